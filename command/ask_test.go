@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -44,6 +45,12 @@ func TestAskGathers(t *testing.T) {
 		began = time.Now()
 		if answers, err = client.Ask(t.Context(), &c, time.Minute, 3); err != nil || len(answers) != 3 || time.Since(began) > time.Second {
 			t.Errorf("with all expected answers: %d after %v: %v", len(answers), time.Since(began), err)
+		}
+		c, _ = client.New(order)
+		began = time.Now()
+		answers, err = client.AskUntil(t.Context(), &c, time.Minute, func(r *schema.CommandResult) bool { return r.Agent == "n1" })
+		if err != nil || !slices.ContainsFunc(answers, func(a command.Answer) bool { return a.Agent == "n1" }) || time.Since(began) > time.Second {
+			t.Errorf("until n1 has answered: %+v after %v: %v", answers, time.Since(began), err)
 		}
 	})
 }

@@ -94,16 +94,21 @@ func (a *Answer) ClockOffset() (offset, uncertainty time.Duration) {
 // is more than 0, until that many agents have said theirs. It listens before it sends. That fewer answer is no
 // error.
 func (c *Client) Ask(ctx context.Context, command *schema.Command, wait time.Duration, expect int) ([]Answer, error) {
-	return c.gather(ctx, command, wait, expect, schema.CommandStatus.Final)
+	return c.gather(ctx, command, wait, expect, func(r *schema.CommandResult) bool { return r.Status.Final() })
+}
+
+// AskUntil is Ask that ends with the first answer that is enough, and at the latest after wait.
+func (c *Client) AskUntil(ctx context.Context, command *schema.Command, wait time.Duration, enough func(*schema.CommandResult) bool) ([]Answer, error) {
+	return c.gather(ctx, command, wait, 1, enough)
 }
 
 // Begin is Ask that waits until agents have begun or said why not, whichever is first.
 func (c *Client) Begin(ctx context.Context, command *schema.Command, wait time.Duration, expect int) ([]Answer, error) {
-	return c.gather(ctx, command, wait, expect, schema.CommandStatus.Valid)
+	return c.gather(ctx, command, wait, expect, func(r *schema.CommandResult) bool { return r.Status.Valid() })
 }
 
-// gather counts an agent as heard once enough says so of a status of its.
-func (c *Client) gather(ctx context.Context, command *schema.Command, wait time.Duration, expect int, enough func(schema.CommandStatus) bool) ([]Answer, error) {
+// gather counts an agent as heard once enough says so of a result of its.
+func (c *Client) gather(ctx context.Context, command *schema.Command, wait time.Duration, expect int, enough func(*schema.CommandResult) bool) ([]Answer, error) {
 	reading, stop := context.WithCancel(ctx)
 	defer stop()
 	g := &gathering{enough: enough, heard: map[string]bool{}, id: command.ID, fabric: c.fabric, now: c.deps.Now, verifier: c.deps.Verifier, log: c.deps.Log, expect: expect, last: map[string]Answer{}, complete: stop}

@@ -19,7 +19,7 @@ type gathering struct {
 	id, fabric string
 	now        func() time.Time
 	expect     int // agents; 0: all that come
-	enough     func(schema.CommandStatus) bool
+	enough     func(*schema.CommandResult) bool
 	verifier   *Verifier
 	log        *slog.Logger
 	complete   func()
@@ -64,7 +64,7 @@ func (g *gathering) add(r schema.CommandResult, received schema.Instant) {
 		return // its first last word counts
 	}
 	g.last[r.Agent] = Answer{CommandResult: r, Sent: g.sent, Received: received}
-	if g.enough(r.Status) {
+	if g.enough(&r) {
 		g.heard[r.Agent] = true
 	}
 	if g.expect > 0 && len(g.heard) >= g.expect {

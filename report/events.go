@@ -114,7 +114,7 @@ func (m *maker) mitigations(ctx context.Context, s *Section) error {
 
 func (m *maker) jobs(ctx context.Context, s *Section) error {
 	s.ID, s.Title, s.Source = "jobs", "Jobs", "Monet, sections 4.1 and 5.3, figure 4b"
-	s.Note = "Jobs that ended in the span. A region touched a job if in some hour a link of it began or ended at a device of the job while that ran: an upper bound, as in the paper. The shares are of jobs touched by a region of that severity or a higher one. Run times are compared among jobs of one name and number of nodes, with 10 runs at least."
+	s.Note = "Jobs that ended in the span. A region touched a job if in some hour a link of it began or ended at a device of the job while that ran: an upper bound, as in the paper. Run times are compared among jobs of one name and number of nodes, with 10 runs at least; without a correlation (–), no region touched a run, or all alike."
 	jobs, err := m.model.JobExposures(ctx, m.fabric, schema.NoMetric, m.span)
 	if err != nil {
 		return err
@@ -129,7 +129,11 @@ func (m *maker) jobs(ctx context.Context, s *Section) error {
 				touched++
 			}
 		}
-		n := m.number("touched by "+severity.String(), "%", "jobs/"+severity.String(), "")
+		name := "touched by " + severity.String()
+		if severity < schema.High {
+			name += " or worse"
+		}
+		n := m.number(name, "%", "jobs/"+severity.String(), "")
 		n.Value = ratio(100*touched, float64(len(jobs)))
 		s.Numbers = append(s.Numbers, n)
 	}
@@ -137,10 +141,10 @@ func (m *maker) jobs(ctx context.Context, s *Section) error {
 	s.Table = &Table{Head: []string{"application", "nodes", "runs", "median run", "worst over median", "correlation of run time with highest mean of a region"}}
 	for i, r := range runs {
 		s.Table.Rows = append(s.Table.Rows, []string{r.Name, fmt.Sprint(r.Nodes), fmt.Sprint(r.Runs), time.Duration(r.MedianSeconds * 1e9).Round(time.Second).String(),
-			fmt.Sprintf("%.2f", r.WorstSeconds/r.MedianSeconds), fmt.Sprintf("%.2f", r.Correlation)})
+			fmt.Sprintf("%.2f", r.WorstSeconds/r.MedianSeconds), cell("%.2f", r.Correlation)})
 		if i == 0 {
 			c, w := m.number("correlation, of the application with the most node time", "", "runs/correlation", ""), m.number("its worst run over the median", "", "runs/worst over the median", "")
-			c.Value, w.Value = value(r.Correlation), value(r.WorstSeconds/r.MedianSeconds)
+			c.Value, w.Value = r.Correlation, value(r.WorstSeconds/r.MedianSeconds)
 			s.Numbers = append(s.Numbers, c, w)
 		}
 	}
@@ -161,6 +165,21 @@ func (m *maker) causes(ctx context.Context, s *Section) error {
 		p.X, p.Series[0].Values = append(p.X, c.Class), append(p.Series[0].Values, value(c.Diagnoses))
 	}
 	s.Plots = []Plot{p}
+	return nil
+}
+
+func (m *maker) accused(ctx context.Context, s *Section) error {
+	const most = 20
+	s.ID, s.Title = "accused-jobs", "Jobs that cause congestion"
+	s.Note = "The jobs that diagnoses accuse, by the sum of their blame: a region counts once per interval, and is divided among the jobs that share the blame. Only as far back as diagnoses are kept (store.keep_regions)."
+	jobs, err := m.model.AccusedJobs(ctx, m.fabric, m.span, most)
+	if err != nil {
+		return err
+	}
+	s.Table = &Table{Head: []string{"job", "application", "regions", "diagnoses", "sum of blame", "mean stall, %"}}
+	for _, j := range jobs {
+		s.Table.Rows = append(s.Table.Rows, []string{j.JobID, j.Name, fmt.Sprint(j.Regions), fmt.Sprint(j.Diagnoses), fmt.Sprintf("%.1f", j.Blamed), fmt.Sprintf("%.1f", j.MeanPercent)})
+	}
 	return nil
 }
 

@@ -41,7 +41,7 @@ func Make(ctx context.Context, model *read.Model, fabric string, span read.Span,
 	for _, metric := range metrics {
 		asked = append(asked, m.regions(metric), m.sizes(metric), m.durations(metric), m.hotspots(metric))
 	}
-	asked = append(asked, m.congestion(metrics), m.mitigations, m.jobs, m.causes, m.forecasts)
+	asked = append(asked, m.congestion(metrics), m.mitigations, m.jobs, m.causes, m.accused, m.forecasts)
 	for _, metric := range metrics {
 		asked = append(asked, m.topLinks(metric))
 	}
@@ -170,15 +170,23 @@ func transitionTable(t *read.Transitions, states int) *Table {
 	for a, name := range names {
 		row := []string{fmt.Sprintf("%s (%d)", name, t.From(schema.RegionState(a)))}
 		for b := range names {
-			cell := "–"
+			var p *float64
 			if t.From(schema.RegionState(a)) > 0 {
-				cell = fmt.Sprintf("%.3f", t.Probability(schema.RegionState(a), schema.RegionState(b)))
+				p = value(t.Probability(schema.RegionState(a), schema.RegionState(b)))
 			}
-			row = append(row, cell)
+			row = append(row, cell("%.3f", p))
 		}
 		table.Rows = append(table.Rows, row)
 	}
 	return table
+}
+
+// cell of a table: a dash where there is no value.
+func cell(format string, v *float64) string {
+	if v == nil {
+		return none
+	}
+	return fmt.Sprintf(format, *v)
 }
 
 // isPublished says by which metrics the paper's regions are.

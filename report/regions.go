@@ -170,7 +170,7 @@ func (m *maker) topLinks(metric schema.Metric) func(context.Context, *Section) e
 		name := metric.String()
 		s.ID, s.Title, s.Metric = "links-"+name, "Links with the highest mean", name
 		s.Note = "By their mean over the span, for each version of the graph."
-		s.Table = &Table{Head: []string{"graph version", "link", "mean", "highest"}}
+		s.Table = &Table{Head: []string{"graph version", "link", "mean, %", "highest, %"}}
 		for _, c := range m.report.Stored {
 			links, err := m.model.TopLinks(ctx, m.fabric, c.GraphVersion, metric, m.span, 10)
 			if err != nil {

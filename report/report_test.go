@@ -86,3 +86,11 @@ func TestNumbersAreReadable(t *testing.T) {
 		}
 	}
 }
+
+// A column is a column of numbers, with its head to the right, where no cell is a word.
+func TestColumnsOfNumbers(t *testing.T) {
+	table := Table{Rows: [][]string{{"12", "1", "0.5"}, {"gather", "2", "–"}}}
+	if table.Numeric(0) || !table.Numeric(1) || !table.Numeric(2) {
+		t.Error("of two columns of numbers and one of words")
+	}
+}

@@ -7,11 +7,13 @@ import (
 	"encoding/json"
 	"errors"
 	"log/slog"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/ClickHouse/clickhouse-go/v2"
+	"github.com/google/go-cmp/cmp"
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/giverny/giverny/schema"
@@ -39,7 +41,8 @@ func aDay(t *testing.T, db *store.DB) {
 		r := &schema.IntervalResult{Snapshot: snap}
 		if level := map[int64]float64{0: 10, 1: 30, 2: 30}[n/6]; level > 0 {
 			r.Regions = []schema.Region{{Metric: schema.CreditStall, Links: []schema.LinkID{1, 2}, Size: 2, Mean: level, Max: 40, Severity: schema.SeverityOf(level), Name: hostile, ID: 9}}
-			r.Diagnoses = []schema.Diagnosis{{Fabric: hostile, Time: schema.Instant(n * 10 * minute), Region: 9, Metric: schema.CreditStall, Severity: schema.SeverityOf(level), Mean: level, Cause: schema.Cause{Class: schema.CauseSystem, Confidence: .9}}}
+			r.Diagnoses = []schema.Diagnosis{{Fabric: hostile, Time: schema.Instant(n * 10 * minute), Region: 9, Metric: schema.CreditStall, Severity: schema.SeverityOf(level), Mean: level, Cause: schema.Cause{Class: schema.CauseSystem, Confidence: .9},
+				Jobs: []schema.AccusedJob{{JobID: "b", Blame: .75}, {JobID: "a", Blame: .25}, {JobID: "c"}}}}
 		}
 		r.States = schema.NetworkStates(snap, r.Regions)
 		if n == 20 {
@@ -53,17 +56,24 @@ func aDay(t *testing.T, db *store.DB) {
 	}
 }
 
-func number(t *testing.T, r *Report, section, name string) Number {
+func number(t *testing.T, r *Report, id, name string) Number {
 	t.Helper()
-	for _, s := range r.Sections {
-		for _, n := range s.Numbers {
-			if s.ID == section && n.Name == name {
-				return n
-			}
+	for _, n := range section(t, r, id).Numbers {
+		if n.Name == name {
+			return n
 		}
 	}
-	t.Fatalf("no number %q in section %q", name, section)
+	t.Fatalf("no number %q in section %q", name, id)
 	return Number{}
+}
+
+func section(t *testing.T, r *Report, id string) *Section {
+	t.Helper()
+	i := slices.IndexFunc(r.Sections, func(s Section) bool { return s.ID == id })
+	if i < 0 {
+		t.Fatalf("no section %q", id)
+	}
+	return &r.Sections[i]
 }
 
 // The report says what was stored, and no name in it becomes markup.
@@ -102,7 +112,7 @@ func TestReport(t *testing.T) {
 		{"completeness", "intervals expected", 25, 0}, {"completeness", "intervals stored", 24, 0}, {"completeness", "with a known state", 20, 0},
 		{"network", "High", 50, 56}, {"network", "Low", 25, 0},
 		{"sizes-credit_stall", "High: median", 2, 32}, {"durations-credit_stall", "High: max", 180, 1439}, {"regions-credit_stall", "link time in High", 25, .10},
-		{"jobs", "jobs", 12, 815006}, {"jobs", "touched by High", 100, 6.5},
+		{"jobs", "jobs", 12, 815006}, {"jobs", "touched by Medium or worse", 100, 12.3}, {"jobs", "touched by High", 100, 6.5},
 	} {
 		n := number(t, r, c.section, c.name)
 		if n.Value == nil || *n.Value < c.value-1e-6 || *n.Value > c.value+1e-6 {
@@ -111,6 +121,10 @@ func TestReport(t *testing.T) {
 		if deref(n.Published) != c.published {
 			t.Errorf("%s, %s: published %v, want %v", c.section, c.name, deref(n.Published), c.published)
 		}
+	}
+	accused := section(t, r, "accused-jobs").Table.Rows // in 18 intervals: 6 at 10%, 12 at 30%
+	if want := [][]string{{"b", hostile, "1", "18", "13.5", "23.3"}, {"a", hostile, "1", "18", "4.5", "23.3"}}; !cmp.Equal(accused, want) {
+		t.Errorf("accused jobs: %s", cmp.Diff(want, accused))
 	}
 	checkPage(t, r)
 	var document bytes.Buffer

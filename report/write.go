@@ -23,10 +23,9 @@ var page = template.Must(template.New("page").Funcs(template.FuncMap{
 	"day":     func(i schema.Instant) string { return i.Time().Format("2006-01-02") },
 	"picture": func(p Plot) template.HTML { return template.HTML(p.SVG()) }, // SVG escapes what comes from outside
 	"second":  func(i schema.Instant) string { return i.Time().Truncate(time.Second).Format(time.RFC3339) },
-	"numeric": func(cell string) bool { _, err := strconv.ParseFloat(cell, 64); return err == nil || cell == "–" },
 	"figure": func(v *float64) string {
 		if v == nil {
-			return "–"
+			return none
 		}
 		return figure(*v)
 	},
@@ -38,6 +37,24 @@ var page = template.Must(template.New("page").Funcs(template.FuncMap{
 		return strings.Join(parts, ", ")
 	},
 }).Parse(pageText))
+
+// none stands where there is no value.
+const none = "–"
+
+func numeric(cell string) bool {
+	_, err := strconv.ParseFloat(cell, 64)
+	return err == nil || cell == none
+}
+
+// Numeric says that a column, of numbers alone, is aligned to the right.
+func (t *Table) Numeric(column int) bool {
+	return !slices.ContainsFunc(t.Rows, func(row []string) bool { return !numeric(row[column]) })
+}
+
+// Compared says that some number of the section has one of Blue Waters beside it.
+func (s *Section) Compared() bool {
+	return slices.ContainsFunc(s.Numbers, func(n Number) bool { return n.Published != nil })
+}
 
 // WriteHTML writes the report as one page that needs nothing else. Names that come from
 // outside are escaped.

@@ -38,6 +38,11 @@ func (f *agentFlags) register(cmd *cobra.Command, wait time.Duration) {
 	cmd.Flags().StringVar(&f.fabric, "fabric", "", "the fabric; may be left out if there is only one")
 	cmd.Flags().StringSliceVar(&f.target, "target", []string{"*"}, "names of agents, or patterns such as gpu-*")
 	cmd.Flags().DurationVar(&f.wait, "wait", wait, "how long to wait for answers")
+}
+
+// registerGathering adds the flags of commands that gather the answers of several agents.
+func (f *agentFlags) registerGathering(cmd *cobra.Command, wait time.Duration) {
+	f.register(cmd, wait)
 	cmd.Flags().IntVar(&f.expect, "expect", 0, "number of agents that should answer: end when they have answered, and fail if fewer do")
 	cmd.Flags().BoolVar(&f.json, "json", false, "one JSON object per agent")
 }
@@ -58,7 +63,7 @@ if its owner, the principal, is listed in their configuration (command.principal
 		Example: "  giverny agents list --target 'gpu-*' --wait 5s",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			answers, err := g.askAgents(cmd, &f, command.KindList)
+			answers, err := g.askAgents(cmd, &f, command.KindList, nil)
 			if err != nil {
 				return err
 			}
@@ -68,7 +73,7 @@ if its owner, the principal, is listed in their configuration (command.principal
 			return printAgents(cmd.OutOrStdout(), answers)
 		},
 	}
-	f.register(cmd, listWait)
+	f.registerGathering(cmd, listWait)
 	return cmd
 }
 
@@ -87,13 +92,13 @@ listed for 3 s, to find out how many answers to wait for.`,
 			if f.expect == 0 {
 				there := f
 				there.wait = listWait
-				answers, err := g.askAgents(cmd, &there, command.KindList)
+				answers, err := g.askAgents(cmd, &there, command.KindList, nil)
 				if err != nil {
 					return err
 				}
 				f.expect = len(answers)
 			}
-			answers, err := g.askAgents(cmd, &f, command.KindRefresh)
+			answers, err := g.askAgents(cmd, &f, command.KindRefresh, nil)
 			if err != nil {
 				return err
 			}
@@ -105,7 +110,7 @@ listed for 3 s, to find out how many answers to wait for.`,
 			return errors.Join(err, notDone(answers))
 		},
 	}
-	f.register(cmd, 30*time.Second)
+	f.registerGathering(cmd, 30*time.Second)
 	return cmd
 }
 
@@ -137,8 +142,8 @@ is not secret.`,
 	}
 }
 
-// askAgents sends a command and gathers the answers; none is an error.
-func (g *globals) askAgents(cmd *cobra.Command, f *agentFlags, kind string) ([]command.Answer, error) {
+// askAgents sends a command and gathers the answers, until one is enough where that is not nil; none is an error.
+func (g *globals) askAgents(cmd *cobra.Command, f *agentFlags, kind string, enough func(*schema.CommandResult) bool) ([]command.Answer, error) {
 	cfg, log, err := g.load(cmd)
 	if err != nil {
 		return nil, err
@@ -156,7 +161,12 @@ func (g *globals) askAgents(cmd *cobra.Command, f *agentFlags, kind string) ([]c
 	const reach = 30 * time.Second // for Kafka to answer at all
 	ctx, cancel := context.WithTimeout(cmd.Context(), f.wait+reach)
 	defer cancel()
-	answers, err := client.Ask(ctx, &order, f.wait, f.expect)
+	var answers []command.Answer
+	if enough != nil {
+		answers, err = client.AskUntil(ctx, &order, f.wait, enough)
+	} else {
+		answers, err = client.Ask(ctx, &order, f.wait, f.expect)
+	}
 	if err != nil {
 		return nil, err
 	}

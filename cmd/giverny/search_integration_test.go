@@ -299,7 +299,7 @@ func TestSearchOnDemandOverApacheKafka(t *testing.T) {
 	s.operate(failing("search "+long.Command.ID), "search", "launch", "--nic-model", "MT4129")
 	s.operate(func(_ string, err error) bool { // one whose answer came too late has worked too
 		return err == nil || strings.Contains(err.Error(), "no agent that answered runs")
-	}, "search", "cancel", long.Command.ID, "--wait", "20s", "--expect", "2")
+	}, "search", "cancel", long.Command.ID, "--wait", "20s")
 	if a := s.search(long.Command.ID, schema.CommandCancelled).Agents[0]; a.Reason != "cancelled by operator" || a.Experiments == 0 || a.Experiments >= 5000 {
 		t.Errorf("cancelled: %+v", a)
 	}

@@ -110,9 +110,10 @@ func searchWithFindings(ctx context.Context, m *read.Model, fabric, id string) (
 func newSearchCancel(g *globals) *cobra.Command {
 	var f agentFlags
 	cmd := &cobra.Command{
-		Use:     "cancel ID",
-		Short:   "Stop a search that agents carry out",
-		Long:    `Stop a search on agents. Its findings so far are kept.`,
+		Use:   "cancel ID",
+		Short: "Stop a search that agents carry out",
+		Long: `Stop a search on agents. Its findings so far are kept. The command ends as soon as
+the agent that runs the search answers, or after --wait.`,
 		Example: "  giverny search cancel B6ZT2LQ3W5SJ7C4RA6X2EYKN4D",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -121,20 +122,15 @@ func newSearchCancel(g *globals) *cobra.Command {
 				return err
 			}
 			f.arguments = arguments
-			answers, err := g.askAgents(cmd, &f, command.KindCancel)
+			answers, err := g.askAgents(cmd, &f, command.KindCancel, stopsIt)
 			if err != nil {
 				return err
 			}
-			stopped := slices.DeleteFunc(answers, func(a command.Answer) bool {
-				var output struct {
-					Running bool `json:"running"`
-				}
-				return json.Unmarshal(a.Output, &output) != nil || !output.Running
-			})
-			for i := range stopped {
-				fmt.Fprintf(cmd.OutOrStdout(), "%s stops it\n", stopped[i].Agent)
+			answers = slices.DeleteFunc(answers, func(a command.Answer) bool { return !stopsIt(&a.CommandResult) })
+			for i := range answers {
+				fmt.Fprintf(cmd.OutOrStdout(), "%s stops it\n", answers[i].Agent)
 			}
-			if len(stopped) == 0 {
+			if len(answers) == 0 {
 				return fmt.Errorf("no agent that answered runs %s", args[0])
 			}
 			return nil
@@ -143,4 +139,12 @@ func newSearchCancel(g *globals) *cobra.Command {
 	const wait = 10 * time.Second // for which it is valid, too
 	f.register(cmd, wait)
 	return cmd
+}
+
+// stopsIt says that an agent ran what it was to cancel.
+func stopsIt(r *schema.CommandResult) bool {
+	var output struct {
+		Running bool `json:"running"`
+	}
+	return json.Unmarshal(r.Output, &output) == nil && output.Running
 }

@@ -2,9 +2,11 @@ package kafka_test
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net"
 	"os"
 	"os/exec"
@@ -13,7 +15,9 @@ import (
 	"sync"
 	"testing"
 	"testing/synctest"
+	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	kafkago "github.com/segmentio/kafka-go"
 
 	"github.com/giverny/giverny/ingest/envelope"
@@ -134,6 +138,37 @@ func TestEmbeddedFolderIsLocked(t *testing.T) {
 			t.Errorf("dialling a broker that ended: %v", err)
 		}
 	})
+}
+
+// What listens for the answers to one question says nothing on the standard error of its command.
+func TestATailFromNowIsSilent(t *testing.T) {
+	b := startEmbedded(t, testConfig(), embedded.DefaultConfig())
+	p := newPeer(t, b)
+	p.topics(t, 1)
+	for _, lookback := range []time.Duration{0, time.Minute} {
+		var logged bytes.Buffer
+		metrics, err := kafka.NewMetrics(prometheus.NewRegistry())
+		if err != nil {
+			t.Fatal(err)
+		}
+		client, err := kafka.NewClient(b.config, b.dial, metrics, slog.New(slog.NewTextHandler(&logged, nil)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		tail := kafka.NewConsumer(client, nil, kafka.Assignment{Kind: envelope.Events, Fabric: "f", Tail: true, Lookback: lookback})
+		ctx, cancel := context.WithCancel(p.ctx)
+		ended := make(chan error, 1)
+		go func() { ended <- tail.Run(ctx, func(context.Context, kafka.Message) error { return nil }) }()
+		waitFor(t, "the end of the log", func() bool { return tail.ReadUpTo().UnixNano() > 0 })
+		cancel()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+		client.Close()
+		if said := strings.Contains(logged.String(), "kafka: reading"); said != (lookback > 0) {
+			t.Errorf("a tail that looks back %v logs %q", lookback, logged.String())
+		}
+	}
 }
 
 func TestEmbeddedInMemory(t *testing.T) {

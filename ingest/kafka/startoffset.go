@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"time"
 
 	kafkago "github.com/segmentio/kafka-go"
@@ -39,7 +40,11 @@ func (c *Consumer) start(ctx context.Context) (next int64, err error) {
 		c.committing.Unlock()
 		c.metrics.committed.Set(float64(next))
 	}
-	c.log.Info("kafka: reading", "offset", next, "tail", c.assigned.Tail)
+	level := slog.LevelInfo
+	if c.assigned.Tail && c.assigned.Lookback == 0 { // it lasts for one question
+		level = slog.LevelDebug
+	}
+	c.log.Log(ctx, level, "kafka: reading", "offset", next, "tail", c.assigned.Tail)
 	return next, nil
 }
 

@@ -2,6 +2,8 @@ package read
 
 import (
 	"fmt"
+	"math"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -71,5 +73,17 @@ func touchPairs(exposures []JobExposure, jobs []exposedJob, regions []regionPlac
 				}
 			}
 		}
+	}
+}
+
+func TestRunTimes(t *testing.T) {
+	runs := []JobExposure{{Name: "app", Nodes: 4, RunSeconds: 100}, {Name: "app", Nodes: 4, RunSeconds: 300}, {Name: "app", Nodes: 4, RunSeconds: 200}, {Name: "rare", Nodes: 9, RunSeconds: 100}}
+	calm := RunTimes(runs, 3, 10)
+	if want := []RunTime{{Name: "app", Nodes: 4, Runs: 3, MedianSeconds: 200, WorstSeconds: 300}}; !reflect.DeepEqual(calm, want) {
+		t.Errorf("runs that no region touched: %+v", calm)
+	}
+	runs[1].Highest, runs[2].Highest = 40, 20
+	if got := RunTimes(runs, 3, 10); got[0].Correlation == nil || math.Abs(*got[0].Correlation-1) > 1e-9 {
+		t.Errorf("runs that take longer the more they are stalled: %+v", got)
 	}
 }

@@ -177,7 +177,8 @@ type RunTime struct {
 	Runs          int     `json:"runs"`
 	MedianSeconds float64 `json:"median_seconds"`
 	WorstSeconds  float64 `json:"worst_seconds"`
-	Correlation   float64 `json:"correlation"` // Pearson, with the highest mean of a region; 0 if that never changes
+	// Correlation is Pearson's, with the highest mean of a region that touched a run; nil where either never changes.
+	Correlation *float64 `json:"correlation"`
 }
 
 // RunTimes are the applications with the most node time, at most n: jobs of one name and
@@ -219,8 +220,8 @@ func RunTimes(jobs []JobExposure, leastRuns, n int) []RunTime {
 	return out
 }
 
-// correlation is Pearson's of two lists of one length; 0 where one of them is constant.
-func correlation(x, y []float64) float64 {
+// correlation is Pearson's of two lists of one length; nil where one of them is constant.
+func correlation(x, y []float64) *float64 {
 	var sx, sy float64
 	for i := range x {
 		sx, sy = sx+x[i], sy+y[i]
@@ -232,7 +233,8 @@ func correlation(x, y []float64) float64 {
 		xx, yy, xy = xx+dx*dx, yy+dy*dy, xy+dx*dy
 	}
 	if xx == 0 || yy == 0 {
-		return 0
+		return nil
 	}
-	return xy / math.Sqrt(xx*yy)
+	r := xy / math.Sqrt(xx*yy)
+	return &r
 }

@@ -175,12 +175,13 @@ func TestCharacterisationOfNothing(t *testing.T) {
 	share, err6 := m.LinkTime(ctx, "bw", stall, handSpan)
 	mitigations, err7 := m.Mitigations(ctx, "bw", handSpan, time.Minute)
 	states, err8 := m.Network(ctx, "bw", handSpan)
-	for i, err := range []error{err1, err2, err3, err4, err5, err6, err7, err8} {
+	accused, err9 := m.AccusedJobs(ctx, "bw", handSpan, 5)
+	for i, err := range []error{err1, err2, err3, err4, err5, err6, err7, err8, err9} {
 		if err != nil {
 			t.Errorf("question %d: %v", i+1, err)
 		}
 	}
-	if len(episodes)+len(sizes)+len(durations)+len(mitigations)+len(states) > 0 || transitions != (Transitions{}) || network != (Transitions{}) || share != [4]float64{1} {
+	if len(episodes)+len(sizes)+len(durations)+len(mitigations)+len(states)+len(accused) > 0 || transitions != (Transitions{}) || network != (Transitions{}) || share != [4]float64{1} {
 		t.Error("an empty store has something to say")
 	}
 }

@@ -240,6 +240,32 @@ func (m *Model) Causes(ctx context.Context, fabric string, span Span) ([]CauseSh
 	})
 }
 
+// AccusedJob is how much of a span's congestion the diagnoses attribute to a job.
+type AccusedJob struct {
+	JobID       string  `json:"job_id"`
+	Name        string  `json:"name"`
+	Regions     int     `json:"regions"`
+	Diagnoses   int     `json:"diagnoses"`    // of regions, once per interval, that accuse it
+	Blamed      float64 `json:"blamed"`       // the sum of its blame in them
+	MeanPercent float64 `json:"mean_percent"` // of the regions' stall, by blame
+}
+
+// AccusedJobs are the n jobs to which the diagnoses of a span attribute most, as far as diagnoses are kept.
+func (m *Model) AccusedJobs(ctx context.Context, fabric string, span Span, n int) ([]AccusedJob, error) {
+	type row struct {
+		JobID     string  `ch:"job_id"`
+		Name      string  `ch:"name"`
+		Regions   uint64  `ch:"regions"`
+		Diagnoses uint64  `ch:"diagnoses"`
+		Blamed    float64 `ch:"blamed"`
+		Mean      float64 `ch:"mean_percent"`
+	}
+	found, err := Figure[row](ctx, m, "accused_jobs", InSpan(fabric, span).With("limit", n))
+	return convert(found, err, func(r *row) (AccusedJob, error) {
+		return AccusedJob{r.JobID, r.Name, int(r.Regions), int(r.Diagnoses), r.Blamed, r.Mean}, nil
+	})
+}
+
 // StallMetrics are the metrics by which the network had a state in some interval of a span.
 func (m *Model) StallMetrics(ctx context.Context, fabric string, span Span) (metrics []schema.Metric, err error) {
 	found, err := rolledUp[struct {
