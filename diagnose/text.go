@@ -86,7 +86,7 @@ func (s *Stage) because(rc *regionCase, v *verdict, root *schema.Root) string {
 		if !f.broke() {
 			what = "an event"
 		}
-		return fmt.Sprintf("It follows %s at %s (%s, %s), %s.", what, portName(f.Device, f.Port), strings.ReplaceAll(string(f.Kind), "_", " "), f.Time.Time().Format("15:04:05 UTC"), where)
+		return fmt.Sprintf("It follows %s at %s (%s, %s), %s%s.", what, portName(f.Device, f.Port), strings.ReplaceAll(string(f.Kind), "_", " "), f.Time.Time().Format("15:04:05 UTC"), where, f.flaps())
 	case schema.CauseSlowHost:
 		return "A host does not take what arrives."
 	}
@@ -99,7 +99,7 @@ func (s *Stage) because(rc *regionCase, v *verdict, root *schema.Root) string {
 
 // failed says what failed and when.
 func (s *Stage) failed(f *nearFailure) string {
-	return fmt.Sprintf("%s failed (%s, %s)", portName(f.Device, f.Port), strings.ReplaceAll(string(f.Kind), "_", " "), f.Time.Time().Format("15:04:05 UTC"))
+	return fmt.Sprintf("%s failed (%s, %s%s)", portName(f.Device, f.Port), strings.ReplaceAll(string(f.Kind), "_", " "), f.Time.Time().Format("15:04:05 UTC"), f.flaps())
 }
 
 // silence says of what failed by the counters alone since when it carries nothing.
