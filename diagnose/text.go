@@ -252,5 +252,12 @@ func (s *Stage) rootText(rc *regionCase, d *schema.Diagnosis) string {
 	case linkDown:
 		return fmt.Sprintf(" Back pressure begins at %s, which is down.", at)
 	}
-	return fmt.Sprintf(" Back pressure begins at %s%s: the link is too slow for what must cross it.", at, use)
+	why := "more waits to cross the link than it carries"
+	switch {
+	case d.Cause.Class == schema.CauseFailure:
+		why = "the link has lost rate"
+	case rc.back.use >= fullPercent:
+		why = "the link is full, by load and by no fault of its own"
+	}
+	return fmt.Sprintf(" Back pressure begins at %s%s: %s.", at, use, why)
 }
