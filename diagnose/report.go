@@ -26,13 +26,15 @@ func (s *Stage) report(snap *schema.Snapshot, rc *regionCase, v *verdict) schema
 		d.Jobs = append(d.Jobs, a)
 	}
 	for i := range v.blamed {
-		f := &rc.failures[i]
-		d.Failures = append(d.Failures, schema.NearFailure{Time: f.Time, Kind: f.Kind, Device: f.Device, Port: f.Port, Hops: f.hops})
+		d.Failures = append(d.Failures, rc.failures[i].report())
+	}
+	if v.blamed > 0 {
+		s.repeated(rc, &d)
 	}
 	d.Root = s.rootPort(rc, v)
 	also := s.failedRoot(rc, v, d.Root)
 	if also != nil {
-		d.Failures = append(d.Failures, schema.NearFailure{Time: also.Time, Kind: also.Kind, Device: also.Device, Port: also.Port, Hops: also.hops})
+		d.Failures = append(d.Failures, also.report())
 	}
 	d.Cycle = s.cycleOf(rc, v)
 	d.Victims = s.victims(rc, v)
@@ -278,6 +280,9 @@ func (s *Stage) action(rc *regionCase, v *verdict, root *schema.Root) string {
 				then = ", then at " + strings.Join(also, ", ")
 			}
 			return "Look at the link state of " + portName(f.Device, f.Port) + then + ", and replace or reseat the cable that is down; place no communication-intensive job near it until then."
+		}
+		if f.Port != "" && f.times > 1 {
+			return "Take " + portName(f.Device, f.Port) + " out of service until its cable is replaced or reseated: each time that it comes back it takes traffic again."
 		}
 		if f.Port != "" {
 			return "Replace or reseat the cable at " + portName(f.Device, f.Port) + "; place no communication-intensive job near it until then."

@@ -29,6 +29,7 @@ type backPressure struct {
 	at      topology.DeviceID
 	cycle   []schema.LinkID
 	leading schema.LinkID // without a root, the port at which the largest part begins; NoLink: not known
+	filled  float64       // of the region's stall, the share that waits for full links between switches
 	as      string        // the kind of root that it would be
 }
 
@@ -131,6 +132,17 @@ func (p *pressure) switches() (out []atSwitch, total float64) {
 	return out, total
 }
 
+// filled is what of a region's stall waits for full links between switches.
+func (p *pressure) filled() (sum float64) {
+	for _, l := range p.ends.known {
+		from, to := p.graph.Ends(l)
+		if p.graph.IsSwitch(from) && p.graph.IsSwitch(to) && p.useOf(l) >= fullPort {
+			sum += p.ends.ports[l]
+		}
+	}
+	return sum
+}
+
 // portOfSwitch is the port of a switch for which most of what ends there waits.
 func (p *pressure) portOfSwitch(a *atSwitch, rc *regionCase) schema.LinkID {
 	port := a.port
@@ -182,6 +194,9 @@ func (p *pressure) rootOf(rc *regionCase, none backPressure) backPressure {
 			lead = p.classify(lead)
 			out.leading, out.as = lead.link, lead.kind
 		}
+	}
+	if total > 0 {
+		out.filled = p.filled() / total
 	}
 	return out
 }

@@ -132,11 +132,15 @@ func (s *Stage) rate(rc *regionCase, c *suspect, p *pressure) {
 // once.
 const explainedStall, explainedLoad, manyTrees = .9, .8, 3
 
-// explains reports whether the traffic of a job accounts for a region of a grid on its own ground that has no beginning, or
-// for one of many that lie before as many switches: a single tree of held-back traffic may be a slow host's.
+// explains reports whether the traffic of a job accounts for a region that has no beginning and waits for full links. Of
+// a grid, for one on its own ground that has no beginning, or for one of many that lie before as many
+// switches: a single tree of held-back traffic may be a slow host's.
 func (s *Stage) explains(rc *regionCase, c *suspect) bool {
-	if !s.graph.Duplex() || !c.known || !s.work.loads || !s.work.comparable || c.cross < explainedStall || c.burden < explainedLoad {
+	if !c.known || !s.work.loads || !s.work.comparable || c.cross < explainedStall || c.burden < explainedLoad {
 		return false
+	}
+	if !s.graph.Duplex() {
+		return rc.onset < 0 && rc.back.filled >= rootShare
 	}
 	if rc.trees < manyTrees && (rc.onset >= 0 || rc.drain.fit >= surelyDrains) {
 		return false

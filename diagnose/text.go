@@ -86,7 +86,7 @@ func (s *Stage) because(rc *regionCase, v *verdict, root *schema.Root) string {
 		if !f.broke() {
 			what = "an event"
 		}
-		return fmt.Sprintf("It follows %s at %s (%s, %s), %s.", what, portName(f.Device, f.Port), strings.ReplaceAll(string(f.Kind), "_", " "), f.Time.Time().Format("15:04:05 UTC"), where)
+		return fmt.Sprintf("It follows %s at %s (%s, %s), %s%s.", what, portName(f.Device, f.Port), strings.ReplaceAll(string(f.Kind), "_", " "), f.Time.Time().Format("15:04:05 UTC"), where, f.flaps())
 	case schema.CauseSlowHost:
 		return "A host does not take what arrives."
 	}
@@ -99,7 +99,7 @@ func (s *Stage) because(rc *regionCase, v *verdict, root *schema.Root) string {
 
 // failed says what failed and when.
 func (s *Stage) failed(f *nearFailure) string {
-	return fmt.Sprintf("%s failed (%s, %s)", portName(f.Device, f.Port), strings.ReplaceAll(string(f.Kind), "_", " "), f.Time.Time().Format("15:04:05 UTC"))
+	return fmt.Sprintf("%s failed (%s, %s%s)", portName(f.Device, f.Port), strings.ReplaceAll(string(f.Kind), "_", " "), f.Time.Time().Format("15:04:05 UTC"), f.flaps())
 }
 
 // silence says of what failed by the counters alone since when it carries nothing.
@@ -252,5 +252,12 @@ func (s *Stage) rootText(rc *regionCase, d *schema.Diagnosis) string {
 	case linkDown:
 		return fmt.Sprintf(" Back pressure begins at %s, which is down.", at)
 	}
-	return fmt.Sprintf(" Back pressure begins at %s%s: the link is too slow for what must cross it.", at, use)
+	why := "more waits to cross the link than it carries"
+	switch {
+	case d.Cause.Class == schema.CauseFailure:
+		why = "the link has lost rate"
+	case rc.back.use >= fullPercent:
+		why = "the link is full, by load and by no fault of its own"
+	}
+	return fmt.Sprintf(" Back pressure begins at %s%s: %s.", at, use, why)
 }
