@@ -5,8 +5,13 @@ import (
 	"strings"
 )
 
-// milliseconds prints nanoseconds without losing any.
-func milliseconds(nanos int64) string { return fmt.Sprintf("%.6f ms", float64(nanos)/1e6) }
+// milliseconds prints nanoseconds, those of a millisecond or more to the microsecond: the JSON form has all digits.
+func milliseconds(nanos int64) string {
+	if nanos < 1e6 {
+		return fmt.Sprintf("%.6f ms", float64(nanos)/1e6)
+	}
+	return fmt.Sprintf("%.3f ms", float64(nanos)/1e6)
+}
 
 // describe is the diagnosis in words.
 func (d *Diagnosis) describe(run *Run) string {
@@ -28,7 +33,11 @@ func (d *Diagnosis) describe(run *Run) string {
 		if c.Flow != "" {
 			fmt.Fprintf(&b, " %s", c.Flow)
 		}
-		fmt.Fprintf(&b, " at %s: %s (%sconfidence %.2f)", c.Object, milliseconds(c.CostNanos), c.between(), c.Confidence)
+		fmt.Fprintf(&b, " at %s: %s", c.Object, milliseconds(c.CostNanos))
+		if d.MakespanNanos > 0 && c.CostNanos <= d.MakespanNanos { // a hang may have stood longer than what ended took
+			fmt.Fprintf(&b, ", %.0f%% of it", 100*float64(c.CostNanos)/float64(d.MakespanNanos))
+		}
+		fmt.Fprintf(&b, " (%sconfidence %.2f)", c.between(), c.Confidence)
 		if c.Evidence != "" {
 			fmt.Fprintf(&b, "; %s", c.Evidence)
 		}

@@ -72,6 +72,9 @@ func runCollectiveDiagnose(cmd *cobra.Command, f collectiveFlags, paths []string
 	if err != nil {
 		return err
 	}
+	if len(run.Steps) == 0 && f.svg+f.trace != "" {
+		return fmt.Errorf("--svg, --trace: records of format %s have no steps to draw; leave the flags out", format.Name)
+	}
 	for _, picture := range []struct {
 		path string
 		draw func(io.Writer, collective.Run, collective.Diagnosis) error

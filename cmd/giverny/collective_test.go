@@ -72,10 +72,17 @@ func TestCollectiveDiagnose(t *testing.T) {
 }
 
 func TestCollectiveDiagnoseRefuses(t *testing.T) {
+	empty, hung := t.TempDir(), t.TempDir()
+	dump := `{"version":"2.9","pg_config":{"0":{"name":"0","ranks":"[0]"}},"entries":[{"pg_id":0,"process_group":["0",""],"collective_seq_id":3,"state":"started"}]}`
+	if err := os.WriteFile(filepath.Join(hung, "_dump_0"), []byte(dump), 0o600); err != nil {
+		t.Fatal(err)
+	}
 	for _, c := range []struct{ want, args string }{
 		{`--format "x": want one of`, "--format x ."},
 		{"--line-rate", "--format vedrfolnir --line-rate fast ."},
 		{"give the folder of a run", "--format vedrfolnir /nonexistent"},
+		{"no files of format flight-recorder; give dumps of PyTorch's Flight Recorder", "--format flight-recorder " + empty},
+		{"have no steps to draw", "--format flight-recorder --svg x.svg " + hung},
 	} {
 		if _, err := runCollective(t, strings.Fields(c.args)...); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v, want %s", c.args, err, c.want)

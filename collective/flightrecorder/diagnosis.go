@@ -61,20 +61,29 @@ func (d *Disagreement) confidence() float64 {
 
 func orEmpty(ranks []int) []int { return append([]int{}, ranks...) }
 
-// evidence is who waits for a rank, or that its device failed.
+// evidence is the operation in which others wait for a rank, or which its device does not complete.
 func (r *Report) evidence(rank int) string {
 	var waiting []int
-	for _, w := range r.Waits {
-		if slices.Contains(w.On, rank) {
+	var first *Wait
+	for i := range r.Waits {
+		switch w := &r.Waits[i]; {
+		case w.Rank == rank:
+			return fmt.Sprintf("its %s %d of group %s does not complete, and its peers went on", w.Op, w.Seq, w.Group)
+		case slices.Contains(w.On, rank):
 			waiting = append(waiting, w.Rank)
+			if first == nil {
+				first = w
+			}
 		}
 	}
-	for _, w := range r.Waits {
-		if w.Rank == rank {
-			return fmt.Sprintf("its %s %d of group %s does not complete; its peers went on", w.Op, w.Seq, w.Group)
-		}
+	if first == nil {
+		return "no operation of the others waits for it"
 	}
-	return rankList(waiting) + " wait for it"
+	verb := "wait"
+	if len(waiting) == 1 {
+		verb = "waits"
+	}
+	return fmt.Sprintf("%s %s for it: %s", rankList(waiting), verb, first.text())
 }
 
 // place of a hang that no rank can be blamed for.

@@ -31,6 +31,9 @@ func (w *Wait) text() string {
 	return fmt.Sprintf("rank %d is in %s %d of group %s", w.Rank, w.Op, w.Seq, w.Group)
 }
 
+// explained is of how many stopped ranks the text has the evidence.
+const explained = 3
+
 // Text says the report in sentences.
 func (r *Report) Text() string {
 	var said []string
@@ -45,6 +48,9 @@ func (r *Report) Text() string {
 	switch {
 	case len(r.Stopped) > 0:
 		say("%s stopped; %d others wait, directly or in turn", rankList(r.Stopped), len(r.Waits)-r.waiting(r.Stopped))
+		for _, rank := range r.Stopped[:min(len(r.Stopped), explained)] {
+			say("rank %d: %s", rank, r.evidence(rank))
+		}
 	case len(r.Cycle) > 0 && len(r.Stopped) == 0: // said below
 	case r.few():
 		say("%s", r.fewText())

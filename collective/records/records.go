@@ -143,7 +143,7 @@ func (f *Format) Expand(paths []string) (Files, error) {
 		}
 	}
 	if len(out.Names) == 0 {
-		return out, fmt.Errorf("%s: no files of form %s; give the folder of a run", strings.Join(paths, ", "), f.Name)
+		return out, fmt.Errorf("%s: no files of format %s; give %s", strings.Join(paths, ", "), f.Name, f.Help)
 	}
 	return out, nil
 }

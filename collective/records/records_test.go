@@ -143,6 +143,9 @@ func TestADumpThatIsNoneCostsItsRank(t *testing.T) {
 	if err != nil || !slices.Equal(d.StoppedRanks, []int{5}) || !slices.Equal(d.MissingRanks, []int{3}) || !strings.Contains(d.Text, "_dump_3: byte 2: opcode GLOBAL would load or call code: refused; write the dump of this rank again") {
 		t.Errorf("%+v, %v; want rank 5 stopped and rank 3 missing", d, err)
 	}
+	if want := "rank 5: ranks 0, 1, 2, 4, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15 wait for it: rank 0 is in nccl:all_reduce 3 of group"; !strings.Contains(d.Text, want) {
+		t.Errorf("text %q, want in it %q", d.Text, want)
+	}
 	if good, bad := f.Readable(files); len(good) != 15 || len(bad) != 1 {
 		t.Errorf("readable %v, not %v", good, bad)
 	}
