@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/giverny/giverny/schema"
+	"github.com/giverny/giverny/topology"
 )
 
 // standsAfter is for how many intervals in a row a verdict must be the same before it is printed.
@@ -121,8 +122,9 @@ func (t *demoPrinter) adviceOf(d *schema.Diagnosis) string {
 }
 
 func placeOf(device, port string) string {
+	name := topology.PlainName(device)
 	if port == "" {
-		return device
+		return name
 	}
-	return device + " port " + port
+	return name + " port " + port
 }
