@@ -60,7 +60,7 @@ func (t *demoPrinter) verdicts(r *schema.IntervalResult) {
 		if d.Root != nil && d.Cause.Class != schema.CauseFailure {
 			because += ", back pressure begins at " + placeOf(d.Root.Device, d.Root.Port)
 		}
-		line := fmt.Sprintf("%s: %s; %s. %.0f%% sure", d.Severity, because, t.adviceOf(d), d.Cause.Percent())
+		line := fmt.Sprintf("%s; %s. %.0f%% sure", because, t.adviceOf(d), d.Cause.Percent())
 		if of[line] == nil {
 			lines = append(lines, line)
 		}
