@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/giverny/giverny/schema"
+	"github.com/giverny/giverny/topology"
 )
 
 // report writes a verdict in the form of interfaces.md.
@@ -287,14 +288,14 @@ func (s *Stage) action(rc *regionCase, v *verdict, root *schema.Root) string {
 		if f.Port != "" {
 			return "Replace or reseat the cable at " + portName(f.Device, f.Port) + "; place no communication-intensive job near it until then."
 		}
-		return "Repair " + f.Device + "; place no communication-intensive job near it until then."
+		return "Repair " + portName(f.Device, "") + "; place no communication-intensive job near it until then."
 	case schema.CauseSlowHost:
 		if rc.back.kind != "" {
 			_, to := s.graph.Ends(rc.back.link)
-			return "Probe " + s.graph.Device(to).Name + " (giverny hostping): drain it if its NIC or PCIe cannot take what arrives."
+			return "Probe " + portName(s.graph.Device(to).Name, "") + " (giverny hostping): drain it if its NIC or PCIe cannot take what arrives."
 		}
 		if root != nil && root.Port == "" {
-			return "Probe the host at " + root.Device + " (giverny hostping), then its neighbours on the line; drain the one whose NIC or PCIe cannot take what arrives."
+			return "Probe the host at " + portName(root.Device, "") + " (giverny hostping), then its neighbours on the line; drain the one whose NIC or PCIe cannot take what arrives."
 		}
 		return "Probe the hosts of the region (giverny hostping) and drain the one that cannot take what arrives."
 	}
@@ -306,7 +307,7 @@ func (s *Stage) action(rc *regionCase, v *verdict, root *schema.Root) string {
 		if root.Port != "" {
 			at = root.Peer
 		}
-		return "Look at what arrives at " + at + " and from where, and whether the host takes it (giverny hostping); look for jobs that the scheduler does not report."
+		return "Look at what arrives at " + portName(at, "") + " and from where, and whether the host takes it (giverny hostping); look for jobs that the scheduler does not report."
 	}
 	return "Watch the region; look for jobs that the scheduler does not report and for events that no log has."
 }
@@ -324,7 +325,7 @@ func (s *Stage) receiver(j *job, root *schema.Root) string {
 	if _, own := slices.BinarySearch(j.devices, d); !known || !own {
 		return ""
 	}
-	return name
+	return portName(name, "")
 }
 
 // spreadOut reports whether a job's nodes are not one block.
@@ -362,9 +363,11 @@ func jobNames(rc *regionCase, v *verdict) string {
 	return strings.Join(names[:len(names)-1], ", ") + " and " + names[len(names)-1]
 }
 
+// portName is a port, or a device without one, as the names of regions call it.
 func portName(device, port string) string {
+	name := topology.PlainName(device)
 	if port == "" {
-		return device
+		return name
 	}
-	return device + " port " + port
+	return name + " port " + port
 }

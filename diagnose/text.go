@@ -236,11 +236,11 @@ func (s *Stage) rootText(rc *regionCase, d *schema.Diagnosis) string {
 	case root == nil, len(d.Failures) > 0: // what failed has been named
 		return ""
 	case root.Port == "" && root.Kind == slowReceiver:
-		return fmt.Sprintf(" Back pressure begins at %s: it takes in less than arrives.", root.Device)
+		return fmt.Sprintf(" Back pressure begins at %s: it takes in less than arrives.", portName(root.Device, ""))
 	case root.Port == "":
-		return fmt.Sprintf(" Back pressure begins at %s: more arrives for it than it takes in.", root.Device)
+		return fmt.Sprintf(" Back pressure begins at %s: more arrives for it than it takes in.", portName(root.Device, ""))
 	}
-	at, use := portName(root.Device, root.Port)+" to "+root.Peer, ""
+	at, use := portName(root.Device, root.Port)+" to "+portName(root.Peer, ""), ""
 	if rc.back.kind != "" && rc.back.use >= 0 {
 		use = fmt.Sprintf(", which carries %.0f%% of its capacity", rc.back.use)
 	}
