@@ -58,6 +58,9 @@ func Make(ctx context.Context, model *read.Model, fabric string, span read.Span,
 		if i == 0 && len(m.report.Stored) == 0 {
 			return nil, ErrNothing
 		}
+		if s.Table != nil && s.Table.Rows == nil {
+			s.Table.Rows = [][]string{} // in JSON a list, too
+		}
 		s.Duration = time.Since(began).Seconds()
 		m.report.Sections = append(m.report.Sections, s)
 	}

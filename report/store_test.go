@@ -132,6 +132,9 @@ func TestReport(t *testing.T) {
 		t.Fatal(err)
 	}
 	var back Report
+	if strings.Contains(document.String(), `"rows": null`) {
+		t.Error("a table without rows is null in the JSON form")
+	}
 	if err := json.Unmarshal(document.Bytes(), &back); err != nil || back.Fabric != hostile || len(back.Sections) != len(r.Sections) || back.Form != Form {
 		t.Errorf("the JSON form: %v, fabric %q", err, back.Fabric)
 	}

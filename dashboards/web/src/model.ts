@@ -107,10 +107,13 @@ export class Model {
     try {
       if (!this.loaded) this.graph().catch(() => null); // most likely the one of the interval, so it is asked for beside that
       const asked = this.api.status().then((s) => { this.status = s; this.asked = Date.now(); });
-      const [interval] = await Promise.all([
-        w.at ? this.at(w.at, w.least) : this.ask(w.least),
-        this.past.ask(w, () => asked.then(() => this.newest)), asked,
-      ]);
+      const shown = w.at ? this.at(w.at, w.least) : this.ask(w.least);
+      const newest = async () => { // the server does not know it before it has stored one itself
+        await asked;
+        const interval = this.status?.end ? null : await shown;
+        return interval ? Date.parse(interval.now.interval.end) : this.newest;
+      };
+      const [interval] = await Promise.all([shown, this.past.ask(w, newest), asked]);
       const [other, jobs] = await Promise.all([w.compare ? this.at(w.compare, w.least) : null, interval && this.api.jobsAt(interval.now.interval.start), this.askEvents(w, interval)]);
       if (!interval && !this.loaded) await this.graph();
       this.interval = interval; // all of an instant is shown at once

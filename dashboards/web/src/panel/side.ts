@@ -16,6 +16,7 @@ import { RegionPlot } from "./plot.ts";
 import { RegionList, regionName } from "./regions.ts";
 import { eventsOnce, once } from "./twins.ts";
 
+const replayed = 86_400; // seconds from counter to store that say that data of the past were replayed
 const called = (state: string) => state === "Neg" ? "calm" : state + " congestion";
 const reason = (u: Unknown) => unknownReasons[u.reason] ?? words(u.reason);
 
@@ -96,7 +97,7 @@ export class Side {
       $("rce").title = `High regions since ${clock(rce.begin)} UTC, last seen ${clock(rce.end)}; the worst region's mean was ${percent(rce.peak_mean_percent)}`;
     }
     const facts: [string, string | number][] = [["switches", fabric.switches], ["hosts", fabric.hosts], ["links", fabric.links],
-      ["links measured", (100 * (now.coverage[metric] ?? 0)).toFixed(1) + "%"], ["counter to store", !now.latency_seconds ? "" : now.latency_seconds < 120 ? now.latency_seconds.toFixed(2) + " s" : span(now.latency_seconds)]];
+      ["links measured", (100 * (now.coverage[metric] ?? 0)).toFixed(1) + "%"], ["counter to store", !now.latency_seconds || now.latency_seconds > replayed ? "" : now.latency_seconds < 120 ? now.latency_seconds.toFixed(2) + " s" : span(now.latency_seconds)]];
     $("facts").replaceChildren(...facts.filter(([, v]) => v).flatMap(([k, v]) => [h("dt", null, k), h("dd", null, typeof v === "number" ? count(v) : v)]));
   }
 
@@ -106,7 +107,7 @@ export class Side {
   private severity() {
     const { now } = this.interval, why = this.unknown(), state = now.network.state, live = !this.app.state.at && this.app.model?.status?.live;
     $("severity").className = why ? "Unknown" : state;
-    $("severity").replaceChildren(why ? "unknown" : called(state), why || live ? "" : h("small", null, ", " + when(now.interval.end)));
+    $("severity").replaceChildren(why ? "unknown" : called(state), why || live || this.app.state.at ? "" : h("small", null, ", " + when(now.interval.end)));
     $("why").hidden = !why;
     fillForecast($("forecast"), why ? null : now.network, this.duration);
     if (!why) return;
@@ -122,7 +123,7 @@ export class Side {
     if (!app.online) { out.className = "stale"; setText(out, "connection lost, trying again"); app.paint(); return; }
     if (!model?.interval || !model.status) return;
     const { now } = this.interval, { status } = model, why = this.unknown();
-    if (app.state.at) { out.className = ""; setText(out, `${when(now.interval.end)}, the past`); this.severity(); return; }
+    if (app.state.at) { out.className = ""; setText(out, `${when(now.interval.start)}, the past`); this.severity(); return; }
     const age = (status.age_seconds ?? (model.asked - Date.parse(now.interval.end)) / 1000) + (Date.now() - model.asked) / 1000;
     out.className = status.live && !why ? "live" : "stale";
     setText(out, when(now.interval.end) + (why ? `, ${span(age)} old: ${reason(why)}` : status.live ? ", live" : `, ${span(age)} old`));

@@ -37,7 +37,9 @@ export class Controls {
 
   private usual() {
     const step = this.app.model?.past.history.stepSeconds;
-    return this.app.state.compare ? `compared with ${clock(this.app.state.compare)} UTC` : step ? `bars: share of time, by ${span(step)}` : "the wheel zooms";
+    const other = this.app.state.compare;
+    if (other) return other === this.shown() ? "choose another instant" : `compared with ${clock(other)}`;
+    return step ? `share of time, by ${span(step)}` : "the wheel zooms";
   }
 
   private shown() { return this.app.model?.interval?.now.interval.start ?? ""; }

@@ -2,7 +2,7 @@
 // short, and by steps of the roll-ups where it is weeks or months.
 import type { OfFabric } from "../api.ts";
 import { rank } from "../colour.ts";
-import { clock, date, iso, share, span as inWords } from "../format.ts";
+import { clock, iso, share, span as inWords } from "../format.ts";
 import type { CongestionEvent, FabricEvent, FabricSummary, NetworkStep, Severity, StateAt } from "../types.ts";
 
 /** Slot is an interval or a step: heights are numbers of regions or shares of time, by severity. */
@@ -123,5 +123,10 @@ export class Past {
   }
 }
 
-/** label is an instant as the strip writes it, with the date where the window is long. */
-export const label = (t: number, windowMs: number) => windowMs > 3 * day ? iso(t).slice(5, 10) : windowMs > day / 2 ? `${date(iso(t)).slice(5)} ${clock(iso(t)).slice(0, 5)}` : clock(iso(t));
+/** label is an instant of the strip's axis, by how far labels are apart, with the date where the window is long. */
+export const label = (t: number, stepMs: number, windowMs: number) => {
+  const time = stepMs < 60000 ? clock(iso(t)) : clock(iso(t)).slice(0, 5), monthDay = iso(t).slice(5, 10);
+  return stepMs >= day ? monthDay : windowMs > day / 2 ? `${monthDay} ${time}` : time;
+};
+/** labels are those of the axis of a plot: instants in seconds, one step apart. */
+export const labels = (at: number[], windowMs: number) => at.map((s) => label(s * 1000, 1000 * ((at[1] ?? Infinity) - at[0]), windowMs));

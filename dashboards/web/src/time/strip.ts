@@ -10,6 +10,8 @@ type Mark = "failure" | "protection" | "job" | "story";
 /** markOf is the sign of an event on the strip: the kinds that an operator jumps to. */
 const markOf = (e: FabricEvent): Mark | null => isFailure(e.kind) ? "failure" : e.kind === "congestion_protection" ? "protection" : e.kind === "job_started" || e.kind === "job_ended" ? "job" : e.kind === "story" ? "story" : null;
 
+const second = 1000, minute = 60 * second, hour = 60 * minute, day = 24 * hour;
+const rounds = [1, 2, 5, 10, 15, 30].flatMap((n) => [n * second, n * minute]).concat([1, 2, 3, 6, 12].map((n) => n * hour), [1, 2, 7, 14, 28].map((n) => n * day)).sort((a, b) => a - b); // between the labels of the axis
 const snap = 5; // pixels around the begin of congestion or a failure that mean it, where a slot is many intervals
 
 /** Doing is what the strip asks for: an instant (or another to compare with), and another window. */
@@ -182,13 +184,16 @@ export class Strip {
     }
   }
 
+  /** axis labels round instants of UTC, as many as there is room for. */
   private axis(c: CanvasRenderingContext2D, w: number, hgt: number) {
     c.fillStyle = colours().faint;
     c.font = "11px system-ui, sans-serif";
-    const n = Math.max(1, Math.min(8, Math.floor(w / 130)));
-    for (let k = 0; k <= n; k++) {
-      c.textAlign = k === 0 ? "left" : k === n ? "right" : "center";
-      c.fillText(label(this.first + (this.last - this.first) * k / n, this.last - this.first), w * k / n, hgt - 2);
+    c.textAlign = "center";
+    const room = Math.max(1, Math.floor(w / 100)), step = rounds.find((s) => (this.last - this.first) / s <= room) ?? rounds[rounds.length - 1];
+    for (let t = Math.ceil(this.first / step) * step; t <= this.last; t += step) {
+      const text = label(t, step, this.last - this.first), half = c.measureText(text).width / 2, x = this.x(t);
+      c.fillRect(Math.round(x), hgt - 13, 1, 3);
+      c.fillText(text, Math.max(half, Math.min(w - half, x)), hgt - 1);
     }
   }
 
