@@ -20,7 +20,7 @@ func (s *Stage) report(snap *schema.Snapshot, rc *regionCase, v *verdict) schema
 	for i := range v.accused {
 		c := &rc.jobs[i]
 		a := schema.AccusedJob{JobID: c.job.ID, Blame: c.blame, Value: c.value, Deviations: c.devs,
-			Correlation: c.correlation, LagSeconds: float64(c.lag) * seconds, PValue: c.p}
+			Correlation: c.Correlation, LagSeconds: float64(c.Lag) * seconds, PValue: c.P}
 		if c.known {
 			a.Feature = c.feature.String()
 		}

@@ -86,7 +86,7 @@ func (s *Stage) rate(rc *regionCase, c *suspect, p *pressure) {
 	if c.hops == 0 {
 		space = max(space, .15)
 	}
-	fit := c.fit()
+	fit := c.Fit()
 	if c.started {
 		fit *= .3 // its beginning is one coincidence, not two
 	}
@@ -153,7 +153,7 @@ func (s *Stage) explains(rc *regionCase, c *suspect) bool {
 const readsDeviations, readsCorrelation, readsP = 4, .8, .02
 
 func (c *suspect) surelyReads() bool {
-	return c.file && c.devs >= readsDeviations && c.correlation >= readsCorrelation && c.p <= readsP
+	return c.file && c.devs >= readsDeviations && c.Correlation >= readsCorrelation && c.P <= readsP
 }
 
 // slowEvidence reports whether anything but a load that did not change says that a host holds a region of a grid back.

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/giverny/giverny/diagnose/correlation"
 	"github.com/giverny/giverny/schema"
 	"github.com/giverny/giverny/topology"
 )
@@ -173,12 +174,12 @@ func (s *Stage) accusation(c *suspect, class schema.CauseClass, root *schema.Roo
 		if c.devs >= 1 {
 			fmt.Fprintf(&b, ", %.1f deviations above the median of the jobs near it", c.devs)
 		}
-		if c.correlation > leastCorrelation && c.p < .2 {
-			fmt.Fprintf(&b, "; correlation with the stall %.2f", c.correlation)
-			if c.lag > 0 {
-				fmt.Fprintf(&b, ", %s earlier", time.Duration(int64(c.lag)*s.clock.duration))
+		if c.Correlation > correlation.Least && c.P < .2 {
+			fmt.Fprintf(&b, "; correlation with the stall %.2f", c.Correlation)
+			if c.Lag > 0 {
+				fmt.Fprintf(&b, ", %s earlier", time.Duration(int64(c.Lag)*s.clock.duration))
 			}
-			fmt.Fprintf(&b, " (p %.2g)", c.p)
+			fmt.Fprintf(&b, " (p %.2g)", c.P)
 		}
 		b.WriteString(".")
 	}
