@@ -12,6 +12,7 @@ import (
 	"github.com/giverny/giverny/internal/problem"
 	"github.com/giverny/giverny/schema"
 	"github.com/giverny/giverny/search/known"
+	"github.com/giverny/giverny/search/report"
 	"github.com/giverny/giverny/store/read"
 )
 
@@ -224,7 +225,7 @@ func (d *Dashboards) jobsOf(ctx context.Context, fabric string, diagnosis *schem
 func (d *Dashboards) match(k *hostKnowledge, a *read.KnownAnomaly, jobs []schema.Job) (m matchedAnomaly, err error) {
 	m = matchedAnomaly{NICModel: a.Subsystem.NICModel, SameFirmware: a.Subsystem.Firmware == k.subsystem.Firmware, Symptom: a.Symptom, MFS: a.MFS,
 		SearchID: a.Searches[0], Jobs: []jobMatch{}}
-	m.Text = fmt.Sprintf("%v has a known anomaly: %s where %s", a.Subsystem, a.Symptom, a.MFS)
+	m.Text = fmt.Sprintf("%v has a known anomaly: %s", a.Subsystem, report.SentenceOf(a.MFS, a.Symptom))
 	for i := range jobs {
 		w := known.WorkloadOf(d.workloads, jobs[i].Name)
 		if w == nil {

@@ -17,6 +17,7 @@ import (
 	"github.com/giverny/giverny/command"
 	"github.com/giverny/giverny/internal/app"
 	"github.com/giverny/giverny/schema"
+	"github.com/giverny/giverny/search/report"
 	"github.com/giverny/giverny/store/read"
 )
 
@@ -89,7 +90,8 @@ func listOne(ctx context.Context, w io.Writer, m *read.Model, fabric, id string,
 		return err
 	}
 	for i := range findings {
-		fmt.Fprintf(w, "experiment %d: %s where %s\n", findings[i].Experiment, findings[i].Symptom, findings[i].MFS)
+		f := &findings[i]
+		fmt.Fprintf(w, "experiment %d: %s\n", f.Experiment, schema.OneLine(report.SentenceOf(f.MFS, f.Symptom)))
 	}
 	return nil
 }

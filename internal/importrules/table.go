@@ -158,7 +158,7 @@ var Architecture = []Row{
 
 	// What people and machines see.
 	{Package: "dashboards/grafana", Tests: []string{"store", "store/engine"}, Kind: Pure},
-	{Package: "dashboards", May: []string{"collective", "collective/report", "dashboards/operation", "feedback/score", "hostping", "internal/access", "internal/problem", "search/known", "store/read", "topology"}, Tests: []string{"analysis", "collective/detect", "dashboards/openapi", "hostping/order", "hostping/run", "hostping/simulated", "simulate/incident", "simulate/scenario", "store", "store/engine"}},
+	{Package: "dashboards", May: []string{"collective", "collective/report", "dashboards/operation", "feedback/score", "hostping", "internal/access", "internal/problem", "search/known", "search/report", "store/read", "topology"}, Tests: []string{"analysis", "collective/detect", "dashboards/openapi", "hostping/order", "hostping/run", "hostping/simulated", "simulate/incident", "simulate/scenario", "store", "store/engine"}},
 	{Package: "dashboards/operation", May: []string{"internal/access", "internal/problem"}},
 	{Package: "dashboards/openapi", May: []string{"dashboards/operation", "internal/problem", "internal/test/refdocs"}, Kind: Testing},
 

@@ -41,6 +41,11 @@ func TestSentences(t *testing.T) {
 	if got, want := report.Sentence(nil, search.Pause, search.Measurement{}), "any traffic: pause"; got != want {
 		t.Errorf("%s\nwant\n%s", got, want)
 	}
+	for mfs, want := range map[string]string{`{"qps":{"min":320}}`: "traffic with 320 or more QPs: pause", `[1]`: "pause where [1]"} {
+		if got := report.SentenceOf(json.RawMessage(mfs), "pause"); got != want {
+			t.Errorf("%s:\n%s\nwant\n%s", mfs, got, want)
+		}
+	}
 }
 
 // Nothing that an engine says is markup, and the page loads nothing.

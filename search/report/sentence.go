@@ -5,6 +5,7 @@ package report
 
 import (
 	"cmp"
+	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
@@ -46,6 +47,15 @@ func Sentence(conditions map[string]search.Condition, symptom search.Symptom, sh
 }
 
 // inOrder is the names sorted, counts and then patterns last, as one says it.
+// SentenceOf is Sentence of an MFS as it is stored, without the numbers; the MFS itself where it is no such thing.
+func SentenceOf(mfs json.RawMessage, symptom string) string {
+	var conditions map[string]search.Condition
+	if json.Unmarshal(mfs, &conditions) != nil {
+		return symptom + " where " + string(mfs)
+	}
+	return Sentence(conditions, search.Symptom(symptom), search.Measurement{})
+}
+
 func inOrder(conditions map[string]search.Condition) []string {
 	rank := func(name string) int {
 		switch _, ok := counted[name]; {
