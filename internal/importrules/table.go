@@ -36,7 +36,7 @@ var Architecture = []Row{
 	{Package: "collectors/...", May: []string{"collectors", "internal/boot", "internal/retry", "topology"}, Tests: []string{"ingest/window"}},
 	{Package: "collectors/nodes", May: []string{"topology"}},
 	{Package: "collectors/jobline", May: []string{"collectors/nodes"}, Kind: Pure},
-	{Package: "collectors/feeds", May: []string{"collectors/nodes", "internal/retry"}, Tests: []string{"topology"}},
+	{Package: "collectors/feeds", May: []string{"collectors/nodes", "internal/atomicfile", "internal/retry"}, Tests: []string{"topology"}},
 	{Package: "collectors/jobs", May: []string{"collectors/feeds", "collectors/jobline", "collectors/nodes", "internal/secret", "topology"}, Tests: []string{"internal/test/slurm"}},
 	{Package: "collectors/failures", May: []string{"collectors/feeds"}, Tests: []string{"collectors/nodes", "internal/test/ibsim", "topology"}},
 	{Package: "collectors/traffic", May: []string{"collectors/feeds"}},
@@ -54,7 +54,7 @@ var Architecture = []Row{
 	{Package: "ingest/emitter", May: []string{"ingest/envelope", "ingest/kafka"}, Tests: []string{"ingest/window"}},
 
 	// Orders to agents and their results, and what may act at all.
-	{Package: "command", May: []string{"command/safety", "ingest/envelope", "ingest/kafka"}, Tests: []string{"ingest/kafka/embedded", "internal/test/apachekafka"}},
+	{Package: "command", May: []string{"command/safety", "ingest/envelope", "ingest/kafka", "internal/atomicfile"}, Tests: []string{"ingest/kafka/embedded", "internal/test/apachekafka"}},
 	{Package: "command/dispatch", May: []string{"command", "command/safety", "feedback/record", "store/read"}},
 	{Package: "command/dispatch/dispatchtest", May: []string{"command", "command/dispatch", "feedback/record", "store/read"}, Kind: Testing},
 	{Package: "command/safety", Kind: Pure},
