@@ -91,7 +91,8 @@ var Architecture = []Row{
 	{Package: "diagnose/offline", May: []string{"analysis", "collectors/jobline", "collectors/nodes", "internal/csvfault", "segment/linkscsv", "topology"}, Kind: Pure},
 	{Package: "diagnose/bench", May: []string{"ingest/window", "segment", "segment/tracking", "simulate/scenario", "simulate/telemetry", "topology"}, Tests: []string{"diagnose"}, Kind: Pure},
 	{Package: "diagnose/bench/cmd", May: []string{"diagnose", "diagnose/bench", "internal/table"}},
-	{Package: "diagnose", May: []string{"internal/codec", "topology"}, Tests: []string{"analysis", "simulate/routing", "simulate/scenario"}, Kind: Pure},
+	{Package: "diagnose/correlation", Kind: Pure},
+	{Package: "diagnose", May: []string{"diagnose/correlation", "internal/codec", "topology"}, Tests: []string{"analysis", "simulate/routing", "simulate/scenario"}, Kind: Pure},
 	{Package: "analysis", May: []string{"diagnose", "ingest/clockcheck", "ingest/window", "internal/codec", "linkhealth", "segment", "segment/tracking", "topology"}, Tests: []string{"simulate/scenario"}, Kind: Pure},
 
 	// The runtime of a fabric: sources, analysis, sinks.
