@@ -35,7 +35,8 @@ type causes struct {
 	partners []partnership
 	meetings []meeting
 	votes    []vote
-	met      []int32 // causes at one switch
+	met      []int32 // causes at one switch, or sinks that may be one cause
+	isMet    []bool  // by cause: see isClosed
 	tally    []vote
 }
 
