@@ -28,6 +28,12 @@ const (
 	MemoryChannelOverloaded Bottleneck = "memory_channel_overloaded" // 12
 )
 
+// Bottlenecks are all of them, by the paper's numbers.
+func Bottlenecks() []Bottleneck {
+	return []Bottleneck{RNICPCIeFailure, GPUPCIeFailure, MemoryChannelFailure, InterSocketFailure, RootPortFailure, MemoryChannelFlapping, ACSEnabled, ATSDisabled, RNICSlowStart, TxWindowTooSmall,
+		InterSocketOverloaded, MemoryChannelOverloaded}
+}
+
 // Report is the result of a run; its JSON is that of `giverny hostping run --json`.
 type Report struct {
 	State      State        `json:"state"`

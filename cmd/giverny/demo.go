@@ -34,6 +34,9 @@ type demoFlags struct {
 	stay     bool
 }
 
+// demoSigns says what stands before each line.
+const demoSigns = "~ story   + new region   > change of its severity   - its end   ! the whole network   ? why, and what to do"
+
 func newDemo(g *globals) *cobra.Command {
 	var f demoFlags
 	cmd := &cobra.Command{
@@ -119,7 +122,7 @@ func runDemo(cmd *cobra.Command, cfg config.Config, f demoFlags) (err error) {
 	if err != nil {
 		return errors.Join(err, l.Close())
 	}
-	fmt.Fprintf(out, "%s\nThe page: %s\n\n", script.About, l.URL(cfg.HTTP.TLS.Enabled()))
+	fmt.Fprintf(out, "%s\nThe page: %s\n\n%s\n\n", script.About, l.URL(cfg.HTTP.TLS.Enabled()), demoSigns)
 	player := storyPlayer{fabric: fabrics[0], script: script, printer: printer, seed: f.seed, again: f.stay,
 		room: func() error { return checkRoom(cfg.DataDir, demoReserve, freeBytes) }}
 	err = p.Run(cmd.Context(), l, func(ctx context.Context) ([]app.Step, error) {

@@ -69,7 +69,11 @@ func printSearches(w io.Writer, list []read.Search, asJSON bool) error {
 		}
 		common := fmt.Sprintf("%s\t%s\t%s\t%s\t%v", s.ID, s.Requested.Time().Format(time.DateTime), s.Principal, region, s.Subsystem)
 		for _, a := range s.Agents {
-			fmt.Fprintf(table, "%s\t%s\t%s\t%d of %d\t%d\n", common, a.Agent, strings.TrimSuffix(string(a.Status)+": "+a.Reason, ": "), a.Experiments, s.Budget, a.Anomalies)
+			experiments := fmt.Sprintf("%d of %d", a.Experiments, s.Budget)
+			if len(s.Restrict) > 0 {
+				experiments += ", restricted"
+			}
+			fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%d\n", common, a.Agent, strings.TrimSuffix(string(a.Status)+": "+a.Reason, ": "), experiments, a.Anomalies)
 		}
 		if len(s.Agents) == 0 {
 			fmt.Fprintf(table, "%s\t\tno answer\t\t\n", common)
@@ -88,6 +92,9 @@ func listOne(ctx context.Context, w io.Writer, m *read.Model, fabric, id string,
 	}
 	if err := printSearches(w, []read.Search{s}, false); err != nil {
 		return err
+	}
+	if len(s.Restrict) > 0 {
+		fmt.Fprintf(w, "searched within %s\n", s.Restrict)
 	}
 	for i := range findings {
 		f := &findings[i]

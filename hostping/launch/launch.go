@@ -21,10 +21,12 @@ import (
 	"github.com/giverny/giverny/store/read"
 )
 
-// Runs are what the store knows of probed hosts.
+// Runs are what the store knows of probed hosts, and of hosts that are searched.
 type Runs interface {
 	HostRuns(ctx context.Context, fabric string, s read.Span, f read.HostRunFilter, n int) ([]read.HostRun, error)
 	HostBaselines(ctx context.Context, fabric, model string) ([]read.HostBaseline, error)
+	// Searches of NICs: a probe would disturb one that runs.
+	Searches(ctx context.Context, fabric string, s read.Span, n int) ([]read.Search, error)
 }
 
 // Launcher plans and launches runs in one fabric.
@@ -73,6 +75,9 @@ func (l *Launcher) Plan(ctx context.Context, w Want) (p Plan, err error) {
 	case host.Free == "":
 		return p, fmt.Errorf("agent %s: %w", host.Agent, errInUse)
 	}
+	if err := l.searching(ctx, host.Agent); err != nil {
+		return p, err
+	}
 	p.Free = host.Free
 	if p.Request, err = l.request(ctx, &w, p.Root, p.Free); err != nil {
 		return p, err
@@ -83,6 +88,25 @@ func (l *Launcher) Plan(ctx context.Context, w Want) (p Plan, err error) {
 	}
 	p.Command, err = l.Bus.New(command.Order{Kind: order.Kind, Targets: []string{p.Root.Agent}, Arguments: arguments, ValidFor: l.StartWait})
 	return p, err
+}
+
+// SearchingError says that a host takes part in a search.
+type SearchingError struct{ Agent, Search string }
+
+func (e *SearchingError) Error() string {
+	return fmt.Sprintf("agent %s is in search %s, which a probe would disturb; wait, or cancel it (giverny search cancel %s)", e.Agent, e.Search, e.Search)
+}
+
+// searching is an error while the host takes part in a search.
+func (l *Launcher) searching(ctx context.Context, agent string) error {
+	list, err := l.Runs.Searches(ctx, l.Fabric, l.Past(dispatch.Day), read.MaxSearches)
+	if err != nil {
+		return fmt.Errorf("whether %s takes part in a search is not known: %w", agent, err)
+	}
+	if id := read.Searching(list, schema.Instant(l.Now().UnixNano()))[agent]; id != "" {
+		return &SearchingError{agent, id}
+	}
+	return nil
 }
 
 // request is about every pair of a host that is out of use, and else about the RNIC at

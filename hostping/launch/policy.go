@@ -58,6 +58,9 @@ func (p *Policy) plan(ctx context.Context, d schema.Diagnosis) (dispatch.Launch,
 	if errors.Is(err, errInUse) {
 		return dispatch.Launch{}, dispatch.Refuse(refusedInUse, "%w", err)
 	}
+	if _, is := errors.AsType[*SearchingError](err); is {
+		return dispatch.Launch{}, dispatch.Refuse(dispatch.RefusedRunning, "%w", err)
+	}
 	if err != nil {
 		return dispatch.Launch{}, err
 	}

@@ -24,6 +24,11 @@ type world struct {
 	dispatchtest.Site
 	past      []read.HostRun
 	baselines []read.HostBaseline
+	searches  []read.Search
+}
+
+func (w *world) Searches(context.Context, string, read.Span, int) ([]read.Search, error) {
+	return w.searches, w.Failing
 }
 
 func (w *world) HostRuns(_ context.Context, _ string, s read.Span, f read.HostRunFilter, _ int) ([]read.HostRun, error) {
@@ -71,12 +76,15 @@ func TestPolicy(t *testing.T) {
 		audit  []string // a part of each, in order
 		sent   int
 	}{
-		"launches":            {nil, nil, []string{"n1"}, []string{"done n1: region 5, slow_host with confidence 0.90"}, 1},
-		"a dry run":           {func(c *launch.Config) { c.Policy.DryRun = true }, nil, []string{"n1"}, []string{"done n1"}, 0},
-		"confidence":          {func(c *launch.Config) { c.Policy.Confidence = 0.95 }, nil, []string{"n1"}, nil, 0},
-		"an agent of others":  {nil, nil, []string{"n9"}, []string{"refused n9 HCA-1: no_host: none of the 3 agents"}, 0},
-		"takes no runs":       {nil, nil, []string{"n3"}, []string{"refused n3 HCA-1: no_host: agent n3 takes no runs"}, 0},
-		"in use":              {func(c *launch.Config) { c.AllowHosts = nil }, nil, []string{"n1"}, []string{"refused n1 HCA-1: in_use: agent n1: the host is in use"}, 0},
+		"launches":           {nil, nil, []string{"n1"}, []string{"done n1: region 5, slow_host with confidence 0.90"}, 1},
+		"a dry run":          {func(c *launch.Config) { c.Policy.DryRun = true }, nil, []string{"n1"}, []string{"done n1"}, 0},
+		"confidence":         {func(c *launch.Config) { c.Policy.Confidence = 0.95 }, nil, []string{"n1"}, nil, 0},
+		"an agent of others": {nil, nil, []string{"n9"}, []string{"refused n9 HCA-1: no_host: none of the 3 agents"}, 0},
+		"takes no runs":      {nil, nil, []string{"n3"}, []string{"refused n3 HCA-1: no_host: agent n3 takes no runs"}, 0},
+		"in use":             {func(c *launch.Config) { c.AllowHosts = nil }, nil, []string{"n1"}, []string{"refused n1 HCA-1: in_use: agent n1: the host is in use"}, 0},
+		"a peer of a search": {nil, func(w *world) {
+			w.searches = []read.Search{{ID: "S1", Peers: []string{"n1"}, Agents: []read.SearchAgent{{Agent: "n2", Status: schema.CommandProgress}}}}
+		}, []string{"n1"}, []string{"refused n1 HCA-1: running: agent n1 is in search S1"}, 0},
 		"so many a day":       {func(c *launch.Config) { c.Policy.PerDay = 1 }, nil, []string{"n1", "n2"}, []string{"done n1", "refused n2 HCA-1: too_often: 1 runs were launched within a day"}, 1},
 		"probed an hour ago":  {nil, func(w *world) { w.past = []read.HostRun{past("n1", 59*time.Minute, schema.CommandDone)} }, []string{"n1"}, []string{"refused n1 HCA-1: probed_already: n1 was probed 59m0s ago: R1"}, 0},
 		"a run that goes on":  {nil, func(w *world) { w.past = []read.HostRun{past("n1", time.Minute, schema.CommandAccepted)} }, []string{"n1"}, []string{"refused n1 HCA-1: running: run R1 of n1 goes on"}, 0},

@@ -96,7 +96,7 @@ func NewFault(g *hostping.Graph, b hostping.Bottleneck, place string, share floa
 			return f, fmt.Errorf("the host has no link %q; giverny hostping graph lists them", place)
 		}
 	default:
-		return f, fmt.Errorf("no bottleneck %q", b)
+		return f, fmt.Errorf("%q is not a bottleneck; want one of %v", b, hostping.Bottlenecks())
 	}
 	f.Link = place
 	return f, nil

@@ -13,7 +13,6 @@ import (
 
 	"github.com/giverny/giverny/command/dispatch"
 	"github.com/giverny/giverny/schema"
-	"github.com/giverny/giverny/store/read"
 )
 
 // Choice is who is to search.
@@ -30,27 +29,6 @@ type Choice struct {
 type Passed struct {
 	Agent string `json:"agent"`
 	Why   string `json:"why"`
-}
-
-// busyIn says in which running search each host is, as the one that searches or as a peer: another search would
-// disturb its measurements.
-func busyIn(past []read.Search, now schema.Instant) map[string]string {
-	busy := map[string]string{}
-	for i := range past {
-		s := &past[i]
-		if !s.Running(now) {
-			continue
-		}
-		for _, peer := range s.Peers {
-			busy[peer] = s.ID
-		}
-		for _, a := range s.Agents {
-			if !a.Status.Final() {
-				busy[a.Agent] = s.ID
-			}
-		}
-	}
-	return busy
 }
 
 // Choose picks the host that searches and its peers: free hosts of the root's NIC

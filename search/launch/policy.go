@@ -81,10 +81,11 @@ func (p *Policy) permits(ctx context.Context, l *Launcher, plan *Plan) error {
 	today := 0
 	for i := range past {
 		s := &past[i]
-		if now.Sub(s.Requested.Time()) < p.cfg.AgainAfter && key(s.Subsystem) == subsystem && s.Useful() {
+		own := s.Principal == plan.Command.Principal // which a person may have cancelled, who does not want another
+		if now.Sub(s.Requested.Time()) < p.cfg.AgainAfter && key(s.Subsystem) == subsystem && (s.Useful() || own && s.Measured()) {
 			return dispatch.Refuse(refusedAgain, "%v was searched %v ago: %s", subsystem, now.Sub(s.Requested.Time()).Round(time.Second), s.ID)
 		}
-		if s.Principal == plan.Command.Principal && now.Sub(s.Requested.Time()) < dispatch.Day {
+		if own && now.Sub(s.Requested.Time()) < dispatch.Day {
 			today++
 		}
 	}

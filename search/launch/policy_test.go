@@ -75,7 +75,7 @@ func (w *world) sent(t *testing.T) (requests []schema.SearchRequest) {
 func TestPolicy(t *testing.T) {
 	subsystem := schema.Subsystem{NICModel: "MT4129", Firmware: "28"}
 	pastSearch := func(ago time.Duration, status schema.CommandStatus, experiments int) read.Search {
-		return read.Search{ID: "S1", Requested: schema.Instant(time.Now().Add(-ago).UnixNano()), Principal: "policy", Subsystem: subsystem,
+		return read.Search{ID: "S1", Requested: schema.Instant(time.Now().Add(-ago).UnixNano()), Principal: "policy", Subsystem: subsystem, Budget: 100,
 			Agents: []read.SearchAgent{{Agent: "n1", Status: status, Experiments: experiments}}}
 	}
 	for name, c := range map[string]struct {
@@ -120,6 +120,13 @@ func TestPolicy(t *testing.T) {
 		"a search that measured nothing, and one long ago": {nil, func(w *world) {
 			w.past = []read.Search{pastSearch(30*time.Hour, schema.CommandFailed, 0), pastSearch(8*24*time.Hour, schema.CommandDone, 100)}
 		}, func() []schema.Diagnosis { return []schema.Diagnosis{dispatchtest.SlowHost("n3", .9)} }, []string{"done n1"}, 1},
+		"restricted and cancelled ones of a person": {nil, func(w *world) {
+			restricted, cancelled := pastSearch(time.Hour, schema.CommandDone, 100), pastSearch(time.Hour, schema.CommandCancelled, 1)
+			restricted.Principal, restricted.Restrict, cancelled.Principal = "operator", json.RawMessage(`{"qps":{"max":64}}`), "operator"
+			w.past = []read.Search{restricted, cancelled}
+		}, func() []schema.Diagnosis { return []schema.Diagnosis{dispatchtest.SlowHost("n3", .9)} }, []string{"done n1"}, 1},
+		"one of the policy that was cancelled": {nil, func(w *world) { w.past = []read.Search{pastSearch(time.Hour, schema.CommandCancelled, 1)} },
+			func() []schema.Diagnosis { return []schema.Diagnosis{dispatchtest.SlowHost("n3", .9)} }, []string{"refused n3 HCA-1: searched_already"}, 0},
 		"no host is free": {nil, func(w *world) { w.Drained = nil }, func() []schema.Diagnosis { return []schema.Diagnosis{dispatchtest.SlowHost("n3", .9)} },
 			[]string{"refused n3 HCA-1: no_host: 0 hosts with a MT4129 are free, 2 are needed: n1 is in use"}, 0},
 		"the store is away": {nil, func(w *world) { w.Failing = errors.New("no store") }, func() []schema.Diagnosis { return []schema.Diagnosis{dispatchtest.SlowHost("n3", .9)} },

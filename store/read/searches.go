@@ -26,6 +26,8 @@ type Search struct {
 	Peers     []string       `json:"peers"`
 	Seed      uint64         `json:"seed"`
 	Budget    int            `json:"budget"`
+	// Values of dimensions within which it searches; absent: the whole space.
+	Restrict json.RawMessage `json:"restrict,omitempty"`
 	// Subsystem that is searched; the one that was meant until an agent has said what its own is.
 	Subsystem schema.Subsystem `json:"subsystem"`
 	Agents    []SearchAgent    `json:"agents"` // by name
@@ -58,9 +60,38 @@ func (s *Search) Running(now schema.Instant) bool {
 	return slices.ContainsFunc(s.Agents, func(a SearchAgent) bool { return !a.Status.Final() })
 }
 
-// Useful says that something was measured.
-func (s *Search) Useful() bool {
+// Measured says that it carried out an experiment.
+func (s *Search) Measured() bool {
 	return slices.ContainsFunc(s.Agents, func(a SearchAgent) bool { return a.Experiments > 0 })
+}
+
+// Useful says that the whole space was searched, to the end or with half of the experiments at least: another search
+// would find little more.
+func (s *Search) Useful() bool {
+	return len(s.Restrict) == 0 && slices.ContainsFunc(s.Agents, func(a SearchAgent) bool {
+		return a.Experiments > 0 && (a.Status == schema.CommandDone || 2*a.Experiments >= s.Budget)
+	})
+}
+
+// Searching says in which of some searches, that runs, each host is, as the one that searches or as a peer: another
+// search, or a probe, would disturb its measurements.
+func Searching(list []Search, now schema.Instant) map[string]string {
+	in := map[string]string{}
+	for i := range list {
+		s := &list[i]
+		if !s.Running(now) {
+			continue
+		}
+		for _, peer := range s.Peers {
+			in[peer] = s.ID
+		}
+		for _, a := range s.Agents {
+			if !a.Status.Final() {
+				in[a.Agent] = s.ID
+			}
+		}
+	}
+	return in
 }
 
 // subsystemRow are the columns of a subsystem.
@@ -90,6 +121,7 @@ type searchRow struct {
 	Peers       []string  `ch:"peers"`
 	Seed        uint64    `ch:"seed"`
 	Budget      uint32    `ch:"budget"`
+	Restrict    string    `ch:"restrict"`
 	Agent       string    `ch:"agent"`
 	Status      string    `ch:"status"`
 	Time        time.Time `ch:"time"`
@@ -129,7 +161,7 @@ func (m *Model) searches(ctx context.Context, a Args) (list []Search, err error)
 		r := &rows[i]
 		if len(list) == 0 || list[len(list)-1].ID != r.ID {
 			list = append(list, Search{ID: r.ID, Requested: instantOf(r.Requested), Principal: r.Principal, Why: r.Why, Region: r.Region, Engine: r.Engine,
-				Algorithm: r.Algorithm, Peers: append([]string{}, r.Peers...), Seed: r.Seed, Budget: int(r.Budget), Subsystem: r.subsystem(), Agents: []SearchAgent{}})
+				Algorithm: r.Algorithm, Peers: append([]string{}, r.Peers...), Seed: r.Seed, Budget: int(r.Budget), Restrict: rawJSON(r.Restrict), Subsystem: r.subsystem(), Agents: []SearchAgent{}})
 		}
 		if r.Agent == "" {
 			continue

@@ -52,17 +52,24 @@ func TestSearches(t *testing.T) {
 			}
 		}
 	}
+	asks := func(id, verified, arguments string) schema.SeenCommand {
+		return schema.SeenCommand{Verified: verified, Command: schema.Command{ID: id, Fabric: "f", Kind: schema.KindSearch, Arguments: json.RawMessage(arguments)}}
+	}
+	if err := m.db.StoreCommands(ctx, "f", []schema.SeenCommand{asks("a", schema.Verified, `{"budget":100,"restrict":{"qps":{"max":640}}}`),
+		asks("a", "bad_signature", `{"restrict":{"qps":{"max":1}}}`), asks("b", schema.NotVerified, `{"budget":100}`)}); err != nil {
+		t.Fatal(err)
+	}
 	list, err := m.Searches(ctx, "f", Span{From: at, To: at + 60*second}, 10)
 	if err != nil || len(list) != 3 || list[0].ID != "c" || len(list[0].Agents) != 0 || list[1].ID != "b" || list[2].ID != "a" {
 		t.Fatalf("%+v, %v", list, err)
 	}
-	want := Search{ID: "a", Requested: at, Principal: "operator", Why: "slow host", Region: 5, Engine: "rig", Algorithm: "lift", Peers: []string{"n2"}, Seed: 7, Budget: 100, Subsystem: someSubsystem,
+	want := Search{ID: "a", Requested: at, Principal: "operator", Why: "slow host", Region: 5, Engine: "rig", Algorithm: "lift", Peers: []string{"n2"}, Seed: 7, Budget: 100, Restrict: json.RawMessage(`{"qps":{"max":640}}`), Subsystem: someSubsystem,
 		Agents: []SearchAgent{{Agent: "n1", Status: schema.CommandProgress, Time: at + 4*second, Adapter: "mlx5_0", Subsystem: someSubsystem, Experiments: 60, Seconds: 1800, Anomalies: 2}}}
 	one, err := m.Search(ctx, "f", "a")
 	if diff := cmp.Diff(want, one); err != nil || diff != "" || !one.Running(at+60*second) {
 		t.Error(err, diff)
 	}
-	if b := list[1].Agents[0]; b.Status != schema.CommandFailed || b.Experiments != 20 || b.Subsystem != someSubsystem || list[1].Running(at+60*second) {
+	if b := list[1].Agents[0]; b.Status != schema.CommandFailed || b.Experiments != 20 || b.Subsystem != someSubsystem || list[1].Running(at+60*second) || list[1].Restrict != nil {
 		t.Errorf("a search that failed keeps what it had: %+v", b)
 	}
 	if _, err := m.Search(ctx, "f", "forged"); !errors.Is(err, ErrNotFound) {

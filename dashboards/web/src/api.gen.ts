@@ -1956,6 +1956,8 @@ export interface components {
             region?: string;
             /** Format: date-time */
             requested: string;
+            /** @description Values of dimensions within which it searches; absent: the whole space. */
+            restrict?: Record<string, never>;
             search_id: string;
             seed: number;
             /** @description Subsystem that is searched; the one that was meant until an agent has said what its own is. */

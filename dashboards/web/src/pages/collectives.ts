@@ -12,9 +12,10 @@ const picked = h("section", { class: "collective", attrs: { tabindex: "-1", "ari
 const list = h("div", null);
 
 export function collectivesPage(app: App, into: HTMLElement) {
-  const api = app.model?.api;
-  if (!api || into.dataset.page === "collectives" && list.dataset.fabric === api.name && Date.now() - asked < refreshMillis) return;
+  const api = app.model?.api, until = app.state.at && (app.model?.interval?.now.interval.end ?? app.state.at);
+  if (!api || into.dataset.page === "collectives" && list.dataset.fabric === api.name && list.dataset.until === until && Date.now() - asked < refreshMillis) return;
   asked = Date.now();
+  list.dataset.until = until;
   if (list.dataset.fabric !== api.name) {
     picked.replaceChildren();
     list.replaceChildren(h("p", null, "loading"));
@@ -22,8 +23,8 @@ export function collectivesPage(app: App, into: HTMLElement) {
   list.dataset.fabric = api.name;
   if (into.dataset.page !== "collectives") into.replaceChildren(h("h2", null, "Collectives"), picked, list);
   into.dataset.page = "collectives";
-  api.collectives().then((found) => {
-    if (list.dataset.fabric === api.name) list.replaceChildren(...listed(app, found));
+  api.collectives(until).then((found) => {
+    if (list.dataset.fabric === api.name && list.dataset.until === until) list.replaceChildren(...listed(app, found, until));
   }).catch((e) => {
     if (!isAbort(e)) list.replaceChildren(h("p", { class: "Medium" }, (e as Error).message));
   });
@@ -35,8 +36,8 @@ const wide = (table: HTMLElement) => h("div", { class: "wide" }, table);
 const ms = (nanos: number) => `${(nanos / 1e6).toPrecision(3)} ms`;
 const most = 500;
 
-function listed(app: App, list: Collective[]): HTMLElement[] {
-  if (!list.length) return [h("p", null, "No collective was diagnosed in the last 7 days. ", h("code", null, "giverny collective publish --job ID --format FORMAT DIR"), " diagnoses the records of a job's collectives and sends the outcome here.")];
+function listed(app: App, list: Collective[], until: string): HTMLElement[] {
+  if (!list.length) return [h("p", null, until ? `No collective of the 7 days before ${when(until)} was diagnosed. ` : "No collective was diagnosed in the last 7 days. ", h("code", null, "giverny collective publish --job ID --format FORMAT DIR"), " diagnoses the records of a job's collectives and sends the outcome here.")];
   const slow = list.filter((c) => c.culprits.length > 0).length;
   const rows = list.slice(0, most).map((c) => {
     const worst = c.culprits[0];

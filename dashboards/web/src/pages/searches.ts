@@ -28,7 +28,7 @@ function launched(app: App, searches: Search[]): HTMLElement[] {
   const rows = searches.flatMap((s) => (s.agents.length ? s.agents : [undefined]).map((a) => h("tr", null,
     h("td", null, when(s.requested)), h("td", null, s.principal + (s.why ? ": " + s.why : "")), h("td", null, region(app, s.region)), h("td", null, subsystem(a?.subsystem ?? s.subsystem)),
     h("td", null, a ? `${a.agent}${a.adapter ? " " + a.adapter : ""}` : "no answer yet"), h("td", null, a ? words(a.status) + (a.reason ? ": " + a.reason : "") : "requested"),
-    h("td", { class: "number" }, `${count(a?.experiments ?? 0)} of ${count(s.budget)}`), h("td", { class: "number" }, a ? span(a.seconds) : ""), h("td", { class: "number" }, count(a?.anomalies ?? 0)))));
+    h("td", { class: "number", ...s.restrict ? { title: "within " + JSON.stringify(s.restrict) } : {} }, `${count(a?.experiments ?? 0)} of ${count(s.budget)}${s.restrict ? ", restricted" : ""}`), h("td", { class: "number" }, a ? span(a.seconds) : ""), h("td", { class: "number" }, count(a?.anomalies ?? 0)))));
   return [h("table", null, head("requested", "by", "region", "network card", "agent", "state", "experiments", "time", "anomalies"), h("tbody", null, ...rows))];
 }
 
