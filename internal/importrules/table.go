@@ -96,7 +96,7 @@ var Architecture = []Row{
 	{Package: "analysis", May: []string{"diagnose", "ingest/clockcheck", "ingest/window", "internal/codec", "linkhealth", "segment", "segment/tracking", "topology"}, Tests: []string{"simulate/scenario"}, Kind: Pure},
 
 	// The runtime of a fabric: sources, analysis, sinks.
-	{Package: "pipeline", May: []string{"analysis", "ingest/clockcheck", "ingest/emitter", "ingest/envelope", "ingest/kafka", "ingest/window", "internal/retry", "store", "store/read", "topology"}, Tests: []string{"ingest/spool"}},
+	{Package: "pipeline", May: []string{"analysis", "ingest/clockcheck", "ingest/emitter", "ingest/envelope", "ingest/kafka", "ingest/window", "internal/retry", "store", "store/read", "topology"}, Tests: []string{"ingest/kafka/embedded", "ingest/spool"}},
 
 	// The simulator and its ground truth.
 	{Package: "simulate/routing", May: []string{"topology"}, Kind: Pure},
