@@ -46,9 +46,12 @@ func (s *Stage) diagnose(r *schema.IntervalResult) []schema.Diagnosis {
 				rc.trees = trees
 				rc.verdict = s.inside(rc, s.decide(rc, p), cases)
 				rc.sink = s.readerAt(rc, &rc.verdict)
-				out[i] = s.report(snap, rc, &rc.verdict)
 			}
 		}
+	}
+	s.sameRoot(cases, snap, p)
+	for i := range cases {
+		out[i] = s.report(snap, &cases[i], &cases[i].verdict)
 	}
 	s.forgetKept()
 	s.forgetMeans()
