@@ -84,7 +84,6 @@ func (s *Stage) examine(rc *regionCase, p *pressure, snap *schema.Snapshot) {
 	s.measure(rc, p)
 	s.nearFailures(rc, p)
 	s.converge(rc, p)
-	rc.full = s.fullLink(rc, p)
 }
 
 // converge finds what the traffic of a region on a grid converges on, in the mean of several intervals. What waits inside a
@@ -97,6 +96,7 @@ func (s *Stage) converge(rc *regionCase, p *pressure) {
 	q := s.averaged(rc, p)
 	s.drain(rc, q)
 	rc.neck = s.neckOf(rc, p)
+	rc.full = s.fullLink(rc, q)
 	s.fitFailures(rc, p)
 }
 

@@ -166,22 +166,25 @@ func (rc *regionCase) likeliestSenders() []int {
 	return out[:min(len(out), drainSenders)]
 }
 
-// fullLink is, on a grid, the link of a region or beside it that carries what it can, and for which packets wait
-// inside a switch most of the time: it does not stall itself.
+// alikeFull is within how many percent of their capacity links are as full as each other.
+const alikeFull = 5
+
+// fullLink is, on a grid, the link at a region that carries most of its capacity, if that is more than before the onset and
+// the link does not stall itself; of several alike the one before which the region lies. It is NoLink where none is full.
 func (s *Stage) fullLink(rc *regionCase, p *pressure) schema.LinkID {
-	best, most := schema.NoLink, float64(stalledPercent)
-	if s.router.grid == nil || p.inq == nil {
+	best, most := schema.NoLink, float64(fullPercent)
+	if s.router.grid == nil {
 		return best
+	}
+	if n := &rc.neck; n.link != schema.NoLink && !n.slower && n.before(&rc.drain) {
+		best, most = n.link, max(most, p.useOf(n.link)+alikeFull)
 	}
 	for _, l := range rc.region.Links {
 		from, to := s.graph.Ends(l)
 		for _, d := range [2]topology.DeviceID{from, to} {
 			for _, out := range s.graph.LinksAt(d) {
-				if !p.inq.Valid.Has(int(out)) || p.useOf(out) < saturatedPercent {
-					continue
-				}
-				if v := float64(p.inq.Values[out]); v > most {
-					best, most = out, v
+				if use := p.useOf(out); use > most && s.router.grid.keys[out].dim >= 0 && p.stallOf(out) < lineStall && use > steadyLoad*p.before(out) {
+					best, most = out, use
 				}
 			}
 		}

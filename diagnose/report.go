@@ -160,14 +160,14 @@ func (s *Stage) centreRoot(rc *regionCase, v *verdict) *schema.Root {
 		kind = slowReceiver
 	}
 	switch {
-	case rc.neck.before(&rc.drain) && !(rc.neck.sole && v.class == schema.CauseSlowHost):
+	case rc.neck.before(&rc.drain) && rc.neck.slower && !(rc.neck.sole && v.class == schema.CauseSlowHost):
 		return s.portOf(rc.neck.link, s.graph.Device(rc.neck.tail).Name, s.kindOf(rc, rc.neck.link))
+	case rc.full != schema.NoLink && v.class != schema.CauseSlowHost:
+		return s.portOf(rc.full, "", s.kindOf(rc, rc.full))
 	case rc.drain.surely() && rc.sink == nil:
 		return &schema.Root{Device: s.graph.Device(rc.drain.device).Name, Kind: kind, Link: schema.NoLink}
 	case rc.drain.meeting.grew && rc.sink == nil:
 		return &schema.Root{Device: s.graph.Device(rc.drain.meeting.device).Name, Kind: kind, Link: schema.NoLink}
-	case rc.full != schema.NoLink && v.class != schema.CauseSlowHost:
-		return s.portOf(rc.full, "", s.kindOf(rc, rc.full))
 	case rc.centre.clear && v.class != schema.CauseUnknown:
 		return &schema.Root{Device: s.graph.Device(rc.centre.device).Name, Kind: kind, Link: schema.NoLink}
 	case rc.neck.link != schema.NoLink && rc.neck.share >= rootShare:
