@@ -148,9 +148,8 @@ func (s *Stage) onlyReceiver(rc *regionCase, v *verdict) *schema.Root {
 	return s.portOf(only, "", incast)
 }
 
-// centreRoot is the root on a grid, whose links know no direction: the link that packets wait for; or the switch
-// on which traffic converges; or the full link that most waits for; or the switch around which the stall lies, if
-// it lies around one.
+// centreRoot is the root on a grid, whose links know no direction: the link that lost rate, if the region lies before it; or
+// the link that is full; or the switch on which traffic converges.
 func (s *Stage) centreRoot(rc *regionCase, v *verdict) *schema.Root {
 	if !s.graph.Duplex() {
 		return nil
@@ -168,10 +167,6 @@ func (s *Stage) centreRoot(rc *regionCase, v *verdict) *schema.Root {
 		return &schema.Root{Device: s.graph.Device(rc.drain.device).Name, Kind: kind, Link: schema.NoLink}
 	case rc.drain.meeting.grew && rc.sink == nil:
 		return &schema.Root{Device: s.graph.Device(rc.drain.meeting.device).Name, Kind: kind, Link: schema.NoLink}
-	case rc.centre.clear && v.class != schema.CauseUnknown:
-		return &schema.Root{Device: s.graph.Device(rc.centre.device).Name, Kind: kind, Link: schema.NoLink}
-	case rc.neck.link != schema.NoLink && rc.neck.share >= rootShare:
-		return s.portOf(rc.neck.link, s.graph.Device(rc.neck.tail).Name, s.kindOf(rc, rc.neck.link))
 	}
 	if rc.sink != nil {
 		return &schema.Root{Device: rc.sink.Name, Kind: incast, Link: schema.NoLink}
