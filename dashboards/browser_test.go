@@ -269,6 +269,38 @@ func TestLabelsOfAFatTree(t *testing.T) {
 	}
 }
 
+// Managed switches of an InfiniBand subnet are called by their own names, and their levels by the longest word of those.
+func TestLabelsOfManagedSwitches(t *testing.T) {
+	db, _ := database(t)
+	b := topology.NewBuilder("ib0")
+	managed := func(name string, level int8) topology.DeviceID {
+		return b.Device(topology.Device{Name: "MF0;" + name + ":MQM9701/U1", Kind: topology.Switch, Level: level, Group: -1})
+	}
+	spines := []topology.DeviceID{managed("A10-SPINE-01", 2), managed("B10-SPINE-02", 2)}
+	for n := range 2 {
+		leaf := managed(fmt.Sprintf("A09-LEAF-%02d", n), 1)
+		for k, spine := range spines {
+			b.Both(topology.Link{From: leaf, To: spine, FromPort: fmt.Sprint(9 + k), ToPort: fmt.Sprint(n), Class: topology.ClassSwitch, CapacityBytesPerSecond: 1e9, Dim: -1})
+		}
+		host := b.Device(topology.Device{Name: fmt.Sprintf("host%d", n), Kind: topology.Host, Group: -1})
+		b.Both(topology.Link{From: host, To: leaf, FromPort: "1", ToPort: "1", Class: topology.ClassHost, CapacityBytesPerSecond: 1e9, Dim: -1})
+	}
+	g, err := b.Build()
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := serveGraphs(t, db, g)
+	h.announce(busy(g, noon))
+	page := browse(t, h.url)
+	page.await(shown)
+	written := page.eval(`document.getElementById("heat").textContent`)
+	for _, label := range []string{"SPINE", "LEAF", "A10-SPINE-01", "A09-LEAF-01"} {
+		if !strings.Contains(written+", ", label+", ") {
+			t.Errorf("the map does not say %q: %s", label, written)
+		}
+	}
+}
+
 // Another fabric is shown with its own graph, whatever the old one's answers do.
 func TestChangingTheFabric(t *testing.T) {
 	h := open(t, torus, tree)

@@ -32,6 +32,10 @@ export class Graph {
   get size() { return this.from.length; }
   isSwitch = (d: number) => this.devices[d].kind === "switch";
   name = (d: number) => nameOf(this.devices[d]);
+  /** called is the name of a device as people call it: of a managed switch of an InfiniBand subnet (MF0;leaf1:MQM8700/U1) its own, with the chip's where it has several. */
+  called = (d: number) => this.name(d).replace(/^MF\d+;([^:;]+):[^:/]+\/(.+)$/, (_, name: string, chip: string) => chip === "U1" ? name : `${name}/${chip}`);
+  /** calledIn is that name without the word that all of a level have, for where there is little room. */
+  calledIn = (level: string, d: number) => this.called(d).replace(level, "").replace(/^[-_.]+|([-_.])[-_.]+/g, "$1") || undefined;
   device = (name: string) => this.byName.get(name);
 
   /** group is the pod, group or leaf of a device in words; empty if it is in none, or is the leaf itself. */
@@ -115,7 +119,7 @@ export class Graph {
     this.devices.forEach((d, i) => { if (d.kind !== "switch") return; const list = by.get(d.level); if (list) list.push(i); else by.set(d.level, [i]); });
     return [...by.keys()].sort((a, b) => a - b).map((level) => {
       const switches = by.get(level)!;
-      const stem = (i: number) => this.devices[i].name.match(/^[^0-9]*/)![0].replace(/[^a-z]+$/i, "");
+      const stem = (i: number) => (this.called(i).match(/[a-z]+/gi) ?? [""]).reduce((a, b) => b.length > a.length ? b : a); // its longest word
       const first = stem(switches[0]);
       return { level, name: first && switches.every((i) => stem(i) === first) ? first : `level ${level}`, switches };
     });

@@ -68,7 +68,7 @@ function tierMatrix(graph: Graph, aspect: number): FlatLayout {
   return b.build(Math.max(1, wide - 1), y + tall, shown.map((k) => k.title).join("; "));
 }
 
-interface Block { title: string; rows: number[]; columns: number; heads: string[]; cells: Cell[] }
+interface Block { title: string; level: string; rows: number[]; columns: number; heads: string[]; cells: Cell[] }
 
 /** blockOf is a tier by the tier above. Where most cells would be empty, as with pods, the columns are the row's own uplinks in order. */
 function blockOf(graph: Graph, levelOf: Map<number, number>, levels: ReturnType<Graph["levels"]>, i: number): Block {
@@ -89,14 +89,14 @@ function blockOf(graph: Graph, levelOf: Map<number, number>, levels: ReturnType<
   }
   const cells = [...pairs.values()], sparse = cells.length < .5 * rows.length * columns.length;
   const way = graph.duplex ? "" : "; upper half up, lower half down";
-  if (!sparse) return { title: `${lower.name} by ${upper.name}${way}`, rows, columns: columns.length, heads: columns.map((d) => graph.name(d)), cells };
+  if (!sparse) return { level: lower.name, title: `${lower.name} by ${upper.name}${way}`, rows, columns: columns.length, heads: columns.map((d) => graph.called(d)), cells };
   let most = 0;
   for (const c of cells) {
     const own = [...peers.get(c.row)!].sort((a, z) => a - z);
     c.column = own.indexOf(c.column);
     most = Math.max(most, own.length);
   }
-  return { title: `${lower.name} by its ${upper.name}s in order${way}`, rows, columns: most, heads: Array.from({ length: most }, (_, k) => String(k)), cells };
+  return { level: lower.name, title: `${lower.name} by its ${upper.name}s in order${way}`, rows, columns: most, heads: Array.from({ length: most }, (_, k) => String(k)), cells };
 }
 
 /** hostBlock is the lowest tier by its host ports. */
@@ -120,7 +120,7 @@ function hostBlock(graph: Graph, lowest: ReturnType<Graph["levels"]>[number]): B
     most = Math.max(most, sorted.length);
   }
   const way = graph.duplex ? "" : "; upper half in, lower half out";
-  return { title: `${lowest.name} by its hosts in order${way}`, rows, columns: most, heads: Array.from({ length: most }, (_, k) => String(k)), cells };
+  return { level: lowest.name, title: `${lowest.name} by its hosts in order${way}`, rows, columns: most, heads: Array.from({ length: most }, (_, k) => String(k)), cells };
 }
 
 function drawBlock(graph: Graph, b: Builder, k: Block, x: number, y: number) {
@@ -132,7 +132,7 @@ function drawBlock(graph: Graph, b: Builder, k: Block, x: number, y: number) {
   let last = "";
   k.rows.forEach((d, i) => {
     const g = graph.group(d);
-    b.label(graph.name(d), left - .3, top + i + .68, .56, "right", 5.4);
+    b.label(graph.called(d), left - .3, top + i + .68, .56, "right", 5.4, graph.calledIn(k.level, d));
     if (g && g !== last) b.label(g, x + .1, top + i + .68, .5, "left", 2.6);
     last = g;
   });

@@ -29,7 +29,7 @@ export function path(graph: Graph, from: number, to: number): { layout: FlatLayo
   }
   for (const [d, [x, y]] of at) {
     b.node(d, x - .5, y - .35, 1, .7);
-    b.label(graph.name(d), x, y - .55, .62, "center", step * .9);
+    b.label(graph.called(d), x, y - .55, .62, "center", step * .9);
   }
-  return { layout: b.build(4 + (found.columns.length - 1) * step, tall, `shortest paths from ${graph.name(from)} to ${graph.name(to)}`), hops: found.columns.length - 1, cut };
+  return { layout: b.build(4 + (found.columns.length - 1) * step, tall, `shortest paths from ${graph.called(from)} to ${graph.called(to)}`), hops: found.columns.length - 1, cut };
 }

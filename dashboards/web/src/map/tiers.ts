@@ -145,8 +145,8 @@ function writeLabels(graph: Graph, b: Builder, place: Map<number, Box>, levels: 
   }
   for (const l of levels) {
     for (const d of l.switches) {
-      const p = place.get(d), name = graph.name(d), short = name.startsWith(l.name) && name.length > l.name.length ? name.slice(l.name.length) : undefined;
-      if (p) b.label(name, p.x + p.w / 2, p.y + p.h * .76, p.h * .72, "center", p.w, short);
+      const p = place.get(d);
+      if (p) b.label(graph.called(d), p.x + p.w / 2, p.y + p.h * .76, p.h * .72, "center", p.w, graph.calledIn(l.name, d));
     }
   }
 }
