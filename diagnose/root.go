@@ -45,8 +45,9 @@ const (
 	// fullPercent of its capacity is what a full port carries at least, idlePercent what one with room carries
 	// at most.
 	fullPercent, idlePercent, saturatedPercent = 75, 60, 95
-	// deadlockPercent of the time all links of a cycle stall, and they carry next to nothing.
-	deadlockPercent, deadlockUse = 90, 5
+	// deadlockPercent of the time all links of a cycle stall, and they carry nothing, as their counters and clocks go: what
+	// waits behind a full tree still goes on, and links of both directions may stall so and wait for others than each other.
+	deadlockPercent, deadlockUse = 90, .5
 )
 
 // follow finds where the back pressure of a region begins, on a graph of directed links. before is what a
