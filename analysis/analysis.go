@@ -10,7 +10,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"slices"
 	"strings"
 
 	"github.com/giverny/giverny/ingest/clockcheck"
@@ -26,9 +25,8 @@ type Core struct {
 	window      *window.Window
 	stages      []Stage
 	raw         *rawBuffer
-	events      []schema.Event // of intervals that are open, by time
-	resumed     int64          // intervals that start up to here were stored before
-	loadedNanos int64          // end of the last interval that Load has brought
+	resumed     int64 // intervals that start up to here were stored before
+	loadedNanos int64 // end of the last interval that Load has brought
 	clocks      *clockcheck.Checker
 	lastEnd     int64  // end of the last interval that was analysed, now or by an earlier process
 	backInTime  uint64 // intervals refused, since they are not after it
@@ -37,8 +35,6 @@ type Core struct {
 	sequences   window.Sequences
 	missing     uint64 // batches that never came
 	checked     bool   // the topology has been found to fit the data
-
-	storedEvents map[schema.Event]bool // of an earlier process
 
 	feeds    *feeds
 	recalled Feeds // of an earlier process
@@ -137,21 +133,6 @@ func (c *Core) CheckTopology() error {
 		c.graph.Fabric(), ErrWrongTopology, unknown, known+unknown, strings.Join(c.window.Mismatches(), ", "))
 }
 
-// AddEvent takes something that happened to the fabric. It comes out with the
-// interval in which it happened, or with the next.
-func (c *Core) AddEvent(e schema.Event) {
-	if c.storedEvents[e] {
-		return
-	}
-	at, _ := slices.BinarySearchFunc(c.events, e.TimeNanos+1, func(o schema.Event, nanos int64) int {
-		if o.TimeNanos < nanos {
-			return -1
-		}
-		return 1
-	})
-	c.events = slices.Insert(c.events, at, e)
-}
-
 // Advance tells the core up to when all that was sent has been added, by which
 // intervals close after the lateness by the clock, and what time it is.
 func (c *Core) Advance(completeNanos, nowNanos int64) {
@@ -197,12 +178,12 @@ func (c *Core) Next() *schema.IntervalResult {
 			c.window.Recycle(snap)
 			continue
 		}
-		return c.analyse(snap, raw, c.takeEvents(snap.Interval.EndNanos()))
+		return c.analyse(snap, raw)
 	}
 }
 
-func (c *Core) analyse(snap *schema.Snapshot, raw []*schema.CounterBatch, events []schema.Event) *schema.IntervalResult {
-	r := &schema.IntervalResult{Snapshot: snap, Raw: raw, Dropped: c.dropped(), Events: events}
+func (c *Core) analyse(snap *schema.Snapshot, raw []*schema.CounterBatch) *schema.IntervalResult {
+	r := &schema.IntervalResult{Snapshot: snap, Raw: raw, Dropped: c.dropped()}
 	c.lastEnd = snap.Interval.EndNanos()
 	c.feeds.take(c.lastEnd, r)
 	for _, s := range c.stages {
@@ -212,17 +193,6 @@ func (c *Core) analyse(snap *schema.Snapshot, raw []*schema.CounterBatch, events
 		c.unsaved, r.Saved = 1, c.save()
 	}
 	return r
-}
-
-// takeEvents removes the events before an instant.
-func (c *Core) takeEvents(end int64) []schema.Event {
-	n := 0
-	for n < len(c.events) && c.events[n].TimeNanos < end {
-		n++
-	}
-	taken := slices.Clone(c.events[:n])
-	c.events = slices.Delete(c.events, 0, n)
-	return taken
 }
 
 // SetGraph goes on with another version of the fabric, and reports the change as
@@ -238,8 +208,8 @@ func (c *Core) SetGraph(g *topology.Graph, atNanos int64) error {
 		return err
 	}
 	c.checked = false
-	c.AddEvent(schema.Event{TimeNanos: atNanos, Fabric: g.Fabric(), Kind: schema.GraphChanged,
-		Detail: "topology changed: " + change.String()})
+	c.AddEvents([]schema.Event{{TimeNanos: atNanos, Fabric: g.Fabric(), Kind: schema.GraphChanged,
+		Detail: "topology changed: " + change.String()}}, 0)
 	return nil
 }
 

@@ -137,11 +137,11 @@ func TestEventsComeWithTheirInterval(t *testing.T) {
 	g := newGraph(t, "torus:4x4")
 	f, core := fabric{graph: g}, newCore(t, g)
 	for _, e := range []schema.Event{event(11*second, "first"), event(10*second+5, "b"), event(10*second, "a"), event(12*second-1, "last"), event(10*second+5, "c")} {
-		core.AddEvent(e)
+		core.AddEvents([]schema.Event{e}, 0)
 	}
 	add(t, core, f.poll(10*second, calm), f.poll(11*second, calm))
 	got := results(core, 12*second)
-	core.AddEvent(event(10*second, "late"))
+	core.AddEvents([]schema.Event{event(10*second, "late")}, 0)
 	add(t, core, f.poll(12*second, calm))
 	got = append(got, results(core, 13*second)...)
 	if diff := cmp.Diff(map[int64]string{10: "a b c ", 11: "first last ", 12: "late "}, details(got)); diff != "" {
@@ -232,7 +232,7 @@ func TestResumeGoesOnBehindWhatIsStored(t *testing.T) {
 	whole := newCore(t, g)
 	events := []schema.Event{event(14*second, "stored"), event(19*second, "new")}
 	for _, e := range events {
-		whole.AddEvent(e)
+		whole.AddEvents([]schema.Event{e}, 0)
 	}
 	add(t, whole, batches...)
 	want := results(whole, 31*second)
@@ -247,11 +247,12 @@ func TestResumeGoesOnBehindWhatIsStored(t *testing.T) {
 		recent = append(recent, analysis.Interval{Interval: r.Snapshot.Interval, Regions: slices.Clone(r.Regions)})
 	}
 	core := newCore(t, g)
-	if err := core.Resume(recent, events[:1]); err != nil {
+	core.Recall(analysis.Feeds{Events: events[:1]})
+	if err := core.Resume(recent); err != nil {
 		t.Fatal(err)
 	}
 	for _, e := range append(events, event(15*second, "unstored")) {
-		core.AddEvent(e)
+		core.AddEvents([]schema.Event{e}, 0)
 	}
 	add(t, core, batches...)
 	got := results(core, 31*second)

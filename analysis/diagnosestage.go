@@ -87,7 +87,7 @@ func (s *diagnoseStage) Resume(in Interval) error {
 	if in.Snapshot == nil {
 		return nil
 	}
-	r := &schema.IntervalResult{Snapshot: in.Snapshot, Regions: in.Regions, Events: in.Events, Jobs: s.recalled, Failures: in.Feeds.Failures, Traffic: in.Feeds.Traffic}
+	r := &schema.IntervalResult{Snapshot: in.Snapshot, Regions: in.Regions, Events: in.Feeds.Events, Jobs: s.recalled, Failures: in.Feeds.Failures, Traffic: in.Feeds.Traffic}
 	r.Failures = allFailures(r)
 	s.stage.Restore(r)
 	s.recalled = nil

@@ -74,7 +74,7 @@ func tellFailures(t *testing.T, withLog bool) (truth, got []string) {
 		truth = take(truth, step.Events)
 		for _, e := range step.Events {
 			if withLog {
-				core.AddEvent(e)
+				core.AddEvents([]schema.Event{e}, 0)
 			}
 		}
 		add(t, core, step.Batches...)

@@ -9,8 +9,9 @@ import (
 	"github.com/giverny/giverny/schema"
 )
 
-// Feeds are what schedulers and logs say of a fabric.
+// Feeds are what happened to a fabric, and what schedulers and logs say of it.
 type Feeds struct {
+	Events   []schema.Event
 	Jobs     []schema.Job
 	Failures []schema.Failure
 	Traffic  []schema.JobTraffic
@@ -165,6 +166,7 @@ func (f *feed[K, V]) forget() {
 
 // feeds are those of a fabric, by kind.
 type feeds struct {
+	events   *feed[schema.Event, schema.Event]
 	jobs     *feed[jobKey, schema.Job]
 	failures *feed[schema.Failure, schema.Failure]
 	traffic  *feed[jobKey, schema.JobTraffic]
@@ -180,6 +182,15 @@ type jobKey struct {
 
 func newFeeds() *feeds {
 	return &feeds{
+		events: newFeed(kindOfFeed[schema.Event, schema.Event]{
+			key:  func(e *schema.Event) schema.Event { return *e },
+			time: func(e *schema.Event) int64 { return e.TimeNanos },
+			order: func(a, b *schema.Event) int {
+				return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Device, b.Device), cmp.Compare(a.Port, b.Port),
+					cmp.Compare(a.RegionID, b.RegionID), cmp.Compare(a.JobID, b.JobID), cmp.Compare(a.Detail, b.Detail))
+			},
+			digest: func(*schema.Event) uint64 { return 0 }, // its key says all
+		}),
 		jobs: newFeed(kindOfFeed[jobKey, schema.Job]{
 			key:    func(j *schema.Job) jobKey { return jobKey{j.ID, j.Start} },
 			time:   func(j *schema.Job) int64 { return int64(j.Start) },
@@ -248,10 +259,21 @@ func digestOfTraffic(t *schema.JobTraffic) uint64 {
 	return uint64(h)
 }
 
-// AddJobs takes jobs as the scheduler knows them, which were put into Kafka at an
-// instant, 0 if that is not known. A job comes out with the interval in which it
-// starts, or with the next, and again when it has changed. It returns the newest
-// start of those that wait; 0 if none does.
+// AddEvents takes things that happened to the fabric, which were put into Kafka at an
+// instant, 0 if that is not known. Each comes out once, with the interval in which it
+// happened, or with the next. It returns the newest time of those that wait; 0 if none
+// does.
+func (c *Core) AddEvents(events []schema.Event, appendedNanos int64) (newestNanos int64) {
+	for _, e := range events {
+		if c.feeds.events.add(e, appendedNanos) {
+			newestNanos = max(newestNanos, e.TimeNanos)
+		}
+	}
+	return newestNanos
+}
+
+// AddJobs takes jobs as the scheduler knows them likewise. A job comes out with the
+// interval in which it starts, or with the next, and again when it has changed.
 func (c *Core) AddJobs(jobs []schema.Job, appendedNanos int64) (newestNanos int64) {
 	for i := range jobs {
 		if jobs[i].Start == 0 {
@@ -288,20 +310,22 @@ func (c *Core) AddTraffic(traffic []schema.JobTraffic, appendedNanos int64) (new
 
 // take moves what is due before an instant into a result.
 func (f *feeds) take(end int64, r *schema.IntervalResult) {
-	r.Jobs, r.Failures, r.Traffic = f.jobs.take(end), f.failures.take(end), f.traffic.take(end)
+	r.Events, r.Jobs, r.Failures, r.Traffic = f.events.take(end), f.jobs.take(end), f.failures.take(end), f.traffic.take(end)
 }
 
 // drops adds the rows that were refused.
 func (f *feeds) drops(to map[string]uint64) {
+	to["events_full"], to["events_future"] = f.events.full, f.events.future
 	to["jobs_full"], to["jobs_future"], to["jobs_not_started"] = f.jobs.full, f.jobs.future, f.waiting
 	to["failures_full"], to["failures_future"] = f.failures.full, f.failures.future
 	to["traffic_full"], to["traffic_future"] = f.traffic.full, f.traffic.future
 }
 
 // Recall makes the core know what an earlier process stored: the jobs that run, and
-// what was said lately. None of it comes out again, and the stages know of it. It
+// what happened and was said lately. None of it comes out again, and the stages know of it. It
 // comes after Load and before Resume.
 func (c *Core) Recall(f Feeds) {
+	c.feeds.events.recall(f.Events)
 	c.feeds.jobs.recall(f.Jobs)
 	c.feeds.failures.recall(f.Failures)
 	c.feeds.traffic.recall(f.Traffic)

@@ -97,7 +97,7 @@ func TestFailuresAndTrafficComeOnce(t *testing.T) {
 // What cannot be used is counted by reason, and the reasons are there from the start.
 func TestRefusedRowsOfFeeds(t *testing.T) {
 	core, next := polled(t)
-	for _, reason := range []string{"jobs_full", "jobs_future", "jobs_not_started", "failures_full", "failures_future", "traffic_full", "traffic_future"} {
+	for _, reason := range []string{"events_full", "events_future", "jobs_full", "jobs_future", "jobs_not_started", "failures_full", "failures_future", "traffic_full", "traffic_future"} {
 		if n, ok := core.Drops()[reason]; n != 0 || !ok {
 			t.Errorf("%s: %d, %v", reason, n, ok)
 		}
@@ -105,6 +105,9 @@ func TestRefusedRowsOfFeeds(t *testing.T) {
 	sent := 10 * second
 	ahead := 10 + int64(time.Hour/time.Second) + 1
 	core.AddJobs([]schema.Job{job("ahead", ahead, 0), job("waits", 0, 0), job("now", 10, 0)}, sent)
+	if newest := core.AddEvents([]schema.Event{event(ahead*second, "ahead"), event(9*second, "now")}, sent); newest != 9*second {
+		t.Errorf("waits for an event of %d", newest)
+	}
 	core.AddFailures([]schema.Failure{{Fabric: "f", Time: schema.Instant(ahead * second), Kind: schema.NodeFailed}}, sent)
 	core.AddTraffic([]schema.JobTraffic{{Fabric: "f", JobID: "1", Time: schema.Instant(ahead * second)}}, sent)
 	machine := make([]string, 1<<20)
@@ -116,8 +119,11 @@ func TestRefusedRowsOfFeeds(t *testing.T) {
 		flood = append(flood, schema.Failure{Fabric: "f", Time: schema.Instant(12*second + int64(i)), Kind: schema.NodeFailed})
 	}
 	core.AddFailures(flood, sent)
+	for i := range 1<<17 + 2 { // one waits already
+		core.AddEvents([]schema.Event{event(12*second+int64(i), "flood")}, sent)
+	}
 	r := next(11)
-	want := map[string]uint64{"jobs_future": 1, "jobs_not_started": 1, "jobs_full": 1, "failures_future": 1, "failures_full": 3, "traffic_future": 1}
+	want := map[string]uint64{"events_future": 1, "events_full": 3, "jobs_future": 1, "jobs_not_started": 1, "jobs_full": 1, "failures_future": 1, "failures_full": 3, "traffic_future": 1}
 	for reason, n := range want {
 		if r.Dropped[reason] != n {
 			t.Errorf("%s: %d, want %d", reason, r.Dropped[reason], n)
@@ -266,7 +272,7 @@ func TestADiagnosisAfterARestartKnowsOldJobs(t *testing.T) {
 			resumed = since[first:]
 		}
 		core.Recall(recalled)
-		if err := core.Resume(resumed, nil); err != nil {
+		if err := core.Resume(resumed); err != nil {
 			t.Fatal(err)
 		}
 		for s := int64(10); s <= 40; s++ {

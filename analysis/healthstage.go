@@ -61,6 +61,6 @@ func (s *healthStage) Load(saved schema.StageState) error {
 }
 
 func (s *healthStage) Resume(in Interval) error {
-	s.monitor.Restore(in.Interval, in.Events)
+	s.monitor.Restore(in.Interval, in.Feeds.Events)
 	return nil
 }

@@ -20,7 +20,6 @@ type Interval struct {
 	Graph    *topology.Graph // the version it was stored under; nil: the one in force
 	Regions  []schema.Region
 	Snapshot *schema.Snapshot // nil: the hotspots do not learn of it
-	Events   []schema.Event   // that came with it; Resume puts them there
 	Feeds    Feeds            // of its time, without jobs; Resume puts them there
 }
 
@@ -97,18 +96,13 @@ func splitFirstForm(states []schema.StageState) ([]schema.StageState, error) {
 	}, nil
 }
 
-// eventsIn are those of an interval, in their order.
-func eventsIn(events []schema.Event, i schema.Interval) (in []schema.Event) {
-	for _, e := range events {
+// in is what happened in an interval, and what was said of its time.
+func (f *Feeds) in(i schema.Interval) (in Feeds) {
+	for _, e := range f.Events {
 		if i.Contains(e.TimeNanos) {
-			in = append(in, e)
+			in.Events = append(in.Events, e)
 		}
 	}
-	return in
-}
-
-// in is what was said of the time of an interval.
-func (f *Feeds) in(i schema.Interval) (in Feeds) {
 	for _, failure := range f.Failures {
 		if i.Contains(int64(failure.Time)) {
 			in.Failures = append(in.Failures, failure)
@@ -124,11 +118,10 @@ func (f *Feeds) in(i schema.Interval) (in Feeds) {
 
 // Resume makes the core go on after the intervals that an earlier process
 // stored, given in order of time: it gives no result up to and including the
-// last of them, their regions hand their identity on, and of their events none
-// comes out again. Intervals that Load has brought are passed over. Afterwards the
+// last of them, and their regions hand their identity on. Intervals that Load has brought are passed over. Afterwards the
 // version in force is that of the last interval. Resume reports the intervals that
 // cannot follow the one before and hand nothing on, which is no reason to stop.
-func (c *Core) Resume(stored []Interval, events []schema.Event) error {
+func (c *Core) Resume(stored []Interval) error {
 	var errs []error
 	for _, in := range stored {
 		c.resumed, c.lastEnd = in.Interval.StartNanos, in.Interval.EndNanos()
@@ -139,7 +132,6 @@ func (c *Core) Resume(stored []Interval, events []schema.Event) error {
 		if g := in.Graph; g != nil && g.Version() != c.graph.Version() {
 			errs = append(errs, c.setGraph(g))
 		}
-		in.Events = eventsIn(events, in.Interval)
 		in.Feeds = c.recalled.in(in.Interval)
 		for _, s := range c.stages {
 			if l, ok := s.(Learner); ok {
@@ -148,9 +140,5 @@ func (c *Core) Resume(stored []Interval, events []schema.Event) error {
 		}
 	}
 	c.recalled = Feeds{}
-	c.storedEvents = make(map[schema.Event]bool, len(events))
-	for _, e := range events {
-		c.storedEvents[e] = true
-	}
 	return errors.Join(errs...)
 }

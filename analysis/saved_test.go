@@ -55,7 +55,7 @@ func TestLoadAndResumeGoOn(t *testing.T) {
 		for _, r := range want[saved:stored] { // the saved one too: it does no harm
 			since = append(since, analysis.Interval{Interval: r.Snapshot.Interval, Regions: slices.Clone(r.Regions), Snapshot: r.Snapshot})
 		}
-		if err := core.Resume(since, nil); err != nil {
+		if err := core.Resume(since); err != nil {
 			t.Fatal(err)
 		}
 		add(t, core, batches...)
@@ -143,7 +143,7 @@ func TestStateOfTheFirstFormIsRead(t *testing.T) {
 	if err := core.Load(first.Snapshot.Interval, old); err != nil {
 		t.Fatal(err)
 	}
-	if err := core.Resume([]analysis.Interval{{Interval: first.Snapshot.Interval}}, nil); err != nil {
+	if err := core.Resume([]analysis.Interval{{Interval: first.Snapshot.Interval}}); err != nil {
 		t.Fatal(err)
 	}
 	add(t, core, batches...)

@@ -15,5 +15,5 @@ func (c *Core) Analyse(snap *schema.Snapshot) (*schema.IntervalResult, error) {
 	if snap.Interval.StartNanos < c.lastEnd {
 		return nil, fmt.Errorf("snapshot of %s for fabric %q begins before the end of the one before", snap.Interval, c.graph.Fabric())
 	}
-	return c.analyse(snap, nil, c.takeEvents(snap.Interval.EndNanos())), nil
+	return c.analyse(snap, nil), nil
 }

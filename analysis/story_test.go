@@ -61,7 +61,7 @@ func TestTheDemosStory(t *testing.T) {
 		}
 		end = step.Interval.EndNanos()
 		for _, e := range step.Events {
-			core.AddEvent(e)
+			core.AddEvents([]schema.Event{e}, 0)
 		}
 		add(t, core, step.Batches...)
 		core.Advance(end, end)

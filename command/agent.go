@@ -89,12 +89,11 @@ type Agent struct {
 	log     *slog.Logger
 	metrics *metrics
 	kinds   map[string]Handler
-	answers chan *schema.CommandResult
 
 	wg sync.WaitGroup // commands that run
 
-	sending sync.Mutex // guards closed
-	closed  bool       // answers takes no more
+	sending sync.Mutex                 // guards answers
+	answers chan *schema.CommandResult // nil: none are taken
 
 	mu      sync.Mutex
 	gate    gate                 // guarded by mu, with its memory and guards
@@ -125,7 +124,7 @@ func NewAgent(cfg Config, id Identity, deps Deps) (*Agent, error) {
 	if err != nil {
 		return nil, fmt.Errorf("command: %w", err)
 	}
-	a := &Agent{id: id, cfg: cfg, deps: deps, kinds: map[string]Handler{}, answers: make(chan *schema.CommandResult, maxQueuedAnswers),
+	a := &Agent{id: id, cfg: cfg, deps: deps, kinds: map[string]Handler{},
 		log: deps.Log.With("fabric", id.Fabric), running: map[string]*underway{},
 		dubious: safety.NewQuota(safety.Limits{AtATime: 1, PerHour: dubiousPerHour})}
 	for _, h := range deps.Handlers {
@@ -143,18 +142,18 @@ func NewAgent(cfg Config, id Identity, deps Deps) (*Agent, error) {
 	return a, nil
 }
 
-// Run takes commands until ctx ends. Then it stops what runs, and gives the answers some time to leave. It runs
-// once.
+// Run takes commands until ctx ends. Then it stops what runs, and gives the answers some time to leave. It may
+// run again after an error.
 func (a *Agent) Run(ctx context.Context) error {
 	if err := a.remember(); err != nil {
 		return err
 	}
 	sending, giveUp := context.WithCancel(context.WithoutCancel(ctx))
 	defer giveUp()
-	sent := make(chan struct{})
+	sent, answers := make(chan struct{}), a.openAnswers()
 	go func() {
 		defer close(sent)
-		a.sendAll(sending)
+		a.sendAll(sending, answers)
 	}()
 	a.answerLeftovers()
 	err := a.deps.Source.Run(ctx, func(_ context.Context, m kafka.Message) error { return a.take(ctx, m) })
@@ -176,10 +175,13 @@ func (a *Agent) Run(ctx context.Context) error {
 // flushTimeout bounds how long answers are still sent after the stop.
 const flushTimeout = 5 * time.Second
 
-// remember reads the file of what was carried out.
+// remember reads the file of what was carried out, unless an earlier run has.
 func (a *Agent) remember() error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
+	if a.gate.memory != nil {
+		return nil
+	}
 	now := a.now()
 	memory, damaged, err := openMemory(a.deps.StatePath, a.cfg.Lookback()+a.cfg.ClockTolerance, now)
 	if err != nil {

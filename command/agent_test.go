@@ -13,6 +13,8 @@ import (
 
 	"github.com/giverny/giverny/command"
 	"github.com/giverny/giverny/command/safety"
+	"github.com/giverny/giverny/ingest/envelope"
+	"github.com/giverny/giverny/ingest/kafka"
 	"github.com/giverny/giverny/schema"
 )
 
@@ -47,6 +49,36 @@ func TestStopEndsWhatRuns(t *testing.T) {
 		if r := answerWith(t, b, c.ID, schema.CommandFailed); !strings.Contains(r.Reason, "agent was stopped") {
 			t.Errorf("reason %q", r.Reason)
 		}
+	})
+}
+
+// breaking is a source of which the first run fails.
+type breaking struct {
+	command.Source
+	runs int
+}
+
+func (s *breaking) Run(ctx context.Context, handle func(context.Context, kafka.Message) error) error {
+	if s.runs++; s.runs == 1 {
+		return errors.New("broken")
+	}
+	return s.Source.Run(ctx, handle)
+}
+
+// An agent whose source fails can run again, and answers.
+func TestAnAgentRunsAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBus()
+		agent, _ := newAgent(t, b, agentOptions{handlers: []command.Handler{untilStopped("test.act")}, source: &breaking{Source: b.fromStart(envelope.Commands)}})
+		if err := agent.Run(t.Context()); err == nil || !strings.Contains(err.Error(), "broken") {
+			t.Fatal(err)
+		}
+		stop := background(t, agent.Run)
+		synctest.Wait()
+		c := send(t, b, "operator", command.Order{Kind: "test.act"})
+		synctest.Wait()
+		stop()
+		wantStatuses(t, b, c.ID, schema.CommandAccepted, schema.CommandFailed)
 	})
 }
 

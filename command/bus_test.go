@@ -188,6 +188,14 @@ type agentOptions struct {
 
 func startAgent(t *testing.T, b *bus, o agentOptions) life {
 	t.Helper()
+	agent, registry := newAgent(t, b, o)
+	l := life{registry, background(t, agent.Run)}
+	t.Cleanup(l.stop)
+	return l
+}
+
+func newAgent(t *testing.T, b *bus, o agentOptions) (*command.Agent, *prometheus.Registry) {
+	t.Helper()
 	if o.sink == nil {
 		o.sink = b
 	}
@@ -212,9 +220,7 @@ func startAgent(t *testing.T, b *bus, o agentOptions) life {
 	if err != nil {
 		t.Fatal(err)
 	}
-	l := life{registry, background(t, agent.Run)}
-	t.Cleanup(l.stop)
-	return l
+	return agent, registry
 }
 
 // metric is the value with a label value, or the sum of all.

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/giverny/giverny/internal/atomicfile"
 	"github.com/giverny/giverny/schema"
 )
 
@@ -148,28 +149,7 @@ func (m *memory) save() error {
 	if err != nil {
 		return fmt.Errorf("remember commands: %w", err)
 	}
-	next := m.path + ".next"
-	f, err := os.OpenFile(next, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
-	if err != nil {
-		return fmt.Errorf("remember commands: %w", err)
-	}
-	_, err = f.Write(text)
-	if err := errors.Join(err, f.Sync(), f.Close()); err != nil {
-		return fmt.Errorf("remember commands: %w", err)
-	}
-	if err := os.Rename(next, m.path); err != nil {
-		return fmt.Errorf("remember commands: %w", err)
-	}
-	return syncFolder(filepath.Dir(m.path))
-}
-
-// syncFolder makes a rename last over a loss of power.
-func syncFolder(path string) error {
-	dir, err := os.Open(path)
-	if err != nil {
-		return fmt.Errorf("remember commands: %w", err)
-	}
-	if err := errors.Join(dir.Sync(), dir.Close()); err != nil {
+	if err := atomicfile.Write(m.path, text); err != nil {
 		return fmt.Errorf("remember commands: %w", err)
 	}
 	return nil

@@ -304,31 +304,37 @@ func (a *Agent) lost() {
 	}
 }
 
+// openAnswers begins the queue of a run.
+func (a *Agent) openAnswers() <-chan *schema.CommandResult {
+	a.sending.Lock()
+	defer a.sending.Unlock()
+	a.answers = make(chan *schema.CommandResult, maxQueuedAnswers)
+	return a.answers
+}
+
 // closeAnswers ends the queue; a handler that was left behind may still report.
 func (a *Agent) closeAnswers() {
 	a.sending.Lock()
 	defer a.sending.Unlock()
-	a.closed = true
 	close(a.answers)
+	a.answers = nil
 }
 
 // send queues an answer. If Kafka has taken none for long, it is kept in the memory for the next life.
 func (a *Agent) send(result *schema.CommandResult) {
 	a.sending.Lock()
 	defer a.sending.Unlock()
-	if !a.closed {
-		select {
-		case a.answers <- result:
-			return
-		default:
-		}
+	select {
+	case a.answers <- result: // never where there is no queue
+		return
+	default:
 	}
 	a.metrics.answersDropped.WithLabelValues(dropUndelivered).Inc()
 }
 
 // sendAll takes answer after answer to Kafka until the queue is closed, or ctx ends.
-func (a *Agent) sendAll(ctx context.Context) {
-	for r := range a.answers {
+func (a *Agent) sendAll(ctx context.Context, answers <-chan *schema.CommandResult) {
+	for r := range answers {
 		if err := a.publish(ctx, r); err != nil {
 			a.metrics.answersDropped.WithLabelValues(dropUndelivered).Inc()
 			a.log.Error("command: answer not sent", "command", r.CommandID, "status", r.Status, "error", err)

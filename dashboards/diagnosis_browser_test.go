@@ -105,7 +105,7 @@ func TestThePageSaysWhy(t *testing.T) {
 	page.await(`!document.getElementById("diagnosis").hidden`)
 	verdict := page.eval(`document.getElementById("verdict").innerText`)
 	for _, text := range []string{"load of jobs, 93% sure", "its all-to-all fills the links", hostile, "blame 81%; rdma read bytes 230 GB; 14.2 deviations above the median; correlation 0.91 at a lag of 1200 s, p 0.0020",
-		"0,0,0 port X+ to " + hostile + ": link too slow for its load", "1.1 to 1.6 times slower", "place it in a compact block", "link failed", "1 hop away"} {
+		"0,0,0 port X+ to " + hostile + ": full link", "1.1 to 1.6 times slower", "place it in a compact block", "link failed", "1 hop away"} {
 		if !strings.Contains(verdict, text) {
 			t.Errorf("the panel does not say %q: %s", text, verdict)
 		}

@@ -3,9 +3,9 @@ package dashboards
 import (
 	"context"
 	"errors"
-	"github.com/giverny/giverny/internal/problem"
 
 	"github.com/giverny/giverny/dashboards/operation"
+	"github.com/giverny/giverny/internal/problem"
 	"github.com/giverny/giverny/schema"
 	"github.com/giverny/giverny/store/read"
 	"github.com/giverny/giverny/topology"

@@ -2,10 +2,10 @@ package dashboards
 
 import (
 	"context"
-	"github.com/giverny/giverny/internal/problem"
 	"slices"
 	"time"
 
+	"github.com/giverny/giverny/internal/problem"
 	"github.com/giverny/giverny/schema"
 	"github.com/giverny/giverny/store/read"
 )

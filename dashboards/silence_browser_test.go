@@ -50,6 +50,23 @@ func TestThePageShowsSilence(t *testing.T) {
 	}
 }
 
+// A stream that is cut without a sign of it, as by a gateway, does not stop the picture.
+func TestThePageGoesOnWithoutItsStream(t *testing.T) {
+	h := open(t, torus)
+	g := h.graph(torus)
+	h.fabrics[torus].interval = time.Minute
+	now := time.Now().Truncate(time.Second).UnixNano()
+	h.announce(busy(g, now-2*second))
+	page := browse(t, h.url+flat)
+	page.await(live)
+	page.eval(`dispatchEvent(new PageTransitionEvent("pagehide"))`) // which closes the stream
+	h.announce(busy(g, now-second, hot(g, 1, schema.High, 0, 30)))
+	page.await(`document.getElementById("severity").textContent.startsWith("High congestion")`)
+	page.eval(`dispatchEvent(new PageTransitionEvent("pageshow", { persisted: true }))`) // which opens it again
+	h.announce(busy(g, now))
+	page.await(`document.getElementById("severity").textContent.startsWith("calm")`)
+}
+
 // Recorded data have their date, here of 2023.
 func TestThePageDatesOldData(t *testing.T) {
 	h := open(t, torus)

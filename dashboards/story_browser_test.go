@@ -50,7 +50,7 @@ func play(t *testing.T, script *scenario.Script) *analysed {
 			}
 		}
 		for _, e := range step.Events {
-			core.AddEvent(e)
+			core.AddEvents([]schema.Event{e}, 0)
 		}
 		for _, l := range step.Truth.Links {
 			if max(l.CreditPercent, l.InqPercent) >= 25 {

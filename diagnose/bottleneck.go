@@ -77,11 +77,6 @@ func (s *Stage) neckOf(rc *regionCase, p *pressure) neck {
 			return n
 		}
 	}
-	if rc.drain.fit >= drainFit && !best.before(&rc.drain) {
-		if n := t.fullEnd(h, p); n.before(&rc.drain) {
-			return n
-		}
-	}
 	return best
 }
 
@@ -184,43 +179,6 @@ func (p *pressure) rateLeft(l schema.LinkID) float64 {
 		return 1
 	}
 	return min(1, use/100/sends)
-}
-
-// fullEnd is the full link at whose end the tree of all that the region holds back agrees best, with any senders: what
-// is read from files comes from storage nodes, and a job may be in no table.
-func (t *gridLinks) fullEnd(h *held, p *pressure) neck {
-	best := neck{link: schema.NoLink}
-	for i := range h.necks {
-		n := h.necks[i]
-		if h.tried[n.link] != h.round || n.slower || n.waits < fullWaits || t.addedShare(n.link, h, p) < grewShare {
-			continue
-		}
-		from, to := t.graph.Ends(n.link)
-		n.fit = 0
-		for _, tail := range [2]topology.DeviceID{from, to} {
-			senders := t.sendersTo(tail, h)
-			if len(senders) < leastSenders {
-				continue
-			}
-			t.gather(senders, tail, h)
-			if through := h.load[n.link] > 0; t.agreement(h, p) > n.fit && !through {
-				t.gather(senders, tail, h)
-				n.fit, n.tail = t.agreement(h, p), tail
-			}
-		}
-		if n.score = n.fit * n.waits; n.score > best.score {
-			best = n
-		}
-	}
-	return best
-}
-
-// fullWaits is the least share of time that packets wait for a full link for it to be what others wait for.
-const fullWaits = .1
-
-// addedShare is the share of what a link carries that it did not before the onset.
-func (t *gridLinks) addedShare(l schema.LinkID, h *held, p *pressure) float64 {
-	return h.look(l, p).added / (p.useOf(l) / 100 * t.graph.Capacity(l))
 }
 
 // isFull reports whether a link carries what it can in a direction in which it does not stall: while a link stalls

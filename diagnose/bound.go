@@ -29,7 +29,7 @@ func (s *Stage) boundOn(j *job, l schema.LinkID, withFiles bool, p *pressure) (b
 		}
 		leaf := t.leaf[d]
 		sends := from == d || s.graph.IsSwitch(from) && leaf != to && t.leads(leaf, from, to)
-		takes := to == d || s.graph.IsSwitch(to) && s.graph.IsSwitch(from) && t.leadsTo(leaf, from, to)
+		takes := to == d || s.graph.IsSwitch(to) && from != d && (!s.graph.IsSwitch(from) || t.leadsTo(leaf, from, to))
 		if !sends && !takes {
 			continue
 		}

@@ -181,8 +181,8 @@ func (w *work) dropFarthest(rc *regionCase) {
 // measure fills the A table's numbers: maxima, outliers and evidence.
 func (s *Stage) measure(rc *regionCase, p *pressure) {
 	w := &s.work
-	w.correlator.setLags(s.cfg.MaxLag)
-	w.correlator.setStall(rc.stall)
+	w.correlator.SetLags(s.cfg.MaxLag)
+	w.correlator.SetStall(rc.stall)
 	var usual [numMeasured]spread
 	for f := range numMeasured {
 		usual[f] = s.usual(rc, f)
@@ -248,7 +248,7 @@ const preferred = .05
 
 // testify finds the feature of a suspect that says most against it.
 func (s *Stage) testify(rc *regionCase, c *suspect, usual *[numMeasured]spread) {
-	c.p = 1
+	c.P = 1
 	c.started = s.startedAt(rc, c.job)
 	if c.mostScore() < 0 {
 		_, c.known = s.maximum(c.job, rdmaRead)
@@ -263,13 +263,12 @@ func (s *Stage) testify(rc *regionCase, c *suspect, usual *[numMeasured]spread) 
 		}
 		c.known = true
 		x := s.laggedOf(c.job, f)
-		e := s.work.correlator.correlate(x)
+		e := evidence{Result: s.work.correlator.Correlate(&x.Series), started: c.started}
 		onset := -1
 		if rc.onset >= 0 {
-			onset = len(x.raw) - len(rc.stall) + rc.onset
+			onset = len(x.Raw) - len(rc.stall) + rc.onset
 		}
 		e.rise = s.work.riseAt(x, onset, .02*usual[f].median)
-		e.started = c.started
 		devs := usual[f].deviations(value)
 		strength := e.strength() + outlying(devs)
 		if f >= rdmaRead {
@@ -280,8 +279,8 @@ func (s *Stage) testify(rc *regionCase, c *suspect, usual *[numMeasured]spread) 
 			best, c.feature, c.value, c.devs, c.evidence = strength, f, value, devs, e
 		}
 	}
-	if best > 0 && c.p == 0 {
-		c.p = s.work.correlator.significance(s.laggedOf(c.job, c.feature), &c.evidence)
+	if best > 0 {
+		s.work.correlator.Assess(&s.laggedOf(c.job, c.feature).Series, &c.Result)
 	}
 	_, reads := s.maximum(c.job, read)
 	_, writes := s.maximum(c.job, write)
@@ -297,15 +296,7 @@ func (s *Stage) testify(rc *regionCase, c *suspect, usual *[numMeasured]spread) 
 const fileShare, fileLeast, fileBytes = .8, .5, .3
 
 // strength of the evidence by time, 0 to 2.
-func (e *evidence) strength() float64 { return e.fit() + e.rise }
-
-// fit is how much the correlation says, 0 to 1: nothing where shifted series often do as well.
-func (e *evidence) fit() float64 {
-	if e.correlation <= leastCorrelation {
-		return 0
-	}
-	return (e.correlation - leastCorrelation) / (1 - leastCorrelation) * max(0, 1-e.p/hopeless)
-}
+func (e *evidence) strength() float64 { return e.Fit() + e.rise }
 
 // outlying is how much deviations say, 0 to 1.
 func outlying(devs float64) float64 {
@@ -331,20 +322,21 @@ func (s *Stage) laggedOf(j *job, f feature) *lagged {
 	x := w.lagged[w.laggedUsed]
 	w.laggedUsed++
 	j.lagged[f] = x
-	x.raw = x.raw[:0]
+	x.Raw = x.Raw[:0]
 	length := min(int64(s.trafficLength()), s.clock.now-s.clock.first+1)
 	for slot := s.clock.now - length + 1; slot <= s.clock.now; slot++ {
 		v := j.traffic.at(f, slot)
 		switch {
 		case !isMissing(v):
-			x.raw = append(x.raw, float64(v))
+			x.Raw = append(x.Raw, float64(v))
 		case (slot+1)*s.clock.duration <= int64(j.Start):
-			x.raw = append(x.raw, 0)
+			x.Raw = append(x.Raw, 0)
 		default:
-			x.raw = append(x.raw, math.NaN())
+			x.Raw = append(x.Raw, math.NaN())
 		}
 	}
-	x.set()
+	x.Prepare()
+	x.last.onset = -1
 	return x
 }
 

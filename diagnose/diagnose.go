@@ -46,9 +46,12 @@ func (s *Stage) diagnose(r *schema.IntervalResult) []schema.Diagnosis {
 				rc.trees = trees
 				rc.verdict = s.inside(rc, s.decide(rc, p), cases)
 				rc.sink = s.readerAt(rc, &rc.verdict)
-				out[i] = s.report(snap, rc, &rc.verdict)
 			}
 		}
+	}
+	s.sameRoot(cases, snap, p)
+	for i := range cases {
+		out[i] = s.report(snap, &cases[i], &cases[i].verdict)
 	}
 	s.forgetKept()
 	s.forgetMeans()
@@ -81,7 +84,6 @@ func (s *Stage) examine(rc *regionCase, p *pressure, snap *schema.Snapshot) {
 	s.measure(rc, p)
 	s.nearFailures(rc, p)
 	s.converge(rc, p)
-	rc.full = s.fullLink(rc, p)
 }
 
 // converge finds what the traffic of a region on a grid converges on, in the mean of several intervals. What waits inside a
@@ -94,6 +96,7 @@ func (s *Stage) converge(rc *regionCase, p *pressure) {
 	q := s.averaged(rc, p)
 	s.drain(rc, q)
 	rc.neck = s.neckOf(rc, p)
+	rc.full = s.fullLink(rc, q)
 	s.fitFailures(rc, p)
 }
 

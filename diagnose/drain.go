@@ -2,6 +2,7 @@ package diagnose
 
 import (
 	"cmp"
+	"math"
 	"slices"
 
 	"github.com/giverny/giverny/schema"
@@ -30,9 +31,9 @@ const (
 	grownFit = .5
 	// unknownFit is the same where the senders are not known, leastSenders how many they must be.
 	unknownFit, leastSenders = .85, 4
-	// meetsWeight is what it counts beside the fit of known senders that traffic meets at the end, or meetsBeside, where a
-	// tree of theirs fits so well (wellFits) that it says more.
-	meetsWeight, meetsBeside, wellFits = .3, .05, .95
+	// meetsWeight is what it counts beside the fit of known senders that traffic meets at a switch of the line, or
+	// meetsBeside, where a tree of theirs fits so well (wellFits) that it says more.
+	meetsWeight, meetsBeside, wellFits = 1, .05, .98
 	// memberWeight is what it counts that the end is a node of the job itself: what its nodes send goes to one of them, unless
 	// it is traffic with files, and two neighbours on a line show nearly the same.
 	memberWeight = .15
@@ -76,27 +77,30 @@ func (s *Stage) drainOf(rc *regionCase, p *pressure) drain {
 func (s *Stage) knownDrain(rc *regionCase, ends []topology.DeviceID, p *pressure) (best drain) {
 	t, h := s.router.grid, &s.work.held
 	h.trees = h.trees[:0]
-	weight := meetsWeight
+	weight := 1. * meetsWeight
 	for _, suspect := range rc.likeliestSenders() {
 		job := rc.jobs[suspect].job
 		for i, d := range ends {
 			fit := t.treeFit(job.devices, d, h, p)
-			if _, member := slices.BinarySearch(job.devices, d); member {
-				fit += memberWeight
-			}
 			if fit >= wellFits {
 				weight = meetsBeside
+			}
+			if _, member := slices.BinarySearch(job.devices, d); member {
+				fit += memberWeight
 			}
 			h.trees = append(h.trees, knownTree{job, i, fit})
 		}
 	}
-	most := 0.
+	if len(h.trees) == 0 {
+		return best
+	}
+	tree := slices.MaxFunc(h.trees, func(a, b knownTree) int { return cmp.Or(cmp.Compare(a.fit, b.fit), cmp.Compare(b.end, a.end)) })
+	onLine, most := t.lineOf(ends[tree.end]), math.Inf(-1)
 	for _, k := range h.trees {
 		d := ends[k.end]
-		score := k.fit + weight*h.meets[k.end]
-		if score > most {
+		if score := k.fit + weight*h.meets[k.end]; k.job == tree.job && t.lineOf(d).first == onLine.first && score > most {
 			most = score
-			best = drain{device: d, fit: k.fit, job: k.job, senders: k.job.devices}
+			best = drain{device: d, fit: tree.fit, job: k.job, senders: k.job.devices}
 		}
 	}
 	return best
@@ -162,22 +166,25 @@ func (rc *regionCase) likeliestSenders() []int {
 	return out[:min(len(out), drainSenders)]
 }
 
-// fullLink is, on a grid, the link of a region or beside it that carries what it can, and for which packets wait
-// inside a switch most of the time: it does not stall itself.
+// alikeFull is within how many percent of their capacity links are as full as each other.
+const alikeFull = 5
+
+// fullLink is, on a grid, the link at a region that carries most of its capacity, if that is more than before the onset and
+// the link does not stall itself; of several alike the one before which the region lies. It is NoLink where none is full.
 func (s *Stage) fullLink(rc *regionCase, p *pressure) schema.LinkID {
-	best, most := schema.NoLink, float64(stalledPercent)
-	if s.router.grid == nil || p.inq == nil {
+	best, most := schema.NoLink, float64(fullPercent)
+	if s.router.grid == nil {
 		return best
+	}
+	if n := &rc.neck; n.link != schema.NoLink && !n.slower && n.before(&rc.drain) {
+		best, most = n.link, max(most, p.useOf(n.link)+alikeFull)
 	}
 	for _, l := range rc.region.Links {
 		from, to := s.graph.Ends(l)
 		for _, d := range [2]topology.DeviceID{from, to} {
 			for _, out := range s.graph.LinksAt(d) {
-				if !p.inq.Valid.Has(int(out)) || p.useOf(out) < saturatedPercent {
-					continue
-				}
-				if v := float64(p.inq.Values[out]); v > most {
-					best, most = out, v
+				if use := p.useOf(out); use > most && s.router.grid.keys[out].dim >= 0 && p.stallOf(out) < lineStall && use > steadyLoad*p.before(out) {
+					best, most = out, use
 				}
 			}
 		}

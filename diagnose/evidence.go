@@ -3,16 +3,15 @@ package diagnose
 import (
 	"math"
 	"slices"
+
+	"github.com/giverny/giverny/diagnose/correlation"
 )
 
 // evidence is what the time of a feature says about the stall of a region.
 type evidence struct {
-	correlation float64 // of moving averages, at lag
-	lag         int     // intervals that the feature is earlier
-	p           float64 // that a shifted series does as well at its best lag
-	weighted    float64 // correlation, discounted by its lag
-	rise        float64 // at the onset: 0 none, 1 far beyond what it did before
-	started     bool    // the job itself began with the onset
+	correlation.Result
+	rise    float64 // at the onset: 0 none, 1 far beyond what it did before
+	started bool    // the job itself began with the onset
 }
 
 const (
@@ -30,6 +29,12 @@ type change struct {
 	usual spread // before
 	top   float64
 	known bool // there are values before and after
+}
+
+// lagged is a feature of a job by slot, the same for all regions of an interval.
+type lagged struct {
+	correlation.Series
+	last change // that was asked for
 }
 
 // changeAt finds the change of a series at an onset.
@@ -55,11 +60,11 @@ func (w *work) changeAt(x []float64, onset int) change {
 // riseAt is how far a series rises at a slot (an index) beyond what it did before: 0 not, 1 by twenty of its
 // own deviations. Less than floor is no rise.
 func (w *work) riseAt(x *lagged, onset int, floor float64) float64 {
-	if onset < 0 || onset >= len(x.raw) {
+	if onset < 0 || onset >= len(x.Raw) {
 		return 0
 	}
 	if x.last.onset != onset {
-		x.last = w.changeAt(x.raw, onset)
+		x.last = w.changeAt(x.Raw, onset)
 	}
 	if !x.last.known {
 		return 0
@@ -86,7 +91,7 @@ func onsetOf(stall []float64) int {
 			continue
 		}
 		low = min(low, v)
-		if i >= n-average {
+		if i >= n-correlation.Average {
 			now, count = now+v, count+1
 		}
 	}

@@ -2,8 +2,9 @@ package diagnose
 
 import (
 	"math"
-	"math/rand/v2"
 	"testing"
+
+	"github.com/giverny/giverny/diagnose/correlation"
 )
 
 // Outliers by median and MAD: a MAD of zero, few jobs and no spread at all are ruled by the mean deviation and
@@ -29,20 +30,6 @@ func TestDeviations(t *testing.T) {
 	}
 }
 
-func newCorrelator(stall []float64) *correlator {
-	c := new(correlator)
-	c.setLags(25)
-	c.setStall(stall)
-	return c
-}
-
-// laggedBy makes a feature ready.
-func laggedBy(raw []float64) *lagged {
-	x := &lagged{raw: raw}
-	x.set()
-	return x
-}
-
 // wave is a series that rises once, at a slot, to a level and falls again.
 func wave(n, from, to int, level float64) []float64 {
 	x := make([]float64, n)
@@ -54,67 +41,9 @@ func wave(n, from, to int, level float64) []float64 {
 	return x
 }
 
-func TestCorrelationFindsTheLag(t *testing.T) {
-	stall := wave(30, 20, 27, 40)
-	for _, lag := range []int{0, 1, 7, 18} {
-		x := wave(55, 45-lag, 52-lag, 1e9)
-		e := newCorrelator(stall).correlate(laggedBy(x))
-		if e.lag != lag || e.correlation < .99 {
-			t.Errorf("a feature %d intervals earlier: %+v", lag, e)
-		}
-	}
-	constant := newCorrelator(stall).correlate(laggedBy(wave(55, 0, 0, 0)))
-	if constant.correlation != 0 || constant.p != 1 {
-		t.Errorf("a feature that does not move: %+v", constant)
-	}
-	holes := wave(55, 45, 52, 1e9)
-	for i := 1; i < len(holes); i += 3 {
-		holes[i] = math.NaN()
-	}
-	if e := newCorrelator(stall).correlate(laggedBy(holes)); e.correlation < .8 || e.lag > 2 {
-		t.Errorf("a third of the feature is missing: %+v", e)
-	}
-	if e := newCorrelator([]float64{1, 2, 3}).correlate(laggedBy([]float64{1, 2, 3})); e.p != 1 || e.correlation != 0 {
-		t.Errorf("three intervals: %+v", e)
-	}
-}
-
-// Series that have nothing to do with each other, but are smooth, correlate at some lag. The p value must not
-// take that for evidence: it is below a level no more often than the level says, within what 400 trials allow.
-func TestPIsHonest(t *testing.T) {
-	rng := rand.New(rand.NewPCG(7, 7))
-	smooth := func(n int) []float64 {
-		x := make([]float64, n)
-		v := 0.
-		for i := range x {
-			v = .8*v + rng.NormFloat64()
-			x[i] = 10 + v
-		}
-		return x
-	}
-	const trials = 400
-	strong, below5, below20 := 0, 0, 0
-	for range trials {
-		c := newCorrelator(smooth(30))
-		x := laggedBy(smooth(55))
-		e := c.correlate(x)
-		p := c.significance(x, &e)
-		if e.correlation > .5 {
-			strong++
-		}
-		if p <= .05 {
-			below5++
-		}
-		if p <= .2 {
-			below20++
-		}
-	}
-	if strong < trials/3 {
-		t.Errorf("only %d of %d chance correlations are above .5: the test is too easy", strong, trials)
-	}
-	if below5 > trials/10 || below20 > trials*3/10 {
-		t.Errorf("p <= .05 in %d and p <= .2 in %d of %d trials without any relation (%d correlations above .5)", below5, below20, trials, strong)
-	}
+// laggedOf is a feature as it is before the first region asks for its rise.
+func laggedOf(raw []float64) *lagged {
+	return &lagged{correlation.Series{Raw: raw}, change{onset: -1}}
 }
 
 func TestOnset(t *testing.T) {
@@ -143,16 +72,16 @@ func TestOnset(t *testing.T) {
 func TestRise(t *testing.T) {
 	var w work
 	calm := func(n int) []float64 { return wave(n, n, n, 0) }
-	if r := w.riseAt(laggedBy(append(calm(20), 50, 50, 50)), 20, 0); r != 1 {
+	if r := w.riseAt(laggedOf(append(calm(20), 50, 50, 50)), 20, 0); r != 1 {
 		t.Errorf("fifty times as much: %v", r)
 	}
-	if r := w.riseAt(laggedBy(calm(23)), 20, 0); r != 0 {
+	if r := w.riseAt(laggedOf(calm(23)), 20, 0); r != 0 {
 		t.Errorf("no change: %v", r)
 	}
-	if r := w.riseAt(laggedBy(make([]float64, 23)), 20, 0); r != 0 {
+	if r := w.riseAt(laggedOf(make([]float64, 23)), 20, 0); r != 0 {
 		t.Errorf("nothing ever: %v", r)
 	}
-	if r := w.riseAt(laggedBy(append(calm(10), append(wave(10, 0, 10, 50), calm(3)...)...)), 20, 0); r != 0 {
+	if r := w.riseAt(laggedOf(append(calm(10), append(wave(10, 0, 10, 50), calm(3)...)...)), 20, 0); r != 0 {
 		t.Errorf("it rose ten intervals before: %v", r)
 	}
 }

@@ -13,6 +13,7 @@ type failure struct {
 	schema.Failure
 	devices []topology.DeviceID // at either end of what failed; empty: not known, or the fabric as a whole
 	links   []schema.LinkID     // that failed, or came back
+	outages                     // of it up to now
 }
 
 // maxFailures bounds what is kept; the oldest go first.
@@ -37,6 +38,9 @@ func (s *Stage) takeFailures(in []schema.Failure) {
 	first := 0
 	for first < len(s.failures) && (s.failures[first].Time < oldest || len(s.failures)-first > maxFailures) {
 		first++
+	}
+	if len(in) > 0 {
+		s.countOutages()
 	}
 	s.failures = slices.Delete(s.failures, 0, first)
 }

@@ -76,7 +76,10 @@ func (s *Stage) stands(h *kept) bool {
 		}
 	}
 	return !slices.ContainsFunc(h.failures, func(was schema.NearFailure) bool {
-		return slices.ContainsFunc(s.failures, func(f failure) bool {
+		again := func(o schema.NearFailure) bool {
+			return o.Device == was.Device && o.Port == was.Port && o.Time > was.Time
+		}
+		return !slices.ContainsFunc(h.failures, again) && slices.ContainsFunc(s.failures, func(f failure) bool {
 			return !f.broke() && f.Device == was.Device && f.Port == was.Port && f.Time > was.Time
 		})
 	})

@@ -62,11 +62,12 @@ func TestTheEndIsWhereTheSidesAreFree(t *testing.T) {
 	}
 	for end, held := range map[string]string{"2,7,3": "2,7,2>3,7,2", "2,7,2": "2,7,3>3,7,3"} {
 		set(held, 90, 5)
+		h.looked++
 		h.take(links, u.p)
 		if m := grid.meetingOf(ends, h, u.p); m.device != u.device(t, end) || !m.known() {
 			t.Errorf("meets at %s by %.2f, want %s", u.stage.graph.Device(m.device).Name, m.agree, end)
 		}
-		set(held, 0, 5)
+		set(held, 0, 0)
 	}
 }
 
@@ -88,5 +89,30 @@ func TestJobsElsewhereDoNotMeetThere(t *testing.T) {
 	rc.flooded = false
 	if u.stage.meetsElsewhere(rc, &suspect{job: &job{devices: []topology.DeviceID{u.device(t, "0,0,0")}}}) {
 		t.Error("a job is cleared where no load was added")
+	}
+}
+
+// TestTheEndTakesWhatDoesNotGoOn: where senders are served alike, a link beside the end carries far more than the next, and
+// the end's other links little; but what is added there goes no further.
+func TestTheEndTakesWhatDoesNotGoOn(t *testing.T) {
+	for _, senders := range []string{"56", "567", "0567"} {
+		u := newTiedUp(t)
+		h, grid := &u.stage.work.held, u.stage.router.grid
+		end := u.device(t, "2,7,4")
+		var links []schema.LinkID
+		for _, line := range []string{"1,6,", "1,7,", "2,6,", "3,7,", "2,7,"} {
+			for _, z := range senders {
+				grid.eachOnRoute(u.device(t, line+string(z)), end, func(l schema.LinkID) {
+					u.p.use.Values[l] += float32(100 * 2e8 / u.stage.graph.Capacity(l))
+					u.p.stall.Values[l] = 90
+					links = append(links, l)
+				})
+			}
+		}
+		slices.Sort(links)
+		h.take(slices.Compact(links), u.p)
+		if m := grid.meetingOf(grid.ends(h), h, u.p); m.device != end || !m.known() {
+			t.Errorf("of senders at %s: meets at %s by %.2f", senders, u.stage.graph.Device(m.device).Name, m.agree)
+		}
 	}
 }

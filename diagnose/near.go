@@ -3,6 +3,8 @@ package diagnose
 import (
 	"cmp"
 	"slices"
+
+	"github.com/giverny/giverny/schema"
 )
 
 // nearFailure is a failure within the hops of a region: a row of the F table. All are anomalous (Monet,
@@ -14,6 +16,10 @@ type nearFailure struct {
 	score  float64
 	stall  float64 // around what failed, percent
 	share  float64 // of the region that leads to it rather than to others that failed: of its links on a grid, else of its stall, percent
+}
+
+func (f *nearFailure) report() schema.NearFailure {
+	return schema.NearFailure{Time: f.Time, Kind: f.Kind, Device: f.Device, Port: f.Port, Hops: f.hops}
 }
 
 // fell reports whether counters leave no doubt that something died.

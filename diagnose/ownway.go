@@ -71,7 +71,7 @@ func (s *Stage) ownsRegion(rc *regionCase, c *suspect, p *pressure) bool {
 		if s.external(c.job, p) > withOthers || c.cross < ownShare || s.stopsOthers(rc, c.job) {
 			return false
 		}
-		if alone, known := s.alone(rc, c, p); known {
+		if alone, known := s.alone(rc, c, p); alone || known && s.onTree(c.job) {
 			return alone
 		}
 	}
@@ -79,10 +79,10 @@ func (s *Stage) ownsRegion(rc *regionCase, c *suspect, p *pressure) bool {
 }
 
 // alone reports whether a job that began to send with the onset has the region's links to itself: what they carried before
-// is others', and goes on where routes do not change. It is known on trees, if most of the region's links were measured before
-// and now, and so was the job. Elsewhere routes may avoid what is full, or what was there before goes the other way.
+// is others', and goes on where routes do not change. It is known if most of the region's links were measured before and now,
+// and so was the job. On other fabrics than trees only that it is alone: routes may avoid what is full.
 func (s *Stage) alone(rc *regionCase, c *suspect, p *pressure) (alone, known bool) {
-	if rc.onset < 0 || !c.known || !s.onTree(c.job) {
+	if rc.onset < 0 || !c.known {
 		return false, false
 	}
 	now, _ := s.lately(c.job)
@@ -101,7 +101,8 @@ func (s *Stage) alone(rc *regionCase, c *suspect, p *pressure) (alone, known boo
 		}
 	}
 	shared := most >= othersOnOne && sum >= othersOnAll*measured
-	return !shared && rc.ground(s, c.job) >= halfGround, measured >= mostHosts*float64(len(rc.region.Links))
+	known = measured >= mostHosts*float64(len(rc.region.Links))
+	return known && !shared && rc.ground(s, c.job) >= halfGround, known
 }
 
 // stopsOthers reports whether the region has a link of a host of another job than one that moves something: whatever

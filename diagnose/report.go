@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/giverny/giverny/schema"
+	"github.com/giverny/giverny/topology"
 )
 
 // report writes a verdict in the form of interfaces.md.
@@ -19,20 +20,22 @@ func (s *Stage) report(snap *schema.Snapshot, rc *regionCase, v *verdict) schema
 	for i := range v.accused {
 		c := &rc.jobs[i]
 		a := schema.AccusedJob{JobID: c.job.ID, Blame: c.blame, Value: c.value, Deviations: c.devs,
-			Correlation: c.correlation, LagSeconds: float64(c.lag) * seconds, PValue: c.p}
+			Correlation: c.Correlation, LagSeconds: float64(c.Lag) * seconds, PValue: c.P}
 		if c.known {
 			a.Feature = c.feature.String()
 		}
 		d.Jobs = append(d.Jobs, a)
 	}
 	for i := range v.blamed {
-		f := &rc.failures[i]
-		d.Failures = append(d.Failures, schema.NearFailure{Time: f.Time, Kind: f.Kind, Device: f.Device, Port: f.Port, Hops: f.hops})
+		d.Failures = append(d.Failures, rc.failures[i].report())
+	}
+	if v.blamed > 0 {
+		s.repeated(rc, &d)
 	}
 	d.Root = s.rootPort(rc, v)
 	also := s.failedRoot(rc, v, d.Root)
 	if also != nil {
-		d.Failures = append(d.Failures, schema.NearFailure{Time: also.Time, Kind: also.Kind, Device: also.Device, Port: also.Port, Hops: also.hops})
+		d.Failures = append(d.Failures, also.report())
 	}
 	d.Cycle = s.cycleOf(rc, v)
 	d.Victims = s.victims(rc, v)
@@ -145,9 +148,8 @@ func (s *Stage) onlyReceiver(rc *regionCase, v *verdict) *schema.Root {
 	return s.portOf(only, "", incast)
 }
 
-// centreRoot is the root on a grid, whose links know no direction: the link that packets wait for; or the switch
-// on which traffic converges; or the full link that most waits for; or the switch around which the stall lies, if
-// it lies around one.
+// centreRoot is the root on a grid, whose links know no direction: the link that lost rate, if the region lies before it; or
+// the link that is full; or the switch on which traffic converges.
 func (s *Stage) centreRoot(rc *regionCase, v *verdict) *schema.Root {
 	if !s.graph.Duplex() {
 		return nil
@@ -157,18 +159,14 @@ func (s *Stage) centreRoot(rc *regionCase, v *verdict) *schema.Root {
 		kind = slowReceiver
 	}
 	switch {
-	case rc.neck.before(&rc.drain) && !(rc.neck.sole && v.class == schema.CauseSlowHost):
+	case rc.neck.before(&rc.drain) && rc.neck.slower && !(rc.neck.sole && v.class == schema.CauseSlowHost):
 		return s.portOf(rc.neck.link, s.graph.Device(rc.neck.tail).Name, s.kindOf(rc, rc.neck.link))
+	case rc.full != schema.NoLink && v.class != schema.CauseSlowHost:
+		return s.portOf(rc.full, "", s.kindOf(rc, rc.full))
 	case rc.drain.surely() && rc.sink == nil:
 		return &schema.Root{Device: s.graph.Device(rc.drain.device).Name, Kind: kind, Link: schema.NoLink}
 	case rc.drain.meeting.grew && rc.sink == nil:
 		return &schema.Root{Device: s.graph.Device(rc.drain.meeting.device).Name, Kind: kind, Link: schema.NoLink}
-	case rc.full != schema.NoLink && v.class != schema.CauseSlowHost:
-		return s.portOf(rc.full, "", s.kindOf(rc, rc.full))
-	case rc.centre.clear && v.class != schema.CauseUnknown:
-		return &schema.Root{Device: s.graph.Device(rc.centre.device).Name, Kind: kind, Link: schema.NoLink}
-	case rc.neck.link != schema.NoLink && rc.neck.share >= rootShare:
-		return s.portOf(rc.neck.link, s.graph.Device(rc.neck.tail).Name, s.kindOf(rc, rc.neck.link))
 	}
 	if rc.sink != nil {
 		return &schema.Root{Device: rc.sink.Name, Kind: incast, Link: schema.NoLink}
@@ -279,17 +277,20 @@ func (s *Stage) action(rc *regionCase, v *verdict, root *schema.Root) string {
 			}
 			return "Look at the link state of " + portName(f.Device, f.Port) + then + ", and replace or reseat the cable that is down; place no communication-intensive job near it until then."
 		}
+		if f.Port != "" && f.times > 1 {
+			return "Take " + portName(f.Device, f.Port) + " out of service until its cable is replaced or reseated: each time that it comes back it takes traffic again."
+		}
 		if f.Port != "" {
 			return "Replace or reseat the cable at " + portName(f.Device, f.Port) + "; place no communication-intensive job near it until then."
 		}
-		return "Repair " + f.Device + "; place no communication-intensive job near it until then."
+		return "Repair " + portName(f.Device, "") + "; place no communication-intensive job near it until then."
 	case schema.CauseSlowHost:
 		if rc.back.kind != "" {
 			_, to := s.graph.Ends(rc.back.link)
-			return "Probe " + s.graph.Device(to).Name + " (giverny hostping): drain it if its NIC or PCIe cannot take what arrives."
+			return "Probe " + portName(s.graph.Device(to).Name, "") + " (giverny hostping): drain it if its NIC or PCIe cannot take what arrives."
 		}
 		if root != nil && root.Port == "" {
-			return "Probe the host at " + root.Device + " (giverny hostping), then its neighbours on the line; drain the one whose NIC or PCIe cannot take what arrives."
+			return "Probe the host at " + portName(root.Device, "") + " (giverny hostping), then its neighbours on the line; drain the one whose NIC or PCIe cannot take what arrives."
 		}
 		return "Probe the hosts of the region (giverny hostping) and drain the one that cannot take what arrives."
 	}
@@ -301,7 +302,7 @@ func (s *Stage) action(rc *regionCase, v *verdict, root *schema.Root) string {
 		if root.Port != "" {
 			at = root.Peer
 		}
-		return "Look at what arrives at " + at + " and from where, and whether the host takes it (giverny hostping); look for jobs that the scheduler does not report."
+		return "Look at what arrives at " + portName(at, "") + " and from where, and whether the host takes it (giverny hostping); look for jobs that the scheduler does not report."
 	}
 	return "Watch the region; look for jobs that the scheduler does not report and for events that no log has."
 }
@@ -319,7 +320,7 @@ func (s *Stage) receiver(j *job, root *schema.Root) string {
 	if _, own := slices.BinarySearch(j.devices, d); !known || !own {
 		return ""
 	}
-	return name
+	return portName(name, "")
 }
 
 // spreadOut reports whether a job's nodes are not one block.
@@ -357,9 +358,11 @@ func jobNames(rc *regionCase, v *verdict) string {
 	return strings.Join(names[:len(names)-1], ", ") + " and " + names[len(names)-1]
 }
 
+// portName is a port, or a device without one, as the names of regions call it.
 func portName(device, port string) string {
+	name := topology.PlainName(device)
 	if port == "" {
-		return device
+		return name
 	}
-	return device + " port " + port
+	return name + " port " + port
 }

@@ -29,6 +29,7 @@ type backPressure struct {
 	at      topology.DeviceID
 	cycle   []schema.LinkID
 	leading schema.LinkID // without a root, the port at which the largest part begins; NoLink: not known
+	filled  float64       // of the region's stall, the share that waits for full links between switches
 	as      string        // the kind of root that it would be
 }
 
@@ -131,6 +132,17 @@ func (p *pressure) switches() (out []atSwitch, total float64) {
 	return out, total
 }
 
+// filled is what of a region's stall waits for full links between switches.
+func (p *pressure) filled() (sum float64) {
+	for _, l := range p.ends.known {
+		from, to := p.graph.Ends(l)
+		if p.graph.IsSwitch(from) && p.graph.IsSwitch(to) && p.useOf(l) >= fullPort {
+			sum += p.ends.ports[l]
+		}
+	}
+	return sum
+}
+
 // portOfSwitch is the port of a switch for which most of what ends there waits.
 func (p *pressure) portOfSwitch(a *atSwitch, rc *regionCase) schema.LinkID {
 	port := a.port
@@ -183,6 +195,9 @@ func (p *pressure) rootOf(rc *regionCase, none backPressure) backPressure {
 			out.leading, out.as = lead.link, lead.kind
 		}
 	}
+	if total > 0 {
+		out.filled = p.filled() / total
+	}
 	return out
 }
 
@@ -232,16 +247,16 @@ func (p *pressure) busiest(at topology.DeviceID, rc *regionCase) schema.LinkID {
 	return best
 }
 
-// slowest is the port of a switch to another that carries clearly less than before the onset: of those for which nearly
+// slowest is the port of a switch that carries clearly less than before the onset: of those for which nearly
 // all may wait that the inputs hold back, the one that lost most, as the little that another carried may have ended. What
 // comes from a neighbour does not wait for the port back there, so that where it waits too another port is the slow one.
 func (p *pressure) slowest(at topology.DeviceID, rc *regionCase) schema.LinkID {
 	slow, most := schema.NoLink, 0.
 	all := p.mayWaitFor(at, schema.NoLink)
 	for _, l := range p.graph.LinksAt(at) {
-		from, to := p.graph.Ends(l)
-		if from != at || !p.graph.IsSwitch(to) || p.stallOf(l) >= stalledPercent || !p.entered(at, l, rc) {
-			continue
+		from, _ := p.graph.Ends(l)
+		if from != at || p.stallOf(l) >= stalledPercent || p.useOf(l) < leastUse || !p.entered(at, l, rc) {
+			continue // a port for which traffic waits sends
 		}
 		if lost := p.before(l) - p.useOf(l); lost > most && p.left(l) < clearlyLess && p.mayWaitFor(at, l) >= nearlyAll*all {
 			slow, most = l, lost
@@ -278,6 +293,8 @@ func (p *pressure) classify(b backPressure) backPressure {
 	b.use, b.stall = p.useOf(b.link), p.stallOf(b.link)
 	from, to := p.graph.Ends(b.link)
 	switch {
+	case b.use >= leastUse && b.stall < stalledPercent && !p.graph.IsSwitch(to) && p.left(b.link) < clearlyLess:
+		b.kind, b.slower = slowReceiver, true // others wait for it
 	case b.use >= 0 && b.use < idlePercent && b.stall < stalledPercent && p.graph.IsSwitch(from) && !p.graph.IsSwitch(to):
 		return backPressure{link: schema.NoLink, use: -1} // it neither stalls nor is it busy: nothing begins here
 	case p.graph.IsSwitch(to):

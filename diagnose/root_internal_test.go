@@ -117,3 +117,47 @@ func TestSlowPortLostMost(t *testing.T) {
 		t.Errorf("link %d is slow, want spine0>leaf3", got)
 	}
 }
+
+// TestSlowPortToAHost: where a port to a host carries less than before while others wait for it, the host or its link is
+// slow. A port that carries nothing any more is none that they wait for.
+func TestSlowPortToAHost(t *testing.T) {
+	g := graphOf(t, "fattree:leaves=4,hosts=4,spines=2")
+	p, _, links := readings(t, g, map[string]float64{"spine0>leaf0": 80},
+		map[string]float64{"spine0>leaf0": 20, "leaf0>host0": 12, "leaf0>host1": 48, "leaf0>host2": 0})
+	p.before = func(schema.LinkID) float64 { return 50 }
+	rc := caseOf(p, links)
+	p.spread(rc)
+	back := p.rootOf(rc, backPressure{link: schema.NoLink, use: -1})
+	if back.link != linkBetween(t, g, "leaf0>host0") || back.kind != slowReceiver || !back.slower {
+		from, to := g.Ends(back.link)
+		t.Errorf("root %s %s>%s, want a slow receiver at leaf0>host0", back.kind, g.Device(from).Name, g.Device(to).Name)
+	}
+	s := &Stage{graph: g}
+	rc.back = back
+	if rc.failures = nil; s.slowHostScore(rc) != slowLinkFell {
+		t.Errorf("score %g, want %g", s.slowHostScore(rc), slowLinkFell)
+	}
+	if rc.failures = []nearFailure{{score: 1}}; s.slowHostScore(rc) != slowLinkFell-slowHostFailure {
+		t.Errorf("score beside a failure %g, want %g", s.slowHostScore(rc), slowLinkFell-slowHostFailure)
+	}
+}
+
+// TestFilledUp: a full port that carries a quarter more than before is full of load, one that always was is not.
+func TestFilledUp(t *testing.T) {
+	for _, c := range []struct {
+		back backPressure
+		more float64 // of 100 that it carries
+		want bool
+	}{
+		{backPressure{kind: incast, use: 98}, 60, true},
+		{backPressure{kind: linkCapacity, use: 98}, 60, true},
+		{backPressure{kind: incast, use: 98}, 10, false},
+		{backPressure{kind: incast, use: 40}, 60, false},
+		{backPressure{kind: slowReceiver, use: 98}, 60, false},
+	} {
+		rc := regionCase{back: c.back, carries: 100, more: c.more}
+		if got := rc.filledUp(); got != c.want {
+			t.Errorf("%+v, %g more: %v, want %v", c.back, c.more, got, c.want)
+		}
+	}
+}

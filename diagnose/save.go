@@ -12,8 +12,9 @@ import (
 )
 
 // form is the version of the stage's saved state, oldestForm the first that is still read: it has no kept verdicts, which
-// those from formOfKept on have. formOfMeans is the first with the means of scores, formOfNecks the first with what lost rate.
-const form, oldestForm, formOfKept, formOfMeans, formOfNecks = 4, 1, 2, 3, 4
+// those from formOfKept on have. formOfMeans is the first with the means of scores, formOfNecks the first with what lost rate,
+// formOfOutages the first with how often what failed did.
+const form, oldestForm, formOfKept, formOfMeans, formOfNecks, formOfOutages = 5, 1, 2, 3, 4, 5
 
 var savedFormat = codec.Format{Mark: "DIAG", Version: form, Oldest: oldestForm}
 
@@ -260,6 +261,10 @@ func codeFailure(c *codec.Coder, g *topology.Graph, f *failure) {
 		c.Text(text)
 	}
 	c.Int((*int64)(&f.Time))
+	if c.Version() >= formOfOutages {
+		codec.Small(c, &f.times, math.MaxInt32)
+		c.Int((*int64)(&f.since))
+	}
 	if c.Reading() {
 		f.Kind = schema.EventKind(kind)
 		f.place(g)

@@ -86,7 +86,7 @@ func (s *Stage) rate(rc *regionCase, c *suspect, p *pressure) {
 	if c.hops == 0 {
 		space = max(space, .15)
 	}
-	fit := c.fit()
+	fit := c.Fit()
 	if c.started {
 		fit *= .3 // its beginning is one coincidence, not two
 	}
@@ -101,7 +101,7 @@ func (s *Stage) rate(rc *regionCase, c *suspect, p *pressure) {
 	switch {
 	case s.explains(rc, c):
 		c.score += jobExplains
-	case rc.load > 0 && rc.load < fallen && !rc.flooded:
+	case rc.load > 0 && rc.load < fallen && !rc.flooded && !rc.filledUp():
 		c.score -= loadFell
 	}
 	if c.surelyReads() {
@@ -132,11 +132,15 @@ func (s *Stage) rate(rc *regionCase, c *suspect, p *pressure) {
 // once.
 const explainedStall, explainedLoad, manyTrees = .9, .8, 3
 
-// explains reports whether the traffic of a job accounts for a region of a grid on its own ground that has no beginning, or
-// for one of many that lie before as many switches: a single tree of held-back traffic may be a slow host's.
+// explains reports whether the traffic of a job accounts for a region that has no beginning and waits for full links. Of
+// a grid, for one on its own ground that has no beginning, or for one of many that lie before as many
+// switches: a single tree of held-back traffic may be a slow host's.
 func (s *Stage) explains(rc *regionCase, c *suspect) bool {
-	if !s.graph.Duplex() || !c.known || !s.work.loads || !s.work.comparable || c.cross < explainedStall || c.burden < explainedLoad {
+	if !c.known || !s.work.loads || !s.work.comparable || c.cross < explainedStall || c.burden < explainedLoad {
 		return false
+	}
+	if !s.graph.Duplex() {
+		return rc.onset < 0 && rc.back.filled >= rootShare
 	}
 	if rc.trees < manyTrees && (rc.onset >= 0 || rc.drain.fit >= surelyDrains) {
 		return false
@@ -149,7 +153,16 @@ func (s *Stage) explains(rc *regionCase, c *suspect) bool {
 const readsDeviations, readsCorrelation, readsP = 4, .8, .02
 
 func (c *suspect) surelyReads() bool {
-	return c.file && c.devs >= readsDeviations && c.correlation >= readsCorrelation && c.p <= readsP
+	return c.file && c.devs >= readsDeviations && c.Correlation >= readsCorrelation && c.P <= readsP
+}
+
+// leastFilled is what was added to a full root, of what it carries, when it is load that others wait for.
+const leastFilled = .25
+
+// filledUp reports whether the root of a region is a port that is full of what was added to it: then the region carries less
+// since that holds it back.
+func (rc *regionCase) filledUp() bool {
+	return (rc.back.kind == incast || rc.back.kind == linkCapacity && !rc.back.slower) && rc.back.use >= fullPercent && rc.more >= leastFilled*rc.carries
 }
 
 // slowEvidence reports whether anything but a load that did not change says that a host holds a region of a grid back.
@@ -301,6 +314,12 @@ func (s *Stage) slowHostScore(rc *regionCase) float64 {
 	}
 	score := math.Inf(-1)
 	switch {
+	case rc.back.kind == slowReceiver && rc.back.slower: // it does not pause the port: the link to it may be what is slow
+		score = slowLinkFell
+		if len(rc.failures) > 0 && rc.failures[0].score > 0 {
+			score -= slowHostFailure
+		}
+		return score
 	case rc.back.kind == slowReceiver && rc.back.use >= 0:
 		return rc.paused()
 	case rc.back.kind == slowReceiver:

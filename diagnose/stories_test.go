@@ -11,13 +11,20 @@ import (
 // the stories agree with the truth.
 func TestStoriesOfLoadThatWasAlwaysThere(t *testing.T) {
 	for _, story := range []struct {
-		name      string
-		intervals int
-		floor     float64 // share of the lines with the right class and job
-	}{{"namd", 4, .85}, {"blade", 3, .95}} {
-		t.Run(story.name, func(t *testing.T) {
+		name, fabric string // fabric: instead of the story's
+		intervals    int
+		floor        float64 // share of the lines with the right class and job
+	}{{"namd", "", 4, .85}, {"blade", "", 3, .95}, {"slowhost", "dragonfly:groups=5,routers=4,hosts=4", 3, .95}, {"slowhost", "dragonfly:groups=17,routers=8,hosts=4", 2, .95}} {
+		t.Run(story.name+story.fabric, func(t *testing.T) {
+			script, err := scenario.Builtin(story.name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if story.fabric != "" {
+				script.Fabric.Topology = story.fabric
+			}
 			lines, right := 0, 0
-			playStory(t, story.name, 7, story.intervals, func(r *schema.IntervalResult, truth *scenario.Truth) {
+			playScript(t, script, 7, story.intervals, true, func(r *schema.IntervalResult, truth *scenario.Truth) {
 				for i := range r.Diagnoses {
 					d := &r.Diagnoses[i]
 					cause, share := truth.CauseOf(d.Links)

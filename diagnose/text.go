@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/giverny/giverny/diagnose/correlation"
 	"github.com/giverny/giverny/schema"
 	"github.com/giverny/giverny/topology"
 )
@@ -86,7 +87,7 @@ func (s *Stage) because(rc *regionCase, v *verdict, root *schema.Root) string {
 		if !f.broke() {
 			what = "an event"
 		}
-		return fmt.Sprintf("It follows %s at %s (%s, %s), %s.", what, portName(f.Device, f.Port), strings.ReplaceAll(string(f.Kind), "_", " "), f.Time.Time().Format("15:04:05 UTC"), where)
+		return fmt.Sprintf("It follows %s at %s (%s, %s), %s%s.", what, portName(f.Device, f.Port), strings.ReplaceAll(string(f.Kind), "_", " "), f.Time.Time().Format("15:04:05 UTC"), where, f.flaps())
 	case schema.CauseSlowHost:
 		return "A host does not take what arrives."
 	}
@@ -99,7 +100,7 @@ func (s *Stage) because(rc *regionCase, v *verdict, root *schema.Root) string {
 
 // failed says what failed and when.
 func (s *Stage) failed(f *nearFailure) string {
-	return fmt.Sprintf("%s failed (%s, %s)", portName(f.Device, f.Port), strings.ReplaceAll(string(f.Kind), "_", " "), f.Time.Time().Format("15:04:05 UTC"))
+	return fmt.Sprintf("%s failed (%s, %s%s)", portName(f.Device, f.Port), strings.ReplaceAll(string(f.Kind), "_", " "), f.Time.Time().Format("15:04:05 UTC"), f.flaps())
 }
 
 // silence says of what failed by the counters alone since when it carries nothing.
@@ -173,12 +174,12 @@ func (s *Stage) accusation(c *suspect, class schema.CauseClass, root *schema.Roo
 		if c.devs >= 1 {
 			fmt.Fprintf(&b, ", %.1f deviations above the median of the jobs near it", c.devs)
 		}
-		if c.correlation > leastCorrelation && c.p < .2 {
-			fmt.Fprintf(&b, "; correlation with the stall %.2f", c.correlation)
-			if c.lag > 0 {
-				fmt.Fprintf(&b, ", %s earlier", time.Duration(int64(c.lag)*s.clock.duration))
+		if c.Correlation > correlation.Least && c.P < .2 {
+			fmt.Fprintf(&b, "; correlation with the stall %.2f", c.Correlation)
+			if c.Lag > 0 {
+				fmt.Fprintf(&b, ", %s earlier", time.Duration(int64(c.Lag)*s.clock.duration))
 			}
-			fmt.Fprintf(&b, " (p %.2g)", c.p)
+			fmt.Fprintf(&b, " (p %.2g)", c.P)
 		}
 		b.WriteString(".")
 	}
@@ -236,11 +237,11 @@ func (s *Stage) rootText(rc *regionCase, d *schema.Diagnosis) string {
 	case root == nil, len(d.Failures) > 0: // what failed has been named
 		return ""
 	case root.Port == "" && root.Kind == slowReceiver:
-		return fmt.Sprintf(" Back pressure begins at %s: it takes in less than arrives.", root.Device)
+		return fmt.Sprintf(" Back pressure begins at %s: it takes in less than arrives.", portName(root.Device, ""))
 	case root.Port == "":
-		return fmt.Sprintf(" Back pressure begins at %s: more arrives for it than it takes in.", root.Device)
+		return fmt.Sprintf(" Back pressure begins at %s: more arrives for it than it takes in.", portName(root.Device, ""))
 	}
-	at, use := portName(root.Device, root.Port)+" to "+root.Peer, ""
+	at, use := portName(root.Device, root.Port)+" to "+portName(root.Peer, ""), ""
 	if rc.back.kind != "" && rc.back.use >= 0 {
 		use = fmt.Sprintf(", which carries %.0f%% of its capacity", rc.back.use)
 	}
@@ -252,5 +253,12 @@ func (s *Stage) rootText(rc *regionCase, d *schema.Diagnosis) string {
 	case linkDown:
 		return fmt.Sprintf(" Back pressure begins at %s, which is down.", at)
 	}
-	return fmt.Sprintf(" Back pressure begins at %s%s: the link is too slow for what must cross it.", at, use)
+	why := "more waits to cross the link than it carries"
+	switch {
+	case d.Cause.Class == schema.CauseFailure:
+		why = "the link has lost rate"
+	case rc.back.use >= fullPercent:
+		why = "the link is full, by load and by no fault of its own"
+	}
+	return fmt.Sprintf(" Back pressure begins at %s%s: %s.", at, use, why)
 }

@@ -44,3 +44,11 @@ func TestWhyUnknownCounts(t *testing.T) {
 		}
 	}
 }
+
+func TestManagedSwitchesHaveOneName(t *testing.T) {
+	for port, want := range map[string]string{"": "leaf1", "5": "leaf1 port 5"} {
+		if got := portName("MF0;leaf1:MQM8700/U1", port); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}

@@ -48,6 +48,22 @@ func TestVerdicts(t *testing.T) {
 			p.congest(40, p.within(one)...)
 			p.step(4)
 		}, schema.CauseSystem, "1", "", "file traffic"},
+		{"a link fails again and again", "fattree:leaves=4,hosts=4,spines=2", func(p *plant) {
+			p.job("1", hosts(0, 16)...)
+			p.step(20)
+			for range 3 {
+				p.fails(schema.LinkFailed, "leaf0", "5")
+				p.congest(40, p.link("leaf1", "5"), p.link("leaf2", "5"), p.link("leaf3", "5"), p.link("spine1", "1"))
+				p.step(2)
+				p.fails(schema.LinkRestored, "leaf0", "5")
+				p.regions = nil
+				clear(p.stall)
+				p.step(3)
+			}
+			p.fails(schema.LinkFailed, "leaf0", "5")
+			p.congest(40, p.link("leaf1", "5"), p.link("leaf2", "5"), p.link("leaf3", "5"), p.link("spine1", "1"))
+			p.step(1)
+		}, schema.CauseFailure, "", "leaf0 5 spine0 link_down", "the link flaps: it went down 4 times in 15m0s"},
 		{"one that begins elsewhere at the same moment", "torus:8x8x8", func(p *plant) {
 			one := neighbours(p)
 			p.step(25)

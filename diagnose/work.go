@@ -3,6 +3,7 @@ package diagnose
 import (
 	"math"
 
+	"github.com/giverny/giverny/diagnose/correlation"
 	"github.com/giverny/giverny/schema"
 	"github.com/giverny/giverny/topology"
 )
@@ -24,7 +25,7 @@ type work struct {
 	values        []float64
 	lagged        []*lagged // of the features of jobs in this interval, the first laggedUsed
 	laggedUsed    int
-	correlator    correlator
+	correlator    correlation.Correlator
 	held          held
 	ends          ends
 	past          past
@@ -141,5 +142,5 @@ func (s *Stage) begin(rc *regionCase, snap *schema.Snapshot, region *schema.Regi
 		rc.total += v
 	}
 	rc.onset = onsetOf(rc.stall)
-	rc.old = rc.onset < 0 && seen >= leastPairs
+	rc.old = rc.onset < 0 && seen >= correlation.LeastPairs
 }

@@ -12,7 +12,6 @@ const (
 	AbnormalShare   = 0.20 // Abnormal_th: of latency or bandwidth against the baseline
 	OverloadedShare = 0.90 // Util_high
 	IdleRNICShare   = 0.05 // Thp_low, of the line rate
-	PauseShare      = 0.03 // PFC_high: of a second
 
 	idleGPUShare = 0.05
 	// crowdedShare in use of a root port may slow the other RNICs there.
@@ -25,7 +24,6 @@ const (
 type route struct {
 	Path
 	at        []int // its links, by index
-	rnic      int
 	gpu       bool
 	near      bool // affinitive
 	relative  bool // judged among its RNIC's affinitive endpoints, not by the baseline alone
@@ -133,10 +131,6 @@ func (v *view) join() {
 	for _, e := range v.in.Graph.Endpoints {
 		gpu[e.ID] = e.Kind == GPU
 	}
-	number := map[string]int{}
-	for i, r := range v.in.Graph.RNICs {
-		number[r.ID] = i
-	}
 	var noises []float64
 	for _, p := range v.in.Graph.Paths {
 		m, b := measured[p.Pair], base[p.Pair]
@@ -147,7 +141,7 @@ func (v *view) join() {
 			v.notes = append(v.notes, fmt.Sprintf("%s to %s is not judged: the baseline does not have it", p.RNIC, p.Endpoint))
 			continue
 		}
-		r := route{Path: p, rnic: number[p.RNIC], gpu: gpu[p.Endpoint], m: *m, relative: v.relative[p.RNIC]}
+		r := route{Path: p, gpu: gpu[p.Endpoint], m: *m, relative: v.relative[p.RNIC]}
 		r.latency, r.gbps = b.Typical()
 		r.near = slices.Contains(v.in.Graph.Affinitive[p.RNIC], p.Endpoint) && (r.gpu || r.gbps >= lineRateShare*best[p.RNIC])
 		for _, l := range p.Links {

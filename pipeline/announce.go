@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/giverny/giverny/ingest/emitter"
 	"github.com/giverny/giverny/ingest/envelope"
@@ -49,15 +50,23 @@ func (a *Announcer) Put(ctx context.Context, r *schema.IntervalResult) error {
 
 // Last is the start of the newest interval in the topic.
 func (a *Announcer) Last(ctx context.Context) (int64, error) {
-	payload, err := a.client.LastPayload(ctx, envelope.Regions, a.partition)
-	if err != nil || payload == nil {
+	last, err := a.client.LastRecord(ctx, envelope.Regions, a.partition)
+	if err != nil || last.Payload == nil {
 		return 0, err
 	}
-	set, err := a.decoder.Regions(payload)
+	set, err := a.decoder.Regions(last.Payload)
 	if err != nil {
-		return 0, fmt.Errorf("the newest message of the regions topic: %w", err)
+		return before(&last), nil
 	}
 	return set.Interval.StartNanos, nil
+}
+
+// before is an instant before the interval that was announced when a record was made
+// that cannot be read, such as one of a later version of the program: what follows is
+// announced again.
+func before(m *kafka.Message) int64 {
+	const slack = time.Hour // for an interval that is long, or was announced late
+	return m.Time.Add(-slack).UnixNano()
 }
 
 // DiagnosisAnnouncer puts the diagnoses of every interval that has any into Kafka, at
@@ -97,13 +106,13 @@ func (a *DiagnosisAnnouncer) Put(ctx context.Context, r *schema.IntervalResult) 
 // Last is an instant before the newest interval in the topic, of which some messages
 // may be missing: it is announced again.
 func (a *DiagnosisAnnouncer) Last(ctx context.Context) (int64, error) {
-	payload, err := a.client.LastPayload(ctx, envelope.Diagnoses, a.partition)
-	if err != nil || payload == nil {
+	last, err := a.client.LastRecord(ctx, envelope.Diagnoses, a.partition)
+	if err != nil || last.Payload == nil {
 		return 0, err
 	}
-	diagnoses, err := a.decoder.Diagnoses(payload, nil)
+	diagnoses, err := a.decoder.Diagnoses(last.Payload, nil)
 	if err != nil || len(diagnoses) == 0 {
-		return 0, fmt.Errorf("the newest message of the diagnoses topic: %w", err)
+		return before(&last), nil
 	}
 	return int64(diagnoses[len(diagnoses)-1].Time) - 1, nil
 }

@@ -23,10 +23,7 @@ type feedSource[T any] struct {
 }
 
 func newEventSource(c *kafka.Consumer) Source {
-	return &feedSource[schema.Event]{name: "events", consumer: c, decode: (*envelope.Decoder).Events,
-		take: func(in *Intake, s Source, events []schema.Event, offset, _ int64) error {
-			return in.Events(s, events, offset)
-		}}
+	return &feedSource[schema.Event]{name: "events", consumer: c, decode: (*envelope.Decoder).Events, take: (*Intake).Events}
 }
 
 func newJobSource(c *kafka.Consumer) Source {
@@ -62,8 +59,13 @@ func (s *feedSource[T]) Commit(ctx context.Context, offset int64) error {
 // BeginAt makes the next Run begin with what was sent at an instant, or earlier.
 func (s *feedSource[T]) BeginAt(at time.Time) { s.consumer.BeginAt(at) }
 
-// Jobs takes jobs that were put into Kafka at an instant, 0 if that is not known. A
-// job of another fabric refuses them all.
+// Events takes things that happened, which were put into Kafka at an instant, 0 if
+// that is not known. An event of another fabric refuses them all.
+func (in *Intake) Events(s Source, events []schema.Event, offset, appendedNanos int64) error {
+	return takeFeed(in, s, events, offset, func(e *schema.Event) string { return e.Fabric }, func() int64 { return in.core.AddEvents(events, appendedNanos) })
+}
+
+// Jobs takes jobs likewise.
 func (in *Intake) Jobs(s Source, jobs []schema.Job, offset, appendedNanos int64) error {
 	return takeFeed(in, s, jobs, offset, func(j *schema.Job) string { return j.Fabric }, func() int64 { return in.core.AddJobs(jobs, appendedNanos) })
 }

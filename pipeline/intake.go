@@ -192,24 +192,6 @@ func (in *Intake) showLate() {
 	in.metrics.late(in.fabric, in.late.hold.holding, in.late.completion.intervals())
 }
 
-// Events takes things that happened. An event of another fabric refuses them all.
-func (in *Intake) Events(s Source, events []schema.Event, offset int64) error {
-	return in.locked(func() error {
-		newest := int64(0)
-		for _, e := range events {
-			if e.Fabric != in.fabric {
-				return fmt.Errorf("event of fabric %q: %w: this is %q", e.Fabric, analysis.ErrOtherFabric, in.fabric)
-			}
-			newest = max(newest, e.TimeNanos)
-		}
-		for _, e := range events {
-			in.core.AddEvent(e)
-		}
-		in.took(s, offset, newest)
-		return nil
-	})
-}
-
 // liveIntervals is for how many intervals after the newest reading the clock
 // still closes intervals: replayed data are older than that, and a fabric that
 // has been silent for longer has nothing to say.

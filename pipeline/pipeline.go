@@ -288,6 +288,7 @@ func (f *Fabric) supervise(ctx context.Context, in *Intake, s Source, once bool)
 	backoff := retry.Backoff{Min: minPause, Max: maxPause}.Pauses()
 	for {
 		fails := f.health.upUnlessFailing(part)
+		began := time.Now()
 		err := guard(func() error { return s.Run(ctx, in) })
 		fails()
 		if fault := in.fault(); fault != nil || err == nil || ctx.Err() != nil {
@@ -295,6 +296,9 @@ func (f *Fabric) supervise(ctx context.Context, in *Intake, s Source, once bool)
 		}
 		if once {
 			return err
+		}
+		if time.Since(began) > healthyAfter {
+			backoff.Reset()
 		}
 		pause := backoff.Next()
 		f.health.failed(part, err, pause)

@@ -90,6 +90,37 @@ func TestAFabricRecovers(t *testing.T) {
 	})
 }
 
+// flaky fails eight times at once, then after an hour.
+type flaky struct{ begun []time.Time }
+
+func (*flaky) Name() string { return "flaky" }
+
+func (s *flaky) Run(ctx context.Context, _ *Intake) error {
+	s.begun = append(s.begun, time.Now())
+	switch n := len(s.begun); {
+	case n == 9:
+		time.Sleep(time.Hour)
+	case n > 9:
+		<-ctx.Done()
+		return nil
+	}
+	return errors.New("broken")
+}
+
+// A source that fails after it has worked for long is begun again soon, however often it failed before.
+func TestASourceFailsAfresh(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r, g, s := newRig(), graphOf(t, "f", "torus:4x4x4"), &flaky{}
+		runFor(t, 70*time.Minute, r.fabric(t, g, one(s)))
+		if len(s.begun) != 10 {
+			t.Fatalf("%d runs", len(s.begun))
+		}
+		if pause := s.begun[9].Sub(s.begun[8]) - time.Hour; pause > 2*minPause {
+			t.Errorf("a pause of %v", pause)
+		}
+	})
+}
+
 func TestAFaultOfOneSinkIsItsOwn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r, g := newRig(), graphOf(t, "f", "torus:4x4x4")

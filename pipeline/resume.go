@@ -123,15 +123,10 @@ func (f *Fabric) resume(ctx context.Context, back *rewind) (*resumed, error) {
 // resumeAfter makes the core that goes on after an interval: with what was
 // learned, and the intervals that were stored since.
 func (f *Fabric) resumeAfter(ctx context.Context, last schema.Interval) (*analysis.Core, error) {
-	store := f.deps.Store
 	from := last.StartNanos - resumeIntervals*int64(f.cfg.Window.Interval)
-	events, err := store.EventsBetween(ctx, f.name, from, last.EndNanos())
-	if err != nil {
-		return nil, err
-	}
 	feeds, err := f.storedFeeds(ctx, from, last.EndNanos())
 	if err != nil {
-		return nil, fmt.Errorf("look up the stored jobs and failures: %w", err)
+		return nil, fmt.Errorf("look up the stored events, jobs and failures: %w", err)
 	}
 	core, learned, err := f.load(ctx, last)
 	if err != nil {
@@ -143,16 +138,19 @@ func (f *Fabric) resumeAfter(ctx context.Context, last schema.Interval) (*analys
 		return nil, err
 	}
 	core.Recall(feeds)
-	if err := core.Resume(stored, events); err != nil {
+	if err := core.Resume(stored); err != nil {
 		f.log.Warn("analysis: some stored regions do not hand their identity on", "error", err)
 	}
 	f.log.Info("analysis: resuming after the last stored interval", "interval", last.String(), "learned", learned.DurationNanos > 0)
 	return core, nil
 }
 
-// storedFeeds is what was stored of schedulers and logs: the jobs that run, so that
+// storedFeeds is what was stored of events, schedulers and logs: the jobs that run, so that
 // those which began long ago are known, and what is read again from the sources.
 func (f *Fabric) storedFeeds(ctx context.Context, fromNanos, toNanos int64) (feeds analysis.Feeds, err error) {
+	if feeds.Events, err = f.deps.Store.EventsBetween(ctx, f.name, fromNanos, toNanos); err != nil {
+		return feeds, err
+	}
 	if feeds.Jobs, err = f.deps.Store.JobsBetween(ctx, f.name, fromNanos-analysis.MaxAhead.Nanoseconds(), toNanos); err != nil {
 		return feeds, err
 	}

@@ -59,7 +59,6 @@ type outlet struct {
 	intake  *Intake
 	metrics *Metrics
 	log     *slog.Logger
-	health  *health
 	watch   *watch
 	graph   uint64 // version that is known to be stored
 	// Of the results to come: their revision, and up to where they replace stored ones.
@@ -68,7 +67,7 @@ type outlet struct {
 }
 
 func newOutlet(deps Deps, in *Intake, log *slog.Logger, h *health, w *watch) *outlet {
-	o := &outlet{store: deps.Store, intake: in, metrics: deps.Metrics, log: log, health: h, watch: w}
+	o := &outlet{store: deps.Store, intake: in, metrics: deps.Metrics, log: log, watch: w}
 	for _, s := range deps.Sinks {
 		o.sinks = append(o.sinks, newSinkQueue(s, deps, in.fabric, log, h))
 	}

@@ -14,11 +14,6 @@ type Job struct {
 	State  string   `json:"state,omitempty"` // in the scheduler's own word
 }
 
-// Running says whether the job runs at an instant.
-func (j *Job) Running(nanos int64) bool {
-	return j.Start != 0 && int64(j.Start) <= nanos && (j.End == 0 || nanos < int64(j.End))
-}
-
 // Failure is a part of the fabric that failed or came back, as a log or a
 // management system reports it. Kind is one of the failure kinds of EventKind.
 type Failure struct {

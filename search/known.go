@@ -60,23 +60,27 @@ type known struct {
 	limit map[int]*MFS // place in the list -> what it was found within
 }
 
-func (k *known) add(entry json.RawMessage) error {
-	var line struct {
-		Type       string          `json:"type"`
-		Experiment int             `json:"experiment"`
-		Of         int             `json:"of"`
-		Symptom    string          `json:"symptom"`
-		MFS        json.RawMessage `json:"mfs"`
-		Within     json.RawMessage `json:"within"`
-	}
-	err := json.Unmarshal(entry, &line)
+// knownLine is a line of a search's findings.
+type knownLine struct {
+	Type       string          `json:"type"`
+	Experiment int             `json:"experiment"`
+	Of         int             `json:"of"`
+	Symptom    string          `json:"symptom"`
+	MFS        json.RawMessage `json:"mfs"`
+	Within     json.RawMessage `json:"within"`
+}
+
+// readKnown reads a line of giverny search run or list ID --json, or an MFS alone, which
+// becomes the line of an anomaly.
+func readKnown(entry json.RawMessage) (line knownLine, err error) {
+	err = json.Unmarshal(entry, &line)
 	if err == nil && line.Type == "" && line.Symptom != "" { // of giverny search list ID --json
 		line.Type = "anomaly"
 	}
 	if err != nil || line.Type == "" { // a dimension's condition is no text
 		var conditions map[string]json.RawMessage
 		if json.Unmarshal(entry, &conditions) == nil && len(conditions) == 0 { // of a report it is a finding, here an accident
-			return fmt.Errorf("%.40s has no condition, and would hold for every workload; delete it", entry)
+			return line, fmt.Errorf("%.40s has no condition, and would hold for every workload; delete it", entry)
 		}
 		line.Type, line.MFS, line.Within = "anomaly", entry, nil
 	}
@@ -84,48 +88,68 @@ func (k *known) add(entry json.RawMessage) error {
 		line.Type = "anomaly"
 	}
 	if line.Type == "anomaly" && (len(line.MFS) == 0 || string(line.MFS) == "null") {
-		return errors.New("an anomaly without its mfs; give the line as giverny search run --json printed it")
+		return line, errors.New("an anomaly without its mfs; give the line as giverny search run --json printed it")
 	}
+	return line, nil
+}
+
+func (k *known) add(entry json.RawMessage) error {
+	line, err := readKnown(entry)
+	if err != nil {
+		return err
+	}
+	switch line.Type {
+	case "anomaly":
+		return k.addAnomaly(&line)
+	case "revised":
+		return k.revise(&line)
+	case "summary":
+		return nil
+	}
+	return fmt.Errorf("type %q: want anomaly, revised or summary", line.Type)
+}
+
+func (k *known) addAnomaly(line *knownLine) error {
+	f, err := k.space.ParseMFS(line.MFS)
+	if err != nil {
+		return err
+	}
+	if k.at == nil {
+		k.at, k.limit = map[int]int{}, map[int]*MFS{}
+	}
+	if len(line.Within) > 0 {
+		limits, err := k.space.ParseMFS(line.Within)
+		if err != nil {
+			return fmt.Errorf("within: %w", err)
+		}
+		k.limit[len(k.list)] = limits
+		if f, err = f.confined(limits); err != nil {
+			return err
+		}
+	}
+	k.at[line.Experiment] = len(k.list)
+	k.list = append(k.list, f)
+	return nil
+}
+
+// revise puts another MFS, or none, in the place of an anomaly's.
+func (k *known) revise(line *knownLine) (err error) {
 	var f *MFS
-	if line.Type == "anomaly" || line.Type == "revised" && string(line.MFS) != "null" {
-		var err error
+	if string(line.MFS) != "null" {
 		if f, err = k.space.ParseMFS(line.MFS); err != nil {
 			return err
 		}
 	}
-	switch line.Type {
-	case "anomaly":
-		if k.at == nil {
-			k.at, k.limit = map[int]int{}, map[int]*MFS{}
-		}
-		if len(line.Within) > 0 {
-			limits, err := k.space.ParseMFS(line.Within)
-			if err != nil {
-				return fmt.Errorf("within: %w", err)
-			}
-			k.limit[len(k.list)] = limits
-			if f, err = f.confined(limits); err != nil {
-				return err
-			}
-		}
-		k.at[line.Experiment] = len(k.list)
-		k.list = append(k.list, f)
-	case "revised":
-		i, ok := k.at[line.Of]
-		if !ok {
-			return fmt.Errorf("it revises the anomaly of experiment %d, which is not there", line.Of)
-		}
-		if limits := k.limit[i]; limits != nil && f != nil {
-			var err error
-			if f, err = f.confined(limits); err != nil {
-				return err
-			}
-		}
-		k.list[i] = f
-	case "summary":
-	default:
-		return fmt.Errorf("type %q: want anomaly, revised or summary", line.Type)
+	i, ok := k.at[line.Of]
+	if !ok {
+		return fmt.Errorf("it revises the anomaly of experiment %d, which is not there", line.Of)
 	}
+	if limits := k.limit[i]; limits != nil && f != nil {
+		if f, err = f.confined(limits); err != nil {
+			return err
+		}
+	}
+	k.list[i] = f
 	return nil
 }
 

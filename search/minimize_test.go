@@ -6,8 +6,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/giverny/giverny/search"
 	"pgregory.net/rapid"
+
+	"github.com/giverny/giverny/search"
 )
 
 // conjunction is a subsystem with one anomaly, without noise.

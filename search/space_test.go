@@ -8,8 +8,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/giverny/giverny/search"
 	"pgregory.net/rapid"
+
+	"github.com/giverny/giverny/search"
 )
 
 // smallSpace has a dimension of every kind, one with a single value and one with units.

@@ -119,6 +119,11 @@ func (w *waits) isUp(link int32) bool {
 	return w.level[w.to[link]] > w.level[w.from[link]] && w.level[w.from[link]] > 0
 }
 
+// isDown reports whether a link goes to a lower level of switches.
+func (w *waits) isDown(link int32) bool {
+	return w.level[w.from[link]] > w.level[w.to[link]] && w.level[w.to[link]] > 0
+}
+
 // branching is the mean number of links that wait for a link or that it waits for: how many ways a chance
 // chain of stalled links may go on.
 func (w *waits) branching() float64 {

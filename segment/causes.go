@@ -10,33 +10,34 @@ import (
 // causes joins sinks that are one cause. A cause is named by one of its sinks; behind the sinks, by number,
 // come the ports to hosts that are another cause than what else waits at their switch.
 type causes struct {
-	sets     unionFind
-	level    unionFind // sinks that are level with each other and share their sources: an exchange
-	levels   []plateau // by root of level
-	rises    []rise
-	excess   float64 // see excessOf
-	uneven   float64 // see unevenOf
-	double   [][2]int32
-	total    []float64 // by cause: stall of its links
-	top      []int32   // by cause: the leaf at which most of it waits, or -1
-	weak     []bool    // by cause: only a lone hot link makes it one
-	thin     []bool    // by cause: at none of its sinks more links from switches wait than lone hot ones
-	count    []int     // by cause: its links
-	ends     []int     // by cause: its links that wait for no other of it
-	isRooted []bool    // by cause: its root is seen to stall
-	off      []float64 // by cause: how far its links are off what is predicted, in deviations, in all
-	exchange []bool    // by cause
-	base     []float64 // by cause: an exchange's level, of what comes to its leaves where no tree adds to it
-	ports    []float64 // by cause: an exchange's level on links of hosts, by the ports to them
-	sums     []levelSums
-	thorough []bool // by cause: an exchange at whose leaves mostly all that comes waits
-	masks    []maskKey
-	evidence pairs
-	partners []partnership
-	meetings []meeting
-	votes    []vote
-	met      []int32 // causes at one switch
-	tally    []vote
+	sets      unionFind
+	level     unionFind // sinks that are level with each other and share their sources: an exchange
+	levels    []plateau // by root of level
+	rises     []rise
+	excess    float64 // see excessOf
+	uneven    float64 // see unevenOf
+	double    [][2]int32
+	total     []float64 // by cause: stall of its links
+	top       []int32   // by cause: the leaf at which most of it waits, or -1
+	weak      []bool    // by cause: only a lone hot link makes it one
+	thin      []bool    // by cause: at none of its sinks more links from switches wait than lone hot ones
+	count     []int     // by cause: its links
+	ends      []int     // by cause: its links that wait for no other of it
+	isRooted  []bool    // by cause: its root is seen to stall
+	off       []float64 // by cause: how far its links are off what is predicted, in deviations, in all
+	exchange  []bool    // by cause
+	base      []float64 // by cause: an exchange's level, of what comes to its leaves where no tree adds to it
+	ports     []float64 // by cause: an exchange's level on links of hosts, by the ports to them
+	sums      []levelSums
+	thorough  []bool // by cause: an exchange at whose leaves mostly all that comes waits
+	masks     []maskKey
+	evidence  pairs
+	partners  []partnership
+	meetings  []meeting
+	votes     []vote
+	met       []int32 // causes at one switch
+	receivers receivers
+	tally     []vote
 }
 
 // maskKey is a component and sinks of it, and how many nodes lead to just these.

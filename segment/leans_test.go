@@ -87,3 +87,32 @@ func TestTreeIsOneWhereAReadingIsNoZero(t *testing.T) {
 		}
 	}
 }
+
+// A link down that reads zero beside others that stall parts no tree: what comes over its switch has no other way.
+func TestFalseZeroPartsNoTree(t *testing.T) {
+	g := parse(t, "fattree:k=16")
+	values := blank(g)
+	want := 0
+	for l := range values {
+		a, b := g.Ends(schema.LinkID(l))
+		from, to := g.Device(a), g.Device(b)
+		switch {
+		case from.Name == "agg0-3" && to.Name == "leaf0-2":
+			continue
+		case from.Name == "leaf0-2" && to.Name == "host17":
+			values[l] = 80
+		case from.Level == 2 && to.Name == "leaf0-2":
+			values[l] = 60
+		case from.Level == 3 && to.Group == 0:
+			values[l] = 40
+		default:
+			continue
+		}
+		want++
+	}
+	s := newSegmenter(t, g, overlapping())
+	got := s.Step(snapshotOf(map[schema.Metric][]float32{schema.XmitWait: values.noisy(.7, 1)}))
+	if len(got) != 1 || got[0].Size != want {
+		t.Errorf("%s, want one of %d", sizes(got), want)
+	}
+}

@@ -6,6 +6,7 @@ import (
 	"math/rand"
 	"testing"
 
+	"github.com/giverny/giverny/schema"
 	"github.com/giverny/giverny/topology"
 )
 
@@ -113,5 +114,36 @@ func TestReceiversOfAPodAreOneExchange(t *testing.T) {
 	}
 	if cut > most {
 		t.Errorf("%d of %d exchanges are not one region", cut, samples)
+	}
+}
+
+// Leaves that wait for no seen root are one exchange where what waits for them comes from just these leaves, though each
+// takes what comes at a rate of its own; and two trees where it comes from others.
+func TestClosedExchange(t *testing.T) {
+	g := parse(t, "fattree:leaves=32,hosts=16,spines=16")
+	levels := map[string]float32{"leaf3": 60, "leaf9": 42, "leaf20": 30}
+	for _, c := range []struct {
+		name    string
+		sending map[string]bool
+		regions int
+	}{
+		{"each sends", map[string]bool{"leaf3": true, "leaf9": true, "leaf20": true}, 1},
+		{"others send", map[string]bool{"leaf1": true, "leaf2": true, "leaf4": true}, 3},
+	} {
+		values := blank(g)
+		for l := range values {
+			a, b := g.Ends(schema.LinkID(l))
+			from, to := g.Device(a), g.Device(b)
+			switch {
+			case from.Level == 2 && levels[to.Name] > 0:
+				values[l] = levels[to.Name]
+			case to.Level == 2 && c.sending[from.Name]:
+				values[l] = 20
+			}
+		}
+		s := newSegmenter(t, g, overlapping())
+		if got := s.Step(snapshotOf(map[schema.Metric][]float32{schema.XmitWait: values.noisy(.7, 1)})); len(got) != c.regions {
+			t.Errorf("%s: %s, want %d regions", c.name, sizes(got), c.regions)
+		}
 	}
 }

@@ -62,16 +62,17 @@ type trees struct {
 	first   [lastRank + 2]int32 // by rank, for order
 	seen    []bool              // by device
 	values  []float32
+	trusted []float32 // values, where some are not trusted
 	sample  []float64
 }
 
 const (
-	// A link is stalled from the least mean that counts, over what all links wait for anyway, and a little more, since
-	// there are more links just below than above; or from so many deviations, if that is more.
-	leastSigmas, hotTreeSigmas = .5, 4
-	maxRank                    = 8 // hops that traffic takes; more are a cycle
-	lastRank                   = 3 * maxRank
-	minFeeders                 = 3 // stalled links into a switch that make a port of it a root, not a lone hot link
+	// A link is stalled from the least mean that counts, over what all links wait for anyway, or from so many deviations, if
+	// that is more.
+	hotTreeSigmas = 4
+	maxRank       = 8 // hops that traffic takes; more are a cycle
+	lastRank      = 3 * maxRank
+	minFeeders    = 3 // stalled links into a switch that make a port of it a root, not a lone hot link
 )
 
 func newTreeMethod(w *waits, adj *adjacency, cfg Config) *treeMethod {
@@ -103,11 +104,12 @@ func (m *treeMethod) findLinks(values []float32) bool {
 	m.values = values
 	m.forget()
 	m.noise = m.noiseOf.calm(values, m.minMean)
-	m.hot = m.noise.mean + max(m.minMean+leastSigmas*m.noise.base, hotTreeSigmas*m.noise.base)
+	m.hot = m.noise.mean + max(m.minMean, hotTreeSigmas*m.noise.base)
 	m.find(float32(m.hot))
 	if len(m.links) == 0 {
 		return false
 	}
+	m.distrustZeros()
 	m.noiseOf.fitSlope(&m.trees)
 	m.connect()
 	m.findSlow()
@@ -199,6 +201,27 @@ func (t *trees) isBesetBySwitches(d int32) bool {
 		}
 	}
 	return stalled >= minFeeders && float64(stalled) >= besetShare*float64(measured)
+}
+
+// distrustZeros takes zeros for missing that cannot be right: that of a link down, the only way to its switch, for which
+// others wait, where most that enter the same switch from the same level stall.
+func (t *trees) distrustZeros() {
+	isCopy := false
+	for _, d := range t.entered {
+		if !t.waits.isSwitch[d] || t.switchesInto(d) < minFeeders {
+			continue
+		}
+		for _, l := range t.waits.in.of(d) {
+			if t.values[l] != 0 || !t.waits.isDown(l) || t.stalledInto(t.waits.from[l]) == 0 || !t.isOddlyCalm(l) {
+				continue
+			}
+			if !isCopy {
+				t.trusted = append(t.trusted[:0], t.values...)
+				t.values, isCopy = t.trusted, true
+			}
+			t.values[l] = missing
+		}
+	}
 }
 
 // dropSlow takes back slow links if what waits for them is explained hardly better with them than without: they are

@@ -249,7 +249,7 @@ func TestTreesLeadWhereNaiveWalksDo(t *testing.T) {
 				continue
 			}
 			m.findCauses()
-			n := naiveTrees{g, values, float32(m.noise.mean + max(m.minMean+leastSigmas*m.noise.base, hotTreeSigmas*m.noise.base)), m.noise}
+			n := naiveTrees{g, values, float32(m.noise.mean + max(m.minMean, hotTreeSigmas*m.noise.base)), m.noise}
 			for node, l := range m.links {
 				want, got := map[place]bool{}, map[place]bool{}
 				n.sinks(schema.LinkID(l), want)

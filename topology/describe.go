@@ -45,7 +45,7 @@ func (g *Graph) Describe(links []schema.LinkID) string {
 	}
 	switches := g.switchesOf(links)
 	if len(switches) == 0 {
-		return plainName(g.devices[g.from[links[0]]].Name)
+		return PlainName(g.devices[g.from[links[0]]].Name)
 	}
 	if group := g.commonGroup(switches); len(switches) > 2 && g.isPod(group) {
 		return g.groupKind() + " " + strconv.Itoa(int(group)) + g.describeWay(links, group)
@@ -81,7 +81,7 @@ func (g *Graph) describeCore(links []schema.LinkID, switches []DeviceID) string 
 			all++
 		}
 	}
-	core := wordOf(plainName(g.devices[cores[0]].Name))
+	core := wordOf(PlainName(g.devices[cores[0]].Name))
 	if len(cores) < all || core == "" {
 		core = g.describeRanges(cores)
 	}
@@ -193,14 +193,14 @@ func (g *Graph) describeRanges(switches []DeviceID) string {
 				return -1
 			}
 			return r
-		}, plainName(g.devices[d].Name))
+		}, PlainName(g.devices[d].Name))
 		kinds[kind] = append(kinds[kind], d)
 	}
 	var whole, short []string
 	for _, kind := range slices.Sorted(maps.Keys(kinds)) {
 		names := make([]string, len(kinds[kind]))
 		for i, d := range kinds[kind] {
-			names[i] = plainName(g.devices[d].Name)
+			names[i] = PlainName(g.devices[d].Name)
 		}
 		r := rangesOf(names)
 		whole = append(whole, r...)

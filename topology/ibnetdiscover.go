@@ -18,7 +18,7 @@ import (
 // earlier reading as prev, every device (by GUID) and link that it knew keeps
 // its number; prev may be nil.
 func ReadIBNetDiscover(r io.Reader, name, fabric string, prev *Graph) (*Graph, []string, error) {
-	p := ibParser{name: name, cables: newCableList(fabric, prev)}
+	p := ibParser{cables: newCableList(fabric, prev)}
 	scan := bufio.NewScanner(r)
 	scan.Buffer(make([]byte, 0, 64<<10), 1<<20)
 	for scan.Scan() {
@@ -57,7 +57,6 @@ func ibCapacity(width, speed string) float64 {
 }
 
 type ibParser struct {
-	name   string
 	line   int
 	node   *cableNode // whose port lines follow, in the plain format
 	cables *cableList

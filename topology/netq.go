@@ -12,17 +12,34 @@ const netqCapacity = 100e9 / 8
 
 type netqGraph struct {
 	Links []struct {
-		Compounded []struct {
-			ID         string `json:"id"`
-			Interfaces []struct {
-				Interface string `json:"interface"`
-				Node      string `json:"node"`
-			} `json:"interfaces"`
-		} `json:"compounded_links"`
+		Compounded []netqLink `json:"compounded_links"`
 	} `json:"links"`
 	Nodes []struct {
 		Compounded []netqNode `json:"compounded_nodes"`
 	} `json:"nodes"`
+}
+
+type netqLink struct {
+	ID         string `json:"id"`
+	Interfaces []struct {
+		Interface string `json:"interface"`
+		Node      string `json:"node"`
+	} `json:"interfaces"`
+}
+
+// ends are the two ends of a link between known nodes.
+func (l *netqLink) ends(c *cableList, known map[string]bool) (a, b cableEnd, err error) {
+	if len(l.Interfaces) != 2 {
+		return a, b, fmt.Errorf("has %d interfaces, want 2", len(l.Interfaces))
+	}
+	for i, end := range []*cableEnd{&a, &b} {
+		in := &l.Interfaces[i]
+		if !known[in.Node] {
+			return a, b, fmt.Errorf("leads to node %q, which is not under nodes", in.Node)
+		}
+		*end = cableEnd{c.byGUID[in.Node], in.Interface}
+	}
+	return a, b, nil
 }
 
 type netqNode struct {
@@ -55,17 +72,11 @@ func ReadNetQ(r io.Reader, name, fabric string, prev *Graph) (*Graph, []string, 
 		for _, l := range g.Links {
 			for _, w := range l.Compounded {
 				cable++
-				if len(w.Interfaces) != 2 {
-					return nil, nil, fmt.Errorf("%s: link %q has %d interfaces, want 2", name, w.ID, len(w.Interfaces))
+				a, b, err := w.ends(c, known)
+				if err != nil {
+					return nil, nil, fmt.Errorf("%s: link %q %w", name, w.ID, err)
 				}
-				var ends [2]cableEnd
-				for i, in := range w.Interfaces {
-					if !known[in.Node] {
-						return nil, nil, fmt.Errorf("%s: link %q leads to node %q, which is not under nodes", name, w.ID, in.Node)
-					}
-					ends[i] = cableEnd{c.byGUID[in.Node], in.Interface}
-				}
-				c.end(ends[0], ends[1], netqCapacity, cable)
+				c.end(a, b, netqCapacity, cable)
 			}
 		}
 	}

@@ -45,7 +45,7 @@ func (g *Graph) tellApart(list []*schema.Region) {
 		own, free := "", ""
 		for _, l := range r.Links {
 			key := g.PortKey(l)
-			port := plainName(key.Device) + " port " + key.Port
+			port := PlainName(key.Device) + " port " + key.Port
 			if regionsOf[l] == 1 && (own == "" || port < own) {
 				own = port
 			}
@@ -74,12 +74,12 @@ func (g *Graph) DescribeRegion(r *schema.Region) string {
 	if r.Root == nil {
 		return g.Describe(r.Links)
 	}
-	text := rootNames[r.Root.Kind] + plainName(r.Root.Device)
+	text := rootNames[r.Root.Kind] + PlainName(r.Root.Device)
 	if r.Root.Port != "" {
 		text += " port " + r.Root.Port
 	}
 	if r.Root.Peer != "" {
-		text += " (" + plainName(r.Root.Peer) + ")"
+		text += " (" + PlainName(r.Root.Peer) + ")"
 	}
 	if from := g.describeSources(r); from != "" {
 		text += ", from " + from
@@ -124,8 +124,8 @@ func RenameRoot(name, kind string) string {
 // managed is the name that a managed switch of NVIDIA gives each of its chips in an InfiniBand subnet: "MF0;leaf1:MQM8700/U1".
 var managed = regexp.MustCompile(`^MF[0-9]+;([^:;]+):[^:/]+/(.+)$`)
 
-// plainName is a device's name as people call it: of a managed switch its own name, with the chip's where it has several.
-func plainName(name string) string {
+// PlainName is a device's name as people call it: of a managed switch its own name, with the chip's where it has several.
+func PlainName(name string) string {
 	m := managed.FindStringSubmatch(name)
 	switch {
 	case m == nil:

@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/giverny/giverny/schema"
+	"github.com/giverny/giverny/topology"
 )
 
 // standsAfter is for how many intervals in a row a verdict must be the same before it is printed.
@@ -59,7 +60,7 @@ func (t *demoPrinter) verdicts(r *schema.IntervalResult) {
 		if d.Root != nil && d.Cause.Class != schema.CauseFailure {
 			because += ", back pressure begins at " + placeOf(d.Root.Device, d.Root.Port)
 		}
-		line := fmt.Sprintf("%s: %s; %s. %.0f%% sure", d.Severity, because, t.adviceOf(d), d.Cause.Percent())
+		line := fmt.Sprintf("%s; %s. %.0f%% sure", because, t.adviceOf(d), d.Cause.Percent())
 		if of[line] == nil {
 			lines = append(lines, line)
 		}
@@ -121,8 +122,9 @@ func (t *demoPrinter) adviceOf(d *schema.Diagnosis) string {
 }
 
 func placeOf(device, port string) string {
+	name := topology.PlainName(device)
 	if port == "" {
-		return device
+		return name
 	}
-	return device + " port " + port
+	return name + " port " + port
 }

@@ -46,10 +46,10 @@ func TestDemoVerdictsWaitUntilTheyStand(t *testing.T) {
 	step(5, silent, other)
 	events = []schema.Event{born(8), born(9)}
 	step(4, silent, other)
-	const want = "00:07 ? High: job 103 (PSDNS): its RDMA write traffic fills the links it stands on, back pressure begins at 4,4,4; " +
+	const want = "00:07 ? job 103 (PSDNS): its RDMA write traffic fills the links it stands on, back pressure begins at 4,4,4; " +
 		"place it in a compact block at its next start. 99% sure [7]\n" +
-		"00:30 ? Medium: link failed at 1,1,1 port X+; replace or reseat the cable at 1,1,1 port X+. 50% sure [7]\n" +
-		"00:36 ? Medium: link failed at 1,1,1 port X+; replace or reseat the cable at 1,1,1 port X+. 50% sure [8 9]\n"
+		"00:30 ? link failed at 1,1,1 port X+; replace or reseat the cable at 1,1,1 port X+. 50% sure [7]\n" +
+		"00:36 ? link failed at 1,1,1 port X+; replace or reseat the cable at 1,1,1 port X+. 50% sure [8 9]\n"
 	if out.String() != want {
 		t.Errorf("got\n%swant\n%s", &out, want)
 	}

@@ -64,6 +64,11 @@ func jobsFile(in *offline.File, zone *time.Location, tell func(note string)) (*o
 			return nil, fmt.Errorf("%s: %w", name, err)
 		}
 	}
-	tell(fmt.Sprintf("%s: %d jobs, not counting those that wait", name, bytes.Count(lines.Bytes(), []byte("\n"))))
+	n := bytes.Count(lines.Bytes(), []byte("\n"))
+	note := fmt.Sprintf("%s: %d jobs, not counting %d that wait and %d steps of jobs", name, n, len(list.Rows)-n, list.Steps)
+	if len(list.Rows) == 0 && list.Steps > 0 {
+		note += ": the jobs' own lines are missing, which sacct --allocations prints"
+	}
+	tell(note)
 	return &offline.File{Name: name + ", job", Reader: io.Reader(&lines)}, nil
 }

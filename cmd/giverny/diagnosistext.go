@@ -191,12 +191,9 @@ func rootText(r *schema.Root) string {
 	if r == nil {
 		return ""
 	}
-	text := "; begins at " + r.Device
-	if r.Port != "" {
-		text += " port " + r.Port
-	}
+	text := "; begins at " + placeOf(r.Device, r.Port)
 	if r.Peer != "" {
-		text += " to " + r.Peer
+		text += " to " + placeOf(r.Peer, "")
 	}
 	return schema.OneLine(text) + " (" + r.Kind + ")"
 }

@@ -58,7 +58,6 @@ type Entry struct {
 	StartedNanos   int64 // 0: not known
 	CompletedNanos int64 // 0: not known
 	State          State
-	TimeoutMillis  int64
 	P2P            bool
 }
 
@@ -299,7 +298,7 @@ func (d *decoder) entry(dump *Dump, i int, v any) Entry {
 		Seq: number(e.at["collective_seq_id"], number(e.at["seq_id"], -1)), P2PSeq: number(e.at["p2p_seq_id"], 0),
 		Op: text(e.at["profiling_name"]), CreatedNanos: number(e.at["time_created_ns"], 0),
 		StartedNanos: number(e.at["time_discovered_started_ns"], 0), CompletedNanos: number(e.at["time_discovered_completed_ns"], 0),
-		TimeoutMillis: number(e.at["timeout_ms"], 0), P2P: e.at["is_p2p"] == true,
+		P2P: e.at["is_p2p"] == true,
 	}
 	switch group := e.at["process_group"].(type) {
 	case *list:

@@ -7,6 +7,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+
+	"github.com/giverny/giverny/internal/atomicfile"
 )
 
 // Store keeps what a source must know after a restart, a file per feed.
@@ -41,17 +43,5 @@ func (s *Store) Save(v any) error {
 	if err := os.MkdirAll(filepath.Dir(s.path), 0o750); err != nil {
 		return err
 	}
-	file, err := os.CreateTemp(filepath.Dir(s.path), ".saving-*")
-	if err != nil {
-		return err
-	}
-	_, err = file.Write(text)
-	err = errors.Join(err, file.Sync(), file.Close())
-	if err == nil {
-		err = os.Rename(file.Name(), s.path)
-	}
-	if err != nil {
-		return errors.Join(err, os.Remove(file.Name()))
-	}
-	return nil
+	return atomicfile.Write(s.path, text)
 }

@@ -62,6 +62,9 @@ func TestSacct(t *testing.T) {
 	if diff := cmp.Diff(want, list.Rows); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
+	if list.Steps == 0 {
+		t.Error("no steps were counted")
+	}
 	// The rubbish and the line without a time behind it look like one record on two lines.
 	if list.Complete || !cmp.Equal(list.Dropped, map[string]uint64{feeds.Malformed: 2}) {
 		t.Errorf("complete %v, dropped %v", list.Complete, list.Dropped)

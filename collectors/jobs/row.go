@@ -33,6 +33,7 @@ type List struct {
 	Dropped map[string]uint64 // rows that could not be used, by reason
 	// Complete says that jobs that are not in the list do not run.
 	Complete bool
+	Steps    int // lines of sacct that are steps of jobs, which are no rows
 
 	Faults []feeds.Fault // the first of what is in Dropped, up to feeds.MaxFaults
 

@@ -184,8 +184,11 @@ func (p *sacctParser) record(f []string) {
 	case m == nil || !ok:
 		p.list.drop(feeds.Malformed, fmt.Sprintf("id %q, start %q, end %q: one of them cannot be read", f[p.at["id"]], f[p.at["Start"]], f[p.at["End"]]))
 		return
-	case m[4] != "" || strings.HasPrefix(m[2], "["):
-		return // a step, or the elements of an array that wait
+	case m[4] != "":
+		p.list.Steps++
+		return
+	case strings.HasPrefix(m[2], "["):
+		return // the elements of an array that wait
 	}
 	hosts, err := slurmNodes(f[p.at["NodeList"]])
 	if err != nil {

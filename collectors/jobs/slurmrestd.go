@@ -59,7 +59,7 @@ func (c *SlurmrestdConfig) Open(env feeds.Env) (feeds.Source, error) {
 	if c.URL == "" {
 		return nil, errors.New("url: empty; want that of slurmrestd")
 	}
-	return newSource(&slurmrestd{cfg: c, client: http.DefaultClient}, c.Limits, env.Store)
+	return newSource(&slurmrestd{cfg: c, client: &http.Client{CheckRedirect: secret.SameHost}}, c.Limits, env.Store)
 }
 
 type slurmrestd struct {

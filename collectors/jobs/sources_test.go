@@ -133,6 +133,19 @@ func TestFloodComesInParts(t *testing.T) {
 	}
 }
 
+// A redirect does not take the token to another host.
+func TestSlurmrestdTokenStaysWithItsHost(t *testing.T) {
+	stolen := ""
+	other := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { stolen = r.Header.Get("X-SLURM-USER-TOKEN") }))
+	defer other.Close()
+	server := httptest.NewServer(http.RedirectHandler(strings.Replace(other.URL, "127.0.0.1", "localhost", 1), http.StatusFound))
+	defer server.Close()
+	s := open(t, &jobs.SlurmrestdConfig{URL: server.URL, Version: "v0.0.41", Token: secret.NewText("hidden"), Limits: jobs.Limits{MaxJobs: 10}}, t.TempDir())
+	if _, err := s.Read(t.Context(), at("01:00").Time()); err == nil || !strings.Contains(err.Error(), "another host") || stolen != "" {
+		t.Errorf("the other host got %q: %v", stolen, err)
+	}
+}
+
 // The newest version that answers is found; the token goes in the header and into no error.
 func TestSlurmrestdSource(t *testing.T) {
 	var paths []string

@@ -6,7 +6,6 @@ package openapi
 import (
 	"encoding/json"
 	"fmt"
-	"github.com/giverny/giverny/internal/problem"
 	"net/http"
 	"reflect"
 	"slices"
@@ -16,6 +15,7 @@ import (
 	"github.com/getkin/kin-openapi/openapi3"
 
 	"github.com/giverny/giverny/dashboards/operation"
+	"github.com/giverny/giverny/internal/problem"
 )
 
 // API is what there is to describe.

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"github.com/giverny/giverny/internal/problem"
 	"io"
 	"mime"
 	"net/http"
@@ -13,6 +12,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/giverny/giverny/internal/problem"
 )
 
 // Parameter is a field of the struct of an operation's parameters. The tags are path, query or header with the name;

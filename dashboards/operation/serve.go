@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"github.com/giverny/giverny/internal/problem"
 	"net/http"
 	"reflect"
 	"slices"
@@ -12,6 +11,7 @@ import (
 	"time"
 
 	"github.com/giverny/giverny/internal/access"
+	"github.com/giverny/giverny/internal/problem"
 )
 
 // Served is how one request was answered.

@@ -58,8 +58,9 @@ type Alertmanager struct {
 	password string
 	wake     chan struct{}
 
-	mu     sync.Mutex // guards alerts
-	alerts map[string]*active
+	mu        sync.Mutex // guards alerts and incidents
+	alerts    map[string]*active
+	incidents incidents
 }
 
 // New makes the sender of a valid configuration, inert.
@@ -73,7 +74,7 @@ func New(cfg Config, rec *record.Recorder) (*Alertmanager, error) {
 	if err != nil {
 		return nil, fmt.Errorf("feedback.alertmanager.password: %w", err)
 	}
-	return &Alertmanager{cfg: cfg, record: rec, password: password, wake: make(chan struct{}, 1), alerts: map[string]*active{},
+	return &Alertmanager{cfg: cfg, record: rec, password: password, wake: make(chan struct{}, 1), alerts: map[string]*active{}, incidents: incidents{},
 		client: &http.Client{Timeout: cfg.Timeout, Transport: &http.Transport{TLSClientConfig: config, IdleConnTimeout: time.Minute}}}, nil
 }
 
@@ -84,7 +85,7 @@ func (a *Alertmanager) Take(r *schema.IntervalResult) {
 	defer a.mu.Unlock()
 	fabric, now := r.Snapshot.Fabric, time.Now()
 	on := map[string]bool{}
-	list := Of(r, a.cfg.MinSeverity, a.cfg.PageURL)
+	list := a.incidents.alerts(r, a.cfg.MinSeverity, a.cfg.PageURL, now)
 	if len(list) > maxAlerts {
 		slices.SortStableFunc(list, func(x, y Alert) int { return strings.Compare(rank(&x), rank(&y)) })
 		a.record.Dropped(TooMany, len(list)-maxAlerts)

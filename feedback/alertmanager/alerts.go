@@ -26,23 +26,33 @@ const alertName = "GivernyCongestionRegion"
 // Of makes the alerts of a result: one for each region at a severity or above. Their
 // ends are not set. generator is the address of the page, or empty.
 func Of(r *schema.IntervalResult, least schema.Severity, generator string) []Alert {
-	type key struct {
-		id     uint64
-		metric schema.Metric
-	}
-	diagnoses := map[key]*schema.Diagnosis{}
-	for i := range r.Diagnoses {
-		diagnoses[key{r.Diagnoses[i].Region, r.Diagnoses[i].Metric}] = &r.Diagnoses[i]
-	}
+	return incidents{}.alerts(r, least, generator, time.Time{})
+}
+
+// alerts are those of a result that comes at a time after others.
+func (in incidents) alerts(r *schema.IntervalResult, least schema.Severity, generator string, now time.Time) []Alert {
+	in.follow(r, least, now)
+	diagnoses := diagnosesOf(r)
 	var alerts []Alert
 	for i := range r.Regions {
 		region := &r.Regions[i]
 		if region.Severity < least || region.ID == 0 {
 			continue
 		}
-		alerts = append(alerts, alertOf(r.Snapshot, region, diagnoses[key{region.ID, region.Metric}], generator))
+		a := alertOf(r.Snapshot, region, diagnoses[regionKey{id: region.ID, metric: region.Metric}], generator)
+		a.Labels["incident"] = in[regionKey{r.Snapshot.Fabric, region.ID, region.Metric}].label
+		alerts = append(alerts, a)
 	}
 	return alerts
+}
+
+// diagnosesOf lists the diagnoses of a result by region, without the fabric.
+func diagnosesOf(r *schema.IntervalResult) map[regionKey]*schema.Diagnosis {
+	diagnoses := map[regionKey]*schema.Diagnosis{}
+	for i := range r.Diagnoses {
+		diagnoses[regionKey{id: r.Diagnoses[i].Region, metric: r.Diagnoses[i].Metric}] = &r.Diagnoses[i]
+	}
+	return diagnoses
 }
 
 func alertOf(s *schema.Snapshot, region *schema.Region, d *schema.Diagnosis, generator string) Alert {

@@ -14,17 +14,22 @@ const flapWindow = time.Hour
 
 // incident is what regions have in common that a person would treat as one trouble.
 type incident struct {
-	ID         string            `json:"id"` // of its first notice
-	SinceNanos int64             `json:"since_nanos"`
-	Root       *place            `json:"root,omitempty"` // of the region, nil: its port is not known
-	Cycle      []schema.PortName `json:"cycle,omitempty"`
+	ID         string `json:"id"` // of its first notice
+	SinceNanos int64  `json:"since_nanos"`
+	Place
 	// EndedNanos is when the region that it was of ended; 0: it is open.
 	EndedNanos int64 `json:"ended_nanos,omitempty"`
 }
 
-// place is a port, and the link that leaves it: at either end of a cable of which one
+// Place is what a region waits for. Regions that share theirs are one trouble.
+type Place struct {
+	Root  *port             `json:"root,omitempty"` // nil: its port is not known
+	Cycle []schema.PortName `json:"cycle,omitempty"`
+}
+
+// port is a port, and the link that leaves it: at either end of a cable of which one
 // link stands for both directions it is the same.
-type place struct {
+type port struct {
 	schema.PortName
 	Link schema.LinkID `json:"link"`
 }
@@ -33,7 +38,7 @@ type place struct {
 // or its cycle of waiting ports, or else the region's own.
 func (t *Tracker) incidentOf(n *Notice, was *open) incident {
 	own := incident{ID: n.ID, SinceNanos: int64(n.Time)}
-	own.Root, own.Cycle = placeOf(n)
+	own.Place = PlaceOf(&n.Region, n.Diagnosis)
 	if was != nil {
 		own = was.Incident
 	}
@@ -44,22 +49,22 @@ func (t *Tracker) incidentOf(n *Notice, was *open) incident {
 		}
 	}
 	for _, o := range t.state.Open {
-		consider(&o.Incident, o.Incident.shares(&own))
+		consider(&o.Incident, o.Incident.Shares(&own.Place))
 	}
 	for i := range t.state.Ended {
 		o := &t.state.Ended[i]
-		consider(o, o.shares(&own))
+		consider(o, o.Shares(&own.Place))
 	}
 	own.ID, own.SinceNanos = first.ID, first.SinceNanos
 	return own
 }
 
-// shares reports whether two regions wait for one another, or for the same port.
-func (i *incident) shares(o *incident) bool {
-	if len(i.Cycle) > 0 && slices.Equal(i.Cycle, o.Cycle) {
+// Shares reports whether two regions wait for one another, or for the same port.
+func (p *Place) Shares(o *Place) bool {
+	if len(p.Cycle) > 0 && slices.Equal(p.Cycle, o.Cycle) {
 		return true
 	}
-	return i.Root != nil && o.Root != nil && (i.Root.PortName == o.Root.PortName || i.Root.Link != schema.NoLink && i.Root.Link == o.Root.Link)
+	return p.Root != nil && o.Root != nil && (p.Root.PortName == o.Root.PortName || p.Root.Link != schema.NoLink && p.Root.Link == o.Root.Link)
 }
 
 // regionsOf is how many regions of an incident are open.
@@ -72,16 +77,16 @@ func (t *Tracker) regionsOf(id string) (n int) {
 	return n
 }
 
-// placeOf is what a region waits for, by its diagnosis or else by the segmentation.
-func placeOf(n *Notice) (root *place, cycle []schema.PortName) {
-	r := n.Region.Root
-	if n.Diagnosis != nil {
-		r, cycle = cmp.Or(n.Diagnosis.Root, r), n.Diagnosis.Cycle
+// PlaceOf is what a region waits for, by its diagnosis, if it has one, or else by the segmentation.
+func PlaceOf(region *schema.Region, d *schema.Diagnosis) (p Place) {
+	r := region.Root
+	if d != nil {
+		r, p.Cycle = cmp.Or(d.Root, r), d.Cycle
 	}
 	if r != nil && r.Port != "" {
-		root = &place{schema.PortName{Device: r.Device, Port: r.Port}, r.Link}
+		p.Root = &port{schema.PortName{Device: r.Device, Port: r.Port}, r.Link}
 	}
-	return root, cycle
+	return p
 }
 
 // forget drops the incidents that ended too long ago to come back.

@@ -130,7 +130,7 @@ func (t *Tracker) Step(r *schema.IntervalResult) (notices []Notice) {
 		seen[key] = true
 		n := Notice{Fabric: r.Snapshot.Fabric, Time: schema.Instant(start), RegionID: region.ID, Region: *region, Diagnosis: diagnoses[key], Event: Opened}
 		if was != nil {
-			was.Incident.Root, was.Incident.Cycle = placeOf(&n)
+			was.Incident.Place = PlaceOf(&n.Region, n.Diagnosis)
 		}
 		there = append(there, n)
 	}

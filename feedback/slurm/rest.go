@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/giverny/giverny/internal/secret"
 	"github.com/giverny/giverny/internal/tlsfile"
 )
 
@@ -28,7 +29,7 @@ func newREST(cfg Config) (*rest, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &rest{cfg, &http.Client{Timeout: cfg.Timeout, Transport: &http.Transport{TLSClientConfig: config, MaxIdleConnsPerHost: 4}}}, nil
+	return &rest{cfg, &http.Client{Timeout: cfg.Timeout, CheckRedirect: secret.SameHost, Transport: &http.Transport{TLSClientConfig: config, MaxIdleConnsPerHost: 4}}}, nil
 }
 
 // restNode is a node as the versions of the API give it.

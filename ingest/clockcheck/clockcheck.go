@@ -56,20 +56,13 @@ const (
 	numReasons
 )
 
-var reasonTable = [numReasons]struct{ name, help string }{
-	Ahead:    {"clock_ahead", "the agent's clock is ahead of the brokers'"},
-	Behind:   {"clock_behind", "the agent's clock is behind the brokers'"},
-	Unsteady: {"clock_unsteady", "the agent's clock is off, and not steadily, so that it cannot be corrected"},
-}
+var reasonNames = [numReasons]string{Ahead: "clock_ahead", Behind: "clock_behind", Unsteady: "clock_unsteady"}
 
 // Reasons lists all there are.
 func Reasons() []Reason { return []Reason{Ahead, Behind, Unsteady} }
 
 // String is the reason as a label.
-func (r Reason) String() string { return reasonTable[r].name }
-
-// Help says in a few words what the reason means.
-func (r Reason) Help() string { return reasonTable[r].help }
+func (r Reason) String() string { return reasonNames[r] }
 
 // Times are those that Kafka keeps of a record, in nanoseconds since 1970.
 type Times struct {

@@ -92,19 +92,19 @@ func testOrder(t *testing.T, b *broker) {
 func testResume(t *testing.T, b *broker) {
 	p := newPeer(t, b)
 	p.topics(t, 1)
-	last, err := p.client.LastPayload(p.ctx, envelope.Events, 0)
+	last, err := p.client.LastRecord(p.ctx, envelope.Events, 0)
 	for tries := 0; err != nil && tries < 100; tries++ { // a partition that was made just now
 		time.Sleep(100 * time.Millisecond)
-		last, err = p.client.LastPayload(p.ctx, envelope.Events, 0)
+		last, err = p.client.LastRecord(p.ctx, envelope.Events, 0)
 	}
-	if last != nil || err != nil {
-		t.Errorf("the newest record of an empty partition is %q, %v", last, err)
+	if last.Payload != nil || err != nil {
+		t.Errorf("the newest record of an empty partition is %q, %v", last.Payload, err)
 	}
 	for i := range 10 {
 		p.produce(t, event("f", 0, i))
 	}
-	if last, err := p.client.LastPayload(p.ctx, envelope.Events, 0); string(last) != "f-9" || err != nil {
-		t.Errorf("the newest record is %q, %v; want f-9", last, err)
+	if last, err := p.client.LastRecord(p.ctx, envelope.Events, 0); string(last.Payload) != "f-9" || last.Time.IsZero() || err != nil {
+		t.Errorf("the newest record is %q of %v, %v; want f-9", last.Payload, last.Time, err)
 	}
 	c := kafka.NewConsumer(p.client, p.producer, eventsOf("f", 0))
 	p.readWith(t, c, 6, func(ctx context.Context, m kafka.Message) error {

@@ -29,6 +29,6 @@ type Offsets struct{ o offsets }
 
 func (o *Offsets) Reset(committed int64)     { o.o.reset(committed) }
 func (o *Offsets) MarkPending(offset int64)  { o.o.markPending(offset) }
-func (o *Offsets) Store(offset int64) bool   { return o.o.store(offset) }
+func (o *Offsets) Store(offset int64)        { o.o.store(offset) }
 func (o *Offsets) StoreThrough(offset int64) { o.o.storeThrough(offset) }
 func (o *Offsets) Committed() int64          { return o.o.committed }

@@ -11,17 +11,17 @@ import (
 	"github.com/giverny/giverny/ingest/envelope"
 )
 
-// LastPayload is the newest record of a partition; nil if it holds none. It asks
-// once: the caller tries again.
-func (c *Client) LastPayload(ctx context.Context, kind envelope.Kind, partition int) ([]byte, error) {
+// LastRecord is the newest record of a partition; without a payload if it holds none. It
+// asks once: the caller tries again.
+func (c *Client) LastRecord(ctx context.Context, kind envelope.Kind, partition int) (last Message, err error) {
 	reader := NewConsumer(c, nil, Assignment{Kind: kind, Partition: partition, Tail: true})
 	first, err := reader.listOffset(ctx, kafkago.FirstOffset)
 	if err != nil {
-		return nil, fmt.Errorf("newest record of %s: %w", reader.name(), err)
+		return last, fmt.Errorf("newest record of %s: %w", reader.name(), err)
 	}
 	end, err := reader.listOffset(ctx, kafkago.LastOffset)
 	if err != nil || end <= first {
-		return nil, err
+		return last, err
 	}
 	response, err := c.kafka.Fetch(ctx, &kafkago.FetchRequest{Topic: reader.topic, Partition: partition, Offset: end - 1,
 		MinBytes: 1, MaxBytes: int64(c.config.Consumer.MaxFetchBytes), MaxWait: c.config.Consumer.MaxWait})
@@ -29,18 +29,18 @@ func (c *Client) LastPayload(ctx context.Context, kind envelope.Kind, partition 
 		err = response.Error
 	}
 	if err != nil {
-		return nil, fmt.Errorf("newest record of %s: %w", reader.name(), err)
+		return last, fmt.Errorf("newest record of %s: %w", reader.name(), err)
 	}
 	for {
 		m, err := reader.read(response.Records)
 		if errors.Is(err, io.EOF) {
-			return nil, nil
+			return last, nil
 		}
 		if err != nil {
-			return nil, err
+			return last, err
 		}
 		if m.Offset == end-1 {
-			return m.Payload, nil
+			return m.Message, nil
 		}
 	}
 }

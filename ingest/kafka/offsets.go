@@ -34,16 +34,14 @@ func (o *offsets) skip(offset int64) {
 	o.advance()
 }
 
-// store notes that the results of a record are stored. It reports whether the record was handed on and not
-// stored before.
-func (o *offsets) store(offset int64) bool {
+// store notes that the results of a record are stored.
+func (o *offsets) store(offset int64) {
 	i := sort.Search(len(o.pending), func(i int) bool { return o.pending[i].offset >= offset })
 	if i == len(o.pending) || o.pending[i].offset != offset || o.pending[i].stored {
-		return false
+		return
 	}
 	o.pending[i].stored = true
 	o.advance()
-	return true
 }
 
 // storeThrough is store of every record up to and including offset.

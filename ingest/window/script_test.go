@@ -105,7 +105,7 @@ func (m *machine) news() string {
 	drops := m.w.Drops()
 	for _, r := range window.Reasons() {
 		if n := drops[r.String()] - m.drops[r.String()]; n > 0 {
-			fmt.Fprintf(&out, "dropped %s: %d %s\n", r, n, r.Unit())
+			fmt.Fprintf(&out, "dropped %s: %d\n", r, n)
 		}
 	}
 	m.drops = drops

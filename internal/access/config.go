@@ -96,14 +96,14 @@ func (p *Proxies) prefixes() (list []netip.Prefix, err error) {
 // CheckAddress refuses a listener that is open to others than this host while no client can be recognised.
 // certificates says that it asks clients for theirs.
 func (c *Config) CheckAddress(listen string, certificates bool) error {
-	if c.Insecure || c.Tokens != "" || len(c.Proxies.From) > 0 || certificates || IsLoopback(listen) {
+	if c.Insecure || c.Tokens != "" || len(c.Proxies.From) > 0 || certificates || isLoopback(listen) {
 		return nil
 	}
 	return fmt.Errorf("listen: %s is not a loopback address, and no access is configured: set http.access.tokens (see giverny token), http.access.proxies or http.tls.ca; listen on 127.0.0.1; or set http.access.insecure: true", listen)
 }
 
-// IsLoopback reports whether only this host can reach an address with a port.
-func IsLoopback(listen string) bool {
+// isLoopback reports whether only this host can reach an address with a port.
+func isLoopback(listen string) bool {
 	host, _, err := net.SplitHostPort(listen)
 	if err != nil {
 		return false

@@ -21,7 +21,6 @@ import (
 type Guard struct {
 	cfg      Config
 	open     string // why everyone may do everything: loopback or insecure; empty where not
-	loopback bool   // the listener is reached by this host alone
 	proxies  []netip.Prefix
 	tokens   *tokenFile // nil: there are none
 	sessions sessions
@@ -59,7 +58,7 @@ func New(cfg Config, listen string, certificates bool, reg prometheus.Registerer
 	if err := cfg.CheckAddress(listen, certificates); err != nil {
 		return nil, err
 	}
-	g := &Guard{cfg: cfg, loopback: IsLoopback(listen), sessions: sessions{byID: map[string]session{}},
+	g := &Guard{cfg: cfg, sessions: sessions{byID: map[string]session{}},
 		requests: newLimiters(rate.Limit(cfg.Limits.RequestsPerSecond), cfg.Limits.Burst),
 		failures: newLimiters(rate.Limit(float64(cfg.Limits.FailuresPerMinute)/time.Minute.Seconds()), cfg.Limits.FailuresPerMinute),
 		cross:    http.NewCrossOriginProtection(), now: time.Now, log: log, metrics: newMetrics(reg)}

@@ -41,7 +41,7 @@ func (p *Process) Replay(ctx context.Context, r Replay) error {
 		}
 		sinks = append(sinks, parts.pages)
 	}
-	source := &daySource{fabric: r.Fabric}
+	source := &daySource{}
 	if source.replay, err = bluewaters.NewReplay(reader, r.Speed, source, p.log, p.registerer); err != nil {
 		return err
 	}
@@ -106,7 +106,6 @@ func openDayFiles(f Fabric, files []string) (*bluewaters.Reader, error) {
 
 // daySource is day files as the source of a pipeline.
 type daySource struct {
-	fabric Fabric
 	replay *bluewaters.Replay
 	intake *pipeline.Intake // of the run
 }

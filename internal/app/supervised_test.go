@@ -1,9 +1,11 @@
 package app
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"log/slog"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -36,6 +38,28 @@ func TestASupervisedStageStops(t *testing.T) {
 		err := supervised(lifecycle.Stage{Run: func(context.Context) error { return errors.New("broken") }}, slog.New(slog.DiscardHandler)).Run(ctx)
 		if err != nil {
 			t.Error(err)
+		}
+	})
+}
+
+// A fault after a long run is the first of its row: it is logged as an error, and retried soon.
+func TestASupervisedStageFailsAfresh(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var written bytes.Buffer
+		runs := 0
+		stage := supervised(lifecycle.Stage{Name: "flaky", Run: func(ctx context.Context) error {
+			if runs++; runs == 9 || runs == 10 { // the first eight are one row
+				time.Sleep(time.Hour)
+			}
+			return errors.New("broken")
+		}}, slog.New(slog.NewTextHandler(&written, nil)))
+		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Hour+10*time.Minute)
+		defer cancel()
+		if err := stage.Run(ctx); err != nil {
+			t.Error(err)
+		}
+		if n := strings.Count(written.String(), "level=ERROR"); n != 3 {
+			t.Errorf("%d errors, want one for each row:\n%s", n, &written)
 		}
 	})
 }

@@ -107,6 +107,13 @@ type Fabric struct {
 	Analysis analysis.Config `yaml:",inline"`
 }
 
+// byPlace is the partition of a fabric whose place in the list is its partition;
+// maxPartitions bounds the others: the topics get as many as the highest asks for.
+const (
+	byPlace       = -1
+	maxPartitions = 10_000
+)
+
 // Interval is the length of the fabric's intervals.
 func (f *Fabric) Interval() time.Duration { return f.Analysis.Window.Interval }
 
@@ -216,7 +223,7 @@ func Default() Config {
 }
 
 // DefaultFabric is what holds for a fabric where its entry says nothing.
-func DefaultFabric() Fabric { return Fabric{Partition: -1, Analysis: analysis.DefaultConfig()} }
+func DefaultFabric() Fabric { return Fabric{Partition: byPlace, Analysis: analysis.DefaultConfig()} }
 
 // SetDefaults makes f a DefaultFabric.
 func (f *Fabric) SetDefaults() { *f = DefaultFabric() }
@@ -263,7 +270,7 @@ var fileKeys = map[string]bool{"baseline": true, "ca": true, "ca_file": true, "c
 func (c *Config) resolve(dir string) {
 	for i := range c.Fabrics {
 		f := &c.Fabrics[i]
-		if f.Partition < 0 {
+		if f.Partition == byPlace {
 			f.Partition = i
 		}
 		if f.Topology != "" && !topology.IsSpec(f.Topology) && !filepath.IsAbs(f.Topology) {

@@ -150,6 +150,19 @@ func TestFabricNamesFitIntoPaths(t *testing.T) {
 	}
 }
 
+// The topics get as many partitions as the highest number asks for.
+func TestPartitionsAreBounded(t *testing.T) {
+	for partition, good := range map[string]bool{"-1": true, "0": true, "9999": true, "-2": false, "10000": false, "3000000000": false} {
+		cfg, err := config.Load(write(t, `fabrics: [{name: a, topology: "torus:4x4", partition: `+partition+`}]`), nil)
+		if (err == nil) != good || err != nil && !strings.Contains(err.Error(), ".partition: "+partition) {
+			t.Errorf("%s: %v", partition, err)
+		}
+		if partition == "-1" && cfg.Fabrics[0].Partition != 0 {
+			t.Errorf("-1 is partition %d", cfg.Fabrics[0].Partition)
+		}
+	}
+}
+
 func TestUnknownKeyIsNamed(t *testing.T) {
 	_, err := config.Load(write(t, "fabrics:\n- name: a\n  toplogy: torus:4x4\n"), nil)
 	if err == nil || !strings.Contains(err.Error(), `giverny.yaml:3: unknown key "fabrics.0.toplogy"; did you mean "topology"?`) {

@@ -52,6 +52,7 @@ func (c *Config) validateFabrics(all *faults.List) {
 			f.Add("partition", "%d is %s's; each fabric needs its own", fabric.Partition, other)
 		}
 		partitions[fabric.Partition] = fabric.Name
+		f.Check(fabric.Partition >= 0 && fabric.Partition < maxPartitions, "partition", "%d: want 0 to %d, or %d for its position in the list", fabric.Partition, maxPartitions-1, byPlace)
 		f.Check(fabric.Topology != "", "topology", "is empty; give a specification such as torus:8x8x8, or a file")
 		f.Under("", fabric.Analysis.Validate())
 		all.Under(fmt.Sprintf("fabrics.%d (%s)", i, schema.OneLine(fabric.Name)), f.Err())

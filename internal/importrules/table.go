@@ -36,7 +36,7 @@ var Architecture = []Row{
 	{Package: "collectors/...", May: []string{"collectors", "internal/boot", "internal/retry", "topology"}, Tests: []string{"ingest/window"}},
 	{Package: "collectors/nodes", May: []string{"topology"}},
 	{Package: "collectors/jobline", May: []string{"collectors/nodes"}, Kind: Pure},
-	{Package: "collectors/feeds", May: []string{"collectors/nodes", "internal/retry"}, Tests: []string{"topology"}},
+	{Package: "collectors/feeds", May: []string{"collectors/nodes", "internal/atomicfile", "internal/retry"}, Tests: []string{"topology"}},
 	{Package: "collectors/jobs", May: []string{"collectors/feeds", "collectors/jobline", "collectors/nodes", "internal/secret", "topology"}, Tests: []string{"internal/test/slurm"}},
 	{Package: "collectors/failures", May: []string{"collectors/feeds"}, Tests: []string{"collectors/nodes", "internal/test/ibsim", "topology"}},
 	{Package: "collectors/traffic", May: []string{"collectors/feeds"}},
@@ -54,7 +54,7 @@ var Architecture = []Row{
 	{Package: "ingest/emitter", May: []string{"ingest/envelope", "ingest/kafka"}, Tests: []string{"ingest/window"}},
 
 	// Orders to agents and their results, and what may act at all.
-	{Package: "command", May: []string{"command/safety", "ingest/envelope", "ingest/kafka"}, Tests: []string{"ingest/kafka/embedded", "internal/test/apachekafka"}},
+	{Package: "command", May: []string{"command/safety", "ingest/envelope", "ingest/kafka", "internal/atomicfile"}, Tests: []string{"ingest/kafka/embedded", "internal/test/apachekafka"}},
 	{Package: "command/dispatch", May: []string{"command", "command/safety", "feedback/record", "store/read"}},
 	{Package: "command/dispatch/dispatchtest", May: []string{"command", "command/dispatch", "feedback/record", "store/read"}, Kind: Testing},
 	{Package: "command/safety", Kind: Pure},
@@ -91,11 +91,12 @@ var Architecture = []Row{
 	{Package: "diagnose/offline", May: []string{"analysis", "collectors/jobline", "collectors/nodes", "internal/csvfault", "segment/linkscsv", "topology"}, Kind: Pure},
 	{Package: "diagnose/bench", May: []string{"ingest/window", "segment", "segment/tracking", "simulate/scenario", "simulate/telemetry", "topology"}, Tests: []string{"diagnose"}, Kind: Pure},
 	{Package: "diagnose/bench/cmd", May: []string{"diagnose", "diagnose/bench", "internal/table"}},
-	{Package: "diagnose", May: []string{"internal/codec", "topology"}, Tests: []string{"analysis", "simulate/routing", "simulate/scenario"}, Kind: Pure},
+	{Package: "diagnose/correlation", Kind: Pure},
+	{Package: "diagnose", May: []string{"diagnose/correlation", "internal/codec", "topology"}, Tests: []string{"analysis", "simulate/routing", "simulate/scenario"}, Kind: Pure},
 	{Package: "analysis", May: []string{"diagnose", "ingest/clockcheck", "ingest/window", "internal/codec", "linkhealth", "segment", "segment/tracking", "topology"}, Tests: []string{"simulate/scenario"}, Kind: Pure},
 
 	// The runtime of a fabric: sources, analysis, sinks.
-	{Package: "pipeline", May: []string{"analysis", "ingest/clockcheck", "ingest/emitter", "ingest/envelope", "ingest/kafka", "ingest/window", "internal/retry", "store", "store/read", "topology"}, Tests: []string{"ingest/spool"}},
+	{Package: "pipeline", May: []string{"analysis", "ingest/clockcheck", "ingest/emitter", "ingest/envelope", "ingest/kafka", "ingest/window", "internal/retry", "store", "store/read", "topology"}, Tests: []string{"ingest/kafka/embedded", "ingest/spool"}},
 
 	// The simulator and its ground truth.
 	{Package: "simulate/routing", May: []string{"topology"}, Kind: Pure},
@@ -154,7 +155,7 @@ var Architecture = []Row{
 	{Package: "feedback/slurm", May: []string{"feedback/policy", "feedback/reconcile", "internal/secret", "internal/tlsfile"}, Tests: []string{"feedback/record", "internal/test/slurm"}},
 	{Package: "feedback/kubernetes", May: []string{"command/safety", "feedback/policy", "feedback/reconcile", "feedback/record", "internal/secret", "internal/tlsfile"}},
 	{Package: "feedback/webhook", May: []string{"feedback/notice", "feedback/record", "internal/atomicfile", "internal/dirlock", "internal/retry", "internal/secret", "internal/tlsfile"}},
-	{Package: "feedback/alertmanager", May: []string{"feedback/record", "internal/secret", "internal/tlsfile"}},
+	{Package: "feedback/alertmanager", May: []string{"feedback/notice", "feedback/record", "internal/secret", "internal/tlsfile"}},
 
 	// What people and machines see.
 	{Package: "dashboards/grafana", Tests: []string{"store", "store/engine"}, Kind: Pure},

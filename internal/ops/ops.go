@@ -7,6 +7,7 @@ package ops
 import (
 	"context"
 	"encoding/json"
+	"maps"
 	"net"
 	"net/http"
 	"net/http/pprof"
@@ -70,9 +71,10 @@ func (o *Ops) AddState(part string, state func() string) {
 
 func (o *Ops) partStates() map[string]string {
 	o.mu.Lock()
-	defer o.mu.Unlock()
-	states := make(map[string]string, len(o.states))
-	for part, state := range o.states {
+	all := maps.Clone(o.states)
+	o.mu.Unlock()
+	states := make(map[string]string, len(all))
+	for part, state := range all {
 		if word := state(); word != "" {
 			states[part] = word
 		}
@@ -86,11 +88,12 @@ func (o *Ops) Ready(ctx context.Context) map[string]string {
 	ctx, cancel := context.WithTimeout(ctx, checkTimeout)
 	defer cancel()
 	o.mu.Lock()
-	defer o.mu.Unlock()
+	checks := maps.Clone(o.checks)
+	o.mu.Unlock()
 	var wg sync.WaitGroup
 	var mu sync.Mutex
 	faults := map[string]string{}
-	for part, check := range o.checks {
+	for part, check := range checks {
 		wg.Go(func() {
 			if err := check(ctx); err != nil {
 				mu.Lock()

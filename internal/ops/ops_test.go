@@ -6,7 +6,10 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/giverny/giverny/internal/ops"
 )
@@ -53,6 +56,23 @@ func TestEndpoints(t *testing.T) {
 }
 
 // Profiles are for this host, unless they are for all; metrics and health are for who reaches the listener.
+// A check that takes its time holds up no other question.
+func TestProbesDoNotQueue(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		o := ops.New("v1")
+		o.AddCheck("slow", func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() })
+		began := time.Now()
+		var asking sync.WaitGroup
+		for range 5 {
+			asking.Go(func() { o.Ready(t.Context()) })
+		}
+		asking.Wait()
+		if took := time.Since(began); took > 3*time.Second {
+			t.Errorf("five questions took %v", took)
+		}
+	})
+}
+
 func TestProfilesAreForThisHost(t *testing.T) {
 	o := ops.New("1")
 	for remote, want := range map[string][2]int{"127.0.0.1:1": {200, 200}, "[::1]:1": {200, 200}, "192.0.2.1:1": {403, 200}} {

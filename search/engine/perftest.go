@@ -160,7 +160,6 @@ func textValues(list ...string) (values []search.Value) {
 // perfTest is a bandwidth test.
 type perfTest struct {
 	tool          string
-	connection    string // RC, UC or UD
 	bidirectional bool
 	mtu, bytes    float64
 	args          []string // of both sides
@@ -184,7 +183,7 @@ func (p *Perftest) plan(w search.Workload) (t perfTest, err error) {
 	}
 	transport := text("transport", "RC_WRITE")
 	connection, operation, _ := strings.Cut(transport, "_")
-	t = perfTest{connection: connection, bidirectional: text("direction", "uni") == "bi", mtu: number("mtu", 1024), memoryA: text("memory_a", ""), memoryB: text("memory_b", "")}
+	t = perfTest{bidirectional: text("direction", "uni") == "bi", mtu: number("mtu", 1024), memoryA: text("memory_a", ""), memoryB: text("memory_b", "")}
 	t.tool = map[string]string{"WRITE": "ib_write_bw", "READ": "ib_read_bw", "SEND": "ib_send_bw"}[operation]
 	sizes := w.Values("sizes")
 	batch, receive, depth, qps := number("wqe_batch", 1), number("receive_batch", 1), number("wq_depth", 128), number("qps", 1)

@@ -14,7 +14,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -211,8 +210,8 @@ func (h *Handler) Run(ctx context.Context, c command.Call) (json.RawMessage, err
 	if h.deps.Counters == nil {
 		w.adapter = ""
 	}
-	if err := os.MkdirAll(h.deps.Dir, 0o750); err != nil {
-		return nil, fmt.Errorf("folder for the logs of searches: %w", err)
+	if err := makeRoom(h.deps.Dir); err != nil {
+		return nil, err
 	}
 	engines, err := h.open(&o, w)
 	if err != nil {
@@ -226,7 +225,7 @@ func (h *Handler) Run(ctx context.Context, c command.Call) (json.RawMessage, err
 	news := newNews(o.report(), c.Report, w.gigabytes, h.cfg.ReportEvery)
 	news.now()
 	s, err := run.Run(ctx, run.Options{Engines: engines, Search: search.Config{Algorithm: search.Algorithm(o.Algorithm), Budget: o.Budget, Seed: o.Seed},
-		Restrict: o.restrict, Known: known, Log: filepath.Join(h.deps.Dir, c.ID+".jsonl"), OnFinding: news.finding, OnProgress: news.progress,
+		Restrict: o.restrict, Known: known, Log: filepath.Join(h.deps.Dir, c.ID+logSuffix), OnFinding: news.finding, OnProgress: news.progress,
 		Logger: h.deps.Log.With("search", c.ID), Metrics: h.deps.Metrics})
 	if cause := context.Cause(ctx); ctx.Err() != nil && !errors.Is(cause, errDuration) {
 		err = cause

@@ -102,7 +102,6 @@ type background struct {
 	bytes   int64
 	atNanos int64
 	port    int // its source port
-	culprit bool
 }
 
 // slowing takes speed from a link or a NIC.

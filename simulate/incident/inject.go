@@ -73,7 +73,7 @@ func (in *Incident) at(v victim) (nanos int64) {
 func (in *Incident) flow(random *rand.Rand, v victim, p pair, spine int) {
 	at := max(0, in.at(v)-v.bytes*8*1e9/bitsPerSecond*random.Int64N(50)/100)
 	in.flows = append(in.flows, background{pair: p, path: in.fabric.path(p.from, p.to, spine), atNanos: at,
-		bytes: v.bytes * int64(10+random.IntN(15)) / 10, culprit: true})
+		bytes: v.bytes * int64(10+random.IntN(15)) / 10})
 	in.truth.Flows = append(in.truth.Flows, p.String())
 }
 
@@ -269,7 +269,7 @@ func (in *Incident) deadlock(random *rand.Rand) {
 	valley := func(from, to int, switches ...int) {
 		p := pair{from, to}
 		in.flows = append(in.flows, background{pair: p, path: in.fabric.through(from, to, switches...), bytes: 64 * in.Spec.ChunkBytes,
-			atNanos: max(0, in.at(v)-in.stepNanos()/2), culprit: true})
+			atNanos: max(0, in.at(v)-in.stepNanos()/2)})
 		in.truth.Flows = append(in.truth.Flows, p.String())
 	}
 	valley(host(c, 2), host(d, 2), C, S, B, T, D)

@@ -10,7 +10,6 @@ import (
 	"slices"
 
 	"github.com/giverny/giverny/simulate/packet"
-	"github.com/giverny/giverny/topology"
 )
 
 // Without is what Explain takes out of a program: puts and gets that then take
@@ -45,13 +44,8 @@ type Waits struct {
 	Latency, DMAWait, Contention, ControlWait packet.Time
 }
 
-// Explain predicts a program twice, the second time without a part of it, and
-// says what changes: the experiment of the paper's figure 3.
-func Explain(g *topology.Graph, m Model, p *Program, w Without) (*Explanation, error) {
-	return Experiment{Graph: g, Model: m, Program: p}.Explain(w)
-}
-
-// Explain runs the experiment as it is, and without a part.
+// Explain predicts the program twice, the second time without a part of it, and says
+// what changes: the experiment of the paper's figure 3.
 func (x Experiment) Explain(w Without) (*Explanation, error) {
 	if w.nothing() {
 		return nil, errors.New("explain: say what to take out: intra-node puts, or processes")

@@ -204,7 +204,7 @@ func TestExplainJob(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	e, err := Explain(parse(t, tree), nsimACE(t), p, Without{Processes: []int{1}})
+	e, err := Experiment{Graph: parse(t, tree), Model: nsimACE(t), Program: p}.Explain(Without{Processes: []int{1}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -215,7 +215,7 @@ func TestExplainJob(t *testing.T) {
 	if err := e.WriteText(&text); err != nil || !strings.Contains(text.String(), "process 0, call 0") {
 		t.Errorf("%v\n%s", err, text.String())
 	}
-	if _, err := Explain(parse(t, tree), nsimACE(t), p, Without{}); err == nil {
+	if _, err := (Experiment{Graph: parse(t, tree), Model: nsimACE(t), Program: p}).Explain(Without{}); err == nil {
 		t.Error("nothing is taken out, and there is no error")
 	}
 }

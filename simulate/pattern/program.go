@@ -38,6 +38,9 @@ func parseOp(name string) (Op, error) {
 // AnyTag on a Complete means all puts and gets that the process has posted.
 const AnyTag = -1 << 31
 
+// Handle is a put or get that was posted.
+type Handle int
+
 // Call is one step of a process.
 //
 // The n-th poll of a tag waits for the n-th put with that tag to arrive,

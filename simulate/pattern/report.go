@@ -38,11 +38,6 @@ type Report struct {
 	Events, LinkPackets    uint64      // of the simulation: how much work it was
 }
 
-// Predict runs a program on a fabric.
-func Predict(g *topology.Graph, m Model, p *Program) (*Report, error) {
-	return Experiment{Graph: g, Model: m, Program: p}.Run()
-}
-
 // Experiment is a program on a fabric to which things may happen.
 type Experiment struct {
 	Graph   *topology.Graph

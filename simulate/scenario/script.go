@@ -116,24 +116,6 @@ const (
 
 var actions = []Action{Say, FailLink, RestoreLink, FlapLink, SlowLink, FailSwitch, RestoreSwitch, SlowHost, Throttle}
 
-// Line is a line of the story and its time.
-type Line struct {
-	After time.Duration
-	Text  string
-}
-
-// Lines are the story's lines, in order of time.
-func (s *Script) Lines() []Line {
-	var lines []Line
-	for _, e := range s.Events {
-		if e.Say != "" {
-			lines = append(lines, Line{e.After, e.Say})
-		}
-	}
-	slices.SortStableFunc(lines, func(a, b Line) int { return int(a.After - b.After) })
-	return lines
-}
-
 // Read reads a script; name is for error messages. What the script leaves out
 // has its default afterwards.
 func Read(r io.Reader, name string) (*Script, error) {

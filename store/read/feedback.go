@@ -7,16 +7,8 @@ import (
 	"github.com/giverny/giverny/schema"
 )
 
-// MaxFeedback is how many actions Feedback gives at most.
-const MaxFeedback = 10_000
-
-// Feedback is what feedback did in a span, would have done or refused, the newest
-// first, at most MaxFeedback.
-func (m *Model) Feedback(ctx context.Context, fabric string, s Span) ([]schema.FeedbackAction, error) {
-	return m.NewestFeedback(ctx, fabric, s, MaxFeedback)
-}
-
-// NewestFeedback is Feedback of the n newest.
+// NewestFeedback are the n newest actions of feedback in a span: what it did, would have
+// done or refused, the newest first.
 func (m *Model) NewestFeedback(ctx context.Context, fabric string, s Span, n int) ([]schema.FeedbackAction, error) {
 	type row struct {
 		Time    time.Time `ch:"time"`

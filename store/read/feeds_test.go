@@ -125,3 +125,29 @@ func TestDiagnoses(t *testing.T) {
 		t.Errorf("of no job: %v, %v", none, err)
 	}
 }
+
+// What a region was in a revision that is replaced does not count.
+func TestSevereRegionsOfTheRevisionInForce(t *testing.T) {
+	m := newModel(t)
+	first := someResult("bw", 1, 10)
+	again := someResult("bw", 1, 10)
+	again.Revision = 1
+	for i := range again.Regions {
+		again.Regions[i].Severity = schema.Negligible
+	}
+	m.store(t, first)
+	severe := func() map[uint64]bool {
+		found, err := m.SevereRegions(t.Context(), "bw", minutes(0, 9), schema.Low)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return found
+	}
+	if found := severe(); len(found) == 0 {
+		t.Fatal("no region to begin with")
+	}
+	m.store(t, again)
+	if found := severe(); len(found) != 0 {
+		t.Errorf("severe in a revision that is replaced: %v", found)
+	}
+}

@@ -97,12 +97,15 @@ export const fabrics = async (signal?: AbortSignal) => (await get<FabricSummary[
 /** follow calls back for each interval that is stored, and when the stream opens or breaks. It ends with stop. */
 export function follow(on: { interval: (fabric: string) => void; open: () => void; broken: () => void }): () => void {
   const stream = new EventSource(base + "stream");
+  let stop = () => stream.close();
   stream.addEventListener("interval", (e) => on.interval((JSON.parse((e as MessageEvent<string>).data) as { fabric: string }).fabric));
   stream.onopen = on.open;
   stream.onerror = () => {
     on.broken();
-    if (stream.readyState === EventSource.CLOSED) setTimeout(() => { stop(); stop = follow(on); }, 3000); // refused, which the browser does not try again
+    if (stream.readyState === EventSource.CLOSED) { // refused, which the browser does not try again
+      const again = setTimeout(() => { stop = follow(on); }, 3000);
+      stop = () => clearTimeout(again);
+    }
   };
-  let stop = () => stream.close();
   return () => stop();
 }

@@ -51,6 +51,9 @@ export class Model {
   /** newest is the end of the newest interval in milliseconds, as far as it is known. */
   get newest() { return this.status?.end ? Date.parse(this.status.end) : this.interval ? Date.parse(this.interval.now.interval.end) : Date.now(); }
 
+  /** behind says that a newer interval is stored than the one that is shown. */
+  get behind() { return !!this.status?.end && !!this.interval && Date.parse(this.status.end) > Date.parse(this.interval.now.interval.end); }
+
   close() { this.abort.abort(); this.seen.clear(); }
   get closed() { return this.abort.signal.aborted; }
 

@@ -35,15 +35,20 @@ export class Page implements App {
     new Find(this);
     this.sharing.start();
     this.listen();
-    const stop = follow({
+    let stop = this.follow();
+    addEventListener("pagehide", () => stop());
+    addEventListener("pageshow", (e) => { if (e.persisted) stop = this.follow(); }); // the browser had kept the page, without its stream
+    setInterval(() => this.tick(), 1000);
+    this.notice("Giverny", "loading the fabric");
+    this.frame();
+  }
+
+  private follow(): () => void {
+    return follow({
       interval: (fabric) => { if (fabric === this.model?.fabric.name && !this.state.at) void this.refresh(); },
       open: () => { this.connected = true; this.model ? void this.refresh() : void this.choose(this.state.fabric); },
       broken: () => { this.connected = false; this.side.status(); if (!this.model) void this.choose(this.state.fabric); },
     });
-    addEventListener("pagehide", stop);
-    setInterval(() => this.tick(), 1000);
-    this.notice("Giverny", "loading the fabric");
-    this.frame();
   }
 
   private listen() {
@@ -95,7 +100,6 @@ export class Page implements App {
   async choose(name: string) {
     const before = this.model;
     before?.close();
-    const mine: { model: Model | null } = { model: null };
     this.model = null;
     try {
       const list = await fabrics();
@@ -104,7 +108,7 @@ export class Page implements App {
       const summary = list.find((f) => f.name === name) ?? list[0];
       if (!summary) { this.notice("No fabric", "None is configured: name one in the configuration under fabrics."); return; }
       if (name && name !== this.state.fabric) return;
-      mine.model = this.model = new Model(summary);
+      this.model = new Model(summary);
       this.picked = this.state.metric !== "";
       if (this.state.fabric !== summary.name) { this.state.fabric = summary.name; history.replaceState(null, "", write(this.state)); }
       $("fabric").replaceChildren(...list.map((f) => new Option(f.name, f.name, false, f.name === summary.name)));
@@ -293,11 +297,11 @@ export class Page implements App {
     tip.style.top = Math.max(4, Math.min(y + 14, box.height - tip.offsetHeight - 6)) + "px";
   }
 
-  /** tick keeps the age of what is shown up to date, and asks the server again where no interval comes for some seconds. */
+  /** tick keeps the age of what is shown up to date, and asks the server again where no interval comes for some seconds: a stream can be cut without a sign of it. */
   private tick() {
     const { model } = this;
     if (!model?.loaded || !model.interval) return;
-    if (!this.state.at && Date.now() - model.asked > 5000) void model.askStatus().then(() => { if (model === this.model) this.side.status(); });
+    if (!this.state.at && Date.now() - model.asked > 5000) void model.askStatus().then(() => { if (model === this.model) { if (model.behind) void this.refresh(); else this.side.status(); } });
     this.side.status();
   }
 

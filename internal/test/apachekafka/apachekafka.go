@@ -16,9 +16,10 @@ import (
 	"testing"
 	"time"
 
+	kafkago "github.com/segmentio/kafka-go"
+
 	"github.com/giverny/giverny/internal/test/proc"
 	"github.com/giverny/giverny/internal/test/repo"
-	kafkago "github.com/segmentio/kafka-go"
 )
 
 const (

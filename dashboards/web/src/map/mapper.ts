@@ -8,6 +8,7 @@ import { matrix } from "./matrix.ts";
 import { path } from "./path.ts";
 import { planes } from "./planes.ts";
 import { tiers } from "./tiers.ts";
+import { supported } from "./webgl.ts";
 
 const titles: Record<string, string> = { space: "3D", planes: "Planes", tiers: "Tiers", groups: "Groups", matrix: "Matrix", path: "Path" };
 
@@ -56,8 +57,8 @@ export class Mapper {
   private async make(graph: Graph, name: string, ends: { from: string; to: string }): Promise<MapView | null> {
     const aspect = Math.max(.6, Math.min(2.6, this.host.clientWidth / Math.max(1, this.host.clientHeight)));
     if (name === "space") {
-      const { supported, TorusView } = await import("./torus.ts"), can = supported();
-      if (can.ok) return new TorusView(graph, this.pointing, can.software);
+      const can = supported();
+      if (can.ok) return new (await import("./torus.ts")).TorusView(graph, this.pointing, can.software);
       name = "planes"; // a browser without WebGL
     }
     if (name === "path") {

@@ -21,15 +21,6 @@ const sliceSegments = 40_000; // drawn at a time when at rest
 const hotHeat = 255 * 5 / 60; // of links that are drawn thick: 5% of time and above
 const mostHot = 3000;
 
-/** supported says whether the browser draws in space, and software whether it does so without a graphics card. */
-export function supported(): { ok: boolean; software: boolean } {
-  const gl = document.createElement("canvas").getContext("webgl2");
-  if (!gl) return { ok: false, software: true };
-  const info = gl.getExtension("WEBGL_debug_renderer_info"), name = info ? String(gl.getParameter(info.UNMASKED_RENDERER_WEBGL)) : "";
-  gl.getExtension("WEBGL_lose_context")?.loseContext();
-  return { ok: true, software: /swiftshader|llvmpipe|software|basic render/i.test(name) };
-}
-
 export class TorusView implements MapView {
   readonly element = document.createElement("div");
   private readonly renderer: WebGLRenderer;

@@ -6,7 +6,7 @@ import type { AccusedJob, Diagnosis, Job, NearFailure, Region } from "../types.t
 import { regionName } from "./regions.ts";
 
 const classes: Record<string, string> = { system: "load of jobs", failure: "failure", intra_application: "a job in its own way", slow_host: "slow host", unknown: "cause unknown" };
-const kinds: Record<string, string> = { incast: "incast", slow_receiver: "slow receiver", link_capacity: "link too slow for its load", link_down: "link down", deadlock: "deadlock" };
+const kinds: Record<string, string> = { incast: "incast", slow_receiver: "slow receiver", link_capacity: "full link", link_down: "link down", deadlock: "deadlock" };
 
 export type Jobs = Map<string, Job>;
 export const jobName = (id: string, jobs: Jobs) => "job " + id + (jobs.get(id)?.name ? ` (${jobs.get(id)!.name})` : "");

@@ -4,6 +4,7 @@ import (
 	"iter"
 
 	"github.com/giverny/giverny/simulate/packet"
+	"github.com/giverny/giverny/topology"
 )
 
 // Proc is a process as its Go program sees it. Its methods are the paper's
@@ -14,9 +15,6 @@ type Proc struct {
 	calls     int
 	yield     func(Call) bool
 }
-
-// Handle is a put or get that was posted.
-type Handle int
 
 // New makes a program of count processes, perNode of them to a node, that all
 // run body. Each is a coroutine: body may keep state and branch as it likes, but
@@ -84,3 +82,8 @@ func (p *Proc) Compute(nanos int64) { p.call(Call{Op: Compute, Bytes: nanos}) }
 
 // Barrier waits for all processes.
 func (p *Proc) Barrier() { p.call(Call{Op: Barrier}) }
+
+// Predict runs a program on a fabric.
+func Predict(g *topology.Graph, m Model, p *Program) (*Report, error) {
+	return Experiment{Graph: g, Model: m, Program: p}.Run()
+}

@@ -1,0 +1,259 @@
+// Package correlation says how well a series, such as what a job moved, goes with the stall of a region, at which lag, and
+// how often chance does as well: some lag fits any two smooth series, so the baseline are the circular shifts of the series
+// itself, each at its best lag. Series are by slot of time, the last now, NaN where nothing was measured.
+package correlation
+
+import "math"
+
+const (
+	// Average is over how many intervals, up to each, the moving averages run.
+	Average = 3
+	// LeastPairs is from how many pairs on a correlation counts.
+	LeastPairs = 8
+	// Least is what a correlation must exceed to be worth a baseline.
+	Least = .25
+	// lagDiscount is by how much less a correlation counts at the longest lag: a long lag is less likely, and
+	// some lag fits any two series.
+	lagDiscount = .4
+	// leastP is the least probability that 30 values can be trusted with.
+	leastP = 1e-4
+	// hopeless is the p-value above which a correlation counts as chance, however high it is.
+	hopeless = .3
+)
+
+// Result is what a series says about a stall by time.
+type Result struct {
+	Correlation float64 // of moving averages, at Lag
+	Lag         int     // intervals that the series is earlier
+	P           float64 // that a shifted series does as well at its best lag; 0: not asked for yet
+	weighted    float64 // the correlation, discounted by its lag
+}
+
+// Fit is how much the correlation says, 0 to 1: nothing where shifted series often do as well.
+func (r *Result) Fit() float64 {
+	if r.Correlation <= Least {
+		return 0
+	}
+	return (r.Correlation - Least) / (1 - Least) * max(0, 1-r.P/hopeless)
+}
+
+// Correlator correlates series with one region's stall. Its memory is used again.
+type Correlator struct {
+	stall   []float64 // smoothed and made to have mean 0, the last of them now; 0 where it is missing
+	power   float64   // sum of its squares
+	valid   int       // how many were measured
+	with    *Series
+	circle  []float64 // byLag, and its beginning once more
+	tops    []float64 // the best of each shift
+	shifts  []bool    // that reach as much
+	weights []float64 // by lag
+	maxLag  int
+}
+
+// SetStall takes the stall of a region by slot, the last now.
+func (c *Correlator) SetStall(stall []float64) {
+	c.stall, c.valid = movingAverage(c.stall[:0], stall), 0
+	sum := 0.
+	for _, v := range c.stall {
+		if !math.IsNaN(v) {
+			sum, c.valid = sum+v, c.valid+1
+		}
+	}
+	c.power = 0
+	for i, v := range c.stall {
+		if math.IsNaN(v) {
+			c.stall[i] = 0
+			continue
+		}
+		c.stall[i] = v - sum/float64(max(1, c.valid))
+		c.power += c.stall[i] * c.stall[i]
+	}
+}
+
+// Correlate finds the lag at which a series goes best with the stall. P is 1 where the correlation is not worth a
+// baseline; else Assess finds it.
+func (c *Correlator) Correlate(x *Series) (r Result) {
+	r.P = 1
+	if c.valid < LeastPairs || c.power < 1e-9 || !x.usable {
+		return r
+	}
+	c.with = x
+	seen := len(c.with.x)
+	lags := c.lags(seen)
+	x.byLag = x.byLag[:0]
+	x.measure(len(c.stall))
+	c.extend(min(lags, seen-len(c.stall)) + 1)
+	best := 0.
+	for lag := 0; lag <= lags; lag++ {
+		v := c.at(lag)
+		if t := v * c.weights[lag]; t > best {
+			best, r.Correlation, r.Lag = t, v, lag
+		}
+	}
+	if best <= Least {
+		if best == 0 {
+			r.Correlation = c.at(0)
+		}
+		return r
+	}
+	r.P, r.weighted = 0, best
+	return r
+}
+
+// Assess finds P of a correlation that is worth it: how often shifted series would do as well. Circular shifts keep a
+// series' autocorrelation, and each may choose its best lag too.
+func (c *Correlator) Assess(x *Series, r *Result) {
+	if r.P == 1 {
+		return
+	}
+	c.with = x
+	r.P = c.probability(r.weighted, len(x.x), c.lags(len(x.x)))
+}
+
+// lags is how many are tried: at each, two thirds of the stall have a partner, since few pairs agree by chance.
+func (c *Correlator) lags(seen int) int {
+	return max(0, min(c.maxLag, seen-max(LeastPairs, 2*len(c.stall)/3)))
+}
+
+// SetLags says how many lags are tried.
+func (c *Correlator) SetLags(most int) {
+	if c.maxLag == most && len(c.weights) > 0 {
+		return
+	}
+	c.maxLag, c.weights = most, c.weights[:0]
+	for lag := range most + 1 {
+		c.weights = append(c.weights, 1-lagDiscount*float64(lag)/float64(max(1, most)))
+	}
+}
+
+// at is the correlation with the series so many slots earlier; where that is before the first that was seen,
+// of those pairs alone that are behind it.
+func (c *Correlator) at(lag int) float64 {
+	n, seen := len(c.stall), len(c.with.x)
+	if first := seen - n - lag; first < 0 {
+		return c.window(seen, c.stall[min(n, -first):])
+	}
+	return c.with.byLag[lag]
+}
+
+// extend finds the correlations with the circular windows of the series that end up to so many slots before the last.
+// Four windows are summed side by side: each addition to one sum waits for the one before it.
+func (c *Correlator) extend(count int) {
+	n, seen := len(c.stall), len(c.with.x)
+	for lag := len(c.with.byLag); lag < count; lag = len(c.with.byLag) {
+		from := 2*seen - n - lag
+		if n < LeastPairs || lag+4 > seen {
+			c.with.byLag = append(c.with.byLag, c.window(from, c.stall))
+			continue
+		}
+		a, b, d, e := fourDots(c.stall, c.with.twice[from-3:from+n])
+		c.with.byLag = append(c.with.byLag, c.normal(from, a), c.normal(from-1, b), c.normal(from-2, d), c.normal(from-3, e))
+	}
+}
+
+// fourDots are the products of y with the windows of x, which has three values more, that begin at its fourth value, its
+// third, its second and its first.
+func fourDots(y, x []float64) (a, b, c, d float64) {
+	third, second, first, last := x[2], x[1], x[0], x[3:][:len(y)]
+	for i, v := range y {
+		fourth := last[i]
+		a += v * fourth
+		b += v * third
+		c += v * second
+		d += v * first
+		third, second, first = fourth, third, second
+	}
+	return a, b, c, d
+}
+
+// normal is the correlation with the window of twice that begins at an index, by their product: the stall has mean 0.
+func (c *Correlator) normal(from int, dot float64) float64 {
+	motion := c.with.motions[from]
+	if motion < 0 {
+		return 0
+	}
+	return max(-1, min(1, dot/math.Sqrt(motion*c.power)))
+}
+
+// window is the correlation of stall, or of a part of it, with the window of twice that begins at an index.
+func (c *Correlator) window(from int, stall []float64) float64 {
+	n := len(stall)
+	if n < LeastPairs {
+		return 0
+	}
+	x := c.with.twice[from : from+n]
+	dot, sy, syy := 0., 0., 0.
+	for i, y := range stall {
+		dot += y * x[i]
+	}
+	if n == len(c.stall) {
+		return c.normal(from, dot)
+	}
+	for _, y := range stall {
+		sy, syy = sy+y, syy+y*y
+	}
+	pairs, motion, vy := float64(n), c.with.motion(from, n), 0.
+	if vy = syy - sy*sy/pairs; motion < 0 || vy <= 1e-9*c.power {
+		return 0 // one of them does not move
+	}
+	return max(-1, min(1, (dot-(c.with.sums[from+n]-c.with.sums[from])*sy/pairs)/math.Sqrt(motion*vy)))
+}
+
+// probability is how often a shifted series reaches best at its best lag. Where none of the shifts does, the
+// tail of a normal distribution through their Fisher transforms goes on, not below leastP.
+func (c *Correlator) probability(best float64, seen, lags int) float64 {
+	shifts := max(0, seen-2*Average+1) // shorter ones are the series itself
+	if shifts < 2 {
+		return 1
+	}
+	c.extend(seen)
+	if reached := c.reached(best, seen, lags, shifts); reached > 0 {
+		return float64(1+reached) / float64(shifts+1)
+	}
+	c.circle = append(append(c.circle[:0], c.with.byLag[:seen]...), c.with.byLag[:lags]...)
+	c.tops = c.tops[:0]
+	weights := c.weights[:lags+1]
+	for shift := Average; shift <= seen-Average; shift++ {
+		top := -1.
+		for lag, r := range c.circle[shift:][:len(weights)] {
+			if t := r * weights[lag]; t > top {
+				top = t
+			}
+		}
+		c.tops = append(c.tops, top)
+	}
+	return max(leastP, min(1/float64(shifts+1), normalTail(best, c.tops)))
+}
+
+// reached is how many shifts reach best at some lag; counting stops where the p-value exceeds hopeless.
+func (c *Correlator) reached(best float64, seen, lags, shifts int) (n int) {
+	c.shifts = append(c.shifts[:0], make([]bool, seen)...)
+	for at, r := range c.with.byLag[:seen] {
+		for lag := 0; lag <= lags && r*c.weights[lag] >= best; lag++ { // weights fall with the lag
+			shift := at - lag
+			if shift < 0 {
+				shift += seen
+			}
+			if shift >= Average && shift <= seen-Average && !c.shifts[shift] {
+				c.shifts[shift] = true
+				if n++; float64(n) > hopeless*float64(shifts) {
+					return n
+				}
+			}
+		}
+	}
+	return n
+}
+
+// normalTail is the probability of a correlation or a higher one, by a normal distribution through the Fisher
+// transforms of others.
+func normalTail(r float64, others []float64) float64 {
+	sum, squares, n := 0., 0., float64(len(others))
+	for _, o := range others {
+		z := math.Atanh(max(-.999, min(.999, o)))
+		sum, squares = sum+z, squares+z*z
+	}
+	mean := sum / n
+	sd := math.Sqrt(max(1e-6, squares/n-mean*mean))
+	return .5 * math.Erfc((math.Atanh(min(.999, r))-mean)/sd/math.Sqrt2)
+}

@@ -1,0 +1,51 @@
+package diagnose
+
+import (
+	"testing"
+
+	"github.com/giverny/giverny/schema"
+)
+
+// TestOutages: a cable that comes back and fails again is counted, whichever end reports it, longer than failures are kept;
+// a line that is repeated, and another cable, are not.
+func TestOutages(t *testing.T) {
+	g := graphOf(t, "fattree:leaves=4,hosts=4,spines=2")
+	s, err := New(g, DefaultConfig())
+	if err != nil {
+		t.Fatal(err)
+	}
+	spine, _ := g.FindPort("leaf0", "5")
+	at := g.PortKey(spine.Ingress)
+	const second = 1_000_000_000
+	s.clock.duration = second
+	report := func(second64 int64, kind schema.EventKind, device, port string) {
+		s.clock.now = second64
+		s.takeFailures([]schema.Failure{{Time: schema.Instant(second64 * second), Kind: kind, Device: device, Port: port}})
+	}
+	for i := range int64(5) {
+		report(100+20*i, schema.LinkFailed, "leaf0", "5")
+		report(101+20*i, schema.LinkFailed, at.Device, at.Port)
+		report(102+20*i, schema.LinkFailed, "leaf1", "5")
+		report(110+20*i, schema.LinkRestored, "leaf0", "5")
+	}
+	last := map[string]failure{}
+	for _, f := range s.failures {
+		last[f.Device] = f
+	}
+	if f := last["leaf0"]; f.times != 5 || f.since != 100*second {
+		t.Errorf("leaf0 port 5 went down %d times since %d s, want 5 since 100 s", f.times, f.since/second)
+	}
+	if f := last["leaf1"]; f.times != 1 || f.flaps() != "" {
+		t.Errorf("leaf1 port 5 went down %d times, want once: %q", f.times, f.flaps())
+	}
+	if f := last[at.Device]; f.flaps() != "; the link flaps: it went down 5 times in 1m21s" {
+		t.Errorf("the other end of leaf0 port 5: %q", f.flaps())
+	}
+	loaded, err := New(g, DefaultConfig())
+	if err == nil {
+		err = loaded.Load(s.Save())
+	}
+	if err != nil || len(loaded.failures) == 0 || loaded.failures[len(loaded.failures)-1].outages != s.failures[len(s.failures)-1].outages {
+		t.Errorf("outages are not saved: %v", err)
+	}
+}

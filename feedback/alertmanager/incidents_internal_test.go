@@ -1,0 +1,37 @@
+package alertmanager
+
+import (
+	"testing"
+	"time"
+
+	"github.com/giverny/giverny/schema"
+)
+
+// Regions that wait for one port, as the pauses that a switch receives and sends do, have one label to group by. It stays
+// when the first of them is gone, and when a root changes.
+func TestRegionsOfOneRootAreOneIncident(t *testing.T) {
+	region := func(id uint64, metric schema.Metric, port string) schema.Region {
+		return schema.Region{ID: id, Metric: metric, Severity: schema.High, BirthNanos: int64(id), Root: &schema.Root{Device: "leaf7", Port: port, Link: schema.NoLink}}
+	}
+	rx, tx := schema.PFCPauseRx(3), schema.PFCPauseTx(3)
+	in := incidents{}
+	for i, step := range []struct {
+		minutes time.Duration
+		regions []schema.Region
+		want    []string
+	}{
+		{0, []schema.Region{region(12, tx, "1"), region(11, rx, "1"), region(13, rx, "2")}, []string{"11", "11", "13"}},
+		{1, []schema.Region{region(12, tx, "1"), region(14, rx, "1"), region(13, rx, "1")}, []string{"11", "11", "13"}},
+		{60, []schema.Region{region(15, rx, "1")}, []string{"15"}},
+	} {
+		r := &schema.IntervalResult{Snapshot: &schema.Snapshot{Fabric: "ib0"}, Regions: step.regions}
+		for j, alert := range in.alerts(r, schema.Medium, "", time.Unix(0, 0).Add(step.minutes*time.Minute)) {
+			if got := alert.Labels["incident"]; got != step.want[j] {
+				t.Errorf("step %d, region %s: incident %q, want %q", i, alert.Labels["region"], got, step.want[j])
+			}
+		}
+	}
+	if len(in) != 1 {
+		t.Errorf("%d regions are remembered, want 1", len(in))
+	}
+}

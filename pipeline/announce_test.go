@@ -1,0 +1,77 @@
+package pipeline
+
+import (
+	"context"
+	"log/slog"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/giverny/giverny/ingest/envelope"
+	"github.com/giverny/giverny/ingest/kafka"
+	"github.com/giverny/giverny/ingest/kafka/embedded"
+	"github.com/giverny/giverny/schema"
+)
+
+// brokerOf is a client of a broker within the test.
+func brokerOf(t *testing.T) *kafka.Client {
+	t.Helper()
+	cfg, log := kafka.DefaultConfig(), slog.New(slog.DiscardHandler)
+	broker, err := embedded.New(embedded.DefaultConfig(), cfg, log)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	go func() { ended <- broker.Run(ctx) }()
+	metrics, err := kafka.NewMetrics(prometheus.NewRegistry())
+	if err != nil {
+		t.Fatal(err)
+	}
+	client, err := kafka.NewClient(broker.Client(cfg), broker.Dial, metrics, log)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		client.Close()
+		stop()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+	})
+	if err := client.EnsureTopics(t.Context(), 1); err != nil {
+		t.Fatal(err)
+	}
+	return client
+}
+
+// What cannot be read, such as a message of a later version of the program, does not keep
+// anything from being announced.
+func TestAnnouncingAfterAForeignMessage(t *testing.T) { synctest.Test(t, announceAfterForeign) }
+
+func announceAfterForeign(t *testing.T) {
+	client := brokerOf(t)
+	producer := kafka.NewProducer(client)
+	for kind, follower := range map[envelope.Kind]Follower{envelope.Regions: NewAnnouncer(client, producer, "f", 0), envelope.Diagnoses: NewDiagnosisAnnouncer(client, producer, "f", 0)} {
+		if last, err := follower.Last(t.Context()); last != 0 || err != nil {
+			t.Errorf("%s: of an empty topic: %d, %v", kind, last, err)
+		}
+		if err := producer.Produce(t.Context(), kafka.Record{Fabric: "f", Kind: kind, Payload: []byte("of a later version")}); err != nil {
+			t.Fatal(err)
+		}
+		last, err := follower.Last(t.Context())
+		if ago := time.Since(time.Unix(0, last)); err != nil || ago < time.Minute || ago > 2*time.Hour {
+			t.Errorf("%s: the last is of %v ago, %v", kind, ago, err)
+		}
+		start := schema.IntervalAt(time.Now().UnixNano(), int64(time.Minute))
+		r := &schema.IntervalResult{Snapshot: &schema.Snapshot{Fabric: "f", Interval: start}, Diagnoses: []schema.Diagnosis{{Fabric: "f", Region: 1, Metric: schema.CreditStall, Time: schema.Instant(start.StartNanos), Cause: schema.Cause{Class: schema.CauseUnknown}}}}
+		if err := follower.Put(t.Context(), r); err != nil {
+			t.Fatal(err)
+		}
+		if last, err := follower.Last(t.Context()); err != nil || start.StartNanos-last > 1 {
+			t.Errorf("%s: the last is %d, %v; want %d", kind, last, err, start.StartNanos)
+		}
+	}
+}
