@@ -28,10 +28,12 @@ func spreadOf(v []float64, middle float64) float64 {
 	return deviationOf(v, 0)
 }
 
+// perMedian is how many medians of the absolute differences a standard deviation is.
+const perMedian = 1.4826
+
 // deviationOf estimates the standard deviation of values around their median, by the median of the absolute
 // differences; the values are lost.
 func deviationOf(v []float64, middle float64) float64 {
-	const perMedian = 1.4826
 	for k, x := range v {
 		v[k] = math.Abs(x - middle)
 	}

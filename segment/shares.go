@@ -24,6 +24,8 @@ type shares struct {
 	members linkLists              // by cause: nodes
 	own     []int32                // by node: the exchange that its leaf takes part in, or -1
 	level   []float64              // by node: that exchange's level there
+	chosen  []uint                 // by node: a set of its causes
+	group   wayGroup
 }
 
 const (
@@ -62,6 +64,7 @@ func (h *shares) find(t *trees, s *sinks, c *causes, minMean float64) {
 	h.own, h.level = resize(h.own, len(t.links)), resize(h.level, len(t.links))
 	h.taken = resize(h.taken, 2*len(s.all))
 	clear(h.taken)
+	h.chosen = resize(h.chosen, len(t.links))
 	h.startFalls(s, c)
 	for i := range h.of {
 		h.of[i].n, h.misfit[i] = 0, 0
@@ -83,8 +86,15 @@ func (h *shares) find(t *trees, s *sinks, c *causes, minMean float64) {
 			if !h.atSink[i] && h.of[i].n > 0 {
 				set, stall := h.choose(t, s, c, i, minMean)
 				h.appraise(s, i, set)
-				h.measureMisfit(t, i, set, stall)
-				h.take(i, t.stall[i], set, stall)
+				h.suppose(t, i, set, stall)
+			}
+		}
+		if isAny {
+			h.choosePerSwitch(t, s, c, t.order[first:end])
+		}
+		for _, i := range t.order[first:end] {
+			if !h.atSink[i] && h.of[i].n > 0 {
+				h.take(i, t.stall[i])
 				h.keepAtLeaf(t, s, c, i)
 			}
 		}
@@ -284,33 +294,35 @@ func (h *shares) appraise(s *sinks, i int32, chosen uint) {
 	}
 }
 
-// measureMisfit takes down how far a node's stall is off what a set of its causes predicts.
-func (h *shares) measureMisfit(t *trees, i int32, set uint, one [maxParts]float64) {
-	sum := 0.
-	for k, p := range h.of[i].list() {
-		if set>>k&1 == 0 {
-			continue
-		}
-		if h.of[i].n == 1 {
+// suppose takes down the set that is chosen of a node's causes, what each is supposed to stall it, and how far its stall is
+// off what the set predicts.
+func (h *shares) suppose(t *trees, i int32, set uint, one [maxParts]float64) {
+	from, sum := &h.of[i], 0.
+	for k := range from.list() {
+		p := &from.at[k]
+		if from.n == 1 {
 			one[k] = p.stall * h.fall[p.cause]
 		}
-		sum += one[k]
+		if p.stall = one[k]; set>>k&1 != 0 {
+			sum += one[k]
+		}
 	}
+	h.chosen[i] = set
 	h.misfit[i] = math.Abs(t.stall[i]-min(100, sum)) / t.noise.sigma(t.stall[i])
 }
 
-// take leaves of a node's causes those of a set, each with its share of the stall.
-func (h *shares) take(i int32, stall float64, set uint, one [maxParts]float64) {
+// take leaves of a node's causes those chosen, each with its share of the stall.
+func (h *shares) take(i int32, stall float64) {
 	from, total := &h.of[i], 0.
-	for k := range from.n {
-		if set>>k&1 != 0 {
-			total += one[k]
+	for k, p := range from.list() {
+		if h.chosen[i]>>k&1 != 0 {
+			total += p.stall
 		}
 	}
 	n := 0
 	for k, p := range from.list() {
-		if set>>k&1 != 0 {
-			from.at[n] = part{cause: p.cause, stall: stall * one[k] / total}
+		if h.chosen[i]>>k&1 != 0 {
+			from.at[n] = part{cause: p.cause, stall: stall * p.stall / total}
 			n++
 			h.taken[p.cause]++
 		}
