@@ -141,23 +141,3 @@ func TestSlowPortToAHost(t *testing.T) {
 		t.Errorf("score beside a failure %g, want %g", s.slowHostScore(rc), slowLinkFell-slowHostFailure)
 	}
 }
-
-// TestFilledUp: a full port that carries a quarter more than before is full of load, one that always was is not.
-func TestFilledUp(t *testing.T) {
-	for _, c := range []struct {
-		back backPressure
-		more float64 // of 100 that it carries
-		want bool
-	}{
-		{backPressure{kind: incast, use: 98}, 60, true},
-		{backPressure{kind: linkCapacity, use: 98}, 60, true},
-		{backPressure{kind: incast, use: 98}, 10, false},
-		{backPressure{kind: incast, use: 40}, 60, false},
-		{backPressure{kind: slowReceiver, use: 98}, 60, false},
-	} {
-		rc := regionCase{back: c.back, carries: 100, more: c.more}
-		if got := rc.filledUp(); got != c.want {
-			t.Errorf("%+v, %g more: %v, want %v", c.back, c.more, got, c.want)
-		}
-	}
-}

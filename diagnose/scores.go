@@ -101,7 +101,7 @@ func (s *Stage) rate(rc *regionCase, c *suspect, p *pressure) {
 	switch {
 	case s.explains(rc, c):
 		c.score += jobExplains
-	case rc.load > 0 && rc.load < fallen && !rc.flooded && !rc.filledUp():
+	case rc.load > 0 && rc.load < fallen && !rc.flooded:
 		c.score -= loadFell
 	}
 	if c.surelyReads() {
@@ -154,15 +154,6 @@ const readsDeviations, readsCorrelation, readsP = 4, .8, .02
 
 func (c *suspect) surelyReads() bool {
 	return c.file && c.devs >= readsDeviations && c.Correlation >= readsCorrelation && c.P <= readsP
-}
-
-// leastFilled is what was added to a full root, of what it carries, when it is load that others wait for.
-const leastFilled = .25
-
-// filledUp reports whether the root of a region is a port that is full of what was added to it: then the region carries less
-// since that holds it back.
-func (rc *regionCase) filledUp() bool {
-	return (rc.back.kind == incast || rc.back.kind == linkCapacity && !rc.back.slower) && rc.back.use >= fullPercent && rc.more >= leastFilled*rc.carries
 }
 
 // slowEvidence reports whether anything but a load that did not change says that a host holds a region of a grid back.
