@@ -142,9 +142,3 @@ func (t *traffic) moved(slot int64) (all, files float64, known bool) {
 	}
 	return all, files, known
 }
-
-// beganLater reports whether a job began only after a region did: what it added then did not cause it.
-func (s *Stage) beganLater(rc *regionCase, j *job) bool {
-	onset := s.clock.now - int64(len(rc.stall)-1-rc.onset)
-	return s.clock.slotOf(int64(j.Start)) > onset+settle
-}

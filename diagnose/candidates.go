@@ -340,14 +340,30 @@ func (s *Stage) laggedOf(j *job, f feature) *lagged {
 	return x
 }
 
+// startIn is the index into a region's stall at which a job began, below 0 if that was before.
+func (s *Stage) startIn(rc *regionCase, j *job) int {
+	return int(s.clock.slotOf(int64(j.Start))-s.clock.now) + len(rc.stall) - 1
+}
+
 // startedAt reports whether a job began just before a region did.
 func (s *Stage) startedAt(rc *regionCase, j *job) bool {
-	if rc.onset < 0 {
+	start := s.startIn(rc, j)
+	return rc.onset >= 0 && start >= rc.onset-settle-1 && start <= rc.onset
+}
+
+// beganLater reports whether a job began only after a region did: what it added then did not cause it.
+func (s *Stage) beganLater(rc *regionCase, j *job) bool { return s.startIn(rc, j) > rc.onset+settle }
+
+// alreadyStalled is the share of what a region stalls now that it stalled before a job which did not cause it.
+const alreadyStalled = .7
+
+// foundStalled reports whether a job began later than in the interval after a region did, and found it as it is now.
+func (s *Stage) foundStalled(rc *regionCase, j *job) bool {
+	start := s.startIn(rc, j)
+	if rc.onset < 0 || start <= rc.onset+1 || start >= len(rc.stall) {
 		return false
 	}
-	onset := s.clock.now - int64(len(rc.stall)-1-rc.onset)
-	start := s.clock.slotOf(int64(j.Start))
-	return start >= onset-settle-1 && start <= onset
+	return meanOf(rc.stall[rc.onset+1:start]) >= alreadyStalled*meanOf(rc.stall[start:])
 }
 
 // onTheWay is the share of a region's stall on links that traffic of a job with the file system can take.

@@ -1,6 +1,7 @@
 package diagnose
 
 import (
+	"math"
 	"slices"
 	"testing"
 
@@ -98,6 +99,30 @@ func TestLaterJobsDidNotBegin(t *testing.T) {
 			t.Errorf("began in slot %d: later %v, want %v", start, got, want)
 		}
 	}
+}
+
+// TestAJobThatFoundARegionDidNotCauseIt: unless the region stalls far more since the job began, or the clocks may be off.
+func TestAJobThatFoundARegionDidNotCauseIt(t *testing.T) {
+	s := &Stage{clock: clock{duration: 60e9, now: 100}}
+	rc := &regionCase{stall: make([]float64, 30), onset: 19} // began in slot 90
+	level := func(from int, stall float64) {
+		for i := from; i < len(rc.stall); i++ {
+			rc.stall[i] = stall
+		}
+	}
+	level(19, 40)
+	rc.stall[21] = math.NaN()
+	started := func(want map[int64]bool) {
+		t.Helper()
+		for start, want := range want {
+			if got := s.foundStalled(rc, &job{Job: schema.Job{Start: schema.Instant(start * 60e9)}}); got != want {
+				t.Errorf("began in slot %d: found it stalled %v, want %v", start, got, want)
+			}
+		}
+	}
+	started(map[int64]bool{80: false, 90: false, 91: false, 92: true, 93: true, 100: true, 101: false})
+	level(22, 90)
+	started(map[int64]bool{93: false, 96: true})
 }
 
 // TestAJobHoldsItselfUp: where added load is a tree of a job's nodes to one of them, that all that it moves fell does not

@@ -162,15 +162,16 @@ func (m *mitigation) compare(p *schema.Mitigation) {
 	p.Alleviated = p.Before > 0 && p.After < alleviated*p.Before
 }
 
+// meanOf is the mean of the values that were measured, 0 without any.
 func meanOf(values []float64) float64 {
-	if len(values) == 0 {
-		return 0
-	}
-	sum := 0.
+	sum, n := 0., 0
 	for _, v := range values {
-		sum += v
+		if !math.IsNaN(v) {
+			sum += v
+			n++
+		}
 	}
-	return sum / float64(len(values))
+	return sum / float64(max(1, n))
 }
 
 func describe(p *schema.Mitigation) string {

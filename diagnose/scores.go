@@ -111,7 +111,8 @@ func (s *Stage) rate(rc *regionCase, c *suspect, p *pressure) {
 		c.score -= jobElsewhere
 	}
 	switch {
-	case rc.drain.excludes(c) && rc.drain.job == nil: // somebody's who is in no table, whatever this job moved
+	case s.foundStalled(rc, c.job),
+		rc.drain.excludes(c) && rc.drain.job == nil: // somebody's who is in no table, whatever this job moved
 		c.score = math.Inf(-1)
 		return
 	case rc.drain.excludes(c), s.meetsElsewhere(rc, c):
