@@ -359,8 +359,12 @@ const alreadyStalled = .7
 
 // foundStalled reports whether a job began later than in the interval after a region did, and found it as it is now.
 func (s *Stage) foundStalled(rc *regionCase, j *job) bool {
+	first := rc.onset + 2
+	if rc.onset < 0 || first >= len(rc.stall) {
+		return false
+	}
 	start := s.startIn(rc, j)
-	if rc.onset < 0 || start <= rc.onset+1 || start >= len(rc.stall) {
+	if start < first || start >= len(rc.stall) {
 		return false
 	}
 	return meanOf(rc.stall[rc.onset+1:start]) >= alreadyStalled*meanOf(rc.stall[start:])
