@@ -17,9 +17,9 @@ func (m *Monitor) emitDevice(nanos int64, d topology.DeviceID, failed bool) {
 	isSwitch := m.graph.IsSwitch(d)
 	switch {
 	case failed && isSwitch:
-		kind, text = schema.SwitchFailed, m.unanswered()
+		kind, text = schema.SwitchFailed, m.unanswered(d)
 	case failed:
-		kind, text = schema.NodeFailed, m.unanswered()
+		kind, text = schema.NodeFailed, m.unanswered(d)
 	case isSwitch:
 		kind, text = schema.SwitchRestored, "switch is back: "
 	}
@@ -30,11 +30,16 @@ func (m *Monitor) emitDevice(nanos int64, d topology.DeviceID, failed bool) {
 	m.emit(nanos, kind, d, "", text)
 }
 
-func (m *Monitor) unanswered() string {
-	if m.cfg.DebounceIntervals == 1 {
+func (m *Monitor) unanswered(d topology.DeviceID) string {
+	k := kindOf(m.graph, d)
+	switch n := m.devices[d].bad; {
+	case n == 1:
 		return "no answer for an interval: "
+	case m.patience[k] > m.cfg.DebounceIntervals:
+		return fmt.Sprintf("no answer for %d intervals, where %.2g%% of answers are lost: ", n, 100*m.losses[k].rate())
+	default:
+		return fmt.Sprintf("no answer for %d intervals: ", n)
 	}
-	return fmt.Sprintf("no answer for %d intervals: ", m.cfg.DebounceIntervals)
 }
 
 // portsOf names a device's ports and what they are joined to.

@@ -139,28 +139,34 @@ func (m *Monitor) readState(end int32, column stateColumn, value uint64, nanos i
 	}
 }
 
-// judgeDevices looks for devices that are gone or back.
+// judgeDevices looks for devices that are gone or back. An interval in which a node is cut off says nothing of it.
 func (m *Monitor) judgeDevices(nanos int64) {
 	for d := range m.devices {
-		v, silent := m.deviceVerdict(m.layout.at[d])
-		m.silent[d] = silent
-		m.devices[d].observe(v)
+		m.verdicts[d], m.silent[d] = m.deviceVerdict(m.layout.at[d])
 	}
-	for d := range m.devices {
-		id, w := topology.DeviceID(d), &m.devices[d]
-		if !w.failed && w.bad > 0 && m.cutOff(id) {
-			w.bad = 0
-			continue
+	for _, k := range [...]kind{switches, nodes} {
+		for _, d := range m.layout.of[k] {
+			w, v := &m.devices[d], m.verdicts[d]
+			if v >= isSilent && !w.failed && m.cutOff(d) {
+				v = unknown
+			}
+			m.losses[k].observe(w, v)
+			w.observe(v)
 		}
-		if w.decide(m.cfg.DebounceIntervals) {
-			m.emitDevice(nanos, id, w.failed)
+	}
+	for _, k := range [...]kind{switches, nodes} {
+		m.patience[k] = m.losses[k].patience(m.cfg.DebounceIntervals, len(m.layout.of[k]), m.interval)
+		for _, d := range m.layout.of[k] {
+			if w := &m.devices[d]; w.decide(m.cfg.DebounceIntervals, m.patience[k]) {
+				m.emitDevice(nanos, d, w.failed)
+			}
 		}
 	}
 }
 
 // deviceVerdict is what an interval says of a device with these ends.
 func (m *Monitor) deviceVerdict(ends []int32) (v verdict, silent bool) {
-	heard, seenUp, cut := false, false, len(ends) > 0
+	heard, seenUp, cut, lost := false, false, len(ends) > 0, len(ends) > 0
 	for _, end := range ends {
 		s, other := m.sights[end].what, m.sights[far(end)].what
 		if s.answers() {
@@ -170,11 +176,15 @@ func (m *Monitor) deviceVerdict(ends []int32) (v verdict, silent bool) {
 		silent = silent || s == missing
 		seenUp = seenUp || other == up
 		cut = cut && other == down
+		lost = lost && (other == down || m.ends[end].retrains)
 	}
-	if !seenUp && (silent || heard && cut) {
+	switch {
+	case seenUp || !silent && !(heard && cut):
+		return unknown, silent
+	case lost:
 		return isDown, silent
 	}
-	return unknown, silent
+	return isSilent, silent
 }
 
 // cutOff says that a node has no neighbour that answers: it may be well, but its
@@ -197,13 +207,22 @@ func (m *Monitor) judgeLinks(nanos int64) {
 	for i := range m.links {
 		w, c := &m.links[i], &m.layout.cables[i]
 		if m.covered(c.ends[0]) || m.covered(c.ends[1]) {
-			w.bad, w.good = 0, 0
+			w.calm()
+			w.good = 0
 			continue
 		}
 		a, b := m.sights[2*i].what, m.sights[2*i+1].what
 		w.confirmed = w.confirmed || w.failed && max(a, b) == up
-		w.observe(linkVerdict(a, b))
-		if w.decide(m.cfg.DebounceIntervals) {
+		v := linkVerdict(a, b)
+		if v == isSilent && m.ends[2*i].retrains {
+			v = isDown
+		}
+		m.losses[cables].observe(w, v)
+		w.observe(v)
+	}
+	patience := m.losses[cables].patience(m.cfg.DebounceIntervals, len(m.links), m.interval)
+	for i := range m.links {
+		if w := &m.links[i]; w.decide(m.cfg.DebounceIntervals, patience) {
 			m.emitLink(nanos, i, w.failed)
 		}
 	}
@@ -219,7 +238,7 @@ func linkVerdict(a, b sighting) verdict {
 	case most == up, most == present && least != missing:
 		return isUp
 	case most == missing:
-		return isDown
+		return isSilent
 	}
 	return unknown
 }

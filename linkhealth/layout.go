@@ -11,6 +11,7 @@ import (
 type layout struct {
 	cables []cable
 	at     [][]int32                 // by device: its ends
+	of     [2][]topology.DeviceID    // by kind: nodes, switches
 	endOf  map[schema.PortName]int32 // by port, under the name of the device and under its GUID
 }
 
@@ -22,6 +23,10 @@ type cable struct {
 
 func newLayout(g *topology.Graph) layout {
 	l := layout{at: make([][]int32, g.NumDevices()), endOf: make(map[schema.PortName]int32, 2*g.NumPorts())}
+	for d := range topology.DeviceID(g.NumDevices()) {
+		k := kindOf(g, d)
+		l.of[k] = append(l.of[k], d)
+	}
 	for id := range schema.LinkID(g.NumLinks()) {
 		link := g.Link(id)
 		from := schema.PortName{Device: g.Device(link.From).Name, Port: link.FromPort}
@@ -34,6 +39,13 @@ func newLayout(g *topology.Graph) layout {
 		l.add(g, cable{id, [2]topology.DeviceID{link.From, link.To}, [2]string{link.FromPort, link.ToPort}})
 	}
 	return l
+}
+
+func kindOf(g *topology.Graph, d topology.DeviceID) kind {
+	if g.IsSwitch(d) {
+		return switches
+	}
+	return nodes
 }
 
 func (l *layout) add(g *topology.Graph, c cable) {

@@ -16,7 +16,9 @@
 // other neither present nor up. A device is gone if none of its ports is read,
 // none of its neighbours sees it up, and either one of its ports is missing, or it
 // reported once and all its neighbours see it down. A device that does not answer
-// while a neighbour sees its link up is busy, not gone.
+// while a neighbour sees its link up is busy, not gone. Silence alone counts once
+// it has lasted for longer than lost readings explain, at the rate at which ports
+// lose single ones at the time (loss.patience).
 package linkhealth
 
 import (
@@ -37,12 +39,18 @@ type Monitor struct {
 	flaps   []bool     // by cable: link_flapping was reported, and it has not been calm since
 	ends    []endState // by end
 
+	losses [numKinds]loss
+
 	until int64 // end of the last interval; 0 before the first
 
 	// Of the interval at hand:
 	sights []sight // by end
 	silent []bool  // by device: nothing is read of it, though its agent reports
 	events []schema.Event
+
+	interval int64         // its length
+	verdicts []verdict     // by device
+	patience [numKinds]int // for how many intervals a silence is none yet
 
 	resolved []int32 // ends of the ports of the batch at hand
 }
@@ -63,7 +71,7 @@ func (m *Monitor) take(g *topology.Graph) {
 	cables := len(m.layout.cables)
 	m.devices, m.links, m.flaps = make([]watch, g.NumDevices()), make([]watch, cables), make([]bool, cables)
 	m.ends = make([]endState, 2*cables)
-	m.sights, m.silent = make([]sight, 2*cables), make([]bool, g.NumDevices())
+	m.sights, m.silent, m.verdicts = make([]sight, 2*cables), make([]bool, g.NumDevices()), make([]verdict, g.NumDevices())
 }
 
 // Step judges an interval, and returns its events, which hold until the next
@@ -76,7 +84,10 @@ func (m *Monitor) Step(snap *schema.Snapshot, raw []*schema.CounterBatch, report
 	if m.until != 0 {
 		elapsed = snap.Interval.EndNanos() - m.until
 	}
-	m.until = snap.Interval.EndNanos()
+	m.until, m.interval = snap.Interval.EndNanos(), snap.Interval.DurationNanos
+	for k := range m.losses {
+		m.losses[k].begin()
+	}
 	m.fade(elapsed)
 	m.look(snap)
 	m.read(raw)

@@ -13,7 +13,7 @@ import (
 // another version of the fabric.
 var ErrSaved = errors.New("link health: the saved state cannot be used")
 
-var format = codec.Format{Mark: "GLNK", Version: 1, Oldest: 1}
+var format = codec.Format{Mark: "GLNK", Version: 2, Oldest: 1}
 
 // Save appends all that was learned to buf. Of the counters it is their rates: the
 // first readings after Load are a new beginning.
@@ -66,6 +66,11 @@ func (m *Monitor) code(c *codec.Coder) {
 	codeSome(c, m.links, (*watch).suspect, codeWatch)
 	codeSome(c, m.flaps, func(on *bool) bool { return *on }, func(c *codec.Coder, on *bool) { c.Bool(on) })
 	codeSome(c, m.ends, (*endState).memorable, codeEnd)
+	for k := range m.losses {
+		if c.Version() > 1 && !c.Failed() {
+			m.losses[k].code(c)
+		}
+	}
 }
 
 // codeSome codes those elements of a slice of fixed length that are worth it.
@@ -87,6 +92,9 @@ func codeSome[T any](c *codec.Coder, all []T, worth func(*T) bool, code func(*co
 func codeWatch(c *codec.Coder, w *watch) {
 	c.Bool(&w.failed)
 	c.Bool(&w.confirmed)
+	if c.Version() > 1 {
+		c.Bool(&w.told)
+	}
 	codec.Small(c, &w.bad, maxDebounce+1)
 	codec.Small(c, &w.good, maxDebounce+1)
 }

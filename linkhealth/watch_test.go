@@ -7,39 +7,44 @@ import (
 )
 
 // The debounce agrees with a twin that looks through the whole history: the state
-// is that of the last run of equal verdicts that was long enough.
+// is that of the last run of equal verdicts that was long enough, of silence alone longer.
 func TestDebounceAgreesWithTwin(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n := rapid.IntRange(1, 4).Draw(t, "intervals")
-		verdicts := rapid.SliceOf(rapid.SampledFrom([]verdict{unknown, isUp, isDown})).Draw(t, "verdicts")
+		patience := n + rapid.IntRange(0, 3).Draw(t, "more for silence")
+		verdicts := rapid.SliceOf(rapid.SampledFrom([]verdict{unknown, isUp, isSilent, isDown})).Draw(t, "verdicts")
 		var w watch
 		for i, v := range verdicts {
 			w.observe(v)
 			before := w.failed
-			if changed := w.decide(n); changed != (w.failed != before) {
+			if changed := w.decide(n, patience); changed != (w.failed != before) {
 				t.Fatalf("changed %v from %v to %v", changed, before, w.failed)
 			}
-			if want := twinFailed(verdicts[:i+1], n); w.failed != want {
+			if want := twinFailed(verdicts[:i+1], n, patience); w.failed != want {
 				t.Fatalf("after %v: failed %v, want %v", verdicts[:i+1], w.failed, want)
 			}
 		}
 	})
 }
 
-func twinFailed(verdicts []verdict, n int) (failed bool) {
+func twinFailed(verdicts []verdict, n, patience int) (failed bool) {
 	var known []verdict
 	for _, v := range verdicts {
-		if v != unknown {
-			known = append(known, v)
+		if v == unknown {
+			continue
 		}
-	}
-	for end := n; end <= len(known); end++ {
-		same := true
-		for _, v := range known[end-n : end] {
-			same = same && v == known[end-1]
+		known = append(known, v)
+		run, told := 0, false // the last verdicts that say the same
+		for run < len(known) && (known[len(known)-1-run] == isUp) == (v == isUp) {
+			told = told || known[len(known)-1-run] == isDown
+			run++
 		}
-		if same {
-			failed = known[end-1] == isDown
+		if v == isUp || told {
+			if run >= n {
+				failed = v != isUp
+			}
+		} else if run >= patience {
+			failed = true
 		}
 	}
 	return failed
