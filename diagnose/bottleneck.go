@@ -68,7 +68,6 @@ func (s *Stage) neckOf(rc *regionCase, p *pressure) neck {
 		h.necks[i].share = h.share(i)
 	}
 	best = t.mostWaitedFor(h, p)
-	best.cannot = best.cannot && h.onlyOneCannot()
 	if best.link != schema.NoLink {
 		best.tail, best.fit = s.neckAt(rc, senders, best.link, p)
 	}
@@ -114,18 +113,6 @@ func (t *gridLinks) mostWaitedFor(h *held, p *pressure) (best neck) {
 	return best
 }
 
-// onlyOneCannot reports whether one link alone shows that it cannot carry its capacity: lanes are seldom lost twice at once,
-// and devices that count waits at the link over which packets came show many such links before slow receivers.
-func (h *held) onlyOneCannot() bool {
-	n := 0
-	for i := range h.necks {
-		if h.necks[i].cannot {
-			n++
-		}
-	}
-	return n == 1
-}
-
 // listNecks lists the links at a region that may be what it waits for: where they are many, those that most waits
 // for.
 func (t *gridLinks) listNecks(h *held, p *pressure) {
@@ -154,7 +141,7 @@ func (p *pressure) neckAt(l schema.LinkID) (n neck, may bool) {
 	if !n.slower {
 		return n, true
 	}
-	if p.stallOf(l) > neckStall {
+	if p.stallOf(l) > neckStall || p.heldBehind(l) {
 		return n, false
 	}
 	left := p.remains(l)
@@ -234,15 +221,6 @@ func (p *pressure) endsAt(failures []nearFailure) {
 			}
 		}
 	}
-}
-
-// waitsFor is the share of time that packets wait inside a switch for a link, where that is measured. Some devices
-// count such waits at the link over which the packets came: of a neck they show nothing.
-func (p *pressure) waitsFor(l schema.LinkID) float64 {
-	if p.inq == nil || !p.inq.Valid.Has(int(l)) {
-		return 0
-	}
-	return float64(p.inq.Values[l]) / 100
 }
 
 // before reports whether the region lies before the link rather than around the switch: the trees of suspects over it agree,

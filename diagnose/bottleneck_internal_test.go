@@ -37,11 +37,4 @@ func TestWaitsBoundTheRateOfALink(t *testing.T) {
 			t.Errorf("%s: %.3f, want %.2f", c.name, got, c.want)
 		}
 	}
-	h := &held{necks: []neck{{cannot: true}, {}}}
-	if !h.onlyOneCannot() {
-		t.Error("one link that cannot carry its rate is not it")
-	}
-	if h.necks[1].cannot = true; h.onlyOneCannot() {
-		t.Error("of two links that cannot carry their rate one is it")
-	}
 }

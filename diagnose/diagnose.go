@@ -29,6 +29,7 @@ func (s *Stage) diagnose(r *schema.IntervalResult) []schema.Diagnosis {
 	out := make([]schema.Diagnosis, len(cases))
 	p := newPressure(s.graph, snap)
 	p.ends = &s.work.ends
+	p.findCounted()
 	s.compare(p)
 	s.findSilent(p)
 	for _, within := range [2]bool{false, true} { // what waits inside switches after the links that stall around it

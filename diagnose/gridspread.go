@@ -129,7 +129,7 @@ func (t *gridLinks) towards(l schema.LinkID, at topology.DeviceID) schema.LinkID
 // isNeck reports whether packets may wait for a link between switches: it is full, or carries clearly less than before
 // the onset, or than it could, and does not stall.
 func (t *gridLinks) isNeck(l schema.LinkID, p *pressure) bool {
-	return t.keys[l].dim >= 0 && (p.isFull(l) || p.remains(l) < clearlyLess && p.stallOf(l) <= neckStall)
+	return t.keys[l].dim >= 0 && (p.isFull(l) || p.remains(l) < clearlyLess && p.stallOf(l) <= neckStall && !p.heldBehind(l))
 }
 
 // waitsBefore is what waits inside switches for a link, bytes/s, of an offer of which the share that waits is held back.

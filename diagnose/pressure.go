@@ -14,6 +14,8 @@ type pressure struct {
 	inq    *schema.Series // InqStall, or nil
 	credit *schema.Series // CreditStall, or nil
 
+	atInputs bool // what waits inside switches is counted at the links over which it came
+
 	before func(schema.LinkID) float64
 	ends   *ends
 }
