@@ -68,10 +68,43 @@ func (a *analysis) drop(d *Dump, name string) {
 	a.note("rank %d has other ranks in group %s than most dumps: theirs count", d.Rank, name)
 }
 
+// leaveStrays leaves out dumps of ranks that the job does not have, by the default group of more than half of the dumps:
+// files of an earlier, larger job, or copies.
+func (a *analysis) leaveStrays() {
+	votes := map[string]int{} // by printed list
+	var job []int
+	for _, r := range a.ranks {
+		for name, g := range a.dumps[r].Groups {
+			if g.Desc != defaultGroup && name != defaultGroup || len(g.Ranks) == 0 {
+				continue
+			}
+			list := fmt.Sprint(g.Ranks)
+			if votes[list]++; 2*votes[list] > len(a.ranks) {
+				job = g.Ranks
+			}
+			break
+		}
+	}
+	stray := func(rank int) bool {
+		if job == nil || slices.Contains(job, rank) {
+			return false
+		}
+		a.note("the dump of rank %d is left out: the job has %d ranks, and not this one (pg_config)", rank, len(job))
+		return true
+	}
+	if !slices.ContainsFunc(a.ranks, func(r int) bool { return slices.Contains(job, r) }) {
+		return // the files are named otherwise
+	}
+	a.unread = slices.DeleteFunc(a.unread, func(d *Dump) bool { return stray(d.Rank) })
+	a.ranks = slices.DeleteFunc(a.ranks, stray)
+	maps.DeleteFunc(a.dumps, func(r int, _ *Dump) bool { return !slices.Contains(a.ranks, r) })
+}
+
 // findGroups notes the groups that some pg_config lists, and for every other group of
 // an entry the ranks that are known to be in it: those with an entry there, and for the
 // default group, which is the whole job, all ranks with a dump.
 func (a *analysis) findGroups() {
+	a.leaveStrays()
 	a.outvote()
 	for _, r := range a.ranks {
 		for name, g := range a.dumps[r].Groups {

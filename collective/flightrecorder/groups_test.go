@@ -194,3 +194,32 @@ func TestRanksOfAGroupGoByMostDumps(t *testing.T) {
 		t.Errorf("%d ranks, %d missing, stopped %v, notes %q; want rank 2 of 16 stopped", report.Ranks, len(report.Missing), report.Stopped, report.Notes)
 	}
 }
+
+// A file more than the job has ranks, a copy or one of another job, read or not, is no rank.
+func TestStrayDumps(t *testing.T) {
+	w := written{groups: []string{"w default_pg [0, 1, 2]"}, config: true, status: true}
+	ahead := []string{"w 1 barrier completed", "w 2 all_reduce started"}
+	job := jobOf(t, w, ahead, ahead[:1], ahead)
+	w.ops = ahead
+	damaged, err := Unread("_dump_4", ErrCut)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, stray := range map[string]*Dump{
+		"copy":      w.dump(t, 3),
+		"other job": written{groups: []string{"w default_pg [0, 1, 2, 3, 4]"}, config: true, ops: ahead}.dump(t, 4),
+		"no config": written{groups: w.groups, ops: ahead}.dump(t, 3),
+		"damaged":   damaged,
+	} {
+		report := analyse(t, append(slices.Clone(job), stray))
+		if !slices.Equal(report.Stopped, []int{1}) || report.Ranks != 3 || len(report.Read) != 3 || len(report.Missing) > 0 || len(report.Waits) != 2 {
+			t.Errorf("%s: %+v, want rank 1 of 3 stopped", name, report)
+		}
+		if want := fmt.Sprintf("the dump of rank %d is left out: the job has 3 ranks, and not this one (pg_config)", stray.Rank); !slices.Contains(report.Notes, want) {
+			t.Errorf("%s: notes %q, want %q", name, report.Notes, want)
+		}
+	}
+	if report := analyse(t, []*Dump{w.dump(t, 7), w.dump(t, 8)}); len(report.Read) != 2 {
+		t.Errorf("%+v, want both files that are all named otherwise", report)
+	}
+}

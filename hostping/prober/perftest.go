@@ -61,6 +61,7 @@ type Perftest struct {
 	log    *slog.Logger
 	sysfs  string
 	cuda   map[string]bool // by tool, whether it was built with it
+	failed map[string]bool // by RNIC, whether its last test did and was logged
 }
 
 // NewPerftest makes the prober; source may be nil.
@@ -68,7 +69,7 @@ func NewPerftest(cfg PerftestConfig, source Source, log *slog.Logger) (*Perftest
 	if err := cfg.Validate(); err != nil {
 		return nil, fmt.Errorf("prober perftest: %w", err)
 	}
-	return &Perftest{cfg: cfg, source: source, log: log, sysfs: "/sys", cuda: map[string]bool{}}, nil
+	return &Perftest{cfg: cfg, source: source, log: log, sysfs: "/sys", cuda: map[string]bool{}, failed: map[string]bool{}}, nil
 }
 
 // Utilisation is what the source says. Where some of it is not known the rest counts.
@@ -113,18 +114,19 @@ func (p *Perftest) Probe(ctx context.Context, probe hostping.Probe) (hostping.Pr
 			return hostping.ProbeResult{}, fmt.Errorf("prober perftest: %s of %s and %s: %w", t.tool, probe.RNIC, probe.Endpoint, ctx.Err())
 		}
 		if err != nil {
-			return p.failure(&probe, err), nil
+			return p.failure(ctx, &probe, err), nil
 		}
 		micros = append(micros, some...)
 	}
+	delete(p.failed, probe.RNIC)
 	return hostping.ProbeResult{Status: hostping.OK, LatencyMicros: micros}, nil
 }
 
 // absent are the words by which the tools say that a device is not there.
 var absent = []string{"not found", "Unable to find the Infiniband", "No such device", "not a valid node", "doesn't exist", "invalid node", "out of range"}
 
-// failure is of a test that could not be run.
-func (p *Perftest) failure(probe *hostping.Probe, err error) hostping.ProbeResult {
+// failure is of a test that could not be run. Of several in a row of an RNIC the first is logged; the report has all.
+func (p *Perftest) failure(ctx context.Context, probe *hostping.Probe, err error) hostping.ProbeResult {
 	r := hostping.ProbeResult{Status: hostping.Failed, Detail: err.Error()}
 	if failed, ok := errors.AsType[*perftest.CommandError](err); ok {
 		for line := range strings.Lines(failed.Said) { // the last line, which the error has, is of numactl's usage
@@ -134,7 +136,12 @@ func (p *Perftest) failure(probe *hostping.Probe, err error) hostping.ProbeResul
 			}
 		}
 	}
-	p.log.Info("hostping: probe failed", "rnic", probe.RNIC, "endpoint", probe.Endpoint, "status", r.Status, "error", err)
+	level := slog.LevelInfo
+	if p.failed[probe.RNIC] {
+		level = slog.LevelDebug
+	}
+	p.failed[probe.RNIC] = true
+	p.log.Log(ctx, level, "hostping: probe failed", "rnic", probe.RNIC, "endpoint", probe.Endpoint, "status", r.Status, "error", err)
 	return r
 }
 

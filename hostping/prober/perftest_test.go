@@ -141,6 +141,24 @@ func TestPerftestCannot(t *testing.T) {
 	}
 }
 
+// Failures in a row of an RNIC are one line of the log.
+func TestPerftestLogsAFailureOnce(t *testing.T) {
+	p, _ := newPerftest(t)
+	var log strings.Builder
+	p.log = slog.New(slog.NewTextHandler(&log, nil))
+	for _, probe := range []struct {
+		rnic  string
+		lines int // of the log, by then
+	}{{"mlx5_9", 1}, {"mlx5_9", 1}, {"mlx5_0", 1}, {"mlx5_9", 1}} {
+		if _, err := p.Probe(t.Context(), hostping.Probe{ID: 1, Pair: hostping.Pair{RNIC: probe.rnic, Endpoint: "numa0"}, Bytes: 1, QPs: 1, Repeat: 1}); err != nil {
+			t.Fatal(err)
+		}
+		if n := strings.Count(log.String(), "\n"); n != probe.lines {
+			t.Errorf("%s: %d lines, want %d:\n%s", probe.rnic, n, probe.lines, log.String())
+		}
+	}
+}
+
 // A tool that hangs is ended with the probe.
 func TestPerftestThatHangs(t *testing.T) {
 	p, _ := newPerftest(t)

@@ -48,8 +48,11 @@ func (p *Process) Make(r Role, fabrics []Fabric) (*Parts, error) {
 	if r.Collect || r.Analyse {
 		errs = append(errs, p.UseKafka())
 	}
-	if r.Analyse || r.Serve {
+	switch {
+	case r.Analyse:
 		errs = append(errs, p.UseStore())
+	case r.Serve:
+		errs = append(errs, p.useStoreBeside())
 	}
 	if err := errors.Join(errs...); err != nil {
 		return nil, err
@@ -310,6 +313,9 @@ func (p *Process) RunRole(ctx context.Context, r Role, fabrics []Fabric) error {
 		return err
 	}
 	parts, err := p.Make(r, fabrics)
+	if err == nil && !r.Analyse {
+		err = p.engineIsFree(leaveTime)
+	}
 	if err == nil {
 		err = p.ListenForAnalysts()
 	}

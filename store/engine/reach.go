@@ -28,15 +28,17 @@ func publish(dataDir, socket string) (withdraw func(), err error) {
 	return func() { os.Remove(link) }, nil
 }
 
-// Reach gives the options of a connection to the engine that another process has open on a data directory. It is an error
-// where there is none.
+// Reach gives the options of connections to the engine that another process has open on a data directory. It is an error
+// where there is none. Connections lead to the engine that is there by then: that process may be started again.
 func Reach(dataDir, database string) (*clickhouse.Options, error) {
 	const timeout = 5 * time.Second
-	socket, err := os.Readlink(filepath.Join(dataDir, socketLink))
-	if err != nil {
-		return nil, fmt.Errorf("find the engine of %s: %w", dataDir, err)
+	dial := func(ctx context.Context, _ string) (net.Conn, error) {
+		socket, err := os.Readlink(filepath.Join(dataDir, socketLink))
+		if err != nil {
+			return nil, err
+		}
+		return dialUnix(ctx, socket)
 	}
-	dial := func(ctx context.Context, _ string) (net.Conn, error) { return dialUnix(ctx, socket) }
 	ctx, cancel := context.WithTimeout(context.Background(), timeout)
 	defer cancel()
 	conn, err := dial(ctx, "")

@@ -30,9 +30,18 @@ func TestReach(t *testing.T) {
 	if n := scalar[uint8](t, conn, "SELECT 42"); n != 42 {
 		t.Errorf("the engine answers %d", n)
 	}
-	conn.Close()
 	s.cancel()
 	if err := s.wait(); err != nil {
+		t.Fatal(err)
+	}
+	again := supervise(t, cfg)
+	again.ready()
+	if n := scalar[uint8](t, conn, "SELECT 43"); n != 43 {
+		t.Errorf("the engine of a process that was started again answers %d", n)
+	}
+	conn.Close()
+	again.cancel()
+	if err := again.wait(); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := engine.Reach(cfg.DataDir, "default"); err == nil {

@@ -76,7 +76,7 @@ func (r *collectiveRow) run() (Collective, error) {
 		return c, fmt.Errorf("collective %s: %d classes, %d flows, %d objects, %d costs, %d confidences", r.RunID, n, len(r.Flows), len(r.Objects), len(r.Costs), len(r.Confidences))
 	}
 	for i := range n {
-		c.Culprits = append(c.Culprits, CollectiveCulprit{collective.Class(r.Classes[i]), r.Flows[i], r.Objects[i], r.Costs[i], float64(r.Confidences[i])})
+		c.Culprits = append(c.Culprits, CollectiveCulprit{collective.Class(r.Classes[i]), r.Flows[i], r.Objects[i], r.Costs[i], decimal(r.Confidences[i])})
 	}
 	return c, nil
 }

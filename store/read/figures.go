@@ -162,7 +162,7 @@ func (m *Model) Congestion(ctx context.Context, fabric string, span Span) ([]sch
 	}
 	found, err := rolledUp[row](ctx, m, "congestion", InSpan(fabric, span))
 	return convert(found, err, func(r *row) (schema.CongestionEvent, error) {
-		return schema.CongestionEvent{BeginNanos: r.Begin.UnixNano(), EndNanos: r.End.UnixNano(), PeakMeanPercent: float64(r.Peak)}, nil
+		return schema.CongestionEvent{BeginNanos: r.Begin.UnixNano(), EndNanos: r.End.UnixNano(), PeakMeanPercent: decimal(r.Peak)}, nil
 	})
 }
 

@@ -75,13 +75,13 @@ type hostRunRow struct {
 
 func (r *hostRunRow) run() (HostRun, error) {
 	run := HostRun{Agent: r.Agent, RunID: r.RunID, Status: schema.CommandStatus(r.Status), Time: instantOf(r.Time), Principal: r.Principal, Why: r.Why, Reason: r.Reason,
-		Trigger: order.Trigger(r.Trigger), Mode: order.Mode(r.Mode), Region: r.Region, Model: r.Model, State: hostping.State(r.State), Seconds: float64(r.Seconds),
+		Trigger: order.Trigger(r.Trigger), Mode: order.Mode(r.Mode), Region: r.Region, Model: r.Model, State: hostping.State(r.State), Seconds: decimal(r.Seconds),
 		Probes: int(r.Probes), Sentence: r.Sentence, Verdicts: []HostVerdict{}}
 	if len(r.Accused) != len(r.Bottlenecks) || len(r.Confidences) != len(r.Bottlenecks) {
 		return run, fmt.Errorf("run %s of host %s: %d bottlenecks, %d accused, %d confidences", r.RunID, r.Agent, len(r.Bottlenecks), len(r.Accused), len(r.Confidences))
 	}
 	for i, b := range r.Bottlenecks {
-		run.Verdicts = append(run.Verdicts, HostVerdict{hostping.Bottleneck(b), r.Accused[i], float64(r.Confidences[i])})
+		run.Verdicts = append(run.Verdicts, HostVerdict{hostping.Bottleneck(b), r.Accused[i], decimal(r.Confidences[i])})
 	}
 	return run, nil
 }

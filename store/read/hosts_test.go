@@ -21,7 +21,7 @@ func hostStep(id, agent string, trigger order.Trigger, at schema.Instant, gbps f
 	pair := hostping.Pair{RNIC: "mlx5_0", Endpoint: "numa1"}
 	r := hostping.Report{State: hostping.Idle, Model: hostModel, Probes: 2, Verdicts: []hostping.Verdict{}, Matrix: []hostping.Cell{{Pair: pair, LatencyMicros: 2, Gbps: gbps, BaselineLatencyMicros: 2, BaselineGbps: 100}}}
 	if gbps < 80 {
-		r.Verdicts = append(r.Verdicts, hostping.Verdict{Bottleneck: hostping.MemoryChannelFailure, Link: "numa1", Endpoint: "numa1", Confidence: 0.75,
+		r.Verdicts = append(r.Verdicts, hostping.Verdict{Bottleneck: hostping.MemoryChannelFailure, Link: "numa1", Endpoint: "numa1", Confidence: 0.8,
 			Text: fmt.Sprintf("memory channel of numa1 at %.0f%% of its baseline", gbps), Evidence: hostping.Evidence{Cleared: map[string][2]string{"mlx5_0": {"mlx5_0", "numa0"}}}})
 	}
 	return order.Step{RunID: id, Agent: agent, Status: schema.CommandDone, Time: at, Outcome: order.Outcome{Trigger: trigger, Mode: order.Full, Model: hostModel, Seconds: 1.5, Probes: 2,
@@ -61,7 +61,7 @@ func TestHostRuns(t *testing.T) {
 		t.Fatalf("%+v, %v", runs, err)
 	}
 	want := HostRun{Agent: "host56", RunID: "R1", Status: schema.CommandDone, Time: at + 9*second, Principal: "operator", Why: "slow host", Trigger: order.Commanded, Mode: order.Full,
-		Region: 5, Model: hostModel, State: hostping.Idle, Seconds: 1.5, Probes: 2, Verdicts: []HostVerdict{{hostping.MemoryChannelFailure, "numa1", 0.75}},
+		Region: 5, Model: hostModel, State: hostping.Idle, Seconds: 1.5, Probes: 2, Verdicts: []HostVerdict{{hostping.MemoryChannelFailure, "numa1", 0.8}},
 		Sentence: "host56: memory channel of numa1 at 61% of its baseline; cleared: its PCIe links"}
 	if diff := cmp.Diff(want, runs[0]); diff != "" || runs[0].Running(at) {
 		t.Error(diff)

@@ -324,7 +324,7 @@ func (m *Model) tracking(ctx context.Context, fabric string, s Stored, to *schem
 	r := &found[0]
 	to.Network = schema.NetworkForecast{Next: store.DecodeOdds(r.Next), Later: store.DecodeOdds(r.Later)}
 	if begin := r.Begin.UnixNano(); begin != 0 {
-		to.Congestion = &schema.CongestionEvent{BeginNanos: begin, EndNanos: r.End.UnixNano(), PeakMeanPercent: float64(r.Peak)}
+		to.Congestion = &schema.CongestionEvent{BeginNanos: begin, EndNanos: r.End.UnixNano(), PeakMeanPercent: decimal(r.Peak)}
 	}
 	for i, name := range r.HotMetrics {
 		metric, err := schema.ParseMetric(name)

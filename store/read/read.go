@@ -13,6 +13,7 @@ import (
 	"embed"
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 	"text/template"
 	"time"
@@ -231,6 +232,12 @@ func convert[Row, R any](rows []Row, err error, one func(*Row) (R, error)) ([]R,
 }
 
 func instantOf(t time.Time) schema.Instant { return schema.Instant(t.UnixNano()) }
+
+// decimal is a stored number as it was written, to the places that it has: 0.8 and not 0.800000011920929.
+func decimal(stored float32) float64 {
+	written, _ := strconv.ParseFloat(strconv.FormatFloat(float64(stored), 'g', -1, 32), 64) // what was formatted is a number
+	return written
+}
 
 // numbers copies numbers to another type, which must be able to hold them.
 func numbers[To, From ~int | ~int32 | ~uint32](in []From) []To {

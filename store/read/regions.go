@@ -52,7 +52,7 @@ func (r *regionRow) toRegion() (RegionAt, error) {
 		to.Box = &schema.Box{Min: numbers[int](r.BoxMin), Max: numbers[int](r.BoxMax)}
 	}
 	if len(r.OddsNext) > 0 {
-		to.Forecast = &schema.Forecast{GrowthLinks: int(r.GrowthLinks), TrendPercent: float64(r.Trend), Next: store.DecodeOdds(r.OddsNext), Later: store.DecodeOdds(r.OddsLater)}
+		to.Forecast = &schema.Forecast{GrowthLinks: int(r.GrowthLinks), TrendPercent: decimal(r.Trend), Next: store.DecodeOdds(r.OddsNext), Later: store.DecodeOdds(r.OddsLater)}
 	}
 	if r.RootDevice != "" {
 		to.Root = &schema.Root{Device: r.RootDevice, Port: r.RootPort, Peer: r.RootPeer, Kind: r.RootKind, Link: schema.LinkID(r.RootLink)}
@@ -156,7 +156,7 @@ func (m *Model) NetworkStates(ctx context.Context, fabric string, span Span) ([]
 	}
 	found, err := lookup[row](ctx, m, "network_states", InSpan(fabric, span))
 	return convert(found, err, func(r *row) (StateAt, error) {
-		at := StateAt{Time: instantOf(r.Time), NetworkState: schema.NetworkState{Coverage: float64(r.Coverage)}}
+		at := StateAt{Time: instantOf(r.Time), NetworkState: schema.NetworkState{Coverage: decimal(r.Coverage)}}
 		copy(at.Regions[:], r.Regions)
 		copy(at.RegionLinks[:], r.RegionLinks)
 		var err error
