@@ -95,6 +95,7 @@ func (m *treeMethod) segment(values []float32, out *partition) {
 		m.findCauses()
 	}
 	m.causes.joinPieces(&m.trees, &m.sinks, &m.shares)
+	m.dropLone()
 	m.shares.listMembers(m.overlap)
 	m.emit(out)
 }
