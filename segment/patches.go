@@ -389,6 +389,7 @@ func (p *patches) emit(m *treeMethod, out *partition) {
 			}
 		}
 		slices.Sort(out.links[first:])
+		m.appendZeros(out, first)
 		out.ends = append(out.ends, int32(len(out.links)))
 		m.roots = append(m.roots, p.all[set].root)
 	}

@@ -63,6 +63,7 @@ type trees struct {
 	seen    []bool              // by device
 	values  []float32
 	trusted []float32 // values, where some are not trusted
+	zeros   []int32   // links of those
 	sample  []float64
 }
 
@@ -95,6 +96,7 @@ func (m *treeMethod) segment(values []float32, out *partition) {
 		m.findCauses()
 	}
 	m.causes.joinPieces(&m.trees, &m.sinks, &m.shares)
+	m.dropLone()
 	m.shares.listMembers(m.overlap)
 	m.emit(out)
 }
@@ -201,27 +203,6 @@ func (t *trees) isBesetBySwitches(d int32) bool {
 		}
 	}
 	return stalled >= minFeeders && float64(stalled) >= besetShare*float64(measured)
-}
-
-// distrustZeros takes zeros for missing that cannot be right: that of a link down, the only way to its switch, for which
-// others wait, where most that enter the same switch from the same level stall.
-func (t *trees) distrustZeros() {
-	isCopy := false
-	for _, d := range t.entered {
-		if !t.waits.isSwitch[d] || t.switchesInto(d) < minFeeders {
-			continue
-		}
-		for _, l := range t.waits.in.of(d) {
-			if t.values[l] != 0 || !t.waits.isDown(l) || t.stalledInto(t.waits.from[l]) == 0 || !t.isOddlyCalm(l) {
-				continue
-			}
-			if !isCopy {
-				t.trusted = append(t.trusted[:0], t.values...)
-				t.values, isCopy = t.trusted, true
-			}
-			t.values[l] = missing
-		}
-	}
 }
 
 // dropSlow takes back slow links if what waits for them is explained hardly better with them than without: they are

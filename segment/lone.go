@@ -1,0 +1,28 @@
+package segment
+
+import "slices"
+
+// dropLone takes links that are hot alone out of the causes that they may wait for.
+func (m *treeMethod) dropLone() {
+	for i := range int32(len(m.links)) {
+		if m.isHotAlone(i) {
+			m.shares.of[i].n = 0
+		}
+	}
+}
+
+// isHotAlone reports whether a link stalls more than all that it may wait for, while nothing waits for it and no other
+// that leaves the same switch for one of its level, or a host of the same leaf, stalls: it is hot alone, not part of a tree.
+func (m *treeMethod) isHotAlone(i int32) bool {
+	stall := m.stall[i]
+	if m.port[i] || m.sink[i] >= 0 || len(m.mayWaitFor(i)) == 0 || !m.isClearlyAbove(stall, m.hottest(i)) {
+		return false
+	}
+	w, l := m.waits, m.links[i]
+	if m.fromHost(i) {
+		return m.stalledHosts(m.to[i]) == 1
+	}
+	isBeside := func(j int32) bool { return j != i && w.level[m.to[j]] == w.level[m.to[i]] }
+	waits := func(j int32) bool { return w.mayWait(m.links[j], l) }
+	return !slices.ContainsFunc(m.leaving.of(m.from[i]), isBeside) && !slices.ContainsFunc(m.into.of(m.from[i]), waits)
+}

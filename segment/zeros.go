@@ -1,0 +1,58 @@
+package segment
+
+import (
+	"slices"
+
+	"github.com/giverny/giverny/schema"
+)
+
+// distrustZeros takes zeros for missing that cannot be right: that of a link down, the only way to its switch, for which
+// others wait, where most that enter the same switch from the same level stall.
+func (t *trees) distrustZeros() {
+	t.zeros = t.zeros[:0]
+	for _, d := range t.entered {
+		if !t.waits.isSwitch[d] || t.switchesInto(d) < minFeeders {
+			continue
+		}
+		for _, l := range t.waits.in.of(d) {
+			if t.values[l] != 0 || !t.waits.isDown(l) || t.stalledInto(t.waits.from[l]) == 0 || !t.isOddlyCalm(l) {
+				continue
+			}
+			if len(t.zeros) == 0 {
+				t.trusted = append(t.trusted[:0], t.values...)
+				t.values = t.trusted
+			}
+			t.values[l] = missing
+			t.zeros = append(t.zeros, l)
+		}
+	}
+}
+
+// zeroShare of what enters a switch beside a link that reads zero, but cannot, must be of one region for the link to be, too.
+const zeroShare = .9
+
+// appendZeros appends to the last group, from first on, the links whose zeros cannot be right and beside which nearly all is of it.
+func (t *trees) appendZeros(out *partition, first int) {
+	end := len(out.links)
+	for _, l := range t.zeros {
+		if t.isAmong(l, out.links[first:end]) {
+			out.links = append(out.links, schema.LinkID(l))
+		}
+	}
+	slices.Sort(out.links[first:])
+}
+
+// isAmong reports whether nearly all that enter the switch of a link from others of its level are of a region.
+func (t *trees) isAmong(link int32, region []schema.LinkID) bool {
+	w, within, measured := t.waits, 0, 0
+	for _, l := range w.in.of(w.to[link]) {
+		if w.fromHost(l) || t.values[l] == missing || w.level[w.from[l]] != w.level[w.from[link]] {
+			continue
+		}
+		measured++
+		if _, ok := slices.BinarySearch(region, schema.LinkID(l)); ok {
+			within++
+		}
+	}
+	return float64(within) >= zeroShare*float64(measured)
+}
