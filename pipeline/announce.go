@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"slices"
 	"time"
 
@@ -23,11 +24,12 @@ type Announcer struct {
 	partition int
 	encoder   envelope.Encoder
 	decoder   envelope.Decoder
+	log       *slog.Logger
 }
 
 // NewAnnouncer makes the announcer of a fabric.
-func NewAnnouncer(client *kafka.Client, producer *kafka.Producer, fabric string, partition int) *Announcer {
-	return &Announcer{client: client, producer: producer, fabric: fabric, partition: partition}
+func NewAnnouncer(client *kafka.Client, producer *kafka.Producer, fabric string, partition int, log *slog.Logger) *Announcer {
+	return &Announcer{client: client, producer: producer, fabric: fabric, partition: partition, log: log}
 }
 
 // Name of the sink.
@@ -48,11 +50,16 @@ func (a *Announcer) Put(ctx context.Context, r *schema.IntervalResult) error {
 	return err
 }
 
-// Last is the start of the newest interval in the topic.
+// Last is the start of the newest interval in the topic. It warns where that was another fabric's: the place of this one
+// in the configuration is that of the other before.
 func (a *Announcer) Last(ctx context.Context) (int64, error) {
 	last, err := a.client.LastRecord(ctx, envelope.Regions, a.partition)
 	if err != nil || last.Payload == nil {
 		return 0, err
+	}
+	if last.Fabric != a.fabric {
+		a.log.Warn("kafka: this fabric's partition was another fabric's, whose records that are unread become dead letters; add fabrics at the end of the list, "+
+			"or give each its earlier number (fabrics[].partition)", "fabric", a.fabric, "partition", a.partition, "other", last.Fabric)
 	}
 	set, err := a.decoder.Regions(last.Payload)
 	if err != nil {

@@ -3,6 +3,7 @@ package pipeline
 import (
 	"context"
 	"log/slog"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -54,7 +55,7 @@ func TestAnnouncingAfterAForeignMessage(t *testing.T) { synctest.Test(t, announc
 func announceAfterForeign(t *testing.T) {
 	client := brokerOf(t)
 	producer := kafka.NewProducer(client)
-	for kind, follower := range map[envelope.Kind]Follower{envelope.Regions: NewAnnouncer(client, producer, "f", 0), envelope.Diagnoses: NewDiagnosisAnnouncer(client, producer, "f", 0)} {
+	for kind, follower := range map[envelope.Kind]Follower{envelope.Regions: NewAnnouncer(client, producer, "f", 0, slog.New(slog.DiscardHandler)), envelope.Diagnoses: NewDiagnosisAnnouncer(client, producer, "f", 0)} {
 		if last, err := follower.Last(t.Context()); last != 0 || err != nil {
 			t.Errorf("%s: of an empty topic: %d, %v", kind, last, err)
 		}
@@ -72,6 +73,29 @@ func announceAfterForeign(t *testing.T) {
 		}
 		if last, err := follower.Last(t.Context()); err != nil || start.StartNanos-last > 1 {
 			t.Errorf("%s: the last is %d, %v; want %d", kind, last, err, start.StartNanos)
+		}
+	}
+}
+
+// A fabric that takes the partition of another, as by a new one in the middle of the list, is warned of.
+func TestAPartitionOfAnotherFabric(t *testing.T) { synctest.Test(t, announceInAnothersPartition) }
+
+func announceInAnothersPartition(t *testing.T) {
+	client := brokerOf(t)
+	producer := kafka.NewProducer(client)
+	var said strings.Builder
+	log := slog.New(slog.NewTextHandler(&said, nil))
+	r := &schema.IntervalResult{Snapshot: &schema.Snapshot{Interval: schema.IntervalAt(time.Now().UnixNano(), int64(time.Minute))}}
+	if err := NewAnnouncer(client, producer, "ib0", 0, log).Put(t.Context(), r); err != nil {
+		t.Fatal(err)
+	}
+	for fabric, want := range map[string]string{"ib0": "", "ib1": `fabric=ib1 partition=0 other=ib0`} {
+		said.Reset()
+		if _, err := NewAnnouncer(client, producer, fabric, 0, log).Last(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if got := said.String(); (got == "") != (want == "") || !strings.Contains(got, want) {
+			t.Errorf("%s: %q, want %q", fabric, got, want)
 		}
 	}
 }

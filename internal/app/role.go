@@ -193,7 +193,7 @@ func (parts *Parts) makePipelines(sinks []pipeline.Sink) error {
 // announcers put what a fabric's analysis finds into Kafka.
 func (parts *Parts) announcers(f Fabric, producer *kafka.Producer) []pipeline.Sink {
 	client := parts.process.client
-	return []pipeline.Sink{pipeline.NewAnnouncer(client, producer, f.Name, f.Partition),
+	return []pipeline.Sink{pipeline.NewAnnouncer(client, producer, f.Name, f.Partition, parts.process.log),
 		pipeline.NewDiagnosisAnnouncer(client, producer, f.Name, f.Partition)}
 }
 
