@@ -71,6 +71,9 @@ func (s *Stage) neckOf(rc *regionCase, p *pressure) neck {
 	if best.link != schema.NoLink {
 		best.tail, best.fit = s.neckAt(rc, senders, best.link, p)
 	}
+	if n := s.flatNeck(rc, p); n.link != schema.NoLink {
+		return n
+	}
 	if rc.load < steadyLoad && !rc.flooded && !best.before(&rc.drain) {
 		if n := t.soleWay(rc, p); n.link != schema.NoLink {
 			return n
