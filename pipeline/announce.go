@@ -58,8 +58,8 @@ func (a *Announcer) Last(ctx context.Context) (int64, error) {
 		return 0, err
 	}
 	if last.Fabric != a.fabric {
-		a.log.Warn("kafka: this fabric's partition was another fabric's, whose records that are unread become dead letters; add fabrics at the end of the list, "+
-			"or give each its earlier number (fabrics[].partition)", "fabric", a.fabric, "partition", a.partition, "other", last.Fabric)
+		a.log.Warn("kafka: this fabric's partition was another's; add fabrics at the end of the list, or give each its earlier number (fabrics[].partition)",
+			"fabric", a.fabric, "partition", a.partition, "other", last.Fabric)
 	}
 	set, err := a.decoder.Regions(last.Payload)
 	if err != nil {

