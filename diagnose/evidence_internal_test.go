@@ -2,6 +2,7 @@ package diagnose
 
 import (
 	"math"
+	"slices"
 	"testing"
 
 	"github.com/giverny/giverny/diagnose/correlation"
@@ -28,17 +29,6 @@ func TestDeviations(t *testing.T) {
 			t.Errorf("%s: %v deviations, want %v", c.name, got, c.want)
 		}
 	}
-}
-
-// wave is a series that rises once, at a slot, to a level and falls again.
-func wave(n, from, to int, level float64) []float64 {
-	x := make([]float64, n)
-	for i := range x {
-		if x[i] = 1; i >= from && i < to {
-			x[i] = level
-		}
-	}
-	return x
 }
 
 // laggedOf is a feature as it is before the first region asks for its rise.
@@ -71,7 +61,8 @@ func TestOnset(t *testing.T) {
 
 func TestRise(t *testing.T) {
 	var w work
-	calm := func(n int) []float64 { return wave(n, n, n, 0) }
+	level := func(n int, v float64) []float64 { return slices.Repeat([]float64{v}, n) }
+	calm := func(n int) []float64 { return level(n, 1) }
 	if r := w.riseAt(laggedOf(append(calm(20), 50, 50, 50)), 20, 0); r != 1 {
 		t.Errorf("fifty times as much: %v", r)
 	}
@@ -81,7 +72,7 @@ func TestRise(t *testing.T) {
 	if r := w.riseAt(laggedOf(make([]float64, 23)), 20, 0); r != 0 {
 		t.Errorf("nothing ever: %v", r)
 	}
-	if r := w.riseAt(laggedOf(append(calm(10), append(wave(10, 0, 10, 50), calm(3)...)...)), 20, 0); r != 0 {
+	if r := w.riseAt(laggedOf(append(calm(10), append(level(10, 50), calm(3)...)...)), 20, 0); r != 0 {
 		t.Errorf("it rose ten intervals before: %v", r)
 	}
 }

@@ -45,7 +45,7 @@ func (l *loss) observe(w *watch, v verdict) {
 		return
 	}
 	switch {
-	case w.bad == 1 && !w.told:
+	case w.bad == 1 && !w.evident:
 		l.newLost++
 		l.newCounted++
 	case w.bad == 0 && w.good >= 2: // up, up and up again

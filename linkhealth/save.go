@@ -93,7 +93,7 @@ func codeWatch(c *codec.Coder, w *watch) {
 	c.Bool(&w.failed)
 	c.Bool(&w.confirmed)
 	if c.Version() > 1 {
-		c.Bool(&w.told)
+		c.Bool(&w.evident)
 	}
 	codec.Small(c, &w.bad, maxDebounce+1)
 	codec.Small(c, &w.good, maxDebounce+1)

@@ -4,7 +4,7 @@ package linkhealth
 type watch struct {
 	failed    bool // as was last reported
 	confirmed bool // there is evidence that can end the failure: it was seen, or the link is expressly up
-	told      bool // the failure is not a silence alone: a port's state or counter says so
+	evident   bool // the failure is not a silence alone: a port's state or counter says so
 	bad, good int  // intervals in a row with that evidence; those without any do not count
 }
 
@@ -21,7 +21,7 @@ const (
 func (w *watch) observe(v verdict) {
 	switch v {
 	case isDown, isSilent:
-		w.bad, w.good, w.confirmed, w.told = min(w.bad+1, maxDebounce), 0, true, w.told || v == isDown
+		w.bad, w.good, w.confirmed, w.evident = min(w.bad+1, maxDebounce), 0, true, w.evident || v == isDown
 	case isUp:
 		w.calm()
 		w.good = min(w.good+1, maxDebounce)
@@ -29,12 +29,12 @@ func (w *watch) observe(v verdict) {
 }
 
 // calm drops what spoke for a failure.
-func (w *watch) calm() { w.bad, w.told = 0, false }
+func (w *watch) calm() { w.bad, w.evident = 0, false }
 
 // decide reports whether the state changed, once evidence for it has lasted; silence alone for longer.
 func (w *watch) decide(intervals, patience int) (changed bool) {
 	switch {
-	case !w.failed && (w.bad >= patience || w.told && w.bad >= intervals):
+	case !w.failed && (w.bad >= patience || w.evident && w.bad >= intervals):
 		w.failed = true
 	case w.failed && w.confirmed && w.good >= intervals:
 		w.failed, w.confirmed = false, false

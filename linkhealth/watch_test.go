@@ -34,12 +34,12 @@ func twinFailed(verdicts []verdict, n, patience int) (failed bool) {
 			continue
 		}
 		known = append(known, v)
-		run, told := 0, false // the last verdicts that say the same
+		run, evident := 0, false // the last verdicts that say the same
 		for run < len(known) && (known[len(known)-1-run] == isUp) == (v == isUp) {
-			told = told || known[len(known)-1-run] == isDown
+			evident = evident || known[len(known)-1-run] == isDown
 			run++
 		}
-		if v == isUp || told {
+		if v == isUp || evident {
 			if run >= n {
 				failed = v != isUp
 			}
