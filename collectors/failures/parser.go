@@ -12,6 +12,7 @@ import (
 
 // Options say how to read a log.
 type Options struct {
+	Name   string         // of the log, for what is said of lines that are dropped
 	Format string         // of Formats; empty: each line by its looks
 	Zone   *time.Location // of times that have none; nil: UTC
 	// Reference is a time at or shortly before which the last line was written: it tells the year of times that
@@ -102,11 +103,11 @@ func (p *Parser) Line(line string, rows *feeds.Rows) {
 			failure.Detail = feeds.Clean(failure.Detail, 500)
 			rows.Failures = append(rows.Failures, failure)
 		case malformed:
-			rows.Drop(feeds.Malformed, 1)
+			rows.DropRow(feeds.Fault{Where: p.opt.Name, Reason: feeds.Malformed, Detail: line})
 		case unknown:
-			rows.Drop(feeds.UnknownKind, 1)
+			rows.DropRow(feeds.Fault{Where: p.opt.Name, Reason: feeds.UnknownKind, Detail: line})
 		case noTime:
-			rows.Drop(feeds.NoTime, 1)
+			rows.DropRow(feeds.Fault{Where: p.opt.Name, Reason: feeds.NoTime, Detail: line})
 		case nothing:
 			rows.Drop(feeds.NotAFailure, 1)
 		}

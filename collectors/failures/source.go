@@ -70,7 +70,7 @@ func (c *LogConfig) Open(env feeds.Env) (feeds.Source, error) {
 	}
 	s := &logs{store: env.Store, log: env.Log}
 	for _, path := range c.Paths {
-		parser, err := NewParser(Options{Format: c.Format, Zone: zone, Host: host})
+		parser, err := NewParser(Options{Name: path, Format: c.Format, Zone: zone, Host: host})
 		if err != nil {
 			return nil, err
 		}

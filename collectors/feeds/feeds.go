@@ -39,9 +39,27 @@ func (r *Rows) Drop(reason string, n uint64) {
 	r.Dropped[reason] += n
 }
 
+// DropRow counts a row that is not used, and keeps what is wrong with it while there is room.
+func (r *Rows) DropRow(f Fault) {
+	r.Drop(f.Reason, 1)
+	r.Faults = AddFault(r.Faults, f)
+}
+
+// AddFault appends a fault while there is room.
+func AddFault(list []Fault, f Fault) []Fault {
+	if len(list) >= MaxFaults {
+		return list
+	}
+	f.Detail = Clean(f.Detail, maxDetail)
+	return append(list, f)
+}
+
+// maxDetail bounds what is said of a row that was dropped, in bytes.
+const maxDetail = 300
+
 // Fault is a row that was dropped: what an operator must know to mend it.
 type Fault struct {
-	Where  string // file and line
+	Where  string // file and line; of a log that is followed the file alone
 	Reason string // of Reasons
 	Detail string // what is wrong with it
 }

@@ -46,28 +46,34 @@ func ReadCSV(r io.Reader, name string) (feeds.Rows, error) {
 		if err == io.EOF {
 			return rows, nil
 		}
-		if errors.As(err, new(*csv.ParseError)) {
-			rows.Drop(feeds.Malformed, 1)
+		if fault, ok := errors.AsType[*csv.ParseError](err); ok {
+			rows.DropRow(feeds.Fault{Where: fmt.Sprintf("%s:%d", name, fault.StartLine), Reason: feeds.Malformed, Detail: fault.Err.Error()})
 			continue
 		}
 		if err != nil {
 			return rows, fmt.Errorf("%s: %w", name, err)
 		}
-		addRow(&rows, f, at)
+		row, reason, detail := readRow(f, at)
+		if reason != "" {
+			line, _ := in.FieldPos(0)
+			rows.DropRow(feeds.Fault{Where: fmt.Sprintf("%s:%d", name, line), Reason: reason, Detail: detail})
+			continue
+		}
+		rows.Traffic = append(rows.Traffic, row)
 	}
 }
 
-func addRow(rows *feeds.Rows, f []string, at map[string]int) {
+// readRow reads a row; reason, if there is any, is why it cannot be used.
+func readRow(f []string, at map[string]int) (t schema.JobTraffic, reason, detail string) {
 	field := func(name string) string {
 		if i, ok := at[name]; ok && i < len(f) {
 			return strings.TrimSpace(f[i])
 		}
 		return ""
 	}
-	t := schema.JobTraffic{JobID: strings.Clone(field("job_id"))}
+	t = schema.JobTraffic{JobID: strings.Clone(field("job_id"))}
 	if err := t.Time.UnmarshalText([]byte(field("time"))); err != nil || t.Time == 0 {
-		rows.Drop(feeds.NoTime, 1)
-		return
+		return t, feeds.NoTime, fmt.Sprintf("time %q: want RFC 3339, such as 2026-01-05T00:30:00Z", field("time"))
 	}
 	for name, into := range map[string]**float64{"read_bytes": &t.Read, "write_bytes": &t.Write, "rdma_read_bytes": &t.RDMARead, "rdma_write_bytes": &t.RDMAWrite} {
 		text := field(name)
@@ -76,16 +82,14 @@ func addRow(rows *feeds.Rows, f []string, at map[string]int) {
 		}
 		v, err := strconv.ParseFloat(text, 64)
 		if err != nil || !(v >= 0) || math.IsInf(v, 0) {
-			rows.Drop(feeds.Malformed, 1)
-			return
+			return t, feeds.Malformed, fmt.Sprintf("%s %q: want bytes, 0 or more", name, text)
 		}
 		*into = &v
 	}
 	if t.JobID == "" {
-		rows.Drop(feeds.Malformed, 1)
-		return
+		return t, feeds.Malformed, "no job_id"
 	}
-	rows.Traffic = append(rows.Traffic, t)
+	return t, "", ""
 }
 
 // FileConfig names a table that others write.
@@ -147,7 +151,7 @@ func (p *progress) add(t *schema.JobTraffic) {
 func (f *file) Read(_ context.Context, _ time.Time) (rows feeds.Rows, err error) {
 	if len(f.pending) == 0 {
 		if rows, err = f.load(); err != nil {
-			return feeds.Rows{Dropped: rows.Dropped}, err
+			return feeds.Rows{Dropped: rows.Dropped, Faults: rows.Faults}, err
 		}
 		f.pending, rows.Traffic = rows.Traffic, nil
 	}
