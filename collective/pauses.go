@@ -10,6 +10,11 @@ const window = 5_000_000
 type pauses struct {
 	end int64 // of those that were not resumed
 	tr  *traffic
+
+	asked   interval          // the last question's time, and
+	exited  map[port][]exit   // what was found for it
+	passing map[int][]passing // by node; nil until asked for
+	roots   map[port]int      // of once
 }
 
 type interval struct{ from, to int64 }
@@ -17,7 +22,7 @@ type interval struct{ from, to int64 }
 // newPauses pairs pauses with resumes. A port that was never resumed stays paused to
 // the end of the run.
 func newPauses(run *Run, tr *traffic, last int64) *pauses {
-	p := &pauses{tr: tr}
+	p := &pauses{tr: tr, exited: map[port][]exit{}, roots: map[port]int{}}
 	for i := range run.Telemetry {
 		r := &run.Telemetry[i]
 		if before, ok := tr.net.next(port{r.Switch, r.In}); ok && r.Signal {
@@ -134,10 +139,38 @@ type origin struct {
 // goes to, weighted by the queue there and the traffic's share, is a root unless it
 // is paused itself.
 func (p *pauses) origins(at port, from, to int64) []origin {
-	return p.follow(at, from, to, nil)
+	if asked := (interval{from, to}); asked != p.asked {
+		p.asked, p.passing = asked, nil
+		clear(p.exited)
+	}
+	return p.once(p.follow(at, from, to, nil, 1))
 }
 
-func (p *pauses) follow(at port, from, to int64, behind []port) []origin {
+// once lists each root once, with its share over all ways to it.
+func (p *pauses) once(roots []origin) []origin {
+	clear(p.roots)
+	out := roots[:0]
+	for _, o := range roots {
+		at, known := p.roots[o.at]
+		if known && o.cycle == nil {
+			out[at].score += o.score
+			continue
+		}
+		if o.cycle == nil {
+			p.roots[o.at] = len(out)
+		}
+		out = append(out, o)
+	}
+	return out
+}
+
+// leastFollowed is the part of a pause that is followed to its roots: where a whole fabric
+// stands, the ways to them are more than can be counted. A port that less comes from is
+// taken for a root.
+const leastFollowed = 1e-3
+
+// follow is origins after some ports, which are a part of the pause.
+func (p *pauses) follow(at port, from, to int64, behind []port, part float64) []origin {
 	for i, b := range behind {
 		if b == at {
 			return []origin{{at: at, host: None, cycle: slices.Clone(behind[i:]), score: 1}}
@@ -157,8 +190,8 @@ func (p *pauses) follow(at port, from, to int64, behind []port) []origin {
 	var out []origin
 	for _, e := range p.exits(at, h, from, to) {
 		found := []origin{{at: e.at, host: None, score: 1}}
-		if p.stands(e.at, from-window, to+window) {
-			if deeper := p.follow(e.at, from, to, behind); len(deeper) > 0 {
+		if further := part * e.share; further >= leastFollowed && p.stands(e.at, from-window, to+window) {
+			if deeper := p.follow(e.at, from, to, behind, further); len(deeper) > 0 {
 				found = deeper
 			}
 		}
@@ -179,8 +212,18 @@ type exit struct {
 // pausedWeight is how much more than a queue of one packet it counts that a port stood.
 const pausedWeight = 100
 
-// exits weighs the egress ports of the switch behind a paused link.
+// exits are those of weigh, found once for a time.
 func (p *pauses) exits(at port, h hop, from, to int64) []exit {
+	out, known := p.exited[at]
+	if !known {
+		out = p.weigh(at, h, from, to)
+		p.exited[at] = out
+	}
+	return out
+}
+
+// weigh weighs the egress ports of the switch behind a paused link.
+func (p *pauses) weigh(at port, h hop, from, to int64) []exit {
 	out := make([]exit, 0, len(p.tr.net.hops[h.peer]))
 	sum := 0.0
 	for _, e := range p.tr.net.hops[h.peer] {
@@ -192,11 +235,11 @@ func (p *pauses) exits(at port, h hop, from, to int64) []exit {
 		}
 	}
 	if sum == 0 {
+		through, beside := p.pressure(at, out)
 		for i := range out {
 			x := &out[i]
-			through, beside := p.tr.pressure(at, x.at, from, to)
-			if x.share = through * beside; p.time(x.at, from, to) > 0 {
-				x.share = pausedWeight * through * (through + beside)
+			if x.share = through[i] * beside[i]; p.time(x.at, from, to) > 0 {
+				x.share = pausedWeight * through[i] * (through[i] + beside[i])
 			}
 			sum += x.share
 		}
@@ -233,17 +276,41 @@ func (p *pauses) metered(q port, in int, from, to int64) float64 {
 	return sum
 }
 
-// pressure is what weighs an egress port behind a paused link where no meter was
-// recorded: the bytes of the known flows that go through both, and of those that come to
-// the port from elsewhere.
-func (tr *traffic) pressure(at, q port, from, to int64) (through, beside float64) {
-	for _, s := range tr.sending(from, to) {
-		switch {
-		case !tr.passes(s.stream, q):
-		case tr.passes(s.stream, at):
-			through += float64(s.bytes)
-		default:
-			beside += float64(s.bytes)
+// passing is a flow that leaves a node by a port.
+type passing struct {
+	port  port
+	ports []port // of its whole way
+	bytes float64
+}
+
+// passingAt are the flows under way in the last question's time that leave a node.
+func (p *pauses) passingAt(node int) []passing {
+	if p.passing == nil {
+		p.passing = map[int][]passing{}
+		for _, s := range p.tr.sending(p.asked.from, p.asked.to) {
+			ports := p.tr.route(s.stream).ports
+			for _, q := range ports {
+				p.passing[q.node] = append(p.passing[q.node], passing{q, ports, float64(s.bytes)})
+			}
+		}
+	}
+	return p.passing[node]
+}
+
+// pressure is what weighs the egress ports of a switch behind a paused link where no meter
+// was recorded: the bytes of the known flows that go through both, and of those that come
+// to the port from elsewhere.
+func (p *pauses) pressure(at port, exits []exit) (through, beside []float64) {
+	through, beside = make([]float64, len(exits)), make([]float64, len(exits))
+	for i, x := range exits {
+		for _, f := range p.passingAt(x.at.node) {
+			switch {
+			case f.port != x.at:
+			case slices.Contains(f.ports, at):
+				through[i] += f.bytes
+			default:
+				beside[i] += f.bytes
+			}
 		}
 	}
 	return through, beside

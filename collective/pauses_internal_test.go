@@ -1,0 +1,52 @@
+package collective
+
+import (
+	"fmt"
+	"testing"
+)
+
+// Where every port of a fabric stands, each root of a pause is named once, and what is
+// behind each port is weighed once for a time.
+func TestRootsWhereAllStands(t *testing.T) {
+	const n = 4 // leaves, spines, and hosts of a leaf
+	const hosts, leaves = 0, n * n
+	const spines, nodes = leaves + n, leaves + 2*n
+	fabric := &Fabric{}
+	for i := range nodes {
+		fabric.Nodes = append(fabric.Nodes, Node{fmt.Sprint(i), i >= leaves})
+	}
+	for host := range n * n {
+		fabric.Links = append(fabric.Links, Link{A: hosts + host, B: leaves + host/n, APort: 1, BPort: 1 + host%n, BitsPerSecond: 25e9})
+	}
+	for leaf := range n {
+		for spine := range n {
+			fabric.Links = append(fabric.Links, Link{A: leaves + leaf, B: spines + spine, APort: n + 1 + spine, BPort: 1 + leaf, BitsPerSecond: 25e9})
+		}
+	}
+	run := &Run{Fabric: fabric, Ranks: []Rank{{Node: "0", Host: 0}, {Node: "5", Host: 5}},
+		Steps: []StepRecord{{Step: 1, Peer: 1, Bytes: 15e6, EndNanos: 10e6, AwaitsStep: None}}}
+	for _, l := range fabric.Links {
+		run.Pauses = append(run.Pauses, Pause{Node: l.A, Port: l.APort}, Pause{Node: l.B, Port: l.BPort})
+	}
+	for from := range n * n {
+		for to := range n * n {
+			if from != to {
+				run.Flows = append(run.Flows, Flow{Source: from, Destination: to, Bytes: 1e6, EndNanos: 10e6})
+			}
+		}
+	}
+	table := newTable(run, DefaultLimit, &scratch{}, nil)
+	table.bounds()
+	a := newAnalysis(table, newTraffic(table, newNetwork(fabric, 0)), &scratch{})
+	seen, sum := map[port]bool{}, 0.0
+	for _, o := range a.pauses.origins(port{0, 1}, 0, 10e6) {
+		if seen[o.at] {
+			t.Errorf("port %v is a root twice", o.at)
+		}
+		seen[o.at] = true
+		sum += o.score
+	}
+	if len(seen) != (n-1)*n || sum < 0.99 || sum > 1.01 {
+		t.Errorf("%d roots with %.3f of the pause; want the hosts of the other leaves with all of it", len(seen), sum)
+	}
+}
