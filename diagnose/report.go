@@ -325,7 +325,7 @@ func (s *Stage) receiver(j *job, root *schema.Root) string {
 
 // spreadOut reports whether a job's nodes are not one block.
 func (s *Stage) spreadOut(j *job) bool {
-	if s.graph.Grid() == nil || s.router.grid == nil {
+	if s.graph.Grid() == nil || s.router.Grid == nil {
 		return len(j.devices) > 1
 	}
 	volume := 1
