@@ -238,7 +238,7 @@ func (r *Reconciler) decide(ctx context.Context, now time.Time) error {
 	if len(d.Mark) == 0 {
 		return nil
 	}
-	err := r.begin(ctx, d.Mark)
+	err := r.begin(ctx, now, d.Mark)
 	r.report(d.Pending)
 	return err
 }
@@ -284,12 +284,12 @@ func (r *Reconciler) observe(now time.Time) {
 
 // begin writes down how nodes are, and that they are to be marked. The marks
 // themselves are made by settle.
-func (r *Reconciler) begin(ctx context.Context, marks []policy.Score) error {
+func (r *Reconciler) begin(ctx context.Context, at time.Time, marks []policy.Score) error {
 	var names []string
 	for _, s := range marks {
 		if err := r.scheduler.ValidName(s.Node); err != nil {
 			s.Reason = err.Error()
-			r.record.Refused(BadName, action(ActionMark, s, r.cfg.DryRun))
+			r.cannotMark(at, BadName, action(ActionMark, s, r.cfg.DryRun))
 			continue
 		}
 		names = append(names, s.Node)
@@ -299,12 +299,15 @@ func (r *Reconciler) begin(ctx context.Context, marks []policy.Score) error {
 	}
 	now, err := r.scheduler.Look(ctx, names)
 	if err != nil {
+		for range names {
+			r.policy.Unmarked(at.UnixNano())
+		}
 		return err
 	}
 	r.worked()
 	added := false
 	for _, s := range marks {
-		if slices.Contains(names, s.Node) && r.plan(s, now) {
+		if slices.Contains(names, s.Node) && r.plan(at, s, now) {
 			added = true
 		}
 	}
@@ -315,17 +318,17 @@ func (r *Reconciler) begin(ctx context.Context, marks []policy.Score) error {
 }
 
 // plan puts a node into the journal, unless it cannot be marked or this is a dry run.
-func (r *Reconciler) plan(s policy.Score, now map[string]State) (added bool) {
+func (r *Reconciler) plan(at time.Time, s policy.Score, now map[string]State) (added bool) {
 	before, ok := now[s.Node]
 	if !ok {
-		r.record.Refused(UnknownNode, action(ActionMark, s, r.cfg.DryRun))
+		r.cannotMark(at, UnknownNode, action(ActionMark, s, r.cfg.DryRun))
 		return false
 	}
 	marked, err := r.scheduler.Avoid(before)
 	if err != nil {
 		a := action(ActionMark, s, r.cfg.DryRun)
 		a.Reason, a.Before = err.Error(), string(before)
-		r.record.Refused(NotMarkable, a)
+		r.cannotMark(at, NotMarkable, a)
 		return false
 	}
 	if r.cfg.DryRun {
@@ -335,8 +338,15 @@ func (r *Reconciler) plan(s policy.Score, now map[string]State) (added bool) {
 		r.done(a)
 		return false
 	}
-	r.journal.entries[s.Node] = &entry{Before: before, Marked: marked, At: schema.Instant(time.Now().UnixNano()), Fabric: s.Fabric, Score: s.Score, Reason: s.Reason}
+	r.journal.entries[s.Node] = &entry{Before: before, Marked: marked, At: schema.Instant(at.UnixNano()), Fabric: s.Fabric, Score: s.Score, Reason: s.Reason}
 	return true
+}
+
+// cannotMark lets the policy go on without a node, and notes why, once as long as that lasts.
+func (r *Reconciler) cannotMark(at time.Time, reason string, a schema.FeedbackAction) {
+	if r.policy.Unmarkable(a.Target, policy.Reason(reason), at.UnixNano()) {
+		r.record.Refused(reason, a)
+	}
 }
 
 func (r *Reconciler) report(pending int) {

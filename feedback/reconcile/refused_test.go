@@ -78,3 +78,42 @@ func TestReliefDoesNotWait(t *testing.T) {
 		}
 	})
 }
+
+// Nodes that cannot be marked at all, as a second analyser has marked them or the scheduler does not have them, are told of
+// once, take no place of those that can, and no share of the changes of a minute.
+func TestUnmarkableNodesTakeNoPlace(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := &fake{t: t, dir: t.TempDir(), fails: never, nodes: map[string]reconcile.State{"a1": "fixed", "n1": "1", "n2": "2"}}
+		r := start(t, f, func(c *reconcile.Config) { c.Policy.MaxNodes, c.Policy.PerMinute = 2, 4 })
+		for range 10 { // a minute and a half
+			r.score("a1", "a2", "-x", "n1", "n2") // with one score: the first by name go first
+			time.Sleep(6 * time.Second)
+		}
+		if got := f.all(); got["n1"] != marked || got["n2"] != marked {
+			t.Errorf("marked beside nodes that cannot be: %v", got)
+		}
+		r.score("a1", "a2", "-x")
+		if got := f.all(); got["n1"] != "1" || got["n2"] != "2" {
+			t.Errorf("relieved beside nodes that cannot be marked: %v", got)
+		}
+		f.set("a1", "1")
+		time.Sleep(time.Minute)
+		r.score("a1", "a2", "-x")
+		if got := f.all(); got["a1"] != marked {
+			t.Errorf("a minute after it can be marked: %v", got)
+		}
+		if err := r.stop(); err != nil {
+			t.Error(err)
+		}
+		told := map[string]int{}
+		for _, a := range r.audit.rows {
+			reason, _, _ := strings.Cut(a.Reason, ":")
+			told[a.Target+" "+reason]++
+		}
+		for _, refusal := range []string{"a1 " + reconcile.NotMarkable, "a2 " + reconcile.UnknownNode, "-x " + reconcile.BadName} {
+			if told[refusal] != 1 {
+				t.Errorf("the audit has %q %d times: %v", refusal, told[refusal], told)
+			}
+		}
+	})
+}
