@@ -1,6 +1,7 @@
 package reconcile
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -165,11 +166,18 @@ func (r *Reconciler) Run(ctx context.Context) (err error) {
 	}
 }
 
-// act decides, and brings the scheduler to what has been decided.
-func (r *Reconciler) act(ctx context.Context, now time.Time) error {
+// act decides, and brings the scheduler to what has been decided. Where the journal cannot be written, nodes are still relieved.
+func (r *Reconciler) act(ctx context.Context, now time.Time) (err error) {
+	if r.journal.stale {
+		if err = r.journal.save(); err == nil {
+			r.worked()
+		}
+	}
 	if !r.cfg.Idle {
-		if err := r.decide(ctx, now); err != nil {
-			return err
+		if decideErr := r.decide(ctx, now); decideErr != nil && !errors.Is(decideErr, errUnsaved) {
+			return decideErr
+		} else if decideErr != nil {
+			err = decideErr
 		}
 	}
 	if now.Sub(r.verified) > verifyEach {
@@ -177,9 +185,9 @@ func (r *Reconciler) act(ctx context.Context, now time.Time) error {
 		r.verified = now
 	}
 	if !r.anyDue(now) {
-		return nil
+		return err
 	}
-	return r.settle(ctx, now)
+	return cmp.Or(r.settle(ctx, now), err)
 }
 
 // stop puts everything back, for as long as it may take. What is left is put back at
@@ -305,16 +313,23 @@ func (r *Reconciler) begin(ctx context.Context, at time.Time, marks []policy.Sco
 		return err
 	}
 	r.worked()
-	added := false
+	var added []string
 	for _, s := range marks {
 		if slices.Contains(names, s.Node) && r.plan(at, s, now) {
-			added = true
+			added = append(added, s.Node)
 		}
 	}
-	if !added {
+	if len(added) == 0 {
 		return nil
 	}
-	return r.journal.save()
+	err = r.journal.save()
+	if err != nil {
+		for _, node := range added {
+			delete(r.journal.entries, node)
+			r.policy.Unmarked(at.UnixNano())
+		}
+	}
+	return err
 }
 
 // plan puts a node into the journal, unless it cannot be marked or this is a dry run.

@@ -1,6 +1,7 @@
 package reconcile_test
 
 import (
+	"os"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -114,6 +115,39 @@ func TestUnmarkableNodesTakeNoPlace(t *testing.T) {
 			if told[refusal] != 1 {
 				t.Errorf("the audit has %q %d times: %v", refusal, told[refusal], told)
 			}
+		}
+	})
+}
+
+// Where the journal cannot be written nothing is marked, and what is marked is still relieved. Once it can be, what has
+// waited is done.
+func TestAJournalThatCannotBeWritten(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		dir := t.TempDir() + "/journal"
+		f := &fake{t: t, dir: dir, other: dir + ".away", fails: never, nodes: map[string]reconcile.State{"n1": "1", "n2": "2"}}
+		r := start(t, f, nil)
+		r.score("n1")
+		move := func(from, to string) {
+			if err := os.Rename(from, to); err != nil {
+				t.Fatal(err)
+			}
+		}
+		move(f.dir, f.other) // which root cannot write to either
+		r.score("n2")
+		if got := f.all(); got["n1"] != "1" || got["n2"] != "2" || !strings.Contains(r.record.State(), "feedback journal") {
+			t.Errorf("with a full disk: %v, state %q", got, r.record.State())
+		}
+		move(f.other, f.dir)
+		time.Sleep(time.Minute)
+		r.score("n2")
+		if got := f.all(); got["n1"] != "1" || got["n2"] != marked || r.record.State() != "" {
+			t.Errorf("once there is room: %v, state %q", got, r.record.State())
+		}
+		if err := r.stop(); err != nil {
+			t.Error(err)
+		}
+		if n, err := reconcile.LeftBehind(f.dir); n != 0 || err != nil {
+			t.Errorf("%d nodes in the journal, %v", n, err)
 		}
 	})
 }
