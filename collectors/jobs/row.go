@@ -47,13 +47,10 @@ type List struct {
 // maxNodes bounds the nodes of a list: a few bytes of a host list stand for a hundred thousand.
 const maxNodes = 4 << 20
 
-// maxDetail bounds what is said of a row that was dropped, in bytes.
-const maxDetail = 300
-
 // drop counts a row that cannot be used, and says what is wrong with it.
 func (l *List) drop(reason, detail string) {
 	if len(l.Faults) < feeds.MaxFaults {
-		l.Faults = append(l.Faults, feeds.Fault{Where: l.Where(l.place), Reason: reason, Detail: feeds.Clean(detail, maxDetail)})
+		l.Faults = append(l.Faults, feeds.NewFault(l.Where(l.place), reason, detail))
 	}
 	if l.Dropped == nil {
 		l.Dropped = map[string]uint64{}
