@@ -263,3 +263,15 @@ func TestUnknownForm(t *testing.T) {
 		t.Errorf("dropped %v", rows.Dropped)
 	}
 }
+
+// A failure that cannot be used is named, with its log.
+func TestFaultsOfFailures(t *testing.T) {
+	rows, err := parse("2026-01-05T00:30:00Z\tlink_exploded\tleaf0\t3\n", failures.Options{Name: "a.log"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []feeds.Fault{{Where: "a.log", Reason: feeds.UnknownKind, Detail: "a kind that there is none of: 2026-01-05T00:30:00Z link_exploded leaf0 3"}}
+	if diff := cmp.Diff(want, rows.Faults); diff != "" {
+		t.Error(diff)
+	}
+}
