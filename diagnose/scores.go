@@ -101,7 +101,7 @@ func (s *Stage) rate(rc *regionCase, c *suspect, p *pressure) {
 	switch {
 	case s.explains(rc, c):
 		c.score += jobExplains
-	case rc.load > 0 && rc.load < fallen && !rc.flooded:
+	case rc.load > 0 && rc.load < fallen && !rc.flooded && !rc.fuller():
 		c.score -= loadFell
 	}
 	if c.surelyReads() {
@@ -166,6 +166,13 @@ func (rc *regionCase) slowEvidence() bool {
 // it any more.
 const culpritShare, enoughShare = .25, .5
 
+// grownShare of what a root carries must have been added since the onset for its growth to say something.
+const grownShare = .2
+
+// fuller reports whether the root of directed links carries more than before the onset: load was added there, and what leads
+// to it may carry less, as back pressure holds it up.
+func (rc *regionCase) fuller() bool { return rc.back.kind == incast && rc.more > grownShare*rc.carries }
+
 // unable is what the traffic of a suspect says against it that is too little for what the root carries, or grew
 // by too little: a coincidence in time is none of a cause. Where load was added on a grid, full buffers hold up the culprit's
 // own traffic elsewhere, so that all that it moves need not grow.
@@ -186,7 +193,7 @@ func (s *Stage) unable(rc *regionCase, c *suspect, p *pressure) float64 {
 		return min(1, max(0, (enoughShare-bytes/interval/of)/(enoughShare-culpritShare)))
 	}
 	against := jobTooLittle * short(all, rc.carries)
-	if rc.more > .2*rc.carries && !(s.graph.Duplex() && rc.flooded) {
+	if rc.more > grownShare*rc.carries && !(s.graph.Duplex() && rc.flooded) {
 		against = max(against, jobGrewTooLittle*short(all-was, rc.more))
 	}
 	return against
