@@ -40,6 +40,8 @@ const (
 	passesOn = .35
 	// rootShare of a region's stall must lead to one port for it to be the root.
 	rootShare = .5
+	// oneReceiver of it must, for what it waits for to be the receiver of all.
+	oneReceiver = .9
 	// leadingShare is what must lead to a port for it to be named where no port has so much.
 	leadingShare = .1
 	// fullPercent of its capacity is what a full port carries at least, idlePercent what one with room carries
@@ -176,7 +178,9 @@ func (p *pressure) rootOf(rc *regionCase, none backPressure) backPressure {
 		out.link, out.share = root.Link, rootShare
 	}
 	if out.link != schema.NoLink {
-		out.link = p.lastAsFull(out.link)
+		if out.share >= oneReceiver {
+			out.link = p.lastAsFull(out.link)
+		}
 		out = p.classify(out)
 	}
 	if out.kind == "" && first != nil && first.lost >= rootShare*total {
@@ -249,18 +253,20 @@ func (p *pressure) busiest(at topology.DeviceID, rc *regionCase) schema.LinkID {
 }
 
 // slowest is the port of a switch that carries clearly less than before the onset: of those for which nearly
-// all may wait that the inputs hold back, the one that lost most, as the little that another carried may have ended. What
+// all may wait that the inputs hold back, one that carries the same in all intervals since, or the one that lost most, as the
+// little that another carried may have ended. What
 // comes from a neighbour does not wait for the port back there, so that where it waits too another port is the slow one.
 func (p *pressure) slowest(at topology.DeviceID, rc *regionCase) schema.LinkID {
-	slow, most := schema.NoLink, 0.
+	slow, most, flat := schema.NoLink, 0., false
 	all := p.mayWaitFor(at, schema.NoLink)
 	for _, l := range p.graph.LinksAt(at) {
 		from, _ := p.graph.Ends(l)
 		if from != at || p.stallOf(l) >= stalledPercent || p.useOf(l) < leastUse || !p.entered(at, l, rc) {
 			continue // a port for which traffic waits sends
 		}
-		if lost := p.before(l) - p.useOf(l); lost > most && p.left(l) < clearlyLess && p.mayWaitFor(at, l) >= nearlyAll*all {
-			slow, most = l, lost
+		lost, sure := p.before(l)-p.useOf(l), p.flat != nil && p.flat(l)
+		if p.left(l) < clearlyLess && (sure && !flat || sure == flat && lost > most) && p.mayWaitFor(at, l) >= nearlyAll*all {
+			slow, most, flat = l, lost, sure
 		}
 	}
 	return slow
