@@ -259,8 +259,9 @@ func (s *Stage) astray(rc *regionCase, c *suspect, p *pressure) float64 {
 	return jobAstray * max(0, min(1, (ownAdded-own/all)/(ownAdded-strayAdded)))
 }
 
-// failureScore rates a failure by the time from it to the region's onset, and its distance.
-func (s *Stage) failureScore(rc *regionCase, f *failure, hops int, p *pressure) float64 {
+// failureScore rates a failure by the time from it to the region's onset, and its distance. What load moved from it counts as
+// far as it is sure that it failed.
+func (s *Stage) failureScore(rc *regionCase, f *failure, hops int, sure float64, p *pressure) float64 {
 	coincidence := .5 // the onset is not known
 	switch {
 	case rc.onset >= 0:
@@ -282,7 +283,7 @@ func (s *Stage) failureScore(rc *regionCase, f *failure, hops int, p *pressure) 
 	if coincidence > 0 && (s.passesNothing(f) || s.wasIdle(f)) {
 		coincidence *= hostShare
 	}
-	moved := s.moved(rc, f, p)
+	moved := sure * s.moved(rc, f, p)
 	coincidence = max(coincidence, moved)
 	score := failureBias + failureOnset*coincidence + failureNear*[...]float64{1, .5, .2, .1}[min(hops, 3)]
 	rc.moved = max(rc.moved, moved)
