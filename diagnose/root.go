@@ -324,13 +324,16 @@ func (p *pressure) classify(b backPressure) backPressure {
 	return b
 }
 
-// flood is what the root carries, and how much more than before the onset, bytes/s; of a region without one its
-// fullest link.
+// flood is what the root carries, and how much more than before the onset, bytes/s; of a region without one, the port at which
+// the largest part of it begins, or its fullest link.
 func (p *pressure) flood(rc *regionCase) (fullest schema.LinkID, now, more float64) {
 	fullest = schema.NoLink
 	links := rc.region.Links
-	if rc.back.kind != "" {
+	switch {
+	case rc.back.kind != "":
 		links = []schema.LinkID{rc.back.link}
+	case rc.back.as != "":
+		links = []schema.LinkID{rc.back.leading}
 	}
 	for _, l := range links {
 		if v := p.useOf(l) / 100 * p.graph.Capacity(l); v > now {
