@@ -71,6 +71,11 @@ func (p *pressure) follow(rc *regionCase, before func(schema.LinkID) float64) ba
 // down a tree and up again, not to a switch that is beside the one it came from, and not from one group of a dragonfly
 // to the next and the next without a hop within the group between.
 func (p *pressure) mayWait(a, b schema.LinkID) bool {
+	return p.mayGoOn(a, b) && !(p.graph.Link(a).Class == topology.ClassGlobal && p.graph.Link(b).Class == topology.ClassGlobal)
+}
+
+// mayGoOn is the same on routes with the fewest hops, which may lead through a group over two links between groups.
+func (p *pressure) mayGoOn(a, b schema.LinkID) bool {
 	from, via := p.graph.Ends(a)
 	at, to := p.graph.Ends(b)
 	if at != via || to == from {
@@ -83,7 +88,7 @@ func (p *pressure) mayWait(a, b schema.LinkID) bool {
 	if u >= 0 && v >= 0 && x >= 0 && u > v && x > v {
 		return false
 	}
-	return !(p.graph.Link(a).Class == topology.ClassGlobal && p.graph.Link(b).Class == topology.ClassGlobal) && !p.beside(from, to)
+	return !p.beside(from, to)
 }
 
 // beside reports whether a link leads from one switch to another.
