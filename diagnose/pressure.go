@@ -19,6 +19,7 @@ type pressure struct {
 	atInputs bool // what waits inside switches is counted at the links over which it came
 
 	before func(schema.LinkID) float64
+	flat   func(schema.LinkID) bool // whether a link carried the same in the intervals since the onset; nil: not known
 	ends   *ends
 }
 
