@@ -229,9 +229,7 @@ func (r *Reconciler) decide(ctx context.Context, now time.Time) error {
 		marked[node] = true
 	}
 	d := r.policy.Decide(now.UnixNano(), marked)
-	for _, refusal := range d.Refused {
-		r.record.Refused(string(refusal.Reason), action(ActionMark, refusal.Score, r.cfg.DryRun))
-	}
+	r.tell(d.Refused)
 	for _, s := range d.Relieve {
 		if _, pretended := r.pretended[s.Node]; pretended {
 			delete(r.pretended, s.Node)
@@ -355,13 +353,6 @@ func (r *Reconciler) plan(at time.Time, s policy.Score, now map[string]State) (a
 	}
 	r.journal.entries[s.Node] = &entry{Before: before, Marked: marked, At: schema.Instant(at.UnixNano()), Fabric: s.Fabric, Score: s.Score, Reason: s.Reason}
 	return true
-}
-
-// cannotMark lets the policy go on without a node, and notes why, once as long as that lasts.
-func (r *Reconciler) cannotMark(at time.Time, reason string, a schema.FeedbackAction) {
-	if r.policy.Unmarkable(a.Target, policy.Reason(reason), at.UnixNano()) {
-		r.record.Refused(reason, a)
-	}
 }
 
 func (r *Reconciler) report(pending int) {

@@ -1,11 +1,15 @@
 package reconcile_test
 
 import (
+	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/prometheus/client_golang/prometheus/testutil"
 
 	"github.com/giverny/giverny/feedback/reconcile"
 )
@@ -148,6 +152,33 @@ func TestAJournalThatCannotBeWritten(t *testing.T) {
 		}
 		if n, err := reconcile.LeftBehind(f.dir); n != 0 || err != nil {
 			t.Errorf("%d nodes in the journal, %v", n, err)
+		}
+	})
+}
+
+// Of thousands of nodes near a region a few are named in the log and the audit; all are counted.
+func TestThousandsOfRefusalsAreSummedUp(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := &fake{t: t, dir: t.TempDir(), fails: never, nodes: map[string]reconcile.State{"n0": "1"}}
+		r := start(t, f, func(c *reconcile.Config) { c.Policy.MaxNodes = 1 })
+		var names []string
+		for i := range 5000 {
+			names = append(names, fmt.Sprint("n", i))
+		}
+		r.score(names...)
+		r.score(names...)
+		if err := r.stop(); err != nil {
+			t.Error(err)
+		}
+		if n := len(r.audit.rows); n > 25 || !strings.Contains(r.audited(), "mark 4983 more nodes refused") {
+			t.Errorf("%d rows of the audit:\n%.2000s", n, r.audited())
+		}
+		want := "# HELP giverny_feedback_refused_total Changes refused and deliveries dropped, by reason.\n# TYPE giverny_feedback_refused_total counter\n"
+		for _, reason := range slices.Sorted(slices.Values(reconcile.Reasons())) {
+			want += fmt.Sprintf("giverny_feedback_refused_total{reason=%q,sink=\"fake\"} %d\n", reason, map[string]int{"too_many": 4999}[reason])
+		}
+		if err := testutil.GatherAndCompare(r.metrics, strings.NewReader(want), "giverny_feedback_refused_total"); err != nil {
+			t.Error(err)
 		}
 	})
 }
