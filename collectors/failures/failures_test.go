@@ -131,7 +131,7 @@ func TestYears(t *testing.T) {
 
 // A table with a header in another order, and a report with its time.
 func TestHeads(t *testing.T) {
-	rows, err := parse("kind\tdevice\ttime\tdetail\tport\nlink_failed\tsw1\t2026-01-05T00:30:00Z\twhy\t2\nlink_failed\t\t2026-01-05T00:30:00Z\t\t\nnode_failed\tn1\tsoon\t\t\n", failures.Options{Format: "table"})
+	rows, err := parse("kind\tdevice\ttime\tdetail\tport\nlink_failed\tsw1\t2026-01-05T00:30:00Z\twhy\t2\nlink_failed\t\t2026-01-05T00:30:00Z\t\t\nnode_failed\tn1\tsoon\t\t\n", failures.Options{Name: "t.tsv", Format: "table"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -140,6 +140,9 @@ func TestHeads(t *testing.T) {
 	}
 	if !cmp.Equal(rows.Dropped, map[string]uint64{feeds.Malformed: 1, feeds.NoTime: 1, feeds.NotAFailure: 1}) {
 		t.Errorf("dropped %v", rows.Dropped)
+	}
+	if len(rows.Faults) != 2 || rows.Faults[1] != (feeds.Fault{Where: "t.tsv", Reason: feeds.NoTime, Detail: "node_failed n1 soon  "}) {
+		t.Errorf("faults %q", rows.Faults)
 	}
 	rows, err = parse("Timestamp : 2025-03-01 12:19:52 CST +0800\nPort Counters\n-W- S0c42a10300100000/N0c42a10300100000/P4 - \"link_down_counter\" increased during the run\n", failures.Options{})
 	if err != nil {
