@@ -214,8 +214,11 @@ func (c *Core) SetGraph(g *topology.Graph, atNanos int64) error {
 		return err
 	}
 	c.checked = false
-	c.AddEvents([]schema.Event{{TimeNanos: atNanos, Fabric: g.Fabric(), Kind: schema.GraphChanged,
-		Detail: "topology changed: " + change.String()}}, 0)
+	detail := "topology changed: " + change.String()
+	if len(change.Recabled) > 0 {
+		detail += ", first " + g.LinkName(change.Recabled[0].Now)
+	}
+	c.AddEvents([]schema.Event{{TimeNanos: atNanos, Fabric: g.Fabric(), Kind: schema.GraphChanged, Detail: detail}}, 0)
 	return nil
 }
 

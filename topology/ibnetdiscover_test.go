@@ -74,6 +74,9 @@ func TestReadPlainListing(t *testing.T) {
 	if s := topology.Summarize(g); s.Switches != 3 || s.ChannelAdapters != 5 || s.AggregationNodes != 1 || s.Links != 2*8 || s.SwitchesByLevel["1"] != 2 {
 		t.Errorf("%+v", s)
 	}
+	if n := len(g.Hosts()); n != 4 {
+		t.Errorf("%d hosts with the aggregation node, which sends and receives nothing of its own", n)
+	}
 	for _, c := range []struct {
 		device, port, peer, peerPort string
 		gigabits                     float64

@@ -58,7 +58,7 @@ export class Graph {
   /** end names a device with its pod and the port. */
   private end(d: number, port: string): string {
     const g = this.group(d);
-    return `${this.name(d)}${g && this.isSwitch(d) ? ` (${g})` : ""}${port ? " : " + port : ""}`;
+    return `${this.called(d)}${g && this.isSwitch(d) ? ` (${g})` : ""}${port ? " : " + port : ""}`;
   }
 
   linkText(id: number): string {
@@ -66,7 +66,7 @@ export class Graph {
     return `${this.end(this.from[id], l.from_port[id])} ${this.duplex ? "\u2194" : "\u2192"} ${this.end(this.to[id], l.to_port[id])}`;
   }
 
-  linkShort = (id: number) => `${this.name(this.from[id])} ${this.duplex ? "\u2194" : "\u2192"} ${this.name(this.to[id])}`;
+  linkShort = (id: number) => `${this.called(this.from[id])} ${this.duplex ? "\u2194" : "\u2192"} ${this.called(this.to[id])}`;
 
   /** linksAt are the links that begin or end at a device. */
   linksAt(d: number): number[] {

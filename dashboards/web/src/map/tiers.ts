@@ -39,8 +39,8 @@ export function tiers(graph: Graph, aspect: number): FlatLayout {
   drawLinks(graph, b, place);
   for (const [d, p] of place) b.node(d, p.x, p.y, p.w, p.h);
   writeLabels(graph, b, place, levels, pods, { base, unit, bar, dot, width });
-  const left = Math.max(6, width * .07);
-  return shifted(b.build(width + left + width * .01, tall, summary(graph, levels, pods.size)), left);
+  const left = Math.max(6, width * .07), right = Math.max(1.5, width * .01); // a pod's frame is wider than the pod
+  return shifted(b.build(width + left + right, tall, summary(graph, levels, pods.size)), left);
 }
 
 function summary(graph: Graph, levels: { name: string; switches: number[] }[], pods: number): string {
