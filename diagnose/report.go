@@ -42,7 +42,7 @@ func (s *Stage) report(snap *schema.Snapshot, rc *regionCase, v *verdict) schema
 	d.Action = schema.OneLine(s.action(rc, v, d.Root))
 	because := s.because(rc, v, d.Root)
 	if also != nil {
-		d.Action = "First replace or reseat the cable at " + portName(also.Device, also.Port) + ". " + d.Action
+		d.Action = "First replace or reseat the cable at " + s.cableAt(also.Device, also.Port) + ". " + d.Action
 		because += " " + s.failed(also) + ", and what waits leads to it: without that link the job's traffic has less room."
 	}
 	because = s.hold(rc, because, &d)
@@ -294,7 +294,7 @@ func (s *Stage) systemAction(rc *regionCase, v *verdict, root *schema.Root) stri
 func (s *Stage) failureAction(rc *regionCase, v *verdict) string {
 	if v.blamed == 0 {
 		l := s.graph.Link(rc.slowLink())
-		return "Check the cable at " + portName(s.graph.Device(l.From).Name, l.FromPort) + " (width, speed, symbol errors), and replace it; place no communication-intensive job near it until then."
+		return "Check the cable at " + s.cableAt(s.graph.Device(l.From).Name, l.FromPort) + " (width, speed, symbol errors), and replace it; place no communication-intensive job near it until then."
 	}
 	switch f := &rc.failures[0]; {
 	case f.silent != nil && f.Port != "":
@@ -305,9 +305,9 @@ func (s *Stage) failureAction(rc *regionCase, v *verdict) string {
 		then = strings.Replace(then, ", ", ", then at ", 1)
 		return "Look at the link state of " + portName(f.Device, f.Port) + then + ", and replace or reseat the cable that is down; place no communication-intensive job near it until then."
 	case f.Port != "" && f.times > 1:
-		return "Take " + portName(f.Device, f.Port) + " out of service until its cable is replaced or reseated: each time that it comes back it takes traffic again."
+		return "Take " + s.cableAt(f.Device, f.Port) + " out of service until its cable is replaced or reseated: each time that it comes back it takes traffic again."
 	case f.Port != "":
-		return "Replace or reseat the cable at " + portName(f.Device, f.Port) + "; place no communication-intensive job near it until then."
+		return "Replace or reseat the cable at " + s.cableAt(f.Device, f.Port) + "; place no communication-intensive job near it until then."
 	default:
 		return "Repair " + portName(f.Device, "") + "; place no communication-intensive job near it until then."
 	}
@@ -331,7 +331,7 @@ func (s *Stage) receiver(j *job, root *schema.Root) string {
 
 // spreadOut reports whether a job's nodes are not one block.
 func (s *Stage) spreadOut(j *job) bool {
-	if s.graph.Grid() == nil || s.router.grid == nil {
+	if s.graph.Grid() == nil || s.router.Grid == nil {
 		return len(j.devices) > 1
 	}
 	volume := 1

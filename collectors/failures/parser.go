@@ -12,13 +12,13 @@ import (
 
 // Options say how to read a log.
 type Options struct {
-	Name   string         // of the log, for what is said of lines that are dropped
 	Format string         // of Formats; empty: each line by its looks
 	Zone   *time.Location // of times that have none; nil: UTC
 	// Reference is a time at or shortly before which the last line was written: it tells the year of times that
 	// have none.
 	Reference time.Time
 	Host      string // that lines without one are of
+	Name      string // of the log, in faults
 }
 
 // form is how lines of one kind are read.
@@ -103,11 +103,11 @@ func (p *Parser) Line(line string, rows *feeds.Rows) {
 			failure.Detail = feeds.Clean(failure.Detail, 500)
 			rows.Failures = append(rows.Failures, failure)
 		case malformed:
-			rows.DropRow(feeds.Fault{Where: p.opt.Name, Reason: feeds.Malformed, Detail: line})
+			rows.Refuse(feeds.Malformed, p.opt.Name, "a line that cannot be read: "+line)
 		case unknown:
-			rows.DropRow(feeds.Fault{Where: p.opt.Name, Reason: feeds.UnknownKind, Detail: line})
+			rows.Refuse(feeds.UnknownKind, p.opt.Name, "a kind that there is none of: "+line)
 		case noTime:
-			rows.DropRow(feeds.Fault{Where: p.opt.Name, Reason: feeds.NoTime, Detail: line})
+			rows.Refuse(feeds.NoTime, p.opt.Name, "a failure without a time that can be read: "+line)
 		case nothing:
 			rows.Drop(feeds.NotAFailure, 1)
 		}

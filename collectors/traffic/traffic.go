@@ -47,33 +47,28 @@ func ReadCSV(r io.Reader, name string) (feeds.Rows, error) {
 			return rows, nil
 		}
 		if fault, ok := errors.AsType[*csv.ParseError](err); ok {
-			rows.DropRow(feeds.Fault{Where: fmt.Sprintf("%s:%d", name, fault.StartLine), Reason: feeds.Malformed, Detail: fault.Err.Error()})
+			rows.Refuse(feeds.Malformed, fmt.Sprintf("%s:%d", name, fault.StartLine), fault.Err.Error())
 			continue
 		}
 		if err != nil {
 			return rows, fmt.Errorf("%s: %w", name, err)
 		}
-		row, reason, detail := readRow(f, at)
-		if reason != "" {
-			line, _ := in.FieldPos(0)
-			rows.DropRow(feeds.Fault{Where: fmt.Sprintf("%s:%d", name, line), Reason: reason, Detail: detail})
-			continue
-		}
-		rows.Traffic = append(rows.Traffic, row)
+		line, _ := in.FieldPos(0)
+		addRow(&rows, f, at, fmt.Sprintf("%s:%d", name, line))
 	}
 }
 
-// readRow reads a row; reason, if there is any, is why it cannot be used.
-func readRow(f []string, at map[string]int) (t schema.JobTraffic, reason, detail string) {
+func addRow(rows *feeds.Rows, f []string, at map[string]int, where string) {
 	field := func(name string) string {
 		if i, ok := at[name]; ok && i < len(f) {
 			return strings.TrimSpace(f[i])
 		}
 		return ""
 	}
-	t = schema.JobTraffic{JobID: strings.Clone(field("job_id"))}
+	t := schema.JobTraffic{JobID: strings.Clone(field("job_id"))}
 	if err := t.Time.UnmarshalText([]byte(field("time"))); err != nil || t.Time == 0 {
-		return t, feeds.NoTime, fmt.Sprintf("time %q: want RFC 3339, such as 2026-01-05T00:30:00Z", field("time"))
+		rows.Refuse(feeds.NoTime, where, fmt.Sprintf("time %q: want such as 2026-01-05T00:30:00Z", field("time")))
+		return
 	}
 	for name, into := range map[string]**float64{"read_bytes": &t.Read, "write_bytes": &t.Write, "rdma_read_bytes": &t.RDMARead, "rdma_write_bytes": &t.RDMAWrite} {
 		text := field(name)
@@ -82,14 +77,16 @@ func readRow(f []string, at map[string]int) (t schema.JobTraffic, reason, detail
 		}
 		v, err := strconv.ParseFloat(text, 64)
 		if err != nil || !(v >= 0) || math.IsInf(v, 0) {
-			return t, feeds.Malformed, fmt.Sprintf("%s %q: want bytes, 0 or more", name, text)
+			rows.Refuse(feeds.Malformed, where, fmt.Sprintf("%s %q: want a number of bytes, 0 or more", name, text))
+			return
 		}
 		*into = &v
 	}
 	if t.JobID == "" {
-		return t, feeds.Malformed, "no job_id"
+		rows.Refuse(feeds.Malformed, where, "no job_id")
+		return
 	}
-	return t, "", ""
+	rows.Traffic = append(rows.Traffic, t)
 }
 
 // FileConfig names a table that others write.
@@ -151,7 +148,7 @@ func (p *progress) add(t *schema.JobTraffic) {
 func (f *file) Read(_ context.Context, _ time.Time) (rows feeds.Rows, err error) {
 	if len(f.pending) == 0 {
 		if rows, err = f.load(); err != nil {
-			return feeds.Rows{Dropped: rows.Dropped, Faults: rows.Faults}, err
+			return feeds.Rows{Dropped: rows.Dropped}, err
 		}
 		f.pending, rows.Traffic = rows.Traffic, nil
 	}

@@ -92,7 +92,8 @@ var Architecture = []Row{
 	{Package: "diagnose/bench", May: []string{"ingest/window", "segment", "segment/tracking", "simulate/scenario", "simulate/telemetry", "topology"}, Tests: []string{"diagnose"}, Kind: Pure},
 	{Package: "diagnose/bench/cmd", May: []string{"diagnose", "diagnose/bench", "internal/table"}},
 	{Package: "diagnose/correlation", Kind: Pure},
-	{Package: "diagnose", May: []string{"diagnose/correlation", "internal/codec", "topology"}, Tests: []string{"analysis", "simulate/routing", "simulate/scenario"}, Kind: Pure},
+	{Package: "diagnose/routes", May: []string{"topology"}, Tests: []string{"simulate/routing"}, Kind: Pure},
+	{Package: "diagnose", May: []string{"diagnose/correlation", "diagnose/routes", "internal/codec", "topology"}, Tests: []string{"analysis", "simulate/scenario"}, Kind: Pure},
 	{Package: "analysis", May: []string{"diagnose", "ingest/clockcheck", "ingest/window", "internal/codec", "linkhealth", "segment", "segment/tracking", "topology"}, Tests: []string{"simulate/scenario"}, Kind: Pure},
 
 	// The runtime of a fabric: sources, analysis, sinks.
