@@ -168,7 +168,7 @@ func TestACongestionEventInAPause(t *testing.T) {
 	h.store(g, r)
 	page := browse(t, h.url+flat)
 	page.await(shown)
-	if got := page.eval(`document.getElementById("rce").textContent`); got != "Congestion event for 3 min, last High 18 s ago" {
+	if got := page.eval(`document.getElementById("rce").textContent`); got != "Congestion event, last High 18 s ago" {
 		t.Errorf("the page says %q", got)
 	}
 }

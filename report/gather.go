@@ -25,7 +25,8 @@ var ErrNothing = errors.New("nothing is stored of it")
 // Make asks for everything that is known of a fabric's congestion in a span. interval is
 // the length of the fabric's intervals where none are stored, made the present.
 func Make(ctx context.Context, model *read.Model, fabric string, span read.Span, interval time.Duration, made schema.Instant) (*Report, error) {
-	m := &maker{nil, fabric, span, &Report{Form: Form, Fabric: fabric, From: span.From, To: span.To, Made: made, Expected: int((int64(span.To) - int64(span.From)) / int64(interval))}}
+	m := &maker{nil, fabric, span, &Report{Form: Form, Fabric: fabric, From: span.From, To: span.To, Made: made}}
+	m.report.Expected = int(m.past() / interval)
 	model, err := model.Over(ctx, fabric, span)
 	if err != nil {
 		return nil, err
@@ -67,6 +68,11 @@ func Make(ctx context.Context, model *read.Model, fabric string, span read.Span,
 	return m.report, nil
 }
 
+// past is the part of the span that is over: of the rest nothing can be stored.
+func (m *maker) past() time.Duration {
+	return time.Duration(max(0, min(m.span.To, m.report.Made)-m.span.From))
+}
+
 func (m *maker) completeness(ctx context.Context, s *Section) (err error) {
 	s.ID, s.Title = "completeness", "What is stored"
 	s.Note = "Intervals of the span, by version of the fabric's graph; links of different versions are different links. An interval that was stored again counts once, as it was stored last. The state of an interval that measured too little is unknown."
@@ -80,7 +86,7 @@ func (m *maker) completeness(ctx context.Context, s *Section) (err error) {
 		s.Table.Rows = append(s.Table.Rows, []string{fmt.Sprintf("%016x", c.GraphVersion), fmt.Sprint(c.Intervals), fmt.Sprint(c.Known), fmt.Sprint(c.Links), c.First.String(), c.Last.String()})
 	}
 	if seconds > 0 { // of the length that is stored, which the configuration may have had since
-		m.report.Expected = int(math.Round(float64(m.span.To-m.span.From) / 1e9 / seconds * float64(intervals)))
+		m.report.Expected = int(math.Round(m.past().Seconds() / seconds * float64(intervals)))
 	}
 	s.Numbers = []Number{{Name: "intervals expected", Value: value(m.report.Expected)}, {Name: "intervals stored", Value: value(intervals)}, {Name: "with a known state", Value: value(known)},
 		{Name: "complete", Unit: "%", Value: ratio(100*float64(known), float64(m.report.Expected))}}

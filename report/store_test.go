@@ -101,9 +101,12 @@ func TestReport(t *testing.T) {
 	if _, err := Make(t.Context(), model, "other", span, 10*time.Minute, 0); !errors.Is(err, ErrNothing) {
 		t.Errorf("of a fabric that is not there: %v", err)
 	}
-	r, err := Make(t.Context(), model, hostile, span, 10*time.Minute, schema.Instant(minute))
+	r, err := Make(t.Context(), model, hostile, span, 10*time.Minute, schema.Instant(250*minute))
 	if err != nil {
 		t.Fatal(err)
+	}
+	if r, err := Make(t.Context(), model, hostile, read.Span{To: schema.Instant(1000 * minute)}, 10*time.Minute, schema.Instant(250*minute)); err != nil || r.Expected != 25 {
+		t.Errorf("of a span that is not over: %+v, %v", r, err)
 	}
 	for _, c := range []struct {
 		section, name    string

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"text/tabwriter"
 	"time"
 
@@ -157,26 +158,59 @@ func (w *diagnosisText) paragraph(same []*schema.Diagnosis) {
 		return cmp.Or(cmp.Compare(b.Severity, a.Severity), cmp.Compare(b.Mean*float64(len(b.Links)), a.Mean*float64(len(a.Links))))
 	})
 	d := same[0]
-	fmt.Fprintf(w.out, "%s  region %s\n", d.Time, w.headline(d))
-	fmt.Fprintf(w.out, "  cause: %s%s%s\n", d.Cause.Class, confidenceText(d.Cause, ", confidence "), rootText(d.Root))
+	groups := w.byName(same)
+	fmt.Fprintf(w.out, "%s  region %s\n", d.Time, w.headline(groups[0]))
+	fmt.Fprintf(w.out, "  cause: %s%s%s\n", causeWords(d.Cause.Class), confidenceText(d.Cause, ", confidence "), rootText(d.Root))
 	if d.Text != "" { // ends with the action
 		fmt.Fprintf(w.out, "  %s\n", d.Text)
 	}
-	if len(same) > 1 {
+	if len(groups) > 1 {
 		fmt.Fprintln(w.out, "  The same verdict on:")
 	}
-	for _, d := range same[1:] {
-		fmt.Fprintf(w.out, "    region %s%s%s\n", w.headline(d), confidenceText(d.Cause, ", confidence "), rootText(d.Root))
+	for _, of := range groups[1:] {
+		fmt.Fprintf(w.out, "    region %s%s%s\n", w.headline(of), confidenceText(of[0].Cause, ", confidence "), rootText(of[0].Root))
 	}
 	fmt.Fprintln(w.out)
 }
 
-func (w *diagnosisText) headline(d *schema.Diagnosis) string {
-	where := ""
+// byName puts regions of one name together: regions of two metrics in the same place, such as the pause that one end of
+// links sends and the other receives.
+func (w *diagnosisText) byName(same []*schema.Diagnosis) (groups [][]*schema.Diagnosis) {
+	at := map[string]int{}
+	for _, d := range same {
+		name := w.regions[regionKey{d.Region, d.Metric}].name
+		i, known := at[name]
+		if !known || name == "" {
+			i = len(groups)
+			at[name], groups = i, append(groups, nil)
+		}
+		groups[i] = append(groups[i], d)
+	}
+	return groups
+}
+
+// causeWords says a class in words.
+func causeWords(class schema.CauseClass) string {
+	switch class {
+	case schema.CauseSystem:
+		return "load of jobs"
+	case schema.CauseIntraApplication:
+		return "a job in its own way"
+	}
+	return strings.ReplaceAll(string(class), "_", " ")
+}
+
+// headline is where regions of one name are, and how bad.
+func (w *diagnosisText) headline(of []*schema.Diagnosis) string {
+	d, where := of[0], ""
 	if name := w.regions[regionKey{d.Region, d.Metric}].name; name != "" {
 		where = " (" + schema.OneLine(name) + ")"
 	}
-	return fmt.Sprintf("%d%s: %s, %s of %.1f%% over %d links", d.Region, where, d.Severity, d.Metric, d.Mean, len(d.Links))
+	text := fmt.Sprintf("%d%s: %s, %s of %.1f%% over %d links", d.Region, where, d.Severity, d.Metric, d.Mean, len(d.Links))
+	for _, twin := range of[1:] {
+		text += fmt.Sprintf("; by %s region %d", twin.Metric, twin.Region)
+	}
+	return text
 }
 
 // confidenceText is empty where no cause is known: what one would be sure of is then that nothing is known.
@@ -210,7 +244,7 @@ func (w *diagnosisText) close() error {
 	for _, s := range w.order {
 		usual := s.usual()
 		fmt.Fprintf(t, "%d\t%s\t%s\t%d\t%s\t%.1f\t%d\t%s\t%s\t%s\n", s.key.id, s.from.Time().Format(time.DateTime), s.to.Time().Format(time.TimeOnly), s.intervals,
-			s.worst.Severity, s.worst.Mean, len(s.worst.Links), usual.Cause.Class, cmp.Or(confidenceText(usual.Cause, ""), "-"), cmp.Or(accusedOf(usual), "-"))
+			s.worst.Severity, s.worst.Mean, len(s.worst.Links), causeWords(usual.Cause.Class), cmp.Or(confidenceText(usual.Cause, ""), "-"), cmp.Or(accusedOf(usual), "-"))
 	}
 	return cmp.Or(t.Flush(), w.out.Flush())
 }

@@ -77,6 +77,23 @@ func TestOneVerdictIsOneParagraph(t *testing.T) {
 	}
 }
 
+// TestBothEndsOfAPauseAreOneLine: the pause that one end of links sends and the other receives is no second incident.
+func TestBothEndsOfAPauseAreOneLine(t *testing.T) {
+	sent, received := verdictOf(1, schema.High, 30, schema.CauseSystem), verdictOf(1, schema.High, 31, schema.CauseSystem)
+	sent.Region, sent.Metric, received.Metric = 2, schema.PauseTx, schema.PauseRx
+	for _, d := range []*schema.Diagnosis{&sent, &received} {
+		d.Jobs, d.Links = []schema.AccusedJob{{JobID: "17"}}, make([]schema.LinkID, 3)
+	}
+	var b bytes.Buffer
+	w := &diagnosisText{out: bufio.NewWriter(&b), regions: map[regionKey]*regionStory{}}
+	if err := w.write([]schema.Diagnosis{sent, received}, map[uint64]string{1: "incast at leaf1", 2: "incast at leaf1"}); err != nil {
+		t.Fatal(err)
+	}
+	if want := "region 1 (incast at leaf1): High, pause_rx of 31.0% over 3 links; by pause_tx region 2\n  cause: load of jobs, confidence 90%"; !strings.Contains(b.String(), want) || strings.Contains(b.String(), "same verdict") {
+		t.Errorf("want %q:\n%s", want, b.String())
+	}
+}
+
 // TestTableSaysWhatWasWorst: a row has the verdict of the severity that stands in it, and names what is accused.
 func TestTableSaysWhatWasWorst(t *testing.T) {
 	calm := verdictOf(0, schema.Low, 10, schema.CauseIntraApplication)
@@ -89,8 +106,8 @@ func TestTableSaysWhatWasWorst(t *testing.T) {
 		want []string
 	}{
 		{"a failure within a job's congestion", []schema.Diagnosis{calm, withFailure(verdictOf(1, schema.High, 47, schema.CauseFailure), "9"), calm, calm}, []string{"High", "47.0", "failure", "leaf3 port 9"}},
-		{"a job alone", []schema.Diagnosis{calm}, []string{"Low", "10.0", "intra_application", "job 17"}},
-		{"a slow host", []schema.Diagnosis{slow}, []string{"High", "slow_host", "host17"}},
+		{"a job alone", []schema.Diagnosis{calm}, []string{"Low", "10.0", "a job in its own way", "job 17"}},
+		{"a slow host", []schema.Diagnosis{slow}, []string{"High", "slow host", "host17"}},
 	} {
 		lines := strings.Split(strings.TrimSpace(textOf(t, c.of...)), "\n")
 		for _, want := range c.want {

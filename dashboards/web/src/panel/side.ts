@@ -94,7 +94,7 @@ export class Side {
     $("rce").hidden = !rce;
     if (rce) {
       const calmFor = secondsBetween(rce.end, now.interval.end);
-      setText($("rce"), `Congestion event for ${span(secondsBetween(rce.begin, now.interval.end))}` + (calmFor > 0 ? `, last High ${span(calmFor)} ago` : ""));
+      setText($("rce"), calmFor > 0 ? `Congestion event, last High ${span(calmFor)} ago` : `Congestion event for ${span(secondsBetween(rce.begin, now.interval.end))}`);
       $("rce").title = `High regions since ${clock(rce.begin)} UTC, last seen ${clock(rce.end)}; the worst region's mean was ${percent(rce.peak_mean_percent)}`;
     }
     const facts: [string, string | number][] = [["switches", fabric.switches], ["hosts", fabric.hosts], ["links", fabric.links],
