@@ -246,7 +246,7 @@ func TestBadRequests(t *testing.T) {
 			t.Errorf("%s: %s", query, detail)
 		}
 	}
-	if detail := h.problem("fabrics/"+mesh+"/graph?version=12", http.StatusNotFound); !strings.Contains(detail, "no graph of version 0000000000000012") {
+	if detail := h.problem("fabrics/"+mesh+"/graph?version=0000000000000012", http.StatusNotFound); !strings.Contains(detail, "no graph of version 0000000000000012") {
 		t.Error(detail)
 	}
 	unknown := 0
