@@ -29,8 +29,11 @@ const killAfter = 2 * time.Second
 func (s *scontrol) look(ctx context.Context, names []string) (map[string]node, error) {
 	out, err := s.run(ctx, "--oneliner", "show", "node", Compress(names))
 	nodes, strange := parseNodes(out)
-	if err != nil && (strange != "" || len(out) == 0) {
+	switch {
+	case err != nil && strange != "":
 		return nil, fmt.Errorf("%w: %s", err, strange)
+	case err != nil && len(out) == 0:
+		return nil, err
 	}
 	return nodes, nil
 }
@@ -64,7 +67,7 @@ func (s *scontrol) run(ctx context.Context, args ...string) ([]byte, error) {
 	cmd.Stdout, cmd.Stderr = out, out
 	err := cmd.Run()
 	if ctx.Err() != nil {
-		err = fmt.Errorf("no answer within %v: %w", s.cfg.Timeout, ctx.Err())
+		err = fmt.Errorf("no answer within the timeout of %v (%w)", s.cfg.Timeout, ctx.Err())
 	}
 	if err != nil {
 		return out.Bytes(), fmt.Errorf("%s: %w", vector[0], err)
