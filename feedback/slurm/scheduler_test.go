@@ -83,6 +83,7 @@ func TestAnswersOfScontrol(t *testing.T) {
 		{"echo 'NodeName=n1 Weight=1 State=IDLE'; echo 'Node n2 not found'; exit 1", ""},
 		{"echo Welcome; echo 'NodeName=n1 Weight=1'; echo 'NodeName=n2 Weight=1'", ""},
 		{"true", "says nothing of 2 of 2 nodes"},
+		{"printf '\\033[31m\\377red\\001\\n'", "says nothing of 2 of 2 nodes: [31m red"},
 		{"echo '<html>'", "says nothing of 2 of 2 nodes: <html>"},
 		{"echo 'NodeName=n1 Weight=1'", "says nothing of 1 of 2 nodes"},
 		{"echo 'slurm_load_node error: Unable to contact slurm controller'; exit 1", "Unable to contact"},

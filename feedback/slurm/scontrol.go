@@ -12,6 +12,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode"
+	"unicode/utf8"
 )
 
 // scontrol is Slurm by its command.
@@ -99,12 +101,16 @@ func (l *limited) Write(p []byte) (int, error) {
 	return l.text.Write(p)
 }
 
+// short is the beginning of what a program said, as one line of text.
 func short(out []byte) string {
-	text := strings.Join(strings.Fields(string(out[:min(len(out), 4*maxError)])), " ")
-	if len(text) > maxError {
-		text = text[:maxError]
-	}
-	return text
+	text := strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) || r == utf8.RuneError {
+			return ' '
+		}
+		return r
+	}, string(out[:min(len(out), 4*maxError)]))
+	text = strings.Join(strings.Fields(text), " ")
+	return strings.ToValidUTF8(text[:min(len(text), maxError)], "")
 }
 
 // parseNodes reads what show node prints with --oneliner: a line of KEY=value for
