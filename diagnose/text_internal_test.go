@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/giverny/giverny/diagnose/routes"
 	"github.com/giverny/giverny/schema"
 	"github.com/giverny/giverny/topology"
 )
@@ -60,7 +61,7 @@ func TestWhoCannotBePlacedOtherwise(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &Stage{graph: g, router: newRouter(g)}
+	s := &Stage{graph: g, router: routes.NewRouter(g)}
 	hosts := g.Hosts()
 	for name, c := range map[string]struct {
 		devices []topology.DeviceID
