@@ -3,6 +3,7 @@ package diagnose
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -332,7 +333,7 @@ func (s *Stage) receiver(j *job, root *schema.Root) string {
 // spreadOut reports whether a job's nodes are not one block.
 func (s *Stage) spreadOut(j *job) bool {
 	if s.graph.Grid() == nil || s.router.Grid == nil {
-		return len(j.devices) > 1
+		return s.fitsFewerLeaves(j)
 	}
 	volume := 1
 	for dim, size := range s.graph.Grid().Dims {
@@ -347,6 +348,28 @@ func (s *Stage) spreadOut(j *job) bool {
 		volume *= n
 	}
 	return volume > len(j.devices)
+}
+
+// fitsFewerLeaves reports whether another placement could help a job off grids: not where it has one leaf switch, or where
+// it does not fit into fewer than all.
+func (s *Stage) fitsFewerLeaves(j *job) bool {
+	own := map[topology.DeviceID]bool{}
+	for _, d := range j.devices {
+		own[s.router.LeafOf(d)] = true
+	}
+	hosts := map[topology.DeviceID]int{}
+	for _, d := range s.graph.Hosts() {
+		hosts[s.router.LeafOf(d)]++
+	}
+	if len(hosts) == 0 {
+		return len(j.devices) > 1
+	}
+	total := 0
+	for _, n := range hosts {
+		total += n
+	}
+	smallest := slices.Min(slices.Collect(maps.Values(hosts)))
+	return len(own) > 1 && len(j.devices) <= total-smallest
 }
 
 func jobName(j *job) string {

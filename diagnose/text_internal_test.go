@@ -4,7 +4,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/giverny/giverny/diagnose/routes"
 	"github.com/giverny/giverny/schema"
+	"github.com/giverny/giverny/topology"
 )
 
 // TestFactorText: what the cap of the stall bounds may be more.
@@ -49,6 +51,26 @@ func TestManagedSwitchesHaveOneName(t *testing.T) {
 	for port, want := range map[string]string{"": "leaf1", "5": "leaf1 port 5"} {
 		if got := portName("MF0;leaf1:MQM8700/U1", port); got != want {
 			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}
+
+// TestWhoCannotBePlacedOtherwise: a job that needs all leaf switches, or has one, is not told to be placed in a block.
+func TestWhoCannotBePlacedOtherwise(t *testing.T) {
+	g, err := topology.Parse("ib0", "fattree:leaves=4,hosts=4,spines=2")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &Stage{graph: g, router: routes.NewRouter(g)}
+	hosts := g.Hosts()
+	for name, c := range map[string]struct {
+		devices []topology.DeviceID
+		want    bool
+	}{
+		"all": {hosts, false}, "all but three": {hosts[:13], false}, "one leaf": {hosts[4:8], false}, "all but a leaf": {append([]topology.DeviceID{hosts[15]}, hosts[:11]...), true}, "two leaves": {[]topology.DeviceID{hosts[0], hosts[15]}, true},
+	} {
+		if got := s.spreadOut(&job{devices: c.devices}); got != c.want {
+			t.Errorf("%s: %v", name, got)
 		}
 	}
 }

@@ -45,23 +45,23 @@ func Run(ctx context.Context, argv, environ []string, read func(io.Reader) error
 		return fmt.Errorf("run %s: %w", argv[0], ctx.Err())
 	case killed || readErr != nil && waitErr == nil:
 		return fmt.Errorf("read what %s prints: %w", argv[0], readErr)
-	case waitErr != nil && said.Len() > 0:
-		return fmt.Errorf("run %s: %w: %s", argv[0], waitErr, strings.TrimSpace(said.String()))
+	case waitErr != nil && said.text.Len() > 0:
+		return fmt.Errorf("run %s: %w: %s", argv[0], waitErr, strings.TrimSpace(said.text.String()))
 	case waitErr != nil:
 		return fmt.Errorf("run %s: %w", argv[0], waitErr) // what it printed is cut short, whatever that made of it
 	}
 	return nil
 }
 
-// tail keeps the end of what is written to it.
-type tail struct{ bytes.Buffer }
+// tail keeps the end of what is written to it. The buffer is no embedded one: its ReadFrom would be used instead of Write.
+type tail struct{ text bytes.Buffer }
 
 const tailBytes = 1 << 10
 
 func (t *tail) Write(p []byte) (int, error) {
-	t.Buffer.Write(p)
-	if over := t.Len() - tailBytes; over > 0 {
-		t.Next(over)
+	t.text.Write(p)
+	if over := t.text.Len() - tailBytes; over > 0 {
+		t.text.Next(over)
 	}
 	return len(p), nil
 }

@@ -60,3 +60,14 @@ func (c commandSource) Read(ctx context.Context, _ time.Time) (feeds.Rows, error
 }
 
 func (c commandSource) Commit() error { return nil }
+
+// What a command says on standard error is kept in part, however much it is.
+func TestErrorsOfCommandsAreBounded(t *testing.T) {
+	err := feeds.Run(t.Context(), []string{"sh", "-c", "head -c 3000000 /dev/zero | tr '\\0' x >&2; echo end >&2; exit 3"}, nil, func(out io.Reader) error {
+		_, err := io.Copy(io.Discard, out)
+		return err
+	})
+	if err == nil || len(err.Error()) > 2000 || !strings.HasSuffix(err.Error(), "xend") {
+		t.Errorf("%.100v", err)
+	}
+}

@@ -117,16 +117,8 @@ type kubernetes struct {
 	starts   map[string]schema.Instant
 }
 
-// watchFor is how long a watch may wait for the next change, if the time-out of a read leaves twice as much.
+// watchFor is how long a watch goes on, where that is no more than half the time that is left for the read.
 const watchFor = 5 * time.Second
-
-func watchSeconds(ctx context.Context) int {
-	wait := watchFor
-	if until, bounded := ctx.Deadline(); bounded {
-		wait = min(wait, time.Until(until)/2)
-	}
-	return max(1, int(wait.Seconds()))
-}
 
 // list brings the pods up to date and makes jobs of them.
 func (k *kubernetes) list(ctx context.Context, _, _ time.Time) (List, error) {
@@ -182,20 +174,29 @@ func (k *kubernetes) listPods(ctx context.Context) error {
 	}
 }
 
-// watchPods takes what has changed until nothing more comes for a while.
+// watchPods takes what changes for a while. A server, or a proxy before it, that does not end the watch by itself is no
+// fault.
 func (k *kubernetes) watchPods(ctx context.Context) error {
+	last := watchFor
+	if end, ok := ctx.Deadline(); ok {
+		last = min(last, time.Until(end)/2)
+	}
+	watching, cancel := context.WithTimeout(ctx, last+last/2)
+	defer cancel()
 	query := k.query()
 	query.Set("watch", "true")
 	query.Set("allowWatchBookmarks", "true")
 	query.Set("resourceVersion", k.version)
-	query.Set("timeoutSeconds", strconv.Itoa(watchSeconds(ctx)))
-	return k.get(ctx, query, func(body io.Reader) error {
+	query.Set("timeoutSeconds", strconv.Itoa(max(1, int(last.Seconds())))) // 0 would be any time
+	return k.get(watching, query, func(body io.Reader) error {
 		in := json.NewDecoder(body)
 		for {
 			var event podEvent
-			if err := in.Decode(&event); err == io.EOF {
+			err := in.Decode(&event)
+			switch {
+			case err == io.EOF || watching.Err() != nil && ctx.Err() == nil:
 				return nil
-			} else if err != nil {
+			case err != nil:
 				return err
 			}
 			if err := k.take(&event); err != nil {

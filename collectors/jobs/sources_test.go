@@ -301,3 +301,29 @@ func TestKubernetesSource(t *testing.T) {
 		t.Errorf("watches wait for %v s, want 5 at first and 1 at last", api.waits)
 	}
 }
+
+// A watch that the server does not end is ended within the time of the read, and what came is taken.
+func TestAWatchWithoutEnd(t *testing.T) {
+	running := pod("a", "p", `"job-name":"j"`, "", "n1", "Running", "00:30", "", 1)
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Query().Get("watch") == "" {
+			io.WriteString(w, `{"metadata":{"resourceVersion":"10"},"items":[`+running+`]}`)
+			return
+		}
+		io.WriteString(w, event("ADDED", pod("b", "q", `"job-name":"k"`, "", "n2", "Running", "00:31", "", 11)))
+		w.(http.Flusher).Flush()
+		<-r.Context().Done()
+	}))
+	defer server.Close()
+	cfg := jobs.KubernetesKind().NewConfig().(*jobs.KubernetesConfig)
+	cfg.URL, cfg.Token = server.URL, secret.NewText("x")
+	s := open(t, cfg, t.TempDir())
+	for _, want := range []string{"ml/j", "ml/k"} {
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		rows, err := s.Read(ctx, at("01:00").Time())
+		cancel()
+		if err != nil || len(rows.Jobs) != 1 || rows.Jobs[0].ID != want {
+			t.Errorf("%v, %+v; want %s", err, rows.Jobs, want)
+		}
+	}
+}

@@ -201,19 +201,20 @@ func (c *Config) run(ctx context.Context, program string, args ...string) ([]byt
 	case errors.Is(err, exec.ErrNotFound):
 		err = fmt.Errorf("%w; install infiniband-diags", err)
 	case err != nil:
-		err = fmt.Errorf("%s %s: %w: %s", program, strings.Join(args, " "), err, lastLine(stderr.Bytes()))
+		err = fmt.Errorf("%s %s: %w: %s", program, strings.Join(args, " "), err, lastLine(stderr.text.Bytes()))
 	}
-	return stdout.Bytes(), err
+	return stdout.text.Bytes(), err
 }
 
-// bounded keeps the first bytes that are written to it.
+// bounded keeps the first bytes that are written to it. The buffer is no embedded one: its ReadFrom would be used instead
+// of Write.
 type bounded struct {
-	bytes.Buffer
+	text  bytes.Buffer
 	limit int
 }
 
 func (b *bounded) Write(p []byte) (int, error) {
-	b.Buffer.Write(p[:min(len(p), b.limit-b.Len())])
+	b.text.Write(p[:min(len(p), b.limit-b.text.Len())])
 	return len(p), nil
 }
 

@@ -330,3 +330,11 @@ func TestLostPortsAreReportedAsDown(t *testing.T) {
 		t.Error("the peer is not read")
 	}
 }
+
+// What a tool says on standard error is kept in part, however much it is.
+func TestErrorsOfToolsAreBounded(t *testing.T) {
+	c := Config{Command: []string{"sh", "-c", "head -c 3000000 /dev/zero | tr '\\0' x >&2; exit 3"}}
+	if _, err := c.run(t.Context(), "perfquery"); err == nil || len(err.Error()) > 2*maxErrorBytes {
+		t.Errorf("%.100v", err)
+	}
+}

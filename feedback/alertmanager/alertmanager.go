@@ -240,12 +240,12 @@ func (a *Alertmanager) postTo(ctx context.Context, address string, body []byte) 
 		err = failed.Err // without the address
 	}
 	if err != nil {
-		return fmt.Errorf("alertmanager: %w", err)
+		return fmt.Errorf("no answer from %s (timeout %v): %w", request.URL.Host, a.cfg.Timeout, err)
 	}
 	defer response.Body.Close()
 	said, _ := io.ReadAll(io.LimitReader(response.Body, 300))
 	if response.StatusCode/100 != 2 {
-		return fmt.Errorf("alertmanager: it answers %s: %s", response.Status, said)
+		return fmt.Errorf("%s answers %s: %s", request.URL.Host, response.Status, said)
 	}
 	return nil
 }

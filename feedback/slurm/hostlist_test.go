@@ -93,16 +93,16 @@ func FuzzParseNodes(f *testing.F) {
 	f.Add("Node n9 not found")
 	f.Add("slurm_load_node error: Unable to contact slurm controller (connect failure)")
 	f.Fuzz(func(t *testing.T, text string) {
-		nodes, strange := parseNodes([]byte(text))
-		if len(nodes) == 0 && strange == "" && strings.TrimSpace(text) != "" && !strings.Contains(text, "not found") {
+		nodes, gone, strange := parseNodes([]byte(text))
+		if len(nodes) == 0 && gone == 0 && strange == "" && strings.TrimSpace(text) != "" {
 			t.Errorf("nothing to say of %q", text)
 		}
 	})
 }
 
 func TestParseNodes(t *testing.T) {
-	nodes, strange := parseNodes([]byte("NodeName=n1 Arch=x AvailableFeatures=a,b ActiveFeatures=(null) OS=Linux 6 #1 Weight=7 Owner=N/A Comment=Weight=9 NodeName=n5 Reason=ActiveFeatures=x\nNode n9 not found\nslurm error: odd\n"))
-	if n := nodes["n1"]; len(nodes) != 1 || n.Weight != 7 || !slices.Equal(n.Available, []string{"a", "b"}) || n.Active != nil || strange != "slurm error: odd" {
-		t.Errorf("%+v, %q", nodes, strange)
+	nodes, gone, strange := parseNodes([]byte("NodeName=n1 Arch=x AvailableFeatures=a,b ActiveFeatures=(null) OS=Linux 6 #1 Weight=7 Owner=N/A Comment=Weight=9 NodeName=n5 Reason=ActiveFeatures=x\nNode n9 not found\nslurm error: odd\n"))
+	if n := nodes["n1"]; len(nodes) != 1 || n.Weight != 7 || !slices.Equal(n.Available, []string{"a", "b"}) || n.Active != nil || gone != 1 || strange != "slurm error: odd" {
+		t.Errorf("%+v, %d gone, %q", nodes, gone, strange)
 	}
 }

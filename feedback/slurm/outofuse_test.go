@@ -18,7 +18,7 @@ func TestOutOfUse(t *testing.T) {
 		"NodeName=n2 Weight=1 State=MIXED+DRAIN ThreadsPerCore=1\n" +
 		"NodeName=n3 Weight=1 State=IDLE ThreadsPerCore=1 Reason=State=IDLE+DRAIN\n" +
 		"NodeName=n4 Weight=1 State=IDLE*+DRAIN ThreadsPerCore=1\n" +
-		"NodeName=n5 Weight=1 State=DOWN+DRAIN ThreadsPerCore=1\nE\n"
+		"NodeName=n5 Weight=1 State=DOWN+DRAIN ThreadsPerCore=1\nNode n6 not found\nE\nexit 1\n"
 	if err := os.WriteFile(script, []byte(text), 0o755); err != nil {
 		t.Fatal(err)
 	}

@@ -100,6 +100,9 @@ func (r *rest) look(ctx context.Context, names []string) (map[string]node, error
 		for _, n := range answer.Nodes {
 			nodes[n.Name] = node{Weight: uint32(n.Weight), Available: n.Available, Active: n.Active, use: slices.Concat(n.State, n.Flags)}
 		}
+		if _, ok := nodes[name]; !ok { // that is not that Slurm does not have it: its mark would be forgotten
+			return nil, fmt.Errorf("slurmrestd: GET node %s: the answer says nothing of it", name)
+		}
 	}
 	return nodes, nil
 }

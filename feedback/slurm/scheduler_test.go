@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/giverny/giverny/feedback/reconcile"
 )
@@ -71,6 +72,37 @@ func TestNodesThatSlurmRefuses(t *testing.T) {
 		err := s.Set(t.Context(), to)
 		if err == nil || !strings.Contains(err.Error(), c.want) || len(c.stubborn.taken) != c.set || c.stubborn.calls > c.mostCalls {
 			t.Errorf("%s: %d nodes set by %d calls, want %d by at most %d; %v", c.name, len(c.stubborn.taken), c.stubborn.calls, c.set, c.mostCalls, err)
+		}
+	}
+}
+
+// Only Slurm's own word is that it does not have a node: an answer that says nothing of it is an error, or its mark would
+// be forgotten. A program that prints without end is ended.
+func TestAnswersOfScontrol(t *testing.T) {
+	for _, c := range []struct{ script, want string }{
+		{"echo 'NodeName=n1 Weight=1 State=IDLE'; echo 'Node n2 not found'; exit 1", ""},
+		{"echo Welcome; echo 'NodeName=n1 Weight=1'; echo 'NodeName=n2 Weight=1'", ""},
+		{"true", "says nothing of 2 of 2 nodes"},
+		{"printf '\\033[31m\\377red\\001\\n'", "says nothing of 2 of 2 nodes: [31m red"},
+		{"echo '<html>'", "says nothing of 2 of 2 nodes: <html>"},
+		{"echo 'NodeName=n1 Weight=1'", "says nothing of 1 of 2 nodes"},
+		{"echo 'slurm_load_node error: Unable to contact slurm controller'; exit 1", "Unable to contact"},
+		{"exec yes", "prints more than"},
+		{"exec sleep 60", "no answer within the timeout of 5s"},
+	} {
+		cfg := DefaultConfig()
+		cfg.Scontrol, cfg.Timeout = []string{"sh", "-c", c.script, "scontrol"}, 5*time.Second
+		s, err := New(cfg)
+		if err != nil {
+			t.Fatal(err)
+		}
+		began := time.Now()
+		_, err = s.Look(t.Context(), []string{"n1", "n2"})
+		if (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: %v, want %q", c.script, err, c.want)
+		}
+		if took := time.Since(began); c.script == "exec yes" && took > 4*time.Second {
+			t.Errorf("%s: %v", c.script, took)
 		}
 	}
 }

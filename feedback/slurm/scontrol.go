@@ -3,13 +3,17 @@ package slurm
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os/exec"
 	"strconv"
 	"strings"
 	"time"
+	"unicode"
+	"unicode/utf8"
 )
 
 // scontrol is Slurm by its command.
@@ -17,7 +21,7 @@ type scontrol struct{ cfg Config }
 
 // What a call may print, and how much of it stands in an error.
 const (
-	maxOutput = 64 << 20
+	maxOutput = 8 << 20 // perCall nodes are some 200 KB
 	maxError  = 500
 )
 
@@ -28,9 +32,14 @@ const killAfter = 2 * time.Second
 // prints the others.
 func (s *scontrol) look(ctx context.Context, names []string) (map[string]node, error) {
 	out, err := s.run(ctx, "--oneliner", "show", "node", Compress(names))
-	nodes, strange := parseNodes(out)
-	if err != nil && (strange != "" || len(out) == 0) {
+	nodes, gone, strange := parseNodes(out)
+	switch missing := len(names) - len(nodes) - gone; {
+	case err != nil && strange != "":
 		return nil, fmt.Errorf("%w: %s", err, strange)
+	case err != nil && len(out) == 0:
+		return nil, err
+	case missing > 0: // that is not that Slurm does not have them: their marks would be forgotten
+		return nil, fmt.Errorf("%s: it says nothing of %d of %d nodes: %s", s.cfg.Scontrol[0], missing, len(names), cmp.Or(strange, "it prints nothing else"))
 	}
 	return nodes, nil
 }
@@ -60,40 +69,53 @@ func (s *scontrol) run(ctx context.Context, args ...string) ([]byte, error) {
 	vector := append(append([]string{}, s.cfg.Scontrol...), args...)
 	cmd := exec.CommandContext(ctx, vector[0], vector[1:]...)
 	cmd.WaitDelay = killAfter
-	out := &limited{}
+	out := &limited{full: cancel}
 	cmd.Stdout, cmd.Stderr = out, out
 	err := cmd.Run()
-	if ctx.Err() != nil {
-		err = fmt.Errorf("no answer within %v: %w", s.cfg.Timeout, ctx.Err())
+	switch {
+	case out.over:
+		err = fmt.Errorf("it prints more than %d bytes", maxOutput)
+	case ctx.Err() != nil:
+		err = fmt.Errorf("no answer within the timeout of %v (%w)", s.cfg.Timeout, ctx.Err())
 	}
 	if err != nil {
-		return out.Bytes(), fmt.Errorf("%s: %w", vector[0], err)
+		return out.text.Bytes(), fmt.Errorf("%s: %w", vector[0], err)
 	}
-	return out.Bytes(), nil
+	return out.text.Bytes(), nil
 }
 
-// limited keeps what is written up to maxOutput.
-type limited struct{ bytes.Buffer }
+// limited keeps what is written up to maxOutput, and calls full for more. The buffer is no embedded one: its ReadFrom
+// would be used instead of Write.
+type limited struct {
+	text bytes.Buffer
+	full func()
+	over bool
+}
 
 func (l *limited) Write(p []byte) (int, error) {
-	if l.Len()+len(p) > maxOutput {
-		return 0, errors.New("it prints too much")
+	if l.text.Len()+len(p) > maxOutput {
+		l.over = true
+		l.full()
+		return 0, io.ErrShortWrite
 	}
-	return l.Buffer.Write(p)
+	return l.text.Write(p)
 }
 
+// short is the beginning of what a program said, as one line of text.
 func short(out []byte) string {
-	text := strings.Join(strings.Fields(string(out)), " ")
-	if len(text) > maxError {
-		text = text[:maxError]
-	}
-	return text
+	text := strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) || r == utf8.RuneError {
+			return ' '
+		}
+		return r
+	}, string(out[:min(len(out), 4*maxError)]))
+	text = strings.Join(strings.Fields(text), " ")
+	return strings.ToValidUTF8(text[:min(len(text), maxError)], "")
 }
 
 // parseNodes reads what show node prints with --oneliner: a line of KEY=value for
-// each node. strange is the first line that is neither that nor about a node that is
-// not known.
-func parseNodes(out []byte) (nodes map[string]node, strange string) {
+// each node. gone is how many nodes are not known, strange the first line that is neither.
+func parseNodes(out []byte) (nodes map[string]node, gone int, strange string) {
 	nodes = map[string]node{}
 	lines := bufio.NewScanner(bytes.NewReader(out))
 	lines.Buffer(nil, 1<<20)
@@ -102,6 +124,9 @@ func parseNodes(out []byte) (nodes map[string]node, strange string) {
 		name, ok := value(line, "NodeName")
 		if !ok || !strings.HasPrefix(line, "NodeName=") {
 			unknown := strings.HasPrefix(line, "Node ") && strings.HasSuffix(line, " not found")
+			if unknown {
+				gone++
+			}
 			if strange == "" && !unknown && strings.TrimSpace(line) != "" {
 				strange = short([]byte(line))
 			}
@@ -109,14 +134,14 @@ func parseNodes(out []byte) (nodes map[string]node, strange string) {
 		}
 		n, err := parseNode(line)
 		if err != nil {
-			return nodes, fmt.Sprintf("node %s: %v", name, err)
+			return nodes, gone, fmt.Sprintf("node %s: %v", name, err)
 		}
 		nodes[name] = n
 	}
 	if lines.Err() != nil {
 		strange = lines.Err().Error()
 	}
-	return nodes, strange
+	return nodes, gone, strange
 }
 
 func parseNode(line string) (n node, err error) {

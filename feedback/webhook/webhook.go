@@ -290,7 +290,7 @@ func (w *Webhook) deliver(ctx context.Context, it *item) error {
 		err = failed.Err // without the address, which may hold a password
 	}
 	if err != nil {
-		return err
+		return fmt.Errorf("no answer from %s (timeout %v): %w", request.URL.Host, w.cfg.Timeout, err)
 	}
 	defer response.Body.Close()
 	io.Copy(io.Discard, io.LimitReader(response.Body, 64<<10)) // so that the connection can be used again

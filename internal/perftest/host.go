@@ -67,16 +67,16 @@ func (h Host) Run(ctx context.Context, argv ...string) ([]byte, error) {
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
 	err := cmd.Run()
 	if err == nil {
-		return stdout.Bytes(), nil
+		return stdout.text.Bytes(), nil
 	}
 	if ctx.Err() != nil {
-		return stdout.Bytes(), ctx.Err()
+		return stdout.text.Bytes(), ctx.Err()
 	}
 	var exit *exec.ExitError
 	if h.Destination != "" && errors.As(err, &exit) && exit.ExitCode() == sshFailed {
 		err = ErrUnreachable
 	}
-	return stdout.Bytes(), &CommandError{program: argv[0], host: h.String(), Said: stdout.String() + stderr.String(), err: err}
+	return stdout.text.Bytes(), &CommandError{program: argv[0], host: h.String(), Said: stdout.text.String() + stderr.text.String(), err: err}
 }
 
 // CommandError is the failure of a command.
@@ -105,13 +105,13 @@ func (h Host) String() string {
 // maxOutput is what is kept of a command's output.
 const maxOutput = 4 << 20
 
-// capped keeps the beginning of what is written.
-type capped struct{ bytes.Buffer }
+// capped keeps the beginning of what is written. The buffer is no embedded one: its ReadFrom would be used instead of Write.
+type capped struct{ text bytes.Buffer }
 
 // Write never fails, so that a command that writes too much goes on.
 func (c *capped) Write(p []byte) (int, error) {
-	if room := maxOutput - c.Len(); room > 0 {
-		c.Buffer.Write(p[:min(room, len(p))])
+	if room := maxOutput - c.text.Len(); room > 0 {
+		c.text.Write(p[:min(room, len(p))])
 	}
 	return len(p), nil
 }
