@@ -338,3 +338,32 @@ func TestManyPorts(t *testing.T) {
 		}
 	}
 }
+
+// What comes down to a switch of one pod is no part of a tree in another, though all its sources lead to that, too.
+func TestWhatComesDownStaysInItsPod(t *testing.T) {
+	g := parse(t, "fattree:k=8")
+	tree := stalls{{"leaf0-0", "host0"}: 70}
+	for agg := range 4 {
+		up, down := fmt.Sprint("agg2-", agg), fmt.Sprint("agg0-", agg)
+		tree[[2]string{down, "leaf0-0"}] = 60
+		for core := 4 * agg; core < 4*agg+4; core++ {
+			tree[[2]string{fmt.Sprint("core", core), down}] = 50
+			tree[[2]string{up, fmt.Sprint("core", core)}] = 40
+		}
+		for leaf := range 4 {
+			tree[[2]string{fmt.Sprint("leaf2-", leaf), up}] = 30
+		}
+	}
+	other := stalls{}
+	for core := range 4 {
+		name := fmt.Sprint("core", core)
+		other[[2]string{name, "agg3-0"}] = 25
+		other[[2]string{"agg1-0", name}] = 22
+		other[[2]string{fmt.Sprint("leaf1-", core), "agg1-0"}] = 20
+	}
+	snap := snapshotOf(map[schema.Metric][]float32{schema.XmitWait: tree.with(other).on(t, g)})
+	got := newSegmenter(t, g, overlapping()).Step(snap)
+	if len(got) != 2 || slices.Contains(got[0].Links, linkNamed(t, g, "core0", "agg3-0")) {
+		t.Errorf("got %s, want the tree, and what comes down elsewhere by itself", sizes(got))
+	}
+}
