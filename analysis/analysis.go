@@ -133,6 +133,12 @@ func (c *Core) CheckTopology() error {
 		c.graph.Fabric(), ErrWrongTopology, unknown, known+unknown, strings.Join(c.window.Mismatches(), ", "))
 }
 
+// UnknownPorts is how many ports have reported that the topology does not have, and the first few of them.
+func (c *Core) UnknownPorts() (n int, first []string) {
+	_, n = c.window.Ports()
+	return n, c.window.Mismatches()
+}
+
 // Advance tells the core up to when all that was sent has been added, by which
 // intervals close after the lateness by the clock, and what time it is.
 func (c *Core) Advance(completeNanos, nowNanos int64) {
@@ -208,8 +214,11 @@ func (c *Core) SetGraph(g *topology.Graph, atNanos int64) error {
 		return err
 	}
 	c.checked = false
-	c.AddEvents([]schema.Event{{TimeNanos: atNanos, Fabric: g.Fabric(), Kind: schema.GraphChanged,
-		Detail: "topology changed: " + change.String()}}, 0)
+	detail := "topology changed: " + change.String()
+	if len(change.Recabled) > 0 {
+		detail += ", first " + g.LinkName(change.Recabled[0].Now)
+	}
+	c.AddEvents([]schema.Event{{TimeNanos: atNanos, Fabric: g.Fabric(), Kind: schema.GraphChanged, Detail: detail}}, 0)
 	return nil
 }
 

@@ -1,6 +1,7 @@
 package dashboards
 
 import (
+	"cmp"
 	"context"
 	"io"
 	"slices"
@@ -11,6 +12,7 @@ import (
 	"github.com/apache/arrow/go/v15/arrow/ipc"
 	"github.com/apache/arrow/go/v15/arrow/memory"
 
+	"github.com/giverny/giverny/dashboards/operation"
 	"github.com/giverny/giverny/internal/problem"
 	"github.com/giverny/giverny/schema"
 	"github.com/giverny/giverny/store/read"
@@ -35,15 +37,26 @@ func ofGraph(fabric string, version read.Version) *arrow.Metadata {
 	return &m
 }
 
-// tableWriter writes rows into an Arrow stream, batch by batch.
+// tableWriter writes rows as Arrow or CSV, batch by batch.
 type tableWriter struct {
 	build *array.RecordBuilder
-	out   *ipc.Writer
+	out   recordWriter
 }
 
-func newTableWriter(w io.Writer, columns []arrow.Field, meta *arrow.Metadata) *tableWriter {
+type recordWriter interface {
+	Write(arrow.Record) error
+	Close() error
+}
+
+func newTableWriter(w io.Writer, format string, columns []arrow.Field, meta *arrow.Metadata) *tableWriter {
 	s := arrow.NewSchema(columns, meta)
-	return &tableWriter{array.NewRecordBuilder(memory.DefaultAllocator, s), ipc.NewWriter(w, ipc.WithSchema(s))}
+	t := &tableWriter{build: array.NewRecordBuilder(memory.DefaultAllocator, s)}
+	if format == operation.CSV {
+		t.out = newCSVWriter(w, s)
+	} else {
+		t.out = ipc.NewWriter(w, ipc.WithSchema(s))
+	}
+	return t
 }
 
 // flush writes the rows that were appended as a batch.
@@ -80,14 +93,14 @@ func (t *tableWriter) appendLinks(start schema.Instant, links int, series []*sch
 	}
 }
 
-// WriteArrow writes a row per link.
-func (s *snapshot) WriteArrow(w io.Writer) error {
+// WriteTable writes a row per link.
+func (s *snapshot) WriteTable(w io.Writer, format string) error {
 	var metrics []schema.Metric
 	var series []*schema.Series
 	for i := range s.series {
 		metrics, series = append(metrics, s.series[i].Metric), append(series, &s.series[i])
 	}
-	t := newTableWriter(w, linkColumns(metrics), ofGraph(s.fabric, s.GraphVersion))
+	t := newTableWriter(w, format, linkColumns(metrics), ofGraph(s.fabric, s.GraphVersion))
 	t.appendLinks(s.Interval.Start, s.links, series)
 	if err := t.flush(); err != nil {
 		return err
@@ -95,13 +108,17 @@ func (s *snapshot) WriteArrow(w io.Writer) error {
 	return t.close()
 }
 
-// WriteArrow writes a row per region and interval.
-func (p *regionPage) WriteArrow(w io.Writer) error {
+// NextCursor is that of the page before this one in time.
+func (p *regionPage) NextCursor() string { return p.Next }
+
+// WriteTable writes a row per region and interval.
+func (p *regionPage) WriteTable(w io.Writer, format string) error {
 	text, number := arrow.BinaryTypes.String, arrow.PrimitiveTypes.Float64
 	meta := arrow.MetadataFrom(map[string]string{"fabric": p.fabric, "next": p.Next})
-	t := newTableWriter(w, []arrow.Field{{Name: "time", Type: instants}, {Name: "graph_version", Type: text}, {Name: "region", Type: arrow.PrimitiveTypes.Uint64},
+	t := newTableWriter(w, format, []arrow.Field{{Name: "time", Type: instants}, {Name: "graph_version", Type: text}, {Name: "region", Type: arrow.PrimitiveTypes.Uint64},
 		{Name: "metric", Type: text}, {Name: "severity", Type: text}, {Name: "name", Type: text}, {Name: "mean_percent", Type: number}, {Name: "max_percent", Type: number},
-		{Name: "birth", Type: instants}, {Name: "age_intervals", Type: arrow.PrimitiveTypes.Uint32}, {Name: "links", Type: arrow.ListOfNonNullable(arrow.PrimitiveTypes.Uint32)}}, &meta)
+		{Name: "birth", Type: instants}, {Name: "age_intervals", Type: arrow.PrimitiveTypes.Uint32}, {Name: "links", Type: arrow.ListOfNonNullable(arrow.PrimitiveTypes.Uint32)},
+		{Name: "root_device", Type: text}, {Name: "root_port", Type: text}, {Name: "root_peer", Type: text}, {Name: "root_kind", Type: text}}, &meta)
 	for i := range p.Regions {
 		t.appendRegion(&p.Regions[i])
 	}
@@ -129,6 +146,10 @@ func (t *tableWriter) appendRegion(r *read.RegionAt) {
 	for _, l := range r.Region.Links {
 		list.ValueBuilder().(*array.Uint32Builder).Append(uint32(l))
 	}
+	root := cmp.Or(r.Region.Root, &schema.Root{})
+	for i, text := range []string{root.Device, root.Port, root.Peer, root.Kind} {
+		column(11 + i).(*array.StringBuilder).Append(text)
+	}
 }
 
 // maxBulkValues bounds the values of one answer.
@@ -147,10 +168,12 @@ type linkValueParameters struct {
 }
 
 // linkValues are the values of all links in the intervals of a span, read as they are written.
-type linkValues struct{ write func(io.Writer) error }
+type linkValues struct {
+	write func(w io.Writer, format string) error
+}
 
-// WriteArrow writes a batch per interval and a row per link.
-func (v *linkValues) WriteArrow(w io.Writer) error { return v.write(w) }
+// WriteTable writes a batch per interval and a row per link.
+func (v *linkValues) WriteTable(w io.Writer, format string) error { return v.write(w, format) }
 
 // linkValues are those of the intervals of a span that are of one version of the graph.
 func (d *Dashboards) linkValues(ctx context.Context, p *linkValueParameters) (*linkValues, error) {
@@ -174,8 +197,8 @@ func (d *Dashboards) linkValues(ctx context.Context, p *linkValueParameters) (*l
 	if err != nil {
 		return nil, err
 	}
-	return &linkValues{func(w io.Writer) error {
-		t := newTableWriter(w, linkColumns(p.Metrics), ofGraph(q.fabric.name, version))
+	return &linkValues{func(w io.Writer, format string) error {
+		t := newTableWriter(w, format, linkColumns(p.Metrics), ofGraph(q.fabric.name, version))
 		intervals := slices.DeleteFunc(intervals, func(s read.Stored) bool { return read.Version(s.GraphVersion) != version })
 		for some := range slices.Chunk(intervals, max(1, valuesAtOnce/(1+g.NumLinks()*len(p.Metrics)))) {
 			snaps, err := d.model.Snapshots(ctx, q.fabric.name, some, slices.Clone(p.Metrics)...)

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"testing"
 
+	"github.com/giverny/giverny/dashboards/operation"
 	"github.com/giverny/giverny/schema"
 )
 
@@ -24,7 +25,7 @@ func BenchmarkSnapshot(b *testing.B) {
 	}
 	for name, write := range map[string]func(*bytes.Buffer) error{
 		"json":  func(out *bytes.Buffer) error { return json.NewEncoder(out).Encode(s) },
-		"arrow": func(out *bytes.Buffer) error { return s.WriteArrow(out) },
+		"arrow": func(out *bytes.Buffer) error { return s.WriteTable(out, operation.ArrowStream) },
 	} {
 		b.Run(name+"/links=41472", func(b *testing.B) {
 			var out bytes.Buffer

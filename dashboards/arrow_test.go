@@ -3,6 +3,7 @@
 package dashboards
 
 import (
+	"io"
 	"net/http"
 	"strings"
 	"testing"
@@ -62,13 +63,47 @@ func TestTables(t *testing.T) {
 	if len(batches) != 1 || strings.Count(batches[0], "{") != 2 || !strings.Contains(batches[0], `"severity":"High"`) || !strings.Contains(batches[0], `"links":[0,2,3]`) {
 		t.Errorf("regions: %v", batches)
 	}
-	for path, accept := range map[string]string{"link-values?metrics=credit_stall": "application/json", "snapshot": "text/csv", "network": operation.ArrowStream} {
+	for path, accept := range map[string]string{"link-values?metrics=credit_stall": "application/json", "snapshot": "text/html", "network": operation.ArrowStream} {
 		if status := h.getRaw("/api/v1/fabrics/"+mesh+"/"+path, http.Header{"Accept": {accept}}).StatusCode; status != http.StatusNotAcceptable {
 			t.Errorf("%s as %s: %d", path, accept, status)
 		}
 	}
 	if detail := h.problem("fabrics/"+mesh+"/link-values?metrics="+strings.Repeat("credit_stall,", 50)+"credit_stall&from=0&to=10000000000", http.StatusBadRequest); !strings.Contains(detail, "want at most 200000000") {
 		t.Error(detail)
+	}
+}
+
+// Tables are CSV too: of links the one that giverny segment reads, of regions with their root, page by page.
+func TestTablesAsCSV(t *testing.T) {
+	h := open(t, mesh)
+	g := h.graph(mesh)
+	results := twoIntervals(g)
+	results[1].Regions[0].Root = &schema.Root{Device: "=leaf1", Port: "9", Peer: "host1, the first", Kind: schema.RootIncast, Link: schema.NoLink}
+	h.store(g, results...)
+	get := func(path string) (body, next string) {
+		t.Helper()
+		response := h.getRaw("/api/v1/fabrics/"+mesh+"/"+path, http.Header{"Accept": {operation.CSV}})
+		text, err := io.ReadAll(response.Body)
+		if err != nil || response.StatusCode != http.StatusOK || response.Header.Get("Content-Type") != operation.CSV {
+			t.Fatalf("%s: %d, %v, %v", path, response.StatusCode, response.Header, err)
+		}
+		return string(text), response.Header.Get("Link")
+	}
+	links, _ := get("link-values?metrics=credit_stall")
+	if want := "time,link,credit_stall\n2023-11-14T22:13:20Z,0,0\n2023-11-14T22:13:20Z,1,\n"; !strings.HasPrefix(links, want) || strings.Count(links, "\n") != 1+2*g.NumLinks() {
+		t.Errorf("links: %s", links)
+	}
+	newest, next := get("regions?n=1")
+	lines := strings.Split(strings.TrimSpace(newest), "\n")
+	if len(lines) != 2 || !strings.HasPrefix(lines[0], "time,graph_version,region,metric,severity,name,mean_percent,max_percent,birth,age_intervals,links,root_device,") || !strings.HasSuffix(lines[1], `,0 2 3,'=leaf1,9,"host1, the first",incast`) {
+		t.Errorf("regions: %s", newest)
+	}
+	from, to := strings.Index(next, "?"), strings.Index(next, `>; rel="next"`)
+	if from < 0 || to < 0 {
+		t.Fatalf("next page: %q", next)
+	}
+	if older, last := get("regions" + next[from:to]); strings.Count(older, "\n") != 2 || last != "" {
+		t.Errorf("the page before: %s, then %q", older, last)
 	}
 }
 

@@ -66,6 +66,22 @@ func TestFactsThatSayNothingAreLeftOut(t *testing.T) {
 	}
 }
 
+// The verdict on a slow host names the host, and managed switches by their own names.
+func TestASlowHostIsNamed(t *testing.T) {
+	h := open(t, torus)
+	day := hostileDay(h.graph(torus))
+	root := &schema.Root{Link: schema.NoLink, Device: "MF0;LG18-07:MQM8700/U1", Port: "5", Peer: "luna-0341 mlx5_8", Kind: schema.RootSlowReceiver}
+	day.Regions[1].Root, day.Diagnoses[0].Root, day.Diagnoses[0].Cause.Class = root, root, schema.CauseSlowHost
+	h.announce(day)
+	page := browse(t, h.url+flat)
+	page.await(shown)
+	for _, want := range []string{"slow host luna-0341 mlx5_8 at LG18-07 port 5, 93% sure", "waits for LG18-07 port 5"} {
+		if regions := page.eval(`document.getElementById("regions").innerText`); !strings.Contains(regions, want) {
+			t.Errorf("the list does not say %q: %s", want, regions)
+		}
+	}
+}
+
 // TestEventsSayWhatIsNew: the event of a region that was born says so.
 func TestEventsSayWhatIsNew(t *testing.T) {
 	h := open(t, torus)

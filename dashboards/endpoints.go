@@ -39,8 +39,8 @@ func nowEndpoints() []endpoint {
 		{ID: "getStatus", Path: "/fabrics/{fabric}/status", Tag: "now", Summary: "The state of the network now, not that of the newest interval: Unknown while none comes.",
 			Handler: operation.To((*Dashboards).status)},
 		{ID: "getSnapshot", Path: "/fabrics/{fabric}/snapshot", Tag: "now", Summary: "The newest interval or the one at a time: values of the links, regions, diagnoses, states.",
-			Description: "204 while nothing is stored. Regions come the worst first, by severity and then by mean. As Arrow: a row per link, with a column per metric.",
-			Arrow:       true, Empty: true, Handler: operation.To((*Dashboards).snapshot)},
+			Description: "204 while nothing is stored. Regions come the worst first, by severity and then by mean. As Arrow or CSV: a row per link, with a column per metric.",
+			Table:       true, Empty: true, Handler: operation.To((*Dashboards).snapshot)},
 	}
 }
 
@@ -55,7 +55,7 @@ func timeEndpoints() []endpoint {
 			Description: pagesGoBack + " Kinds: `region_*`, `congestion_*`, `mitigation_*`, `graph_changed`, `job_*`, `congestion_protection`, `story`, and those of failures.",
 			Handler:     operation.To((*Dashboards).events)},
 		{ID: "listRegions", Path: "/fabrics/{fabric}/regions", Tag: "time", Summary: "The regions of the intervals of a span.",
-			Description: pagesGoBack + " As Arrow: a row per region and interval; the schema's metadata have `next`.", Arrow: true, Handler: operation.To((*Dashboards).regions)},
+			Description: pagesGoBack + " As Arrow or CSV: a row per region and interval; the header `Link` has the next page, in Arrow also `next` in the schema's metadata.", Table: true, Handler: operation.To((*Dashboards).regions)},
 		{ID: "listTracks", Path: "/fabrics/{fabric}/tracks", Tag: "time", Summary: "The regions of a span, each once, the worst first.",
 			Handler: operation.To((*Dashboards).tracks)},
 		{ID: "getTrack", Path: "/fabrics/{fabric}/tracks/{region}", Tag: "time", Summary: "A region over time, interval by interval, and its newest diagnosis.",
@@ -71,9 +71,9 @@ func timeEndpoints() []endpoint {
 			Description: pagesGoBack, Handler: operation.To((*Dashboards).failures)},
 		{ID: "getLinkSeries", Path: "/fabrics/{fabric}/links/{link}", Tag: "time", Summary: "A metric of a link over time.",
 			Handler: operation.To((*Dashboards).linkSeries)},
-		{ID: "listLinkValues", Path: "/fabrics/{fabric}/link-values", Tag: "time", Summary: "The values of all links in the intervals of a span, as an Arrow stream.",
+		{ID: "listLinkValues", Path: "/fabrics/{fabric}/link-values", Tag: "time", Summary: "The values of all links in the intervals of a span, as Arrow or CSV.",
 			Description: "A batch per interval, a row per link: `time`, `link`, and a column per metric, null where it is missing. Intervals of other versions of the graph are left out. At most 200 million values.",
-			ArrowOnly:   true, Timeout: bulkTimeout, Handler: operation.To((*Dashboards).linkValues)},
+			TableOnly:   true, Timeout: bulkTimeout, Handler: operation.To((*Dashboards).linkValues)},
 		{ID: "getLinkHistory", Path: "/fabrics/{fabric}/links/{link}/history", Tag: "time", Summary: "A metric of a link over weeks or months: mean and highest value by steps.",
 			Description: "By 5 minutes up to 8 days, by hours beyond, of the roll-ups; steps in which the link was not measured are left out.",
 			Handler:     operation.To((*Dashboards).linkHistory)},

@@ -77,9 +77,10 @@ func summaryOf(f *fabric, g *topology.Graph) summary {
 	for id := range topology.DeviceID(g.NumDevices()) {
 		if g.IsSwitch(id) {
 			s.Switches++
-		} else {
-			s.Hosts++
 		}
+	}
+	if hosts := g.Hosts(); !g.IsSwitch(hosts[0]) {
+		s.Hosts = len(hosts)
 	}
 	return s
 }

@@ -48,6 +48,9 @@ func TestThePageShowsSilence(t *testing.T) {
 	if got := page.eval(said); strings.Contains(got, "live") || strings.Contains(got, "calm") || !strings.HasPrefix(got, "unknown") {
 		t.Errorf("nothing measured: %s", got)
 	}
+	if regions := page.eval(`document.getElementById("regions").textContent`); regions != "not known while data are missing" {
+		t.Errorf("regions: %s", regions)
+	}
 }
 
 // A stream that is cut without a sign of it, as by a gateway, does not stop the picture.

@@ -1,6 +1,7 @@
 package topology
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -183,15 +184,36 @@ func devicesChanged(was, now *Graph) (names []string) {
 // Empty reports whether the two are the same version.
 func (d *Difference) Empty() bool { return d.Was == d.Now }
 
-// String counts what changed: "devices: 1 added, 0 removed, 0 changed; links: 2
-// added, 2 removed, 1 recabled, 4 went down, 0 came up, 0 rerated, 12
-// renumbered".
+// String counts what changed: "devices: 1 added; links: 1 removed, 2 recabled, 4 went down, 12 renumbered". A link that was
+// recabled is not counted as removed and added, too.
 func (d *Difference) String() string {
 	if d.Empty() {
 		return "no change"
 	}
-	return fmt.Sprintf("devices: %d added, %d removed, %d changed; links: %d added, %d removed, %d recabled, %d went down, %d came up, %d rerated, %d renumbered",
-		len(d.DevicesAdded), len(d.DevicesRemoved), len(d.DevicesChanged), len(d.LinksAdded), len(d.LinksRemoved), len(d.Recabled), len(d.WentDown), len(d.CameUp), len(d.Rerated), d.Renumbered)
+	type count struct {
+		n    int
+		what string
+	}
+	said := func(of string, counts ...count) string {
+		var parts []string
+		for _, c := range counts {
+			if c.n > 0 {
+				parts = append(parts, fmt.Sprintf("%d %s", c.n, c.what))
+			}
+		}
+		if parts == nil {
+			return ""
+		}
+		return of + ": " + strings.Join(parts, ", ")
+	}
+	recabled := len(d.Recabled)
+	parts := []string{
+		said("devices", count{len(d.DevicesAdded), "added"}, count{len(d.DevicesRemoved), "removed"}, count{len(d.DevicesChanged), "changed"}),
+		said("links", count{len(d.LinksAdded) - recabled, "added"}, count{len(d.LinksRemoved) - recabled, "removed"}, count{recabled, "recabled"},
+			count{len(d.WentDown), "went down"}, count{len(d.CameUp), "came up"}, count{len(d.Rerated), "rerated"}, count{d.Renumbered, "renumbered"}),
+	}
+	text := strings.Join(slices.DeleteFunc(parts, func(p string) bool { return p == "" }), "; ")
+	return cmp.Or(text, "only the description of the fabric or the order of devices")
 }
 
 // LinkName names a link by its ends: "leaf0 port 1 to host0 port 1".

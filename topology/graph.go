@@ -173,13 +173,13 @@ func (g *Graph) PortKey(id schema.LinkID) schema.PortKey {
 	return schema.PortKey{Fabric: g.fabric, Device: g.devices[g.from[id]].Name, Port: g.portName[g.fromPort[id]]}
 }
 
-// Hosts lists the hosts in order of number; on a fabric without hosts (a torus
+// Hosts lists the hosts in order of number, without aggregation nodes; on a fabric without hosts (a torus
 // of switches, each with its NIC) it lists the switches.
 func (g *Graph) Hosts() []DeviceID {
 	var hosts, all []DeviceID
 	for d := range g.devices {
 		all = append(all, DeviceID(d))
-		if g.devices[d].Kind == Host {
+		if g.devices[d].Kind == Host && !isAggregationNode(g.devices[d].Label) {
 			hosts = append(hosts, DeviceID(d))
 		}
 	}

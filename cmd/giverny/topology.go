@@ -121,9 +121,8 @@ func printSummary(w io.Writer, g *topology.Graph, asJSON bool) error {
 	if asJSON {
 		return json.NewEncoder(w).Encode(s)
 	}
-	fmt.Fprintf(w, "%s: %d switches, %d channel adapters (%d of them aggregation nodes), %d ports, %d links (%d down), version %s\n",
-		s.Fabric, s.Switches, s.ChannelAdapters, s.AggregationNodes, s.Ports, s.Links, s.LinksDown, s.Version)
-	return nil
+	_, err := fmt.Fprintln(w, s)
+	return err
 }
 
 func newTopologyShow(*globals) *cobra.Command {

@@ -99,7 +99,8 @@ func newCollector(t *testing.T, cfg Config) *Collector {
 func TestReadsASubnet(t *testing.T) {
 	dir, cfg := fakeSubnet(t)
 	c := newCollector(t, cfg)
-	batches := collectortest.Poll(t, c, 2)
+	const polls = 2
+	batches := collectortest.Poll(t, c, polls)
 	got := collectortest.Readings(batches)
 	for _, w := range []struct {
 		device, port string
@@ -129,11 +130,12 @@ func TestReadsASubnet(t *testing.T) {
 		t.Fatal(err)
 	}
 	for query, want := range map[string]int{
-		"plain 0x0000000000000001 1 3": 2, "extended 0x0000000000000001 1 3": 2, // all ports of a switch at once
-		"plain 0x0000000000000002 3": 2, "extended 0x0000000000000002 3": 0, // it has none
-		"plain 0x11 1": 1, "extended 0x11 1": 2, // after the first poll it is known that they suffice
+		"plain 0x0000000000000001 1 3": polls, "extended 0x0000000000000001 1 3": polls, // all ports of a switch at once
+		"plain 0x0000000000000002 3": polls, "extended 0x0000000000000002 3": 0, // it has none
+		"plain 0x11 1": 1, "extended 0x11 1": polls, // after the first poll it is known that they suffice
 	} {
-		if n := strings.Count(string(log), query+"\n"); n != want {
+		n := strings.Count(string(log), query+"\n")
+		if n < want || n > want && want < polls { // a poll more may have begun
 			t.Errorf("%q was run %d times, want %d", query, n, want)
 		}
 	}

@@ -154,17 +154,19 @@ func answerOf[T any](b *builder, row *operation.Operation[T]) *openapi3.Response
 		r.Headers = openapi3.Headers{"ETag": {Value: &openapi3.Header{Parameter: openapi3.Parameter{
 			Description: "For If-None-Match of the next request.", Schema: simple("string").NewRef()}}}}
 	}
-	if !row.ArrowOnly {
+	if !row.TableOnly {
 		out := row.Handler.Out
 		if out.Kind() == reflect.Pointer { // nil is no answer but 204
 			out = out.Elem()
 		}
 		r.Content[operation.JSON] = &openapi3.MediaType{Schema: b.ref(out)}
 	}
-	if row.Arrow || row.ArrowOnly {
-		s := simple("string")
-		s.ContentMediaType = operation.ArrowStream
-		r.Content[operation.ArrowStream] = &openapi3.MediaType{Schema: s.NewRef()}
+	if row.Table || row.TableOnly {
+		for _, format := range []string{operation.ArrowStream, operation.CSV} {
+			s := simple("string")
+			s.ContentMediaType = format
+			r.Content[format] = &openapi3.MediaType{Schema: s.NewRef()}
+		}
 	}
 	return r
 }

@@ -18,11 +18,14 @@ import (
 // Tagged is an answer that knows its entity tag; of others it is a hash of the answer.
 type Tagged interface{ ETag() string }
 
-// Table is an answer that is an Arrow IPC stream, too.
+// Table is an answer that is an Arrow IPC stream and CSV, too.
 type Table interface {
-	// WriteArrow writes the stream. After its first byte an error cuts the answer off.
-	WriteArrow(w io.Writer) error
+	// WriteTable writes it in a format, ArrowStream or CSV. After its first byte an error cuts the answer off.
+	WriteTable(w io.Writer, format string) error
 }
+
+// Paged is a table of which there is more: the cursor of the next page, empty on the last.
+type Paged interface{ NextCursor() string }
 
 // Immutable is an answer that never changes: the client need not ask again.
 type Immutable interface{ Immutable() bool }
@@ -139,8 +142,8 @@ func compressor(w io.Writer, encoding string) io.WriteCloser {
 	return z
 }
 
-// writeTable answers with an Arrow stream as it is made.
-func writeTable(w http.ResponseWriter, r *http.Request, t Table) (status int, err error) {
+// writeTable answers with a table as it is made.
+func writeTable(w http.ResponseWriter, r *http.Request, t Table, format string) (status int, err error) {
 	if tagged, ok := t.(Tagged); ok {
 		w.Header().Set("ETag", tagged.ETag())
 		w.Header().Set("Cache-Control", "no-cache")
@@ -149,19 +152,24 @@ func writeTable(w http.ResponseWriter, r *http.Request, t Table) (status int, er
 		}
 	}
 	header := w.Header()
-	header.Set("Content-Type", ArrowStream)
+	header.Set("Content-Type", format)
 	header.Set("Vary", vary)
+	if page, ok := t.(Paged); ok && page.NextCursor() != "" {
+		query := r.URL.Query()
+		query.Set("cursor", page.NextCursor())
+		header.Set("Link", "<?"+query.Encode()+`>; rel="next"`)
+	}
 	if r.Method == http.MethodHead {
 		w.WriteHeader(http.StatusOK)
 		return http.StatusOK, nil
 	}
 	encoding := encodingFor(r.Header.Get("Accept-Encoding"))
 	if encoding == "" {
-		return http.StatusOK, t.WriteArrow(w)
+		return http.StatusOK, t.WriteTable(w, format)
 	}
 	header.Set("Content-Encoding", encoding)
 	z := compressor(w, encoding)
-	if err := t.WriteArrow(z); err != nil {
+	if err := t.WriteTable(z, format); err != nil {
 		return http.StatusOK, err
 	}
 	return http.StatusOK, z.Close()

@@ -9,6 +9,7 @@ import (
 const (
 	JSON        = "application/json"
 	ArrowStream = "application/vnd.apache.arrow.stream"
+	CSV         = "text/csv"
 )
 
 // quality is what an Accept or Accept-Encoding header gives an offer, 0 to 1; specific is how closely the header

@@ -1,6 +1,6 @@
 // Package operation is the frame of an HTTP API as a table: each row is an operation with the Go types of its
 // parameters and of its answer. It reads and checks the parameters, negotiates representation and compression,
-// answers with JSON, Arrow or a problem (RFC 9457), and knows entity tags. The OpenAPI document is made from the
+// answers with JSON, Arrow, CSV or a problem (RFC 9457), and knows entity tags. The OpenAPI document is made from the
 // same rows. What the operations do is their handlers'.
 package operation
 
@@ -25,8 +25,8 @@ type Operation[T any] struct {
 	Role access.Role
 	// How long it may take; 0 is the server's own bound.
 	Timeout time.Duration
-	// Arrow says that the answer implements Table, too; ArrowOnly that it has no JSON.
-	Arrow, ArrowOnly bool
+	// Table says that the answer implements Table, too; TableOnly that it has no JSON.
+	Table, TableOnly bool
 	// Empty says that there may be nothing to answer with: 204.
 	Empty bool
 	// Statuses of problems beyond those that follow from the parameters.

@@ -74,10 +74,10 @@ func (s *Server[T]) handler(row *Operation[T]) http.Handler {
 	switch {
 	case row.Raw.In != nil:
 		offers = []string{row.RawType}
-	case row.ArrowOnly:
-		offers = []string{ArrowStream}
-	case row.Arrow:
-		offers = append(offers, ArrowStream)
+	case row.TableOnly:
+		offers = []string{ArrowStream, CSV}
+	case row.Table:
+		offers = append(offers, ArrowStream, CSV)
 	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		began := time.Now()
@@ -129,8 +129,8 @@ func (s *Server[T]) answer(w http.ResponseWriter, r *http.Request, row *Operatio
 		w.WriteHeader(http.StatusNoContent)
 		return http.StatusNoContent, nil
 	}
-	if offer == ArrowStream {
-		return writeTable(w, r, value.(Table))
+	if offer == ArrowStream || offer == CSV {
+		return writeTable(w, r, value.(Table), offer)
 	}
 	return writeValue(w, r, value)
 }

@@ -438,7 +438,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * The values of all links in the intervals of a span, as an Arrow stream.
+         * The values of all links in the intervals of a span, as Arrow or CSV.
          * @description A batch per interval, a row per link: `time`, `link`, and a column per metric, null where it is missing. Intervals of other versions of the graph are left out. At most 200 million values.
          */
         get: operations["listLinkValues"];
@@ -584,7 +584,7 @@ export interface paths {
         };
         /**
          * The regions of the intervals of a span.
-         * @description The pages go back in time: the first has the newest, in the order of time. As Arrow: a row per region and interval; the schema's metadata have `next`.
+         * @description The pages go back in time: the first has the newest, in the order of time. As Arrow or CSV: a row per region and interval; the header `Link` has the next page, in Arrow also `next` in the schema's metadata.
          */
         get: operations["listRegions"];
         put?: never;
@@ -655,7 +655,7 @@ export interface paths {
         };
         /**
          * The newest interval or the one at a time: values of the links, regions, diagnoses, states.
-         * @description 204 while nothing is stored. Regions come the worst first, by severity and then by mean. As Arrow: a row per link, with a column per metric.
+         * @description 204 while nothing is stored. Regions come the worst first, by severity and then by mean. As Arrow or CSV: a row per link, with a column per metric.
          */
         get: operations["getSnapshot"];
         put?: never;
@@ -3604,6 +3604,7 @@ export interface operations {
                 };
                 content: {
                     "application/vnd.apache.arrow.stream": string;
+                    "text/csv": string;
                 };
             };
             /** @description Nothing has changed since the answer that If-None-Match names. */
@@ -4033,6 +4034,7 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["RegionPage"];
                     "application/vnd.apache.arrow.stream": string;
+                    "text/csv": string;
                 };
             };
             /** @description Nothing has changed since the answer that If-None-Match names. */
@@ -4224,6 +4226,7 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["Snapshot"];
                     "application/vnd.apache.arrow.stream": string;
+                    "text/csv": string;
                 };
             };
             /** @description There is nothing to answer with. */

@@ -1,6 +1,7 @@
 // Why a region is congested: the verdict of one diagnosis, with its numbers, and as text
 // for a ticket. What comes from outside, names of jobs and devices, is text everywhere.
 import { h, legible } from "../dom.ts";
+import { plainName } from "../graph.ts";
 import { amount, clock, metricName, sure, words } from "../format.ts";
 import type { AccusedJob, Diagnosis, Job, NearFailure, Region } from "../types.ts";
 import { regionName } from "./regions.ts";
@@ -24,13 +25,14 @@ function slower([least, most]: number[]): string {
   return (end === least!.toFixed(1) || least! >= 19.95 ? end : `${least!.toFixed(1)} to ${end}`) + " times slower";
 }
 
-const rootText = (r: NonNullable<Diagnosis["root"]>) => `${r.device}${r.port ? " port " + r.port : ""}${r.peer ? " to " + r.peer : ""}${r.kind ? ": " + (kinds[r.kind] ?? words(r.kind)) : ""}`;
-const failureText = (f: NearFailure) => `${clock(f.time)} UTC ${words(f.kind)} ${[f.device, f.port].filter(Boolean).join(" ")}, ${f.hops} ${f.hops === 1 ? "hop" : "hops"} away`;
+const portText = (device: string, port?: string | null) => plainName(device) + (port ? " port " + port : "");
+const rootText = (r: NonNullable<Diagnosis["root"]>) => `${portText(r.device, r.port)}${r.peer ? " to " + plainName(r.peer) : ""}${r.kind ? ": " + (kinds[r.kind] ?? words(r.kind)) : ""}`;
+const failureText = (f: NearFailure) => `${clock(f.time)} UTC ${words(f.kind)} ${[plainName(f.device), f.port].filter(Boolean).join(" ")}, ${f.hops} ${f.hops === 1 ? "hop" : "hops"} away`;
 
 /** factsOf are the parts of a diagnosis that have something to say. */
 function factsOf(d: Diagnosis, jobs: Jobs): [string, string[]][] {
   const facts: [string, string[]][] = [
-    ["accused", (d.jobs ?? []).map((j) => accusation(j, jobs))], ["failures near", (d.failures ?? []).map(failureText)], ["root port", d.root ? [rootText(d.root)] : []], ["waits in a circle", (d.cycle ?? []).map((p) => `${p.device} port ${p.port}`)], ["inside the host", d.probed_host ? [d.probed_host.text] : []],
+    ["accused", (d.jobs ?? []).map((j) => accusation(j, jobs))], ["failures near", (d.failures ?? []).map(failureText)], ["root port", d.root ? [rootText(d.root)] : []], ["waits in a circle", (d.cycle ?? []).map((p) => portText(p.device, p.port))], ["inside the host", d.probed_host ? [d.probed_host.text] : []],
     ["victims", (d.victims ?? []).map((v) => `${jobName(v.job_id, jobs)}: ${slower(v.slowdown)}`)], ["action", d.action ? [d.action] : []],
   ];
   return facts.map(([what, lines]): [string, string[]] => [what, [...new Set(lines)]]).filter(([, lines]) => lines.length > 0);
@@ -43,8 +45,8 @@ export const headline = (d: Diagnosis) => d.cause.class === "unknown" ? classes.
 export function inShort(d: Diagnosis, jobs: Jobs): string {
   if (d.cause.class === "unknown") return classes.unknown;
   const job = d.jobs?.[0] && jobName(d.jobs[0].job_id, jobs), failure = d.failures?.[0];
-  const of: Record<string, string | undefined> = { system: job && `load of ${job}`, intra_application: job && `${job} in its own way`, failure: failure && [words(failure.kind), failure.device, failure.port].filter(Boolean).join(" ") };
-  const place = d.root && !of[d.cause.class] ? ` at ${d.root.device}${d.root.port ? " port " + d.root.port : ""}` : "";
+  const of: Record<string, string | undefined> = { system: job && `load of ${job}`, intra_application: job && `${job} in its own way`, failure: failure && [words(failure.kind), plainName(failure.device), failure.port].filter(Boolean).join(" ") };
+  const host = d.cause.class === "slow_host" && d.root?.peer ? " " + plainName(d.root.peer) : "", place = d.root && !of[d.cause.class] ? `${host} at ${portText(d.root.device, d.root.port)}` : "";
   return `${of[d.cause.class] ?? classes[d.cause.class] ?? words(d.cause.class)}${place}, ${sure(d.cause.confidence)} sure`;
 }
 

@@ -3,6 +3,7 @@
 import { rank } from "../colour.ts";
 import { h, setText } from "../dom.ts";
 import { metricName } from "../format.ts";
+import { plainName } from "../graph.ts";
 import type { Region } from "../types.ts";
 import { fillForecast } from "./forecast.ts";
 
@@ -27,8 +28,8 @@ export class RegionList {
     return this.items.get(li?.dataset.key ?? "")?.region ?? null;
   }
 
-  /** verdict is why a region is there, in one line; empty where it has no diagnosis. */
-  show(regions: Region[], chosen: string, duration: (intervals: number) => string, verdict: (r: Region) => string) {
+  /** verdict is why a region is there, in one line; empty where it has no diagnosis. none is what to say where there is no region. */
+  show(regions: Region[], chosen: string, duration: (intervals: number) => string, verdict: (r: Region) => string, none = "no region") {
     const old = this.items;
     this.items = new Map([...regions].sort(worse).map((region) => {
       const key = keyOf(region), li = old.get(key)?.li ?? newItem(key);
@@ -37,14 +38,14 @@ export class RegionList {
       li.querySelector("b")!.setAttribute("aria-current", String(key === chosen));
       return [key, { region, li }];
     }));
-    this.place([...this.items.values()].map((item) => item.li));
+    this.place([...this.items.values()].map((item) => item.li), none);
   }
 
   /** place puts the entries in order around the one with the focus, which would lose it if it were moved. */
-  private place(order: HTMLLIElement[]) {
+  private place(order: HTMLLIElement[], none: string) {
     const still = order.indexOf(document.activeElement as HTMLLIElement);
     if (still < 0) {
-      this.list.replaceChildren(...order.length ? order : [h("li", { class: "none" }, "no region")]);
+      this.list.replaceChildren(...order.length ? order : [h("li", { class: "none" }, none)]);
       return;
     }
     for (const li of [...this.list.children]) if (!order.includes(li as HTMLLIElement)) li.remove();
@@ -64,7 +65,7 @@ function fill(li: HTMLLIElement, r: Region, duration: (intervals: number) => str
   setText(size, r.size + " links" + growth(r));
   setText(why, verdict);
   setText(about, `${r.severity}: mean ${r.mean.toFixed(1)}%${arrow(r)}, max ${r.max.toFixed(1)}%` + (r.age_intervals ? `, for ${duration(r.age_intervals)}` : "") + `, ${metricName(r.metric)}` +
-    (r.root ? `; waits for ${r.root.device}${r.root.port ? " port " + r.root.port : ""}` : ""));
+    (r.root ? `; waits for ${plainName(r.root.device)}${r.root.port ? " port " + r.root.port : ""}` : ""));
   fillForecast(forecast, r.forecast, duration);
 }
 

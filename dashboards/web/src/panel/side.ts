@@ -5,6 +5,7 @@ import type { App } from "../app.ts";
 import { rank } from "../colour.ts";
 import { $, h, setText } from "../dom.ts";
 import { clock, count, inWords, metricName, percent, secondsBetween, span, unknownReasons, when, words } from "../format.ts";
+import { plainName } from "../graph.ts";
 import type { Diagnosis, FabricEvent, Region, Unknown } from "../types.ts";
 import { Anomalies } from "./anomalies.ts";
 import { Slowed } from "./slowed.ts";
@@ -63,12 +64,12 @@ export class Side {
     const { now } = this.interval;
     const { shown, standsFor } = once(now.regions, now.diagnoses), chosen = String(this.shownRegion()?.id ?? "");
     const diagnoses = new Map(now.diagnoses.map((d) => [d.region, d])), jobs = this.jobs();
-    this.list.show(shown, String(standsFor.get(chosen)?.id ?? chosen), this.duration, (r) => { const d = diagnoses.get(String(r.id)); return d ? inShort(d, jobs) : ""; });
+    this.list.show(shown, String(standsFor.get(chosen)?.id ?? chosen), this.duration, (r) => { const d = diagnoses.get(String(r.id)); return d ? inShort(d, jobs) : ""; }, this.unknown() && "not known while data are missing");
     this.state();
     this.why();
     this.compared();
     fillPicked(this.app);
-    fillJobs($("jobs"), this.app, now.regions, this.duration);
+    fillJobs($("jobs"), this.app, now.regions, this.duration, !this.unknown());
     this.hot();
     this.events(model!.events);
     this.status();
@@ -202,5 +203,5 @@ const worst = (a?: Region, b?: Region) => Math.max(rank(a?.severity ?? "Neg"), r
 /** eventText says what happened; the detail alone where it is a sentence of its own. */
 export function eventText(e: FabricEvent): string {
   if (e.detail && /^(story|region_|congestion_began|congestion_ended)/.test(e.kind)) return e.kind === "story" ? e.detail : (e.kind === "region_born" ? "new " : "") + inWords(e.detail);
-  return [words(e.kind), e.device, e.port].filter(Boolean).join(" ") + (e.detail ? ": " + e.detail : "");
+  return [words(e.kind), e.device && plainName(e.device), e.port].filter(Boolean).join(" ") + (e.detail ? ": " + e.detail : "");
 }
