@@ -284,6 +284,29 @@ func TestLonelyLinksWaitWhereTheyMeet(t *testing.T) {
 	}
 }
 
+// Where they wait for a slow link of that spine, it is a root, however well the tree explains them.
+func TestLonelyLinksWaitForASlowOne(t *testing.T) {
+	g := parse(t, "fattree:leaves=12,hosts=4,spines=8")
+	slow := linkNamed(t, g, "spine1", "leaf2")
+	for leaves, want := range map[int]bool{3: false, 6: true} {
+		s := stalls{{"leaf3", "host12"}: 60, {"spine1", "leaf2"}: 50}
+		for spine := range 4 {
+			s[[2]string{fmt.Sprint("spine", spine), "leaf3"}] = 49
+			s[[2]string{"leaf10", fmt.Sprint("spine", spine)}] = 40
+		}
+		for leaf := 4; leaf < 4+leaves; leaf++ {
+			s[[2]string{fmt.Sprint("leaf", leaf), "spine1"}] = 40
+		}
+		isRoot := false
+		for _, r := range newSegmenter(t, g, overlapping()).Step(snapshotOf(map[schema.Metric][]float32{schema.XmitWait: s.on(t, g)})) {
+			isRoot = isRoot || r.Root != nil && r.Root.Link == slow
+		}
+		if isRoot != want {
+			t.Errorf("%d leaves: the slow link is a root is %v, want %v", leaves, isRoot, want)
+		}
+	}
+}
+
 // A root is seen to stall where a slow link or few ports do and others wait; two ports of hosts that send are an exchange's.
 func TestRootIsSeenToStall(t *testing.T) {
 	for name, c := range map[string]struct {
