@@ -125,7 +125,7 @@ func (c *causes) joinComponent(t *trees, s *sinks, first, end int32) {
 		}
 	}
 	for a := first; a < end; a++ {
-		c.joinContained(s, a, first, end)
+		c.joinContained(t, s, a, first, end)
 	}
 }
 
@@ -231,7 +231,7 @@ func (c *causes) areOne(t *trees, s *sinks, a, b int32) bool {
 }
 
 // joinContained joins a sink without hosts with the one at a leaf that most of its sources lead to.
-func (c *causes) joinContained(s *sinks, a, first, end int32) {
+func (c *causes) joinContained(t *trees, s *sinks, a, first, end int32) {
 	x := &s.all[a]
 	if x.isLeaf || x.port > 0 || x.bit == lastBit {
 		return
@@ -239,7 +239,7 @@ func (c *causes) joinContained(s *sinks, a, first, end int32) {
 	best, most := int32(-1), int32(0)
 	for b := first; b < end; b++ {
 		y := &s.all[b]
-		if !y.isLeaf || y.links < minFeeders || y.bit == lastBit {
+		if !y.isLeaf || y.links < minFeeders || y.bit == lastBit || !t.mayReach(x.device, y.device) {
 			continue
 		}
 		if both := c.evidence.two[min(x.bit, y.bit)][max(x.bit, y.bit)]; both > most {
@@ -252,6 +252,13 @@ func (c *causes) joinContained(s *sinks, a, first, end int32) {
 	if float64(most) >= containedShare*float64(c.evidence.one[x.bit]) {
 		c.sets.union(a, best)
 	}
+}
+
+// mayReach reports whether what enters a switch may go on to a leaf: what comes down goes only to those that it has cables to.
+func (t *trees) mayReach(d, leaf int32) bool {
+	w := t.waits
+	comesDown := func(i int32) bool { return w.isDown(t.links[i]) }
+	return !slices.ContainsFunc(t.into.of(d), comesDown) || w.isAdjacent(d, leaf)
 }
 
 // joinCalmPorts joins a sink without hosts with a tree at a leaf behind one of its ports, if both are level:

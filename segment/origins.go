@@ -201,7 +201,7 @@ func (t *trees) hasWaysBeside(i int32) bool {
 func (t *trees) markLonely(d int32) {
 	n := 0
 	for _, i := range t.into.of(d) {
-		if t.lonely[i] = t.isLonely(i); t.lonely[i] {
+		if t.lonely[i] = t.isLonely(i, -1); t.lonely[i] {
 			n++
 		}
 	}
@@ -212,8 +212,19 @@ func (t *trees) markLonely(d int32) {
 	}
 }
 
-// isLonely reports whether a link up is far above all others from its switch, and all that it may wait for comes over several.
-func (t *trees) isLonely(i int32) bool {
+// lonelyInto counts the links that wait for a slow one, since they alone stall of the ways up from theirs.
+func (t *trees) lonelyInto(slow int32) (n int) {
+	for _, i := range t.into.of(t.from[slow]) {
+		if t.waits.mayWait(t.links[i], t.links[slow]) && t.isLonely(i, slow) {
+			n++
+		}
+	}
+	return n
+}
+
+// isLonely reports whether a link up is far above all others from its switch, and all that it may wait for, but one, comes over
+// several.
+func (t *trees) isLonely(i, but int32) bool {
 	if t.port[i] || !t.waits.isUp(t.links[i]) || len(t.mayWaitFor(i)) == 0 {
 		return false
 	}
@@ -223,7 +234,7 @@ func (t *trees) isLonely(i int32) bool {
 		}
 	}
 	for _, j := range t.mayWaitFor(i) {
-		if t.slow[j] || t.waits.isUp(t.links[j]) || !t.hasWaysBeside(j) {
+		if j != but && (t.slow[j] || t.waits.isUp(t.links[j]) || !t.hasWaysBeside(j)) {
 			return false
 		}
 	}

@@ -284,6 +284,29 @@ func TestLonelyLinksWaitWhereTheyMeet(t *testing.T) {
 	}
 }
 
+// Where they wait for a slow link of that spine, it is a root, however well the tree explains them.
+func TestLonelyLinksWaitForASlowOne(t *testing.T) {
+	g := parse(t, "fattree:leaves=12,hosts=4,spines=8")
+	slow := linkNamed(t, g, "spine1", "leaf2")
+	for leaves, want := range map[int]bool{3: false, 6: true} {
+		s := stalls{{"leaf3", "host12"}: 60, {"spine1", "leaf2"}: 50}
+		for spine := range 4 {
+			s[[2]string{fmt.Sprint("spine", spine), "leaf3"}] = 49
+			s[[2]string{"leaf10", fmt.Sprint("spine", spine)}] = 40
+		}
+		for leaf := 4; leaf < 4+leaves; leaf++ {
+			s[[2]string{fmt.Sprint("leaf", leaf), "spine1"}] = 40
+		}
+		isRoot := false
+		for _, r := range newSegmenter(t, g, overlapping()).Step(snapshotOf(map[schema.Metric][]float32{schema.XmitWait: s.on(t, g)})) {
+			isRoot = isRoot || r.Root != nil && r.Root.Link == slow
+		}
+		if isRoot != want {
+			t.Errorf("%d leaves: the slow link is a root is %v, want %v", leaves, isRoot, want)
+		}
+	}
+}
+
 // A root is seen to stall where a slow link or few ports do and others wait; two ports of hosts that send are an exchange's.
 func TestRootIsSeenToStall(t *testing.T) {
 	for name, c := range map[string]struct {
@@ -336,5 +359,34 @@ func TestManyPorts(t *testing.T) {
 		if got := s.hasManyPorts(); got != c.want {
 			t.Errorf("%d of %d ports are many: %v, want %v", c.ports, c.hosts, got, c.want)
 		}
+	}
+}
+
+// What comes down to a switch of one pod is no part of a tree in another, though all its sources lead to that, too.
+func TestWhatComesDownStaysInItsPod(t *testing.T) {
+	g := parse(t, "fattree:k=8")
+	tree := stalls{{"leaf0-0", "host0"}: 70}
+	for agg := range 4 {
+		up, down := fmt.Sprint("agg2-", agg), fmt.Sprint("agg0-", agg)
+		tree[[2]string{down, "leaf0-0"}] = 60
+		for core := 4 * agg; core < 4*agg+4; core++ {
+			tree[[2]string{fmt.Sprint("core", core), down}] = 50
+			tree[[2]string{up, fmt.Sprint("core", core)}] = 40
+		}
+		for leaf := range 4 {
+			tree[[2]string{fmt.Sprint("leaf2-", leaf), up}] = 30
+		}
+	}
+	other := stalls{}
+	for core := range 4 {
+		name := fmt.Sprint("core", core)
+		other[[2]string{name, "agg3-0"}] = 25
+		other[[2]string{"agg1-0", name}] = 22
+		other[[2]string{fmt.Sprint("leaf1-", core), "agg1-0"}] = 20
+	}
+	snap := snapshotOf(map[schema.Metric][]float32{schema.XmitWait: tree.with(other).on(t, g)})
+	got := newSegmenter(t, g, overlapping()).Step(snap)
+	if len(got) != 2 || slices.Contains(got[0].Links, linkNamed(t, g, "core0", "agg3-0")) {
+		t.Errorf("got %s, want the tree, and what comes down elsewhere by itself", sizes(got))
 	}
 }

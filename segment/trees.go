@@ -228,10 +228,14 @@ func (m *treeMethod) dropSlow() (any bool) {
 
 // isWorth reports whether a slow link explains what waits for it better than the other causes do: in deviations of the
 // noise, and where these explain what else hangs together with it worse than noise would, in units of that. A link
-// also counts that explains each of those clearly and on which several depend, or that is the only way and explains enough.
+// also counts that explains each of those clearly and on which several depend, or that is the only way and explains enough,
+// or for which many wait that alone stall of the ways up from theirs.
 func (m *treeMethod) isWorth(a int32) bool {
 	h, x := &m.shares, &m.sinks.all[a]
 	i := m.node[x.slow]
+	if m.lonelyInto(i) >= fewestLonely {
+		return true
+	}
 	taken, worth := float64(h.taken[a]), h.worth[a]
 	least := leastWorth + leastWorthEach*taken
 	isEnough, isClear := worth >= least, m.stall[i] >= slowStep*m.hottest(i)
