@@ -1,9 +1,6 @@
 package collective
 
-import (
-	"fmt"
-	"slices"
-)
+import "slices"
 
 // Diagnose finds the critical path of a run and who lengthened it. It changes
 // nothing of the run.
@@ -30,7 +27,7 @@ func (z *Analyser) Diagnose(run Run) Diagnosis {
 	z.piece(run, &p)
 	d := &p.d
 	d.LateRanks = lateRanks(p.idle, d.MakespanNanos)
-	d.Notes = append(d.Notes, leftOut(p.doubled, p.cut)...)
+	d.Notes = append(d.Notes, p.left.notes()...)
 	d.Text = d.describe(&run)
 	return *d
 }
@@ -55,21 +52,10 @@ func (z *Analyser) limit() int {
 	return DefaultLimit
 }
 
-// leftOut are notes on records that were not used.
-func leftOut(doubled, cut int) (notes []string) {
-	if doubled > 0 {
-		notes = append(notes, fmt.Sprintf("%d step records were there twice", doubled))
-	}
-	if cut > 0 {
-		notes = append(notes, fmt.Sprintf("%d step records of one collective are over the limit and were left out", cut))
-	}
-	return notes
-}
-
 // piece diagnoses a run, or a part of a long one; late ranks, and what is left out, the
 // caller adds.
 func (z *Analyser) piece(given Run, p *piece) {
-	run := usable(&given)
+	run, foreign := usable(&given)
 	t := newTable(run, z.limit(), &z.room, p.before)
 	p.d = Diagnosis{
 		Ranks: len(run.Ranks), Steps: t.longest, Iterations: t.iterations,
@@ -104,7 +90,8 @@ func (z *Analyser) piece(given Run, p *piece) {
 	p.idle = a.idleNanos()
 	a.standstill(d, p.later)
 	z.room.keep(a.shares)
-	p.from, p.last, p.doubled, p.cut = t.comesFrom(path), t.last, t.doubled, t.cut
+	p.from, p.last, p.left = t.comesFrom(path), t.last, t.left
+	p.left.foreign, p.left.flows = foreign, tr.cut
 	p.clocks, p.communicators = t.offset, map[int32]bool{}
 	for c := range max(len(run.Communicators), 1) {
 		if from, to := t.of(int32(c)); from < to {

@@ -28,7 +28,7 @@ type piece struct {
 	from          *place // of the part before, that the critical path comes from; nil where that is not known
 	last          int64
 	idle          []int64 // by rank: ns that it began late
-	doubled, cut  int
+	left          leftOut
 	communicators map[int32]bool
 }
 
@@ -195,11 +195,11 @@ func joinPieces(pieces []*piece, run *Run) Diagnosis {
 	out := Diagnosis{CriticalPath: []Segment{}, Culprits: []Culprit{}, StoppedRanks: []int{}, LateRanks: []int{}, MissingRanks: []int{},
 		Ranks: len(run.Ranks), ClockOffsets: pieces[0].d.ClockOffsets, FirstNanos: first, Notes: slices.Clone(run.Notes)}
 	idle, missing := make([]int64, len(run.Ranks)), make([]int, len(run.Ranks))
-	last, saved, doubled, cut := first, int64(0), 0, 0
+	last, saved, left := first, int64(0), leftOut{}
 	for _, p := range pieces {
 		last = max(last, p.last)
 		saved += p.d.MakespanNanos - p.d.ExpectedNanos
-		doubled, cut = doubled+p.doubled, cut+p.cut
+		left.add(p.left)
 		out.Steps, out.Iterations = max(out.Steps, p.d.Steps), max(out.Iterations, p.d.Iterations)
 		out.StoppedRanks = append(out.StoppedRanks, p.d.StoppedRanks...)
 		for rank, nanos := range p.idle {
@@ -219,7 +219,7 @@ func joinPieces(pieces []*piece, run *Run) Diagnosis {
 	dropped := out.joinPaths(pieces)
 	saved -= out.joinCulprits(pieces)
 	out.ExpectedNanos = out.MakespanNanos - max(saved, 0)
-	out.Notes = append(out.Notes, leftOut(doubled, cut)...)
+	out.Notes = append(out.Notes, left.notes()...)
 	if dropped > 0 {
 		out.Notes = append(out.Notes, fmt.Sprintf("the critical path has %d segments more than the %d that are kept", dropped, maxSegments))
 	}

@@ -1,6 +1,9 @@
 package collective
 
-import "slices"
+import (
+	"slices"
+	"sort"
+)
 
 // stuck is a transfer that had all it needed and did not end.
 type stuck struct {
@@ -247,9 +250,14 @@ func (a *analysis) nothingEnded(d *Diagnosis, last int64) {
 }
 
 func (a *analysis) endOf(communicator, iteration, rank, step int32) int64 {
-	from, to := a.t.of(communicator)
-	for i := from; i < to; i++ {
-		if r := &a.t.steps[i]; r.Rank == rank && r.Step == step && r.Iteration == iteration {
+	from := sort.Search(len(a.t.steps), func(i int) bool {
+		return !placeOf(&a.t.steps[i]).before(place{communicator: communicator, iteration: iteration, step: step})
+	})
+	for i := from; i < len(a.t.steps); i++ {
+		switch r := &a.t.steps[i]; {
+		case r.Communicator != communicator || r.Iteration != iteration || r.Step != step:
+			return 0
+		case r.Rank == rank:
 			return a.t.end[i]
 		}
 	}

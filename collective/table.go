@@ -19,8 +19,7 @@ type table struct {
 	iterations   int
 	longest      int // steps of the longest collective
 	channels     int
-	doubled      int     // records that were there already
-	cut          int     // records over the limit
+	left         leftOut
 	begun        bool    // some records have no end
 	derive       bool    // some records do not name what they await
 	alike        bool    // all have the same size and the same time alone, between nodes
@@ -107,7 +106,7 @@ func newTable(run *Run, limit int, room *scratch, before map[chain]StepRecord) *
 	t.nodes()
 	steps := run.Steps
 	if len(steps) > limit {
-		t.cut = len(steps) - limit
+		t.left.cut = len(steps) - limit
 		steps = steps[:limit]
 	}
 	if t.joinWhole(steps, room) {
@@ -163,6 +162,7 @@ func (t *table) sane(steps []StepRecord) ([]StepRecord, slots) {
 // take says whether a record can be, and widens the extent to hold it.
 func (t *table) take(r, first *StepRecord, extent *slots) bool {
 	if r.Rank < 0 || int(r.Rank) >= len(t.recorded) || int(r.Peer) >= len(t.recorded) || r.Step < 1 || r.Iteration < 0 || r.Chunk < 0 || r.Channel < 0 || r.Communicator < 0 {
+		t.left.impossible++
 		return false
 	}
 	t.recorded[r.Rank] = true
@@ -171,6 +171,7 @@ func (t *table) take(r, first *StepRecord, extent *slots) bool {
 		return false
 	}
 	if r.EndNanos < r.BeginNanos {
+		t.left.impossible++
 		return false
 	}
 	t.derive = t.derive || r.AwaitsStep == 0
@@ -191,10 +192,10 @@ func (t *table) keep(steps []StepRecord, index *slots) {
 		if p := placeOf(&steps[i]); index.at(p) < 0 {
 			index.set(p, int32(i))
 		} else {
-			t.doubled++
+			t.left.doubled++
 		}
 	}
-	t.steps = make([]StepRecord, 0, len(steps)-t.doubled)
+	t.steps = make([]StepRecord, 0, len(steps)-t.left.doubled)
 	if index.dense != nil {
 		for n, i := range index.dense {
 			if i >= 0 {

@@ -58,7 +58,7 @@ func (a *analysis) neighbours(step int32, byStep map[int32][]cause) []cause {
 				}
 			}
 			if len(out) > 0 {
-				slices.SortFunc(out, func(x, y cause) int { return compareText(x.who, y.who) })
+				slices.SortStableFunc(out, func(x, y cause) int { return compareText(x.who, y.who) })
 				return out
 			}
 		}

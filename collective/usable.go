@@ -4,8 +4,9 @@ import "slices"
 
 // usable is a run without what names nodes that its fabric does not have, or times and
 // numbers that cannot be: readers check their own form, but a Run may come from
-// anywhere. Where all is well it is the run itself.
-func usable(run *Run) *Run {
+// anywhere. Where all is well it is the run itself. left is how many links, flows,
+// paths, pauses and reports it lacks.
+func usable(run *Run) (kept *Run, left int) {
 	nodes := 0
 	if run.Fabric != nil {
 		nodes = len(run.Fabric.Nodes)
@@ -44,7 +45,11 @@ func usable(run *Run) *Run {
 			return !has(f.Source) || !has(f.Destination) || min(f.Packets, f.QueueSum, f.Paused, f.MinSeq) < 0 || f.MaxSeq < f.MinSeq
 		})
 	})
-	return &out
+	left = len(run.Flows) - len(out.Flows) + len(run.Paths) - len(out.Paths) + len(run.Pauses) - len(out.Pauses) + len(run.Telemetry) - len(out.Telemetry)
+	if run.Fabric != nil {
+		left += len(run.Fabric.Links) - len(out.Fabric.Links)
+	}
+	return &out, left
 }
 
 // keep is the elements that are wanted; the slice itself where all are.

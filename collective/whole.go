@@ -12,7 +12,7 @@ func (t *table) joinWhole(steps []StepRecord, room *scratch) bool {
 	last := &steps[n-1]
 	from := steps[0].Iteration
 	longest, iterations := int(last.Step), int(last.Iteration-from)+1
-	if longest < 1 || iterations < 1 || n/ranks%longest != 0 || n/ranks/longest != iterations {
+	if from < 0 || longest < 1 || iterations < 1 || n/ranks%longest != 0 || n/ranks/longest != iterations {
 		return false
 	}
 	t.begin, t.end = grow(&room.begin, n), grow(&room.end, n)

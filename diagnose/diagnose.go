@@ -27,7 +27,7 @@ func (s *Stage) diagnose(r *schema.IntervalResult) []schema.Diagnosis {
 	s.findReaders()
 	s.crossing(cases)
 	out := make([]schema.Diagnosis, len(cases))
-	p := newPressure(s.graph, snap)
+	p := newPressure(s.graph, s.router.Grid, snap)
 	p.ends = &s.work.ends
 	p.findCounted()
 	s.compare(p)

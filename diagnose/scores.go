@@ -223,12 +223,12 @@ func (s *Stage) loadsAll(rc *regionCase, c *suspect, p *pressure) bool {
 		return false
 	}
 	r, loaded := s.routesOf(c.job), 0.
-	for i, l := range r.links {
+	for i, l := range r.Links {
 		if p.useOf(l)-max(0, p.before(l)) >= leastUse {
-			loaded += float64(r.load[i])
+			loaded += float64(r.Load[i])
 		}
 	}
-	return loaded >= loadedWays*r.total
+	return loaded >= loadedWays*r.Total
 }
 
 // Of what was added to a region of a grid, ownAdded lies on links of a culprit's own exchange; where only strayAdded does,
@@ -249,7 +249,7 @@ func (s *Stage) astray(rc *regionCase, c *suspect, p *pressure) float64 {
 		}
 		added := max(0, p.useOf(l)-was) * s.graph.Capacity(l)
 		all += added
-		if _, on := slices.BinarySearch(r.links, l); on {
+		if _, on := slices.BinarySearch(r.Links, l); on {
 			own += added
 		}
 	}

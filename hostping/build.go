@@ -239,7 +239,10 @@ func (b *builder) between(from, to place) []string {
 		own := func(links, other []string) []string {
 			return slices.DeleteFunc(slices.Clone(links), func(l string) bool { return slices.Contains(other, l) })
 		}
-		return slices.Concat(own(up, down), own(down, up))
+		if links := slices.Concat(own(up, down), own(down, up)); len(links) > 0 {
+			return links
+		}
+		return up[:1] // functions of one card, by the link that they share
 	}
 	return slices.Concat(up, b.route[from.socket][to.socket], down)
 }

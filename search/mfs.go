@@ -164,8 +164,9 @@ func (f *MFS) draw(dim int, r *rand.Rand) []int {
 		if len(at) < len(c.any) {
 			at = make([]int, len(c.any))
 		}
-		for k, s := range c.any {
-			at[k] = s.lo + r.IntN(s.hi-s.lo+1)
+		for k, s := range c.any { // within the condition of all messages too
+			lo, hi := max(s.lo, c.span.lo), min(s.hi, c.span.hi)
+			at[k] = lo + r.IntN(hi-lo+1)
 		}
 	}
 	return at
@@ -286,6 +287,9 @@ func (d *Dimension) condition(in Condition) (condition, error) {
 			return c, err
 		}
 		c.any = append(c.any, s)
+	}
+	if !d.possible(&c) {
+		return c, fmt.Errorf("no value can meet it: some of %d messages, each within what is asked of all, of at most %d", len(c.any), max(1, d.MaxLength))
 	}
 	return c, nil
 }

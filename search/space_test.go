@@ -191,7 +191,8 @@ func ptr(v search.Value) *search.Value { return &v }
 func anyMFS(t *rapid.T) string {
 	qps := rapid.SampledFrom([]string{"", `,"qps":{"min":4}`, `,"qps":{"max":8}`, `,"qps":{"min":2,"max":8}`}).Draw(t, "qps")
 	region := rapid.SampledFrom([]string{"", `,"region":{"min":"64KB"}`, `,"region":{"max":"4KB"}`}).Draw(t, "region")
-	sizes := rapid.SampledFrom([]string{"", `,"sizes":{"all":{"max":1024}}`, `,"sizes":{"any":[{"max":64},{"min":65536}]}`, `,"sizes":{"all":{"min":1024},"any":[{"min":1048576}]}`}).Draw(t, "sizes")
+	sizes := rapid.SampledFrom([]string{"", `,"sizes":{"all":{"max":1024}}`, `,"sizes":{"any":[{"max":64},{"min":65536}]}`, `,"sizes":{"all":{"min":1024},"any":[{"min":1048576}]}`,
+		`,"sizes":{"all":{"max":65536},"any":[{"min":1024}]}`}).Draw(t, "sizes")
 	in := rapid.SampledFrom([]string{`["bi"]`, `["uni","loopback"]`}).Draw(t, "in")
 	return `{"direction":{"in":` + in + `}` + qps + region + sizes + `}`
 }
@@ -226,6 +227,16 @@ func TestMFSProperties(t *testing.T) {
 			}
 		}
 	})
+}
+
+// Conditions that no workload can meet are an error that names the dimension.
+func TestMFSThatNothingMeets(t *testing.T) {
+	s := spaceOf(t, smallSpace)
+	for _, sizes := range []string{`{"all":{"max":64},"any":[{"min":1024}]}`, `{"any":[` + strings.Repeat(`{"max":64},`, 40) + `{"max":64}]}`} {
+		if _, err := s.ParseMFS([]byte(`{"sizes":` + sizes + `}`)); err == nil || !strings.Contains(err.Error(), `mfs: "sizes": no value can meet it`) {
+			t.Errorf("%.60s: %v", sizes, err)
+		}
+	}
 }
 
 func change(t *rapid.T, s *search.Space, w search.Workload, c search.Change) search.Workload {

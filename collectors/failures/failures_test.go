@@ -131,7 +131,7 @@ func TestYears(t *testing.T) {
 
 // A table with a header in another order, and a report with its time.
 func TestHeads(t *testing.T) {
-	rows, err := parse("kind\tdevice\ttime\tdetail\tport\nlink_failed\tsw1\t2026-01-05T00:30:00Z\twhy\t2\nlink_failed\t\t2026-01-05T00:30:00Z\t\t\nnode_failed\tn1\tsoon\t\t\n", failures.Options{Format: "table"})
+	rows, err := parse("kind\tdevice\ttime\tdetail\tport\nlink_failed\tsw1\t2026-01-05T00:30:00Z\twhy\t2\nlink_failed\t\t2026-01-05T00:30:00Z\t\t\nnode_failed\tn1\tsoon\t\t\n", failures.Options{Name: "t.tsv", Format: "table"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -140,6 +140,9 @@ func TestHeads(t *testing.T) {
 	}
 	if !cmp.Equal(rows.Dropped, map[string]uint64{feeds.Malformed: 1, feeds.NoTime: 1, feeds.NotAFailure: 1}) {
 		t.Errorf("dropped %v", rows.Dropped)
+	}
+	if len(rows.Faults) != 2 || rows.Faults[1] != (feeds.Fault{Where: "t.tsv", Reason: feeds.NoTime, Detail: "node_failed n1 soon  "}) {
+		t.Errorf("faults %q", rows.Faults)
 	}
 	rows, err = parse("Timestamp : 2025-03-01 12:19:52 CST +0800\nPort Counters\n-W- S0c42a10300100000/N0c42a10300100000/P4 - \"link_down_counter\" increased during the run\n", failures.Options{})
 	if err != nil {
@@ -150,6 +153,23 @@ func TestHeads(t *testing.T) {
 	}
 	if _, err := parse("", failures.Options{Format: "xml"}); err == nil {
 		t.Error("an unknown format was taken")
+	}
+}
+
+// A report that does not say its time is of when its file was written; the next report in that file is of a later time.
+func TestReportsWithoutTheirTime(t *testing.T) {
+	p, err := failures.NewParser(failures.Options{Format: "ibdiagnet"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var rows feeds.Rows
+	for hour := range 2 {
+		p.Refer(time.Date(2026, 1, 5, hour, 0, 0, 0, time.UTC))
+		p.Line("-E- node1/mlx5_0/U1/P1 - link is down", &rows)
+	}
+	want := []string{"2026-01-05T00:00:00Z link_failed node1 mlx5_0 1", "2026-01-05T01:00:00Z link_failed node1 mlx5_0 1"}
+	if diff := cmp.Diff(want, texts(&rows)); diff != "" {
+		t.Error(diff)
 	}
 }
 
@@ -244,5 +264,17 @@ func TestUnknownForm(t *testing.T) {
 	}
 	if !cmp.Equal(rows.Dropped, map[string]uint64{feeds.UnknownForm: 1}) {
 		t.Errorf("dropped %v", rows.Dropped)
+	}
+}
+
+// A failure that cannot be used is named, with its log.
+func TestFaultsOfFailures(t *testing.T) {
+	rows, err := parse("2026-01-05T00:30:00Z\tlink_exploded\tleaf0\t3\n", failures.Options{Name: "a.log"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []feeds.Fault{{Where: "a.log", Reason: feeds.UnknownKind, Detail: "a kind that there is none of: 2026-01-05T00:30:00Z link_exploded leaf0 3"}}
+	if diff := cmp.Diff(want, rows.Faults); diff != "" {
+		t.Error(diff)
 	}
 }

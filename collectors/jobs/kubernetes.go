@@ -117,8 +117,16 @@ type kubernetes struct {
 	starts   map[string]schema.Instant
 }
 
-// watchFor is how long a watch may wait for the next change, a share of the time-out of a read.
+// watchFor is how long a watch may wait for the next change, if the time-out of a read leaves twice as much.
 const watchFor = 5 * time.Second
+
+func watchSeconds(ctx context.Context) int {
+	wait := watchFor
+	if until, bounded := ctx.Deadline(); bounded {
+		wait = min(wait, time.Until(until)/2)
+	}
+	return max(1, int(wait.Seconds()))
+}
 
 // list brings the pods up to date and makes jobs of them.
 func (k *kubernetes) list(ctx context.Context, _, _ time.Time) (List, error) {
@@ -180,7 +188,7 @@ func (k *kubernetes) watchPods(ctx context.Context) error {
 	query.Set("watch", "true")
 	query.Set("allowWatchBookmarks", "true")
 	query.Set("resourceVersion", k.version)
-	query.Set("timeoutSeconds", strconv.Itoa(int(watchFor.Seconds())))
+	query.Set("timeoutSeconds", strconv.Itoa(watchSeconds(ctx)))
 	return k.get(ctx, query, func(body io.Reader) error {
 		in := json.NewDecoder(body)
 		for {

@@ -207,11 +207,15 @@ type apiServer struct {
 	events []string // of the next watch
 	gone   bool     // the next watch is answered by 410
 	asked  []string
+	waits  []string // of the watches
 }
 
 func (a *apiServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	q := r.URL.Query()
 	a.asked = append(a.asked, fmt.Sprintf("%s watch=%s rv=%s continue=%s", r.URL.Path, q.Get("watch"), q.Get("resourceVersion"), q.Get("continue")))
+	if q.Get("watch") != "" {
+		a.waits = append(a.waits, q.Get("timeoutSeconds"))
+	}
 	switch {
 	case q.Get("watch") == "" && q.Get("continue") == "" && len(a.pages) > 1:
 		io.WriteString(w, `{"metadata":{"resourceVersion":"10","continue":"c1"},"items":[`+a.pages[0]+`]}`)
@@ -286,5 +290,14 @@ func TestKubernetesSource(t *testing.T) {
 	}
 	if got := api.asked[2]; got != "/api/v1/pods watch=true rv=10 continue=" {
 		t.Errorf("the first watch asked %s", got)
+	}
+	// A watch ends before the read must.
+	short, cancel := context.WithTimeout(t.Context(), 4*time.Second)
+	defer cancel()
+	if _, err := s.Read(short, at("01:22").Time()); err != nil {
+		t.Fatal(err)
+	}
+	if first, last := api.waits[0], api.waits[len(api.waits)-1]; first != "5" || last != "1" {
+		t.Errorf("watches wait for %v s, want 5 at first and 1 at last", api.waits)
 	}
 }

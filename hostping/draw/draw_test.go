@@ -49,3 +49,24 @@ func wellFormed(t *testing.T, text string) {
 		}
 	}
 }
+
+// A GPU and an RNIC that are functions of one card are reached over the card's link, and
+// drawn at its end.
+func TestFunctionsOfOneCard(t *testing.T) {
+	g, err := hostping.ReadGraph("host.xml", []byte(`<topology version="2.0"><object type="Machine" cpuset="0x1"><object type="Package" os_index="0" cpuset="0x1">
+<object type="NUMANode" os_index="0" cpuset="0x1"/><object type="Bridge" bridge_type="0-1">
+<object type="PCIDev" pci_busid="0000:06:00.0" pci_type="0302 [10de:2330]"><object type="OSDev" name="nvml0" osdev_type="1"/></object>
+<object type="PCIDev" pci_busid="0000:06:00.1" pci_type="0207 [15b3:1021]"><object type="OSDev" name="mlx5_0" osdev_type="3"/></object>
+</object></object></object></topology>`), hostping.Hwloc)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range g.Paths {
+		if len(p.Links) == 0 || p.Links[0] != "pci:gpu0" {
+			t.Errorf("%s to %s by %q", p.RNIC, p.Endpoint, p.Links)
+		}
+	}
+	if text := draw.Text(&g); !strings.Contains(text, "gpu0 mlx5_0") {
+		t.Error(text)
+	}
+}

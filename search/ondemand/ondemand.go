@@ -207,9 +207,6 @@ func (h *Handler) Run(ctx context.Context, c command.Call) (json.RawMessage, err
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
 	w := &watch{cfg: &h.cfg, counters: h.deps.Counters, adapter: o.Adapter, limit: o.MaxGigabytes, stop: stop}
-	if h.deps.Counters == nil {
-		w.adapter = ""
-	}
 	if err := makeRoom(h.deps.Dir); err != nil {
 		return nil, err
 	}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/giverny/giverny/command"
+	"github.com/giverny/giverny/internal/retry"
 	"github.com/giverny/giverny/search"
 	"github.com/giverny/giverny/search/engine"
 )
@@ -16,35 +17,28 @@ type Counters interface {
 	DataBytes(adapter string) (uint64, error)
 }
 
-// watch looks, between experiments, at whether others use the adapter, and counts the traffic of the search.
+// watch lets one experiment at a time use the adapter, looks between them at whether others use it, and counts the
+// traffic of the search.
 type watch struct {
 	cfg      *Config
-	counters Counters
-	adapter  string // empty: there is none to watch
+	counters Counters // nil: others are not looked for
+	adapter  string   // empty: the experiments use none of this host
 	limit    float64
 	stop     context.CancelCauseFunc // of the search
 
-	measuring sync.RWMutex // held for reading by experiments, for writing while the adapter is watched
+	measuring sync.Mutex
+	last      time.Time // guarded by measuring; when the adapter was watched
 
 	mu    sync.Mutex
-	last  time.Time // guarded by mu; when the adapter was watched
-	moved float64   // guarded by mu; gigabytes
+	moved float64 // guarded by mu; gigabytes
 }
 
 // confirmations: so many windows in a row must show others.
 const confirmations = 2
 
-// before an experiment: it returns an error once others use the adapter. Experiments of other pairs end first.
+// before an experiment: it returns an error once others use the adapter.
 func (w *watch) before(ctx context.Context) error {
-	if w.adapter == "" || w.cfg.OthersGbps == 0 {
-		return ctx.Err()
-	}
-	w.measuring.Lock()
-	defer w.measuring.Unlock()
-	w.mu.Lock()
-	due := w.last.IsZero() || time.Since(w.last) >= w.cfg.WatchEvery
-	w.mu.Unlock()
-	if !due {
+	if w.counters == nil || w.cfg.OthersGbps == 0 || !w.last.IsZero() && time.Since(w.last) < w.cfg.WatchEvery {
 		return ctx.Err()
 	}
 	rate := 0.
@@ -54,9 +48,7 @@ func (w *watch) before(ctx context.Context) error {
 			return err
 		}
 		if rate <= w.cfg.OthersGbps {
-			w.mu.Lock()
 			w.last = time.Now()
-			w.mu.Unlock()
 			return nil
 		}
 	}
@@ -72,11 +64,7 @@ func (w *watch) rate(ctx context.Context) (float64, error) {
 		return 0, w.blind(err)
 	}
 	began := time.Now()
-	timer := time.NewTimer(w.cfg.WatchFor)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-	case <-ctx.Done():
+	if !retry.Sleep(ctx, w.cfg.WatchFor) {
 		return 0, ctx.Err()
 	}
 	second, err := w.counters.DataBytes(w.adapter)
@@ -117,7 +105,7 @@ func (w *watch) gigabytes() float64 {
 	return w.moved
 }
 
-// watched is an engine whose experiments are kept apart from the looks at the adapter.
+// watched is an engine whose experiments have the adapter for themselves: all pairs of a search use it.
 type watched struct {
 	engine.Engine
 	watch *watch
@@ -125,11 +113,13 @@ type watched struct {
 
 // Measure looks at the adapter first.
 func (e *watched) Measure(ctx context.Context, id int, w search.Workload) (search.Measurement, error) {
-	if err := e.watch.before(ctx); err != nil {
-		return search.Measurement{}, fmt.Errorf("watch: %w", err)
+	if e.watch.adapter != "" {
+		e.watch.measuring.Lock()
+		defer e.watch.measuring.Unlock()
+		if err := e.watch.before(ctx); err != nil {
+			return search.Measurement{}, fmt.Errorf("watch: %w", err)
+		}
 	}
-	e.watch.measuring.RLock()
-	defer e.watch.measuring.RUnlock()
 	m, err := e.Engine.Measure(ctx, id, w)
 	if err == nil {
 		e.watch.after(&m)

@@ -169,15 +169,28 @@ func (r *Runner) logFailure(e schema.Event) {
 		Device: e.Device, Port: e.Port, Detail: e.Detail})
 }
 
+// setUp breaks the channels of an action, or mends what the same link or switch has
+// broken: one that another failure holds stays down.
 func (r *Runner) setUp(d *scheduledAction, up bool) {
 	for _, ch := range d.channels {
-		r.channels.SetUp(ch, up)
 		if up {
-			delete(r.failed, ch)
+			r.failed[ch] = slices.DeleteFunc(r.failed[ch], d.mends)
 		} else {
-			r.failed[ch] = d
+			r.failed[ch] = append(r.failed[ch], d)
 		}
+		if len(r.failed[ch]) == 0 {
+			delete(r.failed, ch)
+		}
+		r.channels.SetUp(ch, len(r.failed[ch]) == 0)
 	}
+}
+
+// mends reports whether an action ends a failure.
+func (d *scheduledAction) mends(failure *scheduledAction) bool {
+	if d.do == RestoreLink {
+		return failure.do == FailLink
+	}
+	return failure.do == FailSwitch && failure.device == d.device
 }
 
 // slow leaves a link or the receiving side of a host with a share of its rate,

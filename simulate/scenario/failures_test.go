@@ -43,6 +43,30 @@ events:
 	}
 }
 
+// A link of a switch that is down stays down when the link's own failure ends before the
+// switch's.
+func TestLinkOfAFailedSwitch(t *testing.T) {
+	r, err := scenario.New(nil, read(t, `
+fabric: {topology: "fattree:leaves=2,hosts=2,spines=1"}
+interval: 1s
+duration: 6s
+jobs: [{id: a, hosts: "0,2", traffic: [{pattern: ring, gigabytes_per_second: 1}]}]
+events:
+  - {after: 1s, do: fail_switch, object: spine0, for: 3s}
+  - {after: 1s, do: fail_link, object: "leaf0 3", for: 1s}
+  - {after: 1s, do: fail_link, object: "leaf1 3", for: 1s}`), 1, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var unreachable []int
+	for step, ok := r.Step(); ok; step, ok = r.Step() {
+		unreachable = append(unreachable, step.Traffic[0].UnreachableFlows)
+	}
+	if want := []int{0, 2, 2, 2, 0, 0}; !slices.Equal(unreachable, want) {
+		t.Errorf("flows without a way by second: %v, want %v", unreachable, want)
+	}
+}
+
 func TestSwitchFailureKillsItsJob(t *testing.T) {
 	r, err := scenario.New(nil, read(t, `
 fabric: {topology: "torus:4x4x4"}

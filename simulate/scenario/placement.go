@@ -194,6 +194,7 @@ func cubeOf(n int) []int {
 // hostList reads "0-3,9": host numbers.
 func hostList(hosts []topology.DeviceID, list string) ([]topology.DeviceID, error) {
 	var nodes []topology.DeviceID
+	listed := make([]bool, len(hosts))
 	for _, part := range strings.Split(list, ",") {
 		first, last, isRange := strings.Cut(strings.TrimSpace(part), "-")
 		if !isRange {
@@ -204,7 +205,13 @@ func hostList(hosts []topology.DeviceID, list string) ([]topology.DeviceID, erro
 		if errA != nil || errB != nil || a < 0 || b < a || b >= len(hosts) {
 			return nil, fmt.Errorf("hosts %q: want numbers and ranges within 0-%d", list, len(hosts)-1)
 		}
-		nodes = append(nodes, hosts[a:b+1]...)
+		for n := a; n <= b; n++ {
+			if listed[n] {
+				return nil, fmt.Errorf("hosts %q: %d is there twice", list, n)
+			}
+			listed[n] = true
+			nodes = append(nodes, hosts[n])
+		}
 	}
 	return nodes, nil
 }

@@ -36,9 +36,9 @@ type Runner struct {
 	events     []schema.Event
 	changed    []schema.Job // that started or ended within this interval
 	failures   []schema.Failure
-	past       []JobTraffic  // of jobs that ended within this interval
-	rerouteAt  time.Duration // never if negative
-	failed     map[routing.Channel]*scheduledAction
+	past       []JobTraffic                           // of jobs that ended within this interval
+	rerouteAt  time.Duration                          // never if negative
+	failed     map[routing.Channel][]*scheduledAction // what holds each down
 	slowed     map[fluid.Resource]float64
 	throttling throttling
 
@@ -67,7 +67,7 @@ func New(graph *topology.Graph, script *Script, seed uint64, startNanos int64) (
 		return nil, fmt.Errorf("scenario %s: %w", script.Name, err)
 	}
 	r := &Runner{script: script, graph: graph, seed: seed, startNanos: schema.IntervalAt(startNanos, int64(script.Interval)).StartNanos,
-		rerouteAt: -1, failed: map[routing.Channel]*scheduledAction{}, slowed: map[fluid.Resource]float64{}}
+		rerouteAt: -1, failed: map[routing.Channel][]*scheduledAction{}, slowed: map[fluid.Resource]float64{}}
 	if err := r.build(); err != nil {
 		return nil, fmt.Errorf("scenario %s: %w", script.Name, err)
 	}

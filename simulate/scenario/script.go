@@ -189,6 +189,7 @@ func (s *Script) Validate() error {
 	f := &s.Fabric
 	fault(f.SendGigabytesPerSecond >= 0, "send_gigabytes_per_second %v: want more than 0", f.SendGigabytesPerSecond)
 	fault(f.ReceiveGigabytesPerSecond >= 0, "receive_gigabytes_per_second %v: want more than 0", f.ReceiveGigabytesPerSecond)
+	fault(f.Storage.Every >= 0 && f.Storage.First >= 0, "storage: every %d, first %d: want 0 or more", f.Storage.Every, f.Storage.First)
 	if p := s.Protection; p != nil {
 		fault(p.HighPercent > p.LowPercent && p.LowPercent > 0 && p.HighPercent <= 100, "protection: want 0 < low_percent < high_percent <= 100")
 	}

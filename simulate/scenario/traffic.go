@@ -56,7 +56,10 @@ func (t *Traffic) validate() error {
 	if t.Pattern == Shift && t.Distance < 1 {
 		errs = append(errs, errors.New("pattern shift: want a distance of 1 or more"))
 	}
-	if t.WavePercent < 0 || t.WavePercent > 100 {
+	if t.Target < 0 {
+		errs = append(errs, fmt.Errorf("pattern %s: target %d: want a rank, from 0", t.Pattern, t.Target))
+	}
+	if !(t.WavePercent >= 0 && t.WavePercent <= 100) {
 		errs = append(errs, fmt.Errorf("pattern %s: wave_percent %v: want 0 to 100", t.Pattern, t.WavePercent))
 	}
 	return errors.Join(errs...)

@@ -96,8 +96,8 @@ func (b *truthBuilder) causeOf(root fluid.Resource) int {
 	switch {
 	case slow && isEndpoint:
 		c.Class, c.Object = SlowHostCause, r.graph.Device(device).Name
-	case !isEndpoint && r.failed[routing.Channel(root)] != nil:
-		c.Class, c.Object = FailureCause, r.failureName(r.failed[routing.Channel(root)])
+	case !isEndpoint && len(r.failed[routing.Channel(root)]) > 0:
+		c.Class, c.Object = FailureCause, r.failureName(r.failed[routing.Channel(root)][0])
 	case slow:
 		c.Class, c.Object = FailureCause, r.channels.Name(routing.Channel(root))
 	case detoured > 0 && total-detoured <= r.model.Capacity(root) && !isEndpoint && !r.isOnlyWay(routing.Channel(root)):
@@ -312,8 +312,10 @@ func (r *Runner) jobShares(streams []int, offers map[int]float64, total float64)
 // downNow names what is down now.
 func (r *Runner) downNow() string {
 	var names []string
-	for _, d := range r.failed {
-		names = append(names, r.failureName(d))
+	for _, all := range r.failed {
+		for _, d := range all {
+			names = append(names, r.failureName(d))
+		}
 	}
 	slices.Sort(names)
 	return strings.Join(slices.Compact(names), ", ")

@@ -1,0 +1,134 @@
+package collective
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+)
+
+// maxOthers bounds the background flows that are looked at.
+const maxOthers = 4096
+
+// flowKey is how telemetry names a flow.
+type flowKey struct{ source, destination, sourcePort, destinationPort int }
+
+func (k flowKey) compare(other flowKey) int {
+	return cmp.Or(cmp.Compare(k.source, other.source), cmp.Compare(k.destination, other.destination),
+		cmp.Compare(k.sourcePort, other.sourcePort), cmp.Compare(k.destinationPort, other.destinationPort))
+}
+
+// background makes the streams of the other flows: those with records of their own,
+// and those that only switches saw.
+func (tr *traffic) background(run *Run) {
+	seen := tr.sightings(run)
+	keys := slices.SortedFunc(maps.Keys(seen), flowKey.compare)
+	for _, f := range run.Flows {
+		if !tr.has(f.Source) || !tr.has(f.Destination) || f.Source == f.Destination {
+			continue
+		}
+		if len(tr.others) >= maxOthers {
+			tr.cut++
+			continue
+		}
+		s := tr.newStream(f.Source, f.Destination)
+		s.curve = append(s.curve, sample{f.BeginNanos, 0})
+		if f.EndNanos > f.BeginNanos {
+			s.curve = append(s.curve, sample{f.EndNanos, f.Bytes})
+			s.recorded = true
+		}
+		for _, key := range keys {
+			if key.source != f.Source || key.destination != f.Destination || f.SourcePort != 0 && key.sourcePort != f.SourcePort {
+				continue
+			}
+			var rest []sample
+			for _, x := range seen[key] {
+				if x.time >= f.BeginNanos && (f.EndNanos == 0 || x.time <= f.EndNanos) && (f.Bytes == 0 || x.bytes <= f.Bytes) {
+					s.curve = append(s.curve, x)
+				} else {
+					rest = append(rest, x)
+				}
+			}
+			if seen[key] = rest; len(rest) == 0 || f.EndNanos == 0 {
+				delete(seen, key)
+			}
+		}
+		s.tidy()
+		if f.EndNanos == 0 {
+			s.extend(f.Bytes, tr.net.fastest)
+		}
+		tr.others = append(tr.others, s)
+	}
+	known := len(tr.others)
+	for _, key := range keys {
+		for _, s := range tr.unrecorded(key, seen[key]) {
+			switch {
+			case tr.recorded(s, known):
+			case len(tr.others) >= maxOthers:
+				tr.cut++
+			default:
+				tr.others = append(tr.others, s)
+			}
+		}
+	}
+	slices.SortStableFunc(tr.others, func(a, b *stream) int {
+		if c := compare(a.curve[0].time, b.curve[0].time); c != 0 {
+			return c
+		}
+		return (a.source-b.source)*len(tr.net.Nodes) + a.destination - b.destination
+	})
+}
+
+// recorded says whether a stream of sightings is the margin of a flow that has a
+// record: samples at an epoch's edge lie a little outside of it.
+func (tr *traffic) recorded(s *stream, known int) bool {
+	const margin = 2_000_000
+	for _, o := range tr.others[:known] {
+		if o.source == s.source && o.destination == s.destination && s.curve[0].time >= o.curve[0].time-margin && s.last().time <= o.last().time+margin {
+			return true
+		}
+	}
+	return false
+}
+
+func (tr *traffic) has(node int) bool {
+	return node >= 0 && node < len(tr.net.Nodes) && !tr.net.Nodes[node].Switch
+}
+
+// sightings are the sequence numbers of the flows that are not of the collective.
+func (tr *traffic) sightings(run *Run) map[flowKey][]sample {
+	out := map[flowKey][]sample{}
+	for i := range run.Telemetry {
+		p := &run.Telemetry[i]
+		for _, f := range p.Flows {
+			if !tr.has(f.Source) || !tr.has(f.Destination) || f.Source == f.Destination || f.Collective {
+				continue
+			}
+			key := flowKey{f.Source, f.Destination, f.SourcePort, f.DestinationPort}
+			out[key] = append(out[key], sample{p.EpochNanos, f.MinSeq}, sample{p.LastNanos, f.MaxSeq})
+		}
+	}
+	return out
+}
+
+// unrecorded makes streams of what switches saw of one flow: one for each time its
+// sequence numbers began again.
+func (tr *traffic) unrecorded(key flowKey, samples []sample) []*stream {
+	slices.SortStableFunc(samples, func(a, b sample) int { return compare(a.time, b.time) })
+	var out []*stream
+	var s *stream
+	high := int64(0)
+	for _, x := range samples {
+		if s == nil || x.bytes < high/2 {
+			s = tr.newStream(key.source, key.destination)
+			out = append(out, s)
+			high = 0
+		}
+		s.curve = append(s.curve, x)
+		high = max(high, x.bytes)
+	}
+	for _, s := range out {
+		s.tidy()
+		s.backwards(tr.net.fastest)
+	}
+	return out
+}

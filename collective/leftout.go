@@ -1,0 +1,39 @@
+package collective
+
+import "fmt"
+
+// leftOut counts what a diagnosis did not use.
+type leftOut struct {
+	doubled    int // step records that were there already
+	cut        int // step records over the limit
+	impossible int // step records of no rank, or that end before they begin
+
+	foreign int // flows, paths, pauses and reports of nodes that the fabric does not have, or with numbers that cannot be
+	flows   int // flows beside the collective's, over maxOthers
+}
+
+// add adds that of a further part of the same job. All parts have the same flows, paths,
+// pauses and reports.
+func (l *leftOut) add(part leftOut) {
+	l.doubled, l.cut, l.impossible = l.doubled+part.doubled, l.cut+part.cut, l.impossible+part.impossible
+	l.foreign, l.flows = max(l.foreign, part.foreign), max(l.flows, part.flows)
+}
+
+// notes say what was left out, and why.
+func (l *leftOut) notes() (notes []string) {
+	for _, x := range []struct {
+		n      int
+		format string
+	}{
+		{l.doubled, "%d step records were there twice"},
+		{l.cut, "%d step records of one collective are over the limit and were left out"},
+		{l.impossible, "%d step records of no rank, or that end before they begin, were left out"},
+		{l.foreign, "%d flows, paths, pauses, reports and links were left out: they name nodes that the fabric does not have, or their numbers cannot be"},
+		{l.flows, fmt.Sprintf("%%d flows beside the collective's are over the limit of %d and were left out", maxOthers)},
+	} {
+		if x.n > 0 {
+			notes = append(notes, fmt.Sprintf(x.format, x.n))
+		}
+	}
+	return notes
+}
