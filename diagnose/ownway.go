@@ -17,10 +17,10 @@ const (
 	// nodes around a job, gridGround.
 	ownGround, gridGround = .7, .3
 	// Where loads before the onset say who else uses the links: a job that moved littleBefore of what it moves now had no
-	// part in them; noLoad, percent of capacity, is noise. Others are in the way if they have othersOnAll of what the region's
-	// links carry, as a mean. halfGround of the region's
+	// part in them; noLoad, percent of capacity, is noise. Others are in the way if they have othersOnOne of what some link
+	// carries (a tenth and a fifth give the same verdicts) and othersOnAll of the region's as a mean. halfGround of the region's
 	// links without nodes of others is enough, as what these send is measured.
-	littleBefore, noLoad, othersOnAll, halfGround = .05, 2, .05, .5
+	littleBefore, noLoad, othersOnOne, othersOnAll, halfGround = .05, 2, .15, .01, .5
 	// withOthers of what was added to a job's traffic is exchanged with others from when on it is not its own pattern.
 	withOthers = .5
 )
@@ -89,17 +89,18 @@ func (s *Stage) alone(rc *regionCase, c *suspect, p *pressure) (alone, known boo
 	if was, _ := s.earlier(rc, c.job); !c.started && was > littleBefore*now {
 		return false, false
 	}
-	measured, sum := 0., 0. // of the shares of others
+	measured, most, sum := 0., 0., 0. // of the shares of others
 	for _, l := range rc.region.Links {
 		was, now := p.before(l), p.useOf(l)
 		if was >= 0 && now >= 0 {
 			measured++
 			if was >= noLoad {
-				sum += was / max(was, now)
+				others := was / max(was, now)
+				most, sum = max(most, others), sum+others
 			}
 		}
 	}
-	shared := sum >= othersOnAll*measured
+	shared := most >= othersOnOne && sum >= othersOnAll*measured
 	known = measured >= mostHosts*float64(len(rc.region.Links))
 	return known && !shared && rc.ground(s, c.job) >= halfGround, known
 }
