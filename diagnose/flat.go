@@ -27,7 +27,7 @@ func (s *Stage) flatNeck(rc *regionCase, p *pressure) neck {
 		for _, via := range [2]topology.DeviceID{from, to} {
 			for _, out := range s.graph.LinksAt(via) {
 				lost := p.lostOn(out)
-				if out == l || grid.Dim(out) < grid.Dim(l) || lost <= most || p.left(out) >= clearlyLess || !p.stallEndsAt(l, via) || !s.isFlat(rc, out) {
+				if out == l || grid.Dim(out) < grid.Dim(l) || lost <= most || p.useOf(out) < flatUse || p.left(out) >= clearlyLess || !p.stallEndsAt(l, via) || !s.isFlat(rc, out) {
 					continue
 				}
 				most = lost
@@ -65,5 +65,5 @@ func (s *Stage) isFlat(rc *regionCase, l schema.LinkID) bool {
 		return false
 	}
 	mean := sum / n
-	return mean >= flatUse && math.Sqrt(max(0, squares/n-mean*mean)) <= max(flatShare*mean, flatSteps)
+	return math.Sqrt(max(0, squares/n-mean*mean)) <= max(flatShare*mean, flatSteps)
 }

@@ -21,6 +21,8 @@ const (
 	// carries (a tenth and a fifth give the same verdicts) and othersOnAll of the region's as a mean. halfGround of the region's
 	// links without nodes of others is enough, as what these send is measured.
 	littleBefore, noLoad, othersOnOne, othersOnAll, halfGround = .05, 2, .15, .01, .5
+	// A job that moves leastRaise times what it did before is alone if others have less than othersOnRaise.
+	leastRaise, othersOnRaise = 3, .05
 	// withOthers of what was added to a job's traffic is exchanged with others from when on it is not its own pattern.
 	withOthers = .5
 )
@@ -78,15 +80,18 @@ func (s *Stage) ownsRegion(rc *regionCase, c *suspect, p *pressure) bool {
 	return (c.burden <= 0 || c.burden >= burden) && rc.ground(s, c.job) >= ground
 }
 
-// alone reports whether a job that began to send with the onset has the region's links to itself: what they carried before
-// is others', and goes on where routes do not change. It is known if most of the region's links were measured before and now,
-// and so was the job. On other fabrics than trees only that it is alone: routes may avoid what is full.
+// alone reports whether a job that began to send with the onset, or sends many times what it did, has the region's links to
+// itself: what they carried before, less its own part of that, is others', and goes on where routes do not change. It is known
+// if most of the region's links were measured before and now, and so was the job. On other fabrics than trees, where routes may
+// avoid what is full, and of a job that raised its rate, not all of whose links grow alike, only that it is alone.
 func (s *Stage) alone(rc *regionCase, c *suspect, p *pressure) (alone, known bool) {
 	if rc.onset < 0 || !c.known {
 		return false, false
 	}
 	now, _ := s.lately(c.job)
-	if was, _ := s.earlier(rc, c.job); !c.started && was > littleBefore*now {
+	was, _ := s.earlier(rc, c.job)
+	grew, began := now/was, c.started || was <= littleBefore*now
+	if !began && grew < leastRaise {
 		return false, false
 	}
 	measured, most, sum := 0., 0., 0. // of the shares of others
@@ -94,15 +99,23 @@ func (s *Stage) alone(rc *regionCase, c *suspect, p *pressure) (alone, known boo
 		was, now := p.before(l), p.useOf(l)
 		if was >= 0 && now >= 0 {
 			measured++
+			of := max(was, now)
+			if !began {
+				was -= max(0, now-was) / (grew - 1)
+			}
 			if was >= noLoad {
-				others := was / max(was, now)
+				others := was / of
 				most, sum = max(most, others), sum+others
 			}
 		}
 	}
+	measures := measured >= mostHosts*float64(len(rc.region.Links)) && rc.ground(s, c.job) >= halfGround
+	if !began {
+		alone = measures && sum < othersOnRaise*measured
+		return alone, alone
+	}
 	shared := most >= othersOnOne && sum >= othersOnAll*measured
-	known = measured >= mostHosts*float64(len(rc.region.Links))
-	return known && !shared && rc.ground(s, c.job) >= halfGround, known
+	return measures && !shared, measured >= mostHosts*float64(len(rc.region.Links))
 }
 
 // stopsOthers reports whether the region has a link of a host of another job than one that moves something: whatever

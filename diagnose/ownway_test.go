@@ -44,3 +44,43 @@ func TestWhoElseUsesTheLinks(t *testing.T) {
 		})
 	}
 }
+
+// A job that sends many times what it did has the links to itself that carry as many times what they did, though nodes of
+// others are at their switches.
+func TestWhoElseUsesTheLinksOfARaisedRate(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		others float64 // percent of capacity that they have of each link
+		want   schema.CauseClass
+	}{{"nobody", 0, schema.CauseIntraApplication}, {"others", 20, schema.CauseSystem}} {
+		t.Run(c.name, func(t *testing.T) {
+			p := newPlant(t, "fattree:leaves=4,hosts=4,spines=2")
+			p.hasUse = true
+			p.job("2", hosts(6, 15)...)
+			p.job("1", hosts(0, 5)...)
+			receiver := p.link("leaf1", "2") // host5
+			region := []schema.LinkID{p.link("leaf0", "5"), p.link("leaf0", "6"), p.link("spine0", "2"), p.link("spine1", "2")}
+			for h := range 5 {
+				region = append(region, p.link(fmt.Sprintf("host%d", h), "1"))
+			}
+			carry := func(each, all float64) {
+				for l := range schema.LinkID(p.graph.NumLinks()) {
+					p.use[l] = 0
+				}
+				for _, l := range region {
+					p.use[l] = each + c.others
+				}
+				p.use[receiver] = all
+				p.moved["1"] = .6 * all * p.graph.Capacity(receiver) // in a minute
+			}
+			carry(5, 20)
+			p.step(20)
+			carry(25, 100)
+			p.congest(60, region...)
+			d := p.step(3)[0]
+			if d.Cause.Class != c.want || len(d.Jobs) != 1 || d.Jobs[0].JobID != "1" {
+				t.Errorf("%s %v, want %s of job 1", d.Cause.Class, d.Jobs, c.want)
+			}
+		})
+	}
+}

@@ -118,6 +118,35 @@ func TestSlowPortLostMost(t *testing.T) {
 	}
 }
 
+// TestSlowPortCarriesTheSame: of ports that carry less, the one whose load does not vary sends all that it can.
+func TestSlowPortCarriesTheSame(t *testing.T) {
+	g := graphOf(t, "fattree:leaves=4,hosts=4,spines=2")
+	p, _, links := readings(t, g,
+		map[string]float64{"leaf0>spine0": 70, "leaf1>spine0": 70},
+		map[string]float64{"leaf0>spine0": 10, "leaf1>spine0": 10, "spine0>leaf3": 25, "spine0>leaf2": 20})
+	p.before = func(schema.LinkID) float64 { return 90 }
+	slow := linkBetween(t, g, "spine0>leaf3")
+	p.flat = func(l schema.LinkID) bool { return l == slow }
+	spine, _ := g.FindDevice("spine0")
+	if got := p.slowest(spine, caseOf(p, links)); got != slow {
+		t.Errorf("link %d is slow, want spine0>leaf3", got)
+	}
+}
+
+// TestRootBehindTwoGlobalLinks: with the fewest hops a way may lead through a group of a dragonfly over two links between groups.
+func TestRootBehindTwoGlobalLinks(t *testing.T) {
+	g := graphOf(t, "dragonfly:groups=9,routers=4,hosts=2")
+	p, _, links := readings(t, g,
+		map[string]float64{"router2-0>router3-3": 80, "router3-3>router1-0": 70, "router1-0>router1-3": 65},
+		map[string]float64{"router2-0>router3-3": 20, "router3-3>router1-0": 30, "router1-0>router1-3": 35, "router1-3>host14": 100})
+	p.before = func(schema.LinkID) float64 { return -1 }
+	rc := caseOf(p, links)
+	p.spread(rc)
+	if back := p.rootOf(rc, backPressure{link: schema.NoLink, use: -1}); back.link != linkBetween(t, g, "router1-3>host14") || back.share < .99 {
+		t.Errorf("%.2f of the stall leads to link %d, want all to router1-3>host14", back.share, back.link)
+	}
+}
+
 // TestSlowPortToAHost: where a port to a host carries less than before while others wait for it, the host or its link is
 // slow. A port that carries nothing any more is none that they wait for.
 func TestSlowPortToAHost(t *testing.T) {

@@ -118,3 +118,31 @@ jobs: [{at: [0,0,0], size: [4,4,4], traffic: [{pattern: all_to_all, gigabytes_pe
 		t.Errorf("throttled %d times, want once", throttled)
 	}
 }
+
+// TestADetourDoesNotFillAReceiver: what a host takes in is the same whichever way it came, so that a failure elsewhere is not
+// why its port is full.
+func TestADetourDoesNotFillAReceiver(t *testing.T) {
+	for _, cable := range []string{"leaf1 5", "leaf1 6"} {
+		r, err := scenario.New(nil, read(t, `
+fabric: {topology: "fattree:leaves=2,hosts=4,spines=2"}
+interval: 1s
+duration: 9s
+jobs: [{id: full, hosts: "0-5", traffic: [{pattern: many_to_one, target: 0, gigabytes_per_second: 2.9, from: 2s}]}]
+events: [{after: 2s, do: fail_link, object: "`+cable+`"}]`), 1, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		stalled := 0
+		for step, ok := r.Step(); ok; step, ok = r.Step() {
+			for _, c := range step.Truth.Causes {
+				stalled += len(c.Links)
+				if c.Class == scenario.FailureCause {
+					t.Errorf("%s failed: %v is called full by %s", cable, c.Roots, c.Object)
+				}
+			}
+		}
+		if stalled == 0 {
+			t.Errorf("%s failed: no link stalls", cable)
+		}
+	}
+}

@@ -8,6 +8,7 @@ import (
 	"github.com/giverny/giverny/schema"
 	"github.com/giverny/giverny/simulate/fluid"
 	"github.com/giverny/giverny/simulate/routing"
+	"github.com/giverny/giverny/topology"
 )
 
 // truthBuilder gathers blame over the steps of an interval.
@@ -99,7 +100,7 @@ func (b *truthBuilder) causeOf(root fluid.Resource) int {
 		c.Class, c.Object = FailureCause, r.failureName(r.failed[routing.Channel(root)][0])
 	case slow:
 		c.Class, c.Object = FailureCause, r.channels.Name(routing.Channel(root))
-	case detoured > 0 && total-detoured <= r.model.Capacity(root):
+	case detoured > 0 && total-detoured <= r.model.Capacity(root) && !isEndpoint && !r.isOnlyWay(routing.Channel(root)):
 		c.Class, c.Object = FailureCause, r.downNow()
 	case offers[streams[0]] >= dominantShare*total:
 		c.Class, c.Jobs, c.Shares = IntraApplicationCause, c.Jobs[:1], c.Shares[:1]
@@ -113,6 +114,17 @@ func (b *truthBuilder) causeOf(root fluid.Resource) int {
 	i := b.intern(c, r.resourceName(root))
 	b.byRoot[root] = i
 	return i
+}
+
+// isOnlyWay reports whether a channel is of a host with one cable: what crosses it does so whatever failed elsewhere.
+func (r *Runner) isOnlyWay(ch routing.Channel) bool {
+	from, to := r.graph.Ends(r.channels.Link(ch))
+	for _, d := range [2]topology.DeviceID{from, to} {
+		if !r.graph.IsSwitch(d) {
+			return len(r.graph.LinksAt(d)) <= 2
+		}
+	}
+	return false
 }
 
 // intern is the number of the cause, which is added if it is new; roots that have the same cause share it.
