@@ -13,8 +13,8 @@ const (
 	// ownBurden of the region's traffic must be its own, on a tree, and ownGround of the region's links have no node of
 	// another job at their ends.
 	ownBurden, ownGround = .9, .7
-	// othersWait is from which share on of what waits on a region of a grid others are held up as well.
-	othersWait = .47
+	// othersWait is from which share on, of the nodes that wait for a region of a grid, others are held up as well.
+	othersWait = .3
 	// Where loads before the onset say who else uses the links: a job that moved littleBefore of what it moves now had no
 	// part in them; noLoad, percent of capacity, is noise. Others are in the way if they have othersOnOne of what some link
 	// carries (a tenth and a fifth give the same verdicts) and othersOnAll of the region's as a mean. halfGround of the region's
@@ -75,13 +75,13 @@ func (s *Stage) ownsRegion(rc *regionCase, c *suspect, p *pressure) bool {
 	return (c.burden <= 0 || c.burden >= ownBurden) && rc.ground(s, c.job) >= ownGround
 }
 
-// othersShare is, of the nodes that wait for a region in their exchanges, by how much each does, the share that is not a
-// job's; 1 where none does.
+// othersShare is, of the nodes that wait for a region in their exchanges, the share that is not a job's; 1 where none does. A
+// node counts by the square of its wait: many that wait a little are hardly slower for it.
 func (rc *regionCase) othersShare(own *job) float64 {
 	others, all := 0., 0.
 	for i := range rc.jobs {
 		c := &rc.jobs[i]
-		wait := c.waits * float64(len(c.job.devices))
+		wait := c.waits * c.waits * float64(len(c.job.devices))
 		if all += wait; c.job.ID != own.ID {
 			others += wait
 		}
