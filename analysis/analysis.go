@@ -133,6 +133,12 @@ func (c *Core) CheckTopology() error {
 		c.graph.Fabric(), ErrWrongTopology, unknown, known+unknown, strings.Join(c.window.Mismatches(), ", "))
 }
 
+// UnknownPorts is how many ports have reported that the topology does not have, and the first few of them.
+func (c *Core) UnknownPorts() (n int, first []string) {
+	_, n = c.window.Ports()
+	return n, c.window.Mismatches()
+}
+
 // Advance tells the core up to when all that was sent has been added, by which
 // intervals close after the lateness by the clock, and what time it is.
 func (c *Core) Advance(completeNanos, nowNanos int64) {

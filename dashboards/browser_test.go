@@ -270,6 +270,7 @@ func TestLabelsOfAFatTree(t *testing.T) {
 }
 
 // Managed switches of an InfiniBand subnet are called by their own names, and their levels by the longest word of those.
+// Switches that nobody has named are told apart by their GUIDs, and their levels have the words of the field.
 func TestLabelsOfManagedSwitches(t *testing.T) {
 	db, _ := database(t)
 	b := topology.NewBuilder("ib0")
@@ -282,6 +283,9 @@ func TestLabelsOfManagedSwitches(t *testing.T) {
 		for k, spine := range spines {
 			b.Both(topology.Link{From: leaf, To: spine, FromPort: fmt.Sprint(9 + k), ToPort: fmt.Sprint(n), Class: topology.ClassSwitch, CapacityBytesPerSecond: 1e9, Dim: -1})
 		}
+		core := b.Device(topology.Device{Name: fmt.Sprintf("Quantum Mellanox Technologies b00%d", n), Label: "Quantum Mellanox Technologies", Kind: topology.Switch, Level: 3, Group: -1})
+		b.Both(topology.Link{From: spines[n], To: core, FromPort: "20", ToPort: "1", Class: topology.ClassSwitch, CapacityBytesPerSecond: 1e9, Dim: -1})
+		b.Device(topology.Device{Name: fmt.Sprintf("spare%c", 'a'+n), Kind: topology.Switch, Level: 3, Group: -1})
 		host := b.Device(topology.Device{Name: fmt.Sprintf("host%d", n), Kind: topology.Host, Group: -1})
 		b.Both(topology.Link{From: host, To: leaf, FromPort: "1", ToPort: "1", Class: topology.ClassHost, CapacityBytesPerSecond: 1e9, Dim: -1})
 	}
@@ -294,7 +298,7 @@ func TestLabelsOfManagedSwitches(t *testing.T) {
 	page := browse(t, h.url)
 	page.await(shown)
 	written := page.eval(`document.getElementById("heat").textContent`)
-	for _, label := range []string{"SPINE", "LEAF", "A10-SPINE-01", "A09-LEAF-01"} {
+	for _, label := range []string{"SPINE", "LEAF", "A10-SPINE-01", "A09-LEAF-01", "core", "Quantum b001"} {
 		if !strings.Contains(written+", ", label+", ") {
 			t.Errorf("the map does not say %q: %s", label, written)
 		}

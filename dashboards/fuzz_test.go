@@ -124,12 +124,13 @@ func drawValue(r *rapid.T, name string, s *openapi3.Schema) string {
 	case name == "region":
 		return rapid.SampledFrom([]string{fmt.Sprint(firstRegion), "0", "1", "9007199254740992"}).Draw(r, name)
 	case len(s.Enum) > 0:
-		return rapid.SampledFrom(s.Enum).Draw(r, name).(string)
+		text := rapid.SampledFrom(s.Enum).Draw(r, name).(string)
+		return rapid.SampledFrom([]string{text, text, text, strings.ToUpper(text), text + ",", ""}).Draw(r, "form of "+name)
 	case len(s.OneOf) > 0: // a time
-		return rapid.SampledFrom([]string{"2023-11-14T22:13:20Z", "2023-11-14T22:13:21.5+01:00", "1700000000000", "0", "1", "-1", "7258118400000", "7258118400001",
+		return rapid.SampledFrom([]string{"2023-11-14T22:13:20Z", "2023-11-14T22:13:21.5+01:00", "1700000000000", "0", "1", "-1", "7258118400000", "7258118400001", "+1", "1e3", " 1",
 			"9999-12-31T23:59:59Z", "0001-01-01T00:00:00Z", "2023-11-14"}).Draw(r, name)
 	case s.Type.Is("integer") || s.Type.Is("number"):
-		values := []string{"0", "1", "3", "-1", "1e3", "4294967296", "18446744073709551616"}
+		values := []string{"0", "1", "3", "-1", "1e3", "4294967296", "18446744073709551616", "+1", "01", "-0", "0.5", "1.0", "0x1", "0x1p1", "1_0", "Inf", "NaN", " 1", ""}
 		for _, bound := range []*float64{s.Min, s.Max} {
 			if bound != nil {
 				values = append(values, fmt.Sprintf("%.0f", *bound-1), fmt.Sprintf("%.0f", *bound), fmt.Sprintf("%.0f", *bound+1))
@@ -137,7 +138,7 @@ func drawValue(r *rapid.T, name string, s *openapi3.Schema) string {
 		}
 		return rapid.SampledFrom(values).Draw(r, name)
 	case s.Type.Is("boolean"):
-		return rapid.SampledFrom([]string{"true", "false", "0", "1", "TRUE"}).Draw(r, name)
+		return rapid.SampledFrom([]string{"true", "false", "0", "1", "TRUE", "t", "True", ""}).Draw(r, name)
 	case s.Type.Is("array"):
 		var parts []string
 		for i := range rapid.IntRange(1, 3).Draw(r, "length of "+name) {
@@ -145,5 +146,5 @@ func drawValue(r *rapid.T, name string, s *openapi3.Schema) string {
 		}
 		return strings.Join(parts, ",")
 	}
-	return rapid.SampledFrom([]string{"", "30ms", cursor{time: 1}.String(), "AAAA", "0123456789abcdef"}).Draw(r, name)
+	return rapid.SampledFrom([]string{"", "30ms", cursor{time: 1}.String(), "AAAA", "0123456789abcdef", "0123456789ABCDEF", "+123456789abcdef", "1", ","}).Draw(r, name)
 }

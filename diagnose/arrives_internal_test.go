@@ -11,12 +11,12 @@ import (
 // share lets a switch take a rate, bytes/s, in equal parts from all that wants to go on there: the senders are not served
 // alike, the nearest get most. senders always have more to send.
 func (u *tiedUp) share(senders []topology.DeviceID, to topology.DeviceID, rate float64) (links []schema.LinkID) {
-	grid := u.stage.router.grid
+	grid := u.stage.router.Grid
 	into := map[topology.DeviceID][]schema.LinkID{}
 	for _, d := range senders {
-		grid.eachOnRoute(d, to, func(l schema.LinkID) {
+		grid.EachOnRoute(d, to, func(l schema.LinkID) {
 			if !slices.Contains(links, l) {
-				_, end := grid.leading(l, u.stage.graph.Device(to).Coord)
+				_, end := grid.Leading(l, to)
 				into[end], links = append(into[end], l), append(links, l)
 			}
 		})
@@ -31,7 +31,7 @@ func (u *tiedUp) share(senders []topology.DeviceID, to topology.DeviceID, rate f
 			part := rate / float64(inputs)
 			u.p.use.Values[l] = float32(100 * part / u.stage.graph.Capacity(l))
 			u.p.stall.Values[l] = 100 - u.p.use.Values[l]
-			from, _ := grid.leading(l, u.stage.graph.Device(to).Coord)
+			from, _ := grid.Leading(l, to)
 			divide(from, part)
 		}
 	}
@@ -53,11 +53,11 @@ func TestTrafficEndsWhereMostArrives(t *testing.T) {
 	end, beside := u.device(t, "2,7,7"), u.device(t, "2,7,0")
 	links := u.share(senders, end, 10e9)
 	slices.Sort(links)
-	h, grid := &u.stage.work.held, u.stage.router.grid
+	h := &u.stage.work.held
 	h.take(links, u.p)
 	routes := func(to topology.DeviceID) float64 {
-		grid.gather(senders, to, h)
-		return grid.cosines(h, u.p)[addedTo]
+		h.tree.Gather(senders, to)
+		return h.cosines(u.p)[addedTo]
 	}
 	if right, wrong := routes(end), routes(beside); right > wrong {
 		t.Errorf("the routes agree by %.3f and %.3f: the case is too easy to show anything", right, wrong)

@@ -44,13 +44,12 @@ const (
 // and do not wait themselves, the one that most of the region's links lead to and most packets wait for.
 func (s *Stage) neckOf(rc *regionCase, p *pressure) neck {
 	best := neck{link: schema.NoLink}
-	t := s.router.grid
-	if t == nil || !s.graph.Duplex() || len(s.work.held.devices) == 0 {
+	if s.router.Grid == nil || !s.graph.Duplex() || len(s.work.held.devices) == 0 {
 		return best
 	}
 	h := &s.work.held
 	senders := rc.likeliestSenders()
-	t.listNecks(h, p)
+	h.listNecks(p)
 	h.resetClaims()
 	h.listStalled(p)
 	for i, n := range h.necks {
@@ -58,16 +57,17 @@ func (s *Stage) neckOf(rc *regionCase, p *pressure) neck {
 		from, to := s.graph.Ends(n.link)
 		for _, tail := range [2]topology.DeviceID{from, to} {
 			for _, i := range senders {
-				h.claimPassage(t, t.passageOf(s.routesOf(rc.jobs[i].job), n.link, tail, h))
+				pass := s.router.Grid.Passage(s.routesOf(rc.jobs[i].job), n.link, tail)
+				h.claimPassage(&pass)
 			}
 		}
 	}
 	h.countClaims()
-	t.spreadOnGrid(rc, p)
+	p.spreadOnGrid(rc)
 	for i := range h.necks {
 		h.necks[i].share = h.share(i)
 	}
-	best = t.mostWaitedFor(h, p)
+	best = h.mostWaitedFor(p)
 	if best.link != schema.NoLink {
 		best.tail, best.fit = s.neckAt(rc, senders, best.link, p)
 	}
@@ -75,7 +75,7 @@ func (s *Stage) neckOf(rc *regionCase, p *pressure) neck {
 		return n
 	}
 	if rc.load < steadyLoad && !rc.flooded && !best.before(&rc.drain) {
-		if n := t.soleWay(rc, p); n.link != schema.NoLink {
+		if n := p.soleWay(rc); n.link != schema.NoLink {
 			return n
 		}
 	}
@@ -85,7 +85,7 @@ func (s *Stage) neckOf(rc *regionCase, p *pressure) neck {
 // mostWaitedFor is the link that most of a region waits for: by its share of the region's stall that was followed to it,
 // and, of a full one, as much by its share of the links that it claims by what suspects send over it. What a link that
 // lost rate holds back need not be an exchange of theirs.
-func (t *gridLinks) mostWaitedFor(h *held, p *pressure) (best neck) {
+func (h *held) mostWaitedFor(p *pressure) (best neck) {
 	best.link = schema.NoLink
 	followed := 0.
 	for _, l := range p.ends.known {
@@ -118,11 +118,11 @@ func (t *gridLinks) mostWaitedFor(h *held, p *pressure) (best neck) {
 
 // listNecks lists the links at a region that may be what it waits for: where they are many, those that most waits
 // for.
-func (t *gridLinks) listNecks(h *held, p *pressure) {
+func (h *held) listNecks(p *pressure) {
 	h.necks = h.necks[:0]
 	for _, d := range h.devices {
-		for _, l := range t.graph.LinksAt(d) {
-			if h.tried[l] == h.round || t.keys[l].dim < 0 {
+		for _, l := range p.graph.LinksAt(d) {
+			if h.tried[l] == h.round || h.grid.Dim(l) < 0 {
 				continue
 			}
 			h.tried[l] = h.round
@@ -188,7 +188,7 @@ func (s *Stage) fitFailures(rc *regionCase, p *pressure) {
 		p.endsAt(tried)
 		return
 	}
-	if s.router.grid == nil {
+	if s.router.Grid == nil {
 		return
 	}
 	senders := rc.likeliestSenders()
@@ -202,7 +202,7 @@ func (s *Stage) fitFailures(rc *regionCase, p *pressure) {
 	defer func() { h.dead = h.dead[:0] }()
 	h.resetClaims()
 	for i := range tried {
-		if f := &tried[i]; f.Port != "" && len(f.links) > 0 && s.router.grid.keys[f.links[0]].dim >= 0 {
+		if f := &tried[i]; f.Port != "" && len(f.links) > 0 && s.router.Grid.Dim(f.links[0]) >= 0 {
 			s.claimFor(rc, senders, i, f.links[0], p)
 		}
 	}
@@ -252,13 +252,13 @@ const endMargin = .1
 // neckAt is how well the trees of suspects that lead to a link agree with what is seen, from the end at which they do
 // better.
 func (s *Stage) neckAt(rc *regionCase, senders []int, l schema.LinkID, p *pressure) (tail topology.DeviceID, fit float64) {
-	t, h := s.router.grid, &s.work.held
+	h := &s.work.held
 	from, to := s.graph.Ends(l)
 	ends, fits := [2]topology.DeviceID{from, to}, [2]float64{}
 	for end, tail := range ends {
 		for _, i := range senders {
-			if t.upstream(s.routesOf(rc.jobs[i].job), tail, l, h) {
-				fits[end] = max(fits[end], t.agreement(h, p))
+			if h.tree.Upstream(s.routesOf(rc.jobs[i].job), l, tail, h.dead); len(h.tree.Links) > 0 {
+				fits[end] = max(fits[end], h.agreement(p))
 			}
 		}
 	}
@@ -270,66 +270,13 @@ func (s *Stage) neckAt(rc *regionCase, senders []int, l schema.LinkID, p *pressu
 
 // claimFor lets a link claim what suspects send over it, from either end, and what failed lets pass: route by route.
 func (s *Stage) claimFor(rc *regionCase, senders []int, claimant int, l schema.LinkID, p *pressure) {
-	t, h := s.router.grid, &s.work.held
+	h := &s.work.held
 	h.claimant, h.urgency = claimant, max(leastWaits, p.waitsFor(l))
 	from, to := s.graph.Ends(l)
 	for _, tail := range [2]topology.DeviceID{from, to} {
 		for _, i := range senders {
-			if t.upstream(s.routesOf(rc.jobs[i].job), tail, l, h) {
-				h.claim(p)
-			}
+			h.tree.Upstream(s.routesOf(rc.jobs[i].job), l, tail, h.dead)
+			h.claim(p)
 		}
 	}
-}
-
-// upstream adds the part before a link of the routes that cross it from one of its ends, of an exchange of a job's
-// nodes, and reports whether there are any.
-func (t *gridLinks) upstream(r *routes, tail topology.DeviceID, l schema.LinkID, h *held) bool {
-	pass := t.passageOf(r, l, tail, h)
-	for _, source := range pass.sources {
-		if routes := pass.goals[source.at]; routes > 0 && !t.isCut(source.device, tail, h.dead) {
-			h.send(t.numbers[source.device], routes)
-		}
-	}
-	t.converge(tail, pass.dim+1, h)
-	return len(h.touched) > 0
-}
-
-// crossings counts, by coordinate in dimension k from which it comes, the nodes to which the way crosses from at to
-// its neighbour. The nodes have one place.
-func (t *gridLinks) crossings(to []placed, k, at, next int, h *held) {
-	size := t.grid.Dims[k]
-	h.goals = append(h.goals[:0], make([]float64, 2*size)...)
-	nodes := h.goals[size:]
-	for len(to) > 0 { // those of one coordinate follow each other
-		n := lower(to, to[0].place, to[0].at+1)
-		nodes[to[0].at] = float64(n)
-		to = to[n:]
-	}
-	ways, ahead := t.ways[k], (at+1)%size == next
-	for y, n := range nodes {
-		if n == 0 {
-			continue
-		}
-		x := at
-		for before := 0; before < size; before++ { // so many switches before the link
-			steps := int(ways[x*size+y])
-			if ahead && steps <= before || !ahead && -steps <= before {
-				break
-			}
-			h.goals[x] += n
-			if x--; !ahead {
-				x += 2
-			}
-			x = (x + size) % size
-		}
-	}
-}
-
-// isCut reports whether what goes from one switch to another is stopped before it.
-func (t *gridLinks) isCut(from, to topology.DeviceID, dead []schema.LinkID) (cut bool) {
-	if len(dead) > 0 {
-		t.eachOnRoute(from, to, func(l schema.LinkID) { cut = cut || slices.Contains(dead, l) })
-	}
-	return cut
 }

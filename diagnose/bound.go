@@ -4,7 +4,6 @@ import (
 	"math"
 
 	"github.com/giverny/giverny/schema"
-	"github.com/giverny/giverny/topology"
 )
 
 // bound is the most that a job can put on a link, bytes/s, by what the links of its own hosts carry.
@@ -17,8 +16,8 @@ type bound struct {
 // to which they do. Traffic within the job is at most the less of both; traffic with files has one of its ends
 // elsewhere. A job with no host at the receiving end of a link to a host has no traffic of its own on it.
 func (s *Stage) boundOn(j *job, l schema.LinkID, withFiles bool, p *pressure) (b bound) {
-	t := s.router.tree
-	if t == nil || s.graph.Duplex() {
+	paths := s.router.Paths
+	if paths == nil || s.graph.Duplex() {
 		return b
 	}
 	var sent, taken bound
@@ -27,9 +26,9 @@ func (s *Stage) boundOn(j *job, l schema.LinkID, withFiles bool, p *pressure) (b
 		if s.graph.IsSwitch(d) {
 			return bound{}
 		}
-		leaf := t.leaf[d]
-		sends := from == d || s.graph.IsSwitch(from) && leaf != to && t.leads(leaf, from, to)
-		takes := to == d || s.graph.IsSwitch(to) && from != d && (!s.graph.IsSwitch(from) || t.leadsTo(leaf, from, to))
+		leaf := s.router.LeafOf(d)
+		sends := from == d || s.graph.IsSwitch(from) && leaf != to && paths.LeadFrom(leaf, l)
+		takes := to == d || s.graph.IsSwitch(to) && from != d && (!s.graph.IsSwitch(from) || paths.LeadTo(leaf, l))
 		if !sends && !takes {
 			continue
 		}
@@ -102,18 +101,3 @@ func (s *Stage) measuresHosts(j *job, p *pressure) bool {
 // mostHosts is the share of the links of a job's hosts that must be measured to say what it can move, leastSeen the
 // share of what it moved that they must have carried.
 const mostHosts, leastSeen = .9, .5
-
-// leads reports whether shortest paths from a switch to others can lead over a link from one switch to the next device.
-func (t *treeRoutes) leads(leaf, from, to topology.DeviceID) bool {
-	if !t.graph.IsSwitch(to) {
-		return true
-	}
-	near, far := t.distances(from)[leaf], t.distances(to)[leaf]
-	return near != unreached && far == near+1
-}
-
-// leadsTo reports whether shortest paths to a switch can lead over a link.
-func (t *treeRoutes) leadsTo(leaf, from, to topology.DeviceID) bool {
-	dist := t.distances(leaf)
-	return dist[to] != unreached && dist[from] == dist[to]+1
-}

@@ -51,7 +51,7 @@ func (s *Stage) compare(p *pressure) {
 	explained, carried := 0., 0.
 	for _, j := range s.work.running {
 		all, _ := s.lately(j)
-		explained += all * s.routesOf(j).total
+		explained += all * s.routesOf(j).Total
 	}
 	for l := range schema.LinkID(s.graph.NumLinks()) {
 		carried += p.carries(l)

@@ -69,19 +69,19 @@ func (s *Stage) crossing(cases []regionCase) {
 		if len(j.devices) == 0 {
 			continue
 		}
-		routes := s.routesOf(j)
+		set := s.routesOf(j)
 		w.begin(len(cases))
-		for i, l := range routes.links {
+		for i, l := range set.Links {
 			for _, at := range w.of(l) {
 				t := w.touch(at.cas)
 				t.cross += at.weight
-				load := float64(routes.load[i])
+				load := float64(set.Load[i])
 				t.load += load
 				t.waits += load * at.waits
 				t.worst = max(t.worst, at.waits)
 			}
 		}
-		for _, l := range routes.gates {
+		for _, l := range set.Gates {
 			for _, at := range w.of(l) {
 				w.touch(at.cas).gate += at.weight
 			}
@@ -158,10 +158,10 @@ func (s *Stage) findReaders() {
 // isAt reports whether traffic of a job uses a link, within it or at its border.
 func (s *Stage) isAt(j *job, l schema.LinkID) bool {
 	r := s.routesOf(j)
-	if _, found := slices.BinarySearch(r.gates, l); found {
+	if _, found := slices.BinarySearch(r.Gates, l); found {
 		return true
 	}
-	return r.on(l) > 0
+	return r.On(l) > 0
 }
 
 // maxSuspects bounds the jobs of a region that are looked into; those with the least traffic across it are
@@ -372,19 +372,5 @@ func (s *Stage) foundStalled(rc *regionCase, j *job) bool {
 
 // onTheWay is the share of a region's stall on links that traffic of a job with the file system can take.
 func (s *Stage) onTheWay(rc *regionCase, j *job) float64 {
-	if s.router.grid == nil {
-		return s.router.tree.onTheWay(s.leavesOf(j), rc.region.Links, rc.weight, rc.total)
-	}
-	return s.router.grid.onTheWay(s.routesOf(j), rc.region.Links, rc.weight, rc.total)
-}
-
-// leavesOf lists the switches of a job's nodes.
-func (s *Stage) leavesOf(j *job) []topology.DeviceID {
-	leaves := s.work.leaves[:0]
-	for _, d := range j.devices {
-		leaves = append(leaves, s.router.leafOf(d))
-	}
-	slices.Sort(leaves)
-	s.work.leaves = slices.Compact(leaves)
-	return s.work.leaves
+	return s.router.OnTheWay(s.routesOf(j), rc.region.Links, rc.weight) / rc.total
 }

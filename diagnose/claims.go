@@ -1,6 +1,9 @@
 package diagnose
 
-import "github.com/giverny/giverny/schema"
+import (
+	"github.com/giverny/giverny/diagnose/routes"
+	"github.com/giverny/giverny/schema"
+)
 
 // claim says which of the links that are tried a stalled link waits for, as far as is known.
 type claim struct {
@@ -18,15 +21,12 @@ func (h *held) resetClaims() {
 // claim compares the tree before what is tried with those before the others, on the region's links that stall. It
 // forgets the tree.
 func (h *held) claim(p *pressure) {
-	for _, l := range h.touched {
-		load := h.load[l]
-		h.load[l] = 0
-		if h.inside[l] != h.round || p.stallOf(l) < stalledPercent {
-			continue
+	for _, l := range h.tree.Links {
+		if h.inside[l] == h.round && p.stallOf(l) >= stalledPercent {
+			h.claimOf(l, h.tree.Load[l])
 		}
-		h.claimOf(l, load)
 	}
-	h.touched = h.touched[:0]
+	h.tree.Reset()
 }
 
 // listStalled lists the region's links that stall.
@@ -40,21 +40,21 @@ func (h *held) listStalled(p *pressure) {
 }
 
 // claimPassage compares a passage over what is tried with those over the others, on the region's links that stall.
-func (h *held) claimPassage(t *gridLinks, p passage) {
+func (h *held) claimPassage(pass *routes.Passage) {
 	for _, l := range h.stalled {
-		if routes := t.over(&p, l); routes > 0 {
-			h.claimOf(l, routes)
+		if n := pass.Over(l); n > 0 {
+			h.claimOf(l, n)
 		}
 	}
 }
 
 // claimOf compares how many routes over a link go on over what is tried with those that do over the others.
-func (h *held) claimOf(l schema.LinkID, routes float64) {
+func (h *held) claimOf(l schema.LinkID, over float64) {
 	c := &h.claims[l]
 	if c.routes == 0 {
 		h.claimed = append(h.claimed, l)
 	}
-	if v := routes * h.urgency; v > c.routes {
+	if v := over * h.urgency; v > c.routes {
 		*c = claim{v, h.claimant}
 	}
 }

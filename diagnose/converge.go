@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/giverny/giverny/diagnose/routes"
 	"github.com/giverny/giverny/schema"
 	"github.com/giverny/giverny/topology"
 )
@@ -39,19 +40,17 @@ type held struct {
 	sum     float64 // of what is held back on the region
 	grew    bool    // the load on the region did
 
-	tree
-	load    []float64 // by link, of the tree that is tried
-	touched []schema.LinkID
-	tried   []uint32 // by link: the round in which it was tried as a neck
-	goals   []float64
+	grid    *routes.Grid
+	tree    *routes.InTree // that is tried
+	tried   []uint32       // by link: the round in which it was tried as a neck
 	lines   [][]float64
 	dead    []schema.LinkID // that failed near the region
 	sent    []float64       // by device
 	senders []topology.DeviceID
 	devices []topology.DeviceID // at the region's links, ascending
-	meets   []float64           // by end that is tried: how well links bear out that traffic meets there
+	scores  []float64           // by end that is tried: how well links bear out that traffic meets there
 	tries   []meeting           // the ends that are tried
-	arrives []float64           // by these, how much more arrives there
+	arrived []float64           // by these, how much more arrives there
 	trees   []knownTree         // that are tried
 
 	// Which of the links that are tried a stalled link waits for: what is held back of a flow grows with how much
@@ -65,9 +64,14 @@ type held struct {
 	necks    []neck
 }
 
-func newHeld(g *topology.Graph) held {
+// newHeld makes the memory; grid is nil where there is none.
+func newHeld(g *topology.Graph, grid *routes.Grid) held {
 	n := g.NumLinks()
-	return held{looked: 1, tree: newTree(g.NumDevices()), byLink: make([]seen, n), inside: make([]uint32, n), tried: make([]uint32, n), load: make([]float64, n), claims: make([]claim, n), sent: make([]float64, g.NumDevices())}
+	h := held{looked: 1, grid: grid, byLink: make([]seen, n), inside: make([]uint32, n), tried: make([]uint32, n), claims: make([]claim, n), sent: make([]float64, g.NumDevices())}
+	if grid != nil {
+		h.tree = grid.NewInTree()
+	}
+	return h
 }
 
 // turnTo says what links show from now on: regions with the same stalls that began together share what is looked up.
@@ -128,17 +132,15 @@ func (h *held) look(l schema.LinkID, p *pressure) *seen {
 }
 
 // sendersTo are the switches from which more leads towards a switch than arrives at them, until the next call.
-func (t *gridLinks) sendersTo(end topology.DeviceID, h *held) []topology.DeviceID {
-	goal := t.graph.Device(end).Coord
+func (h *held) sendersTo(end topology.DeviceID) []topology.DeviceID {
 	for _, d := range h.devices {
 		h.sent[d] = 0
 	}
 	for _, l := range h.links {
-		dim := t.keys[l].dim
-		if dim < 0 {
+		if h.grid.Dim(l) < 0 {
 			continue
 		}
-		from, to := t.leading(l, goal)
+		from, to := h.grid.Leading(l, end)
 		amount := h.byLink[l].held
 		h.sent[from] += amount
 		h.sent[to] -= amount
@@ -165,20 +167,20 @@ func (t *gridLinks) sendersTo(end topology.DeviceID, h *held) []topology.DeviceI
 // ends lists the switches to which a tree can lead that has most of what is held back: of the last dimension
 // it has links of one line, of the one before those of one plane, and so on, so that it can end anywhere on that
 // line. It notes the switches at any of the links, ascending.
-func (t *gridLinks) ends(h *held) []topology.DeviceID {
-	k := len(t.grid.Dims)
+func (h *held) ends(p *pressure) []topology.DeviceID {
+	k := len(h.grid.Dims())
 	total := 0.
-	lines := h.linesOf(t.grid.Dims)
+	lines := h.linesOf(h.grid.Dims())
 	h.devices = h.devices[:0]
 	for _, l := range h.links {
-		key := t.keys[l]
-		if key.dim < 0 {
+		dim := h.grid.Dim(l)
+		if dim < 0 {
 			continue
 		}
 		held := h.byLink[l].held
 		total += held
-		lines[key.dim][key.before] += held
-		from, to := t.graph.Ends(l)
+		lines[dim][h.grid.Before(l)] += held
+		from, to := p.graph.Ends(l)
 		h.devices = append(h.devices, from, to)
 	}
 	slices.Sort(h.devices)
@@ -187,28 +189,25 @@ func (t *gridLinks) ends(h *held) []topology.DeviceID {
 		return nil
 	}
 	type end struct {
-		place int // in the dimensions before the last
+		line  routes.Line // any switch of it
 		share float64
 	}
 	var best []end
 	for _, d := range h.devices {
-		place, _ := t.around(d, k-1)
 		sum := 0.
 		for dim := range k {
-			before, _ := t.around(d, dim)
-			sum += lines[dim][before]
+			sum += lines[dim][h.grid.PlaceBefore(d, dim)]
 		}
-		if sum >= inTree*total && !slices.ContainsFunc(best, func(e end) bool { return e.place == place }) {
-			best = append(best, end{place, sum})
+		if sum >= inTree*total && !slices.ContainsFunc(best, func(e end) bool { return e.line.Has(d) }) {
+			best = append(best, end{h.grid.LastLine(d), sum})
 		}
 	}
 	slices.SortStableFunc(best, func(a, b end) int { return cmp.Compare(b.share, a.share) })
 	var out []topology.DeviceID
-	stride := t.grid.Switches() / t.grid.Dims[k-1]
 	for _, e := range best {
-		for x := range t.grid.Dims[k-1] {
+		for x := range e.line.Size {
 			if len(out) < drainEnds {
-				out = append(out, t.devices[e.place+x*stride])
+				out = append(out, e.line.Device(x-e.line.X))
 			}
 		}
 	}
@@ -228,68 +227,52 @@ func (h *held) linesOf(dims []int) [][]float64 {
 	return h.lines
 }
 
-// add puts routes of the tree that is tried on a link.
-func (h *held) add(l schema.LinkID, routes float64) {
-	if h.load[l] == 0 {
-		h.touched = append(h.touched, l)
-	}
-	h.load[l] += routes
-}
-
-// gather adds the routes of senders to a switch.
-func (t *gridLinks) gather(senders []topology.DeviceID, end topology.DeviceID, h *held) {
-	for _, d := range senders {
-		h.send(t.numbers[d], 1)
-	}
-	t.converge(end, len(t.grid.Dims), h)
-}
-
 // treeFit is how well what links show agrees with the routes of senders to a switch.
-func (t *gridLinks) treeFit(senders []topology.DeviceID, end topology.DeviceID, h *held, p *pressure) float64 {
-	t.gather(senders, end, h)
-	held := min(1, 2*t.heldAt(end, h, p))
+func (h *held) treeFit(senders []topology.DeviceID, end topology.DeviceID, p *pressure) float64 {
+	h.tree.Gather(senders, end)
+	held := min(1, 2*h.heldAt(end, p))
 	var line lineFit
 	if !h.grew {
-		line = t.lastLine(end, h, p)
+		line = h.lastLine(end, p)
 	}
 	if h.grew {
-		cosine := t.cosines(h, p)
+		cosine := h.cosines(p)
 		return held * (cosine[addedTo] + cosine[waiting]) / 2
 	}
-	cosine := t.cosines(h, p)
+	cosine := h.cosines(p)
 	amounts := line.share*line.profile + (1-line.share)*cosine[heldOn]
 	return held*(amounts+cosine[waiting])/2 + inqWeight*line.inq
 }
 
 // heldAt is the share of the routes of a tree that reach its end over links which stall: what a switch does not take
 // waits on the last links before it.
-func (t *gridLinks) heldAt(end topology.DeviceID, h *held, p *pressure) float64 {
-	routes, stalled := 0., 0.
-	for _, l := range t.graph.LinksAt(end) {
-		routes += h.load[l]
+func (h *held) heldAt(end topology.DeviceID, p *pressure) float64 {
+	all, stalled := 0., 0.
+	for _, l := range p.graph.LinksAt(end) {
+		all += h.tree.Load[l]
 		if p.stallOf(l) >= stalledPercent {
-			stalled += h.load[l]
+			stalled += h.tree.Load[l]
 		}
 	}
-	if routes == 0 {
+	if all == 0 {
 		return 0
 	}
-	return stalled / routes
+	return stalled / all
 }
 
 // agreement is how well what links show agrees with the tree that was added.
-func (t *gridLinks) agreement(h *held, p *pressure) float64 {
-	cosine := t.cosines(h, p)
+func (h *held) agreement(p *pressure) float64 {
+	cosine := h.cosines(p)
 	return (max(cosine[heldOn], cosine[addedTo]) + cosine[waiting]) / 2
 }
 
 // cosines compares how many routes of a tree pass a link with what is held back on it and what was added to it,
 // and which links have any with which wait. It forgets the tree.
-func (t *gridLinks) cosines(h *held, p *pressure) (out [measures]float64) {
+func (h *held) cosines(p *pressure) (out [measures]float64) {
 	var dot [measures]float64
-	squares, loads, count := h.squares, 0., float64(len(h.touched))
-	for _, l := range h.touched {
-		n, at := h.load[l], h.look(l, p)
+	squares, loads, count := h.squares, 0., float64(len(h.tree.Links))
+	for _, l := range h.tree.Links {
+		n, at := h.tree.Load[l], h.look(l, p)
 		if h.inside[l] != h.round {
 			squares[heldOn] += at.held * at.held
 			squares[addedTo] += at.added * at.added
@@ -299,9 +282,8 @@ func (t *gridLinks) cosines(h *held, p *pressure) (out [measures]float64) {
 		dot[addedTo] += n * at.added
 		dot[waiting] += at.waits
 		loads += n * n
-		h.load[l] = 0
 	}
-	h.touched = h.touched[:0]
+	h.tree.Reset()
 	for m, of := range [measures]float64{loads, loads, count} {
 		if of*squares[m] > 0 {
 			out[m] = dot[m] / math.Sqrt(of*squares[m])
@@ -325,25 +307,21 @@ type lineFit struct {
 // lineShare of what is held back on a region is enough on a line for its profile to count alone.
 const lineShare = .04
 
-func (t *gridLinks) lastLine(end topology.DeviceID, h *held, p *pressure) (f lineFit) {
-	k := len(t.grid.Dims)
-	size := t.grid.Dims[k-1]
-	stride := t.grid.Switches() / size
-	at := t.grid.Number(t.graph.Device(end).Coord)
-	z := at / stride
+func (h *held) lastLine(end topology.DeviceID, p *pressure) (f lineFit) {
+	line := h.grid.LastLine(end)
 	dot, loads, squares, sum := 0., 0., 0., 0.
 	most, here := 0., 0.
-	for x := range size {
-		l := t.next[(at+(x-z)*stride)*k+k-1]
+	for x := range line.Size {
+		l := line.Link(x-line.X, 1)
 		if l == schema.NoLink {
 			continue
 		}
-		n, o := h.load[l], h.look(l, p)
+		n, o := h.tree.Load[l], h.look(l, p)
 		dot, loads, squares, sum = dot+n*o.held, loads+n*n, squares+o.held*o.held, sum+o.held
 		if p.inq != nil && p.inq.Valid.Has(int(l)) {
 			v := float64(p.inq.Values[l])
 			most = max(most, v)
-			if x == z || (x+1)%size == z {
+			if x == line.X || (x+1)%line.Size == line.X {
 				here += v / 2
 			}
 		}
@@ -355,41 +333,4 @@ func (t *gridLinks) lastLine(end topology.DeviceID, h *held, p *pressure) (f lin
 		f.inq = here / most
 	}
 	return f
-}
-
-// eachOnRoute visits the links between two switches, dimension by dimension.
-func (t *gridLinks) eachOnRoute(from, to topology.DeviceID, visit func(schema.LinkID)) {
-	k, stride := len(t.grid.Dims), 1
-	goal := t.graph.Device(to).Coord
-	at := t.grid.Number(t.graph.Device(from).Coord)
-	for dim, size := range t.grid.Dims {
-		x := at / stride % size
-		steps, ahead := t.way(x, goal[dim], size)
-		for ; steps > 0; steps-- {
-			next, tail := (x+1)%size, x
-			if !ahead {
-				next = (x - 1 + size) % size
-				tail = next
-			}
-			if l := t.next[(at+(tail-x)*stride)*k+dim]; l != schema.NoLink {
-				visit(l)
-			}
-			at += (next - x) * stride
-			x = next
-		}
-		stride *= size
-	}
-}
-
-// leading are the ends of a link, that from which routes to a switch take it first.
-func (t *gridLinks) leading(l schema.LinkID, goal []int) (from, to topology.DeviceID) {
-	from, to = t.graph.Ends(l)
-	k, dim := len(t.grid.Dims), int(t.keys[l].dim)
-	size := t.grid.Dims[dim]
-	far, _ := t.way(int(t.coords[int(t.numbers[from])*k+dim]), goal[dim], size)
-	near, _ := t.way(int(t.coords[int(t.numbers[to])*k+dim]), goal[dim], size)
-	if far < near {
-		return to, from
-	}
-	return from, to
 }

@@ -31,7 +31,7 @@ func newTiedUp(t *testing.T) *tiedUp {
 		}
 		snap.Series = append(snap.Series, series)
 	}
-	u := &tiedUp{stage: s, p: newPressure(s.graph, snap), was: map[schema.LinkID]float64{}}
+	u := &tiedUp{stage: s, p: newPressure(s.graph, s.router.Grid, snap), was: map[schema.LinkID]float64{}}
 	u.p.stall = snap.Find(schema.CreditStall)
 	u.p.ends = &s.work.ends
 	u.p.before = func(l schema.LinkID) float64 { return u.was[l] }
@@ -50,7 +50,7 @@ func (u *tiedUp) device(t *testing.T, name string) topology.DeviceID {
 // send lets senders add a percent of a 15 GB/s link each to all links on their ways, which always have more to send.
 func (u *tiedUp) send(senders []topology.DeviceID, to topology.DeviceID) (links []schema.LinkID) {
 	for _, d := range senders {
-		u.stage.router.grid.eachOnRoute(d, to, func(l schema.LinkID) {
+		u.stage.router.Grid.EachOnRoute(d, to, func(l schema.LinkID) {
 			if u.p.use.Values[l] == 0 {
 				links = append(links, l)
 			}
@@ -79,15 +79,15 @@ func TestTrafficConverges(t *testing.T) {
 		t.Fatal("all that the links carry was added, and it is not seen")
 	}
 	best, at := 0., topology.DeviceID(0)
-	for _, d := range u.stage.router.grid.ends(h) {
-		if fit := u.stage.router.grid.treeFit(senders, d, h, u.p); fit > best {
+	for _, d := range h.ends(u.p) {
+		if fit := h.treeFit(senders, d, u.p); fit > best {
 			best, at = fit, d
 		}
 	}
 	if at != goal || best < .98 {
 		t.Errorf("the tree ends at %s with a fit of %.3f, want %s", u.stage.graph.Device(at).Name, best, u.stage.graph.Device(goal).Name)
 	}
-	if fit := u.stage.router.grid.treeFit(others, goal, h, u.p); fit > drainFit {
+	if fit := h.treeFit(others, goal, u.p); fit > drainFit {
 		t.Errorf("the tree of other senders fits by %.3f", fit)
 	}
 	d := drain{device: goal, fit: best, senders: senders}
@@ -107,20 +107,20 @@ func TestTrafficConverges(t *testing.T) {
 // TestALinkThatLostRate: what an exchange of a job sends over one link waits before it, and it carries less than it did.
 func TestALinkThatLostRate(t *testing.T) {
 	u := newTiedUp(t)
-	grid := u.stage.router.grid
+	grid := u.stage.router.Grid
 	var nodes []topology.DeviceID
 	for d := range topology.DeviceID(u.stage.graph.NumDevices()) {
 		if c := u.stage.graph.Device(d).Coord; max(c[0], c[1], c[2]) < 5 {
 			nodes = append(nodes, d)
 		}
 	}
-	slow := grid.next[grid.grid.Number([]int{2, 2, 2})*3+2] // 2,2,2 Z+
+	slow := linkBetween(t, u.stage.graph, "2,2,2>2,2,3")
 	tail := u.device(t, "2,2,2")
 	waits := map[schema.LinkID]bool{}
 	for _, a := range nodes {
 		for _, b := range nodes {
 			var way []schema.LinkID
-			grid.eachOnRoute(a, b, func(l schema.LinkID) {
+			grid.EachOnRoute(a, b, func(l schema.LinkID) {
 				u.p.use.Values[l] += .15
 				u.was[l] += .15
 				way = append(way, l)

@@ -27,7 +27,7 @@ func (s *Stage) diagnose(r *schema.IntervalResult) []schema.Diagnosis {
 	s.findReaders()
 	s.crossing(cases)
 	out := make([]schema.Diagnosis, len(cases))
-	p := newPressure(s.graph, snap)
+	p := newPressure(s.graph, s.router.Grid, snap)
 	p.ends = &s.work.ends
 	p.findCounted()
 	s.compare(p)
@@ -78,6 +78,7 @@ func slowTrees(cases []regionCase) int {
 func (s *Stage) examine(rc *regionCase, p *pressure, snap *schema.Snapshot) {
 	p.stall = snap.Find(rc.region.Metric)
 	rc.load = s.loadChange(rc)
+	p.flat = func(l schema.LinkID) bool { return s.isFlat(rc, l) }
 	rc.back = p.follow(rc, s.usedBefore(rc))
 	rc.fullest, rc.carries, rc.more = p.flood(rc)
 	rc.centre = s.centreOf(rc)

@@ -49,16 +49,16 @@ func (d *drain) surely() bool { return d.fit >= drainFit || d.grew && d.fit >= g
 // drainOf finds the switch that a region's traffic converges on, if it does.
 func (s *Stage) drainOf(rc *regionCase, p *pressure) drain {
 	var best drain
-	if s.router.grid == nil || !s.graph.Duplex() {
+	if s.router.Grid == nil || !s.graph.Duplex() {
 		return best
 	}
 	h := &s.work.held
 	h.take(rc.region.Links, p)
-	ends := s.router.grid.ends(h)
+	ends := h.ends(p)
 	if len(ends) == 0 {
 		return best
 	}
-	meeting := s.router.grid.meetingOf(ends, h, p)
+	meeting := h.meetingOf(ends, p)
 	best = s.knownDrain(rc, ends, p)
 	if best.fit < drainFit {
 		if unknown := s.unknownDrain(meeting.device, p); unknown.fit > best.fit {
@@ -66,8 +66,8 @@ func (s *Stage) drainOf(rc *regionCase, p *pressure) drain {
 		}
 	}
 	if best.fit > 0 {
-		s.router.grid.gather(best.senders, best.device, h)
-		best.tree, best.grew = s.router.grid.agreement(h, p), h.grew
+		h.tree.Gather(best.senders, best.device)
+		best.tree, best.grew = h.agreement(p), h.grew
 	}
 	best.meeting = meeting
 	return best
@@ -75,13 +75,13 @@ func (s *Stage) drainOf(rc *regionCase, p *pressure) drain {
 
 // knownDrain is the tree to one of the ends with the nodes of one of the likeliest jobs as senders.
 func (s *Stage) knownDrain(rc *regionCase, ends []topology.DeviceID, p *pressure) (best drain) {
-	t, h := s.router.grid, &s.work.held
+	h := &s.work.held
 	h.trees = h.trees[:0]
 	weight := 1. * meetsWeight
 	for _, suspect := range rc.likeliestSenders() {
 		job := rc.jobs[suspect].job
 		for i, d := range ends {
-			fit := t.treeFit(job.devices, d, h, p)
+			fit := h.treeFit(job.devices, d, p)
 			if fit >= wellFits {
 				weight = meetsBeside
 			}
@@ -95,10 +95,10 @@ func (s *Stage) knownDrain(rc *regionCase, ends []topology.DeviceID, p *pressure
 		return best
 	}
 	tree := slices.MaxFunc(h.trees, func(a, b knownTree) int { return cmp.Or(cmp.Compare(a.fit, b.fit), cmp.Compare(b.end, a.end)) })
-	onLine, most := t.lineOf(ends[tree.end]), math.Inf(-1)
+	line, most := h.grid.LastLine(ends[tree.end]), math.Inf(-1)
 	for _, k := range h.trees {
 		d := ends[k.end]
-		if score := k.fit + weight*h.meets[k.end]; k.job == tree.job && t.lineOf(d).first == onLine.first && score > most {
+		if score := k.fit + weight*h.scores[k.end]; k.job == tree.job && line.Has(d) && score > most {
 			most = score
 			best = drain{device: d, fit: tree.fit, job: k.job, senders: k.job.devices}
 		}
@@ -116,12 +116,12 @@ type knownTree struct {
 // unknownDrain is the tree to the switch where the traffic of a region meets, with senders that are taken from what is held
 // back: they may be of a job that no table has.
 func (s *Stage) unknownDrain(end topology.DeviceID, p *pressure) drain {
-	t, h := s.router.grid, &s.work.held
-	senders := t.sendersTo(end, h)
+	h := &s.work.held
+	senders := h.sendersTo(end)
 	if len(senders) < leastSenders {
 		return drain{}
 	}
-	fit := t.treeFit(senders, end, h, p)
+	fit := h.treeFit(senders, end, p)
 	if fit < unknownFit {
 		return drain{}
 	}
@@ -173,7 +173,7 @@ const alikeFull = 5
 // the link does not stall itself; of several alike the one before which the region lies. It is NoLink where none is full.
 func (s *Stage) fullLink(rc *regionCase, p *pressure) schema.LinkID {
 	best, most := schema.NoLink, float64(fullPercent)
-	if s.router.grid == nil {
+	if s.router.Grid == nil {
 		return best
 	}
 	if n := &rc.neck; n.link != schema.NoLink && !n.slower && n.before(&rc.drain) {
@@ -183,7 +183,7 @@ func (s *Stage) fullLink(rc *regionCase, p *pressure) schema.LinkID {
 		from, to := s.graph.Ends(l)
 		for _, d := range [2]topology.DeviceID{from, to} {
 			for _, out := range s.graph.LinksAt(d) {
-				if use := p.useOf(out); use > most && s.router.grid.keys[out].dim >= 0 && p.stallOf(out) < lineStall && use > steadyLoad*p.before(out) {
+				if use := p.useOf(out); use > most && s.router.Grid.Dim(out) >= 0 && p.stallOf(out) < lineStall && use > steadyLoad*p.before(out) {
 					best, most = out, use
 				}
 			}

@@ -104,3 +104,12 @@ func (s *Stage) trafficOf(j *job) *traffic {
 
 // trafficLength is how many slots of traffic are kept: those that a window of stall may lag behind.
 func (s *Stage) trafficLength() int { return s.cfg.Window + s.cfg.MaxLag }
+
+// bisection is the share of a uniform exchange of n nodes that crosses the cut into halves.
+func bisection(n int) float64 {
+	if n < 2 {
+		return 0
+	}
+	a, b := float64(n/2), float64(n-n/2)
+	return 2 * a * b / (float64(n) * float64(n-1))
+}

@@ -18,16 +18,16 @@ const (
 // same in all intervals since the onset. Links that stall lead to it, and nothing that these may wait for stalls. Of several
 // it is the one that lost most.
 func (s *Stage) flatNeck(rc *regionCase, p *pressure) neck {
-	t, best, most := s.router.grid, neck{link: schema.NoLink}, 0.
+	grid, best, most := s.router.Grid, neck{link: schema.NoLink}, 0.
 	for _, l := range rc.region.Links {
-		if t.keys[l].dim < 0 || p.stallOf(l) < endStall {
+		if grid.Dim(l) < 0 || p.stallOf(l) < endStall {
 			continue
 		}
 		from, to := s.graph.Ends(l)
 		for _, via := range [2]topology.DeviceID{from, to} {
 			for _, out := range s.graph.LinksAt(via) {
-				lost := t.lostOn(out, p)
-				if out == l || t.keys[out].dim < t.keys[l].dim || lost <= most || p.left(out) >= clearlyLess || !t.stallEndsAt(l, via, p) || !s.isFlat(rc, out) {
+				lost := p.lostOn(out)
+				if out == l || grid.Dim(out) < grid.Dim(l) || lost <= most || p.left(out) >= clearlyLess || !p.stallEndsAt(l, via) || !s.isFlat(rc, out) {
 					continue
 				}
 				most = lost
@@ -39,9 +39,9 @@ func (s *Stage) flatNeck(rc *regionCase, p *pressure) neck {
 }
 
 // stallEndsAt reports whether nothing stalls that what a link brings to a switch may wait for.
-func (t *gridLinks) stallEndsAt(l schema.LinkID, via topology.DeviceID, p *pressure) bool {
-	for _, out := range t.graph.LinksAt(via) {
-		if out != l && t.keys[out].dim >= t.keys[l].dim && p.stallOf(out) > neckStall {
+func (p *pressure) stallEndsAt(l schema.LinkID, via topology.DeviceID) bool {
+	for _, out := range p.graph.LinksAt(via) {
+		if out != l && p.grid.Dim(out) >= p.grid.Dim(l) && p.stallOf(out) > neckStall {
 			return false
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/giverny/giverny/diagnose/routes"
 	"github.com/giverny/giverny/schema"
 	"github.com/giverny/giverny/topology"
 )
@@ -61,7 +62,7 @@ func TestPartsShareAnEnd(t *testing.T) {
 	end, _ := g.FindDevice("0,0,4")
 	stalls := map[string]float64{"0,0,2>0,0,3": 80, "0,0,3>0,0,4": 80, "0,7,2>0,0,2": 80, "0,6,2>0,7,2": 80, "3,3,3>3,3,4": 80, "0,1,2>1,1,2": 80, "0,1,2>0,1,3": 80}
 	p, _, _ := readings(t, g, stalls, map[string]float64{"0,7,2>0,0,2": 20, "0,6,2>0,7,2": 20, "3,3,3>3,3,4": 20, "0,1,2>0,1,3": 20})
-	s := &Stage{graph: g, router: newRouter(g)}
+	s := &Stage{graph: g, router: routes.NewRouter(g)}
 	part := func(onset int, names ...string) regionCase {
 		rc := regionCase{region: &schema.Region{Metric: schema.CreditStall}, onset: onset, neck: neck{link: schema.NoLink}}
 		for _, n := range names {

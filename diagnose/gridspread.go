@@ -9,15 +9,15 @@ import (
 // direction, so that each is followed both ways: under dimension-order routing what travels along a dimension goes on
 // along it or turns to a later one, over links that stall, until it stands before a link that is full or lost rate.
 // Followed the wrong way it mostly leads nowhere: a way counts by how much of what goes there comes to such a link.
-func (t *gridLinks) spreadOnGrid(rc *regionCase, p *pressure) {
+func (p *pressure) spreadOnGrid(rc *regionCase) {
 	e := p.ends
 	e.reset()
 	e.queue[0] = e.queue[0][:0]
 	for _, l := range rc.region.Links {
-		if t.keys[l].dim < 0 || p.stallOf(l) < stalledPercent {
+		if p.grid.Dim(l) < 0 || p.stallOf(l) < stalledPercent {
 			continue
 		}
-		leads := [2]float64{t.leads(2*l, p, 0), t.leads(2*l+1, p, 0)}
+		leads := [2]float64{p.leads(2*l, 0), p.leads(2*l+1, 0)}
 		for dir, part := range leads {
 			if part > 0 {
 				at := 2*l + schema.LinkID(dir)
@@ -31,7 +31,7 @@ func (t *gridLinks) spreadOnGrid(rc *regionCase, p *pressure) {
 		for _, at := range now {
 			stall := e.mass[at]
 			e.mass[at] = 0
-			next = t.passOnGrid(at, stall, p, next)
+			next = p.passOnGrid(at, stall, next)
 		}
 		if e.queue[1-round%2] = next; len(next) == 0 {
 			return
@@ -44,7 +44,7 @@ func (t *gridLinks) spreadOnGrid(rc *regionCase, p *pressure) {
 
 // leads is the share of what travels over a link one way, twice its number and one more for the way from its end to its
 // beginning, that comes to a link which it may wait for.
-func (t *gridLinks) leads(at schema.LinkID, p *pressure, steps int) float64 {
+func (p *pressure) leads(at schema.LinkID, steps int) float64 {
 	e := p.ends
 	if e.seen[at] == e.round {
 		return e.leads[at]
@@ -54,10 +54,10 @@ func (t *gridLinks) leads(at schema.LinkID, p *pressure, steps int) float64 {
 		return 0
 	}
 	sum, reached := 0., 0.
-	t.eachWay(at, p, func(w way) {
+	p.eachWay(at, func(w way) {
 		part := 1.
 		if w.stays == 0 {
-			part = t.leads(w.link, p, steps+1)
+			part = p.leads(w.link, steps+1)
 		}
 		sum, reached = sum+w.weight, reached+w.weight*part
 	})
@@ -68,32 +68,32 @@ func (t *gridLinks) leads(at schema.LinkID, p *pressure, steps int) float64 {
 }
 
 // eachWay visits what traffic that travels over a link one way may wait for behind it.
-func (t *gridLinks) eachWay(at schema.LinkID, p *pressure, visit func(way)) {
+func (p *pressure) eachWay(at schema.LinkID, visit func(way)) {
 	l := at / 2
-	from, via := t.graph.Ends(l)
+	from, via := p.graph.Ends(l)
 	if at%2 == 1 {
 		via = from
 	}
 	least := max(stalledPercent, passesOn*p.stallOf(l))
-	for _, out := range t.graph.LinksAt(via) {
-		if out == l || t.keys[out].dim < t.keys[l].dim {
+	for _, out := range p.graph.LinksAt(via) {
+		if out == l || p.grid.Dim(out) < p.grid.Dim(l) {
 			continue
 		}
-		if t.isNeck(out, p) {
+		if p.isNeck(out) {
 			visit(way{link: out, weight: p.waitsBefore(out), stays: 1})
 		}
 		if p.stallOf(out) >= least {
-			visit(way{link: t.towards(out, via), weight: p.heldBackOr(out)})
+			visit(way{link: p.towards(out, via), weight: p.heldBackOr(out)})
 		}
 	}
 }
 
 // passOnGrid divides stall that travels over a link one way.
-func (t *gridLinks) passOnGrid(at schema.LinkID, stall float64, p *pressure, next []schema.LinkID) []schema.LinkID {
+func (p *pressure) passOnGrid(at schema.LinkID, stall float64, next []schema.LinkID) []schema.LinkID {
 	e := p.ends
 	e.ways = e.ways[:0]
 	sum := 0.
-	t.eachWay(at, p, func(w way) {
+	p.eachWay(at, func(w way) {
 		if w.stays == 0 {
 			w.weight *= e.leads[w.link]
 		}
@@ -119,8 +119,8 @@ func (t *gridLinks) passOnGrid(at schema.LinkID, stall float64, p *pressure, nex
 }
 
 // towards is a link in the direction in which it leaves a switch.
-func (t *gridLinks) towards(l schema.LinkID, at topology.DeviceID) schema.LinkID {
-	if from, _ := t.graph.Ends(l); from != at {
+func (p *pressure) towards(l schema.LinkID, at topology.DeviceID) schema.LinkID {
+	if from, _ := p.graph.Ends(l); from != at {
 		return 2*l + 1
 	}
 	return 2 * l
@@ -128,8 +128,8 @@ func (t *gridLinks) towards(l schema.LinkID, at topology.DeviceID) schema.LinkID
 
 // isNeck reports whether packets may wait for a link between switches: it is full, or carries clearly less than before
 // the onset, or than it could, and does not stall.
-func (t *gridLinks) isNeck(l schema.LinkID, p *pressure) bool {
-	return t.keys[l].dim >= 0 && (p.isFull(l) || p.remains(l) < clearlyLess && p.stallOf(l) <= neckStall && !p.heldBehind(l))
+func (p *pressure) isNeck(l schema.LinkID) bool {
+	return p.grid.Dim(l) >= 0 && (p.isFull(l) || p.remains(l) < clearlyLess && p.stallOf(l) <= neckStall && !p.heldBehind(l))
 }
 
 // waitsBefore is what waits inside switches for a link, bytes/s, of an offer of which the share that waits is held back.

@@ -12,7 +12,7 @@ func (s *Stage) deriveTraffic(snap *schema.Snapshot) {
 	if s.graph.Duplex() {
 		return
 	}
-	p := newPressure(s.graph, snap)
+	p := newPressure(s.graph, s.router.Grid, snap)
 	if p.use == nil && p.rate == nil {
 		return
 	}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 
+	"github.com/giverny/giverny/diagnose/routes"
 	"github.com/giverny/giverny/schema"
 	"github.com/giverny/giverny/topology"
 )
@@ -12,7 +13,7 @@ import (
 type job struct {
 	schema.Job
 	devices []topology.DeviceID // of its nodes that the fabric has, ascending, each once
-	routes  *routes             // of its traffic; nil until they are asked for
+	routes  *routes.Set         // of its traffic; nil until they are asked for
 	traffic *traffic            // nil until some is known
 
 	round    uint32 // scratch: of the region to which hops is the distance

@@ -4,6 +4,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/giverny/giverny/diagnose/routes"
 	"github.com/giverny/giverny/schema"
 	"github.com/giverny/giverny/topology"
 )
@@ -32,40 +33,10 @@ type meeting struct {
 	grew   bool    // load was added on these links
 }
 
-// gridLine is the line of the last dimension of a grid through a switch.
-type gridLine struct {
-	links             *gridLinks
-	first, x          int // number of its first switch, and the place of the switch on it
-	size, stride, dim int
-}
-
-func (t *gridLinks) lineOf(at topology.DeviceID) gridLine {
-	dim := len(t.grid.Dims) - 1
-	l := gridLine{links: t, size: t.grid.Dims[dim], stride: t.grid.Switches() / t.grid.Dims[dim], dim: dim}
-	l.x = int(t.numbers[at]) / l.stride
-	l.first = int(t.numbers[at]) - l.x*l.stride
-	return l
-}
-
-// number is that of the switch so many steps on from the line's own.
-func (l *gridLine) number(steps int) int {
-	return l.first + ((l.x+steps)%l.size+l.size)%l.size*l.stride
-}
-
-func (l *gridLine) device(steps int) topology.DeviceID { return l.links.devices[l.number(steps)] }
-
-// link is the one after n others from the switch on, forward or, with a step of -1, back.
-func (l *gridLine) link(n, step int) schema.LinkID {
-	if step < 0 {
-		n = -n - 1
-	}
-	return l.links.next[l.number(n)*(l.dim+1)+l.dim]
-}
-
-// held is how many links from the switch on stall, at most as many as a route along the line has.
-func (l *gridLine) held(step int, p *pressure) (n int) {
-	for n < l.size/2 {
-		if on := l.link(n, step); on == schema.NoLink || p.stallOf(on) < lineStall {
+// stalledOn is how many links of a line from its switch on stall, at most as many as a route along the line has.
+func (p *pressure) stalledOn(line *routes.Line, step int) (n int) {
+	for n < line.Size/2 {
+		if on := line.Link(n, step); on == schema.NoLink || p.stallOf(on) < lineStall {
 			break
 		}
 		n++
@@ -77,22 +48,22 @@ func (l *gridLine) held(step int, p *pressure) (n int) {
 func (m *meeting) known() bool { return m.agree >= leastMeets }
 
 // meetingOf is the best of the switches at which traffic may meet. It notes how well each does.
-func (t *gridLinks) meetingOf(ends []topology.DeviceID, h *held, p *pressure) (best meeting) {
+func (h *held) meetingOf(ends []topology.DeviceID, p *pressure) (best meeting) {
 	best.device = ends[0]
-	h.meets, h.arrives = h.meets[:0], h.arrives[:0]
+	h.scores, h.arrived = h.scores[:0], h.arrived[:0]
 	tried := h.tries[:0]
 	most := 1.
 	for _, d := range ends {
-		agree, grew := t.meets(d, h, p)
-		arrives := t.arrives(d, grew, h, p)
+		agree, grew := h.meets(d, p)
+		arrives := h.arrives(d, grew, p)
 		tried = append(tried, meeting{d, agree, grew})
-		h.arrives, most = append(h.arrives, arrives), max(most, arrives)
+		h.arrived, most = append(h.arrived, arrives), max(most, arrives)
 	}
 	h.tries = tried
 	highest := math.Inf(-1)
 	for i, m := range tried {
-		score := m.agree + (arrivesWeight*h.arrives[i]-unmetWeight*t.unmet(&m, h, p))/most - sideStall*t.sides(m.device, p)/100
-		if h.meets = append(h.meets, score); m.agree > 0 && score > highest {
+		score := m.agree + (arrivesWeight*h.arrived[i]-unmetWeight*h.unmet(&m, p))/most - sideStall*p.sides(m.device)/100
+		if h.scores = append(h.scores, score); m.agree > 0 && score > highest {
 			best, highest = m, score
 		}
 	}
@@ -103,17 +74,17 @@ func (t *gridLinks) meetingOf(ends []topology.DeviceID, h *held, p *pressure) (b
 // arrives is what comes to a switch beyond others' traffic, bytes/s, if a region's traffic ends there: where load was added,
 // what its links carry beyond what they did before the onset; else beyond the share of that which their stall lets through.
 // Where it ends that is most: a step before the end, only the share goes on that the line gets there.
-func (t *gridLinks) arrives(at topology.DeviceID, grew bool, h *held, p *pressure) float64 {
+func (h *held) arrives(at topology.DeviceID, grew bool, p *pressure) float64 {
 	more := func(l schema.LinkID) float64 {
 		if grew {
 			return h.look(l, p).added
 		}
 		let := 1 - min(1, p.stallOf(l)/100)
-		return max(0, p.carries(l)-let*max(0, p.before(l))/100*t.graph.Capacity(l))
+		return max(0, p.carries(l)-let*max(0, p.before(l))/100*p.graph.Capacity(l))
 	}
-	sum := t.fromSides(at, more, p)
-	for _, l := range t.graph.LinksAt(at) {
-		if int(t.graph.Link(l).Dim) == len(t.grid.Dims)-1 {
+	sum := p.fromSides(at, more)
+	for _, l := range p.graph.LinksAt(at) {
+		if h.grid.Dim(l) == len(h.grid.Dims())-1 {
 			sum += more(l)
 		}
 	}
@@ -122,12 +93,12 @@ func (t *gridLinks) arrives(at topology.DeviceID, grew bool, h *held, p *pressur
 
 // fromSides is what of some traffic comes to a switch over links that are not of the last dimension. Where of a dimension one
 // link stalls and the other does not, what this carries is what that brings on its way through.
-func (t *gridLinks) fromSides(at topology.DeviceID, of func(schema.LinkID) float64, p *pressure) (sum float64) {
-	for dim := range len(t.grid.Dims) - 1 {
+func (p *pressure) fromSides(at topology.DeviceID, of func(schema.LinkID) float64) (sum float64) {
+	for dim := range len(p.grid.Dims()) - 1 {
 		held, free := 0., 0.
-		for _, l := range t.graph.LinksAt(at) {
+		for _, l := range p.graph.LinksAt(at) {
 			switch {
-			case int(t.graph.Link(l).Dim) != dim:
+			case p.grid.Dim(l) != dim:
 			case p.stallOf(l) >= lineStall:
 				held += of(l)
 			default:
@@ -145,16 +116,16 @@ func (t *gridLinks) fromSides(at topology.DeviceID, of func(schema.LinkID) float
 // unmet is the added load, bytes/s, of which it is not seen where it comes from or goes to if all of it goes to one switch of
 // the line: at every other switch what goes on along the line is what came over the line and from the other links, however
 // the switch serves its inputs.
-func (t *gridLinks) unmet(m *meeting, h *held, p *pressure) (sum float64) {
+func (h *held) unmet(m *meeting, p *pressure) (sum float64) {
 	if !m.grew {
 		return 0
 	}
-	line, added := t.lineOf(m.device), func(l schema.LinkID) float64 { return h.look(l, p).added }
+	line, added := h.grid.LastLine(m.device), func(l schema.LinkID) float64 { return h.look(l, p).added }
 	for _, step := range [2]int{1, -1} {
 		farther := 0.
-		for n := line.held(step, p); n > 0; n-- {
-			on := added(line.link(n-1, step))
-			sum += math.Abs(on - farther - t.fromSides(line.device(n*step), added, p))
+		for n := p.stalledOn(&line, step); n > 0; n-- {
+			on := added(line.Link(n-1, step))
+			sum += math.Abs(on - farther - p.fromSides(line.Device(n*step), added))
 			farther = on
 		}
 	}
@@ -164,10 +135,10 @@ func (t *gridLinks) unmet(m *meeting, h *held, p *pressure) (sum float64) {
 // sides is the mean stall, percent, of a switch's links that are not of the last dimension. Where the line ends they share
 // what the switch passes on as equals of the line's; a step before they share what the line gets of it: the farther from the
 // end, the more they stall.
-func (t *gridLinks) sides(at topology.DeviceID, p *pressure) (stall float64) {
+func (p *pressure) sides(at topology.DeviceID) (stall float64) {
 	n := 0.
-	for _, l := range t.graph.LinksAt(at) {
-		if int(t.graph.Link(l).Dim) != len(t.grid.Dims)-1 {
+	for _, l := range p.graph.LinksAt(at) {
+		if p.grid.Dim(l) != len(p.grid.Dims())-1 {
 			stall += p.stallOf(l)
 			n++
 		}
@@ -183,11 +154,11 @@ func (t *gridLinks) sides(at topology.DeviceID, p *pressure) (stall float64) {
 // packets that wait, a switch serves its inputs in turn, so that of what it passes on about half came over the line and the
 // rest from its other links and its nodes: from the end on a link carries half of what the one before it does, both ways.
 // Links that stall farther off than any route to the switch is long speak against it.
-func (t *gridLinks) meets(end topology.DeviceID, h *held, p *pressure) (agree float64, grew bool) {
-	line := t.lineOf(end)
+func (h *held) meets(end topology.DeviceID, p *pressure) (agree float64, grew bool) {
+	line := h.grid.LastLine(end)
 	var all, added, stalled float64
-	for x := range line.size {
-		if l := line.link(x, 1); l != schema.NoLink && p.stallOf(l) >= lineStall {
+	for x := range line.Size {
+		if l := line.Link(x, 1); l != schema.NoLink && p.stallOf(l) >= lineStall {
 			stalled += p.stallOf(l)
 			all += p.carries(l)
 			added += h.look(l, p).added
@@ -201,15 +172,15 @@ func (t *gridLinks) meets(end topology.DeviceID, h *held, p *pressure) (agree fl
 		return p.carries(l)
 	}
 	var dot, squares, parts, reached float64
-	for x := range line.size {
-		if l := line.link(x, 1); l != schema.NoLink {
+	for x := range line.Size {
+		if l := line.Link(x, 1); l != schema.NoLink {
 			squares += flow(l) * flow(l)
 		}
 	}
 	for _, step := range [2]int{1, -1} {
 		part := 1.
-		for x := range line.held(step, p) {
-			l := line.link(x, step)
+		for x := range p.stalledOn(&line, step) {
+			l := line.Link(x, step)
 			dot += part * flow(l)
 			parts += part * part
 			reached += p.stallOf(l)
@@ -233,13 +204,13 @@ func (s *Stage) meetsElsewhere(rc *regionCase, c *suspect) bool {
 	if !m.known() || !rc.flooded || c.file {
 		return false
 	}
-	t := s.router.grid
-	k := len(t.grid.Dims)
+	grid := s.router.Grid
+	last := len(grid.Dims()) - 1
 	near := func(own topology.DeviceID) bool {
 		steps := 0
-		for dim, size := range t.grid.Dims {
-			away := int(t.ways[dim][int(t.coords[int(t.numbers[own])*k+dim])*size+int(t.coords[int(t.numbers[m.device])*k+dim])])
-			if away = max(away, -away); dim < k-1 && away > 0 {
+		for dim := range last + 1 {
+			away := grid.Steps(own, m.device, dim)
+			if away = max(away, -away); dim < last && away > 0 {
 				return false
 			}
 			steps = away

@@ -25,15 +25,15 @@ func TestTrafficMeetsWhereLinksCarryMost(t *testing.T) {
 			end := u.device(t, "2,7,3")
 			links := u.share(from, end, 10e9)
 			slices.Sort(links)
-			h, grid := &u.stage.work.held, u.stage.router.grid
+			h := &u.stage.work.held
 			h.take(links, u.p)
-			right, _ := grid.meets(end, h, u.p)
+			right, _ := h.meets(end, u.p)
 			if right < leastMeets {
 				t.Errorf("at the end links agree by %.3f", right)
 			}
 			for z := range 8 {
 				at := u.device(t, fmt.Sprintf("2,7,%d", z))
-				if v, _ := grid.meets(at, h, u.p); at != end && v >= right {
+				if v, _ := h.meets(at, u.p); at != end && v >= right {
 					t.Errorf("at %d links agree by %.3f, at the end by %.3f", z, v, right)
 				}
 			}
@@ -45,7 +45,7 @@ func TestTrafficMeetsWhereLinksCarryMost(t *testing.T) {
 // links stall less, as they need not share what the line gets.
 func TestTheEndIsWhereTheSidesAreFree(t *testing.T) {
 	u := newTiedUp(t)
-	h, grid := &u.stage.work.held, u.stage.router.grid
+	h := &u.stage.work.held
 	set := func(name string, stall, use float32) {
 		l := linkBetween(t, u.stage.graph, name)
 		u.p.stall.Values[l], u.p.use.Values[l] = stall, use
@@ -64,7 +64,7 @@ func TestTheEndIsWhereTheSidesAreFree(t *testing.T) {
 		set(held, 90, 5)
 		h.looked++
 		h.take(links, u.p)
-		if m := grid.meetingOf(ends, h, u.p); m.device != u.device(t, end) || !m.known() {
+		if m := h.meetingOf(ends, u.p); m.device != u.device(t, end) || !m.known() {
 			t.Errorf("meets at %s by %.2f, want %s", u.stage.graph.Device(m.device).Name, m.agree, end)
 		}
 		set(held, 0, 0)
@@ -97,12 +97,12 @@ func TestJobsElsewhereDoNotMeetThere(t *testing.T) {
 func TestTheEndTakesWhatDoesNotGoOn(t *testing.T) {
 	for _, senders := range []string{"56", "567", "0567"} {
 		u := newTiedUp(t)
-		h, grid := &u.stage.work.held, u.stage.router.grid
+		h, grid := &u.stage.work.held, u.stage.router.Grid
 		end := u.device(t, "2,7,4")
 		var links []schema.LinkID
 		for _, line := range []string{"1,6,", "1,7,", "2,6,", "3,7,", "2,7,"} {
 			for _, z := range senders {
-				grid.eachOnRoute(u.device(t, line+string(z)), end, func(l schema.LinkID) {
+				grid.EachOnRoute(u.device(t, line+string(z)), end, func(l schema.LinkID) {
 					u.p.use.Values[l] += float32(100 * 2e8 / u.stage.graph.Capacity(l))
 					u.p.stall.Values[l] = 90
 					links = append(links, l)
@@ -111,7 +111,7 @@ func TestTheEndTakesWhatDoesNotGoOn(t *testing.T) {
 		}
 		slices.Sort(links)
 		h.take(slices.Compact(links), u.p)
-		if m := grid.meetingOf(grid.ends(h), h, u.p); m.device != end || !m.known() {
+		if m := h.meetingOf(h.ends(u.p), u.p); m.device != end || !m.known() {
 			t.Errorf("of senders at %s: meets at %s by %.2f", senders, u.stage.graph.Device(m.device).Name, m.agree)
 		}
 	}

@@ -59,9 +59,9 @@ func TestMovedLoadOfAnOlderRegion(t *testing.T) {
 	if got := s.moved(rc, f, p); math.Abs(got-.5) > 1e-9 {
 		t.Errorf("%.2f of the load moved, want half", got)
 	}
-	explained := s.failureScore(rc, f, 0, p)
+	explained := s.failureScore(rc, f, 0, 1, p)
 	use.row(3)[full], use.row(4)[full] = 100*levelsPerPercent, 100*levelsPerPercent
-	if other := s.failureScore(rc, f, 0, p); explained-other < failureOnset/2 {
+	if other := s.failureScore(rc, f, 0, 1, p); explained-other < failureOnset/2 {
 		t.Errorf("score %.1f, and %.1f where the full link carried all of it before the failure", explained, other)
 	}
 }

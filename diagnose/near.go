@@ -58,7 +58,11 @@ func (s *Stage) addNear(rc *regionCase, f *failure, c *silent, p *pressure) {
 	if hops < 0 {
 		return
 	}
-	near := nearFailure{failure: f, silent: c, hops: hops, score: s.failureScore(rc, f, hops, p), stall: s.stallAround(rc, f, p)}
+	sure := 1.
+	if c != nil {
+		sure -= c.doubt
+	}
+	near := nearFailure{failure: f, silent: c, hops: hops, score: s.failureScore(rc, f, hops, sure, p), stall: s.stallAround(rc, f, p)}
 	if c == nil {
 		rc.failures = append(rc.failures, near)
 		return

@@ -26,7 +26,7 @@ const (
 
 // onTree reports whether the switch of a job's first node leads to others only above it.
 func (s *Stage) onTree(j *job) bool {
-	leaf := s.router.leafOf(j.devices[0])
+	leaf := s.router.LeafOf(j.devices[0])
 	return !slices.ContainsFunc(s.graph.LinksAt(leaf), func(l schema.LinkID) bool {
 		from, to := s.graph.Ends(l)
 		return from == leaf && s.graph.IsSwitch(to) && s.graph.Device(to).Level <= s.graph.Device(leaf).Level
@@ -63,7 +63,7 @@ func (s *Stage) classOf(rc *regionCase, accused int, p *pressure) schema.CauseCl
 // ownsRegion reports whether a job carries most of what is on a region and others have no part in it. On a grid back pressure
 // reaches links that its own exchange does not use, so that who waits there says most.
 func (s *Stage) ownsRegion(rc *regionCase, c *suspect, p *pressure) bool {
-	if s.router.grid != nil {
+	if s.router.Grid != nil {
 		return rc.othersShare(c.job) < othersWait
 	}
 	if s.external(c.job, p) > withOthers || c.cross < ownShare || s.stopsOthers(rc, c.job) {

@@ -1,6 +1,7 @@
 package diagnose
 
 import (
+	"github.com/giverny/giverny/diagnose/routes"
 	"github.com/giverny/giverny/schema"
 	"github.com/giverny/giverny/topology"
 )
@@ -8,6 +9,7 @@ import (
 // pressure follows back pressure on one snapshot.
 type pressure struct {
 	graph  *topology.Graph
+	grid   *routes.Grid // of the graph, or nil
 	stall  *schema.Series
 	use    *schema.Series // BandwidthUsed, or nil
 	rate   *schema.Series // Throughput, or nil
@@ -17,11 +19,12 @@ type pressure struct {
 	atInputs bool // what waits inside switches is counted at the links over which it came
 
 	before func(schema.LinkID) float64
+	flat   func(schema.LinkID) bool // whether a link carried the same in the intervals since the onset; nil: not known
 	ends   *ends
 }
 
-func newPressure(g *topology.Graph, snap *schema.Snapshot) *pressure {
-	return &pressure{graph: g, use: snap.Find(schema.BandwidthUsed), rate: snap.Find(schema.Throughput), inq: snap.Find(schema.InqStall), credit: snap.Find(schema.CreditStall)}
+func newPressure(g *topology.Graph, grid *routes.Grid, snap *schema.Snapshot) *pressure {
+	return &pressure{graph: g, grid: grid, use: snap.Find(schema.BandwidthUsed), rate: snap.Find(schema.Throughput), inq: snap.Find(schema.InqStall), credit: snap.Find(schema.CreditStall)}
 }
 
 // useOf is the share of a link's capacity in use, in percent; -1 if it is not known.

@@ -42,7 +42,7 @@ func (s *Stage) report(snap *schema.Snapshot, rc *regionCase, v *verdict) schema
 	d.Action = schema.OneLine(s.action(rc, v, d.Root))
 	because := s.because(rc, v, d.Root)
 	if also != nil {
-		d.Action = "First replace or reseat the cable at " + portName(also.Device, also.Port) + ". " + d.Action
+		d.Action = "First replace or reseat the cable at " + s.cableAt(also.Device, also.Port) + ". " + d.Action
 		because += " " + s.failed(also) + ", and what waits leads to it: without that link the job's traffic has less room."
 	}
 	because = s.hold(rc, because, &d)
@@ -249,41 +249,9 @@ func (s *Stage) action(rc *regionCase, v *verdict, root *schema.Root) string {
 		}
 		return "Remap the ranks of " + name + " so that neighbours in its communication are neighbours in the network (TopoMapping); if it happens often, re-engineer its communication."
 	case schema.CauseSystem:
-		if v.accused > 1 {
-			return "Place " + jobNames(rc, v) + " apart from each other at their next start; hold back new jobs near the region until it has dissolved."
-		}
-		c := &rc.jobs[0]
-		if c.loadsFiles() {
-			return "Ask the owner of " + jobName(c.job) + " to spread or limit its file traffic (more stripes, fewer nodes at once); place jobs away from its routes to the storage nodes until then."
-		}
-		if at := s.receiver(c.job, root); at != "" {
-			return "Ask the owner of " + jobName(c.job) + " to let several nodes receive what goes to " + at + " (a tree of aggregators), or the senders take turns; place other jobs away from it until then."
-		}
-		return "Place " + jobName(c.job) + " away from the jobs that it disturbs at its next start; if it happens often, re-engineer its communication."
+		return s.systemAction(rc, v, root)
 	case schema.CauseFailure:
-		if v.blamed == 0 {
-			l := s.graph.Link(rc.slowLink())
-			return "Check the cable at " + portName(s.graph.Device(l.From).Name, l.FromPort) + " (width, speed, symbol errors), and replace it; place no communication-intensive job near it until then."
-		}
-		f := &rc.failures[0]
-		if f.silent != nil && f.Port != "" {
-			var also []string
-			for i := 1; i < v.blamed; i++ {
-				also = append(also, portName(rc.failures[i].Device, rc.failures[i].Port))
-			}
-			then := ""
-			if len(also) > 0 {
-				then = ", then at " + strings.Join(also, ", ")
-			}
-			return "Look at the link state of " + portName(f.Device, f.Port) + then + ", and replace or reseat the cable that is down; place no communication-intensive job near it until then."
-		}
-		if f.Port != "" && f.times > 1 {
-			return "Take " + portName(f.Device, f.Port) + " out of service until its cable is replaced or reseated: each time that it comes back it takes traffic again."
-		}
-		if f.Port != "" {
-			return "Replace or reseat the cable at " + portName(f.Device, f.Port) + "; place no communication-intensive job near it until then."
-		}
-		return "Repair " + portName(f.Device, "") + "; place no communication-intensive job near it until then."
+		return s.failureAction(rc, v)
 	case schema.CauseSlowHost:
 		if rc.back.kind != "" {
 			_, to := s.graph.Ends(rc.back.link)
@@ -307,6 +275,44 @@ func (s *Stage) action(rc *regionCase, v *verdict, root *schema.Root) string {
 	return "Watch the region; look for jobs that the scheduler does not report and for events that no log has."
 }
 
+// systemAction is action where jobs disturb each other.
+func (s *Stage) systemAction(rc *regionCase, v *verdict, root *schema.Root) string {
+	if v.accused > 1 {
+		return "Place " + jobNames(rc, v) + " apart from each other at their next start; hold back new jobs near the region until it has dissolved."
+	}
+	c := &rc.jobs[0]
+	if c.loadsFiles() {
+		return "Ask the owner of " + jobName(c.job) + " to spread or limit its file traffic (more stripes, fewer nodes at once); place jobs away from its routes to the storage nodes until then."
+	}
+	if at := s.receiver(c.job, root); at != "" {
+		return "Ask the owner of " + jobName(c.job) + " to let several nodes receive what goes to " + at + " (a tree of aggregators), or the senders take turns; place other jobs away from it until then."
+	}
+	return "Place " + jobName(c.job) + " away from the jobs that it disturbs at its next start; if it happens often, re-engineer its communication."
+}
+
+// failureAction is action where hardware has failed.
+func (s *Stage) failureAction(rc *regionCase, v *verdict) string {
+	if v.blamed == 0 {
+		l := s.graph.Link(rc.slowLink())
+		return "Check the cable at " + s.cableAt(s.graph.Device(l.From).Name, l.FromPort) + " (width, speed, symbol errors), and replace it; place no communication-intensive job near it until then."
+	}
+	switch f := &rc.failures[0]; {
+	case f.silent != nil && f.Port != "":
+		then := ""
+		for i := 1; i < v.blamed; i++ {
+			then += ", " + portName(rc.failures[i].Device, rc.failures[i].Port)
+		}
+		then = strings.Replace(then, ", ", ", then at ", 1)
+		return "Look at the link state of " + portName(f.Device, f.Port) + then + ", and replace or reseat the cable that is down; place no communication-intensive job near it until then."
+	case f.Port != "" && f.times > 1:
+		return "Take " + s.cableAt(f.Device, f.Port) + " out of service until its cable is replaced or reseated: each time that it comes back it takes traffic again."
+	case f.Port != "":
+		return "Replace or reseat the cable at " + s.cableAt(f.Device, f.Port) + "; place no communication-intensive job near it until then."
+	default:
+		return "Repair " + portName(f.Device, "") + "; place no communication-intensive job near it until then."
+	}
+}
+
 // receiver is the node of a job at which more arrives than it takes, if that is the root; else empty.
 func (s *Stage) receiver(j *job, root *schema.Root) string {
 	if root == nil || root.Kind != incast {
@@ -325,7 +331,7 @@ func (s *Stage) receiver(j *job, root *schema.Root) string {
 
 // spreadOut reports whether a job's nodes are not one block.
 func (s *Stage) spreadOut(j *job) bool {
-	if s.graph.Grid() == nil || s.router.grid == nil {
+	if s.graph.Grid() == nil || s.router.Grid == nil {
 		return len(j.devices) > 1
 	}
 	volume := 1

@@ -40,6 +40,8 @@ const (
 	passesOn = .35
 	// rootShare of a region's stall must lead to one port for it to be the root.
 	rootShare = .5
+	// oneReceiver of it must, for what it waits for to be the receiver of all.
+	oneReceiver = .9
 	// leadingShare is what must lead to a port for it to be named where no port has so much.
 	leadingShare = .1
 	// fullPercent of its capacity is what a full port carries at least, idlePercent what one with room carries
@@ -69,6 +71,11 @@ func (p *pressure) follow(rc *regionCase, before func(schema.LinkID) float64) ba
 // down a tree and up again, not to a switch that is beside the one it came from, and not from one group of a dragonfly
 // to the next and the next without a hop within the group between.
 func (p *pressure) mayWait(a, b schema.LinkID) bool {
+	return p.mayGoOn(a, b) && !(p.graph.Link(a).Class == topology.ClassGlobal && p.graph.Link(b).Class == topology.ClassGlobal)
+}
+
+// mayGoOn is the same on routes with the fewest hops, which may lead through a group over two links between groups.
+func (p *pressure) mayGoOn(a, b schema.LinkID) bool {
 	from, via := p.graph.Ends(a)
 	at, to := p.graph.Ends(b)
 	if at != via || to == from {
@@ -81,7 +88,7 @@ func (p *pressure) mayWait(a, b schema.LinkID) bool {
 	if u >= 0 && v >= 0 && x >= 0 && u > v && x > v {
 		return false
 	}
-	return !(p.graph.Link(a).Class == topology.ClassGlobal && p.graph.Link(b).Class == topology.ClassGlobal) && !p.beside(from, to)
+	return !p.beside(from, to)
 }
 
 // beside reports whether a link leads from one switch to another.
@@ -176,7 +183,9 @@ func (p *pressure) rootOf(rc *regionCase, none backPressure) backPressure {
 		out.link, out.share = root.Link, rootShare
 	}
 	if out.link != schema.NoLink {
-		out.link = p.lastAsFull(out.link)
+		if out.share >= oneReceiver {
+			out.link = p.lastAsFull(out.link)
+		}
 		out = p.classify(out)
 	}
 	if out.kind == "" && first != nil && first.lost >= rootShare*total {
@@ -249,18 +258,20 @@ func (p *pressure) busiest(at topology.DeviceID, rc *regionCase) schema.LinkID {
 }
 
 // slowest is the port of a switch that carries clearly less than before the onset: of those for which nearly
-// all may wait that the inputs hold back, the one that lost most, as the little that another carried may have ended. What
+// all may wait that the inputs hold back, one that carries the same in all intervals since, or the one that lost most, as the
+// little that another carried may have ended. What
 // comes from a neighbour does not wait for the port back there, so that where it waits too another port is the slow one.
 func (p *pressure) slowest(at topology.DeviceID, rc *regionCase) schema.LinkID {
-	slow, most := schema.NoLink, 0.
+	slow, most, flat := schema.NoLink, 0., false
 	all := p.mayWaitFor(at, schema.NoLink)
 	for _, l := range p.graph.LinksAt(at) {
 		from, _ := p.graph.Ends(l)
 		if from != at || p.stallOf(l) >= stalledPercent || p.useOf(l) < leastUse || !p.entered(at, l, rc) {
 			continue // a port for which traffic waits sends
 		}
-		if lost := p.before(l) - p.useOf(l); lost > most && p.left(l) < clearlyLess && p.mayWaitFor(at, l) >= nearlyAll*all {
-			slow, most = l, lost
+		lost, sure := p.before(l)-p.useOf(l), p.flat != nil && p.flat(l)
+		if p.left(l) < clearlyLess && (sure && !flat || sure == flat && lost > most) && p.mayWaitFor(at, l) >= nearlyAll*all {
+			slow, most, flat = l, lost, sure
 		}
 	}
 	return slow
@@ -318,13 +329,16 @@ func (p *pressure) classify(b backPressure) backPressure {
 	return b
 }
 
-// flood is what the root carries, and how much more than before the onset, bytes/s; of a region without one its
-// fullest link.
+// flood is what the root carries, and how much more than before the onset, bytes/s; of a region without one, the port at which
+// the largest part of it begins, or its fullest link.
 func (p *pressure) flood(rc *regionCase) (fullest schema.LinkID, now, more float64) {
 	fullest = schema.NoLink
 	links := rc.region.Links
-	if rc.back.kind != "" {
+	switch {
+	case rc.back.kind != "":
 		links = []schema.LinkID{rc.back.link}
+	case rc.back.as != "":
+		links = []schema.LinkID{rc.back.leading}
 	}
 	for _, l := range links {
 		if v := p.useOf(l) / 100 * p.graph.Capacity(l); v > now {

@@ -10,7 +10,7 @@ import (
 // from its end does not show where that is. A region without a root of its own takes the best known one of those that
 // touch it and began with it, if most of what it holds back is on links that a tree to there has.
 func (s *Stage) shareEnds(cases []regionCase, within bool, p *pressure, snap *schema.Snapshot) {
-	if s.router.grid == nil || !s.graph.Duplex() {
+	if s.router.Grid == nil || !s.graph.Duplex() {
 		return
 	}
 	for i := range cases {
@@ -49,15 +49,15 @@ func (s *Stage) touch(a, b *regionCase) bool {
 
 // leadsTo reports whether most of what a region holds back is on links that routes to a switch can take.
 func (s *Stage) leadsTo(rc *regionCase, d *drain, p *pressure) bool {
-	t, total, on := s.router.grid, 0., 0.
+	grid, total, on := s.router.Grid, 0., 0.
 	for _, l := range rc.region.Links {
-		key := t.keys[l]
-		if key.dim < 0 {
+		dim := grid.Dim(l)
+		if dim < 0 {
 			continue
 		}
 		held := p.heldBack(l)
 		total += held
-		if before, _ := t.around(d.device, int(key.dim)); before == int(key.before) {
+		if grid.PlaceBefore(d.device, dim) == grid.Before(l) {
 			on += held
 		}
 	}

@@ -101,7 +101,7 @@ func (s *Stage) rate(rc *regionCase, c *suspect, p *pressure) {
 	switch {
 	case s.explains(rc, c):
 		c.score += jobExplains
-	case rc.load > 0 && rc.load < fallen && !rc.flooded:
+	case rc.load > 0 && rc.load < fallen && !rc.flooded && !rc.fuller():
 		c.score -= loadFell
 	}
 	if c.surelyReads() {
@@ -166,6 +166,13 @@ func (rc *regionCase) slowEvidence() bool {
 // it any more.
 const culpritShare, enoughShare = .25, .5
 
+// grownShare of what a root carries must have been added since the onset for its growth to say something.
+const grownShare = .2
+
+// fuller reports whether the root of directed links carries more than before the onset: load was added there, and what leads
+// to it may carry less, as back pressure holds it up.
+func (rc *regionCase) fuller() bool { return rc.back.kind == incast && rc.more > grownShare*rc.carries }
+
 // unable is what the traffic of a suspect says against it that is too little for what the root carries, or grew
 // by too little: a coincidence in time is none of a cause. Where load was added on a grid, full buffers hold up the culprit's
 // own traffic elsewhere, so that all that it moves need not grow.
@@ -186,7 +193,7 @@ func (s *Stage) unable(rc *regionCase, c *suspect, p *pressure) float64 {
 		return min(1, max(0, (enoughShare-bytes/interval/of)/(enoughShare-culpritShare)))
 	}
 	against := jobTooLittle * short(all, rc.carries)
-	if rc.more > .2*rc.carries && !(s.graph.Duplex() && rc.flooded) {
+	if rc.more > grownShare*rc.carries && !(s.graph.Duplex() && rc.flooded) {
 		against = max(against, jobGrewTooLittle*short(all-was, rc.more))
 	}
 	return against
@@ -216,12 +223,12 @@ func (s *Stage) loadsAll(rc *regionCase, c *suspect, p *pressure) bool {
 		return false
 	}
 	r, loaded := s.routesOf(c.job), 0.
-	for i, l := range r.links {
+	for i, l := range r.Links {
 		if p.useOf(l)-max(0, p.before(l)) >= leastUse {
-			loaded += float64(r.load[i])
+			loaded += float64(r.Load[i])
 		}
 	}
-	return loaded >= loadedWays*r.total
+	return loaded >= loadedWays*r.Total
 }
 
 // Of what was added to a region of a grid, ownAdded lies on links of a culprit's own exchange; where only strayAdded does,
@@ -242,7 +249,7 @@ func (s *Stage) astray(rc *regionCase, c *suspect, p *pressure) float64 {
 		}
 		added := max(0, p.useOf(l)-was) * s.graph.Capacity(l)
 		all += added
-		if _, on := slices.BinarySearch(r.links, l); on {
+		if _, on := slices.BinarySearch(r.Links, l); on {
 			own += added
 		}
 	}
@@ -252,8 +259,9 @@ func (s *Stage) astray(rc *regionCase, c *suspect, p *pressure) float64 {
 	return jobAstray * max(0, min(1, (ownAdded-own/all)/(ownAdded-strayAdded)))
 }
 
-// failureScore rates a failure by the time from it to the region's onset, and its distance.
-func (s *Stage) failureScore(rc *regionCase, f *failure, hops int, p *pressure) float64 {
+// failureScore rates a failure by the time from it to the region's onset, and its distance. What load moved from it counts as
+// far as it is sure that it failed.
+func (s *Stage) failureScore(rc *regionCase, f *failure, hops int, sure float64, p *pressure) float64 {
 	coincidence := .5 // the onset is not known
 	switch {
 	case rc.onset >= 0:
@@ -275,7 +283,7 @@ func (s *Stage) failureScore(rc *regionCase, f *failure, hops int, p *pressure) 
 	if coincidence > 0 && (s.passesNothing(f) || s.wasIdle(f)) {
 		coincidence *= hostShare
 	}
-	moved := s.moved(rc, f, p)
+	moved := sure * s.moved(rc, f, p)
 	coincidence = max(coincidence, moved)
 	score := failureBias + failureOnset*coincidence + failureNear*[...]float64{1, .5, .2, .1}[min(hops, 3)]
 	rc.moved = max(rc.moved, moved)

@@ -270,7 +270,7 @@ func (s *Stage) jobEnded(c *silent) bool {
 		if at := s.clock.slotOf(int64(j.End)); at < c.since-2 || at > c.since {
 			continue
 		}
-		if r := s.routesOf(j); slices.ContainsFunc(c.links, func(l schema.LinkID) bool { _, on := slices.BinarySearch(r.links, l); return on }) {
+		if r := s.routesOf(j); slices.ContainsFunc(c.links, func(l schema.LinkID) bool { _, on := slices.BinarySearch(r.Links, l); return on }) {
 			return true
 		}
 	}

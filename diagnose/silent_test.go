@@ -65,7 +65,7 @@ func TestFailedRootBesideAJob(t *testing.T) {
 				continue
 			}
 			lines++
-			if len(d.Failures) == 0 || d.Failures[0].Device != "5,5,4" || !strings.HasPrefix(d.Action, "First replace or reseat the cable at 5,5,4 port Y+.") {
+			if len(d.Failures) == 0 || d.Failures[0].Device != "5,5,4" || !strings.HasPrefix(d.Action, "First replace or reseat the cable at 5,5,4 port Y+ (to 5,6,4 port Y-).") {
 				t.Errorf("failures %v, action %q", d.Failures, d.Action)
 			}
 		}

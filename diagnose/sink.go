@@ -13,7 +13,7 @@ const lastLeg = 3
 // nodes, so that there is no tree to one switch. It is nil where that is not so, or where one node of the job is known to
 // which all leads.
 func (s *Stage) readerAt(rc *regionCase, v *verdict) *topology.Device {
-	if v.accused == 0 || !rc.jobs[0].file || s.router.grid == nil || !s.graph.Duplex() {
+	if v.accused == 0 || !rc.jobs[0].file || s.router.Grid == nil || !s.graph.Duplex() {
 		return nil
 	}
 	j := rc.jobs[0].job

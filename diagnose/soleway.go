@@ -21,20 +21,20 @@ const (
 
 // soleWay is the link before which a region ends: links stall into a switch, none that they may wait for stalls, and one of
 // these alone carries clearly less than before the onset. Of several it is the one that lost most.
-func (t *gridLinks) soleWay(rc *regionCase, p *pressure) neck {
+func (p *pressure) soleWay(rc *regionCase) neck {
 	best, most := neck{link: schema.NoLink}, 0.
 	for _, l := range rc.region.Links {
-		if t.keys[l].dim < 0 || p.stallOf(l) < endStall {
+		if p.grid.Dim(l) < 0 || p.stallOf(l) < endStall {
 			continue
 		}
-		from, to := t.graph.Ends(l)
+		from, to := p.graph.Ends(l)
 		for _, via := range [2]topology.DeviceID{from, to} {
-			out := t.soleLoser(l, via, p)
+			out := p.soleLoser(l, via)
 			if out == schema.NoLink {
 				continue
 			}
-			lost := t.lostOn(out, p)
-			if lost >= soleInput*t.lostInto(via, p) && (lost > most || lost == most && out < best.link) {
+			lost := p.lostOn(out)
+			if lost >= soleInput*p.lostInto(via) && (lost > most || lost == most && out < best.link) {
 				most = lost
 				best = neck{link: out, tail: via, waits: p.waitsFor(out), lost: 1 - p.left(out), slower: true, sole: true}
 			}
@@ -45,16 +45,16 @@ func (t *gridLinks) soleWay(rc *regionCase, p *pressure) neck {
 
 // soleLoser is the one link that carries clearly less than before the onset, of those over which what a link brings to a
 // switch goes on, or NoLink: if one of them stalls or is not known, or others lost load, too.
-func (t *gridLinks) soleLoser(l schema.LinkID, via topology.DeviceID, p *pressure) schema.LinkID {
+func (p *pressure) soleLoser(l schema.LinkID, via topology.DeviceID) schema.LinkID {
 	sole, most, all := schema.NoLink, 0., 0.
-	for _, out := range t.graph.LinksAt(via) {
-		if out == l || t.keys[out].dim < t.keys[l].dim {
+	for _, out := range p.graph.LinksAt(via) {
+		if out == l || p.grid.Dim(out) < p.grid.Dim(l) {
 			continue
 		}
 		if p.stallOf(out) > neckStall || p.useOf(out) < 0 || p.before(out) < 0 {
 			return schema.NoLink
 		}
-		lost := t.lostOn(out, p)
+		lost := p.lostOn(out)
 		if all += lost; lost > most {
 			sole, most = out, lost
 		}
@@ -69,20 +69,20 @@ func (t *gridLinks) soleLoser(l schema.LinkID, via topology.DeviceID, p *pressur
 }
 
 // lostInto is how much less than before the onset the stalled links at a switch carry, bytes/s.
-func (t *gridLinks) lostInto(via topology.DeviceID, p *pressure) (lost float64) {
-	for _, l := range t.graph.LinksAt(via) {
+func (p *pressure) lostInto(via topology.DeviceID) (lost float64) {
+	for _, l := range p.graph.LinksAt(via) {
 		if p.stallOf(l) >= endStall {
-			lost += t.lostOn(l, p)
+			lost += p.lostOn(l)
 		}
 	}
 	return lost
 }
 
 // lostOn is how much less than before the onset a link carries, bytes/s; 0 if that is not known.
-func (t *gridLinks) lostOn(l schema.LinkID, p *pressure) float64 {
+func (p *pressure) lostOn(l schema.LinkID) float64 {
 	was, is := p.before(l), p.useOf(l)
 	if was < 0 || is < 0 {
 		return 0
 	}
-	return max(0, was-is) / 100 * t.graph.Capacity(l)
+	return max(0, was-is) / 100 * p.graph.Capacity(l)
 }

@@ -46,7 +46,7 @@ func TestTheOnlyWayOnThatLostRate(t *testing.T) {
 				u.p.use.Valid.Unset(int(linkBetween(t, g, c.unknown)))
 			}
 			rc := &regionCase{region: &schema.Region{Links: slices.Sorted(maps.Keys(u.was))}}
-			n := u.stage.router.grid.soleWay(rc, u.p)
+			n := u.p.soleWay(rc)
 			if got := n.link == linkBetween(t, g, "0,2,3>0,3,3") && n.tail == u.device(t, "0,2,3") && n.sole && n.slower; got != c.isFound {
 				t.Errorf("%+v: found %v, want %v", n, got, c.isFound)
 			}

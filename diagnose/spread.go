@@ -158,8 +158,15 @@ func (p *pressure) pass(l schema.LinkID, stall float64, next []schema.LinkID) []
 }
 
 // waysFrom lists the ports of a switch that traffic of a link into it may wait for, with how much waits for each as far
-// as is known.
+// as is known. Routes from group to group are taken to have a hop within each, unless nothing else explains the stall.
 func (p *pressure) waysFrom(l schema.LinkID, via topology.DeviceID) []way {
+	if ways := p.waysBy(p.mayWait, l, via); len(ways) > 0 || p.graph.Link(l).Class != topology.ClassGlobal {
+		return ways
+	}
+	return p.waysBy(p.mayGoOn, l, via)
+}
+
+func (p *pressure) waysBy(may func(a, b schema.LinkID) bool, l schema.LinkID, via topology.DeviceID) []way {
 	e := p.ends
 	if e.seen[via] != e.round {
 		e.seen[via], e.extra[via] = e.round, p.excessOf(via)
@@ -173,7 +180,7 @@ func (p *pressure) waysFrom(l schema.LinkID, via topology.DeviceID) []way {
 	least := passesOn * p.stallOf(l)
 	for _, out := range p.graph.LinksAt(via) {
 		stalls, full, always := p.waiting(out)
-		if !full && (!stalls || !always && p.stallOf(out) < least) || !p.mayWait(l, out) {
+		if !full && (!stalls || !always && p.stallOf(out) < least) || !may(l, out) {
 			continue
 		}
 		w := way{link: out, weight: p.heldBackOr(out), stays: p.fullness(out, full)}

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/giverny/giverny/diagnose/routes"
 	"github.com/giverny/giverny/schema"
 	"github.com/giverny/giverny/topology"
 )
@@ -30,7 +31,7 @@ func readings(t *testing.T, g *topology.Graph, stalls, uses map[string]float64) 
 	}
 	slices.Sort(region)
 	e := newEnds(g)
-	p := newPressure(g, snap)
+	p := newPressure(g, routes.NewRouter(g).Grid, snap)
 	p.stall, p.ends, p.before = snap.Find(schema.CreditStall), &e, func(schema.LinkID) float64 { return -1 }
 	return p, &e, region
 }
@@ -116,11 +117,7 @@ func TestStallOnAGridEndsAtTheFullLink(t *testing.T) {
 	p, e, links := readings(t, g,
 		map[string]float64{"1,2,3>2,2,3": 40, "2,2,3>2,3,3": 40, "2,3,3>2,4,3": 40},
 		map[string]float64{"1,2,3>2,2,3": 30, "2,2,3>2,3,3": 50, "2,3,3>2,4,3": 60, "2,4,3>2,5,3": 100, "5,5,5>5,6,5": 100})
-	s, err := New(g, DefaultConfig())
-	if err != nil {
-		t.Fatal(err)
-	}
-	s.router.grid.spreadOnGrid(caseOf(p, links), p)
+	p.spreadOnGrid(caseOf(p, links))
 	full := linkBetween(t, g, "2,4,3>2,5,3")
 	if len(e.known) != 1 || e.known[0] != full || math.Abs(e.ports[full]-120) > 1e-6 {
 		t.Errorf("stall is followed to %v, %v, want all to link %d", e.known, e.ports[full], full)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/giverny/giverny/diagnose/routes"
 	"github.com/giverny/giverny/schema"
 	"github.com/giverny/giverny/topology"
 )
@@ -24,7 +25,7 @@ type Stage struct {
 	kept       map[uint64]*kept       // verdicts, by region
 	means      map[uint64]*meanScores // of causes, by region
 
-	router *router
+	router *routes.Router
 	reach  reach
 	work   work
 }
@@ -40,10 +41,10 @@ func New(g *topology.Graph, cfg Config) (*Stage, error) {
 }
 
 func (s *Stage) setGraph(g *topology.Graph) {
-	s.graph, s.router, s.reach = g, newRouter(g), newReach(g)
+	s.graph, s.router, s.reach = g, routes.NewRouter(g), newReach(g)
 	s.memory = memory{length: s.cfg.Window, links: g.NumLinks()}
 	interval := s.work.interval // that jobs know their numbers by
-	s.work = newWork(g)
+	s.work = newWork(g, s.router.Grid)
 	s.work.interval = interval
 }
 
@@ -123,9 +124,9 @@ func (s *Stage) SetGraph(g *topology.Graph, moved []schema.LinkID) error {
 }
 
 // routesOf is where a job's traffic can be.
-func (s *Stage) routesOf(j *job) *routes {
+func (s *Stage) routesOf(j *job) *routes.Set {
 	if j.routes == nil {
-		j.routes = s.router.shared(j.devices)
+		j.routes = s.router.Of(j.devices)
 	}
 	return j.routes
 }

@@ -25,7 +25,7 @@ func (s *Stage) settle(j *job) {
 	for _, d := range j.devices {
 		at := d
 		if !s.graph.IsSwitch(d) {
-			at = s.router.leafOf(d)
+			at = s.router.LeafOf(d)
 		}
 		for _, d := range [2]topology.DeviceID{d, at} {
 			t := s.work.tenants[d]

@@ -262,3 +262,18 @@ func (s *Stage) rootText(rc *regionCase, d *schema.Diagnosis) string {
 	}
 	return fmt.Sprintf(" Back pressure begins at %s%s: %s.", at, use, why)
 }
+
+// cableAt is a port with what is at the other end of its cable, as far as that is known: who replaces it needs both.
+func (s *Stage) cableAt(device, port string) string {
+	d, known := s.graph.FindDevice(device)
+	links, ok := s.graph.FindPort(device, port)
+	if !known || !ok || links.Egress == schema.NoLink {
+		return portName(device, port)
+	}
+	l := s.graph.Link(links.Egress)
+	other, at := l.To, l.ToPort
+	if l.From != d || l.FromPort != port { // one link stands for both directions
+		other, at = l.From, l.FromPort
+	}
+	return portName(device, port) + " (to " + portName(s.graph.Device(other).Name, at) + ")"
+}

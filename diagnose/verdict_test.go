@@ -89,7 +89,7 @@ func TestVerdicts(t *testing.T) {
 			p.fails(schema.LinkFailed, "1,1,1", "X+")
 			p.congest(40, p.within(one)...)
 			p.step(4)
-		}, schema.CauseFailure, "", "1,1,1 X+ 2,1,1 link_down", "Replace or reseat the cable at 1,1,1 port X+"},
+		}, schema.CauseFailure, "", "1,1,1 X+ 2,1,1 link_down", "Replace or reseat the cable at 1,1,1 port X+ (to 2,1,1 port X-);"},
 		{"a link that comes back is no cause", "torus:8x8x8", func(p *plant) {
 			one := neighbours(p)
 			p.step(25)
@@ -156,7 +156,7 @@ func TestVerdicts(t *testing.T) {
 			p.use[p.link("spine1", "1")] = 12
 			p.congest(50, p.link("leaf1", "6"), p.link("leaf2", "6"), p.link("leaf3", "6"))
 			p.step(4)
-		}, schema.CauseFailure, "", "spine1 1 leaf0 link_capacity", "Check the cable at spine1 port 1"},
+		}, schema.CauseFailure, "", "spine1 1 leaf0 link_capacity", "Check the cable at spine1 port 1 (to leaf0 port "},
 		{"a deadlock", "fattree:leaves=4,hosts=4,spines=4", func(p *plant) {
 			p.hasUse = true
 			p.step(25)

@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"github.com/giverny/giverny/diagnose/correlation"
+	"github.com/giverny/giverny/diagnose/routes"
 	"github.com/giverny/giverny/schema"
 	"github.com/giverny/giverny/topology"
 )
@@ -20,7 +21,6 @@ type work struct {
 	tenants       [][]*job // by device: whose nodes are there, or at hosts of the switch
 	settled       []topology.DeviceID
 	interval      uint32 // of the jobs' maxima
-	leaves        []topology.DeviceID
 	before, after []float64
 	values        []float64
 	lagged        []*lagged // of the features of jobs in this interval, the first laggedUsed
@@ -66,8 +66,8 @@ type sums struct {
 	cross, gate, load, waits, worst float64
 }
 
-func newWork(g *topology.Graph) work {
-	return work{first: make([]int32, g.NumLinks()), tenants: make([][]*job, g.NumDevices()), held: newHeld(g), ends: newEnds(g), past: newPast(g.NumLinks()), centre: newCentres(g.NumDevices()), grounds: make([]uint32, g.NumLinks())}
+func newWork(g *topology.Graph, grid *routes.Grid) work {
+	return work{first: make([]int32, g.NumLinks()), tenants: make([][]*job, g.NumDevices()), held: newHeld(g, grid), ends: newEnds(g), past: newPast(g.NumLinks()), centre: newCentres(g.NumDevices()), grounds: make([]uint32, g.NumLinks())}
 }
 
 // index notes which regions each link is in.

@@ -140,6 +140,9 @@ func (h *Hub) addReconciler(name, key, mapPath string, s reconcile.Scheduler, cf
 		return faults.At(key, err)
 	}
 	h.warnUnknown(name, names)
+	if !cfg.Idle {
+		h.warnAllow(name, names, cfg.Policy.Allow)
+	}
 	rec := h.Recorder(name, reconcile.Reasons())
 	r := reconcile.New(cfg, s, rec, h.log)
 	h.parts = append(h.parts, Part{Name: "feedback " + name, Run: r.Run, State: rec.State})
@@ -170,6 +173,25 @@ func (h *Hub) warnUnknown(sink string, names nodeMap) {
 	}
 }
 
+// warnAllow names patterns that allow no node of the fabrics, as a typing error does not.
+func (h *Hub) warnAllow(sink string, names nodeMap, allow []string) {
+	var all []string
+	for fabric, graphs := range h.graphs {
+		if len(h.cfg.Fabrics) > 0 && !slices.Contains(h.cfg.Fabrics, fabric) {
+			continue
+		}
+		for _, host := range graphs[0].Hosts() {
+			all = append(all, names.nodeOf(graphs[0].Device(host).Name))
+		}
+	}
+	if len(all) == 0 {
+		return
+	}
+	if wrong := policy.Unmatched(allow, all); len(wrong) > 0 {
+		h.log.Warn("feedback: patterns of allow match no node of the fabrics", "sink", sink, "patterns", wrong, "nodes", len(all), "example", slices.Min(all))
+	}
+}
+
 func (h *Hub) makeExtender() error {
 	cfg := h.cfg.Kubernetes
 	if !cfg.Extender.Enabled {
@@ -179,6 +201,7 @@ func (h *Hub) makeExtender() error {
 	if err != nil {
 		return faults.At("feedback.kubernetes", err)
 	}
+	h.warnAllow("kubernetes-extender", names, cfg.Extender.Allow)
 	h.extender = kubernetes.NewExtender(cfg.Extender, h.Recorder("kubernetes-extender", kubernetes.ExtenderReasons()), h.log)
 	h.takers = append(h.takers, taker{names, h.extender.Take})
 	return nil

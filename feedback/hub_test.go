@@ -3,6 +3,7 @@ package feedback_test
 import (
 	"context"
 	"encoding/json"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -10,6 +11,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/giverny/giverny/feedback"
 	"github.com/giverny/giverny/feedback/webhook"
@@ -31,6 +34,36 @@ func TestNothingActsByDefault(t *testing.T) {
 	}
 	if w := h.filter(t, "host0"); w.Code != http.StatusNotFound {
 		t.Errorf("the extender answers %d", w.Code)
+	}
+}
+
+// A pattern that allows no node, as a typing error does not, is named at the start and by config check.
+func TestPatternsThatMatchNothing(t *testing.T) {
+	for _, c := range []struct {
+		allow []string
+		want  string // in the log; empty: nothing
+	}{
+		{[]string{"hots*", "host[0-3]", "gpu-*"}, `patterns="[hots* gpu-*]" nodes=16 example=host0`},
+		{[]string{"host1?", "n1"}, ""},
+	} {
+		names := filepath.Join(t.TempDir(), "names")
+		if err := os.WriteFile(names, []byte("n1\thost1\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		cfg := feedback.DefaultConfig()
+		cfg.Dir, cfg.Slurm.Enabled, cfg.Slurm.NodeMap, cfg.Slurm.Policy.Allow = t.TempDir(), true, names, c.allow
+		g, err := topology.Parse("ib0", "fattree:k=4")
+		if err != nil {
+			t.Fatal(err)
+		}
+		var log strings.Builder
+		deps := feedback.Deps{Log: slog.New(slog.NewTextHandler(&log, nil)), Registerer: prometheus.NewRegistry(), Audit: &audit{}}
+		if _, err := feedback.New(cfg, []*topology.Graph{g}, deps); err != nil {
+			t.Fatal(err)
+		}
+		if !strings.Contains(log.String(), c.want) || c.want == "" && log.Len() > 0 {
+			t.Errorf("%v: logged %q, want %q", c.allow, log.String(), c.want)
+		}
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -45,6 +46,7 @@ type Intake struct {
 	finishing   bool                     // Finish closes intervals
 	empty       []*schema.IntervalResult // while it does: those since the last that measured something
 	late        lateness
+	strangers   strangers
 	graphs      map[uint64]*topology.Graph // that results may belong to
 }
 
@@ -76,7 +78,7 @@ const NoOffset = int64(-1)
 
 func newIntake(r *resumed, cfg *analysis.Config, m *Metrics, running context.Context, h *health, w *watch) *Intake {
 	core := r.core
-	return &Intake{core: core, late: r.lateness(), tolerance: cfg.Clocks.Tolerance(cfg.Window.Interval), clocks: newClocks(core.Graph().Fabric(), m, h), graphs: map[uint64]*topology.Graph{core.Graph().Version(): core.Graph()}, metrics: m, health: h, watch: w, fabric: core.Graph().Fabric(), intervalNanos: cfg.Window.Interval.Nanoseconds(), running: running, nowNanos: time.Now().UnixNano(),
+	return &Intake{core: core, late: r.lateness(), strangers: strangers{log: h.log}, tolerance: cfg.Clocks.Tolerance(cfg.Window.Interval), clocks: newClocks(core.Graph().Fabric(), m, h), graphs: map[uint64]*topology.Graph{core.Graph().Version(): core.Graph()}, metrics: m, health: h, watch: w, fabric: core.Graph().Fabric(), intervalNanos: cfg.Window.Interval.Nanoseconds(), running: running, nowNanos: time.Now().UnixNano(),
 		out: make(chan output, waitingResults), used: make(chan *schema.IntervalResult, waitingResults+2)}
 }
 
@@ -175,10 +177,10 @@ func (in *Intake) BrokerAway(sinceNanos, nowNanos int64) {
 	defer in.mu.Unlock()
 	in.late.brokerAway(sinceNanos)
 	in.core.Advance(math.MinInt64, nowNanos) // what comes next may be as new as this
-	in.showLate()
+	in.showState()
 }
 
-// State says what intervals wait for, or which are incomplete; empty: none.
+// State says what intervals wait for, or which are incomplete, and whose readings are of no use; empty: none.
 func (in *Intake) State() string {
 	if state := in.state.Load(); state != nil {
 		return *state
@@ -186,8 +188,9 @@ func (in *Intake) State() string {
 	return ""
 }
 
-func (in *Intake) showLate() {
-	state := in.late.describe()
+func (in *Intake) showState() {
+	states := []string{in.late.describe(), in.strangers.describe()}
+	state := strings.Join(slices.DeleteFunc(states, func(s string) bool { return s == "" }), "; ")
 	in.state.Store(&state)
 	in.metrics.late(in.fabric, in.late.hold.holding, in.late.completion.intervals())
 }
@@ -202,7 +205,7 @@ const liveIntervals = 10
 func (in *Intake) Advance(completeNanos, nowNanos int64) error {
 	in.watch.readUpTo(completeNanos)
 	return in.locked(func() error {
-		defer in.showLate()
+		defer in.showState()
 		nowNanos = max(nowNanos, in.clocks.newestNanos) // this host's clock may be behind
 		in.nowNanos = nowNanos
 		in.core.Advance(math.MinInt64, nowNanos)
@@ -214,6 +217,7 @@ func (in *Intake) Advance(completeNanos, nowNanos int64) error {
 		if err := in.release(); err != nil {
 			return err
 		}
+		in.strangers.see(in.core.UnknownPorts())
 		if in.late.hold.holding || completeNanos-in.newestNanos >= liveIntervals*in.intervalNanos {
 			return nil
 		}

@@ -187,7 +187,7 @@ func TestAFollowerMissesNothing(t *testing.T) {
 }
 
 // The first that reports after a start is a host that was never imported: one
-// port of it in the first batch, none known.
+// port of it in the first batch, none known. That its readings are dropped is said.
 func TestAnUnlistedHostEndsNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r, g := newRig(), graphOf(t, "f", "torus:4x4x4")
@@ -198,6 +198,12 @@ func TestAnUnlistedHostEndsNothing(t *testing.T) {
 			return []*schema.CounterBatch{b}
 		}}
 		f := r.fabric(t, g, one(src))
+		go func() {
+			time.Sleep(10 * time.Second)
+			if got, want := f.State(), "1 ports report that the topology does not have, the first: new/1; import the fabric again"; got != want {
+				t.Errorf("state %q, want %q", got, want)
+			}
+		}()
 		runFor(t, 20*time.Second, f)
 		if n := len(r.store.stored("f")); n < 15 || f.Ready(t.Context()) != nil {
 			t.Errorf("%d intervals, ready: %v", n, f.Ready(t.Context()))

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/giverny/giverny/schema"
+	"github.com/giverny/giverny/topology"
 )
 
 // A tree is one region where its senders push, so that the last links to the root wait least, and where one of those has
@@ -22,29 +23,20 @@ func TestTreeIsOneWhateverItsTrunksSay(t *testing.T) {
 		{"stall rises upstream", 40, 70, 95, ""},
 		{"stall rises upstream, a trunk is not known", 60, 70, 95, "agg0-3"},
 	} {
-		values := blank(g)
-		var want []schema.LinkID
-		for l := range values {
-			id := schema.LinkID(l)
-			a, b := g.Ends(id)
-			from, to := g.Device(a), g.Device(b)
+		values, want := paintWhere(g, func(_ schema.LinkID, from, to *topology.Device) (percent float32, wanted bool) {
 			switch {
 			case to.Name == "leaf0-2" && from.Level == 2 && from.Name == c.hidden:
-				values[l] = missing
-				continue
+				return missing, false
 			case to.Name == "leaf0-2" && from.Level == 2:
-				values[l] = c.trunk
+				return c.trunk, true
 			case to.Group == 0 && to.Level == 2 && from.Name != "leaf0-2":
-				values[l] = c.upstream
+				return c.upstream, true
 			case c.hosts > 0 && from.Level == 0 && to.Group == 0 && to.Name != "leaf0-2":
-				values[l] = c.hosts
-			default:
-				continue
+				return c.hosts, true
 			}
-			want = append(want, id)
-		}
-		s := newSegmenter(t, g, DefaultConfig())
-		got := s.Step(snapshotOf(map[schema.Metric][]float32{schema.XmitWait: values.noisy(.7, 1)}))
+			return 0, false
+		})
+		got := find(t, g, DefaultConfig(), values.noisy(.7, 1))
 		if len(got) != 1 || !slices.Equal(got[0].Links, want) {
 			t.Errorf("%s: regions of %s links, want one of %d", c.name, sizes(got), len(want))
 		} else if r := got[0].Root; r == nil || r.Device != "leaf0-2" {
@@ -61,29 +53,25 @@ func TestTreeIsOneWhereAReadingIsNoZero(t *testing.T) {
 		hosts   float32 // stall of those behind the zero
 		regions int
 	}{{97, 1}, {55, 2}} {
-		values := blank(g)
-		hidden, behind := linkNamed(t, g, "leaf3-0", "agg3-1"), 0
-		for l := range values {
-			a, b := g.Ends(schema.LinkID(l))
-			from, to := g.Device(a), g.Device(b)
+		hidden := linkNamed(t, g, "leaf3-0", "agg3-1")
+		values, behind := paintWhere(g, func(id schema.LinkID, from, to *topology.Device) (percent float32, behind bool) {
 			isAway := from.Level < to.Level && from.Group > 0
 			switch {
-			case schema.LinkID(l) == hidden:
+			case id == hidden:
 			case from.Name == "agg0-1" && to.Name == "leaf0-2", from.Level == 3 && to.Name == "agg0-1":
-				values[l] = 90
+				return 90, false
 			case isAway && from.Level == 2 && from.Name == fmt.Sprintf("agg%d-1", from.Group), isAway && from.Level == 1 && to.Name == fmt.Sprintf("agg%d-1", to.Group):
-				values[l] = 92
+				return 92, false
 			case from.Level == 0 && to.Name == "leaf3-0":
-				values[l] = c.hosts
-				behind++
+				return c.hosts, true
 			case from.Level == 0 && to.Group > 0:
-				values[l] = 95
+				return 95, false
 			}
-		}
-		s := newSegmenter(t, g, DefaultConfig())
-		got := s.Step(snapshotOf(map[schema.Metric][]float32{schema.XmitWait: values.noisy(.7, 1)}))
+			return 0, false
+		})
+		got := find(t, g, DefaultConfig(), values.noisy(.7, 1))
 		if len(got) != c.regions {
-			t.Errorf("%d hosts at %v%%: %s, want %d regions", behind, c.hosts, sizes(got), c.regions)
+			t.Errorf("%d hosts at %v%%: %s, want %d regions", len(behind), c.hosts, sizes(got), c.regions)
 		}
 	}
 }
@@ -91,28 +79,21 @@ func TestTreeIsOneWhereAReadingIsNoZero(t *testing.T) {
 // A link down that reads zero beside others that stall parts no tree and is of it: what comes over its switch has no other way.
 func TestFalseZeroPartsNoTree(t *testing.T) {
 	g := parse(t, "fattree:k=16")
-	values := blank(g)
-	want := 0
-	for l := range values {
-		a, b := g.Ends(schema.LinkID(l))
-		from, to := g.Device(a), g.Device(b)
+	values, want := paintWhere(g, func(_ schema.LinkID, from, to *topology.Device) (percent float32, wanted bool) {
 		switch {
 		case from.Name == "agg0-3" && to.Name == "leaf0-2":
-			values[l] = 0 // it is of the tree all the same
+			return 0, true // it is of the tree all the same
 		case from.Name == "leaf0-2" && to.Name == "host17":
-			values[l] = 80
+			return 80, true
 		case from.Level == 2 && to.Name == "leaf0-2":
-			values[l] = 60
+			return 60, true
 		case from.Level == 3 && to.Group == 0:
-			values[l] = 40
-		default:
-			continue
+			return 40, true
 		}
-		want++
-	}
-	s := newSegmenter(t, g, overlapping())
-	got := s.Step(snapshotOf(map[schema.Metric][]float32{schema.XmitWait: values.noisy(.7, 1)}))
-	if len(got) != 1 || got[0].Size != want {
-		t.Errorf("%s, want one of %d", sizes(got), want)
+		return 0, false
+	})
+	got := find(t, g, overlapping(), values.noisy(.7, 1))
+	if len(got) != 1 || got[0].Size != len(want) {
+		t.Errorf("%s, want one of %d", sizes(got), len(want))
 	}
 }

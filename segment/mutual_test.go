@@ -130,19 +130,16 @@ func TestClosedExchange(t *testing.T) {
 		{"each sends", map[string]bool{"leaf3": true, "leaf9": true, "leaf20": true}, 1},
 		{"others send", map[string]bool{"leaf1": true, "leaf2": true, "leaf4": true}, 3},
 	} {
-		values := blank(g)
-		for l := range values {
-			a, b := g.Ends(schema.LinkID(l))
-			from, to := g.Device(a), g.Device(b)
+		values, _ := paintWhere(g, func(_ schema.LinkID, from, to *topology.Device) (percent float32, wanted bool) {
 			switch {
-			case from.Level == 2 && levels[to.Name] > 0:
-				values[l] = levels[to.Name]
+			case from.Level == 2:
+				return levels[to.Name], true
 			case to.Level == 2 && c.sending[from.Name]:
-				values[l] = 20
+				return 20, true
 			}
-		}
-		s := newSegmenter(t, g, overlapping())
-		if got := s.Step(snapshotOf(map[schema.Metric][]float32{schema.XmitWait: values.noisy(.7, 1)})); len(got) != c.regions {
+			return 0, false
+		})
+		if got := find(t, g, overlapping(), values.noisy(.7, 1)); len(got) != c.regions {
 			t.Errorf("%s: %s, want %d regions", c.name, sizes(got), c.regions)
 		}
 	}

@@ -30,16 +30,6 @@ func (t *trees) findSlow() {
 	}
 }
 
-// switchesInto counts the stalled links from switches into one.
-func (t *trees) switchesInto(d int32) (n int) {
-	for _, i := range t.into.of(d) {
-		if !t.fromHost(i) {
-			n++
-		}
-	}
-	return n
-}
-
 // besides is the most stall of those that a node may wait for but one.
 func (t *trees) besides(j, but int32) float64 {
 	if t.stall[but] == t.hottest(j) {
@@ -193,14 +183,17 @@ const fewestLonely = 5
 // fewestWays is over how many other switches a tree comes that would stall other ways up to it, too.
 const fewestWays = 3
 
-// waysBeside counts the other stalled links into the switch that one enters for which links from switches may wait.
-func (t *trees) waysBeside(i int32) (n int) {
+// hasWaysBeside reports whether links from switches may wait for so many other stalled links into the switch that one enters.
+func (t *trees) hasWaysBeside(i int32) bool {
+	n := 0
 	for _, j := range t.into.of(t.to[i]) {
-		if j != i && !t.fromHost(j) && t.switchesInto(t.from[j]) > 0 {
-			n++
+		if j != i && !t.fromHost(j) && t.feeders[t.from[j]] > 0 {
+			if n++; n == fewestWays {
+				return true
+			}
 		}
 	}
-	return n
+	return false
 }
 
 // markLonely makes a sink of a switch that many links enter which alone stall of the ways up from theirs: they wait for a port of
@@ -224,13 +217,13 @@ func (t *trees) isLonely(i int32) bool {
 	if t.port[i] || !t.waits.isUp(t.links[i]) || len(t.mayWaitFor(i)) == 0 {
 		return false
 	}
-	for _, j := range t.mayWaitFor(i) {
-		if t.slow[j] || t.waits.isUp(t.links[j]) || t.waysBeside(j) < fewestWays {
+	for _, k := range t.leaving.of(t.from[i]) {
+		if k != i && t.waits.isUp(t.links[k]) && !t.isClearlyAbove(t.stall[i], t.stall[k]) {
 			return false
 		}
 	}
-	for _, k := range t.leaving.of(t.from[i]) {
-		if k != i && t.waits.isUp(t.links[k]) && !t.isClearlyAbove(t.stall[i], t.stall[k]) {
+	for _, j := range t.mayWaitFor(i) {
+		if t.slow[j] || t.waits.isUp(t.links[j]) || !t.hasWaysBeside(j) {
 			return false
 		}
 	}
@@ -338,7 +331,7 @@ func (t *trees) isOnlyWay(i int32) bool {
 		return false
 	}
 	for _, j := range t.mayWaitFor(i) {
-		if t.switchesInto(t.to[j]) >= minFeeders {
+		if t.feeders[t.to[j]] >= minFeeders {
 			return true
 		}
 	}

@@ -14,16 +14,13 @@ import (
 // stalledWhere is the regions of a snapshot in which the links that a condition chooses stall for 40% of the time.
 func stalledWhere(t *testing.T, g *topology.Graph, noise float32, chosen func(from, to topology.Device) bool) (regions []schema.Region, links int) {
 	t.Helper()
-	values := blank(g)
-	for l := range values {
-		from, to := g.Ends(schema.LinkID(l))
-		if chosen(*g.Device(from), *g.Device(to)) {
-			values[l] = 40
-			links++
+	values, stalled := paintWhere(g, func(_ schema.LinkID, from, to *topology.Device) (percent float32, wanted bool) {
+		if chosen(*from, *to) {
+			return 40, true
 		}
-	}
-	s := newSegmenter(t, g, overlapping())
-	return s.Step(snapshotOf(map[schema.Metric][]float32{schema.XmitWait: values.noisy(noise, 1)})), links
+		return 0, false
+	})
+	return find(t, g, overlapping(), values.noisy(noise, 1)), len(stalled)
 }
 
 // What stalls heavily is a region though no root explains it.

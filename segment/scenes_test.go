@@ -82,6 +82,20 @@ func (p painting) paint(percent float32, links []schema.LinkID) painting {
 	return p
 }
 
+// paintWhere gives each link the percentage that a function says of it and its ends, and lists those that are wanted.
+func paintWhere(g *topology.Graph, percent func(id schema.LinkID, from, to *topology.Device) (p float32, wanted bool)) (p painting, wanted []schema.LinkID) {
+	p = blank(g)
+	for l := range p {
+		id := schema.LinkID(l)
+		from, to := g.Ends(id)
+		var is bool
+		if p[l], is = percent(id, g.Device(from), g.Device(to)); is {
+			wanted = append(wanted, id)
+		}
+	}
+	return p, wanted
+}
+
 func (p painting) lose(links []schema.LinkID) painting { return p.paint(missing, links) }
 
 // noisy adds noise that is uniform within amplitude.

@@ -61,6 +61,7 @@ type trees struct {
 	was     []int32             // rank, before a round
 	first   [lastRank + 2]int32 // by rank, for order
 	seen    []bool              // by device
+	feeders []int32             // by device: stalled links from switches into it
 	values  []float32
 	trusted []float32 // values, where some are not trusted
 	zeros   []int32   // links of those
@@ -79,7 +80,7 @@ const (
 func newTreeMethod(w *waits, adj *adjacency, cfg Config) *treeMethod {
 	m := &treeMethod{noiseOf: newNoiseEstimator(adj), minMean: cfg.MinMeanPercent, minLinks: cfg.MinLinks, overlap: cfg.Overlap, branches: w.branching()}
 	m.waits = w
-	m.node, m.seen = make([]int32, len(w.from)), make([]bool, len(w.level))
+	m.node, m.seen, m.feeders = make([]int32, len(w.from)), make([]bool, len(w.level)), make([]int32, len(w.level))
 	for i := range m.node {
 		m.node[i] = -1
 	}
@@ -132,7 +133,7 @@ func (t *trees) forget() {
 		t.node[l] = -1
 	}
 	for _, d := range t.entered {
-		t.seen[d] = false
+		t.seen[d], t.feeders[d] = false, 0
 	}
 	t.links, t.stall, t.entered = t.links[:0], t.stall[:0], t.entered[:0]
 	t.from, t.to = t.from[:0], t.to[:0]
@@ -153,6 +154,9 @@ func (t *trees) find(hot float32) {
 		if d := t.waits.to[l]; !t.seen[d] {
 			t.seen[d] = true
 			t.entered = append(t.entered, d)
+		}
+		if t.waits.isSwitch[t.waits.from[l]] {
+			t.feeders[t.waits.to[l]]++
 		}
 	}
 	t.leaving.list(t.from, len(t.seen))

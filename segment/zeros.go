@@ -11,7 +11,7 @@ import (
 func (t *trees) distrustZeros() {
 	t.zeros = t.zeros[:0]
 	for _, d := range t.entered {
-		if !t.waits.isSwitch[d] || t.switchesInto(d) < minFeeders {
+		if !t.waits.isSwitch[d] || t.feeders[d] < minFeeders {
 			continue
 		}
 		for _, l := range t.waits.in.of(d) {

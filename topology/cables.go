@@ -201,29 +201,64 @@ func (c *cableList) names() []string {
 // it aggregates, but no traffic begins or ends there.
 func isAggregationNode(label string) bool { return strings.Contains(label, "Aggregation Node") }
 
-// setLevels numbers hosts 0, switches with hosts 1, and the others by their
-// distance from those.
+// coreLevel is the highest level of a fat tree with pods.
+const coreLevel = 3
+
+// setLevels numbers hosts 0, switches with hosts 1, and the others by their distance from those; but switches
+// beyond the cores that join no switches which were not joined below them are a pod without hosts: they count
+// down again from where it is attached.
 func (c *cableList) setLevels() {
-	var frontier []*cableNode
+	var order []*cableNode // switches, from level 1 on
 	peers := map[*cableNode][]*cableNode{}
 	for _, l := range c.ends {
-		peers[l.from.node] = append(peers[l.from.node], l.to.node)
+		if l.to.node.isSwitch {
+			peers[l.from.node] = append(peers[l.from.node], l.to.node)
+		}
 		if !l.from.node.isSwitch {
 			l.from.node.level = 0
 		}
 		if !l.from.node.isSwitch && l.to.node.isSwitch && l.to.node.level < 0 && !isAggregationNode(l.from.node.label) {
 			l.to.node.level = 1
-			frontier = append(frontier, l.to.node)
+			order = append(order, l.to.node)
 		}
 	}
-	for len(frontier) > 0 {
-		n := frontier[0]
-		frontier = frontier[1:]
+	for i := 0; i < len(order); i++ {
+		n := order[i]
 		for _, p := range peers[n] {
-			if p.isSwitch && p.level < 0 {
+			if p.level < 0 {
 				p.level = n.level + 1
-				frontier = append(frontier, p)
+				order = append(order, p)
 			}
 		}
 	}
+	below := map[*cableNode][]*cableNode{} // of the distance from hosts
+	for _, n := range order {
+		for _, p := range peers[n] {
+			if p.level == n.level-1 {
+				below[n] = append(below[n], p)
+			}
+		}
+	}
+	down := map[*cableNode]bool{}
+	for _, n := range order {
+		if n.level > coreLevel && (down[below[n][0]] || !joins(below, n)) {
+			n.level, down[n] = max(1, below[n][0].level-1), true
+		}
+	}
+}
+
+// joins reports whether two of the switches below n have no common switch below them.
+func joins(below map[*cableNode][]*cableNode, n *cableNode) bool {
+	for _, a := range below[n] {
+		reached := map[*cableNode]bool{}
+		for _, s := range below[a] {
+			reached[s] = true
+		}
+		for _, b := range below[n] {
+			if b != a && !slices.ContainsFunc(below[b], func(s *cableNode) bool { return reached[s] }) {
+				return true
+			}
+		}
+	}
+	return false
 }

@@ -255,6 +255,24 @@ func TestDescribeRegionsTellsThemApart(t *testing.T) {
 	}
 }
 
+func TestPlainName(t *testing.T) {
+	for name, want := range map[string]string{
+		"leaf3":                     "leaf3",
+		"luna-0534 mlx5_6":          "luna-0534 mlx5_6",
+		"MF0;LG27-05:MQM8700/U1":    "LG27-05",
+		"MF0;ib-core:CS7500/L01U2":  "ib-core/L01U2",
+		"Voltaire 4036 # hoibp0013": "hoibp0013",
+		"Infiniscale-IV Mellanox Technologies 0002c90200417670":     "Infiniscale-IV 0002c90200417670",
+		"MT4129 ConnectX7   Mellanox Technologies e09d7303003786b6": "MT4129 ConnectX7 e09d7303003786b6",
+		"Mellanox Technologies Aggregation Node 0c42a1030019e496":   "Aggregation Node 0c42a1030019e496",
+		"Mellanox Technologies":                                     "Mellanox Technologies",
+	} {
+		if got := topology.PlainName(name); got != want {
+			t.Errorf("%q: got %q, want %q", name, got, want)
+		}
+	}
+}
+
 func TestRenameRoot(t *testing.T) {
 	for _, c := range [][3]string{
 		{"congestion tree at leaf7 port 9 (host56), from pods 0-2", schema.RootSlowReceiver, "slow receiver at leaf7 port 9 (host56), from pods 0-2"},

@@ -56,6 +56,9 @@ func TestRecordedSelene(t *testing.T) {
 	if !ok || g.Device(g.Link(ports.Egress).To).GUID != "1c34da030060a40c" || g.Link(ports.Egress).CapacityBytesPerSecond != 25e9 {
 		t.Errorf("port 39 of MLG01-02 leads to %+v", g.Link(ports.Egress))
 	}
+	if levels := topology.Summarize(g).SwitchesByLevel; levels["1"] != 204 || levels["2"] != 322 || levels["3"] != 140 {
+		t.Errorf("switches by level: %v", levels)
+	}
 	byGUID, ok := g.FindPort("1c34da0300728866", "39")
 	if !ok || byGUID != ports {
 		t.Error("a device is not found by its GUID")
@@ -111,6 +114,49 @@ func TestReadPortList(t *testing.T) {
 		if _, ok := g.FindDevice(name); !ok {
 			t.Errorf("no device %q", name)
 		}
+	}
+}
+
+// podsText is what ibnetdiscover -p prints of a fat tree of pods of two leaves with two spines each, of which the last has no host.
+func podsText(pods int) []byte {
+	var text bytes.Buffer
+	guids := map[string]int{}
+	guid := func(name string) int {
+		if guids[name] == 0 {
+			guids[name] = 0xa000 + len(guids)
+		}
+		return guids[name]
+	}
+	ports := map[string]int{}
+	cable := func(kind, from, to string) {
+		ports[from]++
+		ports[to]++
+		fmt.Fprintf(&text, "%s 1 %d 0x%016x 4x HDR - SW 1 %d 0x%016x ( '%s' - '%s' )\n", kind, ports[from], guid(from), ports[to], guid(to), from, to)
+	}
+	for pod := range pods {
+		for l := range 2 {
+			leaf := fmt.Sprintf("leaf%d-%d", pod, l)
+			if pod < pods-1 {
+				cable("CA", fmt.Sprintf("node%d-%d HCA-1", pod, l), leaf)
+			}
+			for s := range 2 {
+				cable("SW", leaf, fmt.Sprintf("spine%d-%d", pod, s))
+			}
+		}
+		for s := range 2 {
+			for k := range 2 {
+				cable("SW", fmt.Sprintf("spine%d-%d", pod, s), fmt.Sprintf("core%d", 2*s+k))
+			}
+		}
+	}
+	return text.Bytes()
+}
+
+// A pod whose hosts are all down has leaves and spines like the others, although they are farther from hosts than the cores are.
+func TestLevelsOfAPodWithoutHosts(t *testing.T) {
+	g := readIB(t, podsText(3), nil)
+	if got := topology.Summarize(g).SwitchesByLevel; got["1"] != 6 || got["2"] != 6 || got["3"] != 4 || len(got) != 3 {
+		t.Errorf("switches by level: %v", got)
 	}
 }
 

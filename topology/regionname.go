@@ -124,16 +124,25 @@ func RenameRoot(name, kind string) string {
 // managed is the name that a managed switch of NVIDIA gives each of its chips in an InfiniBand subnet: "MF0;leaf1:MQM8700/U1".
 var managed = regexp.MustCompile(`^MF[0-9]+;([^:;]+):[^:/]+/(.+)$`)
 
-// PlainName is a device's name as people call it: of a managed switch its own name, with the chip's where it has several.
+// maker is what firmware puts into the descriptions of devices that nobody has named: "Infiniscale-IV Mellanox Technologies".
+var maker = regexp.MustCompile(` *Mellanox Technologies *`)
+
+// PlainName is a device's name as people call it: of a managed switch its own name, with the chip's where it has several;
+// of "Voltaire 4036 # leaf1" what stands after the model; elsewhere without the maker.
 func PlainName(name string) string {
-	m := managed.FindStringSubmatch(name)
-	switch {
-	case m == nil:
-		return name
-	case m[2] == "U1":
-		return m[1]
+	if m := managed.FindStringSubmatch(name); m != nil {
+		if m[2] == "U1" {
+			return m[1]
+		}
+		return m[1] + "/" + m[2]
 	}
-	return m[1] + "/" + m[2]
+	if _, own, has := strings.Cut(name, " # "); has && own != "" {
+		return own
+	}
+	if short := strings.TrimSpace(maker.ReplaceAllString(name, " ")); short != "" {
+		return short
+	}
+	return name
 }
 
 // fewestHostPorts is how many ports to hosts of one switch are not one root: as many trees are rare.

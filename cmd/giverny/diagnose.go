@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/giverny/giverny/analysis"
 	"github.com/giverny/giverny/diagnose/offline"
@@ -77,7 +78,11 @@ verdict changes, and a table at the end. Warnings go to standard error.`,
 			return diagnoseFiles(cmd, f)
 		},
 	}
-	flags := cmd.Flags()
+	f.add(cmd.Flags())
+	return cmd
+}
+
+func (f *diagnoseFlags) add(flags *pflag.FlagSet) {
 	flags.StringVar(&f.topology, "topology", "", "specification such as torus:24x24x24, or a topology file")
 	flags.DurationVar(&f.interval, "interval", time.Minute, "length of an interval of the files")
 	flags.StringVar(&f.links, "links", "", "links CSV with a column time (.gz, .zst)")
@@ -94,7 +99,6 @@ verdict changes, and a table at the end. Warnings go to standard error.`,
 	flags.StringVar(&f.from, "from", "", "from the store: intervals that start at this instant or later, RFC 3339")
 	flags.StringVar(&f.to, "to", "", "from the store: intervals that start before this instant, RFC 3339")
 	flags.BoolVar(&f.json, "json", false, "one JSON object per line for each region of each interval")
-	return cmd
 }
 
 // check finds out which of the two forms is meant.

@@ -18,6 +18,9 @@ import (
 // slurmJobs is the key of the list in what squeue --json, sacct --json and slurmrestd give.
 var slurmJobs = regexp.MustCompile(`"jobs"\s*:`)
 
+// squeueTable begins what squeue prints for people.
+var squeueTable = regexp.MustCompile(`^\s*JOBID\s`)
+
 // isJobLines says whether a file of jobs that begins so has a JSON object on each line, or nothing that another reader
 // would understand.
 func isJobLines(head []byte) bool {
@@ -44,7 +47,13 @@ func jobsFile(in *offline.File, zone *time.Location, tell func(note string)) (*o
 	buffered := bufio.NewReaderSize(plain, 64<<10)
 	head, _ := buffered.Peek(4 << 10)                                      // an error comes again at the first read
 	name := strings.TrimSuffix(strings.TrimSuffix(in.Name, ".gz"), ".zst") // it is decompressed
-	if len(head) == 0 || isJobLines(head) {
+	switch {
+	case len(head) == 0:
+		tell(name + ": empty, there are no jobs")
+		return &offline.File{Name: name, Reader: buffered}, nil
+	case squeueTable.Match(head):
+		return nil, fmt.Errorf("%s:1: a table of squeue, which does not say when jobs began: want what `squeue --json --states=all` prints", name)
+	case isJobLines(head):
 		return &offline.File{Name: name, Reader: buffered}, nil
 	}
 	list, err := jobs.Read(buffered, name, jobs.Options{Zone: zone})
@@ -54,21 +63,43 @@ func jobsFile(in *offline.File, zone *time.Location, tell func(note string)) (*o
 	for _, f := range list.Faults {
 		tell(fmt.Sprintf("%s: %s: left out", f.Where, f.Detail))
 	}
-	var lines bytes.Buffer
-	out := json.NewEncoder(&lines)
-	for _, row := range list.Rows {
-		if row.Phase == jobs.Waiting {
-			continue
-		}
-		if err := out.Encode(row.Job); err != nil {
-			return nil, fmt.Errorf("%s: %w", name, err)
-		}
+	text, n, waiting, err := jobLines(&list, tell)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
 	}
-	n := bytes.Count(lines.Bytes(), []byte("\n"))
-	note := fmt.Sprintf("%s: %d jobs, not counting %d that wait and %d steps of jobs", name, n, len(list.Rows)-n, list.Steps)
+	note := fmt.Sprintf("%s: %d jobs, not counting %d that wait and %d steps of jobs", name, n, waiting, list.Steps)
 	if len(list.Rows) == 0 && list.Steps > 0 {
 		note += ": the jobs' own lines are missing, which sacct --allocations prints"
 	}
 	tell(note)
-	return &offline.File{Name: name + ", job", Reader: io.Reader(&lines)}, nil
+	if !list.Lines() {
+		name += ", job"
+	}
+	return &offline.File{Name: name, Reader: text}, nil
+}
+
+// jobLines writes a line of JSON for each job that has begun, with empty lines between so that it stands where it stood in the file:
+// what is wrong with it is then named by that place.
+func jobLines(list *jobs.List, tell func(note string)) (text io.Reader, n, waiting int, err error) {
+	var lines bytes.Buffer
+	out, at := json.NewEncoder(&lines), 1
+	for _, row := range list.Rows {
+		switch job := &row.Job; {
+		case row.Phase == jobs.Waiting:
+			waiting++
+			continue
+		case job.End != 0 && job.End < job.Start:
+			tell(fmt.Sprintf("%s: job %q ends at %s, before it starts at %s: left out", list.Where(row.Place), job.ID, job.End, job.Start))
+			continue
+		}
+		for ; at < row.Place; at++ {
+			lines.WriteByte('\n')
+		}
+		if err := out.Encode(row.Job); err != nil {
+			return nil, 0, 0, err
+		}
+		at++
+		n++
+	}
+	return &lines, n, waiting, nil
 }

@@ -18,10 +18,13 @@ func TestFormsOfJobs(t *testing.T) {
 		"broken":  {"{\"job_id\": \n", "{\"job_id\": \n", ""},
 		"unknown": {"hello\n", "hello\n", ""},
 		"sacct": {"JobID|JobName|User|State|Start|End|NodeList\n17|PSDNS|flow|COMPLETED|2026-01-05T01:30:00|2026-01-05T02:10:00|n[1-2]\n18|x|y|PENDING|Unknown|Unknown|None assigned\n19|x|y|RUNNING|soon|Unknown|n1\n",
-			line + `,"state":"COMPLETED"}` + "\n", "f:4: "},
+			"\n" + line + `,"state":"COMPLETED"}` + "\n", "f:4: "},
+		"backwards": {"JobID|JobName|User|State|Start|End|NodeList\n16|x|y|COMPLETED|2026-01-05T01:30:00|2026-01-05T01:20:00|n1\n17|PSDNS|flow|COMPLETED|2026-01-05T01:30:00|2026-01-05T02:10:00|n[1-2]\n",
+			"\n\n" + line + `,"state":"COMPLETED"}` + "\n", `f:2: job "16" ends at 2026-01-05T00:20:00Z, before it starts at 2026-01-05T00:30:00Z: left out`},
+		"empty": {"", "", "f: empty"},
 		"steps": {"JobID|JobName|User|State|Start|End|NodeList\n17.0|PSDNS|flow|COMPLETED|2026-01-05T01:30:00|2026-01-05T02:10:00|n[1-2]\n", "",
 			"f: 0 jobs, not counting 0 that wait and 1 steps of jobs: the jobs' own lines are missing"},
-		"csv":        {"job_id,name,user,nodes,start,end\n17,PSDNS,flow,n[1-2],2026-01-05T00:30:00Z,2026-01-05T01:10:00Z\n", line + "}\n", "f: 1 jobs"},
+		"csv":        {"job_id,name,user,nodes,start,end\n17,PSDNS,flow,n[1-2],2026-01-05T00:30:00Z,2026-01-05T01:10:00Z\n", "\n" + line + "}\n", "f: 1 jobs"},
 		"slurm JSON": {`{"jobs": [{"job_id":17,"name":"PSDNS","user_name":"flow","nodes":"n[1-2]","job_state":"COMPLETED","start_time":1767573000,"end_time":1767575400}]}`, line + `,"state":"COMPLETED"}` + "\n", "f: 1 jobs"},
 	} {
 		var notes []string
@@ -37,5 +40,12 @@ func TestFormsOfJobs(t *testing.T) {
 		if said := strings.Join(notes, "\n"); !strings.HasPrefix(said, c.note) || (said == "") != (c.note == "") {
 			t.Errorf("%s: noted %q, want %q", form, said, c.note)
 		}
+	}
+}
+
+func TestATableOfSqueueIsNamed(t *testing.T) {
+	_, err := jobsFile(&offline.File{Name: "f", Reader: strings.NewReader("             JOBID PARTITION     NAME\n")}, time.UTC, func(string) {})
+	if err == nil || !strings.Contains(err.Error(), "squeue --json") {
+		t.Error(err)
 	}
 }

@@ -152,7 +152,7 @@ func (g *globals) load(cmd *cobra.Command) (config.Config, *slog.Logger, error) 
 	}
 	g.log = logs.New(cfg.Log, cmd.ErrOrStderr())
 	if keys := cfg.Exposed(); len(keys) > 0 {
-		g.log.Warn("config: file holds secrets and everybody on this host can read it; chmod o-r it, or use password_file", "file", g.configFile, "keys", keys)
+		g.log.Warn("config: file holds secrets and everybody on this host can read it; chmod o-r it, or use the key with _file at its end (password_file, token_file, secret_file)", "file", g.configFile, "keys", keys)
 	}
 	return cfg, g.log, nil
 }

@@ -136,7 +136,7 @@ func simulateRun(cmd *cobra.Command, cfg config.Config, log *slog.Logger, f simu
 	if err != nil {
 		return err
 	}
-	player := &player{runner: runner, speed: f.speed, progress: cmd.ErrOrStderr()}
+	player := &player{runner: runner, speed: f.speed, live: f.start == "now", progress: cmd.ErrOrStderr()}
 	if f.out != "" {
 		if player.files, err = newStoryFiles(f.out, f.links, runner); err != nil {
 			return err
@@ -197,6 +197,7 @@ func readStory(name string) (*scenario.Script, error) {
 type player struct {
 	runner   *scenario.Runner
 	speed    float64
+	live     bool             // simulated time begins as the clock's
 	files    *storyFiles      // may be nil
 	sink     *emitter.Emitter // may be nil
 	devices  bool             // only what devices report goes to the sink
@@ -215,8 +216,12 @@ func (p *player) play(ctx context.Context) (err error) {
 			first = step.Interval.StartNanos
 		}
 		if p.speed > 0 {
+			origin := began
+			if p.live { // what was read must not come late: intervals begin before the story does, and making it took time
+				origin = time.Unix(0, first)
+			}
 			passed := time.Duration(float64(step.Interval.EndNanos()-first) / p.speed)
-			if !sleepUntil(ctx, began.Add(passed)) {
+			if !sleepUntil(ctx, origin.Add(passed)) {
 				break
 			}
 		}

@@ -129,7 +129,7 @@ func (r *record) call() (Call, error) {
 		if k.Start > 0 && k.Start < math.MaxInt64/1000 && (c.BeginNanos == 0 || k.Start*1000 < c.BeginNanos) {
 			c.BeginNanos = k.Start * 1000
 		}
-		if k.Stop < math.MaxInt64/1000 {
+		if k.Stop > 0 && k.Stop < math.MaxInt64/1000 {
 			c.EndNanos = max(c.EndNanos, k.Stop*1000)
 		}
 	}

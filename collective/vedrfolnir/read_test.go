@@ -179,6 +179,7 @@ func TestReadRefuses(t *testing.T) {
 func FuzzRead(f *testing.F) {
 	f.Add(smallTransfers, smallTopology, smallTelemetry, "2000000000 2 0 1 1\n", "1\n2 3 3 10001 2600 2.0\n")
 	f.Add("2 3 1 1 3 1 1 5 9 9 9\n2 3 1 1 3 1 1 5 9 9 9\n3 2 4194304 1 2 1 1 5 1 1 1\n", "2 0 1\n\n0 1 1bps 1s 0\n", "time 1\nport\nend\n", "0 0 0 0 1\n", "x\n")
+	f.Add(smallTransfers, smallTopology, "time 1\nport\ntraffic\nepoch\nend\n"+smallTelemetry, "", "")
 	f.Add("2 3 1 1 3 1 1 9000000000000000000 9 9 9\n2 3 1 1 3 1 1 5 2000000000000000000 2000000000000000000 9\n", smallTopology, smallTelemetry, "", "")
 	f.Fuzz(func(t *testing.T, transfers, topology, telemetry, pauses, flows string) {
 		folder := write(t, map[string]string{"fct.txt": transfers, "topology.txt": topology, "telemetry_0.txt": telemetry, "pfc.txt": pauses, "flow.txt": flows})

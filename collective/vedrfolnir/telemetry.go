@@ -63,7 +63,7 @@ func (s *telemetryState) line(_ string, _ int, f []string) error {
 		s.expect, s.current = anything, -1
 	case f[0] == "traffic" && len(f) >= 8:
 		return s.meterPorts(f)
-	case f[0] == "port" && f[1] == "telemetry":
+	case f[0] == "port" && len(f) > 1 && f[1] == "telemetry":
 		return s.port(f)
 	case f[0] == "end":
 		s.expect, s.current, s.time = anything, -1, 0

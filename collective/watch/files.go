@@ -175,8 +175,9 @@ func (l *listing) add(e fs.DirEntry, at string, top bool, wanted func(string) bo
 const maxDepth = 2
 
 // open opens files below a folder. What is no regular file by now is refused, and does
-// not block. The bytes of all files together are bounded.
-func open(root *os.Root, left int64) records.Open {
+// not block. Of a file that has grown beyond most bytes the rest is not read: its change
+// is seen by the next listing.
+func open(root *os.Root, most int64) records.Open {
 	return func(name string) (io.ReadCloser, error) {
 		file, err := root.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK|syscall.O_NOFOLLOW, 0)
 		if err != nil {
@@ -192,7 +193,7 @@ func open(root *os.Root, left int64) records.Open {
 		return struct {
 			io.Reader
 			io.Closer
-		}{io.LimitReader(file, left), file}, nil
+		}{io.LimitReader(file, most), file}, nil
 	}
 }
 

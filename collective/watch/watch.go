@@ -12,6 +12,7 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"path"
 	"slices"
 	"sync"
 	"time"
@@ -69,8 +70,8 @@ func (c *Config) Validate() error {
 	for i, folder := range c.Folders {
 		key := func(name string) string { return fmt.Sprintf("folders.%d.%s", i, name) }
 		f.Check(folder.Dir != "", key("dir"), "is empty; name the folder")
-		f.Check(!seen[folder.Dir], key("dir"), "%q is there twice", folder.Dir)
-		seen[folder.Dir] = true
+		f.Check(!seen[path.Clean(folder.Dir)], key("dir"), "%q is there twice", folder.Dir)
+		seen[path.Clean(folder.Dir)] = true
 		_, err := records.Named(folder.Format)
 		f.Check(err == nil, key("format"), "%v", err)
 	}
@@ -126,6 +127,8 @@ type job struct {
 	retry  time.Time      // not before
 	failed int            // attempts to publish that failed in a row
 	made   *report.Report // of the files as they are, and not taken yet
+
+	unlisted bool // its files could not be listed the last time
 	handled
 }
 
@@ -239,7 +242,11 @@ func (w *Watcher) folder(ctx context.Context, folder *Folder) error {
 // any.
 func (w *Watcher) forget(folder *Folder, names []string) (any bool) {
 	for key := range w.jobs {
-		if dir, name := splitKey(key); dir == folder.Dir && !slices.Contains(names, name) {
+		dir, name := splitKey(key)
+		if dir != path.Clean(folder.Dir) {
+			continue
+		}
+		if _, there := slices.BinarySearch(names, name); !there {
 			delete(w.jobs, key)
 			any = true
 		}
@@ -255,9 +262,13 @@ func (w *Watcher) job(ctx context.Context, root *os.Root, folder *Folder, name s
 	j := w.jobs[key]
 	listed, err := list(root, name, folder.Format, w.cfg.MaxFiles)
 	if err != nil {
-		if j == nil || j.seen != "" { // once, until it is listed again
+		if j == nil {
+			j = &job{}
+			w.jobs[key] = j
+		}
+		if !j.unlisted { // once, until it is listed again
+			j.unlisted = true
 			w.drop(dropUnreadable, 1, folder, name, err)
-			w.jobs[key] = &job{}
 		}
 		return false, nil
 	}
@@ -270,6 +281,7 @@ func (w *Watcher) job(ctx context.Context, root *os.Root, folder *Folder, name s
 			return true, nil
 		}
 	}
+	j.unlisted = false
 	if listed.print != j.seen {
 		if j.first.IsZero() {
 			j.first = now

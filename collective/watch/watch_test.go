@@ -253,7 +253,7 @@ func TestReportsThatAreNotTaken(t *testing.T) {
 // Jobs of long ago are left alone, a folder that is gone is a state and not the end, and what is known of jobs that are
 // gone is forgotten.
 func TestOldJobsAndFoldersThatAreGone(t *testing.T) {
-	b := newBench(t, "vedrfolnir", nil)
+	b := newBench(t, "vedrfolnir", func(c *Config) { c.Folders[0].Dir += "/" })
 	b.write("1/fct.txt", transfers)
 	b.now = b.now.Add(48 * time.Hour)
 	b.settle()
@@ -274,11 +274,35 @@ func TestOldJobsAndFoldersThatAreGone(t *testing.T) {
 	}
 }
 
+// A job whose files cannot be listed for a while is counted once, and what was published of it is not forgotten.
+func TestAJobThatCannotBeListed(t *testing.T) {
+	b := newBench(t, "vedrfolnir", nil)
+	root, err := os.OpenRoot(b.dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer root.Close()
+	folder := &b.cfg.Folders[0]
+	known := &job{handled: handled{Files: "of yesterday", RunID: "1"}}
+	b.w.jobs[keyOf(b.dir, "17")] = known
+	for range 2 {
+		for _, name := range []string{"17", "18"} { // there are no such folders
+			if done, err := b.w.job(t.Context(), root, folder, name); done || err != nil {
+				t.Errorf("job %s: %v, %v", name, done, err)
+			}
+		}
+	}
+	b.dropped(map[string]int{dropUnreadable: 2})
+	if b.w.jobs[keyOf(b.dir, "17")] != known || known.RunID != "1" {
+		t.Error("what was published of a job is forgotten")
+	}
+}
+
 func TestValidateNamesEveryKeyOfTheWatcher(t *testing.T) {
 	if c := DefaultConfig(); c.Validate() != nil || c.Enabled() {
 		t.Errorf("default: %v", c.Validate())
 	}
-	c := Config{Folders: []Folder{{Format: "x"}, {Dir: "/a", Format: "simulated"}, {Dir: "/a", Format: "simulated"}}, Settle: -1, Patience: -2}
+	c := Config{Folders: []Folder{{Format: "x"}, {Dir: "/a", Format: "simulated"}, {Dir: "/a/", Format: "simulated"}}, Settle: -1, Patience: -2}
 	err := c.Validate()
 	for _, key := range []string{"folders.0.dir", "folders.0.format", "folders.2.dir", "interval", "settle", "patience", "max_age", "max_bytes", "max_files"} {
 		if err == nil || !strings.Contains(err.Error(), key+": ") {

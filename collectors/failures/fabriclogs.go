@@ -105,13 +105,14 @@ func (p *Parser) ibdiagnet(line string) (f schema.Failure, o outcome) {
 	} else {
 		return f, malformed
 	}
-	if p.report.IsZero() {
-		p.report = p.opt.Reference
+	at := p.report
+	if at.IsZero() {
+		at = p.opt.Reference
 	}
-	if p.report.IsZero() {
+	if at.IsZero() {
 		return f, noTime
 	}
-	f.Time = instant(p.report)
+	f.Time = instant(at)
 	return f, found
 }
 

@@ -153,6 +153,23 @@ func TestHeads(t *testing.T) {
 	}
 }
 
+// A report that does not say its time is of when its file was written; the next report in that file is of a later time.
+func TestReportsWithoutTheirTime(t *testing.T) {
+	p, err := failures.NewParser(failures.Options{Format: "ibdiagnet"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var rows feeds.Rows
+	for hour := range 2 {
+		p.Refer(time.Date(2026, 1, 5, hour, 0, 0, 0, time.UTC))
+		p.Line("-E- node1/mlx5_0/U1/P1 - link is down", &rows)
+	}
+	want := []string{"2026-01-05T00:00:00Z link_failed node1 mlx5_0 1", "2026-01-05T01:00:00Z link_failed node1 mlx5_0 1"}
+	if diff := cmp.Diff(want, texts(&rows)); diff != "" {
+		t.Error(diff)
+	}
+}
+
 // A source goes on where it was, over a restart: nothing twice, nothing lost.
 func TestLogSource(t *testing.T) {
 	dir := t.TempDir()
@@ -244,5 +261,17 @@ func TestUnknownForm(t *testing.T) {
 	}
 	if !cmp.Equal(rows.Dropped, map[string]uint64{feeds.UnknownForm: 1}) {
 		t.Errorf("dropped %v", rows.Dropped)
+	}
+}
+
+// A failure that cannot be used is named, with its log.
+func TestFaultsOfFailures(t *testing.T) {
+	rows, err := parse("2026-01-05T00:30:00Z\tlink_exploded\tleaf0\t3\n", failures.Options{Name: "a.log"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []feeds.Fault{{Where: "a.log", Reason: feeds.UnknownKind, Detail: "a kind that there is none of: 2026-01-05T00:30:00Z link_exploded leaf0 3"}}
+	if diff := cmp.Diff(want, rows.Faults); diff != "" {
+		t.Error(diff)
 	}
 }

@@ -32,7 +32,8 @@ const maxLineBytes = 64 << 10
 const headBytes = 256
 
 // follower reads what is added to a file, as tail -F does: over rotation by name and over truncation, whole lines
-// only. It goes on at a saved position, in the file of that position even where that was rotated away meanwhile.
+// only. It goes on at a saved position, in the file of that position even where that was rotated away meanwhile. A
+// rotated file is left at the read after the one that finds the rotation.
 type follower struct {
 	path      string
 	fromStart bool // of a file that it has never seen
@@ -41,6 +42,7 @@ type follower struct {
 	begun     bool   // at says where to go on
 	part      []byte // a line whose end has not come, from at.Offset on
 	skipping  bool   // the rest of a line that was too long
+	leaving   bool   // the last read found that the name stands for another file
 	lost      int    // files that were rotated away before they were read to their end
 }
 
@@ -75,8 +77,13 @@ func (f *follower) read(to sink) (more bool, err error) {
 		if !end {
 			continue
 		}
-		if rotated, err := f.rotated(); err != nil || !rotated {
+		rotated, err := f.rotated()
+		if err != nil || !rotated {
 			return false, err
+		}
+		if !f.leaving { // its writer goes on in the old file until it is told
+			f.leaving = true
+			return false, nil
 		}
 		// The end of the old file: nothing completes its last line any more.
 		if len(f.part) > 0 && !f.skipping {
@@ -164,7 +171,7 @@ func (f *follower) close() {
 		f.file.Close() // it was read only
 		f.file = nil
 	}
-	f.part, f.skipping = nil, false
+	f.part, f.skipping, f.leaving = nil, false, false
 }
 
 // open goes on where the position is, or begins.

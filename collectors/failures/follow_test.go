@@ -70,6 +70,7 @@ func TestFollowRotation(t *testing.T) {
 	}
 	wantLines(t, tailing(t, f), "b") // there is no new file yet
 	write(t, path, "c\n")
+	wantLines(t, tailing(t, f)) // what writes the old one may not know yet
 	wantLines(t, tailing(t, f), "last without end", "c")
 	// copytruncate, to a longer file than before
 	if err := os.Truncate(path, 0); err != nil {
@@ -77,6 +78,22 @@ func TestFollowRotation(t *testing.T) {
 	}
 	write(t, path, "new 1\nnew 2\n")
 	wantLines(t, tailing(t, f), "new 1", "new 2")
+}
+
+// logrotate makes the new file and then tells the program, which meanwhile goes on in the old one.
+func TestFollowAWriterThatIsToldLater(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "log")
+	write(t, path, "a\n")
+	f := &follower{path: path, fromStart: true}
+	wantLines(t, tailing(t, f), "a")
+	if err := os.Rename(path, path+".1"); err != nil {
+		t.Fatal(err)
+	}
+	write(t, path, "")
+	wantLines(t, tailing(t, f))
+	write(t, path+".1", "late\n")
+	write(t, path, "new\n")
+	wantLines(t, tailing(t, f), "late", "new")
 }
 
 // A position that was saved goes on in the file where it was, even if that has another name now.
@@ -92,7 +109,7 @@ func TestFollowAfterRestart(t *testing.T) {
 	}
 	write(t, path, "d\n")
 	again := &follower{path: path, at: saved, begun: true}
-	wantLines(t, tailing(t, again), "c", "d")
+	wantLines(t, append(tailing(t, again), tailing(t, again)...), "c", "d")
 	if again.lost != 0 {
 		t.Error("a rotated log was taken for lost")
 	}
@@ -137,7 +154,7 @@ func TestFollowNeitherLosesNorDoubles(t *testing.T) {
 					t.Fatal(err)
 				}
 				write(t, path, "")
-				got = append(got, tailing(t, f)...) // before it is rotated twice
+				got = append(append(got, tailing(t, f)...), tailing(t, f)...) // before it is rotated twice
 			case 5:
 				at := f.at
 				begun := f.begun
@@ -146,7 +163,7 @@ func TestFollowNeitherLosesNorDoubles(t *testing.T) {
 			}
 		}
 		write(t, path, pendingText)
-		got = append(got, tailing(t, f)...)
+		got = append(append(got, tailing(t, f)...), tailing(t, f)...)
 		if !slices.Equal(got, want) {
 			for i := range min(len(got), len(want)) {
 				if got[i] != want[i] {

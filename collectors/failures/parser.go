@@ -18,6 +18,7 @@ type Options struct {
 	// have none.
 	Reference time.Time
 	Host      string // that lines without one are of
+	Name      string // of the log, in faults
 }
 
 // form is how lines of one kind are read.
@@ -102,11 +103,11 @@ func (p *Parser) Line(line string, rows *feeds.Rows) {
 			failure.Detail = feeds.Clean(failure.Detail, 500)
 			rows.Failures = append(rows.Failures, failure)
 		case malformed:
-			rows.Drop(feeds.Malformed, 1)
+			rows.Refuse(feeds.Malformed, p.opt.Name, "a line that cannot be read: "+line)
 		case unknown:
-			rows.Drop(feeds.UnknownKind, 1)
+			rows.Refuse(feeds.UnknownKind, p.opt.Name, "a kind that there is none of: "+line)
 		case noTime:
-			rows.Drop(feeds.NoTime, 1)
+			rows.Refuse(feeds.NoTime, p.opt.Name, "a failure without a time that can be read: "+line)
 		case nothing:
 			rows.Drop(feeds.NotAFailure, 1)
 		}

@@ -70,7 +70,7 @@ func (c *LogConfig) Open(env feeds.Env) (feeds.Source, error) {
 	}
 	s := &logs{store: env.Store, log: env.Log}
 	for _, path := range c.Paths {
-		parser, err := NewParser(Options{Format: c.Format, Zone: zone, Host: host})
+		parser, err := NewParser(Options{Format: c.Format, Zone: zone, Host: host, Name: path})
 		if err != nil {
 			return nil, err
 		}
@@ -105,7 +105,7 @@ func (s *logs) Read(ctx context.Context, now time.Time) (rows feeds.Rows, err er
 			break
 		}
 		l.parser.Refer(reference(l.follower.path, now))
-		more, err := l.follower.read(sink{func(text string) { l.parser.Line(text, &rows) }, func() { rows.Drop(feeds.TooLong, 1) }, full})
+		more, err := l.follower.read(sink{func(text string) { l.parser.Line(text, &rows) }, func() { rows.Refuse(feeds.TooLong, l.follower.path, "a line that is too long") }, full})
 		rows.More = rows.More || more
 		if err != nil {
 			errs = append(errs, fmt.Errorf("log %s: %w", l.follower.path, err))

@@ -1,6 +1,7 @@
 package feeds
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"unicode"
@@ -44,42 +45,46 @@ func sendable(id string) bool {
 // check keeps the rows that can be true and be sent. The rest is counted, in addition to what the source counted.
 func check(rows *Rows, latest schema.Instant) *Rows {
 	out := &Rows{Dropped: rows.Dropped, Faults: rows.Faults}
+	ahead := fmt.Sprintf("later than %v, the clock of this host and clock_tolerance", latest)
 	for _, j := range rows.Jobs {
+		where := fmt.Sprintf("job %.40q", j.ID)
 		switch {
 		case j.Start > latest || j.End > latest:
-			out.Drop(Future, 1)
+			out.Refuse(Future, where, fmt.Sprintf("its time %v is %s", max(j.Start, j.End), ahead))
 		case j.End != 0 && j.End < j.Start:
-			out.Drop(Backwards, 1)
+			out.Refuse(Backwards, where, fmt.Sprintf("it ends at %v, before it starts at %v", j.End, j.Start))
 		case j.Start <= 0:
-			out.Drop(NoTime, 1)
+			out.Refuse(NoTime, where, "it has no start")
 		case !sendable(j.ID):
-			out.Drop(Unsendable, 1)
+			out.Refuse(Unsendable, where, "its id is empty, too long or has control characters")
 		default:
 			j.Name, j.User, j.State = CleanName(j.Name), CleanName(j.User), CleanName(j.State)
 			out.Jobs = append(out.Jobs, j)
 		}
 	}
 	for _, f := range rows.Failures {
+		where := fmt.Sprintf("%s of %.40q", f.Kind, f.Device)
 		switch {
 		case f.Time > latest:
-			out.Drop(Future, 1)
+			out.Refuse(Future, where, fmt.Sprintf("its time %v is %s", f.Time, ahead))
 		case f.Time <= 0:
-			out.Drop(NoTime, 1)
+			out.Refuse(NoTime, where, "it has no time")
 		case len(f.Device) > maxNameBytes || len(f.Port) > maxNameBytes || !utf8.ValidString(f.Device+f.Port):
-			out.Drop(Unsendable, 1)
+			out.Refuse(Unsendable, where, "the names of its device and port are too long or no UTF-8")
 		default:
 			f.Detail = Clean(f.Detail, maxTextBytes)
 			out.Failures = append(out.Failures, f)
 		}
 	}
 	for _, t := range rows.Traffic {
+		where := fmt.Sprintf("traffic of job %.40q", t.JobID)
 		switch {
 		case t.Time > latest:
-			out.Drop(Future, 1)
+			out.Refuse(Future, where, fmt.Sprintf("its time %v is %s", t.Time, ahead))
 		case t.Time <= 0:
-			out.Drop(NoTime, 1)
+			out.Refuse(NoTime, where, "it has no time")
 		case !sendable(t.JobID):
-			out.Drop(Unsendable, 1)
+			out.Refuse(Unsendable, where, "its id is empty, too long or has control characters")
 		default:
 			out.Traffic = append(out.Traffic, t)
 		}

@@ -35,14 +35,15 @@ func Run(ctx context.Context, argv, environ []string, read func(io.Reader) error
 		return fmt.Errorf("run %s: %w", argv[0], err)
 	}
 	readErr := read(Bounded(out, MaxOutput))
-	if readErr != nil {
+	killed := readErr != nil && ctx.Err() == nil && !errors.Is(readErr, io.EOF) && !errors.Is(readErr, io.ErrUnexpectedEOF)
+	if killed {
 		_ = cmd.Process.Kill() // its output is read no further
 	}
 	waitErr := cmd.Wait()
 	switch {
-	case ctx.Err() != nil:
+	case !killed && ctx.Err() != nil:
 		return fmt.Errorf("run %s: %w", argv[0], ctx.Err())
-	case readErr != nil && waitErr == nil || errors.Is(readErr, ErrTooLarge):
+	case killed || readErr != nil && waitErr == nil:
 		return fmt.Errorf("read what %s prints: %w", argv[0], readErr)
 	case waitErr != nil && said.Len() > 0:
 		return fmt.Errorf("run %s: %w: %s", argv[0], waitErr, strings.TrimSpace(said.String()))

@@ -39,9 +39,25 @@ func (r *Rows) Drop(reason string, n uint64) {
 	r.Dropped[reason] += n
 }
 
+// maxDetail bounds what is said of a row that was dropped, in bytes.
+const maxDetail = 300
+
+// Refuse counts a row that is not used, and says where it is and what is wrong with it.
+func (r *Rows) Refuse(reason, where, detail string) {
+	r.Drop(reason, 1)
+	if len(r.Faults) < MaxFaults {
+		r.Faults = append(r.Faults, NewFault(where, reason, detail))
+	}
+}
+
+// NewFault makes a fault, on one line and of bounded length.
+func NewFault(where, reason, detail string) Fault {
+	return Fault{Where: Clean(where, maxDetail), Reason: reason, Detail: Clean(detail, maxDetail)}
+}
+
 // Fault is a row that was dropped: what an operator must know to mend it.
 type Fault struct {
-	Where  string // file and line
+	Where  string // file and line, or what row it is
 	Reason string // of Reasons
 	Detail string // what is wrong with it
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -51,6 +52,7 @@ type Runner struct {
 	pause    retry.Backoff
 	unknown  map[string]bool // names that the log has had; bounded
 	faulty   map[Fault]bool  // faults that the log has had; bounded
+	lie      string          // the last row that cannot be true
 
 	mu     sync.Mutex
 	health Health // guarded by mu
@@ -69,6 +71,7 @@ type Health struct {
 	arrived int
 	full    int       // reads in a row that gave as much as they may
 	lied    time.Time // when rows came last that cannot be true
+	lie     string    // the last of them
 	flooded time.Time // when there was last a flood
 }
 
@@ -102,8 +105,11 @@ func (r *Runner) Health() Health {
 func (r *Runner) State() string {
 	h := r.Health()
 	text := string(h.State)
-	if h.Err != nil {
+	switch {
+	case h.Err != nil:
 		text += fmt.Sprintf(" (%d reads failed: %v)", h.Failures, h.Err)
+	case h.State == Implausible && h.lie != "":
+		text += fmt.Sprintf(" (%s)", h.lie)
 	}
 	return text
 }
@@ -142,6 +148,9 @@ func (r *Runner) Once(ctx context.Context) (n int, more bool) {
 	rows, err := r.source.Read(reading, now)
 	timedOut := errors.Is(reading.Err(), context.DeadlineExceeded)
 	cancel()
+	if timedOut && err != nil {
+		err = fmt.Errorf("no answer within its timeout of %v: %w", r.cfg.Timeout, err)
+	}
 	if ctx.Err() != nil {
 		return 0, false // stopped: what was read is read again, since it was not committed
 	}
@@ -170,7 +179,7 @@ func (r *Runner) take(ctx context.Context, now time.Time, rows *Rows) (lies uint
 		r.send(ctx, resolver.Fabrics()[i], part)
 	}
 	r.noteMissing(missing)
-	r.noteFaults(rows.Faults)
+	r.noteFaults(checked.Faults)
 	for reason, n := range checked.Dropped {
 		r.metrics.dropped(reason).Add(float64(n))
 	}
@@ -254,13 +263,21 @@ func (r *Runner) noteMissing(missing nodes.Missing) {
 	}
 }
 
-// noteFaults logs rows that were dropped, each once however often its file is read: at most MaxFaults in a read.
+// noteFaults logs rows that were dropped, each once however often its file is read: at most MaxFaults in a read, in one
+// record, since records of one cause are limited.
 func (r *Runner) noteFaults(faults []Fault) {
+	var fresh []string
 	for _, f := range faults[:min(len(faults), MaxFaults)] {
+		if f.Reason == Future || f.Reason == Backwards {
+			r.lie = f.Where + ": " + f.Detail
+		}
 		if !r.faulty[f] && len(r.faulty) < maxLogged {
 			r.faulty[f] = true
-			r.log.Warn("feeds: row dropped", "where", f.Where, "reason", f.Reason, "detail", f.Detail)
+			fresh = append(fresh, fmt.Sprintf("%s: %s: %s", f.Where, f.Reason, f.Detail))
 		}
+	}
+	if len(fresh) > 0 {
+		r.log.Warn("feeds: rows dropped", "rows", strings.Join(fresh, "; "))
 	}
 }
 
@@ -288,7 +305,7 @@ func (r *Runner) note(now time.Time, rows *Rows, lies uint64, err error) {
 		h.flooded = now
 	}
 	if lies > 0 {
-		h.lied = now
+		h.lied, h.lie = now, r.lie
 	}
 	recent := func(t time.Time) bool { return !t.IsZero() && now.Sub(t) < time.Minute }
 	switch {

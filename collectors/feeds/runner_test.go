@@ -238,6 +238,9 @@ func TestStates(t *testing.T) {
 		step("three", time.Second, bad, 1, feeds.Stopped)
 		step("back", time.Second, good, 1, feeds.OK)
 		step("in the future", time.Second, lie, 1, feeds.Implausible)
+		if text := b.State(); !strings.Contains(text, `job "`) || !strings.Contains(text, "later than") || !strings.Contains(b.log.String(), "future: its time") {
+			t.Errorf("the state does not name the row: %s\n%s", text, b.log.String())
+		}
 		step("a minute of truth", time.Minute, good, 1, feeds.OK)
 		step("6000 rows in a minute", time.Second, flood, 6, feeds.Flood)
 		step("calm", 2*time.Minute, good, 2, feeds.OK)
@@ -352,7 +355,7 @@ func TestFaultsAreLoggedOnce(t *testing.T) {
 	b := newBench(t, nil, read)
 	b.Once(t.Context())
 	b.Once(t.Context())
-	if n := strings.Count(b.log.String(), `where=jobs.csv:7 reason=malformed detail="no job id"`); n != 1 {
+	if n := strings.Count(b.log.String(), "jobs.csv:7: malformed: no job id"); n != 1 {
 		t.Errorf("logged %d times, want once:\n%s", n, b.log.String())
 	}
 	if v := b.metric(t, "giverny_feed_rows_dropped_total", feeds.Malformed); v != 2 {

@@ -25,6 +25,7 @@ const (
 type Row struct {
 	Job   schema.Job
 	Phase Phase
+	Place int // in the list: the line that it ends on, or the number of the job
 }
 
 // List is what a scheduler listed.
@@ -46,23 +47,27 @@ type List struct {
 // maxNodes bounds the nodes of a list: a few bytes of a host list stand for a hundred thousand.
 const maxNodes = 4 << 20
 
-// maxDetail bounds what is said of a row that was dropped, in bytes.
-const maxDetail = 300
-
 // drop counts a row that cannot be used, and says what is wrong with it.
 func (l *List) drop(reason, detail string) {
 	if len(l.Faults) < feeds.MaxFaults {
-		where := fmt.Sprintf("%s:%d", l.name, l.place)
-		if l.unit != "" {
-			where = fmt.Sprintf("%s: %s %d", l.name, l.unit, l.place)
-		}
-		l.Faults = append(l.Faults, feeds.Fault{Where: where, Reason: reason, Detail: feeds.Clean(detail, maxDetail)})
+		l.Faults = append(l.Faults, feeds.NewFault(l.Where(l.place), reason, detail))
 	}
 	if l.Dropped == nil {
 		l.Dropped = map[string]uint64{}
 	}
 	l.Dropped[reason]++
 }
+
+// Where names a place of the list, for people.
+func (l *List) Where(place int) string {
+	if l.unit != "" {
+		return fmt.Sprintf("%s: %s %d", l.name, l.unit, place)
+	}
+	return fmt.Sprintf("%s:%d", l.name, place)
+}
+
+// Lines says whether places of the list are lines of the file.
+func (l *List) Lines() bool { return l.unit == "" }
 
 // add keeps a row, with its fields put in order.
 func (l *List) add(job schema.Job, nodeList []string, phase Phase) {
@@ -91,7 +96,7 @@ func (l *List) add(job schema.Job, nodeList []string, phase Phase) {
 		return
 	}
 	job.Nodes = expanded
-	l.Rows = append(l.Rows, Row{job, phase})
+	l.Rows = append(l.Rows, Row{job, phase, l.place})
 }
 
 // slurmNodes expands a node list of Slurm, in which a comma separates names outside brackets too.

@@ -113,7 +113,7 @@ func newSacctParser(head string, opt SacctOptions) (*sacctParser, error) {
 	p.at["id"] = p.at[id]
 	for _, name := range []string{id, "State", "Start", "End", "NodeList"} {
 		if _, ok := p.at[name]; !ok {
-			return nil, fmt.Errorf("no field %s: run sacct with --format=JobID,User,State,Start,End,NodeList,JobName", name)
+			return nil, fmt.Errorf("no field %s: run sacct with --parsable2 --format=JobID,User,State,Start,End,NodeList,JobName", name)
 		}
 	}
 	return p, nil

@@ -3,6 +3,7 @@ package jobs
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -60,7 +61,7 @@ func ReadSlurmJSON(r io.Reader, name string, opt SlurmOptions) (List, error) {
 	switch {
 	case err != nil:
 		list.Complete = false
-		return list, fmt.Errorf("%s: JSON of Slurm: %w", name, err)
+		return list, fmt.Errorf("%s: JSON of Slurm: %w", name, explain(err))
 	case reported != "":
 		list.Complete = false
 		return list, fmt.Errorf("%s: Slurm reports: %.300s", name, reported)
@@ -69,6 +70,14 @@ func ReadSlurmJSON(r io.Reader, name string, opt SlurmOptions) (List, error) {
 		return list, fmt.Errorf("%s: no key \"jobs\"; want what `squeue --json` prints", name)
 	}
 	return list, nil
+}
+
+// explain says what the end of a text means where it comes too early.
+func explain(err error) error {
+	if errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF) {
+		return fmt.Errorf("empty, or cut off (%w)", err)
+	}
+	return err
 }
 
 type slurmError struct {

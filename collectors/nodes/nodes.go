@@ -27,7 +27,8 @@ func ReadMap(r io.Reader, name string) (Map, error) {
 	m := Map{}
 	scan := bufio.NewScanner(r)
 	scan.Buffer(nil, maxLine)
-	for n := 1; scan.Scan(); n++ {
+	n := 1
+	for ; scan.Scan(); n++ {
 		line := strings.TrimRight(scan.Text(), "\r")
 		if strings.TrimSpace(line) == "" || strings.HasPrefix(line, "#") {
 			continue
@@ -37,7 +38,7 @@ func ReadMap(r io.Reader, name string) (Map, error) {
 		}
 	}
 	if err := scan.Err(); err != nil {
-		return nil, fmt.Errorf("%s: %w", name, err)
+		return nil, fmt.Errorf("%s:%d: %w", name, n, err)
 	}
 	return m, nil
 }

@@ -118,7 +118,7 @@ func TestPort(t *testing.T) {
 }
 
 func TestReadMap(t *testing.T) {
-	for _, bad := range []string{"node1 device\n", "\tdevice\n", "n[1-3]\td[1-2]\n", "n[1-\td\n"} {
+	for _, bad := range []string{"node1 device\n", "\tdevice\n", "n[1-3]\td[1-2]\n", "n[1-\td\n", strings.Repeat("n", 1<<17) + "\td\n"} {
 		if _, err := nodes.ReadMap(strings.NewReader("ok\tdevice\n"+bad), "nodes.tsv"); err == nil || !strings.Contains(err.Error(), "nodes.tsv:2") {
 			t.Errorf("%q: %v", bad, err)
 		}

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"regexp"
 	"slices"
 	"strconv"
@@ -43,8 +44,9 @@ const maxLineBytes = 64 << 10
 func ReadLustre(r io.Reader, name string) (stats []JobBytes, dropped uint64, err error) {
 	scan := bufio.NewScanner(r)
 	scan.Buffer(nil, maxLineBytes)
-	target, open := "", false
+	target, open, number := "", false, 0
 	for scan.Scan() {
+		number++
 		line := strings.TrimSpace(scan.Text())
 		if m := lustreTarget.FindStringSubmatch(line); m != nil {
 			target, open = m[1], false
@@ -85,7 +87,7 @@ func ReadLustre(r io.Reader, name string) (stats []JobBytes, dropped uint64, err
 		}
 	}
 	if err := scan.Err(); err != nil {
-		return stats, dropped, fmt.Errorf("%s: %w", name, err)
+		return stats, dropped, fmt.Errorf("%s:%d: %w", name, number+1, err)
 	}
 	return stats, dropped, nil
 }
@@ -163,37 +165,51 @@ func (l *lustre) Commit() error { return nil }
 type Meter struct {
 	pattern  *regexp.Regexp
 	interval time.Duration
-	last     map[[2]string]JobBytes // by target and job
+	targets  map[string]*answer
 	at       time.Time              // of the answer before; zero before the first
 	open     map[string]*[2]float64 // read and write bytes of the interval that is not over, by job
 }
 
+// answer is what a target said when it last said anything: a server that is away for an answer is in no other.
+type answer struct {
+	at   time.Time
+	last map[string]JobBytes // by job
+}
+
 // NewMeter makes a meter for intervals of a length.
 func NewMeter(pattern *regexp.Regexp, interval time.Duration) *Meter {
-	return &Meter{pattern: pattern, interval: interval, last: map[[2]string]JobBytes{}, open: map[string]*[2]float64{}}
+	return &Meter{pattern: pattern, interval: interval, targets: map[string]*answer{}, open: map[string]*[2]float64{}}
+}
+
+// maxGapIntervals is how long nothing may be heard of a target for what it has counted meanwhile to be used.
+const maxGapIntervals = 10
+
+// isGap says whether the time since an answer is too long, or none.
+func (m *Meter) isGap(since, now time.Time) bool {
+	return since.IsZero() || now.Sub(since) > maxGapIntervals*m.interval || !now.After(since)
 }
 
 // Step takes the counters of the instant now, and returns the traffic of the intervals that are over. Bytes between two
-// answers are spread evenly over the time between them. A counter that fell, or begins again, counts from zero; what
-// is seen first counts from zero too where it began after the answer before. After a gap of more than ten intervals
-// it begins again.
+// answers are spread evenly over the time between them; so are those that a target has counted while it did not answer,
+// but for a gap of more than ten intervals. A counter that fell, or begins again, counts from zero, and so does a job
+// that is new on a target. What a target that is new has counted before is of no interval, unless its start is later
+// than the answer before.
 func (m *Meter) Step(stats []JobBytes, now time.Time) (traffic []schema.JobTraffic, noJob uint64) {
-	first := m.at.IsZero() || now.Sub(m.at) > 10*m.interval || !now.After(m.at)
+	first := m.isGap(m.at, now)
 	moved := map[string]*[2]float64{}
-	next := make(map[[2]string]JobBytes, len(stats))
+	answered := map[string]*answer{}
 	for _, s := range stats {
 		match := m.pattern.FindStringSubmatch(s.Job)
 		if match == nil || match[1] == "" {
 			noJob++
 			continue
 		}
-		key := [2]string{s.Target, s.Job}
-		before := m.last[key] // zero for a job that is new
-		if s.Start != before.Start || s.Read < before.Read || s.Write < before.Write {
-			before = JobBytes{}
+		if answered[s.Target] == nil {
+			answered[s.Target] = &answer{now, map[string]JobBytes{}}
 		}
-		next[key] = s
-		if first {
+		answered[s.Target].last[s.Job] = s
+		before, known := m.before(&s, now)
+		if first || !known {
 			continue
 		}
 		if moved[match[1]] == nil {
@@ -207,8 +223,24 @@ func (m *Meter) Step(stats []JobBytes, now time.Time) (traffic []schema.JobTraff
 	} else {
 		traffic = m.spread(moved, now)
 	}
-	m.last, m.at = next, now
+	maps.Copy(m.targets, answered)
+	maps.DeleteFunc(m.targets, func(_ string, t *answer) bool { return now.Sub(t.at) > maxGapIntervals*m.interval })
+	m.at = now
 	return traffic, noJob
+}
+
+// before is what a counter said last; known is false where that cannot be known.
+func (m *Meter) before(s *JobBytes, now time.Time) (before JobBytes, known bool) {
+	t := m.targets[s.Target]
+	if t == nil || m.isGap(t.at, now) {
+		seconds, err := strconv.ParseFloat(s.Start, 64)
+		return JobBytes{}, err == nil && seconds >= float64(m.at.Unix())
+	}
+	before = t.last[s.Job] // zero for a job that is new
+	if s.Start != before.Start || s.Read < before.Read || s.Write < before.Write {
+		before = JobBytes{}
+	}
+	return before, true
 }
 
 // spread gives each interval between the two answers its share.

@@ -46,18 +46,19 @@ func ReadCSV(r io.Reader, name string) (feeds.Rows, error) {
 		if err == io.EOF {
 			return rows, nil
 		}
-		if errors.As(err, new(*csv.ParseError)) {
-			rows.Drop(feeds.Malformed, 1)
+		if fault, ok := errors.AsType[*csv.ParseError](err); ok {
+			rows.Refuse(feeds.Malformed, fmt.Sprintf("%s:%d", name, fault.StartLine), fault.Err.Error())
 			continue
 		}
 		if err != nil {
 			return rows, fmt.Errorf("%s: %w", name, err)
 		}
-		addRow(&rows, f, at)
+		line, _ := in.FieldPos(0)
+		addRow(&rows, f, at, fmt.Sprintf("%s:%d", name, line))
 	}
 }
 
-func addRow(rows *feeds.Rows, f []string, at map[string]int) {
+func addRow(rows *feeds.Rows, f []string, at map[string]int, where string) {
 	field := func(name string) string {
 		if i, ok := at[name]; ok && i < len(f) {
 			return strings.TrimSpace(f[i])
@@ -66,7 +67,7 @@ func addRow(rows *feeds.Rows, f []string, at map[string]int) {
 	}
 	t := schema.JobTraffic{JobID: strings.Clone(field("job_id"))}
 	if err := t.Time.UnmarshalText([]byte(field("time"))); err != nil || t.Time == 0 {
-		rows.Drop(feeds.NoTime, 1)
+		rows.Refuse(feeds.NoTime, where, fmt.Sprintf("time %q: want such as 2026-01-05T00:30:00Z", field("time")))
 		return
 	}
 	for name, into := range map[string]**float64{"read_bytes": &t.Read, "write_bytes": &t.Write, "rdma_read_bytes": &t.RDMARead, "rdma_write_bytes": &t.RDMAWrite} {
@@ -76,13 +77,13 @@ func addRow(rows *feeds.Rows, f []string, at map[string]int) {
 		}
 		v, err := strconv.ParseFloat(text, 64)
 		if err != nil || !(v >= 0) || math.IsInf(v, 0) {
-			rows.Drop(feeds.Malformed, 1)
+			rows.Refuse(feeds.Malformed, where, fmt.Sprintf("%s %q: want a number of bytes, 0 or more", name, text))
 			return
 		}
 		*into = &v
 	}
 	if t.JobID == "" {
-		rows.Drop(feeds.Malformed, 1)
+		rows.Refuse(feeds.Malformed, where, "no job_id")
 		return
 	}
 	rows.Traffic = append(rows.Traffic, t)

@@ -43,6 +43,9 @@ soon,17,1,1,1,1
 	if diff := cmp.Diff(map[string]uint64{feeds.NoTime: 1, feeds.Malformed: 4}, rows.Dropped); diff != "" {
 		t.Error(diff)
 	}
+	if len(rows.Faults) != 5 || rows.Faults[0].Where != "t.csv:3" || rows.Faults[4].Where != "t.csv:7" {
+		t.Errorf("faults %+v", rows.Faults)
+	}
 	for _, bad := range []string{"", "job_id,read_bytes\n"} {
 		if _, err := traffic.ReadCSV(strings.NewReader(bad), "t.csv"); err == nil || !strings.Contains(err.Error(), "t.csv:1") {
 			t.Errorf("%q: %v", bad, err)
@@ -166,6 +169,40 @@ func TestMeter(t *testing.T) {
 	if diff := cmp.Diff([]string{"30:00 7 100 0"}, got); diff != "" {
 		t.Errorf("after a gap (-want +got):\n%s", diff)
 	}
+}
+
+// A server that misses an answer comes back with what it has counted since its last, and not since its jobs began; so
+// does one that is asked for the first time, but for jobs that have begun since the answer before.
+func TestMeterOfTargetsThatComeAndGo(t *testing.T) {
+	m := traffic.NewMeter(regexp.MustCompile(`^(\d+)$`), time.Minute)
+	minute := 0
+	step := func(want string, stats ...traffic.JobBytes) {
+		t.Helper()
+		rows, _ := m.Step(stats, begin.Add(time.Duration(minute)*time.Minute))
+		minute++
+		got := ""
+		for _, r := range rows {
+			got += fmt.Sprintf("%s %s %.0f;", r.Time.Time().Format("04"), r.JobID, *r.Read)
+		}
+		if got != want {
+			t.Errorf("minute %d: traffic %q, want %q", minute-1, got, want)
+		}
+	}
+	long, alone := traffic.JobBytes{Target: "o1", Job: "7", Start: "1700000000", Read: 1e12}, traffic.JobBytes{Target: "o2", Job: "8", Start: "1700000000"}
+	step("", long, alone)
+	step("30 8 0;", alone)
+	long.Read += 500
+	step("31 7 500;31 8 0;", long, alone)
+	fresh := traffic.JobBytes{Target: "o3", Job: "9", Start: fmt.Sprint(begin.Add(130 * time.Second).Unix()), Read: 40}
+	old := traffic.JobBytes{Target: "o3", Job: "7", Start: "1700000000", Read: 1e12}
+	step("32 7 0;32 8 0;32 9 40;", long, alone, fresh, old)
+	old.Read += 3
+	step("33 7 3;33 8 0;33 9 0;", long, alone, fresh, old)
+	for range 10 {
+		step(fmt.Sprintf("%d 8 0;", 30+minute-1), alone)
+	}
+	long.Read += 1e9
+	step("44 8 0;", long, alone) // it was away for too long
 }
 
 // The source runs a command, and gives the traffic of the interval between two of its answers.

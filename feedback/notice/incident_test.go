@@ -98,15 +98,57 @@ func TestADeadlockIsOneIncident(t *testing.T) {
 			Cycle: []schema.PortName{{Device: "leaf0", Port: "1"}, {Device: "leaf1", Port: "2"}}})
 	}
 	changed := tracker.Step(r)
-	if len(first) != 1 || len(changed) != 2 {
-		t.Fatalf("%d opened, %d changed", len(first), len(changed))
+	if got, want := events(changed), []string{"moved High", "changed High", "changed High"}; len(first) != 1 || !slices.Equal(got, want) {
+		t.Fatalf("%d opened, then %v, want %v", len(first), got, want)
 	}
+	changed = changed[1:]
 	r = result(4, region(3, schema.Low), region(7, schema.Low))
 	for _, n := range append(changed, tracker.Step(r)...) {
 		if n.Event != notice.Changed || n.Incident != first[0].ID {
 			t.Errorf("region %d %s in incident %q, want %q", n.Region.ID, n.Event, n.Incident, first[0].ID)
 		}
 	}
+}
+
+// A region whose root turns out to be that of an older incident moves there: the ticket that it leaves is told that it
+// has no region any more.
+func TestAMovedRegionLeavesNoTicketOpen(t *testing.T) {
+	tracker := notice.New(schema.Medium)
+	open := map[string]int{} // regions by incident, as a reader of the notices counts them
+	ids := map[string]bool{}
+	for minute, regions := range [][]schema.Region{
+		{rooted(1, "leaf7"), rooted(2, "leaf8"), rooted(3, "leaf8")},
+		{rooted(1, "leaf7"), rooted(2, "leaf7"), rooted(3, "leaf8")},
+		{rooted(1, "leaf7"), rooted(2, "leaf7"), rooted(3, "leaf7")},
+		nil,
+		nil,
+	} {
+		r := result(int64(minute)+1, regions...)
+		for i := range regions {
+			r.Diagnoses = append(r.Diagnoses, schema.Diagnosis{Region: regions[i].ID, Metric: schema.CreditStall, Root: regions[i].Root})
+		}
+		for _, n := range tracker.Step(r) {
+			open[n.Incident] = n.IncidentRegions
+			if ids[n.ID] {
+				t.Errorf("minute %d: two notices %s", minute, n.ID)
+			}
+			ids[n.ID] = true
+			if (n.Event == notice.Moved) != (n.MovedTo != "") {
+				t.Errorf("minute %d: %s to %q", minute, n.Event, n.MovedTo)
+			}
+		}
+		if want := []int{2, 2, 1, 1, 0}[minute]; len(open) != 2 || count(open) != want {
+			t.Errorf("minute %d: regions by incident %v, want %d open", minute, open, want)
+		}
+	}
+}
+
+// count is how many incidents have regions.
+func count(open map[string]int) (n int) {
+	for _, regions := range open {
+		n += min(regions, 1)
+	}
+	return n
 }
 
 // The state of a version that knew no incidents is taken as it is.

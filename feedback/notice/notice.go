@@ -25,7 +25,10 @@ const (
 	// a deadlock now. Once when it falls below the least severity, and then not before it is
 	// back there.
 	Changed Event = "changed"
-	Ended   Event = "ended"
+	// Moved: it turns out to be part of an older incident, MovedTo, and is part of Incident no more. A notice Changed
+	// of that follows.
+	Moved Event = "moved"
+	Ended Event = "ended"
 )
 
 // Notice is one thing to say. Its JSON is a public interface: docs/reference has it.
@@ -47,6 +50,8 @@ type Notice struct {
 	// IncidentRegions is how many regions of the incident are open after the interval; 0:
 	// it is over.
 	IncidentRegions int `json:"incident_regions"`
+	// MovedTo is the incident that the region is part of from now on.
+	MovedTo string `json:"moved_to,omitempty"`
 	// Diagnosis is nil where none was made. Of a region that ended it is the last.
 	Diagnosis *schema.Diagnosis `json:"diagnosis"`
 }
@@ -135,9 +140,7 @@ func (t *Tracker) Step(r *schema.IntervalResult) (notices []Notice) {
 		there = append(there, n)
 	}
 	for _, n := range there {
-		if t.worthSaying(&n) {
-			notices = append(notices, n)
-		}
+		notices = append(notices, t.worthSaying(&n)...)
 	}
 	if r.Network.Unknown == nil { // else it may be there, unseen
 		notices = append(notices, t.ended(schema.Instant(start), seen)...)
@@ -146,28 +149,35 @@ func (t *Tracker) Step(r *schema.IntervalResult) (notices []Notice) {
 		notices[i].IncidentRegions = t.regionsOf(notices[i].Incident)
 	}
 	slices.SortFunc(notices, func(a, b Notice) int {
-		return cmp.Or(cmp.Compare(b.Region.Severity, a.Region.Severity), cmp.Compare(a.Region.ID, b.Region.ID), cmp.Compare(a.Region.Metric, b.Region.Metric))
+		return cmp.Or(cmp.Compare(b.Region.Severity, a.Region.Severity), cmp.Compare(a.Region.ID, b.Region.ID), cmp.Compare(a.Region.Metric, b.Region.Metric),
+			-cmp.Compare(a.Event, b.Event)) // "moved" before "changed"
 	})
 	return notices
 }
 
-// worthSaying remembers a notice of a region that is there, completes it, and reports
-// whether it differs from what has been said.
-func (t *Tracker) worthSaying(n *Notice) bool {
+// worthSaying remembers a notice of a region that is there, and lists what is to be said of it: nothing, where it does not
+// differ from what has been said.
+func (t *Tracker) worthSaying(n *Notice) (notices []Notice) {
 	key, signs := keyOf(n.Region.ID, n.Region.Metric), t.signsOf(n)
 	was := t.state.Open[key]
 	if was != nil {
 		if was.Signs == signs {
 			was.Last, was.Missing = *n, 0
-			return false
+			return nil
 		}
 		n.Event = Changed
 	}
 	n.ID = idOf(n)
 	of := t.incidentOf(n, was)
 	n.Incident = of.ID
+	if was != nil && was.Incident.ID != of.ID {
+		moved := *n
+		moved.Event, moved.Incident, moved.MovedTo = Moved, was.Incident.ID, of.ID
+		moved.ID = idOf(&moved)
+		notices = append(notices, moved)
+	}
 	t.state.Open[key] = &open{Last: *n, Signs: signs, Incident: of}
-	return true
+	return append(notices, *n)
 }
 
 // ended lists the regions that have been away for long enough.

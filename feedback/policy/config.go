@@ -3,8 +3,10 @@ package policy
 import (
 	"fmt"
 	"path"
+	"slices"
 	"time"
 
+	"github.com/giverny/giverny/command/safety"
 	"github.com/giverny/giverny/internal/faults"
 )
 
@@ -49,4 +51,11 @@ func (c *Config) Validate() error {
 	f.Check(c.PerMinute >= 1, "per_minute", "%d: want 1 or more", c.PerMinute)
 	f.Check(c.RelieveUnknownAfter > 0, "relieve_unknown_after", "%v: want a positive duration", c.RelieveUnknownAfter)
 	return f.Err()
+}
+
+// Unmatched lists the patterns of an allow list that allow none of some nodes.
+func Unmatched(allow, nodes []string) []string {
+	return slices.DeleteFunc(slices.Clone(allow), func(pattern string) bool {
+		return slices.ContainsFunc(nodes, func(node string) bool { return safety.Matches([]string{pattern}, node) })
+	})
 }

@@ -60,6 +60,8 @@ type node struct {
 	Score
 	aboveSince, belowSince int64 // ns; 0: it is not above, or below
 	refused                Reason
+	barred                 Reason // why the scheduler could not mark it
+	barredAt               int64  // ns
 }
 
 // New makes a policy of a valid configuration.
@@ -101,7 +103,7 @@ func (p *Policy) observe(n *node, atNanos int64, s Score) {
 		return old
 	}
 	if n.aboveSince = since(n.aboveSince, s.Score >= p.cfg.RaiseAt); n.aboveSince == 0 {
-		n.refused = ""
+		n.refused, n.barred = "", ""
 	}
 	n.belowSince = since(n.belowSince, s.Score < p.cfg.LowerAt)
 }
@@ -130,7 +132,7 @@ func (p *Policy) Decide(nowNanos int64, marked map[string]bool) (d Decision) {
 		p.refuse(&d, s, TooOften)
 	}
 	left := p.cfg.MaxNodes - len(marked) // what is relieved now makes room for the next time
-	for _, s := range p.wantMark(marked) {
+	for _, s := range p.wantMark(nowNanos, marked) {
 		switch {
 		case !safety.Matches(p.cfg.Allow, s.Node):
 			p.refuse(&d, s, NotAllowed)
@@ -150,6 +152,36 @@ func (p *Policy) Decide(nowNanos int64, marked map[string]bool) (d Decision) {
 	}
 	p.tidy(marked)
 	return d
+}
+
+// barFor is for how long a node that cannot be marked is not tried again.
+const barFor = time.Minute
+
+// Unmarkable says that a node that Decide has just named to be marked cannot be: it does not count towards the minute,
+// and is named again in a minute. It reports whether the reason is new.
+func (p *Policy) Unmarkable(name string, reason Reason, nowNanos int64) (fresh bool) {
+	p.Unmarked(nowNanos)
+	n := p.nodes[name]
+	if n == nil {
+		return true
+	}
+	fresh = n.barred != reason
+	n.barred, n.barredAt = reason, nowNanos
+	return fresh
+}
+
+// Unmarked says that one of the nodes that Decide has just named to be marked was not tried: it does not count towards
+// the minute.
+func (p *Policy) Unmarked(nowNanos int64) {
+	if i := slices.Index(p.changes, nowNanos); i >= 0 {
+		p.changes = slices.Delete(p.changes, i, i+1)
+	}
+}
+
+// isBarred says whether a node is not to be tried now. After a clock that was set back it is tried.
+func (n *node) isBarred(nowNanos int64) bool {
+	since := nowNanos - n.barredAt
+	return n.barred != "" && since >= 0 && since < int64(barFor)
 }
 
 // wantRelief lists the marked nodes that should not be, by name.
@@ -173,12 +205,12 @@ func (p *Policy) wantRelief(marked map[string]bool) (list []Score) {
 }
 
 // wantMark lists the nodes that should be marked and are not, the highest scores first.
-func (p *Policy) wantMark(marked map[string]bool) (list []Score) {
+func (p *Policy) wantMark(nowNanos int64, marked map[string]bool) (list []Score) {
 	if p.lost {
 		return nil
 	}
 	for name, n := range p.nodes {
-		if _, busy := marked[name]; !busy && n.aboveSince != 0 && p.knownAt-n.aboveSince >= int64(p.cfg.RaiseAfter) {
+		if _, busy := marked[name]; !busy && n.aboveSince != 0 && !n.isBarred(nowNanos) && p.knownAt-n.aboveSince >= int64(p.cfg.RaiseAfter) {
 			list = append(list, n.Score)
 		}
 	}

@@ -39,6 +39,7 @@ type journal struct {
 	path    string
 	release func()
 	entries map[string]*entry
+	stale   bool // what is on disk is not what is here
 }
 
 // journalName is the file's, in the folder of the sink; journalForm its version.
@@ -95,11 +96,14 @@ func (j *journal) save() error {
 	if err != nil {
 		return fmt.Errorf("feedback journal: %w", err)
 	}
-	if err := atomicfile.Write(j.path, text); err != nil {
-		return fmt.Errorf("feedback journal: %w", err)
+	err = atomicfile.Write(j.path, text)
+	if j.stale = err != nil; j.stale {
+		return fmt.Errorf("%w: %w", errUnsaved, err)
 	}
 	return nil
 }
+
+var errUnsaved = errors.New("feedback journal")
 
 // LeftBehind says how many nodes a journal in a folder has: those that a process
 // changed and did not put back.

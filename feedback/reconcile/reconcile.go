@@ -1,6 +1,7 @@
 package reconcile
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -165,11 +166,18 @@ func (r *Reconciler) Run(ctx context.Context) (err error) {
 	}
 }
 
-// act decides, and brings the scheduler to what has been decided.
-func (r *Reconciler) act(ctx context.Context, now time.Time) error {
+// act decides, and brings the scheduler to what has been decided. Where the journal cannot be written, nodes are still relieved.
+func (r *Reconciler) act(ctx context.Context, now time.Time) (err error) {
+	if r.journal.stale {
+		if err = r.journal.save(); err == nil {
+			r.worked()
+		}
+	}
 	if !r.cfg.Idle {
-		if err := r.decide(ctx, now); err != nil {
-			return err
+		if decideErr := r.decide(ctx, now); decideErr != nil && !errors.Is(decideErr, errUnsaved) {
+			return decideErr
+		} else if decideErr != nil {
+			err = decideErr
 		}
 	}
 	if now.Sub(r.verified) > verifyEach {
@@ -177,9 +185,9 @@ func (r *Reconciler) act(ctx context.Context, now time.Time) error {
 		r.verified = now
 	}
 	if !r.anyDue(now) {
-		return nil
+		return err
 	}
-	return r.settle(ctx, now)
+	return cmp.Or(r.settle(ctx, now), err)
 }
 
 // stop puts everything back, for as long as it may take. What is left is put back at
@@ -221,9 +229,7 @@ func (r *Reconciler) decide(ctx context.Context, now time.Time) error {
 		marked[node] = true
 	}
 	d := r.policy.Decide(now.UnixNano(), marked)
-	for _, refusal := range d.Refused {
-		r.record.Refused(string(refusal.Reason), action(ActionMark, refusal.Score, r.cfg.DryRun))
-	}
+	r.tell(d.Refused)
 	for _, s := range d.Relieve {
 		if _, pretended := r.pretended[s.Node]; pretended {
 			delete(r.pretended, s.Node)
@@ -238,7 +244,7 @@ func (r *Reconciler) decide(ctx context.Context, now time.Time) error {
 	if len(d.Mark) == 0 {
 		return nil
 	}
-	err := r.begin(ctx, d.Mark)
+	err := r.begin(ctx, now, d.Mark)
 	r.report(d.Pending)
 	return err
 }
@@ -284,12 +290,12 @@ func (r *Reconciler) observe(now time.Time) {
 
 // begin writes down how nodes are, and that they are to be marked. The marks
 // themselves are made by settle.
-func (r *Reconciler) begin(ctx context.Context, marks []policy.Score) error {
+func (r *Reconciler) begin(ctx context.Context, at time.Time, marks []policy.Score) error {
 	var names []string
 	for _, s := range marks {
 		if err := r.scheduler.ValidName(s.Node); err != nil {
 			s.Reason = err.Error()
-			r.record.Refused(BadName, action(ActionMark, s, r.cfg.DryRun))
+			r.cannotMark(at, BadName, action(ActionMark, s, r.cfg.DryRun))
 			continue
 		}
 		names = append(names, s.Node)
@@ -299,33 +305,43 @@ func (r *Reconciler) begin(ctx context.Context, marks []policy.Score) error {
 	}
 	now, err := r.scheduler.Look(ctx, names)
 	if err != nil {
+		for range names {
+			r.policy.Unmarked(at.UnixNano())
+		}
 		return err
 	}
 	r.worked()
-	added := false
+	var added []string
 	for _, s := range marks {
-		if slices.Contains(names, s.Node) && r.plan(s, now) {
-			added = true
+		if slices.Contains(names, s.Node) && r.plan(at, s, now) {
+			added = append(added, s.Node)
 		}
 	}
-	if !added {
+	if len(added) == 0 {
 		return nil
 	}
-	return r.journal.save()
+	err = r.journal.save()
+	if err != nil {
+		for _, node := range added {
+			delete(r.journal.entries, node)
+			r.policy.Unmarked(at.UnixNano())
+		}
+	}
+	return err
 }
 
 // plan puts a node into the journal, unless it cannot be marked or this is a dry run.
-func (r *Reconciler) plan(s policy.Score, now map[string]State) (added bool) {
+func (r *Reconciler) plan(at time.Time, s policy.Score, now map[string]State) (added bool) {
 	before, ok := now[s.Node]
 	if !ok {
-		r.record.Refused(UnknownNode, action(ActionMark, s, r.cfg.DryRun))
+		r.cannotMark(at, UnknownNode, action(ActionMark, s, r.cfg.DryRun))
 		return false
 	}
 	marked, err := r.scheduler.Avoid(before)
 	if err != nil {
 		a := action(ActionMark, s, r.cfg.DryRun)
 		a.Reason, a.Before = err.Error(), string(before)
-		r.record.Refused(NotMarkable, a)
+		r.cannotMark(at, NotMarkable, a)
 		return false
 	}
 	if r.cfg.DryRun {
@@ -335,7 +351,7 @@ func (r *Reconciler) plan(s policy.Score, now map[string]State) (added bool) {
 		r.done(a)
 		return false
 	}
-	r.journal.entries[s.Node] = &entry{Before: before, Marked: marked, At: schema.Instant(time.Now().UnixNano()), Fabric: s.Fabric, Score: s.Score, Reason: s.Reason}
+	r.journal.entries[s.Node] = &entry{Before: before, Marked: marked, At: schema.Instant(at.UnixNano()), Fabric: s.Fabric, Score: s.Score, Reason: s.Reason}
 	return true
 }
 

@@ -154,10 +154,11 @@ func (a *audit) StoreFeedback(_ context.Context, _ string, rows []schema.Feedbac
 // running is a reconciler that runs; stop ends it and gives what Run returned.
 type running struct {
 	*reconcile.Reconciler
-	record *record.Recorder
-	audit  *audit
-	stop   func() error
-	at     int64
+	record  *record.Recorder
+	metrics *prometheus.Registry
+	audit   *audit
+	stop    func() error
+	at      int64
 }
 
 func start(t *testing.T, f *fake, change func(*reconcile.Config)) *running {
@@ -167,12 +168,13 @@ func start(t *testing.T, f *fake, change func(*reconcile.Config)) *running {
 	if change != nil {
 		change(&cfg)
 	}
-	metrics, err := record.NewMetrics(prometheus.NewRegistry())
+	registry := prometheus.NewRegistry()
+	metrics, err := record.NewMetrics(registry)
 	if err != nil {
 		t.Fatal(err)
 	}
 	log := slog.New(slog.NewTextHandler(io.Discard, nil))
-	r := &running{audit: &audit{}}
+	r := &running{audit: &audit{}, metrics: registry}
 	trail := record.NewTrail(r.audit, metrics)
 	r.record = record.New("fake", reconcile.Reasons(), metrics, trail, log)
 	r.Reconciler = reconcile.New(cfg, f, r.record, log)

@@ -1,10 +1,15 @@
 package reconcile_test
 
 import (
+	"fmt"
+	"os"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/prometheus/client_golang/prometheus/testutil"
 
 	"github.com/giverny/giverny/feedback/reconcile"
 )
@@ -75,6 +80,105 @@ func TestReliefDoesNotWait(t *testing.T) {
 		}
 		if n := f.refused("n1"); n < 5 {
 			t.Errorf("tried %d times in the 10 s of the stop", n)
+		}
+	})
+}
+
+// Nodes that cannot be marked at all, as a second analyser has marked them or the scheduler does not have them, are told of
+// once, take no place of those that can, and no share of the changes of a minute.
+func TestUnmarkableNodesTakeNoPlace(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := &fake{t: t, dir: t.TempDir(), fails: never, nodes: map[string]reconcile.State{"a1": "fixed", "n1": "1", "n2": "2"}}
+		r := start(t, f, func(c *reconcile.Config) { c.Policy.MaxNodes, c.Policy.PerMinute = 2, 4 })
+		for range 10 { // a minute and a half
+			r.score("a1", "a2", "-x", "n1", "n2") // with one score: the first by name go first
+			time.Sleep(6 * time.Second)
+		}
+		if got := f.all(); got["n1"] != marked || got["n2"] != marked {
+			t.Errorf("marked beside nodes that cannot be: %v", got)
+		}
+		r.score("a1", "a2", "-x")
+		if got := f.all(); got["n1"] != "1" || got["n2"] != "2" {
+			t.Errorf("relieved beside nodes that cannot be marked: %v", got)
+		}
+		f.set("a1", "1")
+		time.Sleep(time.Minute)
+		r.score("a1", "a2", "-x")
+		if got := f.all(); got["a1"] != marked {
+			t.Errorf("a minute after it can be marked: %v", got)
+		}
+		if err := r.stop(); err != nil {
+			t.Error(err)
+		}
+		told := map[string]int{}
+		for _, a := range r.audit.rows {
+			reason, _, _ := strings.Cut(a.Reason, ":")
+			told[a.Target+" "+reason]++
+		}
+		for _, refusal := range []string{"a1 " + reconcile.NotMarkable, "a2 " + reconcile.UnknownNode, "-x " + reconcile.BadName} {
+			if told[refusal] != 1 {
+				t.Errorf("the audit has %q %d times: %v", refusal, told[refusal], told)
+			}
+		}
+	})
+}
+
+// Where the journal cannot be written nothing is marked, and what is marked is still relieved. Once it can be, what has
+// waited is done.
+func TestAJournalThatCannotBeWritten(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		dir := t.TempDir() + "/journal"
+		f := &fake{t: t, dir: dir, other: dir + ".away", fails: never, nodes: map[string]reconcile.State{"n1": "1", "n2": "2"}}
+		r := start(t, f, nil)
+		r.score("n1")
+		move := func(from, to string) {
+			if err := os.Rename(from, to); err != nil {
+				t.Fatal(err)
+			}
+		}
+		move(f.dir, f.other) // which root cannot write to either
+		r.score("n2")
+		if got := f.all(); got["n1"] != "1" || got["n2"] != "2" || !strings.Contains(r.record.State(), "feedback journal") {
+			t.Errorf("with a full disk: %v, state %q", got, r.record.State())
+		}
+		move(f.other, f.dir)
+		time.Sleep(time.Minute)
+		r.score("n2")
+		if got := f.all(); got["n1"] != "1" || got["n2"] != marked || r.record.State() != "" {
+			t.Errorf("once there is room: %v, state %q", got, r.record.State())
+		}
+		if err := r.stop(); err != nil {
+			t.Error(err)
+		}
+		if n, err := reconcile.LeftBehind(f.dir); n != 0 || err != nil {
+			t.Errorf("%d nodes in the journal, %v", n, err)
+		}
+	})
+}
+
+// Of thousands of nodes near a region a few are named in the log and the audit; all are counted.
+func TestThousandsOfRefusalsAreSummedUp(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := &fake{t: t, dir: t.TempDir(), fails: never, nodes: map[string]reconcile.State{"n0": "1"}}
+		r := start(t, f, func(c *reconcile.Config) { c.Policy.MaxNodes = 1 })
+		var names []string
+		for i := range 5000 {
+			names = append(names, fmt.Sprint("n", i))
+		}
+		r.score(names...)
+		r.score(names...)
+		if err := r.stop(); err != nil {
+			t.Error(err)
+		}
+		if n := len(r.audit.rows); n > 25 || !strings.Contains(r.audited(), "mark 4983 more nodes refused") {
+			t.Errorf("%d rows of the audit:\n%.2000s", n, r.audited())
+		}
+		want := "# HELP giverny_feedback_refused_total Changes refused and deliveries dropped, by reason.\n# TYPE giverny_feedback_refused_total counter\n"
+		for _, reason := range slices.Sorted(slices.Values(reconcile.Reasons())) {
+			want += fmt.Sprintf("giverny_feedback_refused_total{reason=%q,sink=\"fake\"} %d\n", reason, map[string]int{"too_many": 4999}[reason])
+		}
+		if err := testutil.GatherAndCompare(r.metrics, strings.NewReader(want), "giverny_feedback_refused_total"); err != nil {
+			t.Error(err)
 		}
 	})
 }

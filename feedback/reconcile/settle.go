@@ -1,6 +1,7 @@
 package reconcile
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -23,17 +24,20 @@ func (r *Reconciler) settle(ctx context.Context, at time.Time) error {
 		return err
 	}
 	wanted := r.wanted(now, at)
+	var unsaved error
 	if len(wanted) > 0 {
-		if err := r.journal.save(); err != nil { // before anything is changed
-			return err
+		if unsaved = r.journal.save(); unsaved != nil { // what was written before is enough for a relief, and for nothing else
+			maps.DeleteFunc(wanted, func(node string, _ State) bool { return !r.journal.entries[node].relieving })
 		}
+	}
+	if len(wanted) > 0 {
 		setErr := brief(r.scheduler.Set(ctx, wanted))
 		if now, err = r.scheduler.Look(ctx, nodes); err != nil {
 			return errors.Join(setErr, err)
 		}
 		err = r.taken(now, wanted, setErr, at)
 	}
-	if saveErr := r.journal.save(); saveErr != nil {
+	if saveErr := cmp.Or(r.journal.save(), unsaved); saveErr != nil {
 		return errors.Join(err, saveErr)
 	}
 	r.report(0)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/giverny/giverny/hostping"
 	"github.com/giverny/giverny/hostping/run"
+	"github.com/giverny/giverny/internal/retry"
 )
 
 // Share bounds how much of each RNIC's time probes have: over any span at most the
@@ -74,14 +75,8 @@ type metered struct {
 
 // Probe waits until the RNIC has time left.
 func (m *metered) Probe(ctx context.Context, p hostping.Probe) (hostping.ProbeResult, error) {
-	if wait := m.share.Wait(p.RNIC, m.now()); wait > 0 {
-		timer := time.NewTimer(wait)
-		defer timer.Stop()
-		select {
-		case <-timer.C:
-		case <-ctx.Done():
-			return hostping.ProbeResult{Status: hostping.Failed, Detail: "not probed: " + p.RNIC + " has had its share of time (hostping.host.share_percent)"}, nil
-		}
+	if wait := m.share.Wait(p.RNIC, m.now()); wait > 0 && !retry.Sleep(ctx, wait) {
+		return hostping.ProbeResult{Status: hostping.Failed, Detail: "not probed: " + p.RNIC + " has had its share of time (hostping.host.share_percent)"}, nil
 	}
 	began := m.now()
 	r, err := m.Prober.Probe(ctx, p)

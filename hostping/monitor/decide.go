@@ -49,13 +49,10 @@ func (d *Decider) Step(now time.Time, changes map[string]utilisation.Change) (du
 		d.after[rnic] = now.Add(d.cfg.HoldOff)
 		return &Decision{trigger, rnic}, ""
 	}
-	if now.Sub(d.idle) < d.cfg.IdleEvery {
+	if now.Sub(d.idle) < d.cfg.IdleEvery || len(changes) == 0 { // none: there is nothing before to compare with
 		return nil, skipped
 	}
 	d.idle = now
-	if len(changes) == 0 {
-		return nil, skippedUnreadable
-	}
 	for _, c := range changes {
 		switch {
 		case c.Share < 0:

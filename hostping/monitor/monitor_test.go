@@ -38,7 +38,7 @@ func TestDecider(t *testing.T) {
 		"at the threshold":  {5 * time.Minute, both(utilisation.Change{Share: 0.05}), "idle ", ""},
 		"busy":              {5 * time.Minute, both(utilisation.Change{Share: 0.051}), "", "busy"},
 		"not known":         {5 * time.Minute, both(utilisation.Change{Share: -1}), "", "unreadable"},
-		"no RNIC":           {5 * time.Minute, nil, "", "unreadable"},
+		"first readings":    {5 * time.Minute, nil, "", ""},
 		"a pause of 3%":     {time.Second, both(utilisation.Change{PauseShare: 0.03}), "", ""},
 		"a longer pause":    {time.Second, both(utilisation.Change{PauseShare: 0.031}), "pause mlx5_1", ""},
 		"a drop":            {time.Second, both(utilisation.Change{Drops: 1, Share: 0.9}), "drop mlx5_1", ""},
@@ -51,6 +51,23 @@ func TestDecider(t *testing.T) {
 		}
 		if got != c.due || skipped != c.skipped {
 			t.Errorf("%s: due %q, skipped %q; want %q, %q", name, got, skipped, c.due, c.skipped)
+		}
+	}
+}
+
+// After a run there are readings and no changes yet: what is due is due at the next step, however long the run took.
+func TestAnIdleRunAfterALongOne(t *testing.T) {
+	d := monitor.NewDecider(monitor.DefaultConfig(), start)
+	quiet := map[string]utilisation.Change{"mlx5_0": {}}
+	at := start
+	for range 3 {
+		at = at.Add(6 * time.Minute) // longer than idle_every
+		if due, skipped := d.Step(at, nil); due != nil || skipped != "" {
+			t.Errorf("without changes: due %v, skipped %q", due, skipped)
+		}
+		at = at.Add(time.Second)
+		if due, skipped := d.Step(at, quiet); due == nil || due.Trigger != order.IdleHost || skipped != "" {
+			t.Errorf("with changes: due %v, skipped %q", due, skipped)
 		}
 	}
 }

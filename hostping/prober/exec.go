@@ -10,7 +10,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"math"
 	"path/filepath"
 	"time"
 
@@ -134,7 +133,7 @@ func checkUtilisation(u *hostping.Utilisation) error {
 	}
 	for _, list := range lists {
 		for id, v := range list {
-			if !(v >= 0 && v <= overOne) || math.IsNaN(v) {
+			if !(v >= 0 && v <= overOne) { // a NaN is neither
 				return fmt.Errorf("%.80q is %g: want 0 to 1", id, v)
 			}
 		}

@@ -14,6 +14,7 @@ import (
 	"github.com/giverny/giverny/hostping"
 	"github.com/giverny/giverny/internal/faults"
 	"github.com/giverny/giverny/internal/perftest"
+	"github.com/giverny/giverny/internal/retry"
 )
 
 // Config of the tools. Those whose vectors are empty are not run.
@@ -88,7 +89,9 @@ func (s *Source) Read(ctx context.Context) (hostping.Utilisation, error) {
 		u.Links[id] = share
 	}
 	if len(before) > 0 {
-		errs = append(errs, s.wait(ctx, s.cfg.Window-time.Since(began)))
+		if !retry.Sleep(ctx, s.cfg.Window-time.Since(began)) {
+			errs = append(errs, ctx.Err())
+		}
 		after, err := readGroups(s.cfg.Resctrl, sockets)
 		errs = append(errs, err)
 		u.Processes = consumers(before, after, s.graph, u.Links)
@@ -108,17 +111,6 @@ func (s *Source) groups() (sockets map[int]int, groups map[string]moved, err err
 	return sockets, groups, err
 }
 
-func (s *Source) wait(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-}
-
 func (s *Source) readRNICs(ctx context.Context, u *hostping.Utilisation) error {
 	var errs []error
 	before := map[string]Reading{}
@@ -133,8 +125,8 @@ func (s *Source) readRNICs(ctx context.Context, u *hostping.Utilisation) error {
 	if len(before) == 0 {
 		return errors.Join(errs...)
 	}
-	if err := s.wait(ctx, s.cfg.Window); err != nil {
-		return err
+	if !retry.Sleep(ctx, s.cfg.Window) {
+		return ctx.Err()
 	}
 	for id, first := range before {
 		last, err := s.rnics.Read(id)

@@ -12,16 +12,20 @@ type interned struct {
 	seen uint32 // the last round of distinct that met it
 }
 
-// maxInterned bounds what a fabric whose names change all the time can pile up.
+// maxInterned bounds what names that change all the time can pile up.
 const maxInterned = 1 << 18
+
+// bound forgets all where there are too many. It is for between two payloads.
+func (n *interner) bound() {
+	if len(n.entries) > maxInterned {
+		*n = interner{}
+	}
+}
 
 func (n *interner) text(b []byte) string { return n.entry(b).text }
 
 // distinct appends the texts of a column to into and refuses a duplicate.
 func (n *interner) distinct(column textColumn, into []string) ([]string, error) {
-	if len(n.entries) > maxInterned {
-		*n = interner{}
-	}
 	n.round++
 	for i := range column.len() {
 		e := n.entry(column.at(i))

@@ -63,6 +63,7 @@ func (e *Encoder) write(dst []byte, kind Kind, schema *arrow.Schema, rows int, c
 // read hands the record batch of a payload to use. The record and all that hangs on it is valid until the
 // decoder's next call. Whatever panics on the way, in Arrow or in flatbuffers, refuses the payload.
 func (d *Decoder) read(payload []byte, want Kind, use func(Header, arrow.Record) error) (err error) {
+	d.names.bound()
 	var h Header
 	if h, d.stream, err = unseal(payload, d.stream, want); err != nil {
 		return err

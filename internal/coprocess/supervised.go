@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/giverny/giverny/internal/faults"
+	"github.com/giverny/giverny/internal/retry"
 )
 
 // Config of a supervised program.
@@ -69,14 +70,8 @@ func (s *Supervised) Start(ctx context.Context) (fresh bool, err error) {
 	if s.failures > s.cfg.Restarts {
 		return false, ErrGone
 	}
-	if s.failures > 0 {
-		timer := time.NewTimer(min(maxBackoff, s.cfg.Backoff<<min(s.failures-1, 16)))
-		defer timer.Stop()
-		select {
-		case <-ctx.Done():
-			return false, ctx.Err()
-		case <-timer.C:
-		}
+	if s.failures > 0 && !retry.Sleep(ctx, min(maxBackoff, s.cfg.Backoff<<min(s.failures-1, 16))) {
+		return false, ctx.Err()
 	}
 	p, err := Start(s.cfg.Command, s.log)
 	if err != nil {

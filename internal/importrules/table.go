@@ -63,7 +63,7 @@ var Architecture = []Row{
 	{Package: "search/known", May: []string{"search"}, Kind: Pure},
 	{Package: "search/launch", May: []string{"command", "command/dispatch", "feedback/record", "store/read"}},
 	{Package: "search/ledger", Kind: Pure},
-	{Package: "search/ondemand", May: []string{"command", "command/safety", "search", "search/engine", "search/run"}, Tests: []string{"search/simulated"}},
+	{Package: "search/ondemand", May: []string{"command", "command/safety", "internal/retry", "search", "search/engine", "search/run"}, Tests: []string{"search/simulated"}},
 
 	// Probes inside hosts: from a diagnosis to an agent, and back into the store.
 	{Package: "hostping", Tests: []string{"hostping/simulated"}, Kind: Pure},
@@ -73,11 +73,11 @@ var Architecture = []Row{
 	{Package: "hostping/bench", May: []string{"hostping", "hostping/run", "hostping/simulated"}},
 	{Package: "hostping/bench/cmd", May: []string{"hostping", "hostping/bench", "hostping/simulated"}},
 	{Package: "hostping/order", May: []string{"hostping"}, Kind: Pure},
-	{Package: "hostping/local", May: []string{"hostping", "hostping/order", "hostping/prober", "hostping/run", "internal/atomicfile"}},
+	{Package: "hostping/local", May: []string{"hostping", "hostping/order", "hostping/prober", "hostping/run", "internal/atomicfile", "internal/retry"}},
 	{Package: "hostping/prober/probertest", May: []string{"hostping", "hostping/simulated"}, Kind: Testing},
 	{Package: "hostping/ondemand", May: []string{"command", "command/safety", "hostping/local", "hostping/order"}, Tests: []string{"hostping"}},
 	{Package: "hostping/launch", May: []string{"command", "command/dispatch", "feedback/record", "hostping", "hostping/order", "store/read"}},
-	{Package: "hostping/utilisation", May: []string{"hostping", "internal/perftest"}},
+	{Package: "hostping/utilisation", May: []string{"hostping", "internal/perftest", "internal/retry"}},
 	{Package: "hostping/monitor", May: []string{"hostping", "hostping/local", "hostping/order", "hostping/utilisation"}},
 	{Package: "hostping/prober", May: []string{"hostping", "internal/coprocess", "internal/perftest"}},
 
@@ -92,7 +92,8 @@ var Architecture = []Row{
 	{Package: "diagnose/bench", May: []string{"ingest/window", "segment", "segment/tracking", "simulate/scenario", "simulate/telemetry", "topology"}, Tests: []string{"diagnose"}, Kind: Pure},
 	{Package: "diagnose/bench/cmd", May: []string{"diagnose", "diagnose/bench", "internal/table"}},
 	{Package: "diagnose/correlation", Kind: Pure},
-	{Package: "diagnose", May: []string{"diagnose/correlation", "internal/codec", "topology"}, Tests: []string{"analysis", "simulate/routing", "simulate/scenario"}, Kind: Pure},
+	{Package: "diagnose/routes", May: []string{"topology"}, Tests: []string{"simulate/routing"}, Kind: Pure},
+	{Package: "diagnose", May: []string{"diagnose/correlation", "diagnose/routes", "internal/codec", "topology"}, Tests: []string{"analysis", "simulate/scenario"}, Kind: Pure},
 	{Package: "analysis", May: []string{"diagnose", "ingest/clockcheck", "ingest/window", "internal/codec", "linkhealth", "segment", "segment/tracking", "topology"}, Tests: []string{"simulate/scenario"}, Kind: Pure},
 
 	// The runtime of a fabric: sources, analysis, sinks.
@@ -111,7 +112,7 @@ var Architecture = []Row{
 	// Searches for the workloads that break an RDMA subsystem.
 	{Package: "search", May: []string{"internal/yamldoc"}, Tests: []string{"search/bench", "search/simulated"}, Kind: Pure},
 	{Package: "search/simulated", May: []string{"search"}, Kind: Pure},
-	{Package: "search/engine", May: []string{"collectors/ethtool", "internal/coprocess", "internal/perftest", "internal/settings", "search", "search/simulated"}},
+	{Package: "search/engine", May: []string{"collectors/ethtool", "internal/coprocess", "internal/perftest", "internal/retry", "internal/settings", "search", "search/simulated"}},
 	{Package: "search/engine/enginetest", May: []string{"search", "search/simulated"}, Kind: Testing},
 	{Package: "search/run", May: []string{"search", "search/engine"}, Tests: []string{"collectors/ibsysfs", "search/simulated"}},
 	{Package: "search/report", May: []string{"search"}, Kind: Pure},
@@ -171,7 +172,7 @@ var Architecture = []Row{
 	{Package: "internal/boot"},
 	{Package: "internal/codec", Kind: Pure},
 	{Package: "internal/config", May: []string{"analysis", "collective/watch", "collectors", "collectors/registry", "command", "dashboards", "feedback", "hostping/launch", "hostping/local", "hostping/monitor", "hostping/ondemand", "hostping/utilisation", "ingest/kafka", "ingest/kafka/embedded", "ingest/spool", "internal/logs", "internal/ops", "internal/secret", "internal/settings", "search/known", "search/launch", "search/ondemand", "store", "store/engine", "store/engine/readonly", "topology"}},
-	{Package: "internal/coprocess"},
+	{Package: "internal/coprocess", May: []string{"internal/retry"}},
 	{Package: "internal/dirlock"},
 	{Package: "internal/hardware"},
 	{Package: "internal/csvfault", Kind: Pure},

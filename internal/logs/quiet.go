@@ -21,7 +21,7 @@ const (
 
 // causeKeys are the attributes whose values, besides level and message, make two records different causes.
 // Devices, offsets and errors differ between repeats of one.
-var causeKeys = []string{"component", "reason", "part", "sink", "operation", "fabric", "collector"}
+var causeKeys = []string{"component", "reason", "part", "sink", "operation", "fabric", "collector", "feed"}
 
 // deviceKey is the attribute whose distinct values are counted.
 const deviceKey = "device"

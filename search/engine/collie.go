@@ -12,6 +12,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/giverny/giverny/internal/retry"
 	"github.com/giverny/giverny/search"
 )
 
@@ -247,7 +248,7 @@ func (c *Collie) measure(ctx context.Context, d *search.Description, t *collieTe
 	for _, f := range flows {
 		runs(f.server, c.side(f.server, f.serverMemory, t, f.port, ""))
 	}
-	if err := sleep(ctx, listenDelay); err == nil {
+	if retry.Sleep(ctx, listenDelay) {
 		for _, f := range flows {
 			runs(f.client, c.side(f.client, f.clientMemory, t, f.port, f.server.Address))
 		}
@@ -265,8 +266,8 @@ func (c *Collie) measure(ctx context.Context, d *search.Description, t *collieTe
 }
 
 func (c *Collie) samples(ctx context.Context, d *search.Description, t *collieTest) (search.Measurement, error) {
-	if err := sleep(ctx, settleDelay); err != nil {
-		return search.Measurement{}, err
+	if !retry.Sleep(ctx, settleDelay) {
+		return search.Measurement{}, ctx.Err()
 	}
 	var samples search.Samples
 	for range c.rig.Samples {
@@ -289,8 +290,8 @@ func (c *Collie) sample(ctx context.Context, d *search.Description, t *collieTes
 		return search.Measurement{}, err
 	}
 	middle := time.Now()
-	if err := sleep(ctx, time.Duration(c.rig.SampleSeconds)*time.Second); err != nil {
-		return search.Measurement{}, err
+	if !retry.Sleep(ctx, time.Duration(c.rig.SampleSeconds)*time.Second) {
+		return search.Measurement{}, ctx.Err()
 	}
 	a, b, err := c.counters(ctx)
 	if err != nil {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/giverny/giverny/internal/retry"
 	"github.com/giverny/giverny/search"
 	"github.com/giverny/giverny/search/simulated"
 )
@@ -48,8 +49,8 @@ const oddConstant = 0x9e3779b97f4a7c15
 
 // Measure runs a workload on the model.
 func (s *Simulated) Measure(ctx context.Context, id int, w search.Workload) (search.Measurement, error) {
-	if err := sleep(ctx, s.cfg.Latency); err != nil {
-		return search.Measurement{}, err
+	if !retry.Sleep(ctx, s.cfg.Latency) {
+		return search.Measurement{}, ctx.Err()
 	}
 	model, err := simulated.New(s.cfg.Subsystem, s.cfg.Seed^uint64(id)*oddConstant, s.cfg.Flaky)
 	if err != nil {
@@ -60,18 +61,3 @@ func (s *Simulated) Measure(ctx context.Context, id int, w search.Workload) (sea
 
 // Close has nothing to end.
 func (s *Simulated) Close() error { return nil }
-
-// sleep waits, or until ctx ends.
-func sleep(ctx context.Context, d time.Duration) error {
-	if d <= 0 {
-		return ctx.Err()
-	}
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-t.C:
-		return nil
-	}
-}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/giverny/giverny/command"
+	"github.com/giverny/giverny/internal/retry"
 	"github.com/giverny/giverny/search"
 	"github.com/giverny/giverny/search/engine"
 )
@@ -72,11 +73,7 @@ func (w *watch) rate(ctx context.Context) (float64, error) {
 		return 0, w.blind(err)
 	}
 	began := time.Now()
-	timer := time.NewTimer(w.cfg.WatchFor)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-	case <-ctx.Done():
+	if !retry.Sleep(ctx, w.cfg.WatchFor) {
 		return 0, ctx.Err()
 	}
 	second, err := w.counters.DataBytes(w.adapter)

@@ -70,20 +70,19 @@ func (e *Engine) Run(ctx context.Context) (err error) {
 		}
 		e.gate.breakWith(ErrStopped)
 	}()
-	dir, err := os.MkdirTemp(e.cfg.RuntimeDir, "giverny-engine-")
-	if err != nil {
-		return fmt.Errorf("make a directory for the engine's socket: %w", err)
-	}
-	defer os.RemoveAll(dir)
-	serve := e.cfg.serveConfig(filepath.Join(dir, "socket"))
-	if err := serve.Validate(); err != nil {
-		return err
-	}
-	e.socket.Store(&serve.Socket)
-
+	dir := ""
+	defer func() { os.RemoveAll(dir) }()
 	everReady, pauses := false, retry.Backoff{Min: e.cfg.MinBackoff, Max: e.cfg.MaxBackoff}.Pauses()
 	for {
 		started := time.Now()
+		if dir, err = e.socketDir(dir); err != nil {
+			return err
+		}
+		serve := e.cfg.serveConfig(filepath.Join(dir, "socket"))
+		if err := serve.Validate(); err != nil {
+			return err
+		}
+		e.socket.Store(&serve.Socket)
 		end := e.runChild(ctx, serve)
 		everReady = everReady || end.wasReady
 		switch {
@@ -102,6 +101,17 @@ func (e *Engine) Run(ctx context.Context) (err error) {
 			return nil
 		}
 	}
+}
+
+// socketDir makes the directory of the socket, again where the one of earlier children has been removed, as cleaners of /tmp do.
+func (e *Engine) socketDir(had string) (dir string, err error) {
+	if _, err := os.Stat(had); had != "" && err == nil {
+		return had, nil
+	}
+	if dir, err = os.MkdirTemp(e.cfg.RuntimeDir, "giverny-engine-"); err != nil {
+		return had, fmt.Errorf("make a directory for the engine's socket: %w", err)
+	}
+	return dir, nil
 }
 
 // ending is how a run of the child ended. No error means that it was asked to stop.
@@ -175,6 +185,8 @@ func (e *Engine) watch(ctx context.Context, c *child, client *http.Client) endin
 		}
 		switch err := ping(ctx, client, e.cfg.HealthTimeout); {
 		case err == nil, ctx.Err() != nil:
+		case errors.Is(err, syscall.ENOENT):
+			return ending{wasReady: true, reason: reasonUnresponsive, err: fmt.Errorf("somebody has removed its socket, which lies where temporary files do: %w", err)}
 		case errors.Is(err, context.DeadlineExceeded):
 			return ending{wasReady: true, reason: reasonUnresponsive, err: fmt.Errorf("no answer within %v", e.cfg.HealthTimeout)}
 		default:

@@ -10,6 +10,7 @@ import (
 	"log/slog"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"sync/atomic"
 	"syscall"
@@ -129,6 +130,38 @@ func TestRestartWhenUnresponsive(t *testing.T) {
 	s.signal(syscall.SIGSTOP)
 	s.awaitRestart("unresponsive")
 	s.ready()
+}
+
+// A cleaner of temporary files that removes the socket costs a restart, not the store.
+func TestRestartWhenTheSocketIsGone(t *testing.T) {
+	cfg := enginetest.Config(t)
+	cfg.HealthInterval, cfg.RuntimeDir = 50*time.Millisecond, t.TempDir()
+	s := supervise(t, cfg)
+	s.ready()
+	sockets, err := filepath.Glob(filepath.Join(cfg.RuntimeDir, "giverny-engine-*"))
+	if err != nil || len(sockets) != 1 {
+		t.Fatal(sockets, err)
+	}
+	if err := os.RemoveAll(sockets[0]); err != nil {
+		t.Fatal(err)
+	}
+	s.awaitRestart("unresponsive")
+	s.ready()
+	if n := scalar[uint8](t, enginetest.Connect(t, s.Engine, "default"), "SELECT 42"); n != 42 {
+		t.Errorf("the engine answers %d", n)
+	}
+	options, err := engine.Reach(cfg.DataDir, "default")
+	if err != nil {
+		t.Fatal(err)
+	}
+	conn, err := clickhouse.Open(options)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	if n := scalar[uint8](t, conn, "SELECT 43"); n != 43 {
+		t.Errorf("to another process the engine answers %d", n)
+	}
 }
 
 // TestSignalsAreTheParents: what a terminal or a service manager sends to the

@@ -18,11 +18,11 @@ func (v Version) String() string { return fmt.Sprintf("%016x", uint64(v)) }
 // MarshalText gives hexadecimal digits.
 func (v Version) MarshalText() ([]byte, error) { return []byte(v.String()), nil }
 
-// UnmarshalText reads hexadecimal digits.
+// UnmarshalText reads what MarshalText gives, and nothing else.
 func (v *Version) UnmarshalText(text []byte) error {
 	n, err := strconv.ParseUint(string(text), 16, 64)
-	if err != nil {
-		return fmt.Errorf("graph version %q: want up to sixteen hexadecimal digits", text)
+	if err != nil || Version(n).String() != string(text) {
+		return fmt.Errorf("graph version %q: want sixteen hexadecimal digits, in lower case", text)
 	}
 	*v = Version(n)
 	return nil

@@ -3,7 +3,12 @@ import type { Device, FabricSummary, Graph as Answer } from "./types.ts";
 
 export type Kind = "grid" | "tiers" | "groups";
 
-export const nameOf = (d: Device) => d.label || d.name;
+/** plainName is a device's name as people call it: of a managed switch of an InfiniBand subnet (MF0;leaf1:MQM8700/U1) its own, with the chip's where it has several; of "Voltaire 4036 # leaf1" what stands after the model; elsewhere without the maker. */
+export function plainName(name: string): string {
+  const managed = /^MF\d+;([^:;]+):[^:/]+\/(.+)$/.exec(name);
+  if (managed) return managed[2] === "U1" ? managed[1] : `${managed[1]}/${managed[2]}`;
+  return / # (.+)$/.exec(name)?.[1] || name.replace(/ *Mellanox Technologies */, " ").trim() || name;
+}
 
 export class Graph {
   readonly fabric: FabricSummary;
@@ -15,6 +20,7 @@ export class Graph {
   /** groupWord is "pod", "group" or, of groups with one switch each, "leaf": what the groups of devices are called here. */
   readonly groupWord: string;
   private readonly byName = new Map<string, number>();
+  private readonly labelled = new Map<string, number>();
   private outgoing: { start: Uint32Array; link: Uint32Array } | null = null;
 
   constructor(readonly links: Answer) {
@@ -27,13 +33,18 @@ export class Graph {
     this.groupWord = links.class.includes("global") ? "group" : leaves ? "leaf" : "pod";
     this.kind = links.fabric.dims ? "grid" : this.groupWord === "group" ? "groups" : "tiers";
     this.devices.forEach((d, i) => { this.byName.set(d.name, i); if (d.label && !this.byName.has(d.label)) this.byName.set(d.label, i); });
+    for (const d of this.devices) if (d.label) this.labelled.set(d.label, (this.labelled.get(d.label) ?? 0) + 1);
   }
 
   get size() { return this.from.length; }
   isSwitch = (d: number) => this.devices[d].kind === "switch";
-  name = (d: number) => nameOf(this.devices[d]);
-  /** called is the name of a device as people call it: of a managed switch of an InfiniBand subnet (MF0;leaf1:MQM8700/U1) its own, with the chip's where it has several. */
-  called = (d: number) => this.name(d).replace(/^MF\d+;([^:;]+):[^:/]+\/(.+)$/, (_, name: string, chip: string) => chip === "U1" ? name : `${name}/${chip}`);
+  /** name is what a device is labelled, where no other is. */
+  name(d: number): string {
+    const { label, name } = this.devices[d];
+    return label && this.labelled.get(label) === 1 ? label : name;
+  }
+  /** called is the name of a device as people call it. */
+  called = (d: number) => plainName(this.name(d));
   /** calledIn is that name without the word that all of a level have, for where there is little room. */
   calledIn = (level: string, d: number) => this.called(d).replace(level, "").replace(/^[-_.]+|([-_.])[-_.]+/g, "$1") || undefined;
   device = (name: string) => this.byName.get(name);
@@ -121,7 +132,7 @@ export class Graph {
       const switches = by.get(level)!;
       const stem = (i: number) => (this.called(i).match(/[a-z]+/gi) ?? [""]).reduce((a, b) => b.length > a.length ? b : a); // its longest word
       const first = stem(switches[0]);
-      return { level, name: first && switches.every((i) => stem(i) === first) ? first : `level ${level}`, switches };
+      return { level, name: first && switches.every((i) => stem(i) === first) ? first : ["", "leaf", "spine", "core"][level] || `level ${level}`, switches };
     });
   }
 

@@ -1,7 +1,7 @@
 // Matrices: the switches of a tier by those of the tier above it, or the groups of a
 // dragonfly by each other. A cell has one part for each link, the upper half for the
 // way up (or out of the row's group), the lower for the way back.
-import { nameOf, type Graph } from "../graph.ts";
+import type { Graph } from "../graph.ts";
 import { Builder, type FlatLayout } from "./layout.ts";
 
 interface Cell { row: number; column: number; out: number[]; back: number[] }
@@ -73,7 +73,7 @@ interface Block { title: string; level: string; rows: number[]; columns: number;
 /** blockOf is a tier by the tier above. Where most cells would be empty, as with pods, the columns are the row's own uplinks in order. */
 function blockOf(graph: Graph, levelOf: Map<number, number>, levels: ReturnType<Graph["levels"]>, i: number): Block {
   const lower = levels[i], upper = levels[i + 1];
-  const sort = (list: number[]) => [...list].sort((a, z) => graph.devices[a].group - graph.devices[z].group || byName(nameOf(graph.devices[a]), nameOf(graph.devices[z])));
+  const sort = (list: number[]) => [...list].sort((a, z) => graph.devices[a].group - graph.devices[z].group || byName(graph.name(a), graph.name(z)));
   const rows = sort(lower.switches), columns = sort(upper.switches);
   const rowAt = new Map(rows.map((d, k) => [d, k])), columnAt = new Map(columns.map((d, k) => [d, k]));
   const pairs = new Map<string, Cell>(), peers = new Map<number, Set<number>>();
@@ -101,7 +101,7 @@ function blockOf(graph: Graph, levelOf: Map<number, number>, levels: ReturnType<
 
 /** hostBlock is the lowest tier by its host ports. */
 function hostBlock(graph: Graph, lowest: ReturnType<Graph["levels"]>[number]): Block {
-  const rows = [...lowest.switches].sort((a, z) => graph.devices[a].group - graph.devices[z].group || byName(nameOf(graph.devices[a]), nameOf(graph.devices[z])));
+  const rows = [...lowest.switches].sort((a, z) => graph.devices[a].group - graph.devices[z].group || byName(graph.name(a), graph.name(z)));
   const rowAt = new Map(rows.map((d, k) => [d, k])), perRow = new Map<number, Map<number, Cell>>();
   for (let id = 0; id < graph.size; id++) {
     const a = graph.from[id], z = graph.to[id], up = !graph.isSwitch(a), [host, sw] = up ? [a, z] : [z, a], row = rowAt.get(sw);
@@ -115,7 +115,7 @@ function hostBlock(graph: Graph, lowest: ReturnType<Graph["levels"]>[number]): B
   const cells: Cell[] = [];
   let most = 0;
   for (const own of perRow.values()) {
-    const sorted = [...own.keys()].sort((a, z) => byName(nameOf(graph.devices[a]), nameOf(graph.devices[z])));
+    const sorted = [...own.keys()].sort((a, z) => byName(graph.name(a), graph.name(z)));
     sorted.forEach((host, k) => { const c = own.get(host)!; c.column = k; cells.push(c); });
     most = Math.max(most, sorted.length);
   }

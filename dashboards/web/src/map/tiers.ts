@@ -1,7 +1,7 @@
 // A tree drawn by tiers: hosts at the bottom, the highest switches on top, pods side by
 // side in frames. A switch is a bar as wide as what hangs below it; its links leave from
 // their own slots.
-import { nameOf, type Graph } from "../graph.ts";
+import type { Graph } from "../graph.ts";
 import { Builder, type FlatLayout } from "./layout.ts";
 
 interface Box { x: number; y: number; w: number; h: number }
@@ -62,7 +62,7 @@ function hostsBySwitch(graph: Graph): Map<number, number[]> {
 
 function byName(graph: Graph, list: number[]): number[] {
   const compare = new Intl.Collator("en", { numeric: true }).compare;
-  return [...list].sort((a, b) => graph.devices[a].group - graph.devices[b].group || compare(nameOf(graph.devices[a]), nameOf(graph.devices[b])));
+  return [...list].sort((a, b) => graph.devices[a].group - graph.devices[b].group || compare(graph.name(a), graph.name(b)));
 }
 
 /** placeTier spreads the switches of a tier: those of a pod over their pod, others over the whole width. */

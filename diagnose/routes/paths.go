@@ -1,4 +1,4 @@
-package diagnose
+package routes
 
 import (
 	"slices"
@@ -7,9 +7,9 @@ import (
 	"github.com/giverny/giverny/topology"
 )
 
-// treeRoutes spreads a uniform exchange over all shortest paths between switches, equally at every switch, as
+// ShortestPaths spreads a uniform exchange over all shortest paths between switches, equally at every switch, as
 // equal-cost multipath does in the mean.
-type treeRoutes struct {
+type ShortestPaths struct {
 	graph *topology.Graph
 	dist  map[topology.DeviceID][]uint8 // by goal: switches to it, by device
 	out   [][]schema.LinkID             // by switch: links that are up, to switches
@@ -24,9 +24,9 @@ const (
 	maxDistances = 64 << 20
 )
 
-func newTreeRoutes(g *topology.Graph) *treeRoutes {
+func newShortestPaths(g *topology.Graph) *ShortestPaths {
 	n := g.NumDevices()
-	t := &treeRoutes{graph: g, dist: map[topology.DeviceID][]uint8{}, out: make([][]schema.LinkID, n), leaf: make([]topology.DeviceID, n), flow: make([]float64, n)}
+	t := &ShortestPaths{graph: g, dist: map[topology.DeviceID][]uint8{}, out: make([][]schema.LinkID, n), leaf: make([]topology.DeviceID, n), flow: make([]float64, n)}
 	for d := range topology.DeviceID(n) {
 		t.leaf[d] = d
 		for _, l := range g.LinksAt(d) {
@@ -44,7 +44,7 @@ func newTreeRoutes(g *topology.Graph) *treeRoutes {
 }
 
 // exchange adds the load of a uniform exchange of devices.
-func (t *treeRoutes) exchange(r *router, devices []topology.DeviceID) {
+func (t *ShortestPaths) exchange(r *Router, devices []topology.DeviceID) {
 	n := float64(len(devices))
 	var leaves []topology.DeviceID
 	at := map[topology.DeviceID]float64{}
@@ -67,7 +67,7 @@ func (t *treeRoutes) exchange(r *router, devices []topology.DeviceID) {
 }
 
 // towards sends from every leaf to one.
-func (t *treeRoutes) towards(r *router, goal topology.DeviceID, leaves []topology.DeviceID, at map[topology.DeviceID]float64, unit float64) {
+func (t *ShortestPaths) towards(r *Router, goal topology.DeviceID, leaves []topology.DeviceID, at map[topology.DeviceID]float64, unit float64) {
 	dist := t.distances(goal)
 	t.order = t.order[:0]
 	for _, leaf := range leaves {
@@ -91,7 +91,7 @@ func (t *treeRoutes) towards(r *router, goal topology.DeviceID, leaves []topolog
 	t.flow[goal] = 0
 }
 
-func (t *treeRoutes) farthest(dist []uint8) uint8 {
+func (t *ShortestPaths) farthest(dist []uint8) uint8 {
 	if len(t.order) == 0 {
 		return 0
 	}
@@ -99,7 +99,7 @@ func (t *treeRoutes) farthest(dist []uint8) uint8 {
 }
 
 // spread sends what is at a switch on to its neighbours that are nearer to the goal.
-func (t *treeRoutes) spread(r *router, d topology.DeviceID, dist []uint8) {
+func (t *ShortestPaths) spread(r *Router, d topology.DeviceID, dist []uint8) {
 	n := 0
 	for _, l := range t.out[d] {
 		if dist[t.far(l, d)] == dist[d]-1 {
@@ -121,7 +121,7 @@ func (t *treeRoutes) spread(r *router, d topology.DeviceID, dist []uint8) {
 	t.flow[d] = 0
 }
 
-func (t *treeRoutes) far(l schema.LinkID, d topology.DeviceID) topology.DeviceID {
+func (t *ShortestPaths) far(l schema.LinkID, d topology.DeviceID) topology.DeviceID {
 	from, to := t.graph.Ends(l)
 	if from == d {
 		return to
@@ -130,7 +130,7 @@ func (t *treeRoutes) far(l schema.LinkID, d topology.DeviceID) topology.DeviceID
 }
 
 // distances to a goal, by breadth-first search against the links.
-func (t *treeRoutes) distances(goal topology.DeviceID) []uint8 {
+func (t *ShortestPaths) distances(goal topology.DeviceID) []uint8 {
 	if dist, known := t.dist[goal]; known {
 		return dist
 	}
@@ -166,9 +166,8 @@ func (t *treeRoutes) distances(goal topology.DeviceID) []uint8 {
 // looseWay is how much it says that a link can lead to or from a job's switches, against one that must.
 const looseWay = .6
 
-// onTheWay is the share of the weight of links that shortest paths to the leaves can take, or those from them,
-// whichever is more. Links that end, or begin, at one of the leaves count in full.
-func (t *treeRoutes) onTheWay(leaves []topology.DeviceID, links []schema.LinkID, weight []float64, total float64) float64 {
+// onTheWay is the weight of links that shortest paths to the leaves can take, or those from them, whichever is more. Links that end, or begin, at one of the leaves count in full.
+func (t *ShortestPaths) onTheWay(leaves []topology.DeviceID, links []schema.LinkID, weight []float64) float64 {
 	var to, from float64
 	for i, l := range links {
 		a, b := t.leafEnds(l)
@@ -190,11 +189,28 @@ func (t *treeRoutes) onTheWay(leaves []topology.DeviceID, links []schema.LinkID,
 		}
 		to, from = to+weight[i]*nearer, from+weight[i]*farther
 	}
-	return max(to, from) / total
+	return max(to, from)
 }
 
 // leafEnds are the switches at the ends of a link; those of a host's link are the same.
-func (t *treeRoutes) leafEnds(l schema.LinkID) (from, to topology.DeviceID) {
+func (t *ShortestPaths) leafEnds(l schema.LinkID) (from, to topology.DeviceID) {
 	from, to = t.graph.Ends(l)
 	return t.leaf[from], t.leaf[to]
+}
+
+// LeadFrom reports whether shortest paths from a switch to others can lead over a link that leaves a switch.
+func (t *ShortestPaths) LeadFrom(leaf topology.DeviceID, l schema.LinkID) bool {
+	from, to := t.graph.Ends(l)
+	if !t.graph.IsSwitch(to) {
+		return true
+	}
+	near, far := t.distances(from)[leaf], t.distances(to)[leaf]
+	return near != unreached && far == near+1
+}
+
+// LeadTo reports whether shortest paths to a switch can lead over a link between switches.
+func (t *ShortestPaths) LeadTo(leaf topology.DeviceID, l schema.LinkID) bool {
+	from, to := t.graph.Ends(l)
+	dist := t.distances(leaf)
+	return dist[to] != unreached && dist[from] == dist[to]+1
 }

@@ -1,4 +1,4 @@
-package diagnose
+package routes
 
 import (
 	"math"
@@ -43,7 +43,7 @@ func TestGridRoutesAreThoseOfTheRouter(t *testing.T) {
 					}
 				}
 			}
-			checkLoads(t, newRouter(g).route(devices), want)
+			checkLoads(t, NewRouter(g).route(devices), want)
 		})
 	}
 }
@@ -52,10 +52,10 @@ type failer interface {
 	Fatalf(format string, args ...any)
 }
 
-func checkLoads(t failer, got *routes, want []float64) {
+func checkLoads(t failer, got *Set, want []float64) {
 	for l, load := range want {
-		if math.Abs(got.on(schema.LinkID(l))-load) > 1e-5 {
-			t.Fatalf("link %d has %v, want %v", l, got.on(schema.LinkID(l)), load)
+		if math.Abs(got.On(schema.LinkID(l))-load) > 1e-5 {
+			t.Fatalf("link %d has %v, want %v", l, got.On(schema.LinkID(l)), load)
 		}
 	}
 }
@@ -78,7 +78,7 @@ func TestTreeRoutesAreAllShortestPaths(t *testing.T) {
 					}
 				}
 			}
-			checkLoads(t, newRouter(g).route(devices), want)
+			checkLoads(t, NewRouter(g).route(devices), want)
 		})
 	}
 }
@@ -122,60 +122,23 @@ func spreadNaively(g *topology.Graph, hops []int, at topology.DeviceID, flow flo
 	}
 }
 
-// The hops from a region are the least number of links between switches, and no more than were asked for.
-func TestReachIsNaive(t *testing.T) {
-	for _, spec := range []string{"torus:6x5x4", "fattree:k=4", "dragonfly:groups=5,routers=3,hosts=1"} {
-		g := graphOf(t, spec)
-		r := newReach(g)
-		rapid.Check(t, func(t *rapid.T) {
-			links := rapid.SliceOfN(rapid.Map(rapid.IntRange(0, g.NumLinks()-1), func(i int) schema.LinkID { return schema.LinkID(i) }), 1, 6).Draw(t, "links")
-			most := rapid.IntRange(0, 4).Draw(t, "most")
-			r.from(links, most)
-			naive := naiveDistances(g, links)
-			for d := range topology.DeviceID(g.NumDevices()) {
-				if got, want := r.hopsTo(d), naiveReach(g, naive, d, most); got != want {
-					t.Fatalf("%s: %s is %d hops away, want %d", spec, g.Device(d).Name, got, want)
-				}
-			}
-		})
+// Jobs on the same devices share their routes; one whose devices change has its own.
+func TestJobsOnTheSameDevicesShareRoutes(t *testing.T) {
+	g := graphOf(t, "torus:8x8")
+	r := NewRouter(g)
+	devices := []topology.DeviceID{1, 2, 9}
+	first := r.Of(devices)
+	if r.Of([]topology.DeviceID{1, 2, 9}) != first {
+		t.Error("found again")
 	}
-}
-
-// naiveDistances are those of the switches to the ends of links over switches, by relaxation, and 0 for hosts that are
-// ends.
-func naiveDistances(g *topology.Graph, links []schema.LinkID) []int {
-	dist := make([]int, g.NumDevices())
-	for i := range dist {
-		dist[i] = math.MaxInt32
+	devices[2] = 30
+	if again := r.Of(devices); again == first || slices.Equal(again.Links, first.Links) {
+		t.Error("routes of other devices")
 	}
-	for _, l := range links {
-		a, b := g.Ends(l)
-		dist[a], dist[b] = 0, 0
+	for i := range maxKnown + 1 {
+		r.Of([]topology.DeviceID{topology.DeviceID(i % 60), topology.DeviceID(i%60 + 1 + i/600)})
 	}
-	for range g.NumDevices() {
-		for l := range g.NumLinks() {
-			a, b := g.Ends(schema.LinkID(l))
-			if g.IsSwitch(a) && g.IsSwitch(b) {
-				dist[a], dist[b] = min(dist[a], dist[b]+1), min(dist[b], dist[a]+1)
-			}
-		}
+	if len(r.known) > maxKnown {
+		t.Errorf("%d are kept", len(r.known))
 	}
-	return dist
-}
-
-// naiveReach are the hops to a device: to a host they are those to its switch, unless it is an end itself; -1 beyond most.
-func naiveReach(g *topology.Graph, dist []int, d topology.DeviceID, most int) int {
-	if dist[d] == 0 {
-		return 0
-	}
-	if !g.IsSwitch(d) {
-		a, b := g.Ends(g.LinksAt(d)[0])
-		if d = b; !g.IsSwitch(b) {
-			d = a
-		}
-	}
-	if dist[d] > most {
-		return -1
-	}
-	return dist[d]
 }

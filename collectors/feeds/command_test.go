@@ -1,0 +1,62 @@
+package feeds_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/giverny/giverny/collectors/feeds"
+	"github.com/giverny/giverny/collectors/nodes"
+)
+
+// The state says what a command prints that cannot be read, or that it does not answer, and not how it was stopped.
+func TestErrorsOfCommands(t *testing.T) {
+	for script, want := range map[string]string{
+		"echo '<html>'; sleep 60":                    "read what sh prints: no JSON: <",
+		"echo down >&2; exit 3":                      "exit status 3: down",
+		"echo '{'; sleep 0.1; echo down >&2; exit 3": "exit status 3: down",
+		"sleep 60": "no answer within its timeout of 1s",
+	} {
+		b := newBench(t, nil)
+		source := commandSource{"sh", "-c", script}
+		metrics, err := feeds.NewMetrics(prometheus.NewRegistry())
+		if err != nil {
+			t.Fatal(err)
+		}
+		cfg := feeds.DefaultConfig(time.Second)
+		cfg.Timeout = time.Second
+		r, err := feeds.New("jobs.test", cfg, feeds.Deps{Source: source, Emitter: b.out, Metrics: metrics, Log: slog.New(slog.DiscardHandler), Resolver: nodes.New(nil, nil)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r.Once(t.Context()); !strings.Contains(r.State(), want) {
+			t.Errorf("%s: %s, want %q", script, r.State(), want)
+		}
+	}
+}
+
+// commandSource reads what a command prints up to the first byte that is no JSON.
+type commandSource []string
+
+func (c commandSource) Read(ctx context.Context, _ time.Time) (feeds.Rows, error) {
+	return feeds.Rows{}, feeds.Run(ctx, c, nil, func(out io.Reader) error {
+		first := make([]byte, 1)
+		if _, err := io.ReadFull(out, first); err != nil {
+			return err
+		}
+		if first[0] != '{' {
+			return fmt.Errorf("no JSON: %s", first)
+		}
+		_, err := io.ReadAll(out)
+		return errors.Join(err, io.ErrUnexpectedEOF)
+	})
+}
+
+func (c commandSource) Commit() error { return nil }

@@ -1,0 +1,125 @@
+package routes
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/giverny/giverny/schema"
+	"github.com/giverny/giverny/topology"
+)
+
+// line is a row of switches along a dimension with the weights of packets that enter it and where they leave.
+type line struct {
+	base int // number of its switch at coordinate 0
+	from []float64
+}
+
+// exchange adds the load of a uniform exchange. In each dimension the packets that travel along a line come
+// from nodes that agree with it in the dimensions not yet travelled, and go to nodes that agree with it in
+// those that are: their number is a product, so that pairs of nodes need not be listed.
+func (g *Grid) exchange(r *Router, devices []topology.DeviceID) {
+	n := len(devices)
+	unit := 1 / (float64(n) * float64(n-1)) // of what all nodes send, by pair
+	for dim := range g.shape.Dims {
+		sources := g.count(devices, func(i int) bool { return i >= dim }) // by coordinates dim and later
+		goals := g.count(devices, func(i int) bool { return i <= dim })   // by coordinates up to dim
+		g.alongLines(r, dim, sources, goals, unit)
+	}
+}
+
+// count groups devices by some of their coordinates; the others are 0 in the key, a switch number.
+func (g *Grid) count(devices []topology.DeviceID, keep func(dim int) bool) []group {
+	groups := make([]group, 0, len(devices))
+	c := make([]int, len(g.shape.Dims))
+	for _, d := range devices {
+		for i, x := range g.graph.Device(d).Coord {
+			if c[i] = 0; keep(i) {
+				c[i] = x
+			}
+		}
+		groups = append(groups, group{g.shape.Number(c), 1})
+	}
+	slices.SortFunc(groups, func(a, b group) int { return cmp.Compare(a.key, b.key) })
+	out := groups[:0]
+	for _, next := range groups {
+		if len(out) > 0 && out[len(out)-1].key == next.key {
+			out[len(out)-1].nodes++
+			continue
+		}
+		out = append(out, next)
+	}
+	return out
+}
+
+// group is how many nodes have a place.
+type group struct {
+	key   int
+	nodes float64
+}
+
+// alongLines loads the lines of a dimension: those from every group of sources, apart from its coordinate in
+// the dimension, to every group of goals.
+func (g *Grid) alongLines(r *Router, dim int, sources, goals []group, unit float64) {
+	stride := 1
+	for _, d := range g.shape.Dims[:dim] {
+		stride *= d
+	}
+	size := g.shape.Dims[dim]
+	from, to := byLine(sources, stride, size), byLine(goals, stride, size)
+	for i := range from {
+		for j := range to {
+			g.load(r, dim, from[i].base+to[j].base, stride, from[i].from, to[j].from, unit)
+		}
+	}
+}
+
+// byLine splits groups into lines: base is the key without the coordinate of the dimension.
+func byLine(groups []group, stride, size int) []line {
+	var lines []line
+	at := map[int]int{}
+	for _, g := range groups {
+		x := g.key / stride % size
+		base := g.key - x*stride
+		i, known := at[base]
+		if !known {
+			i = len(lines)
+			at[base] = i
+			lines = append(lines, line{base: base, from: make([]float64, size)})
+		}
+		lines[i].from[x] += g.nodes
+	}
+	return lines
+}
+
+// load adds what goes along one line from each switch to each.
+func (g *Grid) load(r *Router, dim, base, stride int, from, to []float64, unit float64) {
+	size, k := len(from), len(g.shape.Dims)
+	for x, a := range from {
+		if a == 0 {
+			continue
+		}
+		for y, b := range to {
+			if b == 0 || x == y {
+				continue
+			}
+			steps, ahead := g.way(x, y, size)
+			for at := x; steps > 0; steps-- {
+				links := g.next
+				tail := at
+				if !ahead {
+					if tail = (at - 1 + size) % size; g.prev != nil {
+						links = g.prev
+					}
+				}
+				if l := links[(base+tail*stride)*k+dim]; l != schema.NoLink {
+					r.add(l, a*b*unit)
+				}
+				if ahead {
+					at = (at + 1) % size
+				} else {
+					at = tail
+				}
+			}
+		}
+	}
+}

@@ -1,0 +1,218 @@
+package routes
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/giverny/giverny/schema"
+	"github.com/giverny/giverny/topology"
+)
+
+// Grid are the links of a torus or mesh by switch and dimension, for directional-order routing: X until
+// it is resolved, then Y, then Z, the shorter way round (Monet, section 2 and appendix A). Its methods may share
+// scratch memory and are not safe for concurrent use.
+type Grid struct {
+	shape *topology.Grid
+	graph *topology.Graph
+	next  []schema.LinkID // [number*k+dim]: the link in + direction
+	prev  []schema.LinkID // of a directed grid: that back
+	keys  []linkKey       // by link
+	// Devices by number in the grid.
+	devices []topology.DeviceID
+	numbers []int32   // by device
+	coords  []int16   // [number*k+dim]
+	ways    [][]int16 // by dimension, [from*size+to]: steps of the shorter way, negative where it goes back
+	arcs    [][]arcs  // by dimension and coordinate
+	sure    []float64 // how much it says that a link fits in so many of the other dimensions
+	goals   []float64 // scratch of Passage
+}
+
+// linkKey is a link's dimension and its place in the dimensions before and behind that.
+type linkKey struct {
+	dim            int8
+	before, behind int32
+	low            int32 // number of the switch from which routes take it in + direction; -1: none takes it
+}
+
+// newGrid tabulates the links of a graph; nil where a device is no switch of the grid.
+func newGrid(graph *topology.Graph) *Grid {
+	shape := graph.Grid()
+	k := len(shape.Dims)
+	if graph.NumDevices() != shape.Switches() {
+		return nil
+	}
+	g := &Grid{shape: shape, graph: graph, next: make([]schema.LinkID, shape.Switches()*k), keys: make([]linkKey, graph.NumLinks()), devices: make([]topology.DeviceID, shape.Switches()), numbers: make([]int32, graph.NumDevices())}
+	for i := range g.next {
+		g.next[i] = schema.NoLink
+	}
+	if !graph.Duplex() {
+		g.prev = slices.Clone(g.next)
+	}
+	for d := range topology.DeviceID(graph.NumDevices()) {
+		coord := graph.Device(d).Coord
+		if len(coord) != k {
+			return nil
+		}
+		n := shape.Number(coord)
+		g.devices[n], g.numbers[d] = d, int32(n)
+	}
+	g.measure()
+	for l := range schema.LinkID(graph.NumLinks()) {
+		g.keys[l] = g.place(l)
+	}
+	for i, l := range g.next {
+		if l != schema.NoLink {
+			g.keys[l].low = int32(i / k)
+		}
+	}
+	return g
+}
+
+// place notes a link at the switch from which it leads in + direction.
+func (g *Grid) place(l schema.LinkID) linkKey {
+	link, k := g.graph.Link(l), len(g.shape.Dims)
+	dim := int(link.Dim)
+	if dim < 0 || dim >= k {
+		return linkKey{dim: -1, low: -1}
+	}
+	from, to := g.graph.Device(link.From).Coord, g.graph.Device(link.To).Coord
+	ahead := (from[dim]+1)%g.shape.Dims[dim] == to[dim]
+	at, back := g.shape.Number(from)*k+dim, g.shape.Number(to)*k+dim
+	switch {
+	case ahead && g.next[at] == schema.NoLink:
+		g.next[at] = l
+	case g.graph.Duplex():
+		g.next[back] = l
+	default:
+		g.prev[back] = l
+	}
+	before, behind := g.around(link.From, dim)
+	return linkKey{link.Dim, int32(before), int32(behind), -1}
+}
+
+// places notes where the nodes are for traffic with others: on its way to one of them a packet that travels
+// along dimension d has that node's place in the dimensions before d, and on its way from one of them in those
+// behind it.
+func (g *Grid) places(out *Set, devices []topology.DeviceID) {
+	k := len(g.shape.Dims)
+	out.prefix, out.suffix, out.nodes = make([]schema.Bitmap, k), make([]schema.Bitmap, k), make([]lineNodes, k)
+	stride := 1
+	for d, size := range g.shape.Dims {
+		out.prefix[d] = schema.NewBitmap(stride)
+		stride *= size
+		out.suffix[d] = schema.NewBitmap(g.shape.Switches() / stride)
+		for _, device := range devices {
+			before, behind := g.around(device, d)
+			out.prefix[d].Set(before)
+			out.suffix[d].Set(behind)
+			at := int32(g.graph.Device(device).Coord[d])
+			out.nodes[d].to = append(out.nodes[d].to, placed{int32(before), at, device})
+			out.nodes[d].from = append(out.nodes[d].from, placed{int32(behind), at, device})
+		}
+		for _, nodes := range [2][]placed{out.nodes[d].to, out.nodes[d].from} {
+			slices.SortFunc(nodes, func(a, b placed) int { return cmp.Or(cmp.Compare(a.place, b.place), cmp.Compare(a.at, b.at)) })
+		}
+	}
+}
+
+// around is a device's place without dimension d, counted from 0: by the dimensions before it, and by those
+// behind it.
+func (g *Grid) around(device topology.DeviceID, d int) (before, behind int) {
+	stride := 1
+	for i, x := range g.graph.Device(device).Coord {
+		switch {
+		case i == d:
+			stride = 1
+			continue
+		case i < d:
+			before += x * stride
+		case i > d:
+			behind += x * stride
+		}
+		stride *= g.shape.Dims[i]
+	}
+	return before, behind
+}
+
+// onTheWay is the weight of links that traffic between a job's nodes and any others can take, of those to them or
+// those from them, whichever is more. A link counts the less the more jobs that holds for:
+// the first dimension of what comes, and the last of what goes, can be anywhere.
+func (g *Grid) onTheWay(r *Set, links []schema.LinkID, weight []float64) float64 {
+	var to, from float64
+	k := len(g.shape.Dims)
+	for i, l := range links {
+		key := &g.keys[l]
+		d := int(key.dim)
+		if d < 0 {
+			continue
+		}
+		if r.prefix[d].Has(int(key.before)) {
+			to += weight[i] * g.sure[d]
+		}
+		if r.suffix[d].Has(int(key.behind)) {
+			from += weight[i] * g.sure[k-1-d]
+		}
+	}
+	return max(to, from)
+}
+
+// Dims are the sizes of the grid, switches by dimension.
+func (g *Grid) Dims() []int { return g.shape.Dims }
+
+// Dim is the dimension along which a link leads, -1 for one that does not lead from a switch to its neighbour.
+func (g *Grid) Dim(l schema.LinkID) int { return int(g.keys[l].dim) }
+
+// Before is the place of a link in the dimensions before its own, counted from 0: what travels along it to a switch has
+// that switch's place in them, as PlaceBefore.
+func (g *Grid) Before(l schema.LinkID) int { return int(g.keys[l].before) }
+
+// PlaceBefore is the place of a switch in the dimensions before one.
+func (g *Grid) PlaceBefore(d topology.DeviceID, dim int) int {
+	before, _ := g.around(d, dim)
+	return before
+}
+
+// Steps is how many links of a dimension the route from one switch to another takes, negative where it goes back.
+func (g *Grid) Steps(from, to topology.DeviceID, dim int) int {
+	return int(g.ways[dim][g.coord(from, dim)*g.shape.Dims[dim]+g.coord(to, dim)])
+}
+
+// coord is the coordinate of a switch in a dimension.
+func (g *Grid) coord(d topology.DeviceID, dim int) int {
+	return int(g.coords[int(g.numbers[d])*len(g.shape.Dims)+dim])
+}
+
+// EachOnRoute visits the links between two switches, dimension by dimension.
+func (g *Grid) EachOnRoute(from, to topology.DeviceID, visit func(schema.LinkID)) {
+	k, stride := len(g.shape.Dims), 1
+	goal := g.graph.Device(to).Coord
+	at := g.shape.Number(g.graph.Device(from).Coord)
+	for dim, size := range g.shape.Dims {
+		x := at / stride % size
+		steps, ahead := g.way(x, goal[dim], size)
+		for ; steps > 0; steps-- {
+			next, tail := (x+1)%size, x
+			if !ahead {
+				next = (x - 1 + size) % size
+				tail = next
+			}
+			if l := g.next[(at+(tail-x)*stride)*k+dim]; l != schema.NoLink {
+				visit(l)
+			}
+			at += (next - x) * stride
+			x = next
+		}
+		stride *= size
+	}
+}
+
+// Leading are the ends of a link, that from which routes to a switch take it first.
+func (g *Grid) Leading(l schema.LinkID, goal topology.DeviceID) (from, to topology.DeviceID) {
+	from, to = g.graph.Ends(l)
+	dim := g.Dim(l)
+	far, near := g.Steps(from, goal, dim), g.Steps(to, goal, dim)
+	if max(far, -far) < max(near, -near) {
+		return to, from
+	}
+	return from, to
+}

@@ -1,0 +1,135 @@
+package routes
+
+import (
+	"slices"
+
+	"github.com/giverny/giverny/schema"
+	"github.com/giverny/giverny/topology"
+)
+
+// InTree adds up the routes that lead from many switches of a grid to one. Under dimension-order routing those that
+// meet go on together, so that each link of the tree is visited once.
+type InTree struct {
+	Load  []float64       // by link: routes over it
+	Links []schema.LinkID // with any, in the order in which routes came to them
+
+	grid    *Grid
+	routes  []float64 // by number of the switch at which they stand
+	at      []int32   // the switches with any
+	waiting [][]int32 // of these, by how far they have to go in a dimension
+}
+
+// NewInTree makes a tree without routes.
+func (g *Grid) NewInTree() *InTree {
+	return &InTree{Load: make([]float64, len(g.keys)), grid: g, routes: make([]float64, len(g.devices))}
+}
+
+// Reset forgets all routes.
+func (t *InTree) Reset() {
+	for _, l := range t.Links {
+		t.Load[l] = 0
+	}
+	t.Links = t.Links[:0]
+}
+
+// Gather adds a route from each of some senders to a switch.
+func (t *InTree) Gather(senders []topology.DeviceID, end topology.DeviceID) {
+	for _, d := range senders {
+		t.send(d, 1)
+	}
+	t.converge(end, len(t.grid.shape.Dims))
+}
+
+// Upstream adds the part before a link of the routes that cross it from one of its ends, of an exchange of a job's
+// nodes, but those over dead links.
+func (t *InTree) Upstream(r *Set, l schema.LinkID, tail topology.DeviceID, dead []schema.LinkID) {
+	pass := t.grid.Passage(r, l, tail)
+	for _, source := range pass.sources {
+		if routes := pass.goals[source.at]; routes > 0 && !t.grid.isCut(source.device, tail, dead) {
+			t.send(source.device, routes)
+		}
+	}
+	t.converge(tail, pass.dim+1)
+}
+
+// add puts routes on a link.
+func (t *InTree) add(l schema.LinkID, routes float64) {
+	if t.Load[l] == 0 {
+		t.Links = append(t.Links, l)
+	}
+	t.Load[l] += routes
+}
+
+// send lets routes begin at a switch.
+func (t *InTree) send(from topology.DeviceID, routes float64) {
+	n := t.grid.numbers[from]
+	if t.routes[n] == 0 {
+		t.at = append(t.at, n)
+	}
+	t.routes[n] += routes
+}
+
+// converge leads all routes that were sent to a switch and adds them to the links on their way. In dimensions from
+// dims on they are there already.
+func (t *InTree) converge(end topology.DeviceID, dims int) {
+	stride := 1
+	for dim, size := range t.grid.shape.Dims[:dims] {
+		t.alongDimension(dim, stride, t.grid.coord(end, dim))
+		stride *= size
+	}
+	for _, at := range t.at {
+		t.routes[at] = 0
+	}
+	t.at = t.at[:0]
+}
+
+// alongDimension leads the routes to a coordinate, the farthest first, so that those on the way join them.
+func (t *InTree) alongDimension(dim, stride, goal int) {
+	g := t.grid
+	size, k, ways := g.shape.Dims[dim], len(g.shape.Dims), g.ways[dim]
+	for len(t.waiting) <= size {
+		t.waiting = append(t.waiting, nil)
+	}
+	farthest := 0
+	for _, at := range t.at {
+		steps := int(ways[int(g.coords[int(at)*k+dim])*size+goal])
+		steps = max(steps, -steps)
+		t.waiting[steps] = append(t.waiting[steps], at)
+		farthest = max(farthest, steps)
+	}
+	for steps := farthest; steps > 0; steps-- {
+		for _, at := range t.waiting[steps] {
+			x := int(g.coords[int(at)*k+dim])
+			to, tail := int(at), int(at)
+			if ways[x*size+goal] > 0 {
+				if to += stride; x == size-1 {
+					to -= size * stride
+				}
+			} else {
+				if to -= stride; x == 0 {
+					to += size * stride
+				}
+				tail = to
+			}
+			if l := g.next[tail*k+dim]; l != schema.NoLink {
+				t.add(l, t.routes[at])
+			}
+			if t.routes[to] == 0 {
+				t.waiting[steps-1] = append(t.waiting[steps-1], int32(to))
+			}
+			t.routes[to] += t.routes[at]
+			t.routes[at] = 0
+		}
+		t.waiting[steps] = t.waiting[steps][:0]
+	}
+	t.at = append(t.at[:0], t.waiting[0]...)
+	t.waiting[0] = t.waiting[0][:0]
+}
+
+// isCut reports whether what goes from one switch to another is stopped before it.
+func (g *Grid) isCut(from, to topology.DeviceID, dead []schema.LinkID) (cut bool) {
+	if len(dead) > 0 {
+		g.EachOnRoute(from, to, func(l schema.LinkID) { cut = cut || slices.Contains(dead, l) })
+	}
+	return cut
+}
