@@ -27,13 +27,13 @@ func TestTrafficMeetsWhereLinksCarryMost(t *testing.T) {
 			slices.Sort(links)
 			h := &u.stage.work.held
 			h.take(links, u.p)
-			right, _ := h.meets(end, u.p)
+			right := h.meets(end, u.p).agree
 			if right < leastMeets {
 				t.Errorf("at the end links agree by %.3f", right)
 			}
 			for z := range 8 {
 				at := u.device(t, fmt.Sprintf("2,7,%d", z))
-				if v, _ := h.meets(at, u.p); at != end && v >= right {
+				if v := h.meets(at, u.p).agree; at != end && v >= right {
 					t.Errorf("at %d links agree by %.3f, at the end by %.3f", z, v, right)
 				}
 			}

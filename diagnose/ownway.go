@@ -10,12 +10,11 @@ import (
 const (
 	// ownShare of a region's stall is on links of one job's own exchange for it to be in its own way, on a tree.
 	ownShare = .6
-	// ownBurden of the region's traffic must be its own, on a tree; gridBurden on a grid, where what converges on one
-	// node of a job is more of a region than the uniform exchange that its burden is of.
-	ownBurden, gridBurden = .9, .6
-	// ownGround of the region's links have no node of another job at their ends; on a grid, where back pressure reaches the
-	// nodes around a job, gridGround.
-	ownGround, gridGround = .7, .3
+	// ownBurden of the region's traffic must be its own, on a tree, and ownGround of the region's links have no node of
+	// another job at their ends.
+	ownBurden, ownGround = .9, .7
+	// othersWait is from which share on, of the nodes that wait for a region of a grid, others are held up as well.
+	othersWait = .3
 	// Where loads before the onset say who else uses the links: a job that moved littleBefore of what it moves now had no
 	// part in them; noLoad, percent of capacity, is noise. Others are in the way if they have othersOnOne of what some link
 	// carries (a tenth and a fifth give the same verdicts) and othersOnAll of the region's as a mean. halfGround of the region's
@@ -63,21 +62,36 @@ func (s *Stage) classOf(rc *regionCase, accused int, p *pressure) schema.CauseCl
 	return schema.CauseSystem
 }
 
-// ownsRegion reports whether a job carries most of what is on a region and others have no part in it. On a grid its share of
-// the traffic says most, as back pressure reaches links that its own exchange does not use.
+// ownsRegion reports whether a job carries most of what is on a region and others have no part in it. On a grid back pressure
+// reaches links that its own exchange does not use, so that who waits there says most.
 func (s *Stage) ownsRegion(rc *regionCase, c *suspect, p *pressure) bool {
-	burden, ground := ownBurden, ownGround
 	if s.router.Grid != nil {
-		burden, ground = gridBurden, gridGround
-	} else {
-		if s.external(c.job, p) > withOthers || c.cross < ownShare || s.stopsOthers(rc, c.job) {
-			return false
-		}
-		if alone, known := s.alone(rc, c, p); alone || known && s.onTree(c.job) {
-			return alone
+		return rc.othersShare(c.job) < othersWait
+	}
+	if s.external(c.job, p) > withOthers || c.cross < ownShare || s.stopsOthers(rc, c.job) {
+		return false
+	}
+	if alone, known := s.alone(rc, c, p); alone || known && s.onTree(c.job) {
+		return alone
+	}
+	return (c.burden <= 0 || c.burden >= ownBurden) && rc.ground(s, c.job) >= ownGround
+}
+
+// othersShare is, of the nodes that wait for a region in their exchanges, the share that is not a job's; 1 where none does. A
+// node counts by the square of its wait: many that wait a little are hardly slower for it.
+func (rc *regionCase) othersShare(own *job) float64 {
+	others, all := 0., 0.
+	for i := range rc.jobs {
+		c := &rc.jobs[i]
+		wait := c.waits * c.waits * float64(len(c.job.devices))
+		if all += wait; c.job.ID != own.ID {
+			others += wait
 		}
 	}
-	return (c.burden <= 0 || c.burden >= burden) && rc.ground(s, c.job) >= ground
+	if all == 0 {
+		return 1
+	}
+	return others / all
 }
 
 // alone reports whether a job that began to send with the onset, or sends many times what it did, has the region's links to
