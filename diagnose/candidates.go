@@ -340,10 +340,13 @@ func (s *Stage) laggedOf(j *job, f feature) *lagged {
 	return x
 }
 
-// startIn is the index into a region's stall at which a job began, below 0 if that was before.
-func (s *Stage) startIn(rc *regionCase, j *job) int {
-	return int(s.clock.slotOf(int64(j.Start))-s.clock.now) + len(rc.stall) - 1
+// indexIn is the index into a region's stall of an instant, below 0 if that was before.
+func (s *Stage) indexIn(rc *regionCase, at schema.Instant) int {
+	return int(s.clock.slotOf(int64(at))-s.clock.now) + len(rc.stall) - 1
 }
+
+// startIn is the index into a region's stall at which a job began.
+func (s *Stage) startIn(rc *regionCase, j *job) int { return s.indexIn(rc, j.Start) }
 
 // startedAt reports whether a job began just before a region did.
 func (s *Stage) startedAt(rc *regionCase, j *job) bool {
@@ -354,20 +357,20 @@ func (s *Stage) startedAt(rc *regionCase, j *job) bool {
 // beganLater reports whether a job began only after a region did: what it added then did not cause it.
 func (s *Stage) beganLater(rc *regionCase, j *job) bool { return s.startIn(rc, j) > rc.onset+settle }
 
-// alreadyStalled is the share of what a region stalls now that it stalled before a job which did not cause it.
+// alreadyStalled is the share of what a region stalls now that it stalled before what did not cause it.
 const alreadyStalled = .7
 
-// foundStalled reports whether a job began later than in the interval after a region did, and found it as it is now.
-func (s *Stage) foundStalled(rc *regionCase, j *job) bool {
+// foundStalled reports whether something happened later than in the interval after a region began, and found it as it is now.
+func (s *Stage) foundStalled(rc *regionCase, at schema.Instant) bool {
 	first := rc.onset + 2
-	if rc.onset < 0 || first >= len(rc.stall) {
+	if rc.onset < 0 && !rc.old || first >= len(rc.stall) {
 		return false
 	}
-	start := s.startIn(rc, j)
-	if start < first || start >= len(rc.stall) {
+	now := s.indexIn(rc, at)
+	if now < first || now >= len(rc.stall) {
 		return false
 	}
-	return meanOf(rc.stall[rc.onset+1:start]) >= alreadyStalled*meanOf(rc.stall[start:])
+	return meanOf(rc.stall[rc.onset+1:now]) >= alreadyStalled*meanOf(rc.stall[now:])
 }
 
 // onTheWay is the share of a region's stall on links that traffic of a job with the file system can take.

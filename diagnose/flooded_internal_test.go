@@ -102,8 +102,9 @@ func TestLaterJobsDidNotBegin(t *testing.T) {
 	}
 }
 
-// TestAJobThatFoundARegionDidNotCauseIt: unless the region stalls far more since the job began, or the clocks may be off.
-func TestAJobThatFoundARegionDidNotCauseIt(t *testing.T) {
+// TestWhatFoundARegionDidNotCauseIt: a job that began or a link that failed, unless the region stalls far more since then, or the
+// clocks may be off. A region that is older than what is remembered was there before all of it.
+func TestWhatFoundARegionDidNotCauseIt(t *testing.T) {
 	s := &Stage{clock: clock{duration: 60e9, now: 100}}
 	rc := &regionCase{stall: make([]float64, 30), onset: 19} // began in slot 90
 	level := func(from int, stall float64) {
@@ -116,14 +117,22 @@ func TestAJobThatFoundARegionDidNotCauseIt(t *testing.T) {
 	started := func(want map[int64]bool) {
 		t.Helper()
 		for start, want := range want {
-			if got := s.foundStalled(rc, &job{Job: schema.Job{Start: schema.Instant(start * 60e9)}}); got != want {
+			if got := s.foundStalled(rc, schema.Instant(start*60e9)); got != want {
 				t.Errorf("began in slot %d: found it stalled %v, want %v", start, got, want)
 			}
 		}
 	}
 	started(map[int64]bool{80: false, 90: false, 91: false, 92: true, 93: true, 100: true, 101: false})
+	if score := s.failureScore(rc, &failure{Failure: schema.Failure{Time: 95 * 60e9}}, 0, 1, nil); score != leastScore {
+		t.Errorf("a link that failed when the region stalled as it does now has the score %v, want %v", score, leastScore)
+	}
 	level(22, 90)
 	started(map[int64]bool{93: false, 96: true})
+	level(0, 90)
+	rc.onset = -1
+	started(map[int64]bool{80: false, 96: false})
+	rc.old = true
+	started(map[int64]bool{70: false, 80: true, 96: true})
 }
 
 // TestAJobHoldsItselfUp: where added load is a tree of a job's nodes to one of them, that all that it moves fell does not

@@ -111,7 +111,7 @@ func (s *Stage) rate(rc *regionCase, c *suspect, p *pressure) {
 		c.score -= jobElsewhere
 	}
 	switch {
-	case s.foundStalled(rc, c.job),
+	case s.foundStalled(rc, c.job.Start),
 		rc.drain.excludes(c) && rc.drain.job == nil: // somebody's who is in no table, whatever this job moved
 		c.score = math.Inf(-1)
 		return
@@ -260,8 +260,11 @@ func (s *Stage) astray(rc *regionCase, c *suspect, p *pressure) float64 {
 }
 
 // failureScore rates a failure by the time from it to the region's onset, and its distance. What load moved from it counts as
-// far as it is sure that it failed.
+// far as it is sure that it failed. What failed when the region stalled as it does now did not cause it.
 func (s *Stage) failureScore(rc *regionCase, f *failure, hops int, sure float64, p *pressure) float64 {
+	if s.foundStalled(rc, f.Time) {
+		return leastScore
+	}
 	coincidence := .5 // the onset is not known
 	switch {
 	case rc.onset >= 0:
