@@ -23,6 +23,8 @@ type plant struct {
 	stall   map[schema.LinkID]float64
 	use     map[schema.LinkID]float64
 	hasUse  bool
+	root    *schema.Root       // of its regions
+	silent  string             // a switch that gives no readings of what leaves it
 	moved   map[string]float64 // bytes of RDMA reads by job; those of others are as ever
 	filed   map[string]float64 // of which come from files
 	regions [][]schema.LinkID
@@ -105,7 +107,7 @@ func (p *plant) step(times int) []schema.Diagnosis {
 				sum += p.stall[l]
 			}
 			mean := sum / float64(len(links))
-			r.Regions = append(r.Regions, schema.Region{ID: uint64(i + 1), Metric: schema.CreditStall, Links: links, Size: len(links), Mean: mean, Severity: schema.SeverityOf(mean)})
+			r.Regions = append(r.Regions, schema.Region{ID: uint64(i + 1), Metric: schema.CreditStall, Links: links, Size: len(links), Mean: mean, Severity: schema.SeverityOf(mean), Root: p.root})
 		}
 		p.stage.Step(&r)
 		out = r.Diagnoses
@@ -123,6 +125,10 @@ func (p *plant) snapshot() *schema.Snapshot {
 			v, set := values[schema.LinkID(l)]
 			if !set {
 				v = floor * p.rng.Float64()
+			}
+			if from, _ := p.graph.Ends(schema.LinkID(l)); p.graph.Device(from).Name == p.silent {
+				s.Count--
+				continue
 			}
 			s.Values[l] = float32(v)
 			s.Valid.Set(l)

@@ -22,22 +22,23 @@ type kept struct {
 // leastBefore is how many intervals before an onset must be remembered for the verdict to be held.
 const leastBefore = 3
 
-// hold gives the verdict on a region whose onset leaves the window: the one that was given while it was known,
-// as long as what that blames is there and nothing else fits now.
+// hold gives the verdict on a region whose onset leaves the window, or whose root gives no readings any more: the one that was
+// given while these were known, as long as what that blames is there and nothing else fits now.
 func (s *Stage) hold(rc *regionCase, because string, d *schema.Diagnosis) string {
 	if s.kept == nil {
 		s.kept = map[uint64]*kept{}
 	}
-	if rc.onset >= settle+leastBefore {
+	h := s.kept[d.Region]
+	fellSilent := h != nil && h.root != nil && s.fellSilent(h.root.Device)
+	if rc.onset >= settle+leastBefore && !fellSilent {
 		s.kept[d.Region] = &kept{time: d.Time, cause: d.Cause, jobs: d.Jobs, failures: d.Failures, root: d.Root, action: d.Action, because: because, seen: s.clock.now}
 		return because
 	}
-	h := s.kept[d.Region]
 	if h == nil {
 		return because
 	}
 	h.seen = s.clock.now
-	if d.Cause.Class != schema.CauseUnknown && !h.agrees(d) || h.cause.Class == schema.CauseUnknown || rc.back.kind == deadlock {
+	if d.Cause.Class != schema.CauseUnknown && !h.agrees(d) && !fellSilent || h.cause.Class == schema.CauseUnknown || rc.back.kind == deadlock {
 		return because
 	}
 	if !s.stands(h) {
@@ -49,7 +50,31 @@ func (s *Stage) hold(rc *regionCase, because string, d *schema.Diagnosis) string
 	d.Victims = slices.DeleteFunc(d.Victims, func(v schema.VictimJob) bool {
 		return slices.ContainsFunc(d.Jobs, func(a schema.AccusedJob) bool { return a.JobID == v.JobID })
 	})
+	if fellSilent {
+		return "Found while " + portName(h.root.Device, "") + " gave readings, which it does not now: " + h.because
+	}
 	return "Found when it began: " + h.because
+}
+
+// fellSilent reports whether a switch told within the window what its links carry, and does not in this interval.
+func (s *Stage) fellSilent(device string) bool {
+	use := s.memory.metrics[schema.BandwidthUsed]
+	d, known := s.graph.FindDevice(device)
+	if use == nil || !known || s.graph.Duplex() || !s.graph.IsSwitch(d) {
+		return false
+	}
+	var out []schema.LinkID
+	for _, l := range s.graph.LinksAt(d) {
+		if from, _ := s.graph.Ends(l); from == d {
+			out = append(out, l)
+		}
+	}
+	for slot := s.clock.now; slot >= s.oldest(use); slot-- {
+		if !isMissing(use.mean(slot, out)) {
+			return slot < s.clock.now
+		}
+	}
+	return false
 }
 
 // numbered is a root that is kept with the link that its port has now: links are numbered by the version of the fabric.

@@ -34,6 +34,32 @@ func TestAVerdictOutlivesTheWindow(t *testing.T) {
 	}
 }
 
+// TestAVerdictOutlivesReadings: where the switch at the root of a region falls silent, what was found while it gave readings
+// stands and the text says so; without such a verdict it says what is missing.
+func TestAVerdictOutlivesReadings(t *testing.T) {
+	p := incastPlant(t, 0)
+	first := p.step(5)[0]
+	if first.Root == nil || first.Root.Device != "leaf1" || first.Root.Port != "4" || len(first.Jobs) != 1 {
+		t.Fatalf("at first: %+v: %s", first.Root, first.Text)
+	}
+	p.silent = "leaf1"
+	for _, n := range []int{1, 5, 40} {
+		d := p.step(n)[0]
+		if d.Cause != first.Cause || !cmp.Equal(d.Root, first.Root) || !cmp.Equal(d.Jobs, first.Jobs) {
+			t.Errorf("%d intervals without readings: %+v, root %+v: %s", n, d.Cause, d.Root, d.Text)
+		}
+		if n < 40 && !strings.Contains(d.Text, "Found while leaf1 gave readings, which it does not now: Job 1") {
+			t.Errorf("the text does not say that readings are missing: %s", d.Text)
+		}
+	}
+	p = incastPlant(t, 0)
+	p.root, p.silent, p.jobs = &schema.Root{Device: "leaf1"}, "leaf1", nil
+	p.pending.Jobs = nil
+	if d := p.step(5)[0]; d.Cause.Class != schema.CauseUnknown || !strings.Contains(d.Text, "leaf1, to which it leads, gives no readings.") {
+		t.Errorf("no readings from the beginning on: %s: %s", d.Cause.Class, d.Text)
+	}
+}
+
 // TestNamesOfJobsAreNoCommands: a user's name of a job comes to terminals and tickets as text of one line.
 func TestNamesOfJobsAreNoCommands(t *testing.T) {
 	p := newPlant(t, "torus:8x8x8")

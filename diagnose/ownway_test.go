@@ -7,6 +7,35 @@ import (
 	"github.com/giverny/giverny/schema"
 )
 
+// incastPlant is a tree on which job 1 begins to send to host7, at leaf1, after 20 intervals. One link of its region carried
+// others' traffic before, percent of its capacity.
+func incastPlant(t *testing.T, before float64) *plant {
+	t.Helper()
+	p := newPlant(t, "fattree:leaves=4,hosts=4,spines=2")
+	p.hasUse = true
+	for l := range schema.LinkID(p.graph.NumLinks()) {
+		p.use[l] = 0
+	}
+	p.job("2", hosts(8, 15)...)
+	shared := p.link("leaf0", "5")
+	p.use[shared] = before
+	p.step(20)
+	p.job("1", hosts(0, 7)...)
+	var region []schema.LinkID
+	for h := range 7 {
+		region = append(region, p.link(fmt.Sprintf("host%d", h), "1"))
+	}
+	region = append(region, shared, p.link("leaf0", "6"), p.link("spine0", "2"), p.link("spine1", "2"))
+	for _, l := range region {
+		p.use[l] = 25
+	}
+	p.use[shared] = 25 + before
+	p.use[p.link("leaf1", "4")] = 100
+	p.moved["1"] = 60 * p.graph.Capacity(p.link("leaf1", "4")) // in a minute
+	p.congest(60, region...)
+	return p
+}
+
 // On a tree, loads before the onset say whether a job that began with it has the region's links to itself.
 func TestWhoElseUsesTheLinks(t *testing.T) {
 	for _, c := range []struct {
@@ -15,28 +44,7 @@ func TestWhoElseUsesTheLinks(t *testing.T) {
 		want   schema.CauseClass
 	}{{"nobody", 0, schema.CauseIntraApplication}, {"others", 40, schema.CauseSystem}, {"noise", 1, schema.CauseIntraApplication}} {
 		t.Run(c.name, func(t *testing.T) {
-			p := newPlant(t, "fattree:leaves=4,hosts=4,spines=2")
-			p.hasUse = true
-			for l := range schema.LinkID(p.graph.NumLinks()) {
-				p.use[l] = 0
-			}
-			p.job("2", hosts(8, 15)...)
-			shared := p.link("leaf0", "5")
-			p.use[shared] = c.before
-			p.step(20)
-			p.job("1", hosts(0, 7)...)
-			var region []schema.LinkID
-			for h := range 7 { // all send to host7
-				region = append(region, p.link(fmt.Sprintf("host%d", h), "1"))
-			}
-			region = append(region, shared, p.link("leaf0", "6"), p.link("spine0", "2"), p.link("spine1", "2"))
-			for _, l := range region {
-				p.use[l] = 25
-			}
-			p.use[shared] = 25 + c.before
-			p.use[p.link("leaf1", "4")] = 100
-			p.moved["1"] = 60 * p.graph.Capacity(p.link("leaf1", "4")) // in a minute
-			p.congest(60, region...)
+			p := incastPlant(t, c.before)
 			d := p.step(3)[0]
 			if d.Cause.Class != c.want || len(d.Jobs) != 1 || d.Jobs[0].JobID != "1" {
 				t.Errorf("%s %v, want %s of job 1", d.Cause.Class, d.Jobs, c.want)

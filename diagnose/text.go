@@ -70,7 +70,11 @@ func factorText(slowdown [2]float64) string {
 func (s *Stage) because(rc *regionCase, v *verdict, root *schema.Root) string {
 	switch v.class {
 	case schema.CauseUnknown:
-		return s.whyUnknown(rc)
+		why := s.whyUnknown(rc)
+		if root := rc.region.Root; root != nil && s.fellSilent(root.Device) {
+			why += " " + portName(root.Device, "") + ", to which it leads, gives no readings."
+		}
+		return why
 	case schema.CauseFailure:
 		if v.blamed == 0 {
 			return "A link carries clearly less than before while traffic waits for it; no log reports a failure."
