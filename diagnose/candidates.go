@@ -56,6 +56,7 @@ type suspect struct {
 	known      bool    // traffic of it was measured
 	file       bool    // what stands out is traffic with the file system
 	filesKnown bool    // such traffic was measured
+	exchanges  bool    // on a torus: of the accused, that load was added all over its exchange
 	evidence
 	score, blame float64
 }

@@ -52,6 +52,11 @@ func TestAJobLoadsItsGround(t *testing.T) {
 			if got := u.stage.loadsAll(rc, &suspect{job: own, cross: 1}, u.p); got != c.want {
 				t.Errorf("loads its ground: %t, want %t", got, c.want)
 			}
+			last := own.devices[len(own.devices)-1]
+			at := u.stage.receiver(&suspect{job: own, exchanges: u.stage.loadsExchange(own, u.p)}, &schema.Root{Kind: incast, Device: u.stage.graph.Device(last).Name})
+			if named := at != ""; named == c.all {
+				t.Errorf("the one receiver is named: %t", named)
+			}
 		})
 	}
 }

@@ -242,7 +242,7 @@ func (s *Stage) action(rc *regionCase, v *verdict, root *schema.Root) string {
 	switch v.class {
 	case schema.CauseIntraApplication:
 		name := jobName(rc.jobs[0].job)
-		if at := s.receiver(rc.jobs[0].job, root); at != "" {
+		if at := s.receiver(&rc.jobs[0], root); at != "" {
 			return "Ask the owner of " + name + " to let several nodes receive what goes to " + at + " (a tree of aggregators), or the senders take turns; another placement does not help."
 		}
 		if s.spreadOut(rc.jobs[0].job) {
@@ -285,7 +285,7 @@ func (s *Stage) systemAction(rc *regionCase, v *verdict, root *schema.Root) stri
 	if c.loadsFiles() {
 		return "Ask the owner of " + jobName(c.job) + " to spread or limit its file traffic (more stripes, fewer nodes at once); place jobs away from its routes to the storage nodes until then."
 	}
-	if at := s.receiver(c.job, root); at != "" {
+	if at := s.receiver(c, root); at != "" {
 		return "Ask the owner of " + jobName(c.job) + " to let several nodes receive what goes to " + at + " (a tree of aggregators), or the senders take turns; place other jobs away from it until then."
 	}
 	return "Place " + jobName(c.job) + " away from the jobs that it disturbs at its next start; if it happens often, re-engineer its communication."
@@ -314,9 +314,10 @@ func (s *Stage) failureAction(rc *regionCase, v *verdict) string {
 	}
 }
 
-// receiver is the node of a job at which more arrives than it takes, if that is the root; else empty.
-func (s *Stage) receiver(j *job, root *schema.Root) string {
-	if root == nil || root.Kind != incast {
+// receiver is the node of a job at which more arrives than it takes, if that is the root; else empty. Of an exchange on a torus that is
+// one of many that are full, which another receiver would not relieve.
+func (s *Stage) receiver(c *suspect, root *schema.Root) string {
+	if root == nil || root.Kind != incast || c.exchanges && root.Port == "" {
 		return ""
 	}
 	name := root.Device
@@ -324,7 +325,7 @@ func (s *Stage) receiver(j *job, root *schema.Root) string {
 		name = root.Peer
 	}
 	d, known := s.graph.FindDevice(name)
-	if _, own := slices.BinarySearch(j.devices, d); !known || !own {
+	if _, own := slices.BinarySearch(c.job.devices, d); !known || !own {
 		return ""
 	}
 	return portName(name, "")

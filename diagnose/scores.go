@@ -211,8 +211,8 @@ func (rc *regionCase) endsAtOwn(c *suspect) bool {
 	return d.endsAt(c.job) && c.job == d.job && d.surely() || meets && d.meeting.known() && d.meeting.grew && c.cross >= explainedStall
 }
 
-// Of a job that loads a region of a grid without a table of traffic: ownRegion of the region's stall is on links of its
-// exchange, and loadedWays of what its exchange puts on links is where leastUse of the capacity was added since the onset.
+// Of a job that loads a region of a grid by its exchange: loadedWays of what that puts on links is where leastUse of the capacity
+// was added since the onset and, without a table of traffic, ownRegion of the region's stall is on links of it.
 const ownRegion, loadedWays = .9, .5
 
 // loadsAll reports whether what was added since the onset is all over the links on which a job's nodes exchange, and the
@@ -222,7 +222,13 @@ func (s *Stage) loadsAll(rc *regionCase, c *suspect, p *pressure) bool {
 	if !s.graph.Duplex() || c.cross < ownRegion || rc.load <= risen || rc.ground(s, c.job) < ownGround {
 		return false
 	}
-	r, loaded := s.routesOf(c.job), 0.
+	return s.loadsExchange(c.job, p)
+}
+
+// loadsExchange reports whether load was added since the onset on most of what a job's exchange uses: a tree of its nodes to one
+// of them has a small part of that.
+func (s *Stage) loadsExchange(j *job, p *pressure) bool {
+	r, loaded := s.routesOf(j), 0.
 	for i, l := range r.Links {
 		if p.useOf(l)-max(0, p.before(l)) >= leastUse {
 			loaded += float64(r.Load[i])

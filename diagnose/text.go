@@ -156,7 +156,7 @@ func plural(n int, what string) string {
 func (s *Stage) accusation(c *suspect, class schema.CauseClass, root *schema.Root) string {
 	var b strings.Builder
 	b.WriteString(strings.ToUpper(jobName(c.job)[:1]) + jobName(c.job)[1:])
-	at := s.receiver(c.job, root)
+	at := s.receiver(c, root)
 	switch {
 	case class != schema.CauseIntraApplication && c.loadsFiles():
 		b.WriteString(" loads the region with its file traffic")

@@ -49,6 +49,7 @@ func (s *Stage) decide(rc *regionCase, p *pressure) verdict {
 		v.confidence = max(v.confidence, 1-most/sum)
 	case most == jobs:
 		v.accused = accused
+		rc.jobs[0].exchanges = s.graph.Duplex() && s.loadsExchange(rc.jobs[0].job, p)
 		v.class, v.confidence = s.classOf(rc, accused, p), jobs/sum
 	case most == link:
 		s.recallSlowLink(rc)
