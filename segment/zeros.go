@@ -44,15 +44,19 @@ func (t *trees) appendZeros(out *partition, first int) {
 
 // isAmong reports whether nearly all that enter the switch of a link from others of its level are of a region.
 func (t *trees) isAmong(link int32, region []schema.LinkID) bool {
-	w, within, measured := t.waits, 0, 0
-	for _, l := range w.in.of(w.to[link]) {
+	w, without, measured := t.waits, 0, 0
+	into := w.in.of(w.to[link])
+	most := (1 - zeroShare) * float64(len(into))
+	for _, l := range into {
 		if w.fromHost(l) || t.values[l] == missing || w.level[w.from[l]] != w.level[w.from[link]] {
 			continue
 		}
 		measured++
-		if _, ok := slices.BinarySearch(region, schema.LinkID(l)); ok {
-			within++
+		if _, ok := slices.BinarySearch(region, schema.LinkID(l)); !ok {
+			if without++; float64(without) > most {
+				return false // however many of the rest are
+			}
 		}
 	}
-	return float64(within) >= zeroShare*float64(measured)
+	return float64(measured-without) >= zeroShare*float64(measured)
 }
