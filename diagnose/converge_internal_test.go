@@ -153,6 +153,12 @@ func TestALinkThatLostRate(t *testing.T) {
 	if u.stage.slowLinkScore(rc) <= slowLinkFell {
 		t.Errorf("score %v", u.stage.slowLinkScore(rc))
 	}
+	rc.neck.cannot = true
+	for load, want := range map[float64]float64{0: slowLinkMeasured, .5: slowLinkMeasured, 8: slowLinkMeasured - mostRose} { // what broke makes nothing carry more
+		if rc.load = load; u.stage.slowLinkScore(rc) != want {
+			t.Errorf("of a region that carries %g times what it did, a link that shows that it is slow has the score %v, want %v", load, u.stage.slowLinkScore(rc), want)
+		}
+	}
 }
 
 // TestFitsAreExact: sums run in one order, so that the same snapshot gives the same bits.

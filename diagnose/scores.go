@@ -391,7 +391,7 @@ func (s *Stage) slowLinkScore(rc *regionCase) float64 {
 	case rc.back.kind == linkCapacity && rc.back.slower:
 		return slowLinkFell
 	case rc.neck.slower && rc.neck.cannot && rc.neck.before(&rc.drain):
-		return slowLinkMeasured
+		return slowLinkMeasured - rc.rose()
 	case rc.neck.slower && rc.neck.before(&rc.drain):
 		return slowLinkFell + slowLinkLost*(rc.neck.lost-(1-clearlyLess)) - rc.rose()
 	}
