@@ -270,7 +270,7 @@ func TestLabelsOfAFatTree(t *testing.T) {
 }
 
 // Managed switches of an InfiniBand subnet are called by their own names, and their levels by the longest word of those.
-// Switches that nobody has named are told apart by their GUIDs, and their levels have the words of the field.
+// Switches without a name are distinguished by their GUIDs, and their levels have the words of the field.
 func TestLabelsOfManagedSwitches(t *testing.T) {
 	db, _ := database(t)
 	b := topology.NewBuilder("ib0")

@@ -56,7 +56,7 @@ func (s *Stage) hold(rc *regionCase, because string, d *schema.Diagnosis) string
 	return "Found when it began: " + h.because
 }
 
-// fellSilent reports whether a switch told within the window what its links carry, and does not in this interval.
+// fellSilent reports whether a switch gave readings of what its links carry within the window, and gives none in this interval.
 func (s *Stage) fellSilent(device string) bool {
 	use := s.memory.metrics[schema.BandwidthUsed]
 	d, known := s.graph.FindDevice(device)

@@ -55,7 +55,7 @@ func TestManagedSwitchesHaveOneName(t *testing.T) {
 	}
 }
 
-// TestWhoCannotBePlacedOtherwise: a job that needs all leaf switches, or has one, is not told to be placed in a block.
+// TestWhoCannotBePlacedOtherwise: a job that needs all leaf switches, or has one, is not advised to be placed in a block.
 func TestWhoCannotBePlacedOtherwise(t *testing.T) {
 	g, err := topology.Parse("ib0", "fattree:leaves=4,hosts=4,spines=2")
 	if err != nil {

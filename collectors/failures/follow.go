@@ -81,7 +81,7 @@ func (f *follower) read(to sink) (more bool, err error) {
 		if err != nil || !rotated {
 			return false, err
 		}
-		if !f.leaving { // its writer goes on in the old file until it is told
+		if !f.leaving { // its writer goes on in the old file until it is signalled
 			f.leaving = true
 			return false, nil
 		}
