@@ -46,7 +46,7 @@ type Intake struct {
 	finishing   bool                     // Finish closes intervals
 	empty       []*schema.IntervalResult // while it does: those since the last that measured something
 	late        lateness
-	strangers   strangers
+	unlisted    unlisted
 	graphs      map[uint64]*topology.Graph // that results may belong to
 }
 
@@ -78,7 +78,7 @@ const NoOffset = int64(-1)
 
 func newIntake(r *resumed, cfg *analysis.Config, m *Metrics, running context.Context, h *health, w *watch) *Intake {
 	core := r.core
-	return &Intake{core: core, late: r.lateness(), strangers: strangers{log: h.log}, tolerance: cfg.Clocks.Tolerance(cfg.Window.Interval), clocks: newClocks(core.Graph().Fabric(), m, h), graphs: map[uint64]*topology.Graph{core.Graph().Version(): core.Graph()}, metrics: m, health: h, watch: w, fabric: core.Graph().Fabric(), intervalNanos: cfg.Window.Interval.Nanoseconds(), running: running, nowNanos: time.Now().UnixNano(),
+	return &Intake{core: core, late: r.lateness(), unlisted: unlisted{log: h.log}, tolerance: cfg.Clocks.Tolerance(cfg.Window.Interval), clocks: newClocks(core.Graph().Fabric(), m, h), graphs: map[uint64]*topology.Graph{core.Graph().Version(): core.Graph()}, metrics: m, health: h, watch: w, fabric: core.Graph().Fabric(), intervalNanos: cfg.Window.Interval.Nanoseconds(), running: running, nowNanos: time.Now().UnixNano(),
 		out: make(chan output, waitingResults), used: make(chan *schema.IntervalResult, waitingResults+2)}
 }
 
@@ -189,7 +189,7 @@ func (in *Intake) State() string {
 }
 
 func (in *Intake) showState() {
-	states := []string{in.late.describe(), in.strangers.describe()}
+	states := []string{in.late.describe(), in.unlisted.describe()}
 	state := strings.Join(slices.DeleteFunc(states, func(s string) bool { return s == "" }), "; ")
 	in.state.Store(&state)
 	in.metrics.late(in.fabric, in.late.hold.holding, in.late.completion.intervals())
@@ -217,7 +217,7 @@ func (in *Intake) Advance(completeNanos, nowNanos int64) error {
 		if err := in.release(); err != nil {
 			return err
 		}
-		in.strangers.see(in.core.UnknownPorts())
+		in.unlisted.see(in.core.UnknownPorts())
 		if in.late.hold.holding || completeNanos-in.newestNanos >= liveIntervals*in.intervalNanos {
 			return nil
 		}

@@ -6,23 +6,23 @@ import (
 	"strings"
 )
 
-// strangers are ports that report and that the topology does not have: of cables or hosts that were added, or
-// that have another name there. Their readings are dropped, so somebody should know.
-type strangers struct {
+// unlisted are ports that report and that the topology does not have: of cables or hosts that were added, or
+// that have another name there. Their readings are dropped.
+type unlisted struct {
 	log   *slog.Logger
 	ports int
 	first []string // a few of them
 }
 
 // see notes how many there are. The first are logged.
-func (s *strangers) see(ports int, first []string) {
+func (s *unlisted) see(ports int, first []string) {
 	if s.ports == 0 && ports > 0 {
 		s.log.Warn("analysis: ports report that the topology does not have, their readings are dropped; import the fabric again", "ports", ports, "first", strings.Join(first, ", "))
 	}
 	s.ports, s.first = ports, first
 }
 
-func (s *strangers) describe() string {
+func (s *unlisted) describe() string {
 	if s.ports == 0 {
 		return ""
 	}
