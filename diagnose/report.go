@@ -3,7 +3,6 @@ package diagnose
 import (
 	"cmp"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
@@ -299,12 +298,11 @@ func (s *Stage) failureAction(rc *regionCase, v *verdict) string {
 	}
 	switch f := &rc.failures[0]; {
 	case f.silent != nil && f.Port != "":
-		then := ""
+		ports, also := portName(f.Device, f.Port), ", then at "
 		for i := 1; i < v.blamed; i++ {
-			then += ", " + portName(rc.failures[i].Device, rc.failures[i].Port)
+			ports, also = ports+also+portName(rc.failures[i].Device, rc.failures[i].Port), ", "
 		}
-		then = strings.Replace(then, ", ", ", then at ", 1)
-		return "Look at the link state of " + portName(f.Device, f.Port) + then + ", and replace or reseat the cable that is down; place no communication-intensive job near it until then."
+		return "Look at the link state of " + ports + ", and replace or reseat the cable that is down; place no communication-intensive job near it until then."
 	case f.Port != "" && f.times > 1:
 		return "Take " + s.cableAt(f.Device, f.Port) + " out of service until its cable is replaced or reseated: each time that it comes back it takes traffic again."
 	case f.Port != "":
@@ -358,19 +356,21 @@ func (s *Stage) fitsFewerLeaves(j *job) bool {
 	for _, d := range j.devices {
 		own[s.router.LeafOf(d)] = true
 	}
-	hosts := map[topology.DeviceID]int{}
-	for _, d := range s.graph.Hosts() {
-		hosts[s.router.LeafOf(d)]++
+	return len(own) > 1 && (s.smallestLeaf == 0 || len(j.devices) <= s.hosts-s.smallestLeaf)
+}
+
+// countHosts counts those of the fabric, and those of its smallest leaf switch.
+func (s *Stage) countHosts() {
+	leaves, hosts := map[topology.DeviceID]int{}, s.graph.Hosts()
+	for _, d := range hosts {
+		leaves[s.router.LeafOf(d)]++
 	}
-	if len(hosts) == 0 {
-		return len(j.devices) > 1
+	s.hosts, s.smallestLeaf = len(hosts), 0
+	for _, n := range leaves {
+		if s.smallestLeaf == 0 || n < s.smallestLeaf {
+			s.smallestLeaf = n
+		}
 	}
-	total := 0
-	for _, n := range hosts {
-		total += n
-	}
-	smallest := slices.Min(slices.Collect(maps.Values(hosts)))
-	return len(own) > 1 && len(j.devices) <= total-smallest
 }
 
 func jobName(j *job) string {

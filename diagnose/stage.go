@@ -26,8 +26,10 @@ type Stage struct {
 	means      map[uint64]*meanScores // of causes, by region
 
 	router *routes.Router
-	reach  reach
-	work   work
+	// Of the fabric: its hosts, and those of its smallest leaf switch.
+	hosts, smallestLeaf int
+	reach               reach
+	work                work
 }
 
 // New makes the stage of one version of a fabric.
@@ -42,6 +44,7 @@ func New(g *topology.Graph, cfg Config) (*Stage, error) {
 
 func (s *Stage) setGraph(g *topology.Graph) {
 	s.graph, s.router, s.reach = g, routes.NewRouter(g), newReach(g)
+	s.countHosts()
 	s.memory = memory{length: s.cfg.Window, links: g.NumLinks()}
 	interval := s.work.interval // that jobs know their numbers by
 	s.work = newWork(g, s.router.Grid)

@@ -4,7 +4,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/giverny/giverny/diagnose/routes"
 	"github.com/giverny/giverny/schema"
 	"github.com/giverny/giverny/topology"
 )
@@ -61,7 +60,10 @@ func TestWhoCannotBePlacedOtherwise(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &Stage{graph: g, router: routes.NewRouter(g)}
+	s, err := New(g, DefaultConfig())
+	if err != nil {
+		t.Fatal(err)
+	}
 	hosts := g.Hosts()
 	for name, c := range map[string]struct {
 		devices []topology.DeviceID
