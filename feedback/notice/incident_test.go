@@ -110,7 +110,7 @@ func TestADeadlockIsOneIncident(t *testing.T) {
 	}
 }
 
-// A region whose root turns out to be that of an older incident moves there: the ticket that it leaves is told that it
+// A region whose root turns out to be that of an older incident moves there: the ticket that it leaves hears that it
 // has no region any more.
 func TestAMovedRegionLeavesNoTicketOpen(t *testing.T) {
 	tracker := notice.New(schema.Medium)

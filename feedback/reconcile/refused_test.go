@@ -84,7 +84,7 @@ func TestReliefDoesNotWait(t *testing.T) {
 	})
 }
 
-// Nodes that cannot be marked at all, as a second analyser has marked them or the scheduler does not have them, are told of
+// Nodes that cannot be marked at all, as a second analyser has marked them or the scheduler does not have them, are reported
 // once, take no place of those that can, and no share of the changes of a minute.
 func TestUnmarkableNodesTakeNoPlace(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -27,7 +27,7 @@ func (e counting) Measure(context.Context, int, search.Workload) (search.Measure
 }
 
 // The pairs of a search share the adapter of this host: one measures at a time, also
-// where nobody looks for others.
+// without a look for others.
 func TestOneExperimentAtATime(t *testing.T) {
 	cfg := DefaultConfig()
 	cfg.OthersGbps = 0
