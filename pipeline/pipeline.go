@@ -247,7 +247,7 @@ func (f *Fabric) run(ctx context.Context, once bool) error {
 	group.Go(func() error { return f.feed(running, in, r, once) })
 	group.Go(func() error { return out.storeAll(ctx) })
 	for _, s := range out.sinks {
-		group.Go(func() error { return s.run(ctx) })
+		group.Go(func() error { return s.run(running) }) // one that fails must not hold up the next run
 	}
 	return errors.Join(group.Wait(), in.fault())
 }

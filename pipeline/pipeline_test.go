@@ -67,27 +67,37 @@ func TestAFaultOfOneFabricIsItsOwn(t *testing.T) {
 	}
 }
 
-// A fabric that failed goes on by itself, with nothing missing.
+// A fabric that failed goes on by itself, with nothing missing, also where a sink fails all the while.
 func TestAFabricRecovers(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		r, g := newRig(), graphOf(t, "f", "torus:4x4x4")
-		src := &polls{graph: g}
-		f := r.fabric(t, g, one(src))
-		go func() {
-			time.Sleep(10 * time.Second)
-			r.store.breaks("f", errors.New("disk full"))
-			time.Sleep(10 * time.Second)
-			r.store.breaks("f", nil)
-		}()
-		runFor(t, 60*time.Second, f)
-		stored := startsOf(r.store.stored("f"))
-		if len(stored) < 30 || len(gaps(stored)) > 0 || f.Ready(t.Context()) != nil {
-			t.Errorf("%d intervals, missing %v, ready: %v", len(stored), gaps(stored), f.Ready(t.Context()))
+	away := func(int) error { return errors.New("unreachable") }
+	for name, sinks := range map[string][]Sink{"alone": nil, "sink away": {&sink{name: "bad", fails: away}}, "follower away": {&follower{sink{name: "topic", fails: away}}}} {
+		t.Run(name, func(t *testing.T) { synctest.Test(t, func(t *testing.T) { recovers(t, sinks...) }) })
+	}
+}
+
+func recovers(t *testing.T, sinks ...Sink) {
+	r, g := newRig(), graphOf(t, "f", "torus:4x4x4")
+	src := &polls{graph: g}
+	f := r.fabric(t, g, one(src), sinks...)
+	go func() {
+		time.Sleep(10 * time.Second)
+		r.store.breaks("f", errors.New("disk full"))
+		time.Sleep(10 * time.Second)
+		r.store.breaks("f", nil)
+	}()
+	runFor(t, 60*time.Second, f)
+	stored := startsOf(r.store.stored("f"))
+	if err := f.Ready(t.Context()); len(stored) < 30 || len(gaps(stored)) > 0 || err != nil && strings.Contains(err.Error(), partAnalysis) {
+		t.Errorf("%d intervals, missing %v, ready: %v", len(stored), gaps(stored), err)
+	}
+	if n := testutil.ToFloat64(r.metrics.faults.WithLabelValues("f", partAnalysis)); n == 0 {
+		t.Error("the fault is not counted")
+	}
+	for _, s := range sinks {
+		if n := testutil.ToFloat64(r.metrics.sinkDropped.WithLabelValues("f", s.Name(), dropStopped)); (n == 0) != (s.Name() == "topic") {
+			t.Errorf("%v results dropped for sink %s when the run ended", n, s.Name())
 		}
-		if n := testutil.ToFloat64(r.metrics.faults.WithLabelValues("f", partAnalysis)); n == 0 {
-			t.Error("the fault is not counted")
-		}
-	})
+	}
 }
 
 // flaky fails eight times at once, then after an hour.
