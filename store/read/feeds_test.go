@@ -93,6 +93,7 @@ func TestFailuresAndTrafficBySpan(t *testing.T) {
 	r2.Mitigations = []schema.Mitigation{{Begin: at(121), End: at(121), Events: 1, Congestion: at(60), Before: 900, After: 80, Alleviated: true}}
 	r1.Traffic = []schema.JobTraffic{{Fabric: "bw", JobID: "1", Time: at(60), Read: new(5.0), RDMAWrite: new(0.0)}}
 	r2.Traffic = []schema.JobTraffic{{Fabric: "bw", JobID: "1", Time: at(60), Read: new(6.0)}, {Fabric: "bw", JobID: "1", Time: at(120)}}
+	r2.Traffic = append(r2.Traffic, schema.JobTraffic{Fabric: "bw", JobID: "2", Time: at(120)})
 	m.store(t, r1, r2)
 	failures, err := m.Failures(t.Context(), "bw", minutes(0, 9))
 	if diff := cmp.Diff(r2.Failures, failures); err != nil || diff != "" {
@@ -103,6 +104,10 @@ func TestFailuresAndTrafficBySpan(t *testing.T) {
 	}
 	traffic, err := m.JobTraffic(t.Context(), "bw", minutes(0, 9))
 	if diff := cmp.Diff(r2.Traffic, traffic); err != nil || diff != "" {
+		t.Error(err, diff)
+	}
+	traffic, err = m.JobTraffic(t.Context(), "bw", minutes(0, 9), "2", "3")
+	if diff := cmp.Diff(r2.Traffic[2:], traffic); err != nil || diff != "" {
 		t.Error(err, diff)
 	}
 	events, err := m.Events(t.Context(), "bw", minutes(0, 9), schema.NodeFailed, schema.Throttled)
