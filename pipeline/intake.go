@@ -290,7 +290,8 @@ func (in *Intake) takeGraph() error {
 	if err := in.drain(); err != nil {
 		return err
 	}
-	in.graphs[g.Version()] = g
+	was := in.core.Graph()
+	in.graphs = map[uint64]*topology.Graph{was.Version(): was, g.Version(): g} // of older ones all results have been passed on
 	in.health.log.Info("analysis: new topology version in force", "version", fmt.Sprintf("%016x", g.Version()), "links", g.NumLinks())
 	if err := in.core.SetGraph(g, in.newestNanos); err != nil {
 		return err

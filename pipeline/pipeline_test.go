@@ -331,6 +331,31 @@ func TestANewVersionNeedsNoRestart(t *testing.T) {
 	})
 }
 
+// However many versions come, only those to which results may still belong are kept.
+func TestOldVersionsAreForgotten(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r, g := newRig(), graphOf(t, "f", "torus:4x4x4")
+		f := r.fabric(t, g, one(&polls{graph: g}))
+		kept := 0
+		go func() {
+			for _, spec := range []string{"torus:4x4x3", "torus:4x4x2", "torus:4x3x4", "torus:4x4x4"} {
+				time.Sleep(5 * time.Second)
+				if err := f.SetGraph(graphOf(t, "f", spec)); err != nil {
+					t.Error(err)
+				}
+			}
+			time.Sleep(5 * time.Second)
+			f.intake.mu.Lock()
+			defer f.intake.mu.Unlock()
+			kept = len(f.intake.graphs)
+		}()
+		runFor(t, 30*time.Second, f)
+		if missing := gaps(startsOf(r.store.stored("f"))); kept != 2 || len(missing) > 0 {
+			t.Errorf("%d versions kept, missing %v", kept, missing)
+		}
+	})
+}
+
 // burst is a source that brings many intervals before the first is stored.
 type burst struct {
 	graph *topology.Graph
