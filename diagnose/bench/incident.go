@@ -30,6 +30,7 @@ type style struct {
 	lostCells     float64    // most, share of the cells of the traffic table that are empty
 	noTraffic     float64    // share of incidents without any traffic table
 	victimRatio   [2]float64
+	faint         bool // loads begin so small that the first regions are, and last longer than a diagnosis remembers
 	steps         bool // loads that begin in a step; else most rise over minutes
 	decoys        float64
 }
@@ -54,6 +55,13 @@ func Sets() []Set {
 	}
 }
 
+// Faint is a family at the limit of what is a region, on which it shows how steadily regions are followed.
+func Faint() Set {
+	style := plain
+	style.faint = true
+	return Set{"faint", "small regions over more than an hour: all three, and a large dragonfly", []string{"torus:8x8x8", "fattree:k=8", "fattree:leaves=8,hosts=8,spines=4", "dragonfly:groups=9,routers=8,hosts=4"}, style}
+}
+
 // Kind is what an incident is staged as. What it is judged by is the truth of each region, which the
 // simulator's flows give: a kind may show several classes, or leave the fabric calm.
 type Kind string
@@ -74,7 +82,10 @@ const (
 	Coincidence Kind = "coincidence"  // a failure and a job's load begin together
 )
 
-// Kinds lists all kinds.
+// TwoIncasts are two jobs whose receivers stand side by side. It is not among Kinds: which of the two is to blame is open.
+const TwoIncasts Kind = "two_incasts"
+
+// Kinds lists the kinds of which a verdict is right or wrong.
 func Kinds() []Kind {
 	return []Kind{Incast, FileSystem, Contention, Crossing, OwnPattern, LinkFails, SwitchFails, Flaps, SlowHost, SlowLink, Missing, Coincidence}
 }
@@ -127,6 +138,9 @@ const attempts = 40
 // stays calm.
 func (s Set) lively(kind Kind, seed int64) (in *Incident, before bool, err error) {
 	boost := 1.
+	if s.style.faint {
+		boost = faintest
+	}
 	var early *Incident
 	for range 5 {
 		if in, err = s.draw(kind, seed, boost); err != nil {
@@ -148,6 +162,10 @@ func (s Set) lively(kind Kind, seed int64) (in *Incident, before bool, err error
 	return early, true, nil
 }
 
+// Of incidents with faint regions: the part of the load of others that they begin with, which grows to about all, and how much
+// longer they are.
+const faintest, longer = .25, 40 * interval
+
 // draw makes the incident with its own load raised or lowered by a factor.
 func (s Set) draw(kind Kind, seed int64, boost float64) (*Incident, error) {
 	rng := rand.New(rand.NewPCG(uint64(seed), uint64(len(s.Name))<<8|uint64(kind[0])<<16|uint64(len(kind))))
@@ -157,9 +175,15 @@ func (s Set) draw(kind Kind, seed int64, boost float64) (*Incident, error) {
 		return nil, err
 	}
 	d := &draft{site: at, style: s.style, boost: boost, onset: time.Duration(at.between(10, 22)) * interval, length: time.Duration(at.between(34, 48)) * interval}
+	if s.style.faint {
+		d.length += longer
+	}
 	d.end = d.length
 	if at.chance(.4) { // over before the story is
 		d.end = min(d.length, d.onset+time.Duration(at.between(8, 18))*interval)
+		if s.style.faint {
+			d.end += longer
+		}
 	}
 	in := &Incident{Set: s.Name, Kind: kind, Seed: seed, Topology: spec, Script: at.script, Onset: d.onset, graph: at.graph, style: s.style,
 		hidden: map[string]bool{}, noTraffic: at.chance(s.style.noTraffic), lostCells: s.style.lostCells * rng.Float64()}

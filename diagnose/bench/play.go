@@ -37,6 +37,23 @@ func (in *Incident) Graph() *topology.Graph { return in.graph }
 // Play lets the incident happen, gives every interval to the judge and returns its verdicts on regions of
 // Low and above. A region for which the judge has none has a Got without a class.
 func (in *Incident) Play(judge Judge) ([]Verdict, error) {
+	p, err := in.play(judge)
+	if err != nil {
+		return nil, err
+	}
+	return p.verdicts, nil
+}
+
+// Watch lets the incident happen as Play does, and returns its intervals.
+func (in *Incident) Watch(judge Judge) ([]Moment, error) {
+	p, err := in.play(judge)
+	if err != nil {
+		return nil, err
+	}
+	return p.moments, nil
+}
+
+func (in *Incident) play(judge Judge) (*play, error) {
 	runner, err := scenario.New(in.graph, in.Script, uint64(in.Seed), startNanos)
 	if err != nil {
 		return nil, err
@@ -63,7 +80,7 @@ func (in *Incident) Play(judge Judge) ([]Verdict, error) {
 	end += 2 * int64(interval)
 	p.window.AdvanceTo(end, end)
 	p.results()
-	return p.verdicts, nil
+	return p, nil
 }
 
 // play is an incident being played.
@@ -78,6 +95,7 @@ type play struct {
 	table     map[string]bool // jobs that the judge has been shown
 	tenants   map[topology.DeviceID]string
 	verdicts  []Verdict
+	moments   []Moment
 }
 
 // open makes the stages of the analysis that come before the diagnosis, without those that it does not need.
@@ -128,6 +146,7 @@ func (p *play) results() {
 		r := p.analyse(snap)
 		p.show(r, &step)
 		p.judge.Step(r)
+		moment := Moment{Interval: r.Snapshot.Interval, Truth: step.Truth}
 		for i := range r.Regions {
 			if region := r.Regions[i]; region.Severity >= schema.Low {
 				v := Verdict{Interval: r.Snapshot.Interval, Region: region, Truth: p.truthOf(step.Truth, &region)}
@@ -135,8 +154,10 @@ func (p *play) results() {
 					v.Got = r.Diagnoses[d]
 				}
 				p.verdicts = append(p.verdicts, v)
+				moment.Regions, moment.Diagnoses = append(moment.Regions, v.Region), append(moment.Diagnoses, v.Got)
 			}
 		}
+		p.moments = append(p.moments, moment)
 		p.window.Recycle(snap)
 	}
 }

@@ -14,6 +14,8 @@ func (d *draft) stage(kind Kind) {
 	switch kind {
 	case Incast:
 		d.incast()
+	case TwoIncasts:
+		d.twoIncasts()
 	case FileSystem:
 		d.fileSystem()
 	case Contention:
@@ -53,6 +55,27 @@ func (d *draft) incast() {
 	t := d.load(scenario.ManyToOne, total/float64(max(1, len(hosts)-1)))
 	t.Target = d.rng.IntN(max(1, len(hosts)))
 	d.culprit(d.job("gather", hosts, t, d.steady(scenario.Ring, d.uniform(.2, .8))))
+}
+
+// twoIncasts: the nodes of each of two jobs send to one of them; the two receivers stand at one switch, or on a torus beside each other.
+func (d *draft) twoIncasts() {
+	a, b := d.split(d.scattered(2 * d.between(8, 24)))
+	for i, x := range a {
+		for k, y := range b {
+			if d.dims == nil && d.switchAt(d.graph.Hosts()[x]) != d.switchAt(d.graph.Hosts()[y]) || d.dims != nil && (y != x+1 || y%d.dims[0] == 0) {
+				continue
+			}
+			for _, job := range []struct {
+				hosts  []int
+				target int
+			}{{a, i}, {b, k}} {
+				t := d.load(scenario.ManyToOne, d.uniform(1.4, 2.5)*d.script.Fabric.SendGigabytesPerSecond/float64(len(job.hosts)-1))
+				t.Target = job.target
+				d.culprit(d.job("gather", job.hosts, t))
+			}
+			return
+		}
+	}
 }
 
 func (d *draft) release(hosts []int) {

@@ -5,6 +5,7 @@
 //	go run ./diagnose/bench/cmd -seed 0            the seeds that constants are fitted on
 //	go run ./diagnose/bench/cmd -nolog -kinds link_fails,flaps   without a log of failures
 //	go run ./diagnose/bench/cmd -diagram FILE.svg  and draw the reliability diagram
+//	go run ./diagnose/bench/cmd -steady            how steadily regions are followed instead, also faint ones and two incasts in one
 package main
 
 import (
@@ -35,6 +36,7 @@ type options struct {
 	kinds    []string
 	verbose  bool
 	noLog    bool
+	steady   bool
 	markdown bool
 	diagram  string
 }
@@ -47,6 +49,7 @@ func main() {
 	kinds := flag.String("kinds", "", "kinds of incidents, by name; all if empty")
 	flag.BoolVar(&o.verbose, "v", false, "a line per incident, and per wrong verdict")
 	flag.BoolVar(&o.noLog, "nolog", false, "show the diagnoser no log of failures")
+	flag.BoolVar(&o.steady, "steady", false, "score how steadily regions and verdicts are followed")
 	flag.BoolVar(&o.markdown, "markdown", false, "write a Markdown table")
 	flag.StringVar(&o.diagram, "diagram", "", "file for the reliability diagram, SVG")
 	flag.Parse()
@@ -69,13 +72,18 @@ type part struct {
 	set     bench.Set
 	kind    bench.Kind
 	score   *bench.Score
+	steady  bench.Steadiness
 	details bytes.Buffer
 }
 
 func (o *options) run(w io.Writer) error {
 	var parts []*part
-	for _, set := range bench.Sets() {
-		for _, kind := range bench.Kinds() {
+	sets, kinds := bench.Sets(), bench.Kinds()
+	if o.steady {
+		sets, kinds = append(sets, bench.Faint()), append(kinds, bench.TwoIncasts)
+	}
+	for _, set := range sets {
+		for _, kind := range kinds {
 			if chosen(o.sets, set.Name) && chosen(o.kinds, string(kind)) {
 				parts = append(parts, &part{set: set, kind: kind})
 			}
@@ -85,12 +93,19 @@ func (o *options) run(w io.Writer) error {
 	group.SetLimit(runtime.GOMAXPROCS(0))
 	for _, p := range parts {
 		group.Go(func() (err error) {
+			if o.steady {
+				return o.follow(p)
+			}
 			p.score, err = o.score(&p.details, p.set, p.kind)
 			return err
 		})
 	}
 	if err := group.Wait(); err != nil {
 		return err
+	}
+	if o.steady {
+		o.printSteadiness(w, parts)
+		return nil
 	}
 	all := o.print(w, parts)
 	if o.diagram == "" {
