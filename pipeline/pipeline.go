@@ -245,9 +245,17 @@ func (f *Fabric) run(ctx context.Context, once bool) error {
 	out := newOutlet(f.deps, in, f.log, f.health, f.watch)
 	out.revision, out.storedNanos = r.revision, r.storedNanos
 	group.Go(func() error { return f.feed(running, in, r, once) })
-	group.Go(func() error { return out.storeAll(ctx) })
+	sinking, fault := context.WithCancel(ctx)
+	defer fault()
+	group.Go(func() error {
+		err := out.storeAll(ctx)
+		if in.fault() != nil { // the next run does not wait for a sink that catches up
+			fault()
+		}
+		return err
+	})
 	for _, s := range out.sinks {
-		group.Go(func() error { return s.run(ctx) })
+		group.Go(func() error { return s.run(sinking) })
 	}
 	return errors.Join(group.Wait(), in.fault())
 }

@@ -268,7 +268,7 @@ func (q *sinkQueue) catchUp(ctx context.Context, f Follower, beforeNanos int64) 
 		var missed []*schema.IntervalResult
 		until := min(beforeNanos, q.endNanos+catchUpSpan.Nanoseconds())
 		if !q.try(ctx, func() (err error) {
-			missed, err = q.store.ResultsBetween(ctx, q.fabric, q.endNanos, until)
+			missed, err = q.store.FoundBetween(ctx, q.fabric, q.endNanos, until)
 			return err
 		}) {
 			return false
