@@ -67,7 +67,7 @@ func newHub(t *testing.T, cfg feedback.Config) (*hub, error) {
 	}
 	h := &hub{graph: g, registry: prometheus.NewRegistry(), mux: http.NewServeMux(), audit: &audit{}, interval: time.Now().UnixNano() / int64(time.Minute)}
 	log := slog.New(slog.NewTextHandler(testLog{t}, nil))
-	h.Hub, err = feedback.New(cfg, []*topology.Graph{g}, feedback.Deps{Log: log, Registerer: h.registry, Audit: h.audit, StopTimeout: 30 * time.Second})
+	h.Hub, err = feedback.New(cfg, []*topology.Graph{g}, feedback.Deps{Log: log, Registerer: h.registry, Audit: h.audit, StopTimeout: 30 * time.Second, MaxAge: map[string]time.Duration{g.Fabric(): 10 * time.Minute}})
 	return h, err
 }
 

@@ -218,6 +218,37 @@ func TestAPollThatIsHeldUpABitIsNotLost(t *testing.T) {
 	}
 }
 
+// slow is a follower that needs an hour for a result.
+type slow struct{ follower }
+
+func (s *slow) Put(ctx context.Context, _ *schema.IntervalResult) error {
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-time.After(time.Hour):
+		return nil
+	}
+}
+
+// While a sink has much to catch up with, intervals are completed all the same, and the analysis goes on.
+func TestASlowSinkHoldsUpNoCompletion(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r, g, b := newRig(), graphOf(t, "f", "torus:4x4x4"), &broker{}
+		ctx, cancel := context.WithCancel(t.Context())
+		a := &spooler{broker: b, graph: g, name: "n", all: 1, perDrain: 20, interval: time.Second}
+		a.cut = func(since time.Duration) bool { return since > 20*time.Second && since < 29*time.Second }
+		var agents sync.WaitGroup
+		agents.Go(func() { a.run(ctx) })
+		runFor(t, 100*time.Second, r.fabric(t, g, one(&logSource{broker: b}), &slow{follower{sink{name: "slow"}}}))
+		cancel()
+		agents.Wait()
+		rewinds := testutil.ToFloat64(r.metrics.rewinds.WithLabelValues("f"))
+		if stored := r.store.stored("f"); rewinds == 0 || len(stored) < 90 || len(broken(g, stored)) > 0 {
+			t.Errorf("%v rewinds, %d intervals, %d of them not whole", rewinds, len(stored), len(broken(g, stored)))
+		}
+	})
+}
+
 func seconds(from, to int) [2]time.Duration {
 	return [2]time.Duration{time.Duration(from) * time.Second, time.Duration(to) * time.Second}
 }

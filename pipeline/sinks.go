@@ -30,6 +30,13 @@ type Follower interface {
 	Last(ctx context.Context) (startNanos int64, err error)
 }
 
+// Rester is a sink that acts on what it took last until the next result comes. Rest says that none will come for
+// now, since this process does not own the fabric any more.
+type Rester interface {
+	Sink
+	Rest()
+}
+
 // ErrRefused says that no further try will make a sink take a result.
 var ErrRefused = errors.New("refused")
 
@@ -265,7 +272,7 @@ func (q *sinkQueue) catchUp(ctx context.Context, f Follower, beforeNanos int64) 
 		var missed []*schema.IntervalResult
 		until := min(beforeNanos, q.endNanos+catchUpSpan.Nanoseconds())
 		if !q.try(ctx, func() (err error) {
-			missed, err = q.store.ResultsBetween(ctx, q.fabric, q.endNanos, until)
+			missed, err = q.store.FoundBetween(ctx, q.fabric, q.endNanos, until)
 			return err
 		}) {
 			return false
