@@ -105,8 +105,7 @@ func parseNodes(out []byte) (nodes map[string]node, gone int, strange string) {
 	lines.Buffer(nil, 1<<20)
 	for lines.Scan() {
 		line := lines.Text()
-		name, ok := value(line, "NodeName")
-		if !ok || !strings.HasPrefix(line, "NodeName=") {
+		if !strings.HasPrefix(line, "NodeName=") {
 			unknown := strings.HasPrefix(line, "Node ") && strings.HasSuffix(line, " not found")
 			if unknown {
 				gone++
@@ -116,6 +115,7 @@ func parseNodes(out []byte) (nodes map[string]node, gone int, strange string) {
 			}
 			continue
 		}
+		name, _ := value(line, "NodeName")
 		n, err := parseNode(line)
 		if err != nil {
 			return nodes, gone, fmt.Sprintf("node %s: %v", name, err)

@@ -62,8 +62,8 @@ func TestJobsBySpan(t *testing.T) {
 	}
 }
 
-// What jobs run is found among those of two years without grouping all of them; those that have run for longer than a
-// silent job is believed to are among them.
+// What jobs run, or ended in a span, is found among those of two years, the former without grouping all of them; those
+// that have run for longer than a silent job is believed to are among them.
 func TestJobsOfYears(t *testing.T) {
 	m := newModel(t)
 	for i, ended := range []string{"toDateTime64(0, 9, 'UTC')", "begun + 3600"} {
@@ -81,6 +81,12 @@ func TestJobsOfYears(t *testing.T) {
 		Settings: map[string]any{"max_rows_to_group_by": 20_000, "group_by_overflow_mode": "throw"}}, &found) // 60 days have 8,640 jobs
 	if err != nil || fmt.Sprint(found) != "[{100} {79997} {79998} {79999} {80000} {80001} {80002}]" {
 		t.Errorf("found %v, %v", found, err)
+	}
+	found = nil
+	a = InSpan("bw", Span{at(600 * 79_000), at(600 * 79_500)}).With("limit", 1000)
+	err = m.db.Select(t.Context(), store.Question{Name: "exposed_jobs", SQL: "SELECT job_id FROM (" + statement("exposed_jobs", scope{Args: a}) + ")", Parameters: a}, &found)
+	if err != nil || len(found) != 500 || found[0].ID != "78994" {
+		t.Errorf("%d ended, %v", len(found), err)
 	}
 }
 
