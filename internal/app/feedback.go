@@ -38,7 +38,7 @@ const lateResults = 5 * time.Minute
 
 // actWithin is how old an interval of a fabric may be to be acted on.
 func actWithin(cfg *analysis.Config) time.Duration {
-	return lateResults + 3*cfg.Window.Interval + cfg.Window.ClockLateness + cfg.Hold
+	return lateResults + 3*cfg.Window.Interval + cfg.Lateness() + cfg.Hold
 }
 
 // feedbackSteps lays out what acts, and after it the audit of that.
