@@ -111,6 +111,7 @@ func (f *freshness) silence(nowNanos int64) *schema.Unknown {
 		}
 	case f.storingNanos != 0 && late(f.storingNanos):
 		return is(schema.StoreRefuses, f.storingNanos, "the store has taken no interval for %s")
+	case late(read) && late(readUpTo) && !late(stored): // nothing is read while the store is behind with what was
 	case late(read) && late(readUpTo):
 		return is(schema.KafkaAway, readUpTo, "Kafka has not answered for %s")
 	case late(read):

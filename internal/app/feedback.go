@@ -22,7 +22,7 @@ func (parts *Parts) makeFeedback() (err error) {
 		graphs[i], maxAge[f.Name] = f.Graph, actWithin(&f.Analysis)
 	}
 	parts.feedback, err = feedback.New(p.cfg.Acting(), graphs, feedback.Deps{Log: p.log, Registerer: p.registerer, Audit: p.db,
-		StopTimeout: time.Duration(feedbackStopShare * float64(p.cfg.StopTimeout)), MaxAge: maxAge})
+		StopTimeout: time.Duration(feedbackStopShare * float64(p.cfg.StopTimeout)), MaxAge: maxAge, Shared: parts.leases != nil})
 	if err != nil {
 		return err
 	}
