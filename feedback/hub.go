@@ -19,6 +19,7 @@ import (
 
 	"github.com/giverny/giverny/feedback/alertmanager"
 	"github.com/giverny/giverny/feedback/kubernetes"
+	"github.com/giverny/giverny/feedback/notice"
 	"github.com/giverny/giverny/feedback/policy"
 	"github.com/giverny/giverny/feedback/reconcile"
 	"github.com/giverny/giverny/feedback/record"
@@ -39,6 +40,8 @@ type Deps struct {
 	StopTimeout time.Duration
 	// MaxAge is for how long after its end an interval of a fabric is acted on, by its name; none: always.
 	MaxAge map[string]time.Duration
+	// Shared says that fabrics go from process to process.
+	Shared bool
 }
 
 // Part is one of those that act.
@@ -285,7 +288,7 @@ func (h *Hub) Sinks(fabric string) (sinks []Sink) {
 		sinks = append(sinks, &live{hub: h, fabric: fabric})
 	}
 	for _, w := range h.webhooks {
-		sinks = append(sinks, &follower{w, fabric})
+		sinks = append(sinks, &follower{w, fabric, h.deps.Shared})
 	}
 	return sinks
 }
@@ -362,6 +365,7 @@ func scoresFor(set *score.Set, names nodeMap) reconcile.Scores {
 type follower struct {
 	hook   *webhook.Webhook
 	fabric string
+	shared bool
 }
 
 // Name of the sink.
@@ -372,5 +376,13 @@ func (f *follower) Put(ctx context.Context, r *schema.IntervalResult) error {
 	return f.hook.Put(ctx, r)
 }
 
-// Last is the start of the last interval whose notices are on disk.
-func (f *follower) Last(context.Context) (int64, error) { return f.hook.Last(f.fabric) }
+// Last is the start of the last interval whose notices are on disk. A process that takes a fabric over for the first time
+// has none, and what another one has told of is not its: it follows the last hour again, under the same keys, so that
+// incidents go on as they were and end.
+func (f *follower) Last(context.Context) (int64, error) {
+	last, err := f.hook.Last(f.fabric)
+	if last == 0 && err == nil && f.shared {
+		last = time.Now().Add(-notice.FlapWindow).UnixNano()
+	}
+	return last, err
+}

@@ -1,13 +1,17 @@
 package feedback_test
 
 import (
+	"context"
 	"encoding/json"
 	"net/http"
 	"net/http/httptest"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
 
+	"github.com/giverny/giverny/feedback"
+	"github.com/giverny/giverny/feedback/webhook"
 	"github.com/giverny/giverny/internal/secret"
 	"github.com/giverny/giverny/schema"
 )
@@ -73,4 +77,57 @@ func TestThePastIsNotActedOn(t *testing.T) {
 	h.interval += 60
 	h.congest(t, schema.High, "host3")
 	h.await(t, "the alert", func() bool { return firing.Load() > 0 })
+}
+
+// A process that takes a fabric over for the first time follows the last hour: it tells of the end of an incident that
+// another one has told of, under its id.
+func TestAnIncidentEndsUnderAnotherOwner(t *testing.T) {
+	type told struct{ ID, Event, Incident string }
+	var mu sync.Mutex
+	var all []told
+	receiver := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		var n told
+		if err := json.NewDecoder(r.Body).Decode(&n); err != nil {
+			t.Error(err)
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		all = append(all, n)
+	}))
+	t.Cleanup(receiver.Close)
+	owner := func() *hub {
+		cfg := feedback.DefaultConfig()
+		cfg.Dir = t.TempDir()
+		var hook webhook.Config
+		hook.SetDefaults()
+		hook.Name, hook.Enabled, hook.DryRun, hook.URL, hook.Secret = "tickets", true, false, secret.NewURL(receiver.URL), secret.NewText("0123456789abcdef")
+		cfg.Webhooks = []webhook.Config{hook}
+		h := startHub(t, cfg, func(d *feedback.Deps) { d.Shared = true })
+		h.interval -= 10
+		return h
+	}
+	await := func(h *hub, n int) {
+		h.await(t, "notices", func() bool { mu.Lock(); defer mu.Unlock(); return len(all) >= n })
+	}
+	a, b := owner(), owner()
+	a.congest(t, schema.High, "host3")
+	a.congest(t, schema.High, "host3")
+	await(a, 1)
+	last, err := b.Sinks("ib0")[0].(interface {
+		Last(context.Context) (int64, error)
+	}).Last(t.Context())
+	if began := (a.interval - 1) * int64(time.Minute); err != nil || last == 0 || last > began {
+		t.Fatalf("the next owner asks for what is after %d, %v; the incident began at %d", last, err, began)
+	}
+	b.congest(t, schema.High, "host3") // what is stored
+	b.congest(t, schema.High, "host3")
+	for range 3 {
+		b.relieve(t)
+	}
+	await(b, 3)
+	mu.Lock()
+	defer mu.Unlock()
+	if len(all) != 3 || all[1] != all[0] || all[2].Event != "ended" || all[2].Incident != all[0].Incident {
+		t.Errorf("told %+v", all)
+	}
 }

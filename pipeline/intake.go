@@ -1,6 +1,7 @@
 package pipeline
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -158,8 +159,17 @@ func (in *Intake) release() error {
 			return err
 		}
 	}
-	in.late.noteLost(in.core.TakeLost(), max(in.newestNanos, in.late.hold.newest))
+	in.noteLost(max(in.newestNanos, in.late.hold.newest))
 	return nil
+}
+
+// noteLost takes what intervals lack.
+func (in *Intake) noteLost(newest int64) {
+	lost := in.core.TakeLost()
+	if lost.Rows > 0 && !in.late.rewound {
+		in.watch.late(cmp.Or(in.clocks.newestNanos, in.nowNanos) - lost.LastNanos)
+	}
+	in.late.noteLost(lost, newest)
 }
 
 // inOrder says that all that was read before an instant has been taken, since the
@@ -226,7 +236,7 @@ func (in *Intake) Advance(completeNanos, nowNanos int64) error {
 			return err
 		}
 		in.core.Advance(completeNanos, nowNanos)
-		in.late.noteLost(in.core.TakeLost(), in.newestNanos)
+		in.noteLost(in.newestNanos)
 		return in.drain()
 	})
 }

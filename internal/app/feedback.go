@@ -22,7 +22,7 @@ func (parts *Parts) makeFeedback() (err error) {
 		graphs[i], maxAge[f.Name] = f.Graph, actWithin(&f.Analysis)
 	}
 	parts.feedback, err = feedback.New(p.cfg.Acting(), graphs, feedback.Deps{Log: p.log, Registerer: p.registerer, Audit: p.db,
-		StopTimeout: time.Duration(feedbackStopShare * float64(p.cfg.StopTimeout)), MaxAge: maxAge})
+		StopTimeout: time.Duration(feedbackStopShare * float64(p.cfg.StopTimeout)), MaxAge: maxAge, Shared: parts.leases != nil})
 	if err != nil {
 		return err
 	}
@@ -38,7 +38,7 @@ const lateResults = 5 * time.Minute
 
 // actWithin is how old an interval of a fabric may be to be acted on.
 func actWithin(cfg *analysis.Config) time.Duration {
-	return lateResults + 3*cfg.Window.Interval + cfg.Window.ClockLateness + cfg.Hold
+	return lateResults + 3*cfg.Window.Interval + cfg.Lateness() + cfg.Hold
 }
 
 // feedbackSteps lays out what acts, and after it the audit of that.
