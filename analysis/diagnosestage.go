@@ -42,22 +42,27 @@ func nameRoots(r *schema.IntervalResult) {
 	}
 }
 
-// allFailures are those of the logs, and those that other stages found.
+// allFailures are those of the logs, and those that other stages found and no log says.
 func allFailures(r *schema.IntervalResult) []schema.Failure {
 	all := slices.Clone(r.Failures)
+	said := make(map[schema.Failure]bool, len(all))
+	for _, f := range all {
+		said[withoutText(f)] = true
+	}
 	for i := range r.Events {
 		e := &r.Events[i]
-		if !e.Kind.IsFailure() || slices.ContainsFunc(r.Failures, func(f schema.Failure) bool { return isSame(&f, e) }) {
-			continue
+		f := schema.Failure{Fabric: e.Fabric, Time: schema.Instant(e.TimeNanos), Kind: e.Kind, Device: e.Device, Port: e.Port, Detail: e.Detail}
+		if e.Kind.IsFailure() && !said[withoutText(f)] {
+			all = append(all, f)
 		}
-		all = append(all, schema.Failure{Fabric: e.Fabric, Time: schema.Instant(e.TimeNanos), Kind: e.Kind, Device: e.Device, Port: e.Port, Detail: e.Detail})
 	}
 	return all
 }
 
-// isSame says that an event and a failure tell of the same.
-func isSame(f *schema.Failure, e *schema.Event) bool {
-	return f.Kind == e.Kind && f.Device == e.Device && f.Port == e.Port && int64(f.Time) == e.TimeNanos
+// withoutText is what a failure is recognised by, whoever says it.
+func withoutText(f schema.Failure) schema.Failure {
+	f.Fabric, f.Detail = "", ""
+	return f
 }
 
 func (s *diagnoseStage) SetGraph(g *topology.Graph, moved []schema.LinkID) error {

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/giverny/giverny/analysis"
 	"github.com/giverny/giverny/schema"
@@ -83,5 +84,29 @@ func tellFailures(t *testing.T, withLog bool) (truth, got []string) {
 			got = take(got, r.Events)
 			core.Recycle(r)
 		}
+	}
+}
+
+// A subnet that falls silent at once, in the logs and by the counters, holds the analysis up for no more than a moment.
+func TestAFloodOfFailuresHoldsNothingUp(t *testing.T) {
+	g := newGraph(t, "torus:16x16x16")
+	f, core := fabric{graph: g}, newCore(t, g)
+	add(t, core, f.poll(10*second, calm))
+	var failures []schema.Failure
+	var events []schema.Event
+	for i := range 40_000 {
+		l := g.Link(schema.LinkID(i % g.NumLinks()))
+		one := schema.Failure{Fabric: "f", Time: schema.Instant(10*second + int64(i)), Kind: schema.LinkFailed, Device: g.Device(l.From).Name, Port: l.FromPort}
+		failures = append(failures, one)
+		events = append(events, schema.Event{Fabric: "f", TimeNanos: int64(one.Time) + second/2, Kind: one.Kind, Device: one.Device, Port: one.Port})
+	}
+	core.AddFailures(failures, 0)
+	core.AddEvents(events, 0)
+	began, came := time.Now(), 0
+	for _, r := range results(core, 11*second) {
+		came += len(r.Failures) + len(r.Events)
+	}
+	if took := time.Since(began); came != len(failures)+len(events) || took > 20*time.Second {
+		t.Errorf("%d came in %v", came, took)
 	}
 }

@@ -22,18 +22,22 @@ const maxFailures = 4096
 // takeFailures adds what came in, in order of time, and drops what is older than the window. Congestion
 // protection is a reaction, not a cause: package-level mitigation keeps it.
 func (s *Stage) takeFailures(in []schema.Failure) {
-	for i := range in {
-		if in[i].Kind == schema.Throttled {
+	known := make(map[schema.Failure]bool, len(s.failures))
+	if len(in) > 0 {
+		for i := range s.failures {
+			known[s.failures[i].Failure] = true
+		}
+	}
+	for _, one := range in {
+		if one.Kind == schema.Throttled || known[one] { // feeds deliver at least once
 			continue
 		}
-		f := failure{Failure: in[i]}
-		if slices.ContainsFunc(s.failures, func(o failure) bool { return o.Failure == f.Failure }) {
-			continue // feeds deliver at least once
-		}
+		known[one] = true
+		f := failure{Failure: one}
 		f.place(s.graph)
-		at, _ := slices.BinarySearchFunc(s.failures, f.Time+1, func(o failure, t schema.Instant) int { return cmp.Compare(o.Time, t) })
-		s.failures = slices.Insert(s.failures, at, f)
+		s.failures = append(s.failures, f)
 	}
+	slices.SortStableFunc(s.failures, func(a, b failure) int { return cmp.Compare(a.Time, b.Time) })
 	oldest := schema.Instant((s.clock.now - int64(s.cfg.Window)) * s.clock.duration)
 	first := 0
 	for first < len(s.failures) && (s.failures[first].Time < oldest || len(s.failures)-first > maxFailures) {

@@ -25,7 +25,7 @@ import (
 // KubernetesConfig says how to ask an API server for pods.
 type KubernetesConfig struct {
 	// Address of the API server; empty: that of the cluster in which this agent runs.
-	URL string `yaml:"url"`
+	URL secret.URL `yaml:"url"`
 	// A bearer token.
 	Token secret.Text `yaml:"token"`
 	// A file that holds the token instead, read each time; in a cluster the service account's where neither is set.
@@ -71,12 +71,12 @@ func (c *KubernetesConfig) Validate() error {
 func (c *KubernetesConfig) Open(env feeds.Env) (feeds.Source, error) {
 	k := &kubernetes{cfg: *c, client: &http.Client{},
 		grouping: PodGrouping{Labels: c.JobLabels, Ignore: c.IgnoreOwners, UserLabels: c.UserLabels}, starts: map[string]schema.Instant{}}
-	if c.URL == "" {
+	if c.URL.IsEmpty() {
 		host, port := os.Getenv("KUBERNETES_SERVICE_HOST"), os.Getenv("KUBERNETES_SERVICE_PORT")
 		if host == "" {
 			return nil, errors.New("url: empty, and this is no pod of a cluster; want that of the API server")
 		}
-		k.cfg.URL = "https://" + net.JoinHostPort(host, port)
+		k.cfg.URL = secret.NewURL("https://" + net.JoinHostPort(host, port))
 		if !c.Token.IsSet() && c.TokenFile == "" {
 			k.cfg.TokenFile = serviceAccount + "token"
 		}
@@ -247,7 +247,7 @@ func (k *kubernetes) get(ctx context.Context, query url.Values, read func(body i
 	if token = strings.TrimSpace(token); token != "" {
 		header.Set("Authorization", "Bearer "+token)
 	}
-	address := strings.TrimRight(k.cfg.URL, "/") + "/api/v1/"
+	address := strings.TrimRight(k.cfg.URL.Reveal(), "/") + "/api/v1/"
 	if k.cfg.Namespace != "" {
 		address += "namespaces/" + url.PathEscape(k.cfg.Namespace) + "/"
 	}

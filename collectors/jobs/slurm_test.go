@@ -45,7 +45,7 @@ func TestRealSlurm(t *testing.T) {
 			return open(t, &jobs.SacctConfig{Command: append(c.Prefix(), "sacct"), Lookback: time.Hour, Overlap: time.Minute, Limits: limits}, t.TempDir())
 		},
 		"slurmrestd": func() feeds.Source {
-			return open(t, &jobs.SlurmrestdConfig{URL: c.RESTAddress(), User: c.User(), Token: secret.NewText(c.Token()), Limits: limits}, t.TempDir())
+			return open(t, &jobs.SlurmrestdConfig{URL: secret.NewURL(c.RESTAddress()), User: c.User(), Token: secret.NewText(c.Token()), Limits: limits}, t.TempDir())
 		},
 	}
 	before := schema.Instant(time.Now().Add(-time.Minute).UnixNano())

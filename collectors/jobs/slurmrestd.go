@@ -18,7 +18,7 @@ import (
 // SlurmrestdConfig says how to ask slurmrestd.
 type SlurmrestdConfig struct {
 	// Address of slurmrestd, such as https://slurm.example:6820.
-	URL string `yaml:"url"`
+	URL secret.URL `yaml:"url"`
 	// The user that the token is for.
 	User string `yaml:"user"`
 	// The token (JWT), as `scontrol token` prints it.
@@ -49,14 +49,14 @@ func (c *SlurmrestdConfig) Validate() error {
 	return f.Err()
 }
 
-func checkURL(f *faults.List, text string) {
-	u, err := url.Parse(text)
-	f.Check(text == "" || err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Host != "", "url", "%q: want http://host:port or https://host:port", text)
+func checkURL(f *faults.List, address secret.URL) {
+	u, err := url.Parse(address.Reveal())
+	f.Check(address.IsEmpty() || err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Host != "", "url", "%q: want http://host:port or https://host:port", address)
 }
 
 // Open makes the source. It asks nothing yet.
 func (c *SlurmrestdConfig) Open(env feeds.Env) (feeds.Source, error) {
-	if c.URL == "" {
+	if c.URL.IsEmpty() {
 		return nil, errors.New("url: empty; want that of slurmrestd")
 	}
 	return newSource(&slurmrestd{cfg: c, client: &http.Client{CheckRedirect: secret.SameHost}}, c.Limits, env.Store)
@@ -106,7 +106,7 @@ func (s *slurmrestd) ask(ctx context.Context, version string) (list List, err er
 	if token = strings.TrimPrefix(strings.TrimSpace(token), "SLURM_JWT="); token != "" {
 		header.Set("X-SLURM-USER-TOKEN", token)
 	}
-	address := strings.TrimRight(s.cfg.URL, "/") + "/slurm/" + url.PathEscape(version) + "/jobs"
+	address := strings.TrimRight(s.cfg.URL.Reveal(), "/") + "/slurm/" + url.PathEscape(version) + "/jobs"
 	err = httpGet(ctx, s.client, address, header, func(status int, body io.Reader) error {
 		switch {
 		case status == http.StatusNotFound:
@@ -114,7 +114,7 @@ func (s *slurmrestd) ask(ctx context.Context, version string) (list List, err er
 		case status != http.StatusOK:
 			return fmt.Errorf("status %d: %s", status, excerpt(body))
 		}
-		list, err = ReadSlurmJSON(body, address, SlurmOptions{RawIDs: s.cfg.RawIDs})
+		list, err = ReadSlurmJSON(body, "slurmrestd", SlurmOptions{RawIDs: s.cfg.RawIDs})
 		return err
 	})
 	if err != nil {
@@ -127,7 +127,7 @@ func (s *slurmrestd) ask(ctx context.Context, version string) (list List, err er
 func httpGet(ctx context.Context, client *http.Client, address string, header http.Header, read func(status int, body io.Reader) error) error {
 	ask, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
 	if err != nil {
-		return err
+		return errors.New("the address is no URL") // the error would print it whole
 	}
 	ask.Header = header
 	answer, err := client.Do(ask)
@@ -136,7 +136,7 @@ func httpGet(ctx context.Context, client *http.Client, address string, header ht
 	}
 	defer answer.Body.Close()
 	if err := read(answer.StatusCode, feeds.Bounded(answer.Body, feeds.MaxOutput)); err != nil {
-		return fmt.Errorf("GET %s: %w", address, err)
+		return fmt.Errorf("GET %s: %w", ask.URL.Redacted(), err)
 	}
 	return nil
 }

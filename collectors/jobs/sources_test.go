@@ -116,7 +116,7 @@ func TestFloodComesInParts(t *testing.T) {
 		fmt.Fprintf(w, queue, strings.Join(all, ","))
 	}))
 	defer server.Close()
-	s := open(t, &jobs.SlurmrestdConfig{URL: server.URL, Version: "v0.0.38", Limits: jobs.Limits{MaxJobs: 20_000}}, t.TempDir())
+	s := open(t, &jobs.SlurmrestdConfig{URL: secret.NewURL(server.URL), Version: "v0.0.38", Limits: jobs.Limits{MaxJobs: 20_000}}, t.TempDir())
 	total := 0
 	for more := true; more; {
 		rows, err := s.Read(t.Context(), at("01:00").Time())
@@ -140,7 +140,7 @@ func TestSlurmrestdTokenStaysWithItsHost(t *testing.T) {
 	defer other.Close()
 	server := httptest.NewServer(http.RedirectHandler(strings.Replace(other.URL, "127.0.0.1", "localhost", 1), http.StatusFound))
 	defer server.Close()
-	s := open(t, &jobs.SlurmrestdConfig{URL: server.URL, Version: "v0.0.41", Token: secret.NewText("hidden"), Limits: jobs.Limits{MaxJobs: 10}}, t.TempDir())
+	s := open(t, &jobs.SlurmrestdConfig{URL: secret.NewURL(server.URL), Version: "v0.0.41", Token: secret.NewText("hidden"), Limits: jobs.Limits{MaxJobs: 10}}, t.TempDir())
 	if _, err := s.Read(t.Context(), at("01:00").Time()); err == nil || !strings.Contains(err.Error(), "another host") || stolen != "" {
 		t.Errorf("the other host got %q: %v", stolen, err)
 	}
@@ -161,7 +161,7 @@ func TestSlurmrestdSource(t *testing.T) {
 		}
 	}))
 	defer server.Close()
-	cfg := &jobs.SlurmrestdConfig{URL: server.URL, User: "giverny", Token: secret.NewText("hidden"), Limits: jobs.Limits{MaxJobs: 10}}
+	cfg := &jobs.SlurmrestdConfig{URL: secret.NewURL(server.URL), User: "giverny", Token: secret.NewText("hidden"), Limits: jobs.Limits{MaxJobs: 10}}
 	s := open(t, cfg, t.TempDir())
 	want(t, "first", read(t, s, "01:00"), "1 runs")
 	want(t, "again", read(t, s, "01:01"))
@@ -255,7 +255,7 @@ func TestKubernetesSource(t *testing.T) {
 	server := httptest.NewServer(api)
 	defer server.Close()
 	cfg := jobs.KubernetesKind().NewConfig().(*jobs.KubernetesConfig)
-	cfg.URL, cfg.Token = server.URL, secret.NewText("x")
+	cfg.URL, cfg.Token = secret.NewURL(server.URL), secret.NewText("x")
 	s := open(t, cfg, t.TempDir())
 	rows, err := s.Read(t.Context(), at("01:00").Time())
 	if err != nil {
@@ -316,7 +316,7 @@ func TestAWatchWithoutEnd(t *testing.T) {
 	}))
 	defer server.Close()
 	cfg := jobs.KubernetesKind().NewConfig().(*jobs.KubernetesConfig)
-	cfg.URL, cfg.Token = server.URL, secret.NewText("x")
+	cfg.URL, cfg.Token = secret.NewURL(server.URL), secret.NewText("x")
 	s := open(t, cfg, t.TempDir())
 	for _, want := range []string{"ml/j", "ml/k"} {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
@@ -325,5 +325,29 @@ func TestAWatchWithoutEnd(t *testing.T) {
 		if err != nil || len(rows.Jobs) != 1 || rows.Jobs[0].ID != want {
 			t.Errorf("%v, %+v; want %s", err, rows.Jobs, want)
 		}
+	}
+}
+
+// A password in an address, as a proxy before slurmrestd or the API server may want, is in no error.
+func TestPasswordsOfAddressesAreInNoError(t *testing.T) {
+	server := httptest.NewServer(http.NotFoundHandler())
+	address := strings.Replace(server.URL, "http://", "http://giverny:hunter2@", 1)
+	kubernetes := jobs.KubernetesKind().NewConfig().(*jobs.KubernetesConfig)
+	kubernetes.URL = secret.NewURL(address)
+	read := func() {
+		for _, cfg := range []feeds.SourceConfig{&jobs.SlurmrestdConfig{URL: secret.NewURL(address), Limits: jobs.Limits{MaxJobs: 10}},
+			&jobs.SlurmrestdConfig{URL: secret.NewURL(address), Version: "v0.0.41", Limits: jobs.Limits{MaxJobs: 10}}, kubernetes} {
+			_, err := open(t, cfg, t.TempDir()).Read(t.Context(), at("01:00").Time())
+			if err == nil || strings.Contains(err.Error(), "hunter2") {
+				t.Errorf("%v", err)
+			}
+		}
+	}
+	read()
+	server.Close()
+	read()
+	wrong := jobs.SlurmrestdConfig{URL: secret.NewURL("ftp://giverny:hunter2@host"), Limits: jobs.Limits{MaxJobs: 10}}
+	if err := wrong.Validate(); err == nil || strings.Contains(err.Error(), "hunter2") {
+		t.Errorf("%v", err)
 	}
 }

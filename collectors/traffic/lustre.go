@@ -247,7 +247,7 @@ func (m *Meter) before(s *JobBytes, now time.Time) (before JobBytes, known bool)
 func (m *Meter) spread(moved map[string]*[2]float64, now time.Time) (traffic []schema.JobTraffic) {
 	total := float64(now.Sub(m.at))
 	for from := m.at; from.Before(now); {
-		begin := from.Truncate(m.interval)
+		begin := schema.Instant(schema.IntervalAt(from.UnixNano(), int64(m.interval)).StartNanos).Time() // Truncate counts from the year 1
 		until := begin.Add(m.interval)
 		over := !until.After(now)
 		if !over {

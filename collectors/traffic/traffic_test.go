@@ -254,3 +254,20 @@ func FuzzRead(f *testing.F) {
 		}
 	})
 }
+
+// Bytes are of the intervals of the analysis, whatever their length.
+func TestTrafficIsOfAlignedIntervals(t *testing.T) {
+	const interval = 7 * time.Second
+	m := traffic.NewMeter(regexp.MustCompile(`^(\d+)$`), interval)
+	at := time.Unix(1_700_000_000, 0)
+	m.Step([]traffic.JobBytes{{Target: "t", Job: "1", Start: "5"}}, at)
+	moved, _ := m.Step([]traffic.JobBytes{{Target: "t", Job: "1", Start: "5", Read: 700}}, at.Add(4*interval))
+	if len(moved) < 3 {
+		t.Fatalf("%d intervals", len(moved))
+	}
+	for _, one := range moved {
+		if start := schema.IntervalAt(int64(one.Time), int64(interval)).StartNanos; start != int64(one.Time) {
+			t.Errorf("time %v is in the interval of %v", one.Time, schema.Instant(start))
+		}
+	}
+}
