@@ -40,10 +40,10 @@ type causes struct {
 	tally     []vote
 }
 
-// maskKey is a component and sinks of it, and how many nodes lead to just these.
+// maskKey is a component and sinks of it, and how many nodes lead to just these, in all and at leaves.
 type maskKey struct {
-	first, nodes int32
-	mask         uint64
+	first, nodes, sources int32
+	mask                  uint64
 }
 
 // pairs counts the nodes of a component that lead to a sink, to two, and to two among three or more.
@@ -88,19 +88,21 @@ func (c *causes) find(t *trees, s *sinks) {
 	c.findBases(s)
 }
 
-// listMasks lists which sinks links at leaves lead to, of components that have several: those who follow each other together.
-// Traffic begins there; links between higher switches lead one way, however many hosts send both ways.
+// listMasks lists which sinks nodes lead to, of components that have several: those who follow each other together.
 func (c *causes) listMasks(t *trees, s *sinks) {
 	c.masks = c.masks[:0]
 	for _, i := range t.order {
 		first := s.component[i]
-		if first < 0 || t.leafOf(i) < 0 || int(first)+1 == len(s.all) || s.all[first+1].first != first {
+		if first < 0 || int(first)+1 == len(s.all) || s.all[first+1].first != first {
 			continue
 		}
-		if k := len(c.masks) - 1; k >= 0 && c.masks[k].first == first && c.masks[k].mask == s.mask[i] {
-			c.masks[k].nodes++
-		} else {
-			c.masks = append(c.masks, maskKey{first, 1, s.mask[i]})
+		if k := len(c.masks) - 1; k < 0 || c.masks[k].first != first || c.masks[k].mask != s.mask[i] {
+			c.masks = append(c.masks, maskKey{first: first, mask: s.mask[i]})
+		}
+		k := &c.masks[len(c.masks)-1]
+		k.nodes++
+		if t.leafOf(i) >= 0 {
+			k.sources++
 		}
 	}
 	slices.SortFunc(c.masks, func(a, b maskKey) int { return cmp.Or(cmp.Compare(a.first, b.first), cmp.Compare(a.mask, b.mask)) })
@@ -108,13 +110,15 @@ func (c *causes) listMasks(t *trees, s *sinks) {
 
 // joinComponent joins sinks of one component, from first to before end.
 func (c *causes) joinComponent(t *trees, s *sinks, first, end int32) {
-	c.evidence.count(c.takeMasks(first))
+	masks := c.takeMasks(first)
+	c.evidence.count(masks, true)
 	all := end
 	end = min(end, first+lastBit+1)
 	for a := end; a < all; a++ { // more than can be distinguished
 		c.sets.union(a, end-1)
 	}
 	c.joinLevel(t, s, first, end)
+	c.evidence.count(masks, false)
 	for a := first; a < end; a++ {
 		c.findDouble(t, s, a, first, end)
 	}
@@ -137,12 +141,18 @@ func (c *causes) takeMasks(first int32) []maskKey {
 	return c.masks[begin:end]
 }
 
-func (p *pairs) count(masks []maskKey) {
+// count counts the links that lead to each sink and to each two: all, or those at leaves alone, where traffic begins; those
+// between higher switches lead one way, however many hosts send both ways.
+func (p *pairs) count(masks []maskKey, atLeaves bool) {
 	*p = pairs{}
 	for i := 0; i < len(masks); {
 		mask, n := masks[i].mask, int32(0)
 		for ; i < len(masks) && masks[i].mask == mask; i++ {
-			n += masks[i].nodes
+			if atLeaves {
+				n += masks[i].sources
+			} else {
+				n += masks[i].nodes
+			}
 		}
 		crowd := bits.OnesCount64(mask) >= 3
 		for rest := mask; rest != 0; rest &= rest - 1 {
@@ -221,10 +231,14 @@ func (c *causes) areOne(t *trees, s *sinks, a, b int32) bool {
 	if !x.isLeaf && !y.isLeaf {
 		return share >= transitShared && ratio(x.stall, y.stall) >= transitRatio
 	}
-	if share < exchangeShared || !crowded && c.level.find(a) != c.level.find(b) {
+	isLevel := c.level.find(a) == c.level.find(b)
+	if isLevel && exchange {
+		return true
+	}
+	if share < exchangeShared || !crowded && !isLevel {
 		return false
 	}
-	if c.level.find(a) == c.level.find(b) && (exchange || !x.isTree() || !y.isTree()) {
+	if isLevel && (!x.isTree() || !y.isTree()) {
 		return true
 	}
 	return !exchange && !other && !x.isTree() && !y.isTree() && ratio(x.stall, y.stall) >= exchangeRatio &&
