@@ -22,3 +22,38 @@ func TestWhatAHostSendsMayBeItsJobs(t *testing.T) {
 		t.Errorf("host0 sends at %g of its link's %g bytes/s, want half", b.now, g.Capacity(l))
 	}
 }
+
+// TestAPartOfAPortIsEnough: of jobs that contend for a port none moves half of what it carries. Where a job's hosts bound what it
+// can have put there two fifths do not speak against it, a quarter does; on a grid, where nothing bounds it, both do.
+func TestAPartOfAPortIsEnough(t *testing.T) {
+	for _, c := range []struct {
+		fabric, root, first, second string
+		percent                     float64 // that each of the job's two nodes sends
+		against                     bool
+	}{
+		{"fattree:leaves=2,hosts=3,spines=1", "leaf0>host0", "host1>leaf0", "host2>leaf0", 20, false},
+		{"fattree:leaves=2,hosts=3,spines=1", "leaf0>host0", "host1>leaf0", "host2>leaf0", 12, true},
+		{"torus:4x4", "0,0>1,0", "3,0>0,0", "2,0>3,0", 20, true},
+	} {
+		g := graphOf(t, c.fabric)
+		p, _, _ := readings(t, g, nil, map[string]float64{c.root: 100, c.first: c.percent, c.second: c.percent})
+		s, err := New(g, DefaultConfig())
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.clock.duration = 60e9
+		root := linkBetween(t, g, c.root)
+		j := &job{Job: schema.Job{ID: "1"}, traffic: &traffic{}}
+		for _, sends := range []string{c.first, c.second} {
+			from, _ := g.Ends(linkBetween(t, g, sends))
+			j.Nodes = append(j.Nodes, g.Device(from).Name)
+		}
+		j.place(g)
+		moved := 2 * c.percent / 100 * g.Capacity(root) * 60
+		j.now = moves{interval: s.work.interval, all: moved, files: moved}
+		rc := &regionCase{fullest: root, carries: g.Capacity(root), onset: -1}
+		if got := s.unable(rc, &suspect{job: j, file: true, filesKnown: true, known: true}, p); got > 0 != c.against {
+			t.Errorf("%s, %g%% by each: %.1f against the job", c.fabric, c.percent, got)
+		}
+	}
+}

@@ -107,4 +107,5 @@ func (s *Stage) drain(rc *regionCase, p *pressure) {
 	s.work.held.turnTo(p.stall, s.work.past.round)
 	rc.drain = s.drainOf(rc, p)
 	rc.flooded = s.floods(rc, p)
+	rc.carries = max(rc.carries, s.arrivesMore(rc, p))
 }

@@ -167,4 +167,42 @@ func TestAJobHoldsItselfUp(t *testing.T) {
 			t.Errorf("%s: %v, want %v", c.name, got, c.want)
 		}
 	}
+	if got := full.holdsItselfUp(&suspect{}); got != jobConverges+jobRise {
+		t.Errorf("it holds itself up: %v", got)
+	}
+	full.moved = 1
+	if got := full.holdsItselfUp(&suspect{}); got != 0 {
+		t.Errorf("a link that failed added the load, and %v speaks for the job", got)
+	}
+}
+
+// TestACulpritMovesWhatArrives: what was added at the switch where the traffic of a region of a grid ends comes over all of its
+// links, and is what a culprit moves a part of; not where less arrives than before.
+func TestACulpritMovesWhatArrives(t *testing.T) {
+	g := graphOf(t, "torus:4x4x4")
+	end, _ := g.FindDevice("0,0,2")
+	uses := map[string]float64{"0,0,1>0,0,2": 20, "0,0,2>0,0,3": 30, "0,0,2>1,0,2": 10}
+	p, _, region := readings(t, g, map[string]float64{"0,0,1>0,0,2": 80, "0,0,2>0,0,3": 80}, uses)
+	s, err := New(g, DefaultConfig())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for before, grows := range map[float64]bool{5: true, 60: false} {
+		want := 0.
+		for name, use := range uses {
+			if l := linkBetween(t, g, name); grows {
+				want += (use - before) / 100 * g.Capacity(l)
+			}
+		}
+		p.before = func(l schema.LinkID) float64 { return min(before, max(before-5, p.useOf(l))) }
+		rc := &regionCase{onset: 3, region: &schema.Region{Links: region}, drain: drain{device: end, fit: .6}}
+		rc.flooded = s.floods(rc, p)
+		if got := s.arrivesMore(rc, p); got < want-1 || !grows && got > 0 {
+			t.Errorf("%g%% before: %.3g bytes/s arrive more, want %.3g", before, got, want)
+		}
+		s.drain(rc, p)
+		if got := s.arrivesMore(rc, p); got == 0 == grows || rc.carries != got {
+			t.Errorf("%g%% before: the region carries %.3g bytes/s, and %.3g arrive more", before, rc.carries, got)
+		}
+	}
 }

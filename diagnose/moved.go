@@ -4,17 +4,21 @@ import (
 	"slices"
 
 	"github.com/giverny/giverny/schema"
+	"github.com/giverny/giverny/topology"
 )
 
 // leastMoved is what must have been added to a full link, of what it carries, before it is asked where that was.
 const leastMoved = .1
 
-// moved is the share of what was added to a full link of a tree, since the onset or since something failed, that the failed
-// links carried before: routes over other links took it over. The full link is beside one that failed, or what waits for it
-// is. 0 where nothing was added.
+// moved is the share of what was added to a full link, since the onset or since something failed, that the failed
+// links carried before: routes over other links took it over. On a tree the full link is beside one that failed, or what waits
+// for it is. 0 where nothing was added.
 func (s *Stage) moved(rc *regionCase, f *failure, p *pressure) float64 {
-	if s.graph.Duplex() || !f.broke() || rc.fullest == schema.NoLink {
+	if !f.broke() || rc.fullest == schema.NoLink {
 		return 0
+	}
+	if s.router.Grid != nil && s.graph.Duplex() {
+		return s.movedRound(rc, f, p)
 	}
 	more := rc.more
 	if was := s.lastUse(f, rc.fullest); was >= 0 {
@@ -30,6 +34,44 @@ func (s *Stage) moved(rc *regionCase, f *failure, p *pressure) float64 {
 		}
 	}
 	return min(1, carried/more)
+}
+
+// movedRound is the same on a torus: what travelled over a link that failed goes the other way round its ring. Of the links of
+// that ring at a region the one to which most was added counts.
+func (s *Stage) movedRound(rc *regionCase, f *failure, p *pressure) (share float64) {
+	if s.passesNothing(f) {
+		return 0
+	}
+	for _, failed := range f.links {
+		if s.router.Grid.Dim(failed) < 0 || p.useOf(failed) >= leastUse {
+			continue
+		}
+		if more := s.addedOnRing(rc, failed, p); more > 0 {
+			lost := max(p.before(failed), s.lastUse(f, failed)) - max(0, p.useOf(failed))
+			share = max(share, min(1, max(0, lost)/100*s.graph.Capacity(failed)/more))
+		}
+	}
+	return share
+}
+
+// addedOnRing is the most that was added, bytes/s, to a link at a region on the ring of one that failed.
+func (s *Stage) addedOnRing(rc *regionCase, failed schema.LinkID, p *pressure) (most float64) {
+	add := func(at topology.DeviceID) {
+		for _, l := range s.graph.LinksAt(at) {
+			if l == failed || !s.router.Grid.SameRing(l, failed) || p.before(l) < 0 {
+				continue
+			}
+			if added := p.carries(l) - p.before(l)/100*s.graph.Capacity(l); added >= leastMoved*p.carries(l) {
+				most = max(most, added)
+			}
+		}
+	}
+	for _, l := range rc.region.Links {
+		from, to := s.graph.Ends(l)
+		add(from)
+		add(to)
+	}
+	return most
 }
 
 // takesOver reports whether what a link between switches carried can be on a region's links instead: one of them leaves the

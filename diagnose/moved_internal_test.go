@@ -4,6 +4,7 @@ import (
 	"math"
 	"testing"
 
+	"github.com/giverny/giverny/diagnose/routes"
 	"github.com/giverny/giverny/schema"
 )
 
@@ -19,7 +20,7 @@ func TestMovedLoad(t *testing.T) {
 		}
 		return 20
 	}
-	s := &Stage{graph: g, clock: clock{duration: 60e9}}
+	s := &Stage{graph: g, router: routes.NewRouter(g), clock: clock{duration: 60e9}}
 	s.memory.metrics[schema.BandwidthUsed] = newLevels(g.NumLinks(), 4)
 	for _, c := range []struct {
 		full, waits string // a link that waits for the full one
@@ -52,7 +53,7 @@ func TestMovedLoadOfAnOlderRegion(t *testing.T) {
 	for slot := range int64(5) {
 		use.row(slot)[full], use.row(slot)[lost] = 40*levelsPerPercent, 30*levelsPerPercent
 	}
-	s := &Stage{graph: g, clock: clock{duration: 60e9, now: 6}}
+	s := &Stage{graph: g, router: routes.NewRouter(g), clock: clock{duration: 60e9, now: 6}}
 	s.memory.metrics[schema.BandwidthUsed] = use
 	rc := &regionCase{fullest: full, carries: g.Capacity(full), onset: -1, old: true, region: &schema.Region{Links: []schema.LinkID{full}}}
 	f := &failure{Failure: schema.Failure{Kind: schema.LinkFailed, Time: 5 * 60e9}, links: []schema.LinkID{lost}}
@@ -70,5 +71,46 @@ func TestMovedLoadOfAnOlderRegion(t *testing.T) {
 	use.row(3)[full], use.row(4)[full] = 100*levelsPerPercent, 100*levelsPerPercent
 	if other := s.failureScore(rc, f, 0, 1, p); explained-other < failureOnset/2 {
 		t.Errorf("score %.1f, and %.1f where the full link carried all of it before the failure", explained, other)
+	}
+}
+
+// TestMovedRoundARing: what a link of a torus carried before it failed goes the other way round its ring, and explains what was
+// added there, as much as it carried; not what was added on other rings, and nothing moved from a node that failed or from a
+// link that still carries as much.
+func TestMovedRoundARing(t *testing.T) {
+	g := graphOf(t, "torus:4x4x4")
+	lost := linkBetween(t, g, "0,0,0>0,0,1")
+	for _, c := range []struct {
+		name    string
+		waits   string
+		carried float64 // before, by the link that failed
+		carries float64 // now
+		kind    schema.EventKind
+		want    float64
+	}{
+		{"all of it", "0,0,2>0,0,3", 60, 0, schema.LinkFailed, 1},
+		{"the waiting link only leads to the ring", "0,3,2>0,0,2", 60, 0, schema.LinkFailed, 1},
+		{"half of it", "0,0,2>0,0,3", 30, 0, schema.LinkFailed, .5},
+		{"another ring", "0,1,2>0,1,3", 60, 0, schema.LinkFailed, 0},
+		{"it still carries as much", "0,0,2>0,0,3", 4, 4, schema.LinkFailed, 0},
+		{"it came back", "0,0,2>0,0,3", 60, 0, schema.LinkRestored, 0},
+		{"a node", "0,0,2>0,0,3", 60, 0, schema.NodeFailed, 0},
+	} {
+		p, _, region := readings(t, g, map[string]float64{c.waits: 30}, map[string]float64{"0,0,2>0,0,3": 80, "0,1,2>0,1,3": 80, "0,0,0>0,0,1": c.carries})
+		p.before = func(l schema.LinkID) float64 {
+			switch {
+			case l == lost:
+				return c.carried
+			case p.useOf(l) == 80:
+				return 20
+			}
+			return 0
+		}
+		s := &Stage{graph: g, router: routes.NewRouter(g), clock: clock{duration: 60e9}}
+		rc := &regionCase{fullest: region[0], region: &schema.Region{Links: region}}
+		f := &failure{Failure: schema.Failure{Kind: c.kind}, links: []schema.LinkID{lost}}
+		if got := s.moved(rc, f, p); math.Abs(got-c.want) > 1e-9 {
+			t.Errorf("%s: %.2f of the load moved, want %.2f", c.name, got, c.want)
+		}
 	}
 }

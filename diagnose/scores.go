@@ -122,7 +122,7 @@ func (s *Stage) rate(rc *regionCase, c *suspect, p *pressure) {
 	case !c.known && s.loadsAll(rc, c, p):
 		c.score += jobConverges
 	case rc.endsAtOwn(c):
-		c.score += jobConverges + jobRise*(1-c.rise)
+		c.score += rc.holdsItselfUp(c)
 	}
 	c.score -= s.unable(rc, c, p) + s.astray(rc, c, p)
 	c.score += jobRose * min(1, rc.rose()) * c.burden * (1 - rc.moved)
@@ -162,42 +162,12 @@ func (rc *regionCase) slowEvidence() bool {
 	return rc.load < fallen || rc.centre.clear || rc.drain.fit >= surelyDrains && !rc.drain.grew
 }
 
-// culpritShare of what the root carries is what a culprit moves at least; with enoughShare nothing speaks against
-// it any more.
-const culpritShare, enoughShare = .25, .5
-
 // grownShare of what a root carries must have been added since the onset for its growth to say something.
 const grownShare = .2
 
 // fuller reports whether the root of directed links carries more than before the onset: load was added there, and what leads
 // to it may carry less, as back pressure holds it up.
 func (rc *regionCase) fuller() bool { return rc.back.kind == incast && rc.more > grownShare*rc.carries }
-
-// unable is what the traffic of a suspect says against it that is too little for what the root carries, or grew
-// by too little: a coincidence in time is none of a cause. Where load was added on a grid, full buffers hold up the culprit's
-// own traffic elsewhere, so that all that it moves need not grow.
-func (s *Stage) unable(rc *regionCase, c *suspect, p *pressure) float64 {
-	if !c.known || rc.carries <= 0 {
-		return 0
-	}
-	all, files := s.lately(c.job)
-	was, filesWas := s.earlier(rc, c.job)
-	if c.file && c.filesKnown {
-		all, was = files, filesWas
-	}
-	interval := float64(s.clock.duration) / 1e9
-	if most := s.boundOn(c.job, rc.fullest, c.file || !c.filesKnown, p); most.known {
-		all, was = min(all, most.now*interval), min(was, most.before*interval)
-	}
-	short := func(bytes, of float64) float64 {
-		return min(1, max(0, (enoughShare-bytes/interval/of)/(enoughShare-culpritShare)))
-	}
-	against := jobTooLittle * short(all, rc.carries)
-	if rc.more > grownShare*rc.carries && !(s.graph.Duplex() && rc.flooded) {
-		against = max(against, jobGrewTooLittle*short(all-was, rc.more))
-	}
-	return against
-}
 
 // endsAtOwn reports whether what was added to a region of a grid is a tree of a job's nodes that ends at one of them. Such
 // a job holds itself up: all that it moves may have fallen with the onset, as a victim's does, while what arrives at that
@@ -209,6 +179,11 @@ func (rc *regionCase) endsAtOwn(c *suspect) bool {
 	}
 	_, meets := slices.BinarySearch(c.job.devices, d.meeting.device)
 	return d.endsAt(c.job) && c.job == d.job && d.surely() || meets && d.meeting.known() && d.meeting.grew && c.cross >= explainedStall
+}
+
+// holdsItselfUp is what that says for a job, unless the load came from what failed.
+func (rc *regionCase) holdsItselfUp(c *suspect) float64 {
+	return (jobConverges + jobRise*(1-c.rise)) * (1 - rc.moved)
 }
 
 // Of a job that loads a region of a grid by its exchange: loadedWays of what that puts on links is where leastUse of the capacity

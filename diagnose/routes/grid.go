@@ -162,6 +162,12 @@ func (g *Grid) Dims() []int { return g.shape.Dims }
 // Dim is the dimension along which a link leads, -1 for one that does not lead from a switch to its neighbour.
 func (g *Grid) Dim(l schema.LinkID) int { return int(g.keys[l].dim) }
 
+// SameRing reports whether two links lie on one ring, or line, of a dimension.
+func (g *Grid) SameRing(a, b schema.LinkID) bool {
+	x, y := g.keys[a], g.keys[b]
+	return x.dim >= 0 && x.dim == y.dim && x.before == y.before && x.behind == y.behind
+}
+
 // Before is the place of a link in the dimensions before its own, counted from 0: what travels along it to a switch has
 // that switch's place in them, as PlaceBefore.
 func (g *Grid) Before(l schema.LinkID) int { return int(g.keys[l].before) }
