@@ -1,6 +1,6 @@
 -- The state of the network by all metrics together, interval by interval: the worst
 -- state, the number of regions by severity, and why the state is not known; empty
--- if it is.
+-- if it is. Intervals whose states are no longer kept are left out.
 WITH current AS
     (
         SELECT time, graph_version, revision, if(unknown = '' AND arraySum(mapValues(measured)) = 0, 'nothing_measured', toString(unknown)) AS reason
@@ -19,5 +19,6 @@ LEFT JOIN
     WHERE fabric = {fabric:String}
         AND time >= fromUnixTimestamp64Milli({from:Int64}, 'UTC') AND time < fromUnixTimestamp64Milli({to:Int64}, 'UTC')
 ) AS s ON s.time = c.time AND s.graph_version = c.graph_version AND s.revision = c.revision
+WHERE c.reason != '' OR notEmpty(s.regions)
 GROUP BY time
 ORDER BY time
