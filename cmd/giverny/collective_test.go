@@ -148,7 +148,7 @@ func TestCollectivePublish(t *testing.T) {
 	}
 	for want, args := range map[string][]string{
 		"2 hosts of the collective are no devices of fabric ib0 (2, 3): give --node-map": {"--begin", "2026-11-22T10:00:00Z"},
-		"the records' clock is not UTC":   {"--node-map", names},
+		"do not say in UTC when":          {"--node-map", names},
 		`--begin "now"`:                   {"--node-map", names, "--begin", "now"},
 		`--fabric "ib1": want one of ib0`: {"--fabric", "ib1"},
 	} {
