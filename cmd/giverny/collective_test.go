@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/giverny/giverny/collective"
 	"github.com/giverny/giverny/collective/report"
 )
 
@@ -154,6 +155,15 @@ func TestCollectivePublish(t *testing.T) {
 	} {
 		if _, err := publish(args...); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v: %v, want %s", args, err, want)
+		}
+	}
+}
+
+// What follows the text of a diagnosis stands on a line of its own.
+func TestTextOfADiagnosisIsWholeLines(t *testing.T) {
+	for _, text := range []string{"rank 3 stopped", "makespan 3 ms.\n"} {
+		if got := wholeLines(&collective.Diagnosis{Text: text}); got != strings.TrimSpace(text)+"\n" {
+			t.Errorf("%q: %q", text, got)
 		}
 	}
 }

@@ -96,7 +96,7 @@ func (f *collectivePublishFlags) publish(cmd *cobra.Command, g *globals, paths [
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(cmd.OutOrStdout(), "%ssent as %s\n", d.Text, id)
+	fmt.Fprintf(cmd.OutOrStdout(), "%ssent as %s\n", wholeLines(&d), id)
 	return nil
 }
 
