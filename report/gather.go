@@ -95,7 +95,7 @@ func (m *maker) completeness(ctx context.Context, s *Section) (err error) {
 
 func (m *maker) network(ctx context.Context, s *Section) error {
 	s.ID, s.Title, s.Source = "network", "State of the network", "Monet, section 5.2 and figure 6"
-	s.Note = "The network's state is that of its worst region by any metric. Time whose state is unknown is left out of the shares. The plot reaches from the first to the last interval that is stored; what a bar lacks to 100% is not stored."
+	s.Note = "The network's state is that of its worst region by any metric; hot links that are too few for a region do not count here, but among the hot links. Time whose state is unknown is left out of the shares. The plot reaches from the first to the last interval that is stored; what a bar lacks to 100% is not stored."
 	t, err := m.model.NetworkTime(ctx, m.fabric, schema.NoMetric, m.span)
 	if err != nil {
 		return err

@@ -157,9 +157,10 @@ func (m *maker) hotspots(metric schema.Metric) func(context.Context, *Section) e
 				p.Series[i].Values = append(p.Series[i].Values, value(seconds/60))
 			}
 			if d.ThresholdPercent == 30 {
+				episodes := Number{Name: "episodes at 30%", Value: value(d.Episodes)}
 				median, p999 := m.number("median at 30%", "minutes", "hot/median", name), m.number("99.9% at 30%", "minutes", "hot/p999/30", name)
 				median.Value, p999.Value = value(d.MedianSeconds/60), value(d.P999Seconds/60)
-				s.Numbers = append(s.Numbers, median, p999)
+				s.Numbers = append(s.Numbers, episodes, median, p999)
 			}
 		}
 		s.Plots = []Plot{p}
