@@ -52,7 +52,7 @@ out where the configuration has one.`,
 			}
 			made, err := app.New(cfg, version, log).Report(cmd.Context(), entry.Name, span, entry.Interval())
 			if errors.Is(err, report.ErrNothing) {
-				return fmt.Errorf("report on fabric %q from %s to %s: %w; is the span right, in UTC?", entry.Name, span.From, span.To, err)
+				return fmt.Errorf("report on fabric %q from %s to %s: %w; is the span right, in UTC, and did the fabric have this name then?", entry.Name, span.From, span.To, err)
 			}
 			if err != nil {
 				return err
