@@ -99,7 +99,7 @@ func figureEndpoints() []endpoint {
 			Handler: operation.To((*Dashboards).regionSizes)},
 		{ID: "listRegionDurations", Path: "/fabrics/{fabric}/region-durations", Tag: "figures", Summary: "How many regions lived for how many minutes, by their highest severity (Monet, Fig. 5b).",
 			Handler: operation.To((*Dashboards).regionDurations)},
-		{ID: "getLinkTime", Path: "/fabrics/{fabric}/link-time", Tag: "figures", Summary: "The share of all link time in regions of each severity of a stall metric (Monet, Fig. 5c).",
+		{ID: "getLinkTime", Path: "/fabrics/{fabric}/link-time", Tag: "figures", Summary: "The share of the time in which links were measured that they spent in regions of each severity of a stall metric (Monet, Fig. 5c).",
 			Handler: operation.To((*Dashboards).linkTime)},
 	}
 }

@@ -56,14 +56,17 @@ func (d *Dashboards) regionDurations(ctx context.Context, p *ofStall) (*histogra
 // linkTime is the share of link time by severity.
 type linkTime struct {
 	figure
-	Share map[string]float64 `json:"share"` // by severity, 0 to 1
+	Share map[string]*float64 `json:"share"` // by severity, 0 to 1; null: no link was measured
 }
 
 func (d *Dashboards) linkTime(ctx context.Context, p *ofStall) (*linkTime, error) {
 	f, found, err := ofMetric(d, ctx, p, (*read.Model).LinkTime)
-	share := map[string]float64{}
+	share := map[string]*float64{}
 	for _, s := range schema.Severities {
-		share[s.String()] = found[s]
+		share[s.String()] = nil
+		if found != nil {
+			share[s.String()] = &found[s]
+		}
 	}
 	return &linkTime{f, share}, err
 }

@@ -60,14 +60,14 @@ func (d *Dashboards) networkSteps(ctx context.Context, p *stepParameters) (*netw
 	} else {
 		var states []read.NetworkAt
 		states, err = d.model.Network(ctx, q.fabric.name, q.span)
-		out.Steps = sumSteps(states, q.fabric.interval, step)
+		out.Steps = sumSteps(states, step)
 	}
 	out.Steps = append([]read.NetworkStep{}, out.Steps...)
 	return out, err
 }
 
 // sumSteps adds up the states of intervals, which are in the order of time, by steps.
-func sumSteps(states []read.NetworkAt, interval, step time.Duration) (out []read.NetworkStep) {
+func sumSteps(states []read.NetworkAt, step time.Duration) (out []read.NetworkStep) {
 	for i := range states {
 		s := &states[i]
 		if begin := s.Time - s.Time%schema.Instant(step); len(out) == 0 || out[len(out)-1].Begin != begin {
@@ -75,9 +75,9 @@ func sumSteps(states []read.NetworkAt, interval, step time.Duration) (out []read
 		}
 		last := &out[len(out)-1]
 		if s.Unknown != "" {
-			last.Unknown += interval.Seconds()
+			last.Unknown += s.Length.Seconds()
 		} else {
-			last.Seconds[s.Severity] += interval.Seconds()
+			last.Seconds[s.Severity] += s.Length.Seconds()
 		}
 	}
 	return out

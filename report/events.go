@@ -195,7 +195,11 @@ func (m *maker) forecasts(ctx context.Context, s *Section) error {
 		ahead int
 		schema.ForecastSkill
 	}{{1, skills.Next}, {schema.LaterIntervals, skills.Later}} {
-		s.Table.Rows = append(s.Table.Rows, []string{fmt.Sprint(k.ahead), fmt.Sprint(k.Forecasts), fmt.Sprintf("%.3f", k.Brier), fmt.Sprintf("%.3f", k.Persistence)})
+		brier, persistence := none, none
+		if k.Forecasts > 0 {
+			brier, persistence = fmt.Sprintf("%.3f", k.Brier), fmt.Sprintf("%.3f", k.Persistence)
+		}
+		s.Table.Rows = append(s.Table.Rows, []string{fmt.Sprint(k.ahead), fmt.Sprint(k.Forecasts), brier, persistence})
 	}
 	return nil
 }

@@ -95,12 +95,13 @@ func (m *maker) completeness(ctx context.Context, s *Section) (err error) {
 
 func (m *maker) network(ctx context.Context, s *Section) error {
 	s.ID, s.Title, s.Source = "network", "State of the network", "Monet, section 5.2 and figure 6"
-	s.Note = "The network's state is that of its worst region by any metric. Time whose state is unknown is left out of the shares."
+	s.Note = "The network's state is that of its worst region by any metric; hot links that are too few for a region do not count here, but among the hot links. Time whose state is unknown is left out of the shares. The plot reaches from the first to the last interval that is stored; what a bar lacks to 100% is not stored."
 	t, err := m.model.NetworkTime(ctx, m.fabric, schema.NoMetric, m.span)
 	if err != nil {
 		return err
 	}
-	hours := stepHours(m.span)
+	stored := m.stored()
+	hours := stepHours(stored)
 	steps, err := m.model.NetworkSteps(ctx, m.fabric, m.span, hours)
 	if err != nil {
 		return err
@@ -129,9 +130,20 @@ func (m *maker) network(ctx context.Context, s *Section) error {
 		stays.Value = value(100 * moves.Probability(schema.RegionState(schema.High), schema.RegionState(schema.High)))
 	}
 	s.Numbers = append(s.Numbers, notNeg, stays)
-	s.Plots = []Plot{networkPlot(steps, hours, m.span.From)}
+	s.Plots = []Plot{networkPlot(steps, hours, stored)}
 	s.Table = transitionTable(&moves, len(schema.Severities))
 	return nil
+}
+
+// stored is the time from the first to the last interval of the span.
+func (m *maker) stored() read.Span {
+	first := m.report.Stored[0]
+	span := read.Span{From: first.First, To: first.Last}
+	for _, c := range m.report.Stored {
+		length := schema.Instant(c.Seconds / float64(c.Intervals) * 1e9)
+		span.From, span.To = min(span.From, c.First), max(span.To, c.Last+length)
+	}
+	return span
 }
 
 // stepHours is a length of steps of which a span has about a hundred: a part of a day, or days.
@@ -145,31 +157,47 @@ func stepHours(span read.Span) int {
 	return 24 * int(math.Ceil(least/24))
 }
 
-func networkPlot(steps []read.NetworkStep, hours int, from schema.Instant) Plot {
+// networkPlot has a bar for each step of a span; what is missing to 100% is not stored.
+func networkPlot(steps []read.NetworkStep, hours int, span read.Span) Plot {
 	form, by := time.DateOnly, fmt.Sprintf("%d days", hours/24)
 	if hours < 24 {
 		form, by = "01-02 15:04", fmt.Sprintf("%d h", hours)
 	}
-	p := Plot{Title: "Share of time in each state, by " + by, Kind: Stacked, XLabel: "begin, UTC", YLabel: "% of time", X: make([]string, len(steps))}
-	for i := len(schema.Severities) - 1; i >= -1; i-- {
-		series := Series{Name: "unknown", Colour: "unknown"}
-		if i >= 0 {
-			series = Series{Name: schema.Severities[i].String(), Colour: schema.Severities[i].String()}
+	p := Plot{Title: "Share of time in each state, by " + by, Kind: Stacked, XLabel: "begin, UTC", YLabel: "% of time"}
+	for i := len(schema.Severities) - 1; i >= 0; i-- {
+		p.Series = append(p.Series, Series{Name: schema.Severities[i].String(), Colour: schema.Severities[i].String()})
+	}
+	p.Series = append(p.Series, Series{Name: "unknown", Colour: "unknown"})
+	byBegin := map[schema.Instant]*read.NetworkStep{}
+	for i := range steps {
+		byBegin[steps[i].Begin] = &steps[i]
+	}
+	length := schema.Instant(hours) * schema.Instant(time.Hour)
+	for begin := span.From - span.From%length; begin < span.To; begin += length {
+		from := max(begin, span.From)
+		p.X = append(p.X, from.Time().Format(form))
+		values := make([]*float64, len(p.Series)) // nothing is stored
+		if step := byBegin[begin]; step != nil {
+			values = stepShares(step, time.Duration(min(begin+length, span.To)-from).Seconds())
 		}
-		for j, step := range steps {
-			p.X[j] = max(step.Begin, from).Time().Format(form)
-			seconds, all := step.Unknown, step.Unknown
-			for _, v := range step.Seconds {
-				all += v
-			}
-			if i >= 0 {
-				seconds = step.Seconds[i]
-			}
-			series.Values = append(series.Values, ratio(100*seconds, all))
+		for i := range p.Series {
+			p.Series[i].Values = append(p.Series[i].Values, values[i])
 		}
-		p.Series = append(p.Series, series)
 	}
 	return p
+}
+
+// stepShares are the shares of some seconds in each state, the worst first, and in none that is known.
+func stepShares(step *read.NetworkStep, seconds float64) (shares []*float64) {
+	all := step.Unknown
+	for _, s := range step.Seconds {
+		all += s
+	}
+	all = max(all, seconds) // the last interval may be longer than the span
+	for i := len(step.Seconds) - 1; i >= 0; i-- {
+		shares = append(shares, ratio(100*step.Seconds[i], all))
+	}
+	return append(shares, ratio(100*step.Unknown, all))
 }
 
 // transitionTable gives probabilities, a row for each of the first states before.

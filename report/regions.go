@@ -12,7 +12,7 @@ func (m *maker) regions(metric schema.Metric) func(context.Context, *Section) er
 	return func(ctx context.Context, s *Section) error {
 		name := metric.String()
 		s.ID, s.Title, s.Metric, s.Source = "regions-"+name, "Link time by severity, and transitions of regions", name, "Monet, section 5.1 and figure 5c"
-		s.Note = "Link time is that of all links in regions of a severity, of the time of all links. Transitions are those of regions that are tracked, from one interval to the next; a region that was not there before, or is not after, is gone."
+		s.Note = "Link time is that of all links in regions of a severity, of the time in which links were measured. Transitions are those of regions that are tracked, from one interval to the next; a region that was not there before, or is not after, is gone."
 		share, err := m.model.LinkTime(ctx, m.fabric, metric, m.span)
 		if err != nil {
 			return err
@@ -23,7 +23,9 @@ func (m *maker) regions(metric schema.Metric) func(context.Context, *Section) er
 		}
 		for _, severity := range schema.Severities {
 			n := m.number("link time in "+severity.String(), "%", "links/share/"+severity.String(), name)
-			n.Value = value(100 * share[severity])
+			if share != nil {
+				n.Value = value(100 * share[severity])
+			}
 			s.Numbers = append(s.Numbers, n)
 		}
 		least := m.number("least likely to stay as it is, of Low, Medium and High", "%", "regions/stays/least", name)
@@ -155,9 +157,10 @@ func (m *maker) hotspots(metric schema.Metric) func(context.Context, *Section) e
 				p.Series[i].Values = append(p.Series[i].Values, value(seconds/60))
 			}
 			if d.ThresholdPercent == 30 {
+				episodes := Number{Name: "episodes at 30%", Value: value(d.Episodes)}
 				median, p999 := m.number("median at 30%", "minutes", "hot/median", name), m.number("99.9% at 30%", "minutes", "hot/p999/30", name)
 				median.Value, p999.Value = value(d.MedianSeconds/60), value(d.P999Seconds/60)
-				s.Numbers = append(s.Numbers, median, p999)
+				s.Numbers = append(s.Numbers, episodes, median, p999)
 			}
 		}
 		s.Plots = []Plot{p}

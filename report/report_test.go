@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/giverny/giverny/schema"
+	"github.com/giverny/giverny/store/read"
 )
 
 const hostile = `<script>alert("x")</script><img src=x onerror=y> 'quoted' & more`
@@ -92,5 +93,24 @@ func TestColumnsOfNumbers(t *testing.T) {
 	table := Table{Rows: [][]string{{"12", "1", "0.5"}, {"gather", "2", "–"}}}
 	if table.Numeric(0) || !table.Numeric(1) || !table.Numeric(2) {
 		t.Error("of two columns of numbers and one of words")
+	}
+}
+
+// Time of which nothing is stored has its place in the plot, and is part of a bar.
+func TestNetworkPlotShowsWhatIsNotStored(t *testing.T) {
+	const hour = schema.Instant(3600e9)
+	span := read.Span{From: 1000*hour + hour/2, To: 1004 * hour}
+	steps := []read.NetworkStep{ // of half an hour, an hour of which half is stored, none, and one that is unknown in part
+		{Begin: 1000 * hour, Seconds: [4]float64{1800}}, {Begin: 1001 * hour, Seconds: [4]float64{0, 0, 0, 1800}}, {Begin: 1003 * hour, Seconds: [4]float64{0, 900}, Unknown: 2700}}
+	p := networkPlot(steps, 1, span)
+	if want := []string{"02-11 16:30", "02-11 17:00", "02-11 18:00", "02-11 19:00"}; !cmp.Equal(want, p.X) {
+		t.Errorf("places: %s", cmp.Diff(want, p.X))
+	}
+	all, half, none, quarter, rest := 100., 50., 0., 25., 75.
+	want := [][]*float64{{&none, &half, nil, &none}, {&none, &none, nil, &none}, {&none, &none, nil, &quarter}, {&all, &none, nil, &none}, {&none, &none, nil, &rest}}
+	for i, s := range p.Series {
+		if diff := cmp.Diff(want[i], s.Values); diff != "" {
+			t.Errorf("%s: %s", s.Name, diff)
+		}
 	}
 }

@@ -46,6 +46,7 @@ func aDay(t *testing.T, db *store.DB) {
 		}
 		r.States = schema.NetworkStates(snap, r.Regions)
 		if n == 20 {
+			r.Episodes = []schema.HotEpisode{{Metric: schema.CreditStall, ThresholdPercent: 30, Intervals: 3}}
 			for id := range 12 {
 				r.Jobs = append(r.Jobs, schema.Job{Fabric: hostile, ID: string(rune('a' + id)), Name: hostile, Nodes: []string{"dev<b>"}, Start: schema.Instant(10 * minute), End: schema.Instant(int64(100+id) * minute), State: "DONE"})
 			}
@@ -114,7 +115,8 @@ func TestReport(t *testing.T) {
 	}{
 		{"completeness", "intervals expected", 25, 0}, {"completeness", "intervals stored", 24, 0}, {"completeness", "with a known state", 20, 0},
 		{"network", "High", 50, 56}, {"network", "Low", 25, 0},
-		{"sizes-credit_stall", "High: median", 2, 32}, {"durations-credit_stall", "High: max", 180, 1439}, {"regions-credit_stall", "link time in High", 25, .10},
+		{"sizes-credit_stall", "High: median", 2, 32}, {"durations-credit_stall", "High: max", 180, 1439}, {"regions-credit_stall", "link time in High", 30, .10}, // of the time in which links were measured
+		{"hotspots-credit_stall", "episodes at 30%", 1, 0}, {"hotspots-credit_stall", "99.9% at 30%", 20, 400},
 		{"jobs", "jobs", 12, 815006}, {"jobs", "touched by Medium or worse", 100, 12.3}, {"jobs", "touched by High", 100, 6.5},
 	} {
 		n := number(t, r, c.section, c.name)
@@ -128,6 +130,9 @@ func TestReport(t *testing.T) {
 	accused := section(t, r, "accused-jobs").Table.Rows // in 18 intervals: 6 at 10%, 12 at 30%
 	if want := [][]string{{"b", hostile, "1", "18", "13.5", "23.3"}, {"a", hostile, "1", "18", "4.5", "23.3"}}; !cmp.Equal(accused, want) {
 		t.Errorf("accused jobs: %s", cmp.Diff(want, accused))
+	}
+	if want := [][]string{{"1", "0", none, none}, {"5", "0", none, none}}; !cmp.Equal(section(t, r, "forecasts").Table.Rows, want) {
+		t.Errorf("no forecasts: %v", section(t, r, "forecasts").Table.Rows)
 	}
 	checkPage(t, r)
 	var document bytes.Buffer

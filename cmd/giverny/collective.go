@@ -171,7 +171,7 @@ const printedSegments = 64
 // printCollective prints the diagnosis and the critical path as a table.
 func printCollective(out io.Writer, d collective.Diagnosis) error {
 	var b strings.Builder
-	b.WriteString(strings.TrimSuffix(d.Text, "\n") + "\n")
+	b.WriteString(wholeLines(&d))
 	if len(d.CriticalPath) > 0 {
 		b.WriteString("\ncritical path\n      begin_ns         end_ns  kind      rank  node  step\n")
 	}
@@ -185,3 +185,6 @@ func printCollective(out io.Writer, d collective.Diagnosis) error {
 	_, err := io.WriteString(out, b.String())
 	return err
 }
+
+// wholeLines is the text of a diagnosis in whole lines, whatever its reader.
+func wholeLines(d *collective.Diagnosis) string { return strings.TrimSuffix(d.Text, "\n") + "\n" }

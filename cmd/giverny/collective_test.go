@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/giverny/giverny/collective"
 	"github.com/giverny/giverny/collective/report"
 )
 
@@ -148,12 +149,21 @@ func TestCollectivePublish(t *testing.T) {
 	}
 	for want, args := range map[string][]string{
 		"2 hosts of the collective are no devices of fabric ib0 (2, 3): give --node-map": {"--begin", "2026-11-22T10:00:00Z"},
-		"the records' clock is not UTC":   {"--node-map", names},
+		"do not say in UTC when":          {"--node-map", names},
 		`--begin "now"`:                   {"--node-map", names, "--begin", "now"},
 		`--fabric "ib1": want one of ib0`: {"--fabric", "ib1"},
 	} {
 		if _, err := publish(args...); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v: %v, want %s", args, err, want)
+		}
+	}
+}
+
+// What follows the text of a diagnosis stands on a line of its own.
+func TestTextOfADiagnosisIsWholeLines(t *testing.T) {
+	for _, text := range []string{"rank 3 stopped", "makespan 3 ms.\n"} {
+		if got := wholeLines(&collective.Diagnosis{Text: text}); got != strings.TrimSpace(text)+"\n" {
+			t.Errorf("%q: %q", text, got)
 		}
 	}
 }

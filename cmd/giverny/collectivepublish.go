@@ -45,7 +45,8 @@ the same begin again replaces the stored result.
 
 The hosts of the ranks must have the names of devices in the fabric's topology, as
 for nodes of jobs; --node-map gives the device of a host with another name. Records
-whose clock is not UTC, such as those of a simulation, need --begin.`,
+that do not say in UTC when the job began, such as those of a simulation, need
+--begin.`,
 		Example: `  giverny collective publish --job 17 --format simulated --begin 2026-11-22T10:00:00Z run
   giverny collective publish --job 17 --format nccl-inspector /var/log/nccl/17 --dry-run`,
 		Args: cobra.MinimumNArgs(1),
@@ -95,7 +96,7 @@ func (f *collectivePublishFlags) publish(cmd *cobra.Command, g *globals, paths [
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(cmd.OutOrStdout(), "%ssent as %s\n", d.Text, id)
+	fmt.Fprintf(cmd.OutOrStdout(), "%ssent as %s\n", wholeLines(&d), id)
 	return nil
 }
 
@@ -118,7 +119,7 @@ func (f *collectivePublishFlags) report(p *app.Process, run collective.Run, d co
 		}
 		m.Begin = schema.Instant(at.UnixNano())
 	case d.FirstNanos < earliestClock.UnixNano():
-		return report.Report{}, errors.New("the records' clock is not UTC: say when the first step began with --begin 2026-11-22T10:00:00Z")
+		return report.Report{}, errors.New("the records do not say in UTC when the first step began: say it with --begin 2026-11-22T10:00:00Z")
 	}
 	return report.New(run, d, m)
 }

@@ -52,7 +52,7 @@ out where the configuration has one.`,
 			}
 			made, err := app.New(cfg, version, log).Report(cmd.Context(), entry.Name, span, entry.Interval())
 			if errors.Is(err, report.ErrNothing) {
-				return fmt.Errorf("report on fabric %q from %s to %s: %w; is the span right, in UTC?", entry.Name, span.From, span.To, err)
+				return fmt.Errorf("report on fabric %q from %s to %s: %w; is the span right, in UTC, and did the fabric have this name then?", entry.Name, span.From, span.To, err)
 			}
 			if err != nil {
 				return err
@@ -88,12 +88,12 @@ func parseSpan(from, to string) (span read.Span, err error) {
 		if in.text == "" {
 			return span, fmt.Errorf("%s is missing: give an instant (RFC 3339) or a day (2026-01-31)", in.flag)
 		}
-		if day, err := time.Parse(time.DateOnly, in.text); err == nil {
-			*in.into = schema.Instant(day.UnixNano())
-			continue
+		instant := in.text
+		if _, err := time.Parse(time.DateOnly, in.text); err == nil {
+			instant += "T00:00:00Z"
 		}
-		if err := in.into.UnmarshalText([]byte(in.text)); err != nil {
-			return span, fmt.Errorf("%s: %w", in.flag, err)
+		if err := in.into.UnmarshalText([]byte(instant)); err != nil {
+			return span, fmt.Errorf("%s (an instant, or a day such as 2026-01-31): %w", in.flag, err)
 		}
 	}
 	if span.To <= span.From {

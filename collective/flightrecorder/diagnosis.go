@@ -17,7 +17,7 @@ func Diagnose(dumps []*Dump) (collective.Diagnosis, error) {
 	}
 	d := collective.Diagnosis{Ranks: report.Ranks, CriticalPath: []collective.Segment{}, Culprits: []collective.Culprit{},
 		StoppedRanks: orEmpty(report.Stopped), LateRanks: orEmpty(report.Late), MissingRanks: orEmpty(report.Missing),
-		Notes: report.Notes, Text: report.Text()}
+		FirstNanos: since(dumps), Notes: report.Notes, Text: report.Text()}
 	cost := stood(dumps)
 	for _, r := range report.Stopped {
 		d.Culprits = append(d.Culprits, collective.Culprit{Class: collective.Hang, CostNanos: cost, Object: fmt.Sprintf("rank %d", r), Confidence: 0.9, Evidence: report.evidence(r)})
@@ -115,4 +115,27 @@ func stood(dumps []*Dump) (longest int64) {
 		}
 	}
 	return longest
+}
+
+// since is when the first rank enqueued the operation that it waits in or, if none waits, the
+// first entry; 0 if no entry says when.
+func since(dumps []*Dump) int64 {
+	head, entry := int64(0), int64(0)
+	for _, d := range dumps {
+		for _, e := range d.Entries {
+			if e.CreatedNanos <= 0 {
+				continue
+			}
+			if entry == 0 || e.CreatedNanos < entry {
+				entry = e.CreatedNanos
+			}
+			if e.State != Completed && (head == 0 || e.CreatedNanos < head) {
+				head = e.CreatedNanos
+			}
+		}
+	}
+	if head > 0 {
+		return head
+	}
+	return entry
 }

@@ -306,3 +306,16 @@ func TestStatusAgainstEntries(t *testing.T) {
 		t.Errorf("stopped %v, hung %v, notes %q; want nobody accused of a hang, and a note", report.Stopped, report.Hung, report.Notes)
 	}
 }
+
+// The begin of a hang is when the first rank enqueued what it waits in; of a job that is through, its first entry's.
+func TestBeginOfAHang(t *testing.T) {
+	hung, err1 := Diagnose(job(t, 4, 3, func(rank int, e *Entry) bool { return rank != 0 || e.Seq < 2 }))
+	through, err2 := Diagnose(job(t, 4, 3, func(rank int, e *Entry) bool {
+		e.State = Completed
+		e.CreatedNanos += ms
+		return true
+	}))
+	if err1 != nil || err2 != nil || hung.FirstNanos != 200*ms+1000 || through.FirstNanos != ms {
+		t.Errorf("hung since %d, %v; through since %d, %v", hung.FirstNanos, err1, through.FirstNanos, err2)
+	}
+}

@@ -79,17 +79,24 @@ func (r *readUntil) Read(p []byte) (int, error) {
 // 0, profilers when their process does, and hosts whose clock was never set at 1970.
 var earliestClock = schema.Instant(time.Date(2010, 1, 1, 0, 0, 0, 0, time.UTC).UnixNano())
 
-// begin is when the first step began. Where the records do not say so in UTC they are
-// taken to have been written when the collectives ended; a job that was published before
-// keeps its begin, so that its report takes the place of the former.
+// begin is when the first step or the wait began. Where the records do not say so in UTC they
+// are taken to have been written when the collectives ended; a job that was published before
+// keeps its begin, so that its report takes the place of the former. A dump that comes late
+// may be of a rank that waits for longer.
 func begin(j *job, listed *listing, d *collective.Diagnosis) schema.Instant {
-	if at := schema.Instant(d.FirstNanos); at >= earliestClock {
+	at := schema.Instant(d.FirstNanos)
+	switch {
+	case at >= earliestClock && len(d.CriticalPath) > 0:
 		return at
-	}
-	if j.Begin == 0 {
+	case at >= earliestClock:
+		if j.Begin == 0 || int64(at) > j.Begin {
+			j.Begin = int64(at)
+		}
+		return schema.Instant(j.Begin)
+	case j.Begin == 0:
 		j.Begin = listed.newest.UnixNano() - d.MakespanNanos
 	}
-	d.Notes = append(d.Notes, "the records' clock is not UTC: the begin is estimated from when the files were written")
+	d.Notes = append(d.Notes, "the records do not say in UTC when the job began: that is estimated from when the files were written")
 	return schema.Instant(j.Begin)
 }
 

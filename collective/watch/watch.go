@@ -136,7 +136,7 @@ type job struct {
 // published of them.
 type handled struct {
 	Files fingerprint `json:"files"`
-	Begin int64       `json:"begin,omitempty"` // ns; of a run whose records' clock is not UTC, as it was estimated
+	Begin int64       `json:"begin,omitempty"` // ns; of a run without steps, or as it was estimated where records do not say it in UTC
 	RunID string      `json:"run_id,omitempty"`
 }
 

@@ -159,6 +159,34 @@ func TestAJobIsPublishedWhenItsFilesRest(t *testing.T) {
 	}
 }
 
+// dump is that of one of two ranks, which waits since a second.
+func dump(rank int, second int64) string {
+	return fmt.Sprintf(`{"version":"2.9","pg_config":{"0":{"name":"0","desc":"default_pg","ranks":"[0, 1]"}},"pg_status":{"0":{"last_enqueued_collective":0,"last_started_collective":-1,"last_completed_collective":-1}},"entries":[{"record_id":0,"pg_id":0,"process_group":["0","default_pg"],"collective_seq_id":0,"p2p_seq_id":0,"profiling_name":"nccl:all_reduce","time_created_ns":%d,"time_discovered_completed_ns":null,"input_sizes":[[%d]],"input_dtypes":["Float"],"output_sizes":[[1]],"output_dtypes":["Float"],"state":"scheduled","is_p2p":false}]}`,
+		second*1e9, 1+rank)
+}
+
+// A hang begins when its dumps say so. The dump of a rank that comes late belongs to it; the next hang is another one.
+func TestHangsBeginWhenTheirDumpsSaySo(t *testing.T) {
+	b := newBench(t, "flight-recorder", nil)
+	const first = 1_758_610_505
+	b.write("17/trace_1.json", dump(1, first))
+	b.settle()
+	b.write("17/trace_0.json", dump(0, first-2))
+	b.settle()
+	b.write("17/trace_0.json", dump(0, first+600))
+	b.write("17/trace_1.json", dump(1, first+600))
+	b.settle()
+	if len(b.published) != 3 {
+		t.Fatalf("published %d", len(b.published))
+	}
+	for i, want := range []int64{first, first, first + 600} {
+		r := b.published[i]
+		if got := int64(r.Begin) / 1e9; got != want || strings.Contains(strings.Join(r.Diagnosis.Notes, ";"), "in UTC") {
+			t.Errorf("report %d: begins at %d, want %d; notes %q", i, got, want, r.Diagnosis.Notes)
+		}
+	}
+}
+
 // A rank's file that is cut off, or that is no dump at all, is left out; the others are diagnosed.
 func TestUnreadableFilesAreLeftOut(t *testing.T) {
 	b := newBench(t, "nccl-inspector", nil)

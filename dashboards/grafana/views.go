@@ -58,10 +58,10 @@ var history = []view{
 		sql: counts("toDateTime(intDiv(x, 1000)) AS begin, (max(y) - x) / 60000 AS minutes", "congestion", "AND metric = '' GROUP BY x ORDER BY x")},
 	{title: "Skill of the forecasts by day", about: "Mean Brier score, lower is better, compared with that of persistence.", kind: "timeseries", unit: "short", width: 12,
 		sql: counts("toStartOfDay(c.time) AS day, concat('ahead ', toString(x)) AS ahead, sum(total) / sum(n) AS forecast, sum(other) / sum(n) AS persistence", "forecast", "GROUP BY day, x, ahead ORDER BY day")},
-	{title: "Link time in regions, % by day", kind: "timeseries", unit: "percent", width: 12, stacked: true,
+	{title: "Link time in regions, % by day", about: "Of the time in which the state of the network was known.", kind: "timeseries", unit: "percent", width: 12, stacked: true,
 		sql: "SELECT day, " + severityOf + " AS severity, percent FROM (SELECT day, x, 100 * sum(spent) / any(whole) AS percent FROM (" +
 			counts("toStartOfDay(c.time) AS day, x, sum(total) AS spent", "region_size", "AND x > 0 GROUP BY day, x") + ") AS s INNER JOIN (" +
-			counts("toStartOfDay(c.time) AS day, sum(total) AS whole", "link_time", "GROUP BY day") + ") AS w ON w.day = s.day GROUP BY day, x) ORDER BY day"},
+			counts("toStartOfDay(c.time) AS day, sum(total * (n - x) / n) AS whole", "link_time", "GROUP BY day") + ") AS w ON w.day = s.day GROUP BY day, x) ORDER BY day"},
 	{title: "Causes by day", kind: "timeseries", unit: "short", width: 12, stacked: true,
 		sql: counts("toStartOfDay(c.time) AS day, metric AS class, uniqExact(x) AS regions", "cause", "GROUP BY day, class ORDER BY day")},
 	{title: "Mitigation events", kind: "table", unit: "short", width: 12,

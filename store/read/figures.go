@@ -129,13 +129,14 @@ func (m *Model) transitions(ctx context.Context, query, fabric string, metric sc
 	return t, err
 }
 
-// LinkTime is the share of all link time spent at each severity (figure 5c, the
-// boxes).
-func (m *Model) LinkTime(ctx context.Context, fabric string, metric schema.Metric, span Span) (share [len(schema.Severities)]float64, err error) {
+// LinkTime is the share of the time in which links were measured by a metric that they spent at
+// each severity (figure 5c, the boxes); nil where none was measured.
+func (m *Model) LinkTime(ctx context.Context, fabric string, metric schema.Metric, span Span) (*[len(schema.Severities)]float64, error) {
 	found, err := rolledUp[struct {
 		Severity int8    `ch:"severity"`
 		LinkMs   float64 `ch:"link_ms"`
 	}](ctx, m, "link_time", InSpan(fabric, span).With("metric", metric.String()))
+	var share [len(schema.Severities)]float64
 	var all float64
 	for _, r := range found {
 		if r.Severity < 0 {
@@ -144,12 +145,15 @@ func (m *Model) LinkTime(ctx context.Context, fabric string, metric schema.Metri
 			share[r.Severity] = r.LinkMs
 		}
 	}
+	if err != nil || all == 0 {
+		return nil, err
+	}
 	share[schema.Negligible] = 1
-	for s := schema.Low; s <= schema.High && all > 0; s++ {
+	for s := schema.Low; s <= schema.High; s++ {
 		share[s] /= all
 		share[schema.Negligible] -= share[s]
 	}
-	return share, err
+	return &share, nil
 }
 
 // Congestion are the regions congestion events (RCE) that were on in a span, of all

@@ -74,22 +74,22 @@ func spreadOf(values []float64) Spread {
 	return Spread{len(values), at(.5), at(.99), values[len(values)-1]}
 }
 
-func (h history) sizes(span Span) (sizes, lives SeveritySpreads, means Spread, linkTime [4]float64) {
+func (h history) sizes(span Span) (sizes, lives SeveritySpreads, means Spread, linkTime *[4]float64) {
 	var bySize, byLife [4][]float64
 	var allMeans []float64
 	type life struct {
 		worst       schema.Severity
 		first, last int64
 	}
-	lifes, all := map[uint64]*life{}, 0
+	lifes, all, spent := map[uint64]*life{}, 0, [4]float64{}
 	for _, r := range h.in(span) {
 		start := r.Snapshot.Interval.StartNanos
-		all += r.Snapshot.Links
+		all += r.Snapshot.Series[0].Count
 		for _, g := range r.Regions {
 			bySize[g.Severity] = append(bySize[g.Severity], float64(g.Size))
 			if g.Severity > schema.Negligible {
 				allMeans = append(allMeans, math.Round(g.Mean*10)/10)
-				linkTime[g.Severity] += float64(g.Size)
+				spent[g.Severity] += float64(g.Size)
 			}
 			if lifes[g.ID] == nil {
 				lifes[g.ID] = &life{first: start}
@@ -103,11 +103,12 @@ func (h history) sizes(span Span) (sizes, lives SeveritySpreads, means Spread, l
 	}
 	for s := range bySize {
 		sizes[s], lives[s] = spreadOf(bySize[s]), spreadOf(byLife[s])
-		if all > 0 {
-			linkTime[s] /= float64(all)
-		}
+		spent[s] /= max(1, float64(all))
 	}
-	linkTime[0] = 1 - linkTime[1] - linkTime[2] - linkTime[3]
+	spent[0] = 1 - spent[1] - spent[2] - spent[3]
+	if all > 0 {
+		linkTime = &spent
+	}
 	return sizes, lives, spreadOf(allMeans), linkTime
 }
 

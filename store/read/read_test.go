@@ -7,6 +7,7 @@ import (
 	"math"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
@@ -94,7 +95,7 @@ func TestStoreAndReadBack(t *testing.T) {
 		t.Errorf("Events of two kinds = %+v, %v", events, err)
 	}
 	network, err := m.Network(ctx, "bw", span)
-	if diff := cmp.Diff([]NetworkAt{{Time: schema.Instant(2 * minute), State: "High", Severity: schema.High, Low: 1, High: 1}}, network); err != nil || diff != "" {
+	if diff := cmp.Diff([]NetworkAt{{Time: schema.Instant(2 * minute), Length: time.Minute, State: "High", Severity: schema.High, Low: 1, High: 1}}, network); err != nil || diff != "" {
 		t.Error("Network:", err, diff)
 	}
 	results, err := m.Results(ctx, "bw", minutes(2, 9))

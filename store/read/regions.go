@@ -170,6 +170,7 @@ func (m *Model) NetworkStates(ctx context.Context, fabric string, span Span) ([]
 // NetworkAt is the state of the network by all metrics together in one interval.
 type NetworkAt struct {
 	Time     schema.Instant       `json:"time"`              // start of the interval
+	Length   time.Duration        `json:"-"`                 // of the interval
 	State    string               `json:"state"`             // a severity, or Unknown
 	Severity schema.Severity      `json:"-"`                 // of what was measured
 	Unknown  schema.UnknownReason `json:"unknown,omitempty"` // why the state is not known
@@ -182,13 +183,14 @@ type NetworkAt struct {
 func (m *Model) Network(ctx context.Context, fabric string, span Span) ([]NetworkAt, error) {
 	type row struct {
 		Time     time.Time `ch:"time"`
+		LengthMs uint32    `ch:"length_ms"`
 		Reason   string    `ch:"reason"`
 		Severity uint8     `ch:"severity"`
 		Regions  []uint64  `ch:"regions"`
 	}
 	found, err := Figure[row](ctx, m, "network", InSpan(fabric, span))
 	return convert(found, err, func(r *row) (NetworkAt, error) {
-		at := NetworkAt{Time: instantOf(r.Time), Severity: schema.Severity(r.Severity), Unknown: schema.UnknownReason(r.Reason)}
+		at := NetworkAt{Time: instantOf(r.Time), Length: time.Duration(r.LengthMs) * time.Millisecond, Severity: schema.Severity(r.Severity), Unknown: schema.UnknownReason(r.Reason)}
 		network := schema.NetworkForecast{Severity: at.Severity}
 		if at.Unknown != "" {
 			network.Unknown = &schema.Unknown{Reason: at.Unknown}

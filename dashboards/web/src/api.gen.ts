@@ -420,7 +420,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** The share of all link time in regions of each severity of a stall metric (Monet, Fig. 5c). */
+        /** The share of the time in which links were measured that they spent in regions of each severity of a stall metric (Monet, Fig. 5c). */
         get: operations["getLinkTime"];
         put?: never;
         post?: never;
@@ -1619,9 +1619,9 @@ export interface components {
             /** Format: date-time */
             from: string;
             metric: components["schemas"]["Metric"];
-            /** @description by severity, 0 to 1 */
+            /** @description by severity, 0 to 1; null: no link was measured */
             share: {
-                [key: string]: number;
+                [key: string]: number | null;
             };
             /** Format: date-time */
             to: string;

@@ -1,0 +1,81 @@
+//go:build engine || integration
+
+package read
+
+import (
+	"os"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/ClickHouse/clickhouse-go/v2"
+)
+
+var sqlBlock = regexp.MustCompile("(?s)```sql\n(.*?)```")
+
+// documented are the statements of docs/reference/tables.md, by their comments.
+func documented(t *testing.T) map[string]string {
+	t.Helper()
+	page, err := os.ReadFile("../../docs/reference/tables.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	statements := map[string]string{}
+	for _, block := range sqlBlock.FindAllStringSubmatch(string(page), -1) {
+		for statement := range strings.SplitSeq(strings.TrimSpace(block[1]), ";\n") {
+			about, text, _ := strings.Cut(strings.TrimSpace(statement), "\n")
+			statements[about] = strings.TrimSuffix(text, ";")
+		}
+	}
+	return statements
+}
+
+func TestDocumentedStatementsRun(t *testing.T) {
+	m := newModel(t)
+	statements := documented(t)
+	if len(statements) < 5 {
+		t.Fatalf("%d statements", len(statements))
+	}
+	for about, text := range statements {
+		rows, err := m.conn.Query(t.Context(), text)
+		if err != nil {
+			t.Errorf("%s: %v", about, err)
+			continue
+		}
+		if err := rows.Close(); err != nil {
+			t.Errorf("%s: %v", about, err)
+		}
+	}
+}
+
+// Errors of ports are those since the counter was reset, too, and accused jobs count once per interval.
+func TestDocumentedStatementsCountRight(t *testing.T) {
+	m, ctx := newModel(t), t.Context()
+	statements := documented(t)
+	const today = "toDateTime64(today(), 9, 'UTC')"
+	exec := func(statement string, args ...any) {
+		t.Helper()
+		if err := m.conn.Exec(ctx, statement, args...); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for revision := range 2 {
+		exec("INSERT INTO intervals (fabric, time, graph_version, revision, duration_ms, stored_at) SELECT 'ib0', "+today+", 1, {revision:UInt32}, 60000, now()", clickhouse.Named("revision", revision))
+		exec("INSERT INTO diagnoses (fabric, time, graph_version, revision, rank, region_id, job_ids, blames, stored_at) SELECT 'ib0', "+today+", 1, {revision:UInt32}, number, number, ['17'], [0.5], now() FROM numbers(2)",
+			clickhouse.Named("revision", revision))
+	}
+	for second, value := range []int{1000, 1010, 5, 9} {
+		exec("INSERT INTO port_readings (fabric, device, port, time, counters, values, interval_start, graph_version, revision, stored_at) SELECT 'ib0', 'leaf', '1', "+today+" + {second:UInt8}, ['ib.symbol_error'], [{value:UInt64}], "+today+", 1, 1, now()",
+			clickhouse.Named("second", second), clickhouse.Named("value", value))
+	}
+	for about, want := range map[string]uint64{"-- the ports with the most symbol errors today; a counter that falls was reset": 19, "-- the jobs that were accused in most intervals of the last week": 1} {
+		var count uint64
+		column := "errors"
+		if strings.Contains(about, "jobs") {
+			column = "intervals"
+		}
+		if err := m.conn.QueryRow(ctx, "SELECT "+column+" FROM (\n"+statements[about]+"\n)").Scan(&count); err != nil || count != want {
+			t.Errorf("%s: %d, %v, want %d", about, count, err, want)
+		}
+	}
+}
