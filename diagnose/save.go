@@ -13,7 +13,8 @@ import (
 
 // form is the version of the stage's saved state, oldestForm the first that is still read: it has no kept verdicts, which
 // those from formOfKept on have. formOfMeans is the first with the means of scores, formOfNecks the first with what lost rate,
-// formOfOutages the first with how often what failed did, formOfRoots the first with the roots of the last intervals.
+// formOfOutages the first with how often what failed did, formOfRoots the first with the roots of the last intervals,
+// and with when a region began of which a verdict is kept.
 const form, oldestForm, formOfKept, formOfMeans, formOfNecks, formOfOutages, formOfRoots = 6, 1, 2, 3, 4, 5, 6
 
 var savedFormat = codec.Format{Mark: "DIAG", Version: form, Oldest: oldestForm}
@@ -144,6 +145,11 @@ func (k *kept) code(c *codec.Coder) {
 	c.Text(&k.action)
 	c.Text(&k.because)
 	c.Int(&k.seen)
+	if c.Version() >= formOfRoots {
+		c.Int(&k.began)
+	} else {
+		k.began = k.seen
+	}
 }
 
 // codeRoot saves a root without its link, which its port has by the version of the fabric.
