@@ -18,7 +18,8 @@ type Memory struct {
 	minMean float64
 	noise   noiseEstimator
 	past    []remembered
-	taken   []bool // by link: in a region that was found, of the metric at hand
+	arena   []schema.LinkID // of their links
+	taken   []bool          // by link: in a region that was found, of the metric at hand
 	values  []float32
 	rest    []schema.LinkID
 	boxes   boxer
@@ -142,12 +143,13 @@ func sortByMetric(regions []schema.Region) {
 
 // remember takes the regions of an interval in the place of the last.
 func (m *Memory) remember(regions []schema.Region) {
-	past := make([]remembered, len(regions))
+	m.past, m.arena = m.past[:0], m.arena[:0]
 	for i := range regions {
-		past[i] = remembered{metric: regions[i].Metric, links: slices.Clone(regions[i].Links), root: m.port(regions[i].Root)}
+		begin := len(m.arena)
+		m.arena = append(m.arena, regions[i].Links...)
+		m.past = append(m.past, remembered{metric: regions[i].Metric, links: m.arena[begin:len(m.arena):len(m.arena)], root: m.port(regions[i].Root)})
 	}
-	slices.SortStableFunc(past, func(a, b remembered) int { return cmp.Compare(a.metric, b.metric) })
-	m.past = past
+	slices.SortStableFunc(m.past, func(a, b remembered) int { return cmp.Compare(a.metric, b.metric) })
 }
 
 // port is a root without its kind, with the link that its port has now.
