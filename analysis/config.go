@@ -92,12 +92,18 @@ func (c *Config) track(minLinks int) tracking.Config {
 // time while everybody reports: intervals then close at once.
 const minLateness = 2 * time.Second
 
-// window is the window's configuration: where no lateness is set, half an interval
-// but minLateness at least.
+// Lateness is for how long after its end an interval waits for readings: where it is not set, half an interval but
+// minLateness at least.
+func (c *Config) Lateness() time.Duration {
+	if c.Window.ClockLateness == 0 {
+		return max(c.Window.Interval/2, minLateness)
+	}
+	return c.Window.ClockLateness
+}
+
+// window is the window's configuration.
 func (c *Config) window() window.Config {
 	w := c.Window
-	if w.ClockLateness == 0 {
-		w.ClockLateness = max(w.Interval/2, minLateness)
-	}
+	w.ClockLateness = c.Lateness()
 	return w
 }

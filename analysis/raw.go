@@ -26,11 +26,13 @@ type batchKey struct {
 	source, agent   string
 	sequence, epoch uint64
 	firstNanos      int64
-	firstRow        int // rows of one interval may lie apart in a batch
 }
 
-// maxRawValues bounds what one interval of one fabric may keep raw.
-const maxRawValues = 8 << 20
+// maxRawValues bounds what one interval of one fabric may keep raw, maxRawIntervals how many may be open.
+const (
+	maxRawValues    = 8 << 20
+	maxRawIntervals = 1 << 12
+)
 
 func newRawBuffer(intervalNanos int64) *rawBuffer {
 	return &rawBuffer{intervalNanos: intervalNanos, open: map[int64]*rawInterval{}}
@@ -47,29 +49,27 @@ func (r *rawBuffer) add(b *schema.CounterBatch) {
 	if len(columns) == 0 {
 		return
 	}
-	for from := 0; from < b.Rows(); {
-		start := schema.IntervalAt(b.TimeNanos[from], r.intervalNanos).StartNanos
-		to := from + 1
-		for to < b.Rows() && schema.IntervalAt(b.TimeNanos[to], r.intervalNanos).StartNanos == start {
-			to++
-		}
-		r.addRows(b, columns, from, to, start)
-		from = to
+	for interval, rows := range b.ByInterval(r.intervalNanos) {
+		r.addRows(b, columns, rows, interval.StartNanos)
 	}
 }
 
-func (r *rawBuffer) addRows(b *schema.CounterBatch, columns []int, from, to int, start int64) {
-	values := len(columns) * (to - from)
+func (r *rawBuffer) addRows(b *schema.CounterBatch, columns, rows []int, start int64) {
+	values := len(columns) * len(rows)
 	if start < r.openFrom {
 		r.late += uint64(values)
 		return
 	}
 	in := r.open[start]
 	if in == nil {
+		if len(r.open) >= maxRawIntervals {
+			r.full += uint64(values)
+			return
+		}
 		in = &rawInterval{seen: map[batchKey]bool{}}
 		r.open[start] = in
 	}
-	key := batchKey{strings.Clone(b.Source), strings.Clone(b.Agent), b.Sequence, b.Epoch, b.TimeNanos[from], from}
+	key := batchKey{strings.Clone(b.Source), strings.Clone(b.Agent), b.Sequence, b.Epoch, b.TimeNanos[rows[0]]}
 	switch {
 	case in.seen[key]: // delivered again
 		return
@@ -79,31 +79,7 @@ func (r *rawBuffer) addRows(b *schema.CounterBatch, columns []int, from, to int,
 	}
 	in.seen[key] = true
 	in.values += values
-	in.batches = append(in.batches, project(b, columns, from, to))
-}
-
-// project copies some columns and rows of a batch into memory of their own.
-func project(b *schema.CounterBatch, columns []int, from, to int) *schema.CounterBatch {
-	p := &schema.CounterBatch{Fabric: strings.Clone(b.Fabric), Source: strings.Clone(b.Source), Agent: strings.Clone(b.Agent),
-		Sequence: b.Sequence, Epoch: b.Epoch, IntervalNanos: b.IntervalNanos}
-	for _, port := range b.Ports {
-		p.Ports = append(p.Ports, schema.PortName{Device: strings.Clone(port.Device), Port: strings.Clone(port.Port)})
-	}
-	p.TimeNanos = append(p.TimeNanos, b.TimeNanos[from:to]...)
-	p.PortIndex = append(p.PortIndex, b.PortIndex[from:to]...)
-	for _, i := range columns {
-		c := schema.CounterColumn{Name: strings.Clone(b.Columns[i].Name), Values: append([]uint64(nil), b.Columns[i].Values[from:to]...)}
-		if valid := b.Columns[i].Valid; valid != nil {
-			c.Valid = schema.NewBitmap(to - from)
-			for row := from; row < to; row++ {
-				if valid.Has(row) {
-					c.Valid.Set(row - from)
-				}
-			}
-		}
-		p.Columns = append(p.Columns, c)
-	}
-	return p
+	in.batches = append(in.batches, b.Part(rows, columns))
 }
 
 // take closes the interval, and all before it, and returns what it held.

@@ -63,6 +63,34 @@ func TestUnknownCountersLieInTheirInterval(t *testing.T) {
 	}
 }
 
+// What is kept of a batch is no more than the batch, however its rows lie; and intervals long ago are not kept one by one.
+func TestRawReadingsAreBounded(t *testing.T) {
+	core := newCore(t, newGraph(t, "torus:4x4"))
+	const rows = 10_000
+	names, values := make([]schema.PortName, rows), make([]uint64, rows)
+	turns, longAgo, ports := make([]int64, rows), make([]int64, rows), make([]uint32, rows)
+	for i := range rows {
+		names[i], ports[i] = schema.PortName{Device: "d", Port: fmt.Sprint(i)}, uint32(i)
+		turns[i], longAgo[i] = (10_000+int64(i%2))*second, int64(i)*second
+	}
+	for sequence, times := range [][]int64{turns, longAgo} {
+		add(t, core, &schema.CounterBatch{Fabric: "f", Sequence: uint64(sequence), Ports: names, PortIndex: ports, TimeNanos: times,
+			Columns: []schema.CounterColumn{{Name: "vendor.mystery", Values: values}}})
+	}
+	kept := 0
+	for _, r := range results(core, 10_002*second) {
+		for _, raw := range r.Raw {
+			kept += len(raw.Ports)
+		}
+	}
+	if kept > 2*rows {
+		t.Errorf("%d names of ports kept of %d rows", kept, 2*rows)
+	}
+	if n := core.Drops()["raw_full"]; n == 0 || n > rows {
+		t.Errorf("%d readings of long ago dropped", n)
+	}
+}
+
 func TestRawReadingsAreNotTheDecoders(t *testing.T) {
 	g := newGraph(t, "torus:4x4")
 	f, core := fabric{graph: g}, newCore(t, g)

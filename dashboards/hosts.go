@@ -133,11 +133,11 @@ type probedHost struct {
 	Text     string             `json:"text"`
 }
 
-// probedOf is that of a diagnosis; nil: its host was not probed then.
-func (d *Dashboards) probedOf(ctx context.Context, diagnosis *schema.Diagnosis) (*probedHost, error) {
-	r, err := d.model.HostRunOf(ctx, diagnosis)
-	if err != nil || r == nil {
-		return nil, err
+// probedOf is that of a diagnosis, among the runs of its host; nil: it was not probed then.
+func probedOf(runs []read.HostRun, diagnosis *schema.Diagnosis) *probedHost {
+	r := read.RunOf(runs, diagnosis)
+	if r == nil {
+		return nil
 	}
-	return &probedHost{r.Agent, r.RunID, r.Time, r.Verdicts, r.Sentence}, nil
+	return &probedHost{r.Agent, r.RunID, r.Time, r.Verdicts, r.Sentence}
 }

@@ -24,15 +24,6 @@ func (d *Dashboards) traffic(ctx context.Context, p *trafficParameters) (*traffi
 	if err != nil {
 		return nil, err
 	}
-	found, err := d.model.JobTraffic(ctx, q.fabric.name, q.span)
-	if err != nil {
-		return nil, err
-	}
-	own := []schema.JobTraffic{}
-	for _, t := range found {
-		if t.JobID == p.Job {
-			own = append(own, t)
-		}
-	}
-	return &trafficSeries{spanOf(q), p.Job, own}, nil
+	found, err := d.model.JobTraffic(ctx, q.fabric.name, q.span, p.Job)
+	return &trafficSeries{spanOf(q), p.Job, append([]schema.JobTraffic{}, found...)}, err
 }

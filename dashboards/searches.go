@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/giverny/giverny/internal/problem"
@@ -158,33 +159,39 @@ type jobMatch struct {
 // withKnown joins diagnoses of slow hosts with the knowledge base and with what probes inside the hosts found.
 func (d *Dashboards) withKnown(ctx context.Context, fabric string, list []schema.Diagnosis) ([]diagnosed, error) {
 	out := make([]diagnosed, len(list))
-	byHost := map[string]*hostKnowledge{}
+	span := read.Span{From: read.Newest}
+	isSlow := func(one *schema.Diagnosis) bool { return one.Cause.Class == schema.CauseSlowHost && one.Root != nil }
 	for i := range list {
 		out[i] = diagnosed{list[i], []matchedAnomaly{}, nil}
-		if list[i].Cause.Class != schema.CauseSlowHost || list[i].Root == nil {
+		if isSlow(&list[i]) {
+			span = read.Span{From: min(span.From, list[i].Time), To: max(span.To, list[i].Time+1)}
+		}
+	}
+	byHost := map[string]*hostKnowledge{}
+	jobs := func() ([]schema.Job, error) { return d.model.Jobs(ctx, fabric, span) }
+	if len(d.workloads) == 0 {
+		jobs = func() ([]schema.Job, error) { return nil, nil }
+	}
+	jobs = sync.OnceValues(jobs)
+	for i := range list {
+		if !isSlow(&list[i]) {
 			continue
 		}
-		var err error
-		if out[i].ProbedHost, err = d.probedOf(ctx, &list[i]); err != nil {
-			return nil, err
-		}
 		host := cmp.Or(list[i].Root.Peer, list[i].Root.Device)
-		k := byHost[host]
+		k, err := byHost[host], error(nil)
 		if k == nil {
-			if k, err = d.knowledgeOf(ctx, fabric, host); err != nil {
+			if k, err = d.knowledgeOf(ctx, fabric, host, span); err != nil {
 				return nil, err
 			}
 			byHost[host] = k
 		}
-		if len(k.anomalies) == 0 {
-			continue
-		}
-		jobs, err := d.jobsOf(ctx, fabric, &list[i], host)
-		if err != nil {
-			return nil, err
-		}
+		out[i].ProbedHost = probedOf(k.runs, &list[i])
 		for j := range k.anomalies {
-			m, err := d.match(k, &k.anomalies[j], jobs)
+			all, err := jobs()
+			if err != nil {
+				return nil, err
+			}
+			m, err := d.match(k, &k.anomalies[j], jobsOf(all, &list[i], host))
 			if err != nil {
 				return nil, err
 			}
@@ -194,32 +201,40 @@ func (d *Dashboards) withKnown(ctx context.Context, fabric string, list []schema
 	return out, nil
 }
 
-// hostKnowledge is what is known of a host's NIC.
+// hostKnowledge is what is known of a host and its NIC.
 type hostKnowledge struct {
 	subsystem schema.Subsystem
 	anomalies []read.KnownAnomaly
+	runs      []read.HostRun // that probed it, the newest first
 }
 
-func (d *Dashboards) knowledgeOf(ctx context.Context, fabric, host string) (*hostKnowledge, error) {
+// knowledgeOf is what is known of a host for diagnoses of a span.
+func (d *Dashboards) knowledgeOf(ctx context.Context, fabric, host string, span read.Span) (*hostKnowledge, error) {
+	k := &hostKnowledge{}
 	adapters, err := d.model.Hardware(ctx, fabric, host)
-	if err != nil || len(adapters) == 0 {
-		return &hostKnowledge{}, err
+	if err != nil {
+		return nil, err
 	}
-	k := &hostKnowledge{subsystem: adapters[0].Subsystem}
-	k.anomalies, err = d.model.KnownAnomalies(ctx, fabric, k.subsystem.NICModel)
+	agent := host
+	if len(adapters) > 0 {
+		agent, k.subsystem = adapters[0].Agent, adapters[0].Subsystem
+		if k.anomalies, err = d.model.KnownAnomalies(ctx, fabric, k.subsystem.NICModel); err != nil {
+			return nil, err
+		}
+	}
+	k.runs, err = d.model.RunsNear(ctx, fabric, agent, span)
 	return k, err
 }
 
-// jobsOf are the jobs that a diagnosis accuses, and those that ran on the host then.
-func (d *Dashboards) jobsOf(ctx context.Context, fabric string, diagnosis *schema.Diagnosis, host string) ([]schema.Job, error) {
-	if len(d.workloads) == 0 {
-		return nil, nil
-	}
-	jobs, err := d.model.Jobs(ctx, fabric, read.Span{From: diagnosis.Time, To: diagnosis.Time + 1})
-	return slices.DeleteFunc(jobs, func(j schema.Job) bool {
+// jobsOf are those that a diagnosis accuses, and those on the host, that ran then.
+func jobsOf(jobs []schema.Job, diagnosis *schema.Diagnosis, host string) (of []schema.Job) {
+	for _, j := range jobs {
 		accused := slices.ContainsFunc(diagnosis.Jobs, func(a schema.AccusedJob) bool { return a.JobID == j.ID })
-		return !accused && !slices.Contains(j.Nodes, host)
-	}), err
+		if j.Start <= diagnosis.Time && (j.End == 0 || j.End > diagnosis.Time) && (accused || slices.Contains(j.Nodes, host)) {
+			of = append(of, j)
+		}
+	}
+	return of
 }
 
 func (d *Dashboards) match(k *hostKnowledge, a *read.KnownAnomaly, jobs []schema.Job) (m matchedAnomaly, err error) {

@@ -59,7 +59,7 @@ type hub struct {
 }
 
 // newHub makes a hub, inert.
-func newHub(t *testing.T, cfg feedback.Config) (*hub, error) {
+func newHub(t *testing.T, cfg feedback.Config, set ...func(*feedback.Deps)) (*hub, error) {
 	t.Helper()
 	g, err := topology.Parse("ib0", "fattree:k=4")
 	if err != nil {
@@ -67,13 +67,17 @@ func newHub(t *testing.T, cfg feedback.Config) (*hub, error) {
 	}
 	h := &hub{graph: g, registry: prometheus.NewRegistry(), mux: http.NewServeMux(), audit: &audit{}, interval: time.Now().UnixNano() / int64(time.Minute)}
 	log := slog.New(slog.NewTextHandler(testLog{t}, nil))
-	h.Hub, err = feedback.New(cfg, []*topology.Graph{g}, feedback.Deps{Log: log, Registerer: h.registry, Audit: h.audit, StopTimeout: 30 * time.Second})
+	deps := feedback.Deps{Log: log, Registerer: h.registry, Audit: h.audit, StopTimeout: 30 * time.Second, MaxAge: map[string]time.Duration{g.Fabric(): 10 * time.Minute}}
+	for _, set := range set {
+		set(&deps)
+	}
+	h.Hub, err = feedback.New(cfg, []*topology.Graph{g}, deps)
 	return h, err
 }
 
-func startHub(t *testing.T, cfg feedback.Config) *hub {
+func startHub(t *testing.T, cfg feedback.Config, set ...func(*feedback.Deps)) *hub {
 	t.Helper()
-	h, err := newHub(t, cfg)
+	h, err := newHub(t, cfg, set...)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -19,6 +19,7 @@ import (
 
 	"github.com/giverny/giverny/feedback/alertmanager"
 	"github.com/giverny/giverny/feedback/kubernetes"
+	"github.com/giverny/giverny/feedback/notice"
 	"github.com/giverny/giverny/feedback/policy"
 	"github.com/giverny/giverny/feedback/reconcile"
 	"github.com/giverny/giverny/feedback/record"
@@ -37,6 +38,10 @@ type Deps struct {
 	Audit      record.Store
 	// StopTimeout bounds how long everything may take to be put back at the stop.
 	StopTimeout time.Duration
+	// MaxAge is for how long after its end an interval of a fabric is acted on, by its name; none: always.
+	MaxAge map[string]time.Duration
+	// Shared says that fabrics go from process to process.
+	Shared bool
 }
 
 // Part is one of those that act.
@@ -71,8 +76,9 @@ type Hub struct {
 
 // taker takes scores under the names of its scheduler.
 type taker struct {
-	names nodeMap
-	take  func(reconcile.Scores)
+	names  nodeMap
+	take   func(reconcile.Scores)
+	forget func(fabric string)
 }
 
 // New makes the parts that the configuration switches on, inert, for fabrics.
@@ -147,7 +153,7 @@ func (h *Hub) addReconciler(name, key, mapPath string, s reconcile.Scheduler, cf
 	r := reconcile.New(cfg, s, rec, h.log)
 	h.parts = append(h.parts, Part{Name: "feedback " + name, Run: r.Run, State: rec.State})
 	if !cfg.Idle {
-		h.takers = append(h.takers, taker{names, r.Take})
+		h.takers = append(h.takers, taker{names, r.Take, r.Forget})
 	}
 	return nil
 }
@@ -203,7 +209,7 @@ func (h *Hub) makeExtender() error {
 	}
 	h.warnAllow("kubernetes-extender", names, cfg.Extender.Allow)
 	h.extender = kubernetes.NewExtender(cfg.Extender, h.Recorder("kubernetes-extender", kubernetes.ExtenderReasons()), h.log)
-	h.takers = append(h.takers, taker{names, h.extender.Take})
+	h.takers = append(h.takers, taker{names, h.extender.Take, h.extender.Forget})
 	return nil
 }
 
@@ -279,23 +285,47 @@ func (h *Hub) Sinks(fabric string) (sinks []Sink) {
 		return nil
 	}
 	if len(h.takers) > 0 || h.alerts != nil {
-		sinks = append(sinks, live{h})
+		sinks = append(sinks, &live{hub: h, fabric: fabric})
 	}
 	for _, w := range h.webhooks {
-		sinks = append(sinks, &follower{w, fabric})
+		sinks = append(sinks, &follower{w, fabric, h.deps.Shared})
 	}
 	return sinks
 }
 
 // live is the sink of those that care for what is newest alone.
-type live struct{ hub *Hub }
+type live struct {
+	hub    *Hub
+	fabric string
+	past   bool // the last result was too old
+}
 
 // Name of the sink.
-func (l live) Name() string { return "feedback" }
+func (l *live) Name() string { return "feedback" }
 
-// Put scores the fabric's nodes and hands them out, and does not wait for readers.
-func (l live) Put(_ context.Context, r *schema.IntervalResult) error {
+// Rest forgets what was found on the fabric: its next owner acts on it.
+func (l *live) Rest() {
+	if l.hub.alerts != nil {
+		l.hub.alerts.Forget(l.fabric)
+	}
+	for _, t := range l.hub.takers {
+		t.forget(l.fabric)
+	}
+}
+
+// Put scores the fabric's nodes and hands them out, and does not wait for readers. What an analysis that catches up
+// finds is over, or will be found again in the present: nothing is done about it.
+func (l *live) Put(_ context.Context, r *schema.IntervalResult) error {
 	h := l.hub
+	age, limit := time.Since(time.Unix(0, r.Snapshot.Interval.EndNanos())), h.deps.MaxAge[l.fabric]
+	past := limit > 0 && age > limit
+	if past != l.past {
+		l.past = past
+		h.log.Info("feedback: catching up with the past, on which nothing acts", "fabric", l.fabric, "catching_up", past, "age", age.Round(time.Second), "limit", limit)
+	}
+	if past {
+		return nil
+	}
 	if h.alerts != nil {
 		h.alerts.Take(r)
 	}
@@ -335,6 +365,7 @@ func scoresFor(set *score.Set, names nodeMap) reconcile.Scores {
 type follower struct {
 	hook   *webhook.Webhook
 	fabric string
+	shared bool
 }
 
 // Name of the sink.
@@ -345,5 +376,13 @@ func (f *follower) Put(ctx context.Context, r *schema.IntervalResult) error {
 	return f.hook.Put(ctx, r)
 }
 
-// Last is the start of the last interval whose notices are on disk.
-func (f *follower) Last(context.Context) (int64, error) { return f.hook.Last(f.fabric) }
+// Last is the start of the last interval whose notices are on disk. A process that takes a fabric over for the first time
+// has none, and what another one has told of is not its: it follows the last hour again, under the same keys, so that
+// incidents go on as they were and end.
+func (f *follower) Last(context.Context) (int64, error) {
+	last, err := f.hook.Last(f.fabric)
+	if last == 0 && err == nil && f.shared {
+		last = time.Now().Add(-notice.FlapWindow).UnixNano()
+	}
+	return last, err
+}

@@ -132,6 +132,7 @@ type spooler struct {
 	backoff    time.Duration
 	perDrain   int                            // batches that it sends from the spool at a time
 	perSecond  int                            // readings in a poll; 0 is 1
+	delay      time.Duration                  // from a poll to its batch
 	interval   time.Duration                  // as the batches say; 0 is a second
 	silent     func(since time.Duration) bool // whether it does not poll; may be nil
 	cut        func(since time.Duration) bool // whether it cannot send; may be nil
@@ -149,7 +150,7 @@ func (s *spooler) run(ctx context.Context) {
 			return
 		case <-poll.C:
 			if s.silent == nil || !s.silent(time.Since(began)) {
-				spool = append(spool, s.poll(n, time.Now()))
+				spool = append(spool, s.poll(n, time.Now().Add(-s.delay)))
 				n++
 			}
 		case <-drain.C:

@@ -68,6 +68,10 @@ func (c *clickHouse) ResultsBetween(ctx context.Context, fabric string, fromNano
 	return c.model.Results(ctx, fabric, span(fromNanos, toNanos))
 }
 
+func (c *clickHouse) FoundBetween(ctx context.Context, fabric string, fromNanos, toNanos int64) ([]*schema.IntervalResult, error) {
+	return c.model.Found(ctx, fabric, span(fromNanos, toNanos))
+}
+
 func (c *clickHouse) EventsBetween(ctx context.Context, fabric string, fromNanos, toNanos int64) ([]schema.Event, error) {
 	return c.model.Events(ctx, fabric, span(fromNanos, toNanos))
 }

@@ -1,6 +1,7 @@
 package pipeline
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -23,6 +24,13 @@ type freshness struct {
 	heard         map[string]int64 // by agent
 	last          schema.NetworkForecast
 
+	latenessNanos int64 // for how long after their end intervals wait for readings
+	lateNanos     int64 // readings came last for which they had not waited long enough; 0: never
+	delayNanos    int64 // how long the newest of those took to arrive
+	periodNanos   int64 // of intervals
+	resumingNanos int64 // a run began to read what is stored and has not got it yet; 0: none
+	resumedNanos  int64 // a run had read it
+
 	dropped     map[string]uint64 // readings since the start, by reason
 	droppedThen map[string]uint64 // when an interval was stored last
 }
@@ -43,7 +51,7 @@ const (
 
 func newFreshness(interval, lateness time.Duration, nowNanos int64) freshness {
 	stale := max(staleIntervals*interval+lateness, minStale)
-	return freshness{staleNanos: stale.Nanoseconds(), startedNanos: nowNanos, heard: map[string]int64{},
+	return freshness{staleNanos: stale.Nanoseconds(), latenessNanos: lateness.Nanoseconds(), periodNanos: interval.Nanoseconds(), startedNanos: nowNanos, heard: map[string]int64{},
 		last: schema.NetworkForecast{Unknown: &schema.Unknown{Reason: schema.NoInterval, Since: schema.Instant(nowNanos), Detail: "no interval has been stored since the start"}}}
 }
 
@@ -54,6 +62,14 @@ func (f *freshness) read(agent string, nowNanos int64) {
 		f.heard[agent] = nowNanos
 	} else if len(f.heard) < maxAgents {
 		f.heard[string([]byte(agent))] = nowNanos // the batch's memory is used again
+	}
+}
+
+// late notes readings that an interval lacks, the newest of which took so long to arrive. What came in time for an
+// interval is not late: it may be early, or the first after a gap.
+func (f *freshness) late(delayNanos, nowNanos int64) {
+	if delayNanos > f.latenessNanos {
+		f.lateNanos, f.delayNanos = nowNanos, delayNanos
 	}
 }
 
@@ -86,10 +102,16 @@ func (f *freshness) silence(nowNanos int64) *schema.Unknown {
 		return &schema.Unknown{Reason: reason, Since: schema.Instant(sinceNanos), Detail: fmt.Sprintf(detail, append([]any{age}, args...)...)}
 	}
 	late := func(sinceNanos int64) bool { return nowNanos-sinceNanos > f.staleNanos }
-	read, readUpTo, stored := max(f.readNanos, f.startedNanos), max(f.readUpToNanos, f.startedNanos), max(f.storedNanos, f.startedNanos)
+	began := max(f.startedNanos, f.resumedNanos) // nothing is read before
+	read, readUpTo, stored := max(f.readNanos, began), max(f.readUpToNanos, began), max(f.storedNanos, f.startedNanos)
 	switch {
+	case f.resumingNanos != 0:
+		if late(f.resumingNanos) {
+			return is(schema.StoreRefuses, f.resumingNanos, "the store has not given the intervals to resume from for %s")
+		}
 	case f.storingNanos != 0 && late(f.storingNanos):
 		return is(schema.StoreRefuses, f.storingNanos, "the store has taken no interval for %s")
+	case late(read) && late(readUpTo) && !late(stored): // nothing is read while the store is behind with what was
 	case late(read) && late(readUpTo):
 		return is(schema.KafkaAway, readUpTo, "Kafka has not answered for %s")
 	case late(read):
@@ -118,8 +140,22 @@ func (f *freshness) droppedSince() string {
 // status is the state of the network now.
 func (f *freshness) status(nowNanos int64) schema.NetworkForecast {
 	now := f.last
-	if why := f.silence(nowNanos); why != nil {
+	if why := cmp.Or(f.silence(nowNanos), f.lateness(nowNanos)); why != nil {
 		now = schema.NetworkForecast{Severity: f.last.Severity, Unknown: why}
 	}
 	return now
+}
+
+// lateness says that intervals measure nothing, or too little, because they close before their readings arrive; nil: that
+// is not so.
+func (f *freshness) lateness(nowNanos int64) *schema.Unknown {
+	why := f.last.Unknown
+	if why == nil || f.lateNanos == 0 || nowNanos-f.lateNanos > f.staleNanos || why.Reason != schema.NothingMeasured && why.Reason != schema.LowCoverage {
+		return nil
+	}
+	const unit = time.Second
+	delay, enough := time.Duration(f.delayNanos).Round(unit), time.Duration(f.delayNanos+f.periodNanos).Truncate(unit)+2*unit
+	return &schema.Unknown{Reason: schema.LateReadings, Since: why.Since, Detail: fmt.Sprintf(
+		"readings arrive %s after they were taken, and intervals wait for %s: set allowed_lateness of the fabric to %s or more, or find what delays the readings (or the clocks of their devices are behind by so much)",
+		delay, time.Duration(f.latenessNanos), enough)}
 }

@@ -113,6 +113,10 @@ func (m *memory) ResultsBetween(_ context.Context, fabric string, from, to int64
 	return list, nil
 }
 
+func (m *memory) FoundBetween(ctx context.Context, fabric string, from, to int64) ([]*schema.IntervalResult, error) {
+	return m.ResultsBetween(ctx, fabric, from, to)
+}
+
 func (m *memory) EventsBetween(_ context.Context, fabric string, from, to int64) (list []schema.Event, err error) {
 	results, err := m.ResultsBetween(context.Background(), fabric, from, to)
 	for _, r := range results {

@@ -1,6 +1,7 @@
 package pipeline
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -158,8 +159,17 @@ func (in *Intake) release() error {
 			return err
 		}
 	}
-	in.late.noteLost(in.core.TakeLost(), max(in.newestNanos, in.late.hold.newest))
+	in.noteLost(max(in.newestNanos, in.late.hold.newest))
 	return nil
+}
+
+// noteLost takes what intervals lack.
+func (in *Intake) noteLost(newest int64) {
+	lost := in.core.TakeLost()
+	if lost.Rows > 0 && !in.late.rewound {
+		in.watch.late(cmp.Or(in.clocks.newestNanos, in.nowNanos) - lost.LastNanos)
+	}
+	in.late.noteLost(lost, newest)
 }
 
 // inOrder says that all that was read before an instant has been taken, since the
@@ -226,7 +236,7 @@ func (in *Intake) Advance(completeNanos, nowNanos int64) error {
 			return err
 		}
 		in.core.Advance(completeNanos, nowNanos)
-		in.late.noteLost(in.core.TakeLost(), in.newestNanos)
+		in.noteLost(in.newestNanos)
 		return in.drain()
 	})
 }
@@ -290,7 +300,8 @@ func (in *Intake) takeGraph() error {
 	if err := in.drain(); err != nil {
 		return err
 	}
-	in.graphs[g.Version()] = g
+	was := in.core.Graph()
+	in.graphs = map[uint64]*topology.Graph{was.Version(): was, g.Version(): g} // of older ones all results have been passed on
 	in.health.log.Info("analysis: new topology version in force", "version", fmt.Sprintf("%016x", g.Version()), "links", g.NumLinks())
 	if err := in.core.SetGraph(g, in.newestNanos); err != nil {
 		return err

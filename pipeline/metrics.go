@@ -138,7 +138,9 @@ func (m *Metrics) declarePart(fabric, part string) {
 
 func (m *Metrics) declareSink(fabric, sink string) {
 	m.refused.WithLabelValues(fabric, sink)
-	m.sinkDropped.WithLabelValues(fabric, sink, dropFull)
+	for _, reason := range []string{dropFull, dropStopped} {
+		m.sinkDropped.WithLabelValues(fabric, sink, reason)
+	}
 }
 
 func (m *Metrics) skill(fabric string, s schema.ForecastSkills) {

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -216,6 +217,82 @@ func TestAPollThatIsHeldUpABitIsNotLost(t *testing.T) {
 			})
 		})
 	}
+}
+
+// Readings that are always later than allowed_lateness are a state that says so, and what to set; with that set, all is well.
+func TestReadingsThatAreAlwaysLate(t *testing.T) {
+	for _, c := range []struct {
+		lateness time.Duration
+		reason   schema.UnknownReason
+		says     string
+	}{
+		{0, schema.LateReadings, "readings arrive 9s after they were taken, and intervals wait for 2s: set allowed_lateness of the fabric to 1"},
+		{5 * time.Second, schema.LateReadings, "intervals wait for 5s: set allowed_lateness of the fabric to 1"},
+		{11 * time.Second, "", ""},
+	} {
+		t.Run(c.lateness.String(), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				r, g, b := newRig(), graphOf(t, "f", "torus:4x4x4"), &broker{}
+				a := &spooler{broker: b, graph: g, name: "sweeper", all: 1, perDrain: 20, interval: time.Second, delay: 9 * time.Second}
+				cfg := analysis.DefaultConfig()
+				cfg.Window.Interval, cfg.Window.ClockLateness, cfg.Segment.MinLinks = time.Second, c.lateness, 4
+				f, err := New(g, cfg, Deps{Log: slog.New(slog.DiscardHandler), Metrics: r.metrics, Sources: one(&logSource{broker: b}), Store: r.store})
+				if err != nil {
+					t.Fatal(err)
+				}
+				ctx, cancel := context.WithCancel(t.Context())
+				var running sync.WaitGroup
+				running.Go(func() { a.run(ctx) })
+				running.Go(func() { f.Run(ctx) })
+				for after := 20 * time.Second; after <= 120*time.Second; after += 10 * time.Second {
+					time.Sleep(10 * time.Second)
+					if after == 20*time.Second {
+						time.Sleep(10 * time.Second)
+					}
+					reason, says := schema.UnknownReason(""), ""
+					if u := f.Status().Unknown; u != nil {
+						reason, says = u.Reason, u.Explained()
+					}
+					if reason != c.reason || !strings.Contains(says, c.says) || (f.Ready(ctx) == nil) != (c.reason == "") {
+						t.Errorf("after %v: %q, %q, ready: %v", after, reason, says, f.Ready(ctx))
+					}
+				}
+				cancel()
+				running.Wait()
+			})
+		})
+	}
+}
+
+// slow is a follower that needs an hour for a result.
+type slow struct{ follower }
+
+func (s *slow) Put(ctx context.Context, _ *schema.IntervalResult) error {
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-time.After(time.Hour):
+		return nil
+	}
+}
+
+// While a sink has much to catch up with, intervals are completed all the same, and the analysis goes on.
+func TestASlowSinkHoldsUpNoCompletion(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r, g, b := newRig(), graphOf(t, "f", "torus:4x4x4"), &broker{}
+		ctx, cancel := context.WithCancel(t.Context())
+		a := &spooler{broker: b, graph: g, name: "n", all: 1, perDrain: 20, interval: time.Second}
+		a.cut = func(since time.Duration) bool { return since > 20*time.Second && since < 29*time.Second }
+		var agents sync.WaitGroup
+		agents.Go(func() { a.run(ctx) })
+		runFor(t, 100*time.Second, r.fabric(t, g, one(&logSource{broker: b}), &slow{follower{sink{name: "slow"}}}))
+		cancel()
+		agents.Wait()
+		rewinds := testutil.ToFloat64(r.metrics.rewinds.WithLabelValues("f"))
+		if stored := r.store.stored("f"); rewinds == 0 || len(stored) < 90 || len(broken(g, stored)) > 0 {
+			t.Errorf("%v rewinds, %d intervals, %d of them not whole", rewinds, len(stored), len(broken(g, stored)))
+		}
+	})
 }
 
 func seconds(from, to int) [2]time.Duration {

@@ -70,6 +70,11 @@ func (f *Fabric) owns(owner bool) {
 		value = 0
 		f.health.rest()
 		f.watch.rest()
+		for _, s := range f.deps.Sinks {
+			if s, ok := s.(Rester); ok {
+				s.Rest()
+			}
+		}
 	}
 	f.deps.Metrics.owner.WithLabelValues(f.name).Set(value)
 }

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -202,6 +203,40 @@ func TestTurns(t *testing.T) {
 		if len(ids) != 1 {
 			t.Errorf("%d identities of one region over 11 turns", len(ids))
 		}
+	})
+}
+
+// rester is a sink that counts how often it was told to rest.
+type rester struct {
+	sink
+	rests atomic.Int32
+}
+
+func (r *rester) Rest() { r.rests.Add(1) }
+
+// A sink that acts learns that the fabric is another's now.
+func TestSinksRestWithoutTheFabric(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r, g, owner := newRig(), graphOf(t, "f", "torus:4x4x4"), newTurn()
+		acts := &rester{sink: sink{name: "acts"}}
+		f := r.shared(t, g, owner, &polls{graph: g}, acts)
+		ctx, stop := context.WithCancel(t.Context())
+		var running sync.WaitGroup
+		running.Go(func() {
+			if err := f.Run(ctx); err != nil {
+				t.Error(err)
+			}
+		})
+		owner.grant()
+		time.Sleep(10 * time.Second)
+		before := acts.rests.Load()
+		owner.askBack()
+		synctest.Wait()
+		if len(acts.starts()) == 0 || acts.rests.Load() != before+1 {
+			t.Errorf("%d results, rested %d times as the owner and %d times after", len(acts.starts()), before, acts.rests.Load())
+		}
+		stop()
+		running.Wait()
 	})
 }
 

@@ -98,7 +98,7 @@ func New(g *topology.Graph, cfg analysis.Config, deps Deps) (*Fabric, error) {
 	return &Fabric{name: g.Fabric(), cfg: cfg, deps: deps, log: log, graph: g, woken: make(chan struct{}, 1),
 		completion: &completion{withinNanos: int64(cfg.CompleteWithin), intervalNanos: int64(cfg.Window.Interval)},
 		health:     newHealth(g.Fabric(), deps.Metrics, log),
-		watch:      newWatch(g.Fabric(), cfg.Window.Interval, cfg.Window.ClockLateness, deps.Metrics, log)}, nil
+		watch:      newWatch(g.Fabric(), cfg.Window.Interval, cfg.Lateness(), deps.Metrics, log)}, nil
 }
 
 // Name of the fabric.
@@ -234,10 +234,12 @@ func (f *Fabric) RunOnce(ctx context.Context) error { return f.run(ctx, true) }
 // are to be completed. once says that a source that fails is not begun again.
 func (f *Fabric) run(ctx context.Context, once bool) error {
 	defer f.health.upUnlessFailing(partAnalysis)()
+	resumed := f.watch.resuming()
 	r, err := f.resume(ctx, f.completion.going)
 	if err != nil {
 		return err
 	}
+	resumed()
 	group, running := errgroup.WithContext(ctx)
 	in := newIntake(r, &f.cfg, f.deps.Metrics, running, f.health, f.watch)
 	f.begin(in)
@@ -247,7 +249,7 @@ func (f *Fabric) run(ctx context.Context, once bool) error {
 	group.Go(func() error { return f.feed(running, in, r, once) })
 	group.Go(func() error { return out.storeAll(ctx) })
 	for _, s := range out.sinks {
-		group.Go(func() error { return s.run(ctx) })
+		group.Go(func() error { return s.run(running) }) // one that fails must not hold up the next run
 	}
 	return errors.Join(group.Wait(), in.fault())
 }

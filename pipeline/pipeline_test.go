@@ -67,27 +67,37 @@ func TestAFaultOfOneFabricIsItsOwn(t *testing.T) {
 	}
 }
 
-// A fabric that failed goes on by itself, with nothing missing.
+// A fabric that failed goes on by itself, with nothing missing, also where a sink fails all the while.
 func TestAFabricRecovers(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		r, g := newRig(), graphOf(t, "f", "torus:4x4x4")
-		src := &polls{graph: g}
-		f := r.fabric(t, g, one(src))
-		go func() {
-			time.Sleep(10 * time.Second)
-			r.store.breaks("f", errors.New("disk full"))
-			time.Sleep(10 * time.Second)
-			r.store.breaks("f", nil)
-		}()
-		runFor(t, 60*time.Second, f)
-		stored := startsOf(r.store.stored("f"))
-		if len(stored) < 30 || len(gaps(stored)) > 0 || f.Ready(t.Context()) != nil {
-			t.Errorf("%d intervals, missing %v, ready: %v", len(stored), gaps(stored), f.Ready(t.Context()))
+	away := func(int) error { return errors.New("unreachable") }
+	for name, sinks := range map[string][]Sink{"alone": nil, "sink away": {&sink{name: "bad", fails: away}}, "follower away": {&follower{sink{name: "topic", fails: away}}}} {
+		t.Run(name, func(t *testing.T) { synctest.Test(t, func(t *testing.T) { recovers(t, sinks...) }) })
+	}
+}
+
+func recovers(t *testing.T, sinks ...Sink) {
+	r, g := newRig(), graphOf(t, "f", "torus:4x4x4")
+	src := &polls{graph: g}
+	f := r.fabric(t, g, one(src), sinks...)
+	go func() {
+		time.Sleep(10 * time.Second)
+		r.store.breaks("f", errors.New("disk full"))
+		time.Sleep(10 * time.Second)
+		r.store.breaks("f", nil)
+	}()
+	runFor(t, 60*time.Second, f)
+	stored := startsOf(r.store.stored("f"))
+	if err := f.Ready(t.Context()); len(stored) < 30 || len(gaps(stored)) > 0 || err != nil && strings.Contains(err.Error(), partAnalysis) {
+		t.Errorf("%d intervals, missing %v, ready: %v", len(stored), gaps(stored), err)
+	}
+	if n := testutil.ToFloat64(r.metrics.faults.WithLabelValues("f", partAnalysis)); n == 0 {
+		t.Error("the fault is not counted")
+	}
+	for _, s := range sinks {
+		if n := testutil.ToFloat64(r.metrics.sinkDropped.WithLabelValues("f", s.Name(), dropStopped)); (n == 0) != (s.Name() == "topic") {
+			t.Errorf("%v results dropped for sink %s when the run ended", n, s.Name())
 		}
-		if n := testutil.ToFloat64(r.metrics.faults.WithLabelValues("f", partAnalysis)); n == 0 {
-			t.Error("the fault is not counted")
-		}
-	})
+	}
 }
 
 // flaky fails eight times at once, then after an hour.
@@ -317,6 +327,31 @@ func TestANewVersionNeedsNoRestart(t *testing.T) {
 		}
 		if len(ids) != 1 || versions[old.Version()] < 18 || versions[now.Version()] < 25 || len(r.store.graphs) != 2 || changes != 1 {
 			t.Errorf("regions %v, intervals by version %v, %d graphs, %d changes", ids, versions, len(r.store.graphs), changes)
+		}
+	})
+}
+
+// However many versions come, only those to which results may still belong are kept.
+func TestOldVersionsAreForgotten(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r, g := newRig(), graphOf(t, "f", "torus:4x4x4")
+		f := r.fabric(t, g, one(&polls{graph: g}))
+		kept := 0
+		go func() {
+			for _, spec := range []string{"torus:4x4x3", "torus:4x4x2", "torus:4x3x4", "torus:4x4x4"} {
+				time.Sleep(5 * time.Second)
+				if err := f.SetGraph(graphOf(t, "f", spec)); err != nil {
+					t.Error(err)
+				}
+			}
+			time.Sleep(5 * time.Second)
+			f.intake.mu.Lock()
+			defer f.intake.mu.Unlock()
+			kept = len(f.intake.graphs)
+		}()
+		runFor(t, 30*time.Second, f)
+		if missing := gaps(startsOf(r.store.stored("f"))); kept != 2 || len(missing) > 0 {
+			t.Errorf("%d versions kept, missing %v", kept, missing)
 		}
 	})
 }

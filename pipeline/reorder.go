@@ -2,10 +2,8 @@ package pipeline
 
 import (
 	"container/heap"
-	"maps"
 	"math"
 	"slices"
-	"strings"
 
 	"github.com/giverny/giverny/schema"
 )
@@ -56,19 +54,13 @@ func (r *reorder) active() bool { return r.slackNanos > 0 }
 
 // add takes a copy of a batch that has rows.
 func (r *reorder) add(b *schema.CounterBatch) {
-	oldest, newest := slices.Min(b.TimeNanos), slices.Max(b.TimeNanos)
-	r.newest = max(r.newest, newest)
-	if schema.IntervalAt(oldest, r.intervalNanos) == schema.IntervalAt(newest, r.intervalNanos) {
-		r.hold(cloneBatch(b), oldest)
-		return
+	r.newest = max(r.newest, slices.Max(b.TimeNanos))
+	columns := make([]int, len(b.Columns))
+	for i := range columns {
+		columns[i] = i
 	}
-	byInterval := map[int64][]int{}
-	for row, nanos := range b.TimeNanos {
-		start := schema.IntervalAt(nanos, r.intervalNanos).StartNanos
-		byInterval[start] = append(byInterval[start], row)
-	}
-	for _, start := range slices.Sorted(maps.Keys(byInterval)) {
-		part := rowsOf(b, byInterval[start])
+	for _, rows := range b.ByInterval(r.intervalNanos) {
+		part := b.Part(rows, columns)
 		r.hold(part, slices.Min(part.TimeNanos))
 	}
 }
@@ -97,60 +89,13 @@ func (r *reorder) pop() *schema.CounterBatch {
 // flush ends the use of the buffer: next gives out all that it holds.
 func (r *reorder) flush() { r.slackNanos = 0 }
 
-// cloneBatch is a batch with memory of its own.
-func cloneBatch(b *schema.CounterBatch) *schema.CounterBatch {
-	c := cloneHead(b)
-	c.TimeNanos, c.PortIndex = slices.Clone(b.TimeNanos), slices.Clone(b.PortIndex)
-	for i, col := range b.Columns {
-		c.Columns[i].Values, c.Columns[i].Valid = slices.Clone(col.Values), slices.Clone(col.Valid)
-	}
-	return c
-}
-
-// rowsOf is a batch of some rows, with memory of its own.
-func rowsOf(b *schema.CounterBatch, rows []int) *schema.CounterBatch {
-	c := cloneHead(b)
-	for _, row := range rows {
-		c.TimeNanos, c.PortIndex = append(c.TimeNanos, b.TimeNanos[row]), append(c.PortIndex, b.PortIndex[row])
-	}
-	for i, col := range b.Columns {
-		to := &c.Columns[i]
-		if col.Valid != nil {
-			to.Valid = schema.NewBitmap(len(rows))
-		}
-		for n, row := range rows {
-			to.Values = append(to.Values, col.Values[row])
-			if col.Valid != nil && col.Valid.Has(row) {
-				to.Valid.Set(n)
-			}
-		}
-	}
-	return c
-}
-
-// cloneHead is a batch without rows.
-func cloneHead(b *schema.CounterBatch) *schema.CounterBatch {
-	c := *b
-	c.Fabric, c.Source, c.Agent = strings.Clone(b.Fabric), strings.Clone(b.Source), strings.Clone(b.Agent)
-	c.TimeNanos, c.PortIndex = nil, nil
-	c.Ports = make([]schema.PortName, len(b.Ports))
-	for i, p := range b.Ports {
-		c.Ports[i] = schema.PortName{Device: strings.Clone(p.Device), Port: strings.Clone(p.Port)}
-	}
-	c.Columns = make([]schema.CounterColumn, len(b.Columns))
-	for i, col := range b.Columns {
-		c.Columns[i].Name = strings.Clone(col.Name)
-	}
-	return &c
-}
-
 // bytesOf is about how much memory a batch takes.
 func bytesOf(b *schema.CounterBatch) (bytes int) {
 	for _, p := range b.Ports {
 		bytes += 32 + len(p.Device) + len(p.Port)
 	}
 	for _, col := range b.Columns {
-		bytes += 8*len(col.Values) + 8*len(col.Valid)
+		bytes += 64 + 8*len(col.Values) + 8*len(col.Valid)
 	}
-	return bytes + 12*b.Rows()
+	return bytes + 256 + 12*b.Rows()
 }

@@ -26,6 +26,8 @@ type History interface {
 	// ResultsBetween are the intervals that start in [from, to), with their regions
 	// and no more; their snapshots have no values but those of stalls.
 	ResultsBetween(ctx context.Context, fabric string, fromNanos, toNanos int64) ([]*schema.IntervalResult, error)
+	// FoundBetween are the same without any values.
+	FoundBetween(ctx context.Context, fabric string, fromNanos, toNanos int64) ([]*schema.IntervalResult, error)
 	// Events that came with the intervals of [from, to).
 	EventsBetween(ctx context.Context, fabric string, fromNanos, toNanos int64) ([]schema.Event, error)
 	// JobsBetween are the jobs that ran at any time of [from, to), as they were stored

@@ -177,6 +177,37 @@ func (s *recording) Run(_ context.Context, in *Intake) error {
 	return in.Finish()
 }
 
+// While a backlog is stored, or the intervals to resume from are read, nothing is read from Kafka: that is not Kafka's fault.
+func TestABusyStoreIsNotKafkaAway(t *testing.T) {
+	at := func(f freshness, seconds int64) schema.UnknownReason {
+		if why := f.silence(seconds * second); why != nil {
+			return why.Reason
+		}
+		return ""
+	}
+	stored := newFreshness(time.Second, 2*time.Second, 0)
+	stored.read("a", second)
+	stored.readUpToNanos, stored.storedNanos = second, 25*second
+	if got := at(stored, 30); got != "" {
+		t.Errorf("5 s after an interval was stored: %q", got)
+	}
+	if got := at(stored, 40); got != schema.KafkaAway {
+		t.Errorf("15 s after an interval was stored: %q", got)
+	}
+	resuming := newFreshness(time.Second, 2*time.Second, 0)
+	resuming.resumingNanos = second
+	if got := at(resuming, 9); got != "" {
+		t.Errorf("8 s after the resume began: %q", got)
+	}
+	if got := at(resuming, 30); got != schema.StoreRefuses {
+		t.Errorf("29 s after the resume began: %q", got)
+	}
+	resuming.resumingNanos, resuming.resumedNanos = 0, 29*second
+	if got := at(resuming, 30); got != schema.NoInterval {
+		t.Errorf("1 s after it had what is stored: %q", got)
+	}
+}
+
 func TestAgentsAreForgotten(t *testing.T) {
 	f := newFreshness(time.Second, 0, 0)
 	for n := range maxAgents + 10 {

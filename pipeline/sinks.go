@@ -30,6 +30,13 @@ type Follower interface {
 	Last(ctx context.Context) (startNanos int64, err error)
 }
 
+// Rester is a sink that acts on what it took last until the next result comes. Rest says that none will come for
+// now, since this process does not own the fabric any more.
+type Rester interface {
+	Sink
+	Rest()
+}
+
 // ErrRefused says that no further try will make a sink take a result.
 var ErrRefused = errors.New("refused")
 
@@ -41,11 +48,13 @@ type Store interface {
 	History
 }
 
-// storeSink is the store's name as a sink; dropFull is why a result does not reach
-// a sink that is no Follower: it was too far behind.
+// storeSink is the store's name as a sink; dropFull and dropStopped are why a result
+// does not reach a sink that is no Follower: it was too far behind, or had not taken
+// it soon after the end of the run.
 const (
-	storeSink = "store"
-	dropFull  = "full"
+	storeSink   = "store"
+	dropFull    = "full"
+	dropStopped = "stopped"
 )
 
 // flushTimeout bounds how long finished results are still stored, and passed to
@@ -209,14 +218,16 @@ func (q *sinkQueue) offer(item queued) {
 }
 
 // run feeds the sink until the queue is closed and empty. What is left in it when
-// the time to flush has passed is dropped.
+// the time to flush has passed is dropped; a Follower gets it from the store later.
 func (q *sinkQueue) run(ctx context.Context) error {
 	flush, cancel := flushContext(ctx)
 	defer cancel()
 	follower, _ := q.sink.(Follower)
 	for item := range q.queue {
 		if follower == nil || q.catchUp(flush, follower, item.result.Snapshot.Interval.StartNanos) {
-			q.put(flush, item.result)
+			if !q.put(flush, item.result) && follower == nil {
+				q.metrics.sinkDropped.WithLabelValues(q.fabric, q.sink.Name(), dropStopped).Inc()
+			}
 		}
 		item.done()
 	}
@@ -261,7 +272,7 @@ func (q *sinkQueue) catchUp(ctx context.Context, f Follower, beforeNanos int64) 
 		var missed []*schema.IntervalResult
 		until := min(beforeNanos, q.endNanos+catchUpSpan.Nanoseconds())
 		if !q.try(ctx, func() (err error) {
-			missed, err = q.store.ResultsBetween(ctx, q.fabric, q.endNanos, until)
+			missed, err = q.store.FoundBetween(ctx, q.fabric, q.endNanos, until)
 			return err
 		}) {
 			return false

@@ -1,6 +1,7 @@
 package pipeline
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"log/slog"
@@ -54,6 +55,7 @@ func (w *watch) run(ctx context.Context) {
 func (w *watch) rest() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	w.fresh.resumingNanos = 0
 	m := w.metrics
 	for _, g := range []*prometheus.GaugeVec{m.network, m.readingAge, m.intervalAge} {
 		g.WithLabelValues(w.fabric).Set(math.NaN())
@@ -143,6 +145,26 @@ func (w *watch) storing() (done func()) {
 	return func() { set(0) }
 }
 
+// late notes readings that came too late for their intervals, and how long the newest of them took.
+func (w *watch) late(delayNanos int64) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.fresh.late(delayNanos, time.Now().UnixNano())
+}
+
+// resuming notes that a run reads what is stored, until done is called: it does not read Kafka meanwhile. Without done it
+// has failed, and the next run tries again.
+func (w *watch) resuming() (done func()) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.fresh.resumingNanos = cmp.Or(w.fresh.resumingNanos, time.Now().UnixNano())
+	return func() {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		w.fresh.resumingNanos, w.fresh.resumedNanos = 0, time.Now().UnixNano()
+	}
+}
+
 // stored notes that it has taken it. The coverage by a metric that the interval
 // does not have is zero.
 func (w *watch) stored(r *schema.IntervalResult) {
@@ -172,7 +194,7 @@ func (w *watch) err() error {
 		return nil
 	}
 	now := time.Now().UnixNano()
-	why := w.fresh.silence(now)
+	why := cmp.Or(w.fresh.silence(now), w.fresh.lateness(now))
 	if last := w.fresh.last.Unknown; why == nil && last != nil && w.fresh.storedNanos != 0 && last.Reason == schema.NothingMeasured && now-int64(last.Since) > w.fresh.staleNanos {
 		return errors.New("readings come, but nothing could be measured since " + time.Unix(0, int64(last.Since)).UTC().Format(time.RFC3339))
 	}

@@ -1,6 +1,12 @@
 package schema
 
-import "fmt"
+import (
+	"fmt"
+	"iter"
+	"maps"
+	"slices"
+	"strings"
+)
 
 // PortName names a port within a fabric.
 type PortName struct {
@@ -65,4 +71,57 @@ func (b *CounterBatch) Check() error {
 		}
 	}
 	return nil
+}
+
+// ByInterval gives the rows of each interval of a length in which the batch has any, in order of time.
+func (b *CounterBatch) ByInterval(intervalNanos int64) iter.Seq2[Interval, []int] {
+	rows := map[int64][]int{}
+	for row, nanos := range b.TimeNanos {
+		start := IntervalAt(nanos, intervalNanos).StartNanos
+		rows[start] = append(rows[start], row)
+	}
+	return func(yield func(Interval, []int) bool) {
+		for _, start := range slices.Sorted(maps.Keys(rows)) {
+			if !yield(IntervalAt(start, intervalNanos), rows[start]) {
+				return
+			}
+		}
+	}
+}
+
+// Part copies some rows, of some columns, into memory of its own, with the ports of these rows alone.
+func (b *CounterBatch) Part(rows, columns []int) *CounterBatch {
+	p := *b
+	p.Fabric, p.Source, p.Agent = strings.Clone(b.Fabric), strings.Clone(b.Source), strings.Clone(b.Agent)
+	p.Ports, p.Columns = nil, make([]CounterColumn, len(columns))
+	p.TimeNanos, p.PortIndex = make([]int64, len(rows)), make([]uint32, len(rows))
+	renamed := map[uint32]uint32{}
+	for n, row := range rows {
+		was := b.PortIndex[row]
+		port, known := renamed[was]
+		if !known {
+			port = uint32(len(p.Ports))
+			renamed[was] = port
+			p.Ports = append(p.Ports, PortName{strings.Clone(b.Ports[was].Device), strings.Clone(b.Ports[was].Port)})
+		}
+		p.TimeNanos[n], p.PortIndex[n] = b.TimeNanos[row], port
+	}
+	for i, column := range columns {
+		p.Columns[i] = b.Columns[column].part(rows)
+	}
+	return &p
+}
+
+func (c *CounterColumn) part(rows []int) CounterColumn {
+	p := CounterColumn{Name: strings.Clone(c.Name), Values: make([]uint64, len(rows))}
+	if c.Valid != nil {
+		p.Valid = NewBitmap(len(rows))
+	}
+	for n, row := range rows {
+		p.Values[n] = c.Values[row]
+		if c.Valid != nil && c.Valid.Has(row) {
+			p.Valid.Set(n)
+		}
+	}
+	return p
 }

@@ -13,6 +13,7 @@ type UnknownReason string
 const (
 	NothingMeasured UnknownReason = "nothing_measured" // no link has a value of any stall metric
 	LowCoverage     UnknownReason = "low_coverage"     // a stall metric has values of too few of the links that had some lately
+	LateReadings    UnknownReason = "late_readings"    // the same, since readings arrive after their intervals have closed
 	NoReadings      UnknownReason = "no_readings"      // the agents are silent
 	KafkaAway       UnknownReason = "kafka"            // no broker answers
 	StoreRefuses    UnknownReason = "store"            // results wait for the store
@@ -20,7 +21,7 @@ const (
 )
 
 // UnknownReasons lists them all.
-var UnknownReasons = [...]UnknownReason{NothingMeasured, LowCoverage, NoReadings, KafkaAway, StoreRefuses, NoInterval}
+var UnknownReasons = [...]UnknownReason{NothingMeasured, LowCoverage, LateReadings, NoReadings, KafkaAway, StoreRefuses, NoInterval}
 
 // Unknown is that the state of a network cannot be given: silence is no calm.
 type Unknown struct {

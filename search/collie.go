@@ -1,6 +1,7 @@
 package search
 
 import (
+	"cmp"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -123,12 +124,7 @@ func rank(first []*experiment) []int {
 			variation[i] = p.deviation() / math.Abs(p.mean)
 		}
 	}
-	slices.SortStableFunc(order, func(a, b int) int {
-		if variation[a] > variation[b] {
-			return -1
-		}
-		return 1
-	})
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(variation[b], variation[a]) })
 	return order
 }
 

@@ -88,12 +88,13 @@ func (c *causes) find(t *trees, s *sinks) {
 	c.findBases(s)
 }
 
-// listMasks lists which sinks nodes lead to, of components that have several: those who follow each other together.
+// listMasks lists which sinks links at leaves lead to, of components that have several: those who follow each other together.
+// Traffic begins there; links between higher switches lead one way, however many hosts send both ways.
 func (c *causes) listMasks(t *trees, s *sinks) {
 	c.masks = c.masks[:0]
 	for _, i := range t.order {
 		first := s.component[i]
-		if first < 0 || int(first)+1 == len(s.all) || s.all[first+1].first != first {
+		if first < 0 || t.leafOf(i) < 0 || int(first)+1 == len(s.all) || s.all[first+1].first != first {
 			continue
 		}
 		if k := len(c.masks) - 1; k >= 0 && c.masks[k].first == first && c.masks[k].mask == s.mask[i] {

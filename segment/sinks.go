@@ -215,9 +215,6 @@ func (s *sinks) measure(t *trees) {
 		if s.all[a].slow >= 0 {
 			continue
 		}
-		if x := &s.all[a]; w.hosts[x.device] > 0 && x.fromSwitches >= mostLeastLinks {
-			x.isLeaf = true // enough waits at a higher switch for its aggregation node to be why
-		}
 		s.measurePorts(t, &s.all[a])
 		s.measureLevel(t, &s.all[a])
 		if x := &s.all[a]; x.links == 1 && x.port == 0 && x.hostLinks == 0 {

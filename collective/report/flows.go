@@ -2,12 +2,13 @@ package report
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 
 	"github.com/giverny/giverny/collective"
 )
 
-// flows fills in the ways and what they lost.
+// flows fills in the ways and what they lost. What had no room is a note.
 func (r *Report) flows(run collective.Run, d collective.Diagnosis) {
 	offset := map[int]int64{}
 	for _, o := range d.ClockOffsets {
@@ -59,6 +60,16 @@ func (r *Report) flows(run collective.Run, d collective.Diagnosis) {
 		}
 	}
 	r.Losses = merged(r.Losses)
+	left := int64(0)
+	for _, l := range d.Losses {
+		left += max(0, l.Nanos)
+	}
+	for _, l := range r.Losses {
+		left -= l.Nanos
+	}
+	if left > 0 {
+		r.Diagnosis.Notes = append(r.Diagnosis.Notes, fmt.Sprintf("losses of %.3f ms had no room in the report: what regions cost is at least what is said of them", float64(left)/1e6))
+	}
 }
 
 // merged are losses that fit: where there are many, those of a flow and culprit within

@@ -29,7 +29,7 @@ type Report struct {
 	Timeline   Timeline             `json:"timeline"`
 	Ways       []Way                `json:"ways"`              // flows of the collective between hosts, those that lost time first
 	Losses     []Loss               `json:"losses"`            // what the culprits cost flows, by time
-	Omitted    int                  `json:"omitted,omitempty"` // flows without a loss that had no room
+	Omitted    int                  `json:"omitted,omitempty"` // flows that had no room; where they lost time, a note of the diagnosis says how much
 }
 
 // Way is a flow of the collective: all transfers from one rank to another. Times are

@@ -178,6 +178,30 @@ func TestReportFitsAndReturns(t *testing.T) {
 	}
 }
 
+// What has no room in a report is said.
+func TestALossWithoutRoomIsNoted(t *testing.T) {
+	const ranks = 500
+	run, m := collective.Run{}, report.Meta{Job: "17", Format: "simulated", Begin: begin}
+	d := collective.Diagnosis{Ranks: ranks, MakespanNanos: 1e9, Culprits: make([]collective.Culprit, 3)}
+	for i := range ranks {
+		run.Ranks = append(run.Ranks, collective.Rank{Node: strconv.Itoa(i), Host: collective.None})
+		run.Steps = append(run.Steps, collective.StepRecord{Step: 1, Rank: int32(i), Peer: int32((i + 1) % ranks), EndNanos: 1e9})
+		m.Devices = append(m.Devices, []string{strconv.Itoa(i)})
+	}
+	for culprits, want := range []string{"", "losses of 116.000 ms ", "losses of 360.000 ms ", "losses of 860.000 ms "} { // of 500 ms for each culprit 384 or, of all, 640 have room
+		d.Losses = nil
+		for c := range culprits {
+			for i := range ranks {
+				d.Losses = append(d.Losses, collective.Loss{Culprit: c, Rank: i, Peer: (i + 1) % ranks, EndNanos: 1e6, Nanos: 1e6})
+			}
+		}
+		r, err := report.New(run, d, m)
+		if err != nil || (want == "") != (len(r.Diagnosis.Notes) == 0) || want != "" && !strings.HasPrefix(r.Diagnosis.Notes[0], want) {
+			t.Errorf("%d culprits: notes %q, %v", culprits, r.Diagnosis.Notes, err)
+		}
+	}
+}
+
 // Stragglers are outside of the network: no region is charged with them.
 func TestStragglerCostsNoRegion(t *testing.T) {
 	run := aRing(1)

@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/giverny/giverny/collectors"
+	"github.com/giverny/giverny/internal/bounded"
 	"github.com/giverny/giverny/internal/faults"
 )
 
@@ -192,30 +193,20 @@ func (c *Config) run(ctx context.Context, program string, args ...string) ([]byt
 	if len(c.Env) > 0 {
 		cmd.Env = append(os.Environ(), c.Env...)
 	}
-	stdout, stderr := &bounded{limit: maxOutputBytes}, &bounded{limit: maxErrorBytes}
+	stdout, stderr := &bounded.Buffer{Limit: maxOutputBytes}, &bounded.Buffer{Limit: maxErrorBytes}
 	cmd.Stdout, cmd.Stderr = stdout, stderr
 	err := cmd.Run()
 	switch {
 	case ctx.Err() != nil:
 		err = fmt.Errorf("%s %s: %w", program, strings.Join(args, " "), ctx.Err())
+	case stdout.Over():
+		err = fmt.Errorf("%s %s: it prints more than %d bytes", program, strings.Join(args, " "), maxOutputBytes)
 	case errors.Is(err, exec.ErrNotFound):
 		err = fmt.Errorf("%w; install infiniband-diags", err)
 	case err != nil:
-		err = fmt.Errorf("%s %s: %w: %s", program, strings.Join(args, " "), err, lastLine(stderr.text.Bytes()))
+		err = fmt.Errorf("%s %s: %w: %s", program, strings.Join(args, " "), err, lastLine(stderr.Bytes()))
 	}
-	return stdout.text.Bytes(), err
-}
-
-// bounded keeps the first bytes that are written to it. The buffer is no embedded one: its ReadFrom would be used instead
-// of Write.
-type bounded struct {
-	text  bytes.Buffer
-	limit int
-}
-
-func (b *bounded) Write(p []byte) (int, error) {
-	b.text.Write(p[:min(len(p), b.limit-b.text.Len())])
-	return len(p), nil
+	return stdout.Bytes(), err
 }
 
 func lastLine(text []byte) string {

@@ -338,3 +338,11 @@ func TestErrorsOfToolsAreBounded(t *testing.T) {
 		t.Errorf("%.100v", err)
 	}
 }
+
+// What a tool prints beyond the bound is not left out in silence: a subnet without its last devices would be another.
+func TestOutputThatIsTooLongIsAnError(t *testing.T) {
+	c := Config{Command: []string{"sh", "-c", "head -c 70000000 /dev/zero"}}
+	if _, err := c.run(t.Context(), "ibnetdiscover"); err == nil || !strings.Contains(err.Error(), "more than 67108864 bytes") {
+		t.Errorf("%.100v", err)
+	}
+}

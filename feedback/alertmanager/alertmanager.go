@@ -99,7 +99,7 @@ func (a *Alertmanager) Take(r *schema.IntervalResult) {
 			a.alerts[id] = &active{Alert: alert, fabric: fabric}
 			continue
 		}
-		have.Annotations = alert.Annotations
+		have.Annotations, have.GeneratorURL = alert.Annotations, alert.GeneratorURL
 	}
 	for id, have := range a.alerts {
 		if have.fabric == fabric && !on[id] && have.resolved.IsZero() && r.Network.Unknown == nil {
@@ -115,6 +115,14 @@ func (a *Alertmanager) Take(r *schema.IntervalResult) {
 // rank sorts alerts, the most severe first.
 func rank(a *Alert) string {
 	return map[string]string{"high": "0", "medium": "1", "low": "2"}[a.Labels["severity"]] + a.identity()
+}
+
+// Forget drops the alerts of a fabric, without resolving them: its next owner sends the same, or lets them expire.
+func (a *Alertmanager) Forget(fabric string) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	maps.DeleteFunc(a.alerts, func(_ string, have *active) bool { return have.fabric == fabric })
+	maps.DeleteFunc(a.incidents, func(key regionKey, _ *incident) bool { return key.fabric == fabric })
 }
 
 // Run sends what is new at once, and everything again each Resend, until ctx ends.

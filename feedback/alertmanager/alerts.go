@@ -3,6 +3,7 @@ package alertmanager
 import (
 	"fmt"
 	"maps"
+	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -56,7 +57,7 @@ func diagnosesOf(r *schema.IntervalResult) map[regionKey]*schema.Diagnosis {
 }
 
 func alertOf(s *schema.Snapshot, region *schema.Region, d *schema.Diagnosis, generator string) Alert {
-	a := Alert{GeneratorURL: generator, StartsAt: time.Unix(0, region.BirthNanos).UTC(), Annotations: map[string]string{},
+	a := Alert{GeneratorURL: linkTo(generator, s, region), StartsAt: time.Unix(0, region.BirthNanos).UTC(), Annotations: map[string]string{},
 		Labels: map[string]string{"alertname": alertName, "fabric": s.Fabric, "region": strconv.FormatUint(region.ID, 10),
 			"metric": region.Metric.String(), "severity": strings.ToLower(region.Severity.String()), "class": string(schema.CauseUnknown)}}
 	if region.BirthNanos == 0 {
@@ -89,6 +90,20 @@ func alertOf(s *schema.Snapshot, region *schema.Region, d *schema.Diagnosis, gen
 		a.Annotations["root"] = schema.OneLine(at)
 	}
 	return a
+}
+
+// linkTo is the address of the page, at a region as it is in this interval.
+func linkTo(page string, s *schema.Snapshot, region *schema.Region) string {
+	u, err := url.Parse(page)
+	if err != nil || page == "" {
+		return page
+	}
+	q := u.Query()
+	q.Set("fabric", s.Fabric)
+	q.Set("region", strconv.FormatUint(region.ID, 10))
+	q.Set("at", time.Unix(0, s.Interval.StartNanos).UTC().Format(time.RFC3339))
+	u.RawQuery = q.Encode()
+	return u.String()
 }
 
 // identity is what Alertmanager knows an alert by: its labels.

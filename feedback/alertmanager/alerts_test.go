@@ -21,3 +21,14 @@ func TestAnnotations(t *testing.T) {
 		}
 	}
 }
+
+// The link of an alert opens the page at the region, in an interval in which it is there.
+func TestLinks(t *testing.T) {
+	r := &schema.IntervalResult{Snapshot: &schema.Snapshot{Fabric: "ib 0", Interval: schema.Interval{StartNanos: 1764194400e9, DurationNanos: 60e9}}, Regions: []schema.Region{{ID: 1882957939736577, Severity: schema.High}}}
+	const query = "?at=2025-11-26T22%3A00%3A00Z&fabric=ib+0&region=1882957939736577"
+	for page, want := range map[string]string{"": "", "https://giverny.example/page/": "https://giverny.example/page/" + query, "http://g/?token=a": "http://g/" + query + "&token=a"} {
+		if got := alertmanager.Of(r, schema.Medium, page)[0].GeneratorURL; got != want {
+			t.Errorf("%q: %q, want %q", page, got, want)
+		}
+	}
+}

@@ -71,6 +71,13 @@ func (e *Extender) Take(s reconcile.Scores) {
 	e.fabric[s.Fabric] = fabricScores{nodes, s.Unknown, time.Now()}
 }
 
+// Forget drops the scores of a fabric that others look after now.
+func (e *Extender) Forget(fabric string) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	delete(e.fabric, fabric)
+}
+
 // Register adds the extender's two verbs to mux.
 func (e *Extender) Register(mux *http.ServeMux) {
 	mux.HandleFunc("POST /feedback/kubernetes/filter", e.serve(func(a *extenderArgs) any { return e.filter(a) }))

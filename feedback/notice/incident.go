@@ -8,9 +8,9 @@ import (
 	"github.com/giverny/giverny/schema"
 )
 
-// flapWindow is for how long after the end of a region one that opens at the same root
+// FlapWindow is for how long after the end of a region one that opens at the same root
 // belongs to its incident, as ticket systems reopen a ticket that was closed lately.
-const flapWindow = time.Hour
+const FlapWindow = time.Hour
 
 // incident is what regions have in common that a person would treat as one trouble.
 type incident struct {
@@ -92,6 +92,6 @@ func PlaceOf(region *schema.Region, d *schema.Diagnosis) (p Place) {
 // forget drops the incidents that ended too long ago to come back.
 func (t *Tracker) forget(nowNanos int64) {
 	t.state.Ended = slices.DeleteFunc(t.state.Ended, func(i incident) bool {
-		return nowNanos-i.EndedNanos > int64(flapWindow)
+		return nowNanos-i.EndedNanos > int64(FlapWindow)
 	})
 }

@@ -114,6 +114,14 @@ func (r *Reconciler) Take(s Scores) {
 	}
 }
 
+// Forget drops the scores of a fabric that others look after now. Its nodes are relieved as if it were calm.
+func (r *Reconciler) Forget(fabric string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	delete(r.newest, fabric)
+	r.fresh = len(r.newest) > 0
+}
+
 // How often a node that is marked is looked at, how often the clock is, and the
 // pauses between tries of a scheduler that fails, or of a node that it refuses to change.
 const (

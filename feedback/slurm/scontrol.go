@@ -7,13 +7,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os/exec"
 	"strconv"
 	"strings"
 	"time"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/giverny/giverny/internal/bounded"
 )
 
 // scontrol is Slurm by its command.
@@ -69,36 +70,19 @@ func (s *scontrol) run(ctx context.Context, args ...string) ([]byte, error) {
 	vector := append(append([]string{}, s.cfg.Scontrol...), args...)
 	cmd := exec.CommandContext(ctx, vector[0], vector[1:]...)
 	cmd.WaitDelay = killAfter
-	out := &limited{full: cancel}
+	out := &bounded.Buffer{Limit: maxOutput, Full: cancel}
 	cmd.Stdout, cmd.Stderr = out, out
 	err := cmd.Run()
 	switch {
-	case out.over:
+	case out.Over():
 		err = fmt.Errorf("it prints more than %d bytes", maxOutput)
 	case ctx.Err() != nil:
 		err = fmt.Errorf("no answer within the timeout of %v (%w)", s.cfg.Timeout, ctx.Err())
 	}
 	if err != nil {
-		return out.text.Bytes(), fmt.Errorf("%s: %w", vector[0], err)
+		return out.Bytes(), fmt.Errorf("%s: %w", vector[0], err)
 	}
-	return out.text.Bytes(), nil
-}
-
-// limited keeps what is written up to maxOutput, and calls full for more. The buffer is no embedded one: its ReadFrom
-// would be used instead of Write.
-type limited struct {
-	text bytes.Buffer
-	full func()
-	over bool
-}
-
-func (l *limited) Write(p []byte) (int, error) {
-	if l.text.Len()+len(p) > maxOutput {
-		l.over = true
-		l.full()
-		return 0, io.ErrShortWrite
-	}
-	return l.text.Write(p)
+	return out.Bytes(), nil
 }
 
 // short is the beginning of what a program said, as one line of text.
@@ -121,8 +105,7 @@ func parseNodes(out []byte) (nodes map[string]node, gone int, strange string) {
 	lines.Buffer(nil, 1<<20)
 	for lines.Scan() {
 		line := lines.Text()
-		name, ok := value(line, "NodeName")
-		if !ok || !strings.HasPrefix(line, "NodeName=") {
+		if !strings.HasPrefix(line, "NodeName=") {
 			unknown := strings.HasPrefix(line, "Node ") && strings.HasSuffix(line, " not found")
 			if unknown {
 				gone++
@@ -132,6 +115,7 @@ func parseNodes(out []byte) (nodes map[string]node, gone int, strange string) {
 			}
 			continue
 		}
+		name, _ := value(line, "NodeName")
 		n, err := parseNode(line)
 		if err != nil {
 			return nodes, gone, fmt.Sprintf("node %s: %v", name, err)

@@ -3,6 +3,7 @@ package app
 import (
 	"time"
 
+	"github.com/giverny/giverny/analysis"
 	"github.com/giverny/giverny/feedback"
 	"github.com/giverny/giverny/internal/lifecycle"
 	"github.com/giverny/giverny/topology"
@@ -16,12 +17,12 @@ const feedbackStopShare = 0.8
 // beside the others; the process is ready in spite of them.
 func (parts *Parts) makeFeedback() (err error) {
 	p := parts.process
-	graphs := make([]*topology.Graph, len(parts.fabrics))
+	graphs, maxAge := make([]*topology.Graph, len(parts.fabrics)), map[string]time.Duration{}
 	for i, f := range parts.fabrics {
-		graphs[i] = f.Graph
+		graphs[i], maxAge[f.Name] = f.Graph, actWithin(&f.Analysis)
 	}
 	parts.feedback, err = feedback.New(p.cfg.Acting(), graphs, feedback.Deps{Log: p.log, Registerer: p.registerer, Audit: p.db,
-		StopTimeout: time.Duration(feedbackStopShare * float64(p.cfg.StopTimeout))})
+		StopTimeout: time.Duration(feedbackStopShare * float64(p.cfg.StopTimeout)), MaxAge: maxAge, Shared: parts.leases != nil})
 	if err != nil {
 		return err
 	}
@@ -30,6 +31,14 @@ func (parts *Parts) makeFeedback() (err error) {
 		p.ops.AddState(part.Name, part.State)
 	}
 	return nil
+}
+
+// lateResults is what results may take in addition to what the configuration makes intervals wait for.
+const lateResults = 5 * time.Minute
+
+// actWithin is how old an interval of a fabric may be to be acted on.
+func actWithin(cfg *analysis.Config) time.Duration {
+	return lateResults + 3*cfg.Window.Interval + cfg.Lateness() + cfg.Hold
 }
 
 // feedbackSteps lays out what acts, and after it the audit of that.

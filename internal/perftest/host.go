@@ -5,7 +5,6 @@
 package perftest
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -13,6 +12,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"github.com/giverny/giverny/internal/bounded"
 )
 
 // Host runs commands on a host: argument vectors, which arrive as they are given.
@@ -63,20 +64,20 @@ func (h Host) Run(ctx context.Context, argv ...string) ([]byte, error) {
 	if h.Destination == "" { // a server that waits for its client does not outlive this process
 		cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	}
-	var stdout, stderr capped
-	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	stdout, stderr := &bounded.Buffer{Limit: maxOutput}, &bounded.Buffer{Limit: maxOutput}
+	cmd.Stdout, cmd.Stderr = stdout, stderr
 	err := cmd.Run()
 	if err == nil {
-		return stdout.text.Bytes(), nil
+		return stdout.Bytes(), nil
 	}
 	if ctx.Err() != nil {
-		return stdout.text.Bytes(), ctx.Err()
+		return stdout.Bytes(), ctx.Err()
 	}
 	var exit *exec.ExitError
 	if h.Destination != "" && errors.As(err, &exit) && exit.ExitCode() == sshFailed {
 		err = ErrUnreachable
 	}
-	return stdout.text.Bytes(), &CommandError{program: argv[0], host: h.String(), Said: stdout.text.String() + stderr.text.String(), err: err}
+	return stdout.Bytes(), &CommandError{program: argv[0], host: h.String(), Said: string(stdout.Bytes()) + string(stderr.Bytes()), err: err}
 }
 
 // CommandError is the failure of a command.
@@ -104,17 +105,6 @@ func (h Host) String() string {
 
 // maxOutput is what is kept of a command's output.
 const maxOutput = 4 << 20
-
-// capped keeps the beginning of what is written. The buffer is no embedded one: its ReadFrom would be used instead of Write.
-type capped struct{ text bytes.Buffer }
-
-// Write never fails, so that a command that writes too much goes on.
-func (c *capped) Write(p []byte) (int, error) {
-	if room := maxOutput - c.text.Len(); room > 0 {
-		c.text.Write(p[:min(room, len(p))])
-	}
-	return len(p), nil
-}
 
 // lastLine is the last line with text, cut to what an error can show.
 func lastLine(text string) string {

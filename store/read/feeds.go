@@ -57,8 +57,9 @@ func (m *Model) Failures(ctx context.Context, fabric string, span Span) ([]schem
 	})
 }
 
-// JobTraffic is what jobs moved in the intervals that start in a span.
-func (m *Model) JobTraffic(ctx context.Context, fabric string, span Span) ([]schema.JobTraffic, error) {
+// JobTraffic is what jobs moved in the intervals that start in a span: those of the given ids, or all if none
+// is given.
+func (m *Model) JobTraffic(ctx context.Context, fabric string, span Span, ids ...string) ([]schema.JobTraffic, error) {
 	type row struct {
 		ID        string    `ch:"job_id"`
 		Time      time.Time `ch:"time"`
@@ -67,7 +68,7 @@ func (m *Model) JobTraffic(ctx context.Context, fabric string, span Span) ([]sch
 		RDMARead  *float64  `ch:"rdma_read_bytes"`
 		RDMAWrite *float64  `ch:"rdma_write_bytes"`
 	}
-	found, err := Figure[row](ctx, m, "job_traffic", Args{"fabric": fabric, "from": int64(span.From), "to": int64(span.To)})
+	found, err := Figure[row](ctx, m, "job_traffic", Args{"fabric": fabric, "from": int64(span.From), "to": int64(span.To), "ids": append([]string{}, ids...)})
 	return convert(found, err, func(r *row) (schema.JobTraffic, error) {
 		return schema.JobTraffic{Fabric: fabric, JobID: r.ID, Time: instantOf(r.Time), Read: r.Read, Write: r.Write, RDMARead: r.RDMARead, RDMAWrite: r.RDMAWrite}, nil
 	})

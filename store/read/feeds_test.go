@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/giverny/giverny/schema"
+	"github.com/giverny/giverny/store"
 )
 
 func at(seconds int64) schema.Instant { return schema.Instant(seconds * 1e9) }
@@ -19,13 +20,14 @@ func at(seconds int64) schema.Instant { return schema.Instant(seconds * 1e9) }
 // Jobs are read as they were stored last, by the time in which they ran.
 func TestJobsBySpan(t *testing.T) {
 	m := newModel(t)
-	long := 61 * 24 * time.Hour // no job runs for longer
+	long := 61 * 24 * time.Hour // one that is not heard of for so long has ended
+	service := 100 + 2*int64(long.Seconds())
 	r1, r2, r3 := someResult("bw", 1, 10), someResult("bw", 2, 10), someResult("bw", 3, 10)
 	r1.Jobs = []schema.Job{{Fabric: "bw", ID: "1", Name: "<b>", User: "u", Nodes: []string{"a", "b"}, Start: at(60), State: "RUNNING"},
 		{Fabric: "bw", ID: "2", Nodes: []string{"c"}, Start: at(70), End: at(80)}}
 	r2.Jobs = []schema.Job{{Fabric: "bw", ID: "1", Name: "<b>", User: "u", Nodes: []string{"a", "b", "c"}, Start: at(60), End: at(130), State: "COMPLETED"},
 		{Fabric: "bw", ID: "2", Nodes: []string{"d"}, Start: at(125)}} // requeued
-	r3.Jobs = []schema.Job{{Fabric: "bw", ID: "lost", Start: at(90)}}
+	r3.Jobs = []schema.Job{{Fabric: "bw", ID: "lost", Start: at(90)}, {Fabric: "bw", ID: "service", Start: at(100), End: at(100) + schema.Instant(2*long)}}
 	m.store(t, r1, r2, r3)
 	other := someResult("other", 1, 10)
 	other.Jobs = []schema.Job{{Fabric: "other", ID: "9", Start: at(60)}}
@@ -34,12 +36,13 @@ func TestJobsBySpan(t *testing.T) {
 		from, to float64
 		want     string
 	}{
-		{1, 9, "1@60-130 2@70-80 lost@90-0 2@125-0"},
+		{1, 9, fmt.Sprintf("1@60-130 2@70-80 lost@90-0 service@100-%d 2@125-0", service)},
 		{0, 1, ""},
 		{1, 1.05, "1@60-130"},
-		{1.5, 2, "1@60-130 lost@90-0"}, // [90 s, 120 s)
-		{2.2, 2.5, "lost@90-0 2@125-0"},
-		{long.Minutes() + 1, long.Minutes() + 2, ""},
+		{1.5, 2, fmt.Sprintf("1@60-130 lost@90-0 service@100-%d", service)}, // [90 s, 120 s)
+		{2.2, 2.5, fmt.Sprintf("lost@90-0 service@100-%d 2@125-0", service)},
+		{long.Minutes() + 1, long.Minutes() + 2, fmt.Sprintf("service@100-%d", service)},
+		{2*long.Minutes() + 2, 2*long.Minutes() + 3, ""},
 	} {
 		jobs, err := m.Jobs(t.Context(), "bw", minutes(c.from, c.to))
 		var got []string
@@ -59,6 +62,34 @@ func TestJobsBySpan(t *testing.T) {
 	}
 }
 
+// What jobs run, or ended in a span, is found among those of two years, the former without grouping all of them; those
+// that have run for longer than a silent job is believed to are among them.
+func TestJobsOfYears(t *testing.T) {
+	m := newModel(t)
+	for i, ended := range []string{"toDateTime64(0, 9, 'UTC')", "begun + 3600"} {
+		if err := m.conn.Exec(t.Context(), `INSERT INTO jobs (fabric, job_id, nodes, start, end, interval_start, graph_version, stored_at)
+			SELECT 'bw', toString(number), ['a'], toDateTime64(600 * number, 9, 'UTC') AS begun, if(number = 100, begun + 80000 * 600, `+ended+`), begun, 1, now() + `+fmt.Sprint(i)+` FROM numbers(100000)`); err != nil {
+			t.Fatal(err)
+		}
+	}
+	from := at(600*79_999 + 1800)
+	a := Args{"fabric": "bw", "from": int64(from), "to": int64(from) + 1, "oldest": int64(from) - int64(LongestJob), "ids": []string{}, "limit": 1000}
+	var found []struct {
+		ID string `ch:"job_id"`
+	}
+	err := m.db.Select(t.Context(), store.Question{Name: "jobs", SQL: "SELECT job_id FROM (" + statement("jobs", scope{Args: a}) + ")", Parameters: a,
+		Settings: map[string]any{"max_rows_to_group_by": 20_000, "group_by_overflow_mode": "throw"}}, &found) // 60 days have 8,640 jobs
+	if err != nil || fmt.Sprint(found) != "[{100} {79997} {79998} {79999} {80000} {80001} {80002}]" {
+		t.Errorf("found %v, %v", found, err)
+	}
+	found = nil
+	a = InSpan("bw", Span{at(600 * 79_000), at(600 * 79_500)}).With("limit", 1000)
+	err = m.db.Select(t.Context(), store.Question{Name: "exposed_jobs", SQL: "SELECT job_id FROM (" + statement("exposed_jobs", scope{Args: a}) + ")", Parameters: a}, &found)
+	if err != nil || len(found) != 500 || found[0].ID != "78994" {
+		t.Errorf("%d ended, %v", len(found), err)
+	}
+}
+
 func TestFailuresAndTrafficBySpan(t *testing.T) {
 	m := newModel(t)
 	r1, r2 := someResult("bw", 1, 10), someResult("bw", 2, 10)
@@ -68,6 +99,7 @@ func TestFailuresAndTrafficBySpan(t *testing.T) {
 	r2.Mitigations = []schema.Mitigation{{Begin: at(121), End: at(121), Events: 1, Congestion: at(60), Before: 900, After: 80, Alleviated: true}}
 	r1.Traffic = []schema.JobTraffic{{Fabric: "bw", JobID: "1", Time: at(60), Read: new(5.0), RDMAWrite: new(0.0)}}
 	r2.Traffic = []schema.JobTraffic{{Fabric: "bw", JobID: "1", Time: at(60), Read: new(6.0)}, {Fabric: "bw", JobID: "1", Time: at(120)}}
+	r2.Traffic = append(r2.Traffic, schema.JobTraffic{Fabric: "bw", JobID: "2", Time: at(120)})
 	m.store(t, r1, r2)
 	failures, err := m.Failures(t.Context(), "bw", minutes(0, 9))
 	if diff := cmp.Diff(r2.Failures, failures); err != nil || diff != "" {
@@ -78,6 +110,10 @@ func TestFailuresAndTrafficBySpan(t *testing.T) {
 	}
 	traffic, err := m.JobTraffic(t.Context(), "bw", minutes(0, 9))
 	if diff := cmp.Diff(r2.Traffic, traffic); err != nil || diff != "" {
+		t.Error(err, diff)
+	}
+	traffic, err = m.JobTraffic(t.Context(), "bw", minutes(0, 9), "2", "3")
+	if diff := cmp.Diff(r2.Traffic[2:], traffic); err != nil || diff != "" {
 		t.Error(err, diff)
 	}
 	events, err := m.Events(t.Context(), "bw", minutes(0, 9), schema.NodeFailed, schema.Throttled)

@@ -1,7 +1,6 @@
 package read
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -229,36 +228,26 @@ const (
 	runAfter  = schema.Instant(2 * time.Hour)
 )
 
-// HostRunOf is the run that says whether the host at the root of a diagnosis has a bottleneck inside: the newest that
-// was asked for by the region, else the one of the host that is nearest in time; nil: there is none.
-func (m *Model) HostRunOf(ctx context.Context, d *schema.Diagnosis) (*HostRun, error) {
-	if d.Cause.Class != schema.CauseSlowHost || d.Root == nil {
-		return nil, nil
-	}
-	host := cmp.Or(d.Root.Peer, d.Root.Device)
-	adapters, err := m.Hardware(ctx, d.Fabric, host)
-	if err != nil {
-		return nil, err
-	}
-	if len(adapters) > 0 {
-		host = adapters[0].Agent
-	}
-	runs, err := m.HostRuns(ctx, d.Fabric, Span{From: max(0, d.Time-runBefore), To: d.Time + runAfter}, HostRunFilter{Agent: host}, MaxHosts)
-	if err != nil {
-		return nil, err
-	}
-	var best *HostRun
+// RunsNear are the runs of an agent's host, the newest first, that may speak for diagnoses of a span.
+func (m *Model) RunsNear(ctx context.Context, fabric, agent string, span Span) ([]HostRun, error) {
+	return m.HostRuns(ctx, fabric, Span{From: max(0, span.From-runBefore), To: span.To + runAfter}, HostRunFilter{Agent: agent}, MaxHosts)
+}
+
+// RunOf is, among the runs of the host at the root of a diagnosis, the newest first, the one that says whether the host
+// has a bottleneck inside: the newest that was asked for by the region, else the one that is nearest in time; nil: there
+// is none.
+func RunOf(runs []HostRun, d *schema.Diagnosis) (best *HostRun) {
 	for i := range runs {
 		r := &runs[i]
 		switch {
-		case r.Sentence == "":
+		case r.Sentence == "" || r.Time < d.Time-runBefore || r.Time >= d.Time+runAfter:
 		case r.Region != 0 && r.Region == d.Region:
-			return r, nil
+			return r
 		case best == nil || distance(r.Time, d.Time) < distance(best.Time, d.Time):
 			best = r
 		}
 	}
-	return best, nil
+	return best
 }
 
 func distance(a, b schema.Instant) schema.Instant { return max(a-b, b-a) }

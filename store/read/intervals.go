@@ -171,8 +171,8 @@ func (m *Model) Snapshots(ctx context.Context, fabric string, intervals []Stored
 	starts, revisions := make([]int64, len(intervals)), make([]uint32, len(intervals))
 	for i, s := range intervals {
 		starts[i], revisions[i] = s.StartNanos/1e6, s.Revision
-		snaps[i] = &schema.Snapshot{Fabric: fabric, GraphVersion: s.GraphVersion, Interval: s.Interval, Links: s.Links,
-			FirstReadNanos: s.FirstReadNanos, LastReadNanos: s.LastReadNanos, Samples: s.Samples, Series: make([]schema.Series, 0, len(metrics))}
+		snaps[i] = bare(fabric, s)
+		snaps[i].Series = make([]schema.Series, 0, len(metrics))
 		for _, metric := range metrics {
 			if _, measured := s.Measured[metric]; measured {
 				snaps[i].Series = append(snaps[i].Series, schema.Series{Metric: metric, Values: make([]float32, s.Links), Valid: schema.NewBitmap(s.Links)})
@@ -269,6 +269,12 @@ func (m *Model) only(ctx context.Context, fabric string, s Stored, wanted func(s
 	return m.Snapshot(ctx, fabric, s)
 }
 
+// bare is the snapshot of an interval without values.
+func bare(fabric string, s Stored) *schema.Snapshot {
+	return &schema.Snapshot{Fabric: fabric, GraphVersion: s.GraphVersion, Interval: s.Interval, Links: s.Links,
+		FirstReadNanos: s.FirstReadNanos, LastReadNanos: s.LastReadNanos, Samples: s.Samples}
+}
+
 // Results are the intervals that start in a span, with their regions, their diagnoses
 // and the values of their stall metrics and of what links carried: what another run of the analysis goes on from.
 func (m *Model) Results(ctx context.Context, fabric string, span Span) ([]*schema.IntervalResult, error) {
@@ -276,6 +282,29 @@ func (m *Model) Results(ctx context.Context, fabric string, span Span) ([]*schem
 	if err != nil {
 		return nil, err
 	}
+	results, err := m.found(ctx, fabric, span, stored)
+	if err != nil {
+		return nil, err
+	}
+	for i, s := range stored {
+		if results[i].Snapshot, err = m.learned(ctx, fabric, s); err != nil {
+			return nil, err
+		}
+	}
+	return results, nil
+}
+
+// Found are Results without the values, which take most of the time: what others are told of.
+func (m *Model) Found(ctx context.Context, fabric string, span Span) ([]*schema.IntervalResult, error) {
+	stored, err := m.Intervals(ctx, fabric, span)
+	if err != nil {
+		return nil, err
+	}
+	return m.found(ctx, fabric, span, stored)
+}
+
+// found is Found of the intervals that are stored in a span.
+func (m *Model) found(ctx context.Context, fabric string, span Span, stored []Stored) ([]*schema.IntervalResult, error) {
 	regions, err := m.Regions(ctx, fabric, span)
 	if err != nil {
 		return nil, err
@@ -294,11 +323,8 @@ func (m *Model) Results(ctx context.Context, fabric string, span Span) ([]*schem
 	results := make([]*schema.IntervalResult, len(stored))
 	for i, s := range stored {
 		start := schema.Instant(s.StartNanos)
-		results[i] = &schema.IntervalResult{Regions: byStart[start], Diagnoses: why[start], Revision: s.Revision}
+		results[i] = &schema.IntervalResult{Snapshot: bare(fabric, s), Regions: byStart[start], Diagnoses: why[start], Revision: s.Revision}
 		results[i].Network.Unknown = s.Unknown
-		if results[i].Snapshot, err = m.learned(ctx, fabric, s); err != nil {
-			return nil, err
-		}
 	}
 	return results, nil
 }

@@ -103,6 +103,16 @@ func TestStoreAndReadBack(t *testing.T) {
 	} else if diff := cmp.Diff(want.Regions, results[0].Regions); diff != "" {
 		t.Error("Results:", diff)
 	}
+	found, err := m.Found(ctx, "bw", minutes(2, 9))
+	if err != nil || len(found) != 2 || len(found[0].Snapshot.Series) != 0 {
+		t.Errorf("Found: %+v, %v", found, err)
+	}
+	for i := range results {
+		results[i].Snapshot.Series = nil
+	}
+	if diff := cmp.Diff(results, found); diff != "" {
+		t.Error("Found:", diff)
+	}
 	result, err := m.Result(ctx, "bw", stored[0])
 	want.Snapshot, want.Events, want.Dropped = asStored(snap), nil, nil
 	want.Snapshot.Series = want.Snapshot.Series[:2]

@@ -2222,7 +2222,7 @@ export interface components {
          * @description UnknownReason says why the state of a network cannot be given.
          * @enum {string}
          */
-        UnknownReason: "nothing_measured" | "low_coverage" | "no_readings" | "kafka" | "store" | "no_interval";
+        UnknownReason: "nothing_measured" | "low_coverage" | "late_readings" | "no_readings" | "kafka" | "store" | "no_interval";
         /** @description Unmeasured is a pair without a measurement, and why. */
         Unmeasured: {
             endpoint: string;

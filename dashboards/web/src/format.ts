@@ -44,7 +44,7 @@ export const inWords = (text: string) => text.replace(/\b(?:pfc_)?pause_[rt]x(?:
 
 /** unknownReasons says why the state of a network is not known. */
 export const unknownReasons: Record<string, string> = {
-  nothing_measured: "nothing measured", low_coverage: "too little measured", no_readings: "collectors silent", kafka: "Kafka away", store: "store refuses", no_interval: "no new interval",
+  nothing_measured: "nothing measured", low_coverage: "too little measured", late_readings: "readings come too late", no_readings: "collectors silent", kafka: "Kafka away", store: "store refuses", no_interval: "no new interval",
 };
 
 /** subsystem is a network card and what it stands in, as far as that is known. */

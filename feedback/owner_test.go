@@ -1,0 +1,133 @@
+package feedback_test
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"net/http/httptest"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/giverny/giverny/feedback"
+	"github.com/giverny/giverny/feedback/webhook"
+	"github.com/giverny/giverny/internal/secret"
+	"github.com/giverny/giverny/schema"
+)
+
+// alertsFor makes a hub that sends alerts each second to a receiver, and counts those that are on.
+func alertsFor(t *testing.T) (h *hub, firing *atomic.Int64) {
+	t.Helper()
+	firing = new(atomic.Int64)
+	receiver := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		var alerts []struct{ EndsAt time.Time }
+		if err := json.NewDecoder(r.Body).Decode(&alerts); err != nil {
+			t.Error(err)
+		}
+		for _, a := range alerts {
+			if a.EndsAt.After(time.Now()) {
+				firing.Add(1)
+			}
+		}
+	}))
+	t.Cleanup(receiver.Close)
+	cfg := extenderConfig(t)
+	a := &cfg.Alertmanager
+	a.Enabled, a.DryRun, a.URLs, a.Resend = true, false, []secret.URL{secret.NewURL(receiver.URL)}, time.Second
+	return startHub(t, cfg), firing
+}
+
+// Who has lost a fabric to another process says and does nothing more about it.
+func TestALostFabricIsNoMoreActedOn(t *testing.T) {
+	h, firing := alertsFor(t)
+	h.congest(t, schema.High, "host3")
+	h.await(t, "the alert", func() bool { return firing.Load() > 0 })
+	if got := h.failed(t, "host3", "host4"); len(got) != 1 {
+		t.Errorf("the owner filters out %v", got)
+	}
+	for _, s := range h.Sinks(h.graph.Fabric()) {
+		if s, ok := s.(interface{ Rest() }); ok {
+			s.Rest()
+		}
+	}
+	if got := h.failed(t, "host3", "host4"); len(got) != 0 {
+		t.Errorf("the former owner filters out %v", got)
+	}
+	time.Sleep(time.Second) // one may be on its way
+	before := firing.Load()
+	time.Sleep(2500 * time.Millisecond)
+	if n := firing.Load() - before; n > 0 {
+		t.Errorf("the former owner has sent the alert %d times", n)
+	}
+}
+
+// An analysis that catches up finds the congestion of hours ago: nobody is woken, and no node is avoided.
+func TestThePastIsNotActedOn(t *testing.T) {
+	h, firing := alertsFor(t)
+	h.interval -= 60
+	h.congest(t, schema.High, "host3")
+	if got := h.failed(t, "host3", "host4"); len(got) != 0 {
+		t.Errorf("of the congestion of an hour ago %v are filtered out", got)
+	}
+	time.Sleep(1500 * time.Millisecond)
+	if firing.Load() > 0 {
+		t.Error("the congestion of an hour ago is an alert")
+	}
+	h.interval += 60
+	h.congest(t, schema.High, "host3")
+	h.await(t, "the alert", func() bool { return firing.Load() > 0 })
+}
+
+// A process that takes a fabric over for the first time follows the last hour: it tells of the end of an incident that
+// another one has told of, under its id.
+func TestAnIncidentEndsUnderAnotherOwner(t *testing.T) {
+	type told struct{ ID, Event, Incident string }
+	var mu sync.Mutex
+	var all []told
+	receiver := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		var n told
+		if err := json.NewDecoder(r.Body).Decode(&n); err != nil {
+			t.Error(err)
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		all = append(all, n)
+	}))
+	t.Cleanup(receiver.Close)
+	owner := func() *hub {
+		cfg := feedback.DefaultConfig()
+		cfg.Dir = t.TempDir()
+		var hook webhook.Config
+		hook.SetDefaults()
+		hook.Name, hook.Enabled, hook.DryRun, hook.URL, hook.Secret = "tickets", true, false, secret.NewURL(receiver.URL), secret.NewText("0123456789abcdef")
+		cfg.Webhooks = []webhook.Config{hook}
+		h := startHub(t, cfg, func(d *feedback.Deps) { d.Shared = true })
+		h.interval -= 10
+		return h
+	}
+	await := func(h *hub, n int) {
+		h.await(t, "notices", func() bool { mu.Lock(); defer mu.Unlock(); return len(all) >= n })
+	}
+	a, b := owner(), owner()
+	a.congest(t, schema.High, "host3")
+	a.congest(t, schema.High, "host3")
+	await(a, 1)
+	last, err := b.Sinks("ib0")[0].(interface {
+		Last(context.Context) (int64, error)
+	}).Last(t.Context())
+	if began := (a.interval - 1) * int64(time.Minute); err != nil || last == 0 || last > began {
+		t.Fatalf("the next owner asks for what is after %d, %v; the incident began at %d", last, err, began)
+	}
+	b.congest(t, schema.High, "host3") // what is stored
+	b.congest(t, schema.High, "host3")
+	for range 3 {
+		b.relieve(t)
+	}
+	await(b, 3)
+	mu.Lock()
+	defer mu.Unlock()
+	if len(all) != 3 || all[1] != all[0] || all[2].Event != "ended" || all[2].Incident != all[0].Incident {
+		t.Errorf("told %+v", all)
+	}
+}
