@@ -1,4 +1,4 @@
-package segment_test
+package segment
 
 import (
 	"slices"
@@ -7,24 +7,24 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/giverny/giverny/schema"
-	"github.com/giverny/giverny/segment"
+	"github.com/giverny/giverny/segment/bench"
 	"github.com/giverny/giverny/topology"
 )
 
-// tree is a congestion tree on a fat tree: the port to a host, and the links that wait for it.
-type tree struct {
+// oneTree is a congestion tree on a fat tree: the port to a host, and the links that wait for it.
+type oneTree struct {
 	graph *topology.Graph
 	root  schema.LinkID
 	links []schema.LinkID // without the root, ascending
 }
 
-func newTree(t *testing.T) tree {
+func newOneTree(t *testing.T) oneTree {
 	t.Helper()
 	g, err := topology.Parse("f", "fattree:leaves=8,hosts=8,spines=4")
 	if err != nil {
 		t.Fatal(err)
 	}
-	of := tree{graph: g}
+	of := oneTree{graph: g}
 	for l := range schema.LinkID(g.NumLinks()) {
 		from, to := g.Device(g.Link(l).From).Name, g.Device(g.Link(l).To).Name
 		switch {
@@ -41,7 +41,7 @@ func newTree(t *testing.T) tree {
 }
 
 // snapshot is an interval in which the root and the links that wait for it stall so much.
-func (of *tree) snapshot(root, others float32) *schema.Snapshot {
+func (of *oneTree) snapshot(root, others float32) *schema.Snapshot {
 	n := of.graph.NumLinks()
 	s := schema.Series{Metric: schema.XmitWait, Values: make([]float32, n), Valid: schema.NewBitmap(n), Count: n}
 	for l := range n {
@@ -58,17 +58,17 @@ func (of *tree) snapshot(root, others float32) *schema.Snapshot {
 // sequence takes snapshots one by one.
 type sequence struct {
 	t         *testing.T
-	segmenter *segment.Segmenter
-	memory    *segment.Memory
+	segmenter *Segmenter
+	memory    *Memory
 }
 
-func newSequence(t *testing.T, g *topology.Graph, cfg segment.Config) *sequence {
+func newSequence(t *testing.T, g *topology.Graph, cfg Config) *sequence {
 	t.Helper()
-	s, err := segment.New(g, cfg)
+	s, err := New(g, cfg)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &sequence{t, s, segment.NewMemory(g, cfg)}
+	return &sequence{t, s, NewMemory(g, cfg)}
 }
 
 func (s *sequence) step(snap *schema.Snapshot) []schema.Region {
@@ -76,8 +76,8 @@ func (s *sequence) step(snap *schema.Snapshot) []schema.Region {
 }
 
 func TestMemoryKeepsARegionThatStandsAndNoneThatIsOver(t *testing.T) {
-	of := newTree(t)
-	s := newSequence(t, of.graph, segment.DefaultConfig())
+	of := newOneTree(t)
+	s := newSequence(t, of.graph, DefaultConfig())
 	if got := s.step(of.snapshot(38, 4)); len(got) != 0 {
 		t.Fatalf("a region is found that was not there before: %v", got)
 	}
@@ -101,8 +101,8 @@ func TestMemoryKeepsARegionThatStandsAndNoneThatIsOver(t *testing.T) {
 			t.Errorf("it is over, and kept: %+v", got)
 		}
 	}
-	cfg := segment.DefaultConfig()
-	cfg.Method, cfg.MinLinks = segment.Paper, 4
+	cfg := DefaultConfig()
+	cfg.Method, cfg.MinLinks = Paper, 4
 	paper := newSequence(t, of.graph, cfg)
 	if paper.step(of.snapshot(38, 30)); len(paper.memory.Step(of.snapshot(38, 4), nil)) != 0 {
 		t.Error("the paper's method keeps a region")
@@ -111,12 +111,12 @@ func TestMemoryKeepsARegionThatStandsAndNoneThatIsOver(t *testing.T) {
 
 // A memory that is saved, or fed with what was stored, goes on as the one that it was made from.
 func TestMemoryIsSavedAndResumes(t *testing.T) {
-	of := newTree(t)
-	s := newSequence(t, of.graph, segment.DefaultConfig())
+	of := newOneTree(t)
+	s := newSequence(t, of.graph, DefaultConfig())
 	stored := slices.Clone(s.step(of.snapshot(38, 7)))
 	saved := s.memory.Save()
 	want := s.step(of.snapshot(38, 4))
-	loaded, resumed := segment.NewMemory(of.graph, segment.DefaultConfig()), segment.NewMemory(of.graph, segment.DefaultConfig())
+	loaded, resumed := NewMemory(of.graph, DefaultConfig()), NewMemory(of.graph, DefaultConfig())
 	if err := loaded.Load(saved); err != nil {
 		t.Fatal(err)
 	}
@@ -124,7 +124,7 @@ func TestMemoryIsSavedAndResumes(t *testing.T) {
 	root.Kind = schema.RootIncast // as a diagnosis has found
 	stored[0].Root = &root
 	resumed.Resume(stored)
-	for name, m := range map[string]*segment.Memory{"loaded": loaded, "resumed": resumed} {
+	for name, m := range map[string]*Memory{"loaded": loaded, "resumed": resumed} {
 		if diff := cmp.Diff(saved, m.Save()); diff != "" {
 			t.Errorf("%s (-saved +again):\n%s", name, diff)
 		}
@@ -143,14 +143,14 @@ func TestMemoryIsSavedAndResumes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := segment.NewMemory(other, segment.DefaultConfig()).Load(saved); err == nil {
+	if err := NewMemory(other, DefaultConfig()).Load(saved); err == nil {
 		t.Error("a memory of another fabric loads")
 	}
 }
 
 func TestMemoryFollowsTheGraph(t *testing.T) {
-	of := newTree(t)
-	s := newSequence(t, of.graph, segment.DefaultConfig())
+	of := newOneTree(t)
+	s := newSequence(t, of.graph, DefaultConfig())
 	s.step(of.snapshot(38, 7))
 	larger, err := topology.Parse("f", "fattree:leaves=9,hosts=8,spines=4")
 	if err != nil {
@@ -158,7 +158,7 @@ func TestMemoryFollowsTheGraph(t *testing.T) {
 	}
 	moved := topology.Moved(of.graph, larger)
 	s.memory.SetGraph(larger, moved)
-	now := tree{graph: larger, root: moved[of.root]}
+	now := oneTree{graph: larger, root: moved[of.root]}
 	for _, l := range of.links {
 		now.links = append(now.links, moved[l])
 	}
@@ -166,4 +166,29 @@ func TestMemoryFollowsTheGraph(t *testing.T) {
 	if len(got) != 1 || got[0].Size != 5 || got[0].Root == nil || got[0].Root.Link != now.root {
 		t.Errorf("%+v", got)
 	}
+}
+
+// BenchmarkMemory takes two snapshots of storms elsewhere by turns, so that all that was found is lost in the next.
+func BenchmarkMemory(b *testing.B) {
+	const spec = "fattree:leaves=192,hosts=60,spines=48"
+	g := parse(b, spec)
+	snapshots := draw(g, bench.Storm(spec, 4+g.NumLinks()/10_000), 2)
+	s, err := New(g, DefaultConfig())
+	if err != nil {
+		b.Fatal(err)
+	}
+	m := NewMemory(g, DefaultConfig())
+	var found [2][]schema.Region
+	for i, snap := range snapshots {
+		for _, r := range s.Step(snap) {
+			r.Links = slices.Clone(r.Links)
+			found[i] = append(found[i], r)
+		}
+	}
+	b.ReportAllocs()
+	began := cpuMillis(b)
+	for i := 0; b.Loop(); i++ {
+		m.Step(snapshots[i%2], found[i%2])
+	}
+	b.ReportMetric((cpuMillis(b)-began)/float64(b.N), "cpu-ms/op")
 }
