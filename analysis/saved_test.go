@@ -136,7 +136,10 @@ func TestStateOfTheFirstFormIsRead(t *testing.T) {
 	all := results(plain, 61*second)
 	at := slices.IndexFunc(all, func(r *schema.IntervalResult) bool { return r.Saved != nil && len(r.Regions) > 0 })
 	first := all[at]
-	track, hot := first.Saved[0].Bytes, first.Saved[1].Bytes
+	state := func(stage string) []byte {
+		return first.Saved[slices.IndexFunc(first.Saved, func(s schema.StageState) bool { return s.Stage == stage })].Bytes
+	}
+	track, hot := state("track"), state("hotspots")
 	joined := append(append(binary.AppendUvarint(nil, uint64(len(track))), track...), hot...)
 	old := []schema.StageState{{Stage: "all", Version: 1, Bytes: joined}}
 	core := newCore(t, f.graph)

@@ -1,25 +1,31 @@
 package analysis
 
 import (
+	"fmt"
 	"slices"
 
 	"github.com/giverny/giverny/schema"
 	"github.com/giverny/giverny/segment"
+	"github.com/giverny/giverny/segment/tracking"
 	"github.com/giverny/giverny/topology"
 )
 
-// segmentStage finds the regions of a snapshot, and by them the state of the
-// network.
+// segmentStage finds the regions of a snapshot, keeps those of the interval before that still stand, and finds by them the
+// state of the network.
 type segmentStage struct {
 	graph     *topology.Graph
 	cfg       segment.Config
 	segmenter *segment.Segmenter
+	memory    *segment.Memory
 }
 
 func (s *segmentStage) Name() string { return "segment" }
 
 func (s *segmentStage) Step(r *schema.IntervalResult) {
 	found := s.segmenter.Step(r.Snapshot)
+	if measuresStalls(r.Snapshot) {
+		found = s.memory.Step(r.Snapshot, found)
+	}
 	r.Regions = make([]schema.Region, len(found))
 	for i, region := range found { // the segmenter uses its memory again
 		region.Links = slices.Clone(region.Links)
@@ -36,11 +42,37 @@ func (s *segmentStage) Step(r *schema.IntervalResult) {
 	r.States = schema.NetworkStates(r.Snapshot, r.Regions)
 }
 
-func (s *segmentStage) SetGraph(g *topology.Graph, _ []schema.LinkID) error {
+func (s *segmentStage) SetGraph(g *topology.Graph, moved []schema.LinkID) error {
 	segmenter, err := segment.New(g, s.cfg)
 	if err != nil {
 		return err
 	}
 	s.graph, s.segmenter = g, segmenter
+	s.memory.SetGraph(g, moved)
+	return nil
+}
+
+// segmentForm is the version of the stage's saved state.
+const segmentForm = 1
+
+func (s *segmentStage) Save() schema.StageState {
+	return schema.StageState{Stage: s.Name(), Version: segmentForm, Bytes: s.memory.Save()}
+}
+
+func (s *segmentStage) Load(saved schema.StageState) error {
+	if err := checkForm(saved, segmentForm); err != nil {
+		return err
+	}
+	if err := s.memory.Load(saved.Bytes); err != nil {
+		return fmt.Errorf("%w: %w", tracking.ErrSaved, err)
+	}
+	return nil
+}
+
+// Resume leaves out an interval that measured nothing, as Step does.
+func (s *segmentStage) Resume(in Interval) error {
+	if in.Snapshot == nil || measuresStalls(in.Snapshot) {
+		s.memory.Resume(in.Regions)
+	}
 	return nil
 }

@@ -57,7 +57,7 @@ func newStages(g *topology.Graph, cfg Config) ([]Stage, error) {
 		return nil, err
 	}
 	return []Stage{
-		&segmentStage{graph: g, cfg: cfg.Segment, segmenter: s},
+		&segmentStage{graph: g, cfg: cfg.Segment, segmenter: s, memory: segment.NewMemory(g, cfg.Segment)},
 		&trackStage{graph: g, cfg: cfg.track(s.MinLinks()), tracker: t},
 		&hotspotStage{graph: g, cfg: cfg.Hot, hotspots: h},
 		&healthStage{graph: g, cfg: cfg.Health, monitor: m},

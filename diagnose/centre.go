@@ -69,9 +69,12 @@ func (c *centres) reset() {
 	c.devices = c.devices[:0]
 }
 
+// began is the slot of an onset.
+func (s *Stage) began(rc *regionCase) int64 { return s.clock.now - int64(len(rc.stall)-1-rc.onset) }
+
 // before is the slots from which is taken what was usual before an onset.
 func (s *Stage) before(rc *regionCase) (from, to int64) {
-	onset := s.clock.now - int64(len(rc.stall)-1-rc.onset)
+	onset := s.began(rc)
 	return max(s.clock.first, onset-settle-baseline, s.clock.now-int64(s.cfg.Window)+1), onset - settle
 }
 

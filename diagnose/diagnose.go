@@ -56,6 +56,7 @@ func (s *Stage) diagnose(r *schema.IntervalResult) []schema.Diagnosis {
 	}
 	s.forgetKept()
 	s.forgetMeans()
+	s.forgetRoots()
 	return out
 }
 

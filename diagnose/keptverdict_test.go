@@ -34,6 +34,24 @@ func TestAVerdictOutlivesTheWindow(t *testing.T) {
 	}
 }
 
+// TestAVerdictOutlivesASwell: a region that calms down in part and rises again has no new cause, though it has another onset.
+func TestAVerdictOutlivesASwell(t *testing.T) {
+	p := newPlant(t, "torus:8x8x8")
+	one := neighbours(p)
+	p.step(35)
+	p.moved["1"] = 40 * usual
+	p.congest(40, p.within(one)...)
+	first := p.step(8)[0]
+	for range 3 {
+		p.congest(15, p.within(one)...)
+		p.step(10)
+		p.congest(40, p.within(one)...)
+		if late := p.step(10)[0]; late.Cause.Class != first.Cause.Class || len(late.Jobs) != 1 || late.Jobs[0].JobID != "1" {
+			t.Errorf("%s, accused %v: %s", late.Cause.Class, late.Jobs, late.Text)
+		}
+	}
+}
+
 // TestAVerdictOutlivesReadings: where the switch at the root of a region falls silent, what was found while it gave readings
 // stands and the text says so; without such a verdict it says what is missing.
 func TestAVerdictOutlivesReadings(t *testing.T) {

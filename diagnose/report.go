@@ -32,7 +32,7 @@ func (s *Stage) report(snap *schema.Snapshot, rc *regionCase, v *verdict) schema
 	if v.blamed > 0 {
 		s.repeated(rc, &d)
 	}
-	d.Root = s.rootPort(rc, v)
+	d.Root = s.steadyRoot(rc, v, s.rootPort(rc, v))
 	also := s.failedRoot(rc, v, d.Root)
 	if also != nil {
 		d.Failures = append(d.Failures, also.report())

@@ -13,8 +13,9 @@ import (
 
 // form is the version of the stage's saved state, oldestForm the first that is still read: it has no kept verdicts, which
 // those from formOfKept on have. formOfMeans is the first with the means of scores, formOfNecks the first with what lost rate,
-// formOfOutages the first with how often what failed did.
-const form, oldestForm, formOfKept, formOfMeans, formOfNecks, formOfOutages = 5, 1, 2, 3, 4, 5
+// formOfOutages the first with how often what failed did, formOfRoots the first with the roots of the last intervals,
+// and with when a region began of which a verdict is kept.
+const form, oldestForm, formOfKept, formOfMeans, formOfNecks, formOfOutages, formOfRoots = 6, 1, 2, 3, 4, 5, 6
 
 var savedFormat = codec.Format{Mark: "DIAG", Version: form, Oldest: oldestForm}
 
@@ -26,7 +27,7 @@ const usedLevel = uint8(1)
 
 // Save gives what was learned: jobs with their traffic (to one percent), failures, mitigations, the stall of
 // those links that stalled, what links carried (about a byte per link and slot), the verdicts that are kept
-// for when an onset leaves the window, and the means of the scores of causes.
+// for when an onset leaves the window, the means of the scores of causes, and the roots of the last intervals.
 func (s *Stage) Save() schema.StageState {
 	return schema.StageState{Stage: s.Name(), Version: form, Bytes: savedFormat.Seal(nil, s.code)}
 }
@@ -37,7 +38,7 @@ func (s *Stage) Load(saved schema.StageState) error {
 	if saved.Version < oldestForm || saved.Version > form {
 		return fmt.Errorf("diagnose: state of form %d, this build reads %d to %d: %w", saved.Version, oldestForm, form, codec.ErrVersion)
 	}
-	loaded := &Stage{cfg: s.cfg, jobs: newJobTable(), tableSince: math.MaxInt64, means: map[uint64]*meanScores{}}
+	loaded := &Stage{cfg: s.cfg, jobs: newJobTable(), tableSince: math.MaxInt64, means: map[uint64]*meanScores{}, roots: map[uint64]*rootVotes{}}
 	loaded.setGraph(s.graph)
 	if err := savedFormat.Open(saved.Bytes, loaded.code); err != nil {
 		return fmt.Errorf("diagnose: %w", err)
@@ -91,6 +92,9 @@ func (s *Stage) code(c *codec.Coder) {
 			s.codeNeck(c, &m.neck)
 		})
 	}
+	if c.Version() >= formOfRoots {
+		codeByRegion(c, &s.roots, (*rootVotes).code)
+	}
 }
 
 // codeByRegion saves what is known of regions, by their number, ascending.
@@ -134,15 +138,28 @@ func (k *kept) code(c *codec.Coder) {
 	hasRoot := k.root != nil
 	if c.Bool(&hasRoot); hasRoot {
 		if k.root == nil {
-			k.root = &schema.Root{Link: schema.NoLink} // found by its port when it is needed
+			k.root = &schema.Root{}
 		}
-		for _, text := range [...]*string{&k.root.Device, &k.root.Port, &k.root.Peer, &k.root.Kind} {
-			c.Text(text)
-		}
+		codeRoot(c, k.root)
 	}
 	c.Text(&k.action)
 	c.Text(&k.because)
 	c.Int(&k.seen)
+	if c.Version() >= formOfRoots {
+		c.Int(&k.began)
+	} else {
+		k.began = k.seen
+	}
+}
+
+// codeRoot saves a root without its link, which its port has by the version of the fabric.
+func codeRoot(c *codec.Coder, root *schema.Root) {
+	for _, text := range [...]*string{&root.Device, &root.Port, &root.Peer, &root.Kind} {
+		c.Text(text)
+	}
+	if c.Reading() {
+		root.Link = schema.NoLink
+	}
 }
 
 // code lists the fields, both ways.

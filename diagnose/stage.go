@@ -24,6 +24,7 @@ type Stage struct {
 	cme        mitigation
 	kept       map[uint64]*kept       // verdicts, by region
 	means      map[uint64]*meanScores // of causes, by region
+	roots      map[uint64]*rootVotes  // by region
 
 	router *routes.Router
 	// Of the fabric: its hosts, and those of its smallest leaf switch.
@@ -37,7 +38,7 @@ func New(g *topology.Graph, cfg Config) (*Stage, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, fmt.Errorf("diagnose: %w", err)
 	}
-	s := &Stage{cfg: cfg, jobs: newJobTable(), tableSince: math.MaxInt64, means: map[uint64]*meanScores{}}
+	s := &Stage{cfg: cfg, jobs: newJobTable(), tableSince: math.MaxInt64, means: map[uint64]*meanScores{}, roots: map[uint64]*rootVotes{}}
 	s.setGraph(g)
 	return s, nil
 }

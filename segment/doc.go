@@ -1,6 +1,7 @@
 // Package segment finds the congestion regions of a fabric: a snapshot of one
 // interval and the fabric's graph go in, sets of links that are near each other
-// and stalled alike come out, each with its severity. Package tracking below it
+// and stalled alike come out, each with its severity. A Memory keeps those of the
+// interval before that still stand (hysteresis); package tracking below it
 // follows them through time.
 //
 // Two methods stand behind one Segmenter: "paper", the four stages of Monet

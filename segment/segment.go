@@ -11,7 +11,7 @@ import (
 )
 
 // Segmenter finds the regions of one fabric, snapshot by snapshot. It keeps
-// nothing from one step to the next but memory. It is not safe for concurrent
+// nothing from one step to the next but space to work in; Memory does. It is not safe for concurrent
 // use.
 type Segmenter struct {
 	cfg    Config
@@ -138,9 +138,12 @@ func (s *Segmenter) stepSeries(snap *schema.Snapshot, series *schema.Series) {
 			s.regions[len(s.regions)-1].Root = s.roots.root(snap, i)
 		}
 	}
-	slices.SortFunc(s.regions[first:], func(a, b schema.Region) int {
-		return cmp.Or(cmp.Compare(b.Size, a.Size), slices.Compare(a.Links, b.Links))
-	})
+	slices.SortFunc(s.regions[first:], bySize)
+}
+
+// bySize orders regions of a metric, the largest first.
+func bySize(a, b schema.Region) int {
+	return cmp.Or(cmp.Compare(b.Size, a.Size), slices.Compare(a.Links, b.Links))
 }
 
 // addRegion appends the region of a group, if it counts.

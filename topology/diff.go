@@ -42,6 +42,18 @@ func Moved(was, now *Graph) []schema.LinkID {
 	return moved
 }
 
+// Renumber is links, in place, by the new numbers that Moved gives, ascending; those that are gone are left out.
+func Renumber(links, moved []schema.LinkID) []schema.LinkID {
+	kept := links[:0]
+	for _, l := range links {
+		if now := moved[l]; now != schema.NoLink {
+			kept = append(kept, now)
+		}
+	}
+	slices.Sort(kept)
+	return slices.Compact(kept)
+}
+
 func (g *Graph) byEnds() map[linkEnds]schema.LinkID {
 	links := make(map[linkEnds]schema.LinkID, len(g.from))
 	for i := range g.from {

@@ -88,6 +88,7 @@ type play struct {
 	incident  *Incident
 	window    *window.Window
 	segmenter *segment.Segmenter
+	memory    *segment.Memory
 	tracker   *tracking.Tracker
 	judge     Judge
 	steps     map[int64]scenario.Step // by start, until their interval has closed
@@ -109,6 +110,7 @@ func (p *play) open() (err error) {
 	if p.segmenter, err = segment.New(g, segment.DefaultConfig()); err != nil {
 		return err
 	}
+	p.memory = segment.NewMemory(g, segment.DefaultConfig())
 	track := tracking.DefaultConfig()
 	track.Limits = tracking.Limits{Links: p.segmenter.MinLinks(), MeanPercent: segment.DefaultConfig().MinMeanPercent}
 	p.tracker, err = tracking.New(g, track)
@@ -118,7 +120,7 @@ func (p *play) open() (err error) {
 // analyse finds the regions of a snapshot and their identity.
 func (p *play) analyse(snap *schema.Snapshot) *schema.IntervalResult {
 	r := &schema.IntervalResult{Snapshot: snap}
-	for _, region := range p.segmenter.Step(snap) { // whose memory it uses again
+	for _, region := range p.memory.Step(snap, p.segmenter.Step(snap)) { // whose memory it uses again
 		region.Links = slices.Clone(region.Links)
 		if region.Box != nil {
 			region.Box = &schema.Box{Min: slices.Clone(region.Box.Min), Max: slices.Clone(region.Box.Max)}

@@ -2,7 +2,6 @@ package tracking
 
 import (
 	"fmt"
-	"slices"
 
 	"github.com/giverny/giverny/schema"
 	"github.com/giverny/giverny/topology"
@@ -28,22 +27,10 @@ func mustFit(fabric string, numLinks int, g *topology.Graph, moved []schema.Link
 func (t *Tracker) SetGraph(g *topology.Graph, moved []schema.LinkID) {
 	mustFit(t.fabric, t.match.numLinks, g, moved)
 	for _, tr := range t.tracks {
-		tr.links = renumber(tr.links, moved)
+		tr.links = topology.Renumber(tr.links, moved)
 	}
 	t.graphVersion = g.Version()
 	t.match.setLinks(g.NumLinks())
-}
-
-// renumber is links, in place, by their new numbers, ascending.
-func renumber(links, moved []schema.LinkID) []schema.LinkID {
-	kept := links[:0]
-	for _, l := range links {
-		if now := moved[l]; now != schema.NoLink {
-			kept = append(kept, now)
-		}
-	}
-	slices.Sort(kept)
-	return slices.Compact(kept)
 }
 
 // SetGraph goes on with another version of the fabric's graph, between two steps, as Tracker.SetGraph

@@ -1,0 +1,119 @@
+package diagnose
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/giverny/giverny/internal/codec"
+	"github.com/giverny/giverny/schema"
+)
+
+// rootVotes are the roots that a region had in its last intervals. Where several are about as likely, the noise of each interval
+// would choose another one.
+type rootVotes struct {
+	roots []rootVote
+	seen  int64 // slot in which the region was last there
+}
+
+// rootVote is how often a root was found, the last interval counting 1 and each before it voteDecay of the next; without a device
+// that none was.
+type rootVote struct {
+	root   schema.Root
+	weight float64
+	given  bool // in the last interval
+}
+
+// voteDecay gives votes the memory that means have: one root must be found in three intervals in a row to replace another that was
+// always found. clearlyMore is by how much it must lead: less than by which what is found in a region's second interval leads what
+// was in the first.
+const voteDecay, clearlyMore = 1 - 1./meanIntervals, 1.3
+
+// steadyRoot is the root that a region had most often of late, the one found now among them, while that is a place of the
+// region's. What failed, and a deadlock, are roots at once.
+func (s *Stage) steadyRoot(rc *regionCase, v *verdict, now *schema.Root) *schema.Root {
+	id := rc.region.ID
+	if v.blamed > 0 || rc.back.kind == deadlock {
+		delete(s.roots, id)
+		return now
+	}
+	votes := s.roots[id]
+	if votes == nil || s.clock.now-votes.seen > meanIntervals {
+		votes = &rootVotes{}
+		s.roots[id] = votes
+	}
+	votes.seen = s.clock.now
+	best := votes.add(now)
+	if best.root.Device == "" {
+		return nil
+	}
+	if now != nil && best.isFor(now) || !s.touches(rc, best.root.Device) {
+		return now
+	}
+	root := s.numbered(&best.root)
+	switch {
+	case root.Kind == incast && v.class == schema.CauseSlowHost:
+		root.Kind = slowReceiver
+	case root.Kind == slowReceiver && v.accused > 0:
+		root.Kind = incast
+	}
+	return root
+}
+
+// add takes the root of an interval, and gives the one with most votes, or the one that was given last if that has nearly as many.
+func (r *rootVotes) add(now *schema.Root) *rootVote {
+	if now == nil {
+		now = &schema.Root{}
+	}
+	best, last := -1, -1
+	at := slices.IndexFunc(r.roots, func(v rootVote) bool { return v.isFor(now) })
+	if at < 0 {
+		at = len(r.roots)
+		r.roots = append(r.roots, rootVote{})
+	}
+	r.roots[at].root = *now
+	for i := range r.roots {
+		v := &r.roots[i]
+		if v.weight *= voteDecay; i == at {
+			v.weight++
+		}
+		if best < 0 || v.weight > r.roots[best].weight || i == at && v.weight == r.roots[best].weight {
+			best = i
+		}
+		if v.given {
+			last, v.given = i, false
+		}
+	}
+	if last >= 0 && r.roots[best].weight < clearlyMore*r.roots[last].weight {
+		best = last
+	}
+	r.roots[best].given = true
+	return &r.roots[best]
+}
+
+func (v *rootVote) isFor(root *schema.Root) bool {
+	return v.root.Device == root.Device && v.root.Port == root.Port
+}
+
+// touches reports whether a link of a region is at a device.
+func (s *Stage) touches(rc *regionCase, device string) bool {
+	d, known := s.graph.FindDevice(device)
+	return known && slices.ContainsFunc(rc.region.Links, func(l schema.LinkID) bool {
+		from, to := s.graph.Ends(l)
+		return from == d || to == d
+	})
+}
+
+// forgetRoots drops the votes of regions that are gone.
+func (s *Stage) forgetRoots() {
+	maps.DeleteFunc(s.roots, func(_ uint64, r *rootVotes) bool { return s.clock.now-r.seen > meanIntervals })
+}
+
+// code lists the fields, both ways.
+func (r *rootVotes) code(c *codec.Coder) {
+	c.Int(&r.seen)
+	codec.Each(c, &r.roots, func(_ int, v *rootVote) {
+		codeRoot(c, &v.root)
+		c.Float(&v.weight)
+		c.Bool(&v.given)
+	})
+}

@@ -1,0 +1,194 @@
+package segment
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/giverny/giverny/schema"
+	"github.com/giverny/giverny/segment/bench"
+	"github.com/giverny/giverny/topology"
+)
+
+// oneTree is a congestion tree on a fat tree: the port to a host, and the links that wait for it.
+type oneTree struct {
+	graph *topology.Graph
+	root  schema.LinkID
+	links []schema.LinkID // without the root, ascending
+}
+
+func newOneTree(t *testing.T) oneTree {
+	t.Helper()
+	g, err := topology.Parse("f", "fattree:leaves=8,hosts=8,spines=4")
+	if err != nil {
+		t.Fatal(err)
+	}
+	of := oneTree{graph: g}
+	for l := range schema.LinkID(g.NumLinks()) {
+		from, to := g.Device(g.Link(l).From).Name, g.Device(g.Link(l).To).Name
+		switch {
+		case from == "leaf0" && to == "host0":
+			of.root = l
+		case to == "leaf0" && from[0] == 's':
+			of.links = append(of.links, l)
+		}
+	}
+	if len(of.links) != 4 {
+		t.Fatalf("%d spines", len(of.links))
+	}
+	return of
+}
+
+// snapshot is an interval in which the root and the links that wait for it stall so much.
+func (of *oneTree) snapshot(root, others float32) *schema.Snapshot {
+	n := of.graph.NumLinks()
+	s := schema.Series{Metric: schema.XmitWait, Values: make([]float32, n), Valid: schema.NewBitmap(n), Count: n}
+	for l := range n {
+		s.Valid.Set(l)
+		s.Values[l] = .5 + .1*float32(l%5)
+	}
+	s.Values[of.root] = root
+	for _, l := range of.links {
+		s.Values[l] = others
+	}
+	return &schema.Snapshot{Links: n, GraphVersion: of.graph.Version(), Series: []schema.Series{s}}
+}
+
+// sequence takes snapshots one by one.
+type sequence struct {
+	t         *testing.T
+	segmenter *Segmenter
+	memory    *Memory
+}
+
+func newSequence(t *testing.T, g *topology.Graph, cfg Config) *sequence {
+	t.Helper()
+	s, err := New(g, cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &sequence{t, s, NewMemory(g, cfg)}
+}
+
+func (s *sequence) step(snap *schema.Snapshot) []schema.Region {
+	return s.memory.Step(snap, s.segmenter.Step(snap))
+}
+
+func TestMemoryKeepsARegionThatStandsAndNoneThatIsOver(t *testing.T) {
+	of := newOneTree(t)
+	s := newSequence(t, of.graph, DefaultConfig())
+	if got := s.step(of.snapshot(38, 4)); len(got) != 0 {
+		t.Fatalf("a region is found that was not there before: %v", got)
+	}
+	first := s.step(of.snapshot(38, 7))
+	if len(first) != 1 || first[0].Size != 5 || first[0].Root == nil || first[0].Root.Link != of.root {
+		t.Fatalf("%+v", first)
+	}
+	links := append([]schema.LinkID{}, first[0].Links...)
+	for range 3 {
+		kept := s.step(of.snapshot(38, 4))
+		if len(kept) != 1 || cmp.Diff(links, kept[0].Links) != "" || kept[0].Root == nil || kept[0].Root.Link != of.root || kept[0].Max != 38 {
+			t.Fatalf("kept: %+v", kept)
+		}
+	}
+	if again := s.step(of.snapshot(38, 7)); len(again) != 1 {
+		t.Fatalf("found again, beside what was kept: %+v", again)
+	}
+	for _, over := range []*schema.Snapshot{of.snapshot(38, 1), of.snapshot(.7, .7), of.snapshot(4, 4)} {
+		s.step(of.snapshot(38, 7))
+		if got := s.step(over); len(got) != 0 {
+			t.Errorf("it is over, and kept: %+v", got)
+		}
+	}
+	cfg := DefaultConfig()
+	cfg.Method, cfg.MinLinks = Paper, 4
+	paper := newSequence(t, of.graph, cfg)
+	if paper.step(of.snapshot(38, 30)); len(paper.memory.Step(of.snapshot(38, 4), nil)) != 0 {
+		t.Error("the paper's method keeps a region")
+	}
+}
+
+// A memory that is saved, or fed with what was stored, goes on as the one that it was made from.
+func TestMemoryIsSavedAndResumes(t *testing.T) {
+	of := newOneTree(t)
+	s := newSequence(t, of.graph, DefaultConfig())
+	stored := slices.Clone(s.step(of.snapshot(38, 7)))
+	saved := s.memory.Save()
+	want := s.step(of.snapshot(38, 4))
+	loaded, resumed := NewMemory(of.graph, DefaultConfig()), NewMemory(of.graph, DefaultConfig())
+	if err := loaded.Load(saved); err != nil {
+		t.Fatal(err)
+	}
+	root := *stored[0].Root
+	root.Kind = schema.RootIncast // as a diagnosis has found
+	stored[0].Root = &root
+	resumed.Resume(stored)
+	for name, m := range map[string]*Memory{"loaded": loaded, "resumed": resumed} {
+		if diff := cmp.Diff(saved, m.Save()); diff != "" {
+			t.Errorf("%s (-saved +again):\n%s", name, diff)
+		}
+		if diff := cmp.Diff(want, m.Step(of.snapshot(38, 4), nil)); diff != "" {
+			t.Errorf("%s (-uninterrupted +gone on):\n%s", name, diff)
+		}
+	}
+	for i := range saved {
+		bad := append([]byte{}, saved...)
+		bad[i] ^= 4
+		if loaded.Load(bad) == nil || loaded.Load(saved[:i]) == nil {
+			t.Fatalf("byte %d is damaged, and loads", i)
+		}
+	}
+	other, err := topology.Parse("f", "fattree:leaves=4,hosts=8,spines=4")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := NewMemory(other, DefaultConfig()).Load(saved); err == nil {
+		t.Error("a memory of another fabric loads")
+	}
+}
+
+func TestMemoryFollowsTheGraph(t *testing.T) {
+	of := newOneTree(t)
+	s := newSequence(t, of.graph, DefaultConfig())
+	s.step(of.snapshot(38, 7))
+	larger, err := topology.Parse("f", "fattree:leaves=9,hosts=8,spines=4")
+	if err != nil {
+		t.Fatal(err)
+	}
+	moved := topology.Moved(of.graph, larger)
+	s.memory.SetGraph(larger, moved)
+	now := oneTree{graph: larger, root: moved[of.root]}
+	for _, l := range of.links {
+		now.links = append(now.links, moved[l])
+	}
+	got := s.memory.Step(now.snapshot(38, 4), nil)
+	if len(got) != 1 || got[0].Size != 5 || got[0].Root == nil || got[0].Root.Link != now.root {
+		t.Errorf("%+v", got)
+	}
+}
+
+// BenchmarkMemory takes two snapshots of storms elsewhere by turns, so that all that was found is lost in the next.
+func BenchmarkMemory(b *testing.B) {
+	const spec = "fattree:leaves=192,hosts=60,spines=48"
+	g := parse(b, spec)
+	snapshots := draw(g, bench.Storm(spec, 4+g.NumLinks()/10_000), 2)
+	s, err := New(g, DefaultConfig())
+	if err != nil {
+		b.Fatal(err)
+	}
+	m := NewMemory(g, DefaultConfig())
+	var found [2][]schema.Region
+	for i, snap := range snapshots {
+		for _, r := range s.Step(snap) {
+			r.Links = slices.Clone(r.Links)
+			found[i] = append(found[i], r)
+		}
+	}
+	b.ReportAllocs()
+	began := cpuMillis(b)
+	for i := 0; b.Loop(); i++ {
+		m.Step(snapshots[i%2], found[i%2])
+	}
+	b.ReportMetric((cpuMillis(b)-began)/float64(b.N), "cpu-ms/op")
+}
