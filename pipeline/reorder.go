@@ -74,7 +74,7 @@ func (r *reorder) hold(own *schema.CounterBatch, oldest int64) {
 
 // next is the next batch that need not be held any longer, or nil.
 func (r *reorder) next() *schema.CounterBatch {
-	if len(r.held) == 0 || r.bytes <= reorderBytes && r.newest-r.held[0].oldest < r.slackNanos {
+	if len(r.held) == 0 || r.bytes <= reorderBytes && r.held[0].oldest > r.newest-r.slackNanos {
 		return nil
 	}
 	return r.pop()

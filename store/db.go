@@ -34,7 +34,8 @@ type DB struct {
 
 	mu      sync.Mutex // guards what follows
 	fabrics map[string]*fabricState
-	inserts map[string]*sync.Mutex // by table; see lockTable
+	inserts map[string]*sync.Mutex                    // by table; see lockTable
+	types   map[string][]clickhouse.ColumnNameAndType // of the columns of inserts, by statement; see prepare
 }
 
 // New prepares a DB and does not dial: opts come from the embedded engine or
@@ -60,7 +61,7 @@ func New(opts *clickhouse.Options, cfg Config, deps Deps) (*DB, error) {
 		return nil, fmt.Errorf("store metrics: %w", err)
 	}
 	db := &DB{opts: &own, conn: conn, cfg: cfg, cluster: ClusterConfig{Name: cfg.Cluster, Database: own.Auth.Database}, log: deps.Log, now: deps.Now,
-		metrics: m, fabrics: map[string]*fabricState{}, inserts: map[string]*sync.Mutex{}}
+		metrics: m, fabrics: map[string]*fabricState{}, inserts: map[string]*sync.Mutex{}, types: map[string][]clickhouse.ColumnNameAndType{}}
 	db.fault.Store(&errNotTried)
 	return db, nil
 }

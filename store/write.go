@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/ClickHouse/clickhouse-go/v2"
+	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
 
 	"github.com/giverny/giverny/schema"
 )
@@ -140,9 +141,10 @@ func (db *DB) countRows(ctx context.Context, table, keyColumn string, k key) (in
 // has them; the token makes it take them once.
 func (db *DB) insert(ctx context.Context, table string, rows rowSet, k key, chunk int) error {
 	settings := clickhouse.WithSettings(db.insertSettings(k.token(table, chunk)))
+	statement := "INSERT INTO " + table + " (" + rows.names() + ")"
 	err := db.retryUntil(ctx, "insert into "+table, k, func(ctx context.Context) error {
 		defer db.lockTable(table)()
-		batch, err := db.conn.PrepareBatch(clickhouse.Context(ctx, settings), "INSERT INTO "+table+" ("+rows.names()+")")
+		batch, err := db.prepare(ctx, statement, rows, settings)
 		if err != nil {
 			return err
 		}
@@ -152,12 +154,45 @@ func (db *DB) insert(ctx context.Context, table string, rows rowSet, k key, chun
 				return fmt.Errorf("column %s: %w", f.name, err)
 			}
 		}
-		return batch.Send()
+		if err = batch.Send(); err != nil {
+			db.forgetTypes(statement)
+		}
+		return err
 	})
 	if err == nil {
 		db.metrics.rows.WithLabelValues(table).Add(float64(rows.n))
 	}
 	return err
+}
+
+// prepare begins an insert. Over HTTP the client asks for the types of the columns first, a sixth of the time of the whole:
+// they are remembered until an insert fails.
+func (db *DB) prepare(ctx context.Context, statement string, rows rowSet, settings clickhouse.QueryOption) (driver.Batch, error) {
+	db.mu.Lock()
+	types := db.types[statement]
+	db.mu.Unlock()
+	known := len(types) > 0
+	options := []clickhouse.QueryOption{settings}
+	if known {
+		options = append(options, clickhouse.WithColumnNamesAndTypes(types))
+	}
+	batch, err := db.conn.PrepareBatch(clickhouse.Context(ctx, options...), statement)
+	if err != nil || known {
+		return batch, err
+	}
+	for i, c := range batch.Columns() {
+		types = append(types, clickhouse.ColumnNameAndType{Name: rows.fields[i].name, Type: string(c.Type())})
+	}
+	db.mu.Lock()
+	defer db.mu.Unlock()
+	db.types[statement] = types
+	return batch, nil
+}
+
+func (db *DB) forgetTypes(statement string) {
+	db.mu.Lock()
+	defer db.mu.Unlock()
+	delete(db.types, statement)
 }
 
 // insertSettings make an acknowledged insert one that lasts: it is on disk, in a

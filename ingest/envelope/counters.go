@@ -167,6 +167,11 @@ func (d *Decoder) readPorts(record arrow.Record, into *schema.CounterBatch) (err
 			return err
 		}
 	}
+	for _, nanos := range into.TimeNanos {
+		if nanos < 0 { // no clock, and differences of times would overflow
+			return refuse(BadRows, "a reading of %d ns, before 1970", nanos)
+		}
+	}
 	device, err := d.readDictionary(record.Column(1), rows, &d.ports.devices)
 	if err != nil {
 		return err

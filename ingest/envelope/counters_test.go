@@ -3,6 +3,7 @@ package envelope_test
 import (
 	"bytes"
 	"fmt"
+	"math"
 	"math/rand"
 	"testing"
 
@@ -45,7 +46,7 @@ func drawBatch(t *rapid.T) *schema.CounterBatch {
 		Ports: ports,
 	}
 	for range rows {
-		b.TimeNanos = append(b.TimeNanos, rapid.Int64().Draw(t, "time"))
+		b.TimeNanos = append(b.TimeNanos, rapid.Int64Min(0).Draw(t, "time"))
 		b.PortIndex = append(b.PortIndex, uint32(rapid.IntRange(0, len(ports)-1).Draw(t, "index")))
 	}
 	for c := range rapid.IntRange(0, 4).Draw(t, "columns") {
@@ -309,5 +310,22 @@ func benchmark(b *testing.B, encode bool) {
 			b.ReportMetric(float64(len(bytes.Join(payloads, nil)))/rows, "bytes/row")
 			b.ReportMetric(float64(len(payloads)), "payloads")
 		})
+	}
+}
+
+// No clock says that; and what is computed from such a time overflows.
+func TestAReadingBefore1970IsRefused(t *testing.T) {
+	var e envelope.Encoder
+	var d envelope.Decoder
+	var got schema.CounterBatch
+	for nanos, want := range map[int64]bool{math.MinInt64: false, -1: false, 0: true, math.MaxInt64: true} {
+		b := &schema.CounterBatch{Fabric: "f", Ports: []schema.PortName{{Device: "a", Port: "1"}}, PortIndex: []uint32{0}, TimeNanos: []int64{nanos}}
+		payload, err := e.Counters(nil, b)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := d.Counters(payload, &got); (err == nil) != want {
+			t.Errorf("a reading of %d: %v", nanos, err)
+		}
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus/testutil"
 	kafkago "github.com/segmentio/kafka-go"
 
 	"github.com/giverny/giverny/ingest/envelope"
@@ -105,6 +106,9 @@ func testResume(t *testing.T, b *broker) {
 	}
 	if last, err := p.client.LastRecord(p.ctx, envelope.Events, 0); string(last.Payload) != "f-9" || last.Time.IsZero() || err != nil {
 		t.Errorf("the newest record is %q of %v, %v; want f-9", last.Payload, last.Time, err)
+	}
+	if n, err := testutil.GatherAndCount(p.metrics, "giverny_kafka_reachable"); n > 0 || err != nil {
+		t.Errorf("%d partitions are said to be unreachable that nobody reads, %v", n, err)
 	}
 	c := kafka.NewConsumer(p.client, p.producer, eventsOf("f", 0))
 	p.readWith(t, c, 6, func(ctx context.Context, m kafka.Message) error {

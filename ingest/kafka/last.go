@@ -14,7 +14,7 @@ import (
 // LastRecord is the newest record of a partition; without a payload if it holds none. It
 // asks once: the caller tries again.
 func (c *Client) LastRecord(ctx context.Context, kind envelope.Kind, partition int) (last Message, err error) {
-	reader := NewConsumer(c, nil, Assignment{Kind: kind, Partition: partition, Tail: true})
+	reader := &Consumer{client: c, assigned: Assignment{Kind: kind, Partition: partition, Tail: true}, topic: c.config.Topic(kind)} // no one who goes on reading, so without metrics
 	first, err := reader.listOffset(ctx, kafkago.FirstOffset)
 	if err != nil {
 		return last, fmt.Errorf("newest record of %s: %w", reader.name(), err)
