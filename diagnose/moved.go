@@ -36,8 +36,8 @@ func (s *Stage) moved(rc *regionCase, f *failure, p *pressure) float64 {
 	return min(1, carried/more)
 }
 
-// movedRound is the same on a torus: what travelled over a link that failed goes the other way round its ring. Of the links of
-// that ring at a region the one to which most was added counts.
+// movedRound is the same on a torus: what travelled over a link that failed goes the other way round its ring. It is the share
+// of what was added to the link at a region to which most was.
 func (s *Stage) movedRound(rc *regionCase, f *failure, p *pressure) (share float64) {
 	if s.passesNothing(f) {
 		return 0
@@ -46,23 +46,24 @@ func (s *Stage) movedRound(rc *regionCase, f *failure, p *pressure) (share float
 		if s.router.Grid.Dim(failed) < 0 || p.useOf(failed) >= leastUse {
 			continue
 		}
-		if more := s.addedOnRing(rc, failed, p); more > 0 {
+		if most, onRing := s.addedAround(rc, failed, p); onRing > 0 {
 			lost := max(p.before(failed), s.lastUse(f, failed)) - max(0, p.useOf(failed))
-			share = max(share, min(1, max(0, lost)/100*s.graph.Capacity(failed)/more))
+			share = max(share, min(onRing, max(0, lost)/100*s.graph.Capacity(failed))/most)
 		}
 	}
 	return share
 }
 
-// addedOnRing is the most that was added, bytes/s, to a link at a region on the ring of one that failed.
-func (s *Stage) addedOnRing(rc *regionCase, failed schema.LinkID, p *pressure) (most float64) {
+// addedAround is the most that was added, bytes/s, to a link at a region, and to one on the ring of a link that failed.
+func (s *Stage) addedAround(rc *regionCase, failed schema.LinkID, p *pressure) (most, onRing float64) {
 	add := func(at topology.DeviceID) {
 		for _, l := range s.graph.LinksAt(at) {
-			if l == failed || !s.router.Grid.SameRing(l, failed) || p.before(l) < 0 {
+			added := p.carries(l) - p.before(l)/100*s.graph.Capacity(l)
+			if l == failed || p.before(l) < 0 || added < leastMoved*p.carries(l) {
 				continue
 			}
-			if added := p.carries(l) - p.before(l)/100*s.graph.Capacity(l); added >= leastMoved*p.carries(l) {
-				most = max(most, added)
+			if most = max(most, added); s.router.Grid.SameRing(l, failed) {
+				onRing = max(onRing, added)
 			}
 		}
 	}
@@ -71,7 +72,7 @@ func (s *Stage) addedOnRing(rc *regionCase, failed schema.LinkID, p *pressure) (
 		add(from)
 		add(to)
 	}
-	return most
+	return most, onRing
 }
 
 // takesOver reports whether what a link between switches carried can be on a region's links instead: one of them leaves the

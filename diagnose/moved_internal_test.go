@@ -91,6 +91,7 @@ func TestMovedRoundARing(t *testing.T) {
 		{"all of it", "0,0,2>0,0,3", 60, 0, schema.LinkFailed, 1},
 		{"the waiting link only leads to the ring", "0,3,2>0,0,2", 60, 0, schema.LinkFailed, 1},
 		{"half of it", "0,0,2>0,0,3", 30, 0, schema.LinkFailed, .5},
+		{"most was added elsewhere", "0,0,2>0,1,2", 15, 0, schema.LinkFailed, .25},
 		{"another ring", "0,1,2>0,1,3", 60, 0, schema.LinkFailed, 0},
 		{"it still carries as much", "0,0,2>0,0,3", 4, 4, schema.LinkFailed, 0},
 		{"it came back", "0,0,2>0,0,3", 60, 0, schema.LinkRestored, 0},
@@ -101,6 +102,8 @@ func TestMovedRoundARing(t *testing.T) {
 			switch {
 			case l == lost:
 				return c.carried
+			case p.useOf(l) == 80 && l == linkBetween(t, g, "0,0,2>0,0,3") && c.waits == "0,0,2>0,1,2":
+				return 50
 			case p.useOf(l) == 80:
 				return 20
 			}
