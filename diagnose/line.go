@@ -66,8 +66,12 @@ func (h *held) meetingOf(ends []topology.DeviceID, p *pressure) (best meeting) {
 	}
 	h.tries = tried
 	highest := math.Inf(-1)
+	backsUp := h.backsUp(p)
 	for i, m := range tried {
-		sides := p.sides(m.device) / 100
+		sides := 0.
+		if backsUp {
+			sides = p.sides(m.device) / 100
+		}
 		score := m.agree + arrivesWeight*h.arrived[i]/most - sideStall*sides
 		if m.grew {
 			score = (h.arrived[i]-appearsWeight*h.appears(m.device, p))/most - strayWeight*m.stray - sideAdded*sides
@@ -165,6 +169,23 @@ func (p *pressure) sides(at topology.DeviceID) (stall float64) {
 		}
 	}
 	return stall / max(1, n)
+}
+
+// backsUp reports whether the region's links that are not of the last dimension stall as much as those that are: what waits
+// fills the buffers up to where it comes from. If not, stall falls on the way from the end up, and a switch's other links
+// stall most at the end.
+func (h *held) backsUp(p *pressure) bool {
+	var last, before, lasts, befores float64
+	for _, l := range h.links {
+		switch stall := p.stallOf(l); {
+		case stall < lineStall:
+		case h.grid.Dim(l) == len(h.grid.Dims())-1:
+			last, lasts = last+stall, lasts+1
+		default:
+			before, befores = before+stall, befores+1
+		}
+	}
+	return before*lasts >= last*befores
 }
 
 // meets is how well what links of the last dimension through a switch carry agrees with traffic that ends there, at most 1,
