@@ -23,7 +23,7 @@ type kept struct {
 // leastBefore is how many intervals before an onset must be remembered for the verdict to be held.
 const leastBefore = 3
 
-// hold gives the verdict on a region whose onset leaves the window, that swells again, or whose root gives no readings any more:
+// hold gives the verdict on a region whose onset leaves the window, that swells again for no reason that is seen, or whose root gives no readings any more:
 // the one that was given while these were known, as long as what that blames is there and nothing else fits now.
 func (s *Stage) hold(rc *regionCase, because string, d *schema.Diagnosis) string {
 	if s.kept == nil {
@@ -32,7 +32,7 @@ func (s *Stage) hold(rc *regionCase, because string, d *schema.Diagnosis) string
 	h := s.kept[d.Region]
 	fellSilent := h != nil && h.root != nil && s.fellSilent(h.root.Device)
 	began := s.began(rc)
-	swells := h != nil && rc.onset >= 0 && began > h.began+settle && (d.Cause.Class == schema.CauseUnknown || h.accuses(d))
+	swells := h != nil && rc.onset >= 0 && began > h.began+settle && d.Cause.Class == schema.CauseUnknown
 	if rc.onset >= settle+leastBefore && !fellSilent && !swells {
 		s.kept[d.Region] = &kept{time: d.Time, cause: d.Cause, jobs: d.Jobs, failures: d.Failures, root: d.Root, action: d.Action, because: because, seen: s.clock.now, began: began}
 		return because
@@ -41,7 +41,7 @@ func (s *Stage) hold(rc *regionCase, because string, d *schema.Diagnosis) string
 		return because
 	}
 	h.seen = s.clock.now
-	if d.Cause.Class != schema.CauseUnknown && !h.agrees(d) && !fellSilent && !swells || h.cause.Class == schema.CauseUnknown || rc.back.kind == deadlock {
+	if d.Cause.Class != schema.CauseUnknown && !h.agrees(d) && !fellSilent || h.cause.Class == schema.CauseUnknown || rc.back.kind == deadlock {
 		return because
 	}
 	if !s.stands(h) {
@@ -93,12 +93,7 @@ func (s *Stage) numbered(kept *schema.Root) *schema.Root {
 
 // agrees reports whether a verdict accuses the same job of the same as what is kept, which knows more.
 func (h *kept) agrees(d *schema.Diagnosis) bool {
-	return d.Cause.Class == h.cause.Class && h.accuses(d)
-}
-
-// accuses reports whether a verdict accuses the same job first.
-func (h *kept) accuses(d *schema.Diagnosis) bool {
-	return len(d.Jobs) > 0 && len(h.jobs) > 0 && d.Jobs[0].JobID == h.jobs[0].JobID
+	return d.Cause.Class == h.cause.Class && len(d.Jobs) > 0 && len(h.jobs) > 0 && d.Jobs[0].JobID == h.jobs[0].JobID
 }
 
 // stands reports whether what a verdict blames is still there: its jobs run, and nothing came back that failed.
