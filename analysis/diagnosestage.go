@@ -59,7 +59,7 @@ func allFailures(r *schema.IntervalResult) []schema.Failure {
 	return all
 }
 
-// withoutText is what a failure is recognised by, whoever says it.
+// withoutText is what identifies a failure, from a log or from the counters.
 func withoutText(f schema.Failure) schema.Failure {
 	f.Fabric, f.Detail = "", ""
 	return f

@@ -249,7 +249,7 @@ func (s *Stage) failureScore(rc *regionCase, f *failure, hops int, sure float64,
 	coincidence := .5 // the onset is not known
 	switch {
 	case rc.onset >= 0:
-		onset := s.clock.now - int64(len(rc.stall)-1-rc.onset)
+		onset := s.began(rc)
 		switch after := onset - s.clock.slotOf(int64(f.Time)); {
 		case after < -1:
 			coincidence = -.5 // the region was there before

@@ -377,7 +377,7 @@ func (f *follower) Put(ctx context.Context, r *schema.IntervalResult) error {
 }
 
 // Last is the start of the last interval whose notices are on disk. A process that takes a fabric over for the first time
-// has none, and what another one has told of is not its: it follows the last hour again, under the same keys, so that
+// has none, and the notices of another one are not its: it follows the last hour again, under the same keys, so that
 // incidents go on as they were and end.
 func (f *follower) Last(context.Context) (int64, error) {
 	last, err := f.hook.Last(f.fabric)

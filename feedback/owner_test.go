@@ -62,7 +62,7 @@ func TestALostFabricIsNoMoreActedOn(t *testing.T) {
 	}
 }
 
-// An analysis that catches up finds the congestion of hours ago: nobody is woken, and no node is avoided.
+// An analysis that catches up finds the congestion of hours ago: no alert is sent, and no node is avoided.
 func TestThePastIsNotActedOn(t *testing.T) {
 	h, firing := alertsFor(t)
 	h.interval -= 60
@@ -79,14 +79,14 @@ func TestThePastIsNotActedOn(t *testing.T) {
 	h.await(t, "the alert", func() bool { return firing.Load() > 0 })
 }
 
-// A process that takes a fabric over for the first time follows the last hour: it tells of the end of an incident that
-// another one has told of, under its id.
+// A process that takes a fabric over for the first time follows the last hour: it sends the end of an incident that
+// another one sent the begin of, under the same id.
 func TestAnIncidentEndsUnderAnotherOwner(t *testing.T) {
-	type told struct{ ID, Event, Incident string }
+	type notice struct{ ID, Event, Incident string }
 	var mu sync.Mutex
-	var all []told
+	var all []notice
 	receiver := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
-		var n told
+		var n notice
 		if err := json.NewDecoder(r.Body).Decode(&n); err != nil {
 			t.Error(err)
 		}
@@ -128,6 +128,6 @@ func TestAnIncidentEndsUnderAnotherOwner(t *testing.T) {
 	mu.Lock()
 	defer mu.Unlock()
 	if len(all) != 3 || all[1] != all[0] || all[2].Event != "ended" || all[2].Incident != all[0].Incident {
-		t.Errorf("told %+v", all)
+		t.Errorf("notices %+v", all)
 	}
 }

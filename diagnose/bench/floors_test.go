@@ -60,6 +60,20 @@ func documented(t *testing.T) (m measured) {
 	return m
 }
 
+// incidentOf is the first incident of a kind in a set, and a diagnoser of its fabric.
+func incidentOf(t *testing.T, set bench.Set, kind bench.Kind) (*bench.Incident, bench.Judge) {
+	t.Helper()
+	in, err := set.Incident(kind, firstFloorSeed)
+	if err != nil {
+		t.Fatal(err)
+	}
+	judge, err := diagnose.New(in.Graph(), diagnose.DefaultConfig())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return in, judge
+}
+
 // A diagnoser that is worse than what the page documents, by more than three standard errors of so few incidents,
 // fails.
 func TestVerdictsHaveFloors(t *testing.T) {
@@ -68,14 +82,7 @@ func TestVerdictsHaveFloors(t *testing.T) {
 	sets := bench.Sets()
 	for i, kind := range bench.Kinds() {
 		for n := range setsPerKind {
-			in, err := sets[(i+n)%len(sets)].Incident(kind, firstFloorSeed)
-			if err != nil {
-				t.Fatal(err)
-			}
-			judge, err := diagnose.New(in.Graph(), diagnose.DefaultConfig())
-			if err != nil {
-				t.Fatal(err)
-			}
+			in, judge := incidentOf(t, sets[(i+n)%len(sets)], kind)
 			verdicts, err := in.Play(judge)
 			if err != nil {
 				t.Fatal(err)

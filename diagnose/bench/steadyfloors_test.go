@@ -7,7 +7,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/giverny/giverny/diagnose"
 	"github.com/giverny/giverny/diagnose/bench"
 )
 
@@ -48,14 +47,7 @@ func TestSteadinessHasFloors(t *testing.T) {
 		if i%2 == 1 {
 			set = bench.Sets()[i/2%len(bench.Sets())]
 		}
-		in, err := set.Incident(kind, firstFloorSeed)
-		if err != nil {
-			t.Fatal(err)
-		}
-		judge, err := diagnose.New(in.Graph(), diagnose.DefaultConfig())
-		if err != nil {
-			t.Fatal(err)
-		}
+		in, judge := incidentOf(t, set, kind)
 		moments, err := in.Watch(judge)
 		if err != nil {
 			t.Fatal(err)
