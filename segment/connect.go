@@ -8,8 +8,9 @@ import "slices"
 func (t *trees) connect() {
 	t.list, t.peak, t.second = resize(t.list, len(t.links)), t.peak[:0], t.second[:0]
 	t.next.off, t.next.at = append(t.next.off[:0], 0), t.next.at[:0]
+	t.findBreadths()
 	for _, d := range t.entered {
-		all, hasGaps := noList, t.hasGaps(d)
+		all, hasGaps, agree := noList, t.hasGaps(d), t.agreeing(d)
 		for _, i := range t.into.of(d) {
 			waitsForAll := t.waitsForAll(i)
 			if waitsForAll && all != noList {
@@ -18,6 +19,8 @@ func (t *trees) connect() {
 			}
 			t.list[i] = int32(len(t.peak))
 			t.appendList(t.links[i], hasGaps)
+			t.partWays(i, agree)
+			t.next.off = append(t.next.off, int32(len(t.next.at)))
 			best, second := t.mostStalled(t.mayWaitFor(i))
 			t.peak, t.second = append(t.peak, best), append(t.second, second)
 			if waitsForAll {
@@ -52,7 +55,6 @@ func (t *trees) appendList(l int32, hasGaps bool) {
 			t.lookThrough(l, l, 1, true)
 		}
 	}
-	t.next.off = append(t.next.off, int32(len(t.next.at)))
 }
 
 // mostStalled is the first of the most stalled nodes, or -1, and the stall of the second.

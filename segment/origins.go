@@ -342,7 +342,7 @@ func (t *trees) isOnlyWay(i int32) bool {
 		return false
 	}
 	for _, j := range t.mayWaitFor(i) {
-		if t.feeders[t.to[j]] >= minFeeders {
+		if t.feeders[t.to[j]] >= minFeeders && t.breadth[j] != fewWays {
 			return true
 		}
 	}

@@ -57,6 +57,7 @@ type trees struct {
 	order   []int32   // nodes, those that wait at sinks first
 	slow    []bool    // by node: a root beside whatever else begins at its switch, a slow link or a port to a host
 	lonely  []bool    // by node: see markLonely
+	breadth []breadth // by node
 	rank    []int32
 	was     []int32             // rank, before a round
 	first   [lastRank + 2]int32 // by rank, for order

@@ -13,7 +13,9 @@ func TestWorthIsInUnitsOfTheMisfitAround(t *testing.T) {
 	g := parse(t, twoLevels)
 	m := newTreeMethod(newWaits(g), newAdjacency(g), overlapping())
 	var out partition
-	m.segment(exchangeAmong(4, 30).with(slowTree()).on(t, g), &out)
+	scene := exchangeAmong(4, 30).with(slowTree())
+	scene[[2]string{"leaf0", "spine0"}] = 50 // waits for the slow link, too
+	m.segment(scene.on(t, g), &out)
 	slow := linkNamed(t, g, "spine0", "leaf7")
 	a := m.sinks.at[m.placeOf(int32(slow))]
 	if a < 0 {
