@@ -26,3 +26,24 @@ func (m *treeMethod) isHotAlone(i int32) bool {
 	waits := func(j int32) bool { return w.mayWait(m.links[j], l) }
 	return !slices.ContainsFunc(m.leaving.of(m.from[i]), isBeside) && !slices.ContainsFunc(m.into.of(m.from[i]), waits)
 }
+
+// fewestTogether is the mean number of links that hang together at switches in a region.
+const fewestTogether = 3
+
+// hangsTogether reports whether some nodes' links do: n links in pieces leave or enter at most as many devices and one more
+// for each piece. Those beside one tree that are each hot alone are no region, however many.
+func (t *trees) hangsTogether(nodes []int32) bool {
+	t.met = t.met[:0]
+	for _, i := range nodes {
+		for _, d := range [2]int32{t.from[i], t.to[i]} {
+			if !t.isMet[d] {
+				t.isMet[d] = true
+				t.met = append(t.met, d)
+			}
+		}
+	}
+	for _, d := range t.met {
+		t.isMet[d] = false
+	}
+	return fewestTogether*(len(t.met)-len(nodes)) <= len(nodes)
+}

@@ -34,3 +34,28 @@ func TestLoneLinkIsNoPartOfATree(t *testing.T) {
 		}
 	}
 }
+
+// Links beside a tree, from switches that its links enter, each hot alone, are no region, however many.
+func TestLoneLinksBesideATreeAreNoRegion(t *testing.T) {
+	g := parse(t, "fattree:k=8")
+	values, want := paintWhere(g, func(id schema.LinkID, from, to *topology.Device) (percent float32, wanted bool) {
+		switch {
+		case to.Name == "leaf0-2" && from.Level == 2:
+			return 60, true
+		case to.Group == 0 && to.Level == 2 && from.Level == 3:
+			return 45, true
+		case from.Group == 3 && from.Level == 2 && to.Level == 3:
+			return 30, true
+		case from.Group == 3 && from.Level == 1 && to.Level == 2:
+			return 20, true
+		case from.Group == 3 && from.Level == 0:
+			return 15, true
+		case from.Level == 3 && to.Group == int32(4+id%4):
+			return 8 + float32(id%5), false
+		}
+		return 0, false
+	})
+	if got := find(t, g, DefaultConfig(), values.noisy(.7, 1)); len(got) != 1 || !slices.Equal(got[0].Links, want) {
+		t.Errorf("%s, want one of %d links", sizes(got), len(want))
+	}
+}

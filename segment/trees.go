@@ -62,6 +62,8 @@ type trees struct {
 	first   [lastRank + 2]int32 // by rank, for order
 	seen    []bool              // by device
 	feeders []int32             // by device: stalled links from switches into it
+	isMet   []bool              // by device: see hangsTogether
+	met     []int32             // devices of those
 	values  []float32
 	trusted []float32 // values, where some are not trusted
 	zeros   []int32   // links of those
@@ -80,7 +82,8 @@ const (
 func newTreeMethod(w *waits, adj *adjacency, cfg Config) *treeMethod {
 	m := &treeMethod{noiseOf: newNoiseEstimator(adj), minMean: cfg.MinMeanPercent, minLinks: cfg.MinLinks, overlap: cfg.Overlap, branches: w.branching()}
 	m.waits = w
-	m.node, m.seen, m.feeders = make([]int32, len(w.from)), make([]bool, len(w.level)), make([]int32, len(w.level))
+	m.node, m.seen = make([]int32, len(w.from)), make([]bool, len(w.level))
+	m.feeders, m.isMet = make([]int32, len(w.level)), make([]bool, len(w.level))
 	for i := range m.node {
 		m.node[i] = -1
 	}
@@ -308,7 +311,7 @@ func (m *treeMethod) takeCauses(least, most int) {
 	s, p := &m.shares, &m.patches
 	for c := range s.members.off[:len(s.members.off)-1] {
 		members := s.members.of(int32(c))
-		if len(members) < least || len(members) >= most {
+		if len(members) < least || len(members) >= most || !m.hangsTogether(members) {
 			continue
 		}
 		r := m.rootOf(int32(c))
