@@ -57,6 +57,8 @@ type trees struct {
 	order   []int32   // nodes, those that wait at sinks first
 	slow    []bool    // by node: a root beside whatever else begins at its switch, a slow link or a port to a host
 	lonely  []bool    // by node: see markLonely
+	unsure  []bool    // by node: see mayBeLone
+	dropped []bool    // by node: a port to a host that is hot alone
 	rank    []int32
 	was     []int32             // rank, before a round
 	first   [lastRank + 2]int32 // by rank, for order
@@ -222,7 +224,7 @@ func (m *treeMethod) dropSlow() (any bool) {
 			continue
 		}
 		i := m.node[x.slow]
-		m.slow[i] = false
+		m.slow[i], m.dropped[i] = false, m.unsure[i]
 		any = m.unpair(i) || any
 		any = any || h.taken[a] > 0 // else it is alone, and no region
 	}
@@ -239,7 +241,10 @@ func (m *treeMethod) isWorth(a int32) bool {
 	if m.lonelyInto(i) >= fewestLonely {
 		return true
 	}
-	taken, worth := float64(h.taken[a]), h.worth[a]
+	taken, worth := float64(h.taken[a]-h.unheard[a]), h.worth[a]
+	if worth < certainWorth*taken && m.starves(a) {
+		return false
+	}
 	least := leastWorth + leastWorthEach*taken
 	isEnough, isClear := worth >= least, m.stall[i] >= slowStep*m.hottest(i)
 	if isEnough && m.hottest(i) > 0 && m.stall[i] >= clearSlow*m.hottest(i) && worth >= clearWorth*taken {
