@@ -362,12 +362,29 @@ func (t *trees) isOnlyWay(i int32) bool {
 	if float64(waiting)*math.Log(float64(up)/float64(used)) < float64(used)*math.Log(float64(up))+onlyByChance {
 		return false
 	}
-	for _, j := range t.mayWaitFor(i) {
-		if t.feeders[t.to[j]] >= minFeeders {
-			return true
+	return !t.isWayOfMany(i) && slices.ContainsFunc(t.mayWaitFor(i), func(j int32) bool { return t.feeders[t.to[j]] >= minFeeders })
+}
+
+// isWayOfMany reports whether other links up into the same switch are of the few from theirs that stall, too: where routes are
+// chosen by destination, all that is sent to one host goes over one way.
+func (t *trees) isWayOfMany(i int32) bool {
+	n := 0
+	for _, j := range t.into.of(t.to[i]) {
+		if j != i && t.waits.isUp(t.links[j]) && t.waysUp(t.from[j]) <= mostOnlyWays {
+			n++
 		}
 	}
-	return false
+	return n >= minFeeders-1
+}
+
+// waysUp counts the stalled links up from a switch.
+func (t *trees) waysUp(d int32) (n int) {
+	for _, k := range t.leaving.of(d) {
+		if t.waits.isUp(t.links[k]) {
+			n++
+		}
+	}
+	return n
 }
 
 func (t *trees) isUnexplained(i int32) bool {
