@@ -22,6 +22,7 @@ type causes struct {
 	weak      []bool    // by cause: only a lone hot link makes it one
 	thin      []bool    // by cause: at none of its sinks more links from switches wait than lone hot ones
 	count     []int     // by cause: its links
+	wide      []int32   // by sink: see findWide
 	ends      []int     // by cause: its links that wait for no other of it
 	isRooted  []bool    // by cause: its root is seen to stall
 	off       []float64 // by cause: how far its links are off what is predicted, in deviations, in all
@@ -70,7 +71,7 @@ func (c *causes) find(t *trees, s *sinks) {
 	n := len(s.all)
 	c.sets.reset(2 * n)
 	c.level.reset(n)
-	c.levels, c.double = resize(c.levels, n), resize(c.double, n)
+	c.levels, c.double, c.wide = resize(c.levels, n), resize(c.double, n), resize(c.wide, n)
 	clear(c.levels)
 	for a := range c.double {
 		c.double[a] = [2]int32{noDouble, noDouble}
@@ -127,9 +128,13 @@ func (c *causes) joinComponent(t *trees, s *sinks, first, end int32) {
 		for b := first; b < a; b++ {
 			if c.sets.find(a) != c.sets.find(b) && c.areOne(t, s, a, b) {
 				c.sets.union(a, b)
+				if x, y := &s.all[a], &s.all[b]; t.isWithoutHosts(x) && t.isWithoutHosts(y) { // their ports are hot alone
+					x.leans, y.leans = x.port > 0, y.port > 0
+				}
 			}
 		}
 	}
+	c.findWide(s, first, end)
 	for a := first; a < end; a++ {
 		c.joinContained(t, s, a, first, end)
 	}
@@ -216,6 +221,9 @@ func hostShare(t *trees, s *sinks, a, b int32) float64 {
 	return float64(n) / float64(max(1, hosts))
 }
 
+// isWithoutHosts reports whether a sink is at a switch that has no hosts, but maybe an aggregation node.
+func (t *trees) isWithoutHosts(x *sink) bool { return !x.isLeaf || t.waits.level[x.device] > 1 }
+
 func (c *causes) areOne(t *trees, s *sinks, a, b int32) bool {
 	x, y := &s.all[a], &s.all[b]
 	if c.level.find(a) == c.level.find(b) && c.areUneven(x, y) {
@@ -229,8 +237,11 @@ func (c *causes) areOne(t *trees, s *sinks, a, b int32) bool {
 	}
 	exchange, other := c.levels[c.level.find(a)].isExchange(), c.levels[c.level.find(b)].isExchange()
 	share, crowded := c.evidence.shared(x, y)
+	if t.isWithoutHosts(x) && t.isWithoutHosts(y) && share >= transitShared && ratio(x.stall, y.stall) >= transitRatio {
+		return x.port == 0 && y.port == 0 || math.Abs(x.stall-y.stall) < t.noise.meanError(max(x.stall, y.stall), x.links, y.links)
+	}
 	if !x.isLeaf && !y.isLeaf {
-		return share >= transitShared && ratio(x.stall, y.stall) >= transitRatio
+		return false
 	}
 	isLevel := c.level.find(a) == c.level.find(b)
 	if isLevel && exchange {
@@ -246,10 +257,29 @@ func (c *causes) areOne(t *trees, s *sinks, a, b int32) bool {
 		hostShare(t, s, a, b) >= exchangeHosts && hostShare(t, s, b, a) >= exchangeHosts
 }
 
+// fewestMeeting sinks without hosts, at each of which links meet, are an exchange's whose hosts or ways down do not stall: a
+// tree seen to stall behind them would stall a way to it from one of them.
+const fewestMeeting = 3
+
+// findWide finds the sinks of one component that are one cause with so many others.
+func (c *causes) findWide(s *sinks, first, end int32) {
+	for a := first; a < end; a++ {
+		c.wide[a] = 0
+	}
+	for a := first; a < end; a++ {
+		if x := &s.all[a]; !x.isLeaf && x.links > 1 && x.port == 0 {
+			c.wide[c.sets.find(a)]++
+		}
+	}
+	for a := first; a < end; a++ {
+		c.wide[a] = c.wide[c.sets.find(a)] // the first of a set is its root
+	}
+}
+
 // joinContained joins a sink without hosts with the one at a leaf that most of its sources lead to.
 func (c *causes) joinContained(t *trees, s *sinks, a, first, end int32) {
 	x := &s.all[a]
-	if x.isLeaf || x.port > 0 || x.bit == lastBit {
+	if x.isLeaf || x.port > 0 || x.bit == lastBit || c.wide[a] >= fewestMeeting {
 		return
 	}
 	best, most := int32(-1), int32(0)

@@ -88,10 +88,13 @@ func (h *shares) appraise(s *sinks, i int32, chosen uint) {
 				without = min(without, h.costs[set])
 			}
 		}
-		if from.n == 1 {
-			h.worth[p.cause] += mostWorth
-		} else {
+		switch {
+		case from.n > 1:
 			h.worth[p.cause] += min(mostWorth, max(0, without-h.costs[chosen]))
+		case s.mask[i] == 1<<s.all[p.cause].bit:
+			h.worth[p.cause] += mostWorth
+		default: // what it waits for had a choice, and says what that is worth
+			h.unheard[p.cause]++
 		}
 	}
 }

@@ -34,3 +34,54 @@ func TestLoneLinkIsNoPartOfATree(t *testing.T) {
 		}
 	}
 }
+
+// Links beside a tree, from switches that its links enter, each hot alone, are no region, however many.
+func TestLoneLinksBesideATreeAreNoRegion(t *testing.T) {
+	g := parse(t, "fattree:k=8")
+	values, want := paintWhere(g, func(id schema.LinkID, from, to *topology.Device) (percent float32, wanted bool) {
+		switch {
+		case to.Name == "leaf0-2" && from.Level == 2:
+			return 60, true
+		case to.Group == 0 && to.Level == 2 && from.Level == 3:
+			return 45, true
+		case from.Group == 3 && from.Level == 2 && to.Level == 3:
+			return 30, true
+		case from.Group == 3 && from.Level == 1 && to.Level == 2:
+			return 20, true
+		case from.Group == 3 && from.Level == 0:
+			return 15, true
+		case from.Level == 3 && to.Group == int32(4+id%4):
+			return 8 + float32(id%5), false
+		}
+		return 0, false
+	})
+	if got := find(t, g, DefaultConfig(), values.noisy(.7, 1)); len(got) != 1 || !slices.Equal(got[0].Links, want) {
+		t.Errorf("%s, want one of %d links", sizes(got), len(want))
+	}
+}
+
+// Where hosts of a leaf wait as long for a tree that comes over one way as hosts elsewhere do, a port that stalls beside it is hot
+// alone: else what leaves the leaf for the tree would carry nothing.
+func TestLonePortBesideATreeTakesNothing(t *testing.T) {
+	g := parse(t, "fattree:k=8")
+	for _, percent := range []float32{24, 45, 80} {
+		values, want := paintWhere(g, func(_ schema.LinkID, from, to *topology.Device) (float32, bool) {
+			switch {
+			case from.Name == "leaf0-2" && to.Name == "host8":
+				return 60, true
+			case to.Name == "leaf0-2" && from.Name == "agg0-1":
+				return 50, true
+			case from.Group == 0 && from.Level == 1 && to.Name == "agg0-1" && from.Name != "leaf0-2":
+				return 40, true
+			case from.Level == 0 && to.Group == 0 && to.Name != "leaf0-2":
+				return 20, true
+			case from.Name == "leaf0-0" && to.Name == "host0":
+				return percent, false
+			}
+			return 0, false
+		})
+		if got := find(t, g, overlapping(), values.noisy(.7, 1)); len(got) != 1 || !slices.Equal(got[0].Links, want) {
+			t.Errorf("%v%%: %s, want one of %d links", percent, sizes(got), len(want))
+		}
+	}
+}

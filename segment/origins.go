@@ -21,7 +21,9 @@ const (
 
 // findSlow finds the links between switches that may be where back pressure begins.
 func (t *trees) findSlow() {
-	t.slow = resize(t.slow, len(t.links))
+	t.slow, t.unsure, t.dropped = resize(t.slow, len(t.links)), resize(t.unsure, len(t.links)), resize(t.dropped, len(t.links))
+	clear(t.unsure)
+	clear(t.dropped)
 	for i, l := range t.links {
 		t.slow[i] = !t.waits.toHost(l) && t.isSlow(int32(i))
 	}
@@ -65,7 +67,11 @@ func (t *trees) findOdd(d int32) {
 	slices.Sort(t.sample)
 	usual := t.sample[(len(t.sample)-1)/2]
 	if len(t.sample) < mostRoots {
-		if !t.arePair(d) && !t.isCrossed(d, t.sample[len(t.sample)-1]) {
+		if len(t.sample) == 1 && t.mayBeLone(d) {
+			for _, i := range t.leaving.of(d) {
+				t.unsure[i] = t.toHost(i)
+			}
+		} else if !t.arePair(d) && !t.isCrossed(d, t.sample[len(t.sample)-1]) {
 			return
 		}
 		usual = 0
@@ -79,6 +85,19 @@ func (t *trees) findOdd(d int32) {
 			t.slow[i] = t.isClearlyAbove(t.stall[i], usual) && t.stall[i] >= least
 		}
 	}
+}
+
+// mayBeLone reports whether all that stalls into a switch comes up and may wait for a link to another switch: a port to a
+// host that stalls there may be hot alone, beside a tree that passes.
+func (t *trees) mayBeLone(d int32) bool {
+	into := t.into.of(d)
+	if len(into) == 0 || !slices.ContainsFunc(t.leaving.of(d), func(j int32) bool { return !t.toHost(j) }) {
+		return false
+	}
+	return !slices.ContainsFunc(into, func(i int32) bool {
+		w := t.waits
+		return w.level[t.from[i]] >= w.level[d] || !slices.ContainsFunc(t.mayWaitFor(i), func(j int32) bool { return !t.toHost(j) })
+	})
 }
 
 // pairSigmas is by how many deviations two ports of a switch differ that are roots: at one level nothing says which of
@@ -148,6 +167,8 @@ func (t *trees) findSinks() {
 		t.sink[i] = -1
 		t.port[i] = w.toHost(l)
 		switch {
+		case t.dropped[i]:
+			t.port[i] = false
 		case t.port[i] && t.slow[i]:
 			t.sink[i] = t.placeOf(l)
 		case t.port[i]:
@@ -341,12 +362,9 @@ func (t *trees) isOnlyWay(i int32) bool {
 	if float64(waiting)*math.Log(float64(up)/float64(used)) < float64(used)*math.Log(float64(up))+onlyByChance {
 		return false
 	}
-	for _, j := range t.mayWaitFor(i) {
-		if t.feeders[t.to[j]] >= minFeeders && t.breadth[j] != fewWays {
-			return true
-		}
-	}
-	return false
+	return t.agreeing(t.to[i]) < fewestAgreeing && slices.ContainsFunc(t.mayWaitFor(i), func(j int32) bool {
+		return t.feeders[t.to[j]] >= minFeeders && t.breadth[j] != fewWays
+	})
 }
 
 func (t *trees) isUnexplained(i int32) bool {

@@ -15,6 +15,7 @@ type shares struct {
 	depart  []float64  // by cause: what it costs that it falls otherwise now
 	taken   []int      // by cause: links that it has a part in, but for those at its sinks
 	worth   []float64  // by cause: by how many deviations links are explained better with it than without
+	unheard []int      // by cause: of those taken, links that could wait for no other, since what they wait for had chosen
 	misfit  []float64  // by node: by how many deviations its stall is off what its causes predict
 	falls   []fallOf
 	rests   []fallOf               // the same of what is left of a link over an exchange's level
@@ -60,6 +61,8 @@ func (h *shares) find(t *trees, s *sinks, c *causes, minMean float64) {
 	h.depart = resize(h.depart, 2*len(s.all))
 	h.misfit, h.worth = resize(h.misfit, len(t.links)), resize(h.worth, 2*len(s.all))
 	clear(h.worth)
+	h.unheard = resize(h.unheard, 2*len(s.all))
+	clear(h.unheard)
 	h.rest = resize(h.rest, 2*len(s.all))
 	h.own, h.level = resize(h.own, len(t.links)), resize(h.level, len(t.links))
 	h.taken = resize(h.taken, 2*len(s.all))

@@ -34,3 +34,31 @@ func TestExchangeOfTwoPodsIsOne(t *testing.T) {
 		t.Errorf("%s, want one of %d links", sizes(got), len(want))
 	}
 }
+
+// Ways up that stall alike in a pod, to switches beyond which nothing does, are an exchange: no part of a tree, though hosts that
+// send to both are most of what leads to either.
+func TestWaysUpBesideATreeAreTwo(t *testing.T) {
+	g := parse(t, "fattree:k=16")
+	var tree []schema.LinkID
+	values, exchange := paintWhere(g, func(id schema.LinkID, from, to *topology.Device) (percent float32, isExchange bool) {
+		if from.Level == 0 && to.Group == 2 || from.Level == 1 && from.Group == 2 && to.Level == 2 {
+			percent, isExchange = 20, true
+		}
+		switch {
+		case from.Name == "leaf2-3" && to.Name == "host152":
+			percent, tree = 60, append(tree, id)
+		case from.Name == "agg2-5" && to.Name == "leaf2-3":
+			percent, tree = 50, append(tree, id)
+		case from.Level == 1 && from.Name != "leaf2-3" && to.Name == "agg2-5":
+			percent, tree = percent+40, append(tree, id)
+		case from.Level == 0 && (to.Name == "leaf2-0" || to.Name == "leaf2-6"):
+			percent, tree = percent+20, append(tree, id)
+		}
+		return percent, isExchange
+	})
+	got := find(t, g, overlapping(), values.noisy(.7, 1))
+	isStray := func(l schema.LinkID) bool { return !slices.Contains(exchange, l) }
+	if len(got) != 2 || !slices.Equal(got[1].Links, tree) || got[0].Size < len(exchange)-len(tree) || slices.ContainsFunc(got[0].Links, isStray) {
+		t.Errorf("%s, want %d, of which the tree may hide those that are both, and %d links", sizes(got), len(exchange), len(tree))
+	}
+}

@@ -58,11 +58,15 @@ type trees struct {
 	slow    []bool    // by node: a root beside whatever else begins at its switch, a slow link or a port to a host
 	lonely  []bool    // by node: see markLonely
 	breadth []breadth // by node
+	unsure  []bool    // by node: see mayBeLone
+	dropped []bool    // by node: a port to a host that is hot alone
 	rank    []int32
 	was     []int32             // rank, before a round
 	first   [lastRank + 2]int32 // by rank, for order
 	seen    []bool              // by device
 	feeders []int32             // by device: stalled links from switches into it
+	isMet   []bool              // by device: see hangsTogether
+	met     []int32             // devices of those
 	values  []float32
 	trusted []float32 // values, where some are not trusted
 	zeros   []int32   // links of those
@@ -81,7 +85,8 @@ const (
 func newTreeMethod(w *waits, adj *adjacency, cfg Config) *treeMethod {
 	m := &treeMethod{noiseOf: newNoiseEstimator(adj), minMean: cfg.MinMeanPercent, minLinks: cfg.MinLinks, overlap: cfg.Overlap, branches: w.branching()}
 	m.waits = w
-	m.node, m.seen, m.feeders = make([]int32, len(w.from)), make([]bool, len(w.level)), make([]int32, len(w.level))
+	m.node, m.seen = make([]int32, len(w.from)), make([]bool, len(w.level))
+	m.feeders, m.isMet = make([]int32, len(w.level)), make([]bool, len(w.level))
 	for i := range m.node {
 		m.node[i] = -1
 	}
@@ -220,7 +225,7 @@ func (m *treeMethod) dropSlow() (any bool) {
 			continue
 		}
 		i := m.node[x.slow]
-		m.slow[i] = false
+		m.slow[i], m.dropped[i] = false, m.unsure[i]
 		any = m.unpair(i) || any
 		any = any || h.taken[a] > 0 // else it is alone, and no region
 	}
@@ -237,7 +242,10 @@ func (m *treeMethod) isWorth(a int32) bool {
 	if m.lonelyInto(i) >= fewestLonely {
 		return true
 	}
-	taken, worth := float64(h.taken[a]), h.worth[a]
+	taken, worth := float64(h.taken[a]-h.unheard[a]), h.worth[a]
+	if worth < certainWorth*taken && m.starves(a) {
+		return false
+	}
 	least := leastWorth + leastWorthEach*taken
 	isEnough, isClear := worth >= least, m.stall[i] >= slowStep*m.hottest(i)
 	if isEnough && m.hottest(i) > 0 && m.stall[i] >= clearSlow*m.hottest(i) && worth >= clearWorth*taken {
@@ -309,7 +317,7 @@ func (m *treeMethod) takeCauses(least, most int) {
 	s, p := &m.shares, &m.patches
 	for c := range s.members.off[:len(s.members.off)-1] {
 		members := s.members.of(int32(c))
-		if len(members) < least || len(members) >= most {
+		if len(members) < least || len(members) >= most || !m.hangsTogether(members) {
 			continue
 		}
 		r := m.rootOf(int32(c))

@@ -21,7 +21,7 @@ func TestWorthIsInUnitsOfTheMisfitAround(t *testing.T) {
 	if a < 0 {
 		t.Fatal("the slow link is no sink")
 	}
-	m.shares.taken[a] = 5
+	m.shares.taken[a], m.shares.unheard[a] = 5, 0
 	i, next := m.node[slow], m.node[linkNamed(t, g, "host0", "leaf0")]
 	m.peak[m.list[i]] = next // as if it could wait for that
 	least := leastWorth + leastWorthEach*float64(m.shares.taken[a])
