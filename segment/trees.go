@@ -248,6 +248,9 @@ func (m *treeMethod) isWorth(a int32) bool {
 	}
 	least := leastWorth + leastWorthEach*taken
 	isEnough, isClear := worth >= least, m.stall[i] >= slowStep*m.hottest(i)
+	if m.unsure[i] {
+		return isEnough
+	}
 	if isEnough && m.hottest(i) > 0 && m.stall[i] >= clearSlow*m.hottest(i) && worth >= clearWorth*taken {
 		return true
 	}
