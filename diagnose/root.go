@@ -25,6 +25,7 @@ type backPressure struct {
 	stall   float64       // percent of the root's own stall; 0 also if not measured
 	share   float64       // of the region's stall that leads there
 	slower  bool          // the root carries clearly less than before the onset
+	cannot  bool          // or than it could: what waits for it shows that it is slow
 	waits   bool          // most of the stall ends at a switch, but the port is not known
 	at      topology.DeviceID
 	cycle   []schema.LinkID
@@ -162,7 +163,7 @@ func (p *pressure) portOfSwitch(a *atSwitch, rc *regionCase) schema.LinkID {
 	if port == schema.NoLink || p.stallOf(port) >= stalledPercent || p.useOf(port) >= saturatedPercent {
 		return port
 	}
-	if slow := p.slowest(a.device, rc); slow != schema.NoLink && p.added(port) < -p.added(slow) {
+	if slow := p.slowest(a.device, rc); slow != schema.NoLink && !p.loaded(port, slow) {
 		return slow // what has room and carries little more than before is not what they wait for
 	}
 	return port
@@ -234,7 +235,7 @@ func (p *pressure) fullest(at topology.DeviceID, rc *regionCase) schema.LinkID {
 	if best != schema.NoLink && (most >= saturatedPercent || most >= fullPercent && most >= clearlyFuller*second) {
 		return best // of several that are full each is a root
 	}
-	if slow := p.slowest(at, rc); slow != schema.NoLink && most < fullPercent {
+	if slow := p.slowest(at, rc); slow != schema.NoLink && most < fullPercent && !p.loaded(best, slow) {
 		return slow
 	}
 	if best != schema.NoLink && most >= clearlyFuller*second {
@@ -269,8 +270,8 @@ func (p *pressure) slowest(at topology.DeviceID, rc *regionCase) schema.LinkID {
 		if from != at || p.stallOf(l) >= stalledPercent || p.useOf(l) < leastUse || !p.entered(at, l, rc) {
 			continue // a port for which traffic waits sends
 		}
-		lost, sure := p.before(l)-p.useOf(l), p.flat != nil && p.flat(l)
-		if p.left(l) < clearlyLess && (sure && !flat || sure == flat && lost > most) && p.mayWaitFor(at, l) >= nearlyAll*all {
+		lost, sure := -p.beyond(l), p.flat != nil && p.flat(l)
+		if p.ceiling(l) < clearlyLess && (sure && !flat || sure == flat && lost > most) && p.mayWaitFor(at, l) >= nearlyAll*all {
 			slow, most, flat = l, lost, sure
 		}
 	}
@@ -304,13 +305,14 @@ func (p *pressure) entered(at topology.DeviceID, out schema.LinkID, rc *regionCa
 func (p *pressure) classify(b backPressure) backPressure {
 	b.use, b.stall = p.useOf(b.link), p.stallOf(b.link)
 	from, to := p.graph.Ends(b.link)
+	b.cannot = b.stall < stalledPercent && b.use < fullPercent && p.canSend(b.link) < clearlyLess
 	switch {
-	case b.use >= leastUse && b.stall < stalledPercent && !p.graph.IsSwitch(to) && p.left(b.link) < clearlyLess:
+	case b.use >= leastUse && b.stall < stalledPercent && !p.graph.IsSwitch(to) && (b.cannot || p.ceiling(b.link) < clearlyLess):
 		b.kind, b.slower = slowReceiver, true // others wait for it
 	case b.use >= 0 && b.use < idlePercent && b.stall < stalledPercent && p.graph.IsSwitch(from) && !p.graph.IsSwitch(to):
 		return backPressure{link: schema.NoLink, use: -1} // it neither stalls nor is it busy: nothing begins here
 	case p.graph.IsSwitch(to):
-		b.kind, b.slower = linkCapacity, b.use < fullPercent && p.left(b.link) < clearlyLess
+		b.kind, b.slower = linkCapacity, b.cannot || b.use < fullPercent && p.ceiling(b.link) < clearlyLess
 		if !p.graph.Link(b.link).Up {
 			b.kind = linkDown
 		}

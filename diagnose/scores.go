@@ -299,7 +299,9 @@ func (s *Stage) slowHostScore(rc *regionCase) float64 {
 	score := math.Inf(-1)
 	switch {
 	case rc.back.kind == slowReceiver && rc.back.slower: // it does not pause the port: the link to it may be what is slow
-		score = slowLinkFell
+		if score = slowLinkFell; rc.back.cannot {
+			score = slowLinkMeasured
+		}
 		if len(rc.failures) > 0 && rc.failures[0].score > 0 {
 			score -= slowHostFailure
 		}
@@ -359,10 +361,12 @@ func (rc *regionCase) rose() float64 {
 }
 
 // slowLinkScore rates that a link without a failure in the logs carries less than it did. Where a cable died at the same time,
-// other links lose what it fed them.
+// other links lose what it fed them; that one cannot carry more is measured, unless what waits leads to the dead cable.
 func (s *Stage) slowLinkScore(rc *regionCase) float64 {
 	switch {
-	case len(rc.failures) > 0 && rc.failures[0].fell() && rc.failures[0].score > 0:
+	case len(rc.failures) > 0 && rc.failures[0].fell() && rc.failures[0].score > 0 && (rc.failures[0].share > 0 || !rc.back.cannot):
+	case rc.back.kind == linkCapacity && rc.back.cannot:
+		return slowLinkMeasured
 	case rc.back.kind == linkCapacity && rc.back.slower:
 		return slowLinkFell
 	case rc.neck.slower && rc.neck.cannot && rc.neck.before(&rc.drain):
