@@ -22,6 +22,7 @@ const (
 	jobAstray        = 4.  // what was added to the region lies where its exchange does not go
 	jobUnmeasured    = 4.  // that it began with the onset, where nothing else is known of it
 	jobConverges     = 5.  // what was added is a tree of its nodes' routes, or all that they exchange, and no table says what it moved
+	jobReceives      = 3.  // the full port leads to a host of its, and carries more as it does
 	jobExplains      = 3.5 // what the region carries and always carried is its exchange
 	jobReads         = 2.5 // its traffic with files stands out and goes with the stall over the whole window
 	jobOutlying      = 1.5
@@ -123,6 +124,8 @@ func (s *Stage) rate(rc *regionCase, c *suspect, p *pressure) {
 		c.score += jobConverges
 	case rc.endsAtOwn(c):
 		c.score += rc.holdsItselfUp(c)
+	case s.receives(rc, c):
+		c.score += jobReceives
 	}
 	c.score -= s.unable(rc, c, p) + s.astray(rc, c, p)
 	c.score += jobRose * min(1, rc.rose()) * c.burden * (1 - rc.moved)
@@ -248,8 +251,8 @@ func (s *Stage) failureScore(rc *regionCase, f *failure, hops int, sure float64,
 	}
 	coincidence := .5 // the onset is not known
 	switch {
-	case rc.onset >= 0:
-		onset := s.began(rc)
+	case rc.again >= 0:
+		onset := s.beganAgain(rc)
 		switch after := onset - s.clock.slotOf(int64(f.Time)); {
 		case after < -1:
 			coincidence = -.5 // the region was there before

@@ -72,8 +72,8 @@ func (s *Stage) peaks(rc *regionCase, l schema.LinkID) (before, since float64) {
 		return 0, 0
 	}
 	began, first := s.clock.now-flatIntervals+1, 0.
-	if rc.onset >= 0 {
-		began = s.began(rc)
+	if rc.again >= 0 {
+		began = s.beganAgain(rc)
 	}
 	for slot := s.oldest(use); slot <= s.clock.now; slot++ {
 		v := use.at(slot, l)
