@@ -1,6 +1,9 @@
 package diagnose
 
-import "github.com/giverny/giverny/schema"
+import (
+	"github.com/giverny/giverny/schema"
+	"github.com/giverny/giverny/topology"
+)
 
 // canSend is the share of its capacity that a port of directed links can send, as far as what waits for it bounds that: while an
 // input stalls and waits for the port, and nothing holds the port back, it sends at its rate. 1 if nothing shows that it is slow.
@@ -55,6 +58,39 @@ func (p *pressure) ceiling(l schema.LinkID) float64 {
 func (p *pressure) beyond(l schema.LinkID) float64 {
 	before, since := p.most(l)
 	return since - before
+}
+
+// slowest is the port of a switch that carries clearly less since the onset than it did at most: of those for which nearly
+// all may wait that the inputs hold back, one that carries the same in all intervals since, or the one that lost most, as the
+// little that another carried may have ended. What
+// comes from a neighbour does not wait for the port back there, so that where it waits too another port is the slow one.
+func (p *pressure) slowest(at topology.DeviceID, rc *regionCase) schema.LinkID {
+	slow, most, flat := schema.NoLink, 0., false
+	all := p.mayWaitFor(at, schema.NoLink)
+	for _, l := range p.graph.LinksAt(at) {
+		from, _ := p.graph.Ends(l)
+		if from != at || p.stallOf(l) >= stalledPercent || p.useOf(l) < leastUse || !p.entered(at, l, rc) {
+			continue // a port for which traffic waits sends
+		}
+		lost, sure := -p.beyond(l), p.flat != nil && p.flat(l)
+		if p.ceiling(l) < clearlyLess && (sure && !flat || sure == flat && lost > most) && p.mayWaitFor(at, l) >= nearlyAll*all {
+			slow, most, flat = l, lost, sure
+		}
+	}
+	return slow
+}
+
+// nearlyAll is the share of what a switch's inputs hold back that may wait for a port which alone is slow.
+const nearlyAll = .9
+
+// mayWaitFor adds up what the inputs of a switch hold back, bytes/s, that may wait for a port, or for any with NoLink.
+func (p *pressure) mayWaitFor(at topology.DeviceID, port schema.LinkID) (sum float64) {
+	for _, l := range p.graph.LinksAt(at) {
+		if _, to := p.graph.Ends(l); to == at && p.stallOf(l) >= stalledPercent && (port == schema.NoLink || p.mayWait(l, port)) {
+			sum += p.heldBackOr(l)
+		}
+	}
+	return sum
 }
 
 // loaded reports whether load on a port is what others wait for, rather than a port of its switch that carries less than it did:
