@@ -97,3 +97,24 @@ func TestWhoFillsAPort(t *testing.T) {
 		}
 	}
 }
+
+// TestPortToAStorageNode: what arrives at a host that no job runs on can be any job's traffic with files.
+func TestPortToAStorageNode(t *testing.T) {
+	g := graphOf(t, "fattree:leaves=2,hosts=3,spines=1")
+	s, err := New(g, DefaultConfig())
+	if err != nil {
+		t.Fatal(err)
+	}
+	root := linkBetween(t, g, "leaf0>host0")
+	rc := &regionCase{back: backPressure{link: root, kind: incast}}
+	if !s.endsAtNobody(rc) {
+		t.Error("no job runs at the root's host")
+	}
+	_, host := g.Ends(root)
+	if s.work.tenants[host] = []*job{{}}; s.endsAtNobody(rc) {
+		t.Error("a job runs there")
+	}
+	if rc.back.link = linkBetween(t, g, "leaf0>spine0"); s.endsAtNobody(rc) {
+		t.Error("the root leads to a switch")
+	}
+}

@@ -81,7 +81,7 @@ func (s *Stage) rate(rc *regionCase, c *suspect, p *pressure) {
 		way *= wayUnknown
 	}
 	space := max(c.cross, .9*min(1, c.gate), way)
-	if c.root {
+	if c.root || c.file && c.filesKnown && s.endsAtNobody(rc) {
 		space = max(space, .9)
 	}
 	if c.hops == 0 {

@@ -68,3 +68,12 @@ func (s *Stage) receives(rc *regionCase, c *suspect) bool {
 	was, _ := s.earlier(rc, c.job)
 	return (all-was)*1e9/float64(s.clock.duration) >= enoughShare*rc.more
 }
+
+// endsAtNobody reports whether the root is the full port to a host of no job: what arrives there is traffic with files, of any job.
+func (s *Stage) endsAtNobody(rc *regionCase) bool {
+	if rc.back.kind != incast {
+		return false
+	}
+	_, host := s.graph.Ends(rc.back.link)
+	return !s.graph.IsSwitch(host) && len(s.work.tenants[host]) == 0
+}
