@@ -57,3 +57,64 @@ func TestAPartOfAPortIsEnough(t *testing.T) {
 		}
 	}
 }
+
+// TestWhoFillsAPort: of a port that was nearly full, a job is able to have filled it that added what was free, though it moves a
+// small part of what the port carries. Where the port leads to a host of the job's alone, and carries more as the job does, what
+// arrives is the job's.
+func TestWhoFillsAPort(t *testing.T) {
+	g := graphOf(t, "fattree:leaves=2,hosts=3,spines=1")
+	for _, c := range []struct {
+		before            float64 // percent that the port carried
+		moves, was        float64 // by the job, percent of the port's capacity
+		able, ownReceives bool
+	}{
+		{85, 20, 2, true, false}, // what was added is too little to say that all that arrives is its own
+		{10, 20, 2, false, false},
+		{10, 95, 4, true, true},
+	} {
+		p, _, _ := readings(t, g, nil, map[string]float64{"leaf0>host0": 100, "host1>leaf0": 100, "host2>leaf0": 10, "host0>leaf0": 1, "leaf0>host1": 1, "leaf0>host2": 1})
+		p.before = func(schema.LinkID) float64 { return c.before }
+		s, err := New(g, DefaultConfig())
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.clock.duration = 60e9
+		root := linkBetween(t, g, "leaf0>host0")
+		j := &job{Job: schema.Job{ID: "1", Nodes: []string{"host0", "host1", "host2"}}, traffic: &traffic{}}
+		j.place(g)
+		unit := g.Capacity(root) / 100 * 60
+		j.now = moves{interval: s.work.interval, all: c.moves * unit}
+		rc := &regionCase{fullest: root, carries: g.Capacity(root), more: (100 - c.before) / 100 * g.Capacity(root), stall: make([]float64, 4), onset: 2}
+		rc.back = backPressure{link: root, kind: incast, use: 100}
+		from, to := s.before(rc)
+		j.was = moves{interval: s.work.interval, from: from, to: to, all: c.was * unit}
+		suspect := &suspect{job: j, known: true, filesKnown: true}
+		if got := s.unable(rc, suspect, p); (got == 0) != c.able {
+			t.Errorf("%g%% before: %.1f against a job that moves %g%% and moved %g%%", c.before, got, c.moves, c.was)
+		}
+		if got := s.receives(rc, suspect); got != c.ownReceives {
+			t.Errorf("%g%% before, %g%% moved: what arrives is the job's: %v", c.before, c.moves, got)
+		}
+	}
+}
+
+// TestPortToAStorageNode: what arrives at a host that no job runs on can be any job's traffic with files.
+func TestPortToAStorageNode(t *testing.T) {
+	g := graphOf(t, "fattree:leaves=2,hosts=3,spines=1")
+	s, err := New(g, DefaultConfig())
+	if err != nil {
+		t.Fatal(err)
+	}
+	root := linkBetween(t, g, "leaf0>host0")
+	rc := &regionCase{back: backPressure{link: root, kind: incast}}
+	if !s.endsAtNobody(rc) {
+		t.Error("no job runs at the root's host")
+	}
+	_, host := g.Ends(root)
+	if s.work.tenants[host] = []*job{{}}; s.endsAtNobody(rc) {
+		t.Error("a job runs there")
+	}
+	if rc.back.link = linkBetween(t, g, "leaf0>spine0"); s.endsAtNobody(rc) {
+		t.Error("the root leads to a switch")
+	}
+}

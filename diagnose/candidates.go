@@ -17,6 +17,7 @@ type regionCase struct {
 	total    float64   // sum of weight
 	waits    []float64 // by link of the region: the share of time that it stalls, 0 where nothing is known
 	onset    int       // index into stall at which it began; -1: not known
+	again    int       // the same, after a pause if there was any
 	old      bool      // it is older than what is remembered
 	jobs     []suspect
 	failures []nearFailure // the likeliest first

@@ -72,6 +72,11 @@ func (c *centres) reset() {
 // began is the slot of an onset.
 func (s *Stage) began(rc *regionCase) int64 { return s.clock.now - int64(len(rc.stall)-1-rc.onset) }
 
+// beganAgain is the slot of an onset, or of the end of the last pause since.
+func (s *Stage) beganAgain(rc *regionCase) int64 {
+	return s.clock.now - int64(len(rc.stall)-1-rc.again)
+}
+
 // before is the slots from which is taken what was usual before an onset.
 func (s *Stage) before(rc *regionCase) (from, to int64) {
 	onset := s.began(rc)

@@ -80,6 +80,8 @@ func (s *Stage) examine(rc *regionCase, p *pressure, snap *schema.Snapshot) {
 	p.stall = snap.Find(rc.region.Metric)
 	rc.load = s.loadChange(rc)
 	p.flat = func(l schema.LinkID) bool { return s.isFlat(rc, l) }
+	p.begins = rc.again >= 0 && s.beganAgain(rc) == s.clock.now
+	p.peaks = func(l schema.LinkID) (float64, float64) { return s.peaks(rc, l) }
 	rc.back = p.follow(rc, s.usedBefore(rc))
 	rc.fullest, rc.carries, rc.more = p.flood(rc)
 	rc.centre = s.centreOf(rc)

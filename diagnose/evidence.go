@@ -80,9 +80,13 @@ func (w *work) riseAt(x *lagged, onset int, floor float64) float64 {
 // region that holds other links than before.
 const leastOnset, leastOnsetShare = 3., .5
 
-// onsetOf is the index at which a stall series began to be what it is now, or -1: it always was, as far as is
+// shortPause and longPause are for how many intervals in a row a stall may be low and be the same still. Jobs that communicate in
+// phases pause for some intervals.
+const shortPause, longPause = 1, 6
+
+// onsetOf is the index at which a stall series began to be what it is now, but for pauses, or -1: it always was, as far as is
 // known.
-func onsetOf(stall []float64) int {
+func onsetOf(stall []float64, pause int) int {
 	n := len(stall)
 	now, count := 0., 0.
 	low := math.Inf(1)
@@ -110,7 +114,7 @@ func onsetOf(stall []float64) int {
 	}
 	limit := low + .4*(now-low)
 	onset, gap := n, 0
-	for i := n - 1; i >= 0 && gap < 2; i-- {
+	for i := n - 1; i >= 0 && gap <= pause; i-- {
 		switch {
 		case math.IsNaN(stall[i]):
 		case stall[i] >= limit:

@@ -53,9 +53,12 @@ func TestOnset(t *testing.T) {
 		{"just now", []float64{1, 1, 1, 1, 30}, 4},
 		{"unknown", []float64{nan, nan, nan}, -1},
 	} {
-		if got := onsetOf(c.stall); got != c.want {
+		if got := onsetOf(c.stall, shortPause); got != c.want {
 			t.Errorf("%s: %d, want %d", c.name, got, c.want)
 		}
+	}
+	if got := onsetOf([]float64{1, 1, 30, 30, 1, 1, 1, 30, 30, 2, 1, 1, 30}, longPause); got != 2 {
+		t.Errorf("a stall that pauses began at %d, want 2", got)
 	}
 }
 

@@ -110,6 +110,9 @@ func (s *Stage) wasIdle(f *failure) bool {
 // logged sorts the log entries about a link that carries less than it did to the front: that it failed itself, or a link
 // next to it, whose traffic does not come any more. It returns how many of them are listed.
 func (s *Stage) logged(rc *regionCase, lost schema.LinkID) int {
+	if lost == schema.NoLink {
+		return 0
+	}
 	from, to := s.graph.Ends(lost)
 	rank := func(f *nearFailure) int {
 		switch {
@@ -117,6 +120,8 @@ func (s *Stage) logged(rc *regionCase, lost schema.LinkID) int {
 			return 3
 		case slices.Contains(f.links, lost):
 			return 0
+		case s.passesNothing(f.failure) || s.wasIdle(f.failure):
+			return 3
 		case slices.Contains(f.devices, from) || slices.Contains(f.devices, to):
 			return 1
 		case slices.ContainsFunc(f.devices, func(d topology.DeviceID) bool { return s.adjacent(d, from) || s.adjacent(d, to) }):

@@ -51,11 +51,11 @@ func (p *pressure) stallEndsAt(l schema.LinkID, via topology.DeviceID) bool {
 // isFlat reports whether a link carried the same in the last intervals since the onset of a region.
 func (s *Stage) isFlat(rc *regionCase, l schema.LinkID) bool {
 	use := s.memory.metrics[schema.BandwidthUsed]
-	if use == nil || rc.onset < 0 {
+	if use == nil || rc.again < 0 {
 		return false
 	}
 	n, sum, squares := 0., 0., 0.
-	for slot := s.clock.now - int64(min(endIntervals, len(rc.stall)-rc.onset-1)) + 1; slot <= s.clock.now; slot++ {
+	for slot := s.clock.now - int64(min(endIntervals, len(rc.stall)-rc.again-1)) + 1; slot <= s.clock.now; slot++ {
 		if v := use.row(slot)[l]; v != levelMissing {
 			v := float64(v) / levelsPerPercent
 			n, sum, squares = n+1, sum+v, squares+v*v

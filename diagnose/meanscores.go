@@ -17,7 +17,7 @@ type meanScores struct {
 	failed              schema.Instant // when the likeliest failure was
 	intervals           float64        // in the means, up to meanIntervals
 	seen                int64          // slot in which the region was last there
-	neck                neck           // of a grid, when last a link had lost rate
+	neck                neck           // when last a link had lost rate
 }
 
 const (
@@ -49,7 +49,11 @@ func (s *Stage) smooth(rc *regionCase, host, link float64) (meanHost, meanLink f
 	m.intervals, m.seen = min(meanIntervals, m.intervals+1), s.clock.now
 	m.smoothJobs(rc)
 	m.smoothFailures(rc)
-	if rc.neck.slower && link >= leastScore {
+	switch {
+	case link < leastScore:
+	case rc.back.slower:
+		m.neck = neck{link: rc.back.link, slower: true}
+	case rc.neck.slower:
 		m.neck = rc.neck
 	}
 	host, link = m.with(m.host, host), m.with(m.link, link)

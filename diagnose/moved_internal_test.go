@@ -55,7 +55,7 @@ func TestMovedLoadOfAnOlderRegion(t *testing.T) {
 	}
 	s := &Stage{graph: g, router: routes.NewRouter(g), clock: clock{duration: 60e9, now: 6}}
 	s.memory.metrics[schema.BandwidthUsed] = use
-	rc := &regionCase{fullest: full, carries: g.Capacity(full), onset: -1, old: true, region: &schema.Region{Links: []schema.LinkID{full}}}
+	rc := &regionCase{fullest: full, carries: g.Capacity(full), onset: -1, again: -1, old: true, region: &schema.Region{Links: []schema.LinkID{full}}}
 	f := &failure{Failure: schema.Failure{Kind: schema.LinkFailed, Time: 5 * 60e9}, links: []schema.LinkID{lost}}
 	if got := s.moved(rc, f, p); math.Abs(got-.5) > 1e-9 {
 		t.Errorf("%.2f of the load moved, want half", got)

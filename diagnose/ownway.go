@@ -22,6 +22,9 @@ const (
 	littleBefore, noLoad, othersOnOne, othersOnAll, halfGround = .05, 2, .15, .01, .5
 	// A job that moves leastRaise times what it did before is alone if others have less than othersOnRaise.
 	leastRaise, othersOnRaise = 3, .05
+	// On its own ground, mostOwnWait of a job's hosts must wait, and fewOthersWait of the hosts that do may be others', for it to
+	// be in its own way, whatever else is on the links.
+	mostOwnWait, fewOthersWait = .6, .2
 	// withOthers of what was added to a job's traffic is exchanged with others from when on it is not its own pattern.
 	withOthers = .5
 )
@@ -68,7 +71,13 @@ func (s *Stage) ownsRegion(rc *regionCase, c *suspect, p *pressure) bool {
 	if s.router.Grid != nil {
 		return rc.othersShare(c.job) < othersWait
 	}
-	if s.external(c.job, p) > withOthers || c.cross < ownShare || s.stopsOthers(rc, c.job) {
+	if s.external(c.job, p) > withOthers || c.cross < ownShare {
+		return false
+	}
+	if rc.ground(s, c.job) >= ownGround && s.onlyOwnWait(rc, c.job, p) {
+		return true
+	}
+	if s.stopsOthers(rc, c.job) {
 		return false
 	}
 	if alone, known := s.alone(rc, c, p); alone || known && s.onTree(c.job) {
@@ -130,6 +139,27 @@ func (s *Stage) alone(rc *regionCase, c *suspect, p *pressure) (alone, known boo
 	}
 	shared := most >= othersOnOne && sum >= othersOnAll*measured
 	return measures && !shared, measured >= mostHosts*float64(len(rc.region.Links))
+}
+
+// onlyOwnWait reports whether most hosts of a job wait for what they send, and of the hosts that wait with the region few are not
+// its own.
+func (s *Stage) onlyOwnWait(rc *regionCase, own *job, p *pressure) bool {
+	mine, others := 0, 0
+	for _, d := range own.devices {
+		for _, l := range s.graph.LinksAt(d) {
+			if from, _ := s.graph.Ends(l); from == d && p.stallOf(l) >= stalledPercent {
+				mine++
+				break
+			}
+		}
+	}
+	for _, l := range rc.region.Links {
+		from, _ := s.graph.Ends(l)
+		if _, own := slices.BinarySearch(own.devices, from); !own && !s.graph.IsSwitch(from) && p.stallOf(l) >= stalledPercent {
+			others++
+		}
+	}
+	return float64(mine) >= mostOwnWait*float64(len(own.devices)) && float64(others) <= fewOthersWait*float64(mine+others)
 }
 
 // stopsOthers reports whether the region has a link of a host of another job than one that moves something: whatever

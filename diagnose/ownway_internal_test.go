@@ -29,3 +29,29 @@ func TestOthersShareOfWhatWaits(t *testing.T) {
 		}
 	}
 }
+
+// TestOnlyOwnHostsWait: one host of another job that waits a little among many of a job's own does not make it load on the
+// system, as many as its own do; where few of its own hosts wait, the rest of what it sends crosses others unseen.
+func TestOnlyOwnHostsWait(t *testing.T) {
+	g := graphOf(t, "fattree:leaves=2,hosts=6,spines=1")
+	j := &job{Job: schema.Job{ID: "1", Nodes: []string{"host0", "host1", "host2", "host3", "host4"}}}
+	j.place(g)
+	s, err := New(g, DefaultConfig())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		name   string
+		stalls map[string]float64
+		want   bool
+	}{
+		{"one other", map[string]float64{"host1>leaf0": 50, "host2>leaf0": 50, "host3>leaf0": 40, "host4>leaf0": 50, "host6>leaf1": 8}, true},
+		{"as many others", map[string]float64{"host1>leaf0": 50, "host2>leaf0": 50, "host3>leaf0": 40, "host6>leaf1": 50, "host7>leaf1": 50, "host8>leaf1": 50}, false},
+		{"few of its own", map[string]float64{"host1>leaf0": 50, "host2>leaf0": 50, "leaf0>spine0": 40}, false},
+	} {
+		p, _, links := readings(t, g, c.stalls, nil)
+		if got := s.onlyOwnWait(caseOf(p, links), j, p); got != c.want {
+			t.Errorf("%s: %v, want %v", c.name, got, c.want)
+		}
+	}
+}

@@ -22,7 +22,7 @@ func incastPlant(t *testing.T, before float64) *plant {
 	p.step(20)
 	p.job("1", hosts(0, 7)...)
 	var region []schema.LinkID
-	for h := range 7 {
+	for h := range 4 { // half of its hosts: what the others send is too little to make them wait
 		region = append(region, p.link(fmt.Sprintf("host%d", h), "1"))
 	}
 	region = append(region, shared, p.link("leaf0", "6"), p.link("spine0", "2"), p.link("spine1", "2"))

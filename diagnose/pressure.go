@@ -19,7 +19,9 @@ type pressure struct {
 	atInputs bool // what waits inside switches is counted at the links over which it came
 
 	before func(schema.LinkID) float64
-	flat   func(schema.LinkID) bool // whether a link carried the same in the intervals since the onset; nil: not known
+	flat   func(schema.LinkID) bool                    // whether a link carried the same in the intervals since the onset; nil: not known
+	peaks  func(schema.LinkID) (before, since float64) // the most that a link carried before the onset, and since; nil: not known
+	begins bool                                        // the region began in this interval: readings are of two states
 	ends   *ends
 }
 
@@ -37,9 +39,6 @@ func (p *pressure) useOf(l schema.LinkID) float64 {
 	}
 	return -1
 }
-
-// added is what a link carries more than before the onset, percent of its capacity; all of it if that is not known.
-func (p *pressure) added(l schema.LinkID) float64 { return p.useOf(l) - max(0, p.before(l)) }
 
 // clearlyLess is the share of what it carried before that a link which lost rate carries at most; leastUse is
 // what it must have carried, percent of its capacity.

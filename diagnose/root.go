@@ -25,6 +25,7 @@ type backPressure struct {
 	stall   float64       // percent of the root's own stall; 0 also if not measured
 	share   float64       // of the region's stall that leads there
 	slower  bool          // the root carries clearly less than before the onset
+	cannot  bool          // or than it could: what waits for it shows that it is slow
 	waits   bool          // most of the stall ends at a switch, but the port is not known
 	at      topology.DeviceID
 	cycle   []schema.LinkID
@@ -159,10 +160,11 @@ func (p *pressure) portOfSwitch(a *atSwitch, rc *regionCase) schema.LinkID {
 			port = l
 		}
 	}
+	port = p.mostLoaded(a.device, port)
 	if port == schema.NoLink || p.stallOf(port) >= stalledPercent || p.useOf(port) >= saturatedPercent {
 		return port
 	}
-	if slow := p.slowest(a.device, rc); slow != schema.NoLink && p.added(port) < -p.added(slow) {
+	if slow := p.slowest(a.device, rc); slow != schema.NoLink && !p.loaded(port, slow) {
 		return slow // what has room and carries little more than before is not what they wait for
 	}
 	return port
@@ -179,7 +181,7 @@ func (p *pressure) rootOf(rc *regionCase, none backPressure) backPressure {
 			out.link, out.share = p.portOfSwitch(first, rc), first.stall/total
 		}
 	}
-	if root := rc.region.Root; out.link == schema.NoLink && root != nil && root.Link != schema.NoLink && int(root.Link) < p.graph.NumLinks() {
+	if root := rc.region.Root; out.link == schema.NoLink && root != nil && root.Link != schema.NoLink && int(root.Link) < p.graph.NumLinks() && p.ends.ports[root.Link] >= leadingShare*total {
 		out.link, out.share = root.Link, rootShare
 	}
 	if out.link != schema.NoLink {
@@ -191,9 +193,11 @@ func (p *pressure) rootOf(rc *regionCase, none backPressure) backPressure {
 	if out.kind == "" && first != nil && first.lost >= rootShare*total {
 		out.waits, out.at = true, first.device
 	}
-	out.leading = schema.NoLink
-	for i := range ends {
-		if out.kind != "" || out.as != "" || ends[i].stall < leadingShare*total {
+	if out.leading = schema.NoLink; out.kind != "" {
+		ends = nil
+	}
+	for i := range p.mostHeld(ends, total) {
+		if out.as != "" {
 			break
 		}
 		lead := none
@@ -234,7 +238,7 @@ func (p *pressure) fullest(at topology.DeviceID, rc *regionCase) schema.LinkID {
 	if best != schema.NoLink && (most >= saturatedPercent || most >= fullPercent && most >= clearlyFuller*second) {
 		return best // of several that are full each is a root
 	}
-	if slow := p.slowest(at, rc); slow != schema.NoLink && most < fullPercent {
+	if slow := p.slowest(at, rc); slow != schema.NoLink && most < fullPercent && !p.loaded(best, slow) {
 		return slow
 	}
 	if best != schema.NoLink && most >= clearlyFuller*second {
@@ -257,39 +261,6 @@ func (p *pressure) busiest(at topology.DeviceID, rc *regionCase) schema.LinkID {
 	return best
 }
 
-// slowest is the port of a switch that carries clearly less than before the onset: of those for which nearly
-// all may wait that the inputs hold back, one that carries the same in all intervals since, or the one that lost most, as the
-// little that another carried may have ended. What
-// comes from a neighbour does not wait for the port back there, so that where it waits too another port is the slow one.
-func (p *pressure) slowest(at topology.DeviceID, rc *regionCase) schema.LinkID {
-	slow, most, flat := schema.NoLink, 0., false
-	all := p.mayWaitFor(at, schema.NoLink)
-	for _, l := range p.graph.LinksAt(at) {
-		from, _ := p.graph.Ends(l)
-		if from != at || p.stallOf(l) >= stalledPercent || p.useOf(l) < leastUse || !p.entered(at, l, rc) {
-			continue // a port for which traffic waits sends
-		}
-		lost, sure := p.before(l)-p.useOf(l), p.flat != nil && p.flat(l)
-		if p.left(l) < clearlyLess && (sure && !flat || sure == flat && lost > most) && p.mayWaitFor(at, l) >= nearlyAll*all {
-			slow, most, flat = l, lost, sure
-		}
-	}
-	return slow
-}
-
-// nearlyAll is the share of what a switch's inputs hold back that may wait for a port which alone is slow.
-const nearlyAll = .9
-
-// mayWaitFor adds up what the inputs of a switch hold back, bytes/s, that may wait for a port, or for any with NoLink.
-func (p *pressure) mayWaitFor(at topology.DeviceID, port schema.LinkID) (sum float64) {
-	for _, l := range p.graph.LinksAt(at) {
-		if _, to := p.graph.Ends(l); to == at && p.stallOf(l) >= stalledPercent && (port == schema.NoLink || p.mayWait(l, port)) {
-			sum += p.heldBackOr(l)
-		}
-	}
-	return sum
-}
-
 // entered reports whether a link of the region that enters a switch may wait for one that leaves it.
 func (p *pressure) entered(at topology.DeviceID, out schema.LinkID, rc *regionCase) bool {
 	for _, l := range p.graph.LinksAt(at) {
@@ -304,13 +275,14 @@ func (p *pressure) entered(at topology.DeviceID, out schema.LinkID, rc *regionCa
 func (p *pressure) classify(b backPressure) backPressure {
 	b.use, b.stall = p.useOf(b.link), p.stallOf(b.link)
 	from, to := p.graph.Ends(b.link)
+	b.cannot = b.stall < stalledPercent && b.use < fullPercent && p.canSend(b.link) < clearlyLess
 	switch {
-	case b.use >= leastUse && b.stall < stalledPercent && !p.graph.IsSwitch(to) && p.left(b.link) < clearlyLess:
+	case b.use >= leastUse && b.stall < stalledPercent && !p.graph.IsSwitch(to) && (b.cannot || p.ceiling(b.link) < clearlyLess):
 		b.kind, b.slower = slowReceiver, true // others wait for it
 	case b.use >= 0 && b.use < idlePercent && b.stall < stalledPercent && p.graph.IsSwitch(from) && !p.graph.IsSwitch(to):
 		return backPressure{link: schema.NoLink, use: -1} // it neither stalls nor is it busy: nothing begins here
 	case p.graph.IsSwitch(to):
-		b.kind, b.slower = linkCapacity, b.use < fullPercent && p.left(b.link) < clearlyLess
+		b.kind, b.slower = linkCapacity, b.cannot || b.use < fullPercent && p.ceiling(b.link) < clearlyLess
 		if !p.graph.Link(b.link).Up {
 			b.kind = linkDown
 		}

@@ -163,10 +163,16 @@ func TestSlowPortToAHost(t *testing.T) {
 	}
 	s := &Stage{graph: g}
 	rc.back = back
-	if rc.failures = nil; s.slowHostScore(rc) != slowLinkFell {
-		t.Errorf("score %g, want %g", s.slowHostScore(rc), slowLinkFell)
+	if !rc.back.cannot {
+		t.Error("it sends all that it can, of 12%, while an input stalls for 80% of the time")
 	}
-	if rc.failures = []nearFailure{{score: 1}}; s.slowHostScore(rc) != slowLinkFell-slowHostFailure {
-		t.Errorf("score beside a failure %g, want %g", s.slowHostScore(rc), slowLinkFell-slowHostFailure)
+	for cannot, want := range map[bool]float64{true: slowLinkMeasured, false: slowLinkFell} {
+		rc.back.cannot = cannot
+		if rc.failures = nil; s.slowHostScore(rc) != want {
+			t.Errorf("score %g, want %g", s.slowHostScore(rc), want)
+		}
+		if rc.failures = []nearFailure{{score: 1}}; s.slowHostScore(rc) != want-slowHostFailure {
+			t.Errorf("score beside a failure %g, want %g", s.slowHostScore(rc), want-slowHostFailure)
+		}
 	}
 }

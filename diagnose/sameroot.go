@@ -72,6 +72,8 @@ func (s *Stage) take(rc, of *regionCase, p *pressure) {
 		}
 		first(rc.failures, i)
 		v.blamed = 1
+	case v.class == schema.CauseFailure && rc.slowLink() == schema.NoLink:
+		rc.neck = neck{link: of.slowLink(), slower: true}
 	}
 	rc.verdict = v
 }

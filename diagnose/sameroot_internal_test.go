@@ -49,3 +49,19 @@ func TestRegionsOfOneRootHaveOneCause(t *testing.T) {
 		}
 	}
 }
+
+// A region takes a slow link from the one beside it with the link, which its own back pressure did not show to be slow.
+func TestRegionsOfOneSlowLink(t *testing.T) {
+	g := graphOf(t, "fattree:leaves=4,hosts=4,spines=2")
+	s, err := New(g, DefaultConfig())
+	if err != nil {
+		t.Fatal(err)
+	}
+	slow := linkBetween(t, g, "leaf0>spine0")
+	of := regionCase{back: backPressure{link: slow, kind: linkCapacity, slower: true}, verdict: verdict{class: schema.CauseFailure, confidence: .9}}
+	rc := regionCase{back: backPressure{link: schema.NoLink, leading: slow, as: linkCapacity}, neck: neck{link: schema.NoLink}}
+	s.take(&rc, &of, nil)
+	if rc.verdict.class != schema.CauseFailure || rc.slowLink() != slow {
+		t.Errorf("%s of link %d, want a failure of link %d", rc.verdict.class, rc.slowLink(), slow)
+	}
+}

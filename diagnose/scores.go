@@ -22,6 +22,7 @@ const (
 	jobAstray        = 4.  // what was added to the region lies where its exchange does not go
 	jobUnmeasured    = 4.  // that it began with the onset, where nothing else is known of it
 	jobConverges     = 5.  // what was added is a tree of its nodes' routes, or all that they exchange, and no table says what it moved
+	jobReceives      = 3.  // the full port leads to a host of its, and carries more as it does
 	jobExplains      = 3.5 // what the region carries and always carried is its exchange
 	jobReads         = 2.5 // its traffic with files stands out and goes with the stall over the whole window
 	jobOutlying      = 1.5
@@ -80,7 +81,7 @@ func (s *Stage) rate(rc *regionCase, c *suspect, p *pressure) {
 		way *= wayUnknown
 	}
 	space := max(c.cross, .9*min(1, c.gate), way)
-	if c.root {
+	if c.root || c.file && c.filesKnown && s.endsAtNobody(rc) {
 		space = max(space, .9)
 	}
 	if c.hops == 0 {
@@ -123,6 +124,8 @@ func (s *Stage) rate(rc *regionCase, c *suspect, p *pressure) {
 		c.score += jobConverges
 	case rc.endsAtOwn(c):
 		c.score += rc.holdsItselfUp(c)
+	case s.receives(rc, c):
+		c.score += jobReceives
 	}
 	c.score -= s.unable(rc, c, p) + s.astray(rc, c, p)
 	c.score += jobRose * min(1, rc.rose()) * c.burden * (1 - rc.moved)
@@ -248,8 +251,8 @@ func (s *Stage) failureScore(rc *regionCase, f *failure, hops int, sure float64,
 	}
 	coincidence := .5 // the onset is not known
 	switch {
-	case rc.onset >= 0:
-		onset := s.began(rc)
+	case rc.again >= 0:
+		onset := s.beganAgain(rc)
 		switch after := onset - s.clock.slotOf(int64(f.Time)); {
 		case after < -1:
 			coincidence = -.5 // the region was there before
@@ -299,7 +302,9 @@ func (s *Stage) slowHostScore(rc *regionCase) float64 {
 	score := math.Inf(-1)
 	switch {
 	case rc.back.kind == slowReceiver && rc.back.slower: // it does not pause the port: the link to it may be what is slow
-		score = slowLinkFell
+		if score = slowLinkFell; rc.back.cannot {
+			score = slowLinkMeasured
+		}
 		if len(rc.failures) > 0 && rc.failures[0].score > 0 {
 			score -= slowHostFailure
 		}
@@ -359,10 +364,12 @@ func (rc *regionCase) rose() float64 {
 }
 
 // slowLinkScore rates that a link without a failure in the logs carries less than it did. Where a cable died at the same time,
-// other links lose what it fed them.
+// other links lose what it fed them; that one cannot carry more is measured, unless what waits leads to the dead cable.
 func (s *Stage) slowLinkScore(rc *regionCase) float64 {
 	switch {
-	case len(rc.failures) > 0 && rc.failures[0].fell() && rc.failures[0].score > 0:
+	case len(rc.failures) > 0 && rc.failures[0].fell() && rc.failures[0].score > 0 && (rc.failures[0].share > 0 || !rc.back.cannot):
+	case rc.back.kind == linkCapacity && rc.back.cannot:
+		return slowLinkMeasured
 	case rc.back.kind == linkCapacity && rc.back.slower:
 		return slowLinkFell
 	case rc.neck.slower && rc.neck.cannot && rc.neck.before(&rc.drain):

@@ -35,7 +35,8 @@ type way struct {
 // excess is what the inputs of a switch hold back, bytes/s, beyond what its ports that stall do.
 type excess struct {
 	inputs float64 // held back by inputs
-	known  float64 // of which, by ports that stall and have time left in which nothing is to be sent
+	behind float64 // held back by ports that stall, for what is behind them
+	known  float64 // of which, by ports that have time left in which nothing is to be sent
 	most   float64 // percent of its capacity that the fullest of its ports carries
 	open   int     // ports for which it is not known how much waits: full ones, and those that stall or send all the time
 }
@@ -184,6 +185,9 @@ func (p *pressure) waysBy(may func(a, b schema.LinkID) bool, l schema.LinkID, vi
 			continue
 		}
 		w := way{link: out, weight: p.heldBackOr(out), stays: p.fullness(out, full)}
+		if !full && x.passesAllOn() {
+			w.stays = 0
+		}
 		switch {
 		case w.stays > 0:
 			w.weight = max(w.weight, share*math.Exp((p.useOf(out)-x.most)/lessFull))
@@ -210,6 +214,9 @@ func (p *pressure) excessOf(d topology.DeviceID) (x excess) {
 		if full || p.useOf(l) >= fullPort {
 			x.most = max(x.most, p.useOf(l))
 		}
+		if stalls {
+			x.behind += p.heldBackOr(l)
+		}
 		switch {
 		case full, stalls && always:
 			x.open++
@@ -219,6 +226,10 @@ func (p *pressure) excessOf(d topology.DeviceID) (x excess) {
 	}
 	return x
 }
+
+// passesAllOn reports whether the ports of a switch that stall hold back all that its inputs do: nothing waits for what these
+// ports send themselves.
+func (x *excess) passesAllOn() bool { return x.inputs-x.behind < leastExcess*x.inputs }
 
 // waiting reports whether a port stalls, whether it is full and does not, and whether it sends or stalls all the time.
 func (p *pressure) waiting(l schema.LinkID) (stalls, full, always bool) {

@@ -1,5 +1,7 @@
 package diagnose
 
+import "slices"
+
 // culpritShare of what the root carries is what a culprit moves at least; with enoughShare nothing speaks against
 // it any more. Where links have directions routes bound what a job can have put there, so that less is enough: of jobs that
 // contend for a port each gets a part.
@@ -27,8 +29,51 @@ func (s *Stage) unable(rc *regionCase, c *suspect, p *pressure) float64 {
 		return min(1, max(0, (enough-bytes/interval/of)/(enough-culpritShare)))
 	}
 	against := jobTooLittle * short(all, rc.carries)
+	if free := rc.freeBefore(p); free > 0 {
+		against = min(against, jobTooLittle*short(all-was, free))
+	}
 	if rc.more > grownShare*rc.carries && !(s.graph.Duplex() && rc.flooded) {
 		against = max(against, jobGrewTooLittle*short(all-was, rc.more))
 	}
 	return against
+}
+
+// freeBefore is what the full root of directed links had left before the onset, bytes/s, leastFreeShare of its capacity at least:
+// of a port that was nearly full, who added that little filled it. 0 if that is not known.
+func (rc *regionCase) freeBefore(p *pressure) float64 {
+	if rc.back.kind == "" || rc.back.use < fullPort {
+		return 0
+	}
+	was := p.before(rc.back.link)
+	if was < 0 {
+		return 0
+	}
+	return max(leastFreeShare, 1-was/100) * p.graph.Capacity(rc.back.link)
+}
+
+// leastFreeShare of a port's capacity is what must be added at least for it to be noticed.
+const leastFreeShare = .1
+
+// receives reports whether the root is the full port to a host of a job's alone, and what the job moved grew as what that port
+// carries did: whatever else happened then, what arrives there is the job's.
+func (s *Stage) receives(rc *regionCase, c *suspect) bool {
+	if rc.back.kind != incast || !c.known || rc.more <= grownShare*rc.carries {
+		return false
+	}
+	_, host := s.graph.Ends(rc.back.link)
+	if _, own := slices.BinarySearch(c.job.devices, host); !own || s.strangers(host, c.job) {
+		return false
+	}
+	all, _ := s.lately(c.job)
+	was, _ := s.earlier(rc, c.job)
+	return (all-was)*1e9/float64(s.clock.duration) >= enoughShare*rc.more
+}
+
+// endsAtNobody reports whether the root is the full port to a host of no job: what arrives there is traffic with files, of any job.
+func (s *Stage) endsAtNobody(rc *regionCase) bool {
+	if rc.back.kind != incast {
+		return false
+	}
+	_, host := s.graph.Ends(rc.back.link)
+	return !s.graph.IsSwitch(host) && len(s.work.tenants[host]) == 0
 }
