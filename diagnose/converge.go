@@ -38,6 +38,7 @@ type held struct {
 	inside  []uint32        // by link: the round in which it is in the region
 	squares [measures]float64
 	sum     float64 // of what is held back on the region
+	most    float64 // that one of its links stalls, percent, 1 at least
 	grew    bool    // the load on the region did
 
 	grid    *routes.Grid
@@ -91,8 +92,9 @@ func (h *held) take(links []schema.LinkID, p *pressure) {
 	h.round++
 	h.links, h.squares = append(h.links[:0], links...), [measures]float64{}
 	added, carried := 0., 0.
-	h.sum = 0
+	h.sum, h.most = 0, 1
 	for _, l := range links {
+		h.most = max(h.most, p.stallOf(l))
 		h.inside[l] = h.round
 		at := h.look(l, p)
 		for m, v := range at.all() {
@@ -101,6 +103,7 @@ func (h *held) take(links []schema.LinkID, p *pressure) {
 		h.sum, added, carried = h.sum+at.held, added+at.added, carried+max(0, p.useOf(l))/100*p.graph.Capacity(l)
 	}
 	h.grew = added > grewShare*carried
+	p.least = min(lineStall, mostStalled*h.most)
 }
 
 func (s *seen) all() [measures]float64 { return [measures]float64{s.held, s.added, s.waits} }
