@@ -56,8 +56,9 @@ func (p *pressure) stalledOn(line *routes.Line, step int) (n int) {
 // known reports whether the switch may be named.
 func (m *meeting) known() bool { return m.agree >= leastMeets }
 
-// meetingOf is the best of the switches at which traffic may meet. It notes how well each does.
-func (h *held) meetingOf(ends []topology.DeviceID, p *pressure) (best meeting) {
+// meetingOf is the best of the switches at which traffic may meet over links that are idle for a part of the time, or not. It
+// notes how well each does.
+func (h *held) meetingOf(ends []topology.DeviceID, idle bool, p *pressure) (best meeting) {
 	best.device = ends[0]
 	h.scores, h.arrived = h.scores[:0], h.arrived[:0]
 	tried := h.tries[:0]
@@ -70,7 +71,6 @@ func (h *held) meetingOf(ends []topology.DeviceID, p *pressure) (best meeting) {
 	}
 	h.tries = tried
 	highest := math.Inf(-1)
-	idle := h.idles(p)
 	for i, m := range tried {
 		score := 0.
 		switch sides := p.sides(m.device) / 100; {

@@ -68,7 +68,7 @@ func TestTheSidesOfTheEnd(t *testing.T) {
 			slices.Sort(links)
 			h.looked++
 			h.take(links, u.p)
-			m := h.meetingOf(ends, u.p)
+			m := h.meetingOf(ends, h.idles(u.p), u.p)
 			if want := ends[(turn+c.end)%2]; m.device != want || !m.known() {
 				t.Errorf("%s: meets at %s by %.2f, want %s", c.name, u.stage.graph.Device(m.device).Name, m.agree, u.stage.graph.Device(want).Name)
 			}
@@ -116,7 +116,7 @@ func TestTheEndTakesWhatDoesNotGoOn(t *testing.T) {
 		}
 		slices.Sort(links)
 		h.take(slices.Compact(links), u.p)
-		if m := h.meetingOf(h.ends(u.p), u.p); m.device != end || !m.known() {
+		if m := h.meetingOf(h.ends(u.p), h.idles(u.p), u.p); m.device != end || !m.known() {
 			t.Errorf("of senders at %s: meets at %s by %.2f", senders, u.stage.graph.Device(m.device).Name, m.agree)
 		}
 	}
