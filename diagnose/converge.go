@@ -167,9 +167,9 @@ func (h *held) sendersTo(end topology.DeviceID) []topology.DeviceID {
 	return h.senders
 }
 
-// ends lists the switches to which a tree can lead that has most of what is held back: of the last dimension
-// it has links of one line, of the one before those of one plane, and so on, so that it can end anywhere on that
-// line. It notes the switches at any of the links, ascending.
+// ends lists the switches to which a tree can lead that has most of what is held back, or more than any other where none has
+// most: of the last dimension it has links of one line, of the one before those of one plane, and so on, so that it can end
+// anywhere on that line. It notes the switches at any of the links, ascending.
 func (h *held) ends(p *pressure) []topology.DeviceID {
 	k := len(h.grid.Dims())
 	total := 0.
@@ -196,14 +196,21 @@ func (h *held) ends(p *pressure) []topology.DeviceID {
 		share float64
 	}
 	var best []end
+	var most end // of a region whose traffic ends on several lines
 	for _, d := range h.devices {
 		sum := 0.
 		for dim := range k {
 			sum += lines[dim][h.grid.PlaceBefore(d, dim)]
 		}
+		if sum > most.share {
+			most = end{h.grid.LastLine(d), sum}
+		}
 		if sum >= inTree*total && !slices.ContainsFunc(best, func(e end) bool { return e.line.Has(d) }) {
 			best = append(best, end{h.grid.LastLine(d), sum})
 		}
+	}
+	if len(best) == 0 {
+		best = append(best, most)
 	}
 	slices.SortStableFunc(best, func(a, b end) int { return cmp.Compare(b.share, a.share) })
 	var out []topology.DeviceID
