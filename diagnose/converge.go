@@ -38,6 +38,7 @@ type held struct {
 	inside  []uint32        // by link: the round in which it is in the region
 	squares [measures]float64
 	sum     float64 // of what is held back on the region
+	most    float64 // that one of its links stalls, percent, 1 at least
 	grew    bool    // the load on the region did
 
 	grid    *routes.Grid
@@ -91,8 +92,9 @@ func (h *held) take(links []schema.LinkID, p *pressure) {
 	h.round++
 	h.links, h.squares = append(h.links[:0], links...), [measures]float64{}
 	added, carried := 0., 0.
-	h.sum = 0
+	h.sum, h.most = 0, 1
 	for _, l := range links {
+		h.most = max(h.most, p.stallOf(l))
 		h.inside[l] = h.round
 		at := h.look(l, p)
 		for m, v := range at.all() {
@@ -101,6 +103,7 @@ func (h *held) take(links []schema.LinkID, p *pressure) {
 		h.sum, added, carried = h.sum+at.held, added+at.added, carried+max(0, p.useOf(l))/100*p.graph.Capacity(l)
 	}
 	h.grew = added > grewShare*carried
+	p.least = min(lineStall, mostStalled*h.most)
 }
 
 func (s *seen) all() [measures]float64 { return [measures]float64{s.held, s.added, s.waits} }
@@ -164,9 +167,9 @@ func (h *held) sendersTo(end topology.DeviceID) []topology.DeviceID {
 	return h.senders
 }
 
-// ends lists the switches to which a tree can lead that has most of what is held back: of the last dimension
-// it has links of one line, of the one before those of one plane, and so on, so that it can end anywhere on that
-// line. It notes the switches at any of the links, ascending.
+// ends lists the switches to which a tree can lead that has most of what is held back, or more than any other where none has
+// most: of the last dimension it has links of one line, of the one before those of one plane, and so on, so that it can end
+// anywhere on that line. It notes the switches at any of the links, ascending.
 func (h *held) ends(p *pressure) []topology.DeviceID {
 	k := len(h.grid.Dims())
 	total := 0.
@@ -193,14 +196,21 @@ func (h *held) ends(p *pressure) []topology.DeviceID {
 		share float64
 	}
 	var best []end
+	var most end // of a region whose traffic ends on several lines
 	for _, d := range h.devices {
 		sum := 0.
 		for dim := range k {
 			sum += lines[dim][h.grid.PlaceBefore(d, dim)]
 		}
+		if sum > most.share {
+			most = end{h.grid.LastLine(d), sum}
+		}
 		if sum >= inTree*total && !slices.ContainsFunc(best, func(e end) bool { return e.line.Has(d) }) {
 			best = append(best, end{h.grid.LastLine(d), sum})
 		}
+	}
+	if len(best) == 0 {
+		best = append(best, most)
 	}
 	slices.SortStableFunc(best, func(a, b end) int { return cmp.Compare(b.share, a.share) })
 	var out []topology.DeviceID

@@ -18,6 +18,7 @@ type drain struct {
 	tree   float64 // the same by all links of the tree alike, as the fit of a neck is
 	job    *job    // whose nodes send; nil: not known
 	grew   bool    // what is compared is what was added
+	idle   bool    // the region's links have nothing to send for a part of the time
 	// Who sends, ascending.
 	senders []topology.DeviceID
 	meeting meeting
@@ -54,11 +55,12 @@ func (s *Stage) drainOf(rc *regionCase, p *pressure) drain {
 	}
 	h := &s.work.held
 	h.take(rc.region.Links, p)
+	idle := h.idles(p)
 	ends := h.ends(p)
 	if len(ends) == 0 {
-		return best
+		return drain{idle: idle}
 	}
-	meeting := h.meetingOf(ends, p)
+	meeting := h.meetingOf(ends, idle, p)
 	best = s.knownDrain(rc, ends, p)
 	if best.fit < drainFit {
 		if unknown := s.unknownDrain(meeting.device, p); unknown.fit > best.fit {
@@ -69,7 +71,7 @@ func (s *Stage) drainOf(rc *regionCase, p *pressure) drain {
 		h.tree.Gather(best.senders, best.device)
 		best.tree, best.grew = h.agreement(p), h.grew
 	}
-	best.meeting = meeting
+	best.meeting, best.idle = meeting, idle
 	return best
 }
 

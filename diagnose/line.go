@@ -10,8 +10,9 @@ import (
 )
 
 const (
-	// lineStall is from which stall on, percent, a link of a line has packets that wait all the time.
-	lineStall = 20
+	// lineStall is from which stall on, percent, a link of a line has packets that wait all the time; mostStalled the share of
+	// what the region's link with most does, if that is less.
+	lineStall, mostStalled = 20, .5
 	// fromLine is the share of what a switch passes on along a line that it received over the line.
 	fromLine = .5
 	// How much stall on a line that cannot be of traffic to a switch counts against it: where nothing was added less, as
@@ -26,6 +27,9 @@ const (
 	// no other link, and what it counts that links of the line stall which no route to the switch has, of their stall: the
 	// weights of a conditional logit that was fitted on the ends of 66 incidents.
 	appearsWeight, strayWeight = 1.1, .8
+	// idleShare is the mean share of the time in which they do not send in which the links of a region stall up to which these
+	// are idle for the rest; levelWeight is what it counts then that a switch's links stall, of the link that does most.
+	idleShare, levelWeight = .75, 1.5
 	// leastMeets is the least that the links of a line must agree for its end to be named.
 	leastMeets = .2
 )
@@ -41,7 +45,7 @@ type meeting struct {
 // stalledOn is how many links of a line from its switch on stall, at most as many as a route along the line has.
 func (p *pressure) stalledOn(line *routes.Line, step int) (n int) {
 	for n < line.Size/2 {
-		if on := line.Link(n, step); on == schema.NoLink || p.stallOf(on) < lineStall {
+		if on := line.Link(n, step); on == schema.NoLink || p.stallOf(on) < p.least {
 			break
 		}
 		n++
@@ -52,8 +56,9 @@ func (p *pressure) stalledOn(line *routes.Line, step int) (n int) {
 // known reports whether the switch may be named.
 func (m *meeting) known() bool { return m.agree >= leastMeets }
 
-// meetingOf is the best of the switches at which traffic may meet. It notes how well each does.
-func (h *held) meetingOf(ends []topology.DeviceID, p *pressure) (best meeting) {
+// meetingOf is the best of the switches at which traffic may meet over links that are idle for a part of the time, or not. It
+// notes how well each does.
+func (h *held) meetingOf(ends []topology.DeviceID, idle bool, p *pressure) (best meeting) {
 	best.device = ends[0]
 	h.scores, h.arrived = h.scores[:0], h.arrived[:0]
 	tried := h.tries[:0]
@@ -66,15 +71,15 @@ func (h *held) meetingOf(ends []topology.DeviceID, p *pressure) (best meeting) {
 	}
 	h.tries = tried
 	highest := math.Inf(-1)
-	backsUp := h.backsUp(p)
 	for i, m := range tried {
-		sides := 0.
-		if backsUp {
-			sides = p.sides(m.device) / 100
-		}
-		score := m.agree + arrivesWeight*h.arrived[i]/most - sideStall*sides
-		if m.grew {
+		score := 0.
+		switch sides := p.sides(m.device) / 100; {
+		case idle:
+			score = m.agree + levelWeight*p.level(m.device)/h.most - h.appears(m.device, p)/most
+		case m.grew:
 			score = (h.arrived[i]-appearsWeight*h.appears(m.device, p))/most - strayWeight*m.stray - sideAdded*sides
+		default:
+			score = m.agree + arrivesWeight*h.arrived[i]/most - sideStall*sides
 		}
 		if h.scores = append(h.scores, score); m.agree > 0 && score > highest {
 			best, highest = m, score
@@ -111,7 +116,7 @@ func (h *held) arrives(m *meeting, p *pressure) (sum float64) {
 
 // isHeldUp reports whether packets wait for a link, or what it brought waits inside a switch.
 func (p *pressure) isHeldUp(l schema.LinkID) bool {
-	return p.stallOf(l) >= lineStall || p.inq != nil && p.inq.Valid.Has(int(l)) && p.inq.Values[l] >= lineStall
+	return p.stallOf(l) >= p.least || p.inq != nil && p.inq.Valid.Has(int(l)) && float64(p.inq.Values[l]) >= p.least
 }
 
 // fromSides is what of some traffic comes to a switch over links that are not of the last dimension. Where of a dimension one
@@ -122,7 +127,7 @@ func (p *pressure) fromSides(at topology.DeviceID, of func(schema.LinkID) float6
 		for _, l := range p.graph.LinksAt(at) {
 			switch {
 			case p.grid.Dim(l) != dim:
-			case p.stallOf(l) >= lineStall:
+			case p.stallOf(l) >= p.least:
 				held += of(l)
 			default:
 				free += of(l)
@@ -171,21 +176,29 @@ func (p *pressure) sides(at topology.DeviceID) (stall float64) {
 	return stall / max(1, n)
 }
 
-// backsUp reports whether the region's links that are not of the last dimension stall as much as those that are: what waits
-// fills the buffers up to where it comes from. If not, stall falls on the way from the end up, and a switch's other links
-// stall most at the end.
-func (h *held) backsUp(p *pressure) bool {
-	var last, before, lasts, befores float64
+// idles reports whether the region's links have nothing to send for a part of the time. Where something always waits, a link
+// stalls whenever it does not send, so that it stalls least where traffic ends, as most is sent on there. Where not, what a
+// switch does not take stalls the links before it most, and those before them by their share of it.
+func (h *held) idles(p *pressure) bool {
+	var waits, stalls float64
 	for _, l := range h.links {
-		switch stall := p.stallOf(l); {
-		case stall < lineStall:
-		case h.grid.Dim(l) == len(h.grid.Dims())-1:
-			last, lasts = last+stall, lasts+1
-		default:
-			before, befores = before+stall, befores+1
+		stall := p.stallOf(l)
+		waits += stall * h.look(l, p).waits
+		stalls += stall
+	}
+	return waits < idleShare*stalls
+}
+
+// level is the mean stall, percent, of those of a switch's links that stall.
+func (p *pressure) level(at topology.DeviceID) (stall float64) {
+	n := 0.
+	for _, l := range p.graph.LinksAt(at) {
+		if v := p.stallOf(l); v >= p.least {
+			stall += v
+			n++
 		}
 	}
-	return before*lasts >= last*befores
+	return stall / max(1, n)
 }
 
 // meets is how well what links of the last dimension through a switch carry agrees with traffic that ends there, at most 1,
@@ -200,7 +213,7 @@ func (h *held) meets(end topology.DeviceID, p *pressure) meeting {
 	line := h.grid.LastLine(end)
 	var all, added, stalled float64
 	for x := range line.Size {
-		if l := line.Link(x, 1); l != schema.NoLink && p.stallOf(l) >= lineStall {
+		if l := line.Link(x, 1); l != schema.NoLink && p.stallOf(l) >= p.least {
 			stalled += p.stallOf(l)
 			all += p.carries(l)
 			added += h.look(l, p).added

@@ -87,12 +87,16 @@ func (s *Stage) ownsRegion(rc *regionCase, c *suspect, p *pressure) bool {
 }
 
 // othersShare is, of the nodes that wait for a region in their exchanges, the share that is not a job's; 1 where none does. A
-// node counts by the square of its wait: many that wait a little are hardly slower for it.
+// node counts by its wait, and by the square of it where something always waits, as for a full link: what stalls there stalls for
+// all of the time in which it does not send, and who sends little over it is hardly slower for that.
 func (rc *regionCase) othersShare(own *job) float64 {
 	others, all := 0., 0.
 	for i := range rc.jobs {
 		c := &rc.jobs[i]
-		wait := c.waits * c.waits * float64(len(c.job.devices))
+		wait := c.waits * float64(len(c.job.devices))
+		if !rc.drain.idle || rc.full != schema.NoLink {
+			wait *= c.waits
+		}
 		if all += wait; c.job.ID != own.ID {
 			others += wait
 		}

@@ -16,7 +16,8 @@ type pressure struct {
 	inq    *schema.Series // InqStall, or nil
 	credit *schema.Series // CreditStall, or nil
 
-	atInputs bool // what waits inside switches is counted at the links over which it came
+	least    float64 // stall, percent, from which on a link of the region that is looked at is taken to stall
+	atInputs bool    // what waits inside switches is counted at the links over which it came
 
 	before func(schema.LinkID) float64
 	flat   func(schema.LinkID) bool                    // whether a link carried the same in the intervals since the onset; nil: not known
