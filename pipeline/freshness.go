@@ -31,8 +31,9 @@ type freshness struct {
 	resumingNanos int64 // a run began to read what is stored and has not got it yet; 0: none
 	resumedNanos  int64 // a run had read it
 
-	dropped     map[string]uint64 // readings since the start, by reason
-	droppedThen map[string]uint64 // when an interval was stored last
+	dropped       map[string]uint64 // readings since the start, by reason
+	droppedThen   map[string]uint64 // when an interval was stored last
+	droppedBefore map[string]uint64 // when the one before was
 }
 
 // staleIntervals is how many intervals without news are a state and no chance;
@@ -76,7 +77,7 @@ func (f *freshness) late(delayNanos, nowNanos int64) {
 // stored notes an interval.
 func (f *freshness) stored(r *schema.IntervalResult, nowNanos int64) {
 	f.storedNanos, f.endNanos, f.last = nowNanos, max(f.endNanos, r.Snapshot.Interval.EndNanos()), r.Network
-	f.droppedThen = f.dropped
+	f.droppedBefore, f.droppedThen = f.droppedThen, f.dropped
 }
 
 // agents counts those that report and those that have fallen silent.
@@ -118,32 +119,42 @@ func (f *freshness) silence(nowNanos int64) *schema.Unknown {
 		reporting, silent := f.agents(nowNanos)
 		return is(schema.NoReadings, read, "no readings for %s, %d of %d agents report", reporting, reporting+silent)
 	case late(stored):
-		return is(schema.NoInterval, stored, "no interval stored for %s, although readings come%s", f.droppedSince())
+		return is(schema.NoInterval, stored, "no interval stored for %s, although readings come%s", f.droppedSince(f.droppedThen))
 	}
 	return nil
 }
 
-// droppedSince says for what reason most readings were dropped since an interval was stored; empty if none were.
-func (f *freshness) droppedSince() string {
+// droppedSince says for what reason most readings were dropped since then; empty if none were.
+func (f *freshness) droppedSince(then map[string]uint64) string {
 	most, reason := uint64(0), ""
 	for _, r := range slices.Sorted(maps.Keys(f.dropped)) {
-		if n := f.dropped[r] - f.droppedThen[r]; n > most {
+		if n := f.dropped[r] - then[r]; n > most {
 			most, reason = n, r
 		}
 	}
 	if most == 0 {
 		return ""
 	}
-	return fmt.Sprintf("; %d were dropped as %s", most, reason)
+	return fmt.Sprintf("; %d readings were dropped as %s", most, reason)
 }
 
 // status is the state of the network now.
 func (f *freshness) status(nowNanos int64) schema.NetworkForecast {
 	now := f.last
-	if why := cmp.Or(f.silence(nowNanos), f.lateness(nowNanos)); why != nil {
+	if why := cmp.Or(f.silence(nowNanos), f.lateness(nowNanos), f.unmeasured()); why != nil {
 		now = schema.NetworkForecast{Severity: f.last.Severity, Unknown: why}
 	}
 	return now
+}
+
+// unmeasured is why the last interval measures nothing, or too little, with the reason for which readings were dropped
+// since the one before.
+func (f *freshness) unmeasured() *schema.Unknown {
+	why := f.last.Unknown
+	if why == nil || f.storedNanos == 0 || why.Reason != schema.NothingMeasured && why.Reason != schema.LowCoverage {
+		return nil
+	}
+	return &schema.Unknown{Reason: why.Reason, Since: why.Since, Detail: why.Explained() + f.droppedSince(f.droppedBefore)}
 }
 
 // lateness says that intervals measure nothing, or too little, because they close before their readings arrive; nil: that
