@@ -26,7 +26,8 @@ type freshness struct {
 
 	latenessNanos int64 // for how long after their end intervals wait for readings
 	lateNanos     int64 // readings came last for which they had not waited long enough; 0: never
-	delayNanos    int64 // how long the newest of those took to arrive
+	delayNanos    int64 // the longest that such took to arrive, of about the last minute
+	delayedNanos  int64 // when those came
 	periodNanos   int64 // of intervals
 	resumingNanos int64 // a run began to read what is stored and has not got it yet; 0: none
 	resumedNanos  int64 // a run had read it
@@ -67,10 +68,14 @@ func (f *freshness) read(agent string, nowNanos int64) {
 }
 
 // late notes readings that an interval lacks, the newest of which took so long to arrive. What came in time for an
-// interval is not late: it may be early, or the first after a gap.
+// interval is not late: it may be early, or the first after a gap. The longest delay of late counts, since with less
+// patience than for that readings are still late.
 func (f *freshness) late(delayNanos, nowNanos int64) {
-	if delayNanos > f.latenessNanos {
-		f.lateNanos, f.delayNanos = nowNanos, delayNanos
+	if delayNanos <= f.latenessNanos {
+		return
+	}
+	if f.lateNanos = nowNanos; delayNanos >= f.delayNanos || nowNanos-f.delayedNanos > int64(time.Minute) {
+		f.delayNanos, f.delayedNanos = delayNanos, nowNanos
 	}
 }
 
@@ -167,6 +172,6 @@ func (f *freshness) lateness(nowNanos int64) *schema.Unknown {
 	const unit = time.Second
 	delay, enough := time.Duration(f.delayNanos).Round(unit), time.Duration(f.delayNanos+f.periodNanos).Truncate(unit)+2*unit
 	return &schema.Unknown{Reason: schema.LateReadings, Since: why.Since, Detail: fmt.Sprintf(
-		"readings arrive %s after they were taken, and intervals wait for %s: set allowed_lateness of the fabric to %s or more, or find what delays the readings (or the clocks of their devices are behind by so much)",
+		"readings arrive up to %s after they were taken, and intervals wait for %s: set allowed_lateness of the fabric to %s or more, or find what delays the readings (or the clocks of their devices are behind by so much)",
 		delay, time.Duration(f.latenessNanos), enough)}
 }

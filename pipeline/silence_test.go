@@ -191,6 +191,21 @@ func TestNothingMeasuredSaysWhy(t *testing.T) {
 	}
 }
 
+// What allowed_lateness would do is said of the longest delay of about the last minute.
+func TestLatenessIsThatOfTheSlowest(t *testing.T) {
+	f := newFreshness(2*time.Second, 2*time.Second, 0)
+	f.last, f.storedNanos = schema.NetworkForecast{Unknown: &schema.Unknown{Reason: schema.NothingMeasured}}, second
+	for _, c := range []struct {
+		at, delay int64
+		want      string
+	}{{10, 4, "up to 4s"}, {12, 33, "up to 33s"}, {14, 5, "to 37s or more"}, {71, 6, "up to 33s"}, {73, 7, "up to 7s"}} {
+		f.late(c.delay*second, c.at*second)
+		if why := f.lateness(c.at * second); why == nil || !strings.Contains(why.Detail, c.want) {
+			t.Errorf("at %d s: %+v, want %q", c.at, why, c.want)
+		}
+	}
+}
+
 // While a backlog is stored, or the intervals to resume from are read, nothing is read from Kafka: that is not Kafka's fault.
 func TestABusyStoreIsNotKafkaAway(t *testing.T) {
 	at := func(f freshness, seconds int64) schema.UnknownReason {
