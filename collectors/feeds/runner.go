@@ -187,8 +187,12 @@ func (r *Runner) take(ctx context.Context, now time.Time, rows *Rows) taken {
 		r.send(ctx, resolver.Fabrics()[i], part)
 	}
 	r.noteMissing(missing)
-	r.noteFaults("feeds: rows dropped", checked.Faults)
-	r.noteFaults("feeds: rows used although their times cannot be right", rows.Doubts)
+	if dropped := r.freshFaults(checked.Faults); dropped != "" {
+		r.log.Warn("feeds: rows dropped", "rows", dropped)
+	}
+	if doubted := r.freshFaults(rows.Doubts); doubted != "" {
+		r.log.Warn("feeds: rows used although their times cannot be right", "rows", doubted)
+	}
 	for reason, n := range checked.Dropped {
 		r.metrics.dropped(reason).Add(float64(n))
 	}
@@ -275,9 +279,9 @@ func (r *Runner) noteMissing(missing nodes.Missing) {
 	}
 }
 
-// noteFaults logs what is wrong with rows, each once however often its file is read: at most MaxFaults in a read, in one
-// record, since records of one cause are limited.
-func (r *Runner) noteFaults(message string, faults []Fault) {
+// freshFaults are those that the log has not had, however often their file is read: at most MaxFaults in a read, in one
+// text, since records of one cause are limited.
+func (r *Runner) freshFaults(faults []Fault) string {
 	var fresh []string
 	for _, f := range faults[:min(len(faults), MaxFaults)] {
 		if f.Reason == Future || f.Reason == Backwards || f.Reason == Late {
@@ -288,9 +292,7 @@ func (r *Runner) noteFaults(message string, faults []Fault) {
 			fresh = append(fresh, fmt.Sprintf("%s: %s: %s", f.Where, f.Reason, f.Detail))
 		}
 	}
-	if len(fresh) > 0 {
-		r.log.Warn(message, "rows", strings.Join(fresh, "; "))
-	}
+	return strings.Join(fresh, "; ")
 }
 
 // fullReads in a row are a flood too, of a source that does not know how much more it has.
