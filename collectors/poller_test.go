@@ -305,3 +305,25 @@ func TestConformance(t *testing.T) {
 		}
 	})
 }
+
+// A poll that a test asks for ends by itself, however long its reads take; no further one begins.
+func TestPollCutsNoReadShort(t *testing.T) {
+	begun, cut := 0, 0
+	slow := device{"slow", func(ctx context.Context, _ *collectors.Reading) error {
+		begun++
+		boundary := time.Now().Truncate(collectortest.Interval).Add(collectortest.Interval) // where Run would begin another
+		select {
+		case <-ctx.Done():
+			cut++
+		case <-time.After(time.Until(boundary) - time.Millisecond):
+		}
+		return nil
+	}}
+	const polls = 8
+	for range polls {
+		collectortest.Poll(t, &fake{devices: []collectors.Device{slow}}, 1)
+	}
+	if begun != polls || cut != 0 {
+		t.Errorf("%d reads began and %d were cut short, want %d and 0", begun, cut, polls)
+	}
+}

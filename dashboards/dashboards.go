@@ -99,6 +99,7 @@ type Dashboards struct {
 type fabric struct {
 	name     string
 	interval time.Duration
+	scoring  chan struct{} // holds one value while the store is asked for scores
 
 	// Guarded by Dashboards.mu.
 	graph  *topology.Graph                  // in force
@@ -117,7 +118,7 @@ func New(cfg Config, fabrics []Fabric, model *read.Model, reg Registerer, log *s
 	}
 	d := &Dashboards{cfg: cfg, log: log, model: model, fabrics: map[string]*fabric{}, metrics: newMetrics(reg), scores: score.DefaultConfig(), listeners: map[*listener]struct{}{}, streams: map[string]int{}}
 	for _, f := range fabrics {
-		own := &fabric{name: f.Graph.Fabric(), interval: f.Interval, graph: f.Graph, old: map[read.Version]*topology.Graph{}}
+		own := &fabric{name: f.Graph.Fabric(), interval: f.Interval, scoring: make(chan struct{}, 1), graph: f.Graph, old: map[read.Version]*topology.Graph{}}
 		d.order = append(d.order, own)
 		d.fabrics[own.name] = own
 	}

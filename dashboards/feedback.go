@@ -62,19 +62,25 @@ func (d *Dashboards) nodeScores(ctx context.Context, p *scoreParameters) (*nodeS
 	if err != nil {
 		return nil, err
 	}
+	var had *score.Set // whose tag the client has, with reason
+	var reason schema.UnknownReason
+	var tag string
 	until := time.Now().Add(time.Duration(p.Wait))
 	for {
-		set, err := d.scoresOf(ctx, f)
+		scores, err := d.newestScores(ctx, f)
 		if err != nil {
 			return nil, err
 		}
-		set.Nodes = atLeast(set.Nodes, p.Min)
-		tag, err := etagOf(set)
-		if err != nil {
-			return nil, err
-		}
-		if !p.Has(tag) {
-			return d.withAge(set, tag, time.Now()), nil
+		set := d.asOfNow(f, scores)
+		if because := reasonOf(set); had != scores || reason != because {
+			set.Nodes = atLeast(set.Nodes, p.Min)
+			if tag, err = etagOf(set); err != nil {
+				return nil, err
+			}
+			if !p.Has(tag) {
+				return d.withAge(set, tag, time.Now()), nil
+			}
+			had, reason = scores, because
 		}
 		if left := time.Until(until); left <= 0 || !d.awaitInterval(ctx, min(left, waitStep)) {
 			return nil, operation.NotModified(tag)
@@ -82,23 +88,42 @@ func (d *Dashboards) nodeScores(ctx context.Context, p *scoreParameters) (*nodeS
 	}
 }
 
-// scoresOf scores the nodes of a fabric by its newest interval.
-func (d *Dashboards) scoresOf(ctx context.Context, f *fabric) (*score.Set, error) {
-	none := &score.Set{Fabric: f.name, Nodes: []score.Node{}, Hosts: len(d.graphInForce(f).Hosts())}
+func reasonOf(set *score.Set) schema.UnknownReason {
+	if set.Unknown == nil {
+		return ""
+	}
+	return set.Unknown.Reason
+}
+
+// freshFor is how long scores are taken for the newest where no interval has been announced since.
+const freshFor = waitStep / 2
+
+// newestScores are those of a fabric's newest interval. Of many who ask at a time one asks the store, and the others take
+// what it got: hundreds wait for the same interval, and the store is there for the analysis first.
+func (d *Dashboards) newestScores(ctx context.Context, f *fabric) (*score.Set, error) {
+	select {
+	case f.scoring <- struct{}{}:
+		defer func() { <-f.scoring }()
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	d.mu.Lock()
+	last, latest := f.scored, f.latest
+	d.mu.Unlock()
+	asked := time.Now()
+	if last.set != nil && last.latest == latest && asked.Sub(last.asked) < freshFor {
+		return last.set, nil
+	}
 	stored, err := d.model.LastStored(ctx, f.name)
 	if errors.Is(err, read.ErrNotFound) {
-		none.Unknown = &schema.Unknown{Reason: schema.NoInterval, Detail: "nothing is stored yet"}
-		return none, nil
+		return &score.Set{Fabric: f.name, Nodes: []score.Node{}, Hosts: len(d.graphInForce(f).Hosts()),
+			Unknown: &schema.Unknown{Reason: schema.NoInterval, Detail: "nothing is stored yet"}}, nil
 	}
 	if err != nil {
 		return nil, err
 	}
-	d.mu.Lock()
-	last, watch := f.scored, f.watch
-	d.mu.Unlock()
-	set := last.set
-	id := scoredInterval{stored.StartNanos, stored.StoredAtNanos, stored.GraphVersion, stored.Revision}
-	if set == nil || last.id != id {
+	now := scored{scoredInterval{stored.StartNanos, stored.StoredAtNanos, stored.GraphVersion, stored.Revision}, last.set, asked, latest}
+	if last.set == nil || last.id != now.id {
 		g, err := d.graph(ctx, f, read.Version(stored.GraphVersion))
 		if err != nil {
 			return nil, err
@@ -107,12 +132,23 @@ func (d *Dashboards) scoresOf(ctx context.Context, f *fabric) (*score.Set, error
 		if err != nil {
 			return nil, err
 		}
-		set = score.Of(g, result, d.scores)
-		d.mu.Lock()
-		f.scored = scored{id, set}
-		d.mu.Unlock()
+		now.set = score.Of(g, result, d.scores)
 	}
-	now := *set
+	d.mu.Lock()
+	f.scored = now
+	d.mu.Unlock()
+	return now.set, nil
+}
+
+// asOfNow is a copy of scores that says whether the state has become unknown since.
+func (d *Dashboards) asOfNow(f *fabric, scores *score.Set) *score.Set {
+	now := *scores
+	if now.End.IsZero() {
+		return &now // nothing is stored
+	}
+	d.mu.Lock()
+	watch := f.watch
+	d.mu.Unlock()
 	if watch != nil {
 		if state := watch(); state.Unknown != nil { // it knows of silence before an interval does
 			now.Unknown = state.Unknown
@@ -121,13 +157,15 @@ func (d *Dashboards) scoresOf(ctx context.Context, f *fabric) (*score.Set, error
 	if overdue := max(overdueIntervals*f.interval, minOverdue); now.Unknown == nil && time.Since(now.End.Time()) > overdue {
 		now.Unknown = &schema.Unknown{Reason: schema.NoInterval, Since: now.End, Detail: fmt.Sprintf("no interval stored for more than %v", overdue)}
 	}
-	return &now, nil
+	return &now
 }
 
 // scored is the scores of an interval, kept for the next who asks.
 type scored struct {
-	id  scoredInterval
-	set *score.Set
+	id     scoredInterval
+	set    *score.Set
+	asked  time.Time      // when the store was asked whether there are newer ones
+	latest schema.Instant // of the fabric then
 }
 
 // scoredInterval is one as it was stored once.

@@ -6,8 +6,11 @@ import (
 	"io"
 	"net/http"
 	"strings"
+	"sync"
 	"testing"
 	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/giverny/giverny/schema"
 )
@@ -114,6 +117,54 @@ func TestLongPoll(t *testing.T) {
 	began := time.Now()
 	if status, _, _ := h.ask(t, "wait=300ms", "*"); status != http.StatusNotModified || time.Since(began) < 300*time.Millisecond {
 		t.Errorf("a wait in vain: %d after %v", status, time.Since(began))
+	}
+}
+
+// Many who wait for the same interval cost the store as much as one does.
+func TestManyLongPolls(t *testing.T) {
+	reg := prometheus.NewRegistry()
+	db, _ := databaseIn(t, reg)
+	h := serve(t, db, tree)
+	g := h.graph(tree)
+	now := soon()
+	h.store(g, busy(g, now-second))
+	_, tag, _ := h.ask(t, "", "")
+	const clients = 100
+	var waiting sync.WaitGroup
+	for range clients {
+		waiting.Go(func() {
+			if status, again, _ := h.ask(t, "wait=60s", tag); status != http.StatusOK || again == tag {
+				t.Errorf("%d %s", status, again)
+			}
+		})
+	}
+	eventually(t, "listeners", func() bool {
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		return len(h.listeners) == clients
+	})
+	time.Sleep(2 * time.Second)
+	next := busy(g, now)
+	next.Regions = nil
+	h.store(g, next)
+	if err := h.Put(t.Context(), next); err != nil {
+		t.Fatal(err)
+	}
+	waiting.Wait()
+	families, err := reg.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	asked := map[string]uint64{}
+	for _, f := range families {
+		for _, m := range f.GetMetric() {
+			if f.GetName() == "giverny_store_query_seconds" {
+				asked[m.GetLabel()[0].GetValue()] = m.GetHistogram().GetSampleCount()
+			}
+		}
+	}
+	if asked["network_states"] != 2 || asked["last_interval"] > clients { // scores of two intervals
+		t.Errorf("%d clients had the store asked for %v", clients, asked)
 	}
 }
 

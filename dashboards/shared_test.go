@@ -44,18 +44,24 @@ var databases enginetest.Databases
 // database is an empty one of the test's own, whose schema it leaves as it is.
 func database(t testing.TB) (*store.DB, driver.Conn) {
 	t.Helper()
+	return databaseIn(t, prometheus.NewRegistry())
+}
+
+// databaseIn is database, with the store's metrics in a registry of the caller's.
+func databaseIn(t testing.TB, reg *prometheus.Registry) (*store.DB, driver.Conn) {
+	t.Helper()
 	name := databases.Lend(t, sharedEngine, func(name string) {
-		db := connect(t, name)
+		db := connect(t, name, prometheus.NewRegistry())
 		if err := db.Migrate(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 	})
-	return connect(t, name), enginetest.Connect(t, sharedEngine, name)
+	return connect(t, name, reg), enginetest.Connect(t, sharedEngine, name)
 }
 
-func connect(t testing.TB, name string) *store.DB {
+func connect(t testing.TB, name string, reg *prometheus.Registry) *store.DB {
 	t.Helper()
-	db, err := store.New(sharedEngine.Options(name), store.DefaultConfig(), store.Deps{Log: slog.New(slog.DiscardHandler), Registerer: prometheus.NewRegistry(), Now: time.Now})
+	db, err := store.New(sharedEngine.Options(name), store.DefaultConfig(), store.Deps{Log: slog.New(slog.DiscardHandler), Registerer: reg, Now: time.Now})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -32,8 +32,11 @@ func TestThePageShowsSilence(t *testing.T) {
 	state.Unknown = &schema.Unknown{Reason: schema.NoReadings, Since: since, Detail: "no readings for 2m0s, 0 of 12 agents report"}
 	page.await(unknownText)
 	got := page.eval(said)
-	if !strings.Contains(got, "no data since ") || !strings.Contains(got, "(collectors silent). Last known: High congestion") || strings.Contains(got, "live") || strings.Contains(got, "calm") {
+	if !strings.Contains(got, " UTC: collectors silent. Last known: High congestion") || strings.Contains(got, "live") || strings.Contains(got, "calm") {
 		t.Errorf("the collectors are silent: %s", got)
+	}
+	if todo := page.eval(`document.getElementById("todo").textContent`); todo != "No readings for 2m0s, 0 of 12 agents report. Check the agents: giverny collect --once on one of them." {
+		t.Errorf("what to do: %s", todo)
 	}
 	picture(t, page)
 

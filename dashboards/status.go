@@ -56,6 +56,9 @@ func (d *Dashboards) status(ctx context.Context, p *ofFabric) (*status, error) {
 			return nil, err
 		}
 	}
+	if why := state.Unknown; why != nil {
+		state.Unknown = &schema.Unknown{Reason: why.Reason, Since: why.Since, Detail: why.Explained()}
+	}
 	end, age := schema.Instant(stored.EndNanos()), now.Sub(time.Unix(0, stored.EndNanos()))
 	seconds := age.Seconds()
 	return &status{Network: state, End: &end, AgeSeconds: &seconds, Live: state.Unknown == nil && age <= overdue}, nil

@@ -2,6 +2,7 @@ package pipeline
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/giverny/giverny/ingest/clockcheck"
@@ -30,6 +31,8 @@ const (
 	maxClockLines = 5
 	// clockMemory is for how long one who is silent counts.
 	clockMemory = int64(time.Hour)
+	// clockSilence is for how long one may be silent and still send.
+	clockSilence = int64(5 * time.Minute)
 	// partClocks is the part of the health that is the senders' clocks.
 	partClocks = "clocks of the agents"
 )
@@ -149,7 +152,7 @@ func (c *clocks) check(j *clockcheck.Checker) {
 		c.health.state(partClocks, nil)
 		return
 	}
-	all := j.Clocks()
+	all := slices.DeleteFunc(j.Clocks(), func(k clockcheck.Clock) bool { return k.SeenNanos < c.newestNanos-clockSilence })
 	for i := range all {
 		if all[i].State != clockcheck.Quarantined {
 			c.health.state(partClocks, nil)

@@ -330,3 +330,27 @@ func TestHealthOfAState(t *testing.T) {
 		t.Errorf("still a fault: %v", h.err())
 	}
 }
+
+// An agent that has sent nothing for minutes, whose clock was right, does not hide that all others' clocks are off.
+func TestClocksOfThoseWhoSend(t *testing.T) {
+	r := newRig()
+	h := newHealth("f", r.metrics, slog.New(slog.DiscardHandler))
+	c, checker := newClocks("f", r.metrics, h), clockcheck.New(clockcheck.Config{}, time.Second)
+	send := func(agent string, at, offset int64) {
+		b := &schema.CounterBatch{Agent: agent, Ports: []schema.PortName{{Device: agent, Port: "1"}}, PortIndex: []uint32{0}, TimeNanos: []int64{(at + offset) * second}}
+		checker.Step(b, clockcheck.Times{SentNanos: (at + offset) * second, AppendedNanos: at * second})
+		c.checked(checker, at*second)
+	}
+	const hour = 3600
+	send("removed", 10_000, 0)
+	send("a", 10_001, hour)
+	send("b", 10_002, hour)
+	if err := h.err(); err != nil {
+		t.Errorf("one of three sends with a clock that is right: %v", err)
+	}
+	send("b", 10_399, hour)
+	send("a", 10_400, hour)
+	if err := h.err(); err == nil || !strings.Contains(err.Error(), "the clocks of all 2 agents are off") {
+		t.Errorf("both that send have clocks that are off: %v", err)
+	}
+}

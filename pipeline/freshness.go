@@ -26,13 +26,15 @@ type freshness struct {
 
 	latenessNanos int64 // for how long after their end intervals wait for readings
 	lateNanos     int64 // readings came last for which they had not waited long enough; 0: never
-	delayNanos    int64 // how long the newest of those took to arrive
+	delayNanos    int64 // the longest that such took to arrive, of about the last minute
+	delayedNanos  int64 // when those came
 	periodNanos   int64 // of intervals
 	resumingNanos int64 // a run began to read what is stored and has not got it yet; 0: none
 	resumedNanos  int64 // a run had read it
 
-	dropped     map[string]uint64 // readings since the start, by reason
-	droppedThen map[string]uint64 // when an interval was stored last
+	dropped       map[string]uint64 // readings since the start, by reason
+	droppedThen   map[string]uint64 // when an interval was stored last
+	droppedBefore map[string]uint64 // when the one before was
 }
 
 // staleIntervals is how many intervals without news are a state and no chance;
@@ -66,17 +68,21 @@ func (f *freshness) read(agent string, nowNanos int64) {
 }
 
 // late notes readings that an interval lacks, the newest of which took so long to arrive. What came in time for an
-// interval is not late: it may be early, or the first after a gap.
+// interval is not late: it may be early, or the first after a gap. The longest delay of late counts, since with less
+// patience than for that readings are still late.
 func (f *freshness) late(delayNanos, nowNanos int64) {
-	if delayNanos > f.latenessNanos {
-		f.lateNanos, f.delayNanos = nowNanos, delayNanos
+	if delayNanos <= f.latenessNanos {
+		return
+	}
+	if f.lateNanos = nowNanos; delayNanos >= f.delayNanos || nowNanos-f.delayedNanos > int64(time.Minute) {
+		f.delayNanos, f.delayedNanos = delayNanos, nowNanos
 	}
 }
 
 // stored notes an interval.
 func (f *freshness) stored(r *schema.IntervalResult, nowNanos int64) {
 	f.storedNanos, f.endNanos, f.last = nowNanos, max(f.endNanos, r.Snapshot.Interval.EndNanos()), r.Network
-	f.droppedThen = f.dropped
+	f.droppedBefore, f.droppedThen = f.droppedThen, f.dropped
 }
 
 // agents counts those that report and those that have fallen silent.
@@ -118,32 +124,42 @@ func (f *freshness) silence(nowNanos int64) *schema.Unknown {
 		reporting, silent := f.agents(nowNanos)
 		return is(schema.NoReadings, read, "no readings for %s, %d of %d agents report", reporting, reporting+silent)
 	case late(stored):
-		return is(schema.NoInterval, stored, "no interval stored for %s, although readings come%s", f.droppedSince())
+		return is(schema.NoInterval, stored, "no interval stored for %s, although readings come%s", f.droppedSince(f.droppedThen))
 	}
 	return nil
 }
 
-// droppedSince says for what reason most readings were dropped since an interval was stored; empty if none were.
-func (f *freshness) droppedSince() string {
+// droppedSince says for what reason most readings were dropped since then; empty if none were.
+func (f *freshness) droppedSince(then map[string]uint64) string {
 	most, reason := uint64(0), ""
 	for _, r := range slices.Sorted(maps.Keys(f.dropped)) {
-		if n := f.dropped[r] - f.droppedThen[r]; n > most {
+		if n := f.dropped[r] - then[r]; n > most {
 			most, reason = n, r
 		}
 	}
 	if most == 0 {
 		return ""
 	}
-	return fmt.Sprintf("; %d were dropped as %s", most, reason)
+	return fmt.Sprintf("; %d readings were dropped as %s", most, reason)
 }
 
 // status is the state of the network now.
 func (f *freshness) status(nowNanos int64) schema.NetworkForecast {
 	now := f.last
-	if why := cmp.Or(f.silence(nowNanos), f.lateness(nowNanos)); why != nil {
+	if why := cmp.Or(f.silence(nowNanos), f.lateness(nowNanos), f.unmeasured()); why != nil {
 		now = schema.NetworkForecast{Severity: f.last.Severity, Unknown: why}
 	}
 	return now
+}
+
+// unmeasured is why the last interval measures nothing, or too little, with the reason for which readings were dropped
+// since the one before.
+func (f *freshness) unmeasured() *schema.Unknown {
+	why := f.last.Unknown
+	if why == nil || f.storedNanos == 0 || why.Reason != schema.NothingMeasured && why.Reason != schema.LowCoverage {
+		return nil
+	}
+	return &schema.Unknown{Reason: why.Reason, Since: why.Since, Detail: why.Explained() + f.droppedSince(f.droppedBefore)}
 }
 
 // lateness says that intervals measure nothing, or too little, because they close before their readings arrive; nil: that
@@ -156,6 +172,6 @@ func (f *freshness) lateness(nowNanos int64) *schema.Unknown {
 	const unit = time.Second
 	delay, enough := time.Duration(f.delayNanos).Round(unit), time.Duration(f.delayNanos+f.periodNanos).Truncate(unit)+2*unit
 	return &schema.Unknown{Reason: schema.LateReadings, Since: why.Since, Detail: fmt.Sprintf(
-		"readings arrive %s after they were taken, and intervals wait for %s: set allowed_lateness of the fabric to %s or more, or find what delays the readings (or the clocks of their devices are behind by so much)",
+		"readings arrive up to %s after they were taken, and intervals wait for %s: set allowed_lateness of the fabric to %s or more, or find what delays the readings (or the clocks of their devices are behind by so much)",
 		delay, time.Duration(f.latenessNanos), enough)}
 }

@@ -177,6 +177,35 @@ func (s *recording) Run(_ context.Context, in *Intake) error {
 	return in.Finish()
 }
 
+// Intervals that measure nothing say for what reason readings were dropped, here of the clocks of all agents.
+func TestNothingMeasuredSaysWhy(t *testing.T) {
+	f := newFreshness(time.Second, 2*time.Second, 0)
+	empty := &schema.IntervalResult{Snapshot: &schema.Snapshot{}, Network: schema.NetworkForecast{Unknown: &schema.Unknown{Reason: schema.NothingMeasured, Since: 7}}}
+	for n := range uint64(4) {
+		f.dropped = map[string]uint64{"reset": 5000, "clock_ahead": 192 * n}
+		f.stored(empty, int64(n)*second)
+	}
+	why := f.status(4 * second).Unknown
+	if want := "intervals are stored, but no link has a value of any stall metric; 192 readings were dropped as clock_ahead"; why.Detail != want || why.Since != 7 {
+		t.Errorf("%+v, want %q", why, want)
+	}
+}
+
+// What allowed_lateness would do is said of the longest delay of about the last minute.
+func TestLatenessIsThatOfTheSlowest(t *testing.T) {
+	f := newFreshness(2*time.Second, 2*time.Second, 0)
+	f.last, f.storedNanos = schema.NetworkForecast{Unknown: &schema.Unknown{Reason: schema.NothingMeasured}}, second
+	for _, c := range []struct {
+		at, delay int64
+		want      string
+	}{{10, 4, "up to 4s"}, {12, 33, "up to 33s"}, {14, 5, "to 37s or more"}, {71, 6, "up to 33s"}, {73, 7, "up to 7s"}} {
+		f.late(c.delay*second, c.at*second)
+		if why := f.lateness(c.at * second); why == nil || !strings.Contains(why.Detail, c.want) {
+			t.Errorf("at %d s: %+v, want %q", c.at, why, c.want)
+		}
+	}
+}
+
 // While a backlog is stored, or the intervals to resume from are read, nothing is read from Kafka: that is not Kafka's fault.
 func TestABusyStoreIsNotKafkaAway(t *testing.T) {
 	at := func(f freshness, seconds int64) schema.UnknownReason {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"math"
 	"sync"
@@ -194,14 +195,13 @@ func (w *watch) err() error {
 		return nil
 	}
 	now := time.Now().UnixNano()
-	why := cmp.Or(w.fresh.silence(now), w.fresh.lateness(now))
-	if last := w.fresh.last.Unknown; why == nil && last != nil && w.fresh.storedNanos != 0 && last.Reason == schema.NothingMeasured && now-int64(last.Since) > w.fresh.staleNanos {
-		return errors.New("readings come, but nothing could be measured since " + time.Unix(0, int64(last.Since)).UTC().Format(time.RFC3339))
+	if why := cmp.Or(w.fresh.silence(now), w.fresh.lateness(now)); why != nil {
+		return errors.New(why.Detail)
 	}
-	if why == nil {
-		return nil
+	if why := w.fresh.unmeasured(); why != nil && why.Reason == schema.NothingMeasured && now-int64(why.Since) > w.fresh.staleNanos {
+		return fmt.Errorf("nothing could be measured since %s: %s", time.Unix(0, int64(why.Since)).UTC().Format(time.RFC3339), why.Detail)
 	}
-	return errors.New(why.Detail)
+	return nil
 }
 
 // state shows the state of the network, -1 where it is not known, and why.

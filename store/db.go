@@ -27,6 +27,7 @@ type DB struct {
 	log     *slog.Logger
 	now     func() time.Time
 	metrics *metrics
+	reading chan struct{} // a value per question that is being answered
 
 	// fault is why the last statement failed, writeFault why the last row was not
 	// taken; nil inside if it succeeded.
@@ -60,11 +61,16 @@ func New(opts *clickhouse.Options, cfg Config, deps Deps) (*DB, error) {
 	if err != nil {
 		return nil, fmt.Errorf("store metrics: %w", err)
 	}
-	db := &DB{opts: &own, conn: conn, cfg: cfg, cluster: ClusterConfig{Name: cfg.Cluster, Database: own.Auth.Database}, log: deps.Log, now: deps.Now,
+	questions := max(1, conn.Stats().MaxOpenConns-keptForWrites)
+	db := &DB{reading: make(chan struct{}, questions), opts: &own, conn: conn, cfg: cfg, cluster: ClusterConfig{Name: cfg.Cluster, Database: own.Auth.Database}, log: deps.Log, now: deps.Now,
 		metrics: m, fabrics: map[string]*fabricState{}, inserts: map[string]*sync.Mutex{}, types: map[string][]clickhouse.ColumnNameAndType{}}
 	db.fault.Store(&errNotTried)
 	return db, nil
 }
+
+// keptForWrites is how many of the connections questions leave to writes: what hundreds of clients ask does not hold up
+// the analysis.
+const keptForWrites = 4
 
 // withDistributed adds what statements need over distributed tables. All rows of a
 // fabric are on one shard, so that a join or a subquery finds there what it needs.

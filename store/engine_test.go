@@ -3,9 +3,12 @@
 package store
 
 import (
+	"context"
 	"os"
 	"strings"
+	"sync"
 	"testing"
+	"time"
 
 	"github.com/giverny/giverny/store/engine"
 	"github.com/giverny/giverny/store/engine/enginetest"
@@ -63,4 +66,34 @@ func row(t *testing.T, db testDB, query string) string {
 		t.Fatalf("%s: %v", query, err)
 	}
 	return strings.Join(out, "; ")
+}
+
+// However many questions are asked, there is a connection for what is to be stored.
+func TestQuestionsLeaveRoomForWrites(t *testing.T) {
+	db := migratedDB(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	var asking sync.WaitGroup
+	for range 50 {
+		asking.Go(func() {
+			for ctx.Err() == nil {
+				var rows []struct {
+					N uint8 `ch:"n"`
+				}
+				if err := db.Select(ctx, Question{Name: "slow", SQL: "SELECT sleep(1) AS n"}, &rows); err != nil && ctx.Err() == nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	time.Sleep(time.Second)
+	const patience = 10 * time.Second // of a machine under load; 50 questions take longer
+	writing, stop := context.WithTimeout(t.Context(), patience)
+	defer stop()
+	for range 5 {
+		if err := db.conn.Exec(writing, "SELECT 1"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	cancel()
+	asking.Wait()
 }

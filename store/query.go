@@ -39,6 +39,12 @@ func (db *DB) Select(ctx context.Context, q Question, dest any) error {
 	if q.Exact {
 		ctx = db.exact(ctx)
 	}
+	select {
+	case db.reading <- struct{}{}:
+		defer func() { <-db.reading }()
+	case <-ctx.Done():
+		return fmt.Errorf("query %s: %w", q.Name, ctx.Err())
+	}
 	began := db.now()
 	defer func() { db.metrics.querySeconds.WithLabelValues(q.Name).Observe(db.now().Sub(began).Seconds()) }()
 	if err := db.conn.Select(ctx, dest, q.SQL, named...); err != nil {

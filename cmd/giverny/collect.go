@@ -135,7 +135,7 @@ func feedsOnce(ctx context.Context, cmd *cobra.Command, cfg *config.Config, host
 	for _, group := range cfg.Collect.FeedGroups() {
 		for _, name := range group.Feeds.Enabled() {
 			feed := group.Name + "." + name
-			source, err := group.Feeds.Open(name, feeds.Env{Host: host, Interval: time.Minute, Store: feeds.NewStore(dir, feed), Log: log})
+			source, err := group.Feeds.Open(name, feeds.Env{Host: host, Interval: time.Minute, Store: feeds.NewStore(dir, feed), Log: log, ClockTolerance: group.Feeds.Sections[name].Running.ClockTolerance})
 			if err != nil {
 				return fmt.Errorf("collect.%s.%w", group.Name, err)
 			}

@@ -1,12 +1,14 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"log/slog"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -131,7 +133,7 @@ func simulateRun(cmd *cobra.Command, cfg config.Config, log *slog.Logger, f simu
 	}
 	runner, err := scenario.New(graph, script, f.seed, start.UnixNano())
 	if err != nil && f.topology != "" {
-		return fmt.Errorf("--topology %s: %w; stories that place jobs by nodes or a workload and fail nothing by name play on any fabric", f.topology, err)
+		return fmt.Errorf("--topology %s: %w; a story that places jobs by nodes or a workload and fails nothing by name plays on any fabric that is large enough: take another, or write one as docs/how-to/simulate.md shows", f.topology, err)
 	}
 	if err != nil {
 		return err
@@ -143,12 +145,23 @@ func simulateRun(cmd *cobra.Command, cfg config.Config, log *slog.Logger, f simu
 		}
 	}
 	if !f.kafka {
-		return player.play(cmd.Context())
+		err := player.play(cmd.Context())
+		if err == nil && f.out != "" && f.links != "" {
+			fmt.Fprintf(player.progress, "simulate: what congested it: %s\n", diagnoseCommand(script, &f))
+		}
+		return err
 	}
 	return app.New(cfg, version, log).Produce(cmd.Context(), func(ctx context.Context, sink *emitter.Emitter) error {
 		player.sink, player.devices = sink, f.devices
 		return player.play(ctx)
 	})
+}
+
+// diagnoseCommand explains what a story has written.
+func diagnoseCommand(script *scenario.Script, f *simulateFlags) string {
+	of := func(name string) string { return filepath.Join(f.out, name) }
+	return fmt.Sprintf("giverny diagnose --topology %s --interval %v --links %s --jobs %s --traffic %s --failures %s",
+		cmp.Or(f.topology, script.Fabric.Topology), script.Interval, of(f.links), of("jobs.jsonl"), of("traffic.csv"), of("failures.tsv"))
 }
 
 // stretch makes a story take what --for says; 0 leaves it as it is.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 	"unicode"
 	"unicode/utf8"
 
@@ -43,14 +44,14 @@ func sendable(id string) bool {
 }
 
 // check keeps the rows that can be true and be sent. The rest is counted, in addition to what the source counted.
-func check(rows *Rows, latest schema.Instant) *Rows {
+func check(rows *Rows, now time.Time, tolerance time.Duration) *Rows {
 	out := &Rows{Dropped: rows.Dropped, Faults: rows.Faults}
-	ahead := fmt.Sprintf("later than %v, the clock of this host and clock_tolerance", latest)
+	latest := schema.Instant(now.Add(tolerance).UnixNano())
 	for _, j := range rows.Jobs {
 		where := fmt.Sprintf("job %.40q", j.ID)
 		switch {
 		case j.Start > latest || j.End > latest:
-			out.Refuse(Future, where, fmt.Sprintf("its time %v is %s", max(j.Start, j.End), ahead))
+			out.Refuse(Future, where, Ahead(max(j.Start, j.End), tolerance))
 		case j.End != 0 && j.End < j.Start:
 			out.Refuse(Backwards, where, fmt.Sprintf("it ends at %v, before it starts at %v", j.End, j.Start))
 		case j.Start <= 0:
@@ -66,7 +67,7 @@ func check(rows *Rows, latest schema.Instant) *Rows {
 		where := fmt.Sprintf("%s of %.40q", f.Kind, f.Device)
 		switch {
 		case f.Time > latest:
-			out.Refuse(Future, where, fmt.Sprintf("its time %v is %s", f.Time, ahead))
+			out.Refuse(Future, where, Ahead(f.Time, tolerance))
 		case f.Time <= 0:
 			out.Refuse(NoTime, where, "it has no time")
 		case len(f.Device) > maxNameBytes || len(f.Port) > maxNameBytes || !utf8.ValidString(f.Device+f.Port):
@@ -80,7 +81,7 @@ func check(rows *Rows, latest schema.Instant) *Rows {
 		where := fmt.Sprintf("traffic of job %.40q", t.JobID)
 		switch {
 		case t.Time > latest:
-			out.Refuse(Future, where, fmt.Sprintf("its time %v is %s", t.Time, ahead))
+			out.Refuse(Future, where, Ahead(t.Time, tolerance))
 		case t.Time <= 0:
 			out.Refuse(NoTime, where, "it has no time")
 		case !sendable(t.JobID):

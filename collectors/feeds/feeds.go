@@ -6,6 +6,7 @@ package feeds
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
 	"time"
 
@@ -21,6 +22,7 @@ type Rows struct {
 	Traffic  []schema.JobTraffic
 	Dropped  map[string]uint64 // what the source could not use, by reason (Reasons)
 	Faults   []Fault           // the first of what is in Dropped, up to MaxFaults
+	Doubts   []Fault           // rows among these whose times cannot be right, up to MaxFaults
 	More     bool              // there is more to read at once
 	Backlog  int               // how many rows more, as far as that is known
 }
@@ -62,6 +64,11 @@ type Fault struct {
 	Detail string // what is wrong with it
 }
 
+// Ahead says of a time that it is too far in the future. The text is the same at each read, so that the log has it once.
+func Ahead(at schema.Instant, tolerance time.Duration) string {
+	return fmt.Sprintf("its time %v is ahead of this host's clock by more than clock_tolerance (%v)", at, tolerance)
+}
+
 // MaxFaults is how many faults a source reports at most in one read; all are counted.
 const MaxFaults = 20
 
@@ -82,7 +89,9 @@ type Env struct {
 	Host     string        // the name of this host
 	Interval time.Duration // of the fabric's intervals
 	Store    *Store        // keeps what the source must know after a restart
-	Log      *slog.Logger
+	// ClockTolerance is that of the feed.
+	ClockTolerance time.Duration
+	Log            *slog.Logger
 }
 
 // SourceConfig is the configuration of one kind of source.
@@ -144,6 +153,7 @@ type State string
 const (
 	Stopped     State = "stopped"     // several reads in a row have failed
 	Implausible State = "implausible" // rows of the last minute cannot be true: in the future, or ended before they began
+	Unmatched   State = "unmatched"   // no row of late has a device of the feed's fabrics
 	Flood       State = "flood"       // more rows come than are passed on
 	Behind      State = "behind"      // what was read cannot be handed on
 	Waiting     State = "waiting"     // nothing was read yet
@@ -151,7 +161,7 @@ const (
 )
 
 // States lists them.
-func States() []State { return []State{Stopped, Implausible, Flood, Behind, Waiting, OK} }
+func States() []State { return []State{Stopped, Implausible, Unmatched, Flood, Behind, Waiting, OK} }
 
 // Reasons for which rows are dropped.
 const (
@@ -170,7 +180,10 @@ const (
 	NotAFailure = "not_a_failure"    // a line of a log that speaks of something else, as most do
 )
 
-// Reasons lists them.
+// Late is the reason of a doubt: a job that began before a list that did not have it.
+const Late = "late"
+
+// Reasons lists those for which rows are dropped.
 func Reasons() []string {
 	return []string{Malformed, TooLong, Future, Backwards, NoDevice, TooMany, NotAJob, Unsendable, NotTaken, UnknownKind, NoTime, UnknownForm, NotAFailure}
 }

@@ -53,6 +53,7 @@ type Runner struct {
 	unknown  map[string]bool // names that the log has had; bounded
 	faulty   map[Fault]bool  // faults that the log has had; bounded
 	lie      string          // the last row that cannot be true
+	stranger string          // a node of late that is no device
 
 	mu     sync.Mutex
 	health Health // guarded by mu
@@ -72,7 +73,10 @@ type Health struct {
 	full    int       // reads in a row that gave as much as they may
 	lied    time.Time // when rows came last that cannot be true
 	lie     string    // the last of them
-	flooded time.Time // when there was last a flood
+
+	strangers int       // rows in a row without a device
+	stranger  string    // a node of theirs
+	flooded   time.Time // when there was last a flood
 }
 
 // New makes a runner. name is the feed's, such as jobs/slurm. It reads nothing yet.
@@ -110,6 +114,8 @@ func (r *Runner) State() string {
 		text += fmt.Sprintf(" (%d reads failed: %v)", h.Failures, h.Err)
 	case h.State == Implausible && h.lie != "":
 		text += fmt.Sprintf(" (%s)", h.lie)
+	case h.State == Unmatched:
+		text += fmt.Sprintf(" (none of the last %d rows has a device of its fabrics, for example %s; name them in node_map or import the topology again)", h.strangers, h.stranger)
 	}
 	return text
 }
@@ -158,32 +164,41 @@ func (r *Runner) Once(ctx context.Context) (n int, more bool) {
 	if err != nil {
 		r.metrics.failures(timedOut).Inc()
 	}
-	lies := r.take(ctx, now, &rows)
+	took := r.take(ctx, now, &rows)
 	if ctx.Err() == nil {
 		if commit := r.source.Commit(); commit != nil {
 			err = errors.Join(err, fmt.Errorf("note how far it is: %w", commit))
 		}
 	}
-	r.note(now, &rows, lies, err)
+	r.note(now, &rows, took, err)
 	return rows.Len(), rows.More && err == nil
 }
 
-// take checks the rows and hands them on, to each fabric its own. It returns how many cannot be true.
-func (r *Runner) take(ctx context.Context, now time.Time, rows *Rows) (lies uint64) {
+// taken counts the rows of a read that cannot be true, those with a device and those without.
+type taken struct{ lies, matched, strangers int }
+
+// take checks the rows and hands them on, to each fabric its own.
+func (r *Runner) take(ctx context.Context, now time.Time, rows *Rows) taken {
 	r.metrics.read.Add(float64(rows.Len()))
-	latest := schema.Instant(now.Add(r.cfg.ClockTolerance).UnixNano())
-	checked := check(rows, latest)
+	checked := check(rows, now, r.cfg.ClockTolerance)
 	missing := nodes.Missing{}
 	resolver := r.resolver.Load()
 	for i, part := range resolve(resolver, checked, missing) {
 		r.send(ctx, resolver.Fabrics()[i], part)
 	}
 	r.noteMissing(missing)
-	r.noteFaults(checked.Faults)
+	if dropped := r.freshFaults(checked.Faults); dropped != "" {
+		r.log.Warn("feeds: rows dropped", "rows", dropped)
+	}
+	if doubted := r.freshFaults(rows.Doubts); doubted != "" {
+		r.log.Warn("feeds: rows used although their times cannot be right", "rows", doubted)
+	}
 	for reason, n := range checked.Dropped {
 		r.metrics.dropped(reason).Add(float64(n))
 	}
-	return checked.Dropped[Future] + checked.Dropped[Backwards]
+	strangers := int(checked.Dropped[NoDevice])
+	return taken{lies: int(checked.Dropped[Future]+checked.Dropped[Backwards]) + len(rows.Doubts),
+		matched: len(checked.Jobs) + len(checked.Failures) - strangers, strangers: strangers}
 }
 
 // send hands rows to the emitter until it takes them. Those that it refuses for good are dropped.
@@ -250,6 +265,7 @@ func (r *Runner) noteMissing(missing nodes.Missing) {
 	for reason, names := range missing {
 		var fresh []string
 		for name, n := range names {
+			r.stranger = name
 			r.metrics.unknownNodes(string(reason)).Add(float64(n))
 			if !r.unknown[name] && len(r.unknown) < maxLogged {
 				r.unknown[name] = true
@@ -263,12 +279,12 @@ func (r *Runner) noteMissing(missing nodes.Missing) {
 	}
 }
 
-// noteFaults logs rows that were dropped, each once however often its file is read: at most MaxFaults in a read, in one
-// record, since records of one cause are limited.
-func (r *Runner) noteFaults(faults []Fault) {
+// freshFaults are those that the log has not had, however often their file is read: at most MaxFaults in a read, in one
+// text, since records of one cause are limited.
+func (r *Runner) freshFaults(faults []Fault) string {
 	var fresh []string
 	for _, f := range faults[:min(len(faults), MaxFaults)] {
-		if f.Reason == Future || f.Reason == Backwards {
+		if f.Reason == Future || f.Reason == Backwards || f.Reason == Late {
 			r.lie = f.Where + ": " + f.Detail
 		}
 		if !r.faulty[f] && len(r.faulty) < maxLogged {
@@ -276,16 +292,17 @@ func (r *Runner) noteFaults(faults []Fault) {
 			fresh = append(fresh, fmt.Sprintf("%s: %s: %s", f.Where, f.Reason, f.Detail))
 		}
 	}
-	if len(fresh) > 0 {
-		r.log.Warn("feeds: rows dropped", "rows", strings.Join(fresh, "; "))
-	}
+	return strings.Join(fresh, "; ")
 }
 
 // fullReads in a row are a flood too, of a source that does not know how much more it has.
 const fullReads = 5
 
+// So many rows in a row without a device make a feed Unmatched, fewer where none has had one yet: jobs may run elsewhere.
+const manyStrangers, firstStrangers = 20, 3
+
 // note works out the state after a read.
-func (r *Runner) note(now time.Time, rows *Rows, lies uint64, err error) {
+func (r *Runner) note(now time.Time, rows *Rows, took taken, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	h := &r.health
@@ -304,8 +321,13 @@ func (r *Runner) note(now time.Time, rows *Rows, lies uint64, err error) {
 	if h.arrived += rows.Len(); h.arrived+rows.Backlog > r.cfg.FloodPerMinute || h.full >= fullReads {
 		h.flooded = now
 	}
-	if lies > 0 {
+	if took.lies > 0 {
 		h.lied, h.lie = now, r.lie
+	}
+	if took.matched > 0 {
+		h.strangers = 0
+	} else if took.strangers > 0 {
+		h.strangers, h.stranger = h.strangers+took.strangers, r.stranger
 	}
 	recent := func(t time.Time) bool { return !t.IsZero() && now.Sub(t) < time.Minute }
 	switch {
@@ -313,6 +335,8 @@ func (r *Runner) note(now time.Time, rows *Rows, lies uint64, err error) {
 		h.State = Stopped
 	case recent(h.lied):
 		h.State = Implausible
+	case h.strangers >= manyStrangers, h.Rows == 0 && h.strangers >= firstStrangers:
+		h.State = Unmatched
 	case recent(h.flooded):
 		h.State = Flood
 	case h.LastRead.IsZero():

@@ -238,12 +238,37 @@ func TestStates(t *testing.T) {
 		step("three", time.Second, bad, 1, feeds.Stopped)
 		step("back", time.Second, good, 1, feeds.OK)
 		step("in the future", time.Second, lie, 1, feeds.Implausible)
-		if text := b.State(); !strings.Contains(text, `job "`) || !strings.Contains(text, "later than") || !strings.Contains(b.log.String(), "future: its time") {
+		if text := b.State(); !strings.Contains(text, `job "`) || !strings.Contains(text, "ahead of this host's clock") || !strings.Contains(b.log.String(), "future: its time") {
 			t.Errorf("the state does not name the row: %s\n%s", text, b.log.String())
 		}
 		step("a minute of truth", time.Minute, good, 1, feeds.OK)
 		step("6000 rows in a minute", time.Second, flood, 6, feeds.Flood)
 		step("calm", 2*time.Minute, good, 2, feeds.OK)
+		doubtful := func(now time.Time) (feeds.Rows, error) {
+			rows, err := good(now)
+			rows.Doubts = []feeds.Fault{feeds.NewFault("squeue: job 7", "late", "the scheduler's clock is behind")}
+			return rows, err
+		}
+		step("a clock behind", time.Second, doubtful, 1, feeds.Implausible)
+		if text := b.State(); text != "implausible (squeue: job 7: the scheduler's clock is behind)" || len(b.out.jobs) == 0 {
+			t.Errorf("%s", text)
+		}
+		elsewhere := func(now time.Time) (feeds.Rows, error) {
+			return feeds.Rows{Jobs: []schema.Job{job("1", now.Add(-time.Hour), time.Time{}, "login1")}}, nil
+		}
+		step("some jobs run elsewhere", 10*time.Second, elsewhere, 19, feeds.OK)
+		step("all do", time.Second, elsewhere, 1, feeds.Unmatched)
+		if text := b.State(); !strings.Contains(text, "none of the last 20 rows has a device") || !strings.Contains(text, "login1") {
+			t.Errorf("%s", text)
+		}
+		step("one runs here", time.Second, good, 1, feeds.OK)
+		fresh := newBench(t, nil, elsewhere)
+		for range 3 {
+			fresh.Once(t.Context())
+		}
+		if s := fresh.Health().State; s != feeds.Unmatched {
+			t.Errorf("no row was ever of a device: %s", s)
+		}
 	})
 }
 

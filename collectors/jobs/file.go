@@ -8,11 +8,13 @@ import (
 	"fmt"
 	"io"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/giverny/giverny/collectors/feeds"
 	"github.com/giverny/giverny/internal/faults"
+	"github.com/giverny/giverny/schema"
 )
 
 // Options say how to read a file of jobs.
@@ -116,7 +118,7 @@ func (c *FileConfig) Open(env feeds.Env) (feeds.Source, error) {
 	if err != nil {
 		return nil, err
 	}
-	return newSource(&file{cfg: c, zone: zone}, c.Limits, env.Store)
+	return newSource(&file{cfg: c, zone: zone}, c.Limits, env)
 }
 
 type file struct {
@@ -124,9 +126,10 @@ type file struct {
 	zone    *time.Location
 	size    int64
 	changed time.Time
+	ahead   bool // it has times that were ahead of the clock when it was read
 }
 
-func (f *file) list(_ context.Context, _, _ time.Time) (List, error) {
+func (f *file) list(_ context.Context, now, _ time.Time) (List, error) {
 	in, err := feeds.Open(f.cfg.Path)
 	if err != nil {
 		return List{}, err
@@ -136,12 +139,13 @@ func (f *file) list(_ context.Context, _, _ time.Time) (List, error) {
 	if err != nil {
 		return List{}, err
 	}
-	if info.Size() == f.size && info.ModTime().Equal(f.changed) {
+	if info.Size() == f.size && info.ModTime().Equal(f.changed) && !f.ahead {
 		return List{}, nil
 	}
 	list, err := Read(feeds.Bounded(in, feeds.MaxOutput), f.cfg.Path, Options{Format: f.cfg.Format, Zone: f.zone, RawIDs: f.cfg.RawIDs})
 	if err == nil {
 		f.size, f.changed = info.Size(), info.ModTime()
+		f.ahead = slices.ContainsFunc(list.Rows, func(r Row) bool { return max(r.Job.Start, r.Job.End) > schema.Instant(now.UnixNano()) })
 	}
 	return list, err
 }

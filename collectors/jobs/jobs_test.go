@@ -306,8 +306,8 @@ func BenchmarkReadSlurmJSON(b *testing.B) {
 		if err != nil || len(list.Rows) != 10_000 {
 			b.Fatal(len(list.Rows), err)
 		}
-		tracker := jobs.NewTracker(0, 20_000)
-		tracker.Update(list, time.Unix(1767573060, 0))
+		tracker := newTracker(0, 20_000)
+		tracker.Update(&list, time.Unix(1767573060, 0))
 	}
 }
 

@@ -97,7 +97,7 @@ func (c *KubernetesConfig) Open(env feeds.Env) (feeds.Source, error) {
 		transport.TLSClientConfig = &tls.Config{RootCAs: pool, MinVersion: tls.VersionTLS12}
 		k.client.Transport = transport
 	}
-	s, err := newSource(k, c.Limits, env.Store)
+	s, err := newSource(k, c.Limits, env)
 	if err != nil {
 		return nil, err
 	}

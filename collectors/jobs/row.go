@@ -36,7 +36,11 @@ type List struct {
 	Complete bool
 	Steps    int // lines of sacct that are steps of jobs, which are no rows
 
+	// Prompt says that the list has a job from its start on.
+	Prompt bool
+
 	Faults []feeds.Fault // the first of what is in Dropped, up to feeds.MaxFaults
+	Doubts []feeds.Fault // rows whose times cannot be right, up to feeds.MaxFaults
 
 	nodes int    // of all rows
 	name  string // of the file, for faults
@@ -47,10 +51,13 @@ type List struct {
 // maxNodes bounds the nodes of a list: a few bytes of a host list stand for a hundred thousand.
 const maxNodes = 4 << 20
 
-// drop counts a row that cannot be used, and says what is wrong with it.
-func (l *List) drop(reason, detail string) {
+// drop counts the row that is being read, which cannot be used, and says what is wrong with it.
+func (l *List) drop(reason, detail string) { l.refuse(l.place, reason, detail) }
+
+// refuse counts a row that is not used.
+func (l *List) refuse(place int, reason, detail string) {
 	if len(l.Faults) < feeds.MaxFaults {
-		l.Faults = append(l.Faults, feeds.NewFault(l.Where(l.place), reason, detail))
+		l.Faults = append(l.Faults, feeds.NewFault(l.Where(place), reason, detail))
 	}
 	if l.Dropped == nil {
 		l.Dropped = map[string]uint64{}

@@ -40,7 +40,7 @@ func checkCommand(f *faults.List, argv []string) {
 
 // Open makes the source. It asks nothing yet.
 func (c *SqueueConfig) Open(env feeds.Env) (feeds.Source, error) {
-	return newSource(&squeue{c}, c.Limits, env.Store)
+	return newSource(&squeue{c}, c.Limits, env)
 }
 
 type squeue struct{ cfg *SqueueConfig }
@@ -50,6 +50,7 @@ func (s *squeue) list(ctx context.Context, _, _ time.Time) (list List, err error
 		list, err = ReadSlurmJSON(out, s.cfg.Command[0], SlurmOptions{RawIDs: s.cfg.RawIDs})
 		return err
 	})
+	list.Prompt = true
 	if err != nil {
 		list.Complete = false
 	}
@@ -89,7 +90,7 @@ func (c *SacctConfig) Validate() error {
 
 // Open makes the source. It asks nothing yet.
 func (c *SacctConfig) Open(env feeds.Env) (feeds.Source, error) {
-	return newSource(&sacct{c}, c.Limits, env.Store)
+	return newSource(&sacct{c}, c.Limits, env)
 }
 
 type sacct struct{ cfg *SacctConfig }
@@ -117,5 +118,6 @@ func (s *sacct) list(ctx context.Context, now, since time.Time) (list List, err 
 		list, err = ReadSacct(out, s.cfg.Command[0], SacctOptions{Zone: time.UTC, RawIDs: s.cfg.RawIDs})
 		return err
 	})
+	list.Prompt = true // slurmctld passes on a start at once
 	return list, err
 }

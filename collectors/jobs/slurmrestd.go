@@ -59,7 +59,7 @@ func (c *SlurmrestdConfig) Open(env feeds.Env) (feeds.Source, error) {
 	if c.URL.IsEmpty() {
 		return nil, errors.New("url: empty; want that of slurmrestd")
 	}
-	return newSource(&slurmrestd{cfg: c, client: &http.Client{CheckRedirect: secret.SameHost}}, c.Limits, env.Store)
+	return newSource(&slurmrestd{cfg: c, client: &http.Client{CheckRedirect: secret.SameHost}}, c.Limits, env)
 }
 
 type slurmrestd struct {
@@ -117,6 +117,7 @@ func (s *slurmrestd) ask(ctx context.Context, version string) (list List, err er
 		list, err = ReadSlurmJSON(body, "slurmrestd", SlurmOptions{RawIDs: s.cfg.RawIDs})
 		return err
 	})
+	list.Prompt = true
 	if err != nil {
 		list.Complete = false
 	}

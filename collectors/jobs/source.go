@@ -44,10 +44,10 @@ type state struct {
 	Running []entry   `json:"running"`
 }
 
-func newSource(l lister, limits Limits, store *feeds.Store) (*source, error) {
-	s := &source{lister: l, tracker: NewTracker(limits.MaxAge, limits.MaxJobs), store: store}
+func newSource(l lister, limits Limits, env feeds.Env) (*source, error) {
+	s := &source{lister: l, tracker: NewTracker(limits, env.ClockTolerance), store: env.Store}
 	var saved state
-	found, err := store.Load(&saved)
+	found, err := s.store.Load(&saved)
 	if err != nil {
 		return nil, err
 	}
@@ -66,11 +66,12 @@ func (s *source) Read(ctx context.Context, now time.Time) (feeds.Rows, error) {
 	}
 	list, err := s.lister.list(ctx, now, s.last)
 	if err != nil {
-		list.Complete = false // what was not read has not left the queue
+		list.Complete, list.Prompt = false, false // what was not read has not left the queue
 	} else {
 		s.last = now
 	}
-	rows.Dropped, rows.Faults = s.tracker.Update(list, now), list.Faults
+	s.tracker.Update(&list, now)
+	rows.Dropped, rows.Faults, rows.Doubts = list.Dropped, list.Faults, list.Doubts
 	s.take(&rows)
 	return rows, err
 }

@@ -27,7 +27,7 @@ func open(t *testing.T, cfg feeds.SourceConfig, dir string) feeds.Source {
 	if err := cfg.Validate(); err != nil {
 		t.Fatal(err)
 	}
-	source, err := cfg.Open(feeds.Env{Host: "agent", Interval: time.Minute, Store: feeds.NewStore(dir, "feed"), Log: slog.New(slog.DiscardHandler)})
+	source, err := cfg.Open(feeds.Env{Host: "agent", Interval: time.Minute, Store: feeds.NewStore(dir, "feed"), Log: slog.New(slog.DiscardHandler), ClockTolerance: 5 * time.Minute})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -199,6 +199,9 @@ func TestFileSource(t *testing.T) {
 	add(schema.Job{ID: "1", Nodes: []string{"n1"}, Start: at("00:30"), End: at("01:01"), State: "COMPLETED"})
 	add(schema.Job{ID: "2", Nodes: []string{"n1"}, Start: at("00:40")})
 	want(t, "an end and a start", read(t, s, "01:02"), "1 COMPLETED", "2 runs")
+	add(schema.Job{ID: "3", Nodes: []string{"n1"}, Start: at("02:00")}) // what stood there before is not said again
+	want(t, "a start ahead of the clock", read(t, s, "01:03"))
+	want(t, "its time has come, the file is as it was", read(t, s, "02:00"), "3 runs")
 }
 
 // apiServer is an API server with pods, as far as lists and watches of pods go.

@@ -2,6 +2,7 @@ package jobs
 
 import (
 	"cmp"
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -27,10 +28,11 @@ type key struct {
 // Tracker compares lists of a scheduler and finds the jobs that are new or have changed. It ends those that the
 // scheduler never says have ended.
 type Tracker struct {
-	maxAge  time.Duration
-	maxJobs int
-	known   map[key]*entry
-	pending []schema.Job // changed and not taken yet
+	limits    Limits
+	tolerance time.Duration // how far ahead of the clock a time may be
+	known     map[key]*entry
+	pending   []schema.Job // changed and not taken yet
+	prompt    time.Time    // of the last list that had every job from its start on; zero: none
 }
 
 type entry struct {
@@ -42,20 +44,15 @@ type entry struct {
 // forgetAfter is how long a job that has ended is remembered, so that it is not sent again while it is listed.
 const forgetAfter = 48 * time.Hour
 
-// NewTracker makes a tracker. A job that runs longer than maxAge is ended; at most maxJobs are kept.
-func NewTracker(maxAge time.Duration, maxJobs int) *Tracker {
-	return &Tracker{maxAge: maxAge, maxJobs: maxJobs, known: map[key]*entry{}}
+// NewTracker makes a tracker. Times that are further ahead of the clock than tolerance are not believed.
+func NewTracker(limits Limits, tolerance time.Duration) *Tracker {
+	return &Tracker{limits: limits, tolerance: tolerance, known: map[key]*entry{}}
 }
 
-// Update takes a list of the instant now. The changes wait for Take.
-func (t *Tracker) Update(list List, now time.Time) (dropped map[string]uint64) {
-	dropped = maps.Clone(list.Dropped)
-	drop := func(reason string) {
-		if dropped == nil {
-			dropped = map[string]uint64{}
-		}
-		dropped[reason]++
-	}
+// Update takes a list of the instant now, and notes in it which rows it does not use or doubts. The changes wait for
+// Take. A row with a time ahead of the clock is left for a later list: either clock may be corrected by then.
+func (t *Tracker) Update(list *List, now time.Time) {
+	latestTime := schema.Instant(now.Add(t.tolerance).UnixNano())
 	listed := make(map[key]bool, len(list.Rows))
 	latest := map[string]schema.Instant{} // start by id
 	evicted := false
@@ -68,26 +65,47 @@ func (t *Tracker) Update(list List, now time.Time) (dropped map[string]uint64) {
 		listed[k] = true
 		latest[k.ID] = max(latest[k.ID], k.Start)
 		e := t.known[k]
-		if e == nil && len(t.known) >= t.maxJobs && !evicted {
+		if ahead := max(row.Job.Start, row.Job.End); ahead > latestTime {
+			list.refuse(row.Place, feeds.Future, fmt.Sprintf("job %.40q: %s", k.ID, feeds.Ahead(ahead, t.tolerance)))
+			continue
+		}
+		if e == nil && len(t.known) >= t.limits.MaxJobs && !evicted {
 			t.evict(now)
 			evicted = true
 		}
 		switch {
-		case e == nil && len(t.known) >= t.maxJobs:
-			drop(feeds.TooMany)
+		case e == nil && len(t.known) >= t.limits.MaxJobs:
+			list.refuse(row.Place, feeds.TooMany, fmt.Sprintf("job %.40q: more than max_jobs (%d)", k.ID, t.limits.MaxJobs))
 			continue
 		case e == nil:
+			t.doubt(list, row)
 			e = &entry{}
 			t.known[k] = e
 			t.change(e, row.Job)
 		case e.endless && row.Job.End == 0: // it was said once
+		case e.Job.End != 0 && row.Job.End == 0 && !list.Complete: // a line of a file that was written before its end
 		case !same(&e.Job, &row.Job):
 			t.change(e, row.Job)
 		}
 		e.Seen = now.UnixNano()
 	}
 	t.end(listed, latest, list.Complete, now)
-	return dropped
+	switch {
+	case list.Prompt && len(list.Dropped) == 0:
+		t.prompt = now
+	case list.Prompt:
+		t.prompt = time.Time{} // what it lacks may have begun long ago when it comes
+	}
+}
+
+// doubt notes a job that is new to a list but says it began long before the last one, which had all that ran.
+func (t *Tracker) doubt(list *List, row *Row) {
+	start := row.Job.Start.Time()
+	if !list.Prompt || row.Phase != Running || t.prompt.IsZero() || !start.Before(t.prompt.Add(-t.tolerance)) || len(list.Doubts) >= feeds.MaxFaults {
+		return
+	}
+	list.Doubts = append(list.Doubts, feeds.NewFault(list.Where(row.Place), feeds.Late, fmt.Sprintf(
+		"job %.40q: it started at %v, but no list before %v had it: the scheduler's clock is behind this host's, or its lists are late", row.Job.ID, row.Job.Start, t.prompt.UTC().Format(time.RFC3339))))
 }
 
 // evict makes room: jobs that ended before the list of now are forgotten.
@@ -127,8 +145,8 @@ func (t *Tracker) end(listed map[key]bool, latest map[string]schema.Instant, com
 			t.finish(e, min(again, nanos), Replaced)
 		case !listed[k] && complete:
 			t.finish(e, nanos, LeftQueue)
-		case t.maxAge > 0 && nanos.Time().Sub(k.Start.Time()) > t.maxAge:
-			t.finish(e, k.Start+schema.Instant(t.maxAge), TooOld)
+		case t.limits.MaxAge > 0 && nanos.Time().Sub(k.Start.Time()) > t.limits.MaxAge:
+			t.finish(e, k.Start+schema.Instant(t.limits.MaxAge), TooOld)
 			e.endless = true
 		}
 	}

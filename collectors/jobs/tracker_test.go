@@ -13,10 +13,14 @@ import (
 	"github.com/giverny/giverny/schema"
 )
 
+func newTracker(maxAge time.Duration, maxJobs int) *jobs.Tracker {
+	return jobs.NewTracker(jobs.Limits{MaxAge: maxAge, MaxJobs: maxJobs}, 5*time.Minute)
+}
+
 // step gives the tracker a list at a time of day and returns what it says has changed, as text.
 func step(t *testing.T, tracker *jobs.Tracker, clock string, complete bool, rows ...jobs.Row) (changed []string) {
 	t.Helper()
-	tracker.Update(jobs.List{Rows: rows, Complete: complete}, at(clock).Time())
+	tracker.Update(&jobs.List{Rows: rows, Complete: complete}, at(clock).Time())
 	all, more := tracker.Take(1000)
 	if more {
 		t.Error("more than 1000 changes")
@@ -32,7 +36,7 @@ func step(t *testing.T, tracker *jobs.Tracker, clock string, complete bool, rows
 }
 
 func TestTracker(t *testing.T) {
-	tracker := jobs.NewTracker(2*time.Hour, 10)
+	tracker := newTracker(2*time.Hour, 10)
 	run := func(id, start string) jobs.Row { return row(id, "", "", "RUNNING", start, "", jobs.Running, "n1") }
 	for _, c := range []struct {
 		what     string
@@ -67,17 +71,18 @@ func TestTracker(t *testing.T) {
 
 // More jobs than are kept: those that ended make room, the rest is counted.
 func TestTrackerIsBounded(t *testing.T) {
-	tracker := jobs.NewTracker(0, 100)
+	tracker := newTracker(0, 100)
 	var rows []jobs.Row
 	for i := range 150 {
 		rows = append(rows, row(fmt.Sprint(i), "", "", "COMPLETED", "00:30", "00:31", jobs.Ended, "n1"))
 	}
-	if dropped := tracker.Update(jobs.List{Rows: rows}, at("01:00").Time()); dropped[feeds.TooMany] != 50 {
-		t.Errorf("dropped %v, want 50", dropped)
+	list := jobs.List{Rows: rows}
+	if tracker.Update(&list, at("01:00").Time()); list.Dropped[feeds.TooMany] != 50 {
+		t.Errorf("dropped %v, want 50", list.Dropped)
 	}
-	dropped := tracker.Update(jobs.List{Rows: []jobs.Row{row("new", "", "", "RUNNING", "01:00", "", jobs.Running, "n1")}}, at("01:01").Time())
-	if len(dropped) != 0 {
-		t.Errorf("jobs that ended made no room: %v", dropped)
+	list = jobs.List{Rows: []jobs.Row{row("new", "", "", "RUNNING", "01:00", "", jobs.Running, "n1")}}
+	if tracker.Update(&list, at("01:01").Time()); len(list.Dropped) != 0 {
+		t.Errorf("jobs that ended made no room: %v", list.Dropped)
 	}
 	var taken int
 	for more := true; more; {
@@ -94,7 +99,7 @@ func TestTrackerIsBounded(t *testing.T) {
 func TestTrackerAgainstNaive(t *testing.T) {
 	for seed := range uint64(50) {
 		random := rand.New(rand.NewPCG(seed, 7))
-		tracker := jobs.NewTracker(0, 1000)
+		tracker := newTracker(0, 1000)
 		said := map[string]schema.Job{}
 		var last []jobs.Row
 		for minute := range 30 {
@@ -110,7 +115,7 @@ func TestTrackerAgainstNaive(t *testing.T) {
 				}
 				last = append(last, r)
 			}
-			tracker.Update(jobs.List{Rows: last, Complete: true}, at("01:00").Time().Add(time.Duration(minute)*time.Minute))
+			tracker.Update(&jobs.List{Rows: last, Complete: true}, at("01:00").Time().Add(time.Duration(minute)*time.Minute))
 			for more := true; more; {
 				var part []schema.Job
 				part, more = tracker.Take(1 + random.IntN(5))
@@ -132,5 +137,48 @@ func TestTrackerAgainstNaive(t *testing.T) {
 				t.Fatalf("seed %d: job %s is not listed and has no end", seed, k)
 			}
 		}
+	}
+}
+
+// A clock that is ahead, the scheduler's or that of this host behind it: nothing is said of what is not yet, and all of it
+// once its time has come or the clock is right.
+func TestTrackerWaitsForTimesAhead(t *testing.T) {
+	tracker := newTracker(0, 10)
+	step(t, tracker, "01:00", true, row("1", "", "", "RUNNING", "00:30", "", jobs.Running, "n1"))
+	ahead := []jobs.Row{row("1", "", "", "COMPLETED", "00:30", "02:01", jobs.Ended, "n1"), row("2", "", "", "RUNNING", "02:01", "", jobs.Running, "n2")}
+	for range 2 { // at every list, for the feed's state to last
+		list := jobs.List{Rows: ahead, Complete: true}
+		tracker.Update(&list, at("01:01").Time())
+		if changed, _ := tracker.Take(10); len(changed) != 0 || list.Dropped[feeds.Future] != 2 || len(list.Faults) != 2 {
+			t.Fatalf("said %v, dropped %v: %v", changed, list.Dropped, list.Faults)
+		}
+	}
+	want(t, "the clock is right", step(t, tracker, "02:02", true, ahead...), "1 00:30-02:01 COMPLETED [n1]", "2 02:01-runs RUNNING [n2]")
+}
+
+// A job that is new to a list and says that it began long before the last one: the scheduler's clock is behind.
+func TestTrackerDoubtsLateStarts(t *testing.T) {
+	running := func(id, start string) jobs.Row { return row(id, "", "", "RUNNING", start, "", jobs.Running, "n1") }
+	tracker := newTracker(0, 10)
+	for _, c := range []struct {
+		what, clock string
+		prompt      bool
+		rows        []jobs.Row
+		doubts      int
+	}{
+		{"the first list", "01:00", true, []jobs.Row{running("1", "00:01")}, 0},
+		{"a clock that is behind by little", "01:01", true, []jobs.Row{running("1", "00:01"), running("2", "00:57")}, 0},
+		{"by an hour", "01:02", true, []jobs.Row{running("1", "00:01"), running("2", "00:57"), running("3", "00:02")}, 1},
+		{"said once", "01:03", true, []jobs.Row{running("1", "00:01"), running("2", "00:57"), running("3", "00:02")}, 0},
+		{"it ended before it was seen", "01:04", true, []jobs.Row{row("4", "", "", "COMPLETED", "00:03", "00:04", jobs.Ended, "n1")}, 0},
+		{"a file that others write at their leisure", "01:05", false, []jobs.Row{running("5", "00:05")}, 0},
+	} {
+		list := jobs.List{Rows: c.rows, Prompt: c.prompt}
+		if tracker.Update(&list, at(c.clock).Time()); len(list.Doubts) != c.doubts {
+			t.Errorf("%s: %v, want %d", c.what, list.Doubts, c.doubts)
+		}
+	}
+	if changed, _ := tracker.Take(10); len(changed) != 5 {
+		t.Errorf("%d jobs, want 5: a job that is doubted is used", len(changed))
 	}
 }

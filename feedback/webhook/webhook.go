@@ -306,6 +306,9 @@ func judge(response *http.Response) error {
 		return nil
 	}
 	f := &failure{status: response.Status}
+	if code/100 == 3 {
+		f.status += ", a redirect, which is not followed: set url to where it leads"
+	}
 	switch code {
 	case http.StatusTooManyRequests, http.StatusServiceUnavailable:
 		if seconds, err := strconv.Atoi(response.Header.Get("Retry-After")); err == nil && seconds > 0 {

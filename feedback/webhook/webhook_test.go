@@ -345,3 +345,11 @@ func TestValidateNamesEveryFault(t *testing.T) {
 		}
 	}
 }
+
+// A redirect is not followed, since it would take the notification to another host; the state says what to do.
+func TestRedirectSaysWhatToDo(t *testing.T) {
+	err := judge(&http.Response{StatusCode: http.StatusFound, Status: "302 Found"})
+	if want := "the receiver answers 302 Found, a redirect, which is not followed: set url to where it leads"; err == nil || err.Error() != want {
+		t.Errorf("%v, want %s", err, want)
+	}
+}

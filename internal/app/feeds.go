@@ -54,7 +54,7 @@ func newFeedSet(cfg *config.Config, host string, deps AgentDeps) (*feedSet, erro
 			if len(running.Fabrics) == 0 {
 				running.Fabrics = []string{cfg.Collect.Polling.Fabric}
 			}
-			env := feeds.Env{Host: host, Interval: cfg.Collect.Polling.Interval, Store: feeds.NewStore(cfg.FeedDir(), full), Log: deps.Log}
+			env := feeds.Env{Host: host, Interval: cfg.Collect.Polling.Interval, Store: feeds.NewStore(cfg.FeedDir(), full), Log: deps.Log, ClockTolerance: running.ClockTolerance}
 			source, err := group.Feeds.Open(name, env)
 			if err != nil {
 				all.Under("collect."+group.Name, err)

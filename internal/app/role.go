@@ -261,8 +261,9 @@ func (parts *Parts) Steps(ctx context.Context) (steps []Step, err error) {
 			return nil, err
 		}
 	}
-	if p.client != nil {
-		if err := p.client.EnsureTopics(ctx, config.NumPartitions(p.cfg.Fabrics)); err != nil {
+	collects := parts.agent != nil && len(parts.pipelines) == 0 && parts.pages == nil
+	if p.client != nil && !collects {
+		if err := p.ensureTopics(ctx); err != nil {
 			return nil, err
 		}
 	}
@@ -270,6 +271,15 @@ func (parts *Parts) Steps(ctx context.Context) (steps []Step, err error) {
 		pollers, sending, err := parts.agent.Stages()
 		if err != nil {
 			return nil, err
+		}
+		if collects { // reads into its spool meanwhile
+			sending = append(sending, lifecycle.Stage{Name: "topics", Run: func(ctx context.Context) error {
+				err := p.ensureTopics(ctx)
+				if err == nil {
+					<-ctx.Done()
+				}
+				return err
+			}})
 		}
 		steps = append(steps, pollers, sending)
 	}
@@ -389,9 +399,14 @@ func (p *Process) Produce(ctx context.Context, produce func(context.Context, *em
 		return err
 	}
 	return p.RunOnce(ctx, func(ctx context.Context) error {
-		if err := p.client.EnsureTopics(ctx, config.NumPartitions(p.cfg.Fabrics)); err != nil {
+		if err := p.ensureTopics(ctx); err != nil {
 			return err
 		}
 		return produce(ctx, p.Emitter())
 	})
+}
+
+// ensureTopics makes the topics that are missing; while Kafka is away it waits.
+func (p *Process) ensureTopics(ctx context.Context) error {
+	return p.client.EnsureTopics(ctx, config.NumPartitions(p.cfg.Fabrics))
 }

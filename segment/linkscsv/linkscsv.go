@@ -30,6 +30,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/zstd"
@@ -158,7 +159,7 @@ func open(r io.Reader, g *topology.Graph) (*table, error) {
 	}
 	t.header = slices.Clone(header)
 	if err := t.readHeader(); err != nil {
-		return nil, fmt.Errorf(": %w", err)
+		return nil, fmt.Errorf(", header: %w", err)
 	}
 	if t.time < 0 {
 		t.begin(0)
@@ -275,7 +276,7 @@ func (t *table) readHeader() error {
 				m, err = schema.ParseMetric(name)
 			}
 			if err != nil {
-				return fmt.Errorf("column %.60q is neither time, link, a coordinate nor a metric; want a header such as link,credit,inq (the metrics reference lists all metrics)", name)
+				return fmt.Errorf("column %.60q is neither time, link, a coordinate nor a metric; %s", name, headerHint(name))
 			}
 			if slices.Contains(t.metrics, m) {
 				return fmt.Errorf("metric %s has two columns", m)
@@ -317,13 +318,24 @@ func (t *table) prepareGrid() error {
 	return nil
 }
 
+// headerHint says what to do about a column that is none.
+func headerHint(name string) string {
+	switch {
+	case !utf8.ValidString(name) || strings.ContainsRune(name, 0):
+		return "the file is not UTF-8: convert it, with iconv say"
+	case strings.ContainsAny(name, ";\t|"):
+		return "separate columns by commas"
+	}
+	return "want a header such as link,credit,inq (the metrics reference lists all metrics)"
+}
+
 func (t *table) row(record []string) error {
 	link, err := t.linkOf(record)
 	if err != nil {
 		return err
 	}
 	if t.seen.Has(int(link)) {
-		return fmt.Errorf("link %d has a row already", link)
+		return fmt.Errorf("link %d has a row already; delete one of the two", link)
 	}
 	t.seen.Set(int(link))
 	for c, s := range t.series {
@@ -354,7 +366,7 @@ func (t *table) linkOf(record []string) (schema.LinkID, error) {
 		links := t.graph.NumLinks()
 		n, err := strconv.ParseUint(strings.TrimSpace(record[t.link]), 10, 32)
 		if err != nil || n >= uint64(links) {
-			return 0, fmt.Errorf("link %q: want a number from 0 to %d", record[t.link], links-1)
+			return 0, fmt.Errorf("link %q: want a number from 0 to %d; is this a table of the topology that is given?", record[t.link], links-1)
 		}
 		return schema.LinkID(n), nil
 	}

@@ -47,6 +47,13 @@ export const unknownReasons: Record<string, string> = {
   nothing_measured: "nothing measured", low_coverage: "too little measured", late_readings: "readings come too late", no_readings: "collectors silent", kafka: "Kafka away", store: "store refuses", no_interval: "no new interval",
 };
 
+/** unknownActions says what an operator has to do about it, where the detail does not. */
+export const unknownActions: Record<string, string> = {
+  nothing_measured: "Look the reason up under Troubleshoot in the documentation; giverny_analyse_dropped counts all.", low_coverage: "Find the silent agents: giverny agents list.",
+  no_readings: "Check the agents: giverny collect --once on one of them.", kafka: "Start the brokers: what the agents read meanwhile is in their spools, and comes by itself.",
+  store: "Start ClickHouse, or free space on its disk: results wait in Kafka.", no_interval: "Check /-/ready of the analyser.",
+};
+
 /** subsystem is a network card and what it stands in, as far as that is known. */
 export function subsystem(s: Subsystem): string {
   const parts = [s.nic_model || "unknown network card", s.firmware && "firmware " + s.firmware, s.board, s.cpu, s.pcie && "PCIe " + s.pcie, s.nps && "NPS" + s.nps, s.kernel && "Linux " + s.kernel];

@@ -4,7 +4,7 @@ import { isAbort } from "../api.ts";
 import type { App } from "../app.ts";
 import { rank } from "../colour.ts";
 import { $, h, setText } from "../dom.ts";
-import { clock, count, inWords, metricName, percent, secondsBetween, span, unknownReasons, when, words } from "../format.ts";
+import { clock, count, inWords, metricName, percent, secondsBetween, span, unknownActions, unknownReasons, when, words } from "../format.ts";
 import { plainName } from "../graph.ts";
 import type { Diagnosis, FabricEvent, Region, Unknown } from "../types.ts";
 import { Anomalies } from "./anomalies.ts";
@@ -79,7 +79,7 @@ export class Side {
     const { state } = this.app;
     setText($("severity"), state.at ? "nothing stored then" : "no data yet");
     $("severity").className = "Unknown";
-    for (const id of ["why", "rce", "diagnosis", "compared", "picked"]) $(id).hidden = true;
+    for (const id of ["why", "todo", "rce", "diagnosis", "compared", "picked"]) $(id).hidden = true;
     for (const id of ["facts", "forecast"]) $(id).replaceChildren();
     this.list.show([], "", this.duration, () => "");
     $("jobs").replaceChildren(h("li", { class: "none" }, "no job is known"));
@@ -109,12 +109,12 @@ export class Side {
     const { now } = this.interval, why = this.unknown(), state = now.network.state, live = !this.app.state.at && this.app.model?.status?.live;
     $("severity").className = why ? "Unknown" : state;
     $("severity").replaceChildren(why ? "unknown" : called(state), why || live || this.app.state.at ? "" : h("small", null, ", " + when(now.interval.end)));
-    $("why").hidden = !why;
+    $("why").hidden = $("todo").hidden = !why;
     fillForecast($("forecast"), why ? null : now.network, this.duration);
     if (!why) return;
-    const since = !this.app.state.at && this.app.model?.status?.network.unknown ? now.interval.end : why.since ?? now.interval.end;
-    setText($("why"), `no data since ${when(since)} (${reason(why)})${now.network.state === "Unknown" ? "" : `. Last known: ${called(state)}`}`);
-    $("why").title = why.detail ?? "";
+    const since = now.network.unknown?.since ?? now.interval.end;
+    setText($("why"), `since ${when(since)}: ${reason(why)}${now.network.state === "Unknown" ? "" : `. Last known: ${called(state)}`}`);
+    setText($("todo"), `${why.detail ? why.detail[0].toUpperCase() + why.detail.slice(1) + ". " : ""}${unknownActions[why.reason] ?? ""}`);
   }
 
   /** status says of when the picture is. */

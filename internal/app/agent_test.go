@@ -1,0 +1,72 @@
+package app
+
+import (
+	"context"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/giverny/giverny/internal/config"
+)
+
+// An agent that starts while Kafka is away reads into its spool.
+func TestAgentStartsWithoutKafka(t *testing.T) {
+	dir := t.TempDir()
+	for name, text := range map[string]string{
+		"sys/mlx5_0/node_desc":                       "host0\n",
+		"sys/mlx5_0/node_guid":                       "0002:c903:0000:0001\n",
+		"sys/mlx5_0/ports/1/state":                   "4: ACTIVE\n",
+		"sys/mlx5_0/ports/1/link_layer":              "InfiniBand\n",
+		"sys/mlx5_0/ports/1/counters/port_xmit_data": "1\n",
+		"giverny.yaml": `
+data_dir: DIR/data
+http: {listen: "127.0.0.1:0", metrics: {listen: "127.0.0.1:0"}}
+kafka: {embedded: false, brokers: ["127.0.0.1:1"]}
+fabrics: [{name: ib0, topology: "fattree:leaves=2,hosts=2,spines=2", interval: 1s}]
+collect: {agent: host0, ibsysfs: {enabled: true, root: DIR/sys}}
+`,
+	} {
+		path := filepath.Join(dir, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(strings.ReplaceAll(text, "DIR", dir)), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	cfg, err := config.Load(filepath.Join(dir, "giverny.yaml"), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := New(cfg, "test", slog.New(slog.DiscardHandler))
+	parts, err := p.Make(Role{Collect: true}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, err := p.Listen()
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	ended := make(chan error, 1)
+	go func() { ended <- p.Run(ctx, l, parts.Steps) }()
+	for spooled := 0; spooled == 0; time.Sleep(20 * time.Millisecond) {
+		files, err := filepath.Glob(filepath.Join(dir, "data/spool/*.spool"))
+		if err != nil || ctx.Err() != nil {
+			t.Fatal("nothing is in the spool: ", err, ctx.Err())
+		}
+		for _, file := range files {
+			if info, err := os.Stat(file); err == nil {
+				spooled += int(info.Size())
+			}
+		}
+	}
+	cancel()
+	if err := <-ended; err != nil {
+		t.Error(err)
+	}
+}
