@@ -350,6 +350,7 @@ func TestClocksOfThoseWhoSend(t *testing.T) {
 	}
 	send("b", 10_399, hour)
 	send("a", 10_400, hour)
+	send("b", 10_461, hour) // it is looked at again each minute
 	if err := h.err(); err == nil || !strings.Contains(err.Error(), "the clocks of all 2 agents are off") {
 		t.Errorf("both that send have clocks that are off: %v", err)
 	}
