@@ -128,9 +128,6 @@ func (c *causes) joinComponent(t *trees, s *sinks, first, end int32) {
 		for b := first; b < a; b++ {
 			if c.sets.find(a) != c.sets.find(b) && c.areOne(t, s, a, b) {
 				c.sets.union(a, b)
-				if x, y := &s.all[a], &s.all[b]; t.isWithoutHosts(x) && t.isWithoutHosts(y) { // their ports are hot alone
-					x.leans, y.leans = x.port > 0, y.port > 0
-				}
 			}
 		}
 	}
@@ -221,9 +218,6 @@ func hostShare(t *trees, s *sinks, a, b int32) float64 {
 	return float64(n) / float64(max(1, hosts))
 }
 
-// isWithoutHosts reports whether a sink is at a switch that has no hosts, but maybe an aggregation node.
-func (t *trees) isWithoutHosts(x *sink) bool { return !x.isLeaf || t.waits.level[x.device] > 1 }
-
 func (c *causes) areOne(t *trees, s *sinks, a, b int32) bool {
 	x, y := &s.all[a], &s.all[b]
 	if c.level.find(a) == c.level.find(b) && c.areUneven(x, y) {
@@ -237,11 +231,8 @@ func (c *causes) areOne(t *trees, s *sinks, a, b int32) bool {
 	}
 	exchange, other := c.levels[c.level.find(a)].isExchange(), c.levels[c.level.find(b)].isExchange()
 	share, crowded := c.evidence.shared(x, y)
-	if t.isWithoutHosts(x) && t.isWithoutHosts(y) && share >= transitShared && ratio(x.stall, y.stall) >= transitRatio {
-		return x.port == 0 && y.port == 0 || math.Abs(x.stall-y.stall) < t.noise.meanError(max(x.stall, y.stall), x.links, y.links)
-	}
 	if !x.isLeaf && !y.isLeaf {
-		return false
+		return share >= transitShared && ratio(x.stall, y.stall) >= transitRatio
 	}
 	isLevel := c.level.find(a) == c.level.find(b)
 	if isLevel && exchange {

@@ -27,9 +27,6 @@ func (m *treeMethod) isHotAlone(i int32) bool {
 	return !slices.ContainsFunc(m.leaving.of(m.from[i]), isBeside) && !slices.ContainsFunc(m.into.of(m.from[i]), waits)
 }
 
-// seenStall is how many times as much as a stalled link what waits for a link must stall on average to be seen.
-const seenStall = 1.5
-
 // fewestTogether is the mean number of links that hang together at switches in a region.
 const fewestTogether = 3
 
@@ -49,27 +46,4 @@ func (t *trees) hangsTogether(nodes []int32) bool {
 		t.isMet[d] = false
 	}
 	return fewestTogether*(len(t.met)-len(nodes)) <= len(nodes)
-}
-
-// starves reports whether a slow link takes all that another link from its switch could get its traffic from, which stalls
-// enough for that to be seen: traffic that stalls comes from somewhere, so that what enters the switch waits for that link.
-func (m *treeMethod) starves(a int32) bool {
-	h, d := &m.shares, m.sinks.all[a].device
-	return slices.ContainsFunc(m.leaving.of(d), func(j int32) bool {
-		b := h.main(j)
-		if b < 0 || b == a || m.slow[j] || m.toHost(j) || m.stall[j]*h.fall[b] < seenStall*m.hot {
-			return false
-		}
-		taken := 0
-		for _, i := range m.into.of(d) {
-			switch {
-			case !m.waits.mayWait(m.links[i], m.links[j]):
-			case h.of[i].has(b):
-				return false
-			case h.of[i].has(a):
-				taken++
-			}
-		}
-		return taken > 0
-	})
 }

@@ -243,9 +243,6 @@ func (m *treeMethod) isWorth(a int32) bool {
 		return true
 	}
 	taken, worth := float64(h.taken[a]-h.unheard[a]), h.worth[a]
-	if worth < certainWorth*taken && m.starves(a) {
-		return false
-	}
 	least := leastWorth + leastWorthEach*taken
 	isEnough, isClear := worth >= least, m.stall[i] >= slowStep*m.hottest(i)
 	if m.unsure[i] {
