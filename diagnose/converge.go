@@ -169,8 +169,8 @@ func (h *held) sendersTo(end topology.DeviceID) []topology.DeviceID {
 
 // ends lists the switches to which a tree can lead that has most of what is held back, or more than any other where none has
 // most: of the last dimension it has links of one line, of the one before those of one plane, and so on, so that it can end
-// anywhere on that line. It notes the switches at any of the links, ascending.
-func (h *held) ends(p *pressure) []topology.DeviceID {
+// anywhere on that line. It tells whether one has most, and notes the switches at any of the links, ascending.
+func (h *held) ends(p *pressure) (out []topology.DeviceID, hasMost bool) {
 	k := len(h.grid.Dims())
 	total := 0.
 	lines := h.linesOf(h.grid.Dims())
@@ -189,7 +189,7 @@ func (h *held) ends(p *pressure) []topology.DeviceID {
 	slices.Sort(h.devices)
 	h.devices = slices.Compact(h.devices)
 	if total == 0 {
-		return nil
+		return nil, false
 	}
 	type end struct {
 		line  routes.Line // any switch of it
@@ -209,11 +209,11 @@ func (h *held) ends(p *pressure) []topology.DeviceID {
 			best = append(best, end{h.grid.LastLine(d), sum})
 		}
 	}
-	if len(best) == 0 {
+	hasMost = len(best) > 0
+	if !hasMost {
 		best = append(best, most)
 	}
 	slices.SortStableFunc(best, func(a, b end) int { return cmp.Compare(b.share, a.share) })
-	var out []topology.DeviceID
 	for _, e := range best {
 		for x := range e.line.Size {
 			if len(out) < drainEnds {
@@ -221,7 +221,7 @@ func (h *held) ends(p *pressure) []topology.DeviceID {
 			}
 		}
 	}
-	return out
+	return out, hasMost
 }
 
 // linesOf is an empty sum by dimension and by the place in those before it.

@@ -79,7 +79,11 @@ func TestTrafficConverges(t *testing.T) {
 		t.Fatal("all that the links carry was added, and it is not seen")
 	}
 	best, at := 0., topology.DeviceID(0)
-	for _, d := range h.ends(u.p) {
+	ends, most := h.ends(u.p)
+	if !most {
+		t.Error("no line has most of one tree")
+	}
+	for _, d := range ends {
 		if fit := h.treeFit(senders, d, u.p); fit > best {
 			best, at = fit, d
 		}
@@ -101,6 +105,26 @@ func TestTrafficConverges(t *testing.T) {
 	rc.drain.job = &job{devices: senders}
 	if u.stage.rate(rc, c, u.p); math.IsInf(c.score, -1) {
 		t.Error("the tree of another job leaves no score")
+	}
+}
+
+// TestSeveralTrees: of traffic that ends on two lines, neither of which has most of it, the ends are those of the line with more.
+func TestSeveralTrees(t *testing.T) {
+	u := newTiedUp(t)
+	var links []schema.LinkID
+	for goal, senders := range map[string][]string{"3,3,2": {"3,3,4", "3,3,0", "3,1,2"}, "6,6,6": {"6,6,4", "6,6,0", "6,4,6", "6,0,6"}} {
+		var from []topology.DeviceID
+		for _, name := range senders {
+			from = append(from, u.device(t, name))
+		}
+		links = append(links, u.send(from, u.device(t, goal))...)
+	}
+	slices.Sort(links)
+	h := &u.stage.work.held
+	h.take(links, u.p)
+	ends, most := h.ends(u.p)
+	if most || len(ends) != 8 || !slices.Contains(ends, u.device(t, "6,6,6")) {
+		t.Errorf("%d ends, want the line of 6,6,6", len(ends))
 	}
 }
 

@@ -56,11 +56,14 @@ func (s *Stage) drainOf(rc *regionCase, p *pressure) drain {
 	h := &s.work.held
 	h.take(rc.region.Links, p)
 	idle := h.idles(p)
-	ends := h.ends(p)
+	ends, most := h.ends(p)
 	if len(ends) == 0 {
 		return drain{idle: idle}
 	}
 	meeting := h.meetingOf(ends, idle, p)
+	if !most {
+		return drain{idle: idle, meeting: meeting}
+	}
 	best = s.knownDrain(rc, ends, p)
 	if best.fit < drainFit {
 		if unknown := s.unknownDrain(meeting.device, p); unknown.fit > best.fit {

@@ -116,7 +116,8 @@ func TestTheEndTakesWhatDoesNotGoOn(t *testing.T) {
 		}
 		slices.Sort(links)
 		h.take(slices.Compact(links), u.p)
-		if m := h.meetingOf(h.ends(u.p), h.idles(u.p), u.p); m.device != end || !m.known() {
+		ends, _ := h.ends(u.p)
+		if m := h.meetingOf(ends, h.idles(u.p), u.p); m.device != end || !m.known() {
 			t.Errorf("of senders at %s: meets at %s by %.2f", senders, u.stage.graph.Device(m.device).Name, m.agree)
 		}
 	}
