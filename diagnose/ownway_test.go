@@ -68,7 +68,10 @@ func TestWhoElseUsesTheLinksOfARaisedRate(t *testing.T) {
 			p.job("1", hosts(0, 5)...)
 			receiver := p.link("leaf1", "2") // host5
 			region := []schema.LinkID{p.link("leaf0", "5"), p.link("leaf0", "6"), p.link("spine0", "2"), p.link("spine1", "2")}
-			for h := range 3 { // half of its hosts
+			for h := range 5 {
+				region = append(region, p.link(fmt.Sprintf("host%d", h), "1"))
+			}
+			for h := 8; h < 12 && c.others > 0; h++ { // what others have on the links waits at their hosts, too
 				region = append(region, p.link(fmt.Sprintf("host%d", h), "1"))
 			}
 			carry := func(each, all float64) {
