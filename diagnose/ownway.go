@@ -22,8 +22,8 @@ const (
 	littleBefore, noLoad, othersOnOne, othersOnAll, halfGround = .05, 2, .15, .01, .5
 	// A job that moves leastRaise times what it did before is alone if others have less than othersOnRaise.
 	leastRaise, othersOnRaise = 3, .05
-	// On its own ground, mostOwnWait of a job's hosts must wait, and fewOthersWait of the hosts that do may be others', for it to
-	// be in its own way, whatever else is on the links.
+	// On links of which halfGround have no node of others, mostOwnWait of a job's hosts must wait, and fewOthersWait of the hosts
+	// that do may be others', for it to be in its own way, whatever else is on the links.
 	mostOwnWait, fewOthersWait = .6, .2
 	// withOthers of what was added to a job's traffic is exchanged with others from when on it is not its own pattern.
 	withOthers = .5
@@ -74,7 +74,7 @@ func (s *Stage) ownsRegion(rc *regionCase, c *suspect, p *pressure) bool {
 	if s.external(c.job, p) > withOthers || c.cross < ownShare {
 		return false
 	}
-	if rc.ground(s, c.job) >= ownGround && s.onlyOwnWait(rc, c.job, p) {
+	if rc.ground(s, c.job) >= halfGround && s.onlyOwnWait(rc, c.job, p) {
 		return true
 	}
 	if s.stopsOthers(rc, c.job) {

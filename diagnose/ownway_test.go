@@ -71,6 +71,9 @@ func TestWhoElseUsesTheLinksOfARaisedRate(t *testing.T) {
 			for h := range 5 {
 				region = append(region, p.link(fmt.Sprintf("host%d", h), "1"))
 			}
+			for h := 8; h < 12 && c.others > 0; h++ { // what others have on the links waits at their hosts, too
+				region = append(region, p.link(fmt.Sprintf("host%d", h), "1"))
+			}
 			carry := func(each, all float64) {
 				for l := range schema.LinkID(p.graph.NumLinks()) {
 					p.use[l] = 0
