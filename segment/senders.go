@@ -150,20 +150,27 @@ func (h *shares) eachAt(t *trees, leaf int32, do func(i int32)) {
 	}
 }
 
-// mainOf is the cause that most of what leaves a leaf has, or -1.
+// mainOf is the cause of more than half of what leaves a leaf, or -1 (Boyer and Moore's vote).
 func (h *shares) mainOf(t *trees, leaf int32) int32 {
-	best, most := int32(-1), 0
+	best, lead, n, all := int32(-1), 0, 0, 0
 	h.eachAt(t, leaf, func(i int32) {
-		n := 0
-		h.eachAt(t, leaf, func(j int32) {
-			if h.main(j) == h.main(i) {
-				n++
-			}
-		})
-		if n > most {
-			best, most = h.main(i), n
+		switch m := h.main(i); {
+		case lead == 0:
+			best, lead = m, 1
+		case m == best:
+			lead++
+		default:
+			lead--
 		}
 	})
+	h.eachAt(t, leaf, func(i int32) {
+		if all++; h.main(i) == best {
+			n++
+		}
+	})
+	if 2*n <= all {
+		return -1
+	}
 	return best
 }
 
