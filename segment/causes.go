@@ -276,7 +276,7 @@ func (c *causes) joinContained(t *trees, s *sinks, a, first, end int32) {
 	best, most := int32(-1), int32(0)
 	for b := first; b < end; b++ {
 		y := &s.all[b]
-		if !y.isLeaf || y.fromSwitches < minFeeders || y.bit == lastBit || !t.mayReach(x.device, y.device) {
+		if !y.isLeaf || y.links < minFeeders || y.bit == lastBit || !t.mayReach(x.device, y.device) {
 			continue
 		}
 		if both := c.evidence.two[min(x.bit, y.bit)][max(x.bit, y.bit)]; both > most {

@@ -39,9 +39,9 @@ func (c *causes) joinLeaning(t *trees, s *sinks, h *shares) (joined bool) {
 		}
 		c.ends[own]++
 		if j < 0 || t.stall[j] < leanRatio*t.stall[i] {
-			j = h.hottestBeyond(t, i, c.count[own] >= minFeeders && h.passed(t, t.to[i], own) < leastPassed)
+			j = h.hottestBeyond(t, i, own, c.count[own] >= minFeeders && h.passed(t, t.to[i], own) < leastPassed)
 		}
-		if j >= 0 && !t.lonely[i] && t.stall[j] >= leanRatio*t.stall[i] && h.main(j) >= 0 && h.main(j) != own {
+		if j >= 0 && !t.lonely[i] && t.stall[j] >= leanRatio*t.stall[i] && h.main(j) >= 0 {
 			c.votes = append(c.votes, vote{own, h.main(j), 1})
 		}
 	}
@@ -79,13 +79,13 @@ func (h *shares) passed(t *trees, d, cause int32) (sum float64) {
 	return sum
 }
 
-// hottestBeyond is the most stalled node that enters the same device as a link that a node may wait for, or,
+// hottestBeyond is the most stalled node of another cause that enters the same device as a link that a node may wait for, or,
 // where that reads zero but cannot be, that the link may wait for; if it stalls about as much as the node. Else -1. The link
 // has no value, or its reading is no zero: what waits for it waits for what its siblings wait for.
-func (h *shares) hottestBeyond(t *trees, i int32, isNoZero bool) int32 {
+func (h *shares) hottestBeyond(t *trees, i, own int32, isNoZero bool) int32 {
 	best := int32(-1)
 	take := func(j int32) {
-		if share := t.stall[j] / t.stall[i]; leastBeyond <= share && share <= mostBeyond && (best < 0 || t.isHotter(j, best)) {
+		if share := t.stall[j] / t.stall[i]; leastBeyond <= share && share <= mostBeyond && h.main(j) != own && (best < 0 || t.isHotter(j, best)) {
 			best = j
 		}
 	}

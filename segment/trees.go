@@ -58,6 +58,7 @@ type trees struct {
 	slow    []bool    // by node: a root beside whatever else begins at its switch, a slow link or a port to a host
 	lonely  []bool    // by node: see markLonely
 	breadth []breadth // by node
+	idle    float32   // stall up to which a link waits for nothing
 	unsure  []bool    // by node: see mayBeLone
 	dropped []bool    // by node: a port to a host that is hot alone
 	rank    []int32
@@ -77,7 +78,8 @@ const (
 	// A link is stalled from the least mean that counts, over what all links wait for anyway, or from so many deviations, if
 	// that is more.
 	hotTreeSigmas = 4
-	maxRank       = 8 // hops that traffic takes; more are a cycle
+	idleShare     = .5 // of that, over what all links wait for anyway, up to which a link is idle
+	maxRank       = 8  // hops that traffic takes; more are a cycle
 	lastRank      = 3 * maxRank
 	minFeeders    = 3 // stalled links into a switch that make a port of it a root, not a lone hot link
 )
@@ -114,6 +116,7 @@ func (m *treeMethod) findLinks(values []float32) bool {
 	m.forget()
 	m.noise = m.noiseOf.calm(values, m.minMean)
 	m.hot = m.noise.mean + max(m.minMean, hotTreeSigmas*m.noise.base)
+	m.idle = float32(m.noise.mean + idleShare*(m.hot-m.noise.mean))
 	m.find(float32(m.hot))
 	if len(m.links) == 0 {
 		return false

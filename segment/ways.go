@@ -33,19 +33,23 @@ func (t *trees) findBreadth(nodes, links []int32, isWay func(link int32) bool) {
 			t.sample = append(t.sample, t.stall[i])
 		}
 	}
-	stalled, measured := len(t.sample), 0
+	stalled, measured, idle := len(t.sample), 0, 0
 	if stalled == 0 {
 		return
 	}
 	for _, l := range links {
 		if t.values[l] != missing && isWay(l) {
 			measured++
+			if t.values[l] < t.idle {
+				idle++
+			}
 		}
 	}
 	if measured <= minFeeders {
 		return
 	}
-	isAlone, isMost, middle := 2*(measured-stalled) >= measured-1, float64(stalled) >= besetShare*float64(measured), medianOf(t.sample)
+	isAlone, isMost, middle := 2*idle >= measured-1, float64(stalled) >= besetShare*float64(measured), medianOf(t.sample)
+	isMost = isMost && deviationOf(t.sample, middle) <= unevenDeviations*t.noise.sigma(middle)
 	for _, i := range nodes {
 		switch {
 		case !isWay(t.links[i]):
