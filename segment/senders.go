@@ -105,6 +105,7 @@ func (v *senders) find(t *trees, s *sinks, h *shares) {
 	}
 }
 
+// senderAt is what stalls of a leaf's hosts and ways up; of no cause if too few of these do.
 func senderAt(t *trees, s *sinks, h *shares, leaf int32) sender {
 	x := sender{leaf: leaf, cause: -1}
 	ups, hosts, wide, up, host := 0, 0, 0, 0., 0.
@@ -186,7 +187,8 @@ func (c *causes) others(s *sinks, cause int32) []int32 {
 	return free
 }
 
-// part parts the leaves of one cause, the calmest first; names are other sinks of it, for new causes.
+// part parts the leaves of one cause, the calmest first; new causes are named by other sinks of it. Of a leaf at which two
+// add up, what is sent belongs to both.
 func (v *senders) part(t *trees, h *shares, all []sender, names []int32) {
 	cause := all[0].cause
 	v.cause = cause

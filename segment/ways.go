@@ -7,8 +7,8 @@ type breadth uint8
 
 const (
 	someWays breadth = iota
-	fewWays          // at least half of the links beside it are calm
-	allWays          // mostly all beside it are stalled, and it is not clearly above their middle
+	fewWays          // at least half of the links beside it are idle
+	allWays          // mostly all are stalled and level, and it is not clearly above the others
 )
 
 // fewestAgreeing links lead to one switch by chance once in hundreds of cases, if few of the ways up from their switches stall.
