@@ -19,7 +19,7 @@ func TestOthersShareOfWhatWaits(t *testing.T) {
 		idle bool
 		full schema.LinkID
 	}{
-		{"nobody waits", []suspect{suspectOf("a", 8, 0)}, 1, false, schema.NoLink},
+		{"no job waits", []suspect{suspectOf("a", 8, 0)}, 1, false, schema.NoLink},
 		{"alone", []suspect{suspectOf("a", 8, .5), suspectOf("b", 100, 0)}, 0, false, schema.NoLink},
 		{"as many others wait as much", []suspect{suspectOf("a", 8, .5), suspectOf("b", 8, .5)}, .5, false, schema.NoLink},
 		{"many others wait a little", []suspect{suspectOf("a", 10, .5), suspectOf("b", 50, .05)}, 1. / 21, false, schema.NoLink},

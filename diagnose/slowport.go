@@ -62,8 +62,8 @@ func (p *pressure) beyond(l schema.LinkID) float64 {
 
 // slowest is the port of a switch that carries clearly less since the onset than it did at most: of those for which nearly
 // all may wait that the inputs hold back, one that carries the same in all intervals since, or the one that lost most, as the
-// little that another carried may have ended. What
-// comes from a neighbour does not wait for the port back there, so that where it waits too another port is the slow one.
+// little that another carried may have ended. What comes from a neighbour does not wait for the port back there, so that where
+// it waits too another port is the slow one.
 func (p *pressure) slowest(at topology.DeviceID, rc *regionCase) schema.LinkID {
 	slow, most, flat := schema.NoLink, 0., false
 	all := p.mayWaitFor(at, schema.NoLink)

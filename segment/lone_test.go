@@ -8,19 +8,28 @@ import (
 	"github.com/giverny/giverny/topology"
 )
 
+// fromPod3 is the part of a tree at leaf0-2 that lies behind the leaves of pod 3, its only sources; 0 for other links.
+func fromPod3(from, to *topology.Device) float32 {
+	switch {
+	case to.Name == "leaf0-2" && from.Level == 2:
+		return 60
+	case to.Group == 0 && to.Level == 2 && from.Level == 3:
+		return 45
+	case from.Group == 3 && from.Level == 2 && to.Level == 3:
+		return 30
+	}
+	return 0
+}
+
 // A link that stalls more than what it leads to, while nothing waits for it nor stalls beside it, is no part of the tree; the
 // same stall on all links up from its leaf is.
 func TestLoneLinkIsNoPartOfATree(t *testing.T) {
 	g := parse(t, "fattree:k=8")
 	for _, isAlone := range []bool{true, false} {
 		values, want := paintWhere(g, func(_ schema.LinkID, from, to *topology.Device) (percent float32, wanted bool) {
-			switch {
-			case to.Name == "leaf0-2" && from.Level == 2:
-				return 60, true
-			case to.Group == 0 && to.Level == 2 && from.Level == 3:
-				return 45, true
-			case from.Group == 3 && from.Level == 2 && to.Level == 3:
-				return 30, true
+			switch percent := fromPod3(from, to); {
+			case percent > 0:
+				return percent, true
 			case from.Group == 3 && from.Level == 1 && to.Level == 2 && from.Name != "leaf3-3":
 				return 20, true
 			case from.Name == "leaf3-3" && to.Level == 2 && (to.Name == "agg3-1" || !isAlone):
@@ -39,13 +48,9 @@ func TestLoneLinkIsNoPartOfATree(t *testing.T) {
 func TestLoneLinksBesideATreeAreNoRegion(t *testing.T) {
 	g := parse(t, "fattree:k=8")
 	values, want := paintWhere(g, func(id schema.LinkID, from, to *topology.Device) (percent float32, wanted bool) {
-		switch {
-		case to.Name == "leaf0-2" && from.Level == 2:
-			return 60, true
-		case to.Group == 0 && to.Level == 2 && from.Level == 3:
-			return 45, true
-		case from.Group == 3 && from.Level == 2 && to.Level == 3:
-			return 30, true
+		switch percent := fromPod3(from, to); {
+		case percent > 0:
+			return percent, true
 		case from.Group == 3 && from.Level == 1 && to.Level == 2:
 			return 20, true
 		case from.Group == 3 && from.Level == 0:

@@ -108,7 +108,7 @@ func testResume(t *testing.T, b *broker) {
 		t.Errorf("the newest record is %q of %v, %v; want f-9", last.Payload, last.Time, err)
 	}
 	if n, err := testutil.GatherAndCount(p.metrics, "giverny_kafka_reachable"); n > 0 || err != nil {
-		t.Errorf("%d partitions are said to be unreachable that nobody reads, %v", n, err)
+		t.Errorf("%d partitions are said to be unreachable that no run reads, %v", n, err)
 	}
 	c := kafka.NewConsumer(p.client, p.producer, eventsOf("f", 0))
 	p.readWith(t, c, 6, func(ctx context.Context, m kafka.Message) error {
