@@ -1,0 +1,136 @@
+package segment
+
+import (
+	"cmp"
+	"math"
+	"slices"
+)
+
+// leafLevels is at which levels the links of a leaf stall.
+type leafLevels struct {
+	device          int32
+	up, down, hosts linkLevel
+	low             float64  // level of the hosts that stall least, 0 unless nearly all stall
+	sent, comes     float64  // level of the ways up, or of what of it hosts that send nowhere else say, and of the ways down
+	ports           int      // to hosts, that stall
+	layers          [2]int32 // that it takes part in, or noLayer
+}
+
+// linkLevel is the level of links of one kind at a leaf.
+type linkLevel struct {
+	middle, spread float64
+	stalled        float64 // the middle of those that stall, three or more, or 0
+	within         float64 // by how much the middle may be off
+	part           float64 // of the links, that stall, or nearly
+	links          int     // with a reading that is not zero
+}
+
+const (
+	nearlyStalled = .8 // of the stall from which a link is stalled
+	mostWays      = .85
+	fewestOfWays  = 5
+	idlePart      = .3
+	// A middle may be off by a share of it, so many standard errors and so many points. The leaves of an exchange differ less
+	// where what each sends and what comes to it stalls alike, as do its hosts.
+	unlevelShare, levelShare, levelErrors, levelPoints = .09, .025, 2.2, .4
+	sameLevel                                          = .1      // by which what is sent and what comes differ then
+	lowShare, lowPoints                                = .06, .6 // the same of the lowest hosts
+	lowWidth, lowWidthPoints                           = 1.25, 1
+	fewestLow                                          = 6
+)
+
+func (l *linkLevel) isWide() bool { return l.links >= fewestOfWays && l.part >= mostWays }
+func (l *linkLevel) isIdle() bool { return l.part < idlePart }
+
+// isEven reports whether what a leaf sends stalls as what comes to it does.
+func (x *leafLevels) isEven() bool {
+	return x.up.isWide() && x.down.isWide() && math.Abs(x.up.middle-x.down.middle) <= sameLevel*x.up.middle
+}
+
+func (x *leafLevels) lowWithin() float64 { return lowShare*x.low + lowPoints }
+
+// isIn reports whether a leaf takes part in a layer.
+func (x *leafLevels) isIn(layer int32) bool { return x.layers[0] == layer || x.layers[1] == layer }
+
+// measureLeaves finds the levels of all leaves.
+func (y *layers) measureLeaves(w *waits, values []float32, hot float64) {
+	y.leaves = y.leaves[:0]
+	for d := range int32(len(w.level)) {
+		if w.isLeaf(d) {
+			y.leaves = append(y.leaves, y.levelsOf(w, values, d, hot))
+		}
+	}
+	slices.SortFunc(y.leaves, func(a, b leafLevels) int {
+		return cmp.Or(cmp.Compare(a.sent, b.sent), cmp.Compare(w.byName[a.device], w.byName[b.device]))
+	})
+}
+
+func (y *layers) levelsOf(w *waits, values []float32, leaf int32, hot float64) leafLevels {
+	x := leafLevels{device: leaf, layers: [2]int32{noLayer, noLayer}}
+	in, out := w.in.of(leaf), w.out.of(leaf)
+	x.up = y.measure(values, out, hot, w.isUp)
+	x.down = y.measure(values, in, hot, w.isDown)
+	x.hosts = y.measure(values, in, hot, w.fromHost)
+	x.low = y.lowest(&x.hosts, hot)
+	for _, l := range out {
+		if w.toHost(l) && float64(values[l]) >= hot {
+			x.ports++
+		}
+	}
+	x.up.within, x.down.within = x.up.off(unlevelShare), x.down.off(unlevelShare)
+	x.sent, x.comes = x.up.middle, x.down.middle
+	if x.isEven() {
+		x.sent = (float64(x.up.links)*x.up.middle + float64(x.down.links)*x.down.middle) / float64(x.up.links+x.down.links)
+		pool := linkLevel{middle: x.sent, spread: max(x.up.spread, x.down.spread), links: x.up.links + x.down.links}
+		x.comes, x.up.within = x.sent, pool.off(levelShare)
+		x.down.within = x.up.within
+	}
+	if x.up.isWide() && x.low > 0 && x.sent > x.low+x.up.within+x.lowWithin() &&
+		(x.down.isIdle() || x.down.isWide() && math.Abs(x.low-x.down.middle) <= x.down.within+x.lowWithin()) {
+		x.sent = x.low
+	}
+	return x
+}
+
+// measure finds the level of those links that are of a kind; their readings stay in the sample, ascending.
+func (y *layers) measure(values []float32, links []int32, hot float64, isOfKind func(int32) bool) (x linkLevel) {
+	y.sample = y.sample[:0]
+	for _, l := range links {
+		if isOfKind(l) && values[l] > 0 {
+			y.sample = append(y.sample, float64(values[l]))
+		}
+	}
+	x.links = len(y.sample)
+	if x.links == 0 {
+		return x
+	}
+	x.middle = medianOf(y.sample)
+	first, _ := slices.BinarySearch(y.sample, nearlyStalled*hot)
+	x.part = float64(x.links-first) / float64(x.links)
+	if hotter, _ := slices.BinarySearch(y.sample, hot); x.links-hotter >= minFeeders {
+		x.stalled = y.sample[(hotter+x.links)/2]
+	}
+	y.off = append(y.off[:0], y.sample...)
+	x.spread = deviationOf(y.off, x.middle)
+	return x
+}
+
+// off is by how much a middle may be off.
+func (l *linkLevel) off(share float64) float64 {
+	return share*l.middle + levelErrors*l.spread/math.Sqrt(float64(max(1, l.links))) + levelPoints
+}
+
+// lowest is the level of the hosts that stall least: those that send into nothing but what all of them do.
+func (y *layers) lowest(hosts *linkLevel, hot float64) float64 {
+	if hosts.links < fewestLow || hosts.part < mostWays {
+		return 0
+	}
+	first, _ := slices.BinarySearch(y.sample, nearlyStalled*hot)
+	all := y.sample[first:]
+	least := all[max(1, len(all)/10)] // not a single one
+	end, _ := slices.BinarySearch(all, lowWidth*least+lowWidthPoints)
+	if hosts.middle <= lowWidth*least+lowWidthPoints {
+		end, _ = slices.BinarySearch(all, 1.35*hosts.middle+1)
+	}
+	return all[min(end, len(all))/2]
+}
