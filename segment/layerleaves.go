@@ -32,19 +32,23 @@ const (
 	idlePart      = .3
 	// A middle may be off by a share of it, so many standard errors and so many points. The leaves of an exchange differ less
 	// where what each sends and what comes to it stalls alike, as do its hosts.
-	unlevelShare, levelShare, levelErrors, levelPoints = .09, .025, 2.2, .4
+	unlevelShare, levelShare, levelErrors, levelPoints = .09, .02, 2.2, .3
 	sameLevel                                          = .1      // by which what is sent and what comes differ then
 	lowShare, lowPoints                                = .06, .6 // the same of the lowest hosts
 	lowWidth, lowWidthPoints                           = 1.25, 1
 	fewestLow                                          = 6
+	levelSpread                                        = .15 // of a middle, within which links stall alike
 )
 
 func (l *linkLevel) isWide() bool { return l.links >= fewestOfWays && l.part >= mostWays }
+func (l *linkLevel) isLevel() bool {
+	return l.isWide() && l.spread <= levelSpread*l.middle+lowPoints
+}
 func (l *linkLevel) isIdle() bool { return l.part < idlePart }
 
 // isEven reports whether what a leaf sends stalls as what comes to it does.
 func (x *leafLevels) isEven() bool {
-	return x.up.isWide() && x.down.isWide() && math.Abs(x.up.middle-x.down.middle) <= sameLevel*x.up.middle
+	return x.up.isLevel() && x.down.isLevel() && math.Abs(x.up.middle-x.down.middle) <= sameLevel*x.up.middle
 }
 
 func (x *leafLevels) lowWithin() float64 { return lowShare*x.low + lowPoints }
