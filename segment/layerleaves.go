@@ -26,35 +26,36 @@ type linkLevel struct {
 }
 
 const (
-	nearlyStalled = .8 // of the stall from which a link is stalled
-	mostWays      = .85
+	nearlyStalled = .8  // of the stall from which a link is stalled
+	mostWays      = .85 // of the links of a kind, that stall where traffic takes all of them; so many or more
 	fewestOfWays  = 5
 	idlePart      = .3
-	// A middle may be off by a share of it, so many standard errors and so many points. The leaves of an exchange differ less
-	// where what each sends and what comes to it stalls alike, as do its hosts.
+	levelSpread   = .15 // of a middle, within which links stall alike
+	// A middle may be off by a share of it, so many standard errors and so many points. Leaves of an exchange differ less where
+	// what comes stalls as what is sent.
 	unlevelShare, levelShare, levelErrors, levelPoints = .09, .02, 2.2, .3
-	sameLevel                                          = .1      // by which what is sent and what comes differ then
-	lowShare, lowPoints                                = .06, .6 // the same of the lowest hosts
-	lowWidth, lowWidthPoints                           = 1.25, 1
-	fewestLow                                          = 6
-	levelSpread                                        = .15 // of a middle, within which links stall alike
+	// The same of the hosts that stall least; they are those within a share and a point of the least but one or two, or all.
+	lowShare, lowPoints = .06, .6
+	lowWidth, allWidth  = 1.25, 1.35
+	fewestLow           = 6
 )
 
+// isWide and isIdle report whether traffic that waits takes mostly all links, or hardly any.
 func (l *linkLevel) isWide() bool { return l.links >= fewestOfWays && l.part >= mostWays }
+func (l *linkLevel) isIdle() bool { return l.part < idlePart }
+
+// isLevel reports whether links are one level.
 func (l *linkLevel) isLevel() bool {
 	return l.isWide() && l.spread <= levelSpread*l.middle+lowPoints
 }
-func (l *linkLevel) isIdle() bool { return l.part < idlePart }
 
 // isEven reports whether what a leaf sends stalls as what comes to it does.
 func (x *leafLevels) isEven() bool {
 	return x.up.isLevel() && x.down.isLevel() && math.Abs(x.up.middle-x.down.middle) <= sameLevel*x.up.middle
 }
 
+// lowWithin is by how much the lowest level of hosts may be off.
 func (x *leafLevels) lowWithin() float64 { return lowShare*x.low + lowPoints }
-
-// isIn reports whether a leaf takes part in a layer.
-func (x *leafLevels) isIn(layer int32) bool { return x.layers[0] == layer || x.layers[1] == layer }
 
 // measureLeaves finds the levels of all leaves.
 func (y *layers) measureLeaves(w *waits, values []float32, hot float64) {
@@ -69,6 +70,7 @@ func (y *layers) measureLeaves(w *waits, values []float32, hot float64) {
 	})
 }
 
+// levelsOf finds the levels of a leaf.
 func (y *layers) levelsOf(w *waits, values []float32, leaf int32, hot float64) leafLevels {
 	x := leafLevels{device: leaf, layers: [2]int32{noLayer, noLayer}}
 	in, out := w.in.of(leaf), w.out.of(leaf)
@@ -132,9 +134,9 @@ func (y *layers) lowest(hosts *linkLevel, hot float64) float64 {
 	first, _ := slices.BinarySearch(y.sample, nearlyStalled*hot)
 	all := y.sample[first:]
 	least := all[max(1, len(all)/10)] // not a single one
-	end, _ := slices.BinarySearch(all, lowWidth*least+lowWidthPoints)
-	if hosts.middle <= lowWidth*least+lowWidthPoints {
-		end, _ = slices.BinarySearch(all, 1.35*hosts.middle+1)
+	end, _ := slices.BinarySearch(all, lowWidth*least+1)
+	if hosts.middle <= lowWidth*least+1 {
+		end, _ = slices.BinarySearch(all, allWidth*hosts.middle+1)
 	}
 	return all[min(end, len(all))/2]
 }

@@ -5,11 +5,22 @@ import (
 	"slices"
 )
 
+const (
+	memberWidth = 1.5 // of what a level may be off, within which a leaf takes part
+	addsUpShare = .08 // of the level of a layer, by which two others together may be off
+	hostsShare  = .2  // by which hosts of a leaf differ of which one direction is not measured
+	looseShare  = .5  // by which levels of leaves differ that send and receive unequally much
+	halfStalled = .5  // of the ways, where something waits
+	// What it counts that the other direction is off where something is added to it; and that it takes two layers.
+	otherCost, twoCost = .05, .03
+	mostRough          = .12 // spread of the ways of leaves whose levels may differ from leaf to leaf
+)
+
 // dropSums drops layers of two leaves that are the sum of two others: these leaves take part in both.
 func (y *layers) dropSums() {
 	for c := range y.all {
 		x := &y.all[c]
-		if x.leaves > fewestSenders || !y.isSum(x) {
+		if x.leaves > fewestLeaves || !y.isSum(x) {
 			continue
 		}
 		y.drop(int32(c))
@@ -42,7 +53,7 @@ func (y *layers) isSum(x *layer) bool {
 	for i := range y.all {
 		for j := range i {
 			p, q := &y.all[i], &y.all[j]
-			if p == x || q == x || p.leaves < fewestSenders || q.leaves < fewestSenders {
+			if p == x || q == x || p.leaves < fewestLeaves || q.leaves < fewestLeaves {
 				continue
 			}
 			for _, chances := range [2]bool{false, true} {
@@ -99,18 +110,18 @@ func (z *layer) offOf(x *leafLevels) float64 {
 	isSent := x.up.isWide() && sent <= memberWidth*x.up.within
 	isComing := x.down.isWide() && comes <= memberWidth*x.down.within
 	sent, comes = sent/z.sent, comes/z.comes
-	hasHosts := z.hosts == 0 || math.Abs(x.hosts.stalled-z.hosts) <= .2*z.hosts
+	hasHosts := z.hosts == 0 || math.Abs(x.hosts.stalled-z.hosts) <= hostsShare*z.hosts
 	switch {
 	case x.up.isWide() && x.down.isWide():
 		if isSent && x.down.middle >= nearlyStalled*z.comes || isComing && x.up.middle >= nearlyStalled*z.sent {
-			return min(sent, comes) + .05*max(sent, comes)
+			return min(sent, comes) + otherCost*max(sent, comes)
 		}
 	case isComing && x.up.links < minFeeders && hasHosts:
 		return comes
 	case isSent && x.down.links < minFeeders && hasHosts:
 		return sent
 	}
-	if z.isUneven() && x.up.part >= idlePart && x.down.part >= .5 && x.layers[0] == noLayer && sent <= looseShare && comes <= looseShare {
+	if z.isUneven() && x.up.part >= idlePart && x.down.part >= halfStalled && x.layers[0] == noLayer && sent <= looseShare && comes <= looseShare {
 		return 1 + sent + comes
 	}
 	return none
@@ -133,7 +144,7 @@ func offOfTwo(x *leafLevels, p, q *layer) float64 {
 	}
 	try := func(sent, comes float64) {
 		isSent := math.Abs(level-sent) <= memberWidth*x.up.within
-		if !isSent || comes == 0 && x.down.part >= .5 || comes > 0 && (!x.down.isWide() || math.Abs(x.comes-comes) > memberWidth*x.down.within) {
+		if !isSent || comes == 0 && x.down.part >= halfStalled || comes > 0 && (!x.down.isWide() || math.Abs(x.comes-comes) > memberWidth*x.down.within) {
 			return
 		}
 		d := twoCost + math.Abs(level-sent)/sent
@@ -155,13 +166,13 @@ func offOfTwo(x *leafLevels, p, q *layer) float64 {
 func (y *layers) dropTrees() {
 	for k := range y.leaves {
 		x := &y.leaves[k]
-		if x.down.part < .5 || y.comesTo(x) > 0 {
+		if x.down.part < halfStalled || y.comesTo(x) > 0 {
 			continue
 		}
 		best := noLayer
 		for c := range y.all {
 			z := &y.all[c]
-			if z.leaves > 0 && z.comes == 0 && z.sent <= 1.1*x.down.middle && (best == noLayer || z.sent > y.all[best].sent) {
+			if z.leaves > 0 && z.comes == 0 && z.sent <= (1+sameLevel)*x.down.middle && (best == noLayer || z.sent > y.all[best].sent) {
 				best = int32(c)
 			}
 		}
@@ -178,7 +189,7 @@ func (y *layers) dropPairs() {
 		return
 	}
 	for c := range y.all {
-		if z := &y.all[c]; z.leaves == fewestSenders && (z.isUneven() || z.rough > mostRough*float64(z.leaves)) {
+		if z := &y.all[c]; z.leaves == fewestLeaves && (z.isUneven() || z.rough > mostRough*float64(z.leaves)) {
 			y.drop(int32(c))
 		}
 	}
@@ -209,7 +220,7 @@ func (y *layers) hasSources(at int, z *layer) bool {
 	for k := range y.leaves {
 		x := &y.leaves[k]
 		rest := x.up.middle - y.sentBy(x)
-		if k != at && x.up.part >= .5 && rest > levelRest*x.up.middle+1 && math.Abs(rest-z.sent) > levelRest*z.sent+x.up.within {
+		if k != at && x.up.part >= halfStalled && rest > levelRest*x.up.middle+1 && math.Abs(rest-z.sent) > levelRest*z.sent+x.up.within {
 			return true
 		}
 	}

@@ -32,52 +32,32 @@ type layer struct {
 type layerLink struct{ layer, link int32 }
 
 const (
-	noLayer      = int32(-1)
-	mostLayers   = 16
-	nearestLevel = .7 // below which levels are never near
-	allHosts     = .9 // of a leaf, that stall where all of them exchange
-	unevenWays   = .2 // spread of ways up that is no one level's
-	addsUpShare  = .08
-	memberWidth  = 1.5 // of what a middle may be off
-	looseShare   = .5  // by which levels of leaves differ that send and receive unequally much
-	twoCost      = .03
-	mostRough    = .12
-	levelRest    = .2 // of a level, over which something else is on it
-	widest       = .35
-	widestSpread = 3.5
-	mostRestIn   = 1.8
-	dustShare    = .8 // of a region that is found in what is left, in layers, so that it is only their unevenness
+	noLayer    = int32(-1)
+	mostLayers = 16
+	sameLevel  = .1 // by which what is sent and what comes differ where all of an exchange stalls alike
+	// What is on a link beside a layer: where the links of its kind at the leaf stall more than that by a share of it and a point,
+	// all that they stall more. Else what stands out by a share of the level and a point, and by so many deviations.
+	levelRest              = .2
+	standsOut, standsOutBy = .35, 3.5
+	// On a link from a host, as many deviations as ways up have, up to a share, and so many points.
+	hostRestBy, hostRest, hostPoints = 4, .4, 2
+	// Of a layer whose leaves differ, what comes to one of them is more than its own from that multiple.
+	mostOfUneven = 1.8
+	dustShare    = .8 // of a region that is found in what is left, in layers, so that it is only what these vary by
 )
-
-func isNear(level, within, of float64) bool { return math.Abs(level-of) <= within }
 
 // isUneven reports whether a layer's leaves may differ, since it does not stall all alike.
 func (z *layer) isUneven() bool { return z.comes > 0 && math.Abs(z.sent-z.comes) > sameLevel*z.sent }
 
-// isTwoLevel reports whether all links between switches join leaves and spines, so many or more at each leaf.
+// isTwoLevel reports whether all links between switches join leaves with spines.
 func (w *waits) isTwoLevel() bool {
 	for l := range w.from {
-		if a, b := w.from[l], w.to[l]; w.isSwitch[a] && w.isSwitch[b] && w.level[a]+w.level[b] != 3 {
+		a, b := w.level[w.from[l]], w.level[w.to[l]]
+		if w.isSwitch[w.from[l]] && w.isSwitch[w.to[l]] && (min(a, b) != 1 || max(a, b) != 2) {
 			return false
 		}
 	}
-	leaves := 0
-	for d := range int32(len(w.level)) {
-		if !w.isLeaf(d) {
-			continue
-		}
-		leaves++
-		ups := 0
-		for _, l := range w.out.of(d) {
-			if w.isUp(l) {
-				ups++
-			}
-		}
-		if ups < fewestOfWays {
-			return false
-		}
-	}
-	return leaves > 2
+	return true
 }
 
 // peel finds the layers and returns the readings without them.
@@ -143,11 +123,11 @@ func (y *layers) takeOff(w *waits, values []float32, x *leafLevels, hot float64,
 
 // left is what is left of a reading over a level. Where the links do not stall clearly more than that, only what stands out.
 func (l *linkLevel) left(v, level float64, even bool) float64 {
-	if rest := l.middle - level; rest > levelRest*level+1 && (even || l.middle > mostRestIn*level) {
+	if rest := l.middle - level; rest > levelRest*level+1 && (even || l.middle > mostOfUneven*level) {
 		return v - level
 	}
 	base := max(l.middle, level)
-	if v-base > max(widest*base+1, widestSpread*l.spread) {
+	if v-base > max(standsOut*base+1, standsOutBy*l.spread) {
 		return v - base
 	}
 	return 0
@@ -167,7 +147,7 @@ func (y *layers) give(x *leafLevels, link int32, left float64, idle float32) {
 func (y *layers) giveHost(x *leafLevels, link int32, v float64, level *layer, idle float32) {
 	if x.layers[1] == noLayer || x.low > 0 || y.all[x.layers[0]].comes == 0 || y.all[x.layers[1]].comes == 0 {
 		left := v - level.hosts
-		if left <= .4*level.hosts+2 {
+		if left <= min(hostRest, hostRestBy*x.up.spread/x.up.middle)*level.hosts+hostPoints {
 			left = 0
 		}
 		y.give(x, link, left, idle)

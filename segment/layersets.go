@@ -2,6 +2,15 @@ package segment
 
 import "math"
 
+const (
+	allHosts     = .9 // of a leaf, that stall where all of them exchange
+	unlevelWays  = .2 // spread of ways up that is no one level's
+	nearestLevel = .7 // below which levels are never near
+	fewestLeaves = 2  // of a layer
+)
+
+func isNear(level, within, of float64) bool { return math.Abs(level-of) <= within }
+
 // findSent finds the exchanges of which only what is sent stalls: the ways up of leaves and all of their hosts, at one level.
 func (y *layers) findSent() {
 	for i := 0; i < len(y.leaves); {
@@ -21,7 +30,7 @@ func (y *layers) findSent() {
 			}
 			sum, n = sum+x.up.middle, n+1
 		}
-		if level := sum / float64(n); n >= fewestSenders && 3*y.sendingInPart(level) <= n {
+		if level := sum / float64(n); n >= fewestLeaves && 3*y.sendingInPart(level) <= n {
 			y.add(layer{sent: level, hosts: level}, i, j, (*leafLevels).isSender)
 		}
 		i = j
@@ -31,7 +40,7 @@ func (y *layers) findSent() {
 // isSender reports whether of a leaf only what is sent stalls, all of it at one level.
 func (x *leafLevels) isSender() bool {
 	return x.up.isWide() && x.down.isIdle() && x.hosts.part >= allHosts && x.low > 0 &&
-		math.Abs(x.up.middle-x.low) <= x.up.within+x.lowWithin() && x.up.spread <= unevenWays*x.up.middle+lowPoints
+		math.Abs(x.up.middle-x.low) <= x.up.within+x.lowWithin() && x.up.spread <= unlevelWays*x.up.middle+lowPoints
 }
 
 // sendingInPart counts the leaves of which the ways up stall at a level, but not all hosts: they are a tree's.
@@ -62,7 +71,7 @@ func (y *layers) findBoth() {
 				best, most = k, n
 			}
 		}
-		if most < fewestSenders {
+		if most < fewestLeaves {
 			break
 		}
 		y.addBoth(best)
@@ -120,13 +129,13 @@ func (y *layers) addBoth(at int) {
 				y.off, y.sample = append(y.off, y.leaves[k].sent), append(y.sample, y.leaves[k].comes)
 			}
 		}
-		if len(y.off) < fewestSenders {
+		if len(y.off) < fewestLeaves {
 			break
 		}
 		x.sent, x.comes = medianOf(y.off), medianOf(y.sample)
 	}
 	sent, comes := x.sent, x.comes
-	if len(y.off) < fewestSenders {
+	if len(y.off) < fewestLeaves {
 		sent, comes = y.leaves[at].sent, y.leaves[at].comes
 	}
 	y.add(x, 0, len(y.leaves), func(l *leafLevels) bool {
