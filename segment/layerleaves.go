@@ -13,6 +13,8 @@ type leafLevels struct {
 	low             float64  // level of the hosts that stall least, 0 unless nearly all stall
 	sent, comes     float64  // level of the ways up, or of what of it hosts that send nowhere else say, and of the ways down
 	ports           int      // to hosts, that stall
+	port            float64  // stall of the hottest of them
+	portMiddle      float64  // of those that stall, three or more, or 0
 	layers          [2]int32 // that it takes part in, or noLayer
 }
 
@@ -78,10 +80,9 @@ func (y *layers) levelsOf(w *waits, values []float32, leaf int32, hot float64) l
 	x.down = y.measure(values, in, hot, w.isDown)
 	x.hosts = y.measure(values, in, hot, w.fromHost)
 	x.low = y.lowest(&x.hosts, hot)
-	for _, l := range out {
-		if w.toHost(l) && float64(values[l]) >= hot {
-			x.ports++
-		}
+	ports := y.measure(values, out, hot, w.toHost)
+	if first, _ := slices.BinarySearch(y.sample, hot); first < ports.links {
+		x.ports, x.port, x.portMiddle = ports.links-first, y.sample[ports.links-1], ports.stalled
 	}
 	x.up.within, x.down.within = x.up.off(unlevelShare), x.down.off(unlevelShare)
 	x.sent, x.comes = x.up.middle, x.down.middle

@@ -43,7 +43,9 @@ const (
 	hostRestBy, hostRest, hostPoints = 4, .4, 2
 	// Of a layer whose leaves differ, what comes to one of them is more than its own from that multiple.
 	mostOfUneven = 1.8
-	dustShare    = .8 // of a region that is found in what is left, in layers, so that it is only what these vary by
+	portRest     = 1 // by what part of their middle a port stalls more than the others that is the root of something else
+	// A region that is found in what is left is only what layers vary by if so much of it is in them, and no more is left of it.
+	dustShare, mostDust = .8, .4
 )
 
 // isUneven reports whether a layer's leaves may differ, since it does not stall all alike.
@@ -107,7 +109,11 @@ func (y *layers) takeOff(w *waits, values []float32, x *leafLevels, hot float64,
 		case w.isUp(l):
 			y.give(x, l, x.up.left(v, level.sent, even), idle)
 		case hasMany && w.toHost(l):
-			y.give(x, l, 0, idle)
+			left := v - x.portMiddle
+			if left <= portRest*x.portMiddle {
+				left = 0
+			}
+			y.give(x, l, left, idle)
 		}
 	}
 	for _, l := range w.in.of(x.device) {
@@ -169,11 +175,11 @@ func (y *layers) giveHost(x *leafLevels, link int32, v float64, level *layer, id
 }
 
 // emit makes a group of each layer, and drops those before that are only their unevenness.
-func (y *layers) emit(m *treeMethod, least int, out *partition) {
+func (y *layers) emit(m *treeMethod, values []float32, least int, out *partition) {
 	if len(y.links) == 0 {
 		return
 	}
-	y.dropDust(m, out)
+	y.dropDust(m, values, out)
 	for i := 0; i < len(y.links); {
 		j := i
 		for ; j < len(y.links) && y.links[j].layer == y.links[i].layer; j++ {
@@ -189,16 +195,18 @@ func (y *layers) emit(m *treeMethod, least int, out *partition) {
 	}
 }
 
-func (y *layers) dropDust(m *treeMethod, out *partition) {
+// dropDust drops regions that are only what layers vary by.
+func (y *layers) dropDust(m *treeMethod, values []float32, out *partition) {
 	links, groups, begin := 0, 0, int32(0)
 	for g, end := range out.ends {
-		n := 0
+		n, read, left := 0, 0., 0.
 		for _, l := range out.links[begin:end] {
 			if y.inAny[l] {
 				n++
 			}
+			read, left = read+float64(values[l]), left+float64(max(0, y.rest[l]))
 		}
-		if float64(n) < dustShare*float64(end-begin) {
+		if float64(n) < dustShare*float64(end-begin) || left > mostDust*read {
 			links += copy(out.links[links:], out.links[begin:end])
 			out.ends[groups], m.roots[groups] = int32(links), m.roots[g]
 			groups++

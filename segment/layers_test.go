@@ -55,6 +55,12 @@ func TestTreeBesideExchangeOverTheSameSpines(t *testing.T) {
 		tree := treeOverAll(5, 44, 5, 40, 1, 6, 7, 8)
 		wantRegions(t, name, g, find(t, g, overlapping(), exchange.plus(tree).on(t, g).noisy(.4, 1)), exchange, tree)
 	}
+	exchange, within := allWaysUp(30, 30, 0, 1, 2), stalls{{"leaf1", "host15"}: 50}
+	for h := range 7 {
+		within[[2]string{fmt.Sprint("host", 8+h), "leaf1"}] = 35
+	}
+	wantRegions(t, "within a leaf", g, find(t, g, overlapping(), exchange.plus(within).on(t, g).noisy(.4, 1)), exchange, within)
+
 	tree := treeOverAll(5, 44, 8, 40, 6, 7, 8)
 	wantRegions(t, "alone", g, find(t, g, overlapping(), tree.on(t, g).noisy(.4, 1)), tree)
 }

@@ -55,7 +55,7 @@ func (y *layers) sendingInPart(level float64) (n int) {
 
 // isExchanging reports whether both what a leaf sends and what comes to it stall, and no one port is what waits for.
 func (x *leafLevels) isExchanging() bool {
-	return x.up.isWide() && x.down.isWide() && (x.ports == 0 || x.ports >= minFeeders)
+	return x.up.isWide() && x.down.isWide() && (x.ports >= minFeeders || x.port < nearlyStalled*x.down.middle)
 }
 
 // findBoth finds the exchanges of which what is sent and what comes stall, each at one level: the largest first.

@@ -106,7 +106,7 @@ func (m *treeMethod) segment(values []float32, out *partition) {
 	}
 	noise := m.noiseOf.calm(values, m.minMean)
 	m.findTrees(m.layers.peel(m.waits, values, noise.mean+max(m.minMean, hotTreeSigmas*noise.base), noise.mean), out)
-	m.layers.emit(m, max(m.minLinks, fewestLinks), out)
+	m.layers.emit(m, values, max(m.minLinks, fewestLinks), out)
 }
 
 // findTrees finds regions by trees.
