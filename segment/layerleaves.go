@@ -25,6 +25,7 @@ type linkLevel struct {
 	within         float64 // by how much the middle may be off
 	part           float64 // of the links, that stall, or nearly
 	links          int     // with a reading that is not zero
+	measured       int     // with any
 }
 
 const (
@@ -103,7 +104,10 @@ func (y *layers) levelsOf(w *waits, values []float32, leaf int32, hot float64) l
 func (y *layers) measure(values []float32, links []int32, hot float64, isOfKind func(int32) bool) (x linkLevel) {
 	y.sample = y.sample[:0]
 	for _, l := range links {
-		if isOfKind(l) && values[l] > 0 {
+		if !isOfKind(l) || values[l] == missing {
+			continue
+		}
+		if x.measured++; values[l] > 0 {
 			y.sample = append(y.sample, float64(values[l]))
 		}
 	}
@@ -113,7 +117,7 @@ func (y *layers) measure(values []float32, links []int32, hot float64, isOfKind 
 	}
 	x.middle = medianOf(y.sample)
 	first, _ := slices.BinarySearch(y.sample, nearlyStalled*hot)
-	x.part = float64(x.links-first) / float64(x.links)
+	x.part = float64(x.links-first) / float64(max(x.links, x.measured-1)) // one zero may be wrong
 	if hotter, _ := slices.BinarySearch(y.sample, hot); x.links-hotter >= minFeeders {
 		x.stalled = y.sample[(hotter+x.links)/2]
 	}

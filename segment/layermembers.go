@@ -116,9 +116,9 @@ func (z *layer) offOf(x *leafLevels) float64 {
 		if isSent && x.down.middle >= nearlyStalled*z.comes || isComing && x.up.middle >= nearlyStalled*z.sent {
 			return min(sent, comes) + otherCost*max(sent, comes)
 		}
-	case isComing && x.up.links < minFeeders && hasHosts:
+	case isComing && x.up.measured < minFeeders && hasHosts:
 		return comes
-	case isSent && x.down.links < minFeeders && hasHosts:
+	case isSent && x.down.measured < minFeeders && hasHosts:
 		return sent
 	}
 	if z.isUneven() && x.up.part >= idlePart && x.down.part >= halfStalled && x.layers[0] == noLayer && sent <= looseShare && comes <= looseShare {
