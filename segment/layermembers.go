@@ -101,7 +101,8 @@ func (z *layer) offOf(x *leafLevels) float64 {
 		return none
 	}
 	if z.comes == 0 {
-		if x.up.isWide() && x.low > 0 && isNear(x.low, x.lowWithin(), z.sent) && x.up.middle >= mostWays*z.sent {
+		sends := x.up.isWide() && x.up.middle >= mostWays*z.sent || x.up.measured < minFeeders
+		if sends && x.low > 0 && isNear(x.low, x.lowWithin(), z.sent) {
 			return math.Abs(x.low-z.sent) / z.sent
 		}
 		return none

@@ -153,7 +153,7 @@ func (y *layers) give(x *leafLevels, link int32, left float64, idle float32) {
 func (y *layers) giveHost(x *leafLevels, link int32, v float64, level *layer, idle float32) {
 	if x.layers[1] == noLayer || x.low > 0 || y.all[x.layers[0]].comes == 0 || y.all[x.layers[1]].comes == 0 {
 		left := v - level.hosts
-		if left <= min(hostRest, hostRestBy*x.up.spread/x.up.middle)*level.hosts+hostPoints {
+		if left <= min(hostRest, hostRestBy*x.up.spread/max(1, x.up.middle))*level.hosts+hostPoints {
 			left = 0
 		}
 		y.give(x, link, left, idle)
