@@ -9,18 +9,18 @@ import (
 	"github.com/giverny/giverny/topology"
 )
 
-// neck is a link of a grid between switches that packets wait for: it carries what it can, or less than it did.
-type neck struct {
-	link   schema.LinkID
-	tail   topology.DeviceID // the end from which packets enter it
-	fit    float64           // how well what is seen and the tree that leads to it agree, 0 to 1; 0: none
-	waits  float64           // share of time that packets wait for it
-	score  float64           // share, by how much waits for it
-	lost   float64           // share of what it carried before the onset that it does not carry now; 0 of a full link
-	share  float64           // of the region's links that stall, how many it claims
-	slower bool              // it carries clearly less than before the onset
-	cannot bool              // its waits show that it cannot carry its capacity
-	sole   bool              // and is the only way on that does, where the region ends
+// Neck is a link of a grid between switches that packets wait for: it carries what it can, or less than it did.
+type Neck struct {
+	Link   schema.LinkID
+	Tail   topology.DeviceID // the end from which packets enter it
+	Fit    float64           // how well what is seen and the tree that leads to it agree, 0 to 1; 0: none
+	Waits  float64           // share of time that packets wait for it
+	Score  float64           // share, by how much waits for it
+	Lost   float64           // share of what it carried before the onset that it does not carry now; 0 of a full link
+	Share  float64           // of the region's links that stall, how many it claims
+	Slower bool              // it carries clearly less than before the onset
+	Cannot bool              // its waits show that it cannot carry its capacity
+	Sole   bool              // and is the only way on that does, where the region ends
 }
 
 const (
@@ -40,42 +40,42 @@ const (
 	maxNecks = 6
 )
 
-// neckOf finds the link before which the region lies: of those that are full, or carry clearly less than before,
-// and do not wait themselves, the one that most of the region's links lead to and most packets wait for.
-func (s *Stage) neckOf(rc *regionCase, p *pressure) neck {
-	best := neck{link: schema.NoLink}
-	if s.router.Grid == nil || !s.graph.Duplex() || len(s.work.held.devices) == 0 {
+// Neck finds the link before which the region lies: of those that are full, or carry clearly less than before,
+// and do not wait themselves, the one that most of the region's links lead to and most packets wait for. The region is the one
+// of which Drain found d last; isSteady says that it does not carry more than before the onset.
+func (f *Finder) Neck(p *Pressure, links []schema.LinkID, senders []Sender, d *Drain, isSteady bool) Neck {
+	best := Neck{Link: schema.NoLink}
+	if f.grid == nil || !f.graph.Duplex() || len(f.held.devices) == 0 {
 		return best
 	}
-	h := &s.work.held
-	senders := rc.likeliestSenders()
+	h := &f.held
 	h.listNecks(p)
 	h.resetClaims()
 	h.listStalled(p)
 	for i, n := range h.necks {
-		h.claimant, h.urgency = i, max(leastWaits, p.waitsFor(n.link))
-		from, to := s.graph.Ends(n.link)
+		h.claimant, h.urgency = i, max(leastWaits, p.waitsFor(n.Link))
+		from, to := f.graph.Ends(n.Link)
 		for _, tail := range [2]topology.DeviceID{from, to} {
-			for _, i := range senders {
-				pass := s.router.Grid.Passage(s.routesOf(rc.jobs[i].job), n.link, tail)
+			for _, of := range senders {
+				pass := f.grid.Passage(of.Routes, n.Link, tail)
 				h.claimPassage(&pass)
 			}
 		}
 	}
-	h.countClaims()
-	p.spreadOnGrid(rc)
+	h.countClaims(len(h.necks))
+	p.spreadOnGrid(links)
 	for i := range h.necks {
-		h.necks[i].share = h.share(i)
+		h.necks[i].Share = h.share(i)
 	}
 	best = h.mostWaitedFor(p)
-	if best.link != schema.NoLink {
-		best.tail, best.fit = s.neckAt(rc, senders, best.link, p)
+	if best.Link != schema.NoLink {
+		best.Tail, best.Fit = h.neckAt(senders, best.Link, p)
 	}
-	if n := s.flatNeck(rc, p); n.link != schema.NoLink {
+	if n := p.flatNeck(links); n.Link != schema.NoLink {
 		return n
 	}
-	if rc.load < steadyLoad && !rc.flooded && !best.before(&rc.drain) {
-		if n := p.soleWay(rc); n.link != schema.NoLink {
+	if isSteady && !best.Before(d) {
+		if n := p.soleWay(links); n.Link != schema.NoLink {
 			return n
 		}
 	}
@@ -85,15 +85,15 @@ func (s *Stage) neckOf(rc *regionCase, p *pressure) neck {
 // mostWaitedFor is the link that most of a region waits for: by its share of the region's stall that was followed to it,
 // and, of a full one, as much by its share of the links that it claims by what suspects send over it. What a link that
 // lost rate holds back need not be an exchange of theirs.
-func (h *held) mostWaitedFor(p *pressure) (best neck) {
-	best.link = schema.NoLink
+func (h *held) mostWaitedFor(p *Pressure) (best Neck) {
+	best.Link = schema.NoLink
 	followed := 0.
 	for _, l := range p.ends.known {
 		followed += p.ends.ports[l]
 		if h.tried[l] != h.round {
-			n := neck{link: l, waits: p.waitsFor(l), slower: !p.isFull(l)}
-			if n.slower {
-				n.lost, n.cannot = 1-p.remains(l), p.rateLeft(l) < clearlyLess
+			n := Neck{Link: l, Waits: p.waitsFor(l), Slower: !p.isFull(l)}
+			if n.Slower {
+				n.Lost, n.Cannot = 1-p.remains(l), p.rateLeft(l) < ClearlyLess
 			}
 			h.necks = append(h.necks, n)
 		}
@@ -101,15 +101,15 @@ func (h *held) mostWaitedFor(p *pressure) (best neck) {
 	for i := range h.necks {
 		n := &h.necks[i]
 		if followed > 0 {
-			led := p.ends.ports[n.link] / followed
-			if n.share = (n.share + led) / 2; n.slower {
-				n.share = led
+			led := p.ends.ports[n.Link] / followed
+			if n.Share = (n.Share + led) / 2; n.Slower {
+				n.Share = led
 			}
 		}
-		if n.score = n.share * math.Sqrt(max(leastWaits, n.waits)); n.slower {
-			n.score *= n.lost
+		if n.Score = n.Share * math.Sqrt(max(leastWaits, n.Waits)); n.Slower {
+			n.Score *= n.Lost
 		}
-		if n.score > best.score {
+		if n.Score > best.Score {
 			best = *n
 		}
 	}
@@ -118,7 +118,7 @@ func (h *held) mostWaitedFor(p *pressure) (best neck) {
 
 // listNecks lists the links at a region that may be what it waits for: where they are many, those that most waits
 // for.
-func (h *held) listNecks(p *pressure) {
+func (h *held) listNecks(p *Pressure) {
 	h.necks = h.necks[:0]
 	for _, d := range h.devices {
 		for _, l := range p.graph.LinksAt(d) {
@@ -132,39 +132,39 @@ func (h *held) listNecks(p *pressure) {
 		}
 	}
 	if len(h.necks) > maxNecks {
-		slices.SortStableFunc(h.necks, func(a, b neck) int { return cmp.Compare(b.score, a.score) })
+		slices.SortStableFunc(h.necks, func(a, b Neck) int { return cmp.Compare(b.Score, a.Score) })
 		h.necks = h.necks[:maxNecks]
 	}
 }
 
 // neckAt rates a link by how much waits for it, if that may be what a region waits for.
-func (p *pressure) neckAt(l schema.LinkID) (n neck, may bool) {
-	n = neck{link: l, waits: p.waitsFor(l), slower: !p.isFull(l)}
-	n.score = max(leastWaits, n.waits)
-	if !n.slower {
+func (p *Pressure) neckAt(l schema.LinkID) (n Neck, may bool) {
+	n = Neck{Link: l, Waits: p.waitsFor(l), Slower: !p.isFull(l)}
+	n.Score = max(leastWaits, n.Waits)
+	if !n.Slower {
 		return n, true
 	}
-	if p.stallOf(l) > neckStall || p.heldBehind(l) {
+	if p.StallOf(l) > neckStall || p.heldBehind(l) {
 		return n, false
 	}
 	left := p.remains(l)
-	n.lost, n.cannot = 1-left, p.rateLeft(l) < clearlyLess
-	n.score *= n.lost
-	return n, left < clearlyLess
+	n.Lost, n.Cannot = 1-left, p.rateLeft(l) < ClearlyLess
+	n.Score *= n.Lost
+	return n, left < ClearlyLess
 }
 
 // remains is the share that is left of what a link carried before the onset or, where its waits show that it can send less,
 // of its capacity.
-func (p *pressure) remains(l schema.LinkID) float64 { return min(p.left(l), p.rateLeft(l)) }
+func (p *Pressure) remains(l schema.LinkID) float64 { return min(p.left(l), p.rateLeft(l)) }
 
 // rateLeft is the share of its capacity that a link can send, as far as its waits bound that: while packets wait for it
 // inside the switch and it has credits it sends, so that it carries its rate for so much of the time at least. It is 1
 // where packets do not mostly wait.
-func (p *pressure) rateLeft(l schema.LinkID) float64 {
-	if p.credit == nil || !p.credit.Valid.Has(int(l)) {
+func (p *Pressure) rateLeft(l schema.LinkID) float64 {
+	if p.Credit == nil || !p.Credit.Valid.Has(int(l)) {
 		return 1
 	}
-	sends, use := p.waitsFor(l)-float64(p.credit.Values[l])/100, p.useOf(l)
+	sends, use := p.waitsFor(l)-float64(p.Credit.Values[l])/100, p.UseOf(l)
 	if sends < mostlyWaits || use < 0 {
 		return 1
 	}
@@ -173,76 +173,20 @@ func (p *pressure) rateLeft(l schema.LinkID) float64 {
 
 // isFull reports whether a link carries what it can in a direction in which it does not stall: while a link stalls
 // it does not send, so that in one direction both together are at most all of the time.
-func (p *pressure) isFull(l schema.LinkID) bool {
-	use, stall := p.useOf(l), p.stallOf(l)
+func (p *Pressure) isFull(l schema.LinkID) bool {
+	use, stall := p.UseOf(l), p.StallOf(l)
 	return use >= saturatedPercent-5 && (stall <= neckStall || use+stall > 100+neckStall)
 }
 
-// maxFitted bounds the failures near a region whose links are compared with it.
-const maxFitted = 8
-
-// fitFailures finds to which of the links that failed together most of the region leads.
-func (s *Stage) fitFailures(rc *regionCase, p *pressure) {
-	tried := rc.failures[:min(len(rc.failures), maxFitted)]
-	if !s.graph.Duplex() {
-		p.endsAt(tried)
-		return
-	}
-	if s.router.Grid == nil {
-		return
-	}
-	senders := rc.likeliestSenders()
-	h := &s.work.held
-	h.dead = h.dead[:0]
-	for i := range tried {
-		if f := &tried[i]; f.Port != "" && f.broke() {
-			h.dead = append(h.dead, f.links...)
-		}
-	}
-	defer func() { h.dead = h.dead[:0] }()
-	h.resetClaims()
-	for i := range tried {
-		if f := &tried[i]; f.Port != "" && len(f.links) > 0 && s.router.Grid.Dim(f.links[0]) >= 0 {
-			s.claimFor(rc, senders, i, f.links[0], p)
-		}
-	}
-	h.countClaims()
-	for i := range tried {
-		tried[i].share = h.share(i)
-	}
-}
-
-// endsAt finds how much of the stall that was followed ends at the switches which links that failed leave.
-func (p *pressure) endsAt(failures []nearFailure) {
-	for _, last := range p.ends.last {
-		_, to := p.graph.Ends(last)
-		for i := range failures {
-			for _, l := range failures[i].links {
-				if at, _ := p.graph.Ends(l); at == to {
-					failures[i].share += p.ends.at[last]
-				}
-			}
-		}
-	}
-}
-
-// before reports whether the region lies before the link rather than around the switch: the trees of suspects over it agree,
+// Before reports whether the region lies before the link rather than around the switch: the trees of suspects over it agree,
 // or most of the region was followed to it and packets wait for it most of the time.
-func (n *neck) before(d *drain) bool {
-	followed := n.waits >= mostlyWaits && n.share*n.waits >= rootShare*mostlyWaits
+func (n *Neck) Before(d *Drain) bool {
+	followed := n.Waits >= mostlyWaits && n.Share*n.Waits >= rootShare*mostlyWaits
 	tree := d.tree
-	if d.fit >= surelyDrains && !d.grew {
-		tree = d.fit // the links where it ends say more than all alike
+	if d.IsCertain() && !d.Grew {
+		tree = d.Fit // the links where it ends say more than all alike
 	}
-	return n.sole || (n.fit >= neckFit || followed) && n.fit+max(neckWaits*n.waits, neckLost*n.lost) > tree
-}
-
-// slowLink is the link that lost rate, if that is what a region is blamed on.
-func (rc *regionCase) slowLink() schema.LinkID {
-	if rc.back.slower {
-		return rc.back.link
-	}
-	return rc.neck.link
+	return n.Sole || (n.Fit >= neckFit || followed) && n.Fit+max(neckWaits*n.Waits, neckLost*n.Lost) > tree
 }
 
 // endMargin is how much better the trees at the second end of a link must fit for that end to be the root: where
@@ -251,13 +195,12 @@ const endMargin = .1
 
 // neckAt is how well the trees of suspects that lead to a link agree with what is seen, from the end at which they do
 // better.
-func (s *Stage) neckAt(rc *regionCase, senders []int, l schema.LinkID, p *pressure) (tail topology.DeviceID, fit float64) {
-	h := &s.work.held
-	from, to := s.graph.Ends(l)
+func (h *held) neckAt(senders []Sender, l schema.LinkID, p *Pressure) (tail topology.DeviceID, fit float64) {
+	from, to := p.graph.Ends(l)
 	ends, fits := [2]topology.DeviceID{from, to}, [2]float64{}
 	for end, tail := range ends {
-		for _, i := range senders {
-			if h.tree.Upstream(s.routesOf(rc.jobs[i].job), l, tail, h.dead); len(h.tree.Links) > 0 {
+		for _, of := range senders {
+			if h.tree.Upstream(of.Routes, l, tail, nil); len(h.tree.Links) > 0 {
 				fits[end] = max(fits[end], h.agreement(p))
 			}
 		}
@@ -266,17 +209,4 @@ func (s *Stage) neckAt(rc *regionCase, senders []int, l schema.LinkID, p *pressu
 		return to, fits[1]
 	}
 	return from, max(fits[0], fits[1])
-}
-
-// claimFor lets a link claim what suspects send over it, from either end, and what failed lets pass: route by route.
-func (s *Stage) claimFor(rc *regionCase, senders []int, claimant int, l schema.LinkID, p *pressure) {
-	h := &s.work.held
-	h.claimant, h.urgency = claimant, max(leastWaits, p.waitsFor(l))
-	from, to := s.graph.Ends(l)
-	for _, tail := range [2]topology.DeviceID{from, to} {
-		for _, i := range senders {
-			h.tree.Upstream(s.routesOf(rc.jobs[i].job), l, tail, h.dead)
-			h.claim(p)
-		}
-	}
 }

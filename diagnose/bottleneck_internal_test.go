@@ -4,12 +4,13 @@ import (
 	"math"
 	"testing"
 
+	"github.com/giverny/giverny/diagnose/root/roottest"
 	"github.com/giverny/giverny/schema"
 )
 
 // While packets wait for a link that has credits it sends: what it carries then is its rate.
 func TestWaitsBoundTheRateOfALink(t *testing.T) {
-	g := graphOf(t, "torus:4x4x4")
+	g := roottest.Graph(t, "torus:4x4x4")
 	one := func(m schema.Metric, value float32) *schema.Series {
 		s := &schema.Series{Metric: m, Values: make([]float32, g.NumLinks()), Valid: schema.NewBitmap(g.NumLinks())}
 		if s.Values[7] = value; value >= 0 {
@@ -32,7 +33,7 @@ func TestWaitsBoundTheRateOfALink(t *testing.T) {
 		{"credits not measured", 98, -1, 20, 1},
 		{"load not measured", 98, 0, -1, 1},
 	} {
-		p := &pressure{graph: g, inq: one(schema.InqStall, c.inq), credit: one(schema.CreditStall, c.credits), use: one(schema.BandwidthUsed, c.use)}
+		p := &Pressure{graph: g, Inq: one(schema.InqStall, c.inq), Credit: one(schema.CreditStall, c.credits), Use: one(schema.BandwidthUsed, c.use)}
 		if got := p.rateLeft(7); math.Abs(got-c.want) > .01 {
 			t.Errorf("%s: %.3f, want %.2f", c.name, got, c.want)
 		}

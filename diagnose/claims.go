@@ -3,6 +3,7 @@ package diagnose
 import (
 	"github.com/giverny/giverny/diagnose/routes"
 	"github.com/giverny/giverny/schema"
+	"github.com/giverny/giverny/topology"
 )
 
 // claim says which of the links that are tried a stalled link waits for, as far as is known.
@@ -20,9 +21,9 @@ func (h *held) resetClaims() {
 
 // claim compares the tree before what is tried with those before the others, on the region's links that stall. It
 // forgets the tree.
-func (h *held) claim(p *pressure) {
+func (h *held) claim(p *Pressure) {
 	for _, l := range h.tree.Links {
-		if h.inside[l] == h.round && p.stallOf(l) >= stalledPercent {
+		if h.inside[l] == h.round && p.StallOf(l) >= stalledPercent {
 			h.claimOf(l, h.tree.Load[l])
 		}
 	}
@@ -30,10 +31,10 @@ func (h *held) claim(p *pressure) {
 }
 
 // listStalled lists the region's links that stall.
-func (h *held) listStalled(p *pressure) {
+func (h *held) listStalled(p *Pressure) {
 	h.stalled = h.stalled[:0]
 	for _, l := range h.links {
-		if p.stallOf(l) >= stalledPercent {
+		if p.StallOf(l) >= stalledPercent {
 			h.stalled = append(h.stalled, l)
 		}
 	}
@@ -60,8 +61,8 @@ func (h *held) claimOf(l schema.LinkID, over float64) {
 }
 
 // countClaims counts the links by claimant.
-func (h *held) countClaims() {
-	h.counts = append(h.counts[:0], make([]int, max(maxNecks, maxFitted))...)
+func (h *held) countClaims(claimants int) {
+	h.counts = append(h.counts[:0], make([]int, claimants)...)
 	for _, l := range h.claimed {
 		h.counts[h.claims[l].by]++
 	}
@@ -70,4 +71,34 @@ func (h *held) countClaims() {
 // share is the part of the claimed links that one claimant has.
 func (h *held) share(claimant int) float64 {
 	return float64(h.counts[claimant]) / float64(max(1, len(h.claimed)))
+}
+
+// Shares finds, of some links of a grid that failed together, to which how much of a region leads rather than to the others;
+// NoLink stands for what is no link. dead lets nothing pass. The region is the one of which Drain was asked last.
+func (f *Finder) Shares(p *Pressure, failed, dead []schema.LinkID, senders []Sender) []float64 {
+	h := &f.held
+	h.resetClaims()
+	for i, l := range failed {
+		if l != schema.NoLink && f.grid.Dim(l) >= 0 {
+			h.claimFor(i, l, dead, senders, p)
+		}
+	}
+	h.countClaims(len(failed))
+	shares := make([]float64, len(failed))
+	for i := range failed {
+		shares[i] = h.share(i)
+	}
+	return shares
+}
+
+// claimFor lets a link claim what is sent over it, from either end, and what failed lets pass: route by route.
+func (h *held) claimFor(claimant int, l schema.LinkID, dead []schema.LinkID, senders []Sender, p *Pressure) {
+	h.claimant, h.urgency = claimant, max(leastWaits, p.waitsFor(l))
+	from, to := p.graph.Ends(l)
+	for _, tail := range [2]topology.DeviceID{from, to} {
+		for _, of := range senders {
+			h.tree.Upstream(of.Routes, l, tail, dead)
+			h.claim(p)
+		}
+	}
 }

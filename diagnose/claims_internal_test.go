@@ -3,20 +3,21 @@ package diagnose
 import (
 	"testing"
 
+	"github.com/giverny/giverny/diagnose/root/roottest"
 	"github.com/giverny/giverny/diagnose/routes"
 	"github.com/giverny/giverny/schema"
 )
 
 // A stalled link waits for the one of two full ones that most of its routes go on over; more so, the more waits there.
 func TestALinkIsClaimedByWhatItWaitsFor(t *testing.T) {
-	g := graphOf(t, "torus:8x8")
+	g := roottest.Graph(t, "torus:8x8")
 	h, links := newHeld(g, routes.NewRouter(g).Grid), []schema.LinkID{3, 5, 9}
 	stall := schema.Series{Metric: schema.CreditStall, Values: make([]float32, g.NumLinks()), Valid: schema.NewBitmap(g.NumLinks())}
 	for _, l := range links {
 		stall.Values[l] = 40
 		stall.Valid.Set(int(l))
 	}
-	p := &pressure{graph: g, stall: &stall, before: func(schema.LinkID) float64 { return -1 }}
+	p := &Pressure{graph: g, Stall: &stall, Before: func(schema.LinkID) float64 { return -1 }}
 	for _, c := range []struct {
 		urgency [2]float64
 		want    float64 // share of the first
@@ -32,7 +33,7 @@ func TestALinkIsClaimedByWhatItWaitsFor(t *testing.T) {
 			}
 			h.claim(p)
 		}
-		if h.countClaims(); h.share(0) != c.want || h.share(0)+h.share(1) != 1 {
+		if h.countClaims(2); h.share(0) != c.want || h.share(0)+h.share(1) != 1 {
 			t.Errorf("urgency %v: shares %v and %v, want %v", c.urgency, h.share(0), h.share(1), c.want)
 		}
 	}

@@ -45,12 +45,11 @@ type held struct {
 	tree    *routes.InTree // that is tried
 	tried   []uint32       // by link: the round in which it was tried as a neck
 	lines   [][]float64
-	dead    []schema.LinkID // that failed near the region
-	sent    []float64       // by device
+	sent    []float64 // by device
 	senders []topology.DeviceID
 	devices []topology.DeviceID // at the region's links, ascending
 	scores  []float64           // by end that is tried: how well links bear out that traffic meets there
-	tries   []meeting           // the ends that are tried
+	tries   []Meeting           // the ends that are tried
 	arrived []float64           // by these, how much more arrives there
 	trees   []knownTree         // that are tried
 
@@ -62,7 +61,7 @@ type held struct {
 	stalled  []schema.LinkID // of the region
 	claimed  []schema.LinkID
 	counts   []int // by claimant, of the links that any claims
-	necks    []neck
+	necks    []Neck
 }
 
 // newHeld makes the memory; grid is nil where there is none.
@@ -88,19 +87,19 @@ func (h *held) turnTo(stalls *schema.Series, since uint32) {
 }
 
 // take looks up the links of a region.
-func (h *held) take(links []schema.LinkID, p *pressure) {
+func (h *held) take(links []schema.LinkID, p *Pressure) {
 	h.round++
 	h.links, h.squares = append(h.links[:0], links...), [measures]float64{}
 	added, carried := 0., 0.
 	h.sum, h.most = 0, 1
 	for _, l := range links {
-		h.most = max(h.most, p.stallOf(l))
+		h.most = max(h.most, p.StallOf(l))
 		h.inside[l] = h.round
 		at := h.look(l, p)
 		for m, v := range at.all() {
 			h.squares[m] += v * v
 		}
-		h.sum, added, carried = h.sum+at.held, added+at.added, carried+max(0, p.useOf(l))/100*p.graph.Capacity(l)
+		h.sum, added, carried = h.sum+at.held, added+at.added, carried+max(0, p.UseOf(l))/100*p.graph.Capacity(l)
 	}
 	h.grew = added > grewShare*carried
 	p.least = min(lineStall, mostStalled*h.most)
@@ -117,20 +116,20 @@ const leastFree = .1
 
 // heldBack estimates what waits on a link, from what it carries and the share of time that it stalls: of an
 // offer of o the share s is held back and (1-s)o is carried.
-func (p *pressure) heldBack(l schema.LinkID) float64 {
-	stall := min(maxStall, p.stallOf(l)/100)
-	return p.carries(l) * stall / (1 - stall)
+func (p *Pressure) heldBack(l schema.LinkID) float64 {
+	stall := min(MaxStall, p.StallOf(l)/100)
+	return p.Carries(l) * stall / (1 - stall)
 }
 
-func (h *held) look(l schema.LinkID, p *pressure) *seen {
+func (h *held) look(l schema.LinkID, p *Pressure) *seen {
 	at := &h.byLink[l]
 	if at.round == h.looked {
 		return at
 	}
-	use := max(0, p.useOf(l))
+	use := max(0, p.UseOf(l))
 	*at = seen{round: h.looked, held: p.heldBack(l)}
-	at.waits = min(1, p.stallOf(l)/100/max(leastFree, 1-use/100))
-	at.added = max(0, use-max(0, p.before(l))) / 100 * p.graph.Capacity(l)
+	at.waits = min(1, p.StallOf(l)/100/max(leastFree, 1-use/100))
+	at.added = max(0, use-max(0, p.Before(l))) / 100 * p.graph.Capacity(l)
 	return at
 }
 
@@ -157,10 +156,11 @@ func (h *held) sendersTo(end topology.DeviceID) []topology.DeviceID {
 	if len(own) == 0 {
 		return nil
 	}
-	usual := medianOf(own)
+	slices.Sort(own)
+	median := (own[len(own)/2] + own[(len(own)-1)/2]) / 2
 	h.senders = h.senders[:0]
 	for _, d := range h.devices {
-		if d != end && h.sent[d] > usual/2 {
+		if d != end && h.sent[d] > median/2 {
 			h.senders = append(h.senders, d)
 		}
 	}
@@ -170,7 +170,7 @@ func (h *held) sendersTo(end topology.DeviceID) []topology.DeviceID {
 // ends lists the switches to which a tree can lead that has most of what is held back, or more than any other where none has
 // most: of the last dimension it has links of one line, of the one before those of one plane, and so on, so that it can end
 // anywhere on that line. It tells whether one has most, and notes the switches at any of the links, ascending.
-func (h *held) ends(p *pressure) (out []topology.DeviceID, hasMost bool) {
+func (h *held) ends(p *Pressure) (out []topology.DeviceID, hasMost bool) {
 	k := len(h.grid.Dims())
 	total := 0.
 	lines := h.linesOf(h.grid.Dims())
@@ -238,7 +238,7 @@ func (h *held) linesOf(dims []int) [][]float64 {
 }
 
 // treeFit is how well what links show agrees with the routes of senders to a switch.
-func (h *held) treeFit(senders []topology.DeviceID, end topology.DeviceID, p *pressure) float64 {
+func (h *held) treeFit(senders []topology.DeviceID, end topology.DeviceID, p *Pressure) float64 {
 	h.tree.Gather(senders, end)
 	held := min(1, 2*h.heldAt(end, p))
 	var line lineFit
@@ -256,11 +256,11 @@ func (h *held) treeFit(senders []topology.DeviceID, end topology.DeviceID, p *pr
 
 // heldAt is the share of the routes of a tree that reach its end over links which stall: what a switch does not take
 // waits on the last links before it.
-func (h *held) heldAt(end topology.DeviceID, p *pressure) float64 {
+func (h *held) heldAt(end topology.DeviceID, p *Pressure) float64 {
 	all, stalled := 0., 0.
 	for _, l := range p.graph.LinksAt(end) {
 		all += h.tree.Load[l]
-		if p.stallOf(l) >= stalledPercent {
+		if p.StallOf(l) >= stalledPercent {
 			stalled += h.tree.Load[l]
 		}
 	}
@@ -271,14 +271,14 @@ func (h *held) heldAt(end topology.DeviceID, p *pressure) float64 {
 }
 
 // agreement is how well what links show agrees with the tree that was added.
-func (h *held) agreement(p *pressure) float64 {
+func (h *held) agreement(p *Pressure) float64 {
 	cosine := h.cosines(p)
 	return (max(cosine[heldOn], cosine[addedTo]) + cosine[waiting]) / 2
 }
 
 // cosines compares how many routes of a tree pass a link with what is held back on it and what was added to it,
 // and which links have any with which wait. It forgets the tree.
-func (h *held) cosines(p *pressure) (out [measures]float64) {
+func (h *held) cosines(p *Pressure) (out [measures]float64) {
 	var dot [measures]float64
 	squares, loads, count := h.squares, 0., float64(len(h.tree.Links))
 	for _, l := range h.tree.Links {
@@ -317,7 +317,7 @@ type lineFit struct {
 // lineShare of what is held back on a region is enough on a line for its profile to count alone.
 const lineShare = .04
 
-func (h *held) lastLine(end topology.DeviceID, p *pressure) (f lineFit) {
+func (h *held) lastLine(end topology.DeviceID, p *Pressure) (f lineFit) {
 	line := h.grid.LastLine(end)
 	dot, loads, squares, sum := 0., 0., 0., 0.
 	most, here := 0., 0.
@@ -328,8 +328,8 @@ func (h *held) lastLine(end topology.DeviceID, p *pressure) (f lineFit) {
 		}
 		n, o := h.tree.Load[l], h.look(l, p)
 		dot, loads, squares, sum = dot+n*o.held, loads+n*n, squares+o.held*o.held, sum+o.held
-		if p.inq != nil && p.inq.Valid.Has(int(l)) {
-			v := float64(p.inq.Values[l])
+		if p.Inq != nil && p.Inq.Valid.Has(int(l)) {
+			v := float64(p.Inq.Values[l])
 			most = max(most, v)
 			if x == line.X || (x+1)%line.Size == line.X {
 				here += v / 2

@@ -3,6 +3,7 @@ package diagnose
 import (
 	"testing"
 
+	"github.com/giverny/giverny/diagnose/root/roottest"
 	"github.com/giverny/giverny/schema"
 )
 
@@ -21,18 +22,18 @@ func TestWhereWaitsAreCounted(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			u := newTiedUp(t)
-			g, n := u.stage.graph, u.stage.graph.NumLinks()
-			u.p.credit = u.p.stall
-			u.p.inq = &schema.Series{Metric: schema.InqStall, Values: make([]float32, n), Valid: u.p.stall.Valid}
+			g, n := u.Graph, u.Graph.NumLinks()
+			u.p.Credit = u.p.Stall
+			u.p.Inq = &schema.Series{Metric: schema.InqStall, Values: make([]float32, n), Valid: u.p.Stall.Valid}
 			for name, v := range c.credit {
-				u.p.credit.Values[linkBetween(t, g, name)] = v
+				u.p.Credit.Values[roottest.Link(t, g, name)] = v
 			}
 			for name, v := range c.inside {
-				l := linkBetween(t, g, name)
-				u.p.inq.Values[l], u.p.use.Values[l], u.was[l] = v, 10, 30
+				l := roottest.Link(t, g, name)
+				u.p.Inq.Values[l], u.p.Use.Values[l], u.Was[l] = v, 10, 30
 			}
 			u.p.findCounted()
-			l := linkBetween(t, g, feeds)
+			l := roottest.Link(t, g, feeds)
 			_, may := u.p.neckAt(l)
 			if u.p.atInputs != c.atInputs || may == c.atInputs || u.p.isNeck(l) == c.atInputs || (u.p.waitsFor(l) == 0) != c.atInputs {
 				t.Errorf("at inputs %v, want %v; may be a neck %v, waits for it %.2f", u.p.atInputs, c.atInputs, may, u.p.waitsFor(l))

@@ -5,23 +5,23 @@ import (
 	"math"
 	"slices"
 
+	"github.com/giverny/giverny/diagnose/routes"
 	"github.com/giverny/giverny/schema"
 	"github.com/giverny/giverny/topology"
 )
 
-// drain is the switch of a torus or mesh whose nodes do not take what arrives. The links of these fabrics know no
+// Drain is the switch of a torus or mesh whose nodes do not take what arrives. The links of these fabrics know no
 // direction, so that back pressure cannot be followed; but under dimension-order routing all that goes to one
 // switch forms a tree, and what stalls, what is held back and what was added is on the links of the tree.
-type drain struct {
-	device topology.DeviceID
-	fit    float64 // how well what is seen and the tree agree, 0 to 1; 0: none
-	tree   float64 // the same by all links of the tree alike, as the fit of a neck is
-	job    *job    // whose nodes send; nil: not known
-	grew   bool    // what is compared is what was added
-	idle   bool    // the region's links have nothing to send for a part of the time
-	// Who sends, ascending.
-	senders []topology.DeviceID
-	meeting meeting
+type Drain struct {
+	Device  topology.DeviceID
+	Fit     float64             // how well what is seen and the tree agree, 0 to 1; 0: none
+	Grew    bool                // what is compared is what was added
+	Idle    bool                // the region's links have nothing to send for a part of the time
+	Senders []topology.DeviceID // ascending
+	Meeting Meeting             // where the traffic comes together, whoever sends it
+
+	tree float64 // the fit by all links of the tree alike, as that of a neck is
 }
 
 const (
@@ -40,159 +40,147 @@ const (
 	memberWeight = .15
 	// inTree is the share of what is held back that must lie on links which a tree to a switch can have.
 	inTree = .6
-	// drainSenders bounds the jobs whose nodes are tried as senders, and drainEnds the switches that are tried.
-	drainSenders, drainEnds = 3, 24
+	// certainFit is from which fit on a tree says who does not send.
+	certainFit = .85
+	// drainEnds bounds the switches that are tried.
+	drainEnds = 24
 )
 
-// surely reports whether the tree is known well enough for its end to be a root.
-func (d *drain) surely() bool { return d.fit >= drainFit || d.grew && d.fit >= grownFit }
+// IsRoot reports whether the tree is known well enough for its end to be a root.
+func (d *Drain) IsRoot() bool { return d.Fit >= drainFit || d.Grew && d.Fit >= grownFit }
 
-// drainOf finds the switch that a region's traffic converges on, if it does.
-func (s *Stage) drainOf(rc *regionCase, p *pressure) drain {
-	var best drain
-	if s.router.Grid == nil || !s.graph.Duplex() {
-		return best
+// IsCertain reports whether the tree fits so well that it says who does not send.
+func (d *Drain) IsCertain() bool { return d.Fit >= certainFit }
+
+// Sender is who may send what a region of a grid holds back: a job.
+type Sender struct {
+	Devices []topology.DeviceID // of its nodes, ascending
+	Routes  *routes.Set         // of its traffic
+}
+
+// Drain finds the switch that the traffic of a region's links converges on, if it does, and the place in senders of the one
+// whose nodes send; -1 if that is not known. Regions with the same stalls and the same since, which changes with what pressure
+// is compared with, share what is looked up.
+func (f *Finder) Drain(p *Pressure, links []schema.LinkID, senders []Sender, since uint32) (best Drain, from int) {
+	f.held.turnTo(p.Stall, since)
+	if f.grid == nil || !f.graph.Duplex() {
+		return best, -1
 	}
-	h := &s.work.held
-	h.take(rc.region.Links, p)
+	h := &f.held
+	h.take(links, p)
 	idle := h.idles(p)
 	ends, most := h.ends(p)
 	if len(ends) == 0 {
-		return drain{idle: idle}
+		return Drain{Idle: idle}, -1
 	}
 	meeting := h.meetingOf(ends, idle, p)
 	if !most {
-		return drain{idle: idle, meeting: meeting}
+		return Drain{Idle: idle, Meeting: meeting}, -1
 	}
-	best = s.knownDrain(rc, ends, p)
-	if best.fit < drainFit {
-		if unknown := s.unknownDrain(meeting.device, p); unknown.fit > best.fit {
-			best = unknown
+	best, from = h.knownDrain(senders, ends, p)
+	if best.Fit < drainFit {
+		if unknown := h.unknownDrain(meeting.Device, p); unknown.Fit > best.Fit {
+			best, from = unknown, -1
 		}
 	}
-	if best.fit > 0 {
-		h.tree.Gather(best.senders, best.device)
-		best.tree, best.grew = h.agreement(p), h.grew
+	if best.Fit > 0 {
+		h.tree.Gather(best.Senders, best.Device)
+		best.tree, best.Grew = h.agreement(p), h.grew
 	}
-	best.meeting, best.idle = meeting, idle
-	return best
+	best.Meeting, best.Idle = meeting, idle
+	return best, from
 }
 
-// knownDrain is the tree to one of the ends with the nodes of one of the likeliest jobs as senders.
-func (s *Stage) knownDrain(rc *regionCase, ends []topology.DeviceID, p *pressure) (best drain) {
-	h := &s.work.held
+// knownDrain is the tree to one of the ends from the nodes of one of the senders.
+func (h *held) knownDrain(senders []Sender, ends []topology.DeviceID, p *Pressure) (best Drain, from int) {
 	h.trees = h.trees[:0]
 	weight := 1. * meetsWeight
-	for _, suspect := range rc.likeliestSenders() {
-		job := rc.jobs[suspect].job
+	for from, of := range senders {
 		for i, d := range ends {
-			fit := h.treeFit(job.devices, d, p)
+			fit := h.treeFit(of.Devices, d, p)
 			if fit >= wellFits {
 				weight = meetsBeside
 			}
-			if _, member := slices.BinarySearch(job.devices, d); member {
+			if _, member := slices.BinarySearch(of.Devices, d); member {
 				fit += memberWeight
 			}
-			h.trees = append(h.trees, knownTree{job, i, fit})
+			h.trees = append(h.trees, knownTree{from, i, fit})
 		}
 	}
-	if len(h.trees) == 0 {
-		return best
+	if from = -1; len(h.trees) == 0 {
+		return best, from
 	}
 	tree := slices.MaxFunc(h.trees, func(a, b knownTree) int { return cmp.Or(cmp.Compare(a.fit, b.fit), cmp.Compare(b.end, a.end)) })
 	line, most := h.grid.LastLine(ends[tree.end]), math.Inf(-1)
 	for _, k := range h.trees {
 		d := ends[k.end]
-		if score := k.fit + weight*h.scores[k.end]; k.job == tree.job && line.Has(d) && score > most {
+		if score := k.fit + weight*h.scores[k.end]; k.from == tree.from && line.Has(d) && score > most {
 			most = score
-			best = drain{device: d, fit: tree.fit, job: k.job, senders: k.job.devices}
+			best, from = Drain{Device: d, Fit: tree.fit, Senders: senders[k.from].Devices}, k.from
 		}
 	}
-	return best
+	return best, from
 }
 
-// knownTree is the tree from a job's nodes to an end that is tried, and how well what is seen agrees with it.
+// knownTree is the tree from one of the senders to one of the ends, and how well what is seen agrees with it.
 type knownTree struct {
-	job *job
-	end int
-	fit float64
+	from, end int
+	fit       float64
 }
 
 // unknownDrain is the tree to the switch where the traffic of a region meets, with senders that are taken from what is held
 // back: they may be of a job that no table has.
-func (s *Stage) unknownDrain(end topology.DeviceID, p *pressure) drain {
-	h := &s.work.held
+func (h *held) unknownDrain(end topology.DeviceID, p *Pressure) Drain {
 	senders := h.sendersTo(end)
 	if len(senders) < leastSenders {
-		return drain{}
+		return Drain{}
 	}
 	fit := h.treeFit(senders, end, p)
 	if fit < unknownFit {
-		return drain{}
+		return Drain{}
 	}
-	return drain{device: end, fit: fit, senders: slices.Clone(senders)}
-}
-
-// surelyDrains is from which fit on a tree says who does not send, fewSenders the share of the senders that a job
-// has at most for that to be so.
-const surelyDrains, fewSenders = .85, .25
-
-// excludes reports whether the region is a tree to whose senders a job does not belong, and that does not end at a node of
-// its own. Traffic with files is sent by storage nodes.
-func (d *drain) excludes(c *suspect) bool {
-	if d.fit < surelyDrains || c.job == d.job || c.file || d.endsAt(c.job) {
-		return false
-	}
-	n := 0
-	for _, s := range d.senders {
-		if _, own := slices.BinarySearch(c.job.devices, s); own {
-			n++
-		}
-	}
-	return float64(n) < fewSenders*float64(len(d.senders))
-}
-
-// endsAt reports whether a tree ends at a node of a job.
-func (d *drain) endsAt(j *job) bool {
-	_, own := slices.BinarySearch(j.devices, d.device)
-	return own
-}
-
-// likeliestSenders are the jobs most of whose exchange lies on the region, as indices.
-func (rc *regionCase) likeliestSenders() []int {
-	var out []int
-	for i := range rc.jobs {
-		if c := &rc.jobs[i]; max(c.cross, c.gate, c.way) >= rootShare && len(c.job.devices) > 1 {
-			out = append(out, i)
-		}
-	}
-	weight := func(i int) float64 { return max(rc.jobs[i].cross, rc.jobs[i].gate) + rc.jobs[i].burden }
-	slices.SortStableFunc(out, func(a, b int) int { return cmp.Compare(weight(b), weight(a)) })
-	return out[:min(len(out), drainSenders)]
+	return Drain{Device: end, Fit: fit, Senders: slices.Clone(senders)}
 }
 
 // alikeFull is within how many percent of their capacity links are as full as each other.
 const alikeFull = 5
 
-// fullLink is, on a grid, the link at a region that carries most of its capacity, if that is more than before the onset and
+// FullLink is, on a grid, the link at a region that carries most of its capacity, if that is more than before the onset and
 // the link does not stall itself; of several alike the one before which the region lies. It is NoLink where none is full.
-func (s *Stage) fullLink(rc *regionCase, p *pressure) schema.LinkID {
+func (p *Pressure) FullLink(links []schema.LinkID, n *Neck, d *Drain) schema.LinkID {
 	best, most := schema.NoLink, float64(fullPercent)
-	if s.router.Grid == nil {
+	if p.grid == nil {
 		return best
 	}
-	if n := &rc.neck; n.link != schema.NoLink && !n.slower && n.before(&rc.drain) {
-		best, most = n.link, max(most, p.useOf(n.link)+alikeFull)
+	if n.Link != schema.NoLink && !n.Slower && n.Before(d) {
+		best, most = n.Link, max(most, p.UseOf(n.Link)+alikeFull)
 	}
-	for _, l := range rc.region.Links {
-		from, to := s.graph.Ends(l)
+	for _, l := range links {
+		from, to := p.graph.Ends(l)
 		for _, d := range [2]topology.DeviceID{from, to} {
-			for _, out := range s.graph.LinksAt(d) {
-				if use := p.useOf(out); use > most && s.router.Grid.Dim(out) >= 0 && p.stallOf(out) < lineStall && use > steadyLoad*p.before(out) {
+			for _, out := range p.graph.LinksAt(d) {
+				if use := p.UseOf(out); use > most && p.grid.Dim(out) >= 0 && p.StallOf(out) < lineStall && use > SteadyLoad*p.Before(out) {
 					best, most = out, use
 				}
 			}
 		}
 	}
 	return best
+}
+
+// LeadsTo reports whether most of what links of a grid hold back is on those that routes to a switch can take.
+func (p *Pressure) LeadsTo(links []schema.LinkID, at topology.DeviceID) bool {
+	total, on := 0., 0.
+	for _, l := range links {
+		dim := p.grid.Dim(l)
+		if dim < 0 {
+			continue
+		}
+		held := p.heldBack(l)
+		total += held
+		if p.grid.PlaceBefore(at, dim) == p.grid.Before(l) {
+			on += held
+		}
+	}
+	return total > 0 && on >= inTree*total
 }

@@ -3,6 +3,7 @@ package diagnose
 import (
 	"testing"
 
+	"github.com/giverny/giverny/diagnose/root/roottest"
 	"github.com/giverny/giverny/schema"
 )
 
@@ -10,26 +11,26 @@ import (
 // of several alike the one before which the region lies.
 func TestAFullLinkThatGainedLoad(t *testing.T) {
 	u := newTiedUp(t)
-	link := func(name string) schema.LinkID { return linkBetween(t, u.stage.graph, name) }
+	link := func(name string) schema.LinkID { return roottest.Link(t, u.Graph, name) }
 	waits, full, other := link("1,0,0>2,0,0"), link("2,0,0>2,1,0"), link("2,0,0>3,0,0")
-	rc := &regionCase{region: &schema.Region{Links: []schema.LinkID{waits}}, neck: neck{link: schema.NoLink}}
+	neck := Neck{Link: schema.NoLink}
 	want := func(what string, l schema.LinkID) {
 		t.Helper()
-		if got := u.stage.fullLink(rc, u.p); got != l {
+		if got := u.p.FullLink([]schema.LinkID{waits}, &neck, &Drain{}); got != l {
 			t.Errorf("%s: link %d, want %d", what, got, l)
 		}
 	}
-	u.p.stall.Values[waits], u.p.use.Values[waits] = 60, 40
-	u.p.use.Values[full], u.was[full] = 70, 30
+	u.p.Stall.Values[waits], u.p.Use.Values[waits] = 60, 40
+	u.p.Use.Values[full], u.Was[full] = 70, 30
 	want("none is full", schema.NoLink)
-	u.p.use.Values[full] = 90
+	u.p.Use.Values[full] = 90
 	want("one is full", full)
-	u.p.use.Values[other], u.was[other] = 94, 93
+	u.p.Use.Values[other], u.Was[other] = 94, 93
 	want("another always was", full)
-	u.was[other] = 40
+	u.Was[other] = 40
 	want("another is fuller", other)
-	rc.neck = neck{link: full, waits: 1, share: 1}
+	neck = Neck{Link: full, Waits: 1, Share: 1}
 	want("the region lies before one of two alike", full)
-	u.p.stall.Values[other], rc.neck = 30, neck{link: schema.NoLink}
+	u.p.Stall.Values[other], neck = 30, Neck{Link: schema.NoLink}
 	want("another stalls", full)
 }

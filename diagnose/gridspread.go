@@ -9,19 +9,19 @@ import (
 // direction, so that each is followed both ways: under dimension-order routing what travels along a dimension goes on
 // along it or turns to a later one, over links that stall, until it stands before a link that is full or lost rate.
 // Followed the wrong way it mostly leads nowhere: a way counts by how much of what goes there comes to such a link.
-func (p *pressure) spreadOnGrid(rc *regionCase) {
+func (p *Pressure) spreadOnGrid(links []schema.LinkID) {
 	e := p.ends
 	e.reset()
 	e.queue[0] = e.queue[0][:0]
-	for _, l := range rc.region.Links {
-		if p.grid.Dim(l) < 0 || p.stallOf(l) < stalledPercent {
+	for _, l := range links {
+		if p.grid.Dim(l) < 0 || p.StallOf(l) < stalledPercent {
 			continue
 		}
 		leads := [2]float64{p.leads(2*l, 0), p.leads(2*l+1, 0)}
 		for dir, part := range leads {
 			if part > 0 {
 				at := 2*l + schema.LinkID(dir)
-				e.mass[at] = p.stallOf(l) * part / (leads[0] + leads[1])
+				e.mass[at] = p.StallOf(l) * part / (leads[0] + leads[1])
 				e.queue[0] = append(e.queue[0], at)
 			}
 		}
@@ -44,7 +44,7 @@ func (p *pressure) spreadOnGrid(rc *regionCase) {
 
 // leads is the share of what travels over a link one way, twice its number and one more for the way from its end to its
 // beginning, that comes to a link which it may wait for.
-func (p *pressure) leads(at schema.LinkID, steps int) float64 {
+func (p *Pressure) leads(at schema.LinkID, steps int) float64 {
 	e := p.ends
 	if e.seen[at] == e.round {
 		return e.leads[at]
@@ -68,13 +68,13 @@ func (p *pressure) leads(at schema.LinkID, steps int) float64 {
 }
 
 // eachWay visits what traffic that travels over a link one way may wait for behind it.
-func (p *pressure) eachWay(at schema.LinkID, visit func(way)) {
+func (p *Pressure) eachWay(at schema.LinkID, visit func(way)) {
 	l := at / 2
 	from, via := p.graph.Ends(l)
 	if at%2 == 1 {
 		via = from
 	}
-	least := max(stalledPercent, passesOn*p.stallOf(l))
+	least := max(stalledPercent, passesOn*p.StallOf(l))
 	for _, out := range p.graph.LinksAt(via) {
 		if out == l || p.grid.Dim(out) < p.grid.Dim(l) {
 			continue
@@ -82,14 +82,14 @@ func (p *pressure) eachWay(at schema.LinkID, visit func(way)) {
 		if p.isNeck(out) {
 			visit(way{link: out, weight: p.waitsBefore(out), stays: 1})
 		}
-		if p.stallOf(out) >= least {
+		if p.StallOf(out) >= least {
 			visit(way{link: p.towards(out, via), weight: p.heldBackOr(out)})
 		}
 	}
 }
 
 // passOnGrid divides stall that travels over a link one way.
-func (p *pressure) passOnGrid(at schema.LinkID, stall float64, next []schema.LinkID) []schema.LinkID {
+func (p *Pressure) passOnGrid(at schema.LinkID, stall float64, next []schema.LinkID) []schema.LinkID {
 	e := p.ends
 	e.ways = e.ways[:0]
 	sum := 0.
@@ -119,7 +119,7 @@ func (p *pressure) passOnGrid(at schema.LinkID, stall float64, next []schema.Lin
 }
 
 // towards is a link in the direction in which it leaves a switch.
-func (p *pressure) towards(l schema.LinkID, at topology.DeviceID) schema.LinkID {
+func (p *Pressure) towards(l schema.LinkID, at topology.DeviceID) schema.LinkID {
 	if from, _ := p.graph.Ends(l); from != at {
 		return 2*l + 1
 	}
@@ -128,12 +128,12 @@ func (p *pressure) towards(l schema.LinkID, at topology.DeviceID) schema.LinkID 
 
 // isNeck reports whether packets may wait for a link between switches: it is full, or carries clearly less than before
 // the onset, or than it could, and does not stall.
-func (p *pressure) isNeck(l schema.LinkID) bool {
-	return p.grid.Dim(l) >= 0 && (p.isFull(l) || p.remains(l) < clearlyLess && p.stallOf(l) <= neckStall && !p.heldBehind(l))
+func (p *Pressure) isNeck(l schema.LinkID) bool {
+	return p.grid.Dim(l) >= 0 && (p.isFull(l) || p.remains(l) < ClearlyLess && p.StallOf(l) <= neckStall && !p.heldBehind(l))
 }
 
 // waitsBefore is what waits inside switches for a link, bytes/s, of an offer of which the share that waits is held back.
-func (p *pressure) waitsBefore(l schema.LinkID) float64 {
-	waits := min(maxStall, max(leastWaits, p.waitsFor(l)))
-	return max(leastUse, p.useOf(l)) / 100 * p.graph.Capacity(l) * waits / (1 - waits)
+func (p *Pressure) waitsBefore(l schema.LinkID) float64 {
+	waits := min(MaxStall, max(leastWaits, p.waitsFor(l)))
+	return max(LeastUse, p.UseOf(l)) / 100 * p.graph.Capacity(l) * waits / (1 - waits)
 }

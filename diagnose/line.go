@@ -2,7 +2,6 @@ package diagnose
 
 import (
 	"math"
-	"slices"
 
 	"github.com/giverny/giverny/diagnose/routes"
 	"github.com/giverny/giverny/schema"
@@ -34,18 +33,18 @@ const (
 	leastMeets = .2
 )
 
-// meeting is the switch of a grid at which the traffic of a region comes together, whoever sends it.
-type meeting struct {
-	device topology.DeviceID
-	agree  float64 // how well what links of its line carry agrees with that; 0: not at all
+// Meeting is the switch of a grid at which the traffic of a region comes together, whoever sends it.
+type Meeting struct {
+	Device topology.DeviceID
+	Agree  float64 // how well what links of its line carry agrees with that; 0: not at all
 	stray  float64 // of the stall of the line's links, the share that no route to it has
-	grew   bool    // load was added on these links
+	Grew   bool    // load was added on these links
 }
 
 // stalledOn is how many links of a line from its switch on stall, at most as many as a route along the line has.
-func (p *pressure) stalledOn(line *routes.Line, step int) (n int) {
+func (p *Pressure) stalledOn(line *routes.Line, step int) (n int) {
 	for n < line.Size/2 {
-		if on := line.Link(n, step); on == schema.NoLink || p.stallOf(on) < p.least {
+		if on := line.Link(n, step); on == schema.NoLink || p.StallOf(on) < p.least {
 			break
 		}
 		n++
@@ -53,13 +52,13 @@ func (p *pressure) stalledOn(line *routes.Line, step int) (n int) {
 	return n
 }
 
-// known reports whether the switch may be named.
-func (m *meeting) known() bool { return m.agree >= leastMeets }
+// IsKnown reports whether the switch may be named.
+func (m *Meeting) IsKnown() bool { return m.Agree >= leastMeets }
 
 // meetingOf is the best of the switches at which traffic may meet over links that are idle for a part of the time, or not. It
 // notes how well each does.
-func (h *held) meetingOf(ends []topology.DeviceID, idle bool, p *pressure) (best meeting) {
-	best.device = ends[0]
+func (h *held) meetingOf(ends []topology.DeviceID, idle bool, p *Pressure) (best Meeting) {
+	best.Device = ends[0]
 	h.scores, h.arrived = h.scores[:0], h.arrived[:0]
 	tried := h.tries[:0]
 	most := 1.
@@ -73,28 +72,28 @@ func (h *held) meetingOf(ends []topology.DeviceID, idle bool, p *pressure) (best
 	highest := math.Inf(-1)
 	for i, m := range tried {
 		score := 0.
-		switch sides := p.sides(m.device) / 100; {
+		switch sides := p.sides(m.Device) / 100; {
 		case idle:
-			score = m.agree + levelWeight*p.level(m.device)/h.most - h.appears(m.device, p)/most
-		case m.grew:
-			score = (h.arrived[i]-appearsWeight*h.appears(m.device, p))/most - strayWeight*m.stray - sideAdded*sides
+			score = m.Agree + levelWeight*p.level(m.Device)/h.most - h.appears(m.Device, p)/most
+		case m.Grew:
+			score = (h.arrived[i]-appearsWeight*h.appears(m.Device, p))/most - strayWeight*m.stray - sideAdded*sides
 		default:
-			score = m.agree + arrivesWeight*h.arrived[i]/most - sideStall*sides
+			score = m.Agree + arrivesWeight*h.arrived[i]/most - sideStall*sides
 		}
-		if h.scores = append(h.scores, score); m.agree > 0 && score > highest {
+		if h.scores = append(h.scores, score); m.Agree > 0 && score > highest {
 			best, highest = m, score
 		}
 	}
-	best.grew = best.grew && best.known()
+	best.Grew = best.Grew && best.IsKnown()
 	return best
 }
 
 // arrives is what comes to a switch beyond others' traffic, bytes/s, if a region's traffic ends there: where load was added,
 // what its links that stall carry beyond what they did before the onset; else beyond the share of that which their stall lets
 // through. Where it ends that is most: a step before the end, only the share goes on that the line gets there.
-func (h *held) arrives(m *meeting, p *pressure) (sum float64) {
-	if m.grew {
-		for _, l := range p.graph.LinksAt(m.device) {
+func (h *held) arrives(m *Meeting, p *Pressure) (sum float64) {
+	if m.Grew {
+		for _, l := range p.graph.LinksAt(m.Device) {
 			if p.isHeldUp(l) {
 				sum += h.look(l, p).added
 			}
@@ -102,11 +101,11 @@ func (h *held) arrives(m *meeting, p *pressure) (sum float64) {
 		return sum
 	}
 	more := func(l schema.LinkID) float64 {
-		let := 1 - min(1, p.stallOf(l)/100)
-		return max(0, p.carries(l)-let*max(0, p.before(l))/100*p.graph.Capacity(l))
+		let := 1 - min(1, p.StallOf(l)/100)
+		return max(0, p.Carries(l)-let*max(0, p.Before(l))/100*p.graph.Capacity(l))
 	}
-	sum = p.fromSides(m.device, more)
-	for _, l := range p.graph.LinksAt(m.device) {
+	sum = p.fromSides(m.Device, more)
+	for _, l := range p.graph.LinksAt(m.Device) {
 		if h.grid.Dim(l) == len(h.grid.Dims())-1 {
 			sum += more(l)
 		}
@@ -115,19 +114,19 @@ func (h *held) arrives(m *meeting, p *pressure) (sum float64) {
 }
 
 // isHeldUp reports whether packets wait for a link, or what it brought waits inside a switch.
-func (p *pressure) isHeldUp(l schema.LinkID) bool {
-	return p.stallOf(l) >= p.least || p.inq != nil && p.inq.Valid.Has(int(l)) && float64(p.inq.Values[l]) >= p.least
+func (p *Pressure) isHeldUp(l schema.LinkID) bool {
+	return p.StallOf(l) >= p.least || p.Inq != nil && p.Inq.Valid.Has(int(l)) && float64(p.Inq.Values[l]) >= p.least
 }
 
 // fromSides is what of some traffic comes to a switch over links that are not of the last dimension. Where of a dimension one
 // link stalls and the other does not, what this carries is what that brings on its way through.
-func (p *pressure) fromSides(at topology.DeviceID, of func(schema.LinkID) float64) (sum float64) {
+func (p *Pressure) fromSides(at topology.DeviceID, of func(schema.LinkID) float64) (sum float64) {
 	for dim := range len(p.grid.Dims()) - 1 {
 		held, free := 0., 0.
 		for _, l := range p.graph.LinksAt(at) {
 			switch {
 			case p.grid.Dim(l) != dim:
-			case p.stallOf(l) >= p.least:
+			case p.StallOf(l) >= p.least:
 				held += of(l)
 			default:
 				free += of(l)
@@ -144,7 +143,7 @@ func (p *pressure) fromSides(at topology.DeviceID, of func(schema.LinkID) float6
 // appears is the added load, bytes/s, of which it is not seen where it comes from if all of it goes to one switch of the line:
 // at every other switch what goes on along the line is what came over the line and from the other links, however the switch
 // serves its inputs, save what its own nodes send.
-func (h *held) appears(end topology.DeviceID, p *pressure) (sum float64) {
+func (h *held) appears(end topology.DeviceID, p *Pressure) (sum float64) {
 	line := h.grid.LastLine(end)
 	for _, step := range [2]int{1, -1} {
 		came := 0.
@@ -165,11 +164,11 @@ func (h *held) appears(end topology.DeviceID, p *pressure) (sum float64) {
 // sides is the mean stall, percent, of a switch's links that are not of the last dimension. Where the line ends they share
 // what the switch passes on as equals of the line's; a step before they share what the line gets of it: the farther from the
 // end, the more they stall.
-func (p *pressure) sides(at topology.DeviceID) (stall float64) {
+func (p *Pressure) sides(at topology.DeviceID) (stall float64) {
 	n := 0.
 	for _, l := range p.graph.LinksAt(at) {
 		if p.grid.Dim(l) != len(p.grid.Dims())-1 {
-			stall += p.stallOf(l)
+			stall += p.StallOf(l)
 			n++
 		}
 	}
@@ -179,10 +178,10 @@ func (p *pressure) sides(at topology.DeviceID) (stall float64) {
 // idles reports whether the region's links have nothing to send for a part of the time. Where something always waits, a link
 // stalls whenever it does not send, so that it stalls least where traffic ends, as most is sent on there. Where not, what a
 // switch does not take stalls the links before it most, and those before them by their share of it.
-func (h *held) idles(p *pressure) bool {
+func (h *held) idles(p *Pressure) bool {
 	var waits, stalls float64
 	for _, l := range h.links {
-		stall := p.stallOf(l)
+		stall := p.StallOf(l)
 		waits += stall * h.look(l, p).waits
 		stalls += stall
 	}
@@ -190,10 +189,10 @@ func (h *held) idles(p *pressure) bool {
 }
 
 // level is the mean stall, percent, of those of a switch's links that stall.
-func (p *pressure) level(at topology.DeviceID) (stall float64) {
+func (p *Pressure) level(at topology.DeviceID) (stall float64) {
 	n := 0.
 	for _, l := range p.graph.LinksAt(at) {
-		if v := p.stallOf(l); v >= p.least {
+		if v := p.StallOf(l); v >= p.least {
 			stall += v
 			n++
 		}
@@ -209,13 +208,13 @@ func (p *pressure) level(at topology.DeviceID) (stall float64) {
 // packets that wait, a switch serves its inputs in turn, so that of what it passes on about half came over the line and the
 // rest from its other links and its nodes: from the end on a link carries half of what the one before it does, both ways.
 // Links that stall farther off than any route to the switch is long speak against it.
-func (h *held) meets(end topology.DeviceID, p *pressure) meeting {
+func (h *held) meets(end topology.DeviceID, p *Pressure) Meeting {
 	line := h.grid.LastLine(end)
 	var all, added, stalled float64
 	for x := range line.Size {
-		if l := line.Link(x, 1); l != schema.NoLink && p.stallOf(l) >= p.least {
-			stalled += p.stallOf(l)
-			all += p.carries(l)
+		if l := line.Link(x, 1); l != schema.NoLink && p.StallOf(l) >= p.least {
+			stalled += p.StallOf(l)
+			all += p.Carries(l)
 			added += h.look(l, p).added
 		}
 	}
@@ -224,7 +223,7 @@ func (h *held) meets(end topology.DeviceID, p *pressure) meeting {
 		if grew {
 			return h.look(l, p).added
 		}
-		return p.carries(l)
+		return p.Carries(l)
 	}
 	var dot, squares, parts, reached float64
 	for x := range line.Size {
@@ -238,45 +237,17 @@ func (h *held) meets(end topology.DeviceID, p *pressure) meeting {
 			l := line.Link(x, step)
 			dot += part * flow(l)
 			parts += part * part
-			reached += p.stallOf(l)
+			reached += p.StallOf(l)
 			part *= fromLine
 		}
 	}
 	if squares*parts == 0 {
-		return meeting{device: end}
+		return Meeting{Device: end}
 	}
 	beyond := beyondHeld
 	if grew {
 		beyond = beyondAdded
 	}
 	stray := max(0, 1-reached/stalled)
-	return meeting{device: end, agree: dot/math.Sqrt(squares*parts) - beyond*stray, stray: stray, grew: grew}
-}
-
-// meetsElsewhere reports whether load was added to a region of a grid that meets at a switch which is none of a job's, nor
-// beside one on the line: what its nodes exchange ends at them.
-func (s *Stage) meetsElsewhere(rc *regionCase, c *suspect) bool {
-	m := &rc.drain.meeting
-	if !m.known() || !rc.flooded || c.file {
-		return false
-	}
-	grid := s.router.Grid
-	last := len(grid.Dims()) - 1
-	near := func(own topology.DeviceID) bool {
-		steps := 0
-		for dim := range last + 1 {
-			away := grid.Steps(own, m.device, dim)
-			if away = max(away, -away); dim < last && away > 0 {
-				return false
-			}
-			steps = away
-		}
-		return steps <= 1
-	}
-	return !slices.ContainsFunc(c.job.devices, near)
-}
-
-// carries is what a link carries, bytes/s; 0 if that is not known.
-func (p *pressure) carries(l schema.LinkID) float64 {
-	return max(0, p.useOf(l)) / 100 * p.graph.Capacity(l)
+	return Meeting{Device: end, Agree: dot/math.Sqrt(squares*parts) - beyond*stray, stray: stray, Grew: grew}
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/giverny/giverny/diagnose/root/roottest"
 	"github.com/giverny/giverny/schema"
 	"github.com/giverny/giverny/topology"
 )
@@ -18,22 +19,22 @@ func TestTrafficMeetsWhereLinksCarryMost(t *testing.T) {
 			var from []topology.DeviceID
 			for _, line := range []string{"1,6,", "1,7,", "2,6,", "2,7,"} {
 				for _, z := range senders {
-					from = append(from, u.device(t, line+string(z)))
+					from = append(from, u.Device(t, line+string(z)))
 				}
 			}
 			slices.Sort(from)
-			end := u.device(t, "2,7,3")
-			links := u.share(from, end, 10e9)
+			end := u.Device(t, "2,7,3")
+			links := u.Share(from, end, 10e9)
 			slices.Sort(links)
-			h := &u.stage.work.held
+			h := &u.f.held
 			h.take(links, u.p)
-			right := h.meets(end, u.p).agree
+			right := h.meets(end, u.p).Agree
 			if right < leastMeets {
 				t.Errorf("at the end links agree by %.3f", right)
 			}
 			for z := range 8 {
-				at := u.device(t, fmt.Sprintf("2,7,%d", z))
-				if v := h.meets(at, u.p).agree; at != end && v >= right {
+				at := u.Device(t, fmt.Sprintf("2,7,%d", z))
+				if v := h.meets(at, u.p).Agree; at != end && v >= right {
 					t.Errorf("at %d links agree by %.3f, at the end by %.3f", z, v, right)
 				}
 			}
@@ -46,13 +47,13 @@ func TestTrafficMeetsWhereLinksCarryMost(t *testing.T) {
 // as stall falls on the way up.
 func TestTheSidesOfTheEnd(t *testing.T) {
 	u := newTiedUp(t)
-	h := &u.stage.work.held
+	h := &u.f.held
 	set := func(name string, stall, use float32) schema.LinkID {
-		l := linkBetween(t, u.stage.graph, name)
-		u.p.stall.Values[l], u.p.use.Values[l] = stall, use
+		l := roottest.Link(t, u.Graph, name)
+		u.p.Stall.Values[l], u.p.Use.Values[l] = stall, use
 		return l
 	}
-	ends := []topology.DeviceID{u.device(t, "2,7,2"), u.device(t, "2,7,3")}
+	ends := []topology.DeviceID{u.Device(t, "2,7,2"), u.Device(t, "2,7,3")}
 	sides := []string{"2,7,2>3,7,2", "2,7,3>3,7,3"}
 	for _, c := range []struct {
 		name              string
@@ -69,31 +70,10 @@ func TestTheSidesOfTheEnd(t *testing.T) {
 			h.looked++
 			h.take(links, u.p)
 			m := h.meetingOf(ends, h.idles(u.p), u.p)
-			if want := ends[(turn+c.end)%2]; m.device != want || !m.known() {
-				t.Errorf("%s: meets at %s by %.2f, want %s", c.name, u.stage.graph.Device(m.device).Name, m.agree, u.stage.graph.Device(want).Name)
+			if want := ends[(turn+c.end)%2]; m.Device != want || !m.IsKnown() {
+				t.Errorf("%s: meets at %s by %.2f, want %s", c.name, u.Graph.Device(m.Device).Name, m.Agree, u.Graph.Device(want).Name)
 			}
 		}
-	}
-}
-
-// TestJobsElsewhereDoNotMeetThere: where added traffic meets is a node of the job whose nodes exchange it, or beside one, as
-// neighbours on a line are told apart by little.
-func TestJobsElsewhereDoNotMeetThere(t *testing.T) {
-	u := newTiedUp(t)
-	rc := &regionCase{flooded: true, drain: drain{meeting: meeting{device: u.device(t, "2,7,3"), agree: 1}}}
-	for at, elsewhere := range map[string]bool{"2,7,3": false, "2,7,4": false, "2,7,2": false, "2,7,5": true, "2,6,3": true, "1,7,3": true} {
-		c := &suspect{job: &job{devices: []topology.DeviceID{u.device(t, at)}}}
-		if got := u.stage.meetsElsewhere(rc, c); got != elsewhere {
-			t.Errorf("of a job at %s: %v", at, got)
-		}
-		c.file = true
-		if u.stage.meetsElsewhere(rc, c) {
-			t.Errorf("a job at %s that writes to storage is cleared", at)
-		}
-	}
-	rc.flooded = false
-	if u.stage.meetsElsewhere(rc, &suspect{job: &job{devices: []topology.DeviceID{u.device(t, "0,0,0")}}}) {
-		t.Error("a job is cleared where no load was added")
 	}
 }
 
@@ -102,14 +82,14 @@ func TestJobsElsewhereDoNotMeetThere(t *testing.T) {
 func TestTheEndTakesWhatDoesNotGoOn(t *testing.T) {
 	for _, senders := range []string{"56", "567", "0567"} {
 		u := newTiedUp(t)
-		h, grid := &u.stage.work.held, u.stage.router.Grid
-		end := u.device(t, "2,7,4")
+		h, grid := &u.f.held, u.Grid
+		end := u.Device(t, "2,7,4")
 		var links []schema.LinkID
 		for _, line := range []string{"1,6,", "1,7,", "2,6,", "3,7,", "2,7,"} {
 			for _, z := range senders {
-				grid.EachOnRoute(u.device(t, line+string(z)), end, func(l schema.LinkID) {
-					u.p.use.Values[l] += float32(100 * 2e8 / u.stage.graph.Capacity(l))
-					u.p.stall.Values[l] = 90
+				grid.EachOnRoute(u.Device(t, line+string(z)), end, func(l schema.LinkID) {
+					u.p.Use.Values[l] += float32(100 * 2e8 / u.Graph.Capacity(l))
+					u.p.Stall.Values[l] = 90
 					links = append(links, l)
 				})
 			}
@@ -117,8 +97,8 @@ func TestTheEndTakesWhatDoesNotGoOn(t *testing.T) {
 		slices.Sort(links)
 		h.take(slices.Compact(links), u.p)
 		ends, _ := h.ends(u.p)
-		if m := h.meetingOf(ends, h.idles(u.p), u.p); m.device != end || !m.known() {
-			t.Errorf("of senders at %s: meets at %s by %.2f", senders, u.stage.graph.Device(m.device).Name, m.agree)
+		if m := h.meetingOf(ends, h.idles(u.p), u.p); m.Device != end || !m.IsKnown() {
+			t.Errorf("of senders at %s: meets at %s by %.2f", senders, u.Graph.Device(m.Device).Name, m.Agree)
 		}
 	}
 }

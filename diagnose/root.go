@@ -8,31 +8,29 @@ import (
 	"github.com/giverny/giverny/topology"
 )
 
-// Kinds of root ports (schema.Root).
-const (
-	incast       = schema.RootIncast
-	slowReceiver = schema.RootSlowReceiver
-	linkCapacity = schema.RootLinkCapacity
-	linkDown     = schema.RootLinkDown
-	deadlock     = schema.RootDeadlock
-)
+// BackPressure is what following a region's stalls to their beginning found.
+type BackPressure struct {
+	Link    schema.LinkID     // that leaves the root port; schema.NoLink: not known
+	Kind    string            // of schema.Root; empty: no root
+	Use     float64           // percent of the root's capacity in use; -1: not measured
+	Stall   float64           // percent of the root's own stall; 0 also if not measured
+	Slower  bool              // the root carries clearly less than before the onset
+	Cannot  bool              // or than it could: what waits for it shows that it is slow
+	Waits   bool              // most of the stall ends at a switch, but the port is not known
+	At      topology.DeviceID // that switch
+	Cycle   []schema.LinkID   // of a deadlock, the links that wait for each other, in order
+	Leading schema.LinkID     // without a root, the port at which the largest part begins; NoLink: not known
+	As      string            // the kind of root that it would be
 
-// backPressure is what following a region's stalls to their beginning found.
-type backPressure struct {
-	link    schema.LinkID // that leaves the root port; schema.NoLink: not known
-	kind    string        // empty: no root
-	use     float64       // percent of the root's capacity in use; -1: not measured
-	stall   float64       // percent of the root's own stall; 0 also if not measured
-	share   float64       // of the region's stall that leads there
-	slower  bool          // the root carries clearly less than before the onset
-	cannot  bool          // or than it could: what waits for it shows that it is slow
-	waits   bool          // most of the stall ends at a switch, but the port is not known
-	at      topology.DeviceID
-	cycle   []schema.LinkID
-	leading schema.LinkID // without a root, the port at which the largest part begins; NoLink: not known
-	filled  float64       // of the region's stall, the share that waits for full links between switches
-	as      string        // the kind of root that it would be
+	share  float64 // of the region's stall that leads to the root
+	filled float64 // of the region's stall, the share that waits for full links between switches
 }
+
+// WaitsForFull reports whether most of the region's stall waits for full links between switches.
+func (b *BackPressure) WaitsForFull() bool { return b.filled >= rootShare }
+
+// IsFull reports whether the root carries nearly all that it can.
+func (b *BackPressure) IsFull() bool { return b.Use >= fullPercent }
 
 const (
 	// stalledPercent is from when on a link can hand back pressure on.
@@ -53,30 +51,29 @@ const (
 	deadlockPercent, deadlockUse = 90, .5
 )
 
-// follow finds where the back pressure of a region begins, on a graph of directed links. before is what a
-// link carried before the onset, percent of its capacity, -1 if that is not known.
-func (p *pressure) follow(rc *regionCase, before func(schema.LinkID) float64) backPressure {
-	p.before = before
-	none := backPressure{link: schema.NoLink, use: -1}
+// Follow finds where the back pressure of a region begins, on a graph of directed links. Each link of the region counts by its
+// weight.
+func (p *Pressure) Follow(region *schema.Region, weight []float64) BackPressure {
+	none := BackPressure{Link: schema.NoLink, Use: -1}
 	if p.graph.Duplex() {
 		return none
 	}
-	if cycle := p.cycle(rc.region.Links); cycle != nil {
-		return backPressure{link: cycle[0], kind: deadlock, use: p.useOf(cycle[0]), stall: p.stallOf(cycle[0]), share: 1, cycle: cycle}
+	if cycle := p.cycle(region.Links); cycle != nil {
+		return BackPressure{Link: cycle[0], Kind: schema.RootDeadlock, Use: p.UseOf(cycle[0]), Stall: p.StallOf(cycle[0]), share: 1, Cycle: cycle}
 	}
-	p.spread(rc)
-	return p.rootOf(rc, none)
+	p.spread(region.Links, weight)
+	return p.rootOf(region, none)
 }
 
 // mayWait reports whether traffic of link a may go on over link b: it leaves where a enters, does not go back, not
 // down a tree and up again, not to a switch that is beside the one it came from, and not from one group of a dragonfly
 // to the next and the next without a hop within the group between.
-func (p *pressure) mayWait(a, b schema.LinkID) bool {
+func (p *Pressure) mayWait(a, b schema.LinkID) bool {
 	return p.mayGoOn(a, b) && !(p.graph.Link(a).Class == topology.ClassGlobal && p.graph.Link(b).Class == topology.ClassGlobal)
 }
 
 // mayGoOn is the same on routes with the fewest hops, which may lead through a group over two links between groups.
-func (p *pressure) mayGoOn(a, b schema.LinkID) bool {
+func (p *Pressure) mayGoOn(a, b schema.LinkID) bool {
 	from, via := p.graph.Ends(a)
 	at, to := p.graph.Ends(b)
 	if at != via || to == from {
@@ -93,7 +90,7 @@ func (p *pressure) mayGoOn(a, b schema.LinkID) bool {
 }
 
 // beside reports whether a link leads from one switch to another.
-func (p *pressure) beside(from, to topology.DeviceID) bool {
+func (p *Pressure) beside(from, to topology.DeviceID) bool {
 	for _, l := range p.graph.LinksAt(from) {
 		if a, b := p.graph.Ends(l); a == from && b == to && p.graph.Link(l).Up {
 			return true
@@ -111,7 +108,7 @@ type atSwitch struct {
 }
 
 // switches sums up by switch what ends there, the one with most first.
-func (p *pressure) switches() (out []atSwitch, total float64) {
+func (p *Pressure) switches() (out []atSwitch, total float64) {
 	e := p.ends
 	find := func(d topology.DeviceID) *atSwitch {
 		i := slices.IndexFunc(out, func(a atSwitch) bool { return a.device == d })
@@ -142,10 +139,10 @@ func (p *pressure) switches() (out []atSwitch, total float64) {
 }
 
 // filled is what of a region's stall waits for full links between switches.
-func (p *pressure) filled() (sum float64) {
+func (p *Pressure) filled() (sum float64) {
 	for _, l := range p.ends.known {
 		from, to := p.graph.Ends(l)
-		if p.graph.IsSwitch(from) && p.graph.IsSwitch(to) && p.useOf(l) >= fullPort {
+		if p.graph.IsSwitch(from) && p.graph.IsSwitch(to) && p.UseOf(l) >= FullPort {
 			sum += p.ends.ports[l]
 		}
 	}
@@ -153,60 +150,60 @@ func (p *pressure) filled() (sum float64) {
 }
 
 // portOfSwitch is the port of a switch for which most of what ends there waits.
-func (p *pressure) portOfSwitch(a *atSwitch, rc *regionCase) schema.LinkID {
+func (p *Pressure) portOfSwitch(a *atSwitch, links []schema.LinkID) schema.LinkID {
 	port := a.port
 	if port == schema.NoLink || a.most < a.lost {
-		if l := p.fullest(a.device, rc); l != schema.NoLink {
+		if l := p.fullest(a.device, links); l != schema.NoLink {
 			port = l
 		}
 	}
 	port = p.mostLoaded(a.device, port)
-	if port == schema.NoLink || p.stallOf(port) >= stalledPercent || p.useOf(port) >= saturatedPercent {
+	if port == schema.NoLink || p.StallOf(port) >= stalledPercent || p.UseOf(port) >= saturatedPercent {
 		return port
 	}
-	if slow := p.slowest(a.device, rc); slow != schema.NoLink && !p.loaded(port, slow) {
+	if slow := p.slowest(a.device, links); slow != schema.NoLink && !p.loaded(port, slow) {
 		return slow // what has room and carries little more than before is not what they wait for
 	}
 	return port
 }
 
 // rootOf chooses the port at which most of the stall begins.
-func (p *pressure) rootOf(rc *regionCase, none backPressure) backPressure {
+func (p *Pressure) rootOf(region *schema.Region, none BackPressure) BackPressure {
 	ends, total := p.switches()
 	out := none
 	var first *atSwitch
 	if len(ends) > 0 {
 		first = &ends[0]
 		if first.stall >= rootShare*total {
-			out.link, out.share = p.portOfSwitch(first, rc), first.stall/total
+			out.Link, out.share = p.portOfSwitch(first, region.Links), first.stall/total
 		}
 	}
-	if root := rc.region.Root; out.link == schema.NoLink && root != nil && root.Link != schema.NoLink && int(root.Link) < p.graph.NumLinks() && p.ends.ports[root.Link] >= leadingShare*total {
-		out.link, out.share = root.Link, rootShare
+	if root := region.Root; out.Link == schema.NoLink && root != nil && root.Link != schema.NoLink && int(root.Link) < p.graph.NumLinks() && p.ends.ports[root.Link] >= leadingShare*total {
+		out.Link, out.share = root.Link, rootShare
 	}
-	if out.link != schema.NoLink {
+	if out.Link != schema.NoLink {
 		if out.share >= oneReceiver {
-			out.link = p.lastAsFull(out.link)
+			out.Link = p.lastAsFull(out.Link)
 		}
 		out = p.classify(out)
 	}
-	if out.kind == "" && first != nil && first.lost >= rootShare*total {
-		out.waits, out.at = true, first.device
+	if out.Kind == "" && first != nil && first.lost >= rootShare*total {
+		out.Waits, out.At = true, first.device
 	}
-	if out.leading = schema.NoLink; out.kind != "" {
+	if out.Leading = schema.NoLink; out.Kind != "" {
 		ends = nil
 	}
 	for i := range p.mostHeld(ends, total) {
-		if out.as != "" {
+		if out.As != "" {
 			break
 		}
 		lead := none
-		if lead.link = p.portOfSwitch(&ends[i], rc); lead.link == schema.NoLink {
-			lead.link = p.busiest(ends[i].device, rc)
+		if lead.Link = p.portOfSwitch(&ends[i], region.Links); lead.Link == schema.NoLink {
+			lead.Link = p.busiest(ends[i].device, region.Links)
 		}
-		if lead.link != schema.NoLink {
+		if lead.Link != schema.NoLink {
 			lead = p.classify(lead)
-			out.leading, out.as = lead.link, lead.kind
+			out.Leading, out.As = lead.Link, lead.Kind
 		}
 	}
 	if total > 0 {
@@ -220,15 +217,15 @@ const clearlyFuller = 1.1
 
 // fullest is the port of a switch that most probably cannot send on what waits for it there: one that is
 // down, the one that clearly carries most, or the only one that traffic of the region can take.
-func (p *pressure) fullest(at topology.DeviceID, rc *regionCase) schema.LinkID {
+func (p *Pressure) fullest(at topology.DeviceID, links []schema.LinkID) schema.LinkID {
 	best, only, n := schema.NoLink, schema.NoLink, 0
 	most, second := 0., 0.
 	for _, l := range p.graph.LinksAt(at) {
-		if from, _ := p.graph.Ends(l); from != at || !p.entered(at, l, rc) {
+		if from, _ := p.graph.Ends(l); from != at || !p.entered(at, l, links) {
 			continue
 		}
 		only, n = l, n+1
-		switch use := p.useOf(l); {
+		switch use := p.UseOf(l); {
 		case use > most:
 			best, most, second = l, use, most
 		case use > second:
@@ -238,7 +235,7 @@ func (p *pressure) fullest(at topology.DeviceID, rc *regionCase) schema.LinkID {
 	if best != schema.NoLink && (most >= saturatedPercent || most >= fullPercent && most >= clearlyFuller*second) {
 		return best // of several that are full each is a root
 	}
-	if slow := p.slowest(at, rc); slow != schema.NoLink && most < fullPercent && !p.loaded(best, slow) {
+	if slow := p.slowest(at, links); slow != schema.NoLink && most < fullPercent && !p.loaded(best, slow) {
 		return slow
 	}
 	if best != schema.NoLink && most >= clearlyFuller*second {
@@ -251,20 +248,20 @@ func (p *pressure) fullest(at topology.DeviceID, rc *regionCase) schema.LinkID {
 }
 
 // busiest is the port of a switch that carries most of those for which the region may wait there.
-func (p *pressure) busiest(at topology.DeviceID, rc *regionCase) schema.LinkID {
+func (p *Pressure) busiest(at topology.DeviceID, links []schema.LinkID) schema.LinkID {
 	best, most := schema.NoLink, 0.
 	for _, l := range p.graph.LinksAt(at) {
-		if from, _ := p.graph.Ends(l); from == at && p.useOf(l) > most && p.entered(at, l, rc) {
-			best, most = l, p.useOf(l)
+		if from, _ := p.graph.Ends(l); from == at && p.UseOf(l) > most && p.entered(at, l, links) {
+			best, most = l, p.UseOf(l)
 		}
 	}
 	return best
 }
 
 // entered reports whether a link of the region that enters a switch may wait for one that leaves it.
-func (p *pressure) entered(at topology.DeviceID, out schema.LinkID, rc *regionCase) bool {
+func (p *Pressure) entered(at topology.DeviceID, out schema.LinkID, links []schema.LinkID) bool {
 	for _, l := range p.graph.LinksAt(at) {
-		if _, found := slices.BinarySearch(rc.region.Links, l); found && p.mayWait(l, out) {
+		if _, found := slices.BinarySearch(links, l); found && p.mayWait(l, out) {
 			return true
 		}
 	}
@@ -272,50 +269,49 @@ func (p *pressure) entered(at topology.DeviceID, out schema.LinkID, rc *regionCa
 }
 
 // classify finds the kind of a root by what its port carries and how much that stalls.
-func (p *pressure) classify(b backPressure) backPressure {
-	b.use, b.stall = p.useOf(b.link), p.stallOf(b.link)
-	from, to := p.graph.Ends(b.link)
-	b.cannot = b.stall < stalledPercent && b.use < fullPercent && p.canSend(b.link) < clearlyLess
+func (p *Pressure) classify(b BackPressure) BackPressure {
+	b.Use, b.Stall = p.UseOf(b.Link), p.StallOf(b.Link)
+	from, to := p.graph.Ends(b.Link)
+	b.Cannot = b.Stall < stalledPercent && b.Use < fullPercent && p.canSend(b.Link) < ClearlyLess
 	switch {
-	case b.use >= leastUse && b.stall < stalledPercent && !p.graph.IsSwitch(to) && (b.cannot || p.ceiling(b.link) < clearlyLess):
-		b.kind, b.slower = slowReceiver, true // others wait for it
-	case b.use >= 0 && b.use < idlePercent && b.stall < stalledPercent && p.graph.IsSwitch(from) && !p.graph.IsSwitch(to):
-		return backPressure{link: schema.NoLink, use: -1} // it neither stalls nor is it busy: nothing begins here
+	case b.Use >= LeastUse && b.Stall < stalledPercent && !p.graph.IsSwitch(to) && (b.Cannot || p.ceiling(b.Link) < ClearlyLess):
+		b.Kind, b.Slower = schema.RootSlowReceiver, true // others wait for it
+	case b.Use >= 0 && b.Use < idlePercent && b.Stall < stalledPercent && p.graph.IsSwitch(from) && !p.graph.IsSwitch(to):
+		return BackPressure{Link: schema.NoLink, Use: -1} // it neither stalls nor is it busy: nothing begins here
 	case p.graph.IsSwitch(to):
-		b.kind, b.slower = linkCapacity, b.cannot || b.use < fullPercent && p.ceiling(b.link) < clearlyLess
-		if !p.graph.Link(b.link).Up {
-			b.kind = linkDown
+		b.Kind, b.Slower = schema.RootLinkCapacity, b.Cannot || b.Use < fullPercent && p.ceiling(b.Link) < ClearlyLess
+		if !p.graph.Link(b.Link).Up {
+			b.Kind = schema.RootLinkDown
 		}
-	case b.use >= fullPercent:
-		b.kind = incast
-	case b.stall < stalledPercent:
-		b.kind = incast // the port is not paused: it is busy, measured or not
-	case b.use >= 0 && b.use <= idlePercent, b.use < 0:
-		b.kind = slowReceiver
+	case b.Use >= fullPercent:
+		b.Kind = schema.RootIncast
+	case b.Stall < stalledPercent:
+		b.Kind = schema.RootIncast // the port is not paused: it is busy, measured or not
+	case b.Use >= 0 && b.Use <= idlePercent, b.Use < 0:
+		b.Kind = schema.RootSlowReceiver
 	default:
-		b.kind = incast
-		if b.stall > 100-b.use {
-			b.kind = slowReceiver
+		b.Kind = schema.RootIncast
+		if b.Stall > 100-b.Use {
+			b.Kind = schema.RootSlowReceiver
 		}
 	}
 	return b
 }
 
-// flood is what the root carries, and how much more than before the onset, bytes/s; of a region without one, the port at which
+// LoadAt is what the root carries, and how much more than before the onset, bytes/s; of a region without one, the port at which
 // the largest part of it begins, or its fullest link.
-func (p *pressure) flood(rc *regionCase) (fullest schema.LinkID, now, more float64) {
+func (p *Pressure) LoadAt(b *BackPressure, links []schema.LinkID) (fullest schema.LinkID, now, more float64) {
 	fullest = schema.NoLink
-	links := rc.region.Links
 	switch {
-	case rc.back.kind != "":
-		links = []schema.LinkID{rc.back.link}
-	case rc.back.as != "":
-		links = []schema.LinkID{rc.back.leading}
+	case b.Kind != "":
+		links = []schema.LinkID{b.Link}
+	case b.As != "":
+		links = []schema.LinkID{b.Leading}
 	}
 	for _, l := range links {
-		if v := p.useOf(l) / 100 * p.graph.Capacity(l); v > now {
+		if v := p.UseOf(l) / 100 * p.graph.Capacity(l); v > now {
 			fullest, now, more = l, v, 0
-			if was := p.before(l); was >= 0 {
+			if was := p.Before(l); was >= 0 {
 				more = max(0, v-was/100*p.graph.Capacity(l))
 			}
 		}
@@ -324,11 +320,11 @@ func (p *pressure) flood(rc *regionCase) (fullest schema.LinkID, now, more float
 }
 
 // cycle finds links of a region that wait for each other in a circle and carry next to nothing, or nil.
-func (p *pressure) cycle(links []schema.LinkID) []schema.LinkID {
+func (p *Pressure) cycle(links []schema.LinkID) []schema.LinkID {
 	stuck := func(l schema.LinkID) bool {
-		use := p.useOf(l)
+		use := p.UseOf(l)
 		from, to := p.graph.Ends(l)
-		return p.stallOf(l) >= deadlockPercent && use <= deadlockUse && (use >= 0 || p.stallOf(l) >= 99) && p.graph.IsSwitch(from) && p.graph.IsSwitch(to)
+		return p.StallOf(l) >= deadlockPercent && use <= deadlockUse && (use >= 0 || p.StallOf(l) >= 99) && p.graph.IsSwitch(from) && p.graph.IsSwitch(to)
 	}
 	state := map[schema.LinkID]int8{} // 1 on the path, 2 done
 	var path []schema.LinkID

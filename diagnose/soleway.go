@@ -21,10 +21,10 @@ const (
 
 // soleWay is the link before which a region ends: links stall into a switch, none that they may wait for stalls, and one of
 // these alone carries clearly less than before the onset. Of several it is the one that lost most.
-func (p *pressure) soleWay(rc *regionCase) neck {
-	best, most := neck{link: schema.NoLink}, 0.
-	for _, l := range rc.region.Links {
-		if p.grid.Dim(l) < 0 || p.stallOf(l) < endStall {
+func (p *Pressure) soleWay(links []schema.LinkID) Neck {
+	best, most := Neck{Link: schema.NoLink}, 0.
+	for _, l := range links {
+		if p.grid.Dim(l) < 0 || p.StallOf(l) < endStall {
 			continue
 		}
 		from, to := p.graph.Ends(l)
@@ -34,9 +34,9 @@ func (p *pressure) soleWay(rc *regionCase) neck {
 				continue
 			}
 			lost := p.lostOn(out)
-			if lost >= soleInput*p.lostInto(via) && (lost > most || lost == most && out < best.link) {
+			if lost >= soleInput*p.lostInto(via) && (lost > most || lost == most && out < best.Link) {
 				most = lost
-				best = neck{link: out, tail: via, waits: p.waitsFor(out), lost: 1 - p.left(out), slower: true, sole: true}
+				best = Neck{Link: out, Tail: via, Waits: p.waitsFor(out), Lost: 1 - p.left(out), Slower: true, Sole: true}
 			}
 		}
 	}
@@ -45,13 +45,13 @@ func (p *pressure) soleWay(rc *regionCase) neck {
 
 // soleLoser is the one link that carries clearly less than before the onset, of those over which what a link brings to a
 // switch goes on, or NoLink: if one of them stalls or is not known, or others lost load, too.
-func (p *pressure) soleLoser(l schema.LinkID, via topology.DeviceID) schema.LinkID {
+func (p *Pressure) soleLoser(l schema.LinkID, via topology.DeviceID) schema.LinkID {
 	sole, most, all := schema.NoLink, 0., 0.
 	for _, out := range p.graph.LinksAt(via) {
 		if out == l || p.grid.Dim(out) < p.grid.Dim(l) {
 			continue
 		}
-		if p.stallOf(out) > neckStall || p.useOf(out) < 0 || p.before(out) < 0 {
+		if p.StallOf(out) > neckStall || p.UseOf(out) < 0 || p.Before(out) < 0 {
 			return schema.NoLink
 		}
 		lost := p.lostOn(out)
@@ -62,16 +62,16 @@ func (p *pressure) soleLoser(l schema.LinkID, via topology.DeviceID) schema.Link
 	if sole == schema.NoLink || most < soleShare*all {
 		return schema.NoLink
 	}
-	if is := p.useOf(sole); p.left(sole) >= clearlyLess || is < soleUse || p.before(sole)-is < soleLost {
+	if is := p.UseOf(sole); p.left(sole) >= ClearlyLess || is < soleUse || p.Before(sole)-is < soleLost {
 		return schema.NoLink
 	}
 	return sole
 }
 
 // lostInto is how much less than before the onset the stalled links at a switch carry, bytes/s.
-func (p *pressure) lostInto(via topology.DeviceID) (lost float64) {
+func (p *Pressure) lostInto(via topology.DeviceID) (lost float64) {
 	for _, l := range p.graph.LinksAt(via) {
-		if p.stallOf(l) >= endStall {
+		if p.StallOf(l) >= endStall {
 			lost += p.lostOn(l)
 		}
 	}
@@ -79,8 +79,8 @@ func (p *pressure) lostInto(via topology.DeviceID) (lost float64) {
 }
 
 // lostOn is how much less than before the onset a link carries, bytes/s; 0 if that is not known.
-func (p *pressure) lostOn(l schema.LinkID) float64 {
-	was, is := p.before(l), p.useOf(l)
+func (p *Pressure) lostOn(l schema.LinkID) float64 {
+	was, is := p.Before(l), p.UseOf(l)
 	if was < 0 || is < 0 {
 		return 0
 	}

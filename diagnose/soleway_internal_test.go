@@ -5,6 +5,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/giverny/giverny/diagnose/root/roottest"
 	"github.com/giverny/giverny/schema"
 )
 
@@ -29,50 +30,26 @@ func TestTheOnlyWayOnThatLostRate(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			u := newTiedUp(t)
-			g := u.stage.graph
+			g := u.Graph
 			set := func(series *schema.Series, values map[string]float64) {
 				for name, v := range values {
-					series.Values[linkBetween(t, g, name)] = float32(v)
+					series.Values[roottest.Link(t, g, name)] = float32(v)
 				}
 			}
-			set(u.p.stall, map[string]float64{"0,1,3>0,2,3": 90})
-			set(u.p.stall, c.stall)
-			set(u.p.use, map[string]float64{"0,1,3>0,2,3": 12, "0,2,3>0,3,3": 25, "0,2,3>0,2,4": 29})
-			set(u.p.use, c.use)
+			set(u.p.Stall, map[string]float64{"0,1,3>0,2,3": 90})
+			set(u.p.Stall, c.stall)
+			set(u.p.Use, map[string]float64{"0,1,3>0,2,3": 12, "0,2,3>0,3,3": 25, "0,2,3>0,2,4": 29})
+			set(u.p.Use, c.use)
 			for name, v := range was {
-				u.was[linkBetween(t, g, name)] = v
+				u.Was[roottest.Link(t, g, name)] = v
 			}
 			if c.unknown != "" {
-				u.p.use.Valid.Unset(int(linkBetween(t, g, c.unknown)))
+				u.p.Use.Valid.Unset(int(roottest.Link(t, g, c.unknown)))
 			}
-			rc := &regionCase{region: &schema.Region{Links: slices.Sorted(maps.Keys(u.was))}}
-			n := u.p.soleWay(rc)
-			if got := n.link == linkBetween(t, g, "0,2,3>0,3,3") && n.tail == u.device(t, "0,2,3") && n.sole && n.slower; got != c.isFound {
+			n := u.p.soleWay(slices.Sorted(maps.Keys(u.Was)))
+			if got := n.Link == roottest.Link(t, g, "0,2,3>0,3,3") && n.Tail == u.Device(t, "0,2,3") && n.Sole && n.Slower; got != c.isFound {
 				t.Errorf("%+v: found %v, want %v", n, got, c.isFound)
 			}
 		})
-	}
-}
-
-// TestAveragesSinceTheOnset: readings are averaged over the last intervals since the onset, those that were lost left out.
-func TestAveragesSinceTheOnset(t *testing.T) {
-	u := newTiedUp(t)
-	s := u.stage
-	s.clock = clock{duration: 60e9, now: 9}
-	use, stall := s.memory.of(schema.BandwidthUsed), s.memory.of(schema.CreditStall)
-	for slot, v := range map[int64]uint8{1: 250, 6: 20, 7: 30, 8: levelMissing, 9: 40} {
-		use.row(slot)[17] = v
-		stall.row(slot)[17] = 10 * min(v, 20)
-	}
-	for onset, want := range map[int]float64{-1: 0, 9: 0, 8: 16, 7: 14, 6: 12, 0: 12} {
-		rc := &regionCase{region: &schema.Region{}, stall: make([]float64, 10), onset: onset}
-		s.work.interval++
-		p := s.averaged(rc, u.p)
-		if got := p.useOf(17); got != want {
-			t.Errorf("onset %d: %v, want %v", onset, got, want)
-		}
-		if p != u.p && (p.use != s.averaged(rc, u.p).use || p.useOf(18) != -1 || p.before(17) != 0) {
-			t.Errorf("onset %d: not the same means, or of links that were not read", onset)
-		}
 	}
 }

@@ -42,9 +42,9 @@ type excess struct {
 }
 
 const (
-	// fullPort is from which share of its capacity on a port that does not stall is full, percent: headers and gaps
+	// FullPort is from which share of its capacity on a port that does not stall is full, percent: headers and gaps
 	// take the rest. busyPort is from which share of time on, sending or stalled, a port always has something to send.
-	fullPort, busyPort = 90, 95
+	FullPort, busyPort = 90, 95
 	// lessFull is by how much less a full port carries than the fullest of its switch, percent, from when on it counts
 	// for a third as much: what has room left is not what others wait for.
 	lessFull = 3
@@ -94,13 +94,13 @@ func (e *ends) stop(last schema.LinkID, stall float64) {
 }
 
 // spread follows the stall of a region's links to where it ends.
-func (p *pressure) spread(rc *regionCase) {
+func (p *Pressure) spread(links []schema.LinkID, weight []float64) {
 	e := p.ends
 	e.reset()
 	e.queue[0] = e.queue[0][:0]
-	for i, l := range rc.region.Links {
-		if p.stallOf(l) >= stalledPercent {
-			e.mass[l] = rc.weight[i]
+	for i, l := range links {
+		if p.StallOf(l) >= stalledPercent {
+			e.mass[l] = weight[i]
 			e.queue[0] = append(e.queue[0], l)
 		}
 	}
@@ -125,7 +125,7 @@ func (p *pressure) spread(rc *regionCase) {
 
 // pass divides the stall of a link between the ports that its traffic may wait for, and adds those behind which it is
 // to be followed further to next.
-func (p *pressure) pass(l schema.LinkID, stall float64, next []schema.LinkID) []schema.LinkID {
+func (p *Pressure) pass(l schema.LinkID, stall float64, next []schema.LinkID) []schema.LinkID {
 	e := p.ends
 	_, via := p.graph.Ends(l)
 	if !p.graph.IsSwitch(via) {
@@ -160,14 +160,14 @@ func (p *pressure) pass(l schema.LinkID, stall float64, next []schema.LinkID) []
 
 // waysFrom lists the ports of a switch that traffic of a link into it may wait for, with how much waits for each as far
 // as is known. Routes from group to group are taken to have a hop within each, unless nothing else explains the stall.
-func (p *pressure) waysFrom(l schema.LinkID, via topology.DeviceID) []way {
+func (p *Pressure) waysFrom(l schema.LinkID, via topology.DeviceID) []way {
 	if ways := p.waysBy(p.mayWait, l, via); len(ways) > 0 || p.graph.Link(l).Class != topology.ClassGlobal {
 		return ways
 	}
 	return p.waysBy(p.mayGoOn, l, via)
 }
 
-func (p *pressure) waysBy(may func(a, b schema.LinkID) bool, l schema.LinkID, via topology.DeviceID) []way {
+func (p *Pressure) waysBy(may func(a, b schema.LinkID) bool, l schema.LinkID, via topology.DeviceID) []way {
 	e := p.ends
 	if e.seen[via] != e.round {
 		e.seen[via], e.extra[via] = e.round, p.excessOf(via)
@@ -178,10 +178,10 @@ func (p *pressure) waysBy(may func(a, b schema.LinkID) bool, l schema.LinkID, vi
 		share = max(x.inputs-x.known, leastExcess*x.inputs) / float64(x.open)
 	}
 	e.ways = e.ways[:0]
-	least := passesOn * p.stallOf(l)
+	least := passesOn * p.StallOf(l)
 	for _, out := range p.graph.LinksAt(via) {
 		stalls, full, always := p.waiting(out)
-		if !full && (!stalls || !always && p.stallOf(out) < least) || !may(l, out) {
+		if !full && (!stalls || !always && p.StallOf(out) < least) || !may(l, out) {
 			continue
 		}
 		w := way{link: out, weight: p.heldBackOr(out), stays: p.fullness(out, full)}
@@ -190,7 +190,7 @@ func (p *pressure) waysBy(may func(a, b schema.LinkID) bool, l schema.LinkID, vi
 		}
 		switch {
 		case w.stays > 0:
-			w.weight = max(w.weight, share*math.Exp((p.useOf(out)-x.most)/lessFull))
+			w.weight = max(w.weight, share*math.Exp((p.UseOf(out)-x.most)/lessFull))
 		case always:
 			w.weight = max(w.weight, share)
 		}
@@ -202,17 +202,17 @@ func (p *pressure) waysBy(may func(a, b schema.LinkID) bool, l schema.LinkID, vi
 }
 
 // excessOf sums up what the inputs and the ports of a switch hold back.
-func (p *pressure) excessOf(d topology.DeviceID) (x excess) {
+func (p *Pressure) excessOf(d topology.DeviceID) (x excess) {
 	for _, l := range p.graph.LinksAt(d) {
 		if from, _ := p.graph.Ends(l); from != d {
-			if p.stallOf(l) >= stalledPercent {
+			if p.StallOf(l) >= stalledPercent {
 				x.inputs += p.heldBackOr(l)
 			}
 			continue
 		}
 		stalls, full, always := p.waiting(l)
-		if full || p.useOf(l) >= fullPort {
-			x.most = max(x.most, p.useOf(l))
+		if full || p.UseOf(l) >= FullPort {
+			x.most = max(x.most, p.UseOf(l))
 		}
 		if stalls {
 			x.behind += p.heldBackOr(l)
@@ -232,31 +232,31 @@ func (p *pressure) excessOf(d topology.DeviceID) (x excess) {
 func (x *excess) passesAllOn() bool { return x.inputs-x.behind < leastExcess*x.inputs }
 
 // waiting reports whether a port stalls, whether it is full and does not, and whether it sends or stalls all the time.
-func (p *pressure) waiting(l schema.LinkID) (stalls, full, always bool) {
-	stall, use := p.stallOf(l), p.useOf(l)
+func (p *Pressure) waiting(l schema.LinkID) (stalls, full, always bool) {
+	stall, use := p.StallOf(l), p.UseOf(l)
 	stalls = stall >= stalledPercent
-	return stalls, !stalls && use >= fullPort, use >= 0 && use+stall >= busyPort
+	return stalls, !stalls && use >= FullPort, use >= 0 && use+stall >= busyPort
 }
 
 // fullness is the share of what waits for a port that does because it sends all the time, and not for what is behind it.
 // Of a port that stalls too, but carries nearly all it can, that depends on whether a port behind it is fuller: buffers
 // that fill up now and then stall a full port a little, and a port that waits for a full one carries less than that.
-func (p *pressure) fullness(l schema.LinkID, full bool) float64 {
-	use := p.useOf(l)
+func (p *Pressure) fullness(l schema.LinkID, full bool) float64 {
+	use := p.UseOf(l)
 	if full {
 		return 1
 	}
-	if use < fullPort {
+	if use < FullPort {
 		return 0
 	}
 	_, via := p.graph.Ends(l)
 	most := 0.
 	for _, out := range p.graph.LinksAt(via) {
 		if stalls, full, _ := p.waiting(out); (stalls || full) && p.mayWait(l, out) {
-			if stalls && p.stallOf(out) >= passesOn*p.stallOf(l) {
+			if stalls && p.StallOf(out) >= passesOn*p.StallOf(l) {
 				return 0
 			}
-			most = max(most, p.useOf(out))
+			most = max(most, p.UseOf(out))
 		}
 	}
 	return max(0, min(1, .5+(use-most)/(2*lessFull)))
@@ -264,18 +264,18 @@ func (p *pressure) fullness(l schema.LinkID, full bool) float64 {
 
 // heldBackOr is what waits on a link, bytes/s; where it is not measured what the link carries, as if that were half of
 // its capacity.
-func (p *pressure) heldBackOr(l schema.LinkID) float64 {
-	if p.useOf(l) >= 0 {
+func (p *Pressure) heldBackOr(l schema.LinkID) float64 {
+	if p.UseOf(l) >= 0 {
 		return p.heldBack(l)
 	}
-	stall := min(maxStall, p.stallOf(l)/100)
+	stall := min(MaxStall, p.StallOf(l)/100)
 	return .5 * math.Max(1, p.graph.Capacity(l)) * stall / (1 - stall)
 }
 
 // lastAsFull follows a full port that does not stall along ports over which all that it carries leaves, to the one to a
 // host, if it comes to one: traffic to one receiver may meet switches before it. Inputs wait where it meets first, but
 // another route would not help, as the receiver's port is as full.
-func (p *pressure) lastAsFull(first schema.LinkID) schema.LinkID {
+func (p *Pressure) lastAsFull(first schema.LinkID) schema.LinkID {
 	l := first
 	for range maxRounds {
 		_, full, _ := p.waiting(l)
@@ -287,9 +287,9 @@ func (p *pressure) lastAsFull(first schema.LinkID) schema.LinkID {
 			return l
 		}
 		next := schema.NoLink
-		carries := p.useOf(l) * p.graph.Capacity(l)
+		carries := p.UseOf(l) * p.graph.Capacity(l)
 		for _, out := range p.graph.LinksAt(via) {
-			if _, full, _ := p.waiting(out); full && p.mayWait(l, out) && math.Abs(p.useOf(out)*p.graph.Capacity(out)-carries) <= lessFull*p.graph.Capacity(l) {
+			if _, full, _ := p.waiting(out); full && p.mayWait(l, out) && math.Abs(p.UseOf(out)*p.graph.Capacity(out)-carries) <= lessFull*p.graph.Capacity(l) {
 				if next != schema.NoLink {
 					return first // two are full, and it is not known which takes what it carries
 				}
@@ -302,4 +302,17 @@ func (p *pressure) lastAsFull(first schema.LinkID) schema.LinkID {
 		l = next
 	}
 	return first
+}
+
+// EndsAt is how much of the stall that was followed ends at the switches which some links leave.
+func (p *Pressure) EndsAt(links []schema.LinkID) (stall float64) {
+	for _, last := range p.ends.last {
+		_, to := p.graph.Ends(last)
+		for _, l := range links {
+			if at, _ := p.graph.Ends(l); at == to {
+				stall += p.ends.at[last]
+			}
+		}
+	}
+	return stall
 }

@@ -2,61 +2,10 @@ package diagnose
 
 import (
 	"math"
-	"slices"
 	"testing"
 
-	"github.com/giverny/giverny/diagnose/routes"
-	"github.com/giverny/giverny/schema"
-	"github.com/giverny/giverny/topology"
+	"github.com/giverny/giverny/diagnose/root/roottest"
 )
-
-// readings is a snapshot of which each link stalls and carries what is set, percent, and else nothing.
-func readings(t *testing.T, g *topology.Graph, stalls, uses map[string]float64) (*pressure, *ends, []schema.LinkID) {
-	t.Helper()
-	n := g.NumLinks()
-	snap := &schema.Snapshot{Links: n}
-	var region []schema.LinkID
-	for i, values := range []map[string]float64{stalls, uses} {
-		series := schema.Series{Metric: []schema.Metric{schema.CreditStall, schema.BandwidthUsed}[i], Values: make([]float32, n), Valid: schema.NewBitmap(n), Count: n}
-		for l := range n {
-			series.Valid.Set(l)
-		}
-		for name, v := range values {
-			l := linkBetween(t, g, name)
-			if series.Values[l] = float32(v); i == 0 {
-				region = append(region, l)
-			}
-		}
-		snap.Series = append(snap.Series, series)
-	}
-	slices.Sort(region)
-	e := newEnds(g)
-	p := newPressure(g, routes.NewRouter(g).Grid, snap)
-	p.stall, p.ends, p.before = snap.Find(schema.CreditStall), &e, func(schema.LinkID) float64 { return -1 }
-	return p, &e, region
-}
-
-// linkBetween finds the link of a name like "leaf0>spine1".
-func linkBetween(t *testing.T, g *topology.Graph, name string) schema.LinkID {
-	t.Helper()
-	for l := range schema.LinkID(g.NumLinks()) {
-		from, to := g.Ends(l)
-		if g.Device(from).Name+">"+g.Device(to).Name == name {
-			return l
-		}
-	}
-	t.Fatalf("no link %s", name)
-	return schema.NoLink
-}
-
-func caseOf(p *pressure, links []schema.LinkID) *regionCase {
-	rc := &regionCase{region: &schema.Region{Metric: schema.CreditStall, Links: links}}
-	for _, l := range links {
-		rc.weight = append(rc.weight, p.stallOf(l))
-		rc.total += p.stallOf(l)
-	}
-	return rc
-}
 
 // TestStallIsDividedBetweenPorts: what an input holds back waits for every port that it may, the full ones too.
 func TestStallIsDividedBetweenPorts(t *testing.T) {
@@ -91,18 +40,18 @@ func TestStallIsDividedBetweenPorts(t *testing.T) {
 			map[string]float64{"router0-0>router0-2": 1}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			g := graphOf(t, c.fabric)
-			p, e, links := readings(t, g, c.stalls, c.uses)
-			rc := caseOf(p, links)
-			p.spread(rc)
+			g := roottest.Graph(t, c.fabric)
+			p, links := readings(t, g, c.stalls, c.uses)
+			weight, all := weightOf(p, links)
+			p.spread(links, weight)
 			for name, want := range c.want {
-				if got := e.ports[linkBetween(t, g, name)] / rc.total; math.Abs(got-want) > .1 {
+				if got := p.ends.ports[roottest.Link(t, g, name)] / all; math.Abs(got-want) > .1 {
 					t.Errorf("%s holds back %.2f of the region, want %.2f", name, got, want)
 				}
 			}
 			ends, total := p.switches()
-			if math.Abs(total-rc.total) > 1e-6*rc.total {
-				t.Errorf("%.3f of %.3f are found again", total, rc.total)
+			if math.Abs(total-all) > 1e-6*all {
+				t.Errorf("%.3f of %.3f are found again", total, all)
 			}
 			if len(ends) == 0 {
 				t.Error("nothing ends anywhere")
@@ -113,13 +62,13 @@ func TestStallIsDividedBetweenPorts(t *testing.T) {
 
 // TestStallOnAGridEndsAtTheFullLink: followed both ways, only one leads to what is full.
 func TestStallOnAGridEndsAtTheFullLink(t *testing.T) {
-	g := graphOf(t, "torus:8x8x8")
-	p, e, links := readings(t, g,
+	g := roottest.Graph(t, "torus:8x8x8")
+	p, links := readings(t, g,
 		map[string]float64{"1,2,3>2,2,3": 40, "2,2,3>2,3,3": 40, "2,3,3>2,4,3": 40},
 		map[string]float64{"1,2,3>2,2,3": 30, "2,2,3>2,3,3": 50, "2,3,3>2,4,3": 60, "2,4,3>2,5,3": 100, "5,5,5>5,6,5": 100})
-	p.spreadOnGrid(caseOf(p, links))
-	full := linkBetween(t, g, "2,4,3>2,5,3")
-	if len(e.known) != 1 || e.known[0] != full || math.Abs(e.ports[full]-120) > 1e-6 {
-		t.Errorf("stall is followed to %v, %v, want all to link %d", e.known, e.ports[full], full)
+	p.spreadOnGrid(links)
+	full := roottest.Link(t, g, "2,4,3>2,5,3")
+	if len(p.ends.known) != 1 || p.ends.known[0] != full || math.Abs(p.ends.ports[full]-120) > 1e-6 {
+		t.Errorf("stall is followed to %v, %v, want all to link %d", p.ends.known, p.ends.ports[full], full)
 	}
 }

@@ -122,7 +122,7 @@ func (s *Stage) SetGraph(g *topology.Graph, moved []schema.LinkID) error {
 		s.failures[i].place(g)
 	}
 	for _, m := range s.means {
-		m.neck, m.link = neck{}, leastScore // its numbers are of the old version
+		m.neck, m.link = Neck{}, leastScore // its numbers are of the old version
 	}
 	return nil
 }
