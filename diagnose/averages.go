@@ -1,6 +1,9 @@
 package diagnose
 
-import "github.com/giverny/giverny/schema"
+import (
+	"github.com/giverny/giverny/diagnose/root"
+	"github.com/giverny/giverny/schema"
+)
 
 // averages are means of readings over the last intervals, by metric and the first of these.
 type averages struct {
@@ -20,7 +23,7 @@ type meanSeries struct {
 const endIntervals = 8
 
 // averaged is what links of a grid show in the mean of the last intervals since a region's onset.
-func (s *Stage) averaged(rc *regionCase, p *Pressure) *Pressure {
+func (s *Stage) averaged(rc *regionCase, p *root.Pressure) *root.Pressure {
 	n := min(endIntervals, len(rc.stall)-rc.onset)
 	if !s.graph.Duplex() || rc.onset < 0 || n < 2 {
 		return p

@@ -3,6 +3,7 @@ package diagnose
 import (
 	"testing"
 
+	"github.com/giverny/giverny/diagnose/root"
 	"github.com/giverny/giverny/diagnose/root/roottest"
 	"github.com/giverny/giverny/schema"
 )
@@ -86,7 +87,7 @@ func TestWhoFillsAPort(t *testing.T) {
 		unit := g.Capacity(port) / 100 * 60
 		j.now = moves{interval: s.work.interval, all: c.moves * unit}
 		rc := &regionCase{fullest: port, carries: g.Capacity(port), more: (100 - c.before) / 100 * g.Capacity(port), stall: make([]float64, 4), onset: 2}
-		rc.back = BackPressure{Link: port, Kind: schema.RootIncast, Use: 100}
+		rc.back = root.BackPressure{Link: port, Kind: schema.RootIncast, Use: 100}
 		from, to := s.before(rc)
 		j.was = moves{interval: s.work.interval, from: from, to: to, all: c.was * unit}
 		suspect := &suspect{job: j, known: true, filesKnown: true}
@@ -107,7 +108,7 @@ func TestPortToAStorageNode(t *testing.T) {
 		t.Fatal(err)
 	}
 	port := roottest.Link(t, g, "leaf0>host0")
-	rc := &regionCase{back: BackPressure{Link: port, Kind: schema.RootIncast}}
+	rc := &regionCase{back: root.BackPressure{Link: port, Kind: schema.RootIncast}}
 	if !s.endsAtNobody(rc) {
 		t.Error("no job runs at the root's host")
 	}

@@ -1,11 +1,14 @@
 package diagnose
 
-import "github.com/giverny/giverny/schema"
+import (
+	"github.com/giverny/giverny/diagnose/root"
+	"github.com/giverny/giverny/schema"
+)
 
 // burdens shares the traffic of the region between the jobs: what each moved lately, times the share of it
 // that its routes put on the region; and in the same way what was added to it since before the onset. What the links
 // were measured to carry bounds the shares: of traffic that no known job explains none has a part.
-func (s *Stage) burdens(rc *regionCase, p *Pressure) {
+func (s *Stage) burdens(rc *regionCase, p *root.Pressure) {
 	sum, grown, before := 0., 0., 0.
 	for i := range rc.jobs {
 		c := &rc.jobs[i]
@@ -47,7 +50,7 @@ const leastExplained = .5
 const leastCompared = .2
 
 // compare finds whether what the running jobs moved is of the size of what the fabric carries.
-func (s *Stage) compare(p *Pressure) {
+func (s *Stage) compare(p *root.Pressure) {
 	explained, carried := 0., 0.
 	for _, j := range s.work.running {
 		all, _ := s.lately(j)
@@ -61,7 +64,7 @@ func (s *Stage) compare(p *Pressure) {
 }
 
 // carriedOn adds up what links carry, and how much more than before the onset, bytes/s; 0 as far as it is not known.
-func (s *Stage) carriedOn(p *Pressure, links []schema.LinkID) (carried, added float64) {
+func (s *Stage) carriedOn(p *root.Pressure, links []schema.LinkID) (carried, added float64) {
 	for _, l := range links {
 		use := p.UseOf(l)
 		if use <= 0 {

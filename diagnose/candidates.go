@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/giverny/giverny/diagnose/root"
 	"github.com/giverny/giverny/schema"
 	"github.com/giverny/giverny/topology"
 )
@@ -21,11 +22,11 @@ type regionCase struct {
 	old      bool      // it is older than what is remembered
 	jobs     []suspect
 	failures []nearFailure // the likeliest first
-	back     BackPressure
+	back     root.BackPressure
 	centred  bool // it lies around one switch
-	drain    Drain
+	drain    root.Drain
 	sender   *job // whose nodes send what converges on the drain; nil: not known
-	neck     Neck
+	neck     root.Neck
 	trees    int              // of held-back traffic in the interval, by the switches that they lead to
 	sink     *topology.Device // on a grid, where most of a job's file traffic ends; nil: not known, or the drain
 	full     schema.LinkID    // on a grid, the full link that most waits for; NoLink: not known
@@ -182,7 +183,7 @@ func (w *work) dropFarthest(rc *regionCase) {
 }
 
 // measure fills the A table's numbers: maxima, outliers and evidence.
-func (s *Stage) measure(rc *regionCase, p *Pressure) {
+func (s *Stage) measure(rc *regionCase, p *root.Pressure) {
 	w := &s.work
 	w.correlator.SetLags(s.cfg.MaxLag)
 	w.correlator.SetStall(rc.stall)

@@ -4,6 +4,7 @@ import (
 	"math"
 	"testing"
 
+	"github.com/giverny/giverny/diagnose/root"
 	"github.com/giverny/giverny/diagnose/root/roottest"
 	"github.com/giverny/giverny/schema"
 	"github.com/giverny/giverny/topology"
@@ -59,10 +60,10 @@ func TestAJobHoldsItselfUp(t *testing.T) {
 	own, other := &job{devices: []topology.DeviceID{3, 5, 9}}, &job{devices: []topology.DeviceID{4, 6}}
 	meetsAt := func(d topology.DeviceID, agree float64) func(*regionCase, *suspect) {
 		return func(rc *regionCase, _ *suspect) {
-			rc.drain, rc.sender = Drain{Device: 4, Fit: .4, Grew: true, Meeting: Meeting{Device: d, Agree: agree, Grew: true}}, other
+			rc.drain, rc.sender = root.Drain{Device: 4, Fit: .4, Grew: true, Meeting: root.Meeting{Device: d, Agree: agree, Grew: true}}, other
 		}
 	}
-	full := regionCase{flooded: true, drain: Drain{Device: 5, Fit: .7, Grew: true}, sender: own}
+	full := regionCase{flooded: true, drain: root.Drain{Device: 5, Fit: .7, Grew: true}, sender: own}
 	for _, c := range []struct {
 		name   string
 		change func(rc *regionCase, c *suspect)
@@ -113,7 +114,7 @@ func TestACulpritMovesWhatArrives(t *testing.T) {
 			}
 		}
 		p.Before = func(l schema.LinkID) float64 { return min(before, max(before-5, p.UseOf(l))) }
-		rc := &regionCase{onset: 3, region: &schema.Region{Links: region}, drain: Drain{Device: end, Fit: .6}}
+		rc := &regionCase{onset: 3, region: &schema.Region{Links: region}, drain: root.Drain{Device: end, Fit: .6}}
 		rc.flooded = p.IsFlooded(&rc.drain)
 		arrives := func() float64 {
 			if !rc.flooded {

@@ -3,6 +3,7 @@ package diagnose
 import (
 	"slices"
 
+	"github.com/giverny/giverny/diagnose/root"
 	"github.com/giverny/giverny/schema"
 )
 
@@ -74,7 +75,7 @@ func slowTrees(cases []regionCase) int {
 }
 
 // examine finds what speaks for and against each cause of a region.
-func (s *Stage) examine(rc *regionCase, p *Pressure, snap *schema.Snapshot) {
+func (s *Stage) examine(rc *regionCase, p *root.Pressure, snap *schema.Snapshot) {
 	p.Stall = snap.Find(rc.region.Metric)
 	rc.load = s.loadChange(rc)
 	p.Flat = func(l schema.LinkID) bool { return s.isFlat(rc, l) }
@@ -92,7 +93,7 @@ func (s *Stage) examine(rc *regionCase, p *Pressure, snap *schema.Snapshot) {
 
 // converge finds what the traffic of a region on a grid converges on, in the mean of several intervals. What waits inside a
 // switch waits beside the tree, the links that stall for credits are the tree.
-func (s *Stage) converge(rc *regionCase, p *Pressure) {
+func (s *Stage) converge(rc *regionCase, p *root.Pressure) {
 	if stall := p.Stall; rc.region.Metric == schema.InqStall && p.Credit != nil {
 		p.Stall = p.Credit
 		defer func() { p.Stall = stall }()
@@ -100,13 +101,13 @@ func (s *Stage) converge(rc *regionCase, p *Pressure) {
 	q := s.averaged(rc, p)
 	s.findSenders(rc)
 	s.drain(rc, q)
-	rc.neck = s.work.finder.Neck(p, rc.region.Links, s.work.senders, &rc.drain, rc.load < SteadyLoad && !rc.flooded)
+	rc.neck = s.work.finder.Neck(p, rc.region.Links, s.work.senders, &rc.drain, rc.load < root.SteadyLoad && !rc.flooded)
 	rc.full = q.FullLink(rc.region.Links, &rc.neck, &rc.drain)
 	s.fitFailures(rc, p)
 }
 
 // drain finds the switch that the traffic of a region converges on, and whether load was added there.
-func (s *Stage) drain(rc *regionCase, p *Pressure) {
+func (s *Stage) drain(rc *regionCase, p *root.Pressure) {
 	from := -1
 	rc.drain, from = s.work.finder.Drain(p, rc.region.Links, s.work.senders, s.work.past.round)
 	if rc.sender = nil; from >= 0 {

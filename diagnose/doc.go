@@ -6,6 +6,6 @@
 // The way of a region: jobs near it or with traffic across it are the candidates, and what stands out in
 // their traffic by median and MAD (A table); failures near it in the last intervals are candidates too
 // (F table); each gets evidence (correlation with its lag against circular shifts, coincidence of the onset,
-// share of the region that its routes cross); back pressure is followed to its root port; a score over
+// share of the region that its routes cross); back pressure is followed to its root port (package root); a score over
 // these numbers decides, and where none is convincing the verdict is unknown.
 package diagnose

@@ -1,6 +1,7 @@
 package diagnose
 
 import (
+	"github.com/giverny/giverny/diagnose/root"
 	"github.com/giverny/giverny/schema"
 	"github.com/giverny/giverny/topology"
 )
@@ -43,7 +44,7 @@ func (s *Stage) deriveTraffic(snap *schema.Snapshot) {
 }
 
 // hostRates is what a host takes in and sends, bytes per second.
-func (s *Stage) hostRates(p *Pressure, d topology.DeviceID) (in, out float64, known bool) {
+func (s *Stage) hostRates(p *root.Pressure, d topology.DeviceID) (in, out float64, known bool) {
 	if s.graph.IsSwitch(d) {
 		return 0, 0, false
 	}

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/giverny/giverny/diagnose/root"
 	"github.com/giverny/giverny/schema"
 	"github.com/giverny/giverny/topology"
 )
@@ -34,7 +35,7 @@ func TestInsideTakesTheVerdictAround(t *testing.T) {
 		cases := []regionCase{
 			{region: &schema.Region{Metric: schema.InqStall, Severity: schema.Medium, Links: at}, weight: make([]float64, len(at)), waits: make([]float64, len(at))},
 			{region: &schema.Region{Metric: schema.CreditStall, Severity: c.severity, Links: c.around}, total: 1, weight: make([]float64, len(c.around)), waits: make([]float64, len(c.around)),
-				verdict: verdict{class: c.class}, drain: Drain{Device: drained, Fit: 1}},
+				verdict: verdict{class: c.class}, drain: root.Drain{Device: drained, Fit: 1}},
 		}
 		s.work.index(cases)
 		got := s.inside(&cases[0], verdict{class: schema.CauseIntraApplication, accused: 1}, cases)

@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/giverny/giverny/diagnose/root"
 	"github.com/giverny/giverny/schema"
 )
 
@@ -17,7 +18,7 @@ type meanScores struct {
 	failed              schema.Instant // when the likeliest failure was
 	intervals           float64        // in the means, up to meanIntervals
 	seen                int64          // slot in which the region was last there
-	neck                Neck           // when last a link had lost rate
+	neck                root.Neck      // when last a link had lost rate
 }
 
 const (
@@ -52,7 +53,7 @@ func (s *Stage) smooth(rc *regionCase, host, link float64) (meanHost, meanLink f
 	switch {
 	case link < leastScore:
 	case rc.back.Slower:
-		m.neck = Neck{Link: rc.back.Link, Slower: true}
+		m.neck = root.Neck{Link: rc.back.Link, Slower: true}
 	case rc.neck.Slower:
 		m.neck = rc.neck
 	}

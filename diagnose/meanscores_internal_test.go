@@ -8,6 +8,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/giverny/giverny/diagnose/root"
 	"github.com/giverny/giverny/diagnose/root/roottest"
 	"github.com/giverny/giverny/schema"
 	"github.com/giverny/giverny/topology"
@@ -46,9 +47,9 @@ func TestAnIntervalRulesNothingOut(t *testing.T) {
 	s := &Stage{graph: roottest.Graph(t, "torus:4x4x4"), means: map[uint64]*meanScores{}}
 	for i, now := range [...]float64{4, 4, 4, math.Inf(-1), 4, 4, math.Inf(-1), math.Inf(-1), math.Inf(-1), math.Inf(-1)} {
 		s.clock.now = int64(i)
-		rc := &regionCase{region: &schema.Region{ID: 1}, neck: Neck{Link: schema.NoLink}}
+		rc := &regionCase{region: &schema.Region{ID: 1}, neck: root.Neck{Link: schema.NoLink}}
 		if now > 0 {
-			rc.neck = Neck{Link: 5, Slower: true, Lost: .5}
+			rc.neck = root.Neck{Link: 5, Slower: true, Lost: .5}
 		}
 		_, link := s.smooth(rc, 0, now)
 		if likely := i < 7; link > 0 != likely {

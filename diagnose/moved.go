@@ -3,6 +3,7 @@ package diagnose
 import (
 	"slices"
 
+	"github.com/giverny/giverny/diagnose/root"
 	"github.com/giverny/giverny/schema"
 	"github.com/giverny/giverny/topology"
 )
@@ -13,7 +14,7 @@ const leastMoved = .1
 // moved is the share of what was added to a full link, since the onset or since something failed, that the failed
 // links carried before: routes over other links took it over. On a tree the full link is beside one that failed, or what waits
 // for it is. 0 where nothing was added.
-func (s *Stage) moved(rc *regionCase, f *failure, p *Pressure) float64 {
+func (s *Stage) moved(rc *regionCase, f *failure, p *root.Pressure) float64 {
 	if !f.broke() || rc.fullest == schema.NoLink {
 		return 0
 	}
@@ -29,7 +30,7 @@ func (s *Stage) moved(rc *regionCase, f *failure, p *Pressure) float64 {
 	}
 	carried := 0.
 	for _, l := range f.links {
-		if l != rc.fullest && s.takesOver(rc, l) && p.UseOf(l) < LeastUse {
+		if l != rc.fullest && s.takesOver(rc, l) && p.UseOf(l) < root.LeastUse {
 			carried += max(0, p.Before(l), s.lastUse(f, l)) / 100 * s.graph.Capacity(l)
 		}
 	}
@@ -38,12 +39,12 @@ func (s *Stage) moved(rc *regionCase, f *failure, p *Pressure) float64 {
 
 // movedRound is the same on a torus: what travelled over a link that failed goes the other way round its ring. It is the share
 // of what was added to the link at a region to which most was.
-func (s *Stage) movedRound(rc *regionCase, f *failure, p *Pressure) (share float64) {
+func (s *Stage) movedRound(rc *regionCase, f *failure, p *root.Pressure) (share float64) {
 	if s.passesNothing(f) {
 		return 0
 	}
 	for _, failed := range f.links {
-		if s.router.Grid.Dim(failed) < 0 || p.UseOf(failed) >= LeastUse {
+		if s.router.Grid.Dim(failed) < 0 || p.UseOf(failed) >= root.LeastUse {
 			continue
 		}
 		if most, onRing := s.addedAround(rc, failed, p); onRing > 0 {
@@ -55,7 +56,7 @@ func (s *Stage) movedRound(rc *regionCase, f *failure, p *Pressure) (share float
 }
 
 // addedAround is the most that was added, bytes/s, to a link at a region, and to one on the ring of a link that failed.
-func (s *Stage) addedAround(rc *regionCase, failed schema.LinkID, p *Pressure) (most, onRing float64) {
+func (s *Stage) addedAround(rc *regionCase, failed schema.LinkID, p *root.Pressure) (most, onRing float64) {
 	add := func(at topology.DeviceID) {
 		for _, l := range s.graph.LinksAt(at) {
 			added := p.Carries(l) - p.Before(l)/100*s.graph.Capacity(l)

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 
+	"github.com/giverny/giverny/diagnose/root"
 	"github.com/giverny/giverny/schema"
 )
 
@@ -26,7 +27,7 @@ func (f *nearFailure) report() schema.NearFailure {
 func (f *nearFailure) fell() bool { return f.silent != nil && f.silent.doubt == 0 }
 
 // nearFailures lists the failures near the region that reach last searched from.
-func (s *Stage) nearFailures(rc *regionCase, p *Pressure) {
+func (s *Stage) nearFailures(rc *regionCase, p *root.Pressure) {
 	rc.failures = rc.failures[:0]
 	for i := range s.failures {
 		s.addNear(rc, &s.failures[i], nil, p)
@@ -48,7 +49,7 @@ func (s *Stage) nearFailures(rc *regionCase, p *Pressure) {
 
 // addNear adds a failure to those near a region, if it is near. What counters show and no log does is given as silent, and
 // is as near as itself or as what it fed.
-func (s *Stage) addNear(rc *regionCase, f *failure, c *silent, p *Pressure) {
+func (s *Stage) addNear(rc *regionCase, f *failure, c *silent, p *root.Pressure) {
 	hops := -1
 	for _, d := range f.devices {
 		if h := s.reach.hopsTo(d); h >= 0 && (hops < 0 || h < hops) {
@@ -80,7 +81,7 @@ func (s *Stage) addNear(rc *regionCase, f *failure, c *silent, p *Pressure) {
 const maxFitted = 8
 
 // fitFailures finds to which of the links that failed together most of the region leads.
-func (s *Stage) fitFailures(rc *regionCase, p *Pressure) {
+func (s *Stage) fitFailures(rc *regionCase, p *root.Pressure) {
 	tried := rc.failures[:min(len(rc.failures), maxFitted)]
 	if !s.graph.Duplex() {
 		for i := range tried {
@@ -109,7 +110,7 @@ func (s *Stage) fitFailures(rc *regionCase, p *Pressure) {
 
 // stallAround is the stall of what failed: of its own links where they are measured, a little of the others
 // at its ends, and what it carried before.
-func (s *Stage) stallAround(rc *regionCase, f *failure, p *Pressure) float64 {
+func (s *Stage) stallAround(rc *regionCase, f *failure, p *root.Pressure) float64 {
 	sum := 0.
 	for _, l := range f.links {
 		sum += .2 * max(0, p.Before(l))

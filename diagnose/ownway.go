@@ -3,6 +3,7 @@ package diagnose
 import (
 	"slices"
 
+	"github.com/giverny/giverny/diagnose/root"
 	"github.com/giverny/giverny/schema"
 	"github.com/giverny/giverny/topology"
 )
@@ -57,7 +58,7 @@ func (s *Stage) strangers(d topology.DeviceID, own *job) bool {
 
 // classOf distinguishes load on the system from intra-application congestion: one job, which does not talk to the file system
 // or other hosts and has the region to itself.
-func (s *Stage) classOf(rc *regionCase, accused int, p *Pressure) schema.CauseClass {
+func (s *Stage) classOf(rc *regionCase, accused int, p *root.Pressure) schema.CauseClass {
 	c := &rc.jobs[0]
 	if accused == 1 && !c.file && s.ownsRegion(rc, c, p) {
 		return schema.CauseIntraApplication
@@ -67,7 +68,7 @@ func (s *Stage) classOf(rc *regionCase, accused int, p *Pressure) schema.CauseCl
 
 // ownsRegion reports whether a job carries most of what is on a region and others have no part in it. On a grid back pressure
 // reaches links that its own exchange does not use, so that who waits there says most.
-func (s *Stage) ownsRegion(rc *regionCase, c *suspect, p *Pressure) bool {
+func (s *Stage) ownsRegion(rc *regionCase, c *suspect, p *root.Pressure) bool {
 	if s.router.Grid != nil {
 		return rc.othersShare(c.job) < othersWait
 	}
@@ -111,7 +112,7 @@ func (rc *regionCase) othersShare(own *job) float64 {
 // itself: what they carried before, less its own part of that, is others', and goes on where routes do not change. It is known
 // if most of the region's links were measured before and now, and so was the job. On other fabrics than trees, where routes may
 // avoid what is full, and of a job that raised its rate, not all of whose links grow alike, only that it is alone.
-func (s *Stage) alone(rc *regionCase, c *suspect, p *Pressure) (alone, known bool) {
+func (s *Stage) alone(rc *regionCase, c *suspect, p *root.Pressure) (alone, known bool) {
 	if rc.onset < 0 || !c.known {
 		return false, false
 	}
@@ -147,7 +148,7 @@ func (s *Stage) alone(rc *regionCase, c *suspect, p *Pressure) (alone, known boo
 
 // onlyOwnWait reports whether most hosts of a job wait for what they send, and of the hosts that wait with the region few are not
 // its own.
-func (s *Stage) onlyOwnWait(rc *regionCase, own *job, p *Pressure) bool {
+func (s *Stage) onlyOwnWait(rc *regionCase, own *job, p *root.Pressure) bool {
 	mine, others := 0, 0
 	for _, d := range own.devices {
 		for _, l := range s.graph.LinksAt(d) {

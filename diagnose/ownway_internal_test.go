@@ -4,6 +4,7 @@ import (
 	"math"
 	"testing"
 
+	"github.com/giverny/giverny/diagnose/root"
 	"github.com/giverny/giverny/diagnose/root/roottest"
 	"github.com/giverny/giverny/schema"
 	"github.com/giverny/giverny/topology"
@@ -28,7 +29,7 @@ func TestOthersShareOfWhatWaits(t *testing.T) {
 		{"but one is full", []suspect{suspectOf("a", 10, .5), suspectOf("b", 50, .05)}, 1. / 21, true, 7},
 		{"requeued, it is itself", []suspect{suspectOf("a", 8, .5), suspectOf("a", 8, .5)}, 0, false, schema.NoLink},
 	} {
-		rc := &regionCase{jobs: c.jobs, drain: Drain{Idle: c.idle}, full: c.full}
+		rc := &regionCase{jobs: c.jobs, drain: root.Drain{Idle: c.idle}, full: c.full}
 		if got := rc.othersShare(c.jobs[0].job); math.Abs(got-c.want) > 1e-9 {
 			t.Errorf("%s: %.3f, want %.3f", c.name, got, c.want)
 		}

@@ -3,13 +3,14 @@ package diagnose
 import (
 	"slices"
 
+	"github.com/giverny/giverny/diagnose/root"
 	"github.com/giverny/giverny/schema"
 )
 
 // shareEnds lets regions of a grid that are parts of one tree have one end: back pressure reaches far, and what stalls far
 // from its end does not show where that is. A region without a root of its own takes the best known one of those that
 // touch it and began with it, if most of what it holds back is on links that a tree to there has.
-func (s *Stage) shareEnds(cases []regionCase, within bool, p *Pressure, snap *schema.Snapshot) {
+func (s *Stage) shareEnds(cases []regionCase, within bool, p *root.Pressure, snap *schema.Snapshot) {
 	if s.router.Grid == nil || !s.graph.Duplex() {
 		return
 	}

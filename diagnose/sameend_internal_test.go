@@ -4,6 +4,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/giverny/giverny/diagnose/root"
 	"github.com/giverny/giverny/diagnose/root/roottest"
 	"github.com/giverny/giverny/diagnose/routes"
 	"github.com/giverny/giverny/schema"
@@ -18,7 +19,7 @@ func TestPartsShareAnEnd(t *testing.T) {
 	p, _ := readings(t, g, stalls, map[string]float64{"0,7,2>0,0,2": 20, "0,6,2>0,7,2": 20, "3,3,3>3,3,4": 20, "0,1,2>0,1,3": 20})
 	s := &Stage{graph: g, router: routes.NewRouter(g)}
 	part := func(onset int, names ...string) regionCase {
-		rc := regionCase{region: &schema.Region{Metric: schema.CreditStall}, onset: onset, neck: Neck{Link: schema.NoLink}}
+		rc := regionCase{region: &schema.Region{Metric: schema.CreditStall}, onset: onset, neck: root.Neck{Link: schema.NoLink}}
 		for _, n := range names {
 			rc.region.Links = append(rc.region.Links, roottest.Link(t, g, n))
 		}
@@ -36,7 +37,7 @@ func TestPartsShareAnEnd(t *testing.T) {
 		{"began at another time", part(15, "0,7,2>0,0,2", "0,6,2>0,7,2"), false},
 	} {
 		whole := part(4, "0,0,2>0,0,3", "0,0,3>0,0,4")
-		whole.drain, whole.flooded = Drain{Device: end, Fit: .9, Grew: true}, true
+		whole.drain, whole.flooded = root.Drain{Device: end, Fit: .9, Grew: true}, true
 		cases := []regionCase{whole, c.part}
 		s.shareEnds(cases, false, p, &schema.Snapshot{Links: g.NumLinks(), Series: []schema.Series{*p.Stall}})
 		if got := cases[1].shared && cases[1].drain.Device == end && cases[1].flooded; got != c.want {

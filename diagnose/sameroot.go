@@ -3,6 +3,7 @@ package diagnose
 import (
 	"slices"
 
+	"github.com/giverny/giverny/diagnose/root"
 	"github.com/giverny/giverny/schema"
 )
 
@@ -21,7 +22,7 @@ func keyOf(r *schema.Root) rootKey {
 
 // sameRoot gives a region of which no cause is known that of the regions of the interval whose back pressure begins at the
 // same port or host, if these hold most of the stall that does: they are parts of one tree.
-func (s *Stage) sameRoot(cases []regionCase, snap *schema.Snapshot, p *Pressure) {
+func (s *Stage) sameRoot(cases []regionCase, snap *schema.Snapshot, p *root.Pressure) {
 	if len(cases) < 2 {
 		return
 	}
@@ -54,7 +55,7 @@ func (s *Stage) sameRoot(cases []regionCase, snap *schema.Snapshot, p *Pressure)
 }
 
 // take gives a region the verdict of another one, if it knows what that blames.
-func (s *Stage) take(rc, of *regionCase, p *Pressure) {
+func (s *Stage) take(rc, of *regionCase, p *root.Pressure) {
 	v := of.verdict
 	switch {
 	case v.accused > 0:
@@ -73,7 +74,7 @@ func (s *Stage) take(rc, of *regionCase, p *Pressure) {
 		first(rc.failures, i)
 		v.blamed = 1
 	case v.class == schema.CauseFailure && rc.slowLink() == schema.NoLink:
-		rc.neck = Neck{Link: of.slowLink(), Slower: true}
+		rc.neck = root.Neck{Link: of.slowLink(), Slower: true}
 	}
 	rc.verdict = v
 }

@@ -3,6 +3,7 @@ package diagnose
 import (
 	"testing"
 
+	"github.com/giverny/giverny/diagnose/root"
 	"github.com/giverny/giverny/diagnose/root/roottest"
 	"github.com/giverny/giverny/schema"
 )
@@ -32,7 +33,7 @@ func TestRegionsOfOneRootHaveOneCause(t *testing.T) {
 	} {
 		find := func(port schema.LinkID, total float64, jobs ...*job) regionCase {
 			rc := regionCase{region: &schema.Region{Metric: schema.CreditStall, Links: []schema.LinkID{port}}, total: total, onset: -1,
-				back: BackPressure{Link: port, Kind: schema.RootIncast, Use: 100}, verdict: verdict{class: schema.CauseUnknown, confidence: .9}}
+				back: root.BackPressure{Link: port, Kind: schema.RootIncast, Use: 100}, verdict: verdict{class: schema.CauseUnknown, confidence: .9}}
 			for _, j := range jobs {
 				rc.jobs = append(rc.jobs, suspect{job: j})
 			}
@@ -59,8 +60,8 @@ func TestRegionsOfOneSlowLink(t *testing.T) {
 		t.Fatal(err)
 	}
 	slow := roottest.Link(t, g, "leaf0>spine0")
-	of := regionCase{back: BackPressure{Link: slow, Kind: schema.RootLinkCapacity, Slower: true}, verdict: verdict{class: schema.CauseFailure, confidence: .9}}
-	rc := regionCase{back: BackPressure{Link: schema.NoLink, Leading: slow, As: schema.RootLinkCapacity}, neck: Neck{Link: schema.NoLink}}
+	of := regionCase{back: root.BackPressure{Link: slow, Kind: schema.RootLinkCapacity, Slower: true}, verdict: verdict{class: schema.CauseFailure, confidence: .9}}
+	rc := regionCase{back: root.BackPressure{Link: schema.NoLink, Leading: slow, As: schema.RootLinkCapacity}, neck: root.Neck{Link: schema.NoLink}}
 	s.take(&rc, &of, nil)
 	if rc.verdict.class != schema.CauseFailure || rc.slowLink() != slow {
 		t.Errorf("%s of link %d, want a failure of link %d", rc.verdict.class, rc.slowLink(), slow)

@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/giverny/giverny/diagnose/root"
 	"github.com/giverny/giverny/internal/codec"
 	"github.com/giverny/giverny/schema"
 	"github.com/giverny/giverny/topology"
@@ -185,7 +186,7 @@ func (m *meanScores) code(c *codec.Coder) {
 }
 
 // codeNeck lists the fields of the link of a grid that lost rate last, if there was one.
-func (s *Stage) codeNeck(c *codec.Coder, n *Neck) {
+func (s *Stage) codeNeck(c *codec.Coder, n *root.Neck) {
 	known := n.Slower
 	if c.Version() >= formOfNecks {
 		c.Bool(&known)

@@ -4,6 +4,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/giverny/giverny/diagnose/root"
 	"github.com/giverny/giverny/schema"
 )
 
@@ -70,7 +71,7 @@ func (c *suspect) mostScore() float64 {
 }
 
 // rate scores a suspect. What its traffic did counts as far as there is a way from it to the region.
-func (s *Stage) rate(rc *regionCase, c *suspect, p *Pressure) {
+func (s *Stage) rate(rc *regionCase, c *suspect, p *root.Pressure) {
 	way := c.way
 	switch {
 	case c.file:
@@ -197,7 +198,7 @@ const ownRegion, loadedWays = .9, .5
 // loadsAll reports whether what was added since the onset is all over the links on which a job's nodes exchange, and the
 // region lies on these alone and not among the nodes of others: what crosses a job's ground, or converges within it, loads
 // few of its links.
-func (s *Stage) loadsAll(rc *regionCase, c *suspect, p *Pressure) bool {
+func (s *Stage) loadsAll(rc *regionCase, c *suspect, p *root.Pressure) bool {
 	if !s.graph.Duplex() || c.cross < ownRegion || rc.load <= risen || rc.ground(s, c.job) < ownGround {
 		return false
 	}
@@ -206,10 +207,10 @@ func (s *Stage) loadsAll(rc *regionCase, c *suspect, p *Pressure) bool {
 
 // loadsExchange reports whether load was added since the onset on most of what a job's exchange uses: a tree of its nodes to one
 // of them has a small part of that.
-func (s *Stage) loadsExchange(j *job, p *Pressure) bool {
+func (s *Stage) loadsExchange(j *job, p *root.Pressure) bool {
 	r, loaded := s.routesOf(j), 0.
 	for i, l := range r.Links {
-		if p.UseOf(l)-max(0, p.Before(l)) >= LeastUse {
+		if p.UseOf(l)-max(0, p.Before(l)) >= root.LeastUse {
 			loaded += float64(r.Load[i])
 		}
 	}
@@ -222,7 +223,7 @@ const ownAdded, strayAdded = .9, .7
 
 // astray is what speaks against a job where load was added to a region of a grid on links to which its own exchange does not
 // go: back pressure reaches such links too, but they carry less then and not more. Traffic with files goes elsewhere.
-func (s *Stage) astray(rc *regionCase, c *suspect, p *Pressure) float64 {
+func (s *Stage) astray(rc *regionCase, c *suspect, p *root.Pressure) float64 {
 	if !s.graph.Duplex() || c.file || !c.known || rc.load <= risen {
 		return 0
 	}
@@ -246,7 +247,7 @@ func (s *Stage) astray(rc *regionCase, c *suspect, p *Pressure) float64 {
 
 // failureScore rates a failure by the time from it to the region's onset, and its distance. What load moved from it counts as
 // far as it is sure that it failed. What failed when the region stalled as it does now did not cause it.
-func (s *Stage) failureScore(rc *regionCase, f *failure, hops int, sure float64, p *Pressure) float64 {
+func (s *Stage) failureScore(rc *regionCase, f *failure, hops int, sure float64, p *root.Pressure) float64 {
 	if s.foundStalled(rc, f.Time) {
 		return leastScore
 	}
@@ -314,7 +315,7 @@ func (s *Stage) slowHostScore(rc *regionCase) float64 {
 		return rc.paused()
 	case rc.back.Kind == schema.RootSlowReceiver:
 		score = slowHostMaybe
-	case s.graph.Duplex() && rc.load > 0 && rc.load < SteadyLoad && !rc.flooded && rc.slowEvidence() && rc.trees < manyTrees && (rc.neck.Sole || !rc.neck.Before(&rc.drain)):
+	case s.graph.Duplex() && rc.load > 0 && rc.load < root.SteadyLoad && !rc.flooded && rc.slowEvidence() && rc.trees < manyTrees && (rc.neck.Sole || !rc.neck.Before(&rc.drain)):
 		score = slowHostSteady
 		if rc.load < fallen {
 			score = slowHostFell
@@ -376,7 +377,7 @@ func (s *Stage) slowLinkScore(rc *regionCase) float64 {
 	case rc.neck.Slower && rc.neck.Cannot && rc.neck.Before(&rc.drain):
 		return slowLinkMeasured - rc.rose()
 	case rc.neck.Slower && rc.neck.Before(&rc.drain):
-		return slowLinkFell + slowLinkLost*(rc.neck.Lost-(1-ClearlyLess)) - rc.rose()
+		return slowLinkFell + slowLinkLost*(rc.neck.Lost-(1-root.ClearlyLess)) - rc.rose()
 	}
 	return math.Inf(-1)
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 
+	"github.com/giverny/giverny/diagnose/root"
 	"github.com/giverny/giverny/topology"
 )
 
@@ -30,7 +31,7 @@ func (s *Stage) findSenders(rc *regionCase) {
 	slices.SortStableFunc(out, func(a, b *suspect) int { return cmp.Compare(weight(b), weight(a)) })
 	for _, c := range out[:min(len(out), mostSenders)] {
 		w.sending = append(w.sending, c.job)
-		w.senders = append(w.senders, Sender{Devices: c.job.devices, Routes: s.routesOf(c.job)})
+		w.senders = append(w.senders, root.Sender{Devices: c.job.devices, Routes: s.routesOf(c.job)})
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"math"
 	"testing"
 
+	"github.com/giverny/giverny/diagnose/root"
 	"github.com/giverny/giverny/schema"
 	"github.com/giverny/giverny/topology"
 )
@@ -12,7 +13,7 @@ import (
 // neighbours on a line are told apart by little.
 func TestJobsElsewhereDoNotMeetThere(t *testing.T) {
 	u := newTiedUp(t)
-	rc := &regionCase{flooded: true, drain: Drain{Meeting: Meeting{Device: u.Device(t, "2,7,3"), Agree: 1}}}
+	rc := &regionCase{flooded: true, drain: root.Drain{Meeting: root.Meeting{Device: u.Device(t, "2,7,3"), Agree: 1}}}
 	for at, elsewhere := range map[string]bool{"2,7,3": false, "2,7,4": false, "2,7,2": false, "2,7,5": true, "2,6,3": true, "1,7,3": true} {
 		c := &suspect{job: &job{devices: []topology.DeviceID{u.Device(t, at)}}}
 		if got := u.stage.meetsElsewhere(rc, c); got != elsewhere {
@@ -36,7 +37,7 @@ func TestWhoIsExcluded(t *testing.T) {
 	for i := range 9 {
 		senders, others = append(senders, topology.DeviceID(31*i)), append(others, topology.DeviceID(17*i+5))
 	}
-	rc := &regionCase{region: &schema.Region{}, drain: Drain{Device: u.Device(t, "3,3,2"), Fit: .98, Senders: senders}, onset: -1}
+	rc := &regionCase{region: &schema.Region{}, drain: root.Drain{Device: u.Device(t, "3,3,2"), Fit: .98, Senders: senders}, onset: -1}
 	if !rc.excludes(&suspect{job: &job{devices: others}}) || rc.excludes(&suspect{job: &job{devices: senders}}) {
 		t.Error("who is excluded is not who does not send")
 	}

@@ -4,6 +4,7 @@ import (
 	"math"
 	"testing"
 
+	"github.com/giverny/giverny/diagnose/root"
 	"github.com/giverny/giverny/diagnose/root/roottest"
 	"github.com/giverny/giverny/schema"
 	"github.com/giverny/giverny/topology"
@@ -70,7 +71,7 @@ func TestALinkThatLostRate(t *testing.T) {
 // failure near it speaks against the host.
 func TestScoreOfASlowPort(t *testing.T) {
 	s := &Stage{graph: roottest.Graph(t, "fattree:leaves=4,hosts=4,spines=2")}
-	rc := &regionCase{region: &schema.Region{Metric: schema.CreditStall}, back: BackPressure{Kind: schema.RootSlowReceiver, Slower: true}}
+	rc := &regionCase{region: &schema.Region{Metric: schema.CreditStall}, back: root.BackPressure{Kind: schema.RootSlowReceiver, Slower: true}}
 	for cannot, want := range map[bool]float64{true: slowLinkMeasured, false: slowLinkFell} {
 		rc.back.Cannot = cannot
 		if rc.failures = nil; s.slowHostScore(rc) != want {

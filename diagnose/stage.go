@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/giverny/giverny/diagnose/root"
 	"github.com/giverny/giverny/diagnose/routes"
 	"github.com/giverny/giverny/schema"
 	"github.com/giverny/giverny/topology"
@@ -122,7 +123,7 @@ func (s *Stage) SetGraph(g *topology.Graph, moved []schema.LinkID) error {
 		s.failures[i].place(g)
 	}
 	for _, m := range s.means {
-		m.neck, m.link = Neck{}, leastScore // its numbers are of the old version
+		m.neck, m.link = root.Neck{}, leastScore // its numbers are of the old version
 	}
 	return nil
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/giverny/giverny/diagnose/correlation"
+	"github.com/giverny/giverny/diagnose/root"
 	"github.com/giverny/giverny/schema"
 	"github.com/giverny/giverny/topology"
 )
@@ -49,7 +50,7 @@ func (s *Stage) text(rc *regionCase, because string, d *schema.Diagnosis) string
 // factorText is a slowdown's bounds; what maxStall caps may be more.
 func factorText(slowdown [2]float64) string {
 	low, high := fmt.Sprintf("%.1f", slowdown[0]), fmt.Sprintf("%.1f", slowdown[1])
-	if most := fmt.Sprintf("%.1f", 1/(1-MaxStall)); high == most {
+	if most := fmt.Sprintf("%.1f", 1/(1-root.MaxStall)); high == most {
 		high = strings.TrimSuffix(most, ".0") + " or more"
 		if low == most {
 			low = high

@@ -3,6 +3,7 @@ package diagnose
 import (
 	"slices"
 
+	"github.com/giverny/giverny/diagnose/root"
 	"github.com/giverny/giverny/schema"
 )
 
@@ -14,7 +15,7 @@ const culpritShare, enoughShare, enoughBound = .25, .5, .35
 // unable is what the traffic of a suspect says against it that is too little for what the root carries, or grew
 // by too little: a coincidence in time is none of a cause. Where load was added on a grid, full buffers hold up the culprit's
 // own traffic elsewhere, so that all that it moves need not grow.
-func (s *Stage) unable(rc *regionCase, c *suspect, p *Pressure) float64 {
+func (s *Stage) unable(rc *regionCase, c *suspect, p *root.Pressure) float64 {
 	if !c.known || rc.carries <= 0 {
 		return 0
 	}
@@ -44,8 +45,8 @@ func (s *Stage) unable(rc *regionCase, c *suspect, p *Pressure) float64 {
 
 // freeBefore is what the full root of directed links had left before the onset, bytes/s, leastFreeShare of its capacity at least:
 // of a port that was nearly full, who added that little filled it. 0 if that is not known.
-func (s *Stage) freeBefore(rc *regionCase, p *Pressure) float64 {
-	if rc.back.Kind == "" || rc.back.Use < FullPort {
+func (s *Stage) freeBefore(rc *regionCase, p *root.Pressure) float64 {
+	if rc.back.Kind == "" || rc.back.Use < root.FullPort {
 		return 0
 	}
 	was := p.Before(rc.back.Link)

@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/giverny/giverny/diagnose/root"
 	"github.com/giverny/giverny/schema"
 )
 
@@ -17,7 +18,7 @@ type verdict struct {
 }
 
 // decide weighs the causes against each other and against none of them being right.
-func (s *Stage) decide(rc *regionCase, p *Pressure) verdict {
+func (s *Stage) decide(rc *regionCase, p *root.Pressure) verdict {
 	for i := range rc.jobs {
 		s.rate(rc, &rc.jobs[i], p)
 	}
