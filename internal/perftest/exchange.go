@@ -25,10 +25,10 @@ const linger = 30 * time.Second
 // at once, one that ends gives it a while. Sides that run on until the deadline of ctx, or
 // for too long after the other, are named by the error, a context.DeadlineExceeded.
 func Exchange(ctx context.Context, server, client Side) (served, asked []byte, err error) {
-	return exchange(ctx, server, client, linger)
+	return exchange(ctx, server, client, linger, connectLimit)
 }
 
-func exchange(ctx context.Context, server, client Side, linger time.Duration) (served, asked []byte, err error) {
+func exchange(ctx context.Context, server, client Side, linger, connectLimit time.Duration) (served, asked []byte, err error) {
 	group, ctx := errgroup.WithContext(ctx)
 	serverEnded, clientEnded := make(chan struct{}), make(chan struct{})
 	var serverErr, clientErr error
@@ -39,7 +39,7 @@ func exchange(ctx context.Context, server, client Side, linger time.Duration) (s
 	})
 	group.Go(func() error {
 		defer close(clientEnded)
-		asked, clientErr = connect(ctx, client, serverEnded)
+		asked, clientErr = connect(ctx, client, serverEnded, connectLimit)
 		return clientErr
 	})
 	group.Go(func() error {
@@ -78,19 +78,24 @@ func await(ctx context.Context, ended <-chan struct{}, limit time.Duration, side
 }
 
 // The pause between two attempts to reach the server, which needs a while until it
-// listens; it doubles.
+// listens; it doubles. After connectLimit the server is out of reach.
 const (
 	firstConnectRetry = 50 * time.Millisecond
 	maxConnectRetry   = time.Second
+	connectLimit      = 30 * time.Second
 )
 
 // connect runs the client, again while the server does not listen yet.
-func connect(ctx context.Context, client Side, serverEnded <-chan struct{}) ([]byte, error) {
+func connect(ctx context.Context, client Side, serverEnded <-chan struct{}, limit time.Duration) ([]byte, error) {
+	begin := time.Now()
 	for retry := firstConnectRetry; ; retry = min(maxConnectRetry, 2*retry) {
 		text, err := client.Host.Run(ctx, client.Argv...)
 		var failed *CommandError
 		if !errors.As(err, &failed) || !strings.Contains(failed.Said, "Couldn't connect") {
 			return text, err
+		}
+		if tried := time.Since(begin); tried > limit {
+			return text, fmt.Errorf("the server runs, and the client does not reach it for %v: %w", tried.Round(time.Second), err)
 		}
 		timer := time.NewTimer(retry)
 		select {

@@ -77,7 +77,11 @@ func (p *Perftest) Describe(ctx context.Context) (search.Description, error) {
 		}
 		rate, err := p.calibrate(ctx, bytes, mtus[len(mtus)-1])
 		if err != nil {
-			return d, fmt.Errorf("engine perftest: calibrate messages of %v bytes: %w", bytes, err)
+			err = fmt.Errorf("calibrate messages of %v bytes: %w", bytes, err)
+			if reason := passing(err); reason != "" && ctx.Err() == nil {
+				return d, &Fault{perftestName, reason, err}
+			}
+			return d, fmt.Errorf("engine perftest: %w", err)
 		}
 		d.PacketRates = append(d.PacketRates, search.PacketRate{SizeBytes: bytes, Mpps: rate})
 		d.MessageRateMpps = max(d.MessageRateMpps, rate)

@@ -3,6 +3,7 @@
 package run_test
 
 import (
+	"context"
 	"fmt"
 	"log/slog"
 	"os"
@@ -22,11 +23,13 @@ import (
 // A search of a few experiments with perftest between two guests that have a real
 // RDMA stack, its counters read by ibsysfs too. Few, since their processors are emulated.
 func TestSearchOverSoftRoCE(t *testing.T) {
+	ctx, cancel := context.WithTimeout(t.Context(), rdmavm.Limit)
+	defer cancel()
 	folder := rdmavm.Folder(t)
 	fabric := filepath.Join(t.TempDir(), "fabric")
 	rig := engine.DefaultRig()
 	rig.SSH = rdmavm.SSH(folder)
-	rig.SampleSeconds, rig.Samples, rig.MaxQPs, rig.PerftestArgs, rig.Timeout = 2, 1, 4, []string{"-u", "18"}, 4*time.Minute
+	rig.SampleSeconds, rig.Samples, rig.MaxQPs, rig.PerftestArgs, rig.Timeout = 2, 1, 4, []string{"-u", "18"}, 40*time.Second
 	hosts, machines := make([]engine.RigHost, 2), make([]*rdmavm.Guest, 2)
 	for i := range hosts {
 		machines[i] = boot(t, folder, fabric, i+1)
@@ -44,7 +47,7 @@ func TestSearchOverSoftRoCE(t *testing.T) {
 	before := packetsSent(t, machines[0], hosts[0].Address)
 	o := run.Options{Engines: []engine.Engine{e}, Search: search.Config{Algorithm: search.Lift, Budget: 4, Seed: 1}, Log: filepath.Join(t.TempDir(), "search.log"), Logger: log,
 		Restrict: restriction(t, "{transport: [RC_WRITE, RC_SEND, UD_SEND], sizes: {max: 4096}, wq_depth: {max: 128}, wqe_batch: {max: 8}, receive_batch: {max: 8}}")}
-	summary := mustRun(t, t.Context(), o)
+	summary := mustRun(t, ctx, o)
 	if err := e.Close(); err != nil {
 		t.Error(err)
 	}

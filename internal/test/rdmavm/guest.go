@@ -39,7 +39,11 @@ func SSH(folder string) []string {
 type Guest struct {
 	ssh         []string
 	Destination string // for ssh
+	end         time.Time
 }
+
+// Limit is of a whole test with guests, which takes about a minute.
+const Limit = 5 * time.Minute
 
 // Boot starts guest n, which is node n of its fabric, with more arguments for QEMU, among them its memory, its
 // processors and the interfaces beside eth0. It does not wait until the guest is up.
@@ -63,18 +67,42 @@ func Boot(t *testing.T, folder string, n int, args ...string) *Guest {
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
+	g := &Guest{ssh: SSH(folder), Destination: "ssh://root@" + address, end: time.Now().Add(Limit)}
 	t.Cleanup(func() {
+		var state []byte
+		if t.Failed() {
+			state = g.state()
+		}
 		_ = cmd.Process.Kill()
 		_ = cmd.Wait()
 		if t.Failed() {
-			t.Logf("guest %d: %s", n, &serial)
+			t.Logf("guest %d: %s\n%s", n, &serial, state)
 		}
 	})
-	return &Guest{ssh: SSH(folder), Destination: "ssh://root@" + address}
+	return g
 }
 
-// Run runs a command of the guest's shell and gives what it prints.
+// state is what the guest does: where its tests wait, and what became of their packets.
+func (g *Guest) state() []byte {
+	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	defer cancel()
+	text, err := g.run(ctx, nil, `ps w | grep -v '\['; for p in $(pidof ib_write_bw ib_read_bw ib_send_bw ib_write_lat); do echo "$p waits in"; cat /proc/$p/stack; done
+		rdma resource show qp; grep . /sys/class/infiniband/*/ports/1/hw_counters/*; ip -s link; ip neigh; dmesg | tail -n 20`)
+	return append(text, fmt.Sprintln(err)...)
+}
+
+// Run runs a command of the guest's shell and gives what it prints. What runs when the test's Limit is over fails.
 func (g *Guest) Run(ctx context.Context, input io.Reader, argv ...string) ([]byte, error) {
+	ctx, cancel := context.WithDeadlineCause(ctx, g.end, fmt.Errorf("%v are over since guest %s was started", Limit, g.Destination))
+	defer cancel()
+	text, err := g.run(ctx, input, argv...)
+	if err != nil && ctx.Err() != nil {
+		err = fmt.Errorf("%w: %w", context.Cause(ctx), err)
+	}
+	return text, err
+}
+
+func (g *Guest) run(ctx context.Context, input io.Reader, argv ...string) ([]byte, error) {
 	cmd := exec.CommandContext(ctx, g.ssh[0], append(append(append([]string{}, g.ssh[1:]...), g.Destination), argv...)...)
 	cmd.Stdin = input
 	text, err := cmd.Output()
@@ -87,7 +115,7 @@ func (g *Guest) Run(ctx context.Context, input io.Reader, argv ...string) ([]byt
 // Await waits until the guest has its adapter. Emulated processors take half a minute on an idle machine.
 func (g *Guest) Await(t *testing.T) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 8*time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
 	defer cancel()
 	for {
 		if _, err := g.Run(ctx, nil, "cat", "/sys/class/infiniband/rxe0/node_guid"); err == nil {
