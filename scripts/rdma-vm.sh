@@ -57,11 +57,6 @@ export PATH=/usr/bin:/bin
 mount -t proc proc /proc
 mount -t sysfs sysfs /sys
 mount -t devtmpfs dev /dev
-# The sides of a latency test spin and wait for each other. On a processor that they share each turn takes a time slice:
-# 0.1 ms, not the 4 ms of the timer's ticks.
-mount -t debugfs debug /sys/kernel/debug
-echo HRTICK >/sys/kernel/debug/sched/features
-for slice in latency min_granularity wakeup_granularity; do echo 100000 >"/sys/kernel/debug/sched/${slice}_ns"; done
 while read -r module; do insmod "/modules/$module"; done </modules/order
 for word in $(cat /proc/cmdline); do case $word in node=*) node=${word#node=} ;; esac; done
 ip link set lo up

@@ -217,6 +217,9 @@ func (h *fakeHost) perftest() {
 	socket := filepath.Join(h.folder, "s"+h.option("--port"))
 	last := h.args[len(h.args)-1]
 	client := strings.HasPrefix(last, "10.")
+	if h.does == "hang" {
+		time.Sleep(time.Hour)
+	}
 	if h.does == "refuse" {
 		fmt.Fprintln(os.Stderr, " Unable to create QP.\n Couldn't create IB resources")
 		os.Exit(1)

@@ -13,6 +13,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"sync"
 	"testing"
 	"time"
 
@@ -39,7 +40,8 @@ func SSH(folder string) []string {
 type Guest struct {
 	ssh         []string
 	Destination string // for ssh
-	end         time.Time
+	End         func() // stops it
+	limit       time.Time
 }
 
 // Limit is of a whole test with guests, which takes about a minute.
@@ -67,8 +69,8 @@ func Boot(t *testing.T, folder string, n int, args ...string) *Guest {
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	g := &Guest{ssh: SSH(folder), Destination: "ssh://root@" + address, end: time.Now().Add(Limit)}
-	t.Cleanup(func() {
+	g := &Guest{ssh: SSH(folder), Destination: "ssh://root@" + address, limit: time.Now().Add(Limit)}
+	g.End = sync.OnceFunc(func() {
 		var state []byte
 		if t.Failed() {
 			state = g.state()
@@ -79,6 +81,7 @@ func Boot(t *testing.T, folder string, n int, args ...string) *Guest {
 			t.Logf("guest %d: %s\n%s", n, &serial, state)
 		}
 	})
+	t.Cleanup(g.End)
 	return g
 }
 
@@ -93,7 +96,7 @@ func (g *Guest) state() []byte {
 
 // Run runs a command of the guest's shell and gives what it prints. What runs when the test's Limit is over fails.
 func (g *Guest) Run(ctx context.Context, input io.Reader, argv ...string) ([]byte, error) {
-	ctx, cancel := context.WithDeadlineCause(ctx, g.end, fmt.Errorf("%v are over since guest %s was started", Limit, g.Destination))
+	ctx, cancel := context.WithDeadlineCause(ctx, g.limit, fmt.Errorf("%v are over since guest %s was started", Limit, g.Destination))
 	defer cancel()
 	text, err := g.run(ctx, input, argv...)
 	if err != nil && ctx.Err() != nil {
