@@ -9,9 +9,25 @@ import (
 
 // Bandwidth is a row of the result table of a bandwidth test.
 type Bandwidth struct {
-	Bytes float64 // of a message
-	Gbps  float64 // average, of the messages' bytes
-	Mpps  float64 // million messages a second
+	Bytes    float64 // of a message
+	Messages float64 // the iterations
+	Gbps     float64 // average, of the messages' bytes
+	Mpps     float64 // million messages a second
+}
+
+// ErrClock is a result without times: perftest measures the frequency of the processor,
+// which fails now and then on a busy host, and takes it as 0.
+var ErrClock = errors.New("perftest could not measure the frequency of the processor: its times are infinite")
+
+// enoughMessages have a rate above the 0.000000 of the table, however long they took.
+const enoughMessages = 1000
+
+// Check finds a rate of 0 though messages were sent.
+func (b *Bandwidth) Check() error {
+	if b.Messages >= enoughMessages && b.Mpps == 0 {
+		return fmt.Errorf("no rate of %.0f messages: %w", b.Messages, ErrClock)
+	}
+	return nil
 }
 
 // Bandwidths reads the result tables of a bandwidth test of perftest: a header line
@@ -45,7 +61,7 @@ func parseRow(lines []string) (Bandwidth, error) {
 	if err != nil {
 		return Bandwidth{}, err
 	}
-	return Bandwidth{Bytes: v[0], Gbps: v[3], Mpps: v[4]}, nil
+	return Bandwidth{Bytes: v[0], Messages: v[1], Gbps: v[3], Mpps: v[4]}, nil
 }
 
 // numbersBelow is the first line below a header that begins with n numbers.

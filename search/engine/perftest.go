@@ -332,7 +332,7 @@ func sent(text []byte, t *perfTest) (search.Direction, error) {
 	if row.Bytes != t.bytes {
 		return search.Direction{}, fmt.Errorf("result table of messages of %v bytes: asked for %v", row.Bytes, t.bytes)
 	}
-	return wire(t.bytes, t.mtu, row.Mpps), nil
+	return wire(t.bytes, t.mtu, row.Mpps), row.Check()
 }
 
 // calibrate measures the packets a second of a plain workload with messages of a
