@@ -109,10 +109,11 @@ func (p *Perftest) Probe(ctx context.Context, probe hostping.Probe) (hostping.Pr
 		runs = max(1, probe.Repeat)
 	}
 	for range runs {
-		some, err := p.run(ctx, t, &probe)
-		for again := 0; errors.Is(err, perftest.ErrClock) && again < clockRetries; again++ {
+		var some []float64
+		err := perftest.Clocked(func() (err error) {
 			some, err = p.run(ctx, t, &probe)
-		}
+			return err
+		})
 		if ctx.Err() != nil {
 			return hostping.ProbeResult{}, fmt.Errorf("prober perftest: %s of %s and %s: %w", t.tool, probe.RNIC, probe.Endpoint, ctx.Err())
 		}
@@ -124,9 +125,6 @@ func (p *Perftest) Probe(ctx context.Context, probe hostping.Probe) (hostping.Pr
 	delete(p.failed, probe.RNIC)
 	return hostping.ProbeResult{Status: hostping.OK, LatencyMicros: micros}, nil
 }
-
-// clockRetries of a test in which perftest could not measure the processor's frequency.
-const clockRetries = 2
 
 // absent are the words by which the tools say that a device is not there.
 var absent = []string{"not found", "Unable to find the Infiniband", "No such device", "not a valid node", "doesn't exist", "invalid node", "out of range"}

@@ -207,6 +207,23 @@ func TestCalibrationThatHangs(t *testing.T) {
 	}
 }
 
+// Where perftest could not measure the processor's frequency its rate is 0: it is no measurement.
+func TestRateWithoutAClock(t *testing.T) {
+	t.Parallel()
+	rig, folder := fakeRig(t)
+	behave(t, folder, "clockless")
+	e := openPerftest(t, rig)
+	defer closed(t, e)
+	d, err := e.Describe(t.Context())
+	if err != nil || d.MessageRateMpps != 11 {
+		t.Fatalf("%+v, %v", d, err)
+	}
+	m, err := e.Measure(t.Context(), 1, workload(t, e, `{}`))
+	if err != nil || m.Status != search.OK || m.Directions[0].Mpps <= 0 {
+		t.Errorf("%+v, %v", m, err)
+	}
+}
+
 // On a host without pkill what was left cannot be ended, which is said.
 func TestCleaningUpThatFails(t *testing.T) {
 	t.Parallel()
