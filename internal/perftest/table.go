@@ -32,8 +32,8 @@ func Clocked(test func() error) (err error) {
 	return err
 }
 
-// enoughMessages have a rate above the 0.000000 of the table, however long they took.
-const enoughMessages = 1000
+// enoughMessages have a rate above the 0.000000 of the table if they took less than 50 s.
+const enoughMessages = 50
 
 // Check finds a rate of 0 though messages were sent.
 func (b *Bandwidth) Check() error {
