@@ -25,7 +25,7 @@ import (
 // adapter (rdma_rxe) on a PCIe interface of its own, runs giverny hostping baseline and giverny hostping run. A third
 // memory node that its description names and the machine lacks is unmeasured.
 func TestHostpingOverSoftRoCE(t *testing.T) {
-	g := rdmavm.Boot(t, rdmavm.Folder(t), 1, "-smp", "2,sockets=2", "-m", "1280",
+	g := rdmavm.Boot(t, rdmavm.Folder(t), 1, nil, "-smp", "2,sockets=2", "-m", "1280",
 		"-object", "memory-backend-ram,id=m0,size=640M", "-object", "memory-backend-ram,id=m1,size=640M",
 		"-numa", "node,nodeid=0,cpus=0,memdev=m0", "-numa", "node,nodeid=1,cpus=1,memdev=m1",
 		"-device", "pxb-pcie,id=pxb0,bus_nr=64,bus=pcie.0,numa_node=0", "-device", "pcie-root-port,id=rp0,bus=pxb0,chassis=1",

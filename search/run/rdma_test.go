@@ -38,13 +38,14 @@ func TestSearchOverSoftRoCE(t *testing.T) {
 func searchBetweenGuests(ctx context.Context, t *testing.T) (reached bool) {
 	t.Helper()
 	folder := rdmavm.Folder(t)
-	fabric := filepath.Join(t.TempDir(), "fabric")
+	cables := [2]*os.File{}
+	cables[0], cables[1] = rdmavm.Cable(t)
 	rig := engine.DefaultRig()
 	rig.SSH = rdmavm.SSH(folder)
 	rig.SampleSeconds, rig.Samples, rig.MaxQPs, rig.PerftestArgs, rig.Timeout = 2, 1, 4, []string{"-u", "18"}, 40*time.Second
 	hosts, machines := make([]engine.RigHost, 2), make([]*rdmavm.Guest, 2)
 	for i := range hosts {
-		machines[i] = boot(t, folder, fabric, i+1)
+		machines[i] = rdmavm.Boot(t, folder, i+1, cables[i], "-smp", "1", "-m", "384")
 		defer machines[i].End()
 		hosts[i] = engine.RigHost{SSH: machines[i].Destination, Address: fmt.Sprintf("10.8.0.%d", i+1), Device: "rxe0", DevicePort: 1}
 	}
@@ -110,21 +111,6 @@ func checkMeasured(t *testing.T, path string, packets uint64) {
 	if float64(packets) < sent/10 {
 		t.Errorf("ibsysfs saw %d packets on one host, and the engine %.0f on both", packets, sent)
 	}
-}
-
-// boot starts guest n, whose second interface is on a fabric of two.
-func boot(t *testing.T, folder, fabric string, n int) *rdmavm.Guest {
-	t.Helper()
-	g := rdmavm.Boot(t, folder, n, "-smp", "1", "-m", "384",
-		"-netdev", "stream,id=f0,addr.type=unix,addr.path="+fabric+",server="+map[bool]string{true: "on", false: "off"}[n == 1],
-		"-device", fmt.Sprintf("virtio-net-pci,netdev=f0,mac=52:54:00:00:00:0%d,romfile=", n))
-	for range 100 {
-		if _, err := os.Stat(fabric); err == nil {
-			break
-		}
-		time.Sleep(100 * time.Millisecond)
-	}
-	return g
 }
 
 // packetsSent is what the ibsysfs collector reads of a guest's adapter, whose files

@@ -14,6 +14,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -47,9 +48,20 @@ type Guest struct {
 // Limit is of a whole test with guests, which takes about a minute.
 const Limit = 5 * time.Minute
 
-// Boot starts guest n, which is node n of its fabric, with more arguments for QEMU, among them its memory, its
-// processors and the interfaces beside eth0. It does not wait until the guest is up.
-func Boot(t *testing.T, folder string, n int, args ...string) *Guest {
+// Cable gives the two ends of a cable between the second interfaces of two guests. A socket in a folder, which one QEMU
+// listens at and the other connects to, is there before it listens: then the other goes on without a cable.
+func Cable(t *testing.T) (a, b *os.File) {
+	t.Helper()
+	ends, err := syscall.Socketpair(syscall.AF_UNIX, syscall.SOCK_STREAM|syscall.SOCK_CLOEXEC, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return os.NewFile(uintptr(ends[0]), "cable"), os.NewFile(uintptr(ends[1]), "cable")
+}
+
+// Boot starts guest n, which is node n of its fabric, with an end of a cable at eth1 unless it is nil, and more arguments for
+// QEMU, among them its memory and its processors. It does not wait until the guest is up.
+func Boot(t *testing.T, folder string, n int, cable *os.File, args ...string) *Guest {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -64,6 +76,11 @@ func Boot(t *testing.T, folder string, n int, args ...string) *Guest {
 		"-kernel", filepath.Join(folder, "vmlinuz"), "-initrd", filepath.Join(folder, "initrd"),
 		"-append", fmt.Sprintf("console=ttyS0 quiet panic=-1 nokaslr mitigations=off random.trust_cpu=on tsc=reliable node=%d", n),
 		"-netdev", "user,id=u0,restrict=on,hostfwd=tcp:" + address + "-:22", "-device", fmt.Sprintf("virtio-net-pci,bus=pcie.0,netdev=u0,mac=52:54:00:00:01:0%d,romfile=", n)}, args...)...)
+	if cable != nil {
+		defer cable.Close() // QEMU has a copy
+		cmd.ExtraFiles = []*os.File{cable}
+		cmd.Args = append(cmd.Args, "-netdev", "stream,id=cable,server=off,addr.type=fd,addr.str=3", "-device", fmt.Sprintf("virtio-net-pci,netdev=cable,mac=52:54:00:00:00:0%d,romfile=", n))
+	}
 	var serial bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &serial, &serial
 	if err := cmd.Start(); err != nil {
