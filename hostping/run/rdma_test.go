@@ -40,7 +40,7 @@ func TestHostpingOverSoftRoCE(t *testing.T) {
 	before := sent(t, g)
 	// Both sides of a latency test spin. On a busy machine each turn may take a time slice (4 ms), or two: so few writes,
 	// and a large message that takes longer than that.
-	const probing = "--host /host.xml --prober perftest --writes 5 --probe-timeout 12s --timeout 60s"
+	const probing = "--host /host.xml --prober perftest --writes 5 --probe-timeout 30s --timeout 100s"
 	t.Logf("%s", must(t, g, "giverny hostping baseline "+probing+" --large-bytes 131072 --out /baseline.json"))
 	var report hostping.Report
 	text := must(t, g, "giverny hostping run "+probing+" --baseline /baseline.json --json")
