@@ -43,7 +43,7 @@ func (p *patches) joinExchanging(m *treeMethod) {
 func (p *patches) exchangingAt(m *treeMethod, k int32) (exchanging, bool) {
 	x := &p.all[k]
 	out := exchanging{patch: k, below: math.MaxInt32}
-	if x.beside != noRegion || x.root.link != schema.NoLink {
+	if x.beside != noRegion || m.isReceiver(x.root) {
 		return out, false
 	}
 	n, sum, squares, ups, sending := 0., 0., 0., 0., 0.
@@ -72,6 +72,16 @@ func (p *patches) exchangingAt(m *treeMethod, k int32) (exchanging, bool) {
 	out.mean = sum / n
 	out.error = math.Sqrt(max(0, squares/n-out.mean*out.mean)/n) + m.noise.sigma(out.mean)/math.Sqrt(n)
 	return out, true
+}
+
+// isReceiver reports whether a root is a link that is seen to be why others wait: not a port to a host that itself waits to send,
+// as hosts do that exchange.
+func (t *trees) isReceiver(r root) bool {
+	if r.link == schema.NoLink || !t.waits.toHost(int32(r.link)) {
+		return r.link != schema.NoLink
+	}
+	host := t.waits.to[r.link]
+	return !slices.ContainsFunc(t.waits.out.of(host), func(l int32) bool { return t.node[l] >= 0 })
 }
 
 // allSend reports whether nearly all hosts at a leaf wait, or nearly all its ways up.

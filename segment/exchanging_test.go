@@ -29,6 +29,7 @@ func TestLeavesThatSendAlikeAreOneExchange(t *testing.T) {
 	}{
 		{"hosts alone", []stalls{hostsOf(30, 8, 1, 4, 7, 12)}},
 		{"one leaf of which half of the hosts take part, and all ways up stall", []stalls{hostsOf(30, 8, 1, 4).with(waysUp(30, 9)).with(hostsOf(30, 4, 9))}},
+		{"one leaf with a hot port to a host that sends, too", []stalls{hostsOf(30, 8, 1, 4, 7).with(stalls{{"leaf4", "host34"}: 25})}},
 		{"two levels", []stalls{hostsOf(20, 8, 1, 4, 7), hostsOf(60, 8, 2, 9)}},
 		{"beside hosts of which some do not wait: a tree in their leaf", []stalls{hostsOf(30, 8, 1, 4, 7), hostsOf(30, 5, 10)}},
 	} {
