@@ -1,6 +1,9 @@
 package diagnose
 
-import "github.com/giverny/giverny/schema"
+import (
+	"github.com/giverny/giverny/diagnose/root"
+	"github.com/giverny/giverny/schema"
+)
 
 // averages are means of readings over the last intervals, by metric and the first of these.
 type averages struct {
@@ -20,7 +23,7 @@ type meanSeries struct {
 const endIntervals = 8
 
 // averaged is what links of a grid show in the mean of the last intervals since a region's onset.
-func (s *Stage) averaged(rc *regionCase, p *pressure) *pressure {
+func (s *Stage) averaged(rc *regionCase, p *root.Pressure) *root.Pressure {
 	n := min(endIntervals, len(rc.stall)-rc.onset)
 	if !s.graph.Duplex() || rc.onset < 0 || n < 2 {
 		return p
@@ -32,9 +35,9 @@ func (s *Stage) averaged(rc *regionCase, p *pressure) *pressure {
 		}
 		return s.average(now.Metric, from)
 	}
-	q.stall, q.credit, q.inq, q.use = of(p.stall), of(p.credit), of(p.inq), of(p.use)
-	if p.use == nil && p.rate != nil && s.memory.metrics[schema.BandwidthUsed] != nil { // remembered as shares of capacity
-		q.use = s.average(schema.BandwidthUsed, from)
+	q.Stall, q.Credit, q.Inq, q.Use = of(p.Stall), of(p.Credit), of(p.Inq), of(p.Use)
+	if p.Use == nil && p.Rate != nil && s.memory.metrics[schema.BandwidthUsed] != nil { // remembered as shares of capacity
+		q.Use = s.average(schema.BandwidthUsed, from)
 	}
 	return &q
 }

@@ -3,6 +3,7 @@ package diagnose
 import (
 	"math"
 
+	"github.com/giverny/giverny/diagnose/root"
 	"github.com/giverny/giverny/schema"
 )
 
@@ -15,7 +16,7 @@ type bound struct {
 // boundOn adds up what those of a job's hosts send from which shortest paths lead over a link, and what those take in
 // to which they do. Traffic within the job is at most the less of both; traffic with files has one of its ends
 // elsewhere. A job with no host at the receiving end of a link to a host has no traffic of its own on it.
-func (s *Stage) boundOn(j *job, l schema.LinkID, withFiles bool, p *pressure) (b bound) {
+func (s *Stage) boundOn(j *job, l schema.LinkID, withFiles bool, p *root.Pressure) (b bound) {
 	paths := s.router.Paths
 	if paths == nil || s.graph.Duplex() {
 		return b
@@ -34,9 +35,9 @@ func (s *Stage) boundOn(j *job, l schema.LinkID, withFiles bool, p *pressure) (b
 		}
 		for _, own := range s.graph.LinksAt(d) {
 			if a, _ := s.graph.Ends(own); a == d && sends {
-				sent.add(p, own)
+				sent.add(p, own, s.graph.Capacity(own))
 			} else if a != d && takes {
-				taken.add(p, own)
+				taken.add(p, own, s.graph.Capacity(own))
 			}
 		}
 	}
@@ -47,17 +48,17 @@ func (s *Stage) boundOn(j *job, l schema.LinkID, withFiles bool, p *pressure) (b
 	return b
 }
 
-// add takes in what a host's link carries.
-func (b *bound) add(p *pressure, l schema.LinkID) {
-	c := p.graph.Capacity(l) / 100
-	b.now += max(0, p.useOf(l)) * c
-	b.before += max(0, p.before(l)) * c
+// add takes in what a host's link of a capacity carries.
+func (b *bound) add(p *root.Pressure, l schema.LinkID, capacity float64) {
+	c := capacity / 100
+	b.now += max(0, p.UseOf(l)) * c
+	b.before += max(0, p.Before(l)) * c
 }
 
 // external is the share of what was added to the links of a job's hosts since the onset that others must have sent them
 // or taken from them: what they take in and do not send, or send and do not take in; 0 if that is not known. Traffic
 // within a job is both sent and taken in by its hosts.
-func (s *Stage) external(j *job, p *pressure) float64 {
+func (s *Stage) external(j *job, p *root.Pressure) float64 {
 	if s.graph.Duplex() || !s.measuresHosts(j, p) {
 		return 0
 	}
@@ -68,9 +69,9 @@ func (s *Stage) external(j *job, p *pressure) float64 {
 		}
 		for _, own := range s.graph.LinksAt(d) {
 			if from, _ := s.graph.Ends(own); from == d {
-				sent.add(p, own)
+				sent.add(p, own, s.graph.Capacity(own))
 			} else {
-				taken.add(p, own)
+				taken.add(p, own, s.graph.Capacity(own))
 			}
 		}
 	}
@@ -83,12 +84,12 @@ func (s *Stage) external(j *job, p *pressure) float64 {
 
 // measuresHosts reports whether the loads of most links of a job's hosts are measured, and carry what the job is said
 // to have moved: each byte is sent or taken in by one of them.
-func (s *Stage) measuresHosts(j *job, p *pressure) bool {
+func (s *Stage) measuresHosts(j *job, p *root.Pressure) bool {
 	measured, all, carried := 0, 0, 0.
 	for _, d := range j.devices {
 		for _, l := range s.graph.LinksAt(d) {
 			all++
-			if use := p.useOf(l); use >= 0 {
+			if use := p.UseOf(l); use >= 0 {
 				measured++
 				carried += use / 100 * s.graph.Capacity(l)
 			}

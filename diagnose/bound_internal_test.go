@@ -3,21 +3,23 @@ package diagnose
 import (
 	"testing"
 
+	"github.com/giverny/giverny/diagnose/root"
+	"github.com/giverny/giverny/diagnose/root/roottest"
 	"github.com/giverny/giverny/schema"
 )
 
 // TestWhatAHostSendsMayBeItsJobs: on the link that leaves a host all is its job's, if other nodes of the job take it in.
 func TestWhatAHostSendsMayBeItsJobs(t *testing.T) {
-	g := graphOf(t, "fattree:leaves=2,hosts=2,spines=1")
-	p, _, _ := readings(t, g, nil, map[string]float64{"host0>leaf0": 50, "leaf0>host0": 40, "host2>leaf1": 40, "leaf1>host2": 50})
-	p.before = func(schema.LinkID) float64 { return 0 }
+	g := roottest.Graph(t, "fattree:leaves=2,hosts=2,spines=1")
+	p, _ := readings(t, g, nil, map[string]float64{"host0>leaf0": 50, "leaf0>host0": 40, "host2>leaf1": 40, "leaf1>host2": 50})
+	p.Before = func(schema.LinkID) float64 { return 0 }
 	s, err := New(g, DefaultConfig())
 	if err != nil {
 		t.Fatal(err)
 	}
 	j := &job{Job: schema.Job{ID: "1", Nodes: []string{"host0", "host2"}}}
 	j.place(g)
-	l := linkBetween(t, g, "host0>leaf0")
+	l := roottest.Link(t, g, "host0>leaf0")
 	if b := s.boundOn(j, l, false, p); b.now != .5*g.Capacity(l) {
 		t.Errorf("host0 sends at %g of its link's %g bytes/s, want half", b.now, g.Capacity(l))
 	}
@@ -35,23 +37,23 @@ func TestAPartOfAPortIsEnough(t *testing.T) {
 		{"fattree:leaves=2,hosts=3,spines=1", "leaf0>host0", "host1>leaf0", "host2>leaf0", 12, true},
 		{"torus:4x4", "0,0>1,0", "3,0>0,0", "2,0>3,0", 20, true},
 	} {
-		g := graphOf(t, c.fabric)
-		p, _, _ := readings(t, g, nil, map[string]float64{c.root: 100, c.first: c.percent, c.second: c.percent})
+		g := roottest.Graph(t, c.fabric)
+		p, _ := readings(t, g, nil, map[string]float64{c.root: 100, c.first: c.percent, c.second: c.percent})
 		s, err := New(g, DefaultConfig())
 		if err != nil {
 			t.Fatal(err)
 		}
 		s.clock.duration = 60e9
-		root := linkBetween(t, g, c.root)
+		port := roottest.Link(t, g, c.root)
 		j := &job{Job: schema.Job{ID: "1"}, traffic: &traffic{}}
 		for _, sends := range []string{c.first, c.second} {
-			from, _ := g.Ends(linkBetween(t, g, sends))
+			from, _ := g.Ends(roottest.Link(t, g, sends))
 			j.Nodes = append(j.Nodes, g.Device(from).Name)
 		}
 		j.place(g)
-		moved := 2 * c.percent / 100 * g.Capacity(root) * 60
+		moved := 2 * c.percent / 100 * g.Capacity(port) * 60
 		j.now = moves{interval: s.work.interval, all: moved, files: moved}
-		rc := &regionCase{fullest: root, carries: g.Capacity(root), onset: -1}
+		rc := &regionCase{fullest: port, carries: g.Capacity(port), onset: -1}
 		if got := s.unable(rc, &suspect{job: j, file: true, filesKnown: true, known: true}, p); got > 0 != c.against {
 			t.Errorf("%s, %g%% by each: %.1f against the job", c.fabric, c.percent, got)
 		}
@@ -62,7 +64,7 @@ func TestAPartOfAPortIsEnough(t *testing.T) {
 // small part of what the port carries. Where the port leads to a host of the job's alone, and carries more as the job does, what
 // arrives is the job's.
 func TestWhoFillsAPort(t *testing.T) {
-	g := graphOf(t, "fattree:leaves=2,hosts=3,spines=1")
+	g := roottest.Graph(t, "fattree:leaves=2,hosts=3,spines=1")
 	for _, c := range []struct {
 		before            float64 // percent that the port carried
 		moves, was        float64 // by the job, percent of the port's capacity
@@ -72,20 +74,20 @@ func TestWhoFillsAPort(t *testing.T) {
 		{10, 20, 2, false, false},
 		{10, 95, 4, true, true},
 	} {
-		p, _, _ := readings(t, g, nil, map[string]float64{"leaf0>host0": 100, "host1>leaf0": 100, "host2>leaf0": 10, "host0>leaf0": 1, "leaf0>host1": 1, "leaf0>host2": 1})
-		p.before = func(schema.LinkID) float64 { return c.before }
+		p, _ := readings(t, g, nil, map[string]float64{"leaf0>host0": 100, "host1>leaf0": 100, "host2>leaf0": 10, "host0>leaf0": 1, "leaf0>host1": 1, "leaf0>host2": 1})
+		p.Before = func(schema.LinkID) float64 { return c.before }
 		s, err := New(g, DefaultConfig())
 		if err != nil {
 			t.Fatal(err)
 		}
 		s.clock.duration = 60e9
-		root := linkBetween(t, g, "leaf0>host0")
+		port := roottest.Link(t, g, "leaf0>host0")
 		j := &job{Job: schema.Job{ID: "1", Nodes: []string{"host0", "host1", "host2"}}, traffic: &traffic{}}
 		j.place(g)
-		unit := g.Capacity(root) / 100 * 60
+		unit := g.Capacity(port) / 100 * 60
 		j.now = moves{interval: s.work.interval, all: c.moves * unit}
-		rc := &regionCase{fullest: root, carries: g.Capacity(root), more: (100 - c.before) / 100 * g.Capacity(root), stall: make([]float64, 4), onset: 2}
-		rc.back = backPressure{link: root, kind: incast, use: 100}
+		rc := &regionCase{fullest: port, carries: g.Capacity(port), more: (100 - c.before) / 100 * g.Capacity(port), stall: make([]float64, 4), onset: 2}
+		rc.back = root.BackPressure{Link: port, Kind: schema.RootIncast, Use: 100}
 		from, to := s.before(rc)
 		j.was = moves{interval: s.work.interval, from: from, to: to, all: c.was * unit}
 		suspect := &suspect{job: j, known: true, filesKnown: true}
@@ -100,21 +102,21 @@ func TestWhoFillsAPort(t *testing.T) {
 
 // TestPortToAStorageNode: what arrives at a host that no job runs on can be any job's traffic with files.
 func TestPortToAStorageNode(t *testing.T) {
-	g := graphOf(t, "fattree:leaves=2,hosts=3,spines=1")
+	g := roottest.Graph(t, "fattree:leaves=2,hosts=3,spines=1")
 	s, err := New(g, DefaultConfig())
 	if err != nil {
 		t.Fatal(err)
 	}
-	root := linkBetween(t, g, "leaf0>host0")
-	rc := &regionCase{back: backPressure{link: root, kind: incast}}
+	port := roottest.Link(t, g, "leaf0>host0")
+	rc := &regionCase{back: root.BackPressure{Link: port, Kind: schema.RootIncast}}
 	if !s.endsAtNobody(rc) {
 		t.Error("no job runs at the root's host")
 	}
-	_, host := g.Ends(root)
+	_, host := g.Ends(port)
 	if s.work.tenants[host] = []*job{{}}; s.endsAtNobody(rc) {
 		t.Error("a job runs there")
 	}
-	if rc.back.link = linkBetween(t, g, "leaf0>spine0"); s.endsAtNobody(rc) {
+	if rc.back.Link = roottest.Link(t, g, "leaf0>spine0"); s.endsAtNobody(rc) {
 		t.Error("the root leads to a switch")
 	}
 }

@@ -1,11 +1,14 @@
 package diagnose
 
-import "github.com/giverny/giverny/schema"
+import (
+	"github.com/giverny/giverny/diagnose/root"
+	"github.com/giverny/giverny/schema"
+)
 
 // burdens shares the traffic of the region between the jobs: what each moved lately, times the share of it
 // that its routes put on the region; and in the same way what was added to it since before the onset. What the links
 // were measured to carry bounds the shares: of traffic that no known job explains none has a part.
-func (s *Stage) burdens(rc *regionCase, p *pressure) {
+func (s *Stage) burdens(rc *regionCase, p *root.Pressure) {
 	sum, grown, before := 0., 0., 0.
 	for i := range rc.jobs {
 		c := &rc.jobs[i]
@@ -17,7 +20,7 @@ func (s *Stage) burdens(rc *regionCase, p *pressure) {
 		c.growth = max(0, c.burden-past)
 		sum, grown, before = sum+c.burden, grown+c.growth, before+past
 	}
-	carried, added := p.carriedOn(rc.region.Links)
+	carried, added := s.carriedOn(p, rc.region.Links)
 	if !s.work.comparable {
 		carried, added = 0, 0
 	}
@@ -47,29 +50,29 @@ const leastExplained = .5
 const leastCompared = .2
 
 // compare finds whether what the running jobs moved is of the size of what the fabric carries.
-func (s *Stage) compare(p *pressure) {
+func (s *Stage) compare(p *root.Pressure) {
 	explained, carried := 0., 0.
 	for _, j := range s.work.running {
 		all, _ := s.lately(j)
 		explained += all * s.routesOf(j).Total
 	}
 	for l := range schema.LinkID(s.graph.NumLinks()) {
-		carried += p.carries(l)
+		carried += p.Carries(l)
 	}
 	s.work.loads = carried > 0
 	s.work.comparable = explained >= leastCompared*carried*float64(s.clock.duration)/1e9
 }
 
 // carriedOn adds up what links carry, and how much more than before the onset, bytes/s; 0 as far as it is not known.
-func (p *pressure) carriedOn(links []schema.LinkID) (carried, added float64) {
+func (s *Stage) carriedOn(p *root.Pressure, links []schema.LinkID) (carried, added float64) {
 	for _, l := range links {
-		use := p.useOf(l)
+		use := p.UseOf(l)
 		if use <= 0 {
 			continue
 		}
-		c := p.graph.Capacity(l) / 100
+		c := s.graph.Capacity(l) / 100
 		carried += use * c
-		if was := p.before(l); was >= 0 {
+		if was := p.Before(l); was >= 0 {
 			added += max(0, use-was) * c
 		}
 	}

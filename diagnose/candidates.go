@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/giverny/giverny/diagnose/root"
 	"github.com/giverny/giverny/schema"
 	"github.com/giverny/giverny/topology"
 )
@@ -21,10 +22,11 @@ type regionCase struct {
 	old      bool      // it is older than what is remembered
 	jobs     []suspect
 	failures []nearFailure // the likeliest first
-	back     backPressure
-	centre   centre
-	drain    drain
-	neck     neck
+	back     root.BackPressure
+	centred  bool // it lies around one switch
+	drain    root.Drain
+	sender   *job // whose nodes send what converges on the drain; nil: not known
+	neck     root.Neck
 	trees    int              // of held-back traffic in the interval, by the switches that they lead to
 	sink     *topology.Device // on a grid, where most of a job's file traffic ends; nil: not known, or the drain
 	full     schema.LinkID    // on a grid, the full link that most waits for; NoLink: not known
@@ -111,7 +113,7 @@ func (s *Stage) near(rc *regionCase) {
 	crossing := len(rc.jobs)
 	for i := range rc.jobs {
 		c := &rc.jobs[i]
-		c.root = rc.back.kind != "" && s.isAt(c.job, rc.back.link)
+		c.root = rc.back.Kind != "" && s.isAt(c.job, rc.back.Link)
 		if c.job.round == s.work.round {
 			c.hops = int(c.job.hops)
 			c.job.round = 0
@@ -119,7 +121,7 @@ func (s *Stage) near(rc *regionCase) {
 	}
 	for _, j := range s.work.around {
 		if j.round == s.work.round {
-			rc.jobs = append(rc.jobs, suspect{job: j, hops: int(j.hops), root: rc.back.kind != "" && s.isAt(j, rc.back.link)})
+			rc.jobs = append(rc.jobs, suspect{job: j, hops: int(j.hops), root: rc.back.Kind != "" && s.isAt(j, rc.back.Link)})
 			j.round = 0
 		}
 	}
@@ -181,7 +183,7 @@ func (w *work) dropFarthest(rc *regionCase) {
 }
 
 // measure fills the A table's numbers: maxima, outliers and evidence.
-func (s *Stage) measure(rc *regionCase, p *pressure) {
+func (s *Stage) measure(rc *regionCase, p *root.Pressure) {
 	w := &s.work
 	w.correlator.SetLags(s.cfg.MaxLag)
 	w.correlator.SetStall(rc.stall)

@@ -3,6 +3,7 @@ package diagnose
 import (
 	"slices"
 
+	"github.com/giverny/giverny/diagnose/root"
 	"github.com/giverny/giverny/schema"
 )
 
@@ -27,9 +28,7 @@ func (s *Stage) diagnose(r *schema.IntervalResult) []schema.Diagnosis {
 	s.findReaders()
 	s.crossing(cases)
 	out := make([]schema.Diagnosis, len(cases))
-	p := newPressure(s.graph, s.router.Grid, snap)
-	p.ends = &s.work.ends
-	p.findCounted()
+	p := s.work.finder.On(snap)
 	s.compare(p)
 	s.findSilent(p)
 	for _, within := range [2]bool{false, true} { // what waits inside switches after the links that stall around it
@@ -42,8 +41,8 @@ func (s *Stage) diagnose(r *schema.IntervalResult) []schema.Diagnosis {
 		trees := slowTrees(cases)
 		for i := range cases {
 			if rc := &cases[i]; within == (rc.region.Metric == schema.InqStall) {
-				p.stall = snap.Find(rc.region.Metric)
-				p.before = s.usedBefore(rc)
+				p.Stall = snap.Find(rc.region.Metric)
+				p.Before = s.usedBefore(rc)
 				rc.trees = trees
 				rc.verdict = s.inside(rc, s.decide(rc, p), cases)
 				rc.sink = s.readerAt(rc, &rc.verdict)
@@ -65,10 +64,10 @@ func slowTrees(cases []regionCase) int {
 	n := 0
 	for i := range cases {
 		d := &cases[i].drain
-		if d.fit < surelyDrains || d.grew && cases[i].onset >= 0 {
+		if !d.IsCertain() || d.Grew && cases[i].onset >= 0 {
 			continue
 		}
-		if !slices.ContainsFunc(cases[:i], func(c regionCase) bool { return c.drain.fit >= surelyDrains && c.drain.device == d.device }) {
+		if !slices.ContainsFunc(cases[:i], func(c regionCase) bool { return c.drain.IsCertain() && c.drain.Device == d.Device }) {
 			n++
 		}
 	}
@@ -76,15 +75,16 @@ func slowTrees(cases []regionCase) int {
 }
 
 // examine finds what speaks for and against each cause of a region.
-func (s *Stage) examine(rc *regionCase, p *pressure, snap *schema.Snapshot) {
-	p.stall = snap.Find(rc.region.Metric)
+func (s *Stage) examine(rc *regionCase, p *root.Pressure, snap *schema.Snapshot) {
+	p.Stall = snap.Find(rc.region.Metric)
 	rc.load = s.loadChange(rc)
-	p.flat = func(l schema.LinkID) bool { return s.isFlat(rc, l) }
-	p.begins = rc.again >= 0 && s.beganAgain(rc) == s.clock.now
-	p.peaks = func(l schema.LinkID) (float64, float64) { return s.peaks(rc, l) }
-	rc.back = p.follow(rc, s.usedBefore(rc))
-	rc.fullest, rc.carries, rc.more = p.flood(rc)
-	rc.centre = s.centreOf(rc)
+	p.Flat = func(l schema.LinkID) bool { return s.isFlat(rc, l) }
+	p.Begins = rc.again >= 0 && s.beganAgain(rc) == s.clock.now
+	p.Peaks = func(l schema.LinkID) (float64, float64) { return s.peaks(rc, l) }
+	p.Before = s.usedBefore(rc)
+	rc.back = p.Follow(rc.region, rc.weight)
+	rc.fullest, rc.carries, rc.more = p.LoadAt(&rc.back, rc.region.Links)
+	rc.centred = s.work.finder.HasCentre(rc.region.Links, rc.weight)
 	s.near(rc)
 	s.measure(rc, p)
 	s.nearFailures(rc, p)
@@ -93,22 +93,27 @@ func (s *Stage) examine(rc *regionCase, p *pressure, snap *schema.Snapshot) {
 
 // converge finds what the traffic of a region on a grid converges on, in the mean of several intervals. What waits inside a
 // switch waits beside the tree, the links that stall for credits are the tree.
-func (s *Stage) converge(rc *regionCase, p *pressure) {
-	if stall := p.stall; rc.region.Metric == schema.InqStall && p.credit != nil {
-		p.stall = p.credit
-		defer func() { p.stall = stall }()
+func (s *Stage) converge(rc *regionCase, p *root.Pressure) {
+	if stall := p.Stall; rc.region.Metric == schema.InqStall && p.Credit != nil {
+		p.Stall = p.Credit
+		defer func() { p.Stall = stall }()
 	}
 	q := s.averaged(rc, p)
+	s.findSenders(rc)
 	s.drain(rc, q)
-	rc.neck = s.neckOf(rc, p)
-	rc.full = s.fullLink(rc, q)
+	rc.neck = s.work.finder.Neck(p, rc.region.Links, s.work.senders, &rc.drain, rc.load < root.SteadyLoad && !rc.flooded)
+	rc.full = q.FullLink(rc.region.Links, &rc.neck, &rc.drain)
 	s.fitFailures(rc, p)
 }
 
 // drain finds the switch that the traffic of a region converges on, and whether load was added there.
-func (s *Stage) drain(rc *regionCase, p *pressure) {
-	s.work.held.turnTo(p.stall, s.work.past.round)
-	rc.drain = s.drainOf(rc, p)
-	rc.flooded = s.floods(rc, p)
-	rc.carries = max(rc.carries, s.arrivesMore(rc, p))
+func (s *Stage) drain(rc *regionCase, p *root.Pressure) {
+	from := -1
+	rc.drain, from = s.work.finder.Drain(p, rc.region.Links, s.work.senders, s.work.past.round)
+	if rc.sender = nil; from >= 0 {
+		rc.sender = s.work.sending[from]
+	}
+	if rc.flooded = s.graph.Duplex() && rc.onset >= 0 && p.IsFlooded(&rc.drain); rc.flooded {
+		rc.carries = max(rc.carries, p.ArrivesMore(&rc.drain))
+	}
 }

@@ -1,6 +1,7 @@
 package diagnose
 
 import (
+	"github.com/giverny/giverny/diagnose/root"
 	"github.com/giverny/giverny/schema"
 	"github.com/giverny/giverny/topology"
 )
@@ -12,8 +13,8 @@ func (s *Stage) deriveTraffic(snap *schema.Snapshot) {
 	if s.graph.Duplex() {
 		return
 	}
-	p := newPressure(s.graph, s.router.Grid, snap)
-	if p.use == nil && p.rate == nil {
+	p := s.work.finder.On(snap)
+	if p.Use == nil && p.Rate == nil {
 		return
 	}
 	s.findRunning()
@@ -22,7 +23,7 @@ func (s *Stage) deriveTraffic(snap *schema.Snapshot) {
 	for _, j := range s.work.running {
 		in, out = in[:0], out[:0]
 		for _, d := range j.devices {
-			if a, b, known := p.hostRates(d); known {
+			if a, b, known := s.hostRates(p, d); known {
 				in, out = append(in, a*seconds), append(out, b*seconds)
 			}
 		}
@@ -43,34 +44,23 @@ func (s *Stage) deriveTraffic(snap *schema.Snapshot) {
 }
 
 // hostRates is what a host takes in and sends, bytes per second.
-func (p *pressure) hostRates(d topology.DeviceID) (in, out float64, known bool) {
-	if p.graph.IsSwitch(d) {
+func (s *Stage) hostRates(p *root.Pressure, d topology.DeviceID) (in, out float64, known bool) {
+	if s.graph.IsSwitch(d) {
 		return 0, 0, false
 	}
-	for _, l := range p.graph.LinksAt(d) {
-		rate := p.rateOf(l)
+	for _, l := range s.graph.LinksAt(d) {
+		rate := p.RateOf(l)
 		if rate < 0 {
 			continue
 		}
 		known = true
-		if from, _ := p.graph.Ends(l); from == d {
+		if from, _ := s.graph.Ends(l); from == d {
 			out += rate
 		} else {
 			in += rate
 		}
 	}
 	return in, out, known
-}
-
-// rateOf is what a link carries, bytes per second; -1 if it is not known.
-func (p *pressure) rateOf(l schema.LinkID) float64 {
-	if p.rate != nil && p.rate.Valid.Has(int(l)) {
-		return float64(p.rate.Values[l])
-	}
-	if c := p.graph.Capacity(l); p.use != nil && p.use.Valid.Has(int(l)) && c > 0 {
-		return float64(p.use.Values[l]) / 100 * c
-	}
-	return -1
 }
 
 // cuts estimates, from what each node of a job takes in and sends, what an exchange of all with all moves and

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/giverny/giverny/diagnose/root"
 	"github.com/giverny/giverny/schema"
 	"github.com/giverny/giverny/topology"
 )
@@ -14,8 +15,8 @@ import (
 func TestInsideTakesTheVerdictAround(t *testing.T) {
 	u := newTiedUp(t)
 	s := u.stage
-	at := slices.Clone(s.graph.LinksAt(u.device(t, "1,1,1")))
-	far := slices.Clone(s.graph.LinksAt(u.device(t, "5,5,5")))
+	at := slices.Clone(s.graph.LinksAt(u.Device(t, "1,1,1")))
+	far := slices.Clone(s.graph.LinksAt(u.Device(t, "5,5,5")))
 	for name, c := range map[string]struct {
 		around   []schema.LinkID
 		severity schema.Severity
@@ -30,18 +31,18 @@ func TestInsideTakesTheVerdictAround(t *testing.T) {
 		"weaker":      {at, schema.Low, schema.CauseSlowHost, schema.CauseIntraApplication},
 		"half beside": {append(slices.Clone(at[:3]), far[:3]...), schema.High, schema.CauseSlowHost, schema.CauseSlowHost},
 	} {
-		drained := u.device(t, "1,1,1")
+		drained := u.Device(t, "1,1,1")
 		cases := []regionCase{
 			{region: &schema.Region{Metric: schema.InqStall, Severity: schema.Medium, Links: at}, weight: make([]float64, len(at)), waits: make([]float64, len(at))},
 			{region: &schema.Region{Metric: schema.CreditStall, Severity: c.severity, Links: c.around}, total: 1, weight: make([]float64, len(c.around)), waits: make([]float64, len(c.around)),
-				verdict: verdict{class: c.class}, drain: drain{device: drained, fit: 1}},
+				verdict: verdict{class: c.class}, drain: root.Drain{Device: drained, Fit: 1}},
 		}
 		s.work.index(cases)
 		got := s.inside(&cases[0], verdict{class: schema.CauseIntraApplication, accused: 1}, cases)
 		if got.class != c.want {
 			t.Errorf("%s: %v, want %v", name, got.class, c.want)
 		}
-		if taken := cases[0].drain.device == drained && cases[0].drain.fit == 1; taken != (c.want == c.class && c.class != schema.CauseIntraApplication) {
+		if taken := cases[0].drain.Device == drained && cases[0].drain.Fit == 1; taken != (c.want == c.class && c.class != schema.CauseIntraApplication) {
 			t.Errorf("%s: root taken over: %v", name, taken)
 		}
 	}

@@ -41,7 +41,7 @@ func (s *Stage) hold(rc *regionCase, because string, d *schema.Diagnosis) string
 		return because
 	}
 	h.seen = s.clock.now
-	if d.Cause.Class != schema.CauseUnknown && !h.agrees(d) && !fellSilent || h.cause.Class == schema.CauseUnknown || rc.back.kind == deadlock {
+	if d.Cause.Class != schema.CauseUnknown && !h.agrees(d) && !fellSilent || h.cause.Class == schema.CauseUnknown || rc.back.Kind == schema.RootDeadlock {
 		return because
 	}
 	if !s.stands(h) {

@@ -31,7 +31,7 @@ func TestAJobLoadsItsGround(t *testing.T) {
 			u := newTiedUp(t)
 			own, other := &job{Job: schema.Job{ID: "own"}}, &job{Job: schema.Job{ID: "other"}}
 			for _, name := range block {
-				own.devices = append(own.devices, u.device(t, name))
+				own.devices = append(own.devices, u.Device(t, name))
 			}
 			slices.Sort(own.devices)
 			var links []schema.LinkID
@@ -39,7 +39,7 @@ func TestAJobLoadsItsGround(t *testing.T) {
 				if !c.all && i < len(own.devices)-1 {
 					continue
 				}
-				links = append(links, u.send(slices.DeleteFunc(slices.Clone(own.devices), func(d topology.DeviceID) bool { return d == to }), to)...)
+				links = append(links, u.Send(slices.DeleteFunc(slices.Clone(own.devices), func(d topology.DeviceID) bool { return d == to }), to)...)
 			}
 			slices.Sort(links)
 			for i, d := range own.devices {
@@ -53,7 +53,7 @@ func TestAJobLoadsItsGround(t *testing.T) {
 				t.Errorf("loads its ground: %t, want %t", got, c.want)
 			}
 			last := own.devices[len(own.devices)-1]
-			at := u.stage.receiver(&suspect{job: own, exchanges: u.stage.loadsExchange(own, u.p)}, &schema.Root{Kind: incast, Device: u.stage.graph.Device(last).Name})
+			at := u.stage.receiver(&suspect{job: own, exchanges: u.stage.loadsExchange(own, u.p)}, &schema.Root{Kind: schema.RootIncast, Device: u.stage.graph.Device(last).Name})
 			if named := at != ""; named == c.all {
 				t.Errorf("the one receiver is named: %t", named)
 			}
@@ -65,11 +65,11 @@ func TestAJobLoadsItsGround(t *testing.T) {
 // unless the load there did not rise, its traffic is with files, or it is not measured.
 func TestWhatWasAddedAstray(t *testing.T) {
 	u := newTiedUp(t)
-	senders := []topology.DeviceID{u.device(t, "1,1,1"), u.device(t, "1,1,5"), u.device(t, "1,5,1"), u.device(t, "1,5,5")}
+	senders := []topology.DeviceID{u.Device(t, "1,1,1"), u.Device(t, "1,1,5"), u.Device(t, "1,5,1"), u.Device(t, "1,5,5")}
 	slices.Sort(senders)
-	links := u.send(senders[:3], senders[3])
+	links := u.Send(senders[:3], senders[3])
 	slices.Sort(links)
-	own, other := &job{Job: schema.Job{ID: "own"}, devices: senders}, &job{Job: schema.Job{ID: "other"}, devices: []topology.DeviceID{u.device(t, "5,2,3"), u.device(t, "5,3,3")}}
+	own, other := &job{Job: schema.Job{ID: "own"}, devices: senders}, &job{Job: schema.Job{ID: "other"}, devices: []topology.DeviceID{u.Device(t, "5,2,3"), u.Device(t, "5,3,3")}}
 	for _, c := range []struct {
 		name string
 		c    suspect

@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/giverny/giverny/diagnose/root"
 	"github.com/giverny/giverny/schema"
 )
 
@@ -17,7 +18,7 @@ type meanScores struct {
 	failed              schema.Instant // when the likeliest failure was
 	intervals           float64        // in the means, up to meanIntervals
 	seen                int64          // slot in which the region was last there
-	neck                neck           // when last a link had lost rate
+	neck                root.Neck      // when last a link had lost rate
 }
 
 const (
@@ -51,9 +52,9 @@ func (s *Stage) smooth(rc *regionCase, host, link float64) (meanHost, meanLink f
 	m.smoothFailures(rc)
 	switch {
 	case link < leastScore:
-	case rc.back.slower:
-		m.neck = neck{link: rc.back.link, slower: true}
-	case rc.neck.slower:
+	case rc.back.Slower:
+		m.neck = root.Neck{Link: rc.back.Link, Slower: true}
+	case rc.neck.Slower:
 		m.neck = rc.neck
 	}
 	host, link = m.with(m.host, host), m.with(m.link, link)
@@ -64,7 +65,7 @@ func (s *Stage) smooth(rc *regionCase, host, link float64) (meanHost, meanLink f
 // recallSlowLink makes the link that last had lost rate the neck again of a region that shows none in this interval, but by
 // the mean is blamed on one.
 func (s *Stage) recallSlowLink(rc *regionCase) {
-	if m := s.means[rc.region.ID]; m != nil && m.neck.slower && math.IsInf(s.slowLinkScore(rc), -1) {
+	if m := s.means[rc.region.ID]; m != nil && m.neck.Slower && math.IsInf(s.slowLinkScore(rc), -1) {
 		rc.neck = m.neck
 	}
 }

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/giverny/giverny/diagnose/root"
+	"github.com/giverny/giverny/diagnose/root/roottest"
 	"github.com/giverny/giverny/schema"
 	"github.com/giverny/giverny/topology"
 )
@@ -42,19 +44,19 @@ func TestMeanScores(t *testing.T) {
 // A cause that is not possible in one interval of several is not forgotten, and the link that it was is known then; one that
 // is not possible for long is.
 func TestAnIntervalRulesNothingOut(t *testing.T) {
-	s := &Stage{graph: graphOf(t, "torus:4x4x4"), means: map[uint64]*meanScores{}}
+	s := &Stage{graph: roottest.Graph(t, "torus:4x4x4"), means: map[uint64]*meanScores{}}
 	for i, now := range [...]float64{4, 4, 4, math.Inf(-1), 4, 4, math.Inf(-1), math.Inf(-1), math.Inf(-1), math.Inf(-1)} {
 		s.clock.now = int64(i)
-		rc := &regionCase{region: &schema.Region{ID: 1}, neck: neck{link: schema.NoLink}}
+		rc := &regionCase{region: &schema.Region{ID: 1}, neck: root.Neck{Link: schema.NoLink}}
 		if now > 0 {
-			rc.neck = neck{link: 5, slower: true, lost: .5}
+			rc.neck = root.Neck{Link: 5, Slower: true, Lost: .5}
 		}
 		_, link := s.smooth(rc, 0, now)
 		if likely := i < 7; link > 0 != likely {
 			t.Errorf("interval %d: %.2f", i, link)
 		}
-		if s.recallSlowLink(rc); rc.neck.link != 5 {
-			t.Errorf("interval %d: link %d", i, rc.neck.link)
+		if s.recallSlowLink(rc); rc.neck.Link != 5 {
+			t.Errorf("interval %d: link %d", i, rc.neck.Link)
 		}
 	}
 }

@@ -3,6 +3,7 @@ package diagnose
 import (
 	"slices"
 
+	"github.com/giverny/giverny/diagnose/root"
 	"github.com/giverny/giverny/schema"
 	"github.com/giverny/giverny/topology"
 )
@@ -13,7 +14,7 @@ const leastMoved = .1
 // moved is the share of what was added to a full link, since the onset or since something failed, that the failed
 // links carried before: routes over other links took it over. On a tree the full link is beside one that failed, or what waits
 // for it is. 0 where nothing was added.
-func (s *Stage) moved(rc *regionCase, f *failure, p *pressure) float64 {
+func (s *Stage) moved(rc *regionCase, f *failure, p *root.Pressure) float64 {
 	if !f.broke() || rc.fullest == schema.NoLink {
 		return 0
 	}
@@ -29,8 +30,8 @@ func (s *Stage) moved(rc *regionCase, f *failure, p *pressure) float64 {
 	}
 	carried := 0.
 	for _, l := range f.links {
-		if l != rc.fullest && s.takesOver(rc, l) && p.useOf(l) < leastUse {
-			carried += max(0, p.before(l), s.lastUse(f, l)) / 100 * s.graph.Capacity(l)
+		if l != rc.fullest && s.takesOver(rc, l) && p.UseOf(l) < root.LeastUse {
+			carried += max(0, p.Before(l), s.lastUse(f, l)) / 100 * s.graph.Capacity(l)
 		}
 	}
 	return min(1, carried/more)
@@ -38,16 +39,16 @@ func (s *Stage) moved(rc *regionCase, f *failure, p *pressure) float64 {
 
 // movedRound is the same on a torus: what travelled over a link that failed goes the other way round its ring. It is the share
 // of what was added to the link at a region to which most was.
-func (s *Stage) movedRound(rc *regionCase, f *failure, p *pressure) (share float64) {
+func (s *Stage) movedRound(rc *regionCase, f *failure, p *root.Pressure) (share float64) {
 	if s.passesNothing(f) {
 		return 0
 	}
 	for _, failed := range f.links {
-		if s.router.Grid.Dim(failed) < 0 || p.useOf(failed) >= leastUse {
+		if s.router.Grid.Dim(failed) < 0 || p.UseOf(failed) >= root.LeastUse {
 			continue
 		}
 		if most, onRing := s.addedAround(rc, failed, p); onRing > 0 {
-			lost := max(p.before(failed), s.lastUse(f, failed)) - max(0, p.useOf(failed))
+			lost := max(p.Before(failed), s.lastUse(f, failed)) - max(0, p.UseOf(failed))
 			share = max(share, min(onRing, max(0, lost)/100*s.graph.Capacity(failed))/most)
 		}
 	}
@@ -55,11 +56,11 @@ func (s *Stage) movedRound(rc *regionCase, f *failure, p *pressure) (share float
 }
 
 // addedAround is the most that was added, bytes/s, to a link at a region, and to one on the ring of a link that failed.
-func (s *Stage) addedAround(rc *regionCase, failed schema.LinkID, p *pressure) (most, onRing float64) {
+func (s *Stage) addedAround(rc *regionCase, failed schema.LinkID, p *root.Pressure) (most, onRing float64) {
 	add := func(at topology.DeviceID) {
 		for _, l := range s.graph.LinksAt(at) {
-			added := p.carries(l) - p.before(l)/100*s.graph.Capacity(l)
-			if l == failed || p.before(l) < 0 || added < leastMoved*p.carries(l) {
+			added := p.Carries(l) - p.Before(l)/100*s.graph.Capacity(l)
+			if l == failed || p.Before(l) < 0 || added < leastMoved*p.Carries(l) {
 				continue
 			}
 			if most = max(most, added); s.router.Grid.SameRing(l, failed) {

@@ -4,6 +4,7 @@ import (
 	"math"
 	"testing"
 
+	"github.com/giverny/giverny/diagnose/root/roottest"
 	"github.com/giverny/giverny/diagnose/routes"
 	"github.com/giverny/giverny/schema"
 )
@@ -11,10 +12,10 @@ import (
 // TestMovedLoad: what a link carried before it failed explains what was added to the full link beside it, and nothing of
 // what was added elsewhere, or when a link came back.
 func TestMovedLoad(t *testing.T) {
-	g := graphOf(t, "fattree:leaves=4,hosts=4,spines=2")
-	p, _, _ := readings(t, g, nil, map[string]float64{"spine1>leaf3": 100, "spine1>leaf2": 100})
-	lost := linkBetween(t, g, "spine0>leaf3")
-	p.before = func(l schema.LinkID) float64 {
+	g := roottest.Graph(t, "fattree:leaves=4,hosts=4,spines=2")
+	p, _ := readings(t, g, nil, map[string]float64{"spine1>leaf3": 100, "spine1>leaf2": 100})
+	lost := roottest.Link(t, g, "spine0>leaf3")
+	p.Before = func(l schema.LinkID) float64 {
 		if l == lost {
 			return 60
 		}
@@ -32,7 +33,7 @@ func TestMovedLoad(t *testing.T) {
 		{"leaf0>spine1", "spine1>leaf3", schema.LinkFailed, .75}, // to the same switch, over links upstream
 		{"spine1>leaf3", "leaf0>spine1", schema.LinkRestored, 0},
 	} {
-		rc := &regionCase{fullest: linkBetween(t, g, c.full), region: &schema.Region{Links: []schema.LinkID{linkBetween(t, g, c.waits)}}}
+		rc := &regionCase{fullest: roottest.Link(t, g, c.full), region: &schema.Region{Links: []schema.LinkID{roottest.Link(t, g, c.waits)}}}
 		capacity := g.Capacity(rc.fullest)
 		rc.carries, rc.more = capacity, .8*capacity
 		f := &failure{Failure: schema.Failure{Kind: c.kind}, links: []schema.LinkID{lost}}
@@ -45,10 +46,10 @@ func TestMovedLoad(t *testing.T) {
 // TestMovedLoadOfAnOlderRegion: a region that was there before the failure shows by its full link what was added since, and
 // the failure explains it as if both had begun together.
 func TestMovedLoadOfAnOlderRegion(t *testing.T) {
-	g := graphOf(t, "fattree:leaves=4,hosts=4,spines=2")
-	full, lost := linkBetween(t, g, "spine1>leaf3"), linkBetween(t, g, "spine0>leaf3")
-	p, _, _ := readings(t, g, nil, map[string]float64{"spine1>leaf3": 100, "spine0>leaf3": 0})
-	p.before = func(schema.LinkID) float64 { return -1 }
+	g := roottest.Graph(t, "fattree:leaves=4,hosts=4,spines=2")
+	full, lost := roottest.Link(t, g, "spine1>leaf3"), roottest.Link(t, g, "spine0>leaf3")
+	p, _ := readings(t, g, nil, map[string]float64{"spine1>leaf3": 100, "spine0>leaf3": 0})
+	p.Before = func(schema.LinkID) float64 { return -1 }
 	use := newLevels(g.NumLinks(), 8)
 	for slot := range int64(5) {
 		use.row(slot)[full], use.row(slot)[lost] = 40*levelsPerPercent, 30*levelsPerPercent
@@ -78,8 +79,8 @@ func TestMovedLoadOfAnOlderRegion(t *testing.T) {
 // added there, as much as it carried; not what was added on other rings, and nothing moved from a node that failed or from a
 // link that still carries as much.
 func TestMovedRoundARing(t *testing.T) {
-	g := graphOf(t, "torus:4x4x4")
-	lost := linkBetween(t, g, "0,0,0>0,0,1")
+	g := roottest.Graph(t, "torus:4x4x4")
+	lost := roottest.Link(t, g, "0,0,0>0,0,1")
 	for _, c := range []struct {
 		name    string
 		waits   string
@@ -97,14 +98,14 @@ func TestMovedRoundARing(t *testing.T) {
 		{"it came back", "0,0,2>0,0,3", 60, 0, schema.LinkRestored, 0},
 		{"a node", "0,0,2>0,0,3", 60, 0, schema.NodeFailed, 0},
 	} {
-		p, _, region := readings(t, g, map[string]float64{c.waits: 30}, map[string]float64{"0,0,2>0,0,3": 80, "0,1,2>0,1,3": 80, "0,0,0>0,0,1": c.carries})
-		p.before = func(l schema.LinkID) float64 {
+		p, region := readings(t, g, map[string]float64{c.waits: 30}, map[string]float64{"0,0,2>0,0,3": 80, "0,1,2>0,1,3": 80, "0,0,0>0,0,1": c.carries})
+		p.Before = func(l schema.LinkID) float64 {
 			switch {
 			case l == lost:
 				return c.carried
-			case p.useOf(l) == 80 && l == linkBetween(t, g, "0,0,2>0,0,3") && c.waits == "0,0,2>0,1,2":
+			case p.UseOf(l) == 80 && l == roottest.Link(t, g, "0,0,2>0,0,3") && c.waits == "0,0,2>0,1,2":
 				return 50
-			case p.useOf(l) == 80:
+			case p.UseOf(l) == 80:
 				return 20
 			}
 			return 0

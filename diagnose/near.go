@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 
+	"github.com/giverny/giverny/diagnose/root"
 	"github.com/giverny/giverny/schema"
 )
 
@@ -26,7 +27,7 @@ func (f *nearFailure) report() schema.NearFailure {
 func (f *nearFailure) fell() bool { return f.silent != nil && f.silent.doubt == 0 }
 
 // nearFailures lists the failures near the region that reach last searched from.
-func (s *Stage) nearFailures(rc *regionCase, p *pressure) {
+func (s *Stage) nearFailures(rc *regionCase, p *root.Pressure) {
 	rc.failures = rc.failures[:0]
 	for i := range s.failures {
 		s.addNear(rc, &s.failures[i], nil, p)
@@ -48,7 +49,7 @@ func (s *Stage) nearFailures(rc *regionCase, p *pressure) {
 
 // addNear adds a failure to those near a region, if it is near. What counters show and no log does is given as silent, and
 // is as near as itself or as what it fed.
-func (s *Stage) addNear(rc *regionCase, f *failure, c *silent, p *pressure) {
+func (s *Stage) addNear(rc *regionCase, f *failure, c *silent, p *root.Pressure) {
 	hops := -1
 	for _, d := range f.devices {
 		if h := s.reach.hopsTo(d); h >= 0 && (hops < 0 || h < hops) {
@@ -76,12 +77,43 @@ func (s *Stage) addNear(rc *regionCase, f *failure, c *silent, p *pressure) {
 	}
 }
 
+// maxFitted bounds the failures near a region whose links are compared with it.
+const maxFitted = 8
+
+// fitFailures finds to which of the links that failed together most of the region leads.
+func (s *Stage) fitFailures(rc *regionCase, p *root.Pressure) {
+	tried := rc.failures[:min(len(rc.failures), maxFitted)]
+	if !s.graph.Duplex() {
+		for i := range tried {
+			tried[i].share = p.EndsAt(tried[i].links)
+		}
+		return
+	}
+	if s.router.Grid == nil || len(tried) == 0 {
+		return
+	}
+	var failed, dead []schema.LinkID
+	for i := range tried {
+		f, first := &tried[i], schema.NoLink
+		if f.Port != "" && len(f.links) > 0 {
+			first = f.links[0]
+		}
+		failed = append(failed, first)
+		if f.Port != "" && f.broke() {
+			dead = append(dead, f.links...)
+		}
+	}
+	for i, share := range s.work.finder.Shares(p, failed, dead, s.work.senders) {
+		tried[i].share = share
+	}
+}
+
 // stallAround is the stall of what failed: of its own links where they are measured, a little of the others
 // at its ends, and what it carried before.
-func (s *Stage) stallAround(rc *regionCase, f *failure, p *pressure) float64 {
+func (s *Stage) stallAround(rc *regionCase, f *failure, p *root.Pressure) float64 {
 	sum := 0.
 	for _, l := range f.links {
-		sum += .2 * max(0, p.before(l))
+		sum += .2 * max(0, p.Before(l))
 	}
 	for i, l := range rc.region.Links {
 		from, to := s.graph.Ends(l)

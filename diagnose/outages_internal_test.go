@@ -3,13 +3,14 @@ package diagnose
 import (
 	"testing"
 
+	"github.com/giverny/giverny/diagnose/root/roottest"
 	"github.com/giverny/giverny/schema"
 )
 
 // TestOutages: a cable that comes back and fails again is counted, whichever end reports it, longer than failures are kept;
 // a line that is repeated, and another cable, are not.
 func TestOutages(t *testing.T) {
-	g := graphOf(t, "fattree:leaves=4,hosts=4,spines=2")
+	g := roottest.Graph(t, "fattree:leaves=4,hosts=4,spines=2")
 	s, err := New(g, DefaultConfig())
 	if err != nil {
 		t.Fatal(err)

@@ -3,6 +3,7 @@ package diagnose
 import (
 	"slices"
 
+	"github.com/giverny/giverny/diagnose/root"
 	"github.com/giverny/giverny/schema"
 	"github.com/giverny/giverny/topology"
 )
@@ -57,7 +58,7 @@ func (s *Stage) strangers(d topology.DeviceID, own *job) bool {
 
 // classOf distinguishes load on the system from intra-application congestion: one job, which does not talk to the file system
 // or other hosts and has the region to itself.
-func (s *Stage) classOf(rc *regionCase, accused int, p *pressure) schema.CauseClass {
+func (s *Stage) classOf(rc *regionCase, accused int, p *root.Pressure) schema.CauseClass {
 	c := &rc.jobs[0]
 	if accused == 1 && !c.file && s.ownsRegion(rc, c, p) {
 		return schema.CauseIntraApplication
@@ -67,7 +68,7 @@ func (s *Stage) classOf(rc *regionCase, accused int, p *pressure) schema.CauseCl
 
 // ownsRegion reports whether a job carries most of what is on a region and others have no part in it. On a grid back pressure
 // reaches links that its own exchange does not use, so that who waits there says most.
-func (s *Stage) ownsRegion(rc *regionCase, c *suspect, p *pressure) bool {
+func (s *Stage) ownsRegion(rc *regionCase, c *suspect, p *root.Pressure) bool {
 	if s.router.Grid != nil {
 		return rc.othersShare(c.job) < othersWait
 	}
@@ -94,7 +95,7 @@ func (rc *regionCase) othersShare(own *job) float64 {
 	for i := range rc.jobs {
 		c := &rc.jobs[i]
 		wait := c.waits * float64(len(c.job.devices))
-		if !rc.drain.idle || rc.full != schema.NoLink {
+		if !rc.drain.Idle || rc.full != schema.NoLink {
 			wait *= c.waits
 		}
 		if all += wait; c.job.ID != own.ID {
@@ -111,7 +112,7 @@ func (rc *regionCase) othersShare(own *job) float64 {
 // itself: what they carried before, less its own part of that, is others', and goes on where routes do not change. It is known
 // if most of the region's links were measured before and now, and so was the job. On other fabrics than trees, where routes may
 // avoid what is full, and of a job that raised its rate, not all of whose links grow alike, only that it is alone.
-func (s *Stage) alone(rc *regionCase, c *suspect, p *pressure) (alone, known bool) {
+func (s *Stage) alone(rc *regionCase, c *suspect, p *root.Pressure) (alone, known bool) {
 	if rc.onset < 0 || !c.known {
 		return false, false
 	}
@@ -123,7 +124,7 @@ func (s *Stage) alone(rc *regionCase, c *suspect, p *pressure) (alone, known boo
 	}
 	measured, most, sum := 0., 0., 0. // of the shares of others
 	for _, l := range rc.region.Links {
-		was, now := p.before(l), p.useOf(l)
+		was, now := p.Before(l), p.UseOf(l)
 		if was >= 0 && now >= 0 {
 			measured++
 			of := max(was, now)
@@ -147,11 +148,11 @@ func (s *Stage) alone(rc *regionCase, c *suspect, p *pressure) (alone, known boo
 
 // onlyOwnWait reports whether most hosts of a job wait for what they send, and of the hosts that wait with the region few are not
 // its own.
-func (s *Stage) onlyOwnWait(rc *regionCase, own *job, p *pressure) bool {
+func (s *Stage) onlyOwnWait(rc *regionCase, own *job, p *root.Pressure) bool {
 	mine, others := 0, 0
 	for _, d := range own.devices {
 		for _, l := range s.graph.LinksAt(d) {
-			if from, _ := s.graph.Ends(l); from == d && p.stallOf(l) >= stalledPercent {
+			if from, _ := s.graph.Ends(l); from == d && p.StallOf(l) >= schema.LowPercent {
 				mine++
 				break
 			}
@@ -159,7 +160,7 @@ func (s *Stage) onlyOwnWait(rc *regionCase, own *job, p *pressure) bool {
 	}
 	for _, l := range rc.region.Links {
 		from, _ := s.graph.Ends(l)
-		if _, own := slices.BinarySearch(own.devices, from); !own && !s.graph.IsSwitch(from) && p.stallOf(l) >= stalledPercent {
+		if _, own := slices.BinarySearch(own.devices, from); !own && !s.graph.IsSwitch(from) && p.StallOf(l) >= schema.LowPercent {
 			others++
 		}
 	}

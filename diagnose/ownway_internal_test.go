@@ -4,6 +4,8 @@ import (
 	"math"
 	"testing"
 
+	"github.com/giverny/giverny/diagnose/root"
+	"github.com/giverny/giverny/diagnose/root/roottest"
 	"github.com/giverny/giverny/schema"
 	"github.com/giverny/giverny/topology"
 )
@@ -27,7 +29,7 @@ func TestOthersShareOfWhatWaits(t *testing.T) {
 		{"but one is full", []suspect{suspectOf("a", 10, .5), suspectOf("b", 50, .05)}, 1. / 21, true, 7},
 		{"requeued, it is itself", []suspect{suspectOf("a", 8, .5), suspectOf("a", 8, .5)}, 0, false, schema.NoLink},
 	} {
-		rc := &regionCase{jobs: c.jobs, drain: drain{idle: c.idle}, full: c.full}
+		rc := &regionCase{jobs: c.jobs, drain: root.Drain{Idle: c.idle}, full: c.full}
 		if got := rc.othersShare(c.jobs[0].job); math.Abs(got-c.want) > 1e-9 {
 			t.Errorf("%s: %.3f, want %.3f", c.name, got, c.want)
 		}
@@ -37,7 +39,7 @@ func TestOthersShareOfWhatWaits(t *testing.T) {
 // TestOnlyOwnHostsWait: one host of another job that waits a little among many of a job's own does not make it load on the
 // system, as many as its own do; where few of its own hosts wait, the rest of what it sends crosses others unseen.
 func TestOnlyOwnHostsWait(t *testing.T) {
-	g := graphOf(t, "fattree:leaves=2,hosts=6,spines=1")
+	g := roottest.Graph(t, "fattree:leaves=2,hosts=6,spines=1")
 	j := &job{Job: schema.Job{ID: "1", Nodes: []string{"host0", "host1", "host2", "host3", "host4"}}}
 	j.place(g)
 	s, err := New(g, DefaultConfig())
@@ -53,8 +55,8 @@ func TestOnlyOwnHostsWait(t *testing.T) {
 		{"as many others", map[string]float64{"host1>leaf0": 50, "host2>leaf0": 50, "host3>leaf0": 40, "host6>leaf1": 50, "host7>leaf1": 50, "host8>leaf1": 50}, false},
 		{"few of its own", map[string]float64{"host1>leaf0": 50, "host2>leaf0": 50, "leaf0>spine0": 40}, false},
 	} {
-		p, _, links := readings(t, g, c.stalls, nil)
-		if got := s.onlyOwnWait(caseOf(p, links), j, p); got != c.want {
+		p, links := readings(t, g, c.stalls, nil)
+		if got := s.onlyOwnWait(&regionCase{region: &schema.Region{Links: links}}, j, p); got != c.want {
 			t.Errorf("%s: %v, want %v", c.name, got, c.want)
 		}
 	}

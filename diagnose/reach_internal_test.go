@@ -6,23 +6,15 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/giverny/giverny/diagnose/root/roottest"
 	"github.com/giverny/giverny/schema"
 	"github.com/giverny/giverny/topology"
 )
 
-func graphOf(t testing.TB, spec string) *topology.Graph {
-	t.Helper()
-	g, err := topology.Parse("test", spec)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return g
-}
-
 // The hops from a region are the least number of links between switches, and no more than were asked for.
 func TestReachIsNaive(t *testing.T) {
 	for _, spec := range []string{"torus:6x5x4", "fattree:k=4", "dragonfly:groups=5,routers=3,hosts=1"} {
-		g := graphOf(t, spec)
+		g := roottest.Graph(t, spec)
 		r := newReach(g)
 		rapid.Check(t, func(t *rapid.T) {
 			links := rapid.SliceOfN(rapid.Map(rapid.IntRange(0, g.NumLinks()-1), func(i int) schema.LinkID { return schema.LinkID(i) }), 1, 6).Draw(t, "links")

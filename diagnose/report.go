@@ -52,7 +52,7 @@ func (s *Stage) report(snap *schema.Snapshot, rc *regionCase, v *verdict) schema
 
 // failedRoot is the failure of the link at which the back pressure of a region begins that a job is accused of; nil: none.
 func (s *Stage) failedRoot(rc *regionCase, v *verdict, root *schema.Root) *nearFailure {
-	if v.accused == 0 || root == nil || root.Kind != linkDown || root.Link == schema.NoLink {
+	if v.accused == 0 || root == nil || root.Kind != schema.RootLinkDown || root.Link == schema.NoLink {
 		return nil
 	}
 	var last *nearFailure
@@ -72,37 +72,37 @@ func (s *Stage) rootPort(rc *regionCase, v *verdict) *schema.Root {
 	if v.class == schema.CauseFailure && v.blamed > 0 {
 		f := &rc.failures[0]
 		if len(f.links) > 0 && f.Port != "" {
-			return s.portOf(f.links[0], f.Device, linkDown)
+			return s.portOf(f.links[0], f.Device, schema.RootLinkDown)
 		}
-		return &schema.Root{Device: f.Device, Port: f.Port, Kind: linkDown, Link: schema.NoLink}
+		return &schema.Root{Device: f.Device, Port: f.Port, Kind: schema.RootLinkDown, Link: schema.NoLink}
 	}
-	if rc.back.kind == "" && rc.back.waits {
+	if rc.back.Kind == "" && rc.back.Waits {
 		if port := s.onlyReceiver(rc, v); port != nil {
 			return port
 		}
 	}
-	if rc.back.kind == "" && rc.back.as != "" {
-		return s.portOf(rc.back.leading, "", rc.back.as)
+	if rc.back.Kind == "" && rc.back.As != "" {
+		return s.portOf(rc.back.Leading, "", rc.back.As)
 	}
-	if rc.back.kind == "" {
+	if rc.back.Kind == "" {
 		return s.centreRoot(rc, v)
 	}
-	kind := rc.back.kind
-	if kind == slowReceiver && rc.back.use < 0 && v.accused > 0 {
-		kind = incast // what it carries is not known; that a job loads it is
+	kind := rc.back.Kind
+	if kind == schema.RootSlowReceiver && rc.back.Use < 0 && v.accused > 0 {
+		kind = schema.RootIncast // what it carries is not known; that a job loads it is
 	}
-	if kind == incast && v.class == schema.CauseSlowHost {
-		kind = slowReceiver // its counters inside the host say that it is this that does not take what arrives
+	if kind == schema.RootIncast && v.class == schema.CauseSlowHost {
+		kind = schema.RootSlowReceiver // its counters inside the host say that it is this that does not take what arrives
 	}
-	if kind == deadlock {
+	if kind == schema.RootDeadlock {
 		return s.portOf(s.cycleFromFirst(rc)[0], "", kind)
 	}
-	return s.portOf(rc.back.link, "", kind)
+	return s.portOf(rc.back.Link, "", kind)
 }
 
 // cycleOf is the ports of a deadlock, unless something failed: then the failure is the cause.
 func (s *Stage) cycleOf(rc *regionCase, v *verdict) []schema.PortName {
-	if rc.back.kind != deadlock || v.class == schema.CauseFailure {
+	if rc.back.Kind != schema.RootDeadlock || v.class == schema.CauseFailure {
 		return nil
 	}
 	var ports []schema.PortName
@@ -116,7 +116,7 @@ func (s *Stage) cycleOf(rc *regionCase, v *verdict) []schema.PortName {
 // cycleFromFirst is a deadlock's cycle from its first port by name on, so that all regions of one deadlock have the same
 // root wherever their search entered it.
 func (s *Stage) cycleFromFirst(rc *regionCase) []schema.LinkID {
-	cycle := rc.back.cycle
+	cycle := rc.back.Cycle
 	first := slices.Index(cycle, slices.MinFunc(cycle, func(a, b schema.LinkID) int {
 		x, y := s.graph.PortKey(a), s.graph.PortKey(b)
 		return cmp.Or(cmp.Compare(x.Device, y.Device), cmp.Compare(x.Port, y.Port))
@@ -133,7 +133,7 @@ func (s *Stage) onlyReceiver(rc *regionCase, v *verdict) *schema.Root {
 	only := schema.NoLink
 	for _, d := range rc.jobs[0].job.devices {
 		for _, l := range s.graph.LinksAt(d) {
-			if from, to := s.graph.Ends(l); to != d || from != rc.back.at {
+			if from, to := s.graph.Ends(l); to != d || from != rc.back.At {
 				continue
 			}
 			if only != schema.NoLink {
@@ -145,7 +145,7 @@ func (s *Stage) onlyReceiver(rc *regionCase, v *verdict) *schema.Root {
 	if only == schema.NoLink {
 		return nil
 	}
-	return s.portOf(only, "", incast)
+	return s.portOf(only, "", schema.RootIncast)
 }
 
 // centreRoot is the root on a grid, whose links know no direction: the link that lost rate, if the region lies before it; or
@@ -154,25 +154,25 @@ func (s *Stage) centreRoot(rc *regionCase, v *verdict) *schema.Root {
 	if !s.graph.Duplex() {
 		return nil
 	}
-	kind := incast
+	kind := schema.RootIncast
 	if v.class == schema.CauseSlowHost {
-		kind = slowReceiver
+		kind = schema.RootSlowReceiver
 	}
 	switch {
-	case rc.neck.before(&rc.drain) && rc.neck.slower && !(rc.neck.sole && v.class == schema.CauseSlowHost):
-		return s.portOf(rc.neck.link, s.graph.Device(rc.neck.tail).Name, s.kindOf(rc, rc.neck.link))
+	case rc.neck.Before(&rc.drain) && rc.neck.Slower && !(rc.neck.Sole && v.class == schema.CauseSlowHost):
+		return s.portOf(rc.neck.Link, s.graph.Device(rc.neck.Tail).Name, s.kindOf(rc, rc.neck.Link))
 	case rc.full != schema.NoLink && v.class != schema.CauseSlowHost:
 		return s.portOf(rc.full, "", s.kindOf(rc, rc.full))
-	case rc.drain.surely() && rc.sink == nil:
-		return &schema.Root{Device: s.graph.Device(rc.drain.device).Name, Kind: kind, Link: schema.NoLink}
-	case rc.drain.meeting.grew && rc.sink == nil:
-		return &schema.Root{Device: s.graph.Device(rc.drain.meeting.device).Name, Kind: kind, Link: schema.NoLink}
+	case rc.drain.IsRoot() && rc.sink == nil:
+		return &schema.Root{Device: s.graph.Device(rc.drain.Device).Name, Kind: kind, Link: schema.NoLink}
+	case rc.drain.Meeting.Grew && rc.sink == nil:
+		return &schema.Root{Device: s.graph.Device(rc.drain.Meeting.Device).Name, Kind: kind, Link: schema.NoLink}
 	}
 	if rc.sink != nil {
-		return &schema.Root{Device: rc.sink.Name, Kind: incast, Link: schema.NoLink}
+		return &schema.Root{Device: rc.sink.Name, Kind: schema.RootIncast, Link: schema.NoLink}
 	}
-	if rc.drain.meeting.known() {
-		return &schema.Root{Device: s.graph.Device(rc.drain.meeting.device).Name, Kind: kind, Link: schema.NoLink}
+	if rc.drain.Meeting.IsKnown() {
+		return &schema.Root{Device: s.graph.Device(rc.drain.Meeting.Device).Name, Kind: kind, Link: schema.NoLink}
 	}
 	return nil
 }
@@ -180,7 +180,7 @@ func (s *Stage) centreRoot(rc *regionCase, v *verdict) *schema.Root {
 // kindOf is the kind of a root between switches: down if it is, or a failure of it is near that nothing brought back.
 func (s *Stage) kindOf(rc *regionCase, l schema.LinkID) string {
 	if !s.graph.Link(l).Up {
-		return linkDown
+		return schema.RootLinkDown
 	}
 	var last *failure
 	for i := range rc.failures {
@@ -189,9 +189,9 @@ func (s *Stage) kindOf(rc *regionCase, l schema.LinkID) string {
 		}
 	}
 	if last != nil && last.broke() {
-		return linkDown
+		return schema.RootLinkDown
 	}
-	return linkCapacity
+	return schema.RootLinkCapacity
 }
 
 // portOf is the port that a link leaves; of a duplex link the end at a device.
@@ -203,9 +203,6 @@ func (s *Stage) portOf(id schema.LinkID, device, kind string) *schema.Root {
 	}
 	return &schema.Root{Device: from.Name, Port: l.FromPort, Peer: to.Name, Kind: kind, Link: id}
 }
-
-// maxStall caps the stall that slowdowns and offers are computed from, share of time.
-const maxStall = .95
 
 // victims are the jobs whose traffic crosses the region's links and that are not accused: where a share s of
 // the time is spent waiting, what crosses takes 1/(1-s) as long. The lower bound takes the mean stall of the
@@ -253,8 +250,8 @@ func (s *Stage) action(rc *regionCase, v *verdict, root *schema.Root) string {
 	case schema.CauseFailure:
 		return s.failureAction(rc, v)
 	case schema.CauseSlowHost:
-		if rc.back.kind != "" {
-			_, to := s.graph.Ends(rc.back.link)
+		if rc.back.Kind != "" {
+			_, to := s.graph.Ends(rc.back.Link)
 			return "Probe " + portName(s.graph.Device(to).Name, "") + " (giverny hostping): drain it if its NIC or PCIe cannot take what arrives."
 		}
 		if root != nil && root.Port == "" {
@@ -262,10 +259,10 @@ func (s *Stage) action(rc *regionCase, v *verdict, root *schema.Root) string {
 		}
 		return "Probe the hosts of the region (giverny hostping) and drain the one that cannot take what arrives."
 	}
-	if rc.back.kind == deadlock {
+	if rc.back.Kind == schema.RootDeadlock {
 		return "Break the cycle: take one of its links down, or let the PFC watchdog of a switch on it drop; then check the routes for turns that go down and up again."
 	}
-	if root != nil && root.Kind != linkCapacity && root.Kind != linkDown {
+	if root != nil && root.Kind != schema.RootLinkCapacity && root.Kind != schema.RootLinkDown {
 		at := root.Device
 		if root.Port != "" {
 			at = root.Peer
@@ -315,7 +312,7 @@ func (s *Stage) failureAction(rc *regionCase, v *verdict) string {
 // receiver is the node of a job at which more arrives than it takes, if that is the root; else empty. Of an exchange on a torus that is
 // one of many that are full, which another receiver would not relieve.
 func (s *Stage) receiver(c *suspect, root *schema.Root) string {
-	if root == nil || root.Kind != incast || c.exchanges && root.Port == "" {
+	if root == nil || root.Kind != schema.RootIncast || c.exchanges && root.Port == "" {
 		return ""
 	}
 	name := root.Device

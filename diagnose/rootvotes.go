@@ -32,7 +32,7 @@ const voteDecay, clearlyMore = 1 - 1./meanIntervals, 1.3
 // region's. What failed, and a deadlock, are roots at once.
 func (s *Stage) steadyRoot(rc *regionCase, v *verdict, now *schema.Root) *schema.Root {
 	id := rc.region.ID
-	if v.blamed > 0 || rc.back.kind == deadlock {
+	if v.blamed > 0 || rc.back.Kind == schema.RootDeadlock {
 		delete(s.roots, id)
 		return now
 	}
@@ -51,10 +51,10 @@ func (s *Stage) steadyRoot(rc *regionCase, v *verdict, now *schema.Root) *schema
 	}
 	root := s.numbered(&best.root)
 	switch {
-	case root.Kind == incast && v.class == schema.CauseSlowHost:
-		root.Kind = slowReceiver
-	case root.Kind == slowReceiver && v.accused > 0:
-		root.Kind = incast
+	case root.Kind == schema.RootIncast && v.class == schema.CauseSlowHost:
+		root.Kind = schema.RootSlowReceiver
+	case root.Kind == schema.RootSlowReceiver && v.accused > 0:
+		root.Kind = schema.RootIncast
 	}
 	return root
 }

@@ -3,30 +3,31 @@ package diagnose
 import (
 	"slices"
 
+	"github.com/giverny/giverny/diagnose/root"
 	"github.com/giverny/giverny/schema"
 )
 
 // shareEnds lets regions of a grid that are parts of one tree have one end: back pressure reaches far, and what stalls far
 // from its end does not show where that is. A region without a root of its own takes the best known one of those that
 // touch it and began with it, if most of what it holds back is on links that a tree to there has.
-func (s *Stage) shareEnds(cases []regionCase, within bool, p *pressure, snap *schema.Snapshot) {
+func (s *Stage) shareEnds(cases []regionCase, within bool, p *root.Pressure, snap *schema.Snapshot) {
 	if s.router.Grid == nil || !s.graph.Duplex() {
 		return
 	}
 	for i := range cases {
 		rc := &cases[i]
-		if within != (rc.region.Metric == schema.InqStall) || rc.onset < 0 || rc.drain.surely() || rc.neck.before(&rc.drain) {
+		if within != (rc.region.Metric == schema.InqStall) || rc.onset < 0 || rc.drain.IsRoot() || rc.neck.Before(&rc.drain) {
 			continue
 		}
-		p.stall = snap.Find(rc.region.Metric)
+		p.Stall = snap.Find(rc.region.Metric)
 		var best *regionCase
 		for j := range cases {
-			if o := &cases[j]; o.hasEnd(rc) && (best == nil || o.drain.fit > best.drain.fit) && s.touch(rc, o) && s.leadsTo(rc, &o.drain, p) {
+			if o := &cases[j]; o.hasEnd(rc) && (best == nil || o.drain.Fit > best.drain.Fit) && s.touch(rc, o) && p.LeadsTo(rc.region.Links, o.drain.Device) {
 				best = o
 			}
 		}
 		if best != nil {
-			rc.drain, rc.flooded, rc.shared = best.drain, best.flooded, true
+			rc.drain, rc.sender, rc.flooded, rc.shared = best.drain, best.sender, best.flooded, true
 		}
 	}
 }
@@ -35,7 +36,7 @@ func (s *Stage) shareEnds(cases []regionCase, within bool, p *pressure, snap *sc
 // it.
 func (rc *regionCase) hasEnd(other *regionCase) bool {
 	apart := rc.onset - other.onset
-	return rc.region.Metric == other.region.Metric && rc.onset >= 0 && max(apart, -apart) <= settle && !rc.shared && rc.drain.surely() && !rc.neck.before(&rc.drain)
+	return rc.region.Metric == other.region.Metric && rc.onset >= 0 && max(apart, -apart) <= settle && !rc.shared && rc.drain.IsRoot() && !rc.neck.Before(&rc.drain)
 }
 
 // touch reports whether links of two regions meet at a switch.
@@ -45,21 +46,4 @@ func (s *Stage) touch(a, b *regionCase) bool {
 		meets := func(o schema.LinkID) bool { _, found := slices.BinarySearch(b.region.Links, o); return found }
 		return slices.ContainsFunc(s.graph.LinksAt(from), meets) || slices.ContainsFunc(s.graph.LinksAt(to), meets)
 	})
-}
-
-// leadsTo reports whether most of what a region holds back is on links that routes to a switch can take.
-func (s *Stage) leadsTo(rc *regionCase, d *drain, p *pressure) bool {
-	grid, total, on := s.router.Grid, 0., 0.
-	for _, l := range rc.region.Links {
-		dim := grid.Dim(l)
-		if dim < 0 {
-			continue
-		}
-		held := p.heldBack(l)
-		total += held
-		if grid.PlaceBefore(d.device, dim) == grid.Before(l) {
-			on += held
-		}
-	}
-	return total > 0 && on >= inTree*total
 }

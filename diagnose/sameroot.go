@@ -3,6 +3,7 @@ package diagnose
 import (
 	"slices"
 
+	"github.com/giverny/giverny/diagnose/root"
 	"github.com/giverny/giverny/schema"
 )
 
@@ -21,14 +22,14 @@ func keyOf(r *schema.Root) rootKey {
 
 // sameRoot gives a region of which no cause is known that of the regions of the interval whose back pressure begins at the
 // same port or host, if these hold most of the stall that does: they are parts of one tree.
-func (s *Stage) sameRoot(cases []regionCase, snap *schema.Snapshot, p *pressure) {
+func (s *Stage) sameRoot(cases []regionCase, snap *schema.Snapshot, p *root.Pressure) {
 	if len(cases) < 2 {
 		return
 	}
 	at := map[rootKey][]*regionCase{}
 	for i := range cases {
 		rc := &cases[i]
-		if root := s.rootPort(rc, &rc.verdict); root != nil && rc.back.kind != deadlock {
+		if root := s.rootPort(rc, &rc.verdict); root != nil && rc.back.Kind != schema.RootDeadlock {
 			at[keyOf(root)] = append(at[keyOf(root)], rc)
 		}
 	}
@@ -45,8 +46,8 @@ func (s *Stage) sameRoot(cases []regionCase, snap *schema.Snapshot, p *pressure)
 		}
 		for _, rc := range list {
 			if 2*known > all && rc.verdict.class == schema.CauseUnknown {
-				p.stall = snap.Find(rc.region.Metric)
-				p.before = s.usedBefore(rc)
+				p.Stall = snap.Find(rc.region.Metric)
+				p.Before = s.usedBefore(rc)
 				s.take(rc, best, p)
 			}
 		}
@@ -54,7 +55,7 @@ func (s *Stage) sameRoot(cases []regionCase, snap *schema.Snapshot, p *pressure)
 }
 
 // take gives a region the verdict of another one, if it knows what that blames.
-func (s *Stage) take(rc, of *regionCase, p *pressure) {
+func (s *Stage) take(rc, of *regionCase, p *root.Pressure) {
 	v := of.verdict
 	switch {
 	case v.accused > 0:
@@ -73,7 +74,7 @@ func (s *Stage) take(rc, of *regionCase, p *pressure) {
 		first(rc.failures, i)
 		v.blamed = 1
 	case v.class == schema.CauseFailure && rc.slowLink() == schema.NoLink:
-		rc.neck = neck{link: of.slowLink(), slower: true}
+		rc.neck = root.Neck{Link: of.slowLink(), Slower: true}
 	}
 	rc.verdict = v
 }

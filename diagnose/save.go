@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/giverny/giverny/diagnose/root"
 	"github.com/giverny/giverny/internal/codec"
 	"github.com/giverny/giverny/schema"
 	"github.com/giverny/giverny/topology"
@@ -55,7 +56,7 @@ func (s *Stage) Restore(r *schema.IntervalResult) {
 	}
 	s.learn(r)
 	stored := *r
-	s.cme.step(&stored)
+	s.cme.Step(&stored)
 }
 
 // code lists the fields, both ways.
@@ -81,7 +82,7 @@ func (s *Stage) code(c *codec.Coder) {
 			s.codeLevels(c, schema.Metric(m), was[0] == window)
 		}
 	}
-	s.cme.code(c)
+	s.cme.Code(c)
 	if c.Version() >= formOfKept {
 		c.Int(&s.tableSince)
 		codeByRegion(c, &s.kept, (*kept).code)
@@ -185,23 +186,23 @@ func (m *meanScores) code(c *codec.Coder) {
 }
 
 // codeNeck lists the fields of the link of a grid that lost rate last, if there was one.
-func (s *Stage) codeNeck(c *codec.Coder, n *neck) {
-	known := n.slower
+func (s *Stage) codeNeck(c *codec.Coder, n *root.Neck) {
+	known := n.Slower
 	if c.Version() >= formOfNecks {
 		c.Bool(&known)
 	}
 	if !known {
 		return
 	}
-	link, tail := uint64(n.link), uint64(n.tail)
+	link, tail := uint64(n.Link), uint64(n.Tail)
 	c.Uint(&link, uint64(s.graph.NumLinks())-1)
 	c.Uint(&tail, uint64(s.graph.NumDevices())-1)
-	n.link, n.tail, n.slower = schema.LinkID(link), topology.DeviceID(tail), true
-	for _, v := range [...]*float64{&n.fit, &n.waits, &n.score, &n.lost, &n.share} {
+	n.Link, n.Tail, n.Slower = schema.LinkID(link), topology.DeviceID(tail), true
+	for _, v := range [...]*float64{&n.Fit, &n.Waits, &n.Score, &n.Lost, &n.Share} {
 		c.Float(v)
 	}
-	c.Bool(&n.cannot)
-	c.Bool(&n.sole)
+	c.Bool(&n.Cannot)
+	c.Bool(&n.Sole)
 }
 
 func (s *Stage) codeJobs(c *codec.Coder) {

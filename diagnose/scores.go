@@ -4,6 +4,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/giverny/giverny/diagnose/root"
 	"github.com/giverny/giverny/schema"
 )
 
@@ -37,7 +38,6 @@ const (
 	slowHostMaybe    = 1.  // where it is not known what it carries
 	slowHostFell     = 1.  // on a grid: less load than before
 	slowHostSteady   = .5  // or no more than before
-	steadyLoad       = 1.08
 	slowHostFailure  = 1.5 // and a failure that explains it
 	slowHostSole     = 2.  // and the stall ends where a link alone carries less, which chance shows for an interval, too
 	slowHostCentre   = 1.  // and around one switch
@@ -71,7 +71,7 @@ func (c *suspect) mostScore() float64 {
 }
 
 // rate scores a suspect. What its traffic did counts as far as there is a way from it to the region.
-func (s *Stage) rate(rc *regionCase, c *suspect, p *pressure) {
+func (s *Stage) rate(rc *regionCase, c *suspect, p *root.Pressure) {
 	way := c.way
 	switch {
 	case c.file:
@@ -108,17 +108,17 @@ func (s *Stage) rate(rc *regionCase, c *suspect, p *pressure) {
 	if c.surelyReads() {
 		c.score += jobReads
 	}
-	if rc.back.kind != "" && rc.back.kind != deadlock && !c.root && !c.file {
+	if rc.back.Kind != "" && rc.back.Kind != schema.RootDeadlock && !c.root && !c.file {
 		c.score -= jobElsewhere
 	}
 	switch {
 	case s.foundStalled(rc, c.job.Start),
-		rc.drain.excludes(c) && rc.drain.job == nil: // somebody's who is in no table, whatever this job moved
+		rc.excludes(c) && rc.sender == nil: // somebody's who is in no table, whatever this job moved
 		c.score = math.Inf(-1)
 		return
-	case rc.drain.excludes(c), s.meetsElsewhere(rc, c):
+	case rc.excludes(c), s.meetsElsewhere(rc, c):
 		c.score -= jobElsewhere
-	case c.job == rc.drain.job && rc.drain.grew && rc.drain.fit >= surelyDrains && !c.known:
+	case c.job == rc.sender && rc.drain.Grew && rc.drain.IsCertain() && !c.known:
 		c.score += jobConverges
 	case !c.known && s.loadsAll(rc, c, p):
 		c.score += jobConverges
@@ -144,9 +144,9 @@ func (s *Stage) explains(rc *regionCase, c *suspect) bool {
 		return false
 	}
 	if !s.graph.Duplex() {
-		return rc.onset < 0 && rc.back.filled >= rootShare
+		return rc.onset < 0 && rc.back.WaitsForFull()
 	}
-	if rc.trees < manyTrees && (rc.onset >= 0 || rc.drain.fit >= surelyDrains) {
+	if rc.trees < manyTrees && (rc.onset >= 0 || rc.drain.IsCertain()) {
 		return false
 	}
 	return rc.ground(s, c.job) >= ownGround
@@ -162,7 +162,7 @@ func (c *suspect) surelyReads() bool {
 
 // slowEvidence reports whether anything but a load that did not change says that a host holds a region of a grid back.
 func (rc *regionCase) slowEvidence() bool {
-	return rc.load < fallen || rc.centre.clear || rc.drain.fit >= surelyDrains && !rc.drain.grew
+	return rc.load < fallen || rc.centred || rc.drain.IsCertain() && !rc.drain.Grew
 }
 
 // grownShare of what a root carries must have been added since the onset for its growth to say something.
@@ -170,7 +170,9 @@ const grownShare = .2
 
 // fuller reports whether the root of directed links carries more than before the onset: load was added there, and what leads
 // to it may carry less, as back pressure holds it up.
-func (rc *regionCase) fuller() bool { return rc.back.kind == incast && rc.more > grownShare*rc.carries }
+func (rc *regionCase) fuller() bool {
+	return rc.back.Kind == schema.RootIncast && rc.more > grownShare*rc.carries
+}
 
 // endsAtOwn reports whether what was added to a region of a grid is a tree of a job's nodes that ends at one of them. Such
 // a job holds itself up: all that it moves may have fallen with the onset, as a victim's does, while what arrives at that
@@ -180,8 +182,8 @@ func (rc *regionCase) endsAtOwn(c *suspect) bool {
 	if !rc.flooded {
 		return false
 	}
-	_, meets := slices.BinarySearch(c.job.devices, d.meeting.device)
-	return d.endsAt(c.job) && c.job == d.job && d.surely() || meets && d.meeting.known() && d.meeting.grew && c.cross >= explainedStall
+	_, meets := slices.BinarySearch(c.job.devices, d.Meeting.Device)
+	return rc.endsAt(c.job) && c.job == rc.sender && d.IsRoot() || meets && d.Meeting.IsKnown() && d.Meeting.Grew && c.cross >= explainedStall
 }
 
 // holdsItselfUp is what that says for a job, unless the load came from what failed.
@@ -196,7 +198,7 @@ const ownRegion, loadedWays = .9, .5
 // loadsAll reports whether what was added since the onset is all over the links on which a job's nodes exchange, and the
 // region lies on these alone and not among the nodes of others: what crosses a job's ground, or converges within it, loads
 // few of its links.
-func (s *Stage) loadsAll(rc *regionCase, c *suspect, p *pressure) bool {
+func (s *Stage) loadsAll(rc *regionCase, c *suspect, p *root.Pressure) bool {
 	if !s.graph.Duplex() || c.cross < ownRegion || rc.load <= risen || rc.ground(s, c.job) < ownGround {
 		return false
 	}
@@ -205,10 +207,10 @@ func (s *Stage) loadsAll(rc *regionCase, c *suspect, p *pressure) bool {
 
 // loadsExchange reports whether load was added since the onset on most of what a job's exchange uses: a tree of its nodes to one
 // of them has a small part of that.
-func (s *Stage) loadsExchange(j *job, p *pressure) bool {
+func (s *Stage) loadsExchange(j *job, p *root.Pressure) bool {
 	r, loaded := s.routesOf(j), 0.
 	for i, l := range r.Links {
-		if p.useOf(l)-max(0, p.before(l)) >= leastUse {
+		if p.UseOf(l)-max(0, p.Before(l)) >= root.LeastUse {
 			loaded += float64(r.Load[i])
 		}
 	}
@@ -221,17 +223,17 @@ const ownAdded, strayAdded = .9, .7
 
 // astray is what speaks against a job where load was added to a region of a grid on links to which its own exchange does not
 // go: back pressure reaches such links too, but they carry less then and not more. Traffic with files goes elsewhere.
-func (s *Stage) astray(rc *regionCase, c *suspect, p *pressure) float64 {
+func (s *Stage) astray(rc *regionCase, c *suspect, p *root.Pressure) float64 {
 	if !s.graph.Duplex() || c.file || !c.known || rc.load <= risen {
 		return 0
 	}
 	r, own, all := s.routesOf(c.job), 0., 0.
 	for _, l := range rc.region.Links {
-		was := p.before(l)
+		was := p.Before(l)
 		if was < 0 {
 			continue
 		}
-		added := max(0, p.useOf(l)-was) * s.graph.Capacity(l)
+		added := max(0, p.UseOf(l)-was) * s.graph.Capacity(l)
 		all += added
 		if _, on := slices.BinarySearch(r.Links, l); on {
 			own += added
@@ -245,7 +247,7 @@ func (s *Stage) astray(rc *regionCase, c *suspect, p *pressure) float64 {
 
 // failureScore rates a failure by the time from it to the region's onset, and its distance. What load moved from it counts as
 // far as it is sure that it failed. What failed when the region stalled as it does now did not cause it.
-func (s *Stage) failureScore(rc *regionCase, f *failure, hops int, sure float64, p *pressure) float64 {
+func (s *Stage) failureScore(rc *regionCase, f *failure, hops int, sure float64, p *root.Pressure) float64 {
 	if s.foundStalled(rc, f.Time) {
 		return leastScore
 	}
@@ -275,7 +277,7 @@ func (s *Stage) failureScore(rc *regionCase, f *failure, hops int, sure float64,
 	score := failureBias + failureOnset*coincidence + failureNear*[...]float64{1, .5, .2, .1}[min(hops, 3)]
 	rc.moved = max(rc.moved, moved)
 	score += failureMoved*moved - (1-moved)*rc.rose()
-	if rc.back.kind == incast && !slices.Contains(f.links, rc.back.link) {
+	if rc.back.Kind == schema.RootIncast && !slices.Contains(f.links, rc.back.Link) {
 		score -= incastLoad
 	}
 	return score
@@ -301,19 +303,19 @@ func (s *Stage) slowHostScore(rc *regionCase) float64 {
 	}
 	score := math.Inf(-1)
 	switch {
-	case rc.back.kind == slowReceiver && rc.back.slower: // it does not pause the port: the link to it may be what is slow
-		if score = slowLinkFell; rc.back.cannot {
+	case rc.back.Kind == schema.RootSlowReceiver && rc.back.Slower: // it does not pause the port: the link to it may be what is slow
+		if score = slowLinkFell; rc.back.Cannot {
 			score = slowLinkMeasured
 		}
 		if len(rc.failures) > 0 && rc.failures[0].score > 0 {
 			score -= slowHostFailure
 		}
 		return score
-	case rc.back.kind == slowReceiver && rc.back.use >= 0:
+	case rc.back.Kind == schema.RootSlowReceiver && rc.back.Use >= 0:
 		return rc.paused()
-	case rc.back.kind == slowReceiver:
+	case rc.back.Kind == schema.RootSlowReceiver:
 		score = slowHostMaybe
-	case s.graph.Duplex() && rc.load > 0 && rc.load < steadyLoad && !rc.flooded && rc.slowEvidence() && rc.trees < manyTrees && (rc.neck.sole || !rc.neck.before(&rc.drain)):
+	case s.graph.Duplex() && rc.load > 0 && rc.load < root.SteadyLoad && !rc.flooded && rc.slowEvidence() && rc.trees < manyTrees && (rc.neck.Sole || !rc.neck.Before(&rc.drain)):
 		score = slowHostSteady
 		if rc.load < fallen {
 			score = slowHostFell
@@ -321,13 +323,13 @@ func (s *Stage) slowHostScore(rc *regionCase) float64 {
 		if len(rc.failures) > 0 && rc.failures[0].score > 0 {
 			score -= slowHostFailure
 		}
-		if rc.centre.clear {
+		if rc.centred {
 			score += slowHostCentre
 		}
-		if rc.neck.sole {
+		if rc.neck.Sole {
 			score -= slowHostSole
 		}
-		if rc.drain.fit >= surelyDrains && !rc.drain.grew {
+		if rc.drain.IsCertain() && !rc.drain.Grew {
 			score += slowHostTree
 		}
 	}
@@ -342,7 +344,7 @@ const pausedPercent, slowPercent, busyPercent = 10, 30, 30
 // paused rates a port to a host that stalls below what it could carry: the less it carries, the less it matters
 // who sends to it.
 func (rc *regionCase) paused() float64 {
-	little := max(0, min(1, (slowPercent-rc.back.use)/(slowPercent-pausedPercent), (rc.back.use+rc.back.stall)/busyPercent))
+	little := max(0, min(1, (slowPercent-rc.back.Use)/(slowPercent-pausedPercent), (rc.back.Use+rc.back.Stall)/busyPercent))
 	return slowHostFull + (slowHostPaused-slowHostFull)*little - (1-little)*rc.rose()
 }
 
@@ -367,15 +369,15 @@ func (rc *regionCase) rose() float64 {
 // other links lose what it fed them; that one cannot carry more is measured, unless what waits leads to the dead cable.
 func (s *Stage) slowLinkScore(rc *regionCase) float64 {
 	switch {
-	case len(rc.failures) > 0 && rc.failures[0].fell() && rc.failures[0].score > 0 && (rc.failures[0].share > 0 || !rc.back.cannot):
-	case rc.back.kind == linkCapacity && rc.back.cannot:
+	case len(rc.failures) > 0 && rc.failures[0].fell() && rc.failures[0].score > 0 && (rc.failures[0].share > 0 || !rc.back.Cannot):
+	case rc.back.Kind == schema.RootLinkCapacity && rc.back.Cannot:
 		return slowLinkMeasured
-	case rc.back.kind == linkCapacity && rc.back.slower:
+	case rc.back.Kind == schema.RootLinkCapacity && rc.back.Slower:
 		return slowLinkFell
-	case rc.neck.slower && rc.neck.cannot && rc.neck.before(&rc.drain):
+	case rc.neck.Slower && rc.neck.Cannot && rc.neck.Before(&rc.drain):
 		return slowLinkMeasured - rc.rose()
-	case rc.neck.slower && rc.neck.before(&rc.drain):
-		return slowLinkFell + slowLinkLost*(rc.neck.lost-(1-clearlyLess)) - rc.rose()
+	case rc.neck.Slower && rc.neck.Before(&rc.drain):
+		return slowLinkFell + slowLinkLost*(rc.neck.Lost-(1-root.ClearlyLess)) - rc.rose()
 	}
 	return math.Inf(-1)
 }

@@ -3,6 +3,7 @@ package diagnose
 import (
 	"slices"
 
+	"github.com/giverny/giverny/diagnose/root"
 	"github.com/giverny/giverny/schema"
 	"github.com/giverny/giverny/topology"
 )
@@ -39,7 +40,7 @@ const (
 
 // findSilent lists the cables that died as far as counters show it. On a grid, where one reading stands for both directions,
 // there are none: where a congestion tree holds up their senders, links that have nothing to send are many there.
-func (s *Stage) findSilent(p *pressure) {
+func (s *Stage) findSilent(p *root.Pressure) {
 	w := &s.work
 	w.silent = w.silent[:0]
 	use := s.memory.metrics[schema.BandwidthUsed]
@@ -60,7 +61,7 @@ func (s *Stage) findSilent(p *pressure) {
 			back := s.backOf(l)
 			if !carries(row, l) && !carries(row, back) {
 				left = append(left, l)
-			} else if a, b := s.carried(use, l, slot), s.carried(use, back, slot); max(a, b) >= leastUse && (back == schema.NoLink || min(a, b) >= usedBack || !s.readNow(use, l, back)) {
+			} else if a, b := s.carried(use, l, slot), s.carried(use, back, slot); max(a, b) >= root.LeastUse && (back == schema.NoLink || min(a, b) >= usedBack || !s.readNow(use, l, back)) {
 				s.addSilent(l, slot+1, !s.readNow(use, l, back))
 			}
 		}
@@ -213,7 +214,7 @@ func (s *Stage) talks(use *levels, d topology.DeviceID) bool {
 
 // askDemand finds whether what a cable carried is still to be sent: other links of a switch at its end to switches carry it, or traffic waits
 // there that did not. Where it is not, and where many fell silent at the same time, the traffic may have ended.
-func (s *Stage) askDemand(c *silent, use *levels, p *pressure) {
+func (s *Stage) askDemand(c *silent, use *levels, p *root.Pressure) {
 	if c.fedBy = -1; s.jobEnded(c) || s.together(c, func(o *silent) bool { return o.logged }) >= 0 { // what a log reports fed it
 		c.doubt = 1
 		return
@@ -246,7 +247,7 @@ func (s *Stage) askDemand(c *silent, use *levels, p *pressure) {
 
 // tookOver reports whether other links of a switch at the end of a cable, in the direction of one of its links, took over what
 // that carried.
-func (s *Stage) tookOver(c *silent, d topology.DeviceID, link schema.LinkID, use *levels, p *pressure) bool {
+func (s *Stage) tookOver(c *silent, d topology.DeviceID, link schema.LinkID, use *levels, p *root.Pressure) bool {
 	leaves, _ := s.graph.Ends(link)
 	added := 0.
 	for _, l := range s.graph.LinksAt(d) {
@@ -254,7 +255,7 @@ func (s *Stage) tookOver(c *silent, d topology.DeviceID, link schema.LinkID, use
 		if slices.Contains(c.links, l) || !s.betweenSwitches(l) || !s.graph.Duplex() && (from == d) != (leaves == d) {
 			continue
 		}
-		if now := p.useOf(l); now >= 0 {
+		if now := p.UseOf(l); now >= 0 {
 			added += (now - s.carried(use, l, c.since-1)) / 100 * s.graph.Capacity(l)
 		}
 	}

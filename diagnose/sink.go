@@ -19,8 +19,8 @@ func (s *Stage) readerAt(rc *regionCase, v *verdict) *topology.Device {
 	j := rc.jobs[0].job
 	reads, _ := s.maximum(j, read)
 	writes, _ := s.maximum(j, write)
-	_, own := slices.BinarySearch(j.devices, rc.drain.device)
-	if reads <= writes || rc.drain.surely() && own {
+	_, own := slices.BinarySearch(j.devices, rc.drain.Device)
+	if reads <= writes || rc.drain.IsRoot() && own {
 		return nil
 	}
 	at, found := s.readerOf(rc, j)

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/giverny/giverny/diagnose/mitigation"
+	"github.com/giverny/giverny/diagnose/root"
 	"github.com/giverny/giverny/diagnose/routes"
 	"github.com/giverny/giverny/schema"
 	"github.com/giverny/giverny/topology"
@@ -21,7 +23,7 @@ type Stage struct {
 	measured bool      // traffic of jobs has come, so that it need not be derived from links
 	// The first slot of which the table of traffic had any row; math.MaxInt64: none.
 	tableSince int64
-	cme        mitigation
+	cme        mitigation.Tracker
 	kept       map[uint64]*kept       // verdicts, by region
 	means      map[uint64]*meanScores // of causes, by region
 	roots      map[uint64]*rootVotes  // by region
@@ -61,7 +63,7 @@ func (s *Stage) Step(r *schema.IntervalResult) {
 		return
 	}
 	s.learn(r)
-	s.cme.step(r)
+	s.cme.Step(r)
 	r.Diagnoses = s.diagnose(r)
 }
 
@@ -122,7 +124,7 @@ func (s *Stage) SetGraph(g *topology.Graph, moved []schema.LinkID) error {
 		s.failures[i].place(g)
 	}
 	for _, m := range s.means {
-		m.neck, m.link = neck{}, leastScore // its numbers are of the old version
+		m.neck, m.link = root.Neck{}, leastScore // its numbers are of the old version
 	}
 	return nil
 }

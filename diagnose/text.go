@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/giverny/giverny/diagnose/correlation"
+	"github.com/giverny/giverny/diagnose/root"
 	"github.com/giverny/giverny/schema"
 	"github.com/giverny/giverny/topology"
 )
@@ -49,7 +50,7 @@ func (s *Stage) text(rc *regionCase, because string, d *schema.Diagnosis) string
 // factorText is a slowdown's bounds; what maxStall caps may be more.
 func factorText(slowdown [2]float64) string {
 	low, high := fmt.Sprintf("%.1f", slowdown[0]), fmt.Sprintf("%.1f", slowdown[1])
-	if most := fmt.Sprintf("%.1f", 1/(1-maxStall)); high == most {
+	if most := fmt.Sprintf("%.1f", 1/(1-root.MaxStall)); high == most {
 		high = strings.TrimSuffix(most, ".0") + " or more"
 		if low == most {
 			low = high
@@ -208,7 +209,7 @@ func bytesText(v float64) string {
 // whyUnknown says what is missing.
 func (s *Stage) whyUnknown(rc *regionCase) string {
 	switch {
-	case rc.back.kind == deadlock:
+	case rc.back.Kind == schema.RootDeadlock:
 		return "No cause is known."
 	case len(rc.jobs) == 0 && len(rc.failures) == 0:
 		return "No job and no failure is known near it."
@@ -240,28 +241,28 @@ func (s *Stage) rootText(rc *regionCase, d *schema.Diagnosis) string {
 		return " Possible deadlock: each of these ports waits for the next, and the last for the first: " + strings.Join(names, ", ") + "."
 	case root == nil, len(d.Failures) > 0: // what failed has been named
 		return ""
-	case root.Port == "" && root.Kind == slowReceiver:
+	case root.Port == "" && root.Kind == schema.RootSlowReceiver:
 		return fmt.Sprintf(" Back pressure begins at %s: it takes in less than arrives.", portName(root.Device, ""))
 	case root.Port == "":
 		return fmt.Sprintf(" Back pressure begins at %s: more arrives for it than it takes in.", portName(root.Device, ""))
 	}
 	at, use := portName(root.Device, root.Port)+" to "+portName(root.Peer, ""), ""
-	if rc.back.kind != "" && rc.back.use >= 0 {
-		use = fmt.Sprintf(", which carries %.0f%% of its capacity", rc.back.use)
+	if rc.back.Kind != "" && rc.back.Use >= 0 {
+		use = fmt.Sprintf(", which carries %.0f%% of its capacity", rc.back.Use)
 	}
 	switch root.Kind {
-	case incast:
+	case schema.RootIncast:
 		return fmt.Sprintf(" Back pressure begins at %s%s: more arrives for it than it can deliver (incast).", at, use)
-	case slowReceiver:
+	case schema.RootSlowReceiver:
 		return fmt.Sprintf(" Back pressure begins at %s%s: the receiver does not drain.", at, use)
-	case linkDown:
+	case schema.RootLinkDown:
 		return fmt.Sprintf(" Back pressure begins at %s, which is down.", at)
 	}
 	why := "more waits to cross the link than it carries"
 	switch {
 	case d.Cause.Class == schema.CauseFailure:
 		why = "the link has lost rate"
-	case rc.back.use >= fullPercent:
+	case rc.back.IsFull():
 		why = "the link is full, by load and by no fault of its own"
 	}
 	return fmt.Sprintf(" Back pressure begins at %s%s: %s.", at, use, why)

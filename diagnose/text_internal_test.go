@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/giverny/giverny/diagnose/root"
 	"github.com/giverny/giverny/schema"
 	"github.com/giverny/giverny/topology"
 )
@@ -15,7 +16,7 @@ func TestFactorText(t *testing.T) {
 		want     string
 	}{
 		{[2]float64{1.5, 2.1}, "1.5 to 2.1"}, {[2]float64{1.02, 1.4}, "up to 1.4"}, {[2]float64{1.4, 1.4}, "1.4"},
-		{[2]float64{1.2, 1 / (1 - maxStall)}, "1.2 to 20 or more"}, {[2]float64{1 / (1 - maxStall), 1 / (1 - maxStall)}, "20 or more"}, {[2]float64{1, 1 / (1 - maxStall)}, "1.0 to 20 or more"},
+		{[2]float64{1.2, 1 / (1 - root.MaxStall)}, "1.2 to 20 or more"}, {[2]float64{1 / (1 - root.MaxStall), 1 / (1 - root.MaxStall)}, "20 or more"}, {[2]float64{1, 1 / (1 - root.MaxStall)}, "1.0 to 20 or more"},
 	} {
 		if got := factorText(c.slowdown); got != c.want {
 			t.Errorf("%v: %q, want %q", c.slowdown, got, c.want)

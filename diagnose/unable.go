@@ -1,6 +1,11 @@
 package diagnose
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/giverny/giverny/diagnose/root"
+	"github.com/giverny/giverny/schema"
+)
 
 // culpritShare of what the root carries is what a culprit moves at least; with enoughShare nothing speaks against
 // it any more. Where links have directions routes bound what a job can have put there, so that less is enough: of jobs that
@@ -10,7 +15,7 @@ const culpritShare, enoughShare, enoughBound = .25, .5, .35
 // unable is what the traffic of a suspect says against it that is too little for what the root carries, or grew
 // by too little: a coincidence in time is none of a cause. Where load was added on a grid, full buffers hold up the culprit's
 // own traffic elsewhere, so that all that it moves need not grow.
-func (s *Stage) unable(rc *regionCase, c *suspect, p *pressure) float64 {
+func (s *Stage) unable(rc *regionCase, c *suspect, p *root.Pressure) float64 {
 	if !c.known || rc.carries <= 0 {
 		return 0
 	}
@@ -29,7 +34,7 @@ func (s *Stage) unable(rc *regionCase, c *suspect, p *pressure) float64 {
 		return min(1, max(0, (enough-bytes/interval/of)/(enough-culpritShare)))
 	}
 	against := jobTooLittle * short(all, rc.carries)
-	if free := rc.freeBefore(p); free > 0 {
+	if free := s.freeBefore(rc, p); free > 0 {
 		against = min(against, jobTooLittle*short(all-was, free))
 	}
 	if rc.more > grownShare*rc.carries && !(s.graph.Duplex() && rc.flooded) {
@@ -40,15 +45,15 @@ func (s *Stage) unable(rc *regionCase, c *suspect, p *pressure) float64 {
 
 // freeBefore is what the full root of directed links had left before the onset, bytes/s, leastFreeShare of its capacity at least:
 // of a port that was nearly full, who added that little filled it. 0 if that is not known.
-func (rc *regionCase) freeBefore(p *pressure) float64 {
-	if rc.back.kind == "" || rc.back.use < fullPort {
+func (s *Stage) freeBefore(rc *regionCase, p *root.Pressure) float64 {
+	if rc.back.Kind == "" || rc.back.Use < root.FullPort {
 		return 0
 	}
-	was := p.before(rc.back.link)
+	was := p.Before(rc.back.Link)
 	if was < 0 {
 		return 0
 	}
-	return max(leastFreeShare, 1-was/100) * p.graph.Capacity(rc.back.link)
+	return max(leastFreeShare, 1-was/100) * s.graph.Capacity(rc.back.Link)
 }
 
 // leastFreeShare of a port's capacity is what must be added at least for it to be noticed.
@@ -57,10 +62,10 @@ const leastFreeShare = .1
 // receives reports whether the root is the full port to a host of a job's alone, and what the job moved grew as what that port
 // carries did: whatever else happened then, what arrives there is the job's.
 func (s *Stage) receives(rc *regionCase, c *suspect) bool {
-	if rc.back.kind != incast || !c.known || rc.more <= grownShare*rc.carries {
+	if rc.back.Kind != schema.RootIncast || !c.known || rc.more <= grownShare*rc.carries {
 		return false
 	}
-	_, host := s.graph.Ends(rc.back.link)
+	_, host := s.graph.Ends(rc.back.Link)
 	if _, own := slices.BinarySearch(c.job.devices, host); !own || s.strangers(host, c.job) {
 		return false
 	}
@@ -71,9 +76,9 @@ func (s *Stage) receives(rc *regionCase, c *suspect) bool {
 
 // endsAtNobody reports whether the root is the full port to a host of no job: what arrives there is traffic with files, of any job.
 func (s *Stage) endsAtNobody(rc *regionCase) bool {
-	if rc.back.kind != incast {
+	if rc.back.Kind != schema.RootIncast {
 		return false
 	}
-	_, host := s.graph.Ends(rc.back.link)
+	_, host := s.graph.Ends(rc.back.Link)
 	return !s.graph.IsSwitch(host) && len(s.work.tenants[host]) == 0
 }

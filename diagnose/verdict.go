@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/giverny/giverny/diagnose/root"
 	"github.com/giverny/giverny/schema"
 )
 
@@ -17,7 +18,7 @@ type verdict struct {
 }
 
 // decide weighs the causes against each other and against none of them being right.
-func (s *Stage) decide(rc *regionCase, p *pressure) verdict {
+func (s *Stage) decide(rc *regionCase, p *root.Pressure) verdict {
 	for i := range rc.jobs {
 		s.rate(rc, &rc.jobs[i], p)
 	}
@@ -130,4 +131,12 @@ func (s *Stage) accused(rc *regionCase) int {
 		n++
 	}
 	return n
+}
+
+// slowLink is the link that lost rate, if that is what a region is blamed on.
+func (rc *regionCase) slowLink() schema.LinkID {
+	if rc.back.Slower {
+		return rc.back.Link
+	}
+	return rc.neck.Link
 }

@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"github.com/giverny/giverny/diagnose/correlation"
+	"github.com/giverny/giverny/diagnose/root"
 	"github.com/giverny/giverny/diagnose/routes"
 	"github.com/giverny/giverny/schema"
 	"github.com/giverny/giverny/topology"
@@ -26,10 +27,10 @@ type work struct {
 	lagged        []*lagged // of the features of jobs in this interval, the first laggedUsed
 	laggedUsed    int
 	correlator    correlation.Correlator
-	held          held
-	ends          ends
+	finder        *root.Finder
+	senders       []root.Sender // of the region that is looked at (findSenders)
+	sending       []*job        // whose these are
 	past          past
-	centre        centres
 	gaps          gaps
 	averages      averages
 	silent        []silent        // cables that died by their counters, in this interval
@@ -67,7 +68,7 @@ type sums struct {
 }
 
 func newWork(g *topology.Graph, grid *routes.Grid) work {
-	return work{first: make([]int32, g.NumLinks()), tenants: make([][]*job, g.NumDevices()), held: newHeld(g, grid), ends: newEnds(g), past: newPast(g.NumLinks()), centre: newCentres(g.NumDevices()), grounds: make([]uint32, g.NumLinks())}
+	return work{finder: root.NewFinder(g, grid), first: make([]int32, g.NumLinks()), tenants: make([][]*job, g.NumDevices()), past: newPast(g.NumLinks()), grounds: make([]uint32, g.NumLinks())}
 }
 
 // index notes which regions each link is in.
@@ -136,7 +137,7 @@ func (s *Stage) begin(rc *regionCase, snap *schema.Snapshot, region *schema.Regi
 	for _, l := range region.Links {
 		v, waits := 1e-3, 0.
 		if series != nil && int(l) < len(series.Values) && series.Valid.Has(int(l)) {
-			v, waits = max(v, float64(series.Values[l])), min(maxStall, max(0, float64(series.Values[l])/100))
+			v, waits = max(v, float64(series.Values[l])), min(root.MaxStall, max(0, float64(series.Values[l])/100))
 		}
 		rc.weight, rc.waits = append(rc.weight, v), append(rc.waits, waits)
 		rc.total += v

@@ -1,0 +1,133 @@
+package diagnose
+
+import (
+	"math"
+	"testing"
+
+	"github.com/giverny/giverny/diagnose/root"
+	"github.com/giverny/giverny/diagnose/root/roottest"
+	"github.com/giverny/giverny/schema"
+	"github.com/giverny/giverny/topology"
+)
+
+// TestLaterJobsDidNotBegin: a job that began well after a region did not cause it, whatever it has added since.
+func TestLaterJobsDidNotBegin(t *testing.T) {
+	s := &Stage{clock: clock{duration: 60e9, now: 100}}
+	rc := &regionCase{stall: make([]float64, 30), onset: 19} // began in slot 90
+	for start, want := range map[int64]bool{80: false, 90: false, 92: false, 96: true} {
+		if got := s.beganLater(rc, &job{Job: schema.Job{Start: schema.Instant(start * 60e9)}}); got != want {
+			t.Errorf("began in slot %d: later %v, want %v", start, got, want)
+		}
+	}
+}
+
+// TestWhatFoundARegionDidNotCauseIt: a job that began or a link that failed, unless the region stalls far more since then, or the
+// clocks may be off. A region that is older than what is remembered was there before all of it.
+func TestWhatFoundARegionDidNotCauseIt(t *testing.T) {
+	s := &Stage{clock: clock{duration: 60e9, now: 100}}
+	rc := &regionCase{stall: make([]float64, 30), onset: 19} // began in slot 90
+	level := func(from int, stall float64) {
+		for i := from; i < len(rc.stall); i++ {
+			rc.stall[i] = stall
+		}
+	}
+	level(19, 40)
+	rc.stall[21] = math.NaN()
+	started := func(want map[int64]bool) {
+		t.Helper()
+		for start, want := range want {
+			if got := s.foundStalled(rc, schema.Instant(start*60e9)); got != want {
+				t.Errorf("began in slot %d: found it stalled %v, want %v", start, got, want)
+			}
+		}
+	}
+	started(map[int64]bool{80: false, 90: false, 91: false, 92: true, 93: true, 100: true, 101: false})
+	if score := s.failureScore(rc, &failure{Failure: schema.Failure{Time: 95 * 60e9}}, 0, 1, nil); score != leastScore {
+		t.Errorf("a link that failed when the region stalled as it does now has the score %v, want %v", score, leastScore)
+	}
+	level(22, 90)
+	started(map[int64]bool{93: false, 96: true})
+	level(0, 90)
+	rc.onset = -1
+	started(map[int64]bool{80: false, 96: false})
+	rc.old = true
+	started(map[int64]bool{70: false, 80: true, 96: true})
+}
+
+// TestAJobHoldsItselfUp: where added load is a tree of a job's nodes to one of them, that all that it moves fell does not
+// speak for it, as it does for a victim whose links the tree crosses.
+func TestAJobHoldsItselfUp(t *testing.T) {
+	own, other := &job{devices: []topology.DeviceID{3, 5, 9}}, &job{devices: []topology.DeviceID{4, 6}}
+	meetsAt := func(d topology.DeviceID, agree float64) func(*regionCase, *suspect) {
+		return func(rc *regionCase, _ *suspect) {
+			rc.drain, rc.sender = root.Drain{Device: 4, Fit: .4, Grew: true, Meeting: root.Meeting{Device: d, Agree: agree, Grew: true}}, other
+		}
+	}
+	full := regionCase{flooded: true, drain: root.Drain{Device: 5, Fit: .7, Grew: true}, sender: own}
+	for _, c := range []struct {
+		name   string
+		change func(rc *regionCase, c *suspect)
+		want   bool
+	}{
+		{"ends at its own node", func(*regionCase, *suspect) {}, true},
+		{"ends elsewhere", func(rc *regionCase, _ *suspect) { rc.drain.Device = 4 }, false},
+		{"a tree of another job's", func(rc *regionCase, _ *suspect) { rc.sender = other }, false},
+		{"nothing was added", func(rc *regionCase, _ *suspect) { rc.drain.Grew = false }, false},
+		{"less arrives there", func(rc *regionCase, _ *suspect) { rc.flooded = false }, false},
+		{"hardly a tree", func(rc *regionCase, _ *suspect) { rc.drain.Fit = .4 }, false},
+		{"meets at its own node", meetsAt(9, .8), true},
+		{"meets elsewhere", meetsAt(4, .8), false},
+		{"hardly meets", meetsAt(9, .1), false},
+		{"meets there, but not all is its own", func(rc *regionCase, c *suspect) { meetsAt(9, .8)(rc, c); c.cross = .8 }, false},
+	} {
+		rc, suspected := full, suspect{job: own, cross: .95}
+		c.change(&rc, &suspected)
+		if got := rc.endsAtOwn(&suspected); got != c.want {
+			t.Errorf("%s: %v, want %v", c.name, got, c.want)
+		}
+	}
+	if got := full.holdsItselfUp(&suspect{}); got != jobConverges+jobRise {
+		t.Errorf("it holds itself up: %v", got)
+	}
+	full.moved = 1
+	if got := full.holdsItselfUp(&suspect{}); got != 0 {
+		t.Errorf("a link that failed added the load, and %v speaks for the job", got)
+	}
+}
+
+// TestACulpritMovesWhatArrives: what was added at the switch where the traffic of a region of a grid ends comes over all of its
+// links, and is what a culprit moves a part of; not where less arrives than before.
+func TestACulpritMovesWhatArrives(t *testing.T) {
+	g := roottest.Graph(t, "torus:4x4x4")
+	end, _ := g.FindDevice("0,0,2")
+	uses := map[string]float64{"0,0,1>0,0,2": 20, "0,0,2>0,0,3": 30, "0,0,2>1,0,2": 10}
+	p, region := readings(t, g, map[string]float64{"0,0,1>0,0,2": 80, "0,0,2>0,0,3": 80}, uses)
+	s, err := New(g, DefaultConfig())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for before, grows := range map[float64]bool{5: true, 60: false} {
+		want := 0.
+		for name, use := range uses {
+			if l := roottest.Link(t, g, name); grows {
+				want += (use - before) / 100 * g.Capacity(l)
+			}
+		}
+		p.Before = func(l schema.LinkID) float64 { return min(before, max(before-5, p.UseOf(l))) }
+		rc := &regionCase{onset: 3, region: &schema.Region{Links: region}, drain: root.Drain{Device: end, Fit: .6}}
+		rc.flooded = p.IsFlooded(&rc.drain)
+		arrives := func() float64 {
+			if !rc.flooded {
+				return 0
+			}
+			return p.ArrivesMore(&rc.drain)
+		}
+		if got := arrives(); got < want-1 || !grows && got > 0 {
+			t.Errorf("%g%% before: %.3g bytes/s arrive more, want %.3g", before, got, want)
+		}
+		s.drain(rc, p)
+		if got := arrives(); got == 0 == grows || rc.carries != got {
+			t.Errorf("%g%% before: the region carries %.3g bytes/s, and %.3g arrive more", before, rc.carries, got)
+		}
+	}
+}

@@ -1,0 +1,216 @@
+// Package mitigation watches the throttling of a fabric by congestion protection: the results of intervals go in, with their
+// regions and protection events; congestion mitigation events come out (Monet, section 6), and whether the congestion was lower
+// after each. It has a bounded memory and asks for no cause.
+package mitigation
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"time"
+
+	"github.com/giverny/giverny/internal/codec"
+	"github.com/giverny/giverny/schema"
+)
+
+const (
+	// coalesce is the sliding window within which congestion protection events (CPE) are one congestion
+	// mitigation event (CME; Monet, section 6).
+	coalesce = 210 * time.Second
+	// compared is how many intervals before and after a mitigation are compared.
+	compared = 5
+	// alleviated is what is left of the congestion, as a share, for a mitigation to have helped.
+	alleviated = .9
+	// maxMitigations bounds those that wait for the intervals after them.
+	maxMitigations = 64
+	// maxMoments bounds the intervals that are remembered for the comparison.
+	maxMoments = 256
+)
+
+// Tracker coalesces congestion protection events of one fabric, and compares the congestion before and after. The zero value is
+// ready for use.
+type Tracker struct {
+	moments  []moment            // of the last intervals, in order of time
+	pending  []schema.Mitigation // in order of time; that may still grow, or wait for the intervals after them
+	reported map[int64]bool      // times of protection events that have been taken and are recent
+}
+
+// moment is the congestion of a fabric in one interval.
+type moment struct {
+	start, end int64
+	stall      float64 // sum over regions of links times mean, percent
+	congestion int64   // begin of the regions congestion event that is on, 0 none
+}
+
+// Step takes in an interval with its regions and its protection events. It adds to the result the mitigations
+// that have begun, as events, and those of which it is known what became of the congestion.
+func (m *Tracker) Step(r *schema.IntervalResult) {
+	in := r.Snapshot.Interval
+	now := moment{start: in.StartNanos, end: in.EndNanos()}
+	for i := range r.Regions {
+		if g := &r.Regions[i]; g.Severity >= schema.Low {
+			now.stall += float64(len(g.Links)) * g.Mean
+		}
+	}
+	if r.Congestion != nil {
+		now.congestion = r.Congestion.BeginNanos
+	}
+	m.moments = append(m.moments, now)
+	m.moments = slices.Delete(m.moments, 0, max(0, len(m.moments)-maxMoments))
+	for _, t := range m.fresh(r) {
+		if began := m.add(t); began {
+			r.Events = append(r.Events, schema.Event{TimeNanos: min(max(t, in.StartNanos), in.EndNanos()-1), Fabric: r.Snapshot.Fabric,
+				Kind: schema.MitigationBegan, Detail: "congestion protection throttles the fabric"})
+		}
+	}
+	m.finish(r)
+}
+
+// fresh lists the times of the protection events of a result that have not been taken, ascending. They come
+// as failures from logs, or as events from the simulator.
+func (m *Tracker) fresh(r *schema.IntervalResult) (times []int64) {
+	take := func(t int64) {
+		if !m.reported[t] {
+			if m.reported == nil {
+				m.reported = map[int64]bool{}
+			}
+			m.reported[t] = true
+			times = append(times, t)
+		}
+	}
+	for i := range r.Failures {
+		if r.Failures[i].Kind == schema.Throttled {
+			take(int64(r.Failures[i].Time))
+		}
+	}
+	for i := range r.Events {
+		if r.Events[i].Kind == schema.Throttled {
+			take(r.Events[i].TimeNanos)
+		}
+	}
+	oldest := m.moments[0].start - int64(coalesce)
+	for t := range m.reported {
+		if t < oldest {
+			delete(m.reported, t)
+		}
+	}
+	slices.Sort(times)
+	return times
+}
+
+// add puts a protection event into the mitigation that it belongs to, or begins one.
+func (m *Tracker) add(t int64) (began bool) {
+	for i := range m.pending {
+		p := &m.pending[i]
+		if t < int64(p.Begin)-int64(coalesce) || t > int64(p.End)+int64(coalesce) {
+			continue
+		}
+		p.Begin, p.End = min(p.Begin, schema.Instant(t)), max(p.End, schema.Instant(t))
+		p.Events++
+		m.join(i)
+		return false
+	}
+	m.pending = append(m.pending, schema.Mitigation{Begin: schema.Instant(t), End: schema.Instant(t), Events: 1})
+	slices.SortFunc(m.pending, func(a, b schema.Mitigation) int { return cmp.Compare(a.Begin, b.Begin) })
+	m.pending = slices.Delete(m.pending, 0, max(0, len(m.pending)-maxMitigations))
+	return true
+}
+
+// join makes one of a mitigation that has grown and the one behind it, where it now reaches that.
+func (m *Tracker) join(i int) {
+	if i+1 < len(m.pending) && m.pending[i+1].Begin <= m.pending[i].End+schema.Instant(coalesce) {
+		next := m.pending[i+1]
+		m.pending[i].End, m.pending[i].Events = max(m.pending[i].End, next.End), m.pending[i].Events+next.Events
+		m.pending = slices.Delete(m.pending, i+1, i+2)
+	}
+}
+
+// finish reports the mitigations that have ended and of which enough intervals after them are known.
+func (m *Tracker) finish(r *schema.IntervalResult) {
+	in := r.Snapshot.Interval
+	for len(m.pending) > 0 {
+		p := m.pending[0]
+		after := in.EndNanos() - int64(p.End)
+		if after <= int64(coalesce) || after < compared*in.DurationNanos {
+			return
+		}
+		m.pending = slices.Delete(m.pending, 0, 1)
+		m.compare(&p)
+		p.Fabric = r.Snapshot.Fabric
+		r.Mitigations = append(r.Mitigations, p)
+		r.Events = append(r.Events, schema.Event{TimeNanos: in.StartNanos, Fabric: r.Snapshot.Fabric, Kind: schema.MitigationEnded, Detail: describe(&p)})
+	}
+}
+
+// compare fills what the congestion was before and after, and which congestion event was met.
+func (m *Tracker) compare(p *schema.Mitigation) {
+	var before, after []float64
+	for i := range m.moments {
+		x := &m.moments[i]
+		switch {
+		case x.end <= int64(p.Begin):
+			before = append(before, x.stall)
+		case x.start > int64(p.End):
+			if after = append(after, x.stall); len(after) > compared {
+				after = after[:compared]
+			}
+			continue
+		}
+		if x.congestion != 0 && x.end >= int64(p.Begin)-int64(coalesce) {
+			p.Congestion = schema.Instant(x.congestion)
+		}
+	}
+	p.Before, p.After = mean(before[max(0, len(before)-compared):]), mean(after)
+	p.Alleviated = p.Before > 0 && p.After < alleviated*p.Before
+}
+
+// mean of values, 0 without any.
+func mean(values []float64) float64 {
+	sum := 0.
+	for _, v := range values {
+		sum += v
+	}
+	return sum / float64(max(1, len(values)))
+}
+
+func describe(p *schema.Mitigation) string {
+	met := "no regions congestion event was on"
+	if p.Congestion != 0 {
+		met = "met the congestion event that began at " + p.Congestion.Time().Format("15:04:05 UTC")
+	}
+	what := "was not lower"
+	if p.Alleviated {
+		what = "was lower"
+	}
+	events := "1 protection event"
+	if p.Events != 1 {
+		events = fmt.Sprintf("%d protection events", p.Events)
+	}
+	return fmt.Sprintf("mitigation of %s by %s; %s; congestion %s after: %.0f link-percent, before %.0f",
+		time.Duration(p.End-p.Begin).Round(time.Second), events, met, what, p.After, p.Before)
+}
+
+// Code lists the fields of the saved state, both ways.
+func (m *Tracker) Code(c *codec.Coder) {
+	codec.Each(c, &m.moments, func(_ int, x *moment) {
+		c.Int(&x.start)
+		c.Int(&x.end)
+		c.Float(&x.stall)
+		c.Int(&x.congestion)
+	})
+	codec.Each(c, &m.pending, func(_ int, p *schema.Mitigation) {
+		c.Int((*int64)(&p.Begin))
+		c.Int((*int64)(&p.End))
+		codec.Small(c, &p.Events, math.MaxInt32)
+	})
+	reported := slices.Sorted(maps.Keys(m.reported))
+	codec.Each(c, &reported, func(_ int, t *int64) { c.Int(t) })
+	if c.Reading() {
+		m.reported = map[int64]bool{}
+		for _, t := range reported {
+			m.reported[t] = true
+		}
+	}
+}

@@ -1,0 +1,104 @@
+package diagnose
+
+import (
+	"math"
+
+	"github.com/giverny/giverny/schema"
+)
+
+// began is the slot of an onset.
+func (s *Stage) began(rc *regionCase) int64 { return s.clock.now - int64(len(rc.stall)-1-rc.onset) }
+
+// beganAgain is the slot of an onset, or of the end of the last pause since.
+func (s *Stage) beganAgain(rc *regionCase) int64 {
+	return s.clock.now - int64(len(rc.stall)-1-rc.again)
+}
+
+// before is the slots from which is taken what was usual before an onset.
+func (s *Stage) before(rc *regionCase) (from, to int64) {
+	onset := s.began(rc)
+	return max(s.clock.first, onset-settle-baseline, s.clock.now-int64(s.cfg.Window)+1), onset - settle
+}
+
+// loadChange is what a region's links carry now, of what they carried before its onset; 0 if one of them is
+// not known.
+func (s *Stage) loadChange(rc *regionCase) float64 {
+	use := s.memory.metrics[schema.BandwidthUsed]
+	if use == nil || rc.onset < 0 {
+		return 0
+	}
+	from, to := s.before(rc)
+	was, n := 0., 0.
+	for slot := from; slot < to; slot++ {
+		if v := use.mean(slot, rc.region.Links); !isMissing(v) {
+			was, n = was+float64(v), n+1
+		}
+	}
+	now := use.mean(s.clock.now, rc.region.Links)
+	if n == 0 || isMissing(now) {
+		return 0
+	}
+	const calm = 1 // percent: below, ratios say nothing
+	return max(1e-3, (float64(now)+calm)/(was/n+calm))
+}
+
+// usedBefore gives what a link carried before the onset, percent of its capacity; -1 where that is not known. It holds
+// until it is asked of another region.
+func (s *Stage) usedBefore(rc *regionCase) func(schema.LinkID) float64 {
+	from, to := int64(0), int64(0)
+	use := s.memory.metrics[schema.BandwidthUsed]
+	if use != nil && rc.onset >= 0 {
+		from, to = s.before(rc)
+	}
+	s.work.past.turnTo(s.work.interval, from, to, use)
+	return s.work.past.of
+}
+
+// peaks are the most that a link carried before a region began, but for one interval, and since, percent of its capacity; 0
+// before where nothing is known. Phases of jobs move what is carried, what can be carried shows in the peaks.
+func (s *Stage) peaks(rc *regionCase, l schema.LinkID) (before, since float64) {
+	use := s.memory.metrics[schema.BandwidthUsed]
+	if use == nil {
+		return 0, 0
+	}
+	began, first := s.clock.now-flatIntervals+1, 0.
+	if rc.again >= 0 {
+		began = s.beganAgain(rc)
+	}
+	for slot := s.oldest(use); slot <= s.clock.now; slot++ {
+		v := use.at(slot, l)
+		switch {
+		case slot > began:
+			since = max(since, v)
+		case slot < began && v > first:
+			first, before = v, first
+		case slot < began:
+			before = max(before, v)
+		}
+	}
+	return before, since
+}
+
+// flatIntervals since the onset, at least, show that what a link carries does not vary: by flatShare of it, and by no more
+// than flatSteps, percent of its capacity, in which loads are remembered.
+const flatIntervals, flatShare, flatSteps = 4, .02, .2
+
+// isFlat reports whether a link carried the same in the last intervals since the onset of a region.
+func (s *Stage) isFlat(rc *regionCase, l schema.LinkID) bool {
+	use := s.memory.metrics[schema.BandwidthUsed]
+	if use == nil || rc.again < 0 {
+		return false
+	}
+	n, sum, squares := 0., 0., 0.
+	for slot := s.clock.now - int64(min(endIntervals, len(rc.stall)-rc.again-1)) + 1; slot <= s.clock.now; slot++ {
+		if v := use.row(slot)[l]; v != levelMissing {
+			v := float64(v) / levelsPerPercent
+			n, sum, squares = n+1, sum+v, squares+v*v
+		}
+	}
+	if n < flatIntervals {
+		return false
+	}
+	mean := sum / n
+	return math.Sqrt(max(0, squares/n-mean*mean)) <= max(flatShare*mean, flatSteps)
+}

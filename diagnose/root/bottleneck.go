@@ -1,0 +1,212 @@
+package root
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"github.com/giverny/giverny/schema"
+	"github.com/giverny/giverny/topology"
+)
+
+// Neck is a link of a grid between switches that packets wait for: it carries what it can, or less than it did.
+type Neck struct {
+	Link   schema.LinkID
+	Tail   topology.DeviceID // the end from which packets enter it
+	Fit    float64           // how well what is seen and the tree that leads to it agree, 0 to 1; 0: none
+	Waits  float64           // share of time that packets wait for it
+	Score  float64           // share, by how much waits for it
+	Lost   float64           // share of what it carried before the onset that it does not carry now; 0 of a full link
+	Share  float64           // of the region's links that stall, how many it claims
+	Slower bool              // it carries clearly less than before the onset
+	Cannot bool              // its waits show that it cannot carry its capacity
+	Sole   bool              // and is the only way on that does, where the region ends
+}
+
+const (
+	// neckFit is the least fit of the tree before a link for it to be called the root.
+	neckFit = .45
+	// By how much less a link's tree may agree than that of a switch, if packets always wait for it, or if it
+	// carries nothing any more: that is measured, and what a switch does not take is not.
+	neckWaits, neckLost = .6, .35
+	// neckStall is the most that a link stalls itself, percent, if packets wait for it.
+	neckStall = 10
+	// mostlyWaits is the share of time that packets wait for a link at least if what leads to it need not be a tree of
+	// suspects.
+	mostlyWaits = .5
+	// leastWaits is what is taken for a wait that was not seen.
+	leastWaits = .1
+	// maxNecks bounds the links of a region that are tried.
+	maxNecks = 6
+)
+
+// Neck finds the link before which the region lies: of those that are full, or carry clearly less than before,
+// and do not wait themselves, the one that most of the region's links lead to and most packets wait for. The region is the one
+// of which Drain found d last; isSteady says that it does not carry more than before the onset.
+func (f *Finder) Neck(p *Pressure, links []schema.LinkID, senders []Sender, d *Drain, isSteady bool) Neck {
+	best := Neck{Link: schema.NoLink}
+	if f.grid == nil || !f.graph.Duplex() || len(f.held.devices) == 0 {
+		return best
+	}
+	h := &f.held
+	h.listNecks(p)
+	h.resetClaims()
+	h.listStalled(p)
+	for i, n := range h.necks {
+		h.claimant, h.urgency = i, max(leastWaits, p.waitsFor(n.Link))
+		from, to := f.graph.Ends(n.Link)
+		for _, tail := range [2]topology.DeviceID{from, to} {
+			for _, of := range senders {
+				pass := f.grid.Passage(of.Routes, n.Link, tail)
+				h.claimPassage(&pass)
+			}
+		}
+	}
+	h.countClaims(len(h.necks))
+	p.spreadOnGrid(links)
+	for i := range h.necks {
+		h.necks[i].Share = h.share(i)
+	}
+	best = h.mostWaitedFor(p)
+	if best.Link != schema.NoLink {
+		best.Tail, best.Fit = h.neckAt(senders, best.Link, p)
+	}
+	if n := p.flatNeck(links); n.Link != schema.NoLink {
+		return n
+	}
+	if isSteady && !best.Before(d) {
+		if n := p.soleWay(links); n.Link != schema.NoLink {
+			return n
+		}
+	}
+	return best
+}
+
+// mostWaitedFor is the link that most of a region waits for: by its share of the region's stall that was followed to it,
+// and, of a full one, as much by its share of the links that it claims by what suspects send over it. What a link that
+// lost rate holds back need not be an exchange of theirs.
+func (h *held) mostWaitedFor(p *Pressure) (best Neck) {
+	best.Link = schema.NoLink
+	followed := 0.
+	for _, l := range p.ends.known {
+		followed += p.ends.ports[l]
+		if h.tried[l] != h.round {
+			n := Neck{Link: l, Waits: p.waitsFor(l), Slower: !p.isFull(l)}
+			if n.Slower {
+				n.Lost, n.Cannot = 1-p.remains(l), p.rateLeft(l) < ClearlyLess
+			}
+			h.necks = append(h.necks, n)
+		}
+	}
+	for i := range h.necks {
+		n := &h.necks[i]
+		if followed > 0 {
+			led := p.ends.ports[n.Link] / followed
+			if n.Share = (n.Share + led) / 2; n.Slower {
+				n.Share = led
+			}
+		}
+		if n.Score = n.Share * math.Sqrt(max(leastWaits, n.Waits)); n.Slower {
+			n.Score *= n.Lost
+		}
+		if n.Score > best.Score {
+			best = *n
+		}
+	}
+	return best
+}
+
+// listNecks lists the links at a region that may be what it waits for: where they are many, those that most waits
+// for.
+func (h *held) listNecks(p *Pressure) {
+	h.necks = h.necks[:0]
+	for _, d := range h.devices {
+		for _, l := range p.graph.LinksAt(d) {
+			if h.tried[l] == h.round || h.grid.Dim(l) < 0 {
+				continue
+			}
+			h.tried[l] = h.round
+			if n, may := p.neckAt(l); may {
+				h.necks = append(h.necks, n)
+			}
+		}
+	}
+	if len(h.necks) > maxNecks {
+		slices.SortStableFunc(h.necks, func(a, b Neck) int { return cmp.Compare(b.Score, a.Score) })
+		h.necks = h.necks[:maxNecks]
+	}
+}
+
+// neckAt rates a link by how much waits for it, if that may be what a region waits for.
+func (p *Pressure) neckAt(l schema.LinkID) (n Neck, may bool) {
+	n = Neck{Link: l, Waits: p.waitsFor(l), Slower: !p.isFull(l)}
+	n.Score = max(leastWaits, n.Waits)
+	if !n.Slower {
+		return n, true
+	}
+	if p.StallOf(l) > neckStall || p.heldBehind(l) {
+		return n, false
+	}
+	left := p.remains(l)
+	n.Lost, n.Cannot = 1-left, p.rateLeft(l) < ClearlyLess
+	n.Score *= n.Lost
+	return n, left < ClearlyLess
+}
+
+// remains is the share that is left of what a link carried before the onset or, where its waits show that it can send less,
+// of its capacity.
+func (p *Pressure) remains(l schema.LinkID) float64 { return min(p.left(l), p.rateLeft(l)) }
+
+// rateLeft is the share of its capacity that a link can send, as far as its waits bound that: while packets wait for it
+// inside the switch and it has credits it sends, so that it carries its rate for so much of the time at least. It is 1
+// where packets do not mostly wait.
+func (p *Pressure) rateLeft(l schema.LinkID) float64 {
+	if p.Credit == nil || !p.Credit.Valid.Has(int(l)) {
+		return 1
+	}
+	sends, use := p.waitsFor(l)-float64(p.Credit.Values[l])/100, p.UseOf(l)
+	if sends < mostlyWaits || use < 0 {
+		return 1
+	}
+	return min(1, use/100/sends)
+}
+
+// isFull reports whether a link carries what it can in a direction in which it does not stall: while a link stalls
+// it does not send, so that in one direction both together are at most all of the time.
+func (p *Pressure) isFull(l schema.LinkID) bool {
+	use, stall := p.UseOf(l), p.StallOf(l)
+	return use >= saturatedPercent-5 && (stall <= neckStall || use+stall > 100+neckStall)
+}
+
+// Before reports whether the region lies before the link rather than around the switch: the trees of suspects over it agree,
+// or most of the region was followed to it and packets wait for it most of the time.
+func (n *Neck) Before(d *Drain) bool {
+	followed := n.Waits >= mostlyWaits && n.Share*n.Waits >= rootShare*mostlyWaits
+	tree := d.tree
+	if d.IsCertain() && !d.Grew {
+		tree = d.Fit // the links where it ends say more than all alike
+	}
+	return n.Sole || (n.Fit >= neckFit || followed) && n.Fit+max(neckWaits*n.Waits, neckLost*n.Lost) > tree
+}
+
+// endMargin is how much better the trees at the second end of a link must fit for that end to be the root: where
+// traffic waits at both, the verdict does not change ends from interval to interval.
+const endMargin = .1
+
+// neckAt is how well the trees of suspects that lead to a link agree with what is seen, from the end at which they do
+// better.
+func (h *held) neckAt(senders []Sender, l schema.LinkID, p *Pressure) (tail topology.DeviceID, fit float64) {
+	from, to := p.graph.Ends(l)
+	ends, fits := [2]topology.DeviceID{from, to}, [2]float64{}
+	for end, tail := range ends {
+		for _, of := range senders {
+			if h.tree.Upstream(of.Routes, l, tail, nil); len(h.tree.Links) > 0 {
+				fits[end] = max(fits[end], h.agreement(p))
+			}
+		}
+	}
+	if fits[1] > fits[0]+endMargin {
+		return to, fits[1]
+	}
+	return from, max(fits[0], fits[1])
+}

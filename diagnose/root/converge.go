@@ -1,0 +1,346 @@
+package root
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"github.com/giverny/giverny/diagnose/routes"
+	"github.com/giverny/giverny/schema"
+	"github.com/giverny/giverny/topology"
+)
+
+// seen is what a link shows of traffic that converges.
+type seen struct {
+	round uint32  // in which it was looked up
+	held  float64 // waits for it, bytes/s (heldBack)
+	added float64 // it carries beyond what it did before the onset, bytes/s; without a before, all
+	waits float64 // share of the time that it does not send in which it stalls, 0 to 1
+}
+
+// The numbers of seen that are compared with a tree.
+const (
+	heldOn = iota
+	addedTo
+	waiting
+	measures
+)
+
+// held is what the links of one region, and those of the trees that are tried, show. Sums run in the order of
+// the region's links; the arrays are used again by the next region.
+type held struct {
+	round   uint32 // of the region
+	byLink  []seen
+	looked  uint32          // the round of what was looked up
+	stalls  *schema.Series  // of which it is
+	since   uint32          // and the round of the past that it is compared with
+	links   []schema.LinkID // of the region
+	inside  []uint32        // by link: the round in which it is in the region
+	squares [measures]float64
+	sum     float64 // of what is held back on the region
+	most    float64 // that one of its links stalls, percent, 1 at least
+	grew    bool    // the load on the region did
+
+	grid    *routes.Grid
+	tree    *routes.InTree // that is tried
+	tried   []uint32       // by link: the round in which it was tried as a neck
+	lines   [][]float64
+	sent    []float64 // by device
+	senders []topology.DeviceID
+	devices []topology.DeviceID // at the region's links, ascending
+	scores  []float64           // by end that is tried: how well links bear out that traffic meets there
+	tries   []Meeting           // the ends that are tried
+	arrived []float64           // by these, how much more arrives there
+	trees   []knownTree         // that are tried
+
+	// Which of the links that are tried a stalled link waits for: what is held back of a flow grows with how much
+	// waits for the link before which it stands, so that it is the one with the most routes over both, by that.
+	claimant int             // that is tried
+	urgency  float64         // of what is tried: the share of time that packets wait for it
+	claims   []claim         // by link
+	stalled  []schema.LinkID // of the region
+	claimed  []schema.LinkID
+	counts   []int // by claimant, of the links that any claims
+	necks    []Neck
+}
+
+// newHeld makes the memory; grid is nil where there is none.
+func newHeld(g *topology.Graph, grid *routes.Grid) held {
+	n := g.NumLinks()
+	h := held{looked: 1, grid: grid, byLink: make([]seen, n), inside: make([]uint32, n), tried: make([]uint32, n), claims: make([]claim, n), sent: make([]float64, g.NumDevices())}
+	if grid != nil {
+		h.tree = grid.NewInTree()
+	}
+	return h
+}
+
+// turnTo says what links show from now on: regions with the same stalls that began together share what is looked up.
+func (h *held) turnTo(stalls *schema.Series, since uint32) {
+	if h.stalls == stalls && h.since == since {
+		return
+	}
+	h.stalls, h.since = stalls, since
+	if h.looked++; h.looked == 0 {
+		clear(h.byLink)
+		h.looked = 1
+	}
+}
+
+// take looks up the links of a region.
+func (h *held) take(links []schema.LinkID, p *Pressure) {
+	h.round++
+	h.links, h.squares = append(h.links[:0], links...), [measures]float64{}
+	added, carried := 0., 0.
+	h.sum, h.most = 0, 1
+	for _, l := range links {
+		h.most = max(h.most, p.StallOf(l))
+		h.inside[l] = h.round
+		at := h.look(l, p)
+		for m, v := range at.all() {
+			h.squares[m] += v * v
+		}
+		h.sum, added, carried = h.sum+at.held, added+at.added, carried+max(0, p.UseOf(l))/100*p.graph.Capacity(l)
+	}
+	h.grew = added > grewShare*carried
+	p.least = min(lineStall, mostStalled*h.most)
+}
+
+func (s *seen) all() [measures]float64 { return [measures]float64{s.held, s.added, s.waits} }
+
+// grewShare is the share of what a region carries that was added since its onset, from which on that says where
+// it goes; below, only what is held back does.
+const grewShare = .25
+
+// leastFree is the least share of time that a link is taken not to send: of less, noise makes any share.
+const leastFree = .1
+
+// heldBack estimates what waits on a link, from what it carries and the share of time that it stalls: of an
+// offer of o the share s is held back and (1-s)o is carried.
+func (p *Pressure) heldBack(l schema.LinkID) float64 {
+	stall := min(MaxStall, p.StallOf(l)/100)
+	return p.Carries(l) * stall / (1 - stall)
+}
+
+func (h *held) look(l schema.LinkID, p *Pressure) *seen {
+	at := &h.byLink[l]
+	if at.round == h.looked {
+		return at
+	}
+	use := max(0, p.UseOf(l))
+	*at = seen{round: h.looked, held: p.heldBack(l)}
+	at.waits = min(1, p.StallOf(l)/100/max(leastFree, 1-use/100))
+	at.added = max(0, use-max(0, p.Before(l))) / 100 * p.graph.Capacity(l)
+	return at
+}
+
+// sendersTo are the switches from which more leads towards a switch than arrives at them, until the next call.
+func (h *held) sendersTo(end topology.DeviceID) []topology.DeviceID {
+	for _, d := range h.devices {
+		h.sent[d] = 0
+	}
+	for _, l := range h.links {
+		if h.grid.Dim(l) < 0 {
+			continue
+		}
+		from, to := h.grid.Leading(l, end)
+		amount := h.byLink[l].held
+		h.sent[from] += amount
+		h.sent[to] -= amount
+	}
+	var own []float64
+	for _, d := range h.devices {
+		if v := h.sent[d]; v > 0 {
+			own = append(own, v)
+		}
+	}
+	if len(own) == 0 {
+		return nil
+	}
+	slices.Sort(own)
+	median := (own[len(own)/2] + own[(len(own)-1)/2]) / 2
+	h.senders = h.senders[:0]
+	for _, d := range h.devices {
+		if d != end && h.sent[d] > median/2 {
+			h.senders = append(h.senders, d)
+		}
+	}
+	return h.senders
+}
+
+// ends lists the switches to which a tree can lead that has most of what is held back, or more than any other where none has
+// most: of the last dimension it has links of one line, of the one before those of one plane, and so on, so that it can end
+// anywhere on that line. It tells whether one has most, and notes the switches at any of the links, ascending.
+func (h *held) ends(p *Pressure) (out []topology.DeviceID, hasMost bool) {
+	k := len(h.grid.Dims())
+	total := 0.
+	lines := h.linesOf(h.grid.Dims())
+	h.devices = h.devices[:0]
+	for _, l := range h.links {
+		dim := h.grid.Dim(l)
+		if dim < 0 {
+			continue
+		}
+		held := h.byLink[l].held
+		total += held
+		lines[dim][h.grid.Before(l)] += held
+		from, to := p.graph.Ends(l)
+		h.devices = append(h.devices, from, to)
+	}
+	slices.Sort(h.devices)
+	h.devices = slices.Compact(h.devices)
+	if total == 0 {
+		return nil, false
+	}
+	type end struct {
+		line  routes.Line // any switch of it
+		share float64
+	}
+	var best []end
+	var most end // of a region whose traffic ends on several lines
+	for _, d := range h.devices {
+		sum := 0.
+		for dim := range k {
+			sum += lines[dim][h.grid.PlaceBefore(d, dim)]
+		}
+		if sum > most.share {
+			most = end{h.grid.LastLine(d), sum}
+		}
+		if sum >= inTree*total && !slices.ContainsFunc(best, func(e end) bool { return e.line.Has(d) }) {
+			best = append(best, end{h.grid.LastLine(d), sum})
+		}
+	}
+	hasMost = len(best) > 0
+	if !hasMost {
+		best = append(best, most)
+	}
+	slices.SortStableFunc(best, func(a, b end) int { return cmp.Compare(b.share, a.share) })
+	for _, e := range best {
+		for x := range e.line.Size {
+			if len(out) < drainEnds {
+				out = append(out, e.line.Device(x-e.line.X))
+			}
+		}
+	}
+	return out, hasMost
+}
+
+// linesOf is an empty sum by dimension and by the place in those before it.
+func (h *held) linesOf(dims []int) [][]float64 {
+	places := 1
+	for d, size := range dims {
+		if len(h.lines) == d {
+			h.lines = append(h.lines, make([]float64, places))
+		}
+		clear(h.lines[d])
+		places *= size
+	}
+	return h.lines
+}
+
+// treeFit is how well what links show agrees with the routes of senders to a switch.
+func (h *held) treeFit(senders []topology.DeviceID, end topology.DeviceID, p *Pressure) float64 {
+	h.tree.Gather(senders, end)
+	held := min(1, 2*h.heldAt(end, p))
+	var line lineFit
+	if !h.grew {
+		line = h.lastLine(end, p)
+	}
+	if h.grew {
+		cosine := h.cosines(p)
+		return held * (cosine[addedTo] + cosine[waiting]) / 2
+	}
+	cosine := h.cosines(p)
+	amounts := line.share*line.profile + (1-line.share)*cosine[heldOn]
+	return held*(amounts+cosine[waiting])/2 + inqWeight*line.inq
+}
+
+// heldAt is the share of the routes of a tree that reach its end over links which stall: what a switch does not take
+// waits on the last links before it.
+func (h *held) heldAt(end topology.DeviceID, p *Pressure) float64 {
+	all, stalled := 0., 0.
+	for _, l := range p.graph.LinksAt(end) {
+		all += h.tree.Load[l]
+		if p.StallOf(l) >= stalledPercent {
+			stalled += h.tree.Load[l]
+		}
+	}
+	if all == 0 {
+		return 0
+	}
+	return stalled / all
+}
+
+// agreement is how well what links show agrees with the tree that was added.
+func (h *held) agreement(p *Pressure) float64 {
+	cosine := h.cosines(p)
+	return (max(cosine[heldOn], cosine[addedTo]) + cosine[waiting]) / 2
+}
+
+// cosines compares how many routes of a tree pass a link with what is held back on it and what was added to it,
+// and which links have any with which wait. It forgets the tree.
+func (h *held) cosines(p *Pressure) (out [measures]float64) {
+	var dot [measures]float64
+	squares, loads, count := h.squares, 0., float64(len(h.tree.Links))
+	for _, l := range h.tree.Links {
+		n, at := h.tree.Load[l], h.look(l, p)
+		if h.inside[l] != h.round {
+			squares[heldOn] += at.held * at.held
+			squares[addedTo] += at.added * at.added
+			squares[waiting] += at.waits * at.waits
+		}
+		dot[heldOn] += n * at.held
+		dot[addedTo] += n * at.added
+		dot[waiting] += at.waits
+		loads += n * n
+	}
+	h.tree.Reset()
+	for m, of := range [measures]float64{loads, loads, count} {
+		if of*squares[m] > 0 {
+			out[m] = dot[m] / math.Sqrt(of*squares[m])
+		}
+	}
+	return out
+}
+
+// inqWeight is what waits inside the switches at the end of a tree counts beside the tree's fit: links alone often
+// cannot say which of two neighbours on a line a tree ends at.
+const inqWeight = .05
+
+// lineFit is what the links of the last dimension say on which a tree ends: all that it gathers comes together
+// on them.
+type lineFit struct {
+	profile float64 // cosine of how many routes pass them with what is held back
+	share   float64 // that profile counts: 1 where much of what the region holds back is there
+	inq     float64 // at the end, of the most that waits inside the switches of the line
+}
+
+// lineShare of what is held back on a region is enough on a line for its profile to count alone.
+const lineShare = .04
+
+func (h *held) lastLine(end topology.DeviceID, p *Pressure) (f lineFit) {
+	line := h.grid.LastLine(end)
+	dot, loads, squares, sum := 0., 0., 0., 0.
+	most, here := 0., 0.
+	for x := range line.Size {
+		l := line.Link(x-line.X, 1)
+		if l == schema.NoLink {
+			continue
+		}
+		n, o := h.tree.Load[l], h.look(l, p)
+		dot, loads, squares, sum = dot+n*o.held, loads+n*n, squares+o.held*o.held, sum+o.held
+		if p.Inq != nil && p.Inq.Valid.Has(int(l)) {
+			v := float64(p.Inq.Values[l])
+			most = max(most, v)
+			if x == line.X || (x+1)%line.Size == line.X {
+				here += v / 2
+			}
+		}
+	}
+	if loads*squares > 0 && h.sum > 0 {
+		f.profile, f.share = dot/math.Sqrt(loads*squares), min(1, sum/h.sum/lineShare)
+	}
+	if most > 0 {
+		f.inq = here / most
+	}
+	return f
+}

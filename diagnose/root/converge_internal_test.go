@@ -1,0 +1,87 @@
+package root
+
+import (
+	"math"
+	"slices"
+	"testing"
+
+	"github.com/giverny/giverny/schema"
+	"github.com/giverny/giverny/topology"
+)
+
+// TestTrafficConverges: senders with one switch for their goal show it, by what was added to links and by which wait,
+// not where the senders are of another job.
+func TestTrafficConverges(t *testing.T) {
+	u := newTiedUp(t)
+	var senders, others []topology.DeviceID
+	for i, name := range []string{"0,1,2", "1,5,2", "2,2,6", "4,4,5", "5,0,1", "3,6,3", "6,3,0", "1,1,4", "7,7,3"} {
+		senders = append(senders, u.Device(t, name))
+		others = append(others, topology.DeviceID(17*i+5))
+	}
+	slices.Sort(senders)
+	goal := u.Device(t, "3,3,2")
+	links := u.Send(senders, goal)
+	h := &u.f.held
+	h.take(links, u.p)
+	if !h.grew {
+		t.Fatal("all that the links carry was added, and it is not seen")
+	}
+	best, at := 0., topology.DeviceID(0)
+	ends, most := h.ends(u.p)
+	if !most {
+		t.Error("no line has most of one tree")
+	}
+	for _, d := range ends {
+		if fit := h.treeFit(senders, d, u.p); fit > best {
+			best, at = fit, d
+		}
+	}
+	if at != goal || best < .98 {
+		t.Errorf("the tree ends at %s with a fit of %.3f, want %s", u.Graph.Device(at).Name, best, u.Graph.Device(goal).Name)
+	}
+	if fit := h.treeFit(others, goal, u.p); fit > drainFit {
+		t.Errorf("the tree of other senders fits by %.3f", fit)
+	}
+}
+
+// TestSeveralTrees: of traffic that ends on two lines, neither of which has most of it, the ends are those of the line with more.
+func TestSeveralTrees(t *testing.T) {
+	u := newTiedUp(t)
+	var links []schema.LinkID
+	for goal, senders := range map[string][]string{"3,3,2": {"3,3,4", "3,3,0", "3,1,2"}, "6,6,6": {"6,6,4", "6,6,0", "6,4,6", "6,0,6"}} {
+		var from []topology.DeviceID
+		for _, name := range senders {
+			from = append(from, u.Device(t, name))
+		}
+		links = append(links, u.Send(from, u.Device(t, goal))...)
+	}
+	slices.Sort(links)
+	h := &u.f.held
+	h.take(links, u.p)
+	ends, most := h.ends(u.p)
+	if most || len(ends) != 8 || !slices.Contains(ends, u.Device(t, "6,6,6")) {
+		t.Errorf("%d ends, want the line of 6,6,6", len(ends))
+	}
+}
+
+// TestFitsAreExact: sums run in one order, so that the same snapshot gives the same bits.
+func TestFitsAreExact(t *testing.T) {
+	fits := func() (bits []uint64) {
+		u := newTiedUp(t)
+		senders := []topology.DeviceID{3, 17, 40, 99, 130, 201, 333, 402, 511}
+		links := u.Send(senders, 146)
+		for i, l := range links {
+			u.p.Stall.Values[l] *= .3 + .07*float32(i%9)
+		}
+		of := []Sender{{Devices: senders, Routes: u.Router.Of(senders)}}
+		d, _ := u.f.Drain(u.p, links, of, 0)
+		n := u.f.Neck(u.p, links, of, &d, true)
+		return append(bits, math.Float64bits(d.Fit), math.Float64bits(d.tree), math.Float64bits(n.Fit), uint64(d.Device))
+	}
+	first := fits()
+	for range 10 {
+		if again := fits(); !slices.Equal(first, again) {
+			t.Fatalf("%x, then %x", first, again)
+		}
+	}
+}

@@ -1,0 +1,186 @@
+package root
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"github.com/giverny/giverny/diagnose/routes"
+	"github.com/giverny/giverny/schema"
+	"github.com/giverny/giverny/topology"
+)
+
+// Drain is the switch of a torus or mesh whose nodes do not take what arrives. The links of these fabrics know no
+// direction, so that back pressure cannot be followed; but under dimension-order routing all that goes to one
+// switch forms a tree, and what stalls, what is held back and what was added is on the links of the tree.
+type Drain struct {
+	Device  topology.DeviceID
+	Fit     float64             // how well what is seen and the tree agree, 0 to 1; 0: none
+	Grew    bool                // what is compared is what was added
+	Idle    bool                // the region's links have nothing to send for a part of the time
+	Senders []topology.DeviceID // ascending
+	Meeting Meeting             // where the traffic comes together, whoever sends it
+
+	tree float64 // the fit by all links of the tree alike, as that of a neck is
+}
+
+const (
+	// drainFit is the least fit of a tree for its end to be called the root.
+	drainFit = .75
+	// grownFit is the same where load was added and no full link is known: in full buffers what is held up of others hides
+	// how much of it goes where, but what was added lies on the tree, and most where it ends.
+	grownFit = .5
+	// unknownFit is the same where the senders are not known, leastSenders how many they must be.
+	unknownFit, leastSenders = .85, 4
+	// meetsWeight is what it counts beside the fit of known senders that traffic meets at a switch of the line, or
+	// meetsBeside, where a tree of theirs fits so well (wellFits) that it says more.
+	meetsWeight, meetsBeside, wellFits = 1, .05, .98
+	// memberWeight is what it counts that the end is a node of the job itself: what its nodes send goes to one of them, unless
+	// it is traffic with files, and two neighbours on a line show nearly the same.
+	memberWeight = .15
+	// inTree is the share of what is held back that must lie on links which a tree to a switch can have.
+	inTree = .6
+	// certainFit is from which fit on a tree says who does not send.
+	certainFit = .85
+	// drainEnds bounds the switches that are tried.
+	drainEnds = 24
+)
+
+// IsRoot reports whether the tree is known well enough for its end to be a root.
+func (d *Drain) IsRoot() bool { return d.Fit >= drainFit || d.Grew && d.Fit >= grownFit }
+
+// IsCertain reports whether the tree fits so well that it says who does not send.
+func (d *Drain) IsCertain() bool { return d.Fit >= certainFit }
+
+// Sender is who may send what a region of a grid holds back: a job.
+type Sender struct {
+	Devices []topology.DeviceID // of its nodes, ascending
+	Routes  *routes.Set         // of its traffic
+}
+
+// Drain finds the switch that the traffic of a region's links converges on, if it does, and the place in senders of the one
+// whose nodes send; -1 if that is not known. Regions with the same stalls and the same since, which changes with what pressure
+// is compared with, share what is looked up.
+func (f *Finder) Drain(p *Pressure, links []schema.LinkID, senders []Sender, since uint32) (best Drain, from int) {
+	f.held.turnTo(p.Stall, since)
+	if f.grid == nil || !f.graph.Duplex() {
+		return best, -1
+	}
+	h := &f.held
+	h.take(links, p)
+	idle := h.idles(p)
+	ends, most := h.ends(p)
+	if len(ends) == 0 {
+		return Drain{Idle: idle}, -1
+	}
+	meeting := h.meetingOf(ends, idle, p)
+	if !most {
+		return Drain{Idle: idle, Meeting: meeting}, -1
+	}
+	best, from = h.knownDrain(senders, ends, p)
+	if best.Fit < drainFit {
+		if unknown := h.unknownDrain(meeting.Device, p); unknown.Fit > best.Fit {
+			best, from = unknown, -1
+		}
+	}
+	if best.Fit > 0 {
+		h.tree.Gather(best.Senders, best.Device)
+		best.tree, best.Grew = h.agreement(p), h.grew
+	}
+	best.Meeting, best.Idle = meeting, idle
+	return best, from
+}
+
+// knownDrain is the tree to one of the ends from the nodes of one of the senders.
+func (h *held) knownDrain(senders []Sender, ends []topology.DeviceID, p *Pressure) (best Drain, from int) {
+	h.trees = h.trees[:0]
+	weight := 1. * meetsWeight
+	for from, of := range senders {
+		for i, d := range ends {
+			fit := h.treeFit(of.Devices, d, p)
+			if fit >= wellFits {
+				weight = meetsBeside
+			}
+			if _, member := slices.BinarySearch(of.Devices, d); member {
+				fit += memberWeight
+			}
+			h.trees = append(h.trees, knownTree{from, i, fit})
+		}
+	}
+	if from = -1; len(h.trees) == 0 {
+		return best, from
+	}
+	tree := slices.MaxFunc(h.trees, func(a, b knownTree) int { return cmp.Or(cmp.Compare(a.fit, b.fit), cmp.Compare(b.end, a.end)) })
+	line, most := h.grid.LastLine(ends[tree.end]), math.Inf(-1)
+	for _, k := range h.trees {
+		d := ends[k.end]
+		if score := k.fit + weight*h.scores[k.end]; k.from == tree.from && line.Has(d) && score > most {
+			most = score
+			best, from = Drain{Device: d, Fit: tree.fit, Senders: senders[k.from].Devices}, k.from
+		}
+	}
+	return best, from
+}
+
+// knownTree is the tree from one of the senders to one of the ends, and how well what is seen agrees with it.
+type knownTree struct {
+	from, end int
+	fit       float64
+}
+
+// unknownDrain is the tree to the switch where the traffic of a region meets, with senders that are taken from what is held
+// back: they may be of a job that no table has.
+func (h *held) unknownDrain(end topology.DeviceID, p *Pressure) Drain {
+	senders := h.sendersTo(end)
+	if len(senders) < leastSenders {
+		return Drain{}
+	}
+	fit := h.treeFit(senders, end, p)
+	if fit < unknownFit {
+		return Drain{}
+	}
+	return Drain{Device: end, Fit: fit, Senders: slices.Clone(senders)}
+}
+
+// alikeFull is within how many percent of their capacity links are as full as each other.
+const alikeFull = 5
+
+// FullLink is, on a grid, the link at a region that carries most of its capacity, if that is more than before the onset and
+// the link does not stall itself; of several alike the one before which the region lies. It is NoLink where none is full.
+func (p *Pressure) FullLink(links []schema.LinkID, n *Neck, d *Drain) schema.LinkID {
+	best, most := schema.NoLink, float64(fullPercent)
+	if p.grid == nil {
+		return best
+	}
+	if n.Link != schema.NoLink && !n.Slower && n.Before(d) {
+		best, most = n.Link, max(most, p.UseOf(n.Link)+alikeFull)
+	}
+	for _, l := range links {
+		from, to := p.graph.Ends(l)
+		for _, d := range [2]topology.DeviceID{from, to} {
+			for _, out := range p.graph.LinksAt(d) {
+				if use := p.UseOf(out); use > most && p.grid.Dim(out) >= 0 && p.StallOf(out) < lineStall && use > SteadyLoad*p.Before(out) {
+					best, most = out, use
+				}
+			}
+		}
+	}
+	return best
+}
+
+// LeadsTo reports whether most of what links of a grid hold back is on those that routes to a switch can take.
+func (p *Pressure) LeadsTo(links []schema.LinkID, at topology.DeviceID) bool {
+	total, on := 0., 0.
+	for _, l := range links {
+		dim := p.grid.Dim(l)
+		if dim < 0 {
+			continue
+		}
+		held := p.heldBack(l)
+		total += held
+		if p.grid.PlaceBefore(at, dim) == p.grid.Before(l) {
+			on += held
+		}
+	}
+	return total > 0 && on >= inTree*total
+}

@@ -1,0 +1,47 @@
+package root
+
+import (
+	"github.com/giverny/giverny/schema"
+	"github.com/giverny/giverny/topology"
+)
+
+// flatUse is the least that a link which lost rate by what it carries does, percent of its capacity: of what lanes there are one in
+// eight is left.
+const flatUse = 10
+
+// flatNeck is the link of a grid that lost rate by what it carries: as packets always wait for it, that is its rate, and the
+// same in all intervals since the onset. Links that stall lead to it, and nothing that these may wait for stalls. Of several
+// it is the one that lost most.
+func (p *Pressure) flatNeck(links []schema.LinkID) Neck {
+	grid, best, most := p.grid, Neck{Link: schema.NoLink}, 0.
+	for _, l := range links {
+		if grid.Dim(l) < 0 || p.StallOf(l) < endStall {
+			continue
+		}
+		from, to := p.graph.Ends(l)
+		for _, via := range [2]topology.DeviceID{from, to} {
+			for _, out := range p.graph.LinksAt(via) {
+				lost := p.lostOn(out)
+				if out == l || grid.Dim(out) < grid.Dim(l) || lost <= most || p.UseOf(out) < flatUse || p.left(out) >= ClearlyLess || !p.stallEndsAt(l, via) || !p.isFlat(out) {
+					continue
+				}
+				most = lost
+				best = Neck{Link: out, Tail: via, Waits: p.waitsFor(out), Lost: 1 - p.left(out), Slower: true, Cannot: true, Sole: true}
+			}
+		}
+	}
+	return best
+}
+
+// stallEndsAt reports whether nothing stalls that what a link brings to a switch may wait for.
+func (p *Pressure) stallEndsAt(l schema.LinkID, via topology.DeviceID) bool {
+	for _, out := range p.graph.LinksAt(via) {
+		if out != l && p.grid.Dim(out) >= p.grid.Dim(l) && p.StallOf(out) > neckStall {
+			return false
+		}
+	}
+	return true
+}
+
+// isFlat reports whether it is known that a link carried the same in the intervals since the onset.
+func (p *Pressure) isFlat(l schema.LinkID) bool { return p.Flat != nil && p.Flat(l) }

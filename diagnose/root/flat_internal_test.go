@@ -1,0 +1,40 @@
+package root
+
+import (
+	"testing"
+
+	"github.com/giverny/giverny/diagnose/root/roottest"
+	"github.com/giverny/giverny/schema"
+)
+
+// TestALinkThatLostRateCarriesTheSame: where stall ends before a link that carries less than before, and the same in all
+// intervals since the onset, that is its rate.
+func TestALinkThatLostRateCarriesTheSame(t *testing.T) {
+	for _, c := range []struct {
+		name    string
+		carries float32
+		varies  bool
+		stalls  string // another way on that stalls
+		isFound bool
+	}{
+		{name: "the same", carries: 12.4, isFound: true},
+		{name: "varies", carries: 12.4, varies: true},
+		{name: "next to nothing", carries: 1.6},
+		{name: "another way on waits", carries: 12.4, stalls: "0,2,3>0,2,4"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			u := newTiedUp(t)
+			slow, fed := roottest.Link(t, u.Graph, "0,2,3>0,3,3"), roottest.Link(t, u.Graph, "0,1,3>0,2,3")
+			u.p.Flat = func(l schema.LinkID) bool { return l == slow && !c.varies }
+			u.Was[slow], u.Was[fed] = 40, 40
+			u.Use.Values[slow], u.Use.Values[fed], u.Stall.Values[fed] = c.carries, 10, 95
+			if c.stalls != "" {
+				u.Stall.Values[roottest.Link(t, u.Graph, c.stalls)] = 60
+			}
+			n := u.p.flatNeck([]schema.LinkID{fed})
+			if found := n.Link == slow && n.Tail == u.Device(t, "0,2,3") && n.Cannot && n.Sole; found != c.isFound {
+				t.Errorf("%+v: found %v, want %v", n, found, c.isFound)
+			}
+		})
+	}
+}

@@ -1,0 +1,47 @@
+package root
+
+import "github.com/giverny/giverny/topology"
+
+// IsFlooded reports whether load was added where the traffic of a region on a grid ends. Full buffers hold up what others
+// send over the same links, so that a region may carry less in all while what holds it up is load: what is added shows
+// on some of its links, or more arrives at the switch that it converges on. A host that takes little lets less arrive.
+func (p *Pressure) IsFlooded(d *Drain) bool {
+	if d.Grew || d.Meeting.Grew {
+		return true
+	}
+	end, known := d.end()
+	if !known {
+		return false
+	}
+	now, before := 0., 0.
+	for _, l := range p.graph.LinksAt(end) {
+		if was := p.Before(l); was >= 0 && p.UseOf(l) >= 0 {
+			now += p.Carries(l)
+			before += was / 100 * p.graph.Capacity(l)
+		}
+	}
+	return now > SteadyLoad*before
+}
+
+// end is the switch at which the traffic of a region ends, as far as it is known.
+func (d *Drain) end() (end topology.DeviceID, known bool) {
+	if d.Fit > 0 {
+		return d.Device, true
+	}
+	return d.Meeting.Device, d.Meeting.IsKnown()
+}
+
+// ArrivesMore is what the links at the end of a region's traffic carry beyond what they did before the onset, bytes/s: who
+// sent it moves at least a part of that.
+func (p *Pressure) ArrivesMore(d *Drain) (sum float64) {
+	end, known := d.end()
+	if !known {
+		return 0
+	}
+	for _, l := range p.graph.LinksAt(end) {
+		if was := p.Before(l); was >= 0 {
+			sum += max(0, p.Carries(l)-was/100*p.graph.Capacity(l))
+		}
+	}
+	return sum
+}

@@ -1,0 +1,52 @@
+package root
+
+import (
+	"testing"
+
+	"github.com/giverny/giverny/diagnose/root/roottest"
+	"github.com/giverny/giverny/schema"
+)
+
+// TestFlooded: where full buffers hold up others a region carries less in all, but more arrives where its traffic ends;
+// before a host that takes little, less does.
+func TestFlooded(t *testing.T) {
+	g := roottest.Graph(t, "torus:4x4x4")
+	end, _ := g.FindDevice("0,0,2")
+	stalls := map[string]float64{"0,0,1>0,0,2": 80, "0,0,2>0,0,3": 80}
+	p, _ := readings(t, g, stalls, map[string]float64{"0,0,1>0,0,2": 20, "0,0,2>0,0,3": 20, "0,0,2>1,0,2": 20})
+	for _, c := range []struct {
+		name   string
+		before float64
+		drain  Drain
+		want   bool
+	}{
+		{"more arrives", 2, Drain{Device: end, Fit: .6}, true},
+		{"less arrives", 40, Drain{Device: end, Fit: .6}, false},
+		{"not known what was before", -1, Drain{Device: end, Fit: .6}, false},
+		{"no end", 2, Drain{}, false},
+		{"added on the tree", 40, Drain{Device: end, Fit: .6, Grew: true}, true},
+	} {
+		p.Before = func(schema.LinkID) float64 { return c.before }
+		if got := p.IsFlooded(&c.drain); got != c.want {
+			t.Errorf("%s: %v, want %v", c.name, got, c.want)
+		}
+	}
+}
+
+// TestFollowedNeck: a link that most of a region was followed to and for which packets wait needs no tree of suspects.
+func TestFollowedNeck(t *testing.T) {
+	around := &Drain{tree: .2}
+	for _, c := range []struct {
+		neck Neck
+		want bool
+	}{
+		{Neck{Fit: .4, Share: .9, Waits: .9}, true},
+		{Neck{Fit: .4, Share: .9, Waits: .1}, false},
+		{Neck{Fit: .4, Share: .1, Waits: .9}, false},
+		{Neck{Fit: .5, Share: .1, Waits: 0}, true},
+	} {
+		if got := c.neck.Before(around); got != c.want {
+			t.Errorf("%+v: %v, want %v", c.neck, got, c.want)
+		}
+	}
+}

@@ -1,0 +1,36 @@
+package root
+
+import (
+	"testing"
+
+	"github.com/giverny/giverny/diagnose/root/roottest"
+	"github.com/giverny/giverny/schema"
+)
+
+// TestAFullLinkThatGainedLoad: what others wait for is a link that is full, more so than before, and does not stall itself;
+// of several alike the one before which the region lies.
+func TestAFullLinkThatGainedLoad(t *testing.T) {
+	u := newTiedUp(t)
+	link := func(name string) schema.LinkID { return roottest.Link(t, u.Graph, name) }
+	waits, full, other := link("1,0,0>2,0,0"), link("2,0,0>2,1,0"), link("2,0,0>3,0,0")
+	neck := Neck{Link: schema.NoLink}
+	want := func(what string, l schema.LinkID) {
+		t.Helper()
+		if got := u.p.FullLink([]schema.LinkID{waits}, &neck, &Drain{}); got != l {
+			t.Errorf("%s: link %d, want %d", what, got, l)
+		}
+	}
+	u.p.Stall.Values[waits], u.p.Use.Values[waits] = 60, 40
+	u.p.Use.Values[full], u.Was[full] = 70, 30
+	want("none is full", schema.NoLink)
+	u.p.Use.Values[full] = 90
+	want("one is full", full)
+	u.p.Use.Values[other], u.Was[other] = 94, 93
+	want("another always was", full)
+	u.Was[other] = 40
+	want("another is fuller", other)
+	neck = Neck{Link: full, Waits: 1, Share: 1}
+	want("the region lies before one of two alike", full)
+	u.p.Stall.Values[other], neck = 30, Neck{Link: schema.NoLink}
+	want("another stalls", full)
+}

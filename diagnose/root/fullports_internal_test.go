@@ -1,0 +1,42 @@
+package root
+
+import (
+	"testing"
+
+	"github.com/giverny/giverny/diagnose/root/roottest"
+	"github.com/giverny/giverny/schema"
+)
+
+// TestRootAmongFullPorts: where no port holds half of a region's stall, the root is where most is held back for a switch's own
+// ports, and of its full uplinks the one that carried most before.
+func TestRootAmongFullPorts(t *testing.T) {
+	g := roottest.Graph(t, "fattree:leaves=4,hosts=4,spines=2")
+	p, links := readings(t, g,
+		map[string]float64{"host0>leaf0": 50, "host1>leaf0": 50, "host2>leaf0": 50, "host4>leaf1": 50, "host5>leaf1": 50,
+			"leaf2>spine0": 40, "leaf3>spine0": 40},
+		map[string]float64{"host0>leaf0": 50, "host1>leaf0": 50, "host2>leaf0": 50, "host4>leaf1": 45, "host5>leaf1": 45,
+			"leaf0>spine0": 97, "leaf0>spine1": 98, "leaf1>spine0": 96, "leaf1>spine1": 40, "leaf2>spine0": 30, "leaf3>spine0": 30, "spine0>leaf1": 99})
+	p.Before = func(l schema.LinkID) float64 {
+		if l == roottest.Link(t, g, "leaf0>spine0") {
+			return 30
+		}
+		return 10
+	}
+	back := follow(p, links)
+	if want := roottest.Link(t, g, "leaf0>spine0"); back.Link != want && back.Leading != want {
+		t.Errorf("root %d, leading %d, want %d", back.Link, back.Leading, want)
+	}
+}
+
+// TestRootThatNothingWaitsFor: a root that the segmentation saw in a noisy reading is none where nothing that was followed waits.
+func TestRootThatNothingWaitsFor(t *testing.T) {
+	g := roottest.Graph(t, "fattree:leaves=4,hosts=4,spines=2")
+	p, links := readings(t, g, map[string]float64{"host0>leaf0": 50, "host4>leaf1": 50, "host8>leaf2": 50},
+		map[string]float64{"host0>leaf0": 50, "host4>leaf1": 50, "host8>leaf2": 50, "leaf0>spine0": 98, "leaf1>spine0": 98, "leaf2>spine0": 98, "leaf3>host15": 4})
+	p.Before = func(schema.LinkID) float64 { return 10 }
+	weight, _ := weightOf(p, links)
+	seen := &schema.Root{Link: roottest.Link(t, g, "leaf3>host15")}
+	if back := p.Follow(&schema.Region{Metric: schema.CreditStall, Links: links, Root: seen}, weight); back.Link == seen.Link || back.Kind != "" {
+		t.Errorf("root %q at link %d", back.Kind, back.Link)
+	}
+}

@@ -1,0 +1,139 @@
+package root
+
+import (
+	"github.com/giverny/giverny/schema"
+	"github.com/giverny/giverny/topology"
+)
+
+// spreadOnGrid follows the stall of a region of a grid to the links that it waits for. The links of a grid know no
+// direction, so that each is followed both ways: under dimension-order routing what travels along a dimension goes on
+// along it or turns to a later one, over links that stall, until it stands before a link that is full or lost rate.
+// Followed the wrong way it mostly leads nowhere: a way counts by how much of what goes there comes to such a link.
+func (p *Pressure) spreadOnGrid(links []schema.LinkID) {
+	e := p.ends
+	e.reset()
+	e.queue[0] = e.queue[0][:0]
+	for _, l := range links {
+		if p.grid.Dim(l) < 0 || p.StallOf(l) < stalledPercent {
+			continue
+		}
+		leads := [2]float64{p.leads(2*l, 0), p.leads(2*l+1, 0)}
+		for dir, part := range leads {
+			if part > 0 {
+				at := 2*l + schema.LinkID(dir)
+				e.mass[at] = p.StallOf(l) * part / (leads[0] + leads[1])
+				e.queue[0] = append(e.queue[0], at)
+			}
+		}
+	}
+	for round := range maxRounds {
+		now, next := e.queue[round%2], e.queue[1-round%2][:0]
+		for _, at := range now {
+			stall := e.mass[at]
+			e.mass[at] = 0
+			next = p.passOnGrid(at, stall, next)
+		}
+		if e.queue[1-round%2] = next; len(next) == 0 {
+			return
+		}
+	}
+	for _, at := range e.queue[maxRounds%2] {
+		e.mass[at] = 0
+	}
+}
+
+// leads is the share of what travels over a link one way, twice its number and one more for the way from its end to its
+// beginning, that comes to a link which it may wait for.
+func (p *Pressure) leads(at schema.LinkID, steps int) float64 {
+	e := p.ends
+	if e.seen[at] == e.round {
+		return e.leads[at]
+	}
+	e.seen[at], e.leads[at] = e.round, 0 // a circle leads nowhere
+	if steps == maxRounds {
+		return 0
+	}
+	sum, reached := 0., 0.
+	p.eachWay(at, func(w way) {
+		part := 1.
+		if w.stays == 0 {
+			part = p.leads(w.link, steps+1)
+		}
+		sum, reached = sum+w.weight, reached+w.weight*part
+	})
+	if sum > 0 {
+		e.leads[at] = reached / sum
+	}
+	return e.leads[at]
+}
+
+// eachWay visits what traffic that travels over a link one way may wait for behind it.
+func (p *Pressure) eachWay(at schema.LinkID, visit func(way)) {
+	l := at / 2
+	from, via := p.graph.Ends(l)
+	if at%2 == 1 {
+		via = from
+	}
+	least := max(stalledPercent, passesOn*p.StallOf(l))
+	for _, out := range p.graph.LinksAt(via) {
+		if out == l || p.grid.Dim(out) < p.grid.Dim(l) {
+			continue
+		}
+		if p.isNeck(out) {
+			visit(way{link: out, weight: p.waitsBefore(out), stays: 1})
+		}
+		if p.StallOf(out) >= least {
+			visit(way{link: p.towards(out, via), weight: p.heldBackOr(out)})
+		}
+	}
+}
+
+// passOnGrid divides stall that travels over a link one way.
+func (p *Pressure) passOnGrid(at schema.LinkID, stall float64, next []schema.LinkID) []schema.LinkID {
+	e := p.ends
+	e.ways = e.ways[:0]
+	sum := 0.
+	p.eachWay(at, func(w way) {
+		if w.stays == 0 {
+			w.weight *= e.leads[w.link]
+		}
+		e.ways, sum = append(e.ways, w), sum+w.weight
+	})
+	if sum == 0 {
+		return next
+	}
+	for _, w := range e.ways {
+		part := stall * w.weight / sum
+		if w.stays > 0 {
+			e.wait(at/2, w.link, part)
+			continue
+		}
+		if part > 0 {
+			if e.mass[w.link] == 0 {
+				next = append(next, w.link)
+			}
+			e.mass[w.link] += part
+		}
+	}
+	return next
+}
+
+// towards is a link in the direction in which it leaves a switch.
+func (p *Pressure) towards(l schema.LinkID, at topology.DeviceID) schema.LinkID {
+	if from, _ := p.graph.Ends(l); from != at {
+		return 2*l + 1
+	}
+	return 2 * l
+}
+
+// isNeck reports whether packets may wait for a link between switches: it is full, or carries clearly less than before
+// the onset, or than it could, and does not stall.
+func (p *Pressure) isNeck(l schema.LinkID) bool {
+	return p.grid.Dim(l) >= 0 && (p.isFull(l) || p.remains(l) < ClearlyLess && p.StallOf(l) <= neckStall && !p.heldBehind(l))
+}
+
+// waitsBefore is what waits inside switches for a link, bytes/s, of an offer of which the share that waits is held back.
+func (p *Pressure) waitsBefore(l schema.LinkID) float64 {
+	waits := min(MaxStall, max(leastWaits, p.waitsFor(l)))
+	return max(LeastUse, p.UseOf(l)) / 100 * p.graph.Capacity(l) * waits / (1 - waits)
+}

@@ -1,0 +1,253 @@
+package root
+
+import (
+	"math"
+
+	"github.com/giverny/giverny/diagnose/routes"
+	"github.com/giverny/giverny/schema"
+	"github.com/giverny/giverny/topology"
+)
+
+const (
+	// lineStall is from which stall on, percent, a link of a line has packets that wait all the time; mostStalled the share of
+	// what the region's link with most does, if that is less.
+	lineStall, mostStalled = 20, .5
+	// fromLine is the share of what a switch passes on along a line that it received over the line.
+	fromLine = .5
+	// How much stall on a line that cannot be of traffic to a switch counts against it: where nothing was added less, as
+	// what is held back fills the buffers of others too, whose traffic then stalls on its own way.
+	beyondAdded, beyondHeld = 2, .5
+	// sideStall is what the mean stall of a switch's links that are not of the line speaks against the end being there,
+	// sideAdded the same where load was added.
+	sideStall, sideAdded = .7, .3
+	// arrivesWeight is what it counts that something arrives at a switch, of what arrives where most does.
+	arrivesWeight = .5
+	// Where load was added, of what arrives where most does, what it counts that added load appears on the line that comes from
+	// no other link, and what it counts that links of the line stall which no route to the switch has, of their stall: the
+	// weights of a conditional logit that was fitted on the ends of 66 incidents.
+	appearsWeight, strayWeight = 1.1, .8
+	// idleShare is the mean share of the time in which they do not send in which the links of a region stall up to which these
+	// are idle for the rest; levelWeight is what it counts then that a switch's links stall, of the link that does most.
+	idleShare, levelWeight = .75, 1.5
+	// leastMeets is the least that the links of a line must agree for its end to be named.
+	leastMeets = .2
+)
+
+// Meeting is the switch of a grid at which the traffic of a region comes together, whoever sends it.
+type Meeting struct {
+	Device topology.DeviceID
+	Agree  float64 // how well what links of its line carry agrees with that; 0: not at all
+	stray  float64 // of the stall of the line's links, the share that no route to it has
+	Grew   bool    // load was added on these links
+}
+
+// stalledOn is how many links of a line from its switch on stall, at most as many as a route along the line has.
+func (p *Pressure) stalledOn(line *routes.Line, step int) (n int) {
+	for n < line.Size/2 {
+		if on := line.Link(n, step); on == schema.NoLink || p.StallOf(on) < p.least {
+			break
+		}
+		n++
+	}
+	return n
+}
+
+// IsKnown reports whether the switch may be named.
+func (m *Meeting) IsKnown() bool { return m.Agree >= leastMeets }
+
+// meetingOf is the best of the switches at which traffic may meet over links that are idle for a part of the time, or not. It
+// notes how well each does.
+func (h *held) meetingOf(ends []topology.DeviceID, idle bool, p *Pressure) (best Meeting) {
+	best.Device = ends[0]
+	h.scores, h.arrived = h.scores[:0], h.arrived[:0]
+	tried := h.tries[:0]
+	most := 1.
+	for _, d := range ends {
+		m := h.meets(d, p)
+		tried = append(tried, m)
+		arrives := h.arrives(&m, p)
+		h.arrived, most = append(h.arrived, arrives), max(most, arrives)
+	}
+	h.tries = tried
+	highest := math.Inf(-1)
+	for i, m := range tried {
+		score := 0.
+		switch sides := p.sides(m.Device) / 100; {
+		case idle:
+			score = m.Agree + levelWeight*p.level(m.Device)/h.most - h.appears(m.Device, p)/most
+		case m.Grew:
+			score = (h.arrived[i]-appearsWeight*h.appears(m.Device, p))/most - strayWeight*m.stray - sideAdded*sides
+		default:
+			score = m.Agree + arrivesWeight*h.arrived[i]/most - sideStall*sides
+		}
+		if h.scores = append(h.scores, score); m.Agree > 0 && score > highest {
+			best, highest = m, score
+		}
+	}
+	best.Grew = best.Grew && best.IsKnown()
+	return best
+}
+
+// arrives is what comes to a switch beyond others' traffic, bytes/s, if a region's traffic ends there: where load was added,
+// what its links that stall carry beyond what they did before the onset; else beyond the share of that which their stall lets
+// through. Where it ends that is most: a step before the end, only the share goes on that the line gets there.
+func (h *held) arrives(m *Meeting, p *Pressure) (sum float64) {
+	if m.Grew {
+		for _, l := range p.graph.LinksAt(m.Device) {
+			if p.isHeldUp(l) {
+				sum += h.look(l, p).added
+			}
+		}
+		return sum
+	}
+	more := func(l schema.LinkID) float64 {
+		let := 1 - min(1, p.StallOf(l)/100)
+		return max(0, p.Carries(l)-let*max(0, p.Before(l))/100*p.graph.Capacity(l))
+	}
+	sum = p.fromSides(m.Device, more)
+	for _, l := range p.graph.LinksAt(m.Device) {
+		if h.grid.Dim(l) == len(h.grid.Dims())-1 {
+			sum += more(l)
+		}
+	}
+	return sum
+}
+
+// isHeldUp reports whether packets wait for a link, or what it brought waits inside a switch.
+func (p *Pressure) isHeldUp(l schema.LinkID) bool {
+	return p.StallOf(l) >= p.least || p.Inq != nil && p.Inq.Valid.Has(int(l)) && float64(p.Inq.Values[l]) >= p.least
+}
+
+// fromSides is what of some traffic comes to a switch over links that are not of the last dimension. Where of a dimension one
+// link stalls and the other does not, what this carries is what that brings on its way through.
+func (p *Pressure) fromSides(at topology.DeviceID, of func(schema.LinkID) float64) (sum float64) {
+	for dim := range len(p.grid.Dims()) - 1 {
+		held, free := 0., 0.
+		for _, l := range p.graph.LinksAt(at) {
+			switch {
+			case p.grid.Dim(l) != dim:
+			case p.StallOf(l) >= p.least:
+				held += of(l)
+			default:
+				free += of(l)
+			}
+		}
+		if held > 0 {
+			free = -min(held, free)
+		}
+		sum += held + free
+	}
+	return sum
+}
+
+// appears is the added load, bytes/s, of which it is not seen where it comes from if all of it goes to one switch of the line:
+// at every other switch what goes on along the line is what came over the line and from the other links, however the switch
+// serves its inputs, save what its own nodes send.
+func (h *held) appears(end topology.DeviceID, p *Pressure) (sum float64) {
+	line := h.grid.LastLine(end)
+	for _, step := range [2]int{1, -1} {
+		came := 0.
+		for n := p.stalledOn(&line, step); n > 0; n-- {
+			for _, l := range p.graph.LinksAt(line.Device(n * step)) {
+				if h.grid.Dim(l) != len(h.grid.Dims())-1 && p.isHeldUp(l) {
+					came += h.look(l, p).added
+				}
+			}
+			on := h.look(line.Link(n-1, step), p).added
+			sum += max(0, on-came)
+			came = on
+		}
+	}
+	return sum
+}
+
+// sides is the mean stall, percent, of a switch's links that are not of the last dimension. Where the line ends they share
+// what the switch passes on as equals of the line's; a step before they share what the line gets of it: the farther from the
+// end, the more they stall.
+func (p *Pressure) sides(at topology.DeviceID) (stall float64) {
+	n := 0.
+	for _, l := range p.graph.LinksAt(at) {
+		if p.grid.Dim(l) != len(p.grid.Dims())-1 {
+			stall += p.StallOf(l)
+			n++
+		}
+	}
+	return stall / max(1, n)
+}
+
+// idles reports whether the region's links have nothing to send for a part of the time. Where something always waits, a link
+// stalls whenever it does not send, so that it stalls least where traffic ends, as most is sent on there. Where not, what a
+// switch does not take stalls the links before it most, and those before them by their share of it.
+func (h *held) idles(p *Pressure) bool {
+	var waits, stalls float64
+	for _, l := range h.links {
+		stall := p.StallOf(l)
+		waits += stall * h.look(l, p).waits
+		stalls += stall
+	}
+	return waits < idleShare*stalls
+}
+
+// level is the mean stall, percent, of those of a switch's links that stall.
+func (p *Pressure) level(at topology.DeviceID) (stall float64) {
+	n := 0.
+	for _, l := range p.graph.LinksAt(at) {
+		if v := p.StallOf(l); v >= p.least {
+			stall += v
+			n++
+		}
+	}
+	return stall / max(1, n)
+}
+
+// meets is how well what links of the last dimension through a switch carry agrees with traffic that ends there, at most 1,
+// and whether load was added on them: then that is what is compared. A region may carry less in all while what holds it up
+// is load, as full buffers hold up what others send; where it ends the load shows.
+//
+// Under dimension-order routing all that goes to one switch, whoever sends it, comes together on that line. While all have
+// packets that wait, a switch serves its inputs in turn, so that of what it passes on about half came over the line and the
+// rest from its other links and its nodes: from the end on a link carries half of what the one before it does, both ways.
+// Links that stall farther off than any route to the switch is long speak against it.
+func (h *held) meets(end topology.DeviceID, p *Pressure) Meeting {
+	line := h.grid.LastLine(end)
+	var all, added, stalled float64
+	for x := range line.Size {
+		if l := line.Link(x, 1); l != schema.NoLink && p.StallOf(l) >= p.least {
+			stalled += p.StallOf(l)
+			all += p.Carries(l)
+			added += h.look(l, p).added
+		}
+	}
+	grew := added > grewShare*all
+	flow := func(l schema.LinkID) float64 {
+		if grew {
+			return h.look(l, p).added
+		}
+		return p.Carries(l)
+	}
+	var dot, squares, parts, reached float64
+	for x := range line.Size {
+		if l := line.Link(x, 1); l != schema.NoLink {
+			squares += flow(l) * flow(l)
+		}
+	}
+	for _, step := range [2]int{1, -1} {
+		part := 1.
+		for x := range p.stalledOn(&line, step) {
+			l := line.Link(x, step)
+			dot += part * flow(l)
+			parts += part * part
+			reached += p.StallOf(l)
+			part *= fromLine
+		}
+	}
+	if squares*parts == 0 {
+		return Meeting{Device: end}
+	}
+	beyond := beyondHeld
+	if grew {
+		beyond = beyondAdded
+	}
+	stray := max(0, 1-reached/stalled)
+	return Meeting{Device: end, Agree: dot/math.Sqrt(squares*parts) - beyond*stray, stray: stray, Grew: grew}
+}

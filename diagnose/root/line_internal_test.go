@@ -1,0 +1,104 @@
+package root
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/giverny/giverny/diagnose/root/roottest"
+	"github.com/giverny/giverny/schema"
+	"github.com/giverny/giverny/topology"
+)
+
+// TestTrafficMeetsWhereLinksCarryMost: who sends need not be known to see at which switch of a line traffic comes together,
+// whether its senders are on one side, on both, or round the edge of the torus.
+func TestTrafficMeetsWhereLinksCarryMost(t *testing.T) {
+	for _, senders := range []string{"4567", "034567", "0124567", "012"} {
+		t.Run(senders, func(t *testing.T) {
+			u := newTiedUp(t)
+			var from []topology.DeviceID
+			for _, line := range []string{"1,6,", "1,7,", "2,6,", "2,7,"} {
+				for _, z := range senders {
+					from = append(from, u.Device(t, line+string(z)))
+				}
+			}
+			slices.Sort(from)
+			end := u.Device(t, "2,7,3")
+			links := u.Share(from, end, 10e9)
+			slices.Sort(links)
+			h := &u.f.held
+			h.take(links, u.p)
+			right := h.meets(end, u.p).Agree
+			if right < leastMeets {
+				t.Errorf("at the end links agree by %.3f", right)
+			}
+			for z := range 8 {
+				at := u.Device(t, fmt.Sprintf("2,7,%d", z))
+				if v := h.meets(at, u.p).Agree; at != end && v >= right {
+					t.Errorf("at %d links agree by %.3f, at the end by %.3f", z, v, right)
+				}
+			}
+		})
+	}
+}
+
+// TestTheSidesOfTheEnd: of two switches between which a line shows the same, traffic ends at the one whose other links stall
+// less, as they need not share what the line gets; where links are idle for a part of the time at the one whose links stall more,
+// as stall falls on the way up.
+func TestTheSidesOfTheEnd(t *testing.T) {
+	u := newTiedUp(t)
+	h := &u.f.held
+	set := func(name string, stall, use float32) schema.LinkID {
+		l := roottest.Link(t, u.Graph, name)
+		u.p.Stall.Values[l], u.p.Use.Values[l] = stall, use
+		return l
+	}
+	ends := []topology.DeviceID{u.Device(t, "2,7,2"), u.Device(t, "2,7,3")}
+	sides := []string{"2,7,2>3,7,2", "2,7,3>3,7,3"}
+	for _, c := range []struct {
+		name              string
+		line, most, least float32
+		end               int // 0: where the side stalls most, 1: least
+	}{{"always waiting", 90, 99, 90, 1}, {"partly idle", 60, 55, 20, 0}} {
+		for turn := range 2 {
+			var links []schema.LinkID
+			for name, use := range map[string]float32{"2,7,1>2,7,2": 10, "2,7,2>2,7,3": 20, "2,7,3>2,7,4": 10} { // 2,7,2 and 2,7,3 alike
+				links = append(links, set(name, c.line, use))
+			}
+			links = append(links, set(sides[turn], c.most, 5), set(sides[1-turn], c.least, 5))
+			slices.Sort(links)
+			h.looked++
+			h.take(links, u.p)
+			m := h.meetingOf(ends, h.idles(u.p), u.p)
+			if want := ends[(turn+c.end)%2]; m.Device != want || !m.IsKnown() {
+				t.Errorf("%s: meets at %s by %.2f, want %s", c.name, u.Graph.Device(m.Device).Name, m.Agree, u.Graph.Device(want).Name)
+			}
+		}
+	}
+}
+
+// TestTheEndTakesWhatDoesNotGoOn: where senders are served alike, a link beside the end carries far more than the next, and
+// the end's other links little; but what is added there goes no further.
+func TestTheEndTakesWhatDoesNotGoOn(t *testing.T) {
+	for _, senders := range []string{"56", "567", "0567"} {
+		u := newTiedUp(t)
+		h, grid := &u.f.held, u.Grid
+		end := u.Device(t, "2,7,4")
+		var links []schema.LinkID
+		for _, line := range []string{"1,6,", "1,7,", "2,6,", "3,7,", "2,7,"} {
+			for _, z := range senders {
+				grid.EachOnRoute(u.Device(t, line+string(z)), end, func(l schema.LinkID) {
+					u.p.Use.Values[l] += float32(100 * 2e8 / u.Graph.Capacity(l))
+					u.p.Stall.Values[l] = 90
+					links = append(links, l)
+				})
+			}
+		}
+		slices.Sort(links)
+		h.take(slices.Compact(links), u.p)
+		ends, _ := h.ends(u.p)
+		if m := h.meetingOf(ends, h.idles(u.p), u.p); m.Device != end || !m.IsKnown() {
+			t.Errorf("of senders at %s: meets at %s by %.2f", senders, u.Graph.Device(m.Device).Name, m.Agree)
+		}
+	}
+}

@@ -1,0 +1,362 @@
+package root
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/giverny/giverny/schema"
+	"github.com/giverny/giverny/topology"
+)
+
+// BackPressure is what following a region's stalls to their beginning found.
+type BackPressure struct {
+	Link    schema.LinkID     // that leaves the root port; schema.NoLink: not known
+	Kind    string            // of schema.Root; empty: no root
+	Use     float64           // percent of the root's capacity in use; -1: not measured
+	Stall   float64           // percent of the root's own stall; 0 also if not measured
+	Slower  bool              // the root carries clearly less than before the onset
+	Cannot  bool              // or than it could: what waits for it shows that it is slow
+	Waits   bool              // most of the stall ends at a switch, but the port is not known
+	At      topology.DeviceID // that switch
+	Cycle   []schema.LinkID   // of a deadlock, the links that wait for each other, in order
+	Leading schema.LinkID     // without a root, the port at which the largest part begins; NoLink: not known
+	As      string            // the kind of root that it would be
+
+	share  float64 // of the region's stall that leads to the root
+	filled float64 // of the region's stall, the share that waits for full links between switches
+}
+
+// WaitsForFull reports whether most of the region's stall waits for full links between switches.
+func (b *BackPressure) WaitsForFull() bool { return b.filled >= rootShare }
+
+// IsFull reports whether the root carries nearly all that it can.
+func (b *BackPressure) IsFull() bool { return b.Use >= fullPercent }
+
+const (
+	// stalledPercent is from when on a link can hand back pressure on.
+	stalledPercent = schema.LowPercent
+	// passesOn is the least stall of the next link, of a link's own, that explains it.
+	passesOn = .35
+	// rootShare of a region's stall must lead to one port for it to be the root.
+	rootShare = .5
+	// oneReceiver of it must, for what it waits for to be the receiver of all.
+	oneReceiver = .9
+	// leadingShare is what must lead to a port for it to be named where no port has so much.
+	leadingShare = .1
+	// fullPercent of its capacity is what a full port carries at least, idlePercent what one with room carries
+	// at most.
+	fullPercent, idlePercent, saturatedPercent = 75, 60, 95
+	// deadlockPercent of the time all links of a cycle stall, and they carry nothing, as their counters and clocks go: what
+	// waits behind a full tree still goes on, and links of both directions may stall so and wait for others than each other.
+	deadlockPercent, deadlockUse = 90, .5
+)
+
+// Follow finds where the back pressure of a region begins, on a graph of directed links. Each link of the region counts by its
+// weight.
+func (p *Pressure) Follow(region *schema.Region, weight []float64) BackPressure {
+	none := BackPressure{Link: schema.NoLink, Use: -1}
+	if p.graph.Duplex() {
+		return none
+	}
+	if cycle := p.cycle(region.Links); cycle != nil {
+		return BackPressure{Link: cycle[0], Kind: schema.RootDeadlock, Use: p.UseOf(cycle[0]), Stall: p.StallOf(cycle[0]), share: 1, Cycle: cycle}
+	}
+	p.spread(region.Links, weight)
+	return p.rootOf(region, none)
+}
+
+// mayWait reports whether traffic of link a may go on over link b: it leaves where a enters, does not go back, not
+// down a tree and up again, not to a switch that is beside the one it came from, and not from one group of a dragonfly
+// to the next and the next without a hop within the group between.
+func (p *Pressure) mayWait(a, b schema.LinkID) bool {
+	return p.mayGoOn(a, b) && !(p.graph.Link(a).Class == topology.ClassGlobal && p.graph.Link(b).Class == topology.ClassGlobal)
+}
+
+// mayGoOn is the same on routes with the fewest hops, which may lead through a group over two links between groups.
+func (p *Pressure) mayGoOn(a, b schema.LinkID) bool {
+	from, via := p.graph.Ends(a)
+	at, to := p.graph.Ends(b)
+	if at != via || to == from {
+		return false
+	}
+	if !p.graph.IsSwitch(from) || !p.graph.IsSwitch(to) {
+		return true
+	}
+	u, v, x := p.graph.Device(from).Level, p.graph.Device(via).Level, p.graph.Device(to).Level
+	if u >= 0 && v >= 0 && x >= 0 && u > v && x > v {
+		return false
+	}
+	return !p.beside(from, to)
+}
+
+// beside reports whether a link leads from one switch to another.
+func (p *Pressure) beside(from, to topology.DeviceID) bool {
+	for _, l := range p.graph.LinksAt(from) {
+		if a, b := p.graph.Ends(l); a == from && b == to && p.graph.Link(l).Up {
+			return true
+		}
+	}
+	return false
+}
+
+// atSwitch is what of a region's stall ends at a switch.
+type atSwitch struct {
+	device      topology.DeviceID
+	stall, lost float64       // all, and of which it is not known for which port it waits
+	port        schema.LinkID // for which most waits
+	most        float64
+}
+
+// switches sums up by switch what ends there, the one with most first.
+func (p *Pressure) switches() (out []atSwitch, total float64) {
+	e := p.ends
+	find := func(d topology.DeviceID) *atSwitch {
+		i := slices.IndexFunc(out, func(a atSwitch) bool { return a.device == d })
+		if i < 0 {
+			i = len(out)
+			out = append(out, atSwitch{device: d, port: schema.NoLink})
+		}
+		return &out[i]
+	}
+	for _, l := range e.known {
+		from, _ := p.graph.Ends(l)
+		a := find(from)
+		if a.stall += e.ports[l]; e.ports[l] > a.most || e.ports[l] == a.most && l < a.port {
+			a.port, a.most = l, e.ports[l]
+		}
+		total += e.ports[l]
+	}
+	for _, l := range e.last {
+		if e.lost[l] > 0 {
+			_, to := p.graph.Ends(l)
+			a := find(to)
+			a.stall, a.lost = a.stall+e.lost[l], a.lost+e.lost[l]
+			total += e.lost[l]
+		}
+	}
+	slices.SortFunc(out, func(a, b atSwitch) int { return cmp.Or(cmp.Compare(b.stall, a.stall), cmp.Compare(a.device, b.device)) })
+	return out, total
+}
+
+// filled is what of a region's stall waits for full links between switches.
+func (p *Pressure) filled() (sum float64) {
+	for _, l := range p.ends.known {
+		from, to := p.graph.Ends(l)
+		if p.graph.IsSwitch(from) && p.graph.IsSwitch(to) && p.UseOf(l) >= FullPort {
+			sum += p.ends.ports[l]
+		}
+	}
+	return sum
+}
+
+// portOfSwitch is the port of a switch for which most of what ends there waits.
+func (p *Pressure) portOfSwitch(a *atSwitch, links []schema.LinkID) schema.LinkID {
+	port := a.port
+	if port == schema.NoLink || a.most < a.lost {
+		if l := p.fullest(a.device, links); l != schema.NoLink {
+			port = l
+		}
+	}
+	port = p.mostLoaded(a.device, port)
+	if port == schema.NoLink || p.StallOf(port) >= stalledPercent || p.UseOf(port) >= saturatedPercent {
+		return port
+	}
+	if slow := p.slowest(a.device, links); slow != schema.NoLink && !p.loaded(port, slow) {
+		return slow // what has room and carries little more than before is not what they wait for
+	}
+	return port
+}
+
+// rootOf chooses the port at which most of the stall begins.
+func (p *Pressure) rootOf(region *schema.Region, none BackPressure) BackPressure {
+	ends, total := p.switches()
+	out := none
+	var first *atSwitch
+	if len(ends) > 0 {
+		first = &ends[0]
+		if first.stall >= rootShare*total {
+			out.Link, out.share = p.portOfSwitch(first, region.Links), first.stall/total
+		}
+	}
+	if root := region.Root; out.Link == schema.NoLink && root != nil && root.Link != schema.NoLink && int(root.Link) < p.graph.NumLinks() && p.ends.ports[root.Link] >= leadingShare*total {
+		out.Link, out.share = root.Link, rootShare
+	}
+	if out.Link != schema.NoLink {
+		if out.share >= oneReceiver {
+			out.Link = p.lastAsFull(out.Link)
+		}
+		out = p.classify(out)
+	}
+	if out.Kind == "" && first != nil && first.lost >= rootShare*total {
+		out.Waits, out.At = true, first.device
+	}
+	if out.Leading = schema.NoLink; out.Kind != "" {
+		ends = nil
+	}
+	for i := range p.mostHeld(ends, total) {
+		if out.As != "" {
+			break
+		}
+		lead := none
+		if lead.Link = p.portOfSwitch(&ends[i], region.Links); lead.Link == schema.NoLink {
+			lead.Link = p.busiest(ends[i].device, region.Links)
+		}
+		if lead.Link != schema.NoLink {
+			lead = p.classify(lead)
+			out.Leading, out.As = lead.Link, lead.Kind
+		}
+	}
+	if total > 0 {
+		out.filled = p.filled() / total
+	}
+	return out
+}
+
+// clearlyFuller is by how much a port must carry more than the others to be the one that is full.
+const clearlyFuller = 1.1
+
+// fullest is the port of a switch that most probably cannot send on what waits for it there: one that is
+// down, the one that clearly carries most, or the only one that traffic of the region can take.
+func (p *Pressure) fullest(at topology.DeviceID, links []schema.LinkID) schema.LinkID {
+	best, only, n := schema.NoLink, schema.NoLink, 0
+	most, second := 0., 0.
+	for _, l := range p.graph.LinksAt(at) {
+		if from, _ := p.graph.Ends(l); from != at || !p.entered(at, l, links) {
+			continue
+		}
+		only, n = l, n+1
+		switch use := p.UseOf(l); {
+		case use > most:
+			best, most, second = l, use, most
+		case use > second:
+			second = use
+		}
+	}
+	if best != schema.NoLink && (most >= saturatedPercent || most >= fullPercent && most >= clearlyFuller*second) {
+		return best // of several that are full each is a root
+	}
+	if slow := p.slowest(at, links); slow != schema.NoLink && most < fullPercent && !p.loaded(best, slow) {
+		return slow
+	}
+	if best != schema.NoLink && most >= clearlyFuller*second {
+		return best
+	}
+	if n == 1 {
+		return only
+	}
+	return schema.NoLink
+}
+
+// busiest is the port of a switch that carries most of those for which the region may wait there.
+func (p *Pressure) busiest(at topology.DeviceID, links []schema.LinkID) schema.LinkID {
+	best, most := schema.NoLink, 0.
+	for _, l := range p.graph.LinksAt(at) {
+		if from, _ := p.graph.Ends(l); from == at && p.UseOf(l) > most && p.entered(at, l, links) {
+			best, most = l, p.UseOf(l)
+		}
+	}
+	return best
+}
+
+// entered reports whether a link of the region that enters a switch may wait for one that leaves it.
+func (p *Pressure) entered(at topology.DeviceID, out schema.LinkID, links []schema.LinkID) bool {
+	for _, l := range p.graph.LinksAt(at) {
+		if _, found := slices.BinarySearch(links, l); found && p.mayWait(l, out) {
+			return true
+		}
+	}
+	return false
+}
+
+// classify finds the kind of a root by what its port carries and how much that stalls.
+func (p *Pressure) classify(b BackPressure) BackPressure {
+	b.Use, b.Stall = p.UseOf(b.Link), p.StallOf(b.Link)
+	from, to := p.graph.Ends(b.Link)
+	b.Cannot = b.Stall < stalledPercent && b.Use < fullPercent && p.canSend(b.Link) < ClearlyLess
+	switch {
+	case b.Use >= LeastUse && b.Stall < stalledPercent && !p.graph.IsSwitch(to) && (b.Cannot || p.ceiling(b.Link) < ClearlyLess):
+		b.Kind, b.Slower = schema.RootSlowReceiver, true // others wait for it
+	case b.Use >= 0 && b.Use < idlePercent && b.Stall < stalledPercent && p.graph.IsSwitch(from) && !p.graph.IsSwitch(to):
+		return BackPressure{Link: schema.NoLink, Use: -1} // it neither stalls nor is it busy: nothing begins here
+	case p.graph.IsSwitch(to):
+		b.Kind, b.Slower = schema.RootLinkCapacity, b.Cannot || b.Use < fullPercent && p.ceiling(b.Link) < ClearlyLess
+		if !p.graph.Link(b.Link).Up {
+			b.Kind = schema.RootLinkDown
+		}
+	case b.Use >= fullPercent:
+		b.Kind = schema.RootIncast
+	case b.Stall < stalledPercent:
+		b.Kind = schema.RootIncast // the port is not paused: it is busy, measured or not
+	case b.Use >= 0 && b.Use <= idlePercent, b.Use < 0:
+		b.Kind = schema.RootSlowReceiver
+	default:
+		b.Kind = schema.RootIncast
+		if b.Stall > 100-b.Use {
+			b.Kind = schema.RootSlowReceiver
+		}
+	}
+	return b
+}
+
+// LoadAt is what the root carries, and how much more than before the onset, bytes/s; of a region without one, the port at which
+// the largest part of it begins, or its fullest link.
+func (p *Pressure) LoadAt(b *BackPressure, links []schema.LinkID) (fullest schema.LinkID, now, more float64) {
+	fullest = schema.NoLink
+	switch {
+	case b.Kind != "":
+		links = []schema.LinkID{b.Link}
+	case b.As != "":
+		links = []schema.LinkID{b.Leading}
+	}
+	for _, l := range links {
+		if v := p.UseOf(l) / 100 * p.graph.Capacity(l); v > now {
+			fullest, now, more = l, v, 0
+			if was := p.Before(l); was >= 0 {
+				more = max(0, v-was/100*p.graph.Capacity(l))
+			}
+		}
+	}
+	return fullest, now, more
+}
+
+// cycle finds links of a region that wait for each other in a circle and carry next to nothing, or nil.
+func (p *Pressure) cycle(links []schema.LinkID) []schema.LinkID {
+	stuck := func(l schema.LinkID) bool {
+		use := p.UseOf(l)
+		from, to := p.graph.Ends(l)
+		return p.StallOf(l) >= deadlockPercent && use <= deadlockUse && (use >= 0 || p.StallOf(l) >= 99) && p.graph.IsSwitch(from) && p.graph.IsSwitch(to)
+	}
+	state := map[schema.LinkID]int8{} // 1 on the path, 2 done
+	var path []schema.LinkID
+	var visit func(l schema.LinkID) []schema.LinkID
+	visit = func(l schema.LinkID) []schema.LinkID {
+		state[l] = 1
+		path = append(path, l)
+		from, via := p.graph.Ends(l)
+		for _, next := range p.graph.LinksAt(via) {
+			at, to := p.graph.Ends(next)
+			if at != via || to == from || !stuck(next) {
+				continue
+			}
+			switch state[next] {
+			case 0:
+				if c := visit(next); c != nil {
+					return c
+				}
+			case 1:
+				return slices.Clone(path[slices.Index(path, next):])
+			}
+		}
+		state[l] = 2
+		path = path[:len(path)-1]
+		return nil
+	}
+	for _, l := range links {
+		if state[l] == 0 && stuck(l) {
+			if c := visit(l); c != nil {
+				return c
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,101 @@
+package root
+
+import (
+	"github.com/giverny/giverny/schema"
+	"github.com/giverny/giverny/topology"
+)
+
+// canSend is the share of its capacity that a port of directed links can send, as far as what waits for it bounds that: while an
+// input stalls and waits for the port, and nothing holds the port back, it sends at its rate. 1 if nothing shows that it is slow.
+func (p *Pressure) canSend(port schema.LinkID) float64 {
+	at, _ := p.graph.Ends(port)
+	stalls, squares := 0., 0. // the inputs that stall most say most
+	for _, l := range p.graph.LinksAt(at) {
+		if stall := p.StallOf(l); stall >= stalledPercent && p.onlyWaitsFor(l, port) {
+			stalls, squares = stalls+stall, squares+stall*stall
+		}
+	}
+	use := p.UseOf(port)
+	if _, since := p.most(port); stalls == 0 || use < LeastUse || since >= FullPort || p.Begins {
+		return 1
+	}
+	return min(1, use/max(use, squares/stalls-p.StallOf(port)))
+}
+
+// onlyWaitsFor reports whether a link into a switch may wait for a port, and for no other one that stalls or is nearly full.
+func (p *Pressure) onlyWaitsFor(l, port schema.LinkID) bool {
+	at, _ := p.graph.Ends(port)
+	if _, to := p.graph.Ends(l); to != at || !p.mayWait(l, port) {
+		return false
+	}
+	for _, out := range p.graph.LinksAt(at) {
+		if from, _ := p.graph.Ends(out); from == at && out != port && p.mayWait(l, out) && (p.StallOf(out) >= stalledPercent || p.UseOf(out) >= fullPercent) {
+			return false
+		}
+	}
+	return true
+}
+
+// most is the most that a link carried before the onset, and since, percent of its capacity.
+func (p *Pressure) most(l schema.LinkID) (before, since float64) {
+	if p.Peaks == nil {
+		return max(0, p.Before(l)), p.UseOf(l)
+	}
+	before, since = p.Peaks(l)
+	return before, max(since, p.UseOf(l))
+}
+
+// ceiling is the share of the most that a link carried before the onset that it carried at most since; 1 if that is not known.
+func (p *Pressure) ceiling(l schema.LinkID) float64 {
+	before, since := p.most(l)
+	if before < LeastUse {
+		return 1
+	}
+	return since / before
+}
+
+// beyond is by how much the most that a link carried since the onset is more than the most before, percent of its capacity.
+func (p *Pressure) beyond(l schema.LinkID) float64 {
+	before, since := p.most(l)
+	return since - before
+}
+
+// slowest is the port of a switch that carries clearly less since the onset than it did at most: of those for which nearly
+// all may wait that the inputs hold back, one that carries the same in all intervals since, or the one that lost most, as the
+// little that another carried may have ended. What comes from a neighbour does not wait for the port back there, so that where
+// it waits too another port is the slow one.
+func (p *Pressure) slowest(at topology.DeviceID, links []schema.LinkID) schema.LinkID {
+	slow, most, flat := schema.NoLink, 0., false
+	all := p.mayWaitFor(at, schema.NoLink)
+	for _, l := range p.graph.LinksAt(at) {
+		from, _ := p.graph.Ends(l)
+		if from != at || p.StallOf(l) >= stalledPercent || p.UseOf(l) < LeastUse || !p.entered(at, l, links) {
+			continue // a port for which traffic waits sends
+		}
+		lost, sure := -p.beyond(l), p.isFlat(l)
+		if p.ceiling(l) < ClearlyLess && (sure && !flat || sure == flat && lost > most) && p.mayWaitFor(at, l) >= nearlyAll*all {
+			slow, most, flat = l, lost, sure
+		}
+	}
+	return slow
+}
+
+// nearlyAll is the share of what a switch's inputs hold back that may wait for a port which alone is slow.
+const nearlyAll = .9
+
+// mayWaitFor adds up what the inputs of a switch hold back, bytes/s, that may wait for a port, or for any with NoLink.
+func (p *Pressure) mayWaitFor(at topology.DeviceID, port schema.LinkID) (sum float64) {
+	for _, l := range p.graph.LinksAt(at) {
+		if _, to := p.graph.Ends(l); to == at && p.StallOf(l) >= stalledPercent && (port == schema.NoLink || p.mayWait(l, port)) {
+			sum += p.heldBackOr(l)
+		}
+	}
+	return sum
+}
+
+// loaded reports whether load on a port is what others wait for, rather than a port of its switch that carries less than it did:
+// it was full since the onset, or carries more than ever before, by more than the other lost, and for as long as inputs stall.
+func (p *Pressure) loaded(port, slow schema.LinkID) bool {
+	_, since := p.most(port)
+	return since >= FullPort || p.beyond(port) >= -p.beyond(slow) && p.canSend(port) >= ClearlyLess
+}

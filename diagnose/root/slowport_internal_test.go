@@ -1,0 +1,57 @@
+package root
+
+import (
+	"testing"
+
+	"github.com/giverny/giverny/diagnose/root/roottest"
+	"github.com/giverny/giverny/schema"
+)
+
+// TestPortThatCannotSendMore: inputs that stall longer than the port for which they wait sends show that it is slow, unless it
+// was full since the onset, or the region begins only now.
+func TestPortThatCannotSendMore(t *testing.T) {
+	g := roottest.Graph(t, "fattree:leaves=4,hosts=4,spines=2")
+	p, _ := readings(t, g, map[string]float64{"leaf1>spine0": 60, "leaf2>spine0": 40, "leaf0>spine0": 2},
+		map[string]float64{"leaf1>spine0": 4, "leaf2>spine0": 18, "spine0>leaf0": 22, "spine0>leaf3": 45})
+	port := roottest.Link(t, g, "spine0>leaf0")
+	p.Before = func(schema.LinkID) float64 { return 24 }
+	can := func() bool { return p.canSend(port) >= ClearlyLess }
+	if can() {
+		t.Error("a port that carries 22% while inputs stall for half of the time can send more")
+	}
+	p.Peaks = func(schema.LinkID) (float64, float64) { return 24, 97 }
+	if !can() {
+		t.Error("a port that was full since the onset is not slow")
+	}
+	p.Peaks, p.Begins = nil, true
+	if !can() {
+		t.Error("in the interval of the onset readings are of two states")
+	}
+}
+
+// TestLoadedOrSlow: a port that carries more than ever before, by more than another one lost, is loaded.
+func TestLoadedOrSlow(t *testing.T) {
+	g := roottest.Graph(t, "fattree:leaves=4,hosts=4,spines=2")
+	p, _ := readings(t, g, map[string]float64{"spine0>leaf0": 30}, map[string]float64{"spine0>leaf0": 40, "leaf0>host0": 55, "leaf0>host1": 15})
+	new, lost := roottest.Link(t, g, "leaf0>host0"), roottest.Link(t, g, "leaf0>host1")
+	was := map[schema.LinkID]float64{lost: 29}
+	p.Before = func(l schema.LinkID) float64 { return was[l] }
+	if !p.loaded(new, lost) {
+		t.Error("the port whose load is new is not what others wait for")
+	}
+	if was[new] = 50; p.loaded(new, lost) {
+		t.Error("a port that carries what it always did is loaded")
+	}
+}
+
+// TestStallPassesOn: where the ports of a switch that stall hold back as much as its inputs do, nothing waits for what these
+// ports send themselves, however full they are.
+func TestStallPassesOn(t *testing.T) {
+	g := roottest.Graph(t, "fattree:leaves=4,hosts=4,spines=2")
+	p, links := readings(t, g, map[string]float64{"leaf1>spine0": 60, "leaf2>spine0": 60, "spine0>leaf0": 60},
+		map[string]float64{"leaf1>spine0": 48, "leaf2>spine0": 50, "spine0>leaf0": 99, "leaf0>host0": 98})
+	p.Before = func(schema.LinkID) float64 { return 20 }
+	if back := follow(p, links); back.Link != roottest.Link(t, g, "leaf0>host0") || back.share < .99 {
+		t.Errorf("%.2f of the stall leads to link %d, want all to leaf0>host0", back.share, back.Link)
+	}
+}

@@ -1,0 +1,88 @@
+package root
+
+import (
+	"github.com/giverny/giverny/schema"
+	"github.com/giverny/giverny/topology"
+)
+
+// Of a link of a grid that lost rate, where the stall before it ends. A link that is merely starved, as what feeds it is
+// held up elsewhere, is one of several: what is held up would have gone on over all of them.
+const (
+	// endStall is the least stall, percent, of a link that waits for one which lost rate.
+	endStall = 50
+	// soleShare of what all ways on from there lost since the onset is one link's.
+	soleShare = .8
+	// soleInput is the least that it lost, of what the stalled links at the switch did: that is where this went.
+	soleInput = .5
+	// soleUse is the least that it carries still, and soleLost the least that it lost, percent of its capacity: packets
+	// always wait for it, so that it carries all that its lanes let it, of which one in four is left at least.
+	soleUse, soleLost = 20, 15
+)
+
+// soleWay is the link before which a region ends: links stall into a switch, none that they may wait for stalls, and one of
+// these alone carries clearly less than before the onset. Of several it is the one that lost most.
+func (p *Pressure) soleWay(links []schema.LinkID) Neck {
+	best, most := Neck{Link: schema.NoLink}, 0.
+	for _, l := range links {
+		if p.grid.Dim(l) < 0 || p.StallOf(l) < endStall {
+			continue
+		}
+		from, to := p.graph.Ends(l)
+		for _, via := range [2]topology.DeviceID{from, to} {
+			out := p.soleLoser(l, via)
+			if out == schema.NoLink {
+				continue
+			}
+			lost := p.lostOn(out)
+			if lost >= soleInput*p.lostInto(via) && (lost > most || lost == most && out < best.Link) {
+				most = lost
+				best = Neck{Link: out, Tail: via, Waits: p.waitsFor(out), Lost: 1 - p.left(out), Slower: true, Sole: true}
+			}
+		}
+	}
+	return best
+}
+
+// soleLoser is the one link that carries clearly less than before the onset, of those over which what a link brings to a
+// switch goes on, or NoLink: if one of them stalls or is not known, or others lost load, too.
+func (p *Pressure) soleLoser(l schema.LinkID, via topology.DeviceID) schema.LinkID {
+	sole, most, all := schema.NoLink, 0., 0.
+	for _, out := range p.graph.LinksAt(via) {
+		if out == l || p.grid.Dim(out) < p.grid.Dim(l) {
+			continue
+		}
+		if p.StallOf(out) > neckStall || p.UseOf(out) < 0 || p.Before(out) < 0 {
+			return schema.NoLink
+		}
+		lost := p.lostOn(out)
+		if all += lost; lost > most {
+			sole, most = out, lost
+		}
+	}
+	if sole == schema.NoLink || most < soleShare*all {
+		return schema.NoLink
+	}
+	if is := p.UseOf(sole); p.left(sole) >= ClearlyLess || is < soleUse || p.Before(sole)-is < soleLost {
+		return schema.NoLink
+	}
+	return sole
+}
+
+// lostInto is how much less than before the onset the stalled links at a switch carry, bytes/s.
+func (p *Pressure) lostInto(via topology.DeviceID) (lost float64) {
+	for _, l := range p.graph.LinksAt(via) {
+		if p.StallOf(l) >= endStall {
+			lost += p.lostOn(l)
+		}
+	}
+	return lost
+}
+
+// lostOn is how much less than before the onset a link carries, bytes/s; 0 if that is not known.
+func (p *Pressure) lostOn(l schema.LinkID) float64 {
+	was, is := p.Before(l), p.UseOf(l)
+	if was < 0 || is < 0 {
+		return 0
+	}
+	return max(0, was-is) / 100 * p.graph.Capacity(l)
+}

@@ -1,0 +1,55 @@
+package root
+
+import (
+	"maps"
+	"slices"
+	"testing"
+
+	"github.com/giverny/giverny/diagnose/root/roottest"
+	"github.com/giverny/giverny/schema"
+)
+
+// TestTheOnlyWayOnThatLostRate: where stall ends, a link that lost rate is the one way on that carries less than before; ways
+// on that are starved, as what feeds them waits elsewhere, are several, or carry next to nothing.
+func TestTheOnlyWayOnThatLostRate(t *testing.T) {
+	was := map[string]float64{"0,1,3>0,2,3": 40, "0,2,3>0,3,3": 50, "0,2,3>0,2,4": 30}
+	for _, c := range []struct {
+		name       string
+		use, stall map[string]float64 // that differ
+		unknown    string             // link that was not read
+		isFound    bool
+	}{
+		{name: "lost rate", isFound: true},
+		{name: "others lost load, too", use: map[string]float64{"0,2,3>0,2,4": 5}},
+		{name: "waits itself", stall: map[string]float64{"0,2,3>0,3,3": 30}},
+		{name: "another way on waits", stall: map[string]float64{"0,2,2>0,2,3": 30}},
+		{name: "carries next to nothing", use: map[string]float64{"0,2,3>0,3,3": 4}},
+		{name: "carries as much as before", use: map[string]float64{"0,2,3>0,3,3": 45}},
+		{name: "lost more than went there", use: map[string]float64{"0,1,3>0,2,3": 0, "0,2,3>0,3,3": 38}},
+		{name: "a way on is not measured", unknown: "0,2,3>0,2,4"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			u := newTiedUp(t)
+			g := u.Graph
+			set := func(series *schema.Series, values map[string]float64) {
+				for name, v := range values {
+					series.Values[roottest.Link(t, g, name)] = float32(v)
+				}
+			}
+			set(u.p.Stall, map[string]float64{"0,1,3>0,2,3": 90})
+			set(u.p.Stall, c.stall)
+			set(u.p.Use, map[string]float64{"0,1,3>0,2,3": 12, "0,2,3>0,3,3": 25, "0,2,3>0,2,4": 29})
+			set(u.p.Use, c.use)
+			for name, v := range was {
+				u.Was[roottest.Link(t, g, name)] = v
+			}
+			if c.unknown != "" {
+				u.p.Use.Valid.Unset(int(roottest.Link(t, g, c.unknown)))
+			}
+			n := u.p.soleWay(slices.Sorted(maps.Keys(u.Was)))
+			if got := n.Link == roottest.Link(t, g, "0,2,3>0,3,3") && n.Tail == u.Device(t, "0,2,3") && n.Sole && n.Slower; got != c.isFound {
+				t.Errorf("%+v: found %v, want %v", n, got, c.isFound)
+			}
+		})
+	}
+}

@@ -1,0 +1,74 @@
+package root
+
+import (
+	"math"
+	"testing"
+
+	"github.com/giverny/giverny/diagnose/root/roottest"
+)
+
+// TestStallIsDividedBetweenPorts: what an input holds back waits for every port that it may, the full ones too.
+func TestStallIsDividedBetweenPorts(t *testing.T) {
+	for _, c := range []struct {
+		name, fabric string
+		stalls, uses map[string]float64
+		want         map[string]float64 // share of the region's stall by port
+	}{
+		{"a full uplink beside one behind which another is full", "fattree:leaves=4,hosts=4,spines=2",
+			map[string]float64{"host4>leaf1": 50, "host5>leaf1": 50, "leaf1>spine0": 50},
+			map[string]float64{"host4>leaf1": 50, "host5>leaf1": 50, "leaf1>spine0": 50, "spine0>leaf0": 100, "leaf1>spine1": 100},
+			map[string]float64{"spine0>leaf0": 2. / 3, "leaf1>spine1": 1. / 3}},
+		{"a port that sends all the time and waits holds back more than its reading says", "fattree:leaves=4,hosts=4,spines=2",
+			map[string]float64{"host4>leaf1": 60, "leaf1>spine0": 10, "leaf1>spine1": 30},
+			map[string]float64{"host4>leaf1": 40, "leaf1>spine0": 90, "spine0>leaf0": 100, "leaf1>spine1": 30, "spine1>leaf2": 100},
+			map[string]float64{"spine0>leaf0": .6, "spine1>leaf2": .4}},
+		{"a full port that stalls now and then, with room behind it, is the end", "fattree:leaves=4,hosts=4,spines=2",
+			map[string]float64{"leaf1>spine0": 50, "leaf2>spine0": 50, "spine0>leaf0": 9},
+			map[string]float64{"leaf1>spine0": 45, "leaf2>spine0": 45, "spine0>leaf0": 93, "leaf0>host0": 50, "leaf0>host1": 50},
+			map[string]float64{"spine0>leaf0": 1}},
+		{"with a fuller port behind it, it is not", "fattree:leaves=4,hosts=4,spines=2",
+			map[string]float64{"leaf1>spine0": 50, "leaf2>spine0": 50, "spine0>leaf0": 8},
+			map[string]float64{"leaf1>spine0": 45, "leaf2>spine0": 45, "spine0>leaf0": 92, "leaf0>host0": 100, "leaf0>host1": 50},
+			map[string]float64{"leaf0>host0": 1}},
+		{"from within a group of a dragonfly nothing goes on within it", "dragonfly:groups=9,routers=4,hosts=2",
+			map[string]float64{"router0-1>router0-0": 60},
+			map[string]float64{"router0-1>router0-0": 40, "router0-0>router0-2": 100, "router0-0>router1-3": 100},
+			map[string]float64{"router0-0>router1-3": 1}},
+		{"and from another group only within it", "dragonfly:groups=9,routers=4,hosts=2",
+			map[string]float64{"router1-3>router0-0": 60},
+			map[string]float64{"router1-3>router0-0": 40, "router0-0>router0-2": 100, "router0-0>router2-3": 100},
+			map[string]float64{"router0-0>router0-2": 1}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			g := roottest.Graph(t, c.fabric)
+			p, links := readings(t, g, c.stalls, c.uses)
+			weight, all := weightOf(p, links)
+			p.spread(links, weight)
+			for name, want := range c.want {
+				if got := p.ends.ports[roottest.Link(t, g, name)] / all; math.Abs(got-want) > .1 {
+					t.Errorf("%s holds back %.2f of the region, want %.2f", name, got, want)
+				}
+			}
+			ends, total := p.switches()
+			if math.Abs(total-all) > 1e-6*all {
+				t.Errorf("%.3f of %.3f are found again", total, all)
+			}
+			if len(ends) == 0 {
+				t.Error("nothing ends anywhere")
+			}
+		})
+	}
+}
+
+// TestStallOnAGridEndsAtTheFullLink: followed both ways, only one leads to what is full.
+func TestStallOnAGridEndsAtTheFullLink(t *testing.T) {
+	g := roottest.Graph(t, "torus:8x8x8")
+	p, links := readings(t, g,
+		map[string]float64{"1,2,3>2,2,3": 40, "2,2,3>2,3,3": 40, "2,3,3>2,4,3": 40},
+		map[string]float64{"1,2,3>2,2,3": 30, "2,2,3>2,3,3": 50, "2,3,3>2,4,3": 60, "2,4,3>2,5,3": 100, "5,5,5>5,6,5": 100})
+	p.spreadOnGrid(links)
+	full := roottest.Link(t, g, "2,4,3>2,5,3")
+	if len(p.ends.known) != 1 || p.ends.known[0] != full || math.Abs(p.ends.ports[full]-120) > 1e-6 {
+		t.Errorf("stall is followed to %v, %v, want all to link %d", p.ends.known, p.ends.ports[full], full)
+	}
+}

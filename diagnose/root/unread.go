@@ -1,0 +1,25 @@
+package root
+
+import "github.com/giverny/giverny/schema"
+
+// StallOf is the stall of a link, percent. Of a link between switches that never was read it is the most of the ports that
+// its traffic may wait for: back pressure passes it, read or not.
+func (p *Pressure) StallOf(l schema.LinkID) float64 {
+	if p.Stall == nil {
+		return 0
+	}
+	if p.Stall.Valid.Has(int(l)) {
+		return float64(p.Stall.Values[l])
+	}
+	from, via := p.graph.Ends(l)
+	if p.graph.Duplex() || p.Before == nil || !p.graph.IsSwitch(from) || !p.graph.IsSwitch(via) || p.UseOf(l) >= 0 || p.Before(l) >= 0 {
+		return 0
+	}
+	most := 0.
+	for _, out := range p.graph.LinksAt(via) {
+		if p.Stall.Valid.Has(int(out)) && p.mayWait(l, out) {
+			most = max(most, float64(p.Stall.Values[out]))
+		}
+	}
+	return most
+}

@@ -1,0 +1,39 @@
+package diagnose
+
+import (
+	"testing"
+
+	"github.com/giverny/giverny/diagnose/root"
+	"github.com/giverny/giverny/diagnose/root/roottest"
+	"github.com/giverny/giverny/diagnose/routes"
+	"github.com/giverny/giverny/schema"
+	"github.com/giverny/giverny/topology"
+)
+
+// readings is the pressure of a snapshot in which each link stalls and carries what is set, percent, and else nothing.
+func readings(t *testing.T, g *topology.Graph, stalls, uses map[string]float64) (*root.Pressure, []schema.LinkID) {
+	t.Helper()
+	snap, region := roottest.Snapshot(t, g, stalls, uses)
+	p := root.NewFinder(g, routes.NewRouter(g).Grid).On(snap)
+	p.Stall, p.Before = snap.Find(schema.CreditStall), func(schema.LinkID) float64 { return -1 }
+	return p, region
+}
+
+// tiedUp is the pressure on a torus, with a stage for it.
+type tiedUp struct {
+	*roottest.Torus
+	stage *Stage
+	p     *root.Pressure
+}
+
+func newTiedUp(t *testing.T) *tiedUp {
+	t.Helper()
+	u := &tiedUp{Torus: roottest.NewTorus(t)}
+	s, err := New(u.Graph, DefaultConfig())
+	if err != nil {
+		t.Fatal(err)
+	}
+	u.stage, u.p = s, s.work.finder.On(u.Snap)
+	u.p.Stall, u.p.Before = u.Stall, u.Torus.Before
+	return u
+}

@@ -1,0 +1,84 @@
+package diagnose
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/giverny/giverny/diagnose/root"
+	"github.com/giverny/giverny/topology"
+)
+
+// mostSenders bounds the jobs whose nodes are tried as senders of a tree on a grid.
+const mostSenders = 3
+
+// mostExchange is the share of a region's stall on links of a job's exchange for the job to be a likely sender.
+const mostExchange = .5
+
+// findSenders lists the jobs most of whose exchange lies on a region of a grid, the likeliest first.
+func (s *Stage) findSenders(rc *regionCase) {
+	w := &s.work
+	w.senders, w.sending = w.senders[:0], w.sending[:0]
+	if s.router.Grid == nil || !s.graph.Duplex() {
+		return
+	}
+	var out []*suspect
+	for i := range rc.jobs {
+		if c := &rc.jobs[i]; max(c.cross, c.gate, c.way) >= mostExchange && len(c.job.devices) > 1 {
+			out = append(out, c)
+		}
+	}
+	weight := func(c *suspect) float64 { return max(c.cross, c.gate) + c.burden }
+	slices.SortStableFunc(out, func(a, b *suspect) int { return cmp.Compare(weight(b), weight(a)) })
+	for _, c := range out[:min(len(out), mostSenders)] {
+		w.sending = append(w.sending, c.job)
+		w.senders = append(w.senders, root.Sender{Devices: c.job.devices, Routes: s.routesOf(c.job)})
+	}
+}
+
+// fewSenders is the share of the senders of a tree that a job has at most for it not to send.
+const fewSenders = .25
+
+// excludes reports whether the region is a tree to whose senders a job does not belong, and that does not end at a node of
+// its own. Traffic with files is sent by storage nodes.
+func (rc *regionCase) excludes(c *suspect) bool {
+	d := &rc.drain
+	if !d.IsCertain() || c.job == rc.sender || c.file || rc.endsAt(c.job) {
+		return false
+	}
+	n := 0
+	for _, s := range d.Senders {
+		if _, own := slices.BinarySearch(c.job.devices, s); own {
+			n++
+		}
+	}
+	return float64(n) < fewSenders*float64(len(d.Senders))
+}
+
+// endsAt reports whether a tree ends at a node of a job.
+func (rc *regionCase) endsAt(j *job) bool {
+	_, own := slices.BinarySearch(j.devices, rc.drain.Device)
+	return own
+}
+
+// meetsElsewhere reports whether load was added to a region of a grid that meets at a switch which is none of a job's, nor
+// beside one on the line: what its nodes exchange ends at them.
+func (s *Stage) meetsElsewhere(rc *regionCase, c *suspect) bool {
+	m := &rc.drain.Meeting
+	if !m.IsKnown() || !rc.flooded || c.file {
+		return false
+	}
+	grid := s.router.Grid
+	last := len(grid.Dims()) - 1
+	near := func(own topology.DeviceID) bool {
+		steps := 0
+		for dim := range last + 1 {
+			away := grid.Steps(own, m.Device, dim)
+			if away = max(away, -away); dim < last && away > 0 {
+				return false
+			}
+			steps = away
+		}
+		return steps <= 1
+	}
+	return !slices.ContainsFunc(c.job.devices, near)
+}

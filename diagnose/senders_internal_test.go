@@ -1,0 +1,52 @@
+package diagnose
+
+import (
+	"math"
+	"testing"
+
+	"github.com/giverny/giverny/diagnose/root"
+	"github.com/giverny/giverny/schema"
+	"github.com/giverny/giverny/topology"
+)
+
+// TestJobsElsewhereDoNotMeetThere: where added traffic meets is a node of the job whose nodes exchange it, or beside one, as
+// neighbours on a line are told apart by little.
+func TestJobsElsewhereDoNotMeetThere(t *testing.T) {
+	u := newTiedUp(t)
+	rc := &regionCase{flooded: true, drain: root.Drain{Meeting: root.Meeting{Device: u.Device(t, "2,7,3"), Agree: 1}}}
+	for at, elsewhere := range map[string]bool{"2,7,3": false, "2,7,4": false, "2,7,2": false, "2,7,5": true, "2,6,3": true, "1,7,3": true} {
+		c := &suspect{job: &job{devices: []topology.DeviceID{u.Device(t, at)}}}
+		if got := u.stage.meetsElsewhere(rc, c); got != elsewhere {
+			t.Errorf("of a job at %s: %v", at, got)
+		}
+		c.file = true
+		if u.stage.meetsElsewhere(rc, c) {
+			t.Errorf("a job at %s that writes to storage is cleared", at)
+		}
+	}
+	rc.flooded = false
+	if u.stage.meetsElsewhere(rc, &suspect{job: &job{devices: []topology.DeviceID{u.Device(t, "0,0,0")}}}) {
+		t.Error("a job is cleared where no load was added")
+	}
+}
+
+// TestWhoIsExcluded: of a tree whose senders are known, a job that does not send it is no suspect where nobody who is known does.
+func TestWhoIsExcluded(t *testing.T) {
+	u := newTiedUp(t)
+	var senders, others []topology.DeviceID
+	for i := range 9 {
+		senders, others = append(senders, topology.DeviceID(31*i)), append(others, topology.DeviceID(17*i+5))
+	}
+	rc := &regionCase{region: &schema.Region{}, drain: root.Drain{Device: u.Device(t, "3,3,2"), Fit: .98, Senders: senders}, onset: -1}
+	if !rc.excludes(&suspect{job: &job{devices: others}}) || rc.excludes(&suspect{job: &job{devices: senders}}) {
+		t.Error("who is excluded is not who does not send")
+	}
+	c := &suspect{job: &job{devices: others}, cross: 1, growth: 1, burden: 1, known: true}
+	if u.stage.rate(rc, c, u.p); !math.IsInf(c.score, -1) {
+		t.Errorf("where nobody who is known sends the tree, a job that does not has a score of %.1f", c.score)
+	}
+	rc.sender = &job{devices: senders}
+	if u.stage.rate(rc, c, u.p); math.IsInf(c.score, -1) {
+		t.Error("the tree of another job leaves no score")
+	}
+}

@@ -1,0 +1,84 @@
+package diagnose
+
+import (
+	"math"
+	"testing"
+
+	"github.com/giverny/giverny/diagnose/root"
+	"github.com/giverny/giverny/diagnose/root/roottest"
+	"github.com/giverny/giverny/schema"
+	"github.com/giverny/giverny/topology"
+)
+
+// TestALinkThatLostRate: what an exchange of a job sends over one link waits before it, and it carries less than it did.
+func TestALinkThatLostRate(t *testing.T) {
+	u := newTiedUp(t)
+	grid := u.Grid
+	var nodes []topology.DeviceID
+	for d := range topology.DeviceID(u.Graph.NumDevices()) {
+		if c := u.Graph.Device(d).Coord; max(c[0], c[1], c[2]) < 5 {
+			nodes = append(nodes, d)
+		}
+	}
+	slow := roottest.Link(t, u.Graph, "2,2,2>2,2,3")
+	tail := u.Device(t, "2,2,2")
+	waits := map[schema.LinkID]bool{}
+	for _, a := range nodes {
+		for _, b := range nodes {
+			var way []schema.LinkID
+			grid.EachOnRoute(a, b, func(l schema.LinkID) {
+				u.p.Use.Values[l] += .15
+				u.Was[l] += .15
+				way = append(way, l)
+			})
+			for i, l := range way {
+				if l == slow && u.Graph.Device(a).Coord[2] <= 2 { // upwards
+					for _, before := range way[:i] {
+						waits[before] = true
+					}
+				}
+			}
+		}
+	}
+	var links []schema.LinkID
+	for l := range schema.LinkID(u.Graph.NumLinks()) {
+		if waits[l] {
+			u.p.Stall.Values[l] = 50
+			links = append(links, l)
+		}
+	}
+	u.p.Use.Values[slow] /= 4
+	rc := &regionCase{region: &schema.Region{Metric: schema.CreditStall, Links: links}, jobs: []suspect{{job: &job{devices: nodes}, cross: 1}}}
+	u.stage.converge(rc, u.p)
+	if n := rc.neck; n.Link != slow || n.Tail != tail || !n.Slower || math.Abs(n.Lost-.75) > .01 || !n.Before(&rc.drain) {
+		t.Errorf("neck %+v, want link %d from device %d; drain %+v", n, slow, tail, rc.drain)
+	}
+	if root := u.stage.centreRoot(rc, &verdict{class: schema.CauseFailure}); root == nil || root.Device != "2,2,2" || root.Port != "Z+" || root.Kind != schema.RootLinkCapacity {
+		t.Errorf("root %+v", root)
+	}
+	if u.stage.slowLinkScore(rc) <= slowLinkFell {
+		t.Errorf("score %v", u.stage.slowLinkScore(rc))
+	}
+	rc.neck.Cannot = true
+	for load, want := range map[float64]float64{0: slowLinkMeasured, .5: slowLinkMeasured, 8: slowLinkMeasured - mostRose} { // what broke makes nothing carry more
+		if rc.load = load; u.stage.slowLinkScore(rc) != want {
+			t.Errorf("of a region that carries %g times what it did, a link that shows that it is slow has the score %v, want %v", load, u.stage.slowLinkScore(rc), want)
+		}
+	}
+}
+
+// TestScoreOfASlowPort: that a port shows that it cannot carry more says more for a slow link than that it carries less, and a
+// failure near it speaks against the host.
+func TestScoreOfASlowPort(t *testing.T) {
+	s := &Stage{graph: roottest.Graph(t, "fattree:leaves=4,hosts=4,spines=2")}
+	rc := &regionCase{region: &schema.Region{Metric: schema.CreditStall}, back: root.BackPressure{Kind: schema.RootSlowReceiver, Slower: true}}
+	for cannot, want := range map[bool]float64{true: slowLinkMeasured, false: slowLinkFell} {
+		rc.back.Cannot = cannot
+		if rc.failures = nil; s.slowHostScore(rc) != want {
+			t.Errorf("score %g, want %g", s.slowHostScore(rc), want)
+		}
+		if rc.failures = []nearFailure{{score: 1}}; s.slowHostScore(rc) != want-slowHostFailure {
+			t.Errorf("score beside a failure %g, want %g", s.slowHostScore(rc), want-slowHostFailure)
+		}
+	}
+}
