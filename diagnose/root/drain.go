@@ -146,26 +146,67 @@ func (h *held) unknownDrain(end topology.DeviceID, p *Pressure) Drain {
 const alikeFull = 5
 
 // FullLink is, on a grid, the link at a region that carries most of its capacity, if that is more than before the onset and
-// the link does not stall itself; of several alike the one before which the region lies. It is NoLink where none is full.
+// the link does not stall itself; of several alike the one before which the region lies or, where links are idle for a part of
+// the time, so that stall says how much waits, the one before which most is held back. It is NoLink where none is full.
 func (p *Pressure) FullLink(links []schema.LinkID, n *Neck, d *Drain) schema.LinkID {
 	best, most := schema.NoLink, float64(fullPercent)
 	if p.grid == nil {
 		return best
 	}
-	if n.Link != schema.NoLink && !n.Slower && n.Before(d) {
+	before := n.Link != schema.NoLink && !n.Slower && n.Before(d)
+	if before {
 		best, most = n.Link, max(most, p.UseOf(n.Link)+alikeFull)
 	}
+	fullest := most - alikeFull
+	p.eachFull(links, func(l schema.LinkID, use float64) {
+		if fullest = max(fullest, use); use > most {
+			best, most = l, use
+		}
+	})
+	if !d.Idle {
+		return best
+	}
+	held := -1.
+	if before {
+		best, held = n.Link, p.heldBefore(n.Link)
+	}
+	p.eachFull(links, func(l schema.LinkID, use float64) {
+		if h := p.heldBefore(l); use >= fullest-alikeFull && h > held {
+			best, held = l, h
+		}
+	})
+	return best
+}
+
+// eachFull visits the links at those of a region that are full, more so than before the onset, and do not stall.
+func (p *Pressure) eachFull(links []schema.LinkID, visit func(l schema.LinkID, use float64)) {
 	for _, l := range links {
 		from, to := p.graph.Ends(l)
 		for _, d := range [2]topology.DeviceID{from, to} {
 			for _, out := range p.graph.LinksAt(d) {
-				if use := p.UseOf(out); use > most && p.grid.Dim(out) >= 0 && p.StallOf(out) < lineStall && use > SteadyLoad*p.Before(out) {
-					best, most = out, use
+				if use := p.UseOf(out); use > fullPercent && p.grid.Dim(out) >= 0 && p.StallOf(out) < lineStall && use > SteadyLoad*p.Before(out) {
+					visit(out, use)
 				}
 			}
 		}
 	}
-	return best
+}
+
+// heldBefore is what the links that lead into a link of a grid hold back because it is full, bytes/s: by what they stall beyond
+// what it does itself, as the rest waits for what is behind it. It is that of the direction in which it is more.
+func (p *Pressure) heldBefore(l schema.LinkID) (most float64) {
+	own := p.StallOf(l)
+	from, to := p.graph.Ends(l)
+	for _, at := range [2]topology.DeviceID{from, to} {
+		sum := 0.
+		for _, in := range p.graph.LinksAt(at) {
+			if stall := p.StallOf(in); in != l && p.grid.Dim(in) >= 0 && p.grid.Dim(in) <= p.grid.Dim(l) && stall > own {
+				sum += p.heldBack(in) * (1 - own/stall)
+			}
+		}
+		most = max(most, sum)
+	}
+	return most
 }
 
 // LeadsTo reports whether most of what links of a grid hold back is on those that routes to a switch can take.
