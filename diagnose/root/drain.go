@@ -78,7 +78,8 @@ func (f *Finder) Drain(p *Pressure, links []schema.LinkID, senders []Sender, sin
 		return Drain{Idle: idle, Meeting: meeting}, -1
 	}
 	best, from = h.knownDrain(senders, ends, p)
-	if best.Fit < drainFit {
+	// Before a slow link of an earlier dimension, the senders of a tree to the switch before it would fit as well.
+	if best.Fit < drainFit && h.last == len(h.grid.Dims())-1 {
 		if unknown := h.unknownDrain(meeting.Device, p); unknown.Fit > best.Fit {
 			best, from = unknown, -1
 		}
@@ -111,7 +112,7 @@ func (h *held) knownDrain(senders []Sender, ends []topology.DeviceID, p *Pressur
 		return best, from
 	}
 	tree := slices.MaxFunc(h.trees, func(a, b knownTree) int { return cmp.Or(cmp.Compare(a.fit, b.fit), cmp.Compare(b.end, a.end)) })
-	line, most := h.grid.LastLine(ends[tree.end]), math.Inf(-1)
+	line, most := h.grid.Line(ends[tree.end], h.last), math.Inf(-1)
 	for _, k := range h.trees {
 		d := ends[k.end]
 		if score := k.fit + weight*h.scores[k.end]; k.from == tree.from && line.Has(d) && score > most {

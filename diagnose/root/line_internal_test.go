@@ -102,3 +102,21 @@ func TestTheEndTakesWhatDoesNotGoOn(t *testing.T) {
 		}
 	}
 }
+
+// TestTrafficMeetsInAPlane: where no link of the last dimension stalls, what waits ends on a line of the one before, in the plane
+// of those that send.
+func TestTrafficMeetsInAPlane(t *testing.T) {
+	u := newTiedUp(t)
+	var from []topology.DeviceID
+	for _, at := range []string{"0,4,5", "0,5,5", "1,4,5", "1,5,5", "0,6,5", "1,6,5"} {
+		from = append(from, u.Device(t, at))
+	}
+	slices.Sort(from)
+	end := u.Device(t, "2,7,5")
+	links := u.Share(from, end, 3e9)
+	slices.Sort(links)
+	drain, _ := u.f.Drain(u.p, links, nil, 1)
+	if !drain.Meeting.IsKnown() || drain.Meeting.Device != end {
+		t.Errorf("traffic meets at %s by %.2f, want 2,7,5", u.Graph.Device(drain.Meeting.Device).Name, drain.Meeting.Agree)
+	}
+}
