@@ -21,7 +21,8 @@ type Drain struct {
 	Senders []topology.DeviceID // ascending
 	Meeting Meeting             // where the traffic comes together, whoever sends it
 
-	tree float64 // the fit by all links of the tree alike, as that of a neck is
+	tree       float64 // the fit by all links of the tree alike, as that of a neck is
+	mostlyIdle bool    // most of the time that they do not send
 }
 
 const (
@@ -68,14 +69,14 @@ func (f *Finder) Drain(p *Pressure, links []schema.LinkID, senders []Sender, sin
 	}
 	h := &f.held
 	h.take(links, p)
-	idle := h.idles(p)
+	idle, mostly := h.idles(p)
 	ends, most := h.ends(p)
 	if len(ends) == 0 {
-		return Drain{Idle: idle}, -1
+		return Drain{Idle: idle, mostlyIdle: mostly}, -1
 	}
 	meeting := h.meetingOf(ends, idle, p)
 	if !most {
-		return Drain{Idle: idle, Meeting: meeting}, -1
+		return Drain{Idle: idle, mostlyIdle: mostly, Meeting: meeting}, -1
 	}
 	best, from = h.knownDrain(senders, ends, p)
 	// Before a slow link of an earlier dimension, the senders of a tree to the switch before it would fit as well.
@@ -88,7 +89,7 @@ func (f *Finder) Drain(p *Pressure, links []schema.LinkID, senders []Sender, sin
 		h.tree.Gather(best.Senders, best.Device)
 		best.tree, best.Grew = h.agreement(p), h.grew
 	}
-	best.Meeting, best.Idle = meeting, idle
+	best.Meeting, best.Idle, best.mostlyIdle = meeting, idle, mostly
 	return best, from
 }
 
@@ -147,8 +148,8 @@ func (h *held) unknownDrain(end topology.DeviceID, p *Pressure) Drain {
 const alikeFull = 5
 
 // FullLink is, on a grid, the link at a region that carries most of its capacity, if that is more than before the onset and
-// the link does not stall itself; of several alike the one before which the region lies or, where links are idle for a part of
-// the time, so that stall says how much waits, the one before which most is held back. It is NoLink where none is full.
+// the link does not stall itself; of several alike the one before which the region lies or, where links are idle for most
+// of the time that they do not send, so that stall says how much waits, the one before which most is held back. It is NoLink where none is full.
 func (p *Pressure) FullLink(links []schema.LinkID, n *Neck, d *Drain) schema.LinkID {
 	best, most := schema.NoLink, float64(fullPercent)
 	if p.grid == nil {
@@ -164,7 +165,7 @@ func (p *Pressure) FullLink(links []schema.LinkID, n *Neck, d *Drain) schema.Lin
 			best, most = l, use
 		}
 	})
-	if !d.Idle {
+	if !d.mostlyIdle {
 		return best
 	}
 	held := -1.

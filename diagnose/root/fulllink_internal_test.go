@@ -35,7 +35,7 @@ func TestAFullLinkThatGainedLoad(t *testing.T) {
 	want("another stalls", full)
 }
 
-// TestOfFullLinksMostIsHeldBackBeforeTheRoot: where links are idle for a part of the time, of several links that are full the one
+// TestOfFullLinksMostIsHeldBackBeforeTheRoot: where links are mostly idle when they do not send, of several links that are full the one
 // is named before which most is held back, by what its inputs stall beyond what it does.
 func TestOfFullLinksMostIsHeldBackBeforeTheRoot(t *testing.T) {
 	u := newTiedUp(t)
@@ -48,12 +48,12 @@ func TestOfFullLinksMostIsHeldBackBeforeTheRoot(t *testing.T) {
 	u.p.Use.Values[full], u.Was[full] = 91, 30
 	want := func(what string, idle bool, l schema.LinkID) {
 		t.Helper()
-		if got := u.p.FullLink([]schema.LinkID{little, much}, &Neck{Link: schema.NoLink}, &Drain{Idle: idle}); got != l {
+		if got := u.p.FullLink([]schema.LinkID{little, much}, &Neck{Link: schema.NoLink}, &Drain{mostlyIdle: idle}); got != l {
 			t.Errorf("%s: link %d, want %d", what, got, l)
 		}
 	}
 	want("something always waits", false, fuller)
-	want("links are idle for a part of the time", true, full)
+	want("links are idle for most of the time that they do not send", true, full)
 	u.p.Stall.Values[much], u.p.Stall.Values[full] = 30, 15
 	want("the rest waits for what is behind it", true, fuller)
 	u.p.Stall.Values[full], u.p.Use.Values[full] = 0, 80

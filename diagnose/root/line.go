@@ -29,6 +29,8 @@ const (
 	// idleShare is the mean share of the time in which they do not send in which the links of a region stall up to which these
 	// are idle for the rest; levelWeight is what it counts then that a switch's links stall, of the link that does most.
 	idleShare, levelWeight = .75, 1.5
+	// mostlyIdle is the same share up to which stall says how much waits.
+	mostlyIdle = .5
 	// leastMeets is the least that the links of a line must agree for its end to be named.
 	leastMeets = .2
 )
@@ -177,15 +179,16 @@ func (h *held) sides(at topology.DeviceID, p *Pressure) (stall float64) {
 
 // idles reports whether the region's links have nothing to send for a part of the time. Where something always waits, a link
 // stalls whenever it does not send, so that it stalls least where traffic ends, as most is sent on there. Where not, what a
-// switch does not take stalls the links before it most, and those before them by their share of it.
-func (h *held) idles(p *Pressure) bool {
+// switch does not take stalls the links before it most, and those before them by their share of it. It tells whether that is so for
+// most of the time that they do not send.
+func (h *held) idles(p *Pressure) (partly, mostly bool) {
 	var waits, stalls float64
 	for _, l := range h.links {
 		stall := p.StallOf(l)
 		waits += stall * h.look(l, p).waits
 		stalls += stall
 	}
-	return waits < idleShare*stalls
+	return waits < idleShare*stalls, waits < mostlyIdle*stalls
 }
 
 // level is the mean stall, percent, of those of a switch's links that stall.

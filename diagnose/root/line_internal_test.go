@@ -69,7 +69,8 @@ func TestTheSidesOfTheEnd(t *testing.T) {
 			slices.Sort(links)
 			h.looked++
 			h.take(links, u.p)
-			m := h.meetingOf(ends, h.idles(u.p), u.p)
+			idle, _ := h.idles(u.p)
+			m := h.meetingOf(ends, idle, u.p)
 			if want := ends[(turn+c.end)%2]; m.Device != want || !m.IsKnown() {
 				t.Errorf("%s: meets at %s by %.2f, want %s", c.name, u.Graph.Device(m.Device).Name, m.Agree, u.Graph.Device(want).Name)
 			}
@@ -97,7 +98,8 @@ func TestTheEndTakesWhatDoesNotGoOn(t *testing.T) {
 		slices.Sort(links)
 		h.take(slices.Compact(links), u.p)
 		ends, _ := h.ends(u.p)
-		if m := h.meetingOf(ends, h.idles(u.p), u.p); m.Device != end || !m.IsKnown() {
+		idle, _ := h.idles(u.p)
+		if m := h.meetingOf(ends, idle, u.p); m.Device != end || !m.IsKnown() {
 			t.Errorf("of senders at %s: meets at %s by %.2f", senders, u.Graph.Device(m.Device).Name, m.Agree)
 		}
 	}
