@@ -46,14 +46,18 @@ func (s *Stage) seenOnWay(rc *regionCase, c *suspect, p *root.Pressure) (share f
 	return max(0, seen/all), true
 }
 
-// filesGrew is by how much a suspect's traffic with files grew since the onset, bytes/s; 0 if that is not known.
+// filesGrew is by how much a suspect's traffic with files grew since the onset, bytes/s; 0 if that is not known, or no more than
+// noise.
 func (s *Stage) filesGrew(rc *regionCase, c *suspect) float64 {
 	if !c.file || !c.filesKnown || rc.onset < 0 {
 		return 0
 	}
 	_, files := s.lately(c.job)
 	_, was := s.earlier(rc, c.job)
-	return max(0, files-was) * 1e9 / float64(s.clock.duration)
+	if files-was <= leastGrowth*was {
+		return 0
+	}
+	return (files - was) * 1e9 / float64(s.clock.duration)
 }
 
 // onWay counts routes by link. Its memory is used again by the next job.
