@@ -172,6 +172,12 @@ func (g *Grid) SameRing(a, b schema.LinkID) bool {
 // that switch's place in them, as PlaceBefore.
 func (g *Grid) Before(l schema.LinkID) int { return int(g.keys[l].before) }
 
+// PlaceBehind is the place of a switch in the dimensions behind one.
+func (g *Grid) PlaceBehind(d topology.DeviceID, dim int) int {
+	_, behind := g.around(d, dim)
+	return behind
+}
+
 // PlaceBefore is the place of a switch in the dimensions before one.
 func (g *Grid) PlaceBefore(d topology.DeviceID, dim int) int {
 	before, _ := g.around(d, dim)
