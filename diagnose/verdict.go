@@ -44,14 +44,15 @@ func (s *Stage) decide(rc *regionCase, p *root.Pressure) verdict {
 	for i := range rc.jobs {
 		rc.jobs[i].blame /= sum
 	}
-	v := verdict{class: schema.CauseUnknown, confidence: 1 / sum}
+	v, right := verdict{class: schema.CauseUnknown, confidence: 1 / sum}, 1.
 	switch most := max(jobs, failures, host, link); {
 	case most < s.cfg.MinConfidence*sum || most <= 1:
 		v.confidence = max(v.confidence, 1-most/sum)
 	case most == jobs:
 		v.accused = accused
 		rc.jobs[0].exchanges = s.graph.Duplex() && s.loadsExchange(rc.jobs[0].job, p)
-		v.class, v.confidence = s.classOf(rc, accused, p), jobs/sum
+		v.confidence = jobs / sum
+		v.class, right = s.classOf(rc, accused)
 	case most == link:
 		s.recallSlowLink(rc)
 		v.class, v.confidence, v.blamed = schema.CauseFailure, link/sum, s.logged(rc, rc.slowLink())
@@ -62,7 +63,7 @@ func (s *Stage) decide(rc *regionCase, p *root.Pressure) verdict {
 	default:
 		v.class, v.confidence = schema.CauseSlowHost, host/sum
 	}
-	v.confidence = calibrated(v.confidence)
+	v.confidence = calibrated(v.confidence) * right
 	return v
 }
 
