@@ -20,7 +20,7 @@ type failure struct {
 const maxFailures = 4096
 
 // takeFailures adds what came in, in order of time, and drops what is older than the window. Congestion
-// protection is a reaction, not a cause: package-level mitigation keeps it.
+// protection is a reaction, not a cause: package mitigation keeps it.
 func (s *Stage) takeFailures(in []schema.Failure) {
 	known := make(map[schema.Failure]bool, len(s.failures))
 	if len(in) > 0 {

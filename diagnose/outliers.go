@@ -65,3 +65,15 @@ func (s spread) deviations(v float64) float64 {
 	}
 	return min(mostDeviations, (v-s.median)/s.scale)
 }
+
+// meanOf is the mean of the values that were measured, 0 without any.
+func meanOf(values []float64) float64 {
+	sum, n := 0., 0
+	for _, v := range values {
+		if !math.IsNaN(v) {
+			sum += v
+			n++
+		}
+	}
+	return sum / float64(max(1, n))
+}

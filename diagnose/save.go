@@ -56,7 +56,7 @@ func (s *Stage) Restore(r *schema.IntervalResult) {
 	}
 	s.learn(r)
 	stored := *r
-	s.cme.step(&stored)
+	s.cme.Step(&stored)
 }
 
 // code lists the fields, both ways.
@@ -82,7 +82,7 @@ func (s *Stage) code(c *codec.Coder) {
 			s.codeLevels(c, schema.Metric(m), was[0] == window)
 		}
 	}
-	s.cme.code(c)
+	s.cme.Code(c)
 	if c.Version() >= formOfKept {
 		c.Int(&s.tableSince)
 		codeByRegion(c, &s.kept, (*kept).code)

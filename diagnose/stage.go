@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/giverny/giverny/diagnose/mitigation"
 	"github.com/giverny/giverny/diagnose/root"
 	"github.com/giverny/giverny/diagnose/routes"
 	"github.com/giverny/giverny/schema"
@@ -22,7 +23,7 @@ type Stage struct {
 	measured bool      // traffic of jobs has come, so that it need not be derived from links
 	// The first slot of which the table of traffic had any row; math.MaxInt64: none.
 	tableSince int64
-	cme        mitigation
+	cme        mitigation.Tracker
 	kept       map[uint64]*kept       // verdicts, by region
 	means      map[uint64]*meanScores // of causes, by region
 	roots      map[uint64]*rootVotes  // by region
@@ -62,7 +63,7 @@ func (s *Stage) Step(r *schema.IntervalResult) {
 		return
 	}
 	s.learn(r)
-	s.cme.step(r)
+	s.cme.Step(r)
 	r.Diagnoses = s.diagnose(r)
 }
 

@@ -93,9 +93,10 @@ var Architecture = []Row{
 	{Package: "diagnose/bench/cmd", May: []string{"diagnose", "diagnose/bench", "internal/table"}},
 	{Package: "diagnose/correlation", Kind: Pure},
 	{Package: "diagnose/routes", May: []string{"topology"}, Tests: []string{"simulate/routing"}, Kind: Pure},
+	{Package: "diagnose/mitigation", May: []string{"internal/codec"}, Kind: Pure},
 	{Package: "diagnose/root", May: []string{"diagnose/routes", "topology"}, Kind: Pure},
 	{Package: "diagnose/root/roottest", May: []string{"diagnose/routes", "topology"}, Kind: Testing},
-	{Package: "diagnose", May: []string{"diagnose/correlation", "diagnose/root", "diagnose/routes", "internal/codec", "topology"}, Tests: []string{"analysis", "simulate/scenario"}, Kind: Pure},
+	{Package: "diagnose", May: []string{"diagnose/correlation", "diagnose/mitigation", "diagnose/root", "diagnose/routes", "internal/codec", "topology"}, Tests: []string{"analysis", "simulate/scenario"}, Kind: Pure},
 	{Package: "analysis", May: []string{"diagnose", "ingest/clockcheck", "ingest/window", "internal/codec", "linkhealth", "segment", "segment/tracking", "topology"}, Tests: []string{"simulate/scenario"}, Kind: Pure},
 
 	// The runtime of a fabric: sources, analysis, sinks.

@@ -1,4 +1,7 @@
-package diagnose
+// Package mitigation watches the throttling of a fabric by congestion protection: the results of intervals go in, with their
+// regions and protection events; congestion mitigation events come out (Monet, section 6), and whether the congestion was lower
+// after each. It has a bounded memory and asks for no cause.
+package mitigation
 
 import (
 	"cmp"
@@ -26,8 +29,9 @@ const (
 	maxMoments = 256
 )
 
-// mitigation coalesces congestion protection events, and compares the congestion before and after.
-type mitigation struct {
+// Tracker coalesces congestion protection events of one fabric, and compares the congestion before and after. The zero value is
+// ready for use.
+type Tracker struct {
 	moments  []moment            // of the last intervals, in order of time
 	pending  []schema.Mitigation // in order of time; that may still grow, or wait for the intervals after them
 	reported map[int64]bool      // times of protection events that have been taken and are recent
@@ -40,9 +44,9 @@ type moment struct {
 	congestion int64   // begin of the regions congestion event that is on, 0 none
 }
 
-// step takes in an interval with its regions and its protection events. It adds to the result the mitigations
+// Step takes in an interval with its regions and its protection events. It adds to the result the mitigations
 // that have begun, as events, and those of which it is known what became of the congestion.
-func (m *mitigation) step(r *schema.IntervalResult) {
+func (m *Tracker) Step(r *schema.IntervalResult) {
 	in := r.Snapshot.Interval
 	now := moment{start: in.StartNanos, end: in.EndNanos()}
 	for i := range r.Regions {
@@ -66,7 +70,7 @@ func (m *mitigation) step(r *schema.IntervalResult) {
 
 // fresh lists the times of the protection events of a result that have not been taken, ascending. They come
 // as failures from logs, or as events from the simulator.
-func (m *mitigation) fresh(r *schema.IntervalResult) (times []int64) {
+func (m *Tracker) fresh(r *schema.IntervalResult) (times []int64) {
 	take := func(t int64) {
 		if !m.reported[t] {
 			if m.reported == nil {
@@ -97,7 +101,7 @@ func (m *mitigation) fresh(r *schema.IntervalResult) (times []int64) {
 }
 
 // add puts a protection event into the mitigation that it belongs to, or begins one.
-func (m *mitigation) add(t int64) (began bool) {
+func (m *Tracker) add(t int64) (began bool) {
 	for i := range m.pending {
 		p := &m.pending[i]
 		if t < int64(p.Begin)-int64(coalesce) || t > int64(p.End)+int64(coalesce) {
@@ -115,7 +119,7 @@ func (m *mitigation) add(t int64) (began bool) {
 }
 
 // join makes one of a mitigation that has grown and the one behind it, where it now reaches that.
-func (m *mitigation) join(i int) {
+func (m *Tracker) join(i int) {
 	if i+1 < len(m.pending) && m.pending[i+1].Begin <= m.pending[i].End+schema.Instant(coalesce) {
 		next := m.pending[i+1]
 		m.pending[i].End, m.pending[i].Events = max(m.pending[i].End, next.End), m.pending[i].Events+next.Events
@@ -124,7 +128,7 @@ func (m *mitigation) join(i int) {
 }
 
 // finish reports the mitigations that have ended and of which enough intervals after them are known.
-func (m *mitigation) finish(r *schema.IntervalResult) {
+func (m *Tracker) finish(r *schema.IntervalResult) {
 	in := r.Snapshot.Interval
 	for len(m.pending) > 0 {
 		p := m.pending[0]
@@ -141,7 +145,7 @@ func (m *mitigation) finish(r *schema.IntervalResult) {
 }
 
 // compare fills what the congestion was before and after, and which congestion event was met.
-func (m *mitigation) compare(p *schema.Mitigation) {
+func (m *Tracker) compare(p *schema.Mitigation) {
 	var before, after []float64
 	for i := range m.moments {
 		x := &m.moments[i]
@@ -158,20 +162,17 @@ func (m *mitigation) compare(p *schema.Mitigation) {
 			p.Congestion = schema.Instant(x.congestion)
 		}
 	}
-	p.Before, p.After = meanOf(before[max(0, len(before)-compared):]), meanOf(after)
+	p.Before, p.After = mean(before[max(0, len(before)-compared):]), mean(after)
 	p.Alleviated = p.Before > 0 && p.After < alleviated*p.Before
 }
 
-// meanOf is the mean of the values that were measured, 0 without any.
-func meanOf(values []float64) float64 {
-	sum, n := 0., 0
+// mean of values, 0 without any.
+func mean(values []float64) float64 {
+	sum := 0.
 	for _, v := range values {
-		if !math.IsNaN(v) {
-			sum += v
-			n++
-		}
+		sum += v
 	}
-	return sum / float64(max(1, n))
+	return sum / float64(max(1, len(values)))
 }
 
 func describe(p *schema.Mitigation) string {
@@ -183,12 +184,16 @@ func describe(p *schema.Mitigation) string {
 	if p.Alleviated {
 		what = "was lower"
 	}
+	events := "1 protection event"
+	if p.Events != 1 {
+		events = fmt.Sprintf("%d protection events", p.Events)
+	}
 	return fmt.Sprintf("mitigation of %s by %s; %s; congestion %s after: %.0f link-percent, before %.0f",
-		time.Duration(p.End-p.Begin).Round(time.Second), plural(p.Events, "protection event"), met, what, p.After, p.Before)
+		time.Duration(p.End-p.Begin).Round(time.Second), events, met, what, p.After, p.Before)
 }
 
-// code lists the fields of the saved state.
-func (m *mitigation) code(c *codec.Coder) {
+// Code lists the fields of the saved state, both ways.
+func (m *Tracker) Code(c *codec.Coder) {
 	codec.Each(c, &m.moments, func(_ int, x *moment) {
 		c.Int(&x.start)
 		c.Int(&x.end)
