@@ -81,8 +81,8 @@ func (p *Pressure) listWays(at schema.LinkID) (out span) {
 		if next == l || p.grid.Dim(next) < dim {
 			continue
 		}
-		if p.isNeck(next) {
-			e.ways = append(e.ways, way{link: next, weight: p.waitsBefore(next), stays: 1})
+		if weight := p.asNeck(next); weight > 0 {
+			e.ways = append(e.ways, way{link: next, weight: weight, stays: 1})
 		}
 		if p.StallOf(next) >= least {
 			e.ways = append(e.ways, way{link: p.towards(next, via), weight: p.heldBackOr(next)})
@@ -138,6 +138,18 @@ func (p *Pressure) towards(l schema.LinkID, at topology.DeviceID) schema.LinkID 
 // the onset, or than it could, and does not stall.
 func (p *Pressure) isNeck(l schema.LinkID) bool {
 	return p.grid.Dim(l) >= 0 && (p.isFull(l) || p.remains(l) < ClearlyLess && p.StallOf(l) <= neckStall && !p.heldBehind(l))
+}
+
+// asNeck is what waits before a link for it, if packets may wait for it; else 0. It is found once for a region.
+func (p *Pressure) asNeck(l schema.LinkID) float64 {
+	n := &p.ends.necks[l]
+	if n.round != p.ends.round {
+		*n = neckOf{round: p.ends.round}
+		if p.isNeck(l) {
+			n.weight = p.waitsBefore(l)
+		}
+	}
+	return n.weight
 }
 
 // waitsBefore is what waits inside switches for a link, bytes/s, of an offer of which the share that waits is held back.
