@@ -63,12 +63,16 @@ func (s *Stage) decide(rc *regionCase, p *root.Pressure) verdict {
 	default:
 		v.class, v.confidence = schema.CauseSlowHost, host/sum
 	}
-	v.confidence = calibrated(v.confidence) * right
+	if v.class == schema.CauseUnknown {
+		v.confidence = min(mostConfident, v.confidence)
+	} else {
+		v.confidence = calibrated(v.confidence) * right
+	}
 	return v
 }
 
-// The confidence in a verdict is logistic in its log odds, fitted on the training seeds of incidents (package
-// bench): verdicts are right more often than the scores alone say.
+// The confidence in a cause is logistic in its log odds, fitted on the training seeds of incidents (package
+// bench): verdicts that name one are right more often than the scores alone say. That none is known is not.
 const calibrationSlope, calibrationOffset = 1., .9
 
 // mostConfident bounds it: of the verdicts with the most evidence one in a hundred is wrong even on the incidents of package
