@@ -52,7 +52,7 @@ type ofOthers struct{ slope, middle, either float64 }
 // They were fitted on 172 incidents of five simulators (docs/explanation/diagnosis-accuracy.md); partPrior keeps a part of
 // none, or of all, from being certain.
 var (
-	othersOnTrees = ofOthers{slope: 2.2, middle: .35, either: 1.5}
+	othersOnTrees = ofOthers{slope: 2, middle: .35, either: 1.5}
 	othersOnGrids = ofOthers{slope: 2.9, middle: 1.8, either: 1}
 )
 
@@ -61,17 +61,37 @@ const partPrior = .3
 func logistic(odds float64) float64 { return 1 / (1 + math.Exp(-odds)) }
 
 // othersPart is the part that others than a job have in a region, 0 to 1. On a grid back pressure reaches links that the job's
-// exchange does not use, so that who waits there says most. Elsewhere it is the most of three shares: of the links, with a node of others at
-// an end; of the stall, off the job's exchange; of what the links carry, not the job's.
+// exchange does not use, so that who waits there says most. Elsewhere it is the most of four shares: of the links, with a node of others at
+// an end; of the stall, off the job's exchange; of what the links carry, not the job's; and the same of the root.
 func (s *Stage) othersPart(rc *regionCase, c *suspect) float64 {
 	if s.router.Grid != nil {
 		return rc.othersShare(c.job)
 	}
-	part := 1 - min(c.cross, rc.ground(s, c.job))
+	part := max(1-min(c.cross, rc.ground(s, c.job)), s.othersAtRoot(rc, c.job))
 	if c.burden > 0 {
 		part = max(part, 1-c.burden)
 	}
 	return part
+}
+
+// othersAtRoot is, of what jobs put on the root of a region by their exchanges, the share that is not a job's; 0 where the job has
+// none of it.
+func (s *Stage) othersAtRoot(rc *regionCase, own *job) float64 {
+	if rc.fullest == schema.NoLink {
+		return 0
+	}
+	mine, all := 0., 0.
+	for _, j := range s.work.running {
+		moved, _ := s.lately(j)
+		load := moved * s.routesOf(j).On(rc.fullest)
+		if all += load; j.ID == own.ID {
+			mine += load
+		}
+	}
+	if mine == 0 {
+		return 0
+	}
+	return 1 - mine/all
 }
 
 // othersShare is, of the nodes that wait for a region in their exchanges, the share that is not a job's; 1 where none does. A

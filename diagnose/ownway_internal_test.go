@@ -48,7 +48,7 @@ func TestClassByTheOthersPart(t *testing.T) {
 		}
 		own, other := &job{Job: schema.Job{ID: "1"}, devices: make([]topology.DeviceID, 10)}, &job{Job: schema.Job{ID: "2"}, devices: make([]topology.DeviceID, 10)}
 		classOf := func(part float64, onset int, accused int) (schema.CauseClass, float64) {
-			rc := &regionCase{region: &schema.Region{ID: 1, Links: make([]schema.LinkID, links)}, onset: onset, full: schema.NoLink}
+			rc := &regionCase{region: &schema.Region{ID: 1, Links: make([]schema.LinkID, links)}, onset: onset, full: schema.NoLink, fullest: schema.NoLink}
 			rc.drain.Idle = true
 			rc.jobs = []suspect{{job: own, cross: 1, burden: 1 - part, waits: 1 - part}, {job: other, cross: 1, burden: part, waits: part}}
 			return s.classOf(rc, accused)
@@ -75,6 +75,30 @@ func TestClassByTheOthersPart(t *testing.T) {
 		}
 		if m := s.means[1]; math.Abs(m.others-.25) > .03 {
 			t.Errorf("%s: a mean of %.3f", fabric, m.others)
+		}
+	}
+}
+
+// Where two jobs put as much on the root, half of it is others', however little the other has elsewhere on the region.
+func TestOthersAtTheRoot(t *testing.T) {
+	g := roottest.Graph(t, "fattree:leaves=2,hosts=4,spines=1")
+	s, err := New(g, DefaultConfig())
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.clock = clock{duration: 60e9, now: 9}
+	jobOf := func(id string, nodes ...string) *job {
+		j := &job{Job: schema.Job{ID: id, Nodes: nodes}}
+		j.place(g)
+		s.trafficOf(j).set(rdmaWrite, 9, 6e9)
+		return j
+	}
+	a, b, aside := jobOf("1", "host0", "host4"), jobOf("2", "host1", "host5"), jobOf("3", "host2", "host3")
+	s.work.interval, s.work.running = 1, []*job{a, b, aside}
+	rc := &regionCase{fullest: roottest.Link(t, g, "leaf0>spine0")}
+	for own, want := range map[*job]float64{a: .5, b: .5, aside: 0} {
+		if got := s.othersAtRoot(rc, own); math.Abs(got-want) > 1e-6 {
+			t.Errorf("job %s: %.3f, want %.3f", own.ID, got, want)
 		}
 	}
 }
