@@ -4,6 +4,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/giverny/giverny/diagnose/root"
 	"github.com/giverny/giverny/schema"
 	"github.com/giverny/giverny/topology"
 )
@@ -28,7 +29,7 @@ func (s *Stage) strangers(d topology.DeviceID, own *job) bool {
 // classOf distinguishes load on the system from intra-application congestion, one job that does not talk to the file system and
 // in whose region others have little part, and gives the probability that the class is right if the accused are. In the middle
 // either is, so that both probabilities together may be more than 1.
-func (s *Stage) classOf(rc *regionCase, accused int) (class schema.CauseClass, right float64) {
+func (s *Stage) classOf(rc *regionCase, accused int, p *root.Pressure) (class schema.CauseClass, right float64) {
 	c := &rc.jobs[0]
 	if accused > 1 || c.file {
 		return schema.CauseSystem, 1
@@ -37,7 +38,7 @@ func (s *Stage) classOf(rc *regionCase, accused int) (class schema.CauseClass, r
 	if s.router.Grid != nil {
 		shape = othersOnGrids
 	}
-	part := s.meanPart(rc, c.job, s.othersPart(rc, c))
+	part := s.meanPart(rc, c.job, s.othersPart(rc, c, p))
 	odds := shape.slope*math.Log((part+partPrior)/(1-part+partPrior)) + shape.middle
 	if odds < 0 {
 		return schema.CauseIntraApplication, logistic(shape.either - odds)
@@ -61,13 +62,14 @@ const partPrior = .3
 func logistic(odds float64) float64 { return 1 / (1 + math.Exp(-odds)) }
 
 // othersPart is the part that others than a job have in a region, 0 to 1. On a grid back pressure reaches links that the job's
-// exchange does not use, so that who waits there says most. Elsewhere it is the most of four shares: of the links, with a node of others at
-// an end; of the stall, off the job's exchange; of what the links carry, not the job's; and the same of the root.
-func (s *Stage) othersPart(rc *regionCase, c *suspect) float64 {
+// exchange does not use, so that who waits there says most. Elsewhere it is the most of five shares: of the links, with a node of others at
+// an end; of the stall, off the job's exchange; of what the links carry, not the job's; the same of the root; and of what was
+// added to the job's traffic, exchanged with others.
+func (s *Stage) othersPart(rc *regionCase, c *suspect, p *root.Pressure) float64 {
 	if s.router.Grid != nil {
 		return rc.othersShare(c.job)
 	}
-	part := max(1-min(c.cross, rc.ground(s, c.job)), s.othersAtRoot(rc, c.job))
+	part := max(1-min(c.cross, rc.ground(s, c.job)), s.othersAtRoot(rc, c.job), s.external(c.job, p))
 	if c.burden > 0 {
 		part = max(part, 1-c.burden)
 	}

@@ -46,12 +46,13 @@ func TestClassByTheOthersPart(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		p, _ := readings(t, g, nil, nil)
 		own, other := &job{Job: schema.Job{ID: "1"}, devices: make([]topology.DeviceID, 10)}, &job{Job: schema.Job{ID: "2"}, devices: make([]topology.DeviceID, 10)}
 		classOf := func(part float64, onset int, accused int) (schema.CauseClass, float64) {
 			rc := &regionCase{region: &schema.Region{ID: 1, Links: make([]schema.LinkID, links)}, onset: onset, full: schema.NoLink, fullest: schema.NoLink}
 			rc.drain.Idle = true
 			rc.jobs = []suspect{{job: own, cross: 1, burden: 1 - part, waits: 1 - part}, {job: other, cross: 1, burden: part, waits: part}}
-			return s.classOf(rc, accused)
+			return s.classOf(rc, accused, p)
 		}
 		last, least := 1., 1.
 		for part := 0.; part < .9; part += .01 {
