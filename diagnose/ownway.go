@@ -50,21 +50,25 @@ func (s *Stage) classOf(rc *regionCase, accused int, p *root.Pressure) (class sc
 // intra_application is right are linear in the part's, and either is right with the log odds of both being equal.
 type ofOthers struct{ slope, middle, either float64 }
 
-// They were fitted on 172 incidents of five simulators (docs/explanation/diagnosis-accuracy.md); partPrior keeps a part of
+// They were fitted on 262 incidents of five simulators (docs/explanation/diagnosis-accuracy.md); partPrior keeps a part of
 // none, or of all, from being certain.
 var (
-	othersOnTrees = ofOthers{slope: 2, middle: .35, either: 1.5}
+	othersOnTrees = ofOthers{slope: 2.1, middle: .25, either: 1.6}
 	othersOnGrids = ofOthers{slope: 2.9, middle: 1.8, either: 1}
 )
 
 const partPrior = .3
+
+// waitingWeight is what the share of others among the nodes that wait counts beside the part they have where nodes and loads
+// are seen.
+const waitingWeight = .5
 
 func logistic(odds float64) float64 { return 1 / (1 + math.Exp(-odds)) }
 
 // othersPart is the part that others than a job have in a region, 0 to 1. On a grid back pressure reaches links that the job's
 // exchange does not use, so that who waits there says most. Elsewhere it is the most of five shares: of the links, with a node of others at
 // an end; of the stall, off the job's exchange; of what the links carry, not the job's; the same of the root; and of what was
-// added to the job's traffic, exchanged with others.
+// added to the job's traffic, exchanged with others. Who waits adds to it.
 func (s *Stage) othersPart(rc *regionCase, c *suspect, p *root.Pressure) float64 {
 	if s.router.Grid != nil {
 		return rc.othersShare(c.job)
@@ -73,7 +77,7 @@ func (s *Stage) othersPart(rc *regionCase, c *suspect, p *root.Pressure) float64
 	if c.burden > 0 {
 		part = max(part, 1-c.burden)
 	}
-	return part
+	return min(1, part+waitingWeight*rc.othersShare(c.job))
 }
 
 // othersAtRoot is, of what jobs put on the root of a region by their exchanges, the share that is not a job's; 0 where the job has
