@@ -50,7 +50,7 @@ run() { # KIND: go test; the fault tests one package at a time
         go test -vet=off -tags integration -p 1 -count 1 -v -timeout 0 -run '^TestChaos' "${packages[@]}"
       fi
       ;;
-    rdma) go test -vet=off -tags rdma -p 1 -count 1 -v -timeout 20m -run OverSoftRoCE ./hostping/run ./search/run ;;
+    rdma) go test -vet=off -tags rdma -p 1 -count 1 -v -timeout 8m -run OverSoftRoCE ./hostping/run ./search/run ;;
     *) echo "gotest.sh: there are no '$1' tests" >&2; return 2 ;;
   esac
 }

@@ -8,7 +8,7 @@ root=$(cd "$(dirname "$0")/.." && pwd)
 mkdir -p "$1"
 cd "$1"
 "$root/scripts/apt-install.sh" qemu-system-x86 busybox-static perftest ibverbs-providers rdma-core iproute2 ethtool \
-  dropbear-bin openssh-client cpio kmod numactl hwloc-nox
+  dropbear-bin openssh-client cpio kmod numactl hwloc-nox procps
 [ ! vmlinuz -nt "$root/scripts/rdma-vm.sh" ] || exit 0
 
 package=$(apt-cache depends linux-image-amd64 | awk '/Depends: linux-image-/ {print $2; exit}')
@@ -27,7 +27,7 @@ rm -rf guest
 mkdir -p guest/{bin,usr/bin,usr/lib/x86_64-linux-gnu/libibverbs,lib64,proc,sys,dev,tmp,run,var/run,modules,root/.ssh,etc/dropbear,etc/libibverbs.d}
 cp /bin/busybox guest/bin/
 for tool in $(busybox --list); do [ "$tool" = busybox ] || ln -sf busybox "guest/bin/$tool"; done
-for tool in ip rdma ethtool ib_write_bw ib_read_bw ib_send_bw ib_write_lat numactl lstopo-no-graphics dropbear; do
+for tool in ip rdma ethtool ib_write_bw ib_read_bw ib_send_bw ib_write_lat numactl lstopo-no-graphics dropbear pkill; do
   file=$(readlink -f "$(PATH=$PATH:/usr/sbin:/sbin command -v $tool)")
   cp "$file" "guest/usr/bin/$tool"
   ldd "$file" | awk '/=> \// {print $3} /^\t\/lib64/ {print $1}' | while read -r library; do

@@ -30,7 +30,7 @@ const (
 type proberFlags struct {
 	host, format, name, command string
 	timeout, runTimeout         time.Duration
-	largeBytes                  int
+	largeBytes, writes          int
 	seed                        uint64
 	faults, busy                []string
 }
@@ -43,6 +43,7 @@ func (f *proberFlags) add(cmd *cobra.Command) {
 	flags.StringVar(&f.command, "command", "", "exec: the program and its arguments, split at blanks; no shell is used")
 	flags.DurationVar(&f.timeout, "probe-timeout", 10*time.Second, "limit of one probe; a pair whose probe takes longer is left out")
 	flags.DurationVar(&f.runTimeout, "timeout", 5*time.Minute, "limit of all probes; the remaining pairs are left out")
+	flags.IntVar(&f.writes, "writes", prober.DefaultPerftestConfig().Writes, "perftest: writes of one repetition of a probe, 5 or more; fewer make a slow host's probes short")
 	if cmd.Name() == "baseline" {
 		flags.IntVar(&f.largeBytes, "large-bytes", hostping.LargeBytes, "size of the large message; a run uses that of its baseline")
 	}
@@ -64,7 +65,9 @@ func (f *proberFlags) open(g *hostping.Graph, cmd *cobra.Command) (run.Prober, e
 		return prober.NewExec(cfg, log)
 	case proberPerftest:
 		source := utilisation.New(utilisation.DefaultConfig(), g, &utilisation.RNICs{Now: time.Now})
-		return prober.NewPerftest(prober.DefaultPerftestConfig(), source, log)
+		cfg := prober.DefaultPerftestConfig()
+		cfg.Writes = f.writes
+		return prober.NewPerftest(cfg, source, log)
 	}
 	return f.simulated(g)
 }

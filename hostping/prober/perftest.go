@@ -109,7 +109,11 @@ func (p *Perftest) Probe(ctx context.Context, probe hostping.Probe) (hostping.Pr
 		runs = max(1, probe.Repeat)
 	}
 	for range runs {
-		some, err := p.run(ctx, t, &probe)
+		var some []float64
+		err := perftest.Clocked(func() (err error) {
+			some, err = p.run(ctx, t, &probe)
+			return err
+		})
 		if ctx.Err() != nil {
 			return hostping.ProbeResult{}, fmt.Errorf("prober perftest: %s of %s and %s: %w", t.tool, probe.RNIC, probe.Endpoint, ctx.Err())
 		}
@@ -249,6 +253,9 @@ func (p *Perftest) run(ctx context.Context, t test, probe *hostping.Probe) ([]fl
 	if t.tool == "ib_write_bw" {
 		rows, err := perftest.Bandwidths(string(asked))
 		if err != nil {
+			return nil, err
+		}
+		if err := rows[0].Check(); err != nil {
 			return nil, err
 		}
 		if !(rows[0].Mpps > 0) || int(rows[0].Bytes) != probe.Bytes {

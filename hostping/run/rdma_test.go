@@ -25,8 +25,8 @@ import (
 // adapter (rdma_rxe) on a PCIe interface of its own, runs giverny hostping baseline and giverny hostping run. A third
 // memory node that its description names and the machine lacks is unmeasured.
 func TestHostpingOverSoftRoCE(t *testing.T) {
-	g := rdmavm.Boot(t, rdmavm.Folder(t), 1, "-smp", "2,sockets=2", "-m", "768",
-		"-object", "memory-backend-ram,id=m0,size=384M", "-object", "memory-backend-ram,id=m1,size=384M",
+	g := rdmavm.Boot(t, rdmavm.Folder(t), 1, nil, "-smp", "2,sockets=2", "-m", "1280",
+		"-object", "memory-backend-ram,id=m0,size=640M", "-object", "memory-backend-ram,id=m1,size=640M",
 		"-numa", "node,nodeid=0,cpus=0,memdev=m0", "-numa", "node,nodeid=1,cpus=1,memdev=m1",
 		"-device", "pxb-pcie,id=pxb0,bus_nr=64,bus=pcie.0,numa_node=0", "-device", "pcie-root-port,id=rp0,bus=pxb0,chassis=1",
 		"-device", "pxb-pcie,id=pxb1,bus_nr=128,bus=pcie.0,numa_node=1", "-device", "pcie-root-port,id=rp1,bus=pxb1,chassis=2",
@@ -38,8 +38,10 @@ func TestHostpingOverSoftRoCE(t *testing.T) {
 	must(t, g, "ip addr add 10.8.1.1/24 dev eth2 && ip link set eth2 up && rdma link add rxe1 type rxe netdev eth2")
 	graph := describe(t, g)
 	before := sent(t, g)
-	const probing = "--host /host.xml --prober perftest --probe-timeout 2m --timeout 15m"
-	t.Logf("%s", must(t, g, "giverny hostping baseline "+probing+" --large-bytes 16384 --out /baseline.json"))
+	// Both sides of a latency test spin. On a busy machine each turn may take a time slice (4 ms), or two: so few writes,
+	// and a large message that takes longer than that.
+	const probing = "--host /host.xml --prober perftest --writes 5 --probe-timeout 30s --timeout 100s"
+	t.Logf("%s", must(t, g, "giverny hostping baseline "+probing+" --large-bytes 131072 --out /baseline.json"))
 	var report hostping.Report
 	text := must(t, g, "giverny hostping run "+probing+" --baseline /baseline.json --json")
 	t.Logf("%s", text)

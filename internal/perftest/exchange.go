@@ -3,6 +3,7 @@ package perftest
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"time"
 
@@ -15,39 +16,86 @@ type Side struct {
 	Argv []string
 }
 
+// linger is how long one side may run on after the other has ended. Both end within
+// moments of each other: each has still to destroy its queue pairs.
+const linger = 30 * time.Second
+
 // Exchange runs the two sides of a test and returns what each printed. The client is
-// started again while the server does not listen yet.
+// started again while the server does not listen yet. A side that fails ends the other
+// at once, one that ends gives it a while. Sides that run on until the deadline of ctx, or
+// for too long after the other, are named by the error, a context.DeadlineExceeded.
 func Exchange(ctx context.Context, server, client Side) (served, asked []byte, err error) {
+	return exchange(ctx, server, client, linger, connectLimit)
+}
+
+func exchange(ctx context.Context, server, client Side, linger, connectLimit time.Duration) (served, asked []byte, err error) {
 	group, ctx := errgroup.WithContext(ctx)
-	ended := make(chan struct{})
+	serverEnded, clientEnded := make(chan struct{}), make(chan struct{})
+	var serverErr, clientErr error
 	group.Go(func() error {
-		defer close(ended)
-		var err error
-		served, err = server.Host.Run(ctx, server.Argv...)
-		return err
+		defer close(serverEnded)
+		served, serverErr = server.Host.Run(ctx, server.Argv...)
+		return serverErr
 	})
-	group.Go(func() (err error) {
-		asked, err = connect(ctx, client, ended)
-		return err
+	group.Go(func() error {
+		defer close(clientEnded)
+		asked, clientErr = connect(ctx, client, serverEnded, connectLimit)
+		return clientErr
+	})
+	group.Go(func() error {
+		select {
+		case <-serverEnded:
+			return await(ctx, clientEnded, linger, "client", client.Host)
+		case <-clientEnded:
+			return await(ctx, serverEnded, linger, "server", server.Host)
+		}
 	})
 	err = group.Wait()
+	if err == context.DeadlineExceeded { // of a side that ran until then
+		var hang []string
+		if errors.Is(serverErr, err) {
+			hang = append(hang, fmt.Sprintf("the server on %s", server.Host))
+		}
+		if errors.Is(clientErr, err) {
+			hang = append(hang, fmt.Sprintf("the client on %s", client.Host))
+		}
+		err = fmt.Errorf("not ended in time: %s: %w", strings.Join(hang, ", "), err)
+	}
 	return served, asked, err
 }
 
+// await gives a side a while until it has ended.
+func await(ctx context.Context, ended <-chan struct{}, limit time.Duration, side string, host Host) error {
+	timer := time.NewTimer(limit)
+	defer timer.Stop()
+	select {
+	case <-ended:
+	case <-ctx.Done(): // another's error
+	case <-timer.C:
+		return fmt.Errorf("not ended %v after the other side: the %s on %s: %w", limit, side, host, context.DeadlineExceeded)
+	}
+	return nil
+}
+
 // The pause between two attempts to reach the server, which needs a while until it
-// listens; it doubles.
+// listens; it doubles. After connectLimit the server is out of reach.
 const (
 	firstConnectRetry = 50 * time.Millisecond
 	maxConnectRetry   = time.Second
+	connectLimit      = 30 * time.Second
 )
 
 // connect runs the client, again while the server does not listen yet.
-func connect(ctx context.Context, client Side, serverEnded <-chan struct{}) ([]byte, error) {
+func connect(ctx context.Context, client Side, serverEnded <-chan struct{}, limit time.Duration) ([]byte, error) {
+	begin := time.Now()
 	for retry := firstConnectRetry; ; retry = min(maxConnectRetry, 2*retry) {
 		text, err := client.Host.Run(ctx, client.Argv...)
 		var failed *CommandError
 		if !errors.As(err, &failed) || !strings.Contains(failed.Said, "Couldn't connect") {
 			return text, err
+		}
+		if tried := time.Since(begin); tried > limit {
+			return text, fmt.Errorf("the server runs, and the client does not reach it for %v: %w", tried.Round(time.Second), err)
 		}
 		timer := time.NewTimer(retry)
 		select {

@@ -92,6 +92,14 @@ func (e *CommandError) Error() string {
 	return fmt.Sprintf("%s on %s: %v: %s", e.program, e.host, e.err, lastLine(e.Said))
 }
 
+// Exit is the exit status of the command, -1 if it has none.
+func (e *CommandError) Exit() int {
+	if exit, ok := errors.AsType[*exec.ExitError](e.err); ok {
+		return exit.ExitCode()
+	}
+	return -1
+}
+
 // Unwrap is how the command ended.
 func (e *CommandError) Unwrap() error { return e.err }
 

@@ -63,7 +63,10 @@ func samples(lines []string) (list []float64, err error) {
 			inList = true
 		case inList && len(list) < maxSamples:
 			v, err := strconv.ParseFloat(strings.TrimSpace(rest), 64)
-			if err != nil || v < 0 || math.IsNaN(v) || math.IsInf(v, 0) {
+			if math.IsInf(v, 1) && err == nil {
+				return nil, ErrClock
+			}
+			if err != nil || v < 0 || math.IsNaN(v) || math.IsInf(v, -1) {
 				return nil, fmt.Errorf("latency samples: line %d: %.80q", i+1, line)
 			}
 			list = append(list, v)

@@ -1,6 +1,7 @@
 package perftest_test
 
 import (
+	"errors"
 	"slices"
 	"strings"
 	"testing"
@@ -69,10 +70,33 @@ func TestLatencies(t *testing.T) {
 func TestBandwidths(t *testing.T) {
 	const header = " #bytes     #iterations    BW peak[Gb/sec]    BW average[Gb/sec]   MsgRate[Mpps]\n"
 	got, err := perftest.Bandwidths(header + " 131072     1000             98.10              97.90              0.093362\n")
-	if want := []perftest.Bandwidth{{Bytes: 131072, Gbps: 97.9, Mpps: 0.093362}}; err != nil || !slices.Equal(got, want) {
+	if want := []perftest.Bandwidth{{Bytes: 131072, Messages: 1000, Gbps: 97.9, Mpps: 0.093362}}; err != nil || !slices.Equal(got, want) {
 		t.Errorf("%+v, %v", got, err)
 	}
 	if got, err := perftest.Bandwidths(header + "no numbers\n"); err == nil {
 		t.Errorf("%+v", got)
+	}
+}
+
+// Where perftest took the processor's frequency as 0, a latency is infinite and a rate 0.
+func TestResultsWithoutAClock(t *testing.T) {
+	if _, err := perftest.Latencies(strings.NewReplacer("1, 1861.45", "1, inf", "1861.45", "inf").Replace(latency45Text)); !errors.Is(err, perftest.ErrClock) {
+		t.Errorf("latencies: %v", err)
+	}
+	for _, c := range []struct {
+		row  string
+		want error
+	}{
+		{" 4096       238              0.00               0.00   		   0.000000", perftest.ErrClock},
+		{" 4096       5144             0.00               0.08   		   0.002572", nil},
+		{" 4096       0                0.00               0.00   		   0.000000", nil},
+	} {
+		rows, err := perftest.Bandwidths(" #bytes     #iterations    BW peak[Gb/sec]    BW average[Gb/sec]   MsgRate[Mpps]\n" + c.row + "\n")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := rows[0].Check(); !errors.Is(err, c.want) {
+			t.Errorf("%q: %v; want %v", c.row, err, c.want)
+		}
 	}
 }

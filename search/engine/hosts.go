@@ -102,6 +102,9 @@ func (h *hosts) diagnostic(ctx context.Context) ([]string, error) {
 // cleanupTimeout is of the commands that end what was left behind.
 const cleanupTimeout = 20 * time.Second
 
+// nothingLeft is the exit status of pkill where no process matched.
+const nothingLeft = 1
+
 // clean ends what may run on the hosts at the pair's ports: of a measurement whose
 // peer is half dead, or of a search that was killed.
 func (h *hosts) clean(ctx context.Context) {
@@ -114,8 +117,10 @@ func (h *hosts) clean(ctx context.Context) {
 		patterns = append(patterns, "--port="+text[:len(text)-1]+"["+text[len(text)-1:]+"]")
 	}
 	for _, host := range []*rigHost{&h.a, &h.b} {
-		// It fails where nothing was left.
-		_, _ = host.Run(ctx, "pkill", "-KILL", "-f", "--", strings.Join(patterns, "|"))
+		_, err := host.Run(ctx, "pkill", "-KILL", "-f", "--", strings.Join(patterns, "|"))
+		if failed, ok := errors.AsType[*perftest.CommandError](err); ok && failed.Exit() != nothingLeft {
+			h.log.Warn("search: cleaning up failed, what a measurement left may disturb the next ones", "host", host.String(), "error", err)
+		}
 	}
 }
 
@@ -129,11 +134,8 @@ func (h *hosts) failed(ctx context.Context, name string, err error) (search.Meas
 	if ctx.Err() != nil {
 		return search.Measurement{}, ctx.Err()
 	}
-	reason := Died
-	switch {
-	case errors.Is(err, context.DeadlineExceeded):
-		reason = Late
-	case !errors.Is(err, perftest.ErrUnreachable):
+	reason := passing(err)
+	if reason == "" {
 		h.failures = 0
 		h.log.Info("search: set-up failed", "error", err)
 		return search.Measurement{Status: search.SetupFailed}, nil
@@ -142,6 +144,18 @@ func (h *hosts) failed(ctx context.Context, name string, err error) (search.Meas
 		return search.Measurement{}, fmt.Errorf("%w: %w", &Fault{name, reason, err}, ErrGone)
 	}
 	return search.Measurement{}, &Fault{name, reason, err}
+}
+
+// passing is the reason of a failure that says nothing of the workload, and may be gone at
+// the next try; "" of one that does.
+func passing(err error) Reason {
+	switch {
+	case errors.Is(err, context.DeadlineExceeded):
+		return Late
+	case errors.Is(err, perftest.ErrUnreachable):
+		return Died
+	}
+	return ""
 }
 
 // limited puts a time limit on the host itself before a command, so that it ends

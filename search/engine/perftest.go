@@ -77,7 +77,11 @@ func (p *Perftest) Describe(ctx context.Context) (search.Description, error) {
 		}
 		rate, err := p.calibrate(ctx, bytes, mtus[len(mtus)-1])
 		if err != nil {
-			return d, fmt.Errorf("engine perftest: calibrate messages of %v bytes: %w", bytes, err)
+			err = fmt.Errorf("calibrate messages of %v bytes: %w", bytes, err)
+			if reason := passing(err); reason != "" && ctx.Err() == nil {
+				return d, &Fault{perftestName, reason, err}
+			}
+			return d, fmt.Errorf("engine perftest: %w", err)
 		}
 		d.PacketRates = append(d.PacketRates, search.PacketRate{SizeBytes: bytes, Mpps: rate})
 		d.MessageRateMpps = max(d.MessageRateMpps, rate)
@@ -259,7 +263,11 @@ func (p *Perftest) Measure(ctx context.Context, _ int, w search.Workload) (searc
 	}
 	var samples search.Samples
 	for range p.rig.Samples {
-		m, err := p.sample(ctx, &d, t)
+		var m search.Measurement
+		err := perftest.Clocked(func() (err error) {
+			m, err = p.sample(ctx, &d, t)
+			return err
+		})
 		if err != nil {
 			return p.failed(ctx, perftestName, err)
 		}
@@ -328,7 +336,7 @@ func sent(text []byte, t *perfTest) (search.Direction, error) {
 	if row.Bytes != t.bytes {
 		return search.Direction{}, fmt.Errorf("result table of messages of %v bytes: asked for %v", row.Bytes, t.bytes)
 	}
-	return wire(t.bytes, t.mtu, row.Mpps), nil
+	return wire(t.bytes, t.mtu, row.Mpps), row.Check()
 }
 
 // calibrate measures the packets a second of a plain workload with messages of a
@@ -336,10 +344,15 @@ func sent(text []byte, t *perfTest) (search.Direction, error) {
 func (p *Perftest) calibrate(ctx context.Context, bytes, mtu float64) (mpps float64, err error) {
 	t := perfTest{tool: "ib_write_bw", mtu: mtu, bytes: bytes, args: []string{"-F", "--report_gbits", "-D", strconv.Itoa(p.rig.SampleSeconds), "-f", "0", "-c", "RC",
 		"-m", format(mtu), "-s", format(bytes), "-q", strconv.Itoa(calibrationQPs), "--port=" + strconv.Itoa(p.port)}}
-	directions, err := p.transfer(ctx, t)
+	err = perftest.Clocked(func() error {
+		directions, err := p.transfer(ctx, t)
+		if err == nil {
+			mpps = directions[0].Mpps
+		}
+		return err
+	})
 	if err != nil {
 		p.clean(ctx)
-		return 0, err
 	}
-	return directions[0].Mpps, nil
+	return mpps, err
 }

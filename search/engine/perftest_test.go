@@ -188,6 +188,63 @@ func TestHalfDeadPeerIsCleanedUp(t *testing.T) {
 	}
 }
 
+// A calibration that hangs is a fault that names the sides, and can be made again.
+func TestCalibrationThatHangs(t *testing.T) {
+	t.Parallel()
+	rig, folder := fakeRig(t)
+	rig.Timeout = 2 * time.Second
+	e := openPerftest(t, rig)
+	defer closed(t, e)
+	behave(t, folder, "hang")
+	_, err := e.Describe(t.Context())
+	var fault *engine.Fault
+	if !errors.As(err, &fault) || fault.Reason != engine.Late || !strings.Contains(err.Error(), "the server on root@right, the client on root@left") {
+		t.Fatalf("%v; want a fault that names both sides", err)
+	}
+	behave(t, folder, "")
+	if _, err := e.Describe(t.Context()); err != nil && !errors.As(err, &fault) { // a busy machine may be late again
+		t.Error(err)
+	}
+}
+
+// Where perftest could not measure the processor's frequency its rate is 0: it is no measurement.
+func TestRateWithoutAClock(t *testing.T) {
+	t.Parallel()
+	rig, folder := fakeRig(t)
+	behave(t, folder, "clockless")
+	e := openPerftest(t, rig)
+	defer closed(t, e)
+	d, err := e.Describe(t.Context())
+	if err != nil || d.MessageRateMpps != 11 {
+		t.Fatalf("%+v, %v", d, err)
+	}
+	m, err := e.Measure(t.Context(), 1, workload(t, e, `{}`))
+	if err != nil || m.Status != search.OK || m.Directions[0].Mpps <= 0 {
+		t.Errorf("%+v, %v", m, err)
+	}
+}
+
+// On a host without pkill what was left cannot be ended, which is said.
+func TestCleaningUpThatFails(t *testing.T) {
+	t.Parallel()
+	rig, folder := fakeRig(t)
+	var said strings.Builder
+	e, err := engine.NewPerftest(&rig, 0, slog.New(slog.NewTextHandler(&said, nil)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := e.Describe(t.Context()); err != nil || strings.Contains(said.String(), "cleaning up failed") {
+		t.Fatalf("%v, %s", err, &said)
+	}
+	if err := os.WriteFile(filepath.Join(folder, "pkill"), []byte("#!/bin/sh\necho pkill: not found >&2\nexit 127\n"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	closed(t, e)
+	if n := strings.Count(said.String(), "cleaning up failed"); n != 2 {
+		t.Errorf("%d warnings, want one of each host: %s", n, &said)
+	}
+}
+
 // A host that ssh does not reach is a fault, and after some in a row the end.
 func TestUnreachableHost(t *testing.T) {
 	t.Parallel()

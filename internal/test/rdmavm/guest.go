@@ -13,6 +13,8 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -39,11 +41,27 @@ func SSH(folder string) []string {
 type Guest struct {
 	ssh         []string
 	Destination string // for ssh
+	End         func() // stops it
+	limit       time.Time
 }
 
-// Boot starts guest n, which is node n of its fabric, with more arguments for QEMU, among them its memory, its
-// processors and the interfaces beside eth0. It does not wait until the guest is up.
-func Boot(t *testing.T, folder string, n int, args ...string) *Guest {
+// Limit is of a whole test with guests, which takes about a minute.
+const Limit = 5 * time.Minute
+
+// Cable gives the two ends of a cable between the second interfaces of two guests. A socket in a folder, which one QEMU
+// listens at and the other connects to, is there before it listens: then the other goes on without a cable.
+func Cable(t *testing.T) (a, b *os.File) {
+	t.Helper()
+	ends, err := syscall.Socketpair(syscall.AF_UNIX, syscall.SOCK_STREAM|syscall.SOCK_CLOEXEC, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return os.NewFile(uintptr(ends[0]), "cable"), os.NewFile(uintptr(ends[1]), "cable")
+}
+
+// Boot starts guest n, which is node n of its fabric, with an end of a cable at eth1 unless it is nil, and more arguments for
+// QEMU, among them its memory and its processors. It does not wait until the guest is up.
+func Boot(t *testing.T, folder string, n int, cable *os.File, args ...string) *Guest {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -58,23 +76,53 @@ func Boot(t *testing.T, folder string, n int, args ...string) *Guest {
 		"-kernel", filepath.Join(folder, "vmlinuz"), "-initrd", filepath.Join(folder, "initrd"),
 		"-append", fmt.Sprintf("console=ttyS0 quiet panic=-1 nokaslr mitigations=off random.trust_cpu=on tsc=reliable node=%d", n),
 		"-netdev", "user,id=u0,restrict=on,hostfwd=tcp:" + address + "-:22", "-device", fmt.Sprintf("virtio-net-pci,bus=pcie.0,netdev=u0,mac=52:54:00:00:01:0%d,romfile=", n)}, args...)...)
+	if cable != nil {
+		defer cable.Close() // QEMU has a copy
+		cmd.ExtraFiles = []*os.File{cable}
+		cmd.Args = append(cmd.Args, "-netdev", "stream,id=cable,server=off,addr.type=fd,addr.str=3", "-device", fmt.Sprintf("virtio-net-pci,netdev=cable,mac=52:54:00:00:00:0%d,romfile=", n))
+	}
 	var serial bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &serial, &serial
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() {
+	g := &Guest{ssh: SSH(folder), Destination: "ssh://root@" + address, limit: time.Now().Add(Limit)}
+	g.End = sync.OnceFunc(func() {
+		var state []byte
+		if t.Failed() {
+			state = g.state()
+		}
 		_ = cmd.Process.Kill()
 		_ = cmd.Wait()
 		if t.Failed() {
-			t.Logf("guest %d: %s", n, &serial)
+			t.Logf("guest %d: %s\n%s", n, &serial, state)
 		}
 	})
-	return &Guest{ssh: SSH(folder), Destination: "ssh://root@" + address}
+	t.Cleanup(g.End)
+	return g
 }
 
-// Run runs a command of the guest's shell and gives what it prints.
+// state is what the guest does: where its tests wait, and what became of their packets.
+func (g *Guest) state() []byte {
+	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	defer cancel()
+	text, err := g.run(ctx, nil, `ps w | grep -v '\['; for p in $(pidof ib_write_bw ib_read_bw ib_send_bw ib_write_lat); do echo "$p waits in"; cat /proc/$p/stack; done
+		rdma resource show qp; grep . /sys/class/infiniband/*/ports/1/hw_counters/*; ip -s link; ip neigh; dmesg | tail -n 20`)
+	return append(text, fmt.Sprintln(err)...)
+}
+
+// Run runs a command of the guest's shell and gives what it prints. What runs when the test's Limit is over fails.
 func (g *Guest) Run(ctx context.Context, input io.Reader, argv ...string) ([]byte, error) {
+	ctx, cancel := context.WithDeadlineCause(ctx, g.limit, fmt.Errorf("%v are over since guest %s was started", Limit, g.Destination))
+	defer cancel()
+	text, err := g.run(ctx, input, argv...)
+	if err != nil && ctx.Err() != nil {
+		err = fmt.Errorf("%w: %w", context.Cause(ctx), err)
+	}
+	return text, err
+}
+
+func (g *Guest) run(ctx context.Context, input io.Reader, argv ...string) ([]byte, error) {
 	cmd := exec.CommandContext(ctx, g.ssh[0], append(append(append([]string{}, g.ssh[1:]...), g.Destination), argv...)...)
 	cmd.Stdin = input
 	text, err := cmd.Output()
@@ -87,7 +135,7 @@ func (g *Guest) Run(ctx context.Context, input io.Reader, argv ...string) ([]byt
 // Await waits until the guest has its adapter. Emulated processors take half a minute on an idle machine.
 func (g *Guest) Await(t *testing.T) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 8*time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
 	defer cancel()
 	for {
 		if _, err := g.Run(ctx, nil, "cat", "/sys/class/infiniband/rxe0/node_guid"); err == nil {
