@@ -197,7 +197,8 @@ func (rc *regionCase) holdsItselfUp(c *suspect) float64 {
 
 // Of a job that loads a region of a grid by its exchange: loadedWays of what that puts on links is where leastUse of the capacity
 // was added since the onset and, without a table of traffic, ownRegion of the region's stall is on links of it.
-const ownRegion, loadedWays = .9, .5
+// ownGround of its links have no node of others.
+const ownRegion, loadedWays, ownGround = .9, .5, .7
 
 // loadsAll reports whether what was added since the onset is all over the links on which a job's nodes exchange, and the
 // region lies on these alone and not among the nodes of others: what crosses a job's ground, or converges within it, loads
