@@ -15,13 +15,14 @@ const (
 
 // seenOnWay is, of what the growth of a suspect's traffic with files adds to the links between its nodes and the switch of a grid
 // at which a region's traffic ends, the share that these show: of a job whose files are elsewhere the links at its nodes do not
-// lead that way. It is known where there is an end and the traffic grew.
+// lead that way. It is known where the region is one tree to that switch, not to many that the job's files are spread over, and the
+// traffic grew.
 func (s *Stage) seenOnWay(rc *regionCase, c *suspect, p *root.Pressure) (share float64, known bool) {
-	end, met := rc.drain.End()
 	grew := s.filesGrew(rc, c)
-	if !s.graph.Duplex() || !met || grew <= 0 {
+	if !s.graph.Duplex() || rc.drain.Fit == 0 || grew <= 0 {
 		return 0, false
 	}
+	end := rc.drain.Device
 	w := &s.work.onWay
 	w.reset(s.graph.NumLinks())
 	for _, d := range c.job.devices {
