@@ -43,7 +43,7 @@ func TestWhoElseUsesTheLinksOfARaisedRate(t *testing.T) {
 		name   string
 		others float64 // percent of capacity that they have of each link
 		want   schema.CauseClass
-	}{{"nobody", 0, schema.CauseIntraApplication}, {"others", 20, schema.CauseSystem}} {
+	}{{"no others", 0, schema.CauseIntraApplication}, {"others", 20, schema.CauseSystem}} {
 		t.Run(c.name, func(t *testing.T) {
 			p := newPlant(t, "fattree:leaves=4,hosts=4,spines=2")
 			p.hasUse = true

@@ -37,7 +37,7 @@ func (s stalls) plus(other stalls) stalls {
 	return sum
 }
 
-// Exchanges over the same spines are told by the levels of their leaves, though these lie near each other; a leaf whose levels are
+// Exchanges over the same spines are separated by the levels of their leaves, though these lie near each other; a leaf whose levels are
 // the sum of two belongs to both.
 func TestExchangesOverTheSameSpines(t *testing.T) {
 	g := parse(t, sixteenLeaves)
