@@ -19,7 +19,7 @@ type Drain struct {
 	Grew    bool                // what is compared is what was added
 	Idle    bool                // the region's links have nothing to send for a part of the time
 	Senders []topology.DeviceID // ascending
-	Meeting Meeting             // where the traffic comes together, whoever sends it
+	Meeting Meeting             // where the traffic comes together, whichever jobs send it
 
 	tree       float64 // the fit by all links of the tree alike, as that of a neck is
 	mostlyIdle bool    // most of the time that they do not send

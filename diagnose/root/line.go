@@ -35,7 +35,7 @@ const (
 	leastMeets = .2
 )
 
-// Meeting is the switch of a grid at which the traffic of a region comes together, whoever sends it.
+// Meeting is the switch of a grid at which the traffic of a region comes together, whichever jobs send it.
 type Meeting struct {
 	Device topology.DeviceID
 	Agree  float64 // how well what links of its line carry agrees with that; 0: not at all
@@ -207,7 +207,7 @@ func (p *Pressure) level(at topology.DeviceID) (stall float64) {
 // and whether load was added on them: then that is what is compared. A region may carry less in all while what holds it up
 // is load, as full buffers hold up what others send; where it ends the load shows.
 //
-// Under dimension-order routing all that goes to one switch, whoever sends it, comes together on that line. While all have
+// Under dimension-order routing all that goes to one switch, whichever jobs send it, comes together on that line. While all have
 // packets that wait, a switch serves its inputs in turn, so that of what it passes on about half came over the line and the
 // rest from its other links and its nodes: from the end on a link carries half of what the one before it does, both ways.
 // Links that stall farther off than any route to the switch is long speak against it.
