@@ -114,6 +114,7 @@ func (s *Stage) drain(rc *regionCase, p *root.Pressure) {
 		rc.sender = s.work.sending[from]
 	}
 	if rc.flooded = s.graph.Duplex() && rc.onset >= 0 && p.IsFlooded(&rc.drain); rc.flooded {
-		rc.carries = max(rc.carries, p.ArrivesMore(&rc.drain))
+		more, _ := p.ArrivesMore(&rc.drain)
+		rc.carries = max(rc.carries, more)
 	}
 }

@@ -86,6 +86,9 @@ func (f *failure) broke() bool {
 // idleIntervals before a failure show whether what failed carried anything.
 const idleIntervals = 5
 
+// noLoad, percent of capacity, is noise.
+const noLoad = 2
+
 // wasIdle reports whether the links that failed carried nothing before, as far as that was measured: then no traffic had to
 // go elsewhere.
 func (s *Stage) wasIdle(f *failure) bool {

@@ -111,11 +111,18 @@ func (l *levels) at(slot int64, link schema.LinkID) float64 {
 
 // over is the mean of a link in slots from one to another, percent, of those in which it was measured; -1 if in none.
 func (l *levels) over(from, to int64, link schema.LinkID) float64 {
+	if from > to {
+		return -1
+	}
 	sum, n := 0, 0
-	for slot := from; slot <= to; slot++ {
-		if v := l.row(slot)[link]; v != levelMissing {
+	at := ring(from, l.length)*l.links + int(link)
+	for range to - from + 1 {
+		if v := l.bytes[at]; v != levelMissing {
 			sum += int(v)
 			n++
+		}
+		if at += l.links; at >= len(l.bytes) {
+			at -= len(l.bytes)
 		}
 	}
 	if n == 0 {
@@ -160,8 +167,19 @@ func (l *levels) put(slot int64, s *schema.Series, percentOf func(link int, v fl
 		if percentOf != nil {
 			v = percentOf(i, v)
 		}
-		row[i] = uint8(min(max(v*levelsPerPercent+.5, 0), levelMost))
+		row[i] = levelOf(v)
 	}
+}
+
+// levelOf is the level of a percentage.
+func levelOf(percent float32) uint8 {
+	switch v := percent*levelsPerPercent + .5; {
+	case v >= levelMost:
+		return levelMost
+	case v > 0:
+		return uint8(v)
+	}
+	return 0
 }
 
 // mean of links in a slot, in percent; missing if fewer than half of them were measured.

@@ -19,6 +19,8 @@ type meanScores struct {
 	intervals           float64        // in the means, up to meanIntervals
 	seen                int64          // slot in which the region was last there
 	neck                root.Neck      // when last a link had lost rate
+	accused             string         // the job last accused
+	others, parts       float64        // the part of others in the region in its mean over so many intervals, up to meanIntervals
 }
 
 const (
@@ -60,6 +62,20 @@ func (s *Stage) smooth(rc *regionCase, host, link float64) (meanHost, meanLink f
 	host, link = m.with(m.host, host), m.with(m.link, link)
 	m.host, m.link = max(leastScore, host), max(leastScore, link)
 	return host, link
+}
+
+// meanPart is the mean of the part of others than an accused job in a region, with that of an interval.
+func (s *Stage) meanPart(rc *regionCase, accused *job, part float64) float64 {
+	m := s.means[rc.region.ID]
+	if m == nil || rc.onset < 0 {
+		return part
+	}
+	if m.accused != accused.ID {
+		m.accused, m.parts = accused.ID, 0
+	}
+	m.parts = min(meanIntervals, m.parts+1)
+	m.others += (part - m.others) / m.parts
+	return m.others
 }
 
 // recallSlowLink makes the link that last had lost rate the neck again of a region that shows none in this interval, but by

@@ -109,6 +109,7 @@ func TestMeansAreSaved(t *testing.T) {
 			rc.jobs = append(rc.jobs, suspect{job: &job{Job: schema.Job{ID: fmt.Sprint(i)}}, score: float64(i) - .5})
 		}
 		s.smooth(rc, math.Inf(-1), 2.25)
+		s.meanPart(rc, &job{Job: schema.Job{ID: "7"}}, .25)
 	}
 	fresh, err := New(g, DefaultConfig())
 	if err != nil {

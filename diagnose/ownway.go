@@ -1,43 +1,13 @@
 package diagnose
 
 import (
+	"math"
 	"slices"
 
 	"github.com/giverny/giverny/diagnose/root"
 	"github.com/giverny/giverny/schema"
 	"github.com/giverny/giverny/topology"
 )
-
-const (
-	// ownShare of a region's stall is on links of one job's own exchange for it to be in its own way, on a tree.
-	ownShare = .6
-	// ownBurden of the region's traffic must be its own, on a tree, and ownGround of the region's links have no node of
-	// another job at their ends.
-	ownBurden, ownGround = .9, .7
-	// othersWait is from which share on, of the nodes that wait for a region of a grid, others are held up as well.
-	othersWait = .3
-	// Where loads before the onset say who else uses the links: a job that moved littleBefore of what it moves now had no
-	// part in them; noLoad, percent of capacity, is noise. Others are in the way if they have othersOnOne of what some link
-	// carries (a tenth and a fifth give the same verdicts) and othersOnAll of the region's as a mean. halfGround of the region's
-	// links without nodes of others is enough, as what these send is measured.
-	littleBefore, noLoad, othersOnOne, othersOnAll, halfGround = .05, 2, .15, .01, .5
-	// A job that moves leastRaise times what it did before is alone if others have less than othersOnRaise.
-	leastRaise, othersOnRaise = 3, .05
-	// On links of which halfGround have no node of others, mostOwnWait of a job's hosts must wait, and fewOthersWait of the hosts
-	// that do may be others', for it to be in its own way, whatever else is on the links.
-	mostOwnWait, fewOthersWait = .6, .2
-	// withOthers of what was added to a job's traffic is exchanged with others from when on it is not its own pattern.
-	withOthers = .5
-)
-
-// onTree reports whether the switch of a job's first node leads to others only above it.
-func (s *Stage) onTree(j *job) bool {
-	leaf := s.router.LeafOf(j.devices[0])
-	return !slices.ContainsFunc(s.graph.LinksAt(leaf), func(l schema.LinkID) bool {
-		from, to := s.graph.Ends(l)
-		return from == leaf && s.graph.IsSwitch(to) && s.graph.Device(to).Level <= s.graph.Device(leaf).Level
-	})
-}
 
 // ground is the share of a region's links that have no node of another job than one at either end.
 func (rc *regionCase) ground(s *Stage, own *job) float64 {
@@ -56,35 +26,78 @@ func (s *Stage) strangers(d topology.DeviceID, own *job) bool {
 	return slices.ContainsFunc(s.work.tenants[d], func(j *job) bool { return j.ID != own.ID })
 }
 
-// classOf distinguishes load on the system from intra-application congestion: one job, which does not talk to the file system
-// or other hosts and has the region to itself.
-func (s *Stage) classOf(rc *regionCase, accused int, p *root.Pressure) schema.CauseClass {
+// classOf distinguishes load on the system from intra-application congestion, one job that does not talk to the file system and
+// in whose region others have little part, and gives the probability that the class is right if the accused are. In the middle
+// either is, so that both probabilities together may be more than 1.
+func (s *Stage) classOf(rc *regionCase, accused int, p *root.Pressure) (class schema.CauseClass, right float64) {
 	c := &rc.jobs[0]
-	if accused == 1 && !c.file && s.ownsRegion(rc, c, p) {
-		return schema.CauseIntraApplication
+	if accused > 1 || c.file {
+		return schema.CauseSystem, 1
 	}
-	return schema.CauseSystem
+	shape := othersOnTrees
+	if s.router.Grid != nil {
+		shape = othersOnGrids
+	}
+	part := s.meanPart(rc, c.job, s.othersPart(rc, c, p))
+	odds := shape.slope*math.Log((part+partPrior)/(1-part+partPrior)) + shape.middle
+	if odds < 0 {
+		return schema.CauseIntraApplication, logistic(shape.either - odds)
+	}
+	return schema.CauseSystem, logistic(shape.either + odds)
 }
 
-// ownsRegion reports whether a job carries most of what is on a region and others have no part in it. On a grid back pressure
-// reaches links that its own exchange does not use, so that who waits there says most.
-func (s *Stage) ownsRegion(rc *regionCase, c *suspect, p *root.Pressure) bool {
+// ofOthers says how probable each class is by the part that others have in a region: the log odds that system rather than
+// intra_application is right are linear in the part's, and either is right with the log odds of both being equal.
+type ofOthers struct{ slope, middle, either float64 }
+
+// They were fitted on 279 incidents of four simulators (docs/explanation/diagnosis-accuracy.md); partPrior keeps a part of
+// none, or of all, from being certain.
+var (
+	othersOnTrees = ofOthers{slope: 2.1, middle: .25, either: 1.6}
+	othersOnGrids = ofOthers{slope: 2.9, middle: 1.8, either: 1}
+)
+
+const partPrior = .3
+
+// waitingWeight is what the share of others among the nodes that wait counts beside the part they have where nodes and loads
+// are seen.
+const waitingWeight = .5
+
+func logistic(odds float64) float64 { return 1 / (1 + math.Exp(-odds)) }
+
+// othersPart is the part that others than a job have in a region, 0 to 1. On a grid back pressure reaches links that the job's
+// exchange does not use, so that who waits there says most. Elsewhere it is the most of five shares: of the links, with a node of others at
+// an end; of the stall, off the job's exchange; of what the links carry, not the job's; the same of the root; and of what was
+// added to the job's traffic, exchanged with others. Who waits adds to it.
+func (s *Stage) othersPart(rc *regionCase, c *suspect, p *root.Pressure) float64 {
 	if s.router.Grid != nil {
-		return rc.othersShare(c.job) < othersWait
+		return rc.othersShare(c.job)
 	}
-	if s.external(c.job, p) > withOthers || c.cross < ownShare {
-		return false
+	part := max(1-min(c.cross, rc.ground(s, c.job)), s.othersAtRoot(rc, c.job), s.external(c.job, p))
+	if c.burden > 0 {
+		part = max(part, 1-c.burden)
 	}
-	if rc.ground(s, c.job) >= halfGround && s.onlyOwnWait(rc, c.job, p) {
-		return true
+	return min(1, part+waitingWeight*rc.othersShare(c.job))
+}
+
+// othersAtRoot is, of what jobs put on the root of a region by their exchanges, the share that is not a job's; 0 where the job has
+// none of it.
+func (s *Stage) othersAtRoot(rc *regionCase, own *job) float64 {
+	if rc.fullest == schema.NoLink {
+		return 0
 	}
-	if s.stopsOthers(rc, c.job) {
-		return false
+	mine, all := 0., 0.
+	for _, j := range s.work.running {
+		moved, _ := s.lately(j)
+		load := moved * s.routesOf(j).On(rc.fullest)
+		if all += load; j.ID == own.ID {
+			mine += load
+		}
 	}
-	if alone, known := s.alone(rc, c, p); alone || known && s.onTree(c.job) {
-		return alone
+	if mine == 0 {
+		return 0
 	}
-	return (c.burden <= 0 || c.burden >= ownBurden) && rc.ground(s, c.job) >= ownGround
+	return 1 - mine/all
 }
 
 // othersShare is, of the nodes that wait for a region in their exchanges, the share that is not a job's; 1 where none does. A
@@ -106,81 +119,4 @@ func (rc *regionCase) othersShare(own *job) float64 {
 		return 1
 	}
 	return others / all
-}
-
-// alone reports whether a job that began to send with the onset, or sends many times what it did, has the region's links to
-// itself: what they carried before, less its own part of that, is others', and goes on where routes do not change. It is known
-// if most of the region's links were measured before and now, and so was the job. On other fabrics than trees, where routes may
-// avoid what is full, and of a job that raised its rate, not all of whose links grow alike, only that it is alone.
-func (s *Stage) alone(rc *regionCase, c *suspect, p *root.Pressure) (alone, known bool) {
-	if rc.onset < 0 || !c.known {
-		return false, false
-	}
-	now, _ := s.lately(c.job)
-	was, _ := s.earlier(rc, c.job)
-	grew, began := now/was, c.started || was <= littleBefore*now
-	if !began && grew < leastRaise {
-		return false, false
-	}
-	measured, most, sum := 0., 0., 0. // of the shares of others
-	for _, l := range rc.region.Links {
-		was, now := p.Before(l), p.UseOf(l)
-		if was >= 0 && now >= 0 {
-			measured++
-			of := max(was, now)
-			if !began {
-				was -= max(0, now-was) / (grew - 1)
-			}
-			if was >= noLoad {
-				others := was / of
-				most, sum = max(most, others), sum+others
-			}
-		}
-	}
-	measures := measured >= mostHosts*float64(len(rc.region.Links)) && rc.ground(s, c.job) >= halfGround
-	if !began {
-		alone = measures && sum < othersOnRaise*measured
-		return alone, alone
-	}
-	shared := most >= othersOnOne && sum >= othersOnAll*measured
-	return measures && !shared, measured >= mostHosts*float64(len(rc.region.Links))
-}
-
-// onlyOwnWait reports whether most hosts of a job wait for what they send, and of the hosts that wait with the region few are not
-// its own.
-func (s *Stage) onlyOwnWait(rc *regionCase, own *job, p *root.Pressure) bool {
-	mine, others := 0, 0
-	for _, d := range own.devices {
-		for _, l := range s.graph.LinksAt(d) {
-			if from, _ := s.graph.Ends(l); from == d && p.StallOf(l) >= schema.LowPercent {
-				mine++
-				break
-			}
-		}
-	}
-	for _, l := range rc.region.Links {
-		from, _ := s.graph.Ends(l)
-		if _, own := slices.BinarySearch(own.devices, from); !own && !s.graph.IsSwitch(from) && p.StallOf(l) >= schema.LowPercent {
-			others++
-		}
-	}
-	return float64(mine) >= mostOwnWait*float64(len(own.devices)) && float64(others) <= fewOthersWait*float64(mine+others)
-}
-
-// stopsOthers reports whether the region has a link of a host of another job than one that moves something: whatever
-// routes the fabric takes, that job waits too.
-func (s *Stage) stopsOthers(rc *regionCase, own *job) bool {
-	sends := func(j *job) bool {
-		all, _ := s.lately(j)
-		return j.ID != own.ID && all > 0
-	}
-	for _, l := range rc.region.Links {
-		from, to := s.graph.Ends(l)
-		for _, d := range [2]topology.DeviceID{from, to} {
-			if !s.graph.IsSwitch(d) && slices.ContainsFunc(s.work.tenants[d], sends) {
-				return true
-			}
-		}
-	}
-	return false
 }

@@ -36,28 +36,74 @@ func TestOthersShareOfWhatWaits(t *testing.T) {
 	}
 }
 
-// TestOnlyOwnHostsWait: one host of another job that waits a little among many of a job's own does not make it load on the
-// system, as many as its own do; where few of its own hosts wait, the rest of what it sends crosses others unseen.
-func TestOnlyOwnHostsWait(t *testing.T) {
-	g := roottest.Graph(t, "fattree:leaves=2,hosts=6,spines=1")
-	j := &job{Job: schema.Job{ID: "1", Nodes: []string{"host0", "host1", "host2", "host3", "host4"}}}
-	j.place(g)
+// Near the boundary between both classes either is likely to be right, far from it one is all but certain, and what others have
+// in the last intervals counts, not what they have in one.
+func TestClassByTheOthersPart(t *testing.T) {
+	const links = 20
+	for _, fabric := range []string{"fattree:leaves=2,hosts=10,spines=1", "torus:4x4x4"} {
+		g := roottest.Graph(t, fabric)
+		s, err := New(g, DefaultConfig())
+		if err != nil {
+			t.Fatal(err)
+		}
+		p, _ := readings(t, g, nil, nil)
+		own, other := &job{Job: schema.Job{ID: "1"}, devices: make([]topology.DeviceID, 10)}, &job{Job: schema.Job{ID: "2"}, devices: make([]topology.DeviceID, 10)}
+		classOf := func(part float64, onset int, accused int) (schema.CauseClass, float64) {
+			rc := &regionCase{region: &schema.Region{ID: 1, Links: make([]schema.LinkID, links)}, onset: onset, full: schema.NoLink, fullest: schema.NoLink}
+			rc.drain.Idle = true
+			rc.jobs = []suspect{{job: own, cross: 1, burden: 1 - part, waits: 1 - part}, {job: other, cross: 1, burden: part, waits: part}}
+			return s.classOf(rc, accused, p)
+		}
+		last, least := 1., 1.
+		for part := 0.; part < .9; part += .01 {
+			class, right := classOf(part, -1, 1)
+			if class == schema.CauseIntraApplication && (right > last || right < least && part > .5) || right < .7 || right > 1 {
+				t.Errorf("%s: of %.2f others' %s with %.2f", fabric, part, class, right)
+			}
+			last, least = right, min(least, right)
+		}
+		if first, _ := classOf(0, -1, 1); first != schema.CauseIntraApplication || least > .85 || last < .95 {
+			t.Errorf("%s: alone %s, at the boundary %.2f, of others %.2f", fabric, first, least, last)
+		}
+		if class, right := classOf(0, -1, 2); class != schema.CauseSystem || right != 1 {
+			t.Errorf("%s: two accused: %s %.2f", fabric, class, right)
+		}
+		s.means[1] = &meanScores{}
+		for i, part := range []float64{.1, .1, .1, .7} {
+			if class, _ := classOf(part, 20, 1); class != schema.CauseIntraApplication && part < .5 || i == 3 && s.means[1].parts != meanIntervals {
+				t.Errorf("%s: interval %d: %s", fabric, i, class)
+			}
+		}
+		want := .25
+		if s.router.Grid == nil { // who waits adds half of its share
+			want = (3*1.5*.1 + 1) / 4
+		}
+		if m := s.means[1]; math.Abs(m.others-want) > 1e-9 {
+			t.Errorf("%s: a mean of %.3f", fabric, m.others)
+		}
+	}
+}
+
+// Where two jobs put as much on the root, half of it is others', however little the other has elsewhere on the region.
+func TestOthersAtTheRoot(t *testing.T) {
+	g := roottest.Graph(t, "fattree:leaves=2,hosts=4,spines=1")
 	s, err := New(g, DefaultConfig())
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, c := range []struct {
-		name   string
-		stalls map[string]float64
-		want   bool
-	}{
-		{"one other", map[string]float64{"host1>leaf0": 50, "host2>leaf0": 50, "host3>leaf0": 40, "host4>leaf0": 50, "host6>leaf1": 8}, true},
-		{"as many others", map[string]float64{"host1>leaf0": 50, "host2>leaf0": 50, "host3>leaf0": 40, "host6>leaf1": 50, "host7>leaf1": 50, "host8>leaf1": 50}, false},
-		{"few of its own", map[string]float64{"host1>leaf0": 50, "host2>leaf0": 50, "leaf0>spine0": 40}, false},
-	} {
-		p, links := readings(t, g, c.stalls, nil)
-		if got := s.onlyOwnWait(&regionCase{region: &schema.Region{Links: links}}, j, p); got != c.want {
-			t.Errorf("%s: %v, want %v", c.name, got, c.want)
+	s.clock = clock{duration: 60e9, now: 9}
+	jobOf := func(id string, nodes ...string) *job {
+		j := &job{Job: schema.Job{ID: id, Nodes: nodes}}
+		j.place(g)
+		s.trafficOf(j).set(rdmaWrite, 9, 6e9)
+		return j
+	}
+	a, b, aside := jobOf("1", "host0", "host4"), jobOf("2", "host1", "host5"), jobOf("3", "host2", "host3")
+	s.work.interval, s.work.running = 1, []*job{a, b, aside}
+	rc := &regionCase{fullest: roottest.Link(t, g, "leaf0>spine0")}
+	for own, want := range map[*job]float64{a: .5, b: .5, aside: 0} {
+		if got := s.othersAtRoot(rc, own); math.Abs(got-want) > 1e-6 {
+			t.Errorf("job %s: %.3f, want %.3f", own.ID, got, want)
 		}
 	}
 }

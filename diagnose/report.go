@@ -228,6 +228,9 @@ func (s *Stage) victims(rc *regionCase, v *verdict) []schema.VictimJob {
 	return out[:min(len(out), s.cfg.MaxListed)]
 }
 
+// ownShare of a region's stall is on links of the exchange of a job that need not read files to cause it.
+const ownShare = .6
+
 // loadsFiles reports whether what speaks against a job is its traffic with storage nodes.
 func (c *suspect) loadsFiles() bool {
 	return c.file || c.known && c.feature == rdmaRead && c.cross < ownShare

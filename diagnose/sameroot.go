@@ -65,7 +65,8 @@ func (s *Stage) take(rc, of *regionCase, p *root.Pressure) {
 		}
 		first(rc.jobs, i)
 		rc.jobs[0].blame, v.accused = of.jobs[0].blame, 1
-		v.class = s.classOf(rc, 1, p)
+		class, right := s.classOf(rc, 1, p)
+		v.class, v.confidence = class, min(v.confidence, right)
 	case v.blamed > 0:
 		i := slices.IndexFunc(rc.failures, func(f nearFailure) bool { return f.failure == of.failures[0].failure })
 		if i < 0 {

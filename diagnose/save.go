@@ -15,8 +15,8 @@ import (
 // form is the version of the stage's saved state, oldestForm the first that is still read: it has no kept verdicts, which
 // those from formOfKept on have. formOfMeans is the first with the means of scores, formOfNecks the first with what lost rate,
 // formOfOutages the first with how often what failed did, formOfRoots the first with the roots of the last intervals,
-// and with when a region began of which a verdict is kept.
-const form, oldestForm, formOfKept, formOfMeans, formOfNecks, formOfOutages, formOfRoots = 6, 1, 2, 3, 4, 5, 6
+// and with when a region began of which a verdict is kept, formOfParts the first with the part of others in a region.
+const form, oldestForm, formOfKept, formOfMeans, formOfNecks, formOfOutages, formOfRoots, formOfParts = 7, 1, 2, 3, 4, 5, 6, 7
 
 var savedFormat = codec.Format{Mark: "DIAG", Version: form, Oldest: oldestForm}
 
@@ -182,6 +182,11 @@ func (m *meanScores) code(c *codec.Coder) {
 	c.Int(&m.seen)
 	if m.intervals < 0 || m.intervals > meanIntervals || m.intervals != math.Trunc(m.intervals) {
 		c.Damaged("means over %v intervals", m.intervals)
+	}
+	if c.Version() >= formOfParts {
+		c.Text(&m.accused)
+		c.Float(&m.others)
+		c.Float(&m.parts)
 	}
 }
 

@@ -80,6 +80,10 @@ func (s *Stage) rate(rc *regionCase, c *suspect, p *root.Pressure) {
 	default:
 		way *= wayUnknown
 	}
+	seen, known := s.seenOnWay(rc, c, p)
+	if known {
+		way = seen
+	}
 	space := max(c.cross, .9*min(1, c.gate), way)
 	if c.root || c.file && c.filesKnown && s.endsAtNobody(rc) {
 		space = max(space, .9)
@@ -127,7 +131,7 @@ func (s *Stage) rate(rc *regionCase, c *suspect, p *root.Pressure) {
 	case s.receives(rc, c):
 		c.score += jobReceives
 	}
-	c.score -= s.unable(rc, c, p) + s.astray(rc, c, p)
+	c.score -= s.unable(rc, c, seen, p) + s.astray(rc, c, p)
 	c.score += jobRose * min(1, rc.rose()) * c.burden * (1 - rc.moved)
 }
 
@@ -193,7 +197,8 @@ func (rc *regionCase) holdsItselfUp(c *suspect) float64 {
 
 // Of a job that loads a region of a grid by its exchange: loadedWays of what that puts on links is where leastUse of the capacity
 // was added since the onset and, without a table of traffic, ownRegion of the region's stall is on links of it.
-const ownRegion, loadedWays = .9, .5
+// ownGround of its links have no node of others.
+const ownRegion, loadedWays, ownGround = .9, .5, .7
 
 // loadsAll reports whether what was added since the onset is all over the links on which a job's nodes exchange, and the
 // region lies on these alone and not among the nodes of others: what crosses a job's ground, or converges within it, loads

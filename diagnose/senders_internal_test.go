@@ -10,7 +10,7 @@ import (
 )
 
 // TestJobsElsewhereDoNotMeetThere: where added traffic meets is a node of the job whose nodes exchange it, or beside one, as
-// neighbours on a line are told apart by little.
+// neighbours on a line differ by little.
 func TestJobsElsewhereDoNotMeetThere(t *testing.T) {
 	u := newTiedUp(t)
 	rc := &regionCase{flooded: true, drain: root.Drain{Meeting: root.Meeting{Device: u.Device(t, "2,7,3"), Agree: 1}}}
@@ -30,7 +30,7 @@ func TestJobsElsewhereDoNotMeetThere(t *testing.T) {
 	}
 }
 
-// TestWhoIsExcluded: of a tree whose senders are known, a job that does not send it is no suspect where nobody who is known does.
+// TestWhoIsExcluded: of a tree whose senders are known, a job that does not send it is no suspect where no known sender does.
 func TestWhoIsExcluded(t *testing.T) {
 	u := newTiedUp(t)
 	var senders, others []topology.DeviceID
@@ -43,7 +43,7 @@ func TestWhoIsExcluded(t *testing.T) {
 	}
 	c := &suspect{job: &job{devices: others}, cross: 1, growth: 1, burden: 1, known: true}
 	if u.stage.rate(rc, c, u.p); !math.IsInf(c.score, -1) {
-		t.Errorf("where nobody who is known sends the tree, a job that does not has a score of %.1f", c.score)
+		t.Errorf("where no known job sends the tree, one that does not has a score of %.1f", c.score)
 	}
 	rc.sender = &job{devices: senders}
 	if u.stage.rate(rc, c, u.p); math.IsInf(c.score, -1) {

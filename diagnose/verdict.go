@@ -44,14 +44,15 @@ func (s *Stage) decide(rc *regionCase, p *root.Pressure) verdict {
 	for i := range rc.jobs {
 		rc.jobs[i].blame /= sum
 	}
-	v := verdict{class: schema.CauseUnknown, confidence: 1 / sum}
+	v, right := verdict{class: schema.CauseUnknown, confidence: 1 / sum}, 1.
 	switch most := max(jobs, failures, host, link); {
 	case most < s.cfg.MinConfidence*sum || most <= 1:
 		v.confidence = max(v.confidence, 1-most/sum)
 	case most == jobs:
 		v.accused = accused
 		rc.jobs[0].exchanges = s.graph.Duplex() && s.loadsExchange(rc.jobs[0].job, p)
-		v.class, v.confidence = s.classOf(rc, accused, p), jobs/sum
+		v.confidence = jobs / sum
+		v.class, right = s.classOf(rc, accused, p)
 	case most == link:
 		s.recallSlowLink(rc)
 		v.class, v.confidence, v.blamed = schema.CauseFailure, link/sum, s.logged(rc, rc.slowLink())
@@ -62,12 +63,16 @@ func (s *Stage) decide(rc *regionCase, p *root.Pressure) verdict {
 	default:
 		v.class, v.confidence = schema.CauseSlowHost, host/sum
 	}
-	v.confidence = calibrated(v.confidence)
+	if v.class == schema.CauseUnknown {
+		v.confidence = min(mostConfident, v.confidence)
+	} else {
+		v.confidence = calibrated(v.confidence) * right
+	}
 	return v
 }
 
-// The confidence in a verdict is logistic in its log odds, fitted on the training seeds of incidents (package
-// bench): verdicts are right more often than the scores alone say.
+// The confidence in a cause is logistic in its log odds, fitted on the training seeds of incidents (package
+// bench): verdicts that name one are right more often than the scores alone say. That none is known is not.
 const calibrationSlope, calibrationOffset = 1., .9
 
 // mostConfident bounds it: of the verdicts with the most evidence one in a hundred is wrong even on the incidents of package

@@ -13,17 +13,18 @@ import (
 // way and are level are one. A patch is a region if lone hot links do not make such a one by chance; next to a region it is
 // part of that.
 type patches struct {
-	region []int32 // by node: the last region that has it, by its place in all, or none
-	left   []int32 // nodes: those of the regions, then those in none
-	places []int32 // devices that the latter leave or enter
-	votes  []int32 // regions next to a patch, once for each of their links there
-	batch  []int32 // nodes at one of them
-	sets   unionFind
-	odds   []float64 // by set of nodes: logarithm of its ways and of the chance that its links are level
-	chains []chain
-	all    []patch
-	byPod  []podPatch
-	order  []int32 // of all, by set
+	region     []int32 // by node: the last region that has it, by its place in all, or none
+	left       []int32 // nodes: those of the regions, then those in none
+	places     []int32 // devices that the latter leave or enter
+	votes      []int32 // regions next to a patch, once for each of their links there
+	batch      []int32 // nodes at one of them
+	sets       unionFind
+	odds       []float64 // by set of nodes: logarithm of its ways and of the chance that its links are level
+	chains     []chain
+	all        []patch
+	byPod      []podPatch
+	exchanging []exchanging
+	order      []int32 // of all, by set
 }
 
 // chain is a node that may wait for another, and the logarithm of the odds that chance makes such two hot.
@@ -128,6 +129,7 @@ func (p *patches) find(m *treeMethod) {
 		}
 	}
 	p.joinPods(m)
+	p.joinExchanging(m)
 }
 
 func (x *patch) measure(m *treeMethod, left []int32) {

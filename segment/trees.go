@@ -27,11 +27,13 @@ type treeMethod struct {
 	causes  causes
 	shares  shares
 	patches patches
+	layers  layers
 	roots   []root // by group of the last step
 
 	minMean  float64
 	minLinks int // 0: by chance
 	overlap  bool
+	layered  bool // see layers
 	branches float64
 	hot      float64 // stall from which a link is stalled
 }
@@ -86,7 +88,7 @@ const (
 
 func newTreeMethod(w *waits, adj *adjacency, cfg Config) *treeMethod {
 	m := &treeMethod{noiseOf: newNoiseEstimator(adj), minMean: cfg.MinMeanPercent, minLinks: cfg.MinLinks, overlap: cfg.Overlap, branches: w.branching()}
-	m.waits = w
+	m.waits, m.layered = w, cfg.Overlap && w.isTwoLevel()
 	m.node, m.seen = make([]int32, len(w.from)), make([]bool, len(w.level))
 	m.feeders, m.isMet = make([]int32, len(w.level)), make([]bool, len(w.level))
 	for i := range m.node {
@@ -98,6 +100,17 @@ func newTreeMethod(w *waits, adj *adjacency, cfg Config) *treeMethod {
 
 func (m *treeMethod) segment(values []float32, out *partition) {
 	m.roots = m.roots[:0]
+	if !m.layered {
+		m.findTrees(values, out)
+		return
+	}
+	noise := m.noiseOf.calm(values, m.minMean)
+	m.findTrees(m.layers.peel(m.waits, values, noise.mean+max(m.minMean, hotTreeSigmas*noise.base), noise.mean), out)
+	m.layers.emit(m, values, max(m.minLinks, fewestLinks), out)
+}
+
+// findTrees finds regions by trees.
+func (m *treeMethod) findTrees(values []float32, out *partition) {
 	if !m.findLinks(values) {
 		return
 	}

@@ -15,6 +15,8 @@ const (
 	// lagDiscount is by how much less a correlation counts at the longest lag: a long lag is less likely, and
 	// some lag fits any two series.
 	lagDiscount = .4
+	// leastPower is the least sum of squares of a stall that moves.
+	leastPower = 1e-9
 	// leastP is the least probability that 30 values can be trusted with.
 	leastP = 1e-4
 	// hopeless is the p-value above which a correlation counts as chance, however high it is.
@@ -41,6 +43,7 @@ func (r *Result) Fit() float64 {
 type Correlator struct {
 	stall   []float64 // smoothed and made to have mean 0, the last of them now; 0 where it is missing
 	power   float64   // sum of its squares
+	scale   float64   // 1 by the root of power
 	valid   int       // how many were measured
 	with    *Series
 	circle  []float64 // byLag, and its beginning once more
@@ -68,13 +71,14 @@ func (c *Correlator) SetStall(stall []float64) {
 		c.stall[i] = v - sum/float64(max(1, c.valid))
 		c.power += c.stall[i] * c.stall[i]
 	}
+	c.scale = 1 / math.Sqrt(max(leastPower, c.power))
 }
 
 // Correlate finds the lag at which a series goes best with the stall. P is 1 where the correlation is not worth a
 // baseline; else Assess finds it.
 func (c *Correlator) Correlate(x *Series) (r Result) {
 	r.P = 1
-	if c.valid < LeastPairs || c.power < 1e-9 || !x.usable {
+	if c.valid < LeastPairs || c.power < leastPower || !x.usable {
 		return r
 	}
 	c.with = x
@@ -168,11 +172,7 @@ func fourDots(y, x []float64) (a, b, c, d float64) {
 
 // normal is the correlation with the window of twice that begins at an index, by their product: the stall has mean 0.
 func (c *Correlator) normal(from int, dot float64) float64 {
-	motion := c.with.motions[from]
-	if motion < 0 {
-		return 0
-	}
-	return max(-1, min(1, dot/math.Sqrt(motion*c.power)))
+	return clamped(dot * c.with.scales[from] * c.scale)
 }
 
 // window is the correlation of stall, or of a part of it, with the window of twice that begins at an index.
@@ -196,7 +196,18 @@ func (c *Correlator) window(from int, stall []float64) float64 {
 	if vy = syy - sy*sy/pairs; motion < 0 || vy <= 1e-9*c.power {
 		return 0 // one of them does not move
 	}
-	return max(-1, min(1, (dot-(c.with.sums[from+n]-c.with.sums[from])*sy/pairs)/math.Sqrt(motion*vy)))
+	return clamped((dot - (c.with.sums[from+n]-c.with.sums[from])*sy/pairs) / math.Sqrt(motion*vy))
+}
+
+// clamped is a correlation that rounding has not moved out of its range.
+func clamped(r float64) float64 {
+	if r > 1 {
+		return 1
+	}
+	if r < -1 {
+		return -1
+	}
+	return r
 }
 
 // probability is how often a shifted series reaches best at its best lag. Where none of the shifts does, the

@@ -10,7 +10,7 @@ type Series struct {
 	twice   []float64 // x twice, so that circular windows are slices
 	sums    []float64 // running sums of twice
 	squares []float64 // and of its squares
-	motions []float64 // of the windows of twice that are as long as width, by where they begin
+	scales  []float64 // of the windows of twice that are as long as width, by where they begin: 1 by the root of their motion, 0 where they do not move
 	width   int
 	usable  bool      // there is enough of it, and it moves
 	byLag   []float64 // correlations with the stall it was last compared with, by circular lag, as far as they are known
@@ -72,14 +72,18 @@ func (s *Series) Prepare() {
 	s.usable = true
 }
 
-// measure finds the motions of the windows that are as long as the stall.
+// measure finds the scales of the windows that are as long as the stall.
 func (s *Series) measure(width int) {
 	if s.width == width {
 		return
 	}
-	s.width, s.motions = width, s.motions[:0]
+	s.width, s.scales = width, s.scales[:0]
 	for from := 0; from+width <= len(s.twice); from++ {
-		s.motions = append(s.motions, s.motion(from, width))
+		scale := 0.
+		if motion := s.motion(from, width); motion > 0 {
+			scale = 1 / math.Sqrt(motion)
+		}
+		s.scales = append(s.scales, scale)
 	}
 }
 

@@ -45,6 +45,7 @@ type held struct {
 	tree    *routes.InTree // that is tried
 	tried   []uint32       // by link: the round in which it was tried as a neck
 	lines   [][]float64
+	last    int       // dimension in which the region's traffic ends
 	sent    []float64 // by device
 	senders []topology.DeviceID
 	devices []topology.DeviceID // at the region's links, ascending
@@ -103,6 +104,7 @@ func (h *held) take(links []schema.LinkID, p *Pressure) {
 	}
 	h.grew = added > grewShare*carried
 	p.least = min(lineStall, mostStalled*h.most)
+	h.findLast(p)
 }
 
 func (s *seen) all() [measures]float64 { return [measures]float64{s.held, s.added, s.waits} }
@@ -168,10 +170,9 @@ func (h *held) sendersTo(end topology.DeviceID) []topology.DeviceID {
 }
 
 // ends lists the switches to which a tree can lead that has most of what is held back, or more than any other where none has
-// most: of the last dimension it has links of one line, of the one before those of one plane, and so on, so that it can end
-// anywhere on that line. It tells whether one has most, and notes the switches at any of the links, ascending.
+// most: of the last dimension in which any travels it has links of one line, of the one before those of one plane, and so on, so
+// that it can end anywhere on that line. It tells whether one has most, and notes the switches at any of the links, ascending.
 func (h *held) ends(p *Pressure) (out []topology.DeviceID, hasMost bool) {
-	k := len(h.grid.Dims())
 	total := 0.
 	lines := h.linesOf(h.grid.Dims())
 	h.devices = h.devices[:0]
@@ -182,9 +183,11 @@ func (h *held) ends(p *Pressure) (out []topology.DeviceID, hasMost bool) {
 		}
 		held := h.byLink[l].held
 		total += held
-		lines[dim][h.grid.Before(l)] += held
 		from, to := p.graph.Ends(l)
 		h.devices = append(h.devices, from, to)
+		if dim <= h.last {
+			lines[dim][h.place(from, dim)] += held
+		}
 	}
 	slices.Sort(h.devices)
 	h.devices = slices.Compact(h.devices)
@@ -199,14 +202,14 @@ func (h *held) ends(p *Pressure) (out []topology.DeviceID, hasMost bool) {
 	var most end // of a region whose traffic ends on several lines
 	for _, d := range h.devices {
 		sum := 0.
-		for dim := range k {
-			sum += lines[dim][h.grid.PlaceBefore(d, dim)]
+		for dim := range h.last + 1 {
+			sum += lines[dim][h.place(d, dim)]
 		}
 		if sum > most.share {
-			most = end{h.grid.LastLine(d), sum}
+			most = end{h.grid.Line(d, h.last), sum}
 		}
 		if sum >= inTree*total && !slices.ContainsFunc(best, func(e end) bool { return e.line.Has(d) }) {
-			best = append(best, end{h.grid.LastLine(d), sum})
+			best = append(best, end{h.grid.Line(d, h.last), sum})
 		}
 	}
 	hasMost = len(best) > 0
@@ -224,13 +227,41 @@ func (h *held) ends(p *Pressure) (out []topology.DeviceID, hasMost bool) {
 	return out, hasMost
 }
 
-// linesOf is an empty sum by dimension and by the place in those before it.
-func (h *held) linesOf(dims []int) [][]float64 {
-	places := 1
-	for d, size := range dims {
-		if len(h.lines) == d {
-			h.lines = append(h.lines, make([]float64, places))
+// findLast finds the last dimension in which a region's traffic travels: where it ends in a plane or on a line of an earlier one,
+// no link of a later one stalls.
+func (h *held) findLast(p *Pressure) {
+	h.last = 0
+	for _, l := range h.links {
+		if dim := h.grid.Dim(l); dim > h.last && p.StallOf(l) >= p.least {
+			h.last = dim
 		}
+	}
+}
+
+// place is that of a switch in the dimensions before one, and in those behind the last in which traffic travels.
+func (h *held) place(d topology.DeviceID, dim int) int {
+	at, dims := h.grid.PlaceBefore(d, dim), h.grid.Dims()
+	if h.last == len(dims)-1 {
+		return at
+	}
+	behind := h.grid.PlaceBehind(d, h.last)
+	for _, size := range dims[:dim] {
+		behind *= size
+	}
+	return at + behind
+}
+
+// linesOf is an empty sum by dimension, up to the last in which traffic travels, and by place.
+func (h *held) linesOf(dims []int) [][]float64 {
+	places, behind := 1, 1
+	for _, size := range dims[h.last+1:] {
+		behind *= size
+	}
+	for d, size := range dims[:h.last+1] {
+		if len(h.lines) == d {
+			h.lines = append(h.lines, nil)
+		}
+		h.lines[d] = slices.Grow(h.lines[d][:0], places*behind)[:places*behind]
 		clear(h.lines[d])
 		places *= size
 	}
@@ -318,7 +349,7 @@ type lineFit struct {
 const lineShare = .04
 
 func (h *held) lastLine(end topology.DeviceID, p *Pressure) (f lineFit) {
-	line := h.grid.LastLine(end)
+	line := h.grid.Line(end, h.last)
 	dot, loads, squares, sum := 0., 0., 0., 0.
 	most, here := 0., 0.
 	for x := range line.Size {

@@ -21,7 +21,8 @@ type Drain struct {
 	Senders []topology.DeviceID // ascending
 	Meeting Meeting             // where the traffic comes together, whoever sends it
 
-	tree float64 // the fit by all links of the tree alike, as that of a neck is
+	tree       float64 // the fit by all links of the tree alike, as that of a neck is
+	mostlyIdle bool    // most of the time that they do not send
 }
 
 const (
@@ -68,17 +69,18 @@ func (f *Finder) Drain(p *Pressure, links []schema.LinkID, senders []Sender, sin
 	}
 	h := &f.held
 	h.take(links, p)
-	idle := h.idles(p)
+	idle, mostly := h.idles(p)
 	ends, most := h.ends(p)
 	if len(ends) == 0 {
-		return Drain{Idle: idle}, -1
+		return Drain{Idle: idle, mostlyIdle: mostly}, -1
 	}
 	meeting := h.meetingOf(ends, idle, p)
 	if !most {
-		return Drain{Idle: idle, Meeting: meeting}, -1
+		return Drain{Idle: idle, mostlyIdle: mostly, Meeting: meeting}, -1
 	}
 	best, from = h.knownDrain(senders, ends, p)
-	if best.Fit < drainFit {
+	// Before a slow link of an earlier dimension, the senders of a tree to the switch before it would fit as well.
+	if best.Fit < drainFit && h.last == len(h.grid.Dims())-1 {
 		if unknown := h.unknownDrain(meeting.Device, p); unknown.Fit > best.Fit {
 			best, from = unknown, -1
 		}
@@ -87,7 +89,7 @@ func (f *Finder) Drain(p *Pressure, links []schema.LinkID, senders []Sender, sin
 		h.tree.Gather(best.Senders, best.Device)
 		best.tree, best.Grew = h.agreement(p), h.grew
 	}
-	best.Meeting, best.Idle = meeting, idle
+	best.Meeting, best.Idle, best.mostlyIdle = meeting, idle, mostly
 	return best, from
 }
 
@@ -111,7 +113,7 @@ func (h *held) knownDrain(senders []Sender, ends []topology.DeviceID, p *Pressur
 		return best, from
 	}
 	tree := slices.MaxFunc(h.trees, func(a, b knownTree) int { return cmp.Or(cmp.Compare(a.fit, b.fit), cmp.Compare(b.end, a.end)) })
-	line, most := h.grid.LastLine(ends[tree.end]), math.Inf(-1)
+	line, most := h.grid.Line(ends[tree.end], h.last), math.Inf(-1)
 	for _, k := range h.trees {
 		d := ends[k.end]
 		if score := k.fit + weight*h.scores[k.end]; k.from == tree.from && line.Has(d) && score > most {
@@ -146,26 +148,67 @@ func (h *held) unknownDrain(end topology.DeviceID, p *Pressure) Drain {
 const alikeFull = 5
 
 // FullLink is, on a grid, the link at a region that carries most of its capacity, if that is more than before the onset and
-// the link does not stall itself; of several alike the one before which the region lies. It is NoLink where none is full.
+// the link does not stall itself; of several alike the one before which the region lies or, where links are idle for most
+// of the time that they do not send, so that stall says how much waits, the one before which most is held back. It is NoLink where none is full.
 func (p *Pressure) FullLink(links []schema.LinkID, n *Neck, d *Drain) schema.LinkID {
 	best, most := schema.NoLink, float64(fullPercent)
 	if p.grid == nil {
 		return best
 	}
-	if n.Link != schema.NoLink && !n.Slower && n.Before(d) {
+	before := n.Link != schema.NoLink && !n.Slower && n.Before(d)
+	if before {
 		best, most = n.Link, max(most, p.UseOf(n.Link)+alikeFull)
 	}
+	fullest := most - alikeFull
+	p.eachFull(links, func(l schema.LinkID, use float64) {
+		if fullest = max(fullest, use); use > most {
+			best, most = l, use
+		}
+	})
+	if !d.mostlyIdle {
+		return best
+	}
+	held := -1.
+	if before {
+		best, held = n.Link, p.heldBefore(n.Link)
+	}
+	p.eachFull(links, func(l schema.LinkID, use float64) {
+		if h := p.heldBefore(l); use >= fullest-alikeFull && h > held {
+			best, held = l, h
+		}
+	})
+	return best
+}
+
+// eachFull visits the links at those of a region that are full, more so than before the onset, and do not stall.
+func (p *Pressure) eachFull(links []schema.LinkID, visit func(l schema.LinkID, use float64)) {
 	for _, l := range links {
 		from, to := p.graph.Ends(l)
 		for _, d := range [2]topology.DeviceID{from, to} {
 			for _, out := range p.graph.LinksAt(d) {
-				if use := p.UseOf(out); use > most && p.grid.Dim(out) >= 0 && p.StallOf(out) < lineStall && use > SteadyLoad*p.Before(out) {
-					best, most = out, use
+				if use := p.UseOf(out); use > fullPercent && p.grid.Dim(out) >= 0 && p.StallOf(out) < lineStall && use > SteadyLoad*p.Before(out) {
+					visit(out, use)
 				}
 			}
 		}
 	}
-	return best
+}
+
+// heldBefore is what the links that lead into a link of a grid hold back because it is full, bytes/s: by what they stall beyond
+// what it does itself, as the rest waits for what is behind it. It is that of the direction in which it is more.
+func (p *Pressure) heldBefore(l schema.LinkID) (most float64) {
+	own := p.StallOf(l)
+	from, to := p.graph.Ends(l)
+	for _, at := range [2]topology.DeviceID{from, to} {
+		sum := 0.
+		for _, in := range p.graph.LinksAt(at) {
+			if stall := p.StallOf(in); in != l && p.grid.Dim(in) >= 0 && p.grid.Dim(in) <= p.grid.Dim(l) && stall > own {
+				sum += p.heldBack(in) * (1 - own/stall)
+			}
+		}
+		most = max(most, sum)
+	}
+	return most
 }
 
 // LeadsTo reports whether most of what links of a grid hold back is on those that routes to a switch can take.

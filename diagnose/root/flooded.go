@@ -1,6 +1,9 @@
 package root
 
-import "github.com/giverny/giverny/topology"
+import (
+	"github.com/giverny/giverny/schema"
+	"github.com/giverny/giverny/topology"
+)
 
 // IsFlooded reports whether load was added where the traffic of a region on a grid ends. Full buffers hold up what others
 // send over the same links, so that a region may carry less in all while what holds it up is load: what is added shows
@@ -9,7 +12,7 @@ func (p *Pressure) IsFlooded(d *Drain) bool {
 	if d.Grew || d.Meeting.Grew {
 		return true
 	}
-	end, known := d.end()
+	end, known := d.End()
 	if !known {
 		return false
 	}
@@ -23,8 +26,8 @@ func (p *Pressure) IsFlooded(d *Drain) bool {
 	return now > SteadyLoad*before
 }
 
-// end is the switch at which the traffic of a region ends, as far as it is known.
-func (d *Drain) end() (end topology.DeviceID, known bool) {
+// End is the switch at which the traffic of a region ends, as far as it is known.
+func (d *Drain) End() (end topology.DeviceID, known bool) {
 	if d.Fit > 0 {
 		return d.Device, true
 	}
@@ -32,16 +35,25 @@ func (d *Drain) end() (end topology.DeviceID, known bool) {
 }
 
 // ArrivesMore is what the links at the end of a region's traffic carry beyond what they did before the onset, bytes/s: who
-// sent it moves at least a part of that.
-func (p *Pressure) ArrivesMore(d *Drain) (sum float64) {
-	end, known := d.end()
+// sent it moves at least a part of that. In all it is less by what some carry less, as who adds traffic takes from others.
+func (p *Pressure) ArrivesMore(d *Drain) (more, inAll float64) {
+	end, known := d.End()
 	if !known {
-		return 0
+		return 0, 0
 	}
 	for _, l := range p.graph.LinksAt(end) {
-		if was := p.Before(l); was >= 0 {
-			sum += max(0, p.Carries(l)-was/100*p.graph.Capacity(l))
-		}
+		added, _ := p.Added(l)
+		more += max(0, added)
+		inAll += added
 	}
-	return sum
+	return more, max(0, inAll)
+}
+
+// Added is what a link carries beyond what it did before the onset, bytes/s.
+func (p *Pressure) Added(l schema.LinkID) (added float64, measured bool) {
+	was := p.Before(l)
+	if was < 0 || p.UseOf(l) < 0 {
+		return 0, false
+	}
+	return p.Carries(l) - was/100*p.graph.Capacity(l), true
 }

@@ -12,7 +12,7 @@ import (
 func (p *Pressure) spreadOnGrid(links []schema.LinkID) {
 	e := p.ends
 	e.reset()
-	e.queue[0] = e.queue[0][:0]
+	e.queue[0], e.ways = e.queue[0][:0], e.ways[:0]
 	for _, l := range links {
 		if p.grid.Dim(l) < 0 || p.StallOf(l) < stalledPercent {
 			continue
@@ -53,57 +53,57 @@ func (p *Pressure) leads(at schema.LinkID, steps int) float64 {
 	if steps == maxRounds {
 		return 0
 	}
+	e.ofWay[at] = p.listWays(at)
 	sum, reached := 0., 0.
-	p.eachWay(at, func(w way) {
-		part := 1.
+	for i := e.ofWay[at].first; i < e.ofWay[at].end; i++ {
+		w, part := e.ways[i], 1.
 		if w.stays == 0 {
 			part = p.leads(w.link, steps+1)
 		}
 		sum, reached = sum+w.weight, reached+w.weight*part
-	})
+	}
 	if sum > 0 {
 		e.leads[at] = reached / sum
 	}
 	return e.leads[at]
 }
 
-// eachWay visits what traffic that travels over a link one way may wait for behind it.
-func (p *Pressure) eachWay(at schema.LinkID, visit func(way)) {
-	l := at / 2
+// listWays lists what traffic that travels over a link one way may wait for behind it.
+func (p *Pressure) listWays(at schema.LinkID) (out span) {
+	e, l := p.ends, at/2
 	from, via := p.graph.Ends(l)
 	if at%2 == 1 {
 		via = from
 	}
-	least := max(stalledPercent, passesOn*p.StallOf(l))
-	for _, out := range p.graph.LinksAt(via) {
-		if out == l || p.grid.Dim(out) < p.grid.Dim(l) {
+	out.first = int32(len(e.ways))
+	dim, least := p.grid.Dim(l), max(stalledPercent, passesOn*p.StallOf(l))
+	for _, next := range p.graph.LinksAt(via) {
+		if next == l || p.grid.Dim(next) < dim {
 			continue
 		}
-		if p.isNeck(out) {
-			visit(way{link: out, weight: p.waitsBefore(out), stays: 1})
+		if weight := p.asNeck(next); weight > 0 {
+			e.ways = append(e.ways, way{link: next, weight: weight, stays: 1})
 		}
-		if p.StallOf(out) >= least {
-			visit(way{link: p.towards(out, via), weight: p.heldBackOr(out)})
+		if p.StallOf(next) >= least {
+			e.ways = append(e.ways, way{link: p.towards(next, via), weight: p.heldBackOr(next)})
 		}
 	}
+	out.end = int32(len(e.ways))
+	return out
 }
 
-// passOnGrid divides stall that travels over a link one way.
+// passOnGrid divides stall that travels over a link one way, of which leads has listed where it goes.
 func (p *Pressure) passOnGrid(at schema.LinkID, stall float64, next []schema.LinkID) []schema.LinkID {
 	e := p.ends
-	e.ways = e.ways[:0]
-	sum := 0.
-	p.eachWay(at, func(w way) {
-		if w.stays == 0 {
-			w.weight *= e.leads[w.link]
-		}
-		e.ways, sum = append(e.ways, w), sum+w.weight
-	})
+	ways, sum := e.ways[e.ofWay[at].first:e.ofWay[at].end], 0.
+	for _, w := range ways {
+		sum += e.weightOf(w)
+	}
 	if sum == 0 {
 		return next
 	}
-	for _, w := range e.ways {
-		part := stall * w.weight / sum
+	for _, w := range ways {
+		part := stall * e.weightOf(w) / sum
 		if w.stays > 0 {
 			e.wait(at/2, w.link, part)
 			continue
@@ -118,6 +118,14 @@ func (p *Pressure) passOnGrid(at schema.LinkID, stall float64, next []schema.Lin
 	return next
 }
 
+// weightOf is the weight of a way by how much of what goes there comes to a link which it may wait for.
+func (e *ends) weightOf(w way) float64 {
+	if w.stays > 0 {
+		return w.weight
+	}
+	return w.weight * e.leads[w.link]
+}
+
 // towards is a link in the direction in which it leaves a switch.
 func (p *Pressure) towards(l schema.LinkID, at topology.DeviceID) schema.LinkID {
 	if from, _ := p.graph.Ends(l); from != at {
@@ -130,6 +138,18 @@ func (p *Pressure) towards(l schema.LinkID, at topology.DeviceID) schema.LinkID 
 // the onset, or than it could, and does not stall.
 func (p *Pressure) isNeck(l schema.LinkID) bool {
 	return p.grid.Dim(l) >= 0 && (p.isFull(l) || p.remains(l) < ClearlyLess && p.StallOf(l) <= neckStall && !p.heldBehind(l))
+}
+
+// asNeck is what waits before a link for it, if packets may wait for it; else 0. It is found once for a region.
+func (p *Pressure) asNeck(l schema.LinkID) float64 {
+	n := &p.ends.necks[l]
+	if n.round != p.ends.round {
+		*n = neckOf{round: p.ends.round}
+		if p.isNeck(l) {
+			n.weight = p.waitsBefore(l)
+		}
+	}
+	return n.weight
 }
 
 // waitsBefore is what waits inside switches for a link, bytes/s, of an offer of which the share that waits is held back.

@@ -29,6 +29,8 @@ const (
 	// idleShare is the mean share of the time in which they do not send in which the links of a region stall up to which these
 	// are idle for the rest; levelWeight is what it counts then that a switch's links stall, of the link that does most.
 	idleShare, levelWeight = .75, 1.5
+	// mostlyIdle is the same share up to which stall says how much waits.
+	mostlyIdle = .5
 	// leastMeets is the least that the links of a line must agree for its end to be named.
 	leastMeets = .2
 )
@@ -72,7 +74,7 @@ func (h *held) meetingOf(ends []topology.DeviceID, idle bool, p *Pressure) (best
 	highest := math.Inf(-1)
 	for i, m := range tried {
 		score := 0.
-		switch sides := p.sides(m.Device) / 100; {
+		switch sides := h.sides(m.Device, p) / 100; {
 		case idle:
 			score = m.Agree + levelWeight*p.level(m.Device)/h.most - h.appears(m.Device, p)/most
 		case m.Grew:
@@ -104,9 +106,9 @@ func (h *held) arrives(m *Meeting, p *Pressure) (sum float64) {
 		let := 1 - min(1, p.StallOf(l)/100)
 		return max(0, p.Carries(l)-let*max(0, p.Before(l))/100*p.graph.Capacity(l))
 	}
-	sum = p.fromSides(m.Device, more)
+	sum = h.fromSides(m.Device, more, p)
 	for _, l := range p.graph.LinksAt(m.Device) {
-		if h.grid.Dim(l) == len(h.grid.Dims())-1 {
+		if h.grid.Dim(l) == h.last {
 			sum += more(l)
 		}
 	}
@@ -118,10 +120,10 @@ func (p *Pressure) isHeldUp(l schema.LinkID) bool {
 	return p.StallOf(l) >= p.least || p.Inq != nil && p.Inq.Valid.Has(int(l)) && float64(p.Inq.Values[l]) >= p.least
 }
 
-// fromSides is what of some traffic comes to a switch over links that are not of the last dimension. Where of a dimension one
+// fromSides is what of some traffic comes to a switch over links of other dimensions than that of the line. Where of a dimension one
 // link stalls and the other does not, what this carries is what that brings on its way through.
-func (p *Pressure) fromSides(at topology.DeviceID, of func(schema.LinkID) float64) (sum float64) {
-	for dim := range len(p.grid.Dims()) - 1 {
+func (h *held) fromSides(at topology.DeviceID, of func(schema.LinkID) float64, p *Pressure) (sum float64) {
+	for dim := range h.last {
 		held, free := 0., 0.
 		for _, l := range p.graph.LinksAt(at) {
 			switch {
@@ -144,12 +146,12 @@ func (p *Pressure) fromSides(at topology.DeviceID, of func(schema.LinkID) float6
 // at every other switch what goes on along the line is what came over the line and from the other links, however the switch
 // serves its inputs, save what its own nodes send.
 func (h *held) appears(end topology.DeviceID, p *Pressure) (sum float64) {
-	line := h.grid.LastLine(end)
+	line := h.grid.Line(end, h.last)
 	for _, step := range [2]int{1, -1} {
 		came := 0.
 		for n := p.stalledOn(&line, step); n > 0; n-- {
 			for _, l := range p.graph.LinksAt(line.Device(n * step)) {
-				if h.grid.Dim(l) != len(h.grid.Dims())-1 && p.isHeldUp(l) {
+				if h.grid.Dim(l) != h.last && p.isHeldUp(l) {
 					came += h.look(l, p).added
 				}
 			}
@@ -164,10 +166,10 @@ func (h *held) appears(end topology.DeviceID, p *Pressure) (sum float64) {
 // sides is the mean stall, percent, of a switch's links that are not of the last dimension. Where the line ends they share
 // what the switch passes on as equals of the line's; a step before they share what the line gets of it: the farther from the
 // end, the more they stall.
-func (p *Pressure) sides(at topology.DeviceID) (stall float64) {
+func (h *held) sides(at topology.DeviceID, p *Pressure) (stall float64) {
 	n := 0.
 	for _, l := range p.graph.LinksAt(at) {
-		if p.grid.Dim(l) != len(p.grid.Dims())-1 {
+		if dim := h.grid.Dim(l); dim >= 0 && dim < h.last {
 			stall += p.StallOf(l)
 			n++
 		}
@@ -177,15 +179,16 @@ func (p *Pressure) sides(at topology.DeviceID) (stall float64) {
 
 // idles reports whether the region's links have nothing to send for a part of the time. Where something always waits, a link
 // stalls whenever it does not send, so that it stalls least where traffic ends, as most is sent on there. Where not, what a
-// switch does not take stalls the links before it most, and those before them by their share of it.
-func (h *held) idles(p *Pressure) bool {
+// switch does not take stalls the links before it most, and those before them by their share of it. It tells whether that is so for
+// most of the time that they do not send.
+func (h *held) idles(p *Pressure) (partly, mostly bool) {
 	var waits, stalls float64
 	for _, l := range h.links {
 		stall := p.StallOf(l)
 		waits += stall * h.look(l, p).waits
 		stalls += stall
 	}
-	return waits < idleShare*stalls
+	return waits < idleShare*stalls, waits < mostlyIdle*stalls
 }
 
 // level is the mean stall, percent, of those of a switch's links that stall.
@@ -209,7 +212,7 @@ func (p *Pressure) level(at topology.DeviceID) (stall float64) {
 // rest from its other links and its nodes: from the end on a link carries half of what the one before it does, both ways.
 // Links that stall farther off than any route to the switch is long speak against it.
 func (h *held) meets(end topology.DeviceID, p *Pressure) Meeting {
-	line := h.grid.LastLine(end)
+	line := h.grid.Line(end, h.last)
 	var all, added, stalled float64
 	for x := range line.Size {
 		if l := line.Link(x, 1); l != schema.NoLink && p.StallOf(l) >= p.least {

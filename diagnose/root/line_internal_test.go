@@ -69,7 +69,8 @@ func TestTheSidesOfTheEnd(t *testing.T) {
 			slices.Sort(links)
 			h.looked++
 			h.take(links, u.p)
-			m := h.meetingOf(ends, h.idles(u.p), u.p)
+			idle, _ := h.idles(u.p)
+			m := h.meetingOf(ends, idle, u.p)
 			if want := ends[(turn+c.end)%2]; m.Device != want || !m.IsKnown() {
 				t.Errorf("%s: meets at %s by %.2f, want %s", c.name, u.Graph.Device(m.Device).Name, m.Agree, u.Graph.Device(want).Name)
 			}
@@ -97,8 +98,27 @@ func TestTheEndTakesWhatDoesNotGoOn(t *testing.T) {
 		slices.Sort(links)
 		h.take(slices.Compact(links), u.p)
 		ends, _ := h.ends(u.p)
-		if m := h.meetingOf(ends, h.idles(u.p), u.p); m.Device != end || !m.IsKnown() {
+		idle, _ := h.idles(u.p)
+		if m := h.meetingOf(ends, idle, u.p); m.Device != end || !m.IsKnown() {
 			t.Errorf("of senders at %s: meets at %s by %.2f", senders, u.Graph.Device(m.Device).Name, m.Agree)
 		}
+	}
+}
+
+// TestTrafficMeetsInAPlane: where no link of the last dimension stalls, what waits ends on a line of the one before, in the plane
+// of those that send.
+func TestTrafficMeetsInAPlane(t *testing.T) {
+	u := newTiedUp(t)
+	var from []topology.DeviceID
+	for _, at := range []string{"0,4,5", "0,5,5", "1,4,5", "1,5,5", "0,6,5", "1,6,5"} {
+		from = append(from, u.Device(t, at))
+	}
+	slices.Sort(from)
+	end := u.Device(t, "2,7,5")
+	links := u.Share(from, end, 3e9)
+	slices.Sort(links)
+	drain, _ := u.f.Drain(u.p, links, nil, 1)
+	if !drain.Meeting.IsKnown() || drain.Meeting.Device != end {
+		t.Errorf("traffic meets at %s by %.2f, want 2,7,5", u.Graph.Device(drain.Meeting.Device).Name, drain.Meeting.Agree)
 	}
 }

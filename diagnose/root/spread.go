@@ -18,11 +18,22 @@ type ends struct {
 	lost  []float64          // by last stalled link: of what ends behind it, for which no port is known
 	mass  []float64          // by link: what is to be followed further
 	queue [2][]schema.LinkID // with any in mass
-	ways  []way              // of the switch that is looked at
+	ways  []way              // of the switch that is looked at; on a grid of all that are
+	ofWay []span             // of a grid, by link and direction: its ways
+	necks []neckOf           // of a grid, by link
 	round uint32
 	seen  []uint32  // by device, of a grid by link and direction: the round for which extra, or leads, is
 	leads []float64 // of a grid, by link and direction: the share that comes to a link which it may wait for
 	extra []excess  // by device
+}
+
+// span is a part of a list, from its first element to before its end.
+type span struct{ first, end int32 }
+
+// neckOf is what waits before a link that packets may wait for, of the region of a round.
+type neckOf struct {
+	round  uint32
+	weight float64 // bytes/s; 0: they do not
 }
 
 // way is a port over which traffic may wait to leave a switch.
@@ -58,7 +69,7 @@ const (
 func newEnds(g *topology.Graph) ends {
 	n := g.NumLinks()
 	if g.Duplex() {
-		return ends{ports: make([]float64, n), at: make([]float64, n), lost: make([]float64, n), mass: make([]float64, 2*n), leads: make([]float64, 2*n), seen: make([]uint32, 2*n)}
+		return ends{ports: make([]float64, n), at: make([]float64, n), lost: make([]float64, n), mass: make([]float64, 2*n), leads: make([]float64, 2*n), ofWay: make([]span, 2*n), necks: make([]neckOf, n), seen: make([]uint32, 2*n)}
 	}
 	return ends{ports: make([]float64, n), at: make([]float64, n), lost: make([]float64, n), mass: make([]float64, n),
 		seen: make([]uint32, g.NumDevices()), extra: make([]excess, g.NumDevices())}

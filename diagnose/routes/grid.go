@@ -21,10 +21,11 @@ type Grid struct {
 	devices []topology.DeviceID
 	numbers []int32   // by device
 	coords  []int16   // [number*k+dim]
+	strides []int     // by dimension: by how much the number of a switch differs from that of the next one along it
 	ways    [][]int16 // by dimension, [from*size+to]: steps of the shorter way, negative where it goes back
 	arcs    [][]arcs  // by dimension and coordinate
 	sure    []float64 // how much it says that a link fits in so many of the other dimensions
-	goals   []float64 // scratch of Passage
+	counts  []float64 // scratch of Passage
 }
 
 // linkKey is a link's dimension and its place in the dimensions before and behind that.
@@ -172,10 +173,15 @@ func (g *Grid) SameRing(a, b schema.LinkID) bool {
 // that switch's place in them, as PlaceBefore.
 func (g *Grid) Before(l schema.LinkID) int { return int(g.keys[l].before) }
 
+// PlaceBehind is the place of a switch in the dimensions behind one.
+func (g *Grid) PlaceBehind(d topology.DeviceID, dim int) int {
+	_, behind := g.around(d, dim)
+	return behind
+}
+
 // PlaceBefore is the place of a switch in the dimensions before one.
 func (g *Grid) PlaceBefore(d topology.DeviceID, dim int) int {
-	before, _ := g.around(d, dim)
-	return before
+	return int(g.numbers[d]) % g.strides[dim]
 }
 
 // Steps is how many links of a dimension the route from one switch to another takes, negative where it goes back.

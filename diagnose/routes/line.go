@@ -5,27 +5,31 @@ import (
 	"github.com/giverny/giverny/topology"
 )
 
-// Line is the line of the last dimension of a grid through a switch: by dimension-order routing all that goes to the switch
-// comes together on it.
+// Line is the line of one dimension of a grid through a switch: by dimension-order routing all that goes to the switch comes
+// together on that of the last dimension in which any of it travels.
 type Line struct {
 	Size int // switches
 	X    int // place of the switch on the line, from 0
 
-	grid          *Grid
-	first, stride int // number of the switch at place 0, and from one switch to the next
+	grid               *Grid
+	dim, first, stride int // number of the switch at place 0, and from one switch to the next
 }
 
-// LastLine is the line of the last dimension through a switch.
-func (g *Grid) LastLine(at topology.DeviceID) Line {
-	size := g.shape.Dims[len(g.shape.Dims)-1]
-	l := Line{grid: g, Size: size, stride: g.shape.Switches() / size}
-	l.X = int(g.numbers[at]) / l.stride
+// Line is the line of a dimension through a switch.
+func (g *Grid) Line(at topology.DeviceID, dim int) Line {
+	l := Line{grid: g, Size: g.shape.Dims[dim], dim: dim, stride: 1}
+	for _, size := range g.shape.Dims[:dim] {
+		l.stride *= size
+	}
+	l.X = g.coord(at, dim)
 	l.first = int(g.numbers[at]) - l.X*l.stride
 	return l
 }
 
 // Has reports whether a switch is on the line.
-func (l *Line) Has(d topology.DeviceID) bool { return int(l.grid.numbers[d])%l.stride == l.first }
+func (l *Line) Has(d topology.DeviceID) bool {
+	return int(l.grid.numbers[d])-l.grid.coord(d, l.dim)*l.stride == l.first
+}
 
 // number is that of the switch so many steps on from the line's own.
 func (l *Line) number(steps int) int {
@@ -40,6 +44,5 @@ func (l *Line) Link(n, step int) schema.LinkID {
 	if step < 0 {
 		n = -n - 1
 	}
-	k := len(l.grid.shape.Dims)
-	return l.grid.next[l.number(n)*k+k-1]
+	return l.grid.next[l.number(n)*len(l.grid.shape.Dims)+l.dim]
 }

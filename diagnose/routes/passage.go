@@ -14,6 +14,7 @@ type Passage struct {
 	nodes   []lineNodes     // of the job
 	behind  []schema.Bitmap // their places, as Set.suffix
 	sources []placed        // with their coordinate in dim
+	from    []float64       // how many of them there are by that coordinate
 	goals   []float64       // by coordinate in dim from which it comes, the nodes to which it goes
 }
 
@@ -30,7 +31,12 @@ func (g *Grid) Passage(r *Set, l schema.LinkID, tail topology.DeviceID) Passage 
 	if from == tail {
 		from = to
 	}
-	p.sources, p.goals = sources, g.crossings(goals, k, g.coord(tail, k), g.coord(from, k))
+	size := g.shape.Dims[k]
+	g.counts = append(g.counts[:0], make([]float64, 3*size)...)
+	p.sources, p.from, p.goals = sources, g.counts[:size], g.counts[size:2*size]
+	count(p.from, sources)
+	count(g.counts[2*size:], goals)
+	g.cross(p.goals, g.counts[2*size:], k, g.coord(tail, k), g.coord(from, k))
 	return p
 }
 
@@ -61,9 +67,8 @@ func (p *Passage) Over(l schema.LinkID) float64 {
 	}
 	sum := 0.
 	for x := first; x <= last; x++ {
-		if routes := p.goals[wrapped(x, g.shape.Dims[dim])]; routes > 0 {
-			sum += routes * float64(g.nodesOn(p.sources, dim, key.behind, x, x))
-		}
+		at := wrapped(x, g.shape.Dims[dim])
+		sum += p.goals[at] * p.from[at]
 	}
 	return sum
 }
@@ -104,17 +109,17 @@ func (g *Grid) nodesOn(nodes []placed, dim int, place int32, first, last int) in
 	return count
 }
 
-// crossings counts, by coordinate in dimension k from which it comes, the nodes to which the way crosses from at to
-// its neighbour. The nodes have one place.
-func (g *Grid) crossings(to []placed, k, at, next int) []float64 {
-	size := g.shape.Dims[k]
-	g.goals = append(g.goals[:0], make([]float64, 2*size)...)
-	goals, nodes := g.goals[:size], g.goals[size:]
-	for len(to) > 0 { // those of one coordinate follow each other
-		n := lower(to, to[0].place, to[0].at+1)
-		nodes[to[0].at] = float64(n)
-		to = to[n:]
+// count counts nodes of one place by their coordinate.
+func count(by []float64, nodes []placed) {
+	for _, n := range nodes {
+		by[n.at]++
 	}
+}
+
+// cross adds up, by coordinate in dimension k from which it comes, the nodes to which the way crosses from at to its neighbour,
+// of those that are at each coordinate.
+func (g *Grid) cross(goals, nodes []float64, k, at, next int) {
+	size := g.shape.Dims[k]
 	ways, ahead := g.ways[k], (at+1)%size == next
 	for y, n := range nodes {
 		if n == 0 {
@@ -133,7 +138,6 @@ func (g *Grid) crossings(to []placed, k, at, next int) []float64 {
 			x = (x + size) % size
 		}
 	}
-	return goals
 }
 
 // lineNodes are the nodes of a job by the lines of one dimension of a grid, for what crosses a link of it: that goes

@@ -12,7 +12,10 @@ func (g *Grid) measure() {
 			g.coords[n*k+dim] = int16(x)
 		}
 	}
+	stride := 1
 	for dim, size := range g.shape.Dims {
+		g.strides = append(g.strides, stride)
+		stride *= size
 		g.sure = append(g.sure, .3+.7*float64(dim)/float64(max(1, k-1)))
 		g.ways[dim], g.arcs[dim] = make([]int16, size*size), make([]arcs, size)
 		for from := range size {

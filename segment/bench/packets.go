@@ -20,6 +20,7 @@ const (
 	packetGBs                 = 4     // of every link: packets cost time to simulate, bytes do not
 	packetBuffer              = 32768 // per input
 	endless                   = 1 << 24
+	minPacketLinks            = 4 // of a cause that counts
 )
 
 // packetCause is the traffic of a cause.
@@ -58,12 +59,8 @@ func (p packets) draw(c *canvas) {
 			}
 		}
 		regions = append(regions, links)
-		for _, piece := range pieces(c.g, links) {
-			root := schema.NoLink
-			if causes[i].root != schema.NoLink && touches(c.g, piece, causes[i].root) {
-				root = causes[i].root
-			}
-			l.regions, l.roots = append(l.regions, piece), append(l.roots, root)
+		if len(links) >= minPacketLinks {
+			l.regions, l.roots = append(l.regions, links), append(l.roots, causes[i].root)
 		}
 		if links == nil { // it is gone, with what only it stalls: the others are drawn again without it
 			l.regions, l.roots = nil, nil

@@ -67,7 +67,7 @@ func (q queues) draw(c *canvas) {
 		causes = append(causes, c.drawCause(w, model, q.kinds[c.rng.Intn(len(q.kinds))], capacity, len(causes)))
 	}
 	state, links := c.settle(w, model, causes)
-	if !slices.ContainsFunc(links, func(l []schema.LinkID) bool { return len(pieces(c.g, l)) > 0 }) {
+	if !slices.ContainsFunc(links, func(l []schema.LinkID) bool { return len(l) > 0 }) {
 		q.draw(c)
 		return
 	}
@@ -77,62 +77,11 @@ func (q queues) draw(c *canvas) {
 		c.layers[1].value[i] = min(100, 100*state.LoadBytesPerSecond[i]/c.g.Capacity(schema.LinkID(i)))
 	}
 	for i, k := range causes {
-		for _, piece := range pieces(c.g, links[i]) {
-			root := schema.NoLink
-			if k.root != schema.NoLink && touches(c.g, piece, k.root) {
-				root = k.root
-			}
-			l.regions, l.roots = append(l.regions, piece), append(l.roots, root)
+		if len(links[i]) > 0 {
+			l.regions, l.roots = append(l.regions, links[i]), append(l.roots, k.root)
 		}
 	}
 	c.disturb(l)
-}
-
-// minPieceLinks is the least size of a piece of a cause.
-const minPieceLinks = 4
-
-// pieces parts the links that a cause stalls where no stalled link of it joins them: traffic that fills the
-// uplinks of two leaves makes two places where links wait, and no back pressure goes from one to the other.
-func pieces(g *topology.Graph, links []schema.LinkID) (out [][]schema.LinkID) {
-	at := map[topology.DeviceID]topology.DeviceID{} // a switch of the same piece, itself if it is the first
-	find := func(d topology.DeviceID) topology.DeviceID {
-		for {
-			next, known := at[d]
-			if !known || next == d {
-				return d
-			}
-			d = next
-		}
-	}
-	for _, l := range links {
-		if from, to := g.Ends(l); g.IsSwitch(from) && g.IsSwitch(to) {
-			at[find(from)] = find(to)
-		}
-	}
-	index := map[topology.DeviceID]int{}
-	for _, l := range links {
-		d, to := g.Ends(l)
-		if !g.IsSwitch(d) {
-			d = to
-		}
-		i, known := index[find(d)]
-		if !known {
-			i = len(out)
-			index[find(d)] = i
-			out = append(out, nil)
-		}
-		out[i] = append(out[i], l)
-	}
-	return slices.DeleteFunc(out, func(p []schema.LinkID) bool { return len(p) < minPieceLinks })
-}
-
-// touches reports whether one of the links enters or leaves the switch that a link leaves.
-func touches(g *topology.Graph, links []schema.LinkID, link schema.LinkID) bool {
-	device, _ := g.Ends(link)
-	return slices.ContainsFunc(links, func(l schema.LinkID) bool {
-		from, to := g.Ends(l)
-		return from == device || to == device
-	})
 }
 
 func newCrowd(g *topology.Graph) *crowd {
