@@ -42,6 +42,7 @@ type Guest struct {
 	ssh         []string
 	Destination string // for ssh
 	End         func() // stops it
+	ended       chan struct{}
 	limit       time.Time
 }
 
@@ -74,7 +75,7 @@ func Boot(t *testing.T, folder string, n int, cable *os.File, args ...string) *G
 	cmd := exec.Command("qemu-system-x86_64", append([]string{"-accel", "tcg", "-machine", "q35", "-cpu", "max",
 		"-nodefaults", "-no-user-config", "-no-reboot", "-display", "none", "-serial", "stdio",
 		"-kernel", filepath.Join(folder, "vmlinuz"), "-initrd", filepath.Join(folder, "initrd"),
-		"-append", fmt.Sprintf("console=ttyS0 quiet panic=-1 nokaslr mitigations=off random.trust_cpu=on tsc=reliable node=%d", n),
+		"-append", fmt.Sprintf("console=ttyS0 quiet panic=-1 nokaslr mitigations=off random.trust_cpu=on tsc=reliable no_timer_check node=%d", n),
 		"-netdev", "user,id=u0,restrict=on,hostfwd=tcp:" + address + "-:22", "-device", fmt.Sprintf("virtio-net-pci,bus=pcie.0,netdev=u0,mac=52:54:00:00:01:0%d,romfile=", n)}, args...)...)
 	if cable != nil {
 		defer cable.Close() // QEMU has a copy
@@ -86,14 +87,18 @@ func Boot(t *testing.T, folder string, n int, cable *os.File, args ...string) *G
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	g := &Guest{ssh: SSH(folder), Destination: "ssh://root@" + address, limit: time.Now().Add(Limit)}
+	g := &Guest{ssh: SSH(folder), Destination: "ssh://root@" + address, ended: make(chan struct{}), limit: time.Now().Add(Limit)}
+	go func() {
+		_ = cmd.Wait()
+		close(g.ended)
+	}()
 	g.End = sync.OnceFunc(func() {
 		var state []byte
 		if t.Failed() {
 			state = g.state()
 		}
 		_ = cmd.Process.Kill()
-		_ = cmd.Wait()
+		<-g.ended
 		if t.Failed() {
 			t.Logf("guest %d: %s\n%s", n, &serial, state)
 		}
@@ -143,6 +148,10 @@ func (g *Guest) Await(t *testing.T) {
 		} else if ctx.Err() != nil {
 			t.Fatalf("guest %s: %v", g.Destination, err)
 		}
-		time.Sleep(time.Second)
+		select {
+		case <-g.ended:
+			t.Fatalf("guest %s ended while it started", g.Destination)
+		case <-time.After(time.Second):
+		}
 	}
 }
