@@ -8,8 +8,9 @@ import (
 	"github.com/giverny/giverny/schema"
 )
 
-// TestFilesAreSeenOnTheirWay: what a job began to write shows on the links from its nodes to where the region's traffic ends; of a job whose files are elsewhere those links carry what they did. Who is seen to take a part of a
-// full host from others is able to fill it, however little that is of what arrives.
+// TestFilesAreSeenOnTheirWay: what a job began to write shows on the links from its nodes to where the region's traffic ends; of
+// a job whose files are elsewhere those links carry what they did. A job that is seen to take a part of a full host from others is
+// able to fill it, however little that is of what arrives.
 func TestFilesAreSeenOnTheirWay(t *testing.T) {
 	const own = 1e9 // bytes/s that the job began to write, in equal parts from two nodes
 	g := roottest.Graph(t, "torus:4x4x4")

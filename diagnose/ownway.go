@@ -66,9 +66,9 @@ const waitingWeight = .5
 func logistic(odds float64) float64 { return 1 / (1 + math.Exp(-odds)) }
 
 // othersPart is the part that others than a job have in a region, 0 to 1. On a grid back pressure reaches links that the job's
-// exchange does not use, so that who waits there says most. Elsewhere it is the most of five shares: of the links, with a node of others at
-// an end; of the stall, off the job's exchange; of what the links carry, not the job's; the same of the root; and of what was
-// added to the job's traffic, exchanged with others. Who waits adds to it.
+// exchange does not use, so that who waits there says most. Elsewhere it is the most of five shares: of the links, with a node of
+// others at an end; of the stall, off the job's exchange; of what the links carry, not the job's; the same of the root; and of
+// what was added to the job's traffic, exchanged with others. Who waits adds to it.
 func (s *Stage) othersPart(rc *regionCase, c *suspect, p *root.Pressure) float64 {
 	if s.router.Grid != nil {
 		return rc.othersShare(c.job)

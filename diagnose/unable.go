@@ -14,8 +14,8 @@ const culpritShare, enoughShare, enoughBound = .25, .5, .35
 
 // unable is what the traffic of a suspect says against it that is too little for what the root carries, or grew
 // by too little: a coincidence in time is none of a cause. Where load was added on a grid, full buffers hold up the culprit's
-// own traffic elsewhere, so that all that it moves need not grow. What is seen of it on its way to the end is taken from others: it is
-// enough to be what more arrives there in all.
+// own traffic elsewhere, so that all that it moves need not grow. What is seen of it on its way to the end is taken from others:
+// it is enough to be what more arrives there in all.
 func (s *Stage) unable(rc *regionCase, c *suspect, seen float64, p *root.Pressure) float64 {
 	if !c.known || rc.carries <= 0 {
 		return 0

@@ -87,6 +87,9 @@ func (y *layers) peel(w *waits, values []float32, hot, idle float64) []float32 {
 	return y.rest
 }
 
+// isAny reports whether links were given to layers.
+func (y *layers) isAny() bool { return len(y.links) > 0 }
+
 // takeOff takes the layers of a leaf off its links.
 func (y *layers) takeOff(w *waits, values []float32, x *leafLevels, hot float64, idle float32) {
 	var level layer
@@ -176,7 +179,7 @@ func (y *layers) giveHost(x *leafLevels, link int32, v float64, level *layer, id
 
 // emit makes a group of each layer, and drops those before that are only their unevenness.
 func (y *layers) emit(m *treeMethod, values []float32, least int, out *partition) {
-	if len(y.links) == 0 {
+	if !y.isAny() {
 		return
 	}
 	y.dropDust(m, values, out)

@@ -50,6 +50,7 @@ func (s stalls) with(others stalls) stalls {
 func beginsAt(t *testing.T, g *topology.Graph, values painting, from, to string) bool {
 	t.Helper()
 	m := newTreeMethod(newWaits(g), newAdjacency(g), overlapping())
+	m.measure(values)
 	m.findLinks(values)
 	i := m.node[linkNamed(t, g, from, to)]
 	return i >= 0 && m.slow[i]
@@ -278,7 +279,9 @@ func TestLonelyLinksWaitWhereTheyMeet(t *testing.T) {
 		{"the tree comes over one spine", stalls{{"spine0", "leaf3"}: 0, {"spine2", "leaf3"}: 0, {"spine3", "leaf3"}: 0}, false},
 	} {
 		m := newTreeMethod(newWaits(g), newAdjacency(g), overlapping())
-		m.findLinks(s.with(c.other).on(t, g))
+		values := s.with(c.other).on(t, g)
+		m.measure(values)
+		m.findLinks(values)
 		m.findSinks()
 		i := m.node[linkNamed(t, g, "leaf9", "spine1")]
 		if got := m.sink[i] == m.to[i]; got != c.want {

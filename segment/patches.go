@@ -10,8 +10,8 @@ import (
 
 // patches finds what is stalled and in no region: no root explains it, or it is small. Links that leave or enter one switch
 // the same way, or of which one may wait for the other, are a patch; patches of one pod without a root that lead the same
-// way and are level are one. A patch is a region if lone hot links do not make such a one by chance; next to a region it is
-// part of that.
+// way and are level are one, and those at leaves that exchange (see exchanging). A patch is a region if lone hot links do not
+// make such a one by chance; next to a region it is part of that.
 type patches struct {
 	region     []int32 // by node: the last region that has it, by its place in all, or none
 	left       []int32 // nodes: those of the regions, then those in none
@@ -89,7 +89,7 @@ func (t *trees) wayOf(nodes []int32) int8 {
 	return int8(way)
 }
 
-// find lists the patches, those of one pod joined.
+// find lists the patches, those of one pod or exchange joined.
 func (p *patches) find(m *treeMethod) {
 	regions := len(p.left)
 	for i, r := range p.region {

@@ -100,13 +100,23 @@ func newTreeMethod(w *waits, adj *adjacency, cfg Config) *treeMethod {
 
 func (m *treeMethod) segment(values []float32, out *partition) {
 	m.roots = m.roots[:0]
-	if !m.layered {
-		m.findTrees(values, out)
-		return
+	m.measure(values)
+	rest := values
+	if m.layered {
+		rest = m.layers.peel(m.waits, values, m.hot, m.noise.mean)
 	}
-	noise := m.noiseOf.calm(values, m.minMean)
-	m.findTrees(m.layers.peel(m.waits, values, noise.mean+max(m.minMean, hotTreeSigmas*noise.base), noise.mean), out)
+	if m.layers.isAny() {
+		m.measure(rest)
+	}
+	m.findTrees(rest, out)
 	m.layers.emit(m, values, max(m.minLinks, fewestLinks), out)
+}
+
+// measure finds the noise of readings, and from which stall on a link is stalled and up to which it waits for nothing.
+func (m *treeMethod) measure(values []float32) {
+	m.noise = m.noiseOf.calm(values, m.minMean)
+	m.hot = m.noise.mean + max(m.minMean, hotTreeSigmas*m.noise.base)
+	m.idle = float32(m.noise.mean + idleShare*(m.hot-m.noise.mean))
 }
 
 // findTrees finds regions by trees.
@@ -123,13 +133,11 @@ func (m *treeMethod) findTrees(values []float32, out *partition) {
 	m.emit(out)
 }
 
-// findLinks finds the stalled links, what they wait for and which may be slow; it reports whether there are any.
+// findLinks finds the stalled links of readings that are measured, what they wait for and which may be slow; it reports whether
+// there are any.
 func (m *treeMethod) findLinks(values []float32) bool {
 	m.values = values
 	m.forget()
-	m.noise = m.noiseOf.calm(values, m.minMean)
-	m.hot = m.noise.mean + max(m.minMean, hotTreeSigmas*m.noise.base)
-	m.idle = float32(m.noise.mean + idleShare*(m.hot-m.noise.mean))
 	m.find(float32(m.hot))
 	if len(m.links) == 0 {
 		return false

@@ -245,6 +245,7 @@ func TestTreesLeadWhereNaiveWalksDo(t *testing.T) {
 			for l, v := range values {
 				values[l] = max(0, v) // no gaps
 			}
+			m.measure(values)
 			if !m.findLinks(values) {
 				continue
 			}

@@ -26,18 +26,7 @@ func (p *Pressure) spreadOnGrid(links []schema.LinkID) {
 			}
 		}
 	}
-	for round := range maxRounds {
-		now, next := e.queue[round%2], e.queue[1-round%2][:0]
-		for _, at := range now {
-			stall := e.mass[at]
-			e.mass[at] = 0
-			next = p.passOnGrid(at, stall, next)
-		}
-		if e.queue[1-round%2] = next; len(next) == 0 {
-			return
-		}
-	}
-	for _, at := range e.queue[maxRounds%2] {
+	for _, at := range e.follow(p.passOnGrid) {
 		e.mass[at] = 0
 	}
 }

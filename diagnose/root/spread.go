@@ -115,23 +115,28 @@ func (p *Pressure) spread(links []schema.LinkID, weight []float64) {
 			e.queue[0] = append(e.queue[0], l)
 		}
 	}
-	for round := range maxRounds {
-		now, next := e.queue[round%2], e.queue[1-round%2][:0]
-		for _, l := range now {
-			stall := e.mass[l]
-			e.mass[l] = 0
-			next = p.pass(l, stall, next)
-		}
-		e.queue[1-round%2] = next
-		if len(next) == 0 {
-			return
-		}
-	}
-	for _, l := range e.queue[maxRounds%2] { // round a circle
+	for _, l := range e.follow(p.pass) { // round a circle
 		e.stop(l, e.mass[l])
 		e.lost[l] += e.mass[l]
 		e.mass[l] = 0
 	}
+}
+
+// follow passes on the stall of what is queued, round by round, and returns what has stall left after the last one: a circle.
+// pass takes the stall of one and adds to next what is to follow.
+func (e *ends) follow(pass func(at schema.LinkID, stall float64, next []schema.LinkID) []schema.LinkID) (circle []schema.LinkID) {
+	for round := range maxRounds {
+		now, next := e.queue[round%2], e.queue[1-round%2][:0]
+		for _, at := range now {
+			stall := e.mass[at]
+			e.mass[at] = 0
+			next = pass(at, stall, next)
+		}
+		if e.queue[1-round%2] = next; len(next) == 0 {
+			return nil
+		}
+	}
+	return e.queue[maxRounds%2]
 }
 
 // pass divides the stall of a link between the ports that its traffic may wait for, and adds those behind which it is
