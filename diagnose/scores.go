@@ -62,6 +62,8 @@ const (
 func (c *suspect) mostScore() float64 {
 	space := max(c.cross, .9*min(1, c.gate), c.way)
 	switch {
+	case c.file && c.filesKnown: // all of it may be seen on its way, or end at a node of its files
+		space = 1
 	case c.root:
 		space = max(space, .9)
 	case c.hops == 0:
