@@ -73,6 +73,7 @@ func (c *causes) find(t *trees, s *sinks) {
 	c.level.reset(n)
 	c.levels, c.double, c.wide = resize(c.levels, n), resize(c.double, n), resize(c.wide, n)
 	clear(c.levels)
+	clear(c.wide)
 	for a := range c.double {
 		c.double[a] = [2]int32{noDouble, noDouble}
 	}

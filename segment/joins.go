@@ -39,11 +39,11 @@ const (
 
 // joinPieces joins what back pressure alone does not: it sees no port that is full without being stalled.
 func (c *causes) joinPieces(t *trees, s *sinks, h *shares) {
+	c.joinPastCalm(t, s, h)
+	h.rename(c)
 	c.joinWeak(t, h)
 	h.rename(c)
 	c.joinAlong(t, s, h)
-	h.rename(c)
-	c.joinPastCalm(t, s, h)
 	h.rename(c)
 	c.joinPartners(t, s, h)
 	h.rename(c)
@@ -183,67 +183,6 @@ func (c *causes) joinAlong(t *trees, s *sinks, h *shares) {
 			c.sets.union(a.cause, b.cause)
 		}
 	}
-}
-
-// isOddlyCalm reports whether a link is calm though most that enter its switch from others of its level are not.
-func (t *trees) isOddlyCalm(link int32) bool {
-	w, stalled, measured := t.waits, 0, 0
-	for _, l := range w.in.of(w.to[link]) {
-		if l == link || w.fromHost(l) || t.values[l] == missing || w.level[w.from[l]] != w.level[w.from[link]] {
-			continue
-		}
-		measured++
-		if t.node[l] >= 0 {
-			stalled++
-		}
-	}
-	return stalled >= minFeeders && 2*stalled > measured
-}
-
-// joinPastCalm joins what waits at a switch with what lies beside a link that leaves it and reads calm: the reading is no
-// zero.
-func (c *causes) joinPastCalm(t *trees, s *sinks, h *shares) {
-	for a := range s.all {
-		x := &s.all[a]
-		if x.links < 2 || x.port > 0 || c.levels[c.level.find(int32(a))].isExchange() {
-			continue
-		}
-		if beside := c.besideCalm(t, h, x); beside >= 0 {
-			c.sets.union(int32(a), beside)
-		}
-	}
-}
-
-// besideRatio is how near the level of what waits at a switch is to that of what enters the next one beside a link that
-// reads calm.
-const besideRatio = .85
-
-// besideCalm is the cause of the links beside the one oddly calm link of a group that leaves a sink's switch, if they are
-// about as stalled as what waits there; -1 if there is none, or more than one.
-func (c *causes) besideCalm(t *trees, h *shares, x *sink) int32 {
-	w, only := t.waits, int32(-1)
-	for _, l := range w.out.of(x.device) {
-		if !w.isWithinGroup(l) || t.node[l] >= 0 || t.values[l] == missing || !t.isOddlyCalm(l) {
-			continue
-		}
-		c.votes = c.votes[:0]
-		n, sum := 0., 0.
-		for _, k := range w.in.of(w.to[l]) {
-			if i := t.node[k]; i >= 0 && !w.fromHost(k) && h.main(i) >= 0 {
-				c.votes = append(c.votes, vote{h.main(i), 0, 1})
-				n, sum = n+1, sum+t.stall[i]
-			}
-		}
-		beside := c.mostVoted()
-		if beside < 0 || ratio(x.stall, sum/n) < besideRatio {
-			continue
-		}
-		if only >= 0 && only != beside {
-			return -1
-		}
-		only = beside
-	}
-	return only
 }
 
 // joinPartners joins sinks at leaves with the causes that the leaves' hosts wait for: those who exchange with
