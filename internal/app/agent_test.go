@@ -12,8 +12,13 @@ import (
 	"github.com/giverny/giverny/internal/config"
 )
 
-// An agent that starts while Kafka is away reads into its spool.
-func TestAgentStartsWithoutKafka(t *testing.T) {
+// What collects and starts while Kafka or the store is away reads into its spool: an agent, and everything in one process.
+func TestCollectingStartsWithoutKafka(t *testing.T) {
+	t.Run("collect", func(t *testing.T) { startsWithoutKafka(t, Role{Collect: true}) })
+	t.Run("up", func(t *testing.T) { startsWithoutKafka(t, Role{Collect: true, Analyse: true, Serve: true}) })
+}
+
+func startsWithoutKafka(t *testing.T, role Role) {
 	dir := t.TempDir()
 	for name, text := range map[string]string{
 		"sys/mlx5_0/node_desc":                       "host0\n",
@@ -25,6 +30,7 @@ func TestAgentStartsWithoutKafka(t *testing.T) {
 data_dir: DIR/data
 http: {listen: "127.0.0.1:0", metrics: {listen: "127.0.0.1:0"}}
 kafka: {embedded: false, brokers: ["127.0.0.1:1"]}
+store: {embedded: false, url: "http://127.0.0.1:1"}
 fabrics: [{name: ib0, topology: "fattree:leaves=2,hosts=2,spines=2", interval: 1s}]
 collect: {agent: host0, ibsysfs: {enabled: true, root: DIR/sys}}
 `,
@@ -42,7 +48,11 @@ collect: {agent: host0, ibsysfs: {enabled: true, root: DIR/sys}}
 		t.Fatal(err)
 	}
 	p := New(cfg, "test", slog.New(slog.DiscardHandler))
-	parts, err := p.Make(Role{Collect: true}, nil)
+	fabrics, err := LoadFabrics(cfg.Fabrics, p.log)
+	if err != nil {
+		t.Fatal(err)
+	}
+	parts, err := p.Make(role, fabrics)
 	if err != nil {
 		t.Fatal(err)
 	}
