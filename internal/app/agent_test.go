@@ -2,7 +2,9 @@ package app
 
 import (
 	"context"
+	"io"
 	"log/slog"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
@@ -64,19 +66,28 @@ collect: {agent: host0, ibsysfs: {enabled: true, root: DIR/sys}}
 	defer cancel()
 	ended := make(chan error, 1)
 	go func() { ended <- p.Run(ctx, l, parts.Steps) }()
-	for spooled := 0; spooled == 0; time.Sleep(20 * time.Millisecond) {
-		files, err := filepath.Glob(filepath.Join(dir, "data/spool/*.spool"))
-		if err != nil || ctx.Err() != nil {
-			t.Fatal("nothing is in the spool: ", err, ctx.Err())
-		}
-		for _, file := range files {
-			if info, err := os.Stat(file); err == nil {
-				spooled += int(info.Size())
-			}
+	for ; !strings.Contains(health(t, l), `"spool":"1 records wait`); time.Sleep(20 * time.Millisecond) {
+		if ctx.Err() != nil {
+			t.Fatal("nothing is in the spool: ", health(t, l))
 		}
 	}
 	cancel()
 	if err := <-ended; err != nil {
 		t.Error(err)
 	}
+}
+
+// health is what /-/ready says.
+func health(t *testing.T, l *Listeners) string {
+	t.Helper()
+	answer, err := http.Get("http://" + l.Metrics.Addr().String() + "/-/ready")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer answer.Body.Close()
+	text, err := io.ReadAll(answer.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
 }

@@ -108,6 +108,7 @@ func (parts *Parts) makeAgent() (err error) {
 	if err != nil {
 		return err
 	}
+	p.ops.AddState("spool", parts.agent.SpoolState)
 	for _, r := range parts.agent.feeds.runners() {
 		p.ops.AddState("feed "+r.Name(), r.State)
 	}
