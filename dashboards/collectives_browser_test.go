@@ -7,6 +7,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -18,7 +19,7 @@ import (
 )
 
 // slowCollective is the diagnosis of a simulated all-reduce that a flow of another job slows.
-func slowCollective(t *testing.T, job string) report.Published {
+func slowCollective(t *testing.T, job string, ago time.Duration) report.Published {
 	t.Helper()
 	in, err := incident.New(incident.Spec{Class: collective.BackgroundFlow, Algorithm: collective.Ring, ChunkBytes: 1 << 20, Seed: 7})
 	if err != nil {
@@ -28,7 +29,7 @@ func slowCollective(t *testing.T, job string) report.Published {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m := report.Meta{Job: job, Format: "simulated", Begin: schema.Instant(time.Now().Add(-time.Hour).UnixNano())}
+	m := report.Meta{Job: job, Format: "simulated", Begin: schema.Instant(time.Now().Add(-ago).UnixNano())}
 	for _, rank := range played.Run.Ranks {
 		m.Devices = append(m.Devices, []string{rank.Node})
 	}
@@ -44,7 +45,7 @@ func slowCollective(t *testing.T, job string) report.Published {
 func TestACollective(t *testing.T) {
 	h := open(t, torus)
 	h.announce(busy(h.graph(torus), noon))
-	run := slowCollective(t, "job 17")
+	run := slowCollective(t, "job 17", time.Hour)
 	if err := h.db.StoreCollectives(t.Context(), torus, []report.Published{run}); err != nil {
 		t.Fatal(err)
 	}
@@ -74,4 +75,27 @@ func TestACollective(t *testing.T) {
 	if got := page.eval(`document.querySelector(".collective td.High").textContent`); got != "background flow" {
 		t.Errorf("the culprit is %q", got)
 	}
+}
+
+// The list of collectives is of the window that is chosen, and of a week where none is.
+func TestCollectivesOfTheWindow(t *testing.T) {
+	h := open(t, torus)
+	now := time.Now().Truncate(time.Minute).UnixNano()
+	for _, ago := range []time.Duration{25 * 24 * time.Hour, 0} { // the past that the window is of
+		h.announce(busy(h.graph(torus), now-int64(ago)))
+	}
+	runs := []report.Published{slowCollective(t, "job 17", time.Hour), slowCollective(t, "job 18", 10*24*time.Hour), slowCollective(t, "job 19", 40*24*time.Hour)}
+	if err := h.db.StoreCollectives(t.Context(), torus, runs); err != nil {
+		t.Fatal(err)
+	}
+	const listed = `[...document.querySelectorAll("#other td button.link")].map((b) => b.textContent).join()`
+	page := browse(t, h.url+"/?page=collectives&fabric="+url.QueryEscape(torus))
+	page.await(listed + ` === "job 17"`)
+	page.eval(`(s => { s.value = "2592000"; s.dispatchEvent(new Event("change")); })(document.querySelector("#controls select"))`)
+	page.await(listed + ` === "job 17,job 18"`)
+	if got := page.eval(`document.querySelector("#other div p").textContent`); !strings.Contains(got, "2 runs of the last 30 days") {
+		t.Errorf("the list says %q", got)
+	}
+	page.eval(`(s => { s.value = "900"; s.dispatchEvent(new Event("change")); })(document.querySelector("#controls select"))`)
+	page.await(`document.querySelector("#other div p")?.textContent.startsWith("No collective of the last 15 min was diagnosed")`)
 }

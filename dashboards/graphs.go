@@ -43,7 +43,7 @@ func (d *Dashboards) graph(ctx context.Context, f *fabric, version read.Version)
 	}
 	g, err := d.model.Graph(ctx, f.name, uint64(version))
 	if errors.Is(err, read.ErrNotFound) {
-		return nil, problem.NotFound("fabric %q has no graph of version %v in the store", f.name, version)
+		return nil, problem.NotFound("no version %v of the graph of fabric %q; graph_version of %s/fabrics/%s/snapshot is the newest", version, f.name, Prefix, f.name)
 	}
 	if err != nil {
 		return nil, err

@@ -241,8 +241,21 @@ type linkSeries struct {
 	Points       []read.Point  `json:"points"`
 }
 
-func (d *Dashboards) linkSeries(ctx context.Context, p *linkSeriesParameters) (*linkSeries, error) {
+// wantLink is wantLinks of one link, which must exist in that version.
+func (d *Dashboards) wantLink(ctx context.Context, p *linkSeriesParameters) (question, read.Version, error) {
 	q, version, err := d.wantLinks(ctx, &p.linkSpan)
+	if err != nil {
+		return q, version, err
+	}
+	g, err := d.graph(ctx, q.fabric, version)
+	if err == nil && p.Link >= uint32(g.NumLinks()) {
+		err = problem.NotFound("no link %d: version %v of fabric %q has links 0 to %d; GET %s/fabrics/%s/graph?version=%v lists them", p.Link, version, q.fabric.name, g.NumLinks()-1, Prefix, q.fabric.name, version)
+	}
+	return q, version, err
+}
+
+func (d *Dashboards) linkSeries(ctx context.Context, p *linkSeriesParameters) (*linkSeries, error) {
+	q, version, err := d.wantLink(ctx, p)
 	if err != nil {
 		return nil, err
 	}

@@ -96,7 +96,7 @@ type linkHistory struct {
 const finestLinkSpan = 8 * 24 * time.Hour
 
 func (d *Dashboards) linkHistory(ctx context.Context, p *linkSeriesParameters) (*linkHistory, error) {
-	q, version, err := d.wantLinks(ctx, &p.linkSpan)
+	q, version, err := d.wantLink(ctx, p)
 	if err != nil {
 		return nil, err
 	}

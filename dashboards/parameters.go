@@ -131,11 +131,12 @@ func (d *Dashboards) checkSpan(span read.Span, most time.Duration) error {
 	return nil
 }
 
-// versionOf is the version that a request names; by default that of the newest interval, or of the graph in force
+// versionOf is the version that a request names, which must exist; by default that of the newest interval, or of the graph in force
 // where nothing is stored.
 func (d *Dashboards) versionOf(ctx context.Context, f *fabric, p inVersion) (read.Version, error) {
 	if p.Version != nil {
-		return *p.Version, nil
+		_, err := d.graph(ctx, f, *p.Version)
+		return *p.Version, err
 	}
 	stored, err := d.model.LastStored(ctx, f.name)
 	if errors.Is(err, read.ErrNotFound) {

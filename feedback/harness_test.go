@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"net/http"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -30,6 +31,12 @@ func (a *audit) StoreFeedback(_ context.Context, _ string, rows []schema.Feedbac
 	defer a.mu.Unlock()
 	a.rows = append(a.rows, rows...)
 	return nil
+}
+
+func (a *audit) all() []schema.FeedbackAction {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return slices.Clone(a.rows)
 }
 
 // first is the first row, once there is one.

@@ -118,20 +118,19 @@ func (h *Hub) makeSlurm() error {
 	if err != nil {
 		return err
 	}
-	return h.addReconciler("slurm", "feedback.slurm", cfg.NodeMap, s, reconcile.Config{DryRun: cfg.DryRun, Idle: !cfg.Enabled, Policy: cfg.Policy})
+	return h.addReconciler(sinkSlurm, "feedback.slurm", cfg.NodeMap, s, reconcile.Config{DryRun: cfg.DryRun, Idle: !cfg.Enabled, Policy: cfg.Policy})
 }
 
 func (h *Hub) makeNodes() error {
 	cfg := h.cfg.Kubernetes.Nodes
-	const name = "kubernetes-nodes"
-	if !cfg.Enabled && !h.leftBehind(name) {
+	if !cfg.Enabled && !h.leftBehind(sinkNodes) {
 		return nil
 	}
 	nodes, err := kubernetes.NewNodes(cfg)
 	if err != nil {
 		return err
 	}
-	return h.addReconciler(name, "feedback.kubernetes", h.cfg.Kubernetes.NodeMap, nodes, reconcile.Config{DryRun: cfg.DryRun, Idle: !cfg.Enabled, Policy: cfg.Policy})
+	return h.addReconciler(sinkNodes, "feedback.kubernetes", h.cfg.Kubernetes.NodeMap, nodes, reconcile.Config{DryRun: cfg.DryRun, Idle: !cfg.Enabled, Policy: cfg.Policy})
 }
 
 // addReconciler adds what changes a scheduler's nodes. Where that is switched off, or
@@ -165,7 +164,7 @@ func (h *Hub) leftBehind(name string) bool {
 	if err != nil { // it is off: that is no reason not to start
 		h.log.Error("feedback: journal of a sink that is off not read", "sink", name, "error", err)
 	}
-	return left > 0
+	return len(left) > 0
 }
 
 func (h *Hub) warnUnknown(sink string, names nodeMap) {

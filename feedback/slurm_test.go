@@ -186,8 +186,11 @@ func TestSlurmDryRun(t *testing.T) {
 	h.await(t, "the relief", func() bool { return strings.Contains(h.audited(), "relieve host0 done dry") })
 }
 
-// crashVariable makes the test binary the process that is killed.
-const crashVariable = "GIVERNY_TEST_FEEDBACK_CRASH"
+// crashVariable makes the test binary the process that is killed; before that it prints its audit behind markedLine.
+const (
+	crashVariable = "GIVERNY_TEST_FEEDBACK_CRASH"
+	markedLine    = "MARKED "
+)
 
 // TestMarksAndIsKilled is that process: it marks nodes, says so, and waits.
 func TestMarksAndIsKilled(t *testing.T) {
@@ -204,7 +207,11 @@ func TestMarksAndIsKilled(t *testing.T) {
 	h.await(t, "the marks", func() bool {
 		return strings.Contains(h.audited(), "mark host0 done") && strings.Contains(h.audited(), "mark host1 done")
 	})
-	fmt.Println("MARKED")
+	rows, err := json.Marshal(h.audit.all())
+	if err != nil {
+		t.Fatal(err)
+	}
+	fmt.Println(markedLine + string(rows))
 	time.Sleep(time.Hour)
 }
 
@@ -232,7 +239,34 @@ func TestSlurmIsRestoredAfterKill9(t *testing.T) {
 	}
 }
 
-func killAfterMarks(t *testing.T, cfg feedback.Config) {
+// The host of an analyser is lost with its journal: another one puts its nodes back from the audit, and leaves what an operator
+// has changed since.
+func TestSlurmMarksOfALostHostAreLifted(t *testing.T) {
+	c := slurm.Start(t, slurm.Config{Nodes: slurmNodes})
+	c.Output("scontrol", "update", "NodeName=host0", "Weight=4")
+	marks := killAfterMarks(t, slurmConfig(c, t.TempDir()))
+	c.Output("scontrol", "update", "NodeName=host1", "Weight=7") // an operator's
+	if got := weights(t, c); got != "500 7 1 1" {
+		t.Fatalf("after the kill the nodes weigh %s", got)
+	}
+	cfg, trail := slurmConfig(c, t.TempDir()), &audit{}
+	for _, want := range []string{"relieve host0 done by hand, release host1 done changed by somebody else meanwhile; left as it is",
+		"relieve host0 done by hand, release host1 done changed by somebody else meanwhile; left as it is"} { // the second time nothing is left to do
+		acts, err := feedback.Lift(t.Context(), &cfg, marks, "by hand", trail)
+		var got []string
+		for _, a := range acts {
+			got = append(got, fmt.Sprint(a.Action, " ", a.Target, " ", a.Outcome, " ", a.Reason))
+		}
+		if err != nil || strings.Join(got, ", ") != want || weights(t, c) != "4 7 1 1" {
+			t.Errorf("lifted %q, %v; the nodes weigh %s", got, err, weights(t, c))
+		}
+	}
+	if n := len(trail.all()); n != 4 {
+		t.Errorf("%d rows of the audit, want 4", n)
+	}
+}
+
+func killAfterMarks(t *testing.T, cfg feedback.Config) (marks []schema.FeedbackAction) {
 	t.Helper()
 	text, err := json.Marshal(cfg)
 	if err != nil {
@@ -251,13 +285,17 @@ func killAfterMarks(t *testing.T, cfg feedback.Config) {
 	var said strings.Builder
 	for lines := bufio.NewScanner(out); lines.Scan(); {
 		fmt.Fprintln(&said, lines.Text())
-		if strings.Contains(lines.Text(), "MARKED") {
+		if rows, ok := strings.CutPrefix(lines.Text(), markedLine); ok {
 			cmd.Process.Kill()
 			cmd.Wait()
-			return
+			if err := json.Unmarshal([]byte(rows), &marks); err != nil {
+				t.Fatal(err)
+			}
+			return marks
 		}
 	}
 	t.Fatalf("the process that was to be killed ended: %v\n%s", cmd.Wait(), said.String())
+	return nil
 }
 
 // Names that would be options, other arguments or other nodes never reach scontrol:

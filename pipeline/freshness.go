@@ -172,6 +172,6 @@ func (f *freshness) lateness(nowNanos int64) *schema.Unknown {
 	const unit = time.Second
 	delay, enough := time.Duration(f.delayNanos).Round(unit), time.Duration(f.delayNanos+f.periodNanos).Truncate(unit)+2*unit
 	return &schema.Unknown{Reason: schema.LateReadings, Since: why.Since, Detail: fmt.Sprintf(
-		"readings arrive up to %s after they were taken, and intervals wait for %s: set allowed_lateness of the fabric to %s or more, or find what delays the readings (or the clocks of their devices are behind by so much)",
-		delay, time.Duration(f.latenessNanos), enough)}
+		"readings arrive up to %s after they were taken, and intervals wait for %s: set allowed_lateness of the fabric to %s or more, or find what delays the readings (or the clocks of their devices are behind by so much)%s",
+		delay, time.Duration(f.latenessNanos), enough, f.droppedSince(f.droppedBefore))}
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -252,6 +253,9 @@ func TestReadingsThatAreAlwaysLate(t *testing.T) {
 					reason, says := schema.UnknownReason(""), ""
 					if u := f.Status().Unknown; u != nil {
 						reason, says = u.Reason, u.Explained()
+					}
+					if c.reason != "" && !regexp.MustCompile("; [1-9][0-9]* readings were dropped as late$").MatchString(says) {
+						t.Errorf("after %v: %q, want how many readings were late", after, says)
 					}
 					if reason != c.reason || !strings.Contains(says, c.says) || (f.Ready(ctx) == nil) != (c.reason == "") {
 						t.Errorf("after %v: %q, %q, ready: %v", after, reason, says, f.Ready(ctx))

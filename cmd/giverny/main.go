@@ -109,7 +109,7 @@ func newRoot() *cobra.Command {
 	})
 	root.AddCommand(
 		newDemo(g), newUp(g), newCollect(g), newAgents(g), newAnalyze(g), newServe(g), newReplay(g), newSimulate(g), newSegment(g), newDiagnose(g), newReport(g), newTopology(g), newMigrate(g), newConfig(g),
-		newSearch(g), newHostping(g), newCollective(g), newToken(), newVersion(), newEngine(),
+		newSearch(g), newHostping(g), newCollective(g), newFeedback(g), newToken(), newVersion(), newEngine(),
 	)
 	g.flushAfter(root)
 	return root

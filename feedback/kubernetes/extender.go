@@ -198,22 +198,16 @@ func (a *extenderArgs) names() []string {
 	return a.Nodes.names
 }
 
-// scores are those of all fabrics, of a node the highest; nil where none is known.
-func (e *Extender) scores() map[string]policy.Score {
+// known are the scores of the fabrics that have some now.
+type known []map[string]policy.Score
+
+// scores are those of all fabrics; nil where none is known.
+func (e *Extender) scores() (all known) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	var all map[string]policy.Score
 	for _, f := range e.fabric {
-		if f.unknown || time.Since(f.taken) > e.cfg.MaxAge {
-			continue
-		}
-		if all == nil {
-			all = map[string]policy.Score{}
-		}
-		for name, s := range f.nodes {
-			if had, ok := all[name]; !ok || s.Score > had.Score {
-				all[name] = s
-			}
+		if !f.unknown && time.Since(f.taken) <= e.cfg.MaxAge {
+			all = append(all, f.nodes) // which does not change any more
 		}
 	}
 	if all == nil {
@@ -222,12 +216,22 @@ func (e *Extender) scores() map[string]policy.Score {
 	return all
 }
 
+// of is the score of a node: of several fabrics the highest.
+func (k known) of(name string) (highest policy.Score) {
+	for _, nodes := range k {
+		if s := nodes[name]; s.Score > highest.Score {
+			highest = s
+		}
+	}
+	return highest
+}
+
 // filter says which nodes pass.
 func (e *Extender) filter(args *extenderArgs) *filterResult {
 	scores, failed := e.scores(), map[string]string{}
 	for _, name := range args.names() {
-		s, ok := scores[name]
-		if !ok || e.cfg.FilterAt == 0 || s.Score < e.cfg.FilterAt {
+		s := scores.of(name)
+		if e.cfg.FilterAt == 0 || s.Score < e.cfg.FilterAt {
 			continue
 		}
 		if !safety.Matches(e.cfg.Allow, name) {
@@ -280,7 +284,7 @@ func (e *Extender) prioritize(args *extenderArgs) []hostPriority {
 		priority := int64(0)
 		if scores != nil && !e.cfg.DryRun {
 			priority = maxPriority
-			if s := scores[name]; s.Score > 0 && safety.Matches(e.cfg.Allow, name) {
+			if s := scores.of(name); s.Score > 0 && safety.Matches(e.cfg.Allow, name) {
 				priority = int64(math.Round(maxPriority * (1 - s.Score/100)))
 			}
 		}

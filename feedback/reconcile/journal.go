@@ -5,8 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/giverny/giverny/internal/atomicfile"
@@ -105,9 +107,9 @@ func (j *journal) save() error {
 
 var errUnsaved = errors.New("feedback journal")
 
-// LeftBehind says how many nodes a journal in a folder has: those that a process
-// changed and did not put back.
-func LeftBehind(dir string) (int, error) {
+// LeftBehind lists the nodes that a journal in a folder has: those that a process changed and did not put back, or that it
+// holds marked.
+func LeftBehind(dir string) ([]string, error) {
 	entries, err := readJournal(filepath.Join(dir, journalName))
-	return len(entries), err
+	return slices.Sorted(maps.Keys(entries)), err
 }

@@ -339,8 +339,8 @@ func TestEverythingIsPutBack(t *testing.T) {
 			if got := f.all(); !maps.Equal(got, original) {
 				t.Errorf("seed %d: %v, want %v", seed, got, original)
 			}
-			if left, err := reconcile.LeftBehind(f.dir); err != nil || left != 0 {
-				t.Errorf("seed %d: %d left, %v", seed, left, err)
+			if left, err := reconcile.LeftBehind(f.dir); err != nil || len(left) != 0 {
+				t.Errorf("seed %d: %v left, %v", seed, left, err)
 			}
 			if err := last.stop(); err != nil {
 				t.Error(err)

@@ -150,8 +150,8 @@ func TestAJournalThatCannotBeWritten(t *testing.T) {
 		if err := r.stop(); err != nil {
 			t.Error(err)
 		}
-		if n, err := reconcile.LeftBehind(f.dir); n != 0 || err != nil {
-			t.Errorf("%d nodes in the journal, %v", n, err)
+		if n, err := reconcile.LeftBehind(f.dir); len(n) != 0 || err != nil {
+			t.Errorf("%v nodes in the journal, %v", n, err)
 		}
 	})
 }

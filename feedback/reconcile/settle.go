@@ -67,20 +67,17 @@ func (r *Reconciler) wanted(now map[string]State, at time.Time) map[string]State
 			continue
 		}
 		is, known := now[node]
-		if !known { // the scheduler does not have it any more
-			r.drop(node, e, ActionRelease, "the scheduler does not have this node any more", "")
+		if !known || e.relieving {
+			then, act, why := relief(r.scheduler, is, known, e.Before, e.Marked)
+			if act == "" {
+				to[node] = then
+			} else {
+				r.drop(node, e, act, cmp.Or(why, e.Reason), is)
+			}
 			continue
 		}
-		then, foreign := r.scheduler.Undo(is, e.Before, e.Marked)
+		_, foreign := r.scheduler.Undo(is, e.Before, e.Marked)
 		switch {
-		case e.relieving && then == is:
-			if foreign && is != e.Before {
-				r.drop(node, e, ActionRelease, "changed by somebody else meanwhile; left as it is", is)
-			} else {
-				r.drop(node, e, ActionRelieve, e.Reason, is)
-			}
-		case e.relieving:
-			to[node] = then
 		case is == e.Marked:
 			e.settled = true
 			e.accepted()
@@ -94,10 +91,32 @@ func (r *Reconciler) wanted(now map[string]State, at time.Time) map[string]State
 			e.Marked = again
 			to[node] = again
 		default:
-			r.drop(node, e, ActionRelease, "changed by somebody else meanwhile; left as it is", is)
+			r.drop(node, e, ActionRelease, foreignMark, is)
 		}
 	}
 	return to
+}
+
+// Why a node is let go of.
+const (
+	unknownMark = "the scheduler does not have this node any more"
+	foreignMark = "changed by somebody else meanwhile; left as it is"
+)
+
+// relief is what a marked node that is to be relieved becomes; or, where nothing is left to do, the action for the audit, and
+// why where it is not the relief that was asked for.
+func relief(s Scheduler, is State, known bool, before, marked State) (then State, act, why string) {
+	if !known {
+		return "", ActionRelease, unknownMark
+	}
+	then, foreign := s.Undo(is, before, marked)
+	switch {
+	case then != is:
+		return then, "", ""
+	case foreign && is != before:
+		return is, ActionRelease, foreignMark
+	}
+	return is, ActionRelieve, ""
 }
 
 // drop lets go of a node. The journal is saved afterwards.

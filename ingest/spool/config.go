@@ -9,7 +9,7 @@ import (
 type Config struct {
 	// Folder of the spool, on a local disk; empty: the folder spool under data_dir.
 	Dir string `yaml:"dir"`
-	// Bytes that the spool may hold on the disk; beyond that the oldest records are dropped and counted.
+	// Bytes that the spool may hold on the disk; beyond that, or when the disk is full, the oldest records are dropped and counted.
 	MaxBytes int64 `yaml:"max_bytes"`
 	// When records are written through to the disk: never (they survive a crash of the process, not of the machine), segment
 	// (once per file) or always (after every record).

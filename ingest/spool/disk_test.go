@@ -2,6 +2,8 @@ package spool_test
 
 import (
 	"errors"
+	"fmt"
+	"os"
 	"slices"
 	"syscall"
 	"testing"
@@ -9,58 +11,69 @@ import (
 	"github.com/giverny/giverny/ingest/spool"
 )
 
-// fullDisk takes so many bytes and then fails, in the middle of a record.
-type fullDisk struct {
+// smallDisk has room for so many bytes and then fails, in the middle of a record.
+type smallDisk struct {
 	spool.SegmentFile
+	dir      string
 	room     *int
 	truncate error
 }
 
-func (f fullDisk) Write(b []byte) (int, error) {
-	n := min(len(b), *f.room)
-	*f.room -= n
-	written, _ := f.SegmentFile.Write(b[:n])
+func (d smallDisk) Write(b []byte) (int, error) {
+	n := min(len(b), max(*d.room-folderBytes(d.dir), 0))
+	written, _ := d.SegmentFile.Write(b[:n])
 	if n < len(b) {
 		return written, syscall.ENOSPC
 	}
 	return written, nil
 }
 
-func (f fullDisk) Truncate(size int64) error {
-	if f.truncate != nil {
-		return f.truncate
+func folderBytes(dir string) (bytes int) {
+	entries, _ := os.ReadDir(dir)
+	for _, e := range entries {
+		if info, err := e.Info(); err == nil {
+			bytes += int(info.Size())
+		}
 	}
-	return f.SegmentFile.Truncate(size)
+	return bytes
 }
 
+func (d smallDisk) Truncate(size int64) error {
+	if d.truncate != nil {
+		return d.truncate
+	}
+	return d.SegmentFile.Truncate(size)
+}
+
+// On a full disk the oldest records make room for the newest, whatever the disk still does; all that is lost is counted.
 func TestSpoolOnAFullDisk(t *testing.T) {
 	for name, truncate := range map[string]error{"that can be cut": nil, "that fails altogether": syscall.EIO} {
 		t.Run(name, func(t *testing.T) {
-			s := openSpool(t, spool.Config{Dir: t.TempDir(), MaxBytes: 1 << 16, Fsync: "never"})
+			dir := t.TempDir()
+			s := openSpool(t, spool.Config{Dir: dir, MaxBytes: 1 << 12, Fsync: "never"})
 			defer s.Close()
-			room := 100
+			room := 1500
 			s.FailDisk(func(f spool.SegmentFile, err error) (spool.SegmentFile, error) {
-				return fullDisk{f, &room, truncate}, err
+				return smallDisk{f, dir, &room, truncate}, err
 			})
-			all := numbered(0, 30)
-			var kept []string
-			for i, r := range all {
-				if i == 20 {
-					room = 1 << 20
-				}
-				if err := s.Append([]byte(r)); err == nil {
-					kept = append(kept, r)
-				} else if !errors.Is(err, syscall.ENOSPC) {
-					t.Errorf("record %d: %v", i, err)
-				}
+			all := numbered(0, 100)
+			s.put(t, all...)
+			dropped := int(s.metric(t, "giverny_spool_dropped_total", "disk_full"))
+			if dropped == 0 || dropped+s.Len() != len(all) || s.metric(t, "giverny_spool_bytes", "") < 1000 {
+				t.Errorf("%d counted as dropped and %d kept of %d", dropped, s.Len(), len(all))
 			}
-			if failed := int(s.metric(t, "giverny_spool_dropped_total", "write_error")); failed == 0 || failed+len(kept) != len(all) {
-				t.Errorf("%d counted as dropped and %d kept of %d", failed, len(kept), len(all))
+			if got, want := s.State(), fmt.Sprintf("%d records wait, %d lost (disk_full)", s.Len(), dropped); got != want {
+				t.Errorf("state %q, want %q", got, want)
 			}
+			room = 0 // others take all that becomes free
+			if err := s.Append([]byte("one more")); !errors.Is(err, syscall.ENOSPC) || s.Len() == 0 || s.metric(t, "giverny_spool_dropped_total", "write_error") != 1 {
+				t.Errorf("on a disk without any room: %v, %d kept", err, s.Len())
+			}
+			want := all[len(all)-s.Len():]
 			s = s.crash(t, t.TempDir())
 			defer s.Close()
-			if got := s.drain(); !slices.Equal(got, kept) {
-				t.Errorf("drained %q, want %q", got, kept)
+			if got := s.drain(); !slices.Equal(got, want) || s.State() != "" {
+				t.Errorf("drained %q, want %q; state %q", got, want, s.State())
 			}
 		})
 	}

@@ -8,9 +8,10 @@ import (
 
 // Reasons for which a record of the spool is lost.
 const (
-	DropFull     = "spool_full"  // the oldest had to make room
+	DropFull     = "spool_full"  // the oldest had to make room: the spool has max_bytes
+	DropDisk     = "disk_full"   // the oldest had to make room: the disk has none
 	DropCorrupt  = "corrupt"     // a damaged record, and what followed it in its file
-	DropWrite    = "write_error" // the disk is full, or worse
+	DropWrite    = "write_error" // the newest could not be written
 	DropTooLarge = "too_large"   // the receiver refused it as too long
 	DropRefused  = "refused"     // the receiver refused it for good
 )
@@ -31,7 +32,7 @@ func newMetrics(reg prometheus.Registerer) (*metrics, error) {
 	m := &metrics{
 		records: prometheus.NewGauge(prometheus.GaugeOpts{Name: "giverny_spool_records", Help: "Records in the spool."}),
 		bytes:   prometheus.NewGauge(prometheus.GaugeOpts{Name: "giverny_spool_bytes", Help: "Bytes of the spool on the disk."}),
-		dropped: reasons("giverny_spool_dropped_total", "Records that the spool lost.", DropFull, DropCorrupt, DropWrite, DropTooLarge, DropRefused),
+		dropped: reasons("giverny_spool_dropped_total", "Records that the spool lost.", DropFull, DropDisk, DropCorrupt, DropWrite, DropTooLarge, DropRefused),
 		errors:  reasons("giverny_spool_errors_total", "I/O errors of the spool.", errorWrite, errorRead),
 	}
 	return m, errors.Join(reg.Register(m.records), reg.Register(m.bytes), reg.Register(m.dropped), reg.Register(m.errors))

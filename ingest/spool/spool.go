@@ -13,10 +13,8 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
-	"slices"
-	"strconv"
-	"strings"
 	"sync"
+	"syscall"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -45,7 +43,8 @@ type Spool struct {
 	first    uint64 // number of the oldest record
 	readAt   int64  // where first begins in segments[0]
 	bytes    int64
-	frame    []byte // scratch
+	frame    []byte            // scratch
+	lost     map[string]uint64 // records by reason, since the spool was last empty
 }
 
 type segmentFile interface {
@@ -59,9 +58,12 @@ const (
 	frameBytes    = 8
 	segmentSuffix = ".spool"
 	cursorName    = "next"
-	segmentsWhole = 16       // a full spool has about as many segments
+	segmentsWhole = 16       // parts of a full spool that a segment is at most
 	minBytes      = 32 << 20 // so that the longest record of most uses fits in a segment
-	lockPatience  = 2 * time.Second
+
+	minSegmentBytes = 64 << 10 // of a segment that another follows
+	partsOfWaiting  = 64
+	lockPatience    = 2 * time.Second
 )
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
@@ -90,7 +92,7 @@ func open(config Config, reg prometheus.Registerer, log *slog.Logger) (*Spool, e
 	if err != nil {
 		return nil, fmt.Errorf("open spool: %w", err)
 	}
-	s := &Spool{config: config, metrics: metrics, log: log, release: release, create: createSegment}
+	s := &Spool{config: config, metrics: metrics, log: log, release: release, create: createSegment, lost: map[string]uint64{}}
 	if err := s.load(); err != nil {
 		release()
 		return nil, fmt.Errorf("open spool %s: %w", config.Dir, err)
@@ -105,7 +107,11 @@ func open(config Config, reg prometheus.Registerer, log *slog.Logger) (*Spool, e
 func (s *Spool) Config() Config { return s.config }
 
 // CountDropped counts a record that was taken out and is lost nevertheless.
-func (s *Spool) CountDropped(reason string) { s.metrics.dropped.WithLabelValues(reason).Inc() }
+func (s *Spool) CountDropped(reason string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.countLost(reason, 1)
+}
 
 func createSegment(path string) (segmentFile, error) {
 	return os.OpenFile(path, os.O_CREATE|os.O_TRUNC|os.O_APPEND|os.O_WRONLY, 0o640)
@@ -127,9 +133,10 @@ func (s *Spool) Len() int {
 	return int(s.next - s.first)
 }
 
-// Append puts a record at the end. Where that makes the spool too long, its oldest segment goes. An error is
-// that of the disk; the spool is then as it was before, and the record is counted as dropped. Where the record
-// is written and only the write-through fails it stays, and the error is counted and logged.
+// Append puts a record at the end. Where that makes the spool too long, or the disk is full, the oldest segments go: the
+// newest readings are worth most, since intervals are completed only for some time. An error is that of the disk; the
+// record is counted as dropped. Where the record is written and only the write-through fails it stays, and the error is
+// counted and logged.
 func (s *Spool) Append(record []byte) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -139,7 +146,7 @@ func (s *Spool) Append(record []byte) error {
 	s.frame = append(s.frame, record...)
 	if err := s.write(); err != nil {
 		s.metrics.errors.WithLabelValues(errorWrite).Inc()
-		s.metrics.dropped.WithLabelValues(DropWrite).Inc()
+		s.countLost(DropWrite, 1)
 		return fmt.Errorf("spool %s: %w", s.config.Dir, err)
 	}
 	return nil
@@ -153,10 +160,19 @@ func (s *Spool) write() error {
 	if size > s.config.segmentBytes() {
 		return fmt.Errorf("record of %d bytes, a segment has %d; raise spool.max_bytes", size, s.config.segmentBytes())
 	}
-	for s.bytes+size > s.config.MaxBytes && len(s.segments) > 0 {
-		s.dropOldest()
+	s.makeRoom(s.bytes+size-s.config.MaxBytes, DropFull)
+	err := s.writeFrame()
+	if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) {
+		s.makeRoom(size, DropDisk) // once: others may take what becomes free
+		err = s.writeFrame()
 	}
-	if s.out != nil && s.last().bytes+size > s.config.segmentBytes() {
+	return err
+}
+
+// writeFrame puts the frame at the end of the last segment. Where it fails the spool is as it was before.
+func (s *Spool) writeFrame() error {
+	size := int64(len(s.frame))
+	if s.out != nil && s.last().bytes+size > s.segmentLimit() {
 		s.noteIOError(s.closeOut())
 	}
 	if s.out == nil {
@@ -180,6 +196,11 @@ func (s *Spool) write() error {
 		s.noteIOError(s.out.Sync())
 	}
 	return nil
+}
+
+// segmentLimit keeps segments to a small part of what waits: they are what goes where there is no room.
+func (s *Spool) segmentLimit() int64 {
+	return min(max(s.bytes/partsOfWaiting, minSegmentBytes), s.config.segmentBytes())
 }
 
 func (s *Spool) last() *segment { return s.segments[len(s.segments)-1] }
@@ -215,14 +236,6 @@ func (s *Spool) closeOut() error {
 	err = errors.Join(err, s.out.Close())
 	s.out = nil
 	return err
-}
-
-// dropOldest makes room. What it takes away is lost, and counted.
-func (s *Spool) dropOldest() {
-	lost := s.segments[0].end() - s.first
-	s.removeOldest()
-	s.metrics.dropped.WithLabelValues(DropFull).Add(float64(lost))
-	s.log.Error("spool: full, oldest records dropped; bring Kafka back or raise spool.max_bytes", "records", lost, "max_bytes", s.config.MaxBytes)
 }
 
 // removeOldest forgets a segment. If the disk keeps its file nevertheless, the cursor tells the next run that
@@ -281,7 +294,7 @@ func (s *Spool) Peek(maxRecords, maxBytes int) (records [][]byte, first uint64) 
 func (s *Spool) loseRest(err error) {
 	lost := s.segments[0].end() - s.first
 	s.metrics.errors.WithLabelValues(errorRead).Inc()
-	s.metrics.dropped.WithLabelValues(DropCorrupt).Add(float64(lost))
+	s.countLost(DropCorrupt, lost)
 	s.log.Error("spool: segment is unreadable, records dropped", "path", s.segments[0].path, "records", lost, "error", err)
 }
 
@@ -306,79 +319,8 @@ func (s *Spool) Remove(first uint64, n int) {
 		}
 		s.readAt, s.first = readAt, end
 	}
+	if s.first == s.next {
+		clear(s.lost)
+	}
 	s.noteIOError(s.saveCursor())
-}
-
-// saveCursor writes down which record is next. If that is lost, some records come twice.
-func (s *Spool) saveCursor() error {
-	path := filepath.Join(s.config.Dir, cursorName)
-	if err := os.WriteFile(path+".new", strconv.AppendUint(nil, s.first, 10), 0o640); err != nil {
-		return err
-	}
-	return os.Rename(path+".new", path)
-}
-
-// load finds the segments and the cursor.
-func (s *Spool) load() error {
-	paths, err := filepath.Glob(filepath.Join(s.config.Dir, "*"+segmentSuffix))
-	if err != nil {
-		return err
-	}
-	slices.Sort(paths)
-	for _, path := range paths {
-		first, err := strconv.ParseUint(strings.TrimSuffix(filepath.Base(path), segmentSuffix), 10, 64)
-		if err != nil {
-			return fmt.Errorf("%s is not a segment of the spool; move it away", path)
-		}
-		seg := &segment{path: path, first: first}
-		if err := seg.scan(s.log); err != nil {
-			return err
-		}
-		if seg.count == 0 {
-			if err := os.Remove(path); err != nil {
-				return err
-			}
-			continue
-		}
-		if len(s.segments) > 0 && first > s.next {
-			s.metrics.dropped.WithLabelValues(DropCorrupt).Add(float64(first - s.next))
-		}
-		s.segments = append(s.segments, seg)
-		s.bytes += seg.bytes
-		s.next = max(s.next, seg.end())
-	}
-	return s.loadCursor()
-}
-
-func (s *Spool) loadCursor() error {
-	if len(s.segments) > 0 {
-		s.first = s.segments[0].first
-	}
-	text, err := os.ReadFile(filepath.Join(s.config.Dir, cursorName))
-	if errors.Is(err, fs.ErrNotExist) {
-		text, err = strconv.AppendUint(nil, s.first, 10), nil
-	}
-	if err != nil {
-		return err
-	}
-	cursor, err := strconv.ParseUint(string(text), 10, 64)
-	if err != nil {
-		s.log.Warn("spool: cursor is damaged, records may be sent twice", "error", err)
-		cursor = s.first
-	}
-	s.next = max(s.next, cursor) // numbers are not given twice
-	for len(s.segments) > 0 && s.segments[0].end() <= cursor {
-		s.removeOldest()
-	}
-	if len(s.segments) > 0 && cursor > s.segments[0].first {
-		if s.readAt, err = s.segments[0].skip(0, cursor-s.segments[0].first); err != nil {
-			return err
-		}
-		s.first = cursor
-	}
-	if len(s.segments) == 0 {
-		s.first = s.next
-	}
-	s.report()
-	return nil
 }

@@ -284,7 +284,7 @@ func TestReasonsStandAtZero(t *testing.T) {
 	s := openSpool(t, spool.Config{Dir: t.TempDir(), MaxBytes: 1 << 16, Fsync: "never"})
 	defer s.Close()
 	for name, reasons := range map[string][]string{
-		"giverny_spool_dropped_total": {"spool_full", "corrupt", "write_error", "too_large", "refused"},
+		"giverny_spool_dropped_total": {"spool_full", "disk_full", "corrupt", "write_error", "too_large", "refused"},
 		"giverny_spool_errors_total":  {"write_error", "read_error"},
 	} {
 		for _, reason := range reasons {

@@ -47,7 +47,7 @@ type Proxies struct {
 
 // Limits of one client: a token's name or a proxy's user, else an address (of IPv6 its /64).
 type Limits struct {
-	// Average number of requests per second; more are answered with 429.
+	// Average number of requests per second; more are answered with 429, unless they are a scheduler's (/feedback/).
 	RequestsPerSecond float64 `yaml:"requests_per_second"`
 	// Number of requests in a burst.
 	Burst int `yaml:"burst"`

@@ -225,6 +225,23 @@ func TestLimits(t *testing.T) {
 	}
 }
 
+// A scheduler asks twice for each of thousands of jobs: it is not limited once it is known, and others are.
+func TestASchedulerIsNotLimited(t *testing.T) {
+	g := newGate(t, "0.0.0.0:9401", func(c *Config) { c.Limits.RequestsPerSecond, c.Limits.Burst = 2, 4 })
+	for name, c := range map[string]struct {
+		header http.Header
+		last   int
+	}{"known": {bearer(g.tokens[Viewer]), http.StatusOK}, "unknown": {nil, http.StatusTooManyRequests}} {
+		code := 0
+		for range 1000 {
+			code = g.ask(http.MethodPost, "/feedback/kubernetes/filter", elsewhere, c.header, "{}").Code
+		}
+		if code != c.last {
+			t.Errorf("%s: the last of 1000 requests in a second: %d, want %d", name, code, c.last)
+		}
+	}
+}
+
 // The tables of clients are bounded, and a client that asks goes on being limited.
 func TestClientsAreForgotten(t *testing.T) {
 	l := newLimiters(1e-9, 1)

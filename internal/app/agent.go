@@ -5,6 +5,7 @@ import (
 	"errors"
 	"log/slog"
 	"path/filepath"
+	"sync/atomic"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -31,8 +32,9 @@ type Agent struct {
 	orders  orders
 	signer  *command.Signer // of results; nil: they are not signed
 	feeds   *feedSet
-	records *recordFolders // nil where none are watched
-	every   time.Duration  // the fabric's interval
+	records *recordFolders              // nil where none are watched
+	every   time.Duration               // the fabric's interval
+	queue   atomic.Pointer[spool.Spool] // nil until it is open
 }
 
 // AgentDeps are what an agent works with. All are required.
@@ -85,6 +87,14 @@ func NewAgent(cfg *config.Config, deps AgentDeps) (*Agent, error) {
 			searchDir: filepath.Join(cfg.DataDir, "searches"), probed: probed, slurm: cfg.Feedback.Slurm, sources: cfg.Collect.Sources, log: deps.Log, registerer: deps.Registerer}}, nil
 }
 
+// SpoolState says what waits in the spool and what it lost; it is empty where there is neither.
+func (a *Agent) SpoolState() string {
+	if queue := a.queue.Load(); queue != nil {
+		return queue.State()
+	}
+	return ""
+}
+
 // Stages opens the spool, and returns the pollers and what sends their records, in
 // the order of the data.
 func (a *Agent) Stages() (pollers, sending []lifecycle.Stage, err error) {
@@ -97,6 +107,7 @@ func (a *Agent) Stages() (pollers, sending []lifecycle.Stage, err error) {
 			err = errors.Join(err, queue.Close())
 		}
 	}()
+	a.queue.Store(queue)
 	sink, err := kafka.NewSpoolingProducer(kafka.NewProducer(a.deps.Client), queue, a.every/2)
 	if err != nil {
 		return nil, nil, err

@@ -2,7 +2,9 @@ package app
 
 import (
 	"context"
+	"io"
 	"log/slog"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
@@ -12,8 +14,13 @@ import (
 	"github.com/giverny/giverny/internal/config"
 )
 
-// An agent that starts while Kafka is away reads into its spool.
-func TestAgentStartsWithoutKafka(t *testing.T) {
+// What collects and starts while Kafka or the store is away reads into its spool: an agent, and everything in one process.
+func TestCollectingStartsWithoutKafka(t *testing.T) {
+	t.Run("collect", func(t *testing.T) { startsWithoutKafka(t, Role{Collect: true}) })
+	t.Run("up", func(t *testing.T) { startsWithoutKafka(t, Role{Collect: true, Analyse: true, Serve: true}) })
+}
+
+func startsWithoutKafka(t *testing.T, role Role) {
 	dir := t.TempDir()
 	for name, text := range map[string]string{
 		"sys/mlx5_0/node_desc":                       "host0\n",
@@ -25,6 +32,7 @@ func TestAgentStartsWithoutKafka(t *testing.T) {
 data_dir: DIR/data
 http: {listen: "127.0.0.1:0", metrics: {listen: "127.0.0.1:0"}}
 kafka: {embedded: false, brokers: ["127.0.0.1:1"]}
+store: {embedded: false, url: "http://127.0.0.1:1"}
 fabrics: [{name: ib0, topology: "fattree:leaves=2,hosts=2,spines=2", interval: 1s}]
 collect: {agent: host0, ibsysfs: {enabled: true, root: DIR/sys}}
 `,
@@ -42,7 +50,11 @@ collect: {agent: host0, ibsysfs: {enabled: true, root: DIR/sys}}
 		t.Fatal(err)
 	}
 	p := New(cfg, "test", slog.New(slog.DiscardHandler))
-	parts, err := p.Make(Role{Collect: true}, nil)
+	fabrics, err := LoadFabrics(cfg.Fabrics, p.log)
+	if err != nil {
+		t.Fatal(err)
+	}
+	parts, err := p.Make(role, fabrics)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -54,19 +66,28 @@ collect: {agent: host0, ibsysfs: {enabled: true, root: DIR/sys}}
 	defer cancel()
 	ended := make(chan error, 1)
 	go func() { ended <- p.Run(ctx, l, parts.Steps) }()
-	for spooled := 0; spooled == 0; time.Sleep(20 * time.Millisecond) {
-		files, err := filepath.Glob(filepath.Join(dir, "data/spool/*.spool"))
-		if err != nil || ctx.Err() != nil {
-			t.Fatal("nothing is in the spool: ", err, ctx.Err())
-		}
-		for _, file := range files {
-			if info, err := os.Stat(file); err == nil {
-				spooled += int(info.Size())
-			}
+	for ; !strings.Contains(health(t, l), `"spool":"1 records wait`); time.Sleep(20 * time.Millisecond) {
+		if ctx.Err() != nil {
+			t.Fatal("nothing is in the spool: ", health(t, l))
 		}
 	}
 	cancel()
 	if err := <-ended; err != nil {
 		t.Error(err)
 	}
+}
+
+// health is what /-/ready says.
+func health(t *testing.T, l *Listeners) string {
+	t.Helper()
+	answer, err := http.Get("http://" + l.Metrics.Addr().String() + "/-/ready")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer answer.Body.Close()
+	text, err := io.ReadAll(answer.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
 }

@@ -152,8 +152,11 @@ type witnessed struct {
 	sink    emitter.Sink
 	source  *truthSource
 	journal *chaos.Journal
+	queue   *spool.Spool
 	decoder envelope.Decoder
 	batch   schema.CounterBatch
+
+	taken, safe int64 // true times of the last reading that was taken, and of the last known to be out of the spool
 }
 
 // Produce notes the readings of a record, in parts of a second where there are such. A record with a part of a
@@ -178,13 +181,20 @@ func (w *witnessed) Produce(ctx context.Context, r kafka.Record) error {
 			return err
 		}
 	}
+	if w.queue.Len() == 0 {
+		w.safe = w.taken
+	}
 	if err := w.sink.Produce(ctx, r); err != nil {
 		return err
 	}
 	for _, one := range readings {
+		w.taken = one.TrueNanos
 		if err := w.journal.Acked(one); err != nil {
 			return err
 		}
+	}
+	if strings.Contains(w.queue.State(), spool.DropDisk) {
+		return w.journal.Lost(last.Agent, w.safe+1, w.taken)
 	}
 	return nil
 }
@@ -242,7 +252,7 @@ func runChaosAgent(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	agent, err := collectors.NewAgent(order.Name, emitter.New(&witnessed{sink: sink, source: source, journal: journal}, config.PartitionOf(cfg.Fabrics)), log, reg)
+	agent, err := collectors.NewAgent(order.Name, emitter.New(&witnessed{sink: sink, source: source, journal: journal, queue: queue}, config.PartitionOf(cfg.Fabrics)), log, reg)
 	if err != nil {
 		return err
 	}

@@ -108,6 +108,7 @@ func (parts *Parts) makeAgent() (err error) {
 	if err != nil {
 		return err
 	}
+	p.ops.AddState("spool", parts.agent.SpoolState)
 	for _, r := range parts.agent.feeds.runners() {
 		p.ops.AddState("feed "+r.Name(), r.State)
 	}
@@ -252,46 +253,73 @@ func (parts *Parts) makeWatcher() {
 	}
 }
 
-// Steps prepares the store and the topics, and lays the parts out in the order of
-// the data.
-func (parts *Parts) Steps(ctx context.Context) (steps []Step, err error) {
+// Steps lays the parts out in the order of the data. The agent reads from the beginning, into its spool while Kafka is
+// away; the other parts begin when the store and the topics are there.
+func (parts *Parts) Steps(context.Context) (steps []Step, err error) {
 	p := parts.process
-	if p.db != nil {
-		if err := p.awaitStore(ctx); err != nil {
-			return nil, err
+	prepared := make(chan struct{})
+	preparation := lifecycle.Stage{Name: "preparation", Run: func(ctx context.Context) error {
+		if err := p.prepare(ctx); err != nil {
+			return err
 		}
-	}
-	collects := parts.agent != nil && len(parts.pipelines) == 0 && parts.pages == nil
-	if p.client != nil && !collects {
-		if err := p.ensureTopics(ctx); err != nil {
-			return nil, err
-		}
-	}
+		close(prepared)
+		<-ctx.Done()
+		return nil
+	}}
 	if parts.agent != nil {
 		pollers, sending, err := parts.agent.Stages()
 		if err != nil {
 			return nil, err
 		}
-		if collects { // reads into its spool meanwhile
-			sending = append(sending, lifecycle.Stage{Name: "topics", Run: func(ctx context.Context) error {
-				err := p.ensureTopics(ctx)
-				if err == nil {
-					<-ctx.Done()
-				}
-				return err
-			}})
-		}
 		steps = append(steps, pollers, sending)
 	}
+	for _, step := range parts.prepared() {
+		for i := range step {
+			step[i] = once(prepared, step[i])
+		}
+		steps = append(steps, step)
+	}
+	last := Step{preparation}
+	if parts.watcher != nil {
+		last = append(last, lifecycle.Stage{Name: "topology watcher", Run: parts.watcher.Run})
+	}
+	return append(steps, last), nil
+}
+
+// once begins a stage when the channel is closed.
+func once(begin <-chan struct{}, stage lifecycle.Stage) lifecycle.Stage {
+	return lifecycle.Stage{Name: stage.Name, Run: func(ctx context.Context) error {
+		select {
+		case <-begin:
+			return stage.Run(ctx)
+		case <-ctx.Done():
+			return nil
+		}
+	}}
+}
+
+// prepare waits for the store and for Kafka, and makes the tables and topics that are missing.
+func (p *Process) prepare(ctx context.Context) error {
+	if p.db != nil {
+		if err := p.awaitStore(ctx); err != nil {
+			return err
+		}
+	}
+	if p.client != nil {
+		return p.ensureTopics(ctx)
+	}
+	return nil
+}
+
+// prepared are the parts that need the store and the topics.
+func (parts *Parts) prepared() (steps []Step) {
+	p := parts.process
 	var running Step
 	for _, line := range parts.pipelines {
 		running = append(running, lifecycle.Stage{Name: "fabric " + line.Name(), Run: line.Run})
 	}
 	running = append(running, parts.audit...)
 	running = append(running, parts.rollUps()...)
-	if parts.watcher != nil {
-		running = append(running, lifecycle.Stage{Name: "topology watcher", Run: parts.watcher.Run})
-	}
 	if len(running) > 0 {
 		steps = append(steps, running)
 	}
@@ -307,7 +335,7 @@ func (parts *Parts) Steps(ctx context.Context) (steps []Step, err error) {
 	if p.analyst != nil {
 		steps = append(steps, Step{{Name: "analyst", Run: p.analyst}})
 	}
-	return steps, nil
+	return steps
 }
 
 // Emitter puts batches and events into the partitions of the configured fabrics.

@@ -53,8 +53,7 @@ type topologyWatcher struct {
 // lookEvery is how often the files are looked at.
 const lookEvery = 5 * time.Second
 
-// newTopologyWatcher makes a watcher. From here on SIGHUP does not end the process, though the watcher runs only
-// once store and Kafka answer: then the files are read again.
+// newTopologyWatcher makes a watcher. From here on SIGHUP does not end the process.
 func newTopologyWatcher(files []*topologyFile, log *slog.Logger, reg prometheus.Registerer) *topologyWatcher {
 	counter := func(name, help string) *prometheus.CounterVec {
 		c := prometheus.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, []string{"fabric"})

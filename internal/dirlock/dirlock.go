@@ -3,6 +3,7 @@
 package dirlock
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -33,13 +34,11 @@ func Acquire(dir string, patience time.Duration) (release func(), err error) {
 		file.Close()
 		return nil, fmt.Errorf("directory %s is in use by process %s: stop that process, or choose another directory", dir, holder)
 	}
-	if err == nil {
-		err = writePID(file)
-	}
 	if err != nil {
 		file.Close()
 		return nil, fmt.Errorf("lock directory %s: %w", dir, err)
 	}
+	_ = writePID(file) // for people; a full disk does not take it
 	return func() { file.Close() }, nil
 }
 
@@ -75,8 +74,8 @@ func lock(file *os.File, patience time.Duration) error {
 }
 
 func readPID(file *os.File) (string, error) {
-	pid, err := io.ReadAll(file)
-	return strings.TrimSpace(string(pid)), err
+	text, err := io.ReadAll(file)
+	return cmp.Or(strings.TrimSpace(string(text)), "unknown"), err
 }
 
 func writePID(file *os.File) error {

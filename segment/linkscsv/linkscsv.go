@@ -20,7 +20,6 @@
 package linkscsv
 
 import (
-	"bufio"
 	"encoding/csv"
 	"errors"
 	"fmt"
@@ -31,9 +30,6 @@ import (
 	"strconv"
 	"strings"
 	"unicode/utf8"
-
-	"github.com/klauspost/compress/gzip"
-	"github.com/klauspost/compress/zstd"
 
 	"github.com/giverny/giverny/internal/csvfault"
 	"github.com/giverny/giverny/schema"
@@ -65,13 +61,16 @@ type table struct {
 	seen     schema.Bitmap    // by link: has a row
 	timeText string           // of the last row
 
-	unusable, over int // values of the whole table: taken as missing, and as 100 %
+	// Of the whole table.
+	unusable, over int // values taken as missing, and as 100 %
+	extent         extent
 }
 
 // Intervals reads a table of the graph's links, interval by interval. The duration of an interval is not in
 // the table, nor is its start without a column time: they are 0. An error ends the table; it names the
 // file, the line and the column. The name's ending also says how the table is compressed. A table that was read to its
-// end is reported once if it had values out of range: how many, and what they were taken for.
+// end is reported once if it had values out of range, how many, and what they were taken for; and if it looks like one of
+// a smaller fabric.
 func Intervals(name string, r io.Reader, g *topology.Graph, report func(line string)) iter.Seq2[*schema.Snapshot, error] {
 	return func(yield func(*schema.Snapshot, error) bool) {
 		failed := func(err error) { yield(nil, fmt.Errorf("%s: links table%w", name, err)) }
@@ -92,6 +91,9 @@ func Intervals(name string, r io.Reader, g *topology.Graph, report func(line str
 				if t.unusable+t.over > 0 {
 					report(fmt.Sprintf("%s: values out of range: below 0 or not finite, taken as missing: %d; stalls above 100 %%, taken as 100 %%: %d", name, t.unusable, t.over))
 				}
+				if line := t.smaller(); line != "" {
+					report(name + ": " + line)
+				}
 				return
 			}
 			if err != nil {
@@ -103,48 +105,6 @@ func Intervals(name string, r io.Reader, g *topology.Graph, report func(line str
 			}
 		}
 	}
-}
-
-// Decompressed is what a file holds, by the ending of its name, .gz or .zst, or by its first bytes: one that was
-// renamed and standard input are decompressed too. Anything else is as it is.
-func Decompressed(name string, r io.Reader) (io.ReadCloser, error) {
-	const gzipMagic, zstdMagic = "\x1f\x8b", "\x28\xb5\x2f\xfd"
-	in := bufio.NewReader(r)
-	head, _ := in.Peek(len(zstdMagic)) // an error comes again at the first read
-	r = in
-	switch {
-	case strings.HasSuffix(name, ".gz") || strings.HasPrefix(string(head), gzipMagic):
-		d, err := gzip.NewReader(r)
-		if err != nil {
-			return nil, undecodable("gzip", err)
-		}
-		return compressed{d, "gzip"}, nil
-	case strings.HasSuffix(name, ".zst") || string(head) == zstdMagic:
-		d, err := zstd.NewReader(r, zstd.WithDecoderConcurrency(1)) // which needs no goroutine
-		if err != nil {
-			return nil, undecodable("zstd", err)
-		}
-		return compressed{d.IOReadCloser(), "zstd"}, nil
-	}
-	return io.NopCloser(r), nil
-}
-
-// compressed says of what a decoder fails at what the file should be.
-type compressed struct {
-	io.ReadCloser
-	form string
-}
-
-func (c compressed) Read(p []byte) (int, error) {
-	n, err := c.ReadCloser.Read(p)
-	if err != nil && !errors.Is(err, io.EOF) {
-		err = undecodable(c.form, err)
-	}
-	return n, err
-}
-
-func undecodable(form string, err error) error {
-	return fmt.Errorf("damaged, cut off or not %s, which its name or its first bytes say it is: %w; copy it again, or give it the name of what it is", form, err)
 }
 
 func open(r io.Reader, g *topology.Graph) (*table, error) {
@@ -368,9 +328,10 @@ func (t *table) linkOf(record []string) (schema.LinkID, error) {
 		if err != nil || n >= uint64(links) {
 			return 0, fmt.Errorf("link %q: want a number from 0 to %d; is this a table of the topology that is given?", record[t.link], links-1)
 		}
+		t.extent.note(links, schema.LinkID(n), int(n))
 		return schema.LinkID(n), nil
 	}
-	cell, stride, dim := 0, 1, -1
+	cell, stride, dim, at := 0, 1, -1, make([]int, 0, 4)
 	for d, size := range t.grid.Dims {
 		field := strings.TrimSpace(record[t.axes[d]])
 		v, err := strconv.ParseFloat(field, 64)
@@ -384,6 +345,7 @@ func (t *table) linkOf(record []string) (schema.LinkID, error) {
 			}
 			dim = d
 		}
+		at = append(at, int(v))
 		cell += stride * int(v)
 		stride *= size
 	}
@@ -394,5 +356,6 @@ func (t *table) linkOf(record []string) (schema.LinkID, error) {
 	if link == schema.NoLink {
 		return 0, errors.New("no link is there: the mesh ends")
 	}
+	t.extent.note(t.graph.NumLinks(), link, at...)
 	return link, nil
 }

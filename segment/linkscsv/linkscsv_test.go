@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
@@ -164,7 +165,7 @@ func TestIntervals(t *testing.T) {
 
 // Values out of range are reported once, with what they were taken for; no bandwidth is cut.
 func TestOutOfRange(t *testing.T) {
-	text := "time,link,credit,bandwidth_used\n2026-01-05T00:00:00Z,0,-1,101\n2026-01-05T00:00:00Z,1,101,-inf\n2026-01-05T00:01:00Z,0,NaN,100\n2026-01-05T00:01:00Z,1,1e99,\n"
+	text := "time,link,credit,bandwidth_used\n2026-01-05T00:00:00Z,0,-1,101\n2026-01-05T00:00:00Z,23,101,-inf\n2026-01-05T00:01:00Z,0,NaN,100\n2026-01-05T00:01:00Z,23,1e99,\n"
 	var got, reports []string
 	for snap, err := range linkscsv.Intervals("a.csv", strings.NewReader(text), graph(t, "torus:2x2x2"), func(line string) { reports = append(reports, line) }) {
 		if err != nil {
@@ -178,11 +179,53 @@ func TestOutOfRange(t *testing.T) {
 			}
 		}
 	}
-	if want := []string{"credit_stall 1 100", "bandwidth_used 0 101", "bandwidth_used 0 100"}; !slices.Equal(got, want) {
+	if want := []string{"credit_stall 23 100", "bandwidth_used 0 101", "bandwidth_used 0 100"}; !slices.Equal(got, want) {
 		t.Errorf("got %q, want %q", got, want)
 	}
 	if want := []string{"a.csv: values out of range: below 0 or not finite, taken as missing: 4; stalls above 100 %, taken as 100 %: 1"}; !slices.Equal(reports, want) {
 		t.Errorf("got %q, want %q", reports, want)
+	}
+}
+
+// A whole table of a smaller fabric is noticed, also where some rows are missing; a table that leaves out links anywhere is not.
+func TestOfASmallerFabric(t *testing.T) {
+	var byNumber, holed, sparse, byCoordinate, last strings.Builder
+	for _, b := range []*strings.Builder{&byNumber, &holed, &sparse, &last} {
+		b.WriteString("link,credit\n")
+	}
+	byCoordinate.WriteString("x,y,z,credit\n")
+	random := rand.New(rand.NewPCG(1, 2))
+	for id := range 192 { // all of torus:4x4x4
+		fmt.Fprintf(&byNumber, "%d,1\n", id)
+		if random.Float64() < 0.7 {
+			fmt.Fprintf(&holed, "%d,1\n", id)
+		}
+		at := []float64{float64(id / 3 % 4), float64(id / 12 % 4), float64(id / 48)}
+		at[id%3] += 0.5
+		fmt.Fprintf(&byCoordinate, "%g,%g,%g,1\n", at[0], at[1], at[2])
+	}
+	for id := range 647 { // all but one of torus:6x6x6, and a tenth of it
+		fmt.Fprintf(&last, "%d,1\n", id)
+		if id%10 == 0 {
+			fmt.Fprintf(&sparse, "%d,1\n", id)
+		}
+	}
+	for name, c := range map[string]struct{ text, want string }{
+		"by number":     {byNumber.String(), "a.csv: rows of 192 links, all of them with numbers up to 191; the topology has 648 links"},
+		"with holes":    {holed.String(), "all of them with numbers up to 191; the topology has 648 links"},
+		"by coordinate": {byCoordinate.String(), "a.csv: rows of 192 links, all of them with x up to 3, y up to 3, z up to 3; the topology has 648 links"},
+		"one left out":  {last.String(), ""},
+		"sparse":        {sparse.String(), ""},
+	} {
+		var reports []string
+		for _, err := range linkscsv.Intervals("a.csv", strings.NewReader(c.text), graph(t, "torus:6x6x6"), func(line string) { reports = append(reports, line) }) {
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		if got := strings.Join(reports, "; "); (got == "") != (c.want == "") || !strings.Contains(got, c.want) {
+			t.Errorf("%s: reported %q, want %q", name, got, c.want)
+		}
 	}
 }
 

@@ -28,3 +28,23 @@ func (m *Model) NewestFeedback(ctx context.Context, fabric string, s Span, n int
 			Outcome: schema.FeedbackOutcome(r.Outcome), Reason: r.Reason, Score: r.Score, Before: r.Before, After: r.After}, nil
 	})
 }
+
+// FeedbackMarks are the nodes of a fabric that schedulers were asked to avoid and that, by the audit, were not put back
+// since: of each the action that marked it last.
+func (m *Model) FeedbackMarks(ctx context.Context, fabric string) ([]schema.FeedbackAction, error) {
+	type row struct {
+		Sink   string    `ch:"sink"`
+		Target string    `ch:"target"`
+		Time   time.Time `ch:"time"`
+		Action string    `ch:"action"`
+		Reason string    `ch:"reason"`
+		Score  float64   `ch:"score"`
+		Before string    `ch:"before"`
+		After  string    `ch:"after"`
+	}
+	found, err := Figure[row](ctx, m, "feedback_marks", Args{"fabric": fabric})
+	return convert(found, err, func(r *row) (schema.FeedbackAction, error) {
+		return schema.FeedbackAction{Fabric: fabric, Time: instantOf(r.Time), Sink: r.Sink, Action: r.Action, Target: r.Target,
+			Outcome: schema.FeedbackDone, Reason: r.Reason, Score: r.Score, Before: r.Before, After: r.After}, nil
+	})
+}

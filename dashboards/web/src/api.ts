@@ -2,8 +2,6 @@
 import { floatColumns } from "./arrow.ts";
 import type { Collective, CollectiveRun, Congestion, DiagnosisPage, EventPage, FabricSummary, Graph, HostReport, HostRun, JobPage, JobTraffic, KnownAnomaly, LinkHistory, LinkSeries, NetworkStates, NetworkSteps, NodeScores, RegionCollective, Search, Snapshot, Span, Status, Track, TrackList } from "./types.ts";
 
-const week = 7 * 86_400_000;
-
 const base = "api/v1/";
 
 /** Problem is an answer that is none: its HTTP status (0: the server was not reached) and what the server says. */
@@ -84,8 +82,8 @@ export class OfFabric {
   knownAnomalies = async () => must(await get<{ anomalies: KnownAnomaly[] }>(this.path + "/known-anomalies", {}, this.signal), "known anomalies").anomalies;
   hosts = async () => must(await get<{ hosts: HostRun[] }>(this.path + "/hosts", {}, this.signal), "hosts").hosts;
   host = async (name: string, run: string) => must(await get<HostReport>(`${this.path}/hosts/${encodeURIComponent(name)}`, { run }, this.signal), "host");
-  /** collectives are those that began in a week: the last one, or that before the end of an instant. */
-  collectives = async (until: string) => must(await get<{ collectives: Collective[] }>(this.path + "/collectives", until ? { from: Date.parse(until) - week, to: until } : {}, this.signal), "collectives").collectives;
+  /** collectives are those that ended in a span; without it in the last week. */
+  collectives = async (range: { from?: number; to?: string }) => must(await get<{ collectives: Collective[] }>(this.path + "/collectives", range, this.signal), "collectives").collectives;
   collective = async (run: string) => must(await get<CollectiveRun>(`${this.path}/collectives/${encodeURIComponent(run)}`, {}, this.signal), "collective");
   /** collectivesOf are those whose flows crossed a region, the dearest first. */
   collectivesOf = async (region: string) => must(await get<{ collectives: RegionCollective[] }>(`${this.path}/tracks/${encodeURIComponent(region)}/collectives`, {}, this.signal), "collectives").collectives;

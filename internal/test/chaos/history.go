@@ -35,6 +35,7 @@ func OpenJournal(path string) (*Journal, error) {
 const (
 	begun = "begun" // it is about to be given to the system
 	acked = "acked" // the system has taken it
+	lost  = "lost"  // a full disk may have taken those of a span away again
 )
 
 // Begun notes a reading before it is given to the system, Acked after. A line is one write, whole or not at all.
@@ -42,6 +43,11 @@ func (j *Journal) Begun(r Reading) error { return j.note(begun, r) }
 
 // Acked notes that the system has taken a reading.
 func (j *Journal) Acked(r Reading) error { return j.note(acked, r) }
+
+// Lost notes that readings of a span of true time may be there or not, though they were taken.
+func (j *Journal) Lost(agent string, fromNanos, toNanos int64) error {
+	return j.note(lost, Reading{Agent: agent, TrueNanos: fromNanos, StatedNanos: toNanos})
+}
 
 func (j *Journal) note(what string, r Reading) error {
 	_, err := fmt.Fprintf(j.file, "%s %s %d %d\n", what, r.Agent, r.TrueNanos, r.StatedNanos)
@@ -69,8 +75,14 @@ func ReadHistory(paths []string) ([]Reading, error) {
 		for lines := bufio.NewScanner(file); lines.Scan(); {
 			var what string
 			var k key
-			if n, _ := fmt.Sscanf(lines.Text(), "%s %s %d %d", &what, &k.agent, &k.nanos, &k.stated); n == 4 && (what == begun || what == acked) {
+			n, _ := fmt.Sscanf(lines.Text(), "%s %s %d %d", &what, &k.agent, &k.nanos, &k.stated)
+			switch {
+			case n == 4 && (what == begun || what == acked):
 				found[k] = found[k] || what == acked
+			case n == 4 && what == lost:
+				for other := range found {
+					found[other] = found[other] && !(other.agent == k.agent && other.nanos >= k.nanos && other.nanos <= k.stated)
+				}
 			}
 		}
 	}

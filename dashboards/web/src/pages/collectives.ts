@@ -3,7 +3,7 @@
 import { isAbort } from "../api.ts";
 import type { App } from "../app.ts";
 import { h, svg } from "../dom.ts";
-import { count, many, share, sure, when, words } from "../format.ts";
+import { count, iso, many, share, span, sure, when, words } from "../format.ts";
 import type { Collective, CollectiveRun } from "../types.ts";
 
 const refreshMillis = 60_000;
@@ -12,10 +12,12 @@ const picked = h("section", { class: "collective", attrs: { tabindex: "-1", "ari
 const list = h("div", null);
 
 export function collectivesPage(app: App, into: HTMLElement) {
-  const api = app.model?.api, until = app.state.at && (app.model?.interval?.now.interval.end ?? app.state.at);
-  if (!api || into.dataset.page === "collectives" && list.dataset.fabric === api.name && list.dataset.until === until && Date.now() - asked < refreshMillis) return;
+  const api = app.model?.api;
+  if (!api) return;
+  const { range, key, said } = windowOf(app);
+  if (into.dataset.page === "collectives" && list.dataset.fabric === api.name && list.dataset.window === key && Date.now() - asked < refreshMillis) return;
   asked = Date.now();
-  list.dataset.until = until;
+  list.dataset.window = key;
   if (list.dataset.fabric !== api.name) {
     picked.replaceChildren();
     list.replaceChildren(h("p", null, "loading"));
@@ -23,21 +25,31 @@ export function collectivesPage(app: App, into: HTMLElement) {
   list.dataset.fabric = api.name;
   if (into.dataset.page !== "collectives") into.replaceChildren(h("h2", null, "Collectives"), picked, list);
   into.dataset.page = "collectives";
-  api.collectives(until).then((found) => {
-    if (list.dataset.fabric === api.name && list.dataset.until === until) list.replaceChildren(...listed(app, found, until));
+  api.collectives(range).then((found) => {
+    if (list.dataset.fabric === api.name && list.dataset.window === key) list.replaceChildren(...listed(app, found, said));
   }).catch((e) => {
     if (!isAbort(e)) list.replaceChildren(h("p", { class: "Medium" }, (e as Error).message));
   });
+}
+
+const week = 7 * 86_400_000;
+
+/** windowOf is the part of the past that is listed: what the time strip shows if its length was chosen, or else the week before the instant that is shown. */
+function windowOf(app: App): { range: { from?: number; to?: string }; key: string; said: string } {
+  const past = app.model!.past.history, end = app.state.at && (app.model?.interval?.now.interval.end ?? app.state.at);
+  const until = !app.state.span ? end : app.state.at || app.state.until ? iso(past.to) : "", length = app.state.span ? past.to - past.from : week;
+  const said = `of the ${until ? `${span(length / 1000)} before ${when(until)}` : `last ${span(length / 1000)}`}`;
+  return { range: until ? { from: Date.parse(until) - length, to: until } : app.state.span ? { from: past.from } : {}, key: `${Math.round(length / 60_000)} ${until}`, said };
 }
 
 /** head is the names of columns, those of numbers with a "#" before them. */
 const head = (...names: string[]) => h("thead", null, h("tr", null, ...names.map((n) => n.startsWith("#") ? h("th", { class: "number" }, n.slice(1)) : h("th", null, n))));
 const wide = (table: HTMLElement) => h("div", { class: "wide" }, table);
 const ms = (nanos: number) => `${(nanos / 1e6).toPrecision(3)} ms`;
-const most = 500;
+const most = 500, mostAsked = 1000; // that are listed, and that the server gives
 
-function listed(app: App, list: Collective[], until: string): HTMLElement[] {
-  if (!list.length) return [h("p", null, until ? `No collective of the 7 days before ${when(until)} was diagnosed. ` : "No collective was diagnosed in the last 7 days. ", h("code", null, "giverny collective publish --job ID --format FORMAT DIR"), " diagnoses the records of a job's collectives and sends the outcome here.")];
+function listed(app: App, list: Collective[], said: string): HTMLElement[] {
+  if (!list.length) return [h("p", null, `No collective ${said} was diagnosed. `, h("code", null, "giverny collective publish --job ID --format FORMAT DIR"), " diagnoses the records of a job's collectives and sends the outcome here.")];
   const slow = list.filter((c) => c.culprits.length > 0).length;
   const rows = list.slice(0, most).map((c) => {
     const worst = c.culprits[0];
@@ -46,7 +58,8 @@ function listed(app: App, list: Collective[], until: string): HTMLElement[] {
       h("td", { class: "number" }, ms(c.makespan_ns / c.iterations)), h("td", { class: "number" }, ms(c.expected_ns / c.iterations)),
       h("td", { class: worst ? "High" : "Neg" }, worst ? `${words(worst.class)} ${worst.flow} at ${worst.object}` : c.stopped_ranks.length ? "stopped" : "none"), h("td", { class: "number" }, worst ? ms(worst.cost_ns / c.iterations) : ""));
   });
-  return [h("p", null, `${many(list.length, "run")} diagnosed, ${many(slow, "has", "have")} a culprit; times are per iteration.`),
+  const cut = list.length > most ? ` The newest ${most} are listed; choose a shorter span for others.` : "";
+  return [h("p", null, `${list.length >= mostAsked ? "The newest " : ""}${many(list.length, "run")} ${said}, of which ${many(slow, "has", "have")} a culprit; times are per iteration.${cut}`),
     wide(h("table", null, head("job", "began", "#ranks", "#iterations", "#makespan", "#without culprits", "worst culprit", "#its cost"), h("tbody", null, ...rows)))];
 }
 

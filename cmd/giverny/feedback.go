@@ -1,0 +1,207 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/user"
+	"slices"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/giverny/giverny/feedback"
+	"github.com/giverny/giverny/internal/app"
+	"github.com/giverny/giverny/schema"
+)
+
+func newFeedback(g *globals) *cobra.Command {
+	cmd := newFolder("feedback", "List nodes that schedulers are asked to avoid, and put back those of an analyser that is gone")
+	cmd.AddCommand(newFeedbackMarks(g), newFeedbackLift(g))
+	return cmd
+}
+
+func newFeedbackMarks(g *globals) *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "marks",
+		Short: "List the nodes that schedulers are asked to avoid",
+		Long: `List the nodes that Slurm or Kubernetes is asked to avoid, as the audit in the store has
+them: those that an analyser marked and did not put back. An analyser whose host is lost
+leaves them so; giverny feedback lift puts them back from another host.`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			cfg, log, err := g.load(cmd)
+			if err != nil {
+				return err
+			}
+			acting := cfg.Acting()
+			return app.New(cfg, version, log).Marks(cmd.Context(), func(_ context.Context, found []schema.FeedbackAction, _ app.Lift) error {
+				marks, err := heldMarks(&acting, found)
+				if err != nil {
+					return err
+				}
+				if asJSON {
+					return printMarksJSON(cmd.OutOrStdout(), marks)
+				}
+				return printMarks(cmd.OutOrStdout(), marks, time.Now())
+			})
+		},
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "one JSON object per line")
+	return cmd
+}
+
+// mark is a node that is marked.
+type mark struct {
+	schema.FeedbackAction
+	HeldHere bool `json:"held_here"` // in the journal of this host's analyser
+}
+
+func heldMarks(cfg *feedback.Config, found []schema.FeedbackAction) (marks []mark, err error) {
+	held := map[string][]string{}
+	for i := range found {
+		a := &found[i]
+		if _, known := held[a.Sink]; !known {
+			if held[a.Sink], err = cfg.HeldHere(a.Sink); err != nil {
+				return nil, err
+			}
+		}
+		marks = append(marks, mark{*a, slices.Contains(held[a.Sink], a.Target)})
+	}
+	return marks, nil
+}
+
+func printMarksJSON(w io.Writer, marks []mark) error {
+	enc := json.NewEncoder(w)
+	for i := range marks {
+		if err := enc.Encode(&marks[i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func printMarks(w io.Writer, marks []mark, now time.Time) error {
+	if len(marks) == 0 {
+		_, err := fmt.Fprintln(w, "no node is marked")
+		return err
+	}
+	table := tabwriter.NewWriter(w, 0, 8, 2, ' ', 0)
+	fmt.Fprintln(table, "SINK\tNODE\tFABRIC\tMARKED\tHELD HERE\tBEFORE\tREASON")
+	for i := range marks {
+		m := &marks[i]
+		here := "no"
+		if m.HeldHere {
+			here = "yes"
+		}
+		fmt.Fprintf(table, "%s\t%s\t%s\t%v ago\t%s\t%s\t%s\n", m.Sink, m.Target, m.Fabric, now.Sub(m.Time.Time()).Round(time.Second), here, m.Before, m.Reason)
+	}
+	return table.Flush()
+}
+
+type liftFlags struct {
+	olderThan time.Duration
+	all       bool
+	nodes     []string
+}
+
+func newFeedbackLift(g *globals) *cobra.Command {
+	var f liftFlags
+	cmd := &cobra.Command{
+		Use:   "lift (NODE... | --all)",
+		Short: "Put nodes back that an analyser marked whose host is lost",
+		Long: `Put nodes back that an analyser marked and that it cannot put back itself, as its host is
+lost. Of what the mark changed, what is still so goes back; what others have changed since
+stays. What became of each node is printed and written to the audit.
+
+Nodes in the journal of this host's analyser are left to it. Marks younger than --older-than
+are left alone: they may be those of an analyser that works. One that does marks its nodes
+again within a minute.
+
+The configuration must have the same feedback as that of the analyser. giverny feedback marks
+lists what there is.`,
+		Example: "  giverny feedback lift --all --older-than 2h",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if f.all == (len(args) > 0) {
+				return errors.New("which nodes? name them, or give --all; giverny feedback marks lists them")
+			}
+			cfg, log, err := g.load(cmd)
+			if err != nil {
+				return err
+			}
+			f.nodes = args
+			acting := cfg.Acting()
+			return app.New(cfg, version, log).Marks(cmd.Context(), func(ctx context.Context, found []schema.FeedbackAction, lift app.Lift) error {
+				marks, err := heldMarks(&acting, found)
+				if err != nil {
+					return err
+				}
+				return f.lift(ctx, cmd.OutOrStdout(), marks, lift)
+			})
+		},
+	}
+	cmd.Flags().BoolVar(&f.all, "all", false, "all nodes that are marked")
+	cmd.Flags().DurationVar(&f.olderThan, "older-than", time.Hour, "only marks that were made this long ago or longer")
+	return cmd
+}
+
+// lift puts the chosen nodes back and prints what became of each.
+func (f *liftFlags) lift(ctx context.Context, w io.Writer, marks []mark, lift app.Lift) error {
+	var chosen []schema.FeedbackAction
+	left, now := 0, time.Now()
+	for i := range marks {
+		m := &marks[i]
+		if !f.all && !slices.Contains(f.nodes, m.Target) {
+			continue
+		}
+		switch age := now.Sub(m.Time.Time()); {
+		case m.HeldHere:
+			fmt.Fprintf(w, "%s %s: left alone: it is in the journal of this host's analyser, which puts it back\n", m.Sink, m.Target)
+			left++
+		case age < f.olderThan:
+			fmt.Fprintf(w, "%s %s: left alone: marked %v ago; --older-than is %v\n", m.Sink, m.Target, age.Round(time.Second), f.olderThan)
+			left++
+		default:
+			chosen = append(chosen, m.FeedbackAction)
+		}
+	}
+	for _, node := range f.nodes {
+		if !slices.ContainsFunc(marks, func(m mark) bool { return m.Target == node }) {
+			fmt.Fprintf(w, "%s: not marked\n", node)
+		}
+	}
+	acts, err := lift(ctx, chosen, "lifted by "+person())
+	failed := 0
+	for i := range acts {
+		a := &acts[i]
+		switch {
+		case a.Outcome == schema.FeedbackFailed:
+			failed++
+			fmt.Fprintf(w, "%s %s: failed: %s\n", a.Sink, a.Target, a.Reason)
+		default:
+			fmt.Fprintf(w, "%s %s: %s: %s\n", a.Sink, a.Target, a.Action, a.Reason)
+		}
+	}
+	fmt.Fprintf(w, "%d nodes put back, %d failed, %d left alone\n", len(acts)-failed, failed, left)
+	if err == nil && failed > 0 {
+		err = fmt.Errorf("%d nodes stay marked; what the scheduler said stands above", failed)
+	}
+	return err
+}
+
+// person is who runs this process, for the audit.
+func person() string {
+	name, host := "somebody", "this host"
+	if who, err := user.Current(); err == nil {
+		name = who.Username
+	}
+	if h, err := os.Hostname(); err == nil {
+		host = h
+	}
+	return name + " on " + host
+}

@@ -1,0 +1,72 @@
+package feedback
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/giverny/giverny/feedback/kubernetes"
+	"github.com/giverny/giverny/feedback/reconcile"
+	"github.com/giverny/giverny/feedback/record"
+	"github.com/giverny/giverny/feedback/slurm"
+	"github.com/giverny/giverny/schema"
+)
+
+// The sinks that mark nodes, as the audit names them.
+const (
+	sinkSlurm = "slurm"
+	sinkNodes = "kubernetes-nodes"
+)
+
+// HeldHere says which of the nodes that a sink has marked an analyser of this host has in its journal: it puts them back
+// itself, at the latest at its next start.
+func (c *Config) HeldHere(sink string) ([]string, error) {
+	return reconcile.LeftBehind(filepath.Join(c.Dir, sink))
+}
+
+// Lift puts nodes back that were marked by a process that is gone, and writes down in the audit what became of each. marks
+// are the actions by which they were marked. An error is that of a scheduler or of the audit.
+func Lift(ctx context.Context, cfg *Config, marks []schema.FeedbackAction, reason string, audit record.Store) (all []schema.FeedbackAction, err error) {
+	var errs []error
+	for _, sink := range []string{sinkSlurm, sinkNodes} {
+		own := slices.DeleteFunc(slices.Clone(marks), func(a schema.FeedbackAction) bool { return a.Sink != sink })
+		if len(own) == 0 {
+			continue
+		}
+		scheduler, err := schedulerOf(cfg, sink)
+		var acts []schema.FeedbackAction
+		if err == nil {
+			acts, err = reconcile.Lift(ctx, scheduler, own, reason)
+		}
+		if err != nil {
+			errs = append(errs, fmt.Errorf("%s: %w", sink, err))
+			continue
+		}
+		errs = append(errs, auditLifted(ctx, sink, acts, audit))
+		all = append(all, acts...)
+	}
+	return all, errors.Join(errs...)
+}
+
+func schedulerOf(cfg *Config, sink string) (reconcile.Scheduler, error) {
+	if sink == sinkSlurm {
+		return slurm.New(cfg.Slurm)
+	}
+	return kubernetes.NewNodes(cfg.Kubernetes.Nodes)
+}
+
+func auditLifted(ctx context.Context, sink string, acts []schema.FeedbackAction, audit record.Store) error {
+	of := map[string][]schema.FeedbackAction{}
+	for i := range acts {
+		acts[i].Sink, acts[i].Time = sink, schema.Instant(time.Now().UnixNano())
+		of[acts[i].Fabric] = append(of[acts[i].Fabric], acts[i])
+	}
+	var errs []error
+	for fabric, rows := range of {
+		errs = append(errs, audit.StoreFeedback(ctx, fabric, rows))
+	}
+	return errors.Join(errs...)
+}

@@ -1,0 +1,50 @@
+package reconcile
+
+import (
+	"cmp"
+	"context"
+	"slices"
+
+	"github.com/giverny/giverny/feedback/policy"
+	"github.com/giverny/giverny/schema"
+)
+
+// Lift puts nodes back that a process has marked which is gone, as it would have itself: of what its mark changed, what is
+// still so. marks are the actions by which the nodes were marked; what became of each is returned, for the audit, and an error
+// of the scheduler. A process that is there nevertheless marks them again.
+func Lift(ctx context.Context, s Scheduler, marks []schema.FeedbackAction, reason string) (acts []schema.FeedbackAction, err error) {
+	var nodes []string
+	for i := range marks {
+		nodes = append(nodes, marks[i].Target)
+	}
+	now, err := s.Look(ctx, nodes)
+	if err != nil {
+		return nil, err
+	}
+	to := map[string]State{}
+	for i := range marks {
+		m := &marks[i]
+		is, known := now[m.Target]
+		then, act, why := relief(s, is, known, State(m.Before), State(m.After))
+		a := action(cmp.Or(act, ActionRelieve), policy.Score{Node: m.Target, Fabric: m.Fabric, Score: m.Score, Reason: cmp.Or(why, reason)}, false)
+		a.Before, a.After, a.Outcome = string(is), string(then), schema.FeedbackDone
+		if act == "" {
+			to[m.Target] = then
+		}
+		acts = append(acts, a)
+	}
+	if len(to) == 0 {
+		return acts, nil
+	}
+	setErr := s.Set(ctx, to)
+	if now, err = s.Look(ctx, nodes); err != nil {
+		return nil, cmp.Or(setErr, err)
+	}
+	for node, then := range to {
+		if now[node] != then {
+			at := slices.IndexFunc(acts, func(a schema.FeedbackAction) bool { return a.Target == node })
+			acts[at].Outcome, acts[at].Reason = schema.FeedbackFailed, cmp.Or(setErr, errRefused).Error()
+		}
+	}
+	return acts, nil
+}

@@ -1,0 +1,42 @@
+//go:build integration
+
+package spool_test
+
+import (
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/giverny/giverny/ingest/spool"
+	"github.com/giverny/giverny/internal/test/chaos"
+)
+
+// On a file system without space the newest records are kept, few of them lost for a segment's sake, and they are found by
+// the next process.
+func TestSpoolOnAFullFileSystem(t *testing.T) {
+	disk, err := chaos.NewDisk(filepath.Join(t.TempDir(), "disk"), 8<<20)
+	if err != nil {
+		t.Fatalf("%v; this needs the right to mount: run it as root", err)
+	}
+	defer disk.Close()
+	s := openSpool(t, spool.Config{Dir: filepath.Join(disk.Dir, "spool"), MaxBytes: 32 << 20, Fsync: "segment"})
+	var all []string
+	for _, r := range numbered(0, 1000) {
+		all = append(all, r+strings.Repeat("y", 20<<10))
+	}
+	s.put(t, all...)
+	if kept := s.Len(); kept < 350 || float64(kept+int(s.metric(t, "giverny_spool_dropped_total", "disk_full"))) != 1000 {
+		t.Errorf("%d records of 20 KiB kept on a disk of 8 MiB", kept)
+	}
+	if err := (chaos.Full{Of: "the test", Disk: disk}).Inject(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	_ = s.Close() // the cursor is not written
+	s = openSpool(t, s.config)
+	defer s.Close()
+	want := all[len(all)-s.Len():]
+	if got := s.drain(); !slices.Equal(got, want) {
+		t.Errorf("%d records come out, the first %.10q; want %d from %.10q on", len(got), got[0], len(want), want[0])
+	}
+}

@@ -1,0 +1,40 @@
+package spool
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+)
+
+// makeRoom takes the oldest segments away until as many bytes are free. What it takes away is lost, and counted.
+func (s *Spool) makeRoom(bytes int64, reason string) {
+	before, lost := s.bytes, uint64(0)
+	for before-s.bytes < bytes && len(s.segments) > 0 {
+		lost += s.segments[0].end() - s.first
+		s.removeOldest()
+	}
+	if lost > 0 {
+		s.countLost(reason, lost)
+		s.log.Error("spool: no room, oldest records dropped; bring Kafka back, or give the spool more room", "reason", reason, "records", lost, "max_bytes", s.config.MaxBytes)
+	}
+}
+
+func (s *Spool) countLost(reason string, records uint64) {
+	s.metrics.dropped.WithLabelValues(reason).Add(float64(records))
+	s.lost[reason] += records
+}
+
+// State says in a few words how many records wait, and how many of each reason were lost since the spool was last
+// empty; it is empty where there are none.
+func (s *Spool) State() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.next == s.first && len(s.lost) == 0 {
+		return ""
+	}
+	text := fmt.Sprintf("%d records wait", s.next-s.first)
+	for _, reason := range slices.Sorted(maps.Keys(s.lost)) {
+		text += fmt.Sprintf(", %d lost (%s)", s.lost[reason], reason)
+	}
+	return text
+}

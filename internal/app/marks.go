@@ -1,0 +1,34 @@
+package app
+
+import (
+	"context"
+
+	"github.com/giverny/giverny/feedback"
+	"github.com/giverny/giverny/schema"
+	"github.com/giverny/giverny/store/read"
+)
+
+// Marks calls back with the nodes of all fabrics that schedulers are asked to avoid, by the audit, and with what puts some of
+// them back and writes that down.
+func (p *Process) Marks(ctx context.Context, do func(ctx context.Context, marks []schema.FeedbackAction, lift Lift) error) error {
+	if err := p.useStoreBeside(); err != nil {
+		return err
+	}
+	return p.withStore(ctx, func(ctx context.Context) error {
+		var marks []schema.FeedbackAction
+		for _, f := range p.cfg.Fabrics {
+			found, err := read.New(p.db).FeedbackMarks(ctx, f.Name)
+			if err != nil {
+				return err
+			}
+			marks = append(marks, found...)
+		}
+		return do(ctx, marks, func(ctx context.Context, marks []schema.FeedbackAction, reason string) ([]schema.FeedbackAction, error) {
+			cfg := p.cfg.Acting()
+			return feedback.Lift(ctx, &cfg, marks, reason, p.db)
+		})
+	})
+}
+
+// Lift puts nodes back, and says what became of each.
+type Lift func(ctx context.Context, marks []schema.FeedbackAction, reason string) ([]schema.FeedbackAction, error)
