@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/giverny/giverny/feedback"
+	"github.com/giverny/giverny/feedback/reconcile"
 	"github.com/giverny/giverny/internal/app"
 	"github.com/giverny/giverny/schema"
 )
@@ -176,18 +177,22 @@ func (f *liftFlags) lift(ctx context.Context, w io.Writer, marks []mark, lift ap
 		}
 	}
 	acts, err := lift(ctx, chosen, "lifted by "+person())
-	failed := 0
+	failed, back := 0, 0
 	for i := range acts {
 		a := &acts[i]
 		switch {
 		case a.Outcome == schema.FeedbackFailed:
 			failed++
 			fmt.Fprintf(w, "%s %s: failed: %s\n", a.Sink, a.Target, a.Reason)
+		case a.Action == reconcile.ActionRelieve:
+			back++
+			fmt.Fprintf(w, "%s %s: put back\n", a.Sink, a.Target)
 		default:
-			fmt.Fprintf(w, "%s %s: %s: %s\n", a.Sink, a.Target, a.Action, a.Reason)
+			left++
+			fmt.Fprintf(w, "%s %s: left alone: %s\n", a.Sink, a.Target, a.Reason)
 		}
 	}
-	fmt.Fprintf(w, "%d nodes put back, %d failed, %d left alone\n", len(acts)-failed, failed, left)
+	fmt.Fprintf(w, "%d nodes put back, %d failed, %d left alone\n", back, failed, left)
 	if err == nil && failed > 0 {
 		err = fmt.Errorf("%d nodes stay marked; what the scheduler said stands above", failed)
 	}

@@ -2,6 +2,7 @@ package alertmanager
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -15,17 +16,22 @@ import (
 	"sync"
 	"time"
 
+	"golang.org/x/sync/errgroup"
+
 	"github.com/giverny/giverny/feedback/record"
 	"github.com/giverny/giverny/internal/faults"
 	"github.com/giverny/giverny/internal/tlsfile"
 	"github.com/giverny/giverny/schema"
 )
 
-// TooMany is the reason for which an alert is not sent.
-const TooMany = "too_many"
+// Reasons for which an alert, or its end, is not sent.
+const (
+	TooMany = "too_many"
+	Expired = "expired" // no member took its end while that was of use
+)
 
 // Reasons lists them.
-func Reasons() []string { return []string{TooMany} }
+func Reasons() []string { return []string{TooMany, Expired} }
 
 // Alerts that are sent at a time are at most maxAlerts, the most severe; resolved
 // ones are sent again for keepResolved, in case the first was lost.
@@ -149,11 +155,7 @@ func (a *Alertmanager) send(ctx context.Context, all bool) {
 		return
 	}
 	if !a.cfg.DryRun {
-		var errs []error
-		for some := range slices.Chunk(alerts, batch) {
-			errs = append(errs, a.post(ctx, some))
-		}
-		if err := errors.Join(errs...); err != nil {
+		if err := a.post(ctx, alerts); err != nil {
 			if ctx.Err() == nil {
 				a.record.Failed(err, a.cfg.Resend)
 			}
@@ -171,7 +173,10 @@ func (a *Alertmanager) due(now time.Time, all bool) (list []due, alerts []Alert)
 	pending := 0
 	for _, id := range slices.Sorted(maps.Keys(a.alerts)) {
 		have := a.alerts[id]
-		if !have.resolved.IsZero() && have.settled && now.Sub(have.resolved) > keepResolved {
+		if !have.resolved.IsZero() && now.Sub(have.resolved) > max(keepResolved, resendsAlive*a.cfg.Resend) {
+			if !have.settled { // whoever has it lets it expire by now
+				a.record.Dropped(Expired, 1)
+			}
 			delete(a.alerts, id)
 			continue
 		}
@@ -218,20 +223,52 @@ func (a *Alertmanager) sent(list []due) {
 	a.record.Pending(0)
 }
 
-// post sends alerts to every member of the cluster; it succeeds where one takes them.
+// post sends alerts to every member of the cluster; it succeeds where one takes them all. The members are sent to side by
+// side, so that one that hangs delays no other: alerts that come after their ends would be resolved.
 func (a *Alertmanager) post(ctx context.Context, alerts []Alert) error {
-	body, err := json.Marshal(alerts)
-	if err != nil {
-		return fmt.Errorf("alertmanager: %w", err)
+	ctx, cancel := context.WithTimeout(ctx, (resendsAlive-1)*a.cfg.Resend)
+	defer cancel()
+	var bodies [][]byte
+	for some := range slices.Chunk(alerts, batch) {
+		body, err := json.Marshal(some)
+		if err != nil {
+			return fmt.Errorf("alertmanager: %w", err)
+		}
+		bodies = append(bodies, body)
 	}
-	var errs []error
+	errs := make([]error, len(a.cfg.URLs))
+	var members errgroup.Group
 	for i := range a.cfg.URLs {
-		errs = append(errs, a.postTo(ctx, strings.TrimSuffix(a.cfg.URLs[i].Reveal(), "/")+"/api/v2/alerts", body))
+		members.Go(func() error {
+			errs[i] = a.postAll(ctx, strings.TrimSuffix(a.cfg.URLs[i].Reveal(), "/")+"/api/v2/alerts", bodies)
+			return nil
+		})
 	}
+	_ = members.Wait() // which has no errors of its own
 	if slices.Contains(errs, nil) {
 		return nil
 	}
 	return errors.Join(errs...)
+}
+
+// postAll sends to one member. One that does not answer is not asked again; what one refuses keeps nothing else from it.
+func (a *Alertmanager) postAll(ctx context.Context, address string, bodies [][]byte) error {
+	var first error
+	for _, body := range bodies {
+		err := a.postTo(ctx, address, body)
+		first = cmp.Or(first, err)
+		if _, answered := errors.AsType[*answerError](err); err != nil && !answered {
+			break
+		}
+	}
+	return first
+}
+
+// answerError is an answer that is no success.
+type answerError struct{ host, status, said string }
+
+func (e *answerError) Error() string {
+	return fmt.Sprintf("%s answers %s: %s", e.host, e.status, e.said)
 }
 
 func (a *Alertmanager) postTo(ctx context.Context, address string, body []byte) error {
@@ -253,7 +290,16 @@ func (a *Alertmanager) postTo(ctx context.Context, address string, body []byte) 
 	defer response.Body.Close()
 	said, _ := io.ReadAll(io.LimitReader(response.Body, 300))
 	if response.StatusCode/100 != 2 {
-		return fmt.Errorf("%s answers %s: %s", request.URL.Host, response.Status, said)
+		return &answerError{request.URL.Host, response.Status, string(said)}
+	}
+	return a.checkClock(request.URL.Host, response.Header.Get("Date"))
+}
+
+// checkClock finds out whether alerts are over for a member when they come, by its clock.
+func (a *Alertmanager) checkClock(host, date string) error {
+	at, err := http.ParseTime(date)
+	if ahead := time.Until(at); err == nil && ahead > (resendsAlive-1)*a.cfg.Resend {
+		return fmt.Errorf("the clock of %s is %v ahead of this host's: alerts are over when they come there; set both by NTP", host, ahead.Round(time.Second))
 	}
 	return nil
 }

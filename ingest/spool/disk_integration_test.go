@@ -32,7 +32,9 @@ func TestSpoolOnAFullFileSystem(t *testing.T) {
 	if err := (chaos.Full{Of: "the test", Disk: disk}).Inject(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	_ = s.Close() // the cursor is not written
+	if err := s.Close(); err != nil { // the cursor is not written
+		t.Error(err)
+	}
 	s = openSpool(t, s.config)
 	defer s.Close()
 	want := all[len(all)-s.Len():]

@@ -62,7 +62,7 @@ func TestSpoolOnAFullDisk(t *testing.T) {
 			if dropped == 0 || dropped+s.Len() != len(all) || s.metric(t, "giverny_spool_bytes", "") < 1000 {
 				t.Errorf("%d counted as dropped and %d kept of %d", dropped, s.Len(), len(all))
 			}
-			if got, want := s.State(), fmt.Sprintf("%d records wait, %d lost (disk_full)", s.Len(), dropped); got != want {
+			if got, want := s.State(), fmt.Sprintf("records waiting: %d, lost as disk_full: %d", s.Len(), dropped); got != want {
 				t.Errorf("state %q, want %q", got, want)
 			}
 			room = 0 // others take all that becomes free

@@ -32,9 +32,9 @@ func (s *Spool) State() string {
 	if s.next == s.first && len(s.lost) == 0 {
 		return ""
 	}
-	text := fmt.Sprintf("%d records wait", s.next-s.first)
+	text := fmt.Sprintf("records waiting: %d", s.next-s.first)
 	for _, reason := range slices.Sorted(maps.Keys(s.lost)) {
-		text += fmt.Sprintf(", %d lost (%s)", s.lost[reason], reason)
+		text += fmt.Sprintf(", lost as %s: %d", reason, s.lost[reason])
 	}
 	return text
 }

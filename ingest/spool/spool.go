@@ -117,11 +117,12 @@ func createSegment(path string) (segmentFile, error) {
 	return os.OpenFile(path, os.O_CREATE|os.O_TRUNC|os.O_APPEND|os.O_WRONLY, 0o640)
 }
 
-// Close ends writing. The records stay.
+// Close ends writing. The records stay; where a full disk does not take the cursor, some come twice.
 func (s *Spool) Close() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	err := errors.Join(s.saveCursor(), s.closeOut())
+	s.noteIOError(s.saveCursor())
+	err := s.closeOut()
 	s.release()
 	return err
 }

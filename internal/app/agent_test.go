@@ -66,7 +66,7 @@ collect: {agent: host0, ibsysfs: {enabled: true, root: DIR/sys}}
 	defer cancel()
 	ended := make(chan error, 1)
 	go func() { ended <- p.Run(ctx, l, parts.Steps) }()
-	for ; !strings.Contains(health(t, l), `"spool":"1 records wait`); time.Sleep(20 * time.Millisecond) {
+	for ; !strings.Contains(health(t, l), `"spool":"records waiting: 1`); time.Sleep(20 * time.Millisecond) {
 		if ctx.Err() != nil {
 			t.Fatal("nothing is in the spool: ", health(t, l))
 		}
