@@ -42,6 +42,9 @@ func (h *held) listStalled(p *Pressure) {
 
 // claimPassage compares a passage over what is tried with those over the others, on the region's links that stall.
 func (h *held) claimPassage(pass *routes.Passage) {
+	if pass.IsEmpty() {
+		return
+	}
 	for _, l := range h.stalled {
 		if n := pass.Over(l); n > 0 {
 			h.claimOf(l, n)
