@@ -35,16 +35,19 @@ func (p *Pressure) spreadOnGrid(links []schema.LinkID) {
 // beginning, that comes to a link which it may wait for.
 func (p *Pressure) leads(at schema.LinkID, steps int) float64 {
 	e := p.ends
-	if e.seen[at] == e.round {
-		return e.leads[at]
+	g := &e.goes[at]
+	if g.round == e.round {
+		return g.leads
 	}
-	e.seen[at], e.leads[at] = e.round, 0 // a circle leads nowhere
+	*g = going{round: e.round} // a circle leads nowhere
 	if steps == maxRounds {
 		return 0
 	}
-	e.ofWay[at] = p.listWays(at)
+	g.first = int32(len(e.ways))
+	p.listWays(at)
+	g.end = int32(len(e.ways))
 	sum, reached := 0., 0.
-	for i := e.ofWay[at].first; i < e.ofWay[at].end; i++ {
+	for i := g.first; i < g.end; i++ {
 		w, part := e.ways[i], 1.
 		if w.stays == 0 {
 			part = p.leads(w.link, steps+1)
@@ -52,39 +55,41 @@ func (p *Pressure) leads(at schema.LinkID, steps int) float64 {
 		sum, reached = sum+w.weight, reached+w.weight*part
 	}
 	if sum > 0 {
-		e.leads[at] = reached / sum
+		g.leads = reached / sum
 	}
-	return e.leads[at]
+	return g.leads
 }
 
 // listWays lists what traffic that travels over a link one way may wait for behind it.
-func (p *Pressure) listWays(at schema.LinkID) (out span) {
+func (p *Pressure) listWays(at schema.LinkID) {
 	e, l := p.ends, at/2
 	from, via := p.graph.Ends(l)
 	if at%2 == 1 {
 		via = from
 	}
-	out.first = int32(len(e.ways))
-	dim, least := p.grid.Dim(l), max(stalledPercent, passesOn*p.StallOf(l))
+	own := p.shows(l)
+	least := max(stalledPercent, passesOn*own.stall)
 	for _, next := range p.graph.LinksAt(via) {
-		if next == l || p.grid.Dim(next) < dim {
+		if next == l {
 			continue
 		}
-		if weight := p.asNeck(next); weight > 0 {
-			e.ways = append(e.ways, way{link: next, weight: weight, stays: 1})
+		s := p.shows(next)
+		if s.dim < own.dim {
+			continue
 		}
-		if p.StallOf(next) >= least {
-			e.ways = append(e.ways, way{link: p.towards(next, via), weight: p.heldBackOr(next)})
+		if s.waits > 0 {
+			e.ways = append(e.ways, way{link: next, weight: s.waits, stays: 1})
+		}
+		if s.stall >= least {
+			e.ways = append(e.ways, way{link: p.towards(next, via), weight: s.held})
 		}
 	}
-	out.end = int32(len(e.ways))
-	return out
 }
 
 // passOnGrid divides stall that travels over a link one way, of which leads has listed where it goes.
 func (p *Pressure) passOnGrid(at schema.LinkID, stall float64, next []schema.LinkID) []schema.LinkID {
 	e := p.ends
-	ways, sum := e.ways[e.ofWay[at].first:e.ofWay[at].end], 0.
+	ways, sum := e.ways[e.goes[at].first:e.goes[at].end], 0.
 	for _, w := range ways {
 		sum += e.weightOf(w)
 	}
@@ -112,7 +117,7 @@ func (e *ends) weightOf(w way) float64 {
 	if w.stays > 0 {
 		return w.weight
 	}
-	return w.weight * e.leads[w.link]
+	return w.weight * e.goes[w.link].leads
 }
 
 // towards is a link in the direction in which it leaves a switch.
@@ -129,16 +134,19 @@ func (p *Pressure) isNeck(l schema.LinkID) bool {
 	return p.grid.Dim(l) >= 0 && (p.isFull(l) || p.remains(l) < ClearlyLess && p.StallOf(l) <= neckStall && !p.heldBehind(l))
 }
 
-// asNeck is what waits before a link for it, if packets may wait for it; else 0. It is found once for a region.
-func (p *Pressure) asNeck(l schema.LinkID) float64 {
-	n := &p.ends.necks[l]
-	if n.round != p.ends.round {
-		*n = neckOf{round: p.ends.round}
+// shows is what a link shows, found once for a region.
+func (p *Pressure) shows(l schema.LinkID) *shown {
+	s := &p.ends.shows[l]
+	if s.round != p.ends.round {
+		*s = shown{round: p.ends.round, dim: int32(p.grid.Dim(l)), stall: p.StallOf(l)}
+		if s.stall >= stalledPercent {
+			s.held = p.heldBackOr(l)
+		}
 		if p.isNeck(l) {
-			n.weight = p.waitsBefore(l)
+			s.waits = p.waitsBefore(l)
 		}
 	}
-	return n.weight
+	return s
 }
 
 // waitsBefore is what waits inside switches for a link, bytes/s, of an offer of which the share that waits is held back.
