@@ -242,6 +242,9 @@ func (s *Stage) astray(rc *regionCase, c *suspect, p *root.Pressure) float64 {
 		}
 		added := max(0, p.UseOf(l)-was) * s.graph.Capacity(l)
 		all += added
+		if c.cross == 0 {
+			continue
+		}
 		if _, on := slices.BinarySearch(r.Links, l); on {
 			own += added
 		}
