@@ -234,19 +234,18 @@ func (s *Stage) astray(rc *regionCase, c *suspect, p *root.Pressure) float64 {
 	if !s.graph.Duplex() || c.file || !c.known || rc.load <= risen {
 		return 0
 	}
-	r, own, all := s.routesOf(c.job), 0., 0.
-	for _, l := range rc.region.Links {
-		was := p.Before(l)
-		if was < 0 {
+	if len(rc.added) == 0 {
+		s.findAdded(rc, p)
+	}
+	routes, own, all := s.routesOf(c.job).Links, 0., 0.
+	for i, l := range rc.region.Links {
+		all += rc.added[i]
+		if c.cross == 0 || rc.added[i] == 0 {
 			continue
 		}
-		added := max(0, p.UseOf(l)-was) * s.graph.Capacity(l)
-		all += added
-		if c.cross == 0 {
-			continue
-		}
-		if _, on := slices.BinarySearch(r.Links, l); on {
-			own += added
+		at, on := slices.BinarySearch(routes, l)
+		if routes = routes[at:]; on {
+			own += rc.added[i]
 		}
 	}
 	if all == 0 {
