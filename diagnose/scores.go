@@ -215,13 +215,17 @@ func (s *Stage) loadsAll(rc *regionCase, c *suspect, p *root.Pressure) bool {
 // loadsExchange reports whether load was added since the onset on most of what a job's exchange uses: a tree of its nodes to one
 // of them has a small part of that.
 func (s *Stage) loadsExchange(j *job, p *root.Pressure) bool {
+	if j.loads.known && j.loads.round == s.work.past.round {
+		return j.loads.most
+	}
 	r, loaded := s.routesOf(j), 0.
 	for i, l := range r.Links {
 		if p.UseOf(l)-max(0, p.Before(l)) >= root.LeastUse {
 			loaded += float64(r.Load[i])
 		}
 	}
-	return loaded >= loadedWays*r.Total
+	j.loads = exchangeLoad{true, s.work.past.round, loaded >= loadedWays*r.Total}
+	return j.loads.most
 }
 
 // Of what was added to a region of a grid, ownAdded lies on links of a culprit's own exchange; where only strayAdded does,

@@ -49,6 +49,7 @@ type held struct {
 	sent    []float64 // by device
 	senders []topology.DeviceID
 	devices []topology.DeviceID // at the region's links, ascending
+	met     []uint32            // by device: the round in which it is one of them
 	scores  []float64           // by end that is tried: how well links bear out that traffic meets there
 	tries   []Meeting           // the ends that are tried
 	arrived []float64           // by these, how much more arrives there
@@ -68,7 +69,7 @@ type held struct {
 // newHeld makes the memory; grid is nil where there is none.
 func newHeld(g *topology.Graph, grid *routes.Grid) held {
 	n := g.NumLinks()
-	h := held{looked: 1, grid: grid, byLink: make([]seen, n), tried: make([]uint32, n), claims: make([]claim, n), sent: make([]float64, g.NumDevices())}
+	h := held{looked: 1, grid: grid, byLink: make([]seen, n), tried: make([]uint32, n), claims: make([]claim, n), sent: make([]float64, g.NumDevices()), met: make([]uint32, g.NumDevices())}
 	if grid != nil {
 		h.tree = grid.NewInTree()
 	}
@@ -184,13 +185,17 @@ func (h *held) ends(p *Pressure) (out []topology.DeviceID, hasMost bool) {
 		held := h.byLink[l].held
 		total += held
 		from, to := p.graph.Ends(l)
-		h.devices = append(h.devices, from, to)
+		for _, d := range [2]topology.DeviceID{from, to} {
+			if h.met[d] != h.round {
+				h.met[d] = h.round
+				h.devices = append(h.devices, d)
+			}
+		}
 		if dim <= h.last {
 			lines[dim][h.place(from, dim)] += held
 		}
 	}
 	slices.Sort(h.devices)
-	h.devices = slices.Compact(h.devices)
 	if total == 0 {
 		return nil, false
 	}
