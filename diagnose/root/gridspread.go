@@ -35,19 +35,19 @@ func (p *Pressure) spreadOnGrid(links []schema.LinkID) {
 // beginning, that comes to a link which it may wait for.
 func (p *Pressure) leads(at schema.LinkID, steps int) float64 {
 	e := p.ends
-	g := &e.goes[at]
-	if g.round == e.round {
+	link, dir := p.shows(at/2), at%2
+	if g := &e.shown[link].goes[dir]; g.known {
 		return g.leads
 	}
-	*g = going{round: e.round} // a circle leads nowhere
+	e.shown[link].goes[dir].known = true // a circle leads nowhere
 	if steps == maxRounds {
 		return 0
 	}
-	g.first = int32(len(e.ways))
+	first := len(e.ways)
 	p.listWays(at)
-	g.end = int32(len(e.ways))
-	sum, reached := 0., 0.
-	for i := g.first; i < g.end; i++ {
+	end := len(e.ways)
+	sum, reached, leads := 0., 0., 0.
+	for i := first; i < end; i++ {
 		w, part := e.ways[i], 1.
 		if w.stays == 0 {
 			part = p.leads(w.link, steps+1)
@@ -55,9 +55,10 @@ func (p *Pressure) leads(at schema.LinkID, steps int) float64 {
 		sum, reached = sum+w.weight, reached+w.weight*part
 	}
 	if sum > 0 {
-		g.leads = reached / sum
+		leads = reached / sum
 	}
-	return g.leads
+	e.shown[link].goes[dir] = going{true, int32(first), int32(end), leads}
+	return leads
 }
 
 // listWays lists what traffic that travels over a link one way may wait for behind it.
@@ -68,13 +69,14 @@ func (p *Pressure) listWays(at schema.LinkID) {
 		via = from
 	}
 	own := p.shows(l)
-	least := max(stalledPercent, passesOn*own.stall)
+	dim, least := e.shown[own].dim, max(stalledPercent, passesOn*e.shown[own].stall)
 	for _, next := range p.graph.LinksAt(via) {
 		if next == l {
 			continue
 		}
-		s := p.shows(next)
-		if s.dim < own.dim {
+		link := p.shows(next)
+		s := &e.shown[link]
+		if s.dim < dim {
 			continue
 		}
 		if s.waits > 0 {
@@ -89,7 +91,8 @@ func (p *Pressure) listWays(at schema.LinkID) {
 // passOnGrid divides stall that travels over a link one way, of which leads has listed where it goes.
 func (p *Pressure) passOnGrid(at schema.LinkID, stall float64, next []schema.LinkID) []schema.LinkID {
 	e := p.ends
-	ways, sum := e.ways[e.goes[at].first:e.goes[at].end], 0.
+	goes, sum := e.goesOn(at), 0.
+	ways := e.ways[goes.first:goes.end]
 	for _, w := range ways {
 		sum += e.weightOf(w)
 	}
@@ -117,8 +120,11 @@ func (e *ends) weightOf(w way) float64 {
 	if w.stays > 0 {
 		return w.weight
 	}
-	return w.weight * e.goes[w.link].leads
+	return w.weight * e.goesOn(w.link).leads
 }
+
+// goesOn is where what travels over a link one way goes, after leads has found it.
+func (e *ends) goesOn(at schema.LinkID) *going { return &e.shown[e.place[at/2].at].goes[at%2] }
 
 // towards is a link in the direction in which it leaves a switch.
 func (p *Pressure) towards(l schema.LinkID, at topology.DeviceID) schema.LinkID {
@@ -134,19 +140,23 @@ func (p *Pressure) isNeck(l schema.LinkID) bool {
 	return p.grid.Dim(l) >= 0 && (p.isFull(l) || p.remains(l) < ClearlyLess && p.StallOf(l) <= neckStall && !p.heldBehind(l))
 }
 
-// shows is what a link shows, found once for a region.
-func (p *Pressure) shows(l schema.LinkID) *shown {
-	s := &p.ends.shows[l]
-	if s.round != p.ends.round {
-		*s = shown{round: p.ends.round, dim: int32(p.grid.Dim(l)), stall: p.StallOf(l)}
-		if s.stall >= stalledPercent {
-			s.held = p.heldBackOr(l)
-		}
-		if p.isNeck(l) {
-			s.waits = p.waitsBefore(l)
-		}
+// shows is the place in the list of what links show of a link, which is found once for a region.
+func (p *Pressure) shows(l schema.LinkID) int32 {
+	e := p.ends
+	at := &e.place[l]
+	if at.round == e.round {
+		return at.at
 	}
-	return s
+	*at = place{e.round, int32(len(e.shown))}
+	s := shown{dim: p.grid.Dim(l), stall: p.StallOf(l)}
+	if s.stall >= stalledPercent {
+		s.held = p.heldBackOr(l)
+	}
+	if p.isNeck(l) {
+		s.waits = p.waitsBefore(l)
+	}
+	e.shown = append(e.shown, s)
+	return at.at
 }
 
 // waitsBefore is what waits inside switches for a link, bytes/s, of an offer of which the share that waits is held back.

@@ -22,24 +22,31 @@ type ends struct {
 	round uint32
 	seen  []uint32 // by device: the round for which extra is
 	extra []excess // by device
-	goes  []going  // of a grid, by link and direction
-	shows []shown  // of a grid, by link
+	shown []shown  // of a grid, links that were looked at
+	place []place  // of a grid, by link
 }
 
-// going is where what travels over a link of a grid one way goes, of the region of a round.
+// place is that of a link in the list of those that were looked at for the region of a round: the list is short, so that it
+// stays at hand.
+type place struct {
+	round uint32
+	at    int32
+}
+
+// shown is what a link of a grid shows to what travels over others, and where what travels over it goes.
+type shown struct {
+	dim   int
+	stall float64  // percent
+	held  float64  // waits on it, bytes/s, if it stalls
+	waits float64  // before it, bytes/s; 0: packets do not wait for it
+	goes  [2]going // by direction
+}
+
+// going is where what travels over a link one way goes.
 type going struct {
-	round      uint32
+	known      bool
 	first, end int32   // its ways, from the first to before the end
 	leads      float64 // the share that comes to a link which it may wait for
-}
-
-// shown is what a link of a grid shows to what travels over others, of the region of a round.
-type shown struct {
-	round uint32
-	dim   int32
-	stall float64 // percent
-	held  float64 // waits on it, bytes/s, if it stalls
-	waits float64 // before it, bytes/s; 0: packets do not wait for it
 }
 
 // way is a port over which traffic may wait to leave a switch.
@@ -75,7 +82,7 @@ const (
 func newEnds(g *topology.Graph) ends {
 	n := g.NumLinks()
 	if g.Duplex() {
-		return ends{ports: make([]float64, n), at: make([]float64, n), lost: make([]float64, n), mass: make([]float64, 2*n), goes: make([]going, 2*n), shows: make([]shown, n)}
+		return ends{ports: make([]float64, n), at: make([]float64, n), lost: make([]float64, n), mass: make([]float64, 2*n), place: make([]place, n)}
 	}
 	return ends{ports: make([]float64, n), at: make([]float64, n), lost: make([]float64, n), mass: make([]float64, n),
 		seen: make([]uint32, g.NumDevices()), extra: make([]excess, g.NumDevices())}
@@ -89,7 +96,7 @@ func (e *ends) reset() {
 	for _, l := range e.last {
 		e.at[l], e.lost[l] = 0, 0
 	}
-	e.known, e.last = e.known[:0], e.last[:0]
+	e.known, e.last, e.shown = e.known[:0], e.last[:0], e.shown[:0]
 	e.round++
 }
 
