@@ -17,6 +17,7 @@ type regionCase struct {
 	weight   []float64 // by link of the region: its stall now, or 1 where nothing is known
 	total    float64   // sum of weight
 	waits    []float64 // by link of the region: the share of time that it stalls, 0 where nothing is known
+	added    []float64 // by link of the region, by how much more it carries than before the onset, if that was asked for
 	onset    int       // index into stall at which it began; -1: not known
 	again    int       // the same, after a pause if there was any
 	old      bool      // it is older than what is remembered

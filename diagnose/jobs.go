@@ -24,12 +24,21 @@ type job struct {
 	lagged   [numMeasured]*lagged // in the interval laggedIn
 	laggedIn uint32
 	was, now moves
+	loads    exchangeLoad
+}
+
+// exchangeLoad is whether load was added on most of what a job's exchange uses, since the onset of a round of the past.
+type exchangeLoad struct {
+	known bool
+	round uint32
+	most  bool
 }
 
 // jobTable keeps jobs that run or ended lately. A job's key is (id, start).
 type jobTable struct {
-	byID  map[string][]*job // of one id, by start
-	count int
+	byID   map[string][]*job // of one id, by start
+	count  int
+	sorted []*job // all of them, by id and start; nil: to be sorted again
 }
 
 func newJobTable() *jobTable { return &jobTable{byID: map[string][]*job{}} }
@@ -49,6 +58,7 @@ func (t *jobTable) upsert(g *topology.Graph, in schema.Job) {
 	j.place(g)
 	t.byID[in.ID] = slices.Insert(same, i, j)
 	t.count++
+	t.sorted = nil
 }
 
 // take brings what is new of the job. An update without nodes leaves it where it was.
@@ -64,7 +74,7 @@ func (j *job) take(g *topology.Graph, in schema.Job) {
 
 // place finds the job's nodes in the fabric; unknown nodes are left out.
 func (j *job) place(g *topology.Graph) {
-	j.devices, j.routes = j.devices[:0], nil
+	j.devices, j.routes, j.loads = j.devices[:0], nil, exchangeLoad{}
 	for _, name := range j.Nodes {
 		if d, ok := g.FindDevice(name); ok {
 			j.devices = append(j.devices, d)
@@ -95,7 +105,7 @@ func (t *jobTable) forget(before int64, most int) {
 	if t.count <= most {
 		return
 	}
-	all := t.all()
+	all := slices.Clone(t.all())
 	slices.SortStableFunc(all, func(a, b *job) int {
 		if (a.End == 0) != (b.End == 0) {
 			if a.End == 0 {
@@ -117,17 +127,20 @@ func (t *jobTable) set(id string, was int, kept []*job) {
 		return
 	}
 	t.count -= was - len(kept)
+	t.sorted = nil
 	if t.byID[id] = kept; len(kept) == 0 {
 		delete(t.byID, id)
 	}
 }
 
-// all lists the jobs by id and start.
+// all lists the jobs by id and start. The list is the table's.
 func (t *jobTable) all() []*job {
-	jobs := make([]*job, 0, t.count)
-	for _, same := range t.byID {
-		jobs = append(jobs, same...)
+	if t.sorted == nil {
+		t.sorted = make([]*job, 0, t.count)
+		for _, same := range t.byID {
+			t.sorted = append(t.sorted, same...)
+		}
+		slices.SortFunc(t.sorted, func(a, b *job) int { return cmp.Or(cmp.Compare(a.ID, b.ID), cmp.Compare(a.Start, b.Start)) })
 	}
-	slices.SortFunc(jobs, func(a, b *job) int { return cmp.Or(cmp.Compare(a.ID, b.ID), cmp.Compare(a.Start, b.Start)) })
-	return jobs
+	return t.sorted
 }

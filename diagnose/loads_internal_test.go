@@ -76,7 +76,7 @@ func TestWhatWasAddedAstray(t *testing.T) {
 		load float64
 		want float64
 	}{
-		{"own", suspect{job: own, known: true}, 2, 0},
+		{"own", suspect{job: own, known: true, cross: 1}, 2, 0},
 		{"another's", suspect{job: other, known: true}, 2, jobAstray},
 		{"no more load", suspect{job: other, known: true}, 1, 0},
 		{"files", suspect{job: other, known: true, file: true}, 2, 0},

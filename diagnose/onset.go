@@ -3,6 +3,7 @@ package diagnose
 import (
 	"math"
 
+	"github.com/giverny/giverny/diagnose/root"
 	"github.com/giverny/giverny/schema"
 )
 
@@ -52,6 +53,17 @@ func (s *Stage) usedBefore(rc *regionCase) func(schema.LinkID) float64 {
 	}
 	s.work.past.turnTo(s.work.interval, from, to, use)
 	return s.work.past.of
+}
+
+// findAdded finds what was added to the links of a region.
+func (s *Stage) findAdded(rc *regionCase, p *root.Pressure) {
+	for _, l := range rc.region.Links {
+		added := 0.
+		if was := p.Before(l); was >= 0 {
+			added = max(0, p.UseOf(l)-was) * s.graph.Capacity(l)
+		}
+		rc.added = append(rc.added, added)
+	}
 }
 
 // peaks are the most that a link carried before a region began, but for one interval, and since, percent of its capacity; 0

@@ -211,7 +211,7 @@ func (s *Stage) codeNeck(c *codec.Coder, n *root.Neck) {
 }
 
 func (s *Stage) codeJobs(c *codec.Coder) {
-	jobs := s.jobs.all()
+	jobs := slices.Clone(s.jobs.all())
 	codec.Each(c, &jobs, func(i int, j **job) {
 		if c.Reading() {
 			*j = new(job)

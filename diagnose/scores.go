@@ -215,13 +215,17 @@ func (s *Stage) loadsAll(rc *regionCase, c *suspect, p *root.Pressure) bool {
 // loadsExchange reports whether load was added since the onset on most of what a job's exchange uses: a tree of its nodes to one
 // of them has a small part of that.
 func (s *Stage) loadsExchange(j *job, p *root.Pressure) bool {
+	if j.loads.known && j.loads.round == s.work.past.round {
+		return j.loads.most
+	}
 	r, loaded := s.routesOf(j), 0.
 	for i, l := range r.Links {
 		if p.UseOf(l)-max(0, p.Before(l)) >= root.LeastUse {
 			loaded += float64(r.Load[i])
 		}
 	}
-	return loaded >= loadedWays*r.Total
+	j.loads = exchangeLoad{true, s.work.past.round, loaded >= loadedWays*r.Total}
+	return j.loads.most
 }
 
 // Of what was added to a region of a grid, ownAdded lies on links of a culprit's own exchange; where only strayAdded does,
@@ -234,16 +238,18 @@ func (s *Stage) astray(rc *regionCase, c *suspect, p *root.Pressure) float64 {
 	if !s.graph.Duplex() || c.file || !c.known || rc.load <= risen {
 		return 0
 	}
-	r, own, all := s.routesOf(c.job), 0., 0.
-	for _, l := range rc.region.Links {
-		was := p.Before(l)
-		if was < 0 {
+	if len(rc.added) == 0 {
+		s.findAdded(rc, p)
+	}
+	routes, own, all := s.routesOf(c.job).Links, 0., 0.
+	for i, l := range rc.region.Links {
+		all += rc.added[i]
+		if c.cross == 0 || rc.added[i] == 0 {
 			continue
 		}
-		added := max(0, p.UseOf(l)-was) * s.graph.Capacity(l)
-		all += added
-		if _, on := slices.BinarySearch(r.Links, l); on {
-			own += added
+		at, on := slices.BinarySearch(routes, l)
+		if routes = routes[at:]; on {
+			own += rc.added[i]
 		}
 	}
 	if all == 0 {

@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"github.com/giverny/giverny/diagnose/root"
-	"github.com/giverny/giverny/topology"
 )
 
 // mostSenders bounds the jobs whose nodes are tried as senders of a tree on a grid.
@@ -69,16 +68,13 @@ func (s *Stage) meetsElsewhere(rc *regionCase, c *suspect) bool {
 	}
 	grid := s.router.Grid
 	last := len(grid.Dims()) - 1
-	near := func(own topology.DeviceID) bool {
-		steps := 0
-		for dim := range last + 1 {
-			away := grid.Steps(own, m.Device, dim)
-			if away = max(away, -away); dim < last && away > 0 {
-				return false
-			}
-			steps = away
+	line := grid.Line(m.Device, last)
+	for steps := -1; steps <= 1; steps++ {
+		at := line.Device(steps)
+		away := grid.Steps(at, m.Device, last)
+		if _, own := slices.BinarySearch(c.job.devices, at); own && max(away, -away) <= 1 {
+			return false
 		}
-		return steps <= 1
 	}
-	return !slices.ContainsFunc(c.job.devices, near)
+	return true
 }

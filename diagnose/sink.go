@@ -3,6 +3,7 @@ package diagnose
 import (
 	"slices"
 
+	"github.com/giverny/giverny/schema"
 	"github.com/giverny/giverny/topology"
 )
 
@@ -35,7 +36,10 @@ func (s *Stage) readerAt(rc *regionCase, v *verdict) *topology.Device {
 func (s *Stage) readerOf(rc *regionCase, j *job) (best topology.DeviceID, found bool) {
 	last := int8(len(s.graph.Grid().Dims) - 1)
 	most := 0.
-	for _, d := range j.devices {
+	for _, d := range s.devicesAt(rc.region.Links) {
+		if _, own := slices.BinarySearch(j.devices, d); !own {
+			continue
+		}
 		sum := 0.
 		for _, l := range s.graph.LinksAt(d) {
 			i, inside := slices.BinarySearch(rc.region.Links, l)
@@ -53,4 +57,16 @@ func (s *Stage) readerOf(rc *regionCase, j *job) (best topology.DeviceID, found 
 		}
 	}
 	return best, found
+}
+
+// devicesAt are the devices at the ends of links, ascending, until the next call.
+func (s *Stage) devicesAt(links []schema.LinkID) []topology.DeviceID {
+	devices := s.work.devices[:0]
+	for _, l := range links {
+		from, to := s.graph.Ends(l)
+		devices = append(devices, from, to)
+	}
+	s.work.devices = devices
+	slices.Sort(devices)
+	return slices.Compact(devices)
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"syscall"
 	"testing"
 
 	"github.com/giverny/giverny/diagnose"
@@ -125,12 +126,26 @@ func BenchmarkStep(b *testing.B) {
 		d := newBadDay(b, jobs, regions)
 		stage := d.warm(b)
 		b.ReportAllocs()
+		spent := 0.
 		for b.Loop() {
 			b.StopTimer()
 			r := d.interval(true)
+			began := cpuMillis(b)
 			b.StartTimer()
 			stage.Step(r)
+			spent += cpuMillis(b) - began
 		}
+		b.ReportMetric(spent/float64(b.N), "cpu-ms/op") // what other load does not blur
 		b.ReportMetric(float64(regions*b.N)/b.Elapsed().Seconds(), "regions/s")
 	})
+}
+
+// cpuMillis is the time that the process has spent on a processor.
+func cpuMillis(b *testing.B) float64 {
+	b.Helper()
+	var u syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
+		b.Fatal(err)
+	}
+	return float64(u.Utime.Nano()+u.Stime.Nano()) / 1e6
 }

@@ -24,7 +24,8 @@ type work struct {
 	interval      uint32 // of the jobs' maxima
 	before, after []float64
 	values        []float64
-	lagged        []*lagged // of the features of jobs in this interval, the first laggedUsed
+	devices       []topology.DeviceID // at the ends of a region's links
+	lagged        []*lagged           // of the features of jobs in this interval, the first laggedUsed
 	laggedUsed    int
 	correlator    correlation.Correlator
 	finder        *root.Finder
@@ -122,7 +123,7 @@ func (w *work) touch(c int32) *sums {
 
 // begin gathers what is known of a region itself, in the memory of a region of the interval before.
 func (s *Stage) begin(rc *regionCase, snap *schema.Snapshot, region *schema.Region) {
-	*rc = regionCase{region: region, onset: -1, again: -1, stall: rc.stall[:0], weight: rc.weight[:0], waits: rc.waits[:0], jobs: rc.jobs[:0], failures: rc.failures[:0]}
+	*rc = regionCase{region: region, onset: -1, again: -1, stall: rc.stall[:0], weight: rc.weight[:0], waits: rc.waits[:0], added: rc.added[:0], jobs: rc.jobs[:0], failures: rc.failures[:0]}
 	levels := s.memory.metrics[region.Metric]
 	seen := min(int64(s.cfg.Window), s.clock.now-s.clock.first+1)
 	for slot := s.clock.now - seen + 1; slot <= s.clock.now; slot++ {

@@ -11,14 +11,25 @@ import (
 // waits is back pressure as a relation of directed links: u->v waits because of v->w. It holds the graph as
 // that relation needs it; the relation itself is computed where it is asked for, since only stalled links ask.
 type waits struct {
-	from, to []int32 // by link: devices
-	level    []int8  // by device: 0 host, 1 leaf, ...; -1 unknown
-	group    []int32 // by device: pod or group, -1 none
-	isSwitch []bool  // by device
-	hosts    []int32 // by device: links from hosts into it
-	byName   []int32 // by device: its place among the names, which renumbering leaves alone
+	from, to []int32    // by link: devices
+	level    []int8     // by device: 0 host, 1 leaf, ...; -1 unknown
+	group    []int32    // by device: pod or group, -1 none
+	isSwitch []bool     // by device
+	hosts    []int32    // by device: links from hosts into it
+	byName   []int32    // by device: its place among the names, which renumbering leaves alone
+	kinds    []linkKind // by link
 	out, in  linkLists
 }
+
+// linkKind is what a link joins, as bits.
+type linkKind uint8
+
+const (
+	fromHost linkKind = 1 << iota // a host is at its beginning
+	toHost                        // or at its end
+	upward                        // it goes to a higher level of switches
+	downward                      // or to a lower one
+)
 
 // linkLists lists links by device (compressed sparse rows).
 type linkLists struct{ off, at []int32 }
@@ -28,7 +39,7 @@ func (l *linkLists) of(device int32) []int32 { return l.at[l.off[device]:l.off[d
 func newWaits(g *topology.Graph) *waits {
 	n := g.NumDevices()
 	w := &waits{from: make([]int32, g.NumLinks()), to: make([]int32, g.NumLinks()), level: make([]int8, n), group: make([]int32, n),
-		isSwitch: make([]bool, n), hosts: make([]int32, n), byName: make([]int32, n)}
+		isSwitch: make([]bool, n), hosts: make([]int32, n), byName: make([]int32, n), kinds: make([]linkKind, g.NumLinks())}
 	order := make([]int32, n)
 	for d := range n {
 		device := g.Device(topology.DeviceID(d))
@@ -43,7 +54,7 @@ func newWaits(g *topology.Graph) *waits {
 	for id := range w.from {
 		from, to := g.Ends(schema.LinkID(id))
 		w.from[id], w.to[id] = int32(from), int32(to)
-		if !w.isSwitch[from] {
+		if w.kinds[id] = w.kindOf(w.from[id], w.to[id]); w.fromHost(int32(id)) {
 			w.hosts[to]++
 		}
 	}
@@ -110,19 +121,29 @@ func (w *waits) isAdjacent(from, to int32) bool {
 // isLeaf reports whether a switch has hosts, and is not a higher one with an aggregation node of its own.
 func (w *waits) isLeaf(device int32) bool { return w.hosts[device] > 0 && w.level[device] <= 1 }
 
+func (w *waits) kindOf(from, to int32) (k linkKind) {
+	if !w.isSwitch[from] {
+		k |= fromHost
+	}
+	if !w.isSwitch[to] {
+		k |= toHost
+	}
+	switch u, v := w.level[from], w.level[to]; {
+	case v > u && u > 0:
+		k |= upward
+	case u > v && v > 0:
+		k |= downward
+	}
+	return k
+}
+
 // fromHost and toHost say at which end of a link a host is.
-func (w *waits) fromHost(link int32) bool { return !w.isSwitch[w.from[link]] }
-func (w *waits) toHost(link int32) bool   { return !w.isSwitch[w.to[link]] }
+func (w *waits) fromHost(link int32) bool { return w.kinds[link]&fromHost != 0 }
+func (w *waits) toHost(link int32) bool   { return w.kinds[link]&toHost != 0 }
 
-// isUp reports whether a link goes to a higher level of switches.
-func (w *waits) isUp(link int32) bool {
-	return w.level[w.to[link]] > w.level[w.from[link]] && w.level[w.from[link]] > 0
-}
-
-// isDown reports whether a link goes to a lower level of switches.
-func (w *waits) isDown(link int32) bool {
-	return w.level[w.from[link]] > w.level[w.to[link]] && w.level[w.to[link]] > 0
-}
+// isUp and isDown report whether a link goes to a higher level of switches, or to a lower one.
+func (w *waits) isUp(link int32) bool   { return w.kinds[link]&upward != 0 }
+func (w *waits) isDown(link int32) bool { return w.kinds[link]&downward != 0 }
 
 // branching is the mean number of links that wait for a link or that it waits for: how many ways a chance
 // chain of stalled links may go on.

@@ -39,3 +39,20 @@ func deviationOf(v []float64, middle float64) float64 {
 	}
 	return perMedian * medianOf(v)
 }
+
+// deviationOfSorted is the same of values that are in ascending order, and stay: the differences grow both ways from the
+// median, so that these need not be sorted.
+func deviationOfSorted(v []float64) float64 {
+	middle, off := v[len(v)/2], 0.
+	below, above := len(v)/2-1, len(v)/2
+	for range len(v)/2 + 1 {
+		if below < 0 || above < len(v) && v[above]-middle <= middle-v[below] {
+			off = v[above] - middle
+			above++
+		} else {
+			off = middle - v[below]
+			below--
+		}
+	}
+	return perMedian * off
+}

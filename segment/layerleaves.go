@@ -77,11 +77,11 @@ func (y *layers) measureLeaves(w *waits, values []float32, hot float64) {
 func (y *layers) levelsOf(w *waits, values []float32, leaf int32, hot float64) leafLevels {
 	x := leafLevels{device: leaf, layers: [2]int32{noLayer, noLayer}}
 	in, out := w.in.of(leaf), w.out.of(leaf)
-	x.up = y.measure(values, out, hot, w.isUp)
-	x.down = y.measure(values, in, hot, w.isDown)
-	x.hosts = y.measure(values, in, hot, w.fromHost)
+	x.up = y.measure(w, values, out, hot, upward)
+	x.down = y.measure(w, values, in, hot, downward)
+	x.hosts = y.measure(w, values, in, hot, fromHost)
 	x.low = y.lowest(&x.hosts, hot)
-	ports := y.measure(values, out, hot, w.toHost)
+	ports := y.measure(w, values, out, hot, toHost)
 	if first, _ := slices.BinarySearch(y.sample, hot); first < ports.links {
 		x.ports, x.port, x.portMiddle = ports.links-first, y.sample[ports.links-1], ports.stalled
 	}
@@ -101,28 +101,31 @@ func (y *layers) levelsOf(w *waits, values []float32, leaf int32, hot float64) l
 }
 
 // measure finds the level of those links that are of a kind; their readings stay in the sample, ascending.
-func (y *layers) measure(values []float32, links []int32, hot float64, isOfKind func(int32) bool) (x linkLevel) {
-	y.sample = y.sample[:0]
+func (y *layers) measure(w *waits, values []float32, links []int32, hot float64, kind linkKind) (x linkLevel) {
+	y.bits, y.sample = y.bits[:0], y.sample[:0]
 	for _, l := range links {
-		if !isOfKind(l) || values[l] == missing {
+		if w.kinds[l]&kind == 0 || values[l] == missing {
 			continue
 		}
 		if x.measured++; values[l] > 0 {
-			y.sample = append(y.sample, float64(values[l]))
+			y.bits = append(y.bits, math.Float32bits(values[l]))
 		}
 	}
-	x.links = len(y.sample)
+	x.links = len(y.bits)
 	if x.links == 0 {
 		return x
 	}
-	x.middle = medianOf(y.sample)
+	slices.Sort(y.bits) // ordered like the values, as none is negative
+	for _, v := range y.bits {
+		y.sample = append(y.sample, float64(math.Float32frombits(v)))
+	}
+	x.middle = y.sample[x.links/2]
 	first, _ := slices.BinarySearch(y.sample, nearlyStalled*hot)
 	x.part = float64(x.links-first) / float64(max(x.links, x.measured-1)) // one zero may be wrong
 	if hotter, _ := slices.BinarySearch(y.sample, hot); x.links-hotter >= minFeeders {
 		x.stalled = y.sample[(hotter+x.links)/2]
 	}
-	y.off = append(y.off[:0], y.sample...)
-	x.spread = deviationOf(y.off, x.middle)
+	x.spread = deviationOfSorted(y.sample)
 	return x
 }
 

@@ -19,6 +19,7 @@ type layers struct {
 	links  []layerLink
 	inAny  []bool // by link
 	sample []float64
+	bits   []uint32 // of a sample
 	off    []float64
 }
 

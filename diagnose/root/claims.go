@@ -23,7 +23,7 @@ func (h *held) resetClaims() {
 // forgets the tree.
 func (h *held) claim(p *Pressure) {
 	for _, l := range h.tree.Links {
-		if h.inside[l] == h.round && p.StallOf(l) >= stalledPercent {
+		if h.byLink[l].in == h.round && p.StallOf(l) >= stalledPercent {
 			h.claimOf(l, h.tree.Load[l])
 		}
 	}
@@ -42,6 +42,9 @@ func (h *held) listStalled(p *Pressure) {
 
 // claimPassage compares a passage over what is tried with those over the others, on the region's links that stall.
 func (h *held) claimPassage(pass *routes.Passage) {
+	if pass.IsEmpty() {
+		return
+	}
 	for _, l := range h.stalled {
 		if n := pass.Over(l); n > 0 {
 			h.claimOf(l, n)

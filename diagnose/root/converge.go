@@ -13,6 +13,7 @@ import (
 // seen is what a link shows of traffic that converges.
 type seen struct {
 	round uint32  // in which it was looked up
+	in    uint32  // the round of the last region that it is in
 	held  float64 // waits for it, bytes/s (heldBack)
 	added float64 // it carries beyond what it did before the onset, bytes/s; without a before, all
 	waits float64 // share of the time that it does not send in which it stalls, 0 to 1
@@ -35,7 +36,6 @@ type held struct {
 	stalls  *schema.Series  // of which it is
 	since   uint32          // and the round of the past that it is compared with
 	links   []schema.LinkID // of the region
-	inside  []uint32        // by link: the round in which it is in the region
 	squares [measures]float64
 	sum     float64 // of what is held back on the region
 	most    float64 // that one of its links stalls, percent, 1 at least
@@ -49,6 +49,7 @@ type held struct {
 	sent    []float64 // by device
 	senders []topology.DeviceID
 	devices []topology.DeviceID // at the region's links, ascending
+	met     []uint32            // by device: the round in which it is one of them
 	scores  []float64           // by end that is tried: how well links bear out that traffic meets there
 	tries   []Meeting           // the ends that are tried
 	arrived []float64           // by these, how much more arrives there
@@ -68,7 +69,7 @@ type held struct {
 // newHeld makes the memory; grid is nil where there is none.
 func newHeld(g *topology.Graph, grid *routes.Grid) held {
 	n := g.NumLinks()
-	h := held{looked: 1, grid: grid, byLink: make([]seen, n), inside: make([]uint32, n), tried: make([]uint32, n), claims: make([]claim, n), sent: make([]float64, g.NumDevices())}
+	h := held{looked: 1, grid: grid, byLink: make([]seen, n), tried: make([]uint32, n), claims: make([]claim, n), sent: make([]float64, g.NumDevices()), met: make([]uint32, g.NumDevices())}
 	if grid != nil {
 		h.tree = grid.NewInTree()
 	}
@@ -95,8 +96,8 @@ func (h *held) take(links []schema.LinkID, p *Pressure) {
 	h.sum, h.most = 0, 1
 	for _, l := range links {
 		h.most = max(h.most, p.StallOf(l))
-		h.inside[l] = h.round
 		at := h.look(l, p)
+		at.in = h.round
 		for m, v := range at.all() {
 			h.squares[m] += v * v
 		}
@@ -129,7 +130,7 @@ func (h *held) look(l schema.LinkID, p *Pressure) *seen {
 		return at
 	}
 	use := max(0, p.UseOf(l))
-	*at = seen{round: h.looked, held: p.heldBack(l)}
+	*at = seen{round: h.looked, in: at.in, held: p.heldBack(l)}
 	at.waits = min(1, p.StallOf(l)/100/max(leastFree, 1-use/100))
 	at.added = max(0, use-max(0, p.Before(l))) / 100 * p.graph.Capacity(l)
 	return at
@@ -184,13 +185,17 @@ func (h *held) ends(p *Pressure) (out []topology.DeviceID, hasMost bool) {
 		held := h.byLink[l].held
 		total += held
 		from, to := p.graph.Ends(l)
-		h.devices = append(h.devices, from, to)
+		for _, d := range [2]topology.DeviceID{from, to} {
+			if h.met[d] != h.round {
+				h.met[d] = h.round
+				h.devices = append(h.devices, d)
+			}
+		}
 		if dim <= h.last {
 			lines[dim][h.place(from, dim)] += held
 		}
 	}
 	slices.Sort(h.devices)
-	h.devices = slices.Compact(h.devices)
 	if total == 0 {
 		return nil, false
 	}
@@ -314,7 +319,7 @@ func (h *held) cosines(p *Pressure) (out [measures]float64) {
 	squares, loads, count := h.squares, 0., float64(len(h.tree.Links))
 	for _, l := range h.tree.Links {
 		n, at := h.tree.Load[l], h.look(l, p)
-		if h.inside[l] != h.round {
+		if at.in != h.round {
 			squares[heldOn] += at.held * at.held
 			squares[addedTo] += at.added * at.added
 			squares[waiting] += at.waits * at.waits

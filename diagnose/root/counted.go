@@ -19,12 +19,13 @@ func (p *Pressure) findCounted() {
 		if !p.Credit.Valid.Has(int(l)) {
 			continue
 		}
-		switch stall := p.Credit.Values[l]; {
+		stall, waits := p.Credit.Values[l], p.inside(l) >= mostlyWaits
+		switch {
 		case stall >= endStall:
-			if stalled++; p.inside(l) >= mostlyWaits {
+			if stalled++; waits {
 				behind++
 			}
-		case stall <= neckStall && p.rateLeft(l) < ClearlyLess:
+		case waits && stall <= neckStall && p.rateLeft(l) < ClearlyLess:
 			slow++
 		}
 	}

@@ -35,16 +35,19 @@ func (p *Pressure) spreadOnGrid(links []schema.LinkID) {
 // beginning, that comes to a link which it may wait for.
 func (p *Pressure) leads(at schema.LinkID, steps int) float64 {
 	e := p.ends
-	if e.seen[at] == e.round {
-		return e.leads[at]
+	link, dir := p.shows(at/2), at%2
+	if g := &e.shown[link].goes[dir]; g.known {
+		return g.leads
 	}
-	e.seen[at], e.leads[at] = e.round, 0 // a circle leads nowhere
+	e.shown[link].goes[dir].known = true // a circle leads nowhere
 	if steps == maxRounds {
 		return 0
 	}
-	e.ofWay[at] = p.listWays(at)
-	sum, reached := 0., 0.
-	for i := e.ofWay[at].first; i < e.ofWay[at].end; i++ {
+	first := len(e.ways)
+	p.listWays(at)
+	end := len(e.ways)
+	sum, reached, leads := 0., 0., 0.
+	for i := first; i < end; i++ {
 		w, part := e.ways[i], 1.
 		if w.stays == 0 {
 			part = p.leads(w.link, steps+1)
@@ -52,39 +55,44 @@ func (p *Pressure) leads(at schema.LinkID, steps int) float64 {
 		sum, reached = sum+w.weight, reached+w.weight*part
 	}
 	if sum > 0 {
-		e.leads[at] = reached / sum
+		leads = reached / sum
 	}
-	return e.leads[at]
+	e.shown[link].goes[dir] = going{true, int32(first), int32(end), leads}
+	return leads
 }
 
 // listWays lists what traffic that travels over a link one way may wait for behind it.
-func (p *Pressure) listWays(at schema.LinkID) (out span) {
+func (p *Pressure) listWays(at schema.LinkID) {
 	e, l := p.ends, at/2
 	from, via := p.graph.Ends(l)
 	if at%2 == 1 {
 		via = from
 	}
-	out.first = int32(len(e.ways))
-	dim, least := p.grid.Dim(l), max(stalledPercent, passesOn*p.StallOf(l))
+	own := p.shows(l)
+	dim, least := e.shown[own].dim, max(stalledPercent, passesOn*e.shown[own].stall)
 	for _, next := range p.graph.LinksAt(via) {
-		if next == l || p.grid.Dim(next) < dim {
+		if next == l {
 			continue
 		}
-		if weight := p.asNeck(next); weight > 0 {
-			e.ways = append(e.ways, way{link: next, weight: weight, stays: 1})
+		link := p.shows(next)
+		s := &e.shown[link]
+		if s.dim < dim {
+			continue
 		}
-		if p.StallOf(next) >= least {
-			e.ways = append(e.ways, way{link: p.towards(next, via), weight: p.heldBackOr(next)})
+		if s.waits > 0 {
+			e.ways = append(e.ways, way{link: next, weight: s.waits, stays: 1})
+		}
+		if s.stall >= least {
+			e.ways = append(e.ways, way{link: p.towards(next, via), weight: s.held})
 		}
 	}
-	out.end = int32(len(e.ways))
-	return out
 }
 
 // passOnGrid divides stall that travels over a link one way, of which leads has listed where it goes.
 func (p *Pressure) passOnGrid(at schema.LinkID, stall float64, next []schema.LinkID) []schema.LinkID {
 	e := p.ends
-	ways, sum := e.ways[e.ofWay[at].first:e.ofWay[at].end], 0.
+	goes, sum := e.goesOn(at), 0.
+	ways := e.ways[goes.first:goes.end]
 	for _, w := range ways {
 		sum += e.weightOf(w)
 	}
@@ -112,8 +120,11 @@ func (e *ends) weightOf(w way) float64 {
 	if w.stays > 0 {
 		return w.weight
 	}
-	return w.weight * e.leads[w.link]
+	return w.weight * e.goesOn(w.link).leads
 }
+
+// goesOn is where what travels over a link one way goes, after leads has found it.
+func (e *ends) goesOn(at schema.LinkID) *going { return &e.shown[e.place[at/2].at].goes[at%2] }
 
 // towards is a link in the direction in which it leaves a switch.
 func (p *Pressure) towards(l schema.LinkID, at topology.DeviceID) schema.LinkID {
@@ -129,16 +140,23 @@ func (p *Pressure) isNeck(l schema.LinkID) bool {
 	return p.grid.Dim(l) >= 0 && (p.isFull(l) || p.remains(l) < ClearlyLess && p.StallOf(l) <= neckStall && !p.heldBehind(l))
 }
 
-// asNeck is what waits before a link for it, if packets may wait for it; else 0. It is found once for a region.
-func (p *Pressure) asNeck(l schema.LinkID) float64 {
-	n := &p.ends.necks[l]
-	if n.round != p.ends.round {
-		*n = neckOf{round: p.ends.round}
-		if p.isNeck(l) {
-			n.weight = p.waitsBefore(l)
-		}
+// shows is the place in the list of what links show of a link, which is found once for a region.
+func (p *Pressure) shows(l schema.LinkID) int32 {
+	e := p.ends
+	at := &e.place[l]
+	if at.round == e.round {
+		return at.at
 	}
-	return n.weight
+	*at = place{e.round, int32(len(e.shown))}
+	s := shown{dim: p.grid.Dim(l), stall: p.StallOf(l)}
+	if s.stall >= stalledPercent {
+		s.held = p.heldBackOr(l)
+	}
+	if p.isNeck(l) {
+		s.waits = p.waitsBefore(l)
+	}
+	e.shown = append(e.shown, s)
+	return at.at
 }
 
 // waitsBefore is what waits inside switches for a link, bytes/s, of an offer of which the share that waits is held back.

@@ -215,23 +215,26 @@ func (h *held) meets(end topology.DeviceID, p *Pressure) Meeting {
 	line := h.grid.Line(end, h.last)
 	var all, added, stalled float64
 	for x := range line.Size {
-		if l := line.Link(x, 1); l != schema.NoLink && p.StallOf(l) >= p.least {
-			stalled += p.StallOf(l)
+		l := line.Link(x, 1)
+		if l == schema.NoLink {
+			continue
+		}
+		if stall := p.StallOf(l); stall >= p.least {
+			stalled += stall
 			all += p.Carries(l)
 			added += h.look(l, p).added
 		}
 	}
 	grew := added > grewShare*all
-	flow := func(l schema.LinkID) float64 {
-		if grew {
-			return h.look(l, p).added
-		}
-		return p.Carries(l)
+	flow := p.Carries
+	if grew {
+		flow = func(l schema.LinkID) float64 { return h.look(l, p).added }
 	}
 	var dot, squares, parts, reached float64
 	for x := range line.Size {
 		if l := line.Link(x, 1); l != schema.NoLink {
-			squares += flow(l) * flow(l)
+			passes := flow(l)
+			squares += passes * passes
 		}
 	}
 	for _, step := range [2]int{1, -1} {

@@ -43,6 +43,10 @@ func (p *Pressure) UseOf(l schema.LinkID) float64 {
 	if p.Use != nil && p.Use.Valid.Has(int(l)) {
 		return float64(p.Use.Values[l])
 	}
+	return p.useByRate(l)
+}
+
+func (p *Pressure) useByRate(l schema.LinkID) float64 {
 	if c := p.graph.Capacity(l); p.Rate != nil && p.Rate.Valid.Has(int(l)) && c > 0 {
 		return 100 * float64(p.Rate.Values[l]) / c
 	}

@@ -19,21 +19,34 @@ type ends struct {
 	mass  []float64          // by link: what is to be followed further
 	queue [2][]schema.LinkID // with any in mass
 	ways  []way              // of the switch that is looked at; on a grid of all that are
-	ofWay []span             // of a grid, by link and direction: its ways
-	necks []neckOf           // of a grid, by link
 	round uint32
-	seen  []uint32  // by device, of a grid by link and direction: the round for which extra, or leads, is
-	leads []float64 // of a grid, by link and direction: the share that comes to a link which it may wait for
-	extra []excess  // by device
+	seen  []uint32 // by device: the round for which extra is
+	extra []excess // by device
+	shown []shown  // of a grid, links that were looked at
+	place []place  // of a grid, by link
 }
 
-// span is a part of a list, from its first element to before its end.
-type span struct{ first, end int32 }
+// place is that of a link in the list of those that were looked at for the region of a round: the list is short, so that it
+// stays at hand.
+type place struct {
+	round uint32
+	at    int32
+}
 
-// neckOf is what waits before a link that packets may wait for, of the region of a round.
-type neckOf struct {
-	round  uint32
-	weight float64 // bytes/s; 0: they do not
+// shown is what a link of a grid shows to what travels over others, and where what travels over it goes.
+type shown struct {
+	dim   int
+	stall float64  // percent
+	held  float64  // waits on it, bytes/s, if it stalls
+	waits float64  // before it, bytes/s; 0: packets do not wait for it
+	goes  [2]going // by direction
+}
+
+// going is where what travels over a link one way goes.
+type going struct {
+	known      bool
+	first, end int32   // its ways, from the first to before the end
+	leads      float64 // the share that comes to a link which it may wait for
 }
 
 // way is a port over which traffic may wait to leave a switch.
@@ -69,7 +82,7 @@ const (
 func newEnds(g *topology.Graph) ends {
 	n := g.NumLinks()
 	if g.Duplex() {
-		return ends{ports: make([]float64, n), at: make([]float64, n), lost: make([]float64, n), mass: make([]float64, 2*n), leads: make([]float64, 2*n), ofWay: make([]span, 2*n), necks: make([]neckOf, n), seen: make([]uint32, 2*n)}
+		return ends{ports: make([]float64, n), at: make([]float64, n), lost: make([]float64, n), mass: make([]float64, 2*n), place: make([]place, n)}
 	}
 	return ends{ports: make([]float64, n), at: make([]float64, n), lost: make([]float64, n), mass: make([]float64, n),
 		seen: make([]uint32, g.NumDevices()), extra: make([]excess, g.NumDevices())}
@@ -83,7 +96,7 @@ func (e *ends) reset() {
 	for _, l := range e.last {
 		e.at[l], e.lost[l] = 0, 0
 	}
-	e.known, e.last = e.known[:0], e.last[:0]
+	e.known, e.last, e.shown = e.known[:0], e.last[:0], e.shown[:0]
 	e.round++
 }
 

@@ -2,8 +2,7 @@ package root
 
 import "github.com/giverny/giverny/schema"
 
-// StallOf is the stall of a link, percent. Of a link between switches that never was read it is the most of the ports that
-// its traffic may wait for: back pressure passes it, read or not.
+// StallOf is the stall of a link, percent.
 func (p *Pressure) StallOf(l schema.LinkID) float64 {
 	if p.Stall == nil {
 		return 0
@@ -11,6 +10,12 @@ func (p *Pressure) StallOf(l schema.LinkID) float64 {
 	if p.Stall.Valid.Has(int(l)) {
 		return float64(p.Stall.Values[l])
 	}
+	return p.stallBehind(l)
+}
+
+// stallBehind is what is taken for the stall of a link without a reading. Of a link between switches that never was read it is
+// the most of the ports that its traffic may wait for: back pressure passes it, read or not.
+func (p *Pressure) stallBehind(l schema.LinkID) float64 {
 	from, via := p.graph.Ends(l)
 	if p.graph.Duplex() || p.Before == nil || !p.graph.IsSwitch(from) || !p.graph.IsSwitch(via) || p.UseOf(l) >= 0 || p.Before(l) >= 0 {
 		return 0

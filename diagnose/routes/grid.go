@@ -1,7 +1,6 @@
 package routes
 
 import (
-	"cmp"
 	"slices"
 
 	"github.com/giverny/giverny/schema"
@@ -102,17 +101,15 @@ func (g *Grid) places(out *Set, devices []topology.DeviceID) {
 		out.prefix[d] = schema.NewBitmap(stride)
 		stride *= size
 		out.suffix[d] = schema.NewBitmap(g.shape.Switches() / stride)
-		for _, device := range devices {
+		to, from := make([]node, len(devices)), make([]node, len(devices))
+		for i, device := range devices {
 			before, behind := g.around(device, d)
 			out.prefix[d].Set(before)
 			out.suffix[d].Set(behind)
 			at := int32(g.graph.Device(device).Coord[d])
-			out.nodes[d].to = append(out.nodes[d].to, placed{int32(before), at, device})
-			out.nodes[d].from = append(out.nodes[d].from, placed{int32(behind), at, device})
+			to[i], from[i] = node{int32(before), at, device}, node{int32(behind), at, device}
 		}
-		for _, nodes := range [2][]placed{out.nodes[d].to, out.nodes[d].from} {
-			slices.SortFunc(nodes, func(a, b placed) int { return cmp.Or(cmp.Compare(a.place, b.place), cmp.Compare(a.at, b.at)) })
-		}
+		out.nodes[d] = lineNodes{place(to), place(from)}
 	}
 }
 

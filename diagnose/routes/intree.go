@@ -44,9 +44,15 @@ func (t *InTree) Gather(senders []topology.DeviceID, end topology.DeviceID) {
 // nodes, but those over dead links.
 func (t *InTree) Upstream(r *Set, l schema.LinkID, tail topology.DeviceID, dead []schema.LinkID) {
 	pass := t.grid.Passage(r, l, tail)
-	for _, source := range pass.sources {
-		if routes := pass.goals[source.at]; routes > 0 && !t.grid.isCut(source.device, tail, dead) {
-			t.send(source.device, routes)
+	for i := range max(0, len(pass.sources)-1) {
+		routes := pass.goals[pass.sources[i].at]
+		if routes == 0 {
+			continue
+		}
+		for _, device := range pass.nodes[pass.dim].from.devices[pass.sources[i].first:pass.sources[i+1].first] {
+			if !t.grid.isCut(device, tail, dead) {
+				t.send(device, routes)
+			}
 		}
 	}
 	t.converge(tail, pass.dim+1)

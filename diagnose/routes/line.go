@@ -31,10 +31,8 @@ func (l *Line) Has(d topology.DeviceID) bool {
 	return int(l.grid.numbers[d])-l.grid.coord(d, l.dim)*l.stride == l.first
 }
 
-// number is that of the switch so many steps on from the line's own.
-func (l *Line) number(steps int) int {
-	return l.first + ((l.X+steps)%l.Size+l.Size)%l.Size*l.stride
-}
+// number is that of the switch so many steps on from the line's own, at most once round.
+func (l *Line) number(steps int) int { return l.first + wrapped(l.X+steps, l.Size)*l.stride }
 
 // Device is the switch so many steps on from the line's own.
 func (l *Line) Device(steps int) topology.DeviceID { return l.grid.devices[l.number(steps)] }

@@ -1,6 +1,10 @@
 package routes
 
 import (
+	"cmp"
+	"math"
+	"slices"
+
 	"github.com/giverny/giverny/schema"
 	"github.com/giverny/giverny/topology"
 )
@@ -13,7 +17,7 @@ type Passage struct {
 	tail    int32           // number of the switch from which it crosses
 	nodes   []lineNodes     // of the job
 	behind  []schema.Bitmap // their places, as Set.suffix
-	sources []placed        // with their coordinate in dim
+	sources []run           // by their coordinate in dim, of nodes[dim].from
 	from    []float64       // how many of them there are by that coordinate
 	goals   []float64       // by coordinate in dim from which it comes, the nodes to which it goes
 }
@@ -23,8 +27,8 @@ func (g *Grid) Passage(r *Set, l schema.LinkID, tail topology.DeviceID) Passage 
 	key := &g.keys[l]
 	k := int(key.dim)
 	p := Passage{grid: g, dim: k, tail: g.numbers[tail], nodes: r.nodes, behind: r.suffix}
-	sources, goals := with(r.nodes[k].from, key.behind), with(r.nodes[k].to, key.before)
-	if len(sources) == 0 || len(goals) == 0 {
+	sources, goals := r.nodes[k].from.with(key.behind), r.nodes[k].to.with(key.before)
+	if len(sources) < 2 || len(goals) < 2 {
 		return p
 	}
 	from, to := g.graph.Ends(l)
@@ -34,11 +38,15 @@ func (g *Grid) Passage(r *Set, l schema.LinkID, tail topology.DeviceID) Passage 
 	size := g.shape.Dims[k]
 	g.counts = append(g.counts[:0], make([]float64, 3*size)...)
 	p.sources, p.from, p.goals = sources, g.counts[:size], g.counts[size:2*size]
-	count(p.from, sources)
-	count(g.counts[2*size:], goals)
-	g.cross(p.goals, g.counts[2*size:], k, g.coord(tail, k), g.coord(from, k))
+	for i, next := range sources[1:] {
+		p.from[sources[i].at] = float64(next.first - sources[i].first)
+	}
+	g.cross(p.goals, g.counts[2*size:], goals, k, g.coord(tail, k), g.coord(from, k))
 	return p
 }
+
+// IsEmpty reports whether nothing of the exchange crosses.
+func (p *Passage) IsEmpty() bool { return len(p.sources) == 0 }
 
 // Over is how many routes of a passage go over a link before they cross. They have resolved the dimensions before the
 // link's, and come from where it lies in those behind: a count of nodes, and no route is followed.
@@ -61,7 +69,7 @@ func (p *Passage) Over(l schema.LinkID) float64 {
 	first, last := g.beyond(dim, int(at[dim]), int(goal[dim]))
 	if dim < p.dim {
 		if routes := p.goals[at[p.dim]]; routes > 0 && first <= last {
-			return routes * float64(g.nodesOn(p.nodes[dim].from, dim, key.behind, first, last))
+			return routes * float64(p.nodes[dim].from.on(key.behind, first, last, g.shape.Dims[dim]))
 		}
 		return 0
 	}
@@ -97,78 +105,103 @@ func wrapped(x, size int) int {
 	return x
 }
 
-// nodesOn counts the nodes with a place that lie from first to last on a line, and round its end.
-func (g *Grid) nodesOn(nodes []placed, dim int, place int32, first, last int) int {
-	size := g.shape.Dims[dim]
-	start := wrapped(first, size)
-	first, last = start, last+start-first
-	count := lower(nodes, place, int32(min(last+1, size))) - lower(nodes, place, int32(first))
-	if last >= size {
-		count += lower(nodes, place, int32(last-size+1)) - lower(nodes, place, 0)
-	}
-	return count
-}
-
-// count counts nodes of one place by their coordinate.
-func count(by []float64, nodes []placed) {
-	for _, n := range nodes {
-		by[n.at]++
-	}
-}
-
 // cross adds up, by coordinate in dimension k from which it comes, the nodes to which the way crosses from at to its neighbour,
-// of those that are at each coordinate.
-func (g *Grid) cross(goals, nodes []float64, k, at, next int) {
+// of those in runs. The way to a node crosses from so many switches before the link: farthest is scratch for how many nodes
+// there are by the farthest of them.
+func (g *Grid) cross(goals, farthest []float64, nodes []run, k, at, next int) {
 	size := g.shape.Dims[k]
-	ways, ahead := g.ways[k], (at+1)%size == next
-	for y, n := range nodes {
-		if n == 0 {
-			continue
+	ahead := (at+1)%size == next
+	for i, after := range nodes[1:] {
+		n := &nodes[i]
+		steps, reach := wrapped(int(n.at)-at, size), g.arcs[k][n.at].ahead
+		if !ahead {
+			steps, reach = wrapped(at-int(n.at), size), g.arcs[k][n.at].back
 		}
-		x := at
-		for before := 0; before < size; before++ { // so many switches before the link
-			steps := int(ways[x*size+y])
-			if ahead && steps <= before || !ahead && -steps <= before {
-				break
-			}
-			goals[x] += n
-			if x--; !ahead {
-				x += 2
-			}
-			x = (x + size) % size
+		if steps > 0 && steps <= reach {
+			farthest[reach-steps] += float64(after.first - n.first)
 		}
+	}
+	sum := 0.
+	for before := size - 1; before >= 0; before-- {
+		x := wrapped(at-before, size)
+		if !ahead {
+			x = wrapped(at+before, size)
+		}
+		sum += farthest[before]
+		goals[x] = sum
 	}
 }
 
 // lineNodes are the nodes of a job by the lines of one dimension of a grid, for what crosses a link of it: that goes
 // to nodes with the link's place in the dimensions before, and comes from nodes with its place in those behind.
 type lineNodes struct {
-	to   []placed // by place in the dimensions before, and coordinate
-	from []placed // by place in those behind, and coordinate
+	to   placed // by place in the dimensions before, and coordinate
+	from placed // by place in those behind, and coordinate
 }
 
-// placed is a node, its place without one dimension, and its coordinate in that.
+// placed are nodes by their place without one dimension, and by their coordinate in that.
 type placed struct {
-	place, at int32
-	device    topology.DeviceID
+	devices []topology.DeviceID
+	runs    []run // of devices, ascending; the last one ends the list
 }
 
-// with are the nodes that have a place.
-func with(nodes []placed, place int32) []placed {
-	nodes = nodes[lower(nodes, place, 0):]
-	return nodes[:lower(nodes, place+1, 0)]
+// run are the nodes that have a place and coordinate: from first to before the first of the next run.
+type run struct{ place, at, first int32 }
+
+// with are the runs that have a place, and the one behind them.
+func (p *placed) with(place int32) []run {
+	runs := p.runs[p.lower(place, 0):]
+	n := 0
+	for runs[n].place == place {
+		n++
+	}
+	return runs[:n+1]
 }
 
-// lower is the index of the first node that is not before a place and coordinate.
-func lower(nodes []placed, place, at int32) int {
-	from, to := 0, len(nodes)
+// on counts the nodes with a place that lie from first to last on a line of some size, and round its end.
+func (p *placed) on(place int32, first, last, size int) int32 {
+	start := wrapped(first, size)
+	first, last = start, last+start-first
+	count := p.before(place, min(last+1, size)) - p.before(place, first)
+	if last >= size {
+		count += p.before(place, last-size+1) - p.before(place, 0)
+	}
+	return count
+}
+
+// before counts the nodes before a place and coordinate.
+func (p *placed) before(place int32, at int) int32 { return p.runs[p.lower(place, int32(at))].first }
+
+// lower is the index of the first run that is not before a place and coordinate.
+func (p *placed) lower(place, at int32) int {
+	from, to := 0, len(p.runs)-1
 	for from < to {
 		mid := (from + to) / 2
-		if n := &nodes[mid]; n.place < place || n.place == place && n.at < at {
+		if r := &p.runs[mid]; r.place < place || r.place == place && r.at < at {
 			from = mid + 1
 		} else {
 			to = mid
 		}
 	}
 	return from
+}
+
+// place sorts devices, of which are known the places without a dimension, and their coordinates in that.
+func place(nodes []node) placed {
+	slices.SortFunc(nodes, func(a, b node) int { return cmp.Or(cmp.Compare(a.place, b.place), cmp.Compare(a.at, b.at)) })
+	p := placed{devices: make([]topology.DeviceID, len(nodes))}
+	for i, n := range nodes {
+		p.devices[i] = n.device
+		if i == 0 || n.place != nodes[i-1].place || n.at != nodes[i-1].at {
+			p.runs = append(p.runs, run{n.place, n.at, int32(i)})
+		}
+	}
+	p.runs = append(p.runs, run{math.MaxInt32, 0, int32(len(nodes))})
+	return p
+}
+
+// node is a device, its place without one dimension, and its coordinate in that.
+type node struct {
+	place, at int32
+	device    topology.DeviceID
 }
