@@ -1,0 +1,33 @@
+//go:build engine || integration
+
+package dashboards
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/giverny/giverny/internal/problem"
+)
+
+// Versions and links that do not exist are not found: an empty answer would say that there is no congestion.
+func TestVersionsAndLinksThatDoNotExist(t *testing.T) {
+	h := open(t, mesh)
+	h.store(h.graph(mesh), twoIntervals(h.graph(mesh))...)
+	const unknown = "version=0123456789abcdef"
+	for path, want := range map[string]string{
+		"links/7?metric=credit_stall":                    "no link 7: version VERSION of fabric \"mesh:3x2\" has links 0 to 6; GET /api/v1/fabrics/mesh:3x2/graph?version=VERSION lists them",
+		"links/4294967295/history?metric=credit_stall":   "no link 4294967295: version",
+		"links/2?metric=credit_stall&" + unknown:         "no version 0123456789abcdef of the graph of fabric \"mesh:3x2\"; graph_version of /api/v1/fabrics/mesh:3x2/snapshot is the newest",
+		"links/2/history?metric=credit_stall&" + unknown: "no version 0123456789abcdef",
+		"top-links?metric=credit_stall&" + unknown:       "no version 0123456789abcdef",
+		"link-values?metrics=credit_stall&" + unknown:    "no version 0123456789abcdef",
+		"graph?" + unknown:                               "no version 0123456789abcdef",
+	} {
+		version := summaryOf(h.fabrics[mesh], h.graph(mesh)).GraphVersion.String()
+		got := decode[problem.Problem](t, h.get("fabrics/"+mesh+"/"+path, http.StatusNotFound)).Detail
+		if got = strings.ReplaceAll(got, version, "VERSION"); !strings.HasPrefix(got, want) {
+			t.Errorf("%s: %q, want %q", path, got, want)
+		}
+	}
+}

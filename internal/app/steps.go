@@ -1,0 +1,92 @@
+package app
+
+import (
+	"context"
+
+	"github.com/giverny/giverny/internal/lifecycle"
+)
+
+// Steps lays the parts out in the order of the data. The agent reads from the beginning, into its spool while Kafka is
+// away; the other parts begin when the store and the topics are there.
+func (parts *Parts) Steps(context.Context) (steps []Step, err error) {
+	p := parts.process
+	prepared := make(chan struct{})
+	preparation := lifecycle.Stage{Name: "preparation", Run: func(ctx context.Context) error {
+		if err := p.prepare(ctx); err != nil {
+			return err
+		}
+		close(prepared)
+		<-ctx.Done()
+		return nil
+	}}
+	if parts.agent != nil {
+		pollers, sending, err := parts.agent.Stages()
+		if err != nil {
+			return nil, err
+		}
+		steps = append(steps, pollers, sending)
+	}
+	for _, step := range parts.prepared() {
+		for i := range step {
+			step[i] = once(prepared, step[i])
+		}
+		steps = append(steps, step)
+	}
+	last := Step{preparation}
+	if parts.watcher != nil {
+		last = append(last, lifecycle.Stage{Name: "topology watcher", Run: parts.watcher.Run})
+	}
+	return append(steps, last), nil
+}
+
+// once begins a stage when the channel is closed.
+func once(begin <-chan struct{}, stage lifecycle.Stage) lifecycle.Stage {
+	return lifecycle.Stage{Name: stage.Name, Run: func(ctx context.Context) error {
+		select {
+		case <-begin:
+			return stage.Run(ctx)
+		case <-ctx.Done():
+			return nil
+		}
+	}}
+}
+
+// prepare waits for the store and for Kafka, and makes the tables and topics that are missing.
+func (p *Process) prepare(ctx context.Context) error {
+	if p.db != nil {
+		if err := p.awaitStore(ctx); err != nil {
+			return err
+		}
+	}
+	if p.client != nil {
+		return p.ensureTopics(ctx)
+	}
+	return nil
+}
+
+// prepared are the parts that need the store and the topics.
+func (parts *Parts) prepared() (steps []Step) {
+	p := parts.process
+	var running Step
+	for _, line := range parts.pipelines {
+		running = append(running, lifecycle.Stage{Name: "fabric " + line.Name(), Run: line.Run})
+	}
+	running = append(running, parts.audit...)
+	running = append(running, parts.rollUps()...)
+	if len(running) > 0 {
+		steps = append(steps, running)
+	}
+	if parts.feedback != nil { // takes what the pipelines give; the audit outlives it
+		steps = append(steps, parts.feedbackSteps()...)
+	}
+	if parts.leases != nil { // outlives what is written under the leases
+		steps = append(steps, Step{{Name: "leases", Run: parts.leases.Run}})
+	}
+	if parts.pages != nil {
+		steps = append(steps, Step{{Name: "page", Run: parts.pages.Run}})
+	}
+	if p.analyst != nil {
+		steps = append(steps, Step{{Name: "analyst", Run: p.analyst}})
+	}
+	return steps
+}
