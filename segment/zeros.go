@@ -33,11 +33,20 @@ const zeroShare = .9
 
 // appendZeros appends to the last group, from first on, the links whose zeros cannot be right and beside which nearly all is of it.
 func (t *trees) appendZeros(out *partition, first int) {
+	if len(t.zeros) == 0 {
+		return
+	}
 	end := len(out.links)
+	for _, l := range out.links[first:end] {
+		t.isMet[t.waits.to[l]] = true
+	}
 	for _, l := range t.zeros {
-		if t.isAmong(l, out.links[first:end]) {
+		if t.isMet[t.waits.to[l]] && t.isAmong(l, out.links[first:end]) {
 			out.links = append(out.links, schema.LinkID(l))
 		}
+	}
+	for _, l := range out.links[first:end] {
+		t.isMet[t.waits.to[l]] = false
 	}
 	slices.Sort(out.links[first:])
 }
