@@ -87,7 +87,7 @@ func (f *Finder) Drain(p *Pressure, links []schema.LinkID, senders []Sender, sin
 	}
 	if best.Fit > 0 {
 		h.tree.Gather(best.Senders, best.Device)
-		best.tree, best.Grew = h.agreement(p), h.grew
+		best.tree, best.Grew = h.agreement(), h.grew
 	}
 	best.Meeting, best.Idle, best.mostlyIdle = meeting, idle, mostly
 	return best, from

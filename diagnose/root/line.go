@@ -97,7 +97,7 @@ func (h *held) arrives(m *Meeting, p *Pressure) (sum float64) {
 	if m.Grew {
 		for _, l := range p.graph.LinksAt(m.Device) {
 			if p.isHeldUp(l) {
-				sum += h.look(l, p).added
+				sum += h.look(l).added
 			}
 		}
 		return sum
@@ -152,10 +152,10 @@ func (h *held) appears(end topology.DeviceID, p *Pressure) (sum float64) {
 		for n := p.stalledOn(&line, step); n > 0; n-- {
 			for _, l := range p.graph.LinksAt(line.Device(n * step)) {
 				if h.grid.Dim(l) != h.last && p.isHeldUp(l) {
-					came += h.look(l, p).added
+					came += h.look(l).added
 				}
 			}
-			on := h.look(line.Link(n-1, step), p).added
+			on := h.look(line.Link(n-1, step)).added
 			sum += max(0, on-came)
 			came = on
 		}
@@ -185,7 +185,7 @@ func (h *held) idles(p *Pressure) (partly, mostly bool) {
 	var waits, stalls float64
 	for _, l := range h.links {
 		stall := p.StallOf(l)
-		waits += stall * h.look(l, p).waits
+		waits += stall * h.look(l).waits
 		stalls += stall
 	}
 	return waits < idleShare*stalls, waits < mostlyIdle*stalls
@@ -218,13 +218,13 @@ func (h *held) meets(end topology.DeviceID, p *Pressure) Meeting {
 		if l := line.Link(x, 1); l != schema.NoLink && p.StallOf(l) >= p.least {
 			stalled += p.StallOf(l)
 			all += p.Carries(l)
-			added += h.look(l, p).added
+			added += h.look(l).added
 		}
 	}
 	grew := added > grewShare*all
 	flow := func(l schema.LinkID) float64 {
 		if grew {
-			return h.look(l, p).added
+			return h.look(l).added
 		}
 		return p.Carries(l)
 	}
