@@ -27,10 +27,10 @@ const (
 	// weights of a conditional logit that was fitted on the ends of 66 incidents.
 	appearsWeight, strayWeight = 1.1, .8
 	// idleShare is the mean share of the time in which they do not send in which the links of a region stall up to which these
-	// are idle for the rest. Then these are the weights of a conditional logit that was fitted on the ends of 136 incidents: how
+	// are idle for the rest. Then these weigh, near a conditional logit that was fitted on the ends of 136 incidents: how
 	// well the links of the line agree, how much a switch's links stall, of the link that does most, what added load appears on
 	// the line, of what arrives where most does, and what waits there that does not add up.
-	idleShare, idleAgree, levelWeight, idleAppears, balanceWeight = .75, 2.5, 4, 2, 3.5
+	idleShare, idleAgree, levelWeight, idleAppears, balanceWeight = .75, 2.5, 2.5, 2, 3.5
 	// mostlyIdle is the same share up to which stall says how much waits.
 	mostlyIdle = .5
 	// leastMeets is the least that the links of a line must agree for its end to be named.
