@@ -25,7 +25,7 @@ func TestTrafficEndsWhereMostArrives(t *testing.T) {
 	h.take(links, u.p)
 	routes := func(to topology.DeviceID) float64 {
 		h.tree.Gather(senders, to)
-		return h.cosines(u.p)[addedTo]
+		return h.cosines()[addedTo]
 	}
 	if right, wrong := routes(end), routes(beside); right > wrong {
 		t.Errorf("the routes agree by %.3f and %.3f: the case is too easy to show anything", right, wrong)

@@ -201,7 +201,7 @@ func (h *held) neckAt(senders []Sender, l schema.LinkID, p *Pressure) (tail topo
 	for end, tail := range ends {
 		for _, of := range senders {
 			if h.tree.Upstream(of.Routes, l, tail, nil); len(h.tree.Links) > 0 {
-				fits[end] = max(fits[end], h.agreement(p))
+				fits[end] = max(fits[end], h.agreement())
 			}
 		}
 	}

@@ -30,7 +30,8 @@ const (
 // held is what the links of one region, and those of the trees that are tried, show. Sums run in the order of
 // the region's links; the arrays are used again by the next region.
 type held struct {
-	round   uint32 // of the region
+	round   uint32    // of the region
+	p       *Pressure // that is looked up: of the region that was taken last
 	byLink  []seen
 	looked  uint32          // the round of what was looked up
 	stalls  *schema.Series  // of which it is
@@ -90,13 +91,14 @@ func (h *held) turnTo(stalls *schema.Series, since uint32) {
 
 // take looks up the links of a region.
 func (h *held) take(links []schema.LinkID, p *Pressure) {
+	h.p = p
 	h.round++
 	h.links, h.squares = append(h.links[:0], links...), [measures]float64{}
 	added, carried := 0., 0.
 	h.sum, h.most = 0, 1
 	for _, l := range links {
 		h.most = max(h.most, p.StallOf(l))
-		at := h.look(l, p)
+		at := h.look(l)
 		at.in = h.round
 		for m, v := range at.all() {
 			h.squares[m] += v * v
@@ -124,8 +126,8 @@ func (p *Pressure) heldBack(l schema.LinkID) float64 {
 	return p.Carries(l) * stall / (1 - stall)
 }
 
-func (h *held) look(l schema.LinkID, p *Pressure) *seen {
-	at := &h.byLink[l]
+func (h *held) look(l schema.LinkID) *seen {
+	at, p := &h.byLink[l], h.p
 	if at.round == h.looked {
 		return at
 	}
@@ -282,10 +284,10 @@ func (h *held) treeFit(senders []topology.DeviceID, end topology.DeviceID, p *Pr
 		line = h.lastLine(end, p)
 	}
 	if h.grew {
-		cosine := h.cosines(p)
+		cosine := h.cosines()
 		return held * (cosine[addedTo] + cosine[waiting]) / 2
 	}
-	cosine := h.cosines(p)
+	cosine := h.cosines()
 	amounts := line.share*line.profile + (1-line.share)*cosine[heldOn]
 	return held*(amounts+cosine[waiting])/2 + inqWeight*line.inq
 }
@@ -307,18 +309,18 @@ func (h *held) heldAt(end topology.DeviceID, p *Pressure) float64 {
 }
 
 // agreement is how well what links show agrees with the tree that was added.
-func (h *held) agreement(p *Pressure) float64 {
-	cosine := h.cosines(p)
+func (h *held) agreement() float64 {
+	cosine := h.cosines()
 	return (max(cosine[heldOn], cosine[addedTo]) + cosine[waiting]) / 2
 }
 
 // cosines compares how many routes of a tree pass a link with what is held back on it and what was added to it,
 // and which links have any with which wait. It forgets the tree.
-func (h *held) cosines(p *Pressure) (out [measures]float64) {
+func (h *held) cosines() (out [measures]float64) {
 	var dot [measures]float64
 	squares, loads, count := h.squares, 0., float64(len(h.tree.Links))
 	for _, l := range h.tree.Links {
-		n, at := h.tree.Load[l], h.look(l, p)
+		n, at := h.tree.Load[l], h.look(l)
 		if at.in != h.round {
 			squares[heldOn] += at.held * at.held
 			squares[addedTo] += at.added * at.added
@@ -362,7 +364,7 @@ func (h *held) lastLine(end topology.DeviceID, p *Pressure) (f lineFit) {
 		if l == schema.NoLink {
 			continue
 		}
-		n, o := h.tree.Load[l], h.look(l, p)
+		n, o := h.tree.Load[l], h.look(l)
 		dot, loads, squares, sum = dot+n*o.held, loads+n*n, squares+o.held*o.held, sum+o.held
 		if p.Inq != nil && p.Inq.Valid.Has(int(l)) {
 			v := float64(p.Inq.Values[l])

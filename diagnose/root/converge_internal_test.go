@@ -1,6 +1,7 @@
 package root
 
 import (
+	"cmp"
 	"math"
 	"slices"
 	"testing"
@@ -83,5 +84,33 @@ func TestFitsAreExact(t *testing.T) {
 		if again := fits(); !slices.Equal(first, again) {
 			t.Fatalf("%x, then %x", first, again)
 		}
+	}
+}
+
+// TestANeckFitsAlikeWhateverWasLookedUpBefore: links are looked up in the mean of intervals in which the drain was sought, also those
+// that only the tree before the neck has, whether or not a region of before had them.
+func TestANeckFitsAlikeWhateverWasLookedUpBefore(t *testing.T) {
+	fit := func(before bool) float64 {
+		u := newTiedUp(t)
+		job := []topology.DeviceID{3, 17, 40, 99, 130, 146, 201, 333, 402, 511}
+		links := u.Send(job, 146)
+		of := []Sender{{Devices: job, Routes: u.Router.Of(job)}}
+		mean, stall := *u.p, *u.p.Stall
+		stall.Values = slices.Clone(stall.Values)
+		for i := range stall.Values {
+			stall.Values[i] *= .2 + .1*float32(i%7)
+		}
+		mean.Stall = &stall
+		part := slices.DeleteFunc(slices.Clone(links), func(l schema.LinkID) bool { return u.Grid.Dim(l) < 2 })
+		full := slices.MaxFunc(part, func(a, b schema.LinkID) int { return cmp.Compare(u.p.Use.Values[a], u.p.Use.Values[b]) })
+		u.p.Use.Values[full], u.p.Stall.Values[full] = 99, 0
+		if before {
+			u.f.Drain(&mean, links, nil, 0)
+		}
+		d, _ := u.f.Drain(&mean, part, nil, 0)
+		return u.f.Neck(u.p, part, of, &d, true).Fit
+	}
+	if first, after := fit(false), fit(true); first != after || first == 0 {
+		t.Errorf("the neck fits by %v, by %v after another region", first, after)
 	}
 }

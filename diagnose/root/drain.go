@@ -35,10 +35,13 @@ const (
 	unknownFit, leastSenders = .85, 4
 	// meetsWeight is what it counts beside the fit of known senders that traffic meets at a switch of the line, or
 	// meetsBeside, where a tree of theirs fits so well (wellFits) that it says more.
-	meetsWeight, meetsBeside, wellFits = 1, .05, .98
+	meetsWeight, meetsBeside, wellFits = 1, .02, .98
 	// memberWeight is what it counts that the end is a node of the job itself: what its nodes send goes to one of them, unless
 	// it is traffic with files, and two neighbours on a line show nearly the same.
 	memberWeight = .15
+	// heldMember is what that counts more where no load was added and something always waits: full buffers show nearly the same
+	// on both sides of the end.
+	heldMember = .65
 	// inTree is the share of what is held back that must lie on links which a tree to a switch can have.
 	inTree = .6
 	// certainFit is from which fit on a tree says who does not send.
@@ -78,7 +81,7 @@ func (f *Finder) Drain(p *Pressure, links []schema.LinkID, senders []Sender, sin
 	if !most {
 		return Drain{Idle: idle, mostlyIdle: mostly, Meeting: meeting}, -1
 	}
-	best, from = h.knownDrain(senders, ends, p)
+	best, from = h.knownDrain(senders, ends, idle, p)
 	// Before a slow link of an earlier dimension, the senders of a tree to the switch before it would fit as well.
 	if best.Fit < drainFit && h.last == len(h.grid.Dims())-1 {
 		if unknown := h.unknownDrain(meeting.Device, p); unknown.Fit > best.Fit {
@@ -87,14 +90,14 @@ func (f *Finder) Drain(p *Pressure, links []schema.LinkID, senders []Sender, sin
 	}
 	if best.Fit > 0 {
 		h.tree.Gather(best.Senders, best.Device)
-		best.tree, best.Grew = h.agreement(p), h.grew
+		best.tree, best.Grew = h.agreement(), h.grew
 	}
 	best.Meeting, best.Idle, best.mostlyIdle = meeting, idle, mostly
 	return best, from
 }
 
 // knownDrain is the tree to one of the ends from the nodes of one of the senders.
-func (h *held) knownDrain(senders []Sender, ends []topology.DeviceID, p *Pressure) (best Drain, from int) {
+func (h *held) knownDrain(senders []Sender, ends []topology.DeviceID, idle bool, p *Pressure) (best Drain, from int) {
 	h.trees = h.trees[:0]
 	weight := 1. * meetsWeight
 	for from, of := range senders {
@@ -103,10 +106,11 @@ func (h *held) knownDrain(senders []Sender, ends []topology.DeviceID, p *Pressur
 			if fit >= wellFits {
 				weight = meetsBeside
 			}
-			if _, member := slices.BinarySearch(of.Devices, d); member {
+			_, member := slices.BinarySearch(of.Devices, d)
+			if member {
 				fit += memberWeight
 			}
-			h.trees = append(h.trees, knownTree{from, i, fit})
+			h.trees = append(h.trees, knownTree{from, i, fit, member})
 		}
 	}
 	if from = -1; len(h.trees) == 0 {
@@ -115,8 +119,11 @@ func (h *held) knownDrain(senders []Sender, ends []topology.DeviceID, p *Pressur
 	tree := slices.MaxFunc(h.trees, func(a, b knownTree) int { return cmp.Or(cmp.Compare(a.fit, b.fit), cmp.Compare(b.end, a.end)) })
 	line, most := h.grid.Line(ends[tree.end], h.last), math.Inf(-1)
 	for _, k := range h.trees {
-		d := ends[k.end]
-		if score := k.fit + weight*h.scores[k.end]; k.from == tree.from && line.Has(d) && score > most {
+		d, meets := ends[k.end], h.scores[k.end]
+		if k.member && !idle && !h.tries[k.end].Grew {
+			meets += heldMember
+		}
+		if score := k.fit + weight*meets; k.from == tree.from && line.Has(d) && score > most {
 			most = score
 			best, from = Drain{Device: d, Fit: tree.fit, Senders: senders[k.from].Devices}, k.from
 		}
@@ -128,6 +135,7 @@ func (h *held) knownDrain(senders []Sender, ends []topology.DeviceID, p *Pressur
 type knownTree struct {
 	from, end int
 	fit       float64
+	member    bool // the end is a node of the sender's
 }
 
 // unknownDrain is the tree to the switch where the traffic of a region meets, with senders that are taken from what is held
@@ -144,8 +152,12 @@ func (h *held) unknownDrain(end topology.DeviceID, p *Pressure) Drain {
 	return Drain{Device: end, Fit: fit, Senders: slices.Clone(senders)}
 }
 
-// alikeFull is within how many percent of their capacity links are as full as each other.
-const alikeFull = 5
+const (
+	// alikeFull is within how many percent of their capacity links are as full as each other.
+	alikeFull = 5
+	// leastBefore of what waits where a region's traffic ends must wait before a full link for it to be the root.
+	leastBefore = .1
+)
 
 // FullLink is, on a grid, the link at a region that carries most of its capacity, if that is more than before the onset and
 // the link does not stall itself; of several alike the one before which the region lies or, where links are idle for most
@@ -159,8 +171,8 @@ func (p *Pressure) FullLink(links []schema.LinkID, n *Neck, d *Drain) schema.Lin
 	if before {
 		best, most = n.Link, max(most, p.UseOf(n.Link)+alikeFull)
 	}
-	fullest := most - alikeFull
-	p.eachFull(links, func(l schema.LinkID, use float64) {
+	fullest, least := most-alikeFull, leastBefore*p.waitsAt(d)
+	p.eachFull(links, least, func(l schema.LinkID, use float64) {
 		if fullest = max(fullest, use); use > most {
 			best, most = l, use
 		}
@@ -172,7 +184,7 @@ func (p *Pressure) FullLink(links []schema.LinkID, n *Neck, d *Drain) schema.Lin
 	if before {
 		best, held = n.Link, p.heldBefore(n.Link)
 	}
-	p.eachFull(links, func(l schema.LinkID, use float64) {
+	p.eachFull(links, least, func(l schema.LinkID, use float64) {
 		if h := p.heldBefore(l); use >= fullest-alikeFull && h > held {
 			best, held = l, h
 		}
@@ -180,13 +192,14 @@ func (p *Pressure) FullLink(links []schema.LinkID, n *Neck, d *Drain) schema.Lin
 	return best
 }
 
-// eachFull visits the links at those of a region that are full, more so than before the onset, and do not stall.
-func (p *Pressure) eachFull(links []schema.LinkID, visit func(l schema.LinkID, use float64)) {
+// eachFull visits the links at those of a region that are full, more so than before the onset, and do not stall, and before which at
+// least so much waits.
+func (p *Pressure) eachFull(links []schema.LinkID, least float64, visit func(l schema.LinkID, use float64)) {
 	for _, l := range links {
 		from, to := p.graph.Ends(l)
 		for _, d := range [2]topology.DeviceID{from, to} {
 			for _, out := range p.graph.LinksAt(d) {
-				if use := p.UseOf(out); use > fullPercent && p.grid.Dim(out) >= 0 && p.StallOf(out) < lineStall && use > SteadyLoad*p.Before(out) {
+				if use := p.UseOf(out); use > fullPercent && p.grid.Dim(out) >= 0 && p.StallOf(out) < lineStall && use > SteadyLoad*p.Before(out) && p.heldBefore(out) >= least {
 					visit(out, use)
 				}
 			}
@@ -194,7 +207,17 @@ func (p *Pressure) eachFull(links []schema.LinkID, visit func(l schema.LinkID, u
 	}
 }
 
-// heldBefore is what the links that lead into a link of a grid hold back because it is full, bytes/s: by what they stall beyond
+// waitsAt is what waits on the links of the switch where the traffic of a region ends, bytes/s; 0 where that is not known.
+func (p *Pressure) waitsAt(d *Drain) (sum float64) {
+	if end, known := d.End(); known {
+		for _, l := range p.graph.LinksAt(end) {
+			sum += p.waitsOn(l)
+		}
+	}
+	return sum
+}
+
+// heldBefore is what waits on the links that lead into a link of a grid because it is full, bytes/s: by what they stall beyond
 // what it does itself, as the rest waits for what is behind it. It is that of the direction in which it is more.
 func (p *Pressure) heldBefore(l schema.LinkID) (most float64) {
 	own := p.StallOf(l)
@@ -203,7 +226,7 @@ func (p *Pressure) heldBefore(l schema.LinkID) (most float64) {
 		sum := 0.
 		for _, in := range p.graph.LinksAt(at) {
 			if stall := p.StallOf(in); in != l && p.grid.Dim(in) >= 0 && p.grid.Dim(in) <= p.grid.Dim(l) && stall > own {
-				sum += p.heldBack(in) * (1 - own/stall)
+				sum += p.waitsOn(in) * (1 - own/stall)
 			}
 		}
 		most = max(most, sum)

@@ -43,7 +43,7 @@ func TestOfFullLinksMostIsHeldBackBeforeTheRoot(t *testing.T) {
 	little, much := link("0,0,0>1,0,0"), link("2,2,0>2,3,0")
 	fuller, full := link("1,0,0>1,1,0"), link("2,3,0>2,3,1")
 	u.p.Stall.Values[little], u.p.Use.Values[little] = 20, 40
-	u.p.Stall.Values[much], u.p.Use.Values[much] = 40, 40
+	u.p.Stall.Values[much], u.p.Use.Values[much] = 50, 40
 	u.p.Use.Values[fuller], u.Was[fuller] = 94, 30
 	u.p.Use.Values[full], u.Was[full] = 91, 30
 	want := func(what string, idle bool, l schema.LinkID) {
@@ -58,4 +58,24 @@ func TestOfFullLinksMostIsHeldBackBeforeTheRoot(t *testing.T) {
 	want("the rest waits for what is behind it", true, fuller)
 	u.p.Stall.Values[full], u.p.Use.Values[full] = 0, 80
 	want("the other has room", true, fuller)
+}
+
+// TestLittleWaitsBeforeAFullLink: a full link before which little waits, of what does where the region's traffic ends, is not its
+// root.
+func TestLittleWaitsBeforeAFullLink(t *testing.T) {
+	u := newTiedUp(t)
+	link := func(name string) schema.LinkID { return roottest.Link(t, u.Graph, name) }
+	waits, full, last := link("1,0,0>2,0,0"), link("2,0,0>2,1,0"), link("5,5,4>5,5,5")
+	u.p.Use.Values[full], u.Was[full] = 95, 30
+	u.p.Stall.Values[last], u.p.Use.Values[last] = 60, 40
+	d := Drain{Device: u.Device(t, "5,5,5"), Fit: .9}
+	for _, c := range []struct {
+		stall float32
+		want  schema.LinkID
+	}{{5, schema.NoLink}, {50, full}} {
+		u.p.Stall.Values[waits], u.p.Use.Values[waits] = c.stall, 40
+		if got := u.p.FullLink([]schema.LinkID{waits}, &Neck{Link: schema.NoLink}, &d); got != c.want {
+			t.Errorf("before it links stall for %.0f%%: link %d, want %d", c.stall, got, c.want)
+		}
+	}
 }

@@ -27,8 +27,10 @@ const (
 	// weights of a conditional logit that was fitted on the ends of 66 incidents.
 	appearsWeight, strayWeight = 1.1, .8
 	// idleShare is the mean share of the time in which they do not send in which the links of a region stall up to which these
-	// are idle for the rest; levelWeight is what it counts then that a switch's links stall, of the link that does most.
-	idleShare, levelWeight = .75, 1.5
+	// are idle for the rest. Then these weigh, near a conditional logit that was fitted on the ends of 136 incidents: how
+	// well the links of the line agree, how much a switch's links stall, of the link that does most, what added load appears on
+	// the line, of what arrives where most does, and what waits there that does not add up.
+	idleShare, idleAgree, levelWeight, idleAppears, balanceWeight = .75, 2.5, 2.5, 2, 3.5
 	// mostlyIdle is the same share up to which stall says how much waits.
 	mostlyIdle = .5
 	// leastMeets is the least that the links of a line must agree for its end to be named.
@@ -76,7 +78,7 @@ func (h *held) meetingOf(ends []topology.DeviceID, idle bool, p *Pressure) (best
 		score := 0.
 		switch sides := h.sides(m.Device, p) / 100; {
 		case idle:
-			score = m.Agree + levelWeight*p.level(m.Device)/h.most - h.appears(m.Device, p)/most
+			score = idleAgree*m.Agree + levelWeight*p.level(m.Device)/h.most - idleAppears*h.appears(m.Device, p)/most - balanceWeight*h.unbalanced(m.Device, p)
 		case m.Grew:
 			score = (h.arrived[i]-appearsWeight*h.appears(m.Device, p))/most - strayWeight*m.stray - sideAdded*sides
 		default:
@@ -97,7 +99,7 @@ func (h *held) arrives(m *Meeting, p *Pressure) (sum float64) {
 	if m.Grew {
 		for _, l := range p.graph.LinksAt(m.Device) {
 			if p.isHeldUp(l) {
-				sum += h.look(l, p).added
+				sum += h.look(l).added
 			}
 		}
 		return sum
@@ -152,12 +154,56 @@ func (h *held) appears(end topology.DeviceID, p *Pressure) (sum float64) {
 		for n := p.stalledOn(&line, step); n > 0; n-- {
 			for _, l := range p.graph.LinksAt(line.Device(n * step)) {
 				if h.grid.Dim(l) != h.last && p.isHeldUp(l) {
-					came += h.look(l, p).added
+					came += h.look(l).added
 				}
 			}
-			on := h.look(line.Link(n-1, step), p).added
+			on := h.look(line.Link(n-1, step)).added
 			sum += max(0, on-came)
 			came = on
+		}
+	}
+	return sum
+}
+
+// unbalanced is, of what waits on a line and on the other links of its switches, the share that does not add up if all goes to one
+// of them (conservation of flow). Where stall says how much waits, what a link carries in the time that it stalls is on its way to
+// the end: at every other switch of the line as much of it goes on as came over the line and from the other links.
+func (h *held) unbalanced(end topology.DeviceID, p *Pressure) float64 {
+	line := h.grid.Line(end, h.last)
+	all, off := 0., 0.
+	for x := range line.Size {
+		all += h.waitsBeside(line.Device(x), p)
+		if l := line.Link(x, 1); l != schema.NoLink {
+			all += p.waitsOn(l)
+		}
+	}
+	for _, step := range [2]int{1, -1} {
+		came := 0.
+		for n := line.Size / 2; n > 0; n-- {
+			l := line.Link(n-1, step)
+			if l == schema.NoLink {
+				continue
+			}
+			sides := h.waitsBeside(line.Device(n*step), p)
+			if 2*n == line.Size { // the farthest, from where both ways are as long
+				sides /= 2
+			}
+			on := p.waitsOn(l)
+			off += math.Abs(on - came - sides)
+			came = on
+		}
+	}
+	return off / max(1, all)
+}
+
+// waitsOn is what a link carries in the share of the time that it stalls, bytes/s.
+func (p *Pressure) waitsOn(l schema.LinkID) float64 { return p.Carries(l) * p.StallOf(l) / 100 }
+
+// waitsBeside is the same of the links of a switch that are of dimensions before the last.
+func (h *held) waitsBeside(at topology.DeviceID, p *Pressure) (sum float64) {
+	for _, l := range p.graph.LinksAt(at) {
+		if dim := h.grid.Dim(l); dim >= 0 && dim < h.last {
+			sum += p.waitsOn(l)
 		}
 	}
 	return sum
@@ -185,7 +231,7 @@ func (h *held) idles(p *Pressure) (partly, mostly bool) {
 	var waits, stalls float64
 	for _, l := range h.links {
 		stall := p.StallOf(l)
-		waits += stall * h.look(l, p).waits
+		waits += stall * h.look(l).waits
 		stalls += stall
 	}
 	return waits < idleShare*stalls, waits < mostlyIdle*stalls
@@ -222,13 +268,13 @@ func (h *held) meets(end topology.DeviceID, p *Pressure) Meeting {
 		if stall := p.StallOf(l); stall >= p.least {
 			stalled += stall
 			all += p.Carries(l)
-			added += h.look(l, p).added
+			added += h.look(l).added
 		}
 	}
 	grew := added > grewShare*all
 	flow := p.Carries
 	if grew {
-		flow = func(l schema.LinkID) float64 { return h.look(l, p).added }
+		flow = func(l schema.LinkID) float64 { return h.look(l).added }
 	}
 	var dot, squares, parts, reached float64
 	for x := range line.Size {

@@ -105,6 +105,56 @@ func TestTheEndTakesWhatDoesNotGoOn(t *testing.T) {
 	}
 }
 
+// TestWhatWaitsAddsUpAtTheEnd: where stall says how much waits, as much of it goes on along the line as comes to each switch but
+// the end.
+func TestWhatWaitsAddsUpAtTheEnd(t *testing.T) {
+	u := newTiedUp(t)
+	h, grid := &u.f.held, u.Grid
+	end := u.Device(t, "2,7,3")
+	var links []schema.LinkID
+	for _, from := range []string{"1,6,1", "1,7,2", "2,6,4", "3,7,5", "2,5,3", "0,7,3", "2,6,6"} {
+		grid.EachOnRoute(u.Device(t, from), end, func(l schema.LinkID) {
+			u.p.Use.Values[l] += float32(100 * 4e8 / u.Graph.Capacity(l))
+			u.p.Stall.Values[l] = 40
+			links = append(links, l)
+		})
+	}
+	slices.Sort(links)
+	h.take(slices.Compact(links), u.p)
+	for z := range 8 {
+		at := u.Device(t, fmt.Sprintf("2,7,%d", z))
+		if off := h.unbalanced(at, u.p); (off < .001) != (at == end) {
+			t.Errorf("at %d %.3f does not add up", z, off)
+		}
+	}
+}
+
+// TestTheEndIsANodeOfTheSenders: of two neighbours on a line that show nearly the same, while nothing was added and something
+// always waits, the one where a node of the senders' job is.
+func TestTheEndIsANodeOfTheSenders(t *testing.T) {
+	for _, member := range []string{"2,7,2", "2,7,3"} {
+		u := newTiedUp(t)
+		senders := []topology.DeviceID{u.Device(t, member)}
+		for _, from := range []string{"1,6,1", "1,7,1", "2,6,1", "1,7,4", "1,6,4", "2,6,4"} {
+			senders = append(senders, u.Device(t, from))
+		}
+		slices.Sort(senders)
+		var links []schema.LinkID
+		carried := map[string]float32{"2,7,1>2,7,2": 10, "2,7,2>2,7,3": 11, "2,7,3>2,7,4": 10, "2,6,1>2,7,1": 10, "2,6,4>2,7,4": 10, "1,7,1>2,7,1": 8, "1,7,4>2,7,4": 8}
+		carried[member+">3"+member[1:]], carried["1"+member[1:]+">"+member] = 4, 4 // the other's sides stall less
+		for name, use := range carried {
+			l := roottest.Link(t, u.Graph, name)
+			u.p.Stall.Values[l], u.p.Use.Values[l], u.Was[l] = 90, use, float64(use)
+			links = append(links, l)
+		}
+		slices.Sort(links)
+		drain, from := u.f.Drain(u.p, links, []Sender{{Devices: senders, Routes: u.Router.Of(senders)}}, 1)
+		if from != 0 || u.Graph.Device(drain.Device).Name != member {
+			t.Errorf("of sender %d, the tree ends at %s, want %s", from, u.Graph.Device(drain.Device).Name, member)
+		}
+	}
+}
+
 // TestTrafficMeetsInAPlane: where no link of the last dimension stalls, what waits ends on a line of the one before, in the plane
 // of those that send.
 func TestTrafficMeetsInAPlane(t *testing.T) {
