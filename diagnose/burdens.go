@@ -108,6 +108,8 @@ func (s *Stage) movedBefore(j *job, from, to int64) (all, files float64) {
 	for slot := from; slot < to; slot++ {
 		if a, f, known := j.traffic.moved(slot); known {
 			all, files, n = all+a, files+f, n+1
+		} else if (slot+1)*s.clock.duration <= int64(j.Start) { // it moved nothing yet
+			n++
 		}
 	}
 	if n == 0 && s.clock.slotOf(int64(j.Start)) < to {
