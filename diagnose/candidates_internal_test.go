@@ -86,12 +86,18 @@ func TestAJobHoldsItselfUp(t *testing.T) {
 			t.Errorf("%s: %v, want %v", c.name, got, c.want)
 		}
 	}
-	for arrives, want := range map[float64]float64{0: 0, 1: 0, 2: jobConverges + jobRise} {
-		if full.arrives = arrives; full.holdsItselfUp(&suspect{}) != want {
-			t.Errorf("where %g times as much arrives as before, %v speaks for it, want %v", arrives, full.holdsItselfUp(&suspect{}), want)
+	for _, c := range []struct{ arrives, want float64 }{{0, 0}, {1, 0}, {2, jobConverges + jobRise}} {
+		if full.arrives = c.arrives; full.holdsItselfUp(&suspect{}) != c.want {
+			t.Errorf("where %g times as much arrives as before, %v speaks for it, want %v", c.arrives, full.holdsItselfUp(&suspect{}), c.want)
 		}
 	}
-	full.arrives, full.moved = 2, 1
+	full.drain.Idle = true // buffers are not full, so that its traffic would have moved
+	for _, c := range []struct{ rise, want float64 }{{0, unmoved * jobConverges}, {1, jobConverges}} {
+		if got := full.holdsItselfUp(&suspect{evidence: evidence{rise: c.rise}}); got != c.want {
+			t.Errorf("where links idle and its traffic rises by %g, %v speaks for it, want %v", c.rise, got, c.want)
+		}
+	}
+	full.moved = 1
 	if got := full.holdsItselfUp(&suspect{}); got != 0 {
 		t.Errorf("a link that failed added the load, and %v speaks for the job", got)
 	}

@@ -181,11 +181,19 @@ func (rc *regionCase) endsAtOwn(c *suspect) bool {
 // Of how often what arrives where a region of a grid ends doubled, up to surelyNot says nothing of load that was added, surelyMore is sure.
 const surelyNot, surelyMore = .1, .4
 
+// unmoved is what a tree to a job's node says for it where its traffic neither rose with the stall nor goes with it, of what it
+// says from a strength of moving on. Where something always waits, full buffers hold up what it moves.
+const unmoved, moving = .4, .5
+
 // holdsItselfUp is what that says for a job, as far as it is sure that more arrives there, and unless the load came from what
 // failed: the nodes of a large job are all around, so that a tree of others' looks like its own.
 func (rc *regionCase) holdsItselfUp(c *suspect) float64 {
 	sure := max(0, min(1, (doublings(rc.arrives)-surelyNot)/(surelyMore-surelyNot)))
-	return (jobConverges + jobRise*(1-c.rise)) * (1 - rc.moved) * sure
+	moves := 1.
+	if rc.drain.Idle {
+		moves = min(1, c.strength()/moving)
+	}
+	return (jobConverges*(unmoved+(1-unmoved)*moves) + jobRise*(1-c.rise)*moves) * (1 - rc.moved) * sure
 }
 
 // Of a job that loads a region of a grid by its exchange: loadedWays of what that puts on links is where leastUse of the capacity

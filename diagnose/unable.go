@@ -25,8 +25,8 @@ func (s *Stage) unable(rc *regionCase, c *suspect, seen float64, p *root.Pressur
 	}
 	interval := float64(s.clock.duration) / 1e9
 	if _, known := rc.drain.End(); known && s.graph.Duplex() {
-		grew := all - was
-		if rc.endsAtOwn(c) { // it may be held up elsewhere by what it sends there, so that all that it moves need not grow
+		grew := all - was*c.job.was.ran // links were compared with the mean of all slots
+		if rc.endsAtOwn(c) {            // it may be held up elsewhere by what it sends there, so that all that it moves need not grow
 			grew = all
 		}
 		return s.addsTooLittle(rc, grew/interval, seen, p)
