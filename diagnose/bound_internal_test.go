@@ -120,3 +120,15 @@ func TestPortToAStorageNode(t *testing.T) {
 		t.Error("the root leads to a switch")
 	}
 }
+
+// TestBeforeAJobBegan: what a job moved before an onset is a mean over the slots in which it ran, with the share of all that these are.
+func TestBeforeAJobBegan(t *testing.T) {
+	s := &Stage{clock: clock{duration: 10, now: 9}, cfg: DefaultConfig()}
+	j := &job{Job: schema.Job{Start: 50}, traffic: newTraffic(20, 9)}
+	for slot := int64(5); slot < 9; slot++ {
+		j.traffic.set(rdmaWrite, slot, 8)
+	}
+	if all, files, ran := s.movedBefore(j, 1, 9); all != 8 || files != 0 || ran != .5 {
+		t.Errorf("moved %v, files %v, ran in %v of the slots", all, files, ran)
+	}
+}

@@ -91,7 +91,7 @@ func (s *Stage) earlier(rc *regionCase, j *job) (all, files float64) {
 	from, to := s.before(rc)
 	if m := &j.was; m.interval != s.work.interval || m.from != from || m.to != to {
 		*m = moves{interval: s.work.interval, from: from, to: to}
-		m.all, m.files = s.movedBefore(j, from, to)
+		m.all, m.files, m.ran = s.movedBefore(j, from, to)
 	}
 	return j.was.all, j.was.files
 }
@@ -101,19 +101,23 @@ type moves struct {
 	interval   uint32
 	from, to   int64
 	all, files float64
+	ran        float64 // the share of the slots since it began: before it moved nothing
 }
 
-func (s *Stage) movedBefore(j *job, from, to int64) (all, files float64) {
-	n := 0.
+func (s *Stage) movedBefore(j *job, from, to int64) (all, files, ran float64) {
+	n, yet := 0., 0.
 	for slot := from; slot < to; slot++ {
 		if a, f, known := j.traffic.moved(slot); known {
 			all, files, n = all+a, files+f, n+1
+		} else if (slot+1)*s.clock.duration <= int64(j.Start) {
+			yet++
 		}
 	}
 	if n == 0 && s.clock.slotOf(int64(j.Start)) < to {
-		return s.lately(j) // it ran, and what it moved is not known
+		all, files = s.lately(j) // it ran, and what it moved is not known
+		return all, files, 1
 	}
-	return all / max(1, n), files / max(1, n)
+	return all / max(1, n), files / max(1, n), n / max(1, n+yet)
 }
 
 // lately is the same for the last intervals, the most of them.

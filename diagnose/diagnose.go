@@ -113,8 +113,6 @@ func (s *Stage) drain(rc *regionCase, p *root.Pressure) {
 	if rc.sender = nil; from >= 0 {
 		rc.sender = s.work.sending[from]
 	}
-	if rc.flooded = s.graph.Duplex() && rc.onset >= 0 && p.IsFlooded(&rc.drain); rc.flooded {
-		more, _ := p.ArrivesMore(&rc.drain)
-		rc.carries = max(rc.carries, more)
-	}
+	rc.flooded = s.graph.Duplex() && rc.onset >= 0 && p.IsFlooded(&rc.drain)
+	rc.arrives = p.Arrives(&rc.drain)
 }

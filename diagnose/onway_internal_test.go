@@ -10,22 +10,23 @@ import (
 
 // TestFilesAreSeenOnTheirWay: what a job began to write shows on the links from its nodes to where the region's traffic ends; of
 // a job whose files are elsewhere those links carry what they did. A job that is seen to take a part of a full host from others is
-// able to fill it, however little that is of what arrives.
+// able to fill it, however little that is of what arrives; one that adds less than what more arrives is not.
 func TestFilesAreSeenOnTheirWay(t *testing.T) {
 	const own = 1e9 // bytes/s that the job began to write, in equal parts from two nodes
 	g := roottest.Graph(t, "torus:4x4x4")
 	end, _ := g.FindDevice("0,0,2")
 	writes := []string{"2,0,2>3,0,2", "3,0,2>0,0,2", "0,0,1>0,0,2", "0,0,1>1,0,1"}
 	reads := []string{"2,0,2>2,1,2"}
+	others := roottest.Link(t, g, "0,0,2>0,0,3")
 	for _, c := range []struct {
-		name    string
-		grown   []string
-		feature feature
-		seen    bool
+		name   string
+		grown  []string
+		others float64 // what more of others arrives, bytes/s
+		seen   bool
 	}{
-		{"on all of its way", writes, write, true},
-		{"elsewhere", reads, write, false},
-		{"nowhere", nil, write, false},
+		{"on all of its way", writes, 0, true},
+		{"elsewhere", reads, 2 * own, false},
+		{"nowhere", nil, 2 * own, false},
 	} {
 		p, region := readings(t, g, map[string]float64{"0,0,1>0,0,2": 30}, nil)
 		for l := range schema.LinkID(g.NumLinks()) {
@@ -35,6 +36,7 @@ func TestFilesAreSeenOnTheirWay(t *testing.T) {
 		for _, name := range c.grown {
 			p.Use.Values[roottest.Link(t, g, name)] += float32(100 * own / 2 / g.Capacity(roottest.Link(t, g, name)))
 		}
+		p.Use.Values[others] += float32(100 * c.others / g.Capacity(others))
 		p.Before = func(schema.LinkID) float64 { return 20 }
 		s, err := New(g, DefaultConfig())
 		if err != nil {
@@ -47,7 +49,7 @@ func TestFilesAreSeenOnTheirWay(t *testing.T) {
 		j.was = moves{interval: s.work.interval}
 		rc := &regionCase{region: &schema.Region{Links: region}, onset: 0, stall: []float64{30}, drain: root.Drain{Device: end, Fit: .9}, flooded: true, carries: 5 * own}
 		j.was.from, j.was.to = s.before(rc)
-		suspect := &suspect{job: j, known: true, file: true, filesKnown: true, feature: c.feature}
+		suspect := &suspect{job: j, known: true, file: true, filesKnown: true, feature: write}
 		seen, known := s.seenOnWay(rc, suspect, p)
 		if !known || seen >= seenMost != c.seen {
 			t.Errorf("%s: %.2f of what the job writes is seen (known: %v)", c.name, seen, known)

@@ -33,15 +33,6 @@ const (
 	failureOnset     = 4.5
 	failureNear      = 2.5
 	failureMoved     = 2.5 // what it carried is what was added to the full link
-	slowHostFull     = 3.  // a port to a host that stalls and carries little
-	slowHostPaused   = 8.  // and hardly anything, whatever jobs do
-	slowHostMaybe    = 1.  // where it is not known what it carries
-	slowHostFell     = 1.  // on a grid: less load than before
-	slowHostSteady   = .5  // or no more than before
-	slowHostFailure  = 1.5 // and a failure that explains it
-	slowHostSole     = 2.  // and the stall ends where a link alone carries less, which chance shows for an interval, too
-	slowHostCentre   = 1.  // and around one switch
-	slowHostTree     = 2.  // and what is held back is a tree to one switch
 	slowLinkFell     = 2.  // a link that carries less than before while others wait for it
 	slowLinkLost     = 4.  // by what more than that it lost
 	slowLinkMeasured = 12. // others wait for it and it sends less than it could: no job explains that
@@ -166,11 +157,6 @@ func (c *suspect) surelyReads() bool {
 	return c.file && c.devs >= readsDeviations && c.Correlation >= readsCorrelation && c.P <= readsP
 }
 
-// slowEvidence reports whether anything but a load that did not change says that a host holds a region of a grid back.
-func (rc *regionCase) slowEvidence() bool {
-	return rc.load < fallen || rc.centred || rc.drain.IsCertain() && !rc.drain.Grew
-}
-
 // grownShare of what a root carries must have been added since the onset for its growth to say something.
 const grownShare = .2
 
@@ -192,9 +178,22 @@ func (rc *regionCase) endsAtOwn(c *suspect) bool {
 	return rc.endsAt(c.job) && c.job == rc.sender && d.IsRoot() || meets && d.Meeting.IsKnown() && d.Meeting.Grew && c.cross >= explainedStall
 }
 
-// holdsItselfUp is what that says for a job, unless the load came from what failed.
+// Of how often what arrives where a region of a grid ends doubled, up to surelyNot says nothing of load that was added, surelyMore is sure.
+const surelyNot, surelyMore = .1, .4
+
+// unmoved is what a tree to a job's node says for it where its traffic neither rose with the stall nor goes with it, of what it
+// says from a strength of moving on. Where something always waits, full buffers hold up what it moves.
+const unmoved, moving = .4, .5
+
+// holdsItselfUp is what that says for a job, as far as it is sure that more arrives there, and unless the load came from what
+// failed: the nodes of a large job are all around, so that a tree of others' looks like its own.
 func (rc *regionCase) holdsItselfUp(c *suspect) float64 {
-	return (jobConverges + jobRise*(1-c.rise)) * (1 - rc.moved)
+	sure := max(0, min(1, (doublings(rc.arrives)-surelyNot)/(surelyMore-surelyNot)))
+	moves := 1.
+	if rc.drain.Idle {
+		moves = min(1, c.strength()/moving)
+	}
+	return (jobConverges*(unmoved+(1-unmoved)*moves) + jobRise*(1-c.rise)*moves) * (1 - rc.moved) * sure
 }
 
 // Of a job that loads a region of a grid by its exchange: loadedWays of what that puts on links is where leastUse of the capacity
@@ -307,58 +306,6 @@ func (s *Stage) passesNothing(f *failure) bool {
 		}
 	}
 	return false
-}
-
-// slowHostScore rates that a host does not take what arrives.
-func (s *Stage) slowHostScore(rc *regionCase) float64 {
-	if rc.region.Metric == schema.PCIeStallRead || rc.region.Metric == schema.PCIeStallWrite {
-		return slowHostFull
-	}
-	score := math.Inf(-1)
-	switch {
-	case rc.back.Kind == schema.RootSlowReceiver && rc.back.Slower: // it does not pause the port: the link to it may be what is slow
-		if score = slowLinkFell; rc.back.Cannot {
-			score = slowLinkMeasured
-		}
-		if len(rc.failures) > 0 && rc.failures[0].score > 0 {
-			score -= slowHostFailure
-		}
-		return score
-	case rc.back.Kind == schema.RootSlowReceiver && rc.back.Use >= 0:
-		return rc.paused()
-	case rc.back.Kind == schema.RootSlowReceiver:
-		score = slowHostMaybe
-	case s.graph.Duplex() && rc.load > 0 && rc.load < root.SteadyLoad && !rc.flooded && rc.slowEvidence() && rc.trees < manyTrees && (rc.neck.Sole || !rc.neck.Before(&rc.drain)):
-		score = slowHostSteady
-		if rc.load < fallen {
-			score = slowHostFell
-		}
-		if len(rc.failures) > 0 && rc.failures[0].score > 0 {
-			score -= slowHostFailure
-		}
-		if rc.centred {
-			score += slowHostCentre
-		}
-		if rc.neck.Sole {
-			score -= slowHostSole
-		}
-		if rc.drain.IsCertain() && !rc.drain.Grew {
-			score += slowHostTree
-		}
-	}
-	return score - rc.rose()
-}
-
-// Only the host itself can hold back a port to it in a lossless fabric. At pausedPercent of its capacity it takes
-// next to nothing; at slowPercent it may be a storage node that was built for less than its link. Where traffic
-// always waits for the port, what it carries and its stall make up all of the time: busyPercent at least.
-const pausedPercent, slowPercent, busyPercent = 10, 30, 30
-
-// paused rates a port to a host that stalls below what it could carry: the less it carries, the less it matters
-// who sends to it.
-func (rc *regionCase) paused() float64 {
-	little := max(0, min(1, (slowPercent-rc.back.Use)/(slowPercent-pausedPercent), (rc.back.Use+rc.back.Stall)/busyPercent))
-	return slowHostFull + (slowHostPaused-slowHostFull)*little - (1-little)*rc.rose()
 }
 
 // grown is how far the load on a region of a grid bears out that jobs added to it, 0 to 1. Where links have

@@ -13,9 +13,7 @@ import (
 const culpritShare, enoughShare, enoughBound = .25, .5, .35
 
 // unable is what the traffic of a suspect says against it that is too little for what the root carries, or grew
-// by too little: a coincidence in time is none of a cause. Where load was added on a grid, full buffers hold up the culprit's
-// own traffic elsewhere, so that all that it moves need not grow. What is seen of it on its way to the end is taken from others:
-// it is enough to be what more arrives there in all.
+// by too little: a coincidence in time is none of a cause.
 func (s *Stage) unable(rc *regionCase, c *suspect, seen float64, p *root.Pressure) float64 {
 	if !c.known || rc.carries <= 0 {
 		return 0
@@ -26,6 +24,13 @@ func (s *Stage) unable(rc *regionCase, c *suspect, seen float64, p *root.Pressur
 		all, was = files, filesWas
 	}
 	interval := float64(s.clock.duration) / 1e9
+	if _, known := rc.drain.End(); known && s.graph.Duplex() {
+		grew := all - was*c.job.was.ran // links were compared with the mean of all slots
+		if rc.endsAtOwn(c) {            // it may be held up elsewhere by what it sends there, so that all that it moves need not grow
+			grew = all
+		}
+		return s.addsTooLittle(rc, grew/interval, seen, p)
+	}
 	enough := enoughShare
 	if most := s.boundOn(c.job, rc.fullest, c.file || !c.filesKnown, p); most.known {
 		enough = enoughBound
@@ -38,14 +43,29 @@ func (s *Stage) unable(rc *regionCase, c *suspect, seen float64, p *root.Pressur
 	if free := s.freeBefore(rc, p); free > 0 {
 		against = min(against, jobTooLittle*short(all-was, free))
 	}
-	if seen >= seenMost {
-		_, inAll := s.averaged(rc, p).ArrivesMore(&rc.drain)
-		against = min(against, jobTooLittle*short(all-was, inAll))
-	}
-	if rc.more > grownShare*rc.carries && !(s.graph.Duplex() && rc.flooded) {
+	if rc.more > grownShare*rc.carries {
 		against = max(against, jobGrewTooLittle*short(all-was, rc.more))
 	}
 	return against
+}
+
+// addedShare of what more arrives where the traffic of a region of a grid ends is what a culprit's traffic grew by at least; with
+// addedEnough nothing speaks against it any more.
+const addedShare, addedEnough = .4, .75
+
+// addsTooLittle is what speaks against a suspect that may have added some bytes/s where a region of a grid ends at a known
+// switch: that more arrives there than it can explain. What is seen of it on its way there is taken from others: it is enough to
+// be what more arrives in all.
+func (s *Stage) addsTooLittle(rc *regionCase, adds, seen float64, p *root.Pressure) float64 {
+	more, inAll := s.averaged(rc, p).ArrivesMore(&rc.drain)
+	if seen >= seenMost {
+		more = inAll
+	}
+	now, _ := p.ArrivesMore(&rc.drain)
+	if more = min(more, now); more <= 0 {
+		return 0
+	}
+	return jobTooLittle * min(1, max(0, (addedEnough-adds/more)/(addedEnough-addedShare)))
 }
 
 // freeBefore is what the full root of directed links had left before the onset, bytes/s, leastFreeShare of its capacity at least:

@@ -12,18 +12,31 @@ func (p *Pressure) IsFlooded(d *Drain) bool {
 	if d.Grew || d.Meeting.Grew {
 		return true
 	}
+	return p.Arrives(d) > SteadyLoad
+}
+
+// leastArrives, percent of a link's capacity, is what arrives at least as far as ratios say anything.
+const leastArrives = .2
+
+// Arrives is what the links at the end of a region's traffic carry, of what they carried before the onset; 0 if that is not
+// known.
+func (p *Pressure) Arrives(d *Drain) float64 {
 	end, known := d.End()
 	if !known {
-		return false
+		return 0
 	}
 	now, before := 0., 0.
 	for _, l := range p.graph.LinksAt(end) {
 		if was := p.Before(l); was >= 0 && p.UseOf(l) >= 0 {
-			now += p.Carries(l)
-			before += was / 100 * p.graph.Capacity(l)
+			c := p.graph.Capacity(l) / 100
+			now += (p.UseOf(l) + leastArrives) * c
+			before += (was + leastArrives) * c
 		}
 	}
-	return now > SteadyLoad*before
+	if before == 0 {
+		return 0
+	}
+	return now / before
 }
 
 // End is the switch at which the traffic of a region ends, as far as it is known.
