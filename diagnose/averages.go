@@ -42,6 +42,17 @@ func (s *Stage) averaged(rc *regionCase, p *root.Pressure) *root.Pressure {
 	return &q
 }
 
+// arrives is what the links where a region's traffic ends carry, of what they carried before its onset; 0 if that is not known. Both
+// are as remembered, so that what is lost in that is the same.
+func (s *Stage) arrives(rc *regionCase, p *root.Pressure) float64 {
+	q := *p
+	if s.memory.metrics[schema.BandwidthUsed] != nil {
+		n := max(1, min(endIntervals, len(rc.stall)-rc.onset))
+		q.Use = s.average(schema.BandwidthUsed, s.clock.now-int64(n)+1)
+	}
+	return q.Arrives(&rc.drain)
+}
+
 // average is the mean of a metric from a slot to now, of the intervals in which a link was measured.
 func (s *Stage) average(metric schema.Metric, from int64) *schema.Series {
 	w := &s.work.averages

@@ -84,7 +84,6 @@ func (s *Stage) examine(rc *regionCase, p *root.Pressure, snap *schema.Snapshot)
 	p.Before = s.usedBefore(rc)
 	rc.back = p.Follow(rc.region, rc.weight)
 	rc.fullest, rc.carries, rc.more = p.LoadAt(&rc.back, rc.region.Links)
-	rc.centred = s.work.finder.HasCentre(rc.region.Links, rc.weight)
 	s.near(rc)
 	s.measure(rc, p)
 	s.nearFailures(rc, p)
@@ -114,5 +113,7 @@ func (s *Stage) drain(rc *regionCase, p *root.Pressure) {
 		rc.sender = s.work.sending[from]
 	}
 	rc.flooded = s.graph.Duplex() && rc.onset >= 0 && p.IsFlooded(&rc.drain)
-	rc.arrives = p.Arrives(&rc.drain)
+	if rc.arrives = 0; s.graph.Duplex() && rc.onset >= 0 {
+		rc.arrives = s.arrives(rc, p)
+	}
 }
