@@ -10,9 +10,10 @@ import (
 )
 
 // Lift puts nodes back that a process has marked which is gone, as it would have itself: of what its mark changed, what is
-// still so. marks are the actions by which the nodes were marked; what became of each is returned, for the audit, and an error
-// of the scheduler. A process that is there nevertheless marks them again.
+// still so. marks are the actions by which the nodes were marked; what became of each is returned, by node, for the audit, and an
+// error of the scheduler. A process that is there nevertheless marks them again.
 func Lift(ctx context.Context, s Scheduler, marks []schema.FeedbackAction, reason string) (acts []schema.FeedbackAction, err error) {
+	marks = slices.SortedFunc(slices.Values(marks), func(a, b schema.FeedbackAction) int { return cmp.Compare(a.Target, b.Target) })
 	var nodes []string
 	for i := range marks {
 		nodes = append(nodes, marks[i].Target)
