@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/giverny/giverny/collective"
+	"github.com/giverny/giverny/internal/test/cputime"
 )
 
 // ringIteration fills one ring all-reduce: every rank sends in every step, a late rank
@@ -121,13 +122,13 @@ func BenchmarkDiagnoseFabric(b *testing.B) {
 			run := m.run()
 			z := collective.NewAnalyser(collective.Options{})
 			b.ReportAllocs()
-			before := cpuTime(b)
+			before := cputime.Used(b)
 			for b.Loop() {
 				if d := z.Diagnose(run); !slices.ContainsFunc(d.Culprits, func(c collective.Culprit) bool { return c.Class == collective.Straggler }) {
 					b.Fatal(d.Text)
 				}
 			}
-			b.ReportMetric(float64((cpuTime(b)-before).Nanoseconds())/float64(b.N), "cpu-ns/op")
+			b.ReportMetric(float64((cputime.Used(b)-before).Nanoseconds())/float64(b.N), "cpu-ns/op")
 		})
 	}
 }
@@ -146,20 +147,20 @@ func BenchmarkDiagnoseParts(b *testing.B) {
 	}
 	for b.Loop() {
 		made := time.Duration(0)
-		begun := cpuTime(b)
+		begun := cputime.Used(b)
 		d := collective.NewAnalyser(collective.Options{}).DiagnoseParts(iterations, func(i int) collective.Run {
 			b.StopTimer()
-			before := cpuTime(b)
+			before := cputime.Used(b)
 			steps := ringIteration(rooms[i%2], ranks, ranks/3+i%2, 1e9+int64(i)*length)
 			for j := range steps {
 				steps[j].Iteration = int32(i)
 			}
 			rooms[i%2] = steps
-			made += cpuTime(b) - before
+			made += cputime.Used(b) - before
 			b.StartTimer()
 			return collective.Run{Ranks: names, Communicators: communicators, Steps: steps}
 		})
-		b.ReportMetric((cpuTime(b) - begun - made).Seconds(), "cpu-s/job")
+		b.ReportMetric((cputime.Used(b) - begun - made).Seconds(), "cpu-s/job")
 		if d.Iterations != iterations || len(d.Culprits) != 2 || d.MakespanNanos != iterations*length || d.Culprits[0].CostNanos != iterations/2*5_000_000 {
 			b.Fatal(d.Text)
 		}
@@ -169,13 +170,4 @@ func BenchmarkDiagnoseParts(b *testing.B) {
 		b.Fatal(err)
 	}
 	b.ReportMetric(float64(usage.Maxrss)/1024, "MiB")
-}
-
-// cpuTime is what the process has used.
-func cpuTime(b *testing.B) time.Duration {
-	var usage syscall.Rusage
-	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &usage); err != nil {
-		b.Fatal(err)
-	}
-	return time.Duration(usage.Utime.Nano() + usage.Stime.Nano())
 }

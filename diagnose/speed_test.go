@@ -4,10 +4,10 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
-	"syscall"
 	"testing"
 
 	"github.com/giverny/giverny/diagnose"
+	"github.com/giverny/giverny/internal/test/cputime"
 	"github.com/giverny/giverny/schema"
 	"github.com/giverny/giverny/topology"
 )
@@ -130,22 +130,12 @@ func BenchmarkStep(b *testing.B) {
 		for b.Loop() {
 			b.StopTimer()
 			r := d.interval(true)
-			began := cpuMillis(b)
+			began := cputime.Millis(b)
 			b.StartTimer()
 			stage.Step(r)
-			spent += cpuMillis(b) - began
+			spent += cputime.Millis(b) - began
 		}
 		b.ReportMetric(spent/float64(b.N), "cpu-ms/op") // what other load does not blur
 		b.ReportMetric(float64(regions*b.N)/b.Elapsed().Seconds(), "regions/s")
 	})
-}
-
-// cpuMillis is the time that the process has spent on a processor.
-func cpuMillis(b *testing.B) float64 {
-	b.Helper()
-	var u syscall.Rusage
-	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
-		b.Fatal(err)
-	}
-	return float64(u.Utime.Nano()+u.Stime.Nano()) / 1e6
 }

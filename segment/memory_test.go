@@ -6,6 +6,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/giverny/giverny/internal/test/cputime"
 	"github.com/giverny/giverny/schema"
 	"github.com/giverny/giverny/segment/bench"
 	"github.com/giverny/giverny/topology"
@@ -186,9 +187,9 @@ func BenchmarkMemory(b *testing.B) {
 		}
 	}
 	b.ReportAllocs()
-	began := cpuMillis(b)
+	began := cputime.Millis(b)
 	for i := 0; b.Loop(); i++ {
 		m.Step(snapshots[i%2], found[i%2])
 	}
-	b.ReportMetric((cpuMillis(b)-began)/float64(b.N), "cpu-ms/op")
+	b.ReportMetric((cputime.Millis(b)-began)/float64(b.N), "cpu-ms/op")
 }

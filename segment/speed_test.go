@@ -2,9 +2,9 @@ package segment
 
 import (
 	"fmt"
-	"syscall"
 	"testing"
 
+	"github.com/giverny/giverny/internal/test/cputime"
 	"github.com/giverny/giverny/schema"
 	"github.com/giverny/giverny/segment/bench"
 	"github.com/giverny/giverny/segment/tracking"
@@ -111,22 +111,12 @@ func benchmarkStep(b *testing.B, name string, g *topology.Graph, set bench.Set, 
 				s.step()
 			}
 			b.ReportAllocs()
-			began := cpuMillis(b)
+			began := cputime.Millis(b)
 			for b.Loop() {
 				s.step()
 			}
-			b.ReportMetric((cpuMillis(b)-began)/float64(b.N), "cpu-ms/op") // what other load does not blur
+			b.ReportMetric((cputime.Millis(b)-began)/float64(b.N), "cpu-ms/op") // what other load does not blur
 			b.ReportMetric(float64(len(set.Metrics)*g.NumLinks())*float64(b.N)/b.Elapsed().Seconds(), "links/s")
 		})
 	}
-}
-
-// cpuMillis is the time that the process has spent on a processor.
-func cpuMillis(b *testing.B) float64 {
-	b.Helper()
-	var u syscall.Rusage
-	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
-		b.Fatal(err)
-	}
-	return float64(u.Utime.Nano()+u.Stime.Nano()) / 1e6
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/giverny/giverny/internal/test/cputime"
 	"github.com/giverny/giverny/schema"
 	"github.com/giverny/giverny/segment/bench"
 	"github.com/giverny/giverny/topology"
@@ -148,11 +149,11 @@ func BenchmarkStormOverSort(b *testing.B) {
 	var costs [2][]float64
 	for b.Loop() {
 		for k, run := range [2]func(){storm.step, func() { copy(sorted, unsorted); slices.Sort(sorted) }} {
-			began := cpuMillis(b)
+			began := cputime.Millis(b)
 			for range len(storm.snapshots) {
 				run()
 			}
-			costs[k] = append(costs[k], cpuMillis(b)-began)
+			costs[k] = append(costs[k], cputime.Millis(b)-began)
 		}
 	}
 	ratio := medianOf(costs[0]) / medianOf(costs[1])
@@ -170,11 +171,11 @@ func benchmarkTrees(b *testing.B, g *topology.Graph, set bench.Set, samples int)
 			s.step()
 		}
 		b.ReportAllocs()
-		began := cpuMillis(b)
+		began := cputime.Millis(b)
 		for b.Loop() {
 			s.step()
 		}
-		b.ReportMetric((cpuMillis(b)-began)/float64(b.N), "cpu-ms/op")
+		b.ReportMetric((cputime.Millis(b)-began)/float64(b.N), "cpu-ms/op")
 		b.ReportMetric(float64(g.NumLinks())*float64(b.N)/b.Elapsed().Seconds(), "links/s")
 	})
 }

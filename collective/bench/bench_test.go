@@ -2,12 +2,12 @@ package bench
 
 import (
 	"slices"
-	"syscall"
 	"testing"
 	"time"
 
 	"github.com/giverny/giverny/collective"
 	"github.com/giverny/giverny/collective/detect"
+	"github.com/giverny/giverny/internal/test/cputime"
 	"github.com/giverny/giverny/simulate/incident"
 )
 
@@ -100,9 +100,9 @@ func BenchmarkDiagnose(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
 				for k := range runs {
-					before := cpuTime(b)
+					before := cputime.Used(b)
 					z.Diagnose(runs[k])
-					cpu[k] += cpuTime(b) - before
+					cpu[k] += cputime.Used(b) - before
 				}
 			}
 			sum := time.Duration(0)
@@ -113,13 +113,4 @@ func BenchmarkDiagnose(b *testing.B) {
 			b.ReportMetric(float64(slices.Max(cpu).Microseconds())/float64(b.N), "cpu-us/worst")
 		})
 	}
-}
-
-// cpuTime is what the process has used.
-func cpuTime(b *testing.B) time.Duration {
-	var usage syscall.Rusage
-	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &usage); err != nil {
-		b.Fatal(err)
-	}
-	return time.Duration(usage.Utime.Nano() + usage.Stime.Nano())
 }

@@ -3,11 +3,11 @@ package window_test
 import (
 	"fmt"
 	"math/rand/v2"
-	"syscall"
 	"testing"
 	"time"
 
 	"github.com/giverny/giverny/ingest/window"
+	"github.com/giverny/giverny/internal/test/cputime"
 	"github.com/giverny/giverny/schema"
 	"github.com/giverny/giverny/topology"
 )
@@ -59,16 +59,6 @@ func nextInterval(batches []*schema.CounterBatch, interval int, derived bool) {
 	}
 }
 
-// cpuTime is what the process has used, which says more than the clock on a
-// machine that others use too.
-func cpuTime(b *testing.B) time.Duration {
-	var u syscall.Rusage
-	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
-		b.Fatal(err)
-	}
-	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
-}
-
 func BenchmarkAdd(b *testing.B) {
 	for _, kind := range []struct {
 		name    string
@@ -115,10 +105,10 @@ func BenchmarkAdd(b *testing.B) {
 				b.StopTimer()
 				interval++
 				nextInterval(batches, interval, kind.name == "derived")
-				before := cpuTime(b)
+				before := cputime.Used(b)
 				b.StartTimer()
 				step()
-				cpu += cpuTime(b) - before
+				cpu += cputime.Used(b) - before
 			}
 			b.ReportMetric(float64(rows)/b.Elapsed().Seconds(), "rows/s")
 			b.ReportMetric(float64(rows)/cpu.Seconds(), "rows/cpu-s")

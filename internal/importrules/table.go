@@ -46,7 +46,7 @@ var Architecture = []Row{
 	// Transport, and the way from counters to one snapshot per interval.
 	{Package: "ingest/envelope", Kind: Pure},
 	{Package: "ingest/clockcheck", Kind: Pure},
-	{Package: "ingest/window", May: []string{"topology"}, Kind: Pure},
+	{Package: "ingest/window", May: []string{"topology"}, Tests: []string{"internal/test/cputime"}, Kind: Pure},
 	{Package: "ingest/spool", May: []string{"internal/dirlock"}},
 	{Package: "ingest/kafka", May: []string{"ingest/envelope", "ingest/spool", "internal/boot", "internal/retry", "internal/secret", "internal/tlsfile"}, Tests: []string{"ingest/kafka/embedded"}},
 	{Package: "ingest/kafka/embedded", May: []string{"ingest/kafka", "internal/dirlock"}, Tests: []string{"internal/secret"}},
@@ -82,7 +82,7 @@ var Architecture = []Row{
 	{Package: "hostping/prober", May: []string{"hostping", "internal/coprocess", "internal/perftest"}},
 
 	// Analysis.
-	{Package: "segment", May: []string{"internal/codec", "topology"}, Tests: []string{"segment/bench", "segment/tracking"}, Kind: Pure},
+	{Package: "segment", May: []string{"internal/codec", "topology"}, Tests: []string{"internal/test/cputime", "segment/bench", "segment/tracking"}, Kind: Pure},
 	{Package: "segment/tracking", May: []string{"internal/codec", "topology"}, Tests: []string{"segment", "simulate/scenario"}, Kind: Pure},
 	{Package: "segment/linkscsv", May: []string{"internal/csvfault", "topology"}, Kind: Pure},
 	{Package: "segment/bench", May: []string{"simulate/fluid", "simulate/packet", "simulate/routing", "topology"}, Tests: []string{"segment"}, Kind: Pure},
@@ -96,7 +96,7 @@ var Architecture = []Row{
 	{Package: "diagnose/mitigation", May: []string{"internal/codec"}, Kind: Pure},
 	{Package: "diagnose/root", May: []string{"diagnose/routes", "topology"}, Kind: Pure},
 	{Package: "diagnose/root/roottest", May: []string{"diagnose/routes", "topology"}, Kind: Testing},
-	{Package: "diagnose", May: []string{"diagnose/correlation", "diagnose/mitigation", "diagnose/root", "diagnose/routes", "internal/codec", "topology"}, Tests: []string{"analysis", "simulate/scenario"}, Kind: Pure},
+	{Package: "diagnose", May: []string{"diagnose/correlation", "diagnose/mitigation", "diagnose/root", "diagnose/routes", "internal/codec", "topology"}, Tests: []string{"analysis", "internal/test/cputime", "simulate/scenario"}, Kind: Pure},
 	{Package: "analysis", May: []string{"diagnose", "ingest/clockcheck", "ingest/window", "internal/codec", "linkhealth", "segment", "segment/tracking", "topology"}, Tests: []string{"simulate/scenario"}, Kind: Pure},
 
 	// The runtime of a fabric: sources, analysis, sinks.
@@ -107,9 +107,9 @@ var Architecture = []Row{
 	{Package: "simulate/heap", Kind: Pure},
 	{Package: "simulate/fluid", May: []string{"simulate/heap", "simulate/routing", "topology"}, Kind: Pure},
 	{Package: "simulate/telemetry", May: []string{"simulate/fluid", "simulate/routing", "topology"}, Kind: Pure},
-	{Package: "simulate/packet", May: []string{"simulate/heap", "simulate/routing", "topology"}, Kind: Pure},
+	{Package: "simulate/packet", May: []string{"simulate/heap", "simulate/routing", "topology"}, Tests: []string{"internal/test/cputime"}, Kind: Pure},
 	{Package: "simulate/incident", May: []string{"collective", "collective/detect", "simulate/packet", "simulate/routing", "topology"}, Kind: Pure},
-	{Package: "simulate/pattern", May: []string{"internal/csvfault", "internal/yamldoc", "simulate/packet", "topology"}, Tests: []string{"simulate/routing"}, Kind: Pure},
+	{Package: "simulate/pattern", May: []string{"internal/csvfault", "internal/yamldoc", "simulate/packet", "topology"}, Tests: []string{"internal/test/cputime", "simulate/routing"}, Kind: Pure},
 	{Package: "simulate/scenario", May: []string{"internal/yamldoc", "simulate/...", "topology"}, Tests: []string{"segment"}, Kind: Pure},
 
 	// Searches for the workloads that break an RDMA subsystem.
@@ -123,8 +123,8 @@ var Architecture = []Row{
 	{Package: "search/bench/cmd", May: []string{"search", "search/bench", "search/simulated"}},
 
 	// Collectives: from step records to the critical path and its culprits.
-	{Package: "collective", Tests: []string{"collective/report"}, Kind: Pure},
-	{Package: "collective/bench", May: []string{"collective", "collective/detect", "simulate/incident"}, Kind: Pure},
+	{Package: "collective", Tests: []string{"collective/report", "internal/test/cputime"}, Kind: Pure},
+	{Package: "collective/bench", May: []string{"collective", "collective/detect", "simulate/incident"}, Tests: []string{"internal/test/cputime"}, Kind: Pure},
 	{Package: "collective/bench/cmd", May: []string{"collective", "collective/bench", "collective/detect", "simulate/incident"}},
 	{Package: "collective/detect", Kind: Pure},
 	{Package: "collective/flightrecorder", May: []string{"collective"}, Kind: Pure},
@@ -198,6 +198,7 @@ var Architecture = []Row{
 	{Package: "internal/test/ibsim", May: []string{"internal/test/proc"}, Kind: Testing},
 	{Package: "internal/test/apachekafka", May: []string{"internal/test/repo", "internal/test/proc"}, Kind: Testing},
 	{Package: "internal/test/chaos", May: []string{"internal/test/proc"}, Kind: Testing},
+	{Package: "internal/test/cputime", Kind: Testing},
 	{Package: "internal/test/proc", Kind: Testing},
 	{Package: "internal/test/slurm", May: []string{"internal/test/proc"}, Kind: Testing},
 	{Package: "internal/test/script", Kind: Testing},

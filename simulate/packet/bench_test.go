@@ -3,10 +3,9 @@ package packet
 import (
 	"fmt"
 	"math/rand/v2"
-	"syscall"
 	"testing"
-	"time"
 
+	"github.com/giverny/giverny/internal/test/cputime"
 	"github.com/giverny/giverny/topology"
 )
 
@@ -26,23 +25,13 @@ func incast(t testing.TB, s *Sim, bytes int64) {
 	}
 }
 
-// cpuTime is what the process has had of the processor: unlike the wall clock's
-// time it does not depend on what else the machine does.
-func cpuTime(tb testing.TB) time.Duration {
-	var u syscall.Rusage
-	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
-		tb.Fatal(err)
-	}
-	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
-}
-
 func benchmark(b *testing.B, spec string, cfg Config, load func(testing.TB, *Sim, int64), bytes int64) {
 	g, err := topology.Parse("f", spec)
 	if err != nil {
 		b.Fatal(err)
 	}
 	var packets, events uint64
-	started := cpuTime(b)
+	started := cputime.Used(b)
 	for b.Loop() {
 		s, err := New(g, cfg)
 		if err != nil {
@@ -56,7 +45,7 @@ func benchmark(b *testing.B, spec string, cfg Config, load func(testing.TB, *Sim
 		packets += s.LinkPackets()
 		events += s.events
 	}
-	b.ReportMetric(float64(packets)/(cpuTime(b)-started).Seconds()/1e6, "Mlinkpackets/cpu-s")
+	b.ReportMetric(float64(packets)/(cputime.Used(b)-started).Seconds()/1e6, "Mlinkpackets/cpu-s")
 	b.ReportMetric(float64(events)/float64(packets), "events/linkpacket")
 }
 

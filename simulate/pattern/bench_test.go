@@ -1,18 +1,10 @@
 package pattern
 
 import (
-	"syscall"
 	"testing"
-	"time"
-)
 
-func cpuTime(tb testing.TB) time.Duration {
-	var u syscall.Rusage
-	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
-		tb.Fatal(err)
-	}
-	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
-}
+	"github.com/giverny/giverny/internal/test/cputime"
+)
 
 // BenchmarkPredict is a prediction with all that it reports.
 func BenchmarkPredict(b *testing.B) {
@@ -28,7 +20,7 @@ func BenchmarkPredict(b *testing.B) {
 				b.Fatal(err)
 			}
 			packets := uint64(0)
-			began := cpuTime(b)
+			began := cputime.Used(b)
 			for b.Loop() {
 				rep, err := Predict(g, m, p)
 				if err != nil {
@@ -36,7 +28,7 @@ func BenchmarkPredict(b *testing.B) {
 				}
 				packets += rep.LinkPackets
 			}
-			b.ReportMetric(float64(packets)/(cpuTime(b)-began).Seconds()/1e6, "Mlinkpackets/cpu-s")
+			b.ReportMetric(float64(packets)/(cputime.Used(b)-began).Seconds()/1e6, "Mlinkpackets/cpu-s")
 		})
 	}
 }
