@@ -24,7 +24,6 @@ type regionCase struct {
 	jobs     []suspect
 	failures []nearFailure // the likeliest first
 	back     root.BackPressure
-	centred  bool // it lies around one switch
 	drain    root.Drain
 	sender   *job // whose nodes send what converges on the drain; nil: not known
 	neck     root.Neck

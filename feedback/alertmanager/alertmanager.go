@@ -174,7 +174,7 @@ func (a *Alertmanager) due(now time.Time, all bool) (list []due, alerts []Alert)
 	for _, id := range slices.Sorted(maps.Keys(a.alerts)) {
 		have := a.alerts[id]
 		if !have.resolved.IsZero() && now.Sub(have.resolved) > max(keepResolved, resendsAlive*a.cfg.Resend) {
-			if !have.settled { // whoever has it lets it expire by now
+			if !have.settled { // a member that has it lets it expire by now
 				a.record.Dropped(Expired, 1)
 			}
 			delete(a.alerts, id)

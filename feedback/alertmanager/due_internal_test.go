@@ -11,8 +11,8 @@ import (
 	"github.com/giverny/giverny/schema"
 )
 
-// While no member answers, ends that nobody needs any more are forgotten, and counted: alerts do not add up for ever.
-func TestEndsThatNobodyTakesAreForgotten(t *testing.T) {
+// While no member answers, ends of alerts that no member has any more are forgotten, and counted: alerts do not add up for ever.
+func TestEndsThatNoMemberTakesAreForgotten(t *testing.T) {
 	metrics, err := record.NewMetrics(prometheus.NewRegistry())
 	if err != nil {
 		t.Fatal(err)
