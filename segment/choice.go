@@ -75,38 +75,26 @@ func (h *shares) cheapest(n int, stall, sigma, minMean float64, one, with, witho
 	return chosen
 }
 
-// appraise takes down how much better a node is explained with each slow link that it may wait for than without, and where what
-// the others predict is far off.
-func (h *shares) appraise(s *sinks, i int32, stall float64, chosen uint, one *[maxParts]float64) {
+// appraise takes down how much better a node is explained with each slow link that it may wait for than without.
+func (h *shares) appraise(s *sinks, i int32, chosen uint) {
 	from := &h.of[i]
 	for k, p := range from.list() {
 		if int(p.cause) >= len(s.all) || s.all[p.cause].slow < 0 {
 			continue
 		}
-		without, others := math.Inf(1), uint(0)
+		without := math.Inf(1)
 		for set := uint(1); set < 1<<from.n; set++ {
-			if set>>k&1 == 0 && h.costs[set] < without {
-				without, others = h.costs[set], set
+			if set>>k&1 == 0 {
+				without = min(without, h.costs[set])
 			}
 		}
 		switch {
 		case from.n > 1:
 			h.worth[p.cause] += min(mostWorth, max(0, without-h.costs[chosen]))
-			if ratio(stall, sumOf(one, others)) < badRatio {
-				h.far[p.cause]++
-			}
 		case s.mask[i] == 1<<s.all[p.cause].bit:
 			h.worth[p.cause] += mostWorth
-			h.far[p.cause]++
 		default: // what it waits for had a choice, and says what that is worth
 			h.unheard[p.cause]++
 		}
 	}
-}
-
-func sumOf(one *[maxParts]float64, set uint) (sum float64) {
-	for ; set != 0; set &= set - 1 {
-		sum += one[bits.TrailingZeros(set)]
-	}
-	return sum
 }

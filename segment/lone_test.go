@@ -90,32 +90,3 @@ func TestLonePortBesideATreeTakesNothing(t *testing.T) {
 		}
 	}
 }
-
-// A port to a host that stalls at a leaf which a tree passes is no root of its own where the leaf's hosts stall about as those of
-// other leaves do; it is where they stall far more.
-func TestLonePortIsNoRoot(t *testing.T) {
-	g := parse(t, "fattree:k=16")
-	for _, c := range []struct {
-		hosts   float32
-		regions int
-	}{{15, 1}, {18, 1}, {45, 2}} {
-		values, _ := paintWhere(g, func(_ schema.LinkID, from, to *topology.Device) (percent float32, _ bool) {
-			switch percent := fromPod3(from, to); {
-			case percent > 0:
-				return percent, false
-			case from.Group == 3 && from.Level == 1 && to.Level == 2:
-				return 25, false
-			case from.Name == "leaf3-3" && to.Name == "host217":
-				return c.hosts * 1.2, false
-			case from.Level == 0 && to.Name == "leaf3-3":
-				return c.hosts, false
-			case from.Level == 0 && to.Group == 3:
-				return 15, false
-			}
-			return 0, false
-		})
-		if got := find(t, g, overlapping(), values.noisy(.5, 1)); len(got) != c.regions {
-			t.Errorf("hosts at %v%%: %s, want %d regions", c.hosts, sizes(got), c.regions)
-		}
-	}
-}

@@ -15,7 +15,6 @@ type shares struct {
 	depart  []float64  // by cause: what it costs that it falls otherwise now
 	taken   []int      // by cause: links that it has a part in, but for those at its sinks
 	worth   []float64  // by cause: by how many deviations links are explained better with it than without
-	far     []int      // by cause: links that the others explain badly without it
 	unheard []int      // by cause: of those taken, links that could wait for no other, since what they wait for had chosen
 	misfit  []float64  // by node: by how many deviations its stall is off what its causes predict
 	falls   []fallOf
@@ -53,8 +52,6 @@ const (
 	leastSpread, clearSlow, clearWorth = 1.03, 1.6, mostWorth / 2
 	certainWorth, certainSpread        = .75 * mostWorth, 2.5
 	keptShare                          = .4
-	// What causes predict explains a link badly if either is less than that part of the other.
-	badRatio = 1 / 1.5
 	// oddPort is how many deviations a port differs from what else waits at its switch if it is another cause.
 	oddPort = 4
 )
@@ -66,8 +63,6 @@ func (h *shares) find(t *trees, s *sinks, c *causes, minMean float64) {
 	clear(h.worth)
 	h.unheard = resize(h.unheard, 2*len(s.all))
 	clear(h.unheard)
-	h.far = resize(h.far, 2*len(s.all))
-	clear(h.far)
 	h.rest = resize(h.rest, 2*len(s.all))
 	h.own, h.level = resize(h.own, len(t.links)), resize(h.level, len(t.links))
 	h.taken = resize(h.taken, 2*len(s.all))
@@ -93,7 +88,7 @@ func (h *shares) find(t *trees, s *sinks, c *causes, minMean float64) {
 		for _, i := range t.order[first:end] {
 			if !h.atSink[i] && h.of[i].n > 0 {
 				set, stall := h.choose(t, s, c, i, minMean)
-				h.appraise(s, i, t.stall[i], set, &stall)
+				h.appraise(s, i, set)
 				h.suppose(t, i, set, stall)
 			}
 		}

@@ -259,8 +259,7 @@ func (m *treeMethod) dropSlow() (any bool) {
 // isWorth reports whether a slow link explains what waits for it better than the other causes do: in deviations of the
 // noise, and where these explain what else hangs together with it worse than noise would, in units of that. A link
 // also counts that explains each of those clearly and on which several depend, or that is the only way and explains enough,
-// or for which many wait that alone stall of the ways up from theirs. A port that may be hot alone counts only if the other causes
-// explain half of what waits there badly: by how much stall falls differs from leaf to leaf.
+// or for which many wait that alone stall of the ways up from theirs.
 func (m *treeMethod) isWorth(a int32) bool {
 	h, x := &m.shares, &m.sinks.all[a]
 	i := m.node[x.slow]
@@ -271,7 +270,7 @@ func (m *treeMethod) isWorth(a int32) bool {
 	least := leastWorth + leastWorthEach*taken
 	isEnough, isClear := worth >= least, m.stall[i] >= slowStep*m.hottest(i)
 	if m.unsure[i] {
-		return isEnough && 2*float64(h.far[a]) >= taken
+		return isEnough
 	}
 	if isEnough && m.hottest(i) > 0 && m.stall[i] >= clearSlow*m.hottest(i) && worth >= clearWorth*taken {
 		return true
