@@ -27,7 +27,7 @@ func (s *Stage) shareEnds(cases []regionCase, within bool, p *root.Pressure, sna
 			}
 		}
 		if best != nil {
-			rc.drain, rc.sender, rc.flooded, rc.shared = best.drain, best.sender, best.flooded, true
+			rc.drain, rc.sender, rc.flooded, rc.arrives, rc.shared = best.drain, best.sender, best.flooded, best.arrives, true
 		}
 	}
 }
