@@ -51,6 +51,7 @@ type held struct {
 	senders []topology.DeviceID
 	devices []topology.DeviceID // at the region's links, ascending
 	met     []uint32            // by device: the round in which it is one of them
+	beside  []beside            // by device
 	scores  []float64           // by end that is tried: how well links bear out that traffic meets there
 	tries   []Meeting           // the ends that are tried
 	arrived []float64           // by these, how much more arrives there
@@ -70,7 +71,7 @@ type held struct {
 // newHeld makes the memory; grid is nil where there is none.
 func newHeld(g *topology.Graph, grid *routes.Grid) held {
 	n := g.NumLinks()
-	h := held{looked: 1, grid: grid, byLink: make([]seen, n), tried: make([]uint32, n), claims: make([]claim, n), sent: make([]float64, g.NumDevices()), met: make([]uint32, g.NumDevices())}
+	h := held{looked: 1, grid: grid, byLink: make([]seen, n), tried: make([]uint32, n), claims: make([]claim, n), sent: make([]float64, g.NumDevices()), met: make([]uint32, g.NumDevices()), beside: make([]beside, g.NumDevices())}
 	if grid != nil {
 		h.tree = grid.NewInTree()
 	}

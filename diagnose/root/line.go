@@ -199,14 +199,25 @@ func (h *held) unbalanced(end topology.DeviceID, p *Pressure) float64 {
 // waitsOn is what a link carries in the share of the time that it stalls, bytes/s.
 func (p *Pressure) waitsOn(l schema.LinkID) float64 { return p.Carries(l) * p.StallOf(l) / 100 }
 
-// waitsBeside is the same of the links of a switch that are of dimensions before the last.
-func (h *held) waitsBeside(at topology.DeviceID, p *Pressure) (sum float64) {
+// waitsBeside is the same of the links of a switch that are of dimensions before the last. It is found once for a region.
+func (h *held) waitsBeside(at topology.DeviceID, p *Pressure) float64 {
+	b := &h.beside[at]
+	if b.round == h.round {
+		return b.waits
+	}
+	*b = beside{round: h.round}
 	for _, l := range p.graph.LinksAt(at) {
 		if dim := h.grid.Dim(l); dim >= 0 && dim < h.last {
-			sum += p.waitsOn(l)
+			b.waits += p.waitsOn(l)
 		}
 	}
-	return sum
+	return b.waits
+}
+
+// beside is what waits on links of a switch, bytes/s, of the region of a round.
+type beside struct {
+	round uint32
+	waits float64
 }
 
 // sides is the mean stall, percent, of a switch's links that are not of the last dimension. Where the line ends they share
