@@ -182,6 +182,9 @@ func (d *Dashboards) track(ctx context.Context, p *trackParameters) (*track, err
 	if err != nil {
 		return nil, err
 	}
+	if len(history) == 0 && p.From == nil {
+		return nil, problem.NotFound("no region %d; GET %s/fabrics/%s/tracks lists those of a span", p.Region, Prefix, f.name)
+	}
 	last, err := d.model.NewestDiagnoses(ctx, f.name, span, p.Region, 1)
 	out := &track{inSpan: inSpan{span.From, span.To}, Intervals: append([]read.RegionAt{}, history...)}
 	if len(last) > 0 {

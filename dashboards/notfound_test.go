@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/giverny/giverny/internal/problem"
+	"github.com/giverny/giverny/schema"
 )
 
 // Versions and links that do not exist are not found: an empty answer would say that there is no congestion.
@@ -30,4 +31,22 @@ func TestVersionsAndLinksThatDoNotExist(t *testing.T) {
 			t.Errorf("%s: %q, want %q", path, got, want)
 		}
 	}
+}
+
+// Regions and jobs of which nothing is known are not found. A span in which a known one did nothing is an answer.
+func TestRegionsAndJobsThatDoNotExist(t *testing.T) {
+	h := open(t, mesh)
+	at := busy(h.graph(mesh), noon)
+	at.Jobs = []schema.Job{{Fabric: mesh, ID: "7", Nodes: []string{"0,0"}, Start: schema.Instant(noon), State: "RUNNING"}}
+	h.store(h.graph(mesh), at)
+	for path, want := range map[string]string{
+		"tracks/1234":      "no region 1234; GET /api/v1/fabrics/mesh:3x2/tracks lists those of a span",
+		"jobs/007/traffic": "no job \"007\" ran between ",
+	} {
+		if got := decode[problem.Problem](t, h.get("fabrics/"+mesh+"/"+path, http.StatusNotFound)).Detail; !strings.HasPrefix(got, want) {
+			t.Errorf("%s: %q, want %q", path, got, want)
+		}
+	}
+	h.get("fabrics/"+mesh+"/tracks/1234?from=0&to=1000", http.StatusOK)
+	h.get("fabrics/"+mesh+"/jobs/7/traffic", http.StatusOK)
 }
