@@ -3,6 +3,7 @@ package segment
 import (
 	"github.com/giverny/giverny/internal/faults"
 	"github.com/giverny/giverny/schema"
+	"github.com/giverny/giverny/segment/monet"
 )
 
 // Method names a way to find regions.
@@ -32,31 +33,15 @@ type Config struct {
 	// The mean stall under which a region does not count; by default the lower bound of Low.
 	MinMeanPercent float64 `yaml:"min_mean_percent"`
 	// Thresholds of the paper's method; the statistical one has none of its own to set.
-	Paper PaperConfig `yaml:"paper"`
+	Paper monet.Config `yaml:"paper"`
 }
 
-// PaperConfig holds the thresholds of Monet's algorithm.
-type PaperConfig struct {
-	// How far apart near links may be (delta): on a torus or mesh the L1 norm between half-way points, in switch spacings; elsewhere the number of switches between two links.
-	Distance int `yaml:"distance"`
-	// The difference of stall at which near links are still similar (theta_p).
-	PointPercent float64 `yaml:"point_percent"`
-	// The same for the means of near regions (theta_r).
-	RegionPercent float64 `yaml:"region_percent"`
-}
-
-// ColourScale turns percent into Monet's 0-255 colour scale, on which the paper
-// states theta_p and theta_r (section 4.2, footnote 10).
-const ColourScale = 2.55
-
-// DefaultConfig is the statistical method, with the paper's production values
-// for the paper's method: theta_p = theta_r = 4 on the colour scale, sigma 20,
-// delta 2.
+// DefaultConfig is the statistical method, with the paper's production values for the paper's.
 func DefaultConfig() Config {
 	return Config{
 		Method:         Statistical,
 		MinMeanPercent: 5,
-		Paper:          PaperConfig{Distance: 2, PointPercent: 4 / ColourScale, RegionPercent: 4 / ColourScale},
+		Paper:          monet.DefaultConfig(),
 	}
 }
 
@@ -72,15 +57,7 @@ func (c *Config) Validate() error {
 		seen[m] = true
 	}
 	f.Check(c.MinLinks >= 0, "min_links", "%d: want at least 1, or 0 to have it found", c.MinLinks)
-	percent := func(key string, v float64) {
-		f.Check(v >= 0 && v <= 100, key, "%v: want a percentage from 0 to 100", v)
-	}
-	percent("min_mean_percent", c.MinMeanPercent)
-	percent("paper.point_percent", c.Paper.PointPercent)
-	percent("paper.region_percent", c.Paper.RegionPercent)
-	f.Check(c.Paper.Distance >= 1 && c.Paper.Distance <= maxDistance, "paper.distance", "%d: want 1 to %d", c.Paper.Distance, maxDistance)
+	f.Check(c.MinMeanPercent >= 0 && c.MinMeanPercent <= 100, "min_mean_percent", "%v: want a percentage from 0 to 100", c.MinMeanPercent)
+	f.Under("paper", c.Paper.Validate())
 	return f.Err()
 }
-
-// maxDistance bounds delta: beyond it "near" has lost its meaning.
-const maxDistance = 8

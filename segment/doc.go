@@ -4,8 +4,9 @@
 // interval before that still stand (hysteresis); package tracking below it
 // follows them through time.
 //
-// Two methods stand behind one Segmenter: "paper", the four stages of Monet
-// (NSDI'20, section 4.2) as written, and "statistical", region merging on a region
-// adjacency graph under a noise model of the data. Both are values in, values out: no
-// goroutine, clock, logger or random source, and no file is opened.
+// Three methods stand behind one Segmenter, each in a package of its own: monet,
+// the paper's as written; merging, for links that stand for both directions; and
+// trees, for links that have one. The last two are "statistical": which of them is
+// used follows from the graph. Values in, values out: no goroutine, clock, logger or
+// random source, and no file is opened.
 package segment

@@ -5,6 +5,8 @@ import (
 	"slices"
 
 	"github.com/giverny/giverny/schema"
+	"github.com/giverny/giverny/segment/linkset"
+	"github.com/giverny/giverny/segment/trees"
 	"github.com/giverny/giverny/topology"
 )
 
@@ -16,7 +18,7 @@ type Memory struct {
 	graph   *topology.Graph
 	keeps   bool // not with the paper's method, which has no memory
 	minMean float64
-	noise   noiseEstimator
+	noise   trees.NoiseEstimator
 	past    []remembered
 	arena   []schema.LinkID // of their links
 	taken   []bool          // by link: in a region that was found, of the metric at hand
@@ -35,7 +37,7 @@ type remembered struct {
 const (
 	// A link of a region stands while it stalls by so much of the least mean that counts over what all links do, or so many
 	// deviations of the noise, if that is more: half of what makes one stalled.
-	keptMean, keptSigmas = .5, hotTreeSigmas / 2
+	keptMean, keptSigmas = .5, trees.HotSigmas / 2
 	// A region stands while so many of its links do, and that share of those that are measured.
 	leastKept, standingShare = 3, .5
 )
@@ -58,7 +60,7 @@ func (m *Memory) Step(snap *schema.Snapshot, found []schema.Region) []schema.Reg
 		metric := m.past[i].metric
 		m.take(found, metric, true)
 		isClean := false
-		var noise treeNoise
+		var noise trees.Noise
 		for ; i < len(m.past) && m.past[i].metric == metric; i++ {
 			series := snap.Find(metric)
 			if series == nil || !m.isLost(&m.past[i]) {
@@ -66,7 +68,7 @@ func (m *Memory) Step(snap *schema.Snapshot, found []schema.Region) []schema.Reg
 			}
 			if !isClean {
 				clean(m.values, series)
-				noise, isClean = m.noise.calm(m.values, m.minMean), true
+				noise, isClean = m.noise.Calm(m.values, m.minMean), true
 			}
 			if r, stands := m.kept(&m.past[i], noise); stands {
 				regions = append(regions, r)
@@ -104,12 +106,12 @@ func (m *Memory) isLost(p *remembered) bool {
 }
 
 // kept is the rest of a region that was lost, if it stands.
-func (m *Memory) kept(p *remembered, noise treeNoise) (r schema.Region, stands bool) {
-	least := float32(noise.mean + max(keptMean*m.minMean, keptSigmas*noise.base))
+func (m *Memory) kept(p *remembered, noise trees.Noise) (r schema.Region, stands bool) {
+	least := float32(noise.Mean + max(keptMean*m.minMean, keptSigmas*noise.Base))
 	measured, standing := 0, 0
 	for _, l := range m.rest {
 		v := m.values[l]
-		if v == missing {
+		if v == linkset.Missing {
 			continue
 		}
 		measured++

@@ -1,4 +1,4 @@
-package segment
+package segment_test
 
 import (
 	"slices"
@@ -7,8 +7,11 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/giverny/giverny/internal/test/cputime"
+	"github.com/giverny/giverny/internal/test/stalls"
 	"github.com/giverny/giverny/schema"
+	"github.com/giverny/giverny/segment"
 	"github.com/giverny/giverny/segment/bench"
+	"github.com/giverny/giverny/segment/segmenttest"
 	"github.com/giverny/giverny/topology"
 )
 
@@ -59,17 +62,17 @@ func (of *oneTree) snapshot(root, others float32) *schema.Snapshot {
 // sequence takes snapshots one by one.
 type sequence struct {
 	t         *testing.T
-	segmenter *Segmenter
-	memory    *Memory
+	segmenter *segment.Segmenter
+	memory    *segment.Memory
 }
 
-func newSequence(t *testing.T, g *topology.Graph, cfg Config) *sequence {
+func newSequence(t *testing.T, g *topology.Graph, cfg segment.Config) *sequence {
 	t.Helper()
-	s, err := New(g, cfg)
+	s, err := segment.New(g, cfg)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &sequence{t, s, NewMemory(g, cfg)}
+	return &sequence{t, s, segment.NewMemory(g, cfg)}
 }
 
 func (s *sequence) step(snap *schema.Snapshot) []schema.Region {
@@ -78,7 +81,7 @@ func (s *sequence) step(snap *schema.Snapshot) []schema.Region {
 
 func TestMemoryKeepsARegionThatStandsAndNoneThatIsOver(t *testing.T) {
 	of := newOneTree(t)
-	s := newSequence(t, of.graph, DefaultConfig())
+	s := newSequence(t, of.graph, segment.DefaultConfig())
 	if got := s.step(of.snapshot(38, 4)); len(got) != 0 {
 		t.Fatalf("a region is found that was not there before: %v", got)
 	}
@@ -102,8 +105,8 @@ func TestMemoryKeepsARegionThatStandsAndNoneThatIsOver(t *testing.T) {
 			t.Errorf("it is over, and kept: %+v", got)
 		}
 	}
-	cfg := DefaultConfig()
-	cfg.Method, cfg.MinLinks = Paper, 4
+	cfg := segment.DefaultConfig()
+	cfg.Method, cfg.MinLinks = segment.Paper, 4
 	paper := newSequence(t, of.graph, cfg)
 	if paper.step(of.snapshot(38, 30)); len(paper.memory.Step(of.snapshot(38, 4), nil)) != 0 {
 		t.Error("the paper's method keeps a region")
@@ -113,11 +116,11 @@ func TestMemoryKeepsARegionThatStandsAndNoneThatIsOver(t *testing.T) {
 // A memory that is saved, or fed with what was stored, goes on as the one that it was made from.
 func TestMemoryIsSavedAndResumes(t *testing.T) {
 	of := newOneTree(t)
-	s := newSequence(t, of.graph, DefaultConfig())
+	s := newSequence(t, of.graph, segment.DefaultConfig())
 	stored := slices.Clone(s.step(of.snapshot(38, 7)))
 	saved := s.memory.Save()
 	want := s.step(of.snapshot(38, 4))
-	loaded, resumed := NewMemory(of.graph, DefaultConfig()), NewMemory(of.graph, DefaultConfig())
+	loaded, resumed := segment.NewMemory(of.graph, segment.DefaultConfig()), segment.NewMemory(of.graph, segment.DefaultConfig())
 	if err := loaded.Load(saved); err != nil {
 		t.Fatal(err)
 	}
@@ -125,7 +128,7 @@ func TestMemoryIsSavedAndResumes(t *testing.T) {
 	root.Kind = schema.RootIncast // as a diagnosis has found
 	stored[0].Root = &root
 	resumed.Resume(stored)
-	for name, m := range map[string]*Memory{"loaded": loaded, "resumed": resumed} {
+	for name, m := range map[string]*segment.Memory{"loaded": loaded, "resumed": resumed} {
 		if diff := cmp.Diff(saved, m.Save()); diff != "" {
 			t.Errorf("%s (-saved +again):\n%s", name, diff)
 		}
@@ -144,14 +147,14 @@ func TestMemoryIsSavedAndResumes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := NewMemory(other, DefaultConfig()).Load(saved); err == nil {
+	if err := segment.NewMemory(other, segment.DefaultConfig()).Load(saved); err == nil {
 		t.Error("a memory of another fabric loads")
 	}
 }
 
 func TestMemoryFollowsTheGraph(t *testing.T) {
 	of := newOneTree(t)
-	s := newSequence(t, of.graph, DefaultConfig())
+	s := newSequence(t, of.graph, segment.DefaultConfig())
 	s.step(of.snapshot(38, 7))
 	larger, err := topology.Parse("f", "fattree:leaves=9,hosts=8,spines=4")
 	if err != nil {
@@ -172,13 +175,13 @@ func TestMemoryFollowsTheGraph(t *testing.T) {
 // BenchmarkMemory takes two snapshots of storms elsewhere by turns, so that all that was found is lost in the next.
 func BenchmarkMemory(b *testing.B) {
 	const spec = "fattree:leaves=192,hosts=60,spines=48"
-	g := parse(b, spec)
-	snapshots := draw(g, bench.Storm(spec, 4+g.NumLinks()/10_000), 2)
-	s, err := New(g, DefaultConfig())
+	g := stalls.Fabric(b, spec)
+	snapshots := segmenttest.Draw(g, bench.Storm(spec, 4+g.NumLinks()/10_000), 2)
+	s, err := segment.New(g, segment.DefaultConfig())
 	if err != nil {
 		b.Fatal(err)
 	}
-	m := NewMemory(g, DefaultConfig())
+	m := segment.NewMemory(g, segment.DefaultConfig())
 	var found [2][]schema.Region
 	for i, snap := range snapshots {
 		for _, r := range s.Step(snap) {

@@ -1,97 +1,21 @@
-package segment
+package segment_test
 
 import (
-	"fmt"
 	"math"
 	"math/rand"
 	"slices"
-	"strings"
 	"testing"
 
+	"github.com/giverny/giverny/internal/test/stalls"
 	"github.com/giverny/giverny/schema"
+	"github.com/giverny/giverny/segment"
 	"github.com/giverny/giverny/segment/bench"
+	"github.com/giverny/giverny/segment/segmenttest"
 	"github.com/giverny/giverny/topology"
 )
 
-// renaming is a fabric that is another one under other numbers: to[l] is what
-// link l is called there.
-type renaming struct {
-	name  string
-	graph *topology.Graph
-	to    []schema.LinkID
-}
-
-// snapshot carries the values of a snapshot to their new links.
-func (r *renaming) snapshot(snap *schema.Snapshot) *schema.Snapshot {
-	out := *snap
-	out.Series = nil
-	for _, s := range snap.Series {
-		moved := schema.Series{Metric: s.Metric, Values: make([]float32, snap.Links), Valid: schema.NewBitmap(snap.Links), Count: s.Count}
-		for l, to := range r.to {
-			moved.Values[to] = s.Values[l]
-			if s.Valid.Has(l) {
-				moved.Valid.Set(int(to))
-			}
-		}
-		out.Series = append(out.Series, moved)
-	}
-	return &out
-}
-
-// regions carries regions to their new links, as strings to be compared.
-func (r *renaming) regions(regions []schema.Region) []string {
-	moved := make([]schema.Region, len(regions))
-	for i := range regions {
-		moved[i] = regions[i]
-		moved[i].Links = make([]schema.LinkID, len(regions[i].Links))
-		for j, l := range regions[i].Links {
-			moved[i].Links[j] = r.to[l]
-		}
-	}
-	return described(moved)
-}
-
-// described is regions without their order; means are rounded, because a sum
-// depends on the order of its terms.
-func described(regions []schema.Region) []string {
-	var out []string
-	for _, r := range regions {
-		out = append(out, fmt.Sprintf("%s %d links, mean %.9g, max %g, %s: %v", r.Metric, r.Size, r.Mean, r.Max, r.Severity, slices.Sorted(slices.Values(r.Links))))
-	}
-	slices.Sort(out)
-	return out
-}
-
-// renumbered builds the graph again, its devices and links in random order.
-func renumbered(t testing.TB, g *topology.Graph, seed int64) renaming {
-	t.Helper()
-	rng := rand.New(rand.NewSource(seed))
-	b := topology.NewBuilder(g.Fabric())
-	if g.Duplex() {
-		b.SetDuplex()
-	}
-	if g.Grid() != nil {
-		b.SetGrid(*g.Grid())
-	}
-	device := make([]topology.DeviceID, g.NumDevices())
-	for _, d := range rng.Perm(g.NumDevices()) {
-		device[d] = b.Device(*g.Device(topology.DeviceID(d)))
-	}
-	to := make([]schema.LinkID, g.NumLinks())
-	for _, id := range rng.Perm(g.NumLinks()) {
-		l := g.Link(schema.LinkID(id))
-		l.From, l.To = device[l.From], device[l.To]
-		to[id] = b.Link(l)
-	}
-	h, err := b.Build()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return renaming{"renumbered", h, to}
-}
-
 // moved maps a torus onto itself, switch by switch.
-func moved(name string, g *topology.Graph, where func(c []int) []int) renaming {
+func moved(name string, g *topology.Graph, where func(c []int) []int) segmenttest.Renaming {
 	grid := g.Grid()
 	byEnds := map[[2]topology.DeviceID]schema.LinkID{}
 	for id := range schema.LinkID(g.NumLinks()) {
@@ -106,17 +30,17 @@ func moved(name string, g *topology.Graph, where func(c []int) []int) renaming {
 		}
 		return topology.DeviceID(grid.Number(c))
 	}
-	r := renaming{name, g, make([]schema.LinkID, g.NumLinks())}
-	for id := range r.to {
+	r := segmenttest.Renaming{Name: name, Graph: g, To: make([]schema.LinkID, g.NumLinks())}
+	for id := range r.To {
 		from, to := g.Ends(schema.LinkID(id))
-		r.to[id] = byEnds[[2]topology.DeviceID{at(from), at(to)}]
+		r.To[id] = byEnds[[2]topology.DeviceID{at(from), at(to)}]
 	}
 	return r
 }
 
 // renamings are the other ways to see a fabric.
-func renamings(t testing.TB, g *topology.Graph) []renaming {
-	out := []renaming{renumbered(t, g, 1)}
+func renamings(t testing.TB, g *topology.Graph) []segmenttest.Renaming {
+	out := []segmenttest.Renaming{segmenttest.Renumbered(t, g, 1)}
 	if g.Grid() != nil {
 		out = append(out,
 			moved("shifted", g, func(c []int) []int { return []int{c[0] + 5, c[1] - 7, c[2] + 11} }),
@@ -130,25 +54,25 @@ func renamings(t testing.TB, g *topology.Graph) []renaming {
 // same, to the link.
 func TestRegionsDoNotDependOnNumbers(t *testing.T) {
 	graphs := map[string]*topology.Graph{}
-	others := map[string][]renaming{}
-	for _, k := range kinds() {
-		if k.name == "statistical" { // overlap begins with the same segments
+	others := map[string][]segmenttest.Renaming{}
+	for _, k := range segmenttest.Kinds() {
+		if k.Name == "statistical" { // overlap begins with the same segments
 			continue
 		}
-		segmenters := map[string][]*Segmenter{}
-		for _, set := range k.sets(t) {
-			spec := smaller(set)
+		segmenters := map[string][]*segment.Segmenter{}
+		for _, set := range setsOf(t, k) {
+			spec := stalls.Smaller(set.Topology)
 			if graphs[spec] == nil {
-				graphs[spec] = parse(t, spec)
+				graphs[spec] = stalls.Fabric(t, spec)
 				others[spec] = renamings(t, graphs[spec])
 			}
 			if segmenters[spec] == nil {
-				segmenters[spec] = append(segmenters[spec], newSegmenter(t, graphs[spec], k.cfg))
+				segmenters[spec] = append(segmenters[spec], segmenttest.New(t, graphs[spec], k.Config))
 				for _, r := range others[spec] {
-					segmenters[spec] = append(segmenters[spec], newSegmenter(t, r.graph, k.cfg))
+					segmenters[spec] = append(segmenters[spec], segmenttest.New(t, r.Graph, k.Config))
 				}
 			}
-			checkRenamings(t, graphs[spec], set, k.name, others[spec], segmenters[spec])
+			checkRenamings(t, graphs[spec], set, k.Name, others[spec], segmenters[spec])
 		}
 	}
 }
@@ -156,18 +80,18 @@ func TestRegionsDoNotDependOnNumbers(t *testing.T) {
 // The same on small fabrics of every kind, where patches cover much of them.
 func TestRegionsOfSmallFabricsDoNotDependOnNumbers(t *testing.T) {
 	for _, spec := range []string{"torus:4x5x6", "torus:2x3x4", "mesh:6x7", "torus:30", "fattree:leaves=4,hosts=3,spines=3", "fattree:k=4", "dragonfly:groups=5,routers=2,hosts=2"} {
-		g := parse(t, spec)
-		r := renumbered(t, g, 2)
-		for _, k := range kinds() {
-			cfg := k.cfg
+		g := stalls.Fabric(t, spec)
+		r := segmenttest.Renumbered(t, g, 2)
+		for _, k := range segmenttest.Kinds() {
+			cfg := k.Config
 			cfg.MinLinks = 4
-			one, other := newSegmenter(t, g, cfg), newSegmenter(t, r.graph, cfg)
+			one, other := segmenttest.New(t, g, cfg), segmenttest.New(t, r.Graph, cfg)
 			rng := rand.New(rand.NewSource(4))
 			for i := range 50 {
-				snap := snapshotOf(map[schema.Metric][]float32{schema.CreditStall: patchyValues(rng, g)})
-				want := r.regions(one.Step(snap))
-				if got := described(other.Step(r.snapshot(snap))); !slices.Equal(got, want) {
-					t.Errorf("%s, %s, snapshot %d: %s", spec, k.name, i, difference(got, want))
+				snap := stalls.Snapshot(map[schema.Metric][]float32{schema.CreditStall: stalls.PatchyValues(rng, g)})
+				want := r.Regions(one.Step(snap))
+				if got := segmenttest.Described(other.Step(r.Snapshot(snap))); !slices.Equal(got, want) {
+					t.Errorf("%s, %s, snapshot %d: %s", spec, k.Name, i, segmenttest.Difference(got, want))
 				}
 			}
 		}
@@ -176,41 +100,21 @@ func TestRegionsOfSmallFabricsDoNotDependOnNumbers(t *testing.T) {
 
 // checkRenamings compares what the first segmenter finds with what the others
 // find under the other names.
-func checkRenamings(t *testing.T, g *topology.Graph, set bench.Set, method string, others []renaming, segmenters []*Segmenter) {
+func checkRenamings(t *testing.T, g *topology.Graph, set bench.Set, method string, others []segmenttest.Renaming, segmenters []*segment.Segmenter) {
 	snap := set.Sample(g, 1).Snapshot
 	found := segmenters[0].Step(snap)
 	for i, r := range others {
-		got := described(segmenters[i+1].Step(r.snapshot(snap)))
-		if want := r.regions(found); !slices.Equal(got, want) {
-			t.Errorf("%s, %s, %s: %s", set.Name, method, r.name, difference(got, want))
+		got := segmenttest.Described(segmenters[i+1].Step(r.Snapshot(snap)))
+		if want := r.Regions(found); !slices.Equal(got, want) {
+			t.Errorf("%s, %s, %s: %s", set.Name, method, r.Name, segmenttest.Difference(got, want))
 		}
 	}
 }
 
-// difference says how far two lists of regions are apart, and where first.
-func difference(got, want []string) string {
-	same := 0
-	for _, s := range want {
-		if slices.Contains(got, s) {
-			same++
-		}
-	}
-	head := func(list, other []string) string {
-		for _, s := range list {
-			if !slices.Contains(other, s) {
-				text, _, _ := strings.Cut(s, ":")
-				return text
-			}
-		}
-		return "nothing"
-	}
-	return fmt.Sprintf("%d regions, want %d, of which %d are the same; the first other is %s, want %s", len(got), len(want), same, head(got, want), head(want, got))
-}
-
-// sets are what a method is tested on: the paper's, slow and with nothing in it
+// setsOf are what a method is tested on: the paper's, slow and with nothing in it
 // that was tuned, on fewer.
-func (k kind) sets(t testing.TB) []bench.Set {
-	if k.cfg.Method == Paper {
+func setsOf(t testing.TB, k segmenttest.Kind) []bench.Set {
+	if k.Config.Method == segment.Paper {
 		return []bench.Set{setNamed(t, "torus"), setNamed(t, "hard"), setNamed(t, "fattree")}
 	}
 	return bench.Sets()
@@ -231,19 +135,19 @@ func setNamed(t testing.TB, name string) bench.Set {
 func TestRegionsDoNotDependOnOrderOrTime(t *testing.T) {
 	for _, name := range []string{"torus", "fattree"} {
 		set := setNamed(t, name)
-		g := parse(t, smaller(set))
+		g := stalls.Fabric(t, stalls.Smaller(set.Topology))
 		snap := set.Sample(g, 0).Snapshot
 		swapped := *snap
 		swapped.Series = slices.Clone(snap.Series)
 		slices.Reverse(swapped.Series)
 		later := *snap
 		later.Interval = schema.Interval{StartNanos: 86400e9, DurationNanos: 1e9}
-		for _, k := range kinds() {
-			s := newSegmenter(t, g, k.cfg)
-			want := described(s.Step(snap))
+		for _, k := range segmenttest.Kinds() {
+			s := segmenttest.New(t, g, k.Config)
+			want := segmenttest.Described(s.Step(snap))
 			for name, other := range map[string]*schema.Snapshot{"series in another order": &swapped, "another interval": &later} {
-				if got := described(s.Step(other)); !slices.Equal(got, want) {
-					t.Errorf("%s, %s, %s: %s", set.Name, k.name, name, difference(got, want))
+				if got := segmenttest.Described(s.Step(other)); !slices.Equal(got, want) {
+					t.Errorf("%s, %s, %s: %s", set.Name, k.Name, name, segmenttest.Difference(got, want))
 				}
 			}
 		}
@@ -254,7 +158,7 @@ func TestRegionsDoNotDependOnOrderOrTime(t *testing.T) {
 func TestRegionsDoNotDependOnMissingValues(t *testing.T) {
 	for _, name := range []string{"hard", "fattree"} { // those with gaps
 		set := setNamed(t, name)
-		g := parse(t, smaller(set))
+		g := stalls.Fabric(t, stalls.Smaller(set.Topology))
 		snap := set.Sample(g, 0).Snapshot
 		other := *snap
 		other.Series = slices.Clone(snap.Series)
@@ -267,11 +171,11 @@ func TestRegionsDoNotDependOnMissingValues(t *testing.T) {
 				}
 			}
 		}
-		for _, k := range kinds() {
-			s := newSegmenter(t, g, k.cfg)
-			want := described(s.Step(snap))
-			if got := described(s.Step(&other)); !slices.Equal(got, want) {
-				t.Errorf("%s, %s: %s", set.Name, k.name, difference(got, want))
+		for _, k := range segmenttest.Kinds() {
+			s := segmenttest.New(t, g, k.Config)
+			want := segmenttest.Described(s.Step(snap))
+			if got := segmenttest.Described(s.Step(&other)); !slices.Equal(got, want) {
+				t.Errorf("%s, %s: %s", set.Name, k.Name, segmenttest.Difference(got, want))
 			}
 		}
 	}

@@ -7,6 +7,10 @@ import (
 	"slices"
 
 	"github.com/giverny/giverny/schema"
+	"github.com/giverny/giverny/segment/linkset"
+	"github.com/giverny/giverny/segment/merging"
+	"github.com/giverny/giverny/segment/monet"
+	"github.com/giverny/giverny/segment/trees"
 	"github.com/giverny/giverny/topology"
 )
 
@@ -16,20 +20,20 @@ import (
 type Segmenter struct {
 	cfg    Config
 	method method
-	hot    bool // hotLinks are enough for a region
+	hot    bool // merging.HotLinks are enough for a region
 
 	values  []float32 // one series, cleaned
-	groups  partition
+	groups  linkset.Groups
 	regions []schema.Region
 	arena   []schema.LinkID
 	boxes   boxer
-	roots   rooter // finds nothing where links have no direction
+	roots   trees.Rooter // finds nothing where links have no direction
 }
 
 // method finds the groups of one series: percent by link in [0, 100], or
-// missing. It appends groups to out; they need no order.
+// linkset.Missing. It appends groups to out; they need no order.
 type method interface {
-	segment(values []float32, out *partition)
+	Segment(values []float32, out *linkset.Groups)
 }
 
 // New makes a segmenter for one version of a fabric.
@@ -39,16 +43,15 @@ func New(g *topology.Graph, cfg Config) (*Segmenter, error) {
 	}
 	hot := cfg.MinLinks == 0 && g.Duplex() && cfg.Method == Statistical
 	if cfg.MinLinks == 0 && (g.Duplex() || cfg.Method == Paper) {
-		cfg.MinLinks = geminiMinLinks
+		cfg.MinLinks = GeminiMinLinks
 	}
 	cfg.Metrics = slices.Clone(cfg.Metrics)
 	s := &Segmenter{cfg: cfg, hot: hot, boxes: newBoxer(g)}
-	adj := newAdjacency(g)
 	switch cfg.Method {
 	case Paper:
-		s.method = newPaperMethod(newNearness(g, adj, cfg.Paper.Distance), cfg.Paper, cfg.MinLinks)
+		s.method = monet.New(g, cfg.Paper, cfg.MinLinks)
 	default:
-		s.setDefaultMethod(g, adj)
+		s.setDefaultMethod(g)
 	}
 	s.values = make([]float32, g.NumLinks())
 	return s, nil
@@ -58,40 +61,40 @@ func New(g *topology.Graph, cfg Config) (*Segmenter, error) {
 // the noise of each interval, the most that this can make of it.
 func (s *Segmenter) MinLinks() int {
 	if s.cfg.MinLinks == 0 {
-		return mostLeastLinks
+		return trees.MostLeastLinks
 	}
 	return s.cfg.MinLinks
 }
 
-// geminiMinLinks is sigma of Monet, chosen for Gemini's tori. There hotLinks are enough that stall as much in all as the
-// smallest region at High: neither noise nor usual load makes those.
-const geminiMinLinks, hotLinks = 20, 12
+// GeminiMinLinks is sigma of Monet, chosen for Gemini's tori. There merging.HotLinks are enough that stall as much in all as the
+// smallest region at High.
+const GeminiMinLinks = 20
 
 // counts reports whether so many links, with a sum of stalls, are enough for a region.
 func (s *Segmenter) counts(links int, sum float64) bool {
-	return links >= s.cfg.MinLinks || s.hot && links >= hotLinks && sum >= geminiMinLinks*schema.HighPercent
+	return links >= s.cfg.MinLinks || s.hot && links >= merging.HotLinks && sum >= GeminiMinLinks*schema.HighPercent
 }
 
 // setDefaultMethod chooses what suits the graph's links.
-func (s *Segmenter) setDefaultMethod(g *topology.Graph, adj *adjacency) {
+func (s *Segmenter) setDefaultMethod(g *topology.Graph) {
 	if g.Duplex() {
-		s.method = newStatisticalMethod(adj, s.cfg)
+		s.method = merging.New(g, merging.Config{MinLinks: s.cfg.MinLinks, MinMeanPercent: s.cfg.MinMeanPercent, Overlap: s.cfg.Overlap})
 		return
 	}
-	m := newTreeMethod(newWaits(g), adj, s.cfg)
-	s.method, s.roots = m, newRooter(g, m)
+	m := trees.New(g, trees.Config{MinLinks: s.cfg.MinLinks, MinMeanPercent: s.cfg.MinMeanPercent, Overlap: s.cfg.Overlap})
+	s.method, s.roots = m, trees.NewRooter(g, m)
 }
 
 // Describe says in a few words how regions are found and which count.
 func (s *Segmenter) Describe() string {
 	least := fmt.Sprintf("regions from %d links", s.cfg.MinLinks)
 	if s.cfg.MinLinks == 0 {
-		least = fmt.Sprintf("congestion trees from %d to %d links, and patches of fewer links, by the noise: at most %v false ones a day", fewestLinks, mostLeastLinks, falseRegionsPerDay)
+		least = fmt.Sprintf("congestion trees from %d to %d links, and patches of fewer links, by the noise: at most %v false ones a day", trees.FewestLinks, trees.MostLeastLinks, trees.FalseRegionsPerDay)
 	}
 	switch s.method.(type) {
-	case *paperMethod:
+	case *monet.Method:
 		return "paper: Monet's algorithm as published; " + least
-	case *treeMethod:
+	case *trees.Method:
 		return "statistical: congestion trees along back pressure, since links have directions; " + least
 	}
 	return "statistical: segments of constant stall, since links stand for both directions; " + least
@@ -111,7 +114,7 @@ func (s *Segmenter) Step(snap *schema.Snapshot) []schema.Region {
 	}
 	s.regions, s.arena = s.regions[:0], s.arena[:0]
 	s.boxes.reset()
-	s.roots.reset()
+	s.roots.Reset()
 	if len(s.cfg.Metrics) > 0 {
 		for _, m := range s.cfg.Metrics {
 			if series := snap.Find(m); series != nil {
@@ -130,12 +133,12 @@ func (s *Segmenter) Step(snap *schema.Snapshot) []schema.Region {
 
 func (s *Segmenter) stepSeries(snap *schema.Snapshot, series *schema.Series) {
 	clean(s.values, series)
-	s.groups.reset()
-	s.method.segment(s.values, &s.groups)
+	s.groups.Reset()
+	s.method.Segment(s.values, &s.groups)
 	first := len(s.regions)
-	for i := range s.groups.len() {
-		if s.addRegion(series.Metric, s.groups.group(i)) {
-			s.regions[len(s.regions)-1].Root = s.roots.root(snap, i)
+	for i := range s.groups.Len() {
+		if s.addRegion(series.Metric, s.groups.Group(i)) {
+			s.regions[len(s.regions)-1].Root = s.roots.Root(snap, i)
 		}
 	}
 	slices.SortFunc(s.regions[first:], bySize)
@@ -176,11 +179,11 @@ func clean(dst []float32, series *schema.Series) {
 		}
 		switch {
 		case valid>>(i%64)&1 == 0:
-			v = missing
+			v = linkset.Missing
 		case v >= 0 && v <= 100: // nearly all
 			v += 0 // -0 is 0
 		case v != v || v > math.MaxFloat32 || v < -math.MaxFloat32:
-			v = missing
+			v = linkset.Missing
 		case v < 0:
 			v = 0
 		default:

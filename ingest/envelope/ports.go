@@ -1,6 +1,9 @@
 package envelope
 
-import "github.com/giverny/giverny/schema"
+import (
+	"github.com/giverny/giverny/internal/scratch"
+	"github.com/giverny/giverny/schema"
+)
 
 // A batch numbers its ports; on the wire device and port are dictionaries of their own, since six ports of
 // a switch share its name and every switch has the same six.
@@ -24,9 +27,9 @@ func (e *portEncoder) encode(b *schema.CounterBatch, devices, names *textBuilder
 	}
 	clear(e.devices)
 	clear(e.names)
-	e.seen = resized(e.seen, len(b.Ports))
+	e.seen = scratch.Slice(e.seen, len(b.Ports))
 	clear(e.seen)
-	e.device, e.port = resized(e.device, b.Rows()), resized(e.port, b.Rows())
+	e.device, e.port = scratch.Slice(e.device, b.Rows()), scratch.Slice(e.port, b.Rows())
 	for row, number := range b.PortIndex {
 		p := &e.seen[number]
 		if !p.known {
@@ -61,9 +64,9 @@ type portDecoder struct {
 // port names is enough and no input makes it slow. Ports come out by device, then by first appearance.
 func (d *portDecoder) decode(device, port []uint32, into *schema.CounterBatch) {
 	d.group(device, len(d.devices))
-	d.number, d.owner = resized(d.number, len(d.names)), resized(d.owner, len(d.names))
+	d.number, d.owner = scratch.Slice(d.number, len(d.names)), scratch.Slice(d.owner, len(d.names))
 	clear(d.owner)
-	into.Ports, into.PortIndex = into.Ports[:0], resized(into.PortIndex, len(device))
+	into.Ports, into.PortIndex = into.Ports[:0], scratch.Slice(into.PortIndex, len(device))
 	for _, row := range d.order {
 		dev, name := device[row], port[row]
 		if d.owner[name] != dev+1 {
@@ -75,7 +78,7 @@ func (d *portDecoder) decode(device, port []uint32, into *schema.CounterBatch) {
 }
 
 func (d *portDecoder) group(device []uint32, devices int) {
-	d.start = resized(d.start, devices+1)
+	d.start = scratch.Slice(d.start, devices+1)
 	clear(d.start)
 	for _, dev := range device {
 		d.start[dev+1]++
@@ -83,17 +86,9 @@ func (d *portDecoder) group(device []uint32, devices int) {
 	for i := range devices {
 		d.start[i+1] += d.start[i]
 	}
-	d.order = resized(d.order, len(device))
+	d.order = scratch.Slice(d.order, len(device))
 	for row, dev := range device {
 		d.order[d.start[dev]] = uint32(row)
 		d.start[dev]++
 	}
-}
-
-// resized is a slice of n elements of any content, in s's memory where it fits.
-func resized[T any](s []T, n int) []T {
-	if cap(s) < n {
-		return make([]T, n)
-	}
-	return s[:n]
 }

@@ -1,6 +1,9 @@
 package envelope
 
-import "github.com/giverny/giverny/schema"
+import (
+	"github.com/giverny/giverny/internal/scratch"
+	"github.com/giverny/giverny/schema"
+)
 
 // MaxKafkaPayload is the length up to which payloads should go into Kafka, whose brokers take messages of
 // 1 MiB unless configured otherwise and count the record's own overhead.
@@ -67,7 +70,7 @@ func (s *splitter) guess(b *schema.CounterBatch, maxBytes, left int) int {
 
 // view makes part the rows from..to of b; from is a multiple of splitRows.
 func (s *splitter) view(b *schema.CounterBatch, from, to, part int) {
-	columns := resized(s.part.Columns, len(b.Columns))
+	columns := scratch.Slice(s.part.Columns, len(b.Columns))
 	s.part = *b
 	s.part.Sequence += uint64(part)
 	s.part.TimeNanos, s.part.PortIndex = b.TimeNanos[from:to], b.PortIndex[from:to]

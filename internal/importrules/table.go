@@ -44,7 +44,7 @@ var Architecture = []Row{
 	{Package: "collectors/collectortest", May: []string{"collectors"}, Kind: Testing},
 
 	// Transport, and the way from counters to one snapshot per interval.
-	{Package: "ingest/envelope", Kind: Pure},
+	{Package: "ingest/envelope", May: []string{"internal/scratch"}, Kind: Pure},
 	{Package: "ingest/clockcheck", Kind: Pure},
 	{Package: "ingest/window", May: []string{"topology"}, Tests: []string{"internal/test/cputime"}, Kind: Pure},
 	{Package: "ingest/spool", May: []string{"internal/dirlock"}},
@@ -82,8 +82,13 @@ var Architecture = []Row{
 	{Package: "hostping/prober", May: []string{"hostping", "internal/coprocess", "internal/perftest"}},
 
 	// Analysis.
-	{Package: "segment", May: []string{"internal/codec", "topology"}, Tests: []string{"internal/test/cputime", "segment/bench", "segment/tracking"}, Kind: Pure},
-	{Package: "segment/tracking", May: []string{"internal/codec", "topology"}, Tests: []string{"segment", "simulate/scenario"}, Kind: Pure},
+	{Package: "segment", May: []string{"internal/codec", "segment/linkset", "segment/merging", "segment/monet", "segment/trees", "topology"}, Tests: []string{"internal/test/cputime", "internal/test/stalls", "segment/bench", "segment/segmenttest"}, Kind: Pure},
+	{Package: "segment/linkset", May: []string{"internal/scratch", "topology"}, Kind: Pure},
+	{Package: "segment/merging", May: []string{"internal/scratch", "segment/linkset", "topology"}, Tests: []string{"internal/test/stalls", "segment", "segment/bench", "segment/segmenttest"}, Kind: Pure},
+	{Package: "segment/monet", May: []string{"internal/scratch", "segment/linkset", "topology"}, Tests: []string{"internal/test/stalls", "segment", "segment/segmenttest"}, Kind: Pure},
+	{Package: "segment/trees", May: []string{"internal/scratch", "segment/linkset", "topology"}, Tests: []string{"internal/test/stalls", "segment", "segment/bench", "segment/segmenttest"}, Kind: Pure},
+	{Package: "segment/segmenttest", May: []string{"internal/test/stalls", "segment", "segment/bench", "segment/tracking", "topology"}, Kind: Testing},
+	{Package: "segment/tracking", May: []string{"internal/codec", "internal/scratch", "topology"}, Tests: []string{"segment", "simulate/scenario"}, Kind: Pure},
 	{Package: "segment/linkscsv", May: []string{"internal/csvfault", "topology"}, Kind: Pure},
 	{Package: "segment/bench", May: []string{"simulate/fluid", "simulate/packet", "simulate/routing", "topology"}, Tests: []string{"segment"}, Kind: Pure},
 	{Package: "segment/bench/cmd", May: []string{"internal/table", "segment", "segment/bench", "segment/tracking", "topology"}},
@@ -175,6 +180,7 @@ var Architecture = []Row{
 	{Package: "internal/boot"},
 	{Package: "internal/bounded"},
 	{Package: "internal/codec", Kind: Pure},
+	{Package: "internal/scratch", Kind: Pure},
 	{Package: "internal/config", May: []string{"analysis", "collective/watch", "collectors", "collectors/registry", "command", "dashboards", "feedback", "hostping/launch", "hostping/local", "hostping/monitor", "hostping/ondemand", "hostping/utilisation", "ingest/kafka", "ingest/kafka/embedded", "ingest/spool", "internal/logs", "internal/ops", "internal/secret", "internal/settings", "search/known", "search/launch", "search/ondemand", "store", "store/engine", "store/engine/readonly", "topology"}},
 	{Package: "internal/coprocess", May: []string{"internal/retry"}},
 	{Package: "internal/dirlock"},
@@ -195,6 +201,7 @@ var Architecture = []Row{
 	{Package: "internal/importrules", Kind: Testing},
 	{Package: "internal/test/refdocs", May: []string{"internal/settings"}, Kind: Testing},
 	{Package: "internal/test/repo", Kind: Testing},
+	{Package: "internal/test/stalls", May: []string{"segment/linkset", "topology"}, Kind: Testing},
 	{Package: "internal/test/ibsim", May: []string{"internal/test/proc"}, Kind: Testing},
 	{Package: "internal/test/apachekafka", May: []string{"internal/test/repo", "internal/test/proc"}, Kind: Testing},
 	{Package: "internal/test/chaos", May: []string{"internal/test/proc"}, Kind: Testing},

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 
+	"github.com/giverny/giverny/internal/scratch"
 	"github.com/giverny/giverny/schema"
 )
 
@@ -53,7 +54,7 @@ func (m *matcher) setLinks(links int) { m.numLinks, m.head = links, filled(m.hea
 
 // filled is s with n elements, all -1.
 func filled(s []int32, n int) []int32 {
-	s = resize(s, n)
+	s = scratch.Slice(s, n)
 	for i := range s {
 		s[i] = -1
 	}
@@ -70,7 +71,7 @@ func (m *matcher) find(tracks []*track, regions []schema.Region) {
 			m.head[l] = int32(len(m.holders) - 1)
 		}
 	}
-	m.shared = resize(m.shared, len(tracks))
+	m.shared = scratch.Slice(m.shared, len(tracks))
 	clear(m.shared)
 	for r := range regions {
 		m.findPairsOf(int32(r), regions[r].Metric, tracks)
@@ -109,7 +110,7 @@ func (m *matcher) findPairsOf(r int32, metric schema.Metric, tracks []*track) {
 
 // prepare cleans the regions' links and orders the regions.
 func (m *matcher) prepare(regions []schema.Region) {
-	m.links, m.order, m.rank, m.arena = resize(m.links, len(regions)), resize(m.order, len(regions)), resize(m.rank, len(regions)), m.arena[:0]
+	m.links, m.order, m.rank, m.arena = scratch.Slice(m.links, len(regions)), scratch.Slice(m.order, len(regions)), scratch.Slice(m.rank, len(regions)), m.arena[:0]
 	for r := range regions {
 		m.order[r] = int32(r)
 		m.links[r] = m.clean(regions[r].Links)
@@ -229,7 +230,7 @@ func (m *matcher) assignStored(tracks []*track, regions []schema.Region, minOver
 // most.
 func (m *matcher) relate(tracks []*track, lastEnd int64) {
 	m.into, m.parent = filled(m.into, len(tracks)), filled(m.parent, len(m.ancestor))
-	m.most = resize(m.most, len(tracks)+len(m.ancestor))
+	m.most = scratch.Slice(m.most, len(tracks)+len(m.ancestor))
 	clear(m.most)
 	ofTrack, ofRegion := m.most[:len(tracks)], m.most[len(tracks):]
 	for _, p := range m.pairs { // the most alike first: of equals it stays

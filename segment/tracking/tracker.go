@@ -7,6 +7,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/giverny/giverny/internal/scratch"
 	"github.com/giverny/giverny/schema"
 	"github.com/giverny/giverny/topology"
 )
@@ -150,7 +151,7 @@ func (t *Tracker) endTrack(tr *track, interval schema.Interval) {
 func (t *Tracker) advance(interval schema.Interval, regions []schema.Region) {
 	steady := t.last.DurationNanos == interval.DurationNanos && t.last.EndNanos() == interval.StartNanos
 	t.result.Regions = regions
-	t.result.Forecasts = resize(t.result.Forecasts, len(regions))
+	t.result.Forecasts = scratch.Slice(t.result.Forecasts, len(regions))
 	t.match.relate(t.tracks, t.last.EndNanos())
 
 	known := len(t.tracks)
@@ -301,12 +302,4 @@ func meanOf(r *schema.Region) float64 {
 		return 0
 	}
 	return min(max(r.Mean, 0), 100)
-}
-
-// resize is s with length n, its content unspecified, reallocated only to grow.
-func resize[T any](s []T, n int) []T {
-	if cap(s) < n {
-		return make([]T, n, n+n/4)
-	}
-	return s[:n]
 }

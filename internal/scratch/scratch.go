@@ -1,0 +1,10 @@
+// Package scratch is about memory that is used again from one step to the next: slices that grow and never shrink.
+package scratch
+
+// Slice is s with length n, its content unspecified, reallocated only to grow.
+func Slice[T any](s []T, n int) []T {
+	if cap(s) < n {
+		return make([]T, n, n+n/4)
+	}
+	return s[:n]
+}

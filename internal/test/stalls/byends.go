@@ -1,0 +1,59 @@
+package stalls
+
+import (
+	"testing"
+
+	"github.com/giverny/giverny/schema"
+	"github.com/giverny/giverny/topology"
+)
+
+// TwoLevels is a fat tree of two levels.
+const TwoLevels = "fattree:leaves=8,hosts=8,spines=4"
+
+// ByEnds are percents by the names of a link's ends.
+type ByEnds map[[2]string]float32
+
+// On paints them on a fabric that is calm but for a little noise.
+func (s ByEnds) On(t *testing.T, g *topology.Graph) Painting {
+	t.Helper()
+	values := Blank(g).Noisy(.3, 1)
+	for ends, percent := range s {
+		values[LinkNamed(t, g, ends[0], ends[1])] = percent
+	}
+	return values
+}
+
+// With is these stalls and others, of which a link's last counts.
+func (s ByEnds) With(others ByEnds) ByEnds {
+	both := ByEnds{}
+	for _, from := range [2]ByEnds{s, others} {
+		for ends, percent := range from {
+			both[ends] = percent
+		}
+	}
+	return both
+}
+
+// LinkNamed is the link between two devices.
+func LinkNamed(t *testing.T, g *topology.Graph, from, to string) schema.LinkID {
+	t.Helper()
+	for l := range schema.LinkID(g.NumLinks()) {
+		a, b := g.Ends(l)
+		if g.Device(a).Name == from && g.Device(b).Name == to {
+			return l
+		}
+	}
+	t.Fatalf("no link from %s to %s", from, to)
+	return 0
+}
+
+// Plus adds the stalls of both.
+func (s ByEnds) Plus(other ByEnds) ByEnds {
+	sum := s.With(other)
+	for ends, percent := range s {
+		if _, isBoth := other[ends]; isBoth {
+			sum[ends] += percent
+		}
+	}
+	return sum
+}

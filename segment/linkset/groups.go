@@ -1,0 +1,53 @@
+package linkset
+
+import (
+	"slices"
+
+	"github.com/giverny/giverny/schema"
+)
+
+// Groups is a list of groups of links in flat memory. Groups may overlap.
+type Groups struct {
+	Links []schema.LinkID // ascending within a group
+	Ends  []int32         // by group: where it ends in links
+}
+
+// Reset leaves no group, and the memory.
+func (g *Groups) Reset() { g.Links, g.Ends = g.Links[:0], g.Ends[:0] }
+
+// Len is how many groups there are.
+func (g *Groups) Len() int { return len(g.Ends) }
+
+// Group is one of them; it holds until the next Reset.
+func (g *Groups) Group(i int) []schema.LinkID {
+	begin := int32(0)
+	if i > 0 {
+		begin = g.Ends[i-1]
+	}
+	return g.Links[begin:g.Ends[i]:g.Ends[i]]
+}
+
+// FromLabels appends a group per label. labels gives each link's label, or -1
+// for none; count is scratch, zero, one per label.
+func (g *Groups) FromLabels(labels, count []int32) {
+	for _, l := range labels {
+		if l >= 0 {
+			count[l]++
+		}
+	}
+	at := int32(len(g.Links))
+	for l, n := range count {
+		if n > 0 {
+			count[l] = at
+			at += n
+			g.Ends = append(g.Ends, at)
+		}
+	}
+	g.Links = slices.Grow(g.Links, int(at)-len(g.Links))[:at]
+	for i, l := range labels {
+		if l >= 0 {
+			g.Links[count[l]] = schema.LinkID(i)
+			count[l]++
+		}
+	}
+}

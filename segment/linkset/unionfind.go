@@ -1,0 +1,35 @@
+package linkset
+
+import "github.com/giverny/giverny/internal/scratch"
+
+// UnionFind keeps disjoint sets of 0..n-1.
+type UnionFind struct{ parent []int32 }
+
+// Reset makes n sets of one, in the memory at hand.
+func (u *UnionFind) Reset(n int) {
+	u.parent = scratch.Slice(u.parent, n)
+	for i := range u.parent {
+		u.parent[i] = int32(i)
+	}
+}
+
+// Find is the root of i's set. Paths are halved on the way.
+func (u *UnionFind) Find(i int32) int32 {
+	for u.parent[i] != i {
+		u.parent[i] = u.parent[u.parent[i]]
+		i = u.parent[i]
+	}
+	return i
+}
+
+// Union joins two sets under the smaller root, and returns it.
+func (u *UnionFind) Union(i, j int32) (root int32) {
+	i, j = u.Find(i), u.Find(j)
+	switch {
+	case i < j:
+		u.parent[j] = i
+	case j < i:
+		u.parent[i] = j
+	}
+	return min(i, j)
+}

@@ -1,0 +1,374 @@
+package merging
+
+import (
+	"cmp"
+	"math"
+
+	"github.com/giverny/giverny/internal/scratch"
+	"github.com/giverny/giverny/segment/linkset"
+)
+
+// regionGraph is a region adjacency graph (RAG): its nodes are segments, sets of links of about one
+// level, and its edges the boundaries between them, in CSR. Node 0 is the background, whose level is
+// known and stands. Links are counted by their index in candidates.links.
+type regionGraph struct {
+	lambda float64 // of Mumford and Shah: the cost of a unit of boundary, in variances of the noise
+	label  []int32 // by link: its node
+	size   []int32 // by node: links
+	sum    []int64 // by node: of the levels, in levelUnit
+	mean   []float64
+	edges  edgeList
+
+	observed  []int32           // by link: level, in levelUnit
+	level     []int32           // by link: the same, winsorised by the neighbours' levels
+	linkEdges edgeList          // by link + 1: its neighbours, as if each link were a node
+	best      []partner         // by node
+	merged    linkset.UnionFind // nodes that become one in this round
+	newNode   []int32           // by node: its number after the next contraction
+	members   []int32           // nodes by that number
+	begins    []int32           // by that number: where it begins in members
+	seen      []int32
+	spare     struct { // the other half of what is double-buffered
+		size  []int32
+		sum   []int64
+		edges [2]edgeList
+		turn  int
+	}
+}
+
+const (
+	levelUnit = 1. / 1024 // deviations of the noise
+	edgeUnit  = 1. / 64   // units of boundary
+	// autoMergeCost is the cost up to which a node is merged without being the other's best: it is well
+	// below what chance makes of one level, and rounds become few.
+	autoMergeCost = .2
+	// outlierDamping divides how far a link lies beyond all its neighbours' levels. The rest is not lost,
+	// so that no two links become the same.
+	outlierDamping = 32
+	// absorbRatio is how many times as large a node must be for others to merge into it without being
+	// its best: its mean hardly changes.
+	absorbRatio = 8
+	// backgroundSize makes the background's level stand, whatever merges into it, and keeps it from
+	// being too small.
+	backgroundSize = math.MaxInt32
+)
+
+// build makes each candidate a node.
+func (g *regionGraph) build(values []float32, c *candidates, noise noiseModel) {
+	g.lambda = lambda
+	n := len(c.links)
+	g.observed, g.level = scratch.Slice(g.observed, n), scratch.Slice(g.level, n)
+	for i, l := range c.links {
+		g.observed[i] = int32(noise.stabilise(float64(values[l]))/levelUnit + .5)
+	}
+	background := int32(noise.stabilise(noise.background)/levelUnit + .5)
+	g.linkEdges.reset()
+	g.seen = scratch.Slice(g.seen, n)
+	for i := range g.seen {
+		g.seen[i] = -1
+	}
+	for i, l := range c.links {
+		g.level[i] = g.addLink(int32(i), l, background, c)
+		g.linkEdges.endNode()
+	}
+	g.resetToSingletons(backgroundSize, backgroundSize*int64(background))
+}
+
+// resetToSingletons makes each link a node, beside a background of that size and
+// sum.
+func (g *regionGraph) resetToSingletons(background int32, sum int64) {
+	n := len(g.level) + 1
+	g.label, g.size, g.sum = scratch.Slice(g.label, n-1), scratch.Slice(g.size, n), scratch.Slice(g.sum, n)
+	g.spare.size, g.spare.sum = scratch.Slice(g.spare.size, n), scratch.Slice(g.spare.sum, n)
+	for i := range g.spare.edges {
+		g.spare.edges[i].reserve(&g.linkEdges)
+	}
+	g.size[0], g.sum[0] = background, sum
+	for i, level := range g.level {
+		g.label[i], g.size[i+1], g.sum[i+1] = int32(i)+1, 1, int64(level)
+	}
+	g.edges = g.linkEdges
+	g.findMeans()
+}
+
+// addLink lists the edges of a link and returns its level, winsorised: hardly
+// beyond the range of its neighbours' levels. A value that is far from all around
+// it is an error of measurement, or will not make a region.
+func (g *regionGraph) addLink(i, l, background int32, c *candidates) int32 {
+	low, high := int32(math.MaxInt32), int32(math.MinInt32)
+	toBackground, begin := uint32(0), int32(len(g.linkEdges.all))
+	a, b := c.mergedSwitchesOf(l)
+	for _, s := range [2]int32{a, b} {
+		if s == linkset.NoSwitch {
+			continue
+		}
+		links := c.at(s)
+		around := int32(len(links)) + c.backgroundLinks[s] - 1
+		if around == 0 {
+			continue
+		}
+		share := uint32(max(1, boundaryPerSwitch/edgeUnit/float64(around)+.5))
+		for _, j := range links {
+			if j == i {
+				continue
+			}
+			if at := g.seen[j]; at >= begin { // at the other switch too
+				g.linkEdges.all[at].length += share
+				continue
+			}
+			g.seen[j] = int32(len(g.linkEdges.all))
+			g.linkEdges.add(j+1, share)
+			low, high = min(low, g.observed[j]), max(high, g.observed[j])
+		}
+		toBackground += share * uint32(c.backgroundLinks[s])
+	}
+	if toBackground > 0 {
+		g.linkEdges.add(0, toBackground)
+		low, high = min(low, background), max(high, background)
+	}
+	if low > high {
+		return g.observed[i]
+	}
+	within := max(low, min(high, g.observed[i]))
+	return within + (g.observed[i]-within)/outlierDamping
+}
+
+func (g *regionGraph) numNodes() int { return len(g.size) }
+
+func (g *regionGraph) findMeans() {
+	g.mean = scratch.Slice(g.mean, len(g.size))
+	for i := range g.mean {
+		g.mean[i] = float64(g.sum[i]) * levelUnit / float64(max(1, g.size[i]))
+	}
+}
+
+// mergeAll merges while that lowers the functional.
+func (g *regionGraph) mergeAll() {
+	for g.boruvkaRound(g.mergeCost) {
+	}
+}
+
+// absorbSmall merges nodes of fewer links into the neighbour of the nearest mean, but none that may be a region by itself into
+// the background.
+func (g *regionGraph) absorbSmall(minLinks int32) {
+	distance := func(a, b int32, _ uint32) float64 {
+		if min(g.size[a], g.size[b]) >= minLinks || min(a, b) == 0 && g.size[max(a, b)] >= HotLinks {
+			return math.Inf(1)
+		}
+		return math.Abs(g.mean[a] - g.mean[b])
+	}
+	for g.boruvkaRound(distance) {
+	}
+}
+
+// mergeCost is the scale at which two nodes merge under the piecewise constant functional of Mumford
+// and Shah, sum of squared errors + lambda x length of boundaries: the rise of the squared error (Ward's
+// criterion, na nb/(na+nb) d^2) per unit of boundary that goes (Koepfler, Lopez and Morel 1994).
+// It is infinite from lambda on, where the edge stays. Deviation from them: a boundary that is short for
+// its segments counts for less than its length; see contactRatio.
+func (g *regionGraph) mergeCost(a, b int32, length uint32) float64 {
+	return g.mergeCostAt(g.lambda, a, b, length)
+}
+
+func (g *regionGraph) mergeCostAt(lambda float64, a, b int32, length uint32) float64 {
+	difference := g.mean[a] - g.mean[b]
+	na, nb := float64(g.size[a]), float64(g.size[b])
+	// Both are na+nb times as large, which saves divisions.
+	rise, boundary := difference*difference*(na*nb), float64(length)*edgeUnit*(na+nb)
+	if rise >= lambda*boundary { // most edges stay by far
+		return math.Inf(1)
+	}
+	if full := contactRatio * (na * nb); boundary < full {
+		boundary *= boundary / full
+	}
+	if rise >= lambda*boundary {
+		return math.Inf(1)
+	}
+	return rise / boundary
+}
+
+// boruvkaRound merges the nodes that are each other's best, at the least cost, as Boruvka's algorithm
+// for minimum spanning trees does (1926), and reports whether there were any. Merges of a round do not
+// depend on each other, so that no order of edges shows. A cost is the same from both sides, and
+// infinite where an edge must stay.
+func (g *regionGraph) boruvkaRound(cost func(a, b int32, length uint32) float64) (merged bool) {
+	n := g.numNodes()
+	g.best = scratch.Slice(g.best, n)
+	g.merged.Reset(n)
+	for a := range g.best {
+		g.best[a] = partner{node: -1, cost: math.Inf(1)}
+	}
+	for a := int32(1); a < int32(n); a++ {
+		for _, e := range g.edges.of(a) {
+			b := e.to
+			if b > 0 && b < a {
+				continue // seen from there
+			}
+			c := cost(a, b, e.length)
+			if c > math.MaxFloat64 {
+				continue
+			}
+			if c == 0 { // alike: all merge, or their numbers would choose
+				g.merged.Union(a, b)
+				merged = true
+				continue
+			}
+			if c <= g.best[a].cost {
+				g.offer(a, partner{b, e.length, c})
+			}
+			if b > 0 && c <= g.best[b].cost {
+				g.offer(b, partner{a, e.length, c})
+			}
+		}
+	}
+	for a := int32(1); a < int32(n); a++ {
+		b, cost := g.best[a].node, g.best[a].cost
+		if b >= 0 && (b == 0 || cost <= autoMergeCost || g.best[b].node == a || g.size[b] >= absorbRatio*g.size[a]) {
+			g.merged.Union(a, b)
+			merged = true
+		}
+	}
+	if merged {
+		g.contract()
+	}
+	return merged
+}
+
+// partner is a node to merge with, over an edge of a length, at a cost.
+type partner struct {
+	node   int32 // or -1
+	length uint32
+	cost   float64
+}
+
+// offer makes p the best partner of a node if it is better than the one so far.
+func (g *regionGraph) offer(to int32, p partner) {
+	best := &g.best[to]
+	if p.cost < best.cost || best.node >= 0 && g.prefers(p.node, best.node, p.length, best.length) {
+		*best = p
+	}
+}
+
+// prefers breaks a tie between two partners: the longer boundary, the larger
+// node, the higher level, the higher levels around. Numbers decide last: they mean
+// nothing.
+func (g *regionGraph) prefers(a, b int32, lengthA, lengthB uint32) bool {
+	if c := cmp.Or(cmp.Compare(lengthB, lengthA), cmp.Compare(g.size[b], g.size[a]), cmp.Compare(g.sum[b], g.sum[a])); c != 0 {
+		return c < 0
+	}
+	return cmp.Or(cmp.Compare(g.levelsAround(b), g.levelsAround(a)), cmp.Compare(a, b)) < 0
+}
+
+// levelsAround is the sum of the neighbours' levels, weighted by length of
+// boundary.
+func (g *regionGraph) levelsAround(a int32) (sum int64) {
+	for _, e := range g.edges.of(a) {
+		sum += int64(e.length) * (g.sum[e.to] / int64(max(1, g.size[e.to])))
+	}
+	return sum
+}
+
+// contract makes one node of each set of merged ones.
+func (g *regionGraph) contract() {
+	g.newNode = scratch.Slice(g.newNode, g.numNodes())
+	count := int32(0)
+	for a := range int32(g.numNodes()) { // roots are the least of their set: they come first
+		if root := g.merged.Find(a); root == a {
+			g.newNode[a] = count
+			count++
+		} else {
+			g.newNode[a] = g.newNode[root]
+		}
+	}
+	g.renumber(count)
+}
+
+// renumber makes one node of those of one new number, of which there are count;
+// 0 is the background's.
+func (g *regionGraph) renumber(count int32) {
+	g.groupBy(count)
+	g.contractEdges(count)
+	size, sum := scratch.Slice(g.spare.size, int(count)), scratch.Slice(g.spare.sum, int(count))
+	clear(size)
+	clear(sum)
+	for a, to := range g.newNode {
+		if to != 0 { // the background stays as it is
+			size[to] += g.size[a]
+			sum[to] += g.sum[a]
+		}
+	}
+	size[0], sum[0] = g.size[0], g.sum[0]
+	g.size, g.spare.size = size, g.size
+	g.sum, g.spare.sum = sum, g.sum
+	g.findMeans()
+	for i, a := range g.label {
+		g.label[i] = g.newNode[a]
+	}
+}
+
+// relabel makes one node of the links of one label, each less than labels; 0 is
+// the background's.
+func (g *regionGraph) relabel(label []int32, labels int32) {
+	g.resetToSingletons(g.size[0], g.sum[0])
+	g.newNode = scratch.Slice(g.newNode, g.numNodes())
+	g.newNode[0] = 0
+	g.seen = scratch.Slice(g.seen, int(labels))
+	clear(g.seen)
+	count := int32(1)
+	for i, a := range label {
+		if a != 0 && g.seen[a] == 0 {
+			g.seen[a] = count
+			count++
+		}
+		g.newNode[i+1] = g.seen[a]
+	}
+	g.renumber(count)
+}
+
+// groupBy lists the nodes by their new number: those of number a are
+// members[begins[a]:begins[a+1]].
+func (g *regionGraph) groupBy(count int32) {
+	g.begins = scratch.Slice(g.begins, int(count)+2)
+	clear(g.begins)
+	for _, a := range g.newNode {
+		g.begins[a+2]++
+	}
+	for a := range count {
+		g.begins[a+2] += g.begins[a+1]
+	}
+	g.members = scratch.Slice(g.members, len(g.newNode))
+	for a, to := range g.newNode {
+		g.members[g.begins[to+1]] = int32(a)
+		g.begins[to+1]++
+	}
+}
+
+// contractEdges adds up parallel edges of grouped nodes and drops those within.
+func (g *regionGraph) contractEdges(count int32) {
+	g.seen = scratch.Slice(g.seen, int(count))
+	for i := range g.seen {
+		g.seen[i] = -1
+	}
+	g.spare.turn = 1 - g.spare.turn
+	next := &g.spare.edges[g.spare.turn]
+	next.reset()
+	for a := int32(1); a < count; a++ {
+		begin := int32(len(next.all))
+		for _, old := range g.members[g.begins[a]:g.begins[a+1]] {
+			for _, e := range g.edges.of(old) {
+				b := g.newNode[e.to]
+				if b == a {
+					continue
+				}
+				if at := g.seen[b]; at >= begin {
+					next.all[at].length += e.length
+				} else {
+					g.seen[b] = int32(len(next.all))
+					next.add(b, e.length)
+				}
+			}
+		}
+		next.endNode()
+	}
+	g.edges = *next
+}

@@ -1,0 +1,35 @@
+package monet
+
+import "github.com/giverny/giverny/internal/faults"
+
+// Config holds the thresholds of Monet's algorithm.
+type Config struct {
+	// How far apart near links may be (delta): on a torus or mesh the L1 norm between half-way points, in switch spacings; elsewhere the number of switches between two links.
+	Distance int `yaml:"distance"`
+	// The difference of stall at which near links are still similar (theta_p).
+	PointPercent float64 `yaml:"point_percent"`
+	// The same for the means of near regions (theta_r).
+	RegionPercent float64 `yaml:"region_percent"`
+}
+
+// ColourScale turns percent into Monet's 0-255 colour scale, on which the paper
+// states theta_p and theta_r (section 4.2, footnote 10).
+const ColourScale = 2.55
+
+// DefaultConfig is what the paper used in production: theta_p = theta_r = 4 on the colour scale, delta 2. (Its sigma,
+// 20, is the size of a region under every method.)
+func DefaultConfig() Config {
+	return Config{Distance: 2, PointPercent: 4 / ColourScale, RegionPercent: 4 / ColourScale}
+}
+
+// Validate reports all that is wrong with the thresholds.
+func (c *Config) Validate() error {
+	var f faults.List
+	f.Check(c.Distance >= 1 && c.Distance <= maxDistance, "distance", "%d: want 1 to %d", c.Distance, maxDistance)
+	f.Check(c.PointPercent >= 0 && c.PointPercent <= 100, "point_percent", "%v: want a percentage from 0 to 100", c.PointPercent)
+	f.Check(c.RegionPercent >= 0 && c.RegionPercent <= 100, "region_percent", "%v: want a percentage from 0 to 100", c.RegionPercent)
+	return f.Err()
+}
+
+// maxDistance bounds delta: beyond it "near" has lost its meaning.
+const maxDistance = 8

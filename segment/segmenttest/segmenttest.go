@@ -1,0 +1,111 @@
+// Package segmenttest is what tests of segmentation and of its methods share: segmenters of every kind, checks of all that
+// Step promises, fabrics under other numbers, and drawn snapshots to step through.
+package segmenttest
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/giverny/giverny/internal/test/stalls"
+	"github.com/giverny/giverny/schema"
+	"github.com/giverny/giverny/segment"
+	"github.com/giverny/giverny/topology"
+)
+
+// Paper is the paper's method with its sigma.
+func Paper() segment.Config {
+	cfg := segment.DefaultConfig()
+	cfg.Method, cfg.MinLinks = segment.Paper, segment.GeminiMinLinks
+	return cfg
+}
+
+// StepLinks is the links of the regions that are found in values.
+func StepLinks(t testing.TB, g *topology.Graph, cfg segment.Config, values []float32) [][]schema.LinkID {
+	t.Helper()
+	var out [][]schema.LinkID
+	for _, r := range New(t, g, cfg).Step(stalls.Snapshot(map[schema.Metric][]float32{schema.CreditStall: values})) {
+		out = append(out, slices.Clone(r.Links))
+	}
+	return out
+}
+
+// SortRegions gives regions an order that is their own.
+func SortRegions(regions [][]schema.LinkID) {
+	slices.SortFunc(regions, slices.Compare[[]schema.LinkID])
+}
+
+// Kind is a way to find regions that must keep all the promises of Segmenter.
+type Kind struct {
+	Name   string
+	Config segment.Config
+}
+
+// Kinds are the paper's method, and the statistical one without and with overlap.
+func Kinds() []Kind {
+	statistical := segment.DefaultConfig()
+	statistical.MinLinks = segment.GeminiMinLinks
+	overlap := statistical
+	overlap.Overlap = true
+	return []Kind{{"paper", Paper()}, {"statistical", statistical}, {"overlap", overlap}}
+}
+
+// New makes a segmenter; a configuration that is refused ends the test.
+func New(t testing.TB, g *topology.Graph, cfg segment.Config) *segment.Segmenter {
+	t.Helper()
+	s, err := segment.New(g, cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// FollowsBackPressure reports whether a method sees the direction of links.
+func FollowsBackPressure(g *topology.Graph, cfg segment.Config) bool {
+	return !g.Duplex() && cfg.Method == segment.Statistical
+}
+
+// Sizes says what regions there are, short enough for a failure's message.
+func Sizes(regions []schema.Region) string {
+	out := fmt.Sprintf("%d regions", len(regions))
+	for _, r := range regions {
+		out += fmt.Sprintf(", %d links from %d at %.2f%%", r.Size, r.Links[0], r.Mean)
+	}
+	return out
+}
+
+// SizesOf is Sizes of bare links.
+func SizesOf(regions [][]schema.LinkID) string {
+	out := fmt.Sprintf("%d regions", len(regions))
+	for _, r := range regions {
+		out += fmt.Sprintf(", %d links from %d", len(r), r[0])
+	}
+	return out
+}
+
+// ToJSON is regions to the byte.
+func ToJSON(t testing.TB, regions []schema.Region) string {
+	t.Helper()
+	b, err := json.Marshal(regions)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(b)
+}
+
+// Find is the regions of a painting, the largest first.
+func Find(t *testing.T, g *topology.Graph, cfg segment.Config, values stalls.Painting) []schema.Region {
+	t.Helper()
+	snap := stalls.Snapshot(map[schema.Metric][]float32{schema.CreditStall: values})
+	regions := New(t, g, cfg).Step(snap)
+	Check(t, g, cfg, snap, regions)
+	return regions
+}
+
+// Overlapping is the default with overlap.
+func Overlapping() segment.Config {
+	cfg := segment.DefaultConfig()
+	cfg.Overlap = true
+	return cfg
+}

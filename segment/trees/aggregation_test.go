@@ -1,0 +1,58 @@
+package trees_test
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/giverny/giverny/internal/test/stalls"
+	"github.com/giverny/giverny/schema"
+	"github.com/giverny/giverny/segment/segmenttest"
+	"github.com/giverny/giverny/topology"
+)
+
+// withAggregationNodes is a leaf-spine of which every spine has an adapter of its own, as SHARP gives it.
+func withAggregationNodes(t *testing.T, leaves, hosts, spines int) *topology.Graph {
+	t.Helper()
+	b := topology.NewBuilder("sharp")
+	device := func(kind topology.DeviceKind, level int8, name string, n ...any) topology.DeviceID {
+		return b.Device(topology.Device{Name: fmt.Sprintf(name, n...), Kind: kind, Level: level, Group: -1})
+	}
+	cable := func(a topology.DeviceID, p int, z topology.DeviceID, q int, class topology.LinkClass) {
+		b.Both(topology.Link{From: a, FromPort: fmt.Sprint(p), To: z, ToPort: fmt.Sprint(q), CapacityBytesPerSecond: 25e9, Class: class, Dim: -1})
+	}
+	var above []topology.DeviceID
+	for s := range spines {
+		above = append(above, device(topology.Switch, 2, "spine%d", s))
+		cable(device(topology.Host, 0, "Mellanox Technologies Aggregation Node %d", s), 1, above[s], leaves+1, topology.ClassHost)
+	}
+	for l := range leaves {
+		leaf := device(topology.Switch, 1, "leaf%d", l)
+		for h := range hosts {
+			cable(device(topology.Host, 0, "host%d-%d", l, h), 1, leaf, spines+h+1, topology.ClassHost)
+		}
+		for s, spine := range above {
+			cable(leaf, s+1, spine, l+1, topology.ClassSwitch)
+		}
+	}
+	g, err := b.Build()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return g
+}
+
+// An exchange that fills the links up of many leaves is one region: not one at the idle aggregation node of each spine.
+func TestFullUplinksDoNotWaitForAggregationNodes(t *testing.T) {
+	g := withAggregationNodes(t, 12, 8, 4)
+	values, want := stalls.Where(g, func(_ schema.LinkID, from, to *topology.Device) (float32, bool) {
+		isIn := to.Level == 1 && from.Name[:4] == "host" || from.Level == 1 && to.Level == 2
+		if isIn {
+			return 30, true
+		}
+		return 0, false
+	})
+	if got := segmenttest.Find(t, g, segmenttest.Overlapping(), values.Noisy(2, 1)); len(got) != 1 || !slices.Equal(got[0].Links, want) {
+		t.Errorf("%s, want one of %d links", segmenttest.Sizes(got), len(want))
+	}
+}

@@ -1,0 +1,194 @@
+package trees
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"github.com/giverny/giverny/internal/scratch"
+)
+
+// fallOf is by what ratio a cause falls at one link, and whether that leads to no other cause: as a number that sorts by
+// cause, then by ratio.
+type fallOf uint64
+
+const ratioBits = 32 // a float32's
+
+func newFallOf(cause int32, ratio float64, isAlone bool) fallOf {
+	bits := math.Float32bits(float32(ratio))
+	if bits>>31 != 0 {
+		bits = ^bits // below all that are positive, the largest first
+	} else {
+		bits |= 1 << 31
+	}
+	f := fallOf(cause)<<(ratioBits+1) | fallOf(bits)<<1
+	if isAlone {
+		f |= 1
+	}
+	return f
+}
+
+func (f fallOf) cause() int32  { return int32(f >> (ratioBits + 1)) }
+func (f fallOf) isAlone() bool { return f&1 != 0 }
+
+func (f fallOf) ratio() float64 {
+	bits := uint32(f >> 1)
+	if bits>>31 != 0 {
+		bits &^= 1 << 31
+	} else {
+		bits = ^bits
+	}
+	return float64(math.Float32frombits(bits))
+}
+
+// startFalls supposes that a cause falls at every hop as it does from its port, and an exchange not at all.
+func (h *shares) startFalls(s *sinks, c *causes) {
+	h.atSink = scratch.Slice(h.atSink, len(h.of))
+	for a := range h.fall {
+		h.fall[a] = usualFall
+	}
+	for a := range s.all {
+		if x, cause := &s.all[a], c.sets.Find(int32(a)); c.isExchange(cause) {
+			h.fall[cause] = 1
+		} else if x.isTree() && x.links >= minFeeders && c.double[a][0] == noDouble {
+			h.fall[cause] = min(1, x.stall/x.port)
+		}
+	}
+}
+
+// vote takes down by how much the stall of a node is less than that of what it may wait for, by cause; of
+// one that an exchange alone explains, by that.
+func (h *shares) vote(t *trees, s *sinks, c *causes, i int32) {
+	stall, leaf := t.stall[i], t.leafOf(i)
+	list := h.of[i].list()
+	if len(list) == 1 {
+		h.falls = append(h.falls, newFallOf(list[0].cause, stall/list[0].stall, true))
+		return
+	}
+	h.voteRests(t, c, i)
+	for _, p := range list {
+		if leaf >= 0 && c.isExchange(p.cause) && c.takesPartIn(t, s, i, leaf, p.cause) == yes &&
+			math.Abs(stall-p.stall*h.fall[p.cause]) < equalDeviations*t.noise.sigma(stall) {
+			h.falls = append(h.falls, newFallOf(p.cause, stall/p.stall, true))
+			return
+		}
+	}
+	nearest := math.Inf(1)
+	var off [maxParts]float64
+	for k, p := range list {
+		off[k] = math.Abs(math.Log(stall / (p.stall * h.fall[p.cause])))
+		if leaf >= 0 && c.isExchange(p.cause) && c.takesPartIn(t, s, i, leaf, p.cause) == no {
+			continue
+		}
+		nearest = min(nearest, off[k])
+	}
+	width := voteWidth
+	if far := stall * math.Abs(math.Expm1(nearest)); far < explained*t.noise.sigma(stall) {
+		width = 0 // what is supposed explains it
+	}
+	for k, p := range list {
+		if off[k] <= nearest+width {
+			h.falls = append(h.falls, newFallOf(p.cause, stall/p.stall, false))
+		}
+	}
+}
+
+// voteRests takes down what is left of a node's stall over that of the exchange that its leaf takes part in, as a share of
+// what each tree that it leads to stalls what it may wait for.
+func (h *shares) voteRests(t *trees, c *causes, i int32) {
+	own, level := h.own[i], h.level[i]
+	if own < 0 {
+		return
+	}
+	for _, p := range h.of[i].list() {
+		if p.cause != own && !c.isExchange(p.cause) {
+			h.rests = append(h.rests, newFallOf(p.cause, (t.stall[i]-level)/p.stall, true))
+		}
+	}
+}
+
+// ownExchange is the exchange that a node's leaf takes part in, and its level there, or -1.
+func (h *shares) ownExchange(t *trees, s *sinks, c *causes, i int32) (int32, float64) {
+	leaf := t.leafOf(i)
+	if leaf < 0 || h.of[i].n < 2 {
+		return -1, 0
+	}
+	for _, p := range h.of[i].list() {
+		if c.isExchange(p.cause) && c.base[p.cause] > 0 && c.takesPartIn(t, s, i, leaf, p.cause) == yes {
+			if t.waits.fromHost(t.links[i]) {
+				return p.cause, c.ports[p.cause]
+			}
+			return p.cause, c.base[p.cause]
+		}
+	}
+	return -1, 0
+}
+
+// fitRests finds the middle of those shares by cause.
+func (h *shares) fitRests() {
+	clear(h.rest)
+	slices.Sort(h.rests)
+	for i := 0; i < len(h.rests); {
+		j := i
+		for ; j < len(h.rests) && h.rests[j].cause() == h.rests[i].cause(); j++ {
+		}
+		if j-i >= fewestRests && h.rests[(3*i+j)/4].ratio() > 0 {
+			h.rest[h.rests[i].cause()] = h.rests[(i+j)/2].ratio()
+		}
+		i = j
+	}
+}
+
+// fitFalls finds by how much each cause falls at a hop: by the median of the links that lead to it alone, or
+// if they are few by the ratio near which most links lie.
+func (h *shares) fitFalls() {
+	slices.Sort(h.falls)
+	for i := 0; i < len(h.falls); {
+		j, alone := i, 0
+		for ; j < len(h.falls) && h.falls[j].cause() == h.falls[i].cause(); j++ {
+			if h.falls[j].isAlone() {
+				alone++
+			}
+		}
+		fall := &h.fall[h.falls[i].cause()]
+		switch {
+		case alone >= fewestFalls:
+			n := 0
+			for _, f := range h.falls[i:j] {
+				if f.isAlone() {
+					if n++; n > alone/2 {
+						*fall = min(mostFall, f.ratio())
+						break
+					}
+				}
+			}
+		case j-i >= fewestFalls:
+			*fall = min(mostFall, modeOf(h.falls[i:j], *fall))
+		}
+		i = j
+	}
+}
+
+// modeOf is the middle of the most ratios that lie together, of equals that nearest to what was supposed.
+func modeOf(falls []fallOf, usual float64) float64 {
+	best, most := usual, 0
+	end := 0
+	for i, f := range falls {
+		if f.ratio() > mostFall {
+			break
+		}
+		for end < len(falls) && falls[end].ratio() <= f.ratio()*fallWidth {
+			end++
+		}
+		middle := falls[(i+end)/2].ratio()
+		if n := end - i; n > most || n == most && math.Abs(middle-usual) < math.Abs(best-usual) {
+			best, most = middle, n
+		}
+	}
+	first, _ := slices.BinarySearchFunc(falls, usual/math.Sqrt(fallWidth), func(f fallOf, r float64) int { return cmp.Compare(f.ratio(), r) })
+	end, _ = slices.BinarySearchFunc(falls, usual*math.Sqrt(fallWidth), func(f fallOf, r float64) int { return cmp.Compare(f.ratio(), r) })
+	if n := end - first; n >= 2 {
+		return falls[(first+end)/2].ratio()
+	}
+	return best
+}

@@ -1,0 +1,159 @@
+package trees
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/giverny/giverny/internal/scratch"
+	"github.com/giverny/giverny/schema"
+	"github.com/giverny/giverny/topology"
+)
+
+// waits is back pressure as a relation of directed links: u->v waits because of v->w. It holds the graph as
+// that relation needs it; the relation itself is computed where it is asked for, since only stalled links ask.
+type waits struct {
+	from, to []int32    // by link: devices
+	level    []int8     // by device: 0 host, 1 leaf, ...; -1 unknown
+	group    []int32    // by device: pod or group, -1 none
+	isSwitch []bool     // by device
+	hosts    []int32    // by device: links from hosts into it
+	byName   []int32    // by device: its place among the names, which renumbering leaves alone
+	kinds    []linkKind // by link
+	out, in  linkLists
+}
+
+// linkKind is what a link joins, as bits.
+type linkKind uint8
+
+const (
+	fromHost linkKind = 1 << iota // a host is at its beginning
+	toHost                        // or at its end
+	upward                        // it goes to a higher level of switches
+	downward                      // or to a lower one
+)
+
+// linkLists lists links by device (compressed sparse rows).
+type linkLists struct{ off, at []int32 }
+
+func (l *linkLists) of(device int32) []int32 { return l.at[l.off[device]:l.off[device+1]] }
+
+func newWaits(g *topology.Graph) *waits {
+	n := g.NumDevices()
+	w := &waits{from: make([]int32, g.NumLinks()), to: make([]int32, g.NumLinks()), level: make([]int8, n), group: make([]int32, n),
+		isSwitch: make([]bool, n), hosts: make([]int32, n), byName: make([]int32, n), kinds: make([]linkKind, g.NumLinks())}
+	order := make([]int32, n)
+	for d := range n {
+		device := g.Device(topology.DeviceID(d))
+		w.level[d], w.group[d], w.isSwitch[d], order[d] = device.Level, device.Group, device.Kind == topology.Switch, int32(d)
+	}
+	slices.SortFunc(order, func(a, b int32) int {
+		return cmp.Compare(g.Device(topology.DeviceID(a)).Name, g.Device(topology.DeviceID(b)).Name)
+	})
+	for place, d := range order {
+		w.byName[d] = int32(place)
+	}
+	for id := range w.from {
+		from, to := g.Ends(schema.LinkID(id))
+		w.from[id], w.to[id] = int32(from), int32(to)
+		if w.kinds[id] = w.kindOf(w.from[id], w.to[id]); w.fromHost(int32(id)) {
+			w.hosts[to]++
+		}
+	}
+	w.out.list(w.from, n)
+	w.in.list(w.to, n)
+	return w
+}
+
+// list lists links by the devices given, in the memory at hand.
+func (l *linkLists) list(device []int32, devices int) {
+	l.off, l.at = scratch.Slice(l.off, devices+2), scratch.Slice(l.at, len(device))
+	clear(l.off)
+	for _, d := range device {
+		l.off[d+2]++
+	}
+	for d := range devices {
+		l.off[d+2] += l.off[d+1]
+	}
+	for id, d := range device { // the next free place of a device is where the one behind it will begin
+		l.at[l.off[d+1]] = int32(id)
+		l.off[d+1]++
+	}
+	l.off = l.off[:devices+1]
+}
+
+// mayWait reports whether traffic of link a may go on over link b, which leaves where a enters: not back to
+// where it came from; not down a tree and up again; and where all three switches are of one level, as in a
+// dragonfly's group, not by way of one to another that has a cable of its own.
+func (w *waits) mayWait(a, b int32) bool {
+	from, via, to := w.from[a], w.to[a], w.to[b]
+	if from == to {
+		return false
+	}
+	u, v, x := w.level[from], w.level[via], w.level[to]
+	if u < 0 || v < 0 || x < 0 {
+		return true
+	}
+	if u > v && x > v {
+		return false
+	}
+	return u != v || v != x || !w.isAdjacent(from, to)
+}
+
+// isWithinGroup reports whether a link joins two switches of one level, as in a dragonfly.
+func (w *waits) isWithinGroup(link int32) bool {
+	from, to := w.from[link], w.to[link]
+	return w.isSwitch[from] && w.isSwitch[to] && w.level[from] >= 0 && w.level[from] == w.level[to]
+}
+
+// isDetour reports whether link b goes on from link a on a way that is not the shortest, all on one level.
+func (w *waits) isDetour(a, b int32) bool {
+	return w.isWithinGroup(a) && w.isWithinGroup(b) && w.from[a] != w.to[b]
+}
+
+func (w *waits) isAdjacent(from, to int32) bool {
+	for _, l := range w.out.of(from) {
+		if w.to[l] == to {
+			return true
+		}
+	}
+	return false
+}
+
+// isLeaf reports whether a switch has hosts, and is not a higher one with an aggregation node of its own.
+func (w *waits) isLeaf(device int32) bool { return w.hosts[device] > 0 && w.level[device] <= 1 }
+
+func (w *waits) kindOf(from, to int32) (k linkKind) {
+	if !w.isSwitch[from] {
+		k |= fromHost
+	}
+	if !w.isSwitch[to] {
+		k |= toHost
+	}
+	switch u, v := w.level[from], w.level[to]; {
+	case v > u && u > 0:
+		k |= upward
+	case u > v && v > 0:
+		k |= downward
+	}
+	return k
+}
+
+// fromHost and toHost say at which end of a link a host is.
+func (w *waits) fromHost(link int32) bool { return w.kinds[link]&fromHost != 0 }
+func (w *waits) toHost(link int32) bool   { return w.kinds[link]&toHost != 0 }
+
+// isUp and isDown report whether a link goes to a higher level of switches, or to a lower one.
+func (w *waits) isUp(link int32) bool   { return w.kinds[link]&upward != 0 }
+func (w *waits) isDown(link int32) bool { return w.kinds[link]&downward != 0 }
+
+// branching is the mean number of links that wait for a link or that it waits for: how many ways a chance
+// chain of stalled links may go on.
+func (w *waits) branching() float64 {
+	sum := 0.
+	for l := range w.from {
+		if via := w.to[l]; w.isSwitch[via] {
+			sum += 2 * float64(len(w.out.of(via))-1) // as a successor and as a predecessor
+		}
+	}
+	return sum / float64(max(1, len(w.from)))
+}

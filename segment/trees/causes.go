@@ -1,0 +1,388 @@
+package trees
+
+import (
+	"cmp"
+	"math"
+	"math/bits"
+	"slices"
+
+	"github.com/giverny/giverny/internal/scratch"
+	"github.com/giverny/giverny/segment/linkset"
+)
+
+// causes joins sinks that are one cause. A cause is named by one of its sinks; behind the sinks, by number,
+// come the ports to hosts that are another cause than what else waits at their switch.
+type causes struct {
+	sets      linkset.UnionFind
+	level     linkset.UnionFind // sinks that are level with each other and share their sources: an exchange
+	levels    []plateau         // by root of level
+	rises     []rise
+	excess    float64 // see excessOf
+	uneven    float64 // see unevenOf
+	double    [][2]int32
+	total     []float64 // by cause: stall of its links
+	top       []int32   // by cause: the leaf at which most of it waits, or -1
+	weak      []bool    // by cause: only a lone hot link makes it one
+	thin      []bool    // by cause: at none of its sinks more links from switches wait than lone hot ones
+	count     []int     // by cause: its links
+	wide      []int32   // by sink: see findWide
+	ends      []int     // by cause: its links that wait for no other of it
+	isRooted  []bool    // by cause: its root is seen to stall
+	off       []float64 // by cause: how far its links are off what is predicted, in deviations, in all
+	exchange  []bool    // by cause
+	base      []float64 // by cause: an exchange's level, of what comes to its leaves where no tree adds to it
+	ports     []float64 // by cause: an exchange's level on links of hosts, by the ports to them
+	sums      []levelSums
+	thorough  []bool // by cause: an exchange at whose leaves mostly all that comes waits
+	masks     []maskKey
+	evidence  pairs
+	partners  []partnership
+	meetings  []meeting
+	votes     []vote
+	met       []int32 // causes at one switch
+	receivers receivers
+	senders   senders
+	tally     []vote
+}
+
+// maskKey is a component and sinks of it, and how many nodes lead to just these, in all and at leaves.
+type maskKey struct {
+	first, nodes, sources int32
+	mask                  uint64
+}
+
+// pairs counts the nodes of a component that lead to a sink, to two, and to two among three or more.
+type pairs struct {
+	one         [lastBit + 1]int32
+	two, crowds [lastBit + 1][lastBit + 1]int32
+}
+
+const (
+	// Two sinks at switches without hosts are one cause if they share that part of the smaller one's sources,
+	// at stalls that differ by no more than that ratio.
+	transitShared, transitRatio = .4, .3
+	// A sink without hosts belongs to the tree that that part of its sources leads to; one of a link or two only if that
+	// stalls half as much as what waits there, or up to twice: else it is hot alone.
+	containedShare, containedRatio = .6, .5
+	// Sinks at leaves are an exchange if they share that part of the smaller one's sources, half of it with
+	// others still, and are level; or if that part of the hosts of both lead to the other.
+	exchangeShared, exchangeHosts, exchangeRatio = .3, .6, .3
+	noDouble                                     = int32(-1)
+)
+
+func (c *causes) find(t *trees, s *sinks) {
+	n := len(s.all)
+	c.sets.Reset(2 * n)
+	c.level.Reset(n)
+	c.levels, c.double, c.wide = scratch.Slice(c.levels, n), scratch.Slice(c.double, n), scratch.Slice(c.wide, n)
+	clear(c.levels)
+	clear(c.wide)
+	for a := range c.double {
+		c.double[a] = [2]int32{noDouble, noDouble}
+	}
+	c.listMasks(t, s)
+	for first, end := 0, 0; first < n; first = end {
+		for end = first + 1; end < n && s.all[end].first == int32(first); end++ {
+		}
+		if end > first+1 {
+			c.joinComponent(t, s, int32(first), int32(end))
+		}
+	}
+	c.joinCalmPorts(t, s)
+	c.findWeak(t, s)
+	c.findExchanges(t, s)
+	c.findBases(s)
+}
+
+// listMasks lists which sinks nodes lead to, of components that have several: those who follow each other together.
+func (c *causes) listMasks(t *trees, s *sinks) {
+	c.masks = c.masks[:0]
+	for _, i := range t.order {
+		first := s.component[i]
+		if first < 0 || int(first)+1 == len(s.all) || s.all[first+1].first != first {
+			continue
+		}
+		if k := len(c.masks) - 1; k < 0 || c.masks[k].first != first || c.masks[k].mask != s.mask[i] {
+			c.masks = append(c.masks, maskKey{first: first, mask: s.mask[i]})
+		}
+		k := &c.masks[len(c.masks)-1]
+		k.nodes++
+		if t.leafOf(i) >= 0 {
+			k.sources++
+		}
+	}
+	slices.SortFunc(c.masks, func(a, b maskKey) int { return cmp.Or(cmp.Compare(a.first, b.first), cmp.Compare(a.mask, b.mask)) })
+}
+
+// joinComponent joins sinks of one component, from first to before end.
+func (c *causes) joinComponent(t *trees, s *sinks, first, end int32) {
+	masks := c.takeMasks(first)
+	c.evidence.count(masks, true)
+	all := end
+	end = min(end, first+lastBit+1)
+	for a := end; a < all; a++ { // more than can be distinguished
+		c.sets.Union(a, end-1)
+	}
+	c.joinLevel(t, s, first, end)
+	c.evidence.count(masks, false)
+	for a := first; a < end; a++ {
+		c.findDouble(t, s, a, first, end)
+	}
+	for a := first; a < end; a++ {
+		for b := first; b < a; b++ {
+			if c.sets.Find(a) != c.sets.Find(b) && c.areOne(t, s, a, b) {
+				c.sets.Union(a, b)
+			}
+		}
+	}
+	c.findWide(s, first, end)
+	for a := first; a < end; a++ {
+		c.joinContained(t, s, a, first, end)
+	}
+}
+
+// takeMasks is the part of masks that is a component's.
+func (c *causes) takeMasks(first int32) []maskKey {
+	begin, _ := slices.BinarySearchFunc(c.masks, first, func(k maskKey, f int32) int { return cmp.Compare(k.first, f) })
+	end, _ := slices.BinarySearchFunc(c.masks, first+1, func(k maskKey, f int32) int { return cmp.Compare(k.first, f) })
+	return c.masks[begin:end]
+}
+
+// count counts the links that lead to each sink and to each two: all, or those at leaves alone, where traffic begins; those
+// between higher switches lead one way, however many hosts send both ways.
+func (p *pairs) count(masks []maskKey, atLeaves bool) {
+	*p = pairs{}
+	for i := 0; i < len(masks); {
+		mask, n := masks[i].mask, int32(0)
+		for ; i < len(masks) && masks[i].mask == mask; i++ {
+			if atLeaves {
+				n += masks[i].sources
+			} else {
+				n += masks[i].nodes
+			}
+		}
+		crowd := bits.OnesCount64(mask) >= 3
+		for rest := mask; rest != 0; rest &= rest - 1 {
+			a := bits.TrailingZeros64(rest)
+			p.one[a] += n
+			for others := rest & (rest - 1); others != 0; others &= others - 1 {
+				b := bits.TrailingZeros64(others)
+				p.two[a][b] += n
+				if crowd {
+					p.crowds[a][b] += n
+				}
+			}
+		}
+	}
+}
+
+// shared is the part of the smaller one's sources that two sinks share, and whether most of it leads to
+// others still.
+func (p *pairs) shared(a, b *sink) (share float64, crowded bool) {
+	low, high := min(a.bit, b.bit), max(a.bit, b.bit)
+	both := p.two[low][high]
+	return float64(both) / float64(max(1, min(p.one[low], p.one[high]))), 2*p.crowds[low][high] >= both
+}
+
+func ratio(a, b float64) float64 { return min(a, b) / max(a, b) }
+
+// reachesUp reports whether half of the stalled links that leave a's switch for others lead to b, if they are not
+// too few.
+func reachesUp(t *trees, s *sinks, a, b int32, fewest int) bool {
+	up, reach := 0, 0
+	for _, i := range t.leaving.of(s.all[a].device) {
+		if !t.toHost(i) {
+			up++
+			if s.leads(i, b) {
+				reach++
+			}
+		}
+	}
+	return up >= fewest && 2*reach >= up
+}
+
+// hostShare is the part of the hosts at a's switch whose traffic stalls and leads to b.
+func hostShare(t *trees, s *sinks, a, b int32) float64 {
+	n, stalled := 0, 0
+	for _, i := range t.into.of(s.all[a].device) {
+		if t.fromHost(i) {
+			stalled++
+			if s.leads(i, b) {
+				n++
+			}
+		}
+	}
+	hosts := int(t.waits.hosts[s.all[a].device])
+	if s.all[a].isUnread {
+		hosts = stalled
+	}
+	if s.all[a].hasManyPorts() && s.all[a].sendsToo {
+		hosts = min(hosts, s.all[a].ports)
+	}
+	return float64(n) / float64(max(1, hosts))
+}
+
+func (c *causes) areOne(t *trees, s *sinks, a, b int32) bool {
+	x, y := &s.all[a], &s.all[b]
+	if c.level.Find(a) == c.level.Find(b) && c.areUneven(x, y) {
+		return true
+	}
+	if c.addsTree(a) || c.addsTree(b) {
+		return false
+	}
+	if x.slow >= 0 || y.slow >= 0 {
+		return false
+	}
+	exchange, other := c.levels[c.level.Find(a)].isExchange(), c.levels[c.level.Find(b)].isExchange()
+	share, crowded := c.evidence.shared(x, y)
+	if !x.isLeaf && !y.isLeaf {
+		return share >= transitShared && ratio(x.stall, y.stall) >= transitRatio
+	}
+	isLevel := c.level.Find(a) == c.level.Find(b)
+	if isLevel && exchange {
+		return true
+	}
+	if share < exchangeShared || !crowded && !isLevel {
+		return false
+	}
+	if isLevel && (!x.isTree() || !y.isTree()) {
+		return true
+	}
+	return !exchange && !other && !x.isTree() && !y.isTree() && ratio(x.stall, y.stall) >= exchangeRatio &&
+		hostShare(t, s, a, b) >= exchangeHosts && hostShare(t, s, b, a) >= exchangeHosts
+}
+
+// fewestMeeting sinks without hosts, at each of which links meet, are an exchange's whose hosts or ways down do not stall: a
+// tree seen to stall behind them would stall a way to it from one of them.
+const fewestMeeting = 3
+
+// findWide finds the sinks of one component that are one cause with so many others.
+func (c *causes) findWide(s *sinks, first, end int32) {
+	for a := first; a < end; a++ {
+		c.wide[a] = 0
+	}
+	for a := first; a < end; a++ {
+		if x := &s.all[a]; !x.isLeaf && x.links > 1 && x.port == 0 {
+			c.wide[c.sets.Find(a)]++
+		}
+	}
+	for a := first; a < end; a++ {
+		c.wide[a] = c.wide[c.sets.Find(a)] // the first of a set is its root
+	}
+}
+
+// joinContained joins a sink without hosts with the one at a leaf that most of its sources lead to.
+func (c *causes) joinContained(t *trees, s *sinks, a, first, end int32) {
+	x := &s.all[a]
+	if x.isLeaf || x.port > 0 || x.bit == lastBit || c.wide[a] >= fewestMeeting {
+		return
+	}
+	best, most := int32(-1), int32(0)
+	for b := first; b < end; b++ {
+		y := &s.all[b]
+		if !y.isLeaf || y.links < minFeeders || y.bit == lastBit || !t.mayReach(x.device, y.device) {
+			continue
+		}
+		if both := c.evidence.two[min(x.bit, y.bit)][max(x.bit, y.bit)]; both > most {
+			best, most = b, both
+		}
+	}
+	if best < 0 || x.links < minFeeders && ratio(x.stall, s.all[best].stall) < containedRatio {
+		return
+	}
+	if float64(most) >= containedShare*float64(c.evidence.one[x.bit]) {
+		c.sets.Union(a, best)
+	}
+}
+
+// mayReach reports whether what enters a switch may go on to a leaf: what comes down goes only to those that it has cables to.
+func (t *trees) mayReach(d, leaf int32) bool {
+	w := t.waits
+	comesDown := func(i int32) bool { return w.isDown(t.links[i]) }
+	return !slices.ContainsFunc(t.into.of(d), comesDown) || w.isAdjacent(d, leaf)
+}
+
+// joinCalmPorts joins a sink without hosts with a tree at a leaf behind one of its ports, if both are level:
+// the port is full, or reports zeros that are none.
+func (c *causes) joinCalmPorts(t *trees, s *sinks) {
+	for a := range s.all {
+		x := &s.all[a]
+		if x.isLeaf || x.port > 0 || x.links < minFeeders {
+			c.joinCalmNeighbour(t, s, int32(a))
+			continue
+		}
+		best, off := int32(-1), math.Inf(1)
+		for _, l := range t.waits.out.of(x.device) {
+			b := s.at[t.waits.to[l]]
+			if b < 0 || !s.all[b].isLeaf || s.all[b].links < minFeeders || t.node[l] >= 0 {
+				continue
+			}
+			if y := &s.all[b]; y.down() == 0 && y.port == 0 || min(x.deviation, y.deviation) > unevenDeviations {
+				continue
+			}
+			if d := math.Abs(s.all[b].stall - x.stall); d < off {
+				best, off = b, d
+			}
+		}
+		if best >= 0 && off < t.noise.meanError(x.stall, min(x.links, s.all[best].links), math.MaxInt32) {
+			c.sets.Union(int32(a), best)
+		}
+	}
+}
+
+// Hosts that wait at a leaf for a port that is calm belong to the tree at the one leaf behind such a port whose
+// stall theirs may have fallen from.
+const leastFallen, mostFallen = .4, 1.05
+
+// joinCalmNeighbour joins a sink at which only hosts wait with the tree at a leaf that it has a cable to.
+func (c *causes) joinCalmNeighbour(t *trees, s *sinks, a int32) {
+	x := &s.all[a]
+	if x.port > 0 || x.links < 2 || c.levels[c.level.Find(a)].isExchange() || x.deviation > unevenDeviations {
+		return
+	}
+	only := int32(-1)
+	for _, l := range t.waits.out.of(x.device) {
+		b := s.at[t.waits.to[l]]
+		if t.waits.toHost(l) || t.node[l] >= 0 || b < 0 {
+			continue
+		}
+		y := &s.all[b]
+		if y.links < minFeeders || !(y.isTree() && x.down() == 0) && !t.isBesetBySwitches(y.device) {
+			continue
+		}
+		if fallen := x.stall / s.all[b].stall; fallen < leastFallen || fallen > mostFallen {
+			continue
+		}
+		if only >= 0 && only != b {
+			return
+		}
+		only = b
+	}
+	if only >= 0 {
+		c.sets.Union(a, only)
+	}
+}
+
+// loneShare of what waits for it is the least stall of a port that is its cause where only hosts wait.
+const loneShare = .75
+
+func (c *causes) findWeak(t *trees, s *sinks) {
+	c.weak, c.thin = scratch.Slice(c.weak, 2*len(s.all)), scratch.Slice(c.thin, 2*len(s.all))
+	for a := range c.thin {
+		c.thin[a] = true
+	}
+	for a := range s.all {
+		if x := &s.all[a]; x.fromSwitches >= minFeeders || x.hasManyPorts() || x.slow >= 0 {
+			c.thin[c.sets.Find(int32(a))] = false
+		}
+	}
+	for a := range c.weak {
+		c.weak[a] = a < len(s.all)
+	}
+	for a := range s.all {
+		x := &s.all[a]
+		if x.slow >= 0 || x.port > 0 && t.stalledHosts(x.device) >= minFeeders || x.links >= 2 && (x.port == 0 || x.down() > 0 || x.port >= loneShare*x.stall) {
+			c.weak[c.sets.Find(int32(a))] = false
+		}
+	}
+}

@@ -1,0 +1,100 @@
+package trees
+
+import (
+	"math"
+	"math/bits"
+)
+
+// choose finds which of the causes that a node may wait for, three at most, predict its stall best: a set of
+// places in its list, and what each cause there would stall it.
+func (h *shares) choose(t *trees, s *sinks, c *causes, i int32, minMean float64) (chosen uint, one [maxParts]float64) {
+	stall, from := t.stall[i], &h.of[i]
+	n := from.n
+	if n == 1 {
+		one[0] = stall
+		return 1, one
+	}
+	leaf := t.leafOf(i)
+	var with, without [maxParts]float64
+	for k, p := range from.list() {
+		one[k] = p.stall * h.fall[p.cause]
+		with[k] = h.depart[p.cause]
+		if c.thin[p.cause] {
+			with[k] += portCost
+		} else if leaf >= 0 && c.isExchange(p.cause) {
+			switch c.takesPartIn(t, s, i, leaf, p.cause) {
+			case yes:
+				without[k] += partnerCost
+			case no:
+				with[k] += partnerCost
+			}
+		}
+	}
+	if own, level := h.own[i], h.level[i]; own >= 0 {
+		for k, p := range from.list() {
+			switch rest := h.rest[p.cause] * p.stall; {
+			case p.cause == own:
+				one[k] = level
+			case rest >= minMean && !c.isExchange(p.cause):
+				without[k] += restCost
+				if over := stall - level; math.Abs(over-rest) < math.Abs(over-one[k]) {
+					one[k] = rest
+				}
+			}
+		}
+	}
+	return h.cheapest(n, stall, t.noise.sigma(stall), minMean, &one, &with, &without), one
+}
+
+// cheapest is the set of n causes that costs least: each what it costs with it or without it, all that a second one
+// costs, and how far they miss the stall. costs gets what each set costs.
+func (h *shares) cheapest(n int, stall, sigma, minMean float64, one, with, without *[maxParts]float64) (chosen uint) {
+	best := math.Inf(1)
+	for set := uint(1); set < 1<<n; set++ {
+		size := bits.OnesCount(set)
+		h.costs[set] = math.Inf(1)
+		if size > mostAtOnce {
+			continue
+		}
+		sum, off, least := 0., secondCost*float64(size-1), math.Inf(1)
+		for k := range n {
+			if set>>k&1 != 0 {
+				sum, off, least = sum+one[k], off+with[k], min(least, one[k])
+			} else {
+				off += without[k]
+			}
+		}
+		if size > 1 && least < minMean {
+			continue
+		}
+		off += math.Abs(stall-min(100, sum)) / sigma
+		if h.costs[set] = off; off < best {
+			best, chosen = off, set
+		}
+	}
+	return chosen
+}
+
+// appraise takes down how much better a node is explained with each slow link that it may wait for than without.
+func (h *shares) appraise(s *sinks, i int32, chosen uint) {
+	from := &h.of[i]
+	for k, p := range from.list() {
+		if int(p.cause) >= len(s.all) || s.all[p.cause].slow < 0 {
+			continue
+		}
+		without := math.Inf(1)
+		for set := uint(1); set < 1<<from.n; set++ {
+			if set>>k&1 == 0 {
+				without = min(without, h.costs[set])
+			}
+		}
+		switch {
+		case from.n > 1:
+			h.worth[p.cause] += min(mostWorth, max(0, without-h.costs[chosen]))
+		case s.mask[i] == 1<<s.all[p.cause].bit:
+			h.worth[p.cause] += mostWorth
+		default: // what it waits for had a choice, and says what that is worth
+			h.unheard[p.cause]++
+		}
+	}
+}

@@ -1,0 +1,48 @@
+package trees
+
+// joinCliques joins sinks at leaves of a group that wait for each other, three by three (clique percolation): they are one
+// exchange, whatever their levels. No tree waits for a link that leaves its root, so that three such leaves would be the roots
+// of three trees, each of which has sources at the roots of the others.
+func (c *causes) joinCliques(t *trees, s *sinks) {
+	for i := range int32(len(t.links)) {
+		a, b := t.from[i], t.to[i]
+		if !t.waits.isWithinGroup(t.links[i]) || !t.isStalled(b, a) {
+			continue
+		}
+		for _, j := range t.leaving.of(a) {
+			d := t.to[j]
+			if d == b || c.areOneExchange(s, a, b) && c.areOneExchange(s, a, d) {
+				continue
+			}
+			if t.waits.isWithinGroup(t.links[j]) && t.isStalled(d, a) && t.isStalled(b, d) && t.isStalled(d, b) {
+				c.joinExchange(s, a, b)
+				c.joinExchange(s, a, d)
+			}
+		}
+	}
+}
+
+// isStalled reports whether a link from one device to another stalls.
+func (t *trees) isStalled(from, to int32) bool {
+	for _, j := range t.leaving.of(from) {
+		if t.to[j] == to {
+			return true
+		}
+	}
+	return false
+}
+
+// areOneExchange reports whether the sinks at two devices are one cause.
+func (c *causes) areOneExchange(s *sinks, d, e int32) bool {
+	a, b := s.at[d], s.at[e]
+	return a >= 0 && b >= 0 && c.sets.Find(a) == c.sets.Find(b)
+}
+
+// joinExchange joins the sinks at two devices, but for one of which the root is seen or where two causes add up.
+func (c *causes) joinExchange(s *sinks, d, e int32) {
+	a, b := s.at[d], s.at[e]
+	isOne := func(a int32) bool { return a >= 0 && !s.all[a].isTree() && c.double[a][0] == noDouble }
+	if isOne(a) && isOne(b) {
+		c.sets.Union(a, b)
+	}
+}

@@ -1,0 +1,160 @@
+package trees
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"github.com/giverny/giverny/internal/scratch"
+	"github.com/giverny/giverny/segment/linkset"
+)
+
+const (
+	// Of what leaves stall that may send to some, at least that part is of these leaves themselves.
+	closedShare = .6
+	// So many levels, each of several leaves, say that there are as many exchanges.
+	fewestLevels = 2
+	// In deviations of the noise: by how much the links up from a leaf that sends are above the calm mean, on average of all.
+	// Of one link that much counts at most, in percent: it may be hot alone.
+	sendSigmas, mostSent = 5, 5
+)
+
+// receivers are leaves that may be one exchange, by their sinks: those of a component, and those to which links lead from one
+// switch.
+type receivers struct {
+	sets        linkset.UnionFind // sinks
+	all         []int32           // sinks at leaves where links from switches wait and no root is seen, by set
+	at          []int32           // by device: a sink that links from it lead to, or -1
+	levels      []int             // by set: levels, each of several leaves
+	least, most []float64         // by set: of the stalls of its leaves
+	isDouble    []bool            // by set: two causes add up at a leaf
+	excess      []float64         // by device: of what links up from it stall over the calm mean
+	sends       []bool            // by device
+	met         []int32           // by device: the last set that it was met for
+}
+
+// joinClosed joins leaves at which links from switches wait and no root is seen, if each of them sends, and of the leaves that
+// may send to them mostly they do: whoever receives sends to the others, which is an exchange. Their levels need not
+// be alike, since each host takes what comes at a rate of its own, unless they fall into several, each of several leaves, add
+// up at one, or are far apart.
+func (c *causes) joinClosed(t *trees, s *sinks) {
+	r := &c.receivers
+	r.list(t, s, c)
+	isRead := false
+	for i := 0; i < len(r.all); {
+		set := r.sets.Find(r.all[i])
+		j := i + 1
+		for ; j < len(r.all) && r.sets.Find(r.all[j]) == set; j++ {
+		}
+		met := r.all[i:j]
+		i = j
+		if len(met) < 2 || r.isDouble[set] || r.levels[set] >= fewestLevels || r.least[set] < unevenRatio*r.most[set] {
+			continue
+		}
+		if !isRead {
+			r.readSenders(t)
+			isRead = true
+		}
+		if r.isClosed(t, s, set, met) {
+			for _, a := range met[1:] {
+				c.sets.Union(met[0], a)
+			}
+		}
+	}
+}
+
+// list lists the leaves, by set.
+func (r *receivers) list(t *trees, s *sinks, c *causes) {
+	n := len(s.all)
+	r.sets.Reset(n)
+	r.at, r.all = scratch.Slice(r.at, len(t.seen)), r.all[:0]
+	for d := range r.at {
+		r.at[d] = -1
+	}
+	for a := range int32(n) {
+		x := &s.all[a]
+		r.sets.Union(a, x.first)
+		if !x.isLeaf || x.fromSwitches < minFeeders || x.isTree() {
+			continue
+		}
+		r.all = append(r.all, a)
+		for _, i := range t.into.of(x.device) {
+			if s.feeding[i] != a {
+				continue
+			}
+			if b := r.at[t.from[i]]; b >= 0 {
+				r.sets.Union(a, b)
+			}
+			r.at[t.from[i]] = a
+		}
+	}
+	r.levels, r.isDouble = scratch.Slice(r.levels, n), scratch.Slice(r.isDouble, n)
+	r.least, r.most = scratch.Slice(r.least, n), scratch.Slice(r.most, n)
+	for a := range n {
+		r.levels[a], r.isDouble[a], r.least[a], r.most[a] = 0, false, math.Inf(1), 0
+	}
+	for a := range int32(n) {
+		set := r.sets.Find(a)
+		r.isDouble[set] = r.isDouble[set] || c.double[a][0] != noDouble
+		if c.level.Find(a) == a && c.levels[a].isExchange() {
+			r.levels[set]++
+		}
+	}
+	for _, a := range r.all {
+		set, stall := r.sets.Find(a), s.all[a].stall
+		r.least[set], r.most[set] = min(r.least[set], stall), max(r.most[set], stall)
+	}
+	slices.SortFunc(r.all, func(a, b int32) int {
+		return cmp.Or(cmp.Compare(r.sets.Find(a), r.sets.Find(b)), cmp.Compare(a, b))
+	})
+}
+
+// readSenders finds which leaves send, by what all links up from them stall, also those that stall too little to count.
+func (r *receivers) readSenders(t *trees) {
+	w := t.waits
+	n := len(t.seen)
+	r.excess, r.sends, r.met = scratch.Slice(r.excess, n), scratch.Slice(r.sends, n), scratch.Slice(r.met, n)
+	for d := range int32(n) {
+		r.excess[d], r.sends[d], r.met[d] = 0, false, -1
+		if !w.isLeaf(d) {
+			continue
+		}
+		links := 0.
+		for _, l := range w.out.of(d) {
+			if t.values[l] != linkset.Missing && !w.toHost(l) {
+				links++
+				r.excess[d] += min(float64(t.values[l]), mostSent) - t.noise.Mean
+			}
+		}
+		r.sends[d] = r.excess[d] > sendSigmas*t.noise.Base*math.Sqrt(links)
+	}
+}
+
+// isClosed reports whether of the leaves below the switches from which links lead to some, those send that receive.
+func (r *receivers) isClosed(t *trees, s *sinks, set int32, met []int32) bool {
+	w := t.waits
+	within := 0.
+	for _, a := range met {
+		d := s.all[a].device
+		if !r.sends[d] {
+			return false
+		}
+		r.met[d] = set
+		within += r.excess[d]
+	}
+	all := within
+	for _, a := range met {
+		for _, i := range t.into.of(s.all[a].device) {
+			if s.feeding[i] != a {
+				continue
+			}
+			for _, l := range w.in.of(t.from[i]) {
+				if d := w.from[l]; r.met[d] != set && r.sends[d] {
+					r.met[d] = set
+					all += r.excess[d]
+				}
+			}
+		}
+	}
+	return within >= closedShare*all
+}

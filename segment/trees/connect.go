@@ -1,0 +1,156 @@
+package trees
+
+import (
+	"slices"
+
+	"github.com/giverny/giverny/internal/scratch"
+	"github.com/giverny/giverny/segment/linkset"
+)
+
+// connect lists for every node those that it may wait for. Where there is none, links that are not measured
+// are looked through, two at most: a switch that reports nothing. Then traffic may take a way that is not the
+// shortest.
+func (t *trees) connect() {
+	t.list, t.peak, t.second = scratch.Slice(t.list, len(t.links)), t.peak[:0], t.second[:0]
+	t.next.off, t.next.at = append(t.next.off[:0], 0), t.next.at[:0]
+	t.findBreadths()
+	for _, d := range t.entered {
+		all, hasGaps, agree := noList, t.hasGaps(d), t.agreeing(d)
+		for _, i := range t.into.of(d) {
+			waitsForAll := t.waitsForAll(i)
+			if waitsForAll && all != noList {
+				t.list[i] = all
+				continue
+			}
+			t.list[i] = int32(len(t.peak))
+			t.appendList(t.links[i], hasGaps)
+			t.partWays(i, agree)
+			t.next.off = append(t.next.off, int32(len(t.next.at)))
+			best, second := t.mostStalled(t.mayWaitFor(i))
+			t.peak, t.second = append(t.peak, best), append(t.second, second)
+			if waitsForAll {
+				all = t.list[i]
+			}
+		}
+	}
+}
+
+const noList = int32(-1)
+
+// waitsForAll reports whether a node is a link from a host that may wait for whatever leaves its leaf: as others there do.
+func (t *trees) waitsForAll(i int32) bool {
+	from, to := t.from[i], t.to[i]
+	return t.waits.level[from] == 0 && t.waits.level[to] > 0 && t.fromHost(i) && t.stalledInto(from) == 0
+}
+
+// hasGaps reports whether a link that leaves a switch for another is not measured.
+func (t *trees) hasGaps(d int32) bool {
+	return slices.ContainsFunc(t.waits.out.of(d), func(l int32) bool { return t.values[l] == linkset.Missing && !t.waits.toHost(l) })
+}
+
+// appendList appends what the node of a link may wait for; hasGaps is that of the switch that the link enters.
+func (t *trees) appendList(l int32, hasGaps bool) {
+	t.appendNext(l, l, false)
+	for depth := 1; depth <= 2 && hasGaps && !t.hasNext(); depth++ {
+		t.lookThrough(l, l, depth, false)
+	}
+	if !t.hasNext() && t.isTransit(l) {
+		t.appendNext(l, l, true)
+		if hasGaps && !t.hasNext() {
+			t.lookThrough(l, l, 1, true)
+		}
+	}
+}
+
+// mostStalled is the first of the most stalled nodes, or -1, and the stall of the second.
+func (t *trees) mostStalled(nodes []int32) (best int32, second float64) {
+	best = -1
+	for _, j := range nodes {
+		switch {
+		case best < 0:
+			best = j
+		case t.stall[j] > t.stall[best]:
+			best, second = j, t.stall[best]
+		default:
+			second = max(second, t.stall[j])
+		}
+	}
+	return best, second
+}
+
+// hasNext reports whether the list that connect is at has any.
+func (t *trees) hasNext() bool { return int(t.next.off[len(t.next.off)-1]) < len(t.next.at) }
+
+// mayWaitFor lists the nodes that a node may wait for, also if it waits at a sink.
+func (t *trees) mayWaitFor(i int32) []int32 { return t.next.of(t.list[i]) }
+
+// isTransit reports whether a link of a group enters a switch of which no host waits or is waited for: all that comes
+// goes on, by a detour if need be.
+func (t *trees) isTransit(l int32) bool {
+	w := t.waits
+	if !w.isWithinGroup(l) {
+		return false
+	}
+	for _, j := range t.leaving.of(w.to[l]) {
+		if t.toHost(j) {
+			return false
+		}
+	}
+	return t.stalledHosts(w.to[l]) == 0
+}
+
+// mayDetour reports whether a node may wait for another that is no less stalled, on a way that is not the shortest.
+func (t *trees) mayDetour(l, s, first int32) bool {
+	j, i := t.node[s], t.node[first]
+	return t.waits.isDetour(l, s) && (j < 0 || t.stall[i]-t.stall[j] < slowSigmas*t.noise.sigma(t.stall[i]))
+}
+
+// appendNext appends the nodes after a link, for a node whose link is first.
+func (t *trees) appendNext(l, first int32, detour bool) {
+	w := t.waits
+	if w.toHost(l) {
+		return
+	}
+	for _, j := range t.leaving.of(w.to[l]) {
+		s := t.links[j]
+		if !w.mayWait(l, s) && !(detour && t.mayDetour(l, s, first)) {
+			continue
+		}
+		if l != first && (w.to[s] == w.to[first] || t.stalledInto(w.from[s]) < minFeeders && (w.toHost(s) || t.stalledInto(w.to[s]) < minFeeders)) {
+			continue // a lone hot link behind a missing one
+		}
+		t.next.at = append(t.next.at, j)
+	}
+}
+
+func (t *trees) lookThrough(l, first int32, depth int, detour bool) {
+	w := t.waits
+	if w.toHost(l) {
+		return
+	}
+	for _, s := range w.out.of(w.to[l]) {
+		if t.values[s] != linkset.Missing || w.toHost(s) || !w.mayWait(l, s) && !(detour && t.mayDetour(l, s, first)) || w.isUp(s) && !t.hasGapsUp(w.to[l]) {
+			continue
+		}
+		if depth > 1 {
+			t.lookThrough(s, first, depth-1, detour)
+		} else {
+			t.appendNext(s, first, detour)
+		}
+	}
+}
+
+// hasGapsUp reports whether half of the links up from a switch are not measured: traffic goes up over all of them,
+// so that fewer are not where it waits.
+func (t *trees) hasGapsUp(d int32) bool {
+	blind, up := 0, 0
+	for _, s := range t.waits.out.of(d) {
+		if t.waits.isUp(s) {
+			up++
+			if t.values[s] == linkset.Missing {
+				blind++
+			}
+		}
+	}
+	return 2*blind >= up
+}

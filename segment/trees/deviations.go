@@ -1,0 +1,58 @@
+package trees
+
+import (
+	"math"
+	"slices"
+)
+
+// sumNear sums and counts the values within some distance of a middle.
+func sumNear(v []float64, middle, within float64) (sum float64, n int) {
+	for _, x := range v {
+		if math.Abs(x-middle) <= within {
+			sum, n = sum+x, n+1
+		}
+	}
+	return sum, n
+}
+
+func medianOf(v []float64) float64 {
+	slices.Sort(v)
+	return v[len(v)/2]
+}
+
+// spreadOf is the deviation of the logarithms of values around their median, which are lost.
+func spreadOf(v []float64, middle float64) float64 {
+	for k, x := range v {
+		v[k] = math.Log(x / middle)
+	}
+	return deviationOf(v, 0)
+}
+
+// perMedian is how many medians of the absolute differences a standard deviation is.
+const perMedian = 1.4826
+
+// deviationOf estimates the standard deviation of values around their median, by the median of the absolute
+// differences; the values are lost.
+func deviationOf(v []float64, middle float64) float64 {
+	for k, x := range v {
+		v[k] = math.Abs(x - middle)
+	}
+	return perMedian * medianOf(v)
+}
+
+// deviationOfSorted is the same of values that are in ascending order, and stay: the differences grow both ways from the
+// median, so that these need not be sorted.
+func deviationOfSorted(v []float64) float64 {
+	middle, off := v[len(v)/2], 0.
+	below, above := len(v)/2-1, len(v)/2
+	for range len(v)/2 + 1 {
+		if below < 0 || above < len(v) && v[above]-middle <= middle-v[below] {
+			off = v[above] - middle
+			above++
+		} else {
+			off = middle - v[below]
+			below--
+		}
+	}
+	return perMedian * off
+}

@@ -1,0 +1,326 @@
+package trees
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"github.com/giverny/giverny/internal/scratch"
+	"github.com/giverny/giverny/segment/linkset"
+)
+
+// plateau is a set of level sinks.
+type plateau struct {
+	sinks int
+	links int     // that are level
+	sum   float64 // of their stalls
+	// sendsToo: hosts where it waits mostly send into it, as in an exchange, and no port explains it.
+	sendsToo, isEven bool
+}
+
+func (p plateau) stall() float64 { return p.sum / float64(max(1, p.links)) }
+
+// rise is the difference in level between two sinks.
+type rise struct {
+	from, to int32
+	height   float64
+}
+
+// isExchange is how many level sinks that share their sources are one exchange: two may be two trees, unless
+// what leaves them is level with what comes.
+func (p plateau) isExchange() bool { return p.sinks >= 3 || p.sinks == 2 && p.isEven }
+
+// joinLevel joins sinks at leaves that are level, those that are nearest first: all of one set with all of
+// the other, so that no chain of small steps joins what is far apart.
+func (c *causes) joinLevel(t *trees, s *sinks, first, end int32) {
+	c.rises = c.rises[:0]
+	c.excess, c.uneven = c.excessOf(s, first, end), c.unevenOf(s, first, end)
+	for a := first; a < end; a++ {
+		x := &s.all[a]
+		if !x.isLeaf || !x.isWide() && c.uneven < unevenDeviations {
+			continue
+		}
+		c.levels[a] = plateau{1, x.levels, x.levelSum, x.sendsToo && !x.isTree(), x.isEven() && !x.isTree()}
+		for b := first; b < a; b++ {
+			if y := &s.all[b]; c.areNear(t, s, a, b) && c.mayBeLevel(t, s, a, b) {
+				c.rises = append(c.rises, rise{a, b, math.Abs(x.level - y.level)})
+			}
+		}
+	}
+	slices.SortFunc(c.rises, func(a, b rise) int {
+		return cmp.Or(cmp.Compare(a.height, b.height), cmp.Compare(a.from, b.from), cmp.Compare(a.to, b.to))
+	})
+	for _, x := range c.rises {
+		a, b := c.level.Find(x.from), c.level.Find(x.to)
+		p, q := c.levels[a], c.levels[b]
+		if a == b || !c.areUneven(&s.all[x.from], &s.all[x.to]) && math.Abs(p.stall()-q.stall()) >= c.levelError(t, &p, &q) {
+			continue
+		}
+		c.level.Union(a, b)
+		c.levels[a], c.levels[b] = plateau{}, plateau{}
+		c.levels[c.level.Find(a)] = plateau{p.sinks + q.sinks, p.links + q.links, p.sum + q.sum, p.sendsToo && q.sendsToo, p.isEven && q.isEven}
+	}
+}
+
+// mayBeLevel reports whether two sinks at leaves share their sources with others, and are reached from each
+// other's leaf.
+func (c *causes) mayBeLevel(t *trees, s *sinks, a, b int32) bool {
+	x, y := &s.all[a], &s.all[b]
+	if !x.isLeaf || !y.isLeaf {
+		return false
+	}
+	if c.areUneven(x, y) {
+		if y.fromSwitches < minFeeders {
+			a, b = b, a
+		}
+		if !sendsTo(t, s, a, b) {
+			return false
+		}
+		share, _ := c.evidence.shared(x, y)
+		return sendsTo(t, s, b, a) || s.all[a].fromSwitches < minFeeders && share >= containedShare
+	}
+	if !x.isWide() || !y.isWide() || !x.sendsToo || !y.sendsToo {
+		return false
+	}
+	if x.hasManyPorts() && y.hasManyPorts() && hostShare(t, s, a, b) >= exchangeHosts && hostShare(t, s, b, a) >= exchangeHosts {
+		return true
+	}
+	if share, crowded := c.evidence.shared(x, y); share < exchangeShared || !crowded && !(x.isEven() && y.isEven()) {
+		return false
+	}
+	if hostShare(t, s, a, b) >= exchangeHosts && hostShare(t, s, b, a) >= exchangeHosts {
+		return true
+	}
+	return reachesUp(t, s, a, b, 1) && reachesUp(t, s, b, a, 1)
+}
+
+const (
+	// By how many deviations of the noise the links into two leaves differ, on average, and those into all leaves of
+	// a component, in the middle, where no one port is what they wait for: hosts exchange as it happens.
+	unevenDeviations, leastUneven = 2, 1.2
+	unevenRatio                   = .25 // least ratio of the levels of two such leaves
+	fewestUp                      = 2   // stalled links from a leaf that show that it sends
+)
+
+// areUneven reports whether the links that wait at two sinks, neither of which is a tree's, differ by more than
+// noise: levels do not say then what is one exchange.
+func (c *causes) areUneven(x, y *sink) bool {
+	return c.uneven >= leastUneven && !x.isTree() && !y.isTree() && x.deviation+y.deviation >= 2*unevenDeviations
+}
+
+// sendsTo reports whether hosts at a's switch, or half of its stalled links to others, lead to b.
+func sendsTo(t *trees, s *sinks, a, b int32) bool {
+	return reachesUp(t, s, a, b, fewestUp) || hostShare(t, s, a, b) >= exchangeShared
+}
+
+// areNear reports whether the levels of two sinks may be one.
+func (c *causes) areNear(t *trees, s *sinks, a, b int32) bool {
+	x, y := &s.all[a], &s.all[b]
+	if c.areUneven(x, y) && ratio(x.level, y.level) >= unevenRatio {
+		return true
+	}
+	return math.Abs(x.level-y.level) < c.levelError(t, &c.levels[a], &c.levels[b])
+}
+
+// levelError bounds the chance difference of two levels.
+func (c *causes) levelError(t *trees, p, q *plateau) float64 {
+	stall := max(p.stall(), q.stall())
+	return t.noise.meanError(stall, p.links, q.links) + equalDeviations*c.excess*t.noise.sigma(stall)
+}
+
+// chanceExcess is by how many variances of the noise those of one leaf's few links may be more by chance.
+const chanceExcess = 1
+
+// excessOf is by how many deviations of the noise the links that wait at one leaf differ beyond it, in the
+// middle of a component's leaves: where those into one leaf do, those into two do, too.
+func (c *causes) excessOf(s *sinks, first, end int32) float64 {
+	s.sample = s.sample[:0]
+	for a := first; a < end; a++ {
+		if x := &s.all[a]; x.isLeaf && x.fromSwitches >= minFeeders {
+			s.sample = append(s.sample, x.deviation)
+		}
+	}
+	if len(s.sample) == 0 {
+		return 0
+	}
+	n := float64(len(s.sample))
+	middle := medianOf(s.sample)
+	return math.Sqrt(max(0, middle*middle-1-chanceExcess/n))
+}
+
+// unevenOf is by how many deviations of the noise the links that wait at a leaf differ, in the middle of a
+// component's leaves.
+func (c *causes) unevenOf(s *sinks, first, end int32) float64 {
+	s.sample = s.sample[:0]
+	for a := first; a < end; a++ {
+		if x := &s.all[a]; x.isLeaf && x.fromSwitches >= minFeeders && !x.isTree() {
+			s.sample = append(s.sample, x.deviation)
+		}
+	}
+	if len(s.sample) < 2 {
+		return 0
+	}
+	return medianOf(s.sample)
+}
+
+// findExchanges finds the causes that are exchanges.
+func (c *causes) findExchanges(t *trees, s *sinks) {
+	c.exchange, c.thorough = scratch.Slice(c.exchange, 2*len(s.all)), scratch.Slice(c.thorough, 2*len(s.all))
+	clear(c.exchange)
+	clear(c.thorough)
+	for a := range s.all {
+		if c.levels[c.level.Find(int32(a))].isExchange() {
+			c.exchange[c.sets.Find(int32(a))], c.thorough[c.sets.Find(int32(a))] = true, true
+		}
+	}
+	for a := range s.all {
+		if x := &s.all[a]; c.levels[c.level.Find(int32(a))].isExchange() && !t.isBesetBySwitches(x.device) {
+			c.thorough[c.sets.Find(int32(a))] = false
+		}
+	}
+}
+
+// levelSums are the links that wait at an exchange's leaves and its ports to hosts, and what they stall in all.
+type levelSums struct{ links, stall, ports, port float64 }
+
+// findBases finds the level of every exchange.
+func (c *causes) findBases(s *sinks) {
+	n := len(c.exchange)
+	c.base, c.ports = scratch.Slice(c.base, n), scratch.Slice(c.ports, n)
+	clear(c.base)
+	clear(c.ports)
+	c.sums = scratch.Slice(c.sums, n)
+	clear(c.sums)
+	for a := range s.all {
+		x, cause := &s.all[a], c.sets.Find(int32(a))
+		if !c.exchange[cause] || !c.levels[c.level.Find(int32(a))].isExchange() {
+			continue
+		}
+		if x.odd == 0 && x.down() >= minFeeders && c.double[a][0] == noDouble {
+			c.sums[cause].links += float64(x.links)
+			c.sums[cause].stall += x.stall * float64(x.links)
+		}
+		if x.hasManyPorts() {
+			c.sums[cause].ports += float64(x.ports)
+			c.sums[cause].port += x.portSum
+		}
+	}
+	for cause, x := range c.sums {
+		if x.links > 0 {
+			c.base[cause] = x.stall / x.links
+			c.ports[cause] = c.base[cause]
+		}
+		if x.ports > 0 {
+			c.ports[cause] = x.port / x.ports
+		}
+	}
+}
+
+func (c *causes) isExchange(cause int32) bool { return c.exchange[cause] }
+
+type answer uint8
+
+const (
+	no answer = iota
+	yes
+	unknown
+)
+
+// takesPart says whether a leaf takes part in an exchange: whether it waits there, which cannot be told where
+// half of the hosts wait and nothing that comes to them.
+func (c *causes) takesPart(t *trees, s *sinks, leaf, cause int32) answer {
+	is := func(yesItIs bool) answer {
+		if yesItIs {
+			return yes
+		}
+		return no
+	}
+	a := s.at[leaf]
+	if a < 0 || s.all[a].down() == 0 && s.all[a].port == 0 {
+		if c.thorough[cause] {
+			return no
+		}
+		if 2*t.stalledHosts(leaf) >= int(t.waits.hosts[leaf]) {
+			return unknown
+		}
+		return no
+	}
+	if d := c.double[a]; d[0] != noDouble {
+		return is(c.sets.Find(d[0]) == cause || c.sets.Find(d[1]) == cause)
+	}
+	return is(c.sets.Find(a) == cause)
+}
+
+// takesPartIn says whether what a node's link carries takes part in an exchange at its leaf: of hosts, if that stalls
+// their ports, those whose port stalls.
+func (c *causes) takesPartIn(t *trees, s *sinks, i, leaf, cause int32) answer {
+	at, w, l := c.takesPart(t, s, leaf, cause), t.waits, t.links[i]
+	if a := s.at[leaf]; at != yes || !w.fromHost(l) || a < 0 || !s.all[a].hasManyPorts() {
+		return at
+	}
+	for _, k := range w.in.of(w.from[l]) {
+		if w.from[k] == leaf && t.node[k] < 0 && t.values[k] != linkset.Missing {
+			return no
+		}
+	}
+	return yes
+}
+
+const (
+	// What is left of a sink's stall over an exchange's is the tree's, if it is that part of its port's.
+	leastRest, mostRest, usualRest = .3, 1.15, .8
+	// and if half of the hosts there take part in the exchange, at no less than that of its stall.
+	partnerStall = .8
+)
+
+// findDouble finds whether two causes add up at a sink: two exchanges, or an exchange and a tree of its own.
+func (c *causes) findDouble(t *trees, s *sinks, a, first, end int32) {
+	x := &s.all[a]
+	if !x.isLeaf || x.links < minFeeders {
+		return
+	}
+	own := c.level.Find(a)
+	if x.port > 0 && !x.hasManyPorts() && !c.levels[own].isExchange() {
+		best := math.Inf(1)
+		for b := first; b < end; b++ {
+			p := c.levels[b]
+			rest := x.stall - p.stall()
+			if !p.isExchange() || rest <= leastRest*x.port || rest >= mostRest*x.port || !sendsInto(t, s, a, b, p.stall()) {
+				continue
+			}
+			if off := math.Abs(rest - usualRest*x.port); off < best {
+				best, c.double[a] = off, [2]int32{b, a}
+			}
+		}
+	}
+	if x.isTree() || !x.sendsToo || c.double[a][0] != noDouble {
+		return
+	}
+	p := c.levels[own]
+	best := equalDeviations*t.noise.sigma(p.stall())/math.Sqrt(float64(6*p.sinks)) + equalShare*p.stall()
+	for b := first; b < end; b++ {
+		for d := first; d < b; d++ {
+			q, r := c.levels[b], c.levels[d]
+			if b == own || d == own || 2*min(q.sinks, r.sinks) < p.sinks || !q.sendsToo || !r.sendsToo || !q.isExchange() && !r.isExchange() {
+				continue
+			}
+			if off := math.Abs(min(100, q.stall()+r.stall()) - p.stall()); off < best {
+				best, c.double[a] = off, [2]int32{d, b}
+			}
+		}
+	}
+}
+
+// addsTree reports whether a tree of a sink's own adds to an exchange there.
+func (c *causes) addsTree(a int32) bool { return c.double[a][0] != noDouble && c.double[a][1] == a }
+
+// sendsInto reports whether half of the hosts at a's switch lead to b, stalled nearly as much as a plateau.
+func sendsInto(t *trees, s *sinks, a, b int32, stall float64) bool {
+	n := 0
+	for _, l := range t.waits.in.of(s.all[a].device) {
+		if i := t.node[l]; i >= 0 && t.waits.fromHost(l) && s.leads(i, b) && t.stall[i] > partnerStall*stall {
+			n++
+		}
+	}
+	return 2*n > int(t.waits.hosts[s.all[a].device])
+}

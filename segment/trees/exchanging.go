@@ -1,0 +1,119 @@
+package trees
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"github.com/giverny/giverny/schema"
+	"github.com/giverny/giverny/segment/linkset"
+)
+
+// exchanging is a region at leaves that send as those of an exchange do: all their hosts wait, or all their ways up, no port is
+// seen to be why, and hardly anything else waits. What they wait for are ports that are full and do not stall.
+type exchanging struct {
+	patch, below int32   // below: what its leaves have in common (see below)
+	mean, error  float64 // of the links of hosts, percent, and by how much that is off by chance
+}
+
+const (
+	nearlyAll      = .85 // of hosts at a leaf, of a region's links and of its hosts
+	exchangeErrors = 2.5 // by which two regions' means differ that are one exchange
+)
+
+// joinExchanging joins regions at leaves that have the same switches above, or are of one group, whose hosts wait alike.
+func (p *patches) joinExchanging(m *Method) {
+	p.exchanging = p.exchanging[:0]
+	for k := range p.all {
+		if x, ok := p.exchangingAt(m, int32(k)); ok {
+			p.exchanging = append(p.exchanging, x)
+		}
+	}
+	slices.SortFunc(p.exchanging, func(a, b exchanging) int {
+		return cmp.Or(cmp.Compare(a.below, b.below), cmp.Compare(a.mean, b.mean), cmp.Compare(a.patch, b.patch))
+	})
+	for k := 1; k < len(p.exchanging); k++ {
+		a, b := p.exchanging[k-1], p.exchanging[k]
+		if a.below == b.below && b.mean-a.mean <= exchangeErrors*math.Hypot(a.error, b.error) {
+			p.all[p.sets.Union(a.patch, b.patch)].root = root{device: noDevice, link: schema.NoLink}
+		}
+	}
+}
+
+// exchangingAt measures the hosts of a region, if it is such a one.
+func (p *patches) exchangingAt(m *Method, k int32) (exchanging, bool) {
+	x := &p.all[k]
+	out := exchanging{patch: k, below: math.MaxInt32}
+	if x.beside != noRegion || m.isReceiver(x.root) {
+		return out, false
+	}
+	n, sum, squares, ups, sending := 0., 0., 0., 0., 0.
+	leaf, sends := int32(-1), false
+	nodes := p.left[x.begin:x.end]
+	for _, i := range nodes {
+		if !m.fromHost(i) {
+			if m.waits.isUp(m.links[i]) {
+				ups++
+			}
+			continue
+		}
+		n, sum, squares = n+1, sum+m.stall[i], squares+m.stall[i]*m.stall[i]
+		if m.to[i] != leaf {
+			leaf = m.to[i]
+			sends = m.allSend(leaf)
+			out.below = min(out.below, m.waits.below(leaf))
+		}
+		if sends {
+			sending++
+		}
+	}
+	if n < minFeeders || sending < nearlyAll*n || n+ups < nearlyAll*float64(len(nodes)) {
+		return out, false
+	}
+	out.mean = sum / n
+	out.error = math.Sqrt(max(0, squares/n-out.mean*out.mean)/n) + m.noise.sigma(out.mean)/math.Sqrt(n)
+	return out, true
+}
+
+// isReceiver reports whether a root is a link that is seen to be why others wait: not a port to a host that itself waits to send,
+// as hosts do that exchange.
+func (t *trees) isReceiver(r root) bool {
+	if r.link == schema.NoLink || !t.waits.toHost(int32(r.link)) {
+		return r.link != schema.NoLink
+	}
+	host := t.waits.to[r.link]
+	return !slices.ContainsFunc(t.waits.out.of(host), func(l int32) bool { return t.node[l] >= 0 })
+}
+
+// allSend reports whether nearly all hosts at a leaf wait, or nearly all its ways up.
+func (t *trees) allSend(leaf int32) bool {
+	w := t.waits
+	most := func(links []int32, counts func(int32) bool) bool {
+		measured, stalled := 0., 0.
+		for _, l := range links {
+			if counts(l) && t.values[l] != linkset.Missing {
+				measured++
+				if t.node[l] >= 0 {
+					stalled++
+				}
+			}
+		}
+		return stalled > 0 && stalled >= nearlyAll*measured
+	}
+	return most(w.in.of(leaf), w.fromHost) || most(w.out.of(leaf), w.isUp)
+}
+
+// below is what leaves have in common that exchange over the same switches: the first of those above, by name, or where there
+// is none the group.
+func (w *waits) below(leaf int32) int32 {
+	first := int32(math.MaxInt32)
+	for _, l := range w.out.of(leaf) {
+		if w.isUp(l) {
+			first = min(first, w.byName[w.to[l]])
+		}
+	}
+	if first == math.MaxInt32 {
+		return w.group[leaf]
+	}
+	return first
+}

@@ -1,0 +1,73 @@
+package trees_test
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/giverny/giverny/internal/test/stalls"
+	"github.com/giverny/giverny/schema"
+	"github.com/giverny/giverny/segment/segmenttest"
+)
+
+// hostsOf stalls the first hosts of leaves of eight, unevenly around a mean.
+func hostsOf(mean float32, hosts int, leaves ...int) stalls.ByEnds {
+	s := stalls.ByEnds{}
+	for _, leaf := range leaves {
+		for k := range hosts {
+			s[[2]string{fmt.Sprint("host", 8*leaf+k), fmt.Sprint("leaf", leaf)}] = mean * (.6 + .1*float32((3*k+leaf)%9))
+		}
+	}
+	return s
+}
+
+// Hosts of several leaves whose full ways up do not stall exchange with each other: they are one region, without a root, where
+// they wait alike, and their leaves have the same switches above.
+func TestLeavesThatSendAlikeAreOneExchange(t *testing.T) {
+	g := stalls.Fabric(t, sixteenLeaves)
+	for _, c := range []struct {
+		name string
+		want []stalls.ByEnds
+	}{
+		{"hosts alone", []stalls.ByEnds{hostsOf(30, 8, 1, 4, 7, 12)}},
+		{"one leaf of which half of the hosts take part, and all ways up stall", []stalls.ByEnds{hostsOf(30, 8, 1, 4).With(waysUp(30, 9)).With(hostsOf(30, 4, 9))}},
+		{"one leaf with a hot port to a host that sends, too", []stalls.ByEnds{hostsOf(30, 8, 1, 4, 7).With(stalls.ByEnds{{"leaf4", "host34"}: 25})}},
+		{"two levels", []stalls.ByEnds{hostsOf(20, 8, 1, 4, 7), hostsOf(60, 8, 2, 9)}},
+		{"beside hosts of which some do not wait: a tree in their leaf", []stalls.ByEnds{hostsOf(30, 8, 1, 4, 7), hostsOf(30, 5, 10)}},
+	} {
+		all := stalls.ByEnds{}
+		for _, s := range c.want {
+			all = all.With(s)
+		}
+		got := segmenttest.Find(t, g, segmenttest.Overlapping(), all.On(t, g).Noisy(.4, 1))
+		wantRegions(t, c.name, g, got, c.want...)
+		if k := slices.IndexFunc(got, func(r schema.Region) bool { return len(r.Links) >= 16 && r.Root != nil }); k >= 0 {
+			t.Errorf("%s: %q has a root", c.name, got[k].Name)
+		}
+	}
+}
+
+// Leaves of different pods have no switches above in common, and are two exchanges.
+func TestLeavesOfTwoPodsAreTwoExchanges(t *testing.T) {
+	g := stalls.Fabric(t, "fattree:k=16")
+	var pods []stalls.ByEnds
+	for pod := range 2 {
+		s := stalls.ByEnds{}
+		for host := 64 * pod; host < 64*pod+24; host++ {
+			s[[2]string{fmt.Sprint("host", host), fmt.Sprintf("leaf%d-%d", pod, host%64/8)}] = 24 + float32(host*5%13)
+		}
+		pods = append(pods, s)
+	}
+	wantRegions(t, "pods", g, segmenttest.Find(t, g, segmenttest.Overlapping(), pods[0].With(pods[1]).On(t, g).Noisy(.4, 1)), pods...)
+}
+
+// waysUp stalls all ways up from leaves.
+func waysUp(percent float32, leaves ...int) stalls.ByEnds {
+	s := stalls.ByEnds{}
+	for _, leaf := range leaves {
+		for spine := range 8 {
+			s[[2]string{fmt.Sprint("leaf", leaf), fmt.Sprint("spine", spine)}] = percent
+		}
+	}
+	return s
+}

@@ -1,0 +1,229 @@
+package trees
+
+import (
+	"math"
+	"slices"
+)
+
+const (
+	memberWidth = 1.5 // of what a level may be off, within which a leaf takes part
+	addsUpShare = .08 // of the level of a layer, by which two others together may be off
+	hostsShare  = .2  // by which hosts of a leaf differ of which one direction is not measured
+	looseShare  = .5  // by which levels of leaves differ that send and receive unequally much
+	halfStalled = .5  // of the ways, where something waits
+	// What it counts that the other direction is off where something is added to it; and that it takes two layers.
+	otherCost, twoCost = .05, .03
+	mostRough          = .12 // spread of the ways of leaves whose levels may differ from leaf to leaf
+)
+
+// dropSums drops layers of two leaves that are the sum of two others: these leaves take part in both.
+func (y *layers) dropSums() {
+	for c := range y.all {
+		x := &y.all[c]
+		if x.leaves > fewestLeaves || !y.isSum(x) {
+			continue
+		}
+		y.drop(int32(c))
+	}
+}
+
+// drop takes a layer back.
+func (y *layers) drop(layer int32) {
+	y.all[layer].leaves = 0
+	for k := range y.leaves {
+		x := &y.leaves[k]
+		switch layer {
+		case x.layers[0]:
+			x.layers[0], x.layers[1] = x.layers[1], noLayer
+		case x.layers[1]:
+			x.layers[1] = noLayer
+		}
+	}
+}
+
+// combine is what two stalls are together: their sum, or as chances.
+func combine(a, b float64, asChances bool) float64 {
+	if asChances {
+		return a + b - a*b/100
+	}
+	return a + b
+}
+
+func (y *layers) isSum(x *layer) bool {
+	for i := range y.all {
+		for j := range i {
+			p, q := &y.all[i], &y.all[j]
+			if p == x || q == x || p.leaves < fewestLeaves || q.leaves < fewestLeaves {
+				continue
+			}
+			for _, chances := range [2]bool{false, true} {
+				if isAbout(combine(p.sent, q.sent, chances), x.sent) && isAbout(combine(p.comes, q.comes, chances), x.comes) {
+					return true
+				}
+			}
+		}
+	}
+	return false
+}
+
+func isAbout(a, b float64) bool { return math.Abs(a-b) <= addsUpShare*max(a, b)+lowPoints }
+
+// findMembers finds the layers of the other leaves: one, to which a tree may add, or two that add up.
+func (y *layers) findMembers() {
+	for k := range y.leaves {
+		x := &y.leaves[k]
+		if x.layers[0] != noLayer {
+			continue
+		}
+		best := math.Inf(1)
+		for c := range y.all {
+			if off := y.all[c].offOf(x); off < best {
+				best, x.layers = off, [2]int32{int32(c), noLayer}
+			}
+		}
+		if !x.up.isWide() {
+			continue
+		}
+		for i := range y.all {
+			for j := range i {
+				if off := offOfTwo(x, &y.all[i], &y.all[j]); off < best {
+					best, x.layers = off, [2]int32{int32(i), int32(j)}
+				}
+			}
+		}
+	}
+}
+
+// offOf is how far a leaf's levels are off a layer's, as a part of it; infinite if it takes no part.
+func (z *layer) offOf(x *leafLevels) float64 {
+	none := math.Inf(1)
+	if z.leaves == 0 {
+		return none
+	}
+	if z.comes == 0 {
+		sends := x.up.isWide() && x.up.middle >= mostWays*z.sent || x.up.measured < minFeeders
+		if sends && x.low > 0 && isNear(x.low, x.lowWithin(), z.sent) {
+			return math.Abs(x.low-z.sent) / z.sent
+		}
+		return none
+	}
+	sent, comes := math.Abs(x.sent-z.sent), math.Abs(x.comes-z.comes)
+	isSent := x.up.isWide() && sent <= memberWidth*x.up.within
+	isComing := x.down.isWide() && comes <= memberWidth*x.down.within
+	sent, comes = sent/z.sent, comes/z.comes
+	hasHosts := z.hosts == 0 || math.Abs(x.hosts.stalled-z.hosts) <= hostsShare*z.hosts
+	switch {
+	case x.up.isWide() && x.down.isWide():
+		if isSent && x.down.middle >= nearlyStalled*z.comes || isComing && x.up.middle >= nearlyStalled*z.sent {
+			return min(sent, comes) + otherCost*max(sent, comes)
+		}
+	case isComing && x.up.measured < minFeeders && hasHosts:
+		return comes
+	case isSent && x.down.measured < minFeeders && hasHosts:
+		return sent
+	}
+	if z.isUneven() && x.up.part >= idlePart && x.down.part >= halfStalled && x.layers[0] == noLayer && sent <= looseShare && comes <= looseShare {
+		return 1 + sent + comes
+	}
+	return none
+}
+
+// offOfTwo is how far a leaf's levels are off those of two layers together.
+func offOfTwo(x *leafLevels, p, q *layer) float64 {
+	off := math.Inf(1)
+	if p.leaves == 0 || q.leaves == 0 {
+		return off
+	}
+	level := x.sent
+	switch {
+	case p.comes == 0 || q.comes == 0:
+		if level = x.low; level == 0 {
+			return off
+		}
+	case !x.down.isWide():
+		return off
+	}
+	try := func(sent, comes float64) {
+		isSent := math.Abs(level-sent) <= memberWidth*x.up.within
+		if !isSent || comes == 0 && x.down.part >= halfStalled || comes > 0 && (!x.down.isWide() || math.Abs(x.comes-comes) > memberWidth*x.down.within) {
+			return
+		}
+		d := twoCost + math.Abs(level-sent)/sent
+		if comes > 0 {
+			d += math.Abs(x.comes-comes) / comes
+		}
+		off = min(off, d)
+	}
+	try(p.sent+q.sent, p.comes+q.comes)
+	try(combine(p.sent, q.sent, true), combine(p.comes, q.comes, true))
+	if p.comes > 0 && q.comes > 0 {
+		try(max(p.sent, q.sent), max(p.comes, q.comes))
+	}
+	return off
+}
+
+// dropTrees takes back layers of which only what is sent stalls where nothing else sends to a leaf at which others wait, and
+// which stalls as much or more: they are its tree's sources.
+func (y *layers) dropTrees() {
+	for k := range y.leaves {
+		x := &y.leaves[k]
+		if x.down.part < halfStalled || y.comesTo(x) > 0 {
+			continue
+		}
+		best := noLayer
+		for c := range y.all {
+			z := &y.all[c]
+			if z.leaves > 0 && z.comes == 0 && z.sent <= (1+sameLevel)*x.down.middle && (best == noLayer || z.sent > y.all[best].sent) {
+				best = int32(c)
+			}
+		}
+		if best != noLayer && !y.hasSources(k, &y.all[best]) {
+			y.drop(best)
+		}
+	}
+}
+
+// dropPairs takes back layers of two leaves whose links differ, where another leaf exchanges with none: levels differ from leaf to
+// leaf then.
+func (y *layers) dropPairs() {
+	if !slices.ContainsFunc(y.leaves, func(x leafLevels) bool { return x.isExchanging() && x.layers[0] == noLayer }) {
+		return
+	}
+	for c := range y.all {
+		if z := &y.all[c]; z.leaves == fewestLeaves && (z.isUneven() || z.rough > mostRough*float64(z.leaves)) {
+			y.drop(int32(c))
+		}
+	}
+}
+
+// comesTo is the level of what comes to a leaf in its layers.
+func (y *layers) comesTo(x *leafLevels) (sum float64) {
+	for _, c := range x.layers {
+		if c != noLayer {
+			sum += y.all[c].comes
+		}
+	}
+	return sum
+}
+
+// sentBy is the level of what a leaf sends in its layers.
+func (y *layers) sentBy(x *leafLevels) (sum float64) {
+	for _, c := range x.layers {
+		if c != noLayer {
+			sum += y.all[c].sent
+		}
+	}
+	return sum
+}
+
+// hasSources reports whether others than a leaf stall on their ways up for something else than layers, and not as a layer's do.
+func (y *layers) hasSources(at int, z *layer) bool {
+	for k := range y.leaves {
+		x := &y.leaves[k]
+		rest := x.up.middle - y.sentBy(x)
+		if k != at && x.up.part >= halfStalled && rest > levelRest*x.up.middle+1 && math.Abs(rest-z.sent) > levelRest*z.sent+x.up.within {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,223 @@
+package trees
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"github.com/giverny/giverny/internal/scratch"
+	"github.com/giverny/giverny/schema"
+	"github.com/giverny/giverny/segment/linkset"
+)
+
+// layers are exchanges of all with all over a fabric of two levels, where every leaf sends to each other over all spines:
+// any stalled way up may wait for any stalled way down, so that back pressure does not tell exchanges from trees. Levels do:
+// all that a leaf sends in an exchange waits alike, as does all that comes to it, so that leaves which take part in the same
+// have the same levels. Their level is taken off the readings, and trees are looked for in what is left.
+type layers struct {
+	all    []layer
+	leaves []leafLevels // by level
+	rest   []float32
+	links  []layerLink
+	inAny  []bool // by link
+	sample []float64
+	bits   []uint32 // of a sample
+	off    []float64
+}
+
+// layer is an exchange: its levels, comes and hosts 0 if they do not stall.
+type layer struct {
+	sent, comes, hosts float64
+	leaves             int
+	rough              float64 // of its leaves: the spread of their ways as a part of their level, in all
+}
+
+type layerLink struct{ layer, link int32 }
+
+const (
+	noLayer    = int32(-1)
+	mostLayers = 16
+	sameLevel  = .1 // by which what is sent and what comes differ where all of an exchange stalls alike
+	// What is on a link beside a layer: where the links of its kind at the leaf stall more than that by a share of it and a point,
+	// all that they stall more. Else what stands out by a share of the level and a point, and by so many deviations.
+	levelRest              = .2
+	standsOut, standsOutBy = .35, 3.5
+	// On a link from a host, as many deviations as ways up have, up to a share, and so many points.
+	hostRestBy, hostRest, hostPoints = 4, .4, 2
+	// Of a layer whose leaves differ, what comes to one of them is more than its own from that multiple.
+	mostOfUneven = 1.8
+	portRest     = 1 // by what part of their middle a port stalls more than the others that is the root of something else
+	// A region that is found in what is left is only what layers vary by if so much of it is in them, and no more is left of it.
+	dustShare, mostDust = .8, .4
+)
+
+// isUneven reports whether a layer's leaves may differ, since it does not stall all alike.
+func (z *layer) isUneven() bool { return z.comes > 0 && math.Abs(z.sent-z.comes) > sameLevel*z.sent }
+
+// isTwoLevel reports whether all links between switches join leaves with spines.
+func (w *waits) isTwoLevel() bool {
+	for l := range w.from {
+		a, b := w.level[w.from[l]], w.level[w.to[l]]
+		if w.isSwitch[w.from[l]] && w.isSwitch[w.to[l]] && (min(a, b) != 1 || max(a, b) != 2) {
+			return false
+		}
+	}
+	return true
+}
+
+// peel finds the layers and returns the readings without them.
+func (y *layers) peel(w *waits, values []float32, hot, idle float64) []float32 {
+	y.all, y.links = y.all[:0], y.links[:0]
+	y.measureLeaves(w, values, hot)
+	y.findSent()
+	y.findBoth()
+	y.dropSums()
+	y.findMembers()
+	y.dropTrees()
+	y.dropPairs()
+	if !slices.ContainsFunc(y.all, func(z layer) bool { return z.leaves > 0 }) {
+		return values
+	}
+	y.rest = append(y.rest[:0], values...)
+	y.inAny = scratch.Slice(y.inAny, len(values))
+	clear(y.inAny)
+	for k := range y.leaves {
+		if x := &y.leaves[k]; x.layers[0] != noLayer {
+			y.takeOff(w, values, x, hot, float32(idle))
+		}
+	}
+	slices.SortFunc(y.links, func(a, b layerLink) int { return cmp.Or(cmp.Compare(a.layer, b.layer), cmp.Compare(a.link, b.link)) })
+	return y.rest
+}
+
+// isAny reports whether links were given to layers.
+func (y *layers) isAny() bool { return len(y.links) > 0 }
+
+// takeOff takes the layers of a leaf off its links.
+func (y *layers) takeOff(w *waits, values []float32, x *leafLevels, hot float64, idle float32) {
+	var level layer
+	hasMany, hasHosts := x.ports > minFeeders, true
+	for _, c := range x.layers {
+		if c != noLayer {
+			z := &y.all[c]
+			level.sent, level.comes, level.hosts = level.sent+z.sent, level.comes+z.comes, level.hosts+z.hosts
+			hasMany = hasMany && z.comes > 0
+			hasHosts = hasHosts && z.hosts > 0
+		}
+	}
+	if part := x.sent / level.sent; x.layers[1] != noLayer && part < 1 {
+		level.sent, level.comes, level.hosts = part*level.sent, part*level.comes, part*level.hosts
+	}
+	even := !level.isUneven()
+	for _, l := range w.out.of(x.device) {
+		switch v := float64(values[l]); {
+		case v < hot:
+		case w.isUp(l):
+			y.give(x, l, x.up.left(v, level.sent, even), idle)
+		case hasMany && w.toHost(l):
+			left := v - x.portMiddle
+			if left <= portRest*x.portMiddle {
+				left = 0
+			}
+			y.give(x, l, left, idle)
+		}
+	}
+	for _, l := range w.in.of(x.device) {
+		switch v := float64(values[l]); {
+		case v < hot:
+		case w.isDown(l) && level.comes > 0:
+			y.give(x, l, x.down.left(v, level.comes, even), idle)
+		case w.fromHost(l) && level.hosts > 0:
+			y.giveHost(x, l, v, &level, idle)
+		}
+	}
+}
+
+// left is what is left of a reading over a level. Where the links do not stall clearly more than that, only what stands out.
+func (l *linkLevel) left(v, level float64, even bool) float64 {
+	if rest := l.middle - level; rest > levelRest*level+1 && (even || l.middle > mostOfUneven*level) {
+		return v - level
+	}
+	base := max(l.middle, level)
+	if v-base > max(standsOut*base+1, standsOutBy*l.spread) {
+		return v - base
+	}
+	return 0
+}
+
+// give gives a link to the layers of its leaf.
+func (y *layers) give(x *leafLevels, link int32, left float64, idle float32) {
+	y.rest[link], y.inAny[link] = max(idle, float32(left)), true
+	for _, c := range x.layers {
+		if c != noLayer {
+			y.links = append(y.links, layerLink{c, link})
+		}
+	}
+}
+
+// giveHost gives a link from a host to the layers of its leaf: of two that not all hosts take part in, to the nearest or both.
+func (y *layers) giveHost(x *leafLevels, link int32, v float64, level *layer, idle float32) {
+	if x.layers[1] == noLayer || x.low > 0 || y.all[x.layers[0]].comes == 0 || y.all[x.layers[1]].comes == 0 {
+		left := v - level.hosts
+		if left <= min(hostRest, hostRestBy*x.up.spread/max(1, x.up.middle))*level.hosts+hostPoints {
+			left = 0
+		}
+		y.give(x, link, left, idle)
+		return
+	}
+	y.rest[link], y.inAny[link] = idle, true
+	off := func(of float64) float64 { return math.Abs(v-of) / max(1, of) }
+	a, b := off(y.all[x.layers[0]].hosts), off(y.all[x.layers[1]].hosts)
+	both := off(level.hosts)
+	if nearest := min(a, b, both); a > nearest && b > nearest {
+		a, b = nearest, nearest
+	}
+	if a <= b {
+		y.links = append(y.links, layerLink{x.layers[0], link})
+	}
+	if b <= a {
+		y.links = append(y.links, layerLink{x.layers[1], link})
+	}
+}
+
+// emit makes a group of each layer, and drops those before that are only their unevenness.
+func (y *layers) emit(m *Method, values []float32, least int, out *linkset.Groups) {
+	if !y.isAny() {
+		return
+	}
+	y.dropDust(m, values, out)
+	for i := 0; i < len(y.links); {
+		j := i
+		for ; j < len(y.links) && y.links[j].layer == y.links[i].layer; j++ {
+			out.Links = append(out.Links, schema.LinkID(y.links[j].link))
+		}
+		if j-i < least {
+			out.Links = out.Links[:len(out.Links)-(j-i)]
+		} else {
+			out.Ends = append(out.Ends, int32(len(out.Links)))
+			m.roots = append(m.roots, root{device: noDevice, link: schema.NoLink})
+		}
+		i = j
+	}
+}
+
+// dropDust drops regions that are only what layers vary by.
+func (y *layers) dropDust(m *Method, values []float32, out *linkset.Groups) {
+	links, groups, begin := 0, 0, int32(0)
+	for g, end := range out.Ends {
+		n, read, left := 0, 0., 0.
+		for _, l := range out.Links[begin:end] {
+			if y.inAny[l] {
+				n++
+			}
+			read, left = read+float64(values[l]), left+float64(max(0, y.rest[l]))
+		}
+		if float64(n) < dustShare*float64(end-begin) || left > mostDust*read {
+			links += copy(out.Links[links:], out.Links[begin:end])
+			out.Ends[groups], m.roots[groups] = int32(links), m.roots[g]
+			groups++
+		}
+		begin = end
+	}
+	out.Links, out.Ends, m.roots = out.Links[:links], out.Ends[:groups], m.roots[:groups]
+}

@@ -1,0 +1,71 @@
+package trees_test
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/giverny/giverny/internal/test/stalls"
+	"github.com/giverny/giverny/segment/bench"
+	"github.com/giverny/giverny/segment/segmenttest"
+)
+
+// treeOverAll is a tree whose root is a port of a leaf, and to which all comes over all spines, from so many hosts of each leaf.
+func treeOverAll(root, host, hosts int, percent float32, leaves ...int) stalls.ByEnds {
+	at := fmt.Sprint("leaf", root)
+	s := stalls.ByEnds{{at, fmt.Sprint("host", host)}: percent}
+	for spine := range 8 {
+		over := fmt.Sprint("spine", spine)
+		s[[2]string{over, at}] = .9 * percent
+		for _, leaf := range leaves {
+			s[[2]string{fmt.Sprint("leaf", leaf), over}] = .5 * percent
+		}
+	}
+	for _, leaf := range leaves {
+		for h := 8 * leaf; h < 8*leaf+hosts; h++ {
+			s[[2]string{fmt.Sprint("host", h), fmt.Sprint("leaf", leaf)}] = .48 * percent
+		}
+	}
+	return s
+}
+
+// Exchanges over the same spines are separated by the levels of their leaves, though these lie near each other; a leaf whose levels are
+// the sum of two belongs to both.
+func TestExchangesOverTheSameSpines(t *testing.T) {
+	g := stalls.Fabric(t, sixteenLeaves)
+	low, high := allWaysUp(30, 30, 0, 1, 2, 6), allWaysUp(35, 35, 3, 4, 5, 6)
+	wantRegions(t, "both ways", g, segmenttest.Find(t, g, segmenttest.Overlapping(), low.Plus(high).On(t, g).Noisy(.6, 1)), low, high)
+
+	low, high = allWaysUp(20, 0, 0, 1, 2, 6), allWaysUp(44, 0, 3, 4, 5, 6)
+	wantRegions(t, "only what is sent", g, segmenttest.Find(t, g, segmenttest.Overlapping(), low.Plus(high).On(t, g).Noisy(.6, 1)), low, high)
+}
+
+// A tree over all spines adds to what a leaf sends in an exchange. Its own sources are no exchange, though all their hosts send.
+func TestTreeBesideExchangeOverTheSameSpines(t *testing.T) {
+	g := stalls.Fabric(t, sixteenLeaves)
+	for name, exchange := range map[string]stalls.ByEnds{"only what is sent": allWaysUp(45, 0, 0, 1, 2), "both ways": allWaysUp(45, 45, 0, 1, 2)} {
+		tree := treeOverAll(5, 44, 5, 40, 1, 6, 7, 8)
+		wantRegions(t, name, g, segmenttest.Find(t, g, segmenttest.Overlapping(), exchange.Plus(tree).On(t, g).Noisy(.4, 1)), exchange, tree)
+	}
+	exchange, within := allWaysUp(30, 30, 0, 1, 2), stalls.ByEnds{{"leaf1", "host15"}: 50}
+	for h := range 7 {
+		within[[2]string{fmt.Sprint("host", 8+h), "leaf1"}] = 35
+	}
+	wantRegions(t, "within a leaf", g, segmenttest.Find(t, g, segmenttest.Overlapping(), exchange.Plus(within).On(t, g).Noisy(.4, 1)), exchange, within)
+
+	tree := treeOverAll(5, 44, 8, 40, 6, 7, 8)
+	wantRegions(t, "alone", g, segmenttest.Find(t, g, segmenttest.Overlapping(), tree.On(t, g).Noisy(.4, 1)), tree)
+}
+
+func TestLayersDoNotAllocate(t *testing.T) {
+	set := bench.Storm(sixteenLeaves, 6)
+	g := stalls.Fabric(t, sixteenLeaves)
+	s := segmenttest.NewStepper(t, g, segmenttest.Overlapping(), segmenttest.Draw(g, set, 3))
+	all := func() {
+		for range 3 {
+			s.Segment()
+		}
+	}
+	if n := testing.AllocsPerRun(5, all); n > 0 {
+		t.Errorf("%v allocations per 3 steps", n)
+	}
+}

@@ -1,0 +1,103 @@
+package trees_test
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/giverny/giverny/internal/test/stalls"
+	"github.com/giverny/giverny/schema"
+	"github.com/giverny/giverny/segment"
+	"github.com/giverny/giverny/segment/linkset"
+	"github.com/giverny/giverny/segment/segmenttest"
+	"github.com/giverny/giverny/topology"
+)
+
+// A tree is one region where its senders push, so that the last links to the root wait least, and where one of those has
+// no value, so that what waits for it seems to wait for nothing.
+func TestTreeIsOneWhateverItsTrunksSay(t *testing.T) {
+	g := stalls.Fabric(t, "fattree:k=8")
+	for _, c := range []struct {
+		name                   string
+		trunk, upstream, hosts float32
+		hidden                 string // aggregation switch of which the trunk has no value
+	}{
+		{"stall falls upstream", 60, 40, 0, ""},
+		{"stall falls upstream, a trunk is not known", 60, 40, 0, "agg0-1"},
+		{"stall rises upstream", 40, 70, 95, ""},
+		{"stall rises upstream, a trunk is not known", 60, 70, 95, "agg0-3"},
+	} {
+		values, want := stalls.Where(g, func(_ schema.LinkID, from, to *topology.Device) (percent float32, wanted bool) {
+			switch {
+			case to.Name == "leaf0-2" && from.Level == 2 && from.Name == c.hidden:
+				return linkset.Missing, false
+			case to.Name == "leaf0-2" && from.Level == 2:
+				return c.trunk, true
+			case to.Group == 0 && to.Level == 2 && from.Name != "leaf0-2":
+				return c.upstream, true
+			case c.hosts > 0 && from.Level == 0 && to.Group == 0 && to.Name != "leaf0-2":
+				return c.hosts, true
+			}
+			return 0, false
+		})
+		got := segmenttest.Find(t, g, segment.DefaultConfig(), values.Noisy(.7, 1))
+		if len(got) != 1 || !slices.Equal(got[0].Links, want) {
+			t.Errorf("%s: regions of %s links, want one of %d", c.name, segmenttest.Sizes(got), len(want))
+		} else if r := got[0].Root; r == nil || r.Device != "leaf0-2" {
+			t.Errorf("%s: root %+v, want leaf0-2", c.name, r)
+		}
+	}
+}
+
+// A reading of zero ahead of what stalls nearly always is no zero: a port that is full, but does not stall since it sends all
+// the time, would let more of it pass.
+func TestTreeIsOneWhereAReadingIsNoZero(t *testing.T) {
+	g := stalls.Fabric(t, "fattree:k=16")
+	for _, c := range []struct {
+		hosts   float32 // stall of those behind the zero
+		regions int
+	}{{97, 1}, {55, 2}} {
+		hidden := stalls.LinkNamed(t, g, "leaf3-0", "agg3-1")
+		values, behind := stalls.Where(g, func(id schema.LinkID, from, to *topology.Device) (percent float32, behind bool) {
+			isAway := from.Level < to.Level && from.Group > 0
+			switch {
+			case id == hidden:
+			case from.Name == "agg0-1" && to.Name == "leaf0-2", from.Level == 3 && to.Name == "agg0-1":
+				return 90, false
+			case isAway && from.Level == 2 && from.Name == fmt.Sprintf("agg%d-1", from.Group), isAway && from.Level == 1 && to.Name == fmt.Sprintf("agg%d-1", to.Group):
+				return 92, false
+			case from.Level == 0 && to.Name == "leaf3-0":
+				return c.hosts, true
+			case from.Level == 0 && to.Group > 0:
+				return 95, false
+			}
+			return 0, false
+		})
+		got := segmenttest.Find(t, g, segment.DefaultConfig(), values.Noisy(.7, 1))
+		if len(got) != c.regions {
+			t.Errorf("%d hosts at %v%%: %s, want %d regions", len(behind), c.hosts, segmenttest.Sizes(got), c.regions)
+		}
+	}
+}
+
+// A link down that reads zero beside others that stall parts no tree and is of it: what comes over its switch has no other way.
+func TestFalseZeroPartsNoTree(t *testing.T) {
+	g := stalls.Fabric(t, "fattree:k=16")
+	values, want := stalls.Where(g, func(_ schema.LinkID, from, to *topology.Device) (percent float32, wanted bool) {
+		switch {
+		case from.Name == "agg0-3" && to.Name == "leaf0-2":
+			return 0, true // it is of the tree all the same
+		case from.Name == "leaf0-2" && to.Name == "host17":
+			return 80, true
+		case from.Level == 2 && to.Name == "leaf0-2":
+			return 60, true
+		case from.Level == 3 && to.Group == 0:
+			return 40, true
+		}
+		return 0, false
+	})
+	got := segmenttest.Find(t, g, segmenttest.Overlapping(), values.Noisy(.7, 1))
+	if len(got) != 1 || got[0].Size != len(want) {
+		t.Errorf("%s, want one of %d", segmenttest.Sizes(got), len(want))
+	}
+}

@@ -1,0 +1,95 @@
+package trees_test
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/giverny/giverny/internal/test/stalls"
+	"github.com/giverny/giverny/schema"
+	"github.com/giverny/giverny/segment"
+	"github.com/giverny/giverny/segment/segmenttest"
+	"github.com/giverny/giverny/topology"
+)
+
+// fromPod3 is the part of a tree at leaf0-2 that lies behind the leaves of pod 3, its only sources; 0 for other links.
+func fromPod3(from, to *topology.Device) float32 {
+	switch {
+	case to.Name == "leaf0-2" && from.Level == 2:
+		return 60
+	case to.Group == 0 && to.Level == 2 && from.Level == 3:
+		return 45
+	case from.Group == 3 && from.Level == 2 && to.Level == 3:
+		return 30
+	}
+	return 0
+}
+
+// A link that stalls more than what it leads to, while nothing waits for it nor stalls beside it, is no part of the tree; the
+// same stall on all links up from its leaf is.
+func TestLoneLinkIsNoPartOfATree(t *testing.T) {
+	g := stalls.Fabric(t, "fattree:k=8")
+	for _, isAlone := range []bool{true, false} {
+		values, want := stalls.Where(g, func(_ schema.LinkID, from, to *topology.Device) (percent float32, wanted bool) {
+			switch percent := fromPod3(from, to); {
+			case percent > 0:
+				return percent, true
+			case from.Group == 3 && from.Level == 1 && to.Level == 2 && from.Name != "leaf3-3":
+				return 20, true
+			case from.Name == "leaf3-3" && to.Level == 2 && (to.Name == "agg3-1" || !isAlone):
+				return 70, !isAlone
+			}
+			return 0, false
+		})
+		got := segmenttest.Find(t, g, segment.DefaultConfig(), values.Noisy(.7, 1))
+		if len(got) != 1 || !slices.Equal(got[0].Links, want) {
+			t.Errorf("alone %v: %s, want one of %d links", isAlone, segmenttest.Sizes(got), len(want))
+		}
+	}
+}
+
+// Links beside a tree, from switches that its links enter, each hot alone, are no region, however many.
+func TestLoneLinksBesideATreeAreNoRegion(t *testing.T) {
+	g := stalls.Fabric(t, "fattree:k=8")
+	values, want := stalls.Where(g, func(id schema.LinkID, from, to *topology.Device) (percent float32, wanted bool) {
+		switch percent := fromPod3(from, to); {
+		case percent > 0:
+			return percent, true
+		case from.Group == 3 && from.Level == 1 && to.Level == 2:
+			return 20, true
+		case from.Group == 3 && from.Level == 0:
+			return 15, true
+		case from.Level == 3 && to.Group == int32(4+id%4):
+			return 8 + float32(id%5), false
+		}
+		return 0, false
+	})
+	if got := segmenttest.Find(t, g, segment.DefaultConfig(), values.Noisy(.7, 1)); len(got) != 1 || !slices.Equal(got[0].Links, want) {
+		t.Errorf("%s, want one of %d links", segmenttest.Sizes(got), len(want))
+	}
+}
+
+// Where hosts of a leaf wait as long for a tree that comes over one way as hosts elsewhere do, a port that stalls beside it is hot
+// alone: else what leaves the leaf for the tree would carry nothing.
+func TestLonePortBesideATreeTakesNothing(t *testing.T) {
+	g := stalls.Fabric(t, "fattree:k=8")
+	for _, percent := range []float32{24, 45, 80} {
+		values, want := stalls.Where(g, func(_ schema.LinkID, from, to *topology.Device) (float32, bool) {
+			switch {
+			case from.Name == "leaf0-2" && to.Name == "host8":
+				return 60, true
+			case to.Name == "leaf0-2" && from.Name == "agg0-1":
+				return 50, true
+			case from.Group == 0 && from.Level == 1 && to.Name == "agg0-1" && from.Name != "leaf0-2":
+				return 40, true
+			case from.Level == 0 && to.Group == 0 && to.Name != "leaf0-2":
+				return 20, true
+			case from.Name == "leaf0-0" && to.Name == "host0":
+				return percent, false
+			}
+			return 0, false
+		})
+		if got := segmenttest.Find(t, g, segmenttest.Overlapping(), values.Noisy(.7, 1)); len(got) != 1 || !slices.Equal(got[0].Links, want) {
+			t.Errorf("%v%%: %s, want one of %d links", percent, segmenttest.Sizes(got), len(want))
+		}
+	}
+}

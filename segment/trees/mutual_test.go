@@ -1,0 +1,148 @@
+package trees_test
+
+import (
+	"fmt"
+	"math"
+	"math/rand"
+	"testing"
+
+	"github.com/giverny/giverny/internal/test/stalls"
+	"github.com/giverny/giverny/schema"
+	"github.com/giverny/giverny/segment/segmenttest"
+	"github.com/giverny/giverny/topology"
+)
+
+// exchangeOf paints what hosts of the first leaves stall that send to each other, all to all. Each host takes what comes at
+// a rate of its own; a link waits for the ports that its traffic goes to, for the share of it that the exchange is.
+func exchangeOf(p stalls.Painting, g *topology.Graph, leaves, hostsEach int, rng *rand.Rand) (links int) {
+	share := func(stall float64) float32 {
+		links++
+		return float32(stall * (.6 + .4*rng.Float64()))
+	}
+	var hosts [][]topology.DeviceID
+	wait := make([]float64, leaves)
+	for leaf := range wait {
+		of := g.Hosts()[leaf*8:][:hostsEach]
+		hosts = append(hosts, of)
+		for _, h := range of {
+			port := 40 * math.Exp(.3*rng.NormFloat64())
+			wait[leaf] += port / float64(hostsEach)
+			for _, l := range g.LinksAt(h) {
+				if _, to := g.Ends(l); to == h {
+					p[l] = float32(port)
+					links++
+				}
+			}
+		}
+	}
+	all := 0.
+	for _, w := range wait {
+		all += w
+	}
+	for leaf, of := range hosts {
+		var at topology.DeviceID // the leaf
+		for _, h := range of {
+			for _, l := range g.LinksAt(h) {
+				if from, to := g.Ends(l); from == h {
+					p[l], at = share(all/float64(leaves)), to
+				}
+			}
+		}
+		for _, l := range g.LinksAt(at) {
+			from, to := g.Ends(l)
+			if leaves == 1 || !g.IsSwitch(from) || !g.IsSwitch(to) {
+				continue
+			}
+			if to == at {
+				p[l] = share(wait[leaf])
+			} else {
+				p[l] = share((all - wait[leaf]) / float64(leaves-1))
+			}
+		}
+	}
+	return links
+}
+
+// Hosts that exchange take what comes at rates of their own, so that their ports and leaves differ by far more than noise:
+// the exchange is one region even so.
+func TestUnevenReceiversAreOneExchange(t *testing.T) {
+	g := stalls.Fabric(t, "fattree:leaves=8,hosts=8,spines=8")
+	for leaves := 1; leaves <= 4; leaves++ {
+		t.Run(fmt.Sprint(leaves, " leaves"), func(t *testing.T) {
+			const samples, most = 50, 3
+			cut := 0
+			for seed := range int64(samples) {
+				rng := rand.New(rand.NewSource(seed))
+				values := stalls.Blank(g)
+				links := exchangeOf(values, g, leaves, 6, rng)
+				if got := segmenttest.Find(t, g, segmenttest.Overlapping(), values.Noisy(1, seed)); len(got) != 1 || got[0].Size < links*9/10 {
+					cut++
+				}
+			}
+			if cut > most {
+				t.Errorf("%d of %d exchanges are not one region", cut, samples)
+			}
+		})
+	}
+}
+
+// Where links have room, those that send to a pod's hosts hardly wait: what is left of an exchange are the hosts that
+// receive too much at once and the links to their leaves.
+func TestReceiversOfAPodAreOneExchange(t *testing.T) {
+	g := stalls.Fabric(t, "fattree:k=16")
+	const leaves, hostsEach, samples, most = 4, 8, 50, 3
+	cut := 0
+	for seed := range int64(samples) {
+		rng := rand.New(rand.NewSource(seed))
+		values := stalls.Blank(g)
+		for leaf := range leaves {
+			var at topology.DeviceID
+			for _, h := range g.Hosts()[leaf*hostsEach:][:hostsEach] {
+				for _, l := range g.LinksAt(h) {
+					if from, to := g.Ends(l); to == h {
+						values[l], at = float32(30*math.Exp(.2*rng.NormFloat64())), from
+					}
+				}
+			}
+			for _, l := range g.LinksAt(at) {
+				if from, to := g.Ends(l); to == at && g.IsSwitch(from) {
+					values[l] = float32(10 + 5*rng.Float64())
+				}
+			}
+		}
+		if got := segmenttest.Find(t, g, segmenttest.Overlapping(), values.Noisy(1, seed)); len(got) != 1 || got[0].Size < 2*leaves*hostsEach*9/10 {
+			cut++
+		}
+	}
+	if cut > most {
+		t.Errorf("%d of %d exchanges are not one region", cut, samples)
+	}
+}
+
+// Leaves that wait for no seen root are one exchange where what waits for them comes from just these leaves, though each
+// takes what comes at a rate of its own; and two trees where it comes from others.
+func TestClosedExchange(t *testing.T) {
+	g := stalls.Fabric(t, "fattree:leaves=32,hosts=16,spines=16")
+	levels := map[string]float32{"leaf3": 60, "leaf9": 42, "leaf20": 30}
+	for _, c := range []struct {
+		name    string
+		sending map[string]bool
+		regions int
+	}{
+		{"each sends", map[string]bool{"leaf3": true, "leaf9": true, "leaf20": true}, 1},
+		{"others send", map[string]bool{"leaf1": true, "leaf2": true, "leaf4": true}, 3},
+	} {
+		values, _ := stalls.Where(g, func(_ schema.LinkID, from, to *topology.Device) (percent float32, wanted bool) {
+			switch {
+			case from.Level == 2:
+				return levels[to.Name], true
+			case to.Level == 2 && c.sending[from.Name]:
+				return 20, true
+			}
+			return 0, false
+		})
+		if got := segmenttest.Find(t, g, segmenttest.Overlapping(), values.Noisy(.7, 1)); len(got) != c.regions {
+			t.Errorf("%s: %s, want %d regions", c.name, segmenttest.Sizes(got), c.regions)
+		}
+	}
+}

@@ -1,0 +1,276 @@
+package trees
+
+import (
+	"maps"
+	"math"
+	"math/rand"
+	"slices"
+	"testing"
+
+	"github.com/giverny/giverny/internal/test/stalls"
+	"github.com/giverny/giverny/schema"
+	"github.com/giverny/giverny/topology"
+)
+
+// naiveTrees says where each stalled link's wait begins, by walking every way that traffic may take: what the
+// first two steps of the tree method find by ranks and masks. It knows snapshots without gaps and fabrics whose
+// devices have levels.
+type naiveTrees struct {
+	g      *topology.Graph
+	values []float32
+	hot    float32
+	noise  Noise
+}
+
+func (n *naiveTrees) isStalled(l schema.LinkID) bool { return n.values[l] >= n.hot }
+
+func (n *naiveTrees) next(l schema.LinkID) (next []schema.LinkID) {
+	from, via := n.g.Ends(l)
+	for s := range schema.LinkID(n.g.NumLinks()) {
+		begin, to := n.g.Ends(s)
+		valley := n.g.Device(from).Level > n.g.Device(via).Level && n.g.Device(to).Level > n.g.Device(via).Level
+		if begin == via && to != from && !valley && n.isStalled(s) && n.g.IsSwitch(via) {
+			next = append(next, s)
+		}
+	}
+	return next
+}
+
+// isUnexplained reports whether a link is far hotter than all that it may wait for.
+func (n *naiveTrees) isUnexplained(l schema.LinkID) bool {
+	if !n.isStalled(l) || len(n.next(l)) == 0 {
+		return false
+	}
+	stall, hottest := float64(n.values[l]), n.hottestAfter(l)
+	return stall > unexplainedFactor*hottest && stall-hottest > unexplainedSigmas*n.noise.sigma(stall)
+}
+
+func (n *naiveTrees) hottestAfter(l schema.LinkID) (hottest float64) {
+	for _, s := range n.next(l) {
+		hottest = max(hottest, float64(n.values[s]))
+	}
+	return hottest
+}
+
+// isClearlyAbove reports whether a link is hotter than a stall by the factor and the deviations that make a root.
+func (n *naiveTrees) isClearlyAbove(l schema.LinkID, stall float64) bool {
+	own := float64(n.values[l])
+	return own >= slowFactor*stall && own-stall >= slowSigmas*n.noise.sigma(own)
+}
+
+// isSlow reports whether a stalled link between switches may be a root by itself: clearly above all that it may wait
+// for and half of those beside it, alone in what it waits for, with enough links behind it that stand out as well.
+func (n *naiveTrees) isSlow(l schema.LinkID) bool {
+	from, via := n.g.Ends(l)
+	if n.isOnlyWay(l) {
+		return true
+	}
+	if !n.g.IsSwitch(from) || !n.isClearlyAbove(l, n.hottestAfter(l)) || float64(n.values[l]) < slowStep*n.hottestAfter(l) || !n.standsOut(l) {
+		return false
+	}
+	stall := float64(n.values[l])
+	var behind []schema.LinkID
+	rivals := 0
+	for s := range schema.LinkID(n.g.NumLinks()) {
+		begin, end := n.g.Ends(s)
+		if !n.isStalled(s) || s == l {
+			continue
+		}
+		if end == from && slices.Contains(n.next(s), l) && float64(n.values[s]) <= stall+slowSigmas*n.noise.sigma(stall) && n.standsOut(s) {
+			behind = append(behind, s)
+		}
+		if end == via && float64(n.values[s]) >= slowRival*stall && float64(n.values[s]) > slowFactor*n.hottestAfter(s) {
+			if rivals++; n.g.IsSwitch(begin) {
+				return false
+			}
+		}
+	}
+	return rivals < 2 && len(behind) >= minFeeders
+}
+
+// standsOut reports whether half of the links beside one are clearly less stalled.
+func (n *naiveTrees) standsOut(l schema.LinkID) bool {
+	from, to := n.g.Ends(l)
+	less, beside := 0, 0
+	for s := range schema.LinkID(n.g.NumLinks()) {
+		if begin, end := n.g.Ends(s); s != l && begin == from && n.g.Device(end).Level == n.g.Device(to).Level {
+			beside++
+			if !n.isStalled(s) || n.isClearlyAbove(l, float64(n.values[s])) {
+				less++
+			}
+		}
+	}
+	return 2*less >= beside
+}
+
+// isRoot reports whether a link is slow, or a port to a host that is clearly above most others there.
+func (n *naiveTrees) isRoot(l schema.LinkID) bool {
+	from, to := n.g.Ends(l)
+	if n.g.IsSwitch(to) {
+		return n.isSlow(l)
+	}
+	var ports []float32
+	sending := 0
+	for s := range schema.LinkID(n.g.NumLinks()) {
+		if begin, end := n.g.Ends(s); begin == from && !n.g.IsSwitch(end) && n.isStalled(s) {
+			ports = append(ports, n.values[s])
+			if n.sends(end, from) {
+				sending++
+			}
+		}
+	}
+	slices.Sort(ports)
+	if len(ports) == 2 {
+		return sending < 2 && n.arePair(from, float64(ports[0]), float64(ports[1]))
+	}
+	if len(ports) < mostRoots {
+		return false
+	}
+	usual := float64(ports[(len(ports)-1)/2])
+	var apart []float64
+	for _, v := range ports {
+		apart = append(apart, math.Abs(math.Log(float64(v)/usual)))
+	}
+	slices.Sort(apart)
+	spread := 1.4826 * apart[len(apart)/2]
+	return n.isClearlyAbove(l, usual) && math.Log(float64(n.values[l])/usual) >= slowSigmas*spread
+}
+
+// sends reports whether a host's link to a switch is stalled.
+func (n *naiveTrees) sends(host, to topology.DeviceID) bool {
+	return slices.ContainsFunc(stalls.LinkRange(0, n.g.NumLinks()), func(s schema.LinkID) bool {
+		begin, end := n.g.Ends(s)
+		return begin == host && end == to && n.isStalled(s)
+	})
+}
+
+// arePair reports whether two ports to hosts of a switch are the roots of two trees.
+func (n *naiveTrees) arePair(d topology.DeviceID, low, high float64) bool {
+	sigma := n.noise.sigma(high)
+	above, into := 0, 0
+	for s := range schema.LinkID(n.g.NumLinks()) {
+		if _, end := n.g.Ends(s); end == d && n.isStalled(s) {
+			into++
+			if float64(n.values[s]) > high+slowSigmas*sigma {
+				above++
+			}
+		}
+	}
+	return low >= slowSigmas*n.noise.sigma(low) && high-low >= pairSigmas*sigma && 2*above < into
+}
+
+// isOnlyWay reports whether all hosts at a leaf wait for so few of its links up that it is no chance, of which this falls
+// least, where the tree behind comes over several.
+func (n *naiveTrees) isOnlyWay(l schema.LinkID) bool {
+	from, via := n.g.Ends(l)
+	if !n.g.IsSwitch(from) || n.g.Device(via).Level <= n.g.Device(from).Level {
+		return false
+	}
+	stall := float64(n.values[l])
+	up, used, waiting := 0., 0., 0.
+	for s := range schema.LinkID(n.g.NumLinks()) {
+		begin, end := n.g.Ends(s)
+		isUp := n.g.IsSwitch(end) && n.g.Device(end).Level > n.g.Device(begin).Level
+		switch {
+		case begin == from && n.isStalled(s) && !n.g.IsSwitch(end):
+			return false
+		case begin == from && n.isStalled(s) && isUp && n.hottestAfter(s) > 0 && float64(n.values[s])*n.hottestAfter(l) > stall*n.hottestAfter(s):
+			return false
+		case begin == from && isUp:
+			up++
+			if n.isStalled(s) {
+				used++
+			}
+		case end == from && !n.g.IsSwitch(begin) && n.isStalled(s):
+			if float64(n.values[s]) > stall+slowSigmas*n.noise.sigma(stall) {
+				return false
+			}
+			waiting++
+		}
+	}
+	isNoChance := used <= mostOnlyWays && waiting*math.Log(up/used) >= used*math.Log(up)+onlyByChance
+	return isNoChance && slices.ContainsFunc(n.next(l), func(s schema.LinkID) bool {
+		_, behind := n.g.Ends(s)
+		into := 0
+		for x := range schema.LinkID(n.g.NumLinks()) {
+			if begin, end := n.g.Ends(x); end == behind && n.g.IsSwitch(begin) && n.isStalled(x) {
+				into++
+			}
+		}
+		return into >= minFeeders
+	})
+}
+
+// place is a switch, or a link of it that is a root by itself.
+type place struct {
+	device topology.DeviceID
+	link   schema.LinkID
+}
+
+// sinks are the places that a link's wait may begin at.
+func (n *naiveTrees) sinks(l schema.LinkID, into map[place]bool) {
+	from, via := n.g.Ends(l)
+	if n.isRoot(l) {
+		into[place{from, l}] = true
+		return
+	}
+	if !n.g.IsSwitch(via) {
+		into[place{from, schema.NoLink}] = true
+		return
+	}
+	unexplained := 0
+	for s := range schema.LinkID(n.g.NumLinks()) {
+		if _, to := n.g.Ends(s); to == via && n.isUnexplained(s) {
+			unexplained++
+		}
+	}
+	next := n.next(l)
+	if len(next) == 0 || unexplained >= unexplainedLinks && n.isUnexplained(l) {
+		into[place{via, schema.NoLink}] = true
+		return
+	}
+	for _, s := range next {
+		n.sinks(s, into)
+	}
+}
+
+// Which sinks each stalled link leads to is what a walk over all ways finds.
+func TestTreesLeadWhereNaiveWalksDo(t *testing.T) {
+	for _, spec := range []string{"fattree:leaves=4,hosts=3,spines=3", "fattree:leaves=6,hosts=4,spines=2", "fattree:k=4"} {
+		g := stalls.Fabric(t, spec)
+		m := New(g, overlapping())
+		rng := rand.New(rand.NewSource(11))
+		compared := 0
+		for i := range 60 {
+			values := stalls.PatchyValues(rng, g)
+			for l, v := range values {
+				values[l] = max(0, v) // no gaps
+			}
+			m.measure(values)
+			if !m.findLinks(values) {
+				continue
+			}
+			m.findCauses()
+			n := naiveTrees{g, values, float32(m.noise.Mean + max(m.minMean, HotSigmas*m.noise.Base)), m.noise}
+			for node, l := range m.links {
+				want, got := map[place]bool{}, map[place]bool{}
+				n.sinks(schema.LinkID(l), want)
+				for a := range m.sinks.all {
+					if m.sinks.leads(int32(node), int32(a)) {
+						x, at := &m.sinks.all[a], place{link: schema.NoLink}
+						if at.device = topology.DeviceID(x.device); x.slow >= 0 {
+							at.link = schema.LinkID(x.slow)
+						}
+						got[at] = true
+					}
+				}
+				if compared++; !maps.Equal(got, want) {
+					t.Fatalf("%s, snapshot %d: link %d leads to %v, want %v", spec, i, l, got, want)
+				}
+			}
+		}
+		if compared < 100 {
+			t.Errorf("%s: only %d links compared", spec, compared)
+		}
+	}
+}

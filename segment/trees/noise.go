@@ -1,0 +1,105 @@
+package trees
+
+import (
+	"math"
+	"slices"
+
+	"github.com/giverny/giverny/segment/linkset"
+)
+
+// Noise is the noise of a snapshot of directed links: deviation base at no stall, growing by slope per
+// point, around a calm mean.
+type Noise struct{ Base, slope, Mean float64 }
+
+func (n Noise) sigma(percent float64) float64 { return n.Base + n.slope*percent }
+
+// meanError bounds the chance difference of the means of a and b links at a stall.
+func (n Noise) meanError(percent float64, a, b int) float64 {
+	return equalDeviations*n.sigma(percent)*math.Sqrt(1/float64(max(1, a))+1/float64(max(1, b))) + equalShare*percent
+}
+
+const (
+	equalDeviations = 3
+	equalShare      = .02 // links of one cause differ a little by what else they carry
+	// The slope: a low quantile of the differences between links that enter one switch, with a prior.
+	slopePrior       = .04
+	slopePairs       = 20
+	minSlope         = .01
+	maxSlope         = .08
+	maxLinksForSlope = 16
+
+	minBase          = .05 // percent points: keeps data without noise from being cut at every step
+	calmBins         = 4096
+	binsPerPercent   = calmBins / 100.
+	pairQuantile     = .35
+	maxPairSlope     = .3
+	pairBins         = 1200
+	binsPerPairSlope = pairBins / maxPairSlope
+)
+
+// NoiseEstimator finds the noise of directed links. It holds memory alone.
+type NoiseEstimator struct {
+	histogram      [calmBins]int32
+	slopeHistogram [pairBins]int32
+	sample         []float32
+}
+
+// Calm estimates location and scale of the links below the least stall that counts: congestion does not move
+// them, however much of a small fabric it takes.
+func (n *NoiseEstimator) Calm(values []float32, minMean float64) Noise {
+	clear(n.histogram[:])
+	count, limit := int32(0), float32(max(minMean, 1))
+	for _, v := range values {
+		if v >= 0 && v < limit {
+			n.histogram[int(v*binsPerPercent)]++
+			count++
+		}
+	}
+	low, high := linkset.Quantile(n.histogram[:], count/4), linkset.Quantile(n.histogram[:], count/4*3)
+	const rangePerSigma = 1.349
+	noise := Noise{Base: max(minBase, float64(high-low)/binsPerPercent/rangePerSigma)}
+	if count > 0 {
+		noise.Mean = float64(linkset.Quantile(n.histogram[:], count/2)) / binsPerPercent
+	}
+	return noise
+}
+
+// fitSlope finds how the noise grows, from pairs of stalled links that enter one switch.
+func (n *NoiseEstimator) fitSlope(t *trees) {
+	clear(n.slopeHistogram[:])
+	n.slopeHistogram[int(slopePrior*binsPerPairSlope)] = slopePairs
+	pairs := int32(slopePairs)
+	for _, d := range t.entered {
+		for _, hosts := range [2]bool{true, false} {
+			n.sample = n.sample[:0]
+			for _, i := range t.into.of(d) {
+				if t.fromHost(i) == hosts {
+					n.sample = append(n.sample, float32(t.stall[i]))
+				}
+			}
+			pairs += n.countPairs(t.noise.Base)
+		}
+	}
+	slope := float64(linkset.Quantile(n.slopeHistogram[:], int32(pairQuantile*float64(pairs)))) / binsPerPairSlope
+	t.noise.slope = min(maxSlope, max(minSlope, slope))
+}
+
+// countPairs counts by slope the pairs of the sample.
+func (n *NoiseEstimator) countPairs(base float64) (pairs int32) {
+	slices.Sort(n.sample)
+	if len(n.sample) > maxLinksForSlope {
+		for i := range maxLinksForSlope {
+			n.sample[i] = n.sample[i*len(n.sample)/maxLinksForSlope]
+		}
+		n.sample = n.sample[:maxLinksForSlope]
+	}
+	perPoint := 1 / (2 * math.Erfinv(pairQuantile))
+	for i, x := range n.sample {
+		for _, y := range n.sample[:i] {
+			pairs++
+			rise := max(0, float64(x-y)*perPoint-base)
+			n.slopeHistogram[min(pairBins-1, int(rise/(float64(x+y)/2)*binsPerPairSlope))]++
+		}
+	}
+	return pairs
+}

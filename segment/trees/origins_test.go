@@ -1,0 +1,194 @@
+package trees_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/giverny/giverny/internal/test/stalls"
+	"github.com/giverny/giverny/schema"
+	"github.com/giverny/giverny/segment/segmenttest"
+	"github.com/giverny/giverny/topology"
+)
+
+// oneRegion checks that a painting is one region, of these links.
+func oneRegion(t *testing.T, g *topology.Graph, s stalls.ByEnds, values stalls.Painting) {
+	t.Helper()
+	var want []schema.LinkID
+	for ends, percent := range s {
+		if l := stalls.LinkNamed(t, g, ends[0], ends[1]); percent >= schema.LowPercent {
+			want = append(want, l)
+		}
+	}
+	slices.Sort(want)
+	got := segmenttest.New(t, g, segmenttest.Overlapping()).Step(stalls.Snapshot(map[schema.Metric][]float32{schema.XmitWait: values}))
+	if len(got) != 1 || !slices.Equal(got[0].Links, want) {
+		t.Errorf("got %s, want one region of %d links", segmenttest.Sizes(got), len(want))
+	}
+}
+
+const oneGroupOfEight = "dragonfly:groups=5,routers=8,hosts=4"
+
+// incastAt0 is an incast at a router of a group, from all others of it.
+func incastAt0() stalls.ByEnds {
+	s := stalls.ByEnds{{"router0-0", "host0"}: 60}
+	for router := 1; router < 8; router++ {
+		from := fmt.Sprint("router0-", router)
+		s[[2]string{from, "router0-0"}] = 52
+		for host := 4 * router; host < 4*router+3; host++ {
+			s[[2]string{fmt.Sprint("host", host), from}] = 46
+		}
+	}
+	return s
+}
+
+// between is the ends of a link from one group to another.
+func between(t *testing.T, g *topology.Graph, from, to string) [2]string {
+	t.Helper()
+	for l := range schema.LinkID(g.NumLinks()) {
+		a, b := g.Ends(l)
+		if strings.HasPrefix(g.Device(a).Name, from) && strings.HasPrefix(g.Device(b).Name, to) {
+			return [2]string{g.Device(a).Name, g.Device(b).Name}
+		}
+	}
+	t.Fatalf("no link from %s to %s", from, to)
+	return [2]string{}
+}
+
+// Traffic that takes a detour over routers of one group, at which no host waits, is part of what it leads to.
+func TestDetourIsFollowed(t *testing.T) {
+	g := stalls.Fabric(t, oneGroupOfEight)
+	s := incastAt0()
+	global := between(t, g, "router1-", "router0-")
+	others := slices.DeleteFunc([]string{"router1-0", "router1-1", "router1-2"}, func(r string) bool { return r == global[0] })
+	if !strings.HasSuffix(global[1], "-0") {
+		s[global] = 48
+	} else {
+		s[global] = 52
+	}
+	s[[2]string{others[0], global[0]}] = 45
+	s[[2]string{others[1], others[0]}] = 42
+	oneRegion(t, g, s, s.On(t, g))
+}
+
+// A link of a group that reads zero where all beside it stall does not cut off what waits for it.
+func TestFalseZeroWithinGroup(t *testing.T) {
+	g := stalls.Fabric(t, "dragonfly:groups=17,routers=8,hosts=4")
+	s := incastAt0().With(stalls.ByEnds{{"router0-5", "router0-0"}: 0})
+	for host := 20; host < 24; host++ {
+		s[[2]string{fmt.Sprint("host", host), "router0-5"}] = 50
+	}
+	globals := 0
+	for group := 1; group < 17; group++ {
+		for l := range schema.LinkID(g.NumLinks()) {
+			from, to := g.Ends(l)
+			if name := g.Device(from).Name; g.Device(to).Name == "router0-5" && strings.HasPrefix(name, fmt.Sprintf("router%d-", group)) {
+				s[[2]string{name, "router0-5"}] = 50
+				globals++
+			}
+		}
+	}
+	if globals != 2 {
+		t.Fatalf("%d links from other groups, want 2", globals)
+	}
+	oneRegion(t, g, s, s.On(t, g))
+}
+
+// Where one link of a group is all that waits at a switch, that link is the root, though few links wait for it.
+func TestOnlyLinkIntoASwitchIsTheRoot(t *testing.T) {
+	g := stalls.Fabric(t, "dragonfly:groups=17,routers=8,hosts=4")
+	s := stalls.ByEnds{{"router0-5", "router0-6"}: 60}
+	for l := range schema.LinkID(g.NumLinks()) {
+		a, b := g.Ends(l)
+		from, to := g.Device(a).Name, g.Device(b).Name
+		if to != "router0-5" || strings.HasPrefix(from, "router0-") || !g.IsSwitch(a) {
+			continue
+		}
+		s[[2]string{from, to}] = 55
+		for k := range schema.LinkID(g.NumLinks()) {
+			if host, router := g.Ends(k); router == a && !g.IsSwitch(host) {
+				s[[2]string{g.Device(host).Name, from}] = 50
+			}
+		}
+	}
+	snap := stalls.Snapshot(map[schema.Metric][]float32{schema.XmitWait: s.On(t, g)})
+	got := segmenttest.New(t, g, segmenttest.Overlapping()).Step(snap)
+	if want := stalls.LinkNamed(t, g, "router0-5", "router0-6"); len(got) != 1 || got[0].Root == nil || got[0].Root.Link != want {
+		t.Errorf("%s, want one region with its root at link %d", segmenttest.Sizes(got), want)
+	}
+}
+
+// Where they wait for a slow link of that spine, it is a root, however well the tree explains them.
+func TestLonelyLinksWaitForASlowOne(t *testing.T) {
+	g := stalls.Fabric(t, "fattree:leaves=12,hosts=4,spines=8")
+	slow := stalls.LinkNamed(t, g, "spine1", "leaf2")
+	for leaves, want := range map[int]bool{3: false, 6: true} {
+		s := stalls.ByEnds{{"leaf3", "host12"}: 60, {"spine1", "leaf2"}: 50}
+		for spine := range 4 {
+			s[[2]string{fmt.Sprint("spine", spine), "leaf3"}] = 49
+			s[[2]string{"leaf10", fmt.Sprint("spine", spine)}] = 40
+		}
+		for leaf := 4; leaf < 4+leaves; leaf++ {
+			s[[2]string{fmt.Sprint("leaf", leaf), "spine1"}] = 40
+		}
+		isRoot := false
+		for _, r := range segmenttest.New(t, g, segmenttest.Overlapping()).Step(stalls.Snapshot(map[schema.Metric][]float32{schema.XmitWait: s.On(t, g)})) {
+			isRoot = isRoot || r.Root != nil && r.Root.Link == slow
+		}
+		if isRoot != want {
+			t.Errorf("%d leaves: the slow link is a root is %v, want %v", leaves, isRoot, want)
+		}
+	}
+}
+
+// Links that wait for each other in a circle, and for nothing else, are a region, too.
+func TestCircleOfWaiting(t *testing.T) {
+	b := topology.NewBuilder("ring")
+	const switches = 9
+	var at []topology.DeviceID
+	for i := range switches {
+		at = append(at, b.Device(topology.Device{Name: fmt.Sprint("s", i), Kind: topology.Switch, Level: -1, Group: -1}))
+	}
+	for i := range at {
+		b.Both(topology.Link{From: at[i], FromPort: "1", To: at[(i+1)%switches], ToPort: "2", CapacityBytesPerSecond: 1e9, Class: topology.ClassSwitch, Dim: -1})
+	}
+	g, err := b.Build()
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := stalls.ByEnds{}
+	for i := range switches {
+		s[[2]string{fmt.Sprint("s", i), fmt.Sprint("s", (i+1)%switches)}] = 40
+	}
+	oneRegion(t, g, s, s.On(t, g))
+}
+
+// What comes down to a switch of one pod is no part of a tree in another, though all its sources lead to that, too.
+func TestWhatComesDownStaysInItsPod(t *testing.T) {
+	g := stalls.Fabric(t, "fattree:k=8")
+	tree := stalls.ByEnds{{"leaf0-0", "host0"}: 70}
+	for agg := range 4 {
+		up, down := fmt.Sprint("agg2-", agg), fmt.Sprint("agg0-", agg)
+		tree[[2]string{down, "leaf0-0"}] = 60
+		for core := 4 * agg; core < 4*agg+4; core++ {
+			tree[[2]string{fmt.Sprint("core", core), down}] = 50
+			tree[[2]string{up, fmt.Sprint("core", core)}] = 40
+		}
+		for leaf := range 4 {
+			tree[[2]string{fmt.Sprint("leaf2-", leaf), up}] = 30
+		}
+	}
+	other := stalls.ByEnds{}
+	for core := range 4 {
+		name := fmt.Sprint("core", core)
+		other[[2]string{name, "agg3-0"}] = 25
+		other[[2]string{"agg1-0", name}] = 22
+		other[[2]string{fmt.Sprint("leaf1-", core), "agg1-0"}] = 20
+	}
+	snap := stalls.Snapshot(map[schema.Metric][]float32{schema.XmitWait: tree.With(other).On(t, g)})
+	got := segmenttest.New(t, g, segmenttest.Overlapping()).Step(snap)
+	if len(got) != 2 || slices.Contains(got[0].Links, stalls.LinkNamed(t, g, "core0", "agg3-0")) {
+		t.Errorf("got %s, want the tree, and what comes down elsewhere by itself", segmenttest.Sizes(got))
+	}
+}

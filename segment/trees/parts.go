@@ -1,0 +1,83 @@
+package trees
+
+import "slices"
+
+// part is what a cause contributes to the stall of a link, in percent.
+type part struct {
+	cause int32
+	stall float64
+}
+
+// partList is a few parts, the largest first.
+type partList struct {
+	n  int // first, to lie beside the first part in memory
+	at [maxParts]part
+}
+
+func (p *partList) list() []part { return p.at[:p.n] }
+
+// add takes in a part; of one cause the larger counts.
+func (p *partList) add(x part) {
+	for i := range p.list() {
+		if y := &p.at[i]; y.cause == x.cause {
+			if x.stall > y.stall {
+				y.stall = x.stall
+				p.sort()
+			}
+			return
+		}
+	}
+	if p.n < maxParts {
+		p.n++
+	} else if p.at[maxParts-1].stall >= x.stall {
+		return
+	}
+	p.at[p.n-1] = x
+	p.sort()
+}
+
+func (p *partList) sort() {
+	list := p.list()
+	for i := 1; i < len(list); i++ { // few, and nearly sorted
+		for j := i; j > 0 && before(list[j], list[j-1]); j-- {
+			list[j], list[j-1] = list[j-1], list[j]
+		}
+	}
+}
+
+func before(a, b part) bool { return a.stall > b.stall || a.stall == b.stall && a.cause < b.cause }
+
+// has reports whether a cause is among the parts.
+func (p *partList) has(cause int32) bool {
+	return slices.ContainsFunc(p.list(), func(x part) bool { return x.cause == cause })
+}
+
+// raise makes a cause's part no less than a stall.
+func (p *partList) raise(cause int32, stall float64) {
+	for i := range p.list() {
+		if p.at[i].cause == cause {
+			p.at[i].stall = max(p.at[i].stall, stall)
+		}
+	}
+	p.sort()
+}
+
+// unite sums the parts of one cause.
+func (p *partList) unite() {
+	n := 0
+	for _, x := range p.list() {
+		if k := slices.IndexFunc(p.at[:n], func(y part) bool { return y.cause == x.cause }); k >= 0 {
+			p.at[k].stall += x.stall
+			continue
+		}
+		p.at[n] = x
+		n++
+	}
+	p.n = n
+	p.sort()
+}
+
+func (p *partList) set(parts ...part) {
+	p.n = copy(p.at[:], parts)
+	p.unite()
+}

@@ -1,0 +1,400 @@
+package trees
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"github.com/giverny/giverny/internal/scratch"
+	"github.com/giverny/giverny/schema"
+	"github.com/giverny/giverny/segment/linkset"
+)
+
+// patches finds what is stalled and in no region: no root explains it, or it is small. Links that leave or enter one switch
+// the same way, or of which one may wait for the other, are a patch; patches of one pod without a root that lead the same
+// way and are level are one, and those at leaves that exchange (see exchanging). A patch is a region if lone hot links do not
+// make such a one by chance; next to a region it is part of that.
+type patches struct {
+	region     []int32 // by node: the last region that has it, by its place in all, or none
+	left       []int32 // nodes: those of the regions, then those in none
+	places     []int32 // devices that the latter leave or enter
+	votes      []int32 // regions next to a patch, once for each of their links there
+	batch      []int32 // nodes at one of them
+	sets       linkset.UnionFind
+	odds       []float64 // by set of nodes: logarithm of its ways and of the chance that its links are level
+	chains     []chain
+	all        []patch
+	byPod      []podPatch
+	exchanging []exchanging
+	order      []int32 // of all, by set
+}
+
+// chain is a node that may wait for another, and the logarithm of the odds that chance makes such two hot.
+type chain struct {
+	i, j int32
+	odds float64
+}
+
+// patch is some nodes of left that are one.
+type patch struct {
+	begin, end int32 // in left
+	isRegion   bool  // found as one already
+	beside     int32 // the region that it is part of, or none
+	way        int8  // 1: all links lead up, -1: down, 0: neither, or it is joined with no other of a pod
+	mean       float64
+	root       root
+}
+
+// podPatch says that a patch has links of a pod.
+type podPatch struct{ pod, patch int32 }
+
+const noRegion = int32(-1)
+
+func (p *patches) begin(nodes int) {
+	p.region, p.odds = scratch.Slice(p.region, nodes), scratch.Slice(p.odds, nodes)
+	for i := range p.region {
+		p.region[i] = noRegion
+	}
+	clear(p.odds)
+	p.sets.Reset(nodes)
+	p.left, p.all = p.left[:0], p.all[:0]
+}
+
+// take makes a region of some nodes. It may be joined with others of a pod if it has no root, its links lead one way and
+// they are no other's.
+func (p *patches) take(m *Method, members []int32, r root) {
+	x := patch{begin: int32(len(p.left)), end: int32(len(p.left) + len(members)), isRegion: true, beside: noRegion, root: r}
+	for _, i := range members {
+		p.region[i] = int32(len(p.all))
+	}
+	p.left = append(p.left, members...)
+	if r.device == noDevice && !slices.ContainsFunc(members, func(i int32) bool { return m.shares.of[i].n > 1 }) {
+		x.way = m.wayOf(members)
+	}
+	p.all = append(p.all, x)
+}
+
+// wayOf is 1 if all of some nodes' links lead up, -1 if all lead down, 0 otherwise.
+func (t *trees) wayOf(nodes []int32) int8 {
+	way := 0
+	for k, i := range nodes {
+		from, to := t.waits.level[t.from[i]], t.waits.level[t.to[i]]
+		if from < 0 || to < 0 {
+			return 0
+		}
+		if own := cmp.Compare(to, from); k == 0 {
+			way = own
+		} else if own != way {
+			return 0
+		}
+	}
+	return int8(way)
+}
+
+// find lists the patches, those of one pod or exchange joined.
+func (p *patches) find(m *Method) {
+	regions := len(p.left)
+	for i, r := range p.region {
+		if r == noRegion {
+			p.left = append(p.left, int32(i))
+		}
+	}
+	left := p.left[regions:]
+	p.join(&m.trees, left)
+	slices.SortFunc(left, func(a, b int32) int { return cmp.Or(cmp.Compare(p.sets.Find(a), p.sets.Find(b)), cmp.Compare(a, b)) })
+	spots := 0
+	for begin := regions; begin < len(p.left); spots++ {
+		end := begin + 1
+		for end < len(p.left) && p.sets.Find(p.left[end]) == p.sets.Find(p.left[begin]) {
+			end++
+		}
+		if end > begin+1 {
+			p.all = append(p.all, patch{begin: int32(begin), end: int32(end), beside: noRegion, way: m.wayOf(p.left[begin:end]), root: m.rootOfPatch(p.left[begin:end])})
+		}
+		begin = end
+	}
+	for k := range p.all {
+		p.all[k].measure(m, p.left)
+	}
+	n := 0
+	for k := range p.all {
+		if x := p.all[k]; x.isRegion || p.isPart(m, spots, &x) {
+			p.all[n] = x
+			n++
+		}
+	}
+	p.all = p.all[:n]
+	p.sets.Reset(len(p.all))
+	for k, x := range p.all {
+		if x.beside != noRegion {
+			p.sets.Union(int32(k), x.beside)
+		}
+	}
+	p.joinPods(m)
+	p.joinExchanging(m)
+}
+
+func (x *patch) measure(m *Method, left []int32) {
+	x.mean = 0
+	for _, i := range left[x.begin:x.end] {
+		x.mean += m.stall[i]
+	}
+	x.mean /= float64(x.end - x.begin)
+}
+
+// join joins what is left, by links that leave a switch for one level, or enter it from one, and by those of which one may
+// wait for the other.
+func (p *patches) join(t *trees, left []int32) {
+	p.ends(t, left)
+	w := t.waits
+	for _, d := range p.places {
+		p.joinBeside(t, t.leaving.of(d), t.to, w.out.of(d), w.to)
+		p.joinBeside(t, t.into.of(d), t.from, w.in.of(d), w.from)
+	}
+	p.joinWaiting(t)
+}
+
+// joinWaiting joins those of which one may wait for the other, the least likely by chance first: the odds of what comes of
+// it are then the same in whichever order links are numbered.
+func (p *patches) joinWaiting(t *trees) {
+	p.chains = p.chains[:0]
+	for _, d := range p.places {
+		ways := math.Log(float64(len(t.waits.out.of(d))))
+		for _, i := range t.into.of(d) {
+			if p.region[i] != noRegion {
+				continue
+			}
+			for _, j := range t.mayWaitFor(i) {
+				if p.region[j] == noRegion {
+					p.chains = append(p.chains, chain{i, j, ways + t.oddsOfLevel(i, j)})
+				}
+			}
+		}
+	}
+	slices.SortFunc(p.chains, func(a, b chain) int {
+		return cmp.Or(cmp.Compare(a.odds, b.odds), cmp.Compare(a.i, b.i), cmp.Compare(a.j, b.j))
+	})
+	for _, c := range p.chains {
+		p.joinTwo(c.i, c.j, c.odds)
+	}
+}
+
+// joinBeside joins those of some nodes of a switch that are left and have their far ends on one level. Of n links m that are
+// hot have n!/(n-m)!/m! ways.
+func (p *patches) joinBeside(t *trees, nodes, far, links, ends []int32) {
+	p.batch = p.batch[:0]
+	for _, i := range nodes {
+		if p.region[i] == noRegion {
+			p.batch = append(p.batch, i)
+		}
+	}
+	level := t.waits.level
+	slices.SortFunc(p.batch, func(a, b int32) int {
+		return cmp.Or(cmp.Compare(level[far[a]], level[far[b]]), cmp.Compare(t.stall[a], t.stall[b]), cmp.Compare(t.waits.byName[far[a]], t.waits.byName[far[b]]))
+	})
+	for n, m, k := 0, 1, 1; k < len(p.batch); k++ {
+		a, b := p.batch[k-1], p.batch[k]
+		if level[far[a]] != level[far[b]] {
+			m = 1
+			continue
+		}
+		if m == 1 {
+			n = countEnds(links, ends, level, level[far[a]])
+		}
+		p.joinTwo(a, b, math.Log(float64(n-m)/float64(m+1))+t.oddsOfLevel(a, b))
+		m++
+	}
+}
+
+// countEnds counts the links that have their far ends on a level.
+func countEnds(links, ends []int32, levels []int8, level int8) (n int) {
+	for _, l := range links {
+		if levels[ends[l]] == level {
+			n++
+		}
+	}
+	return n
+}
+
+// joinTwo joins the sets of two nodes, at these odds.
+func (p *patches) joinTwo(i, j int32, odds float64) {
+	if a, b := p.sets.Find(i), p.sets.Find(j); a != b {
+		odds += p.odds[a] + p.odds[b]
+		p.odds[p.sets.Union(a, b)] = odds
+	}
+}
+
+// oddsOfLevel is the logarithm of the chance that two lone hot links are as level as these, 0 if they are not. Their stalls
+// are supposed to be log-uniform, from the least that counts to all the time.
+func (t *trees) oddsOfLevel(i, j int32) float64 {
+	stall := max(t.stall[i], t.stall[j])
+	between := t.noise.meanError(stall, 1, 1)
+	if math.Abs(t.stall[i]-t.stall[j]) > between {
+		return 0
+	}
+	return min(0, math.Log(2*between/(logStalls*stall)))
+}
+
+const (
+	logStalls = 3 // logarithm of the range of stalls of lone hot links, from 5% to 100%
+	// A patch next to a region is part of it if chance makes fewer than so many such in a snapshot.
+	falsePartsPerInterval = .1
+	kindsOfNear           = 4 // links that leave where a link does, enter where it does, wait for it or are waited for
+)
+
+// rootOfPatch is the root of the one cause that a patch is part of. A switch alone is none if all its hosts send: each of
+// its ports may be why, or none.
+func (m *Method) rootOfPatch(nodes []int32) root {
+	none, own := root{noDevice, schema.NoLink}, m.shares.main(nodes[0])
+	if own < 0 || slices.ContainsFunc(nodes, func(i int32) bool { return m.shares.main(i) != own }) {
+		return none
+	}
+	r := m.rootOf(own)
+	if r.device != noDevice && r.link == schema.NoLink && m.stalledHosts(r.device) >= int(m.waits.hosts[r.device]) {
+		return none
+	}
+	return r
+}
+
+// oddsOf is the logarithm of how many such patches lone hot links make by chance in a snapshot. Of N links a share p is hot by
+// chance, and a link beside it, of a kind of which there are d, too by p d: that makes N p prod(p d) patches, times the
+// chances that two hot links are level for those that are. How many are hot by chance is known from the spots that the
+// snapshot has, this patch one of them, to a standard error.
+func (p *patches) oddsOf(m *Method, spots int, x *patch) float64 {
+	n, k, others := float64(len(m.node)), float64(x.end-x.begin), float64(spots-1)
+	hot := (1 + others + math.Sqrt(others)) / n
+	return math.Log(n*hot) + (k-1)*math.Log(kindsOfNear*hot) + p.odds[p.sets.Find(p.left[x.begin])]
+}
+
+// isPart reports whether a patch counts: for a region, or where its switches or the ones next to them are a region's for a part
+// of that, though that explains it badly or it is cut off by links that read zero; of several, the one that has most links
+// there.
+func (p *patches) isPart(m *Method, spots int, x *patch) bool {
+	odds := p.oddsOf(m, spots, x)
+	if p.listNear(&m.trees, p.left[x.begin:x.end]); len(p.votes) == 0 {
+		return odds <= math.Log(FalseRegionsPerDay/intervalsPerDay)
+	}
+	if odds > math.Log(falsePartsPerInterval) {
+		return false
+	}
+	slices.Sort(p.votes)
+	most := 0
+	for i := 0; i < len(p.votes); {
+		j := i
+		for ; j < len(p.votes) && p.votes[j] == p.votes[i]; j++ {
+		}
+		if j-i > most {
+			most, x.beside = j-i, p.votes[i]
+		} else if j-i == most {
+			x.beside = noRegion
+		}
+		i = j
+	}
+	if x.beside != noRegion {
+		x.way, x.root = 0, p.all[x.beside].root
+	}
+	return x.beside != noRegion
+}
+
+// listNear lists the regions that have links at switches of some nodes, or at those that these have cables to.
+func (p *patches) listNear(t *trees, nodes []int32) {
+	p.votes = p.votes[:0]
+	for _, d := range p.ends(t, nodes) {
+		p.listAt(t, d)
+	}
+	for _, d := range p.places {
+		for _, l := range t.waits.out.of(d) {
+			if to := t.waits.to[l]; t.waits.isSwitch[to] {
+				p.listAt(t, to)
+			}
+		}
+	}
+}
+
+// ends lists the switches that some nodes leave or enter.
+func (p *patches) ends(t *trees, nodes []int32) []int32 {
+	p.places = p.places[:0]
+	for _, i := range nodes {
+		for _, d := range [2]int32{t.from[i], t.to[i]} {
+			if t.waits.isSwitch[d] {
+				p.places = append(p.places, d)
+			}
+		}
+	}
+	slices.Sort(p.places)
+	p.places = slices.Compact(p.places)
+	return p.places
+}
+
+// listAt lists the regions of the links at a device.
+func (p *patches) listAt(t *trees, d int32) {
+	for _, nodes := range [2][]int32{t.leaving.of(d), t.into.of(d)} {
+		for _, i := range nodes {
+			if p.region[i] != noRegion {
+				p.votes = append(p.votes, p.region[i])
+			}
+		}
+	}
+}
+
+// areBeside reports whether any of some nodes is at a switch of a region.
+func (p *patches) areBeside(t *trees, nodes []int32) bool {
+	return slices.ContainsFunc(nodes, func(i int32) bool { return p.touches(t, t.from[i]) || p.touches(t, t.to[i]) })
+}
+
+// touches reports whether a region has links at a device.
+func (p *patches) touches(t *trees, d int32) bool {
+	isTaken := func(i int32) bool { return p.region[i] != noRegion }
+	return slices.ContainsFunc(t.leaving.of(d), isTaken) || slices.ContainsFunc(t.into.of(d), isTaken)
+}
+
+// joinPods joins patches without a root that have links of one pod, lead the same way and are level.
+func (p *patches) joinPods(m *Method) {
+	p.byPod = p.byPod[:0]
+	for k := range p.all {
+		x := &p.all[k]
+		if x.way == 0 || x.root.device != noDevice {
+			continue
+		}
+		for _, i := range p.left[x.begin:x.end] {
+			for _, d := range [2]int32{m.from[i], m.to[i]} {
+				if pod := m.waits.group[d]; pod >= 0 {
+					p.byPod = append(p.byPod, podPatch{pod, int32(k)})
+				}
+			}
+		}
+	}
+	slices.SortFunc(p.byPod, func(a, b podPatch) int {
+		x, y := &p.all[a.patch], &p.all[b.patch]
+		return cmp.Or(cmp.Compare(a.pod, b.pod), cmp.Compare(x.way, y.way), cmp.Compare(x.mean, y.mean), cmp.Compare(a.patch, b.patch))
+	})
+	for k := 1; k < len(p.byPod); k++ {
+		a, b := p.byPod[k-1], p.byPod[k]
+		x, y := &p.all[a.patch], &p.all[b.patch]
+		if a.pod == b.pod && x.way == y.way && y.mean-x.mean <= m.noise.meanError(y.mean, int(x.end-x.begin), int(y.end-y.begin)) {
+			p.sets.Union(a.patch, b.patch)
+		}
+	}
+}
+
+// emit appends the regions and patches as groups, with their roots.
+func (p *patches) emit(m *Method, out *linkset.Groups) {
+	p.order = p.order[:0]
+	for k := range int32(len(p.all)) {
+		p.order = append(p.order, k)
+	}
+	slices.SortStableFunc(p.order, func(a, b int32) int { return cmp.Compare(p.sets.Find(a), p.sets.Find(b)) })
+	for i := 0; i < len(p.order); {
+		first, set := len(out.Links), p.sets.Find(p.order[i])
+		for ; i < len(p.order) && p.sets.Find(p.order[i]) == set; i++ {
+			x := &p.all[p.order[i]]
+			for _, j := range p.left[x.begin:x.end] {
+				out.Links = append(out.Links, schema.LinkID(m.links[j]))
+			}
+		}
+		slices.Sort(out.Links[first:])
+		m.appendZeros(out, first)
+		out.Ends = append(out.Ends, int32(len(out.Links)))
+		m.roots = append(m.roots, p.all[set].root)
+	}
+}

@@ -1,0 +1,144 @@
+package trees
+
+import (
+	"slices"
+
+	"github.com/giverny/giverny/internal/scratch"
+)
+
+// after lists the nodes that a node waits for; none if it is at a sink.
+func (t *trees) after(i int32) []int32 {
+	if t.sink[i] >= 0 {
+		return nil
+	}
+	return t.mayWaitFor(i)
+}
+
+// isSameList reports whether two lists are one in memory, which nodes share: what follows from it is worked out once.
+func isSameList(a, b []int32) bool { return len(a) == len(b) && (len(a) == 0 || &a[0] == &b[0]) }
+
+// rankNodes orders the nodes by their longest way to a sink: what a node waits for comes before it. Nodes of
+// a cycle, or behind one, come after all others, by the shortest way out of it.
+func (t *trees) rankNodes() {
+	n := len(t.links)
+	t.rank, t.was, t.order = scratch.Slice(t.rank, n), scratch.Slice(t.was, n), scratch.Slice(t.order, n)
+	for i := range t.rank {
+		t.rank[i] = unranked
+	}
+	for i := range int32(n) {
+		if t.rank[i] == unranked && !t.fromHost(i) {
+			t.rankBehind(i)
+		}
+	}
+	t.rankCycles()
+	t.rankHosts()
+	t.sortByRank()
+}
+
+// rankHosts ranks the links from hosts: these wait for all that leaves their leaf, and nothing for them.
+func (t *trees) rankHosts() {
+	var last []int32 // what the last one waits for
+	rank := int32(0)
+	for i := range t.rank {
+		if !t.fromHost(int32(i)) {
+			continue
+		}
+		if after := t.after(int32(i)); !isSameList(after, last) {
+			last, rank = after, 0
+			for _, j := range after {
+				rank = max(rank, min(lastRank, t.rank[j]+1))
+			}
+		}
+		t.rank[i] = rank
+	}
+}
+
+// unranked is the rank of a node that rankBehind has not come to.
+const unranked = int32(-1)
+
+// rankBehind ranks a node by its longest way to a sink, and before it all that it waits for. Nodes of a cycle, or behind
+// one, get maxRank: in depth-first order one of them meets a node that it began from.
+func (t *trees) rankBehind(i int32) {
+	t.rank[i] = maxRank
+	longest := int32(0)
+	for _, j := range t.after(i) {
+		if t.rank[j] == unranked {
+			t.rankBehind(j)
+		}
+		longest = max(longest, min(maxRank, t.rank[j]+1))
+	}
+	t.rank[i] = longest
+}
+
+// rankCycles ranks the nodes of cycles, and those behind them, by the shortest way out.
+func (t *trees) rankCycles() {
+	isAny := false
+	for i, r := range t.rank {
+		if r == maxRank {
+			t.rank[i], isAny = lastRank, true
+		}
+	}
+	for r := int32(maxRank); isAny && r < lastRank; r++ {
+		isAny = false
+		copy(t.was, t.rank) // all at once: the order of links must not show
+		for i := range int32(len(t.was)) {
+			if t.was[i] == lastRank && slices.ContainsFunc(t.after(i), func(j int32) bool { return t.was[j] < r }) {
+				t.rank[i], isAny = r, true
+			}
+		}
+	}
+}
+
+func (t *trees) sortByRank() {
+	clear(t.first[:])
+	for _, r := range t.rank {
+		t.first[r+1]++
+	}
+	for r := range lastRank {
+		t.first[r+1] += t.first[r]
+	}
+	for i, r := range t.rank {
+		t.order[t.first[r]] = int32(i)
+		t.first[r]++
+	}
+}
+
+// mostCycles bounds how many cycles are broken in one snapshot.
+const mostCycles = 16
+
+// breakCycles makes sinks where links wait for each other in a circle and for nothing else: an exchange over switches
+// whose hosts' links do not stall, or a deadlock. The switch at which most of it waits counts as where it begins.
+func (t *trees) breakCycles() {
+	w := t.waits
+	for range mostCycles {
+		if !slices.Contains(t.rank, lastRank) {
+			return
+		}
+		best, most := int32(-1), 0.
+		for _, d := range t.entered {
+			sum := 0.
+			for _, i := range t.into.of(d) {
+				if t.isOnCycle(i) {
+					sum += t.stall[i]
+				}
+			}
+			if sum > most || best >= 0 && sum == most && w.byName[d] < w.byName[best] {
+				best, most = d, sum
+			}
+		}
+		if best < 0 {
+			return
+		}
+		for _, i := range t.into.of(best) {
+			if t.isOnCycle(i) {
+				t.sink[i] = best
+			}
+		}
+		t.rankNodes()
+	}
+}
+
+// isOnCycle reports whether a node leads to no sink.
+func (t *trees) isOnCycle(i int32) bool {
+	return t.rank[i] == lastRank && !t.waits.fromHost(t.links[i])
+}

@@ -1,0 +1,95 @@
+package trees
+
+import (
+	"math/rand"
+	"slices"
+	"testing"
+)
+
+// Ranks are the longest ways to a sink, whatever cycles there are; within these and behind them, the shortest ways out.
+func TestRanksAreThoseOfNaiveWalks(t *testing.T) {
+	rng := rand.New(rand.NewSource(1))
+	cyclic := 0
+	for range 400 {
+		m := drawnTrees(rng)
+		m.rankNodes()
+		want := naiveRanks(m)
+		if !slices.Equal(m.rank, want) {
+			t.Fatalf("ranks %v, want %v; lists %v of %v, sinks %v", m.rank, want, m.next, m.list, m.sink)
+		}
+		if slices.Contains(want, lastRank) {
+			cyclic++
+		}
+		if !slices.IsSortedFunc(m.order, func(a, b int32) int { return int(want[a] - want[b]) }) {
+			t.Fatalf("order %v of ranks %v", m.order, want)
+		}
+	}
+	if cyclic < 40 || cyclic > 360 {
+		t.Errorf("%d of 400 have a cycle without a way out", cyclic)
+	}
+}
+
+// drawnTrees are nodes that wait for each other at random, the first few from hosts, for which nothing waits; some of
+// these share a list. Device 0 is the only switch.
+func drawnTrees(rng *rand.Rand) *trees {
+	n := 2 + rng.Intn(30)
+	hosts := rng.Intn(n)
+	t := &trees{waits: &waits{isSwitch: []bool{true, false}}, links: make([]int32, n), from: make([]int32, n),
+		list: make([]int32, n), sink: make([]int32, n)}
+	t.next.off = append(t.next.off, 0)
+	degree := 1 + rng.Intn(3)
+	for i := range n {
+		t.sink[i], t.list[i] = -1, int32(i)
+		if i < hosts {
+			t.from[i] = 1
+		}
+		for range rng.Intn(degree + 1) {
+			if hosts < n {
+				t.next.at = append(t.next.at, int32(hosts+rng.Intn(n-hosts)))
+			}
+		}
+		t.next.off = append(t.next.off, int32(len(t.next.at)))
+		if i > 0 && i < hosts && rng.Intn(2) == 0 {
+			t.list[i] = t.list[i-1]
+		}
+		if len(t.mayWaitFor(int32(i))) == 0 || rng.Intn(8) == 0 {
+			t.sink[i] = 0
+		}
+	}
+	return t
+}
+
+// naiveRanks lengthens ways by a step at a time.
+func naiveRanks(t *trees) []int32 {
+	n := len(t.links)
+	rank := make([]int32, n)
+	for range maxRank {
+		was := slices.Clone(rank)
+		for i := range rank {
+			for _, j := range t.after(int32(i)) {
+				rank[i] = max(rank[i], min(maxRank, was[j]+1))
+			}
+		}
+	}
+	for i := range rank {
+		if rank[i] == maxRank {
+			rank[i] = lastRank
+		}
+	}
+	for r := int32(maxRank); r < lastRank; r++ {
+		was := slices.Clone(rank)
+		for i := range rank {
+			if was[i] == lastRank && slices.ContainsFunc(t.after(int32(i)), func(j int32) bool { return was[j] < r }) {
+				rank[i] = r
+			}
+		}
+	}
+	for i := range rank { // a host is behind all that it waits for
+		for _, j := range t.after(int32(i)) {
+			if t.fromHost(int32(i)) {
+				rank[i] = max(rank[i], min(lastRank, rank[j]+1))
+			}
+		}
+	}
+	return rank
+}

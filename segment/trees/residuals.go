@@ -1,0 +1,116 @@
+package trees
+
+import (
+	"slices"
+
+	"github.com/giverny/giverny/internal/scratch"
+)
+
+// joinMisfits joins causes that touch and explain what they stall worse than noise would: they are parts of one
+// exchange as it happens, which has no shape that would part them. What is small beside such a one is its, too. Two of
+// which the roots are seen to stall are two.
+func (c *causes) joinMisfits(t *trees, s *sinks, h *shares) (joined bool) {
+	c.measureMisfits(t, s, h)
+	c.votes = c.votes[:0]
+	for i := range int32(len(t.links)) {
+		own := h.main(i)
+		if own < 0 || !c.isMisfit(own) {
+			continue
+		}
+		first := len(c.votes)
+		for _, beside := range [2][]int32{t.leaving.of(t.to[i]), t.into.of(t.from[i])} {
+			for _, j := range beside {
+				other := h.main(j)
+				if other >= 0 && other != own && !slices.ContainsFunc(c.votes[first:], func(v vote) bool { return v.beside == other }) {
+					c.votes = append(c.votes, vote{own, other, 1})
+				}
+			}
+		}
+	}
+	c.tallyVotes()
+	for _, v := range c.tally {
+		if n := c.count[v.beside]; float64(v.n) >= misfitShare*float64(min(n, c.count[v.cause])) && (n < misfitSmall || c.isMisfit(v.beside)) &&
+			!c.isFalling(s, v.beside) && !c.isFalling(s, v.cause) && !(c.isRooted[v.cause] && c.isRooted[v.beside]) {
+			joined = joined || c.sets.Find(v.cause) != c.sets.Find(v.beside)
+			c.sets.Union(v.cause, v.beside)
+		}
+	}
+	return joined
+}
+
+// joinUnexplained joins causes that meet at a switch, whichever way, if together they explain their links clearly worse than
+// noise would: the evidence that parts them is that each explains its own. One of which the root is seen to stall needs no
+// other. It reports whether it joined any.
+func (c *causes) joinUnexplained(t *trees, s *sinks, h *shares) (joined bool) {
+	c.measureMisfits(t, s, h)
+	for d, isSwitch := range t.waits.isSwitch {
+		if !isSwitch {
+			continue
+		}
+		c.listMet(t, h, int32(d))
+		for k, a := range c.met {
+			for _, b := range c.met[:k] {
+				if c.sets.Find(a) != c.sets.Find(b) && c.off[a]+c.off[b] >= leastTogether*float64(c.count[a]+c.count[b]) {
+					c.sets.Union(a, b)
+					joined = true
+				}
+			}
+		}
+	}
+	return joined
+}
+
+// listMet lists the causes, but for those of which the root is seen to stall, of which links enter or leave a switch.
+func (c *causes) listMet(t *trees, h *shares, device int32) {
+	c.met = c.met[:0]
+	for _, nodes := range [2][]int32{t.into.of(device), t.leaving.of(device)} {
+		for _, i := range nodes {
+			if own := h.main(i); own >= 0 && !c.isRooted[own] && !slices.Contains(c.met, own) {
+				c.met = append(c.met, own)
+			}
+		}
+	}
+}
+
+// measureMisfits sums by cause how far links are off what is predicted, and finds of which the root is seen to stall.
+func (c *causes) measureMisfits(t *trees, s *sinks, h *shares) {
+	n := len(c.weak)
+	c.count, c.off, c.total, c.top = scratch.Slice(c.count, n), scratch.Slice(c.off, n), scratch.Slice(c.total, n), scratch.Slice(c.top, n)
+	c.isRooted = scratch.Slice(c.isRooted, n)
+	clear(c.isRooted)
+	clear(c.count)
+	clear(c.off)
+	clear(c.total)
+	for i := range c.top {
+		c.top[i] = -1
+	}
+	for i, off := range h.misfit {
+		if own := h.main(int32(i)); own >= 0 && !t.waits.toHost(t.links[i]) {
+			c.count[own]++
+			c.off[own] += min(mostMisfit, off)
+			c.total[own] += t.stall[i]
+		}
+	}
+	for a := range s.all {
+		x, own := &s.all[a], c.sets.Find(int32(a))
+		c.isRooted[own] = c.isRooted[own] || x.showsRoot()
+		if x.isLeaf && x.down() >= minFeeders && (c.top[own] < 0 || x.weight > s.all[c.top[own]].weight) {
+			c.top[own] = int32(a)
+		}
+	}
+}
+
+// isFalling reports whether a cause that is no exchange stalls less the farther from one leaf, as a tree does.
+func (c *causes) isFalling(s *sinks, cause int32) bool {
+	if c.top[cause] < 0 || c.isExchange(cause) {
+		return false
+	}
+	x := &s.all[c.top[cause]]
+	rest := float64(c.count[cause] - x.links)
+	return c.total[cause]-float64(x.links)*x.stall < fallingShare*x.stall*rest
+}
+
+// isMisfit reports whether a cause explains its links worse than noise would.
+func (c *causes) isMisfit(cause int32) bool {
+	return c.count[cause] >= FewestLinks && c.off[cause] >= leastMisfit*float64(c.count[cause])
+}

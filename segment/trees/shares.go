@@ -1,0 +1,321 @@
+package trees
+
+import (
+	"math"
+	"math/bits"
+
+	"github.com/giverny/giverny/internal/scratch"
+)
+
+// shares finds which causes each stalled link belongs to. From the sinks upstream, the stall of a link is
+// predicted by that of what it waits for, times the share by which the cause's stall falls from hop to hop;
+// of one cause or two that add up, those count whose prediction is nearest.
+type shares struct {
+	of      []partList // by node
+	fall    []float64  // by cause
+	usual   []float64  // by cause: what its fall was at the hop before
+	depart  []float64  // by cause: what it costs that it falls otherwise now
+	taken   []int      // by cause: links that it has a part in, but for those at its sinks
+	worth   []float64  // by cause: by how many deviations links are explained better with it than without
+	unheard []int      // by cause: of those taken, links that could wait for no other, since what they wait for had chosen
+	misfit  []float64  // by node: by how many deviations its stall is off what its causes predict
+	falls   []fallOf
+	rests   []fallOf               // the same of what is left of a link over an exchange's level
+	rest    []float64              // by cause: the share by which it stalls what leaves an exchange's leaves, too; 0: unknown
+	costs   [1 << maxParts]float64 // by set of a node's causes: see choose
+	atSink  []bool                 // by node
+	members linkLists              // by cause: nodes
+	own     []int32                // by node: the exchange that its leaf takes part in, or -1
+	level   []float64              // by node: that exchange's level there
+	chosen  []uint                 // by node: a set of its causes
+	group   wayGroup
+}
+
+const (
+	maxParts = 6
+	// The share by which stall falls from hop to hop, while too few links say it; its bound; and how many.
+	usualFall, mostFall, fewestFalls = .8, 1.2, 4
+	explained                        = 2    // deviations within which what was supposed explains a link
+	voteWidth                        = .3   // a link votes for causes that are as near, in logarithms
+	fallWidth                        = 1.12 // ratios that far apart are one
+	// In deviations: what a second cause must explain, and one that is a port to a host beside an exchange.
+	secondCost, portCost = .5, 2
+	departCost           = 2 // that a cause falls by more or less than at the hop before, in logarithms
+	// that an exchange adds to what leaves a leaf that takes no part in it, or adds nothing where it does.
+	partnerCost = 3
+	// that a tree which clearly adds to what leaves an exchange's leaves, on so many links, adds nothing to one of them.
+	restCost, fewestRests = 3, 8
+	mostAtOnce            = 3 // causes of one link
+	// In deviations: by how much better a slow link must explain what waits for it, in all and for each link, of which one
+	// counts up to a bound.
+	leastWorth, leastWorthEach, mostWorth = 17, .8, 4
+	// Beside other causes, in units of how well those explain the rest; but not for a link so much above all that stalls
+	// behind it that explains each so much better, nor for one that is certain, if the rest is no worse explained than that.
+	leastSpread, clearSlow, clearWorth = 1.03, 1.6, mostWorth / 2
+	certainWorth, certainSpread        = .75 * mostWorth, 2.5
+	keptShare                          = .4
+	// oddPort is how many deviations a port differs from what else waits at its switch if it is another cause.
+	oddPort = 4
+)
+
+func (h *shares) find(t *trees, s *sinks, c *causes, minMean float64) {
+	h.of, h.fall, h.usual = scratch.Slice(h.of, len(t.links)), scratch.Slice(h.fall, 2*len(s.all)), scratch.Slice(h.usual, 2*len(s.all))
+	h.depart = scratch.Slice(h.depart, 2*len(s.all))
+	h.misfit, h.worth = scratch.Slice(h.misfit, len(t.links)), scratch.Slice(h.worth, 2*len(s.all))
+	clear(h.worth)
+	h.unheard = scratch.Slice(h.unheard, 2*len(s.all))
+	clear(h.unheard)
+	h.rest = scratch.Slice(h.rest, 2*len(s.all))
+	h.own, h.level = scratch.Slice(h.own, len(t.links)), scratch.Slice(h.level, len(t.links))
+	h.taken = scratch.Slice(h.taken, 2*len(s.all))
+	clear(h.taken)
+	h.chosen = scratch.Slice(h.chosen, len(t.links))
+	h.startFalls(s, c)
+	for i := range h.of {
+		h.of[i].n, h.misfit[i] = 0, 0
+	}
+	for first, end := 0, 0; first < len(t.order); first = end { // hop by hop
+		rank := t.rank[t.order[first]]
+		for end = first; end < len(t.order) && t.rank[t.order[end]] == rank; end++ {
+		}
+		isAny := h.gather(t, s, c, t.order[first:end])
+		copy(h.usual, h.fall)
+		h.fitRests()
+		h.fitFalls()
+		if isAny { // else the same again
+			h.measureDeparts()
+			h.refit(t, s, c, t.order[first:end], minMean)
+			h.measureDeparts()
+		}
+		for _, i := range t.order[first:end] {
+			if !h.atSink[i] && h.of[i].n > 0 {
+				set, stall := h.choose(t, s, c, i, minMean)
+				h.appraise(s, i, set)
+				h.suppose(t, i, set, stall)
+			}
+		}
+		if isAny {
+			h.choosePerSwitch(t, s, c, t.order[first:end])
+		}
+		for _, i := range t.order[first:end] {
+			if !h.atSink[i] && h.of[i].n > 0 {
+				h.take(i, t.stall[i])
+				h.keepAtLeaf(t, s, c, i)
+			}
+		}
+	}
+}
+
+// gather finds the causes that the nodes of a hop may have, and their votes; it reports whether one may have several.
+func (h *shares) gather(t *trees, s *sinks, c *causes, nodes []int32) (isAny bool) {
+	h.falls, h.rests = h.falls[:0], h.rests[:0]
+	was := int32(-1) // the last node whose causes are those of what it waits for
+	for _, i := range nodes {
+		if h.atSink[i] = h.setAtSink(t, s, c, i); h.atSink[i] {
+			continue
+		}
+		if was >= 0 && isSameList(t.after(i), t.after(was)) {
+			h.of[i].n = copy(h.of[i].at[:], h.of[was].list())
+		} else {
+			h.predict(t, c, i)
+		}
+		was = i
+		if a := s.feeding[i]; a >= 0 {
+			h.of[i].raise(c.sets.Find(a), c.levels[c.level.Find(a)].stall())
+			was = -1
+		}
+		isAny = isAny || h.of[i].n > 1
+		h.own[i], h.level[i] = h.ownExchange(t, s, c, i)
+		h.vote(t, s, c, i)
+	}
+	return isAny
+}
+
+// measureDeparts finds what it costs that a cause falls otherwise than at the hop before.
+func (h *shares) measureDeparts() {
+	for a, fall := range h.fall {
+		h.depart[a] = 0
+		if fall != h.usual[a] {
+			h.depart[a] = departCost * math.Abs(math.Log(fall/h.usual[a]))
+		}
+	}
+}
+
+// refit fits the falls again, to the links that each cause alone explains best.
+func (h *shares) refit(t *trees, s *sinks, c *causes, nodes []int32, minMean float64) {
+	h.falls = h.falls[:0]
+	for _, i := range nodes {
+		if h.atSink[i] || h.of[i].n == 0 {
+			continue
+		}
+		if set, _ := h.choose(t, s, c, i, minMean); bits.OnesCount(set) == 1 {
+			p := h.of[i].at[bits.TrailingZeros(set)]
+			h.falls = append(h.falls, newFallOf(p.cause, t.stall[i]/p.stall, true))
+		}
+	}
+	h.fitFalls()
+}
+
+// setAtSink gives a node that waits at a sink to the sink's cause, or to the two that add up there.
+func (h *shares) setAtSink(t *trees, s *sinks, c *causes, i int32) bool {
+	a := s.feeding[i]
+	if t.sink[i] >= 0 {
+		a = s.at[t.sink[i]]
+	}
+	if a < 0 {
+		return false
+	}
+	x, toHost := &s.all[a], t.port[i]
+	if x.odd > 0 && t.sink[i] < 0 {
+		return false
+	}
+	h.misfit[i] = math.Abs(t.stall[i]-x.stall) / t.noise.sigma(t.stall[i])
+	usual := x.port
+	if x.hasManyPorts() {
+		usual = x.portMean()
+	} else if c.levels[c.level.Find(a)].isExchange() {
+		usual = x.stall
+	}
+	if toHost && math.Abs(t.stall[i]-usual) > oddPort*t.noise.sigma(t.stall[i]) && math.Abs(math.Log(t.stall[i]/usual)) > oddPort*x.portSpread {
+		h.of[i].set(part{cause: int32(len(s.all)) + a, stall: t.stall[i]})
+		return true
+	}
+	double := c.double[a]
+	switch {
+	case double[0] == noDouble:
+		h.of[i].set(part{cause: c.sets.Find(a), stall: t.stall[i]})
+	case double[1] != a:
+		h.of[i].set(part{cause: c.sets.Find(double[0]), stall: c.levels[double[0]].stall()}, part{cause: c.sets.Find(double[1]), stall: c.levels[double[1]].stall()})
+	case toHost:
+		h.of[i].set(part{cause: c.sets.Find(a), stall: x.stall - c.levels[double[0]].stall()})
+	default:
+		h.of[i].set(part{cause: c.sets.Find(double[0]), stall: c.levels[double[0]].stall()}, part{cause: c.sets.Find(a), stall: x.stall - c.levels[double[0]].stall()})
+	}
+	return true
+}
+
+// predict gathers the causes of what a node waits for; weak ones only if there are no others.
+func (h *shares) predict(t *trees, c *causes, i int32) {
+	into := &h.of[i]
+	for _, weak := range [2]bool{false, true} {
+		for _, j := range t.after(i) {
+			if t.rank[j] >= t.rank[i] {
+				continue // a cycle
+			}
+			for _, p := range h.of[j].list() {
+				if c.weak[p.cause] == weak {
+					into.add(part{cause: p.cause, stall: p.stall})
+				}
+			}
+		}
+		if into.n > 0 {
+			return
+		}
+	}
+}
+
+// suppose takes down the set that is chosen of a node's causes, what each is supposed to stall it, and how far its stall is
+// off what the set predicts.
+func (h *shares) suppose(t *trees, i int32, set uint, one [maxParts]float64) {
+	from, sum := &h.of[i], 0.
+	for k := range from.list() {
+		p := &from.at[k]
+		if from.n == 1 {
+			one[k] = p.stall * h.fall[p.cause]
+		}
+		if p.stall = one[k]; set>>k&1 != 0 {
+			sum += one[k]
+		}
+	}
+	h.chosen[i] = set
+	h.misfit[i] = math.Abs(t.stall[i]-min(100, sum)) / t.noise.sigma(t.stall[i])
+}
+
+// take leaves of a node's causes those chosen, each with its share of the stall.
+func (h *shares) take(i int32, stall float64) {
+	from, total := &h.of[i], 0.
+	for k, p := range from.list() {
+		if h.chosen[i]>>k&1 != 0 {
+			total += p.stall
+		}
+	}
+	n := 0
+	for k, p := range from.list() {
+		if h.chosen[i]>>k&1 != 0 {
+			from.at[n] = part{cause: p.cause, stall: stall * p.stall / total}
+			n++
+			h.taken[p.cause]++
+		}
+	}
+	from.n = n
+	from.sort()
+}
+
+// rename gives every part the cause that its own has been joined to.
+func (h *shares) rename(c *causes) {
+	for i := range h.of {
+		p := &h.of[i]
+		for k := range p.list() {
+			p.at[k].cause = c.sets.Find(p.at[k].cause)
+		}
+		p.unite()
+	}
+}
+
+// main is the cause of most of a node's stall, or -1.
+func (h *shares) main(i int32) int32 {
+	if h.of[i].n == 0 {
+		return -1
+	}
+	return h.of[i].at[0].cause
+}
+
+// listMembers lists the nodes of each cause.
+func (h *shares) listMembers(overlap bool) {
+	m := &h.members
+	n := len(h.fall)
+	m.off = scratch.Slice(m.off, n+2)
+	clear(m.off)
+	counted := func(i int) []part {
+		if !overlap {
+			return h.of[i].at[:min(1, h.of[i].n)]
+		}
+		return h.of[i].list()
+	}
+	for i := range h.of {
+		for _, p := range counted(i) {
+			m.off[p.cause+2]++
+		}
+	}
+	for a := range n {
+		m.off[a+2] += m.off[a+1]
+	}
+	m.at = scratch.Slice(m.at, int(m.off[n+1]))
+	for i := range h.of {
+		for _, p := range counted(i) {
+			m.at[m.off[p.cause+1]] = int32(i)
+			m.off[p.cause+1]++
+		}
+	}
+	m.off = m.off[:n+1]
+}
+
+// keepAtLeaf gives a link that leaves a leaf where most hosts wait for ports that are full and do not stall to what
+// waits there, if it is far less stalled than what it would wait for.
+func (h *shares) keepAtLeaf(t *trees, s *sinks, c *causes, i int32) {
+	leaf := t.leafOf(i)
+	if leaf < 0 || t.waits.fromHost(t.links[i]) {
+		return
+	}
+	a := s.at[leaf]
+	if a < 0 || s.all[a].hostLinks < minFeeders || s.all[a].down() > 0 || s.all[a].port > 0 {
+		return
+	}
+	if 2*s.all[a].hostLinks <= t.stalledHosts(leaf) || t.stall[i] > s.all[a].stall {
+		return
+	}
+	if t.sink[i] < 0 && t.stall[i] < keptShare*t.hottest(i) {
+		h.of[i].set(part{cause: c.sets.Find(a), stall: t.stall[i]})
+		h.misfit[i] = 0
+	}
+}

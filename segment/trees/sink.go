@@ -1,0 +1,39 @@
+package trees
+
+// down is how many of the links come from switches.
+func (s *sink) down() int { return s.links - s.hostLinks }
+
+// isTree reports whether the stall of a port to a host explains what waits there; many ports are no root.
+func (s *sink) isTree() bool { return s.links > 0 && s.port >= portShare*s.stall && !s.hasManyPorts() }
+
+// showsRoot reports whether what waits at a sink waits for a link that is seen to stall.
+func (s *sink) showsRoot() bool {
+	return s.links > 1 && (s.slow >= 0 || s.port > 0 && !s.hasManyPorts())
+}
+
+// hasManyPorts reports whether more ports to hosts stall than a few trees have: all or all but one, if they are few.
+func (s *sink) hasManyPorts() bool {
+	ports := s.ports + s.odd
+	return ports > mostRoots || ports == mostRoots && s.hosts <= mostRoots+1 || s.sending > 1 && s.sending >= ports
+}
+
+// receives reports whether more hosts at a leaf than a few trees have receive too much from other leaves.
+func (s *sink) receives() bool {
+	return s.slow < 0 && s.ports > mostRoots && s.fromSwitches >= minFeeders
+}
+
+// portMean is the mean stall of the links to hosts.
+func (s *sink) portMean() float64 { return s.portSum / float64(max(1, s.ports)) }
+
+// isWide reports whether enough waits at a sink to tell it from lone hot links.
+func (s *sink) isWide() bool { return s.links >= minFeeders || s.hasManyPorts() }
+
+// isEven reports whether what a leaf's hosts send into the fabric is as level as what comes, and as much: it
+// exchanges.
+func (s *sink) isEven() bool { return s.sendsToo && (s.odd > 0 || s.levels >= 2*s.links) }
+
+// mostRoots is how many trees have their roots at one switch.
+const mostRoots = 3
+
+// portShare of what waits for it is the least stall of a port that is its cause.
+const portShare = .85

@@ -1,0 +1,372 @@
+package trees
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/giverny/giverny/internal/scratch"
+	"github.com/giverny/giverny/segment/linkset"
+)
+
+// sinks are the places where back pressure begins: a port of a switch that cannot send on what it is brought.
+// Which port it is can often not be seen: if it only is full, it does not stall: then a sink is
+// a switch. Where one link stands out, that is a sink by itself.
+type sinks struct {
+	all        []sink
+	at         []int32 // by device, and behind them by slow link: its sink, or -1
+	components linkset.UnionFind
+	mask       []uint64 // by node: the sinks that it leads to, by their bit in the component
+	feeding    []int32  // by node: the leaf sink that it enters from another switch, or -1
+	lone       int      // stalled links that nothing waits for and that wait for nothing
+	sample     []float64
+	component  []int32 // by node: the first sink of its component, or -1
+}
+
+// sink is one of them.
+type sink struct {
+	place      int32 // its number in at
+	device     int32
+	slow       int32 // the one link that it is: a slow one between switches, or a port to a host; or -1
+	component  int32 // its root in the union-find
+	first      int32 // sink of its component
+	bit        uint8 // in masks of its component; the last one is shared
+	isLeaf     bool
+	links      int     // that enter it and wait there: from switches, or if these are few from all
+	hostLinks  int     // those of them that come from hosts
+	stall      float64 // mean of links
+	hosts      int     // at the switch
+	ports      int     // stalled links to hosts
+	sending    int     // stalled links to hosts that send into the congestion, too
+	odd        int     // links to hosts that are sinks of their own
+	port       float64 // stall of the hottest link to a host, 0 if none is stalled
+	portSum    float64 // of stalls of links to hosts
+	portSpread float64 // the deviation of their logarithms, where many stall
+	weight     float64 // sum of the stalls that wait there
+	// Of the links from switches and, at a leaf, of those that its own hosts' traffic takes as far as they are
+	// level with them:
+	level     float64 // mean
+	levelSum  float64
+	levels    int     // number
+	deviation float64 // of those from switches, or if these are few from hosts, in deviations of the noise
+	sendsToo  bool    // the leaf's hosts or links to switches mostly stall, too
+	isUnread  bool    // nothing that leaves the switch is measured: those of its hosts that stall are all that can be seen to send
+	leans     bool    // what waits here waits for another sink: see joinLeaning
+	fromHosts, fromSwitches,
+	hostSum, switchSum float64
+}
+
+const lastBit = 63
+
+func newSinks(devices, links int) sinks {
+	s := sinks{at: make([]int32, devices+links)}
+	for d := range s.at {
+		s.at[d] = -1
+	}
+	return s
+}
+
+func (s *sinks) find(t *trees) {
+	for i := range s.all {
+		s.at[s.all[i].place] = -1
+	}
+	s.all = s.all[:0]
+	s.unite(t)
+	s.list(t)
+	s.mark(t)
+	s.measure(t)
+}
+
+// unite finds what hangs together by back pressure. Devices are nodes too, behind the links.
+func (s *sinks) unite(t *trees) {
+	n := int32(len(t.links))
+	s.components.Reset(int(n) + len(t.seen))
+	var last []int32 // what the last one waits for
+	for i := range n {
+		if d := t.sink[i]; d >= 0 && int(d) < len(t.seen) {
+			s.components.Union(i, n+d)
+		}
+		after := t.after(i)
+		if isSameList(after, last) {
+			after = after[:min(1, len(after))] // the rest is one with it
+		} else {
+			last = after
+		}
+		root := i
+		for _, j := range after {
+			root = s.components.Union(root, j)
+		}
+	}
+}
+
+// list numbers the sinks: by component, within one the heaviest first, of equals by name.
+func (s *sinks) list(t *trees) {
+	n := int32(len(t.links))
+	for i := range n {
+		d := t.sink[i]
+		if d < 0 {
+			continue
+		}
+		if s.at[d] < 0 {
+			s.at[d] = int32(len(s.all))
+			s.all = append(s.all, s.sinkAt(t, d))
+		}
+		x := &s.all[s.at[d]]
+		x.weight += t.stall[i]
+		x.isLeaf = x.isLeaf || x.slow < 0 && t.waits.toHost(t.links[i]) // of a higher switch, an aggregation node's
+	}
+	slices.SortFunc(s.all, func(a, b sink) int {
+		return cmp.Or(cmp.Compare(a.component, b.component), cmp.Compare(b.weight, a.weight), cmp.Compare(t.waits.byName[a.device], t.waits.byName[b.device]), t.compareEnds(a.slow, b.slow))
+	})
+	first := int32(0)
+	for i := range s.all {
+		if i > 0 && s.all[i].component != s.all[i-1].component {
+			first = int32(i)
+		}
+		s.all[i].first = first
+		s.all[i].bit = uint8(min(lastBit, int32(i)-first))
+		s.at[s.all[i].place] = int32(i)
+	}
+}
+
+// sinkAt begins the sink at a place.
+func (s *sinks) sinkAt(t *trees, place int32) sink {
+	x := sink{place: place, device: place, slow: -1}
+	if devices := int32(len(t.seen)); place >= devices {
+		x.slow = place - devices
+		x.device = t.waits.from[x.slow]
+		x.component = s.components.Find(t.node[x.slow])
+		return x
+	}
+	x.component = s.components.Find(int32(len(t.links)) + place)
+	x.isLeaf, x.hosts = t.waits.isLeaf(x.device), int(t.waits.hosts[x.device])
+	return x
+}
+
+// mark finds which sinks each node leads to.
+func (s *sinks) mark(t *trees) {
+	s.mask, s.component = scratch.Slice(s.mask, len(t.links)), scratch.Slice(s.component, len(t.links))
+	was := int32(-1) // the last one that waits for others
+	for _, i := range t.order {
+		s.mask[i], s.component[i] = 0, -1
+		if d := t.sink[i]; d >= 0 {
+			own := s.at[d]
+			s.mask[i] = 1 << s.all[own].bit
+			s.component[i] = s.all[own].first
+			continue
+		}
+		after := t.after(i)
+		if was >= 0 && isSameList(after, t.after(was)) && t.rank[i] == t.rank[was] {
+			s.mask[i], s.component[i] = s.mask[was], s.component[was]
+			continue
+		}
+		was = i
+		for _, j := range after {
+			if s.component[j] >= 0 && t.rank[j] < t.rank[i] {
+				s.mask[i] |= s.mask[j]
+				s.component[i] = s.component[j]
+			}
+		}
+	}
+}
+
+// leads reports whether a node leads to a sink.
+func (s *sinks) leads(i, a int32) bool {
+	return s.component[i] == s.all[a].first && s.mask[i]>>s.all[a].bit&1 != 0
+}
+
+// measure finds what waits at each sink.
+func (s *sinks) measure(t *trees) {
+	w := t.waits
+	s.feeding = scratch.Slice(s.feeding, len(t.links))
+	s.lone = 0
+	for i, l := range t.links {
+		s.feeding[i] = -1
+		if t.port[i] {
+			a := &s.all[s.at[t.sink[i]]]
+			a.port = max(a.port, t.stall[i])
+			a.portSum += t.stall[i]
+			a.ports++
+			if at := s.at[w.from[l]]; a.slow >= 0 && w.toHost(l) && at >= 0 {
+				s.all[at].odd++
+			}
+			if t.stalledInto(w.from[l]) == 0 {
+				s.lone++
+			}
+		}
+	}
+	for i, l := range t.links {
+		at := s.at[w.to[l]]
+		if t.port[i] || at < 0 {
+			continue
+		}
+		fromAbove := !w.fromHost(l) && w.level[w.from[l]] > w.level[w.to[l]]
+		a := &s.all[at]
+		if t.sink[i] < 0 && !t.prefersHost(int32(i)) && !(a.port > 0 && fromAbove) {
+			continue
+		}
+		if w.fromHost(l) {
+			a.fromHosts++
+			a.hostSum += t.stall[i]
+		} else {
+			s.feeding[i] = at
+			a.fromSwitches++
+			a.switchSum += t.stall[i]
+		}
+	}
+	for a := range s.all {
+		s.all[a].sum()
+		if s.all[a].slow >= 0 {
+			continue
+		}
+		s.measurePorts(t, &s.all[a])
+		s.measureLevel(t, &s.all[a])
+		if x := &s.all[a]; x.links == 1 && x.port == 0 && x.hostLinks == 0 {
+			s.lone++
+		}
+	}
+}
+
+// sum takes the links from switches, and those from hosts too where the former are few.
+func (s *sink) sum() {
+	n, sum := s.fromSwitches, s.switchSum
+	if n < minFeeders {
+		n, sum = n+s.fromHosts, sum+s.hostSum
+		s.hostLinks = int(s.fromHosts)
+	}
+	s.links = int(n)
+	s.stall = s.port
+	if n > 0 {
+		s.stall = sum / n
+	}
+}
+
+const (
+	levelDeviations = 3 // that a link may lie off those of its leaf that are level
+)
+
+// measureLevel finds how level the links are that wait at a sink, and whether its hosts send, too.
+func (s *sinks) measureLevel(t *trees, x *sink) {
+	w := t.waits
+	x.level, x.levels, x.deviation = x.stall, x.links, 0
+	x.levelSum = x.stall * float64(x.links)
+	x.sendsToo = s.portsSend(t, x)
+	if x.links == 0 && x.hasManyPorts() {
+		x.levelSum, x.levels = x.portSum, x.ports
+		x.level = x.levelSum / float64(x.levels)
+	}
+	s.sample = s.sample[:0]
+	for _, i := range t.into.of(x.device) {
+		if s.feeding[i] >= 0 {
+			s.sample = append(s.sample, t.stall[i])
+		}
+	}
+	if x.odd > 0 {
+		s.measureSent(t, x)
+		return
+	}
+	if len(s.sample) < minFeeders {
+		s.measureHosts(t, x)
+		return
+	}
+	middle := medianOf(s.sample)
+	within := levelDeviations * t.noise.sigma(middle)
+	sum, n := sumNear(s.sample, middle, within)
+	x.deviation = deviationOf(s.sample, middle) / t.noise.sigma(middle)
+	s.sample = s.sample[:0]
+	measured := [2]int{}
+	stalled := [2]int{}
+	for kind, links := range [2][]int32{w.in.of(x.device), w.out.of(x.device)} {
+		for _, l := range links {
+			if t.values[l] == linkset.Missing || w.toHost(l) || kind == 0 && !w.fromHost(l) {
+				continue
+			}
+			measured[kind]++
+			if i := t.node[l]; i >= 0 {
+				stalled[kind]++
+				s.sample = append(s.sample, t.stall[i])
+			}
+		}
+	}
+	x.isUnread = t.isUnread(x.device)
+	x.sendsToo = 2*stalled[0] > measured[0] || 2*stalled[1] > measured[1] || x.isUnread && stalled[0] >= minFeeders || s.portsSend(t, x)
+	more, m := sumNear(s.sample, middle, within)
+	if n += m; n > 0 {
+		sum += more
+		x.level, x.levelSum, x.levels = sum/float64(n), sum, n
+	}
+}
+
+// isUnread reports whether nothing that leaves a switch is measured.
+func (t *trees) isUnread(d int32) bool {
+	for _, l := range t.waits.out.of(d) {
+		if t.values[l] != linkset.Missing {
+			return false
+		}
+	}
+	return true
+}
+
+// measureSent finds the level of an exchange at a leaf where a port is a root of its own, too: by what leaves the leaf,
+// or else by the other ports.
+func (s *sinks) measureSent(t *trees, x *sink) {
+	s.sample = s.sample[:0]
+	for _, i := range t.leaving.of(x.device) {
+		if !t.toHost(i) {
+			s.sample = append(s.sample, t.stall[i])
+		}
+	}
+	x.sendsToo = s.portsSend(t, x)
+	if len(s.sample) < minFeeders {
+		x.levelSum, x.levels = x.portSum, x.ports
+		x.level = x.levelSum / float64(max(1, x.levels))
+		return
+	}
+	middle := medianOf(s.sample)
+	x.levelSum, x.levels = sumNear(s.sample, middle, levelDeviations*t.noise.sigma(middle))
+	x.level = x.levelSum / float64(x.levels)
+	x.deviation = deviationOf(s.sample, middle) / t.noise.sigma(middle)
+}
+
+// portsSend reports whether most hosts to which many ports of a switch stall send into the congestion, too: they
+// exchange, however many others the switch has.
+func (s *sinks) portsSend(t *trees, x *sink) bool {
+	if !x.hasManyPorts() {
+		return false
+	}
+	return 2*x.sending > x.ports
+}
+
+// measurePorts finds how many of the hosts to which ports stall send, too, and where many do how much those ports differ, in
+// logarithms: each host takes what comes at a rate of its own.
+func (s *sinks) measurePorts(t *trees, x *sink) {
+	if x.ports == 0 {
+		return
+	}
+	x.sending = t.sendingPorts(x.device)
+	if !x.hasManyPorts() {
+		return
+	}
+	s.sample = s.sample[:0]
+	for _, i := range t.leaving.of(x.device) {
+		if t.toHost(i) && t.sink[i] == x.place {
+			s.sample = append(s.sample, t.stall[i])
+		}
+	}
+	if len(s.sample) > 0 {
+		x.portSpread = spreadOf(s.sample, medianOf(s.sample))
+	}
+}
+
+// measureHosts finds how uneven the hosts of a leaf stall at which little else waits.
+func (s *sinks) measureHosts(t *trees, x *sink) {
+	s.sample = s.sample[:0]
+	for _, i := range t.into.of(x.device) {
+		if t.fromHost(i) {
+			s.sample = append(s.sample, t.stall[i])
+		}
+	}
+	if len(s.sample) >= minFeeders {
+		middle := medianOf(s.sample)
+		x.deviation = deviationOf(s.sample, middle) / t.noise.sigma(middle)
+	}
+}

@@ -1,0 +1,37 @@
+package trees_test
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/giverny/giverny/internal/test/stalls"
+	"github.com/giverny/giverny/schema"
+	"github.com/giverny/giverny/segment"
+	"github.com/giverny/giverny/segment/segmenttest"
+	"github.com/giverny/giverny/topology"
+)
+
+// A link that reads zero is of the region that it passes on what stalls of, if all beside it are; not if nothing waits for it.
+func TestFalseZeroIsOfItsRegion(t *testing.T) {
+	g := stalls.Fabric(t, "fattree:leaves=16,hosts=8,spines=8")
+	zero := stalls.LinkNamed(t, g, "spine3", "leaf5")
+	for _, isFed := range []bool{true, false} {
+		values, want := stalls.Where(g, func(id schema.LinkID, from, to *topology.Device) (percent float32, wanted bool) {
+			switch {
+			case id == zero:
+				return 0, isFed
+			case to.Name == "leaf5" && from.Level == 2:
+				return 50, true
+			case from.Level == 1 && from.Name < "leaf3" && to.Level == 2 && (isFed || to.Name != "spine3"):
+				return 30, true
+			}
+			return 0, false
+		})
+		v := values.Noisy(.7, 1)
+		v[zero] = 0
+		got := segmenttest.Find(t, g, segment.DefaultConfig(), v)
+		if len(got) != 1 || !slices.Equal(got[0].Links, want) {
+			t.Errorf("fed %v: %s, want one of %d links", isFed, segmenttest.Sizes(got), len(want))
+		}
+	}
+}
