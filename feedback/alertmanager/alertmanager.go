@@ -155,12 +155,14 @@ func (a *Alertmanager) send(ctx context.Context, all bool) {
 		return
 	}
 	if !a.cfg.DryRun {
-		if err := a.post(ctx, alerts); err != nil {
+		impaired, err := a.post(ctx, alerts)
+		if err != nil {
 			if ctx.Err() == nil {
 				a.record.Failed(err, a.cfg.Resend)
 			}
 			return
 		}
+		a.record.Impaired(impaired)
 	}
 	a.record.Worked()
 	a.sent(list)
@@ -223,16 +225,17 @@ func (a *Alertmanager) sent(list []due) {
 	a.record.Pending(0)
 }
 
-// post sends alerts to every member of the cluster; it succeeds where one takes them all. The members are sent to side by
-// side, so that one that hangs delays no other: alerts that come after their ends would be resolved.
-func (a *Alertmanager) post(ctx context.Context, alerts []Alert) error {
+// post sends alerts to every member of the cluster; it succeeds where one takes them all: what the others failed by is impaired.
+// The members are sent to side by side, so that one that hangs delays no other: alerts that come after their ends would be
+// resolved.
+func (a *Alertmanager) post(ctx context.Context, alerts []Alert) (impaired, err error) {
 	ctx, cancel := context.WithTimeout(ctx, (resendsAlive-1)*a.cfg.Resend)
 	defer cancel()
 	var bodies [][]byte
 	for some := range slices.Chunk(alerts, batch) {
 		body, err := json.Marshal(some)
 		if err != nil {
-			return fmt.Errorf("alertmanager: %w", err)
+			return nil, fmt.Errorf("alertmanager: %w", err)
 		}
 		bodies = append(bodies, body)
 	}
@@ -246,9 +249,9 @@ func (a *Alertmanager) post(ctx context.Context, alerts []Alert) error {
 	}
 	_ = members.Wait() // which has no errors of its own
 	if slices.Contains(errs, nil) {
-		return nil
+		return errors.Join(errs...), nil
 	}
-	return errors.Join(errs...)
+	return nil, errors.Join(errs...)
 }
 
 // postAll sends to one member. One that does not answer is not asked again; what one refuses keeps nothing else from it.

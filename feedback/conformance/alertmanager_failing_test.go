@@ -13,15 +13,22 @@ import (
 	"testing"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	"golang.org/x/sync/errgroup"
 
 	"github.com/giverny/giverny/feedback/alertmanager"
+	"github.com/giverny/giverny/feedback/record"
 	"github.com/giverny/giverny/internal/secret"
 	"github.com/giverny/giverny/schema"
 )
 
 // runAlerts sends alerts to members of a cluster until the test ends. state is what health says.
 func runAlerts(t *testing.T, change func(*alertmanager.Config), members ...string) (a *alertmanager.Alertmanager, state func() string) {
+	t.Helper()
+	return runRecorded(t, recorder(t, "alertmanager", alertmanager.Reasons()), change, members...)
+}
+
+func runRecorded(t *testing.T, rec *record.Recorder, change func(*alertmanager.Config), members ...string) (a *alertmanager.Alertmanager, state func() string) {
 	t.Helper()
 	cfg := alertmanager.DefaultConfig()
 	cfg.Enabled, cfg.DryRun = true, false
@@ -31,7 +38,6 @@ func runAlerts(t *testing.T, change func(*alertmanager.Config), members ...strin
 	if change != nil {
 		change(&cfg)
 	}
-	rec := recorder(t, "alertmanager", alertmanager.Reasons())
 	a, err := alertmanager.New(cfg, rec)
 	if err != nil {
 		t.Fatal(err)
@@ -80,6 +86,34 @@ func TestAMemberThatHangsDelaysNoOther(t *testing.T) {
 			t.Fatalf("%d of %d alerts are on", n, many)
 		}
 	}
+}
+
+// A member that is dead keeps no alert from the others, and is counted as a fault each time.
+func TestADeadMemberIsCounted(t *testing.T) {
+	member, registry := startAlertmanager(t), prometheus.NewRegistry()
+	dead := httptest.NewServer(http.NotFoundHandler())
+	dead.Close()
+	a, state := runRecorded(t, recorderOf(t, registry, "alertmanager", alertmanager.Reasons()), func(c *alertmanager.Config) { c.Resend = time.Second }, dead.URL, "http://"+member)
+	a.Take(result(1, regions(2)...))
+	await(t, "the alerts", func() bool { return len(alerts(t, member)) == 2 })
+	await(t, "two faults", func() bool { return faultsIn(t, registry) >= 2 })
+	if state() != "" {
+		t.Errorf("health says %q though a member takes all", state())
+	}
+}
+
+func faultsIn(t *testing.T, registry *prometheus.Registry) (n float64) {
+	t.Helper()
+	families, err := registry.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range families {
+		if f.GetName() == "giverny_feedback_faults_total" {
+			n += f.GetMetric()[0].GetCounter().GetValue()
+		}
+	}
+	return n
 }
 
 // What a member refuses for a while, or answers late, is sent until it is taken; health says what is the matter meanwhile.

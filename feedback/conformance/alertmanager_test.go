@@ -84,7 +84,13 @@ func (discard) StoreFeedback(context.Context, string, []schema.FeedbackAction) e
 
 func recorder(t *testing.T, sink string, reasons []string) *record.Recorder {
 	t.Helper()
-	metrics, err := record.NewMetrics(prometheus.NewRegistry())
+	return recorderOf(t, prometheus.NewRegistry(), sink, reasons)
+}
+
+// recorderOf is a recorder whose metrics are in a registry.
+func recorderOf(t *testing.T, registry *prometheus.Registry, sink string, reasons []string) *record.Recorder {
+	t.Helper()
+	metrics, err := record.NewMetrics(registry)
 	if err != nil {
 		t.Fatal(err)
 	}

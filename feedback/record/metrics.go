@@ -29,7 +29,7 @@ func NewMetrics(reg prometheus.Registerer) (*Metrics, error) {
 	m := &Metrics{
 		actions: counter("giverny_feedback_actions_total", "Actions of feedback that were done, would have been done (dry_run) or were refused.", "action", "outcome", "dry_run"),
 		refused: counter("giverny_feedback_refused_total", "Changes refused and deliveries dropped, by reason.", "reason"),
-		faults:  counter("giverny_feedback_faults_total", "Failed calls to the target of a sink, each followed by a retry."),
+		faults:  counter("giverny_feedback_faults_total", "Failed calls to the target of a sink, or to a part of it such as a member of a cluster, each followed by a retry."),
 		up:      gauge("giverny_feedback_up", "1 if the last call to the target of the sink succeeded, 0 while it fails and is retried."),
 		pending: gauge("giverny_feedback_pending", "Pending changes and deliveries."),
 		marked:  gauge("giverny_feedback_marked_nodes", "Nodes that a scheduler is asked to avoid now, or in a dry run would be asked to avoid."),

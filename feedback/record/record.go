@@ -20,10 +20,11 @@ type Recorder struct {
 	metrics *Metrics
 	trail   *Trail
 
-	mu      sync.Mutex // guards what follows
-	fault   error      // nil: it works
-	since   time.Time  // of the fault
-	pending int
+	mu       sync.Mutex // guards what follows
+	fault    error      // nil: it works
+	since    time.Time  // of the fault
+	impaired error      // nil: all parts of it work
+	pending  int
 }
 
 // New makes the recorder of a sink. reasons are those for which it may refuse or
@@ -88,6 +89,22 @@ func (r *Recorder) Failed(err error, pause time.Duration) {
 	r.log.Log(context.Background(), level, "feedback: sink failed, retrying", "pause", pause, "error", err)
 	r.metrics.up.WithLabelValues(r.sink).Set(0)
 	r.metrics.faults.WithLabelValues(r.sink).Inc()
+}
+
+// Impaired notes that the target took what it was sent, but that a part of it failed, such as a member of a cluster; nil: none
+// did. One that repeats itself is logged once.
+func (r *Recorder) Impaired(err error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	switch {
+	case err == nil && r.impaired != nil:
+		r.log.Info("feedback: all parts of the sink work again")
+	case err != nil && (r.impaired == nil || r.impaired.Error() != err.Error()):
+		r.log.Warn("feedback: part of the sink failed, retrying with the next delivery", "error", err)
+	}
+	if r.impaired = err; err != nil {
+		r.metrics.faults.WithLabelValues(r.sink).Inc()
+	}
 }
 
 // Pending notes how much is still to be done.

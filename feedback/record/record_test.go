@@ -114,6 +114,26 @@ giverny_feedback_actions_total{action="mark",dry_run="true",outcome="done",sink=
 	})
 }
 
+// A part that fails while the rest works is counted each time and logged once; the sink is up.
+func TestAFailingPartIsLoggedOnce(t *testing.T) {
+	b := newBench(t)
+	for range 3 {
+		b.Impaired(errors.New("no answer from b:9093"))
+		b.Worked()
+	}
+	b.Impaired(nil)
+	b.want(t, "giverny_feedback_faults_total", `# HELP giverny_feedback_faults_total Failed calls to the target of a sink, or to a part of it such as a member of a cluster, each followed by a retry.
+# TYPE giverny_feedback_faults_total counter
+giverny_feedback_faults_total{sink="slurm"} 3`)
+	log := b.log.String()
+	if strings.Count(log, "part of the sink failed") != 1 || !strings.Contains(log, "b:9093") || strings.Count(log, "work again") != 1 {
+		t.Errorf("the log says %s", log)
+	}
+	if state := b.State(); state != "" {
+		t.Errorf("health says %q", state)
+	}
+}
+
 // A store that is away delays the audit: what acts goes on, no row is lost below the bound, those above are counted,
 // and the order of a fabric's rows stays.
 func TestTheAuditWaitsForTheStore(t *testing.T) {
@@ -177,7 +197,7 @@ func TestFaultsAreAState(t *testing.T) {
 		if b.State() != "" || !strings.Contains(b.log.String(), "sink works again") {
 			t.Errorf("state %q, log %s", b.State(), b.log.String())
 		}
-		b.want(t, "giverny_feedback_faults_total", `# HELP giverny_feedback_faults_total Failed calls to the target of a sink, each followed by a retry.
+		b.want(t, "giverny_feedback_faults_total", `# HELP giverny_feedback_faults_total Failed calls to the target of a sink, or to a part of it such as a member of a cluster, each followed by a retry.
 # TYPE giverny_feedback_faults_total counter
 giverny_feedback_faults_total{sink="slurm"} 4`)
 	})
