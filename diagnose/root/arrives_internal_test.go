@@ -43,7 +43,7 @@ func TestTrafficEndsWhereMostArrives(t *testing.T) {
 			continue
 		}
 		u.p.Use.Valid.Unset(int(l))
-		h.looked++
+		h.readings.forget()
 		if at := named(); at != "2,7,7" {
 			t.Errorf("without a reading of link %d traffic ends at %s", l, at)
 		}

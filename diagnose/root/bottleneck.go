@@ -49,6 +49,7 @@ func (f *Finder) Neck(p *Pressure, links []schema.LinkID, senders []Sender, d *D
 		return best
 	}
 	h := &f.held
+	f.ends.shown.turnTo(p.Stall, h.readings.since)
 	h.listNecks(p)
 	h.resetClaims()
 	h.listStalled(p)
@@ -91,10 +92,7 @@ func (h *held) mostWaitedFor(p *Pressure) (best Neck) {
 	for _, l := range p.ends.known {
 		followed += p.ends.ports[l]
 		if h.tried[l] != h.round {
-			n := Neck{Link: l, Waits: p.waitsFor(l), Slower: !p.isFull(l)}
-			if n.Slower {
-				n.Lost, n.Cannot = 1-p.remains(l), p.rateLeft(l) < ClearlyLess
-			}
+			n, _ := p.neckAt(l)
 			h.necks = append(h.necks, n)
 		}
 	}
@@ -122,11 +120,12 @@ func (h *held) listNecks(p *Pressure) {
 	h.necks = h.necks[:0]
 	for _, d := range h.devices {
 		for _, l := range p.graph.LinksAt(d) {
-			if h.tried[l] == h.round || h.grid.Dim(l) < 0 {
+			if h.tried[l] == h.round {
 				continue
 			}
 			h.tried[l] = h.round
-			if n, may := p.neckAt(l); may {
+			if _, s := p.shows(l); s.isNeck {
+				n, _ := p.neckAt(l)
 				h.necks = append(h.necks, n)
 			}
 		}

@@ -23,7 +23,7 @@ func (h *held) resetClaims() {
 // forgets the tree.
 func (h *held) claim(p *Pressure) {
 	for _, l := range h.tree.Links {
-		if h.byLink[l].in == h.round && p.StallOf(l) >= stalledPercent {
+		if h.look(l).in == h.round && p.StallOf(l) >= stalledPercent {
 			h.claimOf(l, h.tree.Load[l])
 		}
 	}

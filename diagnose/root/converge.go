@@ -10,16 +10,7 @@ import (
 	"github.com/giverny/giverny/topology"
 )
 
-// seen is what a link shows of traffic that converges.
-type seen struct {
-	round uint32  // in which it was looked up
-	in    uint32  // the round of the last region that it is in
-	held  float64 // waits for it, bytes/s (heldBack)
-	added float64 // it carries beyond what it did before the onset, bytes/s; without a before, all
-	waits float64 // share of the time that it does not send in which it stalls, 0 to 1
-}
-
-// The numbers of seen that are compared with a tree.
+// The numbers of a reading that are compared with a tree.
 const (
 	heldOn = iota
 	addedTo
@@ -30,17 +21,15 @@ const (
 // held is what the links of one region, and those of the trees that are tried, show. Sums run in the order of
 // the region's links; the arrays are used again by the next region.
 type held struct {
-	round   uint32    // of the region
-	p       *Pressure // that is looked up: of the region that was taken last
-	byLink  []seen
-	looked  uint32          // the round of what was looked up
-	stalls  *schema.Series  // of which it is
-	since   uint32          // and the round of the past that it is compared with
-	links   []schema.LinkID // of the region
-	squares [measures]float64
-	sum     float64 // of what is held back on the region
-	most    float64 // that one of its links stalls, percent, 1 at least
-	grew    bool    // the load on the region did
+	round    uint32    // of the region
+	p        *Pressure // that is looked up: of the region that was taken last
+	readings lookup[reading]
+	line     onLine
+	links    []schema.LinkID // of the region
+	squares  [measures]float64
+	sum      float64 // of what is held back on the region
+	most     float64 // that one of its links stalls, percent, 1 at least
+	grew     bool    // the load on the region did
 
 	grid    *routes.Grid
 	tree    *routes.InTree // that is tried
@@ -51,7 +40,6 @@ type held struct {
 	senders []topology.DeviceID
 	devices []topology.DeviceID // at the region's links, ascending
 	met     []uint32            // by device: the round in which it is one of them
-	beside  []beside            // by device
 	scores  []float64           // by end that is tried: how well links bear out that traffic meets there
 	tries   []Meeting           // the ends that are tried
 	arrived []float64           // by these, how much more arrives there
@@ -71,23 +59,11 @@ type held struct {
 // newHeld makes the memory; grid is nil where there is none.
 func newHeld(g *topology.Graph, grid *routes.Grid) held {
 	n := g.NumLinks()
-	h := held{looked: 1, grid: grid, byLink: make([]seen, n), tried: make([]uint32, n), claims: make([]claim, n), sent: make([]float64, g.NumDevices()), met: make([]uint32, g.NumDevices()), beside: make([]beside, g.NumDevices())}
+	h := held{grid: grid, readings: newLookup[reading](n), tried: make([]uint32, n), claims: make([]claim, n), sent: make([]float64, g.NumDevices()), met: make([]uint32, g.NumDevices())}
 	if grid != nil {
 		h.tree = grid.NewInTree()
 	}
 	return h
-}
-
-// turnTo says what links show from now on: regions with the same stalls that began together share what is looked up.
-func (h *held) turnTo(stalls *schema.Series, since uint32) {
-	if h.stalls == stalls && h.since == since {
-		return
-	}
-	h.stalls, h.since = stalls, since
-	if h.looked++; h.looked == 0 {
-		clear(h.byLink)
-		h.looked = 1
-	}
 }
 
 // take looks up the links of a region.
@@ -98,20 +74,20 @@ func (h *held) take(links []schema.LinkID, p *Pressure) {
 	added, carried := 0., 0.
 	h.sum, h.most = 0, 1
 	for _, l := range links {
-		h.most = max(h.most, p.StallOf(l))
 		at := h.look(l)
+		h.most = max(h.most, at.stall)
 		at.in = h.round
 		for m, v := range at.all() {
 			h.squares[m] += v * v
 		}
-		h.sum, added, carried = h.sum+at.held, added+at.added, carried+max(0, p.UseOf(l))/100*p.graph.Capacity(l)
+		h.sum, added, carried = h.sum+at.held, added+at.added, carried+at.carries
 	}
 	h.grew = added > grewShare*carried
 	p.least = min(lineStall, mostStalled*h.most)
 	h.findLast(p)
 }
 
-func (s *seen) all() [measures]float64 { return [measures]float64{s.held, s.added, s.waits} }
+func (s *reading) all() [measures]float64 { return [measures]float64{s.held, s.added, s.waits} }
 
 // grewShare is the share of what a region carries that was added since its onset, from which on that says where
 // it goes; below, only what is held back does.
@@ -127,31 +103,19 @@ func (p *Pressure) heldBack(l schema.LinkID) float64 {
 	return p.Carries(l) * stall / (1 - stall)
 }
 
-func (h *held) look(l schema.LinkID) *seen {
-	at, p := &h.byLink[l], h.p
-	if at.round == h.looked {
-		return at
-	}
-	use := max(0, p.UseOf(l))
-	*at = seen{round: h.looked, in: at.in, held: p.heldBack(l)}
-	at.waits = min(1, p.StallOf(l)/100/max(leastFree, 1-use/100))
-	at.added = max(0, use-max(0, p.Before(l))) / 100 * p.graph.Capacity(l)
-	return at
-}
-
 // sendersTo are the switches from which more leads towards a switch than arrives at them, until the next call.
 func (h *held) sendersTo(end topology.DeviceID) []topology.DeviceID {
 	for _, d := range h.devices {
 		h.sent[d] = 0
 	}
 	for _, l := range h.links {
-		if h.grid.Dim(l) < 0 {
+		r := h.look(l)
+		if r.dim < 0 {
 			continue
 		}
 		from, to := h.grid.Leading(l, end)
-		amount := h.byLink[l].held
-		h.sent[from] += amount
-		h.sent[to] -= amount
+		h.sent[from] += r.held
+		h.sent[to] -= r.held
 	}
 	var own []float64
 	for _, d := range h.devices {
@@ -181,11 +145,11 @@ func (h *held) ends(p *Pressure) (out []topology.DeviceID, hasMost bool) {
 	lines := h.linesOf(h.grid.Dims())
 	h.devices = h.devices[:0]
 	for _, l := range h.links {
-		dim := h.grid.Dim(l)
+		r := h.look(l)
+		dim, held := r.dim, r.held
 		if dim < 0 {
 			continue
 		}
-		held := h.byLink[l].held
 		total += held
 		from, to := p.graph.Ends(l)
 		for _, d := range [2]topology.DeviceID{from, to} {
@@ -240,8 +204,8 @@ func (h *held) ends(p *Pressure) (out []topology.DeviceID, hasMost bool) {
 func (h *held) findLast(p *Pressure) {
 	h.last = 0
 	for _, l := range h.links {
-		if dim := h.grid.Dim(l); dim > h.last && p.StallOf(l) >= p.least {
-			h.last = dim
+		if r := h.look(l); r.dim > h.last && r.stall >= p.least {
+			h.last = r.dim
 		}
 	}
 }
@@ -298,9 +262,9 @@ func (h *held) treeFit(senders []topology.DeviceID, end topology.DeviceID, p *Pr
 func (h *held) heldAt(end topology.DeviceID, p *Pressure) float64 {
 	all, stalled := 0., 0.
 	for _, l := range p.graph.LinksAt(end) {
-		all += h.tree.Load[l]
-		if p.StallOf(l) >= stalledPercent {
-			stalled += h.tree.Load[l]
+		n := h.tree.Load[l]
+		if all += n; n > 0 && h.look(l).stall >= stalledPercent {
+			stalled += n
 		}
 	}
 	if all == 0 {

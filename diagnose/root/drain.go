@@ -66,13 +66,13 @@ type Sender struct {
 // whose nodes send; -1 if that is not known. Regions with the same stalls and the same since, which changes with what pressure
 // is compared with, share what is looked up.
 func (f *Finder) Drain(p *Pressure, links []schema.LinkID, senders []Sender, since uint32) (best Drain, from int) {
-	f.held.turnTo(p.Stall, since)
+	f.held.readings.turnTo(p.Stall, since)
 	if f.grid == nil || !f.graph.Duplex() {
 		return best, -1
 	}
 	h := &f.held
 	h.take(links, p)
-	idle, mostly := h.idles(p)
+	idle, mostly := h.idles()
 	ends, most := h.ends(p)
 	if len(ends) == 0 {
 		return Drain{Idle: idle, mostlyIdle: mostly}, -1
@@ -195,9 +195,15 @@ func (p *Pressure) FullLink(links []schema.LinkID, n *Neck, d *Drain) schema.Lin
 // eachFull visits the links at those of a region that are full, more so than before the onset, and do not stall, and before which at
 // least so much waits.
 func (p *Pressure) eachFull(links []schema.LinkID, least float64, visit func(l schema.LinkID, use float64)) {
+	e := p.ends
+	e.round++
 	for _, l := range links {
 		from, to := p.graph.Ends(l)
 		for _, d := range [2]topology.DeviceID{from, to} {
+			if e.seen[d] == e.round {
+				continue
+			}
+			e.seen[d] = e.round
 			for _, out := range p.graph.LinksAt(d) {
 				if use := p.UseOf(out); use > fullPercent && p.grid.Dim(out) >= 0 && p.StallOf(out) < lineStall && use > SteadyLoad*p.Before(out) && p.heldBefore(out) >= least {
 					visit(out, use)

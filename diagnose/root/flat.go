@@ -13,19 +13,21 @@ const flatUse = 10
 // same in all intervals since the onset. Links that stall lead to it, and nothing that these may wait for stalls. Of several
 // it is the one that lost most.
 func (p *Pressure) flatNeck(links []schema.LinkID) Neck {
-	grid, best, most := p.grid, Neck{Link: schema.NoLink}, 0.
+	best, most := Neck{Link: schema.NoLink}, 0.
 	for _, l := range links {
-		if grid.Dim(l) < 0 || p.StallOf(l) < endStall {
+		_, in := p.shows(l)
+		if in.dim < 0 || in.stall < endStall {
 			continue
 		}
+		dim := in.dim
 		from, to := p.graph.Ends(l)
 		for _, via := range [2]topology.DeviceID{from, to} {
 			for _, out := range p.graph.LinksAt(via) {
-				lost := p.lostOn(out)
-				if out == l || grid.Dim(out) < grid.Dim(l) || lost <= most || p.UseOf(out) < flatUse || p.left(out) >= ClearlyLess || !p.stallEndsAt(l, via) || !p.isFlat(out) {
+				_, s := p.shows(out)
+				if out == l || s.dim < dim || s.lost <= most || s.use < flatUse || p.left(out) >= ClearlyLess || !p.stallEndsAt(l, dim, via) || !p.isFlat(out) {
 					continue
 				}
-				most = lost
+				most = s.lost
 				best = Neck{Link: out, Tail: via, Waits: p.waitsFor(out), Lost: 1 - p.left(out), Slower: true, Cannot: true, Sole: true}
 			}
 		}
@@ -34,9 +36,9 @@ func (p *Pressure) flatNeck(links []schema.LinkID) Neck {
 }
 
 // stallEndsAt reports whether nothing stalls that what a link brings to a switch may wait for.
-func (p *Pressure) stallEndsAt(l schema.LinkID, via topology.DeviceID) bool {
+func (p *Pressure) stallEndsAt(l schema.LinkID, dim int, via topology.DeviceID) bool {
 	for _, out := range p.graph.LinksAt(via) {
-		if out != l && p.grid.Dim(out) >= p.grid.Dim(l) && p.StallOf(out) > neckStall {
+		if _, s := p.shows(out); out != l && s.dim >= dim && s.stall > neckStall {
 			return false
 		}
 	}

@@ -35,11 +35,12 @@ func (p *Pressure) spreadOnGrid(links []schema.LinkID) {
 // beginning, that comes to a link which it may wait for.
 func (p *Pressure) leads(at schema.LinkID, steps int) float64 {
 	e := p.ends
-	link, dir := p.shows(at/2), at%2
-	if g := &e.shown[link].goes[dir]; g.known {
-		return g.leads
+	link, _ := p.shows(at / 2)
+	goes := e.goesFrom(link, at%2)
+	if goes.known {
+		return goes.leads
 	}
-	e.shown[link].goes[dir].known = true // a circle leads nowhere
+	goes.known = true // a circle leads nowhere
 	if steps == maxRounds {
 		return 0
 	}
@@ -57,7 +58,7 @@ func (p *Pressure) leads(at schema.LinkID, steps int) float64 {
 	if sum > 0 {
 		leads = reached / sum
 	}
-	e.shown[link].goes[dir] = going{true, int32(first), int32(end), leads}
+	*e.goesFrom(link, at%2) = going{true, int32(first), int32(end), leads}
 	return leads
 }
 
@@ -68,14 +69,13 @@ func (p *Pressure) listWays(at schema.LinkID) {
 	if at%2 == 1 {
 		via = from
 	}
-	own := p.shows(l)
-	dim, least := e.shown[own].dim, max(stalledPercent, passesOn*e.shown[own].stall)
+	_, own := p.shows(l)
+	dim, least := own.dim, max(stalledPercent, passesOn*own.stall)
 	for _, next := range p.graph.LinksAt(via) {
 		if next == l {
 			continue
 		}
-		link := p.shows(next)
-		s := &e.shown[link]
+		_, s := p.shows(next)
 		if s.dim < dim {
 			continue
 		}
@@ -124,7 +124,19 @@ func (e *ends) weightOf(w way) float64 {
 }
 
 // goesOn is where what travels over a link one way goes, after leads has found it.
-func (e *ends) goesOn(at schema.LinkID) *going { return &e.shown[e.place[at/2].at].goes[at%2] }
+func (e *ends) goesOn(at schema.LinkID) *going { return &e.goes[e.shown.places[at/2].at].by[at%2] }
+
+// goesFrom is the same of a link in the list, one way, as far as it is found.
+func (e *ends) goesFrom(link int32, dir schema.LinkID) *going {
+	for int(link) >= len(e.goes) {
+		e.goes = append(e.goes, goings{})
+	}
+	g := &e.goes[link]
+	if g.round != e.round {
+		*g = goings{round: e.round}
+	}
+	return &g.by[dir]
+}
 
 // towards is a link in the direction in which it leaves a switch.
 func (p *Pressure) towards(l schema.LinkID, at topology.DeviceID) schema.LinkID {
@@ -134,29 +146,24 @@ func (p *Pressure) towards(l schema.LinkID, at topology.DeviceID) schema.LinkID 
 	return 2 * l
 }
 
-// isNeck reports whether packets may wait for a link between switches: it is full, or carries clearly less than before
-// the onset, or than it could, and does not stall.
-func (p *Pressure) isNeck(l schema.LinkID) bool {
-	return p.grid.Dim(l) >= 0 && (p.isFull(l) || p.remains(l) < ClearlyLess && p.StallOf(l) <= neckStall && !p.heldBehind(l))
-}
-
-// shows is the place in the list of what links show of a link, which is found once for a region.
-func (p *Pressure) shows(l schema.LinkID) int32 {
-	e := p.ends
-	at := &e.place[l]
-	if at.round == e.round {
-		return at.at
+// shows is what a link shows, and its place in the list of that: it is found once for regions with the same stalls that began
+// together. It holds until the next one is looked up.
+func (p *Pressure) shows(l schema.LinkID) (int32, *shown) {
+	at, isNew := p.ends.shown.find(l)
+	s := &p.ends.shown.list[at]
+	if isNew {
+		s.dim, s.stall, s.use, s.before, s.lost = p.grid.Dim(l), p.StallOf(l), p.UseOf(l), p.Before(l), p.lostOn(l)
+		if s.stall >= stalledPercent {
+			s.held = p.heldBackOr(l)
+		}
+		if _, s.isNeck = p.neckAt(l); s.dim < 0 {
+			s.isNeck = false // not between switches
+		}
+		if s.isNeck {
+			s.waits = p.waitsBefore(l)
+		}
 	}
-	*at = place{e.round, int32(len(e.shown))}
-	s := shown{dim: p.grid.Dim(l), stall: p.StallOf(l)}
-	if s.stall >= stalledPercent {
-		s.held = p.heldBackOr(l)
-	}
-	if p.isNeck(l) {
-		s.waits = p.waitsBefore(l)
-	}
-	e.shown = append(e.shown, s)
-	return at.at
+	return at, s
 }
 
 // waitsBefore is what waits inside switches for a link, bytes/s, of an offer of which the share that waits is held back.

@@ -3,7 +3,6 @@ package root
 import (
 	"math"
 
-	"github.com/giverny/giverny/diagnose/routes"
 	"github.com/giverny/giverny/schema"
 	"github.com/giverny/giverny/topology"
 )
@@ -45,17 +44,6 @@ type Meeting struct {
 	Grew   bool    // load was added on these links
 }
 
-// stalledOn is how many links of a line from its switch on stall, at most as many as a route along the line has.
-func (p *Pressure) stalledOn(line *routes.Line, step int) (n int) {
-	for n < line.Size/2 {
-		if on := line.Link(n, step); on == schema.NoLink || p.StallOf(on) < p.least {
-			break
-		}
-		n++
-	}
-	return n
-}
-
 // IsKnown reports whether the switch may be named.
 func (m *Meeting) IsKnown() bool { return m.Agree >= leastMeets }
 
@@ -78,7 +66,7 @@ func (h *held) meetingOf(ends []topology.DeviceID, idle bool, p *Pressure) (best
 		score := 0.
 		switch sides := h.sides(m.Device, p) / 100; {
 		case idle:
-			score = idleAgree*m.Agree + levelWeight*p.level(m.Device)/h.most - idleAppears*h.appears(m.Device, p)/most - balanceWeight*h.unbalanced(m.Device, p)
+			score = idleAgree*m.Agree + levelWeight*h.level(m.Device, p)/h.most - idleAppears*h.appears(m.Device, p)/most - balanceWeight*h.unbalanced(m.Device)
 		case m.Grew:
 			score = (h.arrived[i]-appearsWeight*h.appears(m.Device, p))/most - strayWeight*m.stray - sideAdded*sides
 		default:
@@ -104,14 +92,10 @@ func (h *held) arrives(m *Meeting, p *Pressure) (sum float64) {
 		}
 		return sum
 	}
-	more := func(l schema.LinkID) float64 {
-		let := 1 - min(1, p.StallOf(l)/100)
-		return max(0, p.Carries(l)-let*max(0, p.Before(l))/100*p.graph.Capacity(l))
-	}
-	sum = h.fromSides(m.Device, more, p)
+	sum = h.fromSides(m.Device, p)
 	for _, l := range p.graph.LinksAt(m.Device) {
-		if h.grid.Dim(l) == h.last {
-			sum += more(l)
+		if r := h.look(l); r.dim == h.last {
+			sum += r.more
 		}
 	}
 	return sum
@@ -122,18 +106,18 @@ func (p *Pressure) isHeldUp(l schema.LinkID) bool {
 	return p.StallOf(l) >= p.least || p.Inq != nil && p.Inq.Valid.Has(int(l)) && float64(p.Inq.Values[l]) >= p.least
 }
 
-// fromSides is what of some traffic comes to a switch over links of other dimensions than that of the line. Where of a dimension one
+// fromSides is what of that comes to a switch over links of other dimensions than that of the line. Where of a dimension one
 // link stalls and the other does not, what this carries is what that brings on its way through.
-func (h *held) fromSides(at topology.DeviceID, of func(schema.LinkID) float64, p *Pressure) (sum float64) {
+func (h *held) fromSides(at topology.DeviceID, p *Pressure) (sum float64) {
 	for dim := range h.last {
 		held, free := 0., 0.
 		for _, l := range p.graph.LinksAt(at) {
-			switch {
-			case p.grid.Dim(l) != dim:
-			case p.StallOf(l) >= p.least:
-				held += of(l)
+			switch r := h.look(l); {
+			case r.dim != dim:
+			case r.stall >= p.least:
+				held += r.more
 			default:
-				free += of(l)
+				free += r.more
 			}
 		}
 		if held > 0 {
@@ -148,16 +132,16 @@ func (h *held) fromSides(at topology.DeviceID, of func(schema.LinkID) float64, p
 // at every other switch what goes on along the line is what came over the line and from the other links, however the switch
 // serves its inputs, save what its own nodes send.
 func (h *held) appears(end topology.DeviceID, p *Pressure) (sum float64) {
-	line := h.grid.Line(end, h.last)
+	line := h.lineFrom(end)
 	for _, step := range [2]int{1, -1} {
 		came := 0.
-		for n := p.stalledOn(&line, step); n > 0; n-- {
-			for _, l := range p.graph.LinksAt(line.Device(n * step)) {
-				if h.grid.Dim(l) != h.last && p.isHeldUp(l) {
-					came += h.look(l).added
+		for n := stalledOn(line, step, p.least); n > 0; n-- {
+			for _, l := range p.graph.LinksAt(switchOn(line, n, step).device) {
+				if r := h.look(l); r.dim != h.last && p.isHeldUp(l) {
+					came += r.added
 				}
 			}
-			on := h.look(line.Link(n-1, step)).added
+			on := linkOn(line, n-1, step).added
 			sum += max(0, on-came)
 			came = on
 		}
@@ -168,27 +152,25 @@ func (h *held) appears(end topology.DeviceID, p *Pressure) (sum float64) {
 // unbalanced is, of what waits on a line and on the other links of its switches, the share that does not add up if all goes to one
 // of them (conservation of flow). Where stall says how much waits, what a link carries in the time that it stalls is on its way to
 // the end: at every other switch of the line as much of it goes on as came over the line and from the other links.
-func (h *held) unbalanced(end topology.DeviceID, p *Pressure) float64 {
-	line := h.grid.Line(end, h.last)
+func (h *held) unbalanced(end topology.DeviceID) float64 {
+	line := h.lineFrom(end)
 	all, off := 0., 0.
-	for x := range line.Size {
-		all += h.waitsBeside(line.Device(x), p)
-		if l := line.Link(x, 1); l != schema.NoLink {
-			all += p.waitsOn(l)
-		}
+	for i := range line {
+		all += line[i].beside
+		all += line[i].waits
 	}
 	for _, step := range [2]int{1, -1} {
 		came := 0.
-		for n := line.Size / 2; n > 0; n-- {
-			l := line.Link(n-1, step)
-			if l == schema.NoLink {
+		for n := len(line) / 2; n > 0; n-- {
+			l := linkOn(line, n-1, step)
+			if l.link == schema.NoLink {
 				continue
 			}
-			sides := h.waitsBeside(line.Device(n*step), p)
-			if 2*n == line.Size { // the farthest, from where both ways are as long
+			sides := switchOn(line, n, step).beside
+			if 2*n == len(line) { // the farthest, from where both ways are as long
 				sides /= 2
 			}
-			on := p.waitsOn(l)
+			on := l.waits
 			off += math.Abs(on - came - sides)
 			came = on
 		}
@@ -199,35 +181,14 @@ func (h *held) unbalanced(end topology.DeviceID, p *Pressure) float64 {
 // waitsOn is what a link carries in the share of the time that it stalls, bytes/s.
 func (p *Pressure) waitsOn(l schema.LinkID) float64 { return p.Carries(l) * p.StallOf(l) / 100 }
 
-// waitsBeside is the same of the links of a switch that are of dimensions before the last. It is found once for a region.
-func (h *held) waitsBeside(at topology.DeviceID, p *Pressure) float64 {
-	b := &h.beside[at]
-	if b.round == h.round {
-		return b.waits
-	}
-	*b = beside{round: h.round}
-	for _, l := range p.graph.LinksAt(at) {
-		if dim := h.grid.Dim(l); dim >= 0 && dim < h.last {
-			b.waits += p.waitsOn(l)
-		}
-	}
-	return b.waits
-}
-
-// beside is what waits on links of a switch, bytes/s, of the region of a round.
-type beside struct {
-	round uint32
-	waits float64
-}
-
 // sides is the mean stall, percent, of a switch's links that are not of the last dimension. Where the line ends they share
 // what the switch passes on as equals of the line's; a step before they share what the line gets of it: the farther from the
 // end, the more they stall.
 func (h *held) sides(at topology.DeviceID, p *Pressure) (stall float64) {
 	n := 0.
 	for _, l := range p.graph.LinksAt(at) {
-		if dim := h.grid.Dim(l); dim >= 0 && dim < h.last {
-			stall += p.StallOf(l)
+		if r := h.look(l); r.dim >= 0 && r.dim < h.last {
+			stall += r.stall
 			n++
 		}
 	}
@@ -238,21 +199,21 @@ func (h *held) sides(at topology.DeviceID, p *Pressure) (stall float64) {
 // stalls whenever it does not send, so that it stalls least where traffic ends, as most is sent on there. Where not, what a
 // switch does not take stalls the links before it most, and those before them by their share of it. It tells whether that is so for
 // most of the time that they do not send.
-func (h *held) idles(p *Pressure) (partly, mostly bool) {
+func (h *held) idles() (partly, mostly bool) {
 	var waits, stalls float64
 	for _, l := range h.links {
-		stall := p.StallOf(l)
-		waits += stall * h.look(l).waits
-		stalls += stall
+		r := h.look(l)
+		waits += r.stall * r.waits
+		stalls += r.stall
 	}
 	return waits < idleShare*stalls, waits < mostlyIdle*stalls
 }
 
 // level is the mean stall, percent, of those of a switch's links that stall.
-func (p *Pressure) level(at topology.DeviceID) (stall float64) {
+func (h *held) level(at topology.DeviceID, p *Pressure) (stall float64) {
 	n := 0.
 	for _, l := range p.graph.LinksAt(at) {
-		if v := p.StallOf(l); v >= p.least {
+		if v := h.look(l).stall; v >= p.least {
 			stall += v
 			n++
 		}
@@ -269,38 +230,34 @@ func (p *Pressure) level(at topology.DeviceID) (stall float64) {
 // rest from its other links and its nodes: from the end on a link carries half of what the one before it does, both ways.
 // Links that stall farther off than any route to the switch is long speak against it.
 func (h *held) meets(end topology.DeviceID, p *Pressure) Meeting {
-	line := h.grid.Line(end, h.last)
+	line := h.lineFrom(end)
 	var all, added, stalled float64
-	for x := range line.Size {
-		l := line.Link(x, 1)
-		if l == schema.NoLink {
-			continue
-		}
-		if stall := p.StallOf(l); stall >= p.least {
-			stalled += stall
-			all += p.Carries(l)
-			added += h.look(l).added
+	for i := range line {
+		if s := &line[i]; s.stall >= p.least {
+			stalled += s.stall
+			all += s.carries
+			added += s.added
 		}
 	}
 	grew := added > grewShare*all
-	flow := p.Carries
-	if grew {
-		flow = func(l schema.LinkID) float64 { return h.look(l).added }
+	flow := func(s *stop) float64 {
+		if grew {
+			return s.added
+		}
+		return s.carries
 	}
 	var dot, squares, parts, reached float64
-	for x := range line.Size {
-		if l := line.Link(x, 1); l != schema.NoLink {
-			passes := flow(l)
-			squares += passes * passes
-		}
+	for i := range line {
+		passes := flow(&line[i])
+		squares += passes * passes
 	}
 	for _, step := range [2]int{1, -1} {
 		part := 1.
-		for x := range p.stalledOn(&line, step) {
-			l := line.Link(x, step)
-			dot += part * flow(l)
+		for n := range stalledOn(line, step, p.least) {
+			s := linkOn(line, n, step)
+			dot += part * flow(s)
 			parts += part * part
-			reached += p.StallOf(l)
+			reached += s.stall
 			part *= fromLine
 		}
 	}

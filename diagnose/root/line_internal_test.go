@@ -67,9 +67,9 @@ func TestTheSidesOfTheEnd(t *testing.T) {
 			}
 			links = append(links, set(sides[turn], c.most, 5), set(sides[1-turn], c.least, 5))
 			slices.Sort(links)
-			h.looked++
+			h.readings.forget()
 			h.take(links, u.p)
-			idle, _ := h.idles(u.p)
+			idle, _ := h.idles()
 			m := h.meetingOf(ends, idle, u.p)
 			if want := ends[(turn+c.end)%2]; m.Device != want || !m.IsKnown() {
 				t.Errorf("%s: meets at %s by %.2f, want %s", c.name, u.Graph.Device(m.Device).Name, m.Agree, u.Graph.Device(want).Name)
@@ -98,7 +98,7 @@ func TestTheEndTakesWhatDoesNotGoOn(t *testing.T) {
 		slices.Sort(links)
 		h.take(slices.Compact(links), u.p)
 		ends, _ := h.ends(u.p)
-		idle, _ := h.idles(u.p)
+		idle, _ := h.idles()
 		if m := h.meetingOf(ends, idle, u.p); m.Device != end || !m.IsKnown() {
 			t.Errorf("of senders at %s: meets at %s by %.2f", senders, u.Graph.Device(m.Device).Name, m.Agree)
 		}
@@ -123,7 +123,7 @@ func TestWhatWaitsAddsUpAtTheEnd(t *testing.T) {
 	h.take(slices.Compact(links), u.p)
 	for z := range 8 {
 		at := u.Device(t, fmt.Sprintf("2,7,%d", z))
-		if off := h.unbalanced(at, u.p); (off < .001) != (at == end) {
+		if off := h.unbalanced(at); (off < .001) != (at == end) {
 			t.Errorf("at %d %.3f does not add up", z, off)
 		}
 	}

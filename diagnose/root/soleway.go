@@ -24,7 +24,7 @@ const (
 func (p *Pressure) soleWay(links []schema.LinkID) Neck {
 	best, most := Neck{Link: schema.NoLink}, 0.
 	for _, l := range links {
-		if p.grid.Dim(l) < 0 || p.StallOf(l) < endStall {
+		if _, s := p.shows(l); s.dim < 0 || s.stall < endStall {
 			continue
 		}
 		from, to := p.graph.Ends(l)
@@ -33,7 +33,8 @@ func (p *Pressure) soleWay(links []schema.LinkID) Neck {
 			if out == schema.NoLink {
 				continue
 			}
-			lost := p.lostOn(out)
+			_, s := p.shows(out)
+			lost := s.lost
 			if lost >= soleInput*p.lostInto(via) && (lost > most || lost == most && out < best.Link) {
 				most = lost
 				best = Neck{Link: out, Tail: via, Waits: p.waitsFor(out), Lost: 1 - p.left(out), Slower: true, Sole: true}
@@ -46,23 +47,24 @@ func (p *Pressure) soleWay(links []schema.LinkID) Neck {
 // soleLoser is the one link that carries clearly less than before the onset, of those over which what a link brings to a
 // switch goes on, or NoLink: if one of them stalls or is not known, or others lost load, too.
 func (p *Pressure) soleLoser(l schema.LinkID, via topology.DeviceID) schema.LinkID {
-	sole, most, all := schema.NoLink, 0., 0.
+	_, in := p.shows(l)
+	dim, sole, most, all := in.dim, schema.NoLink, 0., 0.
 	for _, out := range p.graph.LinksAt(via) {
-		if out == l || p.grid.Dim(out) < p.grid.Dim(l) {
+		_, s := p.shows(out)
+		if out == l || s.dim < dim {
 			continue
 		}
-		if p.StallOf(out) > neckStall || p.UseOf(out) < 0 || p.Before(out) < 0 {
+		if s.stall > neckStall || s.use < 0 || s.before < 0 {
 			return schema.NoLink
 		}
-		lost := p.lostOn(out)
-		if all += lost; lost > most {
-			sole, most = out, lost
+		if all += s.lost; s.lost > most {
+			sole, most = out, s.lost
 		}
 	}
 	if sole == schema.NoLink || most < soleShare*all {
 		return schema.NoLink
 	}
-	if is := p.UseOf(sole); p.left(sole) >= ClearlyLess || is < soleUse || p.Before(sole)-is < soleLost {
+	if _, s := p.shows(sole); p.left(sole) >= ClearlyLess || s.use < soleUse || s.before-s.use < soleLost {
 		return schema.NoLink
 	}
 	return sole
@@ -71,8 +73,8 @@ func (p *Pressure) soleLoser(l schema.LinkID, via topology.DeviceID) schema.Link
 // lostInto is how much less than before the onset the stalled links at a switch carry, bytes/s.
 func (p *Pressure) lostInto(via topology.DeviceID) (lost float64) {
 	for _, l := range p.graph.LinksAt(via) {
-		if p.StallOf(l) >= endStall {
-			lost += p.lostOn(l)
+		if _, s := p.shows(l); s.stall >= endStall {
+			lost += s.lost
 		}
 	}
 	return lost

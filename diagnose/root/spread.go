@@ -20,26 +20,28 @@ type ends struct {
 	queue [2][]schema.LinkID // with any in mass
 	ways  []way              // of the switch that is looked at; on a grid of all that are
 	round uint32
-	seen  []uint32 // by device: the round for which extra is
-	extra []excess // by device
-	shown []shown  // of a grid, links that were looked at
-	place []place  // of a grid, by link
+	seen  []uint32      // by device: the round of what is known of it
+	extra []excess      // by device
+	shown lookup[shown] // of a grid
+	goes  []goings      // by place in that list
 }
 
-// place is that of a link in the list of those that were looked at for the region of a round: the list is short, so that it
-// stays at hand.
-type place struct {
-	round uint32
-	at    int32
-}
-
-// shown is what a link of a grid shows to what travels over others, and where what travels over it goes.
+// shown is what a link of a grid shows to what travels over others.
 type shown struct {
-	dim   int
-	stall float64  // percent
-	held  float64  // waits on it, bytes/s, if it stalls
-	waits float64  // before it, bytes/s; 0: packets do not wait for it
-	goes  [2]going // by direction
+	dim    int
+	stall  float64 // percent
+	use    float64 // percent of its capacity; -1: not known
+	before float64 // the onset, the same
+	lost   float64 // it carries less than before the onset, bytes/s; 0 if that is not known
+	held   float64 // waits on it, bytes/s, if it stalls
+	waits  float64 // before it, bytes/s; 0: packets do not wait for it
+	isNeck bool    // packets may wait for it
+}
+
+// goings is where what travels over a link of a grid goes, by direction, in the region of a round.
+type goings struct {
+	round uint32
+	by    [2]going
 }
 
 // going is where what travels over a link one way goes.
@@ -82,7 +84,7 @@ const (
 func newEnds(g *topology.Graph) ends {
 	n := g.NumLinks()
 	if g.Duplex() {
-		return ends{ports: make([]float64, n), at: make([]float64, n), lost: make([]float64, n), mass: make([]float64, 2*n), place: make([]place, n)}
+		return ends{ports: make([]float64, n), at: make([]float64, n), lost: make([]float64, n), mass: make([]float64, 2*n), seen: make([]uint32, g.NumDevices()), shown: newLookup[shown](n)}
 	}
 	return ends{ports: make([]float64, n), at: make([]float64, n), lost: make([]float64, n), mass: make([]float64, n),
 		seen: make([]uint32, g.NumDevices()), extra: make([]excess, g.NumDevices())}
@@ -96,7 +98,7 @@ func (e *ends) reset() {
 	for _, l := range e.last {
 		e.at[l], e.lost[l] = 0, 0
 	}
-	e.known, e.last, e.shown = e.known[:0], e.last[:0], e.shown[:0]
+	e.known, e.last = e.known[:0], e.last[:0]
 	e.round++
 }
 

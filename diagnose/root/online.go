@@ -1,0 +1,81 @@
+package root
+
+import (
+	"github.com/giverny/giverny/diagnose/routes"
+	"github.com/giverny/giverny/schema"
+	"github.com/giverny/giverny/topology"
+)
+
+// onLine is what a line of the last dimension in which a region's traffic travels shows: found once for all of its switches at
+// which that is tried to end.
+type onLine struct {
+	round uint32
+	line  routes.Line // through any of its switches
+	stops []stop      // by place, twice, so that a way round is a slice
+}
+
+// stop is a switch of a line and the link to the next one.
+type stop struct {
+	device  topology.DeviceID
+	link    schema.LinkID // NoLink where the line ends
+	stall   float64       // of the link, percent; -1 without one
+	carries float64       // by it, bytes/s
+	added   float64       // to it, bytes/s
+	waits   float64       // on it, bytes/s (waitsOn)
+	beside  float64       // on the switch's links of dimensions before
+}
+
+// waitsOn is what a link carries in the share of the time that it stalls, bytes/s.
+func (r *reading) waitsOn() float64 { return r.carries * r.stall / 100 }
+
+// lineFrom is the line through a switch, from that on and once round.
+func (h *held) lineFrom(end topology.DeviceID) []stop {
+	o, line := &h.line, h.grid.Line(end, h.last)
+	if o.round != h.round || !o.line.Has(end) {
+		o.round, o.line, o.stops = h.round, line, o.stops[:0]
+		for x := range line.Size {
+			o.stops = append(o.stops, h.stopAt(&line, x-line.X))
+		}
+		o.stops = append(o.stops, o.stops...)
+	}
+	return o.stops[line.X:][:line.Size]
+}
+
+// stopAt is the switch so many steps on from a line's own.
+func (h *held) stopAt(line *routes.Line, steps int) stop {
+	s := stop{device: line.Device(steps), link: line.Link(steps, 1), stall: -1}
+	if s.link != schema.NoLink {
+		r := h.look(s.link)
+		s.stall, s.carries, s.added, s.waits = r.stall, r.carries, r.added, r.waitsOn()
+	}
+	for _, l := range h.p.graph.LinksAt(s.device) {
+		if r := h.look(l); r.dim >= 0 && r.dim < h.last {
+			s.beside += r.waitsOn()
+		}
+	}
+	return s
+}
+
+// linkOn is the link of a line that comes after n others from its first switch on, forward or back.
+func linkOn(line []stop, n, step int) *stop {
+	if step < 0 {
+		return &line[len(line)-1-n]
+	}
+	return &line[n]
+}
+
+// switchOn is the switch after n links of a line from its first one on, forward or back.
+func switchOn(line []stop, n, step int) *stop {
+	if step < 0 {
+		return &line[len(line)-n]
+	}
+	return &line[n]
+}
+
+// stalledOn is how many links of a line stall from its first switch on, at most as many as a route along the line has.
+func stalledOn(line []stop, step int, least float64) (n int) {
+	for n < len(line)/2 && linkOn(line, n, step).stall >= least {
+		n++
+	}
+	return n
+}
