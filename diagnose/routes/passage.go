@@ -58,18 +58,16 @@ func (p *Passage) Over(l schema.LinkID) float64 {
 		return 0
 	}
 	at, goal := g.coords[int(key.low)*k:][:k], g.coords[int(p.tail)*k:][:k]
-	for d := range k {
-		if (d < dim || d > p.dim) && at[d] != goal[d] {
-			return 0
-		}
+	if dim < p.dim && p.goals[at[p.dim]] == 0 || !slices.Equal(at[:dim], goal[:dim]) || !slices.Equal(at[p.dim+1:], goal[p.dim+1:]) {
+		return 0
 	}
 	if !p.behind[dim].Has(int(key.behind)) {
 		return 0
 	}
 	first, last := g.beyond(dim, int(at[dim]), int(goal[dim]))
 	if dim < p.dim {
-		if routes := p.goals[at[p.dim]]; routes > 0 && first <= last {
-			return routes * float64(p.nodes[dim].from.on(key.behind, first, last, g.shape.Dims[dim]))
+		if first <= last {
+			return p.goals[at[p.dim]] * float64(p.nodes[dim].from.on(key.behind, first, last, g.shape.Dims[dim]))
 		}
 		return 0
 	}
