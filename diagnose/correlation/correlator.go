@@ -89,7 +89,6 @@ func (c *Correlator) Correlate(x *Series) (r Result) {
 	seen := len(c.with.x)
 	lags := c.lags(seen)
 	x.byLag = x.byLag[:0]
-	x.measure(len(c.stall))
 	c.extend(min(lags, seen-len(c.stall)) + 1)
 	best := 0.
 	whole := max(0, min(lags, seen-len(c.stall))+1) // lags at which the whole stall has a partner
@@ -155,6 +154,9 @@ func (c *Correlator) at(lag int) float64 {
 func (c *Correlator) extend(count int) {
 	n, x := len(c.stall), c.with
 	seen := len(x.x)
+	if count > len(x.byLag) {
+		x.measure(n, min(count+3, seen))
+	}
 	for lag := len(x.byLag); lag < count; lag = len(x.byLag) {
 		from := 2*seen - n - lag
 		if n < LeastPairs || lag+4 > seen {
@@ -162,8 +164,8 @@ func (c *Correlator) extend(count int) {
 			continue
 		}
 		a, b, d, e := fourDots(c.stall, x.twice[from-3:from+n])
-		scales := x.scales[from-3:][:4]
-		x.byLag = append(x.byLag, clamped(a*scales[3]*c.scale), clamped(b*scales[2]*c.scale), clamped(d*scales[1]*c.scale), clamped(e*scales[0]*c.scale))
+		scales := x.scales[lag:][:4]
+		x.byLag = append(x.byLag, clamped(a*scales[0]*c.scale), clamped(b*scales[1]*c.scale), clamped(d*scales[2]*c.scale), clamped(e*scales[3]*c.scale))
 	}
 }
 
@@ -182,11 +184,6 @@ func fourDots(y, x []float64) (a, b, c, d float64) {
 	return a, b, c, d
 }
 
-// normal is the correlation with the window of twice that begins at an index, by their product: the stall has mean 0.
-func (c *Correlator) normal(from int, dot float64) float64 {
-	return clamped(dot * c.with.scales[from] * c.scale)
-}
-
 // window is the correlation of stall, or of a part of it, with the window of twice that begins at an index.
 func (c *Correlator) window(from int, stall []float64) float64 {
 	n := len(stall)
@@ -199,7 +196,7 @@ func (c *Correlator) window(from int, stall []float64) float64 {
 		dot += y * x[i]
 	}
 	if n == len(c.stall) {
-		return c.normal(from, dot)
+		return clamped(dot * c.with.scales[len(c.with.twice)-n-from] * c.scale) // the stall has mean 0
 	}
 	for _, y := range stall {
 		sy, syy = sy+y, syy+y*y

@@ -152,15 +152,15 @@ func (p *Pressure) shows(l schema.LinkID) (int32, *shown) {
 	at, isNew := p.ends.shown.find(l)
 	s := &p.ends.shown.list[at]
 	if isNew {
-		s.dim, s.stall, s.use, s.before, s.lost = p.grid.Dim(l), p.StallOf(l), p.UseOf(l), p.Before(l), p.lostOn(l)
+		*s = shown{dim: p.grid.Dim(l), stall: p.StallOf(l), use: p.UseOf(l), before: p.Before(l)}
+		if s.before >= 0 && s.use >= 0 {
+			s.lost = max(0, s.before-s.use) / 100 * p.graph.Capacity(l)
+		}
 		if s.stall >= stalledPercent {
 			s.held = p.heldBackOr(l)
 		}
-		if _, s.isNeck = p.neckAt(l); s.dim < 0 {
-			s.isNeck = false // not between switches
-		}
-		if s.isNeck {
-			s.waits = p.waitsBefore(l)
+		if _, may := p.neckOf(l, s); may && s.dim >= 0 {
+			s.isNeck, s.waits = true, p.waitsBefore(l)
 		}
 	}
 	return at, s
