@@ -76,9 +76,10 @@ func ring(slot int64, length int) int {
 // levels are a metric in percent of every link over the last slots, a byte each: 0.4 points are enough for
 // what is averaged over a region.
 type levels struct {
-	links  int
-	length int
-	bytes  []uint8 // by slot in the ring, then by link
+	links     int
+	length    int
+	bytes     []uint8 // by slot in the ring, then by link
+	quotients quotients
 }
 
 const (

@@ -41,37 +41,71 @@ func (s *levelSum) of(link int) (sum, missing int) {
 	return int(uint16(sums >> (link / 2 * 16))), int(uint8(s.missing >> (8 * link)))
 }
 
-// average fills a series with the means of links in slots from one to another, at most 255, of those in which each was measured.
+// blockLinks is for how many links means are found together.
+const blockLinks = 256
+
+// quotients are the means of links by the sums of their levels over so many slots, percent. They are kept for the next time.
+type quotients map[int][]float64
+
+func (m *quotients) over(slots int) []float64 {
+	of, known := (*m)[slots]
+	if !known {
+		if *m == nil {
+			*m = quotients{}
+		}
+		of = make([]float64, slots*levelMost+1)
+		for sum := range of {
+			of[sum] = float64(sum) / float64(slots) / levelsPerPercent
+		}
+		(*m)[slots] = of
+	}
+	return of
+}
+
+// means are the means of some links, from first on, in slots from one to another, at most 255, percent, of those in which each was
+// measured; -1 if in none.
+func (l *levels) means(from, to int64, first int, out []float64) {
+	slots := int(to - from + 1)
+	if slots <= 0 {
+		for i := range out {
+			out[i] = -1
+		}
+		return
+	}
+	var sums [blockLinks / perWord]levelSum
+	for slot := from; slot <= to; slot++ {
+		row := l.row(slot)[first:][:len(out)]
+		for i := range sums[:(len(out)+perWord-1)/perWord] {
+			sums[i].add(levelsAt(row[perWord*i:]))
+		}
+	}
+	of := l.quotients.over(slots)
+	for i := range out {
+		switch sum, missing := sums[i/perWord].of(i % perWord); {
+		case missing == 0:
+			out[i] = of[sum]
+		case missing < slots:
+			out[i] = float64(sum) / float64(slots-missing) / levelsPerPercent
+		default:
+			out[i] = -1
+		}
+	}
+}
+
+// average fills a series with the means of links in slots from one to another, of those in which each was measured.
 func (l *levels) average(from, to int64, out *schema.Series) {
 	clear(out.Valid)
 	out.Count = 0
-	slots := int(to - from + 1)
-	of := make([]float32, slots*levelMost+1) // the mean, by the sum over all slots
-	for sum := range of {
-		of[sum] = float32(float64(sum) / float64(slots) / levelsPerPercent)
-	}
-	var sums [32]levelSum // of some links at a time, so that they stay at hand
-	for first := 0; first < l.links; first += perWord * len(sums) {
-		clear(sums[:])
-		links := min(perWord*len(sums), l.links-first)
-		for slot := from; slot <= to; slot++ {
-			row := l.row(slot)[first:][:links]
-			for i := range sums[:(links+perWord-1)/perWord] {
-				sums[i].add(levelsAt(row[perWord*i:]))
+	var of [blockLinks]float64
+	for first := 0; first < l.links; first += blockLinks {
+		block := of[:min(blockLinks, l.links-first)]
+		l.means(from, to, first, block)
+		for i, mean := range block {
+			if mean >= 0 {
+				out.Values[first+i] = float32(mean)
+				out.Valid.Set(first + i)
+				out.Count++
 			}
-		}
-		for i := range links {
-			sum, missing := sums[i/perWord].of(i % perWord)
-			switch {
-			case missing == 0:
-				out.Values[first+i] = of[sum]
-			case missing < slots:
-				out.Values[first+i] = float32(float64(sum) / float64(slots-missing) / levelsPerPercent)
-			default:
-				continue
-			}
-			out.Valid.Set(first + i)
-			out.Count++
 		}
 	}
 }
