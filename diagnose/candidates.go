@@ -106,7 +106,7 @@ func (s *Stage) near(rc *regionCase) {
 	for _, d := range s.reach.queue { // the nearest first
 		for _, j := range s.work.tenants[d] {
 			if j.round != s.work.round {
-				j.round, j.hops = s.work.round, s.reach.hops[d]
+				j.round, j.hops = s.work.round, s.reach.at[d].hops
 				s.work.around = append(s.work.around, j)
 			}
 		}

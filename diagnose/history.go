@@ -76,9 +76,10 @@ func ring(slot int64, length int) int {
 // levels are a metric in percent of every link over the last slots, a byte each: 0.4 points are enough for
 // what is averaged over a region.
 type levels struct {
-	links  int
-	length int
-	bytes  []uint8 // by slot in the ring, then by link
+	links     int
+	length    int
+	bytes     []uint8 // by slot in the ring, then by link
+	quotients quotients
 }
 
 const (
@@ -133,33 +134,6 @@ func (l *levels) over(from, to int64, link schema.LinkID) float64 {
 
 // oldest is the first slot that levels still hold.
 func (s *Stage) oldest(l *levels) int64 { return max(s.clock.first, s.clock.now-int64(l.length)+1) }
-
-// average fills a series with the means of links in slots, some links at a time, so that their sums stay at hand.
-func (l *levels) average(from, to int64, out *schema.Series) {
-	clear(out.Valid)
-	out.Count = 0
-	var sums [256]struct{ of, n int32 }
-	for first := 0; first < l.links; first += len(sums) {
-		part := sums[:min(len(sums), l.links-first)]
-		clear(part)
-		for slot := from; slot <= to; slot++ {
-			row := l.row(slot)[first:][:len(part)]
-			for i := range part {
-				if v := row[i]; v != levelMissing {
-					part[i].of += int32(v)
-					part[i].n++
-				}
-			}
-		}
-		for i, sum := range part {
-			if sum.n > 0 {
-				out.Values[first+i] = float32(float64(sum.of) / float64(sum.n) / levelsPerPercent)
-				out.Valid.Set(first + i)
-				out.Count++
-			}
-		}
-	}
-}
 
 // clear makes a slot missing.
 func (l *levels) clear(slot int64) {

@@ -24,14 +24,9 @@ type span struct {
 	interval uint32
 	from, to int64
 	use      *levels
-	round    uint32 // in which it was begun
-	found    []carried
-}
-
-// carried is what a link carried, percent, found in a round.
-type carried struct {
-	round   uint32
-	percent float64
+	round    uint32    // in which it was begun
+	percent  []float64 // by link, as far as it is found
+	found    []uint32  // by block of links, the round in which theirs are
 }
 
 func newPast(links int) past { return past{links: links} }
@@ -50,18 +45,25 @@ func (p *past) turnTo(interval uint32, from, to int64, use *levels) {
 		}
 	}
 	if len(p.spans) < mostSpans {
-		p.spans = append(p.spans, &span{found: make([]carried, p.links)})
+		p.spans = append(p.spans, &span{percent: make([]float64, p.links), found: make([]uint32, p.links/blockLinks+1)})
 	}
 	p.now = slices.MinFunc(p.spans, func(a, b *span) int { return cmp.Compare(a.round, b.round) }) // that was begun first
-	*p.now = span{interval, from, to, use, p.round, p.now.found}
+	*p.now = span{interval, from, to, use, p.round, p.now.percent, p.now.found}
 }
 
 // of is the mean of a link over the slots; -1 if none was measured.
 func (p *past) of(l schema.LinkID) float64 {
 	s := p.now
-	c := &s.found[l]
-	if c.round != s.round {
-		*c = carried{s.round, s.use.over(s.from, s.to-1, l)}
+	if s.found[l/blockLinks] != s.round {
+		s.findBlock(int(l / blockLinks))
 	}
-	return c.percent
+	return s.percent[l]
+}
+
+// findBlock finds the means of some links together: where many are asked for that is less work than for each, and where few are
+// there are few blocks.
+func (s *span) findBlock(block int) {
+	first := block * blockLinks
+	s.found[block] = s.round
+	s.use.means(s.from, s.to-1, first, s.percent[first:min(first+blockLinks, len(s.percent))])
 }

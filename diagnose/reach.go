@@ -11,8 +11,7 @@ import (
 // again by the next region.
 type reach struct {
 	graph *topology.Graph
-	hops  []int8 // by device, valid where stamp is current
-	stamp []uint32
+	at    []reached // by device
 	now   uint32
 	queue []topology.DeviceID
 	// The switches beside each switch, as compressed sparse rows by device.
@@ -20,8 +19,14 @@ type reach struct {
 	next  []topology.DeviceID
 }
 
+// reached is how far a device is, in the search of a stamp.
+type reached struct {
+	stamp uint32
+	hops  int8
+}
+
 func newReach(g *topology.Graph) reach {
-	r := reach{graph: g, hops: make([]int8, g.NumDevices()), stamp: make([]uint32, g.NumDevices()), first: make([]int32, g.NumDevices()+1)}
+	r := reach{graph: g, at: make([]reached, g.NumDevices()), first: make([]int32, g.NumDevices()+1)}
 	for d := range topology.DeviceID(g.NumDevices()) {
 		if g.IsSwitch(d) {
 			for _, l := range g.LinksAt(d) {
@@ -43,7 +48,7 @@ func newReach(g *topology.Graph) reach {
 // far as its nearest switch.
 func (r *reach) from(links []schema.LinkID, most int) {
 	if r.now++; r.now == 0 {
-		clear(r.stamp)
+		clear(r.at)
 		r.now = 1
 	}
 	r.queue = r.queue[:0]
@@ -54,12 +59,13 @@ func (r *reach) from(links []schema.LinkID, most int) {
 	}
 	for i := 0; i < len(r.queue); i++ {
 		at := r.queue[i]
-		if int(r.hops[at]) >= most {
-			continue
+		hops := r.at[at].hops
+		if int(hops) >= most {
+			break // the farther ones follow
 		}
 		for _, d := range r.next[r.first[at]:r.first[at+1]] {
-			if r.stamp[d] != r.now {
-				r.stamp[d], r.hops[d] = r.now, r.hops[at]+1
+			if to := &r.at[d]; to.stamp != r.now {
+				*to = reached{r.now, hops + 1}
 				r.queue = append(r.queue, d)
 			}
 		}
@@ -67,10 +73,10 @@ func (r *reach) from(links []schema.LinkID, most int) {
 }
 
 func (r *reach) visit(d topology.DeviceID, hops int8) {
-	if r.stamp[d] == r.now {
+	if r.at[d].stamp == r.now {
 		return
 	}
-	r.stamp[d], r.hops[d] = r.now, hops
+	r.at[d] = reached{r.now, hops}
 	if r.graph.IsSwitch(d) {
 		r.queue = append(r.queue, d)
 	}
@@ -78,8 +84,8 @@ func (r *reach) visit(d topology.DeviceID, hops int8) {
 
 // hopsTo is how far a device is from the links, or -1: farther than was searched.
 func (r *reach) hopsTo(d topology.DeviceID) int {
-	if r.stamp[d] == r.now {
-		return int(r.hops[d])
+	if r.at[d].stamp == r.now {
+		return int(r.at[d].hops)
 	}
 	if r.graph.IsSwitch(d) {
 		return -1
@@ -90,8 +96,8 @@ func (r *reach) hopsTo(d topology.DeviceID) int {
 		if from == d {
 			from = to
 		}
-		if r.stamp[from] == r.now && (best < 0 || int(r.hops[from]) < best) {
-			best = int(r.hops[from])
+		if to := &r.at[from]; to.stamp == r.now && (best < 0 || int(to.hops) < best) {
+			best = int(to.hops)
 		}
 	}
 	return best

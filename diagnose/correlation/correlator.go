@@ -3,7 +3,10 @@
 // itself, each at its best lag. Series are by slot of time, the last now, NaN where nothing was measured.
 package correlation
 
-import "math"
+import (
+	"math"
+	"slices"
+)
 
 const (
 	// Average is over how many intervals, up to each, the moving averages run.
@@ -47,6 +50,7 @@ type Correlator struct {
 	valid   int       // how many were measured
 	with    *Series
 	circle  []float64 // byLag, and its beginning once more
+	higher  []int     // by place in circle, that of the next one which can be better at a longer lag
 	tops    []float64 // the best of each shift
 	shifts  []bool    // that reach as much
 	weights []float64 // by lag
@@ -85,10 +89,15 @@ func (c *Correlator) Correlate(x *Series) (r Result) {
 	seen := len(c.with.x)
 	lags := c.lags(seen)
 	x.byLag = x.byLag[:0]
-	x.measure(len(c.stall))
 	c.extend(min(lags, seen-len(c.stall)) + 1)
 	best := 0.
-	for lag := 0; lag <= lags; lag++ {
+	whole := max(0, min(lags, seen-len(c.stall))+1) // lags at which the whole stall has a partner
+	for lag, v := range x.byLag[:whole] {
+		if t := v * c.weights[lag]; t > best {
+			best, r.Correlation, r.Lag = t, v, lag
+		}
+	}
+	for lag := whole; lag <= lags; lag++ {
 		v := c.at(lag)
 		if t := v * c.weights[lag]; t > best {
 			best, r.Correlation, r.Lag = t, v, lag
@@ -143,15 +152,20 @@ func (c *Correlator) at(lag int) float64 {
 // extend finds the correlations with the circular windows of the series that end up to so many slots before the last.
 // Four windows are summed side by side: each addition to one sum waits for the one before it.
 func (c *Correlator) extend(count int) {
-	n, seen := len(c.stall), len(c.with.x)
-	for lag := len(c.with.byLag); lag < count; lag = len(c.with.byLag) {
+	n, x := len(c.stall), c.with
+	seen := len(x.x)
+	if count > len(x.byLag) {
+		x.measure(n, min(count+3, seen))
+	}
+	for lag := len(x.byLag); lag < count; lag = len(x.byLag) {
 		from := 2*seen - n - lag
 		if n < LeastPairs || lag+4 > seen {
-			c.with.byLag = append(c.with.byLag, c.window(from, c.stall))
+			x.byLag = append(x.byLag, c.window(from, c.stall))
 			continue
 		}
-		a, b, d, e := fourDots(c.stall, c.with.twice[from-3:from+n])
-		c.with.byLag = append(c.with.byLag, c.normal(from, a), c.normal(from-1, b), c.normal(from-2, d), c.normal(from-3, e))
+		a, b, d, e := fourDots(c.stall, x.twice[from-3:from+n])
+		scales := x.scales[lag:][:4]
+		x.byLag = append(x.byLag, clamped(a*scales[0]*c.scale), clamped(b*scales[1]*c.scale), clamped(d*scales[2]*c.scale), clamped(e*scales[3]*c.scale))
 	}
 }
 
@@ -170,11 +184,6 @@ func fourDots(y, x []float64) (a, b, c, d float64) {
 	return a, b, c, d
 }
 
-// normal is the correlation with the window of twice that begins at an index, by their product: the stall has mean 0.
-func (c *Correlator) normal(from int, dot float64) float64 {
-	return clamped(dot * c.with.scales[from] * c.scale)
-}
-
 // window is the correlation of stall, or of a part of it, with the window of twice that begins at an index.
 func (c *Correlator) window(from int, stall []float64) float64 {
 	n := len(stall)
@@ -187,7 +196,7 @@ func (c *Correlator) window(from int, stall []float64) float64 {
 		dot += y * x[i]
 	}
 	if n == len(c.stall) {
-		return c.normal(from, dot)
+		return clamped(dot * c.with.scales[len(c.with.twice)-n-from] * c.scale) // the stall has mean 0
 	}
 	for _, y := range stall {
 		sy, syy = sy+y, syy+y*y
@@ -223,17 +232,34 @@ func (c *Correlator) probability(best float64, seen, lags int) float64 {
 	}
 	c.circle = append(append(c.circle[:0], c.with.byLag[:seen]...), c.with.byLag[:lags]...)
 	c.tops = c.tops[:0]
+	c.findHigher()
 	weights := c.weights[:lags+1]
 	for shift := Average; shift <= seen-Average; shift++ {
 		top := -1.
-		for lag, r := range c.circle[shift:][:len(weights)] {
-			if t := r * weights[lag]; t > top {
+		for lag := 0; lag < len(weights); {
+			at := shift + lag
+			if t := c.circle[at] * weights[lag]; t > top {
 				top = t
 			}
+			lag = c.higher[at] - shift
 		}
 		c.tops = append(c.tops, top)
 	}
 	return max(leastP, min(1/float64(shifts+1), normalTail(best, c.tops)))
+}
+
+// findHigher finds of each correlation on the circle the next higher one: weights fall with the lag, so that none between can be
+// better. Below 0 a longer lag is.
+func (c *Correlator) findHigher() {
+	n := len(c.circle)
+	c.higher = slices.Grow(c.higher[:0], n)[:n]
+	for at := n - 1; at >= 0; at-- {
+		next := at + 1
+		for c.circle[at] >= 0 && next < n && c.circle[next] <= c.circle[at] {
+			next = c.higher[next]
+		}
+		c.higher[at] = next
+	}
 }
 
 // reached is how many shifts reach best at some lag; counting stops where the p-value exceeds hopeless.

@@ -10,7 +10,7 @@ type Series struct {
 	twice   []float64 // x twice, so that circular windows are slices
 	sums    []float64 // running sums of twice
 	squares []float64 // and of its squares
-	scales  []float64 // of the windows of twice that are as long as width, by where they begin: 1 by the root of their motion, 0 where they do not move
+	scales  []float64 // of the windows of twice that are as long as width, by how many slots before the last they end: 1 by the root of their motion, 0 where they do not move
 	width   int
 	usable  bool      // there is enough of it, and it moves
 	byLag   []float64 // correlations with the stall it was last compared with, by circular lag, as far as they are known
@@ -64,21 +64,22 @@ func (s *Series) Prepare() {
 	if scale == 0 {
 		return
 	}
+	for i, v := range s.x {
+		s.twice[i] = v / scale
+	}
+	copy(s.twice[len(s.x):], s.twice)
 	for i, v := range s.twice {
-		v /= scale
-		s.twice[i] = v
 		s.sums, s.squares = append(s.sums, s.sums[i]+v), append(s.squares, s.squares[i]+v*v)
 	}
 	s.usable = true
 }
 
-// measure finds the scales of the windows that are as long as the stall.
-func (s *Series) measure(width int) {
-	if s.width == width {
-		return
+// measure finds the scales of the windows that are as long as the stall and end up to so many slots before the last.
+func (s *Series) measure(width, count int) {
+	if s.width != width {
+		s.width, s.scales = width, s.scales[:0]
 	}
-	s.width, s.scales = width, s.scales[:0]
-	for from := 0; from+width <= len(s.twice); from++ {
+	for from := len(s.twice) - width - len(s.scales); len(s.scales) < count; from-- {
 		scale := 0.
 		if motion := s.motion(from, width); motion > 0 {
 			scale = 1 / math.Sqrt(motion)

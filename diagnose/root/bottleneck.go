@@ -69,11 +69,11 @@ func (f *Finder) Neck(p *Pressure, links []schema.LinkID, senders []Sender, d *D
 		h.necks[i].Share = h.share(i)
 	}
 	best = h.mostWaitedFor(p)
-	if best.Link != schema.NoLink {
-		best.Tail, best.Fit = h.neckAt(senders, best.Link, p)
-	}
 	if n := p.flatNeck(links); n.Link != schema.NoLink {
 		return n
+	}
+	if best.Link != schema.NoLink {
+		best.Tail, best.Fit = h.neckAt(senders, best.Link, p)
 	}
 	if isSteady && !best.Before(d) {
 		if n := p.soleWay(links); n.Link != schema.NoLink {
@@ -125,7 +125,7 @@ func (h *held) listNecks(p *Pressure) {
 			}
 			h.tried[l] = h.round
 			if _, s := p.shows(l); s.isNeck {
-				n, _ := p.neckAt(l)
+				n, _ := p.neckOf(l, s)
 				h.necks = append(h.necks, n)
 			}
 		}
@@ -138,32 +138,35 @@ func (h *held) listNecks(p *Pressure) {
 
 // neckAt rates a link by how much waits for it, if that may be what a region waits for.
 func (p *Pressure) neckAt(l schema.LinkID) (n Neck, may bool) {
-	n = Neck{Link: l, Waits: p.waitsFor(l), Slower: !p.isFull(l)}
+	_, s := p.shows(l)
+	return p.neckOf(l, s)
+}
+
+// neckOf is the same of a link by what it shows.
+func (p *Pressure) neckOf(l schema.LinkID, s *shown) (n Neck, may bool) {
+	n = Neck{Link: l, Waits: p.waitsFor(l), Slower: !s.isFull()}
 	n.Score = max(leastWaits, n.Waits)
 	if !n.Slower {
 		return n, true
 	}
-	if p.StallOf(l) > neckStall || p.heldBehind(l) {
+	if s.stall > neckStall || p.heldBehind(l) {
 		return n, false
 	}
-	left := p.remains(l)
-	n.Lost, n.Cannot = 1-left, p.rateLeft(l) < ClearlyLess
+	rate := p.rateLeft(l, s.use)
+	left := min(s.left(), rate) // of what it carried or, where its waits show that it can send less, of its capacity
+	n.Lost, n.Cannot = 1-left, rate < ClearlyLess
 	n.Score *= n.Lost
 	return n, left < ClearlyLess
 }
 
-// remains is the share that is left of what a link carried before the onset or, where its waits show that it can send less,
-// of its capacity.
-func (p *Pressure) remains(l schema.LinkID) float64 { return min(p.left(l), p.rateLeft(l)) }
-
 // rateLeft is the share of its capacity that a link can send, as far as its waits bound that: while packets wait for it
-// inside the switch and it has credits it sends, so that it carries its rate for so much of the time at least. It is 1
-// where packets do not mostly wait.
-func (p *Pressure) rateLeft(l schema.LinkID) float64 {
+// inside the switch and it has credits it sends, so that it carries its rate, use percent, for so much of the time at least. It
+// is 1 where packets do not mostly wait.
+func (p *Pressure) rateLeft(l schema.LinkID, use float64) float64 {
 	if p.Credit == nil || !p.Credit.Valid.Has(int(l)) {
 		return 1
 	}
-	sends, use := p.waitsFor(l)-float64(p.Credit.Values[l])/100, p.UseOf(l)
+	sends := p.waitsFor(l) - float64(p.Credit.Values[l])/100
 	if sends < mostlyWaits || use < 0 {
 		return 1
 	}
@@ -172,9 +175,16 @@ func (p *Pressure) rateLeft(l schema.LinkID) float64 {
 
 // isFull reports whether a link carries what it can in a direction in which it does not stall: while a link stalls
 // it does not send, so that in one direction both together are at most all of the time.
-func (p *Pressure) isFull(l schema.LinkID) bool {
-	use, stall := p.UseOf(l), p.StallOf(l)
-	return use >= saturatedPercent-5 && (stall <= neckStall || use+stall > 100+neckStall)
+func (s *shown) isFull() bool {
+	return s.use >= saturatedPercent-5 && (s.stall <= neckStall || s.use+s.stall > 100+neckStall)
+}
+
+// left is the share of what a link carried before the onset that it carries now; 1 if that is not known.
+func (s *shown) left() float64 {
+	if s.before < LeastUse || s.use < 0 {
+		return 1
+	}
+	return s.use / s.before
 }
 
 // Before reports whether the region lies before the link rather than around the switch: the trees of suspects over it agree,

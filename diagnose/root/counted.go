@@ -25,7 +25,7 @@ func (p *Pressure) findCounted() {
 			if stalled++; waits {
 				behind++
 			}
-		case waits && stall <= neckStall && p.rateLeft(l) < ClearlyLess:
+		case waits && stall <= neckStall && p.rateLeft(l, p.UseOf(l)) < ClearlyLess:
 			slow++
 		}
 	}

@@ -24,11 +24,11 @@ func (p *Pressure) flatNeck(links []schema.LinkID) Neck {
 		for _, via := range [2]topology.DeviceID{from, to} {
 			for _, out := range p.graph.LinksAt(via) {
 				_, s := p.shows(out)
-				if out == l || s.dim < dim || s.lost <= most || s.use < flatUse || p.left(out) >= ClearlyLess || !p.stallEndsAt(l, dim, via) || !p.isFlat(out) {
+				if out == l || s.dim < dim || s.lost <= most || s.use < flatUse || s.left() >= ClearlyLess || !p.stallEndsAt(l, dim, via) || !p.isFlat(out) {
 					continue
 				}
 				most = s.lost
-				best = Neck{Link: out, Tail: via, Waits: p.waitsFor(out), Lost: 1 - p.left(out), Slower: true, Cannot: true, Sole: true}
+				best = Neck{Link: out, Tail: via, Waits: p.waitsFor(out), Lost: 1 - s.left(), Slower: true, Cannot: true, Sole: true}
 			}
 		}
 	}

@@ -14,14 +14,16 @@ func (p *Pressure) spreadOnGrid(links []schema.LinkID) {
 	e.reset()
 	e.queue[0], e.ways = e.queue[0][:0], e.ways[:0]
 	for _, l := range links {
-		if p.grid.Dim(l) < 0 || p.StallOf(l) < stalledPercent {
+		place, s := p.shows(l)
+		if s.dim < 0 || s.stall < stalledPercent {
 			continue
 		}
-		leads := [2]float64{p.leads(2*l, 0), p.leads(2*l+1, 0)}
+		stall := s.stall
+		leads := [2]float64{p.leads(2*l, place, 0), p.leads(2*l+1, place, 0)}
 		for dir, part := range leads {
 			if part > 0 {
 				at := 2*l + schema.LinkID(dir)
-				e.mass[at] = p.StallOf(l) * part / (leads[0] + leads[1])
+				e.mass[at] = stall * part / (leads[0] + leads[1])
 				e.queue[0] = append(e.queue[0], at)
 			}
 		}
@@ -32,11 +34,10 @@ func (p *Pressure) spreadOnGrid(links []schema.LinkID) {
 }
 
 // leads is the share of what travels over a link one way, twice its number and one more for the way from its end to its
-// beginning, that comes to a link which it may wait for.
-func (p *Pressure) leads(at schema.LinkID, steps int) float64 {
+// beginning, that comes to a link which it may wait for. place is the link's in the list of what links show.
+func (p *Pressure) leads(at schema.LinkID, place int32, steps int) float64 {
 	e := p.ends
-	link, _ := p.shows(at / 2)
-	goes := e.goesFrom(link, at%2)
+	goes := e.goesFrom(place, at%2)
 	if goes.known {
 		return goes.leads
 	}
@@ -45,37 +46,36 @@ func (p *Pressure) leads(at schema.LinkID, steps int) float64 {
 		return 0
 	}
 	first := len(e.ways)
-	p.listWays(at)
+	p.listWays(at, &e.shown.list[place])
 	end := len(e.ways)
 	sum, reached, leads := 0., 0., 0.
 	for i := first; i < end; i++ {
 		w, part := e.ways[i], 1.
 		if w.stays == 0 {
-			part = p.leads(w.link, steps+1)
+			part = p.leads(w.link, w.place, steps+1)
 		}
 		sum, reached = sum+w.weight, reached+w.weight*part
 	}
 	if sum > 0 {
 		leads = reached / sum
 	}
-	*e.goesFrom(link, at%2) = going{true, int32(first), int32(end), leads}
+	*e.goesFrom(place, at%2) = going{true, int32(first), int32(end), leads}
 	return leads
 }
 
 // listWays lists what traffic that travels over a link one way may wait for behind it.
-func (p *Pressure) listWays(at schema.LinkID) {
+func (p *Pressure) listWays(at schema.LinkID, own *shown) {
 	e, l := p.ends, at/2
 	from, via := p.graph.Ends(l)
 	if at%2 == 1 {
 		via = from
 	}
-	_, own := p.shows(l)
 	dim, least := own.dim, max(stalledPercent, passesOn*own.stall)
 	for _, next := range p.graph.LinksAt(via) {
 		if next == l {
 			continue
 		}
-		_, s := p.shows(next)
+		place, s := p.shows(next)
 		if s.dim < dim {
 			continue
 		}
@@ -83,7 +83,7 @@ func (p *Pressure) listWays(at schema.LinkID) {
 			e.ways = append(e.ways, way{link: next, weight: s.waits, stays: 1})
 		}
 		if s.stall >= least {
-			e.ways = append(e.ways, way{link: p.towards(next, via), weight: s.held})
+			e.ways = append(e.ways, way{link: p.towards(next, via), place: place, weight: s.held})
 		}
 	}
 }
@@ -120,7 +120,7 @@ func (e *ends) weightOf(w way) float64 {
 	if w.stays > 0 {
 		return w.weight
 	}
-	return w.weight * e.goesOn(w.link).leads
+	return w.weight * e.goes[w.place].by[w.link%2].leads
 }
 
 // goesOn is where what travels over a link one way goes, after leads has found it.
@@ -152,15 +152,15 @@ func (p *Pressure) shows(l schema.LinkID) (int32, *shown) {
 	at, isNew := p.ends.shown.find(l)
 	s := &p.ends.shown.list[at]
 	if isNew {
-		s.dim, s.stall, s.use, s.before, s.lost = p.grid.Dim(l), p.StallOf(l), p.UseOf(l), p.Before(l), p.lostOn(l)
+		*s = shown{dim: p.grid.Dim(l), stall: p.StallOf(l), use: p.UseOf(l), before: p.Before(l)}
+		if s.before >= 0 && s.use >= 0 {
+			s.lost = max(0, s.before-s.use) / 100 * p.graph.Capacity(l)
+		}
 		if s.stall >= stalledPercent {
 			s.held = p.heldBackOr(l)
 		}
-		if _, s.isNeck = p.neckAt(l); s.dim < 0 {
-			s.isNeck = false // not between switches
-		}
-		if s.isNeck {
-			s.waits = p.waitsBefore(l)
+		if _, may := p.neckOf(l, s); may && s.dim >= 0 {
+			s.isNeck, s.waits = true, p.waitsBefore(l)
 		}
 	}
 	return at, s

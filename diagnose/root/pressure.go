@@ -53,15 +53,6 @@ func (p *Pressure) useByRate(l schema.LinkID) float64 {
 	return -1
 }
 
-// left is the share of what a link carried before the onset that it carries now; 1 if that is not known.
-func (p *Pressure) left(l schema.LinkID) float64 {
-	was, is := p.Before(l), p.UseOf(l)
-	if was < LeastUse || is < 0 {
-		return 1
-	}
-	return is / was
-}
-
 // RateOf is what a link carries, bytes per second; -1 if it is not known.
 func (p *Pressure) RateOf(l schema.LinkID) float64 {
 	if p.Rate != nil && p.Rate.Valid.Has(int(l)) {

@@ -34,10 +34,9 @@ func (p *Pressure) soleWay(links []schema.LinkID) Neck {
 				continue
 			}
 			_, s := p.shows(out)
-			lost := s.lost
-			if lost >= soleInput*p.lostInto(via) && (lost > most || lost == most && out < best.Link) {
-				most = lost
-				best = Neck{Link: out, Tail: via, Waits: p.waitsFor(out), Lost: 1 - p.left(out), Slower: true, Sole: true}
+			if s.lost >= soleInput*p.lostInto(via) && (s.lost > most || s.lost == most && out < best.Link) {
+				most = s.lost
+				best = Neck{Link: out, Tail: via, Waits: p.waitsFor(out), Lost: 1 - s.left(), Slower: true, Sole: true}
 			}
 		}
 	}
@@ -64,7 +63,7 @@ func (p *Pressure) soleLoser(l schema.LinkID, via topology.DeviceID) schema.Link
 	if sole == schema.NoLink || most < soleShare*all {
 		return schema.NoLink
 	}
-	if _, s := p.shows(sole); p.left(sole) >= ClearlyLess || s.use < soleUse || s.before-s.use < soleLost {
+	if _, s := p.shows(sole); s.left() >= ClearlyLess || s.use < soleUse || s.before-s.use < soleLost {
 		return schema.NoLink
 	}
 	return sole
@@ -78,13 +77,4 @@ func (p *Pressure) lostInto(via topology.DeviceID) (lost float64) {
 		}
 	}
 	return lost
-}
-
-// lostOn is how much less than before the onset a link carries, bytes/s; 0 if that is not known.
-func (p *Pressure) lostOn(l schema.LinkID) float64 {
-	was, is := p.Before(l), p.UseOf(l)
-	if was < 0 || is < 0 {
-		return 0
-	}
-	return max(0, was-is) / 100 * p.graph.Capacity(l)
 }

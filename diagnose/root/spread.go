@@ -54,6 +54,7 @@ type going struct {
 // way is a port over which traffic may wait to leave a switch.
 type way struct {
 	link   schema.LinkID
+	place  int32 // of a grid, in the list of what links show
 	weight float64
 	stays  float64 // of what waits for it, the share that does because it sends all the time, and not for what is behind it
 }

@@ -58,18 +58,16 @@ func (p *Passage) Over(l schema.LinkID) float64 {
 		return 0
 	}
 	at, goal := g.coords[int(key.low)*k:][:k], g.coords[int(p.tail)*k:][:k]
-	for d := range k {
-		if (d < dim || d > p.dim) && at[d] != goal[d] {
-			return 0
-		}
+	if dim < p.dim && p.goals[at[p.dim]] == 0 || !slices.Equal(at[:dim], goal[:dim]) || !slices.Equal(at[p.dim+1:], goal[p.dim+1:]) {
+		return 0
 	}
 	if !p.behind[dim].Has(int(key.behind)) {
 		return 0
 	}
 	first, last := g.beyond(dim, int(at[dim]), int(goal[dim]))
 	if dim < p.dim {
-		if routes := p.goals[at[p.dim]]; routes > 0 && first <= last {
-			return routes * float64(p.nodes[dim].from.on(key.behind, first, last, g.shape.Dims[dim]))
+		if first <= last {
+			return p.goals[at[p.dim]] * float64(p.nodes[dim].from.on(key.behind, first, last, g.shape.Dims[dim]))
 		}
 		return 0
 	}
@@ -150,7 +148,7 @@ type run struct{ place, at, first int32 }
 
 // with are the runs that have a place, and the one behind them.
 func (p *placed) with(place int32) []run {
-	runs := p.runs[p.lower(place, 0):]
+	runs := p.runs[p.lower(place):]
 	n := 0
 	for runs[n].place == place {
 		n++
@@ -159,25 +157,21 @@ func (p *placed) with(place int32) []run {
 }
 
 // on counts the nodes with a place that lie from first to last on a line of some size, and round its end.
-func (p *placed) on(place int32, first, last, size int) int32 {
-	start := wrapped(first, size)
-	first, last = start, last+start-first
-	count := p.before(place, min(last+1, size)) - p.before(place, first)
-	if last >= size {
-		count += p.before(place, last-size+1) - p.before(place, 0)
+func (p *placed) on(place int32, first, last, size int) (count int32) {
+	runs, start := p.with(place), wrapped(first, size)
+	for i, next := range runs[1:] {
+		if wrapped(int(runs[i].at)-start, size) <= last-first {
+			count += next.first - runs[i].first
+		}
 	}
 	return count
 }
 
-// before counts the nodes before a place and coordinate.
-func (p *placed) before(place int32, at int) int32 { return p.runs[p.lower(place, int32(at))].first }
-
-// lower is the index of the first run that is not before a place and coordinate.
-func (p *placed) lower(place, at int32) int {
+// lower is the index of the first run that is not before a place.
+func (p *placed) lower(place int32) int {
 	from, to := 0, len(p.runs)-1
 	for from < to {
-		mid := (from + to) / 2
-		if r := &p.runs[mid]; r.place < place || r.place == place && r.at < at {
+		if mid := (from + to) / 2; p.runs[mid].place < place {
 			from = mid + 1
 		} else {
 			to = mid

@@ -1,0 +1,121 @@
+package diagnose
+
+import (
+	"encoding/binary"
+
+	"github.com/giverny/giverny/schema"
+)
+
+const (
+	perWord = 8 // links of which levels are added up at a time, as lanes of a word
+	// Lanes of a word: the even bytes, the lowest and the highest bit of each byte.
+	evenBytes, lowBits, highBits = 0x00ff00ff00ff00ff, 0x0101010101010101, 0x8080808080808080
+)
+
+// levelSum are the sums of some slots' levels of eight links: 16 bits each, of up to 255 slots.
+type levelSum struct {
+	even, odd uint64
+	missing   uint64 // slots in which a link was not measured, a byte each
+}
+
+// add takes in the levels of a slot.
+func (s *levelSum) add(levels uint64) {
+	if full := ^levels; (full-lowBits)&^full&highBits != 0 { // some byte may be levelMissing
+		for lane := 0; lane < 64; lane += 8 {
+			if uint8(levels>>lane) == levelMissing {
+				s.missing += 1 << lane
+				levels &^= levelMissing << lane
+			}
+		}
+	}
+	s.even += levels & evenBytes
+	s.odd += levels >> 8 & evenBytes
+}
+
+// of is the sum of one of the links, and in how many slots it is missing.
+func (s *levelSum) of(link int) (sum, missing int) {
+	sums := s.even
+	if link%2 != 0 {
+		sums = s.odd
+	}
+	return int(uint16(sums >> (link / 2 * 16))), int(uint8(s.missing >> (8 * link)))
+}
+
+// blockLinks is for how many links means are found together.
+const blockLinks = 256
+
+// quotients are the means of links by the sums of their levels over so many slots, percent. They are kept for the next time.
+type quotients map[int][]float64
+
+func (m *quotients) over(slots int) []float64 {
+	of, known := (*m)[slots]
+	if !known {
+		if *m == nil {
+			*m = quotients{}
+		}
+		of = make([]float64, slots*levelMost+1)
+		for sum := range of {
+			of[sum] = float64(sum) / float64(slots) / levelsPerPercent
+		}
+		(*m)[slots] = of
+	}
+	return of
+}
+
+// means are the means of some links, from first on, in slots from one to another, at most 255, percent, of those in which each was
+// measured; -1 if in none.
+func (l *levels) means(from, to int64, first int, out []float64) {
+	slots := int(to - from + 1)
+	if slots <= 0 {
+		for i := range out {
+			out[i] = -1
+		}
+		return
+	}
+	var sums [blockLinks / perWord]levelSum
+	for slot := from; slot <= to; slot++ {
+		row := l.row(slot)[first:][:len(out)]
+		for i := range sums[:(len(out)+perWord-1)/perWord] {
+			sums[i].add(levelsAt(row[perWord*i:]))
+		}
+	}
+	of := l.quotients.over(slots)
+	for i := range out {
+		switch sum, missing := sums[i/perWord].of(i % perWord); {
+		case missing == 0:
+			out[i] = of[sum]
+		case missing < slots:
+			out[i] = float64(sum) / float64(slots-missing) / levelsPerPercent
+		default:
+			out[i] = -1
+		}
+	}
+}
+
+// average fills a series with the means of links in slots from one to another, of those in which each was measured.
+func (l *levels) average(from, to int64, out *schema.Series) {
+	clear(out.Valid)
+	out.Count = 0
+	var of [blockLinks]float64
+	for first := 0; first < l.links; first += blockLinks {
+		block := of[:min(blockLinks, l.links-first)]
+		l.means(from, to, first, block)
+		for i, mean := range block {
+			if mean >= 0 {
+				out.Values[first+i] = float32(mean)
+				out.Valid.Set(first + i)
+				out.Count++
+			}
+		}
+	}
+}
+
+// levelsAt are the levels of the first eight links of a row as a word; of fewer, if it is shorter.
+func levelsAt(row []uint8) uint64 {
+	if len(row) >= perWord {
+		return binary.LittleEndian.Uint64(row)
+	}
+	var word [perWord]uint8
+	copy(word[:], row)
+	return binary.LittleEndian.Uint64(word[:])
+}
