@@ -212,16 +212,32 @@ func (s *Stage) usual(rc *regionCase, f feature) spread {
 			values = append(values, v)
 		}
 	}
+	s.work.values = values
 	if len(values) < fewJobs {
-		values = values[:0]
-		for _, j := range s.work.running {
+		return s.usualOfAll(f)
+	}
+	return spreadOf(values, leastScale)
+}
+
+// usualOfAll is the same over all jobs that run, found once in an interval.
+func (s *Stage) usualOfAll(f feature) spread {
+	w := &s.work
+	if of := &w.usual[f]; of.interval != w.interval {
+		values := w.values[:0]
+		for _, j := range w.running {
 			if v, known := s.maximum(j, f); known {
 				values = append(values, v)
 			}
 		}
+		w.values, *of = values, usualSpread{w.interval, spreadOf(values, leastScale)}
 	}
-	s.work.values = values
-	return spreadOf(values, leastScale)
+	return w.usual[f].spread
+}
+
+// usualSpread is the spread of a feature in an interval.
+type usualSpread struct {
+	interval uint32
+	spread
 }
 
 // maximum of a feature over the window.

@@ -24,8 +24,9 @@ type work struct {
 	interval      uint32 // of the jobs' maxima
 	before, after []float64
 	values        []float64
-	devices       []topology.DeviceID // at the ends of a region's links
-	lagged        []*lagged           // of the features of jobs in this interval, the first laggedUsed
+	usual         [numMeasured]usualSpread // over all jobs that run
+	devices       []topology.DeviceID      // at the ends of a region's links
+	lagged        []*lagged                // of the features of jobs in this interval, the first laggedUsed
 	laggedUsed    int
 	correlator    correlation.Correlator
 	finder        *root.Finder
