@@ -25,6 +25,7 @@ type job struct {
 	laggedIn uint32
 	was, now moves
 	loads    exchangeLoad
+	measured measuredHosts
 }
 
 // exchangeLoad is whether load was added on most of what a job's exchange uses, since the onset of a round of the past.
