@@ -120,19 +120,16 @@ func (s *Stage) near(rc *regionCase) {
 			c.job.round = 0
 		}
 	}
-	for _, j := range s.work.around {
-		if j.round == s.work.round {
-			rc.jobs = append(rc.jobs, suspect{job: j, hops: int(j.hops), root: rc.back.Kind != "" && s.isAt(j, rc.back.Link)})
-			j.round = 0
-		}
+	for _, j := range s.work.nearest() {
+		rc.jobs = append(rc.jobs, suspect{job: j, hops: int(j.hops), root: rc.back.Kind != "" && s.isAt(j, rc.back.Link)})
 	}
 	for _, j := range s.work.readers {
-		if !slices.ContainsFunc(rc.jobs, func(c suspect) bool { return c.job == j }) {
+		if j.round != s.work.round && !slices.ContainsFunc(rc.jobs, func(c suspect) bool { return c.job == j }) {
 			rc.jobs = append(rc.jobs, suspect{job: j, hops: -1})
 		}
 	}
 	slices.SortFunc(rc.jobs[crossing:], func(a, b suspect) int {
-		return cmp.Or(cmp.Compare(a.hops, b.hops), cmp.Compare(a.job.ID, b.job.ID), cmp.Compare(a.job.Start, b.job.Start))
+		return cmp.Or(cmp.Compare(a.hops, b.hops), cmp.Compare(a.job.order, b.job.order))
 	})
 	s.work.dropFarthest(rc)
 }
@@ -172,6 +169,23 @@ func (s *Stage) isAt(j *job, l schema.LinkID) bool {
 // maxSuspects bounds the jobs of a region that are looked into; those with the least traffic across it are
 // left out.
 const maxSuspects = 32
+
+// nearest are the jobs around a region that do not cross it, as many as may be left of them, the nearest first.
+func (w *work) nearest() []*job {
+	near := w.near[:0]
+	for _, j := range w.around {
+		if j.round != w.round {
+			continue
+		}
+		at, _ := slices.BinarySearchFunc(near, j, func(a, b *job) int { return cmp.Or(cmp.Compare(a.hops, b.hops), cmp.Compare(a.order, b.order)) })
+		if at == maxSuspects {
+			continue
+		}
+		near = slices.Insert(near[:min(len(near), maxSuspects-1)], at, j)
+	}
+	w.near = near
+	return near
+}
 
 func (w *work) dropFarthest(rc *regionCase) {
 	if len(rc.jobs) <= maxSuspects {

@@ -18,6 +18,7 @@ type work struct {
 	loads         bool         // what links carry is measured
 	round         uint32
 	around        []*job   // within the hops of a region, the nearest first
+	near          []*job   // scratch of nearest
 	readers       []*job   // whose traffic with files stands out, the most first
 	tenants       [][]*job // by device: whose nodes are there, or at hosts of the switch
 	settled       []topology.DeviceID
