@@ -121,10 +121,14 @@ func (d *badDay) warm(tb testing.TB) *diagnose.Stage {
 }
 
 // BenchmarkStep is all regions of a bad interval: every job has traffic that correlates.
-func BenchmarkStep(b *testing.B) {
-	const links, jobs, regions = 41472, 200, 100
-	b.Run(fmt.Sprintf("links=%d/jobs=%d/regions=%d", links, jobs, regions), func(b *testing.B) {
-		d := newBadDay(b, 24, jobs, regions)
+func BenchmarkStep(b *testing.B) { stepThrough(b, 24, 200, 100) }
+
+// BenchmarkTenfold is the same on a fabric with ten times as many links and jobs and five times as many regions.
+func BenchmarkTenfold(b *testing.B) { stepThrough(b, 51, 2000, 500) }
+
+func stepThrough(b *testing.B, size, jobs, regions int) {
+	b.Run(fmt.Sprintf("links=%d/jobs=%d/regions=%d", 3*size*size*size, jobs, regions), func(b *testing.B) {
+		d := newBadDay(b, size, jobs, regions)
 		stage := d.warm(b)
 		b.ReportAllocs()
 		spent := 0.
