@@ -83,8 +83,11 @@ func (s *Stage) external(j *job, p *root.Pressure) float64 {
 }
 
 // measuresHosts reports whether the loads of most links of a job's hosts are measured, and carry what the job is said
-// to have moved: each byte is sent or taken in by one of them.
+// to have moved: each byte is sent or taken in by one of them. It is found once in an interval.
 func (s *Stage) measuresHosts(j *job, p *root.Pressure) bool {
+	if j.measured.interval == s.work.interval {
+		return j.measured.hosts
+	}
 	measured, all, carried := 0, 0, 0.
 	for _, d := range j.devices {
 		for _, l := range s.graph.LinksAt(d) {
@@ -96,7 +99,14 @@ func (s *Stage) measuresHosts(j *job, p *root.Pressure) bool {
 		}
 	}
 	moved, _ := s.lately(j)
-	return all > 0 && float64(measured) >= mostHosts*float64(all) && carried*float64(s.clock.duration)/1e9 >= leastSeen*moved
+	j.measured = measuredHosts{s.work.interval, all > 0 && float64(measured) >= mostHosts*float64(all) && carried*float64(s.clock.duration)/1e9 >= leastSeen*moved}
+	return j.measured.hosts
+}
+
+// measuredHosts is whether a job's hosts are measured in an interval.
+type measuredHosts struct {
+	interval uint32
+	hosts    bool
 }
 
 // mostHosts is the share of the links of a job's hosts that must be measured to say what it can move, leastSeen the

@@ -44,6 +44,7 @@ func TestAPartOfAPortIsEnough(t *testing.T) {
 			t.Fatal(err)
 		}
 		s.clock.duration = 60e9
+		s.work.interval++
 		port := roottest.Link(t, g, c.root)
 		j := &job{Job: schema.Job{ID: "1"}, traffic: &traffic{}}
 		for _, sends := range []string{c.first, c.second} {

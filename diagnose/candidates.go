@@ -120,19 +120,16 @@ func (s *Stage) near(rc *regionCase) {
 			c.job.round = 0
 		}
 	}
-	for _, j := range s.work.around {
-		if j.round == s.work.round {
-			rc.jobs = append(rc.jobs, suspect{job: j, hops: int(j.hops), root: rc.back.Kind != "" && s.isAt(j, rc.back.Link)})
-			j.round = 0
-		}
+	for _, j := range s.work.nearest() {
+		rc.jobs = append(rc.jobs, suspect{job: j, hops: int(j.hops), root: rc.back.Kind != "" && s.isAt(j, rc.back.Link)})
 	}
 	for _, j := range s.work.readers {
-		if !slices.ContainsFunc(rc.jobs, func(c suspect) bool { return c.job == j }) {
+		if j.round != s.work.round && !slices.ContainsFunc(rc.jobs, func(c suspect) bool { return c.job == j }) {
 			rc.jobs = append(rc.jobs, suspect{job: j, hops: -1})
 		}
 	}
 	slices.SortFunc(rc.jobs[crossing:], func(a, b suspect) int {
-		return cmp.Or(cmp.Compare(a.hops, b.hops), cmp.Compare(a.job.ID, b.job.ID), cmp.Compare(a.job.Start, b.job.Start))
+		return cmp.Or(cmp.Compare(a.hops, b.hops), cmp.Compare(a.job.order, b.job.order))
 	})
 	s.work.dropFarthest(rc)
 }
@@ -173,6 +170,23 @@ func (s *Stage) isAt(j *job, l schema.LinkID) bool {
 // left out.
 const maxSuspects = 32
 
+// nearest are the jobs around a region that do not cross it, as many as may be left of them, the nearest first.
+func (w *work) nearest() []*job {
+	near := w.near[:0]
+	for _, j := range w.around {
+		if j.round != w.round {
+			continue
+		}
+		at, _ := slices.BinarySearchFunc(near, j, func(a, b *job) int { return cmp.Or(cmp.Compare(a.hops, b.hops), cmp.Compare(a.order, b.order)) })
+		if at == maxSuspects {
+			continue
+		}
+		near = slices.Insert(near[:min(len(near), maxSuspects-1)], at, j)
+	}
+	w.near = near
+	return near
+}
+
 func (w *work) dropFarthest(rc *regionCase) {
 	if len(rc.jobs) <= maxSuspects {
 		return
@@ -212,16 +226,32 @@ func (s *Stage) usual(rc *regionCase, f feature) spread {
 			values = append(values, v)
 		}
 	}
+	s.work.values = values
 	if len(values) < fewJobs {
-		values = values[:0]
-		for _, j := range s.work.running {
+		return s.usualOfAll(f)
+	}
+	return spreadOf(values, leastScale)
+}
+
+// usualOfAll is the same over all jobs that run, found once in an interval.
+func (s *Stage) usualOfAll(f feature) spread {
+	w := &s.work
+	if of := &w.usual[f]; of.interval != w.interval {
+		values := w.values[:0]
+		for _, j := range w.running {
 			if v, known := s.maximum(j, f); known {
 				values = append(values, v)
 			}
 		}
+		w.values, *of = values, usualSpread{w.interval, spreadOf(values, leastScale)}
 	}
-	s.work.values = values
-	return spreadOf(values, leastScale)
+	return w.usual[f].spread
+}
+
+// usualSpread is the spread of a feature in an interval.
+type usualSpread struct {
+	interval uint32
+	spread
 }
 
 // maximum of a feature over the window.

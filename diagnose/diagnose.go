@@ -5,6 +5,7 @@ import (
 
 	"github.com/giverny/giverny/diagnose/root"
 	"github.com/giverny/giverny/schema"
+	"github.com/giverny/giverny/topology"
 )
 
 // diagnose gives a verdict for every region at Low or above.
@@ -61,13 +62,14 @@ func (s *Stage) diagnose(r *schema.IntervalResult) []schema.Diagnosis {
 
 // slowTrees is how many switches trees of held-back traffic lead to, to which nothing was added.
 func slowTrees(cases []regionCase) int {
-	n := 0
+	n, seen := 0, map[topology.DeviceID]bool{}
 	for i := range cases {
 		d := &cases[i].drain
-		if !d.IsCertain() || d.Grew && cases[i].onset >= 0 {
+		if !d.IsCertain() || seen[d.Device] {
 			continue
 		}
-		if !slices.ContainsFunc(cases[:i], func(c regionCase) bool { return c.drain.IsCertain() && c.drain.Device == d.Device }) {
+		seen[d.Device] = true
+		if !d.Grew || cases[i].onset < 0 {
 			n++
 		}
 	}

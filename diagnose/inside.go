@@ -34,8 +34,25 @@ type shared struct {
 }
 
 // around is, of the regions of links that stall for credits on the same ground as a region and are as severe, the one with
-// most stall. It looks at the links beside the region's own only, however many regions there are.
+// most stall.
 func (s *Stage) around(rc *regionCase, cases []regionCase) (of *regionCase) {
+	w := &s.work
+	for _, i := range s.beside(rc, cases) {
+		c, with := &cases[i], &w.shared[i]
+		n, all := with.mine, len(rc.region.Links)
+		if len(c.region.Links) < all {
+			n, all = with.theirs, len(c.region.Links)
+		}
+		if c.region.Metric == schema.CreditStall && c.region.Severity >= rc.region.Severity && float64(n) >= sameGround*float64(all) && (of == nil || c.total > of.total) {
+			of = c
+		}
+	}
+	return of
+}
+
+// beside lists the cases of regions that have a switch in common with a region, and finds what they share. It looks at the links
+// beside the region's own only, however many regions there are.
+func (s *Stage) beside(rc *regionCase, cases []regionCase) []int32 {
 	w := &s.work
 	w.newGround(len(cases))
 	for _, own := range rc.region.Links {
@@ -50,17 +67,7 @@ func (s *Stage) around(rc *regionCase, cases []regionCase) (of *regionCase) {
 			}
 		}
 	}
-	for _, i := range w.beside {
-		c, with := &cases[i], &w.shared[i]
-		n, all := with.mine, len(rc.region.Links)
-		if len(c.region.Links) < all {
-			n, all = with.theirs, len(c.region.Links)
-		}
-		if c.region.Metric == schema.CreditStall && c.region.Severity >= rc.region.Severity && float64(n) >= sameGround*float64(all) && (of == nil || c.total > of.total) {
-			of = c
-		}
-	}
-	return of
+	return w.beside
 }
 
 // newGround forgets what the region before had in common with others.

@@ -16,6 +16,7 @@ type job struct {
 	routes  *routes.Set         // of its traffic; nil until they are asked for
 	traffic *traffic            // nil until some is known
 
+	order    int    // among those that run, by id and start
 	round    uint32 // scratch: of the region to which hops is the distance
 	hops     int8
 	maxima   [numFeatures]float64 // of the window up to interval; -1 not measured
@@ -25,6 +26,7 @@ type job struct {
 	laggedIn uint32
 	was, now moves
 	loads    exchangeLoad
+	measured measuredHosts
 }
 
 // exchangeLoad is whether load was added on most of what a job's exchange uses, since the onset of a round of the past.

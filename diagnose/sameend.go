@@ -21,8 +21,10 @@ func (s *Stage) shareEnds(cases []regionCase, within bool, p *root.Pressure, sna
 		}
 		p.Stall = snap.Find(rc.region.Metric)
 		var best *regionCase
-		for j := range cases {
-			if o := &cases[j]; o.hasEnd(rc) && (best == nil || o.drain.Fit > best.drain.Fit) && s.touch(rc, o) && p.LeadsTo(rc.region.Links, o.drain.Device) {
+		beside := s.beside(rc, cases)
+		slices.Sort(beside)
+		for _, j := range beside {
+			if o := &cases[j]; o.hasEnd(rc) && (best == nil || o.drain.Fit > best.drain.Fit) && p.LeadsTo(rc.region.Links, o.drain.Device) {
 				best = o
 			}
 		}
@@ -37,13 +39,4 @@ func (s *Stage) shareEnds(cases []regionCase, within bool, p *root.Pressure, sna
 func (rc *regionCase) hasEnd(other *regionCase) bool {
 	apart := rc.onset - other.onset
 	return rc.region.Metric == other.region.Metric && rc.onset >= 0 && max(apart, -apart) <= settle && !rc.shared && rc.drain.IsRoot() && !rc.neck.Before(&rc.drain)
-}
-
-// touch reports whether links of two regions meet at a switch.
-func (s *Stage) touch(a, b *regionCase) bool {
-	return slices.ContainsFunc(a.region.Links, func(l schema.LinkID) bool {
-		from, to := s.graph.Ends(l)
-		meets := func(o schema.LinkID) bool { _, found := slices.BinarySearch(b.region.Links, o); return found }
-		return slices.ContainsFunc(s.graph.LinksAt(from), meets) || slices.ContainsFunc(s.graph.LinksAt(to), meets)
-	})
 }

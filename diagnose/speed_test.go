@@ -15,22 +15,23 @@ import (
 // badDay is a torus of Blue Waters' size with jobs, their traffic, failures and regions.
 type badDay struct {
 	graph   *topology.Graph
+	size    int // of each dimension
 	rng     *rand.Rand
 	jobs    []schema.Job
 	regions []schema.Region
 	now     int64
 }
 
-func newBadDay(tb testing.TB, jobs, regions int) *badDay {
+func newBadDay(tb testing.TB, size, jobs, regions int) *badDay {
 	tb.Helper()
-	g, err := topology.Parse("bw", "torus:24x24x24")
+	g, err := topology.Parse("bw", fmt.Sprintf("torus:%dx%dx%d", size, size, size))
 	if err != nil {
 		tb.Fatal(err)
 	}
-	d := &badDay{graph: g, rng: rand.New(rand.NewPCG(1, 2)), now: 1_767_571_200e9}
+	d := &badDay{graph: g, size: size, rng: rand.New(rand.NewPCG(1, 2)), now: 1_767_571_200e9}
 	for j := range jobs {
 		job := schema.Job{ID: fmt.Sprint(j), Name: "work", Start: schema.Instant(d.now)}
-		at, size := d.point(24), []int{1 + d.rng.IntN(6), 1 + d.rng.IntN(6), 1 + d.rng.IntN(6)}
+		at, size := d.point(), []int{1 + d.rng.IntN(6), 1 + d.rng.IntN(6), 1 + d.rng.IntN(6)}
 		if j%20 == 0 {
 			size = []int{12, 8, 12}
 		}
@@ -41,7 +42,7 @@ func newBadDay(tb testing.TB, jobs, regions int) *badDay {
 	}
 	for r := range regions {
 		region := schema.Region{ID: uint64(r + 1), Metric: schema.CreditStall, Mean: 30, Severity: schema.High}
-		d.box(d.point(24), []int{3, 3, 3}, func(device int) {
+		d.box(d.point(), []int{3, 3, 3}, func(device int) {
 			region.Links = append(region.Links, schema.LinkID(3*device), schema.LinkID(3*device+1), schema.LinkID(3*device+2))
 		})
 		slices.Sort(region.Links)
@@ -51,15 +52,15 @@ func newBadDay(tb testing.TB, jobs, regions int) *badDay {
 	return d
 }
 
-func (d *badDay) point(size int) []int {
-	return []int{d.rng.IntN(size), d.rng.IntN(size), d.rng.IntN(size)}
+func (d *badDay) point() []int {
+	return []int{d.rng.IntN(d.size), d.rng.IntN(d.size), d.rng.IntN(d.size)}
 }
 
 func (d *badDay) box(at, size []int, visit func(device int)) {
 	for x := range size[0] {
 		for y := range size[1] {
 			for z := range size[2] {
-				visit((at[0]+x)%24 + 24*((at[1]+y)%24+24*((at[2]+z)%24)))
+				visit((at[0]+x)%d.size + d.size*((at[1]+y)%d.size+d.size*((at[2]+z)%d.size)))
 			}
 		}
 	}
@@ -120,10 +121,14 @@ func (d *badDay) warm(tb testing.TB) *diagnose.Stage {
 }
 
 // BenchmarkStep is all regions of a bad interval: every job has traffic that correlates.
-func BenchmarkStep(b *testing.B) {
-	const links, jobs, regions = 41472, 200, 100
-	b.Run(fmt.Sprintf("links=%d/jobs=%d/regions=%d", links, jobs, regions), func(b *testing.B) {
-		d := newBadDay(b, jobs, regions)
+func BenchmarkStep(b *testing.B) { stepThrough(b, 24, 200, 100) }
+
+// BenchmarkTenfold is the same on a fabric with ten times as many links and jobs and five times as many regions.
+func BenchmarkTenfold(b *testing.B) { stepThrough(b, 51, 2000, 500) }
+
+func stepThrough(b *testing.B, size, jobs, regions int) {
+	b.Run(fmt.Sprintf("links=%d/jobs=%d/regions=%d", 3*size*size*size, jobs, regions), func(b *testing.B) {
+		d := newBadDay(b, size, jobs, regions)
 		stage := d.warm(b)
 		b.ReportAllocs()
 		spent := 0.

@@ -14,6 +14,7 @@ func (s *Stage) findRunning() {
 	s.work.settled = s.work.settled[:0]
 	for _, j := range s.jobs.all() {
 		if int64(j.Start) < to && (j.End == 0 || int64(j.End) > from) && len(j.devices) > 0 {
+			j.order = len(s.work.running)
 			s.work.running = append(s.work.running, j)
 			s.settle(j)
 		}

@@ -18,14 +18,16 @@ type work struct {
 	loads         bool         // what links carry is measured
 	round         uint32
 	around        []*job   // within the hops of a region, the nearest first
+	near          []*job   // scratch of nearest
 	readers       []*job   // whose traffic with files stands out, the most first
 	tenants       [][]*job // by device: whose nodes are there, or at hosts of the switch
 	settled       []topology.DeviceID
 	interval      uint32 // of the jobs' maxima
 	before, after []float64
 	values        []float64
-	devices       []topology.DeviceID // at the ends of a region's links
-	lagged        []*lagged           // of the features of jobs in this interval, the first laggedUsed
+	usual         [numMeasured]usualSpread // over all jobs that run
+	devices       []topology.DeviceID      // at the ends of a region's links
+	lagged        []*lagged                // of the features of jobs in this interval, the first laggedUsed
 	laggedUsed    int
 	correlator    correlation.Correlator
 	finder        *root.Finder

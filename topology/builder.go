@@ -150,10 +150,20 @@ func (b *Builder) Build() (*Graph, error) {
 	if err := errors.Join(b.errs...); err != nil {
 		return nil, err
 	}
+	b.countGroups()
 	b.buildLinksAt()
 	b.buildPorts()
 	g.version = g.hash()
 	return g, nil
+}
+
+func (b *Builder) countGroups() {
+	b.g.switchesIn = map[int32]int{}
+	for i := range b.g.devices {
+		if d := &b.g.devices[i]; d.Group >= 0 && d.Kind == Switch {
+			b.g.switchesIn[d.Group]++
+		}
+	}
 }
 
 func (b *Builder) checkGrid() {

@@ -21,15 +21,7 @@ func (g *Graph) groupKind() string {
 
 // isPod reports whether a group has several switches: that of one alone is called by the switch's name.
 func (g *Graph) isPod(group int32) bool {
-	n := 0
-	for i := range g.devices {
-		if d := &g.devices[i]; group >= 0 && d.Group == group && d.Kind == Switch {
-			if n++; n > 1 {
-				return true
-			}
-		}
-	}
-	return false
+	return g.switchesIn[group] > 1
 }
 
 // Describe names the place of a set of links in a few words: on a torus or mesh the corner and size of its

@@ -76,6 +76,8 @@ type Graph struct {
 	byGUID   map[string]DeviceID
 	portName []string // dictionary of port names
 
+	switchesIn map[int32]int // how many, by group
+
 	from, to         []DeviceID
 	fromPort, toPort []uint32 // into portName
 	capacity         []float64

@@ -10,12 +10,14 @@ import (
 // ShortestPaths spreads a uniform exchange over all shortest paths between switches, equally at every switch, as
 // equal-cost multipath does in the mean.
 type ShortestPaths struct {
-	graph *topology.Graph
-	dist  map[topology.DeviceID][]uint8 // by goal: switches to it, by device
-	out   [][]schema.LinkID             // by switch: links that are up, to switches
-	leaf  []topology.DeviceID           // by device: the switch of a host, or the switch itself
-	order []topology.DeviceID           // scratch
-	flow  []float64                     // scratch, by device
+	graph  *topology.Graph
+	dist   map[topology.DeviceID][]uint8 // by goal: switches to it, by number of the switch
+	number []int32                       // by device, of switches
+	in     [][]int32                     // by number: switches from which a link that is up leads to it
+	out    [][]schema.LinkID             // by switch: links that are up, to switches
+	leaf   []topology.DeviceID           // by device: the switch of a host, or the switch itself
+	order  []topology.DeviceID           // scratch
+	flow   []float64                     // scratch, by device
 }
 
 const (
@@ -26,7 +28,7 @@ const (
 
 func newShortestPaths(g *topology.Graph) *ShortestPaths {
 	n := g.NumDevices()
-	t := &ShortestPaths{graph: g, dist: map[topology.DeviceID][]uint8{}, out: make([][]schema.LinkID, n), leaf: make([]topology.DeviceID, n), flow: make([]float64, n)}
+	t := &ShortestPaths{graph: g, dist: map[topology.DeviceID][]uint8{}, out: make([][]schema.LinkID, n), leaf: make([]topology.DeviceID, n), number: make([]int32, n), flow: make([]float64, n)}
 	for d := range topology.DeviceID(n) {
 		t.leaf[d] = d
 		for _, l := range g.LinksAt(d) {
@@ -40,6 +42,7 @@ func newShortestPaths(g *topology.Graph) *ShortestPaths {
 			}
 		}
 	}
+	t.numberSwitches()
 	return t
 }
 
@@ -71,16 +74,16 @@ func (t *ShortestPaths) towards(r *Router, goal topology.DeviceID, leaves []topo
 	dist := t.distances(goal)
 	t.order = t.order[:0]
 	for _, leaf := range leaves {
-		if leaf != goal && dist[leaf] != unreached {
+		if leaf != goal && dist[t.number[leaf]] != unreached {
 			t.flow[leaf] = at[leaf] * at[goal] * unit
 			t.order = append(t.order, leaf)
 		}
 	}
 	// The farthest first: all that reaches a switch is there before it is sent on.
-	slices.SortFunc(t.order, func(a, b topology.DeviceID) int { return int(dist[b]) - int(dist[a]) })
+	slices.SortFunc(t.order, func(a, b topology.DeviceID) int { return int(dist[t.number[b]]) - int(dist[t.number[a]]) })
 	for level := t.farthest(dist); level > 0; level-- {
 		for i := 0; i < len(t.order); i++ {
-			if d := t.order[i]; dist[d] == level && t.flow[d] > 0 {
+			if d := t.order[i]; dist[t.number[d]] == level && t.flow[d] > 0 {
 				t.spread(r, d, dist)
 			}
 		}
@@ -95,20 +98,20 @@ func (t *ShortestPaths) farthest(dist []uint8) uint8 {
 	if len(t.order) == 0 {
 		return 0
 	}
-	return dist[t.order[0]]
+	return dist[t.number[t.order[0]]]
 }
 
 // spread sends what is at a switch on to its neighbours that are nearer to the goal.
 func (t *ShortestPaths) spread(r *Router, d topology.DeviceID, dist []uint8) {
-	n := 0
+	n, nearer := 0, dist[t.number[d]]-1
 	for _, l := range t.out[d] {
-		if dist[t.far(l, d)] == dist[d]-1 {
+		if dist[t.number[t.far(l, d)]] == nearer {
 			n++
 		}
 	}
 	for _, l := range t.out[d] {
 		next := t.far(l, d)
-		if dist[next] != dist[d]-1 {
+		if dist[t.number[next]] != nearer {
 			continue
 		}
 		share := t.flow[d] / float64(n)
@@ -129,31 +132,24 @@ func (t *ShortestPaths) far(l schema.LinkID, d topology.DeviceID) topology.Devic
 	return from
 }
 
-// distances to a goal, by breadth-first search against the links.
+// distances to a goal by number of the switch, by breadth-first search against the links.
 func (t *ShortestPaths) distances(goal topology.DeviceID) []uint8 {
 	if dist, known := t.dist[goal]; known {
 		return dist
 	}
-	if (len(t.dist)+1)*len(t.flow) > maxDistances {
+	if (len(t.dist)+1)*len(t.in) > maxDistances {
 		clear(t.dist)
 	}
-	dist := make([]uint8, len(t.flow))
+	dist := make([]uint8, len(t.in))
 	for i := range dist {
 		dist[i] = unreached
 	}
-	dist[goal] = 0
-	queue := []topology.DeviceID{goal}
+	dist[t.number[goal]] = 0
+	queue := []int32{t.number[goal]}
 	for i := 0; i < len(queue); i++ {
 		at := queue[i]
-		for _, l := range t.graph.LinksAt(at) {
-			from, to := t.graph.Ends(l)
-			if to != at {
-				if !t.graph.Duplex() {
-					continue
-				}
-				from = to
-			}
-			if t.graph.IsSwitch(from) && t.graph.Link(l).Up && dist[from] == unreached && dist[at] < unreached-1 {
+		for _, from := range t.in[at] {
+			if dist[from] == unreached && dist[at] < unreached-1 {
 				dist[from] = dist[at] + 1
 				queue = append(queue, from)
 			}
@@ -163,31 +159,54 @@ func (t *ShortestPaths) distances(goal topology.DeviceID) []uint8 {
 	return dist
 }
 
+// numberSwitches numbers the switches, and what is the leaf of a host, and lists from which ones links lead to each.
+func (t *ShortestPaths) numberSwitches() {
+	count := int32(0)
+	isLeaf := make([]bool, len(t.leaf))
+	for _, leaf := range t.leaf {
+		isLeaf[leaf] = true // a switch is its own
+	}
+	for d, is := range isLeaf {
+		if is {
+			t.number[d] = count
+			count++
+		}
+	}
+	t.in = make([][]int32, count)
+	for d, out := range t.out {
+		for _, l := range out {
+			at := t.number[t.far(l, topology.DeviceID(d))]
+			t.in[at] = append(t.in[at], t.number[d])
+		}
+	}
+}
+
 // looseWay is how much it says that a link can lead to or from a job's switches, against one that must.
 const looseWay = .6
 
 // onTheWay is the weight of links that shortest paths to the leaves can take, or those from them, whichever is more. Links that end, or begin, at one of the leaves count in full.
 func (t *ShortestPaths) onTheWay(leaves []topology.DeviceID, links []schema.LinkID, weight []float64) float64 {
 	var to, from float64
-	for i, l := range links {
+	for at, l := range links {
 		a, b := t.leafEnds(l)
+		i, j := t.number[a], t.number[b]
 		var nearer, farther float64
 		for _, leaf := range leaves {
 			dist := t.distances(leaf)
 			switch {
-			case a == b || dist[a] == unreached || dist[b] == unreached:
+			case a == b || dist[i] == unreached || dist[j] == unreached:
 				nearer, farther = max(nearer, looseWay), max(farther, looseWay) // a host's
 			case b == leaf:
 				nearer = 1
 			case a == leaf:
 				farther = 1
-			case dist[b]+1 == dist[a]:
+			case dist[j]+1 == dist[i]:
 				nearer = max(nearer, looseWay)
-			case dist[a]+1 == dist[b]:
+			case dist[i]+1 == dist[j]:
 				farther = max(farther, looseWay)
 			}
 		}
-		to, from = to+weight[i]*nearer, from+weight[i]*farther
+		to, from = to+weight[at]*nearer, from+weight[at]*farther
 	}
 	return max(to, from)
 }
@@ -204,7 +223,7 @@ func (t *ShortestPaths) LeadFrom(leaf topology.DeviceID, l schema.LinkID) bool {
 	if !t.graph.IsSwitch(to) {
 		return true
 	}
-	near, far := t.distances(from)[leaf], t.distances(to)[leaf]
+	near, far := t.distances(from)[t.number[leaf]], t.distances(to)[t.number[leaf]]
 	return near != unreached && far == near+1
 }
 
@@ -212,5 +231,6 @@ func (t *ShortestPaths) LeadFrom(leaf topology.DeviceID, l schema.LinkID) bool {
 func (t *ShortestPaths) LeadTo(leaf topology.DeviceID, l schema.LinkID) bool {
 	from, to := t.graph.Ends(l)
 	dist := t.distances(leaf)
-	return dist[to] != unreached && dist[from] == dist[to]+1
+	near := dist[t.number[to]]
+	return near != unreached && dist[t.number[from]] == near+1
 }
