@@ -30,6 +30,8 @@ const (
 	// well the links of the line agree, how much a switch's links stall, of the link that does most, what added load appears on
 	// the line, of what arrives where most does, and what waits there that does not add up.
 	idleShare, idleAgree, levelWeight, idleAppears, balanceWeight = .75, 2.5, 2.5, 2, 3.5
+	// risesWeight is what it counts then that stall does not fall on the way up from the end, each hop to upstream of it.
+	risesWeight, upstream = .7, .8
 	// mostlyIdle is the same share up to which stall says how much waits.
 	mostlyIdle = .5
 	// leastMeets is the least that the links of a line must agree for its end to be named.
@@ -66,7 +68,7 @@ func (h *held) meetingOf(ends []topology.DeviceID, idle bool, p *Pressure) (best
 		score := 0.
 		switch sides := h.sides(m.Device, p) / 100; {
 		case idle:
-			score = idleAgree*m.Agree + levelWeight*h.level(m.Device, p)/h.most - idleAppears*h.appears(m.Device, p)/most - balanceWeight*h.unbalanced(m.Device)
+			score = idleAgree*m.Agree + levelWeight*h.level(m.Device, p)/h.most - idleAppears*h.appears(m.Device, p)/most - balanceWeight*h.unbalanced(m.Device) - risesWeight*h.rises(m.Device, p)
 		case m.Grew:
 			score = (h.arrived[i]-appearsWeight*h.appears(m.Device, p))/most - strayWeight*m.stray - sideAdded*sides
 		default:
@@ -176,6 +178,34 @@ func (h *held) unbalanced(end topology.DeviceID) float64 {
 		}
 	}
 	return off / max(1, all)
+}
+
+// rises is by how much stall falls less than it would on the way up from a switch along its line and to the other links of the line's
+// switches, of the most that a link stalls: where links are idle for a part of the time, what waits on one is a share of what waits
+// for the next.
+func (h *held) rises(end topology.DeviceID, p *Pressure) (sum float64) {
+	line := h.grid.Line(end, h.last)
+	for _, step := range [2]int{1, -1} {
+		came := 0.
+		for n := line.Size / 2; n > 0; n-- {
+			l := line.Link(n-1, step)
+			if l == schema.NoLink {
+				continue
+			}
+			stall, sides := p.StallOf(l), 0.
+			for _, side := range p.graph.LinksAt(line.Device(n * step)) {
+				if dim := h.grid.Dim(side); dim >= 0 && dim < h.last {
+					sides += max(0, p.StallOf(side)-upstream*stall)
+				}
+			}
+			if 2*n == line.Size { // the farthest, from where both ways are as long
+				sides /= 2
+			}
+			sum += sides + max(0, came-upstream*stall)
+			came = stall
+		}
+	}
+	return sum / h.most
 }
 
 // waitsOn is what a link carries in the share of the time that it stalls, bytes/s.

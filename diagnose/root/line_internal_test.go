@@ -78,6 +78,34 @@ func TestTheSidesOfTheEnd(t *testing.T) {
 	}
 }
 
+// TestStallFallsOnTheWayUp: where links are idle for a part of the time, none on the way to the end stalls more than the next, whatever
+// else they carry.
+func TestStallFallsOnTheWayUp(t *testing.T) {
+	u := newTiedUp(t)
+	h := &u.f.held
+	var links []schema.LinkID
+	for name, v := range map[string]struct{ stall, use float32 }{
+		"2,7,1>2,7,2": {30, 4}, "2,7,2>2,7,3": {50, 10}, "2,7,3>2,7,4": {50, 12}, "2,7,4>2,7,5": {40, 6},
+		"2,7,2>3,7,2": {30, 4}, "2,7,3>3,7,3": {50, 4}, "2,7,4>3,7,4": {30, 4},
+	} {
+		l := roottest.Link(t, u.Graph, name)
+		u.p.Stall.Values[l], u.p.Use.Values[l] = v.stall, v.use
+		links = append(links, l)
+	}
+	slices.Sort(links)
+	h.take(links, u.p)
+	var ends []topology.DeviceID
+	for z := range 8 {
+		ends = append(ends, u.Device(t, fmt.Sprintf("2,7,%d", z)))
+		if v := h.rises(ends[z], u.p); (v < .001) != (z == 3) {
+			t.Errorf("at %d stall rises on the way up by %.3f", z, v)
+		}
+	}
+	if m := h.meetingOf(ends, true, u.p); m.Device != ends[3] {
+		t.Errorf("meets at %s, want 2,7,3", u.Graph.Device(m.Device).Name)
+	}
+}
+
 // TestTheEndTakesWhatDoesNotGoOn: where senders are served alike, a link beside the end carries far more than the next, and
 // the end's other links little; but what is added there goes no further.
 func TestTheEndTakesWhatDoesNotGoOn(t *testing.T) {
