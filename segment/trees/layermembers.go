@@ -11,9 +11,8 @@ const (
 	hostsShare  = .2  // by which hosts of a leaf differ of which one direction is not measured
 	looseShare  = .5  // by which levels of leaves differ that send and receive unequally much
 	halfStalled = .5  // of the ways, where something waits
-	// What it counts that the other direction is off where something is added to it; and that it takes two layers.
-	otherCost, twoCost = .05, .03
-	mostRough          = .12 // spread of the ways of leaves whose levels may differ from leaf to leaf
+	otherCost   = .05 // what it counts that the other direction is off where something is added to it
+	mostRough   = .12 // spread of the ways of leaves whose levels may differ from leaf to leaf
 )
 
 // dropSums drops layers of two leaves that are the sum of two others: these leaves take part in both.
@@ -148,7 +147,7 @@ func offOfTwo(x *leafLevels, p, q *layer) float64 {
 		if !isSent || comes == 0 && x.down.part >= halfStalled || comes > 0 && (!x.down.isWide() || math.Abs(x.comes-comes) > memberWidth*x.down.within) {
 			return
 		}
-		d := twoCost + math.Abs(level-sent)/sent
+		d := math.Abs(level-sent) / sent
 		if comes > 0 {
 			d += math.Abs(x.comes-comes) / comes
 		}

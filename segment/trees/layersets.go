@@ -76,27 +76,6 @@ func (y *layers) findBoth() {
 		}
 		y.addBoth(best)
 	}
-	y.settle()
-}
-
-// settle gives each leaf of layers of which both stalls to the nearest, where two lie near each other.
-func (y *layers) settle() {
-	for k := range y.leaves {
-		x := &y.leaves[k]
-		if x.layers[0] == noLayer || y.all[x.layers[0]].comes == 0 {
-			continue
-		}
-		best, least := x.layers[0], math.Inf(1)
-		for c := range y.all {
-			z := &y.all[c]
-			if off := math.Abs(x.sent-z.sent)/x.up.within + math.Abs(x.comes-z.comes)/x.down.within; z.comes > 0 && z.leaves > 0 && off < least {
-				best, least = int32(c), off
-			}
-		}
-		y.all[x.layers[0]].leaves--
-		y.all[best].leaves++
-		x.layers[0] = best
-	}
 }
 
 // countLike counts the leaves that are in no layer yet and that have the levels given; those of near levels are near in order.

@@ -29,6 +29,7 @@ type shares struct {
 	level   []float64              // by node: that exchange's level there
 	chosen  []uint                 // by node: a set of its causes
 	group   wayGroup
+	fit     fallFit
 }
 
 const (
@@ -74,6 +75,7 @@ func (h *shares) find(t *trees, s *sinks, c *causes, minMean float64) {
 	for i := range h.of {
 		h.of[i].n, h.misfit[i] = 0, 0
 	}
+	isSpread := t.isSpread()
 	for first, end := 0, 0; first < len(t.order); first = end { // hop by hop
 		rank := t.rank[t.order[first]]
 		for end = first; end < len(t.order) && t.rank[t.order[end]] == rank; end++ {
@@ -82,9 +84,11 @@ func (h *shares) find(t *trees, s *sinks, c *causes, minMean float64) {
 		copy(h.usual, h.fall)
 		h.fitRests()
 		h.fitFalls()
+		isFitted := false
 		if isAny { // else the same again
 			h.measureDeparts()
 			h.refit(t, s, c, t.order[first:end], minMean)
+			isFitted = isSpread && h.fitTogether(t, t.order[first:end])
 			h.measureDeparts()
 		}
 		for _, i := range t.order[first:end] {
@@ -94,7 +98,9 @@ func (h *shares) find(t *trees, s *sinks, c *causes, minMean float64) {
 				h.suppose(t, i, set, stall)
 			}
 		}
-		if isAny {
+		if isFitted {
+			h.chooseFitted(t)
+		} else if isAny {
 			h.choosePerSwitch(t, s, c, t.order[first:end])
 		}
 		for _, i := range t.order[first:end] {
