@@ -154,7 +154,7 @@ func (d *Dashboards) regionCollectives(ctx context.Context, p *trackParameters) 
 	if err != nil {
 		return nil, err
 	}
-	history, err := d.track(ctx, p)
+	history, err := d.trackOf(ctx, p)
 	if err != nil {
 		return nil, err
 	}

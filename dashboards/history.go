@@ -161,8 +161,16 @@ type track struct {
 	Diagnosis *schema.Diagnosis `json:"diagnosis"` // the newest of the span
 }
 
-// track is one region over time.
+// track is one region over time. One that is asked for from its birth on, and was never there, is not found.
 func (d *Dashboards) track(ctx context.Context, p *trackParameters) (*track, error) {
+	out, err := d.trackOf(ctx, p)
+	if err == nil && len(out.Intervals) == 0 && p.From == nil {
+		return nil, problem.NotFound("no region %d; GET %s/fabrics/%s/tracks lists those of a span", p.Region, Prefix, p.Fabric)
+	}
+	return out, err
+}
+
+func (d *Dashboards) trackOf(ctx context.Context, p *trackParameters) (*track, error) {
 	f, err := d.fabricOf(p.Fabric)
 	if err != nil {
 		return nil, err
@@ -181,9 +189,6 @@ func (d *Dashboards) track(ctx context.Context, p *trackParameters) (*track, err
 	history, err := d.model.RegionHistory(ctx, f.name, p.Region, span)
 	if err != nil {
 		return nil, err
-	}
-	if len(history) == 0 && p.From == nil {
-		return nil, problem.NotFound("no region %d; GET %s/fabrics/%s/tracks lists those of a span", p.Region, Prefix, f.name)
 	}
 	last, err := d.model.NewestDiagnoses(ctx, f.name, span, p.Region, 1)
 	out := &track{inSpan: inSpan{span.From, span.To}, Intervals: append([]read.RegionAt{}, history...)}

@@ -48,5 +48,6 @@ func TestRegionsAndJobsThatDoNotExist(t *testing.T) {
 		}
 	}
 	h.get("fabrics/"+mesh+"/tracks/1234?from=0&to=1000", http.StatusOK)
+	h.get("fabrics/"+mesh+"/tracks/1234/collectives", http.StatusOK) // a list
 	h.get("fabrics/"+mesh+"/jobs/7/traffic", http.StatusOK)
 }
