@@ -213,6 +213,9 @@ func (p *Pressure) eachFull(links []schema.LinkID, least float64, visit func(l s
 	}
 }
 
+// waitsOn is what a link carries in the share of the time that it stalls, bytes/s.
+func (p *Pressure) waitsOn(l schema.LinkID) float64 { return p.Carries(l) * p.StallOf(l) / 100 }
+
 // waitsAt is what waits on the links of the switch where the traffic of a region ends, bytes/s; 0 where that is not known.
 func (p *Pressure) waitsAt(d *Drain) (sum float64) {
 	if end, known := d.End(); known {

@@ -184,32 +184,29 @@ func (h *held) unbalanced(end topology.DeviceID) float64 {
 // switches, of the most that a link stalls: where links are idle for a part of the time, what waits on one is a share of what waits
 // for the next.
 func (h *held) rises(end topology.DeviceID, p *Pressure) (sum float64) {
-	line := h.grid.Line(end, h.last)
+	line := h.lineFrom(end)
 	for _, step := range [2]int{1, -1} {
 		came := 0.
-		for n := line.Size / 2; n > 0; n-- {
-			l := line.Link(n-1, step)
-			if l == schema.NoLink {
+		for n := len(line) / 2; n > 0; n-- {
+			l := linkOn(line, n-1, step)
+			if l.link == schema.NoLink {
 				continue
 			}
-			stall, sides := p.StallOf(l), 0.
-			for _, side := range p.graph.LinksAt(line.Device(n * step)) {
-				if dim := h.grid.Dim(side); dim >= 0 && dim < h.last {
-					sides += max(0, p.StallOf(side)-upstream*stall)
+			sides := 0.
+			for _, side := range p.graph.LinksAt(switchOn(line, n, step).device) {
+				if r := h.look(side); r.dim >= 0 && r.dim < h.last {
+					sides += max(0, r.stall-upstream*l.stall)
 				}
 			}
-			if 2*n == line.Size { // the farthest, from where both ways are as long
+			if 2*n == len(line) { // the farthest, from where both ways are as long
 				sides /= 2
 			}
-			sum += sides + max(0, came-upstream*stall)
-			came = stall
+			sum += sides + max(0, came-upstream*l.stall)
+			came = l.stall
 		}
 	}
 	return sum / h.most
 }
-
-// waitsOn is what a link carries in the share of the time that it stalls, bytes/s.
-func (p *Pressure) waitsOn(l schema.LinkID) float64 { return p.Carries(l) * p.StallOf(l) / 100 }
 
 // sides is the mean stall, percent, of a switch's links that are not of the last dimension. Where the line ends they share
 // what the switch passes on as equals of the line's; a step before they share what the line gets of it: the farther from the

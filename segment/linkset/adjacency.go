@@ -15,7 +15,7 @@ const NoSwitch = int32(-1)
 // neighbours. Switches are numbered densely, hosts are left out, because they
 // do not forward.
 type Adjacency struct {
-	Ends [][2]int32 // by link: its switches; a link between a switch and itself or a host has noSwitch second
+	Ends [][2]int32 // by link: its switches; a link between a switch and itself or a host has NoSwitch second
 	off  []int32    // CSR: links of switch s are at[off[s]:off[s+1]], ascending
 	at   []int32
 }
@@ -59,7 +59,7 @@ func (a *Adjacency) NumSwitches() int { return len(a.off) - 1 }
 // Links lists the links of a switch, ascending.
 func (a *Adjacency) Links(s int32) []int32 { return a.at[a.off[s]:a.off[s+1]] }
 
-// Far is the switch at the other end of a link of switch s, or noSwitch.
+// Far is the switch at the other end of a link of switch s, or NoSwitch.
 func (a *Adjacency) Far(link, s int32) int32 {
 	e := a.Ends[link]
 	if e[0] == s {

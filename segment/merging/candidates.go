@@ -284,7 +284,7 @@ func (c *candidates) internalLinks(s int32, values []float32) (n int32) {
 	return n
 }
 
-// mergedSwitchesOf are the merged switches at the ends of a link, or noSwitch.
+// mergedSwitchesOf are the merged switches at the ends of a link, or linkset.NoSwitch.
 func (c *candidates) mergedSwitchesOf(l int32) (a, b int32) {
 	e := c.adj.Ends[l]
 	if e[0] == linkset.NoSwitch {

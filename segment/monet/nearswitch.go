@@ -20,7 +20,7 @@ type switchNear struct {
 	adj     *linkset.Adjacency
 	delta   int
 	radius  int        // hops around a centre
-	centres [][2]int32 // two ends of a cable, or a switch and noSwitch
+	centres [][2]int32 // two ends of a cable, or a switch and linkset.NoSwitch
 
 	switchSeen, linkSeen []int32 // by number: the last generation that met it
 	generation           int32

@@ -11,7 +11,7 @@ import (
 	"github.com/giverny/giverny/topology"
 )
 
-// An exchange among leaves of two pods is one: what leads from one pod to the other byEnds one way for each, but hosts of
+// An exchange among leaves of two pods is one: what leads from one pod to the other stalls one way for each, but hosts of
 // both wait for both.
 func TestExchangeOfTwoPodsIsOne(t *testing.T) {
 	g := stalls.Fabric(t, "fattree:k=16")
