@@ -50,7 +50,7 @@ func (s *Stage) classOf(rc *regionCase, accused int, p *root.Pressure) (class sc
 // intra_application is right are linear in the part's, and either is right with the log odds of both being equal.
 type ofOthers struct{ slope, middle, either float64 }
 
-// They were fitted on 279 incidents of four simulators (docs/explanation/diagnosis-accuracy.md); partPrior keeps a part of
+// They were fitted on 279 incidents of four simulators (docs/explanation/diagnosis-measured.md); partPrior keeps a part of
 // none, or of all, from being certain.
 var (
 	othersOnTrees = ofOthers{slope: 2.1, middle: .25, either: 1.6}

@@ -7,7 +7,7 @@ import (
 )
 
 // The scores of a host that does not take what arrives. On a grid they are a logistic regression on incidents of three simulators, with
-// the scores of all other causes as they are, by what reads alike in each of them (docs/explanation/diagnosis-accuracy.md).
+// the scores of all other causes as they are, by what reads alike in each of them (docs/explanation/diagnosis-measured.md).
 const (
 	slowHostFull     = 3.  // a port to a host that stalls and carries little
 	slowHostPaused   = 8.  // and hardly anything, whatever jobs do
