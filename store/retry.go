@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
+	"net"
 	"strings"
 	"time"
 
@@ -92,4 +94,19 @@ func retryReason(err error) string {
 		return reasonDiskFull
 	}
 	return reasonOther
+}
+
+// MayPass reports whether what failed may succeed when it is tried again though nobody mends anything: no answer came or one
+// broke off, the server has too much to do, or replicas are away.
+func MayPass(err error) bool {
+	var exception *clickhouse.Exception
+	if errors.As(err, &exception) {
+		switch codeReasons[exception.Code] {
+		case reasonUnreachable, reasonOverloaded, reasonReplicas:
+			return true
+		}
+		return false
+	}
+	var connection net.Error
+	return errors.As(err, &connection) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)
 }

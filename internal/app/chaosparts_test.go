@@ -3,6 +3,7 @@ package app
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"log/slog"
 	"net"
@@ -184,19 +185,20 @@ func (w *witnessed) Produce(ctx context.Context, r kafka.Record) error {
 	if w.queue.Len() == 0 {
 		w.safe = w.taken
 	}
-	if err := w.sink.Produce(ctx, r); err != nil {
-		return err
-	}
-	for _, one := range readings {
-		w.taken = one.TrueNanos
-		if err := w.journal.Acked(one); err != nil {
-			return err
+	err := w.sink.Produce(ctx, r)
+	if err == nil {
+		for _, one := range readings {
+			w.taken = one.TrueNanos
+			if err := w.journal.Acked(one); err != nil {
+				return err
+			}
 		}
 	}
+	// A record that the full disk does not take may have cost those before it, too.
 	if strings.Contains(w.queue.State(), spool.DropDisk) {
-		return w.journal.Lost(last.Agent, w.safe+1, w.taken)
+		err = errors.Join(err, w.journal.Lost(last.Agent, w.safe+1, w.taken))
 	}
-	return nil
+	return err
 }
 
 // runChaosAgent is what Agent.Stages makes, over a truthSource, with a clock that can be wrong and a way to Kafka

@@ -315,18 +315,17 @@ func (p *Process) awaitStore(ctx context.Context) error {
 	return nil
 }
 
-// migrate waits for a server that is away; what is wrong with its tables is an
-// error.
+// migrate waits for a server that is away, or has too much to do; what is wrong with its tables is an error.
 func (p *Process) migrate(ctx context.Context) error {
 	return retry.Backoff{Min: time.Second, Max: 15 * time.Second}.Do(ctx, func() error {
 		err := p.db.Migrate(ctx)
-		if err != nil && p.db.Ping(ctx) == nil {
+		if err != nil && !store.MayPass(err) && p.db.Ping(ctx) == nil {
 			return retry.Permanent(err)
 		}
 		return err
 	}, func(err error, failures int, pause time.Duration) {
 		if failures == 1 {
-			p.log.Warn("store: not reachable, retrying", "pause", pause, "error", err)
+			p.log.Warn("store: not reachable or overloaded, retrying", "pause", pause, "error", err)
 		}
 	})
 }
