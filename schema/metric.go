@@ -128,7 +128,7 @@ func ParseMetric(name string) (Metric, error) {
 			return Metric(m), nil
 		}
 	}
-	return NoMetric, fmt.Errorf("unknown metric %q; see the metrics reference for the list", name)
+	return NoMetric, fmt.Errorf("unknown metric %q; docs/reference/counters.md lists them, such as credit_stall and xmit_wait", name)
 }
 
 // MarshalText makes the metric's name its JSON and YAML form.
