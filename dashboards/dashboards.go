@@ -7,7 +7,6 @@ package dashboards
 
 import (
 	_ "embed" // for the document
-	"errors"
 	"fmt"
 	"log/slog"
 	"net/http"
@@ -16,6 +15,7 @@ import (
 
 	"github.com/giverny/giverny/dashboards/operation"
 	"github.com/giverny/giverny/feedback/score"
+	"github.com/giverny/giverny/internal/faults"
 	"github.com/giverny/giverny/internal/problem"
 	"github.com/giverny/giverny/schema"
 	"github.com/giverny/giverny/search/known"
@@ -57,27 +57,16 @@ func DefaultConfig() Config {
 }
 
 // Validate joins all faults.
-func (c Config) Validate() error {
-	var errs []error
-	if c.Poll < 10*time.Millisecond {
-		errs = append(errs, fmt.Errorf("poll: %v: want at least 10ms", c.Poll))
-	}
-	if c.History < 1 || c.History > 10_000 {
-		errs = append(errs, fmt.Errorf("history: %d: want 1 to 10000 intervals", c.History))
-	}
-	if c.MaxSpan < time.Minute {
-		errs = append(errs, fmt.Errorf("max_span: %v: want at least 1m", c.MaxSpan))
-	}
-	if c.Streams < 1 || c.StreamsPerClient < 1 {
-		errs = append(errs, fmt.Errorf("streams: %d, streams_per_client: %d: want at least 1", c.Streams, c.StreamsPerClient))
-	}
-	if c.Heartbeat < 10*time.Millisecond {
-		errs = append(errs, fmt.Errorf("heartbeat: %v: want at least 10ms", c.Heartbeat))
-	}
-	if c.Timeout < time.Second {
-		errs = append(errs, fmt.Errorf("timeout: %v: want at least 1s", c.Timeout))
-	}
-	return errors.Join(errs...)
+func (c *Config) Validate() error {
+	var f faults.List
+	f.Check(c.Poll >= 10*time.Millisecond, "poll", "%v: want at least 10ms", c.Poll)
+	f.Check(c.History >= 1 && c.History <= 10_000, "history", "%d: want 1 to 10000 intervals", c.History)
+	f.Check(c.MaxSpan >= time.Minute, "max_span", "%v: want at least 1m", c.MaxSpan)
+	f.Check(c.Streams >= 1, "streams", "%d: want at least 1", c.Streams)
+	f.Check(c.StreamsPerClient >= 1, "streams_per_client", "%d: want at least 1", c.StreamsPerClient)
+	f.Check(c.Heartbeat >= 10*time.Millisecond, "heartbeat", "%v: want at least 10ms", c.Heartbeat)
+	f.Check(c.Timeout >= time.Second, "timeout", "%v: want at least 1s", c.Timeout)
+	return f.Err()
 }
 
 // Dashboards holds the graphs and the listeners of the stream.
