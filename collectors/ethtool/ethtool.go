@@ -14,11 +14,10 @@ import (
 	"strings"
 	"sync/atomic"
 
-	"github.com/giverny/giverny/internal/boot"
-
 	safchain "github.com/safchain/ethtool"
 
 	"github.com/giverny/giverny/collectors"
+	"github.com/giverny/giverny/internal/boot"
 	"github.com/giverny/giverny/internal/faults"
 	"github.com/giverny/giverny/schema"
 )

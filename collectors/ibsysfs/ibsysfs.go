@@ -13,9 +13,8 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/giverny/giverny/internal/boot"
-
 	"github.com/giverny/giverny/collectors"
+	"github.com/giverny/giverny/internal/boot"
 	"github.com/giverny/giverny/internal/faults"
 )
 

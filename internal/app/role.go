@@ -6,13 +6,12 @@ import (
 	"slices"
 	"syscall"
 
-	"github.com/giverny/giverny/internal/boot"
-
 	"github.com/giverny/giverny/dashboards"
 	"github.com/giverny/giverny/feedback"
 	"github.com/giverny/giverny/ingest/emitter"
 	"github.com/giverny/giverny/ingest/kafka"
 	"github.com/giverny/giverny/ingest/kafka/lease"
+	"github.com/giverny/giverny/internal/boot"
 	"github.com/giverny/giverny/internal/config"
 	"github.com/giverny/giverny/internal/lifecycle"
 	"github.com/giverny/giverny/pipeline"

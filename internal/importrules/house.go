@@ -154,10 +154,30 @@ func mentionFaults(m *Module) []string {
 	return faults
 }
 
+var page = regexp.MustCompile(`\bdocs/[\w/-]+\.md\b`)
+
+// pageFaults: a page that a comment or an error sends its reader to is there.
+func pageFaults(m *Module) []string {
+	var faults []string
+	for file, text := range m.Texts {
+		if slices.Contains(strings.Split(path.Dir(file), "/"), "testdata") {
+			continue
+		}
+		for number, line := range strings.Split(text, "\n") {
+			for _, name := range page.FindAllString(line, -1) {
+				if _, there := m.Texts[name]; !there {
+					faults = append(faults, fmt.Sprintf("%s:%d: there is no page %s", file, number+1, name))
+				}
+			}
+		}
+	}
+	return faults
+}
+
 // Check returns every fault of the module against the table and the rules of the house, in order.
 func Check(m *Module, table []Row) []string {
 	faults := slices.Concat(tableFaults(m, table), pureFaults(m, table), commentFaults(m),
-		nameFaults(m), initFaults(m), skipFaults(m), logFaults(m), mentionFaults(m))
+		nameFaults(m), initFaults(m), orderFaults(m), skipFaults(m), logFaults(m), mentionFaults(m), pageFaults(m))
 	slices.Sort(faults)
 	return faults
 }

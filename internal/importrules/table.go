@@ -1,7 +1,7 @@
 // Package importrules holds the architecture of the project as a table, which package may import which,
 // and checks the source against it. In goes the root of a checkout, out come the faults. It reads the
 // files with go/parser, never through the build cache, and also checks the rules of the house that a
-// parser can see: pure packages, package comments, names, init functions, what a file may mention.
+// parser can see: pure packages, package comments, names, init functions, the order of imports, what a file may mention.
 package importrules
 
 // Row is the permission of one package, or of all below a folder if Package ends in "/..."; a row of
@@ -34,7 +34,7 @@ var Architecture = []Row{
 	// Sources: from a device, a file or a scheduler to readings and events.
 	{Package: "collectors", May: []string{"internal/retry"}},
 	{Package: "collectors/...", May: []string{"collectors", "internal/boot", "internal/bounded", "internal/retry", "topology"}, Tests: []string{"ingest/window"}},
-	{Package: "collectors/nodes", May: []string{"topology"}},
+	{Package: "collectors/nodes", May: []string{"topology"}, Kind: Pure},
 	{Package: "collectors/jobline", May: []string{"collectors/nodes"}, Kind: Pure},
 	{Package: "collectors/feeds", May: []string{"collectors/nodes", "internal/atomicfile", "internal/retry"}, Tests: []string{"topology"}},
 	{Package: "collectors/jobs", May: []string{"collectors/feeds", "collectors/jobline", "collectors/nodes", "internal/secret", "topology"}, Tests: []string{"internal/test/slurm"}},
