@@ -13,6 +13,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
+
 	"github.com/giverny/giverny/dashboards/operation"
 	"github.com/giverny/giverny/feedback/score"
 	"github.com/giverny/giverny/internal/faults"
@@ -101,7 +103,7 @@ type fabric struct {
 }
 
 // New makes dashboards of the given fabrics, shown in that order.
-func New(cfg Config, fabrics []Fabric, model *read.Model, reg Registerer, log *slog.Logger) (*Dashboards, error) {
+func New(cfg Config, fabrics []Fabric, model *read.Model, reg prometheus.Registerer, log *slog.Logger) (*Dashboards, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, fmt.Errorf("dashboards: %w", err)
 	}

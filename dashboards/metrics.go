@@ -2,9 +2,6 @@ package dashboards
 
 import "github.com/prometheus/client_golang/prometheus"
 
-// Registerer is where the metrics are registered.
-type Registerer = prometheus.Registerer
-
 type metrics struct {
 	requests   *prometheus.CounterVec
 	seconds    *prometheus.HistogramVec
@@ -13,7 +10,7 @@ type metrics struct {
 	pollErrors prometheus.Counter
 }
 
-func newMetrics(reg Registerer) *metrics {
+func newMetrics(reg prometheus.Registerer) *metrics {
 	m := &metrics{
 		requests:   prometheus.NewCounterVec(prometheus.CounterOpts{Name: "giverny_dashboards_requests_total", Help: "API requests by endpoint and status; 499: the client did not wait."}, []string{"endpoint", "status"}),
 		seconds:    prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "giverny_dashboards_request_seconds", Help: "Time to answer an API request.", Buckets: prometheus.ExponentialBuckets(.001, 4, 7)}, []string{"endpoint"}),

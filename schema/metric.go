@@ -104,6 +104,7 @@ func buildMetricTable() (t [NumMetrics]metricRow) {
 	return t
 }
 
+// String is the metric's name, empty for NoMetric.
 func (m Metric) String() string {
 	if int(m) < NumMetrics {
 		return metricTable[m].name

@@ -29,6 +29,9 @@ func TestMetricNamesRoundTrip(t *testing.T) {
 	if _, err := schema.ParseMetric("nonsense"); err == nil {
 		t.Error("an unknown metric must be an error")
 	}
+	if name := schema.NoMetric.String(); name != "" { // queries of all metrics say so
+		t.Errorf("NoMetric is called %q", name)
+	}
 	if schema.PFCPauseRx(3).String() != "pfc_pause_rx_prio3" || schema.PFCPauseTx(7).String() != "pfc_pause_tx_prio7" {
 		t.Error("PFC metrics are misnumbered")
 	}
