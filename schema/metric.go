@@ -65,6 +65,7 @@ const (
 	Packets // or frames
 	Events
 	Ticks // of a device's own length
+	Picoseconds
 	Nanoseconds
 	Microseconds
 	Seconds
@@ -72,7 +73,7 @@ const (
 )
 
 var unitNames = [...]string{"", "percent", "percent x 1e6", "bytes/s", "packets/s", "bytes", "4-octet words",
-	"packets", "events", "ticks", "ns", "us", "s", "cycles at 1 GHz"}
+	"packets", "events", "ticks", "ps", "ns", "us", "s", "cycles at 1 GHz"}
 
 func (u Unit) String() string { return unitNames[u] }
 

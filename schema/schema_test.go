@@ -49,6 +49,11 @@ func TestCounterTableIsConsistent(t *testing.T) {
 		if (c.Kind == schema.Counter) != (c.Width > 0) {
 			t.Errorf("%s: counters have a width, gauges have none", c.Name)
 		}
+		for end, unit := range map[string]schema.Unit{"_picoseconds": schema.Picoseconds, "_ns": schema.Nanoseconds, "_us": schema.Microseconds, "_bytes": schema.Bytes} {
+			if strings.HasSuffix(c.Name, end) && c.Unit != unit {
+				t.Errorf("%s: its name says %s, its unit %s", c.Name, unit, c.Unit)
+			}
+		}
 		if c.Metric == schema.NoMetric {
 			continue
 		}
