@@ -107,7 +107,11 @@ func New(cfg Config, fabrics []Fabric, model *read.Model, reg prometheus.Registe
 	if err := cfg.Validate(); err != nil {
 		return nil, fmt.Errorf("dashboards: %w", err)
 	}
-	d := &Dashboards{cfg: cfg, log: log, model: model, fabrics: map[string]*fabric{}, metrics: newMetrics(reg), scores: score.DefaultConfig(), listeners: map[*listener]struct{}{}, streams: map[string]int{}}
+	m, err := newMetrics(reg)
+	if err != nil {
+		return nil, err
+	}
+	d := &Dashboards{cfg: cfg, log: log, model: model, fabrics: map[string]*fabric{}, metrics: m, scores: score.DefaultConfig(), listeners: map[*listener]struct{}{}, streams: map[string]int{}}
 	for _, f := range fabrics {
 		own := &fabric{name: f.Graph.Fabric(), interval: f.Interval, scoring: make(chan struct{}, 1), graph: f.Graph, old: map[read.Version]*topology.Graph{}}
 		d.order = append(d.order, own)

@@ -1,6 +1,10 @@
 package dashboards
 
-import "github.com/prometheus/client_golang/prometheus"
+import (
+	"fmt"
+
+	"github.com/prometheus/client_golang/prometheus"
+)
 
 type metrics struct {
 	requests   *prometheus.CounterVec
@@ -10,7 +14,7 @@ type metrics struct {
 	pollErrors prometheus.Counter
 }
 
-func newMetrics(reg prometheus.Registerer) *metrics {
+func newMetrics(reg prometheus.Registerer) (*metrics, error) {
 	m := &metrics{
 		requests:   prometheus.NewCounterVec(prometheus.CounterOpts{Name: "giverny_dashboards_requests_total", Help: "API requests by endpoint and status; 499: the client did not wait."}, []string{"endpoint", "status"}),
 		seconds:    prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "giverny_dashboards_request_seconds", Help: "Time to answer an API request.", Buckets: prometheus.ExponentialBuckets(.001, 4, 7)}, []string{"endpoint"}),
@@ -18,6 +22,10 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 		missed:     prometheus.NewCounter(prometheus.CounterOpts{Name: "giverny_dashboards_announcements_dropped_total", Help: "Announcements dropped because a page was too slow."}),
 		pollErrors: prometheus.NewCounter(prometheus.CounterOpts{Name: "giverny_dashboards_poll_errors_total", Help: "Failed polls of the store for a new interval."}),
 	}
-	reg.MustRegister(m.requests, m.seconds, m.listeners, m.missed, m.pollErrors)
-	return m
+	for _, c := range []prometheus.Collector{m.requests, m.seconds, m.listeners, m.missed, m.pollErrors} {
+		if err := reg.Register(c); err != nil {
+			return nil, fmt.Errorf("dashboards metrics: %w", err)
+		}
+	}
+	return m, nil
 }

@@ -74,7 +74,7 @@ func (p *Process) assemble(r Role, fabrics []Fabric) (*Parts, error) {
 	if r.Collect {
 		errs = append(errs, parts.makeAgent())
 	}
-	parts.makeWatcher()
+	errs = append(errs, parts.makeWatcher())
 	return parts, errors.Join(errs...)
 }
 
@@ -164,7 +164,11 @@ func (parts *Parts) ownership(partition int) (pipeline.Owner, kafka.Fence) {
 // makePipelines makes the pipeline of every fabric.
 func (parts *Parts) makePipelines(sinks []pipeline.Sink) error {
 	p := parts.process
-	metrics, db, producer := pipeline.NewMetrics(p.registerer), pipeline.NewStore(p.db), kafka.NewProducer(p.client)
+	metrics, err := pipeline.NewMetrics(p.registerer)
+	if err != nil {
+		return err
+	}
+	db, producer := pipeline.NewStore(p.db), kafka.NewProducer(p.client)
 	var errs []error
 	for _, f := range parts.fabrics {
 		owner, fence := parts.ownership(f.Partition)
@@ -212,7 +216,7 @@ func (parts *Parts) sinks(fabric string, role []pipeline.Sink) []pipeline.Sink {
 }
 
 // makeWatcher watches the topology files for the parts that hold their graphs.
-func (parts *Parts) makeWatcher() {
+func (parts *Parts) makeWatcher() (err error) {
 	p := parts.process
 	var files []*topologyFile
 	for _, f := range parts.fabrics {
@@ -244,8 +248,9 @@ func (parts *Parts) makeWatcher() {
 		}
 	}
 	if len(files) > 0 {
-		parts.watcher = newTopologyWatcher(files, p.log, p.registerer)
+		parts.watcher, err = newTopologyWatcher(files, p.log, p.registerer)
 	}
+	return err
 }
 
 // RunRole makes the parts of a role and runs them until ctx is cancelled.
