@@ -71,6 +71,15 @@ func (c *Config) Validate() error {
 	return f.Err()
 }
 
+// Deps are what dashboards work with. All but Workloads are required.
+type Deps struct {
+	Model      *read.Model
+	Scores     score.Config           // how congestion becomes a score of a node
+	Workloads  []known.WorkloadConfig // what the workloads of jobs are known to be
+	Log        *slog.Logger
+	Registerer prometheus.Registerer
+}
+
 // Dashboards holds the graphs and the listeners of the stream.
 type Dashboards struct {
 	cfg       Config
@@ -79,8 +88,8 @@ type Dashboards struct {
 	order     []*fabric
 	fabrics   map[string]*fabric // by name
 	metrics   *metrics
-	scores    score.Config           // of nodes
-	workloads []known.WorkloadConfig // of jobs
+	scores    score.Config
+	workloads []known.WorkloadConfig
 
 	mu        sync.Mutex // guards listeners and what the fabrics say that it guards
 	listeners map[*listener]struct{}
@@ -103,15 +112,16 @@ type fabric struct {
 }
 
 // New makes dashboards of the given fabrics, shown in that order.
-func New(cfg Config, fabrics []Fabric, model *read.Model, reg prometheus.Registerer, log *slog.Logger) (*Dashboards, error) {
+func New(cfg Config, fabrics []Fabric, deps Deps) (*Dashboards, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, fmt.Errorf("dashboards: %w", err)
 	}
-	m, err := newMetrics(reg)
+	m, err := newMetrics(deps.Registerer)
 	if err != nil {
 		return nil, err
 	}
-	d := &Dashboards{cfg: cfg, log: log, model: model, fabrics: map[string]*fabric{}, metrics: m, scores: score.DefaultConfig(), listeners: map[*listener]struct{}{}, streams: map[string]int{}}
+	d := &Dashboards{cfg: cfg, log: deps.Log, model: deps.Model, fabrics: map[string]*fabric{}, metrics: m, scores: deps.Scores, workloads: deps.Workloads,
+		listeners: map[*listener]struct{}{}, streams: map[string]int{}}
 	for _, f := range fabrics {
 		own := &fabric{name: f.Graph.Fabric(), interval: f.Interval, scoring: make(chan struct{}, 1), graph: f.Graph, old: map[read.Version]*topology.Graph{}}
 		d.order = append(d.order, own)
@@ -129,9 +139,6 @@ func (d *Dashboards) Watch(fabric string, state func() schema.NetworkForecast) {
 		f.watch = state
 	}
 }
-
-// ScoreBy says how congestion becomes a score of a node. It comes before Register.
-func (d *Dashboards) ScoreBy(cfg score.Config) { d.scores = cfg }
 
 // Register adds the page and the API to mux.
 func (d *Dashboards) Register(mux *http.ServeMux) {

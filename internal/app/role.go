@@ -84,9 +84,8 @@ func (parts *Parts) makePages() (err error) {
 	for i, f := range parts.fabrics {
 		shown[i] = dashboards.Fabric{Graph: f.Graph, Interval: f.Interval()}
 	}
-	if parts.pages, err = dashboards.New(p.cfg.Dashboards, shown, read.New(p.db), p.registerer, p.log); err == nil {
-		parts.pages.ScoreBy(p.cfg.Feedback.Score)
-		parts.pages.WorkloadsOf(p.cfg.Search.Workloads)
+	deps := dashboards.Deps{Model: read.New(p.db), Scores: p.cfg.Feedback.Score, Workloads: p.cfg.Search.Workloads, Log: p.log, Registerer: p.registerer}
+	if parts.pages, err = dashboards.New(p.cfg.Dashboards, shown, deps); err == nil {
 		parts.pages.Register(p.mux)
 	}
 	return err
