@@ -30,16 +30,9 @@ func (m *Module) originOf(spec *ast.ImportSpec) origin {
 // orderFaults: a file imports in three groups, so that what it takes from where is seen at a glance.
 func orderFaults(m *Module) []string {
 	var faults []string
-	for _, source := range m.Packages {
-		for _, file := range source.Files {
-			if ast.IsGenerated(file.Syntax) {
-				continue
-			}
-			for _, decl := range file.Syntax.Decls {
-				if block, ok := decl.(*ast.GenDecl); ok && block.Tok == token.IMPORT {
-					faults = append(faults, m.groupFaults(block)...)
-				}
-			}
+	for decl := range m.writtenDecls() {
+		if block, ok := decl.(*ast.GenDecl); ok && block.Tok == token.IMPORT {
+			faults = append(faults, m.groupFaults(block)...)
 		}
 	}
 	return faults
