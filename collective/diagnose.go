@@ -102,11 +102,6 @@ func (z *Analyser) piece(given Run, p *piece) {
 
 // missing are the ranks without records, and those that a reader marked.
 func (t *table) missing() []int {
-	for _, c := range t.run.Calls {
-		if c.Rank >= 0 && c.Rank < len(t.recorded) {
-			t.recorded[c.Rank] = true
-		}
-	}
 	out := []int{}
 	for i, ok := range t.recorded {
 		if !ok || t.run.Ranks[i].Missing {

@@ -7,7 +7,6 @@ type Run struct {
 	Ranks         []Rank
 	Communicators []Communicator
 	Steps         []StepRecord // in any order; doubles are dropped
-	Calls         []Call       // whole collectives, where no steps were recorded
 	Flows         []Flow       // flows that are not of the collective
 	Paths         []Path       // of the collective's flows, where hosts traced them
 	Telemetry     []PortReport // what switches reported of their egress ports
@@ -87,30 +86,6 @@ type StepRecord struct {
 	BeginNanos int64
 	EndNanos   int64 // 0: begun, not finished
 	AloneNanos int64 // duration on an idle fabric; 0 where unknown
-}
-
-// CallState is how far a rank came with a collective.
-type CallState string
-
-// The states of a Call.
-const (
-	Scheduled CallState = "scheduled"
-	Started   CallState = "started"
-	Completed CallState = "completed"
-)
-
-// Call is one collective as one rank saw it.
-type Call struct {
-	Communicator int
-	Rank         int
-	Sequence     int64 // number of the call in its communicator
-	Operation    Operation
-	Name         string // as recorded, such as nccl:all_reduce
-	Bytes        int64
-	State        CallState
-	CreatedNanos int64
-	BeginNanos   int64 // 0: not begun
-	EndNanos     int64 // 0: not finished
 }
 
 // Flow is a flow beside the collective's.

@@ -184,7 +184,7 @@ func (s *stream) tidy() {
 
 func (s *stream) last() sample { return s.curve[len(s.curve)-1] }
 
-// rate is bytes per nanosecond between two samples; otherwise if they say nothing.
+// rateOf is the bytes per nanosecond between two samples, or otherwise where they say nothing.
 func rateOf(a, b sample, otherwise float64) float64 {
 	if b.time > a.time && b.bytes > a.bytes {
 		return float64(b.bytes-a.bytes) / float64(b.time-a.time)

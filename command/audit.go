@@ -154,8 +154,8 @@ func (a *Auditor) decodeResults(m kafka.Message) (rows []schema.CommandResult, e
 	return rows, nil
 }
 
-// verify notes whether the signature of a result was checked; it is an error of one that is refused because of it. It is not stored even as refused: a stored
-// result takes the place of the genuine one with its key.
+// verify notes whether the signature of a result was checked; it is an error where the result is refused because of it.
+// Such a result is not stored even as refused: it would take the place of the genuine one with its key.
 func (a *Auditor) verify(r *schema.CommandResult) error {
 	verified, no := a.deps.Verifier.Verify(r)
 	if no != nil {

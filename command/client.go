@@ -107,7 +107,7 @@ func (c *Client) Begin(ctx context.Context, command *schema.Command, wait time.D
 	return c.gather(ctx, command, wait, expect, func(r *schema.CommandResult) bool { return r.Status.Valid() })
 }
 
-// gather counts an agent as heard once enough says so of a result of its.
+// gather sends a command and collects results until expect agents have each sent one that is enough, for wait at most.
 func (c *Client) gather(ctx context.Context, command *schema.Command, wait time.Duration, expect int, enough func(*schema.CommandResult) bool) ([]Answer, error) {
 	reading, stop := context.WithCancel(ctx)
 	defer stop()

@@ -44,12 +44,12 @@ func (c *ResultsConfig) validate() error {
 	names := map[string]bool{}
 	for i, a := range c.Agents {
 		key := fmt.Sprintf("agents.%d", i)
-		l.Check(isName(a.Name) && safety.ValidPattern(a.Name), key+".name", "%.200q; want the name of an agent, or a pattern such as gpu-*", a.Name)
+		l.Check(isName(a.Name) && safety.ValidPattern(a.Name), key+".name", "%.200q: want the name of an agent, or a pattern such as gpu-*", a.Name)
 		l.Check(!names[a.Name], key+".name", "%q is duplicated; give one entry several keys", a.Name)
 		names[a.Name] = true
 		checkKeys(&l, key+".keys", a.Keys)
 	}
-	l.Check(c.Unlisted == RefuseUnlisted || c.Unlisted == AcceptUnlisted, "unlisted", "%q; want refuse or accept", c.Unlisted)
+	l.Check(c.Unlisted == RefuseUnlisted || c.Unlisted == AcceptUnlisted, "unlisted", "%q: want refuse or accept", c.Unlisted)
 	return l.Err()
 }
 

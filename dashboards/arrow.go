@@ -131,12 +131,11 @@ func (p *regionPage) WriteTable(w io.Writer, format string) error {
 func (t *tableWriter) appendRegion(r *read.RegionAt) {
 	column := t.build.Field
 	column(0).(*array.TimestampBuilder).Append(arrow.Timestamp(r.Time))
-	for i, text := range []string{r.GraphVersion.String(), "", r.Region.Metric.String(), r.Region.Severity.String(), r.Region.Name} {
-		if i != 1 {
-			column(1 + i).(*array.StringBuilder).Append(text)
-		}
-	}
+	column(1).(*array.StringBuilder).Append(r.GraphVersion.String())
 	column(2).(*array.Uint64Builder).Append(r.Region.ID)
+	for i, text := range []string{r.Region.Metric.String(), r.Region.Severity.String(), r.Region.Name} {
+		column(3 + i).(*array.StringBuilder).Append(text)
+	}
 	column(6).(*array.Float64Builder).Append(r.Region.Mean)
 	column(7).(*array.Float64Builder).Append(r.Region.Max)
 	column(8).(*array.TimestampBuilder).Append(arrow.Timestamp(r.Region.BirthNanos))

@@ -7,15 +7,17 @@ package dashboards
 
 import (
 	_ "embed" // for the document
-	"errors"
 	"fmt"
 	"log/slog"
 	"net/http"
 	"sync"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
+
 	"github.com/giverny/giverny/dashboards/operation"
 	"github.com/giverny/giverny/feedback/score"
+	"github.com/giverny/giverny/internal/faults"
 	"github.com/giverny/giverny/internal/problem"
 	"github.com/giverny/giverny/schema"
 	"github.com/giverny/giverny/search/known"
@@ -57,27 +59,25 @@ func DefaultConfig() Config {
 }
 
 // Validate joins all faults.
-func (c Config) Validate() error {
-	var errs []error
-	if c.Poll < 10*time.Millisecond {
-		errs = append(errs, fmt.Errorf("poll: %v: want at least 10ms", c.Poll))
-	}
-	if c.History < 1 || c.History > 10_000 {
-		errs = append(errs, fmt.Errorf("history: %d: want 1 to 10000 intervals", c.History))
-	}
-	if c.MaxSpan < time.Minute {
-		errs = append(errs, fmt.Errorf("max_span: %v: want at least 1m", c.MaxSpan))
-	}
-	if c.Streams < 1 || c.StreamsPerClient < 1 {
-		errs = append(errs, fmt.Errorf("streams: %d, streams_per_client: %d: want at least 1", c.Streams, c.StreamsPerClient))
-	}
-	if c.Heartbeat < 10*time.Millisecond {
-		errs = append(errs, fmt.Errorf("heartbeat: %v: want at least 10ms", c.Heartbeat))
-	}
-	if c.Timeout < time.Second {
-		errs = append(errs, fmt.Errorf("timeout: %v: want at least 1s", c.Timeout))
-	}
-	return errors.Join(errs...)
+func (c *Config) Validate() error {
+	var f faults.List
+	f.Check(c.Poll >= 10*time.Millisecond, "poll", "%v: want at least 10ms", c.Poll)
+	f.Check(c.History >= 1 && c.History <= 10_000, "history", "%d: want 1 to 10000 intervals", c.History)
+	f.Check(c.MaxSpan >= time.Minute, "max_span", "%v: want at least 1m", c.MaxSpan)
+	f.Check(c.Streams >= 1, "streams", "%d: want at least 1", c.Streams)
+	f.Check(c.StreamsPerClient >= 1, "streams_per_client", "%d: want at least 1", c.StreamsPerClient)
+	f.Check(c.Heartbeat >= 10*time.Millisecond, "heartbeat", "%v: want at least 10ms", c.Heartbeat)
+	f.Check(c.Timeout >= time.Second, "timeout", "%v: want at least 1s", c.Timeout)
+	return f.Err()
+}
+
+// Deps are what dashboards work with. All but Workloads are required.
+type Deps struct {
+	Model      *read.Model
+	Scores     score.Config           // how congestion becomes a score of a node
+	Workloads  []known.WorkloadConfig // what the workloads of jobs are known to be
+	Log        *slog.Logger
+	Registerer prometheus.Registerer
 }
 
 // Dashboards holds the graphs and the listeners of the stream.
@@ -88,8 +88,8 @@ type Dashboards struct {
 	order     []*fabric
 	fabrics   map[string]*fabric // by name
 	metrics   *metrics
-	scores    score.Config           // of nodes
-	workloads []known.WorkloadConfig // of jobs
+	scores    score.Config
+	workloads []known.WorkloadConfig
 
 	mu        sync.Mutex // guards listeners and what the fabrics say that it guards
 	listeners map[*listener]struct{}
@@ -112,11 +112,16 @@ type fabric struct {
 }
 
 // New makes dashboards of the given fabrics, shown in that order.
-func New(cfg Config, fabrics []Fabric, model *read.Model, reg Registerer, log *slog.Logger) (*Dashboards, error) {
+func New(cfg Config, fabrics []Fabric, deps Deps) (*Dashboards, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, fmt.Errorf("dashboards: %w", err)
 	}
-	d := &Dashboards{cfg: cfg, log: log, model: model, fabrics: map[string]*fabric{}, metrics: newMetrics(reg), scores: score.DefaultConfig(), listeners: map[*listener]struct{}{}, streams: map[string]int{}}
+	m, err := newMetrics(deps.Registerer)
+	if err != nil {
+		return nil, err
+	}
+	d := &Dashboards{cfg: cfg, log: deps.Log, model: deps.Model, fabrics: map[string]*fabric{}, metrics: m, scores: deps.Scores, workloads: deps.Workloads,
+		listeners: map[*listener]struct{}{}, streams: map[string]int{}}
 	for _, f := range fabrics {
 		own := &fabric{name: f.Graph.Fabric(), interval: f.Interval, scoring: make(chan struct{}, 1), graph: f.Graph, old: map[read.Version]*topology.Graph{}}
 		d.order = append(d.order, own)
@@ -134,9 +139,6 @@ func (d *Dashboards) Watch(fabric string, state func() schema.NetworkForecast) {
 		f.watch = state
 	}
 }
-
-// ScoreBy says how congestion becomes a score of a node. It comes before Register.
-func (d *Dashboards) ScoreBy(cfg score.Config) { d.scores = cfg }
 
 // Register adds the page and the API to mux.
 func (d *Dashboards) Register(mux *http.ServeMux) {

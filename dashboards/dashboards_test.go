@@ -18,7 +18,7 @@ func TestConfigIsChecked(t *testing.T) {
 	} {
 		cfg := DefaultConfig()
 		spoil(&cfg)
-		if _, err := New(cfg, nil, read.New(nil), prometheus.NewRegistry(), slog.Default()); err == nil || !strings.Contains(err.Error(), "dashboards: ") {
+		if _, err := New(cfg, nil, Deps{Model: read.New(nil), Log: slog.Default(), Registerer: prometheus.NewRegistry()}); err == nil || !strings.Contains(err.Error(), "dashboards: ") {
 			t.Errorf("%+v: error %v", cfg, err)
 		}
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	dto "github.com/prometheus/client_model/go"
 
+	"github.com/giverny/giverny/feedback/score"
 	"github.com/giverny/giverny/internal/access"
 	"github.com/giverny/giverny/internal/problem"
 	"github.com/giverny/giverny/internal/test/journal"
@@ -67,7 +68,7 @@ func serveGraphs(t testing.TB, db *store.DB, graphs ...*topology.Graph) *house {
 	cfg := DefaultConfig()
 	cfg.Poll = 10 * time.Millisecond
 	var err error
-	if h.Dashboards, err = New(cfg, fabrics, read.New(db), h.reg, slog.New(slog.NewTextHandler(h.log, nil))); err != nil {
+	if h.Dashboards, err = New(cfg, fabrics, Deps{Model: read.New(db), Scores: score.DefaultConfig(), Log: slog.New(slog.NewTextHandler(h.log, nil)), Registerer: h.reg}); err != nil {
 		t.Fatal(err)
 	}
 	mux := http.NewServeMux()

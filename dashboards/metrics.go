@@ -1,9 +1,10 @@
 package dashboards
 
-import "github.com/prometheus/client_golang/prometheus"
+import (
+	"fmt"
 
-// Registerer is where the metrics are registered.
-type Registerer = prometheus.Registerer
+	"github.com/prometheus/client_golang/prometheus"
+)
 
 type metrics struct {
 	requests   *prometheus.CounterVec
@@ -13,7 +14,7 @@ type metrics struct {
 	pollErrors prometheus.Counter
 }
 
-func newMetrics(reg Registerer) *metrics {
+func newMetrics(reg prometheus.Registerer) (*metrics, error) {
 	m := &metrics{
 		requests:   prometheus.NewCounterVec(prometheus.CounterOpts{Name: "giverny_dashboards_requests_total", Help: "API requests by endpoint and status; 499: the client did not wait."}, []string{"endpoint", "status"}),
 		seconds:    prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "giverny_dashboards_request_seconds", Help: "Time to answer an API request.", Buckets: prometheus.ExponentialBuckets(.001, 4, 7)}, []string{"endpoint"}),
@@ -21,6 +22,10 @@ func newMetrics(reg Registerer) *metrics {
 		missed:     prometheus.NewCounter(prometheus.CounterOpts{Name: "giverny_dashboards_announcements_dropped_total", Help: "Announcements dropped because a page was too slow."}),
 		pollErrors: prometheus.NewCounter(prometheus.CounterOpts{Name: "giverny_dashboards_poll_errors_total", Help: "Failed polls of the store for a new interval."}),
 	}
-	reg.MustRegister(m.requests, m.seconds, m.listeners, m.missed, m.pollErrors)
-	return m
+	for _, c := range []prometheus.Collector{m.requests, m.seconds, m.listeners, m.missed, m.pollErrors} {
+		if err := reg.Register(c); err != nil {
+			return nil, fmt.Errorf("dashboards metrics: %w", err)
+		}
+	}
+	return m, nil
 }

@@ -122,9 +122,6 @@ func (d *Dashboards) knownAnomalies(ctx context.Context, p *knownParameters) (*k
 	return &knownList{append([]read.KnownAnomaly{}, list...)}, err
 }
 
-// WorkloadsOf says what the workloads of jobs are known to be.
-func (d *Dashboards) WorkloadsOf(list []known.WorkloadConfig) { d.workloads = list }
-
 // diagnosed is a diagnosis with what is known of its root's NIC and host.
 type diagnosed struct {
 	schema.Diagnosis

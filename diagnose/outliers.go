@@ -52,7 +52,7 @@ func medianOf(values []float64) float64 {
 	return (values[n/2] + values[(n-1)/2]) / 2
 }
 
-// most is the number of deviations beyond which they say no more.
+// mostDeviations is the number of deviations beyond which more of them say no more.
 const mostDeviations = 1000
 
 // deviations is how far above the median a value is, in scales.

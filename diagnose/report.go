@@ -10,7 +10,7 @@ import (
 	"github.com/giverny/giverny/topology"
 )
 
-// report writes a verdict in the form of interfaces.md.
+// report writes a verdict as it is stored and published (docs/reference/diagnosis.md).
 func (s *Stage) report(snap *schema.Snapshot, rc *regionCase, v *verdict) schema.Diagnosis {
 	region := rc.region
 	d := schema.Diagnosis{Fabric: snap.Fabric, Time: schema.Instant(snap.Interval.StartNanos), Region: region.ID,

@@ -289,7 +289,16 @@ type rig struct {
 }
 
 func newRig() *rig {
-	return &rig{newMemory(), NewMetrics(prometheus.NewRegistry())}
+	return &rig{newMemory(), registered(prometheus.NewRegistry())}
+}
+
+// registered are the metrics of a registry that is new.
+func registered(reg prometheus.Registerer) *Metrics {
+	m, err := NewMetrics(reg)
+	if err != nil {
+		panic(err)
+	}
+	return m
 }
 
 func graphOf(t *testing.T, fabric, spec string) *topology.Graph {

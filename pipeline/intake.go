@@ -78,9 +78,24 @@ const waitingResults = 4
 const NoOffset = int64(-1)
 
 func newIntake(r *resumed, cfg *analysis.Config, m *Metrics, running context.Context, h *health, w *watch) *Intake {
-	core := r.core
-	return &Intake{core: core, late: r.lateness(), unlisted: unlisted{log: h.log}, tolerance: cfg.Clocks.Tolerance(cfg.Window.Interval), clocks: newClocks(core.Graph().Fabric(), m, h), graphs: map[uint64]*topology.Graph{core.Graph().Version(): core.Graph()}, metrics: m, health: h, watch: w, fabric: core.Graph().Fabric(), intervalNanos: cfg.Window.Interval.Nanoseconds(), running: running, nowNanos: time.Now().UnixNano(),
-		out: make(chan output, waitingResults), used: make(chan *schema.IntervalResult, waitingResults+2)}
+	graph := r.core.Graph()
+	return &Intake{
+		metrics:       m,
+		health:        h,
+		watch:         w,
+		fabric:        graph.Fabric(),
+		intervalNanos: cfg.Window.Interval.Nanoseconds(),
+		running:       running,
+		tolerance:     cfg.Clocks.Tolerance(cfg.Window.Interval),
+		out:           make(chan output, waitingResults),
+		used:          make(chan *schema.IntervalResult, waitingResults+2),
+		core:          r.core,
+		nowNanos:      time.Now().UnixNano(),
+		clocks:        newClocks(graph.Fabric(), m, h),
+		late:          r.lateness(),
+		unlisted:      unlisted{log: h.log},
+		graphs:        map[uint64]*topology.Graph{graph.Version(): graph},
+	}
 }
 
 // restarted forgets what a source has read: it begins again behind what was

@@ -1,6 +1,7 @@
 package pipeline
 
 import (
+	"errors"
 	"strconv"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -46,18 +47,19 @@ type Metrics struct {
 }
 
 // NewMetrics registers them.
-func NewMetrics(reg prometheus.Registerer) *Metrics {
+func NewMetrics(reg prometheus.Registerer) (*Metrics, error) {
+	var errs []error
 	gauge := func(name, help string, labels ...string) *prometheus.GaugeVec {
 		v := prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: name, Help: help}, append([]string{"fabric"}, labels...))
-		reg.MustRegister(v)
+		errs = append(errs, reg.Register(v))
 		return v
 	}
 	counter := func(name, help string, labels ...string) *prometheus.CounterVec {
 		v := prometheus.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, append([]string{"fabric"}, labels...))
-		reg.MustRegister(v)
+		errs = append(errs, reg.Register(v))
 		return v
 	}
-	return &Metrics{
+	m := &Metrics{
 		rows:      counter("giverny_analyse_rows_total", "Rows of counter batches taken in."),
 		dropped:   gauge("giverny_analyse_dropped", "Readings and values discarded since the start, by reason.", "reason"),
 		missing:   gauge("giverny_analyse_batches_missing", "Batches since the start that were sent and did not arrive, by the gaps in their numbers."),
@@ -90,6 +92,7 @@ func NewMetrics(reg prometheus.Registerer) *Metrics {
 		longestHot:   gauge("giverny_tracking_longest_hot_seconds", "How long the longest-hot link has been hot; 0 if none is, NaN while no interval is stored."),
 		stateRefused: counter("giverny_tracking_state_refused_total", "Saved states of the analysis that could not be used after a restart and were rebuilt."),
 	}
+	return m, errors.Join(errs...)
 }
 
 // discarded is what a fabric has not used since the start of the process.

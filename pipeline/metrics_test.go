@@ -27,7 +27,7 @@ func gauges(t *testing.T, reg *prometheus.Registry) map[string]float64 {
 
 func TestTrackingMetrics(t *testing.T) {
 	reg := prometheus.NewPedanticRegistry()
-	m := NewMetrics(reg)
+	m := registered(reg)
 	m.declare("f", nil)
 	want := map[string]float64{"giverny_tracking_brier_score 1": .2, "giverny_tracking_brier_score 5": .6, "giverny_tracking_persistence_brier_score 1": .3,
 		"giverny_tracking_persistence_brier_score 5": .9, "giverny_tracking_forecasts 1": 7, "giverny_tracking_forecasts 5": 4, "giverny_tracking_congestion_event f": 1,

@@ -250,7 +250,7 @@ func TestAWrongTopologyPausesItsFabric(t *testing.T) {
 func TestTheMethodIsLogged(t *testing.T) {
 	for spec, want := range map[string]string{"torus:4x4x4": "segments of constant stall", "fattree:k=4": "congestion trees"} {
 		var text strings.Builder
-		deps := Deps{Log: slog.New(slog.NewTextHandler(&text, nil)), Metrics: NewMetrics(prometheus.NewPedanticRegistry())}
+		deps := Deps{Log: slog.New(slog.NewTextHandler(&text, nil)), Metrics: registered(prometheus.NewPedanticRegistry())}
 		if _, err := New(graphOf(t, "f", spec), analysis.DefaultConfig(), deps); err != nil {
 			t.Fatal(err)
 		}

@@ -141,7 +141,7 @@ func infinibandCounters() []CounterInfo {
 		{"ib.port_xmit_packets_32", Packets, 32, Saturates, Tx, Counter, Egress, PacketRate, "packets sent"},
 		{"ib.port_rcv_packets_32", Packets, 32, Saturates, Rx, Counter, Ingress, PacketRate, "packets received"},
 		{"ib.port_xmit_wait_32", Ticks, 32, Saturates, Tx, Counter, Egress, XmitWait, "ticks in which data waited and nothing was sent"},
-		{TickColumn, Nanoseconds, 0, Wraps, NoDirection, Gauge, NoSide, NoMetric, "length of the port's tick, ps"},
+		{TickColumn, Picoseconds, 0, Wraps, NoDirection, Gauge, NoSide, NoMetric, "length of the port's tick"},
 		{"ib.port_state", UnitNone, 0, Wraps, NoDirection, Gauge, NoSide, NoMetric, "1 down, 2 initialising, 3 armed, 4 active"},
 		{"ib.port_phys_state", UnitNone, 0, Wraps, NoDirection, Gauge, NoSide, NoMetric, "2 polling, 3 disabled, 4 training, 5 link up, 6 error recovery"},
 		{"ib.rate_megabits", UnitNone, 0, Wraps, NoDirection, Gauge, NoSide, NoMetric, "rate of the link, Mb/s"},

@@ -65,6 +65,7 @@ const (
 	Packets // or frames
 	Events
 	Ticks // of a device's own length
+	Picoseconds
 	Nanoseconds
 	Microseconds
 	Seconds
@@ -72,7 +73,7 @@ const (
 )
 
 var unitNames = [...]string{"", "percent", "percent x 1e6", "bytes/s", "packets/s", "bytes", "4-octet words",
-	"packets", "events", "ticks", "ns", "us", "s", "cycles at 1 GHz"}
+	"packets", "events", "ticks", "ps", "ns", "us", "s", "cycles at 1 GHz"}
 
 func (u Unit) String() string { return unitNames[u] }
 
@@ -104,6 +105,7 @@ func buildMetricTable() (t [NumMetrics]metricRow) {
 	return t
 }
 
+// String is the metric's name, empty for NoMetric.
 func (m Metric) String() string {
 	if int(m) < NumMetrics {
 		return metricTable[m].name
@@ -128,7 +130,7 @@ func ParseMetric(name string) (Metric, error) {
 			return Metric(m), nil
 		}
 	}
-	return NoMetric, fmt.Errorf("unknown metric %q; see the metrics reference for the list", name)
+	return NoMetric, fmt.Errorf("unknown metric %q; docs/reference/counters.md lists them, such as credit_stall and xmit_wait", name)
 }
 
 // MarshalText makes the metric's name its JSON and YAML form.

@@ -29,6 +29,9 @@ func TestMetricNamesRoundTrip(t *testing.T) {
 	if _, err := schema.ParseMetric("nonsense"); err == nil {
 		t.Error("an unknown metric must be an error")
 	}
+	if name := schema.NoMetric.String(); name != "" { // queries of all metrics say so
+		t.Errorf("NoMetric is called %q", name)
+	}
 	if schema.PFCPauseRx(3).String() != "pfc_pause_rx_prio3" || schema.PFCPauseTx(7).String() != "pfc_pause_tx_prio7" {
 		t.Error("PFC metrics are misnumbered")
 	}
@@ -45,6 +48,11 @@ func TestCounterTableIsConsistent(t *testing.T) {
 		}
 		if (c.Kind == schema.Counter) != (c.Width > 0) {
 			t.Errorf("%s: counters have a width, gauges have none", c.Name)
+		}
+		for end, unit := range map[string]schema.Unit{"_picoseconds": schema.Picoseconds, "_ns": schema.Nanoseconds, "_us": schema.Microseconds, "_bytes": schema.Bytes} {
+			if strings.HasSuffix(c.Name, end) && c.Unit != unit {
+				t.Errorf("%s: its name says %s, its unit %s", c.Name, unit, c.Unit)
+			}
 		}
 		if c.Metric == schema.NoMetric {
 			continue

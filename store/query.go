@@ -8,9 +8,6 @@ import (
 	"github.com/ClickHouse/clickhouse-go/v2"
 )
 
-// LinksPerBlock is the number of links in a row of link_samples.
-const LinksPerBlock = linksPerBlock
-
 // Question is a SELECT statement. Name is what its time is counted under;
 // Parameters are the values of its {name:Type} places, Settings the server's for
 // this statement.

@@ -23,7 +23,9 @@ type retention struct {
 // fabric was watched.
 func (r *Retention) retentions() []retention {
 	return []retention{{"link_samples", r.Samples}, {"raw_counters", r.Raw}, {"port_readings", r.Raw}, {"regions", r.Regions},
-		{"network_states", r.Regions}, {"events", r.Regions}, {"jobs", r.Regions}, {"failures", r.Regions}, {"job_traffic", r.Regions}, {"diagnoses", r.Regions}, {"mitigations", r.Regions}, {commandsTable, r.Regions}, {resultsTable, r.Regions}, {feedbackTable, r.Regions}, {hardwareTable, r.Regions}, {hostRunsTable, r.Regions}, {collectivesTable, r.Regions}, {statesTable, statesKept},
+		{"network_states", r.Regions}, {"events", r.Regions}, {"jobs", r.Regions}, {"failures", r.Regions}, {"job_traffic", r.Regions},
+		{"diagnoses", r.Regions}, {"mitigations", r.Regions}, {commandsTable, r.Regions}, {resultsTable, r.Regions}, {feedbackTable, r.Regions},
+		{hardwareTable, r.Regions}, {hostRunsTable, r.Regions}, {collectivesTable, r.Regions}, {statesTable, statesKept},
 		{"link_minutes", r.Minutes}, {"link_hours", r.Hours}, {"link_days", r.Hours}, {"region_hours", r.Hours}, {"hour_counts", r.Hours}, {"rollups", r.Hours}}
 }
 

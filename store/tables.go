@@ -7,9 +7,9 @@ import (
 	"github.com/giverny/giverny/schema"
 )
 
-// linksPerBlock is the number of links in a row of link_samples. It is part of
+// LinksPerBlock is the number of links in a row of link_samples. It is part of
 // the tables' meaning: sql/0002_samples.sql says it too.
-const linksPerBlock = 512
+const LinksPerBlock = 512
 
 // rowMeta is what every row of an interval carries.
 type rowMeta struct {
@@ -55,7 +55,7 @@ func (t *table) rowsOf(r *schema.IntervalResult, meta rowMeta, m *metrics) rowSe
 
 func sampleRows(r *schema.IntervalResult, m *metrics) rowSet {
 	snap := r.Snapshot
-	perSeries := (snap.Links + linksPerBlock - 1) / linksPerBlock
+	perSeries := (snap.Links + LinksPerBlock - 1) / LinksPerBlock
 	n := perSeries * len(snap.Series)
 	metric, block := make(plain[string], 0, n), make(plain[uint32], 0, n)
 	percents, rates := make(nested[[]*uint16], 0, n), make(nested[[]*float32], 0, n)
@@ -77,7 +77,7 @@ func sampleRows(r *schema.IntervalResult, m *metrics) rowSet {
 }
 
 func blockOf[T any](values []T, b int) []T {
-	return values[min(b*linksPerBlock, len(values)):min((b+1)*linksPerBlock, len(values))]
+	return values[min(b*LinksPerBlock, len(values)):min((b+1)*LinksPerBlock, len(values))]
 }
 
 // encodePercents gives hundredths of a percent, nil where missing.

@@ -9,7 +9,6 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-
 	"go.uber.org/goleak"
 
 	"github.com/giverny/giverny/schema"

@@ -149,9 +149,9 @@ func TestCollectivePublish(t *testing.T) {
 	}
 	for want, args := range map[string][]string{
 		"2 hosts of the collective are no devices of fabric ib0 (2, 3): give --node-map": {"--begin", "2026-11-22T10:00:00Z"},
-		"do not say in UTC when":          {"--node-map", names},
-		`--begin "now"`:                   {"--node-map", names, "--begin", "now"},
-		`--fabric "ib1": want one of ib0`: {"--fabric", "ib1"},
+		"do not say in UTC when": {"--node-map", names},
+		`--begin "now"`:          {"--node-map", names, "--begin", "now"},
+		`--fabric "ib1" is not in the configuration; it has ib0`: {"--fabric", "ib1"},
 	} {
 		if _, err := publish(args...); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v: %v, want %s", args, err, want)

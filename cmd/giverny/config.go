@@ -41,7 +41,7 @@ and no file is created.`,
 			if err := errors.Join(checkNames(cfg.Fabrics), app.New(cfg, version, log).Check(fabrics)); err != nil {
 				return cfg.Located(err, os.Environ())
 			}
-			fmt.Fprintf(cmd.OutOrStdout(), "configuration ok: %s, %d fabrics\n", g.configFile, len(cfg.Fabrics))
+			fmt.Fprintf(cmd.OutOrStdout(), "configuration ok: %s, %s\n", g.configFile, countOf(len(cfg.Fabrics), "fabric", "fabrics"))
 			return nil
 		},
 	})

@@ -23,56 +23,56 @@ type demoVerdict struct {
 
 // verdicts prints why the regions that the story has announced are congested: a verdict that has stood for a few
 // intervals, and again only when another one has. Regions of which the same is to be said share a line.
-func (t *demoPrinter) verdicts(r *schema.IntervalResult) {
+func (p *demoPrinter) verdicts(r *schema.IntervalResult) {
 	for i := range r.Jobs {
-		t.names[r.Jobs[i].ID] = r.Jobs[i].Name
+		p.names[r.Jobs[i].ID] = r.Jobs[i].Name
 	}
 	for _, e := range r.Events {
 		switch markOf(e.Kind) {
 		case "+":
-			t.announced[e.RegionID] = true
+			p.announced[e.RegionID] = true
 		case "-":
-			delete(t.announced, e.RegionID)
+			delete(p.announced, e.RegionID)
 		}
 	}
-	for id := range t.regions { // a region that is gone, or has no verdict, begins again
+	for id := range p.regions { // a region that is gone, or has no verdict, begins again
 		if !slices.ContainsFunc(r.Diagnoses, func(d schema.Diagnosis) bool { return d.Region == id }) {
-			delete(t.regions, id)
+			delete(p.regions, id)
 		}
 	}
 	var lines []string
 	of := map[string][]uint64{} // regions, by line
 	for i := range r.Diagnoses {
 		d := &r.Diagnoses[i]
-		v := t.regions[d.Region]
+		v := p.regions[d.Region]
 		if v == nil {
 			v = new(demoVerdict)
-			t.regions[d.Region] = v
+			p.regions[d.Region] = v
 		}
-		because := t.becauseOf(d)
+		because := p.becauseOf(d)
 		if because != v.latest {
 			v.latest, v.times = because, 0
 		}
-		if v.times++; v.times < standsAfter || v.said == because || !t.announced[d.Region] || d.Cause.Class == schema.CauseUnknown {
+		if v.times++; v.times < standsAfter || v.said == because || !p.announced[d.Region] || d.Cause.Class == schema.CauseUnknown {
 			continue
 		}
 		v.said = because
 		if d.Root != nil && d.Cause.Class != schema.CauseFailure {
 			because += ", back pressure begins at " + placeOf(d.Root.Device, d.Root.Port)
 		}
-		line := fmt.Sprintf("%s; %s. %.0f%% sure", because, t.adviceOf(d), d.Cause.Percent())
+		line := fmt.Sprintf("%s; %s. %.0f%% sure", because, p.adviceOf(d), d.Cause.Percent())
 		if of[line] == nil {
 			lines = append(lines, line)
 		}
 		of[line] = append(of[line], d.Region)
 	}
 	for _, line := range lines {
-		t.line(r.Snapshot.Interval.EndNanos(), "?", "%s %v", line, of[line])
+		p.line(r.Snapshot.Interval.EndNanos(), "?", "%s %v", line, of[line])
 	}
 }
 
 // becauseOf is what a diagnosis comes to in half a line, without its numbers and its root; the page has the whole text.
-func (t *demoPrinter) becauseOf(d *schema.Diagnosis) string {
+func (p *demoPrinter) becauseOf(d *schema.Diagnosis) string {
 	switch {
 	case d.Cause.Class == schema.CauseFailure && len(d.Failures) > 0:
 		f := &d.Failures[0]
@@ -89,9 +89,9 @@ func (t *demoPrinter) becauseOf(d *schema.Diagnosis) string {
 		traffic = "its " + name
 	}
 	if d.Cause.Class == schema.CauseIntraApplication {
-		return t.jobName(d.Jobs[0].JobID) + ": " + traffic + " fills the links it stands on"
+		return p.jobName(d.Jobs[0].JobID) + ": " + traffic + " fills the links it stands on"
 	}
-	return t.jobName(d.Jobs[0].JobID) + ": " + traffic + " loads the region"
+	return p.jobName(d.Jobs[0].JobID) + ": " + traffic + " loads the region"
 }
 
 // trafficNames are the features of a job's traffic in words.
@@ -100,18 +100,18 @@ var trafficNames = map[string]string{
 	"rdma_read_bytes": "RDMA read traffic", "rdma_write_bytes": "RDMA write traffic",
 }
 
-func (t *demoPrinter) jobName(id string) string {
-	if name := t.names[id]; name != "" && name != id {
+func (p *demoPrinter) jobName(id string) string {
+	if name := p.names[id]; name != "" && name != id {
 		return fmt.Sprintf("job %s (%s)", id, name)
 	}
 	return "job " + id
 }
 
 // adviceOf is the first clause of a diagnosis's action, in which the job that the line has named is "it".
-func (t *demoPrinter) adviceOf(d *schema.Diagnosis) string {
+func (p *demoPrinter) adviceOf(d *schema.Diagnosis) string {
 	action := d.Action
 	if len(d.Jobs) == 1 {
-		job := t.jobName(d.Jobs[0].JobID)
+		job := p.jobName(d.Jobs[0].JobID)
 		action = strings.NewReplacer("the owner of "+job, "its owner", "the ranks of "+job, "its ranks", job, "it").Replace(action)
 	}
 	for _, end := range []string{"; ", ", or ", ". "} {

@@ -56,7 +56,8 @@ are link_failed, link_restored, switch_failed, switch_restored, node_failed,
 node_restored and protection. Files that end in .gz or .zst are read too. giverny
 simulate run --out writes all of them.
 
-From the store: --config and --fabric, and one of --region, --at, --from with --to.
+From the store: --config, and one of --region, --at, --from with --to. --fabric may be
+left out where the configuration has one.
 
 With --json, one JSON object per line goes to standard output for each region of
 each interval at Low or above; without it a paragraph for each region when its
@@ -93,7 +94,7 @@ func (f *diagnoseFlags) add(flags *pflag.FlagSet) {
 	flags.StringVar(&f.nodeMap, "node-map", "", "lines of node, tab, device, for jobs and failures with names of nodes that differ from those in the topology")
 	flags.StringVar(&f.method, "method", string(segment.DefaultConfig().Method), "how regions are found: statistical, or paper: Monet's algorithm as published")
 	flags.BoolVar(&f.skipUnknown, "skip-unknown", false, "leave out nodes, devices and ports that the topology does not have")
-	flags.StringVar(&f.fabric, "fabric", "", "from the store: the fabric")
+	flags.StringVar(&f.fabric, "fabric", "", "from the store: the fabric; may be left out if there is only one")
 	flags.StringVar(&f.region, "region", "", "from the store: the region with this id")
 	flags.StringVar(&f.at, "at", "", "from the store: the interval that holds this instant, RFC 3339")
 	flags.StringVar(&f.from, "from", "", "from the store: intervals that start at this instant or later, RFC 3339")
@@ -113,8 +114,8 @@ func (f *diagnoseFlags) check() error {
 		return nil
 	case f.topology != "" || f.jobs != "" || f.traffic != "" || f.failures != "":
 		return errors.New("no links: give --links, a links CSV with a column time")
-	case f.fabric == "":
-		return errors.New("nothing to diagnose: give --topology and --links to read files, or --config and --fabric to read the store")
+	case !stored:
+		return errors.New("nothing to diagnose: give --topology and --links to read files, or --config and --region, --at, or --from with --to to read the store")
 	case (f.from == "") != (f.to == ""):
 		return errors.New("--from and --to belong together")
 	case f.region == "" && f.at == "" && f.from == "":
@@ -176,7 +177,7 @@ func diagnoseFiles(cmd *cobra.Command, f diagnoseFlags) error {
 
 // diagnoseStored prints diagnoses that were stored.
 func diagnoseStored(cmd *cobra.Command, cfg config.Config, f diagnoseFlags) error {
-	fabric, err := oneFabric(cfg.Fabrics, f.fabric)
+	fabric, err := app.FabricNamed(cfg.Fabrics, f.fabric)
 	if err != nil {
 		return err
 	}
@@ -185,7 +186,7 @@ func diagnoseStored(cmd *cobra.Command, cfg config.Config, f diagnoseFlags) erro
 		return err
 	}
 	log := newLog(cmd, cfg.Log)
-	found, err := app.New(cfg, version, log).Diagnoses(cmd.Context(), f.fabric, span, region)
+	found, err := app.New(cfg, version, log).Diagnoses(cmd.Context(), fabric.Name, span, region)
 	if err != nil {
 		return err
 	}

@@ -192,9 +192,9 @@ func (f *liftFlags) lift(ctx context.Context, w io.Writer, marks []mark, lift ap
 			fmt.Fprintf(w, "%s %s: left alone: %s\n", a.Sink, a.Target, a.Reason)
 		}
 	}
-	fmt.Fprintf(w, "%d nodes put back, %d failed, %d left alone\n", back, failed, left)
+	fmt.Fprintf(w, "%s put back, %d failed, %d left alone\n", countOf(back, "node", "nodes"), failed, left)
 	if err == nil && failed > 0 {
-		err = fmt.Errorf("%d nodes stay marked; what the scheduler said stands above", failed)
+		err = fmt.Errorf("%s not put back; what the scheduler said stands above", countOf(failed, "node", "nodes"))
 	}
 	return err
 }

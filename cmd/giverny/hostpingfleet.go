@@ -110,7 +110,7 @@ func (f *hostFleetFlags) list(ctx context.Context, w io.Writer, m *read.Model, f
 	if f.json {
 		return f.printFleetJSON(w, hosts, outliers)
 	}
-	fmt.Fprintf(w, "%d hosts were probed, %d of these have a verdict, %d pairs differ from their model\n", probed, countVerdicts(hosts), len(outliers))
+	fmt.Fprintf(w, "%s probed, %d of these with a verdict; pairs that differ from their model: %d\n", countOf(probed, "host", "hosts"), countVerdicts(hosts), len(outliers))
 	if err := f.printRuns(w, hosts); err != nil {
 		return err
 	}

@@ -99,8 +99,8 @@ func (p *replayProgress) Put(_ context.Context, r *schema.IntervalResult) error 
 	p.intervals++
 	if time.Since(p.shown) > time.Second {
 		p.shown = time.Now()
-		fmt.Fprintf(p.out, "replay: %s UTC, %d intervals stored, %d regions now\n",
-			time.Unix(0, r.Snapshot.Interval.StartNanos).UTC().Format(time.DateTime), p.intervals, len(r.Regions))
+		fmt.Fprintf(p.out, "replay: %s UTC, %s stored, %s now\n", time.Unix(0, r.Snapshot.Interval.StartNanos).UTC().Format(time.DateTime),
+			countOf(p.intervals, "interval", "intervals"), countOf(len(r.Regions), "region", "regions"))
 	}
 	return nil
 }
@@ -108,7 +108,7 @@ func (p *replayProgress) Put(_ context.Context, r *schema.IntervalResult) error 
 func printReplaySummary(w io.Writer, s bluewaters.Summary, took time.Duration) {
 	var out bytes.Buffer
 	megabytes := float64(s.Bytes) / 1e6
-	fmt.Fprintf(&out, "replayed %d files, %.1f MB, %d rows, %d of them dropped", s.Files, megabytes, s.Rows, s.Bad())
+	fmt.Fprintf(&out, "replayed %s, %.1f MB, %d rows, %d of them dropped", countOf(s.Files, "file", "files"), megabytes, s.Rows, s.Bad())
 	for reason, n := range s.Dropped {
 		if n > 0 {
 			fmt.Fprintf(&out, ", %d %s", n, bluewaters.Reason(reason))

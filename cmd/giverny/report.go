@@ -13,7 +13,6 @@ import (
 
 	"github.com/giverny/giverny/internal/app"
 	"github.com/giverny/giverny/internal/atomicfile"
-	"github.com/giverny/giverny/internal/config"
 	"github.com/giverny/giverny/report"
 	"github.com/giverny/giverny/schema"
 	"github.com/giverny/giverny/store/read"
@@ -46,7 +45,7 @@ out where the configuration has one.`,
 			if err != nil {
 				return err
 			}
-			entry, err := oneFabric(cfg.Fabrics, fabric)
+			entry, err := app.FabricNamed(cfg.Fabrics, fabric)
 			if err != nil {
 				return err
 			}
@@ -113,21 +112,4 @@ func reportForm(out string) (func(*report.Report, io.Writer) error, error) {
 		return (*report.Report).WriteHTML, nil
 	}
 	return nil, fmt.Errorf("--out %q: want a name that ends in .html or .json", out)
-}
-
-// oneFabric is the one of a name or, without a name, the only one.
-func oneFabric(fabrics []config.Fabric, name string) (*config.Fabric, error) {
-	var names []string
-	for i := range fabrics {
-		if names = append(names, fabrics[i].Name); fabrics[i].Name == name || name == "" && len(fabrics) == 1 {
-			return &fabrics[i], nil
-		}
-	}
-	if len(names) == 0 {
-		return nil, errors.New("no fabric is configured; add one under fabrics, with a name and a topology")
-	}
-	if name == "" {
-		return nil, fmt.Errorf("--fabric is missing: the configuration has %s", strings.Join(names, ", "))
-	}
-	return nil, fmt.Errorf("--fabric %q is not in the configuration; it has %s", name, strings.Join(names, ", "))
 }

@@ -5,12 +5,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
-	"os"
 	"path/filepath"
-	"slices"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -18,9 +14,7 @@ import (
 	"github.com/giverny/giverny/ingest/emitter"
 	"github.com/giverny/giverny/internal/app"
 	"github.com/giverny/giverny/internal/config"
-	"github.com/giverny/giverny/schema"
 	"github.com/giverny/giverny/simulate/scenario"
-	"github.com/giverny/giverny/topology"
 )
 
 func newSimulate(g *globals) *cobra.Command {
@@ -138,7 +132,7 @@ func simulateRun(cmd *cobra.Command, cfg config.Config, log *slog.Logger, f simu
 	if err != nil {
 		return err
 	}
-	player := &player{runner: runner, speed: f.speed, live: f.start == "now", progress: cmd.ErrOrStderr()}
+	player := &simulatePlayer{runner: runner, speed: f.speed, live: f.start == "now", progress: cmd.ErrOrStderr()}
 	if f.out != "" {
 		if player.files, err = newStoryFiles(f.out, f.links, runner); err != nil {
 			return err
@@ -162,123 +156,4 @@ func diagnoseCommand(script *scenario.Script, f *simulateFlags) string {
 	of := func(name string) string { return filepath.Join(f.out, name) }
 	return fmt.Sprintf("giverny diagnose --topology %s --interval %v --links %s --jobs %s --traffic %s --failures %s",
 		cmp.Or(f.topology, script.Fabric.Topology), script.Interval, of(f.links), of("jobs.jsonl"), of("traffic.csv"), of("failures.tsv"))
-}
-
-// stretch makes a story take what --for says; 0 leaves it as it is.
-func stretch(script *scenario.Script, duration time.Duration) error {
-	least := 2 * script.Interval // with less than two, jobs end when they start
-	switch {
-	case duration == 0:
-		return nil
-	case duration < least:
-		return fmt.Errorf("--for %v: want at least %v, two intervals of the story, or 0 for its own length", duration, least)
-	}
-	script.Stretch(duration)
-	return nil
-}
-
-// storyGraph is the fabric of a story, or the one that replaces it.
-func storyGraph(script *scenario.Script, instead string, log *slog.Logger) (*topology.Graph, error) {
-	entry := config.Fabric{Name: script.Fabric.Name, Topology: script.Fabric.Topology}
-	if instead != "" {
-		entry.Topology = instead
-	}
-	graph, err := config.LoadTopology(entry, log)
-	if err == nil && instead != "" {
-		script.PlayOn(graph, instead)
-	}
-	return graph, err
-}
-
-// readStory reads a story from a file, or takes the built-in one of that name.
-func readStory(name string) (*scenario.Script, error) {
-	if !strings.ContainsAny(name, "./\\") {
-		script, err := scenario.Builtin(name)
-		if _, absent := os.Stat(name); err == nil || absent != nil {
-			return script, err
-		}
-	}
-	file, err := os.Open(name)
-	if err != nil {
-		return nil, err
-	}
-	defer file.Close()
-	return scenario.Read(file, name)
-}
-
-// player plays a story to files, into Kafka, or both.
-type player struct {
-	runner   *scenario.Runner
-	speed    float64
-	live     bool             // simulated time begins as the clock's
-	files    *storyFiles      // may be nil
-	sink     *emitter.Emitter // may be nil
-	devices  bool             // only what devices report goes to the sink
-	progress io.Writer
-}
-
-func (p *player) play(ctx context.Context) (err error) {
-	if p.files != nil {
-		defer func() { err = errors.Join(err, p.files.close(p.runner.End())) }()
-	}
-	began, shown, intervals := time.Now(), time.Now(), 0
-	fabric := p.runner.Graph().Fabric()
-	var first int64
-	for step, ok := p.runner.Step(); ok && ctx.Err() == nil; step, ok = p.runner.Step() {
-		if first == 0 {
-			first = step.Interval.StartNanos
-		}
-		if p.speed > 0 {
-			origin := began
-			if p.live { // what was read must not come late: intervals begin before the story does, and making it took time
-				origin = time.Unix(0, first)
-			}
-			passed := time.Duration(float64(step.Interval.EndNanos()-first) / p.speed)
-			if !sleepUntil(ctx, origin.Add(passed)) {
-				break
-			}
-		}
-		if err := p.hand(ctx, fabric, &step); err != nil {
-			return err
-		}
-		if intervals++; time.Since(shown) > time.Second {
-			shown = time.Now()
-			fmt.Fprintf(p.progress, "simulate: %v simulated\n", time.Duration(step.Interval.EndNanos()-first))
-		}
-	}
-	fmt.Fprintf(p.progress, "simulate: %d intervals in %.1f s\n", intervals, time.Since(began).Seconds())
-	return nil
-}
-
-func (p *player) hand(ctx context.Context, fabric string, step *scenario.Step) error {
-	if p.files != nil {
-		if err := p.files.write(p.runner, step); err != nil {
-			return err
-		}
-	}
-	if p.sink == nil {
-		return nil
-	}
-	if p.devices {
-		step.Events, step.Jobs, step.Failures, step.Traffic = nil, nil, nil, nil
-	}
-	return sendStep(ctx, p.sink, fabric, step)
-}
-
-// sendStep sends what happened in a step, and what devices reported.
-func sendStep(ctx context.Context, sink *emitter.Emitter, fabric string, step *scenario.Step) error {
-	// What happened to jobs and to the fabric's parts has topics of its own.
-	events := slices.DeleteFunc(slices.Clone(step.Events), func(e schema.Event) bool {
-		return e.Kind.IsFailure() || e.Kind == schema.JobStarted || e.Kind == schema.JobEnded
-	})
-	if err := errors.Join(sink.EmitEvents(ctx, fabric, events), sink.EmitJobs(ctx, fabric, step.Jobs),
-		sink.EmitFailures(ctx, fabric, step.Failures), sink.EmitTraffic(ctx, fabric, step.JobTraffic(fabric))); err != nil {
-		return err
-	}
-	for _, b := range step.Batches {
-		if err := sink.Emit(ctx, b); err != nil {
-			return err
-		}
-	}
-	return nil
 }

@@ -27,7 +27,7 @@ func TestAStoryThatBeginsNowIsNotLate(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := &player{runner: runner, speed: 1, live: true, progress: io.Discard}
+	p := &simulatePlayer{runner: runner, speed: 1, live: true, progress: io.Discard}
 	if err := p.play(t.Context()); err != nil {
 		t.Fatal(err)
 	}

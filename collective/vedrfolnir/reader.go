@@ -72,7 +72,7 @@ func seconds(text string) (int64, bool) {
 }
 
 // topologyLine reads "N S L", the switches, and links "a b rate delay error".
-func (r *reader) topologyLine(path string, line int, fields []string) error {
+func (r *reader) topologyLine(_ string, line int, fields []string) error {
 	switch line {
 	case 1:
 		n, err := numbers(fields)
@@ -157,7 +157,7 @@ func delayNanos(text string) (int64, bool) {
 }
 
 // flowLine reads flow.txt: a count, then "src dst pg dport bytes start_s".
-func (r *reader) flowLine(path string, line int, fields []string) error {
+func (r *reader) flowLine(_ string, _ int, fields []string) error {
 	if len(fields) == 1 {
 		_, err := numbers(fields)
 		return err
@@ -177,7 +177,7 @@ func (r *reader) flowLine(path string, line int, fields []string) error {
 }
 
 // pauseLine reads pfc.txt: "t node nodetype port type", type 1 a pause received.
-func (r *reader) pauseLine(path string, line int, fields []string) error {
+func (r *reader) pauseLine(_ string, _ int, fields []string) error {
 	n, err := numbers(fields)
 	if err != nil || len(n) < 5 || n[1] >= maxNodes || n[4] > 1 || len(r.pauses) >= maxRecords {
 		return errLine

@@ -1,9 +1,9 @@
-// Package bluewaters reads and writes the day files of the Blue Waters network
-// dataset (DOI 10.13012/B2IDB-2921318_V1): the stall and bandwidth of every
-// link direction of a Gemini torus, once a minute, as Monet analysed them. Rows
-// that cannot be understood are counted and named, the others become counter
-// batches, one a minute, in the order of time. Replay hands them on at any
-// speed.
+// Package bluewaters reads the day files of the Blue Waters network dataset
+// (DOI 10.13012/B2IDB-2921318_V1): the stall and bandwidth of every link direction
+// of a Gemini torus, once a minute, as Monet analysed them. Rows that cannot be
+// understood are counted and named, the others become counter batches, one a
+// minute, in the order of time. Replay hands them on at any speed. The writer of
+// such files is simulate/telemetry.
 package bluewaters
 
 import (
@@ -14,34 +14,16 @@ import (
 	"github.com/giverny/giverny/schema"
 )
 
-// Direction is one of the six link directions of a Gemini, in the order of the
+// direction is one of the six link directions of a Gemini, in the order of the
 // files' columns.
-type Direction int
+type direction int
 
-// Directions.
-const (
-	ZMinus Direction = iota
-	ZPlus
-	YMinus
-	YPlus
-	XMinus
-	XPlus
-	NumDirections
-)
+var directionNames = [...]string{"Z-", "Z+", "Y-", "Y+", "X-", "X+"}
 
-var directionNames = [NumDirections]string{"Z-", "Z+", "Y-", "Y+", "X-", "X+"}
+const numDirections = direction(len(directionNames))
 
 // String is the name of the port, as topology.NewGrid names it.
-func (d Direction) String() string { return directionNames[d] }
-
-// Row is one line of a day file. Values are percent x 1e6, 0 to MaxValue. A file
-// has two rows for each switch and minute, one for each of the two nodes that
-// share a Gemini; the larger values hold.
-type Row struct {
-	UnixSeconds                          int64
-	CreditStall, InqStall, UsedBandwidth [NumDirections]uint32
-	X, Y, Z                              int
-}
+func (d direction) String() string { return directionNames[d] }
 
 // MaxValue is 100 percent.
 const MaxValue = 100_000_000
@@ -51,7 +33,7 @@ const MaxValue = 100_000_000
 const (
 	columnTime   = 0
 	columnValues = 1
-	numValues    = 3 * int(NumDirections)
+	numValues    = 3 * int(numDirections)
 	columnZ      = columnValues + numValues
 	columnY      = columnZ + 1
 	columnX      = columnY + 1
@@ -70,7 +52,7 @@ func columnName(c int) string {
 		return "nettopo_mesh_coord_" + "ZYX"[c-columnZ:c-columnZ+1]
 	}
 	v := c - columnValues
-	return directionNames[v%int(NumDirections)] + "_SAMPLE_GEMINI_LINK_" + valueNames[v/int(NumDirections)] + " (% x1e6)"
+	return directionNames[v%int(numDirections)] + "_SAMPLE_GEMINI_LINK_" + valueNames[v/int(numDirections)] + " (% x1e6)"
 }
 
 // Names of the columns of the batches.
@@ -156,11 +138,11 @@ func (c *Config) switches() int { return c.Dims[0] * c.Dims[1] * c.Dims[2] }
 // portNames are the ports of all switches, six a switch in the order of the
 // columns, switch (x, y, z) being number x + X*(y + Y*z).
 func (c *Config) portNames() []schema.PortName {
-	ports := make([]schema.PortName, 0, c.switches()*int(NumDirections))
+	ports := make([]schema.PortName, 0, c.switches()*int(numDirections))
 	for n := range c.switches() {
 		x, y, z := n%c.Dims[0], n/c.Dims[0]%c.Dims[1], n/(c.Dims[0]*c.Dims[1])
 		device := coordName(x, y, z)
-		for d := range NumDirections {
+		for d := range numDirections {
 			ports = append(ports, schema.PortName{Device: device, Port: d.String()})
 		}
 	}

@@ -105,7 +105,7 @@ func TestPlainPathReadsWhatTheGeneralOneReads(t *testing.T) {
 }
 
 func FuzzParse(f *testing.F) {
-	for _, line := range []string{row(), row("2", "12.5"), row("3", "nan"), "#Time,1", Header(), "", "\n", ","} {
+	for _, line := range []string{row(), row("2", "12.5"), row("3", "nan"), "#Time,1", header(), "", "\n", ","} {
 		f.Add([]byte(line + "\n"))
 	}
 	f.Fuzz(func(t *testing.T, text []byte) {
@@ -127,15 +127,15 @@ func FuzzParse(f *testing.F) {
 }
 
 func TestParseHeader(t *testing.T) {
-	layout, err := parseHeader(strings.TrimSuffix(Header(), "\n"))
+	layout, err := parseHeader(strings.TrimSuffix(header(), "\n"))
 	if err != nil || fmt.Sprint(layout) != fmt.Sprint(canonicalLayout) {
 		t.Errorf("the release's own header: %v, %v", layout, err)
 	}
-	spaceless := strings.NewReplacer(" (% x1e6)", "__%_x1e6_", "#", "").Replace(strings.TrimSuffix(Header(), "\n"))
+	spaceless := strings.NewReplacer(" (% x1e6)", "__%_x1e6_", "#", "").Replace(strings.TrimSuffix(header(), "\n"))
 	if layout, err := parseHeader(spaceless); err != nil || fmt.Sprint(layout) != fmt.Sprint(canonicalLayout) {
 		t.Errorf("%s: %v, %v", spaceless, layout, err)
 	}
-	columns := strings.Split(strings.TrimSuffix(Header(), "\n"), ",")
+	columns := strings.Split(strings.TrimSuffix(header(), "\n"), ",")
 	columns[0], columns[21] = columns[21], columns[0]
 	columns = append([]string{"CompId", "X+_credit_stall (ns)"}, columns...)
 	layout, err = parseHeader(strings.Join(columns, ","))

@@ -92,17 +92,17 @@ func mustRead(t *testing.T, cfg Config, inputs ...Input) (map[reading]uint64, Su
 }
 
 func line(seconds int64, x, y, z int, values ...uint32) string {
-	r := Row{UnixSeconds: seconds, X: x, Y: y, Z: z}
-	copy(r.CreditStall[:], values)
-	return string(AppendRow(nil, &r))
+	r := dayRow{unixSeconds: seconds, x: x, y: y, z: z}
+	copy(r.creditStall[:], values)
+	return string(appendRow(nil, &r))
 }
 
 func TestReadsARow(t *testing.T) {
-	r := Row{UnixSeconds: start + 61, X: 2, Y: 1, Z: 0}
-	for d := range NumDirections {
-		r.CreditStall[d], r.InqStall[d], r.UsedBandwidth[d] = uint32(100+d), uint32(200+d), uint32(300+d)
+	r := dayRow{unixSeconds: start + 61, x: 2, y: 1, z: 0}
+	for d := range numDirections {
+		r.creditStall[d], r.inqStall[d], r.usedBandwidth[d] = uint32(100+d), uint32(200+d), uint32(300+d)
 	}
-	got, s := mustRead(t, small(), text("20170101", string(AppendRow(nil, &r))))
+	got, s := mustRead(t, small(), text("20170101", string(appendRow(nil, &r))))
 	if len(got) != 18 || s.Rows != 1 || s.Bad() != 0 || s.Batches != 1 || s.Files != 1 {
 		t.Errorf("%d values, %+v", len(got), s)
 	}
@@ -131,8 +131,8 @@ func TestPortsAreThoseOfTheGrid(t *testing.T) {
 		if _, ok := g.FindPort(p.Device, p.Port); !ok {
 			t.Errorf("the torus has no port %v", p)
 		}
-		if d, _ := g.FindDevice(p.Device); int(d) != i/int(NumDirections) {
-			t.Errorf("switch %s is number %d of the torus, %d here", p.Device, d, i/int(NumDirections))
+		if d, _ := g.FindDevice(p.Device); int(d) != i/int(numDirections) {
+			t.Errorf("switch %s is number %d of the torus, %d here", p.Device, d, i/int(numDirections))
 		}
 	}
 }
@@ -222,9 +222,9 @@ func TestHeaderedAndPackedFiles(t *testing.T) {
 	plain, _ := mustRead(t, small(), text("f", rows))
 	var packed bytes.Buffer
 	z := gzip.NewWriter(&packed)
-	z.Write([]byte(Header() + rows))
+	z.Write([]byte(header() + rows))
 	z.Close()
-	for _, in := range []Input{text("header", Header()+rows), text("crlf", strings.ReplaceAll(Header()+rows, "\n", "\r\n")), text("packed", packed.String())} {
+	for _, in := range []Input{text("header", header()+rows), text("crlf", strings.ReplaceAll(header()+rows, "\n", "\r\n")), text("packed", packed.String())} {
 		got, s := mustRead(t, small(), in)
 		if len(got) != len(plain) || s.Rows != 2 || s.Bad() != 0 {
 			t.Errorf("%s: %d values, %+v", in.Name, len(got), s)
@@ -343,7 +343,7 @@ func TestReaderAgainstTheNaiveOne(t *testing.T) {
 
 func FuzzReader(f *testing.F) {
 	f.Add([]byte(line(start, 0, 0, 0, 1)+line(start+60, 1, 1, 1)+line(start+3600, 2, 1, 0)), 7)
-	f.Add([]byte(Header()+line(start, 0, 0, 0, 1)), 1)
+	f.Add([]byte(header()+line(start, 0, 0, 0, 1)), 1)
 	f.Add([]byte("\x1f\x8b"), 3)
 	f.Fuzz(func(t *testing.T, content []byte, chunk int) {
 		in := Input{Name: "f", Open: func() (io.ReadCloser, error) {

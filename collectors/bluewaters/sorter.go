@@ -134,12 +134,12 @@ func (m *slot) fill(b *schema.CounterBatch) {
 			continue
 		}
 		v := &m.values[n]
-		for d := range int(NumDirections) {
+		for d := range int(numDirections) {
 			b.TimeNanos = append(b.TimeNanos, at)
-			b.PortIndex = append(b.PortIndex, uint32(n*int(NumDirections)+d))
+			b.PortIndex = append(b.PortIndex, uint32(n*int(numDirections)+d))
 			credit = append(credit, uint64(v[d]))
-			inq = append(inq, uint64(v[d+int(NumDirections)]))
-			used = append(used, uint64(v[d+2*int(NumDirections)]))
+			inq = append(inq, uint64(v[d+int(numDirections)]))
+			used = append(used, uint64(v[d+2*int(numDirections)]))
 		}
 	}
 	b.Columns[0].Values, b.Columns[1].Values, b.Columns[2].Values = credit, inq, used

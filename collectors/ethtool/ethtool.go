@@ -14,11 +14,10 @@ import (
 	"strings"
 	"sync/atomic"
 
-	"github.com/giverny/giverny/internal/boot"
-
 	safchain "github.com/safchain/ethtool"
 
 	"github.com/giverny/giverny/collectors"
+	"github.com/giverny/giverny/internal/boot"
 	"github.com/giverny/giverny/internal/faults"
 	"github.com/giverny/giverny/schema"
 )
@@ -39,8 +38,8 @@ type Config struct {
 }
 
 // DefaultConfig reads all interfaces that offer statistics, but loopback.
-func DefaultConfig(hostname string) Config {
-	return Config{Hostname: hostname, Exclude: []string{"lo"}, BootIDPath: boot.IDPath}
+func DefaultConfig() Config {
+	return Config{Exclude: []string{"lo"}, BootIDPath: boot.IDPath}
 }
 
 // Kind is what the registry lists.
@@ -50,7 +49,7 @@ func Kind() collectors.Kind {
 		Description: "Network interfaces of this host, by what ethtool -S prints.",
 		Workers:     8,
 		NewConfig: func() collectors.SourceConfig {
-			cfg := DefaultConfig("")
+			cfg := DefaultConfig()
 			return &cfg
 		},
 	}

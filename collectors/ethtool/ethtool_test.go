@@ -164,7 +164,8 @@ func fromDumps(t *testing.T) *fakeKernel {
 
 func newCollector(t *testing.T, k ethtool.Kernel, edit func(*ethtool.Config)) *ethtool.Collector {
 	t.Helper()
-	cfg := ethtool.DefaultConfig("node7")
+	cfg := ethtool.DefaultConfig()
+	cfg.Hostname = "node7"
 	if edit != nil {
 		edit(&cfg)
 	}

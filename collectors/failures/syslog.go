@@ -79,7 +79,7 @@ type rule struct {
 	kind       func(state string) schema.EventKind
 }
 
-// up and down are what states are called.
+// linkKind is what happened to a link that is now in a state, in the words of drivers and switches.
 func linkKind(state string) schema.EventKind {
 	switch strings.ToLower(state) {
 	case "up", "plugged", "active":

@@ -120,7 +120,7 @@ func (r *Runner) State() string {
 	return text
 }
 
-// age in seconds of the last read that succeeded; NaN before the first is the metric's business.
+// age is the time since the last read that succeeded; false before the first.
 func (r *Runner) age() (time.Duration, bool) {
 	h := r.Health()
 	return time.Since(h.LastRead), !h.LastRead.IsZero()

@@ -13,9 +13,8 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/giverny/giverny/internal/boot"
-
 	"github.com/giverny/giverny/collectors"
+	"github.com/giverny/giverny/internal/boot"
 	"github.com/giverny/giverny/internal/faults"
 )
 
@@ -51,8 +50,8 @@ type Config struct {
 }
 
 // DefaultConfig reads all adapters of the host.
-func DefaultConfig(hostname string) Config {
-	return Config{Root: "/sys/class/infiniband", Identify: Description, Hostname: hostname, BootIDPath: boot.IDPath}
+func DefaultConfig() Config {
+	return Config{Root: "/sys/class/infiniband", Identify: Description, BootIDPath: boot.IDPath}
 }
 
 // Kind is what the registry lists.
@@ -62,7 +61,7 @@ func Kind() collectors.Kind {
 		Description: "InfiniBand and RoCE adapters of this host, from /sys/class/infiniband.",
 		Workers:     8,
 		NewConfig: func() collectors.SourceConfig {
-			cfg := DefaultConfig("")
+			cfg := DefaultConfig()
 			return &cfg
 		},
 	}

@@ -75,7 +75,8 @@ func softRoCE(t *testing.T) string {
 
 func newCollector(t *testing.T, root string, edit func(*ibsysfs.Config)) *ibsysfs.Collector {
 	t.Helper()
-	cfg := ibsysfs.DefaultConfig("node7")
+	cfg := ibsysfs.DefaultConfig()
+	cfg.Hostname = "node7"
 	cfg.Root = root
 	if edit != nil {
 		edit(&cfg)

@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"net/url"
 	"os"
@@ -18,6 +17,7 @@ import (
 
 	"github.com/giverny/giverny/collectors/feeds"
 	"github.com/giverny/giverny/internal/faults"
+	"github.com/giverny/giverny/internal/incluster"
 	"github.com/giverny/giverny/internal/secret"
 	"github.com/giverny/giverny/schema"
 )
@@ -46,9 +46,6 @@ type KubernetesConfig struct {
 	Limits Limits `yaml:",inline"`
 }
 
-// Where a cluster gives a pod what it needs to ask the API server.
-const serviceAccount = "/var/run/secrets/kubernetes.io/serviceaccount/"
-
 // KubernetesKind is what the registry lists.
 func KubernetesKind() feeds.Kind {
 	return feeds.Kind{Name: "kubernetes", Description: "Pods with their nodes, from the API server of Kubernetes.", Interval: 10 * time.Second, NewConfig: func() feeds.SourceConfig {
@@ -72,16 +69,16 @@ func (c *KubernetesConfig) Open(env feeds.Env) (feeds.Source, error) {
 	k := &kubernetes{cfg: *c, client: &http.Client{},
 		grouping: PodGrouping{Labels: c.JobLabels, Ignore: c.IgnoreOwners, UserLabels: c.UserLabels}, starts: map[string]schema.Instant{}}
 	if c.URL.IsEmpty() {
-		host, port := os.Getenv("KUBERNETES_SERVICE_HOST"), os.Getenv("KUBERNETES_SERVICE_PORT")
-		if host == "" {
-			return nil, errors.New("url: empty, and this is no pod of a cluster; want that of the API server")
+		address, err := incluster.URL()
+		if err != nil {
+			return nil, fmt.Errorf("url: %w", err)
 		}
-		k.cfg.URL = secret.NewURL("https://" + net.JoinHostPort(host, port))
+		k.cfg.URL = secret.NewURL(address)
 		if !c.Token.IsSet() && c.TokenFile == "" {
-			k.cfg.TokenFile = serviceAccount + "token"
+			k.cfg.TokenFile = incluster.TokenFile
 		}
 		if c.CAFile == "" {
-			k.cfg.CAFile = serviceAccount + "ca.crt"
+			k.cfg.CAFile = incluster.CAFile
 		}
 	}
 	if k.cfg.CAFile != "" {

@@ -21,21 +21,19 @@ type Pod struct {
 
 // PodMetadata is what is used of its metadata.
 type PodMetadata struct {
-	Name              string            `json:"name"`
-	Namespace         string            `json:"namespace"`
-	UID               string            `json:"uid"`
-	ResourceVersion   string            `json:"resourceVersion"`
-	Labels            map[string]string `json:"labels"`
-	Annotations       map[string]string `json:"annotations"`
-	DeletionTimestamp *time.Time        `json:"deletionTimestamp"`
-	OwnerReferences   []PodOwner        `json:"ownerReferences"`
+	Name            string            `json:"name"`
+	Namespace       string            `json:"namespace"`
+	UID             string            `json:"uid"`
+	ResourceVersion string            `json:"resourceVersion"`
+	Labels          map[string]string `json:"labels"`
+	Annotations     map[string]string `json:"annotations"`
+	OwnerReferences []PodOwner        `json:"ownerReferences"`
 }
 
 // PodOwner is who made the pod.
 type PodOwner struct {
 	Kind       string `json:"kind"`
 	Name       string `json:"name"`
-	UID        string `json:"uid"`
 	Controller *bool  `json:"controller"`
 }
 
@@ -56,13 +54,13 @@ type PodStatus struct {
 type PodGrouping struct {
 	// Labels whose value names the job, the first that a pod has. A pod without any belongs to its controller.
 	Labels []string
-	// Owners are kinds of controllers whose pods are no jobs.
+	// Ignore lists kinds of controllers whose pods are no jobs.
 	Ignore []string
 	// UserLabels say whose job it is, labels or annotations; without any it is the namespace.
 	UserLabels []string
 }
 
-// group of pods.
+// podGroup is the pods of one job.
 type podGroup struct {
 	id, name, user string
 	pods           []*Pod

@@ -167,8 +167,8 @@ func (p *sacctParser) flush() {
 	p.pending, p.lines = "", 0
 }
 
-// id begins an id: a number, that of an array's element or elements, or that of a part of a heterogeneous job; what
-// follows a dot is a step.
+// jobID is the id of a job: a number, that of an array's element or elements, or that of a part of a heterogeneous
+// job; what follows a dot is a step.
 var jobID = regexp.MustCompile(`^[0-9]+(_([0-9]+|\[[^\]]*\]?))?(\+[0-9]+)?(\..+)?$`)
 
 // plausible says whether fields are a record.

@@ -1,10 +1,12 @@
 package safety
 
 import (
-	"errors"
 	"fmt"
 	"path"
+	"strconv"
 	"time"
+
+	"github.com/giverny/giverny/internal/faults"
 )
 
 // Config is what an agent lets others do on its host. Nothing is allowed until a rule allows it.
@@ -55,50 +57,40 @@ const (
 
 // Validate joins all faults; each begins with the key.
 func (c *Config) Validate() error {
-	var faults []error
+	var f faults.List
 	for i := range c.Allow {
-		faults = append(faults, c.Allow[i].validate(fmt.Sprintf("allow.%d", i))...)
+		f.Under(fmt.Sprintf("allow.%d", i), c.Allow[i].validate())
 	}
 	l := c.Limits
-	if l.AtATime < 1 || l.AtATime > maxAtATime {
-		faults = append(faults, fmt.Errorf("limits.at_a_time: %d; want 1 to %d", l.AtATime, maxAtATime))
-	}
-	if l.PerHour < 1 || l.PerHour > maxPerHour {
-		faults = append(faults, fmt.Errorf("limits.per_hour: %d; want 1 to %d", l.PerHour, maxPerHour))
-	}
-	if l.RunTime < time.Second || l.RunTime > maxRunTime {
-		faults = append(faults, fmt.Errorf("limits.run_time: %v; want 1s to %v", l.RunTime, maxRunTime))
-	}
-	return errors.Join(faults...)
+	f.Check(l.AtATime >= 1 && l.AtATime <= maxAtATime, "limits.at_a_time", "%d: want 1 to %d", l.AtATime, maxAtATime)
+	f.Check(l.PerHour >= 1 && l.PerHour <= maxPerHour, "limits.per_hour", "%d: want 1 to %d", l.PerHour, maxPerHour)
+	f.Check(l.RunTime >= time.Second && l.RunTime <= maxRunTime, "limits.run_time", "%v: want 1s to %v", l.RunTime, maxRunTime)
+	return f.Err()
 }
 
-func (r *Rule) validate(key string) (faults []error) {
-	if len(r.Principals) == 0 {
-		faults = append(faults, fmt.Errorf("%s.principals: empty; name at least one", key))
-	}
-	if len(r.Kinds) == 0 {
-		faults = append(faults, fmt.Errorf("%s.kinds: empty; name at least one", key))
-	}
+func (r *Rule) validate() error {
+	var f faults.List
+	f.Check(len(r.Principals) > 0, "principals", "empty; name at least one")
+	f.Check(len(r.Kinds) > 0, "kinds", "empty; name at least one")
 	for i, text := range r.Hours {
 		if _, err := parseHours(text); err != nil {
-			faults = append(faults, fmt.Errorf("%s.hours.%d: %w", key, i, err))
+			f.Add(fmt.Sprintf("hours.%d", i), "%w", err)
 		}
 	}
-	if r.RunTime != 0 && (r.RunTime < time.Second || r.RunTime > maxRunTime) {
-		faults = append(faults, fmt.Errorf("%s.run_time: %v; want 1s to %v, or 0s for limits.run_time", key, r.RunTime, maxRunTime))
-	}
-	faults = append(faults, checkPatterns(key+".principals", r.Principals)...)
-	faults = append(faults, checkPatterns(key+".kinds", r.Kinds)...)
-	return append(faults, checkPatterns(key+".hosts", r.Hosts)...)
+	f.Check(r.RunTime == 0 || r.RunTime >= time.Second && r.RunTime <= maxRunTime, "run_time", "%v: want 1s to %v, or 0s for limits.run_time", r.RunTime, maxRunTime)
+	f.Under("principals", checkPatterns(r.Principals))
+	f.Under("kinds", checkPatterns(r.Kinds))
+	f.Under("hosts", checkPatterns(r.Hosts))
+	return f.Err()
 }
 
-func checkPatterns(key string, patterns []string) (faults []error) {
+// checkPatterns names the places of those that are none.
+func checkPatterns(patterns []string) error {
+	var f faults.List
 	for i, p := range patterns {
-		if !ValidPattern(p) {
-			faults = append(faults, fmt.Errorf("%s.%d: %q is not a pattern; * is any text, ? any letter, [a-c] one of a range", key, i, p))
-		}
+		f.Check(ValidPattern(p), strconv.Itoa(i), "%q is not a pattern; * is any text, ? any letter, [a-c] one of a range", p)
 	}
-	return faults
+	return f.Err()
 }
 
 // ValidPattern says whether package path understands the pattern.

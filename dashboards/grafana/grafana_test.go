@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -82,22 +83,45 @@ func runs(t *testing.T, conn driver.Conn, sql string) error {
 	return rows.Err()
 }
 
-var metricName = regexp.MustCompile(`giverny_\w+`)
+var (
+	metricName  = regexp.MustCompile(`giverny_\w+`)
+	metricRow   = regexp.MustCompile("(?m)^\\| `(giverny_\\w+)` \\| ([^|]*) \\|")
+	legendLabel = regexp.MustCompile(`\{\{(\w+)\}\}`)
+	filterLabel = regexp.MustCompile(`(\w+)="`)
+)
 
-// Prometheus is asked for metrics that there are.
-func TestEveryMetricIsKnown(t *testing.T) {
+// labelsOfMetrics are the labels of each metric, by the reference.
+func labelsOfMetrics(t *testing.T) map[string][]string {
+	t.Helper()
 	reference, err := os.ReadFile(filepath.Join("..", "..", "docs", "reference", "metrics.md"))
 	if err != nil {
 		t.Fatal(err)
 	}
+	labels := map[string][]string{}
+	for _, row := range metricRow.FindAllStringSubmatch(string(reference), -1) {
+		labels[row[1]] = strings.Split(row[2], ", ")
+	}
+	return labels
+}
+
+// Prometheus is asked for metrics that there are, by labels that they have: Grafana draws a curve of an unknown label
+// too, without a name.
+func TestEveryMetricAndLabelIsKnown(t *testing.T) {
+	labels := labelsOfMetrics(t)
 	asked := 0
 	for name, d := range files() {
 		for _, p := range d.Panels {
 			for _, target := range p.Targets {
 				for _, metric := range metricName.FindAllString(target.Expr, -1) {
 					asked++
-					if !strings.Contains(string(reference), "`"+metric+"`") {
+					if labels[metric] == nil {
 						t.Errorf("%s: %s: no metric %s", name, p.Title, metric)
+						continue
+					}
+					for _, label := range append(legendLabel.FindAllStringSubmatch(target.LegendFormat, -1), filterLabel.FindAllStringSubmatch(target.Expr, -1)...) {
+						if !slices.Contains(labels[metric], label[1]) {
+							t.Errorf("%s: %s: %s has no label %s, it has %v", name, p.Title, metric, label[1], labels[metric])
+						}
 					}
 				}
 			}

@@ -31,9 +31,9 @@ var live = []view{
 	{title: "Dropped, by reason", kind: "timeseries", unit: "short", width: 8, expressions: [][2]string{{`deriv(giverny_analyse_dropped{fabric="$fabric"}[5m]) > 0`, "{{reason}}"}}},
 	{title: "Kafka lag", kind: "timeseries", unit: "short", width: 8, expressions: [][2]string{{`giverny_kafka_lag_records{fabric="$fabric"}`, "{{topic}}"}}},
 	{title: "Skill of the forecasts (Brier score, lower is better)", kind: "timeseries", unit: "short", width: 12,
-		expressions: [][2]string{{`giverny_tracking_brier_score{fabric="$fabric"}`, "forecast, {{ahead}}"}, {`giverny_tracking_persistence_brier_score{fabric="$fabric"}`, "persistence, {{ahead}}"}}},
+		expressions: [][2]string{{`giverny_tracking_brier_score{fabric="$fabric"}`, "forecast, {{intervals_ahead}} ahead"}, {`giverny_tracking_persistence_brier_score{fabric="$fabric"}`, "persistence, {{intervals_ahead}} ahead"}}},
 	{title: "Congestion event", kind: "timeseries", unit: "short", width: 4, expressions: [][2]string{{`giverny_tracking_congestion_event{fabric="$fabric"}`, ""}}},
-	{title: "Hot for longest", kind: "timeseries", unit: "s", width: 8, expressions: [][2]string{{`giverny_tracking_longest_hot_seconds{fabric="$fabric"}`, "{{metric}}"}}},
+	{title: "Hot for longest", kind: "timeseries", unit: "s", width: 8, expressions: [][2]string{{`giverny_tracking_longest_hot_seconds{fabric="$fabric"}`, ""}}},
 }
 
 // counts are those of a kind in the span, of the roll-ups that were made last.

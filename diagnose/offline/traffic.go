@@ -19,7 +19,7 @@ import (
 // The columns of a traffic file.
 var trafficColumns = [...]string{"time", "job_id", "read_bytes", "write_bytes", "rdma_read_bytes", "rdma_write_bytes"}
 
-// features are those of trafficColumns that are measured, behind the key.
+// firstFeature is the first of trafficColumns that is measured; those before it are the key.
 const firstFeature = 2
 
 // trafficTable is what a traffic file says, by time.

@@ -93,7 +93,7 @@ func (a *Alertmanager) Take(r *schema.IntervalResult) {
 	on := map[string]bool{}
 	list := a.incidents.alerts(r, a.cfg.MinSeverity, a.cfg.PageURL, now)
 	if len(list) > maxAlerts {
-		slices.SortStableFunc(list, func(x, y Alert) int { return strings.Compare(rank(&x), rank(&y)) })
+		slices.SortStableFunc(list, worstFirst)
 		a.record.Dropped(TooMany, len(list)-maxAlerts)
 		list = list[:maxAlerts]
 	}
@@ -118,9 +118,9 @@ func (a *Alertmanager) Take(r *schema.IntervalResult) {
 	}
 }
 
-// rank sorts alerts, the most severe first.
-func rank(a *Alert) string {
-	return map[string]string{"high": "0", "medium": "1", "low": "2"}[a.Labels["severity"]] + a.identity()
+// worstFirst orders alerts by severity.
+func worstFirst(x, y Alert) int {
+	return cmp.Or(cmp.Compare(y.severity, x.severity), strings.Compare(x.identity(), y.identity()))
 }
 
 // Forget drops the alerts of a fabric, without resolving them: its next owner sends the same, or lets them expire.

@@ -19,6 +19,8 @@ type Alert struct {
 	StartsAt     time.Time         `json:"startsAt"`
 	EndsAt       time.Time         `json:"endsAt"`
 	GeneratorURL string            `json:"generatorURL,omitempty"`
+
+	severity schema.Severity
 }
 
 // alertName is the label alertname.
@@ -57,7 +59,7 @@ func diagnosesOf(r *schema.IntervalResult) map[regionKey]*schema.Diagnosis {
 }
 
 func alertOf(s *schema.Snapshot, region *schema.Region, d *schema.Diagnosis, generator string) Alert {
-	a := Alert{GeneratorURL: linkTo(generator, s, region), StartsAt: time.Unix(0, region.BirthNanos).UTC(), Annotations: map[string]string{},
+	a := Alert{severity: region.Severity, GeneratorURL: linkTo(generator, s, region), StartsAt: time.Unix(0, region.BirthNanos).UTC(), Annotations: map[string]string{},
 		Labels: map[string]string{"alertname": alertName, "fabric": s.Fabric, "region": strconv.FormatUint(region.ID, 10),
 			"metric": region.Metric.String(), "severity": strings.ToLower(region.Severity.String()), "class": string(schema.CauseUnknown)}}
 	if region.BirthNanos == 0 {

@@ -11,8 +11,8 @@ import (
 	"github.com/giverny/giverny/schema"
 )
 
-// While no member answers, ends of alerts that no member has any more are forgotten, and counted: alerts do not add up for ever.
-func TestEndsThatNoMemberTakesAreForgotten(t *testing.T) {
+func newAlertmanager(t *testing.T) *Alertmanager {
+	t.Helper()
 	metrics, err := record.NewMetrics(prometheus.NewRegistry())
 	if err != nil {
 		t.Fatal(err)
@@ -21,6 +21,12 @@ func TestEndsThatNoMemberTakesAreForgotten(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	return a
+}
+
+// While no member answers, ends of alerts that no member has any more are forgotten, and counted: alerts do not add up for ever.
+func TestEndsThatNoMemberTakesAreForgotten(t *testing.T) {
+	a := newAlertmanager(t)
 	r := &schema.IntervalResult{Snapshot: &schema.Snapshot{Fabric: "ib0"}, Regions: []schema.Region{{ID: 1, Severity: schema.High}}}
 	a.Take(r)
 	r.Regions = nil
@@ -36,5 +42,25 @@ func TestEndsThatNoMemberTakesAreForgotten(t *testing.T) {
 	}
 	if len(a.alerts) != 0 {
 		t.Errorf("%d alerts are kept", len(a.alerts))
+	}
+}
+
+// Of more regions than alerts are sent of, the most severe are on.
+func TestTheMostSevereOfTooManyAreSent(t *testing.T) {
+	a := newAlertmanager(t)
+	r := &schema.IntervalResult{Snapshot: &schema.Snapshot{Fabric: "ib0"}}
+	for id := range uint64(maxAlerts + 2) {
+		r.Regions = append(r.Regions, schema.Region{ID: id + 1, Severity: schema.Medium})
+	}
+	r.Regions[0].Severity, r.Regions[maxAlerts+1].Severity = schema.High, schema.High
+	a.Take(r)
+	high := 0
+	for _, on := range a.alerts {
+		if on.Labels["severity"] == "high" {
+			high++
+		}
+	}
+	if len(a.alerts) != maxAlerts || high != 2 {
+		t.Errorf("%d alerts, %d of them High; want %d and 2", len(a.alerts), high, maxAlerts)
 	}
 }

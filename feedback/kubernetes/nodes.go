@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"maps"
-	"net"
 	"net/http"
 	"net/url"
 	"os"
@@ -18,15 +17,8 @@ import (
 
 	"github.com/giverny/giverny/feedback/reconcile"
 	"github.com/giverny/giverny/internal/faults"
+	"github.com/giverny/giverny/internal/incluster"
 	"github.com/giverny/giverny/internal/tlsfile"
-)
-
-// Where a pod finds its cluster (the service account that Kubernetes mounts).
-const (
-	accountToken = "/var/run/secrets/kubernetes.io/serviceaccount/token"
-	accountCA    = "/var/run/secrets/kubernetes.io/serviceaccount/ca.crt"
-	hostVariable = "KUBERNETES_SERVICE_HOST"
-	portVariable = "KUBERNETES_SERVICE_PORT"
 )
 
 // Nodes changes labels and taints through the API server, for a reconciler.
@@ -42,16 +34,15 @@ func NewNodes(cfg NodesConfig) (*Nodes, error) {
 	n := &Nodes{cfg: cfg, base: strings.TrimSuffix(cfg.URL.Reveal(), "/")}
 	files := tlsfile.Files{CA: cfg.CA}
 	if n.base == "" {
-		host, port := os.Getenv(hostVariable), os.Getenv(portVariable)
-		if host == "" {
-			return nil, errors.New("feedback.kubernetes.nodes.url: empty, and this process does not run in a cluster")
+		var err error
+		if n.base, err = incluster.URL(); err != nil {
+			return nil, fmt.Errorf("feedback.kubernetes.nodes.url: %w", err)
 		}
-		n.base = "https://" + net.JoinHostPort(host, port)
 		if files.CA == "" {
-			files.CA = accountCA
+			files.CA = incluster.CAFile
 		}
 		if n.cfg.TokenFile == "" {
-			n.cfg.TokenFile = accountToken
+			n.cfg.TokenFile = incluster.TokenFile
 		}
 	}
 	config, err := files.Load()

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/giverny/giverny/feedback/reconcile"
+	"github.com/giverny/giverny/internal/incluster"
 	"github.com/giverny/giverny/internal/secret"
 )
 
@@ -159,5 +160,18 @@ func TestValidateNamesEveryFault(t *testing.T) {
 	}
 	if cfg := DefaultConfig(); cfg.Validate() != nil || cfg.Extender.Enabled || cfg.Nodes.Enabled || !cfg.Extender.DryRun || !cfg.Nodes.DryRun {
 		t.Error("by default it is off, and a dry run")
+	}
+}
+
+func TestWithoutAnAddressItIsThePodsCluster(t *testing.T) {
+	cfg := DefaultConfig().Nodes
+	t.Setenv("KUBERNETES_SERVICE_HOST", "")
+	if _, err := NewNodes(cfg); err == nil || !strings.Contains(err.Error(), "feedback.kubernetes.nodes.url: empty") {
+		t.Errorf("in no cluster: %v", err)
+	}
+	t.Setenv("KUBERNETES_SERVICE_HOST", "10.0.0.1")
+	t.Setenv("KUBERNETES_SERVICE_PORT", "443")
+	if _, err := NewNodes(cfg); err == nil || !strings.Contains(err.Error(), incluster.CAFile) {
+		t.Errorf("without the service account's files: %v", err)
 	}
 }

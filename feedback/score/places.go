@@ -86,7 +86,7 @@ func rootText(r *schema.Root, own bool) string {
 		port = " port " + r.Port
 	}
 	what := "back pressure begins at "
-	if r.Kind == "link_down" {
+	if r.Kind == schema.RootLinkDown {
 		what = "back pressure begins at a link that is down, "
 	}
 	if own {

@@ -71,7 +71,7 @@ func (b *textBuilder) column() arrow.Array {
 	return array.MakeFromData(data)
 }
 
-// texts returns n empty builders.
+// emptyTexts returns n builders without texts, in the encoder's memory.
 func (e *Encoder) emptyTexts(n int) []textBuilder {
 	for len(e.texts) < n {
 		e.texts = append(e.texts, textBuilder{})

@@ -13,6 +13,7 @@ import (
 	"github.com/segmentio/kafka-go/sasl/scram"
 
 	"github.com/giverny/giverny/ingest/envelope"
+	"github.com/giverny/giverny/internal/faults"
 	"github.com/giverny/giverny/internal/secret"
 	"github.com/giverny/giverny/internal/tlsfile"
 )
@@ -110,27 +111,25 @@ func (c *Config) MaxBatchBytes() int { return c.Producer.MaxMessageBytes + recor
 
 // Validate joins all faults of the configuration. Each begins with the key at fault.
 func (c *Config) Validate() error {
-	var faults []error
-	require := func(ok bool, format string, args ...any) {
-		if !ok {
-			faults = append(faults, fmt.Errorf(format, args...))
-		}
-	}
-	require(len(c.Brokers) > 0, "brokers: none given; name at least one as host:port")
+	var f faults.List
+	f.Check(len(c.Brokers) > 0, "brokers", "none given; name at least one as host:port")
 	for _, b := range c.Brokers {
 		host, port, err := net.SplitHostPort(b)
-		require(err == nil && host != "" && port != "", "brokers: %q is not host:port", b)
+		f.Check(err == nil && host != "" && port != "", "brokers", "%q is not host:port", b)
 	}
-	require(validTopicPrefix(c.TopicPrefix), "topic_prefix: %q; use letters, digits, dots, hyphens and underscores, up to 200", c.TopicPrefix)
-	require(c.Replication >= -1, "replication: %d; want -1 for the brokers' default, or at least 1", c.Replication)
-	require(c.Retention >= time.Minute, "retention: %v; want at least a minute", c.Retention)
-	require(c.RetentionBytes == -1 || c.RetentionBytes >= 1<<20, "retention_bytes: %d; want -1 for no bound, or at least 1 MiB", c.RetentionBytes)
-	require(c.DialTimeout > 0, "dial_timeout: %v; want more than 0", c.DialTimeout)
-	require(c.RequestTimeout > 0, "request_timeout: %v; want more than 0", c.RequestTimeout)
-	require(c.RetryMin > 0, "retry_min: %v; want more than 0", c.RetryMin)
-	require(c.RetryMax >= c.RetryMin, "retry_max: %v; want at least retry_min (%v)", c.RetryMax, c.RetryMin)
-	faults = append(faults, c.TLS.validate(), c.SASL.validate(), c.Producer.validate(), c.Consumer.validate())
-	return errors.Join(faults...)
+	f.Check(validTopicPrefix(c.TopicPrefix), "topic_prefix", "%q: want letters, digits, dots, hyphens and underscores, up to 200", c.TopicPrefix)
+	f.Check(c.Replication >= -1, "replication", "%d: want -1 for the brokers' default, or at least 1", c.Replication)
+	f.Check(c.Retention >= time.Minute, "retention", "%v: want at least a minute", c.Retention)
+	f.Check(c.RetentionBytes == -1 || c.RetentionBytes >= 1<<20, "retention_bytes", "%d: want -1 for no bound, or at least 1 MiB", c.RetentionBytes)
+	f.Check(c.DialTimeout > 0, "dial_timeout", "%v: want more than 0", c.DialTimeout)
+	f.Check(c.RequestTimeout > 0, "request_timeout", "%v: want more than 0", c.RequestTimeout)
+	f.Check(c.RetryMin > 0, "retry_min", "%v: want more than 0", c.RetryMin)
+	f.Check(c.RetryMax >= c.RetryMin, "retry_max", "%v: want at least retry_min (%v)", c.RetryMax, c.RetryMin)
+	f.Under("tls", c.TLS.validate())
+	f.Under("sasl", c.SASL.validate())
+	f.Under("producer", c.Producer.validate())
+	f.Under("consumer", c.Consumer.validate())
+	return f.Err()
 }
 
 func validTopicPrefix(s string) bool {
@@ -143,14 +142,11 @@ func (t *TLS) validate() error {
 	files := t.files()
 	if !t.Enabled {
 		if files != (tlsfile.Files{}) {
-			return errors.New("tls.enabled: false, but certificates are given; set it to true")
+			return errors.New("enabled: false, but certificates are given; set it to true")
 		}
 		return nil
 	}
-	if err := files.Validate(); err != nil {
-		return fmt.Errorf("tls.%w", err)
-	}
-	return nil
+	return files.Validate()
 }
 
 // config is nil where TLS is off.
@@ -173,13 +169,13 @@ func (s *SASL) validate() error {
 		return nil
 	case "PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512":
 	default:
-		return fmt.Errorf("sasl.mechanism: %q; want none, PLAIN, SCRAM-SHA-256 or SCRAM-SHA-512", s.Mechanism)
+		return fmt.Errorf("mechanism: %q: want none, PLAIN, SCRAM-SHA-256 or SCRAM-SHA-512", s.Mechanism)
 	}
 	if s.Username == "" {
-		return fmt.Errorf("sasl.username: %s needs one", s.Mechanism)
+		return fmt.Errorf("username: %s needs one", s.Mechanism)
 	}
 	if s.Password.IsSet() == (s.PasswordFile != "") {
-		return errors.New("sasl.password: give it or sasl.password_file, and not both")
+		return errors.New("password: give it or password_file, and not both")
 	}
 	return nil
 }

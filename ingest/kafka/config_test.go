@@ -47,7 +47,7 @@ func TestValidateNamesEveryFault(t *testing.T) {
 		{func(c *kafka.Config) { c.TLS = kafka.TLS{Enabled: true, Cert: "c.pem"} }, "tls.key: empty"},
 		{func(c *kafka.Config) { c.SASL.Mechanism = "GSSAPI" }, "sasl.mechanism"},
 		{func(c *kafka.Config) { c.SASL.Mechanism = "PLAIN" }, "sasl.username"},
-		{func(c *kafka.Config) { c.SASL = kafka.SASL{Mechanism: "PLAIN", Username: "u"} }, "sasl.password: give it or sasl.password_file"},
+		{func(c *kafka.Config) { c.SASL = kafka.SASL{Mechanism: "PLAIN", Username: "u"} }, "sasl.password: give it or password_file"},
 		{func(c *kafka.Config) {
 			c.SASL = kafka.SASL{Mechanism: "PLAIN", Username: "u", Password: secret.NewText("p"), PasswordFile: "f"}
 		}, "sasl.password: give it or"},

@@ -1,9 +1,9 @@
 package kafka
 
 import (
-	"errors"
-	"fmt"
 	"time"
+
+	"github.com/giverny/giverny/internal/faults"
 )
 
 // ConsumerConfig is of every consumer of a process.
@@ -30,21 +30,11 @@ func defaultConsumerConfig() ConsumerConfig {
 }
 
 func (c *ConsumerConfig) validate() error {
-	var faults []error
-	if c.Group == "" {
-		faults = append(faults, errors.New("consumer.group: empty; give the name under which offsets are kept"))
-	}
-	if c.MaxFetchBytes < 64<<10 || c.MaxFetchBytes > 1<<30 {
-		faults = append(faults, fmt.Errorf("consumer.max_fetch_bytes: %d; want 64 KiB to 1 GiB", c.MaxFetchBytes))
-	}
-	if c.MaxWait <= 0 || c.MaxWait > 5*time.Second {
-		faults = append(faults, fmt.Errorf("consumer.max_wait: %v; want more than 0, up to 5 s", c.MaxWait))
-	}
-	if c.StallTimeout <= c.MaxWait {
-		faults = append(faults, fmt.Errorf("consumer.stall_timeout: %v; want more than consumer.max_wait (%v)", c.StallTimeout, c.MaxWait))
-	}
-	if c.SessionTimeout < time.Second || c.SessionTimeout > 5*time.Minute {
-		faults = append(faults, fmt.Errorf("consumer.session_timeout: %v; want 1 s to 5 min", c.SessionTimeout))
-	}
-	return errors.Join(faults...)
+	var f faults.List
+	f.Check(c.Group != "", "group", "empty; give the name under which offsets are kept")
+	f.Check(c.MaxFetchBytes >= 64<<10 && c.MaxFetchBytes <= 1<<30, "max_fetch_bytes", "%d: want 64 KiB to 1 GiB", c.MaxFetchBytes)
+	f.Check(c.MaxWait > 0 && c.MaxWait <= 5*time.Second, "max_wait", "%v: want more than 0, up to 5 s", c.MaxWait)
+	f.Check(c.StallTimeout > c.MaxWait, "stall_timeout", "%v: want more than max_wait (%v)", c.StallTimeout, c.MaxWait)
+	f.Check(c.SessionTimeout >= time.Second && c.SessionTimeout <= 5*time.Minute, "session_timeout", "%v: want 1 s to 5 min", c.SessionTimeout)
+	return f.Err()
 }

@@ -12,6 +12,7 @@ import (
 	"golang.org/x/sync/semaphore"
 
 	"github.com/giverny/giverny/ingest/envelope"
+	"github.com/giverny/giverny/internal/faults"
 	"github.com/giverny/giverny/internal/retry"
 )
 
@@ -34,17 +35,11 @@ func defaultProducerConfig() ProducerConfig {
 }
 
 func (c *ProducerConfig) validate() error {
-	var faults []error
-	if c.MaxMessageBytes < 64<<10 || c.MaxMessageBytes > 64<<20 {
-		faults = append(faults, fmt.Errorf("producer.max_message_bytes: %d; want 64 KiB to 64 MiB", c.MaxMessageBytes))
-	}
-	if c.MaxQueuedBytes < c.MaxMessageBytes {
-		faults = append(faults, fmt.Errorf("producer.max_queued_bytes: %d; want at least producer.max_message_bytes (%d)", c.MaxQueuedBytes, c.MaxMessageBytes))
-	}
-	if c.SpoolAfter <= 0 {
-		faults = append(faults, fmt.Errorf("producer.spool_after: %v; want more than 0", c.SpoolAfter))
-	}
-	return errors.Join(faults...)
+	var f faults.List
+	f.Check(c.MaxMessageBytes >= 64<<10 && c.MaxMessageBytes <= 64<<20, "max_message_bytes", "%d: want 64 KiB to 64 MiB", c.MaxMessageBytes)
+	f.Check(c.MaxQueuedBytes >= c.MaxMessageBytes, "max_queued_bytes", "%d: want at least max_message_bytes (%d)", c.MaxQueuedBytes, c.MaxMessageBytes)
+	f.Check(c.SpoolAfter > 0, "spool_after", "%v: want more than 0", c.SpoolAfter)
+	return f.Err()
 }
 
 // Record is a payload on its way into Kafka.

@@ -1,9 +1,6 @@
 package spool
 
-import (
-	"errors"
-	"fmt"
-)
+import "github.com/giverny/giverny/internal/faults"
 
 // Config of a Spool.
 type Config struct {
@@ -31,14 +28,10 @@ func DefaultConfig() Config { return Config{MaxBytes: 1 << 30, Fsync: FsyncSegme
 
 // Validate joins all faults of the configuration. An empty Dir is none: the process has a folder for it.
 func (c *Config) Validate() error {
-	var faults []error
-	if c.MaxBytes < minBytes {
-		faults = append(faults, fmt.Errorf("max_bytes: %d; want at least %d (32 MiB)", c.MaxBytes, minBytes))
-	}
-	if c.Fsync != FsyncNever && c.Fsync != FsyncSegment && c.Fsync != FsyncAlways {
-		faults = append(faults, fmt.Errorf("fsync: %q; want never, segment or always", c.Fsync))
-	}
-	return errors.Join(faults...)
+	var f faults.List
+	f.Check(c.MaxBytes >= minBytes, "max_bytes", "%d: want at least %d (32 MiB)", c.MaxBytes, minBytes)
+	f.Check(c.Fsync == FsyncNever || c.Fsync == FsyncSegment || c.Fsync == FsyncAlways, "fsync", "%q: want never, segment or always", c.Fsync)
+	return f.Err()
 }
 
 // MaxRecordBytes is the length of the longest record that fits.

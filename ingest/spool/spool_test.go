@@ -272,7 +272,7 @@ func TestValidateNamesEveryKey(t *testing.T) {
 		t.Error(err)
 	}
 	config = spool.Config{MaxBytes: 1, Fsync: "often"}
-	if err := config.Validate(); err == nil || !strings.HasPrefix(err.Error(), "max_bytes: 1; want") || !strings.Contains(err.Error(), "\nfsync: \"often\"") {
+	if err := config.Validate(); err == nil || !strings.HasPrefix(err.Error(), "max_bytes: 1: want") || !strings.Contains(err.Error(), "\nfsync: \"often\"") {
 		t.Errorf("faults: %v", err)
 	}
 	if _, err := spool.Open(spool.DefaultConfig(), prometheus.NewRegistry(), slog.New(slog.DiscardHandler)); err == nil || !strings.Contains(err.Error(), "dir: empty") {

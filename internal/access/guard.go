@@ -39,14 +39,16 @@ func refusals() []string {
 	return []string{"unknown_client", "login", "rate", "cross_origin", "host"}
 }
 
-func newMetrics(reg prometheus.Registerer) *metrics {
+func newMetrics(reg prometheus.Registerer) (*metrics, error) {
 	m := &metrics{refused: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "giverny_http_refused_total",
 		Help: "Requests that did not reach their handler, by reason."}, []string{"reason"})}
-	reg.MustRegister(m.refused)
+	if err := reg.Register(m.refused); err != nil {
+		return nil, fmt.Errorf("access metrics: %w", err)
+	}
 	for _, reason := range refusals() {
 		m.refused.WithLabelValues(reason)
 	}
-	return m
+	return m, nil
 }
 
 // New makes a guard of a listener on the address; certificates says that this asks clients for theirs. It refuses
@@ -58,11 +60,14 @@ func New(cfg Config, listen string, certificates bool, reg prometheus.Registerer
 	if err := cfg.CheckAddress(listen, certificates); err != nil {
 		return nil, err
 	}
+	m, err := newMetrics(reg)
+	if err != nil {
+		return nil, err
+	}
 	g := &Guard{cfg: cfg, sessions: sessions{byID: map[string]session{}},
 		requests: newLimiters(rate.Limit(cfg.Limits.RequestsPerSecond), cfg.Limits.Burst),
 		failures: newLimiters(rate.Limit(float64(cfg.Limits.FailuresPerMinute)/time.Minute.Seconds()), cfg.Limits.FailuresPerMinute),
-		cross:    http.NewCrossOriginProtection(), now: time.Now, log: log, metrics: newMetrics(reg)}
-	var err error
+		cross:    http.NewCrossOriginProtection(), now: time.Now, log: log, metrics: m}
 	if g.proxies, err = cfg.Proxies.prefixes(); err != nil {
 		return nil, err
 	}

@@ -18,7 +18,7 @@ import (
 // hosts has; nodeMap is a file of names as feeds take it, or empty. A host that is no
 // device of the fabric is an error.
 func (p *Process) CollectiveDevices(fabric, nodeMap string, hosts []string) ([][]string, error) {
-	f, err := fabricNamed(p.cfg, fabric)
+	f, err := FabricNamed(p.cfg.Fabrics, fabric)
 	if err != nil {
 		return nil, err
 	}
@@ -57,7 +57,7 @@ func (p *Process) CollectiveDevices(fabric, nodeMap string, hosts []string) ([][
 // PublishCollective sends a report to where results of agents go, from which the
 // analyser of the fabric stores it, and returns its id.
 func (p *Process) PublishCollective(ctx context.Context, fabric string, r *report.Report) (id string, err error) {
-	f, err := fabricNamed(p.cfg, fabric)
+	f, err := FabricNamed(p.cfg.Fabrics, fabric)
 	if err != nil {
 		return "", err
 	}

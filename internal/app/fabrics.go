@@ -2,7 +2,9 @@ package app
 
 import (
 	"errors"
+	"fmt"
 	"log/slog"
+	"strings"
 	"time"
 
 	"github.com/giverny/giverny/internal/config"
@@ -33,4 +35,22 @@ func LoadFabrics(cfg []config.Fabric, log *slog.Logger) ([]Fabric, error) {
 		fabrics[i] = Fabric{f, graph}
 	}
 	return fabrics, nil
+}
+
+// FabricNamed is the configured fabric that a flag --fabric names, or without a name the only one.
+func FabricNamed(fabrics []config.Fabric, name string) (config.Fabric, error) {
+	var names []string
+	for _, f := range fabrics {
+		if f.Name == name || name == "" && len(fabrics) == 1 {
+			return f, nil
+		}
+		names = append(names, f.Name)
+	}
+	switch {
+	case len(names) == 0:
+		return config.Fabric{}, errNoFabrics
+	case name == "":
+		return config.Fabric{}, fmt.Errorf("--fabric is missing: the configuration has %s", strings.Join(names, ", "))
+	}
+	return config.Fabric{}, fmt.Errorf("--fabric %q is not in the configuration; it has %s", name, strings.Join(names, ", "))
 }

@@ -22,7 +22,6 @@ import (
 	"github.com/giverny/giverny/internal/faults"
 	"github.com/giverny/giverny/internal/lifecycle"
 	"github.com/giverny/giverny/internal/ops"
-	"github.com/giverny/giverny/internal/retry"
 	"github.com/giverny/giverny/internal/tlsfile"
 	"github.com/giverny/giverny/store"
 	"github.com/giverny/giverny/store/engine"
@@ -165,42 +164,6 @@ func (p *Process) engineDir() (string, error) {
 	return filepath.Join(dir, "clickhouse"), nil
 }
 
-// Listeners are the sockets of a process: of the page and the API, and of metrics and profiles.
-type Listeners struct{ Web, Metrics net.Listener }
-
-// URL is the address of the page.
-func (l *Listeners) URL(tls bool) string {
-	if tls {
-		return "https://" + l.Web.Addr().String()
-	}
-	return "http://" + l.Web.Addr().String()
-}
-
-// Close closes those that are open.
-func (l *Listeners) Close() error { return errors.Join(l.Web.Close(), l.Metrics.Close()) }
-
-// Listen opens the HTTP servers' sockets now, so that a port in use is an error
-// before anything starts. It refuses an address that others than this host reach
-// where nothing says who may ask.
-func (p *Process) Listen() (*Listeners, error) {
-	if err := p.checkAddress(); err != nil {
-		return nil, err
-	}
-	web, err := net.Listen("tcp", p.cfg.HTTP.Listen)
-	if err != nil {
-		return nil, fmt.Errorf("listen on http.listen: %w; choose another port, or 127.0.0.1:0 for any", err)
-	}
-	metrics, err := net.Listen("tcp", p.cfg.HTTP.MetricsAddress())
-	if err != nil {
-		return nil, errors.Join(fmt.Errorf("listen on http.metrics.listen: %w; choose another port, or 127.0.0.1:0 for any", err), web.Close())
-	}
-	return &Listeners{web, metrics}, nil
-}
-
-func (p *Process) checkAddress() error {
-	return faults.At("http", p.cfg.HTTP.Access.CheckAddress(p.cfg.HTTP.Listen, p.cfg.HTTP.TLS.CA != ""))
-}
-
 // guard makes what stands before the page and the API, and their TLS; nil where there is none.
 func (p *Process) guard() (*access.Guard, *tlsfile.Reloader, error) {
 	if err := p.checkAddress(); err != nil { // before the guard does, which knows another key
@@ -297,35 +260,4 @@ func (p *Process) Close() error {
 		return p.db.Close()
 	}
 	return nil
-}
-
-// awaitStore waits for the store and brings its tables up to date.
-func (p *Process) awaitStore(ctx context.Context) error {
-	if p.engine != nil {
-		if err := p.engine.Ready(ctx); err != nil {
-			return err
-		}
-	}
-	if err := p.migrate(ctx); err != nil {
-		return err
-	}
-	if p.engine != nil { // no other process has it
-		return p.db.ApplyRetention(ctx)
-	}
-	return nil
-}
-
-// migrate waits for a server that is away, or has too much to do; what is wrong with its tables is an error.
-func (p *Process) migrate(ctx context.Context) error {
-	return retry.Backoff{Min: time.Second, Max: 15 * time.Second}.Do(ctx, func() error {
-		err := p.db.Migrate(ctx)
-		if err != nil && !store.MayPass(err) && p.db.Ping(ctx) == nil {
-			return retry.Permanent(err)
-		}
-		return err
-	}, func(err error, failures int, pause time.Duration) {
-		if failures == 1 {
-			p.log.Warn("store: not reachable or overloaded, retrying", "pause", pause, "error", err)
-		}
-	})
 }

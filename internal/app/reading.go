@@ -8,7 +8,7 @@ import (
 
 // Reading calls back with the store's read model of a fabric, or of the only one.
 func (p *Process) Reading(ctx context.Context, fabric string, do func(ctx context.Context, m *read.Model, fabric string) error) error {
-	f, err := fabricNamed(p.cfg, fabric)
+	f, err := FabricNamed(p.cfg.Fabrics, fabric)
 	if err != nil {
 		return err
 	}

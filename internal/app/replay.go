@@ -49,7 +49,11 @@ func (p *Process) Replay(ctx context.Context, r Replay) error {
 	if r.Replace {
 		db = pipeline.Replacing(db)
 	}
-	line, err := pipeline.New(r.Fabric.Graph, r.Fabric.Analysis, pipeline.Deps{Log: p.log, Metrics: pipeline.NewMetrics(p.registerer),
+	metrics, err := pipeline.NewMetrics(p.registerer)
+	if err != nil {
+		return err
+	}
+	line, err := pipeline.New(r.Fabric.Graph, r.Fabric.Analysis, pipeline.Deps{Log: p.log, Metrics: metrics,
 		Store: db, Sinks: sinks, Sources: func() []pipeline.Source { return []pipeline.Source{source} }})
 	if err != nil {
 		return err

@@ -4,20 +4,15 @@ import (
 	"context"
 	"errors"
 	"slices"
-	"syscall"
-
-	"github.com/giverny/giverny/internal/boot"
 
 	"github.com/giverny/giverny/dashboards"
 	"github.com/giverny/giverny/feedback"
-	"github.com/giverny/giverny/ingest/emitter"
 	"github.com/giverny/giverny/ingest/kafka"
 	"github.com/giverny/giverny/ingest/kafka/lease"
+	"github.com/giverny/giverny/internal/boot"
 	"github.com/giverny/giverny/internal/config"
 	"github.com/giverny/giverny/internal/lifecycle"
 	"github.com/giverny/giverny/pipeline"
-	"github.com/giverny/giverny/store"
-	"github.com/giverny/giverny/store/engine"
 	"github.com/giverny/giverny/store/read"
 	"github.com/giverny/giverny/topology"
 )
@@ -79,7 +74,7 @@ func (p *Process) assemble(r Role, fabrics []Fabric) (*Parts, error) {
 	if r.Collect {
 		errs = append(errs, parts.makeAgent())
 	}
-	parts.makeWatcher()
+	errs = append(errs, parts.makeWatcher())
 	return parts, errors.Join(errs...)
 }
 
@@ -89,9 +84,8 @@ func (parts *Parts) makePages() (err error) {
 	for i, f := range parts.fabrics {
 		shown[i] = dashboards.Fabric{Graph: f.Graph, Interval: f.Interval()}
 	}
-	if parts.pages, err = dashboards.New(p.cfg.Dashboards, shown, read.New(p.db), p.registerer, p.log); err == nil {
-		parts.pages.ScoreBy(p.cfg.Feedback.Score)
-		parts.pages.WorkloadsOf(p.cfg.Search.Workloads)
+	deps := dashboards.Deps{Model: read.New(p.db), Scores: p.cfg.Feedback.Score, Workloads: p.cfg.Search.Workloads, Log: p.log, Registerer: p.registerer}
+	if parts.pages, err = dashboards.New(p.cfg.Dashboards, shown, deps); err == nil {
 		parts.pages.Register(p.mux)
 	}
 	return err
@@ -120,7 +114,7 @@ func (parts *Parts) makeAgent() (err error) {
 
 func (parts *Parts) makeAudit() (err error) {
 	p := parts.process
-	parts.audit, err = auditStages(&p.cfg, AuditDeps{Client: p.client, Records: busRecords{p.db}, Log: p.log, Registerer: p.registerer, Owner: parts.ownership})
+	parts.audit, err = auditStages(&p.cfg, auditDeps{Client: p.client, Records: busRecords{p.db}, Log: p.log, Registerer: p.registerer, Owner: parts.ownership})
 	return err
 }
 
@@ -169,7 +163,11 @@ func (parts *Parts) ownership(partition int) (pipeline.Owner, kafka.Fence) {
 // makePipelines makes the pipeline of every fabric.
 func (parts *Parts) makePipelines(sinks []pipeline.Sink) error {
 	p := parts.process
-	metrics, db, producer := pipeline.NewMetrics(p.registerer), pipeline.NewStore(p.db), kafka.NewProducer(p.client)
+	metrics, err := pipeline.NewMetrics(p.registerer)
+	if err != nil {
+		return err
+	}
+	db, producer := pipeline.NewStore(p.db), kafka.NewProducer(p.client)
 	var errs []error
 	for _, f := range parts.fabrics {
 		owner, fence := parts.ownership(f.Partition)
@@ -217,7 +215,7 @@ func (parts *Parts) sinks(fabric string, role []pipeline.Sink) []pipeline.Sink {
 }
 
 // makeWatcher watches the topology files for the parts that hold their graphs.
-func (parts *Parts) makeWatcher() {
+func (parts *Parts) makeWatcher() (err error) {
 	p := parts.process
 	var files []*topologyFile
 	for _, f := range parts.fabrics {
@@ -249,14 +247,9 @@ func (parts *Parts) makeWatcher() {
 		}
 	}
 	if len(files) > 0 {
-		parts.watcher = newTopologyWatcher(files, p.log, p.registerer)
+		parts.watcher, err = newTopologyWatcher(files, p.log, p.registerer)
 	}
-}
-
-// Emitter puts batches and events into the partitions of the configured fabrics.
-// It needs UseKafka before.
-func (p *Process) Emitter() *emitter.Emitter {
-	return emitter.New(kafka.NewProducer(p.client), config.PartitionOf(p.cfg.Fabrics))
+	return err
 }
 
 // RunRole makes the parts of a role and runs them until ctx is cancelled.
@@ -279,77 +272,4 @@ func (p *Process) RunRole(ctx context.Context, r Role, fabrics []Fabric) error {
 		p.log.Info("dashboards: page served", "url", l.URL(p.cfg.HTTP.TLS.Enabled()))
 	}
 	return p.Run(ctx, l, parts.Steps)
-}
-
-// ListenAnywhere takes the configured address, or a free port where it is in use.
-func (p *Process) ListenAnywhere() (*Listeners, error) {
-	if l, err := p.Listen(); err == nil {
-		return l, nil
-	}
-	p.cfg.HTTP.Listen, p.cfg.HTTP.Metrics.Listen = "127.0.0.1:0", ""
-	return p.Listen()
-}
-
-// ListenBeside takes the configured address, and for metrics without one a free port where the default
-// one is in use: by another giverny on this host.
-func (p *Process) ListenBeside() (*Listeners, error) {
-	l, err := p.Listen()
-	if err == nil || p.cfg.HTTP.Metrics.Listen != "" || !errors.Is(err, syscall.EADDRINUSE) {
-		return l, err
-	}
-	p.cfg.HTTP.Metrics.Listen = "127.0.0.1:0"
-	return p.Listen()
-}
-
-// Migrate brings the store's tables up to date, and lists the steps that they have
-// had.
-func (p *Process) Migrate(ctx context.Context) (applied []store.Migration, err error) {
-	if err := p.UseStore(); err != nil {
-		return nil, err
-	}
-	err = p.RunOnce(ctx, func(ctx context.Context) error {
-		if err := p.awaitStore(ctx); err != nil {
-			return err
-		}
-		if err := p.db.ApplyRetention(ctx); err != nil {
-			return err
-		}
-		applied, err = p.db.MigrationStatus(ctx)
-		return err
-	})
-	return applied, err
-}
-
-// Check makes every part of every role, inert, and joins all that a role would
-// refuse. The embedded engine's library is another host's business: agents do not
-// need it.
-func (p *Process) Check(fabrics []Fabric) error {
-	kafkaErr, storeErr := p.UseKafka(), p.UseStore()
-	if p.cfg.Store.Library == "" && errors.Is(storeErr, engine.ErrNoLibrary) {
-		p.log.Warn("config: embedded store not checked: its library is not on this host; analyze, serve and up need it", "library", "libchdb.so")
-		storeErr = nil
-	}
-	r := Role{Serve: true, Analyse: p.client != nil, Collect: p.client != nil && p.cfg.Collect.Enabled()}
-	_, err := p.assemble(r, fabrics)
-	_, _, guardErr := p.guard()
-	_, signErr := p.signer() // of the commands that a person sends from this host
-	return errors.Join(kafkaErr, storeErr, err, guardErr, signErr)
-}
-
-// Produce runs what puts readings into Kafka, that of another process with the same data_dir too, until it ends.
-func (p *Process) Produce(ctx context.Context, produce func(context.Context, *emitter.Emitter) error) error {
-	if err := p.ReachKafka(); err != nil {
-		return err
-	}
-	return p.RunOnce(ctx, func(ctx context.Context) error {
-		if err := p.ensureTopics(ctx); err != nil {
-			return err
-		}
-		return produce(ctx, p.Emitter())
-	})
-}
-
-// ensureTopics makes the topics that are missing; while Kafka is away it waits.
-func (p *Process) ensureTopics(ctx context.Context) error {
-	return p.client.EnsureTopics(ctx, config.NumPartitions(p.cfg.Fabrics))
 }

@@ -2,6 +2,8 @@ package app
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"log/slog"
 	"os"
 	"os/signal"
@@ -54,15 +56,19 @@ type topologyWatcher struct {
 const lookEvery = 5 * time.Second
 
 // newTopologyWatcher makes a watcher. From here on SIGHUP does not end the process.
-func newTopologyWatcher(files []*topologyFile, log *slog.Logger, reg prometheus.Registerer) *topologyWatcher {
+func newTopologyWatcher(files []*topologyFile, log *slog.Logger, reg prometheus.Registerer) (*topologyWatcher, error) {
+	var errs []error
 	counter := func(name, help string) *prometheus.CounterVec {
 		c := prometheus.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, []string{"fabric"})
-		reg.MustRegister(c)
+		errs = append(errs, reg.Register(c))
 		return c
 	}
 	w := &topologyWatcher{files: files, log: log, hangup: make(chan os.Signal, 1),
 		taken:   counter("giverny_topology_changes_total", "New versions of a fabric's topology that were loaded."),
 		refused: counter("giverny_topology_refused_total", "Changed topology files that could not be read or used; the previous version stays in force.")}
+	if err := errors.Join(errs...); err != nil {
+		return nil, fmt.Errorf("topology metrics: %w", err)
+	}
 	signal.Notify(w.hangup, syscall.SIGHUP)
 	for _, f := range files {
 		w.taken.WithLabelValues(f.fabric)
@@ -72,7 +78,7 @@ func newTopologyWatcher(files []*topologyFile, log *slog.Logger, reg prometheus.
 			f.seen = f.loaded
 		}
 	}
-	return w
+	return w, nil
 }
 
 // Run watches until ctx is cancelled.

@@ -41,7 +41,10 @@ func watched(t *testing.T, spec string) (w *topologyWatcher, path string, taken 
 		return nil
 	}
 	f := &topologyFile{fabric: "f", path: path, graph: g, read: read, take: []func(*topology.Graph) error{take}}
-	return newTopologyWatcher([]*topologyFile{f}, slog.New(slog.DiscardHandler), prometheus.NewRegistry()), path, taken
+	if w, err = newTopologyWatcher([]*topologyFile{f}, slog.New(slog.DiscardHandler), prometheus.NewRegistry()); err != nil {
+		t.Fatal(err)
+	}
+	return w, path, taken
 }
 
 var written = time.Unix(1e9, 0)

@@ -38,12 +38,8 @@ import (
 // Prefix of the environment variables that override keys.
 const Prefix = "GIVERNY"
 
-// FileVariable names the configuration file where no flag does, and
-// LibraryVariable the embedded ClickHouse library; they are no keys.
-const (
-	FileVariable    = Prefix + "_CONFIG"
-	LibraryVariable = Prefix + "_LIBCHDB"
-)
+// FileVariable names the configuration file where no flag does; it is no key.
+const FileVariable = Prefix + "_CONFIG"
 
 // moved are the keys of earlier versions that have another place now.
 var moved = settings.Moved{
@@ -236,7 +232,7 @@ func Load(path string, environ []string) (Config, error) {
 	if err := cfg.readFile(); err != nil {
 		return cfg, err
 	}
-	if err := settings.Environment(&cfg, Prefix, environ, []string{FileVariable, LibraryVariable}, moved); err != nil {
+	if err := settings.Environment(&cfg, Prefix, environ, []string{FileVariable, engine.LibraryVariable}, moved); err != nil {
 		return cfg, err
 	}
 	cfg.resolve(filepath.Dir(path))

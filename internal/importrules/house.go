@@ -49,16 +49,9 @@ func nameFaults(m *Module) []string {
 // initFaults: nothing registers itself behind the reader's back.
 func initFaults(m *Module) []string {
 	var faults []string
-	for _, source := range m.Packages {
-		for _, file := range source.Files {
-			if ast.IsGenerated(file.Syntax) {
-				continue
-			}
-			for _, decl := range file.Syntax.Decls {
-				if f, ok := decl.(*ast.FuncDecl); ok && f.Recv == nil && f.Name.Name == "init" {
-					faults = append(faults, m.position(f)+": an init function; do it where it is called for")
-				}
-			}
+	for decl := range m.writtenDecls() {
+		if f, ok := decl.(*ast.FuncDecl); ok && f.Recv == nil && f.Name.Name == "init" {
+			faults = append(faults, m.position(f)+": an init function; do it where it is called for")
 		}
 	}
 	return faults
@@ -72,20 +65,18 @@ var skips = []string{"Skip", "Skipf", "SkipNow", "Short"}
 // skipFaults: a test that does not run proves nothing, and a skipped one looks like a passed one.
 func skipFaults(m *Module) []string {
 	var faults []string
-	for pkg, source := range m.Packages {
-		for _, file := range source.Files {
-			if pkg == skipper || !file.IsTest && !strings.HasPrefix(pkg, "internal/test/") {
-				continue
-			}
-			ast.Inspect(file.Syntax, func(node ast.Node) bool {
-				if call, ok := node.(*ast.CallExpr); ok {
-					if f, ok := call.Fun.(*ast.SelectorExpr); ok && slices.Contains(skips, f.Sel.Name) {
-						faults = append(faults, fmt.Sprintf("%s: calls %s; make or start what the test needs, only %s may skip", m.position(call), f.Sel.Name, skipper))
-					}
-				}
-				return true
-			})
+	for pkg, file := range m.files() {
+		if pkg == skipper || !file.IsTest && !strings.HasPrefix(pkg, "internal/test/") {
+			continue
 		}
+		ast.Inspect(file.Syntax, func(node ast.Node) bool {
+			if call, ok := node.(*ast.CallExpr); ok {
+				if f, ok := call.Fun.(*ast.SelectorExpr); ok && slices.Contains(skips, f.Sel.Name) {
+					faults = append(faults, fmt.Sprintf("%s: calls %s; make or start what the test needs, only %s may skip", m.position(call), f.Sel.Name, skipper))
+				}
+			}
+			return true
+		})
 	}
 	return faults
 }
@@ -106,18 +97,16 @@ var (
 // recognized by it, and an operator can search for it.
 func logFaults(m *Module) []string {
 	var faults []string
-	for pkg, source := range m.Packages {
-		for _, file := range source.Files {
-			if file.IsTest || strings.HasPrefix(pkg, "internal/test/") {
-				continue
-			}
-			ast.Inspect(file.Syntax, func(node ast.Node) bool {
-				if call, ok := node.(*ast.CallExpr); ok && !isGoodLogCall(call) {
-					faults = append(faults, m.position(call)+`: want a log message that is a constant such as "store: write failed, retrying"`)
-				}
-				return true
-			})
+	for pkg, file := range m.files() {
+		if file.IsTest || strings.HasPrefix(pkg, "internal/test/") {
+			continue
 		}
+		ast.Inspect(file.Syntax, func(node ast.Node) bool {
+			if call, ok := node.(*ast.CallExpr); ok && !isGoodLogCall(call) {
+				faults = append(faults, m.position(call)+`: want a log message that is a constant such as "store: write failed, retrying"`)
+			}
+			return true
+		})
 	}
 	return faults
 }
@@ -154,10 +143,30 @@ func mentionFaults(m *Module) []string {
 	return faults
 }
 
+var page = regexp.MustCompile(`\bdocs/[\w/-]+\.md\b`)
+
+// pageFaults: a page that a comment or an error sends its reader to is there.
+func pageFaults(m *Module) []string {
+	var faults []string
+	for file, text := range m.Texts {
+		if slices.Contains(strings.Split(path.Dir(file), "/"), "testdata") {
+			continue
+		}
+		for number, line := range strings.Split(text, "\n") {
+			for _, name := range page.FindAllString(line, -1) {
+				if _, there := m.Texts[name]; !there {
+					faults = append(faults, fmt.Sprintf("%s:%d: there is no page %s", file, number+1, name))
+				}
+			}
+		}
+	}
+	return faults
+}
+
 // Check returns every fault of the module against the table and the rules of the house, in order.
 func Check(m *Module, table []Row) []string {
 	faults := slices.Concat(tableFaults(m, table), pureFaults(m, table), commentFaults(m),
-		nameFaults(m), initFaults(m), skipFaults(m), logFaults(m), mentionFaults(m))
+		nameFaults(m), initFaults(m), orderFaults(m), skipFaults(m), logFaults(m), mentionFaults(m), pageFaults(m))
 	slices.Sort(faults)
 	return faults
 }

@@ -27,15 +27,9 @@ var seeded = []string{
 // goroutine, logger, context, wall clock, global random source, file or network. Tests may do as they like.
 func pureFaults(m *Module, table []Row) []string {
 	var faults []string
-	for pkg, source := range m.Packages {
-		row := rowOf(table, pkg)
-		if row == nil || row.Kind != Pure {
-			continue
-		}
-		for _, file := range source.Files {
-			if !file.IsTest {
-				faults = append(faults, impurities(m, pkg, file)...)
-			}
+	for pkg, file := range m.files() {
+		if row := rowOf(table, pkg); row != nil && row.Kind == Pure && !file.IsTest {
+			faults = append(faults, impurities(m, pkg, file)...)
 		}
 	}
 	return faults

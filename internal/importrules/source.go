@@ -6,6 +6,7 @@ import (
 	"go/parser"
 	"go/token"
 	"io/fs"
+	"iter"
 	"path"
 	"path/filepath"
 	"regexp"
@@ -109,6 +110,35 @@ func (m *Module) add(root fs.FS, file string, entry fs.DirEntry) error {
 	p := m.Packages[dir]
 	p.Files = append(p.Files, File{Path: file, IsTest: strings.HasSuffix(file, "_test.go"), Syntax: syntax})
 	return nil
+}
+
+// files are those of all packages, each with its package's folder.
+func (m *Module) files() iter.Seq2[string, File] {
+	return func(yield func(string, File) bool) {
+		for pkg, source := range m.Packages {
+			for _, file := range source.Files {
+				if !yield(pkg, file) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// writtenDecls are the declarations of files that no program has generated.
+func (m *Module) writtenDecls() iter.Seq[ast.Decl] {
+	return func(yield func(ast.Decl) bool) {
+		for _, file := range m.files() {
+			if ast.IsGenerated(file.Syntax) {
+				continue
+			}
+			for _, decl := range file.Syntax.Decls {
+				if !yield(decl) {
+					return
+				}
+			}
+		}
+	}
 }
 
 // position is the file and line of a node, as compilers print them.

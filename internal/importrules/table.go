@@ -1,7 +1,7 @@
 // Package importrules holds the architecture of the project as a table, which package may import which,
 // and checks the source against it. In goes the root of a checkout, out come the faults. It reads the
 // files with go/parser, never through the build cache, and also checks the rules of the house that a
-// parser can see: pure packages, package comments, names, init functions, what a file may mention.
+// parser can see: pure packages, package comments, names, init functions, the order of imports, what a file may mention.
 package importrules
 
 // Row is the permission of one package, or of all below a folder if Package ends in "/..."; a row of
@@ -34,10 +34,10 @@ var Architecture = []Row{
 	// Sources: from a device, a file or a scheduler to readings and events.
 	{Package: "collectors", May: []string{"internal/retry"}},
 	{Package: "collectors/...", May: []string{"collectors", "internal/boot", "internal/bounded", "internal/retry", "topology"}, Tests: []string{"ingest/window"}},
-	{Package: "collectors/nodes", May: []string{"topology"}},
+	{Package: "collectors/nodes", May: []string{"topology"}, Kind: Pure},
 	{Package: "collectors/jobline", May: []string{"collectors/nodes"}, Kind: Pure},
 	{Package: "collectors/feeds", May: []string{"collectors/nodes", "internal/atomicfile", "internal/retry"}, Tests: []string{"topology"}},
-	{Package: "collectors/jobs", May: []string{"collectors/feeds", "collectors/jobline", "collectors/nodes", "internal/secret", "topology"}, Tests: []string{"internal/test/slurm"}},
+	{Package: "collectors/jobs", May: []string{"collectors/feeds", "collectors/jobline", "collectors/nodes", "internal/incluster", "internal/secret", "topology"}, Tests: []string{"internal/test/slurm"}},
 	{Package: "collectors/failures", May: []string{"collectors/feeds"}, Tests: []string{"collectors/nodes", "internal/test/ibsim", "topology"}},
 	{Package: "collectors/traffic", May: []string{"collectors/feeds"}},
 	{Package: "collectors/registry", May: []string{"collectors/..."}},
@@ -162,7 +162,7 @@ var Architecture = []Row{
 	{Package: "feedback/record"},
 	{Package: "feedback/reconcile", May: []string{"feedback/policy", "feedback/record", "internal/atomicfile", "internal/dirlock", "internal/retry"}},
 	{Package: "feedback/slurm", May: []string{"feedback/policy", "feedback/reconcile", "internal/bounded", "internal/secret", "internal/tlsfile"}, Tests: []string{"feedback/record", "internal/test/slurm"}},
-	{Package: "feedback/kubernetes", May: []string{"command/safety", "feedback/policy", "feedback/reconcile", "feedback/record", "internal/secret", "internal/tlsfile"}},
+	{Package: "feedback/kubernetes", May: []string{"command/safety", "feedback/policy", "feedback/reconcile", "feedback/record", "internal/incluster", "internal/secret", "internal/tlsfile"}},
 	{Package: "feedback/webhook", May: []string{"feedback/notice", "feedback/record", "internal/atomicfile", "internal/dirlock", "internal/retry", "internal/secret", "internal/tlsfile"}},
 	{Package: "feedback/alertmanager", May: []string{"feedback/notice", "feedback/record", "internal/secret", "internal/tlsfile"}},
 
@@ -185,6 +185,7 @@ var Architecture = []Row{
 	{Package: "internal/coprocess", May: []string{"internal/retry"}},
 	{Package: "internal/dirlock"},
 	{Package: "internal/hardware"},
+	{Package: "internal/incluster"},
 	{Package: "internal/csvfault", Kind: Pure},
 	{Package: "internal/faults", Kind: Pure},
 	{Package: "internal/logs"},

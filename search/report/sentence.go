@@ -46,7 +46,6 @@ func Sentence(conditions map[string]search.Condition, symptom search.Symptom, sh
 	return text + ": " + symptomText(symptom, shown)
 }
 
-// inOrder is the names sorted, counts and then patterns last, as one says it.
 // SentenceOf is Sentence of an MFS as it is stored, without the numbers; the MFS itself where it is no such thing.
 func SentenceOf(mfs json.RawMessage, symptom string) string {
 	var conditions map[string]search.Condition
@@ -56,6 +55,7 @@ func SentenceOf(mfs json.RawMessage, symptom string) string {
 	return Sentence(conditions, search.Symptom(symptom), search.Measurement{})
 }
 
+// inOrder is the names sorted, counts and then patterns last, as one says it.
 func inOrder(conditions map[string]search.Condition) []string {
 	rank := func(name string) int {
 		switch _, ok := counted[name]; {

@@ -134,7 +134,8 @@ func packetsSent(t *testing.T, machine *rdmavm.Guest, address string) (sent uint
 			t.Fatal(err)
 		}
 	}
-	cfg := ibsysfs.DefaultConfig(address)
+	cfg := ibsysfs.DefaultConfig()
+	cfg.Hostname = address
 	cfg.Root, cfg.Identify = copied, ibsysfs.Hostname
 	collector, err := ibsysfs.New(cfg)
 	if err != nil {

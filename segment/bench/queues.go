@@ -66,7 +66,7 @@ func (q queues) draw(c *canvas) {
 	for len(causes) < c.count(q.causes) {
 		causes = append(causes, c.drawCause(w, model, q.kinds[c.rng.Intn(len(q.kinds))], capacity, len(causes)))
 	}
-	state, links := c.settle(w, model, causes)
+	state, links := settle(model, causes)
 	if !slices.ContainsFunc(links, func(l []schema.LinkID) bool { return len(l) > 0 }) {
 		q.draw(c)
 		return
@@ -188,7 +188,7 @@ func (c *canvas) send(w *crowd, model *fluid.Model, f *fluid.Flows, from, to top
 
 // settle solves the fabric and finds the links that each cause stalls, nil for one that stalls too few or
 // the same as another: that one's traffic is taken away, and the rest solved again.
-func (c *canvas) settle(w *crowd, model *fluid.Model, causes []*cause) (*fluid.State, [][]schema.LinkID) {
+func settle(model *fluid.Model, causes []*cause) (*fluid.State, [][]schema.LinkID) {
 	state := new(fluid.State)
 	for {
 		var groups []*fluid.Flows

@@ -286,7 +286,7 @@ func headerHint(name string) string {
 	case strings.ContainsAny(name, ";\t|"):
 		return "separate columns by commas"
 	}
-	return "want a header such as link,credit,inq (the metrics reference lists all metrics)"
+	return "want a header such as link,credit,inq (docs/reference/counters.md lists all metrics)"
 }
 
 func (t *table) row(record []string) error {

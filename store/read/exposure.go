@@ -27,7 +27,7 @@ type JobExposure struct {
 // bound, for it says nothing of routes). The jobs and the regions come from the store, and
 // are matched here: joins of millions of pairs of them took the server twenty times as long.
 func (m *Model) JobExposures(ctx context.Context, fabric string, metric schema.Metric, span Span) ([]JobExposure, error) {
-	regions, err := rolledUp[regionPlace](ctx, m, "region_places", InSpan(fabric, span).With("metric", nameOf(metric)))
+	regions, err := rolledUp[regionPlace](ctx, m, "region_places", InSpan(fabric, span).With("metric", metric.String()))
 	if err != nil {
 		return nil, err
 	}

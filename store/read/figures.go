@@ -112,15 +112,11 @@ func (m *Model) NetworkTransitions(ctx context.Context, fabric string, metric sc
 }
 
 func (m *Model) transitions(ctx context.Context, query, fabric string, metric schema.Metric, span Span) (t Transitions, err error) {
-	name := ""
-	if metric != schema.NoMetric {
-		name = metric.String()
-	}
 	found, err := rolledUp[struct {
 		Before      uint8  `ch:"before"`
 		After       uint8  `ch:"after"`
 		Transitions uint64 `ch:"transitions"`
-	}](ctx, m, query, InSpan(fabric, span).With("metric", name))
+	}](ctx, m, query, InSpan(fabric, span).With("metric", metric.String()))
 	for _, r := range found {
 		if int(r.Before) < schema.NumStates && int(r.After) < schema.NumStates {
 			t[r.Before][r.After] = int(r.Transitions)

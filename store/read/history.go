@@ -87,7 +87,7 @@ func (m *Model) NetworkTime(ctx context.Context, fabric string, metric schema.Me
 		State     int8    `ch:"state"`
 		Intervals uint64  `ch:"intervals"`
 		Ms        float64 `ch:"total_ms"`
-	}](ctx, m, "network_time", InSpan(fabric, span).With("metric", nameOf(metric)))
+	}](ctx, m, "network_time", InSpan(fabric, span).With("metric", metric.String()))
 	for _, r := range found {
 		if r.State < 0 {
 			t.Unknown = int(r.Intervals)
@@ -96,14 +96,6 @@ func (m *Model) NetworkTime(ctx context.Context, fabric string, metric schema.Me
 		t.Intervals[r.State], t.Time[r.State] = int(r.Intervals), time.Duration(r.Ms*1e6)
 	}
 	return t, err
-}
-
-// nameOf a metric; empty for none.
-func nameOf(metric schema.Metric) string {
-	if metric == schema.NoMetric {
-		return ""
-	}
-	return metric.String()
 }
 
 // NetworkStep is a stretch of some hours, and for how long the network was in each state in

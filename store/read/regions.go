@@ -75,11 +75,7 @@ const allRows = 1 << 40
 
 // NewestRegions is Regions of the n newest: of a metric, unless it is NoMetric, and of a severity or a higher one.
 func (m *Model) NewestRegions(ctx context.Context, fabric string, span Span, metric schema.Metric, least schema.Severity, n int) ([]RegionAt, error) {
-	name := ""
-	if metric != schema.NoMetric {
-		name = metric.String()
-	}
-	found, err := Figure[regionRow](ctx, m, "regions", InSpan(fabric, span).With("metric", name).With("least", uint8(least)).With("limit", n))
+	found, err := Figure[regionRow](ctx, m, "regions", InSpan(fabric, span).With("metric", metric.String()).With("least", uint8(least)).With("limit", n))
 	slices.Reverse(found)
 	return convert(found, err, (*regionRow).toRegion)
 }

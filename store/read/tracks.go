@@ -24,10 +24,6 @@ type TrackSummary struct {
 // Tracks are the regions of the intervals that start in a span, each once: of a metric, unless it is NoMetric, and of
 // a severity or a higher one in one of them; at most n, the worst first.
 func (m *Model) Tracks(ctx context.Context, fabric string, span Span, metric schema.Metric, least schema.Severity, n int) ([]TrackSummary, error) {
-	name := ""
-	if metric != schema.NoMetric {
-		name = metric.String()
-	}
 	type row struct {
 		ID     uint64    `ch:"region_id"`
 		Metric string    `ch:"of_metric"`
@@ -39,7 +35,7 @@ func (m *Model) Tracks(ctx context.Context, fabric string, span Span, metric sch
 		Links  uint32    `ch:"most_links"`
 		Mean   float64   `ch:"peak_mean"`
 	}
-	found, err := Figure[row](ctx, m, "tracks", InSpan(fabric, span).With("metric", name).With("least", uint8(least)).With("limit", n))
+	found, err := Figure[row](ctx, m, "tracks", InSpan(fabric, span).With("metric", metric.String()).With("least", uint8(least)).With("limit", n))
 	return convert(found, err, func(r *row) (TrackSummary, error) {
 		metric, err := schema.ParseMetric(r.Metric)
 		if err != nil {

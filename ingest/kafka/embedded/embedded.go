@@ -21,6 +21,7 @@ import (
 
 	"github.com/giverny/giverny/ingest/kafka"
 	"github.com/giverny/giverny/internal/dirlock"
+	"github.com/giverny/giverny/internal/faults"
 )
 
 // Config of the broker.
@@ -41,14 +42,10 @@ func DefaultConfig() Config { return Config{SegmentBytes: 8 << 20, RetentionByte
 
 // Validate joins all faults of the configuration.
 func (c *Config) Validate() error {
-	var faults []error
-	if c.SegmentBytes < 1<<20 || c.SegmentBytes > 1<<30 {
-		faults = append(faults, fmt.Errorf("segment_bytes: %d; want 1 MiB to 1 GiB", c.SegmentBytes))
-	}
-	if c.RetentionBytes != -1 && c.RetentionBytes < int64(c.SegmentBytes) {
-		faults = append(faults, fmt.Errorf("retention_bytes: %d; want -1 for no bound, or at least segment_bytes (%d)", c.RetentionBytes, c.SegmentBytes))
-	}
-	return errors.Join(faults...)
+	var f faults.List
+	f.Check(c.SegmentBytes >= 1<<20 && c.SegmentBytes <= 1<<30, "segment_bytes", "%d: want 1 MiB to 1 GiB", c.SegmentBytes)
+	f.Check(c.RetentionBytes == -1 || c.RetentionBytes >= int64(c.SegmentBytes), "retention_bytes", "%d: want -1 for no bound, or at least segment_bytes (%d)", c.RetentionBytes, c.SegmentBytes)
+	return f.Err()
 }
 
 // Broker is a Kafka broker inside the process. No port is open, since what it reads is not guarded against a

@@ -25,7 +25,7 @@ func TestValidateNamesEveryKey(t *testing.T) {
 	}
 	config.SegmentBytes, config.RetentionBytes = 1, 0
 	err := config.Validate()
-	if err == nil || !strings.HasPrefix(err.Error(), "segment_bytes: 1; want") || !strings.Contains(err.Error(), "\nretention_bytes: 0; want") {
+	if err == nil || !strings.HasPrefix(err.Error(), "segment_bytes: 1: want") || !strings.Contains(err.Error(), "\nretention_bytes: 0: want") {
 		t.Errorf("faults: %v", err)
 	}
 	if _, err := embedded.New(config, kafka.DefaultConfig(), slog.New(slog.DiscardHandler)); err == nil {

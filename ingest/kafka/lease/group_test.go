@@ -11,9 +11,8 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/giverny/giverny/internal/test/journal"
-
 	"github.com/giverny/giverny/ingest/kafka"
+	"github.com/giverny/giverny/internal/test/journal"
 )
 
 const session = 6 * time.Second

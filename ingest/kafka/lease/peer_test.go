@@ -9,10 +9,9 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/giverny/giverny/internal/test/journal"
-
 	"github.com/giverny/giverny/ingest/kafka"
 	"github.com/giverny/giverny/ingest/kafka/lease"
+	"github.com/giverny/giverny/internal/test/journal"
 )
 
 // link is a peer's way to the broker, which a test can break.

@@ -204,15 +204,15 @@ func WriteCounters(w io.Writer) {
 		}
 		fmt.Fprintf(w, "| `%s` | %s | %s | %s |\n", m, m.Unit(), grown, m.Help())
 	}
-	fmt.Fprint(w, "\n## Counters\n\nWhat devices report. The link is the one that leaves the port (egress) or enters it (ingress). ",
+	fmt.Fprint(w, "\n## Counters\n\nWhat devices report. The direction is that of the traffic or signal, as the port sees it: received (rx) or sent (tx). The link is the one that leaves the port (egress) or enters it (ingress): a port that receives pause frames pauses the link that leaves it. ",
 		"A counter that becomes no metric is kept raw; so is one that is not in this table.\n\n",
-		"| counter | unit | bits | at its maximum | link | becomes | meaning |\n|---|---|---|---|---|---|---|\n")
+		"| counter | unit | bits | at its maximum | direction | link | becomes | meaning |\n|---|---|---|---|---|---|---|---|\n")
 	for _, c := range schema.Counters() {
 		bits, end := fmt.Sprint(c.Width), [...]string{"wraps", "sticks"}[c.Overflow]
 		if c.Width == 0 {
 			bits, end = "gauge", ""
 		}
-		fmt.Fprintf(w, "| `%s` | %s | %s | %s | %s | %s | %s |\n", c.Name, c.Unit, bits, end, [...]string{"", "egress", "ingress"}[c.Side], c.Metric, c.Help)
+		fmt.Fprintf(w, "| `%s` | %s | %s | %s | %s | %s | %s | %s |\n", c.Name, c.Unit, bits, end, [...]string{"", "rx", "tx"}[c.Direction], [...]string{"", "egress", "ingress"}[c.Side], c.Metric, c.Help)
 	}
 }
 

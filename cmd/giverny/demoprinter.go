@@ -1,0 +1,133 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/giverny/giverny/schema"
+)
+
+// demoPrinter prints the story and the regions as they are found, and sums up.
+type demoPrinter struct {
+	mu        sync.Mutex // guards what follows
+	out       io.Writer
+	start     time.Time
+	summary   demoSummary
+	seconds   []float64 // from counter to store, by interval
+	regions   map[uint64]*demoVerdict
+	announced map[uint64]bool   // regions whose beginning was printed, and their end not
+	names     map[string]string // of jobs, by id
+}
+
+type demoSummary struct {
+	Intervals int               `json:"intervals"`
+	Links     int               `json:"links"`
+	Samples   int               `json:"samples"`
+	Regions   map[string]int    `json:"regions"`
+	Dropped   map[string]uint64 `json:"dropped"`
+	Latency   struct {
+		P50 float64 `json:"p50"`
+		P99 float64 `json:"p99"`
+	} `json:"latency_seconds"`
+}
+
+func newDemoPrinter(out io.Writer, links int) *demoPrinter {
+	return &demoPrinter{out: out, regions: map[uint64]*demoVerdict{}, announced: map[uint64]bool{}, names: map[string]string{}, summary: demoSummary{Links: links,
+		Regions: map[string]int{"Low": 0, "Medium": 0, "High": 0}, Dropped: map[string]uint64{}}}
+}
+
+func (p *demoPrinter) begin(start time.Time) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.start = start
+}
+
+func (p *demoPrinter) repeats() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	fmt.Fprint(p.out, "\nThe story begins again; Ctrl-C ends it.\n\n")
+}
+
+func (p *demoPrinter) line(nanos int64, mark, format string, args ...any) {
+	at := time.Duration(nanos - p.start.UnixNano()).Round(time.Second)
+	fmt.Fprintf(p.out, "%02d:%02d %s %s\n", int(at.Minutes()), int(at.Seconds())%60, mark, schema.OneLine(fmt.Sprintf(format, args...)))
+}
+
+func (p *demoPrinter) happened(events []schema.Event) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, e := range events {
+		if e.Kind == schema.Story {
+			p.line(e.TimeNanos, "~", "%s", e.Detail)
+		}
+	}
+}
+
+// markOf is the mark before an event of a region or of the network; empty for
+// what the story itself tells.
+func markOf(kind schema.EventKind) string {
+	switch kind {
+	case schema.RegionBorn, schema.RegionSplit:
+		return "+"
+	case schema.RegionEnded, schema.RegionMerged:
+		return "-"
+	case schema.RegionSeverity:
+		return ">"
+	case schema.CongestionBegan, schema.CongestionEnded:
+		return "!"
+	}
+	return ""
+}
+
+// Name of the sink.
+func (p *demoPrinter) Name() string { return "demo" }
+
+// Put prints what has happened to an interval's regions.
+func (p *demoPrinter) Put(_ context.Context, r *schema.IntervalResult) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	s := r.Snapshot
+	if s.LastReadNanos > 0 {
+		p.seconds = append(p.seconds, time.Since(time.Unix(0, s.LastReadNanos)).Seconds())
+	}
+	p.summary.Intervals++
+	p.summary.Samples += s.Samples
+	for reason, n := range r.Dropped {
+		p.summary.Dropped[reason] += n
+	}
+	for i := range r.Regions {
+		p.summary.Regions[r.Regions[i].Severity.String()]++
+	}
+	for _, e := range r.Events {
+		switch mark := markOf(e.Kind); {
+		case mark != "" && e.RegionID != 0:
+			p.line(s.Interval.EndNanos(), mark, "%s [%d]", e.Detail, e.RegionID)
+		case mark != "":
+			p.line(s.Interval.EndNanos(), mark, "%s", e.Detail)
+		}
+	}
+	p.verdicts(r)
+	return nil
+}
+
+// end prints the summary.
+func (p *demoPrinter) end(w io.Writer, asJSON bool) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	slices.Sort(p.seconds)
+	if n := len(p.seconds); n > 0 {
+		p.summary.Latency.P50, p.summary.Latency.P99 = p.seconds[n/2], p.seconds[min(n-1, n*99/100)]
+	}
+	if asJSON {
+		return json.NewEncoder(w).Encode(p.summary)
+	}
+	s := p.summary
+	_, err := fmt.Fprintf(w, "\n%d intervals of %d links analysed, %d counter readings; regions, counted once per interval: %d Low, %d Medium, %d High; counter to store %.2f s (p99 %.2f s)\n",
+		s.Intervals, s.Links, s.Samples, s.Regions["Low"], s.Regions["Medium"], s.Regions["High"], s.Latency.P50, s.Latency.P99)
+	return err
+}

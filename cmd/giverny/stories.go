@@ -1,0 +1,84 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/giverny/giverny/ingest/emitter"
+	"github.com/giverny/giverny/internal/config"
+	"github.com/giverny/giverny/internal/retry"
+	"github.com/giverny/giverny/schema"
+	"github.com/giverny/giverny/simulate/scenario"
+	"github.com/giverny/giverny/topology"
+)
+
+// readStory reads a story from a file, or takes the built-in one of that name.
+func readStory(name string) (*scenario.Script, error) {
+	if !strings.ContainsAny(name, "./\\") {
+		script, err := scenario.Builtin(name)
+		if _, absent := os.Stat(name); err == nil || absent != nil {
+			return script, err
+		}
+	}
+	file, err := os.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	return scenario.Read(file, name)
+}
+
+// storyGraph is the fabric of a story, or the one that replaces it.
+func storyGraph(script *scenario.Script, instead string, log *slog.Logger) (*topology.Graph, error) {
+	entry := config.Fabric{Name: script.Fabric.Name, Topology: script.Fabric.Topology}
+	if instead != "" {
+		entry.Topology = instead
+	}
+	graph, err := config.LoadTopology(entry, log)
+	if err == nil && instead != "" {
+		script.PlayOn(graph, instead)
+	}
+	return graph, err
+}
+
+// stretch makes a story take what --for says; 0 leaves it as it is.
+func stretch(script *scenario.Script, duration time.Duration) error {
+	least := 2 * script.Interval // with less than two, jobs end when they start
+	switch {
+	case duration == 0:
+		return nil
+	case duration < least:
+		return fmt.Errorf("--for %v: want at least %v, two intervals of the story, or 0 for its own length", duration, least)
+	}
+	script.Stretch(duration)
+	return nil
+}
+
+// sendStep sends what happened in a step, and what devices reported.
+func sendStep(ctx context.Context, sink *emitter.Emitter, fabric string, step *scenario.Step) error {
+	// What happened to jobs and to the fabric's parts has topics of its own.
+	events := slices.DeleteFunc(slices.Clone(step.Events), func(e schema.Event) bool {
+		return e.Kind.IsFailure() || e.Kind == schema.JobStarted || e.Kind == schema.JobEnded
+	})
+	if err := errors.Join(sink.EmitEvents(ctx, fabric, events), sink.EmitJobs(ctx, fabric, step.Jobs),
+		sink.EmitFailures(ctx, fabric, step.Failures), sink.EmitTraffic(ctx, fabric, step.JobTraffic(fabric))); err != nil {
+		return err
+	}
+	for _, b := range step.Batches {
+		if err := sink.Emit(ctx, b); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// sleepUntil returns false if ctx ends first.
+func sleepUntil(ctx context.Context, t time.Time) bool {
+	return retry.Sleep(ctx, time.Until(t))
+}

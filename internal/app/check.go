@@ -1,0 +1,23 @@
+package app
+
+import (
+	"errors"
+
+	"github.com/giverny/giverny/store/engine"
+)
+
+// Check makes every part of every role, inert, and joins all that a role would
+// refuse. The embedded engine's library is another host's business: agents do not
+// need it.
+func (p *Process) Check(fabrics []Fabric) error {
+	kafkaErr, storeErr := p.UseKafka(), p.UseStore()
+	if p.cfg.Store.Library == "" && errors.Is(storeErr, engine.ErrNoLibrary) {
+		p.log.Warn("config: embedded store not checked: its library is not on this host; analyze, serve and up need it", "library", "libchdb.so")
+		storeErr = nil
+	}
+	r := Role{Serve: true, Analyse: p.client != nil, Collect: p.client != nil && p.cfg.Collect.Enabled()}
+	_, err := p.assemble(r, fabrics)
+	_, _, guardErr := p.guard()
+	_, signErr := p.signer() // of the commands that a person sends from this host
+	return errors.Join(kafkaErr, storeErr, err, guardErr, signErr)
+}

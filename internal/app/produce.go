@@ -1,0 +1,33 @@
+package app
+
+import (
+	"context"
+
+	"github.com/giverny/giverny/ingest/emitter"
+	"github.com/giverny/giverny/ingest/kafka"
+	"github.com/giverny/giverny/internal/config"
+)
+
+// Emitter puts batches and events into the partitions of the configured fabrics.
+// It needs UseKafka before.
+func (p *Process) Emitter() *emitter.Emitter {
+	return emitter.New(kafka.NewProducer(p.client), config.PartitionOf(p.cfg.Fabrics))
+}
+
+// Produce runs what puts readings into Kafka, that of another process with the same data_dir too, until it ends.
+func (p *Process) Produce(ctx context.Context, produce func(context.Context, *emitter.Emitter) error) error {
+	if err := p.ReachKafka(); err != nil {
+		return err
+	}
+	return p.RunOnce(ctx, func(ctx context.Context) error {
+		if err := p.ensureTopics(ctx); err != nil {
+			return err
+		}
+		return produce(ctx, p.Emitter())
+	})
+}
+
+// ensureTopics makes the topics that are missing; while Kafka is away it waits.
+func (p *Process) ensureTopics(ctx context.Context) error {
+	return p.client.EnsureTopics(ctx, config.NumPartitions(p.cfg.Fabrics))
+}
