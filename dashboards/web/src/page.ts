@@ -226,7 +226,11 @@ export class Page implements App {
     const page = state.page !== "map";
     $("main").classList.toggle("page", page);
     $("other").hidden = !page;
-    if (page) { showPage(this, $("other")); return; }
+    if (page) {
+      if (model?.loaded) this.side.top();
+      showPage(this, $("other"));
+      return;
+    }
     if (!model?.loaded) return;
     const i = model.interval;
     this.metric = this.metricShown();
