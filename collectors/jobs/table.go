@@ -11,6 +11,7 @@ import (
 
 	"github.com/giverny/giverny/collectors/feeds"
 	"github.com/giverny/giverny/collectors/jobline"
+	"github.com/giverny/giverny/internal/csvfault"
 	"github.com/giverny/giverny/schema"
 )
 
@@ -55,7 +56,7 @@ func phaseOf(job *schema.Job) Phase {
 // 1970, or without a zone in the one given.
 func readCSV(r io.Reader, name string, zone *time.Location) (List, error) {
 	list := List{name: name}
-	in := csv.NewReader(r)
+	in := csvfault.NewReader(r)
 	in.FieldsPerRecord = -1
 	in.LazyQuotes = true
 	in.ReuseRecord = true
