@@ -31,7 +31,11 @@ func (r *Reader) Read() ([]string, error) {
 	record, err := r.Reader.Read()
 	switch {
 	case r.in.spent:
-		return nil, fmt.Errorf("what comes after line %d is longer than %d bytes without the end of a row: close a quotation mark there, or give a table", r.line, MaxRecordBytes)
+		where := "the first row"
+		if r.line > 0 {
+			where = fmt.Sprintf("the row after line %d", r.line)
+		}
+		return nil, fmt.Errorf("%s is longer than %d bytes: close a quotation mark there, or give a table", where, MaxRecordBytes)
 	case err == nil:
 		r.line, _ = r.FieldPos(0)
 	}

@@ -32,7 +32,7 @@ func TestARecordWithoutAnEnd(t *testing.T) {
 			for ; err == nil; records++ {
 				_, err = r.Read()
 			}
-			if records != 3 || !strings.Contains(err.Error(), "after line 2 is longer than 4194304 bytes") {
+			if records != 3 || !strings.Contains(err.Error(), "the row after line 2 is longer than 4194304 bytes") {
 				t.Errorf("%s: record %d: %v", name, records, err)
 			}
 		}
