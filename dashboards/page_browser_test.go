@@ -187,3 +187,16 @@ func TestACongestionEventAboveEveryPage(t *testing.T) {
 	h.announce(calm)
 	page.await(`document.getElementById("rce").hidden`)
 }
+
+// On a phone the reasons of scores fit beside them.
+func TestScoresOnAPhone(t *testing.T) {
+	h := open(t, tree)
+	g := h.graph(tree)
+	h.announce(busy(g, noon, hot(g, 1, schema.High, 0, 12)))
+	page := browse(t, h.url+"/?page=hosts")
+	page.resize(390, 844)
+	page.await(`document.querySelector(".scores td") !== null`)
+	if got := page.eval(`(({ scrollWidth, clientWidth }) => scrollWidth <= clientWidth)(document.querySelector(".scores"))`); got != "true" {
+		t.Error("the table of scores is wider than a phone")
+	}
+}
