@@ -400,8 +400,9 @@ func TestAJobThatIsNamedJobs(t *testing.T) {
 // A quotation mark in a CSV that is never closed is a counted drop; the nodes of a job may have several lines.
 func TestAQuotationMarkLeftOpen(t *testing.T) {
 	for name, c := range map[string]struct {
-		text          string
-		rows, dropped int
+		text    string
+		rows    int
+		dropped uint64
 	}{
 		"of the id":    {"job_id,nodes,start\n\"17,n1,2026-01-05T00:30:00Z\n18,n2,2026-01-05T00:30:00Z\n", 0, 1},
 		"of the nodes": {"job_id,nodes,start\n17,\"n1,2026-01-05T00:30:00Z\n18,n2,2026-01-05T00:30:00Z\n", 0, 1},
