@@ -305,6 +305,26 @@ func TestLabelsOfManagedSwitches(t *testing.T) {
 	}
 }
 
+// A level whose switches share no word, only a letter of a number (4036-86A2), has the word of the field.
+func TestLevelsWithoutAWord(t *testing.T) {
+	db, _ := database(t)
+	b := topology.NewBuilder("ib0")
+	host := b.Device(topology.Device{Name: "host0", Kind: topology.Host, Group: -1})
+	leaf := b.Device(topology.Device{Name: "4036-86A2", Kind: topology.Switch, Level: 1, Group: -1})
+	b.Both(topology.Link{From: host, To: leaf, FromPort: "1", ToPort: "1", Class: topology.ClassHost, CapacityBytesPerSecond: 1e9, Dim: -1})
+	g, err := b.Build()
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := serveGraphs(t, db, g)
+	h.announce(busy(g, noon))
+	page := browse(t, h.url)
+	page.await(shown)
+	if written := page.eval(`document.getElementById("heat").textContent`); !strings.Contains(written, "leaf") {
+		t.Errorf("the map does not say leaf: %s", written)
+	}
+}
+
 // Another fabric is shown with its own graph, whatever the old one's answers do.
 func TestChangingTheFabric(t *testing.T) {
 	h := open(t, torus, tree)
@@ -348,5 +368,31 @@ func TestTheMapShowsWhatIsExplained(t *testing.T) {
 		if got := page.eval(both); got != step.want {
 			t.Errorf("step %d: the page has %q, want %q", i, got, step.want)
 		}
+	}
+}
+
+// The root that a diagnosis names is marked at its port's link, as that of a region is, not at the switch.
+func TestTheMapMarksTheRootOfADiagnosis(t *testing.T) {
+	h := open(t, tree)
+	g := h.graph(tree)
+	day := func(start int64, link schema.LinkID) *schema.IntervalResult {
+		region := hot(g, 1, schema.Low, 0, 8)
+		r := busy(g, start, region)
+		r.Diagnoses = []schema.Diagnosis{{Fabric: tree, Time: schema.Instant(start), Region: 1, Metric: region.Metric, Severity: region.Severity, Links: region.Links,
+			Root: &schema.Root{Device: "leaf0-0", Link: link, Kind: schema.RootIncast}}}
+		return r
+	}
+	page := browse(t, h.url+"/?layout=tiers")
+	var drawn []string
+	for i, link := range []schema.LinkID{schema.NoLink, schema.NoLink, 0} {
+		h.announce(day(noon+int64(i)*second, link))
+		page.await(fmt.Sprintf(`document.documentElement.dataset.shown?.includes("22:13:2%d")`, i))
+		drawn = append(drawn, page.eval(`document.querySelector("#heat canvas").toDataURL()`))
+	}
+	if drawn[0] != drawn[1] {
+		t.Error("two intervals that are alike are drawn differently")
+	}
+	if drawn[0] == drawn[2] {
+		t.Error("the mark is where it is without the link")
 	}
 }

@@ -172,3 +172,31 @@ func TestACongestionEventInAPause(t *testing.T) {
 		t.Errorf("the page says %q", got)
 	}
 }
+
+// The congestion event stands above every page, and follows the intervals there too.
+func TestACongestionEventAboveEveryPage(t *testing.T) {
+	h := open(t, torus)
+	g := h.graph(torus)
+	r := busy(g, noon)
+	r.Congestion.EndNanos = noon + second - 18*second
+	h.store(g, r)
+	page := browse(t, h.url+"/?page=jobs")
+	page.await(`document.getElementById("rce").textContent === "Congestion event, last High 18 s ago"`)
+	calm := busy(g, noon+second)
+	calm.Congestion = nil
+	h.announce(calm)
+	page.await(`document.getElementById("rce").hidden`)
+}
+
+// On a phone the reasons of scores fit beside them.
+func TestScoresOnAPhone(t *testing.T) {
+	h := open(t, tree)
+	g := h.graph(tree)
+	h.announce(busy(g, noon, hot(g, 1, schema.High, 0, 12)))
+	page := browse(t, h.url+"/?page=hosts")
+	page.resize(390, 844)
+	page.await(`document.querySelector(".scores td") !== null`)
+	if got := page.eval(`(({ scrollWidth, clientWidth }) => scrollWidth <= clientWidth)(document.querySelector(".scores"))`); got != "true" {
+		t.Error("the table of scores is wider than a phone")
+	}
+}

@@ -396,3 +396,22 @@ func TestAJobThatIsNamedJobs(t *testing.T) {
 		t.Errorf("on one line: %v, %v", list.Rows, err)
 	}
 }
+
+// A quotation mark in a CSV that is never closed is a counted drop; the nodes of a job may have several lines.
+func TestAQuotationMarkLeftOpen(t *testing.T) {
+	for name, c := range map[string]struct {
+		text    string
+		rows    int
+		dropped uint64
+	}{
+		"of the id":    {"job_id,nodes,start\n\"17,n1,2026-01-05T00:30:00Z\n18,n2,2026-01-05T00:30:00Z\n", 0, 1},
+		"of the nodes": {"job_id,nodes,start\n17,\"n1,2026-01-05T00:30:00Z\n18,n2,2026-01-05T00:30:00Z\n", 0, 1},
+		"of the name":  {"job_id,nodes,start,name\n17,n1,2026-01-05T00:30:00Z,\"PSDNS\n18,n2,2026-01-05T00:30:00Z,x\n", 0, 1},
+		"none":         {"job_id,nodes,start,name\n17,\"n1\nn2\",2026-01-05T00:30:00Z,\"5\"\" disk\"\n", 1, 0},
+	} {
+		list, err := jobs.Read(strings.NewReader(c.text), "jobs.csv", jobs.Options{Format: "csv"})
+		if err != nil || len(list.Rows) != c.rows || list.Dropped[feeds.Malformed] != c.dropped {
+			t.Errorf("%s: %d rows, dropped %v, %v", name, len(list.Rows), list.Dropped, err)
+		}
+	}
+}

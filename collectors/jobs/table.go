@@ -11,6 +11,7 @@ import (
 
 	"github.com/giverny/giverny/collectors/feeds"
 	"github.com/giverny/giverny/collectors/jobline"
+	"github.com/giverny/giverny/internal/csvfault"
 	"github.com/giverny/giverny/schema"
 )
 
@@ -55,7 +56,7 @@ func phaseOf(job *schema.Job) Phase {
 // 1970, or without a zone in the one given.
 func readCSV(r io.Reader, name string, zone *time.Location) (List, error) {
 	list := List{name: name}
-	in := csv.NewReader(r)
+	in := csvfault.NewReader(r)
 	in.FieldsPerRecord = -1
 	in.LazyQuotes = true
 	in.ReuseRecord = true
@@ -72,7 +73,7 @@ func readCSV(r io.Reader, name string, zone *time.Location) (List, error) {
 			return list, fmt.Errorf("%s:1: no column %s; want job_id,name,user,nodes,start,end,state", name, field)
 		}
 	}
-	clock := clock{zone}
+	clock, columns := clock{zone}, len(head)
 	for {
 		f, err := in.Read()
 		if err == io.EOF {
@@ -87,8 +88,23 @@ func readCSV(r io.Reader, name string, zone *time.Location) (List, error) {
 			return list, fmt.Errorf("%s: %w", name, err)
 		}
 		list.place, _ = in.FieldPos(0)
+		if unclosed(f, at["nodes"], columns) {
+			list.drop(feeds.Malformed, "a field takes in the lines after it: close its quotation mark")
+			continue
+		}
 		list.addFields(f, at, clock)
 	}
+}
+
+// unclosed reports whether a quotation mark has made rows part of a field: of a whole row the nodes alone may have
+// several lines.
+func unclosed(f []string, nodes, columns int) bool {
+	for i, field := range f {
+		if strings.Contains(field, "\n") && (i != nodes || len(f) < columns) {
+			return true
+		}
+	}
+	return false
 }
 
 func (l *List) addFields(f []string, at map[string]int, clock clock) {

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/giverny/giverny/collectors/feeds"
+	"github.com/giverny/giverny/internal/csvfault"
 	"github.com/giverny/giverny/schema"
 )
 
@@ -25,7 +26,7 @@ import (
 // measured. Rows that cannot be read are counted and passed over. name stands for the file in errors.
 func ReadCSV(r io.Reader, name string) (feeds.Rows, error) {
 	var rows feeds.Rows
-	in := csv.NewReader(bufio.NewReaderSize(r, 64<<10))
+	in := csvfault.NewReader(bufio.NewReaderSize(r, 64<<10))
 	in.FieldsPerRecord = -1
 	in.ReuseRecord = true
 	head, err := in.Read()

@@ -2,7 +2,6 @@ package offline
 
 import (
 	"cmp"
-	"encoding/csv"
 	"errors"
 	"fmt"
 	"io"
@@ -32,7 +31,7 @@ type trafficTable struct {
 type trafficReader struct {
 	r       *reading
 	file    *File
-	csv     *csv.Reader
+	csv     *csvfault.Reader
 	columns [len(trafficColumns)]int // -1: the file has none
 	seen    map[jobKey]bool
 	ids     map[string]string // one copy of each
@@ -45,7 +44,7 @@ func (r *reading) readTraffic(f *File) error {
 		return fmt.Errorf("%s: %w", f.Name, err)
 	}
 	defer plain.Close()
-	t := &trafficReader{r: r, file: f, csv: csv.NewReader(plain), seen: map[jobKey]bool{}, ids: map[string]string{}}
+	t := &trafficReader{r: r, file: f, csv: csvfault.NewReader(plain), seen: map[jobKey]bool{}, ids: map[string]string{}}
 	t.csv.ReuseRecord, t.csv.TrimLeadingSpace = true, true
 	if err := t.header(); err != nil {
 		return fmt.Errorf("%s:1: %w", f.Name, err)

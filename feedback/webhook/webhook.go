@@ -311,11 +311,26 @@ func judge(response *http.Response) error {
 	}
 	switch code {
 	case http.StatusTooManyRequests, http.StatusServiceUnavailable:
-		if seconds, err := strconv.Atoi(response.Header.Get("Retry-After")); err == nil && seconds > 0 {
-			f.wait = min(time.Duration(seconds)*time.Second, maxPause)
-		}
+		f.wait = min(retryAfter(response.Header, time.Now()), maxPause)
 	case http.StatusBadRequest, http.StatusGone, http.StatusRequestEntityTooLarge, http.StatusUnsupportedMediaType, http.StatusUnprocessableEntity:
 		f.final = true
 	}
 	return f
+}
+
+// retryAfter is how long the receiver asks to wait (RFC 9110, 10.2.3): a number of
+// seconds, or until a date, by its own clock where the answer has a Date. 0: it does not ask.
+func retryAfter(header http.Header, now time.Time) time.Duration {
+	asked := header.Get("Retry-After")
+	if seconds, err := strconv.Atoi(asked); err == nil {
+		return time.Duration(max(0, min(seconds, int(maxPause/time.Second)))) * time.Second
+	}
+	until, err := http.ParseTime(asked)
+	if err != nil {
+		return 0
+	}
+	if sent, err := http.ParseTime(header.Get("Date")); err == nil {
+		now = sent
+	}
+	return max(0, until.Sub(now))
 }

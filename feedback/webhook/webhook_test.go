@@ -233,6 +233,32 @@ func aReceiverThatFails(t *testing.T) {
 	r.Close()
 }
 
+// Retry-After is a number of seconds or a date; a date counts by the receiver's clock, where that is known.
+func TestRetryAfter(t *testing.T) {
+	now := time.Date(2026, 1, 5, 0, 30, 0, 0, time.UTC)
+	at := func(d time.Duration) string { return now.Add(d).Format(http.TimeFormat) }
+	for _, c := range []struct {
+		asked, date string
+		want        time.Duration
+	}{
+		{asked: "20", want: 20 * time.Second},
+		{asked: at(25 * time.Second), want: 25 * time.Second},
+		{asked: at(time.Hour), date: at(time.Hour - 5*time.Second), want: 5 * time.Second}, // its clock is an hour ahead
+		{asked: at(-time.Minute)},
+		{asked: "-1"},
+		{asked: "9223372036854775807", want: maxPause},
+		{asked: "soon"},
+		{},
+	} {
+		header := http.Header{}
+		header.Set("Retry-After", c.asked)
+		header.Set("Date", c.date)
+		if got := retryAfter(header, now); got != c.want {
+			t.Errorf("Retry-After %q, Date %q: %v, want %v", c.asked, c.date, got, c.want)
+		}
+	}
+}
+
 // What waits survives a stop, and what was sent is not sent again.
 func TestTheQueueSurvivesARestart(t *testing.T) {
 	r, dir := startReceiver(t), t.TempDir()

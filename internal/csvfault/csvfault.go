@@ -1,6 +1,7 @@
-// Package csvfault says what is wrong with a row of CSV so that a person can mend it. In
-// go the error of encoding/csv and the row as far as it was read, out come the line and
-// the fault: how many fields there are and should be, or where a quotation mark stands.
+// Package csvfault reads CSV that may be damaged, in bounded memory, and says what is wrong
+// with a row so that a person can mend it. In go the error of encoding/csv and the row as far
+// as it was read, out come the line and the fault: how many fields there are and should be, or
+// where a quotation mark stands.
 package csvfault
 
 import (
@@ -11,7 +12,7 @@ import (
 
 // Explain gives the line of a fault, from 1, and what to do about it. The line is 0 where
 // the error is none of the CSV but of reading.
-func Explain(err error, r *csv.Reader, record []string) (line int, fault error) {
+func Explain(err error, r *Reader, record []string) (line int, fault error) {
 	var parse *csv.ParseError
 	if !errors.As(err, &parse) {
 		return 0, err

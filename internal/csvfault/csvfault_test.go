@@ -1,7 +1,6 @@
 package csvfault_test
 
 import (
-	"encoding/csv"
 	"errors"
 	"strings"
 	"testing"
@@ -17,7 +16,7 @@ func TestExplain(t *testing.T) {
 		"a,b\n1,2\"3\n":             "2: character 4: a quotation mark within a field",
 		"a,b\n1,2\n\"3,4\n5,6\n7\n": "3: a field that begins with a quotation mark",
 	} {
-		r := csv.NewReader(strings.NewReader(text))
+		r := csvfault.NewReader(strings.NewReader(text))
 		for {
 			record, err := r.Read()
 			if err == nil {

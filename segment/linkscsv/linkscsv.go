@@ -20,7 +20,6 @@
 package linkscsv
 
 import (
-	"encoding/csv"
 	"errors"
 	"fmt"
 	"io"
@@ -43,7 +42,7 @@ var axes = []string{"x", "y", "z", "w"}
 
 // table is a table being read.
 type table struct {
-	records *csv.Reader
+	records *csvfault.Reader
 	graph   *topology.Graph
 
 	// What the header says.
@@ -108,7 +107,7 @@ func Intervals(name string, r io.Reader, g *topology.Graph, report func(line str
 }
 
 func open(r io.Reader, g *topology.Graph) (*table, error) {
-	t := &table{records: csv.NewReader(r), graph: g, time: -1, link: -1}
+	t := &table{records: csvfault.NewReader(r), graph: g, time: -1, link: -1}
 	t.records.ReuseRecord, t.records.TrimLeadingSpace = true, true
 	header, err := t.records.Read()
 	if errors.Is(err, io.EOF) {

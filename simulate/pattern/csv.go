@@ -1,7 +1,6 @@
 package pattern
 
 import (
-	"encoding/csv"
 	"errors"
 	"fmt"
 	"io"
@@ -26,7 +25,7 @@ type row struct {
 // the process has posted. A compute's bytes are its ns. Lines that begin with #
 // are comments. A process that is only a peer sits on the node of its number.
 func ReadCalls(r io.Reader, name string) (*Program, error) {
-	reader := csv.NewReader(r)
+	reader := csvfault.NewReader(r)
 	reader.Comment, reader.TrimLeadingSpace, reader.FieldsPerRecord = '#', true, -1
 	header, err := reader.Read()
 	if errors.Is(err, io.EOF) {
@@ -60,7 +59,7 @@ func ReadCalls(r io.Reader, name string) (*Program, error) {
 }
 
 // located names file and line of a fault of the CSV itself.
-func located(name string, err error, reader *csv.Reader, record []string) error {
+func located(name string, err error, reader *csvfault.Reader, record []string) error {
 	line, fault := csvfault.Explain(err, reader, record)
 	if line == 0 {
 		return fmt.Errorf("%s: %w", name, fault)

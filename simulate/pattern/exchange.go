@@ -1,13 +1,14 @@
 package pattern
 
 import (
-	"encoding/csv"
 	"errors"
 	"fmt"
 	"io"
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/giverny/giverny/internal/csvfault"
 )
 
 // Exchange is how processes send each other a recorded, irregular list of puts,
@@ -29,7 +30,7 @@ type Piece struct {
 
 // ReadPieces reads a list of puts: a header from,to,bytes and a line each.
 func ReadPieces(r io.Reader, name string) ([]Piece, error) {
-	reader := csv.NewReader(r)
+	reader := csvfault.NewReader(r)
 	reader.Comment, reader.TrimLeadingSpace = '#', true
 	header, err := reader.Read()
 	switch {

@@ -38,7 +38,7 @@ func Serve(ctx context.Context, cfg ServeConfig, log *slog.Logger) error {
 		ctx = untilEOF(context.WithoutCancel(ctx), os.Stdin)
 	}
 	if err := os.MkdirAll(cfg.DataDir, 0o750); err != nil {
-		return fmt.Errorf("make the data directory: %w", err)
+		return fmt.Errorf("make the data directory: %w; set data_dir to a folder that this user may write to", err)
 	}
 	release, err := dirlock.Acquire(cfg.DataDir, lockPatience)
 	if err != nil {

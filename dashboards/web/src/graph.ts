@@ -130,7 +130,7 @@ export class Graph {
     this.devices.forEach((d, i) => { if (d.kind !== "switch") return; const list = by.get(d.level); if (list) list.push(i); else by.set(d.level, [i]); });
     return [...by.keys()].sort((a, b) => a - b).map((level) => {
       const switches = by.get(level)!;
-      const stem = (i: number) => (this.called(i).match(/[a-z]+/gi) ?? [""]).reduce((a, b) => b.length > a.length ? b : a); // its longest word
+      const stem = (i: number) => (this.called(i).match(/[a-z]{2,}/gi) ?? [""]).reduce((a, b) => b.length > a.length ? b : a); // its longest word; a letter alone is none
       const first = stem(switches[0]);
       return { level, name: first && switches.every((i) => stem(i) === first) ? first : ["", "leaf", "spine", "core"][level] || `level ${level}`, switches };
     });

@@ -226,7 +226,11 @@ export class Page implements App {
     const page = state.page !== "map";
     $("main").classList.toggle("page", page);
     $("other").hidden = !page;
-    if (page) { showPage(this, $("other")); return; }
+    if (page) {
+      if (model?.loaded) this.side.top();
+      showPage(this, $("other"));
+      return;
+    }
     if (!model?.loaded) return;
     const i = model.interval;
     this.metric = this.metricShown();
@@ -272,7 +276,7 @@ export class Page implements App {
     const regions = this.regionsShown(), pointed = this.side.pointed, g = i.graph;
     const diagnosis = this.side.diagnosis(), roots: Frame["roots"] = [];
     for (const r of regions) if (r.root) roots.push({ device: g.device(r.root.device) ?? -1, link: r.root.link ?? -1 });
-    if (diagnosis?.root && diagnosis.metric === metric && roots.length === 0) roots.push({ device: g.device(diagnosis.root.device) ?? -1, link: -1 });
+    if (diagnosis?.root && diagnosis.metric === metric && roots.length === 0) roots.push({ device: g.device(diagnosis.root.device) ?? -1, link: diagnosis.root.link ?? -1 });
     const frame: Frame = {
       graph: g, values, scale: other && this.model!.other!.graph === g ? changeScale(other, values) : stallScale(values),
       regions, focus: pointed?.metric === metric ? pointed.id ?? null : null, selected: this.selection(), roots, jobs: this.jobsOnMap(),

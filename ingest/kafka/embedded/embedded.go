@@ -91,7 +91,7 @@ func (b *Broker) Run(ctx context.Context) error {
 	options := b.options()
 	if dir := b.config.Dir; dir != "" {
 		if err := os.MkdirAll(dir, 0o750); err != nil {
-			return fmt.Errorf("embedded broker: %w", err)
+			return fmt.Errorf("embedded broker: %w; set data_dir to a folder that this user may write to", err)
 		}
 		release, err := dirlock.Acquire(dir, lockPatience)
 		if err != nil {

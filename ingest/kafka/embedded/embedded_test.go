@@ -50,6 +50,23 @@ func TestClientIsOfThisBroker(t *testing.T) {
 	}
 }
 
+// Where its folder cannot be made, a broker says which key to change.
+func TestAFolderThatCannotBeMade(t *testing.T) {
+	own := embedded.DefaultConfig()
+	file := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	own.Dir = filepath.Join(file, "kafka")
+	b, err := embedded.New(own, kafka.DefaultConfig(), slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := b.Run(t.Context()); err == nil || !strings.Contains(err.Error(), file) || !strings.Contains(err.Error(), "set data_dir to a folder") {
+		t.Errorf("the broker says %v", err)
+	}
+}
+
 // A client of another process reaches a broker by its folder while it runs, also after one that was killed; where none
 // runs the error says what to do. The folder of the socket is for its user alone.
 func TestReachFromAnotherProcess(t *testing.T) {

@@ -51,9 +51,9 @@ function table(app: App, jobs: Job[], a: JobPage, from: number, to: number) {
   const rows = jobs.slice(0, 300).map((j) => {
     const accused = j.regions.filter((r) => r.accused_intervals).length, victim = j.regions.filter((r) => r.victim_intervals && !r.accused_intervals).length;
     return h("tr", { class: jobsOf(app.state).includes(j.job_id) ? "chosen" : "" }, h("td", null, button(jobTitle(j), () => app.go({ job: jobList([j.job_id]) }, true))), h("td", null, j.user ?? ""), h("td", { class: "number" }, String(j.node_count)),
-      h("td", null, exposure(j, a, from, to)), h("td", { class: names[worst(j)] }, names[worst(j)]), h("td", { class: "number" }, accused ? String(accused) : ""), h("td", { class: "number" }, victim ? String(victim) : ""), h("td", { class: "number" }, blame(j) >= .005 ? sure(blame(j)) : ""));
+      h("td", { class: names[worst(j)] }, names[worst(j)]), h("td", { class: "number" }, accused ? String(accused) : ""), h("td", { class: "number" }, victim ? String(victim) : ""), h("td", { class: "number" }, blame(j) >= .005 ? sure(blame(j)) : ""), h("td", null, exposure(j, a, from, to)));
   });
-  const heads = [["job", ""], ["user", ""], ["nodes", "number"], ["exposure over time", ""], ["worst region", ""], ["accused of", "number"], ["victim of", "number"], ["blame", "number"]];
+  const heads = [["job", ""], ["user", ""], ["nodes", "number"], ["worst region", ""], ["accused of", "number"], ["victim of", "number"], ["blame", "number"], ["exposure over time", ""]]; // what is wide is last, where a phone has no room for it
   return h("table", null, h("thead", null, h("tr", null, ...heads.map(([t, c]) => h("th", { class: c }, t)))), h("tbody", null, ...rows));
 }
 

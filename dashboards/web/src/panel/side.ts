@@ -59,7 +59,7 @@ export class Side {
 
   show() {
     const { model } = this.app;
-    this.fault = "";
+    this.top();
     if (!model!.interval) { this.wait(); return; }
     const { now } = this.interval;
     const { shown, standsFor } = once(now.regions, now.diagnoses), chosen = String(this.shownRegion()?.id ?? "");
@@ -72,31 +72,37 @@ export class Side {
     fillJobs($("jobs"), this.app, now.regions, this.duration, !this.unknown());
     this.hot();
     this.events(model!.events);
-    this.status();
+  }
+
+  /** top shows what stands above every page: the congestion event, and of when the picture is. */
+  top() {
+    const { model, state } = this.app, now = model!.interval?.now, rce = now?.congestion;
+    this.fault = "";
+    $("rce").hidden = !rce;
+    if (rce) {
+      const calmFor = secondsBetween(rce.end, now!.interval.end);
+      setText($("rce"), calmFor > 0 ? `Congestion event, last High ${span(calmFor)} ago` : `Congestion event for ${span(secondsBetween(rce.begin, now!.interval.end))}`);
+      $("rce").title = `High regions since ${clock(rce.begin)} UTC, last seen ${clock(rce.end)}; the worst region's mean was ${percent(rce.peak_mean_percent)}`;
+    }
+    if (now) { this.status(); return; }
+    $("status").className = "";
+    setText($("status"), state.at ? "nothing stored at that time" : "waiting for the first interval");
   }
 
   private wait() {
     const { state } = this.app;
     setText($("severity"), state.at ? "nothing stored then" : "no data yet");
     $("severity").className = "Unknown";
-    for (const id of ["why", "todo", "rce", "diagnosis", "compared", "picked"]) $(id).hidden = true;
+    for (const id of ["why", "todo", "diagnosis", "compared", "picked"]) $(id).hidden = true;
     for (const id of ["facts", "forecast"]) $(id).replaceChildren();
     this.list.show([], "", this.duration, () => "");
     $("jobs").replaceChildren(h("li", { class: "none" }, "no job is known"));
     for (const id of ["hot", "events"]) $(id).replaceChildren(h("li", { class: "none" }, "none yet"));
-    $("status").className = "";
-    setText($("status"), state.at ? "nothing stored at that time" : "waiting for the first interval");
   }
 
   private state() {
-    const { now } = this.interval, { fabric } = this.interval.graph, metric = this.app.metricShown(), rce = now.congestion;
+    const { now } = this.interval, { fabric } = this.interval.graph, metric = this.app.metricShown();
     this.severity();
-    $("rce").hidden = !rce;
-    if (rce) {
-      const calmFor = secondsBetween(rce.end, now.interval.end);
-      setText($("rce"), calmFor > 0 ? `Congestion event, last High ${span(calmFor)} ago` : `Congestion event for ${span(secondsBetween(rce.begin, now.interval.end))}`);
-      $("rce").title = `High regions since ${clock(rce.begin)} UTC, last seen ${clock(rce.end)}; the worst region's mean was ${percent(rce.peak_mean_percent)}`;
-    }
     const facts: [string, string | number][] = [["switches", fabric.switches], ["hosts", fabric.hosts], ["links", fabric.links],
       ["links measured", (100 * (now.coverage[metric] ?? 0)).toFixed(1) + "%"], ["counter to store", !now.latency_seconds || now.latency_seconds > replayed ? "" : now.latency_seconds < 120 ? now.latency_seconds.toFixed(2) + " s" : span(now.latency_seconds)]];
     $("facts").replaceChildren(...facts.filter(([, v]) => v).flatMap(([k, v]) => [h("dt", null, k), h("dd", null, typeof v === "number" ? count(v) : v)]));

@@ -1,0 +1,60 @@
+package csvfault
+
+import (
+	"encoding/csv"
+	"fmt"
+	"io"
+)
+
+// MaxRecordBytes bounds a record: a row, with all lines of its quoted fields. A job that
+// names 100,000 nodes one by one takes half of it.
+const MaxRecordBytes = 4 << 20
+
+// Reader reads CSV in bounded memory. Of a file without line ends, such as a small one
+// of gzip that holds gigabytes, or with a quotation mark that is never closed, encoding/csv
+// takes all as one record.
+type Reader struct {
+	*csv.Reader
+	in   *budget
+	line int // of the last record
+}
+
+// NewReader reads from r.
+func NewReader(r io.Reader) *Reader {
+	in := &budget{r: r}
+	return &Reader{Reader: csv.NewReader(in), in: in}
+}
+
+// Read gives the next record. One that is too long ends the table with an error.
+func (r *Reader) Read() ([]string, error) {
+	r.in.left = MaxRecordBytes
+	record, err := r.Reader.Read()
+	switch {
+	case r.in.spent:
+		where := "the first row"
+		if r.line > 0 {
+			where = fmt.Sprintf("the row after line %d", r.line)
+		}
+		return nil, fmt.Errorf("%s is longer than %d bytes: close a quotation mark there, or give a table", where, MaxRecordBytes)
+	case err == nil:
+		r.line, _ = r.FieldPos(0)
+	}
+	return record, err
+}
+
+// budget reads up to left bytes.
+type budget struct {
+	r     io.Reader
+	left  int
+	spent bool
+}
+
+func (b *budget) Read(p []byte) (int, error) {
+	if b.left <= 0 {
+		b.spent = true
+		return 0, io.ErrShortBuffer
+	}
+	n, err := b.r.Read(p[:min(len(p), b.left)])
+	b.left -= n
+	return n, err
+}
