@@ -7,8 +7,9 @@ import (
 )
 
 // joinMisfits joins causes that touch and explain what they stall worse than noise would: they are parts of one
-// exchange as it happens, which has no shape that would part them. What is small beside such a one is its, too. Two of
-// which the roots are seen to stall are two.
+// exchange as it happens, which has no shape that would part them. What is small beside such a one is its, too. One of which
+// the root is seen to stall has a reason of its own, however badly its links are explained: where senders push, stall may rise
+// on the way up from the root.
 func (c *causes) joinMisfits(t *trees, s *sinks, h *shares) (joined bool) {
 	c.measureMisfits(t, s, h)
 	c.votes = c.votes[:0]
@@ -30,7 +31,7 @@ func (c *causes) joinMisfits(t *trees, s *sinks, h *shares) (joined bool) {
 	c.tallyVotes()
 	for _, v := range c.tally {
 		if n := c.count[v.beside]; float64(v.n) >= misfitShare*float64(min(n, c.count[v.cause])) && (n < misfitSmall || c.isMisfit(v.beside)) &&
-			!c.isFalling(s, v.beside) && !c.isFalling(s, v.cause) && !(c.isRooted[v.cause] && c.isRooted[v.beside]) {
+			!c.isFalling(s, v.beside) && !c.isFalling(s, v.cause) && !c.isRooted[v.cause] && !c.isRooted[v.beside] {
 			joined = joined || c.sets.Find(v.cause) != c.sets.Find(v.beside)
 			c.sets.Union(v.cause, v.beside)
 		}

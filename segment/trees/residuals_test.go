@@ -2,6 +2,7 @@ package trees_test
 
 import (
 	"math/rand"
+	"slices"
 	"testing"
 
 	"github.com/giverny/giverny/internal/test/stalls"
@@ -31,6 +32,43 @@ func TestWhatNothingExplainsIsOne(t *testing.T) {
 		got := s.Step(stalls.Snapshot(map[schema.Metric][]float32{schema.XmitWait: exchangeAsItHappens(g, seed)}))
 		if len(got) != 1 {
 			t.Errorf("seed %d: regions of %s, want one", seed, segmenttest.Sizes(got))
+		}
+	}
+}
+
+// pushedInto stalls a port to a host of pod 0 that hosts at two leaves of pod 1 push into, so that stall rises on the way up from
+// the port, and beside it what two other leaves of pod 1 exchange, each link by as much as it happens.
+func pushedInto(g *topology.Graph, seed int64) stalls.Painting {
+	rng := rand.New(rand.NewSource(seed))
+	about := func(percent float64) float32 { return float32(percent * (.75 + .5*rng.Float64())) }
+	pushes := func(d *topology.Device) bool { return d.Name == "leaf1-0" || d.Name == "leaf1-1" }
+	values, _ := stalls.Where(g, func(_ schema.LinkID, from, to *topology.Device) (percent float32, wanted bool) {
+		switch {
+		case from.Name == "leaf0-0" && to.Name == "host0":
+			return 43, true
+		case to.Name == "leaf0-0" && from.Level == 2, to.Group == 0 && from.Level == 3:
+			return about(60), true
+		case from.Group == 1 && to.Level == 3, pushes(from) && to.Level == 2, pushes(to) && from.Level == 0:
+			return about(75), true
+		case from.Group == 1 && to.Group == 1 && from.Level >= 1 && to.Level >= 1 && !pushes(from) && !pushes(to):
+			return float32(8 + 40*rng.Float64()), false
+		}
+		return 0, false
+	})
+	return values
+}
+
+// A port that is seen to stall is why links wait, however little of their stall that explains: what stalls beside them as it
+// happens is another region.
+func TestSeenRootIsNotJoinedWithWhatNothingExplains(t *testing.T) {
+	g := stalls.Fabric(t, "fattree:k=8")
+	s := segmenttest.New(t, g, segment.DefaultConfig())
+	port := stalls.LinkNamed(t, g, "leaf0-0", "host0")
+	for seed := range int64(20) {
+		got := s.Step(stalls.Snapshot(map[schema.Metric][]float32{schema.XmitWait: pushedInto(g, seed)}))
+		isRoot := func(r schema.Region) bool { return r.Root != nil && r.Root.Link == port }
+		if len(got) != 2 || !slices.ContainsFunc(got, isRoot) {
+			t.Errorf("seed %d: regions of %s, want two, one of them with its root at the port", seed, segmenttest.Sizes(got))
 		}
 	}
 }
