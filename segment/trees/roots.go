@@ -1,8 +1,6 @@
 package trees
 
 import (
-	"slices"
-
 	"github.com/giverny/giverny/schema"
 	"github.com/giverny/giverny/topology"
 )
@@ -61,27 +59,7 @@ func (m *Method) rootOf(cause int32) root {
 	if only := m.onlyInto(x); only >= 0 {
 		return root{device: m.from[only], link: schema.LinkID(m.links[only])}
 	}
-	r := m.hottestPort(x.device, rootPort*x.stall)
-	if r.link == schema.NoLink {
-		r.link = m.onlyPort(x.device)
-	}
-	return r
-}
-
-// onlyPort is the one port to a host of a switch that stalls, NoLink if none does or several do. A receiver that takes nearly all
-// that the port brings hardly stalls it, and what waits for it much more.
-func (m *Method) onlyPort(device int32) schema.LinkID {
-	only := schema.NoLink
-	for _, l := range m.waits.out.of(device) {
-		if !m.waits.toHost(l) || m.node[l] < 0 {
-			continue
-		}
-		if only != schema.NoLink {
-			return schema.NoLink
-		}
-		only = schema.LinkID(l)
-	}
-	return only
+	return m.hottestPort(x.device, rootPort*x.stall)
 }
 
 // onlyInto is the one link that waits at a sink, if it comes from a switch that is no higher and no port is stalled there:
@@ -117,41 +95,6 @@ func (m *Method) hottestPort(device int32, least float64) root {
 		}
 	}
 	return r
-}
-
-// portOf is the root of a region of which none is found otherwise: the one port to a host that stalls in it, if that host sends
-// nothing that waits, and more links enter the port's switch than any other.
-func (m *Method) portOf(region []schema.LinkID) root {
-	none, port := root{noDevice, schema.NoLink}, schema.NoLink
-	m.ends = m.ends[:0]
-	for _, l := range region {
-		if !m.waits.toHost(int32(l)) {
-			m.ends = append(m.ends, m.waits.to[l])
-			continue
-		}
-		if port != schema.NoLink {
-			return none
-		}
-		port = l
-	}
-	if port == schema.NoLink || len(m.leaving.of(m.waits.to[port])) > 0 {
-		return none
-	}
-	device := m.waits.from[port]
-	slices.Sort(m.ends)
-	own, most := 0, 0
-	for begin, end := 0, 0; begin < len(m.ends); begin = end {
-		for end = begin; end < len(m.ends) && m.ends[end] == m.ends[begin]; end++ {
-		}
-		if m.ends[begin] == device {
-			own = end - begin
-		}
-		most = max(most, end-begin)
-	}
-	if own < minFeeders || own < most {
-		return none
-	}
-	return root{device, port}
 }
 
 // Rooter writes the roots of a tree method's groups in the words of regions.

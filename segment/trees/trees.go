@@ -34,8 +34,7 @@ type Method struct {
 	shares  shares
 	patches patches
 	layers  layers
-	roots   []root  // by group of the last step
-	ends    []int32 // scratch: switches that a region's links enter
+	roots   []root // by group of the last step
 
 	minMean  float64
 	minLinks int // 0: by chance
