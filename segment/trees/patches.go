@@ -395,6 +395,10 @@ func (p *patches) emit(m *Method, out *linkset.Groups) {
 		slices.Sort(out.Links[first:])
 		m.appendZeros(out, first)
 		out.Ends = append(out.Ends, int32(len(out.Links)))
-		m.roots = append(m.roots, p.all[set].root)
+		r := p.all[set].root
+		if r.device == noDevice {
+			r = m.receiverOf(out.Links[first:])
+		}
+		m.roots = append(m.roots, r)
 	}
 }

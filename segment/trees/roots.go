@@ -136,9 +136,10 @@ func (r *Rooter) Root(snap *schema.Snapshot, i int) *schema.Root {
 // clearlyBusier is by how much the port that carries most must do so to be taken for the one that is full.
 const clearlyBusier = 1.1
 
-// fullPort is the port that most probably is full at a switch where none that is stalled is the root: the one
-// that clearly carries most, if the snapshot has loads, or the only one to a host that does not itself send
-// into the congestion; NoLink if neither is known.
+// fullPort is the port that most probably is full at a switch where none that stalls enough is the root: the one that clearly
+// carries most, if the snapshot has loads; else the only one that stalls of those to hosts that do not themselves send into the
+// congestion, or the only one of those; NoLink if none is known. A receiver that takes nearly all that comes hardly stalls its
+// port, while those who push wait most of the time. That a port of just this switch is hot alone is rare.
 func (r *Rooter) fullPort(snap *schema.Snapshot, device int32) schema.LinkID {
 	m := r.method
 	for _, metric := range [2]schema.Metric{schema.BandwidthUsed, schema.Throughput} {
@@ -161,9 +162,18 @@ func (r *Rooter) fullPort(snap *schema.Snapshot, device int32) schema.LinkID {
 			return best
 		}
 	}
+	if only := r.onlyPort(device, func(l int32) bool { return m.node[l] >= 0 }); only != schema.NoLink {
+		return only
+	}
+	return r.onlyPort(device, func(int32) bool { return true })
+}
+
+// onlyPort is the one port of a switch to a host that does not itself send into the congestion and of which a condition holds,
+// NoLink if there is none or several.
+func (r *Rooter) onlyPort(device int32, holds func(int32) bool) schema.LinkID {
 	only := schema.NoLink
-	for _, l := range m.waits.out.of(device) {
-		if !m.waits.toHost(l) || r.sends(device, m.waits.to[l]) {
+	for _, l := range r.method.waits.out.of(device) {
+		if !r.method.waits.toHost(l) || !holds(l) || r.sends(device, r.method.waits.to[l]) {
 			continue
 		}
 		if only != schema.NoLink {
