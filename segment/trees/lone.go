@@ -11,11 +11,11 @@ func (m *Method) dropLone() {
 	}
 }
 
-// isHotAlone reports whether a link stalls more than all that it may wait for, while nothing waits for it and no other
+// isHotAlone reports whether a link stalls far more than all that it may wait for, while nothing waits for it and no other
 // that leaves the same switch for one of its level, or a host of the same leaf, stalls: it is hot alone, not part of a tree.
+// A little more says nothing: where several share the way on, each of them waits for its turn, too.
 func (m *Method) isHotAlone(i int32) bool {
-	stall := m.stall[i]
-	if m.port[i] || m.sink[i] >= 0 || len(m.mayWaitFor(i)) == 0 || !m.isClearlyAbove(stall, m.hottest(i)) {
+	if m.port[i] || m.sink[i] >= 0 || !m.isUnexplained(i) {
 		return false
 	}
 	w, l := m.waits, m.links[i]

@@ -27,6 +27,8 @@ type patches struct {
 	byPod      []podPatch
 	exchanging []exchanging
 	order      []int32 // of all, by set
+	nodes      []int32 // of one region
+	deadEnds   deadEnds
 }
 
 // chain is a node that may wait for another, and the logarithm of the odds that chance makes such two hot.
@@ -374,31 +376,5 @@ func (p *patches) joinPods(m *Method) {
 		if a.pod == b.pod && x.way == y.way && y.mean-x.mean <= m.noise.meanError(y.mean, int(x.end-x.begin), int(y.end-y.begin)) {
 			p.sets.Union(a.patch, b.patch)
 		}
-	}
-}
-
-// emit appends the regions and patches as groups, with their roots.
-func (p *patches) emit(m *Method, out *linkset.Groups) {
-	p.order = p.order[:0]
-	for k := range int32(len(p.all)) {
-		p.order = append(p.order, k)
-	}
-	slices.SortStableFunc(p.order, func(a, b int32) int { return cmp.Compare(p.sets.Find(a), p.sets.Find(b)) })
-	for i := 0; i < len(p.order); {
-		first, set := len(out.Links), p.sets.Find(p.order[i])
-		for ; i < len(p.order) && p.sets.Find(p.order[i]) == set; i++ {
-			x := &p.all[p.order[i]]
-			for _, j := range p.left[x.begin:x.end] {
-				out.Links = append(out.Links, schema.LinkID(m.links[j]))
-			}
-		}
-		slices.Sort(out.Links[first:])
-		m.appendZeros(out, first)
-		out.Ends = append(out.Ends, int32(len(out.Links)))
-		r := p.all[set].root
-		if r.device == noDevice {
-			r = m.receiverOf(out.Links[first:])
-		}
-		m.roots = append(m.roots, r)
 	}
 }

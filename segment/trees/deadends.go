@@ -1,0 +1,75 @@
+package trees
+
+import (
+	"slices"
+
+	"github.com/giverny/giverny/schema"
+	"github.com/giverny/giverny/segment/linkset"
+)
+
+// deadEnds finds the links of a region with a root that lead elsewhere: a tree has one end, and what is hot alone beside it others.
+type deadEnds struct {
+	isIn, isEnd []bool  // by node: of the region, and one at which nothing of it is seen to go on
+	kept        []int32 // nodes
+}
+
+// drop returns the nodes of a region without the ends that nothing depends on. Without a root, or if fewer than least would be
+// left, it returns all.
+func (e *deadEnds) drop(t *trees, nodes []int32, r root, least int) []int32 {
+	if r.device == noDevice {
+		return nodes
+	}
+	e.grow(len(t.links))
+	for _, i := range nodes {
+		e.isIn[i] = true
+	}
+	for _, i := range nodes {
+		e.isEnd[i] = e.endsAt(t, i, r)
+	}
+	e.kept = e.kept[:0]
+	for _, i := range nodes {
+		if !e.isEnd[i] || e.isNeeded(t, i) {
+			e.kept = append(e.kept, i)
+		}
+	}
+	for _, i := range nodes {
+		e.isIn[i], e.isEnd[i] = false, false
+	}
+	if len(e.kept) < least {
+		return nodes
+	}
+	return e.kept
+}
+
+// grow makes room for so many nodes. Between regions none is marked.
+func (e *deadEnds) grow(nodes int) {
+	for len(e.isIn) < nodes {
+		e.isIn, e.isEnd = append(e.isIn, false), append(e.isEnd, false)
+	}
+}
+
+// endsAt reports whether a node waits for none of the region and for nothing that is not measured, and is the only one of it
+// into its switch, which is not the root's. A link up is no end beside others: traffic that takes several ways up waits for each.
+func (e *deadEnds) endsAt(t *trees, i int32, r root) bool {
+	w, l := t.waits, t.links[i]
+	if t.to[i] == r.device || schema.LinkID(l) == r.link {
+		return false
+	}
+	isOther := func(j int32) bool { return j != i && e.isIn[j] }
+	if slices.ContainsFunc(t.mayWaitFor(i), isOther) || slices.ContainsFunc(t.into.of(t.to[i]), isOther) {
+		return false
+	}
+	isUpBeside := func(j int32) bool { return isOther(j) && w.isUp(t.links[j]) }
+	if w.isUp(l) && slices.ContainsFunc(t.leaving.of(t.from[i]), isUpBeside) {
+		return false
+	}
+	return !slices.ContainsFunc(w.out.of(t.to[i]), func(k int32) bool { return t.values[k] == linkset.Missing && w.mayWait(l, k) })
+}
+
+// isNeeded reports whether a node of the region waits for an end and for no other that is none.
+func (e *deadEnds) isNeeded(t *trees, end int32) bool {
+	return slices.ContainsFunc(t.into.of(t.from[end]), func(i int32) bool {
+		return e.isIn[i] && t.waits.mayWait(t.links[i], t.links[end]) &&
+			!slices.ContainsFunc(t.mayWaitFor(i), func(j int32) bool { return e.isIn[j] && !e.isEnd[j] })
+	})
+}

@@ -1,0 +1,38 @@
+package trees
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/giverny/giverny/schema"
+	"github.com/giverny/giverny/segment/linkset"
+)
+
+// emit appends the regions and patches as groups, with their roots.
+func (p *patches) emit(m *Method, out *linkset.Groups) {
+	least := m.leastLinks()
+	p.order = p.order[:0]
+	for k := range int32(len(p.all)) {
+		p.order = append(p.order, k)
+	}
+	slices.SortStableFunc(p.order, func(a, b int32) int { return cmp.Compare(p.sets.Find(a), p.sets.Find(b)) })
+	for i := 0; i < len(p.order); {
+		first, set := len(out.Links), p.sets.Find(p.order[i])
+		p.nodes = p.nodes[:0]
+		for ; i < len(p.order) && p.sets.Find(p.order[i]) == set; i++ {
+			x := &p.all[p.order[i]]
+			p.nodes = append(p.nodes, p.left[x.begin:x.end]...)
+		}
+		for _, j := range p.deadEnds.drop(&m.trees, p.nodes, p.all[set].root, least) {
+			out.Links = append(out.Links, schema.LinkID(m.links[j]))
+		}
+		slices.Sort(out.Links[first:])
+		m.appendZeros(out, first)
+		out.Ends = append(out.Ends, int32(len(out.Links)))
+		r := p.all[set].root
+		if r.device == noDevice {
+			r = m.receiverOf(out.Links[first:])
+		}
+		m.roots = append(m.roots, r)
+	}
+}
