@@ -62,8 +62,8 @@ func TestAPartOfAPortIsEnough(t *testing.T) {
 }
 
 // TestWhoFillsAPort: of a port that was nearly full, a job is able to have filled it that added what was free, though it moves a
-// small part of what the port carries. Where the port leads to a host of the job's alone, and carries more as the job does, what
-// arrives is the job's.
+// small part of what the port carries. Where the port leads to a host of the job's alone, and the job moves as much, what arrives is
+// the job's, though all that it moves is what it was.
 func TestWhoFillsAPort(t *testing.T) {
 	g := roottest.Graph(t, "fattree:leaves=2,hosts=3,spines=1")
 	for _, c := range []struct {
@@ -74,6 +74,7 @@ func TestWhoFillsAPort(t *testing.T) {
 		{85, 20, 2, true, false}, // what was added is too little to say that all that arrives is its own
 		{10, 20, 2, false, false},
 		{10, 95, 4, true, true},
+		{10, 95, 90, false, true},
 	} {
 		p, _ := readings(t, g, nil, map[string]float64{"leaf0>host0": 100, "host1>leaf0": 100, "host2>leaf0": 10, "host0>leaf0": 1, "leaf0>host1": 1, "leaf0>host2": 1})
 		p.Before = func(schema.LinkID) float64 { return c.before }

@@ -23,7 +23,7 @@ const (
 	jobAstray        = 4.  // what was added to the region lies where its exchange does not go
 	jobUnmeasured    = 4.  // that it began with the onset, where nothing else is known of it
 	jobConverges     = 5.  // what was added is a tree of its nodes' routes, or all that they exchange, and no table says what it moved
-	jobReceives      = 3.  // the full port leads to a host of its, and carries more as it does
+	jobReceives      = 3.  // the full port leads to a host of its alone, and it moves enough to fill that
 	jobExplains      = 3.5 // what the region carries and always carried is its exchange
 	jobReads         = 2.5 // its traffic with files stands out and goes with the stall over the whole window
 	jobOutlying      = 1.5

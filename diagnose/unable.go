@@ -84,8 +84,8 @@ func (s *Stage) freeBefore(rc *regionCase, p *root.Pressure) float64 {
 // leastFreeShare of a port's capacity is what must be added at least for it to be noticed.
 const leastFreeShare = .1
 
-// receives reports whether the root is the full port to a host of a job's alone, and what the job moved grew as what that port
-// carries did: whatever else happened then, what arrives there is the job's.
+// receives reports whether the root is the full port to a host of a job's alone, and the job moves enough to fill it: what arrives
+// there is the job's, though all that it moves need not have grown, as its other traffic is held up.
 func (s *Stage) receives(rc *regionCase, c *suspect) bool {
 	if rc.back.Kind != schema.RootIncast || !c.known || rc.more <= grownShare*rc.carries {
 		return false
@@ -95,8 +95,7 @@ func (s *Stage) receives(rc *regionCase, c *suspect) bool {
 		return false
 	}
 	all, _ := s.lately(c.job)
-	was, _ := s.earlier(rc, c.job)
-	return (all-was)*1e9/float64(s.clock.duration) >= enoughShare*rc.more
+	return all*1e9/float64(s.clock.duration) >= enoughShare*rc.carries
 }
 
 // endsAtNobody reports whether the root is the full port to a host of no job: what arrives there is traffic with files, of any job.
