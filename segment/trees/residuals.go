@@ -94,7 +94,7 @@ func (c *causes) measureMisfits(t *trees, s *sinks, h *shares) {
 	}
 	for a := range s.all {
 		x, own := &s.all[a], c.sets.Find(int32(a))
-		c.isRooted[own] = c.isRooted[own] || x.showsRoot()
+		c.isRooted[own] = c.isRooted[own] || t.showsReceiver(x)
 		if x.isLeaf && x.down() >= minFeeders && (c.top[own] < 0 || x.weight > s.all[c.top[own]].weight) {
 			c.top[own] = int32(a)
 		}
@@ -114,4 +114,13 @@ func (c *causes) isFalling(s *sinks, cause int32) bool {
 // isMisfit reports whether a cause explains its links worse than noise would.
 func (c *causes) isMisfit(cause int32) bool {
 	return c.count[cause] >= FewestLinks && c.off[cause] >= leastMisfit*float64(c.count[cause])
+}
+
+// showsReceiver reports whether what waits at a sink waits for a link that is seen to stall, and that is one between switches or leads
+// to a host that does not itself wait to send: who does exchanges, and others of the exchange need not be explained by its port.
+func (t *trees) showsReceiver(x *sink) bool {
+	if !x.showsRoot() || x.slow >= 0 && !t.waits.toHost(x.slow) {
+		return x.showsRoot()
+	}
+	return slices.ContainsFunc(t.leaving.of(x.device), func(i int32) bool { return t.toHost(i) && len(t.leaving.of(t.to[i])) == 0 })
 }

@@ -59,16 +59,25 @@ func pushedInto(g *topology.Graph, seed int64) stalls.Painting {
 }
 
 // A port that is seen to stall is why links wait, however little of their stall that explains: what stalls beside them as it
-// happens is another region.
+// happens is another region, unless the port's host sends itself.
 func TestSeenRootIsNotJoinedWithWhatNothingExplains(t *testing.T) {
 	g := stalls.Fabric(t, "fattree:k=8")
 	s := segmenttest.New(t, g, segment.DefaultConfig())
 	port := stalls.LinkNamed(t, g, "leaf0-0", "host0")
+	joined := 0
 	for seed := range int64(20) {
-		got := s.Step(stalls.Snapshot(map[schema.Metric][]float32{schema.XmitWait: pushedInto(g, seed)}))
+		values := pushedInto(g, seed)
+		got := s.Step(stalls.Snapshot(map[schema.Metric][]float32{schema.XmitWait: values}))
 		isRoot := func(r schema.Region) bool { return r.Root != nil && r.Root.Link == port }
 		if len(got) != 2 || !slices.ContainsFunc(got, isRoot) {
 			t.Errorf("seed %d: regions of %s, want two, one of them with its root at the port", seed, segmenttest.Sizes(got))
 		}
+		values[stalls.LinkNamed(t, g, "host0", "leaf0-0")] = 60
+		if got = s.Step(stalls.Snapshot(map[schema.Metric][]float32{schema.XmitWait: values})); len(got) == 1 {
+			joined++
+		}
+	}
+	if joined == 0 {
+		t.Error("where the port's host sends, too, the regions are never one, though those who exchange do both")
 	}
 }
