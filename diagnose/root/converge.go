@@ -99,7 +99,7 @@ const leastFree = .1
 // heldBack estimates what waits on a link, from what it carries and the share of time that it stalls: of an
 // offer of o the share s is held back and (1-s)o is carried.
 func (p *Pressure) heldBack(l schema.LinkID) float64 {
-	stall := min(MaxStall, p.StallOf(l)/100)
+	stall := p.stallShare(l)
 	return p.Carries(l) * stall / (1 - stall)
 }
 

@@ -25,5 +25,6 @@ func NewFinder(g *topology.Graph, grid *routes.Grid) *Finder {
 func (f *Finder) On(snap *schema.Snapshot) *Pressure {
 	p := &Pressure{graph: f.graph, grid: f.grid, ends: &f.ends, Use: snap.Find(schema.BandwidthUsed), Rate: snap.Find(schema.Throughput), Inq: snap.Find(schema.InqStall), Credit: snap.Find(schema.CreditStall)}
 	p.findCounted()
+	p.findOneWay()
 	return p
 }

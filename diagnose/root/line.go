@@ -289,6 +289,9 @@ func (h *held) meets(end topology.DeviceID, p *Pressure) Meeting {
 		}
 	}
 	if squares*parts == 0 {
+		if stalled > 0 {
+			return Meeting{Device: end, stray: 1, Grew: grew} // what the line holds up is before others
+		}
 		return Meeting{Device: end}
 	}
 	beyond := beyondHeld

@@ -106,6 +106,28 @@ func TestStallFallsOnTheWayUp(t *testing.T) {
 	}
 }
 
+// TestNoEndBehindFreeLinks: of a line on which load was added, a switch none of whose links of the line stalls is less of an end than
+// the one before which they do, though much more arrives there over others.
+func TestNoEndBehindFreeLinks(t *testing.T) {
+	u := newTiedUp(t)
+	h := &u.f.held
+	var links []schema.LinkID
+	for name, v := range map[string]struct{ stall, use float32 }{
+		"2,7,1>2,7,2": {90, 10}, "2,7,2>2,7,3": {90, 10}, "1,7,1>2,7,1": {90, 10}, "1,7,3>2,7,3": {90, 10},
+		"2,7,6>3,7,6": {30, 45}, "1,7,6>2,7,6": {30, 45},
+	} {
+		l := roottest.Link(t, u.Graph, name)
+		u.p.Stall.Values[l], u.p.Use.Values[l] = v.stall, v.use
+		links = append(links, l)
+	}
+	slices.Sort(links)
+	h.take(links, u.p)
+	ends := []topology.DeviceID{u.Device(t, "2,7,2"), u.Device(t, "2,7,6")}
+	if h.meetingOf(ends, false, u.p); h.scores[1] >= h.scores[0] {
+		t.Errorf("the end has a score of %.2f, a switch whose links of the line are free %.2f", h.scores[0], h.scores[1])
+	}
+}
+
 // TestTheEndTakesWhatDoesNotGoOn: where senders are served alike, a link beside the end carries far more than the next, and
 // the end's other links little; but what is added there goes no further.
 func TestTheEndTakesWhatDoesNotGoOn(t *testing.T) {

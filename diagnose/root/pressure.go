@@ -26,6 +26,7 @@ type Pressure struct {
 	ends     *ends
 	least    float64 // stall, percent, from which on a link of the region that is looked at is taken to stall
 	atInputs bool    // what waits inside switches is counted at the links over which it came
+	oneWay   float64 // share of the time that a link shows which is busy all of it in one direction: 1, or less where readings are means
 }
 
 const (

@@ -11,7 +11,7 @@ type reading struct {
 	held    float64 // waits for it, bytes/s (heldBack)
 	added   float64 // it carries beyond what it did before the onset, bytes/s; without a before, all
 	more    float64 // it carries beyond the share of what it did before the onset that its stall lets through, bytes/s
-	waits   float64 // share of the time that it does not send in which it stalls, 0 to 1
+	waits   float64 // share of the time that it does not send in which it stalls, in the direction in which it does, 0 to 1
 }
 
 // lookup is a list of what was looked up of links: it is short, so that it stays at hand.
@@ -74,9 +74,9 @@ func (h *held) read(l schema.LinkID) reading {
 	r := reading{dim: h.grid.Dim(l), stall: p.StallOf(l)}
 	use, before, capacity := max(0, p.UseOf(l)), max(0, p.Before(l)), p.graph.Capacity(l)
 	r.carries = use / 100 * capacity
-	stall := min(MaxStall, r.stall/100)
+	stall := p.stallShare(l)
 	r.held = r.carries * stall / (1 - stall)
-	r.waits = min(1, r.stall/100/max(leastFree, 1-use/100))
+	r.waits = min(1, r.stall/100/max(leastFree*p.oneWay, p.oneWay-use/100))
 	r.more = max(0, r.carries-(1-min(1, r.stall/100))*before/100*capacity)
 	r.added = max(0, use-before) / 100 * capacity
 	return r

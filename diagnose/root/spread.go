@@ -300,7 +300,7 @@ func (p *Pressure) heldBackOr(l schema.LinkID) float64 {
 	if p.UseOf(l) >= 0 {
 		return p.heldBack(l)
 	}
-	stall := min(MaxStall, p.StallOf(l)/100)
+	stall := p.stallShare(l)
 	return .5 * math.Max(1, p.graph.Capacity(l)) * stall / (1 - stall)
 }
 

@@ -1,0 +1,45 @@
+package root
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/giverny/giverny/diagnose/root/roottest"
+	"github.com/giverny/giverny/schema"
+)
+
+// TestReadingsAreMeans: links for which packets always wait stall and carry all of the time together, or half of it where
+// readings are the mean of both directions; then they are not idle. Links that are idle for a part of the time, and readings that
+// are sums, show no such floor.
+func TestReadingsAreMeans(t *testing.T) {
+	for _, c := range []struct {
+		name        string
+		stalls, use []float32 // by link, percent
+		oneWay      float64
+		idle        bool
+	}{
+		{name: "sums, always waiting", stalls: []float32{90, 80, 70, 60, 85, 75}, use: []float32{10, 20, 30, 40, 15, 26}, oneWay: 1},
+		{name: "means, always waiting", stalls: []float32{40, 35, 45, 48, 38, 41}, use: []float32{10, 15, 5, 2, 12, 9}, oneWay: .5},
+		{name: "means, others' traffic the other way", stalls: []float32{40, 35, 45, 48, 38, 41}, use: []float32{10, 15, 5, 22, 30, 40}, oneWay: .5},
+		{name: "sums, partly idle", stalls: []float32{60, 42, 30, 25, 21, 50}, use: []float32{20, 12, 10, 8, 5, 1}, oneWay: 1, idle: true},
+		{name: "one link", stalls: []float32{40}, use: []float32{10}, oneWay: 1, idle: true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			u := newTiedUp(t)
+			var links []schema.LinkID
+			for i, stall := range c.stalls {
+				l := roottest.Link(t, u.Graph, fmt.Sprintf("%d,7,2>%d,7,3", i, i))
+				u.Stall.Values[l], u.Use.Values[l] = stall, c.use[i]
+				links = append(links, l)
+			}
+			slices.Sort(links)
+			p := u.f.On(u.Snap)
+			p.Stall, p.Before = u.Stall, u.Torus.Before
+			u.f.held.take(links, p)
+			if idle, _ := u.f.held.idles(); p.oneWay != c.oneWay || idle != c.idle {
+				t.Errorf("one direction shows %.1f of the time, want %.1f; idle %v, want %v", p.oneWay, c.oneWay, idle, c.idle)
+			}
+		})
+	}
+}
