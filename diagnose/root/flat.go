@@ -5,8 +5,8 @@ import (
 	"github.com/giverny/giverny/topology"
 )
 
-// flatUse is the least that a link which lost rate by what it carries does, percent of its capacity: of what lanes there are one in
-// eight is left.
+// flatUse is the least that a link which lost rate by what it carries does, percent of its capacity, of what one direction shows
+// (oneWay): of what lanes there are one in eight is left.
 const flatUse = 10
 
 // flatNeck is the link of a grid that lost rate by what it carries: as packets always wait for it, that is its rate, and the
@@ -16,7 +16,7 @@ func (p *Pressure) flatNeck(links []schema.LinkID) Neck {
 	best, most := Neck{Link: schema.NoLink}, 0.
 	for _, l := range links {
 		_, in := p.shows(l)
-		if in.dim < 0 || in.stall < endStall {
+		if in.dim < 0 || in.stall < endStall*p.oneWay {
 			continue
 		}
 		dim := in.dim
@@ -24,7 +24,7 @@ func (p *Pressure) flatNeck(links []schema.LinkID) Neck {
 		for _, via := range [2]topology.DeviceID{from, to} {
 			for _, out := range p.graph.LinksAt(via) {
 				_, s := p.shows(out)
-				if out == l || s.dim < dim || s.lost <= most || s.use < flatUse || s.left() >= ClearlyLess || !p.stallEndsAt(l, dim, via) || !p.isFlat(out) {
+				if out == l || s.dim < dim || s.lost <= most || s.use < flatUse*p.oneWay || s.left() >= ClearlyLess || !p.stallEndsAt(l, dim, via) || !p.isFlat(out) {
 					continue
 				}
 				most = s.lost

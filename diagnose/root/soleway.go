@@ -6,7 +6,8 @@ import (
 )
 
 // Of a link of a grid that lost rate, where the stall before it ends. A link that is merely starved, as what feeds it is
-// held up elsewhere, is one of several: what is held up would have gone on over all of them.
+// held up elsewhere, is one of several: what is held up would have gone on over all of them. Percents are of
+// what one direction shows (oneWay).
 const (
 	// endStall is the least stall, percent, of a link that waits for one which lost rate.
 	endStall = 50
@@ -24,7 +25,7 @@ const (
 func (p *Pressure) soleWay(links []schema.LinkID) Neck {
 	best, most := Neck{Link: schema.NoLink}, 0.
 	for _, l := range links {
-		if _, s := p.shows(l); s.dim < 0 || s.stall < endStall {
+		if _, s := p.shows(l); s.dim < 0 || s.stall < endStall*p.oneWay {
 			continue
 		}
 		from, to := p.graph.Ends(l)
@@ -63,7 +64,7 @@ func (p *Pressure) soleLoser(l schema.LinkID, via topology.DeviceID) schema.Link
 	if sole == schema.NoLink || most < soleShare*all {
 		return schema.NoLink
 	}
-	if _, s := p.shows(sole); s.left() >= ClearlyLess || s.use < soleUse || s.before-s.use < soleLost {
+	if _, s := p.shows(sole); s.left() >= ClearlyLess || s.use < soleUse*p.oneWay || s.before-s.use < soleLost*p.oneWay {
 		return schema.NoLink
 	}
 	return sole
@@ -72,7 +73,7 @@ func (p *Pressure) soleLoser(l schema.LinkID, via topology.DeviceID) schema.Link
 // lostInto is how much less than before the onset the stalled links at a switch carry, bytes/s.
 func (p *Pressure) lostInto(via topology.DeviceID) (lost float64) {
 	for _, l := range p.graph.LinksAt(via) {
-		if _, s := p.shows(l); s.stall >= endStall {
+		if _, s := p.shows(l); s.stall >= endStall*p.oneWay {
 			lost += s.lost
 		}
 	}

@@ -17,9 +17,11 @@ func TestTheOnlyWayOnThatLostRate(t *testing.T) {
 		name       string
 		use, stall map[string]float64 // that differ
 		unknown    string             // link that was not read
+		isMean     bool               // readings are the mean of both directions
 		isFound    bool
 	}{
 		{name: "lost rate", isFound: true},
+		{name: "lost rate, by means", isMean: true, isFound: true},
 		{name: "others lost load, too", use: map[string]float64{"0,2,3>0,2,4": 5}},
 		{name: "waits itself", stall: map[string]float64{"0,2,3>0,3,3": 30}},
 		{name: "another way on waits", stall: map[string]float64{"0,2,2>0,2,3": 30}},
@@ -31,9 +33,12 @@ func TestTheOnlyWayOnThatLostRate(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			u := newTiedUp(t)
 			g := u.Graph
+			if c.isMean {
+				u.p.oneWay = meanOneWay
+			}
 			set := func(series *schema.Series, values map[string]float64) {
 				for name, v := range values {
-					series.Values[roottest.Link(t, g, name)] = float32(v)
+					series.Values[roottest.Link(t, g, name)] = float32(v * u.p.oneWay)
 				}
 			}
 			set(u.p.Stall, map[string]float64{"0,1,3>0,2,3": 90})
@@ -41,7 +46,7 @@ func TestTheOnlyWayOnThatLostRate(t *testing.T) {
 			set(u.p.Use, map[string]float64{"0,1,3>0,2,3": 12, "0,2,3>0,3,3": 25, "0,2,3>0,2,4": 29})
 			set(u.p.Use, c.use)
 			for name, v := range was {
-				u.Was[roottest.Link(t, g, name)] = v
+				u.Was[roottest.Link(t, g, name)] = v * u.p.oneWay
 			}
 			if c.unknown != "" {
 				u.p.Use.Valid.Unset(int(roottest.Link(t, g, c.unknown)))
