@@ -13,6 +13,7 @@ import (
 
 	"github.com/giverny/giverny/internal/test/repo"
 	"github.com/giverny/giverny/schema"
+	"github.com/giverny/giverny/topology"
 )
 
 // An address shows what it says: fabric, drawing, metric, instant, what is selected; and the Back button goes back.
@@ -159,13 +160,20 @@ func TestTheTorusInANarrowWindow(t *testing.T) {
 	})()`)
 }
 
-// A congestion event lasts over pauses of some minutes: while nothing is High the page says since when.
-func TestACongestionEventInAPause(t *testing.T) {
+// openInAPause serves a torus whose last interval has a congestion event without a region at High for 18 s.
+func openInAPause(t *testing.T) (*house, *topology.Graph) {
+	t.Helper()
 	h := open(t, torus)
 	g := h.graph(torus)
 	r := busy(g, noon)
 	r.Congestion.EndNanos = noon + second - 18*second
 	h.store(g, r)
+	return h, g
+}
+
+// A congestion event lasts over pauses of some minutes: while nothing is High the page says since when.
+func TestACongestionEventInAPause(t *testing.T) {
+	h, _ := openInAPause(t)
 	page := browse(t, h.url+flat)
 	page.await(shown)
 	if got := page.eval(`document.getElementById("rce").textContent`); got != "Congestion event, last High 18 s ago" {
@@ -175,11 +183,7 @@ func TestACongestionEventInAPause(t *testing.T) {
 
 // The congestion event stands above every page, and follows the intervals there too.
 func TestACongestionEventAboveEveryPage(t *testing.T) {
-	h := open(t, torus)
-	g := h.graph(torus)
-	r := busy(g, noon)
-	r.Congestion.EndNanos = noon + second - 18*second
-	h.store(g, r)
+	h, g := openInAPause(t)
 	page := browse(t, h.url+"/?page=jobs")
 	page.await(`document.getElementById("rce").textContent === "Congestion event, last High 18 s ago"`)
 	calm := busy(g, noon+second)

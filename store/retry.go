@@ -96,8 +96,8 @@ func retryReason(err error) string {
 	return reasonOther
 }
 
-// MayPass reports whether what failed may succeed when it is tried again though nobody mends anything: no answer came or one
-// broke off, the server has too much to do, or replicas are away.
+// MayPass reports whether what failed may succeed when it is tried again, with nothing else changed: no answer came or one broke
+// off, the server is overloaded, or replicas are away.
 func MayPass(err error) bool {
 	var exception *clickhouse.Exception
 	if errors.As(err, &exception) {

@@ -11,7 +11,7 @@ const (
 	nearFloor, leastAtFloor, floorShare = 4, 3, .2
 )
 
-// findOneWay finds out whether what is read of a link of a grid is the sum of both directions or their mean. While packets always
+// findOneWay finds out whether what is read of a link of a grid is the mean of both directions, or else their sum or the larger. While packets always
 // wait, a link that does not stall sends, so that it stalls and carries in one direction what that can in all: links whose other
 // direction is quiet lie at that floor, and those with more there above it. Below it are few, whose packets do not always wait. Of
 // readings that are sums and of links that are idle for a part of the time no more lie there than elsewhere.

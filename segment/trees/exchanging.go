@@ -81,8 +81,7 @@ func (t *trees) isReceiver(r root) bool {
 	if r.link == schema.NoLink || !t.waits.toHost(int32(r.link)) {
 		return r.link != schema.NoLink
 	}
-	host := t.waits.to[r.link]
-	return !slices.ContainsFunc(t.waits.out.of(host), func(l int32) bool { return t.node[l] >= 0 })
+	return !t.waitsToSend(t.waits.to[r.link])
 }
 
 // allSend reports whether nearly all hosts at a leaf wait, or nearly all its ways up.

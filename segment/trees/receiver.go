@@ -9,7 +9,7 @@ func (m *Method) receiverOf(region []schema.LinkID) root {
 	none, port := root{device: noDevice, link: schema.NoLink}, schema.NoLink
 	for _, l := range region {
 		to := m.waits.to[l]
-		if m.waits.isSwitch[to] || len(m.leaving.of(to)) > 0 {
+		if m.waits.isSwitch[to] || m.waitsToSend(to) {
 			continue
 		}
 		if port != schema.NoLink {

@@ -122,5 +122,5 @@ func (t *trees) showsReceiver(x *sink) bool {
 	if !x.showsRoot() || x.slow >= 0 && !t.waits.toHost(x.slow) {
 		return x.showsRoot()
 	}
-	return slices.ContainsFunc(t.leaving.of(x.device), func(i int32) bool { return t.toHost(i) && len(t.leaving.of(t.to[i])) == 0 })
+	return slices.ContainsFunc(t.leaving.of(x.device), func(i int32) bool { return t.toHost(i) && !t.waitsToSend(t.to[i]) })
 }

@@ -224,6 +224,9 @@ func (t *trees) leafOf(i int32) int32 {
 	return -1
 }
 
+// waitsToSend reports whether a host waits to send: a link that leaves it stalls.
+func (t *trees) waitsToSend(host int32) bool { return len(t.leaving.of(host)) > 0 }
+
 // stalledInto counts the stalled links into a device.
 func (t *trees) stalledInto(d int32) int { return len(t.into.of(d)) }
 
