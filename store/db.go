@@ -53,6 +53,7 @@ func New(opts *clickhouse.Options, cfg Config, deps Deps) (*DB, error) {
 	if cfg.Cluster != "" {
 		own.Settings = withDistributed(own.Settings)
 	}
+	own.TransportFunc = fenced(own.TransportFunc)
 	conn, err := clickhouse.Open(&own)
 	if err != nil {
 		return nil, fmt.Errorf("store options: %w", err)

@@ -4,13 +4,17 @@ package store
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
+	"net/http"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	"go.uber.org/goleak"
 
+	"github.com/giverny/giverny/internal/fence"
 	"github.com/giverny/giverny/schema"
 )
 
@@ -63,6 +67,36 @@ func wantContents(n uint64) map[string][2]uint64 {
 		out[table] = [2]uint64{n * perInterval, n * perInterval}
 	}
 	return out
+}
+
+// Of a process that may not write any more no statement reaches the store: it stops amid an interval, and its successor stores the interval once.
+func TestWritesAreFenced(t *testing.T) {
+	successor, inserts := migratedDB(t), 0
+	db := openDB(t, withFault(successor.opts, func(_ int64, r *http.Request, next http.RoundTripper) (*http.Response, error) {
+		if strings.HasPrefix(r.URL.Query().Get("query"), "INSERT") {
+			inserts++
+		}
+		return next.RoundTrip(r)
+	}), quickRetries())
+	lost := errors.New("another owns it")
+	ctx, end := context.WithCancel(t.Context())
+	defer end()
+	err := db.Store(fence.With(ctx, func() error {
+		if inserts < 2 {
+			return nil
+		}
+		end()
+		return lost
+	}), someResult("f", 1, 1000))
+	if !errors.Is(err, context.Canceled) || inserts != 2 || db.Ready() != nil {
+		t.Errorf("%d inserts, want 2; %v; the store is ready, but: %v", inserts, err, db.Ready())
+	}
+	if err := successor.Store(t.Context(), someResult("f", 1, 1000)); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(wantContents(1), contents(t, successor, "f")); diff != "" {
+		t.Error(diff)
+	}
 }
 
 // A revision is stored beside the one before, once, whichever process stores it.

@@ -50,7 +50,7 @@ var Architecture = []Row{
 	{Package: "ingest/spool", May: []string{"internal/dirlock"}},
 	{Package: "ingest/kafka", May: []string{"ingest/envelope", "ingest/spool", "internal/boot", "internal/retry", "internal/secret", "internal/tlsfile"}, Tests: []string{"ingest/kafka/embedded"}},
 	{Package: "ingest/kafka/embedded", May: []string{"ingest/kafka", "internal/dirlock"}, Tests: []string{"internal/secret"}},
-	{Package: "ingest/kafka/lease", May: []string{"ingest/kafka", "internal/retry"}, Tests: []string{"ingest/envelope", "ingest/kafka/embedded", "internal/boot", "internal/test/apachekafka"}},
+	{Package: "ingest/kafka/lease", May: []string{"ingest/kafka", "internal/fence", "internal/retry"}, Tests: []string{"ingest/envelope", "ingest/kafka/embedded", "internal/boot", "internal/test/apachekafka"}},
 	{Package: "ingest/emitter", May: []string{"ingest/envelope", "ingest/kafka"}, Tests: []string{"ingest/window"}},
 
 	// Orders to agents and their results, and what may act at all.
@@ -142,7 +142,7 @@ var Architecture = []Row{
 	{Package: "collective/report", May: []string{"collective", "simulate/routing", "topology"}, Kind: Pure},
 
 	// Storage, and the engine in a child process.
-	{Package: "store", May: []string{"collective", "collective/report", "hostping", "hostping/order", "topology", "internal/retry", "internal/secret", "internal/tlsfile"}, Tests: []string{"store/engine"}},
+	{Package: "store", May: []string{"collective", "collective/report", "hostping", "hostping/order", "topology", "internal/fence", "internal/retry", "internal/secret", "internal/tlsfile"}, Tests: []string{"store/engine"}},
 	{Package: "store/engine", May: []string{"internal/dirlock", "internal/retry", "store/engine/..."}},
 	{Package: "store/bench", May: []string{"store/read"}},
 	{Package: "store/bench/cmd", May: []string{"store", "store/bench", "store/engine", "store/read"}},
@@ -184,6 +184,7 @@ var Architecture = []Row{
 	{Package: "internal/config", May: []string{"analysis", "collective/watch", "collectors", "collectors/registry", "command", "dashboards", "feedback", "hostping/launch", "hostping/local", "hostping/monitor", "hostping/ondemand", "hostping/utilisation", "ingest/kafka", "ingest/kafka/embedded", "ingest/spool", "internal/logs", "internal/ops", "internal/secret", "internal/settings", "search/known", "search/launch", "search/ondemand", "store", "store/engine", "store/engine/readonly", "topology"}},
 	{Package: "internal/coprocess", May: []string{"internal/retry"}},
 	{Package: "internal/dirlock"},
+	{Package: "internal/fence"},
 	{Package: "internal/hardware"},
 	{Package: "internal/incluster"},
 	{Package: "internal/csvfault", Kind: Pure},

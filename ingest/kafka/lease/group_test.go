@@ -4,14 +4,18 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"math/rand/v2"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/giverny/giverny/ingest/kafka"
+	"github.com/giverny/giverny/ingest/kafka/lease"
+	"github.com/giverny/giverny/internal/fence"
 	"github.com/giverny/giverny/internal/test/journal"
 )
 
@@ -208,6 +212,45 @@ func TestLost(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A process that was frozen for longer than its lease wakes in the middle of a write, before any timer has fired: the
+// write is stopped, and its context ends at once.
+func TestFrozenInTheMiddleOfAWrite(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b, clock := newBroker(session), bubbleClock()
+		var frozen atomic.Int64
+		group := lease.New(&link{broker: b}, session, fabricNames(1), func() time.Duration { return clock() + time.Duration(frozen.Load()) }, slog.New(slog.DiscardHandler))
+		h := startHolder(group, 1, 0)
+		defer b.stop()
+		defer h.stop()
+		time.Sleep(session)
+		guard, done, err := h.leases[0].Guard(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer done()
+		if err := fence.Check(guard); err != nil {
+			t.Errorf("an owner may not write: %v", err)
+		}
+		if err := fence.Check(t.Context()); err != nil {
+			t.Errorf("what nobody guards may not be written: %v", err)
+		}
+		frozen.Store(int64(session))
+		if guard.Err() != nil {
+			t.Fatal("the context has ended before the clock was looked at")
+		}
+		if err := fence.Check(guard); !errors.Is(err, kafka.ErrFenced) || guard.Err() == nil {
+			t.Errorf("a write of one who was frozen: %v; its context: %v", err, guard.Err())
+		}
+		time.Sleep(2 * session)
+		if !h.may(0) {
+			t.Fatal("it does not come back")
+		}
+		if err := fence.Check(guard); !errors.Is(err, kafka.ErrFenced) {
+			t.Errorf("a write that was begun under a lease that is lost goes on under the next: %v", err)
+		}
+	})
 }
 
 // A rebalance that never ends renews leases for one session and no longer.

@@ -9,6 +9,7 @@ import (
 	"fmt"
 
 	"github.com/giverny/giverny/ingest/kafka"
+	"github.com/giverny/giverny/internal/fence"
 )
 
 // Lease is one holder's view of the ownership of a fabric, which this process may or may not have. A fabric
@@ -86,17 +87,35 @@ func (l *Lease) release(t *tenure) {
 }
 
 // Guard is for right before a write: the context that it returns ends with the lease, so that a write which
-// takes long does not outlive it. An error, which wraps kafka.ErrFenced, says that another process may own the
-// fabric.
+// takes long does not outlive it, and is fenced by it (package fence), so that none begins after it. An error,
+// which wraps kafka.ErrFenced, says that another process may own the fabric.
 func (l *Lease) Guard(ctx context.Context) (context.Context, context.CancelFunc, error) {
 	l.group.mu.Lock()
 	defer l.group.mu.Unlock()
 	if err := l.check(); err != nil {
 		return nil, nil, err
 	}
+	t := l.used
 	guarded, cancel := context.WithCancel(ctx)
-	detach := context.AfterFunc(l.used.valid, cancel)
-	return guarded, func() { detach(); cancel() }, nil
+	detach := context.AfterFunc(t.valid, cancel)
+	fenced := fence.With(guarded, func() error {
+		err := l.stillUnder(t)
+		if err != nil {
+			cancel()
+		}
+		return err
+	})
+	return fenced, func() { detach(); cancel() }, nil
+}
+
+// stillUnder is nil while a tenure is the holder's, and no other process can own the fabric.
+func (l *Lease) stillUnder(t *tenure) error {
+	l.group.mu.Lock()
+	defer l.group.mu.Unlock()
+	if l.used != t {
+		return l.ranOut()
+	}
+	return l.check()
 }
 
 // Fence is the token to commit offsets of the fabric with.
@@ -109,7 +128,11 @@ func (l *Lease) Fence() (kafka.Member, error) {
 // check is nil while the holder is sure to own the fabric; group.mu is held.
 func (l *Lease) check() error {
 	if l.used == nil || l.used != l.fabric.granted || !l.group.fresh() {
-		return fmt.Errorf("fabric %q: %w: its lease has run out", l.fabric.name, kafka.ErrFenced)
+		return l.ranOut()
 	}
 	return nil
+}
+
+func (l *Lease) ranOut() error {
+	return fmt.Errorf("fabric %q: %w: its lease has run out", l.fabric.name, kafka.ErrFenced)
 }
