@@ -7,6 +7,7 @@ import (
 
 	"github.com/giverny/giverny/schema"
 	"github.com/giverny/giverny/store/read"
+	"github.com/giverny/giverny/topology"
 )
 
 type diagnosisParameters struct {
@@ -50,7 +51,7 @@ func (d *Dashboards) diagnoses(ctx context.Context, p *diagnosisParameters) (*di
 // job is one, and the regions that it had to do with in a span.
 type job struct {
 	schema.Job
-	NodeCount int             `json:"node_count"`
+	NodeCount int             `json:"node_count"` // a host with several adapters counts once
 	Regions   []read.Exposure `json:"regions"`
 }
 
@@ -89,7 +90,7 @@ func (d *Dashboards) jobs(ctx context.Context, p *jobParameters) (*jobPage, erro
 	}
 	list := make([]job, len(jobs))
 	for i, j := range jobs {
-		list[i] = job{Job: j, NodeCount: len(j.Nodes), Regions: []read.Exposure{}}
+		list[i] = job{Job: j, NodeCount: topology.CountHosts(j.Nodes), Regions: []read.Exposure{}}
 		if !p.Nodes {
 			list[i].Nodes = []string{}
 		}

@@ -65,7 +65,8 @@ type summary struct {
 	Wrap            bool         `json:"wrap,omitempty"`
 	Links           int          `json:"links"`
 	Switches        int          `json:"switches"`
-	Hosts           int          `json:"hosts"`
+	Hosts           int          `json:"hosts"`    // a host with several adapters counts once
+	Adapters        int          `json:"adapters"` // of hosts: the devices at which traffic begins and ends
 	IntervalSeconds float64      `json:"interval_seconds"`
 }
 
@@ -79,8 +80,13 @@ func summaryOf(f *fabric, g *topology.Graph) summary {
 			s.Switches++
 		}
 	}
-	if hosts := g.Hosts(); !g.IsSwitch(hosts[0]) {
-		s.Hosts = len(hosts)
+	if adapters := g.Hosts(); !g.IsSwitch(adapters[0]) {
+		s.Adapters = len(adapters)
+		names := make([]string, len(adapters))
+		for i, a := range adapters {
+			names[i] = g.Device(a).Name
+		}
+		s.Hosts = topology.CountHosts(names)
 	}
 	return s
 }

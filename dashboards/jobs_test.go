@@ -15,6 +15,7 @@ import (
 	"github.com/giverny/giverny/schema"
 	"github.com/giverny/giverny/store"
 	"github.com/giverny/giverny/store/engine/enginetest"
+	"github.com/giverny/giverny/topology"
 )
 
 // A job that still runs is listed whenever it began: one that began before the default span, and one that had run for
@@ -36,6 +37,27 @@ func TestRunningJobsAreListedWheneverTheyBegan(t *testing.T) {
 	}
 	if got := strings.Join(ids, ", "); got != "seventy days, three days" {
 		t.Errorf("the default span lists %q", got)
+	}
+}
+
+// The nodes of a job are counted as its scheduler counts them, one with several rails once, and so are hosts.
+func TestNodesWithSeveralRailsCountOnce(t *testing.T) {
+	const fabric = `{"giverny_topology": 1, "devices": [{"name": "leaf", "kind": "switch"}, {"name": "n1 mlx5_0", "kind": "host"}, {"name": "n1 mlx5_1", "kind": "host"}, {"name": "n2 mlx5_0", "kind": "host"}],
+		"links": [["n1 mlx5_0", "1", "leaf", "1", 1e9, "host"], ["n1 mlx5_1", "1", "leaf", "2", 1e9, "host"], ["n2 mlx5_0", "1", "leaf", "3", 1e9, "host"]]}`
+	g, _, err := topology.ReadYAML(strings.NewReader(fabric), "rails.json", "rails", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	db, _ := database(t)
+	h := serveGraphs(t, db, g)
+	r := busy(g, noon)
+	r.Jobs = []schema.Job{{Fabric: "rails", ID: "17", Nodes: []string{"n1 mlx5_0", "n1 mlx5_1", "n2 mlx5_0"}, Start: schema.Instant(noon), State: "RUNNING"}}
+	h.store(g, r)
+	if jobs := decode[jobPage](t, h.get("fabrics/rails/jobs", http.StatusOK)).Jobs; len(jobs) != 1 || jobs[0].NodeCount != 2 || len(jobs[0].Nodes) != 3 {
+		t.Errorf("a job on three adapters of two nodes: %+v", jobs)
+	}
+	if s := decode[summary](t, h.get("fabrics/rails", http.StatusOK)); s.Hosts != 2 || s.Adapters != 3 {
+		t.Errorf("%d hosts with %d adapters, want 2 with 3", s.Hosts, s.Adapters)
 	}
 }
 

@@ -5,7 +5,6 @@ import (
 	"maps"
 	"os"
 	"slices"
-	"strings"
 
 	"github.com/giverny/giverny/collectors/nodes"
 	"github.com/giverny/giverny/topology"
@@ -48,30 +47,11 @@ func (m nodeMap) nodeOf(device string) string {
 	if node, ok := m[device]; ok {
 		return node
 	}
-	host := hostOf(device)
+	host := topology.HostOf(device)
 	if node, ok := m[host]; ok {
 		return node
 	}
 	return host
-}
-
-// hostOf is the host in front of an adapter, else the device.
-func hostOf(device string) string {
-	if host, adapter, ok := strings.Cut(device, " "); ok && isAdapter(adapter) {
-		return host
-	}
-	return device
-}
-
-// isAdapter says whether the second word of a node description is an adapter's, as
-// drivers write it (HCA-1, mlx5_0, hfi1_0).
-func isAdapter(word string) bool {
-	for _, prefix := range []string{"HCA-", "mlx4_", "mlx5_", "hfi1_", "ibp"} {
-		if rest, ok := strings.CutPrefix(word, prefix); ok && rest != "" && !strings.ContainsAny(rest, " \t,[]=") {
-			return true
-		}
-	}
-	return false
 }
 
 // unknownDevices lists devices of the file that no fabric has, for a warning.
@@ -80,7 +60,7 @@ func (m nodeMap) unknownDevices(graphs map[string]*topology.Graph) (devices []st
 	for _, g := range graphs {
 		for i := range g.NumDevices() {
 			name := g.Device(topology.DeviceID(i)).Name
-			known[name], known[hostOf(name)] = true, true
+			known[name], known[topology.HostOf(name)] = true, true
 		}
 	}
 	for device := range m {

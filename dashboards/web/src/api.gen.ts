@@ -1498,6 +1498,7 @@ export interface components {
             fabric?: string;
             job_id: string;
             name?: string;
+            /** @description a host with several adapters counts once */
             node_count: number;
             /** @description names of devices of the topology */
             nodes: string[];
@@ -2115,8 +2116,11 @@ export interface components {
         };
         /** @description summary is a fabric by a version of its graph. */
         Summary: {
+            /** @description of hosts: the devices at which traffic begins and ends */
+            adapters: number;
             dims?: number[];
             graph_version: string;
+            /** @description a host with several adapters counts once */
             hosts: number;
             interval_seconds: number;
             links: number;

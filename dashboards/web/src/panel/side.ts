@@ -103,7 +103,7 @@ export class Side {
   private state() {
     const { now } = this.interval, { fabric } = this.interval.graph, metric = this.app.metricShown();
     this.severity();
-    const facts: [string, string | number][] = [["switches", fabric.switches], ["hosts", fabric.hosts], ["links", fabric.links],
+    const facts: [string, string | number][] = [["switches", fabric.switches], ["hosts", fabric.hosts], ["their adapters", fabric.adapters === fabric.hosts ? "" : fabric.adapters], ["links", fabric.links],
       ["links measured", (100 * (now.coverage[metric] ?? 0)).toFixed(1) + "%"], ["counter to store", !now.latency_seconds || now.latency_seconds > replayed ? "" : now.latency_seconds < 120 ? now.latency_seconds.toFixed(2) + " s" : span(now.latency_seconds)]];
     $("facts").replaceChildren(...facts.filter(([, v]) => v).flatMap(([k, v]) => [h("dt", null, k), h("dd", null, typeof v === "number" ? count(v) : v)]));
   }
