@@ -103,6 +103,13 @@ func newRoot() *cobra.Command {
 	flags := root.PersistentFlags()
 	flags.StringVarP(&g.configFile, "config", "c", os.Getenv(config.FileVariable), "configuration file; "+config.FileVariable+" names it too")
 	flags.BoolVar(&g.dumpConfig, "dump-config", false, "print the configuration in force, without secrets, and exit")
+	root.RunE = func(cmd *cobra.Command, _ []string) error {
+		if !g.dumpConfig {
+			return cmd.Help()
+		}
+		_, _, err := g.load(cmd)
+		return err
+	}
 	root.CompletionOptions.HiddenDefaultCmd = true
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return fmt.Errorf("%w; %q lists them", err, cmd.CommandPath()+" --help")

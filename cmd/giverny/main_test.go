@@ -27,6 +27,20 @@ func TestOutputThatIsLostIsAnError(t *testing.T) {
 	}
 }
 
+// The configuration in force is printed without a command, too; without the flag the commands are listed.
+func TestTheConfigurationWithoutACommand(t *testing.T) {
+	t.Setenv("GIVERNY_CONFIG", "")
+	t.Setenv("GIVERNY_LOG_LEVEL", "warn")
+	for args, want := range map[string]string{"--dump-config": "level: warn", "": "Available Commands:"} {
+		root := newRoot()
+		root.SetArgs(strings.Fields(args))
+		var out strings.Builder
+		if _, err := execute(t.Context(), root, &out); err != nil || !strings.Contains(out.String(), want) {
+			t.Errorf("giverny %s: %v, and not %q in\n%s", args, err, want, out.String())
+		}
+	}
+}
+
 // A subcommand that does not exist is an error of every command that holds others: a script must not take it for done.
 func TestUnknownSubcommandsAreErrors(t *testing.T) {
 	t.Setenv("GIVERNY_CONFIG", "")
