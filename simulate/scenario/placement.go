@@ -5,8 +5,6 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
-	"strconv"
-	"strings"
 
 	"github.com/giverny/giverny/topology"
 )
@@ -43,7 +41,7 @@ func (a *allocator) place(j *Job) (placement, error) {
 	case j.Size != nil:
 		p, err = a.box(j.At, j.Size)
 	case j.Hosts != "":
-		p.nodes, err = hostList(a.hosts, j.Hosts)
+		p.nodes, err = hostList(a.graph, j.Hosts)
 	default:
 		p, err = a.room(j.Nodes)
 	}
@@ -189,29 +187,4 @@ func cubeOf(n int) []int {
 		}
 	}
 	return size
-}
-
-// hostList reads "0-3,9": host numbers.
-func hostList(hosts []topology.DeviceID, list string) ([]topology.DeviceID, error) {
-	var nodes []topology.DeviceID
-	listed := make([]bool, len(hosts))
-	for _, part := range strings.Split(list, ",") {
-		first, last, isRange := strings.Cut(strings.TrimSpace(part), "-")
-		if !isRange {
-			last = first
-		}
-		a, errA := strconv.Atoi(first)
-		b, errB := strconv.Atoi(last)
-		if errA != nil || errB != nil || a < 0 || b < a || b >= len(hosts) {
-			return nil, fmt.Errorf("hosts %q: want numbers and ranges within 0-%d", list, len(hosts)-1)
-		}
-		for n := a; n <= b; n++ {
-			if listed[n] {
-				return nil, fmt.Errorf("hosts %q: %d is there twice", list, n)
-			}
-			listed[n] = true
-			nodes = append(nodes, hosts[n])
-		}
-	}
-	return nodes, nil
 }

@@ -120,7 +120,7 @@ func (r *Runner) wire(f *Fabric) (err error) {
 		return err
 	}
 	if f.Storage.Hosts != "" {
-		if r.network.storage, err = hostList(r.alloc.hosts, f.Storage.Hosts); err != nil {
+		if r.network.storage, err = hostList(r.alloc.graph, f.Storage.Hosts); err != nil {
 			return fmt.Errorf("storage: %w", err)
 		}
 	}

@@ -55,7 +55,7 @@ func TestScriptErrors(t *testing.T) {
 		{"box", "jobs: [{at: [0,0,0], size: [9,1,1]}]", "does not fit"},
 		{"box on a tree", "{fabric: {topology: 'fattree:k=4'}, jobs: [{at: [0,0,0], size: [1,1,1]}]}", "torus or mesh"},
 		{"hosts", "jobs: [{hosts: '500-600'}]", "0-511"},
-		{"hosts twice", "jobs: [{hosts: '0-3,2'}]", "2 is there twice"},
+		{"hosts twice", "jobs: [{hosts: '0-3,2'}]", "is there twice"},
 		{"no room", "jobs: [{nodes: 1000}]", ""},
 		{"link", "events: [{do: fail_link, object: '0,0,0 Q+'}]", "0,0,0 X+"},
 		{"device", "events: [{do: slow_host, object: host1, percent: 5}]", "named like"},
