@@ -98,9 +98,9 @@ func newIntake(r *resumed, cfg *analysis.Config, m *Metrics, running context.Con
 	}
 }
 
-// restarted forgets what a source has read: it begins again behind what was
-// committed.
-func (in *Intake) restarted(s Source) {
+// begins forgets what a source has read: it begins, first or again, behind what
+// was committed.
+func (in *Intake) begins(s Source) {
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	for _, state := range in.sources {
