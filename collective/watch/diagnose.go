@@ -106,7 +106,7 @@ func (w *Watcher) devices(root *os.Root, folder *Folder, name string, listed *li
 	var own nodes.Map
 	var err error
 	if listed.nodeMap {
-		if own, err = readNodeMap(root, path.Join(name, NodeMapName)); err != nil {
+		if own, err = nodes.OpenMap(open(root, maxNodeMap), path.Join(name, NodeMapName)); err != nil {
 			w.drop(dropNodeMap, 1, folder, name, err)
 		}
 	}
@@ -129,13 +129,5 @@ func (w *Watcher) devices(root *os.Root, folder *Folder, name string, listed *li
 	return found
 }
 
+// maxNodeMap bounds how many bytes of a job's own map of nodes are read.
 const maxNodeMap = 4 << 20
-
-func readNodeMap(root *os.Root, name string) (nodes.Map, error) {
-	file, err := open(root, maxNodeMap)(name)
-	if err != nil {
-		return nil, err
-	}
-	defer file.Close()
-	return nodes.ReadMap(file, name)
-}

@@ -3,6 +3,7 @@ package app
 import (
 	"context"
 	"errors"
+	"os"
 	"path/filepath"
 	"sync"
 	"time"
@@ -48,7 +49,7 @@ func newRecordFolders(cfg *config.Config, agent string, deps AgentDeps) (*record
 			f.Fabric = cfg.Collect.Polling.Fabric
 		}
 		var err error
-		if r.maps[f.Dir], err = readNodeMap(f.NodeMap); err != nil {
+		if r.maps[f.Dir], err = nodes.OpenMap(os.Open, f.NodeMap); err != nil {
 			return nil, err
 		}
 	}

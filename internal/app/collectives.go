@@ -3,6 +3,7 @@ package app
 import (
 	"context"
 	"fmt"
+	"os"
 	"strings"
 	"time"
 
@@ -26,7 +27,7 @@ func (p *Process) CollectiveDevices(fabric, nodeMap string, hosts []string) ([][
 	if err != nil {
 		return nil, err
 	}
-	names, err := readNodeMap(nodeMap)
+	names, err := nodes.OpenMap(os.Open, nodeMap)
 	if err != nil {
 		return nil, fmt.Errorf("--node-map: %w", err)
 	}
