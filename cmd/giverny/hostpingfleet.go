@@ -14,6 +14,7 @@ import (
 
 	"github.com/giverny/giverny/internal/app"
 	"github.com/giverny/giverny/internal/atomicfile"
+	"github.com/giverny/giverny/internal/plural"
 	"github.com/giverny/giverny/schema"
 	"github.com/giverny/giverny/store/read"
 )
@@ -110,7 +111,7 @@ func (f *hostFleetFlags) list(ctx context.Context, w io.Writer, m *read.Model, f
 	if f.json {
 		return f.printFleetJSON(w, hosts, outliers)
 	}
-	fmt.Fprintf(w, "%s probed, %d of these with a verdict; pairs that differ from their model: %d\n", countOf(probed, "host", "hosts"), countVerdicts(hosts), len(outliers))
+	fmt.Fprintf(w, "%s probed, %d of these with a verdict; pairs that differ from their model: %d\n", plural.Count(probed, "host", "hosts"), countVerdicts(hosts), len(outliers))
 	if err := f.printRuns(w, hosts); err != nil {
 		return err
 	}
