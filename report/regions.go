@@ -150,7 +150,8 @@ func (m *maker) hotspots(metric schema.Metric) func(context.Context, *Section) e
 		if err != nil {
 			return err
 		}
-		p := Plot{Title: "Duration of hot episodes", Kind: Lines, XLabel: "threshold, % of time", YLabel: "minutes", Series: []Series{{Name: "median", Colour: "Low"}, {Name: "99%", Colour: "Medium"}, {Name: "99.9%", Colour: "High"}}}
+		p := Plot{Title: "Duration of hot episodes", Kind: Lines, XLabel: "threshold, % of time", YLabel: "minutes",
+			Series: []Series{{Name: "median", Colour: "Low"}, {Name: "99%", Colour: "Medium"}, {Name: "99.9%", Colour: "High"}}}
 		for _, d := range durations {
 			p.X = append(p.X, fmt.Sprint(d.ThresholdPercent))
 			for i, seconds := range []float64{d.MedianSeconds, d.P99Seconds, d.P999Seconds} {

@@ -161,7 +161,8 @@ func (f *hostFleetFlags) printRuns(w io.Writer, runs []read.HostRun) error {
 	for i := range runs {
 		r := &runs[i]
 		by := cmp.Or(r.Principal, string(r.Trigger))
-		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%d\t%s\t%s\n", cmp.Or(r.Agent, "no answer"), r.Time.Time().Format(time.DateTime), by, cmp.Or(string(r.State), string(r.Status)), r.Probes, r.RunID, cmp.Or(r.Sentence, r.Reason, string(r.Mode)))
+		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%d\t%s\t%s\n", cmp.Or(r.Agent, "no answer"), r.Time.Time().Format(time.DateTime), by,
+			cmp.Or(string(r.State), string(r.Status)), r.Probes, r.RunID, cmp.Or(r.Sentence, r.Reason, string(r.Mode)))
 	}
 	return table.Flush()
 }

@@ -100,7 +100,8 @@ func (w *searchWriter) summary(s run.Summary) error {
 			return err
 		}
 	}
-	_, err := fmt.Fprintf(w.out, "\n%s in %s, of which %d failed (%.1f h).\n", plural.Count(s.Anomalies, "anomaly", "anomalies"), plural.Count(s.Experiments, "experiment", "experiments"), s.Failed, s.Seconds/3600)
+	_, err := fmt.Fprintf(w.out, "\n%s in %s, of which %d failed (%.1f h).\n", plural.Count(s.Anomalies, "anomaly", "anomalies"),
+		plural.Count(s.Experiments, "experiment", "experiments"), s.Failed, s.Seconds/3600)
 	return err
 }
 

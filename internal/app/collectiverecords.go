@@ -55,7 +55,8 @@ func newRecordFolders(cfg *config.Config, agent string, deps AgentDeps) (*record
 	}
 	watched.Folders = r.folders
 	var err error
-	r.watcher, err = watch.New(watched, watch.Deps{Devices: r.devices, Publish: r.publish, StatePath: filepath.Join(cfg.DataDir, "collectives.json"), Log: deps.Log, Registerer: deps.Registerer, Now: time.Now})
+	r.watcher, err = watch.New(watched, watch.Deps{Devices: r.devices, Publish: r.publish,
+		StatePath: filepath.Join(cfg.DataDir, "collectives.json"), Log: deps.Log, Registerer: deps.Registerer, Now: time.Now})
 	return r, err
 }
 

@@ -21,7 +21,8 @@ func Explain(err error, r *Reader, record []string) (line int, fault error) {
 	}
 	switch {
 	case errors.Is(err, csv.ErrFieldCount):
-		return parse.Line, fmt.Errorf("%s where %d are wanted, as in the header; complete the row, or put a field that has a comma in it in quotation marks", plural.Count(len(record), "field", "fields"), r.FieldsPerRecord)
+		return parse.Line, fmt.Errorf("%s where %d are wanted, as in the header; complete the row, or put a field that has a comma in it in quotation marks",
+			plural.Count(len(record), "field", "fields"), r.FieldsPerRecord)
 	case errors.Is(err, csv.ErrBareQuote):
 		return parse.Line, fmt.Errorf("character %d: a quotation mark within a field; delete it, or put the field in quotation marks and double this one", parse.Column)
 	case errors.Is(err, csv.ErrQuote):
