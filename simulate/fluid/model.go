@@ -154,9 +154,6 @@ func (f *Flows) Add(m *Model, demand float64, src, dst topology.DeviceID, channe
 	f.off = append(f.off, uint32(len(f.path)))
 }
 
-// Demand of flow i at Scale 1, in bytes per second.
-func (f *Flows) Demand(i int) float64 { return f.demand[i] }
-
 // Path is the way of flow i: the sending side, channels, the receiving side.
 // The slice is the receiver's own: do not change it.
 func (f *Flows) Path(i int) []Resource { return f.path[f.off[i]:f.off[i+1]] }
