@@ -51,7 +51,8 @@ func New(g *topology.Graph, cfg Config) (*Core, error) {
 		return nil, err
 	}
 	return &Core{cfg: cfg, graph: g, window: w, stages: stages, unsaved: SaveIntervals,
-		raw: newRawBuffer(int64(cfg.Window.Interval)), clocks: clockcheck.New(cfg.Clocks, cfg.Window.Interval), lastEnd: math.MinInt64, resumed: math.MinInt64, loadedNanos: math.MinInt64, counted: map[string]uint64{}, feeds: newFeeds()}, nil
+		raw: newRawBuffer(int64(cfg.Window.Interval)), clocks: clockcheck.New(cfg.Clocks, cfg.Window.Interval),
+		lastEnd: math.MinInt64, resumed: math.MinInt64, loadedNanos: math.MinInt64, counted: map[string]uint64{}, feeds: newFeeds()}, nil
 }
 
 // Graph is the version of the fabric that is in force.

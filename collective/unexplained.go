@@ -13,7 +13,8 @@ func (a *analysis) borrow() {
 	byStep := map[int32][]cause{}
 	for who, shares := range a.shares {
 		for _, s := range shares {
-			byStep[s.step] = append(byStep[s.step], cause{who: who, class: s.class, flow: s.flow, object: s.object, weight: float64(s.nanos), confidence: s.confidence, evidence: s.evidence, inferred: s.inferred, at: s.at})
+			byStep[s.step] = append(byStep[s.step], cause{who: who, class: s.class, flow: s.flow, object: s.object, at: s.at,
+				weight: float64(s.nanos), confidence: s.confidence, evidence: s.evidence, inferred: s.inferred})
 		}
 	}
 	var left []open

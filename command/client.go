@@ -111,7 +111,8 @@ func (c *Client) Begin(ctx context.Context, command *schema.Command, wait time.D
 func (c *Client) gather(ctx context.Context, command *schema.Command, wait time.Duration, expect int, enough func(*schema.CommandResult) bool) ([]Answer, error) {
 	reading, stop := context.WithCancel(ctx)
 	defer stop()
-	g := &gathering{enough: enough, heard: map[string]bool{}, id: command.ID, fabric: c.fabric, now: c.deps.Now, verifier: c.deps.Verifier, log: c.deps.Log, expect: expect, last: map[string]Answer{}, complete: stop}
+	g := &gathering{enough: enough, heard: map[string]bool{}, id: command.ID, fabric: c.fabric, now: c.deps.Now,
+		verifier: c.deps.Verifier, log: c.deps.Log, expect: expect, last: map[string]Answer{}, complete: stop}
 	source := c.deps.Results()
 	ended := make(chan error, 1)
 	go func() { ended <- source.Run(reading, g.take) }()

@@ -16,7 +16,8 @@ const pagesGoBack = "The pages go back in time: the first has the newest, in the
 // answer, read.Figure does the rest. `go generate ./dashboards` then writes the OpenAPI document and the reference.
 func Endpoints() []endpoint {
 	var all []endpoint
-	for _, group := range [][]endpoint{fabricEndpoints(), nowEndpoints(), timeEndpoints(), figureEndpoints(), storedEndpoints(), feedbackEndpoints(), searchEndpoints(), hostEndpoints(), collectiveEndpoints(), ownEndpoints()} {
+	for _, group := range [][]endpoint{fabricEndpoints(), nowEndpoints(), timeEndpoints(), figureEndpoints(), storedEndpoints(),
+		feedbackEndpoints(), searchEndpoints(), hostEndpoints(), collectiveEndpoints(), ownEndpoints()} {
 		all = append(all, group...)
 	}
 	return all

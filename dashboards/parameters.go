@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/giverny/giverny/internal/problem"
@@ -31,6 +32,9 @@ func (m *moment) UnmarshalText(text []byte) error {
 		return nil
 	}
 	if err := (*schema.Instant)(m).UnmarshalText(text); err != nil {
+		if strings.Contains(string(text), " ") { // in a query a + stands for a space
+			return fmt.Errorf("%w, or milliseconds since 1970; in an address the + before a time zone is written %%2B", err)
+		}
 		return fmt.Errorf("%w, or milliseconds since 1970", err)
 	}
 	if *m < 0 || *m > moment(read.Newest) {

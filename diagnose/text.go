@@ -7,6 +7,7 @@ import (
 
 	"github.com/giverny/giverny/diagnose/correlation"
 	"github.com/giverny/giverny/diagnose/root"
+	"github.com/giverny/giverny/internal/plural"
 	"github.com/giverny/giverny/schema"
 	"github.com/giverny/giverny/topology"
 )
@@ -86,7 +87,7 @@ func (s *Stage) because(rc *regionCase, v *verdict, root *schema.Root) string {
 		}
 		where := "at the region"
 		if f.hops > 0 {
-			where = plural(f.hops, "hop") + " from the region"
+			where = plural.Count(f.hops, "hop", "hops") + " from the region"
 		}
 		what := "a failure"
 		if !f.broke() {
@@ -144,13 +145,6 @@ func (s *Stage) silence(rc *regionCase, blamed int) string {
 		kind = "perhaps down"
 	}
 	return fmt.Sprintf("%s %s in either direction since %s%s: %s, though no log reports it.", what, carries, c.Time.Time().Format("15:04:05 UTC"), why, kind)
-}
-
-func plural(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return fmt.Sprintf("%d %ss", n, what)
 }
 
 // accusation says what speaks against a job.
@@ -218,10 +212,10 @@ func (s *Stage) whyUnknown(rc *regionCase) string {
 	}
 	var near []string
 	if n := len(rc.jobs); n > 0 {
-		near = append(near, plural(n, "job"))
+		near = append(near, plural.Count(n, "job", "jobs"))
 	}
 	if n := len(rc.failures); n > 0 {
-		near = append(near, plural(n, "failure"))
+		near = append(near, plural.Count(n, "failure", "failures"))
 	}
 	if len(rc.jobs)+len(rc.failures) == 1 {
 		return fmt.Sprintf("The %s near it does not explain it.", strings.TrimPrefix(near[0], "1 "))

@@ -16,19 +16,11 @@ type nodeMap map[string]string // by device
 // readNodeMap reads the form that feeds of jobs read, lines of node, tab, device, so that both can be one file;
 // without a file the names are the same.
 func readNodeMap(path string) (nodeMap, error) {
+	devices, err := nodes.OpenMap(os.Open, path)
+	if err != nil {
+		return nil, fmt.Errorf("node_map: %w", err)
+	}
 	m := nodeMap{}
-	if path == "" {
-		return m, nil
-	}
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, fmt.Errorf("node_map: %w", err)
-	}
-	defer f.Close()
-	devices, err := nodes.ReadMap(f, path)
-	if err != nil {
-		return nil, fmt.Errorf("node_map: %w", err)
-	}
 	for _, node := range slices.Sorted(maps.Keys(devices)) {
 		for _, device := range devices[node] {
 			if other, twice := m[device]; twice {

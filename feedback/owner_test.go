@@ -5,9 +5,11 @@ import (
 	"encoding/json"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/giverny/giverny/feedback"
@@ -64,19 +66,29 @@ func TestALostFabricIsNoMoreActedOn(t *testing.T) {
 
 // An analysis that catches up finds the congestion of hours ago: no alert is sent, and no node is avoided.
 func TestThePastIsNotActedOn(t *testing.T) {
-	h, firing := alertsFor(t)
-	h.interval -= 60
-	h.congest(t, schema.High, "host3")
-	if got := h.failed(t, "host3", "host4"); len(got) != 0 {
-		t.Errorf("of the congestion of an hour ago %v are filtered out", got)
-	}
-	time.Sleep(1500 * time.Millisecond)
-	if firing.Load() > 0 {
-		t.Error("the congestion of an hour ago is an alert")
-	}
-	h.interval += 60
-	h.congest(t, schema.High, "host3")
-	h.await(t, "the alert", func() bool { return firing.Load() > 0 })
+	synctest.Test(t, func(t *testing.T) {
+		cfg := extenderConfig(t)
+		cfg.Alertmanager.Enabled, cfg.Alertmanager.URLs = true, []secret.URL{secret.NewURL("http://alertmanager")} // a dry run
+		h := startHub(t, cfg)
+		h.interval -= 60
+		h.congest(t, schema.High, "host3")
+		if got := h.failed(t, "host3", "host4"); len(got) != 0 {
+			t.Errorf("of the congestion of an hour ago %v are filtered out", got)
+		}
+		time.Sleep(5 * cfg.Alertmanager.Resend)
+		if rows := h.audited(); strings.Contains(rows, "fire") {
+			t.Errorf("the congestion of an hour ago is an alert: %s", rows)
+		}
+		h.interval += 60
+		h.congest(t, schema.High, "host3")
+		time.Sleep(5 * cfg.Alertmanager.Resend)
+		if rows := h.audited(); strings.Count(rows, "fire") != 1 {
+			t.Errorf("the congestion of now is one alert: %s", rows)
+		}
+		if err := h.end(); err != nil {
+			t.Error(err)
+		}
+	})
 }
 
 // A process that takes a fabric over for the first time follows the last hour: it sends the end of an incident that

@@ -61,7 +61,8 @@ type fitter struct {
 
 func newFitter(v *view) *fitter {
 	n := len(v.routes)
-	f := &fitter{v: v, rate: make([]float64, n), limit: make([]float64, n), weight: make([]float64, n), through: make([][]int, len(v.links)), prior: make([]float64, len(v.links)), rnic: make([]bool, len(v.links))}
+	f := &fitter{v: v, rate: make([]float64, n), limit: make([]float64, n), weight: make([]float64, n),
+		through: make([][]int, len(v.links)), prior: make([]float64, len(v.links)), rnic: make([]bool, len(v.links))}
 	f.sigma = math.Hypot(v.noise, tolerance)
 	ends := map[int]bool{}
 	for i := range v.routes {

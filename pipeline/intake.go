@@ -98,9 +98,9 @@ func newIntake(r *resumed, cfg *analysis.Config, m *Metrics, running context.Con
 	}
 }
 
-// restarted forgets what a source has read: it begins again behind what was
-// committed.
-func (in *Intake) restarted(s Source) {
+// begins forgets what a source has read: it begins, first or again, behind what
+// was committed.
+func (in *Intake) begins(s Source) {
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	for _, state := range in.sources {
@@ -132,8 +132,7 @@ func (in *Intake) CountersTimed(s Source, b *schema.CounterBatch, offset int64, 
 		}
 		in.clocks.checked(in.core.Clocks(), t.AppendedNanos)
 		if err := in.checkFuture(t.AppendedNanos); err != nil {
-			in.failed.Store(&err)
-			return err
+			return in.fail(err)
 		}
 		newest, err := in.add(accepted)
 		if err != nil {
@@ -235,9 +234,7 @@ func (in *Intake) Advance(completeNanos, nowNanos int64) error {
 		in.nowNanos = nowNanos
 		in.core.Advance(math.MinInt64, nowNanos)
 		if r := in.late.advance(completeNanos, nowNanos); r != nil {
-			err := error(r)
-			in.failed.Store(&err)
-			return err
+			return in.fail(r)
 		}
 		if err := in.release(); err != nil {
 			return err
@@ -247,8 +244,7 @@ func (in *Intake) Advance(completeNanos, nowNanos int64) error {
 			return nil
 		}
 		if err := in.core.CheckTopology(); err != nil {
-			in.failed.Store(&err)
-			return err
+			return in.fail(err)
 		}
 		in.core.Advance(completeNanos, nowNanos)
 		in.noteLost(in.newestNanos)
@@ -261,8 +257,7 @@ func (in *Intake) Advance(completeNanos, nowNanos int64) error {
 func (in *Intake) Finish() error {
 	return in.locked(func() error {
 		if err := in.core.CheckTopology(); err != nil {
-			in.failed.Store(&err)
-			return err
+			return in.fail(err)
 		}
 		in.late.buffer.flush()
 		if err := in.release(); err != nil {
@@ -285,6 +280,12 @@ func (in *Intake) setGraph(g *topology.Graph) {
 	in.pending.Store(g)
 }
 
+// fail ends the run with an error that no further batch can mend.
+func (in *Intake) fail(err error) error {
+	in.failed.Store(&err)
+	return err
+}
+
 // locked runs one step of the core. A panic of the core is a fault of the run.
 func (in *Intake) locked(step func() error) error {
 	in.mu.Lock()
@@ -300,8 +301,7 @@ func (in *Intake) locked(step func() error) error {
 		refused = step()
 		return nil
 	}); err != nil {
-		in.failed.Store(&err)
-		return err
+		return in.fail(err)
 	}
 	return refused
 }

@@ -175,56 +175,44 @@ func (f *Fabric) analyse(ctx context.Context) error {
 	return group.Wait()
 }
 
-// runAgain runs the analysis until ctx is done or its source ends, and after a fault again, with a back-off.
+// runAgain runs the analysis until ctx is done or its source ends, and after a fault again, with a back-off
+// that a new topology cuts short.
 func (f *Fabric) runAgain(ctx context.Context) {
-	backoff := retry.Backoff{Min: minPause, Max: maxPause}.Pauses()
-	for {
-		began := time.Now()
-		err := f.run(ctx, false)
-		if err == nil || ctx.Err() != nil {
-			return
-		}
-		if back, ok := errors.AsType[*rewind](err); ok {
-			f.deps.Metrics.rewinds.WithLabelValues(f.name).Inc()
-			f.log.Info("analysis: going back to complete stored intervals", "from", time.Unix(0, back.fromNanos).UTC())
-			continue
-		}
-		if time.Since(began) > healthyAfter {
-			backoff.Reset()
-		}
-		pause := backoff.Next()
+	pauses := restarts()
+	pauses.Woken = f.woken
+	_ = pauses.Do(ctx, func() error { return f.runRewinding(ctx) }, func(err error, _ int, pause time.Duration) {
 		if future, ok := errors.AsType[*FutureError](err); ok {
 			f.futureNanos = future.NowNanos
 			f.log.Warn("analysis: stored intervals lie in the future, going on before them", "stored_up_to", future.LastEnd.UTC())
-		} else {
-			f.health.failed(partAnalysis, err, pause)
-		}
-		if !f.wait(ctx, pause) {
 			return
 		}
+		f.health.failed(partAnalysis, err, pause)
+	})
+}
+
+// runRewinding runs the analysis, and at once again from where stored intervals are to be completed.
+func (f *Fabric) runRewinding(ctx context.Context) error {
+	for {
+		err := f.run(ctx, false)
+		back, ok := errors.AsType[*rewind](err)
+		if !ok || ctx.Err() != nil {
+			return err
+		}
+		f.deps.Metrics.rewinds.WithLabelValues(f.name).Inc()
+		f.log.Info("analysis: going back to complete stored intervals", "from", time.Unix(0, back.fromNanos).UTC())
 	}
 }
 
-// Pauses between the tries of a part that fails; how long it must run to count as
-// working again, and how long until its pauses begin with the least again.
+// Pauses between the tries of a part that fails, and how long it must run to count as working again.
 const (
-	minPause     = time.Second
-	maxPause     = time.Minute
-	worksAfter   = 5 * time.Second
-	healthyAfter = 2 * maxPause
+	minPause   = time.Second
+	maxPause   = time.Minute
+	worksAfter = 5 * time.Second
 )
 
-// wait pauses between two runs, for no longer than until a new topology comes.
-func (f *Fabric) wait(ctx context.Context, pause time.Duration) bool {
-	timer := time.NewTimer(pause)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		return false
-	case <-f.woken:
-	case <-timer.C:
-	}
-	return true
+// restarts is when what is to go on is begun again after a fault.
+func restarts() retry.Backoff {
+	return retry.Backoff{Min: minPause, Max: maxPause, HealthyAfter: 2 * maxPause}
 }
 
 // RunOnce analyses until the sources have no more. What fails ends it.
@@ -285,30 +273,28 @@ func (f *Fabric) feed(ctx context.Context, in *Intake, r *resumed, once bool) er
 	return group.Wait()
 }
 
+// supervise runs a source, and unless once is set again when it fails. It returns nil when the source has
+// ended or is to stop, and the fault of the analysis that it feeds.
 func (f *Fabric) supervise(ctx context.Context, in *Intake, s Source, once bool) error {
 	part := "source " + s.Name()
-	backoff := retry.Backoff{Min: minPause, Max: maxPause}.Pauses()
-	for {
+	err := restarts().Do(ctx, func() error {
+		in.begins(s)
 		fails := f.health.upUnlessFailing(part)
-		began := time.Now()
 		err := guard(func() error { return s.Run(ctx, in) })
 		fails()
-		if fault := in.fault(); fault != nil || err == nil || ctx.Err() != nil {
-			return fault
+		fault := in.fault()
+		switch {
+		case fault != nil:
+			return retry.Permanent(fault)
+		case err != nil && once && ctx.Err() == nil:
+			return retry.Permanent(err)
 		}
-		if once {
-			return err
-		}
-		if time.Since(began) > healthyAfter {
-			backoff.Reset()
-		}
-		pause := backoff.Next()
-		f.health.failed(part, err, pause)
-		if !retry.Sleep(ctx, pause) {
-			return nil
-		}
-		in.restarted(s)
+		return err
+	}, func(err error, _ int, pause time.Duration) { f.health.failed(part, err, pause) })
+	if ctx.Err() != nil {
+		return in.fault()
 	}
+	return err
 }
 
 // guard turns a panic into an error: a broken invariant in one fabric must not

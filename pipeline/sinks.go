@@ -298,20 +298,11 @@ const (
 // try repeats with back-off what fails, and reports whether it succeeded before
 // ctx ended.
 func (q *sinkQueue) try(ctx context.Context, do func() error) bool {
-	backoff := retry.Backoff{Min: minPause, Max: maxPause}.Pauses()
-	for {
-		err := guard(do)
-		if err == nil {
-			q.health.up(q.part)
-			return true
-		}
-		if ctx.Err() != nil {
-			return false
-		}
-		pause := backoff.Next()
-		q.health.failed(q.part, err, pause)
-		if !retry.Sleep(ctx, pause) {
-			return false
-		}
+	err := retry.Backoff{Min: minPause, Max: maxPause}.Do(ctx, func() error { return guard(do) },
+		func(err error, _ int, pause time.Duration) { q.health.failed(q.part, err, pause) })
+	if err != nil {
+		return false
 	}
+	q.health.up(q.part)
+	return true
 }

@@ -93,7 +93,9 @@ func (m *maker) mitigations(ctx context.Context, s *Section) error {
 			}
 		}
 	}
-	count, not, between := m.number("events", "", "cme/count", ""), m.number("that did not alleviate congestion", "%", "cme/not alleviated", ""), m.number("median time between", "hours", "cme/between", "")
+	count := m.number("events", "", "cme/count", "")
+	not := m.number("that did not alleviate congestion", "%", "cme/not alleviated", "")
+	between := m.number("median time between", "hours", "cme/between", "")
 	count.Value, not.Value = value(len(events)), ratio(100*failed, judged)
 	if len(gaps) > 0 {
 		between.Value = value(summaryOf("", gaps).Mid)

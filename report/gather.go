@@ -83,7 +83,7 @@ func (m *maker) completeness(ctx context.Context, s *Section) (err error) {
 	s.Table = &Table{Head: []string{"graph version", "intervals", "state known", "links", "first", "last"}}
 	for _, c := range m.report.Stored {
 		intervals, known, seconds = intervals+c.Intervals, known+c.Known, seconds+c.Seconds
-		s.Table.Rows = append(s.Table.Rows, []string{fmt.Sprintf("%016x", c.GraphVersion), fmt.Sprint(c.Intervals), fmt.Sprint(c.Known), fmt.Sprint(c.Links), c.First.String(), c.Last.String()})
+		s.Table.Rows = append(s.Table.Rows, []string{c.GraphVersion.String(), fmt.Sprint(c.Intervals), fmt.Sprint(c.Known), fmt.Sprint(c.Links), c.First.String(), c.Last.String()})
 	}
 	if seconds > 0 { // of the length that is stored, which the configuration may have had since
 		m.report.Expected = int(math.Round(m.past().Seconds() / seconds * float64(intervals)))

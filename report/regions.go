@@ -150,7 +150,8 @@ func (m *maker) hotspots(metric schema.Metric) func(context.Context, *Section) e
 		if err != nil {
 			return err
 		}
-		p := Plot{Title: "Duration of hot episodes", Kind: Lines, XLabel: "threshold, % of time", YLabel: "minutes", Series: []Series{{Name: "median", Colour: "Low"}, {Name: "99%", Colour: "Medium"}, {Name: "99.9%", Colour: "High"}}}
+		p := Plot{Title: "Duration of hot episodes", Kind: Lines, XLabel: "threshold, % of time", YLabel: "minutes",
+			Series: []Series{{Name: "median", Colour: "Low"}, {Name: "99%", Colour: "Medium"}, {Name: "99.9%", Colour: "High"}}}
 		for _, d := range durations {
 			p.X = append(p.X, fmt.Sprint(d.ThresholdPercent))
 			for i, seconds := range []float64{d.MedianSeconds, d.P99Seconds, d.P999Seconds} {
@@ -175,16 +176,16 @@ func (m *maker) topLinks(metric schema.Metric) func(context.Context, *Section) e
 		s.Note = "By their mean over the span, for each version of the graph."
 		s.Table = &Table{Head: []string{"graph version", "link", "mean, %", "highest, %"}}
 		for _, c := range m.report.Stored {
-			links, err := m.model.TopLinks(ctx, m.fabric, c.GraphVersion, metric, m.span, 10)
+			links, err := m.model.TopLinks(ctx, m.fabric, uint64(c.GraphVersion), metric, m.span, 10)
 			if err != nil {
 				return err
 			}
-			names, err := m.model.LinkNames(ctx, m.fabric, c.GraphVersion, links)
+			names, err := m.model.LinkNames(ctx, m.fabric, uint64(c.GraphVersion), links)
 			if err != nil {
 				return err
 			}
 			for i, l := range links {
-				s.Table.Rows = append(s.Table.Rows, []string{fmt.Sprintf("%016x", c.GraphVersion), names[i], fmt.Sprintf("%.2f", l.Mean), fmt.Sprintf("%.2f", l.Max)})
+				s.Table.Rows = append(s.Table.Rows, []string{c.GraphVersion.String(), names[i], fmt.Sprintf("%.2f", l.Mean), fmt.Sprintf("%.2f", l.Max)})
 			}
 		}
 		return nil

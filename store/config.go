@@ -20,8 +20,6 @@ import (
 type Config struct {
 	// Name of the ClickHouse cluster in remote_servers, if the servers of the url are a cluster: tables are replicated within each shard and distributed over the shards by fabric. Empty: one server.
 	Cluster string `yaml:"cluster"`
-	// Implied by cluster, and refused without it: tables that each server created on its own are not replicas of each other.
-	Replicated bool `yaml:"replicated"`
 
 	Retention Retention `yaml:",inline"`
 
@@ -76,7 +74,6 @@ func (c *Config) Validate() error {
 	keep("keep_regions", c.Retention.Regions)
 	keep("keep_minutes", c.Retention.Minutes)
 	keep("keep_hours", c.Retention.Hours)
-	f.Check(!c.Replicated || c.Cluster != "", "replicated", "without a cluster: set store.cluster to the name of the ClickHouse cluster whose servers are the replicas, and leave replicated out")
 	f.Check(c.RollUpInterval >= 0, "rollup_interval", "%v: want a positive duration, or 0 for none", c.RollUpInterval)
 	f.Check(c.InsertTimeout > 0, "insert_timeout", "%v: want a positive duration", c.InsertTimeout)
 	f.Check(c.RetryMin > 0, "retry_min", "%v: want a positive duration", c.RetryMin)

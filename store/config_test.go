@@ -15,8 +15,8 @@ func TestConfigNamesEveryFault(t *testing.T) {
 	if err := cfg.Validate(); err != nil {
 		t.Errorf("the default: %v", err)
 	}
-	err := (&Config{Replicated: true, Retention: Retention{Samples: -1, Raw: time.Millisecond}, RetryMin: 2, RetryMax: 1}).Validate()
-	for _, want := range []string{"replicated: without a cluster", "keep_samples: ", "keep_raw: ", "insert_timeout: ", "retry_max: "} {
+	err := (&Config{Retention: Retention{Samples: -1, Raw: time.Millisecond}, RetryMin: 2, RetryMax: 1}).Validate()
+	for _, want := range []string{"keep_samples: ", "keep_raw: ", "insert_timeout: ", "retry_max: "} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("want a fault of %s in %v", want, err)
 		}

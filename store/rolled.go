@@ -201,7 +201,8 @@ func (r *Rolled) holds() string {
 		markers += " AND samples"
 	}
 	const hour = "toUnixTimestamp(time) - toUnixTimestamp(time) % 3600"
-	text := "fabric = {fabric:String} AND " + hours + "\n    AND (" + hour + ", made_of) IN (SELECT toUnixTimestamp(time), made_of FROM rollups WHERE fabric = {fabric:String} AND " + hours + markers + ")"
+	text := "fabric = {fabric:String} AND " + hours + "\n    AND (" + hour +
+		", made_of) IN (SELECT toUnixTimestamp(time), made_of FROM rollups WHERE fabric = {fabric:String} AND " + hours + markers + ")"
 	if len(r.outdated) == 0 {
 		return text
 	}

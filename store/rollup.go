@@ -114,7 +114,8 @@ func (db *DB) reach(ctx context.Context, fabric string, last time.Duration) (fro
 		Oldest int64 `ch:"oldest"`
 		Newest int64 `ch:"newest"`
 	}
-	err = db.conn.Select(db.exact(ctx), &stored, "SELECT toUnixTimestamp64Milli(min(time)) AS oldest, toUnixTimestamp64Milli(max(time)) AS newest FROM intervals WHERE fabric = {fabric:String} HAVING count() > 0",
+	err = db.conn.Select(db.exact(ctx), &stored,
+		"SELECT toUnixTimestamp64Milli(min(time)) AS oldest, toUnixTimestamp64Milli(max(time)) AS newest FROM intervals WHERE fabric = {fabric:String} HAVING count() > 0",
 		clickhouse.Named("fabric", fabric))
 	if err != nil {
 		return 0, 0, fmt.Errorf("roll up fabric %q: %w", fabric, err)
@@ -137,8 +138,9 @@ func (db *DB) staleHours(ctx context.Context, fabric string, from, to int64) ([]
 		kept = db.now().Add(-keep).Unix() + 3600
 	}
 	var hours []staleHour
-	err := db.conn.Select(db.exact(ctx), &hours, "SELECT hour, made_of FROM (\n"+rollupText("hashes")+"\n) WHERE longest_ms <= 720000 AND oldest >= toDateTime64({kept:Int64}, 6, 'UTC') AND (hour, made_of) NOT IN"+
-		" (SELECT toInt64(toUnixTimestamp(time)), made_of FROM rollups WHERE fabric = {fabric:String} AND kinds >= {kinds:UInt8}) ORDER BY hour DESC",
+	err := db.conn.Select(db.exact(ctx), &hours,
+		"SELECT hour, made_of FROM (\n"+rollupText("hashes")+"\n) WHERE longest_ms <= 720000 AND oldest >= toDateTime64({kept:Int64}, 6, 'UTC') AND (hour, made_of) NOT IN"+
+			" (SELECT toInt64(toUnixTimestamp(time)), made_of FROM rollups WHERE fabric = {fabric:String} AND kinds >= {kinds:UInt8}) ORDER BY hour DESC",
 		clickhouse.Named("kinds", len(countKinds)),
 		clickhouse.Named("fabric", fabric), clickhouse.Named("from", from), clickhouse.Named("to", to), clickhouse.Named("kept", kept))
 	return hours, err

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/giverny/giverny/internal/plural"
 	"github.com/giverny/giverny/schema"
 )
 
@@ -135,15 +136,15 @@ func Summarize(g *Graph) Summary {
 // String says what there is in one line: "ib0: 40 switches (31 leaf, 9 spine), 542 host adapters, 40 aggregation nodes, 2228
 // ports, 2228 links (1164 host, 1064 switch; 2228 at 400 Gb/s; 0 down), version 52d7c758f64ab312".
 func (s Summary) String() string {
-	parts := []string{plural(s.Switches, "switch", "switches")}
+	parts := []string{plural.Count(s.Switches, "switch", "switches")}
 	if levels := counts(s.SwitchesByLevel, func(level string) string { return levelNames[level] }); s.SwitchesByLevel["-1"] < s.Switches {
 		parts[0] += " (" + levels + ")"
 	}
 	if hosts := s.ChannelAdapters - s.AggregationNodes; hosts > 0 {
-		parts = append(parts, plural(hosts, "host adapter", "host adapters"))
+		parts = append(parts, plural.Count(hosts, "host adapter", "host adapters"))
 	}
 	if s.AggregationNodes > 0 {
-		parts = append(parts, plural(s.AggregationNodes, "aggregation node", "aggregation nodes"))
+		parts = append(parts, plural.Count(s.AggregationNodes, "aggregation node", "aggregation nodes"))
 	}
 	links := counts(s.LinksByClass, func(class string) string { return class })
 	rates := counts(s.LinksByGbps, func(gbps string) string {
@@ -152,7 +153,7 @@ func (s Summary) String() string {
 		}
 		return "at " + gbps + " Gb/s"
 	})
-	parts = append(parts, plural(s.Ports, "port", "ports"), plural(s.Links, "link", "links")+fmt.Sprintf(" (%s; %s; %d down)", links, rates, s.LinksDown), "version "+s.Version)
+	parts = append(parts, plural.Count(s.Ports, "port", "ports"), plural.Count(s.Links, "link", "links")+fmt.Sprintf(" (%s; %s; %d down)", links, rates, s.LinksDown), "version "+s.Version)
 	return s.Fabric + ": " + strings.Join(parts, ", ")
 }
 
@@ -166,11 +167,4 @@ func counts(of map[string]int, name func(key string) string) string {
 		keys[i] = fmt.Sprintf("%d %s", of[key], cmp.Or(name(key), "of level "+key))
 	}
 	return strings.Join(keys, ", ")
-}
-
-func plural(n int, one, several string) string {
-	if n == 1 {
-		return "1 " + one
-	}
-	return fmt.Sprintf("%d %s", n, several)
 }

@@ -15,6 +15,7 @@ import (
 
 	"github.com/giverny/giverny/command"
 	"github.com/giverny/giverny/internal/app"
+	"github.com/giverny/giverny/internal/plural"
 	"github.com/giverny/giverny/schema"
 )
 
@@ -171,10 +172,11 @@ func (g *globals) askAgents(cmd *cobra.Command, f *agentFlags, kind string, enou
 		return nil, err
 	}
 	if len(answers) == 0 {
-		return nil, fmt.Errorf("no agent answered within %v: none is there, or none takes commands of principal %q; name it, with its key, in command.principals of the agents", f.wait, cfg.Command.Sign.Principal)
+		return nil, fmt.Errorf("no agent answered within %v: none is there, or none takes commands of principal %q; name it, with its key, in command.principals of the agents",
+			f.wait, cfg.Command.Sign.Principal)
 	}
 	if len(answers) < f.expect {
-		err = fmt.Errorf("%s answered within %v, --expect is %d", countOf(len(answers), "agent", "agents"), f.wait, f.expect)
+		err = fmt.Errorf("%s answered within %v, --expect is %d", plural.Count(len(answers), "agent", "agents"), f.wait, f.expect)
 		return nil, errors.Join(printAnswersJSON(cmd.ErrOrStderr(), answers), err)
 	}
 	return answers, nil

@@ -21,6 +21,7 @@ import (
 	"github.com/giverny/giverny/collectors/registry"
 	"github.com/giverny/giverny/internal/app"
 	"github.com/giverny/giverny/internal/config"
+	"github.com/giverny/giverny/internal/plural"
 	"github.com/giverny/giverny/schema"
 )
 
@@ -115,7 +116,7 @@ func collectOnce(ctx context.Context, cmd *cobra.Command, cfg config.Config, log
 			return fmt.Errorf("%s: %w", source.Collector.Name(), health.Err)
 		}
 		if health.Rows == 0 {
-			fmt.Fprintf(cmd.ErrOrStderr(), "%s: %s, no counters\n", source.Collector.Name(), countOf(health.Devices, "device", "devices"))
+			fmt.Fprintf(cmd.ErrOrStderr(), "%s: %s, no counters\n", source.Collector.Name(), plural.Count(health.Devices, "device", "devices"))
 		}
 	}
 	return feedsOnce(ctx, cmd, &cfg, name, log)
@@ -156,7 +157,7 @@ func feedsOnce(ctx context.Context, cmd *cobra.Command, cfg *config.Config, host
 // printDropped prints how many rows a feed dropped for each reason, and the first of them.
 func printDropped(w io.Writer, feed string, rows *feeds.Rows) {
 	for _, reason := range slices.Sorted(maps.Keys(rows.Dropped)) {
-		fmt.Fprintf(w, "%s: %s dropped: %s\n", feed, countOf(int(rows.Dropped[reason]), "row", "rows"), reason)
+		fmt.Fprintf(w, "%s: %s dropped: %s\n", feed, plural.Count(int(rows.Dropped[reason]), "row", "rows"), reason)
 	}
 	for _, f := range rows.Faults {
 		fmt.Fprintf(w, "%s: %s: %s: %s\n", feed, f.Where, f.Reason, f.Detail)

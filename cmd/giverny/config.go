@@ -12,6 +12,7 @@ import (
 	"github.com/giverny/giverny/internal/app"
 	"github.com/giverny/giverny/internal/config"
 	"github.com/giverny/giverny/internal/faults"
+	"github.com/giverny/giverny/internal/plural"
 	"github.com/giverny/giverny/topology"
 )
 
@@ -41,7 +42,7 @@ and no file is created.`,
 			if err := errors.Join(checkNames(cfg.Fabrics), app.New(cfg, version, log).Check(fabrics)); err != nil {
 				return cfg.Located(err, os.Environ())
 			}
-			fmt.Fprintf(cmd.OutOrStdout(), "configuration ok: %s, %s\n", g.configFile, countOf(len(cfg.Fabrics), "fabric", "fabrics"))
+			fmt.Fprintf(cmd.OutOrStdout(), "configuration ok: %s, %s\n", g.configFile, plural.Count(len(cfg.Fabrics), "fabric", "fabrics"))
 			return nil
 		},
 	})

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"net"
+	"net/url"
 	"slices"
 	"strings"
 	"syscall"
@@ -67,8 +69,17 @@ func adviceOn(cmd *cobra.Command, err error, text string) string {
 		return "run as a user who may, or change the file's permissions"
 	case errors.Is(err, syscall.EISDIR) || strings.HasSuffix(text, syscall.EISDIR.Error()):
 		return "give a file instead of a folder"
+	case strings.Contains(text, "unexpected EOF") && isOfNetwork(err):
+		return "the connection broke off: see the log of the other end, and try again"
 	case errors.As(err, &syntax) || errors.As(err, &kind) || strings.Contains(" "+text, " yaml: ") || strings.Contains(text, "unexpected EOF"):
 		return fmt.Sprintf("the file is damaged or of another form: %s --help says what it should be", cmd.CommandPath())
 	}
 	return ""
+}
+
+// isOfNetwork says whether an error is a connection's: the end that it speaks of is not a file's.
+func isOfNetwork(err error) bool {
+	var request *url.Error
+	var operation *net.OpError
+	return errors.As(err, &request) || errors.As(err, &operation)
 }

@@ -4,7 +4,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
+	"net/url"
 	"os"
 	"path/filepath"
 	"syscall"
@@ -25,6 +27,7 @@ func TestExplained(t *testing.T) {
 		"give a file instead of a folder":                                            folder,
 		"run as a user who may, or change the file's permissions":                    refused,
 		"the file is damaged or of another form: look --help says what it should be": json.Unmarshal([]byte("{"), &struct{}{}),
+		"the connection broke off: see the log of the other end, and try again":      &url.Error{Op: "Get", URL: "http://giverny:8080", Err: io.ErrUnexpectedEOF},
 		"usage: look FILE, explained by look --help":                                 cobra.ExactArgs(1)(cmd, nil),
 	} {
 		got := explained(cmd, err)

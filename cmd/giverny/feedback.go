@@ -17,6 +17,7 @@ import (
 	"github.com/giverny/giverny/feedback"
 	"github.com/giverny/giverny/feedback/reconcile"
 	"github.com/giverny/giverny/internal/app"
+	"github.com/giverny/giverny/internal/plural"
 	"github.com/giverny/giverny/schema"
 )
 
@@ -192,9 +193,9 @@ func (f *liftFlags) lift(ctx context.Context, w io.Writer, marks []mark, lift ap
 			fmt.Fprintf(w, "%s %s: left alone: %s\n", a.Sink, a.Target, a.Reason)
 		}
 	}
-	fmt.Fprintf(w, "%s put back, %d failed, %d left alone\n", countOf(back, "node", "nodes"), failed, left)
+	fmt.Fprintf(w, "%s put back, %d failed, %d left alone\n", plural.Count(back, "node", "nodes"), failed, left)
 	if err == nil && failed > 0 {
-		err = fmt.Errorf("%s not put back; what the scheduler said stands above", countOf(failed, "node", "nodes"))
+		err = fmt.Errorf("%s not put back; what the scheduler said stands above", plural.Count(failed, "node", "nodes"))
 	}
 	return err
 }

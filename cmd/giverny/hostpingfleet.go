@@ -14,6 +14,7 @@ import (
 
 	"github.com/giverny/giverny/internal/app"
 	"github.com/giverny/giverny/internal/atomicfile"
+	"github.com/giverny/giverny/internal/plural"
 	"github.com/giverny/giverny/schema"
 	"github.com/giverny/giverny/store/read"
 )
@@ -110,7 +111,7 @@ func (f *hostFleetFlags) list(ctx context.Context, w io.Writer, m *read.Model, f
 	if f.json {
 		return f.printFleetJSON(w, hosts, outliers)
 	}
-	fmt.Fprintf(w, "%s probed, %d of these with a verdict; pairs that differ from their model: %d\n", countOf(probed, "host", "hosts"), countVerdicts(hosts), len(outliers))
+	fmt.Fprintf(w, "%s probed, %d of these with a verdict; pairs that differ from their model: %d\n", plural.Count(probed, "host", "hosts"), countVerdicts(hosts), len(outliers))
 	if err := f.printRuns(w, hosts); err != nil {
 		return err
 	}
@@ -160,7 +161,8 @@ func (f *hostFleetFlags) printRuns(w io.Writer, runs []read.HostRun) error {
 	for i := range runs {
 		r := &runs[i]
 		by := cmp.Or(r.Principal, string(r.Trigger))
-		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%d\t%s\t%s\n", cmp.Or(r.Agent, "no answer"), r.Time.Time().Format(time.DateTime), by, cmp.Or(string(r.State), string(r.Status)), r.Probes, r.RunID, cmp.Or(r.Sentence, r.Reason, string(r.Mode)))
+		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%d\t%s\t%s\n", cmp.Or(r.Agent, "no answer"), r.Time.Time().Format(time.DateTime), by,
+			cmp.Or(string(r.State), string(r.Status)), r.Probes, r.RunID, cmp.Or(r.Sentence, r.Reason, string(r.Mode)))
 	}
 	return table.Flush()
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/giverny/giverny/collectors/bluewaters"
 	"github.com/giverny/giverny/internal/app"
 	"github.com/giverny/giverny/internal/config"
+	"github.com/giverny/giverny/internal/plural"
 	"github.com/giverny/giverny/schema"
 )
 
@@ -100,7 +101,7 @@ func (p *replayProgress) Put(_ context.Context, r *schema.IntervalResult) error 
 	if time.Since(p.shown) > time.Second {
 		p.shown = time.Now()
 		fmt.Fprintf(p.out, "replay: %s UTC, %s stored, %s now\n", time.Unix(0, r.Snapshot.Interval.StartNanos).UTC().Format(time.DateTime),
-			countOf(p.intervals, "interval", "intervals"), countOf(len(r.Regions), "region", "regions"))
+			plural.Count(p.intervals, "interval", "intervals"), plural.Count(len(r.Regions), "region", "regions"))
 	}
 	return nil
 }
@@ -108,7 +109,7 @@ func (p *replayProgress) Put(_ context.Context, r *schema.IntervalResult) error 
 func printReplaySummary(w io.Writer, s bluewaters.Summary, took time.Duration) {
 	var out bytes.Buffer
 	megabytes := float64(s.Bytes) / 1e6
-	fmt.Fprintf(&out, "replayed %s, %.1f MB, %d rows, %d of them dropped", countOf(s.Files, "file", "files"), megabytes, s.Rows, s.Bad())
+	fmt.Fprintf(&out, "replayed %s, %.1f MB, %d rows, %d of them dropped", plural.Count(s.Files, "file", "files"), megabytes, s.Rows, s.Bad())
 	for reason, n := range s.Dropped {
 		if n > 0 {
 			fmt.Fprintf(&out, ", %d %s", n, bluewaters.Reason(reason))

@@ -13,6 +13,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/giverny/giverny/internal/plural"
 	"github.com/giverny/giverny/search"
 	"github.com/giverny/giverny/search/report"
 	"github.com/giverny/giverny/search/run"
@@ -99,7 +100,8 @@ func (w *searchWriter) summary(s run.Summary) error {
 			return err
 		}
 	}
-	_, err := fmt.Fprintf(w.out, "\n%s in %s, of which %d failed (%.1f h).\n", countOf(s.Anomalies, "anomaly", "anomalies"), countOf(s.Experiments, "experiment", "experiments"), s.Failed, s.Seconds/3600)
+	_, err := fmt.Fprintf(w.out, "\n%s in %s, of which %d failed (%.1f h).\n", plural.Count(s.Anomalies, "anomaly", "anomalies"),
+		plural.Count(s.Experiments, "experiment", "experiments"), s.Failed, s.Seconds/3600)
 	return err
 }
 
@@ -205,13 +207,6 @@ func (p *progress) show(now run.Progress) {
 	fmt.Fprintln(p.out, text)
 }
 
-func countOf(n int, one, many string) string {
-	if n == 1 {
-		return "1 " + one
-	}
-	return fmt.Sprintf("%d %s", n, many)
-}
-
 // rateText has three digits or all whole ones, and no exponent.
 func rateText(rate float64) string {
 	digits := 2
@@ -222,7 +217,7 @@ func rateText(rate float64) string {
 }
 
 func progressText(now run.Progress) string {
-	text := fmt.Sprintf("giverny search: %d of %s, %d failed, %s", now.Experiments, countOf(now.Budget, "experiment", "experiments"), now.Failed, countOf(now.Anomalies, "anomaly", "anomalies"))
+	text := fmt.Sprintf("giverny search: %d of %s, %d failed, %s", now.Experiments, plural.Count(now.Budget, "experiment", "experiments"), now.Failed, plural.Count(now.Anomalies, "anomaly", "anomalies"))
 	if done := now.Experiments - now.Resumed; done > 0 {
 		text += fmt.Sprintf(", %s experiments a minute", rateText(float64(done)/now.Elapsed.Minutes()))
 	}

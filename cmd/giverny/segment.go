@@ -63,6 +63,7 @@ are listed by giverny topology links. The method in use is printed to standard e
 	flags.StringVar(&f.method, "method", string(defaults.Method), "statistical, or paper: Monet's algorithm as published")
 	flags.BoolVar(&f.overlap, "overlap", defaults.Overlap, "a link may belong to two regions where their stalls add up")
 	flags.IntVar(&f.minLinks, "min-links", defaults.MinLinks, "least number of links of a region, smaller groups are not reported; 0: derived from the fabric and its noise")
+	// One form today; programs that call this name the one they read, so that there can be another.
 	flags.StringVar(&f.format, "format", "jsonl", "jsonl: one JSON object per file or interval")
 	_ = cmd.MarkFlagRequired("topology")
 	return cmd

@@ -109,7 +109,8 @@ func writeLinksText(w io.Writer, g *topology.Graph) error {
 		if !l.Up {
 			down = " down"
 		}
-		_, err := fmt.Fprintf(w, "%d %s:%s (level %d) -> %s:%s (level %d) %s%s\n", l.ID, schema.OneLine(l.From.Device), schema.OneLine(l.From.Port), l.From.Level, schema.OneLine(l.To.Device), schema.OneLine(l.To.Port), l.To.Level, l.Class, down)
+		_, err := fmt.Fprintf(w, "%d %s:%s (level %d) -> %s:%s (level %d) %s%s\n", l.ID, schema.OneLine(l.From.Device),
+			schema.OneLine(l.From.Port), l.From.Level, schema.OneLine(l.To.Device), schema.OneLine(l.To.Port), l.To.Level, l.Class, down)
 		return err
 	})
 }

@@ -216,7 +216,8 @@ func (b *builder) collective(e *event, nanos int64) error {
 	if a.Rank < 0 || a.Rank >= maxPeers || len(a.CommHash) > 40 || a.CommHash == "" {
 		return fmt.Errorf("collective %.40q of rank %d in communicator %.40q", e.Name, a.Rank, a.CommHash)
 	}
-	b.t.Collectives = append(b.t.Collectives, TracedCollective{Communicator: string(a.CommHash), Rank: a.Rank, Operation: e.Name, Algorithm: a.Algorithm, Protocol: a.Protocol, Sequence: a.SeqNum, BeginNanos: nanos})
+	b.t.Collectives = append(b.t.Collectives, TracedCollective{Communicator: string(a.CommHash), Rank: a.Rank,
+		Operation: e.Name, Algorithm: a.Algorithm, Protocol: a.Protocol, Sequence: a.SeqNum, BeginNanos: nanos})
 	b.current = &b.t.Collectives[len(b.t.Collectives)-1]
 	return nil
 }

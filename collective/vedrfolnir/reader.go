@@ -253,7 +253,8 @@ func (r *reader) others() []collective.Flow {
 		if t.step != 0 {
 			continue
 		}
-		f := collective.Flow{Source: r.node(t.source), Destination: r.node(t.destination), SourcePort: t.sourcePort, DestinationPort: t.destinationPort, Bytes: t.bytes, BeginNanos: t.begin, EndNanos: t.begin + t.duration}
+		f := collective.Flow{Source: r.node(t.source), Destination: r.node(t.destination), SourcePort: t.sourcePort,
+			DestinationPort: t.destinationPort, Bytes: t.bytes, BeginNanos: t.begin, EndNanos: t.begin + t.duration}
 		out = append(out, f)
 		finished[of(&f)] = append(finished[of(&f)], f.BeginNanos)
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/giverny/giverny/collective/records"
 	"github.com/giverny/giverny/collective/report"
 	"github.com/giverny/giverny/collectors/nodes"
+	"github.com/giverny/giverny/internal/plural"
 	"github.com/giverny/giverny/schema"
 )
 
@@ -44,7 +45,7 @@ func (w *Watcher) diagnose(ctx context.Context, root *os.Root, folder *Folder, n
 		if run, d, err = format.Diagnose(files, opt); err != nil {
 			return nil, dropNoRecords, err
 		}
-		d.Notes = append(d.Notes, fmt.Sprintf("%d files that cannot be read were left out", len(bad)))
+		d.Notes = append(d.Notes, "left out: "+plural.Count(len(bad), "file", "files")+" that cannot be read")
 	}
 	m := report.Meta{Job: name, Format: folder.Format, Devices: w.devices(root, folder, name, listed, &run, &d), Begin: begin(j, listed, &d)}
 	made, err := report.New(run, d, m)
@@ -106,7 +107,7 @@ func (w *Watcher) devices(root *os.Root, folder *Folder, name string, listed *li
 	var own nodes.Map
 	var err error
 	if listed.nodeMap {
-		if own, err = readNodeMap(root, path.Join(name, NodeMapName)); err != nil {
+		if own, err = nodes.OpenMap(open(root, maxNodeMap), path.Join(name, NodeMapName)); err != nil {
 			w.drop(dropNodeMap, 1, folder, name, err)
 		}
 	}
@@ -124,18 +125,10 @@ func (w *Watcher) devices(root *os.Root, folder *Folder, name string, listed *li
 	}
 	if unknown > 0 {
 		w.drop(dropNoDevice, unknown, folder, name, nil)
-		d.Notes = append(d.Notes, fmt.Sprintf("%d hosts of ranks are no devices of the fabric: regions are not known for them", unknown))
+		d.Notes = append(d.Notes, "no regions for "+plural.Count(unknown, "host", "hosts")+" of the ranks: the fabric has no such device")
 	}
 	return found
 }
 
+// maxNodeMap bounds how many bytes of a job's own map of nodes are read.
 const maxNodeMap = 4 << 20
-
-func readNodeMap(root *os.Root, name string) (nodes.Map, error) {
-	file, err := open(root, maxNodeMap)(name)
-	if err != nil {
-		return nil, err
-	}
-	defer file.Close()
-	return nodes.ReadMap(file, name)
-}

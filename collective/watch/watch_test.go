@@ -142,7 +142,7 @@ func TestAJobIsPublishedWhenItsFilesRest(t *testing.T) {
 		t.Fatalf("published %v: %+v", got, b.published)
 	}
 	first := b.published[0]
-	if first.Devices[0][0] != "host2" || len(first.Devices[1]) != 0 || !strings.Contains(strings.Join(first.Diagnosis.Notes, ";"), "1 hosts of ranks are no devices") {
+	if first.Devices[0][0] != "host2" || len(first.Devices[1]) != 0 || !strings.Contains(strings.Join(first.Diagnosis.Notes, ";"), "no regions for 1 host of the ranks") {
 		t.Errorf("devices %v, notes %q", first.Devices, first.Diagnosis.Notes)
 	}
 	b.dropped(map[string]int{dropNoDevice: 1})

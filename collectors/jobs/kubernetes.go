@@ -1,16 +1,14 @@
 package jobs
 
 import (
+	"cmp"
 	"context"
-	"crypto/tls"
-	"crypto/x509"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"net/http"
 	"net/url"
-	"os"
 	"strconv"
 	"strings"
 	"time"
@@ -19,6 +17,7 @@ import (
 	"github.com/giverny/giverny/internal/faults"
 	"github.com/giverny/giverny/internal/incluster"
 	"github.com/giverny/giverny/internal/secret"
+	"github.com/giverny/giverny/internal/tlsfile"
 	"github.com/giverny/giverny/schema"
 )
 
@@ -31,7 +30,7 @@ type KubernetesConfig struct {
 	// A file that holds the token instead, read each time; in a cluster the service account's where neither is set.
 	TokenFile string `yaml:"token_file"`
 	// A file of certificates that sign the server's; in a cluster the service account's where it is empty.
-	CAFile string `yaml:"ca_file"`
+	CA string `yaml:"ca"`
 	// The namespace whose pods are read; empty: all.
 	Namespace string `yaml:"namespace"`
 	// Label selector of Kubernetes for the pods to read, such as app!=monitoring; empty: all.
@@ -77,21 +76,15 @@ func (c *KubernetesConfig) Open(env feeds.Env) (feeds.Source, error) {
 		if !c.Token.IsSet() && c.TokenFile == "" {
 			k.cfg.TokenFile = incluster.TokenFile
 		}
-		if c.CAFile == "" {
-			k.cfg.CAFile = incluster.CAFile
-		}
+		k.cfg.CA = cmp.Or(c.CA, incluster.CAFile)
 	}
-	if k.cfg.CAFile != "" {
-		text, err := os.ReadFile(k.cfg.CAFile)
+	if k.cfg.CA != "" {
+		trusted, err := (&tlsfile.Files{CA: k.cfg.CA}).Load()
 		if err != nil {
-			return nil, fmt.Errorf("ca_file: %w", err)
-		}
-		pool := x509.NewCertPool()
-		if !pool.AppendCertsFromPEM(text) {
-			return nil, fmt.Errorf("ca_file: %s holds no certificate", k.cfg.CAFile)
+			return nil, err
 		}
 		transport := http.DefaultTransport.(*http.Transport).Clone()
-		transport.TLSClientConfig = &tls.Config{RootCAs: pool, MinVersion: tls.VersionTLS12}
+		transport.TLSClientConfig = trusted
 		k.client.Transport = transport
 	}
 	s, err := newSource(k, c.Limits, env)

@@ -1,6 +1,6 @@
 // Package nodes finds the devices of fabrics that a scheduler's nodes or a log's hosts are. In go names as others
 // write them, host lists, and a map from one to the other; out come devices by fabric, and what was not found with
-// the reason. It opens no file.
+// the reason. It opens no file by itself.
 package nodes
 
 import (
@@ -41,6 +41,19 @@ func ReadMap(r io.Reader, name string) (Map, error) {
 		return nil, fmt.Errorf("%s:%d: %w", name, n, err)
 	}
 	return m, nil
+}
+
+// OpenMap reads the map in a file that open gives, as os.Open does. No name is no map.
+func OpenMap[File io.ReadCloser](open func(name string) (File, error), name string) (Map, error) {
+	if name == "" {
+		return nil, nil
+	}
+	file, err := open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	return ReadMap(file, name)
 }
 
 func (m Map) add(line string) error {

@@ -1,10 +1,13 @@
 package nodes_test
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
 	"slices"
 	"strings"
 	"testing"
+	"testing/fstest"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -151,5 +154,18 @@ func TestMissingIsBounded(t *testing.T) {
 	}
 	if n := len(m[nodes.Unknown]); n > 1001 || m[nodes.Unknown][""] != 4000 {
 		t.Errorf("%d names are kept, %d others counted", n, m[nodes.Unknown][""])
+	}
+}
+
+func TestOpenMap(t *testing.T) {
+	files := fstest.MapFS{"nodes.tsv": {Data: []byte("nid1\tn1\n")}}
+	if m, err := nodes.OpenMap(files.Open, "nodes.tsv"); err != nil || !slices.Equal(m["nid1"], []string{"n1"}) {
+		t.Errorf("%v %v", m, err)
+	}
+	if m, err := nodes.OpenMap(files.Open, ""); m != nil || err != nil {
+		t.Errorf("without a name: %v %v", m, err)
+	}
+	if _, err := nodes.OpenMap(files.Open, "other"); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("a file that is not there: %v", err)
 	}
 }

@@ -94,16 +94,6 @@ func (e *Emitter) EmitDiagnoses(ctx context.Context, fabric string, diagnoses []
 	return emit(ctx, e, fabric, envelope.Diagnoses, diagnoses, e.encoder.Diagnoses, func(d *schema.Diagnosis) string { return d.Fabric })
 }
 
-// EmitCommands sends commands for agents of one fabric.
-func (e *Emitter) EmitCommands(ctx context.Context, fabric string, commands []schema.Command) error {
-	return emit(ctx, e, fabric, envelope.Commands, commands, e.encoder.Commands, func(c *schema.Command) string { return c.Fabric })
-}
-
-// EmitResults sends results of commands of one fabric.
-func (e *Emitter) EmitResults(ctx context.Context, fabric string, results []schema.CommandResult) error {
-	return emit(ctx, e, fabric, envelope.Results, results, e.encoder.Results, func(r *schema.CommandResult) string { return r.Fabric })
-}
-
 // emit sends rows in as few records as they fit in. The first error ends it.
 func emit[T any](ctx context.Context, e *Emitter, fabric string, kind envelope.Kind, rows []T,
 	encode func([]byte, []T) ([]byte, error), fabricOf func(*T) string) error {

@@ -216,14 +216,6 @@ func TestRowsOfEveryKind(t *testing.T) {
 			return e.EmitDiagnoses(ctx, "f", []schema.Diagnosis{{Fabric: "f", Metric: schema.CreditStall, Cause: schema.Cause{Class: schema.CauseUnknown}}})
 		}, func(d *envelope.Decoder, p []byte) (any, error) { return d.Diagnoses(p, nil) },
 			[]schema.Diagnosis{{Fabric: "f", Metric: schema.CreditStall, Cause: schema.Cause{Class: schema.CauseUnknown}}}},
-		{envelope.Commands, func(e *emitter.Emitter) error {
-			return e.EmitCommands(ctx, "f", []schema.Command{{Fabric: "f", ID: "1", Kind: "k"}})
-		}, func(d *envelope.Decoder, p []byte) (any, error) { return d.Commands(p, nil) },
-			[]schema.Command{{Fabric: "f", ID: "1", Kind: "k"}}},
-		{envelope.Results, func(e *emitter.Emitter) error {
-			return e.EmitResults(ctx, "f", []schema.CommandResult{{Fabric: "f", CommandID: "1", Agent: "a", Status: "done"}})
-		}, func(d *envelope.Decoder, p []byte) (any, error) { return d.Results(p, nil) },
-			[]schema.CommandResult{{Fabric: "f", CommandID: "1", Agent: "a", Status: "done"}}},
 	} {
 		var out topic
 		if err := c.emit(emitter.New(&out, one)); err != nil {

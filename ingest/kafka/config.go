@@ -71,7 +71,7 @@ type SASL struct {
 	// none, PLAIN, SCRAM-SHA-256 or SCRAM-SHA-512.
 	Mechanism string `yaml:"mechanism"`
 	// The user.
-	Username string `yaml:"username"`
+	User string `yaml:"user"`
 	// The password; better given by the environment or password_file.
 	Password secret.Text `yaml:"password"`
 	// A file with nothing but the password, instead of password; a newline at its end is removed.
@@ -171,8 +171,8 @@ func (s *SASL) validate() error {
 	default:
 		return fmt.Errorf("mechanism: %q: want none, PLAIN, SCRAM-SHA-256 or SCRAM-SHA-512", s.Mechanism)
 	}
-	if s.Username == "" {
-		return fmt.Errorf("username: %s needs one", s.Mechanism)
+	if s.User == "" {
+		return fmt.Errorf("user: %s needs one", s.Mechanism)
 	}
 	if s.Password.IsSet() == (s.PasswordFile != "") {
 		return errors.New("password: give it or password_file, and not both")
@@ -187,11 +187,11 @@ func (s *SASL) mechanism() (sasl.Mechanism, error) {
 	}
 	switch s.Mechanism {
 	case "PLAIN":
-		return plain.Mechanism{Username: s.Username, Password: password}, nil
+		return plain.Mechanism{Username: s.User, Password: password}, nil
 	case "SCRAM-SHA-256":
-		return scram.Mechanism(scram.SHA256, s.Username, password)
+		return scram.Mechanism(scram.SHA256, s.User, password)
 	case "SCRAM-SHA-512":
-		return scram.Mechanism(scram.SHA512, s.Username, password)
+		return scram.Mechanism(scram.SHA512, s.User, password)
 	}
 	return nil, nil
 }

@@ -46,10 +46,10 @@ func TestValidateNamesEveryFault(t *testing.T) {
 		{func(c *kafka.Config) { c.TLS.CA = "ca.pem" }, "tls.enabled: false"},
 		{func(c *kafka.Config) { c.TLS = kafka.TLS{Enabled: true, Cert: "c.pem"} }, "tls.key: empty"},
 		{func(c *kafka.Config) { c.SASL.Mechanism = "GSSAPI" }, "sasl.mechanism"},
-		{func(c *kafka.Config) { c.SASL.Mechanism = "PLAIN" }, "sasl.username"},
-		{func(c *kafka.Config) { c.SASL = kafka.SASL{Mechanism: "PLAIN", Username: "u"} }, "sasl.password: give it or password_file"},
+		{func(c *kafka.Config) { c.SASL.Mechanism = "PLAIN" }, "sasl.user"},
+		{func(c *kafka.Config) { c.SASL = kafka.SASL{Mechanism: "PLAIN", User: "u"} }, "sasl.password: give it or password_file"},
 		{func(c *kafka.Config) {
-			c.SASL = kafka.SASL{Mechanism: "PLAIN", Username: "u", Password: secret.NewText("p"), PasswordFile: "f"}
+			c.SASL = kafka.SASL{Mechanism: "PLAIN", User: "u", Password: secret.NewText("p"), PasswordFile: "f"}
 		}, "sasl.password: give it or"},
 		{func(c *kafka.Config) { c.Consumer.Group = "" }, "consumer.group"},
 		{func(c *kafka.Config) { c.Consumer.MaxFetchBytes = 0 }, "consumer.max_fetch_bytes"},
@@ -73,7 +73,7 @@ func TestValidateNamesEveryFault(t *testing.T) {
 
 func TestSecretsAreNotPrinted(t *testing.T) {
 	config := kafka.DefaultConfig()
-	if err := yaml.Unmarshal([]byte("sasl: {mechanism: PLAIN, username: u, password: lily}\nretry_max: 3s\nbrokers: [\"b:1\"]"), &config); err != nil {
+	if err := yaml.Unmarshal([]byte("sasl: {mechanism: PLAIN, user: u, password: lily}\nretry_max: 3s\nbrokers: [\"b:1\"]"), &config); err != nil {
 		t.Fatal(err)
 	}
 	if config.SASL.Password.Reveal() != "lily" || config.RetryMax != 3*time.Second || config.Brokers[0] != "b:1" {
@@ -108,7 +108,7 @@ func TestNewClientReadsFiles(t *testing.T) {
 		{func(c *kafka.Config) { c.TLS = kafka.TLS{Enabled: true, CA: text} }, "holds no certificate"},
 		{func(c *kafka.Config) { c.TLS = kafka.TLS{Enabled: true, Cert: text, Key: text} }, "tls.cert, key"},
 		{func(c *kafka.Config) {
-			c.SASL = kafka.SASL{Mechanism: "PLAIN", Username: "u", PasswordFile: "missing"}
+			c.SASL = kafka.SASL{Mechanism: "PLAIN", User: "u", PasswordFile: "missing"}
 		}, "sasl.password_file"},
 	} {
 		config := kafka.DefaultConfig()

@@ -123,11 +123,11 @@ func (s *SASL) groupMechanism() (sasl.Mechanism, error) {
 	}
 	switch s.Mechanism {
 	case "PLAIN":
-		return plain.Auth{User: s.Username, Pass: password}.AsMechanism(), nil
+		return plain.Auth{User: s.User, Pass: password}.AsMechanism(), nil
 	case "SCRAM-SHA-256":
-		return scram.Auth{User: s.Username, Pass: password}.AsSha256Mechanism(), nil
+		return scram.Auth{User: s.User, Pass: password}.AsSha256Mechanism(), nil
 	case "SCRAM-SHA-512":
-		return scram.Auth{User: s.Username, Pass: password}.AsSha512Mechanism(), nil
+		return scram.Auth{User: s.User, Pass: password}.AsSha512Mechanism(), nil
 	}
 	return nil, nil
 }

@@ -68,7 +68,7 @@ func secureConfig(t *testing.T, real *apachekafka.Broker, options apachekafka.Op
 		if err := os.WriteFile(file, []byte(password+"\n"), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		config.SASL = kafka.SASL{Mechanism: string(options.SASL), Username: user, PasswordFile: file}
+		config.SASL = kafka.SASL{Mechanism: string(options.SASL), User: user, PasswordFile: file}
 	}
 	return config
 }

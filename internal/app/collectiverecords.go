@@ -3,6 +3,7 @@ package app
 import (
 	"context"
 	"errors"
+	"os"
 	"path/filepath"
 	"sync"
 	"time"
@@ -48,13 +49,14 @@ func newRecordFolders(cfg *config.Config, agent string, deps AgentDeps) (*record
 			f.Fabric = cfg.Collect.Polling.Fabric
 		}
 		var err error
-		if r.maps[f.Dir], err = readNodeMap(f.NodeMap); err != nil {
+		if r.maps[f.Dir], err = nodes.OpenMap(os.Open, f.NodeMap); err != nil {
 			return nil, err
 		}
 	}
 	watched.Folders = r.folders
 	var err error
-	r.watcher, err = watch.New(watched, watch.Deps{Devices: r.devices, Publish: r.publish, StatePath: filepath.Join(cfg.DataDir, "collectives.json"), Log: deps.Log, Registerer: deps.Registerer, Now: time.Now})
+	r.watcher, err = watch.New(watched, watch.Deps{Devices: r.devices, Publish: r.publish,
+		StatePath: filepath.Join(cfg.DataDir, "collectives.json"), Log: deps.Log, Registerer: deps.Registerer, Now: time.Now})
 	return r, err
 }
 

@@ -3,6 +3,7 @@ package app
 import (
 	"context"
 	"fmt"
+	"os"
 	"strings"
 	"time"
 
@@ -10,6 +11,7 @@ import (
 	"github.com/giverny/giverny/collectors/nodes"
 	"github.com/giverny/giverny/command"
 	"github.com/giverny/giverny/ingest/kafka"
+	"github.com/giverny/giverny/internal/plural"
 	"github.com/giverny/giverny/schema"
 	"github.com/giverny/giverny/topology"
 )
@@ -26,7 +28,7 @@ func (p *Process) CollectiveDevices(fabric, nodeMap string, hosts []string) ([][
 	if err != nil {
 		return nil, err
 	}
-	names, err := readNodeMap(nodeMap)
+	names, err := nodes.OpenMap(os.Open, nodeMap)
 	if err != nil {
 		return nil, fmt.Errorf("--node-map: %w", err)
 	}
@@ -49,7 +51,8 @@ func (p *Process) CollectiveDevices(fabric, nodeMap string, hosts []string) ([][
 	}
 	if len(unknown) > 0 {
 		const shown = 5
-		return nil, fmt.Errorf("%d hosts of the collective are no devices of fabric %s (%s): give --node-map FILE with lines of host, tab, device", len(unknown), f.Name, strings.Join(unknown[:min(len(unknown), shown)], ", "))
+		return nil, fmt.Errorf("no device of fabric %s for %s of the collective (%s): give --node-map FILE with lines of host, tab, device",
+			f.Name, plural.Count(len(unknown), "host", "hosts"), strings.Join(unknown[:min(len(unknown), shown)], ", "))
 	}
 	return devices, nil
 }

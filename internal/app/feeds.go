@@ -70,7 +70,7 @@ func newFeedSet(cfg *config.Config, host string, deps AgentDeps) (*feedSet, erro
 
 func (s *feedSet) add(name string, running feeds.Config, deps feeds.Deps) (err error) {
 	f := &feed{fabrics: running.Fabrics}
-	if f.nodes, err = readNodeMap(running.NodeMap); err != nil {
+	if f.nodes, err = nodes.OpenMap(os.Open, running.NodeMap); err != nil {
 		return fmt.Errorf("node_map: %w", err)
 	}
 	if deps.Resolver, err = s.resolver(f); err != nil {
@@ -81,18 +81,6 @@ func (s *feedSet) add(name string, running feeds.Config, deps feeds.Deps) (err e
 	}
 	s.feeds = append(s.feeds, f)
 	return nil
-}
-
-func readNodeMap(path string) (nodes.Map, error) {
-	if path == "" {
-		return nil, nil
-	}
-	file, err := os.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer file.Close()
-	return nodes.ReadMap(file, path)
 }
 
 func (s *feedSet) resolver(f *feed) (*nodes.Resolver, error) {

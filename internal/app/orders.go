@@ -59,7 +59,8 @@ func (a *Agent) orderStages(c *collecting) ([]lifecycle.Stage, error) {
 	}
 	id := command.Identity{Name: a.name, Fabric: o.fabric, Partition: a.parts[o.fabric]}
 	source := kafka.NewConsumer(a.deps.Client, nil, kafka.Assignment{Kind: envelope.Commands, Fabric: id.Fabric, Partition: id.Partition, Tail: true, Lookback: o.cfg.Lookback()})
-	agent, err := command.NewAgent(o.cfg, id, command.Deps{Source: source, Results: command.Publisher{Sink: kafka.NewProducer(a.deps.Client), Signer: a.signer}, Handlers: append(command.AgentHandlers(c), kinds...), Host: state,
+	agent, err := command.NewAgent(o.cfg, id, command.Deps{Source: source, Handlers: append(command.AgentHandlers(c), kinds...), Host: state,
+		Results:   command.Publisher{Sink: kafka.NewProducer(a.deps.Client), Signer: a.signer},
 		StatePath: o.statePath, Log: a.deps.Log, Registerer: a.deps.Registerer, Now: time.Now})
 	if err != nil {
 		return nil, err

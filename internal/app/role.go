@@ -171,7 +171,8 @@ func (parts *Parts) makePipelines(sinks []pipeline.Sink) error {
 	var errs []error
 	for _, f := range parts.fabrics {
 		owner, fence := parts.ownership(f.Partition)
-		line, err := pipeline.New(f.Graph, f.Analysis, pipeline.Deps{Log: p.log, Metrics: metrics, Store: db, Sinks: append(parts.announcers(f, producer), parts.sinks(f.Name, sinks)...), Owner: owner,
+		line, err := pipeline.New(f.Graph, f.Analysis, pipeline.Deps{Log: p.log, Metrics: metrics, Store: db, Owner: owner,
+			Sinks: append(parts.announcers(f, producer), parts.sinks(f.Name, sinks)...),
 			Sources: func() []pipeline.Source {
 				return pipeline.KafkaSources(p.client, producer, f.Name, f.Partition, f.Interval(), fence)
 			}})

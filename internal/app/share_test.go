@@ -20,6 +20,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/giverny/giverny/command"
 	"github.com/giverny/giverny/ingest/emitter"
 	"github.com/giverny/giverny/ingest/envelope"
 	"github.com/giverny/giverny/ingest/kafka"
@@ -253,7 +254,8 @@ func (s *sharing) startLoad() *shareLoad {
 	for i, f := range s.fabrics {
 		partitions[f] = i
 	}
-	sink := emitter.New(kafka.NewProducer(client), partitions)
+	producer := kafka.NewProducer(client)
+	counters := emitter.New(producer, partitions)
 	ctx, end := context.WithCancel(context.Background())
 	l := &shareLoad{end: end, acked: map[string][]int64{}, orders: map[string]int{}}
 	t.Cleanup(func() { end(); l.group.Wait(); client.Close() })
@@ -264,14 +266,15 @@ func (s *sharing) startLoad() *shareLoad {
 		}
 		source := newLoadSource(graph)
 		source.percent = sharePercent(graph.NumLinks())
-		l.group.Go(func() { l.poll(ctx, t, f, source, sink) })
+		orders := &shareOrders{producer: producer, fabric: f, partition: partitions[f]}
+		l.group.Go(func() { l.poll(ctx, t, f, source, counters, orders) })
 		reader := kafka.NewConsumer(client, nil, kafka.Assignment{Kind: envelope.Regions, Fabric: f, Partition: partitions[f], Tail: true, Lookback: time.Hour})
 		go l.listen(t.Context(), t, reader)
 	}
 	return l
 }
 
-func (l *shareLoad) poll(ctx context.Context, t *testing.T, fabric string, source *load, sink *emitter.Emitter) {
+func (l *shareLoad) poll(ctx context.Context, t *testing.T, fabric string, source *load, counters *emitter.Emitter, orders *shareOrders) {
 	fail := func(err error) bool {
 		if err != nil && ctx.Err() == nil {
 			t.Errorf("%s: %v", fabric, err)
@@ -280,19 +283,14 @@ func (l *shareLoad) poll(ctx context.Context, t *testing.T, fabric string, sourc
 	}
 	next := time.Now().Truncate(time.Second).Add(time.Second)
 	for retry.Sleep(ctx, time.Until(next)) {
-		if fail(sink.Emit(context.WithoutCancel(ctx), source.read(next.UnixNano()))) {
+		if fail(counters.Emit(context.WithoutCancel(ctx), source.read(next.UnixNano()))) {
 			return
 		}
 		l.mu.Lock()
 		l.acked[fabric] = append(l.acked[fabric], next.UnixNano())
 		n := l.orders[fabric]
 		l.mu.Unlock()
-		at, id := schema.Instant(next.UnixNano()), fmt.Sprintf("%s-%d", fabric, n)
-		command := schema.Command{ID: id, Fabric: fabric, Kind: "agents.list", Targets: []string{"*"}, Arguments: json.RawMessage("{}"),
-			Issued: at, Expires: at + schema.Instant(time.Minute), Principal: "operator"}
-		result := schema.CommandResult{CommandID: id, Fabric: fabric, Agent: "agent", Time: at, Status: schema.CommandDone}
-		if fail(sink.EmitCommands(context.WithoutCancel(ctx), fabric, []schema.Command{command})) ||
-			fail(sink.EmitResults(context.WithoutCancel(ctx), fabric, []schema.CommandResult{result})) {
+		if fail(orders.send(context.WithoutCancel(ctx), n, schema.Instant(next.UnixNano()))) {
 			return
 		}
 		l.mu.Lock()
@@ -300,6 +298,29 @@ func (l *shareLoad) poll(ctx context.Context, t *testing.T, fabric string, sourc
 		l.mu.Unlock()
 		next = time.Now().Truncate(time.Second).Add(time.Second)
 	}
+}
+
+// shareOrders puts commands and their results into the partition of a fabric.
+type shareOrders struct {
+	producer  *kafka.Producer
+	fabric    string
+	partition int
+}
+
+func (o *shareOrders) send(ctx context.Context, number int, at schema.Instant) error {
+	id := fmt.Sprintf("%s-%d", o.fabric, number)
+	order := schema.Command{ID: id, Fabric: o.fabric, Kind: "agents.list", Targets: []string{"*"}, Arguments: json.RawMessage("{}"),
+		Issued: at, Expires: at + schema.Instant(time.Minute), Principal: "operator"}
+	var encoder envelope.Encoder
+	payload, err := encoder.Commands(nil, []schema.Command{order})
+	if err != nil {
+		return err
+	}
+	if err := o.producer.Produce(ctx, kafka.Record{Fabric: o.fabric, Partition: o.partition, Kind: envelope.Commands, Payload: payload}); err != nil {
+		return err
+	}
+	result := schema.CommandResult{CommandID: id, Fabric: o.fabric, Agent: "agent", Time: at, Status: schema.CommandDone}
+	return command.Publisher{Sink: o.producer}.Publish(ctx, o.partition, &result)
 }
 
 // listen notes what is announced of a fabric.

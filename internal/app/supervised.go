@@ -9,34 +9,18 @@ import (
 	"github.com/giverny/giverny/internal/retry"
 )
 
-// healthyAfter is how long a stage must run so that its next failure is the first of another row.
-const healthyAfter = 2 * time.Minute
-
 // supervised begins a stage again, with back-off, when it fails, so that its
-// fault ends no other.
+// fault ends no other. The first failure of a row is logged as an error.
 func supervised(stage lifecycle.Stage, log *slog.Logger) lifecycle.Stage {
+	pauses := retry.Backoff{Min: time.Second, Max: time.Minute, HealthyAfter: 2 * time.Minute}
 	return lifecycle.Stage{Name: stage.Name, Run: func(ctx context.Context) error {
-		pauses, failures := retry.Backoff{Min: time.Second, Max: time.Minute}.Pauses(), 0
-		for {
-			began := time.Now()
-			err := stage.Run(ctx)
-			if err == nil || ctx.Err() != nil {
-				return nil
-			}
-			if time.Since(began) > healthyAfter {
-				pauses.Reset()
-				failures = 0
-			}
-			failures++
+		_ = pauses.Do(ctx, func() error { return stage.Run(ctx) }, func(err error, failures int, pause time.Duration) {
 			level := slog.LevelDebug
 			if failures == 1 {
 				level = slog.LevelError
 			}
-			pause := pauses.Next()
 			log.Log(ctx, level, "app: part failed, retrying", "part", stage.Name, "pause", pause, "error", err)
-			if !retry.Sleep(ctx, pause) {
-				return nil
-			}
-		}
+		})
+		return nil // it has ended, or was asked to
 	}}
 }

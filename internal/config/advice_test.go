@@ -26,9 +26,9 @@ func mention(sections []string) *regexp.Regexp {
 // second finds the key beside another in "raise collect.poll_timeout or workers".
 var second = regexp.MustCompile(`\b(?:set|raise|lower|shorten) [a-z_.%]+[a-z_] (?:or|and) ([a-z_.%]*[a-z_])\b`)
 
-// notKeys have the form of one: options of a Kafka broker, a variable that no section has, a key that has moved,
+// notKeys have the form of one: options of a Kafka broker, a variable that no section has, keys that have moved,
 // and keys of other files.
-var notKeys = regexp.MustCompile(`^(?:log\.(?:segment|retention)\..*|GIVERNY_LIBCHDB|collect\.spool_bytes|set link_gbytes)$`)
+var notKeys = regexp.MustCompile(`^(?:log\.(?:segment|retention)\..*|GIVERNY_LIBCHDB|collect\.spool_bytes|collect\.jobs\.kubernetes\.ca_file|kafka\.sasl\.username|store\.replicated|set link_gbytes)$`)
 
 // An error that advises to set a key must name one that exists.
 func TestAdviceNamesKeysThatExist(t *testing.T) {

@@ -43,8 +43,11 @@ const FileVariable = Prefix + "_CONFIG"
 
 // moved are the keys of earlier versions that have another place now.
 var moved = settings.Moved{
+	"collect.jobs.kubernetes.ca_file":   "collect.jobs.kubernetes.ca",
 	"collect.spool_bytes":               "spool.max_bytes",
 	"fabrics.#.tracking.hold_intervals": "fabrics.#.tracking.debounce_intervals",
+	"kafka.sasl.username":               "kafka.sasl.user",
+	"store.replicated":                  "store.cluster", // tables are replicated where there is a cluster
 }
 
 // Config is all that can be configured.
@@ -257,7 +260,7 @@ func (c *Config) readFile() (err error) {
 
 // fileKeys are the keys, in whatever section, of files that belong to a configuration and lie beside it. Folders of
 // data, programs, and files that others write are relative to the working directory.
-var fileKeys = map[string]bool{"baseline": true, "ca": true, "ca_file": true, "cert": true, "graph": true, "key": true, "key_file": true,
+var fileKeys = map[string]bool{"baseline": true, "ca": true, "cert": true, "graph": true, "key": true, "key_file": true,
 	"node_map": true, "password_file": true, "rig": true, "secret_file": true, "token_file": true, "tokens": true}
 
 // resolve fills in what follows from the rest: partitions by place in the list,

@@ -197,7 +197,7 @@ func TestKeysAreUnique(t *testing.T) {
 		}
 		seen[path] = true
 	})
-	for _, old := range []string{"collect.perfquery.adapter", "collect.perfquery.timeout", "kafka.replication", "kafka.retention", "store.keep_raw", "store.replicated", "fabrics.0.tracking.hot_percent"} {
+	for _, old := range []string{"collect.perfquery.adapter", "collect.perfquery.timeout", "kafka.replication", "kafka.retention", "store.keep_raw", "store.cluster", "fabrics.0.tracking.hot_percent"} {
 		if !seen[old] {
 			t.Errorf("the key %s of earlier versions is gone", old)
 		}
@@ -220,6 +220,15 @@ func TestAKeyThatMovedIsShownItsPlace(t *testing.T) {
 	_, err = config.Load("", []string{"GIVERNY_FABRICS_0_TRACKING_HOLD_INTERVALS=3"})
 	if err == nil || !strings.Contains(err.Error(), "GIVERNY_FABRICS_0_TRACKING_HOLD_INTERVALS is now GIVERNY_FABRICS_0_TRACKING_DEBOUNCE_INTERVALS") {
 		t.Error(err)
+	}
+	for text, want := range map[string]string{
+		"kafka: {sasl: {username: agent}}":                      `key "kafka.sasl.username" is now "kafka.sasl.user"`,
+		"collect: {jobs: {kubernetes: {ca_file: /etc/ca.pem}}}": `key "collect.jobs.kubernetes.ca_file" is now "collect.jobs.kubernetes.ca"`,
+		"store: {replicated: true}":                             `key "store.replicated" is now "store.cluster"`,
+	} {
+		if _, err = config.Load(write(t, text), nil); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: want %q, got %v", text, want, err)
+		}
 	}
 }
 

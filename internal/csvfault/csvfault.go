@@ -8,6 +8,8 @@ import (
 	"encoding/csv"
 	"errors"
 	"fmt"
+
+	"github.com/giverny/giverny/internal/plural"
 )
 
 // Explain gives the line of a fault, from 1, and what to do about it. The line is 0 where
@@ -19,18 +21,12 @@ func Explain(err error, r *Reader, record []string) (line int, fault error) {
 	}
 	switch {
 	case errors.Is(err, csv.ErrFieldCount):
-		return parse.Line, fmt.Errorf("%s where %d are wanted, as in the header; complete the row, or put a field that has a comma in it in quotation marks", count(len(record)), r.FieldsPerRecord)
+		return parse.Line, fmt.Errorf("%s where %d are wanted, as in the header; complete the row, or put a field that has a comma in it in quotation marks",
+			plural.Count(len(record), "field", "fields"), r.FieldsPerRecord)
 	case errors.Is(err, csv.ErrBareQuote):
 		return parse.Line, fmt.Errorf("character %d: a quotation mark within a field; delete it, or put the field in quotation marks and double this one", parse.Column)
 	case errors.Is(err, csv.ErrQuote):
 		return parse.StartLine, errors.New("a field that begins with a quotation mark does not end with one; close it, and double those within it")
 	}
 	return parse.Line, parse.Err
-}
-
-func count(fields int) string {
-	if fields == 1 {
-		return "1 field"
-	}
-	return fmt.Sprintf("%d fields", fields)
 }

@@ -29,7 +29,7 @@ var Everywhere = []string{"schema", "internal/faults"}
 var Architecture = []Row{
 	// The vocabulary, and the shape of a fabric.
 	{Package: "schema", Kind: Pure},
-	{Package: "topology", May: []string{"internal/yamldoc"}, Kind: Pure},
+	{Package: "topology", May: []string{"internal/plural", "internal/yamldoc"}, Kind: Pure},
 
 	// Sources: from a device, a file or a scheduler to readings and events.
 	{Package: "collectors", May: []string{"internal/retry"}},
@@ -37,7 +37,7 @@ var Architecture = []Row{
 	{Package: "collectors/nodes", May: []string{"topology"}, Kind: Pure},
 	{Package: "collectors/jobline", May: []string{"collectors/nodes"}, Kind: Pure},
 	{Package: "collectors/feeds", May: []string{"collectors/nodes", "internal/atomicfile", "internal/retry"}, Tests: []string{"topology"}},
-	{Package: "collectors/jobs", May: []string{"collectors/feeds", "collectors/jobline", "collectors/nodes", "internal/csvfault", "internal/incluster", "internal/secret", "topology"}, Tests: []string{"internal/test/slurm"}},
+	{Package: "collectors/jobs", May: []string{"collectors/feeds", "collectors/jobline", "collectors/nodes", "internal/csvfault", "internal/incluster", "internal/secret", "internal/tlsfile", "topology"}, Tests: []string{"internal/test/slurm"}},
 	{Package: "collectors/failures", May: []string{"collectors/feeds"}, Tests: []string{"collectors/nodes", "internal/test/ibsim", "topology"}},
 	{Package: "collectors/traffic", May: []string{"collectors/feeds", "internal/csvfault"}},
 	{Package: "collectors/registry", May: []string{"collectors/..."}},
@@ -88,7 +88,7 @@ var Architecture = []Row{
 	{Package: "segment/monet", May: []string{"internal/scratch", "segment/linkset", "topology"}, Tests: []string{"internal/test/stalls", "segment", "segment/segmenttest"}, Kind: Pure},
 	{Package: "segment/trees", May: []string{"internal/scratch", "segment/linkset", "topology"}, Tests: []string{"internal/test/stalls", "segment", "segment/bench", "segment/segmenttest"}, Kind: Pure},
 	{Package: "segment/segmenttest", May: []string{"internal/test/stalls", "segment", "segment/bench", "segment/tracking", "topology"}, Kind: Testing},
-	{Package: "segment/tracking", May: []string{"internal/codec", "internal/scratch", "topology"}, Tests: []string{"segment", "simulate/scenario"}, Kind: Pure},
+	{Package: "segment/tracking", May: []string{"internal/codec", "internal/plural", "internal/scratch", "topology"}, Tests: []string{"segment", "simulate/scenario"}, Kind: Pure},
 	{Package: "segment/linkscsv", May: []string{"internal/csvfault", "topology"}, Kind: Pure},
 	{Package: "segment/bench", May: []string{"simulate/fluid", "simulate/packet", "simulate/routing", "topology"}, Tests: []string{"segment"}, Kind: Pure},
 	{Package: "segment/bench/cmd", May: []string{"internal/table", "segment", "segment/bench", "segment/tracking", "topology"}},
@@ -101,7 +101,7 @@ var Architecture = []Row{
 	{Package: "diagnose/mitigation", May: []string{"internal/codec"}, Kind: Pure},
 	{Package: "diagnose/root", May: []string{"diagnose/routes", "topology"}, Kind: Pure},
 	{Package: "diagnose/root/roottest", May: []string{"diagnose/routes", "topology"}, Kind: Testing},
-	{Package: "diagnose", May: []string{"diagnose/correlation", "diagnose/mitigation", "diagnose/root", "diagnose/routes", "internal/codec", "topology"}, Tests: []string{"analysis", "internal/test/cputime", "simulate/scenario"}, Kind: Pure},
+	{Package: "diagnose", May: []string{"diagnose/correlation", "diagnose/mitigation", "diagnose/root", "diagnose/routes", "internal/codec", "internal/plural", "topology"}, Tests: []string{"analysis", "internal/test/cputime", "simulate/scenario"}, Kind: Pure},
 	{Package: "analysis", May: []string{"diagnose", "ingest/clockcheck", "ingest/window", "internal/codec", "linkhealth", "segment", "segment/tracking", "topology"}, Tests: []string{"simulate/scenario"}, Kind: Pure},
 
 	// The runtime of a fabric: sources, analysis, sinks.
@@ -138,7 +138,7 @@ var Architecture = []Row{
 	{Package: "collective/draw", May: []string{"collective"}, Kind: Pure},
 	{Package: "collective/vedrfolnir", May: []string{"collective"}},
 	{Package: "collective/records", May: []string{"collective", "collective/flightrecorder", "collective/nccl", "collective/simulated", "collective/vedrfolnir"}},
-	{Package: "collective/watch", May: []string{"collective", "collective/records", "collective/report", "collectors/nodes", "internal/atomicfile"}, Tests: []string{"collective/detect", "collective/simulated", "simulate/incident"}},
+	{Package: "collective/watch", May: []string{"collective", "collective/records", "collective/report", "collectors/nodes", "internal/atomicfile", "internal/plural"}, Tests: []string{"collective/detect", "collective/simulated", "simulate/incident"}},
 	{Package: "collective/report", May: []string{"collective", "simulate/routing", "topology"}, Kind: Pure},
 
 	// Storage, and the engine in a child process.
@@ -187,13 +187,14 @@ var Architecture = []Row{
 	{Package: "internal/fence"},
 	{Package: "internal/hardware"},
 	{Package: "internal/incluster"},
-	{Package: "internal/csvfault", Kind: Pure},
+	{Package: "internal/csvfault", May: []string{"internal/plural"}, Kind: Pure},
 	{Package: "internal/faults", Kind: Pure},
 	{Package: "internal/logs"},
 	{Package: "internal/secret"},
 	{Package: "internal/lifecycle"},
 	{Package: "internal/perftest", May: []string{"internal/bounded"}},
 	{Package: "internal/ops", May: []string{"internal/access", "internal/problem", "internal/tlsfile"}},
+	{Package: "internal/plural", Kind: Pure},
 	{Package: "internal/problem"},
 	{Package: "internal/retry"},
 	{Package: "internal/settings", May: []string{"internal/yamldoc"}},

@@ -12,16 +12,24 @@ import (
 
 // Backoff is how long to wait between tries: Min after the first failure, twice as long after each further one,
 // up to Max, and up to a quarter less or more, so that a hundred agents do not come back at once.
-type Backoff struct{ Min, Max time.Duration }
+type Backoff struct {
+	Min, Max time.Duration
+	// HealthyAfter is for a try that is a part of the process at work: one that failed only after so long had
+	// worked, and its failure is the first of another row. 0: all failures are one row.
+	HealthyAfter time.Duration
+	// Woken ends a pause early when something comes out of it, as where the cause of the failure may be gone. May be nil.
+	Woken <-chan struct{}
+}
 
 const jitter = 0.25
 
 // Do tries until try returns nil or a Permanent error, which is returned without its mark. When ctx ends, the
 // error is the last of try and that of ctx. failed, which may be nil, hears of each failure that is followed by
-// a pause.
+// a pause; failures is its number in its row.
 func (b Backoff) Do(ctx context.Context, try func() error, failed func(err error, failures int, pause time.Duration)) error {
-	pauses := b.Pauses()
-	for failures := 1; ; failures++ {
+	pauses, failures := b.Pauses(), 0
+	for {
+		began := time.Now()
 		err := try()
 		if err == nil {
 			return nil
@@ -32,11 +40,16 @@ func (b Backoff) Do(ctx context.Context, try func() error, failed func(err error
 		if ctx.Err() != nil {
 			return errors.Join(err, ctx.Err())
 		}
+		if b.HealthyAfter > 0 && time.Since(began) > b.HealthyAfter {
+			pauses.Reset()
+			failures = 0
+		}
+		failures++
 		pause := pauses.Next()
 		if failed != nil {
 			failed(err, failures, pause)
 		}
-		if !Sleep(ctx, pause) {
+		if !sleep(ctx, pause, b.Woken) {
 			return errors.Join(err, ctx.Err())
 		}
 	}
@@ -67,7 +80,9 @@ func (p *Pauses) Wait(ctx context.Context) bool { return Sleep(ctx, p.Next()) }
 func (p *Pauses) Reset() { p.backoff.Reset() }
 
 // Sleep waits. It returns false when ctx ends first, and at once if it has ended.
-func Sleep(ctx context.Context, d time.Duration) bool {
+func Sleep(ctx context.Context, d time.Duration) bool { return sleep(ctx, d, nil) }
+
+func sleep(ctx context.Context, d time.Duration, woken <-chan struct{}) bool {
 	if ctx.Err() != nil {
 		return false
 	}
@@ -75,6 +90,8 @@ func Sleep(ctx context.Context, d time.Duration) bool {
 	defer timer.Stop()
 	select {
 	case <-timer.C:
+		return true
+	case <-woken:
 		return true
 	case <-ctx.Done():
 		return false

@@ -3,6 +3,7 @@ package retry_test
 import (
 	"context"
 	"errors"
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -56,6 +57,50 @@ func TestDoEnds(t *testing.T) {
 		}
 		if err = b.Do(ctx, func() error { return nil }, nil); err != nil {
 			t.Errorf("what succeeds in a context that ended: %v", err)
+		}
+	})
+}
+
+// A part that fails after it had worked for long begins another row; one that fails at once goes on with its own.
+func TestDoBeginsAnotherRowAfterAHealthyTry(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := retry.Backoff{Min: time.Second, Max: time.Minute, HealthyAfter: 2 * time.Minute}
+		ctx, cancel := context.WithCancel(t.Context())
+		var rows []int
+		tries := 0
+		err := b.Do(ctx, func() error {
+			if tries++; tries == 4 {
+				time.Sleep(3 * time.Minute)
+			}
+			return errBroken
+		}, func(_ error, failures int, pause time.Duration) {
+			rows = append(rows, failures)
+			if failures == 1 && pause > 1250*time.Millisecond {
+				t.Errorf("the first pause of a row is %v", pause)
+			}
+			if len(rows) == 5 {
+				cancel()
+			}
+		})
+		if want := []int{1, 2, 3, 1, 2}; !slices.Equal(rows, want) || !errors.Is(err, context.Canceled) {
+			t.Errorf("failures are numbered %v, want %v: %v", rows, want, err)
+		}
+	})
+}
+
+func TestDoIsWoken(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		woken := make(chan struct{}, 1)
+		woken <- struct{}{}
+		began, tries := time.Now(), 0
+		err := retry.Backoff{Min: time.Hour, Max: time.Hour, Woken: woken}.Do(t.Context(), func() error {
+			if tries++; tries == 1 {
+				return errBroken
+			}
+			return nil
+		}, nil)
+		if err != nil || tries != 2 || time.Since(began) != 0 {
+			t.Errorf("%d tries within %v: %v", tries, time.Since(began), err)
 		}
 	})
 }

@@ -3,6 +3,7 @@ package tracking
 import (
 	"fmt"
 
+	"github.com/giverny/giverny/internal/plural"
 	"github.com/giverny/giverny/schema"
 	"github.com/giverny/giverny/topology"
 )
@@ -66,13 +67,6 @@ func at(name string) string {
 	return " at " + place
 }
 
-func links(n int) string { return count(n, "link") }
+func links(n int) string { return plural.Count(n, "link", "links") }
 
-func intervals(n int) string { return count(n, "interval") }
-
-func count(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return fmt.Sprintf("%d %ss", n, what)
-}
+func intervals(n int) string { return plural.Count(n, "interval", "intervals") }

@@ -126,9 +126,6 @@ func (m *Model) Capacity(r Resource) float64 {
 	return m.capacity[r]
 }
 
-// Nominal is what a resource carries when it is whole, in bytes per second.
-func (m *Model) Nominal(r Resource) float64 { return m.nominal[r] }
-
 // Flows are flows that rise and fall together: the same owner, the same
 // pattern. The demand of each is Scale times its share of the pattern.
 type Flows struct {
@@ -156,12 +153,6 @@ func (f *Flows) Add(m *Model, demand float64, src, dst topology.DeviceID, channe
 	f.path = append(f.path, m.Receive(dst))
 	f.off = append(f.off, uint32(len(f.path)))
 }
-
-// Len is the number of flows.
-func (f *Flows) Len() int { return len(f.demand) }
-
-// Demand of flow i at Scale 1, in bytes per second.
-func (f *Flows) Demand(i int) float64 { return f.demand[i] }
 
 // Path is the way of flow i: the sending side, channels, the receiving side.
 // The slice is the receiver's own: do not change it.

@@ -118,7 +118,9 @@ func (in *Incident) Simulate(cfg detect.Config) (Result, error) {
 
 // header is what is known before anything happens.
 func (in *Incident) header() collective.Run {
-	run := collective.Run{Fabric: in.fabric.record, Communicators: []collective.Communicator{{Name: "0", Members: in.order, Operation: operation(in.Spec.Algorithm), Algorithm: in.Spec.Algorithm, Steps: len(in.prog[0])}}}
+	all := collective.Communicator{Name: "0", Members: in.order, Operation: operation(in.Spec.Algorithm),
+		Algorithm: in.Spec.Algorithm, Steps: len(in.prog[0])}
+	run := collective.Run{Fabric: in.fabric.record, Communicators: []collective.Communicator{all}}
 	if in.Spec.Algorithm == collective.Tree {
 		run.Communicators[0].Algorithm = collective.Custom // one tree by rounds, as the records say
 	}

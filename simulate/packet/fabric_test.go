@@ -2,6 +2,7 @@ package packet
 
 import (
 	"math"
+	"strconv"
 	"testing"
 
 	"github.com/giverny/giverny/schema"
@@ -339,7 +340,7 @@ func TestParameters(t *testing.T) {
 	seen := map[string]bool{}
 	for _, p := range Parameters() {
 		cfg := DefaultConfig()
-		was := p.Value(&cfg)
+		was := valueOf(&p, &cfg)
 		if seen[p.Name] || p.Help == "" {
 			t.Errorf("%s is duplicated, or has no help", p.Name)
 		}
@@ -367,4 +368,19 @@ func TestParameters(t *testing.T) {
 			t.Errorf("%+v is taken", cfg)
 		}
 	}
+}
+
+// valueOf is a parameter's value in a Config, as Set takes it.
+func valueOf(p *Parameter, c *Config) string {
+	switch {
+	case p.float != nil:
+		return strconv.FormatFloat(*p.float(c), 'g', -1, 64)
+	case p.int64 != nil:
+		return strconv.FormatInt(*p.int64(c), 10)
+	case p.int != nil:
+		return strconv.Itoa(*p.int(c))
+	case p.flag != nil:
+		return strconv.FormatBool(*p.flag(c))
+	}
+	return *p.text(c)
 }

@@ -41,21 +41,6 @@ func (p *Parameter) Set(c *Config, value string) (err error) {
 	return nil
 }
 
-// Value is the parameter's value in a Config, as Set takes it.
-func (p *Parameter) Value(c *Config) string {
-	switch {
-	case p.float != nil:
-		return strconv.FormatFloat(*p.float(c), 'g', -1, 64)
-	case p.int64 != nil:
-		return strconv.FormatInt(*p.int64(c), 10)
-	case p.int != nil:
-		return strconv.Itoa(*p.int(c))
-	case p.flag != nil:
-		return strconv.FormatBool(*p.flag(c))
-	}
-	return *p.text(c)
-}
-
 func (p *Parameter) kind() string {
 	switch {
 	case p.float != nil:

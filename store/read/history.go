@@ -144,7 +144,7 @@ func (m *Model) CongestionPeaks(ctx context.Context, fabric string, metric schem
 
 // Completeness says what is stored of a span under one version of the graph.
 type Completeness struct {
-	GraphVersion uint64         `json:"graph_version,string"`
+	GraphVersion Version        `json:"graph_version"`
 	Intervals    int            `json:"intervals"`
 	Known        int            `json:"known"` // whose state is known
 	Seconds      float64        `json:"seconds"`
@@ -166,7 +166,7 @@ func (m *Model) Completeness(ctx context.Context, fabric string, span Span) ([]C
 	}
 	found, err := Figure[row](ctx, m, "completeness", InSpan(fabric, span))
 	return convert(found, err, func(r *row) (Completeness, error) {
-		return Completeness{r.Version, int(r.Intervals), int(r.Known), float64(r.Ms) / 1e3, int(r.Links), instantOf(r.First), instantOf(r.Last)}, nil
+		return Completeness{Version(r.Version), int(r.Intervals), int(r.Known), float64(r.Ms) / 1e3, int(r.Links), instantOf(r.First), instantOf(r.Last)}, nil
 	})
 }
 

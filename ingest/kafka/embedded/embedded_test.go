@@ -39,13 +39,13 @@ func TestClientIsOfThisBroker(t *testing.T) {
 	own.RetentionBytes = 16 << 20
 	config := kafka.DefaultConfig()
 	config.Brokers, config.TLS.Enabled = nil, true
-	config.SASL = kafka.SASL{Mechanism: "PLAIN", Username: "u", Password: secret.NewText("p")}
+	config.SASL = kafka.SASL{Mechanism: "PLAIN", User: "u", Password: secret.NewText("p")}
 	b, err := embedded.New(own, config, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}
 	got := b.Client(config)
-	if got.Brokers[0] != embedded.Address || got.TLS.Enabled || got.SASL.Username != "" || got.RetentionBytes != 16<<20 || got.Retention != config.Retention {
+	if got.Brokers[0] != embedded.Address || got.TLS.Enabled || got.SASL.User != "" || got.RetentionBytes != 16<<20 || got.Retention != config.Retention {
 		t.Errorf("client %+v", got)
 	}
 }

@@ -57,7 +57,9 @@ func Empty(ctx context.Context, conn driver.Conn, database string) error {
 	var filled []struct {
 		Name string `ch:"name"`
 	}
-	err := conn.Select(ctx, &filled, "SELECT DISTINCT table AS name FROM system.parts WHERE active AND database = {database:String} AND table != 'giverny_migrations'", clickhouse.Named("database", database))
+	err := conn.Select(ctx, &filled,
+		"SELECT DISTINCT table AS name FROM system.parts WHERE active AND database = {database:String} AND table != 'giverny_migrations'",
+		clickhouse.Named("database", database))
 	if err != nil {
 		return err
 	}
