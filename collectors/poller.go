@@ -128,7 +128,7 @@ func (p *Poller) poll(ctx context.Context) {
 	}
 	p.metrics.rows.Add(float64(rows))
 	if ctx.Err() == nil { // else what failed did so because it was stopped
-		p.note(append(results, listed))
+		p.recordFailures(append(results, listed))
 		p.metrics.devices.Set(float64(len(devices)))
 	}
 	err := errors.Join(listed.err, p.emit(ctx))
@@ -151,8 +151,8 @@ func (p *Poller) keep(r *result) int {
 	return rows
 }
 
-// note counts the failures of a poll, and logs them if they are not those of the poll before.
-func (p *Poller) note(results []result) {
+// recordFailures counts the failures of a poll, and logs them if they are not those of the poll before.
+func (p *Poller) recordFailures(results []result) {
 	failing, errs := map[string]Reason{}, map[Reason]error{}
 	for _, r := range results {
 		if r.err == nil {

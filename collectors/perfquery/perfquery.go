@@ -113,7 +113,8 @@ func (c *Collector) Epoch() uint64 { return 0 }
 // those of the last time.
 func (c *Collector) Devices(ctx context.Context) ([]collectors.Device, error) {
 	var err error
-	if since := time.Since(c.discovered); since >= c.cfg.DiscoverEvery || since >= c.cfg.DiscoverEvery/troubleShare && c.troubled() {
+	since := time.Since(c.discovered)
+	if since >= c.cfg.DiscoverEvery || since >= c.cfg.DiscoverEvery/troubleShare && c.takeTrouble() {
 		err = c.discover(ctx)
 	}
 	devices := make([]collectors.Device, len(c.order))
@@ -162,9 +163,9 @@ func (c *Collector) discover(ctx context.Context) error {
 	return nil
 }
 
-// troubled says that a node has failed, or a link lost its training, since the
-// last discovery: the subnet may have changed. It is asked once for each.
-func (c *Collector) troubled() bool {
+// takeTrouble says whether a node has failed, or a link lost its training, since it
+// was last asked: the subnet may have changed.
+func (c *Collector) takeTrouble() bool {
 	found := false
 	for _, n := range c.order {
 		found = n.trouble.Swap(false) || found

@@ -82,9 +82,11 @@ func NewAgent(cfg *config.Config, deps AgentDeps) (*Agent, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Agent{deps: deps, name: name, signer: signer, sources: sources, feeds: set, records: records, every: polling.Interval, parts: config.PartitionOf(cfg.Fabrics), spool: cfg.AgentSpool(),
-		orders: orders{cfg: cfg.Command, fabric: polling.Fabric, statePath: filepath.Join(cfg.DataDir, "commands.json"), offer: cfg.Search.Offer,
-			searchDir: filepath.Join(cfg.DataDir, "searches"), probed: probed, slurm: cfg.Feedback.Slurm, sources: cfg.Collect.Sources, log: deps.Log, registerer: deps.Registerer}}, nil
+	taken := orders{cfg: cfg.Command, fabric: polling.Fabric, statePath: filepath.Join(cfg.DataDir, "commands.json"),
+		offer: cfg.Search.Offer, searchDir: filepath.Join(cfg.DataDir, "searches"), probed: probed, slurm: cfg.Feedback.Slurm,
+		sources: cfg.Collect.Sources, log: deps.Log, registerer: deps.Registerer}
+	return &Agent{deps: deps, name: name, signer: signer, sources: sources, feeds: set, records: records, every: polling.Interval,
+		parts: config.PartitionOf(cfg.Fabrics), spool: cfg.AgentSpool(), orders: taken}, nil
 }
 
 // SpoolState says what waits in the spool and what it lost; it is empty where there is neither.

@@ -44,8 +44,6 @@ type Process struct {
 	db     *store.DB
 
 	analyst func(context.Context) error // serves analysts; nil where none are
-
-	kafkaMetrics *kafka.Metrics
 }
 
 // New makes a process without parts. version is that of the program.
@@ -57,20 +55,15 @@ func New(cfg config.Config, version string, log *slog.Logger) *Process {
 }
 
 // UseKafka makes the client, and the embedded broker if configured.
-func (p *Process) UseKafka() error {
-	var err error
-	if p.kafkaMetrics, err = kafka.NewMetrics(p.registerer); err != nil {
-		return err
-	}
-	cfg := p.cfg.Kafka.Client
-	var dial kafka.Dial
+func (p *Process) UseKafka() (err error) {
+	cfg, dial := p.cfg.Kafka.Client, kafka.Dial(nil)
 	if p.cfg.Kafka.Embedded {
 		if p.broker, err = embedded.New(p.cfg.EmbeddedBroker(), cfg, p.log); err != nil {
 			return err
 		}
 		cfg, dial = p.broker.Client(cfg), p.broker.Dial
 	}
-	if p.client, err = kafka.NewClient(cfg, dial, p.kafkaMetrics, p.log); err != nil {
+	if err = p.makeClient(cfg, dial); err != nil {
 		return err
 	}
 	p.ops.AddCheck("kafka", p.client.Ping)
@@ -83,15 +76,19 @@ func (p *Process) ReachKafka() error {
 	if !p.cfg.Kafka.Embedded {
 		return p.UseKafka()
 	}
-	var err error
-	if p.kafkaMetrics, err = kafka.NewMetrics(p.registerer); err != nil {
-		return err
-	}
 	cfg, dial, err := embedded.Reach(p.cfg.EmbeddedBroker(), p.cfg.Kafka.Client)
 	if err != nil {
 		return err
 	}
-	p.client, err = kafka.NewClient(cfg, dial, p.kafkaMetrics, p.log)
+	return p.makeClient(cfg, dial)
+}
+
+func (p *Process) makeClient(cfg kafka.Config, dial kafka.Dial) (err error) {
+	metrics, err := kafka.NewMetrics(p.registerer)
+	if err != nil {
+		return err
+	}
+	p.client, err = kafka.NewClient(cfg, dial, metrics, p.log)
 	return err
 }
 
