@@ -50,7 +50,7 @@ func (s *Stage) diagnose(r *schema.IntervalResult) []schema.Diagnosis {
 			}
 		}
 	}
-	s.sameRoot(cases, snap, p)
+	s.sameRoot(cases)
 	for i := range cases {
 		out[i] = s.report(snap, &cases[i], &cases[i].verdict)
 	}
