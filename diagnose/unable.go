@@ -26,8 +26,12 @@ func (s *Stage) unable(rc *regionCase, c *suspect, seen float64, p *root.Pressur
 	interval := float64(s.clock.duration) / 1e9
 	if _, known := rc.drain.End(); known && s.graph.Duplex() {
 		grew := all - was*c.job.was.ran // links were compared with the mean of all slots
-		if rc.endsAtOwn(c) {            // it may be held up elsewhere by what it sends there, so that all that it moves need not grow
+		switch {
+		case rc.endsAtOwn(c): // it may be held up elsewhere by what it sends there, so that all that it moves need not grow
 			grew = all
+		case !c.file && s.endsBeside(rc, c.job):
+			passes, _ := s.brings(rc, c.job, grew)
+			grew = min(grew, passes)
 		}
 		return s.addsTooLittle(rc, grew/interval, seen, p)
 	}
