@@ -35,13 +35,16 @@ func (s *Stage) unable(rc *regionCase, c *suspect, seen float64, p *root.Pressur
 		}
 		return s.addsTooLittle(rc, grew/interval, seen, p)
 	}
-	enough := enoughShare
+	least, enough := culpritShare, enoughShare
 	if most := s.boundOn(c.job, rc.fullest, c.file || !c.filesKnown, p); most.known {
 		enough = enoughBound
 		all, was = min(all, most.now*interval), min(was, most.before*interval)
 	}
+	if c.file && s.endsAtNobody(rc) {
+		least, enough = addedShare, addedEnough
+	}
 	short := func(bytes, of float64) float64 {
-		return min(1, max(0, (enough-bytes/interval/of)/(enough-culpritShare)))
+		return min(1, max(0, (enough-bytes/interval/of)/(enough-least)))
 	}
 	against := jobTooLittle * short(all, rc.carries)
 	if free := s.freeBefore(rc, p); free > 0 {
