@@ -1,8 +1,6 @@
 package diagnose
 
 import (
-	"math"
-
 	"github.com/giverny/giverny/diagnose/root"
 	"github.com/giverny/giverny/schema"
 )
@@ -53,33 +51,6 @@ func (b *bound) add(p *root.Pressure, l schema.LinkID, capacity float64) {
 	c := capacity / 100
 	b.now += max(0, p.UseOf(l)) * c
 	b.before += max(0, p.Before(l)) * c
-}
-
-// external is the share of what was added to the links of a job's hosts since the onset that others must have sent them
-// or taken from them: what they take in and do not send, or send and do not take in; 0 if that is not known. Traffic
-// within a job is both sent and taken in by its hosts.
-func (s *Stage) external(j *job, p *root.Pressure) float64 {
-	if s.graph.Duplex() || !s.measuresHosts(j, p) {
-		return 0
-	}
-	var sent, taken bound
-	for _, d := range j.devices {
-		if s.graph.IsSwitch(d) {
-			return 0
-		}
-		for _, own := range s.graph.LinksAt(d) {
-			if from, _ := s.graph.Ends(own); from == d {
-				sent.add(p, own, s.graph.Capacity(own))
-			} else {
-				taken.add(p, own, s.graph.Capacity(own))
-			}
-		}
-	}
-	out, in := max(0, sent.now-sent.before), max(0, taken.now-taken.before)
-	if out+in == 0 {
-		return 0
-	}
-	return math.Abs(out-in) / max(out, in)
 }
 
 // measuresHosts reports whether the loads of most links of a job's hosts are measured, and carry what the job is said

@@ -134,3 +134,35 @@ func TestBeforeAJobBegan(t *testing.T) {
 		t.Errorf("moved %v, files %v, ran in %v of the slots", all, files, ran)
 	}
 }
+
+// Of a port to a host of nobody's that is full, who writes files must explain three quarters: half of it speaks against a job there, and
+// not where the host is another job's.
+func TestHalfOfAStorageNodesPortIsTooLittle(t *testing.T) {
+	g := roottest.Graph(t, "fattree:leaves=2,hosts=4,spines=1")
+	port := roottest.Link(t, g, "leaf0>host0")
+	for _, c := range []struct {
+		share   float64
+		tenant  string
+		against bool
+	}{{.5, "", true}, {.8, "", false}, {.5, "host0", false}} {
+		s, err := New(g, DefaultConfig())
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.clock.duration, s.work.interval = 60e9, 1
+		if c.tenant != "" {
+			other := &job{Job: schema.Job{ID: "2", Nodes: []string{c.tenant}}}
+			other.place(g)
+			s.settle(other)
+		}
+		p, _ := readings(t, g, nil, map[string]float64{"leaf0>host0": 100, "host4>leaf1": 50, "host5>leaf1": 50})
+		j := &job{Job: schema.Job{ID: "1", Nodes: []string{"host4", "host5"}}, traffic: &traffic{}}
+		j.place(g)
+		moved := c.share * g.Capacity(port) * 60
+		j.now = moves{interval: 1, all: moved, files: moved}
+		rc := &regionCase{fullest: port, carries: g.Capacity(port), onset: -1, back: root.BackPressure{Link: port, Kind: schema.RootIncast, Use: 100}}
+		if got := s.unable(rc, &suspect{job: j, file: true, filesKnown: true, known: true}, 0, p); got > 0 != c.against {
+			t.Errorf("%.1f of the port, host of %q: %.1f against the job", c.share, c.tenant, got)
+		}
+	}
+}

@@ -37,6 +37,7 @@ type regionCase struct {
 	fullest  schema.LinkID    // the root, or the fullest link where no root is known; NoLink: not known
 	carries  float64          // by it, bytes/s; 0: not known
 	more     float64          // of that, than before the onset; 0 also if not known
+	starved  float64          // on a grid, how far the node where its traffic ends gets less than its share of its job's exchange
 	moved    float64          // of more, the share that links which failed beside it carried before
 	verdict  verdict          // on it, as soon as it was decided
 }

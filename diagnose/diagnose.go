@@ -50,7 +50,7 @@ func (s *Stage) diagnose(r *schema.IntervalResult) []schema.Diagnosis {
 			}
 		}
 	}
-	s.sameRoot(cases, snap, p)
+	s.sameRoot(cases)
 	for i := range cases {
 		out[i] = s.report(snap, &cases[i], &cases[i].verdict)
 	}
@@ -104,6 +104,7 @@ func (s *Stage) converge(rc *regionCase, p *root.Pressure) {
 	s.drain(rc, q)
 	rc.neck = s.work.finder.Neck(p, rc.region.Links, s.work.senders, &rc.drain, rc.load < root.SteadyLoad && !rc.flooded)
 	rc.full = q.FullLink(rc.region.Links, &rc.neck, &rc.drain)
+	rc.starved = s.starves(rc, q)
 	s.fitFailures(rc, p)
 }
 

@@ -4,7 +4,6 @@ import (
 	"math"
 	"slices"
 
-	"github.com/giverny/giverny/diagnose/root"
 	"github.com/giverny/giverny/schema"
 	"github.com/giverny/giverny/topology"
 )
@@ -29,7 +28,7 @@ func (s *Stage) strangers(d topology.DeviceID, own *job) bool {
 // classOf distinguishes load on the system from intra-application congestion, one job that does not talk to the file system and
 // in whose region others have little part, and gives the probability that the class is right if the accused are. In the middle
 // either is, so that both probabilities together may be more than 1.
-func (s *Stage) classOf(rc *regionCase, accused int, p *root.Pressure) (class schema.CauseClass, right float64) {
+func (s *Stage) classOf(rc *regionCase, accused int) (class schema.CauseClass, right float64) {
 	c := &rc.jobs[0]
 	if accused > 1 || c.file {
 		return schema.CauseSystem, 1
@@ -38,7 +37,7 @@ func (s *Stage) classOf(rc *regionCase, accused int, p *root.Pressure) (class sc
 	if s.router.Grid != nil {
 		shape = othersOnGrids
 	}
-	part := s.meanPart(rc, c.job, s.othersPart(rc, c, p))
+	part := s.meanPart(rc, c.job, s.othersPart(rc, c))
 	odds := shape.slope*math.Log((part+partPrior)/(1-part+partPrior)) + shape.middle
 	if odds < 0 {
 		return schema.CauseIntraApplication, logistic(shape.either - odds)
@@ -53,62 +52,35 @@ type ofOthers struct{ slope, middle, either float64 }
 // They were fitted on 279 incidents of four simulators (docs/explanation/diagnosis-measured.md); partPrior keeps a part of
 // none, or of all, from being certain.
 var (
-	othersOnTrees = ofOthers{slope: 2.1, middle: .25, either: 1.6}
+	othersOnTrees = ofOthers{slope: 9, middle: 6.4, either: 2.7}
 	othersOnGrids = ofOthers{slope: 2.9, middle: 1.8, either: 1}
 )
 
 const partPrior = .3
 
-// waitingWeight is what the share of others among the nodes that wait counts beside the part they have where nodes and loads
-// are seen.
-const waitingWeight = .5
-
 func logistic(odds float64) float64 { return 1 / (1 + math.Exp(-odds)) }
 
-// othersPart is the part that others than a job have in a region, 0 to 1. On a grid back pressure reaches links that the job's
-// exchange does not use, so that who waits there says most. Elsewhere it is the most of five shares: of the links, with a node of
-// others at an end; of the stall, off the job's exchange; of what the links carry, not the job's; the same of the root; and of
-// what was added to the job's traffic, exchanged with others. Who waits adds to it.
-func (s *Stage) othersPart(rc *regionCase, c *suspect, p *root.Pressure) float64 {
-	if s.router.Grid != nil {
-		return rc.othersShare(c.job)
+// othersPart is the part that others than a job have in a region, 0 to 1: of the nodes that wait, those that are not the job's. On a
+// grid back pressure reaches links that the job's exchange does not use, so that this is all that is asked; elsewhere it is the mean of
+// this and of the share of the region's stall off these links, which shows who waits but is in no table.
+//
+// A node counts by its wait; on a grid where something always waits, as for a full link, by the square of it: what stalls there stalls
+// for all of the time in which it does not send, and who sends little over it is hardly slower for that.
+func (s *Stage) othersPart(rc *regionCase, c *suspect) float64 {
+	if s.router.Grid == nil {
+		return (rc.othersShare(c.job, false) + 1 - c.cross) / 2
 	}
-	part := max(1-min(c.cross, rc.ground(s, c.job)), s.othersAtRoot(rc, c.job), s.external(c.job, p))
-	if c.burden > 0 {
-		part = max(part, 1-c.burden)
-	}
-	return min(1, part+waitingWeight*rc.othersShare(c.job))
+	return rc.othersShare(c.job, !rc.drain.Idle || rc.full != schema.NoLink)
 }
 
-// othersAtRoot is, of what jobs put on the root of a region by their exchanges, the share that is not a job's; 0 where the job has
-// none of it.
-func (s *Stage) othersAtRoot(rc *regionCase, own *job) float64 {
-	if rc.fullest == schema.NoLink {
-		return 0
-	}
-	mine, all := 0., 0.
-	for _, j := range s.work.running {
-		moved, _ := s.lately(j)
-		load := moved * s.routesOf(j).On(rc.fullest)
-		if all += load; j.ID == own.ID {
-			mine += load
-		}
-	}
-	if mine == 0 {
-		return 0
-	}
-	return 1 - mine/all
-}
-
-// othersShare is, of the nodes that wait for a region in their exchanges, the share that is not a job's; 1 where none does. A
-// node counts by its wait, and by the square of it where something always waits, as for a full link: what stalls there stalls for
-// all of the time in which it does not send, and who sends little over it is hardly slower for that.
-func (rc *regionCase) othersShare(own *job) float64 {
+// othersShare is, of the nodes that wait for a region in their exchanges, the share that is not a job's, each by its wait or the square
+// of that; 1 where none does.
+func (rc *regionCase) othersShare(own *job, squares bool) float64 {
 	others, all := 0., 0.
 	for i := range rc.jobs {
 		c := &rc.jobs[i]
 		wait := c.waits * float64(len(c.job.devices))
-		if !rc.drain.Idle || rc.full != schema.NoLink {
+		if squares {
 			wait *= c.waits
 		}
 		if all += wait; c.job.ID != own.ID {

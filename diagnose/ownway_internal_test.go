@@ -29,8 +29,37 @@ func TestOthersShareOfWhatWaits(t *testing.T) {
 		{"but one is full", []suspect{suspectOf("a", 10, .5), suspectOf("b", 50, .05)}, 1. / 21, true, 7},
 		{"requeued, it is itself", []suspect{suspectOf("a", 8, .5), suspectOf("a", 8, .5)}, 0, false, schema.NoLink},
 	} {
+		s, err := New(roottest.Graph(t, "torus:4x4x4"), DefaultConfig())
+		if err != nil {
+			t.Fatal(err)
+		}
 		rc := &regionCase{jobs: c.jobs, drain: root.Drain{Idle: c.idle}, full: c.full}
-		if got := rc.othersShare(c.jobs[0].job); math.Abs(got-c.want) > 1e-9 {
+		if got := s.othersPart(rc, &rc.jobs[0]); math.Abs(got-c.want) > 1e-9 {
+			t.Errorf("%s: %.3f, want %.3f", c.name, got, c.want)
+		}
+	}
+}
+
+// On a tree what stalls off a job's exchange is others', whether or not a job waits there that is known.
+func TestOthersPartOnATree(t *testing.T) {
+	s, err := New(roottest.Graph(t, "fattree:leaves=2,hosts=4,spines=1"), DefaultConfig())
+	if err != nil {
+		t.Fatal(err)
+	}
+	suspectOf := func(id string, nodes int, waits, cross float64) suspect {
+		return suspect{job: &job{Job: schema.Job{ID: id}, devices: make([]topology.DeviceID, nodes)}, waits: waits, cross: cross}
+	}
+	for _, c := range []struct {
+		name string
+		jobs []suspect
+		want float64
+	}{
+		{"alone on its exchange", []suspect{suspectOf("a", 8, .5, 1), suspectOf("b", 8, 0, 0)}, 0},
+		{"nobody known waits off it", []suspect{suspectOf("a", 8, .5, .6)}, .2},
+		{"others wait on it", []suspect{suspectOf("a", 10, .5, 1), suspectOf("b", 50, .05, .2)}, 1. / 6},
+	} {
+		rc := &regionCase{jobs: c.jobs, full: schema.NoLink}
+		if got := s.othersPart(rc, &rc.jobs[0]); math.Abs(got-c.want) > 1e-9 {
 			t.Errorf("%s: %.3f, want %.3f", c.name, got, c.want)
 		}
 	}
@@ -46,13 +75,12 @@ func TestClassByTheOthersPart(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		p, _ := readings(t, g, nil, nil)
 		own, other := &job{Job: schema.Job{ID: "1"}, devices: make([]topology.DeviceID, 10)}, &job{Job: schema.Job{ID: "2"}, devices: make([]topology.DeviceID, 10)}
 		classOf := func(part float64, onset int, accused int) (schema.CauseClass, float64) {
 			rc := &regionCase{region: &schema.Region{ID: 1, Links: make([]schema.LinkID, links)}, onset: onset, full: schema.NoLink, fullest: schema.NoLink}
 			rc.drain.Idle = true
 			rc.jobs = []suspect{{job: own, cross: 1, burden: 1 - part, waits: 1 - part}, {job: other, cross: 1, burden: part, waits: part}}
-			return s.classOf(rc, accused, p)
+			return s.classOf(rc, accused)
 		}
 		last, least := 1., 1.
 		for part := 0.; part < .9; part += .01 {
@@ -62,7 +90,7 @@ func TestClassByTheOthersPart(t *testing.T) {
 			}
 			last, least = right, min(least, right)
 		}
-		if first, _ := classOf(0, -1, 1); first != schema.CauseIntraApplication || least > .85 || last < .95 {
+		if first, _ := classOf(0, -1, 1); first != schema.CauseIntraApplication || least > .95 || last < .95 {
 			t.Errorf("%s: alone %s, at the boundary %.2f, of others %.2f", fabric, first, least, last)
 		}
 		if class, right := classOf(0, -1, 2); class != schema.CauseSystem || right != 1 {
@@ -75,35 +103,11 @@ func TestClassByTheOthersPart(t *testing.T) {
 			}
 		}
 		want := .25
-		if s.router.Grid == nil { // who waits adds half of its share
-			want = (3*1.5*.1 + 1) / 4
+		if s.router.Grid == nil { // all stalls on its exchange
+			want /= 2
 		}
 		if m := s.means[1]; math.Abs(m.others-want) > 1e-9 {
 			t.Errorf("%s: a mean of %.3f", fabric, m.others)
-		}
-	}
-}
-
-// Where two jobs put as much on the root, half of it is others', however little the other has elsewhere on the region.
-func TestOthersAtTheRoot(t *testing.T) {
-	g := roottest.Graph(t, "fattree:leaves=2,hosts=4,spines=1")
-	s, err := New(g, DefaultConfig())
-	if err != nil {
-		t.Fatal(err)
-	}
-	s.clock = clock{duration: 60e9, now: 9}
-	jobOf := func(id string, nodes ...string) *job {
-		j := &job{Job: schema.Job{ID: id, Nodes: nodes}}
-		j.place(g)
-		s.trafficOf(j).set(rdmaWrite, 9, 6e9)
-		return j
-	}
-	a, b, aside := jobOf("1", "host0", "host4"), jobOf("2", "host1", "host5"), jobOf("3", "host2", "host3")
-	s.work.interval, s.work.running = 1, []*job{a, b, aside}
-	rc := &regionCase{fullest: roottest.Link(t, g, "leaf0>spine0")}
-	for own, want := range map[*job]float64{a: .5, b: .5, aside: 0} {
-		if got := s.othersAtRoot(rc, own); math.Abs(got-want) > 1e-6 {
-			t.Errorf("job %s: %.3f, want %.3f", own.ID, got, want)
 		}
 	}
 }

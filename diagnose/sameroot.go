@@ -22,7 +22,7 @@ func keyOf(r *schema.Root) rootKey {
 
 // sameRoot gives a region of which no cause is known that of the regions of the interval whose back pressure begins at the
 // same port or host, if these hold most of the stall that does: they are parts of one tree.
-func (s *Stage) sameRoot(cases []regionCase, snap *schema.Snapshot, p *root.Pressure) {
+func (s *Stage) sameRoot(cases []regionCase) {
 	if len(cases) < 2 {
 		return
 	}
@@ -46,16 +46,14 @@ func (s *Stage) sameRoot(cases []regionCase, snap *schema.Snapshot, p *root.Pres
 		}
 		for _, rc := range list {
 			if 2*known > all && rc.verdict.class == schema.CauseUnknown {
-				p.Stall = snap.Find(rc.region.Metric)
-				p.Before = s.usedBefore(rc)
-				s.take(rc, best, p)
+				s.take(rc, best)
 			}
 		}
 	}
 }
 
 // take gives a region the verdict of another one, if it knows what that blames.
-func (s *Stage) take(rc, of *regionCase, p *root.Pressure) {
+func (s *Stage) take(rc, of *regionCase) {
 	v := of.verdict
 	switch {
 	case v.accused > 0:
@@ -65,7 +63,7 @@ func (s *Stage) take(rc, of *regionCase, p *root.Pressure) {
 		}
 		first(rc.jobs, i)
 		rc.jobs[0].blame, v.accused = of.jobs[0].blame, 1
-		class, right := s.classOf(rc, 1, p)
+		class, right := s.classOf(rc, 1)
 		v.class, v.confidence = class, min(v.confidence, right)
 	case v.blamed > 0:
 		i := slices.IndexFunc(rc.failures, func(f nearFailure) bool { return f.failure == of.failures[0].failure })

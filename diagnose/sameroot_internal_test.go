@@ -16,8 +16,6 @@ func TestRegionsOfOneRootHaveOneCause(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, _ := readings(t, g, nil, nil)
-	snap := &schema.Snapshot{Links: g.NumLinks()}
 	port, other := roottest.Link(t, g, "leaf0>host0"), roottest.Link(t, g, "leaf1>host4")
 	guilty, beside := &job{Job: schema.Job{ID: "1"}}, &job{Job: schema.Job{ID: "2"}}
 	for name, c := range map[string]struct {
@@ -44,7 +42,7 @@ func TestRegionsOfOneRootHaveOneCause(t *testing.T) {
 			cases[1] = find(c.root, 3, beside, guilty)
 		}
 		cases[0].verdict = verdict{class: schema.CauseSystem, confidence: .8, accused: 1}
-		s.sameRoot(cases, snap, p)
+		s.sameRoot(cases)
 		v := &cases[1].verdict
 		if v.class != c.want || v.class == schema.CauseSystem && (cases[1].jobs[0].job != guilty || v.confidence != .8) {
 			t.Errorf("%s: %s of %s, want %s", name, v.class, cases[1].jobs[0].job.ID, c.want)
@@ -62,7 +60,7 @@ func TestRegionsOfOneSlowLink(t *testing.T) {
 	slow := roottest.Link(t, g, "leaf0>spine0")
 	of := regionCase{back: root.BackPressure{Link: slow, Kind: schema.RootLinkCapacity, Slower: true}, verdict: verdict{class: schema.CauseFailure, confidence: .9}}
 	rc := regionCase{back: root.BackPressure{Link: schema.NoLink, Leading: slow, As: schema.RootLinkCapacity}, neck: root.Neck{Link: schema.NoLink}}
-	s.take(&rc, &of, nil)
+	s.take(&rc, &of)
 	if rc.verdict.class != schema.CauseFailure || rc.slowLink() != slow {
 		t.Errorf("%s of link %d, want a failure of link %d", rc.verdict.class, rc.slowLink(), slow)
 	}

@@ -193,7 +193,7 @@ func (rc *regionCase) holdsItselfUp(c *suspect) float64 {
 	if rc.drain.Idle {
 		moves = min(1, c.strength()/moving)
 	}
-	return (jobConverges*(unmoved+(1-unmoved)*moves) + jobRise*(1-c.rise)*moves) * (1 - rc.moved) * sure
+	return (jobConverges*(unmoved+(1-unmoved)*moves) + jobRise*(1-c.rise)*moves) * (1 - rc.moved) * (1 - rc.starved) * sure
 }
 
 // Of a job that loads a region of a grid by its exchange: loadedWays of what that puts on links is where leastUse of the capacity

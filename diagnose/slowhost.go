@@ -18,6 +18,7 @@ const (
 	slowHostGrew     = 1.5 // load was added where it meets
 	slowHostFullLink = 1.7 // a link is full
 	slowHostTree     = .9  // what is held back is a tree to one switch
+	slowHostStarved  = 3.5 // and a node there gets less than its share of its job's exchange
 	slowHostFailure  = 1.5 // and a failure that explains it
 )
 
@@ -59,6 +60,7 @@ func (rc *regionCase) takesLess() float64 {
 	if rc.drain.IsCertain() {
 		score += slowHostTree
 	}
+	score += slowHostStarved * rc.starved
 	if len(rc.failures) > 0 && rc.failures[0].score > 0 {
 		score -= slowHostFailure
 	}

@@ -26,18 +26,25 @@ func (s *Stage) unable(rc *regionCase, c *suspect, seen float64, p *root.Pressur
 	interval := float64(s.clock.duration) / 1e9
 	if _, known := rc.drain.End(); known && s.graph.Duplex() {
 		grew := all - was*c.job.was.ran // links were compared with the mean of all slots
-		if rc.endsAtOwn(c) {            // it may be held up elsewhere by what it sends there, so that all that it moves need not grow
+		switch {
+		case rc.endsAtOwn(c): // it may be held up elsewhere by what it sends there, so that all that it moves need not grow
 			grew = all
+		case !c.file && s.endsBeside(rc, c.job):
+			passes, _ := s.brings(rc, c.job, grew)
+			grew = min(grew, passes)
 		}
 		return s.addsTooLittle(rc, grew/interval, seen, p)
 	}
-	enough := enoughShare
+	least, enough := culpritShare, enoughShare
 	if most := s.boundOn(c.job, rc.fullest, c.file || !c.filesKnown, p); most.known {
 		enough = enoughBound
 		all, was = min(all, most.now*interval), min(was, most.before*interval)
 	}
+	if c.file && s.endsAtNobody(rc) {
+		least, enough = addedShare, addedEnough
+	}
 	short := func(bytes, of float64) float64 {
-		return min(1, max(0, (enough-bytes/interval/of)/(enough-culpritShare)))
+		return min(1, max(0, (enough-bytes/interval/of)/(enough-least)))
 	}
 	against := jobTooLittle * short(all, rc.carries)
 	if free := s.freeBefore(rc, p); free > 0 {

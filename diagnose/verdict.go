@@ -44,15 +44,14 @@ func (s *Stage) decide(rc *regionCase, p *root.Pressure) verdict {
 	for i := range rc.jobs {
 		rc.jobs[i].blame /= sum
 	}
-	v, right := verdict{class: schema.CauseUnknown, confidence: 1 / sum}, 1.
+	v, right := verdict{class: schema.CauseUnknown}, 1.
 	switch most := max(jobs, failures, host, link); {
 	case most < s.cfg.MinConfidence*sum || most <= 1:
-		v.confidence = max(v.confidence, 1-most/sum)
 	case most == jobs:
 		v.accused = accused
 		rc.jobs[0].exchanges = s.graph.Duplex() && s.loadsExchange(rc.jobs[0].job, p)
 		v.confidence = jobs / sum
-		v.class, right = s.classOf(rc, accused, p)
+		v.class, right = s.classOf(rc, accused)
 	case most == link:
 		s.recallSlowLink(rc)
 		v.class, v.confidence, v.blamed = schema.CauseFailure, link/sum, s.logged(rc, rc.slowLink())
@@ -64,24 +63,31 @@ func (s *Stage) decide(rc *regionCase, p *root.Pressure) verdict {
 		v.class, v.confidence = schema.CauseSlowHost, host/sum
 	}
 	if v.class == schema.CauseUnknown {
-		v.confidence = min(mostConfident, v.confidence)
+		v.confidence = unknownCalibration.of(1 / sum)
 	} else {
-		v.confidence = calibrated(v.confidence) * right
+		v.confidence = causeCalibration.of(v.confidence) * right
 	}
 	return v
 }
 
-// The confidence in a cause is logistic in its log odds, fitted on the training seeds of incidents (package
-// bench): verdicts that name one are right more often than the scores alone say. That none is known is not.
-const calibrationSlope, calibrationOffset = 1., .9
+// calibration says how often what has a probability by the scores is right: a logistic regression on its log odds.
+type calibration struct{ slope, offset float64 }
 
-// mostConfident bounds it: of the verdicts with the most evidence one in a hundred is wrong even on the incidents of package
+// Verdicts that name a cause are right more often than the scores alone say, as was fitted on the training seeds of incidents (package
+// bench). That the cause is none of those known is right less often, as was fitted in two other simulators: the scores' zero takes a
+// culprit that no table has to be as common as any other, and where two causes are about as likely one of them is right.
+var (
+	causeCalibration   = calibration{slope: 1, offset: .9}
+	unknownCalibration = calibration{slope: 1.6, offset: -2.3}
+)
+
+// mostConfident bounds confidence: of the verdicts with the most evidence one in a hundred is wrong even on the incidents of package
 // bench.
 const mostConfident = .99
 
-func calibrated(p float64) float64 {
+func (c calibration) of(p float64) float64 {
 	p = min(.999, max(.001, p))
-	return min(mostConfident, 1/(1+math.Exp(-calibrationOffset-calibrationSlope*math.Log(p/(1-p)))))
+	return min(mostConfident, logistic(c.offset+c.slope*math.Log(p/(1-p))))
 }
 
 // blamed is how many of the failures near a region are listed: one event often has several lines.

@@ -138,7 +138,7 @@ func TestVerdicts(t *testing.T) {
 			p.use[p.link("leaf0", "1")] = 99
 			p.congest(50, p.link("spine0", "1"), p.link("spine1", "1"), p.link("spine2", "1"), p.link("spine3", "1"), p.link("leaf1", "5"), p.link("leaf2", "6"))
 			p.step(4)
-		}, schema.CauseSystem, "1", "leaf0 1 host0 incast", "incast"},
+		}, schema.CauseIntraApplication, "1", "leaf0 1 host0 incast", "incast"},
 		{"a host that does not take", "fattree:leaves=4,hosts=4,spines=4", func(p *plant) {
 			p.job("1", append(hosts(0, 1), hosts(4, 12)...)...)
 			p.job("2", "host2", "host3")
@@ -208,7 +208,11 @@ func TestVerdicts(t *testing.T) {
 			if (c.root != "" || p.graph.Duplex() == false) && root != c.root {
 				t.Errorf("root %q, want %q", root, c.root)
 			}
-			if got.Cause.Confidence < .5 || got.Cause.Confidence > 1 || got.Action == "" {
+			least := .5
+			if got.Cause.Class == schema.CauseUnknown { // of two causes that fit equally one is right
+				least = .05
+			}
+			if got.Cause.Confidence < least || got.Cause.Confidence > 1 || got.Action == "" {
 				t.Errorf("confidence %v, action %q", got.Cause.Confidence, got.Action)
 			}
 			if t.Failed() {

@@ -18,7 +18,7 @@ import (
 
 // expected are the classes of which each kind shows one at least, on every fabric.
 var expected = map[Kind][]schema.CauseClass{
-	Incast: {schema.CauseSystem, schema.CauseIntraApplication}, FileSystem: {schema.CauseSystem}, Contention: {schema.CauseSystem},
+	Incast: {schema.CauseSystem, schema.CauseIntraApplication}, FileSystem: {schema.CauseSystem}, Contention: {schema.CauseSystem, schema.CauseIntraApplication},
 	Crossing: {schema.CauseSystem, schema.CauseIntraApplication}, OwnPattern: {schema.CauseIntraApplication, schema.CauseSystem}, LinkFails: {schema.CauseFailure},
 	SwitchFails: {schema.CauseFailure}, Flaps: {schema.CauseFailure}, SlowHost: {schema.CauseSlowHost}, SlowLink: {schema.CauseFailure, schema.CauseSlowHost},
 	Missing: {schema.CauseUnknown}, Coincidence: {schema.CauseSystem, schema.CauseIntraApplication, schema.CauseFailure},

@@ -58,7 +58,7 @@ func (in *Incident) play(judge Judge) (*play, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &play{incident: in, judge: judge, steps: map[int64]scenario.Step{}, table: map[string]bool{}, tenants: map[topology.DeviceID]string{},
+	p := &play{incident: in, judge: judge, steps: map[int64]scenario.Step{}, table: map[string]bool{},
 		rng: rand.New(rand.NewPCG(uint64(in.Seed), 'o'))}
 	if err := p.open(); err != nil {
 		return nil, err
@@ -94,7 +94,6 @@ type play struct {
 	steps     map[int64]scenario.Step // by start, until their interval has closed
 	rng       *rand.Rand
 	table     map[string]bool // jobs that the judge has been shown
-	tenants   map[topology.DeviceID]string
 	verdicts  []Verdict
 	moments   []Moment
 }
@@ -168,7 +167,6 @@ func (p *play) results() {
 func (p *play) show(r *schema.IntervalResult, s *scenario.Step) {
 	in := p.incident
 	for _, j := range s.Jobs {
-		p.settle(&j)
 		if !in.hidden[j.ID] {
 			r.Jobs = append(r.Jobs, j)
 			p.table[j.ID] = true
@@ -202,15 +200,4 @@ func (p *play) measured(t *scenario.JobTraffic, i schema.Interval) schema.JobTra
 	}
 	return schema.JobTraffic{Fabric: p.incident.graph.Fabric(), JobID: t.JobID, Time: schema.Instant(i.StartNanos),
 		Read: cell(t.ReadBytes), Write: cell(t.WriteBytes), RDMARead: cell(t.RDMAReadBytes), RDMAWrite: cell(t.RDMAWriteBytes)}
-}
-
-// settle notes whose the nodes of a job are.
-func (p *play) settle(j *schema.Job) {
-	for _, name := range j.Nodes {
-		if d, ok := p.incident.graph.FindDevice(name); ok {
-			if p.tenants[d] = j.ID; j.End != 0 {
-				delete(p.tenants, d)
-			}
-		}
-	}
 }

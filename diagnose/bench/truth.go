@@ -31,10 +31,8 @@ const (
 	halfCause     = .5  // up to which so is the second cause
 	culpritShare  = .25 // of what a root is offered, from which on a job is a right answer
 	mainCulprit   = .5  // a job with so much that is missing from the table makes "unknown" right
-	ownWay        = .9  // of the traffic on the region's links: a job with more is in its own way
+	ownWay        = .9  // of what waits on the region's links: a job with more is in its own way
 	othersWay     = .7  // with less, in the way of others; between, both answers are right
-	ownGround     = .7  // of the region's links: a job that has more of them among its own nodes is in its own way
-	othersGround  = .3  // with less, in the way of others
 	alikeRoot     = .5  // of the stall that the leading root holds back: a root with as much is a right answer too
 	leadRootShare = .4  // of the region's stall, that the right answers hold back together for roots to be scored
 )
@@ -109,67 +107,34 @@ func (p *play) answer(t *Truth, truth *scenario.Truth, cause int, links []scenar
 	if known == 0 {
 		return
 	}
-	own, ground := ownShare(c, cause, links), p.ownGround(c, cause, links)
-	if c.Pattern == scenario.ReadFS || c.Pattern == scenario.WriteFS || len(c.Jobs) > 1 || own <= othersWay || ground <= othersGround {
+	own := ownShare(c, cause, links)
+	if c.Pattern == scenario.ReadFS || c.Pattern == scenario.WriteFS || own <= othersWay {
 		t.also(schema.CauseSystem)
 		return
 	}
-	if own < ownWay || ground < ownGround {
+	if own < ownWay || len(c.Jobs) > 1 {
 		t.also(schema.CauseSystem)
 	}
 	t.also(schema.CauseIntraApplication)
 }
 
-// ownGround is the share of the links of a cause that have no node of another job than its first at either end.
-func (p *play) ownGround(c *scenario.Cause, cause int, links []scenario.LinkTruth) float64 {
-	own, n := 0, 0
-	for _, l := range links {
-		if l.Cause != cause {
-			continue
-		}
-		n++
-		if from, to := p.incident.graph.Ends(l.Link); !p.strangers(from, c.Jobs[0]) && !p.strangers(to, c.Jobs[0]) {
-			own++
-		}
-	}
-	return float64(own) / float64(max(1, n))
-}
-
-// strangers reports whether a device is a node of another job, or a switch with one.
-func (p *play) strangers(d topology.DeviceID, job string) bool {
-	g := p.incident.graph
-	if id, taken := p.tenants[d]; taken {
-		return id != job
-	}
-	if !g.IsSwitch(d) {
-		return false
-	}
-	for _, l := range g.LinksAt(d) {
-		from, to := g.Ends(l)
-		for _, end := range [2]topology.DeviceID{from, to} {
-			if id, taken := p.tenants[end]; taken && !g.IsSwitch(end) && id != job {
-				return true
-			}
-		}
-	}
-	return false
-}
-
-// ownShare is how much of what the links of a cause are offered is its first job's.
+// ownShare is how much of what waits on the links of a cause is its first job's: of a link its part in what is offered there, by the
+// time that the link stalls.
 func ownShare(c *scenario.Cause, cause int, links []scenario.LinkTruth) float64 {
-	own, n := 0., 0
+	own, all := 0., 0.
 	for _, l := range links {
 		if l.Cause != cause {
 			continue
 		}
-		n++
+		stall := max(l.CreditPercent, l.InqPercent)
+		all += stall
 		for _, j := range l.Jobs {
 			if j.JobID == c.Jobs[0] {
-				own += j.Share
+				own += j.Share * stall
 			}
 		}
 	}
-	return own / float64(max(1, n))
+	return own / max(all, 1)
 }
 
 // findRoots lists the places where the back pressure of a region begins, of all causes: the port or host that holds

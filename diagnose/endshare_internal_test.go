@@ -1,0 +1,86 @@
+package diagnose
+
+import (
+	"testing"
+
+	"github.com/giverny/giverny/diagnose/root"
+	"github.com/giverny/giverny/diagnose/root/roottest"
+	"github.com/giverny/giverny/schema"
+)
+
+// endScene is a torus on which the traffic of a region ends at 1,1,1, where 4% more of each link's capacity arrives than before, and
+// a job of some nodes moves more than before, bytes/s.
+func endScene(t *testing.T, arrives, more float64, nodes ...string) (*Stage, *regionCase, *job, *root.Pressure) {
+	t.Helper()
+	g := roottest.Graph(t, "torus:4x4x4")
+	s, err := New(g, DefaultConfig())
+	if err != nil {
+		t.Fatal(err)
+	}
+	end, found := g.FindDevice("1,1,1")
+	if !found {
+		t.Fatal("the torus has no 1,1,1")
+	}
+	uses := map[string]float64{}
+	for _, l := range g.LinksAt(end) {
+		from, to := g.Ends(l)
+		uses[g.Device(from).Name+">"+g.Device(to).Name] = 8
+	}
+	p, _ := readings(t, g, nil, uses)
+	p.Before = func(schema.LinkID) float64 { return 4 }
+	s.clock.duration, s.work.interval = 60e9, 1
+	j := &job{Job: schema.Job{ID: "1", Nodes: nodes}, traffic: newTraffic(1, 0)}
+	j.place(g)
+	s.settle(j)
+	rc := &regionCase{region: &schema.Region{}, stall: make([]float64, 4), onset: 3, full: schema.NoLink, fullest: schema.NoLink, arrives: arrives}
+	rc.drain.Device, rc.drain.Fit = end, .9
+	from, to := s.before(rc)
+	j.now, j.was = moves{interval: 1, all: 60 * more}, moves{interval: 1, from: from, to: to, ran: 1}
+	return s, rc, j, p
+}
+
+// A node of a job that gets less than its share of what the job's nodes exchange does not take what arrives; one that gets more
+// is sent too much, and so is one where many times as much arrives as before.
+func TestANodeThatGetsLessThanItsShareStarves(t *testing.T) {
+	nodes := []string{"1,1,1", "1,1,2", "2,1,1", "2,1,2"}
+	s, rc, j, p := endScene(t, 1, 0, nodes...)
+	arrives, _ := p.ArrivesMore(&rc.drain)
+	share, _ := s.brings(rc, j, 1)
+	for _, c := range []struct {
+		name    string
+		shares  float64 // that its exchange would bring there, of what more arrives
+		arrives float64
+		want    float64
+	}{
+		{"an incast", .3, 1.2, 0},
+		{"half of its share arrives", 2, 1.2, 1},
+		{"half of its share, but many times what it was", 2, 4, 0},
+	} {
+		s, rc, _, p := endScene(t, c.arrives, c.shares*arrives/share, nodes...)
+		if got := s.starves(rc, p); got != c.want {
+			t.Errorf("%s: %.2f, want %.2f", c.name, got, c.want)
+		}
+	}
+	s, rc, _, p = endScene(t, 1.2, 2*arrives/share, "3,3,3", "3,3,2")
+	if got := s.starves(rc, p); got != 0 {
+		t.Errorf("a node of nobody's starves by %.2f", got)
+	}
+}
+
+// What a job's nodes exchange does not end at a node of nobody's: only what passes there counts, however much the job grew.
+func TestAnExchangeOnlyPassesWhereNoNodeOfItsIs(t *testing.T) {
+	for _, c := range []struct {
+		name    string
+		nodes   []string
+		against bool
+	}{
+		{"its routes do not come near", []string{"3,3,3", "3,3,2", "3,2,3", "3,2,2"}, true},
+		{"it ends there", []string{"1,1,1", "1,1,2", "2,1,1", "2,1,2"}, false},
+	} {
+		s, rc, j, p := endScene(t, 1.5, 1e12, c.nodes...)
+		rc.carries = 1
+		if got := s.unable(rc, &suspect{job: j, known: true}, 0, p); got > 0 != c.against {
+			t.Errorf("%s: %.1f against the job", c.name, got)
+		}
+	}
+}
