@@ -245,10 +245,10 @@ func (c *causes) areOne(t *trees, s *sinks, a, b int32) bool {
 	if share < exchangeShared || !crowded && !isLevel {
 		return false
 	}
-	if isLevel && (!x.isTree() || !y.isTree()) {
+	if isLevel && (!x.beginsTree() || !y.beginsTree()) {
 		return true
 	}
-	return !exchange && !other && !x.isTree() && !y.isTree() && ratio(x.stall, y.stall) >= exchangeRatio &&
+	return !exchange && !other && !x.beginsTree() && !y.beginsTree() && ratio(x.stall, y.stall) >= exchangeRatio &&
 		hostShare(t, s, a, b) >= exchangeHosts && hostShare(t, s, b, a) >= exchangeHosts
 }
 

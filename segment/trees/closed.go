@@ -74,7 +74,7 @@ func (r *receivers) list(t *trees, s *sinks, c *causes) {
 	for a := range int32(n) {
 		x := &s.all[a]
 		r.sets.Union(a, x.first)
-		if !x.isLeaf || x.fromSwitches < minFeeders || x.isTree() {
+		if !x.isLeaf || x.fromSwitches < minFeeders || x.beginsTree() {
 			continue
 		}
 		r.all = append(r.all, a)

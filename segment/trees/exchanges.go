@@ -40,7 +40,7 @@ func (c *causes) joinLevel(t *trees, s *sinks, first, end int32) {
 		if !x.isLeaf || !x.isWide() && c.uneven < unevenDeviations {
 			continue
 		}
-		c.levels[a] = plateau{1, x.levels, x.levelSum, x.sendsToo && !x.isTree(), x.isEven() && !x.isTree()}
+		c.levels[a] = plateau{1, x.levels, x.levelSum, x.sendsToo && !x.beginsTree(), x.isEven() && !x.beginsTree()}
 		for b := first; b < a; b++ {
 			if y := &s.all[b]; c.areNear(t, s, a, b) && c.mayBeLevel(t, s, a, b) {
 				c.rises = append(c.rises, rise{a, b, math.Abs(x.level - y.level)})
@@ -105,7 +105,7 @@ const (
 // areUneven reports whether the links that wait at two sinks, neither of which is a tree's, differ by more than
 // noise: levels do not say then what is one exchange.
 func (c *causes) areUneven(x, y *sink) bool {
-	return c.uneven >= leastUneven && !x.isTree() && !y.isTree() && x.deviation+y.deviation >= 2*unevenDeviations
+	return c.uneven >= leastUneven && !x.beginsTree() && !y.beginsTree() && x.deviation+y.deviation >= 2*unevenDeviations
 }
 
 // sendsTo reports whether hosts at a's switch, or half of its stalled links to others, lead to b.
@@ -153,7 +153,7 @@ func (c *causes) excessOf(s *sinks, first, end int32) float64 {
 func (c *causes) unevenOf(s *sinks, first, end int32) float64 {
 	s.sample = s.sample[:0]
 	for a := first; a < end; a++ {
-		if x := &s.all[a]; x.isLeaf && x.fromSwitches >= minFeeders && !x.isTree() {
+		if x := &s.all[a]; x.isLeaf && x.fromSwitches >= minFeeders && !x.beginsTree() {
 			s.sample = append(s.sample, x.deviation)
 		}
 	}
@@ -293,7 +293,7 @@ func (c *causes) findDouble(t *trees, s *sinks, a, first, end int32) {
 			}
 		}
 	}
-	if x.isTree() || !x.sendsToo || c.double[a][0] != noDouble {
+	if x.beginsTree() || !x.sendsToo || c.double[a][0] != noDouble {
 		return
 	}
 	p := c.levels[own]

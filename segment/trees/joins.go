@@ -195,7 +195,7 @@ func (c *causes) joinPartners(t *trees, s *sinks, h *shares) {
 	c.partners = c.partners[:0]
 	for a := range s.all {
 		x := &s.all[a]
-		if !x.isLeaf || x.isTree() || x.links < 2 || c.double[a][0] != noDouble || c.levels[c.level.Find(int32(a))].isExchange() {
+		if !x.isLeaf || x.beginsTree() || x.links < 2 || c.double[a][0] != noDouble || c.levels[c.level.Find(int32(a))].isExchange() {
 			continue
 		}
 		own := c.sets.Find(int32(a))

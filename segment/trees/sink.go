@@ -6,6 +6,10 @@ func (s *sink) down() int { return s.links - s.hostLinks }
 // isTree reports whether the stall of a port to a host explains what waits there; many ports are no root.
 func (s *sink) isTree() bool { return s.links > 0 && s.port >= portShare*s.stall && !s.hasManyPorts() }
 
+// beginsTree reports whether a tree begins at a sink, so that what waits there is no exchange's: a port to a host explains it, or a
+// port stalls whose host does not itself wait to send. Where senders push, what waits may stall far more than that port.
+func (s *sink) beginsTree() bool { return s.isTree() || s.isReceiver }
+
 // showsRoot reports whether what waits at a sink waits for a link that is seen to stall.
 func (s *sink) showsRoot() bool {
 	return s.links > 1 && (s.slow >= 0 || s.port > 0 && !s.hasManyPorts())
