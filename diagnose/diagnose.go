@@ -104,6 +104,7 @@ func (s *Stage) converge(rc *regionCase, p *root.Pressure) {
 	s.drain(rc, q)
 	rc.neck = s.work.finder.Neck(p, rc.region.Links, s.work.senders, &rc.drain, rc.load < root.SteadyLoad && !rc.flooded)
 	rc.full = q.FullLink(rc.region.Links, &rc.neck, &rc.drain)
+	rc.endings = s.work.finder.Endings(q)
 	s.fitFailures(rc, p)
 }
 
