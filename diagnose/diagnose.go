@@ -102,9 +102,12 @@ func (s *Stage) converge(rc *regionCase, p *root.Pressure) {
 	q := s.averaged(rc, p)
 	s.findSenders(rc)
 	s.drain(rc, q)
-	rc.neck = s.work.finder.Neck(p, rc.region.Links, s.work.senders, &rc.drain, rc.load < root.SteadyLoad && !rc.flooded)
+	isSteady := rc.load < root.SteadyLoad && !rc.flooded
+	rc.neck = s.work.finder.Neck(p, rc.region.Links, s.work.senders, &rc.drain, isSteady)
 	rc.full = q.FullLink(rc.region.Links, &rc.neck, &rc.drain)
-	rc.endings = s.work.finder.Endings(q)
+	if rc.endings = s.work.finder.Endings(q); isSteady && rc.endings.AtSlowLink() {
+		rc.neck = rc.endings.Neck()
+	}
 	s.fitFailures(rc, p)
 }
 

@@ -14,6 +14,7 @@ type Ending struct {
 	Found  bool
 	Device topology.DeviceID
 	Link   schema.LinkID // that leaves or enters the switch; NoLink: its nodes
+	Lost   float64       // of a link, the share of what it carried before the onset that it does not now
 }
 
 // What says where back pressure ends: the weights of a conditional logit, fitted on incidents whose links read the mean of both
@@ -91,7 +92,10 @@ func newEndings(links, devices int) endings {
 }
 
 // Endings are where the back pressure of a region ends: anywhere, at a link, and at a switch's nodes.
-type Endings struct{ Any, Link, Nodes Ending }
+type Endings struct {
+	Any, Link, Nodes Ending
+	AtNodes          float64 // how probable it is that it ends at some switch's nodes, 0 to 1
+}
 
 // Endings finds where the back pressure of a region ends on a grid whose readings are the mean of both directions. The region is the
 // one of which Drain was asked last. Followed from link to link back pressure ends where much stalls before a link, and little of what
@@ -107,7 +111,19 @@ func (f *Finder) Endings(p *Pressure) (found Endings) {
 	e.places = e.rateLinks(e.places[:0], h, p)
 	links := len(e.places)
 	e.places = e.rateNodes(e.places, h, p)
-	return Endings{e.best(e.places), e.best(e.places[:links]), e.best(e.places[links:])}
+	found = Endings{Any: e.best(e.places), Link: e.best(e.places[:links]), Nodes: e.best(e.places[links:])}
+	found.AtNodes = e.shareFrom(links)
+	return found
+}
+
+// AtSlowLink reports whether back pressure ends at a link that carries clearly less than before the onset.
+func (e *Endings) AtSlowLink() bool {
+	return e.Link.Found && e.AtNodes < .5 && e.Link.Lost > 1-ClearlyLess
+}
+
+// Neck is the link at which it ends.
+func (e *Endings) Neck() Neck {
+	return Neck{Link: e.Link.Link, Tail: e.Link.Device, Lost: e.Link.Lost, Slower: true, Sole: true}
 }
 
 // take looks up the links at the switches of the region.
@@ -187,6 +203,7 @@ func shownLog(share float64) float64 { return math.Log(max(0, share) + leastShow
 
 // rated is a place that is rated: a link, one way, or a switch's nodes.
 type rated struct {
+	lost     float64       // of a link, of what it carried before the onset
 	link     schema.LinkID // NoLink: nodes
 	from, to topology.DeviceID
 	score    float64
@@ -214,13 +231,28 @@ func (e *endings) best(places []rated) (best Ending) {
 			switch score := e.scores[d]; {
 			case score > most || score == most && d < best.Device:
 				most, first = score, at.score
-				best = Ending{Found: true, Device: d, Link: at.link}
+				best = Ending{true, d, at.link, at.lost}
 			case d == best.Device && at.score > first:
-				first, best.Link = at.score, at.link
+				first, best.Link, best.Lost = at.score, at.link, at.lost
 			}
 		}
 	}
 	return best
+}
+
+// shareFrom is how probable the places from one on are, of all.
+func (e *endings) shareFrom(first int) float64 {
+	highest, sum, all := math.Inf(-1), 0., 0.
+	for i := range e.places {
+		highest = max(highest, e.places[i].score)
+	}
+	for i := range e.places {
+		odds := math.Exp(e.places[i].score - highest)
+		if all += odds; i >= first {
+			sum += odds
+		}
+	}
+	return sum / all
 }
 
 // rateLinks rates the links, either way.
@@ -257,7 +289,7 @@ func (e *endings) rateLinks(places []rated, h *held, p *Pressure) []rated {
 					}
 				}
 			}
-			places = append(places, rated{l, tail, head, alike + w.before*shownLog(before/(most+.05)) + w.beforeAll*shownLog(before) + w.goesOn*held/all + w.next*next + w.input*shownLog(input) + w.slow*lost*shownLog(input)})
+			places = append(places, rated{lost, l, tail, head, alike + w.before*shownLog(before/(most+.05)) + w.beforeAll*shownLog(before) + w.goesOn*held/all + w.next*next + w.input*shownLog(input) + w.slow*lost*shownLog(input)})
 		}
 	}
 	return places
@@ -318,7 +350,7 @@ func (e *endings) rateNodes(places []rated, h *held, p *Pressure) []rated {
 	for i := range e.nodes {
 		n := &e.nodes[i]
 		score := w.any + w.before*shownLog(n.before/(most.before+.05)) + w.beforeAll*shownLog(n.before) + w.stalls*n.stall/(most.stall+.05) + w.line*n.line + w.sides*(n.stall-n.line) + w.added*n.added/(most.added+.05) + w.arrives*n.arrives/(most.arrives+.05) + w.rises*n.rises + w.falls*n.falls + w.carries*n.carries + w.lost*n.lost
-		places = append(places, rated{schema.NoLink, n.device, n.device, score})
+		places = append(places, rated{0, schema.NoLink, n.device, n.device, score})
 	}
 	return places
 }
