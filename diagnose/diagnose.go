@@ -105,7 +105,7 @@ func (s *Stage) converge(rc *regionCase, p *root.Pressure) {
 	isSteady := rc.load < root.SteadyLoad && !rc.flooded
 	rc.neck = s.work.finder.Neck(p, rc.region.Links, s.work.senders, &rc.drain, isSteady)
 	rc.full = q.FullLink(rc.region.Links, &rc.neck, &rc.drain)
-	if rc.endings = s.work.finder.Endings(q); isSteady && rc.endings.AtSlowLink() {
+	if rc.endings = s.work.finder.Endings(q, &rc.drain); isSteady && rc.endings.AtSlowLink() {
 		rc.neck = rc.endings.Neck()
 	}
 	s.fitFailures(rc, p)

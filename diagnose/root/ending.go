@@ -22,6 +22,8 @@ const (
 	passes = .8
 	// surely is from which stall on, share of time, a link surely holds up what is before it; quiet what noise shows.
 	surely, quiet = .15, .01
+	// surelyNot is how probable it may be at most that back pressure ends at nodes for a link to be called slow.
+	surelyNot = .2
 	// leastShown is the least that a log is taken of, rounds how many links are followed one after the other.
 	leastShown, rounds = .02, 10
 )
@@ -60,10 +62,10 @@ type Endings struct {
 }
 
 // Endings finds where the back pressure of a region ends on a grid whose readings are the mean of both directions. The region is the
-// one of which Drain was asked last. Followed from link to link back pressure ends where much stalls before a link, and little of what
+// one of which Drain found d last. Followed from link to link back pressure ends where much stalls before a link, and little of what
 // that leads to does; each place is rated by that and by what it carries, and a switch by all places at it, as a link is known
 // by either of its ends.
-func (f *Finder) Endings(p *Pressure) (found Endings) {
+func (f *Finder) Endings(p *Pressure, d *Drain) (found Endings) {
 	h, e := &f.held, &f.endings
 	if f.grid == nil || !f.graph.Duplex() || p.oneWay == 1 || len(h.devices) == 0 {
 		return found
@@ -72,7 +74,7 @@ func (f *Finder) Endings(p *Pressure) (found Endings) {
 	e.follow(h, p)
 	e.places = e.rateLinks(e.places[:0], h, p)
 	links := len(e.places)
-	e.places = e.rateNodes(e.places, h, p)
+	e.places = e.rateNodes(e.places, d, h, p)
 	found = Endings{Any: e.best(e.places), Link: e.best(e.places[:links]), Nodes: e.best(e.places[links:])}
 	found.AtNodes = e.shareFrom(links)
 	return found
@@ -80,7 +82,7 @@ func (f *Finder) Endings(p *Pressure) (found Endings) {
 
 // AtSlowLink reports whether back pressure ends at a link that carries clearly less than before the onset.
 func (e *Endings) AtSlowLink() bool {
-	return e.Link.Found && e.AtNodes < .5 && e.Link.Lost > 1-ClearlyLess
+	return e.Link.Found && e.AtNodes < surelyNot && e.Link.Lost > 1-ClearlyLess
 }
 
 // Neck is the link at which it ends.

@@ -50,8 +50,8 @@ func TestBackPressureEnds(t *testing.T) {
 			if p.oneWay = 1; c.means {
 				p.oneWay = meanOneWay
 			}
-			u.f.Drain(p, region, nil, 1)
-			ends := u.f.Endings(p)
+			drain, _ := u.f.Drain(p, region, nil, 1)
+			ends := u.f.Endings(p, &drain)
 			if ends.Any.Found != c.means {
 				t.Fatalf("found: %v, want %v", ends.Any.Found, c.means)
 			}

@@ -9,8 +9,8 @@ import (
 // directions (docs/explanation/diagnosis-measured.md). A place is any switch at the region, or any link at one of these, either
 // way. Shares are of the time, or of capacity; a log is of a share and leastShown.
 var (
-	linkWeights  = linkTerms{before: 1.47, beforeAll: 1.06, goesOn: 2.85, stalls: -3.31, next: 2.08, use: 0.846, grew: 7.02, lost: 4.7, input: 0.523, slow: -0.635}
-	drainWeights = drainTerms{any: -0.042, before: 0.419, beforeAll: 2.24, stalls: -4.79, line: 6.57, sides: -2.14, added: 5.07, arrives: -2.77, rises: -56, falls: -2.57, carries: -3.38, lost: -2.81}
+	linkWeights  = linkTerms{before: 1.47, beforeAll: 1.06, goesOn: 2.97, stalls: -3.22, next: 2.06, use: 0.838, grew: 6.78, lost: 4.56, input: 0.514, slow: -0.628}
+	drainWeights = drainTerms{any: -0.058, before: 0.485, beforeAll: 2.13, stalls: -4.72, line: 5.86, sides: -2, added: 3.86, arrives: -2.27, rises: -56.9, falls: -2.64, carries: -2.63, lost: -2.81, drain: 2}
 )
 
 // linkTerms is what is seen of a link, in one direction, that others may wait for.
@@ -41,6 +41,7 @@ type drainTerms struct {
 	falls     float64 // by how much less
 	carries   float64 // how much less they carry
 	lost      float64 // share of what its links carried before the onset that they do not now
+	drain     float64 // that the tree of the region's senders leads to it, or traffic meets there
 }
 
 // rateLinks rates the links, either way.
@@ -84,11 +85,12 @@ func (e *endings) rateLinks(places []rated, h *held, p *Pressure) []rated {
 }
 
 // rateNodes rates the nodes of the region's switches.
-func (e *endings) rateNodes(places []rated, h *held, p *Pressure) []rated {
+func (e *endings) rateNodes(places []rated, d *Drain, h *held, p *Pressure) []rated {
+	end, known := d.End()
 	e.nodes = e.nodes[:0]
 	var most nodes
-	for _, d := range h.devices {
-		n := e.around(d, h, p)
+	for _, at := range h.devices {
+		n := e.around(at, h, p)
 		most.before, most.stall, most.added, most.arrives = max(most.before, n.before), max(most.stall, n.stall), max(most.added, n.added), max(most.arrives, n.arrives)
 		e.nodes = append(e.nodes, n)
 	}
@@ -96,6 +98,9 @@ func (e *endings) rateNodes(places []rated, h *held, p *Pressure) []rated {
 	for i := range e.nodes {
 		n := &e.nodes[i]
 		score := w.any + w.before*shownLog(n.before/(most.before+.05)) + w.beforeAll*shownLog(n.before) + w.stalls*n.stall/(most.stall+.05) + w.line*n.line + w.sides*(n.stall-n.line) + w.added*n.added/(most.added+.05) + w.arrives*n.arrives/(most.arrives+.05) + w.rises*n.rises + w.falls*n.falls + w.carries*n.carries + w.lost*n.lost
+		if known && n.device == end {
+			score += w.drain
+		}
 		places = append(places, rated{0, schema.NoLink, n.device, n.device, score})
 	}
 	return places
