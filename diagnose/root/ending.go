@@ -72,7 +72,7 @@ func (f *Finder) Endings(p *Pressure, d *Drain) (found Endings) {
 	}
 	e.take(h, p)
 	e.follow(h, p)
-	e.places = e.rateLinks(e.places[:0], h, p)
+	e.places = e.rateLinks(e.places[:0], p)
 	links := len(e.places)
 	e.places = e.rateNodes(e.places, d, h, p)
 	found = Endings{Any: e.best(e.places), Link: e.best(e.places[:links]), Nodes: e.best(e.places[links:])}
