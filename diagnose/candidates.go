@@ -29,6 +29,7 @@ type regionCase struct {
 	neck     root.Neck
 	trees    int              // of held-back traffic in the interval, by the switches that they lead to
 	sink     *topology.Device // on a grid, where most of a job's file traffic ends; nil: not known, or the drain
+	endings  root.Endings     // on a grid whose readings are means of both directions
 	full     schema.LinkID    // on a grid, the full link that most waits for; NoLink: not known
 	load     float64          // what its links carry now, of what they carried before the onset; 0: not known
 	arrives  float64          // what the links where its traffic ends carry, of what they carried before the onset; 0: not known

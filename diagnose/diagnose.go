@@ -102,8 +102,12 @@ func (s *Stage) converge(rc *regionCase, p *root.Pressure) {
 	q := s.averaged(rc, p)
 	s.findSenders(rc)
 	s.drain(rc, q)
-	rc.neck = s.work.finder.Neck(p, rc.region.Links, s.work.senders, &rc.drain, rc.load < root.SteadyLoad && !rc.flooded)
+	isSteady := rc.load < root.SteadyLoad && !rc.flooded
+	rc.neck = s.work.finder.Neck(p, rc.region.Links, s.work.senders, &rc.drain, isSteady)
 	rc.full = q.FullLink(rc.region.Links, &rc.neck, &rc.drain)
+	if rc.endings = s.work.finder.Endings(q, &rc.drain); isSteady && rc.endings.AtSlowLink() {
+		rc.neck = rc.endings.Neck()
+	}
 	rc.starved = s.starves(rc, q)
 	s.fitFailures(rc, p)
 }

@@ -21,7 +21,7 @@ func (s *Stage) inside(rc *regionCase, v verdict, cases []regionCase) verdict {
 		return v
 	}
 	rc.failures = append(rc.failures[:0], of.failures...)
-	rc.back, rc.drain, rc.sender, rc.neck, rc.full = of.back, of.drain, of.sender, of.neck, of.full
+	rc.back, rc.drain, rc.sender, rc.neck, rc.full, rc.endings = of.back, of.drain, of.sender, of.neck, of.full, of.endings
 	return of.verdict
 }
 

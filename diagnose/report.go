@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/giverny/giverny/diagnose/root"
 	"github.com/giverny/giverny/schema"
 	"github.com/giverny/giverny/topology"
 )
@@ -158,6 +159,12 @@ func (s *Stage) centreRoot(rc *regionCase, v *verdict) *schema.Root {
 	if v.class == schema.CauseSlowHost {
 		kind = schema.RootSlowReceiver
 	}
+	if end := s.endingFor(rc, v); end.Found {
+		if end.Link != schema.NoLink {
+			return s.portOf(end.Link, s.graph.Device(end.Device).Name, s.kindOf(rc, end.Link))
+		}
+		return &schema.Root{Device: s.graph.Device(end.Device).Name, Kind: kind, Link: schema.NoLink}
+	}
 	switch {
 	case rc.neck.Before(&rc.drain) && rc.neck.Slower && !(rc.neck.Sole && v.class == schema.CauseSlowHost):
 		return s.portOf(rc.neck.Link, s.graph.Device(rc.neck.Tail).Name, s.kindOf(rc, rc.neck.Link))
@@ -175,6 +182,17 @@ func (s *Stage) centreRoot(rc *regionCase, v *verdict) *schema.Root {
 		return &schema.Root{Device: s.graph.Device(rc.drain.Meeting.Device).Name, Kind: kind, Link: schema.NoLink}
 	}
 	return nil
+}
+
+// endingFor is where the back pressure of a region ends by what it is blamed on: a slow host, a link that lost rate, or load.
+func (s *Stage) endingFor(rc *regionCase, v *verdict) root.Ending {
+	switch v.class {
+	case schema.CauseSlowHost:
+		return rc.endings.Nodes
+	case schema.CauseFailure:
+		return rc.endings.Link
+	}
+	return rc.endings.Any
 }
 
 // kindOf is the kind of a root between switches: down if it is, or a failure of it is near that nothing brought back.

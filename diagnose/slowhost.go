@@ -51,6 +51,9 @@ func (s *Stage) slowHostScore(rc *regionCase) float64 {
 // before its onset, or more was sent there.
 func (rc *regionCase) takesLess() float64 {
 	score := slowHostGrid - slowHostArrives*doublings(rc.arrives) - slowHostLoad*doublings(rc.load)
+	if rc.endings.Any.Found {
+		score += math.Log(2 * max(leastAtNodes, rc.endings.AtNodes))
+	}
 	if rc.drain.Meeting.Grew {
 		score -= slowHostGrew
 	}
@@ -66,6 +69,9 @@ func (rc *regionCase) takesLess() float64 {
 	}
 	return score
 }
+
+// leastAtNodes is how improbable it is at most that back pressure ends at nodes where it seems to end at a link.
+const leastAtNodes = .02
 
 // mostDoublings bounds what a ratio of loads says: readings of little load are mostly noise.
 const mostDoublings = 2

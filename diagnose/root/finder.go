@@ -10,15 +10,16 @@ import (
 // next. It is not safe for concurrent use. On links with a direction, Pressure.Follow finds them; on a grid, for each region in
 // this order, Drain, Neck and Shares do.
 type Finder struct {
-	graph *topology.Graph
-	grid  *routes.Grid // of the graph, or nil
-	ends  ends
-	held  held
+	graph   *topology.Graph
+	grid    *routes.Grid // of the graph, or nil
+	ends    ends
+	held    held
+	endings endings
 }
 
 // NewFinder makes the memory; grid is nil where there is none.
 func NewFinder(g *topology.Graph, grid *routes.Grid) *Finder {
-	return &Finder{graph: g, grid: grid, ends: newEnds(g), held: newHeld(g, grid)}
+	return &Finder{graph: g, grid: grid, ends: newEnds(g), held: newHeld(g, grid), endings: newEndings(g.NumLinks(), g.NumDevices())}
 }
 
 // On is the pressure of an interval, of no region yet: Stall, Before and what else is of a region is to be set for each.

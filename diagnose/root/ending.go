@@ -1,0 +1,220 @@
+package root
+
+import (
+	"math"
+	"slices"
+
+	"github.com/giverny/giverny/schema"
+	"github.com/giverny/giverny/topology"
+)
+
+// Ending is the place of a grid at which the back pressure of a region ends: a link in one direction, or a switch whose nodes do not
+// take what arrives.
+type Ending struct {
+	Found  bool
+	Device topology.DeviceID
+	Link   schema.LinkID // that leaves or enters the switch; NoLink: its nodes
+	Lost   float64       // of a link, the share of what it carried before the onset that it does not now
+}
+
+const (
+	// passes is how much of what stalls before a link that stalls counts before the next one.
+	passes = .8
+	// surely is from which stall on, share of time, a link surely holds up what is before it; quiet what noise shows.
+	surely, quiet = .15, .01
+	// surelyNot is how probable it may be at most that back pressure ends at nodes for a link to be called slow.
+	surelyNot = .2
+	// leastShown is the least that a log is taken of, rounds how many links are followed one after the other.
+	leastShown, rounds = .02, 10
+)
+
+// endings is the memory of what is found of the places of a region.
+type endings struct {
+	links  []schema.LinkID // at the region's switches
+	at     []int32         // by link: its place in links, of the round
+	round  []uint32
+	stall  []float64 // by link's place, of the direction in which it stalls, share of time
+	use    []float64 // share of capacity
+	was    []float64 // the same before the onset
+	before []float64 // by link's place, twice, and one more for the way from its end to its beginning: what stalls before it
+	edges  []edge
+	next   []float64
+	places []rated
+	nodes  []nodes
+	scores []float64 // by switch: the odds of the places at it
+}
+
+// edge leads from a stalled link into one that it may wait for, either of them one way.
+type edge struct {
+	from, to int32
+	own      float64 // what the first one adds to what stalls before the other
+	pass     float64 // the share of what stalls before it that it does
+}
+
+func newEndings(links, devices int) endings {
+	return endings{at: make([]int32, links), round: make([]uint32, links), scores: make([]float64, devices)}
+}
+
+// Endings are where the back pressure of a region ends: anywhere, at a link, and at a switch's nodes.
+type Endings struct {
+	Any, Link, Nodes Ending
+	AtNodes          float64 // how probable it is that it ends at some switch's nodes, 0 to 1
+}
+
+// Endings finds where the back pressure of a region ends on a grid whose readings are the mean of both directions. The region is the
+// one of which Drain found d last. Followed from link to link back pressure ends where much stalls before a link, and little of what
+// that leads to does; each place is rated by that and by what it carries, and a switch by all places at it, as a link is known
+// by either of its ends.
+func (f *Finder) Endings(p *Pressure, d *Drain) (found Endings) {
+	h, e := &f.held, &f.endings
+	if f.grid == nil || !f.graph.Duplex() || p.oneWay == 1 || len(h.devices) == 0 {
+		return found
+	}
+	e.take(h, p)
+	e.follow(h, p)
+	e.places = e.rateLinks(e.places[:0], p)
+	links := len(e.places)
+	e.places = e.rateNodes(e.places, d, h, p)
+	found = Endings{Any: e.best(e.places), Link: e.best(e.places[:links]), Nodes: e.best(e.places[links:])}
+	found.AtNodes = e.shareFrom(links)
+	return found
+}
+
+// AtSlowLink reports whether back pressure ends at a link that carries clearly less than before the onset.
+func (e *Endings) AtSlowLink() bool {
+	return e.Link.Found && e.AtNodes < surelyNot && e.Link.Lost > 1-ClearlyLess
+}
+
+// Neck is the link at which it ends.
+func (e *Endings) Neck() Neck {
+	return Neck{Link: e.Link.Link, Tail: e.Link.Device, Lost: e.Link.Lost, Slower: true, Sole: true}
+}
+
+// take looks up the links at the switches of the region.
+func (e *endings) take(h *held, p *Pressure) {
+	e.links, e.stall, e.use, e.was = e.links[:0], e.stall[:0], e.use[:0], e.was[:0]
+	for _, d := range h.devices {
+		for _, l := range p.graph.LinksAt(d) {
+			if e.round[l] == h.round || h.grid.Dim(l) < 0 {
+				continue
+			}
+			e.round[l], e.at[l] = h.round, int32(len(e.links))
+			e.links = append(e.links, l)
+			e.stall = append(e.stall, e.stallOf(l, p))
+			e.use = append(e.use, max(0, p.UseOf(l))/100)
+			e.was = append(e.was, max(0, p.Before(l))/100)
+		}
+	}
+}
+
+func (e *endings) stallOf(l schema.LinkID, p *Pressure) float64 {
+	return min(1, max(0, p.StallOf(l)/100-quiet)/p.oneWay)
+}
+
+// follow adds up what stalls before each link, either way: over the links that lead into it, by what it carries of all that these
+// may lead to.
+func (e *endings) follow(h *held, p *Pressure) {
+	e.edges = e.edges[:0]
+	for i, l := range e.links {
+		if e.stall[i] == 0 {
+			continue
+		}
+		for dir := range int32(2) { // what travels over it that way may go on over others behind its end
+			via, dim := e.endOf(l, dir, p), h.grid.Dim(l)
+			all := leastShown
+			for _, out := range p.graph.LinksAt(via) {
+				if out != l && h.grid.Dim(out) >= dim {
+					all += max(0, p.UseOf(out)) / 100
+				}
+			}
+			sure := min(1, e.stall[i]/surely)
+			for _, out := range p.graph.LinksAt(via) {
+				if out == l || h.grid.Dim(out) < dim || e.round[out] != h.round {
+					continue
+				}
+				part := sure * min(1, (e.use[e.at[out]]+.005)/all)
+				to := 2 * e.at[out]
+				if from, _ := p.graph.Ends(out); from != via {
+					to++
+				}
+				e.edges = append(e.edges, edge{2*int32(i) + dir, to, part * e.stall[i], part * passes})
+			}
+		}
+	}
+	n := 2 * len(e.links)
+	e.before, e.next = slices.Grow(e.before[:0], n)[:n], slices.Grow(e.next[:0], n)[:n]
+	clear(e.before)
+	for range rounds {
+		clear(e.next)
+		for _, by := range e.edges {
+			e.next[by.to] += by.own + by.pass*e.before[by.from]
+		}
+		e.before, e.next = e.next, e.before
+	}
+}
+
+// endOf is the switch to which a link leads, one way.
+func (e *endings) endOf(l schema.LinkID, dir int32, p *Pressure) topology.DeviceID {
+	from, to := p.graph.Ends(l)
+	if dir == 1 {
+		return from
+	}
+	return to
+}
+
+// shownLog is the log of a share.
+func shownLog(share float64) float64 { return math.Log(max(0, share) + leastShown) }
+
+// rated is a place that is rated: a link, one way, or a switch's nodes.
+type rated struct {
+	lost     float64       // of a link, of what it carried before the onset
+	link     schema.LinkID // NoLink: nodes
+	from, to topology.DeviceID
+	score    float64
+}
+
+// best is the switch with the most probable places at it, and the most probable of these.
+func (e *endings) best(places []rated) (best Ending) {
+	highest := math.Inf(-1)
+	for i := range places {
+		highest = max(highest, places[i].score)
+		e.scores[places[i].from], e.scores[places[i].to] = 0, 0
+	}
+	for i := range places {
+		at := &places[i]
+		odds := math.Exp(at.score - highest)
+		e.scores[at.from] += odds
+		if at.to != at.from {
+			e.scores[at.to] += odds
+		}
+	}
+	most, first := 0., math.Inf(-1)
+	for i := range places {
+		at := &places[i]
+		for _, d := range [2]topology.DeviceID{at.from, at.to} {
+			switch score := e.scores[d]; {
+			case score > most || score == most && d < best.Device:
+				most, first = score, at.score
+				best = Ending{true, d, at.link, at.lost}
+			case d == best.Device && at.score > first:
+				first, best.Link, best.Lost = at.score, at.link, at.lost
+			}
+		}
+	}
+	return best
+}
+
+// shareFrom is how probable the places from one on are, of all.
+func (e *endings) shareFrom(first int) float64 {
+	highest, sum, all := math.Inf(-1), 0., 0.
+	for i := range e.places {
+		highest = max(highest, e.places[i].score)
+	}
+	for i := range e.places {
+		odds := math.Exp(e.places[i].score - highest)
+		if all += odds; i >= first {
+			sum += odds
+		}
+	}
+	return sum / all
+}
