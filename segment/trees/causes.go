@@ -28,8 +28,6 @@ type causes struct {
 	wide      []int32   // by sink: see findWide
 	ends      []int     // by cause: its links that wait for no other of it
 	isRooted  []bool    // by cause: its root is seen to stall
-	weight    []float64 // by cause: of its sinks
-	rooted    []float64 // of that, what waits for ports that are seen to stall
 	off       []float64 // by cause: how far its links are off what is predicted, in deviations, in all
 	exchange  []bool    // by cause
 	base      []float64 // by cause: an exchange's level, of what comes to its leaves where no tree adds to it

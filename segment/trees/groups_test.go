@@ -25,8 +25,6 @@ func TestWaysUpBelongToOneTreeTogether(t *testing.T) {
 		if from, to := g.Device(a).Name, g.Device(b).Name; level[to] > 0 && g.Device(a).Level == 2 {
 			down[from+to] = level[to] * math.Exp(.15*rng.NormFloat64())
 			values[l] = float32(down[from+to])
-		} else if to == "host0" || to == "host12" { // the roots, at leaf0 and leaf1
-			values[l] = float32(level[from])
 		}
 	}
 	for l := range values {

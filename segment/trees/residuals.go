@@ -77,6 +77,8 @@ func (c *causes) listMet(t *trees, h *shares, device int32) {
 func (c *causes) measureMisfits(t *trees, s *sinks, h *shares) {
 	n := len(c.weak)
 	c.count, c.off, c.total, c.top = scratch.Slice(c.count, n), scratch.Slice(c.off, n), scratch.Slice(c.total, n), scratch.Slice(c.top, n)
+	c.isRooted = scratch.Slice(c.isRooted, n)
+	clear(c.isRooted)
 	clear(c.count)
 	clear(c.off)
 	clear(c.total)
@@ -90,31 +92,12 @@ func (c *causes) measureMisfits(t *trees, s *sinks, h *shares) {
 			c.total[own] += t.stall[i]
 		}
 	}
-	c.findRooted(t, s)
 	for a := range s.all {
 		x, own := &s.all[a], c.sets.Find(int32(a))
+		c.isRooted[own] = c.isRooted[own] || t.showsReceiver(x)
 		if x.isLeaf && x.down() >= minFeeders && (c.top[own] < 0 || x.weight > s.all[c.top[own]].weight) {
 			c.top[own] = int32(a)
 		}
-	}
-}
-
-// findRooted finds the causes of which the root is seen to stall: that most of what waits for them waits for. A port that stalls at
-// one of many leaves may be hot alone.
-func (c *causes) findRooted(t *trees, s *sinks) {
-	n := len(c.weak)
-	c.isRooted, c.rooted, c.weight = scratch.Slice(c.isRooted, n), scratch.Slice(c.rooted, n), scratch.Slice(c.weight, n)
-	clear(c.rooted)
-	clear(c.weight)
-	for a := range s.all {
-		x, own := &s.all[a], c.sets.Find(int32(a))
-		c.weight[own] += x.weightOf()
-		if t.showsReceiver(x) {
-			c.rooted[own] += x.weightOf()
-		}
-	}
-	for a := range c.isRooted {
-		c.isRooted[a] = c.rooted[a] > 0 && c.rooted[a] >= rootWeight*c.weight[a]
 	}
 }
 
