@@ -11,6 +11,7 @@ import (
 // emit appends the regions and patches as groups, with their roots.
 func (p *patches) emit(m *Method, out *linkset.Groups) {
 	least := m.leastLinks()
+	p.pieces.find(&m.trees)
 	p.order = p.order[:0]
 	for k := range int32(len(p.all)) {
 		p.order = append(p.order, k)
@@ -23,7 +24,8 @@ func (p *patches) emit(m *Method, out *linkset.Groups) {
 			x := &p.all[p.order[i]]
 			p.nodes = append(p.nodes, p.left[x.begin:x.end]...)
 		}
-		for _, j := range p.deadEnds.drop(&m.trees, p.nodes, p.all[set].root, least) {
+		nodes := p.deadEnds.drop(&m.trees, p.nodes, p.all[set].root, least)
+		for _, j := range p.pieces.drop(&m.trees, nodes, least) {
 			out.Links = append(out.Links, schema.LinkID(m.links[j]))
 		}
 		slices.Sort(out.Links[first:])

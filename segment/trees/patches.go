@@ -29,6 +29,7 @@ type patches struct {
 	order      []int32 // of all, by set
 	nodes      []int32 // of one region
 	deadEnds   deadEnds
+	pieces     pieces
 }
 
 // chain is a node that may wait for another, and the logarithm of the odds that chance makes such two hot.

@@ -52,13 +52,14 @@ func (t *trees) appendZeros(out *linkset.Groups, first int) {
 	slices.Sort(out.Links[first:])
 }
 
-// isAmong reports whether nearly all that enter the switch of a link from others of its level are of a region.
+// isAmong reports whether nearly all others that enter the switch of a link from switches of the same level are of a region. Others that read zero
+// are not: readings fail one by one, while traffic that takes few ways leaves several calm.
 func (t *trees) isAmong(link int32, region []schema.LinkID) bool {
 	w, without, measured := t.waits, 0, 0
 	into := w.in.of(w.to[link])
 	most := (1 - zeroShare) * float64(len(into))
 	for _, l := range into {
-		if w.fromHost(l) || t.values[l] == linkset.Missing || w.level[w.from[l]] != w.level[w.from[link]] {
+		if l == link || w.fromHost(l) || w.level[w.from[l]] != w.level[w.from[link]] || t.values[l] == linkset.Missing && !slices.Contains(t.zeros, l) {
 			continue
 		}
 		measured++
