@@ -48,15 +48,14 @@ func (s *Stage) Load(saved schema.StageState) error {
 	return nil
 }
 
-// Restore takes an interval as an earlier process stored it, in order, after what Load brought: all but its
-// verdicts.
+// Restore takes an interval as an earlier process stored it, in order, after what Load brought. It is diagnosed again, since
+// verdicts rest on those before; what comes of it was stored then.
 func (s *Stage) Restore(r *schema.IntervalResult) {
-	if r.Snapshot == nil || r.Snapshot.Interval.DurationNanos <= 0 || r.Snapshot.Links != s.graph.NumLinks() {
+	if r.Snapshot == nil || r.Snapshot.Links != s.graph.NumLinks() {
 		return
 	}
-	s.learn(r)
 	stored := *r
-	s.cme.Step(&stored)
+	s.Step(&stored)
 }
 
 // code lists the fields, both ways.
