@@ -111,14 +111,14 @@ func TestPortToAStorageNode(t *testing.T) {
 	}
 	port := roottest.Link(t, g, "leaf0>host0")
 	rc := &regionCase{back: root.BackPressure{Link: port, Kind: schema.RootIncast}}
-	if !s.endsAtNobody(rc) {
+	if !s.endsAtNoJob(rc) {
 		t.Error("no job runs at the root's host")
 	}
 	_, host := g.Ends(port)
-	if s.work.tenants[host] = []*job{{}}; s.endsAtNobody(rc) {
+	if s.work.tenants[host] = []*job{{}}; s.endsAtNoJob(rc) {
 		t.Error("a job runs there")
 	}
-	if rc.back.Link = roottest.Link(t, g, "leaf0>spine0"); s.endsAtNobody(rc) {
+	if rc.back.Link = roottest.Link(t, g, "leaf0>spine0"); s.endsAtNoJob(rc) {
 		t.Error("the root leads to a switch")
 	}
 }
@@ -135,7 +135,7 @@ func TestBeforeAJobBegan(t *testing.T) {
 	}
 }
 
-// Of a port to a host of nobody's that is full, who writes files must explain three quarters: half of it speaks against a job there, and
+// Of a full port to a host of no job, who writes files must explain three quarters: half of it speaks against a job there, and
 // not where the host is another job's.
 func TestHalfOfAStorageNodesPortIsTooLittle(t *testing.T) {
 	g := roottest.Graph(t, "fattree:leaves=2,hosts=4,spines=1")

@@ -63,11 +63,11 @@ func TestANodeThatGetsLessThanItsShareStarves(t *testing.T) {
 	}
 	s, rc, _, p = endScene(t, 1.2, 2*arrives/share, "3,3,3", "3,3,2")
 	if got := s.starves(rc, p); got != 0 {
-		t.Errorf("a node of nobody's starves by %.2f", got)
+		t.Errorf("a node of no job starves by %.2f", got)
 	}
 }
 
-// What a job's nodes exchange does not end at a node of nobody's: only what passes there counts, however much the job grew.
+// What a job's nodes exchange does not end at a node of no job: only what passes there counts, however much the job grew.
 func TestAnExchangeOnlyPassesWhereNoNodeOfItsIs(t *testing.T) {
 	for _, c := range []struct {
 		name    string

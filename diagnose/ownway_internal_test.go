@@ -55,7 +55,7 @@ func TestOthersPartOnATree(t *testing.T) {
 		want float64
 	}{
 		{"alone on its exchange", []suspect{suspectOf("a", 8, .5, 1), suspectOf("b", 8, 0, 0)}, 0},
-		{"nobody known waits off it", []suspect{suspectOf("a", 8, .5, .6)}, .2},
+		{"no known job waits off it", []suspect{suspectOf("a", 8, .5, .6)}, .2},
 		{"others wait on it", []suspect{suspectOf("a", 10, .5, 1), suspectOf("b", 50, .05, .2)}, 1. / 6},
 	} {
 		rc := &regionCase{jobs: c.jobs, full: schema.NoLink}

@@ -78,7 +78,7 @@ func (s *Stage) rate(rc *regionCase, c *suspect, p *root.Pressure) {
 		way = seen
 	}
 	space := max(c.cross, .9*min(1, c.gate), way)
-	if c.root || c.file && c.filesKnown && s.endsAtNobody(rc) {
+	if c.root || c.file && c.filesKnown && s.endsAtNoJob(rc) {
 		space = max(space, .9)
 	}
 	if c.hops == 0 {

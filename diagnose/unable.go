@@ -40,7 +40,7 @@ func (s *Stage) unable(rc *regionCase, c *suspect, seen float64, p *root.Pressur
 		enough = enoughBound
 		all, was = min(all, most.now*interval), min(was, most.before*interval)
 	}
-	if c.file && s.endsAtNobody(rc) {
+	if c.file && s.endsAtNoJob(rc) {
 		least, enough = addedShare, addedEnough
 	}
 	short := func(bytes, of float64) float64 {
@@ -105,8 +105,8 @@ func (s *Stage) receives(rc *regionCase, c *suspect) bool {
 	return all*1e9/float64(s.clock.duration) >= enoughShare*rc.carries
 }
 
-// endsAtNobody reports whether the root is the full port to a host of no job: what arrives there is traffic with files, of any job.
-func (s *Stage) endsAtNobody(rc *regionCase) bool {
+// endsAtNoJob reports whether the root is the full port to a host of no job: what arrives there is traffic with files, of any job.
+func (s *Stage) endsAtNoJob(rc *regionCase) bool {
 	if rc.back.Kind != schema.RootIncast {
 		return false
 	}

@@ -36,7 +36,7 @@ type endings struct {
 	stall  []float64 // by link's place, of the direction in which it stalls, share of time
 	use    []float64 // share of capacity
 	was    []float64 // the same before the onset
-	before []float64 // by link's place, twice, and one more for the way from its end to its beginning: what stalls before it
+	before []float64 // what stalls before a link, at twice its place, and one more for the way from its end to its beginning
 	edges  []edge
 	next   []float64
 	places []rated
@@ -62,9 +62,9 @@ type Endings struct {
 }
 
 // Endings finds where the back pressure of a region ends on a grid whose readings are the mean of both directions. The region is the
-// one of which Drain found d last. Followed from link to link back pressure ends where much stalls before a link, and little of what
-// that leads to does; each place is rated by that and by what it carries, and a switch by all places at it, as a link is known
-// by either of its ends.
+// one of which Drain found d last. Followed from link to link, back pressure ends where much stalls before a place that does not stall
+// itself; each place is rated by that and by what it carries, and a switch by all places at it, as a link is known by either of its
+// ends.
 func (f *Finder) Endings(p *Pressure, d *Drain) (found Endings) {
 	h, e := &f.held, &f.endings
 	if f.grid == nil || !f.graph.Duplex() || p.oneWay == 1 || len(h.devices) == 0 {

@@ -234,7 +234,7 @@ func TestFrozenInTheMiddleOfAWrite(t *testing.T) {
 			t.Errorf("an owner may not write: %v", err)
 		}
 		if err := fence.Check(t.Context()); err != nil {
-			t.Errorf("what nobody guards may not be written: %v", err)
+			t.Errorf("a context without a guard is refused: %v", err)
 		}
 		frozen.Store(int64(session))
 		if guard.Err() != nil {
