@@ -5,6 +5,7 @@
 package lease
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 
@@ -103,7 +104,7 @@ func (l *Lease) Guard(ctx context.Context) (context.Context, context.CancelFunc,
 		if err != nil {
 			cancel()
 		}
-		return err
+		return cmp.Or(err, guarded.Err())
 	})
 	return fenced, func() { detach(); cancel() }, nil
 }
