@@ -41,6 +41,7 @@ type causes struct {
 	votes     []vote
 	met       []int32 // causes at one switch
 	receivers receivers
+	oneWay    oneWay
 	senders   senders
 	tally     []vote
 }

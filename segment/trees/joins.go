@@ -180,7 +180,7 @@ func (c *causes) joinAlong(t *trees, s *sinks, h *shares) {
 			c.sets.Union(own, best)
 		}
 	}
-	slices.SortFunc(c.meetings, func(a, b meeting) int { return cmp.Or(cmp.Compare(a.device, b.device), cmp.Compare(a.cause, b.cause)) })
+	slices.SortFunc(c.meetings, compareMeetings)
 	for i := 1; i < len(c.meetings); i++ {
 		if a, b := c.meetings[i-1], c.meetings[i]; a.device == b.device {
 			c.sets.Union(a.cause, b.cause)
