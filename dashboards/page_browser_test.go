@@ -204,3 +204,21 @@ func TestScoresOnAPhone(t *testing.T) {
 		t.Error("the table of scores is wider than a phone")
 	}
 }
+
+// The axis of percents has room for "100%".
+func TestTheAxisOfALinkHasRoomForItsTexts(t *testing.T) {
+	h := open(t, torus)
+	g := h.graph(torus)
+	for i := range int64(3) {
+		h.announce(busy(g, noon+i*second, hot(g, 1, schema.High, 0, 12)))
+	}
+	page := browse(t, h.url+"/?select=link%3A0")
+	page.await(shown)
+	page.await(`document.querySelector("#picked .u-over") !== null`)
+	const fits = `(() => { const c = document.createElement("canvas").getContext("2d"), ticksAndGap = 15; c.font = "11px system-ui, sans-serif";
+		const room = parseFloat(document.querySelector("#picked .u-over").style.left) - ticksAndGap, text = c.measureText("100%").width;
+		return room >= text ? "all" : room + " of " + text + " pixels" })()`
+	if got := page.eval(fits); got != "all" {
+		t.Errorf("of a text of the axis %s are shown", got)
+	}
+}
