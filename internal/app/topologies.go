@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"os"
 	"os/signal"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -23,8 +24,24 @@ type topologyFile struct {
 	graph  *topology.Graph
 	read   func(previous *topology.Graph) (*topology.Graph, error)
 	take   []func(*topology.Graph) error
+	keep   func(*topology.Graph) // of a version that has come into force
 
 	seen, loaded fileMark
+	fault        atomic.Pointer[string] // why the file as it is now is not in force; nil: it is
+}
+
+// State says why the file is not in force; empty: it is.
+func (f *topologyFile) State() string {
+	if fault := f.fault.Load(); fault != nil {
+		return *fault
+	}
+	return ""
+}
+
+// refuse notes why the file is not in force.
+func (f *topologyFile) refuse(err error) {
+	fault := stale(err)
+	f.fault.Store(&fault)
 }
 
 // fileMark tells whether a file has changed.
@@ -73,6 +90,9 @@ func newTopologyWatcher(files []*topologyFile, log *slog.Logger, reg prometheus.
 	for _, f := range files {
 		w.taken.WithLabelValues(f.fabric)
 		w.refused.WithLabelValues(f.fabric)
+		if f.State() != "" { // at the start
+			w.refused.WithLabelValues(f.fabric).Inc()
+		}
 		if f.path != "" {
 			f.loaded, _ = markOf(f.path) // what cannot be looked at now has changed when it can
 			f.seen = f.loaded
@@ -129,6 +149,7 @@ func (w *topologyWatcher) reload(f *topologyFile) {
 	}
 	g, err := f.read(f.graph)
 	if err == nil && g.Version() == f.graph.Version() {
+		f.fault.Store(nil)
 		log.Info("topology: file read again, nothing changed")
 		return
 	}
@@ -139,11 +160,14 @@ func (w *topologyWatcher) reload(f *topologyFile) {
 	}
 	if err != nil {
 		w.refused.WithLabelValues(f.fabric).Inc()
+		f.refuse(err)
 		log.Error("topology: new file refused, the version before stays in force", "error", err)
 		return
 	}
 	change := topology.Diff(f.graph, g)
 	f.graph = g
+	f.fault.Store(nil)
+	f.keep(g)
 	w.taken.WithLabelValues(f.fabric).Inc()
 	log.Info("topology: new version taken, in force from the next interval on", "change", change.String())
 }
