@@ -92,15 +92,13 @@ func (s *Sequences) follow(b *schema.CounterBatch, newest int64) {
 
 // another says that a number is not of the numbering that came last but of another that goes on beside it: it
 // is the next of the one before, or lower and was read between the two batches that came last, which neither
-// a redelivery nor a source that was started again is.
+// a redelivery nor a source that was started again is. What was read before those two is from a spool.
 func (s *sequenceState) another(n uint64, newest int64) bool {
-	if n >= s.next {
-		return n > s.next && n == s.left
+	if n == s.next || n <= 1 || newest <= s.beforeNanos || newest == s.newestNanos {
+		return false
 	}
-	goesOn := n > 1 && n == s.left
-	readSince := newest > s.beforeNanos && newest != s.newestNanos
-	between := n > 1 && s.beforeNanos != never && newest < s.newestNanos
-	return readSince && (goesOn || between)
+	between := s.beforeNanos != never && newest < s.newestNanos
+	return n == s.left || n < s.next && between
 }
 
 // saw notes the newest reading of a batch.
