@@ -69,13 +69,13 @@ func TestAStartWithADamagedFileGoesOnWithTheVersionBefore(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if n := testutil.ToFloat64(w.refused.WithLabelValues("f")); n != 1 || !strings.Contains(file.State(), path) {
+		if n := testutil.ToFloat64(w.refused.WithLabelValues("f")); n != 1 || testutil.ToFloat64(w.stale.WithLabelValues("f")) != 1 || !strings.Contains(file.State(), path) {
 			t.Errorf("%s: refused %v times, state %q", name, n, file.State())
 		}
 		mended := writeFabric(t, path, "torus:4x5")
 		w.look(file)
 		w.look(file)
-		if file.State() != "" || file.graph.Version() != mended.Version() {
+		if file.State() != "" || testutil.ToFloat64(w.stale.WithLabelValues("f")) != 0 || file.graph.Version() != mended.Version() {
 			t.Errorf("%s: after the file was mended the state is %q, %d links", name, file.State(), file.graph.NumLinks())
 		}
 	}

@@ -67,6 +67,7 @@ type topologyWatcher struct {
 	hangup  chan os.Signal
 	taken   *prometheus.CounterVec
 	refused *prometheus.CounterVec
+	stale   *prometheus.GaugeVec
 }
 
 // lookEvery is how often the files are looked at.
@@ -82,8 +83,9 @@ func newTopologyWatcher(files []*topologyFile, log *slog.Logger, reg prometheus.
 	}
 	w := &topologyWatcher{files: files, log: log, hangup: make(chan os.Signal, 1),
 		taken:   counter("giverny_topology_changes_total", "New versions of a fabric's topology that were loaded."),
-		refused: counter("giverny_topology_refused_total", "Changed topology files that could not be read or used; the previous version stays in force.")}
-	if err := errors.Join(errs...); err != nil {
+		refused: counter("giverny_topology_refused_total", "Changed topology files that could not be read or used; the previous version stays in force."),
+		stale:   prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "giverny_topology_stale", Help: "1 while a fabric's topology file is refused, so that the version before stays in force."}, []string{"fabric"})}
+	if err := errors.Join(append(errs, reg.Register(w.stale))...); err != nil {
 		return nil, fmt.Errorf("topology metrics: %w", err)
 	}
 	signal.Notify(w.hangup, syscall.SIGHUP)
@@ -93,6 +95,7 @@ func newTopologyWatcher(files []*topologyFile, log *slog.Logger, reg prometheus.
 		if f.State() != "" { // at the start
 			w.refused.WithLabelValues(f.fabric).Inc()
 		}
+		w.show(f)
 		if f.path != "" {
 			f.loaded, _ = markOf(f.path) // what cannot be looked at now has changed when it can
 			f.seen = f.loaded
@@ -138,10 +141,20 @@ func (w *topologyWatcher) look(f *topologyFile) {
 	}
 }
 
+// show sets the metric of whether the file is refused.
+func (w *topologyWatcher) show(f *topologyFile) {
+	stale := 0.
+	if f.State() != "" {
+		stale = 1
+	}
+	w.stale.WithLabelValues(f.fabric).Set(stale)
+}
+
 func (w *topologyWatcher) reload(f *topologyFile) {
 	if f.path == "" {
 		return
 	}
+	defer w.show(f)
 	log := w.log.With("fabric", f.fabric, "file", f.path)
 	f.loaded = f.seen
 	if mark, err := markOf(f.path); err == nil {
