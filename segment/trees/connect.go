@@ -11,7 +11,7 @@ import (
 // are looked through, two at most: a switch that reports nothing. Then traffic may take a way that is not the
 // shortest.
 func (t *trees) connect() {
-	t.list, t.peak, t.second = scratch.Slice(t.list, len(t.links)), t.peak[:0], t.second[:0]
+	t.list, t.peak = scratch.Slice(t.list, len(t.links)), t.peak[:0]
 	t.next.off, t.next.at = append(t.next.off[:0], 0), t.next.at[:0]
 	t.findBreadths()
 	for _, d := range t.entered {
@@ -26,8 +26,7 @@ func (t *trees) connect() {
 			t.appendList(t.links[i], hasGaps)
 			t.partWays(i, agree)
 			t.next.off = append(t.next.off, int32(len(t.next.at)))
-			best, second := t.mostStalled(t.mayWaitFor(i))
-			t.peak, t.second = append(t.peak, best), append(t.second, second)
+			t.peak = append(t.peak, t.mostStalled(t.mayWaitFor(i)))
 			if waitsForAll {
 				all = t.list[i]
 			}
@@ -62,20 +61,15 @@ func (t *trees) appendList(l int32, hasGaps bool) {
 	}
 }
 
-// mostStalled is the first of the most stalled nodes, or -1, and the stall of the second.
-func (t *trees) mostStalled(nodes []int32) (best int32, second float64) {
-	best = -1
+// mostStalled is the first of the most stalled nodes, or -1.
+func (t *trees) mostStalled(nodes []int32) int32 {
+	best := int32(-1)
 	for _, j := range nodes {
-		switch {
-		case best < 0:
+		if best < 0 || t.stall[j] > t.stall[best] {
 			best = j
-		case t.stall[j] > t.stall[best]:
-			best, second = j, t.stall[best]
-		default:
-			second = max(second, t.stall[j])
 		}
 	}
-	return best, second
+	return best
 }
 
 // hasNext reports whether the list that connect is at has any.
@@ -102,7 +96,7 @@ func (t *trees) isTransit(l int32) bool {
 // mayDetour reports whether a node may wait for another that is no less stalled, on a way that is not the shortest.
 func (t *trees) mayDetour(l, s, first int32) bool {
 	j, i := t.node[s], t.node[first]
-	return t.waits.isDetour(l, s) && (j < 0 || t.stall[i]-t.stall[j] < slowSigmas*t.noise.sigma(t.stall[i]))
+	return t.waits.isDetour(l, s) && (j < 0 || t.stall[i]-t.stall[j] < clearSigmas*t.noise.sigma(t.stall[i]))
 }
 
 // appendNext appends the nodes after a link, for a node whose link is first.

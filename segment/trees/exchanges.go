@@ -196,7 +196,7 @@ func (c *causes) findBases(s *sinks) {
 		if !c.exchange[cause] || !c.levels[c.level.Find(int32(a))].isExchange() {
 			continue
 		}
-		if x.odd == 0 && x.down() >= minFeeders && c.double[a][0] == noDouble {
+		if x.others == 0 && x.down() >= minFeeders && c.double[a][0] == noDouble {
 			c.sums[cause].links += float64(x.links)
 			c.sums[cause].stall += x.stall * float64(x.links)
 		}

@@ -119,29 +119,6 @@ func TestOnlyLinkIntoASwitchIsTheRoot(t *testing.T) {
 	}
 }
 
-// Where they wait for a slow link of that spine, it is a root, however well the tree explains them.
-func TestLonelyLinksWaitForASlowOne(t *testing.T) {
-	g := stalls.Fabric(t, "fattree:leaves=12,hosts=4,spines=8")
-	slow := stalls.LinkNamed(t, g, "spine1", "leaf2")
-	for leaves, want := range map[int]bool{3: false, 6: true} {
-		s := stalls.ByEnds{{"leaf3", "host12"}: 60, {"spine1", "leaf2"}: 50}
-		for spine := range 4 {
-			s[[2]string{fmt.Sprint("spine", spine), "leaf3"}] = 49
-			s[[2]string{"leaf10", fmt.Sprint("spine", spine)}] = 40
-		}
-		for leaf := 4; leaf < 4+leaves; leaf++ {
-			s[[2]string{fmt.Sprint("leaf", leaf), "spine1"}] = 40
-		}
-		isRoot := false
-		for _, r := range segmenttest.New(t, g, segmenttest.Overlapping()).Step(stalls.Snapshot(map[schema.Metric][]float32{schema.XmitWait: s.On(t, g)})) {
-			isRoot = isRoot || r.Root != nil && r.Root.Link == slow
-		}
-		if isRoot != want {
-			t.Errorf("%d leaves: the slow link is a root is %v, want %v", leaves, isRoot, want)
-		}
-	}
-}
-
 // Links that wait for each other in a circle, and for nothing else, are a region, too.
 func TestCircleOfWaiting(t *testing.T) {
 	b := topology.NewBuilder("ring")

@@ -17,7 +17,6 @@ type shares struct {
 	depart  []float64  // by cause: what it costs that it falls otherwise now
 	taken   []int      // by cause: links that it has a part in, but for those at its sinks
 	worth   []float64  // by cause: by how many deviations links are explained better with it than without
-	unheard []int      // by cause: of those taken, links that could wait for no other, since what they wait for had chosen
 	misfit  []float64  // by node: by how many deviations its stall is off what its causes predict
 	falls   []fallOf
 	rests   []fallOf               // the same of what is left of a link over an exchange's level
@@ -47,14 +46,10 @@ const (
 	// that a tree which clearly adds to what leaves an exchange's leaves, on so many links, adds nothing to one of them.
 	restCost, fewestRests = 3, 8
 	mostAtOnce            = 3 // causes of one link
-	// In deviations: by how much better a slow link must explain what waits for it, in all and for each link, of which one
+	// In deviations: by how much better an odd port must explain what waits for it, in all and for each link, of which one
 	// counts up to a bound.
 	leastWorth, leastWorthEach, mostWorth = 17, .8, 4
-	// Beside other causes, in units of how well those explain the rest; but not for a link so much above all that stalls
-	// behind it that explains each so much better, nor for one that is certain, if the rest is no worse explained than that.
-	leastSpread, clearSlow, clearWorth = 1.03, 1.6, mostWorth / 2
-	certainWorth, certainSpread        = .75 * mostWorth, 2.5
-	keptShare                          = .4
+	keptShare                             = .4
 	// oddPort is how many deviations a port differs from what else waits at its switch if it is another cause.
 	oddPort = 4
 )
@@ -64,8 +59,6 @@ func (h *shares) find(t *trees, s *sinks, c *causes, minMean float64) {
 	h.depart = scratch.Slice(h.depart, 2*len(s.all))
 	h.misfit, h.worth = scratch.Slice(h.misfit, len(t.links)), scratch.Slice(h.worth, 2*len(s.all))
 	clear(h.worth)
-	h.unheard = scratch.Slice(h.unheard, 2*len(s.all))
-	clear(h.unheard)
 	h.rest = scratch.Slice(h.rest, 2*len(s.all))
 	h.own, h.level = scratch.Slice(h.own, len(t.links)), scratch.Slice(h.level, len(t.links))
 	h.taken = scratch.Slice(h.taken, 2*len(s.all))
@@ -172,7 +165,7 @@ func (h *shares) setAtSink(t *trees, s *sinks, c *causes, i int32) bool {
 		return false
 	}
 	x, toHost := &s.all[a], t.port[i]
-	if x.odd > 0 && t.sink[i] < 0 {
+	if x.others > 0 && t.sink[i] < 0 {
 		return false
 	}
 	h.misfit[i] = math.Abs(t.stall[i]-x.stall) / t.noise.sigma(t.stall[i])
