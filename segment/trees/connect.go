@@ -15,7 +15,7 @@ func (t *trees) connect() {
 	t.next.off, t.next.at = append(t.next.off[:0], 0), t.next.at[:0]
 	t.findBreadths()
 	for _, d := range t.entered {
-		all, hasGaps, agree := noList, t.hasGaps(d), t.agreeing(d)
+		all, hasGaps := noList, t.hasGaps(d)
 		for _, i := range t.into.of(d) {
 			waitsForAll := t.waitsForAll(i)
 			if waitsForAll && all != noList {
@@ -24,7 +24,7 @@ func (t *trees) connect() {
 			}
 			t.list[i] = int32(len(t.peak))
 			t.appendList(t.links[i], hasGaps)
-			t.partWays(i, agree)
+			t.partWays(i)
 			t.next.off = append(t.next.off, int32(len(t.next.at)))
 			t.peak = append(t.peak, t.mostStalled(t.mayWaitFor(i)))
 			if waitsForAll {

@@ -137,8 +137,6 @@ func (t *trees) isCrossed(d int32, port float64) bool {
 func (t *trees) findSinks() {
 	w := t.waits
 	t.sink, t.port = scratch.Slice(t.sink, len(t.links)), scratch.Slice(t.port, len(t.links))
-	t.lonely = scratch.Slice(t.lonely, len(t.links))
-	clear(t.lonely)
 	for i, l := range t.links {
 		t.sink[i] = -1
 		t.port[i] = w.toHost(l)
@@ -160,7 +158,6 @@ func (t *trees) findSinks() {
 				unexplained++
 			}
 		}
-		t.markLonely(d)
 		if unexplained < unexplainedLinks {
 			continue
 		}
@@ -170,59 +167,6 @@ func (t *trees) findSinks() {
 			}
 		}
 	}
-}
-
-// fewestLonely links that are the only ways up from their switches lead to one switch by chance once in thousands.
-const fewestLonely = 5
-
-// fewestWays is over how many other switches a tree comes that would stall other ways up to it, too.
-const fewestWays = 3
-
-// hasWaysBeside reports whether links from switches may wait for so many other stalled links into the switch that one enters.
-func (t *trees) hasWaysBeside(i int32) bool {
-	n := 0
-	for _, j := range t.into.of(t.to[i]) {
-		if j != i && !t.fromHost(j) && t.feeders[t.from[j]] > 0 {
-			if n++; n == fewestWays {
-				return true
-			}
-		}
-	}
-	return false
-}
-
-// markLonely makes a sink of a switch that many links enter which alone stall of the ways up from theirs: they wait for a port of
-// it that is full and does not stall. A tree that comes over several ways stalls several ways up to it.
-func (t *trees) markLonely(d int32) {
-	n := 0
-	for _, i := range t.into.of(d) {
-		if t.lonely[i] = t.isLonely(i); t.lonely[i] {
-			n++
-		}
-	}
-	for _, i := range t.into.of(d) {
-		if t.lonely[i] = t.lonely[i] && n >= fewestLonely; t.lonely[i] {
-			t.sink[i] = d
-		}
-	}
-}
-
-// isLonely reports whether a link up is far above all others from its switch, and all that it may wait for comes over several.
-func (t *trees) isLonely(i int32) bool {
-	if t.port[i] || !t.waits.isUp(t.links[i]) || len(t.mayWaitFor(i)) == 0 {
-		return false
-	}
-	for _, k := range t.leaving.of(t.from[i]) {
-		if k != i && t.waits.isUp(t.links[k]) && !t.isClearlyAbove(t.stall[i], t.stall[k]) {
-			return false
-		}
-	}
-	for _, j := range t.mayWaitFor(i) {
-		if t.waits.isUp(t.links[j]) || !t.hasWaysBeside(j) {
-			return false
-		}
-	}
-	return true
 }
 
 // isClearlyAbove reports whether a stall is above another by the factor and the deviations that make a root.

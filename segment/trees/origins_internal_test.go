@@ -1,7 +1,6 @@
 package trees
 
 import (
-	"fmt"
 	"testing"
 
 	"github.com/giverny/giverny/internal/test/stalls"
@@ -18,43 +17,6 @@ func beginsAt(t *testing.T, g *topology.Graph, values stalls.Painting, from, to 
 	m.findLinks(values)
 	i := m.node[stalls.LinkNamed(t, g, from, to)]
 	return i >= 0 && m.odd[i]
-}
-
-// Links that alone stall of the ways up from their leaves and meet at one spine wait for a port of it, not for the tree that
-// comes over several spines; few do so by chance.
-func TestLonelyLinksWaitWhereTheyMeet(t *testing.T) {
-	g := stalls.Fabric(t, "fattree:leaves=12,hosts=4,spines=8")
-	s := stalls.ByEnds{{"leaf3", "host12"}: 60}
-	for spine := range 4 {
-		s[[2]string{fmt.Sprint("spine", spine), "leaf3"}] = 49
-	}
-	for leaf := 4; leaf < 10; leaf++ {
-		s[[2]string{fmt.Sprint("leaf", leaf), "spine1"}] = 44
-	}
-	for spine := range 4 {
-		s[[2]string{"leaf10", fmt.Sprint("spine", spine)}] = 40
-	}
-	for _, c := range []struct {
-		name  string
-		other stalls.ByEnds
-		want  bool
-	}{
-		{"six leaves", nil, true},
-		{"four leaves", stalls.ByEnds{{"leaf4", "spine1"}: 0, {"leaf5", "spine1"}: 0}, false},
-		{"of two leaves other ways up stall", stalls.ByEnds{{"leaf4", "spine0"}: 43, {"leaf5", "spine0"}: 43}, false},
-		{"nothing else waits for the tree over other spines", stalls.ByEnds{{"leaf10", "spine0"}: 0, {"leaf10", "spine2"}: 0, {"leaf10", "spine3"}: 0}, false},
-		{"the tree comes over one spine", stalls.ByEnds{{"spine0", "leaf3"}: 0, {"spine2", "leaf3"}: 0, {"spine3", "leaf3"}: 0}, false},
-	} {
-		m := New(g, overlapping())
-		values := s.With(c.other).On(t, g)
-		m.measure(values)
-		m.findLinks(values)
-		m.findSinks()
-		i := m.node[stalls.LinkNamed(t, g, "leaf9", "spine1")]
-		if got := m.sink[i] == m.to[i]; got != c.want {
-			t.Errorf("%s: waits at the spine is %v, want %v", c.name, got, c.want)
-		}
-	}
 }
 
 // A root is seen to stall where few ports do and others wait; two ports of hosts that send are an exchange's.

@@ -63,7 +63,6 @@ type trees struct {
 	port    []bool    // by node: back pressure begins at the switch that it leaves
 	order   []int32   // nodes, those that wait at sinks first
 	odd     []bool    // by node: a port to a host that is a root beside whatever else begins at its switch
-	lonely  []bool    // by node: see markLonely
 	breadth []breadth // by node
 	idle    float32   // stall up to which a link waits for nothing
 	unsure  []bool    // by node: see mayBeLone
