@@ -41,7 +41,6 @@ type causes struct {
 	votes     []vote
 	met       []int32 // causes at one switch
 	receivers receivers
-	senders   senders
 	tally     []vote
 }
 

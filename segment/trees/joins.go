@@ -66,7 +66,6 @@ func (c *causes) joinPieces(t *trees, s *sinks, h *shares) {
 	for c.joinUnexplained(t, s, h) {
 		h.rename(c)
 	}
-	c.partSenders(t, s, h)
 }
 
 // joinWeak gives what only a lone hot link holds together to the cause that most of it lies beside.
