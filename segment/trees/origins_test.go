@@ -56,22 +56,6 @@ func between(t *testing.T, g *topology.Graph, from, to string) [2]string {
 	return [2]string{}
 }
 
-// Traffic that takes a detour over routers of one group, at which no host waits, is part of what it leads to.
-func TestDetourIsFollowed(t *testing.T) {
-	g := stalls.Fabric(t, oneGroupOfEight)
-	s := incastAt0()
-	global := between(t, g, "router1-", "router0-")
-	others := slices.DeleteFunc([]string{"router1-0", "router1-1", "router1-2"}, func(r string) bool { return r == global[0] })
-	if !strings.HasSuffix(global[1], "-0") {
-		s[global] = 48
-	} else {
-		s[global] = 52
-	}
-	s[[2]string{others[0], global[0]}] = 45
-	s[[2]string{others[1], others[0]}] = 42
-	oneRegion(t, g, s, s.On(t, g))
-}
-
 // Where one link of a group is all that waits at a switch, that link is the root, though few links wait for it.
 func TestOnlyLinkIntoASwitchIsTheRoot(t *testing.T) {
 	g := stalls.Fabric(t, "dragonfly:groups=17,routers=8,hosts=4")
