@@ -165,7 +165,6 @@ func (m *Method) findLinks(values []float32) bool {
 func (m *Method) findCauses() {
 	m.findSinks()
 	m.rankNodes()
-	m.breakCycles()
 	m.sinks.find(&m.trees)
 	m.causes.find(&m.trees, &m.sinks)
 	m.shares.find(&m.trees, &m.sinks, &m.causes, m.minMean)
