@@ -37,7 +37,6 @@ type causes struct {
 	masks     []maskKey
 	evidence  pairs
 	partners  []partnership
-	meetings  []meeting
 	votes     []vote
 	met       []int32 // causes at one switch
 	receivers receivers

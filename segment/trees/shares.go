@@ -49,7 +49,6 @@ const (
 	// In deviations: by how much better an odd port must explain what waits for it, in all and for each link, of which one
 	// counts up to a bound.
 	leastWorth, leastWorthEach, mostWorth = 17, .8, 4
-	keptShare                             = .4
 	// oddPort is how many deviations a port differs from what else waits at its switch if it is another cause.
 	oddPort = 4
 )
@@ -99,7 +98,6 @@ func (h *shares) find(t *trees, s *sinks, c *causes, minMean float64) {
 		for _, i := range t.order[first:end] {
 			if !h.atSink[i] && h.of[i].n > 0 {
 				h.take(i, t.stall[i])
-				h.keepAtLeaf(t, s, c, i)
 			}
 		}
 	}
@@ -297,24 +295,4 @@ func (h *shares) listMembers(overlap bool) {
 		}
 	}
 	m.off = m.off[:n+1]
-}
-
-// keepAtLeaf gives a link that leaves a leaf where most hosts wait for ports that are full and do not stall to what
-// waits there, if it is far less stalled than what it would wait for.
-func (h *shares) keepAtLeaf(t *trees, s *sinks, c *causes, i int32) {
-	leaf := t.leafOf(i)
-	if leaf < 0 || t.waits.fromHost(t.links[i]) {
-		return
-	}
-	a := s.at[leaf]
-	if a < 0 || s.all[a].hostLinks < minFeeders || s.all[a].down() > 0 || s.all[a].port > 0 {
-		return
-	}
-	if 2*s.all[a].hostLinks <= t.stalledHosts(leaf) || t.stall[i] > s.all[a].stall {
-		return
-	}
-	if t.sink[i] < 0 && t.stall[i] < keptShare*t.hottest(i) {
-		h.of[i].set(part{cause: c.sets.Find(a), stall: t.stall[i]})
-		h.misfit[i] = 0
-	}
 }
