@@ -18,9 +18,8 @@ func (h *shares) choose(t *trees, s *sinks, c *causes, i int32, minMean float64)
 	var with, without [maxParts]float64
 	for k, p := range from.list() {
 		one[k] = p.stall * h.fall[p.cause]
-		with[k] = h.depart[p.cause]
 		if c.thin[p.cause] {
-			with[k] += portCost
+			with[k] = portCost
 		} else if leaf >= 0 && c.isExchange(p.cause) {
 			switch c.takesPartIn(t, s, i, leaf, p.cause) {
 			case yes:

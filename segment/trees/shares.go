@@ -13,8 +13,6 @@ import (
 type shares struct {
 	of      []partList // by node
 	fall    []float64  // by cause
-	usual   []float64  // by cause: what its fall was at the hop before
-	depart  []float64  // by cause: what it costs that it falls otherwise now
 	taken   []int      // by cause: links that it has a part in, but for those at its sinks
 	worth   []float64  // by cause: by how many deviations links are explained better with it than without
 	misfit  []float64  // by node: by how many deviations its stall is off what its causes predict
@@ -40,7 +38,6 @@ const (
 	fallWidth                        = 1.12 // ratios that far apart are one
 	// In deviations: what a second cause must explain, and one that is a port to a host beside an exchange.
 	secondCost, portCost = .5, 2
-	departCost           = 2 // that a cause falls by more or less than at the hop before, in logarithms
 	// that an exchange adds to what leaves a leaf that takes no part in it, or adds nothing where it does.
 	partnerCost = 3
 	// that a tree which clearly adds to what leaves an exchange's leaves, on so many links, adds nothing to one of them.
@@ -54,8 +51,7 @@ const (
 )
 
 func (h *shares) find(t *trees, s *sinks, c *causes, minMean float64) {
-	h.of, h.fall, h.usual = scratch.Slice(h.of, len(t.links)), scratch.Slice(h.fall, 2*len(s.all)), scratch.Slice(h.usual, 2*len(s.all))
-	h.depart = scratch.Slice(h.depart, 2*len(s.all))
+	h.of, h.fall = scratch.Slice(h.of, len(t.links)), scratch.Slice(h.fall, 2*len(s.all))
 	h.misfit, h.worth = scratch.Slice(h.misfit, len(t.links)), scratch.Slice(h.worth, 2*len(s.all))
 	clear(h.worth)
 	h.rest = scratch.Slice(h.rest, 2*len(s.all))
@@ -73,15 +69,12 @@ func (h *shares) find(t *trees, s *sinks, c *causes, minMean float64) {
 		for end = first; end < len(t.order) && t.rank[t.order[end]] == rank; end++ {
 		}
 		isAny := h.gather(t, s, c, t.order[first:end])
-		copy(h.usual, h.fall)
 		h.fitRests()
 		h.fitFalls()
 		isFitted := false
 		if isAny { // else the same again
-			h.measureDeparts()
 			h.refit(t, s, c, t.order[first:end], minMean)
 			isFitted = isSpread && h.fitTogether(t, t.order[first:end])
-			h.measureDeparts()
 		}
 		for _, i := range t.order[first:end] {
 			if !h.atSink[i] && h.of[i].n > 0 {
@@ -126,16 +119,6 @@ func (h *shares) gather(t *trees, s *sinks, c *causes, nodes []int32) (isAny boo
 		h.vote(t, s, c, i)
 	}
 	return isAny
-}
-
-// measureDeparts finds what it costs that a cause falls otherwise than at the hop before.
-func (h *shares) measureDeparts() {
-	for a, fall := range h.fall {
-		h.depart[a] = 0
-		if fall != h.usual[a] {
-			h.depart[a] = departCost * math.Abs(math.Log(fall/h.usual[a]))
-		}
-	}
 }
 
 // refit fits the falls again, to the links that each cause alone explains best.
