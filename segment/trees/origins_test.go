@@ -43,19 +43,6 @@ func incastAt0() stalls.ByEnds {
 	return s
 }
 
-// between is the ends of a link from one group to another.
-func between(t *testing.T, g *topology.Graph, from, to string) [2]string {
-	t.Helper()
-	for l := range schema.LinkID(g.NumLinks()) {
-		a, b := g.Ends(l)
-		if strings.HasPrefix(g.Device(a).Name, from) && strings.HasPrefix(g.Device(b).Name, to) {
-			return [2]string{g.Device(a).Name, g.Device(b).Name}
-		}
-	}
-	t.Fatalf("no link from %s to %s", from, to)
-	return [2]string{}
-}
-
 // Where one link of a group is all that waits at a switch, that link is the root, though few links wait for it.
 func TestOnlyLinkIntoASwitchIsTheRoot(t *testing.T) {
 	g := stalls.Fabric(t, "dragonfly:groups=17,routers=8,hosts=4")

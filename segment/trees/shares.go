@@ -85,8 +85,6 @@ func (h *shares) find(t *trees, s *sinks, c *causes, minMean float64) {
 		}
 		if isFitted {
 			h.chooseFitted(t)
-		} else if isAny {
-			h.choosePerSwitch(t, s, c, t.order[first:end])
 		}
 		for _, i := range t.order[first:end] {
 			if !h.atSink[i] && h.of[i].n > 0 {
