@@ -28,8 +28,8 @@ func (t *trees) findOdd() {
 	}
 }
 
-// findOddAt finds those of a switch: beside an exchange, those that are clearly above most
-// others that stall at the switch; where traffic that goes on stalls as well, all; and two of a pair.
+// findOddAt finds those of a switch: beside an exchange, those that are clearly above most others that stall there; where
+// traffic that goes on stalls as well, all; and two of a pair.
 func (t *trees) findOddAt(d int32) {
 	t.sample = t.sample[:0]
 	for _, i := range t.leaving.of(d) {
@@ -109,9 +109,6 @@ func (t *trees) sendingPorts(d int32) (n int) {
 
 // unpair takes back the other root of a pair where one is none, and reports whether there is one.
 func (t *trees) unpair(i int32) (any bool) {
-	if !t.toHost(i) {
-		return false
-	}
 	ports := t.leaving.of(t.from[i])
 	n := 0
 	for _, j := range ports {

@@ -17,7 +17,7 @@ import (
 //
 //  1. Stalled links, the noise around them, and which of them wait for which (connect.go). A link that is not
 //     measured is looked through.
-//  2. Sinks (origins.go, ranks.go, sinks.go): where back pressure begins, a switch or one link each. Every stalled
+//  2. Sinks (origins.go, ranks.go, sinks.go): where back pressure begins, a switch or one port each. Every stalled
 //     link leads to one or more.
 //  3. Causes (causes.go, exchanges.go, joins.go): sinks that are one cause are joined, by the evidence of
 //     level, of shared sources and of hosts that both send and wait. Level sinks that share their sources and
