@@ -50,7 +50,6 @@ func (s *Stage) diagnose(r *schema.IntervalResult) []schema.Diagnosis {
 			}
 		}
 	}
-	s.sameRoot(cases)
 	for i := range cases {
 		out[i] = s.report(snap, &cases[i], &cases[i].verdict)
 	}
