@@ -57,8 +57,6 @@ func (c *suspect) mostScore() float64 {
 		space = 1
 	case c.root:
 		space = max(space, .9)
-	case c.hops == 0:
-		space = max(space, .15)
 	}
 	return jobBias + jobSpace*space + (jobFit+jobRise+jobOutlying)*(.3+.7*min(1, 2*space)) + (jobBurden+jobRose)*c.burden + jobGrowth*c.growth
 }
@@ -80,9 +78,6 @@ func (s *Stage) rate(rc *regionCase, c *suspect, p *root.Pressure) {
 	space := max(c.cross, .9*min(1, c.gate), way)
 	if c.root || c.file && c.filesKnown && s.endsAtNoJob(rc) {
 		space = max(space, .9)
-	}
-	if c.hops == 0 {
-		space = max(space, .15)
 	}
 	fit := c.Fit()
 	if c.started {
