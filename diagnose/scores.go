@@ -90,7 +90,7 @@ func (s *Stage) rate(rc *regionCase, c *suspect, p *root.Pressure) {
 			time += jobUnmeasured
 		}
 	}
-	c.score = jobBias + jobSpace*space + time*(.3+.7*min(1, 2*space)) + jobBurden*c.burden + jobGrowth*c.growth*rc.grown(s.graph.Duplex())*(1-rc.moved)
+	c.score = jobBias + jobSpace*space + time*(.3+.7*min(1, 2*space)) + jobBurden*c.burden + jobGrowth*c.growth*rc.grown(s.graph.Duplex())
 	switch {
 	case s.explains(rc, c):
 		c.score += jobExplains
