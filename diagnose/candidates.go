@@ -391,9 +391,6 @@ func (s *Stage) startedAt(rc *regionCase, j *job) bool {
 	return rc.onset >= 0 && start >= rc.onset-settle-1 && start <= rc.onset
 }
 
-// beganLater reports whether a job began only after a region did: what it added then did not cause it.
-func (s *Stage) beganLater(rc *regionCase, j *job) bool { return s.startIn(rc, j) > rc.onset+settle }
-
 // alreadyStalled is the share of what a region stalls now that it stalled before what did not cause it.
 const alreadyStalled = .7
 
