@@ -61,9 +61,9 @@ func TestAPartOfAPortIsEnough(t *testing.T) {
 	}
 }
 
-// TestWhoFillsAPort: of a port that was nearly full, a job is able to have filled it that added what was free, though it moves a
-// small part of what the port carries. Where the port leads to a host of the job's alone, and the job moves as much, what arrives is
-// the job's, though all that it moves is what it was.
+// TestWhoFillsAPort: a job is unable to have filled a port that moves a small part of what this carries, or grew by a small part
+// of what was added. Where the port leads to a host of the job's alone, and the job moves as much, what arrives is the job's, though
+// all that it moves is what it was.
 func TestWhoFillsAPort(t *testing.T) {
 	g := roottest.Graph(t, "fattree:leaves=2,hosts=3,spines=1")
 	for _, c := range []struct {
@@ -71,7 +71,8 @@ func TestWhoFillsAPort(t *testing.T) {
 		moves, was        float64 // by the job, percent of the port's capacity
 		able, ownReceives bool
 	}{
-		{85, 20, 2, true, false}, // what was added is too little to say that all that arrives is its own
+		{85, 20, 2, false, false},
+		{85, 95, 90, true, false}, // what was added is too little to say that all that arrives is its own
 		{10, 20, 2, false, false},
 		{10, 95, 4, true, true},
 		{10, 95, 90, false, true},

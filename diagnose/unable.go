@@ -47,9 +47,6 @@ func (s *Stage) unable(rc *regionCase, c *suspect, seen float64, p *root.Pressur
 		return min(1, max(0, (enough-bytes/interval/of)/(enough-least)))
 	}
 	against := jobTooLittle * short(all, rc.carries)
-	if free := s.freeBefore(rc, p); free > 0 {
-		against = min(against, jobTooLittle*short(all-was, free))
-	}
 	if rc.more > grownShare*rc.carries {
 		against = max(against, jobGrewTooLittle*short(all-was, rc.more))
 	}
@@ -74,22 +71,6 @@ func (s *Stage) addsTooLittle(rc *regionCase, adds, seen float64, p *root.Pressu
 	}
 	return jobTooLittle * min(1, max(0, (addedEnough-adds/more)/(addedEnough-addedShare)))
 }
-
-// freeBefore is what the full root of directed links had left before the onset, bytes/s, leastFreeShare of its capacity at least:
-// of a port that was nearly full, who added that little filled it. 0 if that is not known.
-func (s *Stage) freeBefore(rc *regionCase, p *root.Pressure) float64 {
-	if rc.back.Kind == "" || rc.back.Use < root.FullPort {
-		return 0
-	}
-	was := p.Before(rc.back.Link)
-	if was < 0 {
-		return 0
-	}
-	return max(leastFreeShare, 1-was/100) * s.graph.Capacity(rc.back.Link)
-}
-
-// leastFreeShare of a port's capacity is what must be added at least for it to be noticed.
-const leastFreeShare = .1
 
 // receives reports whether the root is the full port to a host of a job's alone, and the job moves enough to fill it: what arrives
 // there is the job's, though all that it moves need not have grown, as its other traffic is held up.
