@@ -15,8 +15,9 @@ import (
 // form is the version of the stage's saved state, oldestForm the first that is still read: it has no kept verdicts, which
 // those from formOfKept on have. formOfMeans is the first with the means of scores, formOfNecks the first with what lost rate,
 // formOfOutages the first with how often what failed did, formOfRoots the first with the roots of the last intervals,
-// and with when a region began of which a verdict is kept, formOfParts the first with the part of others in a region.
-const form, oldestForm, formOfKept, formOfMeans, formOfNecks, formOfOutages, formOfRoots, formOfParts = 7, 1, 2, 3, 4, 5, 6, 7
+// and with when a region began of which a verdict is kept, formOfParts the first with the part of others in a region,
+// formOfShares the first in which what lost rate has no score beside its share.
+const form, oldestForm, formOfKept, formOfMeans, formOfNecks, formOfOutages, formOfRoots, formOfParts, formOfShares = 8, 1, 2, 3, 4, 5, 6, 7, 8
 
 var savedFormat = codec.Format{Mark: "DIAG", Version: form, Oldest: oldestForm}
 
@@ -202,8 +203,11 @@ func (s *Stage) codeNeck(c *codec.Coder, n *root.Neck) {
 	c.Uint(&link, uint64(s.graph.NumLinks())-1)
 	c.Uint(&tail, uint64(s.graph.NumDevices())-1)
 	n.Link, n.Tail, n.Slower = schema.LinkID(link), topology.DeviceID(tail), true
-	for _, v := range [...]*float64{&n.Fit, &n.Waits, &n.Score, &n.Lost, &n.Share} {
-		c.Float(v)
+	score := 0.
+	for _, v := range [...]*float64{&n.Fit, &n.Waits, &score, &n.Lost, &n.Share} {
+		if v != &score || c.Version() < formOfShares {
+			c.Float(v)
+		}
 	}
 	c.Bool(&n.Cannot)
 	c.Bool(&n.Sole)
