@@ -33,7 +33,6 @@ type regionCase struct {
 	full     schema.LinkID    // on a grid, the full link that most waits for; NoLink: not known
 	load     float64          // what its links carry now, of what they carried before the onset; 0: not known
 	arrives  float64          // what the links where its traffic ends carry, of what they carried before the onset; 0: not known
-	shared   bool             // the drain is that of a region beside it
 	flooded  bool             // on a grid, load was added where the region's traffic ends, whatever the mean load did
 	fullest  schema.LinkID    // the root, or the fullest link where no root is known; NoLink: not known
 	carries  float64          // by it, bytes/s; 0: not known

@@ -38,7 +38,6 @@ func (s *Stage) diagnose(r *schema.IntervalResult) []schema.Diagnosis {
 				s.examine(rc, p, snap)
 			}
 		}
-		s.shareEnds(cases, within, p, snap)
 		trees := slowTrees(cases)
 		for i := range cases {
 			if rc := &cases[i]; within == (rc.region.Metric == schema.InqStall) {
