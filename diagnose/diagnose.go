@@ -30,6 +30,7 @@ func (s *Stage) diagnose(r *schema.IntervalResult) []schema.Diagnosis {
 	s.crossing(cases)
 	out := make([]schema.Diagnosis, len(cases))
 	p := s.work.finder.On(snap)
+	p.Remember(&s.floor)
 	s.compare(p)
 	s.findSilent(p)
 	for _, within := range [2]bool{false, true} { // what waits inside switches after the links that stall around it

@@ -16,8 +16,8 @@ import (
 // those from formOfKept on have. formOfMeans is the first with the means of scores, formOfNecks the first with what lost rate,
 // formOfOutages the first with how often what failed did, formOfRoots the first with the roots of the last intervals,
 // and with when a region began of which a verdict is kept, formOfParts the first with the part of others in a region,
-// formOfShares the first in which what lost rate has no score beside its share.
-const form, oldestForm, formOfKept, formOfMeans, formOfNecks, formOfOutages, formOfRoots, formOfParts, formOfShares = 8, 1, 2, 3, 4, 5, 6, 7, 8
+// formOfFloor the first with what is known of a fabric's readings, and in which what lost rate has no score beside its share.
+const form, oldestForm, formOfKept, formOfMeans, formOfNecks, formOfOutages, formOfRoots, formOfParts, formOfFloor = 8, 1, 2, 3, 4, 5, 6, 7, 8
 
 var savedFormat = codec.Format{Mark: "DIAG", Version: form, Oldest: oldestForm}
 
@@ -29,7 +29,8 @@ const usedLevel = uint8(1)
 
 // Save gives what was learned: jobs with their traffic (to one percent), failures, mitigations, the stall of
 // those links that stalled, what links carried (about a byte per link and slot), the verdicts that are kept
-// for when an onset leaves the window, the means of the scores of causes, and the roots of the last intervals.
+// for when an onset leaves the window, the means of the scores of causes, the roots of the last intervals, and what readings
+// of a grid stand for.
 func (s *Stage) Save() schema.StageState {
 	return schema.StageState{Stage: s.Name(), Version: form, Bytes: savedFormat.Seal(nil, s.code)}
 }
@@ -95,6 +96,11 @@ func (s *Stage) code(c *codec.Coder) {
 	}
 	if c.Version() >= formOfRoots {
 		codeByRegion(c, &s.roots, (*rootVotes).code)
+	}
+	if c.Version() >= formOfFloor {
+		for _, v := range [...]*float64{&s.floor.Below, &s.floor.At, &s.floor.Above} {
+			c.Float(v)
+		}
 	}
 }
 
@@ -205,7 +211,7 @@ func (s *Stage) codeNeck(c *codec.Coder, n *root.Neck) {
 	n.Link, n.Tail, n.Slower = schema.LinkID(link), topology.DeviceID(tail), true
 	score := 0.
 	for _, v := range [...]*float64{&n.Fit, &n.Waits, &score, &n.Lost, &n.Share} {
-		if v != &score || c.Version() < formOfShares {
+		if v != &score || c.Version() < formOfFloor {
 			c.Float(v)
 		}
 	}
