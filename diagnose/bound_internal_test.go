@@ -55,7 +55,7 @@ func TestAPartOfAPortIsEnough(t *testing.T) {
 		moved := 2 * c.percent / 100 * g.Capacity(port) * 60
 		j.now = moves{interval: s.work.interval, all: moved, files: moved}
 		rc := &regionCase{fullest: port, carries: g.Capacity(port), onset: -1}
-		if got := s.unable(rc, &suspect{job: j, file: true, filesKnown: true, known: true}, 0, p); got > 0 != c.against {
+		if got := s.unable(rc, &suspect{job: j, file: true, filesKnown: true, known: true}, p); got > 0 != c.against {
 			t.Errorf("%s, %g%% by each: %.1f against the job", c.fabric, c.percent, got)
 		}
 	}
@@ -94,7 +94,7 @@ func TestWhoFillsAPort(t *testing.T) {
 		from, to := s.before(rc)
 		j.was = moves{interval: s.work.interval, from: from, to: to, all: c.was * unit}
 		suspect := &suspect{job: j, known: true, filesKnown: true}
-		if got := s.unable(rc, suspect, 0, p); (got == 0) != c.able {
+		if got := s.unable(rc, suspect, p); (got == 0) != c.able {
 			t.Errorf("%g%% before: %.1f against a job that moves %g%% and moved %g%%", c.before, got, c.moves, c.was)
 		}
 		if got := s.receives(rc, suspect); got != c.ownReceives {
@@ -162,7 +162,7 @@ func TestHalfOfAStorageNodesPortIsTooLittle(t *testing.T) {
 		moved := c.share * g.Capacity(port) * 60
 		j.now = moves{interval: 1, all: moved, files: moved}
 		rc := &regionCase{fullest: port, carries: g.Capacity(port), onset: -1, back: root.BackPressure{Link: port, Kind: schema.RootIncast, Use: 100}}
-		if got := s.unable(rc, &suspect{job: j, file: true, filesKnown: true, known: true}, 0, p); got > 0 != c.against {
+		if got := s.unable(rc, &suspect{job: j, file: true, filesKnown: true, known: true}, p); got > 0 != c.against {
 			t.Errorf("%.1f of the port, host of %q: %.1f against the job", c.share, c.tenant, got)
 		}
 	}

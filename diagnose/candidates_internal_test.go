@@ -117,8 +117,7 @@ func TestACulpritMovesWhatArrives(t *testing.T) {
 			if !rc.flooded {
 				return 0
 			}
-			more, _ := p.ArrivesMore(&rc.drain)
-			return more
+			return p.ArrivesMore(&rc.drain)
 		}
 		if got := arrives(); got < want-1 || !grows && got > 0 {
 			t.Errorf("%g%% before: %.3g bytes/s arrive more, want %.3g", before, got, want)

@@ -71,8 +71,7 @@ func (s *Stage) rate(rc *regionCase, c *suspect, p *root.Pressure) {
 	default:
 		way *= wayUnknown
 	}
-	seen, known := s.seenOnWay(rc, c, p)
-	if known {
+	if seen, known := s.seenOnWay(rc, c, p); known {
 		way = seen
 	}
 	space := max(c.cross, .9*min(1, c.gate), way)
@@ -116,7 +115,7 @@ func (s *Stage) rate(rc *regionCase, c *suspect, p *root.Pressure) {
 	case s.receives(rc, c):
 		c.score += jobReceives
 	}
-	c.score -= s.unable(rc, c, seen, p) + s.astray(rc, c, p)
+	c.score -= s.unable(rc, c, p) + s.astray(rc, c, p)
 	c.score += jobRose * min(1, rc.rose()) * c.burden * (1 - rc.moved)
 }
 
