@@ -16,7 +16,7 @@ import (
 // those from formOfKept on have. formOfMeans is the first with the means of scores, formOfNecks the first with what lost rate,
 // formOfOutages the first with how often what failed did, formOfRoots the first with the roots of the last intervals,
 // and with when a region began of which a verdict is kept, formOfParts the first with the part of others in a region,
-// formOfFloor the first with what is known of a fabric's readings, and in which what lost rate has no score beside its share.
+// formOfFloor the first with what shows what a fabric's readings stand for.
 const form, oldestForm, formOfKept, formOfMeans, formOfNecks, formOfOutages, formOfRoots, formOfParts, formOfFloor = 8, 1, 2, 3, 4, 5, 6, 7, 8
 
 var savedFormat = codec.Format{Mark: "DIAG", Version: form, Oldest: oldestForm}
@@ -209,11 +209,8 @@ func (s *Stage) codeNeck(c *codec.Coder, n *root.Neck) {
 	c.Uint(&link, uint64(s.graph.NumLinks())-1)
 	c.Uint(&tail, uint64(s.graph.NumDevices())-1)
 	n.Link, n.Tail, n.Slower = schema.LinkID(link), topology.DeviceID(tail), true
-	score := 0.
-	for _, v := range [...]*float64{&n.Fit, &n.Waits, &score, &n.Lost, &n.Share} {
-		if v != &score || c.Version() < formOfFloor {
-			c.Float(v)
-		}
+	for _, v := range [...]*float64{&n.Fit, &n.Waits, &n.Score, &n.Lost, &n.Share} {
+		c.Float(v)
 	}
 	c.Bool(&n.Cannot)
 	c.Bool(&n.Sole)

@@ -1,7 +1,9 @@
 package root
 
 import (
+	"cmp"
 	"math"
+	"slices"
 
 	"github.com/giverny/giverny/schema"
 	"github.com/giverny/giverny/topology"
@@ -13,8 +15,9 @@ type Neck struct {
 	Tail   topology.DeviceID // the end from which packets enter it
 	Fit    float64           // how well what is seen and the tree that leads to it agree, 0 to 1; 0: none
 	Waits  float64           // share of time that packets wait for it
+	Score  float64           // share, by how much waits for it
 	Lost   float64           // share of what it carried before the onset that it does not carry now; 0 of a full link
-	Share  float64           // of the region's stall that was followed to a link, how much to this one
+	Share  float64           // of the region's links that stall, how many it claims
 	Slower bool              // it carries clearly less than before the onset
 	Cannot bool              // its waits show that it cannot carry its capacity
 	Sole   bool              // and is the only way on that does, where the region ends
@@ -33,6 +36,8 @@ const (
 	mostlyWaits = .5
 	// leastWaits is what is taken for a wait that was not seen.
 	leastWaits = .1
+	// maxNecks bounds the links of a region that are tried.
+	maxNecks = 6
 )
 
 // Neck finds the link before which the region lies: of those that are full, or carry clearly less than before,
@@ -45,8 +50,25 @@ func (f *Finder) Neck(p *Pressure, links []schema.LinkID, senders []Sender, d *D
 	}
 	h := &f.held
 	f.ends.shown.turnTo(p.Stall, h.readings.since)
+	h.listNecks(p)
+	h.resetClaims()
+	h.listStalled(p)
+	for i, n := range h.necks {
+		h.claimant, h.urgency = i, max(leastWaits, p.waitsFor(n.Link))
+		from, to := f.graph.Ends(n.Link)
+		for _, tail := range [2]topology.DeviceID{from, to} {
+			for _, of := range senders {
+				pass := f.grid.Passage(of.Routes, n.Link, tail)
+				h.claimPassage(&pass)
+			}
+		}
+	}
+	h.countClaims(len(h.necks))
 	p.spreadOnGrid(links)
-	best = p.mostWaitedFor()
+	for i := range h.necks {
+		h.necks[i].Share = h.share(i)
+	}
+	best = h.mostWaitedFor(p)
 	if n := p.flatNeck(links); n.Link != schema.NoLink {
 		return n
 	}
@@ -61,29 +83,60 @@ func (f *Finder) Neck(p *Pressure, links []schema.LinkID, senders []Sender, d *D
 	return best
 }
 
-// mostWaitedFor is the link that most of a region waits for, by its share of the region's stall that was followed to it and the
-// time that packets wait for it.
-func (p *Pressure) mostWaitedFor() (best Neck) {
+// mostWaitedFor is the link that most of a region waits for: by its share of the region's stall that was followed to it,
+// and, of a full one, as much by its share of the links that it claims by what suspects send over it. What a link that
+// lost rate holds back need not be an exchange of theirs.
+func (h *held) mostWaitedFor(p *Pressure) (best Neck) {
 	best.Link = schema.NoLink
-	followed, most := 0., 0.
+	followed := 0.
 	for _, l := range p.ends.known {
 		followed += p.ends.ports[l]
-	}
-	for _, l := range p.ends.known {
-		n, _ := p.neckAt(l)
-		n.Share = p.ends.ports[l] / followed
-		score := n.Share * math.Sqrt(max(leastWaits, n.Waits))
-		if n.Slower {
-			score *= n.Lost
+		if h.tried[l] != h.round {
+			n, _ := p.neckAt(l)
+			h.necks = append(h.necks, n)
 		}
-		if score > most {
-			best, most = n, score
+	}
+	for i := range h.necks {
+		n := &h.necks[i]
+		if followed > 0 {
+			led := p.ends.ports[n.Link] / followed
+			if n.Share = (n.Share + led) / 2; n.Slower {
+				n.Share = led
+			}
+		}
+		if n.Score = n.Share * math.Sqrt(max(leastWaits, n.Waits)); n.Slower {
+			n.Score *= n.Lost
+		}
+		if n.Score > best.Score {
+			best = *n
 		}
 	}
 	return best
 }
 
-// neckAt is what a link shows of packets that wait for it, and whether it may be what a region waits for.
+// listNecks lists the links at a region that may be what it waits for: where they are many, those that most waits
+// for.
+func (h *held) listNecks(p *Pressure) {
+	h.necks = h.necks[:0]
+	for _, d := range h.devices {
+		for _, l := range p.graph.LinksAt(d) {
+			if h.tried[l] == h.round {
+				continue
+			}
+			h.tried[l] = h.round
+			if _, s := p.shows(l); s.isNeck {
+				n, _ := p.neckOf(l, s)
+				h.necks = append(h.necks, n)
+			}
+		}
+	}
+	if len(h.necks) > maxNecks {
+		slices.SortStableFunc(h.necks, func(a, b Neck) int { return cmp.Compare(b.Score, a.Score) })
+		h.necks = h.necks[:maxNecks]
+	}
+}
+
+// neckAt rates a link by how much waits for it, if that may be what a region waits for.
 func (p *Pressure) neckAt(l schema.LinkID) (n Neck, may bool) {
 	_, s := p.shows(l)
 	return p.neckOf(l, s)
@@ -92,6 +145,7 @@ func (p *Pressure) neckAt(l schema.LinkID) (n Neck, may bool) {
 // neckOf is the same of a link by what it shows.
 func (p *Pressure) neckOf(l schema.LinkID, s *shown) (n Neck, may bool) {
 	n = Neck{Link: l, Waits: p.waitsFor(l), Slower: !s.isFull()}
+	n.Score = max(leastWaits, n.Waits)
 	if !n.Slower {
 		return n, true
 	}
@@ -101,6 +155,7 @@ func (p *Pressure) neckOf(l schema.LinkID, s *shown) (n Neck, may bool) {
 	rate := p.rateLeft(l, s.use)
 	left := min(s.left(), rate) // of what it carried or, where its waits show that it can send less, of its capacity
 	n.Lost, n.Cannot = 1-left, rate < ClearlyLess
+	n.Score *= n.Lost
 	return n, left < ClearlyLess
 }
 

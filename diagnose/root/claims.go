@@ -1,6 +1,7 @@
 package root
 
 import (
+	"github.com/giverny/giverny/diagnose/routes"
 	"github.com/giverny/giverny/schema"
 	"github.com/giverny/giverny/topology"
 )
@@ -27,6 +28,28 @@ func (h *held) claim(p *Pressure) {
 		}
 	}
 	h.tree.Reset()
+}
+
+// listStalled lists the region's links that stall.
+func (h *held) listStalled(p *Pressure) {
+	h.stalled = h.stalled[:0]
+	for _, l := range h.links {
+		if p.StallOf(l) >= stalledPercent {
+			h.stalled = append(h.stalled, l)
+		}
+	}
+}
+
+// claimPassage compares a passage over what is tried with those over the others, on the region's links that stall.
+func (h *held) claimPassage(pass *routes.Passage) {
+	if pass.IsEmpty() {
+		return
+	}
+	for _, l := range h.stalled {
+		if n := pass.Over(l); n > 0 {
+			h.claimOf(l, n)
+		}
+	}
 }
 
 // claimOf compares how many routes over a link go on over what is tried with those that do over the others.

@@ -33,6 +33,7 @@ type held struct {
 
 	grid    *routes.Grid
 	tree    *routes.InTree // that is tried
+	tried   []uint32       // by link: the round in which it was tried as a neck
 	lines   [][]float64
 	last    int       // dimension in which the region's traffic ends
 	sent    []float64 // by device
@@ -46,17 +47,19 @@ type held struct {
 
 	// Which of the links that are tried a stalled link waits for: what is held back of a flow grows with how much
 	// waits for the link before which it stands, so that it is the one with the most routes over both, by that.
-	claimant int     // that is tried
-	urgency  float64 // of what is tried: the share of time that packets wait for it
-	claims   []claim // by link
+	claimant int             // that is tried
+	urgency  float64         // of what is tried: the share of time that packets wait for it
+	claims   []claim         // by link
+	stalled  []schema.LinkID // of the region
 	claimed  []schema.LinkID
 	counts   []int // by claimant, of the links that any claims
+	necks    []Neck
 }
 
 // newHeld makes the memory; grid is nil where there is none.
 func newHeld(g *topology.Graph, grid *routes.Grid) held {
 	n := g.NumLinks()
-	h := held{grid: grid, readings: newLookup[reading](n), claims: make([]claim, n), sent: make([]float64, g.NumDevices()), met: make([]uint32, g.NumDevices())}
+	h := held{grid: grid, readings: newLookup[reading](n), tried: make([]uint32, n), claims: make([]claim, n), sent: make([]float64, g.NumDevices()), met: make([]uint32, g.NumDevices())}
 	if grid != nil {
 		h.tree = grid.NewInTree()
 	}

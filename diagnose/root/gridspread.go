@@ -160,7 +160,7 @@ func (p *Pressure) shows(l schema.LinkID) (int32, *shown) {
 			s.held = p.heldBackOr(l)
 		}
 		if _, may := p.neckOf(l, s); may && s.dim >= 0 {
-			s.waits = p.waitsBefore(l)
+			s.isNeck, s.waits = true, p.waitsBefore(l)
 		}
 	}
 	return at, s

@@ -35,6 +35,7 @@ type shown struct {
 	lost   float64 // it carries less than before the onset, bytes/s; 0 if that is not known
 	held   float64 // waits on it, bytes/s, if it stalls
 	waits  float64 // before it, bytes/s; 0: packets do not wait for it
+	isNeck bool    // packets may wait for it
 }
 
 // goings is where what travels over a link of a grid goes, by direction, in the region of a round.

@@ -24,13 +24,14 @@ type Grid struct {
 	ways    [][]int16 // by dimension, [from*size+to]: steps of the shorter way, negative where it goes back
 	arcs    [][]arcs  // by dimension and coordinate
 	sure    []float64 // how much it says that a link fits in so many of the other dimensions
-	counts  []float64 // scratch of passage
+	counts  []float64 // scratch of Passage
 }
 
 // linkKey is a link's dimension and its place in the dimensions before and behind that.
 type linkKey struct {
 	dim            int8
 	before, behind int32
+	low            int32 // number of the switch from which routes take it in + direction; -1: none takes it
 }
 
 // newGrid tabulates the links of a graph; nil where a device is no switch of the grid.
@@ -59,6 +60,11 @@ func newGrid(graph *topology.Graph) *Grid {
 	for l := range schema.LinkID(graph.NumLinks()) {
 		g.keys[l] = g.place(l)
 	}
+	for i, l := range g.next {
+		if l != schema.NoLink {
+			g.keys[l].low = int32(i / k)
+		}
+	}
 	return g
 }
 
@@ -67,7 +73,7 @@ func (g *Grid) place(l schema.LinkID) linkKey {
 	link, k := g.graph.Link(l), len(g.shape.Dims)
 	dim := int(link.Dim)
 	if dim < 0 || dim >= k {
-		return linkKey{dim: -1}
+		return linkKey{dim: -1, low: -1}
 	}
 	from, to := g.graph.Device(link.From).Coord, g.graph.Device(link.To).Coord
 	ahead := (from[dim]+1)%g.shape.Dims[dim] == to[dim]
@@ -81,7 +87,7 @@ func (g *Grid) place(l schema.LinkID) linkKey {
 		g.prev[back] = l
 	}
 	before, behind := g.around(link.From, dim)
-	return linkKey{link.Dim, int32(before), int32(behind)}
+	return linkKey{link.Dim, int32(before), int32(behind), -1}
 }
 
 // places notes where the nodes are for traffic with others: on its way to one of them a packet that travels

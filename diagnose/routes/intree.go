@@ -43,13 +43,13 @@ func (t *InTree) Gather(senders []topology.DeviceID, end topology.DeviceID) {
 // Upstream adds the part before a link of the routes that cross it from one of its ends, of an exchange of a job's
 // nodes, but those over dead links.
 func (t *InTree) Upstream(r *Set, l schema.LinkID, tail topology.DeviceID, dead []schema.LinkID) {
-	pass := t.grid.passage(r, l, tail)
+	pass := t.grid.Passage(r, l, tail)
 	for i := range max(0, len(pass.sources)-1) {
 		routes := pass.goals[pass.sources[i].at]
 		if routes == 0 {
 			continue
 		}
-		for _, device := range pass.nodes[pass.sources[i].first:pass.sources[i+1].first] {
+		for _, device := range pass.nodes[pass.dim].from.devices[pass.sources[i].first:pass.sources[i+1].first] {
 			if !t.grid.isCut(device, tail, dead) {
 				t.send(device, routes)
 			}

@@ -32,64 +32,39 @@ func TestRoutesThatMeetGoOnTogether(t *testing.T) {
 	}
 }
 
-// The part of an exchange before a link that it crosses is what following its routes one by one gives.
-func TestUpstreamIsWhatRoutesLoadBeforeALink(t *testing.T) {
+// What is counted of a passage is what following its routes one by one gives.
+func TestPassagesAreCountedAsTheyAreFollowed(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 6))
-	for _, spec := range []string{"torus:6x5x4", "torus:8x7", "mesh:5x4x3"} {
+	for _, spec := range []string{"torus:6x5x4", "torus:8x7", "torus:2x3x2", "mesh:5x4x3"} {
 		g := graphOf(t, spec)
 		r := NewRouter(g)
-		tree, loaded := r.Grid.NewInTree(), false
-		for range 30 {
+		grid, tree, loaded := r.Grid, r.Grid.NewInTree(), 0
+		for range 200 {
 			var devices []topology.DeviceID
 			for d := range topology.DeviceID(g.NumDevices()) {
 				if rng.IntN(3) == 0 {
 					devices = append(devices, d)
 				}
 			}
-			l := schema.LinkID(rng.IntN(g.NumLinks()))
+			l, job := schema.LinkID(rng.IntN(g.NumLinks())), r.route(devices)
 			tail, far := g.Ends(l)
 			if rng.IntN(2) == 0 {
 				tail = far
 			}
-			want := make([]float64, g.NumLinks())
-			for _, from := range devices {
-				for _, to := range devices {
-					for _, before := range crossing(g, r.Grid, from, to, l, tail) {
-						want[before]++
-						loaded = true
-					}
+			tree.Upstream(job, l, tail, nil)
+			pass := grid.Passage(job, l, tail)
+			for before := range schema.LinkID(g.NumLinks()) {
+				if got := pass.Over(before); got != tree.Load[before] {
+					t.Fatalf("%s, %d nodes, link %d from %s: %v routes over link %d, want %v", spec, len(devices), l, g.Device(tail).Name, got, before, tree.Load[before])
 				}
-			}
-			if tree.Upstream(r.route(devices), l, tail, nil); !slices.Equal(tree.Load, want) {
-				t.Fatalf("%s, %d nodes, link %d from %s: routes\n%v, want\n%v", spec, len(devices), l, g.Device(tail).Name, tree.Load, want)
+				if tree.Load[before] > 0 {
+					loaded++
+				}
 			}
 			tree.Reset()
 		}
-		if !loaded {
+		if loaded == 0 {
 			t.Errorf("%s: no link has routes", spec)
 		}
 	}
-}
-
-// crossing are the links of a route before one that it crosses from an end; none if it does not.
-func crossing(g *topology.Graph, grid *Grid, from, to topology.DeviceID, over schema.LinkID, tail topology.DeviceID) (before []schema.LinkID) {
-	at, crosses := from, false
-	grid.EachOnRoute(from, to, func(l schema.LinkID) {
-		if crosses {
-			return
-		}
-		if crosses = l == over && at == tail; !crosses {
-			before = append(before, l)
-		}
-		a, b := g.Ends(l)
-		if at == a {
-			at = b
-		} else {
-			at = a
-		}
-	})
-	if !crosses {
-		return nil
-	}
-	return before
 }

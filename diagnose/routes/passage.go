@@ -9,20 +9,24 @@ import (
 	"github.com/giverny/giverny/topology"
 )
 
-// passage is what crosses a link of a grid from one of its ends, of an exchange of a job's nodes. What crosses a link of
+// Passage is what crosses a link of a grid from one of its ends, of an exchange of a job's nodes. What crosses a link of
 // dimension k has its goal's place in the dimensions before k and its source's in those behind.
-type passage struct {
+type Passage struct {
+	grid    *Grid
 	dim     int
-	nodes   []topology.DeviceID // of the job, by runs
-	sources []run               // by their coordinate in dim
-	goals   []float64           // by coordinate in dim from which it comes, the nodes to which it goes
+	tail    int32           // number of the switch from which it crosses
+	nodes   []lineNodes     // of the job
+	behind  []schema.Bitmap // their places, as Set.suffix
+	sources []run           // by their coordinate in dim, of nodes[dim].from
+	from    []float64       // how many of them there are by that coordinate
+	goals   []float64       // by coordinate in dim from which it comes, the nodes to which it goes
 }
 
-// passage finds what crosses a link between switches from one of its ends. It is valid until the next call.
-func (g *Grid) passage(r *Set, l schema.LinkID, tail topology.DeviceID) passage {
+// Passage finds what crosses a link between switches from one of its ends. It is valid until the next call.
+func (g *Grid) Passage(r *Set, l schema.LinkID, tail topology.DeviceID) Passage {
 	key := &g.keys[l]
 	k := int(key.dim)
-	p := passage{dim: k, nodes: r.nodes[k].from.devices}
+	p := Passage{grid: g, dim: k, tail: g.numbers[tail], nodes: r.nodes, behind: r.suffix}
 	sources, goals := r.nodes[k].from.with(key.behind), r.nodes[k].to.with(key.before)
 	if len(sources) < 2 || len(goals) < 2 {
 		return p
@@ -32,10 +36,60 @@ func (g *Grid) passage(r *Set, l schema.LinkID, tail topology.DeviceID) passage 
 		from = to
 	}
 	size := g.shape.Dims[k]
-	g.counts = append(g.counts[:0], make([]float64, 2*size)...)
-	p.sources, p.goals = sources, g.counts[:size]
-	g.cross(p.goals, g.counts[size:], goals, k, g.coord(tail, k), g.coord(from, k))
+	g.counts = append(g.counts[:0], make([]float64, 3*size)...)
+	p.sources, p.from, p.goals = sources, g.counts[:size], g.counts[size:2*size]
+	for i, next := range sources[1:] {
+		p.from[sources[i].at] = float64(next.first - sources[i].first)
+	}
+	g.cross(p.goals, g.counts[2*size:], goals, k, g.coord(tail, k), g.coord(from, k))
 	return p
+}
+
+// IsEmpty reports whether nothing of the exchange crosses.
+func (p *Passage) IsEmpty() bool { return len(p.sources) == 0 }
+
+// Over is how many routes of a passage go over a link before they cross. They have resolved the dimensions before the
+// link's, and come from where it lies in those behind: a count of nodes, and no route is followed.
+func (p *Passage) Over(l schema.LinkID) float64 {
+	g := p.grid
+	key := &g.keys[l]
+	dim, k := int(key.dim), len(g.shape.Dims)
+	if len(p.sources) == 0 || key.low < 0 || dim > p.dim {
+		return 0
+	}
+	at, goal := g.coords[int(key.low)*k:][:k], g.coords[int(p.tail)*k:][:k]
+	if dim < p.dim && p.goals[at[p.dim]] == 0 || !slices.Equal(at[:dim], goal[:dim]) || !slices.Equal(at[p.dim+1:], goal[p.dim+1:]) {
+		return 0
+	}
+	if !p.behind[dim].Has(int(key.behind)) {
+		return 0
+	}
+	first, last := g.beyond(dim, int(at[dim]), int(goal[dim]))
+	if dim < p.dim {
+		if first <= last {
+			return p.goals[at[p.dim]] * float64(p.nodes[dim].from.on(key.behind, first, last, g.shape.Dims[dim]))
+		}
+		return 0
+	}
+	sum := 0.
+	for x := first; x <= last; x++ {
+		at := wrapped(x, g.shape.Dims[dim])
+		sum += p.goals[at] * p.from[at]
+	}
+	return sum
+}
+
+// beyond are the coordinates of a line, from first to last and round its end, from which routes to a goal take the link
+// that leads from low in + direction; none if last is before first.
+func (g *Grid) beyond(dim, low, goal int) (first, last int) {
+	size, arcs := g.shape.Dims[dim], g.arcs[dim][goal]
+	if steps := wrapped(goal-low, size); steps > 0 && steps <= arcs.ahead {
+		return goal - arcs.ahead, goal - steps
+	}
+	if steps := wrapped(low+1-goal, size); steps > 0 && steps <= arcs.back {
+		return goal + steps, goal + arcs.back
+	}
+	return 0, -1
 }
 
 // wrapped is a coordinate that is less than a size beyond either end of a line.
@@ -100,6 +154,17 @@ func (p *placed) with(place int32) []run {
 		n++
 	}
 	return runs[:n+1]
+}
+
+// on counts the nodes with a place that lie from first to last on a line of some size, and round its end.
+func (p *placed) on(place int32, first, last, size int) (count int32) {
+	runs, start := p.with(place), wrapped(first, size)
+	for i, next := range runs[1:] {
+		if wrapped(int(runs[i].at)-start, size) <= last-first {
+			count += next.first - runs[i].first
+		}
+	}
+	return count
 }
 
 // lower is the index of the first run that is not before a place.
