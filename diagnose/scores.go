@@ -17,7 +17,7 @@ const (
 	jobRise          = 2.5 // at the onset
 	jobStarted       = 1.
 	jobGrowth        = 2.  // of what was added to it
-	jobElsewhere     = 2.5 // what converges is sent by others, or ends at others
+	jobElsewhere     = 2.5 // back pressure begins where its exchange does not go
 	jobTooLittle     = 6.  // it moves less than a culprit must to fill the port at which back pressure begins
 	jobGrewTooLittle = 3.  // what it moves grew by less than the port's traffic did
 	jobAstray        = 4.  // what was added to the region lies where its exchange does not go
@@ -98,6 +98,9 @@ func (s *Stage) rate(rc *regionCase, c *suspect, p *root.Pressure) {
 	}
 	if c.surelyReads() {
 		c.score += jobReads
+	}
+	if rc.back.Kind != "" && rc.back.Kind != schema.RootDeadlock && !c.root && !c.file {
+		c.score -= jobElsewhere
 	}
 	switch {
 	case s.foundStalled(rc, c.job.Start),
