@@ -77,6 +77,11 @@ func (s *Stage) rootPort(rc *regionCase, v *verdict) *schema.Root {
 		}
 		return &schema.Root{Device: f.Device, Port: f.Port, Kind: schema.RootLinkDown, Link: schema.NoLink}
 	}
+	if rc.back.Kind == "" && rc.back.Waits {
+		if port := s.onlyReceiver(rc, v); port != nil {
+			return port
+		}
+	}
 	if rc.back.Kind == "" && rc.back.As != "" {
 		return s.portOf(rc.back.Leading, "", rc.back.As)
 	}
@@ -118,6 +123,30 @@ func (s *Stage) cycleFromFirst(rc *regionCase) []schema.LinkID {
 		return cmp.Or(cmp.Compare(x.Device, y.Device), cmp.Compare(x.Port, y.Port))
 	}))
 	return slices.Concat(cycle[first:], cycle[:first])
+}
+
+// onlyReceiver is the port to the one host of the accused at the switch where the stall ends, if there is one
+// and nothing else says which port is full.
+func (s *Stage) onlyReceiver(rc *regionCase, v *verdict) *schema.Root {
+	if v.accused == 0 {
+		return nil
+	}
+	only := schema.NoLink
+	for _, d := range rc.jobs[0].job.devices {
+		for _, l := range s.graph.LinksAt(d) {
+			if from, to := s.graph.Ends(l); to != d || from != rc.back.At {
+				continue
+			}
+			if only != schema.NoLink {
+				return nil
+			}
+			only = l
+		}
+	}
+	if only == schema.NoLink {
+		return nil
+	}
+	return s.portOf(only, "", schema.RootIncast)
 }
 
 // centreRoot is the root on a grid, whose links know no direction: the link that lost rate, if the region lies before it; or

@@ -10,15 +10,17 @@ import (
 
 // BackPressure is what following a region's stalls to their beginning found.
 type BackPressure struct {
-	Link    schema.LinkID   // that leaves the root port; schema.NoLink: not known
-	Kind    string          // of schema.Root; empty: no root
-	Use     float64         // percent of the root's capacity in use; -1: not measured
-	Stall   float64         // percent of the root's own stall; 0 also if not measured
-	Slower  bool            // the root carries clearly less than before the onset
-	Cannot  bool            // or than it could: what waits for it shows that it is slow
-	Cycle   []schema.LinkID // of a deadlock, the links that wait for each other, in order
-	Leading schema.LinkID   // without a root, the port at which the largest part begins; NoLink: not known
-	As      string          // the kind of root that it would be
+	Link    schema.LinkID     // that leaves the root port; schema.NoLink: not known
+	Kind    string            // of schema.Root; empty: no root
+	Use     float64           // percent of the root's capacity in use; -1: not measured
+	Stall   float64           // percent of the root's own stall; 0 also if not measured
+	Slower  bool              // the root carries clearly less than before the onset
+	Cannot  bool              // or than it could: what waits for it shows that it is slow
+	Waits   bool              // most of the stall ends at a switch, but the port is not known
+	At      topology.DeviceID // that switch
+	Cycle   []schema.LinkID   // of a deadlock, the links that wait for each other, in order
+	Leading schema.LinkID     // without a root, the port at which the largest part begins; NoLink: not known
+	As      string            // the kind of root that it would be
 
 	share  float64 // of the region's stall that leads to the root
 	filled float64 // of the region's stall, the share that waits for full links between switches
@@ -169,8 +171,12 @@ func (p *Pressure) portOfSwitch(a *atSwitch, links []schema.LinkID) schema.LinkI
 func (p *Pressure) rootOf(region *schema.Region, none BackPressure) BackPressure {
 	ends, total := p.switches()
 	out := none
-	if len(ends) > 0 && ends[0].stall >= rootShare*total {
-		out.Link, out.share = p.portOfSwitch(&ends[0], region.Links), ends[0].stall/total
+	var first *atSwitch
+	if len(ends) > 0 {
+		first = &ends[0]
+		if first.stall >= rootShare*total {
+			out.Link, out.share = p.portOfSwitch(first, region.Links), first.stall/total
+		}
 	}
 	if root := region.Root; out.Link == schema.NoLink && root != nil && root.Link != schema.NoLink && int(root.Link) < p.graph.NumLinks() && p.ends.ports[root.Link] >= leadingShare*total {
 		out.Link, out.share = root.Link, rootShare
@@ -180,6 +186,9 @@ func (p *Pressure) rootOf(region *schema.Region, none BackPressure) BackPressure
 			out.Link = p.lastAsFull(out.Link)
 		}
 		out = p.classify(out)
+	}
+	if out.Kind == "" && first != nil && first.lost >= rootShare*total {
+		out.Waits, out.At = true, first.device
 	}
 	if out.Leading = schema.NoLink; out.Kind != "" {
 		ends = nil
