@@ -9,7 +9,9 @@ package analysis
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"math"
+	"slices"
 	"strings"
 
 	"github.com/giverny/giverny/ingest/clockcheck"
@@ -33,8 +35,9 @@ type Core struct {
 	unsaved     int    // results since the last that carried a saved state
 	counted     map[string]uint64
 	sequences   window.Sequences
-	missing     uint64 // batches that never came
-	checked     bool   // the topology has been found to fit the data
+	missing     uint64           // batches that never came
+	doubled     map[string]int64 // by name of agent: the newest reading by which several processes send under it
+	checked     bool             // the topology has been found to fit the data
 
 	feeds    *feeds
 	recalled Feeds // of an earlier process
@@ -52,7 +55,7 @@ func New(g *topology.Graph, cfg Config) (*Core, error) {
 	}
 	return &Core{cfg: cfg, graph: g, window: w, stages: stages, unsaved: SaveIntervals,
 		raw: newRawBuffer(int64(cfg.Window.Interval)), clocks: clockcheck.New(cfg.Clocks, cfg.Window.Interval),
-		lastEnd: math.MinInt64, resumed: math.MinInt64, loadedNanos: math.MinInt64, counted: map[string]uint64{}, feeds: newFeeds()}, nil
+		lastEnd: math.MinInt64, resumed: math.MinInt64, loadedNanos: math.MinInt64, counted: map[string]uint64{}, doubled: map[string]int64{}, feeds: newFeeds()}, nil
 }
 
 // Graph is the version of the fabric that is in force.
@@ -85,11 +88,20 @@ func (c *Core) CheckClock(b *schema.CounterBatch, t clockcheck.Times) (*schema.C
 	if err := c.Check(b); err != nil {
 		return nil, err
 	}
-	c.missing += c.sequences.Add(b).Missing
+	c.number(b)
 	if accepted := c.clocks.Step(b, t); accepted != nil {
 		return accepted, nil
 	}
 	return &schema.CounterBatch{Fabric: b.Fabric, Source: b.Source, Agent: b.Agent}, nil
+}
+
+// number takes what the number of a batch says.
+func (c *Core) number(b *schema.CounterBatch) {
+	step := c.sequences.Add(b)
+	c.missing += step.Missing
+	if step.Doubled && b.Rows() > 0 {
+		c.doubled[strings.Clone(b.Agent)] = slices.Max(b.TimeNanos)
+	}
 }
 
 // Take takes a batch of accepted readings.
@@ -237,6 +249,13 @@ func (c *Core) setGraph(g *topology.Graph) error {
 // MissingBatches is how many batches since the start were sent and never came, by
 // the gaps in their numbers.
 func (c *Core) MissingBatches() uint64 { return c.missing }
+
+// DoubledAgents are the names, in order, under which several processes have sent readings of an instant or
+// after it.
+func (c *Core) DoubledAgents(sinceNanos int64) []string {
+	maps.DeleteFunc(c.doubled, func(_ string, newest int64) bool { return newest < sinceNanos })
+	return slices.Sorted(maps.Keys(c.doubled))
+}
 
 // Drops is what was discarded since the start, by reason; every reason is there,
 // at zero if need be.

@@ -192,15 +192,61 @@ func TestACongestionEventAboveEveryPage(t *testing.T) {
 	page.await(`document.getElementById("rce").hidden`)
 }
 
-// On a phone the reasons of scores fit beside them.
+// On a phone the reasons of scores fit beside them, also where nodes have long names without a place to break them.
 func TestScoresOnAPhone(t *testing.T) {
-	h := open(t, tree)
-	g := h.graph(tree)
-	h.announce(busy(g, noon, hot(g, 1, schema.High, 0, 12)))
-	page := browse(t, h.url+"/?page=hosts")
-	page.resize(390, 844)
-	page.await(`document.querySelector(".scores td") !== null`)
-	if got := page.eval(`(({ scrollWidth, clientWidth }) => scrollWidth <= clientWidth)(document.querySelector(".scores"))`); got != "true" {
-		t.Error("the table of scores is wider than a phone")
+	b := topology.NewBuilder("long")
+	leaf := b.Device(topology.Device{Name: "leaf", Kind: topology.Switch, Level: 1})
+	for n := range 12 {
+		host := b.Device(topology.Device{Name: fmt.Sprint("gpunode", n, strings.Repeat("abcdefgh", 9)), Kind: topology.Host})
+		b.Both(topology.Link{From: host, To: leaf, FromPort: "1", ToPort: fmt.Sprint(n), Class: topology.ClassHost, CapacityBytesPerSecond: 1e9, Dim: -1})
+	}
+	long, err := b.Build()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, g := range []*topology.Graph{parse(t, tree), long} {
+		db, _ := database(t)
+		h := serveGraphs(t, db, g)
+		h.announce(busy(g, noon, hot(g, 1, schema.High, 0, 12)))
+		page := browse(t, h.url+"/?page=hosts")
+		page.resize(390, 844)
+		page.await(`document.querySelector(".scores td") !== null`)
+		if got := page.eval(`(({ scrollWidth, clientWidth }) => scrollWidth <= clientWidth)(document.querySelector(".scores"))`); got != "true" {
+			t.Errorf("%s: the table of scores is wider than a phone", g.Fabric())
+		}
+		if why := page.eval(`document.querySelector(".scores td:last-child").clientWidth > 90`); why != "true" {
+			t.Errorf("%s: the reasons have no room", g.Fabric())
+		}
+	}
+}
+
+// The axis of percents has room for "100%".
+func TestTheAxisOfALinkHasRoomForItsTexts(t *testing.T) {
+	h := open(t, torus)
+	g := h.graph(torus)
+	for i := range int64(3) {
+		h.announce(busy(g, noon+i*second, hot(g, 1, schema.High, 0, 12)))
+	}
+	page := browse(t, h.url+"/?select=link%3A0")
+	page.await(shown)
+	page.await(`document.querySelector("#picked .u-over") !== null`)
+	const fits = `(() => { const c = document.createElement("canvas").getContext("2d"), ticksAndGap = 15; c.font = "11px system-ui, sans-serif";
+		const room = parseFloat(document.querySelector("#picked .u-over").style.left) - ticksAndGap, text = c.measureText("100%").width;
+		return room >= text ? "all" : room + " of " + text + " pixels" })()`
+	if got := page.eval(fits); got != "all" {
+		t.Errorf("of a text of the axis %s are shown", got)
+	}
+}
+
+// No forecast is certain, though the API's three places may say 1.
+func TestAForecastIsNeverCertain(t *testing.T) {
+	h := open(t, torus)
+	region := hot(h.graph(torus), 1, schema.High, 0, 12)
+	region.Forecast.Next = schema.Odds{schema.High: 1}
+	h.announce(busy(h.graph(torus), noon, region))
+	page := browse(t, h.url)
+	page.await(shown)
+	if got := page.eval(`document.querySelector("#regions .forecast").textContent`); !strings.Contains(got, "High >99%") || strings.Contains(got, "100%") {
+		t.Errorf("the forecast says %q", got)
 	}
 }

@@ -32,7 +32,7 @@ func (s *Stage) burdens(rc *regionCase, p *root.Pressure) {
 			c.burden /= sum
 		}
 		switch {
-		case rc.onset < 0 || grown <= leastGrowth*before || s.beganLater(rc, c.job):
+		case rc.onset < 0 || grown <= leastGrowth*before:
 			c.growth = 0
 		case c.growth > 0:
 			c.growth /= grown

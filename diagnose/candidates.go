@@ -33,7 +33,6 @@ type regionCase struct {
 	full     schema.LinkID    // on a grid, the full link that most waits for; NoLink: not known
 	load     float64          // what its links carry now, of what they carried before the onset; 0: not known
 	arrives  float64          // what the links where its traffic ends carry, of what they carried before the onset; 0: not known
-	shared   bool             // the drain is that of a region beside it
 	flooded  bool             // on a grid, load was added where the region's traffic ends, whatever the mean load did
 	fullest  schema.LinkID    // the root, or the fullest link where no root is known; NoLink: not known
 	carries  float64          // by it, bytes/s; 0: not known
@@ -390,9 +389,6 @@ func (s *Stage) startedAt(rc *regionCase, j *job) bool {
 	start := s.startIn(rc, j)
 	return rc.onset >= 0 && start >= rc.onset-settle-1 && start <= rc.onset
 }
-
-// beganLater reports whether a job began only after a region did: what it added then did not cause it.
-func (s *Stage) beganLater(rc *regionCase, j *job) bool { return s.startIn(rc, j) > rc.onset+settle }
 
 // alreadyStalled is the share of what a region stalls now that it stalled before what did not cause it.
 const alreadyStalled = .7

@@ -10,17 +10,6 @@ import (
 	"github.com/giverny/giverny/topology"
 )
 
-// TestLaterJobsDidNotBegin: a job that began well after a region did not cause it, whatever it has added since.
-func TestLaterJobsDidNotBegin(t *testing.T) {
-	s := &Stage{clock: clock{duration: 60e9, now: 100}}
-	rc := &regionCase{stall: make([]float64, 30), onset: 19} // began in slot 90
-	for start, want := range map[int64]bool{80: false, 90: false, 92: false, 96: true} {
-		if got := s.beganLater(rc, &job{Job: schema.Job{Start: schema.Instant(start * 60e9)}}); got != want {
-			t.Errorf("began in slot %d: later %v, want %v", start, got, want)
-		}
-	}
-}
-
 // TestWhatFoundARegionDidNotCauseIt: a job that began or a link that failed, unless the region stalls far more since then, or the
 // clocks may be off. A region that is older than what is remembered was there before all of it.
 func TestWhatFoundARegionDidNotCauseIt(t *testing.T) {
@@ -128,8 +117,7 @@ func TestACulpritMovesWhatArrives(t *testing.T) {
 			if !rc.flooded {
 				return 0
 			}
-			more, _ := p.ArrivesMore(&rc.drain)
-			return more
+			return p.ArrivesMore(&rc.drain)
 		}
 		if got := arrives(); got < want-1 || !grows && got > 0 {
 			t.Errorf("%g%% before: %.3g bytes/s arrive more, want %.3g", before, got, want)

@@ -30,6 +30,7 @@ func (s *Stage) diagnose(r *schema.IntervalResult) []schema.Diagnosis {
 	s.crossing(cases)
 	out := make([]schema.Diagnosis, len(cases))
 	p := s.work.finder.On(snap)
+	p.Remember(&s.floor)
 	s.compare(p)
 	s.findSilent(p)
 	for _, within := range [2]bool{false, true} { // what waits inside switches after the links that stall around it
@@ -38,7 +39,6 @@ func (s *Stage) diagnose(r *schema.IntervalResult) []schema.Diagnosis {
 				s.examine(rc, p, snap)
 			}
 		}
-		s.shareEnds(cases, within, p, snap)
 		trees := slowTrees(cases)
 		for i := range cases {
 			if rc := &cases[i]; within == (rc.region.Metric == schema.InqStall) {
@@ -50,7 +50,6 @@ func (s *Stage) diagnose(r *schema.IntervalResult) []schema.Diagnosis {
 			}
 		}
 	}
-	s.sameRoot(cases)
 	for i := range cases {
 		out[i] = s.report(snap, &cases[i], &cases[i].verdict)
 	}

@@ -58,7 +58,7 @@ func (s *Stage) starves(rc *regionCase, p *root.Pressure) (most float64) {
 	if !known || rc.drain.Fit < starvedFit || rc.full != schema.NoLink || rc.onset < 0 {
 		return 0
 	}
-	more, _ := p.ArrivesMore(&rc.drain)
+	more := p.ArrivesMore(&rc.drain)
 	if more <= 0 {
 		return 0
 	}

@@ -44,7 +44,7 @@ func endScene(t *testing.T, arrives, more float64, nodes ...string) (*Stage, *re
 func TestANodeThatGetsLessThanItsShareStarves(t *testing.T) {
 	nodes := []string{"1,1,1", "1,1,2", "2,1,1", "2,1,2"}
 	s, rc, j, p := endScene(t, 1, 0, nodes...)
-	arrives, _ := p.ArrivesMore(&rc.drain)
+	arrives := p.ArrivesMore(&rc.drain)
 	share, _ := s.brings(rc, j, 1)
 	for _, c := range []struct {
 		name    string
@@ -79,7 +79,7 @@ func TestAnExchangeOnlyPassesWhereNoNodeOfItsIs(t *testing.T) {
 	} {
 		s, rc, j, p := endScene(t, 1.5, 1e12, c.nodes...)
 		rc.carries = 1
-		if got := s.unable(rc, &suspect{job: j, known: true}, 0, p); got > 0 != c.against {
+		if got := s.unable(rc, &suspect{job: j, known: true}, p); got > 0 != c.against {
 			t.Errorf("%s: %.1f against the job", c.name, got)
 		}
 	}

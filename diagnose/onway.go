@@ -5,13 +5,9 @@ import (
 	"github.com/giverny/giverny/schema"
 )
 
-const (
-	// seenPart is the part of what a job's traffic with files grew by that is sought on its way to one end: it may have several, and
-	// what it adds to a full link others lose.
-	seenPart = 1. / 3
-	// seenMost of that is seen where the traffic ends there.
-	seenMost = .5
-)
+// seenPart is the part of what a job's traffic with files grew by that is sought on its way to one end: it may have several, and
+// what it adds to a full link others lose.
+const seenPart = 1. / 3
 
 // seenOnWay is, of what the growth of a suspect's traffic with files adds to the links between its nodes and the switch of a grid
 // at which a region's traffic ends, the share that these show: of a job whose files are elsewhere the links at its nodes do not

@@ -15,8 +15,9 @@ import (
 // form is the version of the stage's saved state, oldestForm the first that is still read: it has no kept verdicts, which
 // those from formOfKept on have. formOfMeans is the first with the means of scores, formOfNecks the first with what lost rate,
 // formOfOutages the first with how often what failed did, formOfRoots the first with the roots of the last intervals,
-// and with when a region began of which a verdict is kept, formOfParts the first with the part of others in a region.
-const form, oldestForm, formOfKept, formOfMeans, formOfNecks, formOfOutages, formOfRoots, formOfParts = 7, 1, 2, 3, 4, 5, 6, 7
+// and with when a region began of which a verdict is kept, formOfParts the first with the part of others in a region,
+// formOfFloor the first with what shows what a fabric's readings stand for.
+const form, oldestForm, formOfKept, formOfMeans, formOfNecks, formOfOutages, formOfRoots, formOfParts, formOfFloor = 8, 1, 2, 3, 4, 5, 6, 7, 8
 
 var savedFormat = codec.Format{Mark: "DIAG", Version: form, Oldest: oldestForm}
 
@@ -28,7 +29,8 @@ const usedLevel = uint8(1)
 
 // Save gives what was learned: jobs with their traffic (to one percent), failures, mitigations, the stall of
 // those links that stalled, what links carried (about a byte per link and slot), the verdicts that are kept
-// for when an onset leaves the window, the means of the scores of causes, and the roots of the last intervals.
+// for when an onset leaves the window, the means of the scores of causes, the roots of the last intervals, and what readings
+// of a grid stand for.
 func (s *Stage) Save() schema.StageState {
 	return schema.StageState{Stage: s.Name(), Version: form, Bytes: savedFormat.Seal(nil, s.code)}
 }
@@ -94,6 +96,11 @@ func (s *Stage) code(c *codec.Coder) {
 	}
 	if c.Version() >= formOfRoots {
 		codeByRegion(c, &s.roots, (*rootVotes).code)
+	}
+	if c.Version() >= formOfFloor {
+		for _, v := range [...]*float64{&s.floor.Below, &s.floor.At, &s.floor.Above} {
+			c.Float(v)
+		}
 	}
 }
 

@@ -57,8 +57,6 @@ func (c *suspect) mostScore() float64 {
 		space = 1
 	case c.root:
 		space = max(space, .9)
-	case c.hops == 0:
-		space = max(space, .15)
 	}
 	return jobBias + jobSpace*space + (jobFit+jobRise+jobOutlying)*(.3+.7*min(1, 2*space)) + (jobBurden+jobRose)*c.burden + jobGrowth*c.growth
 }
@@ -73,16 +71,12 @@ func (s *Stage) rate(rc *regionCase, c *suspect, p *root.Pressure) {
 	default:
 		way *= wayUnknown
 	}
-	seen, known := s.seenOnWay(rc, c, p)
-	if known {
+	if seen, known := s.seenOnWay(rc, c, p); known {
 		way = seen
 	}
 	space := max(c.cross, .9*min(1, c.gate), way)
 	if c.root || c.file && c.filesKnown && s.endsAtNoJob(rc) {
 		space = max(space, .9)
-	}
-	if c.hops == 0 {
-		space = max(space, .15)
 	}
 	fit := c.Fit()
 	if c.started {
@@ -124,7 +118,7 @@ func (s *Stage) rate(rc *regionCase, c *suspect, p *root.Pressure) {
 	case s.receives(rc, c):
 		c.score += jobReceives
 	}
-	c.score -= s.unable(rc, c, seen, p) + s.astray(rc, c, p)
+	c.score -= s.unable(rc, c, p) + s.astray(rc, c, p)
 	c.score += jobRose * min(1, rc.rose()) * c.burden * (1 - rc.moved)
 }
 

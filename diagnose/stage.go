@@ -27,6 +27,7 @@ type Stage struct {
 	kept       map[uint64]*kept       // verdicts, by region
 	means      map[uint64]*meanScores // of causes, by region
 	roots      map[uint64]*rootVotes  // by region
+	floor      root.Floor             // of the fabric's readings, if it is a grid
 
 	router *routes.Router
 	// Of the fabric: its hosts, and those of its smallest leaf switch.

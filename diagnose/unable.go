@@ -14,7 +14,7 @@ const culpritShare, enoughShare, enoughBound = .25, .5, .35
 
 // unable is what the traffic of a suspect says against it that is too little for what the root carries, or grew
 // by too little: a coincidence in time is none of a cause.
-func (s *Stage) unable(rc *regionCase, c *suspect, seen float64, p *root.Pressure) float64 {
+func (s *Stage) unable(rc *regionCase, c *suspect, p *root.Pressure) float64 {
 	if !c.known || rc.carries <= 0 {
 		return 0
 	}
@@ -33,7 +33,7 @@ func (s *Stage) unable(rc *regionCase, c *suspect, seen float64, p *root.Pressur
 			passes, _ := s.brings(rc, c.job, grew)
 			grew = min(grew, passes)
 		}
-		return s.addsTooLittle(rc, grew/interval, seen, p)
+		return s.addsTooLittle(rc, grew/interval, p)
 	}
 	least, enough := culpritShare, enoughShare
 	if most := s.boundOn(c.job, rc.fullest, c.file || !c.filesKnown, p); most.known {
@@ -47,9 +47,6 @@ func (s *Stage) unable(rc *regionCase, c *suspect, seen float64, p *root.Pressur
 		return min(1, max(0, (enough-bytes/interval/of)/(enough-least)))
 	}
 	against := jobTooLittle * short(all, rc.carries)
-	if free := s.freeBefore(rc, p); free > 0 {
-		against = min(against, jobTooLittle*short(all-was, free))
-	}
 	if rc.more > grownShare*rc.carries {
 		against = max(against, jobGrewTooLittle*short(all-was, rc.more))
 	}
@@ -61,35 +58,14 @@ func (s *Stage) unable(rc *regionCase, c *suspect, seen float64, p *root.Pressur
 const addedShare, addedEnough = .4, .75
 
 // addsTooLittle is what speaks against a suspect that may have added some bytes/s where a region of a grid ends at a known
-// switch: that more arrives there than it can explain. What is seen of it on its way there is taken from others: it is enough to
-// be what more arrives in all.
-func (s *Stage) addsTooLittle(rc *regionCase, adds, seen float64, p *root.Pressure) float64 {
-	more, inAll := s.averaged(rc, p).ArrivesMore(&rc.drain)
-	if seen >= seenMost {
-		more = inAll
-	}
-	now, _ := p.ArrivesMore(&rc.drain)
-	if more = min(more, now); more <= 0 {
+// switch: that more arrives there than it can explain.
+func (s *Stage) addsTooLittle(rc *regionCase, adds float64, p *root.Pressure) float64 {
+	more := s.averaged(rc, p).ArrivesMore(&rc.drain)
+	if more <= 0 {
 		return 0
 	}
 	return jobTooLittle * min(1, max(0, (addedEnough-adds/more)/(addedEnough-addedShare)))
 }
-
-// freeBefore is what the full root of directed links had left before the onset, bytes/s, leastFreeShare of its capacity at least:
-// of a port that was nearly full, who added that little filled it. 0 if that is not known.
-func (s *Stage) freeBefore(rc *regionCase, p *root.Pressure) float64 {
-	if rc.back.Kind == "" || rc.back.Use < root.FullPort {
-		return 0
-	}
-	was := p.Before(rc.back.Link)
-	if was < 0 {
-		return 0
-	}
-	return max(leastFreeShare, 1-was/100) * s.graph.Capacity(rc.back.Link)
-}
-
-// leastFreeShare of a port's capacity is what must be added at least for it to be noticed.
-const leastFreeShare = .1
 
 // receives reports whether the root is the full port to a host of a job's alone, and the job moves enough to fill it: what arrives
 // there is the job's, though all that it moves need not have grown, as its other traffic is held up.

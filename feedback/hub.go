@@ -130,7 +130,8 @@ func (h *Hub) makeNodes() error {
 	if err != nil {
 		return err
 	}
-	return h.addReconciler(sinkNodes, "feedback.kubernetes", h.cfg.Kubernetes.NodeMap, nodes, reconcile.Config{DryRun: cfg.DryRun, Idle: !cfg.Enabled, Policy: cfg.Policy})
+	return h.addReconciler(sinkNodes, "feedback.kubernetes", h.cfg.Kubernetes.NodeMap, nodes, reconcile.Config{DryRun: cfg.DryRun, Idle: !cfg.Enabled, Policy: cfg.Policy,
+		Marks: nodes.Marks(), Earlier: func(marks string) (reconcile.Scheduler, error) { return nodes.Marking(marks) }})
 }
 
 // addReconciler adds what changes a scheduler's nodes. Where that is switched off, or

@@ -48,6 +48,7 @@ type Intake struct {
 	empty       []*schema.IntervalResult // while it does: those since the last that measured something
 	late        lateness
 	unlisted    unlisted
+	doubled     doubled
 	graphs      map[uint64]*topology.Graph // that results may belong to
 }
 
@@ -94,6 +95,7 @@ func newIntake(r *resumed, cfg *analysis.Config, m *Metrics, running context.Con
 		clocks:        newClocks(graph.Fabric(), m, h),
 		late:          r.lateness(),
 		unlisted:      unlisted{log: h.log},
+		doubled:       doubled{log: h.log},
 		graphs:        map[uint64]*topology.Graph{graph.Version(): graph},
 	}
 }
@@ -213,7 +215,7 @@ func (in *Intake) State() string {
 }
 
 func (in *Intake) showState() {
-	states := []string{in.late.describe(), in.unlisted.describe()}
+	states := []string{in.late.describe(), in.unlisted.describe(), in.doubled.describe()}
 	state := strings.Join(slices.DeleteFunc(states, func(s string) bool { return s == "" }), "; ")
 	in.state.Store(&state)
 	in.metrics.late(in.fabric, in.late.hold.holding, in.late.completion.intervals())
@@ -240,6 +242,7 @@ func (in *Intake) Advance(completeNanos, nowNanos int64) error {
 			return err
 		}
 		in.unlisted.see(in.core.UnknownPorts())
+		in.doubled.see(in.core.DoubledAgents(in.newestNanos - doubledMemory))
 		if in.late.hold.holding || completeNanos-in.newestNanos >= liveIntervals*in.intervalNanos {
 			return nil
 		}

@@ -221,6 +221,33 @@ func TestAnUnlistedHostEndsNothing(t *testing.T) {
 	})
 }
 
+// Two hosts of one name, as of a shared configuration that sets collect.agent: that is said, and no batch counts
+// as missing though each has numbers of its own.
+func TestTwoAgentsOfOneNameAreNamed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r, g := newRig(), graphOf(t, "f", "torus:4x4x4")
+		src := &polls{graph: g, extra: func(n int) []*schema.CounterBatch {
+			b := poll(g, n)
+			b.Sequence += 50_000
+			for i := range b.TimeNanos {
+				b.TimeNanos[i] += second / 4
+			}
+			return []*schema.CounterBatch{b}
+		}}
+		f := r.fabric(t, g, one(src))
+		go func() {
+			time.Sleep(10 * time.Second)
+			if got, want := f.State(), "several processes send under the name of one agent: a; give each a collect.agent of its own, or stop all but one"; got != want {
+				t.Errorf("state %q, want %q", got, want)
+			}
+		}()
+		runFor(t, 20*time.Second, f)
+		if n := testutil.ToFloat64(r.metrics.missing.WithLabelValues("f")); n > 0 {
+			t.Errorf("%v batches are missing", n)
+		}
+	})
+}
+
 // A topology that is another fabric's pauses this fabric until the right one
 // comes; nothing is lost.
 func TestAWrongTopologyPausesItsFabric(t *testing.T) {

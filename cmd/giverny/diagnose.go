@@ -190,9 +190,6 @@ func diagnoseStored(cmd *cobra.Command, cfg config.Config, f diagnoseFlags) erro
 	if err != nil {
 		return err
 	}
-	if len(found) == 0 {
-		fmt.Fprintln(cmd.ErrOrStderr(), "giverny diagnose: nothing is stored of that")
-	}
 	out := newDiagnosisWriter(cmd.OutOrStdout(), f.json)
 	for len(found) > 0 {
 		next := slices.IndexFunc(found, func(d schema.Diagnosis) bool { return d.Time != found[0].Time })

@@ -74,7 +74,7 @@ func (g *globals) runRole(cmd *cobra.Command, r app.Role) error {
 	if err != nil {
 		return err
 	}
-	fabrics, err := app.LoadFabrics(cfg.Fabrics, log)
+	fabrics, err := app.StartFabrics(&cfg, log)
 	if err != nil {
 		return err
 	}

@@ -242,20 +242,3 @@ func (p *Pressure) heldBefore(l schema.LinkID) (most float64) {
 	}
 	return most
 }
-
-// LeadsTo reports whether most of what links of a grid hold back is on those that routes to a switch can take.
-func (p *Pressure) LeadsTo(links []schema.LinkID, at topology.DeviceID) bool {
-	total, on := 0., 0.
-	for _, l := range links {
-		dim := p.grid.Dim(l)
-		if dim < 0 {
-			continue
-		}
-		held := p.heldBack(l)
-		total += held
-		if p.grid.PlaceBefore(at, dim) == p.grid.Before(l) {
-			on += held
-		}
-	}
-	return total > 0 && on >= inTree*total
-}

@@ -24,8 +24,7 @@ func NewFinder(g *topology.Graph, grid *routes.Grid) *Finder {
 
 // On is the pressure of an interval, of no region yet: Stall, Before and what else is of a region is to be set for each.
 func (f *Finder) On(snap *schema.Snapshot) *Pressure {
-	p := &Pressure{graph: f.graph, grid: f.grid, ends: &f.ends, Use: snap.Find(schema.BandwidthUsed), Rate: snap.Find(schema.Throughput), Inq: snap.Find(schema.InqStall), Credit: snap.Find(schema.CreditStall)}
+	p := &Pressure{graph: f.graph, grid: f.grid, ends: &f.ends, Use: snap.Find(schema.BandwidthUsed), Rate: snap.Find(schema.Throughput), Inq: snap.Find(schema.InqStall), Credit: snap.Find(schema.CreditStall), oneWay: 1}
 	p.findCounted()
-	p.findOneWay()
 	return p
 }

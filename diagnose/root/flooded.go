@@ -48,18 +48,17 @@ func (d *Drain) End() (end topology.DeviceID, known bool) {
 }
 
 // ArrivesMore is what the links at the end of a region's traffic carry beyond what they did before the onset, bytes/s: who
-// sent it moves at least a part of that. In all it is less by what some carry less, as who adds traffic takes from others.
-func (p *Pressure) ArrivesMore(d *Drain) (more, inAll float64) {
+// sent it moves at least a part of that.
+func (p *Pressure) ArrivesMore(d *Drain) (more float64) {
 	end, known := d.End()
 	if !known {
-		return 0, 0
+		return 0
 	}
 	for _, l := range p.graph.LinksAt(end) {
 		added, _ := p.Added(l)
 		more += max(0, added)
-		inAll += added
 	}
-	return more, max(0, inAll)
+	return more
 }
 
 // Added is what a link carries beyond what it did before the onset, bytes/s.

@@ -35,11 +35,46 @@ func TestReadingsAreMeans(t *testing.T) {
 			}
 			slices.Sort(links)
 			p := u.f.On(u.Snap)
+			p.Remember(new(Floor))
 			p.Stall, p.Before = u.Stall, u.Torus.Before
 			u.f.held.take(links, p)
 			if idle, _ := u.f.held.idles(); p.oneWay != c.oneWay || idle != c.idle {
 				t.Errorf("one direction shows %.1f of the time, want %.1f; idle %v, want %v", p.oneWay, c.oneWay, idle, c.idle)
 			}
 		})
+	}
+}
+
+// TestWhatReadingsStandForIsRemembered: one interval in which few links lie at the floor, or many by chance, does not change what many
+// before it showed.
+func TestWhatReadingsStandForIsRemembered(t *testing.T) {
+	means, sums := []float32{40, 35, 45, 48, 38, 41}, []float32{90, 80, 70, 60, 85, 75}
+	for _, c := range []struct {
+		name       string
+		usual, now []float32
+		oneWay     float64
+	}{
+		{"means", means, sums, .5},
+		{"sums", sums, means, 1},
+	} {
+		var all Floor
+		interval := func(stalls []float32) float64 {
+			u := newTiedUp(t)
+			for i, stall := range stalls {
+				l := roottest.Link(t, u.Graph, fmt.Sprintf("%d,7,2>%d,7,3", i, i))
+				u.Stall.Values[l], u.Use.Values[l] = stall, 10
+			}
+			p := u.f.On(u.Snap)
+			p.Remember(&all)
+			return p.oneWay
+		}
+		for range 9 {
+			if got := interval(c.usual); got != c.oneWay {
+				t.Errorf("%s: one direction shows %.1f of the time", c.name, got)
+			}
+		}
+		if got := interval(c.now); got != c.oneWay {
+			t.Errorf("%s, but for an interval: one direction shows %.1f of the time", c.name, got)
+		}
 	}
 }

@@ -166,10 +166,6 @@ func (g *Grid) SameRing(a, b schema.LinkID) bool {
 	return x.dim >= 0 && x.dim == y.dim && x.before == y.before && x.behind == y.behind
 }
 
-// Before is the place of a link in the dimensions before its own, counted from 0: what travels along it to a switch has
-// that switch's place in them, as PlaceBefore.
-func (g *Grid) Before(l schema.LinkID) int { return int(g.keys[l].before) }
-
 // PlaceBehind is the place of a switch in the dimensions behind one.
 func (g *Grid) PlaceBehind(d topology.DeviceID, dim int) int {
 	_, behind := g.around(d, dim)

@@ -53,6 +53,33 @@ func NewNodes(cfg NodesConfig) (*Nodes, error) {
 	return n, nil
 }
 
+// marks are the keys by which nodes are marked. Its JSON stands in the reconciler's journal.
+type marks struct {
+	Label  string `json:"label,omitempty"`
+	Taint  string `json:"taint,omitempty"`
+	Effect string `json:"effect,omitempty"`
+}
+
+// Marks says what a mark consists of.
+func (n *Nodes) Marks() string {
+	text, err := json.Marshal(marks{n.cfg.Label, n.cfg.Taint, n.cfg.Effect})
+	if err != nil { // texts
+		panic("kubernetes: " + err.Error())
+	}
+	return string(text)
+}
+
+// Marking changes the same nodes by the keys of an earlier configuration, as Marks gave them.
+func (n *Nodes) Marking(earlier string) (*Nodes, error) {
+	var m marks
+	if err := json.Unmarshal([]byte(earlier), &m); err != nil {
+		return nil, fmt.Errorf("kubernetes: marks %q: %w", earlier, err)
+	}
+	other := *n
+	other.cfg.Label, other.cfg.Taint, other.cfg.Effect = m.Label, m.Taint, m.Effect
+	return &other, nil
+}
+
 // nodeState is what of a node is changed. Its JSON is the reconciler's State.
 type nodeState struct {
 	Label  *string `json:"label,omitempty"`  // value; nil: the node has no such label

@@ -133,6 +133,15 @@ func TestLabelsAndTaints(t *testing.T) {
 	if err != nil || is["n1"] != marked {
 		t.Errorf("%v, %v; want %v", is, err, marked)
 	}
+	renamed := cfg
+	renamed.Label, renamed.Taint, renamed.Effect = "site/busy", "site/busy", "NoSchedule"
+	if other, err := NewNodes(renamed); err != nil {
+		t.Fatal(err)
+	} else if earlier, err := other.Marking(nodes.Marks()); err != nil {
+		t.Error(err)
+	} else if is, err := earlier.Look(t.Context(), []string{"n1"}); err != nil || is["n1"] != marked {
+		t.Errorf("under other keys the mark is seen as %v, %v; want %v", is, err, marked)
+	}
 	back, foreign := nodes.Undo(is["n1"], now["n1"], marked)
 	if foreign || back != now["n1"] {
 		t.Errorf("relief to %s, foreign %v", back, foreign)

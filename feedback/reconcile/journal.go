@@ -40,6 +40,7 @@ type entry struct {
 type journal struct {
 	path    string
 	release func()
+	marks   string // what the marks of entries consist of: Config.Marks of the process that made them
 	entries map[string]*entry
 	stale   bool // what is on disk is not what is here
 }
@@ -52,6 +53,7 @@ const (
 
 type journalFile struct {
 	Form  int               `json:"form"`
+	Marks string            `json:"marks,omitempty"`
 	Nodes map[string]*entry `json:"nodes"`
 }
 
@@ -65,36 +67,37 @@ func openJournal(dir string) (*journal, error) {
 		return nil, fmt.Errorf("feedback journal: %w", err)
 	}
 	j := &journal{path: filepath.Join(dir, journalName), release: release}
-	if j.entries, err = readJournal(j.path); err != nil {
+	file, err := readJournal(j.path)
+	if err != nil {
 		release()
 		return nil, err
 	}
+	j.marks, j.entries = file.Marks, file.Nodes
 	return j, nil
 }
 
-func readJournal(path string) (map[string]*entry, error) {
+func readJournal(path string) (file journalFile, err error) {
 	text, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return map[string]*entry{}, nil
+		return journalFile{Nodes: map[string]*entry{}}, nil
 	}
 	if err != nil {
-		return nil, fmt.Errorf("feedback journal: %w", err)
+		return file, fmt.Errorf("feedback journal: %w", err)
 	}
-	file := journalFile{}
 	if err := json.Unmarshal(text, &file); err != nil || file.Form != journalForm {
-		return nil, fmt.Errorf("feedback journal %s: form %d, %w; it holds what nodes were before they were changed: restore them by hand, then remove the file", path, file.Form, errors.Join(err, errForm))
+		return file, fmt.Errorf("feedback journal %s: form %d, %w; it holds what nodes were before they were changed: restore them by hand, then remove the file", path, file.Form, errors.Join(err, errForm))
 	}
 	if file.Nodes == nil {
 		file.Nodes = map[string]*entry{}
 	}
-	return file.Nodes, nil
+	return file, nil
 }
 
 var errForm = fmt.Errorf("want form %d", journalForm)
 
 // save writes the journal and returns once it is on disk.
 func (j *journal) save() error {
-	text, err := json.MarshalIndent(journalFile{journalForm, j.entries}, "", " ")
+	text, err := json.MarshalIndent(journalFile{journalForm, j.marks, j.entries}, "", " ")
 	if err != nil {
 		return fmt.Errorf("feedback journal: %w", err)
 	}
@@ -110,6 +113,6 @@ var errUnsaved = errors.New("feedback journal")
 // LeftBehind lists the nodes that a journal in a folder has: those that a process changed and did not put back, or that it
 // holds marked.
 func LeftBehind(dir string) ([]string, error) {
-	entries, err := readJournal(filepath.Join(dir, journalName))
-	return slices.Sorted(maps.Keys(entries)), err
+	file, err := readJournal(filepath.Join(dir, journalName))
+	return slices.Sorted(maps.Keys(file.Nodes)), err
 }

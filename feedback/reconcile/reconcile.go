@@ -67,6 +67,10 @@ type Config struct {
 	// Idle: undo what the journal has, and nothing else.
 	Idle   bool
 	Policy policy.Config
+	// Marks says what a mark consists of where a State does not, such as the key of a label; empty: a State says it all.
+	Marks string
+	// Earlier makes the scheduler of other Marks, by which nodes are put back that were marked under an earlier configuration.
+	Earlier func(marks string) (Scheduler, error)
 	// StopTimeout bounds the relief at the stop.
 	StopTimeout time.Duration
 }
@@ -87,6 +91,7 @@ type Reconciler struct {
 	log       *slog.Logger
 	policy    *policy.Policy
 	journal   *journal
+	own       Scheduler               // nil, but while scheduler is that of an earlier configuration, whose marks are undone first
 	pretended map[string]policy.Score // marked in a dry run
 	verified  time.Time               // when all marks were looked at last
 
@@ -143,6 +148,10 @@ func (r *Reconciler) Run(ctx context.Context) (err error) {
 	if n := len(r.journal.entries); n > 0 {
 		r.log.Warn("feedback: nodes left marked by an earlier run, putting them back", "nodes", n)
 		r.relieveAll("left by a process that ended without putting it back")
+		if err := r.useEarlier(); err != nil {
+			r.record.Failed(err, 0)
+			return err
+		}
 	}
 	pauses, due := backoff().Pauses(), time.Time{}
 	r.verified = time.Now()
@@ -181,7 +190,8 @@ func (r *Reconciler) act(ctx context.Context, now time.Time) (err error) {
 			r.worked()
 		}
 	}
-	if !r.cfg.Idle {
+	r.endEarlier()
+	if !r.cfg.Idle && r.own == nil {
 		if decideErr := r.decide(ctx, now); decideErr != nil && !errors.Is(decideErr, errUnsaved) {
 			return decideErr
 		} else if decideErr != nil {
@@ -196,6 +206,33 @@ func (r *Reconciler) act(ctx context.Context, now time.Time) (err error) {
 		return err
 	}
 	return cmp.Or(r.settle(ctx, now), err)
+}
+
+// useEarlier makes the scheduler that of the configuration under which the nodes of the journal were marked. A journal of
+// a version that did not write that down is taken for one of this configuration.
+func (r *Reconciler) useEarlier() error {
+	marks := r.journal.marks
+	if marks == "" || marks == r.cfg.Marks {
+		return nil
+	}
+	earlier, err := r.cfg.Earlier(marks)
+	if err != nil {
+		return fmt.Errorf("feedback journal %s: its nodes were marked by %q: %w", r.journal.path, marks, err)
+	}
+	r.log.Warn("feedback: these nodes were marked under another configuration, which is undone before others are marked", "marks", marks, "now", r.cfg.Marks)
+	r.own, r.scheduler = r.scheduler, earlier
+	return nil
+}
+
+// endEarlier goes on with the present configuration once no node is marked under an earlier one.
+func (r *Reconciler) endEarlier() {
+	if len(r.journal.entries) > 0 {
+		return
+	}
+	if r.own != nil {
+		r.scheduler, r.own = r.own, nil
+	}
+	r.journal.marks = r.cfg.Marks
 }
 
 // stop puts everything back, for as long as it may take. What is left is put back at

@@ -3,6 +3,7 @@ package app
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -12,13 +13,24 @@ import (
 )
 
 // Diagnoses reads what is stored of a fabric's intervals that start in a span: the
-// diagnoses of one region or, where that is 0, of all.
+// diagnoses of one region or, where that is 0, of all. That nothing is stored of the span, or of the region in it,
+// is an error: it says nothing of congestion.
 func (p *Process) Diagnoses(ctx context.Context, fabric string, span read.Span, region uint64) (found []schema.Diagnosis, err error) {
 	if err := p.useStoreBeside(); err != nil {
 		return nil, err
 	}
 	err = p.withStore(ctx, func(ctx context.Context) error {
-		found, err = read.New(p.db).Diagnoses(ctx, fabric, span, region)
+		model := read.New(p.db)
+		if found, err = model.Diagnoses(ctx, fabric, span, region); err != nil || len(found) > 0 {
+			return err
+		}
+		last, err := model.StoredAt(ctx, fabric, span.To-1)
+		switch {
+		case errors.Is(err, read.ErrNotFound), err == nil && schema.Instant(last.StartNanos) < span.From:
+			return fmt.Errorf("nothing is stored of fabric %s in that time; is it right, in UTC, and did the fabric have this name then?", fabric)
+		case err == nil && region != 0:
+			return fmt.Errorf("no diagnosis of a region %d of fabric %s is stored in that time", region, fabric)
+		}
 		return err
 	})
 	return found, err

@@ -14,25 +14,53 @@ import (
 // Fabric is a configured fabric with its graph.
 type Fabric struct {
 	config.Fabric
-	Graph *topology.Graph
+	Graph   *topology.Graph
+	refused error // why its file was not read at the start, and Graph is the version before
 }
 
 var errNoFabrics = errors.New("no fabric is configured: add one under fabrics, with a name and a topology")
 
 // LoadFabrics builds the graphs of all configured fabrics.
 func LoadFabrics(cfg []config.Fabric, log *slog.Logger) ([]Fabric, error) {
+	return loadFabrics(cfg, log, func(f config.Fabric) (Fabric, error) {
+		graph, err := config.LoadTopology(f, log)
+		return Fabric{Fabric: f, Graph: graph}, err
+	})
+}
+
+// StartFabrics is LoadFabrics for a process that serves for long: of a fabric whose file cannot be read, the version
+// that came into force last is used, if this host had one.
+func StartFabrics(cfg *config.Config, log *slog.Logger) ([]Fabric, error) {
+	kept := newKeptGraphs(cfg, log)
+	return loadFabrics(cfg.Fabrics, log, func(f config.Fabric) (Fabric, error) {
+		graph, err := config.LoadTopology(f, log)
+		switch {
+		case topology.IsSpec(f.Topology):
+		case err == nil:
+			kept.keep(f.Topology, graph)
+		default:
+			if before := kept.last(f); before != nil {
+				log.Error("topology: file refused at the start, the version before stays in force", "fabric", f.Name, "error", err)
+				return Fabric{f, before, err}, nil
+			}
+		}
+		return Fabric{Fabric: f, Graph: graph}, err
+	})
+}
+
+func loadFabrics(cfg []config.Fabric, log *slog.Logger, load func(config.Fabric) (Fabric, error)) ([]Fabric, error) {
 	if len(cfg) == 0 {
 		return nil, errNoFabrics
 	}
 	fabrics := make([]Fabric, len(cfg))
 	for i, f := range cfg {
 		began := time.Now()
-		graph, err := config.LoadTopology(f, log)
-		if err != nil {
+		var err error
+		if fabrics[i], err = load(f); err != nil {
 			return nil, err
 		}
+		graph := fabrics[i].Graph
 		log.Info("topology: fabric loaded", "fabric", f.Name, "links", graph.NumLinks(), "devices", graph.NumDevices(), "took", time.Since(began))
-		fabrics[i] = Fabric{f, graph}
 	}
 	return fabrics, nil
 }

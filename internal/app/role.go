@@ -94,7 +94,7 @@ func (parts *Parts) makePages() (err error) {
 func (parts *Parts) makeAgent() (err error) {
 	p := parts.process
 	if parts.fabrics == nil && (p.cfg.Collect.FeedsEnabled() || p.cfg.Collect.Collectives.Enabled()) {
-		if parts.fabrics, err = LoadFabrics(p.cfg.Fabrics, p.log); err != nil {
+		if parts.fabrics, err = StartFabrics(&p.cfg, p.log); err != nil {
 			return err
 		}
 	}
@@ -219,10 +219,14 @@ func (parts *Parts) sinks(fabric string, role []pipeline.Sink) []pipeline.Sink {
 func (parts *Parts) makeWatcher() (err error) {
 	p := parts.process
 	var files []*topologyFile
+	kept := newKeptGraphs(&p.cfg, p.log)
 	for _, f := range parts.fabrics {
 		file := &topologyFile{fabric: f.Name, graph: f.Graph, read: func(previous *topology.Graph) (*topology.Graph, error) {
 			return config.ReadTopology(f.Topology, "", f.Name, previous, p.log)
-		}}
+		}, keep: func(g *topology.Graph) { kept.keep(f.Topology, g) }}
+		if f.refused != nil {
+			file.refuse(f.refused)
+		}
 		if !topology.IsSpec(f.Topology) {
 			file.path = f.Topology
 		}
@@ -245,6 +249,7 @@ func (parts *Parts) makeWatcher() (err error) {
 		}
 		if len(file.take) > 0 {
 			files = append(files, file)
+			p.ops.AddState("topology of "+f.Name, file.State)
 		}
 	}
 	if len(files) > 0 {

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"os"
 	"os/signal"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -23,8 +24,24 @@ type topologyFile struct {
 	graph  *topology.Graph
 	read   func(previous *topology.Graph) (*topology.Graph, error)
 	take   []func(*topology.Graph) error
+	keep   func(*topology.Graph) // of a version that has come into force
 
 	seen, loaded fileMark
+	fault        atomic.Pointer[string] // why the file as it is now is not in force; nil: it is
+}
+
+// State says why the file is not in force; empty: it is.
+func (f *topologyFile) State() string {
+	if fault := f.fault.Load(); fault != nil {
+		return *fault
+	}
+	return ""
+}
+
+// refuse notes why the file is not in force.
+func (f *topologyFile) refuse(err error) {
+	fault := stale(err)
+	f.fault.Store(&fault)
 }
 
 // fileMark tells whether a file has changed.
@@ -50,6 +67,7 @@ type topologyWatcher struct {
 	hangup  chan os.Signal
 	taken   *prometheus.CounterVec
 	refused *prometheus.CounterVec
+	stale   *prometheus.GaugeVec
 }
 
 // lookEvery is how often the files are looked at.
@@ -65,14 +83,19 @@ func newTopologyWatcher(files []*topologyFile, log *slog.Logger, reg prometheus.
 	}
 	w := &topologyWatcher{files: files, log: log, hangup: make(chan os.Signal, 1),
 		taken:   counter("giverny_topology_changes_total", "New versions of a fabric's topology that were loaded."),
-		refused: counter("giverny_topology_refused_total", "Changed topology files that could not be read or used; the previous version stays in force.")}
-	if err := errors.Join(errs...); err != nil {
+		refused: counter("giverny_topology_refused_total", "Changed topology files that could not be read or used; the previous version stays in force."),
+		stale:   prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "giverny_topology_stale", Help: "1 while a fabric's topology file is refused, so that the version before stays in force."}, []string{"fabric"})}
+	if err := errors.Join(append(errs, reg.Register(w.stale))...); err != nil {
 		return nil, fmt.Errorf("topology metrics: %w", err)
 	}
 	signal.Notify(w.hangup, syscall.SIGHUP)
 	for _, f := range files {
 		w.taken.WithLabelValues(f.fabric)
 		w.refused.WithLabelValues(f.fabric)
+		if f.State() != "" { // at the start
+			w.refused.WithLabelValues(f.fabric).Inc()
+		}
+		w.show(f)
 		if f.path != "" {
 			f.loaded, _ = markOf(f.path) // what cannot be looked at now has changed when it can
 			f.seen = f.loaded
@@ -118,10 +141,20 @@ func (w *topologyWatcher) look(f *topologyFile) {
 	}
 }
 
+// show sets the metric of whether the file is refused.
+func (w *topologyWatcher) show(f *topologyFile) {
+	stale := 0.
+	if f.State() != "" {
+		stale = 1
+	}
+	w.stale.WithLabelValues(f.fabric).Set(stale)
+}
+
 func (w *topologyWatcher) reload(f *topologyFile) {
 	if f.path == "" {
 		return
 	}
+	defer w.show(f)
 	log := w.log.With("fabric", f.fabric, "file", f.path)
 	f.loaded = f.seen
 	if mark, err := markOf(f.path); err == nil {
@@ -129,6 +162,7 @@ func (w *topologyWatcher) reload(f *topologyFile) {
 	}
 	g, err := f.read(f.graph)
 	if err == nil && g.Version() == f.graph.Version() {
+		f.fault.Store(nil)
 		log.Info("topology: file read again, nothing changed")
 		return
 	}
@@ -139,11 +173,14 @@ func (w *topologyWatcher) reload(f *topologyFile) {
 	}
 	if err != nil {
 		w.refused.WithLabelValues(f.fabric).Inc()
+		f.refuse(err)
 		log.Error("topology: new file refused, the version before stays in force", "error", err)
 		return
 	}
 	change := topology.Diff(f.graph, g)
 	f.graph = g
+	f.fault.Store(nil)
+	f.keep(g)
 	w.taken.WithLabelValues(f.fabric).Inc()
 	log.Info("topology: new version taken, in force from the next interval on", "change", change.String())
 }

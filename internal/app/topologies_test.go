@@ -40,7 +40,7 @@ func watched(t *testing.T, spec string) (w *topologyWatcher, path string, taken 
 		*taken = append(*taken, g)
 		return nil
 	}
-	f := &topologyFile{fabric: "f", path: path, graph: g, read: read, take: []func(*topology.Graph) error{take}}
+	f := &topologyFile{fabric: "f", path: path, graph: g, read: read, take: []func(*topology.Graph) error{take}, keep: func(*topology.Graph) {}}
 	if w, err = newTopologyWatcher([]*topologyFile{f}, slog.New(slog.DiscardHandler), prometheus.NewRegistry()); err != nil {
 		t.Fatal(err)
 	}

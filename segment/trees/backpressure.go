@@ -105,11 +105,6 @@ func (w *waits) isWithinGroup(link int32) bool {
 	return w.isSwitch[from] && w.isSwitch[to] && w.level[from] >= 0 && w.level[from] == w.level[to]
 }
 
-// isDetour reports whether link b goes on from link a on a way that is not the shortest, all on one level.
-func (w *waits) isDetour(a, b int32) bool {
-	return w.isWithinGroup(a) && w.isWithinGroup(b) && w.from[a] != w.to[b]
-}
-
 func (w *waits) isAdjacent(from, to int32) bool {
 	for _, l := range w.out.of(from) {
 		if w.to[l] == to {

@@ -37,12 +37,10 @@ type causes struct {
 	masks     []maskKey
 	evidence  pairs
 	partners  []partnership
-	meetings  []meeting
 	votes     []vote
 	met       []int32 // causes at one switch
 	receivers receivers
 	oneWay    oneWay
-	senders   senders
 	tally     []vote
 }
 
@@ -231,7 +229,7 @@ func (c *causes) areOne(t *trees, s *sinks, a, b int32) bool {
 	if c.addsTree(a) || c.addsTree(b) {
 		return false
 	}
-	if x.slow >= 0 || y.slow >= 0 {
+	if x.odd >= 0 || y.odd >= 0 {
 		return false
 	}
 	exchange, other := c.levels[c.level.Find(a)].isExchange(), c.levels[c.level.Find(b)].isExchange()
@@ -373,7 +371,7 @@ func (c *causes) findWeak(t *trees, s *sinks) {
 		c.thin[a] = true
 	}
 	for a := range s.all {
-		if x := &s.all[a]; x.fromSwitches >= minFeeders || x.hasManyPorts() || x.slow >= 0 {
+		if x := &s.all[a]; x.fromSwitches >= minFeeders || x.hasManyPorts() || x.odd >= 0 {
 			c.thin[c.sets.Find(int32(a))] = false
 		}
 	}
@@ -382,7 +380,7 @@ func (c *causes) findWeak(t *trees, s *sinks) {
 	}
 	for a := range s.all {
 		x := &s.all[a]
-		if x.slow >= 0 || x.port > 0 && t.stalledHosts(x.device) >= minFeeders || x.links >= 2 && (x.port == 0 || x.down() > 0 || x.port >= loneShare*x.stall) {
+		if x.odd >= 0 || x.port > 0 && t.stalledHosts(x.device) >= minFeeders || x.links >= 2 && (x.port == 0 || x.down() > 0 || x.port >= loneShare*x.stall) {
 			c.weak[c.sets.Find(int32(a))] = false
 		}
 	}

@@ -18,9 +18,8 @@ func (h *shares) choose(t *trees, s *sinks, c *causes, i int32, minMean float64)
 	var with, without [maxParts]float64
 	for k, p := range from.list() {
 		one[k] = p.stall * h.fall[p.cause]
-		with[k] = h.depart[p.cause]
 		if c.thin[p.cause] {
-			with[k] += portCost
+			with[k] = portCost
 		} else if leaf >= 0 && c.isExchange(p.cause) {
 			switch c.takesPartIn(t, s, i, leaf, p.cause) {
 			case yes:
@@ -75,11 +74,11 @@ func (h *shares) cheapest(n int, stall, sigma, minMean float64, one, with, witho
 	return chosen
 }
 
-// appraise takes down how much better a node is explained with each slow link that it may wait for than without.
+// appraise takes down how much better a node is explained with each odd port that it may wait for than without.
 func (h *shares) appraise(s *sinks, i int32, chosen uint) {
 	from := &h.of[i]
 	for k, p := range from.list() {
-		if int(p.cause) >= len(s.all) || s.all[p.cause].slow < 0 {
+		if int(p.cause) >= len(s.all) || s.all[p.cause].odd < 0 {
 			continue
 		}
 		without := math.Inf(1)
@@ -93,8 +92,6 @@ func (h *shares) appraise(s *sinks, i int32, chosen uint) {
 			h.worth[p.cause] += min(mostWorth, max(0, without-h.costs[chosen]))
 		case s.mask[i] == 1<<s.all[p.cause].bit:
 			h.worth[p.cause] += mostWorth
-		default: // what it waits for had a choice, and says what that is worth
-			h.unheard[p.cause]++
-		}
+		} // else what it waits for has chosen, and counts
 	}
 }

@@ -8,14 +8,13 @@ import (
 )
 
 // connect lists for every node those that it may wait for. Where there is none, links that are not measured
-// are looked through, two at most: a switch that reports nothing. Then traffic may take a way that is not the
-// shortest.
+// are looked through, two at most: a switch that reports nothing.
 func (t *trees) connect() {
-	t.list, t.peak, t.second = scratch.Slice(t.list, len(t.links)), t.peak[:0], t.second[:0]
+	t.list, t.peak = scratch.Slice(t.list, len(t.links)), t.peak[:0]
 	t.next.off, t.next.at = append(t.next.off[:0], 0), t.next.at[:0]
 	t.findBreadths()
 	for _, d := range t.entered {
-		all, hasGaps, agree := noList, t.hasGaps(d), t.agreeing(d)
+		all, hasGaps := noList, t.hasGaps(d)
 		for _, i := range t.into.of(d) {
 			waitsForAll := t.waitsForAll(i)
 			if waitsForAll && all != noList {
@@ -24,10 +23,9 @@ func (t *trees) connect() {
 			}
 			t.list[i] = int32(len(t.peak))
 			t.appendList(t.links[i], hasGaps)
-			t.partWays(i, agree)
+			t.partWays(i)
 			t.next.off = append(t.next.off, int32(len(t.next.at)))
-			best, second := t.mostStalled(t.mayWaitFor(i))
-			t.peak, t.second = append(t.peak, best), append(t.second, second)
+			t.peak = append(t.peak, t.mostStalled(t.mayWaitFor(i)))
 			if waitsForAll {
 				all = t.list[i]
 			}
@@ -50,32 +48,21 @@ func (t *trees) hasGaps(d int32) bool {
 
 // appendList appends what the node of a link may wait for; hasGaps is that of the switch that the link enters.
 func (t *trees) appendList(l int32, hasGaps bool) {
-	t.appendNext(l, l, false)
+	t.appendNext(l, l)
 	for depth := 1; depth <= 2 && hasGaps && !t.hasNext(); depth++ {
-		t.lookThrough(l, l, depth, false)
-	}
-	if !t.hasNext() && t.isTransit(l) {
-		t.appendNext(l, l, true)
-		if hasGaps && !t.hasNext() {
-			t.lookThrough(l, l, 1, true)
-		}
+		t.lookThrough(l, l, depth)
 	}
 }
 
-// mostStalled is the first of the most stalled nodes, or -1, and the stall of the second.
-func (t *trees) mostStalled(nodes []int32) (best int32, second float64) {
-	best = -1
+// mostStalled is the first of the most stalled nodes, or -1.
+func (t *trees) mostStalled(nodes []int32) int32 {
+	best := int32(-1)
 	for _, j := range nodes {
-		switch {
-		case best < 0:
+		if best < 0 || t.stall[j] > t.stall[best] {
 			best = j
-		case t.stall[j] > t.stall[best]:
-			best, second = j, t.stall[best]
-		default:
-			second = max(second, t.stall[j])
 		}
 	}
-	return best, second
+	return best
 }
 
 // hasNext reports whether the list that connect is at has any.
@@ -84,36 +71,15 @@ func (t *trees) hasNext() bool { return int(t.next.off[len(t.next.off)-1]) < len
 // mayWaitFor lists the nodes that a node may wait for, also if it waits at a sink.
 func (t *trees) mayWaitFor(i int32) []int32 { return t.next.of(t.list[i]) }
 
-// isTransit reports whether a link of a group enters a switch of which no host waits or is waited for: all that comes
-// goes on, by a detour if need be.
-func (t *trees) isTransit(l int32) bool {
-	w := t.waits
-	if !w.isWithinGroup(l) {
-		return false
-	}
-	for _, j := range t.leaving.of(w.to[l]) {
-		if t.toHost(j) {
-			return false
-		}
-	}
-	return t.stalledHosts(w.to[l]) == 0
-}
-
-// mayDetour reports whether a node may wait for another that is no less stalled, on a way that is not the shortest.
-func (t *trees) mayDetour(l, s, first int32) bool {
-	j, i := t.node[s], t.node[first]
-	return t.waits.isDetour(l, s) && (j < 0 || t.stall[i]-t.stall[j] < slowSigmas*t.noise.sigma(t.stall[i]))
-}
-
 // appendNext appends the nodes after a link, for a node whose link is first.
-func (t *trees) appendNext(l, first int32, detour bool) {
+func (t *trees) appendNext(l, first int32) {
 	w := t.waits
 	if w.toHost(l) {
 		return
 	}
 	for _, j := range t.leaving.of(w.to[l]) {
 		s := t.links[j]
-		if !w.mayWait(l, s) && !(detour && t.mayDetour(l, s, first)) {
+		if !w.mayWait(l, s) {
 			continue
 		}
 		if l != first && (w.to[s] == w.to[first] || t.stalledInto(w.from[s]) < minFeeders && (w.toHost(s) || t.stalledInto(w.to[s]) < minFeeders)) {
@@ -123,19 +89,19 @@ func (t *trees) appendNext(l, first int32, detour bool) {
 	}
 }
 
-func (t *trees) lookThrough(l, first int32, depth int, detour bool) {
+func (t *trees) lookThrough(l, first int32, depth int) {
 	w := t.waits
 	if w.toHost(l) {
 		return
 	}
 	for _, s := range w.out.of(w.to[l]) {
-		if t.values[s] != linkset.Missing || w.toHost(s) || !w.mayWait(l, s) && !(detour && t.mayDetour(l, s, first)) || w.isUp(s) && !t.hasGapsUp(w.to[l]) {
+		if t.values[s] != linkset.Missing || w.toHost(s) || !w.mayWait(l, s) || w.isUp(s) && !t.hasGapsUp(w.to[l]) {
 			continue
 		}
 		if depth > 1 {
-			t.lookThrough(s, first, depth-1, detour)
+			t.lookThrough(s, first, depth-1)
 		} else {
-			t.appendNext(s, first, detour)
+			t.appendNext(s, first)
 		}
 	}
 }

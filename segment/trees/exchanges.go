@@ -15,7 +15,7 @@ type plateau struct {
 	links int     // that are level
 	sum   float64 // of their stalls
 	// sendsToo: hosts where it waits mostly send into it, as in an exchange, and no port explains it.
-	sendsToo, isEven bool
+	sendsToo bool
 }
 
 func (p plateau) stall() float64 { return p.sum / float64(max(1, p.links)) }
@@ -26,9 +26,8 @@ type rise struct {
 	height   float64
 }
 
-// isExchange is how many level sinks that share their sources are one exchange: two may be two trees, unless
-// what leaves them is level with what comes.
-func (p plateau) isExchange() bool { return p.sinks >= 3 || p.sinks == 2 && p.isEven }
+// isExchange reports whether so many level sinks that share their sources are one exchange: two may be two trees.
+func (p plateau) isExchange() bool { return p.sinks >= 3 }
 
 // joinLevel joins sinks at leaves that are level, those that are nearest first: all of one set with all of
 // the other, so that no chain of small steps joins what is far apart.
@@ -40,7 +39,7 @@ func (c *causes) joinLevel(t *trees, s *sinks, first, end int32) {
 		if !x.isLeaf || !x.isWide() && c.uneven < unevenDeviations {
 			continue
 		}
-		c.levels[a] = plateau{1, x.levels, x.levelSum, x.sendsToo && !x.beginsTree(), x.isEven() && !x.beginsTree()}
+		c.levels[a] = plateau{1, x.levels, x.levelSum, x.sendsToo && !x.beginsTree()}
 		for b := first; b < a; b++ {
 			if y := &s.all[b]; c.areNear(t, s, a, b) && c.mayBeLevel(t, s, a, b) {
 				c.rises = append(c.rises, rise{a, b, math.Abs(x.level - y.level)})
@@ -58,7 +57,7 @@ func (c *causes) joinLevel(t *trees, s *sinks, first, end int32) {
 		}
 		c.level.Union(a, b)
 		c.levels[a], c.levels[b] = plateau{}, plateau{}
-		c.levels[c.level.Find(a)] = plateau{p.sinks + q.sinks, p.links + q.links, p.sum + q.sum, p.sendsToo && q.sendsToo, p.isEven && q.isEven}
+		c.levels[c.level.Find(a)] = plateau{p.sinks + q.sinks, p.links + q.links, p.sum + q.sum, p.sendsToo && q.sendsToo}
 	}
 }
 
@@ -196,7 +195,7 @@ func (c *causes) findBases(s *sinks) {
 		if !c.exchange[cause] || !c.levels[c.level.Find(int32(a))].isExchange() {
 			continue
 		}
-		if x.odd == 0 && x.down() >= minFeeders && c.double[a][0] == noDouble {
+		if x.others == 0 && x.down() >= minFeeders && c.double[a][0] == noDouble {
 			c.sums[cause].links += float64(x.links)
 			c.sums[cause].stall += x.stall * float64(x.links)
 		}

@@ -35,6 +35,7 @@ type fitCause struct {
 }
 
 const (
+	anotherCause = 1.5  // what each cause of a leaf but the first costs
 	leastGain    = 2    // by which a change of a fall must explain the leaves better
 	leavesDiffer = .02  // of what is predicted
 	ratioWidth   = 1.03 // ratios that near are tried as one

@@ -20,9 +20,6 @@ type partnership struct {
 	isNarrow     bool // few links from switches wait there
 }
 
-// meeting is a switch that a cause's links enter or begin at.
-type meeting struct{ device, cause int32 }
-
 const (
 	weakRatio, weakShare, weakLinks = .5, .5, 3
 	// Hosts do not wait for a link that stalls less than that part of their own stall.
@@ -42,7 +39,7 @@ const (
 
 // joinPieces joins what back pressure alone does not: it sees no port that is full without being stalled.
 func (c *causes) joinPieces(t *trees, s *sinks, h *shares) {
-	c.joinPastCalm(t, s, h)
+	c.joinBesideCalm(t, s, h)
 	h.rename(c)
 	c.joinWeak(t, h)
 	h.rename(c)
@@ -56,9 +53,6 @@ func (c *causes) joinPieces(t *trees, s *sinks, h *shares) {
 	h.rename(c)
 	c.joinCliques(t, s)
 	h.rename(c)
-	for c.joinMutual(t, s, h) {
-		h.rename(c)
-	}
 	for c.joinMisfits(t, s, h) {
 		h.rename(c)
 	}
@@ -68,7 +62,6 @@ func (c *causes) joinPieces(t *trees, s *sinks, h *shares) {
 	for c.joinUnexplained(t, s, h) {
 		h.rename(c)
 	}
-	c.partSenders(t, s, h)
 }
 
 // joinWeak gives what only a lone hot link holds together to the cause that most of it lies beside.
@@ -153,37 +146,21 @@ func (c *causes) mostVoted() int32 {
 	return best.cause
 }
 
-// joinAlong joins leaves whose hosts wait for links that are full, where such links stall from one to another or
-// into the same switch.
+// joinAlong joins a leaf whose hosts wait unevenly for links up that are full with the cause that these mostly belong to.
 func (c *causes) joinAlong(t *trees, s *sinks, h *shares) {
-	c.meetings = c.meetings[:0]
 	for a := range s.all {
 		x := &s.all[a]
-		if !x.isLeaf || x.port > 0 || x.fromSwitches >= minFeeders || int(x.fromHosts) < minFeeders {
+		if !x.isLeaf || x.port > 0 || x.fromSwitches >= minFeeders || int(x.fromHosts) < minFeeders || x.deviation < unevenDeviations {
 			continue
 		}
-		own := c.sets.Find(int32(a))
-		c.meetings = append(c.meetings, meeting{x.device, own})
-		uneven := x.deviation >= unevenDeviations
 		c.votes = c.votes[:0]
 		for _, l := range t.waits.out.of(x.device) {
-			i := t.node[l]
-			if i < 0 || h.main(i) < 0 {
-				continue
-			}
-			c.meetings = append(c.meetings, meeting{t.waits.to[l], own})
-			if uneven && t.stall[i] >= alongShare*x.stall {
+			if i := t.node[l]; i >= 0 && h.main(i) >= 0 && t.stall[i] >= alongShare*x.stall {
 				c.votes = append(c.votes, vote{h.main(i), 0, 1})
 			}
 		}
 		if best := c.mostVoted(); best >= 0 {
-			c.sets.Union(own, best)
-		}
-	}
-	slices.SortFunc(c.meetings, compareMeetings)
-	for i := 1; i < len(c.meetings); i++ {
-		if a, b := c.meetings[i-1], c.meetings[i]; a.device == b.device {
-			c.sets.Union(a.cause, b.cause)
+			c.sets.Union(c.sets.Find(int32(a)), best)
 		}
 	}
 }

@@ -44,7 +44,7 @@ func (c *causes) joinLeaning(t *trees, s *sinks, h *shares) (joined bool) {
 		if j < 0 || t.stall[j] < leanRatio*t.stall[i] {
 			j = h.hottestBeyond(t, i, own, c.count[own] >= minFeeders && h.passed(t, t.to[i], own) < leastPassed)
 		}
-		if j >= 0 && !t.lonely[i] && t.stall[j] >= leanRatio*t.stall[i] && h.main(j) >= 0 {
+		if j >= 0 && t.stall[j] >= leanRatio*t.stall[i] && h.main(j) >= 0 {
 			c.votes = append(c.votes, vote{own, h.main(j), 1})
 		}
 	}

@@ -55,59 +55,14 @@ func (n *naiveTrees) hottestAfter(l schema.LinkID) (hottest float64) {
 // isClearlyAbove reports whether a link is hotter than a stall by the factor and the deviations that make a root.
 func (n *naiveTrees) isClearlyAbove(l schema.LinkID, stall float64) bool {
 	own := float64(n.values[l])
-	return own >= slowFactor*stall && own-stall >= slowSigmas*n.noise.sigma(own)
+	return own >= clearFactor*stall && own-stall >= clearSigmas*n.noise.sigma(own)
 }
 
-// isSlow reports whether a stalled link between switches may be a root by itself: clearly above all that it may wait
-// for and half of those beside it, alone in what it waits for, with enough links behind it that stand out as well.
-func (n *naiveTrees) isSlow(l schema.LinkID) bool {
-	from, via := n.g.Ends(l)
-	if n.isOnlyWay(l) {
-		return true
-	}
-	if !n.g.IsSwitch(from) || !n.isClearlyAbove(l, n.hottestAfter(l)) || float64(n.values[l]) < slowStep*n.hottestAfter(l) || !n.standsOut(l) {
-		return false
-	}
-	stall := float64(n.values[l])
-	var behind []schema.LinkID
-	rivals := 0
-	for s := range schema.LinkID(n.g.NumLinks()) {
-		begin, end := n.g.Ends(s)
-		if !n.isStalled(s) || s == l {
-			continue
-		}
-		if end == from && slices.Contains(n.next(s), l) && float64(n.values[s]) <= stall+slowSigmas*n.noise.sigma(stall) && n.standsOut(s) {
-			behind = append(behind, s)
-		}
-		if end == via && float64(n.values[s]) >= slowRival*stall && float64(n.values[s]) > slowFactor*n.hottestAfter(s) {
-			if rivals++; n.g.IsSwitch(begin) {
-				return false
-			}
-		}
-	}
-	return rivals < 2 && len(behind) >= minFeeders
-}
-
-// standsOut reports whether half of the links beside one are clearly less stalled.
-func (n *naiveTrees) standsOut(l schema.LinkID) bool {
-	from, to := n.g.Ends(l)
-	less, beside := 0, 0
-	for s := range schema.LinkID(n.g.NumLinks()) {
-		if begin, end := n.g.Ends(s); s != l && begin == from && n.g.Device(end).Level == n.g.Device(to).Level {
-			beside++
-			if !n.isStalled(s) || n.isClearlyAbove(l, float64(n.values[s])) {
-				less++
-			}
-		}
-	}
-	return 2*less >= beside
-}
-
-// isRoot reports whether a link is slow, or a port to a host that is clearly above most others there.
+// isRoot reports whether a link is a port to a host that is clearly above most others there.
 func (n *naiveTrees) isRoot(l schema.LinkID) bool {
 	from, to := n.g.Ends(l)
 	if n.g.IsSwitch(to) {
-		return n.isSlow(l)
+		return false
 	}
 	var ports []float32
 	sending := 0
@@ -133,7 +88,7 @@ func (n *naiveTrees) isRoot(l schema.LinkID) bool {
 	}
 	slices.Sort(apart)
 	spread := 1.4826 * apart[len(apart)/2]
-	return n.isClearlyAbove(l, usual) && math.Log(float64(n.values[l])/usual) >= slowSigmas*spread
+	return n.isClearlyAbove(l, usual) && math.Log(float64(n.values[l])/usual) >= clearSigmas*spread
 }
 
 // sends reports whether a host's link to a switch is stalled.
@@ -151,57 +106,15 @@ func (n *naiveTrees) arePair(d topology.DeviceID, low, high float64) bool {
 	for s := range schema.LinkID(n.g.NumLinks()) {
 		if _, end := n.g.Ends(s); end == d && n.isStalled(s) {
 			into++
-			if float64(n.values[s]) > high+slowSigmas*sigma {
+			if float64(n.values[s]) > high+clearSigmas*sigma {
 				above++
 			}
 		}
 	}
-	return low >= slowSigmas*n.noise.sigma(low) && high-low >= pairSigmas*sigma && 2*above < into
+	return low >= clearSigmas*n.noise.sigma(low) && high-low >= pairSigmas*sigma && 2*above < into
 }
 
-// isOnlyWay reports whether all hosts at a leaf wait for so few of its links up that it is no chance, of which this falls
-// least, where the tree behind comes over several.
-func (n *naiveTrees) isOnlyWay(l schema.LinkID) bool {
-	from, via := n.g.Ends(l)
-	if !n.g.IsSwitch(from) || n.g.Device(via).Level <= n.g.Device(from).Level {
-		return false
-	}
-	stall := float64(n.values[l])
-	up, used, waiting := 0., 0., 0.
-	for s := range schema.LinkID(n.g.NumLinks()) {
-		begin, end := n.g.Ends(s)
-		isUp := n.g.IsSwitch(end) && n.g.Device(end).Level > n.g.Device(begin).Level
-		switch {
-		case begin == from && n.isStalled(s) && !n.g.IsSwitch(end):
-			return false
-		case begin == from && n.isStalled(s) && isUp && n.hottestAfter(s) > 0 && float64(n.values[s])*n.hottestAfter(l) > stall*n.hottestAfter(s):
-			return false
-		case begin == from && isUp:
-			up++
-			if n.isStalled(s) {
-				used++
-			}
-		case end == from && !n.g.IsSwitch(begin) && n.isStalled(s):
-			if float64(n.values[s]) > stall+slowSigmas*n.noise.sigma(stall) {
-				return false
-			}
-			waiting++
-		}
-	}
-	isNoChance := used <= mostOnlyWays && waiting*math.Log(up/used) >= used*math.Log(up)+onlyByChance
-	return isNoChance && slices.ContainsFunc(n.next(l), func(s schema.LinkID) bool {
-		_, behind := n.g.Ends(s)
-		into := 0
-		for x := range schema.LinkID(n.g.NumLinks()) {
-			if begin, end := n.g.Ends(x); end == behind && n.g.IsSwitch(begin) && n.isStalled(x) {
-				into++
-			}
-		}
-		return into >= minFeeders
-	})
-}
-
-// place is a switch, or a link of it that is a root by itself.
+// place is a switch, or a port of it that is a root by itself.
 type place struct {
 	device topology.DeviceID
 	link   schema.LinkID
@@ -258,8 +171,8 @@ func TestTreesLeadWhereNaiveWalksDo(t *testing.T) {
 				for a := range m.sinks.all {
 					if m.sinks.leads(int32(node), int32(a)) {
 						x, at := &m.sinks.all[a], place{link: schema.NoLink}
-						if at.device = topology.DeviceID(x.device); x.slow >= 0 {
-							at.link = schema.LinkID(x.slow)
+						if at.device = topology.DeviceID(x.device); x.odd >= 0 {
+							at.link = schema.LinkID(x.odd)
 						}
 						got[at] = true
 					}

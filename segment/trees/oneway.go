@@ -17,6 +17,9 @@ const (
 	receiveSigmas = 5
 )
 
+// meeting is a switch, a leaf that sends into a cause or one of its ends.
+type meeting struct{ device, cause int32 }
+
 // oneWay tells trees from parts of an exchange by their sources: whoever exchanges receives, too.
 type oneWay struct {
 	receives []answer  // by device

@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"github.com/giverny/giverny/internal/scratch"
-	"github.com/giverny/giverny/segment/linkset"
 )
 
 const (
@@ -14,50 +13,24 @@ const (
 	unexplainedFactor = 1.8
 	unexplainedSigmas = 6
 	unexplainedLinks  = 3
-	// A link is clearly above another by this factor and so many deviations; a slow one is above all that it may wait for by
-	// more, since stall may rise a little from hop to hop.
-	slowFactor, slowSigmas, slowStep = 1.25, 4, 1.4
-	// All hosts that wait at a leaf take few of its ways up, four at most, by chance once in so many cases, as a logarithm.
-	onlyByChance, mostOnlyWays = 6.9, 4
-	slowRival                  = .6 // of its stall, at which another link into the same switch waits for the same
+	// A link is clearly above another by this factor and so many deviations.
+	clearFactor, clearSigmas = 1.25, 4
 )
 
-// findSlow finds the links between switches that may be where back pressure begins.
-func (t *trees) findSlow() {
-	t.slow, t.unsure, t.dropped = scratch.Slice(t.slow, len(t.links)), scratch.Slice(t.unsure, len(t.links)), scratch.Slice(t.dropped, len(t.links))
+// findOdd finds the ports to hosts that may be roots of their own.
+func (t *trees) findOdd() {
+	t.odd, t.unsure, t.dropped = scratch.Slice(t.odd, len(t.links)), scratch.Slice(t.unsure, len(t.links)), scratch.Slice(t.dropped, len(t.links))
+	clear(t.odd)
 	clear(t.unsure)
 	clear(t.dropped)
-	for i, l := range t.links {
-		t.slow[i] = !t.waits.toHost(l) && t.isSlow(int32(i))
-	}
 	for _, d := range t.entered {
-		t.findOdd(d)
+		t.findOddAt(d)
 	}
 }
 
-// besides is the most stall of those that a node may wait for but one.
-func (t *trees) besides(j, but int32) float64 {
-	if t.stall[but] == t.hottest(j) {
-		return t.second[t.list[j]]
-	}
-	return t.hottest(j)
-}
-
-// dependents counts the nodes that may wait for one, are not above it, and are clearly above all else that they may wait
-// for.
-func (t *trees) dependents(i int32) (n int) {
-	most := t.stall[i] + slowSigmas*t.noise.sigma(t.stall[i])
-	for _, j := range t.into.of(t.from[i]) {
-		if t.stall[j] <= most && t.isClearlyAbove(t.stall[j], t.besides(j, i)) && t.waits.mayWait(t.links[j], t.links[i]) {
-			n++
-		}
-	}
-	return n
-}
-
-// findOdd finds the ports to hosts that are roots of their own: beside an exchange, those that are clearly above most
-// others that stall at the switch; where traffic that goes on stalls as well, all; and two of a pair.
-func (t *trees) findOdd(d int32) {
+// findOddAt finds those of a switch: beside an exchange, those that are clearly above most others that stall there; where
+// traffic that goes on stalls as well, all; and two of a pair.
+func (t *trees) findOddAt(d int32) {
 	t.sample = t.sample[:0]
 	for _, i := range t.leaving.of(d) {
 		if t.toHost(i) {
@@ -81,11 +54,11 @@ func (t *trees) findOdd(d int32) {
 	}
 	least := usual
 	if usual > 0 {
-		least *= math.Exp(slowSigmas * spreadOf(t.sample, usual))
+		least *= math.Exp(clearSigmas * spreadOf(t.sample, usual))
 	}
 	for _, i := range t.leaving.of(d) {
 		if t.toHost(i) {
-			t.slow[i] = t.isClearlyAbove(t.stall[i], usual) && t.stall[i] >= least
+			t.odd[i] = t.isClearlyAbove(t.stall[i], usual) && t.stall[i] >= least
 		}
 	}
 }
@@ -113,7 +86,7 @@ func (t *trees) arePair(d int32) bool {
 	if len(t.sample) != 2 || t.sendingPorts(d) == 2 || !t.isClearlyAbove(t.sample[0], 0) || t.sample[1]-t.sample[0] < pairSigmas*t.noise.sigma(t.sample[1]) {
 		return false
 	}
-	waiting, hotter, most := 0, 0, t.sample[1]+slowSigmas*t.noise.sigma(t.sample[1])
+	waiting, hotter, most := 0, 0, t.sample[1]+clearSigmas*t.noise.sigma(t.sample[1])
 	for _, i := range t.into.of(d) {
 		if t.stall[i] > most {
 			hotter++
@@ -136,9 +109,6 @@ func (t *trees) sendingPorts(d int32) (n int) {
 
 // unpair takes back the other root of a pair where one is none, and reports whether there is one.
 func (t *trees) unpair(i int32) (any bool) {
-	if !t.toHost(i) {
-		return false
-	}
 	ports := t.leaving.of(t.from[i])
 	n := 0
 	for _, j := range ports {
@@ -147,8 +117,8 @@ func (t *trees) unpair(i int32) (any bool) {
 		}
 	}
 	for _, j := range ports {
-		if n == 2 && t.toHost(j) && t.slow[j] {
-			t.slow[j], any = false, true
+		if n == 2 && t.toHost(j) && t.odd[j] {
+			t.odd[j], any = false, true
 		}
 	}
 	return any
@@ -164,20 +134,16 @@ func (t *trees) isCrossed(d int32, port float64) bool {
 func (t *trees) findSinks() {
 	w := t.waits
 	t.sink, t.port = scratch.Slice(t.sink, len(t.links)), scratch.Slice(t.port, len(t.links))
-	t.lonely = scratch.Slice(t.lonely, len(t.links))
-	clear(t.lonely)
 	for i, l := range t.links {
 		t.sink[i] = -1
 		t.port[i] = w.toHost(l)
 		switch {
 		case t.dropped[i]:
 			t.port[i] = false
-		case t.port[i] && t.slow[i]:
+		case t.odd[i]:
 			t.sink[i] = t.placeOf(l)
 		case t.port[i]:
 			t.sink[i] = w.from[l]
-		case t.slow[i]:
-			t.port[i], t.sink[i] = true, t.placeOf(l)
 		case len(t.mayWaitFor(int32(i))) == 0:
 			t.sink[i] = w.to[l]
 		}
@@ -189,7 +155,6 @@ func (t *trees) findSinks() {
 				unexplained++
 			}
 		}
-		t.markLonely(d)
 		if unexplained < unexplainedLinks {
 			continue
 		}
@@ -201,173 +166,9 @@ func (t *trees) findSinks() {
 	}
 }
 
-// fewestLonely links that are the only ways up from their switches lead to one switch by chance once in thousands.
-const fewestLonely = 5
-
-// fewestWays is over how many other switches a tree comes that would stall other ways up to it, too.
-const fewestWays = 3
-
-// hasWaysBeside reports whether links from switches may wait for so many other stalled links into the switch that one enters.
-func (t *trees) hasWaysBeside(i int32) bool {
-	n := 0
-	for _, j := range t.into.of(t.to[i]) {
-		if j != i && !t.fromHost(j) && t.feeders[t.from[j]] > 0 {
-			if n++; n == fewestWays {
-				return true
-			}
-		}
-	}
-	return false
-}
-
-// markLonely makes a sink of a switch that many links enter which alone stall of the ways up from theirs: they wait for a port of
-// it that is full and does not stall. A tree that comes over several ways stalls several ways up to it.
-func (t *trees) markLonely(d int32) {
-	n := 0
-	for _, i := range t.into.of(d) {
-		if t.lonely[i] = t.isLonely(i, -1); t.lonely[i] {
-			n++
-		}
-	}
-	for _, i := range t.into.of(d) {
-		if t.lonely[i] = t.lonely[i] && n >= fewestLonely; t.lonely[i] {
-			t.sink[i] = d
-		}
-	}
-}
-
-// lonelyInto counts the links that wait for a slow one, since they alone stall of the ways up from theirs.
-func (t *trees) lonelyInto(slow int32) (n int) {
-	for _, i := range t.into.of(t.from[slow]) {
-		if t.waits.mayWait(t.links[i], t.links[slow]) && t.isLonely(i, slow) {
-			n++
-		}
-	}
-	return n
-}
-
-// isLonely reports whether a link up is far above all others from its switch, and all that it may wait for, but one, comes over
-// several.
-func (t *trees) isLonely(i, but int32) bool {
-	if t.port[i] || !t.waits.isUp(t.links[i]) || len(t.mayWaitFor(i)) == 0 {
-		return false
-	}
-	for _, k := range t.leaving.of(t.from[i]) {
-		if k != i && t.waits.isUp(t.links[k]) && !t.isClearlyAbove(t.stall[i], t.stall[k]) {
-			return false
-		}
-	}
-	for _, j := range t.mayWaitFor(i) {
-		if j != but && (t.slow[j] || t.waits.isUp(t.links[j]) || !t.hasWaysBeside(j)) {
-			return false
-		}
-	}
-	return true
-}
-
 // isClearlyAbove reports whether a stall is above another by the factor and the deviations that make a root.
 func (t *trees) isClearlyAbove(stall, other float64) bool {
-	return stall >= slowFactor*other && stall-other >= slowSigmas*t.noise.sigma(stall)
-}
-
-// isSlow reports whether a link between switches is where back pressure begins: a link that is degraded, or a port
-// that is full and stalls because the switch behind it takes less than comes.
-func (t *trees) isSlow(i int32) bool {
-	w, l, stall := t.waits, t.links[i], t.stall[i]
-	if w.fromHost(l) {
-		return false
-	}
-	if t.isOnlyWay(i) {
-		return true
-	}
-	if stall < slowStep*t.hottest(i) || !t.isClearlyAbove(stall, t.hottest(i)) || !t.standsOut(i) {
-		return false
-	}
-	rivals := 0
-	for _, j := range t.into.of(w.to[l]) {
-		if j != i && t.stall[j] >= slowRival*stall && t.stall[j] > slowFactor*t.hottest(j) {
-			if rivals++; rivals > 1 || !t.fromHost(j) {
-				return false
-			}
-		}
-	}
-	waiting, hotter, most := 0, 0, stall+slowSigmas*t.noise.sigma(stall)
-	for _, j := range t.into.of(w.from[l]) {
-		switch {
-		case !w.mayWait(t.links[j], l):
-		case t.stall[j] > most:
-			hotter++
-		case t.standsOut(j):
-			waiting++
-		}
-	}
-	return waiting >= minFeeders && waiting > hotter
-}
-
-// standsOut reports whether a link is clearly above half of those that leave its switch for the same level: what those
-// wait for is not why it stalls. A host has only one.
-func (t *trees) standsOut(i int32) bool {
-	w, level, rivals := t.waits, t.waits.level[t.to[i]], 0
-	for _, j := range t.leaving.of(t.from[i]) {
-		if j != i && w.level[t.to[j]] == level && !t.isClearlyAbove(t.stall[i], t.stall[j]) {
-			rivals++
-		}
-	}
-	least := 2 * rivals // of all others
-	for _, k := range w.out.of(t.from[i]) {
-		if least == 0 {
-			break
-		}
-		if k != t.links[i] && t.values[k] != linkset.Missing && w.level[w.to[k]] == level {
-			least--
-		}
-	}
-	return least == 0
-}
-
-// isOnlyWay reports whether the hosts that wait at a leaf wait for so few of its links up, and for no port, that traffic
-// which takes all alike would do so by chance only: of those, the one that falls least is slow, where the tree behind it
-// comes over many.
-func (t *trees) isOnlyWay(i int32) bool {
-	w, l, from := t.waits, t.links[i], t.from[i]
-	if !w.isUp(l) {
-		return false
-	}
-	used := 0
-	for _, j := range t.leaving.of(from) {
-		switch {
-		case t.toHost(j):
-			return false
-		case !w.isUp(t.links[j]):
-			continue
-		case t.hottest(j) > 0 && t.stall[j]*t.hottest(i) > t.stall[i]*t.hottest(j):
-			return false
-		}
-		if used++; used > mostOnlyWays {
-			return false
-		}
-	}
-	up := 0
-	for _, k := range w.out.of(from) {
-		if w.isUp(k) && t.values[k] != linkset.Missing {
-			up++
-		}
-	}
-	waiting, most := 0, t.stall[i]+slowSigmas*t.noise.sigma(t.stall[i])
-	for _, j := range t.into.of(from) {
-		if t.fromHost(j) {
-			if t.stall[j] > most {
-				return false
-			}
-			waiting++
-		}
-	}
-	if float64(waiting)*math.Log(float64(up)/float64(used)) < float64(used)*math.Log(float64(up))+onlyByChance {
-		return false
-	}
-	return t.agreeing(t.to[i]) < fewestAgreeing && slices.ContainsFunc(t.mayWaitFor(i), func(j int32) bool {
-		return t.feeders[t.to[j]] >= minFeeders && t.breadth[j] != fewWays
-	})
+	return stall >= clearFactor*other && stall-other >= clearSigmas*t.noise.sigma(stall)
 }
 
 func (t *trees) isUnexplained(i int32) bool {

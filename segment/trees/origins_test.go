@@ -43,35 +43,6 @@ func incastAt0() stalls.ByEnds {
 	return s
 }
 
-// between is the ends of a link from one group to another.
-func between(t *testing.T, g *topology.Graph, from, to string) [2]string {
-	t.Helper()
-	for l := range schema.LinkID(g.NumLinks()) {
-		a, b := g.Ends(l)
-		if strings.HasPrefix(g.Device(a).Name, from) && strings.HasPrefix(g.Device(b).Name, to) {
-			return [2]string{g.Device(a).Name, g.Device(b).Name}
-		}
-	}
-	t.Fatalf("no link from %s to %s", from, to)
-	return [2]string{}
-}
-
-// Traffic that takes a detour over routers of one group, at which no host waits, is part of what it leads to.
-func TestDetourIsFollowed(t *testing.T) {
-	g := stalls.Fabric(t, oneGroupOfEight)
-	s := incastAt0()
-	global := between(t, g, "router1-", "router0-")
-	others := slices.DeleteFunc([]string{"router1-0", "router1-1", "router1-2"}, func(r string) bool { return r == global[0] })
-	if !strings.HasSuffix(global[1], "-0") {
-		s[global] = 48
-	} else {
-		s[global] = 52
-	}
-	s[[2]string{others[0], global[0]}] = 45
-	s[[2]string{others[1], others[0]}] = 42
-	oneRegion(t, g, s, s.On(t, g))
-}
-
 // A link of a group that reads zero where all beside it stall does not cut off what waits for it.
 func TestFalseZeroWithinGroup(t *testing.T) {
 	g := stalls.Fabric(t, "dragonfly:groups=17,routers=8,hosts=4")
@@ -116,29 +87,6 @@ func TestOnlyLinkIntoASwitchIsTheRoot(t *testing.T) {
 	got := segmenttest.New(t, g, segmenttest.Overlapping()).Step(snap)
 	if want := stalls.LinkNamed(t, g, "router0-5", "router0-6"); len(got) != 1 || got[0].Root == nil || got[0].Root.Link != want {
 		t.Errorf("%s, want one region with its root at link %d", segmenttest.Sizes(got), want)
-	}
-}
-
-// Where they wait for a slow link of that spine, it is a root, however well the tree explains them.
-func TestLonelyLinksWaitForASlowOne(t *testing.T) {
-	g := stalls.Fabric(t, "fattree:leaves=12,hosts=4,spines=8")
-	slow := stalls.LinkNamed(t, g, "spine1", "leaf2")
-	for leaves, want := range map[int]bool{3: false, 6: true} {
-		s := stalls.ByEnds{{"leaf3", "host12"}: 60, {"spine1", "leaf2"}: 50}
-		for spine := range 4 {
-			s[[2]string{fmt.Sprint("spine", spine), "leaf3"}] = 49
-			s[[2]string{"leaf10", fmt.Sprint("spine", spine)}] = 40
-		}
-		for leaf := 4; leaf < 4+leaves; leaf++ {
-			s[[2]string{fmt.Sprint("leaf", leaf), "spine1"}] = 40
-		}
-		isRoot := false
-		for _, r := range segmenttest.New(t, g, segmenttest.Overlapping()).Step(stalls.Snapshot(map[schema.Metric][]float32{schema.XmitWait: s.On(t, g)})) {
-			isRoot = isRoot || r.Root != nil && r.Root.Link == slow
-		}
-		if isRoot != want {
-			t.Errorf("%d leaves: the slow link is a root is %v, want %v", leaves, isRoot, want)
-		}
 	}
 }
 

@@ -119,11 +119,8 @@ func (c *causes) isMisfit(cause int32) bool {
 	return c.count[cause] >= FewestLinks && c.off[cause] >= leastMisfit*float64(c.count[cause])
 }
 
-// showsReceiver reports whether what waits at a sink waits for a link that is seen to stall, and that is one between switches or leads
-// to a host that does not itself wait to send: who does exchanges, and others of the exchange need not be explained by its port.
+// showsReceiver reports whether what waits at a sink waits for a port that is seen to stall and leads to a host that does not itself
+// wait to send: who does exchanges, and others of the exchange need not be explained by its port.
 func (t *trees) showsReceiver(x *sink) bool {
-	if !x.showsRoot() || x.slow >= 0 && !t.waits.toHost(x.slow) {
-		return x.showsRoot()
-	}
-	return slices.ContainsFunc(t.leaving.of(x.device), func(i int32) bool { return t.toHost(i) && !t.waitsToSend(t.to[i]) })
+	return x.showsRoot() && slices.ContainsFunc(t.leaving.of(x.device), func(i int32) bool { return t.toHost(i) && !t.waitsToSend(t.to[i]) })
 }

@@ -13,11 +13,8 @@ import (
 type shares struct {
 	of      []partList // by node
 	fall    []float64  // by cause
-	usual   []float64  // by cause: what its fall was at the hop before
-	depart  []float64  // by cause: what it costs that it falls otherwise now
 	taken   []int      // by cause: links that it has a part in, but for those at its sinks
 	worth   []float64  // by cause: by how many deviations links are explained better with it than without
-	unheard []int      // by cause: of those taken, links that could wait for no other, since what they wait for had chosen
 	misfit  []float64  // by node: by how many deviations its stall is off what its causes predict
 	falls   []fallOf
 	rests   []fallOf               // the same of what is left of a link over an exchange's level
@@ -41,31 +38,22 @@ const (
 	fallWidth                        = 1.12 // ratios that far apart are one
 	// In deviations: what a second cause must explain, and one that is a port to a host beside an exchange.
 	secondCost, portCost = .5, 2
-	departCost           = 2 // that a cause falls by more or less than at the hop before, in logarithms
 	// that an exchange adds to what leaves a leaf that takes no part in it, or adds nothing where it does.
 	partnerCost = 3
 	// that a tree which clearly adds to what leaves an exchange's leaves, on so many links, adds nothing to one of them.
 	restCost, fewestRests = 3, 8
 	mostAtOnce            = 3 // causes of one link
-	// In deviations: by how much better a slow link must explain what waits for it, in all and for each link, of which one
+	// In deviations: by how much better an odd port must explain what waits for it, in all and for each link, of which one
 	// counts up to a bound.
 	leastWorth, leastWorthEach, mostWorth = 17, .8, 4
-	// Beside other causes, in units of how well those explain the rest; but not for a link so much above all that stalls
-	// behind it that explains each so much better, nor for one that is certain, if the rest is no worse explained than that.
-	leastSpread, clearSlow, clearWorth = 1.03, 1.6, mostWorth / 2
-	certainWorth, certainSpread        = .75 * mostWorth, 2.5
-	keptShare                          = .4
 	// oddPort is how many deviations a port differs from what else waits at its switch if it is another cause.
 	oddPort = 4
 )
 
 func (h *shares) find(t *trees, s *sinks, c *causes, minMean float64) {
-	h.of, h.fall, h.usual = scratch.Slice(h.of, len(t.links)), scratch.Slice(h.fall, 2*len(s.all)), scratch.Slice(h.usual, 2*len(s.all))
-	h.depart = scratch.Slice(h.depart, 2*len(s.all))
+	h.of, h.fall = scratch.Slice(h.of, len(t.links)), scratch.Slice(h.fall, 2*len(s.all))
 	h.misfit, h.worth = scratch.Slice(h.misfit, len(t.links)), scratch.Slice(h.worth, 2*len(s.all))
 	clear(h.worth)
-	h.unheard = scratch.Slice(h.unheard, 2*len(s.all))
-	clear(h.unheard)
 	h.rest = scratch.Slice(h.rest, 2*len(s.all))
 	h.own, h.level = scratch.Slice(h.own, len(t.links)), scratch.Slice(h.level, len(t.links))
 	h.taken = scratch.Slice(h.taken, 2*len(s.all))
@@ -81,15 +69,12 @@ func (h *shares) find(t *trees, s *sinks, c *causes, minMean float64) {
 		for end = first; end < len(t.order) && t.rank[t.order[end]] == rank; end++ {
 		}
 		isAny := h.gather(t, s, c, t.order[first:end])
-		copy(h.usual, h.fall)
 		h.fitRests()
 		h.fitFalls()
 		isFitted := false
 		if isAny { // else the same again
-			h.measureDeparts()
 			h.refit(t, s, c, t.order[first:end], minMean)
 			isFitted = isSpread && h.fitTogether(t, t.order[first:end])
-			h.measureDeparts()
 		}
 		for _, i := range t.order[first:end] {
 			if !h.atSink[i] && h.of[i].n > 0 {
@@ -100,13 +85,10 @@ func (h *shares) find(t *trees, s *sinks, c *causes, minMean float64) {
 		}
 		if isFitted {
 			h.chooseFitted(t)
-		} else if isAny {
-			h.choosePerSwitch(t, s, c, t.order[first:end])
 		}
 		for _, i := range t.order[first:end] {
 			if !h.atSink[i] && h.of[i].n > 0 {
 				h.take(i, t.stall[i])
-				h.keepAtLeaf(t, s, c, i)
 			}
 		}
 	}
@@ -137,16 +119,6 @@ func (h *shares) gather(t *trees, s *sinks, c *causes, nodes []int32) (isAny boo
 	return isAny
 }
 
-// measureDeparts finds what it costs that a cause falls otherwise than at the hop before.
-func (h *shares) measureDeparts() {
-	for a, fall := range h.fall {
-		h.depart[a] = 0
-		if fall != h.usual[a] {
-			h.depart[a] = departCost * math.Abs(math.Log(fall/h.usual[a]))
-		}
-	}
-}
-
 // refit fits the falls again, to the links that each cause alone explains best.
 func (h *shares) refit(t *trees, s *sinks, c *causes, nodes []int32, minMean float64) {
 	h.falls = h.falls[:0]
@@ -172,7 +144,7 @@ func (h *shares) setAtSink(t *trees, s *sinks, c *causes, i int32) bool {
 		return false
 	}
 	x, toHost := &s.all[a], t.port[i]
-	if x.odd > 0 && t.sink[i] < 0 {
+	if x.others > 0 && t.sink[i] < 0 {
 		return false
 	}
 	h.misfit[i] = math.Abs(t.stall[i]-x.stall) / t.noise.sigma(t.stall[i])
@@ -304,24 +276,4 @@ func (h *shares) listMembers(overlap bool) {
 		}
 	}
 	m.off = m.off[:n+1]
-}
-
-// keepAtLeaf gives a link that leaves a leaf where most hosts wait for ports that are full and do not stall to what
-// waits there, if it is far less stalled than what it would wait for.
-func (h *shares) keepAtLeaf(t *trees, s *sinks, c *causes, i int32) {
-	leaf := t.leafOf(i)
-	if leaf < 0 || t.waits.fromHost(t.links[i]) {
-		return
-	}
-	a := s.at[leaf]
-	if a < 0 || s.all[a].hostLinks < minFeeders || s.all[a].down() > 0 || s.all[a].port > 0 {
-		return
-	}
-	if 2*s.all[a].hostLinks <= t.stalledHosts(leaf) || t.stall[i] > s.all[a].stall {
-		return
-	}
-	if t.sink[i] < 0 && t.stall[i] < keptShare*t.hottest(i) {
-		h.of[i].set(part{cause: c.sets.Find(a), stall: t.stall[i]})
-		h.misfit[i] = 0
-	}
 }

@@ -12,18 +12,18 @@ func (s *sink) beginsTree() bool { return s.isTree() || s.isReceiver }
 
 // showsRoot reports whether what waits at a sink waits for a link that is seen to stall.
 func (s *sink) showsRoot() bool {
-	return s.links > 1 && (s.slow >= 0 || s.port > 0 && !s.hasManyPorts())
+	return s.links > 1 && (s.odd >= 0 || s.port > 0 && !s.hasManyPorts())
 }
 
 // hasManyPorts reports whether more ports to hosts stall than a few trees have: all or all but one, if they are few.
 func (s *sink) hasManyPorts() bool {
-	ports := s.ports + s.odd
+	ports := s.ports + s.others
 	return ports > mostRoots || ports == mostRoots && s.hosts <= mostRoots+1 || s.sending > 1 && s.sending >= ports
 }
 
 // receives reports whether more hosts at a leaf than a few trees have receive too much from other leaves.
 func (s *sink) receives() bool {
-	return s.slow < 0 && s.ports > mostRoots && s.fromSwitches >= minFeeders
+	return s.odd < 0 && s.ports > mostRoots && s.fromSwitches >= minFeeders
 }
 
 // portMean is the mean stall of the links to hosts.
@@ -34,7 +34,7 @@ func (s *sink) isWide() bool { return s.links >= minFeeders || s.hasManyPorts() 
 
 // isEven reports whether what a leaf's hosts send into the fabric is as level as what comes, and as much: it
 // exchanges.
-func (s *sink) isEven() bool { return s.sendsToo && (s.odd > 0 || s.levels >= 2*s.links) }
+func (s *sink) isEven() bool { return s.sendsToo && (s.others > 0 || s.levels >= 2*s.links) }
 
 // mostRoots is how many trees have their roots at one switch.
 const mostRoots = 3

@@ -10,10 +10,10 @@ import (
 
 // sinks are the places where back pressure begins: a port of a switch that cannot send on what it is brought.
 // Which port it is can often not be seen: if it only is full, it does not stall: then a sink is
-// a switch. Where one link stands out, that is a sink by itself.
+// a switch. Where one port stands out, that is a sink by itself.
 type sinks struct {
 	all        []sink
-	at         []int32 // by device, and behind them by slow link: its sink, or -1
+	at         []int32 // by device, and behind them by odd port: its sink, or -1
 	components linkset.UnionFind
 	mask       []uint64 // by node: the sinks that it leads to, by their bit in the component
 	feeding    []int32  // by node: the leaf sink that it enters from another switch, or -1
@@ -26,7 +26,7 @@ type sinks struct {
 type sink struct {
 	place      int32 // its number in at
 	device     int32
-	slow       int32 // the one link that it is: a slow one between switches, or a port to a host; or -1
+	odd        int32 // the port to a host that it is, or -1
 	component  int32 // its root in the union-find
 	first      int32 // sink of its component
 	bit        uint8 // in masks of its component; the last one is shared
@@ -37,7 +37,7 @@ type sink struct {
 	hosts      int     // at the switch
 	ports      int     // stalled links to hosts
 	sending    int     // stalled links to hosts that send into the congestion, too
-	odd        int     // links to hosts that are sinks of their own
+	others     int     // links to hosts that are sinks of their own
 	port       float64 // stall of the hottest link to a host, 0 if none is stalled
 	portSum    float64 // of stalls of links to hosts
 	portSpread float64 // the deviation of their logarithms, where many stall
@@ -50,7 +50,7 @@ type sink struct {
 	deviation  float64 // of those from switches, or if these are few from hosts, in deviations of the noise
 	sendsToo   bool    // the leaf's hosts or links to switches mostly stall, too
 	isUnread   bool    // nothing that leaves the switch is measured: those of its hosts that stall are all that can be seen to send
-	isReceiver bool    // see showsReceiver; unknown of a slow link
+	isReceiver bool    // see showsReceiver; unknown of an odd port
 	leans      bool    // what waits here waits for another sink: see joinLeaning
 	fromHosts, fromSwitches,
 	hostSum, switchSum float64
@@ -113,10 +113,10 @@ func (s *sinks) list(t *trees) {
 		}
 		x := &s.all[s.at[d]]
 		x.weight += t.stall[i]
-		x.isLeaf = x.isLeaf || x.slow < 0 && t.waits.toHost(t.links[i]) // of a higher switch, an aggregation node's
+		x.isLeaf = x.isLeaf || x.odd < 0 && t.waits.toHost(t.links[i]) // of a higher switch, an aggregation node's
 	}
 	slices.SortFunc(s.all, func(a, b sink) int {
-		return cmp.Or(cmp.Compare(a.component, b.component), cmp.Compare(b.weight, a.weight), cmp.Compare(t.waits.byName[a.device], t.waits.byName[b.device]), t.compareEnds(a.slow, b.slow))
+		return cmp.Or(cmp.Compare(a.component, b.component), cmp.Compare(b.weight, a.weight), cmp.Compare(t.waits.byName[a.device], t.waits.byName[b.device]), t.compareEnds(a.odd, b.odd))
 	})
 	first := int32(0)
 	for i := range s.all {
@@ -131,11 +131,11 @@ func (s *sinks) list(t *trees) {
 
 // sinkAt begins the sink at a place.
 func (s *sinks) sinkAt(t *trees, place int32) sink {
-	x := sink{place: place, device: place, slow: -1}
+	x := sink{place: place, device: place, odd: -1}
 	if devices := int32(len(t.seen)); place >= devices {
-		x.slow = place - devices
-		x.device = t.waits.from[x.slow]
-		x.component = s.components.Find(t.node[x.slow])
+		x.odd = place - devices
+		x.device = t.waits.from[x.odd]
+		x.component = s.components.Find(t.node[x.odd])
 		return x
 	}
 	x.component = s.components.Find(int32(len(t.links)) + place)
@@ -187,8 +187,8 @@ func (s *sinks) measure(t *trees) {
 			a.port = max(a.port, t.stall[i])
 			a.portSum += t.stall[i]
 			a.ports++
-			if at := s.at[w.from[l]]; a.slow >= 0 && w.toHost(l) && at >= 0 {
-				s.all[at].odd++
+			if at := s.at[w.from[l]]; a.odd >= 0 && at >= 0 {
+				s.all[at].others++
 			}
 			if t.stalledInto(w.from[l]) == 0 {
 				s.lone++
@@ -216,7 +216,7 @@ func (s *sinks) measure(t *trees) {
 	}
 	for a := range s.all {
 		s.all[a].sum()
-		if s.all[a].slow >= 0 {
+		if s.all[a].odd >= 0 {
 			continue
 		}
 		s.measurePorts(t, &s.all[a])
@@ -262,7 +262,7 @@ func (s *sinks) measureLevel(t *trees, x *sink) {
 			s.sample = append(s.sample, t.stall[i])
 		}
 	}
-	if x.odd > 0 {
+	if x.others > 0 {
 		s.measureSent(t, x)
 		return
 	}

@@ -17,7 +17,7 @@ import (
 //
 //  1. Stalled links, the noise around them, and which of them wait for which (connect.go). A link that is not
 //     measured is looked through.
-//  2. Sinks (origins.go, ranks.go, sinks.go): where back pressure begins, a switch or one link each. Every stalled
+//  2. Sinks (origins.go, ranks.go, sinks.go): where back pressure begins, a switch or one port each. Every stalled
 //     link leads to one or more.
 //  3. Causes (causes.go, exchanges.go, joins.go): sinks that are one cause are joined, by the evidence of
 //     level, of shared sources and of hosts that both send and wait. Level sinks that share their sources and
@@ -59,12 +59,10 @@ type trees struct {
 	list    []int32   // by node: its list in next, which others at the same leaf may share
 	next    linkLists // by list: nodes that may be waited for
 	peak    []int32   // by list: the most stalled of it, or -1
-	second  []float64 // by list: the stall of the second
-	sink    []int32   // by node: the switch that it waits at, or its own place if it is slow (placeOf), or -1
+	sink    []int32   // by node: the switch that it waits at, or its own place if it is odd (placeOf), or -1
 	port    []bool    // by node: back pressure begins at the switch that it leaves
 	order   []int32   // nodes, those that wait at sinks first
-	slow    []bool    // by node: a root beside whatever else begins at its switch, a slow link or a port to a host
-	lonely  []bool    // by node: see markLonely
+	odd     []bool    // by node: a port to a host that is a root beside whatever else begins at its switch
 	breadth []breadth // by node
 	idle    float32   // stall up to which a link waits for nothing
 	unsure  []bool    // by node: see mayBeLone
@@ -140,7 +138,7 @@ func (m *Method) findTrees(values []float32, out *linkset.Groups) {
 	if !m.findLinks(values) {
 		return
 	}
-	for again := true; again; again = m.dropSlow() {
+	for again := true; again; again = m.dropOdd() {
 		m.findCauses()
 	}
 	m.causes.joinPieces(&m.trees, &m.sinks, &m.shares)
@@ -149,8 +147,7 @@ func (m *Method) findTrees(values []float32, out *linkset.Groups) {
 	m.emit(out)
 }
 
-// findLinks finds the stalled links of readings that are measured, what they wait for and which may be slow; it reports whether
-// there are any.
+// findLinks finds the stalled links of readings that are measured, and what they wait for; it reports whether there are any.
 func (m *Method) findLinks(values []float32) bool {
 	m.values = values
 	m.forget()
@@ -161,14 +158,13 @@ func (m *Method) findLinks(values []float32) bool {
 	m.distrustZeros()
 	m.noiseOf.fitSlope(&m.trees)
 	m.connect()
-	m.findSlow()
+	m.findOdd()
 	return true
 }
 
 func (m *Method) findCauses() {
 	m.findSinks()
 	m.rankNodes()
-	m.breakCycles()
 	m.sinks.find(&m.trees)
 	m.causes.find(&m.trees, &m.sinks)
 	m.shares.find(&m.trees, &m.sinks, &m.causes, m.minMean)
@@ -258,57 +254,21 @@ func (t *trees) isBesetBySwitches(d int32) bool {
 	return stalled >= minFeeders && float64(stalled) >= besetShare*float64(measured)
 }
 
-// dropSlow takes back slow links if what waits for them is explained hardly better with them than without: they are
-// lone hot ones, or a little hotter by chance. It reports whether there were any.
-func (m *Method) dropSlow() (any bool) {
+// dropOdd takes back ports that are roots of their own if what waits for them is explained hardly better with them than
+// without, in deviations of the noise: they are hot alone, or a little hotter by chance. It reports whether there were any.
+func (m *Method) dropOdd() (any bool) {
 	h := &m.shares
 	for a := range m.sinks.all {
 		x := &m.sinks.all[a]
-		if x.slow < 0 || m.isWorth(int32(a)) {
+		if x.odd < 0 || h.worth[a] >= leastWorth+leastWorthEach*float64(h.taken[a]) {
 			continue
 		}
-		i := m.node[x.slow]
-		m.slow[i], m.dropped[i] = false, m.unsure[i]
+		i := m.node[x.odd]
+		m.odd[i], m.dropped[i] = false, m.unsure[i]
 		any = m.unpair(i) || any
 		any = any || h.taken[a] > 0 // else it is alone, and no region
 	}
 	return any
-}
-
-// isWorth reports whether a slow link explains what waits for it better than the other causes do: in deviations of the
-// noise, and where these explain what else hangs together with it worse than noise would, in units of that. A link
-// also counts that explains each of those clearly and on which several depend, or that is the only way and explains enough,
-// or for which many wait that alone stall of the ways up from theirs.
-func (m *Method) isWorth(a int32) bool {
-	h, x := &m.shares, &m.sinks.all[a]
-	i := m.node[x.slow]
-	if m.lonelyInto(i) >= fewestLonely {
-		return true
-	}
-	taken, worth := float64(h.taken[a]-h.unheard[a]), h.worth[a]
-	least := leastWorth + leastWorthEach*taken
-	isEnough, isClear := worth >= least, m.stall[i] >= slowStep*m.hottest(i)
-	if m.unsure[i] {
-		return isEnough
-	}
-	if isEnough && m.hottest(i) > 0 && m.stall[i] >= clearSlow*m.hottest(i) && worth >= clearWorth*taken {
-		return true
-	}
-	isCertain := isEnough && !isClear || isClear && worth >= certainWorth*taken && m.dependents(i) >= minFeeders
-	if !isEnough && !isCertain {
-		return false
-	}
-	around, off := 0, 0.
-	for k := range h.of {
-		if m.sinks.component[k] == x.first && !h.of[k].has(a) {
-			around++
-			off += min(mostMisfit, h.misfit[k])
-		}
-	}
-	if isCertain && off < certainSpread*float64(around) {
-		return true
-	}
-	return isEnough && (around < minFeeders || worth*float64(around) >= leastSpread*least*max(float64(around), off))
 }
 
 // hottestAfter is the most stalled node that one may wait for, or -1.
@@ -329,10 +289,10 @@ func (t *trees) prefersHost(i int32) bool {
 	return j >= 0 && t.port[j]
 }
 
-// placeOf is the sink that a slow link is: behind the devices, by link.
+// placeOf is the sink that an odd port is: behind the devices, by link.
 func (t *trees) placeOf(link int32) int32 { return int32(len(t.seen)) + link }
 
-// compareEnds orders slow links of one switch, -1 for none, by the names of the devices that they lead to.
+// compareEnds orders odd ports of one switch, -1 for none, by the names of the devices that they lead to.
 func (t *trees) compareEnds(a, b int32) int {
 	if a < 0 || b < 0 {
 		return cmp.Compare(a, b)

@@ -16,9 +16,6 @@ const (
 	allWays          // mostly all are stalled and level, and it is not clearly above the others
 )
 
-// fewestAgreeing links lead to one switch by chance once in hundreds of cases, if few of the ways up from their switches stall.
-const fewestAgreeing = 3
-
 // findBreadths finds the breadths of links up and down.
 func (t *trees) findBreadths() {
 	w := t.waits
@@ -66,39 +63,14 @@ func (t *trees) findBreadth(nodes, links []int32, isWay func(link int32) bool) {
 	}
 }
 
-// agreeing counts the links into a switch that are of few ways up.
-func (t *trees) agreeing(d int32) (n int) {
-	for _, i := range t.into.of(d) {
-		if t.waits.isUp(t.links[i]) && t.breadth[i] == fewWays {
-			n++
-		}
-	}
-	return n
-}
-
 // partWays takes from the list that connect is at what a link up does not wait for. Traffic that takes all ways up from a switch
 // waits on all of them: where they stall alike, they do not wait for what comes down to a switch over few ways, as all does that
-// goes to one host where routes are by destination. Nor do links of several switches, each of few ways, wait for what comes down
-// over all ways, if there is something else whose stall theirs may have fallen from.
-func (t *trees) partWays(i int32, agree int) {
-	if !t.waits.isUp(t.links[i]) || t.breadth[i] == someWays || t.breadth[i] == fewWays && agree < fewestAgreeing {
+// goes to one host where routes are by destination.
+func (t *trees) partWays(i int32) {
+	if !t.waits.isUp(t.links[i]) || t.breadth[i] != allWays {
 		return
 	}
 	begin := t.next.off[len(t.next.off)-1]
-	list := t.next.at[begin:]
-	isOther := func(j int32) bool {
-		return t.waits.isDown(t.links[j]) && t.breadth[j] != someWays && t.breadth[j] != t.breadth[i]
-	}
-	if t.breadth[i] == fewWays && !slices.ContainsFunc(list, func(j int32) bool { return t.mayHaveFallen(i, j) }) {
-		return
-	}
-	t.next.at = t.next.at[:int(begin)+len(slices.DeleteFunc(list, isOther))]
-}
-
-// mayHaveFallen reports whether a node may be of the tree that another is of, which comes down over few ways to a switch where
-// something else stalls, too.
-func (t *trees) mayHaveFallen(i, j int32) bool {
-	d, fallen := t.to[j], t.stall[i]/t.stall[j]
-	isHotAlone := t.stalledInto(d) < 2 && len(t.leaving.of(d)) == 0
-	return t.waits.isDown(t.links[j]) && t.breadth[j] == fewWays && !isHotAlone && fallen >= leastFallen && fallen <= mostFall
+	isOfFew := func(j int32) bool { return t.waits.isDown(t.links[j]) && t.breadth[j] == fewWays }
+	t.next.at = t.next.at[:int(begin)+len(slices.DeleteFunc(t.next.at[begin:], isOfFew))]
 }

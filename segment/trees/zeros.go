@@ -29,6 +29,21 @@ func (t *trees) distrustZeros() {
 	}
 }
 
+// isOddlyCalm reports whether a link is calm though most that enter its switch from others of its level are not.
+func (t *trees) isOddlyCalm(link int32) bool {
+	w, stalled, measured := t.waits, 0, 0
+	for _, l := range w.in.of(w.to[link]) {
+		if l == link || w.fromHost(l) || t.values[l] == linkset.Missing || w.level[w.from[l]] != w.level[w.from[link]] {
+			continue
+		}
+		measured++
+		if t.node[l] >= 0 {
+			stalled++
+		}
+	}
+	return stalled >= minFeeders && 2*stalled > measured
+}
+
 // zeroShare of what enters a switch beside a link that reads zero, but cannot, must be of one region for the link to be, too.
 const zeroShare = .9
 

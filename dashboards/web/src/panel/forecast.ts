@@ -6,7 +6,8 @@ import type { Odds } from "../types.ts";
 const states = ["Neg", "Low", "Medium", "High", "gone"]; // as the API has them
 const worstFirst = ["High", "Medium", "Low", "Neg", "gone"];
 const called = (state: string) => state === "Neg" ? "calm" : state;
-const percent = (p: number) => p > 0 && p < .01 ? "<1%" : p > .99 && p < 1 ? ">99%" : Math.round(100 * p) + "%";
+/** percent words a probability, none of which is certain: the API rounds to three places. */
+const percent = (p: number) => p < .01 ? "<1%" : p > .99 ? ">99%" : Math.round(100 * p) + "%";
 
 /** fillForecast puts the bars of a forecast into an element; nothing if there is none. */
 export function fillForecast(into: HTMLElement, f: { next: Odds | null; later: Odds | null } | null | undefined, duration: (intervals: number) => string) {

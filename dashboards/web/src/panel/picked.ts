@@ -5,6 +5,7 @@ import type { App } from "../app.ts";
 import { colours } from "../colour.ts";
 import { $, h, setText } from "../dom.ts";
 import { iso, metricName, percent } from "../format.ts";
+import { percentAxis } from "./plot.ts";
 import { labels } from "../time/past.ts";
 import type { Interval } from "../model.ts";
 
@@ -58,6 +59,6 @@ function draw(into: HTMLElement, points: { time: string; value: number; max: num
     width: into.clientWidth || 330, height: 130, legend: { show: false }, cursor: { show: false }, padding: [8, 14, 0, 0],
     scales: { x: { time: true }, y: { range: (_, __, max) => [0, Math.max(5, max * 1.1)] } },
     series: [{}, { stroke: p.severity.Low, width: 1.5 }, { stroke: p.severity.High, width: 1, dash: [3, 3], show: points[0].max !== null }],
-    axes: [{ ...axis, size: 30, space: 70, values: (_, t) => labels(t, length) }, { ...axis, size: 40, values: (_, t) => t.map((s) => s + "%") }],
+    axes: [{ ...axis, size: 30, space: 70, values: (_, t) => labels(t, length) }, { ...axis, size: percentAxis, values: (_, t) => t.map((s) => s + "%") }],
   }, [points.map((q) => Date.parse(q.time) / 1000), points.map((q) => q.value), points.map((q) => q.max)], into);
 }

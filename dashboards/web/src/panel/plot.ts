@@ -8,6 +8,8 @@ import { labels } from "../time/past.ts";
 import type { Diagnosis, JobTraffic } from "../types.ts";
 
 const height = 160; // pixels
+/** percentAxis is the width of an axis with "100%" on it, in pixels: the text, a gap of 5 and ticks of 10. */
+export const percentAxis = 48;
 const refresh = 3000; // ms between two questions about the same region while it lives
 // mostPoints bounds how far back a region that is old is plotted.
 const mostPoints = 3000;
@@ -60,7 +62,7 @@ export class RegionPlot {
       width: Math.max(120, this.into.clientWidth), height, legend: { show: false }, cursor: { show: false }, padding: [8, hasFactor ? 4 : 14, 0, 0],
       scales: { x: { time: true }, stall: { range: (_, __, max) => [0, Math.max(10, max * 1.1)] }, factor: { range: (_, __, max) => [0, max > 0 ? max * 1.1 : 1] } },
       series: [{}, { scale: "stall", stroke: p.severity.High, width: 2, spanGaps: true, points: { show: times.length < 3 } }, ...hasFactor ? [{ scale: "factor", stroke: p.severity.Low, width: 1.5, dash: [5, 3], spanGaps: true, points: { show: false } }] : []],
-      axes: [{ ...axis, size: 30, space: 70, values: (_, list) => labels(list, 1000 * (times[times.length - 1] - times[0])) }, { ...axis, scale: "stall", size: 40, values: (_, list) => list.map((v) => v + "%") },
+      axes: [{ ...axis, size: 30, space: 70, values: (_, list) => labels(list, 1000 * (times[times.length - 1] - times[0])) }, { ...axis, scale: "stall", size: percentAxis, values: (_, list) => list.map((v) => v + "%") },
         ...hasFactor ? [{ ...axis, scale: "factor", side: 1 as const, size: 54, grid: { show: false }, values: (_: uPlot, list: number[]) => list.map((v) => amount("bytes", v)) }] : []],
     };
     this.chart?.destroy();

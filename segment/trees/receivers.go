@@ -1,0 +1,32 @@
+package trees
+
+import (
+	"cmp"
+	"slices"
+)
+
+// receiverRatio is how near the mean stalls of the ports of two leaves of a pod are whose hosts exchange.
+const receiverRatio = .6
+
+// joinReceivers joins leaves of a pod or group at which many hosts receive from other leaves and stall about as much: that
+// many hosts at several leaves of one pod receive too much at once is one exchange, also where those that send hardly wait.
+func (c *causes) joinReceivers(t *trees, s *sinks) {
+	group := func(a int32) int32 { return t.waits.group[s.all[a].device] }
+	c.met = c.met[:0]
+	for a := range int32(len(s.all)) {
+		if s.all[a].receives() && group(a) >= 0 && c.double[a][0] == noDouble {
+			c.met = append(c.met, a)
+		}
+	}
+	slices.SortFunc(c.met, func(a, b int32) int { return cmp.Or(cmp.Compare(group(a), group(b)), cmp.Compare(a, b)) })
+	for k, a := range c.met {
+		for _, b := range c.met[k+1:] {
+			if group(a) != group(b) {
+				break
+			}
+			if ratio(s.all[a].portMean(), s.all[b].portMean()) >= receiverRatio {
+				c.sets.Union(a, b)
+			}
+		}
+	}
+}
