@@ -40,6 +40,7 @@ type causes struct {
 	votes     []vote
 	met       []int32 // causes at one switch
 	receivers receivers
+	oneWay    oneWay
 	tally     []vote
 }
 

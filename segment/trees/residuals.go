@@ -7,9 +7,7 @@ import (
 )
 
 // joinMisfits joins causes that touch and explain what they stall worse than noise would: they are parts of one
-// exchange as it happens, which has no shape that would part them. What is small beside such a one is its, too. One of which
-// the root is seen to stall has a reason of its own, however badly its links are explained: where senders push, stall may rise
-// on the way up from the root.
+// exchange as it happens, which has no shape that would part them. What is small beside such a one is its, too.
 func (c *causes) joinMisfits(t *trees, s *sinks, h *shares) (joined bool) {
 	c.measureMisfits(t, s, h)
 	c.votes = c.votes[:0]
@@ -31,7 +29,7 @@ func (c *causes) joinMisfits(t *trees, s *sinks, h *shares) (joined bool) {
 	c.tallyVotes()
 	for _, v := range c.tally {
 		if n := c.count[v.beside]; float64(v.n) >= misfitShare*float64(min(n, c.count[v.cause])) && (n < misfitSmall || c.isMisfit(v.beside)) &&
-			!c.isFalling(s, v.beside) && !c.isFalling(s, v.cause) && !c.isRooted[v.cause] && !c.isRooted[v.beside] {
+			!c.isFalling(s, v.beside) && !c.isFalling(s, v.cause) && !c.hasReason(v.cause) && !c.hasReason(v.beside) {
 			joined = joined || c.sets.Find(v.cause) != c.sets.Find(v.beside)
 			c.sets.Union(v.cause, v.beside)
 		}
@@ -40,8 +38,7 @@ func (c *causes) joinMisfits(t *trees, s *sinks, h *shares) (joined bool) {
 }
 
 // joinUnexplained joins causes that meet at a switch, whichever way, if together they explain their links clearly worse than
-// noise would: the evidence that parts them is that each explains its own. One of which the root is seen to stall needs no
-// other. It reports whether it joined any.
+// noise would: the evidence that parts them is that each explains its own. It reports whether it joined any.
 func (c *causes) joinUnexplained(t *trees, s *sinks, h *shares) (joined bool) {
 	c.measureMisfits(t, s, h)
 	for d, isSwitch := range t.waits.isSwitch {
@@ -61,12 +58,17 @@ func (c *causes) joinUnexplained(t *trees, s *sinks, h *shares) (joined bool) {
 	return joined
 }
 
-// listMet lists the causes, but for those of which the root is seen to stall, of which links enter or leave a switch.
+// hasReason reports whether a cause has a reason of its own, however badly its links are explained: where senders push, stall may
+// rise on the way up from the root, and where they send in bursts links beside each other differ. Its root is seen to stall, or
+// its sources show that it is a tree.
+func (c *causes) hasReason(cause int32) bool { return c.isRooted[cause] || c.oneWay.isTree(cause) }
+
+// listMet lists the causes, but for those that have a reason of their own, of which links enter or leave a switch.
 func (c *causes) listMet(t *trees, h *shares, device int32) {
 	c.met = c.met[:0]
 	for _, nodes := range [2][]int32{t.into.of(device), t.leaving.of(device)} {
 		for _, i := range nodes {
-			if own := h.main(i); own >= 0 && !c.isRooted[own] && !slices.Contains(c.met, own) {
+			if own := h.main(i); own >= 0 && !c.hasReason(own) && !slices.Contains(c.met, own) {
 				c.met = append(c.met, own)
 			}
 		}
@@ -99,6 +101,7 @@ func (c *causes) measureMisfits(t *trees, s *sinks, h *shares) {
 			c.top[own] = int32(a)
 		}
 	}
+	c.oneWay.count(t, s, c, h)
 }
 
 // isFalling reports whether a cause that is no exchange stalls less the farther from one leaf, as a tree does.
