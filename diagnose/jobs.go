@@ -25,6 +25,7 @@ type job struct {
 	lagged   [numMeasured]*lagged // in the interval laggedIn
 	laggedIn uint32
 	was, now moves
+	lost     loss
 	loads    exchangeLoad
 	measured measuredHosts
 }

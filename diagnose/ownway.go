@@ -26,7 +26,7 @@ func (s *Stage) strangers(d topology.DeviceID, own *job) bool {
 }
 
 // classOf distinguishes load on the system from intra-application congestion, one job that does not talk to the file system and
-// in whose region others have little part, and gives the probability that the class is right if the accused are. In the middle
+// in whose region others have little part and of which none loses much, and gives the probability that the class is right if the accused are. In the middle
 // either is, so that both probabilities together may be more than 1.
 func (s *Stage) classOf(rc *regionCase, accused int) (class schema.CauseClass, right float64) {
 	c := &rc.jobs[0]
@@ -39,6 +39,7 @@ func (s *Stage) classOf(rc *regionCase, accused int) (class schema.CauseClass, r
 	}
 	part := s.meanPart(rc, c.job, s.othersPart(rc, c))
 	odds := shape.slope*math.Log((part+partPrior)/(1-part+partPrior)) + shape.middle
+	odds += shape.lost * max(0, min(1, (s.mostLost(rc, c.job)-smallLoss)/(clearLoss-smallLoss)))
 	if odds < 0 {
 		return schema.CauseIntraApplication, logistic(shape.either - odds)
 	}
@@ -46,17 +47,22 @@ func (s *Stage) classOf(rc *regionCase, accused int) (class schema.CauseClass, r
 }
 
 // ofOthers says how probable each class is by the part that others have in a region: the log odds that system rather than
-// intra_application is right are linear in the part's, and either is right with the log odds of both being equal.
-type ofOthers struct{ slope, middle, either float64 }
+// intra_application is right are linear in the part's, and either is right with the log odds of both being equal. That another job
+// lost much with the onset adds lost to them: it is held up as a whole, however little of it waits on the region's links. That none
+// did says nothing, as senders that do not wait for each other lose only what their queues do not take.
+type ofOthers struct{ slope, middle, either, lost float64 }
 
 // They were fitted on 279 incidents of four simulators (docs/explanation/diagnosis-measured.md); partPrior keeps a part of
 // none, or of all, from being certain.
 var (
-	othersOnTrees = ofOthers{slope: 9, middle: 6.4, either: 2.7}
-	othersOnGrids = ofOthers{slope: 2.9, middle: 1.8, either: 1}
+	othersOnTrees = ofOthers{slope: 9, middle: 6.4, either: 2.7, lost: 10}
+	othersOnGrids = ofOthers{slope: 2.9, middle: 1.8, either: 1, lost: 3.8}
 )
 
 const partPrior = .3
+
+// Of what the worst-off other job moved before, smallLoss says nothing and clearLoss all that a loss can say.
+const smallLoss, clearLoss = .2, .4
 
 func logistic(odds float64) float64 { return 1 / (1 + math.Exp(-odds)) }
 
