@@ -31,9 +31,10 @@ func (s *Stage) lostBy(rc *regionCase, j *job) float64 {
 
 // lossSince is the same since a slot. The interval of the onset itself is of two states, and is asked only where it is the last.
 func (s *Stage) lossSince(j *job, onset int64) float64 {
-	w := &s.work
-	w.before = movedIn(w.before[:0], j.traffic, max(s.clock.first, s.clock.now-int64(s.trafficLength())+1), onset-settle)
-	w.after = movedIn(w.after[:0], j.traffic, min(onset+1, s.clock.now), s.clock.now)
+	w, from, to := &s.work, max(s.clock.first, s.clock.now-int64(s.trafficLength())+1), onset-settle
+	main := j.traffic.main(from, to)
+	w.before = j.traffic.movedIn(w.before[:0], main, from, to)
+	w.after = j.traffic.movedIn(w.after[:0], main, min(onset+1, s.clock.now), s.clock.now)
 	before, after := w.before, w.after
 	if len(before) < leastUsual || len(after) == 0 {
 		return 0
@@ -43,10 +44,26 @@ func (s *Stage) lossSince(j *job, onset int64) float64 {
 	return min(below(before, after[:first]), below(before, after[len(after)-most:]))
 }
 
-// movedIn appends what a job moved in each slot from one to another of which that is known, bytes.
-func movedIn(out []float64, t *traffic, from, to int64) []float64 {
+// main is the measured feature of which a job moved most in the slots from one to another.
+func (t *traffic) main(from, to int64) (main feature) {
+	most := 0.
+	for f := range numMeasured {
+		sum := 0.
+		for slot := from; slot <= to; slot++ {
+			sum += float64(orZero(t.at(f, slot)))
+		}
+		if sum > most {
+			main, most = f, sum
+		}
+	}
+	return main
+}
+
+// movedIn appends what a job moved in each slot from one to another in which its main feature was measured, bytes: of a row that
+// lacks this, the others say too little.
+func (t *traffic) movedIn(out []float64, main feature, from, to int64) []float64 {
 	for slot := from; slot <= to; slot++ {
-		if all, _, known := t.moved(slot); known {
+		if all, _, _ := t.moved(slot); !isMissing(t.at(main, slot)) {
 			out = append(out, all)
 		}
 	}
