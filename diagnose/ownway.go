@@ -56,13 +56,13 @@ type ofOthers struct{ slope, middle, either, lost float64 }
 // none, or of all, from being certain.
 var (
 	othersOnTrees = ofOthers{slope: 9, middle: 6.4, either: 2.7, lost: 10}
-	othersOnGrids = ofOthers{slope: 2.9, middle: 1.8, either: 1, lost: 3.8}
+	othersOnGrids = ofOthers{slope: 2.9, middle: 1.8, either: 1, lost: 4.4}
 )
 
 const partPrior = .3
 
 // Of what the worst-off other job moved before, smallLoss says nothing and clearLoss all that a loss can say.
-const smallLoss, clearLoss = .2, .4
+const smallLoss, clearLoss = .2, .3
 
 func logistic(odds float64) float64 { return 1 / (1 + math.Exp(-odds)) }
 

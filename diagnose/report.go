@@ -222,26 +222,29 @@ func (s *Stage) portOf(id schema.LinkID, device, kind string) *schema.Root {
 	return &schema.Root{Device: from.Name, Port: l.FromPort, Peer: to.Name, Kind: kind, Link: id}
 }
 
-// victims are the jobs whose traffic crosses the region's links and that are not accused: where a share s of
-// the time is spent waiting, what crosses takes 1/(1-s) as long. The lower bound takes the mean stall of the
+// victims are the jobs whose traffic crosses the region's links, or that lost much of it with its onset, and that are not accused:
+// where a share s of the time is spent waiting, what crosses takes 1/(1-s) as long. The lower bound takes the mean stall of the
 // region's links that the job uses, by the share of its traffic that is there; the upper bound the worst of
-// them, as if all messages waited for it.
+// them, as if all messages waited for it, or what it lost if that is more.
 func (s *Stage) victims(rc *regionCase, v *verdict) []schema.VictimJob {
 	out := []schema.VictimJob{}
-	for i := range rc.jobs {
+	for i := v.accused; i < len(rc.jobs); i++ {
 		c := &rc.jobs[i]
-		if i >= v.accused && c.worst >= schema.LowPercent/100. {
-			out = append(out, schema.VictimJob{JobID: c.job.ID, Slowdown: [2]float64{1 / (1 - min(c.worst, c.waits)), 1 / (1 - c.worst)}})
+		lost := 0.
+		if c.isAround() {
+			lost = s.lostBy(rc, c.job)
 		}
+		if lost < smallLoss {
+			lost = 0
+		}
+		if c.worst < schema.LowPercent/100. && lost == 0 {
+			continue
+		}
+		most := max(c.worst, min(root.MaxStall, lost))
+		out = append(out, schema.VictimJob{JobID: c.job.ID, Slowdown: [2]float64{1 / (1 - min(c.worst, c.waits)), 1 / (1 - most)}, LostPercent: 100 * lost})
 	}
-	slices.SortStableFunc(out, func(a, b schema.VictimJob) int {
-		switch {
-		case a.Slowdown[1] > b.Slowdown[1]:
-			return -1
-		case a.Slowdown[1] < b.Slowdown[1]:
-			return 1
-		}
-		return strings.Compare(a.JobID, b.JobID)
+	slices.SortStableFunc(out, func(a, b schema.VictimJob) int { // what was measured comes before what is bounded
+		return cmp.Or(cmp.Compare(b.LostPercent, a.LostPercent), cmp.Compare(b.Slowdown[1], a.Slowdown[1]), cmp.Compare(a.JobID, b.JobID))
 	})
 	return out[:min(len(out), s.cfg.MaxListed)]
 }

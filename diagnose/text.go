@@ -37,6 +37,9 @@ func (s *Stage) text(rc *regionCase, because string, d *schema.Diagnosis) string
 		} else {
 			fmt.Fprintf(&b, " It slows down %d other jobs, the worst (job %s) by a factor of %s.", n, worst.JobID, factorText(worst.Slowdown))
 		}
+		if worst.LostPercent > 0 {
+			fmt.Fprintf(&b, " Since then job %s moves %.0f%% less than before.", worst.JobID, worst.LostPercent)
+		}
 	}
 	switch {
 	case d.Cause.Class != schema.CauseUnknown:

@@ -68,4 +68,7 @@ type NearFailure struct {
 type VictimJob struct {
 	JobID    string     `json:"job_id"`
 	Slowdown [2]float64 `json:"slowdown"`
+	// LostPercent is by how much it moves less since the region began than ever before over as long a time, percent; 0 where that is
+	// little, or not known.
+	LostPercent float64 `json:"lost_percent,omitempty"`
 }
