@@ -78,3 +78,58 @@ func TestWhoElseUsesTheLinksOfARaisedRate(t *testing.T) {
 		})
 	}
 }
+
+// A job that has its region to itself by all that waits there is in others' way if another one that stands there loses much of its
+// traffic with the onset, and stays down; that is the first victim.
+func TestAnotherJobThatLosesItsTraffic(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		moves []float64 // of job 2, by interval since the onset, of what it moved before
+		want  schema.CauseClass
+		lost  float64 // percent
+	}{
+		{"as before", []float64{1, 1, 1, 1, 1}, schema.CauseIntraApplication, 0},
+		{"held up", []float64{.4, .4, .4, .4, .4}, schema.CauseSystem, 60},
+		{"for an interval", []float64{.4, .4, 1, 1, 1}, schema.CauseIntraApplication, 0},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			p := newPlant(t, "fattree:leaves=4,hosts=4,spines=2")
+			p.hasUse = true
+			p.job("2", hosts(6, 15)...)
+			p.job("1", hosts(0, 5)...)
+			region := []schema.LinkID{p.link("leaf0", "5"), p.link("leaf0", "6"), p.link("spine0", "2"), p.link("spine1", "2")}
+			for h := range 5 {
+				region = append(region, p.link(fmt.Sprintf("host%d", h), "1"))
+			}
+			receiver := p.link("leaf1", "2") // host5
+			carry := func(each, all float64) {
+				for l := range schema.LinkID(p.graph.NumLinks()) {
+					p.use[l] = 0
+				}
+				for _, l := range region {
+					p.use[l] = each
+				}
+				p.use[receiver] = all
+				p.moved["1"] = .6 * all * p.graph.Capacity(receiver) // in a minute
+			}
+			const bytes = 50e9
+			p.moved["2"] = bytes
+			carry(5, 20)
+			p.step(20)
+			carry(25, 100)
+			p.congest(60, region...)
+			var d schema.Diagnosis
+			for _, m := range c.moves {
+				p.moved["2"] = m * bytes
+				d = p.step(1)[0]
+			}
+			lost := 0.
+			if len(d.Victims) > 0 && d.Victims[0].JobID == "2" {
+				lost = d.Victims[0].LostPercent
+			}
+			if d.Cause.Class != c.want || len(d.Jobs) != 1 || d.Jobs[0].JobID != "1" || lost < c.lost-10 || lost > c.lost {
+				t.Errorf("%s %v, job 2 lost %.0f%%; want %s of job 1, and %.0f%% (%v)", d.Cause.Class, d.Jobs, lost, c.want, c.lost, d.Victims)
+			}
+		})
+	}
+}

@@ -2249,6 +2249,8 @@ export interface components {
         /** @description VictimJob is a job that the region slows down, by a factor within bounds. */
         VictimJob: {
             job_id: string;
+            /** @description LostPercent is by how much it moves less since the region began than ever before over as long a time, percent; 0 where that is little, or not known. */
+            lost_percent?: number;
             slowdown: number[];
         };
     };

@@ -1,0 +1,58 @@
+package diagnose
+
+import (
+	"math"
+	"slices"
+	"testing"
+)
+
+// What a job lost is how far it moves less since an onset than ever before over as long, at the onset and still.
+func TestLossSinceAnOnset(t *testing.T) {
+	const onset = 20
+	repeat := func(n int, values ...float64) (out []float64) {
+		for len(out) < n {
+			out = append(out, values...)
+		}
+		return slices.Clip(out[:n])
+	}
+	steady := repeat(onset+1, 10)
+	for _, c := range []struct {
+		name  string
+		moved []float64 // by interval, from the first
+		want  float64
+	}{
+		{"held up", append(steady, repeat(9, 4)...), .6},
+		{"held up, in the second interval", append(steady, 4), .6},
+		{"as ever", append(steady, repeat(9, 10)...), 0},
+		{"moves more", append(steady, repeat(9, 30)...), 0},
+		{"in phases, as before", repeat(30, 10, 1, 4), 0},
+		{"in phases, of which each is held up: as little as where the shortest come first", append(repeat(onset+1, 10, 2), repeat(9, 5, 1)...), .21},
+		{"a phase ends later", append(steady, 10, 10, 10, 10, 1, 1, 1, 1, 1), 0},
+		{"a phase ends, and the next begins", append(steady, 1, 1, 1, 10, 10, 10, 10, 10, 10, 10, 10, 10), 0},
+		{"rows that lack what it moves most", append(steady, math.NaN(), 10, math.NaN()), 0},
+		{"it moved nothing before", append(repeat(onset+1, 0), repeat(9, 0)...), 0},
+	} {
+		s := &Stage{cfg: DefaultConfig(), clock: clock{duration: 60e9, now: int64(len(c.moved)) - 1}}
+		j := &job{}
+		ring := s.trafficOf(j)
+		for slot, bytes := range c.moved {
+			ring.set(read, int64(slot), 0)
+			ring.set(rdmaWrite, int64(slot), bytes)
+		}
+		if got := s.lossSince(j, onset); math.Abs(got-c.want) > .02 {
+			t.Errorf("%s: %.2f, want %.2f", c.name, got, c.want)
+		}
+	}
+	s := &Stage{cfg: DefaultConfig(), clock: clock{duration: 60e9, now: 6}}
+	j := &job{}
+	ring := s.trafficOf(j)
+	for slot, bytes := range []float64{10, 10, 10, 10, 2, 2, 2} {
+		ring.set(rdmaWrite, int64(slot), bytes)
+	}
+	if got := s.lossSince(j, 3); got != 0 {
+		t.Errorf("%.2f, and what is usual is hardly known", got)
+	}
+	if before := []float64{5, 4, 3, 4, 5}; below(before, []float64{3}) != 0 || below(before, slices.Repeat([]float64{2}, 3)) < .4 {
+		t.Error("not the least mean of as many in a row")
+	}
+}
