@@ -53,8 +53,7 @@ func (s *Stage) classOf(rc *regionCase, accused int) (class schema.CauseClass, r
 type ofOthers struct{ slope, middle, either, lost float64 }
 
 // They were fitted on 279 incidents of four simulators, what losses say on 167 of three (docs/explanation/diagnosis-measured.md);
-// partPrior keeps a part of
-// none, or of all, from being certain.
+// partPrior keeps a part of none, or of all, from being certain.
 var (
 	othersOnTrees = ofOthers{slope: 9, middle: 6.4, either: 2.7, lost: 10}
 	othersOnGrids = ofOthers{slope: 2.9, middle: 1.8, either: 1, lost: 4.4}

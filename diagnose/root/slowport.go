@@ -61,23 +61,38 @@ func (p *Pressure) beyond(l schema.LinkID) float64 {
 }
 
 // slowest is the port of a switch that carries clearly less since the onset than it did at most: of those for which nearly
-// all may wait that the inputs hold back, one that carries the same in all intervals since, or the one that lost most, as the
-// little that another carried may have ended. What comes from a neighbour does not wait for the port back there, so that where
+// all may wait that the inputs hold back, one whose cable lost in both directions, one that carries the same in all intervals since,
+// or the one that lost most, as the little that another carried may have ended. What comes from a neighbour does not wait for the port back there, so that where
 // it waits too another port is the slow one.
 func (p *Pressure) slowest(at topology.DeviceID, links []schema.LinkID) schema.LinkID {
-	slow, most, flat := schema.NoLink, 0., false
+	slow, most, flat, cable := schema.NoLink, 0., false, false
 	all := p.mayWaitFor(at, schema.NoLink)
 	for _, l := range p.graph.LinksAt(at) {
 		from, _ := p.graph.Ends(l)
 		if from != at || p.StallOf(l) >= stalledPercent || p.UseOf(l) < LeastUse || !p.entered(at, l, links) {
 			continue // a port for which traffic waits sends
 		}
-		lost, sure := -p.beyond(l), p.isFlat(l)
-		if p.ceiling(l) < ClearlyLess && (sure && !flat || sure == flat && lost > most) && p.mayWaitFor(at, l) >= nearlyAll*all {
-			slow, most, flat = l, lost, sure
+		if p.ceiling(l) >= ClearlyLess || p.mayWaitFor(at, l) < nearlyAll*all {
+			continue
+		}
+		lost, sure, both := -p.beyond(l), p.isFlat(l), p.lostBothWays(l)
+		if both && !cable || both == cable && (sure && !flat || sure == flat && lost > most) {
+			slow, most, flat, cable = l, lost, sure, both
 		}
 	}
 	return slow
+}
+
+// lostBothWays reports whether the other direction of a link's cable carries clearly less, too, and does not wait itself: a cable that
+// lost lanes lost them in both, while what a held-up switch does not get leaves it in one.
+func (p *Pressure) lostBothWays(l schema.LinkID) bool {
+	link := p.graph.Link(l)
+	ports, found := p.graph.FindPort(p.graph.Device(link.To).Name, link.ToPort)
+	if !found || ports.Egress == schema.NoLink {
+		return false
+	}
+	back := ports.Egress
+	return p.StallOf(back) < stalledPercent && p.UseOf(back) >= LeastUse && p.ceiling(back) < ClearlyLess
 }
 
 // nearlyAll is the share of what a switch's inputs hold back that may wait for a port which alone is slow.

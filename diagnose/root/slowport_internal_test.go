@@ -55,3 +55,32 @@ func TestStallPassesOn(t *testing.T) {
 		t.Errorf("%.2f of the stall leads to link %d, want all to leaf0>host0", back.share, back.Link)
 	}
 }
+
+// TestACableThatLostRateBothWays: of ports that carry less, that one is slow of whose cable the other direction does, too, without
+// waiting itself, though another port lost more of what feeds it.
+func TestACableThatLostRateBothWays(t *testing.T) {
+	g := roottest.Graph(t, "fattree:leaves=5,hosts=4,spines=2")
+	was := map[schema.LinkID]float64{}
+	for name, use := range map[string]float64{"spine0>leaf0": 55, "leaf0>spine0": 75, "spine0>leaf3": 60, "leaf3>spine0": 30, "leaf1>spine0": 50, "leaf2>spine0": 50} {
+		was[roottest.Link(t, g, name)] = use
+	}
+	for _, c := range []struct {
+		name         string
+		back, stalls float64 // what the other direction carries, and stalls
+		slow         string
+	}{
+		{"both ways", 41, 0, "spine0>leaf0"},
+		{"one way", 75, 0, "spine0>leaf3"},
+		{"held up itself", 41, 50, "spine0>leaf3"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			p, links := readings(t, g, map[string]float64{"leaf1>spine0": 65, "leaf2>spine0": 68, "leaf0>spine0": c.stalls},
+				map[string]float64{"leaf1>spine0": 34, "leaf2>spine0": 31, "spine0>leaf0": 41, "leaf0>spine0": c.back, "spine0>leaf3": 40, "leaf3>spine0": 30})
+			p.Before = func(l schema.LinkID) float64 { return was[l] }
+			spine, _ := g.Ends(roottest.Link(t, g, "spine0>leaf0"))
+			if got, want := p.slowest(spine, links), roottest.Link(t, g, c.slow); got != want {
+				t.Errorf("link %d is slow, want %s (%d)", got, c.slow, want)
+			}
+		})
+	}
+}
