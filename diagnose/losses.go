@@ -63,9 +63,11 @@ func (t *traffic) main(from, to int64) (main feature) {
 // lacks this, the others say too little.
 func (t *traffic) movedIn(out []float64, main feature, from, to int64) []float64 {
 	for slot := from; slot <= to; slot++ {
-		if all, _, _ := t.moved(slot); !isMissing(t.at(main, slot)) {
-			out = append(out, all)
+		if isMissing(t.at(main, slot)) {
+			continue
 		}
+		all, _, _ := t.moved(slot)
+		out = append(out, all)
 	}
 	return out
 }

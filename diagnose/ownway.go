@@ -26,8 +26,8 @@ func (s *Stage) strangers(d topology.DeviceID, own *job) bool {
 }
 
 // classOf distinguishes load on the system from intra-application congestion, one job that does not talk to the file system and
-// in whose region others have little part and of which none loses much, and gives the probability that the class is right if the accused are. In the middle
-// either is, so that both probabilities together may be more than 1.
+// in whose region others have little part, and of which none loses much. It gives the probability that the class is right if the
+// accused are. In the middle either is, so that both probabilities together may be more than 1.
 func (s *Stage) classOf(rc *regionCase, accused int) (class schema.CauseClass, right float64) {
 	c := &rc.jobs[0]
 	if accused > 1 || c.file {
@@ -52,7 +52,7 @@ func (s *Stage) classOf(rc *regionCase, accused int) (class schema.CauseClass, r
 // did says nothing, as senders that do not wait for each other lose only what their queues do not take.
 type ofOthers struct{ slope, middle, either, lost float64 }
 
-// They were fitted on 279 incidents of four simulators, what losses say on 167 of three (docs/explanation/diagnosis-measured.md);
+// They were fitted on 279 incidents of four simulators, what losses say on 84 of three (docs/explanation/diagnosis-measured.md);
 // partPrior keeps a part of none, or of all, from being certain.
 var (
 	othersOnTrees = ofOthers{slope: 9, middle: 6.4, either: 2.7, lost: 10}
