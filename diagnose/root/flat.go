@@ -5,13 +5,13 @@ import (
 	"github.com/giverny/giverny/topology"
 )
 
-// flatUse is the least that a link which lost rate by what it carries does, percent of its capacity, of what one direction shows
-// (oneWay): of what lanes there are one in eight is left.
-const flatUse = 10
+// leastRate is the least that a link which lost rate still carries, percent of its capacity, of what one direction shows (oneWay):
+// packets always wait for it, so that it carries all that its lanes let it, of which one in eight is left at least.
+const leastRate = 10
 
 // flatNeck is the link of a grid that lost rate by what it carries: as packets always wait for it, that is its rate, and the
-// same in all intervals since the onset. Links that stall lead to it, and nothing that these may wait for stalls. Of several
-// it is the one that lost most.
+// same in all intervals since the onset. Links that stall lead to it, most of the region in the end, and nothing that these may wait
+// for stalls. Of several it is the one that lost most.
 func (p *Pressure) flatNeck(links []schema.LinkID) Neck {
 	best, most := Neck{Link: schema.NoLink}, 0.
 	for _, l := range links {
@@ -24,7 +24,7 @@ func (p *Pressure) flatNeck(links []schema.LinkID) Neck {
 		for _, via := range [2]topology.DeviceID{from, to} {
 			for _, out := range p.graph.LinksAt(via) {
 				_, s := p.shows(out)
-				if out == l || s.dim < dim || s.lost <= most || s.use < flatUse*p.oneWay || s.left() >= ClearlyLess || !p.stallEndsAt(l, dim, via) || !p.isFlat(out) {
+				if out == l || s.dim < dim || s.lost <= most || s.use < leastRate*p.oneWay || s.left() >= ClearlyLess || !p.stallEndsAt(l, dim, via) || !p.isFlat(out) || p.reaches(links, out, via) < mostReaches {
 					continue
 				}
 				most = s.lost

@@ -15,13 +15,12 @@ const (
 	soleShare = .8
 	// soleInput is the least that it lost, of what the stalled links at the switch did: that is where this went.
 	soleInput = .5
-	// soleUse is the least that it carries still, and soleLost the least that it lost, percent of its capacity: packets
-	// always wait for it, so that it carries all that its lanes let it, of which one in four is left at least.
-	soleUse, soleLost = 20, 15
+	// soleLost is the least that it lost, percent of its capacity. It still carries leastRate.
+	soleLost = 15
 )
 
 // soleWay is the link before which a region ends: links stall into a switch, none that they may wait for stalls, and one of
-// these alone carries clearly less than before the onset. Of several it is the one that lost most.
+// these alone carries clearly less than before the onset. Most of the region leads there. Of several it is the one that lost most.
 func (p *Pressure) soleWay(links []schema.LinkID) Neck {
 	best, most := Neck{Link: schema.NoLink}, 0.
 	for _, l := range links {
@@ -35,7 +34,7 @@ func (p *Pressure) soleWay(links []schema.LinkID) Neck {
 				continue
 			}
 			_, s := p.shows(out)
-			if s.lost >= soleInput*p.lostInto(via) && (s.lost > most || s.lost == most && out < best.Link) {
+			if s.lost >= soleInput*p.lostInto(via) && (s.lost > most || s.lost == most && out < best.Link) && p.reaches(links, out, via) >= mostReaches {
 				most = s.lost
 				best = Neck{Link: out, Tail: via, Waits: p.waitsFor(out), Lost: 1 - s.left(), Slower: true, Sole: true}
 			}
@@ -64,7 +63,7 @@ func (p *Pressure) soleLoser(l schema.LinkID, via topology.DeviceID) schema.Link
 	if sole == schema.NoLink || most < soleShare*all {
 		return schema.NoLink
 	}
-	if _, s := p.shows(sole); s.left() >= ClearlyLess || s.use < soleUse*p.oneWay || s.before-s.use < soleLost*p.oneWay {
+	if _, s := p.shows(sole); s.left() >= ClearlyLess || s.use < leastRate*p.oneWay || s.before-s.use < soleLost*p.oneWay {
 		return schema.NoLink
 	}
 	return sole

@@ -25,6 +25,7 @@ func TestTheOnlyWayOnThatLostRate(t *testing.T) {
 		{name: "others lost load, too", use: map[string]float64{"0,2,3>0,2,4": 5}},
 		{name: "waits itself", stall: map[string]float64{"0,2,3>0,3,3": 30}},
 		{name: "another way on waits", stall: map[string]float64{"0,2,2>0,2,3": 30}},
+		{name: "lost most of its rate", use: map[string]float64{"0,1,3>0,2,3": 5, "0,2,3>0,3,3": 12}, isFound: true},
 		{name: "carries next to nothing", use: map[string]float64{"0,2,3>0,3,3": 4}},
 		{name: "carries as much as before", use: map[string]float64{"0,2,3>0,3,3": 45}},
 		{name: "lost more than went there", use: map[string]float64{"0,1,3>0,2,3": 0, "0,2,3>0,3,3": 38}},

@@ -24,6 +24,7 @@ type ends struct {
 	extra []excess      // by device
 	shown lookup[shown] // of a grid
 	goes  []goings      // by place in that list
+	back  backward      // of a grid
 }
 
 // shown is what a link of a grid shows to what travels over others.
@@ -85,7 +86,7 @@ const (
 func newEnds(g *topology.Graph) ends {
 	n := g.NumLinks()
 	if g.Duplex() {
-		return ends{ports: make([]float64, n), at: make([]float64, n), lost: make([]float64, n), mass: make([]float64, 2*n), seen: make([]uint32, g.NumDevices()), shown: newLookup[shown](n)}
+		return ends{ports: make([]float64, n), at: make([]float64, n), lost: make([]float64, n), mass: make([]float64, 2*n), seen: make([]uint32, g.NumDevices()), shown: newLookup[shown](n), back: newBackward(n)}
 	}
 	return ends{ports: make([]float64, n), at: make([]float64, n), lost: make([]float64, n), mass: make([]float64, n),
 		seen: make([]uint32, g.NumDevices()), extra: make([]excess, g.NumDevices())}

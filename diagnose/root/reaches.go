@@ -1,0 +1,58 @@
+package root
+
+import (
+	"github.com/giverny/giverny/schema"
+	"github.com/giverny/giverny/topology"
+)
+
+// mostReaches is the share of a region's stall that must lead to a link for it to be what the region waits for.
+const mostReaches = .5
+
+// backward is the memory of what is followed back from a switch of a grid.
+type backward struct {
+	round uint32
+	met   []uint32  // by link: the round in which it was followed
+	queue []arrival // what is to be followed
+}
+
+// arrival is a link that is followed back, and the switch at which its traffic arrives.
+type arrival struct {
+	link schema.LinkID
+	at   topology.DeviceID
+}
+
+func newBackward(links int) backward { return backward{met: make([]uint32, links)} }
+
+// reaches is the share of what a region stalls that dimension-order routing can lead, over links that stall, to the link out, which
+// leaves the switch via. What a link stalls does not say in which direction: at the end at which its traffic begins, links that
+// carry less because what feeds them is held up look like what it waits for, but only the branch that begins there leads to them.
+func (p *Pressure) reaches(links []schema.LinkID, out schema.LinkID, via topology.DeviceID) float64 {
+	u, all, sum := &p.ends.back, 0., 0.
+	for _, l := range links {
+		all += p.StallOf(l)
+	}
+	if all == 0 {
+		return 0
+	}
+	u.round++
+	u.met[out] = u.round
+	u.queue = append(u.queue[:0], arrival{out, via})
+	for len(u.queue) > 0 {
+		next := u.queue[len(u.queue)-1]
+		u.queue = u.queue[:len(u.queue)-1]
+		dim := p.grid.Dim(next.link)
+		for _, l := range p.graph.LinksAt(next.at) {
+			if _, s := p.shows(l); u.met[l] == u.round || s.dim < 0 || s.dim > dim || s.stall < stalledPercent {
+				continue
+			}
+			u.met[l] = u.round
+			sum += p.StallOf(l)
+			from, to := p.graph.Ends(l)
+			if from == next.at {
+				from = to
+			}
+			u.queue = append(u.queue, arrival{l, from})
+		}
+	}
+	return min(1, sum/all)
+}
