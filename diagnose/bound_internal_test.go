@@ -91,8 +91,7 @@ func TestWhoFillsAPort(t *testing.T) {
 		j.now = moves{interval: s.work.interval, all: c.moves * unit}
 		rc := &regionCase{fullest: port, carries: g.Capacity(port), more: (100 - c.before) / 100 * g.Capacity(port), stall: make([]float64, 4), onset: 2}
 		rc.back = root.BackPressure{Link: port, Kind: schema.RootIncast, Use: 100}
-		from, to := s.before(rc)
-		j.was = moves{interval: s.work.interval, from: from, to: to, all: c.was * unit}
+		j.was = moves{interval: s.work.interval, slots: s.before(rc), all: c.was * unit}
 		suspect := &suspect{job: j, known: true, filesKnown: true}
 		if got := s.unable(rc, suspect, p); (got == 0) != c.able {
 			t.Errorf("%g%% before: %.1f against a job that moves %g%% and moved %g%%", c.before, got, c.moves, c.was)
@@ -131,7 +130,7 @@ func TestBeforeAJobBegan(t *testing.T) {
 	for slot := int64(5); slot < 9; slot++ {
 		j.traffic.set(rdmaWrite, slot, 8)
 	}
-	if all, files, ran := s.movedBefore(j, 1, 9); all != 8 || files != 0 || ran != .5 {
+	if all, files, ran := s.movedBefore(j, []int64{8, 7, 6, 5, 4, 3, 2, 1}); all != 8 || files != 0 || ran != .5 {
 		t.Errorf("moved %v, files %v, ran in %v of the slots", all, files, ran)
 	}
 }

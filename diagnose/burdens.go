@@ -88,10 +88,10 @@ func (s *Stage) earlier(rc *regionCase, j *job) (all, files float64) {
 	if j.traffic == nil || rc.onset < 0 {
 		return 0, 0
 	}
-	from, to := s.before(rc)
-	if m := &j.was; m.interval != s.work.interval || m.from != from || m.to != to {
-		*m = moves{interval: s.work.interval, from: from, to: to}
-		m.all, m.files, m.ran = s.movedBefore(j, from, to)
+	calm := s.before(rc)
+	if m := &j.was; m.interval != s.work.interval || m.slots != calm {
+		*m = moves{interval: s.work.interval, slots: calm}
+		m.all, m.files, m.ran = s.movedBefore(j, calm.at[:calm.n])
 	}
 	return j.was.all, j.was.files
 }
@@ -99,21 +99,21 @@ func (s *Stage) earlier(rc *regionCase, j *job) (all, files float64) {
 // moves is what a job moved in some slots, bytes: found once for the regions of an interval that began together.
 type moves struct {
 	interval   uint32
-	from, to   int64
+	slots      slots
 	all, files float64
 	ran        float64 // the share of the slots since it began: before it moved nothing
 }
 
-func (s *Stage) movedBefore(j *job, from, to int64) (all, files, ran float64) {
+func (s *Stage) movedBefore(j *job, slots []int64) (all, files, ran float64) {
 	n, yet := 0., 0.
-	for slot := from; slot < to; slot++ {
+	for _, slot := range slots {
 		if a, f, known := j.traffic.moved(slot); known {
 			all, files, n = all+a, files+f, n+1
 		} else if (slot+1)*s.clock.duration <= int64(j.Start) {
 			yet++
 		}
 	}
-	if n == 0 && s.clock.slotOf(int64(j.Start)) < to {
+	if n == 0 && len(slots) > 0 && s.clock.slotOf(int64(j.Start)) <= slots[0] {
 		all, files = s.lately(j) // it ran, and what it moved is not known
 		return all, files, 1
 	}

@@ -34,8 +34,7 @@ func endScene(t *testing.T, arrives, more float64, nodes ...string) (*Stage, *re
 	s.settle(j)
 	rc := &regionCase{region: &schema.Region{}, stall: make([]float64, 4), onset: 3, full: schema.NoLink, fullest: schema.NoLink, arrives: arrives}
 	rc.drain.Device, rc.drain.Fit = end, .9
-	from, to := s.before(rc)
-	j.now, j.was = moves{interval: 1, all: 60 * more}, moves{interval: 1, from: from, to: to, ran: 1}
+	j.now, j.was = moves{interval: 1, all: 60 * more}, moves{interval: 1, slots: s.before(rc), ran: 1}
 	return s, rc, j, p
 }
 

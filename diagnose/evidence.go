@@ -84,9 +84,8 @@ const leastOnset, leastOnsetShare = 3., .5
 // phases pause for some intervals.
 const shortPause, longPause = 1, 6
 
-// onsetOf is the index at which a stall series began to be what it is now, but for pauses, or -1: it always was, as far as is
-// known.
-func onsetOf(stall []float64, pause int) int {
+// risenStall is from which stall on a region stalls as it does now, and +Inf if it always did, as far as is known.
+func risenStall(stall []float64) float64 {
 	n := len(stall)
 	now, count := 0., 0.
 	low := math.Inf(1)
@@ -100,19 +99,25 @@ func onsetOf(stall []float64, pause int) int {
 		}
 	}
 	if count == 0 {
-		return -1
+		return math.Inf(1)
 	}
 	now /= count
 	if last := stall[n-1]; !math.IsNaN(last) {
 		if last-low < leastOnset {
-			return -1 // what began has ended
+			return math.Inf(1) // what began has ended
 		}
 		now = max(now, last)
 	}
 	if now-low < max(leastOnset, leastOnsetShare*now) {
-		return -1
+		return math.Inf(1)
 	}
-	limit := low + .4*(now-low)
+	return low + .4*(now-low)
+}
+
+// onsetOf is the index at which a stall series began to be what it is now, but for pauses, or -1: it always was, as far as is
+// known.
+func onsetOf(stall []float64, pause int) int {
+	n, limit := len(stall), risenStall(stall)
 	onset, gap := n, 0
 	for i := n - 1; i >= 0 && gap <= pause; i-- {
 		switch {

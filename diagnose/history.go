@@ -80,6 +80,7 @@ type levels struct {
 	length    int
 	bytes     []uint8 // by slot in the ring, then by link
 	quotients quotients
+	between   []int64 // the slots that are averaged
 }
 
 const (

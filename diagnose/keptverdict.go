@@ -20,7 +20,7 @@ type kept struct {
 	began    int64  // slot of the onset
 }
 
-// leastBefore is how many intervals before an onset must be remembered for the verdict to be held.
+// leastBefore is how many calm intervals before an onset must be remembered for a new verdict to be kept; with fewer the last one is held.
 const leastBefore = 3
 
 // hold gives the verdict on a region whose onset leaves the window, that swells again for no reason that is seen, or whose root gives no readings any more:
@@ -33,7 +33,7 @@ func (s *Stage) hold(rc *regionCase, because string, d *schema.Diagnosis) string
 	fellSilent := h != nil && h.root != nil && s.fellSilent(h.root.Device)
 	began := s.began(rc)
 	swells := h != nil && rc.onset >= 0 && began > h.began+settle && d.Cause.Class == schema.CauseUnknown
-	if rc.onset >= settle+leastBefore && !fellSilent && !swells {
+	if s.before(rc).n >= leastBefore && !fellSilent && !swells {
 		s.kept[d.Region] = &kept{time: d.Time, cause: d.Cause, jobs: d.Jobs, failures: d.Failures, root: d.Root, action: d.Action, because: because, seen: s.clock.now, began: began}
 		return because
 	}

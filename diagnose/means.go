@@ -62,28 +62,28 @@ func (m *quotients) over(slots int) []float64 {
 	return of
 }
 
-// means are the means of some links, from first on, in slots from one to another, at most 255, percent, of those in which each was
-// measured; -1 if in none.
-func (l *levels) means(from, to int64, first int, out []float64) {
-	slots := int(to - from + 1)
-	if slots <= 0 {
+// means are the means of some links, from first on, in some slots, at most 255, percent, of those in which each was measured; -1 if
+// in none.
+func (l *levels) means(of []int64, first int, out []float64) {
+	slots := len(of)
+	if slots == 0 {
 		for i := range out {
 			out[i] = -1
 		}
 		return
 	}
 	var sums [blockLinks / perWord]levelSum
-	for slot := from; slot <= to; slot++ {
+	for _, slot := range of {
 		row := l.row(slot)[first:][:len(out)]
 		for i := range sums[:(len(out)+perWord-1)/perWord] {
 			sums[i].add(levelsAt(row[perWord*i:]))
 		}
 	}
-	of := l.quotients.over(slots)
+	quotients := l.quotients.over(slots)
 	for i := range out {
 		switch sum, missing := sums[i/perWord].of(i % perWord); {
 		case missing == 0:
-			out[i] = of[sum]
+			out[i] = quotients[sum]
 		case missing < slots:
 			out[i] = float64(sum) / float64(slots-missing) / levelsPerPercent
 		default:
@@ -97,9 +97,14 @@ func (l *levels) average(from, to int64, out *schema.Series) {
 	clear(out.Valid)
 	out.Count = 0
 	var of [blockLinks]float64
+	slots := l.between[:0]
+	for slot := from; slot <= to; slot++ {
+		slots = append(slots, slot)
+	}
+	l.between = slots
 	for first := 0; first < l.links; first += blockLinks {
 		block := of[:min(blockLinks, l.links-first)]
-		l.means(from, to, first, block)
+		l.means(slots, first, block)
 		for i, mean := range block {
 			if mean >= 0 {
 				out.Values[first+i] = float32(mean)

@@ -15,10 +15,23 @@ func (s *Stage) beganAgain(rc *regionCase) int64 {
 	return s.clock.now - int64(len(rc.stall)-1-rc.again)
 }
 
-// before is the slots from which is taken what was usual before an onset.
-func (s *Stage) before(rc *regionCase) (from, to int64) {
-	onset := s.began(rc)
-	return max(s.clock.first, onset-settle-baseline, s.clock.now-int64(s.cfg.Window)+1), onset - settle
+// slots are up to baseline of them, the last one first.
+type slots struct {
+	at [baseline]int64
+	n  int
+}
+
+// before is the slots from which is taken what was usual before an onset: the last ones in which the region did not stall as it
+// does since. What a region carried while it was congested before is no more usual than what it carries now.
+func (s *Stage) before(rc *regionCase) (calm slots) {
+	limit := risenStall(rc.stall)
+	for i := rc.onset - settle - 1; i >= 0 && calm.n < baseline; i-- {
+		if slot := s.clock.now - int64(len(rc.stall)-1-i); slot >= s.clock.first && !(rc.stall[i] >= limit) {
+			calm.at[calm.n] = slot
+			calm.n++
+		}
+	}
+	return calm
 }
 
 // loadChange is what a region's links carry now, of what they carried before its onset; 0 if one of them is
@@ -28,9 +41,8 @@ func (s *Stage) loadChange(rc *regionCase) float64 {
 	if use == nil || rc.onset < 0 {
 		return 0
 	}
-	from, to := s.before(rc)
-	was, n := 0., 0.
-	for slot := from; slot < to; slot++ {
+	was, n, calm := 0., 0., s.before(rc)
+	for _, slot := range calm.at[:calm.n] {
 		if v := use.mean(slot, rc.region.Links); !isMissing(v) {
 			was, n = was+float64(v), n+1
 		}
@@ -39,19 +51,19 @@ func (s *Stage) loadChange(rc *regionCase) float64 {
 	if n == 0 || isMissing(now) {
 		return 0
 	}
-	const calm = 1 // percent: below, ratios say nothing
-	return max(1e-3, (float64(now)+calm)/(was/n+calm))
+	const idle = 1 // percent: below, ratios say nothing
+	return max(1e-3, (float64(now)+idle)/(was/n+idle))
 }
 
 // usedBefore gives what a link carried before the onset, percent of its capacity; -1 where that is not known. It holds
 // until it is asked of another region.
 func (s *Stage) usedBefore(rc *regionCase) func(schema.LinkID) float64 {
-	from, to := int64(0), int64(0)
+	var calm slots
 	use := s.memory.metrics[schema.BandwidthUsed]
 	if use != nil && rc.onset >= 0 {
-		from, to = s.before(rc)
+		calm = s.before(rc)
 	}
-	s.work.past.turnTo(s.work.interval, from, to, use)
+	s.work.past.turnTo(s.work.interval, calm, use)
 	return s.work.past.of
 }
 

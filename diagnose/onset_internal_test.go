@@ -1,6 +1,8 @@
 package diagnose
 
 import (
+	"math"
+	"slices"
 	"testing"
 
 	"github.com/giverny/giverny/diagnose/root/roottest"
@@ -32,6 +34,36 @@ func TestALoadIsFlat(t *testing.T) {
 		rc := &regionCase{stall: make([]float64, 20), onset: 20 - len(c.carries) - 1}
 		if got := s.isFlat(rc, 7); got != c.isFlat {
 			t.Errorf("%s: flat %v, want %v", c.name, got, c.isFlat)
+		}
+	}
+}
+
+// TestWhatWasUsualIsCalm: what is compared with now is from the last intervals before the onset in which the region did not stall as
+// it does now, however often it was congested between these.
+func TestWhatWasUsualIsCalm(t *testing.T) {
+	calm, congested := func(n int) []float64 { return slices.Repeat([]float64{1}, n) }, func(n int) []float64 { return slices.Repeat([]float64{40}, n) }
+	for _, c := range []struct {
+		name  string
+		stall []float64
+		want  []int // places in stall, the last first
+	}{
+		{"the first time", slices.Concat(calm(20), congested(2)), []int{17, 16, 15, 14, 13, 12, 11, 10, 9, 8, 7, 6}},
+		{"again after a pause", slices.Concat(calm(6), congested(10), calm(4), congested(3)), []int{17, 16, 5, 4, 3, 2, 1, 0}},
+		{"for as long as is known", congested(22), nil},
+		{"no reading", slices.Concat(calm(4), []float64{math.NaN()}, calm(2), congested(3)), []int{4, 3, 2, 1, 0}},
+	} {
+		s, err := New(roottest.Graph(t, "torus:4x4"), DefaultConfig())
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.clock = clock{duration: 60e9, first: 1, now: 100}
+		got, first := s.before(&regionCase{stall: c.stall, onset: onsetOf(c.stall, shortPause)}), 101-len(c.stall)
+		var want []int64
+		for _, i := range c.want {
+			want = append(want, int64(first+i))
+		}
+		if !slices.Equal(got.at[:got.n], want) {
+			t.Errorf("%s: %v, want %v", c.name, got.at[:got.n], want)
 		}
 	}
 }

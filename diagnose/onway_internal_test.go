@@ -48,7 +48,7 @@ func TestFilesAreSeenOnTheirWay(t *testing.T) {
 		j.now = moves{interval: s.work.interval, all: own * 60, files: own * 60}
 		j.was = moves{interval: s.work.interval}
 		rc := &regionCase{region: &schema.Region{Links: region}, onset: 0, stall: []float64{30}, drain: root.Drain{Device: end, Fit: .9}, flooded: true, carries: 5 * own}
-		j.was.from, j.was.to = s.before(rc)
+		j.was.slots = s.before(rc)
 		suspect := &suspect{job: j, known: true, file: true, filesKnown: true, feature: write}
 		seen, known := s.seenOnWay(rc, suspect, p)
 		if !known || seen > .5 != c.seen {

@@ -19,10 +19,10 @@ type past struct {
 // mostSpans bounds the spans of slots that are kept, as regions that began at different times alternate.
 const mostSpans = 4
 
-// span is what links carried in slots from one to before another, by levels of which use has them.
+// span is what links carried in some slots, by levels of which use has them.
 type span struct {
 	interval uint32
-	from, to int64
+	slots    slots
 	use      *levels
 	round    uint32    // in which it was begun
 	percent  []float64 // by link, as far as it is found
@@ -31,16 +31,16 @@ type span struct {
 
 func newPast(links int) past { return past{links: links} }
 
-// turnTo sets the slots, from one to before another, of which use has the levels.
-func (p *past) turnTo(interval uint32, from, to int64, use *levels) {
-	if n := p.now; n != nil && n.interval == interval && n.from == from && n.to == to {
+// turnTo sets the slots, of which use has the levels.
+func (p *past) turnTo(interval uint32, of slots, use *levels) {
+	if n := p.now; n != nil && n.interval == interval && n.slots == of {
 		return
 	}
 	if p.round++; p.round == 0 {
 		p.spans, p.round = nil, 1
 	}
 	for _, s := range p.spans {
-		if p.now = s; s.interval == interval && s.from == from && s.to == to {
+		if p.now = s; s.interval == interval && s.slots == of {
 			return
 		}
 	}
@@ -48,7 +48,7 @@ func (p *past) turnTo(interval uint32, from, to int64, use *levels) {
 		p.spans = append(p.spans, &span{percent: make([]float64, p.links), found: make([]uint32, p.links/blockLinks+1)})
 	}
 	p.now = slices.MinFunc(p.spans, func(a, b *span) int { return cmp.Compare(a.round, b.round) }) // that was begun first
-	*p.now = span{interval, from, to, use, p.round, p.now.percent, p.now.found}
+	*p.now = span{interval, of, use, p.round, p.now.percent, p.now.found}
 }
 
 // of is the mean of a link over the slots; -1 if none was measured.
@@ -65,5 +65,5 @@ func (p *past) of(l schema.LinkID) float64 {
 func (s *span) findBlock(block int) {
 	first := block * blockLinks
 	s.found[block] = s.round
-	s.use.means(s.from, s.to-1, first, s.percent[first:min(first+blockLinks, len(s.percent))])
+	s.use.means(s.slots.at[:s.slots.n], first, s.percent[first:min(first+blockLinks, len(s.percent))])
 }

@@ -1,0 +1,128 @@
+package diagnose_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/giverny/giverny/diagnose/routes"
+	"github.com/giverny/giverny/schema"
+	"github.com/giverny/giverny/topology"
+)
+
+// TestAVerdictStaysOnSteadyReadings: while nothing changes for hundreds of intervals, many times what is remembered, the class, the
+// job that is accused and the root are those of the first minutes.
+func TestAVerdictStaysOnSteadyReadings(t *testing.T) {
+	for _, c := range []struct {
+		name, fabric string
+		play         func(p *plant)
+		class        schema.CauseClass
+	}{
+		{"a job on a torus", "torus:8x8x8", func(p *plant) {
+			one := neighbours(p)
+			p.step(35)
+			p.moved["1"] = 40 * usual
+			p.congest(40, p.within(one)...)
+		}, schema.CauseIntraApplication},
+		{"a host of a torus that does not take", "torus:8x8x8", func(p *plant) { p.slowOnTorus(25, "3,3,3") }, schema.CauseSlowHost},
+		{"a link of a torus that fails", "torus:8x8x8", func(p *plant) {
+			one := neighbours(p)
+			p.step(35)
+			p.fails(schema.LinkFailed, "1,1,1", "X+")
+			p.congest(40, p.within(one)...)
+		}, schema.CauseFailure},
+		{"a job on a tree", "fattree:leaves=4,hosts=4,spines=4", func(p *plant) {
+			onTree(p)
+			p.moved["1"] = 40 * usual
+			p.use[p.link("leaf0", "1")] = 99
+			p.congest(50, p.link("spine0", "1"), p.link("spine1", "1"), p.link("spine2", "1"), p.link("spine3", "1"), p.link("leaf1", "5"), p.link("leaf2", "6"))
+		}, schema.CauseIntraApplication},
+		{"a host of a tree that does not take", "fattree:leaves=4,hosts=4,spines=4", func(p *plant) {
+			onTree(p)
+			p.use[p.link("leaf0", "1")] = 8
+			p.congest(50, p.link("leaf0", "1"), p.link("spine0", "1"), p.link("spine1", "1"), p.link("spine2", "1"), p.link("leaf1", "5"))
+		}, schema.CauseSlowHost},
+		{"a link of a tree that lost rate", "fattree:leaves=4,hosts=4,spines=4", func(p *plant) {
+			onTree(p)
+			p.use[p.link("spine1", "1")] = 12
+			p.congest(50, p.link("leaf1", "6"), p.link("leaf2", "6"), p.link("leaf3", "6"))
+		}, schema.CauseFailure},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			p := newPlant(t, c.fabric)
+			c.play(p)
+			said := func(d schema.Diagnosis) string {
+				var text strings.Builder
+				fmt.Fprint(&text, d.Cause.Class)
+				for _, j := range d.Jobs {
+					fmt.Fprint(&text, " job ", j.JobID)
+				}
+				if d.Root != nil {
+					fmt.Fprint(&text, " root ", d.Root.Device, " ", d.Root.Port, " ", d.Root.Kind)
+				}
+				return text.String()
+			}
+			first := p.step(3)[0]
+			if first.Cause.Class != c.class {
+				t.Fatalf("at first: %s: %s", said(first), first.Text)
+			}
+			for n := range 300 {
+				if now := p.step(1)[0]; said(now) != said(first) {
+					t.Fatalf("after %d intervals: %s %.2f, at first %s %.2f: %s", n+4, said(now), now.Cause.Confidence, said(first), first.Cause.Confidence, now.Text)
+				}
+			}
+		})
+	}
+}
+
+// onTree runs three jobs on a tree, calmly.
+func onTree(p *plant) {
+	p.job("1", append(hosts(0, 1), hosts(4, 12)...)...)
+	p.job("2", "host2", "host3")
+	p.job("3", "host13", "host14")
+	p.hasUse = true
+	p.use[p.link("spine1", "1")] = 45
+	p.step(35)
+}
+
+// slowOnTorus lets the switches of a block of a torus send to one of them, each a percent of what a line of Y carries, until that
+// does not take what arrives: what they send elsewhere falls as well, and all of it is steady.
+func (p *plant) slowOnTorus(percent float64, to string) {
+	nodes := box(2, 2, 2, 3, 3, 3)
+	p.job("1", nodes...)
+	p.job("2", box(5, 5, 5, 3, 3, 3)...)
+	grid, end := routes.NewRouter(p.graph).Grid, p.device(to)
+	flows, least := map[schema.LinkID]float64{}, p.graph.Capacity(0)
+	for _, n := range nodes {
+		if d := p.device(n); d != end {
+			grid.EachOnRoute(d, end, func(l schema.LinkID) { flows[l]++; least = min(least, p.graph.Capacity(l)) })
+		}
+	}
+	p.hasUse = true
+	beside := p.within(nodes)
+	for _, l := range beside {
+		p.use[l] = percent
+	}
+	p.step(35)
+	var region []schema.LinkID
+	for _, l := range beside {
+		p.use[l] = percent / 2
+		if n := flows[l]; n > 0 {
+			region = append(region, l)
+		}
+	}
+	p.congest(0, region...)
+	for _, l := range region {
+		p.use[l] = 1.5 * flows[l] * least / p.graph.Capacity(l)
+		p.stall[l] = 98 - p.use[l]
+	}
+}
+
+func (p *plant) device(name string) topology.DeviceID {
+	p.t.Helper()
+	d, known := p.graph.FindDevice(name)
+	if !known {
+		p.t.Fatalf("no device %s", name)
+	}
+	return d
+}
