@@ -21,11 +21,15 @@ type slots struct {
 	n  int
 }
 
-// before is the slots from which is taken what was usual before an onset: the last ones in which the region did not stall as it
-// does since. What a region carried while it was congested before is no more usual than what it carries now.
+// before is the slots from which is taken what was usual before an onset: the last ones before the region first stalled, but for
+// pauses, in which it did not stall as it does now. What it carried while it was congested before is no more usual than what it
+// carries now, and neither is what a job that communicates in phases does between them. There are none where that is not remembered.
 func (s *Stage) before(rc *regionCase) (calm slots) {
-	limit := risenStall(rc.stall)
-	for i := rc.onset - settle - 1; i >= 0 && calm.n < baseline; i-- {
+	limit, onset := risenStall(rc.stall), rc.onset
+	if !math.IsInf(limit, 1) {
+		onset = min(onset, onsetOf(rc.stall, longPause))
+	}
+	for i := onset - settle - 1; i >= 0 && calm.n < baseline; i-- {
 		if slot := s.clock.now - int64(len(rc.stall)-1-i); slot >= s.clock.first && !(rc.stall[i] >= limit) {
 			calm.at[calm.n] = slot
 			calm.n++

@@ -75,6 +75,41 @@ func TestAVerdictStaysOnSteadyReadings(t *testing.T) {
 	}
 }
 
+// TestAVerdictOutlivesPhases: a job that sends too much to one of its nodes, and pauses for some minutes, again and again, is to blame
+// in each phase: what its tree carried in the ones before is not what is usual.
+func TestAVerdictOutlivesPhases(t *testing.T) {
+	p := newPlant(t, "torus:8x8x8")
+	nodes := box(2, 2, 2, 3, 3, 3)
+	p.job("1", nodes...)
+	p.job("2", box(5, 5, 5, 3, 3, 3)...)
+	flows, region := p.treeOf(nodes, "3,3,3")
+	p.hasUse = true
+	calm := func() {
+		p.moved["1"] = usual
+		p.regions = nil
+		for _, l := range region {
+			p.use[l], p.stall[l] = 5, .5
+		}
+	}
+	calm()
+	p.step(35)
+	for phase := range 8 {
+		p.moved["1"] = 40 * usual
+		p.congest(0, region...)
+		for _, l := range region {
+			p.use[l] = 2.5 * flows[l]
+			p.stall[l] = 98 - p.use[l]
+		}
+		for n := range 9 {
+			if d := p.step(1)[0]; d.Cause.Class != schema.CauseIntraApplication || len(d.Jobs) != 1 || d.Jobs[0].JobID != "1" {
+				t.Fatalf("phase %d, interval %d: %s %.2f: %s", phase+1, n+1, d.Cause.Class, d.Cause.Confidence, d.Text)
+			}
+		}
+		calm()
+		p.step(3)
+	}
+}
+
 // onTree runs three jobs on a tree, calmly.
 func onTree(p *plant) {
 	p.job("1", append(hosts(0, 1), hosts(4, 12)...)...)
@@ -85,37 +120,44 @@ func onTree(p *plant) {
 	p.step(35)
 }
 
-// slowOnTorus lets the switches of a block of a torus send to one of them, each a percent of what a line of Y carries, until that
+// slowOnTorus lets the switches of a block of a torus send to one of them, over links that carry so many percent, until that
 // does not take what arrives: what they send elsewhere falls as well, and all of it is steady.
 func (p *plant) slowOnTorus(percent float64, to string) {
 	nodes := box(2, 2, 2, 3, 3, 3)
 	p.job("1", nodes...)
 	p.job("2", box(5, 5, 5, 3, 3, 3)...)
-	grid, end := routes.NewRouter(p.graph).Grid, p.device(to)
-	flows, least := map[schema.LinkID]float64{}, p.graph.Capacity(0)
-	for _, n := range nodes {
-		if d := p.device(n); d != end {
-			grid.EachOnRoute(d, end, func(l schema.LinkID) { flows[l]++; least = min(least, p.graph.Capacity(l)) })
-		}
-	}
+	flows, region := p.treeOf(nodes, to)
 	p.hasUse = true
 	beside := p.within(nodes)
 	for _, l := range beside {
 		p.use[l] = percent
 	}
 	p.step(35)
-	var region []schema.LinkID
 	for _, l := range beside {
 		p.use[l] = percent / 2
-		if n := flows[l]; n > 0 {
-			region = append(region, l)
-		}
 	}
 	p.congest(0, region...)
 	for _, l := range region {
-		p.use[l] = 1.5 * flows[l] * least / p.graph.Capacity(l)
+		p.use[l] = flows[l]
 		p.stall[l] = 98 - p.use[l]
 	}
+}
+
+// treeOf is what the links of a torus carry of as much as a percent of a link of Z from each of the nodes to one of them.
+func (p *plant) treeOf(nodes []string, to string) (percent map[schema.LinkID]float64, links []schema.LinkID) {
+	grid, end := routes.NewRouter(p.graph).Grid, p.device(to)
+	percent = map[schema.LinkID]float64{}
+	for _, n := range nodes {
+		if d := p.device(n); d != end {
+			grid.EachOnRoute(d, end, func(l schema.LinkID) {
+				if percent[l] == 0 {
+					links = append(links, l)
+				}
+				percent[l] += 100 * .15e9 / p.graph.Capacity(l)
+			})
+		}
+	}
+	return percent, links
 }
 
 func (p *plant) device(name string) topology.DeviceID {
