@@ -23,7 +23,7 @@ type kept struct {
 // leastBefore is how many calm intervals before an onset must be remembered for a new verdict to be kept; with fewer the last one is held.
 const leastBefore = 3
 
-// hold gives the verdict on a region whose onset leaves the window, that swells again for no reason that is seen, or whose root gives no readings any more:
+// hold gives the verdict on a region whose onset leaves the window, that resumes or swells again for no reason that is seen, or whose root gives no readings any more:
 // the one that was given while these were known, as long as what that blames is there and nothing else fits now.
 func (s *Stage) hold(rc *regionCase, because string, d *schema.Diagnosis) string {
 	if s.kept == nil {
@@ -33,7 +33,8 @@ func (s *Stage) hold(rc *regionCase, because string, d *schema.Diagnosis) string
 	fellSilent := h != nil && h.root != nil && s.fellSilent(h.root.Device)
 	began := s.began(rc)
 	swells := h != nil && rc.onset >= 0 && began > h.began+settle && d.Cause.Class == schema.CauseUnknown
-	if s.before(rc).n >= leastBefore && !fellSilent && !swells {
+	resumes := h != nil && s.resumes(rc)
+	if s.before(rc).n >= leastBefore && !fellSilent && !swells && !resumes {
 		s.kept[d.Region] = &kept{time: d.Time, cause: d.Cause, jobs: d.Jobs, failures: d.Failures, root: d.Root, action: d.Action, because: because, seen: s.clock.now, began: began}
 		return because
 	}
@@ -41,7 +42,7 @@ func (s *Stage) hold(rc *regionCase, because string, d *schema.Diagnosis) string
 		return because
 	}
 	h.seen = s.clock.now
-	if d.Cause.Class != schema.CauseUnknown && !h.agrees(d) && !fellSilent || h.cause.Class == schema.CauseUnknown || rc.back.Kind == schema.RootDeadlock {
+	if d.Cause.Class != schema.CauseUnknown && !h.agrees(d) && !fellSilent && !resumes || h.cause.Class == schema.CauseUnknown || rc.back.Kind == schema.RootDeadlock {
 		return because
 	}
 	if !s.stands(h) {

@@ -21,14 +21,29 @@ type slots struct {
 	n  int
 }
 
-// before is the slots from which is taken what was usual before an onset: the last ones before the region first stalled, but for
-// pauses, in which it did not stall as it does now. What it carried while it was congested before is no more usual than what it
-// carries now, and neither is what a job that communicates in phases does between them. There are none where that is not remembered.
-func (s *Stage) before(rc *regionCase) (calm slots) {
-	limit, onset := risenStall(rc.stall), rc.onset
-	if !math.IsInf(limit, 1) {
-		onset = min(onset, onsetOf(rc.stall, longPause))
+// before is the slots from which is taken what was usual before an onset: those before the region first stalled as it does now, but
+// for pauses, since what a job that communicates in phases does between them is not usual. Where these are not remembered it is
+// those before the last pause ended.
+func (s *Stage) before(rc *regionCase) slots {
+	if calm := s.calmBefore(rc, rc.firstOnset()); calm.n >= leastBefore {
+		return calm
 	}
+	return s.calmBefore(rc, rc.onset)
+}
+
+// firstOnset is the index into a region's stall at which it first stalled as it does now, but for pauses; -1: not known.
+func (rc *regionCase) firstOnset() int { return min(rc.onset, onsetOf(rc.stall, longPause)) }
+
+// resumes reports whether a pause of a region ended, and what was before all of it is not remembered.
+func (s *Stage) resumes(rc *regionCase) bool {
+	first := rc.firstOnset()
+	return first < rc.onset && s.calmBefore(rc, first).n < leastBefore
+}
+
+// calmBefore is the last slots before an onset in which a region did not stall as it does now: what it carried while it was
+// congested before is no more usual than what it carries now.
+func (s *Stage) calmBefore(rc *regionCase, onset int) (calm slots) {
+	limit := risenStall(rc.stall)
 	for i := onset - settle - 1; i >= 0 && calm.n < baseline; i-- {
 		if slot := s.clock.now - int64(len(rc.stall)-1-i); slot >= s.clock.first && !(rc.stall[i] >= limit) {
 			calm.at[calm.n] = slot
