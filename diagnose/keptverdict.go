@@ -20,7 +20,7 @@ type kept struct {
 	began    int64  // slot of the onset
 }
 
-// leastBefore is how many calm intervals before an onset must be remembered for a new verdict to be kept; with fewer the last one is held.
+// leastBefore is how many calm intervals before an onset must be remembered to say what is usual, and for a new verdict to be kept.
 const leastBefore = 3
 
 // hold gives the verdict on a region whose onset leaves the window, that resumes or swells again for no reason that is seen, or whose root gives no readings any more:
