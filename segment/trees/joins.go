@@ -35,6 +35,8 @@ const (
 	leastTogether = 2.3
 	// It is a tree if the mean of its links is less than that of those at one leaf by this factor.
 	fallingShare = .8
+	// What passes over the ways down to a leaf, at most, in links and as a share of what they could pass, where few ports are full.
+	mostPassed, mostPassedShare = 4, .5
 )
 
 // joinPieces joins what back pressure alone does not: it sees no port that is full without being stalled.

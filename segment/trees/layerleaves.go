@@ -24,6 +24,7 @@ type leafLevels struct {
 type linkLevel struct {
 	middle, spread float64
 	stalled        float64 // the middle of those that stall, three or more, or 0
+	few            float64 // the middle of those that stall, however few, or 0
 	within         float64 // by how much the middle may be off
 	part           float64 // of the links, that stall, or nearly
 	links          int     // with a reading that is not zero
@@ -124,8 +125,11 @@ func (y *layers) measure(w *waits, values []float32, links []int32, hot float64,
 	x.middle = y.sample[x.links/2]
 	first, _ := slices.BinarySearch(y.sample, nearlyStalled*hot)
 	x.part = float64(x.links-first) / float64(max(x.links, x.measured-1)) // one zero may be wrong
-	if hotter, _ := slices.BinarySearch(y.sample, hot); x.links-hotter >= minFeeders {
-		x.stalled = y.sample[(hotter+x.links)/2]
+	if hotter, _ := slices.BinarySearch(y.sample, hot); x.links > hotter {
+		x.few = y.sample[(hotter+x.links)/2]
+		if x.links-hotter >= minFeeders {
+			x.stalled = x.few
+		}
 	}
 	x.spread = deviationOfSorted(y.sample)
 	return x

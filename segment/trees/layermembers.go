@@ -121,11 +121,17 @@ func (z *layer) offOf(x *leafLevels) float64 {
 	case isSent && x.down.measured < minFeeders && hasHosts:
 		return sent
 	}
+	if isSent && isAlike(x.down.few, z.comes) && isAlike(x.hosts.few, z.hosts) {
+		return sent // some of its hosts do, and receive over some ways down
+	}
 	if z.isUneven() && x.up.part >= idlePart && x.down.part >= halfStalled && x.layers[0] == noLayer && sent <= looseShare && comes <= looseShare {
 		return 1 + sent + comes
 	}
 	return none
 }
+
+// isAlike reports whether a level is about that of a layer, which there must be.
+func isAlike(level, of float64) bool { return of > 0 && math.Abs(level-of) <= hostsShare*of }
 
 // offOfTwo is how far a leaf's levels are off those of two layers together.
 func offOfTwo(x *leafLevels, p, q *layer) float64 {

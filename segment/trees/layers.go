@@ -45,8 +45,9 @@ const (
 	// On a link from a host, as many deviations as ways up have, up to a share, and so many points.
 	hostRestBy, hostRest, hostPoints = 4, .4, 2
 	// Of a layer whose leaves differ, what comes to one of them is more than its own from that multiple.
-	mostOfUneven = 1.8
-	portRest     = 1 // by what part of their middle a port stalls more than the others that is the root of something else
+	mostOfUneven     = 1.8
+	fewestLevelPorts = 2 // of a leaf, that are a layer's
+	portRest         = 1 // by what part of their middle a port stalls more than the others that is the root of something else
 	// A region that is found in what is left is only what layers vary by if so much of it is in them, and no more is left of it.
 	dustShare, mostDust = .8, .4
 )
@@ -120,6 +121,8 @@ func (y *layers) takeOff(w *waits, values []float32, x *leafLevels, hot float64,
 				left = 0
 			}
 			y.give(x, l, left, idle)
+		case w.toHost(l) && x.ports >= fewestLevelPorts && level.comes > 0 && y.isLevelPort(w, values, l, level.comes, hot):
+			y.give(x, l, 0, idle)
 		}
 	}
 	for _, l := range w.in.of(x.device) {
@@ -131,6 +134,12 @@ func (y *layers) takeOff(w *waits, values []float32, x *leafLevels, hot float64,
 			y.giveHost(x, l, v, &level, idle)
 		}
 	}
+}
+
+// isLevelPort reports whether a port to a host stalls as what comes to the leaves of a layer, and the host waits to send.
+func (y *layers) isLevelPort(w *waits, values []float32, link int32, comes, hot float64) bool {
+	waits := func(l int32) bool { return w.from[l] == w.to[link] && float64(values[l]) >= hot }
+	return isAlike(float64(values[link]), comes) && slices.ContainsFunc(w.in.of(w.from[link]), waits)
 }
 
 // left is what is left of a reading over a level. Where the links do not stall clearly more than that, only what stands out.

@@ -40,6 +40,21 @@ func TestExchangesOverTheSameSpines(t *testing.T) {
 	wantRegions(t, "only what is sent", g, segmenttest.Find(t, g, segmenttest.Overlapping(), low.Plus(high).On(t, g).Noisy(.6, 1)), low, high)
 }
 
+// Of a leaf some hosts take part in an exchange: they receive over some ways down, and two ports stall.
+func TestSomeHostsOfALeafExchange(t *testing.T) {
+	g := stalls.Fabric(t, sixteenLeaves)
+	exchange := allWaysUp(30, 30, 0, 1, 2)
+	for host := range 2 {
+		name := fmt.Sprint("host", 24+host)
+		exchange[[2]string{name, "leaf3"}], exchange[[2]string{"leaf3", name}] = 30, 31
+		exchange[[2]string{fmt.Sprint("spine", host), "leaf3"}] = 29
+	}
+	for spine := range 8 {
+		exchange[[2]string{"leaf3", fmt.Sprint("spine", spine)}] = 30
+	}
+	wantRegions(t, "two hosts", g, segmenttest.Find(t, g, segmenttest.Overlapping(), exchange.On(t, g).Noisy(.4, 1)), exchange)
+}
+
 // A tree over all spines adds to what a leaf sends in an exchange. Its own sources are no exchange, though all their hosts send.
 func TestTreeBesideExchangeOverTheSameSpines(t *testing.T) {
 	g := stalls.Fabric(t, sixteenLeaves)

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/giverny/giverny/internal/scratch"
+	"github.com/giverny/giverny/segment/linkset"
 )
 
 // joinMisfits joins causes that touch and explain what they stall worse than noise would: they are parts of one
@@ -96,7 +97,7 @@ func (c *causes) measureMisfits(t *trees, s *sinks, h *shares) {
 	}
 	for a := range s.all {
 		x, own := &s.all[a], c.sets.Find(int32(a))
-		c.isRooted[own] = c.isRooted[own] || t.showsReceiver(x)
+		c.isRooted[own] = c.isRooted[own] || t.showsReceiver(x) || t.waitsForFew(x)
 		if x.isLeaf && x.down() >= minFeeders && (c.top[own] < 0 || x.weight > s.all[c.top[own]].weight) {
 			c.top[own] = int32(a)
 		}
@@ -123,4 +124,19 @@ func (c *causes) isMisfit(cause int32) bool {
 // wait to send: who does exchanges, and others of the exchange need not be explained by its port.
 func (t *trees) showsReceiver(x *sink) bool {
 	return x.showsRoot() && slices.ContainsFunc(t.leaving.of(x.device), func(i int32) bool { return t.toHost(i) && !t.waitsToSend(t.to[i]) })
+}
+
+// waitsForFew reports whether what comes down to a leaf waits for few ports: where it waits one is full, and what passes over all
+// ways down fills few at once. Hosts that exchange all receive.
+func (t *trees) waitsForFew(x *sink) bool {
+	if !x.isLeaf || x.odd >= 0 || x.fromSwitches < minFeeders {
+		return false
+	}
+	passes, ways := 0., 0.
+	for _, l := range t.waits.in.of(x.device) {
+		if t.waits.isDown(l) && t.values[l] != linkset.Missing {
+			passes, ways = passes+1-float64(t.values[l])/100, ways+1
+		}
+	}
+	return ways >= minFeeders && passes <= min(mostPassed, mostPassedShare*ways)
 }

@@ -45,9 +45,9 @@ func pushedInto(g *topology.Graph, seed int64) stalls.Painting {
 	values, _ := stalls.Where(g, func(_ schema.LinkID, from, to *topology.Device) (percent float32, wanted bool) {
 		switch {
 		case from.Name == "leaf0-0" && to.Name == "host0":
-			return 43, true
+			return 35, true
 		case to.Name == "leaf0-0" && from.Level == 2, to.Group == 0 && from.Level == 3:
-			return about(60), true
+			return about(45), true
 		case from.Group == 1 && to.Level == 3, pushes(from) && to.Level == 2, pushes(to) && from.Level == 0:
 			return about(75), true
 		case from.Group == 1 && to.Group == 1 && from.Level >= 1 && to.Level >= 1 && !pushes(from) && !pushes(to):

@@ -1,6 +1,7 @@
 package trees
 
 import (
+	"math"
 	"slices"
 
 	"github.com/giverny/giverny/internal/scratch"
@@ -16,19 +17,23 @@ const (
 	allWays          // mostly all are stalled and level, and it is not clearly above the others
 )
 
+// mostFewWays is over how many ways down to a switch traffic comes, at most, that is not spread over them: of routes by destination
+// each host has one, and an exchange stalls those of all its hosts.
+const mostFewWays = 8
+
 // findBreadths finds the breadths of links up and down.
 func (t *trees) findBreadths() {
 	w := t.waits
 	t.breadth = scratch.Slice(t.breadth, len(t.links))
 	clear(t.breadth)
 	for d := range int32(len(t.seen)) {
-		t.findBreadth(t.leaving.of(d), w.out.of(d), w.isUp)
-		t.findBreadth(t.into.of(d), w.in.of(d), w.isDown)
+		t.findBreadth(t.leaving.of(d), w.out.of(d), w.isUp, math.MaxInt)
+		t.findBreadth(t.into.of(d), w.in.of(d), w.isDown, mostFewWays)
 	}
 }
 
 // findBreadth finds the breadths of a switch's nodes among its links, of those that are ways.
-func (t *trees) findBreadth(nodes, links []int32, isWay func(link int32) bool) {
+func (t *trees) findBreadth(nodes, links []int32, isWay func(link int32) bool, most int) {
 	t.sample = t.sample[:0]
 	for _, i := range nodes {
 		if isWay(t.links[i]) {
@@ -50,7 +55,7 @@ func (t *trees) findBreadth(nodes, links []int32, isWay func(link int32) bool) {
 	if measured <= minFeeders {
 		return
 	}
-	isAlone, isMost, middle := 2*idle >= measured-1, float64(stalled) >= besetShare*float64(measured), medianOf(t.sample)
+	isAlone, isMost, middle := 2*idle >= measured-1 && stalled <= most, float64(stalled) >= besetShare*float64(measured), medianOf(t.sample)
 	isMost = isMost && deviationOf(t.sample, middle) <= unevenDeviations*t.noise.sigma(middle)
 	for _, i := range nodes {
 		switch {
