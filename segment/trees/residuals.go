@@ -97,7 +97,7 @@ func (c *causes) measureMisfits(t *trees, s *sinks, h *shares) {
 	}
 	for a := range s.all {
 		x, own := &s.all[a], c.sets.Find(int32(a))
-		c.isRooted[own] = c.isRooted[own] || t.showsReceiver(x) || t.waitsForFew(x)
+		c.isRooted[own] = c.isRooted[own] || t.showsReceiver(x) || x.waitsForFew
 		if x.isLeaf && x.down() >= minFeeders && (c.top[own] < 0 || x.weight > s.all[c.top[own]].weight) {
 			c.top[own] = int32(a)
 		}
@@ -120,16 +120,19 @@ func (c *causes) isMisfit(cause int32) bool {
 	return c.count[cause] >= FewestLinks && c.off[cause] >= leastMisfit*float64(c.count[cause])
 }
 
-// showsReceiver reports whether what waits at a sink waits for a port that is seen to stall and leads to a host that does not itself
-// wait to send: who does exchanges, and others of the exchange need not be explained by its port.
+// showsReceiver reports whether what waits at a sink waits for a link that is seen to stall, and that is one between switches or leads
+// to a host that does not itself wait to send: who does exchanges, and others of the exchange need not be explained by its port.
 func (t *trees) showsReceiver(x *sink) bool {
+	if x.odd >= 0 && !t.waits.toHost(x.odd) {
+		return x.showsRoot()
+	}
 	return x.showsRoot() && slices.ContainsFunc(t.leaving.of(x.device), func(i int32) bool { return t.toHost(i) && !t.waitsToSend(t.to[i]) })
 }
 
-// waitsForFew reports whether what comes down to a leaf waits for few ports: where it waits one is full, and what passes over all
+// showsFewPorts reports whether what comes down to a leaf waits for few ports: where it waits one is full, and what passes over all
 // ways down fills few at once. Hosts that exchange all receive.
-func (t *trees) waitsForFew(x *sink) bool {
-	if !x.isLeaf || x.odd >= 0 || x.fromSwitches < minFeeders {
+func (t *trees) showsFewPorts(x *sink) bool {
+	if !x.isLeaf || x.fromSwitches < minFeeders {
 		return false
 	}
 	passes, ways := 0., 0.

@@ -34,7 +34,7 @@ func TestWaitsForFewPorts(t *testing.T) {
 		m.findLinks(values)
 		m.findCauses()
 		into := m.node[stalls.LinkNamed(t, g, "spine0", "leaf2")]
-		if got := m.waitsForFew(&m.sinks.all[m.sinks.at[m.to[into]]]); got != c.want {
+		if got := m.sinks.all[m.sinks.at[m.to[into]]].waitsForFew; got != c.want {
 			t.Errorf("%s: %d ways at %v%%: %v, want %v", c.fabric, c.stalled, c.percent, got, c.want)
 		}
 	}

@@ -44,14 +44,15 @@ type sink struct {
 	weight     float64 // sum of the stalls that wait there
 	// Of the links from switches and, at a leaf, of those that its own hosts' traffic takes as far as they are
 	// level with them:
-	level      float64 // mean
-	levelSum   float64
-	levels     int     // number
-	deviation  float64 // of those from switches, or if these are few from hosts, in deviations of the noise
-	sendsToo   bool    // the leaf's hosts or links to switches mostly stall, too
-	isUnread   bool    // nothing that leaves the switch is measured: those of its hosts that stall are all that can be seen to send
-	isReceiver bool    // see showsReceiver; unknown of an odd link
-	leans      bool    // what waits here waits for another sink: see joinLeaning
+	level       float64 // mean
+	levelSum    float64
+	levels      int     // number
+	deviation   float64 // of those from switches, or if these are few from hosts, in deviations of the noise
+	sendsToo    bool    // the leaf's hosts or links to switches mostly stall, too
+	isUnread    bool    // nothing that leaves the switch is measured: those of its hosts that stall are all that can be seen to send
+	isReceiver  bool    // see showsReceiver; unknown of a odd link
+	waitsForFew bool    // see showsFewPorts
+	leans       bool    // what waits here waits for another sink: see joinLeaning
 	fromHosts, fromSwitches,
 	hostSum, switchSum float64
 }
@@ -220,7 +221,7 @@ func (s *sinks) measure(t *trees) {
 			continue
 		}
 		s.measurePorts(t, &s.all[a])
-		s.all[a].isReceiver = t.showsReceiver(&s.all[a])
+		s.all[a].isReceiver, s.all[a].waitsForFew = t.showsReceiver(&s.all[a]), t.showsFewPorts(&s.all[a])
 		s.measureLevel(t, &s.all[a])
 		if x := &s.all[a]; x.links == 1 && x.port == 0 && x.hostLinks == 0 {
 			s.lone++
