@@ -74,7 +74,7 @@ func (h *shares) cheapest(n int, stall, sigma, minMean float64, one, with, witho
 	return chosen
 }
 
-// appraise takes down how much better a node is explained with each odd port that it may wait for than without.
+// appraise takes down how much better a node is explained with each odd link that it may wait for than without.
 func (h *shares) appraise(s *sinks, i int32, chosen uint) {
 	from := &h.of[i]
 	for k, p := range from.list() {

@@ -53,6 +53,9 @@ func (c *causes) joinPieces(t *trees, s *sinks, h *shares) {
 	h.rename(c)
 	c.joinCliques(t, s)
 	h.rename(c)
+	for c.joinMutual(t, s, h) {
+		h.rename(c)
+	}
 	for c.joinMisfits(t, s, h) {
 		h.rename(c)
 	}

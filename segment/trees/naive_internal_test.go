@@ -58,11 +58,54 @@ func (n *naiveTrees) isClearlyAbove(l schema.LinkID, stall float64) bool {
 	return own >= clearFactor*stall && own-stall >= clearSigmas*n.noise.sigma(own)
 }
 
-// isRoot reports whether a link is a port to a host that is clearly above most others there.
+// isSlow reports whether nothing shows why a link between switches stalls.
+func (n *naiveTrees) isSlow(l schema.LinkID) bool {
+	from, via := n.g.Ends(l)
+	stall := float64(n.values[l])
+	if !n.g.IsSwitch(from) || !n.isClearlyAbove(l, n.hottestAfter(l)) || stall < unexplainedFactor*n.hottestAfter(l) || !n.standsOut(l) {
+		return false
+	}
+	waiting, hotter := 0, 0
+	for s := range schema.LinkID(n.g.NumLinks()) {
+		if s == l || !n.isStalled(s) {
+			continue
+		}
+		_, end := n.g.Ends(s)
+		if end == from && slices.Contains(n.next(s), l) {
+			if float64(n.values[s]) > stall+clearSigmas*n.noise.sigma(stall) {
+				hotter++
+			} else if n.standsOut(s) {
+				waiting++
+			}
+		}
+		if end == via && float64(n.values[s]) >= rivalShare*stall && float64(n.values[s]) > clearFactor*n.hottestAfter(s) {
+			return false
+		}
+	}
+	return waiting >= minFeeders && waiting > hotter
+}
+
+// standsOut reports whether half of the links beside one are clearly less stalled.
+func (n *naiveTrees) standsOut(l schema.LinkID) bool {
+	from, to := n.g.Ends(l)
+	alike, beside := 0, 0
+	for s := range schema.LinkID(n.g.NumLinks()) {
+		if begin, end := n.g.Ends(s); begin != from || s == l || n.g.Device(end).Level != n.g.Device(to).Level {
+			continue
+		}
+		beside++
+		if n.isStalled(s) && !n.isClearlyAbove(l, float64(n.values[s])) {
+			alike++
+		}
+	}
+	return 2*alike <= beside
+}
+
+// isRoot reports whether a link is slow, or a port to a host that is clearly above most others there.
 func (n *naiveTrees) isRoot(l schema.LinkID) bool {
 	from, to := n.g.Ends(l)
 	if n.g.IsSwitch(to) {
-		return false
+		return n.isStalled(l) && n.isSlow(l)
 	}
 	var ports []float32
 	sending := 0

@@ -17,7 +17,7 @@ const (
 	clearFactor, clearSigmas = 1.25, 4
 )
 
-// findOdd finds the ports to hosts that may be roots of their own.
+// findOdd finds the ports to hosts, and the links between switches, that may be roots of their own.
 func (t *trees) findOdd() {
 	t.odd, t.unsure, t.dropped = scratch.Slice(t.odd, len(t.links)), scratch.Slice(t.unsure, len(t.links)), scratch.Slice(t.dropped, len(t.links))
 	clear(t.odd)
@@ -26,6 +26,7 @@ func (t *trees) findOdd() {
 	for _, d := range t.entered {
 		t.findOddAt(d)
 	}
+	t.findSlow()
 }
 
 // findOddAt finds those of a switch: beside an exchange, those that are clearly above most others that stall there; where

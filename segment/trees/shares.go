@@ -43,9 +43,9 @@ const (
 	// that a tree which clearly adds to what leaves an exchange's leaves, on so many links, adds nothing to one of them.
 	restCost, fewestRests = 3, 8
 	mostAtOnce            = 3 // causes of one link
-	// In deviations: by how much better an odd port must explain what waits for it, in all and for each link, of which one
-	// counts up to a bound.
-	leastWorth, leastWorthEach, mostWorth = 17, .8, 4
+	// In deviations: by how much better an odd link must explain what waits for it, in all and for each link, of which one
+	// counts up to a bound; and for each link if it is one between switches, since those are seldom slow.
+	leastWorth, leastWorthEach, mostWorth, worthOfSlow = 17, .8, 4, 2
 	// oddPort is how many deviations a port differs from what else waits at its switch if it is another cause.
 	oddPort = 4
 )

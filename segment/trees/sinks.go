@@ -10,10 +10,10 @@ import (
 
 // sinks are the places where back pressure begins: a port of a switch that cannot send on what it is brought.
 // Which port it is can often not be seen: if it only is full, it does not stall: then a sink is
-// a switch. Where one port stands out, that is a sink by itself.
+// a switch. Where one link stands out, that is a sink by itself.
 type sinks struct {
 	all        []sink
-	at         []int32 // by device, and behind them by odd port: its sink, or -1
+	at         []int32 // by device, and behind them by odd link: its sink, or -1
 	components linkset.UnionFind
 	mask       []uint64 // by node: the sinks that it leads to, by their bit in the component
 	feeding    []int32  // by node: the leaf sink that it enters from another switch, or -1
@@ -26,7 +26,7 @@ type sinks struct {
 type sink struct {
 	place      int32 // its number in at
 	device     int32
-	odd        int32 // the port to a host that it is, or -1
+	odd        int32 // the one link that it is: a port to a host, or a slow link between switches; or -1
 	component  int32 // its root in the union-find
 	first      int32 // sink of its component
 	bit        uint8 // in masks of its component; the last one is shared
@@ -50,7 +50,7 @@ type sink struct {
 	deviation  float64 // of those from switches, or if these are few from hosts, in deviations of the noise
 	sendsToo   bool    // the leaf's hosts or links to switches mostly stall, too
 	isUnread   bool    // nothing that leaves the switch is measured: those of its hosts that stall are all that can be seen to send
-	isReceiver bool    // see showsReceiver; unknown of an odd port
+	isReceiver bool    // see showsReceiver; unknown of an odd link
 	leans      bool    // what waits here waits for another sink: see joinLeaning
 	fromHosts, fromSwitches,
 	hostSum, switchSum float64
@@ -187,7 +187,7 @@ func (s *sinks) measure(t *trees) {
 			a.port = max(a.port, t.stall[i])
 			a.portSum += t.stall[i]
 			a.ports++
-			if at := s.at[w.from[l]]; a.odd >= 0 && at >= 0 {
+			if at := s.at[w.from[l]]; a.odd >= 0 && w.toHost(l) && at >= 0 {
 				s.all[at].others++
 			}
 			if t.stalledInto(w.from[l]) == 0 {

@@ -62,7 +62,7 @@ type trees struct {
 	sink    []int32   // by node: the switch that it waits at, or its own place if it is odd (placeOf), or -1
 	port    []bool    // by node: back pressure begins at the switch that it leaves
 	order   []int32   // nodes, those that wait at sinks first
-	odd     []bool    // by node: a port to a host that is a root beside whatever else begins at its switch
+	odd     []bool    // by node: a root beside whatever else begins at its switch, a port to a host or a slow link
 	breadth []breadth // by node
 	idle    float32   // stall up to which a link waits for nothing
 	unsure  []bool    // by node: see mayBeLone
@@ -254,13 +254,13 @@ func (t *trees) isBesetBySwitches(d int32) bool {
 	return stalled >= minFeeders && float64(stalled) >= besetShare*float64(measured)
 }
 
-// dropOdd takes back ports that are roots of their own if what waits for them is explained hardly better with them than
-// without, in deviations of the noise: they are hot alone, or a little hotter by chance. It reports whether there were any.
+// dropOdd takes back roots of their own if what waits for them is explained hardly better with them than without, in
+// deviations of the noise: they are hot alone, or a little hotter by chance. It reports whether there were any.
 func (m *Method) dropOdd() (any bool) {
 	h := &m.shares
 	for a := range m.sinks.all {
 		x := &m.sinks.all[a]
-		if x.odd < 0 || h.worth[a] >= leastWorth+leastWorthEach*float64(h.taken[a]) {
+		if x.odd < 0 || m.isWorth(int32(a)) {
 			continue
 		}
 		i := m.node[x.odd]
@@ -269,6 +269,12 @@ func (m *Method) dropOdd() (any bool) {
 		any = any || h.taken[a] > 0 // else it is alone, and no region
 	}
 	return any
+}
+
+// isWorth reports whether an odd link explains what waits for it so much better that it is a root.
+func (m *Method) isWorth(a int32) bool {
+	worth, taken := m.shares.worth[a], float64(m.shares.taken[a])
+	return worth >= leastWorth+leastWorthEach*taken && (m.waits.toHost(m.sinks.all[a].odd) || worth >= worthOfSlow*taken)
 }
 
 // hottestAfter is the most stalled node that one may wait for, or -1.
@@ -289,10 +295,10 @@ func (t *trees) prefersHost(i int32) bool {
 	return j >= 0 && t.port[j]
 }
 
-// placeOf is the sink that an odd port is: behind the devices, by link.
+// placeOf is the sink that an odd link is: behind the devices, by link.
 func (t *trees) placeOf(link int32) int32 { return int32(len(t.seen)) + link }
 
-// compareEnds orders odd ports of one switch, -1 for none, by the names of the devices that they lead to.
+// compareEnds orders odd links of one switch, -1 for none, by the names of the devices that they lead to.
 func (t *trees) compareEnds(a, b int32) int {
 	if a < 0 || b < 0 {
 		return cmp.Compare(a, b)

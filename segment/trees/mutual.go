@@ -1,0 +1,75 @@
+package trees
+
+const (
+	// Of what leaves a leaf, at least that part waits for the cause that its hosts send to.
+	sentShare = .5
+	// Of what waits for a cause, at least that part comes from leaves at which the other one waits, two or more.
+	answeredShare, fewestAnswering = .7, 2
+)
+
+// joinMutual joins a cause at a leaf with the one that what leaves the leaf mostly waits for, if what waits at the leaf
+// mostly comes from where that one waits: hosts that receive from those they send to exchange. Levels do not show it,
+// since each host takes what comes at a rate of its own. It reports whether it joined any.
+func (c *causes) joinMutual(t *trees, s *sinks, h *shares) (joined bool) {
+	c.partners = c.partners[:0]
+	for a := range s.all {
+		own, leaf := c.sets.Find(int32(a)), s.all[a].device
+		if !t.waits.isLeaf(leaf) || c.double[a][0] != noDouble || c.isExchange(own) {
+			continue
+		}
+		if other := c.sentTo(t, h, leaf, own); other >= 0 && c.answers(t, s, h, other, own, leaf) {
+			c.partners = append(c.partners, partnership{cause: own, other: other})
+		}
+	}
+	for _, p := range c.partners {
+		joined = joined || c.sets.Find(p.cause) != c.sets.Find(p.other)
+		c.sets.Union(p.cause, p.other)
+	}
+	return joined
+}
+
+// sentTo is the cause that most of what leaves a leaf, or its hosts, waits for instead of the leaf's own; -1 if there is none.
+func (c *causes) sentTo(t *trees, h *shares, leaf, own int32) int32 {
+	c.votes = c.votes[:0]
+	all := 0
+	for _, nodes := range [2][]int32{t.into.of(leaf), t.leaving.of(leaf)} {
+		for _, i := range nodes {
+			if t.leafOf(i) != leaf || h.main(i) < 0 {
+				continue
+			}
+			all++
+			if m := h.main(i); m != own {
+				c.votes = append(c.votes, vote{m, 0, 1})
+			}
+		}
+	}
+	if n := len(c.votes); n < minFeeders || float64(n) < sentShare*float64(all) {
+		return -1
+	}
+	return c.mostVoted()
+}
+
+// answers reports whether what waits for a cause at a leaf mostly comes from other leaves, at which the first one waits.
+func (c *causes) answers(t *trees, s *sinks, h *shares, cause, to, leaf int32) bool {
+	leaves := 0
+	for a := range s.all {
+		if c.sets.Find(int32(a)) == cause && t.waits.isLeaf(s.all[a].device) {
+			leaves++
+		}
+	}
+	if leaves < fewestAnswering {
+		return false
+	}
+	all, n := 0, 0
+	for i := range int32(len(t.links)) {
+		from := t.leafOf(i)
+		if h.main(i) != to || from < 0 || from == leaf {
+			continue
+		}
+		all++
+		if a := s.at[from]; a >= 0 && c.sets.Find(a) == cause {
+			n++
+		}
+	}
+	return all >= minFeeders && float64(n) >= answeredShare*float64(all)
+}

@@ -1,0 +1,60 @@
+package trees
+
+import "github.com/giverny/giverny/segment/linkset"
+
+// rivalShare is the part of its stall at which another link into the same switch waits for the same.
+const rivalShare = .6
+
+// findSlow finds the links between switches that may be roots of their own, beside whatever else begins at their switches: cables
+// that lost rate or credits.
+func (t *trees) findSlow() {
+	for i, l := range t.links {
+		if !t.waits.toHost(l) && !t.waits.fromHost(l) && t.isSlow(int32(i)) {
+			t.odd[i] = true
+		}
+	}
+}
+
+// isSlow reports whether nothing shows why a link between switches stalls: it is far above all that it may wait for and clearly above
+// its siblings, no other link into the switch behind it waits likewise, and three links behind it, which stand out among their
+// siblings as well, stall no more.
+func (t *trees) isSlow(i int32) bool {
+	w, l, stall := t.waits, t.links[i], t.stall[i]
+	if stall < unexplainedFactor*t.hottest(i) || !t.isClearlyAbove(stall, t.hottest(i)) || !t.standsOut(i) {
+		return false
+	}
+	for _, j := range t.into.of(w.to[l]) {
+		if j != i && t.stall[j] >= rivalShare*stall && t.stall[j] > clearFactor*t.hottest(j) {
+			return false
+		}
+	}
+	waiting, hotter, most := 0, 0, stall+clearSigmas*t.noise.sigma(stall)
+	for _, j := range t.into.of(w.from[l]) {
+		switch {
+		case !w.mayWait(t.links[j], l):
+		case t.stall[j] > most:
+			hotter++
+		case t.standsOut(j):
+			waiting++
+		}
+	}
+	return waiting >= minFeeders && waiting > hotter
+}
+
+// standsOut reports whether a link is clearly above half of those that leave its switch for the same level: what those wait for is not
+// why it stalls. A host has only one.
+func (t *trees) standsOut(i int32) bool {
+	w, level := t.waits, t.waits.level[t.to[i]]
+	alike, measured := 0, 0
+	for _, j := range t.leaving.of(t.from[i]) {
+		if j != i && w.level[t.to[j]] == level && !t.isClearlyAbove(t.stall[i], t.stall[j]) {
+			alike++
+		}
+	}
+	for _, k := range w.out.of(t.from[i]) {
+		if k != t.links[i] && t.values[k] != linkset.Missing && w.level[w.to[k]] == level {
+			measured++
+		}
+	}
+	return 2*alike <= measured
+}
