@@ -1,7 +1,6 @@
 package trees
 
 import (
-	"cmp"
 	"math"
 	"slices"
 
@@ -17,50 +16,45 @@ const (
 	receiveSigmas = 5
 )
 
-// meeting is a switch, a leaf that sends into a cause or one of its ends.
-type meeting struct{ device, cause int32 }
-
 // oneWay tells trees from parts of an exchange by their sources: whoever exchanges receives, too.
 type oneWay struct {
-	receives []answer  // by device
-	leaves   []int     // by cause: that send into it and receive nothing
-	ends     []int     // by cause: switches at which its sinks are
-	met      []meeting // of leaves or ends with causes
+	leaves []int   // by cause: that send into it and receive nothing
+	ends   []int   // by cause: its sinks
+	met    []int32 // causes at one leaf
 }
 
 // count counts by cause the leaves that only send into it, and its ends.
 func (o *oneWay) count(t *trees, s *sinks, c *causes, h *shares) {
-	o.receives = scratch.Slice(o.receives, len(t.seen))
-	for d := range o.receives {
-		o.receives[d] = unknown
+	o.leaves, o.ends = scratch.Slice(o.leaves, len(c.weak)), scratch.Slice(o.ends, len(c.weak))
+	clear(o.leaves)
+	clear(o.ends)
+	for a := range int32(len(s.all)) {
+		o.ends[c.sets.Find(a)]++
 	}
-	o.met = o.met[:0]
-	for i := range int32(len(t.links)) {
-		if leaf, own := t.leafOf(i), h.main(i); leaf >= 0 && own >= 0 && !o.isReceiver(t, s, leaf) {
-			o.met = append(o.met, meeting{leaf, own})
+	for d := range int32(len(t.seen)) {
+		if !t.waits.isLeaf(d) || s.at[d] >= 0 {
+			continue
+		}
+		o.listMet(t, h, d)
+		if len(o.met) == 0 || t.receives(d) {
+			continue
+		}
+		for _, cause := range o.met {
+			o.leaves[cause]++
 		}
 	}
-	o.leaves = o.countMet(o.leaves, len(c.weak))
+}
+
+// listMet lists the causes that a leaf or its hosts send into.
+func (o *oneWay) listMet(t *trees, h *shares, leaf int32) {
 	o.met = o.met[:0]
-	for a := range int32(len(s.all)) {
-		o.met = append(o.met, meeting{s.all[a].device, c.sets.Find(a)})
+	for _, nodes := range [2][]int32{t.into.of(leaf), t.leaving.of(leaf)} {
+		for _, i := range nodes {
+			if own := h.main(i); own >= 0 && t.leafOf(i) == leaf && !slices.Contains(o.met, own) {
+				o.met = append(o.met, own)
+			}
+		}
 	}
-	o.ends = o.countMet(o.ends, len(c.weak))
-}
-
-// countMet counts by cause the devices that it meets.
-func (o *oneWay) countMet(counts []int, causes int) []int {
-	counts = scratch.Slice(counts, causes)
-	clear(counts)
-	slices.SortFunc(o.met, compareMeetings)
-	for _, m := range slices.Compact(o.met) {
-		counts[m.cause]++
-	}
-	return counts
-}
-
-func compareMeetings(a, b meeting) int {
-	return cmp.Or(cmp.Compare(a.device, b.device), cmp.Compare(a.cause, b.cause))
 }
 
 // isTree reports whether so many leaves only send into a cause that it is no part of an exchange.
@@ -68,17 +62,11 @@ func (o *oneWay) isTree(cause int32) bool {
 	return o.leaves[cause] >= fewestOneWay*max(1, o.ends[cause])
 }
 
-// isReceiver reports whether something waits to come to a leaf or to its hosts, also where each link stalls too little to count.
-func (o *oneWay) isReceiver(t *trees, s *sinks, leaf int32) bool {
-	if o.receives[leaf] == unknown {
-		o.receives[leaf] = no
-		w := t.waits
-		isFromSwitch := func(l int32) bool { return !w.fromHost(l) }
-		if s.at[leaf] >= 0 || t.isAboveCalm(w.in.of(leaf), isFromSwitch) || t.isAboveCalm(w.out.of(leaf), w.toHost) {
-			o.receives[leaf] = yes
-		}
-	}
-	return o.receives[leaf] == yes
+// receives reports whether something waits to come to a leaf or to its hosts, also where each link stalls too little to count.
+func (t *trees) receives(leaf int32) bool {
+	w := t.waits
+	isFromSwitch := func(l int32) bool { return !w.fromHost(l) }
+	return t.isAboveCalm(w.in.of(leaf), isFromSwitch) || t.isAboveCalm(w.out.of(leaf), w.toHost)
 }
 
 // isAboveCalm reports whether one of those links that count stalls, or all together stall more than calm ones.
