@@ -62,7 +62,8 @@ func (n *naiveTrees) isClearlyAbove(l schema.LinkID, stall float64) bool {
 func (n *naiveTrees) isSlow(l schema.LinkID) bool {
 	from, via := n.g.Ends(l)
 	stall := float64(n.values[l])
-	if !n.g.IsSwitch(from) || !n.isClearlyAbove(l, n.hottestAfter(l)) || stall < unexplainedFactor*n.hottestAfter(l) || !n.standsOut(l) {
+	isDown := n.g.Device(from).Level > n.g.Device(via).Level
+	if !n.g.IsSwitch(from) || isDown && n.hasHosts(via) || !n.isClearlyAbove(l, n.hottestAfter(l)) || stall < unexplainedFactor*n.hottestAfter(l) || !n.standsOut(l) {
 		return false
 	}
 	waiting, hotter := 0, 0
@@ -83,6 +84,13 @@ func (n *naiveTrees) isSlow(l schema.LinkID) bool {
 		}
 	}
 	return waiting >= minFeeders && waiting > hotter
+}
+
+func (n *naiveTrees) hasHosts(d topology.DeviceID) bool {
+	return slices.ContainsFunc(stalls.LinkRange(0, n.g.NumLinks()), func(s schema.LinkID) bool {
+		from, to := n.g.Ends(s)
+		return to == d && !n.g.IsSwitch(from)
+	})
 }
 
 // standsOut reports whether half of the links beside one are clearly less stalled.
