@@ -12,6 +12,7 @@ export type Odds = Forecast["next"];
 /** Diagnosis is one; of a slow host with what probes inside that host came to. */
 export type Diagnosis = Schemas["Diagnosis"] & Partial<Pick<Schemas["Diagnosed"], "probed_host">>;
 export type AccusedJob = Schemas["AccusedJob"];
+export type VictimJob = Schemas["VictimJob"];
 export type NearFailure = Schemas["NearFailure"];
 export type Unknown = Omit<Schemas["Unknown"], "reason"> & { reason: string };
 export type Snapshot = Schemas["Snapshot"];

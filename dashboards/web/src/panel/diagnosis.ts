@@ -3,7 +3,7 @@
 import { h, legible } from "../dom.ts";
 import { plainName } from "../graph.ts";
 import { amount, clock, metricName, sure, words } from "../format.ts";
-import type { AccusedJob, Diagnosis, Job, NearFailure, Region } from "../types.ts";
+import type { AccusedJob, Diagnosis, Job, NearFailure, Region, VictimJob } from "../types.ts";
 import { regionName } from "./regions.ts";
 
 const classes: Record<string, string> = { system: "load of jobs", failure: "failure", intra_application: "a job in its own way", slow_host: "slow host", unknown: "cause unknown" };
@@ -25,6 +25,9 @@ function slower([least, most]: number[]): string {
   return (end === least!.toFixed(1) || least! >= 19.95 ? end : `${least!.toFixed(1)} to ${end}`) + " times slower";
 }
 
+/** suffering is a job that is held up: by how much its traffic fell with the region, where that is measured, and the slowdown that stalls allow for. */
+const suffering = (v: VictimJob, jobs: Jobs) => `${jobName(v.job_id, jobs)}: ${v.lost_percent ? `moves ${Math.round(v.lost_percent)}% less; ` : ""}${slower(v.slowdown)}`;
+
 const portText = (device: string, port?: string | null) => plainName(device) + (port ? " port " + port : "");
 const rootText = (r: NonNullable<Diagnosis["root"]>) => `${portText(r.device, r.port)}${r.peer ? " to " + plainName(r.peer) : ""}${r.kind ? ": " + (kinds[r.kind] ?? words(r.kind)) : ""}`;
 const failureText = (f: NearFailure) => `${clock(f.time)} UTC ${words(f.kind)} ${[plainName(f.device), f.port].filter(Boolean).join(" ")}, ${f.hops} ${f.hops === 1 ? "hop" : "hops"} away`;
@@ -33,7 +36,7 @@ const failureText = (f: NearFailure) => `${clock(f.time)} UTC ${words(f.kind)} $
 function factsOf(d: Diagnosis, jobs: Jobs): [string, string[]][] {
   const facts: [string, string[]][] = [
     ["accused", (d.jobs ?? []).map((j) => accusation(j, jobs))], ["failures near", (d.failures ?? []).map(failureText)], ["root port", d.root ? [rootText(d.root)] : []], ["waits in a circle", (d.cycle ?? []).map((p) => portText(p.device, p.port))], ["inside the host", d.probed_host ? [d.probed_host.text] : []],
-    ["victims", (d.victims ?? []).map((v) => `${jobName(v.job_id, jobs)}: ${slower(v.slowdown)}`)], ["action", d.action ? [d.action] : []],
+    ["victims", (d.victims ?? []).map((v) => suffering(v, jobs))], ["action", d.action ? [d.action] : []],
   ];
   return facts.map(([what, lines]): [string, string[]] => [what, [...new Set(lines)]]).filter(([, lines]) => lines.length > 0);
 }
