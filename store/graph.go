@@ -79,7 +79,7 @@ func (db *DB) StoreGraph(ctx context.Context, g Graph) error {
 		if err != nil {
 			return err
 		}
-		if err := db.storeRows(ctx, t.name, t.rows, k, present); err != nil {
+		if err := db.storeRows(ctx, &table{name: t.name}, t.rows, k, present, true); err != nil {
 			return err
 		}
 	}

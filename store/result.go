@@ -19,6 +19,7 @@ type key struct {
 	// content tells inserts of the same interval apart that hold other rows; 0: there
 	// are none.
 	content uint64
+	repeat  int // how often rows that an engine lost were sent once more
 }
 
 func keyOf(r *schema.IntervalResult) key {
@@ -39,6 +40,9 @@ func (k key) token(table string, chunk int) string {
 	}
 	if k.content != 0 {
 		t += fmt.Sprintf("/c%x", k.content)
+	}
+	if k.repeat > 0 {
+		t += fmt.Sprintf("/again%d", k.repeat)
 	}
 	return t
 }

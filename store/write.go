@@ -65,18 +65,18 @@ func (db *DB) Store(ctx context.Context, r *schema.IntervalResult) error {
 				return err
 			}
 		}
-		if err := db.storeRows(ctx, t.name, t.rowsOf(r, meta, db.metrics), k, present); err != nil {
+		if err := db.storeRows(ctx, &t, t.rowsOf(r, meta, db.metrics), k, present, !fresh); err != nil {
 			return err
 		}
 	}
 	for _, t := range facts {
 		rows := t.rowsOf(r, meta, db.metrics)
-		if err := db.storeRows(ctx, t.name, rows, k.ofContent(rows), 0); err != nil {
+		if err := db.storeRows(ctx, &t, rows, k.ofContent(rows), 0, !fresh); err != nil {
 			return err
 		}
 	}
 	meta.storedAt = db.now()
-	if err := db.insert(ctx, marker.name, marker.rowsOf(r, meta, db.metrics), k, 0); err != nil {
+	if err := db.storeRows(ctx, &marker, marker.rowsOf(r, meta, db.metrics), k, 0, !fresh); err != nil {
 		return err
 	}
 	f.last = k.start
@@ -108,18 +108,35 @@ func (db *DB) fabricState(fabric string) *fabricState {
 	return f
 }
 
-// storeRows inserts the rows of one table and interval (or graph) in chunks,
-// without those that are there already: chunks are inserted in order and each as
-// a whole, so that the number of rows present says which are missing.
-func (db *DB) storeRows(ctx context.Context, table string, rows rowSet, k key, present int) error {
-	first := (present + rowsPerInsert - 1) / rowsPerInsert
-	for chunk := first; chunk*rowsPerInsert < rows.n; chunk++ {
-		part := rows.slice(chunk*rowsPerInsert, min((chunk+1)*rowsPerInsert, rows.n))
-		if err := db.insert(ctx, table, part, k, chunk); err != nil {
+// mostRepeats is how often rows that are not there after their insert are sent once more: more often only those are missing
+// that a table's TTL takes at once.
+const mostRepeats = 2
+
+// storeRows inserts the rows of one table and interval (or graph) in chunks, without those that are there already: chunks
+// are inserted in order and each as a whole, so that the number of rows present says which are missing.
+//
+// Where a statement may have been sent before, they are counted afterwards. An engine without replicas notes the token of
+// an insert before its rows: if it dies between the two, it takes the insert for a repetition, and acknowledges what it does
+// not have. So what is missing is sent under another token.
+func (db *DB) storeRows(ctx context.Context, t *table, rows rowSet, k key, present int, doubtful bool) error {
+	for ; ; k.repeat++ {
+		first := (present + rowsPerInsert - 1) / rowsPerInsert
+		for chunk := first; chunk*rowsPerInsert < rows.n; chunk++ {
+			part := rows.slice(chunk*rowsPerInsert, min((chunk+1)*rowsPerInsert, rows.n))
+			tries, err := db.send(ctx, t.name, part, k, chunk)
+			if err != nil {
+				return err
+			}
+			doubtful = doubtful || tries > 1
+		}
+		if !doubtful || k.repeat == mostRepeats {
+			return nil
+		}
+		var err error
+		if present, err = db.countRows(ctx, t.name, t.keyColumn, k); err != nil || present >= rows.n {
 			return err
 		}
 	}
-	return nil
 }
 
 // countRows is the number of rows of an interval in a table, by the table's
@@ -140,9 +157,16 @@ func (db *DB) countRows(ctx context.Context, table, keyColumn string, k key) (in
 // insert sends a chunk of rows in one statement, again and again until the server
 // has them; the token makes it take them once.
 func (db *DB) insert(ctx context.Context, table string, rows rowSet, k key, chunk int) error {
+	_, err := db.send(ctx, table, rows, k, chunk)
+	return err
+}
+
+// send is insert, and says how many tries it took.
+func (db *DB) send(ctx context.Context, table string, rows rowSet, k key, chunk int) (tries int, err error) {
 	settings := clickhouse.WithSettings(db.insertSettings(k.token(table, chunk)))
 	statement := "INSERT INTO " + table + " (" + rows.names() + ")"
-	err := db.retryUntil(ctx, "insert into "+table, k, func(ctx context.Context) error {
+	err = db.retryUntil(ctx, "insert into "+table, k, func(ctx context.Context) error {
+		tries++
 		defer db.lockTable(table)()
 		batch, err := db.prepare(ctx, statement, rows, settings)
 		if err != nil {
@@ -162,7 +186,7 @@ func (db *DB) insert(ctx context.Context, table string, rows rowSet, k key, chun
 	if err == nil {
 		db.metrics.rows.WithLabelValues(table).Add(float64(rows.n))
 	}
-	return err
+	return tries, err
 }
 
 // prepare begins an insert. Over HTTP the client asks for the types of the columns first, a sixth of the time of the whole:

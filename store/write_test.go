@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"math"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 
@@ -247,7 +248,7 @@ func TestFactsOfAResultThatWasCutOff(t *testing.T) {
 	first := someResult("bw", 1, 10)
 	rows := facts[0].rowsOf(first, rowMeta{keyOf(first), db.now()}, db.metrics)
 	for range 2 {
-		if err := db.storeRows(ctx, "jobs", rows, keyOf(first).ofContent(rows), 0); err != nil {
+		if err := db.storeRows(ctx, &facts[0], rows, keyOf(first).ofContent(rows), 0, false); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -261,6 +262,50 @@ func TestFactsOfAResultThatWasCutOff(t *testing.T) {
 	}
 	if got := row(t, db, "SELECT toString(arraySort(groupUniqArray(job_id))) FROM jobs"); got != "['17','18','19']" {
 		t.Errorf("jobs %s", got)
+	}
+}
+
+// An engine that died between the token of an insert and its rows takes the insert for a repetition when it comes again. Of each table
+// the rows are stored all the same, once, by a writer that replays the interval and by one that sends the insert again.
+func TestRowsWhoseTokenAloneIsThere(t *testing.T) {
+	db := migratedDB(t)
+	noteToken := func(of *table, r *schema.IntervalResult) {
+		k, elsewhere := keyOf(r), someResult("elsewhere", 1, 1000)
+		if rows := of.rowsOf(r, rowMeta{key: k}, db.metrics); slices.ContainsFunc(facts, func(f table) bool { return f.name == of.name }) {
+			k = k.ofContent(rows)
+		}
+		if err := db.insert(context.Background(), of.name, of.rowsOf(elsewhere, rowMeta{keyOf(elsewhere), db.now()}, db.metrics), k, 0); err != nil {
+			t.Error(err)
+		}
+	}
+	for _, table := range slices.Concat(tables, facts, []table{marker}) {
+		replayed := someResult("replayed "+table.name, 1, 1000)
+		noteToken(&table, replayed)
+		if err := db.Store(t.Context(), replayed); err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(wantContents(1), contents(t, db, replayed.Snapshot.Fabric)); diff != "" {
+			t.Errorf("%s: %s", replayed.Snapshot.Fabric, diff)
+		}
+
+		fabric, dies := "sent again "+table.name, false
+		again := openDB(t, withFault(db.opts, func(_ int64, r *http.Request, next http.RoundTripper) (*http.Response, error) {
+			if dies && strings.HasPrefix(r.URL.Query().Get("query"), "INSERT INTO "+table.name+" ") {
+				dies = false
+				noteToken(&table, someResult(fabric, 2, 1000))
+				return nil, errors.New("the engine has died")
+			}
+			return next.RoundTrip(r)
+		}), quickRetries())
+		for n := int64(1); n <= 2; n++ { // nothing is asked of the tables before the second one, which is in order
+			dies = n == 2
+			if err := again.Store(t.Context(), someResult(fabric, n, 1000)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if diff := cmp.Diff(wantContents(2), contents(t, db, fabric)); diff != "" || dies {
+			t.Errorf("%s, not cut off %v: %s", fabric, dies, diff)
+		}
 	}
 }
 
