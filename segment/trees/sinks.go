@@ -50,7 +50,7 @@ type sink struct {
 	deviation   float64 // of those from switches, or if these are few from hosts, in deviations of the noise
 	sendsToo    bool    // the leaf's hosts or links to switches mostly stall, too
 	isUnread    bool    // nothing that leaves the switch is measured: those of its hosts that stall are all that can be seen to send
-	isReceiver  bool    // see showsReceiver; unknown of a odd link
+	isReceiver  bool    // see showsReceiver; unknown of an odd link
 	waitsForFew bool    // see showsFewPorts
 	leans       bool    // what waits here waits for another sink: see joinLeaning
 	fromHosts, fromSwitches,
