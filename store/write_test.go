@@ -266,7 +266,7 @@ func TestFactsOfAResultThatWasCutOff(t *testing.T) {
 }
 
 // An engine that died between the token of an insert and its rows takes the insert for a repetition when it comes again. Of each table
-// the rows are stored all the same, once, by a writer that replays the interval and by one that sends the insert again.
+// the rows are stored nevertheless, once, by a writer that replays the interval and by one that sends the insert again.
 func TestRowsWhoseTokenAloneIsThere(t *testing.T) {
 	db := migratedDB(t)
 	noteToken := func(of *table, r *schema.IntervalResult) {

@@ -16,7 +16,7 @@ const (
 	receiveSigmas = 5
 )
 
-// oneWay tells trees from parts of an exchange by their sources: whoever exchanges receives, too.
+// oneWay tells trees from parts of an exchange by their sources: hosts that exchange receive, too.
 type oneWay struct {
 	leaves []int   // by cause: that send into it and receive nothing
 	ends   []int   // by cause: its sinks

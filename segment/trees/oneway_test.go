@@ -35,7 +35,7 @@ func burstsInto(g *topology.Graph, seed int64, received float32) stalls.Painting
 	return values
 }
 
-// Whoever exchanges receives, too. What comes from leaves that only send is of trees, and those stay apart however badly their
+// Hosts that exchange receive, too. What comes from leaves that only send is of trees, and those stay apart however badly their
 // links are explained; where the leaves receive, though each link less than counts, all may be one exchange.
 func TestTreesOfLeavesThatOnlySendAreNotJoined(t *testing.T) {
 	g := stalls.Fabric(t, "fattree:k=8")
