@@ -97,7 +97,7 @@ func TestStallFallsOnTheWayUp(t *testing.T) {
 	var ends []topology.DeviceID
 	for z := range 8 {
 		ends = append(ends, u.Device(t, fmt.Sprintf("2,7,%d", z)))
-		if v := h.rises(ends[z], u.p); (v < .001) != (z == 3) {
+		if v := h.rises(ends[z]); (v < .001) != (z == 3) {
 			t.Errorf("at %d stall rises on the way up by %.3f", z, v)
 		}
 	}
