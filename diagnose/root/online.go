@@ -51,7 +51,7 @@ func (h *held) stopAt(line *routes.Line, steps int) stop {
 		s.stall, s.carries, s.added, s.waits = r.stall, r.carries, r.added, r.waitsOn()
 	}
 	before := -1.
-	if l := line.Link(steps, -1); l != schema.NoLink {
+	if l := line.Link(steps-1, 1); l != schema.NoLink {
 		before = h.look(l).stall
 	}
 	for _, l := range h.p.graph.LinksAt(s.device) {
