@@ -10,10 +10,11 @@ import (
 // reach is breadth-first search from a region's switches over the links between switches. Its memory is used
 // again by the next region.
 type reach struct {
-	graph *topology.Graph
-	at    []reached // by device
-	now   uint32
-	queue []topology.DeviceID
+	graph    *topology.Graph
+	switches schema.Bitmap // by device
+	at       []reached     // by device
+	now      uint32
+	queue    []topology.DeviceID
 	// The switches beside each switch, as compressed sparse rows by device.
 	first []int32
 	next  []topology.DeviceID
@@ -26,9 +27,10 @@ type reached struct {
 }
 
 func newReach(g *topology.Graph) reach {
-	r := reach{graph: g, at: make([]reached, g.NumDevices()), first: make([]int32, g.NumDevices()+1)}
+	r := reach{graph: g, switches: schema.NewBitmap(g.NumDevices()), at: make([]reached, g.NumDevices()), first: make([]int32, g.NumDevices()+1)}
 	for d := range topology.DeviceID(g.NumDevices()) {
 		if g.IsSwitch(d) {
+			r.switches.Set(int(d))
 			for _, l := range g.LinksAt(d) {
 				from, to := g.Ends(l)
 				if from == d {
@@ -77,7 +79,7 @@ func (r *reach) visit(d topology.DeviceID, hops int8) {
 		return
 	}
 	r.at[d] = reached{r.now, hops}
-	if r.graph.IsSwitch(d) {
+	if r.switches.Has(int(d)) {
 		r.queue = append(r.queue, d)
 	}
 }

@@ -1,6 +1,9 @@
 package correlation
 
-import "math"
+import (
+	"math"
+	"slices"
+)
 
 // Series is a series made ready to be correlated at any lag. That is the same for all stalls that it is compared with in an
 // interval. Its memory is used again.
@@ -56,7 +59,6 @@ func (s *Series) Prepare() {
 		}
 	}
 	s.twice = append(append(s.twice[:0], s.x...), s.x...)
-	s.sums, s.squares = append(s.sums[:0], 0), append(s.squares[:0], 0)
 	scale := 0.
 	for _, v := range s.x {
 		scale = max(scale, math.Abs(v))
@@ -68,8 +70,12 @@ func (s *Series) Prepare() {
 		s.twice[i] = v / scale
 	}
 	copy(s.twice[len(s.x):], s.twice)
+	n, sum, squares := len(s.twice)+1, 0., 0.
+	s.sums, s.squares = slices.Grow(s.sums[:0], n)[:n], slices.Grow(s.squares[:0], n)[:n]
+	s.sums[0], s.squares[0] = sum, squares
 	for i, v := range s.twice {
-		s.sums, s.squares = append(s.sums, s.sums[i]+v), append(s.squares, s.squares[i]+v*v)
+		sum, squares = sum+v, squares+v*v
+		s.sums[i+1], s.squares[i+1] = sum, squares
 	}
 	s.usable = true
 }

@@ -171,12 +171,13 @@ func (p *Pressure) FullLink(links []schema.LinkID, n *Neck, d *Drain) schema.Lin
 	if before {
 		best, most = n.Link, max(most, p.UseOf(n.Link)+alikeFull)
 	}
-	fullest, least := most-alikeFull, leastBefore*p.waitsAt(d)
-	p.eachFull(links, least, func(l schema.LinkID, use float64) {
-		if fullest = max(fullest, use); use > most {
-			best, most = l, use
+	p.listFull(links, leastBefore*p.waitsAt(d))
+	fullest := most - alikeFull
+	for _, f := range p.ends.full {
+		if fullest = max(fullest, f.use); f.use > most {
+			best, most = f.link, f.use
 		}
-	})
+	}
 	if !d.mostlyIdle {
 		return best
 	}
@@ -184,18 +185,26 @@ func (p *Pressure) FullLink(links []schema.LinkID, n *Neck, d *Drain) schema.Lin
 	if before {
 		best, held = n.Link, p.heldBefore(n.Link)
 	}
-	p.eachFull(links, least, func(l schema.LinkID, use float64) {
-		if h := p.heldBefore(l); use >= fullest-alikeFull && h > held {
-			best, held = l, h
+	for _, f := range p.ends.full {
+		if f.use >= fullest-alikeFull && f.held > held {
+			best, held = f.link, f.held
 		}
-	})
+	}
 	return best
 }
 
-// eachFull visits the links at those of a region that are full, more so than before the onset, and do not stall, and before which at
+// fullLink is a link of a grid that carries most of its capacity.
+type fullLink struct {
+	link schema.LinkID
+	use  float64 // percent of its capacity
+	held float64 // waits before it, bytes/s (heldBefore)
+}
+
+// listFull lists the links at those of a region that are full, more so than before the onset, and do not stall, and before which at
 // least so much waits.
-func (p *Pressure) eachFull(links []schema.LinkID, least float64, visit func(l schema.LinkID, use float64)) {
+func (p *Pressure) listFull(links []schema.LinkID, least float64) {
 	e := p.ends
+	e.full = e.full[:0]
 	e.round++
 	for _, l := range links {
 		from, to := p.graph.Ends(l)
@@ -205,8 +214,10 @@ func (p *Pressure) eachFull(links []schema.LinkID, least float64, visit func(l s
 			}
 			e.seen[d] = e.round
 			for _, out := range p.graph.LinksAt(d) {
-				if use := p.UseOf(out); use > fullPercent && p.grid.Dim(out) >= 0 && p.StallOf(out) < lineStall && use > SteadyLoad*p.Before(out) && p.heldBefore(out) >= least {
-					visit(out, use)
+				if use := p.UseOf(out); use > fullPercent && p.grid.Dim(out) >= 0 && p.StallOf(out) < lineStall && use > SteadyLoad*p.Before(out) {
+					if held := p.heldBefore(out); held >= least {
+						e.full = append(e.full, fullLink{out, use, held})
+					}
 				}
 			}
 		}

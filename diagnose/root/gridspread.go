@@ -38,10 +38,10 @@ func (p *Pressure) spreadOnGrid(links []schema.LinkID) {
 func (p *Pressure) leads(at schema.LinkID, place int32, steps int) float64 {
 	e := p.ends
 	goes := e.goesFrom(place, at%2)
-	if goes.known {
+	if goes.round == e.round {
 		return goes.leads
 	}
-	goes.known = true // a circle leads nowhere
+	*goes = going{round: e.round} // a circle leads nowhere
 	if steps == maxRounds {
 		return 0
 	}
@@ -59,7 +59,7 @@ func (p *Pressure) leads(at schema.LinkID, place int32, steps int) float64 {
 	if sum > 0 {
 		leads = reached / sum
 	}
-	*e.goesFrom(place, at%2) = going{true, int32(first), int32(end), leads}
+	*e.goesFrom(place, at%2) = going{e.round, int32(first), int32(end), leads}
 	return leads
 }
 
@@ -120,22 +120,18 @@ func (e *ends) weightOf(w way) float64 {
 	if w.stays > 0 {
 		return w.weight
 	}
-	return w.weight * e.goes[w.place].by[w.link%2].leads
+	return w.weight * e.goes[w.place][w.link%2].leads
 }
 
 // goesOn is where what travels over a link one way goes, after leads has found it.
-func (e *ends) goesOn(at schema.LinkID) *going { return &e.goes[e.shown.places[at/2].at].by[at%2] }
+func (e *ends) goesOn(at schema.LinkID) *going { return &e.goes[e.shown.places[at/2].at][at%2] }
 
 // goesFrom is the same of a link in the list, one way, as far as it is found.
 func (e *ends) goesFrom(link int32, dir schema.LinkID) *going {
 	for int(link) >= len(e.goes) {
-		e.goes = append(e.goes, goings{})
+		e.goes = append(e.goes, [2]going{})
 	}
-	g := &e.goes[link]
-	if g.round != e.round {
-		*g = goings{round: e.round}
-	}
-	return &g.by[dir]
+	return &e.goes[link][dir]
 }
 
 // towards is a link in the direction in which it leaves a switch.

@@ -68,7 +68,7 @@ func (h *held) meetingOf(ends []topology.DeviceID, idle bool, p *Pressure) (best
 		score := 0.
 		switch sides := h.sides(m.Device, p) / 100; {
 		case idle:
-			score = idleAgree*m.Agree + levelWeight*h.level(m.Device, p)/h.most - idleAppears*h.appears(m.Device, p)/most - balanceWeight*h.unbalanced(m.Device) - risesWeight*h.rises(m.Device, p)
+			score = idleAgree*m.Agree + levelWeight*h.level(m.Device, p)/h.most - idleAppears*h.appears(m.Device, p)/most - balanceWeight*h.unbalanced(m.Device) - risesWeight*h.rises(m.Device)
 		case m.Grew:
 			score = (h.arrived[i]-appearsWeight*h.appears(m.Device, p))/most - strayWeight*m.stray - sideAdded*sides
 		default:
@@ -88,8 +88,8 @@ func (h *held) meetingOf(ends []topology.DeviceID, idle bool, p *Pressure) (best
 func (h *held) arrives(m *Meeting, p *Pressure) (sum float64) {
 	if m.Grew {
 		for _, l := range p.graph.LinksAt(m.Device) {
-			if p.isHeldUp(l) {
-				sum += h.look(l).added
+			if r := h.look(l); h.isHeldUp(l, r) {
+				sum += r.added
 			}
 		}
 		return sum
@@ -104,8 +104,9 @@ func (h *held) arrives(m *Meeting, p *Pressure) (sum float64) {
 }
 
 // isHeldUp reports whether packets wait for a link, or what it brought waits inside a switch.
-func (p *Pressure) isHeldUp(l schema.LinkID) bool {
-	return p.StallOf(l) >= p.least || p.Inq != nil && p.Inq.Valid.Has(int(l)) && float64(p.Inq.Values[l]) >= p.least
+func (h *held) isHeldUp(l schema.LinkID, r *reading) bool {
+	p := h.p
+	return r.stall >= p.least || p.Inq != nil && p.Inq.Valid.Has(int(l)) && float64(p.Inq.Values[l]) >= p.least
 }
 
 // fromSides is what of that comes to a switch over links of other dimensions than that of the line. Where of a dimension one
@@ -139,7 +140,7 @@ func (h *held) appears(end topology.DeviceID, p *Pressure) (sum float64) {
 		came := 0.
 		for n := stalledOn(line, step, p.least); n > 0; n-- {
 			for _, l := range p.graph.LinksAt(switchOn(line, n, step).device) {
-				if r := h.look(l); r.dim != h.last && p.isHeldUp(l) {
+				if r := h.look(l); r.dim != h.last && h.isHeldUp(l, r) {
 					came += r.added
 				}
 			}
@@ -183,7 +184,7 @@ func (h *held) unbalanced(end topology.DeviceID) float64 {
 // rises is by how much stall falls less than it would on the way up from a switch along its line and to the other links of the line's
 // switches, of the most that a link stalls: where links are idle for a part of the time, what waits on one is a share of what waits
 // for the next.
-func (h *held) rises(end topology.DeviceID, p *Pressure) (sum float64) {
+func (h *held) rises(end topology.DeviceID) (sum float64) {
 	line := h.lineFrom(end)
 	for _, step := range [2]int{1, -1} {
 		came := 0.
@@ -192,16 +193,14 @@ func (h *held) rises(end topology.DeviceID, p *Pressure) (sum float64) {
 			if l.link == schema.NoLink {
 				continue
 			}
-			sides := 0.
-			for _, side := range p.graph.LinksAt(switchOn(line, n, step).device) {
-				if r := h.look(side); r.dim >= 0 && r.dim < h.last {
-					sides += max(0, r.stall-upstream*l.stall)
-				}
+			sides := switchOn(line, n, step).ahead
+			if step > 0 {
+				sides = switchOn(line, n, step).back
 			}
 			if 2*n == len(line) { // the farthest, from where both ways are as long
 				sides /= 2
 			}
-			sum += sides + max(0, came-upstream*l.stall)
+			sum += sides + beyond(came, l.stall)
 			came = l.stall
 		}
 	}

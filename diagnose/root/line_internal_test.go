@@ -2,6 +2,8 @@ package root
 
 import (
 	"fmt"
+	"math"
+	"math/rand/v2"
 	"slices"
 	"testing"
 
@@ -97,12 +99,48 @@ func TestStallFallsOnTheWayUp(t *testing.T) {
 	var ends []topology.DeviceID
 	for z := range 8 {
 		ends = append(ends, u.Device(t, fmt.Sprintf("2,7,%d", z)))
-		if v := h.rises(ends[z], u.p); (v < .001) != (z == 3) {
+		if v := h.rises(ends[z]); (v < .001) != (z == 3) {
 			t.Errorf("at %d stall rises on the way up by %.3f", z, v)
 		}
 	}
 	if m := h.meetingOf(ends, true, u.p); m.Device != ends[3] {
 		t.Errorf("meets at %s, want 2,7,3", u.Graph.Device(m.Device).Name)
+	}
+}
+
+// TestRisesIsNaive: what is summed up once for a line says of each of its switches what following the line from there does.
+func TestRisesIsNaive(t *testing.T) {
+	u := newTiedUp(t)
+	h, rng := &u.f.held, rand.New(rand.NewPCG(1, 2))
+	for l := range u.p.Stall.Values {
+		u.p.Stall.Values[l] = 100 * rng.Float32()
+	}
+	var links []schema.LinkID
+	for l := range schema.LinkID(u.Graph.NumLinks()) {
+		links = append(links, l)
+	}
+	h.take(links, u.p)
+	for end := range topology.DeviceID(u.Graph.NumDevices()) {
+		line, sum := u.Grid.Line(end, h.last), 0.
+		for _, step := range []int{1, -1} {
+			came := 0.
+			for n := line.Size / 2; n > 0; n-- {
+				stall, sides := u.p.StallOf(line.Link(n-1, step)), 0.
+				for _, side := range u.Graph.LinksAt(line.Device(step * n)) {
+					if u.Grid.Dim(side) < h.last {
+						sides += max(0, u.p.StallOf(side)-upstream*stall)
+					}
+				}
+				if 2*n == line.Size {
+					sides /= 2
+				}
+				sum += sides + max(0, came-upstream*stall)
+				came = stall
+			}
+		}
+		if got, want := h.rises(end), sum/h.most; math.Abs(got-want) > 1e-9 {
+			t.Fatalf("%s: stall rises by %v, want %v", u.Graph.Device(end).Name, got, want)
+		}
 	}
 }
 

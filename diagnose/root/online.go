@@ -23,6 +23,8 @@ type stop struct {
 	added   float64       // to it, bytes/s
 	waits   float64       // on it, bytes/s (waitsOn)
 	beside  float64       // on the switch's links of dimensions before
+	ahead   float64       // what these stall beyond what they would upstream of the link, percent (beyond)
+	back    float64       // the same, upstream of the link to the switch before
 }
 
 // waitsOn is what a link carries in the share of the time that it stalls, bytes/s.
@@ -48,13 +50,22 @@ func (h *held) stopAt(line *routes.Line, steps int) stop {
 		r := h.look(s.link)
 		s.stall, s.carries, s.added, s.waits = r.stall, r.carries, r.added, r.waitsOn()
 	}
+	before := -1.
+	if l := line.Link(steps-1, 1); l != schema.NoLink {
+		before = h.look(l).stall
+	}
 	for _, l := range h.p.graph.LinksAt(s.device) {
 		if r := h.look(l); r.dim >= 0 && r.dim < h.last {
 			s.beside += r.waitsOn()
+			s.ahead += beyond(r.stall, s.stall)
+			s.back += beyond(r.stall, before)
 		}
 	}
 	return s
 }
+
+// beyond is what a link stalls, percent, beyond what it would if that were the share upstream of what another does.
+func beyond(stall, of float64) float64 { return max(0, stall-upstream*of) }
 
 // linkOn is the link of a line that comes after n others from its first switch on, forward or back.
 func linkOn(line []stop, n, step int) *stop {

@@ -23,8 +23,9 @@ type ends struct {
 	seen  []uint32      // by device: the round of what is known of it
 	extra []excess      // by device
 	shown lookup[shown] // of a grid
-	goes  []goings      // by place in that list
+	goes  [][2]going    // by place in that list, and direction
 	back  backward      // of a grid
+	full  []fullLink    // of a grid, at the region that is looked at
 }
 
 // shown is what a link of a grid shows to what travels over others.
@@ -39,15 +40,9 @@ type shown struct {
 	isNeck bool    // packets may wait for it
 }
 
-// goings is where what travels over a link of a grid goes, by direction, in the region of a round.
-type goings struct {
-	round uint32
-	by    [2]going
-}
-
-// going is where what travels over a link one way goes.
+// going is where what travels over a link of a grid one way goes.
 type going struct {
-	known      bool
+	round      uint32  // of the region for which it is known
 	first, end int32   // its ways, from the first to before the end
 	leads      float64 // the share that comes to a link which it may wait for
 }
