@@ -63,7 +63,7 @@ func (n *naiveTrees) isSlow(l schema.LinkID) bool {
 	from, via := n.g.Ends(l)
 	stall := float64(n.values[l])
 	isDown := n.g.Device(from).Level > n.g.Device(via).Level
-	if !n.g.IsSwitch(from) || isDown && n.hasHosts(via) || !n.isClearlyAbove(l, n.hottestAfter(l)) || stall < unexplainedFactor*n.hottestAfter(l) || !n.standsOut(l) {
+	if !n.g.IsSwitch(from) || isDown && n.hasHosts(via) || !n.isClearlyAbove(l, n.hottestAfter(l)) || !n.standsOut(l) {
 		return false
 	}
 	waiting, hotter := 0, 0

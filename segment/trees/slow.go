@@ -15,7 +15,7 @@ func (t *trees) findSlow() {
 	}
 }
 
-// isSlow reports whether nothing shows why a link between switches stalls: it is far above all that it may wait for and clearly above
+// isSlow reports whether nothing shows why a link between switches stalls: it is clearly above all that it may wait for and above
 // its siblings, no other link into the switch that it enters waits likewise, and three links that may wait for it, which stand out
 // among their siblings as well, stall no more. What comes down to a leaf may wait for a port that is full and does not stall.
 func (t *trees) isSlow(i int32) bool {
@@ -23,7 +23,7 @@ func (t *trees) isSlow(i int32) bool {
 	if w.isDown(l) && w.isLeaf(w.to[l]) {
 		return false
 	}
-	if stall < unexplainedFactor*t.hottest(i) || !t.isClearlyAbove(stall, t.hottest(i)) || !t.standsOut(i) {
+	if !t.isClearlyAbove(stall, t.hottest(i)) || !t.standsOut(i) {
 		return false
 	}
 	for _, j := range t.into.of(w.to[l]) {
