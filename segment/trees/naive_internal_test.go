@@ -66,6 +66,10 @@ func (n *naiveTrees) isSlow(l schema.LinkID) bool {
 	if !n.g.IsSwitch(from) || isDown && n.hasHosts(via) || !n.isClearlyAbove(l, n.hottestAfter(l)) || !n.standsOut(l) {
 		return false
 	}
+	isFar := stall >= unexplainedFactor*n.hottestAfter(l)
+	if !isFar && !n.hasHosts(from) {
+		return false
+	}
 	waiting, hotter := 0, 0
 	for s := range schema.LinkID(n.g.NumLinks()) {
 		if s == l || !n.isStalled(s) {
@@ -79,7 +83,7 @@ func (n *naiveTrees) isSlow(l schema.LinkID) bool {
 				waiting++
 			}
 		}
-		if end == via && float64(n.values[s]) >= rivalShare*stall && float64(n.values[s]) > clearFactor*n.hottestAfter(s) {
+		if end == via && float64(n.values[s]) >= rivalShare*stall && (!isFar || float64(n.values[s]) > clearFactor*n.hottestAfter(s)) {
 			return false
 		}
 	}
