@@ -159,7 +159,7 @@ func (s *Stage) centreRoot(rc *regionCase, v *verdict) *schema.Root {
 	if end.Link != schema.NoLink {
 		return s.portOf(end.Link, s.graph.Device(end.Device).Name, s.kindOf(rc, end.Link))
 	}
-	if rc.sink != nil {
+	if rc.sink != nil && !rc.endings.OfMeans {
 		return &schema.Root{Device: rc.sink.Name, Kind: schema.RootIncast, Link: schema.NoLink}
 	}
 	kind := schema.RootIncast
