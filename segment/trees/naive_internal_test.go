@@ -13,8 +13,8 @@ import (
 )
 
 // naiveTrees says where each stalled link's wait begins, by walking every way that traffic may take: what the
-// first two steps of the tree method find by ranks and masks. It knows snapshots without gaps and fabrics whose
-// devices have levels.
+// first two steps of the tree method find by ranks and masks. It knows snapshots without gaps and zeros, and fabrics
+// whose devices have levels.
 type naiveTrees struct {
 	g      *topology.Graph
 	values []float32
@@ -225,7 +225,7 @@ func TestTreesLeadWhereNaiveWalksDo(t *testing.T) {
 		for i := range 60 {
 			values := stalls.PatchyValues(rng, g)
 			for l, v := range values {
-				values[l] = max(0, v) // no gaps
+				values[l] = max(.001, v) // neither gaps nor zeros that may be wrong
 			}
 			m.measure(values)
 			if !m.findLinks(values) {
