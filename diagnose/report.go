@@ -149,11 +149,14 @@ func (s *Stage) onlyReceiver(rc *regionCase, v *verdict) *schema.Root {
 	return s.portOf(only, "", schema.RootIncast)
 }
 
-// centreRoot is the root on a grid, whose links know no direction: where its back pressure ends; of nodes
-// that read files the one to which most leads.
+// centreRoot is the root on a grid, whose links know no direction: where its back pressure ends; of a slow host the end of the tree
+// of what is held back, unless readings are means, of nodes that read files the one to which most leads.
 func (s *Stage) centreRoot(rc *regionCase, v *verdict) *schema.Root {
+	if v.class == schema.CauseSlowHost && rc.drain.IsRoot() && !rc.endings.OfMeans {
+		return &schema.Root{Device: s.graph.Device(rc.drain.Device).Name, Kind: schema.RootSlowReceiver, Link: schema.NoLink}
+	}
 	end := s.endingFor(rc, v)
-	if !end.Found {
+	if !end.Found || !rc.showsEnd() {
 		return nil
 	}
 	if end.Link != schema.NoLink {
@@ -167,6 +170,12 @@ func (s *Stage) centreRoot(rc *regionCase, v *verdict) *schema.Root {
 		kind = schema.RootSlowReceiver
 	}
 	return &schema.Root{Device: s.graph.Device(end.Device).Name, Kind: kind, Link: schema.NoLink}
+}
+
+// showsEnd reports whether anything of a region on a grid shows where its back pressure ends: a tree of what is held back, where traffic
+// meets, a link that is full or lost rate, a node that takes little, or the traffic of either direction. Level stall alone does not.
+func (rc *regionCase) showsEnd() bool {
+	return rc.endings.OfMeans || rc.drain.IsRoot() || rc.drain.Meeting.IsKnown() || rc.full != schema.NoLink || rc.sink != nil || rc.neck.Before(&rc.drain)
 }
 
 // endingFor is where the back pressure of a region ends by what it is blamed on: a slow host, a link that lost rate, or load.

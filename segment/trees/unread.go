@@ -8,7 +8,7 @@ const (
 	// What lies behind an unread link, as a multiple of the middle of those that wait for it: stall falls from hop to hop.
 	leastPast, mostPast = 1, 3
 	// Of calm links, the part that reads zero from which a zero says nothing: where there is noise, few do.
-	mostZeros = .5
+	mostZeros = .35
 )
 
 // lookPast appends the nodes behind the one link that what waits at a switch may go on over, where all that is measured there is
