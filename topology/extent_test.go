@@ -292,7 +292,7 @@ func TestRenameRoot(t *testing.T) {
 	}
 }
 
-// Switches whose names begin alike are told apart: pods' leaves p0l3 and spines p0a1.
+// Switches whose names begin alike have names of their own: pods' leaves p0l3 and spines p0a1.
 func TestDescribeTellsKindsApart(t *testing.T) {
 	var out bytes.Buffer
 	if err := topology.Write(&out, parse(t, "fattree:k=8")); err != nil {
