@@ -338,7 +338,7 @@ func (s *Stage) receiver(c *suspect, root *schema.Root) string {
 		name = root.Peer
 	}
 	d, known := s.graph.FindDevice(name)
-	if _, own := slices.BinarySearch(c.job.devices, d); !known || !own {
+	if !known || !c.job.has(d) {
 		return ""
 	}
 	return portName(name, "")

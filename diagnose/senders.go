@@ -46,7 +46,7 @@ func (rc *regionCase) excludes(c *suspect) bool {
 	}
 	n := 0
 	for _, s := range d.Senders {
-		if _, own := slices.BinarySearch(c.job.devices, s); own {
+		if c.job.has(s) {
 			n++
 		}
 	}
@@ -55,8 +55,7 @@ func (rc *regionCase) excludes(c *suspect) bool {
 
 // endsAt reports whether a tree ends at a node of a job.
 func (rc *regionCase) endsAt(j *job) bool {
-	_, own := slices.BinarySearch(j.devices, rc.drain.Device)
-	return own
+	return j.has(rc.drain.Device)
 }
 
 // meetsElsewhere reports whether load was added to a region of a grid that meets at a switch which is none of a job's, nor

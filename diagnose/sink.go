@@ -22,7 +22,7 @@ func (s *Stage) readerAt(rc *regionCase, v *verdict) *topology.Device {
 	if reads <= writes {
 		return nil
 	}
-	if _, own := slices.BinarySearch(j.devices, rc.drain.Device); own && rc.drain.IsRoot() {
+	if j.has(rc.drain.Device) && rc.drain.IsRoot() {
 		return s.graph.Device(rc.drain.Device)
 	}
 	at, found := s.readerOf(rc, j)
@@ -38,7 +38,7 @@ func (s *Stage) readerOf(rc *regionCase, j *job) (best topology.DeviceID, found 
 	last := int8(len(s.graph.Grid().Dims) - 1)
 	most := 0.
 	for _, d := range s.devicesAt(rc.region.Links) {
-		if _, own := slices.BinarySearch(j.devices, d); !own {
+		if !j.has(d) {
 			continue
 		}
 		sum := 0.

@@ -1,8 +1,6 @@
 package diagnose
 
 import (
-	"slices"
-
 	"github.com/giverny/giverny/diagnose/root"
 	"github.com/giverny/giverny/schema"
 )
@@ -73,7 +71,7 @@ func (s *Stage) receives(rc *regionCase, c *suspect) bool {
 		return false
 	}
 	_, host := s.graph.Ends(rc.back.Link)
-	if _, own := slices.BinarySearch(c.job.devices, host); !own || s.strangers(host, c.job) {
+	if !c.job.has(host) || s.strangers(host, c.job) {
 		return false
 	}
 	all, _ := s.lately(c.job)
