@@ -1,0 +1,49 @@
+package diagnose
+
+import (
+	"testing"
+
+	"github.com/giverny/giverny/diagnose/root"
+	"github.com/giverny/giverny/diagnose/root/roottest"
+	"github.com/giverny/giverny/schema"
+	"github.com/giverny/giverny/topology"
+)
+
+// On a torus the root is where back pressure ends; of a slow host the end of the tree of what is held back, unless readings are
+// means; and there is none where level stall is all that is known.
+func TestRootOnATorus(t *testing.T) {
+	g := roottest.Graph(t, "torus:4x4x4")
+	s, err := New(g, DefaultConfig())
+	if err != nil {
+		t.Fatal(err)
+	}
+	const treeEnd, placeEnd topology.DeviceID = 5, 9
+	tree := root.Drain{Device: treeEnd, Fit: .8}
+	if !tree.IsRoot() {
+		t.Fatal("the tree is none that names a root")
+	}
+	for _, c := range []struct {
+		name    string
+		class   schema.CauseClass
+		drain   root.Drain
+		ofMeans bool
+		want    string
+	}{
+		{"load", schema.CauseSystem, tree, false, g.Device(placeEnd).Name},
+		{"slow host", schema.CauseSlowHost, tree, false, g.Device(treeEnd).Name},
+		{"slow host, means", schema.CauseSlowHost, tree, true, g.Device(placeEnd).Name},
+		{"level stall", schema.CauseSystem, root.Drain{}, false, ""},
+		{"level stall, means", schema.CauseSystem, root.Drain{}, true, g.Device(placeEnd).Name},
+	} {
+		end := root.Ending{Found: true, Device: placeEnd, Link: schema.NoLink}
+		rc := &regionCase{drain: c.drain, full: schema.NoLink, neck: root.Neck{Link: schema.NoLink},
+			endings: root.Endings{Any: end, Nodes: end, OfMeans: c.ofMeans}}
+		got := ""
+		if r := s.centreRoot(rc, &verdict{class: c.class}); r != nil {
+			got = r.Device
+		}
+		if got != c.want {
+			t.Errorf("%s: root at %q, want %q", c.name, got, c.want)
+		}
+	}
+}
