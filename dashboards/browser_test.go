@@ -175,6 +175,31 @@ func (h *house) announce(r *schema.IntervalResult) {
 	}
 }
 
+// An interval that is stored while the page asks for it is not shown with the state of a moment before, when there was none.
+func TestStateOfAnIntervalThatComesMeanwhile(t *testing.T) {
+	h := open(t, torus)
+	g := h.graph(torus)
+	page := browse(t, "about:blank")
+	page.call("Page.enable", nil, nil)
+	page.call("Page.addScriptToEvaluateOnNewDocument", map[string]any{"source": `
+		const ask = window.fetch, held = new Promise((go) => { window.release = go; });
+		window.fetch = async (...what) => {
+			const of = new URL(what[0].url ?? what[0], location).pathname;
+			if (of.endsWith("/snapshot")) await held;
+			const answer = await ask(...what);
+			if (of.endsWith("/status")) window.stateIsKnown = true;
+			return answer;
+		};`}, nil)
+	page.visit(h.url + flat)
+	page.await(`window.stateIsKnown === true`)
+	h.store(g, busy(g, noon, hot(g, 1, schema.High, 60, 20)))
+	page.eval(`window.release()`)
+	page.await(`/^(unknown|high)/i.test(document.getElementById("severity").textContent)`)
+	if got := page.eval(`document.getElementById("severity").textContent`); !strings.HasPrefix(got, "High congestion") {
+		t.Errorf("beside the first interval the page says %q", got)
+	}
+}
+
 // The page opens on the metric by which the network is worst, lists the regions of
 // all, goes to another metric where the user has picked none and it is calm, and stays
 // where somebody has.

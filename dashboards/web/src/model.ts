@@ -106,7 +106,7 @@ export class Model {
     this.busy = true;
     try {
       if (!this.loaded) this.graph().catch(() => null); // most likely the one of the interval, so it is asked for beside that
-      const asked = this.api.status().then((s) => { this.status = s; this.asked = Date.now(); });
+      const ask = async () => { this.status = await this.api.status(); this.asked = Date.now(); }, asked = ask();
       const shown = w.at ? this.at(w.at, w.least) : this.ask(w.least);
       const newest = async () => { // the server does not know it before it has stored one itself
         await asked;
@@ -116,6 +116,7 @@ export class Model {
       const [interval] = await Promise.all([shown, this.past.ask(w, newest), asked]);
       const [other, jobs] = await Promise.all([w.compare ? this.at(w.compare, w.least) : null, interval && this.api.jobsAt(interval.now.interval.start), this.askEvents(w, interval)]);
       if (!interval && !this.loaded) await this.graph();
+      if (interval && !w.at && !(Date.parse(this.status?.end ?? "") >= Date.parse(interval.now.interval.end))) await ask(); // its answer was made before the interval came
       this.interval = interval; // all of an instant is shown at once
       this.other = other;
       this.jobs = latestRuns(jobs?.jobs ?? []);
