@@ -109,7 +109,7 @@ func (c *Core) Take(b *schema.CounterBatch) error {
 	if err := c.window.Add(b); err != nil {
 		return err
 	}
-	c.raw.add(b)
+	c.raw.add(b, c.window.End())
 	return nil
 }
 
@@ -261,7 +261,7 @@ func (c *Core) DoubledAgents(sinceNanos int64) []string {
 // at zero if need be.
 func (c *Core) Drops() map[string]uint64 {
 	d := c.window.Drops()
-	d["raw_late"], d["raw_full"], d["back_in_time"] = c.raw.late, c.raw.full, c.backInTime
+	d["raw_late"], d["raw_early"], d["raw_full"], d["back_in_time"] = c.raw.late, c.raw.early, c.raw.full, c.backInTime
 	for _, r := range clockcheck.Reasons() {
 		d[r.String()] = c.clocks.Refused(r)
 	}

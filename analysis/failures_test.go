@@ -42,9 +42,57 @@ func TestFailuresOfAStory(t *testing.T) {
 	}
 }
 
-// tellFailures are the events of failures that the story's log has, and those
-// that come out of the analysis of its counters, with or without the log.
-func tellFailures(t *testing.T, withLog bool) (truth, got []string) {
+// What a log said lately is not said again by a process that is started after it.
+func TestFailuresOfALogAfterARestart(t *testing.T) {
+	runner, whole := story(t)
+	analyse := func(core *analysis.Core, step scenario.Step) (all []*schema.IntervalResult) {
+		for _, e := range step.Events {
+			core.AddFailures([]schema.Failure{{Fabric: e.Fabric, Time: schema.Instant(e.TimeNanos), Kind: e.Kind, Device: e.Device, Port: e.Port}}, 0)
+		}
+		add(t, core, step.Batches...)
+		core.Advance(step.Interval.EndNanos(), step.Interval.EndNanos())
+		for r := core.Next(); r != nil; r = core.Next() {
+			all = append(all, r)
+		}
+		return all
+	}
+	var stored []*schema.IntervalResult
+	for step, ok := runner.Step(); ok; step, ok = runner.Step() {
+		stored = append(stored, analyse(whole, step)...)
+	}
+	for n := 1; n < len(stored); n++ {
+		runner, core := story(t)
+		var since []analysis.Interval
+		var feeds analysis.Feeds
+		saved := 0
+		for i, r := range stored[:n] {
+			if r.Saved != nil {
+				saved = i
+			}
+			feeds.Events, feeds.Failures = append(feeds.Events, r.Events...), append(feeds.Failures, r.Failures...)
+			since = append(since, analysis.Interval{Interval: r.Snapshot.Interval, Regions: r.Regions, Snapshot: r.Snapshot})
+		}
+		if err := core.Load(stored[saved].Snapshot.Interval, stored[saved].Saved); err != nil {
+			t.Fatal(err)
+		}
+		core.Recall(feeds)
+		if err := core.Resume(since); err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for step, ok := runner.Step(); ok; step, ok = runner.Step() {
+			for _, r := range analyse(core, step) {
+				got = failuresOf(got, r.Events)
+			}
+		}
+		if len(got) > 0 {
+			t.Errorf("started after %d intervals it says of the story that has a log: %v", n, got)
+		}
+	}
+}
+
+// story is that of failures, and the core that analyses it.
+func story(t *testing.T) (*scenario.Runner, *analysis.Core) {
 	script, err := scenario.Read(strings.NewReader(failureStory), "failures")
 	if err != nil {
 		t.Fatal(err)
@@ -59,14 +107,24 @@ func tellFailures(t *testing.T, withLog bool) (truth, got []string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	take := func(to []string, events []schema.Event) []string {
-		for _, e := range events {
-			if e.Kind == schema.SwitchFailed || e.Kind == schema.SwitchRestored || e.Kind == schema.LinkFailed || e.Kind == schema.LinkRestored {
-				to = append(to, fmt.Sprintf("%s %s%s", e.Kind, e.Device, e.Port))
-			}
+	return runner, core
+}
+
+// failuresOf appends the events of failures as text.
+func failuresOf(to []string, events []schema.Event) []string {
+	for _, e := range events {
+		if e.Kind == schema.SwitchFailed || e.Kind == schema.SwitchRestored || e.Kind == schema.LinkFailed || e.Kind == schema.LinkRestored {
+			to = append(to, fmt.Sprintf("%s %s%s", e.Kind, e.Device, e.Port))
 		}
-		return to
 	}
+	return to
+}
+
+// tellFailures are the events of failures that the story's log has, and those
+// that come out of the analysis of its counters, with or without the log.
+func tellFailures(t *testing.T, withLog bool) (truth, got []string) {
+	runner, core := story(t)
+	take := failuresOf
 	for {
 		step, ok := runner.Step()
 		if !ok {

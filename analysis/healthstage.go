@@ -20,16 +20,16 @@ type healthStage struct {
 func (s *healthStage) Name() string { return "linkhealth" }
 
 func (s *healthStage) Step(r *schema.IntervalResult) {
-	r.Events = append(r.Events, s.monitor.Step(r.Snapshot, r.Raw, reported(r))...)
+	r.Events = append(r.Events, s.monitor.Step(r.Snapshot, r.Raw, reported(r.Events, r.Failures))...)
 }
 
 // reported is what others say of the fabric's parts, logs too.
-func reported(r *schema.IntervalResult) []schema.Event {
-	if len(r.Failures) == 0 {
-		return r.Events
+func reported(events []schema.Event, failures []schema.Failure) []schema.Event {
+	if len(failures) == 0 {
+		return events
 	}
-	all := slices.Clone(r.Events)
-	for _, f := range r.Failures {
+	all := slices.Clone(events)
+	for _, f := range failures {
 		all = append(all, schema.Event{TimeNanos: int64(f.Time), Fabric: f.Fabric, Kind: f.Kind, Device: f.Device, Port: f.Port, Detail: f.Detail})
 	}
 	return all
@@ -61,6 +61,6 @@ func (s *healthStage) Load(saved schema.StageState) error {
 }
 
 func (s *healthStage) Resume(in Interval) error {
-	s.monitor.Restore(in.Interval, in.Feeds.Events)
+	s.monitor.Restore(in.Interval, reported(in.Feeds.Events, in.Feeds.Failures))
 	return nil
 }

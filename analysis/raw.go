@@ -12,7 +12,8 @@ type rawBuffer struct {
 	intervalNanos int64
 	open          map[int64]*rawInterval // by start
 	openFrom      int64                  // intervals that start earlier are closed
-	late, full    uint64                 // values dropped
+	// Values dropped: late ones, those too far ahead, and those for which there was no room.
+	late, early, full uint64
 }
 
 type rawInterval struct {
@@ -38,8 +39,8 @@ func newRawBuffer(intervalNanos int64) *rawBuffer {
 	return &rawBuffer{intervalNanos: intervalNanos, open: map[int64]*rawInterval{}}
 }
 
-// add copies the batch's raw columns into the intervals that its rows lie in.
-func (r *rawBuffer) add(b *schema.CounterBatch) {
+// add copies the batch's raw columns into the intervals that its rows lie in, up to the end of those that are open.
+func (r *rawBuffer) add(b *schema.CounterBatch, endNanos int64) {
 	var columns []int
 	for i := range b.Columns {
 		if schema.KeptRaw(b.Columns[i].Name) {
@@ -50,6 +51,10 @@ func (r *rawBuffer) add(b *schema.CounterBatch) {
 		return
 	}
 	for interval, rows := range b.ByInterval(r.intervalNanos) {
+		if interval.StartNanos >= endNanos {
+			r.early += uint64(len(columns) * len(rows))
+			continue
+		}
 		r.addRows(b, columns, rows, interval.StartNanos)
 	}
 }

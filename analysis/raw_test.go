@@ -91,6 +91,27 @@ func TestRawReadingsAreBounded(t *testing.T) {
 	}
 }
 
+// Readings of a clock that is far ahead, where the broker's is not known, take no room that those of others need.
+func TestRawReadingsFarAheadMakeRoom(t *testing.T) {
+	g := newGraph(t, "torus:4x4")
+	f, core := fabric{graph: g}, newCore(t, g)
+	first := f.poll(9*second, calm)
+	add(t, core, first)
+	port := first.Ports[:1]
+	for i := range uint64(5000) {
+		add(t, core, &schema.CounterBatch{Fabric: "f", Agent: "ahead", Sequence: i, Ports: port, PortIndex: []uint32{0}, TimeNanos: []int64{(1_000_000 + int64(i)) * second},
+			Columns: []schema.CounterColumn{{Name: "vendor.mystery", Values: []uint64{i}}}})
+	}
+	add(t, core, f.poll(10*second, calm), f.poll(11*second, calm))
+	kept := 0
+	for _, r := range results(core, 12*second) {
+		kept += len(r.Raw)
+	}
+	if drops := core.Drops(); kept != 3 || drops["raw_early"] != 5000 || drops["raw_full"] != 0 {
+		t.Errorf("%d batches of 3 kept, %d readings dropped as early, %d for want of room", kept, drops["raw_early"], drops["raw_full"])
+	}
+}
+
 func TestRawReadingsAreNotTheDecoders(t *testing.T) {
 	g := newGraph(t, "torus:4x4")
 	f, core := fabric{graph: g}, newCore(t, g)
@@ -117,7 +138,7 @@ func TestLateAndTooManyRawReadingsAreCounted(t *testing.T) {
 	g := newGraph(t, "torus:4x4")
 	f, core := fabric{graph: g}, newCore(t, g)
 	drops := core.Drops()
-	for _, reason := range []string{"raw_late", "raw_full", "late", "unknown_port"} {
+	for _, reason := range []string{"raw_late", "raw_early", "raw_full", "late", "unknown_port"} {
 		if n, there := drops[reason]; !there || n != 0 {
 			t.Errorf("at the start %s is %d (%v), want 0", reason, n, there)
 		}

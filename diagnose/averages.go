@@ -3,6 +3,7 @@ package diagnose
 import (
 	"github.com/giverny/giverny/diagnose/root"
 	"github.com/giverny/giverny/schema"
+	"github.com/giverny/giverny/topology"
 )
 
 // averages are means of readings over the last intervals, by metric and the first of these.
@@ -42,15 +43,15 @@ func (s *Stage) averaged(rc *regionCase, p *root.Pressure) *root.Pressure {
 	return &q
 }
 
-// arrives is what the links where a region's traffic ends carry, of what they carried before its onset; 0 if that is not known. Both
-// are as remembered, so that what is lost in that is the same.
-func (s *Stage) arrives(rc *regionCase, p *root.Pressure) float64 {
+// arrives is what the links of the switch at which a region's traffic ends carry, of what they carried before its onset; 0 if that is
+// not known. Both are as remembered, so that what is lost in that is the same.
+func (s *Stage) arrives(rc *regionCase, end topology.DeviceID, p *root.Pressure) float64 {
 	q := *p
 	if s.memory.metrics[schema.BandwidthUsed] != nil {
 		n := max(1, min(endIntervals, len(rc.stall)-rc.onset))
 		q.Use = s.average(schema.BandwidthUsed, s.clock.now-int64(n)+1)
 	}
-	return q.Arrives(&rc.drain)
+	return q.Arrives(end)
 }
 
 // average is the mean of a metric from a slot to now, of the intervals in which a link was measured.

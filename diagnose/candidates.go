@@ -28,8 +28,8 @@ type regionCase struct {
 	sender   *job // whose nodes send what converges on the drain; nil: not known
 	neck     root.Neck
 	trees    int              // of held-back traffic in the interval, by the switches that they lead to
-	sink     *topology.Device // on a grid, where most of a job's file traffic ends; nil: not known, or the drain
-	endings  root.Endings     // on a grid whose readings are means of both directions
+	sink     *topology.Device // on a grid, the node of a job that reads files at which most of that ends; nil: none
+	endings  root.Endings     // on a grid
 	full     schema.LinkID    // on a grid, the full link that most waits for; NoLink: not known
 	load     float64          // what its links carry now, of what they carried before the onset; 0: not known
 	arrives  float64          // what the links where its traffic ends carry, of what they carried before the onset; 0: not known

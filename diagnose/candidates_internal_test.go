@@ -46,7 +46,17 @@ func TestWhatFoundARegionDidNotCauseIt(t *testing.T) {
 // TestAJobHoldsItselfUp: where added load is a tree of a job's nodes to one of them, that all that it moves fell does not
 // speak for it, as it does for a victim whose links the tree crosses.
 func TestAJobHoldsItselfUp(t *testing.T) {
+	s, err := New(roottest.Graph(t, "torus:4x4x8"), DefaultConfig())
+	if err != nil {
+		t.Fatal(err)
+	}
+	const line = 4 * 4 // from a switch to the next one of the last dimension
 	own, other := &job{devices: []topology.DeviceID{3, 5, 9}}, &job{devices: []topology.DeviceID{4, 6}}
+	endsAt := func(d topology.DeviceID, l schema.LinkID) func(*regionCase, *suspect) {
+		return func(rc *regionCase, c *suspect) {
+			rc.sender, rc.endings = other, root.Endings{OfMeans: true, Any: root.Ending{Found: true, Device: d, Link: l}}
+		}
+	}
 	meetsAt := func(d topology.DeviceID, agree float64) func(*regionCase, *suspect) {
 		return func(rc *regionCase, _ *suspect) {
 			rc.drain, rc.sender = root.Drain{Device: 4, Fit: .4, Grew: true, Meeting: root.Meeting{Device: d, Agree: agree, Grew: true}}, other
@@ -59,6 +69,17 @@ func TestAJobHoldsItselfUp(t *testing.T) {
 		want   bool
 	}{
 		{"ends at its own node", func(*regionCase, *suspect) {}, true},
+		{"ends beside it on the line", func(rc *regionCase, _ *suspect) { rc.drain.Device = 5 + line }, false},
+		{"the same of a tree that fits all but exactly", func(rc *regionCase, _ *suspect) { rc.drain.Device, rc.drain.Fit = 5+line, .98 }, true},
+		{"which ends two steps from it", func(rc *regionCase, _ *suspect) { rc.drain.Device, rc.drain.Fit = 5+2*line, .98 }, false},
+		{"such a tree, whatever other places say", func(rc *regionCase, c *suspect) {
+			endsAt(4, schema.NoLink)(rc, c)
+			rc.sender, rc.drain.Fit = c.job, .98
+		}, true},
+		{"of all places, at its own node", endsAt(9, schema.NoLink), true},
+		{"of all places, at another", endsAt(4, schema.NoLink), false},
+		{"of all places, at a link", endsAt(9, 1), false},
+		{"of all places, where readings are no means", func(rc *regionCase, c *suspect) { endsAt(9, schema.NoLink)(rc, c); rc.endings.OfMeans = false }, false},
 		{"ends elsewhere", func(rc *regionCase, _ *suspect) { rc.drain.Device = 4 }, false},
 		{"a tree of another job's", func(rc *regionCase, _ *suspect) { rc.sender = other }, false},
 		{"nothing was added", func(rc *regionCase, _ *suspect) { rc.drain.Grew = false }, false},
@@ -71,7 +92,7 @@ func TestAJobHoldsItselfUp(t *testing.T) {
 	} {
 		rc, suspected := full, suspect{job: own, cross: .95}
 		c.change(&rc, &suspected)
-		if got := rc.endsAtOwn(&suspected); got != c.want {
+		if got := s.endsAtOwn(&rc, &suspected); got != c.want {
 			t.Errorf("%s: %v, want %v", c.name, got, c.want)
 		}
 	}
@@ -112,12 +133,12 @@ func TestACulpritMovesWhatArrives(t *testing.T) {
 		}
 		p.Before = func(l schema.LinkID) float64 { return min(before, max(before-5, p.UseOf(l))) }
 		rc := &regionCase{onset: 3, region: &schema.Region{Links: region}, drain: root.Drain{Device: end, Fit: .6}}
-		rc.flooded = p.IsFlooded(&rc.drain)
+		rc.flooded = p.IsFlooded(&rc.drain, end)
 		arrives := func() float64 {
 			if !rc.flooded {
 				return 0
 			}
-			return p.ArrivesMore(&rc.drain)
+			return p.ArrivesMore(end)
 		}
 		if got := arrives(); got < want-1 || !grows && got > 0 {
 			t.Errorf("%g%% before: %.3g bytes/s arrive more, want %.3g", before, got, want)

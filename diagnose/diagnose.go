@@ -107,6 +107,9 @@ func (s *Stage) converge(rc *regionCase, p *root.Pressure) {
 	if rc.endings = s.work.finder.Endings(q, &rc.drain); isSteady && rc.endings.AtSlowLink() {
 		rc.neck = rc.endings.Neck()
 	}
+	if rc.endsAtNodes() {
+		s.findArriving(rc, q)
+	}
 	rc.starved = s.starves(rc, q)
 	s.fitFailures(rc, p)
 }
@@ -118,8 +121,13 @@ func (s *Stage) drain(rc *regionCase, p *root.Pressure) {
 	if rc.sender = nil; from >= 0 {
 		rc.sender = s.work.sending[from]
 	}
-	rc.flooded = s.graph.Duplex() && rc.onset >= 0 && p.IsFlooded(&rc.drain)
-	if rc.arrives = 0; s.graph.Duplex() && rc.onset >= 0 {
-		rc.arrives = s.arrives(rc, p)
+	s.findArriving(rc, p)
+}
+
+// findArriving finds whether more arrives where the traffic of a region on a grid ends than before its onset.
+func (s *Stage) findArriving(rc *regionCase, p *root.Pressure) {
+	rc.flooded, rc.arrives = false, 0
+	if end, known := rc.end(); known && s.graph.Duplex() && rc.onset >= 0 {
+		rc.flooded, rc.arrives = p.IsFlooded(&rc.drain, end), s.arrives(rc, end, p)
 	}
 }

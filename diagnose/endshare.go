@@ -1,8 +1,6 @@
 package diagnose
 
 import (
-	"slices"
-
 	"github.com/giverny/giverny/diagnose/root"
 	"github.com/giverny/giverny/schema"
 )
@@ -10,7 +8,7 @@ import (
 // brings is what a job adds to the links of the switch where the traffic of a region of a grid ends if some bytes/s more that it moves
 // are exchanged between all its nodes; known tells whether that switch is.
 func (s *Stage) brings(rc *regionCase, j *job, more float64) (bytes float64, known bool) {
-	end, known := rc.drain.End()
+	end, known := rc.end()
 	if !known || !s.graph.Duplex() {
 		return 0, false
 	}
@@ -25,20 +23,11 @@ func (s *Stage) brings(rc *regionCase, j *job, more float64) (bytes float64, kno
 // but does not end: at nodes of no known job, or farther than a step along the line from one of its own, as neighbours on a line
 // show nearly the same.
 func (s *Stage) endsBeside(rc *regionCase, j *job) bool {
-	end, known := rc.drain.End()
+	end, known := rc.end()
 	if !known || s.router.Grid == nil {
 		return false
 	}
-	if len(s.work.tenants[end]) == 0 {
-		return true
-	}
-	line := s.router.Grid.Line(end, len(s.router.Grid.Dims())-1)
-	for steps := -1; steps <= 1; steps++ {
-		if _, own := slices.BinarySearch(j.devices, line.Device(steps)); own {
-			return false
-		}
-	}
-	return true
+	return len(s.work.tenants[end]) == 0 || !s.hasBeside(j, end)
 }
 
 const (
@@ -54,11 +43,11 @@ const (
 // starves is how far, 0 to 1, a node of a job at which a tree of held-back traffic ends gets less than its share of the job's
 // exchange. More than a share arrives where many send to one; less where the node does not take what arrives.
 func (s *Stage) starves(rc *regionCase, p *root.Pressure) (most float64) {
-	end, known := rc.drain.End()
+	end, known := rc.end()
 	if !known || rc.drain.Fit < starvedFit || rc.full != schema.NoLink || rc.onset < 0 {
 		return 0
 	}
-	more := p.ArrivesMore(&rc.drain)
+	more := p.ArrivesMore(end)
 	if more <= 0 {
 		return 0
 	}

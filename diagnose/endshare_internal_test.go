@@ -43,7 +43,8 @@ func endScene(t *testing.T, arrives, more float64, nodes ...string) (*Stage, *re
 func TestANodeThatGetsLessThanItsShareStarves(t *testing.T) {
 	nodes := []string{"1,1,1", "1,1,2", "2,1,1", "2,1,2"}
 	s, rc, j, p := endScene(t, 1, 0, nodes...)
-	arrives := p.ArrivesMore(&rc.drain)
+	end, _ := rc.end()
+	arrives := p.ArrivesMore(end)
 	share, _ := s.brings(rc, j, 1)
 	for _, c := range []struct {
 		name    string

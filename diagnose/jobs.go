@@ -30,6 +30,15 @@ type job struct {
 	measured measuredHosts
 }
 
+// nodes is how many of its nodes the fabric has.
+func (j *job) nodes() float64 { return float64(len(j.devices)) }
+
+// has reports whether a device is a node of its.
+func (j *job) has(d topology.DeviceID) bool {
+	_, own := slices.BinarySearch(j.devices, d)
+	return own
+}
+
 // exchangeLoad is whether load was added on most of what a job's exchange uses, since the onset of a round of the past.
 type exchangeLoad struct {
 	known bool

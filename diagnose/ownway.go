@@ -52,11 +52,12 @@ func (s *Stage) classOf(rc *regionCase, accused int) (class schema.CauseClass, r
 // did says nothing, as senders that do not wait for each other lose only what their queues do not take.
 type ofOthers struct{ slope, middle, either, lost float64 }
 
-// They were fitted on 279 incidents of four simulators, what losses say on 84 of three (docs/explanation/diagnosis-measured.md);
+// They were fitted on 279 incidents of four simulators, on grids on 432 of three, what losses say on 84 of three
+// (docs/explanation/diagnosis-measured.md);
 // partPrior keeps a part of none, or of all, from being certain.
 var (
 	othersOnTrees = ofOthers{slope: 9, middle: 6.4, either: 2.7, lost: 10}
-	othersOnGrids = ofOthers{slope: 2.9, middle: 1.8, either: 1, lost: 4.4}
+	othersOnGrids = ofOthers{slope: 2.8, middle: 1, either: 1.3, lost: 4.4}
 )
 
 const partPrior = .3
@@ -70,25 +71,47 @@ func logistic(odds float64) float64 { return 1 / (1 + math.Exp(-odds)) }
 // grid back pressure reaches links that the job's exchange does not use, so that this is all that is asked; elsewhere it is the mean of
 // this and of the share of the region's stall off these links, which shows who waits but is in no table.
 //
-// A node counts by its wait; on a grid where something always waits, as for a full link, by the square of it: what stalls there stalls
-// for all of the time in which it does not send, and who sends little over it is hardly slower for that.
+// A job counts by the share of its exchange that waits and by its nodes; on a grid by the geometric mean of its nodes and of what they
+// move, as nodes that send little wait with little, but are no less held up.
 func (s *Stage) othersPart(rc *regionCase, c *suspect) float64 {
 	if s.router.Grid == nil {
-		return (rc.othersShare(c.job, false) + 1 - c.cross) / 2
+		return (rc.othersShare(c.job, (*job).nodes) + 1 - c.cross) / 2
 	}
-	return rc.othersShare(c.job, !rc.drain.Idle || rc.full != schema.NoLink)
+	usual := s.movedByNode(rc)
+	return rc.othersShare(c.job, func(j *job) float64 {
+		moved, _ := s.lately(j)
+		if j.traffic == nil {
+			moved = usual * j.nodes()
+		}
+		return math.Sqrt(j.nodes() * moved)
+	})
 }
 
-// othersShare is, of the nodes that wait for a region in their exchanges, the share that is not a job's, each by its wait or the square
-// of that; 1 where none does.
-func (rc *regionCase) othersShare(own *job, squares bool) float64 {
+// movedByNode is what a node of the suspects whose traffic is known moves, bytes; 1 where none is.
+func (s *Stage) movedByNode(rc *regionCase) float64 {
+	moved, nodes := 0., 0.
+	for i := range rc.jobs {
+		if j := rc.jobs[i].job; j.traffic != nil {
+			all, _ := s.lately(j)
+			moved, nodes = moved+all, nodes+j.nodes()
+		}
+	}
+	if moved == 0 {
+		return 1
+	}
+	return moved / nodes
+}
+
+// othersShare is, of the jobs whose exchanges wait for a region, the share that is not one job's, each by what it weighs and the share of
+// its exchange that waits; 1 where none does.
+func (rc *regionCase) othersShare(own *job, weight func(*job) float64) float64 {
 	others, all := 0., 0.
 	for i := range rc.jobs {
 		c := &rc.jobs[i]
-		wait := c.waits * float64(len(c.job.devices))
-		if squares {
-			wait *= c.waits
+		if c.waits == 0 {
+			continue
 		}
+		wait := c.waits * weight(c.job)
 		if all += wait; c.job.ID != own.ID {
 			others += wait
 		}

@@ -4,36 +4,38 @@ import (
 	"math"
 	"testing"
 
-	"github.com/giverny/giverny/diagnose/root"
 	"github.com/giverny/giverny/diagnose/root/roottest"
 	"github.com/giverny/giverny/schema"
 	"github.com/giverny/giverny/topology"
 )
 
 func TestOthersShareOfWhatWaits(t *testing.T) {
-	suspectOf := func(id string, nodes int, waits float64) suspect {
-		return suspect{job: &job{Job: schema.Job{ID: id}, devices: make([]topology.DeviceID, nodes)}, waits: waits}
+	suspectOf := func(id string, nodes int, waits float64, moved float64) suspect {
+		j := &job{Job: schema.Job{ID: id}, devices: make([]topology.DeviceID, nodes)}
+		if moved > 0 {
+			j.traffic, j.now = &traffic{}, moves{all: moved}
+		}
+		return suspect{job: j, waits: waits}
 	}
 	for _, c := range []struct {
 		name string
 		jobs []suspect
 		want float64
-		idle bool
-		full schema.LinkID
 	}{
-		{"no job waits", []suspect{suspectOf("a", 8, 0)}, 1, false, schema.NoLink},
-		{"alone", []suspect{suspectOf("a", 8, .5), suspectOf("b", 100, 0)}, 0, false, schema.NoLink},
-		{"as many others wait as much", []suspect{suspectOf("a", 8, .5), suspectOf("b", 8, .5)}, .5, false, schema.NoLink},
-		{"many others wait a little", []suspect{suspectOf("a", 10, .5), suspectOf("b", 50, .05)}, 1. / 21, false, schema.NoLink},
-		{"links are idle for a part of the time", []suspect{suspectOf("a", 10, .5), suspectOf("b", 50, .05)}, 1. / 3, true, schema.NoLink},
-		{"but one is full", []suspect{suspectOf("a", 10, .5), suspectOf("b", 50, .05)}, 1. / 21, true, 7},
-		{"requeued, it is itself", []suspect{suspectOf("a", 8, .5), suspectOf("a", 8, .5)}, 0, false, schema.NoLink},
+		{"no job waits", []suspect{suspectOf("a", 8, 0, 0)}, 1},
+		{"alone", []suspect{suspectOf("a", 8, .5, 0), suspectOf("b", 100, 0, 0)}, 0},
+		{"as many others wait as much", []suspect{suspectOf("a", 8, .5, 0), suspectOf("b", 8, .5, 0)}, .5},
+		{"many others wait a little", []suspect{suspectOf("a", 10, .5, 0), suspectOf("b", 50, .05, 0)}, 1. / 3},
+		{"others move a quarter", []suspect{suspectOf("a", 8, .5, 800), suspectOf("b", 8, .5, 200)}, 1. / 3},
+		{"many nodes that move as much in all", []suspect{suspectOf("a", 2, .5, 800), suspectOf("b", 8, .5, 800)}, 2. / 3},
+		{"what others move is not known", []suspect{suspectOf("a", 8, .5, 800), suspectOf("b", 8, .5, 0)}, .5},
+		{"requeued, it is itself", []suspect{suspectOf("a", 8, .5, 0), suspectOf("a", 8, .5, 0)}, 0},
 	} {
 		s, err := New(roottest.Graph(t, "torus:4x4x4"), DefaultConfig())
 		if err != nil {
 			t.Fatal(err)
 		}
-		rc := &regionCase{jobs: c.jobs, drain: root.Drain{Idle: c.idle}, full: c.full}
+		rc := &regionCase{jobs: c.jobs}
 		if got := s.othersPart(rc, &rc.jobs[0]); math.Abs(got-c.want) > 1e-9 {
 			t.Errorf("%s: %.3f, want %.3f", c.name, got, c.want)
 		}
@@ -78,7 +80,6 @@ func TestClassByTheOthersPart(t *testing.T) {
 		own, other := &job{Job: schema.Job{ID: "1"}, devices: make([]topology.DeviceID, 10)}, &job{Job: schema.Job{ID: "2"}, devices: make([]topology.DeviceID, 10)}
 		classOf := func(part float64, onset int, accused int) (schema.CauseClass, float64) {
 			rc := &regionCase{region: &schema.Region{ID: 1, Links: make([]schema.LinkID, links)}, onset: onset, full: schema.NoLink, fullest: schema.NoLink}
-			rc.drain.Idle = true
 			rc.jobs = []suspect{{job: own, cross: 1, burden: 1 - part, waits: 1 - part}, {job: other, cross: 1, burden: part, waits: part}}
 			return s.classOf(rc, accused)
 		}

@@ -149,39 +149,24 @@ func (s *Stage) onlyReceiver(rc *regionCase, v *verdict) *schema.Root {
 	return s.portOf(only, "", schema.RootIncast)
 }
 
-// centreRoot is the root on a grid, whose links know no direction: the link that lost rate, if the region lies before it; or
-// the link that is full; or the switch on which traffic converges.
+// centreRoot is the root on a grid, whose links know no direction: where its back pressure ends; of nodes
+// that read files the one to which most leads.
 func (s *Stage) centreRoot(rc *regionCase, v *verdict) *schema.Root {
-	if !s.graph.Duplex() {
+	end := s.endingFor(rc, v)
+	if !end.Found {
 		return nil
+	}
+	if end.Link != schema.NoLink {
+		return s.portOf(end.Link, s.graph.Device(end.Device).Name, s.kindOf(rc, end.Link))
+	}
+	if rc.sink != nil && !rc.endings.OfMeans {
+		return &schema.Root{Device: rc.sink.Name, Kind: schema.RootIncast, Link: schema.NoLink}
 	}
 	kind := schema.RootIncast
 	if v.class == schema.CauseSlowHost {
 		kind = schema.RootSlowReceiver
 	}
-	if end := s.endingFor(rc, v); end.Found {
-		if end.Link != schema.NoLink {
-			return s.portOf(end.Link, s.graph.Device(end.Device).Name, s.kindOf(rc, end.Link))
-		}
-		return &schema.Root{Device: s.graph.Device(end.Device).Name, Kind: kind, Link: schema.NoLink}
-	}
-	switch {
-	case rc.neck.Before(&rc.drain) && rc.neck.Slower && !(rc.neck.Sole && v.class == schema.CauseSlowHost):
-		return s.portOf(rc.neck.Link, s.graph.Device(rc.neck.Tail).Name, s.kindOf(rc, rc.neck.Link))
-	case rc.full != schema.NoLink && v.class != schema.CauseSlowHost:
-		return s.portOf(rc.full, "", s.kindOf(rc, rc.full))
-	case rc.drain.IsRoot() && rc.sink == nil:
-		return &schema.Root{Device: s.graph.Device(rc.drain.Device).Name, Kind: kind, Link: schema.NoLink}
-	case rc.drain.Meeting.Grew && rc.sink == nil:
-		return &schema.Root{Device: s.graph.Device(rc.drain.Meeting.Device).Name, Kind: kind, Link: schema.NoLink}
-	}
-	if rc.sink != nil {
-		return &schema.Root{Device: rc.sink.Name, Kind: schema.RootIncast, Link: schema.NoLink}
-	}
-	if rc.drain.Meeting.IsKnown() {
-		return &schema.Root{Device: s.graph.Device(rc.drain.Meeting.Device).Name, Kind: kind, Link: schema.NoLink}
-	}
-	return nil
+	return &schema.Root{Device: s.graph.Device(end.Device).Name, Kind: kind, Link: schema.NoLink}
 }
 
 // endingFor is where the back pressure of a region ends by what it is blamed on: a slow host, a link that lost rate, or load.

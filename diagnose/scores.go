@@ -113,7 +113,7 @@ func (s *Stage) rate(rc *regionCase, c *suspect, p *root.Pressure) {
 		c.score += jobConverges
 	case !c.known && s.loadsAll(rc, c, p):
 		c.score += jobConverges
-	case rc.endsAtOwn(c):
+	case s.endsAtOwn(rc, c):
 		c.score += rc.holdsItselfUp(c)
 	case s.receives(rc, c):
 		c.score += jobReceives
@@ -163,13 +163,17 @@ func (rc *regionCase) fuller() bool {
 // endsAtOwn reports whether what was added to a region of a grid is a tree of a job's nodes that ends at one of them. Such
 // a job holds itself up: all that it moves may have fallen with the onset, as a victim's does, while what arrives at that
 // node has grown.
-func (rc *regionCase) endsAtOwn(c *suspect) bool {
+func (s *Stage) endsAtOwn(rc *regionCase, c *suspect) bool {
 	d := &rc.drain
-	if !rc.flooded {
+	sends, onOwn := c.job == rc.sender && d.IsRoot(), !c.file && c.cross >= explainedStall
+	if !rc.flooded || !sends && !onOwn {
 		return false
 	}
-	_, meets := slices.BinarySearch(c.job.devices, d.Meeting.Device)
-	return rc.endsAt(c.job) && c.job == rc.sender && d.IsRoot() || meets && d.Meeting.IsKnown() && d.Meeting.Grew && c.cross >= explainedStall
+	if rc.endsAtNodes() {
+		return c.job.has(rc.endings.Any.Device)
+	}
+	return sends && (c.job.has(d.Device) || d.Fit >= exactFit && s.hasBeside(c.job, d.Device)) ||
+		onOwn && d.Meeting.IsKnown() && d.Meeting.Grew && c.job.has(d.Meeting.Device)
 }
 
 // Of how often what arrives where a region of a grid ends doubled, up to surelyNot says nothing of load that was added, surelyMore is sure.

@@ -62,19 +62,12 @@ func (rc *regionCase) endsAt(j *job) bool {
 // meetsElsewhere reports whether load was added to a region of a grid that meets at a switch which is none of a job's, nor
 // beside one on the line: what its nodes exchange ends at them.
 func (s *Stage) meetsElsewhere(rc *regionCase, c *suspect) bool {
-	m := &rc.drain.Meeting
-	if !m.IsKnown() || !rc.flooded || c.file {
+	if !rc.flooded || c.file {
 		return false
 	}
-	grid := s.router.Grid
-	last := len(grid.Dims()) - 1
-	line := grid.Line(m.Device, last)
-	for steps := -1; steps <= 1; steps++ {
-		at := line.Device(steps)
-		away := grid.Steps(at, m.Device, last)
-		if _, own := slices.BinarySearch(c.job.devices, at); own && max(away, -away) <= 1 {
-			return false
-		}
+	at, known := rc.drain.Meeting.Device, rc.drain.Meeting.IsKnown()
+	if rc.endsAtNodes() {
+		at, known = rc.end()
 	}
-	return true
+	return known && !s.hasBeside(c.job, at)
 }

@@ -11,8 +11,7 @@ import (
 const lastLeg = 3
 
 // readerAt is where most of a region of a grid ends that a job loads by reading files: what it reads comes to all of its
-// nodes, so that there is no tree to one switch. It is nil where that is not so, or where one node of the job is known to
-// which all leads.
+// nodes, so that there is no tree to one switch, unless one node of the job is known to which all leads. It is nil where that is not so.
 func (s *Stage) readerAt(rc *regionCase, v *verdict) *topology.Device {
 	if v.accused == 0 || !rc.jobs[0].file || s.router.Grid == nil || !s.graph.Duplex() {
 		return nil
@@ -20,9 +19,11 @@ func (s *Stage) readerAt(rc *regionCase, v *verdict) *topology.Device {
 	j := rc.jobs[0].job
 	reads, _ := s.maximum(j, read)
 	writes, _ := s.maximum(j, write)
-	_, own := slices.BinarySearch(j.devices, rc.drain.Device)
-	if reads <= writes || rc.drain.IsRoot() && own {
+	if reads <= writes {
 		return nil
+	}
+	if _, own := slices.BinarySearch(j.devices, rc.drain.Device); own && rc.drain.IsRoot() {
+		return s.graph.Device(rc.drain.Device)
 	}
 	at, found := s.readerOf(rc, j)
 	if !found {

@@ -51,7 +51,7 @@ func (s *Stage) slowHostScore(rc *regionCase) float64 {
 // before its onset, or more was sent there.
 func (rc *regionCase) takesLess() float64 {
 	score := slowHostGrid - slowHostArrives*doublings(rc.arrives) - slowHostLoad*doublings(rc.load)
-	if rc.endings.Any.Found {
+	if rc.endings.OfMeans && rc.endings.Any.Found {
 		score += math.Log(2 * max(leastAtNodes, rc.endings.AtNodes))
 	}
 	if rc.drain.Meeting.Grew {

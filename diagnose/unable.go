@@ -24,16 +24,16 @@ func (s *Stage) unable(rc *regionCase, c *suspect, p *root.Pressure) float64 {
 		all, was = files, filesWas
 	}
 	interval := float64(s.clock.duration) / 1e9
-	if _, known := rc.drain.End(); known && s.graph.Duplex() {
+	if end, known := rc.end(); known && s.graph.Duplex() {
 		grew := all - was*c.job.was.ran // links were compared with the mean of all slots
 		switch {
-		case rc.endsAtOwn(c): // it may be held up elsewhere by what it sends there, so that all that it moves need not grow
+		case s.endsAtOwn(rc, c): // it may be held up elsewhere by what it sends there, so that all that it moves need not grow
 			grew = all
 		case !c.file && s.endsBeside(rc, c.job):
 			passes, _ := s.brings(rc, c.job, grew)
 			grew = min(grew, passes)
 		}
-		return s.addsTooLittle(rc, grew/interval, p)
+		return addsTooLittle(grew/interval, s.averaged(rc, p).ArrivesMore(end))
 	}
 	least, enough := culpritShare, enoughShare
 	if most := s.boundOn(c.job, rc.fullest, c.file || !c.filesKnown, p); most.known {
@@ -58,9 +58,8 @@ func (s *Stage) unable(rc *regionCase, c *suspect, p *root.Pressure) float64 {
 const addedShare, addedEnough = .4, .75
 
 // addsTooLittle is what speaks against a suspect that may have added some bytes/s where a region of a grid ends at a known
-// switch: that more arrives there than it can explain.
-func (s *Stage) addsTooLittle(rc *regionCase, adds float64, p *root.Pressure) float64 {
-	more := s.averaged(rc, p).ArrivesMore(&rc.drain)
+// switch, and more arrive: that these are more than it can explain.
+func addsTooLittle(adds, more float64) float64 {
 	if more <= 0 {
 		return 0
 	}

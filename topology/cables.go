@@ -24,7 +24,6 @@ type cableNode struct {
 	guid     string
 	label    string
 	isSwitch bool
-	level    int8
 	listed   bool     // it has a record of its own, and is not only another's peer
 	id       DeviceID // once built
 }
@@ -48,7 +47,7 @@ func (c *cableList) node(guid string, isSwitch bool) *cableNode {
 	guid = strings.ToValidUTF8(guid, "\uFFFD")
 	n := c.byGUID[guid]
 	if n == nil {
-		n = &cableNode{guid: strings.Clone(guid), isSwitch: isSwitch, level: -1}
+		n = &cableNode{guid: strings.Clone(guid), isSwitch: isSwitch}
 		c.byGUID[n.guid] = n
 		c.nodes = append(c.nodes, n)
 	}
@@ -134,7 +133,6 @@ func (c *cableList) build() (*Graph, error) {
 	if err := c.complete(); err != nil {
 		return nil, err
 	}
-	c.setLevels()
 	c.sort()
 	b := NewBuilder(c.fabric)
 	if c.prev != nil {
@@ -146,7 +144,7 @@ func (c *cableList) build() (*Graph, error) {
 		if n.isSwitch {
 			kind = Switch
 		}
-		n.id = b.Device(Device{Name: names[i], Kind: kind, GUID: n.guid, Label: n.name(), Level: n.level, Group: -1})
+		n.id = b.Device(Device{Name: names[i], Kind: kind, GUID: n.guid, Label: n.name(), Level: -1, Group: -1})
 	}
 	for _, l := range c.ends {
 		class := ClassHost
@@ -156,6 +154,7 @@ func (c *cableList) build() (*Graph, error) {
 		b.Link(Link{From: l.from.node.id, FromPort: l.from.port, To: l.to.node.id, ToPort: l.to.port,
 			CapacityBytesPerSecond: l.capacity, Class: class, Dim: -1})
 	}
+	b.setLevels()
 	return b.Build()
 }
 
@@ -195,70 +194,4 @@ func (c *cableList) names() []string {
 		}
 	}
 	return names
-}
-
-// isAggregationNode reports whether an adapter is a switch's own SHARP engine:
-// it aggregates, but no traffic begins or ends there.
-func isAggregationNode(label string) bool { return strings.Contains(label, "Aggregation Node") }
-
-// coreLevel is the highest level of a fat tree with pods.
-const coreLevel = 3
-
-// setLevels numbers hosts 0, switches with hosts 1, and the others by their distance from those; but switches
-// beyond the cores that join no switches which were not joined below them are a pod without hosts: they count
-// down again from where it is attached.
-func (c *cableList) setLevels() {
-	var order []*cableNode // switches, from level 1 on
-	peers := map[*cableNode][]*cableNode{}
-	for _, l := range c.ends {
-		if l.to.node.isSwitch {
-			peers[l.from.node] = append(peers[l.from.node], l.to.node)
-		}
-		if !l.from.node.isSwitch {
-			l.from.node.level = 0
-		}
-		if !l.from.node.isSwitch && l.to.node.isSwitch && l.to.node.level < 0 && !isAggregationNode(l.from.node.label) {
-			l.to.node.level = 1
-			order = append(order, l.to.node)
-		}
-	}
-	for i := 0; i < len(order); i++ {
-		n := order[i]
-		for _, p := range peers[n] {
-			if p.level < 0 {
-				p.level = n.level + 1
-				order = append(order, p)
-			}
-		}
-	}
-	below := map[*cableNode][]*cableNode{} // of the distance from hosts
-	for _, n := range order {
-		for _, p := range peers[n] {
-			if p.level == n.level-1 {
-				below[n] = append(below[n], p)
-			}
-		}
-	}
-	down := map[*cableNode]bool{}
-	for _, n := range order {
-		if n.level > coreLevel && (down[below[n][0]] || !joins(below, n)) {
-			n.level, down[n] = max(1, below[n][0].level-1), true
-		}
-	}
-}
-
-// joins reports whether two of the switches below n have no common switch below them.
-func joins(below map[*cableNode][]*cableNode, n *cableNode) bool {
-	for _, a := range below[n] {
-		reached := map[*cableNode]bool{}
-		for _, s := range below[a] {
-			reached[s] = true
-		}
-		for _, b := range below[n] {
-			if b != a && !slices.ContainsFunc(below[b], func(s *cableNode) bool { return reached[s] }) {
-				return true
-			}
-		}
-	}
-	return false
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -213,7 +214,7 @@ func (g *Graph) describeRanges(switches []DeviceID) string {
 // describeKind names switches of one kind together: "agg switches of pods 0-2", "leaf3,7,12-14", "17 of leaf3-61".
 func (g *Graph) describeKind(switches []DeviceID, names []string) string {
 	if pods, ok := g.describePods(switches); ok {
-		return wordOf(names[0]) + " switches of " + pods
+		return kindOf(names[0]) + " switches of " + pods
 	}
 	first, _ := splitNumber(names[0])
 	numbers := make([]int, len(names))
@@ -226,6 +227,17 @@ func (g *Graph) describeKind(switches []DeviceID, names []string) string {
 	slices.Sort(numbers)
 	return first.list(numbers)
 }
+
+// kindOf is a name without its numbers: "leaf" of leaf3-1, "p*l*" of p3l1.
+func kindOf(name string) string {
+	kind := digits.ReplaceAllString(name, "*")
+	if word := wordOf(name); strings.TrimRight(strings.ReplaceAll(kind, "*", ""), "-_.") == word {
+		return word
+	}
+	return kind
+}
+
+var digits = regexp.MustCompile("[0-9]+")
 
 // wordOf is a name up to its number: "leaf" of leaf3-1.
 func wordOf(name string) string {

@@ -1,7 +1,9 @@
 package topology_test
 
 import (
+	"bytes"
 	"fmt"
+	"regexp"
 	"slices"
 	"strconv"
 	"testing"
@@ -287,5 +289,24 @@ func TestRenameRoot(t *testing.T) {
 		if topology.NamesRoot(c[0]) != (c[0] != "pod 3") {
 			t.Errorf("%q: is it a root's name?", c[0])
 		}
+	}
+}
+
+// Switches whose names begin alike are told apart: pods' leaves p0l3 and spines p0a1.
+func TestDescribeTellsKindsApart(t *testing.T) {
+	var out bytes.Buffer
+	if err := topology.Write(&out, parse(t, "fattree:k=8")); err != nil {
+		t.Fatal(err)
+	}
+	text := regexp.MustCompile(`leaf(\d+)-`).ReplaceAllString(out.String(), "p${1}l")
+	g := readYAML(t, regexp.MustCompile(`agg(\d+)-`).ReplaceAllString(text, "p${1}a"))
+	var links []schema.LinkID
+	for l := range schema.LinkID(g.NumLinks()) {
+		if from, to := g.Ends(l); g.Device(from).Level == 1 && g.Device(to).Level == 2 {
+			links = append(links, l)
+		}
+	}
+	if got, want := g.Describe(links), "p*a* switches of pods 0-7, p*l* switches of pods 0-7"; got != want {
+		t.Errorf("got %q, want %q", got, want)
 	}
 }

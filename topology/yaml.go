@@ -131,12 +131,17 @@ func ReadYAML(r io.Reader, name, fabric string, prev *Graph) (*Graph, []string, 
 			return nil, nil, fmt.Errorf("%s:%d: %w", name, y.Links[i].Line, err)
 		}
 	}
+	if y.Grid == nil && !slices.ContainsFunc(y.Devices, yamlDevice.hasLevel) {
+		b.setLevels()
+	}
 	g, err := b.Build()
 	if err != nil {
 		return nil, nil, fmt.Errorf("%s: %w", name, err)
 	}
 	return g, nil, nil
 }
+
+func (d yamlDevice) hasLevel() bool { return d.Level != nil && *d.Level >= 0 }
 
 func (b *Builder) yamlDevice(d yamlDevice) error {
 	dev := Device{Name: d.Name, GUID: d.GUID, Label: d.Label, Coord: d.Coord, Level: -1, Group: -1}

@@ -47,8 +47,9 @@ that a tree begins at: device, port, the peer at the other end of the port's lin
 that link; what is not known is null. Its kind is null too: stall does not show why a
 tree grows, giverny diagnose finds that out. Where two trees share links and their
 stalls do not add up there (both alone would explain them), stall does not tell which
-tree a link waits for: it is in one of them, also with --overlap. The numbers of links
-are listed by giverny topology links. The method in use is printed to standard error.`,
+tree a link waits for: it is in one of them, also with --overlap, but in both where they
+begin at two ports of one switch. The numbers of links are listed by giverny topology
+links. The method in use is printed to standard error.`,
 		Example: "  giverny segment --topology torus:24x24x24 --in night.csv --format jsonl",
 		Args:    cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {

@@ -23,6 +23,9 @@ func (w *Watcher) diagnose(ctx context.Context, root *os.Root, folder *Folder, n
 	if listed.bytes > w.cfg.MaxBytes {
 		return nil, dropTooLarge, fmt.Errorf("%d bytes of records: collect.collectives.max_bytes is %d", listed.bytes, w.cfg.MaxBytes)
 	}
+	if listed.tooMany {
+		return nil, dropTooMany, fmt.Errorf("more files than collect.collectives.max_files, which is %d", w.cfg.MaxFiles)
+	}
 	format, err := records.Named(folder.Format)
 	if err != nil {
 		return nil, dropNoRecords, err

@@ -39,6 +39,7 @@ type listing struct {
 	lines   []string // that print is the hash of
 	entries int
 	nodeMap bool           // it has a map of nodes of its own
+	tooMany bool           // more files lie there than may
 	dropped map[string]int // what else lies there, by reason
 }
 
@@ -91,6 +92,9 @@ func list(root *os.Root, name, form string, most int) (*listing, error) {
 	if err := l.walk(root, name, maxDepth, func(at string) bool { return format.Wanted(strings.TrimPrefix(at, name+"/")) }, most); err != nil {
 		return nil, err
 	}
+	if l.tooMany {
+		l.lines = append(l.lines, "and more\n")
+	}
 	slices.Sort(l.lines)
 	slices.Sort(l.files)
 	hash := sha256.Sum256([]byte(strings.Join(l.lines, "")))
@@ -114,8 +118,7 @@ func (l *listing) walk(root *os.Root, at string, depth int, wanted func(string) 
 			switch {
 			case unfinished(e.Name()):
 			case l.entries >= 2*most:
-				l.dropped[dropTooMany]++
-				return nil
+				l.tooMany = true
 			case e.IsDir() && depth > 1:
 				if err := l.walk(root, inner, depth-1, wanted, most); err != nil {
 					return err
@@ -127,7 +130,9 @@ func (l *listing) walk(root *os.Root, at string, depth int, wanted func(string) 
 					return err
 				}
 			}
-			l.entries++
+			if l.entries++; l.tooMany {
+				return nil
+			}
 		}
 		if errors.Is(err, io.EOF) {
 			return nil
@@ -148,7 +153,7 @@ func (l *listing) add(e fs.DirEntry, at string, top bool, wanted func(string) bo
 		l.dropped[dropForeign]++
 		return nil
 	case !nodeMap && len(l.files) == most:
-		l.dropped[dropTooMany]++
+		l.tooMany = true
 		return nil
 	}
 	info, err := e.Info()

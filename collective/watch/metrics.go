@@ -14,7 +14,7 @@ const (
 	dropUnreadable = "unreadable"  // a file or folder that cannot be read
 	dropNoRecords  = "no_records"  // a job of which nothing could be read
 	dropTooLarge   = "too_large"   // a job whose files have more bytes than allowed
-	dropTooMany    = "too_many"    // files beyond max_files, or jobs beyond what is watched
+	dropTooMany    = "too_many"    // a job with more files than allowed, or one beyond what is watched
 	dropOld        = "old"         // a job whose files were older than max_age when first seen
 	dropNoDevice   = "no_device"   // hosts that are no devices of the fabric: the report has no regions
 	dropNodeMap    = "node_map"    // a map of nodes that cannot be read

@@ -246,7 +246,17 @@ func TestWhatIsNoRecordIsCounted(t *testing.T) {
 	}
 	b.write("11/rank0.log", strings.Repeat(inspected(0, 1, 1000), 8000))
 	b.settle()
-	want[dropTooMany], want[dropTooLarge] = 2, 1
+	want[dropTooMany], want[dropTooLarge] = 1, 1
+	b.dropped(want)
+	if got := b.jobs(); !slices.Equal(got, []string{"9"}) {
+		t.Errorf("published %v, one of them a part of a job", got)
+	}
+	for _, surplus := range []string{"10/rank3.log", "10/rank4.log"} {
+		if err := os.Remove(filepath.Join(b.dir, surplus)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	b.settle()
 	b.dropped(want)
 	if got := b.jobs(); !slices.Equal(got, []string{"9", "10"}) {
 		t.Errorf("published %v", got)

@@ -237,6 +237,7 @@ func (f *follower) fits(path string) *os.File {
 func (f *follower) openNew(offset int64) error {
 	file, err := feeds.Open(f.path)
 	if err != nil {
+		f.fromStart = f.fromStart || errors.Is(err, fs.ErrNotExist) // all of it is new when it comes
 		return err
 	}
 	info, err := file.Stat()

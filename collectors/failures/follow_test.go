@@ -1,7 +1,9 @@
 package failures
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -57,6 +59,17 @@ func TestFollowPartialLines(t *testing.T) {
 	wantLines(t, tailing(t, f), "bc", "")
 	write(t, path, strings.Repeat("x", maxLineBytes)+"\ne\n")
 	wantLines(t, tailing(t, f), "TOO LONG", "e")
+}
+
+// A log that comes to be while it is waited for is new as a whole.
+func TestFollowALogThatIsNotThereYet(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "log")
+	f := &follower{path: path}
+	if _, err := f.read(sink{}); !errors.Is(err, fs.ErrNotExist) {
+		t.Fatal(err)
+	}
+	write(t, path, "first\n")
+	wantLines(t, tailing(t, f), "first")
 }
 
 func TestFollowRotation(t *testing.T) {

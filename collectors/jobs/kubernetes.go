@@ -66,7 +66,7 @@ func (c *KubernetesConfig) Validate() error {
 // Open makes the source. It reads the certificates and asks nothing yet.
 func (c *KubernetesConfig) Open(env feeds.Env) (feeds.Source, error) {
 	k := &kubernetes{cfg: *c, client: &http.Client{},
-		grouping: PodGrouping{Labels: c.JobLabels, Ignore: c.IgnoreOwners, UserLabels: c.UserLabels}, starts: map[string]schema.Instant{}}
+		grouping: PodGrouping{Labels: c.JobLabels, Ignore: c.IgnoreOwners, UserLabels: c.UserLabels}, before: map[string]schema.Job{}}
 	if c.URL.IsEmpty() {
 		address, err := incluster.URL()
 		if err != nil {
@@ -92,7 +92,7 @@ func (c *KubernetesConfig) Open(env feeds.Env) (feeds.Source, error) {
 		return nil, err
 	}
 	for _, e := range s.tracker.running() {
-		k.starts[e.Job.ID] = e.Job.Start
+		k.before[e.Job.ID] = schema.Job{Start: e.Job.Start}
 	}
 	return s, nil
 }
@@ -102,9 +102,9 @@ type kubernetes struct {
 	cfg      KubernetesConfig
 	client   *http.Client
 	grouping PodGrouping
-	pods     map[string]*Pod // by UID; nil: they must be listed
-	version  string          // of the pods: what the next watch begins behind
-	starts   map[string]schema.Instant
+	pods     map[string]*Pod       // by UID; nil: they must be listed
+	version  string                // of the pods: what the next watch begins behind
+	before   map[string]schema.Job // the jobs of the list before, by id
 }
 
 // watchFor is how long a watch goes on, where that is no more than half the time that is left for the read.
@@ -121,12 +121,10 @@ func (k *kubernetes) list(ctx context.Context, _, _ time.Time) (List, error) {
 	if k.pods == nil {
 		return List{}, err
 	}
-	list := k.grouping.Jobs(k.pods, k.starts)
-	k.starts = map[string]schema.Instant{}
+	list := k.grouping.Jobs(k.pods, k.before)
+	k.before = map[string]schema.Job{}
 	for _, row := range list.Rows {
-		if row.Phase == Running {
-			k.starts[row.Job.ID] = row.Job.Start
-		}
+		k.before[row.Job.ID] = row.Job
 	}
 	if len(list.Rows) > k.cfg.Limits.MaxJobs {
 		list.Complete = false

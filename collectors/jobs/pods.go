@@ -120,8 +120,9 @@ func (g *PodGrouping) user(p *Pod) string {
 
 // Jobs makes jobs of pods: those that have a node, by namespace and name of the job. A job runs from the start of
 // its first pod to the end of its last; one that began again after all of its pods had ended has a start of its own.
-// starts are the starts of the jobs that ran before, by id: a job keeps its start when its first pods are gone.
-func (g *PodGrouping) Jobs(pods map[string]*Pod, starts map[string]schema.Instant) List {
+// before are the jobs of the list before, by id: a job keeps its start when its first pods are gone, and all of it once
+// it has ended, since its pods are then removed one by one.
+func (g *PodGrouping) Jobs(pods map[string]*Pod, before map[string]schema.Job) List {
 	groups := map[string]*podGroup{}
 	for _, p := range pods {
 		name, ok := g.group(p)
@@ -136,7 +137,7 @@ func (g *PodGrouping) Jobs(pods map[string]*Pod, starts map[string]schema.Instan
 	}
 	list := List{Complete: true}
 	for _, group := range groups {
-		group.addTo(&list, starts)
+		group.addTo(&list, before[group.id])
 	}
 	slices.SortFunc(list.Rows, func(a, b Row) int {
 		return cmp.Or(cmp.Compare(a.Job.Start, b.Job.Start), strings.Compare(a.Job.ID, b.Job.ID))
@@ -144,8 +145,27 @@ func (g *PodGrouping) Jobs(pods map[string]*Pod, starts map[string]schema.Instan
 	return list
 }
 
+// startOf is when the job began, of whose pods one runs, since start, or none.
+func (g *podGroup) startOf(before *schema.Job, running bool, start schema.Instant) schema.Instant {
+	ran := before.Start != 0 && before.End == 0
+	switch {
+	case running && ran:
+		return min(start, before.Start)
+	case running:
+		return start
+	case ran:
+		return before.Start
+	}
+	for _, p := range g.pods { // of a run that has begun and ended since the one before
+		if p.started() > before.End && (start == 0 || p.started() < start) {
+			start = p.started()
+		}
+	}
+	return cmp.Or(start, before.Start)
+}
+
 // addTo adds the job of the pods that run, or of those that ended last if none does.
-func (g *podGroup) addTo(list *List, starts map[string]schema.Instant) {
+func (g *podGroup) addTo(list *List, before schema.Job) {
 	var start, end schema.Instant
 	running := false
 	for _, p := range g.pods {
@@ -155,16 +175,11 @@ func (g *podGroup) addTo(list *List, starts map[string]schema.Instant) {
 			}
 			running = true
 		}
-		end = max(end, p.finished())
+		end = max(end, p.started(), p.finished())
 	}
-	if before, ok := starts[g.id]; ok && (!running || before < start) {
-		start = before
-	} else if !running {
-		for _, p := range g.pods {
-			if start == 0 || p.started() < start {
-				start = p.started()
-			}
-		}
+	if start = g.startOf(&before, running, start); !running && before.End != 0 && start == before.Start {
+		list.add(before, before.Nodes, Ended)
+		return
 	}
 	var hosts []string
 	failed := false
@@ -181,7 +196,7 @@ func (g *podGroup) addTo(list *List, starts map[string]schema.Instant) {
 	job := schema.Job{ID: g.id, Name: g.name, User: g.user, Start: start, State: "Running"}
 	phase := Running
 	if !running {
-		job.State, job.End, phase = "Succeeded", max(end, start), Ended
+		job.State, job.End, phase = "Succeeded", end, Ended
 		if failed {
 			job.State = "Failed"
 		}

@@ -283,6 +283,9 @@ func TestKubernetesSource(t *testing.T) {
 	api.gone = true
 	api.pages = []string{pod("b", "llama-1", llama, "", "n2", "Succeeded", "00:31", "01:10", 20) + "," + pod("w", "llama-2", llama, "", "n4", "Succeeded", "01:00", "01:11", 21)}
 	want(t, "after 410", read(t, s, "01:12"), "ml/llama Succeeded", "ml/web-6d4 left the queue")
+	want(t, "what has ended is listed again, without its first pod", read(t, s, "01:13"))
+	api.events = []string{event("DELETED", pod("w", "llama-2", llama, "", "n4", "Succeeded", "01:00", "01:11", 22))}
+	want(t, "its pods are removed one by one", read(t, s, "01:14"))
 	api.events = []string{event("DELETED", pod("b", "llama-1", llama, "", "n2", "Succeeded", "00:31", "01:10", 22)), event("ADDED", pod("z", "llama-0", llama, "", "n1", "Running", "01:20", "", 23))}
 	rows, err = s.Read(t.Context(), at("01:21").Time())
 	if err != nil {

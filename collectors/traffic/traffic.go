@@ -4,6 +4,7 @@ package traffic
 
 import (
 	"bufio"
+	"bytes"
 	"cmp"
 	"context"
 	"encoding/csv"
@@ -121,6 +122,7 @@ type file struct {
 	store   *feeds.Store
 	size    int64
 	changed time.Time
+	partial bool // its last row was left, since no end of the line stands behind it
 	pending []schema.JobTraffic
 	done    progress // that was handed on
 	next    progress // with what was returned
@@ -169,13 +171,22 @@ func (f *file) load() (rows feeds.Rows, err error) {
 	}
 	defer in.Close()
 	info, err := in.Stat()
-	if err != nil || info.Size() == f.size && info.ModTime().Equal(f.changed) {
+	rests := info.Size() == f.size && info.ModTime().Equal(f.changed)
+	if err != nil || rests && !f.partial {
 		return rows, err
 	}
-	if rows, err = ReadCSV(feeds.Bounded(in, feeds.MaxOutput), f.path); err != nil {
-		return rows, err
+	end := info.Size()
+	if !rests { // the last row may be half written
+		if end, err = endOfLines(in, end); err != nil {
+			return rows, err
+		}
 	}
-	f.size, f.changed = info.Size(), info.ModTime()
+	if end > 0 {
+		if rows, err = ReadCSV(feeds.Bounded(io.NewSectionReader(in, 0, end), feeds.MaxOutput), f.path); err != nil {
+			return rows, err
+		}
+	}
+	f.size, f.changed, f.partial = info.Size(), info.ModTime(), end < info.Size()
 	rows.Traffic = slices.DeleteFunc(rows.Traffic, func(t schema.JobTraffic) bool { return f.done.has(&t) })
 	slices.SortStableFunc(rows.Traffic, func(a, b schema.JobTraffic) int { return cmp.Compare(a.Time, b.Time) })
 	f.next = progress{f.done.Time, map[string]bool{}}
@@ -183,6 +194,23 @@ func (f *file) load() (rows feeds.Rows, err error) {
 		f.next.Jobs[job] = true
 	}
 	return rows, nil
+}
+
+// endOfLines is where the last whole line of a file ends.
+func endOfLines(in io.ReaderAt, end int64) (int64, error) {
+	buf := make([]byte, 4<<10)
+	for end > 0 {
+		from := max(0, end-int64(len(buf)))
+		n, err := in.ReadAt(buf[:end-from], from)
+		if err != nil && err != io.EOF {
+			return 0, err
+		}
+		if i := bytes.LastIndexByte(buf[:n], '\n'); i >= 0 {
+			return from + int64(i) + 1, nil
+		}
+		end = from
+	}
+	return 0, nil
 }
 
 // Commit notes how far the table was handed on.

@@ -102,6 +102,46 @@ func TestFileSource(t *testing.T) {
 	read(open(), true)
 }
 
+// A row whose end is not written yet is not taken, or its numbers would lack digits for good; the last row of a file
+// that stays without an end of the line is.
+func TestRowsThatAreBeingWritten(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "t.csv")
+	s, err := (&traffic.FileConfig{Path: path}).Open(feeds.Env{Store: feeds.NewStore(t.TempDir(), "feed"), Log: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, step := range []struct{ add, want string }{
+		{"time,job_id,read_bytes\n2026-01-05T00:30:00Z,a,1", ""},
+		{"000", ""},
+		{"\n2026-01-05T00:30:00Z,b,2", "a=1000"},
+		{"", "b=2"},
+		{"", ""},
+	} {
+		file, err := os.OpenFile(path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := file.WriteString(step.add); err != nil {
+			t.Fatal(err)
+		}
+		file.Close()
+		rows, err := s.Read(t.Context(), begin)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := s.Commit(); err != nil {
+			t.Fatal(err)
+		}
+		got := ""
+		for _, r := range rows.Traffic {
+			got += fmt.Sprintf("%s=%g", r.JobID, *r.Read)
+		}
+		if got != step.want {
+			t.Errorf("after %q: %q, want %q", step.add, got, step.want)
+		}
+	}
+}
+
 const jobStats = `obdfilter.scratch-OST0000.job_stats=
 job_stats:
 - job_id:          4711

@@ -96,21 +96,19 @@ func (q *Queue) Each(ctx context.Context, plan func(context.Context, schema.Diag
 	}
 }
 
-// Daily counts what was sent within a day. One goroutine uses it.
-type Daily struct {
-	times []time.Time
-}
+// Daily counts what was sent in each fabric within a day. One goroutine uses it.
+type Daily map[string][]time.Time
 
 // Day is the time for which it counts.
 const Day = 24 * time.Hour
 
 // Add notes what is sent now.
-func (d *Daily) Add(now time.Time) { d.times = append(d.times, now) }
+func (d Daily) Add(fabric string, now time.Time) { d[fabric] = append(d[fabric], now) }
 
 // Count is how many were sent within the day before now.
-func (d *Daily) Count(now time.Time) int {
-	for len(d.times) > 0 && now.Sub(d.times[0]) >= Day {
-		d.times = d.times[1:]
+func (d Daily) Count(fabric string, now time.Time) int {
+	for len(d[fabric]) > 0 && now.Sub(d[fabric][0]) >= Day {
+		d[fabric] = d[fabric][1:]
 	}
-	return len(d.times)
+	return len(d[fabric])
 }

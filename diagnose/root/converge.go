@@ -73,6 +73,7 @@ func (h *held) take(links []schema.LinkID, p *Pressure) {
 	h.links, h.squares = append(h.links[:0], links...), [measures]float64{}
 	added, carried := 0., 0.
 	h.sum, h.most = 0, 1
+	h.tries, h.scores, h.arrived, h.trees = h.tries[:0], h.scores[:0], h.arrived[:0], h.trees[:0]
 	for _, l := range links {
 		at := h.look(l)
 		h.most = max(h.most, at.stall)

@@ -8,5 +8,6 @@
 //
 // Links of a torus or mesh, which have none: all that goes to one switch forms a tree (Drain: drain.go, converge.go), comes
 // together on its line (line.go), and arrives there (flooded.go); a link that packets wait for lies before the region (Neck:
-// bottleneck.go, claims.go, gridspread.go, flat.go, soleway.go, and counted.go on where devices count waits).
+// bottleneck.go, claims.go, gridspread.go, flat.go, soleway.go, and counted.go on where devices count waits). Of all links and
+// switches at the region the one at which back pressure ends is the root (Endings: ending.go, endingrates.go, endingline.go).
 package root

@@ -98,7 +98,6 @@ func (f *Finder) Drain(p *Pressure, links []schema.LinkID, senders []Sender, sin
 
 // knownDrain is the tree to one of the ends from the nodes of one of the senders.
 func (h *held) knownDrain(senders []Sender, ends []topology.DeviceID, idle bool, p *Pressure) (best Drain, from int) {
-	h.trees = h.trees[:0]
 	weight := 1. * meetsWeight
 	for from, of := range senders {
 		for i, d := range ends {

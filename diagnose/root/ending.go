@@ -36,6 +36,7 @@ type endings struct {
 	stall  []float64 // by link's place, of the direction in which it stalls, share of time
 	use    []float64 // share of capacity
 	was    []float64 // the same before the onset
+	necks  []float64 // how much waits for a link (Neck.Score); 0 of one that is no neck
 	before []float64 // what stalls before a link, at twice its place, and one more for the way from its end to its beginning
 	edges  []edge
 	next   []float64
@@ -59,15 +60,16 @@ func newEndings(links, devices int) endings {
 type Endings struct {
 	Any, Link, Nodes Ending
 	AtNodes          float64 // how probable it is that it ends at some switch's nodes, 0 to 1
+	OfMeans          bool    // readings are the mean of both directions
 }
 
-// Endings finds where the back pressure of a region ends on a grid whose readings are the mean of both directions. The region is the
-// one of which Drain found d last. Followed from link to link, back pressure ends where much stalls before a place that does not stall
-// itself; each place is rated by that and by what it carries, and a switch by all places at it, as a link is known by either of its
-// ends.
+// Endings finds where the back pressure of a region ends on a grid. The region is the one of which Drain found d, and Neck the links
+// that packets wait for, last. Followed from link to link, back pressure ends where much stalls before a place that does not stall
+// itself; each place is rated by that and by what else speaks for it, and a switch by all places at it, as a link is known by either
+// of its ends.
 func (f *Finder) Endings(p *Pressure, d *Drain) (found Endings) {
 	h, e := &f.held, &f.endings
-	if f.grid == nil || !f.graph.Duplex() || p.oneWay == 1 || len(h.devices) == 0 {
+	if f.grid == nil || !f.graph.Duplex() || len(h.devices) == 0 {
 		return found
 	}
 	e.take(h, p)
@@ -75,14 +77,16 @@ func (f *Finder) Endings(p *Pressure, d *Drain) (found Endings) {
 	e.places = e.rateLinks(e.places[:0], p)
 	links := len(e.places)
 	e.places = e.rateNodes(e.places, d, h, p)
-	found = Endings{Any: e.best(e.places), Link: e.best(e.places[:links]), Nodes: e.best(e.places[links:])}
+	e.findOdds()
+	found = Endings{Any: e.best(e.places), Link: e.best(e.places[:links]), Nodes: e.best(e.places[links:]), OfMeans: p.oneWay < 1}
 	found.AtNodes = e.shareFrom(links)
 	return found
 }
 
-// AtSlowLink reports whether back pressure ends at a link that carries clearly less than before the onset.
+// AtSlowLink reports whether back pressure ends at a link that carries clearly less than before the onset, where readings are means:
+// others show by themselves whether a link is full.
 func (e *Endings) AtSlowLink() bool {
-	return e.Link.Found && e.AtNodes < surelyNot && e.Link.Lost > 1-ClearlyLess
+	return e.OfMeans && e.Link.Found && e.AtNodes < surelyNot && e.Link.Lost > 1-ClearlyLess
 }
 
 // Neck is the link at which it ends.
@@ -92,7 +96,7 @@ func (e *Endings) Neck() Neck {
 
 // take looks up the links at the switches of the region.
 func (e *endings) take(h *held, p *Pressure) {
-	e.links, e.stall, e.use, e.was = e.links[:0], e.stall[:0], e.use[:0], e.was[:0]
+	e.links, e.stall, e.use, e.was, e.necks = e.links[:0], e.stall[:0], e.use[:0], e.was[:0], e.necks[:0]
 	for _, d := range h.devices {
 		for _, l := range p.graph.LinksAt(d) {
 			if e.round[l] == h.round || h.grid.Dim(l) < 0 {
@@ -103,6 +107,12 @@ func (e *endings) take(h *held, p *Pressure) {
 			e.stall = append(e.stall, e.stallOf(l, p))
 			e.use = append(e.use, max(0, p.UseOf(l))/100)
 			e.was = append(e.was, max(0, p.Before(l))/100)
+			e.necks = append(e.necks, 0)
+		}
+	}
+	for i := range h.necks {
+		if n := &h.necks[i]; e.round[n.Link] == h.round {
+			e.necks[e.at[n.Link]] = n.Score
 		}
 	}
 }
@@ -171,21 +181,30 @@ type rated struct {
 	link     schema.LinkID // NoLink: nodes
 	from, to topology.DeviceID
 	score    float64
+	odds     float64 // of score, 1 of the most probable place
+}
+
+// findOdds finds how probable the places are, beside the most probable one.
+func (e *endings) findOdds() {
+	highest := math.Inf(-1)
+	for i := range e.places {
+		highest = max(highest, e.places[i].score)
+	}
+	for i := range e.places {
+		e.places[i].odds = math.Exp(e.places[i].score - highest)
+	}
 }
 
 // best is the switch with the most probable places at it, and the most probable of these.
 func (e *endings) best(places []rated) (best Ending) {
-	highest := math.Inf(-1)
 	for i := range places {
-		highest = max(highest, places[i].score)
 		e.scores[places[i].from], e.scores[places[i].to] = 0, 0
 	}
 	for i := range places {
 		at := &places[i]
-		odds := math.Exp(at.score - highest)
-		e.scores[at.from] += odds
+		e.scores[at.from] += at.odds
 		if at.to != at.from {
-			e.scores[at.to] += odds
+			e.scores[at.to] += at.odds
 		}
 	}
 	most, first := 0., math.Inf(-1)
@@ -206,14 +225,10 @@ func (e *endings) best(places []rated) (best Ending) {
 
 // shareFrom is how probable the places from one on are, of all.
 func (e *endings) shareFrom(first int) float64 {
-	highest, sum, all := math.Inf(-1), 0., 0.
+	sum, all := 0., 0.
 	for i := range e.places {
-		highest = max(highest, e.places[i].score)
-	}
-	for i := range e.places {
-		odds := math.Exp(e.places[i].score - highest)
-		if all += odds; i >= first {
-			sum += odds
+		if all += e.places[i].odds; i >= first {
+			sum += e.places[i].odds
 		}
 	}
 	return sum / all

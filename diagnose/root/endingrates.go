@@ -5,12 +5,26 @@ import (
 	"github.com/giverny/giverny/topology"
 )
 
-// What says where back pressure ends: the weights of a conditional logit, each bound to the sign that physics gives it, fitted on
-// incidents whose links read the mean of both directions (docs/explanation/diagnosis-measured.md). A place is any switch at the
-// region, or any link at one of these, either way. Shares are of the time, or of capacity; a log is of a share and leastShown.
+// What says where back pressure ends: the weights of a conditional logit, each bound to the sign that physics gives it, fitted
+// together on incidents of four simulators, whose links read the mean of both directions, their sum and the larger
+// (docs/explanation/diagnosis-measured.md). A place is any switch at the region, or any link at one of these, either way. Shares are
+// of the time, or of what one direction shows; a log is of a share and leastShown.
 var (
-	linkWeights = linkTerms{before: 1.01, most: 1.65, stalls: -2.2, use: .84, grew: 6.72, lost: 5.6}
-	nodeWeights = nodeTerms{nodes: -2.08, before: 2.03, line: 5.8, sides: -3.29, falls: -3.1, added: 1.51, lost: -3.01, end: 1.97}
+	linkWeights = linkTerms{before: 1, most: 1.16, use: 3.63, stalls: -2.21, lost: 6.04, fills: 2.97, waits: 5.6, flat: 1.62, neck: 16}
+	nodeWeights = nodeTerms{before: .85, line: 1.28, onLine: 7.05, falls: -2.14, added: 1.44, end: .96, lost: -1.26,
+		tree: 1.4, member: .95, agree: 1.76, appears: -3.07, off: -4.37, meets: .47, level: 1.34}
+)
+
+const (
+	// fewBefore is the share of what stalls before the link where most does up to which a link is no place where it ends.
+	fewBefore = .01
+	// fillsFrom is the share of what one direction shows from which on a link fills, fillsBy how much more it is full at; twoWays is
+	// the most that counts of what it shows, as both directions may carry something.
+	fillsFrom, fillsBy, twoWays = .6, .35, 1.3
+	// freeBelow is from which stall on, share of time, a link does not fill.
+	freeBelow = .3
+	// mostBehind is by how much a switch of the line may be rated worse than the one that is the end most probably.
+	mostBehind = 3
 )
 
 // linkTerms is what is seen of a link, in one direction, that others may wait for.
@@ -18,40 +32,66 @@ type linkTerms struct {
 	before float64 // log of what stalls before it
 	most   float64 // log of that as a share of what stalls before the link where most does
 	stalls float64 // how much it does itself: then what waits is for something behind it
-	use    float64 // log of what it carries
-	grew   float64 // what it carries beyond what it did before the onset
-	lost   float64 // the share of that which it lost
+	use    float64 // what it carries, of the link that carries most
+	fills  float64 // how full it is, if it carries more than before the onset and does not stall
+	lost   float64 // the share of what it carried before the onset that it lost
+	flat   float64 // that it carries the same since, and lost
+	waits  float64 // share of time that packets wait for it inside the switch
+	neck   float64 // how much of the region waits for it
 }
 
 // nodeTerms is what is seen of a switch's nodes.
 type nodeTerms struct {
-	nodes  float64 // that it is nodes, and no link
 	before float64 // log of what stalls before them
 	line   float64 // what the switch's links of the last dimension stall, over which traffic arrives that ends there
-	sides  float64 // what its others do, whose traffic may go on
+	onLine float64 // the share of that in what all of its links stall: traffic on the others may go on
 	falls  float64 // by how much the links before it on its line stall less than those at it
 	added  float64 // what stalled links carry beyond what they did before the onset, of where that is most
 	lost   float64 // share of what its links carried before the onset that they do not now
 	end    float64 // that the tree of the region's senders leads to it, or traffic meets there
+
+	// Of the switches of the line on which traffic comes together.
+	tree    float64 // how well the tree of a suspect to it agrees, beyond the best one
+	member  float64 // that the suspect of the best tree to it has it
+	agree   float64 // how well the line agrees with traffic that ends there
+	appears float64 // added load on the line of which it is not seen where it comes from, of what arrives where most does
+	off     float64 // what waits there that does not add up
+	meets   float64 // by all that the line says, beyond the most probable end
+	level   float64 // how much its links stall, of the link that does most
 }
 
 // rateLinks rates the links, either way.
 func (e *endings) rateLinks(places []rated, p *Pressure) []rated {
-	most := 0.
-	for i := range e.links {
-		most = max(most, e.before[2*i], e.before[2*i+1])
+	most, fullest := 0., 0.
+	for i, use := range e.use {
+		most, fullest = max(most, e.before[2*i], e.before[2*i+1]), max(fullest, min(use, twoWays*p.oneWay))
 	}
-	w := &linkWeights
+	if most == 0 {
+		return places
+	}
+	least, w := fewBefore*most, &linkWeights
 	for i, l := range e.links {
-		use, was := e.use[i], e.was[i]
-		lost := 0.
+		if max(e.before[2*i], e.before[2*i+1]) < least {
+			continue
+		}
+		use, was, lost := e.use[i], e.was[i], 0.
 		if was > LeastUse/100. {
 			lost = max(0, was-use) / was
 		}
-		alike := w.stalls*e.stall[i] + w.use*shownLog(use) + w.grew*max(-.5, min(1, use-was)) + w.lost*lost
+		alike := w.stalls*e.stall[i] + w.lost*lost + w.waits*p.waitsFor(l) + w.neck*e.necks[i]
+		if fullest > 0 {
+			alike += w.use * min(use, twoWays*p.oneWay) / fullest
+		}
+		if use > SteadyLoad*was {
+			alike += w.fills * max(0, min(1, (use/p.oneWay-fillsFrom)/fillsBy)) * max(0, 1-e.stall[i]/freeBelow)
+		}
+		if lost > 1-ClearlyLess && p.isFlat(l) {
+			alike += w.flat
+		}
 		for dir := range int32(2) {
-			before := e.before[2*int32(i)+dir]
-			places = append(places, rated{lost, l, e.endOf(l, 1-dir, p), e.endOf(l, dir, p), alike + w.before*shownLog(before) + w.most*shownLog(before/(most+.05))})
+			if before := e.before[2*int32(i)+dir]; before >= least {
+				places = append(places, rated{lost: lost, link: l, from: e.endOf(l, 1-dir, p), to: e.endOf(l, dir, p), score: alike + w.before*shownLog(before) + w.most*shownLog(before/(most+.05))})
+			}
 		}
 	}
 	return places
@@ -67,14 +107,17 @@ func (e *endings) rateNodes(places []rated, d *Drain, h *held, p *Pressure) []ra
 		most = max(most, n.added)
 		e.nodes = append(e.nodes, n)
 	}
-	w := &nodeWeights
+	w, line := &nodeWeights, h.onTheLine()
 	for i := range e.nodes {
 		n := &e.nodes[i]
-		score := w.nodes + w.before*shownLog(n.before) + w.line*n.line + w.sides*n.sides + w.falls*n.falls + w.added*n.added/(most+.05) + w.lost*n.lost
+		score := w.before*shownLog(n.before) + w.line*n.line + w.onLine*n.line/(n.line+n.sides+.1) + w.falls*n.falls + w.lost*n.lost
+		if most > 0 {
+			score += w.added * n.added / most
+		}
 		if known && n.device == end {
 			score += w.end
 		}
-		places = append(places, rated{0, schema.NoLink, n.device, n.device, score})
+		places = append(places, rated{link: schema.NoLink, from: n.device, to: n.device, score: score + line.score(n.device, h, p)})
 	}
 	return places
 }

@@ -8,7 +8,7 @@ import (
 
 // Finder finds the roots of regions on one version of a fabric, one region after the other: its memory is used again by the
 // next. It is not safe for concurrent use. On links with a direction, Pressure.Follow finds them; on a grid, for each region in
-// this order, Drain, Neck and Shares do.
+// this order, Drain, Neck, Endings and Shares do.
 type Finder struct {
 	graph   *topology.Graph
 	grid    *routes.Grid // of the graph, or nil

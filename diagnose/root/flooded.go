@@ -8,23 +8,16 @@ import (
 // IsFlooded reports whether load was added where the traffic of a region on a grid ends. Full buffers hold up what others
 // send over the same links, so that a region may carry less in all while what holds it up is load: what is added shows
 // on some of its links, or more arrives at the switch that it converges on. A host that takes little lets less arrive.
-func (p *Pressure) IsFlooded(d *Drain) bool {
-	if d.Grew || d.Meeting.Grew {
-		return true
-	}
-	return p.Arrives(d) > SteadyLoad
+func (p *Pressure) IsFlooded(d *Drain, end topology.DeviceID) bool {
+	return d.Grew || d.Meeting.Grew || p.Arrives(end) > SteadyLoad
 }
 
 // leastArrives, percent of a link's capacity, is what arrives at least as far as ratios say anything.
 const leastArrives = .2
 
-// Arrives is what the links at the end of a region's traffic carry, of what they carried before the onset; 0 if that is not
-// known.
-func (p *Pressure) Arrives(d *Drain) float64 {
-	end, known := d.End()
-	if !known {
-		return 0
-	}
+// Arrives is what the links of the switch at which a region's traffic ends carry, of what they carried before the onset; 0 if
+// that is not known.
+func (p *Pressure) Arrives(end topology.DeviceID) float64 {
 	now, before := 0., 0.
 	for _, l := range p.graph.LinksAt(end) {
 		if was := p.Before(l); was >= 0 && p.UseOf(l) >= 0 {
@@ -47,13 +40,9 @@ func (d *Drain) End() (end topology.DeviceID, known bool) {
 	return d.Meeting.Device, d.Meeting.IsKnown()
 }
 
-// ArrivesMore is what the links at the end of a region's traffic carry beyond what they did before the onset, bytes/s: who
-// sent it moves at least a part of that.
-func (p *Pressure) ArrivesMore(d *Drain) (more float64) {
-	end, known := d.End()
-	if !known {
-		return 0
-	}
+// ArrivesMore is what the links of the switch at which a region's traffic ends carry beyond what they did before the onset,
+// bytes/s: who sent it moves at least a part of that.
+func (p *Pressure) ArrivesMore(end topology.DeviceID) (more float64) {
 	for _, l := range p.graph.LinksAt(end) {
 		added, _ := p.Added(l)
 		more += max(0, added)

@@ -23,11 +23,10 @@ func TestFlooded(t *testing.T) {
 		{"more arrives", 2, Drain{Device: end, Fit: .6}, true},
 		{"less arrives", 40, Drain{Device: end, Fit: .6}, false},
 		{"not known what was before", -1, Drain{Device: end, Fit: .6}, false},
-		{"no end", 2, Drain{}, false},
 		{"added on the tree", 40, Drain{Device: end, Fit: .6, Grew: true}, true},
 	} {
 		p.Before = func(schema.LinkID) float64 { return c.before }
-		if got := p.IsFlooded(&c.drain); got != c.want {
+		if got := p.IsFlooded(&c.drain, end); got != c.want {
 			t.Errorf("%s: %v, want %v", c.name, got, c.want)
 		}
 	}

@@ -53,8 +53,7 @@ func (m *Meeting) IsKnown() bool { return m.Agree >= leastMeets }
 // notes how well each does.
 func (h *held) meetingOf(ends []topology.DeviceID, idle bool, p *Pressure) (best Meeting) {
 	best.Device = ends[0]
-	h.scores, h.arrived = h.scores[:0], h.arrived[:0]
-	tried := h.tries[:0]
+	tried := h.tries
 	most := 1.
 	for _, d := range ends {
 		m := h.meets(d, p)

@@ -33,19 +33,15 @@ type Policy struct {
 	now       func() time.Time
 
 	launched map[agentKey]time.Time // by this process: the store learns of it later; Run alone uses it
-	today    map[string]*dispatch.Daily
+	today    dispatch.Daily
 }
 
 type agentKey struct{ fabric, agent string }
 
 // NewPolicy makes a policy that Run starts.
 func NewPolicy(cfg dispatch.PolicyConfig, launchers map[string]*Launcher, rec *record.Recorder, now func() time.Time) *Policy {
-	p := &Policy{Queue: dispatch.NewQueue("hostping policy", cfg, slices.Collect(maps.Keys(launchers)), rec, now), cfg: cfg, launchers: launchers,
-		now: now, launched: map[agentKey]time.Time{}, today: map[string]*dispatch.Daily{}}
-	for fabric := range launchers {
-		p.today[fabric] = &dispatch.Daily{}
-	}
-	return p
+	return &Policy{Queue: dispatch.NewQueue("hostping policy", cfg, slices.Collect(maps.Keys(launchers)), rec, now), cfg: cfg, launchers: launchers,
+		now: now, launched: map[agentKey]time.Time{}, today: dispatch.Daily{}}
 }
 
 // Run considers diagnoses until ctx ends.
@@ -69,7 +65,7 @@ func (p *Policy) plan(ctx context.Context, d schema.Diagnosis) (dispatch.Launch,
 	}
 	return dispatch.Launch{Agent: plan.Root.Agent, Reason: plan.Request.Reason, ID: plan.Command.ID, Send: func() error {
 		p.launched[agentKey{d.Fabric, plan.Root.Agent}] = p.now()
-		p.today[d.Fabric].Add(p.now())
+		p.today.Add(d.Fabric, p.now())
 		_, err := l.Send(ctx, &plan)
 		return err
 	}}, nil
@@ -99,7 +95,7 @@ func (p *Policy) permits(ctx context.Context, l *Launcher, plan *Plan) error {
 			today++
 		}
 	}
-	if n := max(today, p.today[l.Fabric].Count(now)); n >= p.cfg.PerDay {
+	if n := max(today, p.today.Count(l.Fabric, now)); n >= p.cfg.PerDay {
 		return dispatch.Refuse(dispatch.RefusedOften, "%d runs were launched within a day, hostping.launch.policy.per_day is %d", n, p.cfg.PerDay)
 	}
 	return nil

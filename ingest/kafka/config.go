@@ -40,7 +40,7 @@ type Config struct {
 	ClientID string `yaml:"client_id"`
 	// How long to wait for a connection, TLS handshake and login included.
 	DialTimeout time.Duration `yaml:"dial_timeout"`
-	// How long to wait for the answer to one request before it is tried again.
+	// How long to wait for the answer to one request before it is tried again, up to 15s.
 	RequestTimeout time.Duration `yaml:"request_timeout"`
 	// Pause after the first failed request; it doubles with each further one.
 	RetryMin time.Duration `yaml:"retry_min"`
@@ -122,7 +122,7 @@ func (c *Config) Validate() error {
 	f.Check(c.Retention >= time.Minute, "retention", "%v: want at least a minute", c.Retention)
 	f.Check(c.RetentionBytes == -1 || c.RetentionBytes >= 1<<20, "retention_bytes", "%d: want -1 for no bound, or at least 1 MiB", c.RetentionBytes)
 	f.Check(c.DialTimeout > 0, "dial_timeout", "%v: want more than 0", c.DialTimeout)
-	f.Check(c.RequestTimeout > 0, "request_timeout", "%v: want more than 0", c.RequestTimeout)
+	f.Check(c.RequestTimeout > 0 && c.RequestTimeout <= maxTry, "request_timeout", "%v: want more than 0, up to %v", c.RequestTimeout, maxTry)
 	f.Check(c.RetryMin > 0, "retry_min", "%v: want more than 0", c.RetryMin)
 	f.Check(c.RetryMax >= c.RetryMin, "retry_max", "%v: want at least retry_min (%v)", c.RetryMax, c.RetryMin)
 	f.Under("tls", c.TLS.validate())

@@ -37,6 +37,7 @@ func TestValidateNamesEveryFault(t *testing.T) {
 		{func(c *kafka.Config) { c.TopicPrefix = "a b" }, "topic_prefix"},
 		{func(c *kafka.Config) { c.DialTimeout = 0 }, "dial_timeout"},
 		{func(c *kafka.Config) { c.RequestTimeout = -1 }, "request_timeout"},
+		{func(c *kafka.Config) { c.RequestTimeout = time.Minute }, "request_timeout: 1m0s: want more than 0, up to 15s"},
 		{func(c *kafka.Config) { c.RetryMax = 1 }, "retry_max: 1ns"},
 		{func(c *kafka.Config) { c.Producer.MaxMessageBytes = 1 }, "producer.max_message_bytes: 1"},
 		{func(c *kafka.Config) { c.Producer.MaxQueuedBytes = 1 }, "producer.max_queued_bytes: 1"},

@@ -368,6 +368,9 @@ func testAnswered(t *testing.T, b *broker) {
 	close(goOn)
 	b.stop()
 	waitFor(t, "the silence to be known", func() bool { return time.Since(c.Answered()) > time.Second })
+	if at := c.Answered(); at == at.Round(0) {
+		t.Errorf("silent since %v, without a reading of the monotonic clock: a clock that is set would be a silence", at)
+	}
 	b.start()
 	waitFor(t, "the broker to answer", func() bool { return time.Since(c.Answered()) < time.Second })
 	cancel()

@@ -58,10 +58,10 @@ type Consumer struct {
 	log      *slog.Logger
 	metrics  consumerMetrics
 	payload  []byte
-	appended appendTimes  // of the answer at hand
-	readUpTo atomic.Int64 // ns since 1970; see ReadUpTo
-	answered atomic.Int64 // ns since 1970; when the broker answered, or was asked after it had
-	waiting  atomic.Bool  // for an answer
+	appended appendTimes               // of the answer at hand
+	readUpTo atomic.Int64              // ns since 1970; see ReadUpTo
+	answered atomic.Pointer[time.Time] // when the broker answered, or was asked after it had; nil if it never did
+	waiting  atomic.Bool               // for an answer
 
 	mu      sync.Mutex
 	offsets offsets // guarded by mu
@@ -104,13 +104,21 @@ func NewConsumer(client *Client, producer *Producer, assigned Assignment) *Consu
 func (c *Consumer) ReadUpTo() time.Time { return time.Unix(0, c.readUpTo.Load()) }
 
 // Answered is since when the broker owes an answer, by this host's clock, and now if it owes none, however long
-// the handler takes; the year 1970 if it never answered.
+// the handler takes; the year 1970 if it never answered. A clock that is set meanwhile does not change for how long.
 func (c *Consumer) Answered() time.Time {
 	at := c.answered.Load()
-	if at != 0 && !c.waiting.Load() {
+	switch {
+	case at == nil:
+		return time.Unix(0, 0)
+	case !c.waiting.Load():
 		return time.Now()
 	}
-	return time.Unix(0, at)
+	return *at
+}
+
+func (c *Consumer) hasAnswered() {
+	now := time.Now()
+	c.answered.Store(&now)
 }
 
 // BeginAt makes the consumer begin no later than with the first record that was put into the log at or after an

@@ -29,8 +29,8 @@ const corruptTries = 3
 // fetch returns the next records, perhaps none. It only fails when ctx ends.
 func (f *fetcher) fetch(ctx context.Context) (kafkago.RecordReader, error) {
 	c := f.consumer
-	if f.failures == 0 && c.answered.Load() != 0 {
-		c.answered.Store(time.Now().UnixNano()) // it owed nothing before
+	if f.failures == 0 && c.answered.Load() != nil {
+		c.hasAnswered() // it owed nothing before
 	}
 	c.waiting.Store(true)
 	for ctx.Err() == nil {
@@ -38,7 +38,7 @@ func (f *fetcher) fetch(ctx context.Context) (kafkago.RecordReader, error) {
 		answer, err := c.client.fetch(ctx, c.topic, c.assigned.Partition, f.next)
 		if err == nil {
 			c.appended = answer.appended
-			c.answered.Store(time.Now().UnixNano())
+			c.hasAnswered()
 			c.waiting.Store(false)
 			f.failures = 0
 			f.pauses.Reset()

@@ -3,12 +3,14 @@
 package kafka_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	kafkago "github.com/segmentio/kafka-go"
 	"go.uber.org/goleak"
@@ -101,5 +103,42 @@ func strangers(t *testing.T, b *broker, options apachekafka.Options) {
 		if !errors.Is(err, kafkago.SASLAuthenticationFailed) {
 			t.Errorf("a wrong password: %v", err)
 		}
+	}
+}
+
+// TestApacheKafkaPermissions: a client that may use the topics and not make any does with those that somebody else has
+// made. A broker refuses it to make them whether they are there or not.
+func TestApacheKafkaPermissions(t *testing.T) {
+	const agent, password = "agent", "pond"
+	real := apachekafka.Start(t, apachekafka.Options{SASL: apachekafka.Plain, User: "admin", Password: "water-lilies", Properties: map[string]string{
+		"authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
+		"super.users":           "User:ANONYMOUS;User:admin", // the broker itself is the former
+		"listener.name.client.plain.sasl.jaas.config": fmt.Sprintf("org.apache.kafka.common.security.plain.PlainLoginModule required user_admin=%q user_%s=%q;",
+			"water-lilies", agent, password),
+	}})
+	admin := newPeer(t, &broker{config: secureConfig(t, real, apachekafka.Options{SASL: apachekafka.Plain})})
+	admin.topics(t, 2)
+	var rights []kafkago.ACLEntry
+	for _, operation := range []kafkago.ACLOperationType{kafkago.ACLOperationTypeRead, kafkago.ACLOperationTypeWrite, kafkago.ACLOperationTypeDescribe} {
+		rights = append(rights, kafkago.ACLEntry{ResourceType: kafkago.ResourceTypeTopic, ResourceName: "*", ResourcePatternType: kafkago.PatternTypeLiteral,
+			Principal: "User:" + agent, Host: "*", Operation: operation, PermissionType: kafkago.ACLPermissionTypeAllow})
+	}
+	answer, err := real.Client().CreateACLs(admin.ctx, &kafkago.CreateACLsRequest{ACLs: rights})
+	if err = errors.Join(append(answer.Errors, err)...); err != nil {
+		t.Fatal(err)
+	}
+	own := secureConfig(t, real, apachekafka.Options{SASL: apachekafka.Plain})
+	own.SASL.User, own.SASL.Password, own.SASL.PasswordFile = agent, secret.NewText(password), ""
+	restricted := newPeer(t, &broker{config: own})
+	restricted.topics(t, 2)
+	restricted.produce(t, event("f", 1, 0))
+	if err := restricted.client.EnsureTopics(restricted.ctx, 3); err == nil || !strings.Contains(err.Error(), "needs 3 partitions") {
+		t.Errorf("topics with too few partitions: %v", err)
+	}
+	own.TopicPrefix = "missing."
+	waiting, stop := context.WithTimeout(restricted.ctx, 3*time.Second)
+	defer stop()
+	if err := newPeer(t, &broker{config: own}).client.EnsureTopics(waiting, 1); err == nil || !strings.Contains(err.Error(), "create it by hand") {
+		t.Errorf("topics that are missing: %v", err)
 	}
 }

@@ -252,8 +252,9 @@ func (p *Producer) slot(to topicPartition) chan struct{} {
 	return slot
 }
 
-// maxTry is the longest that a try may take. One that took longer, since this process or the host stood still
-// meanwhile, may have been appended so long after its stamp that the clock seems to be behind: it is made again.
+// maxTry is the longest that a try may take, and so the longest kafka.request_timeout. One that took longer, since this
+// process or the host stood still meanwhile, may have been appended so long after its stamp that the clock seems to be
+// behind: it is made again.
 const maxTry = 15 * time.Second
 
 var errStale = errors.New("too long after it was stamped")

@@ -27,20 +27,23 @@ func (c *Config) TopicPartitions(partitions int) map[string]int {
 
 // EnsureTopics makes the topics that are missing, each with as many partitions as the fabrics need: one more
 // than the largest number of a fabric's partition. It adds partitions to topics that have too few, and makes
-// room for messages as long as the configuration allows. It returns once all partitions have a leader.
+// room for messages as long as the configuration allows. It returns once all partitions have a leader; for topics that
+// this client may not make it waits.
 func (c *Client) EnsureTopics(ctx context.Context, partitions int) error {
 	want := c.config.TopicPartitions(partitions)
-	old, err := c.createTopics(ctx, want)
+	old, denied, err := c.createTopics(ctx, want)
 	if err != nil {
 		return err
 	}
 	if err := c.growTopics(ctx, want, old); err != nil {
 		return err
 	}
-	return c.awaitLeaders(ctx, want)
+	return c.awaitLeaders(ctx, want, denied)
 }
 
-func (c *Client) createTopics(ctx context.Context, want map[string]int) (existed []string, err error) {
+// createTopics gives the topics that may have been there before. Those that this client may not make are denied, by
+// their names: a broker says so whether they are there or not.
+func (c *Client) createTopics(ctx context.Context, want map[string]int) (old []string, denied map[string]error, err error) {
 	replicas := c.config.Replication
 	if replicas == 0 {
 		replicas = -1
@@ -64,18 +67,25 @@ func (c *Client) createTopics(ctx context.Context, want map[string]int) (existed
 		response, err = c.kafka.CreateTopics(ctx, &request)
 		return err
 	}); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	var faults []error
+	denied = map[string]error{}
 	for name, err := range response.Errors {
 		switch {
 		case errors.Is(err, kafkago.TopicAlreadyExists):
-			existed = append(existed, name)
+			old = append(old, name)
+		case errors.Is(err, kafkago.TopicAuthorizationFailed), errors.Is(err, kafkago.ClusterAuthorizationFailed):
+			old, denied[name] = append(old, name), err
 		case err != nil:
-			faults = append(faults, fmt.Errorf("create topic %s: %w; create it by hand if this client may not", name, err))
+			faults = append(faults, notCreated(name, err))
 		}
 	}
-	return existed, errors.Join(faults...)
+	return old, denied, errors.Join(faults...)
+}
+
+func notCreated(topic string, err error) error {
+	return fmt.Errorf("create topic %s: %w; create it by hand if this client may not", topic, err)
 }
 
 // The setting by which a broker notes when it appended a record, against which the agents' clocks are checked.
@@ -134,7 +144,7 @@ func (c *Client) takeAppendTime(ctx context.Context, topic string) {
 		err = result.Resources[i].Error
 	}
 	if err != nil {
-		c.log.Warn("kafka: the topic does not carry the broker's time, so agents' clocks are judged by this host's alone; set message.timestamp.type=LogAppendTime by hand",
+		c.log.Warn("kafka: message.timestamp.type of the topic not set; unless it is LogAppendTime already, set it by hand, or agents' clocks are judged by this host's alone",
 			"topic", topic, "error", err)
 	}
 }
@@ -178,8 +188,9 @@ func (c *Client) raiseLimits(ctx context.Context, topics []string) error {
 	return errors.Join(faults...)
 }
 
-// awaitLeaders waits until the transport, which looks every other second, knows all partitions' leaders.
-func (c *Client) awaitLeaders(ctx context.Context, want map[string]int) error {
+// awaitLeaders waits until the transport, which looks every other second, knows all partitions' leaders, and until
+// somebody else has made the topics that this client may not make.
+func (c *Client) awaitLeaders(ctx context.Context, want map[string]int, denied map[string]error) error {
 	return c.retry(ctx, "wait for the topics' leaders", func() error {
 		metadata, err := c.kafka.Metadata(ctx, &kafkago.MetadataRequest{})
 		if err != nil {
@@ -194,6 +205,9 @@ func (c *Client) awaitLeaders(ctx context.Context, want map[string]int) error {
 			}
 		}
 		for name, partitions := range want {
+			if err := denied[name]; err != nil && ready[name] == 0 {
+				return notCreated(name, err)
+			}
 			if ready[name] < partitions {
 				return fmt.Errorf("topic %s: %d of %d partitions have a leader", name, ready[name], partitions)
 			}

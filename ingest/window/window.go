@@ -165,6 +165,15 @@ func (w *Window) LowWater() int64 {
 	return start - w.Reach()
 }
 
+// End is the end of the open intervals: what was read later comes too early. It is the largest int64 if nothing is
+// known yet.
+func (w *Window) End() int64 {
+	if !w.opened {
+		return math.MaxInt64
+	}
+	return w.maxAheadNanos
+}
+
 // Reach is how far before the start of an interval readings are needed for it.
 // While rows of the interval come, one that is older by the lateness may still be
 // waiting for another port.

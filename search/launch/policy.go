@@ -29,14 +29,19 @@ type Policy struct {
 	launchers map[string]*Launcher // by fabric
 	now       func() time.Time
 
-	launched map[schema.Subsystem]time.Time // by this process: the store learns of it later; Run alone uses it
-	today    dispatch.Daily                 // launches; Run alone uses it
+	launched map[searched]time.Time // by this process: the store learns of it later; Run alone uses it
+	today    dispatch.Daily
+}
+
+type searched struct {
+	fabric    string
+	subsystem schema.Subsystem
 }
 
 // NewPolicy makes a policy that Run starts.
 func NewPolicy(cfg dispatch.PolicyConfig, launchers map[string]*Launcher, rec *record.Recorder, now func() time.Time) *Policy {
 	return &Policy{Queue: dispatch.NewQueue("search policy", cfg, slices.Collect(maps.Keys(launchers)), rec, now), cfg: cfg, launchers: launchers,
-		now: now, launched: map[schema.Subsystem]time.Time{}}
+		now: now, launched: map[searched]time.Time{}, today: dispatch.Daily{}}
 }
 
 // Run considers diagnoses until ctx ends.
@@ -53,8 +58,8 @@ func (p *Policy) plan(ctx context.Context, d schema.Diagnosis) (dispatch.Launch,
 		return dispatch.Launch{}, err
 	}
 	return dispatch.Launch{Agent: plan.Choice.Agent, Reason: plan.Request.Reason, ID: plan.Command.ID, Send: func() error {
-		p.launched[key(plan.Choice.Subsystem)] = p.now()
-		p.today.Add(p.now())
+		p.launched[searched{d.Fabric, key(plan.Choice.Subsystem)}] = p.now()
+		p.today.Add(d.Fabric, p.now())
 		_, err := l.Send(ctx, &plan)
 		return err
 	}}, nil
@@ -68,7 +73,7 @@ func key(s schema.Subsystem) schema.Subsystem {
 // permits asks the store what was searched, and counts the launches of a day.
 func (p *Policy) permits(ctx context.Context, l *Launcher, plan *Plan) error {
 	now, subsystem := p.now(), key(plan.Choice.Subsystem)
-	if at, was := p.launched[subsystem]; was && now.Sub(at) < p.cfg.AgainAfter {
+	if at, was := p.launched[searched{l.Fabric, subsystem}]; was && now.Sub(at) < p.cfg.AgainAfter {
 		return dispatch.Refuse(refusedAgain, "%v was searched %v ago", subsystem, now.Sub(at).Round(time.Second))
 	}
 	past, err := l.Past(ctx, max(p.cfg.AgainAfter, dispatch.Day))
@@ -89,7 +94,7 @@ func (p *Policy) permits(ctx context.Context, l *Launcher, plan *Plan) error {
 			today++
 		}
 	}
-	if n := max(today, p.today.Count(now)); n >= p.cfg.PerDay {
+	if n := max(today, p.today.Count(l.Fabric, now)); n >= p.cfg.PerDay {
 		return dispatch.Refuse(dispatch.RefusedOften, "%d searches were launched within a day, search.launch.policy.per_day is %d", n, p.cfg.PerDay)
 	}
 	return nil

@@ -149,6 +149,27 @@ func TestPolicy(t *testing.T) {
 	}
 }
 
+// What was searched in one fabric, and how often, is nothing to another.
+func TestFabricsAreApart(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w, cfg, launchers := newWorld(), launch.DefaultConfig(), map[string]*launch.Launcher{}
+		cfg.Slurm, cfg.Policy.Enabled, cfg.Policy.DryRun, cfg.Policy.PerDay = true, true, false, 1
+		for _, fabric := range []string{"f", "g"} {
+			launchers[fabric] = &launch.Launcher{Dispatcher: w.Dispatcher(), Config: cfg, Findings: w}
+			launchers[fabric].Fabric = fabric
+		}
+		diagnoses := []schema.Diagnosis{dispatchtest.SlowHost("n3", .9), dispatchtest.SlowHost("n3", .9), dispatchtest.SlowHost("n4", .9)}
+		diagnoses[1].Fabric = "g"
+		got, _ := w.Audit(t, launch.SinkName, launch.Reasons(), func(rec *record.Recorder) dispatchtest.Policy {
+			return launch.NewPolicy(cfg.Policy, launchers, rec, time.Now)
+		}, diagnoses...)
+		slices.Sort(got) // those of two fabrics come in any order
+		if !w.Matches(got, []string{"done n1", "done n1", "refused n4 HCA-1: searched_already"}, 2) {
+			t.Errorf("%d sent; audit %q", len(w.Sent), got)
+		}
+	})
+}
+
 // What is known of many hosts is sent once, and no more of it than a command has room for.
 func TestKnownFitsIntoACommand(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -56,3 +56,19 @@ func TestFullUplinksDoNotWaitForAggregationNodes(t *testing.T) {
 		t.Errorf("%s, want one of %d links", segmenttest.Sizes(got), len(want))
 	}
 }
+
+// What comes to a spine goes on to a leaf over a port that is full and does not stall: the calm port to the spine's aggregation node is
+// no root.
+func TestCalmAggregationNodeIsNoRoot(t *testing.T) {
+	g := withAggregationNodes(t, 12, 8, 4)
+	values, want := stalls.Where(g, func(_ schema.LinkID, from, to *topology.Device) (float32, bool) {
+		if from.Level == 1 && to.Name == "spine2" {
+			return 40, true
+		}
+		return 0, false
+	})
+	got := segmenttest.Find(t, g, segmenttest.Overlapping(), values.Noisy(1, 1))
+	if len(got) != 1 || !slices.Equal(got[0].Links, want) || got[0].Root == nil || got[0].Root.Device != "spine2" || got[0].Root.Link != schema.NoLink {
+		t.Errorf("%s, want one of %d links with its root at spine2, port open", segmenttest.ToJSON(t, got), len(want))
+	}
+}

@@ -8,7 +8,7 @@ import (
 )
 
 // connect lists for every node those that it may wait for. Where there is none, links that are not measured
-// are looked through, two at most: a switch that reports nothing.
+// are looked through, two at most: a switch that reports nothing. Or else one link that may have failed to be read.
 func (t *trees) connect() {
 	t.list, t.peak = scratch.Slice(t.list, len(t.links)), t.peak[:0]
 	t.next.off, t.next.at = append(t.next.off[:0], 0), t.next.at[:0]
@@ -51,6 +51,9 @@ func (t *trees) appendList(l int32, hasGaps bool) {
 	t.appendNext(l, l)
 	for depth := 1; depth <= 2 && hasGaps && !t.hasNext(); depth++ {
 		t.lookThrough(l, l, depth)
+	}
+	if !t.hasNext() {
+		t.lookPast(l)
 	}
 }
 

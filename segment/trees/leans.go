@@ -37,7 +37,7 @@ func (c *causes) joinLeaning(t *trees, s *sinks, h *shares) (joined bool) {
 	}
 	for i := range int32(len(t.links)) {
 		own, j := h.main(i), t.hottestAfter(i)
-		if own < 0 || j >= 0 && h.of[j].has(own) || h.waitsWithin(t, i, own) {
+		if own < 0 || s.isOdd(own, t.links[i]) || j >= 0 && h.of[j].has(own) || h.waitsWithin(t, i, own) {
 			continue
 		}
 		c.ends[own]++
@@ -58,6 +58,11 @@ func (c *causes) joinLeaning(t *trees, s *sinks, h *shares) (joined bool) {
 		joined = true
 	}
 	return joined
+}
+
+// isOdd reports whether a cause begins at a link: that it stalls clearly more than what it may wait for has parted it already.
+func (s *sinks) isOdd(cause, link int32) bool {
+	return int(cause) < len(s.all) && s.all[cause].odd == link
 }
 
 // markLeaning takes down that the sinks of a cause are no roots.

@@ -13,8 +13,8 @@ import (
 )
 
 // naiveTrees says where each stalled link's wait begins, by walking every way that traffic may take: what the
-// first two steps of the tree method find by ranks and masks. It knows snapshots without gaps and fabrics whose
-// devices have levels.
+// first two steps of the tree method find by ranks and masks. It knows snapshots without gaps and zeros, and fabrics
+// whose devices have levels.
 type naiveTrees struct {
 	g      *topology.Graph
 	values []float32
@@ -63,7 +63,11 @@ func (n *naiveTrees) isSlow(l schema.LinkID) bool {
 	from, via := n.g.Ends(l)
 	stall := float64(n.values[l])
 	isDown := n.g.Device(from).Level > n.g.Device(via).Level
-	if !n.g.IsSwitch(from) || isDown && n.hasHosts(via) || !n.isClearlyAbove(l, n.hottestAfter(l)) || stall < unexplainedFactor*n.hottestAfter(l) || !n.standsOut(l) {
+	if !n.g.IsSwitch(from) || isDown && n.hasHosts(via) || !n.isClearlyAbove(l, n.hottestAfter(l)) || !n.standsOut(l) {
+		return false
+	}
+	isFar := stall >= unexplainedFactor*n.hottestAfter(l)
+	if !isFar && !n.hasHosts(from) {
 		return false
 	}
 	waiting, hotter := 0, 0
@@ -79,7 +83,7 @@ func (n *naiveTrees) isSlow(l schema.LinkID) bool {
 				waiting++
 			}
 		}
-		if end == via && float64(n.values[s]) >= rivalShare*stall && float64(n.values[s]) > clearFactor*n.hottestAfter(s) {
+		if end == via && float64(n.values[s]) >= rivalShare*stall && (!isFar || float64(n.values[s]) > clearFactor*n.hottestAfter(s)) {
 			return false
 		}
 	}
@@ -127,7 +131,8 @@ func (n *naiveTrees) isRoot(l schema.LinkID) bool {
 	}
 	slices.Sort(ports)
 	if len(ports) == 2 {
-		return sending < 2 && n.arePair(from, float64(ports[0]), float64(ports[1]))
+		low, high := float64(ports[0]), float64(ports[1])
+		return sending < 2 && (n.arePair(from, low, high) || n.areTwins(from, low, high, [2]float64{portShare, clearFactor}[sending]))
 	}
 	if len(ports) < mostRoots {
 		return false
@@ -163,6 +168,18 @@ func (n *naiveTrees) arePair(d topology.DeviceID, low, high float64) bool {
 		}
 	}
 	return low >= clearSigmas*n.noise.sigma(low) && high-low >= pairSigmas*sigma && 2*above < into
+}
+
+// areTwins reports whether two ports to hosts of a switch are roots though they may be alike: at a part of what waits there or more.
+func (n *naiveTrees) areTwins(d topology.DeviceID, low, high, part float64) bool {
+	var into []float64
+	for s := range schema.LinkID(n.g.NumLinks()) {
+		if _, end := n.g.Ends(s); end == d && n.isStalled(s) {
+			into = append(into, float64(n.values[s]))
+		}
+	}
+	slices.Sort(into)
+	return len(into) >= 2 && low >= clearSigmas*n.noise.sigma(low) && low >= twinShare*high && low >= part*into[len(into)/2]
 }
 
 // place is a switch, or a port of it that is a root by itself.
@@ -208,7 +225,7 @@ func TestTreesLeadWhereNaiveWalksDo(t *testing.T) {
 		for i := range 60 {
 			values := stalls.PatchyValues(rng, g)
 			for l, v := range values {
-				values[l] = max(0, v) // no gaps
+				values[l] = max(.001, v) // neither gaps nor zeros that may be wrong
 			}
 			m.measure(values)
 			if !m.findLinks(values) {

@@ -8,8 +8,8 @@ import (
 )
 
 // Noise is the noise of a snapshot of directed links: deviation base at no stall, growing by slope per
-// point, around a calm mean.
-type Noise struct{ Base, slope, Mean float64 }
+// point, around a calm mean; zeros is the part of calm links that read zero.
+type Noise struct{ Base, slope, Mean, zeros float64 }
 
 func (n Noise) sigma(percent float64) float64 { return n.Base + n.slope*percent }
 
@@ -59,6 +59,7 @@ func (n *NoiseEstimator) Calm(values []float32, minMean float64) Noise {
 	const rangePerSigma = 1.349
 	noise := Noise{Base: max(minBase, float64(high-low)/binsPerPercent/rangePerSigma)}
 	if count > 0 {
+		noise.zeros = float64(n.histogram[0]) / float64(count)
 		noise.Mean = float64(linkset.Quantile(n.histogram[:], count/2)) / binsPerPercent
 	}
 	return noise

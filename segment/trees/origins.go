@@ -42,13 +42,13 @@ func (t *trees) findOddAt(d int32) {
 		return
 	}
 	slices.Sort(t.sample)
-	usual := t.sample[(len(t.sample)-1)/2]
+	usual, hottest := t.sample[(len(t.sample)-1)/2], t.sample[len(t.sample)-1]
 	if len(t.sample) < mostRoots {
 		if len(t.sample) == 1 && t.mayBeLone(d) {
 			for _, i := range t.leaving.of(d) {
 				t.unsure[i] = t.toHost(i)
 			}
-		} else if !t.arePair(d) && !t.isCrossed(d, t.sample[len(t.sample)-1]) {
+		} else if !t.arePair(d) && !t.areTwins(d) && !t.isCrossed(d, hottest) {
 			return
 		}
 		usual = 0

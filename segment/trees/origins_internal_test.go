@@ -52,7 +52,7 @@ func TestManyPorts(t *testing.T) {
 	}
 }
 
-// Of two ports to hosts that stall at a switch each is a root if they differ, and what waits there stalls less.
+// Of two ports to hosts that stall at a switch each is a root if they differ or neither host sends, and what waits there stalls less.
 func TestPairOfPorts(t *testing.T) {
 	g := stalls.Fabric(t, stalls.TwoLevels)
 	two := stalls.ByEnds{{"leaf2", "host16"}: 60, {"leaf2", "host17"}: 40,
@@ -63,7 +63,10 @@ func TestPairOfPorts(t *testing.T) {
 		want  bool
 	}{
 		{"two ports differ", nil, true},
-		{"they are alike", stalls.ByEnds{{"leaf2", "host17"}: 59}, false},
+		{"they are alike", stalls.ByEnds{{"leaf2", "host17"}: 59}, true},
+		{"they are alike, and one host sends", stalls.ByEnds{{"leaf2", "host17"}: 59, {"host17", "leaf2"}: 30}, true},
+		{"they are alike, and both hosts send", stalls.ByEnds{{"leaf2", "host17"}: 59, {"host16", "leaf2"}: 30, {"host17", "leaf2"}: 30}, false},
+		{"they and what waits are alike, and one host sends", stalls.ByEnds{{"leaf2", "host17"}: 59, {"host17", "leaf2"}: 55, {"spine0", "leaf2"}: 55, {"spine1", "leaf2"}: 55}, false},
 		{"a third stalls", stalls.ByEnds{{"leaf2", "host18"}: 50}, false},
 		{"one stalls hardly", stalls.ByEnds{{"leaf2", "host17"}: 0}, false},
 		{"what waits is hotter", stalls.ByEnds{{"spine0", "leaf2"}: 95, {"spine1", "leaf2"}: 95, {"spine2", "leaf2"}: 95}, false},

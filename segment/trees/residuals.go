@@ -97,7 +97,7 @@ func (c *causes) measureMisfits(t *trees, s *sinks, h *shares) {
 	}
 	for a := range s.all {
 		x, own := &s.all[a], c.sets.Find(int32(a))
-		c.isRooted[own] = c.isRooted[own] || t.showsReceiver(x) || x.waitsForFew
+		c.isRooted[own] = c.isRooted[own] || t.showsReceiver(x) && !s.waitsAlike(x) || x.waitsForFew || x.isTwin
 		if x.isLeaf && x.down() >= minFeeders && (c.top[own] < 0 || x.weight > s.all[c.top[own]].weight) {
 			c.top[own] = int32(a)
 		}

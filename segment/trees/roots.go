@@ -139,7 +139,8 @@ const clearlyBusier = 1.1
 // fullPort is the port that most probably is full at a switch where none that stalls enough is the root: the one that clearly
 // carries most, if the snapshot has loads; else the only one that stalls of those to hosts that do not themselves send into the
 // congestion, or the only one of those; NoLink if none is known. A receiver that takes nearly all that comes hardly stalls its
-// port, while those who push wait most of the time. That a port of just this switch is hot alone is rare.
+// port, while those who push wait most of the time. That a port of just this switch is hot alone is rare. At a higher switch a calm
+// port to an aggregation node is not it: all else that comes goes on to other switches.
 func (r *Rooter) fullPort(snap *schema.Snapshot, device int32) schema.LinkID {
 	m := r.method
 	for _, metric := range [2]schema.Metric{schema.BandwidthUsed, schema.Throughput} {
@@ -164,6 +165,9 @@ func (r *Rooter) fullPort(snap *schema.Snapshot, device int32) schema.LinkID {
 	}
 	if only := r.onlyPort(device, func(l int32) bool { return m.node[l] >= 0 }); only != schema.NoLink {
 		return only
+	}
+	if !m.waits.isLeaf(device) {
+		return schema.NoLink
 	}
 	return r.onlyPort(device, func(int32) bool { return true })
 }

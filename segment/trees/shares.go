@@ -81,6 +81,7 @@ func (h *shares) find(t *trees, s *sinks, c *causes, minMean float64) {
 				set, stall := h.choose(t, s, c, i, minMean)
 				h.appraise(s, i, set)
 				h.suppose(t, i, set, stall)
+				h.chosen[i] = h.withTwins(s, i, set)
 			}
 		}
 		if isFitted {

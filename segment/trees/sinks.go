@@ -52,6 +52,7 @@ type sink struct {
 	isUnread    bool    // nothing that leaves the switch is measured: those of its hosts that stall are all that can be seen to send
 	isReceiver  bool    // see showsReceiver; unknown of an odd link
 	waitsForFew bool    // see showsFewPorts
+	isTwin      bool    // see areTwins
 	leans       bool    // what waits here waits for another sink: see joinLeaning
 	fromHosts, fromSwitches,
 	hostSum, switchSum float64
@@ -137,6 +138,7 @@ func (s *sinks) sinkAt(t *trees, place int32) sink {
 		x.odd = place - devices
 		x.device = t.waits.from[x.odd]
 		x.component = s.components.Find(t.node[x.odd])
+		x.isTwin = t.waits.toHost(x.odd) && t.areTwins(x.device)
 		return x
 	}
 	x.component = s.components.Find(int32(len(t.links)) + place)

@@ -17,17 +17,19 @@ func (t *trees) findSlow() {
 
 // isSlow reports whether nothing shows why a link between switches stalls: it is far above all that it may wait for and clearly above
 // its siblings, no other link into the switch that it enters waits likewise, and three links that may wait for it, which stand out
-// among their siblings as well, stall no more. What comes down to a leaf may wait for a port that is full and does not stall.
+// among their siblings as well, stall no more. What comes down to a leaf may wait for a port that is full and does not stall. Of a
+// link that leaves a leaf it is enough that it is clearly above, if no other into that switch stalls about as much.
 func (t *trees) isSlow(i int32) bool {
 	w, l, stall := t.waits, t.links[i], t.stall[i]
 	if w.isDown(l) && w.isLeaf(w.to[l]) {
 		return false
 	}
-	if stall < unexplainedFactor*t.hottest(i) || !t.isClearlyAbove(stall, t.hottest(i)) || !t.standsOut(i) {
+	isFar := stall >= unexplainedFactor*t.hottest(i)
+	if !isFar && t.leafOf(i) < 0 || !t.isClearlyAbove(stall, t.hottest(i)) || !t.standsOut(i) {
 		return false
 	}
 	for _, j := range t.into.of(w.to[l]) {
-		if j != i && t.stall[j] >= rivalShare*stall && t.stall[j] > clearFactor*t.hottest(j) {
+		if j != i && t.stall[j] >= rivalShare*stall && (!isFar || t.stall[j] > clearFactor*t.hottest(j)) {
 			return false
 		}
 	}

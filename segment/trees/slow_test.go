@@ -40,3 +40,29 @@ func TestSlowCableBesideIncast(t *testing.T) {
 		t.Errorf("roots at links %v, want the receiver's port %d and the slow cable %d", roots, host, cable)
 	}
 }
+
+// A slow link up is the root of what waits for it, though it leads to a distant incast that stalls half as much: on the way from a root
+// stall falls, and does not rise.
+func TestSlowLinkThatLeadsToIncast(t *testing.T) {
+	g := stalls.Fabric(t, "fattree:leaves=8,hosts=8,spines=4")
+	s := stalls.ByEnds{{"leaf0", "host0"}: 45, {"leaf5", "spine1"}: 60}
+	for spine := range 4 {
+		s[[2]string{fmt.Sprint("spine", spine), "leaf0"}] = 35
+		for leaf := 1; leaf < 4; leaf++ {
+			s[[2]string{fmt.Sprint("leaf", leaf), fmt.Sprint("spine", spine)}] = 25
+		}
+	}
+	for host := 40; host < 48; host++ {
+		s[[2]string{fmt.Sprint("host", host), "leaf5"}] = 50
+	}
+	links := map[schema.LinkID]int{}
+	for _, r := range segmenttest.New(t, g, segmenttest.Overlapping()).Step(stalls.Snapshot(map[schema.Metric][]float32{schema.XmitWait: s.On(t, g)})) {
+		if r.Root != nil {
+			links[r.Root.Link] = r.Size
+		}
+	}
+	host, up := stalls.LinkNamed(t, g, "leaf0", "host0"), stalls.LinkNamed(t, g, "leaf5", "spine1")
+	if len(links) != 2 || links[host] != 17 || links[up] != 9 {
+		t.Errorf("links by root %v, want 17 at the receiver's port %d and 9 at the slow link %d", links, host, up)
+	}
+}

@@ -260,7 +260,7 @@ func (m *Method) dropOdd() (any bool) {
 	h := &m.shares
 	for a := range m.sinks.all {
 		x := &m.sinks.all[a]
-		if x.odd < 0 || m.isWorth(int32(a)) {
+		if x.odd < 0 || x.isTwin || m.isWorth(int32(a)) {
 			continue
 		}
 		i := m.node[x.odd]

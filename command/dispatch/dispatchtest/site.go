@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"log/slog"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -130,7 +131,7 @@ func (s *Site) Audit(t *testing.T, sink string, reasons []string, policy func(*r
 	cancel()
 	running.Wait()
 	for _, a := range s.Actions {
-		if a.Sink != sink || a.Action != "launch" || a.Fabric != "f" {
+		if a.Sink != sink || a.Action != "launch" || !slices.ContainsFunc(diagnoses, func(d schema.Diagnosis) bool { return d.Fabric == a.Fabric }) {
 			t.Errorf("action %+v", a)
 		}
 		audit = append(audit, fmt.Sprintf("%s %s: %s", a.Outcome, a.Target, a.Reason))

@@ -13,6 +13,7 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
+	"time"
 )
 
 // maxStatement bounds a statement, in bytes.
@@ -94,6 +95,7 @@ func (h *Handler) answer(w http.ResponseWriter, r *http.Request) error {
 	default:
 		return &exception{http.StatusTooManyRequests, 202, "TOO_MANY_SIMULTANEOUS_QUERIES", "Too many simultaneous queries: try again later"}
 	}
+	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(h.cfg.Timeout + writeMargin)) // not every test has a connection
 	if ask.sql != helloQuery {
 		if err := h.check(r.Context(), ask); err != nil {
 			return err
@@ -117,6 +119,9 @@ func (h *Handler) answer(w http.ResponseWriter, r *http.Request) error {
 	}
 	return nil
 }
+
+// writeMargin is how long a client may take to read a result beyond the time that its query may run.
+const writeMargin = time.Minute
 
 // flushing sends each part of a result as it comes.
 type flushing struct {

@@ -1,0 +1,51 @@
+package root
+
+import "github.com/giverny/giverny/topology"
+
+// onTheLine is what the switches of the line on which a region's traffic comes together are compared with.
+type onTheLine struct {
+	bestTree, bestMeets, mostArrives float64
+}
+
+// onTheLine finds the best of the ends that Drain tried last.
+func (h *held) onTheLine() (o onTheLine) {
+	o.mostArrives = 1
+	for _, k := range h.trees {
+		o.bestTree = max(o.bestTree, k.fit)
+	}
+	for i, score := range h.scores {
+		if o.mostArrives = max(o.mostArrives, h.arrived[i]); i == 0 || score > o.bestMeets {
+			o.bestMeets = score
+		}
+	}
+	return o
+}
+
+// score rates what speaks for a switch as one of the ends that Drain tried last.
+func (o *onTheLine) score(at topology.DeviceID, h *held, p *Pressure) float64 {
+	w := &nodeWeights
+	for i := range h.tries {
+		m := &h.tries[i]
+		if m.Device != at {
+			continue
+		}
+		fit, member := h.bestTree(i)
+		score := w.tree*(fit-o.bestTree) + w.agree*max(-mostBehind, min(mostBehind, m.Agree)) + w.meets*max(-mostBehind, h.scores[i]-o.bestMeets)
+		score += w.appears*h.appears(at, p)/o.mostArrives + w.off*h.unbalanced(at) + w.level*h.level(at, p)/h.most
+		if member {
+			score += w.member
+		}
+		return score
+	}
+	return -w.tree*o.bestTree - w.meets*mostBehind
+}
+
+// bestTree is how well the best of the trees to an end agrees, and whether the end is a node of whom it is of.
+func (h *held) bestTree(end int) (fit float64, member bool) {
+	for _, k := range h.trees {
+		if k.end == end && k.fit > fit {
+			fit, member = k.fit, k.member
+		}
+	}
+	return fit, member
+}

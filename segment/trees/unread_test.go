@@ -1,0 +1,51 @@
+package trees_test
+
+import (
+	"testing"
+
+	"github.com/giverny/giverny/internal/test/stalls"
+	"github.com/giverny/giverny/schema"
+	"github.com/giverny/giverny/segment"
+	"github.com/giverny/giverny/segment/linkset"
+	"github.com/giverny/giverny/segment/segmenttest"
+	"github.com/giverny/giverny/topology"
+)
+
+// Where a tree's only way on has no value, or reads zero, its root is the port beyond; not where two links may be that way.
+func TestRootBeyondAnUnreadLink(t *testing.T) {
+	g := stalls.Fabric(t, "fattree:leaves=16,hosts=8,spines=8")
+	unread := stalls.LinkNamed(t, g, "spine3", "leaf5")
+	another := stalls.LinkNamed(t, g, "spine3", "leaf9")
+	for _, c := range []struct {
+		name  string
+		reads float32
+		ports map[string]bool // of hosts, that stall
+		root  string
+	}{
+		{"read", 50, map[string]bool{"host40": true}, "leaf5"},
+		{"missing", linkset.Missing, map[string]bool{"host40": true}, "leaf5"},
+		{"false zero", 0, map[string]bool{"host40": true}, "leaf5"},
+		{"two ways", 0, map[string]bool{"host40": true, "host72": true}, "spine3"},
+	} {
+		values, _ := stalls.Where(g, func(id schema.LinkID, from, to *topology.Device) (percent float32, wanted bool) {
+			switch {
+			case c.ports[to.Name]:
+				return 60, true
+			case from.Level == 0 && (to.Name == "leaf0" || to.Name == "leaf1"):
+				return 35, true
+			case (from.Name == "leaf0" || from.Name == "leaf1") && to.Name == "spine3":
+				return 40, true
+			}
+			return 2, false // so that noise alone makes no zeros
+		})
+		v := values.Noisy(.4, 1)
+		v[unread] = c.reads
+		if len(c.ports) > 1 {
+			v[another] = c.reads
+		}
+		got := segmenttest.Find(t, g, segment.DefaultConfig(), v)
+		if len(got) != 1 || got[0].Root == nil || got[0].Root.Device != c.root {
+			t.Errorf("%s: %s, want one from %s", c.name, segmenttest.Sizes(got), c.root)
+		}
+	}
+}

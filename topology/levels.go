@@ -1,0 +1,80 @@
+package topology
+
+import (
+	"math"
+	"slices"
+	"strings"
+)
+
+// coreLevel is the highest level of a fat tree with pods.
+const coreLevel = 3
+
+// setLevels numbers hosts 0, switches with hosts 1, and the others by their distance from those, along links that are up;
+// but switches beyond the cores that join no switches which were not joined below them are a pod without hosts: they
+// count down again from where it is attached. Devices that have a level keep it.
+func (b *Builder) setLevels() {
+	g := &b.g
+	peers := make([][]DeviceID, len(g.devices)) // switches, by what is cabled to them
+	for id, to := range g.to {
+		if from := g.from[id]; g.up[id] && g.devices[to].Kind == Switch {
+			peers[from] = append(peers[from], to)
+		}
+	}
+	level := make([]int, len(g.devices))
+	for d := range g.devices {
+		level[d] = int(g.devices[d].Level)
+	}
+	var order []DeviceID // switches, from level 1 on
+	reach := func(switches []DeviceID, from int) {
+		for _, d := range switches {
+			if level[d] < 0 {
+				level[d] = from + 1
+				order = append(order, d)
+			}
+		}
+	}
+	for d := range g.devices {
+		if dev := &g.devices[d]; dev.Kind == Host {
+			level[d] = max(level[d], 0)
+			if !isAggregationNode(dev.Label) {
+				reach(peers[d], 0)
+			}
+		}
+	}
+	for i := 0; i < len(order); i++ {
+		reach(peers[order[i]], level[order[i]])
+	}
+	below := make([][]DeviceID, len(g.devices)) // of the distance from hosts; none where a cable has one direction only
+	for _, d := range order {
+		for _, p := range peers[d] {
+			if level[p] == level[d]-1 {
+				below[d] = append(below[d], p)
+			}
+		}
+	}
+	down := map[DeviceID]bool{}
+	for _, d := range order {
+		if level[d] > coreLevel && len(below[d]) > 0 && (down[below[d][0]] || !joins(below, d)) {
+			level[d], down[d] = max(1, level[below[d][0]]-1), true
+		}
+	}
+	for d := range g.devices {
+		g.devices[d].Level = int8(min(level[d], math.MaxInt8))
+	}
+}
+
+// joins reports whether two of the switches below d have no common switch below them.
+func joins(below [][]DeviceID, d DeviceID) bool {
+	for _, a := range below[d] {
+		for _, c := range below[d] {
+			if a != c && !slices.ContainsFunc(below[c], func(s DeviceID) bool { return slices.Contains(below[a], s) }) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// isAggregationNode reports whether an adapter is a switch's own SHARP engine: it aggregates, but no traffic begins or
+// ends there.
+func isAggregationNode(label string) bool { return strings.Contains(label, "Aggregation Node") }

@@ -1,0 +1,75 @@
+package topology_test
+
+import (
+	"bytes"
+	"fmt"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/giverny/giverny/topology"
+)
+
+// A file that states no levels has those of its cables.
+func TestLevelsByCables(t *testing.T) {
+	for _, spec := range []string{"fattree:k=8", "fattree:leaves=4,hosts=4,spines=4", "dragonfly:groups=9,routers=4,hosts=2"} {
+		t.Run(spec, func(t *testing.T) {
+			want := parse(t, spec)
+			var out bytes.Buffer
+			if err := topology.Write(&out, want); err != nil {
+				t.Fatal(err)
+			}
+			bare := regexp.MustCompile(`, level: -?\d+, group: -?\d+`).ReplaceAllString(out.String(), "")
+			got := readYAML(t, bare)
+			for d := range topology.DeviceID(want.NumDevices()) {
+				if got, want := got.Device(d), want.Device(d); got.Level != want.Level {
+					t.Fatalf("%s: level %d, want %d", want.Name, got.Level, want.Level)
+				}
+			}
+		})
+	}
+}
+
+// Levels that a file states stand, whatever its cables say.
+func TestStatedLevelsStand(t *testing.T) {
+	g := readYAML(t, file(`
+- {name: a, kind: switch, level: 2}
+- {name: b, kind: switch}
+- {name: h, kind: host}`, `
+- [a, "1", b, "1", 1, switch]
+- [b, "1", a, "1", 1, switch]
+- [h, "1", b, "2", 1, host]
+- [b, "2", h, "1", 1, host]`))
+	if a, b := g.Device(0).Level, g.Device(1).Level; a != 2 || b != -1 {
+		t.Errorf("levels %d and %d, want 2 as stated and -1", a, b)
+	}
+}
+
+// A chain of 300 switches, each cabled to the next in one direction only, has levels, the highest for all beyond it.
+func TestLevelsOfAChain(t *testing.T) {
+	var devices, links strings.Builder
+	devices.WriteString("\n- {name: s0, kind: host}")
+	for i := range 300 {
+		fmt.Fprintf(&devices, "\n- {name: s%d, kind: switch}", i+1)
+		fmt.Fprintf(&links, "\n- [s%d, \"1\", s%d, \"2\", 1, switch]", i, i+1)
+	}
+	g := readYAML(t, file(devices.String(), links.String()))
+	for d, want := range map[topology.DeviceID]int8{0: 0, 1: 1, 2: 2, 4: 4, 300: 127} {
+		if got := g.Device(d).Level; got != want {
+			t.Errorf("%s: level %d, want %d", g.Device(d).Name, got, want)
+		}
+	}
+}
+
+func file(devices, links string) string {
+	return "giverny_topology: 1\ndevices:" + devices + "\nlinks:" + links + "\n"
+}
+
+func readYAML(t *testing.T, text string) *topology.Graph {
+	t.Helper()
+	g, _, err := topology.ReadYAML(strings.NewReader(text), "fabric.yaml", "", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return g
+}
