@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	"github.com/giverny/giverny/collective"
@@ -11,15 +10,22 @@ import (
 
 const collectivesTable = "collective_runs"
 
-// StoreCollectives keeps diagnosed collectives. The same list stored again counts once.
-// It tries until ctx ends.
+// StoreCollectives keeps diagnosed collectives, each once by run, agent and time. It tries until ctx ends.
 func (db *DB) StoreCollectives(ctx context.Context, fabric string, runs []report.Published) error {
-	if len(runs) == 0 {
-		return nil
-	}
-	keyOf := func(p *report.Published) string { return fmt.Sprintf("%q %q %d", p.RunID, p.Agent, p.Time) }
-	return db.insert(ctx, collectivesTable, db.collectiveRows(fabric, runs), auditKey(fabric, runs, keyOf), 0)
+	return auditedCollectives.store(ctx, db, fabric, runs)
 }
+
+// collectiveKey is what a diagnosed collective is stored by once.
+type collectiveKey struct {
+	Run   string `ch:"run_id"`
+	Agent string `ch:"agent"`
+	At    int64  `ch:"at"`
+}
+
+var auditedCollectives = audited[report.Published, collectiveKey]{table: collectivesTable, columns: "run_id, agent, toUnixTimestamp64Nano(time) AS at", by: "run_id", of: "String",
+	value: func(p *report.Published) string { return p.RunID },
+	key:   func(p *report.Published) collectiveKey { return collectiveKey{p.RunID, p.Agent, int64(p.Time)} },
+	rows:  (*DB).collectiveRows}
 
 func (db *DB) collectiveRows(fabric string, runs []report.Published) rowSet {
 	n := len(runs)

@@ -3,13 +3,9 @@ package store
 import (
 	"context"
 	"crypto/sha256"
-	_ "embed"
 	"encoding/binary"
 	"encoding/json"
-	"fmt"
 	"time"
-
-	"github.com/ClickHouse/clickhouse-go/v2"
 
 	"github.com/giverny/giverny/schema"
 )
@@ -18,37 +14,13 @@ import (
 // however often StoreCommands is called with it. It tries until ctx ends. One
 // process at a time stores those of a fabric.
 func (db *DB) StoreCommands(ctx context.Context, fabric string, commands []schema.SeenCommand) error {
-	ids := make([]string, len(commands))
-	for i := range commands {
-		ids[i] = commands[i].ID
-	}
-	known, err := knownKeys[commandKey](ctx, db, commandsTable, knownCommands, fabric, ids)
-	if err != nil {
-		return err
-	}
-	fresh := unknownRows(commands, known, keyOfCommand)
-	if len(fresh) == 0 {
-		return nil
-	}
-	return db.insert(ctx, commandsTable, db.commandRows(fabric, fresh), auditKey(fabric, fresh, keyOfCommand), 0)
+	return auditedCommands.store(ctx, db, fabric, commands)
 }
 
 // StoreCommandResults keeps results for the audit, each once by command, agent,
 // status and sequence, as StoreCommands does.
 func (db *DB) StoreCommandResults(ctx context.Context, fabric string, results []schema.CommandResult) error {
-	ids := make([]string, len(results))
-	for i := range results {
-		ids[i] = results[i].CommandID
-	}
-	known, err := knownKeys[resultKey](ctx, db, resultsTable, knownResults, fabric, ids)
-	if err != nil {
-		return err
-	}
-	fresh := unknownRows(results, known, keyOfResult)
-	if len(fresh) == 0 {
-		return nil
-	}
-	return db.insert(ctx, resultsTable, db.resultRows(fabric, fresh), auditKey(fabric, fresh, keyOfResult), 0)
+	return auditedResults.store(ctx, db, fabric, results)
 }
 
 const (
@@ -56,12 +28,11 @@ const (
 	resultsTable  = "command_results"
 )
 
-var (
-	//go:embed sql/known_commands.sql
-	knownCommands string
-	//go:embed sql/known_results.sql
-	knownResults string
-)
+var auditedCommands = audited[schema.SeenCommand, commandKey]{table: commandsTable, columns: "id, digest", by: "id", of: "String",
+	value: func(c *schema.SeenCommand) string { return c.ID }, key: keyOfCommand, rows: (*DB).commandRows}
+
+var auditedResults = audited[schema.CommandResult, resultKey]{table: resultsTable, columns: "command_id, agent, status, sequence", by: "command_id", of: "String",
+	value: func(r *schema.CommandResult) string { return r.CommandID }, key: keyOfResult, rows: (*DB).resultRows}
 
 // commandKey is what a command is stored by once.
 type commandKey struct {
@@ -88,42 +59,6 @@ type resultKey struct {
 
 func keyOfResult(r *schema.CommandResult) resultKey {
 	return resultKey{r.CommandID, r.Agent, string(r.Status), r.Sequence}
-}
-
-// knownKeys are the keys that a table has of some commands.
-func knownKeys[K comparable](ctx context.Context, db *DB, table, query, fabric string, ids []string) (map[K]bool, error) {
-	known := map[K]bool{}
-	err := db.retryUntil(ctx, "look into "+table, key{fabric: fabric}, func(ctx context.Context) error {
-		var keys []K
-		if err := db.conn.Select(db.exact(ctx), &keys, query, clickhouse.Named("fabric", fabric), clickhouse.Named("ids", ids)); err != nil {
-			return err
-		}
-		for _, k := range keys {
-			known[k] = true
-		}
-		return nil
-	})
-	return known, err
-}
-
-// unknownRows are the rows whose key is new, the first of each; known grows by them.
-func unknownRows[R any, K comparable](rows []R, known map[K]bool, keyOf func(*R) K) (fresh []R) {
-	for i := range rows {
-		if k := keyOf(&rows[i]); !known[k] {
-			known[k] = true
-			fresh = append(fresh, rows[i])
-		}
-	}
-	return fresh
-}
-
-// auditKey makes an insert of these rows recognisable.
-func auditKey[R any, K comparable](fabric string, rows []R, keyOf func(*R) K) key {
-	h := sha256.New()
-	for i := range rows {
-		fmt.Fprintf(h, "%q\n", fmt.Sprint(keyOf(&rows[i])))
-	}
-	return key{fabric: fabric, start: instant(0), version: binary.LittleEndian.Uint64(h.Sum(nil))}
 }
 
 func (db *DB) commandRows(fabric string, rows []schema.SeenCommand) rowSet {

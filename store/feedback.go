@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	"github.com/giverny/giverny/schema"
@@ -10,14 +9,32 @@ import (
 
 const feedbackTable = "feedback_audit"
 
-// StoreFeedback keeps the actions of feedback for the audit. The same list stored
-// again counts once. It tries until ctx ends.
+// StoreFeedback keeps the actions of feedback for the audit, each once. It tries until ctx ends.
 func (db *DB) StoreFeedback(ctx context.Context, fabric string, actions []schema.FeedbackAction) error {
+	return auditedActions.store(ctx, db, fabric, actions)
+}
+
+// actionKey is what an action is stored by once.
+type actionKey struct {
+	At      int64  `ch:"at"`
+	Sink    string `ch:"sink"`
+	Action  string `ch:"action"`
+	Target  string `ch:"target"`
+	Outcome string `ch:"outcome"`
+}
+
+var auditedActions = audited[schema.FeedbackAction, actionKey]{table: feedbackTable, columns: "toUnixTimestamp64Nano(time) AS at, sink, action, target, outcome", by: "time", of: "DateTime64(9, 'UTC')",
+	value: func(a *schema.FeedbackAction) string {
+		return a.Time.Time().UTC().Format("2006-01-02 15:04:05.000000000")
+	},
+	key: func(a *schema.FeedbackAction) actionKey {
+		return actionKey{int64(a.Time), a.Sink, a.Action, a.Target, string(a.Outcome)}
+	},
+	rows: (*DB).actionRows}
+
+func (db *DB) actionRows(fabric string, actions []schema.FeedbackAction) rowSet {
 	n := len(actions)
-	if n == 0 {
-		return nil
-	}
-	rows := rowSet{n, []field{
+	return rowSet{n, []field{
 		{"fabric", repeat(fabric, n)},
 		{"time", each(actions, func(a *schema.FeedbackAction) time.Time { return a.Time.Time() })},
 		{"sink", each(actions, func(a *schema.FeedbackAction) string { return a.Sink })},
@@ -31,7 +48,4 @@ func (db *DB) StoreFeedback(ctx context.Context, fabric string, actions []schema
 		{"after", each(actions, func(a *schema.FeedbackAction) string { return a.After })},
 		{"stored_at", repeat(db.now(), n)},
 	}}
-	return db.insert(ctx, feedbackTable, rows, auditKey(fabric, actions, func(a *schema.FeedbackAction) string {
-		return fmt.Sprintf("%d %q %q %q %q", a.Time, a.Sink, a.Action, a.Target, a.Outcome)
-	}), 0)
 }

@@ -4,38 +4,51 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"fmt"
 	"time"
 
 	"github.com/giverny/giverny/hostping"
 	"github.com/giverny/giverny/hostping/order"
 )
 
-const (
-	hostRunsTable      = "hostping_runs"
-	hostBaselinesTable = "hostping_baselines"
-)
+const hostRunsTable = "hostping_runs"
 
-// StoreHostRuns keeps steps of runs that probe hosts, and the baselines that they
-// took. The same list stored again counts once. It tries until ctx ends.
+// StoreHostRuns keeps steps of runs that probe hosts, each once by run, agent and status, and the baselines that they
+// took. It tries until ctx ends.
 func (db *DB) StoreHostRuns(ctx context.Context, fabric string, steps []order.Step) error {
-	if len(steps) == 0 {
-		return nil
-	}
-	keyOf := func(s *order.Step) string { return fmt.Sprintf("%q %q %q", s.RunID, s.Agent, s.Status) }
 	var taken []order.Step
 	for i := range steps {
 		if steps[i].Outcome.Baseline != nil && steps[i].Agent != "" {
 			taken = append(taken, steps[i])
 		}
 	}
-	if len(taken) > 0 {
-		if err := db.insert(ctx, hostBaselinesTable, db.hostBaselineRows(fabric, taken), auditKey(fabric, taken, keyOf), 0); err != nil {
-			return err
-		}
+	if err := auditedBaselines.store(ctx, db, fabric, taken); err != nil {
+		return err
 	}
-	return db.insert(ctx, hostRunsTable, db.hostRunRows(fabric, steps), auditKey(fabric, steps, keyOf), 0)
+	return auditedHostRuns.store(ctx, db, fabric, steps)
 }
+
+// hostRunKey is what a step is stored by once, baselineKey a baseline.
+type hostRunKey struct {
+	Run    string `ch:"run_id"`
+	Agent  string `ch:"agent"`
+	Status string `ch:"status"`
+}
+
+type baselineKey struct {
+	Run   string `ch:"run_id"`
+	Agent string `ch:"agent"`
+	At    int64  `ch:"at"`
+}
+
+var auditedHostRuns = audited[order.Step, hostRunKey]{table: hostRunsTable, columns: "run_id, agent, status", by: "agent", of: "String",
+	value: func(s *order.Step) string { return s.Agent },
+	key:   func(s *order.Step) hostRunKey { return hostRunKey{s.RunID, s.Agent, string(s.Status)} },
+	rows:  (*DB).hostRunRows}
+
+var auditedBaselines = audited[order.Step, baselineKey]{table: "hostping_baselines", columns: "run_id, agent, toUnixTimestamp64Nano(time) AS at", by: "agent", of: "String",
+	value: func(s *order.Step) string { return s.Agent },
+	key:   func(s *order.Step) baselineKey { return baselineKey{s.RunID, s.Agent, int64(s.Time)} },
+	rows:  (*DB).hostBaselineRows}
 
 func (db *DB) hostBaselineRows(fabric string, steps []order.Step) rowSet {
 	n := len(steps)

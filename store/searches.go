@@ -2,16 +2,9 @@ package store
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	"github.com/giverny/giverny/schema"
-)
-
-const (
-	stepsTable    = "search_steps"
-	findingsTable = "search_findings"
-	hardwareTable = "host_hardware"
 )
 
 // foundBy is a finding with the step that brought it.
@@ -20,12 +13,9 @@ type foundBy struct {
 	schema.SearchFinding
 }
 
-// StoreSearchSteps keeps steps of searches and the findings in them. The same list
-// stored again counts once. It tries until ctx ends.
+// StoreSearchSteps keeps steps of searches, each once by search, agent, status and sequence, and the findings in them. It tries
+// until ctx ends.
 func (db *DB) StoreSearchSteps(ctx context.Context, fabric string, steps []schema.SearchStep) error {
-	if len(steps) == 0 {
-		return nil
-	}
 	var found []foundBy
 	for i := range steps {
 		if steps[i].Status != schema.SearchRequested {
@@ -34,19 +24,41 @@ func (db *DB) StoreSearchSteps(ctx context.Context, fabric string, steps []schem
 			}
 		}
 	}
-	keyOf := func(s *schema.SearchStep) string {
-		return fmt.Sprintf("%q %q %q %d", s.SearchID, s.Agent, s.Status, s.Sequence)
+	if err := auditedFindings.store(ctx, db, fabric, found); err != nil {
+		return err
 	}
-	if len(found) > 0 {
-		err := db.insert(ctx, findingsTable, db.findingRows(fabric, found), auditKey(fabric, found, func(f *foundBy) string {
-			return fmt.Sprintf("%s %d %d", keyOf(f.step), f.Experiment, f.Revised)
-		}), 0)
-		if err != nil {
-			return err
-		}
-	}
-	return db.insert(ctx, stepsTable, db.stepRows(fabric, steps), auditKey(fabric, steps, keyOf), 0)
+	return auditedSteps.store(ctx, db, fabric, steps)
 }
+
+// stepKey is what a step is stored by once, findingKey a finding.
+type stepKey struct {
+	Search   string `ch:"search_id"`
+	Agent    string `ch:"agent"`
+	Status   string `ch:"status"`
+	Sequence uint32 `ch:"sequence"`
+}
+
+type findingKey struct {
+	Search     string `ch:"search_id"`
+	Agent      string `ch:"agent"`
+	Experiment uint32 `ch:"experiment"`
+	Revised    uint32 `ch:"revised"`
+	At         int64  `ch:"at"`
+}
+
+var auditedSteps = audited[schema.SearchStep, stepKey]{table: "search_steps", columns: "search_id, agent, status, sequence", by: "search_id", of: "String",
+	value: func(s *schema.SearchStep) string { return s.SearchID },
+	key: func(s *schema.SearchStep) stepKey {
+		return stepKey{s.SearchID, s.Agent, string(s.Status), s.Sequence}
+	},
+	rows: (*DB).stepRows}
+
+var auditedFindings = audited[foundBy, findingKey]{table: "search_findings", columns: "search_id, agent, experiment, revised, toUnixTimestamp64Nano(time) AS at", by: "search_id", of: "String",
+	value: func(f *foundBy) string { return f.step.SearchID },
+	key: func(f *foundBy) findingKey {
+		return findingKey{f.step.SearchID, f.step.Agent, uint32(f.Experiment), uint32(f.Revised), int64(f.step.Time)}
+	},
+	rows: (*DB).findingRows}
 
 func (db *DB) stepRows(fabric string, steps []schema.SearchStep) rowSet {
 	n := len(steps)
@@ -120,8 +132,21 @@ type adapterOf struct {
 	schema.Adapter
 }
 
-// StoreHardware keeps the adapters of hosts. The same list stored again counts once.
-// It tries until ctx ends.
+const hardwareTable = "host_hardware"
+
+// hardwareKey is what an adapter is stored by once.
+type hardwareKey struct {
+	Agent   string `ch:"agent"`
+	Adapter string `ch:"adapter"`
+	At      int64  `ch:"at"`
+}
+
+var auditedHardware = audited[adapterOf, hardwareKey]{table: hardwareTable, columns: "agent, adapter, toUnixTimestamp64Nano(time) AS at", by: "agent", of: "String",
+	value: func(a *adapterOf) string { return a.report.Agent },
+	key:   func(a *adapterOf) hardwareKey { return hardwareKey{a.report.Agent, a.Name, int64(a.report.Time)} },
+	rows:  (*DB).hardwareRows}
+
+// StoreHardware keeps the adapters of hosts, each once by agent and time. It tries until ctx ends.
 func (db *DB) StoreHardware(ctx context.Context, fabric string, reports []schema.HardwareReport) error {
 	var rows []adapterOf
 	for i := range reports {
@@ -129,10 +154,11 @@ func (db *DB) StoreHardware(ctx context.Context, fabric string, reports []schema
 			rows = append(rows, adapterOf{&reports[i], a})
 		}
 	}
+	return auditedHardware.store(ctx, db, fabric, rows)
+}
+
+func (db *DB) hardwareRows(fabric string, rows []adapterOf) rowSet {
 	n := len(rows)
-	if n == 0 {
-		return nil
-	}
 	fields := []field{
 		{"fabric", repeat(fabric, n)},
 		{"agent", each(rows, func(a *adapterOf) string { return a.report.Agent })},
@@ -142,7 +168,5 @@ func (db *DB) StoreHardware(ctx context.Context, fabric string, reports []schema
 		{"stored_at", repeat(db.now(), n)},
 	}
 	fields = append(fields, subsystemFields(rows, func(a *adapterOf) schema.Subsystem { return a.report.Hardware.Subsystem(&a.Adapter) })...)
-	return db.insert(ctx, hardwareTable, rowSet{n, fields}, auditKey(fabric, rows, func(a *adapterOf) string {
-		return fmt.Sprintf("%q %q %d", a.report.Agent, a.Name, a.report.Time)
-	}), 0)
+	return rowSet{n, fields}
 }
