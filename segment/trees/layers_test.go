@@ -2,7 +2,6 @@ package trees_test
 
 import (
 	"fmt"
-	"strings"
 	"testing"
 
 	"github.com/giverny/giverny/internal/test/stalls"
@@ -84,18 +83,6 @@ func TestLayersDoNotAllocate(t *testing.T) {
 	if n := testing.AllocsPerRun(5, all); n > 0 {
 		t.Errorf("%v allocations per 3 steps", n)
 	}
-}
-
-// Trees over all spines fall by different parts on their ways up, which no one leaf says: the levels of all do.
-func TestTreesOverTheSameSpines(t *testing.T) {
-	g := stalls.Fabric(t, sixteenLeaves)
-	steep, flat := treeOverAll(15, 120, 2, 61, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12), treeOverAll(14, 112, 2, 28, 1, 2, 3, 4, 5)
-	for ends := range flat {
-		if strings.HasPrefix(ends[1], "spine") {
-			flat[ends] = 20
-		}
-	}
-	wantRegions(t, "two", g, segmenttest.Find(t, g, segmenttest.Overlapping(), steep.Plus(flat).On(t, g).Noisy(.4, 1)), steep, flat)
 }
 
 // Exchanges of which nothing that comes stalls meet at every spine. Their levels part them, from each other and from one whose

@@ -24,9 +24,6 @@ type shares struct {
 	members linkLists              // by cause: nodes
 	own     []int32                // by node: the exchange that its leaf takes part in, or -1
 	level   []float64              // by node: that exchange's level there
-	chosen  []uint                 // by node: a set of its causes
-	group   wayGroup
-	fit     fallFit
 }
 
 const (
@@ -58,12 +55,10 @@ func (h *shares) find(t *trees, s *sinks, c *causes, minMean float64) {
 	h.own, h.level = scratch.Slice(h.own, len(t.links)), scratch.Slice(h.level, len(t.links))
 	h.taken = scratch.Slice(h.taken, 2*len(s.all))
 	clear(h.taken)
-	h.chosen = scratch.Slice(h.chosen, len(t.links))
 	h.startFalls(s, c)
 	for i := range h.of {
 		h.of[i].n, h.misfit[i] = 0, 0
 	}
-	isSpread := t.isSpread()
 	for first, end := 0, 0; first < len(t.order); first = end { // hop by hop
 		rank := t.rank[t.order[first]]
 		for end = first; end < len(t.order) && t.rank[t.order[end]] == rank; end++ {
@@ -71,25 +66,15 @@ func (h *shares) find(t *trees, s *sinks, c *causes, minMean float64) {
 		isAny := h.gather(t, s, c, t.order[first:end])
 		h.fitRests()
 		h.fitFalls()
-		isFitted := false
 		if isAny { // else the same again
 			h.refit(t, s, c, t.order[first:end], minMean)
-			isFitted = isSpread && h.fitTogether(t, t.order[first:end])
 		}
 		for _, i := range t.order[first:end] {
 			if !h.atSink[i] && h.of[i].n > 0 {
-				set, stall := h.choose(t, s, c, i, minMean)
+				set, one := h.choose(t, s, c, i, minMean)
 				h.appraise(s, i, set)
-				h.suppose(t, i, set, stall)
-				h.chosen[i] = h.withTwins(s, i, set)
-			}
-		}
-		if isFitted {
-			h.chooseFitted(t)
-		}
-		for _, i := range t.order[first:end] {
-			if !h.atSink[i] && h.of[i].n > 0 {
-				h.take(i, t.stall[i])
+				h.suppose(t, i, set, one)
+				h.take(i, h.withTwins(s, i, set), t.stall[i])
 			}
 		}
 	}
@@ -193,8 +178,8 @@ func (h *shares) predict(t *trees, c *causes, i int32) {
 	}
 }
 
-// suppose takes down the set that is chosen of a node's causes, what each is supposed to stall it, and how far its stall is
-// off what the set predicts.
+// suppose takes down what each of a node's causes is supposed to stall it, and how far its stall is off what those of a set
+// predict.
 func (h *shares) suppose(t *trees, i int32, set uint, one [maxParts]float64) {
 	from, sum := &h.of[i], 0.
 	for k := range from.list() {
@@ -206,21 +191,20 @@ func (h *shares) suppose(t *trees, i int32, set uint, one [maxParts]float64) {
 			sum += one[k]
 		}
 	}
-	h.chosen[i] = set
 	h.misfit[i] = math.Abs(t.stall[i]-min(100, sum)) / t.noise.sigma(t.stall[i])
 }
 
-// take leaves of a node's causes those chosen, each with its share of the stall.
-func (h *shares) take(i int32, stall float64) {
+// take leaves of a node's causes those of a set, each with its share of the stall.
+func (h *shares) take(i int32, set uint, stall float64) {
 	from, total := &h.of[i], 0.
 	for k, p := range from.list() {
-		if h.chosen[i]>>k&1 != 0 {
+		if set>>k&1 != 0 {
 			total += p.stall
 		}
 	}
 	n := 0
 	for k, p := range from.list() {
-		if h.chosen[i]>>k&1 != 0 {
+		if set>>k&1 != 0 {
 			from.at[n] = part{cause: p.cause, stall: stall * p.stall / total}
 			n++
 			h.taken[p.cause]++
