@@ -9,10 +9,8 @@ const (
 	memberWidth = 1.5 // of what a level may be off, within which a leaf takes part
 	addsUpShare = .08 // of the level of a layer, by which two others together may be off
 	hostsShare  = .2  // by which hosts of a leaf differ of which one direction is not measured
-	looseShare  = .5  // by which levels of leaves differ that send and receive unequally much
-	halfStalled = .5  // of the ways, where something waits
-	otherCost   = .05 // what it counts that the other direction is off where something is added to it
 	mostRough   = .12 // spread of the ways of leaves whose levels may differ from leaf to leaf
+	otherCost   = .05 // what it counts that the other direction is off where something is added to it
 )
 
 // dropSums drops layers of two leaves that are the sum of two others: these leaves take part in both.
@@ -117,9 +115,6 @@ func (z *layer) offOf(x *leafLevels) float64 {
 	if isSent && isAlike(x.down.few, z.comes) && isAlike(x.hosts.few, z.hosts) {
 		return sent // some of its hosts do, and receive over some ways down
 	}
-	if z.isUneven() && x.up.part >= idlePart && x.down.part >= halfStalled && x.layers[0] == noLayer && sent <= looseShare && comes <= looseShare {
-		return 1 + sent + comes
-	}
 	return none
 }
 
@@ -132,14 +127,12 @@ func offOfTwo(x *leafLevels, p, q *layer) float64 {
 	if p.leaves == 0 || q.leaves == 0 || !x.down.isWide() {
 		return off
 	}
-	try := func(sent, comes float64) {
+	for _, asChances := range [2]bool{false, true} {
+		sent, comes := combine(p.sent, q.sent, asChances), combine(p.comes, q.comes, asChances)
 		if math.Abs(x.sent-sent) <= memberWidth*x.up.within && math.Abs(x.comes-comes) <= memberWidth*x.down.within {
 			off = min(off, math.Abs(x.sent-sent)/sent+math.Abs(x.comes-comes)/comes)
 		}
 	}
-	try(p.sent+q.sent, p.comes+q.comes)
-	try(combine(p.sent, q.sent, true), combine(p.comes, q.comes, true))
-	try(max(p.sent, q.sent), max(p.comes, q.comes))
 	return off
 }
 

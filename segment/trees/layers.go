@@ -102,9 +102,6 @@ func (y *layers) takeOff(w *waits, values []float32, x *leafLevels, hot float64,
 			level.sent, level.comes, level.hosts = level.sent+z.sent, level.comes+z.comes, level.hosts+z.hosts
 		}
 	}
-	if part := x.sent / level.sent; x.layers[1] != noLayer && part < 1 {
-		level.sent, level.comes, level.hosts = part*level.sent, part*level.comes, part*level.hosts
-	}
 	even := !level.isUneven()
 	for _, l := range w.out.of(x.device) {
 		switch v := float64(values[l]); {
@@ -127,7 +124,7 @@ func (y *layers) takeOff(w *waits, values []float32, x *leafLevels, hot float64,
 		case w.isDown(l):
 			y.give(x, l, x.down.left(v, level.comes, even), idle)
 		case w.fromHost(l) && level.hosts > 0:
-			y.giveHost(x, l, v, &level, idle)
+			y.giveHost(x, l, v-level.hosts, &level, idle)
 		}
 	}
 }
@@ -160,29 +157,12 @@ func (y *layers) give(x *leafLevels, link int32, left float64, idle float32) {
 	}
 }
 
-// giveHost gives a link from a host to the layers of its leaf: of two that not all hosts take part in, to the nearest or both.
-func (y *layers) giveHost(x *leafLevels, link int32, v float64, level *layer, idle float32) {
-	if x.layers[1] == noLayer || x.low > 0 {
-		left := v - level.hosts
-		if left <= min(hostRest, hostRestBy*x.up.spread/max(1, x.up.middle))*level.hosts+hostPoints {
-			left = 0
-		}
-		y.give(x, link, left, idle)
-		return
+// giveHost gives a link from a host to the layers of its leaf.
+func (y *layers) giveHost(x *leafLevels, link int32, left float64, level *layer, idle float32) {
+	if left <= min(hostRest, hostRestBy*x.up.spread/max(1, x.up.middle))*level.hosts+hostPoints {
+		left = 0
 	}
-	y.rest[link], y.inAny[link] = idle, true
-	off := func(of float64) float64 { return math.Abs(v-of) / max(1, of) }
-	a, b := off(y.all[x.layers[0]].hosts), off(y.all[x.layers[1]].hosts)
-	both := off(level.hosts)
-	if nearest := min(a, b, both); a > nearest && b > nearest {
-		a, b = nearest, nearest
-	}
-	if a <= b {
-		y.links = append(y.links, layerLink{x.layers[0], link})
-	}
-	if b <= a {
-		y.links = append(y.links, layerLink{x.layers[1], link})
-	}
+	y.give(x, link, left, idle)
 }
 
 // emit makes a group of each layer, and drops those before that are only their unevenness.
