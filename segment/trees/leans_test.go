@@ -80,13 +80,13 @@ func TestTreeIsOneWhereAReadingIsNoZero(t *testing.T) {
 	}
 }
 
-// A link down that reads zero beside others that stall parts no tree and is of it: what comes over its switch has no other way.
+// A link down that reads zero beside others that stall parts no tree: what comes over its switch has no other way.
 func TestFalseZeroPartsNoTree(t *testing.T) {
 	g := stalls.Fabric(t, "fattree:k=16")
 	values, want := stalls.Where(g, func(_ schema.LinkID, from, to *topology.Device) (percent float32, wanted bool) {
 		switch {
 		case from.Name == "agg0-3" && to.Name == "leaf0-2":
-			return 0, true // it is of the tree all the same
+			return 0, false
 		case from.Name == "leaf0-2" && to.Name == "host17":
 			return 80, true
 		case from.Level == 2 && to.Name == "leaf0-2":

@@ -76,7 +76,6 @@ type trees struct {
 	met     []int32             // devices of those
 	values  []float32
 	trusted []float32 // values, where some are not trusted
-	zeros   []int32   // links of those
 	sample  []float64
 }
 
