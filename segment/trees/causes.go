@@ -202,19 +202,13 @@ func reachesUp(t *trees, s *sinks, a, b int32, fewest int) bool {
 
 // hostShare is the part of the hosts at a's switch whose traffic stalls and leads to b.
 func hostShare(t *trees, s *sinks, a, b int32) float64 {
-	n, stalled := 0, 0
+	n := 0
 	for _, i := range t.into.of(s.all[a].device) {
-		if t.fromHost(i) {
-			stalled++
-			if s.leads(i, b) {
-				n++
-			}
+		if t.fromHost(i) && s.leads(i, b) {
+			n++
 		}
 	}
 	hosts := int(t.waits.hosts[s.all[a].device])
-	if s.all[a].isUnread {
-		hosts = stalled
-	}
 	if s.all[a].hasManyPorts() && s.all[a].sendsToo {
 		hosts = min(hosts, s.all[a].ports)
 	}
