@@ -217,9 +217,6 @@ func hostShare(t *trees, s *sinks, a, b int32) float64 {
 
 func (c *causes) areOne(t *trees, s *sinks, a, b int32) bool {
 	x, y := &s.all[a], &s.all[b]
-	if c.level.Find(a) == c.level.Find(b) && c.areUneven(x, y) {
-		return true
-	}
 	if c.addsTree(a) || c.addsTree(b) {
 		return false
 	}

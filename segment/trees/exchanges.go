@@ -84,7 +84,7 @@ func (c *causes) mayBeLevel(t *trees, s *sinks, a, b int32) bool {
 	if x.hasManyPorts() && y.hasManyPorts() && hostShare(t, s, a, b) >= exchangeHosts && hostShare(t, s, b, a) >= exchangeHosts {
 		return true
 	}
-	if share, crowded := c.evidence.shared(x, y); share < exchangeShared || !crowded && !(x.isEven() && y.isEven()) {
+	if share, crowded := c.evidence.shared(x, y); share < exchangeShared || !crowded {
 		return false
 	}
 	if hostShare(t, s, a, b) >= exchangeHosts && hostShare(t, s, b, a) >= exchangeHosts {
