@@ -21,7 +21,7 @@ func (h *shares) choose(t *trees, s *sinks, c *causes, i int32, minMean float64)
 		if c.thin[p.cause] {
 			with[k] = portCost
 		} else if leaf >= 0 && c.isExchange(p.cause) {
-			switch c.takesPartIn(t, s, i, leaf, p.cause) {
+			switch c.takesPart(t, s, leaf, p.cause) {
 			case yes:
 				without[k] += partnerCost
 			case no:

@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"github.com/giverny/giverny/internal/scratch"
-	"github.com/giverny/giverny/segment/linkset"
 )
 
 // plateau is a set of level sinks.
@@ -248,21 +247,6 @@ func (c *causes) takesPart(t *trees, s *sinks, leaf, cause int32) answer {
 		return is(c.sets.Find(d[0]) == cause || c.sets.Find(d[1]) == cause)
 	}
 	return is(c.sets.Find(a) == cause)
-}
-
-// takesPartIn says whether what a node's link carries takes part in an exchange at its leaf: of hosts, if that stalls
-// their ports, those whose port stalls.
-func (c *causes) takesPartIn(t *trees, s *sinks, i, leaf, cause int32) answer {
-	at, w, l := c.takesPart(t, s, leaf, cause), t.waits, t.links[i]
-	if a := s.at[leaf]; at != yes || !w.fromHost(l) || a < 0 || !s.all[a].hasManyPorts() {
-		return at
-	}
-	for _, k := range w.in.of(w.from[l]) {
-		if w.from[k] == leaf && t.node[k] < 0 && t.values[k] != linkset.Missing {
-			return no
-		}
-	}
-	return yes
 }
 
 const (
