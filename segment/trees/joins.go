@@ -22,8 +22,6 @@ type partnership struct {
 
 const (
 	weakRatio, weakShare, weakLinks = .5, .5, 3
-	// Hosts do not wait for a link that stalls less than that part of their own stall.
-	alongShare = .25
 	// An exchange meets itself at a leaf where links wait, if so many of the hosts there wait elsewhere.
 	partnerHosts = .5
 	// A cause explains nothing if its links are so many deviations off what is predicted, on average, of which each
@@ -44,8 +42,6 @@ func (c *causes) joinPieces(t *trees, s *sinks, h *shares) {
 	c.joinBesideCalm(t, s, h)
 	h.rename(c)
 	c.joinWeak(t, h)
-	h.rename(c)
-	c.joinAlong(t, s, h)
 	h.rename(c)
 	c.joinPartners(t, s, h)
 	h.rename(c)
@@ -149,25 +145,6 @@ func (c *causes) mostVoted() int32 {
 		return -1
 	}
 	return best.cause
-}
-
-// joinAlong joins a leaf whose hosts wait unevenly for links up that are full with the cause that these mostly belong to.
-func (c *causes) joinAlong(t *trees, s *sinks, h *shares) {
-	for a := range s.all {
-		x := &s.all[a]
-		if !x.isLeaf || x.port > 0 || x.fromSwitches >= minFeeders || int(x.fromHosts) < minFeeders || x.deviation < unevenDeviations {
-			continue
-		}
-		c.votes = c.votes[:0]
-		for _, l := range t.waits.out.of(x.device) {
-			if i := t.node[l]; i >= 0 && h.main(i) >= 0 && t.stall[i] >= alongShare*x.stall {
-				c.votes = append(c.votes, vote{h.main(i), 0, 1})
-			}
-		}
-		if best := c.mostVoted(); best >= 0 {
-			c.sets.Union(c.sets.Find(int32(a)), best)
-		}
-	}
 }
 
 // joinPartners joins sinks at leaves with the causes that the leaves' hosts wait for: those who exchange with
