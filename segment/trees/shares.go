@@ -94,10 +94,6 @@ func (h *shares) gather(t *trees, s *sinks, c *causes, nodes []int32) (isAny boo
 			h.predict(t, c, i)
 		}
 		was = i
-		if a := s.feeding[i]; a >= 0 {
-			h.of[i].raise(c.sets.Find(a), c.levels[c.level.Find(a)].stall())
-			was = -1
-		}
 		isAny = isAny || h.of[i].n > 1
 		h.own[i], h.level[i] = h.ownExchange(t, s, c, i)
 		h.vote(t, s, c, i)
