@@ -1,7 +1,6 @@
 package trees
 
 import (
-	"cmp"
 	"math"
 	"slices"
 
@@ -184,11 +183,6 @@ func modeOf(falls []fallOf, usual float64) float64 {
 		if n := end - i; n > most || n == most && math.Abs(middle-usual) < math.Abs(best-usual) {
 			best, most = middle, n
 		}
-	}
-	first, _ := slices.BinarySearchFunc(falls, usual/math.Sqrt(fallWidth), func(f fallOf, r float64) int { return cmp.Compare(f.ratio(), r) })
-	end, _ = slices.BinarySearchFunc(falls, usual*math.Sqrt(fallWidth), func(f fallOf, r float64) int { return cmp.Compare(f.ratio(), r) })
-	if n := end - first; n >= 2 {
-		return falls[(first+end)/2].ratio()
 	}
 	return best
 }
