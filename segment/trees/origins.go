@@ -42,13 +42,13 @@ func (t *trees) findOddAt(d int32) {
 		return
 	}
 	slices.Sort(t.sample)
-	usual, hottest := t.sample[(len(t.sample)-1)/2], t.sample[len(t.sample)-1]
+	usual := t.sample[(len(t.sample)-1)/2]
 	if len(t.sample) < mostRoots {
 		if len(t.sample) == 1 && t.mayBeLone(d) {
 			for _, i := range t.leaving.of(d) {
 				t.unsure[i] = t.toHost(i)
 			}
-		} else if !t.arePair(d) && !t.areTwins(d) && !t.isCrossed(d, hottest) {
+		} else if !t.arePair(d) && !t.areTwins(d) {
 			return
 		}
 		usual = 0
@@ -123,11 +123,6 @@ func (t *trees) unpair(i int32) (any bool) {
 		}
 	}
 	return any
-}
-
-// isCrossed reports whether a link into a switch might wait rather for one that is hotter than its stalled ports.
-func (t *trees) isCrossed(d int32, port float64) bool {
-	return slices.ContainsFunc(t.into.of(d), func(i int32) bool { return !t.fromHost(i) && t.hottest(i) > port })
 }
 
 // findSinks marks the nodes at which back pressure begins: into a host, without a stalled link after them, or
