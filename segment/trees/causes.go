@@ -17,7 +17,6 @@ type causes struct {
 	level     linkset.UnionFind // sinks that are level with each other and share their sources: an exchange
 	levels    []plateau         // by root of level
 	rises     []rise
-	excess    float64 // see excessOf
 	uneven    float64 // see unevenOf
 	double    [][2]int32
 	total     []float64 // by cause: stall of its links

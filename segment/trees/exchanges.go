@@ -32,7 +32,7 @@ func (p plateau) isExchange() bool { return p.sinks >= 3 }
 // the other, so that no chain of small steps joins what is far apart.
 func (c *causes) joinLevel(t *trees, s *sinks, first, end int32) {
 	c.rises = c.rises[:0]
-	c.excess, c.uneven = c.excessOf(s, first, end), c.unevenOf(s, first, end)
+	c.uneven = c.unevenOf(s, first, end)
 	for a := first; a < end; a++ {
 		x := &s.all[a]
 		if !x.isLeaf || !x.isWide() && c.uneven < unevenDeviations {
@@ -51,7 +51,7 @@ func (c *causes) joinLevel(t *trees, s *sinks, first, end int32) {
 	for _, x := range c.rises {
 		a, b := c.level.Find(x.from), c.level.Find(x.to)
 		p, q := c.levels[a], c.levels[b]
-		if a == b || !c.areUneven(&s.all[x.from], &s.all[x.to]) && math.Abs(p.stall()-q.stall()) >= c.levelError(t, &p, &q) {
+		if a == b || !c.areUneven(&s.all[x.from], &s.all[x.to]) && math.Abs(p.stall()-q.stall()) >= levelError(t, &p, &q) {
 			continue
 		}
 		c.level.Union(a, b)
@@ -117,33 +117,12 @@ func (c *causes) areNear(t *trees, s *sinks, a, b int32) bool {
 	if c.areUneven(x, y) && ratio(x.level, y.level) >= unevenRatio {
 		return true
 	}
-	return math.Abs(x.level-y.level) < c.levelError(t, &c.levels[a], &c.levels[b])
+	return math.Abs(x.level-y.level) < levelError(t, &c.levels[a], &c.levels[b])
 }
 
 // levelError bounds the chance difference of two levels.
-func (c *causes) levelError(t *trees, p, q *plateau) float64 {
-	stall := max(p.stall(), q.stall())
-	return t.noise.meanError(stall, p.links, q.links) + equalDeviations*c.excess*t.noise.sigma(stall)
-}
-
-// chanceExcess is by how many variances of the noise those of one leaf's few links may be more by chance.
-const chanceExcess = 1
-
-// excessOf is by how many deviations of the noise the links that wait at one leaf differ beyond it, in the
-// middle of a component's leaves: where those into one leaf do, those into two do, too.
-func (c *causes) excessOf(s *sinks, first, end int32) float64 {
-	s.sample = s.sample[:0]
-	for a := first; a < end; a++ {
-		if x := &s.all[a]; x.isLeaf && x.fromSwitches >= minFeeders {
-			s.sample = append(s.sample, x.deviation)
-		}
-	}
-	if len(s.sample) == 0 {
-		return 0
-	}
-	n := float64(len(s.sample))
-	middle := medianOf(s.sample)
-	return math.Sqrt(max(0, middle*middle-1-chanceExcess/n))
+func levelError(t *trees, p, q *plateau) float64 {
+	return t.noise.meanError(max(p.stall(), q.stall()), p.links, q.links)
 }
 
 // unevenOf is by how many deviations of the noise the links that wait at a leaf differ, in the middle of a
