@@ -19,8 +19,6 @@ type causes struct {
 	rises     []rise
 	uneven    float64 // see unevenOf
 	double    [][2]int32
-	total     []float64 // by cause: stall of its links
-	top       []int32   // by cause: the leaf at which most of it waits, or -1
 	weak      []bool    // by cause: only a lone hot link makes it one
 	thin      []bool    // by cause: at none of its sinks more links from switches wait than lone hot ones
 	count     []int     // by cause: its links

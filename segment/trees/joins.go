@@ -31,8 +31,6 @@ const (
 	// Two that meet are one if their links are so many deviations off on average, whatever their levels and shapes: in noise
 	// alone it is .8. From 2 to 2.6 the scores differ by less than their errors, on queues, packets and formulas.
 	leastTogether = 2.3
-	// It is a tree if the mean of its links is less than that of those at one leaf by this factor.
-	fallingShare = .8
 	// What passes over the ways down to a leaf, at most, in links and as a share of what they could pass, where few ports are full.
 	mostPassed, mostPassedShare = 4, .5
 )
