@@ -37,8 +37,6 @@ const (
 
 // joinPieces joins what back pressure alone does not: it sees no port that is full without being stalled.
 func (c *causes) joinPieces(t *trees, s *sinks, h *shares) {
-	c.joinBesideCalm(t, s, h)
-	h.rename(c)
 	c.joinWeak(t, h)
 	h.rename(c)
 	c.joinPartners(t, s, h)
