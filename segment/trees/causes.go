@@ -19,7 +19,6 @@ type causes struct {
 	rises     []rise
 	uneven    float64 // see unevenOf
 	double    [][2]int32
-	weak      []bool    // by cause: only a lone hot link makes it one
 	thin      []bool    // by cause: at none of its sinks more links from switches wait than lone hot ones
 	count     []int     // by cause: its links
 	wide      []int32   // by sink: see findWide
@@ -85,7 +84,7 @@ func (c *causes) find(t *trees, s *sinks) {
 		}
 	}
 	c.joinCalmPorts(t, s)
-	c.findWeak(t, s)
+	c.findThin(s)
 	c.findExchanges(t, s)
 	c.findBases(s)
 }
@@ -350,26 +349,15 @@ func (c *causes) joinCalmNeighbour(t *trees, s *sinks, a int32) {
 	}
 }
 
-// loneShare of what waits for it is the least stall of a port that is its cause where only hosts wait.
-const loneShare = .75
-
-func (c *causes) findWeak(t *trees, s *sinks) {
-	c.weak, c.thin = scratch.Slice(c.weak, 2*len(s.all)), scratch.Slice(c.thin, 2*len(s.all))
+// findThin finds the causes at which so little waits that lone hot links may.
+func (c *causes) findThin(s *sinks) {
+	c.thin = scratch.Slice(c.thin, 2*len(s.all))
 	for a := range c.thin {
 		c.thin[a] = true
 	}
 	for a := range s.all {
 		if x := &s.all[a]; x.fromSwitches >= minFeeders || x.hasManyPorts() || x.odd >= 0 {
 			c.thin[c.sets.Find(int32(a))] = false
-		}
-	}
-	for a := range c.weak {
-		c.weak[a] = a < len(s.all)
-	}
-	for a := range s.all {
-		x := &s.all[a]
-		if x.odd >= 0 || x.port > 0 && t.stalledHosts(x.device) >= minFeeders || x.links >= 2 && (x.port == 0 || x.down() > 0 || x.port >= loneShare*x.stall) {
-			c.weak[c.sets.Find(int32(a))] = false
 		}
 	}
 }

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"slices"
 
-	"github.com/giverny/giverny/internal/scratch"
 	"github.com/giverny/giverny/segment/linkset"
 )
 
@@ -21,7 +20,6 @@ type partnership struct {
 }
 
 const (
-	weakRatio, weakShare, weakLinks = .5, .5, 3
 	// An exchange meets itself at a leaf where links wait, if so many of the hosts there wait elsewhere.
 	partnerHosts = .5
 	// A cause explains nothing if its links are so many deviations off what is predicted, on average, of which each
@@ -37,8 +35,6 @@ const (
 
 // joinPieces joins what back pressure alone does not: it sees no port that is full without being stalled.
 func (c *causes) joinPieces(t *trees, s *sinks, h *shares) {
-	c.joinWeak(t, h)
-	h.rename(c)
 	c.joinPartners(t, s, h)
 	h.rename(c)
 	c.joinReceivers(t, s)
@@ -58,59 +54,6 @@ func (c *causes) joinPieces(t *trees, s *sinks, h *shares) {
 	}
 	for c.joinUnexplained(t, s, h) {
 		h.rename(c)
-	}
-}
-
-// joinWeak gives what only a lone hot link holds together to the cause that most of it lies beside.
-func (c *causes) joinWeak(t *trees, h *shares) {
-	c.markFewAsWeak(h)
-	c.votes = c.votes[:0]
-	for i, l := range t.links {
-		own := h.main(int32(i))
-		if own < 0 || !c.weak[own] {
-			continue
-		}
-		c.votes = append(c.votes, vote{own, -1, 1}) // a vote for itself counts its links
-		first := len(c.votes)
-		for _, beside := range [2][]int32{t.waits.out.of(t.waits.from[l]), t.waits.in.of(t.waits.to[l])} {
-			for _, k := range beside {
-				j := t.node[k]
-				if j < 0 || k == l || ratio(t.stall[i], t.stall[j]) < weakRatio {
-					continue
-				}
-				other := h.main(j)
-				if other >= 0 && !c.weak[other] && !slices.ContainsFunc(c.votes[first:], func(v vote) bool { return v.beside == other }) {
-					c.votes = append(c.votes, vote{own, other, 1})
-				}
-			}
-		}
-	}
-	c.tallyVotes()
-	for i := 0; i < len(c.tally); {
-		own, links := c.tally[i], c.tally[i].n
-		best, most := int32(-1), 0
-		for i++; i < len(c.tally) && c.tally[i].cause == own.cause; i++ {
-			if c.tally[i].n > most {
-				best, most = c.tally[i].beside, c.tally[i].n
-			}
-		}
-		if best >= 0 && links >= weakLinks && float64(most) >= weakShare*float64(links) {
-			c.sets.Union(own.cause, best)
-		}
-	}
-}
-
-// markFewAsWeak takes causes for weak that are thin and have fewer links than always count.
-func (c *causes) markFewAsWeak(h *shares) {
-	c.count = scratch.Slice(c.count, len(c.weak))
-	clear(c.count)
-	for i := range h.of {
-		for _, p := range h.of[i].list() {
-			c.count[p.cause]++
-		}
-	}
-	for a, n := range c.count {
-		c.weak[a] = c.weak[a] || c.thin[a] && a < len(c.weak)/2 && n < MostLeastLinks
 	}
 }
 

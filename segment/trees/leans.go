@@ -23,7 +23,7 @@ const (
 // links of a cause that wait for no other of it may wait for one of another cause that stalls about as much, or for a link
 // without a value beside such, both are one, and its own sinks are no roots.
 func (c *causes) joinLeaning(t *trees, s *sinks, h *shares) (joined bool) {
-	c.votes, c.ends = c.votes[:0], scratch.Slice(c.ends, len(c.weak))
+	c.votes, c.ends = c.votes[:0], scratch.Slice(c.ends, len(c.thin))
 	clear(c.ends)
 	for i := range int32(len(t.links)) {
 		own, j := h.main(i), t.hottestAfter(i)

@@ -78,7 +78,7 @@ func (c *causes) listMet(t *trees, h *shares, device int32) {
 
 // measureMisfits sums by cause how far links are off what is predicted, and finds of which the root is seen to stall.
 func (c *causes) measureMisfits(t *trees, s *sinks, h *shares) {
-	n := len(c.weak)
+	n := len(c.thin)
 	c.count, c.off, c.isRooted = scratch.Slice(c.count, n), scratch.Slice(c.off, n), scratch.Slice(c.isRooted, n)
 	clear(c.isRooted)
 	clear(c.count)

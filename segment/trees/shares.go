@@ -91,7 +91,7 @@ func (h *shares) gather(t *trees, s *sinks, c *causes, nodes []int32) (isAny boo
 		if was >= 0 && isSameList(t.after(i), t.after(was)) {
 			h.of[i].n = copy(h.of[i].at[:], h.of[was].list())
 		} else {
-			h.predict(t, c, i)
+			h.predict(t, i)
 		}
 		was = i
 		isAny = isAny || h.of[i].n > 1
@@ -154,22 +154,14 @@ func (h *shares) setAtSink(t *trees, s *sinks, c *causes, i int32) bool {
 	return true
 }
 
-// predict gathers the causes of what a node waits for; weak ones only if there are no others.
-func (h *shares) predict(t *trees, c *causes, i int32) {
-	into := &h.of[i]
-	for _, weak := range [2]bool{false, true} {
-		for _, j := range t.after(i) {
-			if t.rank[j] >= t.rank[i] {
-				continue // a cycle
-			}
-			for _, p := range h.of[j].list() {
-				if c.weak[p.cause] == weak {
-					into.add(part{cause: p.cause, stall: p.stall})
-				}
-			}
+// predict gathers the causes of what a node waits for.
+func (h *shares) predict(t *trees, i int32) {
+	for _, j := range t.after(i) {
+		if t.rank[j] >= t.rank[i] {
+			continue // a cycle
 		}
-		if into.n > 0 {
-			return
+		for _, p := range h.of[j].list() {
+			h.of[i].add(p)
 		}
 	}
 }
