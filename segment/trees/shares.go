@@ -13,8 +13,6 @@ import (
 type shares struct {
 	of      []partList // by node
 	fall    []float64  // by cause
-	taken   []int      // by cause: links that it has a part in, but for those at its sinks
-	worth   []float64  // by cause: by how many deviations links are explained better with it than without
 	misfit  []float64  // by node: by how many deviations its stall is off what its causes predict
 	falls   []fallOf
 	rests   []fallOf               // the same of what is left of a link over an exchange's level
@@ -40,21 +38,15 @@ const (
 	// that a tree which clearly adds to what leaves an exchange's leaves, on so many links, adds nothing to one of them.
 	restCost, fewestRests = 3, 8
 	mostAtOnce            = 3 // causes of one link
-	// In deviations: by how much better an odd link must explain what waits for it, in all and for each link, of which one
-	// counts up to a bound; and for each link if it is one between switches, since those are seldom slow.
-	leastWorth, leastWorthEach, mostWorth, worthOfSlow = 17, .8, 4, 2
 	// oddPort is how many deviations a port differs from what else waits at its switch if it is another cause.
 	oddPort = 4
 )
 
 func (h *shares) find(t *trees, s *sinks, c *causes, minMean float64) {
 	h.of, h.fall = scratch.Slice(h.of, len(t.links)), scratch.Slice(h.fall, 2*len(s.all))
-	h.misfit, h.worth = scratch.Slice(h.misfit, len(t.links)), scratch.Slice(h.worth, 2*len(s.all))
-	clear(h.worth)
+	h.misfit = scratch.Slice(h.misfit, len(t.links))
 	h.rest = scratch.Slice(h.rest, 2*len(s.all))
 	h.own, h.level = scratch.Slice(h.own, len(t.links)), scratch.Slice(h.level, len(t.links))
-	h.taken = scratch.Slice(h.taken, 2*len(s.all))
-	clear(h.taken)
 	h.startFalls(s, c)
 	for i := range h.of {
 		h.of[i].n, h.misfit[i] = 0, 0
@@ -72,7 +64,6 @@ func (h *shares) find(t *trees, s *sinks, c *causes, minMean float64) {
 		for _, i := range t.order[first:end] {
 			if !h.atSink[i] && h.of[i].n > 0 {
 				set, one := h.choose(t, s, c, i, minMean)
-				h.appraise(s, i, set)
 				h.suppose(t, i, set, one)
 				h.take(i, h.withTwins(s, i, set), t.stall[i])
 			}
@@ -195,7 +186,6 @@ func (h *shares) take(i int32, set uint, stall float64) {
 		if set>>k&1 != 0 {
 			from.at[n] = part{cause: p.cause, stall: stall * p.stall / total}
 			n++
-			h.taken[p.cause]++
 		}
 	}
 	from.n = n

@@ -65,8 +65,6 @@ type trees struct {
 	odd     []bool    // by node: a root beside whatever else begins at its switch, a port to a host or a slow link
 	breadth []breadth // by node
 	idle    float32   // stall up to which a link waits for nothing
-	unsure  []bool    // by node: see mayBeLone
-	dropped []bool    // by node: a port to a host that is hot alone
 	rank    []int32
 	was     []int32             // rank, before a round
 	first   [lastRank + 2]int32 // by rank, for order
@@ -137,9 +135,7 @@ func (m *Method) findTrees(values []float32, out *linkset.Groups) {
 	if !m.findLinks(values) {
 		return
 	}
-	for again := true; again; again = m.dropOdd() {
-		m.findCauses()
-	}
+	m.findCauses()
 	m.causes.joinPieces(&m.trees, &m.sinks, &m.shares)
 	m.dropLone()
 	m.shares.listMembers(m.overlap)
@@ -251,29 +247,6 @@ func (t *trees) isBesetBySwitches(d int32) bool {
 		}
 	}
 	return stalled >= minFeeders && float64(stalled) >= besetShare*float64(measured)
-}
-
-// dropOdd takes back roots of their own if what waits for them is explained hardly better with them than without, in
-// deviations of the noise: they are hot alone, or a little hotter by chance. It reports whether there were any.
-func (m *Method) dropOdd() (any bool) {
-	h := &m.shares
-	for a := range m.sinks.all {
-		x := &m.sinks.all[a]
-		if x.odd < 0 || x.isTwin || m.isWorth(int32(a)) {
-			continue
-		}
-		i := m.node[x.odd]
-		m.odd[i], m.dropped[i] = false, m.unsure[i]
-		any = m.unpair(i) || any
-		any = any || h.taken[a] > 0 // else it is alone, and no region
-	}
-	return any
-}
-
-// isWorth reports whether an odd link explains what waits for it so much better that it is a root.
-func (m *Method) isWorth(a int32) bool {
-	worth, taken := m.shares.worth[a], float64(m.shares.taken[a])
-	return worth >= leastWorth+leastWorthEach*taken && (m.waits.toHost(m.sinks.all[a].odd) || worth >= worthOfSlow*taken)
 }
 
 // hottestAfter is the most stalled node that one may wait for, or -1.
