@@ -5,9 +5,55 @@ import (
 	"testing"
 
 	"github.com/giverny/giverny/internal/test/stalls"
+	"github.com/giverny/giverny/schema"
 	"github.com/giverny/giverny/segment/bench"
 	"github.com/giverny/giverny/segment/segmenttest"
+	"github.com/giverny/giverny/topology"
 )
+
+const sixteenLeaves = "fattree:leaves=16,hosts=8,spines=8"
+
+// allWaysUp is an exchange of some leaves: hosts and all ways up stall alike, and those down at a level of their own.
+func allWaysUp(percent, down float32, leaves ...int) stalls.ByEnds {
+	s := stalls.ByEnds{}
+	for _, leaf := range leaves {
+		name := fmt.Sprint("leaf", leaf)
+		for spine := range 8 {
+			s[[2]string{name, fmt.Sprint("spine", spine)}] = percent
+			s[[2]string{fmt.Sprint("spine", spine), name}] = down
+		}
+		for host := 8 * leaf; host < 8*leaf+8; host++ {
+			s[[2]string{fmt.Sprint("host", host), name}] = percent
+		}
+	}
+	return s
+}
+
+// wantRegions checks that the regions are these, in any order.
+func wantRegions(t *testing.T, name string, g *topology.Graph, got []schema.Region, want ...stalls.ByEnds) {
+	t.Helper()
+	for _, s := range want {
+		links := map[schema.LinkID]bool{}
+		for ends, percent := range s {
+			if percent >= schema.LowPercent {
+				links[stalls.LinkNamed(t, g, ends[0], ends[1])] = true
+			}
+		}
+		isFound := false
+		for _, r := range got {
+			n := 0
+			for _, l := range r.Links {
+				if links[l] {
+					n++
+				}
+			}
+			isFound = isFound || n == len(links) && len(r.Links) == n
+		}
+		if !isFound || len(got) != len(want) {
+			t.Errorf("%s: %s, one of them should be these %d links", name, segmenttest.Sizes(got), len(links))
+		}
+	}
+}
 
 // treeOverAll is a tree whose root is a port of a leaf, and to which all comes over all spines, from so many hosts of each leaf.
 func treeOverAll(root, host, hosts int, percent float32, leaves ...int) stalls.ByEnds {

@@ -63,7 +63,6 @@ type trees struct {
 	port    []bool    // by node: back pressure begins at the switch that it leaves
 	order   []int32   // nodes, those that wait at sinks first
 	odd     []bool    // by node: a root beside whatever else begins at its switch, a port to a host or a slow link
-	breadth []breadth // by node
 	idle    float32   // stall up to which a link waits for nothing
 	rank    []int32
 	was     []int32             // rank, before a round
