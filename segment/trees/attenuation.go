@@ -55,7 +55,7 @@ func (h *shares) startFalls(s *sinks, c *causes) {
 	}
 }
 
-// vote takes down by how much the stall of a node is less than that of what it may wait for, by cause; of
+// vote records by how much the stall of a node is less than that of what it may wait for, by cause; of
 // one that an exchange alone explains, by that.
 func (h *shares) vote(t *trees, s *sinks, c *causes, i int32) {
 	stall, leaf := t.stall[i], t.leafOf(i)
@@ -92,7 +92,7 @@ func (h *shares) vote(t *trees, s *sinks, c *causes, i int32) {
 	}
 }
 
-// voteRests takes down what is left of a node's stall over that of the exchange that its leaf takes part in, as a share of
+// voteRests records what is left of a node's stall over that of the exchange that its leaf takes part in, as a share of
 // what each tree that it leads to stalls what it may wait for.
 func (h *shares) voteRests(t *trees, c *causes, i int32) {
 	own, level := h.own[i], h.level[i]

@@ -1,17 +1,10 @@
 package trees
 
 import (
-	"cmp"
 	"slices"
 
 	"github.com/giverny/giverny/segment/linkset"
 )
-
-// vote says that a link of one cause lies beside another's.
-type vote struct {
-	cause, beside int32
-	n             int
-}
 
 // partnership says that most hosts where a cause waits wait for another.
 type partnership struct {
@@ -19,19 +12,8 @@ type partnership struct {
 	isNarrow     bool // few links from switches wait there
 }
 
-const (
-	// An exchange meets itself at a leaf where links wait, if so many of the hosts there wait elsewhere.
-	partnerHosts = .5
-	// A cause explains nothing if its links are so many deviations off what is predicted, on average, of which each
-	// counts up to a bound; it is joined with what so many of the smaller one's links touch if that is no better, or
-	// has few links.
-	leastMisfit, mostMisfit, misfitShare, misfitSmall = 1.8, 5, .15, 16
-	// Two that meet are one if their links are so many deviations off on average, whatever their levels and shapes: in noise
-	// alone it is .8. From 2 to 2.6 the scores differ by less than their errors, on queues, packets and formulas.
-	leastTogether = 2.3
-	// What passes over the ways down to a leaf, at most, in links and as a share of what they could pass, where few ports are full.
-	mostPassed, mostPassedShare = 4, .5
-)
+// partnerHosts is the part of the hosts at a leaf where links wait that wait elsewhere if an exchange meets itself there.
+const partnerHosts = .5
 
 // joinPieces joins what back pressure alone does not: it sees no port that is full without being stalled.
 func (c *causes) joinPieces(t *trees, s *sinks, h *shares) {
@@ -55,35 +37,6 @@ func (c *causes) joinPieces(t *trees, s *sinks, h *shares) {
 	for c.joinUnexplained(t, s, h) {
 		h.rename(c)
 	}
-}
-
-// tallyVotes sums the votes by cause and what it lies beside.
-func (c *causes) tallyVotes() {
-	slices.SortFunc(c.votes, func(a, b vote) int { return cmp.Or(cmp.Compare(a.cause, b.cause), cmp.Compare(a.beside, b.beside)) })
-	c.tally = c.tally[:0]
-	for _, v := range c.votes {
-		if k := len(c.tally) - 1; k >= 0 && c.tally[k].cause == v.cause && c.tally[k].beside == v.beside {
-			c.tally[k].n += v.n
-		} else {
-			c.tally = append(c.tally, v)
-		}
-	}
-}
-
-// mostVoted is the cause that has most votes, or -1 if there is none or another has as many.
-func (c *causes) mostVoted() int32 {
-	c.tallyVotes()
-	best, isTied := vote{cause: -1}, false
-	for _, v := range c.tally {
-		isTied = v.n == best.n || isTied && v.n < best.n
-		if v.n > best.n {
-			best = v
-		}
-	}
-	if isTied {
-		return -1
-	}
-	return best.cause
 }
 
 // joinPartners joins sinks at leaves with the causes that the leaves' hosts wait for: those who exchange with

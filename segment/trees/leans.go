@@ -55,7 +55,7 @@ func (s *sinks) isOdd(cause, link int32) bool {
 	return int(cause) < len(s.all) && s.all[cause].odd == link
 }
 
-// markLeaning takes down that the sinks of a cause are no roots.
+// markLeaning records that the sinks of a cause are no roots.
 func (c *causes) markLeaning(s *sinks, cause int32) {
 	for a := range s.all {
 		s.all[a].leans = s.all[a].leans || c.sets.Find(int32(a)) == cause

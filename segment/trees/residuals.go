@@ -7,6 +7,18 @@ import (
 	"github.com/giverny/giverny/segment/linkset"
 )
 
+const (
+	// A cause explains nothing if its links are so many deviations off what is predicted, on average, of which each
+	// counts up to a bound; it is joined with what so many of the smaller one's links touch if that is no better, or
+	// has few links.
+	leastMisfit, mostMisfit, misfitShare, misfitSmall = 1.8, 5, .15, 16
+	// Two that meet are one if their links are so many deviations off on average, whatever their levels and shapes: in noise
+	// alone it is .8. From 2 to 2.6 the scores differ by less than their errors, on queues, packets and formulas.
+	leastTogether = 2.3
+	// What passes over the ways down to a leaf, at most, in links and as a share of what they could pass, where few ports are full.
+	mostPassed, mostPassedShare = 4, .5
+)
+
 // joinMisfits joins causes that touch and explain what they stall worse than noise would: they are parts of one
 // exchange as it happens, which has no shape that would part them. What is small beside such a one is its, too.
 func (c *causes) joinMisfits(t *trees, s *sinks, h *shares) (joined bool) {

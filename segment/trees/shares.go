@@ -157,7 +157,7 @@ func (h *shares) predict(t *trees, i int32) {
 	}
 }
 
-// suppose takes down what each of a node's causes is supposed to stall it, and how far its stall is off what those of a set
+// suppose records what each of a node's causes is supposed to stall it, and how far its stall is off what those of a set
 // predict.
 func (h *shares) suppose(t *trees, i int32, set uint, one [maxParts]float64) {
 	from, sum := &h.of[i], 0.

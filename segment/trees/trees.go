@@ -22,7 +22,7 @@ import (
 //  3. Causes (causes.go, exchanges.go, joins.go): sinks that are one cause are joined, by the evidence of
 //     level, of shared sources and of hosts that both send and wait. Level sinks that share their sources and
 //     send as they receive are an exchange of all with all; else two are two trees.
-//  4. Shares (shares.go, attenuation.go): upstream, hop by hop, a link belongs to the cause, or those that add up,
+//  4. Shares (shares.go, choice.go, attenuation.go): upstream, hop by hop, a link belongs to the cause, or those that add up,
 //     which predict its stall best.
 //  5. Roots (roots.go): the port that a cause begins at.
 //  6. What is left (patches.go): what belongs to no cause that is large enough.
