@@ -1,7 +1,6 @@
 package trees
 
 import (
-	"cmp"
 	"math"
 	"slices"
 
@@ -56,7 +55,7 @@ func (h *shares) startFalls(s *sinks, c *causes) {
 	}
 }
 
-// vote takes down by how much the stall of a node is less than that of what it may wait for, by cause; of
+// vote records by how much the stall of a node is less than that of what it may wait for, by cause; of
 // one that an exchange alone explains, by that.
 func (h *shares) vote(t *trees, s *sinks, c *causes, i int32) {
 	stall, leaf := t.stall[i], t.leafOf(i)
@@ -67,7 +66,7 @@ func (h *shares) vote(t *trees, s *sinks, c *causes, i int32) {
 	}
 	h.voteRests(t, c, i)
 	for _, p := range list {
-		if leaf >= 0 && c.isExchange(p.cause) && c.takesPartIn(t, s, i, leaf, p.cause) == yes &&
+		if leaf >= 0 && c.isExchange(p.cause) && c.takesPart(t, s, leaf, p.cause) == yes &&
 			math.Abs(stall-p.stall*h.fall[p.cause]) < equalDeviations*t.noise.sigma(stall) {
 			h.falls = append(h.falls, newFallOf(p.cause, stall/p.stall, true))
 			return
@@ -77,7 +76,7 @@ func (h *shares) vote(t *trees, s *sinks, c *causes, i int32) {
 	var off [maxParts]float64
 	for k, p := range list {
 		off[k] = math.Abs(math.Log(stall / (p.stall * h.fall[p.cause])))
-		if leaf >= 0 && c.isExchange(p.cause) && c.takesPartIn(t, s, i, leaf, p.cause) == no {
+		if leaf >= 0 && c.isExchange(p.cause) && c.takesPart(t, s, leaf, p.cause) == no {
 			continue
 		}
 		nearest = min(nearest, off[k])
@@ -93,7 +92,7 @@ func (h *shares) vote(t *trees, s *sinks, c *causes, i int32) {
 	}
 }
 
-// voteRests takes down what is left of a node's stall over that of the exchange that its leaf takes part in, as a share of
+// voteRests records what is left of a node's stall over that of the exchange that its leaf takes part in, as a share of
 // what each tree that it leads to stalls what it may wait for.
 func (h *shares) voteRests(t *trees, c *causes, i int32) {
 	own, level := h.own[i], h.level[i]
@@ -114,7 +113,7 @@ func (h *shares) ownExchange(t *trees, s *sinks, c *causes, i int32) (int32, flo
 		return -1, 0
 	}
 	for _, p := range h.of[i].list() {
-		if c.isExchange(p.cause) && c.base[p.cause] > 0 && c.takesPartIn(t, s, i, leaf, p.cause) == yes {
+		if c.isExchange(p.cause) && c.base[p.cause] > 0 && c.takesPart(t, s, leaf, p.cause) == yes {
 			if t.waits.fromHost(t.links[i]) {
 				return p.cause, c.ports[p.cause]
 			}
@@ -184,11 +183,6 @@ func modeOf(falls []fallOf, usual float64) float64 {
 		if n := end - i; n > most || n == most && math.Abs(middle-usual) < math.Abs(best-usual) {
 			best, most = middle, n
 		}
-	}
-	first, _ := slices.BinarySearchFunc(falls, usual/math.Sqrt(fallWidth), func(f fallOf, r float64) int { return cmp.Compare(f.ratio(), r) })
-	end, _ = slices.BinarySearchFunc(falls, usual*math.Sqrt(fallWidth), func(f fallOf, r float64) int { return cmp.Compare(f.ratio(), r) })
-	if n := end - first; n >= 2 {
-		return falls[(first+end)/2].ratio()
 	}
 	return best
 }

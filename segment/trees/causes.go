@@ -17,12 +17,8 @@ type causes struct {
 	level     linkset.UnionFind // sinks that are level with each other and share their sources: an exchange
 	levels    []plateau         // by root of level
 	rises     []rise
-	excess    float64 // see excessOf
 	uneven    float64 // see unevenOf
 	double    [][2]int32
-	total     []float64 // by cause: stall of its links
-	top       []int32   // by cause: the leaf at which most of it waits, or -1
-	weak      []bool    // by cause: only a lone hot link makes it one
 	thin      []bool    // by cause: at none of its sinks more links from switches wait than lone hot ones
 	count     []int     // by cause: its links
 	wide      []int32   // by sink: see findWide
@@ -88,7 +84,7 @@ func (c *causes) find(t *trees, s *sinks) {
 		}
 	}
 	c.joinCalmPorts(t, s)
-	c.findWeak(t, s)
+	c.findThin(s)
 	c.findExchanges(t, s)
 	c.findBases(s)
 }
@@ -202,19 +198,13 @@ func reachesUp(t *trees, s *sinks, a, b int32, fewest int) bool {
 
 // hostShare is the part of the hosts at a's switch whose traffic stalls and leads to b.
 func hostShare(t *trees, s *sinks, a, b int32) float64 {
-	n, stalled := 0, 0
+	n := 0
 	for _, i := range t.into.of(s.all[a].device) {
-		if t.fromHost(i) {
-			stalled++
-			if s.leads(i, b) {
-				n++
-			}
+		if t.fromHost(i) && s.leads(i, b) {
+			n++
 		}
 	}
 	hosts := int(t.waits.hosts[s.all[a].device])
-	if s.all[a].isUnread {
-		hosts = stalled
-	}
 	if s.all[a].hasManyPorts() && s.all[a].sendsToo {
 		hosts = min(hosts, s.all[a].ports)
 	}
@@ -223,9 +213,6 @@ func hostShare(t *trees, s *sinks, a, b int32) float64 {
 
 func (c *causes) areOne(t *trees, s *sinks, a, b int32) bool {
 	x, y := &s.all[a], &s.all[b]
-	if c.level.Find(a) == c.level.Find(b) && c.areUneven(x, y) {
-		return true
-	}
 	if c.addsTree(a) || c.addsTree(b) {
 		return false
 	}
@@ -362,26 +349,15 @@ func (c *causes) joinCalmNeighbour(t *trees, s *sinks, a int32) {
 	}
 }
 
-// loneShare of what waits for it is the least stall of a port that is its cause where only hosts wait.
-const loneShare = .75
-
-func (c *causes) findWeak(t *trees, s *sinks) {
-	c.weak, c.thin = scratch.Slice(c.weak, 2*len(s.all)), scratch.Slice(c.thin, 2*len(s.all))
+// findThin finds the causes at which so little waits that lone hot links may.
+func (c *causes) findThin(s *sinks) {
+	c.thin = scratch.Slice(c.thin, 2*len(s.all))
 	for a := range c.thin {
 		c.thin[a] = true
 	}
 	for a := range s.all {
 		if x := &s.all[a]; x.fromSwitches >= minFeeders || x.hasManyPorts() || x.odd >= 0 {
 			c.thin[c.sets.Find(int32(a))] = false
-		}
-	}
-	for a := range c.weak {
-		c.weak[a] = a < len(s.all)
-	}
-	for a := range s.all {
-		x := &s.all[a]
-		if x.odd >= 0 || x.port > 0 && t.stalledHosts(x.device) >= minFeeders || x.links >= 2 && (x.port == 0 || x.down() > 0 || x.port >= loneShare*x.stall) {
-			c.weak[c.sets.Find(int32(a))] = false
 		}
 	}
 }

@@ -21,7 +21,7 @@ func (h *shares) choose(t *trees, s *sinks, c *causes, i int32, minMean float64)
 		if c.thin[p.cause] {
 			with[k] = portCost
 		} else if leaf >= 0 && c.isExchange(p.cause) {
-			switch c.takesPartIn(t, s, i, leaf, p.cause) {
+			switch c.takesPart(t, s, leaf, p.cause) {
 			case yes:
 				without[k] += partnerCost
 			case no:
@@ -72,26 +72,4 @@ func (h *shares) cheapest(n int, stall, sigma, minMean float64, one, with, witho
 		}
 	}
 	return chosen
-}
-
-// appraise takes down how much better a node is explained with each odd link that it may wait for than without.
-func (h *shares) appraise(s *sinks, i int32, chosen uint) {
-	from := &h.of[i]
-	for k, p := range from.list() {
-		if int(p.cause) >= len(s.all) || s.all[p.cause].odd < 0 {
-			continue
-		}
-		without := math.Inf(1)
-		for set := uint(1); set < 1<<from.n; set++ {
-			if set>>k&1 == 0 {
-				without = min(without, h.costs[set])
-			}
-		}
-		switch {
-		case from.n > 1:
-			h.worth[p.cause] += min(mostWorth, max(0, without-h.costs[chosen]))
-		case s.mask[i] == 1<<s.all[p.cause].bit:
-			h.worth[p.cause] += mostWorth
-		} // else what it waits for has chosen, and counts
-	}
 }

@@ -12,7 +12,6 @@ import (
 func (t *trees) connect() {
 	t.list, t.peak = scratch.Slice(t.list, len(t.links)), t.peak[:0]
 	t.next.off, t.next.at = append(t.next.off[:0], 0), t.next.at[:0]
-	t.findBreadths()
 	for _, d := range t.entered {
 		all, hasGaps := noList, t.hasGaps(d)
 		for _, i := range t.into.of(d) {
@@ -23,7 +22,6 @@ func (t *trees) connect() {
 			}
 			t.list[i] = int32(len(t.peak))
 			t.appendList(t.links[i], hasGaps)
-			t.partWays(i)
 			t.next.off = append(t.next.off, int32(len(t.next.at)))
 			t.peak = append(t.peak, t.mostStalled(t.mayWaitFor(i)))
 			if waitsForAll {

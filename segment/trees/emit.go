@@ -29,7 +29,6 @@ func (p *patches) emit(m *Method, out *linkset.Groups) {
 			out.Links = append(out.Links, schema.LinkID(m.links[j]))
 		}
 		slices.Sort(out.Links[first:])
-		m.appendZeros(out, first)
 		out.Ends = append(out.Ends, int32(len(out.Links)))
 		r := p.all[set].root
 		if r.device == noDevice {

@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"github.com/giverny/giverny/internal/scratch"
-	"github.com/giverny/giverny/segment/linkset"
 )
 
 // plateau is a set of level sinks.
@@ -33,7 +32,7 @@ func (p plateau) isExchange() bool { return p.sinks >= 3 }
 // the other, so that no chain of small steps joins what is far apart.
 func (c *causes) joinLevel(t *trees, s *sinks, first, end int32) {
 	c.rises = c.rises[:0]
-	c.excess, c.uneven = c.excessOf(s, first, end), c.unevenOf(s, first, end)
+	c.uneven = c.unevenOf(s, first, end)
 	for a := first; a < end; a++ {
 		x := &s.all[a]
 		if !x.isLeaf || !x.isWide() && c.uneven < unevenDeviations {
@@ -52,7 +51,7 @@ func (c *causes) joinLevel(t *trees, s *sinks, first, end int32) {
 	for _, x := range c.rises {
 		a, b := c.level.Find(x.from), c.level.Find(x.to)
 		p, q := c.levels[a], c.levels[b]
-		if a == b || !c.areUneven(&s.all[x.from], &s.all[x.to]) && math.Abs(p.stall()-q.stall()) >= c.levelError(t, &p, &q) {
+		if a == b || !c.areUneven(&s.all[x.from], &s.all[x.to]) && math.Abs(p.stall()-q.stall()) >= levelError(t, &p, &q) {
 			continue
 		}
 		c.level.Union(a, b)
@@ -84,7 +83,7 @@ func (c *causes) mayBeLevel(t *trees, s *sinks, a, b int32) bool {
 	if x.hasManyPorts() && y.hasManyPorts() && hostShare(t, s, a, b) >= exchangeHosts && hostShare(t, s, b, a) >= exchangeHosts {
 		return true
 	}
-	if share, crowded := c.evidence.shared(x, y); share < exchangeShared || !crowded && !(x.isEven() && y.isEven()) {
+	if share, crowded := c.evidence.shared(x, y); share < exchangeShared || !crowded {
 		return false
 	}
 	if hostShare(t, s, a, b) >= exchangeHosts && hostShare(t, s, b, a) >= exchangeHosts {
@@ -118,33 +117,12 @@ func (c *causes) areNear(t *trees, s *sinks, a, b int32) bool {
 	if c.areUneven(x, y) && ratio(x.level, y.level) >= unevenRatio {
 		return true
 	}
-	return math.Abs(x.level-y.level) < c.levelError(t, &c.levels[a], &c.levels[b])
+	return math.Abs(x.level-y.level) < levelError(t, &c.levels[a], &c.levels[b])
 }
 
 // levelError bounds the chance difference of two levels.
-func (c *causes) levelError(t *trees, p, q *plateau) float64 {
-	stall := max(p.stall(), q.stall())
-	return t.noise.meanError(stall, p.links, q.links) + equalDeviations*c.excess*t.noise.sigma(stall)
-}
-
-// chanceExcess is by how many variances of the noise those of one leaf's few links may be more by chance.
-const chanceExcess = 1
-
-// excessOf is by how many deviations of the noise the links that wait at one leaf differ beyond it, in the
-// middle of a component's leaves: where those into one leaf do, those into two do, too.
-func (c *causes) excessOf(s *sinks, first, end int32) float64 {
-	s.sample = s.sample[:0]
-	for a := first; a < end; a++ {
-		if x := &s.all[a]; x.isLeaf && x.fromSwitches >= minFeeders {
-			s.sample = append(s.sample, x.deviation)
-		}
-	}
-	if len(s.sample) == 0 {
-		return 0
-	}
-	n := float64(len(s.sample))
-	middle := medianOf(s.sample)
-	return math.Sqrt(max(0, middle*middle-1-chanceExcess/n))
+func levelError(t *trees, p, q *plateau) float64 {
+	return t.noise.meanError(max(p.stall(), q.stall()), p.links, q.links)
 }
 
 // unevenOf is by how many deviations of the noise the links that wait at a leaf differ, in the middle of a
@@ -248,21 +226,6 @@ func (c *causes) takesPart(t *trees, s *sinks, leaf, cause int32) answer {
 		return is(c.sets.Find(d[0]) == cause || c.sets.Find(d[1]) == cause)
 	}
 	return is(c.sets.Find(a) == cause)
-}
-
-// takesPartIn says whether what a node's link carries takes part in an exchange at its leaf: of hosts, if that stalls
-// their ports, those whose port stalls.
-func (c *causes) takesPartIn(t *trees, s *sinks, i, leaf, cause int32) answer {
-	at, w, l := c.takesPart(t, s, leaf, cause), t.waits, t.links[i]
-	if a := s.at[leaf]; at != yes || !w.fromHost(l) || a < 0 || !s.all[a].hasManyPorts() {
-		return at
-	}
-	for _, k := range w.in.of(w.from[l]) {
-		if w.from[k] == leaf && t.node[k] < 0 && t.values[k] != linkset.Missing {
-			return no
-		}
-	}
-	return yes
 }
 
 const (

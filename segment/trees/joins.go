@@ -1,18 +1,10 @@
 package trees
 
 import (
-	"cmp"
 	"slices"
 
-	"github.com/giverny/giverny/internal/scratch"
 	"github.com/giverny/giverny/segment/linkset"
 )
-
-// vote says that a link of one cause lies beside another's.
-type vote struct {
-	cause, beside int32
-	n             int
-}
 
 // partnership says that most hosts where a cause waits wait for another.
 type partnership struct {
@@ -20,33 +12,11 @@ type partnership struct {
 	isNarrow     bool // few links from switches wait there
 }
 
-const (
-	weakRatio, weakShare, weakLinks = .5, .5, 3
-	// Hosts do not wait for a link that stalls less than that part of their own stall.
-	alongShare = .25
-	// An exchange meets itself at a leaf where links wait, if so many of the hosts there wait elsewhere.
-	partnerHosts = .5
-	// A cause explains nothing if its links are so many deviations off what is predicted, on average, of which each
-	// counts up to a bound; it is joined with what so many of the smaller one's links touch if that is no better, or
-	// has few links.
-	leastMisfit, mostMisfit, misfitShare, misfitSmall = 1.8, 5, .15, 16
-	// Two that meet are one if their links are so many deviations off on average, whatever their levels and shapes: in noise
-	// alone it is .8. From 2 to 2.6 the scores differ by less than their errors, on queues, packets and formulas.
-	leastTogether = 2.3
-	// It is a tree if the mean of its links is less than that of those at one leaf by this factor.
-	fallingShare = .8
-	// What passes over the ways down to a leaf, at most, in links and as a share of what they could pass, where few ports are full.
-	mostPassed, mostPassedShare = 4, .5
-)
+// partnerHosts is the part of the hosts at a leaf where links wait that wait elsewhere if an exchange meets itself there.
+const partnerHosts = .5
 
 // joinPieces joins what back pressure alone does not: it sees no port that is full without being stalled.
 func (c *causes) joinPieces(t *trees, s *sinks, h *shares) {
-	c.joinBesideCalm(t, s, h)
-	h.rename(c)
-	c.joinWeak(t, h)
-	h.rename(c)
-	c.joinAlong(t, s, h)
-	h.rename(c)
 	c.joinPartners(t, s, h)
 	h.rename(c)
 	c.joinReceivers(t, s)
@@ -66,107 +36,6 @@ func (c *causes) joinPieces(t *trees, s *sinks, h *shares) {
 	}
 	for c.joinUnexplained(t, s, h) {
 		h.rename(c)
-	}
-}
-
-// joinWeak gives what only a lone hot link holds together to the cause that most of it lies beside.
-func (c *causes) joinWeak(t *trees, h *shares) {
-	c.markFewAsWeak(h)
-	c.votes = c.votes[:0]
-	for i, l := range t.links {
-		own := h.main(int32(i))
-		if own < 0 || !c.weak[own] {
-			continue
-		}
-		c.votes = append(c.votes, vote{own, -1, 1}) // a vote for itself counts its links
-		first := len(c.votes)
-		for _, beside := range [2][]int32{t.waits.out.of(t.waits.from[l]), t.waits.in.of(t.waits.to[l])} {
-			for _, k := range beside {
-				j := t.node[k]
-				if j < 0 || k == l || ratio(t.stall[i], t.stall[j]) < weakRatio {
-					continue
-				}
-				other := h.main(j)
-				if other >= 0 && !c.weak[other] && !slices.ContainsFunc(c.votes[first:], func(v vote) bool { return v.beside == other }) {
-					c.votes = append(c.votes, vote{own, other, 1})
-				}
-			}
-		}
-	}
-	c.tallyVotes()
-	for i := 0; i < len(c.tally); {
-		own, links := c.tally[i], c.tally[i].n
-		best, most := int32(-1), 0
-		for i++; i < len(c.tally) && c.tally[i].cause == own.cause; i++ {
-			if c.tally[i].n > most {
-				best, most = c.tally[i].beside, c.tally[i].n
-			}
-		}
-		if best >= 0 && links >= weakLinks && float64(most) >= weakShare*float64(links) {
-			c.sets.Union(own.cause, best)
-		}
-	}
-}
-
-// markFewAsWeak takes causes for weak that are thin and have fewer links than always count.
-func (c *causes) markFewAsWeak(h *shares) {
-	c.count = scratch.Slice(c.count, len(c.weak))
-	clear(c.count)
-	for i := range h.of {
-		for _, p := range h.of[i].list() {
-			c.count[p.cause]++
-		}
-	}
-	for a, n := range c.count {
-		c.weak[a] = c.weak[a] || c.thin[a] && a < len(c.weak)/2 && n < MostLeastLinks
-	}
-}
-
-// tallyVotes sums the votes by cause and what it lies beside.
-func (c *causes) tallyVotes() {
-	slices.SortFunc(c.votes, func(a, b vote) int { return cmp.Or(cmp.Compare(a.cause, b.cause), cmp.Compare(a.beside, b.beside)) })
-	c.tally = c.tally[:0]
-	for _, v := range c.votes {
-		if k := len(c.tally) - 1; k >= 0 && c.tally[k].cause == v.cause && c.tally[k].beside == v.beside {
-			c.tally[k].n += v.n
-		} else {
-			c.tally = append(c.tally, v)
-		}
-	}
-}
-
-// mostVoted is the cause that has most votes, or -1 if there is none or another has as many.
-func (c *causes) mostVoted() int32 {
-	c.tallyVotes()
-	best, isTied := vote{cause: -1}, false
-	for _, v := range c.tally {
-		isTied = v.n == best.n || isTied && v.n < best.n
-		if v.n > best.n {
-			best = v
-		}
-	}
-	if isTied {
-		return -1
-	}
-	return best.cause
-}
-
-// joinAlong joins a leaf whose hosts wait unevenly for links up that are full with the cause that these mostly belong to.
-func (c *causes) joinAlong(t *trees, s *sinks, h *shares) {
-	for a := range s.all {
-		x := &s.all[a]
-		if !x.isLeaf || x.port > 0 || x.fromSwitches >= minFeeders || int(x.fromHosts) < minFeeders || x.deviation < unevenDeviations {
-			continue
-		}
-		c.votes = c.votes[:0]
-		for _, l := range t.waits.out.of(x.device) {
-			if i := t.node[l]; i >= 0 && h.main(i) >= 0 && t.stall[i] >= alongShare*x.stall {
-				c.votes = append(c.votes, vote{h.main(i), 0, 1})
-			}
-		}
-		if best := c.mostVoted(); best >= 0 {
-			c.sets.Union(c.sets.Find(int32(a)), best)
-		}
 	}
 }
 

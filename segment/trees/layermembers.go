@@ -9,10 +9,8 @@ const (
 	memberWidth = 1.5 // of what a level may be off, within which a leaf takes part
 	addsUpShare = .08 // of the level of a layer, by which two others together may be off
 	hostsShare  = .2  // by which hosts of a leaf differ of which one direction is not measured
-	looseShare  = .5  // by which levels of leaves differ that send and receive unequally much
-	halfStalled = .5  // of the ways, where something waits
-	otherCost   = .05 // what it counts that the other direction is off where something is added to it
 	mostRough   = .12 // spread of the ways of leaves whose levels may differ from leaf to leaf
+	otherCost   = .05 // what it counts that the other direction is off where something is added to it
 )
 
 // dropSums drops layers of two leaves that are the sum of two others: these leaves take part in both.
@@ -99,13 +97,6 @@ func (z *layer) offOf(x *leafLevels) float64 {
 	if z.leaves == 0 {
 		return none
 	}
-	if z.comes == 0 {
-		sends := x.up.isWide() && x.up.middle >= mostWays*z.sent || x.up.measured < minFeeders
-		if sends && x.low > 0 && isNear(x.low, x.lowWithin(), z.sent) {
-			return math.Abs(x.low-z.sent) / z.sent
-		}
-		return none
-	}
 	sent, comes := math.Abs(x.sent-z.sent), math.Abs(x.comes-z.comes)
 	isSent := x.up.isWide() && sent <= memberWidth*x.up.within
 	isComing := x.down.isWide() && comes <= memberWidth*x.down.within
@@ -124,9 +115,6 @@ func (z *layer) offOf(x *leafLevels) float64 {
 	if isSent && isAlike(x.down.few, z.comes) && isAlike(x.hosts.few, z.hosts) {
 		return sent // some of its hosts do, and receive over some ways down
 	}
-	if z.isUneven() && x.up.part >= idlePart && x.down.part >= halfStalled && x.layers[0] == noLayer && sent <= looseShare && comes <= looseShare {
-		return 1 + sent + comes
-	}
 	return none
 }
 
@@ -136,56 +124,16 @@ func isAlike(level, of float64) bool { return of > 0 && math.Abs(level-of) <= ho
 // offOfTwo is how far a leaf's levels are off those of two layers together.
 func offOfTwo(x *leafLevels, p, q *layer) float64 {
 	off := math.Inf(1)
-	if p.leaves == 0 || q.leaves == 0 {
+	if p.leaves == 0 || q.leaves == 0 || !x.down.isWide() {
 		return off
 	}
-	level := x.sent
-	switch {
-	case p.comes == 0 || q.comes == 0:
-		if level = x.low; level == 0 {
-			return off
+	for _, asChances := range [2]bool{false, true} {
+		sent, comes := combine(p.sent, q.sent, asChances), combine(p.comes, q.comes, asChances)
+		if math.Abs(x.sent-sent) <= memberWidth*x.up.within && math.Abs(x.comes-comes) <= memberWidth*x.down.within {
+			off = min(off, math.Abs(x.sent-sent)/sent+math.Abs(x.comes-comes)/comes)
 		}
-	case !x.down.isWide():
-		return off
-	}
-	try := func(sent, comes float64) {
-		isSent := math.Abs(level-sent) <= memberWidth*x.up.within
-		if !isSent || comes == 0 && x.down.part >= halfStalled || comes > 0 && (!x.down.isWide() || math.Abs(x.comes-comes) > memberWidth*x.down.within) {
-			return
-		}
-		d := math.Abs(level-sent) / sent
-		if comes > 0 {
-			d += math.Abs(x.comes-comes) / comes
-		}
-		off = min(off, d)
-	}
-	try(p.sent+q.sent, p.comes+q.comes)
-	try(combine(p.sent, q.sent, true), combine(p.comes, q.comes, true))
-	if p.comes > 0 && q.comes > 0 {
-		try(max(p.sent, q.sent), max(p.comes, q.comes))
 	}
 	return off
-}
-
-// dropTrees takes back layers of which only what is sent stalls where nothing else sends to a leaf at which others wait, and
-// which stalls as much or more: they are its tree's sources.
-func (y *layers) dropTrees() {
-	for k := range y.leaves {
-		x := &y.leaves[k]
-		if x.down.part < halfStalled || y.comesTo(x) > 0 {
-			continue
-		}
-		best := noLayer
-		for c := range y.all {
-			z := &y.all[c]
-			if z.leaves > 0 && z.comes == 0 && z.sent <= (1+sameLevel)*x.down.middle && (best == noLayer || z.sent > y.all[best].sent) {
-				best = int32(c)
-			}
-		}
-		if best != noLayer && !y.hasSources(k, &y.all[best]) {
-			y.drop(best)
-		}
-	}
 }
 
 // dropPairs takes back layers of two leaves whose links differ, where another leaf exchanges with none: levels differ from leaf to
@@ -199,36 +147,4 @@ func (y *layers) dropPairs() {
 			y.drop(int32(c))
 		}
 	}
-}
-
-// comesTo is the level of what comes to a leaf in its layers.
-func (y *layers) comesTo(x *leafLevels) (sum float64) {
-	for _, c := range x.layers {
-		if c != noLayer {
-			sum += y.all[c].comes
-		}
-	}
-	return sum
-}
-
-// sentBy is the level of what a leaf sends in its layers.
-func (y *layers) sentBy(x *leafLevels) (sum float64) {
-	for _, c := range x.layers {
-		if c != noLayer {
-			sum += y.all[c].sent
-		}
-	}
-	return sum
-}
-
-// hasSources reports whether others than a leaf stall on their ways up for something else than layers, and not as a layer's do.
-func (y *layers) hasSources(at int, z *layer) bool {
-	for k := range y.leaves {
-		x := &y.leaves[k]
-		rest := x.up.middle - y.sentBy(x)
-		if k != at && x.up.part >= halfStalled && rest > levelRest*x.up.middle+1 && math.Abs(rest-z.sent) > levelRest*z.sent+x.up.within {
-			return true
-		}
-	}
-	return false
 }

@@ -25,7 +25,7 @@ type layers struct {
 	off    []float64
 }
 
-// layer is an exchange: its levels, comes and hosts 0 if they do not stall.
+// layer is an exchange: its levels, hosts 0 if they do not stall.
 type layer struct {
 	sent, comes, hosts float64
 	leaves             int
@@ -53,7 +53,7 @@ const (
 )
 
 // isUneven reports whether a layer's leaves may differ, since it does not stall all alike.
-func (z *layer) isUneven() bool { return z.comes > 0 && math.Abs(z.sent-z.comes) > sameLevel*z.sent }
+func (z *layer) isUneven() bool { return math.Abs(z.sent-z.comes) > sameLevel*z.sent }
 
 // isTwoLevel reports whether all links between switches join leaves with spines.
 func (w *waits) isTwoLevel() bool {
@@ -70,11 +70,9 @@ func (w *waits) isTwoLevel() bool {
 func (y *layers) peel(w *waits, values []float32, hot, idle float64) []float32 {
 	y.all, y.links = y.all[:0], y.links[:0]
 	y.measureLeaves(w, values, hot)
-	y.findSent()
-	y.findBoth()
+	y.find()
 	y.dropSums()
 	y.findMembers()
-	y.dropTrees()
 	y.dropPairs()
 	if !slices.ContainsFunc(y.all, func(z layer) bool { return z.leaves > 0 }) {
 		return values
@@ -97,17 +95,12 @@ func (y *layers) isAny() bool { return len(y.links) > 0 }
 // takeOff takes the layers of a leaf off its links.
 func (y *layers) takeOff(w *waits, values []float32, x *leafLevels, hot float64, idle float32) {
 	var level layer
-	hasMany, hasHosts := x.ports > minFeeders, true
+	hasMany := x.ports > minFeeders
 	for _, c := range x.layers {
 		if c != noLayer {
 			z := &y.all[c]
 			level.sent, level.comes, level.hosts = level.sent+z.sent, level.comes+z.comes, level.hosts+z.hosts
-			hasMany = hasMany && z.comes > 0
-			hasHosts = hasHosts && z.hosts > 0
 		}
-	}
-	if part := x.sent / level.sent; x.layers[1] != noLayer && part < 1 {
-		level.sent, level.comes, level.hosts = part*level.sent, part*level.comes, part*level.hosts
 	}
 	even := !level.isUneven()
 	for _, l := range w.out.of(x.device) {
@@ -121,17 +114,17 @@ func (y *layers) takeOff(w *waits, values []float32, x *leafLevels, hot float64,
 				left = 0
 			}
 			y.give(x, l, left, idle)
-		case w.toHost(l) && x.ports >= fewestLevelPorts && level.comes > 0 && y.isLevelPort(w, values, l, level.comes, hot):
+		case w.toHost(l) && x.ports >= fewestLevelPorts && y.isLevelPort(w, values, l, level.comes, hot):
 			y.give(x, l, 0, idle)
 		}
 	}
 	for _, l := range w.in.of(x.device) {
 		switch v := float64(values[l]); {
 		case v < hot:
-		case w.isDown(l) && level.comes > 0:
+		case w.isDown(l):
 			y.give(x, l, x.down.left(v, level.comes, even), idle)
 		case w.fromHost(l) && level.hosts > 0:
-			y.giveHost(x, l, v, &level, idle)
+			y.giveHost(x, l, v-level.hosts, &level, idle)
 		}
 	}
 }
@@ -164,29 +157,12 @@ func (y *layers) give(x *leafLevels, link int32, left float64, idle float32) {
 	}
 }
 
-// giveHost gives a link from a host to the layers of its leaf: of two that not all hosts take part in, to the nearest or both.
-func (y *layers) giveHost(x *leafLevels, link int32, v float64, level *layer, idle float32) {
-	if x.layers[1] == noLayer || x.low > 0 || y.all[x.layers[0]].comes == 0 || y.all[x.layers[1]].comes == 0 {
-		left := v - level.hosts
-		if left <= min(hostRest, hostRestBy*x.up.spread/max(1, x.up.middle))*level.hosts+hostPoints {
-			left = 0
-		}
-		y.give(x, link, left, idle)
-		return
+// giveHost gives a link from a host to the layers of its leaf.
+func (y *layers) giveHost(x *leafLevels, link int32, left float64, level *layer, idle float32) {
+	if left <= min(hostRest, hostRestBy*x.up.spread/max(1, x.up.middle))*level.hosts+hostPoints {
+		left = 0
 	}
-	y.rest[link], y.inAny[link] = idle, true
-	off := func(of float64) float64 { return math.Abs(v-of) / max(1, of) }
-	a, b := off(y.all[x.layers[0]].hosts), off(y.all[x.layers[1]].hosts)
-	both := off(level.hosts)
-	if nearest := min(a, b, both); a > nearest && b > nearest {
-		a, b = nearest, nearest
-	}
-	if a <= b {
-		y.links = append(y.links, layerLink{x.layers[0], link})
-	}
-	if b <= a {
-		y.links = append(y.links, layerLink{x.layers[1], link})
-	}
+	y.give(x, link, left, idle)
 }
 
 // emit makes a group of each layer, and drops those before that are only their unevenness.

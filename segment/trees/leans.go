@@ -17,24 +17,14 @@ const (
 	leanShare = .75
 	// Stall of the siblings of a link without a value, as a share of that of what waits for it: they feed one root.
 	leastBeyond, mostBeyond = .75, 2
-	// Of a port that is full but does not stall, since it sends all the time, the links that wait for it pass on all of a
-	// link's rate, of a degraded one a part: of less than that, the port waits itself. From .3 to .5 the scores differ by less
-	// than their errors; the more, the more degraded links are taken for such.
-	leastPassed = .3
 )
 
 // joinLeaning joins a cause with the one that it begins at: a port that waits itself is no root. So where most of the
 // links of a cause that wait for no other of it may wait for one of another cause that stalls about as much, or for a link
-// beside such that has no value or of which the reading cannot be right, both are one, and its own sinks are no roots.
+// without a value beside such, both are one, and its own sinks are no roots.
 func (c *causes) joinLeaning(t *trees, s *sinks, h *shares) (joined bool) {
-	c.votes, c.count, c.ends = c.votes[:0], scratch.Slice(c.count, len(c.weak)), scratch.Slice(c.ends, len(c.weak))
-	clear(c.count)
+	c.votes, c.ends = c.votes[:0], scratch.Slice(c.ends, len(c.thin))
 	clear(c.ends)
-	for i := range int32(len(t.links)) {
-		if own := h.main(i); own >= 0 {
-			c.count[own]++
-		}
-	}
 	for i := range int32(len(t.links)) {
 		own, j := h.main(i), t.hottestAfter(i)
 		if own < 0 || s.isOdd(own, t.links[i]) || j >= 0 && h.of[j].has(own) || h.waitsWithin(t, i, own) {
@@ -42,7 +32,7 @@ func (c *causes) joinLeaning(t *trees, s *sinks, h *shares) (joined bool) {
 		}
 		c.ends[own]++
 		if j < 0 || t.stall[j] < leanRatio*t.stall[i] {
-			j = h.hottestBeyond(t, i, own, c.count[own] >= minFeeders && h.passed(t, t.to[i], own) < leastPassed)
+			j = h.hottestBeyond(t, i, own)
 		}
 		if j >= 0 && t.stall[j] >= leanRatio*t.stall[i] && h.main(j) >= 0 {
 			c.votes = append(c.votes, vote{own, h.main(j), 1})
@@ -65,7 +55,7 @@ func (s *sinks) isOdd(cause, link int32) bool {
 	return int(cause) < len(s.all) && s.all[cause].odd == link
 }
 
-// markLeaning takes down that the sinks of a cause are no roots.
+// markLeaning records that the sinks of a cause are no roots.
 func (c *causes) markLeaning(s *sinks, cause int32) {
 	for a := range s.all {
 		s.all[a].leans = s.all[a].leans || c.sets.Find(int32(a)) == cause
@@ -77,37 +67,17 @@ func (h *shares) waitsWithin(t *trees, i, cause int32) bool {
 	return slices.ContainsFunc(t.mayWaitFor(i), func(j int32) bool { return h.of[j].has(cause) })
 }
 
-// passed is what the stalled links of a cause can send into a switch while they do not stall, as a share of a link's rate.
-func (h *shares) passed(t *trees, d, cause int32) (sum float64) {
-	for _, i := range t.into.of(d) {
-		if h.main(i) == cause {
-			sum += 1 - t.stall[i]/100
-		}
-	}
-	return sum
-}
-
-// hottestBeyond is the most stalled node of another cause that enters the same device as a link that a node may wait for, or,
-// where that reads zero but cannot be, that the link may wait for; if it stalls about as much as the node. Else -1. The link
-// has no value, or its reading is no zero: what waits for it waits for what its siblings wait for.
-func (h *shares) hottestBeyond(t *trees, i, own int32, isNoZero bool) int32 {
-	best := int32(-1)
-	take := func(j int32) {
-		if share := t.stall[j] / t.stall[i]; leastBeyond <= share && share <= mostBeyond && h.main(j) != own && (best < 0 || t.isHotter(j, best)) {
-			best = j
-		}
-	}
-	w := t.waits
+// hottestBeyond is the most stalled node of another cause that enters the same device as a link without a value that a node may wait
+// for, if it stalls about as much as the node, or else -1: what waits for that link waits for what its siblings wait for.
+func (h *shares) hottestBeyond(t *trees, i, own int32) int32 {
+	best, w := int32(-1), t.waits
 	for _, l := range w.out.of(t.to[i]) {
-		if t.node[l] >= 0 || !isNoZero && t.values[l] != linkset.Missing || !w.mayWait(t.links[i], l) {
+		if t.values[l] != linkset.Missing || !w.mayWait(t.links[i], l) {
 			continue
 		}
 		for _, j := range t.into.of(w.to[l]) {
-			take(j)
-		}
-		for _, j := range t.leaving.of(w.to[l]) {
-			if isNoZero && w.mayWait(l, t.links[j]) {
-				take(j)
+			if share := t.stall[j] / t.stall[i]; leastBeyond <= share && share <= mostBeyond && h.main(j) != own && (best < 0 || t.isHotter(j, best)) {
+				best = j
 			}
 		}
 	}

@@ -70,29 +70,3 @@ func TestLoneLinksBesideATreeAreNoRegion(t *testing.T) {
 		t.Errorf("%s, want one of %d links", segmenttest.Sizes(got), len(want))
 	}
 }
-
-// Where hosts of a leaf wait as long for a tree that comes over one way as hosts elsewhere do, a port that stalls beside it is hot
-// alone: else what leaves the leaf for the tree would carry nothing.
-func TestLonePortBesideATreeTakesNothing(t *testing.T) {
-	g := stalls.Fabric(t, "fattree:k=8")
-	for _, percent := range []float32{24, 45, 80} {
-		values, want := stalls.Where(g, func(_ schema.LinkID, from, to *topology.Device) (float32, bool) {
-			switch {
-			case from.Name == "leaf0-2" && to.Name == "host8":
-				return 60, true
-			case to.Name == "leaf0-2" && from.Name == "agg0-1":
-				return 50, true
-			case from.Group == 0 && from.Level == 1 && to.Name == "agg0-1" && from.Name != "leaf0-2":
-				return 40, true
-			case from.Level == 0 && to.Group == 0 && to.Name != "leaf0-2":
-				return 20, true
-			case from.Name == "leaf0-0" && to.Name == "host0":
-				return percent, false
-			}
-			return 0, false
-		})
-		if got := segmenttest.Find(t, g, segmenttest.Overlapping(), values.Noisy(.7, 1)); len(got) != 1 || !slices.Equal(got[0].Links, want) {
-			t.Errorf("%v%%: %s, want one of %d links", percent, segmenttest.Sizes(got), len(want))
-		}
-	}
-}

@@ -25,7 +25,7 @@ type oneWay struct {
 
 // count counts by cause the leaves that only send into it, and its ends.
 func (o *oneWay) count(t *trees, s *sinks, c *causes, h *shares) {
-	o.leaves, o.ends = scratch.Slice(o.leaves, len(c.weak)), scratch.Slice(o.ends, len(c.weak))
+	o.leaves, o.ends = scratch.Slice(o.leaves, len(c.thin)), scratch.Slice(o.ends, len(c.thin))
 	clear(o.leaves)
 	clear(o.ends)
 	for a := range int32(len(s.all)) {

@@ -19,18 +19,16 @@ const (
 
 // findOdd finds the ports to hosts, and the links between switches, that may be roots of their own.
 func (t *trees) findOdd() {
-	t.odd, t.unsure, t.dropped = scratch.Slice(t.odd, len(t.links)), scratch.Slice(t.unsure, len(t.links)), scratch.Slice(t.dropped, len(t.links))
+	t.odd = scratch.Slice(t.odd, len(t.links))
 	clear(t.odd)
-	clear(t.unsure)
-	clear(t.dropped)
 	for _, d := range t.entered {
 		t.findOddAt(d)
 	}
 	t.findSlow()
 }
 
-// findOddAt finds those of a switch: beside an exchange, those that are clearly above most others that stall there; where
-// traffic that goes on stalls as well, all; and two of a pair.
+// findOddAt finds those of a switch: beside an exchange, those that are clearly above most others that stall there; the only one, where
+// all that waits may go on; and two of a pair or twins.
 func (t *trees) findOddAt(d int32) {
 	t.sample = t.sample[:0]
 	for _, i := range t.leaving.of(d) {
@@ -42,13 +40,9 @@ func (t *trees) findOddAt(d int32) {
 		return
 	}
 	slices.Sort(t.sample)
-	usual, hottest := t.sample[(len(t.sample)-1)/2], t.sample[len(t.sample)-1]
+	usual := t.sample[(len(t.sample)-1)/2]
 	if len(t.sample) < mostRoots {
-		if len(t.sample) == 1 && t.mayBeLone(d) {
-			for _, i := range t.leaving.of(d) {
-				t.unsure[i] = t.toHost(i)
-			}
-		} else if !t.arePair(d) && !t.areTwins(d) && !t.isCrossed(d, hottest) {
+		if !t.isPassed(d) && !t.arePair(d) && !t.areTwins(d) {
 			return
 		}
 		usual = 0
@@ -64,11 +58,11 @@ func (t *trees) findOddAt(d int32) {
 	}
 }
 
-// mayBeLone reports whether all that stalls into a switch comes up and may wait for a link to another switch: a port to a
-// host that stalls there may be hot alone, beside a tree that passes.
-func (t *trees) mayBeLone(d int32) bool {
+// isPassed reports whether one port to a host of a switch stalls while all that stalls into the switch comes up and may wait for a
+// link to another: nothing shows that it waits for the port, rather than for what a tree that passes waits for.
+func (t *trees) isPassed(d int32) bool {
 	into := t.into.of(d)
-	if len(into) == 0 || !slices.ContainsFunc(t.leaving.of(d), func(j int32) bool { return !t.toHost(j) }) {
+	if len(t.sample) != 1 || len(into) == 0 || !slices.ContainsFunc(t.leaving.of(d), func(j int32) bool { return !t.toHost(j) }) {
 		return false
 	}
 	return !slices.ContainsFunc(into, func(i int32) bool {
@@ -108,28 +102,6 @@ func (t *trees) sendingPorts(d int32) (n int) {
 	return n
 }
 
-// unpair takes back the other root of a pair where one is none, and reports whether there is one.
-func (t *trees) unpair(i int32) (any bool) {
-	ports := t.leaving.of(t.from[i])
-	n := 0
-	for _, j := range ports {
-		if t.toHost(j) {
-			n++
-		}
-	}
-	for _, j := range ports {
-		if n == 2 && t.toHost(j) && t.odd[j] {
-			t.odd[j], any = false, true
-		}
-	}
-	return any
-}
-
-// isCrossed reports whether a link into a switch might wait rather for one that is hotter than its stalled ports.
-func (t *trees) isCrossed(d int32, port float64) bool {
-	return slices.ContainsFunc(t.into.of(d), func(i int32) bool { return !t.fromHost(i) && t.hottest(i) > port })
-}
-
 // findSinks marks the nodes at which back pressure begins: into a host, without a stalled link after them, or
 // far hotter than any such, together with others at their switch.
 func (t *trees) findSinks() {
@@ -139,8 +111,6 @@ func (t *trees) findSinks() {
 		t.sink[i] = -1
 		t.port[i] = w.toHost(l)
 		switch {
-		case t.dropped[i]:
-			t.port[i] = false
 		case t.odd[i]:
 			t.sink[i] = t.placeOf(l)
 		case t.port[i]:

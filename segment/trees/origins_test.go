@@ -43,29 +43,6 @@ func incastAt0() stalls.ByEnds {
 	return s
 }
 
-// A link of a group that reads zero where all beside it stall does not cut off what waits for it.
-func TestFalseZeroWithinGroup(t *testing.T) {
-	g := stalls.Fabric(t, "dragonfly:groups=17,routers=8,hosts=4")
-	s := incastAt0().With(stalls.ByEnds{{"router0-5", "router0-0"}: 0})
-	for host := 20; host < 24; host++ {
-		s[[2]string{fmt.Sprint("host", host), "router0-5"}] = 50
-	}
-	globals := 0
-	for group := 1; group < 17; group++ {
-		for l := range schema.LinkID(g.NumLinks()) {
-			from, to := g.Ends(l)
-			if name := g.Device(from).Name; g.Device(to).Name == "router0-5" && strings.HasPrefix(name, fmt.Sprintf("router%d-", group)) {
-				s[[2]string{name, "router0-5"}] = 50
-				globals++
-			}
-		}
-	}
-	if globals != 2 {
-		t.Fatalf("%d links from other groups, want 2", globals)
-	}
-	oneRegion(t, g, s, s.On(t, g))
-}
-
 // Where one link of a group is all that waits at a switch, that link is the root, though few links wait for it.
 func TestOnlyLinkIntoASwitchIsTheRoot(t *testing.T) {
 	g := stalls.Fabric(t, "dragonfly:groups=17,routers=8,hosts=4")

@@ -52,16 +52,6 @@ func (p *partList) has(cause int32) bool {
 	return slices.ContainsFunc(p.list(), func(x part) bool { return x.cause == cause })
 }
 
-// raise makes a cause's part no less than a stall.
-func (p *partList) raise(cause int32, stall float64) {
-	for i := range p.list() {
-		if p.at[i].cause == cause {
-			p.at[i].stall = max(p.at[i].stall, stall)
-		}
-	}
-	p.sort()
-}
-
 // unite sums the parts of one cause.
 func (p *partList) unite() {
 	n := 0

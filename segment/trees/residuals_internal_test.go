@@ -39,21 +39,3 @@ func TestWaitsForFewPorts(t *testing.T) {
 		}
 	}
 }
-
-// Traffic to few hosts, by destination, comes down over few ways; to many it does not, though half of the ways are idle.
-func TestFewWaysDown(t *testing.T) {
-	g := stalls.Fabric(t, "fattree:leaves=6,hosts=8,spines=20")
-	for stalled, want := range map[int]breadth{2: fewWays, 8: fewWays, 9: someWays} {
-		s := stalls.ByEnds{}
-		for spine := range stalled {
-			s[[2]string{fmt.Sprint("spine", spine), "leaf2"}] = 40
-		}
-		m := New(g, overlapping())
-		values := s.On(t, g)
-		m.measure(values)
-		m.findLinks(values)
-		if got := m.breadth[m.node[stalls.LinkNamed(t, g, "spine0", "leaf2")]]; got != want {
-			t.Errorf("%d of 20 ways: breadth %d, want %d", stalled, got, want)
-		}
-	}
-}

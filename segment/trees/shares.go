@@ -13,8 +13,6 @@ import (
 type shares struct {
 	of      []partList // by node
 	fall    []float64  // by cause
-	taken   []int      // by cause: links that it has a part in, but for those at its sinks
-	worth   []float64  // by cause: by how many deviations links are explained better with it than without
 	misfit  []float64  // by node: by how many deviations its stall is off what its causes predict
 	falls   []fallOf
 	rests   []fallOf               // the same of what is left of a link over an exchange's level
@@ -24,9 +22,6 @@ type shares struct {
 	members linkLists              // by cause: nodes
 	own     []int32                // by node: the exchange that its leaf takes part in, or -1
 	level   []float64              // by node: that exchange's level there
-	chosen  []uint                 // by node: a set of its causes
-	group   wayGroup
-	fit     fallFit
 }
 
 const (
@@ -43,27 +38,19 @@ const (
 	// that a tree which clearly adds to what leaves an exchange's leaves, on so many links, adds nothing to one of them.
 	restCost, fewestRests = 3, 8
 	mostAtOnce            = 3 // causes of one link
-	// In deviations: by how much better an odd link must explain what waits for it, in all and for each link, of which one
-	// counts up to a bound; and for each link if it is one between switches, since those are seldom slow.
-	leastWorth, leastWorthEach, mostWorth, worthOfSlow = 17, .8, 4, 2
 	// oddPort is how many deviations a port differs from what else waits at its switch if it is another cause.
 	oddPort = 4
 )
 
 func (h *shares) find(t *trees, s *sinks, c *causes, minMean float64) {
 	h.of, h.fall = scratch.Slice(h.of, len(t.links)), scratch.Slice(h.fall, 2*len(s.all))
-	h.misfit, h.worth = scratch.Slice(h.misfit, len(t.links)), scratch.Slice(h.worth, 2*len(s.all))
-	clear(h.worth)
+	h.misfit = scratch.Slice(h.misfit, len(t.links))
 	h.rest = scratch.Slice(h.rest, 2*len(s.all))
 	h.own, h.level = scratch.Slice(h.own, len(t.links)), scratch.Slice(h.level, len(t.links))
-	h.taken = scratch.Slice(h.taken, 2*len(s.all))
-	clear(h.taken)
-	h.chosen = scratch.Slice(h.chosen, len(t.links))
 	h.startFalls(s, c)
 	for i := range h.of {
 		h.of[i].n, h.misfit[i] = 0, 0
 	}
-	isSpread := t.isSpread()
 	for first, end := 0, 0; first < len(t.order); first = end { // hop by hop
 		rank := t.rank[t.order[first]]
 		for end = first; end < len(t.order) && t.rank[t.order[end]] == rank; end++ {
@@ -71,25 +58,14 @@ func (h *shares) find(t *trees, s *sinks, c *causes, minMean float64) {
 		isAny := h.gather(t, s, c, t.order[first:end])
 		h.fitRests()
 		h.fitFalls()
-		isFitted := false
 		if isAny { // else the same again
 			h.refit(t, s, c, t.order[first:end], minMean)
-			isFitted = isSpread && h.fitTogether(t, t.order[first:end])
 		}
 		for _, i := range t.order[first:end] {
 			if !h.atSink[i] && h.of[i].n > 0 {
-				set, stall := h.choose(t, s, c, i, minMean)
-				h.appraise(s, i, set)
-				h.suppose(t, i, set, stall)
-				h.chosen[i] = h.withTwins(s, i, set)
-			}
-		}
-		if isFitted {
-			h.chooseFitted(t)
-		}
-		for _, i := range t.order[first:end] {
-			if !h.atSink[i] && h.of[i].n > 0 {
-				h.take(i, t.stall[i])
+				set, one := h.choose(t, s, c, i, minMean)
+				h.suppose(t, i, set, one)
+				h.take(i, h.withTwins(s, i, set), t.stall[i])
 			}
 		}
 	}
@@ -106,13 +82,9 @@ func (h *shares) gather(t *trees, s *sinks, c *causes, nodes []int32) (isAny boo
 		if was >= 0 && isSameList(t.after(i), t.after(was)) {
 			h.of[i].n = copy(h.of[i].at[:], h.of[was].list())
 		} else {
-			h.predict(t, c, i)
+			h.predict(t, i)
 		}
 		was = i
-		if a := s.feeding[i]; a >= 0 {
-			h.of[i].raise(c.sets.Find(a), c.levels[c.level.Find(a)].stall())
-			was = -1
-		}
 		isAny = isAny || h.of[i].n > 1
 		h.own[i], h.level[i] = h.ownExchange(t, s, c, i)
 		h.vote(t, s, c, i)
@@ -173,28 +145,20 @@ func (h *shares) setAtSink(t *trees, s *sinks, c *causes, i int32) bool {
 	return true
 }
 
-// predict gathers the causes of what a node waits for; weak ones only if there are no others.
-func (h *shares) predict(t *trees, c *causes, i int32) {
-	into := &h.of[i]
-	for _, weak := range [2]bool{false, true} {
-		for _, j := range t.after(i) {
-			if t.rank[j] >= t.rank[i] {
-				continue // a cycle
-			}
-			for _, p := range h.of[j].list() {
-				if c.weak[p.cause] == weak {
-					into.add(part{cause: p.cause, stall: p.stall})
-				}
-			}
+// predict gathers the causes of what a node waits for.
+func (h *shares) predict(t *trees, i int32) {
+	for _, j := range t.after(i) {
+		if t.rank[j] >= t.rank[i] {
+			continue // a cycle
 		}
-		if into.n > 0 {
-			return
+		for _, p := range h.of[j].list() {
+			h.of[i].add(p)
 		}
 	}
 }
 
-// suppose takes down the set that is chosen of a node's causes, what each is supposed to stall it, and how far its stall is
-// off what the set predicts.
+// suppose records what each of a node's causes is supposed to stall it, and how far its stall is off what those of a set
+// predict.
 func (h *shares) suppose(t *trees, i int32, set uint, one [maxParts]float64) {
 	from, sum := &h.of[i], 0.
 	for k := range from.list() {
@@ -206,24 +170,22 @@ func (h *shares) suppose(t *trees, i int32, set uint, one [maxParts]float64) {
 			sum += one[k]
 		}
 	}
-	h.chosen[i] = set
 	h.misfit[i] = math.Abs(t.stall[i]-min(100, sum)) / t.noise.sigma(t.stall[i])
 }
 
-// take leaves of a node's causes those chosen, each with its share of the stall.
-func (h *shares) take(i int32, stall float64) {
+// take leaves of a node's causes those of a set, each with its share of the stall.
+func (h *shares) take(i int32, set uint, stall float64) {
 	from, total := &h.of[i], 0.
 	for k, p := range from.list() {
-		if h.chosen[i]>>k&1 != 0 {
+		if set>>k&1 != 0 {
 			total += p.stall
 		}
 	}
 	n := 0
 	for k, p := range from.list() {
-		if h.chosen[i]>>k&1 != 0 {
+		if set>>k&1 != 0 {
 			from.at[n] = part{cause: p.cause, stall: stall * p.stall / total}
 			n++
-			h.taken[p.cause]++
 		}
 	}
 	from.n = n

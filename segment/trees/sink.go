@@ -32,10 +32,6 @@ func (s *sink) portMean() float64 { return s.portSum / float64(max(1, s.ports)) 
 // isWide reports whether enough waits at a sink to tell it from lone hot links.
 func (s *sink) isWide() bool { return s.links >= minFeeders || s.hasManyPorts() }
 
-// isEven reports whether what a leaf's hosts send into the fabric is as level as what comes, and as much: it
-// exchanges.
-func (s *sink) isEven() bool { return s.sendsToo && (s.others > 0 || s.levels >= 2*s.links) }
-
 // mostRoots is how many trees have their roots at one switch.
 const mostRoots = 3
 

@@ -49,7 +49,6 @@ type sink struct {
 	levels      int     // number
 	deviation   float64 // of those from switches, or if these are few from hosts, in deviations of the noise
 	sendsToo    bool    // the leaf's hosts or links to switches mostly stall, too
-	isUnread    bool    // nothing that leaves the switch is measured: those of its hosts that stall are all that can be seen to send
 	isReceiver  bool    // see showsReceiver; unknown of an odd link
 	waitsForFew bool    // see showsFewPorts
 	isTwin      bool    // see areTwins
@@ -203,11 +202,10 @@ func (s *sinks) measure(t *trees) {
 		if t.port[i] || at < 0 {
 			continue
 		}
-		fromAbove := !w.fromHost(l) && w.level[w.from[l]] > w.level[w.to[l]]
-		a := &s.all[at]
-		if t.sink[i] < 0 && !t.prefersHost(int32(i)) && !(a.port > 0 && fromAbove) {
+		if t.sink[i] < 0 && !t.prefersHost(int32(i)) {
 			continue
 		}
+		a := &s.all[at]
 		if w.fromHost(l) {
 			a.fromHosts++
 			a.hostSum += t.stall[i]
@@ -292,23 +290,12 @@ func (s *sinks) measureLevel(t *trees, x *sink) {
 			}
 		}
 	}
-	x.isUnread = t.isUnread(x.device)
-	x.sendsToo = 2*stalled[0] > measured[0] || 2*stalled[1] > measured[1] || x.isUnread && stalled[0] >= minFeeders || s.portsSend(t, x)
+	x.sendsToo = 2*stalled[0] > measured[0] || 2*stalled[1] > measured[1] || s.portsSend(t, x)
 	more, m := sumNear(s.sample, middle, within)
 	if n += m; n > 0 {
 		sum += more
 		x.level, x.levelSum, x.levels = sum/float64(n), sum, n
 	}
-}
-
-// isUnread reports whether nothing that leaves a switch is measured.
-func (t *trees) isUnread(d int32) bool {
-	for _, l := range t.waits.out.of(d) {
-		if t.values[l] != linkset.Missing {
-			return false
-		}
-	}
-	return true
 }
 
 // measureSent finds the level of an exchange at a leaf where a port is a root of its own, too: by what leaves the leaf,

@@ -22,7 +22,7 @@ import (
 //  3. Causes (causes.go, exchanges.go, joins.go): sinks that are one cause are joined, by the evidence of
 //     level, of shared sources and of hosts that both send and wait. Level sinks that share their sources and
 //     send as they receive are an exchange of all with all; else two are two trees.
-//  4. Shares (shares.go, attenuation.go): upstream, hop by hop, a link belongs to the cause, or those that add up,
+//  4. Shares (shares.go, choice.go, attenuation.go): upstream, hop by hop, a link belongs to the cause, or those that add up,
 //     which predict its stall best.
 //  5. Roots (roots.go): the port that a cause begins at.
 //  6. What is left (patches.go): what belongs to no cause that is large enough.
@@ -63,10 +63,7 @@ type trees struct {
 	port    []bool    // by node: back pressure begins at the switch that it leaves
 	order   []int32   // nodes, those that wait at sinks first
 	odd     []bool    // by node: a root beside whatever else begins at its switch, a port to a host or a slow link
-	breadth []breadth // by node
 	idle    float32   // stall up to which a link waits for nothing
-	unsure  []bool    // by node: see mayBeLone
-	dropped []bool    // by node: a port to a host that is hot alone
 	rank    []int32
 	was     []int32             // rank, before a round
 	first   [lastRank + 2]int32 // by rank, for order
@@ -76,7 +73,6 @@ type trees struct {
 	met     []int32             // devices of those
 	values  []float32
 	trusted []float32 // values, where some are not trusted
-	zeros   []int32   // links of those
 	sample  []float64
 }
 
@@ -138,9 +134,7 @@ func (m *Method) findTrees(values []float32, out *linkset.Groups) {
 	if !m.findLinks(values) {
 		return
 	}
-	for again := true; again; again = m.dropOdd() {
-		m.findCauses()
-	}
+	m.findCauses()
 	m.causes.joinPieces(&m.trees, &m.sinks, &m.shares)
 	m.dropLone()
 	m.shares.listMembers(m.overlap)
@@ -252,29 +246,6 @@ func (t *trees) isBesetBySwitches(d int32) bool {
 		}
 	}
 	return stalled >= minFeeders && float64(stalled) >= besetShare*float64(measured)
-}
-
-// dropOdd takes back roots of their own if what waits for them is explained hardly better with them than without, in
-// deviations of the noise: they are hot alone, or a little hotter by chance. It reports whether there were any.
-func (m *Method) dropOdd() (any bool) {
-	h := &m.shares
-	for a := range m.sinks.all {
-		x := &m.sinks.all[a]
-		if x.odd < 0 || x.isTwin || m.isWorth(int32(a)) {
-			continue
-		}
-		i := m.node[x.odd]
-		m.odd[i], m.dropped[i] = false, m.unsure[i]
-		any = m.unpair(i) || any
-		any = any || h.taken[a] > 0 // else it is alone, and no region
-	}
-	return any
-}
-
-// isWorth reports whether an odd link explains what waits for it so much better that it is a root.
-func (m *Method) isWorth(a int32) bool {
-	worth, taken := m.shares.worth[a], float64(m.shares.taken[a])
-	return worth >= leastWorth+leastWorthEach*taken && (m.waits.toHost(m.sinks.all[a].odd) || worth >= worthOfSlow*taken)
 }
 
 // hottestAfter is the most stalled node that one may wait for, or -1.

@@ -1,16 +1,11 @@
 package trees
 
-import (
-	"slices"
-
-	"github.com/giverny/giverny/schema"
-	"github.com/giverny/giverny/segment/linkset"
-)
+import "github.com/giverny/giverny/segment/linkset"
 
 // distrustZeros takes zeros for missing that cannot be right: that of a link down, the only way to its switch, for which
 // others wait, where most that enter the same switch from the same level stall.
 func (t *trees) distrustZeros() {
-	t.zeros = t.zeros[:0]
+	isAny := false
 	for _, d := range t.entered {
 		if !t.waits.isSwitch[d] || t.feeders[d] < minFeeders {
 			continue
@@ -19,12 +14,11 @@ func (t *trees) distrustZeros() {
 			if t.values[l] != 0 || !t.waits.isDown(l) || t.stalledInto(t.waits.from[l]) == 0 || !t.isOddlyCalm(l) {
 				continue
 			}
-			if len(t.zeros) == 0 {
+			if !isAny {
 				t.trusted = append(t.trusted[:0], t.values...)
-				t.values = t.trusted
+				t.values, isAny = t.trusted, true
 			}
 			t.values[l] = linkset.Missing
-			t.zeros = append(t.zeros, l)
 		}
 	}
 }
@@ -42,47 +36,4 @@ func (t *trees) isOddlyCalm(link int32) bool {
 		}
 	}
 	return stalled >= minFeeders && 2*stalled > measured
-}
-
-// zeroShare of what enters a switch beside a link that reads zero, but cannot, must be of one region for the link to be, too.
-const zeroShare = .9
-
-// appendZeros appends to the last group, from first on, the links whose zeros cannot be right and beside which nearly all is of it.
-func (t *trees) appendZeros(out *linkset.Groups, first int) {
-	if len(t.zeros) == 0 {
-		return
-	}
-	end := len(out.Links)
-	for _, l := range out.Links[first:end] {
-		t.isMet[t.waits.to[l]] = true
-	}
-	for _, l := range t.zeros {
-		if t.isMet[t.waits.to[l]] && t.isAmong(l, out.Links[first:end]) {
-			out.Links = append(out.Links, schema.LinkID(l))
-		}
-	}
-	for _, l := range out.Links[first:end] {
-		t.isMet[t.waits.to[l]] = false
-	}
-	slices.Sort(out.Links[first:])
-}
-
-// isAmong reports whether nearly all others that enter the switch of a link from switches of the same level are of a region. Others that read zero
-// are not: readings fail one by one, while traffic that takes few ways leaves several calm.
-func (t *trees) isAmong(link int32, region []schema.LinkID) bool {
-	w, without, measured := t.waits, 0, 0
-	into := w.in.of(w.to[link])
-	most := (1 - zeroShare) * float64(len(into))
-	for _, l := range into {
-		if l == link || w.fromHost(l) || w.level[w.from[l]] != w.level[w.from[link]] || t.values[l] == linkset.Missing && !slices.Contains(t.zeros, l) {
-			continue
-		}
-		measured++
-		if _, ok := slices.BinarySearch(region, schema.LinkID(l)); !ok {
-			if without++; float64(without) > most {
-				return false // however many of the rest are
-			}
-		}
-	}
-	return float64(measured-without) >= zeroShare*float64(measured)
 }
