@@ -222,7 +222,7 @@ func TestSpoolDamagedInTheMiddle(t *testing.T) {
 	if len(paths) < 3 {
 		t.Fatalf("%d segments, want more", len(paths))
 	}
-	flip(t, paths[1], 20)
+	flip(t, paths[1], 9)
 	t.Run("while open", func(t *testing.T) { wantTwoGaps(t, s, all) })
 	s = s.crash(t, t.TempDir())
 	_ = s.Close()
@@ -231,7 +231,7 @@ func TestSpoolDamagedInTheMiddle(t *testing.T) {
 		s = openSpool(t, spool.Config{Dir: t.TempDir(), MaxBytes: 1 << 12, Fsync: "never"})
 		s.put(t, all...)
 		paths, _ = filepath.Glob(filepath.Join(s.config.Dir, "*.spool"))
-		flip(t, paths[damaged], 20)
+		flip(t, paths[damaged], 9)
 		s = s.crash(t, t.TempDir())
 		t.Run(fmt.Sprintf("segment %d after a restart", damaged+1), func(t *testing.T) { wantTwoGaps(t, s, all) })
 		_ = s.Close()
