@@ -286,6 +286,10 @@ func TestLabelsOfAFatTree(t *testing.T) {
 			}
 		}
 		picture(t, page)
+		const above = `document.querySelector("#heat .flat").getBoundingClientRect().bottom <= document.getElementById("in").getBoundingClientRect().top`
+		if page.eval(above) != "true" {
+			t.Errorf("%s: the zoom buttons lie over the map", spec)
+		}
 		for y := 250; spec == tree && !strings.Contains(page.eval(tip), "(pod "); y += 5 {
 			if page.move(200, y); y > 650 {
 				t.Fatalf("%s: over no link does the page name a pod; it says %q", spec, page.eval(tip))
