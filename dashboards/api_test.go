@@ -215,6 +215,8 @@ func badQueries() map[string]string {
 		"forecasts?to=2023-11-14T22:13Z":            "RFC 3339",
 		"congestion?from=20&to=10":                  "is later than to",
 		"region-sizes?metric=xmit_wait&from=0":      "want at most 4416h0m0s, or raise dashboards.max_span",
+		"searches?from=0":                           "want at most 4416h0m0s, or raise dashboards.max_span",
+		"collectives?from=0":                        "want at most 4416h0m0s, or raise dashboards.max_span",
 		"tracks/1.5":                                "region: \"1.5\": want a whole number",
 		"tracks/1?from=0&to=1700000000000":          "want at most 4416h0m0s",
 		"mitigations?window_seconds=0":              "want 1 to 86400",

@@ -178,7 +178,7 @@ func (f *follower) follow(ctx context.Context, l *listener, lastID string) error
 			err = f.write(": still here\n")
 		case a := <-l.announced:
 			if l.behind.Swap(false) {
-				err = f.resume(ctx, f.at, true)
+				err = f.catchUp(ctx)
 			} else {
 				err = f.announce(a)
 			}
@@ -224,6 +224,16 @@ func (f *follower) resume(ctx context.Context, had positions, known bool) error 
 		}
 	}
 	return nil
+}
+
+// catchUp gives a client what was announced while it took nothing.
+func (f *follower) catchUp(ctx context.Context) error {
+	for name := range f.d.newest() {
+		if _, has := f.at[name]; !has && f.wants(name) {
+			return f.reset() // of a fabric of which it had nothing it may lack any number
+		}
+	}
+	return f.resume(ctx, f.at, true)
 }
 
 // reset makes the client read everything again.

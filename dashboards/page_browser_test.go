@@ -72,6 +72,29 @@ func TestThePast(t *testing.T) {
 	page.await(`document.getElementById("status").textContent.includes("22:13:30 UTC")`)
 }
 
+// Readings that come late make another revision of an interval of the past, which the page shows when it goes back there
+// after a while.
+func TestThePastIsRevised(t *testing.T) {
+	h := open(t, torus)
+	g := h.graph(torus)
+	h.announce(busy(g, noon, hot(g, 1, schema.Low, 0, 10)))
+	h.announce(busy(g, noon+second, hot(g, 1, schema.Medium, 0, 20)))
+	page := browse(t, h.url+flat)
+	page.await(shown)
+	page.eval(`document.getElementById("strip").focus()`)
+	const past = `document.getElementById("status").textContent.includes("22:13:2%d UTC, the past") && document.querySelector("#regions small").textContent.startsWith("%s")`
+	page.press("Home", 36)
+	page.await(fmt.Sprintf(past, 0, "Low"))
+	revised := busy(g, noon, hot(g, 1, schema.High, 0, 10))
+	revised.Revision = 1
+	h.store(g, revised)
+	page.press("ArrowRight", 39)
+	page.await(fmt.Sprintf(past, 1, "Medium"))
+	page.eval(`const now = Date.now; Date.now = () => now() + 61_000`)
+	page.press("ArrowLeft", 37)
+	page.await(fmt.Sprintf(past, 0, "High"))
+}
+
 // axe-core finds no fault, in both themes.
 func TestAccessibility(t *testing.T) {
 	axe, err := os.ReadFile(filepath.Join(repo.Dir(t), ".deps", "axe", "axe.min.js"))

@@ -24,7 +24,7 @@ func ask[T any](d *Dashboards, q *runQuestion, of func(fabric string, s read.Spa
 	if err != nil {
 		return inSpan{}, nil, err
 	}
-	s, err := spanBackFrom(q.From, q.To, runSpan)
+	s, err := d.spanBackFrom(q.From, q.To, runSpan)
 	if err != nil {
 		return inSpan{}, nil, err
 	}
@@ -32,18 +32,19 @@ func ask[T any](d *Dashboards, q *runQuestion, of func(fabric string, s read.Spa
 	return inSpan{s.From, s.To}, append([]T{}, list...), err
 }
 
-// spanBackFrom is the span until a time, or now, that begins at another, or so long before its end.
-func spanBackFrom(from, to *moment, length time.Duration) (read.Span, error) {
+// spanBackFrom is the span until a time, or now, that begins at another, or so long before its end as an answer may be
+// about, at most length.
+func (d *Dashboards) spanBackFrom(from, to *moment, length time.Duration) (read.Span, error) {
 	s := read.Span{To: schema.Instant(time.Now().UnixNano())}
 	if to != nil {
 		s.To = schema.Instant(*to)
 	}
-	s.From = max(schema.Instant(earliest), s.To-schema.Instant(length))
+	s.From = max(schema.Instant(earliest), s.To-schema.Instant(min(length, d.cfg.MaxSpan)))
 	if from != nil {
 		s.From = schema.Instant(*from)
 	}
 	if s.From >= s.To {
 		return s, problem.BadRequest("from is not before to")
 	}
-	return s, nil
+	return s, d.checkSpan(s, d.cfg.MaxSpan)
 }

@@ -37,7 +37,7 @@ func (d *Dashboards) searches(ctx context.Context, p *searchParameters) (*search
 	if err != nil {
 		return nil, err
 	}
-	span, err := spanBackFrom(p.From, p.To, searchSpan)
+	span, err := d.spanBackFrom(p.From, p.To, searchSpan)
 	if err != nil {
 		return nil, err
 	}

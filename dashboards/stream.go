@@ -22,6 +22,16 @@ type listener struct {
 	behind    atomic.Bool // some were not taken in time
 }
 
+// offer says whether there is room for an announcement.
+func (l *listener) offer(a announcement) bool {
+	select {
+	case l.announced <- a:
+		return true
+	default:
+		return false
+	}
+}
+
 // listen adds a listener until done is called.
 func (d *Dashboards) listen(buffer int) (l *listener, done func()) {
 	l = &listener{announced: make(chan announcement, buffer)}
@@ -59,13 +69,14 @@ func (d *Dashboards) announce(f *fabric, start schema.Instant, diagnoses []schem
 		return
 	}
 	f.latest = start
+	a := announcement{f.name, start, diagnoses}
 	for l := range d.listeners {
-		select {
-		case l.announced <- announcement{f.name, start, diagnoses}:
-		default:
-			l.behind.Store(true)
-			d.metrics.missed.Inc() // a slow page gets it from the store
+		if l.offer(a) {
+			continue
 		}
+		d.metrics.missed.Inc() // a slow page gets it from the store
+		l.behind.Store(true)
+		l.offer(a) // it may have taken all meanwhile, and would look no more
 	}
 }
 

@@ -55,7 +55,7 @@ func TestStreamResumes(t *testing.T) {
 
 // A client that does not take its announcements in time gets them from the store.
 func TestStreamCatchesUp(t *testing.T) {
-	h := open(t, torus)
+	h := open(t, torus, tree)
 	g := h.graph(torus)
 	h.store(g, busy(g, noon), busy(g, noon+second), busy(g, noon+2*second))
 	l, done := h.listen(1)
@@ -69,12 +69,22 @@ func TestStreamCatchesUp(t *testing.T) {
 		t.Fatal("the listener is not behind")
 	}
 	var text strings.Builder
-	f := &follower{d: h.Dashboards, w: &fakeConnection{&text}, at: positions{torus: schema.Instant(noon - second)}}
+	f := &follower{d: h.Dashboards, w: &fakeConnection{&text}, at: positions{torus: schema.Instant(noon)}}
 	f.flush = http.NewResponseController(f.w)
-	if err := f.resume(t.Context(), positions{torus: schema.Instant(noon)}, true); err != nil {
+	if err := f.catchUp(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	if n := strings.Count(text.String(), "event: interval"); n != 2 {
 		t.Errorf("%d intervals: %s", n, &text)
+	}
+	// The first intervals of another fabric were announced meanwhile: it had none of that.
+	if err := h.Put(t.Context(), busy(h.graph(tree), noon)); err != nil {
+		t.Fatal(err)
+	}
+	if err := f.catchUp(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if n := strings.Count(text.String(), "event: reset"); n != 1 {
+		t.Errorf("%d resets: %s", n, &text)
 	}
 }

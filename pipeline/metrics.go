@@ -5,6 +5,7 @@ import (
 	"strconv"
 
 	"github.com/prometheus/client_golang/prometheus"
+	dto "github.com/prometheus/client_model/go"
 
 	"github.com/giverny/giverny/analysis"
 	"github.com/giverny/giverny/ingest/clockcheck"
@@ -14,8 +15,8 @@ import (
 // Metrics are those of all fabrics of a process.
 type Metrics struct {
 	rows      *prometheus.CounterVec
-	dropped   *prometheus.GaugeVec
-	missing   *prometheus.GaugeVec
+	dropped   *prometheus.CounterVec
+	missing   *prometheus.CounterVec
 	intervals *prometheus.CounterVec
 	samples   *prometheus.CounterVec
 	regions   *prometheus.GaugeVec
@@ -61,8 +62,8 @@ func NewMetrics(reg prometheus.Registerer) (*Metrics, error) {
 	}
 	m := &Metrics{
 		rows:      counter("giverny_analyse_rows_total", "Rows of counter batches taken in."),
-		dropped:   gauge("giverny_analyse_dropped", "Readings and values discarded since the start, by reason.", "reason"),
-		missing:   gauge("giverny_analyse_batches_missing", "Batches since the start that were sent and did not arrive, by the gaps in their numbers."),
+		dropped:   counter("giverny_analyse_dropped_total", "Readings and values discarded, by reason.", "reason"),
+		missing:   counter("giverny_analyse_batches_missing_total", "Batches that were sent and did not arrive, by the gaps in their numbers."),
 		intervals: counter("giverny_analyse_intervals_total", "Intervals analysed and stored."),
 		samples:   counter("giverny_analyse_samples_total", "Counter readings that went into stored intervals."),
 		regions:   gauge("giverny_regions", "Congestion regions in the newest stored interval; NaN while none is stored.", "severity"),
@@ -173,9 +174,17 @@ func (m *Metrics) tracked(r *schema.IntervalResult) {
 }
 
 func (m *Metrics) drops(fabric string, d discarded) {
-	m.missing.WithLabelValues(fabric).Set(float64(d.batches))
+	raise(m.missing.WithLabelValues(fabric), d.batches)
 	for reason, n := range d.readings {
-		m.dropped.WithLabelValues(fabric, reason).Set(float64(n))
+		raise(m.dropped.WithLabelValues(fabric, reason), n)
+	}
+}
+
+// raise brings a counter to what was counted elsewhere; one goroutine at a time may.
+func raise(c prometheus.Counter, total uint64) {
+	var now dto.Metric
+	if err := c.Write(&now); err == nil { // of a counter without exemplars there is none
+		c.Add(max(0, float64(total)-now.GetCounter().GetValue()))
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/testutil"
 
 	"github.com/giverny/giverny/schema"
 )
@@ -56,5 +57,25 @@ func TestTrackingMetrics(t *testing.T) {
 	m.stored(&schema.IntervalResult{Snapshot: &schema.Snapshot{Fabric: "f"}}, false)
 	if after = gauges(t, reg); after["giverny_tracking_congestion_event f"] != 0 || after["giverny_tracking_longest_hot_seconds f"] != 0 {
 		t.Errorf("when all is calm: %v", after)
+	}
+}
+
+// What was not used is counted by counters, which take over totals: named as such, and of one run after another.
+func TestCountersOfWhatIsNotUsed(t *testing.T) {
+	reg := prometheus.NewPedanticRegistry()
+	m := registered(reg)
+	m.declare("f", map[string]uint64{"late": 0})
+	for _, total := range []uint64{0, 3, 3, 8} {
+		m.drops("f", discarded{map[string]uint64{"late": total}, 2 * total})
+		if v := gauges(t, reg); v["giverny_analyse_dropped_total late"] != float64(total) || v["giverny_analyse_batches_missing_total f"] != float64(2*total) {
+			t.Errorf("of %d readings and %d batches: %v", total, 2*total, v)
+		}
+	}
+	faults, err := testutil.GatherAndLint(reg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range faults {
+		t.Errorf("%s: %s", f.Metric, f.Text)
 	}
 }

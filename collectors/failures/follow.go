@@ -89,11 +89,32 @@ func (f *follower) read(to sink) (more bool, err error) {
 		if len(f.part) > 0 && !f.skipping {
 			to.line(string(f.part))
 		}
+		skipped, err := f.skipped()
+		if err != nil {
+			return false, err
+		}
+		f.lost += skipped
 		f.close()
 		if err := f.openNew(0); err != nil {
 			return false, err
 		}
 	}
+}
+
+// skipped is how many files had the name between the open one and that of now: by logrotate's names (log.1, log-20260105),
+// written after it.
+func (f *follower) skipped() (n int, err error) {
+	old, err := f.file.Stat()
+	if err != nil {
+		return 0, err
+	}
+	rotated, err := filepath.Glob(escaped(f.path) + `[.\-][0-9]*`)
+	for _, path := range rotated {
+		if info, err := os.Stat(path); err == nil && !os.SameFile(info, old) && info.ModTime().After(old.ModTime()) {
+			n++
+		}
+	}
+	return n, err
 }
 
 // take reads a piece and gives its whole lines away. What the sink has no room for is read again later.

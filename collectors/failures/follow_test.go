@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 )
 
 // tailing reads all that a follower has.
@@ -91,6 +92,26 @@ func TestFollowRotation(t *testing.T) {
 	}
 	write(t, path, "new 1\nnew 2\n")
 	wantLines(t, tailing(t, f), "new 1", "new 2")
+}
+
+// Of two rotations while nobody reads, the file in the middle is lost, and counted.
+func TestFollowTwoRotations(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "log")
+	began := time.Now().Add(-time.Hour)
+	for i, name := range []string{"log.3.gz", "log.2", "log.1", "log"} {
+		write(t, filepath.Join(filepath.Dir(path), name), name+"\n")
+		written := began.Add(time.Duration(i) * time.Minute)
+		if err := os.Chtimes(filepath.Join(filepath.Dir(path), name), written, written); err != nil {
+			t.Fatal(err)
+		}
+	}
+	f := &follower{path: path + ".2", fromStart: true}
+	wantLines(t, tailing(t, f), "log.2")
+	f = &follower{path: path, at: f.at, begun: true}
+	wantLines(t, append(tailing(t, f), tailing(t, f)...), "log")
+	if f.lost != 1 {
+		t.Errorf("%d logs lost, want 1", f.lost)
+	}
 }
 
 // logrotate makes the new file and then tells the program, which meanwhile goes on in the old one.

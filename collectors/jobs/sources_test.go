@@ -325,7 +325,7 @@ func TestAWatchWithoutEnd(t *testing.T) {
 	cfg.URL, cfg.Token = secret.NewURL(server.URL), secret.NewText("x")
 	s := open(t, cfg, t.TempDir())
 	for _, want := range []string{"ml/j", "ml/k"} {
-		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		ctx, cancel := context.WithTimeout(t.Context(), 6*time.Second) // of which a watch takes half, and a half of that more
 		rows, err := s.Read(ctx, at("01:00").Time())
 		cancel()
 		if err != nil || len(rows.Jobs) != 1 || rows.Jobs[0].ID != want {

@@ -38,7 +38,7 @@ var live = []view{
 	{title: "From counter to store", kind: "timeseries", unit: "s", width: 8,
 		sql: "SELECT time, date_diff('millisecond', last_read, stored_at) / 1000 AS seconds" +
 			" FROM giverny.intervals WHERE " + inSpan + " ORDER BY time"},
-	{title: "Dropped, by reason", kind: "timeseries", unit: "short", width: 8, expressions: [][2]string{{`deriv(giverny_analyse_dropped{fabric="$fabric"}[5m]) > 0`, "{{reason}}"}}},
+	{title: "Dropped, by reason", kind: "timeseries", unit: "short", width: 8, expressions: [][2]string{{`rate(giverny_analyse_dropped_total{fabric="$fabric"}[5m]) > 0`, "{{reason}}"}}},
 	{title: "Kafka lag", kind: "timeseries", unit: "short", width: 8, expressions: [][2]string{{`giverny_kafka_lag_records{fabric="$fabric"}`, "{{topic}}"}}},
 	{title: "Skill of the forecasts (Brier score, lower is better)", kind: "timeseries", unit: "short", width: 12,
 		expressions: [][2]string{{`giverny_tracking_brier_score{fabric="$fabric"}`, "forecast, {{intervals_ahead}} ahead"},

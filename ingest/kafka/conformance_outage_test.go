@@ -38,7 +38,11 @@ func testBrokerRestart(t *testing.T, b *broker) {
 		p.produce(t, event("f", 0, acked))
 		if acked == 20 {
 			b.stop()
-			go func() { time.Sleep(300 * time.Millisecond); b.start() }()
+			go func() { // once the outage is noticed
+				for deadline := time.Now().Add(time.Minute); p.metric(t, "giverny_kafka_produce_retries_total", "") == 0 && time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
+				}
+				b.start()
+			}()
 		}
 	}
 	waitFor(t, "all records", func() bool { return count() == acked })

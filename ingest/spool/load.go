@@ -27,7 +27,7 @@ func (s *Spool) load() error {
 		return err
 	}
 	slices.Sort(paths)
-	for _, path := range paths {
+	for i, path := range paths {
 		first, err := strconv.ParseUint(strings.TrimSuffix(filepath.Base(path), segmentSuffix), 10, 64)
 		if err != nil {
 			return fmt.Errorf("%s is not a segment of the spool; move it away", path)
@@ -36,18 +36,18 @@ func (s *Spool) load() error {
 		if err := seg.scan(s.log); err != nil {
 			return err
 		}
+		if i > 0 && first > s.next {
+			s.countLost(DropCorrupt, first-s.next)
+		}
+		s.next = max(s.next, seg.end())
 		if seg.count == 0 {
 			if err := os.Remove(path); err != nil {
 				return err
 			}
 			continue
 		}
-		if len(s.segments) > 0 && first > s.next {
-			s.countLost(DropCorrupt, first-s.next)
-		}
 		s.segments = append(s.segments, seg)
 		s.bytes += seg.bytes
-		s.next = max(s.next, seg.end())
 	}
 	return s.loadCursor()
 }

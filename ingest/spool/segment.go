@@ -129,12 +129,3 @@ func readFrame(r *bufio.Reader, left int64, buf []byte) ([]byte, error) {
 	}
 	return buf, nil
 }
-
-// syncDir makes a new file's name outlive the machine.
-func syncDir(path string) error {
-	d, err := os.Open(path)
-	if err != nil {
-		return err
-	}
-	return errors.Join(d.Sync(), d.Close())
-}

@@ -19,6 +19,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/giverny/giverny/internal/atomicfile"
 	"github.com/giverny/giverny/internal/dirlock"
 )
 
@@ -221,7 +222,7 @@ func (s *Spool) openOut() error {
 	}
 	s.segments = append(s.segments, &segment{path: path, first: s.next})
 	if s.config.Fsync != FsyncNever {
-		s.noteIOError(syncDir(s.config.Dir))
+		s.noteIOError(atomicfile.SyncDir(s.config.Dir))
 	}
 	return nil
 }

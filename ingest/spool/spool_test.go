@@ -222,18 +222,20 @@ func TestSpoolDamagedInTheMiddle(t *testing.T) {
 	if len(paths) < 3 {
 		t.Fatalf("%d segments, want more", len(paths))
 	}
-	flip(t, paths[1], 20)
+	flip(t, paths[1], 9)
 	t.Run("while open", func(t *testing.T) { wantTwoGaps(t, s, all) })
 	s = s.crash(t, t.TempDir())
 	_ = s.Close()
 
-	s = openSpool(t, spool.Config{Dir: t.TempDir(), MaxBytes: 1 << 12, Fsync: "never"})
-	s.put(t, all...)
-	paths, _ = filepath.Glob(filepath.Join(s.config.Dir, "*.spool"))
-	flip(t, paths[1], 20)
-	s = s.crash(t, t.TempDir())
-	defer s.Close()
-	t.Run("after a restart", func(t *testing.T) { wantTwoGaps(t, s, all) })
+	for damaged := range 2 { // nothing is before the first
+		s = openSpool(t, spool.Config{Dir: t.TempDir(), MaxBytes: 1 << 12, Fsync: "never"})
+		s.put(t, all...)
+		paths, _ = filepath.Glob(filepath.Join(s.config.Dir, "*.spool"))
+		flip(t, paths[damaged], 9)
+		s = s.crash(t, t.TempDir())
+		t.Run(fmt.Sprintf("segment %d after a restart", damaged+1), func(t *testing.T) { wantTwoGaps(t, s, all) })
+		_ = s.Close()
+	}
 }
 
 func flip(t *testing.T, path string, at int) {
@@ -248,7 +250,7 @@ func flip(t *testing.T, path string, at int) {
 	}
 }
 
-// wantTwoGaps drains a spool whose second segment is damaged in its first record.
+// wantTwoGaps drains a spool a segment of which is damaged in its first record.
 func wantTwoGaps(t *testing.T, s *spoolUnderTest, all []string) {
 	t.Helper()
 	got := s.drain()

@@ -54,7 +54,12 @@ func replace(path string, content []byte, permissions fs.FileMode, masked bool) 
 		os.Remove(f.Name())
 		return err
 	}
-	dir, err := os.Open(filepath.Dir(path))
+	return SyncDir(filepath.Dir(path))
+}
+
+// SyncDir makes the names of a folder's new files outlive the machine.
+func SyncDir(path string) error {
+	dir, err := os.Open(path)
 	if err != nil {
 		return err
 	}

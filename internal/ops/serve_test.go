@@ -109,6 +109,30 @@ func slowClients(t *testing.T) {
 	}
 }
 
+// An answer may take longer than the request may: 30 s.
+func TestAnAnswerMayTakeItsTime(t *testing.T) { synctest.Test(t, slowAnswer) }
+
+func slowAnswer(t *testing.T) {
+	l := pipes.Listen()
+	serve(t, l, 10, func(w http.ResponseWriter, r *http.Request) {
+		select {
+		case <-r.Context().Done():
+		case <-time.After(time.Minute):
+			w.Write([]byte("hello"))
+		}
+	})
+	client := &http.Client{Transport: &http.Transport{DialContext: l.Dial}}
+	defer client.CloseIdleConnections()
+	answer, err := client.Get("http://" + l.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer answer.Body.Close()
+	if body, err := io.ReadAll(answer.Body); err != nil || string(body) != "hello" {
+		t.Errorf("%q, %v", body, err)
+	}
+}
+
 // A header beyond the bound is refused.
 func TestLongHeaders(t *testing.T) { synctest.Test(t, longHeaders) }
 

@@ -7,10 +7,12 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"time"
 
 	"golang.org/x/sys/unix"
 
+	"github.com/giverny/giverny/internal/atomicfile"
 	"github.com/giverny/giverny/search"
 	"github.com/giverny/giverny/search/engine"
 )
@@ -75,6 +77,11 @@ func openJournal(path string) (*journal, []byte, error) {
 	text, err := io.ReadAll(file)
 	if err != nil {
 		return nil, nil, errors.Join(err, file.Close())
+	}
+	if len(text) == 0 { // it may be new
+		if err := atomicfile.SyncDir(filepath.Dir(path)); err != nil {
+			return nil, nil, errors.Join(fmt.Errorf("log %s: %w", path, err), file.Close())
+		}
 	}
 	whole := text[:bytes.LastIndexByte(text, '\n')+1]
 	if err := isLog(text, whole); err != nil { // before anything of the file is cut off

@@ -49,7 +49,7 @@ export const unknownReasons: Record<string, string> = {
 
 /** unknownActions says what an operator has to do about it, where the detail does not. */
 export const unknownActions: Record<string, string> = {
-  nothing_measured: "Look the reason up under Troubleshoot in the documentation; giverny_analyse_dropped counts all.", low_coverage: "Find the silent agents: giverny agents list.",
+  nothing_measured: "Look the reason up under Troubleshoot in the documentation; giverny_analyse_dropped_total counts all.", low_coverage: "Find the silent agents: giverny agents list.",
   no_readings: "Check the agents: giverny collect --once on one of them.", kafka: "Start the brokers: what the agents read meanwhile is in their spools, and comes by itself.",
   store: "Start ClickHouse, or free space on its disk: results wait in Kafka.", no_interval: "Check /-/ready of the analyser.",
 };

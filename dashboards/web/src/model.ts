@@ -15,6 +15,7 @@ const day = 86_400_000;
 const bulk = 20_000; // links from which on the values of an interval come as Arrow
 const kept = 24; // intervals of the past, for stepping and playing
 const keptValues = 4e6; // links of all of them, and two at least
+const keptFor = 60_000; // milliseconds: late readings make another revision of an interval
 
 /** latestRuns keeps of each job id the run that started last: a requeued job, or one whose end was never heard of, is listed once. */
 function latestRuns(jobs: Job[]): Job[] {
@@ -27,7 +28,7 @@ export class Model {
   readonly api: OfFabric;
   private readonly abort = new AbortController();
   private readonly graphs = new Map<string, Promise<Graph>>();
-  private readonly seen = new Map<string, Interval>();
+  private readonly seen = new Map<string, { asked: number; interval: Interval }>();
   private busy = false;
   private again = false;
   interval: Interval | null = null;
@@ -91,12 +92,13 @@ export class Model {
 
   /** at is the interval of a time, from memory if it was shown lately. */
   async at(time: string, least: string): Promise<Interval | null> {
-    const key = time + least, had = this.seen.get(key);
-    if (had) return had;
+    const key = time + least, had = this.seen.get(key), asked = Date.now();
+    if (had && asked - had.asked < keptFor) return had.interval;
+    this.seen.delete(key); // that the new one comes last
     const made = await this.ask(least, time);
     if (!made) return null;
     if (this.seen.size >= Math.max(2, Math.min(kept, keptValues / made.graph.size))) this.seen.delete(this.seen.keys().next().value!);
-    this.seen.set(key, made);
+    this.seen.set(key, { asked, interval: made });
     return made;
   }
 

@@ -41,7 +41,7 @@ var firing = map[string]string{
 	"GivernyKafkaLag":       `giverny_kafka_lag_records{fabric="ib0",topic="giverny.counters"} 5000x30`,
 	"GivernyDeadLetters":    `giverny_kafka_dead_letters_total{reason="bad_crc"} 0+5x30`,
 	"GivernyRecordsLost":    `giverny_kafka_lost_records_total{reason="offset_gap"} 0+5x30`,
-	"GivernyClocks":         `giverny_analyse_dropped{fabric="ib0",reason="clock_skew"} 0+5x30`,
+	"GivernyClocks":         `giverny_analyse_dropped_total{fabric="ib0",reason="clock_skew"} 0+5x30`,
 	"GivernyFeed":           `giverny_feed_state{instance="h1",feed="jobs.squeue",state="unmatched"} 1x30`,
 	"GivernyTopologyStale":  `giverny_topology_stale{fabric="ib0",instance="a"} 1x30`,
 	"GivernySpoolGrows":     `giverny_spool_records{instance="h1"} 100x30`,
@@ -68,7 +68,7 @@ const healthy = `up{job="giverny",instance="a"} 1x30
   giverny_kafka_reachable{fabric="ib0",topic="giverny.counters"} 1x30
   giverny_kafka_lag_records{fabric="ib0",topic="giverny.counters"} 3x30
   giverny_kafka_dead_letters_total{reason="bad_crc"} 7x30
-  giverny_analyse_dropped{fabric="ib0",reason="late"} 7x30
+  giverny_analyse_dropped_total{fabric="ib0",reason="late"} 7x30
   giverny_topology_stale{fabric="ib0",instance="a"} 0x30
   giverny_spool_records{instance="h1"} 0x30
   giverny_engine_restarts_total{instance="a",reason="exit"} 1x30`
