@@ -116,9 +116,9 @@ func (z *layer) offOf(x *leafLevels) float64 {
 		if isSent && x.down.middle >= nearlyStalled*z.comes || isComing && x.up.middle >= nearlyStalled*z.sent {
 			return min(sent, comes) + otherCost*max(sent, comes)
 		}
-	case isComing && x.up.measured < minFeeders && hasHosts:
+	case isComing && x.up.isUnknown() && hasHosts:
 		return comes
-	case isSent && x.down.measured < minFeeders && hasHosts:
+	case isSent && x.down.isUnknown() && hasHosts:
 		return sent
 	}
 	if isSent && isAlike(x.down.few, z.comes) && isAlike(x.hosts.few, z.hosts) {
@@ -128,6 +128,11 @@ func (z *layer) offOf(x *leafLevels) float64 {
 		return 1 + sent + comes
 	}
 	return none
+}
+
+// isUnknown reports whether too few links are measured to tell a level, or stall of those that do not read zero.
+func (l *linkLevel) isUnknown() bool {
+	return l.measured < minFeeders || l.links < fewestOfWays && l.part >= mostWays
 }
 
 // isAlike reports whether a level is about that of a layer, which there must be.
