@@ -35,8 +35,10 @@ const (
 	nearlyStalled = .8  // of the stall from which a link is stalled
 	mostWays      = .85 // of the links of a kind, that stall where traffic takes all of them; so many or more
 	fewestOfWays  = 3
-	idlePart      = .3
-	levelSpread   = .15 // of a middle, within which links stall alike
+	// Of fewer ways chance may make the spread much less than it is.
+	fewestForSpread = 5
+	idlePart        = .3
+	levelSpread     = .15 // of a middle, within which links stall alike
 	// A middle may be off by a share of it, so many standard errors and so many points. Leaves of an exchange differ less where
 	// what comes stalls as what is sent.
 	unlevelShare, levelShare, levelErrors, levelPoints = .09, .02, 2.2, .3
@@ -114,7 +116,7 @@ func (y *layers) measureLeaf(w *waits, values []float32, leaf int32, hot float64
 
 // findLevels finds the levels of a leaf, and by how much they may be off, where ways usually differ by a part of their middle.
 func (x *leafLevels) findLevels(usual float64) {
-	x.up.spread, x.down.spread = max(x.up.spread, usual*x.up.middle), max(x.down.spread, usual*x.down.middle)
+	x.up.spread, x.down.spread = x.up.spreadOver(usual), x.down.spreadOver(usual)
 	x.up.within, x.down.within = x.up.off(unlevelShare), x.down.off(unlevelShare)
 	x.sent, x.comes = x.up.middle, x.down.middle
 	if x.isEven() {
@@ -127,6 +129,14 @@ func (x *leafLevels) findLevels(usual float64) {
 		(x.down.isIdle() || x.down.isWide() && math.Abs(x.low-x.down.middle) <= x.down.within+x.lowWithin()) {
 		x.sent = x.low
 	}
+}
+
+// spreadOver is by how much links differ: of few no less than they usually do, as a part of their middle.
+func (l *linkLevel) spreadOver(usual float64) float64 {
+	if l.links < fewestForSpread {
+		return max(l.spread, usual*l.middle)
+	}
+	return l.spread
 }
 
 // measure finds the level of those links that are of a kind; their readings stay in the sample, ascending.
