@@ -136,7 +136,7 @@ func (r *receivers) isClosed(t *trees, s *sinks, set int32, met []int32) bool {
 	within := 0.
 	for _, a := range met {
 		d := s.all[a].device
-		if s.all[a].isUnread && !r.isLevelWithSenders(t, s, a, met) || !s.all[a].isUnread && !r.sends[d] {
+		if !r.sends[d] && !(s.all[a].isUnread && r.isLevelWithSenders(t, s, a, met)) {
 			return false
 		}
 		r.met[d] = set
@@ -159,8 +159,8 @@ func (r *receivers) isClosed(t *trees, s *sinks, set int32, met []int32) bool {
 	return within >= closedShare*all
 }
 
-// isLevelWithSenders reports whether as much waits at a leaf as at the others, of which at least one is measured and sends: levels
-// say then what its own links would.
+// isLevelWithSenders reports whether as much waits at a leaf as at the others, one of which is seen to send. Of a leaf that reports nothing
+// this shows that it takes part.
 func (r *receivers) isLevelWithSenders(t *trees, s *sinks, a int32, met []int32) bool {
 	x, n := &s.all[a], 0
 	for _, b := range met {

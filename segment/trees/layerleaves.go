@@ -35,10 +35,10 @@ const (
 	nearlyStalled = .8  // of the stall from which a link is stalled
 	mostWays      = .85 // of the links of a kind, that stall where traffic takes all of them; so many or more
 	fewestOfWays  = 3
-	// Of fewer ways chance may make the spread much less than it is.
+	idlePart      = .3
+	levelSpread   = .15 // of a middle, within which links stall alike
+	// Of fewer ways the spread may be far more than it seems.
 	fewestForSpread = 5
-	idlePart        = .3
-	levelSpread     = .15 // of a middle, within which links stall alike
 	// A middle may be off by a share of it, so many standard errors and so many points. Leaves of an exchange differ less where
 	// what comes stalls as what is sent.
 	unlevelShare, levelShare, levelErrors, levelPoints = .09, .02, 2.2, .3
@@ -82,8 +82,7 @@ func (y *layers) measureLeaves(w *waits, values []float32, hot float64) {
 	})
 }
 
-// usualSpread is by what part of their middle the ways of a leaf differ, in the middle of the leaves where mostly all stall: of one leaf
-// with few ways it cannot be known.
+// usualSpread is by what part of their level the ways of a leaf differ, in the middle of the leaves of which mostly all ways stall.
 func (y *layers) usualSpread() float64 {
 	y.sample = y.sample[:0]
 	for k := range y.leaves {

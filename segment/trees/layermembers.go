@@ -130,7 +130,7 @@ func (z *layer) offOf(x *leafLevels) float64 {
 	return none
 }
 
-// isUnknown reports whether too few links are measured to tell a level, or stall of those that do not read zero.
+// isUnknown reports whether too few links have a reading to tell a level: all that do not read zero stall, but a zero may be wrong.
 func (l *linkLevel) isUnknown() bool {
 	return l.measured < minFeeders || l.links < fewestOfWays && l.part >= mostWays
 }
