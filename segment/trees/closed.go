@@ -136,7 +136,7 @@ func (r *receivers) isClosed(t *trees, s *sinks, set int32, met []int32) bool {
 	within := 0.
 	for _, a := range met {
 		d := s.all[a].device
-		if !r.sends[d] {
+		if !r.sends[d] && !(s.all[a].isUnread && r.isLevelWithSenders(t, s, a, met)) {
 			return false
 		}
 		r.met[d] = set
@@ -157,4 +157,20 @@ func (r *receivers) isClosed(t *trees, s *sinks, set int32, met []int32) bool {
 		}
 	}
 	return within >= closedShare*all
+}
+
+// isLevelWithSenders reports whether as much waits at a leaf as at the others, one of which is seen to send. Of a leaf that reports nothing
+// this shows that it takes part.
+func (r *receivers) isLevelWithSenders(t *trees, s *sinks, a int32, met []int32) bool {
+	x, n := &s.all[a], 0
+	for _, b := range met {
+		y := &s.all[b]
+		if math.Abs(x.stall-y.stall) >= t.noise.meanError(max(x.stall, y.stall), x.links, y.links) {
+			return false
+		}
+		if r.sends[y.device] {
+			n++
+		}
+	}
+	return n > 0
 }

@@ -34,9 +34,11 @@ type linkLevel struct {
 const (
 	nearlyStalled = .8  // of the stall from which a link is stalled
 	mostWays      = .85 // of the links of a kind, that stall where traffic takes all of them; so many or more
-	fewestOfWays  = 5
+	fewestOfWays  = 3
 	idlePart      = .3
 	levelSpread   = .15 // of a middle, within which links stall alike
+	// Of fewer ways the spread may be far more than it seems.
+	fewestForSpread = 5
 	// A middle may be off by a share of it, so many standard errors and so many points. Leaves of an exchange differ less where
 	// what comes stalls as what is sent.
 	unlevelShare, levelShare, levelErrors, levelPoints = .09, .02, 2.2, .3
@@ -68,16 +70,36 @@ func (y *layers) measureLeaves(w *waits, values []float32, hot float64) {
 	y.leaves = y.leaves[:0]
 	for d := range int32(len(w.level)) {
 		if w.isLeaf(d) {
-			y.leaves = append(y.leaves, y.levelsOf(w, values, d, hot))
+			y.leaves = append(y.leaves, y.measureLeaf(w, values, d, hot))
 		}
+	}
+	usual := y.usualSpread()
+	for k := range y.leaves {
+		y.leaves[k].findLevels(usual)
 	}
 	slices.SortFunc(y.leaves, func(a, b leafLevels) int {
 		return cmp.Or(cmp.Compare(a.sent, b.sent), cmp.Compare(w.byName[a.device], w.byName[b.device]))
 	})
 }
 
-// levelsOf finds the levels of a leaf.
-func (y *layers) levelsOf(w *waits, values []float32, leaf int32, hot float64) leafLevels {
+// usualSpread is by what part of their level the ways of a leaf differ, in the middle of the leaves of which mostly all ways stall.
+func (y *layers) usualSpread() float64 {
+	y.sample = y.sample[:0]
+	for k := range y.leaves {
+		for _, ways := range [2]*linkLevel{&y.leaves[k].up, &y.leaves[k].down} {
+			if ways.isWide() {
+				y.sample = append(y.sample, ways.spread/ways.middle)
+			}
+		}
+	}
+	if len(y.sample) == 0 {
+		return 0
+	}
+	return medianOf(y.sample)
+}
+
+// measureLeaf finds what the links of a leaf stall.
+func (y *layers) measureLeaf(w *waits, values []float32, leaf int32, hot float64) leafLevels {
 	x := leafLevels{device: leaf, layers: [2]int32{noLayer, noLayer}}
 	in, out := w.in.of(leaf), w.out.of(leaf)
 	x.up = y.measure(w, values, out, hot, upward)
@@ -88,6 +110,12 @@ func (y *layers) levelsOf(w *waits, values []float32, leaf int32, hot float64) l
 	if first, _ := slices.BinarySearch(y.sample, hot); first < ports.links {
 		x.ports, x.port, x.portMiddle = ports.links-first, y.sample[ports.links-1], ports.stalled
 	}
+	return x
+}
+
+// findLevels finds the levels of a leaf, and by how much they may be off, where ways usually differ by a part of their middle.
+func (x *leafLevels) findLevels(usual float64) {
+	x.up.spread, x.down.spread = x.up.spreadOver(usual), x.down.spreadOver(usual)
 	x.up.within, x.down.within = x.up.off(unlevelShare), x.down.off(unlevelShare)
 	x.sent, x.comes = x.up.middle, x.down.middle
 	if x.isEven() {
@@ -100,7 +128,14 @@ func (y *layers) levelsOf(w *waits, values []float32, leaf int32, hot float64) l
 		(x.down.isIdle() || x.down.isWide() && math.Abs(x.low-x.down.middle) <= x.down.within+x.lowWithin()) {
 		x.sent = x.low
 	}
-	return x
+}
+
+// spreadOver is by how much links differ: of few no less than they usually do, as a part of their middle.
+func (l *linkLevel) spreadOver(usual float64) float64 {
+	if l.links < fewestForSpread {
+		return max(l.spread, usual*l.middle)
+	}
+	return l.spread
 }
 
 // measure finds the level of those links that are of a kind; their readings stay in the sample, ascending.

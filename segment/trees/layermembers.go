@@ -107,15 +107,20 @@ func (z *layer) offOf(x *leafLevels) float64 {
 		if isSent && x.down.middle >= nearlyStalled*z.comes || isComing && x.up.middle >= nearlyStalled*z.sent {
 			return min(sent, comes) + otherCost*max(sent, comes)
 		}
-	case isComing && x.up.measured < minFeeders && hasHosts:
+	case isComing && x.up.isUnknown() && hasHosts:
 		return comes
-	case isSent && x.down.measured < minFeeders && hasHosts:
+	case isSent && x.down.isUnknown() && hasHosts:
 		return sent
 	}
 	if isSent && isAlike(x.down.few, z.comes) && isAlike(x.hosts.few, z.hosts) {
 		return sent // some of its hosts do, and receive over some ways down
 	}
 	return none
+}
+
+// isUnknown reports whether too few links have a reading to tell a level: all that do not read zero stall, but a zero may be wrong.
+func (l *linkLevel) isUnknown() bool {
+	return l.measured < minFeeders || l.links < fewestOfWays && l.part >= mostWays
 }
 
 // isAlike reports whether a level is about that of a layer, which there must be.

@@ -55,15 +55,45 @@ const (
 // isUneven reports whether a layer's leaves may differ, since it does not stall all alike.
 func (z *layer) isUneven() bool { return math.Abs(z.sent-z.comes) > sameLevel*z.sent }
 
-// isTwoLevel reports whether all links between switches join leaves with spines.
+// isTwoLevel reports whether leaves lead up to spines alone, and what is above the spines takes no part: there is nothing, or a spine
+// leads to all leaves, so that no traffic between these goes higher.
 func (w *waits) isTwoLevel() bool {
+	isHigher := false
 	for l := range w.from {
 		a, b := w.level[w.from[l]], w.level[w.to[l]]
-		if w.isSwitch[w.from[l]] && w.isSwitch[w.to[l]] && (min(a, b) != 1 || max(a, b) != 2) {
+		if !w.isSwitch[w.from[l]] || !w.isSwitch[w.to[l]] || min(a, b) == 1 && max(a, b) == 2 {
+			continue
+		}
+		if min(a, b) <= 1 {
 			return false
 		}
+		isHigher = true
 	}
-	return true
+	return !isHigher || w.hasSpineOfAll()
+}
+
+// hasSpineOfAll reports whether a switch above the leaves leads to all of them.
+func (w *waits) hasSpineOfAll() bool {
+	leaves := 0
+	for d := range int32(len(w.level)) {
+		if w.isLeaf(d) {
+			leaves++
+		}
+	}
+	below := make([]int32, 0, leaves)
+	for d := range int32(len(w.level)) {
+		below = below[:0]
+		for _, l := range w.out.of(d) {
+			if w.isDown(l) && w.isLeaf(w.to[l]) {
+				below = append(below, w.to[l])
+			}
+		}
+		slices.Sort(below)
+		if leaves > 0 && len(slices.Compact(below)) == leaves {
+			return true
+		}
+	}
+	return false
 }
 
 // peel finds the layers and returns the readings without them.

@@ -62,20 +62,26 @@ func (n *naiveTrees) isClearlyAbove(l schema.LinkID, stall float64) bool {
 func (n *naiveTrees) isSlow(l schema.LinkID) bool {
 	from, via := n.g.Ends(l)
 	stall := float64(n.values[l])
-	isDown := n.g.Device(from).Level > n.g.Device(via).Level
-	if !n.g.IsSwitch(from) || isDown && n.hasHosts(via) || !n.isClearlyAbove(l, n.hottestAfter(l)) || !n.standsOut(l) {
+	if !n.g.IsSwitch(from) || !n.isClearlyAbove(l, n.hottestAfter(l)) || !n.standsOut(l) {
 		return false
 	}
 	isFar := stall >= unexplainedFactor*n.hottestAfter(l)
 	if !isFar && !n.hasHosts(from) {
 		return false
 	}
+	fewest, isToLeaf := minFeeders, n.g.Device(from).Level > n.g.Device(via).Level && n.hasHosts(via)
+	if isToLeaf {
+		fewest = fewestToLeaf
+	}
 	waiting, hotter := 0, 0
 	for s := range schema.LinkID(n.g.NumLinks()) {
 		if s == l || !n.isStalled(s) {
 			continue
 		}
-		_, end := n.g.Ends(s)
+		begin, end := n.g.Ends(s)
+		if isToLeaf && end == via && n.g.IsSwitch(begin) {
+			return false
+		}
 		if end == from && slices.Contains(n.next(s), l) {
 			if float64(n.values[s]) > stall+clearSigmas*n.noise.sigma(stall) {
 				hotter++
@@ -87,7 +93,7 @@ func (n *naiveTrees) isSlow(l schema.LinkID) bool {
 			return false
 		}
 	}
-	return waiting >= minFeeders && waiting > hotter
+	return waiting >= fewest && waiting > hotter
 }
 
 func (n *naiveTrees) hasHosts(d topology.DeviceID) bool {

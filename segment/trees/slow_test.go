@@ -66,3 +66,34 @@ func TestSlowLinkThatLeadsToIncast(t *testing.T) {
 		t.Errorf("links by root %v, want 17 at the receiver's port %d and 9 at the slow link %d", links, host, up)
 	}
 }
+
+// A slow link down is the root of what waits for it where nothing else comes to its leaf, beside an incast at another leaf. Where others
+// come to its leaf as well, a port there may be why.
+func TestSlowLinkDownToALeaf(t *testing.T) {
+	g := stalls.Fabric(t, "fattree:leaves=16,hosts=8,spines=4")
+	for _, c := range []struct {
+		name  string
+		other float32 // stall of another link down to that leaf
+		roots int
+	}{{"alone", 0, 2}, {"another way down waits", 55, 1}} {
+		s := stalls.ByEnds{{"leaf0", "host0"}: 45, {"spine1", "leaf9"}: 60, {"spine2", "leaf9"}: c.other}
+		for spine := range 4 {
+			s[[2]string{fmt.Sprint("spine", spine), "leaf0"}] = 35
+			for leaf := 1; leaf < 8; leaf++ {
+				s[[2]string{fmt.Sprint("leaf", leaf), fmt.Sprint("spine", spine)}] = 25
+			}
+		}
+		for leaf := 1; leaf < 8; leaf++ {
+			s[[2]string{fmt.Sprint("leaf", leaf), "spine1"}] = 50
+		}
+		roots := map[schema.LinkID]bool{}
+		for _, r := range segmenttest.New(t, g, segmenttest.Overlapping()).Step(stalls.Snapshot(map[schema.Metric][]float32{schema.XmitWait: s.On(t, g)})) {
+			if r.Root != nil && r.Root.Link != schema.NoLink {
+				roots[r.Root.Link] = true
+			}
+		}
+		if down := stalls.LinkNamed(t, g, "spine1", "leaf9"); len(roots) != c.roots || roots[down] != (c.roots == 2) {
+			t.Errorf("%s: roots at links %v, want %d with the slow link %d only where it is alone", c.name, roots, c.roots, down)
+		}
+	}
+}
