@@ -135,7 +135,7 @@ func (s *Stage) explains(rc *regionCase, c *suspect) bool {
 		return false
 	}
 	if !s.graph.Duplex() {
-		return rc.onset < 0 && rc.back.WaitsForFull()
+		return rc.onset < 0 && !rc.back.Slower && rc.back.Kind != schema.RootSlowReceiver
 	}
 	if rc.trees < manyTrees && (rc.onset >= 0 || rc.drain.IsCertain()) {
 		return false
