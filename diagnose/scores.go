@@ -310,7 +310,7 @@ func (s *Stage) slowLinkScore(rc *regionCase) float64 {
 	case len(rc.failures) > 0 && rc.failures[0].fell() && rc.failures[0].score > 0 && (rc.failures[0].share > 0 || !rc.back.Cannot):
 	case rc.back.Kind == schema.RootLinkCapacity && rc.back.Cannot:
 		return slowLinkMeasured
-	case rc.back.Kind == schema.RootLinkCapacity && rc.back.Slower:
+	case rc.back.Kind == schema.RootLinkCapacity && rc.back.Slower && rc.onset >= 0:
 		return slowLinkFell
 	case rc.neck.Slower && rc.neck.Cannot && rc.neck.Before(&rc.drain):
 		return slowLinkMeasured - rc.rose()

@@ -28,7 +28,7 @@ func TestWhoseAStandingRegionIs(t *testing.T) {
 		"it has a small part":                 {suspects{measured(.1, 1), measured(.8, 1)}, -1, root.BackPressure{}, "", 0},
 		"half of what is carried is nobody's": {suspects{measured(.5, 1)}, -1, root.BackPressure{}, "", 0},
 		"half of the stall is elsewhere":      {suspects{measured(1, .5)}, -1, root.BackPressure{}, "", 0},
-		"a slow cable":                        {one, -1, root.BackPressure{Kind: schema.RootLinkCapacity, Slower: true}, "", 0},
+		"a slow cable":                        {one, -1, root.BackPressure{Kind: schema.RootLinkCapacity, Cannot: true}, "", 0},
 		"a slow host":                         {one, -1, root.BackPressure{Kind: schema.RootSlowReceiver}, "", 0},
 		"it began":                            {one, 4, root.BackPressure{}, "", 0},
 		"its beginning is remembered":         {one, -1, root.BackPressure{}, schema.CauseFailure, 0},
