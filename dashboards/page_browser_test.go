@@ -66,7 +66,13 @@ func TestThePast(t *testing.T) {
 	if unit := page.eval(`document.getElementById("unit").textContent`); !strings.HasPrefix(unit, "change") {
 		t.Errorf("the legend of a comparison says %s", unit)
 	}
-	page.eval(`[...document.querySelectorAll("#controls button")].find((b) => b.textContent === "Live").click()`)
+	page.eval(`document.getElementById("least").focus()`)
+	page.press("l", 76)
+	if address := page.eval(`location.search`); !strings.Contains(address, "at=") {
+		t.Errorf("an L that is for a list of choices leads to %s", address)
+	}
+	page.eval(`document.activeElement.blur()`)
+	page.press("l", 76)
 	page.await(`!location.search.includes("at=")`)
 	h.announce(busy(g, noon+9*second, hot(g, 1, schema.High, 0, 10)))
 	page.await(`document.getElementById("status").textContent.includes("22:13:30 UTC")`)

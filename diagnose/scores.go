@@ -24,7 +24,8 @@ const (
 	jobUnmeasured    = 4.  // that it began with the onset, where nothing else is known of it
 	jobConverges     = 5.  // what was added is a tree of its nodes' routes, or all that they exchange, and no table says what it moved
 	jobReceives      = 3.  // the full port leads to a host of its alone, and it moves enough to fill that
-	jobExplains      = 3.5 // what the region carries and always carried is its exchange
+	jobExplains      = 3.5 // what the region carries and always carried is its exchange, or in part
+	jobRemains       = 5.  // it always stalled, and this is the one job of which no table says what it moves
 	jobReads         = 2.5 // its traffic with files stands out and goes with the stall over the whole window
 	jobOutlying      = 1.5
 	jobBurden        = 1.5
@@ -90,9 +91,9 @@ func (s *Stage) rate(rc *regionCase, c *suspect, p *root.Pressure) {
 		}
 	}
 	c.score = jobBias + jobSpace*space + time*(.3+.7*min(1, 2*space)) + jobBurden*c.burden + jobGrowth*c.growth*rc.grown(s.graph.Duplex())*(1-rc.moved)
-	switch {
-	case s.explains(rc, c):
-		c.score += jobExplains
+	switch explains := s.explains(rc, c); {
+	case explains > 0:
+		c.score += explains
 	case rc.load > 0 && rc.load < fallen && !rc.flooded && !rc.fuller():
 		c.score -= loadFell
 	}
@@ -120,27 +121,6 @@ func (s *Stage) rate(rc *regionCase, c *suspect, p *root.Pressure) {
 	}
 	c.score -= s.unable(rc, c, p) + s.astray(rc, c, p)
 	c.score += jobRose * min(1, rc.rose()) * c.burden * (1 - rc.moved)
-}
-
-// Of a job that explains what a region of a grid carries and always carried: explainedStall of the region's stall is on
-// links of its exchange, and explainedLoad of what they carry is its own. manyTrees are more slow hosts than there are at
-// once.
-const explainedStall, explainedLoad, manyTrees = .9, .8, 3
-
-// explains reports whether the traffic of a job accounts for a region that has no beginning and waits for full links. Of
-// a grid, for one on its own ground that has no beginning, or for one of many that lie before as many
-// switches: a single tree of held-back traffic may be a slow host's.
-func (s *Stage) explains(rc *regionCase, c *suspect) bool {
-	if !c.known || !s.work.loads || !s.work.comparable || c.cross < explainedStall || c.burden < explainedLoad {
-		return false
-	}
-	if !s.graph.Duplex() {
-		return rc.onset < 0 && rc.back.WaitsForFull()
-	}
-	if rc.trees < manyTrees && (rc.onset >= 0 || rc.drain.IsCertain()) {
-		return false
-	}
-	return rc.ground(s, c.job) >= ownGround
 }
 
 // Of a job that surely reads or writes what stalls the region: how far its traffic stands out, how well it goes with the
@@ -330,7 +310,7 @@ func (s *Stage) slowLinkScore(rc *regionCase) float64 {
 	case len(rc.failures) > 0 && rc.failures[0].fell() && rc.failures[0].score > 0 && (rc.failures[0].share > 0 || !rc.back.Cannot):
 	case rc.back.Kind == schema.RootLinkCapacity && rc.back.Cannot:
 		return slowLinkMeasured
-	case rc.back.Kind == schema.RootLinkCapacity && rc.back.Slower:
+	case rc.back.Kind == schema.RootLinkCapacity && rc.back.Slower && rc.onset >= 0:
 		return slowLinkFell
 	case rc.neck.Slower && rc.neck.Cannot && rc.neck.Before(&rc.drain):
 		return slowLinkMeasured - rc.rose()

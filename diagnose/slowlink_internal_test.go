@@ -82,3 +82,19 @@ func TestScoreOfASlowPort(t *testing.T) {
 		}
 	}
 }
+
+// TestLessThanBeforeIsSinceAnOnset: that a port of directed links carries less than it once did says nothing of a region whose
+// beginning is not known; that it cannot carry more does.
+func TestLessThanBeforeIsSinceAnOnset(t *testing.T) {
+	s := &Stage{graph: roottest.Graph(t, "fattree:leaves=4,hosts=4,spines=2")}
+	for _, c := range []struct {
+		onset  int
+		cannot bool
+		want   float64
+	}{{3, false, slowLinkFell}, {-1, false, math.Inf(-1)}, {-1, true, slowLinkMeasured}} {
+		rc := &regionCase{onset: c.onset, back: root.BackPressure{Kind: schema.RootLinkCapacity, Slower: true, Cannot: c.cannot}}
+		if got := s.slowLinkScore(rc); got != c.want {
+			t.Errorf("onset %d, it cannot carry more %v: %g, want %g", c.onset, c.cannot, got, c.want)
+		}
+	}
+}

@@ -22,12 +22,8 @@ type BackPressure struct {
 	Leading schema.LinkID     // without a root, the port at which the largest part begins; NoLink: not known
 	As      string            // the kind of root that it would be
 
-	share  float64 // of the region's stall that leads to the root
-	filled float64 // of the region's stall, the share that waits for full links between switches
+	share float64 // of the region's stall that leads to the root
 }
-
-// WaitsForFull reports whether most of the region's stall waits for full links between switches.
-func (b *BackPressure) WaitsForFull() bool { return b.filled >= rootShare }
 
 // IsFull reports whether the root carries nearly all that it can.
 func (b *BackPressure) IsFull() bool { return b.Use >= fullPercent }
@@ -138,17 +134,6 @@ func (p *Pressure) switches() (out []atSwitch, total float64) {
 	return out, total
 }
 
-// filled is what of a region's stall waits for full links between switches.
-func (p *Pressure) filled() (sum float64) {
-	for _, l := range p.ends.known {
-		from, to := p.graph.Ends(l)
-		if p.graph.IsSwitch(from) && p.graph.IsSwitch(to) && p.UseOf(l) >= FullPort {
-			sum += p.ends.ports[l]
-		}
-	}
-	return sum
-}
-
 // portOfSwitch is the port of a switch for which most of what ends there waits.
 func (p *Pressure) portOfSwitch(a *atSwitch, links []schema.LinkID) schema.LinkID {
 	port := a.port
@@ -205,9 +190,6 @@ func (p *Pressure) rootOf(region *schema.Region, none BackPressure) BackPressure
 			lead = p.classify(lead)
 			out.Leading, out.As = lead.Link, lead.Kind
 		}
-	}
-	if total > 0 {
-		out.filled = p.filled() / total
 	}
 	return out
 }

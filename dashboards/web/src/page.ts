@@ -61,7 +61,7 @@ export class Page implements App {
     $("fit").addEventListener("click", () => this.mapper.reset());
     addEventListener("popstate", () => { const before = this.state.fabric; this.state = read(); if (this.state.fabric !== before) void this.choose(this.state.fabric); else { this.show(); void this.refresh(); } });
     addEventListener("keydown", (e) => {
-      if (e.target instanceof HTMLInputElement || e.ctrlKey || e.metaKey || e.altKey) return;
+      if (e.target instanceof Element && e.target.closest("input, select, dialog") || e.ctrlKey || e.metaKey || e.altKey) return;
       if (e.key === "/") { e.preventDefault(); $("find").focus(); }
       if (e.key === "Escape") this.select(null);
       if (e.key === "l") this.live();

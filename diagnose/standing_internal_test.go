@@ -1,0 +1,53 @@
+package diagnose
+
+import (
+	"testing"
+
+	"github.com/giverny/giverny/diagnose/root"
+	"github.com/giverny/giverny/diagnose/root/roottest"
+	"github.com/giverny/giverny/schema"
+)
+
+// TestWhoseAStandingRegionIs: a region that was always there is its jobs' as far as what they move accounts for it, whatever its
+// root is but a slow link or host, and the one job's that no table measures where the others move too little. What began while it was
+// watched is judged by that.
+func TestWhoseAStandingRegionIs(t *testing.T) {
+	type suspects = []suspect
+	measured := func(burden, cross float64) suspect { return suspect{burden: burden, cross: cross, known: true} }
+	one := suspects{measured(.9, 1), measured(.05, 0)}
+	for name, c := range map[string]struct {
+		jobs  suspects
+		onset int
+		back  root.BackPressure
+		kept  schema.CauseClass
+		want  float64 // of the first job
+	}{
+		"its traffic is all there is":         {one, -1, root.BackPressure{}, "", jobExplains},
+		"at a port that is not full":          {one, -1, root.BackPressure{Kind: schema.RootLinkCapacity, Use: 40}, "", jobExplains},
+		"it shares the port":                  {suspects{measured(.6, 1), measured(.3, .2)}, -1, root.BackPressure{}, "", jobExplains},
+		"it has a small part":                 {suspects{measured(.1, 1), measured(.8, 1)}, -1, root.BackPressure{}, "", 0},
+		"half of what is carried is nobody's": {suspects{measured(.5, 1)}, -1, root.BackPressure{}, "", 0},
+		"half of the stall is elsewhere":      {suspects{measured(1, .5)}, -1, root.BackPressure{}, "", 0},
+		"a slow cable":                        {one, -1, root.BackPressure{Kind: schema.RootLinkCapacity, Cannot: true}, "", 0},
+		"a slow host":                         {one, -1, root.BackPressure{Kind: schema.RootSlowReceiver}, "", 0},
+		"it began":                            {one, 4, root.BackPressure{}, "", 0},
+		"its beginning is remembered":         {one, -1, root.BackPressure{}, schema.CauseFailure, 0},
+		"its beginning said nothing":          {one, -1, root.BackPressure{}, schema.CauseUnknown, jobExplains},
+		"not measured, and nobody else":       {suspects{{cross: 1}, measured(.1, 0)}, -1, root.BackPressure{}, "", jobRemains},
+		"not measured, beside another":        {suspects{{cross: 1}, {cross: .1}}, -1, root.BackPressure{}, "", 0},
+		"not measured, beside a large one":    {suspects{{cross: 1}, measured(.5, 0)}, -1, root.BackPressure{}, "", 0},
+	} {
+		s, err := New(roottest.Graph(t, "fattree:leaves=2,hosts=2,spines=1"), DefaultConfig())
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.work.loads, s.work.comparable = true, true
+		if c.kept != "" {
+			s.kept = map[uint64]*kept{7: {cause: schema.Cause{Class: c.kept}}}
+		}
+		rc := &regionCase{region: &schema.Region{ID: 7}, onset: c.onset, back: c.back, jobs: c.jobs}
+		if got := s.explains(rc, &rc.jobs[0]); got != c.want {
+			t.Errorf("%s: %g for the job, want %g", name, got, c.want)
+		}
+	}
+}
