@@ -30,6 +30,7 @@ type receivers struct {
 	isDouble    []bool            // by set: two causes add up at a leaf
 	excess      []float64         // by device: of what links up from it stall over the calm mean
 	sends       []bool            // by device
+	unread      []bool            // by device, of leaves: no link up from it is measured
 	met         []int32           // by device: the last set that it was met for
 }
 
@@ -113,9 +114,9 @@ func (r *receivers) list(t *trees, s *sinks, c *causes) {
 func (r *receivers) readSenders(t *trees) {
 	w := t.waits
 	n := len(t.seen)
-	r.excess, r.sends, r.met = scratch.Slice(r.excess, n), scratch.Slice(r.sends, n), scratch.Slice(r.met, n)
+	r.excess, r.sends, r.unread, r.met = scratch.Slice(r.excess, n), scratch.Slice(r.sends, n), scratch.Slice(r.unread, n), scratch.Slice(r.met, n)
 	for d := range int32(n) {
-		r.excess[d], r.sends[d], r.met[d] = 0, false, -1
+		r.excess[d], r.sends[d], r.unread[d], r.met[d] = 0, false, false, -1
 		if !w.isLeaf(d) {
 			continue
 		}
@@ -126,7 +127,7 @@ func (r *receivers) readSenders(t *trees) {
 				r.excess[d] += min(float64(t.values[l]), mostSent) - t.noise.Mean
 			}
 		}
-		r.sends[d] = r.excess[d] > sendSigmas*t.noise.Base*math.Sqrt(links)
+		r.sends[d], r.unread[d] = r.excess[d] > sendSigmas*t.noise.Base*math.Sqrt(links), links == 0
 	}
 }
 
@@ -136,7 +137,7 @@ func (r *receivers) isClosed(t *trees, s *sinks, set int32, met []int32) bool {
 	within := 0.
 	for _, a := range met {
 		d := s.all[a].device
-		if !r.sends[d] && !(s.all[a].isUnread && r.isLevelWithSenders(t, s, a, met)) {
+		if !r.sends[d] && !(r.unread[d] && r.isLevelWithSenders(t, s, a, met)) {
 			return false
 		}
 		r.met[d] = set
