@@ -37,8 +37,9 @@ func (s *Stage) moved(rc *regionCase, f *failure, p *root.Pressure) float64 {
 	return min(1, carried/more)
 }
 
-// movedRound is the same on a torus: what travelled over a link that failed goes the other way round its ring. It is the share
-// of what was added to the link at a region to which most was.
+// movedRound is the same on a torus: what travelled over a link that failed goes the other way round its ring, or takes the
+// dimensions in another order, which leads over the links beside it. It is the share of what was added to the link at a region to
+// which most was.
 func (s *Stage) movedRound(rc *regionCase, f *failure, p *root.Pressure) (share float64) {
 	if s.passesNothing(f) {
 		return 0
@@ -47,24 +48,24 @@ func (s *Stage) movedRound(rc *regionCase, f *failure, p *root.Pressure) (share 
 		if s.router.Grid.Dim(failed) < 0 || p.UseOf(failed) >= root.LeastUse {
 			continue
 		}
-		if most, onRing := s.addedAround(rc, failed, p); onRing > 0 {
+		if most, instead := s.addedAround(rc, failed, p); instead > 0 {
 			lost := max(p.Before(failed), s.lastUse(f, failed)) - max(0, p.UseOf(failed))
-			share = max(share, min(onRing, max(0, lost)/100*s.graph.Capacity(failed))/most)
+			share = max(share, min(instead, max(0, lost)/100*s.graph.Capacity(failed))/most)
 		}
 	}
 	return share
 }
 
-// addedAround is the most that was added, bytes/s, to a link at a region, and to one on the ring of a link that failed.
-func (s *Stage) addedAround(rc *regionCase, failed schema.LinkID, p *root.Pressure) (most, onRing float64) {
+// addedAround is the most that was added, bytes/s, to a link at a region, and to one that is taken instead of a link that failed.
+func (s *Stage) addedAround(rc *regionCase, failed schema.LinkID, p *root.Pressure) (most, instead float64) {
 	add := func(at topology.DeviceID) {
 		for _, l := range s.graph.LinksAt(at) {
 			added := p.Carries(l) - p.Before(l)/100*s.graph.Capacity(l)
 			if l == failed || p.Before(l) < 0 || added < leastMoved*p.Carries(l) {
 				continue
 			}
-			if most = max(most, added); s.router.Grid.SameRing(l, failed) {
-				onRing = max(onRing, added)
+			if most = max(most, added); s.router.Grid.TakesOver(l, failed) {
+				instead = max(instead, added)
 			}
 		}
 	}
@@ -73,7 +74,7 @@ func (s *Stage) addedAround(rc *regionCase, failed schema.LinkID, p *root.Pressu
 		add(from)
 		add(to)
 	}
-	return most, onRing
+	return most, instead
 }
 
 // takesOver reports whether what a link between switches carried can be on a region's links instead: one of them leaves the

@@ -75,9 +75,9 @@ func TestMovedLoadOfAnOlderRegion(t *testing.T) {
 	}
 }
 
-// TestMovedRoundARing: what a link of a torus carried before it failed goes the other way round its ring, and explains what was
-// added there, as much as it carried; not what was added on other rings, and nothing moved from a node that failed or from a
-// link that still carries as much.
+// TestMovedRoundARing: what a link of a torus carried before it failed goes the other way round its ring, or over the links beside
+// it, and explains what was added there, as much as it carried; not what was added elsewhere on other rings, and nothing moved from
+// a node that failed or from a link that still carries as much.
 func TestMovedRoundARing(t *testing.T) {
 	g := roottest.Graph(t, "torus:4x4x4")
 	lost := roottest.Link(t, g, "0,0,0>0,0,1")
@@ -93,12 +93,15 @@ func TestMovedRoundARing(t *testing.T) {
 		{"the waiting link only leads to the ring", "0,3,2>0,0,2", 60, 0, schema.LinkFailed, 1},
 		{"half of it", "0,0,2>0,0,3", 30, 0, schema.LinkFailed, .5},
 		{"most was added elsewhere", "0,0,2>0,1,2", 15, 0, schema.LinkFailed, .25},
-		{"another ring", "0,1,2>0,1,3", 60, 0, schema.LinkFailed, 0},
+		{"in another order of dimensions", "0,1,1>0,2,1", 60, 0, schema.LinkFailed, 1},
+		{"half of it, in another order", "0,1,1>0,2,1", 30, 0, schema.LinkFailed, .5},
+		{"further along another ring", "0,1,2>0,1,3", 60, 0, schema.LinkFailed, 0},
+		{"two dimensions away", "1,1,1>1,2,1", 60, 0, schema.LinkFailed, 0},
 		{"it still carries as much", "0,0,2>0,0,3", 4, 4, schema.LinkFailed, 0},
 		{"it came back", "0,0,2>0,0,3", 60, 0, schema.LinkRestored, 0},
 		{"a node", "0,0,2>0,0,3", 60, 0, schema.NodeFailed, 0},
 	} {
-		p, region := readings(t, g, map[string]float64{c.waits: 30}, map[string]float64{"0,0,2>0,0,3": 80, "0,1,2>0,1,3": 80, "0,0,0>0,0,1": c.carries})
+		p, region := readings(t, g, map[string]float64{c.waits: 30}, map[string]float64{"0,0,2>0,0,3": 80, "0,1,2>0,1,3": 80, "0,1,0>0,1,1": 80, "1,1,0>1,1,1": 80, "0,0,0>0,0,1": c.carries})
 		p.Before = func(l schema.LinkID) float64 {
 			switch {
 			case l == lost:

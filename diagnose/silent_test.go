@@ -58,7 +58,7 @@ func TestDeadCableWithoutALog(t *testing.T) {
 // begins with its cable.
 func TestFailedRootBesideAJob(t *testing.T) {
 	lines := 0
-	playStory(t, "demo", 5, 50, func(r *schema.IntervalResult, _ *scenario.Truth) {
+	playStory(t, "demo", 3, 50, func(r *schema.IntervalResult, _ *scenario.Truth) {
 		for i := range r.Diagnoses {
 			d := &r.Diagnoses[i]
 			if len(d.Jobs) == 0 || d.Root == nil || d.Root.Kind != schema.RootLinkDown {

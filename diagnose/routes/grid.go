@@ -160,10 +160,27 @@ func (g *Grid) Dims() []int { return g.shape.Dims }
 // Dim is the dimension along which a link leads, -1 for one that does not lead from a switch to its neighbour.
 func (g *Grid) Dim(l schema.LinkID) int { return int(g.keys[l].dim) }
 
-// SameRing reports whether two links lie on one ring, or line, of a dimension.
-func (g *Grid) SameRing(a, b schema.LinkID) bool {
-	x, y := g.keys[a], g.keys[b]
-	return x.dim >= 0 && x.dim == y.dim && x.before == y.before && x.behind == y.behind
+// TakesOver reports whether a link may carry what travelled over one that failed: it lies on the same ring, or line, of their
+// dimension, the other way round; or beside that link, a route that takes the dimensions in another order. Such a link has the same
+// coordinate in their dimension and differs in one other.
+func (g *Grid) TakesOver(l, failed schema.LinkID) bool {
+	x, y := g.keys[l], g.keys[failed]
+	if x.dim < 0 || x.dim != y.dim {
+		return false
+	}
+	if x.before == y.before && x.behind == y.behind {
+		return true
+	}
+	if x.low < 0 || y.low < 0 {
+		return false
+	}
+	differ := 0
+	for i, k := 0, len(g.shape.Dims); i < k; i++ {
+		if g.coords[int(x.low)*k+i] != g.coords[int(y.low)*k+i] {
+			differ++
+		}
+	}
+	return differ == 1
 }
 
 // PlaceBehind is the place of a switch in the dimensions behind one.
