@@ -51,10 +51,11 @@ it runs; nodes are devices of the topology, or host lists (nid[00012-00095]) wit
 --node-map, lines of node, tab, device. --traffic is a CSV: time, job_id,
 read_bytes, write_bytes, rdma_read_bytes, rdma_write_bytes, sums over the job's
 nodes in the interval that begins at time; an empty field was not measured.
---failures has lines of time, kind, device, port, detail, separated by tabs; kinds
-are link_failed, link_restored, switch_failed, switch_restored, node_failed,
-node_restored and protection. Files that end in .gz or .zst are read too. giverny
-simulate run --out writes all of them.
+--failures has lines of time, kind, device, port, detail, separated by tabs or
+commas; kinds are link_failed, link_restored, switch_failed, switch_restored,
+node_failed, node_restored and protection; or it is a log of opensm, ibdiagnet,
+netwatch or syslog. Files that end in .gz or .zst are read too. giverny simulate
+run --out writes all of them.
 
 From the store: --config, and one of --region, --at, --from with --to. --fabric may be
 left out where the configuration has one.
@@ -87,10 +88,10 @@ func (f *diagnoseFlags) add(flags *pflag.FlagSet) {
 	flags.StringVar(&f.topology, "topology", "", "specification such as torus:24x24x24, or a topology file")
 	flags.DurationVar(&f.interval, "interval", time.Minute, "length of an interval of the files")
 	flags.StringVar(&f.links, "links", "", "links CSV with a column time (.gz, .zst)")
-	flags.StringVar(&f.jobs, "jobs", "", "jobs, one JSON object per line, CSV, or what sacct --parsable2 or squeue --json printed")
-	flags.StringVar(&f.timeZone, "time-zone", "Local", "of times in --jobs that have none, as sacct prints them, such as Europe/Berlin")
+	flags.StringVar(&f.jobs, "jobs", "", "jobs, one JSON object per line, CSV, or what sacct --parsable2, squeue --json or kubectl get pods -A -o json printed")
+	flags.StringVar(&f.timeZone, "time-zone", "Local", "of times in --jobs and --failures that have none, as sacct prints them, such as Europe/Berlin")
 	flags.StringVar(&f.traffic, "traffic", "", "CSV of the traffic of jobs")
-	flags.StringVar(&f.failures, "failures", "", "failures, one per line with fields separated by tabs")
+	flags.StringVar(&f.failures, "failures", "", "failures, one per line with fields separated by tabs or commas, or a log that says of them")
 	flags.StringVar(&f.nodeMap, "node-map", "", "lines of node, tab, device, for jobs and failures with names of nodes that differ from those in the topology")
 	flags.StringVar(&f.method, "method", string(segment.DefaultConfig().Method), "how regions are found: statistical, or paper: Monet's algorithm as published")
 	flags.BoolVar(&f.skipUnknown, "skip-unknown", false, "leave out nodes, devices and ports that the topology does not have")
@@ -153,12 +154,17 @@ func diagnoseFiles(cmd *cobra.Command, f diagnoseFlags) error {
 	}
 	out := newDiagnosisWriter(cmd.OutOrStdout(), f.json)
 	tell := func(note string) { fmt.Fprintln(cmd.ErrOrStderr(), "giverny diagnose:", note) }
+	zone, err := time.LoadLocation(f.timeZone)
+	if err != nil {
+		return fmt.Errorf("--time-zone %q: want a name of the time zone database such as Europe/Berlin, UTC or Local", f.timeZone)
+	}
 	if files.Jobs != nil {
-		zone, err := time.LoadLocation(f.timeZone)
-		if err != nil {
-			return fmt.Errorf("--time-zone %q: want a name of the time zone database such as Europe/Berlin, UTC or Local", f.timeZone)
-		}
 		if files.Jobs, err = jobsFile(files.Jobs, zone, tell); err != nil {
+			return err
+		}
+	}
+	if files.Failures != nil {
+		if files.Failures, err = failuresFile(files.Failures, zone, tell); err != nil {
 			return err
 		}
 	}

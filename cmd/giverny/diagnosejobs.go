@@ -15,8 +15,8 @@ import (
 	"github.com/giverny/giverny/segment/linkscsv"
 )
 
-// slurmJobs is the key of the list in what squeue --json, sacct --json and slurmrestd give.
-var slurmJobs = regexp.MustCompile(`"jobs"\s*:`)
+// listOfJobs is a key of what squeue --json, sacct --json and slurmrestd give, or of what kubectl does.
+var listOfJobs = regexp.MustCompile(`"(jobs|apiVersion)"\s*:`)
 
 // squeueTable begins what squeue prints for people.
 var squeueTable = regexp.MustCompile(`^\s*JOBID\s`)
@@ -28,7 +28,7 @@ func isJobLines(head []byte) bool {
 	line, _, whole := bytes.Cut(head, []byte("\n"))
 	switch line = bytes.TrimSpace(line); {
 	case bytes.HasPrefix(head, []byte("{")):
-		return !slurmJobs.Match(line) && (whole && len(line) > 1 || bytes.Contains(line, []byte(`"job_id"`)))
+		return !listOfJobs.Match(line) && (whole && len(line) > 1 || bytes.Contains(line, []byte(`"job_id"`)))
 	case bytes.Contains(line, []byte("JobID")):
 		return false
 	}
@@ -37,7 +37,7 @@ func isJobLines(head []byte) bool {
 }
 
 // jobsFile is a file of jobs as giverny diagnose reads it: JSON on each line. The other forms that the feed of jobs
-// reads (what sacct, squeue and slurmrestd give, and CSV) become such lines; times without a zone are of this one. What
+// reads (what sacct, squeue, slurmrestd and kubectl give, and CSV) become such lines; times without a zone are of this one. What
 // is left out of them goes to tell.
 func jobsFile(in *offline.File, zone *time.Location, tell func(note string)) (*offline.File, error) {
 	plain, err := linkscsv.Decompressed(in.Name, in.Reader)

@@ -26,6 +26,12 @@ func TestFormsOfJobs(t *testing.T) {
 			"f: 0 jobs, not counting 0 that wait and 1 steps of jobs: the jobs' own lines are missing"},
 		"csv":        {"job_id,name,user,nodes,start,end\n17,PSDNS,flow,n[1-2],2026-01-05T00:30:00Z,2026-01-05T01:10:00Z\n", "\n" + line + "}\n", "f: 1 jobs"},
 		"slurm JSON": {`{"jobs": [{"job_id":17,"name":"PSDNS","user_name":"flow","nodes":"n[1-2]","job_state":"COMPLETED","start_time":1767573000,"end_time":1767575400}]}`, line + `,"state":"COMPLETED"}` + "\n", "f: 1 jobs"},
+		"pods": {`{"apiVersion":"v1","kind":"List","items":[
+			{"kind":"Pod","metadata":{"name":"p-0","namespace":"ml","labels":{"job-name":"p"}},"spec":{"nodeName":"n2"},"status":{"phase":"Running","startTime":"2026-01-05T00:31:00Z"}},
+			{"kind":"Pod","metadata":{"name":"p-1","namespace":"ml","labels":{"job-name":"p"}},"spec":{"nodeName":"n1"},"status":{"phase":"Running","startTime":"2026-01-05T00:30:00Z"}},
+			{"kind":"Pod","metadata":{"name":"d-1","namespace":"ml","ownerReferences":[{"kind":"DaemonSet","name":"d"}]},"spec":{"nodeName":"n1"},"status":{"phase":"Running","startTime":"2026-01-05T00:30:00Z"}},
+			{"kind":"Pod","metadata":"none"}]}`,
+			`{"job_id":"ml/p","name":"p","user":"ml","nodes":["n1","n2"],"start":"2026-01-05T00:30:00Z","state":"Running"}` + "\n", "f: pod 4: "},
 	} {
 		var notes []string
 		file, err := jobsFile(&offline.File{Name: "f", Reader: strings.NewReader(c.text)}, zone, func(note string) { notes = append(notes, note) })

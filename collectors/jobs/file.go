@@ -25,7 +25,7 @@ type Options struct {
 }
 
 // Formats lists the names of the forms of files.
-func Formats() []string { return []string{"jsonl", "csv", "sacct", "slurm-json"} }
+func Formats() []string { return []string{"jsonl", "csv", "sacct", "slurm-json", "pods"} }
 
 // Read reads a whole file of jobs. name stands for it in errors.
 func Read(r io.Reader, name string, opt Options) (List, error) {
@@ -52,12 +52,19 @@ func Read(r io.Reader, name string, opt Options) (List, error) {
 		list, err := ReadSlurmJSON(in, name, SlurmOptions{RawIDs: opt.RawIDs})
 		list.Complete = false // a file of yesterday says nothing of now
 		return list, err
+	case "pods":
+		list, err := readPods(in, name)
+		list.Complete = false
+		return list, err
 	}
 	return List{}, fmt.Errorf("%s: format %q: want %s", name, opt.Format, strings.Join(Formats(), ", "))
 }
 
 // jobsKey is the key of the list in JSON of Slurm; a job may be named "jobs" too.
 var jobsKey = regexp.MustCompile(`"jobs"\s*:`)
+
+// apiVersionKey is a key of every object of Kubernetes.
+var apiVersionKey = regexp.MustCompile(`"apiVersion"\s*:`)
 
 // formatOf tells by the first bytes of a file how it is to be read.
 func formatOf(head []byte) string {
@@ -66,6 +73,8 @@ func formatOf(head []byte) string {
 	switch {
 	case bytes.HasPrefix(head, []byte("{")) && (bytes.Contains(line, []byte(`"job_id"`)) && !jobsKey.Match(line)):
 		return "jsonl"
+	case bytes.HasPrefix(head, []byte("{")) && apiVersionKey.Match(head) && !jobsKey.Match(head):
+		return "pods"
 	case bytes.HasPrefix(head, []byte("{")):
 		return "slurm-json"
 	case bytes.Contains(line, []byte("JobID")) || bytes.Contains(line, []byte("JobIDRaw")):
@@ -78,7 +87,7 @@ func formatOf(head []byte) string {
 type FileConfig struct {
 	// The file; when it has changed, all of it is read again.
 	Path string `yaml:"path"`
-	// jsonl, csv, sacct or slurm-json; empty: by its first bytes.
+	// jsonl, csv, sacct, slurm-json or pods; empty: by its first bytes.
 	Format string `yaml:"format"`
 	// The time zone of times that have none (sacct prints local time): a name such as Europe/Berlin, UTC or Local.
 	TimeZone string `yaml:"time_zone"`

@@ -48,9 +48,8 @@ type KubernetesConfig struct {
 // KubernetesKind is what the registry lists.
 func KubernetesKind() feeds.Kind {
 	return feeds.Kind{Name: "kubernetes", Description: "Pods with their nodes, from the API server of Kubernetes.", Interval: 10 * time.Second, NewConfig: func() feeds.SourceConfig {
-		return &KubernetesConfig{Limits: defaultLimits(), IgnoreOwners: []string{"DaemonSet", "Node"},
-			JobLabels: []string{"jobset.sigs.k8s.io/jobset-name", "training.kubeflow.org/job-name", "volcano.sh/job-name", "ray.io/cluster",
-				"batch.kubernetes.io/job-name", "job-name"}}
+		usual := usualGrouping()
+		return &KubernetesConfig{Limits: defaultLimits(), IgnoreOwners: usual.Ignore, JobLabels: usual.Labels}
 	}}
 }
 

@@ -1,0 +1,91 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/giverny/giverny/collectors/failures"
+	"github.com/giverny/giverny/collectors/feeds"
+	"github.com/giverny/giverny/diagnose/offline"
+	"github.com/giverny/giverny/segment/linkscsv"
+)
+
+// isFailureLines says whether a file of failures that begins so has fields between tabs on each line.
+func isFailureLines(head []byte) bool {
+	for line := range bytes.Lines(bytes.TrimPrefix(head, []byte("\ufeff"))) {
+		if line = bytes.TrimSpace(line); len(line) > 0 && line[0] != '#' {
+			return bytes.Contains(line, []byte("\t"))
+		}
+	}
+	return true
+}
+
+// failuresFile is a file of failures as giverny diagnose reads it: fields between tabs on each line. The other forms that the feed of
+// failures reads (CSV, and logs by their lines) become such lines, each where it stood in the file. Times without a zone are of this
+// one; those without a year are the last before the file was written. What is left out goes to tell.
+func failuresFile(in *offline.File, zone *time.Location, tell func(note string)) (*offline.File, error) {
+	written := time.Now()
+	if info, err := os.Stat(in.Name); err == nil {
+		written = info.ModTime()
+	}
+	plain, err := linkscsv.Decompressed(in.Name, in.Reader)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", in.Name, err)
+	}
+	buffered := bufio.NewReaderSize(plain, 64<<10)
+	head, _ := buffered.Peek(4 << 10)                                      // an error comes again at the first read
+	name := strings.TrimSuffix(strings.TrimSuffix(in.Name, ".gz"), ".zst") // it is decompressed
+	if isFailureLines(head) {
+		return &offline.File{Name: name, Reader: buffered}, nil
+	}
+	parser, err := failures.NewParser(failures.Options{Zone: zone, Reference: written, Name: name})
+	if err != nil {
+		return nil, err
+	}
+	text, n, others, err := failureLines(parser, buffered, name, tell)
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("%s: %w", name, err)
+	case n == 0 && others == 0:
+		return nil, fmt.Errorf("%s: %w", name, errors.New("no line is of a form that is known: want time, kind, device, port and detail, separated by tabs or commas, or a log of opensm, ibdiagnet, netwatch or syslog"))
+	}
+	tell(fmt.Sprintf("%s: %d failures, %d other lines", name, n, others))
+	return &offline.File{Name: name, Reader: text}, nil
+}
+
+// maxLogLine bounds a line of a log, bytes.
+const maxLogLine = 1 << 20
+
+// failureLines writes the fields of each failure of a log, as the line that it stood on, and counts them and the other lines of the
+// forms that are known.
+func failureLines(parser *failures.Parser, log io.Reader, name string, tell func(note string)) (text io.Reader, n, others int, err error) {
+	var lines bytes.Buffer
+	scan := bufio.NewScanner(log)
+	scan.Buffer(nil, maxLogLine)
+	for at := 1; scan.Scan(); at++ {
+		var rows feeds.Rows
+		parser.Line(strings.TrimPrefix(scan.Text(), "\ufeff"), &rows)
+		for _, f := range rows.Faults {
+			tell(fmt.Sprintf("%s:%d: %s: left out", name, at, f.Detail))
+		}
+		for _, f := range rows.Failures {
+			n++
+			fmt.Fprintf(&lines, "%s\t%s\t%s\t%s\t%s", f.Time, f.Kind, oneField(f.Device), oneField(f.Port), oneField(f.Detail))
+		}
+		others += int(rows.Dropped[feeds.NotAFailure])
+		lines.WriteByte('\n')
+	}
+	if errors.Is(scan.Err(), bufio.ErrTooLong) {
+		return nil, 0, 0, fmt.Errorf("a line is longer than %d bytes", maxLogLine)
+	}
+	return &lines, n, others, scan.Err()
+}
+
+// oneField is a text without what separates fields and lines.
+func oneField(text string) string { return strings.NewReplacer("\t", " ", "\n", " ").Replace(text) }

@@ -1,0 +1,45 @@
+package main
+
+import (
+	"io"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/giverny/giverny/diagnose/offline"
+)
+
+// Every form of failures that a site has becomes fields between tabs on the line where it stood, and what is left out is noted.
+func TestFormsOfFailures(t *testing.T) {
+	const table = "2026-01-05T00:30:00Z\tlink_failed\tleaf3\t8\t\n"
+	for form, c := range map[string]struct{ text, want, note string }{
+		"tabs":                   {"# of the night\n" + table, "# of the night\n" + table, ""},
+		"broken":                 {"# of the night\n2026-01-05T00:30:00Z\tfell\tleaf3\n", "# of the night\n2026-01-05T00:30:00Z\tfell\tleaf3\n", ""},
+		"empty":                  {"", "", ""},
+		"CSV":                    {"time,kind,device,port\n2026-01-05T00:30:00Z,link_failed,leaf3,8\n", "\n" + table, "f: 1 failures"},
+		"a row without a device": {"time,kind,device,port\n2026-01-05T00:30:00Z,link_failed,,8\n2026-01-05T00:30:00Z,link_failed,leaf3,8\n", "\n\n" + table, "f:2: a line that cannot be read"},
+		"syslog": {"2026-01-05T01:29:00 leaf3 sshd[7]: Accepted\n2026-01-05T01:30:00 head slurmctld[912]: error: Nodes host59 not responding, setting DOWN\n",
+			"\n2026-01-05T00:30:00Z\tnode_failed\thost59\t\tslurmctld: error: Nodes host59 not responding, setting DOWN\n", "f: 1 failures, 1 other lines"},
+	} {
+		var notes []string
+		file, err := failuresFile(&offline.File{Name: "f", Reader: strings.NewReader(c.text)}, time.FixedZone("CET", 3600), func(note string) { notes = append(notes, note) })
+		if err != nil {
+			t.Errorf("%s: %v", form, err)
+			continue
+		}
+		got, err := io.ReadAll(file)
+		if err != nil || string(got) != c.want {
+			t.Errorf("%s: %q, want %q: %v", form, got, c.want, err)
+		}
+		if said := strings.Join(notes, "\n"); !strings.HasPrefix(said, c.note) || (said == "") != (c.note == "") {
+			t.Errorf("%s: noted %q, want %q", form, said, c.note)
+		}
+	}
+}
+
+func TestAFileThatIsNoneOfFailures(t *testing.T) {
+	_, err := failuresFile(&offline.File{Name: "f", Reader: strings.NewReader("hello\n")}, time.UTC, func(string) {})
+	if err == nil || !strings.Contains(err.Error(), "separated by tabs or commas") {
+		t.Error(err)
+	}
+}

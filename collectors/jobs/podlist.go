@@ -1,0 +1,52 @@
+package jobs
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/giverny/giverny/collectors/feeds"
+)
+
+// usualGrouping is by the labels that operators of batch jobs set.
+func usualGrouping() PodGrouping {
+	return PodGrouping{Ignore: []string{"DaemonSet", "Node"},
+		Labels: []string{"jobset.sigs.k8s.io/jobset-name", "training.kubeflow.org/job-name", "volcano.sh/job-name", "ray.io/cluster",
+			"batch.kubernetes.io/job-name", "job-name"}}
+}
+
+// readPods reads what `kubectl get pods --all-namespaces --output json` prints, with the usual grouping. A pod that cannot be read is
+// counted and passed over.
+func readPods(r io.Reader, name string) (List, error) {
+	in := json.NewDecoder(r)
+	refused := List{name: name, unit: "pod"}
+	pods, listed := map[string]*Pod{}, false
+	err := eachKey(in, func(key string) error {
+		if key != "items" {
+			var skipped json.RawMessage
+			return in.Decode(&skipped)
+		}
+		listed = true
+		return eachElement(in, func(text json.RawMessage) {
+			refused.place++
+			pod := new(Pod)
+			if err := json.Unmarshal(text, pod); err != nil {
+				refused.drop(feeds.Malformed, err.Error())
+				return
+			}
+			pods[fmt.Sprint(refused.place)] = pod
+		})
+	})
+	switch {
+	case err != nil:
+		return List{}, fmt.Errorf("%s: %w", name, err)
+	case !listed:
+		return List{}, fmt.Errorf("%s: %w", name, errors.New("no key \"items\"; want what `kubectl get pods --all-namespaces --output json` prints"))
+	}
+	grouping := usualGrouping()
+	list := grouping.Jobs(pods, nil)
+	list.name, list.unit = name, "job"
+	list.Faults, list.Dropped = refused.Faults, refused.Dropped
+	return list, nil
+}
