@@ -57,7 +57,7 @@ func TestALostFabricIsNoMoreActedOn(t *testing.T) {
 		t.Errorf("the former owner filters out %v", got)
 	}
 	before := firing.Load()
-	time.Sleep(4 * time.Second) // an owner sends it every second
+	time.Sleep(4 * time.Second)             // an owner sends it every second
 	if n := firing.Load() - before; n > 1 { // one may be on its way
 		t.Errorf("the former owner has sent the alert %d times", n)
 	}
