@@ -25,7 +25,7 @@ func (s *Stage) explains(rc *regionCase, c *suspect) float64 {
 
 // explainsStanding is the same where links have directions: the jobs near the region account for it, and this one has a part in that.
 // If it is the only one there of which no table says what it moves, and those of which one does move too little, it is the rest. What a
-// slow link or host holds up is nobody's, and a verdict from when the beginning was known knows more.
+// slow link or host holds up is no job's, and a verdict from when the beginning was known knows more.
 func (s *Stage) explainsStanding(rc *regionCase, c *suspect) float64 {
 	if h := s.kept[rc.region.ID]; rc.onset >= 0 || rc.back.Cannot || rc.back.Kind == schema.RootSlowReceiver || h != nil && h.cause.Class != schema.CauseUnknown {
 		return 0

@@ -6,14 +6,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"strings"
 	"time"
 
 	"github.com/giverny/giverny/collectors/failures"
 	"github.com/giverny/giverny/collectors/feeds"
 	"github.com/giverny/giverny/diagnose/offline"
-	"github.com/giverny/giverny/segment/linkscsv"
 )
 
 // isFailureLines says whether a file of failures that begins so has fields between tabs on each line.
@@ -30,21 +28,14 @@ func isFailureLines(head []byte) bool {
 // failures reads (CSV, and logs by their lines) become such lines, each where it stood in the file. Times without a zone are of this
 // one; those without a year are the last before the file was written. What is left out goes to tell.
 func failuresFile(in *offline.File, zone *time.Location, tell func(note string)) (*offline.File, error) {
-	written := time.Now()
-	if info, err := os.Stat(in.Name); err == nil {
-		written = info.ModTime()
-	}
-	plain, err := linkscsv.Decompressed(in.Name, in.Reader)
+	buffered, head, name, err := plainText(in)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", in.Name, err)
+		return nil, err
 	}
-	buffered := bufio.NewReaderSize(plain, 64<<10)
-	head, _ := buffered.Peek(4 << 10)                                      // an error comes again at the first read
-	name := strings.TrimSuffix(strings.TrimSuffix(in.Name, ".gz"), ".zst") // it is decompressed
 	if isFailureLines(head) {
 		return &offline.File{Name: name, Reader: buffered}, nil
 	}
-	parser, err := failures.NewParser(failures.Options{Zone: zone, Reference: written, Name: name})
+	parser, err := failures.NewParser(failures.Options{Zone: zone, Reference: failures.Reference(in.Name, time.Now()), Name: name})
 	if err != nil {
 		return nil, err
 	}
@@ -53,7 +44,7 @@ func failuresFile(in *offline.File, zone *time.Location, tell func(note string))
 	case err != nil:
 		return nil, fmt.Errorf("%s: %w", name, err)
 	case n == 0 && others == 0:
-		return nil, fmt.Errorf("%s: %w", name, errors.New("no line is of a form that is known: want time, kind, device, port and detail, separated by tabs or commas, or a log of opensm, ibdiagnet, netwatch or syslog"))
+		return nil, fmt.Errorf("%s: no line is of a form that is known: want time, kind, device, port and detail, separated by tabs or commas, or a log of opensm, ibdiagnet, netwatch or syslog", name)
 	}
 	tell(fmt.Sprintf("%s: %d failures, %d other lines", name, n, others))
 	return &offline.File{Name: name, Reader: text}, nil

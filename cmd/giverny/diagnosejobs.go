@@ -40,14 +40,10 @@ func isJobLines(head []byte) bool {
 // reads (what sacct, squeue, slurmrestd and kubectl give, and CSV) become such lines; times without a zone are of this one. What
 // is left out of them goes to tell.
 func jobsFile(in *offline.File, zone *time.Location, tell func(note string)) (*offline.File, error) {
-	plain, err := linkscsv.Decompressed(in.Name, in.Reader)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", in.Name, err)
-	}
-	buffered := bufio.NewReaderSize(plain, 64<<10)
-	head, _ := buffered.Peek(4 << 10)                                      // an error comes again at the first read
-	name := strings.TrimSuffix(strings.TrimSuffix(in.Name, ".gz"), ".zst") // it is decompressed
+	buffered, head, name, err := plainText(in)
 	switch {
+	case err != nil:
+		return nil, err
 	case len(head) == 0:
 		tell(name + ": empty, there are no jobs")
 		return &offline.File{Name: name, Reader: buffered}, nil
@@ -76,6 +72,17 @@ func jobsFile(in *offline.File, zone *time.Location, tell func(note string)) (*o
 		name += ", job"
 	}
 	return &offline.File{Name: name, Reader: text}, nil
+}
+
+// plainText is a file as it is without compression, how it begins, and the name that it then has.
+func plainText(in *offline.File) (text *bufio.Reader, head []byte, name string, err error) {
+	plain, err := linkscsv.Decompressed(in.Name, in.Reader)
+	if err != nil {
+		return nil, nil, "", fmt.Errorf("%s: %w", in.Name, err)
+	}
+	text = bufio.NewReaderSize(plain, 64<<10)
+	head, _ = text.Peek(4 << 10) // an error comes again at the first read
+	return text, head, strings.TrimSuffix(strings.TrimSuffix(in.Name, ".gz"), ".zst"), nil
 }
 
 // jobLines writes a line of JSON for each job that has begun, with empty lines between so that it stands where it stood in the file:

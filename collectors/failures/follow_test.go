@@ -94,7 +94,7 @@ func TestFollowRotation(t *testing.T) {
 	wantLines(t, tailing(t, f), "new 1", "new 2")
 }
 
-// Of two rotations while nobody reads, the file in the middle is lost, and counted.
+// Of two rotations between two reads, the file in the middle is lost, and counted.
 func TestFollowTwoRotations(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "log")
 	began := time.Now().Add(-time.Hour)

@@ -104,7 +104,7 @@ func (s *logs) Read(ctx context.Context, now time.Time) (rows feeds.Rows, err er
 			rows.More = true
 			break
 		}
-		l.parser.Refer(reference(l.follower.path, now))
+		l.parser.Refer(Reference(l.follower.path, now))
 		more, err := l.follower.read(sink{func(text string) { l.parser.Line(text, &rows) }, func() { rows.Refuse(feeds.TooLong, l.follower.path, "a line that is too long") }, full})
 		rows.More = rows.More || more
 		if err != nil {
@@ -118,8 +118,8 @@ func (s *logs) Read(ctx context.Context, now time.Time) (rows feeds.Rows, err er
 	return rows, errors.Join(errs...)
 }
 
-// reference is a time shortly behind the last line: when the file was changed, which for an old file tells the year.
-func reference(path string, now time.Time) time.Time {
+// Reference is a time shortly behind the last line: when the file was changed, which for an old file tells the year.
+func Reference(path string, now time.Time) time.Time {
 	if info, err := os.Stat(path); err == nil && info.ModTime().Before(now) {
 		return info.ModTime()
 	}

@@ -2,7 +2,6 @@ package jobs
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 
@@ -42,7 +41,7 @@ func readPods(r io.Reader, name string) (List, error) {
 	case err != nil:
 		return List{}, fmt.Errorf("%s: %w", name, err)
 	case !listed:
-		return List{}, fmt.Errorf("%s: %w", name, errors.New("no key \"items\"; want what `kubectl get pods --all-namespaces --output json` prints"))
+		return List{}, fmt.Errorf("%s: no key \"items\"; want what `kubectl get pods --all-namespaces --output json` prints", name)
 	}
 	grouping := usualGrouping()
 	list := grouping.Jobs(pods, nil)

@@ -76,16 +76,7 @@ func slowClients(t *testing.T) {
 		slow[i] = connect(t, l)
 		fmt.Fprint(slow[i], "GET / HTTP/1.1\r\nHost: x\r\nX-Slow: ")
 	}
-	client := &http.Client{Transport: &http.Transport{DialContext: l.Dial}}
-	defer client.CloseIdleConnections()
-	answer, err := client.Get("http://" + l.Addr().String())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer answer.Body.Close()
-	if body, err := io.ReadAll(answer.Body); err != nil || string(body) != "hello" {
-		t.Errorf("beside the slow ones: %q, %v", body, err)
-	}
+	hello(t, l)
 	stop := make(chan struct{})
 	defer close(stop)
 	go func() {
@@ -109,6 +100,21 @@ func slowClients(t *testing.T) {
 	}
 }
 
+// hello asks a server for its answer.
+func hello(t *testing.T, l *pipes.Listener) {
+	t.Helper()
+	client := &http.Client{Transport: &http.Transport{DialContext: l.Dial}}
+	defer client.CloseIdleConnections()
+	answer, err := client.Get("http://" + l.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer answer.Body.Close()
+	if body, err := io.ReadAll(answer.Body); err != nil || string(body) != "hello" {
+		t.Errorf("%q, %v", body, err)
+	}
+}
+
 // An answer may take longer than the request may: 30 s.
 func TestAnAnswerMayTakeItsTime(t *testing.T) { synctest.Test(t, slowAnswer) }
 
@@ -121,16 +127,7 @@ func slowAnswer(t *testing.T) {
 			w.Write([]byte("hello"))
 		}
 	})
-	client := &http.Client{Transport: &http.Transport{DialContext: l.Dial}}
-	defer client.CloseIdleConnections()
-	answer, err := client.Get("http://" + l.Addr().String())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer answer.Body.Close()
-	if body, err := io.ReadAll(answer.Body); err != nil || string(body) != "hello" {
-		t.Errorf("%q, %v", body, err)
-	}
+	hello(t, l)
 }
 
 // A header beyond the bound is refused.
