@@ -52,6 +52,9 @@ func TestLines(t *testing.T) {
 		{"syslog", `Jan  5 01:30:00 node17 kernel: [ 336.603619] eth0: Link is Up - 1Gbps/Full`, "2026-01-05T00:30:00Z link_restored node17 eth0"},
 		{"syslog", `Jan  5 01:30:00 leaf2 %ETHPORT-5-IF_DOWN_LINK_FAILURE: Interface Ethernet1/1 is down (Link failure)`, "2026-01-05T00:30:00Z link_failed leaf2 Ethernet1/1"},
 		{"syslog", `Jan  5 01:30:00 leaf2 %ETHPORT-5-IF_UP: Interface Ethernet1/1 is up in mode access`, "2026-01-05T00:30:00Z link_restored leaf2 Ethernet1/1"},
+		{"syslog", `2026-01-05T01:30:00+01:00 node17 kernel: [ 4443.974372] mlx5_core 0000:53:00.0 mlx5_3: Port: 1 Link DOWN`, "2026-01-05T00:30:00Z link_failed node17 mlx5_3/1"},
+		{"syslog", `Jan  5 01:30:00 node17 kernel: mlx5_core 0000:08:00.0 rdmap8s0f0: Port: 2 Link ACTIVE`, "2026-01-05T00:30:00Z link_restored node17 rdmap8s0f0/2"},
+		{"syslog", `Jan  5 01:30:00 node17 kernel: mlx5_core 0000:08:00.0 mlx5_0: Port: 1 Link INIT`, ""},
 		// what repeats a driver, and what is something else
 		{"syslog", `Jan  5 01:30:00 node12 kernel: bond0: (slave ens1f0): link status definitely down, disabling slave`, ""},
 		{"syslog", `Jan  5 01:30:00 node12 kernel: IPv6: ADDRCONF(NETDEV_CHANGE): ens1f0: link becomes ready`, ""},
