@@ -15,9 +15,9 @@ const (
 	Duplicate                    // readings: one of that instant was there; of derived percentages the larger counts
 	OutOfOrder                   // readings: older than all that are still held of the counter
 	Saturated                    // differences: a reading at the maximum of a counter that sticks there
-	Reset                        // differences: the counter was reset in between
+	Reset                        // differences: the counter was reset in between, or fell and came back
 	Gap                          // differences: too long between two readings
-	Implausible                  // values: more than 110 percent
+	Implausible                  // values: more than 110 percent; differences: far more than the link can carry
 	NoTick                       // values: the length of the port's tick is not known
 	NoLink                       // values: no link on that side of the port
 	Jump                         // jumps of time that are further than is worth empty snapshots

@@ -38,6 +38,7 @@ type track struct {
 	held      []uint8 // number of readings in the history
 	histories []history
 	folded    [][]partial // by slot of interval, then by port; nil until something was folded
+	falls     []fall      // by port; nil until a counter fell
 
 	// Derived percentages; by slot of interval, then by port: reading + 1, or 0.
 	derived [][]uint64
@@ -120,6 +121,7 @@ func (t *track) forgetFrom(nanos int64) (forgotten int) {
 func (t *track) forget(slots int) {
 	t.newest = never
 	clear(t.held)
+	clear(t.falls)
 	for s := range slots {
 		t.clearSlot(s)
 	}
@@ -133,6 +135,7 @@ func (t *track) forget(slots int) {
 func (t *track) renumber(from []uint32, keep schema.Bitmap) {
 	t.held = moved(t.held, from, keep)
 	t.histories = moved(t.histories, from, keep)
+	t.falls = moved(t.falls, from, keep)
 	for s := range t.folded {
 		t.folded[s] = moved(t.folded[s], from, keep)
 	}
@@ -245,6 +248,9 @@ func (w *Window) fold(t *track, p uint32, a, next reading) {
 	if t.info.Kind == schema.Gauge {
 		w.foldGauge(t, p, a)
 		return
+	}
+	if next.nanos <= w.openStart {
+		return // both came late
 	}
 	delta, fault := w.delta(t, p, a, next)
 	if fault != sound {
