@@ -99,7 +99,9 @@ func codeWatch(c *codec.Coder, w *watch) {
 	codec.Small(c, &w.good, maxDebounce+1)
 }
 
-func (e *endState) memorable() bool { return e.heard || e.missed || e.unread || e.erring || e.tallies != nil }
+func (e *endState) memorable() bool {
+	return e.heard || e.missed || e.unread || e.erring || e.tallies != nil
+}
 
 func codeEnd(c *codec.Coder, e *endState) {
 	c.Bool(&e.heard)
