@@ -132,6 +132,44 @@ func TestYears(t *testing.T) {
 	}
 }
 
+// The hour that clocks repeat at the end of daylight saving time: by when a line was written, and by the lines before it.
+func TestRepeatedHour(t *testing.T) {
+	berlin, err := time.LoadLocation("Europe/Berlin")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct{ reference, lines, want string }{
+		{"2026-10-25T00:30:01Z", "Oct 25 02:30:00", "00:30:00"}, // followed: the first time
+		{"2026-10-25T01:30:01Z", "Oct 25 02:30:00", "01:30:00"}, // and the second
+		{"2026-10-25T01:30:01Z", "2026-10-25T02:30:00", "01:30:00"},
+		{"2026-10-25T01:30:01Z", "2026-10-25T02:30:00+02:00", "00:30:00"}, // it has a zone
+		{"2026-11-01T00:00:00Z", "Oct 25 01:59:00,Oct 25 02:30:00,Oct 25 02:29:59,Oct 25 02:59:00,Oct 25 02:00:10,Oct 25 02:00:05,Oct 25 02:40:00,Oct 25 03:00:00",
+			"23:59:00 00:30:00 00:29:59 00:59:00 01:00:10 01:00:05 01:40:00 02:00:00"},
+		{"2026-10-26T12:00:00Z", "2026-10-25 02:50:00,2026-10-25 02:10:00", "00:50:00 01:10:00"},
+		{"2026-03-29T12:00:00Z", "Mar 29 01:59:59,Mar 29 03:00:00", "00:59:59 01:00:00"},
+	} {
+		reference, err := time.Parse(time.RFC3339, c.reference)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var text strings.Builder
+		for line := range strings.SplitSeq(c.lines, ",") {
+			text.WriteString(line + " n1 kernel: mlx5_core 0000:3b:00.0 e1: Link down\n")
+		}
+		rows, err := parse(text.String(), failures.Options{Zone: berlin, Reference: reference})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, f := range rows.Failures {
+			got = append(got, f.Time.Time().UTC().Format(time.TimeOnly))
+		}
+		if strings.Join(got, " ") != c.want {
+			t.Errorf("%s read at %s: %v, want %s", c.lines, c.reference, got, c.want)
+		}
+	}
+}
+
 // A table with a header in another order, and a report with its time.
 func TestHeads(t *testing.T) {
 	rows, err := parse("kind\tdevice\ttime\tdetail\tport\nlink_failed\tsw1\t2026-01-05T00:30:00Z\twhy\t2\nlink_failed\t\t2026-01-05T00:30:00Z\t\t\nnode_failed\tn1\tsoon\t\t\n", failures.Options{Name: "t.tsv", Format: "table"})

@@ -68,7 +68,7 @@ func (p *Parser) fromParts(m []string) (time.Time, bool) {
 	if m[3] != "" {
 		year, _ := strconv.Atoi(m[3])
 		t := time.Date(year, months[m[1]], n[0], n[1], n[2], n[3], nanos, p.opt.Zone)
-		return t, year > 1970 && year < 2200
+		return p.unzoned(t), year > 1970 && year < 2200
 	}
 	return p.yearless(months[m[1]], n[0], n[1], n[2], n[3], nanos)
 }
