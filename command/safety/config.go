@@ -17,11 +17,11 @@ type Config struct {
 	Limits Limits `yaml:"limits"`
 }
 
-// Rule allows the combinations of its lists, which hold patterns: * is any, hostping.* all kinds of hostping.
+// Rule allows the combinations of its lists, which hold patterns: * is any.
 type Rule struct {
 	// Names of principals; patterns.
 	Principals []string `yaml:"principals"`
-	// Kinds of commands; patterns such as hostping.*
+	// Kinds of commands that act: hostping, search; or patterns.
 	Kinds []string `yaml:"kinds"`
 	// Names of agents, patterns, on whose hosts it may run. Empty: on any host with this rule.
 	Hosts []string `yaml:"hosts"`
