@@ -2,6 +2,7 @@ package window
 
 import (
 	"math"
+	"slices"
 
 	"github.com/giverny/giverny/schema"
 )
@@ -211,6 +212,11 @@ func (w *Window) storeReadings(t *track, b *schema.CounterBatch, c *schema.Count
 		}
 		w.insert(t, p, now)
 	}
+}
+
+// has says whether a reading of an instant is held of a port: another one of it was delivered twice, and nothing lacks it.
+func (t *track) has(p uint32, nanos int64) bool {
+	return t.derived == nil && slices.ContainsFunc(t.histories[p][:t.held[p]], func(r reading) bool { return r.nanos == nanos })
 }
 
 // insert puts a reading where it belongs in time. If the history is full, the
