@@ -21,6 +21,7 @@ type Poller struct {
 	batcher   *batcher
 	failing   map[string]Reason // in the last poll; replaced, never changed
 	trouble   trouble
+	unread    unread
 	between   chan func() // what Run is to do between two polls
 
 	healthLock sync.Mutex
@@ -122,6 +123,7 @@ func (p *Poller) poll(ctx context.Context) {
 	cancel()
 
 	p.batcher.reset()
+	p.unread.begin()
 	rows := 0
 	for i := range results {
 		rows += p.keep(&results[i])
@@ -129,6 +131,7 @@ func (p *Poller) poll(ctx context.Context) {
 	p.metrics.rows.Add(float64(rows))
 	if ctx.Err() == nil { // else what failed did so because it was stopped
 		p.recordFailures(append(results, listed))
+		p.unread.logNew(p.log)
 		p.metrics.devices.Set(float64(len(devices)))
 	}
 	err := errors.Join(listed.err, p.emit(ctx))
@@ -147,6 +150,7 @@ func (p *Poller) keep(r *result) int {
 	for reason, n := range r.reading.unreadable {
 		p.metrics.unreadable[reason].Add(float64(n))
 	}
+	p.unread.add(r.reading)
 	p.readers.release(r.reading)
 	return rows
 }

@@ -13,6 +13,7 @@ type Reading struct {
 	rows       []row
 	cells      []cell
 	unreadable [NumReasons]int
+	examples   [NumReasons]error // the first of each
 }
 
 type row struct {
@@ -42,11 +43,16 @@ func (r *Reading) RowAt(set string, port schema.PortName, timeNanos int64) {
 // stands once in a row; a counter without a reading is simply not put.
 func (r *Reading) Put(name string, value uint64) { r.cells = append(r.cells, cell{name, value}) }
 
-// Unreadable notes one counter that the device has and did not give.
-func (r *Reading) Unreadable(why Reason) { r.unreadable[why]++ }
+// Unreadable notes one counter that the device has and did not give. The error names it.
+func (r *Reading) Unreadable(err error) {
+	why := ReasonOf(err)
+	if r.unreadable[why]++; r.examples[why] == nil {
+		r.examples[why] = err
+	}
+}
 
 func (r *Reading) reset() {
-	r.rows, r.cells, r.unreadable = r.rows[:0], r.cells[:0], [NumReasons]int{}
+	r.rows, r.cells, r.unreadable, r.examples = r.rows[:0], r.cells[:0], [NumReasons]int{}, [NumReasons]error{}
 }
 
 func (r *Reading) cellsOf(i int) []cell {
