@@ -118,10 +118,16 @@ func runDemo(cmd *cobra.Command, cfg config.Config, f demoFlags) (err error) {
 	fmt.Fprintf(out, "%s\nThe page: %s\n\n%s\n\n", script.About, l.URL(cfg.HTTP.TLS.Enabled()), demoSigns)
 	player := demoPlayer{fabric: fabrics[0], script: script, printer: printer, seed: f.seed, again: f.stay,
 		room: func() error { return checkRoom(cfg.DataDir, demoReserve, freeBytes) }}
+	story := func(ctx context.Context) error {
+		if err := p.EnsureTopics(ctx); err != nil {
+			return err
+		}
+		return player.run(ctx)
+	}
 	err = p.Run(cmd.Context(), l, func(ctx context.Context) ([]app.Step, error) {
 		steps, err := parts.Steps(ctx)
 		player.sink = p.Emitter()
-		return append([]app.Step{{{Name: "story", Run: player.run}}}, steps...), err
+		return append([]app.Step{{{Name: "story", Run: story}}}, steps...), err
 	})
 	if err != nil && cmd.Context().Err() == nil {
 		return err

@@ -20,14 +20,14 @@ func (p *Process) Produce(ctx context.Context, produce func(context.Context, *em
 		return err
 	}
 	return p.RunOnce(ctx, func(ctx context.Context) error {
-		if err := p.ensureTopics(ctx); err != nil {
+		if err := p.EnsureTopics(ctx); err != nil {
 			return err
 		}
 		return produce(ctx, p.Emitter())
 	})
 }
 
-// ensureTopics makes the topics that are missing; while Kafka is away it waits.
-func (p *Process) ensureTopics(ctx context.Context) error {
+// EnsureTopics creates the missing topics and waits for their leaders; while Kafka is unreachable it retries.
+func (p *Process) EnsureTopics(ctx context.Context) error {
 	return p.client.EnsureTopics(ctx, config.NumPartitions(p.cfg.Fabrics))
 }

@@ -59,7 +59,7 @@ func (p *Process) prepare(ctx context.Context) error {
 		}
 	}
 	if p.client != nil {
-		return p.ensureTopics(ctx)
+		return p.EnsureTopics(ctx)
 	}
 	return nil
 }
