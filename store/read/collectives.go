@@ -22,8 +22,8 @@ const (
 type Collective struct {
 	Job           string              `json:"job_id"`
 	RunID         string              `json:"run_id"`
-	Agent         string              `json:"agent"` // that published it
-	Time          schema.Instant      `json:"time"`  // of publication
+	Agent         string              `json:"agent"` // the agent that published it
+	Time          schema.Instant      `json:"time"`  // when it was published
 	Begin         schema.Instant      `json:"begin"` // of the first step
 	End           schema.Instant      `json:"end"`   // of the last
 	Format        string              `json:"format"`

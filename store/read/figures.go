@@ -37,7 +37,7 @@ func (m *Model) HotEpisodes(ctx context.Context, fabric string, metric schema.Me
 }
 
 // Bucket is a bar of a histogram by severity: the number of regions whose size, or
-// life in minutes, is in [From, 2 From).
+// life in minutes, is in [From, 2*From).
 type Bucket struct {
 	Severity schema.Severity `json:"severity"`
 	From     int             `json:"from"`

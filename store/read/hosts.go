@@ -23,7 +23,7 @@ type HostRun struct {
 	Time      schema.Instant       `json:"time"`
 	Principal string               `json:"principal,omitempty"` // who requested it; empty: the agent's monitor
 	Why       string               `json:"why,omitempty"`       // it was requested
-	Reason    string               `json:"reason,omitempty"`    // for not being done
+	Reason    string               `json:"reason,omitempty"`    // why it was not carried out
 	Trigger   order.Trigger        `json:"trigger"`
 	Mode      order.Mode           `json:"mode"`
 	Region    uint64               `json:"region,string,omitempty"`

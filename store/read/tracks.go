@@ -15,7 +15,7 @@ type TrackSummary struct {
 	Name      string          `json:"name"`         // location, as last named
 	FirstSeen schema.Instant  `json:"first_seen"`   // start of the first interval with it in the span
 	LastSeen  schema.Instant  `json:"last_seen"`    // start of the last interval with it
-	Intervals int             `json:"intervals"`    // with it
+	Intervals int             `json:"intervals"`    // number of intervals with it
 	Severity  schema.Severity `json:"severity"`     // the highest
 	Links     int             `json:"links"`        // the maximum in an interval
 	Mean      float64         `json:"mean_percent"` // the highest in an interval, percent of time
