@@ -37,7 +37,7 @@ type track struct {
 	// Counters and gauges; by port.
 	held      []uint8 // number of readings in the history
 	histories []history
-	folded    [][]partial // by slot of interval, then by port; nil until something was folded
+	folded    [][]partial // by slot of interval, then by port; nil until something is folded
 
 	// Derived percentages; by slot of interval, then by port: reading + 1, or 0.
 	derived [][]uint64
