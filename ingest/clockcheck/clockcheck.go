@@ -19,7 +19,7 @@ import (
 
 // Config of the check.
 type Config struct {
-	// How far the clock of an agent may be off the brokers', either way; beyond that, its readings are dropped and it is named. 0: an interval, and 30s at least.
+	// How far the clock of an agent may be off the brokers', either way; beyond that, its readings are dropped and the agent is named. 0: an interval, and 30s at least.
 	MaxClockOffset time.Duration `yaml:"max_clock_offset"`
 	// Shift the readings of an agent whose clock is off by a steady offset, instead of dropping them.
 	CorrectClocks bool `yaml:"correct_clocks"`
