@@ -13,7 +13,7 @@ type UnknownReason string
 const (
 	NothingMeasured UnknownReason = "nothing_measured" // no link has a value of any stall metric
 	LowCoverage     UnknownReason = "low_coverage"     // a stall metric has values for too few of the links that recently had some
-	LateReadings    UnknownReason = "late_readings"    // likewise, because readings arrive after their intervals have closed
+	LateReadings    UnknownReason = "late_readings"    // either of these, because readings arrive after their intervals have closed
 	NoReadings      UnknownReason = "no_readings"      // the agents are silent
 	KafkaAway       UnknownReason = "kafka"            // no broker answers
 	StoreRefuses    UnknownReason = "store"            // results wait for the store
