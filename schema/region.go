@@ -38,7 +38,7 @@ func (r *Root) Holds(o *Root) bool {
 type RootJSON struct {
 	Device string  `json:"device"`
 	Port   *string `json:"port"` // null if the device is known but not its port
-	Peer   *string `json:"peer"` // at the other end of the port's link; null if port is
+	Peer   *string `json:"peer"` // at the other end of the port's link; null if port is null
 	Kind   *string `json:"kind"` // incast, slow_receiver, link_capacity, link_down or deadlock; null if no diagnosis has determined it
 	Link   *LinkID `json:"link"` // that leaves the port; null if unknown
 }
