@@ -45,7 +45,7 @@ const (
 	completeWithinPer = 4
 )
 
-// add notes what was lost. What is older than can be completed does not count.
+// add records what was lost, except what is too old to be completed.
 func (c *completion) add(lost window.Lost, newestNanos int64) {
 	oldest := newestNanos - c.withinNanos
 	if c.withinNanos == 0 || lost.Rows == 0 || lost.LastNanos < oldest {
