@@ -189,7 +189,7 @@ func TestStoreOutlastsEveryFault(t *testing.T) {
 	}
 }
 
-// The engine itself says that the disk is full, and takes the interval once
+// The engine itself reports that the disk is full, and accepts the interval once
 // there is room.
 func TestStoreWaitsForRoomOnTheDisk(t *testing.T) {
 	e := enginetest.Start(t)

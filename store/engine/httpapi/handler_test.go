@@ -286,8 +286,8 @@ func TestCancelKillsTheQuery(t *testing.T) {
 	}
 }
 
-// TestBrokenBodyStoresNothing: rows that arrived before the client went away
-// are not stored, though the format would allow it.
+// TestBrokenBodyStoresNothing: rows that arrived before the client disconnected
+// are not stored, although the format would allow it.
 func TestBrokenBodyStoresNothing(t *testing.T) {
 	server := start(t)
 	name := table(t, server)
