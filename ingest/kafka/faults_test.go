@@ -208,7 +208,7 @@ func TestDamagedBatchIsSkippedAndCounted(t *testing.T) {
 func TestProduceGivesUpWithItsContext(t *testing.T) {
 	noLeaks(t)
 	config := testConfig()
-	config.Brokers = []string{"127.0.0.1:1"} // no process listens there
+	config.Brokers = []string{"127.0.0.1:1"} // nothing listens there
 	p := newPeer(t, &broker{config: config})
 	ctx, cancel := context.WithTimeout(p.ctx, 300*time.Millisecond)
 	defer cancel()

@@ -158,7 +158,7 @@ func (b *broker) Join(ctx context.Context, self kafka.GroupMember) (kafka.Joined
 	return joined, nil
 }
 
-// check is the answer to a member's claim; b.mu is held.
+// check checks a member's ID and generation; b.mu is held.
 func (b *broker) check(m kafka.Member) error {
 	switch member := b.members[m.ID]; {
 	case member == nil:

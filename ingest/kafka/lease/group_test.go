@@ -54,7 +54,7 @@ func TestRandomFaults(t *testing.T) {
 					b.expel(fmt.Sprintf("member%02d", 1+rng.IntN(max(1, b.births()))))
 					time.Sleep(session / 6) // a live member notices at its next heartbeat
 				case 3:
-					p.link.set(func(l *link) { l.heartbeat = cutOff }) // and can join all the time
+					p.link.set(func(l *link) { l.heartbeat = cutOff }) // while it can join all the time
 				}
 				oneWriter(t, peers, fabrics, time.Duration(rng.Int64N(int64(2*session))))
 			}

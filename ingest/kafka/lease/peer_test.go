@@ -107,7 +107,7 @@ func writers(peers []*peer, fabric int) (n int) {
 	return n
 }
 
-// oneWriter watches for a while of the bubble's time that no fabric has two.
+// oneWriter checks, for a while of the bubble's time, that no fabric has two writers.
 func oneWriter(t *testing.T, peers []*peer, fabrics int, for_ time.Duration) {
 	t.Helper()
 	for end := time.Now().Add(for_); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
