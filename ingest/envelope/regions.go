@@ -228,7 +228,7 @@ func (set *RegionSet) read(r *reader) error {
 		}
 		o := schema.Forecast{GrowthLinks: int(growth[i]), TrendPercent: trends[i]}
 		if !readOdds(&o.Next, next.at(i)) || !readOdds(&o.Later, later.at(i)) || math.IsNaN(o.TrendPercent) {
-			return refuse(BadRows, "region %d has an forecast that is not one: a trend of %v, odds %v and %v", region.ID, o.TrendPercent, next.at(i), later.at(i))
+			return refuse(BadRows, "region %d has an impossible forecast: a trend of %v, odds %v and %v", region.ID, o.TrendPercent, next.at(i), later.at(i))
 		}
 		region.Forecast = &o
 	}
