@@ -6,21 +6,21 @@ import (
 	"github.com/giverny/giverny/segment/monet"
 )
 
-// Method names a way to find regions.
+// Method names a segmentation method.
 type Method string
 
 // Methods.
 const (
 	// Paper is Monet's algorithm as its section 4.2 defines it.
 	Paper Method = "paper"
-	// Statistical is the default. Where links stand for both directions it is a
-	// piecewise constant model of the stalls, whose segments are separated by
-	// tests against the noise of the data; where they have one, it finds
-	// congestion trees along back pressure.
+	// Statistical is the default. On duplex links, which stand for both directions, it
+	// fits a piecewise constant model of the stalls, whose segments are separated by
+	// tests against the noise of the data; on directed links it finds congestion trees
+	// along back pressure.
 	Statistical Method = "statistical"
 )
 
-// Config says how regions are found.
+// Config is how regions are found.
 type Config struct {
 	// statistical, or paper: Monet's algorithm as published.
 	Method Method `yaml:"method"`
@@ -36,7 +36,7 @@ type Config struct {
 	Paper monet.Config `yaml:"paper"`
 }
 
-// DefaultConfig is the statistical method, with the paper's production values for the paper's.
+// DefaultConfig selects the statistical method; the paper's has its production thresholds.
 func DefaultConfig() Config {
 	return Config{
 		Method:         Statistical,
@@ -45,7 +45,7 @@ func DefaultConfig() Config {
 	}
 }
 
-// Validate reports all that is wrong with the configuration.
+// Validate joins all errors.
 func (c *Config) Validate() error {
 	var f faults.List
 	f.Check(c.Method == Paper || c.Method == Statistical, "method", "%q: want %s or %s", c.Method, Statistical, Paper)
