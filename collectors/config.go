@@ -9,19 +9,19 @@ import (
 
 // Config is how collectors are polled.
 type Config struct {
-	// The fabric (plane or rail) that the readings belong to; with one fabric under fabrics, that one.
+	// The fabric (plane or rail) that the readings belong to; empty: the only one under fabrics.
 	Fabric string `yaml:"fabric"`
 	// How often to read, aligned to the clock; 0: the fabric's interval.
 	Interval time.Duration `yaml:"interval"`
-	// The longest time to read one device; rows read until then are kept. Never longer than poll_timeout.
+	// Time limit for reading one device; rows read until then are kept. Never longer than poll_timeout.
 	DeviceTimeout time.Duration `yaml:"device_timeout"`
-	// The longest time for a whole poll, including the listing of devices; 0: nine tenths of the interval.
+	// Time limit of a whole poll, including the listing of devices; 0: nine tenths of the interval.
 	PollTimeout time.Duration `yaml:"poll_timeout"`
 	// When this many devices hang in the kernel, no further device is read.
 	MaxStuck int `yaml:"max_stuck"`
-	// How long, at the end, the last batches and the wait for devices that hang may take.
+	// Time limit at shutdown for emitting the last batches, and for waiting for devices that hang.
 	DrainTimeout time.Duration `yaml:"drain_timeout"`
-	// Devices read side by side; it is set for each source.
+	// Devices read in parallel; set for each source.
 	Workers int `yaml:"-"`
 }
 

@@ -26,13 +26,13 @@ type Config struct {
 	Method Method `yaml:"method"`
 	// A link may belong to two regions where their stalls add up; not with the paper's method, whose regions are disjoint.
 	Overlap bool `yaml:"overlap"`
-	// The stall metrics to segment, one by one, in this order; empty: all that are measured.
+	// The stall metrics to segment, one by one, in this order; empty: all measured ones.
 	Metrics []schema.Metric `yaml:"metrics,flow"`
-	// The least number of links of a region: smaller groups of stalled links are not reported. 0 derives it from the fabric and its noise: 20 where links stand for both directions, as on Gemini (sigma of Monet), 12 where these stall as much as 20 at High; where they have one, 6 to 8 for a congestion tree, by the fabric and how many links are hot alone; fewer for links that stall beside each other and belong to no tree, if chance does not make so many.
+	// Minimum number of links of a region. 0 derives it from the fabric and its noise: on duplex links, as on Gemini, 20 (sigma of Monet), or 12 if their total stall is that of 20 links at High; on directed links 6 to 8 for a congestion tree, depending on the fabric and the number of isolated hot links, and fewer for adjacent stalled links outside any tree, if so many are improbable by chance.
 	MinLinks int `yaml:"min_links"`
-	// The mean stall under which a region does not count; by default the lower bound of Low.
+	// Minimum mean stall of a region; by default the lower bound of Low.
 	MinMeanPercent float64 `yaml:"min_mean_percent"`
-	// Thresholds of the paper's method; the statistical one has none of its own to set.
+	// Thresholds of the paper's method; the statistical method has none to set.
 	Paper monet.Config `yaml:"paper"`
 }
 

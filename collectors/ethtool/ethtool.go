@@ -26,13 +26,13 @@ import (
 type Config struct {
 	// Name of this host in the rows; empty: the agent's name. The interface is the port.
 	Hostname string `yaml:"hostname"`
-	// Patterns of interface names; empty: all that offer statistics.
+	// Patterns of interface names; empty: all that have statistics.
 	Interfaces []string `yaml:"interfaces,flow"`
 	// Patterns of interface names to leave out.
 	Exclude []string `yaml:"exclude,flow"`
-	// Patterns of further counters to keep raw, by canonical name: mlx5.rx_corrected_bits_phy, e1000e.*.
+	// Patterns of additional counters to keep raw, by canonical name: mlx5.rx_corrected_bits_phy, e1000e.*.
 	Extra []string `yaml:"extra,flow"`
-	// The file with the id of the current boot, which shows that counters have been reset.
+	// The file with the ID of the current boot; a change shows that counters were reset.
 	BootIDPath string `yaml:"boot_id_path"`
 }
 

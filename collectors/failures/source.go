@@ -16,13 +16,13 @@ import (
 
 // LogConfig configures logs to follow.
 type LogConfig struct {
-	// The files, followed over rotation; netwatch, opensm, syslog, kernel logs, ibdiagnet reports, tables.
+	// The files, followed across rotation: netwatch, opensm, syslog, kernel logs, ibdiagnet reports, tables.
 	Paths []string `yaml:"paths,flow"`
 	// table, opensm, ibdiagnet, netwatch or syslog; empty: detected for each line.
 	Format string `yaml:"format"`
-	// The time zone of times that have none: a name such as Europe/Berlin, UTC or Local.
+	// The time zone of times without one: a name such as Europe/Berlin, UTC or Local.
 	TimeZone string `yaml:"time_zone"`
-	// Read a file that has not been read before from its start instead of its end.
+	// Read a file from its start instead of its end, if it has never been read before.
 	FromStart bool `yaml:"from_start"`
 	// The host of lines without a host name (dmesg); empty: this host.
 	Host string `yaml:"host"`

@@ -115,17 +115,17 @@ type Kind struct {
 type Config struct {
 	// How often to read.
 	Interval time.Duration `yaml:"interval"`
-	// The longest time for one read.
+	// Time limit of one read.
 	Timeout time.Duration `yaml:"timeout"`
-	// The fabrics in which its nodes are searched for; empty: collect.fabric.
+	// The fabrics to whose devices its nodes are mapped; empty: collect.fabric.
 	Fabrics []string `yaml:"fabrics,flow"`
 	// A file of lines "node<TAB>device" for nodes whose names differ from those of their devices in the topology.
 	NodeMap string `yaml:"node_map"`
-	// How far ahead of this host's clock a time may be.
+	// How far a time may be ahead of this host's clock.
 	ClockTolerance time.Duration `yaml:"clock_tolerance"`
-	// After this many failed reads in a row the feed counts as stopped.
+	// After this many consecutive failed reads the feed counts as stopped.
 	StoppedAfter int `yaml:"stopped_after"`
-	// Maximum number of rows in a minute; a feed with more is slowed down to it.
+	// Maximum number of rows per minute; a feed with more is throttled to it.
 	FloodPerMinute int `yaml:"flood_per_minute"`
 }
 

@@ -44,7 +44,7 @@ type Config struct {
 	Hostname string `yaml:"hostname"`
 	// Patterns of adapter names, such as mlx5_*; empty: all.
 	Devices []string `yaml:"devices,flow"`
-	// The file with the id of the current boot, which shows that counters have been reset.
+	// The file with the ID of the current boot; a change shows that counters were reset.
 	BootIDPath string `yaml:"boot_id_path"`
 }
 

@@ -85,13 +85,13 @@ func formatOf(head []byte) string {
 
 // FileConfig configures a file of jobs written by another program.
 type FileConfig struct {
-	// The file; when it has changed, all of it is read again.
+	// The file; it is read again as a whole when it has changed.
 	Path string `yaml:"path"`
-	// jsonl, csv, sacct, slurm-json or pods; empty: by its first bytes.
+	// jsonl, csv, sacct, slurm-json or pods; empty: detected by its first bytes.
 	Format string `yaml:"format"`
-	// The time zone of times that have none (sacct prints local time): a name such as Europe/Berlin, UTC or Local.
+	// The time zone of times without one (sacct prints local time): a name such as Europe/Berlin, UTC or Local.
 	TimeZone string `yaml:"time_zone"`
-	// Ids of jobs as slurmctld numbers them, not 123_4 for an element of an array.
+	// Use slurmctld's job numbers as ids, not 123_4 for an element of an array.
 	RawIDs bool `yaml:"raw_ids"`
 
 	Limits Limits `yaml:",inline"`

@@ -23,21 +23,21 @@ import (
 
 // KubernetesConfig configures reading pods from an API server.
 type KubernetesConfig struct {
-	// Address of the API server; empty: that of the cluster in which this agent runs.
+	// URL of the API server; empty: that of the cluster in which this agent runs.
 	URL secret.URL `yaml:"url"`
 	// A bearer token.
 	Token secret.Text `yaml:"token"`
-	// A file that holds the token instead, read each time; in a cluster the service account's where neither is set.
+	// A file that holds the token instead, read each time; in a cluster the service account's if neither is set.
 	TokenFile string `yaml:"token_file"`
-	// A file of certificates that sign the server's; in a cluster the service account's where it is empty.
+	// A file of CA certificates for the server's; in a cluster the service account's if it is empty.
 	CA string `yaml:"ca"`
 	// The namespace whose pods are read; empty: all.
 	Namespace string `yaml:"namespace"`
-	// Label selector of Kubernetes for the pods to read, such as app!=monitoring; empty: all.
+	// Kubernetes label selector of the pods to read, such as app!=monitoring; empty: all.
 	LabelSelector string `yaml:"label_selector"`
-	// Labels whose value names the job of a pod, the first that exists; without any, its controller is the job.
+	// Labels whose value names the job of a pod; the first that exists counts. Without any, its controller is the job.
 	JobLabels []string `yaml:"job_labels,flow"`
-	// Labels or annotations whose value is the user of the job, the first that exists; without any, the namespace is the user.
+	// Labels or annotations whose value is the user of the job; the first that exists counts. Without any, the namespace is the user.
 	UserLabels []string `yaml:"user_labels,flow"`
 	// Kinds of controllers whose pods are not jobs.
 	IgnoreOwners []string `yaml:"ignore_owners,flow"`

@@ -13,7 +13,7 @@ import (
 type SqueueConfig struct {
 	// The argument vector that prints the queue as JSON, including jobs that ended recently; no shell. Slurm 21.08 or newer.
 	Command []string `yaml:"command,flow"`
-	// Ids of jobs as slurmctld numbers them, not 123_4 for an element of an array.
+	// Use slurmctld's job numbers as ids, not 123_4 for an element of an array.
 	RawIDs bool `yaml:"raw_ids"`
 
 	Limits Limits `yaml:",inline"`
@@ -59,13 +59,13 @@ func (s *squeue) list(ctx context.Context, _, _ time.Time) (list List, err error
 
 // SacctConfig configures sacct.
 type SacctConfig struct {
-	// The program and its first arguments, without a shell; Giverny adds further arguments.
+	// The program and its first arguments, without a shell; Giverny adds more arguments.
 	Command []string `yaml:"command,flow"`
-	// How far back the first query goes, and at most each later one.
+	// How far back the first query goes; also the maximum for later queries.
 	Lookback time.Duration `yaml:"lookback"`
-	// By how much each query overlaps the previous one, for jobs that reach the accounting late.
+	// How much each query overlaps the previous one, for jobs that are accounted late.
 	Overlap time.Duration `yaml:"overlap"`
-	// Ids of jobs as slurmctld numbers them, not 123_4 for an element of an array.
+	// Use slurmctld's job numbers as ids, not 123_4 for an element of an array.
 	RawIDs bool `yaml:"raw_ids"`
 
 	Limits Limits `yaml:",inline"`

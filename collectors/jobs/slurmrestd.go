@@ -17,17 +17,17 @@ import (
 
 // SlurmrestdConfig configures slurmrestd.
 type SlurmrestdConfig struct {
-	// Address of slurmrestd, such as https://slurm.example:6820.
+	// URL of slurmrestd, such as https://slurm.example:6820.
 	URL secret.URL `yaml:"url"`
 	// The user that the token is for.
 	User string `yaml:"user"`
 	// The token (JWT), as `scontrol token` prints it.
 	Token secret.Text `yaml:"token"`
-	// A file that holds the token instead; it is read each time, since tokens expire.
+	// A file that holds the token instead, read each time because tokens expire.
 	TokenFile string `yaml:"token_file"`
-	// The version of the API, such as v0.0.40; empty: the newest that answers.
+	// The API version, such as v0.0.40; empty: the newest that the server supports.
 	Version string `yaml:"version"`
-	// Ids of jobs as slurmctld numbers them, not 123_4 for an element of an array.
+	// Use slurmctld's job numbers as ids, not 123_4 for an element of an array.
 	RawIDs bool `yaml:"raw_ids"`
 
 	Limits Limits `yaml:",inline"`

@@ -30,19 +30,19 @@ type Config struct {
 	CAPort int `yaml:"port"`
 	// How long one query may take; a node takes up to two for each of its adapter ports.
 	QueryTimeout time.Duration `yaml:"timeout"`
-	// Read only switches; for subnets whose hosts have agents that read the adapters.
+	// Read only switches, for subnets whose hosts have agents that read the adapters.
 	SwitchesOnly bool `yaml:"switches_only"`
-	// How often the subnet is discovered again; ten times as often at most while nodes stop answering or links lose their training, and never between two polls.
+	// How often the subnet is rediscovered; up to ten times as often while nodes stop answering or links go down, but only at polls.
 	DiscoverEvery time.Duration `yaml:"discover_every"`
 	// How long a discovery may take.
 	DiscoverTimeout time.Duration `yaml:"discover_timeout"`
-	// The most polls for which a node that fails repeatedly is skipped (back-off).
+	// Maximum number of polls for which a node that fails repeatedly is skipped (back-off).
 	MaxBackoffPolls int `yaml:"max_backoff_polls"`
 	// The program perfquery.
 	Perfquery string `yaml:"perfquery"`
 	// The program ibnetdiscover.
 	IBNetDiscover string `yaml:"ibnetdiscover"`
-	// Words to put before both programs: [sudo, -n], or [nsenter, --net=/run/netns/ib].
+	// Words to put before both programs, such as [sudo, -n] or [nsenter, --net=/run/netns/ib].
 	Command []string `yaml:"command,flow"`
 	// Variables KEY=value for both, in addition to this process's own.
 	Env []string `yaml:"env,flow"`

@@ -93,9 +93,9 @@ func ReadLustre(r io.Reader, name string) (stats []JobBytes, dropped uint64, err
 
 // LustreConfig is how to query Lustre's servers.
 type LustreConfig struct {
-	// The argument vector that prints job_stats of all servers; no shell. Only one agent may do this: sums of one job by two agents would replace each other.
+	// The argument vector that prints job_stats of all servers; no shell. Only one agent may do this: two agents' sums for a job would overwrite each other.
 	Command []string `yaml:"command,flow"`
-	// A regular expression for ids of Lustre (jobid_var): its first group is the job; ids that do not match are ignored.
+	// A regular expression for Lustre's job ids (jobid_var): its first group is the job; ids that do not match are ignored.
 	JobPattern string `yaml:"job_pattern"`
 }
 

@@ -93,7 +93,7 @@ func addRow(rows *feeds.Rows, f []string, at map[string]int, where string) {
 
 // FileConfig configures a table written by another program.
 type FileConfig struct {
-	// The table, as CSV; rows are added at its end.
+	// The CSV table; new rows are appended.
 	Path string `yaml:"path"`
 }
 

@@ -20,7 +20,7 @@ type Config struct {
 	URLs []secret.URL `yaml:"urls,flow"`
 	// The user for basic authentication; empty: none.
 	User string `yaml:"user"`
-	// Its password.
+	// The user's password.
 	Password secret.Text `yaml:"password"`
 	// A file that holds the password.
 	PasswordFile string `yaml:"password_file"`

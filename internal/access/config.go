@@ -15,9 +15,9 @@ import (
 
 // Config says who has access. Without tokens, proxies and certificates only a loopback listener is open.
 type Config struct {
-	// Give everyone who can reach the listener full access, although it is not on a loopback address.
+	// Give full access to everyone who can reach the listener, even if it is not on a loopback address.
 	Insecure bool `yaml:"insecure"`
-	// A file of tokens: lines of NAME ROLE sha256:HEX, as "giverny token" prints them; read again when it changes.
+	// A file of tokens: lines of NAME ROLE sha256:HEX, as printed by "giverny token"; reloaded when it changes.
 	Tokens string `yaml:"tokens"`
 	// Proxies that authenticate users (OpenID Connect) and pass their names in headers.
 	Proxies Proxies `yaml:"proxies"`
@@ -31,7 +31,7 @@ type Config struct {
 
 // Proxies that authenticate users.
 type Proxies struct {
-	// Their addresses, such as 10.1.2.0/24; the headers of others are ignored.
+	// Their addresses, such as 10.1.2.0/24; headers from other addresses are ignored.
 	From []string `yaml:"from"`
 	// The header with the name of the user.
 	UserHeader string `yaml:"user_header"`
@@ -47,13 +47,13 @@ type Proxies struct {
 
 // Limits of one client: a token's name or a proxy's user, else an IP address (for IPv6 its /64).
 type Limits struct {
-	// Average number of requests per second; more are answered with 429, unless they are a scheduler's (/feedback/).
+	// Average number of requests per second; excess ones are answered with 429, except a scheduler's (/feedback/).
 	RequestsPerSecond float64 `yaml:"requests_per_second"`
 	// Number of requests in a burst.
 	Burst int `yaml:"burst"`
 	// Number of failed logins and wrong tokens per minute and address.
 	FailuresPerMinute int `yaml:"failures_per_minute"`
-	// The longest body of a request, in bytes.
+	// Maximum size of a request body, in bytes.
 	BodyBytes int64 `yaml:"body_bytes"`
 }
 

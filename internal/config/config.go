@@ -69,13 +69,13 @@ type Config struct {
 	Store Store `yaml:"store"`
 	// What the agent on this host reads.
 	Collect Collect `yaml:"collect"`
-	// Commands to agents: whose are accepted, what is allowed, and the key with which this process signs its own.
+	// Commands to agents: who may send them, what is allowed, and the key with which this process signs its own.
 	Command command.Config `yaml:"command"`
 	// Actions on results: placement of jobs by schedulers, and notifications of regions. All of it is off by default.
 	Feedback feedback.Config `yaml:"feedback"`
-	// Searches for anomalies of NICs: what this host offers, and what is launched.
+	// Searches for NIC anomalies: what this host offers, and what is launched.
 	Search Search `yaml:"search"`
-	// Probes inside hosts (Hostping): how this host is probed, and which hosts are by diagnoses.
+	// Probes inside hosts (Hostping): how this host is probed, and which hosts are probed because of diagnoses.
 	Hostping Hostping `yaml:"hostping"`
 	// The API and the page.
 	Dashboards dashboards.Config `yaml:"dashboards"`
@@ -89,17 +89,17 @@ type Search struct {
 	Offer ondemand.Config `yaml:"offer"`
 	// Launching, and the hosts to use.
 	Launch launch.Config `yaml:"launch"`
-	// Known properties of the workloads of jobs, from which the known anomalies that they trigger are found.
+	// Known properties of job workloads, to find the known anomalies that they trigger.
 	Workloads []known.WorkloadConfig `yaml:"workloads"`
 }
 
 // Fabric is one plane or rail.
 type Fabric struct {
-	// Name of the fabric, as every batch of counters carries it: printable, without a slash.
+	// Name of the fabric in every batch of counters: printable, without a slash.
 	Name string `yaml:"name"`
 	// A specification (torus:24x24x24, fattree:k=16, dragonfly:groups=9,routers=4,hosts=2) or a file: output of ibnetdiscover, Slurm's topology.conf, NetQ's JSON, or what "giverny topology import" writes.
 	Topology string `yaml:"topology"`
-	// The partition of the topics that is used by this fabric only; -1: its position in the list.
+	// The partition of the topics for this fabric alone; -1: its position in the list.
 	Partition int `yaml:"partition"`
 
 	Analysis analysis.Config `yaml:",inline"`
@@ -132,11 +132,11 @@ type Store struct {
 
 	Server store.ServerConfig `yaml:",inline"`
 	Tables store.Config       `yaml:",inline"`
-	// The embedded engine's library; empty: it is searched for next to the binary and in the project's .deps.
+	// The embedded engine's library; empty: searched for next to the binary and in the project's .deps.
 	Library string `yaml:"library"`
 	// The embedded engine.
 	Engine engine.Config `yaml:"engine"`
-	// Where analysts may read the embedded store with ClickHouse HTTP clients. It is off.
+	// Where analysts can read the embedded store with ClickHouse HTTP clients. Off by default.
 	Analyst readonly.Config `yaml:"analyst"`
 }
 
@@ -155,7 +155,7 @@ type Collect struct {
 	// Traffic of jobs, from file systems and tables.
 	Traffic registry.Feeds `yaml:"traffic"`
 
-	// Records of the collectives of jobs, from folders: what they say is diagnosed and published.
+	// Records of jobs' collectives, from folders, to be diagnosed and published.
 	Collectives watch.Config `yaml:"collectives"`
 }
 

@@ -19,7 +19,7 @@ type Hostping struct {
 	Monitor monitor.Config `yaml:"monitor"`
 	// The tools that measure the utilisation of this host.
 	Utilisation utilisation.Config `yaml:"utilisation"`
-	// Which hosts are probed by diagnoses.
+	// Probes of hosts that are launched because of diagnoses.
 	Launch launch.Config `yaml:"launch"`
 }
 

@@ -29,7 +29,7 @@ type Config struct {
 
 // MetricsConfig is the listener of /metrics and /debug/pprof/, which has no authentication.
 type MetricsConfig struct {
-	// Address and port; empty: 127.0.0.1:9402, or a free port of it where listen takes a free one, too.
+	// Address and port; empty: 127.0.0.1:9402, or, if the port of listen is 0, a free port at 127.0.0.1.
 	Listen string `yaml:"listen"`
 	// Serve profiles to other hosts too.
 	Profiles bool `yaml:"profiles"`

@@ -13,11 +13,11 @@ import (
 
 // Server has the TLS files of a server.
 type Server struct {
-	// Certificate and intermediate certificates, in PEM; empty: no TLS. It is read again when it changes.
+	// Certificate and intermediate certificates, in PEM; empty: no TLS. Reloaded when it changes.
 	Cert string `yaml:"cert"`
 	// Key of the certificate, in PEM.
 	Key string `yaml:"key"`
-	// The authorities of clients' certificates; empty: clients need no certificate.
+	// The certificate authorities for client certificates; empty: clients need no certificate.
 	CA string `yaml:"ca"`
 }
 

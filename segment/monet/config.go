@@ -4,9 +4,9 @@ import "github.com/giverny/giverny/internal/faults"
 
 // Config has the thresholds of Monet's algorithm.
 type Config struct {
-	// How far apart near links may be (delta): on a torus or mesh the L1 norm between half-way points, in switch spacings; elsewhere the number of switches between two links.
+	// Maximum distance of near links (delta): on a torus or mesh the L1 norm between half-way points, in switch spacings; elsewhere the number of switches between two links.
 	Distance int `yaml:"distance"`
-	// The difference of stall at which near links are still similar (theta_p).
+	// Maximum difference of the stalls of near links that are similar (theta_p).
 	PointPercent float64 `yaml:"point_percent"`
 	// The same for the means of near regions (theta_r).
 	RegionPercent float64 `yaml:"region_percent"`

@@ -9,15 +9,15 @@ import (
 
 // Config is how regions are followed.
 type Config struct {
-	// For how many intervals a region may be unseen and come back as itself.
+	// How many intervals a region may be unseen and still keep its identity.
 	GapIntervals int `yaml:"gap_intervals"`
-	// The share of the smaller of two regions that both must have in common, strictly exceeded, to be one region in successive intervals.
+	// Two regions of successive intervals can be the same only if they share more than this part of the smaller one.
 	MinOverlap float64 `yaml:"min_overlap"`
-	// For how many intervals in a row a region must be there, merged, apart again, or more or less severe than was reported, before an event reports it (debounce); 1: at once. An end is reported when gap_intervals have passed, and only of a region that was reported.
+	// For how many consecutive intervals a region must exist, be merged, be separate again, or differ in severity from what was reported, before an event reports it (debounce); 1: immediately. An end is reported after gap_intervals, and only if the region was reported.
 	DebounceIntervals int `yaml:"debounce_intervals"`
-	// What the segmenter gives at least; see Limits.
+	// The minimum size and mean that the segmenter uses; see Limits.
 	Limits Limits `yaml:"-"`
-	// Intervals with a High region that lie no farther apart are one regions congestion event (Monet, section 6).
+	// Maximum distance in time of intervals with a High region that belong to one regions congestion event (Monet, section 6).
 	EventWindow time.Duration `yaml:"congestion_window"`
 }
 

@@ -12,11 +12,11 @@ import (
 
 // HotspotConfig is when a link counts as hot.
 type HotspotConfig struct {
-	// The stalls, in percent of time, from which on it is measured for how long links stay hot; rising, 16 at most.
+	// Stall thresholds, in percent of time, for measuring how long links stay hot; ascending, at most 16.
 	ThresholdsPercent []float64 `yaml:"hot_thresholds,flow"`
-	// For how many intervals a link may go unmeasured and stay as hot as it was.
+	// How many intervals a link may be unmeasured and still stay hot.
 	GapIntervals int `yaml:"hot_gap_intervals"`
-	// The one of hot_thresholds from which on the links that have been hot for longest are listed.
+	// The value in hot_thresholds from which links are listed, those that have been hot for longest.
 	ListPercent float64 `yaml:"hot_percent"`
 	// How many links of each metric are listed.
 	ListLinks int `yaml:"hot_links"`

@@ -169,8 +169,8 @@ func (n *network) code(c *codec.Coder) {
 	c.Float(&n.congestion.PeakMeanPercent)
 }
 
-// readVersion2 reads tables by metric; only those of all metrics together, at NoMetric, are kept. It
-// skips the state, the transitions of regions and totals of time.
+// readVersion2 reads a table per metric: the severity, the transitions of regions and of the network, and totals of time.
+// Only the severity and the network's transitions over all metrics, at NoMetric, are kept.
 func (n *network) readVersion2(c *codec.Coder) {
 	for m := range metricsOfVersion2 {
 		seen, severity, ignored := false, schema.Negligible, uint64(0)

@@ -12,7 +12,7 @@ type channelCounters struct {
 	drops                   [numReasons]uint64
 }
 
-// idle ends a period without sending, during part of which the channel stalled.
+// idle ends the current period without sending, and counts it as stalled or idle.
 func (s *Sim) idle(c *channel) {
 	switch d := s.now - c.since; c.stall {
 	case noCredit:
