@@ -34,7 +34,7 @@ type remembered struct {
 }
 
 const (
-	// A link persists while its stall exceeds the mean of all links by at least this share of the minimum mean, or this
+	// A link persists while its stall exceeds the median of the calm links by at least this share of the minimum mean, or this
 	// many noise deviations, whichever is greater: half of what makes a link hot.
 	keptMean, keptSigmas = .5, trees.HotSigmas / 2
 	// A region persists while at least so many of its links do, and this share of the measured ones.

@@ -254,7 +254,7 @@ func (a *Alertmanager) post(ctx context.Context, alerts []Alert) (impaired, err 
 	return nil, errors.Join(errs...)
 }
 
-// postAll sends to one member. It stops if the member does not respond, but continues with the other batches if it rejects one.
+// postAll sends to one member. It stops if the member does not respond or its clock is ahead, but not if it rejects a batch.
 func (a *Alertmanager) postAll(ctx context.Context, address string, bodies [][]byte) error {
 	var first error
 	for _, body := range bodies {

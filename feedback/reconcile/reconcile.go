@@ -119,7 +119,8 @@ func (r *Reconciler) Take(s Scores) {
 	}
 }
 
-// Forget drops the scores of a fabric that another process now owns. Its nodes are relieved as if there were no congestion.
+// Forget drops the scores of a fabric that another process now owns. Its nodes are relieved as if it were calm; if it
+// was the only fabric, as if their scores were unknown.
 func (r *Reconciler) Forget(fabric string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -294,8 +295,8 @@ func (r *Reconciler) decide(ctx context.Context, now time.Time) error {
 	return err
 }
 
-// observe passes the newest scores to the policy; a node on several fabrics gets the highest. If all fabrics report unknown, or
-// no scores arrive any more, they are unknown.
+// observe passes the newest scores to the policy; a node on several fabrics gets the highest, and a fabric whose
+// scores are unknown counts as calm. If that holds for all, or no scores arrive any more, they are unknown.
 func (r *Reconciler) observe(now time.Time) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

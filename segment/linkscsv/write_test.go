@@ -19,8 +19,8 @@ func interval(t *testing.T, second int64, table string) *schema.Snapshot {
 	return snaps[0]
 }
 
-// TestWrite: a written table is read back unchanged, also without the time; a missing
-// value stays missing, and a link without any value has no row.
+// TestWrite: intervals are written with a time column and read back unchanged; a missing value
+// stays missing, and a link without any value has no row.
 func TestWrite(t *testing.T) {
 	var out bytes.Buffer
 	w := linkscsv.NewWriter(&out)
