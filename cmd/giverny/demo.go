@@ -27,7 +27,7 @@ type demoFlags struct {
 	stay     bool
 }
 
-// demoSigns says what stands before each line.
+// demoSigns explains the mark at the start of each line.
 const demoSigns = "~ story   + new region   > change of its severity   - its end   ! the whole network   ? why, and what to do"
 
 func newDemo(g *globals) *cobra.Command {
@@ -135,19 +135,19 @@ func runDemo(cmd *cobra.Command, cfg config.Config, f demoFlags) (err error) {
 	return printer.end(cmd.OutOrStdout(), f.json)
 }
 
-// listener is how the page's address is taken: a free port where none is given and the usual one is in use.
+// listener returns how to open the page's socket: on a free port if none is given and the default one is in use.
 func (f *demoFlags) listener(cfg *config.Config) (func(*app.Process) (*app.Listeners, error), error) {
 	if f.listen == "" {
 		return (*app.Process).ListenAnywhere, nil
 	}
 	cfg.HTTP.Listen = f.listen
 	if err := cfg.HTTP.Validate(); err != nil {
-		return nil, fmt.Errorf("--%w", err) // it begins with the key, listen
+		return nil, fmt.Errorf("--%w", err) // the error begins with the key, listen
 	}
 	return (*app.Process).ListenBeside, nil
 }
 
-// quieter keeps the log from talking into the story.
+// quieter raises the log level, so that the log does not interrupt the story.
 func quieter(level string) string {
 	if level == "info" {
 		return "warn"

@@ -8,13 +8,13 @@ import (
 	"github.com/giverny/giverny/internal/config"
 )
 
-// Emitter puts batches and events into the partitions of the configured fabrics.
-// It needs UseKafka before.
+// Emitter emits batches and events to the partitions of the configured fabrics. Call
+// UseKafka first.
 func (p *Process) Emitter() *emitter.Emitter {
 	return emitter.New(kafka.NewProducer(p.client), config.PartitionOf(p.cfg.Fabrics))
 }
 
-// Produce runs what puts readings into Kafka, that of another process with the same data_dir too, until it ends.
+// Produce runs a function that sends readings to Kafka, which may be embedded in another process with the same data_dir.
 func (p *Process) Produce(ctx context.Context, produce func(context.Context, *emitter.Emitter) error) error {
 	if err := p.ReachKafka(); err != nil {
 		return err

@@ -1743,9 +1743,9 @@ export interface components {
             /** @description name of the device */
             node: string;
             reason: string;
-            /** @description the one that the score is of */
+            /** @description the region with the highest score here */
             region: string;
-            /** @description how many count at this host */
+            /** @description number of regions that affect this host */
             regions: number;
             relation: string;
             /** @description 0 (place here) to 100 (congested, and it will stay so) */
@@ -1757,19 +1757,19 @@ export interface components {
             age_seconds: number | null;
             /**
              * Format: date-time
-             * @description of the interval: the scores are for what follows
+             * @description of the interval: the scores apply to the time after it
              */
             end?: string;
             fabric: string;
-            /** @description of the fabric; those that are not in Nodes score 0 */
+            /** @description number of hosts of the fabric; those not in Nodes score 0 */
             hosts: number;
             /** @description the state of the network is known and current */
             live: boolean;
-            /** @description the highest score first */
+            /** @description highest score first */
             nodes: components["schemas"]["Node"][];
             /**
              * Format: date-time
-             * @description of the interval; left out where none is stored
+             * @description of the interval; omitted if none is stored
              */
             start?: string;
             unknown?: components["schemas"]["Unknown"];
@@ -1816,9 +1816,9 @@ export interface components {
             /** @description empty: nothing inside the host is slow */
             verdicts: components["schemas"]["HostVerdict"][];
         };
-        /** @description Problem is an error that a client sees. */
+        /** @description Problem is the body of an error response. */
         Problem: {
-            /** @description what is wrong, and what would be right */
+            /** @description what is wrong, and what is expected */
             detail: string;
             /** @description of HTTP */
             status: number;
