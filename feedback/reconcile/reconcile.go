@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -75,14 +74,6 @@ type Config struct {
 	StopTimeout time.Duration
 }
 
-// Scores of a fabric's nodes, under the scheduler's names.
-type Scores struct {
-	Fabric  string
-	AtNanos int64 // end of the interval the scores are from
-	Unknown bool
-	Nodes   []policy.Score
-}
-
 // Reconciler manages the marks of one scheduler, for all fabrics.
 type Reconciler struct {
 	cfg       Config
@@ -97,6 +88,7 @@ type Reconciler struct {
 
 	mu     sync.Mutex // guards what follows
 	newest map[string]Scores
+	known  map[string]Scores // the last of each fabric that were not Unknown
 	fresh  bool
 	heard  time.Time // arrival of the newest scores
 	wake   chan struct{}
@@ -105,27 +97,7 @@ type Reconciler struct {
 // New returns a reconciler. Nothing is changed before Run.
 func New(cfg Config, s Scheduler, rec *record.Recorder, log *slog.Logger) *Reconciler {
 	return &Reconciler{cfg: cfg, scheduler: s, record: rec, log: log.With("sink", rec.Sink()), policy: policy.New(cfg.Policy),
-		pretended: map[string]policy.Score{}, newest: map[string]Scores{}, wake: make(chan struct{}, 1)}
-}
-
-// Take stores the scores of a fabric; it never blocks.
-func (r *Reconciler) Take(s Scores) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.newest[s.Fabric], r.fresh, r.heard = s, true, time.Now()
-	select {
-	case r.wake <- struct{}{}:
-	default:
-	}
-}
-
-// Forget drops the scores of a fabric that another process now owns. Its nodes are relieved as if it were calm; if it
-// was the only fabric, as if their scores were unknown.
-func (r *Reconciler) Forget(fabric string) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	delete(r.newest, fabric)
-	r.fresh = len(r.newest) > 0
+		pretended: map[string]policy.Score{}, newest: map[string]Scores{}, known: map[string]Scores{}, wake: make(chan struct{}, 1)}
 }
 
 // Interval of verifying marks, tick of Run, and bounds of the back-off for a failing
@@ -267,14 +239,7 @@ func (r *Reconciler) relieveAll(reason string) {
 
 // decide runs the policy and starts its decisions.
 func (r *Reconciler) decide(ctx context.Context, now time.Time) error {
-	marked := map[string]bool{}
-	for node, e := range r.journal.entries {
-		marked[node] = !e.relieving
-	}
-	for node := range r.pretended {
-		marked[node] = true
-	}
-	d := r.policy.Decide(now.UnixNano(), marked)
+	d := r.policy.Decide(now.UnixNano(), r.marked())
 	r.tell(d.Refused)
 	for _, s := range d.Relieve {
 		if _, pretended := r.pretended[s.Node]; pretended {
@@ -295,43 +260,16 @@ func (r *Reconciler) decide(ctx context.Context, now time.Time) error {
 	return err
 }
 
-// observe passes the newest scores to the policy; a node on several fabrics gets the highest, and a fabric whose
-// scores are unknown counts as calm. If that holds for all, or no scores arrive any more, they are unknown.
-func (r *Reconciler) observe(now time.Time) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if !r.fresh {
-		if !r.heard.IsZero() && now.Sub(r.heard) < r.cfg.Policy.RelieveUnknownAfter {
-			return
-		}
-		r.policy.Unknown(now.UnixNano())
-		return
+// marked lists the marked nodes; false: the relief of the node is in progress.
+func (r *Reconciler) marked() map[string]bool {
+	marked := map[string]bool{}
+	for node, e := range r.journal.entries {
+		marked[node] = !e.relieving
 	}
-	r.fresh = false
-	highest, at, known := map[string]policy.Score{}, int64(0), false
-	for _, s := range r.newest {
-		at = max(at, s.AtNanos)
+	for node := range r.pretended {
+		marked[node] = true
 	}
-	for fabric, s := range r.newest {
-		if at-s.AtNanos >= int64(r.cfg.Policy.RelieveUnknownAfter) { // the fabric sends no scores any more
-			delete(r.newest, fabric)
-			continue
-		}
-		if s.Unknown {
-			continue
-		}
-		known = true
-		for _, n := range s.Nodes {
-			if had, ok := highest[n.Node]; !ok || n.Score > had.Score {
-				highest[n.Node] = n
-			}
-		}
-	}
-	if !known {
-		r.policy.Unknown(at)
-		return
-	}
-	r.policy.Observe(at, slices.Collect(maps.Values(highest)))
+	return marked
 }
 
 // begin journals the current states of nodes that are to be marked; settle then marks

@@ -65,3 +65,41 @@ func TestAnalysersOfSeveralFabricsDoNotFight(t *testing.T) {
 		want("1", "2", "3")
 	})
 }
+
+// The marks of a fabric whose state becomes unknown stay, whatever the other fabrics say, until it has been unknown for
+// RelieveUnknownAfter.
+func TestOneFabricOfSeveralIsUnknown(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := &fake{t: t, dir: t.TempDir(), fails: never, nodes: map[string]reconcile.State{"n1": "1", "n2": "2", "n3": "3"}}
+		r := start(t, f, nil)
+		defer r.stop()
+		say := func(minutes int, unknown bool, ofA, ofB []string) {
+			t.Helper()
+			for range minutes * 6 {
+				for fabric, names := range map[string][]string{"ib0": ofA, "ib1": ofB} {
+					s := reconcile.Scores{Fabric: fabric, AtNanos: time.Now().UnixNano(), Unknown: unknown && fabric == "ib0"}
+					for _, n := range names {
+						s.Nodes = append(s.Nodes, policy.Score{Node: n, Score: 90, Reason: "why", Fabric: fabric})
+					}
+					r.Take(s)
+				}
+				time.Sleep(10 * time.Second)
+			}
+			synctest.Wait()
+		}
+		want := func(when string, n1, n2, n3 reconcile.State) {
+			t.Helper()
+			if got := f.all(); got["n1"] != n1 || got["n2"] != n2 || got["n3"] != n3 {
+				t.Errorf("%s: %v, want %s %s %s:\n%s", when, got, n1, n2, n3, r.audited())
+			}
+		}
+		say(2, false, []string{"n1"}, []string{"n2"})
+		want("both known", marked, marked, "3")
+		say(8, true, []string{"n3"}, nil)
+		want("ib0 unknown for eight minutes", marked, "2", "3")
+		say(4, true, nil, nil)
+		want("for twelve", "1", "2", "3")
+		say(2, false, []string{"n1"}, nil)
+		want("known again", marked, "2", "3")
+	})
+}
