@@ -41,7 +41,7 @@ type Tracker struct {
 type moment struct {
 	start, end int64
 	stall      float64 // sum over regions of links times mean, link-percent
-	congestion int64   // begin of the ongoing congestion event, 0 if none
+	congestion int64   // begin of the ongoing regions congestion event, 0 if none
 }
 
 // Step consumes one interval with its regions and protection events. It adds to the result an event for each mitigation that
