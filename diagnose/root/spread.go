@@ -24,8 +24,8 @@ type ends struct {
 	extra []excess      // by device
 	shown lookup[shown] // on a grid
 	goes  [][2]going    // by index in shown.list, and direction
-	back  backward      // of a grid
-	full  []fullLink    // on a grid
+	back  backward      // on a grid
+	full  []fullLink    // on a grid, of the current region
 }
 
 // shown is what a link of a grid shows to traffic over other links.
