@@ -104,7 +104,8 @@ func (p *Pressure) heldBack(l schema.LinkID) float64 {
 	return p.Carries(l) * stall / (1 - stall)
 }
 
-// sendersTo are the switches from which more traffic leads towards end than arrives at them. They are valid until the next call.
+// sendersTo are the switches from which clearly more traffic leads towards end than arrives at them: by half of the median excess
+// or more. They are valid until the next call.
 func (h *held) sendersTo(end topology.DeviceID) []topology.DeviceID {
 	for _, d := range h.devices {
 		h.sent[d] = 0
@@ -138,8 +139,8 @@ func (h *held) sendersTo(end topology.DeviceID) []topology.DeviceID {
 	return h.senders
 }
 
-// ends lists the switches at which a tree can end that has most of what is held back, or more than any other if none has most. A
-// tree has links of one line in the last dimension, of one plane in that and the one before, and so on; it can end anywhere on
+// ends lists the switches at which a tree can end that has most of what is held back, or more than any other if none has most.
+// Its links of the last dimension lie on one line, those of the dimension before in one plane, and so on; it can end anywhere on
 // that line. ends reports whether a tree has most, and records the switches at any of the links, ascending.
 func (h *held) ends(p *Pressure) (out []topology.DeviceID, hasMost bool) {
 	total := 0.
