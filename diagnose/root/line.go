@@ -13,8 +13,8 @@ const (
 	lineStall, mostStalled = 20, .5
 	// fromLine is the share of a switch's throughput along a line that it received over the line.
 	fromLine = .5
-	// Penalties on stall of a line that traffic to the switch cannot explain. It is lower where no load was added, as traffic that
-	// is held back also fills the buffers of other traffic, which then stalls on its own way.
+	// Penalties on stall of a line that traffic to the switch cannot explain, with and without added load. The second is lower, as
+	// traffic that is held back also fills the buffers of other traffic, which then stalls on its own way.
 	beyondAdded, beyondHeld = 2, .5
 	// sideStall is the penalty on the mean stall of a switch's links outside the line, sideAdded the same where load was added.
 	sideStall, sideAdded = .7, .3
