@@ -63,8 +63,8 @@ func (p *Pressure) Follow(region *schema.Region, weight []float64) BackPressure 
 }
 
 // mayWait reports whether traffic of link a may go on over link b: b leaves the switch that a enters, but not back, not up a
-// tree again, not to a switch adjacent to the one it came from, and not over a second link between groups of a dragonfly
-// without a hop within the group.
+// tree after a hop down, not to a switch adjacent to the one it came from, and not over a second link between groups of a
+// dragonfly without a hop within the group.
 func (p *Pressure) mayWait(a, b schema.LinkID) bool {
 	return p.mayGoOn(a, b) && !(p.graph.Link(a).Class == topology.ClassGlobal && p.graph.Link(b).Class == topology.ClassGlobal)
 }
