@@ -16,7 +16,7 @@ type Grid struct {
 	next  []schema.LinkID // [number*k+dim]: the link in + direction
 	prev  []schema.LinkID // the link back, on a directed grid
 	keys  []linkKey       // by link
-	// Device by switch number.
+	// Devices by switch number.
 	devices []topology.DeviceID
 	numbers []int32   // by device
 	coords  []int16   // [number*k+dim]
