@@ -1,9 +1,8 @@
-// Package analysis is the pure core of Giverny: counter batches, events, jobs,
-// failures and the traffic of jobs of one fabric go in, and for every interval that closes one result comes out. The
-// window makes a snapshot of the counters; named stages then add to the result in
-// turn: regions, their identity and forecast, hot links. What a stage has learned
-// can be saved and loaded. There is no goroutine, no clock and no I/O here, so
-// that live, replayed and simulated data are analysed alike.
+// Package analysis is the pure core of Giverny: it takes counter batches, events, jobs, failures and the traffic of
+// jobs of one fabric, and returns one result for every interval that closes. The window makes a snapshot of the
+// counters; named stages then add to the result in turn: regions, their identity and forecast, hot links. What a
+// stage has learned can be saved and loaded. There is no goroutine, no clock and no I/O here, so that live, replayed
+// and simulated data are analysed alike.
 package analysis
 
 import (
@@ -27,23 +26,23 @@ type Core struct {
 	window      *window.Window
 	stages      []Stage
 	raw         *rawBuffer
-	resumed     int64 // intervals that start up to here were stored before
-	loadedNanos int64 // end of the last interval that Load has brought
+	resumed     int64 // intervals that start at or before this were already stored
+	loadedNanos int64 // end of the last interval covered by Load
 	clocks      *clockcheck.Checker
-	lastEnd     int64  // end of the last interval that was analysed, now or by an earlier process
-	backInTime  uint64 // intervals refused, since they are not after it
-	unsaved     int    // results since the last that carried a saved state
+	lastEnd     int64  // end of the last interval analysed by this or an earlier process
+	backInTime  uint64 // intervals rejected because they are before lastEnd
+	unsaved     int    // results since the last one with a saved state
 	counted     map[string]uint64
 	sequences   window.Sequences
-	missing     uint64           // batches that never came
-	doubled     map[string]int64 // by name of agent: the newest reading by which several processes send under it
-	checked     bool             // the topology has been found to fit the data
+	missing     uint64           // batches that never arrived
+	doubled     map[string]int64 // by agent name: newest reading with which several processes were seen to send under it
+	checked     bool             // the topology was found to match the data
 
 	feeds    *feeds
-	recalled Feeds // of an earlier process
+	recalled Feeds // from an earlier process
 }
 
-// New makes the core of one version of a fabric.
+// New returns the core of one version of a fabric.
 func New(g *topology.Graph, cfg Config) (*Core, error) {
 	w, err := window.New(g, cfg.window())
 	if err != nil {
@@ -58,10 +57,10 @@ func New(g *topology.Graph, cfg Config) (*Core, error) {
 		lastEnd: math.MinInt64, resumed: math.MinInt64, loadedNanos: math.MinInt64, counted: map[string]uint64{}, doubled: map[string]int64{}, feeds: newFeeds()}, nil
 }
 
-// Graph is the version of the fabric that is in force.
+// Graph returns the version of the fabric that is in force.
 func (c *Core) Graph() *topology.Graph { return c.graph }
 
-// Method says in a few words how regions are found on the version that is in force, and which count.
+// Method describes how regions are found on the graph in force, and which count.
 func (c *Core) Method() string {
 	for _, s := range c.stages {
 		if found, is := s.(*segmentStage); is {
@@ -71,8 +70,8 @@ func (c *Core) Method() string {
 	return "none"
 }
 
-// Add takes a batch. It refuses one of another fabric with ErrOtherFabric, and
-// one whose parts do not fit together.
+// Add adds a batch. It rejects a batch of another fabric with ErrOtherFabric,
+// and an inconsistent one.
 func (c *Core) Add(b *schema.CounterBatch) error {
 	accepted, err := c.CheckClock(b, clockcheck.Times{})
 	if err != nil || accepted.Rows() == 0 {
@@ -81,9 +80,9 @@ func (c *Core) Add(b *schema.CounterBatch) error {
 	return c.Take(accepted)
 }
 
-// CheckClock checks a batch from Kafka by the clock of its sender: it returns the
-// readings that are accepted, corrected where that is configured, for Take. The
-// batch is empty if none is.
+// CheckClock checks a batch from Kafka by its sender's clock: it returns the
+// readings that are accepted, corrected if so configured, for Take. The batch is
+// empty if there are none.
 func (c *Core) CheckClock(b *schema.CounterBatch, t clockcheck.Times) (*schema.CounterBatch, error) {
 	if err := c.Check(b); err != nil {
 		return nil, err
@@ -95,7 +94,7 @@ func (c *Core) CheckClock(b *schema.CounterBatch, t clockcheck.Times) (*schema.C
 	return &schema.CounterBatch{Fabric: b.Fabric, Source: b.Source, Agent: b.Agent}, nil
 }
 
-// number takes what the number of a batch says.
+// number evaluates the sequence number of a batch.
 func (c *Core) number(b *schema.CounterBatch) {
 	step := c.sequences.Add(b)
 	c.missing += step.Missing
@@ -104,7 +103,7 @@ func (c *Core) number(b *schema.CounterBatch) {
 	}
 }
 
-// Take takes a batch of accepted readings.
+// Take adds a batch of accepted readings.
 func (c *Core) Take(b *schema.CounterBatch) error {
 	if err := c.window.Add(b); err != nil {
 		return err
@@ -113,25 +112,25 @@ func (c *Core) Take(b *schema.CounterBatch) error {
 	return nil
 }
 
-// Clocks returns the check of the senders' clocks.
+// Clocks returns the checker of the senders' clocks.
 func (c *Core) Clocks() *clockcheck.Checker { return c.clocks }
 
-// LastEnd is the end of the last interval that was analysed, by this process or an
-// earlier one; the least int64 if there is none.
+// LastEnd returns the end of the last interval analysed by this process or an
+// earlier one; the smallest int64 if there is none.
 func (c *Core) LastEnd() int64 { return c.lastEnd }
 
-// ErrOtherFabric says why a batch was refused, ErrWrongTopology that a fabric
-// cannot be analysed by the topology that it was given.
+// ErrOtherFabric and ErrWrongTopology say that a batch belongs to another
+// fabric, and that a topology does not match the data.
 var (
 	ErrOtherFabric   = errors.New("another fabric")
 	ErrWrongTopology = errors.New("the topology does not fit the data")
 )
 
-// CheckTopology fails with ErrWrongTopology if most of the ports that report are
-// unknown to the topology. It decides once as many ports have reported as half of
-// the fabric has, or 100 if that is fewer, and never again after it has passed; a
-// host or a rack that is not in the topology yet is no fault. Call it when all
-// that was sent so far has been added: hosts that report one by one are no
+// CheckTopology returns ErrWrongTopology if most of the ports that report are
+// unknown to the topology. It decides once half of the fabric's ports, or 100 if
+// that is fewer, have reported, and not again after it has passed; a new host or
+// rack that is missing in the topology is no fault. Call it when everything sent
+// so far has been added: the first hosts to report are not a representative
 // sample.
 func (c *Core) CheckTopology() error {
 	known, unknown := c.window.Ports()
@@ -146,29 +145,29 @@ func (c *Core) CheckTopology() error {
 		c.graph.Fabric(), ErrWrongTopology, unknown, known+unknown, strings.Join(c.window.Mismatches(), ", "))
 }
 
-// UnknownPorts is how many ports have reported that the topology does not have, and the first few of them.
+// UnknownPorts returns how many ports have reported that are not in the topology, and the first few of them.
 func (c *Core) UnknownPorts() (n int, first []string) {
 	_, n = c.window.Ports()
 	return n, c.window.Mismatches()
 }
 
-// Advance tells the core up to when all that was sent has been added, by which
-// intervals close after the lateness by the clock, and what time it is.
+// Advance tells the core up to when everything sent has been added, which
+// closes intervals after the allowed lateness, and the present time.
 func (c *Core) Advance(completeNanos, nowNanos int64) {
 	c.window.AdvanceTo(completeNanos, nowNanos)
 }
 
-// LowWater is the time from which on input is needed again after a restart.
+// LowWater returns the low watermark: the time from which input is needed again after a restart.
 func (c *Core) LowWater() int64 { return c.window.LowWater() }
 
-// Reach is how far before the start of an interval input is needed for it.
+// Reach is how far before the start of an interval its input may begin.
 func (c *Core) Reach() int64 { return c.window.Reach() }
 
-// TakeLost is what came too late for its interval, or too early, since the last
-// call.
+// TakeLost returns what was too late for its interval, or too early, since the
+// last call.
 func (c *Core) TakeLost() window.Lost { return c.window.TakeLost() }
 
-// Check finds out whether Add would refuse a batch.
+// Check reports whether Add would reject a batch.
 func (c *Core) Check(b *schema.CounterBatch) error {
 	if b.Fabric != c.graph.Fabric() {
 		return fmt.Errorf("batch of agent %q for fabric %q: %w: this is %q", b.Agent, b.Fabric, ErrOtherFabric, c.graph.Fabric())
@@ -176,11 +175,11 @@ func (c *Core) Check(b *schema.CounterBatch) error {
 	return b.Check()
 }
 
-// Recycle gives a result's snapshot back for the next.
+// Recycle returns a result's snapshot for reuse.
 func (c *Core) Recycle(r *schema.IntervalResult) { c.window.Recycle(r.Snapshot) }
 
-// Next is the result of the next interval that has closed, or nil. It is the
-// receiver's; its snapshot is to be given back with Recycle.
+// Next returns the result of the next closed interval, or nil. The caller owns
+// it, and must return its snapshot with Recycle.
 func (c *Core) Next() *schema.IntervalResult {
 	for {
 		snap := c.window.Next()
@@ -188,11 +187,11 @@ func (c *Core) Next() *schema.IntervalResult {
 			return nil
 		}
 		raw := c.raw.take(snap.Interval.StartNanos)
-		if snap.Interval.StartNanos <= c.resumed { // an event that came too late to be stored with it waits for the next
+		if snap.Interval.StartNanos <= c.resumed { // an event that was too late to be stored with it comes with the next
 			c.window.Recycle(snap)
 			continue
 		}
-		if snap.Interval.StartNanos < c.lastEnd { // time went back: what is stored stands
+		if snap.Interval.StartNanos < c.lastEnd { // time went back: the stored interval stands
 			c.backInTime++
 			c.window.Recycle(snap)
 			continue
@@ -214,10 +213,10 @@ func (c *Core) analyse(snap *schema.Snapshot, raw []*schema.CounterBatch) *schem
 	return r
 }
 
-// SetGraph goes on with another version of the fabric, and reports the change as
-// an event of the interval that is open. What is known of ports, links and
-// regions is kept by the names of ports. Take the results that are ready first:
-// snapshots belong to the version that was in force when they closed.
+// SetGraph switches to another version of the fabric, and reports the change as
+// an event of the open interval. The state of ports, links and regions is kept
+// by port names. Take the results that are ready first: snapshots belong to the
+// version that was in force when they closed.
 func (c *Core) SetGraph(g *topology.Graph, atNanos int64) error {
 	if g.Version() == c.graph.Version() {
 		return nil
@@ -246,19 +245,19 @@ func (c *Core) setGraph(g *topology.Graph) error {
 	return nil
 }
 
-// MissingBatches is how many batches since the start were sent and never came, by
-// the gaps in their numbers.
+// MissingBatches returns how many batches since the start were sent but never
+// arrived, according to gaps in their numbers.
 func (c *Core) MissingBatches() uint64 { return c.missing }
 
-// DoubledAgents are the names, in order, under which several processes have sent readings of an instant or
-// after it.
+// DoubledAgents returns the names, sorted, under which several processes have sent readings of an instant
+// or later.
 func (c *Core) DoubledAgents(sinceNanos int64) []string {
 	maps.DeleteFunc(c.doubled, func(_ string, newest int64) bool { return newest < sinceNanos })
 	return slices.Sorted(maps.Keys(c.doubled))
 }
 
-// Drops is what was discarded since the start, by reason; every reason is there,
-// at zero if need be.
+// Drops returns the number of discarded readings since the start, for every
+// reason.
 func (c *Core) Drops() map[string]uint64 {
 	d := c.window.Drops()
 	d["raw_late"], d["raw_early"], d["raw_full"], d["back_in_time"] = c.raw.late, c.raw.early, c.raw.full, c.backInTime
@@ -269,7 +268,7 @@ func (c *Core) Drops() map[string]uint64 {
 	return d
 }
 
-// dropped is what was added to Drops since the last call.
+// dropped returns the increase of Drops since the last call.
 func (c *Core) dropped() map[string]uint64 {
 	now := c.Drops()
 	diff := map[string]uint64{}

@@ -41,16 +41,16 @@ func newCore(t rapid.TB, g *topology.Graph) *analysis.Core {
 	return core
 }
 
-// fabric makes polls of all ports, whose counters go on from poll to poll.
+// fabric makes polls of all ports; the counters keep counting from one poll to the next.
 type fabric struct {
 	graph    *topology.Graph
 	stalled  []uint64 // by link, nanoseconds
 	sequence uint64
 }
 
-// poll reads every port at an instant, a second after the poll before; percent
-// is how long each link stalled in that second. The third column is known to
-// no table, and what it shows is its row's number.
+// poll reads every port at an instant, a second after the poll before; percent is how
+// long each link stalled in that second. The third column is a counter that no table
+// knows; its value is the row's number.
 func (f *fabric) poll(nanos int64, percent func(schema.LinkID) uint64) *schema.CounterBatch {
 	if f.stalled == nil {
 		f.stalled = make([]uint64, f.graph.NumLinks())
@@ -75,7 +75,7 @@ func (f *fabric) poll(nanos int64, percent func(schema.LinkID) uint64) *schema.C
 
 func calm(schema.LinkID) uint64 { return 0 }
 
-// hotQuarter is a region of the first quarter of the links.
+// hotQuarter stalls the first quarter of the links.
 func hotQuarter(g *topology.Graph) func(schema.LinkID) uint64 {
 	return func(l schema.LinkID) uint64 {
 		if int(l) < g.NumLinks()/4 {
@@ -94,7 +94,7 @@ func add(t testing.TB, core *analysis.Core, batches ...*schema.CounterBatch) {
 	}
 }
 
-// results closes what ended by an instant.
+// results closes the intervals that ended by an instant and returns their results.
 func results(core *analysis.Core, untilNanos int64) (all []*schema.IntervalResult) {
 	core.Advance(untilNanos+second/2, untilNanos+second/2)
 	for r := core.Next(); r != nil; r = core.Next() {
@@ -122,7 +122,7 @@ func event(nanos int64, detail string) schema.Event {
 	return schema.Event{TimeNanos: nanos, Fabric: "f", Kind: schema.JobStarted, Detail: detail}
 }
 
-// details lists by interval what is in the events.
+// details joins the details of each interval's events.
 func details(all []*schema.IntervalResult) map[int64]string {
 	m := map[int64]string{}
 	for _, r := range all {
@@ -179,8 +179,8 @@ func TestWrongTopologyIsSaid(t *testing.T) {
 	}
 }
 
-// A host that is racked and not imported yet is no reason, even if it reports
-// first; nor is what comes after the topology has been found to fit.
+// A host that is installed but not yet imported does not make the topology wrong, even
+// if it reports first; nor does what comes after the topology was found to fit.
 func TestUnlistedHostIsNoWrongTopology(t *testing.T) {
 	small := fabric{graph: newGraph(t, "torus:4x4")}
 	core := newCore(t, small.graph)
@@ -212,7 +212,7 @@ func TestUnlistedHostIsNoWrongTopology(t *testing.T) {
 	}
 }
 
-// life is a fabric that is calm, hot, and calm again.
+// life returns the polls of a fabric that is calm, hot, and calm again.
 func life(g *topology.Graph) (batches []*schema.CounterBatch) {
 	f := fabric{graph: g}
 	for s := int64(10); s <= 30; s++ {
@@ -325,7 +325,7 @@ func TestResultsOutliveTheNext(t *testing.T) {
 	}
 }
 
-// Silence is no end: a region of before is reported as ended when an interval was measured in which it was not there.
+// A region does not end because nothing is measured: it is reported as ended when a measured interval does not have it.
 func TestRegionsDoNotEndInSilence(t *testing.T) {
 	g := newGraph(t, "torus:4x4x4")
 	core := newCore(t, g)

@@ -17,11 +17,11 @@ type Config struct {
 	Window window.Config `yaml:",inline"`
 	// The check of agents' clocks.
 	Clocks clockcheck.Config `yaml:",inline"`
-	// What becomes of intervals while Kafka is away, and of readings that come late.
+	// What happens to intervals while Kafka is unavailable, and to late readings.
 	Outages `yaml:",inline"`
 	// Method of finding regions.
 	Segment segment.Config `yaml:"segment"`
-	// How regions and hot links are followed through time.
+	// How regions and hot links are tracked over time.
 	Tracking `yaml:"tracking"`
 	// When links and devices count as failed, and links as bad.
 	Health linkhealth.Config `yaml:"health"`
@@ -31,11 +31,11 @@ type Config struct {
 	MinCoverage float64 `yaml:"min_coverage"`
 }
 
-// Outages says how an interval gets readings that are held up on their way.
+// Outages says how intervals get readings that are delayed on their way.
 type Outages struct {
-	// How long, after Kafka was away, intervals wait until every agent has sent what it spooled; 0s: not at all. An interval that closes without some of its readings is completed later.
+	// How long, after an outage of Kafka, intervals wait until every agent has sent its spool; 0s: not at all. An interval that closes without some of its readings is completed later.
 	Hold time.Duration `yaml:"hold"`
-	// How old readings may be to be still added to intervals that are stored: these are analysed and stored again. 0s: never. No longer than Kafka keeps the counters.
+	// How old readings may be and still be added to stored intervals, which are then analysed and stored again. 0s: never. No longer than Kafka keeps the counters.
 	CompleteWithin time.Duration `yaml:"complete_within"`
 }
 
@@ -44,7 +44,7 @@ func DefaultOutages() Outages {
 	return Outages{Hold: 30 * time.Second, CompleteWithin: time.Hour}
 }
 
-// Validate names every fault.
+// Validate reports all faults.
 func (o *Outages) Validate() error {
 	var f faults.List
 	const day = 24 * time.Hour
@@ -53,7 +53,7 @@ func (o *Outages) Validate() error {
 	return f.Err()
 }
 
-// Tracking is what follows regions and links.
+// Tracking is the configuration of tracking regions and links.
 type Tracking struct {
 	Track tracking.Config        `yaml:",inline"`
 	Hot   tracking.HotspotConfig `yaml:",inline"`
@@ -65,7 +65,7 @@ func DefaultConfig() Config {
 		Health: linkhealth.DefaultConfig(), Diagnose: diagnose.DefaultConfig(), MinCoverage: 0.5}
 }
 
-// Validate names every fault.
+// Validate reports all faults.
 func (c *Config) Validate() error {
 	var f faults.List
 	f.Under("", c.Window.Validate())
@@ -80,20 +80,20 @@ func (c *Config) Validate() error {
 	return f.Err()
 }
 
-// track is the tracker's configuration, which knows from which size and mean on
-// there are regions.
+// track returns the tracker's configuration, with the minimum size and mean of
+// regions.
 func (c *Config) track(minLinks int) tracking.Config {
 	t := c.Track
 	t.Limits = tracking.Limits{Links: minLinks, MeanPercent: c.Segment.MinMeanPercent}
 	return t
 }
 
-// minLateness is what a busy host or broker may take in any case. It costs no
-// time while everybody reports: intervals then close at once.
+// minLateness is a delay that a busy host or broker may always cause. It costs
+// no time while all devices report: intervals then close immediately.
 const minLateness = 2 * time.Second
 
-// Lateness is for how long after its end an interval waits for readings: where it is not set, half an interval but
-// minLateness at least.
+// Lateness is how long after its end an interval waits for readings: by default half an interval, but at least
+// minLateness.
 func (c *Config) Lateness() time.Duration {
 	if c.Window.ClockLateness == 0 {
 		return max(c.Window.Interval/2, minLateness)
@@ -101,7 +101,7 @@ func (c *Config) Lateness() time.Duration {
 	return c.Window.ClockLateness
 }
 
-// window is the window's configuration.
+// window returns the window's configuration.
 func (c *Config) window() window.Config {
 	w := c.Window
 	w.ClockLateness = c.Lateness()

@@ -12,16 +12,16 @@ import (
 )
 
 // coverageStage decides whether an interval measured enough for the network's state
-// to be known. It compares with the links that each stall metric had lately, not
-// with those of the fabric: PCIe stalls, for one, are known of the hosts' links
-// alone.
+// to be known. It compares with the number of links that each stall metric recently
+// had, not with the fabric's: PCIe stalls, for example, are known only for the
+// links of hosts.
 type coverageStage struct {
 	minCoverage float64
 	peaks       []peak          // by metric, then hour
 	unknown     *schema.Unknown // after the last interval
 }
 
-// peak is the most links that an interval of one hour measured by a metric.
+// peak is the maximum number of links that an interval of one hour measured by a metric.
 type peak struct {
 	metric schema.Metric
 	hour   int64 // since 1970
@@ -30,15 +30,15 @@ type peak struct {
 
 const (
 	hourNanos = int64(3600e9)
-	// lateHours is how long the peak of an hour counts: a metric that is switched
-	// off, or a part of the fabric that is taken away, is expected for so long.
+	// lateHours is how long the peak of an hour counts: that long, a metric that
+	// is switched off, or a removed part of the fabric, is still expected.
 	lateHours = 24
 )
 
 func (s *coverageStage) Name() string { return "coverage" }
 
-// Step sets Network.Unknown where the state is not known, and takes back what was
-// foreseen from it.
+// Step sets Network.Unknown if the state is unknown, and then clears the
+// forecasts.
 func (s *coverageStage) Step(r *schema.IntervalResult) {
 	reason := s.unknownReason(r.Snapshot, r.Network.Severity)
 	s.learn(r.Snapshot, reason)
@@ -49,8 +49,8 @@ func (s *coverageStage) Step(r *schema.IntervalResult) {
 	r.Network.Unknown, r.Network.Next, r.Network.Later = &why, schema.Odds{}, schema.Odds{}
 }
 
-// unknownReason is the reason why the state is not known, "" if it is. A High region is
-// the worst that there is, whatever was not measured.
+// unknownReason returns why the state is unknown, "" if it is known. A High region
+// makes it known: nothing unmeasured could be worse.
 func (s *coverageStage) unknownReason(snap *schema.Snapshot, worst schema.Severity) schema.UnknownReason {
 	if !measuresStalls(snap) {
 		return schema.NothingMeasured
@@ -76,7 +76,7 @@ func isLate(p peak, snap *schema.Snapshot) bool {
 	return p.hour > snap.Interval.StartNanos/hourNanos-lateHours
 }
 
-// learn takes what an interval measured into the peaks.
+// learn updates the peaks with an interval.
 func (s *coverageStage) learn(snap *schema.Snapshot, reason schema.UnknownReason) {
 	switch {
 	case reason == "":
@@ -105,7 +105,7 @@ func (s *coverageStage) raise(p peak) {
 	s.peaks = append(s.peaks, p)
 }
 
-// SetGraph expects no more links than there are.
+// SetGraph limits the peaks to the number of links.
 func (s *coverageStage) SetGraph(g *topology.Graph, _ []schema.LinkID) error {
 	for i := range s.peaks {
 		s.peaks[i].links = min(s.peaks[i].links, g.NumLinks())
@@ -113,7 +113,7 @@ func (s *coverageStage) SetGraph(g *topology.Graph, _ []schema.LinkID) error {
 	return nil
 }
 
-// coverageForm is the version of the stage's saved state; coverageFormat frames it.
+// coverageForm is the version of the stage's saved state; coverageFormat is its framing.
 const coverageForm = 1
 
 var coverageFormat = codec.Format{Mark: "GCOV", Version: coverageForm, Oldest: coverageForm}
@@ -134,7 +134,7 @@ func (s *coverageStage) Load(saved schema.StageState) error {
 	return nil
 }
 
-// code lists the fields of the state.
+// code encodes or decodes the fields of the state.
 func (s *coverageStage) code(c *codec.Coder) {
 	codec.Each(c, &s.peaks, func(_ int, p *peak) {
 		name := p.metric.String()

@@ -10,8 +10,8 @@ import (
 	"github.com/giverny/giverny/topology"
 )
 
-// diagnoseStage says why regions are congested. Links and devices of which the
-// counters alone show that they failed count as failures, as those of logs do.
+// diagnoseStage diagnoses why regions are congested. Failures of links and
+// devices that only counters show count like those from logs.
 type diagnoseStage struct {
 	graph    *topology.Graph
 	cfg      diagnose.Config
@@ -29,7 +29,7 @@ func (s *diagnoseStage) Step(r *schema.IntervalResult) {
 	nameRoots(r)
 }
 
-// nameRoots puts the kind of a root that a diagnosis has found out into the region and its name.
+// nameRoots puts the kind of root that a diagnosis has determined into the region and its name.
 func nameRoots(r *schema.IntervalResult) {
 	for i := range r.Diagnoses {
 		d := &r.Diagnoses[i]
@@ -42,7 +42,7 @@ func nameRoots(r *schema.IntervalResult) {
 	}
 }
 
-// allFailures are those of the logs, and those that other stages found and no log says.
+// allFailures returns the failures from logs, and those that other stages found and no log reports.
 func allFailures(r *schema.IntervalResult) []schema.Failure {
 	all := slices.Clone(r.Failures)
 	said := make(map[schema.Failure]bool, len(all))
@@ -59,7 +59,7 @@ func allFailures(r *schema.IntervalResult) []schema.Failure {
 	return all
 }
 
-// withoutText is what identifies a failure, from a log or from the counters.
+// withoutText returns the fields that identify a failure, whether from a log or from counters.
 func withoutText(f schema.Failure) schema.Failure {
 	f.Fabric, f.Detail = "", ""
 	return f
@@ -84,10 +84,10 @@ func (s *diagnoseStage) Load(saved schema.StageState) error {
 	return nil
 }
 
-// recall makes the next step know jobs that began long ago.
+// recall informs the next step of jobs that began long ago.
 func (s *diagnoseStage) recall(jobs []schema.Job) { s.recalled = jobs }
 
-// Resume learns from an interval what Step would have.
+// Resume learns from an interval what Step would have learned.
 func (s *diagnoseStage) Resume(in Interval) error {
 	if in.Snapshot == nil {
 		return nil

@@ -25,9 +25,9 @@ events:
   - {after: 95s, do: fail_switch, object: "1,1,1", for: 100s}
 `
 
-// The counters alone say of a simulated story what its log says: with the log's
-// events taken out, the same devices fail and return, some intervals later. With
-// the log's events in, nothing is said twice.
+// The counters alone show what a simulated story's log says: without the log's
+// events the same devices fail and return, some intervals later. With the log's
+// events, nothing is reported twice.
 func TestFailuresOfAStory(t *testing.T) {
 	for _, withLog := range []bool{false, true} {
 		t.Run(fmt.Sprintf("log %v", withLog), func(t *testing.T) {
@@ -42,7 +42,7 @@ func TestFailuresOfAStory(t *testing.T) {
 	}
 }
 
-// What a log said lately is not said again by a process that is started after it.
+// What a log reported lately is not reported again by a process that starts afterwards.
 func TestFailuresOfALogAfterARestart(t *testing.T) {
 	runner, whole := story(t)
 	analyse := func(core *analysis.Core, step scenario.Step) (all []*schema.IntervalResult) {
@@ -91,7 +91,7 @@ func TestFailuresOfALogAfterARestart(t *testing.T) {
 	}
 }
 
-// story is that of failures, and the core that analyses it.
+// story returns the failures' story and a core that analyses it.
 func story(t *testing.T) (*scenario.Runner, *analysis.Core) {
 	script, err := scenario.Read(strings.NewReader(failureStory), "failures")
 	if err != nil {
@@ -110,7 +110,7 @@ func story(t *testing.T) (*scenario.Runner, *analysis.Core) {
 	return runner, core
 }
 
-// failuresOf appends the events of failures as text.
+// failuresOf appends the failures and recoveries among the events as text.
 func failuresOf(to []string, events []schema.Event) []string {
 	for _, e := range events {
 		if e.Kind == schema.SwitchFailed || e.Kind == schema.SwitchRestored || e.Kind == schema.LinkFailed || e.Kind == schema.LinkRestored {
@@ -120,8 +120,8 @@ func failuresOf(to []string, events []schema.Event) []string {
 	return to
 }
 
-// tellFailures are the events of failures that the story's log has, and those
-// that come out of the analysis of its counters, with or without the log.
+// tellFailures returns the failures in the story's log and those that the analysis
+// reports from its counters, with or without the log.
 func tellFailures(t *testing.T, withLog bool) (truth, got []string) {
 	runner, core := story(t)
 	take := failuresOf
@@ -145,7 +145,7 @@ func tellFailures(t *testing.T, withLog bool) (truth, got []string) {
 	}
 }
 
-// A subnet that falls silent at once, in the logs and by the counters, holds the analysis up for no more than a moment.
+// A subnet that falls silent at once, in logs and counters, delays the analysis for only a moment.
 func TestAFloodOfFailuresHoldsNothingUp(t *testing.T) {
 	g := newGraph(t, "torus:16x16x16")
 	f, core := fabric{graph: g}, newCore(t, g)

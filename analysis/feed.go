@@ -9,7 +9,7 @@ import (
 	"github.com/giverny/giverny/schema"
 )
 
-// Feeds are what happened to a fabric, and what schedulers and logs say of it.
+// Feeds are a fabric's events, and what schedulers and logs report.
 type Feeds struct {
 	Events   []schema.Event
 	Jobs     []schema.Job
@@ -17,14 +17,15 @@ type Feeds struct {
 	Traffic  []schema.JobTraffic
 }
 
-// MaxAhead is how much later than it was put into Kafka a job may start: beyond that
-// its source's clock is wrong, and the job is refused. For so long it may wait.
+// MaxAhead is how much later than its append time in Kafka a job may start: beyond
+// that its source's clock is wrong, and the job is rejected. It may wait for that
+// long.
 const MaxAhead = time.Hour
 
-// Bounds of a feed. maxWaitingRows and maxWaitingNodes bound what waits for its
-// interval, maxKnown how many rows are recognised when they come again, and
-// rememberedResults for how long after they came out: as far as a restart reads the
-// sources again.
+// Limits of a feed. maxWaitingRows and maxWaitingNodes limit the rows that wait for
+// their interval, maxKnown how many rows are kept for deduplication, and
+// rememberedResults how many results they are kept after they came out: as far back
+// as a restart reads the sources again.
 const (
 	maxWaitingRows    = 1 << 17
 	maxWaitingNodes   = 4 << 20
@@ -32,28 +33,28 @@ const (
 	rememberedResults = 3 * SaveIntervals
 )
 
-// kindOfFeed describes one kind of rows. K is the key of a row: a row replaces an
-// earlier one with the same key.
+// kindOfFeed describes one kind of rows. K is the type of a row's key: a row
+// replaces an earlier one with the same key.
 type kindOfFeed[K comparable, V any] struct {
 	key   func(*V) K
-	time  func(*V) int64 // from which on it is emitted
+	time  func(*V) int64 // with whose interval it is emitted
 	order func(a, b *V) int
 	// digest is a hash of all fields but the key: rows with equal keys and digests are duplicates.
 	digest func(*V) uint64
-	open   func(*V) bool // it has not ended, and a later row may end it; nil: never
-	nodes  func(*V) int  // that it lists; nil: none
+	open   func(*V) bool // it has not ended, so a later row may end it; nil: never
+	nodes  func(*V) int  // number of nodes that it lists; nil: none
 }
 
-// feed orders rows of one kind by time, and gives each out with the interval in
-// which it falls, or with the next. Rows that have come out before, now or in an
-// earlier process, do not come out again.
+// feed orders rows of one kind by time, and emits each with the interval that it
+// falls into, or with the next. It deduplicates rows that were emitted before,
+// by this or an earlier process.
 type feed[K comparable, V any] struct {
 	kind         kindOfFeed[K, V]
 	waiting      map[K]waitingRow[V]
 	waitingNodes int
 	known        map[K]knownRow
 	results      int
-	full, future uint64 // rows refused
+	full, future uint64 // rows rejected
 }
 
 type waitingRow[V any] struct {
@@ -61,19 +62,19 @@ type waitingRow[V any] struct {
 	about knownRow
 }
 
-// knownRow is what is remembered of a row: little, since a job may have many nodes.
+// knownRow is what is remembered of a row: not the row itself, since a job may have many nodes.
 type knownRow struct {
 	digest uint64
 	open   bool
-	result int // with which it came out
+	result int // number of the result with which it was emitted
 }
 
 func newFeed[K comparable, V any](kind kindOfFeed[K, V]) *feed[K, V] {
 	return &feed[K, V]{kind: kind, waiting: map[K]waitingRow[V]{}, known: map[K]knownRow{}}
 }
 
-// add takes a row that was appended in Kafka at an instant, 0 if unknown. It reports
-// whether a row with its key waits for its interval.
+// add adds a row that was appended to Kafka at an instant, 0 if unknown. It reports
+// whether a row with its key is waiting for its interval.
 func (f *feed[K, V]) add(row V, appendedNanos int64) bool {
 	k, is := f.kind.key(&row), f.about(&row)
 	before, waits := f.waiting[k]
@@ -83,7 +84,7 @@ func (f *feed[K, V]) add(row V, appendedNanos int64) bool {
 		was, known = before.about, true
 		nodes -= f.nodes(&before.row)
 	}
-	// A row that has ended cannot be open again under the same key: that row is older.
+	// A job that has ended cannot be open again under the same key: such a row is older.
 	if known && (is.digest == was.digest || is.open && !was.open) {
 		return waits
 	}
@@ -100,7 +101,7 @@ func (f *feed[K, V]) add(row V, appendedNanos int64) bool {
 	return true
 }
 
-// about is what is remembered of a row that comes out now.
+// about returns what to remember of a row emitted now.
 func (f *feed[K, V]) about(row *V) knownRow {
 	return knownRow{f.kind.digest(row), f.kind.open != nil && f.kind.open(row), f.results}
 }
@@ -112,7 +113,7 @@ func (f *feed[K, V]) nodes(row *V) int {
 	return f.kind.nodes(row)
 }
 
-// take removes the rows before an instant, in order.
+// take removes and returns the rows before an instant, in order.
 func (f *feed[K, V]) take(end int64) (due []V) {
 	f.results++
 	for k, w := range f.waiting {
@@ -133,15 +134,15 @@ func (f *feed[K, V]) take(end int64) (due []V) {
 	return due
 }
 
-// recall makes rows known that came out in an earlier process.
+// recall marks rows as emitted by an earlier process.
 func (f *feed[K, V]) recall(rows []V) {
 	for i := range rows {
 		f.known[f.kind.key(&rows[i])] = f.about(&rows[i])
 	}
 }
 
-// forget drops what came out long ago and cannot change any more, and beyond
-// maxKnown the oldest.
+// forget drops rows that were emitted long ago and can no longer change and,
+// beyond maxKnown, the oldest.
 func (f *feed[K, V]) forget() {
 	for k, was := range f.known {
 		if was.result+rememberedResults < f.results && !was.open {
@@ -164,17 +165,17 @@ func (f *feed[K, V]) forget() {
 	}
 }
 
-// feeds are those of a fabric, by kind.
+// feeds are the feeds of a fabric, by kind.
 type feeds struct {
 	events   *feed[schema.Event, schema.Event]
 	jobs     *feed[jobKey, schema.Job]
 	failures *feed[schema.Failure, schema.Failure]
 	traffic  *feed[jobKey, schema.JobTraffic]
-	waiting  uint64 // jobs refused, since they have not begun
+	waiting  uint64 // jobs rejected because they have not started
 }
 
-// jobKey is a job by its start, or what a job moved by its interval: ids are used
-// again.
+// jobKey identifies a job by its start, or a job's traffic by its interval: ids
+// are reused.
 type jobKey struct {
 	id    string
 	start schema.Instant
@@ -189,7 +190,7 @@ func newFeeds() *feeds {
 				return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Device, b.Device), cmp.Compare(a.Port, b.Port),
 					cmp.Compare(a.RegionID, b.RegionID), cmp.Compare(a.JobID, b.JobID), cmp.Compare(a.Detail, b.Detail))
 			},
-			digest: func(*schema.Event) uint64 { return 0 }, // its key says all
+			digest: func(*schema.Event) uint64 { return 0 }, // the key has all fields
 		}),
 		jobs: newFeed(kindOfFeed[jobKey, schema.Job]{
 			key:    func(j *schema.Job) jobKey { return jobKey{j.ID, j.Start} },
@@ -205,7 +206,7 @@ func newFeeds() *feeds {
 			order: func(a, b *schema.Failure) int {
 				return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Device, b.Device), cmp.Compare(a.Port, b.Port), cmp.Compare(a.Detail, b.Detail))
 			},
-			digest: func(*schema.Failure) uint64 { return 0 }, // its key says all
+			digest: func(*schema.Failure) uint64 { return 0 }, // the key has all fields
 		}),
 		traffic: newFeed(kindOfFeed[jobKey, schema.JobTraffic]{
 			key:    func(t *schema.JobTraffic) jobKey { return jobKey{t.JobID, t.Time} },
@@ -216,19 +217,19 @@ func newFeeds() *feeds {
 	}
 }
 
-// fnv1a is the hash FNV-1a.
+// fnv1a is an FNV-1a hash.
 type fnv1a uint64
 
 const fnvBasis fnv1a = 14695981039346656037
 
 func (h fnv1a) byte(b byte) fnv1a { return (h ^ fnv1a(b)) * 1099511628211 }
 
-// text hashes a text and its end.
+// text hashes a text and a terminator.
 func (h fnv1a) text(s string) fnv1a {
 	for i := range len(s) {
 		h = h.byte(s[i])
 	}
-	return h.byte(0xFF) // not in UTF-8
+	return h.byte(0xFF) // does not occur in UTF-8
 }
 
 func (h fnv1a) number(n uint64) fnv1a {
@@ -238,7 +239,7 @@ func (h fnv1a) number(n uint64) fnv1a {
 	return h
 }
 
-// digestOfJob is of what a job's record says beyond its key.
+// digestOfJob hashes the fields of a job beyond its key.
 func digestOfJob(j *schema.Job) uint64 {
 	h := fnvBasis.text(j.Name).text(j.User).text(j.State).number(uint64(j.End))
 	for _, node := range j.Nodes {
@@ -259,10 +260,9 @@ func digestOfTraffic(t *schema.JobTraffic) uint64 {
 	return uint64(h)
 }
 
-// AddEvents takes things that happened to the fabric, which were put into Kafka at an
-// instant, 0 if that is not known. Each comes out once, with the interval in which it
-// happened, or with the next. It returns the newest time of those that wait; 0 if none
-// does.
+// AddEvents adds events that were appended to Kafka at an instant, 0 if unknown. Each
+// is emitted once, with the interval in which it happened, or with the next. It
+// returns the newest time of those that wait; 0 if none does.
 func (c *Core) AddEvents(events []schema.Event, appendedNanos int64) (newestNanos int64) {
 	for _, e := range events {
 		if c.feeds.events.add(e, appendedNanos) {
@@ -272,7 +272,7 @@ func (c *Core) AddEvents(events []schema.Event, appendedNanos int64) (newestNano
 	return newestNanos
 }
 
-// AddJobs takes jobs as the scheduler knows them likewise. A job comes out with the
+// AddJobs is like AddEvents for the scheduler's jobs. A job is emitted with the
 // interval in which it starts, or with the next, and again when it has changed.
 func (c *Core) AddJobs(jobs []schema.Job, appendedNanos int64) (newestNanos int64) {
 	for i := range jobs {
@@ -287,7 +287,7 @@ func (c *Core) AddJobs(jobs []schema.Job, appendedNanos int64) (newestNanos int6
 	return newestNanos
 }
 
-// AddFailures takes failures likewise; each comes out once.
+// AddFailures is like AddEvents for failures; each is emitted once.
 func (c *Core) AddFailures(failures []schema.Failure, appendedNanos int64) (newestNanos int64) {
 	for _, f := range failures {
 		if c.feeds.failures.add(f, appendedNanos) {
@@ -297,8 +297,8 @@ func (c *Core) AddFailures(failures []schema.Failure, appendedNanos int64) (newe
 	return newestNanos
 }
 
-// AddTraffic takes what jobs moved likewise; it comes out once, and again where it
-// was corrected.
+// AddTraffic is like AddEvents for the traffic of jobs; it is emitted once, and
+// again if it is corrected.
 func (c *Core) AddTraffic(traffic []schema.JobTraffic, appendedNanos int64) (newestNanos int64) {
 	for i := range traffic {
 		if c.feeds.traffic.add(traffic[i], appendedNanos) {
@@ -308,12 +308,12 @@ func (c *Core) AddTraffic(traffic []schema.JobTraffic, appendedNanos int64) (new
 	return newestNanos
 }
 
-// take moves what is due before an instant into a result.
+// take moves the rows before an instant into a result.
 func (f *feeds) take(end int64, r *schema.IntervalResult) {
 	r.Events, r.Jobs, r.Failures, r.Traffic = f.events.take(end), f.jobs.take(end), f.failures.take(end), f.traffic.take(end)
 }
 
-// drops adds the rows that were refused.
+// drops adds the numbers of rejected rows.
 func (f *feeds) drops(to map[string]uint64) {
 	to["events_full"], to["events_future"] = f.events.full, f.events.future
 	to["jobs_full"], to["jobs_future"], to["jobs_not_started"] = f.jobs.full, f.jobs.future, f.waiting
@@ -321,9 +321,9 @@ func (f *feeds) drops(to map[string]uint64) {
 	to["traffic_full"], to["traffic_future"] = f.traffic.full, f.traffic.future
 }
 
-// Recall makes the core know what an earlier process stored: the jobs that run, and
-// what happened and was said lately. None of it comes out again, and the stages know of it. It
-// comes after Load and before Resume.
+// Recall tells the core what an earlier process stored: the running jobs, and recent events,
+// failures and traffic. None of it is emitted again, but the stages use it. Call it after Load
+// and before Resume.
 func (c *Core) Recall(f Feeds) {
 	c.feeds.events.recall(f.Events)
 	c.feeds.jobs.recall(f.Jobs)

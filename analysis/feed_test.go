@@ -26,7 +26,7 @@ func ids(jobs []schema.Job) string {
 	return strings.Join(out, " ")
 }
 
-// polled is a core that has results ready from 10 s on, a second each.
+// polled returns a core that has results ready from 10 s on, one for each second.
 func polled(t *testing.T) (core *analysis.Core, next func(untilSeconds int64) *schema.IntervalResult) {
 	f := fabric{graph: newGraph(t, "torus:4x4")}
 	core = newCore(t, f.graph)
@@ -59,7 +59,7 @@ func TestJobsComeWithTheirInterval(t *testing.T) {
 	if got := ids(next(12).Jobs); got != "b/12 later/0" {
 		t.Errorf("second result: %s", got)
 	}
-	core.AddJobs([]schema.Job{job("b", 10, 0), job("b", 10, 13), job("b", 10, 0)}, 0) // it has ended, and when is corrected
+	core.AddJobs([]schema.Job{job("b", 10, 0), job("b", 10, 13), job("b", 10, 0)}, 0) // it has ended, and its end is corrected
 	if got := ids(next(13).Jobs); got != "b/13" {
 		t.Errorf("third result: %s", got)
 	}
@@ -94,7 +94,7 @@ func TestFailuresAndTrafficComeOnce(t *testing.T) {
 	}
 }
 
-// What cannot be used is counted by reason, and the reasons are there from the start.
+// Rows that cannot be used are counted by reason; each reason has a count from the start.
 func TestRefusedRowsOfFeeds(t *testing.T) {
 	core, next := polled(t)
 	for _, reason := range []string{"events_full", "events_future", "jobs_full", "jobs_future", "jobs_not_started", "failures_full", "failures_future", "traffic_full", "traffic_future"} {
@@ -134,7 +134,7 @@ func TestRefusedRowsOfFeeds(t *testing.T) {
 	}
 }
 
-// What an earlier process stored does not come again, but what it did not know does.
+// What an earlier process stored does not appear again; what it did not know does.
 func TestRecalledFeeds(t *testing.T) {
 	core, next := polled(t)
 	read := 5.0
@@ -155,7 +155,7 @@ func TestRecalledFeeds(t *testing.T) {
 	}
 }
 
-// It makes no difference in which order rows come, or how often.
+// The order in which rows come, and how often, makes no difference.
 func TestOrderOfFeedsDoesNotMatter(t *testing.T) {
 	var rows []schema.Job
 	for i := range 40 {
@@ -290,8 +290,8 @@ func TestADiagnosisAfterARestartKnowsOldJobs(t *testing.T) {
 	}
 }
 
-// A feed that sends all jobs of a machine again every ten seconds: 200 jobs of 10,000
-// nodes each.
+// BenchmarkAddJobsAgain is a feed that sends all of a machine's jobs every ten
+// seconds: 200 jobs of 10,000 nodes each.
 func BenchmarkAddJobsAgain(b *testing.B) {
 	core := newCore(b, newGraph(b, "torus:4x4"))
 	nodes := make([]string, 10_000)

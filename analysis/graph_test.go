@@ -36,8 +36,8 @@ func shuffled(t *testing.T, g *topology.Graph, seed uint64) *topology.Graph {
 	return n
 }
 
-// A new version of the fabric, taken while a region lives, changes the numbers of
-// its links and nothing else: no interval is cut, the region stays itself.
+// A new version of the fabric, set while a region lives, changes only its links'
+// numbers: no interval is cut short, the region keeps its identity.
 func TestANewVersionKeepsWhatIsKnown(t *testing.T) {
 	g := newGraph(t, "torus:4x4x4")
 	batches := life(g)

@@ -10,7 +10,7 @@ import (
 	"github.com/giverny/giverny/topology"
 )
 
-// healthStage reports links and devices that fail, and links that are bad.
+// healthStage reports failures of links and devices, and bad links.
 type healthStage struct {
 	graph   *topology.Graph
 	cfg     linkhealth.Config
@@ -23,7 +23,7 @@ func (s *healthStage) Step(r *schema.IntervalResult) {
 	r.Events = append(r.Events, s.monitor.Step(r.Snapshot, r.Raw, reported(r.Events, r.Failures))...)
 }
 
-// reported is what others say of the fabric's parts, logs too.
+// reported returns what other sources, including logs, report about the fabric's parts.
 func reported(events []schema.Event, failures []schema.Failure) []schema.Event {
 	if len(failures) == 0 {
 		return events

@@ -8,7 +8,7 @@ import (
 	"github.com/giverny/giverny/topology"
 )
 
-// hotspotStage measures for how long links stay hot.
+// hotspotStage measures how long links stay hot.
 type hotspotStage struct {
 	graph    *topology.Graph
 	cfg      tracking.HotspotConfig

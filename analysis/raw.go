@@ -6,13 +6,13 @@ import (
 	"github.com/giverny/giverny/schema"
 )
 
-// rawBuffer keeps, until their interval closes, the readings of which the
-// window makes no metric: diagnostic counters and those that are not in the table yet.
+// rawBuffer keeps, until their interval closes, the readings of which the window makes
+// no metric: diagnostic counters and those that are not in the table.
 type rawBuffer struct {
 	intervalNanos int64
 	open          map[int64]*rawInterval // by start
-	openFrom      int64                  // intervals that start earlier are closed
-	// Values dropped: late ones, those too far ahead, and those for which there was no room.
+	openFrom      int64                  // intervals that start before this are closed
+	// Values dropped: late, too far ahead, or for lack of room.
 	late, early, full uint64
 }
 
@@ -22,14 +22,14 @@ type rawInterval struct {
 	values  int
 }
 
-// batchKey recognises a batch that Kafka delivered twice.
+// batchKey deduplicates batches that Kafka delivers twice.
 type batchKey struct {
 	source, agent   string
 	sequence, epoch uint64
 	firstNanos      int64
 }
 
-// maxRawValues bounds what one interval of one fabric may keep raw, maxRawIntervals how many may be open.
+// maxRawValues limits the raw values of one interval, maxRawIntervals the number of open intervals.
 const (
 	maxRawValues    = 8 << 20
 	maxRawIntervals = 1 << 12
@@ -39,7 +39,7 @@ func newRawBuffer(intervalNanos int64) *rawBuffer {
 	return &rawBuffer{intervalNanos: intervalNanos, open: map[int64]*rawInterval{}}
 }
 
-// add copies the batch's raw columns into the intervals that its rows lie in, up to the end of those that are open.
+// add copies the batch's raw columns into the intervals of its rows, up to the end of the open ones.
 func (r *rawBuffer) add(b *schema.CounterBatch, endNanos int64) {
 	var columns []int
 	for i := range b.Columns {
@@ -76,7 +76,7 @@ func (r *rawBuffer) addRows(b *schema.CounterBatch, columns, rows []int, start i
 	}
 	key := batchKey{strings.Clone(b.Source), strings.Clone(b.Agent), b.Sequence, b.Epoch, b.TimeNanos[rows[0]]}
 	switch {
-	case in.seen[key]: // delivered again
+	case in.seen[key]: // delivered twice
 		return
 	case in.values+values > maxRawValues:
 		r.full += uint64(values)
@@ -87,7 +87,7 @@ func (r *rawBuffer) addRows(b *schema.CounterBatch, columns, rows []int, start i
 	in.batches = append(in.batches, b.Part(rows, columns))
 }
 
-// take closes the interval, and all before it, and returns what it held.
+// take closes the interval, and all before it, and returns its batches.
 func (r *rawBuffer) take(start int64) []*schema.CounterBatch {
 	r.openFrom = max(r.openFrom, start+r.intervalNanos)
 	var batches []*schema.CounterBatch

@@ -32,7 +32,7 @@ func TestUnknownCountersAreKeptOncePerDelivery(t *testing.T) {
 	}
 }
 
-// A batch may hold several intervals, and rows of one interval apart.
+// A batch may hold several intervals, and the rows of an interval need not be next to each other.
 func TestUnknownCountersLieInTheirInterval(t *testing.T) {
 	g := newGraph(t, "torus:4x4")
 	core := newCore(t, g)
@@ -63,7 +63,7 @@ func TestUnknownCountersLieInTheirInterval(t *testing.T) {
 	}
 }
 
-// What is kept of a batch is no more than the batch, however its rows lie; and intervals long ago are not kept one by one.
+// No more is kept of a batch than the batch, in any order of rows; intervals of long ago are not kept singly.
 func TestRawReadingsAreBounded(t *testing.T) {
 	core := newCore(t, newGraph(t, "torus:4x4"))
 	const rows = 10_000
@@ -91,7 +91,7 @@ func TestRawReadingsAreBounded(t *testing.T) {
 	}
 }
 
-// Readings of a clock that is far ahead, where the broker's is not known, take no room that those of others need.
+// Readings by a clock that is far ahead, where the broker's time is not known, take no room that other readings need.
 func TestRawReadingsFarAheadMakeRoom(t *testing.T) {
 	g := newGraph(t, "torus:4x4")
 	f, core := fabric{graph: g}, newCore(t, g)
@@ -117,7 +117,7 @@ func TestRawReadingsAreNotTheDecoders(t *testing.T) {
 	f, core := fabric{graph: g}, newCore(t, g)
 	b := f.poll(10*second, calm)
 	add(t, core, b)
-	for i := range b.Columns { // the decoder uses its memory again
+	for i := range b.Columns { // the decoder reuses its memory
 		b.Columns[i].Name = "other"
 		for row := range b.Columns[i].Values {
 			b.Columns[i].Values[row] = 1 << 40

@@ -10,20 +10,20 @@ import (
 	"github.com/giverny/giverny/topology"
 )
 
-// SaveIntervals is how many results come between two that carry a saved state:
-// between them Resume needs what was stored.
+// SaveIntervals is the number of results from one saved state to the next: in
+// between, Resume needs the stored intervals.
 const SaveIntervals = 10
 
-// Interval is an interval with its regions as they were stored.
+// Interval is an interval with its regions as stored.
 type Interval struct {
 	Interval schema.Interval
-	Graph    *topology.Graph // the version it was stored under; nil: the one in force
+	Graph    *topology.Graph // the version that it was stored under; nil: the one in force
 	Regions  []schema.Region
-	Snapshot *schema.Snapshot // nil: the hotspots do not learn of it
-	Feeds    Feeds            // of its time, without jobs; Resume puts them there
+	Snapshot *schema.Snapshot // nil: the hotspots do not learn from it
+	Feeds    Feeds            // of its time, without jobs; set by Resume
 }
 
-// save is what the stages have learned.
+// save returns the states of the stages.
 func (c *Core) save() []schema.StageState {
 	var states []schema.StageState
 	for _, s := range c.stages {
@@ -36,7 +36,7 @@ func (c *Core) save() []schema.StageState {
 
 var errCutShort = fmt.Errorf("the state is cut short: %w", tracking.ErrSaved)
 
-// checkForm refuses the form of a later version of the program.
+// checkForm rejects a state format of a later version of the program.
 func checkForm(saved schema.StageState, newest int) error {
 	if saved.Version < 1 || saved.Version > newest {
 		return fmt.Errorf("state of form %d, this build reads up to %d: upgrade it, or let it begin without: %w", saved.Version, newest, tracking.ErrSaved)
@@ -44,12 +44,11 @@ func checkForm(saved schema.StageState, newest int) error {
 	return nil
 }
 
-// Load takes what an earlier process had learned up to and including an interval,
-// under the same version of the fabric. It comes before Resume, which must then be
-// given all intervals stored since. A stage of which there is no state begins
-// without. Load fails, and changes nothing, with
-// tracking.ErrSaved if a state is damaged, of a later form or of other
-// thresholds.
+// Load restores what an earlier process had learned up to and including an
+// interval, under the same version of the fabric. Call it before Resume, which
+// then needs all intervals stored since. A stage without a state starts without
+// one. If a state is damaged, of a later format or of other thresholds, Load
+// changes nothing and returns tracking.ErrSaved.
 func (c *Core) Load(upTo schema.Interval, states []schema.StageState) error {
 	states, err := splitFirstForm(states)
 	if err != nil {
@@ -77,8 +76,8 @@ func (c *Core) Load(upTo schema.Interval, states []schema.StageState) error {
 	return nil
 }
 
-// firstForm is the name of the state before stages had one each: the length of
-// the tracker's part, then the tracker's and the hotspots' parts.
+// firstForm is the name of the state from before each stage had its own: the
+// length of the tracker's part, then the parts of the tracker and the hotspots.
 const firstForm = "all"
 
 func splitFirstForm(states []schema.StageState) ([]schema.StageState, error) {
@@ -96,7 +95,7 @@ func splitFirstForm(states []schema.StageState) ([]schema.StageState, error) {
 	}, nil
 }
 
-// in is what happened in an interval, and what was said of its time.
+// in returns the feeds' rows of an interval, without jobs.
 func (f *Feeds) in(i schema.Interval) (in Feeds) {
 	for _, e := range f.Events {
 		if i.Contains(e.TimeNanos) {
@@ -116,11 +115,10 @@ func (f *Feeds) in(i schema.Interval) (in Feeds) {
 	return in
 }
 
-// Resume makes the core go on after the intervals that an earlier process
-// stored, given in order of time: it gives no result up to and including the
-// last of them, and their regions hand their identity on. Intervals that Load has brought are passed over. Afterwards the
-// version in force is that of the last interval. Resume reports the intervals that
-// cannot follow the one before and hand nothing on, which is no reason to stop.
+// Resume makes the core continue after the intervals that an earlier process stored, given in order of time: it emits no
+// result up to and including the last of them, and their regions pass on their identity. It skips intervals that Load has
+// covered. Afterwards the version in force is that of the last interval. Resume returns errors for intervals that cannot
+// follow the one before and pass nothing on; the core is usable nevertheless.
 func (c *Core) Resume(stored []Interval) error {
 	var errs []error
 	for _, in := range stored {

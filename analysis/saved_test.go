@@ -15,8 +15,8 @@ import (
 	"github.com/giverny/giverny/segment/tracking"
 )
 
-// wavy is a fabric that is calm, then hot with a region that comes and goes, and
-// calm again.
+// wavy returns a fabric that is calm, then hot with a region that comes and
+// goes, and calm again.
 func wavy(t *testing.T) (g *fabric, batches []*schema.CounterBatch) {
 	g = &fabric{graph: newGraph(t, "torus:4x4x4")}
 	hot := hotQuarter(g.graph)
@@ -32,8 +32,8 @@ func wavy(t *testing.T) (g *fabric, batches []*schema.CounterBatch) {
 	return g, batches
 }
 
-// Wherever a process ends, the next one goes on as it would have: with what was
-// saved last and what was stored since, in all that it says.
+// Wherever a process ends, the next one reports exactly what the first would
+// have, given the state that was saved last and the intervals stored since.
 func TestLoadAndResumeGoOn(t *testing.T) {
 	f, batches := wavy(t)
 	whole := newCore(t, f.graph)
@@ -52,7 +52,7 @@ func TestLoadAndResumeGoOn(t *testing.T) {
 			t.Fatal(err)
 		}
 		var since []analysis.Interval
-		for _, r := range want[saved:stored] { // the saved one too: it does no harm
+		for _, r := range want[saved:stored] { // the saved one too, which does no harm
 			since = append(since, analysis.Interval{Interval: r.Snapshot.Interval, Regions: slices.Clone(r.Regions), Snapshot: r.Snapshot})
 		}
 		if err := core.Resume(since); err != nil {
@@ -128,7 +128,7 @@ func TestDamagedStateChangesNothing(t *testing.T) {
 	}
 }
 
-// Before stages had a state each, there was one of both parts.
+// Before each stage had a state of its own, there was one state of both parts.
 func TestStateOfTheFirstFormIsRead(t *testing.T) {
 	f, batches := wavy(t)
 	plain := newCore(t, f.graph)

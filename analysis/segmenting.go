@@ -10,8 +10,8 @@ import (
 	"github.com/giverny/giverny/topology"
 )
 
-// segmentStage finds the regions of a snapshot, keeps those of the interval before that still stand, and finds by them the
-// state of the network.
+// segmentStage finds the regions of a snapshot, keeps those of the previous interval that persist, and derives the state
+// of the network from them.
 type segmentStage struct {
 	graph     *topology.Graph
 	cfg       segment.Config
@@ -27,7 +27,7 @@ func (s *segmentStage) Step(r *schema.IntervalResult) {
 		found = s.memory.Step(r.Snapshot, found)
 	}
 	r.Regions = make([]schema.Region, len(found))
-	for i, region := range found { // the segmenter uses its memory again
+	for i, region := range found { // the segmenter reuses its memory
 		region.Links = slices.Clone(region.Links)
 		if region.Box != nil {
 			region.Box = &schema.Box{Min: slices.Clone(region.Box.Min), Max: slices.Clone(region.Box.Max)}
@@ -69,7 +69,7 @@ func (s *segmentStage) Load(saved schema.StageState) error {
 	return nil
 }
 
-// Resume leaves out an interval that measured nothing, as Step does.
+// Resume skips an interval that measured nothing, like Step.
 func (s *segmentStage) Resume(in Interval) error {
 	if in.Snapshot == nil || measuresStalls(in.Snapshot) {
 		s.memory.Resume(in.Regions)

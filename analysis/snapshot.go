@@ -6,8 +6,8 @@ import (
 	"github.com/giverny/giverny/schema"
 )
 
-// Analyse analyses a snapshot that was made elsewhere, from a table of links say, as one of the window's own. What
-// feeds and events have brought up to its end comes out with it.
+// Analyse analyses a snapshot that was made elsewhere, for example from a table of links, like one of the window.
+// The feeds' rows up to its end are emitted with it.
 func (c *Core) Analyse(snap *schema.Snapshot) (*schema.IntervalResult, error) {
 	if snap.GraphVersion != c.graph.Version() || snap.Links != c.graph.NumLinks() {
 		return nil, fmt.Errorf("snapshot of %d links for fabric %q: %w: it has %d", snap.Links, c.graph.Fabric(), ErrWrongTopology, c.graph.NumLinks())

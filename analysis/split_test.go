@@ -12,7 +12,7 @@ import (
 	"github.com/giverny/giverny/schema"
 )
 
-// rowsOf is a part of a batch.
+// rowsOf returns some rows of a batch as a batch.
 func rowsOf(b *schema.CounterBatch, from, to int, sequence uint64) *schema.CounterBatch {
 	part := *b
 	part.Sequence, part.TimeNanos, part.PortIndex, part.Columns = sequence, b.TimeNanos[from:to], b.PortIndex[from:to], slices.Clone(b.Columns)
@@ -22,14 +22,14 @@ func rowsOf(b *schema.CounterBatch, from, to int, sequence uint64) *schema.Count
 	return &part
 }
 
-// digest is a result for comparison: how its raw readings are parted into
-// batches does not matter, and unknown columns are counted by batch.
+// digest returns results as text to compare. It leaves out how raw readings are split
+// into batches, and the count of unknown columns, which is by batch.
 func digest(all []*schema.IntervalResult) []string {
 	var lines []string
 	for _, r := range all {
 		s := r.Snapshot
 		delete(r.Dropped, "unknown_counter")
-		regions, _ := json.Marshal(r.Regions) // prints the boxes, not where they lie
+		regions, _ := json.Marshal(r.Regions) // prints what pointers point to, not addresses
 		lines = append(lines, fmt.Sprint(s.Interval, s.Samples, s.LastReadNanos, r.Dropped, string(regions), r.Events))
 		for _, series := range s.Series {
 			lines = append(lines, fmt.Sprint(series.Metric, series.Count, series.Values, series.Valid))

@@ -9,15 +9,15 @@ import (
 	"github.com/giverny/giverny/topology"
 )
 
-// Stage is one step in the analysis of an interval. It is pure, and is called
-// from one goroutine.
+// Stage is one step in the analysis of an interval. It is pure, and called from
+// one goroutine.
 type Stage interface {
-	// Name is the stage's, as its saved state is known by.
+	// Name is the stage's name, which also identifies its saved state.
 	Name() string
-	// Step reads what the stages before it left in the result, and adds its own.
-	// What it adds is the result's: the stage does not use that memory again.
+	// Step reads what earlier stages left in the result, and adds its own
+	// results. The result owns that memory: the stage does not reuse it.
 	Step(r *schema.IntervalResult)
-	// SetGraph goes on with another version of the fabric: moved[l] is the number
+	// SetGraph switches to another version of the fabric: moved[l] is the number
 	// that link l of the old version has in g, or schema.NoLink.
 	SetGraph(g *topology.Graph, moved []schema.LinkID) error
 }
@@ -25,16 +25,16 @@ type Stage interface {
 // Learner is a stage with a memory of earlier intervals.
 type Learner interface {
 	Stage
-	// Save gives all that was learned. Load takes it in a new process, and refuses
-	// what is damaged, of a later form or of another fabric.
+	// Save returns everything learned. Load restores it in a new process, and
+	// rejects a state that is damaged, of a later format or of another fabric.
 	Save() schema.StageState
 	Load(schema.StageState) error
-	// Resume takes an interval as an earlier process stored it, in order, after what
-	// Load brought.
+	// Resume learns from an interval that an earlier process stored. Calls are in
+	// order, after Load.
 	Resume(stored Interval) error
 }
 
-// newStages makes the stages, in the order in which they run.
+// newStages returns the stages, in the order in which they run.
 func newStages(g *topology.Graph, cfg Config) ([]Stage, error) {
 	s, err := segment.New(g, cfg.Segment)
 	if err != nil {
@@ -66,7 +66,7 @@ func newStages(g *topology.Graph, cfg Config) ([]Stage, error) {
 	}, nil
 }
 
-// moveStages takes every stage to another version of the fabric.
+// moveStages switches every stage to another version of the fabric.
 func moveStages(stages []Stage, from, to *topology.Graph) error {
 	moved := topology.Moved(from, to)
 	for _, s := range stages {

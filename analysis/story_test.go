@@ -8,8 +8,8 @@ import (
 	"github.com/giverny/giverny/simulate/scenario"
 )
 
-// The story that the demo tells, from counters to regions: calm at first, then a
-// region, then a High one, and in the end nothing.
+// The demo's story from counters to regions: calm at first, then a region, then
+// a High one, and in the end none.
 func TestTheDemosStory(t *testing.T) {
 	script, err := scenario.Builtin("demo")
 	if err != nil {

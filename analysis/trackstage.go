@@ -17,7 +17,7 @@ type trackStage struct {
 
 func (s *trackStage) Name() string { return "track" }
 
-// Step leaves out an interval that measured nothing: silence is no end of a region, and nothing is learned from it.
+// Step skips an interval that measured nothing: silence does not end a region, and nothing is learned from it.
 func (s *trackStage) Step(r *schema.IntervalResult) {
 	if !measuresStalls(r.Snapshot) {
 		return
@@ -42,8 +42,8 @@ func (s *trackStage) SetGraph(g *topology.Graph, moved []schema.LinkID) error {
 	return nil
 }
 
-// trackForm is the version of the stage's saved state; the tracker has marks of
-// its own within it.
+// trackForm is the version of the stage's saved state; the tracker has its own
+// version within it.
 const trackForm = 1
 
 func (s *trackStage) Save() schema.StageState {

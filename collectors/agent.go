@@ -12,18 +12,18 @@ import (
 	"github.com/giverny/giverny/schema"
 )
 
-// Agent is what the pollers of one process share: the name under which they
-// report, and the emitter, which numbers the batches.
+// Agent is what the pollers of a process share: the name they report under and the
+// emitter.
 type Agent struct {
 	name    string
 	emitter Emitter
 	log     *slog.Logger
 	metrics *metrics
 
-	emitting sync.Mutex // held while a batch is emitted: an emitter takes one at a time
+	emitting sync.Mutex // held while emitting: an emitter takes one batch at a time
 }
 
-// NewAgent makes an agent. name is usually the host's name.
+// NewAgent returns an agent. name is usually the host name.
 func NewAgent(name string, e Emitter, log *slog.Logger, reg prometheus.Registerer) (*Agent, error) {
 	if name == "" {
 		return nil, errors.New("agent: no name; give it the name of this host")
@@ -35,7 +35,7 @@ func NewAgent(name string, e Emitter, log *slog.Logger, reg prometheus.Registere
 	return &Agent{name: name, emitter: e, log: log, metrics: m}, nil
 }
 
-// emit sends the batch under the agent's name.
+// emit emits the batch under the agent's name.
 func (a *Agent) emit(ctx context.Context, b *schema.CounterBatch) error {
 	a.emitting.Lock()
 	defer a.emitting.Unlock()

@@ -1,8 +1,7 @@
-// Package collectors polls sources of counters: at every boundary of the
-// interval it reads each device of a Collector, joins what was read into
-// counter batches and hands them to an Emitter. A device that fails, hangs or
-// vanishes costs its own rows only. What a source is and how it is read, the
-// folders below know; where batches go, the Emitter's owner knows.
+// Package collectors polls sources of counters: at every interval boundary it reads
+// each device of a Collector, merges the readings into counter batches and passes them
+// to an Emitter. A device that fails, hangs or disappears loses only its own rows. The
+// packages below implement the sources; the Emitter decides where batches go.
 package collectors
 
 import (
@@ -16,37 +15,36 @@ import (
 	"github.com/giverny/giverny/schema"
 )
 
-// Collector is a source of counters made of devices that can be read alone.
+// Collector is a source of counters consisting of devices that can be read separately.
 type Collector interface {
-	// Name of the source, as batches and metrics carry it: "ibsysfs".
+	// Name is the name of the source in batches and metrics, such as "ibsysfs".
 	Name() string
-	// Devices lists what there is to read now, in a stable order. Together with
-	// an error it returns what it still knows: that is read nevertheless.
+	// Devices lists the current devices in a stable order. If it fails it also returns
+	// the devices it still knows, which are read nevertheless.
 	Devices(ctx context.Context) ([]Device, error)
-	// Epoch names the life of the counters: it changes when they all were reset
-	// (the host restarted). 0 if the source cannot know.
+	// Epoch identifies the lifetime of the counters: it changes when all of them have
+	// been reset (the host restarted). 0 if the source cannot tell.
 	Epoch() uint64
 }
 
-// Device is one adapter, switch or interface: what fails together.
+// Device is one adapter, switch or interface: the unit of failure.
 type Device interface {
-	// Name is unique within the collector and lasts from poll to poll.
+	// Name is unique within the collector and stable across polls.
 	Name() string
-	// Read adds the device's rows to r. What it added before an error stands.
-	// It is not called again before it has returned. It should return soon
-	// after ctx ends; one that cannot, in the middle of a kernel call, is left
-	// behind and read again once it has come back.
+	// Read adds the device's rows to r. Rows added before an error count. It is not
+	// called again before it has returned. It should return soon after ctx ends; if it
+	// cannot, as in a blocking kernel call, the poller abandons the read and skips the
+	// device until it has returned.
 	Read(ctx context.Context, r *Reading) error
 }
 
-// Emitter takes batches, one at a time, and numbers them if it must: a producer, a
-// buffer, a file. The batch is the emitter's until Emit returns, and is used again
-// afterwards.
+// Emitter accepts batches, one at a time, and numbers them if necessary: a producer, a
+// buffer, a file. It must not keep the batch after Emit returns, since it is reused.
 type Emitter interface {
 	Emit(ctx context.Context, b *schema.CounterBatch) error
 }
 
-// DeviceError says which device of which collector could not be read.
+// DeviceError is a failed read of a device.
 type DeviceError struct {
 	Collector, Device string
 	Reason            Reason
@@ -59,19 +57,19 @@ func (e *DeviceError) Error() string {
 
 func (e *DeviceError) Unwrap() error { return e.Err }
 
-// Reason classes what was not read, the label of a counter.
+// Reason classifies failed reads; it is a metric label.
 type Reason uint8
 
 // Reasons.
 const (
-	Timeout     Reason = iota // the device took longer than its time
-	Stuck                     // it still hangs from an earlier poll
-	Unread                    // the poll's time was over before its turn
-	Refused                   // permission
-	Gone                      // it vanished while it was read
-	Unsupported               // the driver offers no such counters
-	Malformed                 // what it answered could not be understood
-	Backoff                   // it failed lately and is left alone for a while
+	Timeout     Reason = iota // the device exceeded its timeout
+	Stuck                     // a read from an earlier poll still hangs
+	Unread                    // the poll timed out before its turn
+	Refused                   // permission denied
+	Gone                      // it disappeared while being read
+	Unsupported               // the driver has no such counters
+	Malformed                 // its answer could not be parsed
+	Backoff                   // skipped for a while after failures
 	Failed                    // any other error of the device
 	NumReasons
 )
@@ -80,13 +78,13 @@ var reasonNames = [NumReasons]string{"timeout", "stuck", "unread", "refused", "g
 
 func (r Reason) String() string { return reasonNames[r] }
 
-// Errors that a device returns so that ReasonOf can tell.
+// Errors that a device returns for ReasonOf to classify.
 var (
 	ErrMalformed = errors.New("malformed")
 	ErrBackoff   = errors.New("left alone after failures")
 )
 
-// ReasonOf classes an error that reading a device or a counter gave.
+// ReasonOf classifies an error from reading a device or a counter.
 func ReasonOf(err error) Reason {
 	switch {
 	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, os.ErrDeadlineExceeded):

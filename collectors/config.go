@@ -7,34 +7,34 @@ import (
 	"github.com/giverny/giverny/internal/faults"
 )
 
-// Config says how collectors are polled.
+// Config is how collectors are polled.
 type Config struct {
-	// The fabric (plane or rail) that the readings belong to; with one fabric under fabrics, that one.
+	// The fabric (plane or rail) that the readings belong to; empty: the only one under fabrics.
 	Fabric string `yaml:"fabric"`
 	// How often to read, aligned to the clock; 0: the fabric's interval.
 	Interval time.Duration `yaml:"interval"`
-	// The longest time to read one device; rows read until then are kept. Never longer than poll_timeout.
+	// Time limit for reading one device; rows read until then are kept. Never longer than poll_timeout.
 	DeviceTimeout time.Duration `yaml:"device_timeout"`
-	// The longest time for a whole poll, including the listing of devices; 0: nine tenths of the interval.
+	// Time limit of a whole poll, including the listing of devices; 0: nine tenths of the interval.
 	PollTimeout time.Duration `yaml:"poll_timeout"`
 	// When this many devices hang in the kernel, no further device is read.
 	MaxStuck int `yaml:"max_stuck"`
-	// How long, at the end, the last batches and the wait for devices that hang may take.
+	// Time limit at shutdown for emitting the last batches, and for waiting for devices that hang.
 	DrainTimeout time.Duration `yaml:"drain_timeout"`
-	// Devices read side by side; it is set for each source.
+	// Devices read in parallel; set for each source.
 	Workers int `yaml:"-"`
 }
 
-// DefaultConfig is for devices that answer within two seconds. It names neither
-// the fabric nor the interval.
+// DefaultConfig is for devices that answer within two seconds. The fabric and the
+// interval are left unset.
 func DefaultConfig() Config {
 	return Config{DeviceTimeout: 2 * time.Second, MaxStuck: 32, DrainTimeout: 5 * time.Second, Workers: 8}
 }
 
-// MaxWorkers is how many devices can be read side by side.
+// MaxWorkers is the maximum number of devices read in parallel.
 const MaxWorkers = 1024
 
-// Validate names every fault. The fabric and the interval may still be open.
+// Validate joins all errors. The fabric and the interval may be unset.
 func (c *Config) Validate() error {
 	var f faults.List
 	f.Check(c.Interval == 0 || c.Interval >= 100*time.Millisecond, "interval", "%v: want 100ms or more, or 0 for the fabric's", c.Interval)
@@ -46,7 +46,7 @@ func (c *Config) Validate() error {
 	return f.Err()
 }
 
-// settled is the configuration with its zeros replaced by what they mean.
+// settled returns the configuration with zeros replaced by their defaults.
 func (c Config) settled() (Config, error) {
 	var open []error
 	if c.Fabric == "" {

@@ -6,7 +6,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// Labels that every metric of a poller has, and the one that says why.
+// Labels of the metrics of pollers.
 const (
 	labelFabric    = "fabric"
 	labelCollector = "collector"
@@ -56,7 +56,7 @@ func newMetrics(reg prometheus.Registerer) (*metrics, error) {
 
 type byReason [NumReasons]prometheus.Counter
 
-// pollerMetrics are those of one poller; all exist from its start, at zero.
+// pollerMetrics are the metrics of one poller, all initialised to zero.
 type pollerMetrics struct {
 	polls, skipped, rows, batches, abandoned prometheus.Counter
 	inventory, deviceErrors, unreadable      byReason

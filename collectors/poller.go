@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// Poller polls one collector. It is the only thing that reads its devices.
+// Poller polls one collector. Nothing else reads its devices.
 type Poller struct {
 	cfg       Config
 	collector Collector
@@ -19,16 +19,16 @@ type Poller struct {
 	metrics   *pollerMetrics
 	readers   *readers
 	batcher   *batcher
-	failing   map[string]Reason // in the last poll; replaced, never changed
+	failing   map[string]Reason // devices that failed in the last poll; replaced, never modified
 	trouble   trouble
 	unread    unread
-	between   chan func() // what Run is to do between two polls
+	between   chan func() // calls for Run to make between polls
 
 	healthLock sync.Mutex
 	health     Health // guarded by healthLock
 }
 
-// Health is what the last poll found.
+// Health is the result of the last poll.
 type Health struct {
 	Collector    string            `json:"collector"`
 	Fabric       string            `json:"fabric"`
@@ -37,13 +37,13 @@ type Health struct {
 	Rows         int               `json:"rows"`
 	SkippedPolls int               `json:"skipped_polls"` // since the start
 	Failing      map[string]Reason `json:"failing"`       // devices, and why
-	Err          error             `json:"-"`             // the last poll could not list its devices or hand on its batches
+	Err          error             `json:"-"`             // failure to list devices or to emit batches in the last poll
 }
 
-// MarshalText makes the reason's name its JSON form.
+// MarshalText encodes the reason by name in JSON.
 func (r Reason) MarshalText() ([]byte, error) { return []byte(r.String()), nil }
 
-// New makes a poller. It reads nothing yet.
+// New returns a poller. Nothing is read yet.
 func New(cfg Config, c Collector, a *Agent) (*Poller, error) {
 	err := cfg.Validate()
 	cfg, open := cfg.settled()
@@ -65,17 +65,16 @@ func New(cfg Config, c Collector, a *Agent) (*Poller, error) {
 	}, nil
 }
 
-// Health is what the last poll found.
+// Health returns the result of the last poll.
 func (p *Poller) Health() Health {
 	p.healthLock.Lock()
 	defer p.healthLock.Unlock()
 	return p.health
 }
 
-// Run polls at every boundary of the interval until ctx ends. Polls never
-// overlap: a boundary that passes during a poll is skipped and counted. On
-// cancel it hands on what the current poll has read, gives devices that hang
-// DrainTimeout to come back, and returns nil.
+// Run polls at every interval boundary until ctx ends. Polls never overlap: a boundary
+// that passes during a poll is skipped and counted. On cancel it emits what the current
+// poll has read, waits up to DrainTimeout for hanging devices, and returns nil.
 func (p *Poller) Run(ctx context.Context) error {
 	defer p.drain()
 	for sleepUntilBoundary(ctx, p.cfg.Interval, p.between) {
@@ -93,8 +92,8 @@ func (p *Poller) Run(ctx context.Context) error {
 	return nil
 }
 
-// Once polls a single time, now, and says what it found. It is for tools; it
-// must not be called during Run.
+// Once polls once, now, and returns the result. It is for tools and must not be called
+// during Run.
 func (p *Poller) Once(ctx context.Context) Health {
 	defer p.drain()
 	p.poll(ctx)
@@ -108,7 +107,7 @@ func (p *Poller) drain() {
 	}
 }
 
-// poll reads all devices and hands on their rows.
+// poll reads all devices and emits their rows.
 func (p *Poller) poll(ctx context.Context) {
 	p.metrics.polls.Inc()
 	pollCtx, cancel := context.WithTimeout(ctx, p.cfg.PollTimeout)
@@ -129,7 +128,7 @@ func (p *Poller) poll(ctx context.Context) {
 		rows += p.keep(&results[i])
 	}
 	p.metrics.rows.Add(float64(rows))
-	if ctx.Err() == nil { // else what failed did so because it was stopped
+	if ctx.Err() == nil { // otherwise the failures were caused by the stop
 		p.recordFailures(append(results, listed))
 		p.unread.logNew(p.log)
 		p.metrics.devices.Set(float64(len(devices)))
@@ -140,7 +139,7 @@ func (p *Poller) poll(ctx context.Context) {
 	})
 }
 
-// keep takes over the rows of a device.
+// keep adds the rows of a device to the batches.
 func (p *Poller) keep(r *result) int {
 	if !r.returned {
 		return 0
@@ -155,7 +154,7 @@ func (p *Poller) keep(r *result) int {
 	return rows
 }
 
-// recordFailures counts the failures of a poll, and logs them if they are not those of the poll before.
+// recordFailures counts the failures of a poll, and logs them if they differ from those of the previous poll.
 func (p *Poller) recordFailures(results []result) {
 	failing, errs := map[string]Reason{}, map[Reason]error{}
 	for _, r := range results {
@@ -180,8 +179,8 @@ func (p *Poller) recordFailures(results []result) {
 	p.failing = failing
 }
 
-// emit hands on the batches. It has a deadline of its own, so that what was
-// read before ctx ended is not lost.
+// emit emits the batches. It has its own deadline, so that rows read before ctx ended
+// are not lost.
 func (p *Poller) emit(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), p.cfg.DrainTimeout)
 	defer cancel()

@@ -21,7 +21,7 @@ import (
 	"github.com/giverny/giverny/schema"
 )
 
-// fake is a collector whose devices do as the test says.
+// fake is a collector with scripted devices.
 type fake struct {
 	devices []collectors.Device
 	err     error
@@ -45,7 +45,7 @@ type device struct {
 func (d device) Name() string                                          { return d.name }
 func (d device) Read(ctx context.Context, r *collectors.Reading) error { return d.read(ctx, r) }
 
-// steady reads one row at once.
+// steady returns one row immediately.
 func steady(name string) device {
 	return device{name, func(_ context.Context, r *collectors.Reading) error {
 		r.Row("set", schema.PortName{Device: name, Port: "1"})
@@ -110,7 +110,7 @@ func TestPollsAtBoundariesWithoutDrift(t *testing.T) {
 			time.Sleep(delay % (400 * time.Millisecond))
 			return nil
 		}}
-		time.Sleep(123456789 * time.Nanosecond) // begin anywhere
+		time.Sleep(123456789 * time.Nanosecond) // start at any time
 		r := newRig(t, &fake{devices: []collectors.Device{slow}}, nil)
 		r.run(t, 100*time.Second)
 		batches := r.recorder.Batches()
@@ -143,7 +143,7 @@ func TestOverlappingPollsAreSkippedAndCounted(t *testing.T) {
 		r := newRig(t, &fake{devices: []collectors.Device{slow}}, func(c *collectors.Config) {
 			c.DeviceTimeout, c.PollTimeout = 3*time.Second, 3*time.Second
 		})
-		r.run(t, 9*time.Second+time.Millisecond) // polls at 1, 4 and 7; it is at 9.5 s that the last one ends
+		r.run(t, 9*time.Second+time.Millisecond) // polls at 1, 4 and 7; the last one ends at 9.5 s
 		if polls, skipped := r.metric(t, "polls_total"), r.metric(t, "polls_skipped_total"); polls != 3 || skipped != 4 {
 			t.Errorf("%v polls, %v skipped; want 3 and 4", polls, skipped)
 		}
@@ -153,7 +153,7 @@ func TestOverlappingPollsAreSkippedAndCounted(t *testing.T) {
 	})
 }
 
-// A subnet in which all fail is a line for the first sweep and one for the recovery, however many devices there are.
+// If all devices fail, there is one log line for the first failed sweep and one for the recovery.
 func TestFailingDevicesAreOneLine(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		began := time.Now()
@@ -204,7 +204,7 @@ func TestOnce(t *testing.T) {
 	}
 }
 
-// Two pollers of one agent share the emitter, which takes one batch at a time.
+// Two pollers of one agent share the emitter, which accepts one batch at a time.
 func TestPollersOfAnAgentEmitInTurn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		emitter := &oneAtATime{t: t}
@@ -229,7 +229,7 @@ func TestPollersOfAnAgentEmitInTurn(t *testing.T) {
 	})
 }
 
-// oneAtATime is an emitter that dwells on each batch.
+// oneAtATime is an emitter that is slow with each batch.
 type oneAtATime struct {
 	t       *testing.T
 	busy    atomic.Bool
@@ -326,12 +326,12 @@ func TestConformance(t *testing.T) {
 	})
 }
 
-// A poll that a test asks for ends by itself, however long its reads take; no further one begins.
+// A test's poll ends by itself, however long its reads take, and no further one begins.
 func TestPollCutsNoReadShort(t *testing.T) {
 	begun, cut := 0, 0
 	slow := device{"slow", func(ctx context.Context, _ *collectors.Reading) error {
 		begun++
-		boundary := time.Now().Truncate(collectortest.Interval).Add(collectortest.Interval) // where Run would begin another
+		boundary := time.Now().Truncate(collectortest.Interval).Add(collectortest.Interval) // when Run would begin another poll
 		select {
 		case <-ctx.Done():
 			cut++

@@ -10,37 +10,37 @@ import (
 	"time"
 )
 
-// readers reads devices side by side, each in a goroutine that can be left
-// behind: a read that hangs in the kernel holds that goroutine and nothing else.
+// readers reads devices in parallel, each in a goroutine that can be abandoned: a read
+// that hangs in the kernel blocks only that goroutine.
 type readers struct {
 	collector string
 	cfg       Config
 	metrics   *pollerMetrics
-	wg        sync.WaitGroup // the goroutines that read
+	wg        sync.WaitGroup // the reading goroutines
 
 	lock  sync.Mutex
-	stuck map[string]time.Time // guarded by lock: devices whose read was left behind, since when
-	free  []*Reading           // guarded by lock: memory for the next readings
+	stuck map[string]time.Time // guarded by lock: devices with an abandoned read, since when
+	free  []*Reading           // guarded by lock: readings for reuse
 }
 
 func newReaders(collector string, cfg Config, m *pollerMetrics) *readers {
 	return &readers{collector: collector, cfg: cfg, metrics: m, stuck: map[string]time.Time{}}
 }
 
-// result is how the read of a device ended.
+// result is the outcome of reading a device.
 type result struct {
 	device   Device
 	reading  *Reading // valid if returned
-	returned bool     // Read has come back
+	returned bool     // Read has returned
 	reason   Reason   // of err
 	err      error    // a *DeviceError, or nil
 }
 
-// grace is what a device gets to return its rows after its context ended.
+// grace is the time a device gets to return its rows after its context ended.
 const grace = 50 * time.Millisecond
 
-// read reads all devices, cfg.Workers at a time, and returns a result for each
-// in the same order.
+// read reads all devices, cfg.Workers at a time, and returns their results in the same
+// order.
 func (r *readers) read(ctx context.Context, devices []Device) []result {
 	results := make([]result, len(devices))
 	var next atomic.Int64
@@ -65,7 +65,7 @@ func (r *readers) errUnread() error {
 	return fmt.Errorf("the poll's time was over before its turn; raise collect.poll_timeout or collect.%s.workers", r.collector)
 }
 
-// readOne reads a device within a time.
+// readOne reads a device within limit.
 func (r *readers) readOne(ctx context.Context, d Device, limit time.Duration) result {
 	if ctx.Err() != nil {
 		return r.failed(d, Unread, r.errUnread())
@@ -76,8 +76,8 @@ func (r *readers) readOne(ctx context.Context, d Device, limit time.Duration) re
 	deviceCtx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	reading := r.acquire()
-	ended := make(chan error)         // unbuffered: the read knows whether its rows were taken
-	leftBehind := make(chan struct{}) // closed when the poller has stopped waiting
+	ended := make(chan error)         // unbuffered, so that the reader knows whether its rows were accepted
+	leftBehind := make(chan struct{}) // closed when the read is abandoned
 	r.wg.Go(func() {
 		err := d.Read(deviceCtx, reading)
 		select {
@@ -100,7 +100,7 @@ func (r *readers) readOne(ctx context.Context, d Device, limit time.Duration) re
 	return res
 }
 
-// await waits for the read to end, and a little longer than ctx.
+// await waits for the read to end, or until the grace period after ctx.
 func await(ctx context.Context, ended <-chan error) (err error, returned bool) {
 	select {
 	case err = <-ended:
@@ -121,7 +121,7 @@ func (r *readers) failed(d Device, why Reason, err error) result {
 	return result{device: d, reason: why, err: &DeviceError{r.collector, d.Name(), why, err}}
 }
 
-// stuckError says why a device must not be read now, or nil.
+// stuckError returns why a device must not be read now, or nil.
 func (r *readers) stuckError(name string) error {
 	r.lock.Lock()
 	defer r.lock.Unlock()
@@ -141,7 +141,7 @@ func (r *readers) leave(name string) {
 	r.metrics.stuck.Set(float64(len(r.stuck)))
 }
 
-// comeBack ends the exile of a device; what it read is too old to be used.
+// comeBack clears the stuck state of a device; its rows are too old to be used.
 func (r *readers) comeBack(name string, reading *Reading) {
 	r.metrics.lostLate.Add(float64(len(reading.rows)))
 	r.release(reading)
@@ -169,7 +169,7 @@ func (r *readers) release(reading *Reading) {
 	r.free = append(r.free, reading)
 }
 
-// wait gives the devices that hang some time and names those that still do.
+// wait waits up to limit for hanging devices and returns those that still hang.
 func (r *readers) wait(limit time.Duration) []string {
 	done := make(chan struct{})
 	go func() {
@@ -193,13 +193,13 @@ func (r *readers) wait(limit time.Duration) []string {
 	return left
 }
 
-// inventoryName is the name of the listing among the devices that can hang.
+// inventoryName is the device name of the listing, which can hang like a device.
 const inventoryName = "(list of devices)"
 
-// inventory lets the listing of devices be read like a device.
+// inventory wraps the listing of devices as a device.
 type inventory struct {
 	collector Collector
-	afresh    bool // past what the collector remembers
+	afresh    bool // bypass what the collector remembers
 	devices   []Device
 }
 

@@ -7,8 +7,8 @@ import (
 	"github.com/giverny/giverny/schema"
 )
 
-// Reading is what one device gave in one poll. A device fills it row by row;
-// the poller joins the readings of all devices into batches.
+// Reading is what one device returned in one poll. A device fills it row by row; the
+// poller merges the readings of all devices into batches.
 type Reading struct {
 	rows       []row
 	cells      []cell
@@ -20,7 +20,7 @@ type row struct {
 	set       string
 	port      schema.PortName
 	timeNanos int64
-	first     int // of its cells
+	first     int // index of its first cell
 }
 
 type cell struct {
@@ -28,22 +28,22 @@ type cell struct {
 	value uint64
 }
 
-// Row begins a row that is read now. Rows of the same set have mostly the same
-// counters (a driver, a kind of query) and travel in one batch.
+// Row begins a row read now. Rows of the same set mostly have the same counters (a
+// driver, a kind of query) and share a batch.
 func (r *Reading) Row(set string, port schema.PortName) {
 	r.RowAt(set, port, time.Now().UnixNano())
 }
 
-// RowAt begins a row that was read at timeNanos, ns UTC.
+// RowAt begins a row read at timeNanos, ns UTC.
 func (r *Reading) RowAt(set string, port schema.PortName, timeNanos int64) {
 	r.rows = append(r.rows, row{set, port, timeNanos, len(r.cells)})
 }
 
-// Put adds a counter to the current row, under its canonical name. Each name
-// stands once in a row; a counter without a reading is simply not put.
+// Put adds a counter to the current row, under its canonical name, at most once per
+// row. Omit counters without a reading.
 func (r *Reading) Put(name string, value uint64) { r.cells = append(r.cells, cell{name, value}) }
 
-// Unreadable notes one counter that the device has and did not give. The error names it.
+// Unreadable counts a counter that the device has but could not read. The error names it.
 func (r *Reading) Unreadable(err error) {
 	why := ReasonOf(err)
 	if r.unreadable[why]++; r.examples[why] == nil {
@@ -62,7 +62,7 @@ func (r *Reading) cellsOf(i int) []cell {
 	return r.cells[r.rows[i].first:]
 }
 
-// batcher joins readings into one batch per set of counters.
+// batcher merges readings into one batch per set of counters.
 type batcher struct {
 	sets  []*setBatch // in order of first appearance
 	bySet map[string]*setBatch
@@ -72,13 +72,13 @@ type setBatch struct {
 	batch   schema.CounterBatch
 	ports   map[schema.PortName]uint32
 	columns map[string]int
-	valid   []schema.Bitmap // per column; a column that is whole travels without
+	valid   []schema.Bitmap // per column; complete columns are sent without
 	count   []int           // readings per column
 }
 
 func newBatcher() *batcher { return &batcher{bySet: map[string]*setBatch{}} }
 
-// reset empties the batches and keeps their memory.
+// reset empties the batches and keeps their memory for reuse.
 func (b *batcher) reset() {
 	for _, s := range b.sets {
 		s.batch.Reset()
@@ -87,9 +87,9 @@ func (b *batcher) reset() {
 	}
 }
 
-// add appends the rows of a reading; a row without counters is none. refused
-// counts the counters that no batch can carry: under a name or on a port whose
-// name is empty, too long or not UTF-8, twice in a row, or one column too many.
+// add appends the rows of a reading, without those that have no counters. refused
+// counts the counters that a batch cannot carry: a counter or port name that is empty,
+// too long or not UTF-8, a duplicate in a row, or one column too many.
 func (b *batcher) add(r *Reading) (rows, refused int) {
 	for i := range r.rows {
 		cells := r.cellsOf(i)
@@ -153,8 +153,8 @@ func (s *setBatch) port(name schema.PortName) (index uint32, ok bool) {
 	return index, true
 }
 
-// What travels has these limits; a device that answers rubbish must not cost
-// the batch.
+// Limits of the wire format; a device that returns garbage must not invalidate the
+// batch.
 const (
 	maxNameBytes = 256
 	maxColumns   = 1024
@@ -164,8 +164,7 @@ func sound(name string) bool {
 	return name != "" && len(name) <= maxNameBytes && utf8.ValidString(name)
 }
 
-// column finds or makes the column of a name; cells come mostly in the order
-// of the columns.
+// column finds or adds the column of a name; cells are mostly in column order.
 func (s *setBatch) column(guess int, name string) (k int, ok bool) {
 	if guess < len(s.batch.Columns) && s.batch.Columns[guess].Name == name {
 		return guess, true
@@ -183,14 +182,14 @@ func (s *setBatch) column(guess int, name string) (k int, ok bool) {
 		s.valid, s.count = append(s.valid[:k], nil), append(s.count[:k], 0)
 		return k, true
 	}
-	s.batch.Columns = s.batch.Columns[:k+1] // the memory of an earlier poll
+	s.batch.Columns = s.batch.Columns[:k+1] // reuses the memory of an earlier poll
 	column := &s.batch.Columns[k]
 	column.Name, column.Values = name, column.Values[:0]
 	s.valid[k], s.count[k] = s.valid[k][:0], 0
 	return k, true
 }
 
-// finish gives every column a value per row.
+// finish gives every column one value per row.
 func (s *setBatch) finish() *schema.CounterBatch {
 	n := s.batch.Rows()
 	for k := range s.batch.Columns {

@@ -14,8 +14,8 @@ import (
 	"github.com/giverny/giverny/schema"
 )
 
-// The batcher against the readings themselves: nothing is lost, invented or
-// moved, however the counters of rows differ, poll after poll in one memory.
+// Compares the batcher with the readings: no value is lost, invented or moved, for any
+// combination of counters, poll after poll with reused memory.
 func TestBatcherKeepsEveryReading(t *testing.T) {
 	type key struct {
 		set, name string

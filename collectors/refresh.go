@@ -5,14 +5,14 @@ import (
 	"fmt"
 )
 
-// Refresher is a Collector that remembers its devices from one poll to the next.
+// Refresher is a Collector that caches its list of devices.
 type Refresher interface {
-	// Refresh makes it forget when it has looked: the next Devices looks. It is called as Devices is.
+	// Refresh invalidates the cache for the next Devices. It must not run concurrently with Devices.
 	Refresh()
 }
 
-// Refresh lists the devices afresh, between two polls of Run, and says what it
-// found. It waits for a poll that is under way.
+// Refresh lists the devices again, between two polls of Run, and returns the result. It
+// waits for a running poll.
 func (p *Poller) Refresh(ctx context.Context) (Health, error) {
 	found := make(chan error, 1)
 	select {

@@ -11,7 +11,7 @@ import (
 	"github.com/giverny/giverny/collectors"
 )
 
-// remembering finds what it remembers until it is refreshed.
+// remembering caches its devices until it is refreshed.
 type remembering struct {
 	fake
 	there     []collectors.Device

@@ -20,7 +20,7 @@ func TestStuckDeviceIsLeftBehindAndComesBack(t *testing.T) {
 			r.Row("set", schema.PortName{Device: "hung", Port: "1"})
 			r.Put("a.b", 1)
 			if begun++; begun == 1 {
-				time.Sleep(3300 * time.Millisecond) // deaf to its context
+				time.Sleep(3300 * time.Millisecond) // ignores its context
 			}
 			return nil
 		}}
@@ -46,7 +46,7 @@ func TestStuckDeviceIsLeftBehindAndComesBack(t *testing.T) {
 		if stuck := r.metric(t, "devices_stuck"); stuck != 0 {
 			t.Errorf("%v devices stuck at the end", stuck)
 		}
-		// The first failure, the change of its reason, and the recovery: not every poll.
+		// The first failure, the change of its reason, and the recovery; not every poll.
 		if lines := strings.Count(r.log.String(), "examples=[hung]"); lines != 3 {
 			t.Errorf("%d lines logged about the device:\n%s", lines, r.log)
 		}
@@ -93,7 +93,7 @@ func TestPollDeadlineLeavesTheRestUnread(t *testing.T) {
 		if to, un := r.metric(t, "device_errors_total", "timeout"), r.metric(t, "device_errors_total", "unread"); to != 1 || un != 1 {
 			t.Errorf("%v timeouts, %v unread; want 1 and 1", to, un)
 		}
-		if rows := r.metric(t, "rows_total"); rows != 3 { // the row of the one that was stopped stands
+		if rows := r.metric(t, "rows_total"); rows != 3 { // the row of the stopped device counts
 			t.Errorf("%v rows, want 3", rows)
 		}
 	})

@@ -6,10 +6,10 @@ import (
 	"slices"
 )
 
-// maxExamples is how many devices a log line names.
+// maxExamples bounds the devices named in a log line.
 const maxExamples = 3
 
-// logFailing logs the devices that cannot be read, a line per reason that they have in common.
+// logFailing logs the unreadable devices, one line per reason.
 func (p *Poller) logFailing(failing map[string]Reason, errs map[Reason]error) {
 	byReason := map[Reason][]string{}
 	for _, name := range slices.Sorted(maps.Keys(failing)) {
@@ -28,10 +28,10 @@ func (p *Poller) logFailing(failing map[string]Reason, errs map[Reason]error) {
 	}
 }
 
-// goodPolls is how many polls in a row without a failure are a recovery (debounce).
+// goodPolls is how many polls in a row without a failure count as a recovery (debounce).
 const goodPolls = 2
 
-// trouble is a time in which devices could not be read.
+// trouble is a period in which devices could not be read.
 type trouble struct {
 	polls   int             // with a failure
 	good    int             // in a row since

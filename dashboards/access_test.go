@@ -18,8 +18,8 @@ import (
 	"github.com/giverny/giverny/internal/access"
 )
 
-// Who may ask what: each role, and a client that is not known, at every endpoint. A fabric that there is not is
-// beyond the question of the role.
+// Who may ask what: each role, and an unknown client, at every endpoint. Whether the fabric exists does not
+// matter to that.
 func TestRolesOfEndpoints(t *testing.T) {
 	h := serve(t, nil, torus)
 	tokens, guarded := guardedBy(t, h)
@@ -44,13 +44,13 @@ func TestRolesOfEndpoints(t *testing.T) {
 	}
 }
 
-// demandOf is an endpoint that takes more than a viewer, whatever the table has of these.
+// demandOf is an endpoint that needs a role, so that each role is tested whether the table has such an endpoint or not.
 func demandOf(role access.Role) endpoint {
 	return endpoint{ID: role.String(), Method: http.MethodPost, Path: "/test/" + role.String(), Role: role,
 		Handler: operation.To(func(*Dashboards, context.Context, *nothing) (*session, error) { return &session{}, nil })}
 }
 
-// guardedBy serves the API, and two endpoints more, behind a guard with a token of each role.
+// guardedBy serves the API and two more endpoints behind a guard, with a token for each role.
 func guardedBy(t *testing.T, h *house) (map[access.Role]string, http.Handler) {
 	t.Helper()
 	tokens := map[access.Role]string{}
@@ -93,7 +93,7 @@ func askOf(handler http.Handler, e endpoint, token string) *httptest.ResponseRec
 	return w
 }
 
-// Methods that a path does not have are refused with those that it has, and so are bodies of another type.
+// Methods that a path does not have are refused with those that it has; so are bodies of another type.
 func TestMethods(t *testing.T) {
 	h := serve(t, nil, torus)
 	for path, allow := range map[string]string{"/api/v1/fabrics": "GET, HEAD", "/": "GET, HEAD", "/login": "GET, HEAD, POST"} {

@@ -27,8 +27,8 @@ import (
 // firstRegion was born in the second before noon.
 const firstRegion = 1_699_999_999<<20 + 1
 
-// twoIntervals are noon and the second after it on a mesh of 3 by 2 switches: one
-// region grows from Low to High; before noon a cable failed and jobs were throttled.
+// twoIntervals are noon and the second after it on a mesh of 3 by 2 switches: a
+// region grows from Low to High; a cable failed and jobs were throttled before noon.
 func twoIntervals(g *topology.Graph) []*schema.IntervalResult {
 	results := make([]*schema.IntervalResult, 2)
 	for n, severity := range []schema.Severity{schema.Low, schema.High} {
@@ -67,8 +67,8 @@ func twoIntervals(g *topology.Graph) []*schema.IntervalResult {
 	return results
 }
 
-// addDiagnosis adds two jobs, one of which is accused of the region, the other its
-// victim, and a failure that a log tells of.
+// addDiagnosis adds two jobs, one accused of the region and one its victim, and a
+// failure that a log reports.
 func addDiagnosis(r *schema.IntervalResult) {
 	region, start := &r.Regions[0], schema.Instant(r.Snapshot.Interval.StartNanos)
 	r.Diagnoses = []schema.Diagnosis{{Fabric: mesh, Time: start, Region: region.ID, Metric: region.Metric, Severity: region.Severity, Links: region.Links, Mean: region.Mean,
@@ -84,7 +84,7 @@ func addDiagnosis(r *schema.IntervalResult) {
 	}
 }
 
-// aSearch is a search of the NIC at the root of a region, and what the agent found.
+// aSearch is a search on the NIC at the root of a region, with what the agent found.
 func aSearch() []schema.SearchStep {
 	subsystem := schema.Subsystem{NICModel: "MT4129", Firmware: "28.39.1002", NPS: 4}
 	report := schema.SearchReport{Engine: "rig", Algorithm: "lift", Seed: 7, Budget: 100, Region: 5, Subsystem: subsystem, Peers: []string{"n2"}}
@@ -165,8 +165,8 @@ func TestTheAPI(t *testing.T) {
 
 var age = regexp.MustCompile(`"age_seconds":[0-9.e+]+`)
 
-// Regions come the worst first, and of a least severity alone if that is asked for; so do the events of regions,
-// by the highest severity of theirs in the span. What is no region's is there in any case.
+// Regions come worst first, and only from a severity on if asked for; so do events of regions, by the
+// region's highest severity in the span. Events without a region are always there.
 func TestRegionsAndEventsFromASeverityOn(t *testing.T) {
 	h := open(t, mesh)
 	results := twoIntervals(h.graph(mesh))
@@ -203,7 +203,7 @@ func TestRegionsAndEventsFromASeverityOn(t *testing.T) {
 	}
 }
 
-// badQueries are requests that make no sense, and what the answer says of them.
+// badQueries are requests that make no sense, with the error that answers each.
 func badQueries() map[string]string {
 	return map[string]string{
 		"hotspots":                                  "metric: missing; want a stall metric",
@@ -276,7 +276,7 @@ func TestBadRequests(t *testing.T) {
 	}
 }
 
-// A fabric of which nothing is stored yet is no error anywhere.
+// A fabric of which nothing is stored yet is not an error anywhere.
 func TestNothingStored(t *testing.T) {
 	h := open(t, mesh)
 	if body := h.get("fabrics/"+mesh+"/snapshot", http.StatusNoContent); body != "" {
@@ -292,7 +292,8 @@ func TestNothingStored(t *testing.T) {
 }
 
 // Values of an old graph are shown on that graph: /snapshot says its version, /links
-// gives it, and a version that another process brings is read from the store.
+// gives that graph, and a version that another process brought is read from the
+// store.
 func TestGraphsByVersion(t *testing.T) {
 	h := open(t, mesh)
 	before := h.graph(mesh)
@@ -347,7 +348,7 @@ func TestGraphsByVersion(t *testing.T) {
 	check("graph?version="+read.Version(before.Version()).String(), before, 0)
 }
 
-// Where the end of a span is near 1970, its begin is the first time there is, and the answer is what the document says.
+// A span that ends near 1970 begins with the earliest time there is, and the answer is as the document says.
 func TestSpansAtTheBeginOfTime(t *testing.T) {
 	h := open(t, mesh)
 	for _, path := range []string{"host-outliers?model=m&", "hosts?", "searches?", "diagnoses?", "jobs?", "collectives?", "network-steps?"} {

@@ -21,8 +21,8 @@ import (
 // Times of tables are nanoseconds since 1970, UTC.
 var instants = &arrow.TimestampType{Unit: arrow.Nanosecond, TimeZone: "UTC"}
 
-// linkColumns are the columns of values of links: time, link, and each metric in percent or in its own unit, null
-// where it is missing.
+// linkColumns returns the columns of a table of link values: time, link, and one per metric in the metric's unit,
+// null where the value is missing.
 func linkColumns(metrics []schema.Metric) []arrow.Field {
 	columns := []arrow.Field{{Name: "time", Type: instants}, {Name: "link", Type: arrow.PrimitiveTypes.Uint32}}
 	for _, m := range metrics {
@@ -31,7 +31,7 @@ func linkColumns(metrics []schema.Metric) []arrow.Field {
 	return columns
 }
 
-// ofGraph is what a table says of the graph that numbers its links.
+// ofGraph returns table metadata that identifies the graph which numbers the links.
 func ofGraph(fabric string, version read.Version) *arrow.Metadata {
 	m := arrow.MetadataFrom(map[string]string{"fabric": fabric, "graph_version": version.String()})
 	return &m
@@ -59,7 +59,7 @@ func newTableWriter(w io.Writer, format string, columns []arrow.Field, meta *arr
 	return t
 }
 
-// flush writes the rows that were appended as a batch.
+// flush writes the appended rows as one batch.
 func (t *tableWriter) flush() error {
 	record := t.build.NewRecord()
 	defer record.Release()
@@ -108,7 +108,7 @@ func (s *snapshot) WriteTable(w io.Writer, format string) error {
 	return t.close()
 }
 
-// NextCursor is that of the page before this one in time.
+// NextCursor is the cursor of the next page, which has older rows.
 func (p *regionPage) NextCursor() string { return p.Next }
 
 // WriteTable writes a row per region and interval.
@@ -151,13 +151,13 @@ func (t *tableWriter) appendRegion(r *read.RegionAt) {
 	}
 }
 
-// maxBulkValues bounds the values of one answer.
+// maxBulkValues limits the number of values in one response.
 const maxBulkValues = 200_000_000
 
-// valuesAtOnce bounds those that are held between reading and writing.
+// valuesAtOnce limits how many values are in memory between reading and writing.
 const valuesAtOnce = 1_000_000
 
-// bulkTimeout is how long an answer of so many may take.
+// bulkTimeout is the time limit of such a response.
 const bulkTimeout = 10 * time.Minute
 
 type linkValueParameters struct {
@@ -166,7 +166,7 @@ type linkValueParameters struct {
 	Metrics []schema.Metric `query:"metrics" required:"true" doc:"metrics, separated by commas"`
 }
 
-// linkValues are the values of all links in the intervals of a span, read as they are written.
+// linkValues is a response with the values of all links in the intervals of a span, which are read while it is written.
 type linkValues struct {
 	write func(w io.Writer, format string) error
 }
@@ -174,7 +174,7 @@ type linkValues struct {
 // WriteTable writes a batch per interval and a row per link.
 func (v *linkValues) WriteTable(w io.Writer, format string) error { return v.write(w, format) }
 
-// linkValues are those of the intervals of a span that are of one version of the graph.
+// linkValues returns the values of the intervals of a span that belong to one version of the graph.
 func (d *Dashboards) linkValues(ctx context.Context, p *linkValueParameters) (*linkValues, error) {
 	q, err := d.question(ctx, &p.overSpan)
 	if err != nil {

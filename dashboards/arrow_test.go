@@ -42,7 +42,7 @@ func (h *house) table(path string) (*arrow.Schema, []string) {
 	return reader.Schema(), batches
 }
 
-// Bulk answers are Arrow streams with the values that JSON has; a client that takes neither learns what there is.
+// Bulk answers are Arrow streams with JSON's values; a client that accepts neither is told which types there are.
 func TestTables(t *testing.T) {
 	h := open(t, mesh)
 	g := h.graph(mesh)
@@ -73,7 +73,7 @@ func TestTables(t *testing.T) {
 	}
 }
 
-// Tables are CSV too: of links the one that giverny segment reads, of regions with their root, page by page.
+// Tables are CSV too: that of links is what giverny segment reads, that of regions has their roots, page by page.
 func TestTablesAsCSV(t *testing.T) {
 	h := open(t, mesh)
 	g := h.graph(mesh)
@@ -107,7 +107,7 @@ func TestTablesAsCSV(t *testing.T) {
 	}
 }
 
-// Pages by cursor give every row once, in the order of time, however small they are.
+// Pages by cursor give every row once, in order of time, however small the pages are.
 func TestPages(t *testing.T) {
 	h := open(t, mesh)
 	g := h.graph(mesh)

@@ -19,10 +19,10 @@ import (
 //go:embed all:web/dist
 var dist embed.FS
 
-// tagBytes is how much of the hash of a file is its entity tag.
+// tagBytes is the number of bytes of a file's hash in its entity tag.
 const tagBytes = 12
 
-// pageFile is a file of the page, as it is and compressed.
+// pageFile is a file of the page, plain and compressed.
 type pageFile struct {
 	contentType, tag string
 	plain, zipped    []byte
@@ -55,7 +55,7 @@ var pageFiles = sync.OnceValues(func() (map[string]*pageFile, error) {
 	return files, err
 })
 
-// typeOf is the content type of a file; not every system knows that of a script.
+// typeOf returns the content type of a file; not every system knows that of JavaScript.
 func typeOf(name string) string {
 	switch path.Ext(name) {
 	case ".js":
@@ -66,8 +66,8 @@ func typeOf(name string) string {
 	return mime.TypeByExtension(path.Ext(name))
 }
 
-// assets serves the files of the page, compressed where the client takes it. A browser asks
-// each time whether its copy is the newest, so that no page meets a server of another version.
+// assets serves the files of the page, compressed if the client accepts it. A browser
+// revalidates its copy each time, so that a page never talks to a server of another version.
 func assets() http.Handler {
 	files, err := pageFiles()
 	if err != nil {
@@ -97,6 +97,6 @@ func assets() http.Handler {
 			header.Set("Content-Encoding", "gzip")
 			content = f.zipped
 		}
-		w.Write(content) // an error here means that the client left
+		w.Write(content) // an error means that the client disconnected
 	})
 }

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// mostCompressed bounds the page, compressed.
+// mostCompressed is the most bytes that the page may have, compressed.
 const mostCompressed = 1 << 20
 
 func TestThePageIsServed(t *testing.T) {
@@ -24,10 +24,11 @@ func TestThePageIsServed(t *testing.T) {
 	}
 }
 
-// away are addresses of other hosts; names of XML vocabularies and what three.js writes on its console are none.
+// away matches addresses of other hosts. Names of XML vocabularies and messages that three.js writes to its
+// console do not count.
 var away = regexp.MustCompile(`(https?:)?//[a-z0-9-]+\.[a-z0-9.]+`)
 
-// The page must work where there is no way out, under a policy that allows no inline script or style, and be small.
+// The page must work without access to other hosts, under a policy that allows no inline script or style, and be small.
 func TestThePageStandsAlone(t *testing.T) {
 	files, err := pageFiles()
 	if err != nil {
@@ -56,7 +57,7 @@ func TestThePageStandsAlone(t *testing.T) {
 	}
 }
 
-// A browser that has a file is not sent it again, and one that takes gzip gets that.
+// A browser that has a file is not sent it again, and one that accepts gzip gets it compressed.
 func TestTheFilesOfThePage(t *testing.T) {
 	h := serve(t, nil, torus)
 	fetch := func(header, value string) *http.Response {

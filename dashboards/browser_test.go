@@ -21,10 +21,10 @@ import (
 
 const windowWidth, windowHeight = 1440, 900
 
-// flat is the page with the planes of a torus: to draw it in space takes a CPU most of a second.
+// flat is the page with the torus drawn as planes: drawing it in 3-D takes a CPU most of a second.
 const flat = "/?layout=planes"
 
-// picture is the page as it looks; go test -artifacts keeps it.
+// picture returns a picture of the page; go test -artifacts keeps it.
 func picture(t *testing.T, p *tab) image.Image {
 	t.Helper()
 	data := p.screenshot()
@@ -68,7 +68,7 @@ func TestThePageInABrowser(t *testing.T) {
 		t.Run(strings.ReplaceAll(spec, ":", "_"), func(t *testing.T) {
 			page.t = t
 			h.fillHistory(h.graph(spec))
-			h.store(h.graph(spec), busy(h.graph(spec), noon, regionsOf(h.graph(spec))...)) // now: what was stored 10 s ago is unknown
+			h.store(h.graph(spec), busy(h.graph(spec), noon, regionsOf(h.graph(spec))...)) // stored now: a state stored 10 s ago would be unknown
 			page.visit(h.url + "/?fabric=" + url.QueryEscape(spec))
 			page.await(shown)
 			lookAt(t, page, regionsOf(h.graph(spec)))
@@ -82,7 +82,7 @@ func regionsOf(g *topology.Graph) []schema.Region {
 	return []schema.Region{hot(g, 3, schema.Low, n/10, n/12), hot(g, 1, schema.High, n/3, n/20), hot(g, 2, schema.Medium, n/2, n/8)}
 }
 
-// lookAt checks what the page says of a busy interval, and that it is drawn.
+// lookAt checks what the page says about a busy interval, and that it is drawn.
 func lookAt(t *testing.T, page *tab, regions []schema.Region) {
 	t.Helper()
 	dom := page.eval(dom)
@@ -136,7 +136,7 @@ func (h *house) fillHistory(g *topology.Graph) {
 	}
 }
 
-// Before anything is stored the page waits, which is no error.
+// Before anything is stored the page waits, which is not an error.
 func TestThePageWaits(t *testing.T) {
 	h := open(t, torus)
 	page := browse(t, h.url)
@@ -154,7 +154,7 @@ func TestThePageWaits(t *testing.T) {
 	if text := page.eval(`document.getElementById("notice").textContent`); !strings.Contains(text, "the store did not answer") {
 		t.Errorf("instead of the map the page says %q", text)
 	}
-	page.errors = nil // of the answers that were 502
+	page.errors = nil // those of the 502 answers
 }
 
 // An interval that is stored while the page is open appears without a reload.
@@ -166,7 +166,7 @@ func TestThePageFollows(t *testing.T) {
 	page.await(shown)
 }
 
-// announce stores a result as the analyser of this process does.
+// announce stores a result and announces it, as the analysis of this process does.
 func (h *house) announce(r *schema.IntervalResult) {
 	h.t.Helper()
 	h.store(h.fabrics[r.Snapshot.Fabric].graph, r)
@@ -175,7 +175,7 @@ func (h *house) announce(r *schema.IntervalResult) {
 	}
 }
 
-// An interval that is stored while the page asks for it is not shown with the state of a moment before, when there was none.
+// An interval that is stored while the page asks for it is not shown with the earlier answer that there was no state.
 func TestStateOfAnIntervalThatComesMeanwhile(t *testing.T) {
 	h := open(t, torus)
 	g := h.graph(torus)
@@ -200,9 +200,8 @@ func TestStateOfAnIntervalThatComesMeanwhile(t *testing.T) {
 	}
 }
 
-// The page opens on the metric by which the network is worst, lists the regions of
-// all, goes to another metric where the user has picked none and it is calm, and stays
-// where somebody has.
+// The page opens on the metric that is worst and lists the regions of all metrics.
+// When that metric is calm it changes to another, unless the user has picked one.
 func TestThePageShowsTheWorstMetric(t *testing.T) {
 	h := open(t, torus)
 	g := h.graph(torus)
@@ -267,7 +266,7 @@ func TestThePageByKeyboard(t *testing.T) {
 	}
 }
 
-// On a fat tree the rows are named, and the headings say level and pod.
+// On a fat tree the rows have names, and the headings give level and pod.
 func TestLabelsOfAFatTree(t *testing.T) {
 	const star = "fattree:leaves=8,hosts=8,spines=2"
 	h := open(t, star, tree)
@@ -298,8 +297,8 @@ func TestLabelsOfAFatTree(t *testing.T) {
 	}
 }
 
-// Managed switches of an InfiniBand subnet are called by their own names, and their levels by the longest word of those.
-// Switches without a name are distinguished by their GUIDs, and their levels have the words of the field.
+// Managed switches of an InfiniBand subnet have their own names, and their levels the longest word of those. Switches
+// without a name are told apart by their GUIDs, and their levels have the usual words (leaf, spine, core).
 func TestLabelsOfManagedSwitches(t *testing.T) {
 	db, _ := database(t)
 	b := topology.NewBuilder("ib0")
@@ -334,7 +333,7 @@ func TestLabelsOfManagedSwitches(t *testing.T) {
 	}
 }
 
-// A level whose switches share no word, only a letter of a number (4036-86A2), has the word of the field.
+// A level whose switches share no word, only a letter within a number (4036-86A2), has the usual word.
 func TestLevelsWithoutAWord(t *testing.T) {
 	db, _ := database(t)
 	b := topology.NewBuilder("ib0")
@@ -354,7 +353,7 @@ func TestLevelsWithoutAWord(t *testing.T) {
 	}
 }
 
-// Another fabric is shown with its own graph, whatever the old one's answers do.
+// Another fabric is shown with its own graph, even if answers about the old one still come.
 func TestChangingTheFabric(t *testing.T) {
 	h := open(t, torus, tree)
 	h.announce(busy(h.graph(torus), noon))
@@ -371,8 +370,8 @@ func TestChangingTheFabric(t *testing.T) {
 	}
 }
 
-// The region that is explained is one of the metric on the map as long as that has one of the worst, and the map goes to
-// another metric where that is worse.
+// The region that is explained is one of the metric on the map as long as that has a region of the worst severity; if
+// another metric is worse, the map changes to that.
 func TestTheMapShowsWhatIsExplained(t *testing.T) {
 	h := open(t, torus)
 	g := h.graph(torus)
@@ -400,7 +399,7 @@ func TestTheMapShowsWhatIsExplained(t *testing.T) {
 	}
 }
 
-// The root that a diagnosis names is marked at its port's link, as that of a region is, not at the switch.
+// The root that a diagnosis names is marked at its port's link, as a region's root is, and not at the switch.
 func TestTheMapMarksTheRootOfADiagnosis(t *testing.T) {
 	h := open(t, tree)
 	g := h.graph(tree)

@@ -14,17 +14,17 @@ import (
 	"time"
 )
 
-// chromium is a headless browser of all tests, driven over the pipes of its DevTools
-// protocol: a JSON message each, ended by a zero byte. (An open event stream keeps
-// --virtual-time-budget from ever ending.)
+// chromium is a headless browser that all tests share, driven by its DevTools
+// protocol over pipes: JSON messages, each ended by a zero byte. (An open event
+// stream keeps --virtual-time-budget from ever ending.)
 type chromium struct {
 	to   *os.File
 	from *bufio.Reader
 	id   int
 }
 
-// sharedChromium is started once: that takes longer than most tests. Every host but this
-// one is unknown to it: the page must work where there is no way out.
+// sharedChromium is started once, as that takes longer than most tests. It cannot
+// resolve any host but this one: the page must work without others.
 var sharedChromium = sync.OnceValues(func() (*chromium, error) {
 	path, err := exec.LookPath("chromium")
 	if err != nil {
@@ -45,14 +45,14 @@ var sharedChromium = sync.OnceValues(func() (*chromium, error) {
 	cmd := exec.Command(path, "--headless", "--no-sandbox", "--disable-gpu", "--enable-unsafe-swiftshader", "--disable-quic", "--no-first-run", "--disable-background-networking",
 		"--disable-component-update", "--disable-sync", "--hide-scrollbars", "--user-data-dir="+dir, "--window-size=1440,900", "--remote-debugging-pipe",
 		"--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1", "about:blank")
-	cmd.ExtraFiles = []*os.File{toRead, fromWrite} // 3 and 4, as the protocol wants
+	cmd.ExtraFiles = []*os.File{toRead, fromWrite} // 3 and 4, as the protocol requires
 	if err := cmd.Start(); err != nil {
 		return nil, err
 	}
 	toRead.Close()
 	fromWrite.Close()
 	whenAllEnd(func() {
-		toWrite.Close() // without its pipe it ends
+		toWrite.Close() // it exits when its pipe is closed
 		_ = cmd.Wait()
 		fromRead.Close()
 		_ = os.RemoveAll(dir)
@@ -60,12 +60,12 @@ var sharedChromium = sync.OnceValues(func() (*chromium, error) {
 	return &chromium{to: toWrite, from: bufio.NewReader(fromRead)}, nil
 })
 
-// tab is a page in a browser context of its own: it shares neither storage nor sessions.
+// tab is a page in a browser context of its own, which shares neither storage nor sessions with others.
 type tab struct {
 	t       testing.TB
 	browser *chromium
 	session string
-	errors  []string // what the page wrote on its console as errors
+	errors  []string // that the page wrote to its console
 }
 
 // browse opens a page.
@@ -116,7 +116,7 @@ func (p *tab) resize(width, height int) {
 	p.call("Emulation.setDeviceMetricsOverride", map[string]any{"width": width, "height": height, "deviceScaleFactor": 1, "mobile": false}, nil)
 }
 
-// note keeps an event that says that something went wrong on the page.
+// note keeps an event if it reports an error on the page.
 func (p *tab) note(method string, params json.RawMessage) {
 	var event struct {
 		Type             string
@@ -177,7 +177,7 @@ func (p *tab) call(method string, params map[string]any, result any) {
 	}
 }
 
-// eval is the text of a JavaScript expression.
+// eval evaluates a JavaScript expression and returns its value as text.
 func (p *tab) eval(expression string) string {
 	p.t.Helper()
 	var out struct{ Result struct{ Value any } }
@@ -203,7 +203,7 @@ func (p *tab) visit(url string) {
 	p.await(`document.documentElement.dataset.left === undefined && document.getElementById("status") !== null`)
 }
 
-// heap is how many bytes of JavaScript are in use, after a collection.
+// heap returns how many bytes of JavaScript's heap are in use after a garbage collection.
 func (p *tab) heap() float64 {
 	p.t.Helper()
 	p.call("HeapProfiler.collectGarbage", nil, nil)
@@ -220,13 +220,13 @@ func (p *tab) press(key string, code int) {
 	}
 }
 
-// move puts the mouse on a point of the page.
+// move moves the mouse to a point of the page.
 func (p *tab) move(x, y int) {
 	p.t.Helper()
 	p.call("Input.dispatchMouseEvent", map[string]any{"type": "mouseMoved", "x": x, "y": y}, nil)
 }
 
-// screenshot is the page as a PNG.
+// screenshot returns the page as a PNG.
 func (p *tab) screenshot() []byte {
 	p.t.Helper()
 	var shot struct{ Data string }

@@ -38,31 +38,31 @@ type collectiveRunParameters struct {
 	Run string `path:"run" doc:"Id of a diagnosed run."`
 }
 
-// collectiveRun is a diagnosed run, as it was published, with the regions that its flows crossed.
+// collectiveRun is a diagnosed run as published, with the regions that its flows crossed.
 type collectiveRun struct {
 	RunID     string              `json:"run_id"`
 	Job       string              `json:"job_id"`
-	Agent     string              `json:"agent"`  // who published it
-	Time      schema.Instant      `json:"time"`   // when
+	Agent     string              `json:"agent"`  // the agent that published it
+	Time      schema.Instant      `json:"time"`   // when it was published
 	Format    string              `json:"format"` // of the records
-	Begin     schema.Instant      `json:"begin"`  // of the first step, from which other times count
+	Begin     schema.Instant      `json:"begin"`  // of the first step; other times are relative to it
 	End       schema.Instant      `json:"end"`    // of the last
 	Hosts     [][]string          `json:"hosts"`  // by rank: its host's devices in the fabric
 	Diagnosis collectiveDiagnosis `json:"diagnosis"`
-	// Segments of the whole critical path; where they are many, the diagnosis has those of the timeline alone.
+	// Segments of the whole critical path; if there are too many, the diagnosis has only those of the timeline.
 	Segments int             `json:"segments"`
 	Timeline report.Timeline `json:"timeline"`
-	// Regions of congestion that flows of the collective crossed, those that cost most first.
+	// Regions of congestion that flows of the collective crossed, the most costly first.
 	Regions []crossedRegion `json:"regions"`
 }
 
-// collectiveDiagnosis is what giverny collective diagnose finds, as it prints it.
+// collectiveDiagnosis is the output of giverny collective diagnose.
 type collectiveDiagnosis collective.Diagnosis
 
-// crossedRegion is a region that flows of a collective went through.
+// crossedRegion is a region that flows of a collective crossed.
 type crossedRegion struct {
 	report.Crossing
-	Text string `json:"text"` // for people
+	Text string `json:"text"` // human-readable
 }
 
 func (d *Dashboards) collectiveRun(ctx context.Context, p *collectiveRunParameters) (*collectiveRun, error) {
@@ -90,17 +90,17 @@ func (d *Dashboards) collectiveRun(ctx context.Context, p *collectiveRunParamete
 	return out, err
 }
 
-// maxCrossable bounds the regions, counted once per interval, that a run is joined with.
+// maxCrossable limits the regions, counted once per interval, that a run is joined with.
 const maxCrossable = 50_000
 
-// regionsDuring are the regions of the intervals that overlap a stretch of time, of one metric or of all.
+// regionsDuring returns the regions of the intervals that overlap a span of time, of one metric or of all.
 func (d *Dashboards) regionsDuring(ctx context.Context, f *fabric, from, to schema.Instant, metric schema.Metric) ([]read.RegionAt, error) {
 	span := read.Span{From: from - schema.Instant(f.interval) + 1, To: to + 1}
 	return d.model.NewestRegions(ctx, f.name, span, metric, schema.Low, maxCrossable)
 }
 
-// crossings joins a report with regions, each by the graph that was in force. An interval whose graph is not
-// stored any more is left out.
+// crossings joins a report with regions, each on the graph that was in force. It skips intervals whose graph
+// is no longer stored.
 func (d *Dashboards) crossings(ctx context.Context, f *fabric, r *report.Report, regions []read.RegionAt) ([]report.Crossing, error) {
 	c := report.NewCrosser(r)
 	for len(regions) > 0 {
@@ -134,7 +134,7 @@ func spread(regions []read.RegionAt, interval time.Duration) []report.RegionAt {
 
 type regionCollectives struct {
 	inSpan
-	// Collectives with flows that crossed the region, those that it cost most first; of the newest 200 in the span.
+	// Collectives with flows that crossed the region, those that it cost most first; among the newest 200 in the span.
 	Collectives []regionCollective `json:"collectives"`
 }
 
@@ -144,11 +144,11 @@ type regionCollective struct {
 	RunID    string             `json:"run_id"`
 	Begin    schema.Instant     `json:"begin"`
 	End      schema.Instant     `json:"end"`
-	Culprits []collective.Class `json:"culprits"` // of the whole run, those that cost most first
+	Culprits []collective.Class `json:"culprits"` // of the whole run, the most costly first
 	crossedRegion
 }
 
-// regionCollectives are the collectives that a region had to do with.
+// regionCollectives returns the collectives whose flows crossed a region.
 func (d *Dashboards) regionCollectives(ctx context.Context, p *trackParameters) (*regionCollectives, error) {
 	f, err := d.fabricOf(p.Fabric)
 	if err != nil {

@@ -40,8 +40,8 @@ func slowCollective(t *testing.T, job string, ago time.Duration) report.Publishe
 	return report.Published{RunID: r.ID(), Agent: "n1", Time: schema.Instant(time.Now().UnixNano()), Report: r}
 }
 
-// A diagnosed collective is drawn: a row for each rank, boxes for its steps, the critical path over them from the first
-// step to the last, and its culprit; in both themes and at the width of a phone.
+// A diagnosed collective is drawn in both themes and at the width of a phone: a row for each rank, a box for each step,
+// the critical path from the first step to the last, and the culprit.
 func TestACollective(t *testing.T) {
 	h := open(t, torus)
 	h.announce(busy(h.graph(torus), noon))
@@ -77,11 +77,11 @@ func TestACollective(t *testing.T) {
 	}
 }
 
-// The list of collectives is of the window that is chosen, and of a week where none is.
+// The list has the collectives of the chosen window, or of a week if none is chosen.
 func TestCollectivesOfTheWindow(t *testing.T) {
 	h := open(t, torus)
 	now := time.Now().Truncate(time.Minute).UnixNano()
-	for _, ago := range []time.Duration{25 * 24 * time.Hour, 0} { // the past that the window is of
+	for _, ago := range []time.Duration{25 * 24 * time.Hour, 0} { // so that there is a past to choose from
 		h.announce(busy(h.graph(torus), now-int64(ago)))
 	}
 	runs := []report.Published{slowCollective(t, "job 17", time.Hour), slowCollective(t, "job 18", 10*24*time.Hour), slowCollective(t, "job 19", 40*24*time.Hour)}

@@ -11,8 +11,8 @@ import (
 	"github.com/apache/arrow/go/v15/arrow/array"
 )
 
-// csvWriter writes batches of a table as CSV with a header: times in RFC 3339, lists with spaces, nothing for null.
-// Values of links are so the links CSV of giverny segment.
+// csvWriter writes batches of a table as CSV with a header: times in RFC 3339, lists separated by spaces, null as
+// an empty cell. Link values thus have the format of the links CSV of giverny segment.
 type csvWriter struct {
 	out *csv.Writer
 	row []string
@@ -23,7 +23,7 @@ func newCSVWriter(w io.Writer, s *arrow.Schema) *csvWriter {
 	for _, f := range s.Fields() {
 		c.row = append(c.row, f.Name)
 	}
-	_ = c.out.Write(c.row) // the writer keeps an error for Close
+	_ = c.out.Write(c.row) // the writer keeps the error until Close
 	return c
 }
 
@@ -69,7 +69,7 @@ func csvCell(column arrow.Array, i int) string {
 	return column.ValueStr(i)
 }
 
-// noFormula gives an apostrophe to a text that a spreadsheet would run: names are other people's.
+// noFormula puts an apostrophe before a text that a spreadsheet would evaluate: names are untrusted.
 func noFormula(text string) string {
 	if text != "" && strings.ContainsRune("=+-@\t\r", rune(text[0])) {
 		return "'" + text

@@ -1,8 +1,8 @@
 // Package dashboards serves the HTTP API and the web page: the fabrics' graphs,
-// the newest interval as a heatmap with its regions and where they are heading,
-// their history, what months of them add up to, and a stream that announces each
-// interval. All it shows is read back from the store, so live, replayed and
-// historical data look the same. It changes nothing.
+// the newest interval as a heatmap with its regions and their forecasts, their
+// history, statistics over months, and a stream that announces each interval. It
+// reads everything from the store, so live, replayed and historical data look
+// the same. It changes nothing.
 package dashboards
 
 import (
@@ -28,7 +28,7 @@ import (
 //go:embed openapi.json
 var document []byte
 
-// Fabric is a fabric to be shown.
+// Fabric is a fabric to show.
 type Fabric struct {
 	Graph    *topology.Graph
 	Interval time.Duration
@@ -52,13 +52,13 @@ type Config struct {
 	Heartbeat time.Duration `yaml:"heartbeat"`
 }
 
-// DefaultConfig shows the last 240 intervals, looks for new ones once a second and
-// answers questions about half a year.
+// DefaultConfig shows the last 240 intervals, polls for new ones once a second and
+// allows queries over half a year.
 func DefaultConfig() Config {
 	return Config{Poll: time.Second, History: 240, MaxSpan: 184 * 24 * time.Hour, Timeout: time.Minute, Streams: 256, StreamsPerClient: 16, Heartbeat: 15 * time.Second}
 }
 
-// Validate joins all faults.
+// Validate reports all faults.
 func (c *Config) Validate() error {
 	var f faults.List
 	f.Check(c.Poll >= 10*time.Millisecond, "poll", "%v: want at least 10ms", c.Poll)
@@ -71,11 +71,11 @@ func (c *Config) Validate() error {
 	return f.Err()
 }
 
-// Deps are what dashboards work with. All but Workloads are required.
+// Deps are the dependencies of Dashboards. All but Workloads are required.
 type Deps struct {
 	Model      *read.Model
-	Scores     score.Config           // how congestion becomes a score of a node
-	Workloads  []known.WorkloadConfig // what the workloads of jobs are known to be
+	Scores     score.Config           // how congestion is converted to a node's score
+	Workloads  []known.WorkloadConfig // known workloads of jobs
 	Log        *slog.Logger
 	Registerer prometheus.Registerer
 }
@@ -91,7 +91,7 @@ type Dashboards struct {
 	scores    score.Config
 	workloads []known.WorkloadConfig
 
-	mu        sync.Mutex // guards listeners and what the fabrics say that it guards
+	mu        sync.Mutex // guards listeners and streams, and the fields of fabrics marked so
 	listeners map[*listener]struct{}
 	streams   map[string]int // by client
 }
@@ -99,19 +99,19 @@ type Dashboards struct {
 type fabric struct {
 	name     string
 	interval time.Duration
-	scoring  chan struct{} // holds one value while the store is asked for scores
+	scoring  chan struct{} // semaphore: holds one value during a query for scores
 
 	// Guarded by Dashboards.mu.
 	graph  *topology.Graph                  // in force
-	old    map[read.Version]*topology.Graph // others that were asked for
-	latest schema.Instant                   // start of the interval that was announced last
-	polled time.Time                        // when the store was asked last
-	watch  func() schema.NetworkForecast    // its state now, where this process analyses it; else nil
-	fedAt  time.Time                        // when Put announced one of its intervals last
-	scored scored                           // the scores that were asked for last
+	old    map[read.Version]*topology.Graph // other versions that were requested
+	latest schema.Instant                   // start of the last announced interval
+	polled time.Time                        // time of the last poll of the store
+	watch  func() schema.NetworkForecast    // current state, if this process analyses the fabric; else nil
+	fedAt  time.Time                        // when Put last announced one of its intervals
+	scored scored                           // the scores of the last query
 }
 
-// New makes dashboards of the given fabrics, shown in that order.
+// New returns dashboards of the given fabrics, shown in that order.
 func New(cfg Config, fabrics []Fabric, deps Deps) (*Dashboards, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, fmt.Errorf("dashboards: %w", err)
@@ -130,8 +130,8 @@ func New(cfg Config, fabrics []Fabric, deps Deps) (*Dashboards, error) {
 	return d, nil
 }
 
-// Watch names who knows the state of a fabric now. Without it only the age of what is
-// stored is known. It comes before Run.
+// Watch sets the source of a fabric's current state. Without it, only the age of what
+// is stored is known. Call it before Run.
 func (d *Dashboards) Watch(fabric string, state func() schema.NetworkForecast) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -148,7 +148,7 @@ func (d *Dashboards) Register(mux *http.ServeMux) {
 	server.Register(mux)
 }
 
-// page serves the static files, which nothing but GET and HEAD is for.
+// page serves the static files, with GET and HEAD only.
 func page(files http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Method != http.MethodGet && r.Method != http.MethodHead {

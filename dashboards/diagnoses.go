@@ -23,7 +23,8 @@ type diagnosisPage struct {
 	Diagnoses []diagnosed `json:"diagnoses"`
 }
 
-// diagnoses are those of a span or, with at, of the interval then; of one region or of all.
+// diagnoses returns the diagnoses of a span or, with at, of the interval then; of one region or of
+// all.
 func (d *Dashboards) diagnoses(ctx context.Context, p *diagnosisParameters) (*diagnosisPage, error) {
 	q, err := d.question(ctx, &p.overSpan)
 	if err != nil {
@@ -48,7 +49,7 @@ func (d *Dashboards) diagnoses(ctx context.Context, p *diagnosisParameters) (*di
 	return &diagnosisPage{spanOf(q), end, joined}, err
 }
 
-// job is one, and the regions that it had to do with in a span.
+// job is a job with the regions that it was accused of or suffered from in a span.
 type job struct {
 	schema.Job
 	NodeCount int             `json:"node_count"` // a host with several adapters counts once
@@ -68,7 +69,7 @@ type jobPage struct {
 	Jobs []job `json:"jobs"`
 }
 
-// jobs are those that ran in a span or, with at, at an instant.
+// jobs returns the jobs that ran in a span or, with at, at an instant.
 func (d *Dashboards) jobs(ctx context.Context, p *jobParameters) (*jobPage, error) {
 	q, err := d.question(ctx, &p.overSpan)
 	if err != nil {
@@ -103,7 +104,7 @@ func (d *Dashboards) jobs(ctx context.Context, p *jobParameters) (*jobPage, erro
 	return &jobPage{inSpan{running.From, running.To}, end, list}, nil
 }
 
-// startedBefore cuts a span at its end alone: a job may have started long before it.
+// startedBefore limits only the end of a span: a job may have started long before it.
 func startedBefore(s read.Span, c cursor) read.Span {
 	if c.time > 0 {
 		s.To = min(s.To, c.time+1)
@@ -131,7 +132,7 @@ type failurePage struct {
 	Failures []schema.Failure `json:"failures"`
 }
 
-// failures are what logs say and what the counters show.
+// failures returns the failures that logs report and those that counters show.
 func (d *Dashboards) failures(ctx context.Context, p *failureParameters) (*failurePage, error) {
 	q, err := d.question(ctx, &p.overSpan)
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 	"github.com/giverny/giverny/topology"
 )
 
-// Names of jobs, users and devices are other people's: they are shown as they are, and
+// Names of jobs, users and devices come from outside: they are shown as they are and
 // never run.
 const hostile = `<img src=x onerror="document.title='owned'"><script>document.title='owned'</script>`
 
@@ -33,7 +33,7 @@ func hostileDay(g *topology.Graph) *schema.IntervalResult {
 	return r
 }
 
-// A job that ran before under the same id, and whose end was never heard of, is listed once, with its latest run.
+// A job whose id was used before by a run that was never reported to end is listed once, with its latest run.
 func TestAJobIsListedOnce(t *testing.T) {
 	h := open(t, torus)
 	day := hostileDay(h.graph(torus))
@@ -48,7 +48,7 @@ func TestAJobIsListedOnce(t *testing.T) {
 	}
 }
 
-// TestFactsThatSayNothingAreLeftOut: the row of an accused job has no zeros, and 20 times slower is a bound.
+// TestFactsThatSayNothingAreLeftOut: the row of an accused job has no zeros, and a slowdown of 20 is shown as a bound.
 func TestFactsThatSayNothingAreLeftOut(t *testing.T) {
 	h := open(t, torus)
 	day := hostileDay(h.graph(torus))
@@ -66,7 +66,7 @@ func TestFactsThatSayNothingAreLeftOut(t *testing.T) {
 	}
 }
 
-// The verdict on a slow host names the host, and managed switches by their own names.
+// The diagnosis of a slow host names the host, and managed switches have their own names.
 func TestASlowHostIsNamed(t *testing.T) {
 	h := open(t, torus)
 	day := hostileDay(h.graph(torus))
@@ -93,8 +93,8 @@ func TestEventsSayWhatIsNew(t *testing.T) {
 	page.await(`document.getElementById("events").innerText.includes("new High credit stall region at leaf7 port 9 (host56), 100 links")`)
 }
 
-// TestTheDirectionOfTextIsThePagesOwn: a name cannot turn the direction of what stands after it, nor reach a terminal
-// through a ticket.
+// TestTheDirectionOfTextIsThePagesOwn: a name cannot change the direction of the text after it, and a ticket has no
+// control characters that would reach a terminal.
 func TestTheDirectionOfTextIsThePagesOwn(t *testing.T) {
 	h := open(t, torus)
 	day := hostileDay(h.graph(torus))
@@ -111,8 +111,8 @@ func TestTheDirectionOfTextIsThePagesOwn(t *testing.T) {
 	}
 }
 
-// The panel says why the worst region is congested, or the one that is chosen; the list
-// of jobs says which regions they had to do with; a ticket has it all as text.
+// The panel says why the worst or the chosen region is congested, the list of jobs
+// which regions they caused or suffered from, and a ticket has all of it as text.
 func TestThePageSaysWhy(t *testing.T) {
 	h := open(t, torus)
 	h.announce(hostileDay(h.graph(torus)))
@@ -157,5 +157,5 @@ func TestThePageSaysWhy(t *testing.T) {
 	}
 }
 
-// regionName is that of the region of hostileDay that is High.
+// regionName is the name of hostileDay's High region.
 func (h *house) regionName() string { return hot(h.graph(torus), 1, schema.High, 0, 30).Name }

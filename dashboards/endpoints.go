@@ -4,16 +4,17 @@ import (
 	"github.com/giverny/giverny/dashboards/operation"
 )
 
-// Prefix of the paths of the API. What breaks a client takes another.
+// Prefix is the path prefix of the API. A breaking change needs a new one.
 const Prefix = "/api/v1"
 
 type endpoint = operation.Operation[*Dashboards]
 
-// pagesGoBack is the description of lists that are cut into pages.
+// pagesGoBack is the description of paginated lists.
 const pagesGoBack = "The pages go back in time: the first has the newest, in the order of time."
 
-// Endpoints is the API. A new one is a row here, a handler and its types; where the rows of one SQL file are the
-// answer, read.Figure does the rest. `go generate ./dashboards` then writes the OpenAPI document and the reference.
+// Endpoints returns the API. A new endpoint needs a row here, a handler and its types; if its answer is the rows of
+// one SQL file, read.Figure does the rest. `go generate ./dashboards` then writes the OpenAPI document and the
+// reference.
 func Endpoints() []endpoint {
 	var all []endpoint
 	for _, group := range [][]endpoint{fabricEndpoints(), nowEndpoints(), timeEndpoints(), figureEndpoints(), storedEndpoints(),
@@ -83,7 +84,7 @@ func timeEndpoints() []endpoint {
 	}
 }
 
-// figureEndpoints are what months add up to: the characterisation of Monet (NSDI 2020).
+// figureEndpoints are statistics over months: the characterisation of Monet (NSDI 2020).
 func figureEndpoints() []endpoint {
 	return []endpoint{
 		{ID: "getTransitions", Path: "/fabrics/{fabric}/transitions", Tag: "figures", Summary: "What regions and the network were in one interval and in the next (Monet, Fig. 5c and 6).",
@@ -105,7 +106,7 @@ func figureEndpoints() []endpoint {
 	}
 }
 
-// storedEndpoints are figures about what is stored, and about diagnoses.
+// storedEndpoints are statistics about what is stored, and about diagnoses.
 func storedEndpoints() []endpoint {
 	return []endpoint{
 		{ID: "listCauses", Path: "/fabrics/{fabric}/causes", Tag: "figures", Summary: "Why regions were congested: how often each class of cause was diagnosed, the most frequent first.",

@@ -15,8 +15,8 @@ import (
 	"github.com/giverny/giverny/store"
 )
 
-// What is wrong with the store is for the log; a client that does not wait for the
-// answer is no fault of it.
+// Errors of the store go to the log; a client that does not wait for the answer is
+// not one of them.
 func TestFailingStore(t *testing.T) {
 	db, err := store.New(&clickhouse.Options{Protocol: clickhouse.HTTP, Addr: []string{"127.0.0.1:1"}}, store.DefaultConfig(),
 		store.Deps{Log: slog.New(slog.DiscardHandler), Registerer: prometheus.NewRegistry(), Now: time.Now})

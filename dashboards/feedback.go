@@ -14,26 +14,26 @@ import (
 	"github.com/giverny/giverny/store/read"
 )
 
-// nodeScores is the answer of feedback/nodes: the scores, and what of them was asked for.
+// nodeScores is the response of feedback/nodes: the scores, filtered as requested.
 type nodeScores struct {
 	*score.Set
-	// AgeSeconds since the end of the interval; null where none is stored.
+	// AgeSeconds since the end of the interval; null if none is stored.
 	AgeSeconds *float64 `json:"age_seconds"`
-	Live       bool     `json:"live"` // the state of the network is known, and of now
+	Live       bool     `json:"live"` // the state of the network is known and current
 
 	tag string
 }
 
-// ETag is another for each interval, and where the state of the network becomes unknown or known.
+// ETag changes with each interval, and when the state of the network becomes unknown or known.
 func (s *nodeScores) ETag() string { return s.tag }
 
-// longestWait bounds ?wait, and waitStep how often the store is asked during one.
+// longestWait limits ?wait, and waitStep is how often the store is queried meanwhile.
 const (
 	longestWait = 5 * time.Minute
 	waitStep    = 500 * time.Millisecond
 )
 
-// waitMargin is how long an answer may take beyond the wait.
+// waitMargin is the time limit of a response beyond the wait.
 const waitMargin = 30 * time.Second
 
 type scoreParameters struct {
@@ -43,10 +43,10 @@ type scoreParameters struct {
 	Min  float64 `query:"min" min:"0" max:"100" doc:"Nodes of this score or above."`
 }
 
-// waiting is how long a client would wait.
+// waiting is how long a client is willing to wait.
 type waiting time.Duration
 
-// UnmarshalText reads a duration within bounds.
+// UnmarshalText parses a duration from 0 to longestWait.
 func (w *waiting) UnmarshalText(text []byte) error {
 	d, err := time.ParseDuration(string(text))
 	if err != nil || d < 0 || d > longestWait {
@@ -56,13 +56,13 @@ func (w *waiting) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// nodeScores are the scores of the nodes; with wait the answer waits for some that the client does not have.
+// nodeScores returns the scores of the nodes; with wait it waits until there are scores that the client does not have.
 func (d *Dashboards) nodeScores(ctx context.Context, p *scoreParameters) (*nodeScores, error) {
 	f, err := d.fabricOf(p.Fabric)
 	if err != nil {
 		return nil, err
 	}
-	var had *score.Set // whose tag the client has, with reason
+	var had *score.Set // its tag, for this reason, is the one that the client has
 	var reason schema.UnknownReason
 	var tag string
 	until := time.Now().Add(time.Duration(p.Wait))
@@ -95,11 +95,11 @@ func reasonOf(set *score.Set) schema.UnknownReason {
 	return set.Unknown.Reason
 }
 
-// freshFor is how long scores are taken for the newest where no interval has been announced since.
+// freshFor is how long scores count as the newest if no interval has been announced since.
 const freshFor = waitStep / 2
 
-// newestScores are those of a fabric's newest interval. Of many who ask at a time one asks the store, and the others take
-// what it got: hundreds wait for the same interval, and the store is there for the analysis first.
+// newestScores returns the scores of a fabric's newest interval. Of concurrent callers, one queries the store and the
+// others share its result: hundreds may wait for the same interval, and the analysis has priority in using the store.
 func (d *Dashboards) newestScores(ctx context.Context, f *fabric) (*score.Set, error) {
 	select {
 	case f.scoring <- struct{}{}:
@@ -140,7 +140,7 @@ func (d *Dashboards) newestScores(ctx context.Context, f *fabric) (*score.Set, e
 	return now.set, nil
 }
 
-// asOfNow is a copy of scores that says whether the state has become unknown since.
+// asOfNow returns a copy of scores that says if the state has become unknown since.
 func (d *Dashboards) asOfNow(f *fabric, scores *score.Set) *score.Set {
 	now := *scores
 	if now.End.IsZero() {
@@ -150,7 +150,7 @@ func (d *Dashboards) asOfNow(f *fabric, scores *score.Set) *score.Set {
 	watch := f.watch
 	d.mu.Unlock()
 	if watch != nil {
-		if state := watch(); state.Unknown != nil { // it knows of silence before an interval does
+		if state := watch(); state.Unknown != nil { // it detects silence before an interval does
 			now.Unknown = state.Unknown
 		}
 	}
@@ -160,15 +160,15 @@ func (d *Dashboards) asOfNow(f *fabric, scores *score.Set) *score.Set {
 	return &now
 }
 
-// scored is the scores of an interval, kept for the next who asks.
+// scored caches the scores of an interval.
 type scored struct {
 	id     scoredInterval
 	set    *score.Set
-	asked  time.Time      // when the store was asked whether there are newer ones
-	latest schema.Instant // of the fabric then
+	asked  time.Time      // when the store was last queried for newer ones
+	latest schema.Instant // of the fabric at that time
 }
 
-// scoredInterval is one as it was stored once.
+// scoredInterval identifies a stored interval in one revision.
 type scoredInterval struct {
 	startNanos, storedAtNanos int64
 	version                   uint64
@@ -184,7 +184,7 @@ func (d *Dashboards) withAge(set *score.Set, tag string, now time.Time) *nodeSco
 	return out
 }
 
-// atLeast keeps the nodes of a score or above; the highest come first.
+// atLeast returns the nodes with at least a score; nodes are sorted, the highest first.
 func atLeast(nodes []score.Node, least float64) []score.Node {
 	for i := range nodes {
 		if nodes[i].Score < least {
@@ -194,11 +194,11 @@ func atLeast(nodes []score.Node, least float64) []score.Node {
 	return nodes
 }
 
-// etagOf is the entity tag of scores: another for each interval, and where the state
-// of the network becomes unknown or known.
+// etagOf returns the entity tag of scores: it changes with each interval, and when
+// the state of the network becomes unknown or known.
 func etagOf(set *score.Set) (string, error) {
 	content := *set
-	if content.Unknown != nil { // how long it has been so is no news
+	if content.Unknown != nil { // its duration is not news
 		content.Unknown = &schema.Unknown{Reason: content.Unknown.Reason}
 	}
 	text, err := json.Marshal(&content)
@@ -208,9 +208,9 @@ func etagOf(set *score.Set) (string, error) {
 	return operation.TagOf(text), nil
 }
 
-// awaitInterval waits for the next announcement of an interval, no longer than most;
-// false says that the client left. Intervals of other processes are not announced at
-// once, and silence never is: most bounds how late they are noticed.
+// awaitInterval waits for the next announcement of an interval, at most for most; it
+// returns false if the client left. Intervals of other processes are announced late,
+// and silence never is: most limits how late they are noticed.
 func (d *Dashboards) awaitInterval(ctx context.Context, most time.Duration) bool {
 	l, done := d.listen(1)
 	defer done()
@@ -236,7 +236,7 @@ type feedbackParameters struct {
 	paged
 }
 
-// feedbackActions is the audit of feedback in a span.
+// feedbackActions returns the audit log of feedback in a span.
 func (d *Dashboards) feedbackActions(ctx context.Context, p *feedbackParameters) (*feedbackActions, error) {
 	q, err := d.question(ctx, &p.overSpan)
 	if err != nil {

@@ -15,7 +15,7 @@ import (
 	"github.com/giverny/giverny/schema"
 )
 
-// ask asks for scores, and gives status, ETag and body.
+// ask asks for scores and returns status, ETag and body.
 func (h *house) ask(t *testing.T, query, etag string) (int, string, string) {
 	t.Helper()
 	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, h.url+"/api/v1/fabrics/"+tree+"/feedback/nodes?"+query, nil)
@@ -38,7 +38,7 @@ func (h *house) ask(t *testing.T, query, etag string) (int, string, string) {
 	return response.StatusCode, response.Header.Get("ETag"), string(body)
 }
 
-// soon is an instant that stays news on a machine that is slow.
+// soon is an instant that is still recent on a slow machine.
 func soon() int64 { return time.Now().Add(time.Minute).UnixNano() / second * second }
 
 func TestScoresOfNodes(t *testing.T) {
@@ -120,7 +120,7 @@ func TestLongPoll(t *testing.T) {
 	}
 }
 
-// Many who wait for the same interval cost the store as much as one does.
+// Many clients that wait for the same interval cost the store as much as one.
 func TestManyLongPolls(t *testing.T) {
 	reg := prometheus.NewRegistry()
 	db, _ := databaseIn(t, reg)
@@ -168,7 +168,7 @@ func TestManyLongPolls(t *testing.T) {
 	}
 }
 
-// What feedback did is read back, the newest first.
+// Feedback's actions are read back, newest first.
 func TestActionsOfFeedback(t *testing.T) {
 	h := open(t, tree)
 	h.store(h.graph(tree), busy(h.graph(tree), noon))

@@ -8,13 +8,13 @@ import (
 	"github.com/giverny/giverny/store/read"
 )
 
-// figure is what the answers about a stall metric over a span have.
+// figure has the common fields of responses about a stall metric over a span.
 type figure struct {
 	inSpan
 	Metric schema.Metric `json:"metric"`
 }
 
-// ofMetric answers a question about a stall metric.
+// ofMetric runs a query about a stall metric.
 func ofMetric[T any](d *Dashboards, ctx context.Context, p *ofStall, query func(*read.Model, context.Context, string, schema.Metric, read.Span) (T, error)) (f figure, found T, err error) {
 	if err = p.check(); err != nil {
 		return f, found, err
@@ -37,7 +37,7 @@ func (d *Dashboards) hotspots(ctx context.Context, p *ofStall) (*hotspots, error
 	return &hotspots{f, append([]read.HotDurations{}, found...)}, err
 }
 
-// histogram of regions: a bucket reaches from From to below twice that.
+// histogram of regions: a bucket covers [From, 2*From).
 type histogram struct {
 	figure
 	Buckets []read.Bucket `json:"buckets"`
@@ -80,7 +80,7 @@ type stateTransitions struct {
 	inSpan
 	States  []string         `json:"states"` // names of the rows and columns
 	Regions read.Transitions `json:"regions"`
-	Network read.Transitions `json:"network"` // it is never gone
+	Network read.Transitions `json:"network"` // never gone
 }
 
 func (d *Dashboards) transitions(ctx context.Context, p *ofAnyMetric) (*stateTransitions, error) {

@@ -30,7 +30,7 @@ func (d *Dashboards) document(w http.ResponseWriter, r *http.Request, _ *documen
 
 type documentParameters struct{ operation.Conditional }
 
-// session is who asks.
+// session is the client's identity.
 type session struct {
 	Name string `json:"name"`
 	Role string `json:"role"` // viewer, operator or admin
@@ -48,14 +48,14 @@ type streamParameters struct {
 }
 
 const (
-	streamBuffer   = 8                // announcements that wait for a slow client
-	maxReplay      = 1000             // intervals of a fabric that a client gets after it was away
-	streamPatience = 30 * time.Second // for a client that takes no bytes
-	retryMillis    = 2000             // after which a browser comes back
+	streamBuffer   = 8                // announcements that can wait for a slow client
+	maxReplay      = 1000             // intervals of a fabric replayed to a client that reconnects
+	streamPatience = 30 * time.Second // write timeout for a client that stops reading
+	retryMillis    = 2000             // after which a browser reconnects
 )
 
 // stream announces each interval as a server-sent event until the client or the
-// server leaves.
+// server disconnects.
 func (d *Dashboards) stream(w http.ResponseWriter, r *http.Request, p *streamParameters) error {
 	for _, name := range p.Fabrics {
 		if _, err := d.fabricOf(name); err != nil {
@@ -74,11 +74,11 @@ func (d *Dashboards) stream(w http.ResponseWriter, r *http.Request, p *streamPar
 	f := &follower{d: d, w: w, flush: http.NewResponseController(w), only: p.Fabrics}
 	w.Header().Set("Content-Type", eventStream)
 	w.Header().Set("Cache-Control", "no-store")
-	w.Header().Set("X-Accel-Buffering", "no") // nginx would hold events back
+	w.Header().Set("X-Accel-Buffering", "no") // nginx would buffer events
 	return f.follow(r.Context(), l, p.LastEventID)
 }
 
-// enter counts a stream, or refuses it.
+// enter counts a stream, or rejects it.
 func (d *Dashboards) enter(r *http.Request) (leave func(), err error) {
 	who := access.Of(r.Context())
 	client := who.By + " " + who.Name
@@ -121,7 +121,7 @@ type follower struct {
 	at    positions
 }
 
-// positions are the starts of the last intervals that a client has, by fabric. As text they are the id of an event.
+// positions are the starts of the last intervals that a client has, by fabric. Their text form is the id of an event.
 type positions map[string]schema.Instant
 
 func (p positions) String() string {
@@ -133,7 +133,7 @@ func (p positions) String() string {
 	return strings.Join(names, "&")
 }
 
-// parsePositions reads an id; false where it is none.
+// parsePositions parses an event id; false if it is invalid.
 func parsePositions(id string) (positions, bool) {
 	values, err := url.ParseQuery(id)
 	if err != nil {
@@ -154,7 +154,7 @@ func (f *follower) wants(fabric string) bool {
 	return len(f.only) == 0 || slices.Contains(f.only, fabric)
 }
 
-// follow writes the events; an error of the connection ends it.
+// follow writes the events until the connection fails or ctx ends.
 func (f *follower) follow(ctx context.Context, l *listener, lastID string) error {
 	f.at = f.d.newest()
 	if err := f.write(fmt.Sprintf(": hello\nretry: %d\n", retryMillis)); err != nil {
@@ -193,7 +193,7 @@ func (f *follower) follow(ctx context.Context, l *listener, lastID string) error
 	}
 }
 
-// newest are the intervals that were announced last.
+// newest returns the last announced intervals.
 func (d *Dashboards) newest() positions {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -206,8 +206,8 @@ func (d *Dashboards) newest() positions {
 	return p
 }
 
-// resume gives a client what it has missed since the intervals that it had, or the event reset where that is not to
-// be had.
+// resume sends a client what it has missed since the intervals that it had, or the event reset if that is not
+// possible.
 func (f *follower) resume(ctx context.Context, had positions, known bool) error {
 	if !known {
 		return f.reset()
@@ -230,24 +230,24 @@ func (f *follower) resume(ctx context.Context, had positions, known bool) error 
 	return nil
 }
 
-// catchUp gives a client what was announced while it took nothing.
+// catchUp sends a slow client the announcements that it missed.
 func (f *follower) catchUp(ctx context.Context) error {
 	for name := range f.d.newest() {
 		if _, has := f.at[name]; !has && f.wants(name) {
-			return f.reset() // of a fabric of which it had nothing it may lack any number
+			return f.reset() // for a fabric of which it had nothing, any number may be missing
 		}
 	}
 	return f.resume(ctx, f.at, true)
 }
 
-// reset makes the client read everything again.
+// reset tells the client to read everything again.
 func (f *follower) reset() error {
 	f.at = f.d.newest()
 	return f.write("event: reset\nid: " + f.at.String() + "\ndata: {}\n")
 }
 
-// since are the stored intervals of a fabric after one, with their diagnoses; one more than a client gets where there
-// are that many.
+// since returns a fabric's stored intervals after start, with their diagnoses; maxReplay+1 empty ones if there may be
+// that many.
 func (d *Dashboards) since(ctx context.Context, fabric string, start schema.Instant) ([]announcement, error) {
 	span := read.Span{From: start + 1, To: read.Newest}
 	newest, err := d.model.LastStored(ctx, fabric)
@@ -274,22 +274,22 @@ func (d *Dashboards) since(ctx context.Context, fabric string, start schema.Inst
 	return list, err
 }
 
-// announce writes an interval that the client does not have.
+// announce sends an interval that the client does not have.
 func (f *follower) announce(a announcement) error {
 	if !f.wants(a.Fabric) || a.Start <= f.at[a.Fabric] && f.at[a.Fabric] != 0 {
 		return nil
 	}
 	f.at[a.Fabric] = a.Start
 	line, err := json.Marshal(a)
-	if err != nil { // a number of a diagnosis that is none: the interval is announced nevertheless
+	if err != nil { // a diagnosis has a number that JSON cannot encode: announce the interval without diagnoses
 		line, _ = json.Marshal(announcement{Fabric: a.Fabric, Start: a.Start})
 	}
 	return f.write(fmt.Sprintf("event: interval\nid: %s\ndata: %s\n", f.at, line))
 }
 
-// write sends lines and the empty one behind them, to a client that takes them in time.
+// write sends lines and a terminating empty line, with a write deadline.
 func (f *follower) write(lines string) error {
-	_ = f.flush.SetWriteDeadline(time.Now().Add(streamPatience)) // not every test has a connection
+	_ = f.flush.SetWriteDeadline(time.Now().Add(streamPatience)) // unsupported by the ResponseWriters of some tests
 	if _, err := f.w.Write([]byte(lines + "\n")); err != nil {
 		return err
 	}

@@ -17,8 +17,8 @@ import (
 	"github.com/giverny/giverny/dashboards/operation"
 )
 
-// Requests made from the document, right and wrong ones, over the real store: whatever is asked, the answer is one that
-// the document has; what the document does not allow is refused, and nothing is a fault of the server.
+// Requests drawn from the document, right and wrong ones, over the real store: every answer is one that the document
+// has, what the document does not allow is refused, and nothing is a server error.
 func TestRequestsFromTheDocument(t *testing.T) {
 	h := open(t, mesh)
 	h.store(h.graph(mesh), twoIntervals(h.graph(mesh))...)
@@ -56,7 +56,7 @@ func TestRequestsFromTheDocument(t *testing.T) {
 		validate(t, request, answer, body)
 		route, parameters, err := router.FindRoute(request)
 		if err != nil {
-			return // the text of a parameter made another path of it
+			return // the parameter's text made it another path
 		}
 		wrong := openapi3filter.ValidateRequest(r.Context(), &openapi3filter.RequestValidationInput{Request: request, PathParams: parameters, Route: route,
 			Options: &openapi3filter.Options{AuthenticationFunc: openapi3filter.NoopAuthenticationFunc}})
@@ -114,7 +114,7 @@ func printable(c rune) rune {
 	return c
 }
 
-// drawValue is mostly a value of the schema or one at its bounds, and else any text.
+// drawValue draws mostly a value that fits the schema or is at its bounds, else any text.
 func drawValue(r *rapid.T, name string, s *openapi3.Schema) string {
 	switch {
 	case rapid.IntRange(0, 9).Draw(r, name+" is any text") == 0:

@@ -11,8 +11,8 @@ import (
 	"github.com/giverny/giverny/topology"
 )
 
-// SetGraph brings a new version of a fabric's graph into force. Versions that are
-// not brought this way are read from the store when they are needed.
+// SetGraph puts a new version of a fabric's graph into force. Other versions are
+// read from the store when they are needed.
 func (d *Dashboards) SetGraph(g *topology.Graph) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -27,10 +27,10 @@ func (d *Dashboards) graphInForce(f *fabric) *topology.Graph {
 	return f.graph
 }
 
-// maxOldGraphs is how many versions of a fabric are kept besides the one in force.
+// maxOldGraphs is how many versions of a fabric are cached besides the one in force.
 const maxOldGraphs = 4
 
-// graph is a version of a fabric.
+// graph returns a version of a fabric's graph.
 func (d *Dashboards) graph(ctx context.Context, f *fabric, version read.Version) (*topology.Graph, error) {
 	d.mu.Lock()
 	g := f.graph
@@ -57,7 +57,7 @@ func (d *Dashboards) graph(ctx context.Context, f *fabric, version read.Version)
 	return g, nil
 }
 
-// summary is a fabric by a version of its graph.
+// summary describes a fabric by a version of its graph.
 type summary struct {
 	Name            string       `json:"name"`
 	GraphVersion    read.Version `json:"graph_version"`
@@ -66,7 +66,7 @@ type summary struct {
 	Links           int          `json:"links"`
 	Switches        int          `json:"switches"`
 	Hosts           int          `json:"hosts"`    // a host with several adapters counts once
-	Adapters        int          `json:"adapters"` // of hosts: the devices at which traffic begins and ends
+	Adapters        int          `json:"adapters"` // of hosts: the devices at which traffic starts and ends
 	IntervalSeconds float64      `json:"interval_seconds"`
 }
 
@@ -91,7 +91,7 @@ func summaryOf(f *fabric, g *topology.Graph) summary {
 	return s
 }
 
-// nothing are the parameters of what has none.
+// nothing is the parameter struct of operations without parameters.
 type nothing struct{}
 
 func (d *Dashboards) listFabrics(context.Context, *nothing) ([]summary, error) {
@@ -111,17 +111,17 @@ func (d *Dashboards) oneFabric(_ context.Context, p *ofFabric) (*summary, error)
 	return &s, nil
 }
 
-// device of a graph. Its place in the list is its number.
+// device of a graph. Its index in the list is its number.
 type device struct {
 	Name  string `json:"name"`
 	Label string `json:"label,omitempty"` // what the fabric's own tools call it
 	Kind  string `json:"kind"`            // switch or host
-	Level int8   `json:"level"`           // tier of a tree, 0 at the bottom; -1 where there are none
-	Group int32  `json:"group"`           // pod, group or cabinet; -1 where there are none
+	Level int8   `json:"level"`           // tier of a tree, 0 at the bottom; -1 if it has none
+	Group int32  `json:"group"`           // pod, group or cabinet; -1 if it has none
 	Coord []int  `json:"coord,omitempty"` // on a grid
 }
 
-// graph by columns: element i of each list of links is link i.
+// graph in columns: element i of each list of links is link i.
 type graph struct {
 	Fabric   summary             `json:"fabric"`
 	Devices  []device            `json:"devices"`
@@ -131,16 +131,16 @@ type graph struct {
 	FromPort []string            `json:"from_port"`
 	ToPort   []string            `json:"to_port"`
 	Class    []string            `json:"class"` // kind of link
-	Dim      []int8              `json:"dim"`   // axis of a grid; -1 where there is none
-	Up       []bool              `json:"up"`    // false: not there in this version
+	Dim      []int8              `json:"dim"`   // axis of a grid; -1 if it has none
+	Up       []bool              `json:"up"`    // false: missing in this version
 
-	immutable bool // it was asked for by its version
+	immutable bool // it was requested by its version
 }
 
-// ETag is the version.
+// ETag is derived from the version.
 func (g *graph) ETag() string { return graphTag(g.Fabric.GraphVersion) }
 
-// Immutable says that the answer is that of a version.
+// Immutable is true if the response is for a given version.
 func (g *graph) Immutable() bool { return g.immutable }
 
 func graphTag(v read.Version) string { return `W/"graph-` + v.String() + `"` }
@@ -151,7 +151,7 @@ type graphParameters struct {
 	operation.Conditional
 }
 
-// getGraph is a version of a graph.
+// getGraph returns a version of a graph.
 func (d *Dashboards) getGraph(ctx context.Context, p *graphParameters) (*graph, error) {
 	f, err := d.fabricOf(p.Fabric)
 	if err != nil {

@@ -35,7 +35,7 @@ const (
 	mesh  = "mesh:3x2"
 )
 
-// house is a server of dashboards over a store of the test's own.
+// house is a server of dashboards over a store of one test.
 type house struct {
 	*Dashboards
 	t      testing.TB
@@ -47,7 +47,7 @@ type house struct {
 	log    *journal.Journal
 }
 
-// serve is open with a store of the caller's.
+// serve is open with the caller's store.
 func serve(t testing.TB, db *store.DB, specs ...string) *house {
 	t.Helper()
 	graphs := make([]*topology.Graph, len(specs))
@@ -57,7 +57,7 @@ func serve(t testing.TB, db *store.DB, specs ...string) *house {
 	return serveGraphs(t, db, graphs...)
 }
 
-// serveGraphs is serve with fabrics of the caller's.
+// serveGraphs is serve with the caller's graphs.
 func serveGraphs(t testing.TB, db *store.DB, graphs ...*topology.Graph) *house {
 	t.Helper()
 	var fabrics []Fabric
@@ -95,7 +95,7 @@ func parse(t testing.TB, spec string) *topology.Graph {
 	return g
 }
 
-// store keeps results and the graphs that they are of.
+// store stores results and their graph.
 func (h *house) store(g *topology.Graph, results ...*schema.IntervalResult) {
 	h.t.Helper()
 	if err := h.db.StoreGraph(h.t.Context(), store.GraphOf(g, 0)); err != nil {
@@ -180,7 +180,7 @@ func eventually(t testing.TB, what string, holds func() bool) {
 	}
 }
 
-// hot is a region that takes up the links from first on.
+// hot returns a region of size links from first on.
 func hot(g *topology.Graph, id uint64, severity schema.Severity, first, size int) schema.Region {
 	r := schema.Region{ID: id, Metric: schema.CreditStall, Severity: severity, Size: size, AgeIntervals: 7, BirthNanos: noon - 6*second}
 	for l := range size {
@@ -192,7 +192,7 @@ func hot(g *topology.Graph, id uint64, severity schema.Severity, first, size int
 	return r
 }
 
-// busy is an interval with a gradient of stall, a missing link and the regions.
+// busy returns an interval with a gradient of stall, a missing link and the regions.
 func busy(g *topology.Graph, start int64, regions ...schema.Region) *schema.IntervalResult {
 	snap := &schema.Snapshot{Fabric: g.Fabric(), GraphVersion: g.Version(), Interval: schema.Interval{StartNanos: start, DurationNanos: second}, Links: g.NumLinks(),
 		FirstReadNanos: start, LastReadNanos: time.Now().UnixNano() - second/4}

@@ -10,7 +10,7 @@ import (
 	"github.com/giverny/giverny/store/read"
 )
 
-// inSpan is what every answer about a span has.
+// inSpan has the common fields of responses about a span.
 type inSpan struct {
 	From schema.Instant `json:"from"`
 	To   schema.Instant `json:"to"`
@@ -18,7 +18,7 @@ type inSpan struct {
 
 func spanOf(q question) inSpan { return inSpan{q.span.From, q.span.To} }
 
-// maxStates bounds the strip of states: roll-ups are for what is longer.
+// maxStates limits the states in one response: use roll-ups for longer spans.
 const maxStates = 100_000
 
 type networkStates struct {
@@ -27,7 +27,7 @@ type networkStates struct {
 	States          []read.NetworkAt `json:"states"`
 }
 
-// network is what the intervals of a span were like.
+// network returns the network's state in the intervals of a span.
 func (d *Dashboards) network(ctx context.Context, p *overSpan) (*networkStates, error) {
 	q, err := d.question(ctx, p)
 	if err != nil {
@@ -53,7 +53,8 @@ type eventPage struct {
 	Events []schema.Event `json:"events"`
 }
 
-// events are what happened in a span. What happens at the end of the newest interval is later than it.
+// events returns the events in a span. Events at the end of the newest interval are later than its start, and are
+// included.
 func (d *Dashboards) events(ctx context.Context, p *eventParameters) (*eventPage, error) {
 	q, err := d.question(ctx, &p.overSpan)
 	if err != nil {
@@ -80,10 +81,10 @@ func (d *Dashboards) events(ctx context.Context, p *eventParameters) (*eventPage
 	return &eventPage{spanOf(q), end, list}, nil
 }
 
-// beforeEnd is how long before the event of its end a region may have been seen last, at most.
+// beforeEnd is how long before its end event a region may have last been seen, at most.
 const beforeEnd = schema.Instant(time.Hour)
 
-// severe are the regions that were of a severity in a span or shortly before; nil if any will do.
+// severe returns the regions that had at least a severity in a span or shortly before; nil if any will do.
 func (d *Dashboards) severe(ctx context.Context, f *fabric, span read.Span, least schema.Severity) (map[uint64]bool, error) {
 	if least <= schema.Negligible {
 		return nil, nil
@@ -107,7 +108,7 @@ type regionPage struct {
 	fabric string
 }
 
-// regions are those of the intervals that start in a span.
+// regions returns the regions of the intervals that start in a span.
 func (d *Dashboards) regions(ctx context.Context, p *regionParameters) (*regionPage, error) {
 	q, err := d.question(ctx, &p.overSpan)
 	if err != nil {
@@ -130,12 +131,12 @@ type tracksParameters struct {
 
 type trackList struct {
 	inSpan
-	// There are more.
+	// There are more than n.
 	Truncated bool                `json:"truncated"`
 	Tracks    []read.TrackSummary `json:"tracks"`
 }
 
-// tracks are the regions of a span, each once.
+// tracks returns the regions of a span, each once.
 func (d *Dashboards) tracks(ctx context.Context, p *tracksParameters) (*trackList, error) {
 	q, err := d.question(ctx, &p.overSpan)
 	if err != nil {
@@ -161,7 +162,7 @@ type track struct {
 	Diagnosis *schema.Diagnosis `json:"diagnosis"` // the newest of the span
 }
 
-// track is one region over time. One that is asked for from its birth on, and was never there, is not found.
+// track returns one region over time. If from is not given, a region that never existed is not found.
 func (d *Dashboards) track(ctx context.Context, p *trackParameters) (*track, error) {
 	out, err := d.trackOf(ctx, p)
 	if err == nil && len(out.Intervals) == 0 && p.From == nil {
@@ -198,14 +199,14 @@ func (d *Dashboards) trackOf(ctx context.Context, p *trackParameters) (*track, e
 	return out, err
 }
 
-// linkSpan are the parameters of links by number over time.
+// linkSpan are the parameters for links over time.
 type linkSpan struct {
 	overSpan
 	inVersion
 	Metric schema.Metric `query:"metric" required:"true" doc:"one, such as credit_stall"`
 }
 
-// wantLinks finds the span, and the version of the graph that numbers the links.
+// wantLinks determines the span, and the version of the graph that numbers the links.
 func (d *Dashboards) wantLinks(ctx context.Context, p *linkSpan) (question, read.Version, error) {
 	q, err := d.question(ctx, &p.overSpan)
 	if err != nil {
@@ -249,7 +250,7 @@ type linkSeries struct {
 	Points       []read.Point  `json:"points"`
 }
 
-// wantLink is wantLinks of one link, which must exist in that version.
+// wantLink is wantLinks for one link, which must exist in that version.
 func (d *Dashboards) wantLink(ctx context.Context, p *linkSeriesParameters) (question, read.Version, error) {
 	q, version, err := d.wantLinks(ctx, &p.linkSpan)
 	if err != nil {

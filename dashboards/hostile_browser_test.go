@@ -14,7 +14,7 @@ import (
 	"github.com/giverny/giverny/topology"
 )
 
-// hostileFabric is a small tree all of whose names are markup.
+// hostileFabric returns a small tree whose names are all markup.
 func hostileFabric(t *testing.T) *topology.Graph {
 	t.Helper()
 	b := topology.NewBuilder("f" + hostile)
@@ -31,7 +31,7 @@ func hostileFabric(t *testing.T) *topology.Graph {
 	return g
 }
 
-// hostileResult is an interval all of whose names are markup: regions, jobs, users, devices, ports, what logs say.
+// hostileResult returns an interval whose names are all markup: of regions, jobs, users, devices and ports, and logs.
 func hostileResult(t *testing.T, g *topology.Graph) *schema.IntervalResult {
 	region := hot(g, 1, schema.High, 0, 4)
 	region.Name, region.Root = "R"+hostile, &schema.Root{Device: "leaf" + hostile, Port: "0" + hostile}
@@ -48,7 +48,7 @@ func hostileResult(t *testing.T, g *topology.Graph) *schema.IntervalResult {
 	return r
 }
 
-// storeHostileSearch stores a search, its finding and the host's hardware, all of whose names are markup.
+// storeHostileSearch stores a search, its finding and the host's hardware, with names that are all markup.
 func (h *house) storeHostileSearch(fabric string) {
 	h.t.Helper()
 	subsystem := schema.Subsystem{NICModel: "N" + hostile, Board: hostile, Firmware: hostile, CPU: hostile, PCIe: hostile, Kernel: hostile}
@@ -76,7 +76,7 @@ func (h *house) storeHostileSearch(fabric string) {
 	}
 }
 
-// storeHostileCollective is a diagnosed collective whose names are hostile.
+// storeHostileCollective stores a diagnosed collective whose names are hostile.
 func (h *house) storeHostileCollective(fabric string) {
 	h.t.Helper()
 	published := aCollective(h.t)
@@ -93,7 +93,7 @@ func (h *house) storeHostileCollective(fabric string) {
 }
 
 // Names from outside are text wherever the page shows them: of the fabric, devices, ports, regions, jobs, users,
-// searches, agents, network cards and anomalies, collectives and their culprits, and what the address says.
+// searches, agents, network cards, anomalies, collectives and their culprits, and in the address.
 func TestHostileNamesOnEveryPage(t *testing.T) {
 	db, _ := database(t)
 	g := hostileFabric(t)

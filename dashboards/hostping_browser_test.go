@@ -21,7 +21,7 @@ import (
 	"github.com/giverny/giverny/schema"
 )
 
-// probed is what a run on a simulated machine with a fault comes to.
+// probed returns the result of a run on a simulated machine with a fault.
 func probed(t testing.TB, machine, agent string, bottleneck hostping.Bottleneck, place string) order.Step {
 	t.Helper()
 	at := slices.IndexFunc(simulated.Machines(), func(m simulated.Machine) bool { return m.Name == machine })
@@ -50,7 +50,7 @@ func probed(t testing.TB, machine, agent string, bottleneck hostping.Bottleneck,
 		Outcome: order.Outcome{Trigger: order.IdleHost, Mode: order.Full, Model: g.Model, Seconds: 2.5, Probes: report.Probes, Report: &report, Graph: &g}}
 }
 
-// renamed is a step all of whose mentions of a device are another name.
+// renamed returns a step in which a device has another name throughout.
 func renamed(t *testing.T, step order.Step, from, to string) order.Step {
 	t.Helper()
 	text, err := json.Marshal(step)
@@ -68,15 +68,15 @@ func renamed(t *testing.T, step order.Step, from, to string) order.Step {
 	return out
 }
 
-// pick opens a host of the list and waits for its graph.
+// pick opens a host from the list and waits for its graph.
 func pick(page *tab, host string) {
 	page.await(fmt.Sprintf(`[...document.querySelectorAll(".host ~ div button.link")].some((b) => b.textContent === %q)`, host))
 	page.eval(fmt.Sprintf(`[...document.querySelectorAll(".host ~ div button.link")].find((b) => b.textContent === %q).click()`, host))
 	page.await(fmt.Sprintf(`document.querySelector(".host h3")?.textContent === %q && document.querySelector(".host-graph") !== null && document.querySelectorAll(".host-matrix td").length > 0`, host))
 }
 
-// The inside of a host is drawn: the accused link in red, the matrices as heatmaps, in both themes and at the width of a
-// phone; axe-core finds no fault, and names of hosts and devices are text.
+// The inside of a host is drawn in both themes and at the width of a phone: the accused link in red, the matrices as
+// heatmaps. axe-core finds no fault, and names of hosts and devices are text.
 func TestInsideAHost(t *testing.T) {
 	h := open(t, torus)
 	h.announce(busy(h.graph(torus), noon))
@@ -94,7 +94,7 @@ func TestInsideAHost(t *testing.T) {
 		{"hostile", "host " + hostile, "pci:mlx5_1" + hostile}, {"bus", "host56", "bus:socket0-socket1"}, {"well", "host7", ""}} {
 		pick(page, c.host)
 		for _, theme := range []string{"dark", "light"} {
-			if c.accused == "" && theme == "light" { // what the others show, but for the red
+			if c.accused == "" && theme == "light" { // as the others, apart from the red
 				continue
 			}
 			page.eval(fmt.Sprintf(`if (document.documentElement.classList.contains("light") !== (%q === "light")) document.getElementById("theme").click()`, theme))
@@ -109,7 +109,7 @@ func TestInsideAHost(t *testing.T) {
 				}
 			}
 			page.resize(windowWidth, windowHeight)
-			if c.name == "hostile" { // what the others show, but for the names
+			if c.name == "hostile" { // as the others, apart from the names
 				checkAccessible(t, page, string(axe), c.name+" "+theme)
 			}
 			checkInside(t, page, c.host, c.accused)
@@ -137,7 +137,7 @@ func checkInside(t *testing.T, page *tab, host, accused string) {
 	}
 }
 
-// Thousands of hosts are listed a part at a time, found by name, link and outcome; the one in sight stays.
+// Thousands of hosts are listed a part at a time and found by name, link and outcome; the one in view stays.
 func TestThousandsOfHosts(t *testing.T) {
 	h := open(t, torus)
 	h.announce(busy(h.graph(torus), noon))

@@ -52,15 +52,16 @@ type hostReportParameters struct {
 	Run  string `query:"run" doc:"Id of a run; without it the newest with a report."`
 }
 
-// hostReport is what a run measured, and the host's graph.
+// hostReport is a run's measurements, and the host's graph.
 type hostReport struct {
 	Run    read.HostRun    `json:"run"`
 	Report hostping.Report `json:"report"`
-	// Graph of the host; empty where it did not fit into the agent's answer.
+	// Graph of the host; empty if it did not fit into the agent's answer.
 	Graph hostGraph `json:"graph"`
 }
 
-// hostGraph is the inside of a host: its RNICs, GPUs and memory, the links between them, and the path of each pair.
+// hostGraph is the internal topology of a host: its RNICs, GPUs and memory, the links between them, and the path of each
+// pair.
 type hostGraph hostping.Graph
 
 func (d *Dashboards) hostReport(ctx context.Context, p *hostReportParameters) (*hostReport, error) {
@@ -103,7 +104,7 @@ type hostModelList struct {
 	Models []hostModel `json:"models"`
 }
 
-// hostModel is a model of hosts, and what its baseline was taken on.
+// hostModel is a model of hosts, and the hosts that its baseline was taken on.
 type hostModel struct {
 	Model  string         `json:"model"`
 	Hosts  []string       `json:"hosts"`
@@ -124,7 +125,7 @@ func (d *Dashboards) hostModels(ctx context.Context, p *hostModelParameters) (*h
 	return out, err
 }
 
-// probedHost is what the probes inside a diagnosis' host came to.
+// probedHost is the result of the probes inside a diagnosis' host.
 type probedHost struct {
 	Host     string             `json:"host"`
 	RunID    string             `json:"run_id"`
@@ -133,7 +134,7 @@ type probedHost struct {
 	Text     string             `json:"text"`
 }
 
-// probedOf is that of a diagnosis, among the runs of its host; nil: it was not probed then.
+// probedOf selects the result for a diagnosis from the runs of its host; nil: it was not probed at that time.
 func probedOf(runs []read.HostRun, diagnosis *schema.Diagnosis) *probedHost {
 	r := read.RunOf(runs, diagnosis)
 	if r == nil {

@@ -11,7 +11,7 @@ import (
 	"github.com/giverny/giverny/store/read"
 )
 
-// explain is what a client is to see of an error of the store: that there is one, without its text.
+// explain converts an error of the store to what a client may see, without its text.
 func explain(err error) *problem.Problem {
 	if errors.Is(err, read.ErrTooExpensive) {
 		return problem.New(http.StatusServiceUnavailable, "%v", read.ErrTooExpensive)
@@ -24,7 +24,7 @@ func explain(err error) *problem.Problem {
 	return problem.New(http.StatusBadGateway, "the store did not answer; try again, or see the log of this process")
 }
 
-// observe counts a request, and logs one that failed by no fault of the client.
+// observe counts a request, and logs a failure that is not the client's fault.
 func (d *Dashboards) observe(s operation.Served) {
 	if s.Err != nil {
 		d.log.Warn("dashboards: request failed", "endpoint", s.Operation, "error", s.Err)

@@ -37,7 +37,7 @@ func TestHeaders(t *testing.T) {
 	}
 }
 
-// getRaw gets a path once, and leaves the compression as it is.
+// getRaw gets a path once and leaves the body compressed.
 func (h *house) getRaw(path string, header http.Header) *http.Response {
 	h.t.Helper()
 	request, err := http.NewRequestWithContext(h.t.Context(), http.MethodGet, h.url+path, nil)

@@ -21,7 +21,7 @@ type interval struct {
 	DurationSeconds float64        `json:"duration_seconds"`
 }
 
-// snapshot is an interval. Links are by number in that version of the graph.
+// snapshot is an interval. Links are numbered as in that version of the graph.
 type snapshot struct {
 	Interval       interval                `json:"interval"`
 	GraphVersion   read.Version            `json:"graph_version"`
@@ -32,21 +32,21 @@ type snapshot struct {
 	Diagnoses      []schema.Diagnosis      `json:"diagnoses"` // of these regions
 	States         []schema.NetworkState   `json:"states"`    // by metric
 	Network        schema.NetworkForecast  `json:"network"`
-	Congestion     *schema.CongestionEvent `json:"congestion"` // null if none is on
-	Hot            []schema.HotLink        `json:"hot"`        // the links that have been hot for longest
+	Congestion     *schema.CongestionEvent `json:"congestion"` // null if there is none
+	Hot            []schema.HotLink        `json:"hot"`        // the links that have been hot longest
 
 	tag, fabric string
 	links       int
-	series      []schema.Series // Values as they were stored, for tables
+	series      []schema.Series // Values as stored, for tables
 }
 
-// ETag is of the interval as it was stored, and of what was asked for.
+// ETag is derived from the stored interval and the request's parameters.
 func (s *snapshot) ETag() string { return s.tag }
 
-// percent is a percentage with two decimals; NaN, a missing value, is null.
+// percent is a percentage rounded to two decimals; NaN, a missing value, is encoded as null.
 type percent float32
 
-// MarshalJSON writes the short form.
+// MarshalJSON implements json.Marshaler.
 func (v percent) MarshalJSON() ([]byte, error) {
 	if v != v {
 		return []byte("null"), nil
@@ -63,7 +63,7 @@ type snapshotParameters struct {
 	Values      bool            `query:"values" default:"true" doc:"false leaves the values of the links out."`
 }
 
-// tagOf is the tag of an interval, for one who asks so.
+// tagOf returns the entity tag of an interval for these parameters.
 func (p *snapshotParameters) tagOf(s *read.Stored) string {
 	asked := url.Values{"metrics": nil}
 	for _, m := range p.Metrics {
@@ -72,7 +72,7 @@ func (p *snapshotParameters) tagOf(s *read.Stored) string {
 	return operation.TagOf(fmt.Append(nil, s.StartNanos, s.StoredAtNanos, s.GraphVersion, s.Revision, p.MinSeverity, p.Values, asked.Encode()))
 }
 
-// snapshot is the newest interval, or the one at the given time; nil where there is none.
+// snapshot returns the newest interval, or the one at the given time; nil if there is none.
 func (d *Dashboards) snapshot(ctx context.Context, p *snapshotParameters) (*snapshot, error) {
 	f, err := d.fabricOf(p.Fabric)
 	if err != nil {
@@ -121,7 +121,7 @@ func (p *snapshotParameters) wants(metric schema.Metric) bool {
 	return len(p.Metrics) == 0 || slices.Contains(p.Metrics, metric)
 }
 
-// addValues adds those of the links, of the metrics that are asked for.
+// addValues adds the link values of the requested metrics.
 func (s *snapshot) addValues(from *schema.Snapshot, p *snapshotParameters) {
 	for i := range from.Series {
 		series := &from.Series[i]
@@ -139,7 +139,7 @@ func (s *snapshot) addValues(from *schema.Snapshot, p *snapshotParameters) {
 	}
 }
 
-// worstFirst are the regions of a severity or a higher one, in the order of severity and then of mean.
+// worstFirst returns the regions of at least a severity, ordered by severity and then by mean, descending.
 func worstFirst(regions []schema.Region, least schema.Severity) []schema.Region {
 	worst := slices.DeleteFunc(append([]schema.Region{}, regions...), func(r schema.Region) bool { return r.Severity < least })
 	slices.SortStableFunc(worst, func(a, b schema.Region) int {

@@ -18,8 +18,8 @@ import (
 	"github.com/giverny/giverny/topology"
 )
 
-// A job that still runs is listed whenever it began: one that began before the default span, and one that had run for
-// longer than any job is believed to when it was first heard of. One that ended before the span is not.
+// A running job is listed whenever it began: before the default span, or so long before it was first reported that no
+// job is believed to run for that time. One that ended before the span is not listed.
 func TestRunningJobsAreListedWheneverTheyBegan(t *testing.T) {
 	h := open(t, mesh)
 	g := h.graph(mesh)
@@ -40,7 +40,7 @@ func TestRunningJobsAreListedWheneverTheyBegan(t *testing.T) {
 	}
 }
 
-// The nodes of a job are counted as its scheduler counts them, one with several rails once, and so are hosts.
+// A job's nodes are counted as its scheduler counts them, a node with several rails once; so are hosts.
 func TestNodesWithSeveralRailsCountOnce(t *testing.T) {
 	const fabric = `{"giverny_topology": 1, "devices": [{"name": "leaf", "kind": "switch"}, {"name": "n1 mlx5_0", "kind": "host"}, {"name": "n1 mlx5_1", "kind": "host"}, {"name": "n2 mlx5_0", "kind": "host"}],
 		"links": [["n1 mlx5_0", "1", "leaf", "1", 1e9, "host"], ["n1 mlx5_1", "1", "leaf", "2", 1e9, "host"], ["n2 mlx5_0", "1", "leaf", "3", 1e9, "host"]]}`
@@ -61,8 +61,8 @@ func TestNodesWithSeveralRailsCountOnce(t *testing.T) {
 	}
 }
 
-// While the tables of a new database are being made the answer says so and when to ask again, as of a service that
-// starts; then the lists are empty.
+// While the tables of a new database are being made, the answer is that of a service that is starting, with when
+// to ask again; then the lists are empty.
 func TestAnswersWhileTablesAreMade(t *testing.T) {
 	const database = "test_tables_are_made"
 	conn := enginetest.Connect(t, sharedEngine, "default")

@@ -12,15 +12,15 @@ type trafficParameters struct {
 	Job string `path:"job" doc:"Id of a job, as the scheduler knows it."`
 }
 
-// trafficSeries is what a job moved, interval by interval.
+// trafficSeries is a job's traffic, interval by interval.
 type trafficSeries struct {
 	inSpan
 	JobID   string              `json:"job_id"`
 	Traffic []schema.JobTraffic `json:"traffic"`
 }
 
-// traffic is what one job moved over time; bytes that were not measured are left out. A job of which nothing is known
-// in the span is not found: an empty answer would say that it moved nothing.
+// traffic returns one job's traffic over time, without bytes that were not measured. A job that is unknown in the
+// span is not found: an empty response would mean that it moved nothing.
 func (d *Dashboards) traffic(ctx context.Context, p *trafficParameters) (*trafficSeries, error) {
 	q, err := d.question(ctx, &p.overSpan)
 	if err != nil {
@@ -33,7 +33,7 @@ func (d *Dashboards) traffic(ctx context.Context, p *trafficParameters) (*traffi
 	return &trafficSeries{spanOf(q), p.Job, append([]schema.JobTraffic{}, found...)}, err
 }
 
-// checkJob refuses a job that did not run in a span.
+// checkJob rejects a job that did not run in a span.
 func (d *Dashboards) checkJob(ctx context.Context, q question, id string) error {
 	jobs, err := d.model.NewestJobs(ctx, q.fabric.name, q.span, 1, id)
 	if err == nil && len(jobs) == 0 {

@@ -9,12 +9,12 @@ import (
 	"github.com/giverny/giverny/store/read"
 )
 
-// steps are the lengths that a long span is cut into, the shortest that is allowed first. Those of whole hours come
-// from the roll-ups, the shorter ones from the intervals.
+// steps are the possible step lengths for a long span, the shortest first. Steps of whole hours are read from the
+// roll-ups, shorter ones from the intervals.
 var steps = [...]time.Duration{time.Minute, 5 * time.Minute, 15 * time.Minute, time.Hour, 3 * time.Hour, 6 * time.Hour, 12 * time.Hour, 24 * time.Hour, 7 * 24 * time.Hour}
 
-// stepOf is the shortest step that cuts a span into no more than most. One below an hour must not need more
-// than maxStates intervals.
+// stepOf returns the shortest step that divides a span into at most most. A step below an hour must not
+// need more than maxStates intervals.
 func stepOf(length, interval time.Duration, most int) time.Duration {
 	for _, step := range steps {
 		if step < interval || length > time.Duration(most)*step || step < time.Hour && length > maxStates*interval {
@@ -32,13 +32,13 @@ type stepParameters struct {
 
 type networkSteps struct {
 	inSpan
-	// Start of the first interval that is stored; null where there is none.
+	// Start of the first stored interval; null if there is none.
 	First       *schema.Instant    `json:"first"`
 	StepSeconds float64            `json:"step_seconds"`
 	Steps       []read.NetworkStep `json:"steps"`
 }
 
-// networkSteps are for how long the network was in each state, by steps of a long span. Steps without data are left out.
+// networkSteps returns how long the network was in each state, by steps of a long span, without steps that have no data.
 func (d *Dashboards) networkSteps(ctx context.Context, p *stepParameters) (*networkSteps, error) {
 	q, err := d.question(ctx, &p.overSpan)
 	if err != nil {
@@ -66,7 +66,7 @@ func (d *Dashboards) networkSteps(ctx context.Context, p *stepParameters) (*netw
 	return out, err
 }
 
-// sumSteps adds up the states of intervals, which are in the order of time, by steps.
+// sumSteps sums the states of intervals, which are ordered by time, by steps.
 func sumSteps(states []read.NetworkAt, step time.Duration) (out []read.NetworkStep) {
 	for i := range states {
 		s := &states[i]
@@ -92,7 +92,7 @@ type linkHistory struct {
 	Steps        []read.LinkStep `json:"steps"`
 }
 
-// finestLinkSpan is the longest that a link's history is given by five minutes; what is longer comes by hours.
+// finestLinkSpan is the longest span for which a link's history has five-minute steps; longer ones have hours.
 const finestLinkSpan = 8 * 24 * time.Hour
 
 func (d *Dashboards) linkHistory(ctx context.Context, p *linkSeriesParameters) (*linkHistory, error) {
@@ -127,15 +127,15 @@ type completeness struct {
 	Versions []storedOf `json:"versions"`
 }
 
-// storedOf is what is stored of a span under one version of the graph.
+// storedOf says what is stored of a span under one version of the graph.
 type storedOf struct {
 	GraphVersion read.Version   `json:"graph_version"`
 	Intervals    int            `json:"intervals"`
-	Known        int            `json:"known"` // whose state is known
+	Known        int            `json:"known"` // with a known state
 	Seconds      float64        `json:"seconds"`
 	Links        int            `json:"links"`
 	First        schema.Instant `json:"first"` // start of the first interval
-	Last         schema.Instant `json:"last"`  // start of the last
+	Last         schema.Instant `json:"last"`  // start of the last interval
 }
 
 func (d *Dashboards) completeness(ctx context.Context, p *overSpan) (*completeness, error) {

@@ -10,7 +10,7 @@ import (
 	"github.com/giverny/giverny/store/read"
 )
 
-// Intervals count with the length that they had, which the configuration may have changed since.
+// Intervals count with the length they had, even if the configuration has changed since.
 func TestStepsOfIntervalsOfTwoLengths(t *testing.T) {
 	const second = schema.Instant(time.Second)
 	states := []read.NetworkAt{{Time: 0, Length: time.Minute, Severity: schema.High}, {Time: 60 * second, Length: 10 * time.Second, Severity: schema.Low},

@@ -15,10 +15,10 @@ import (
 	"github.com/giverny/giverny/topology"
 )
 
-// months is how many intervals of ten minutes the stored past of TestMonths has: 150 days.
+// months is the number of ten-minute intervals that TestMonths stores: 150 days.
 const months = 150 * 24 * 6
 
-// fillMonths stores an interval each ten minutes before noon: each sixth hour is High, and one cable failed a hundred days ago.
+// fillMonths stores ten-minute intervals up to noon: every sixth hour is High, and a cable failed a hundred days ago.
 func (h *house) fillMonths(g *topology.Graph) {
 	h.t.Helper()
 	for _, statement := range []string{
@@ -32,7 +32,7 @@ func (h *house) fillMonths(g *topology.Graph) {
 	}
 }
 
-// The strip shows five months by steps, leads into them, and jumps to what happened; its window is in the address.
+// The strip shows five months in steps, zooms into them, and jumps to events; its window is in the address.
 func TestMonths(t *testing.T) {
 	h := open(t, torus)
 	g := h.graph(torus)
@@ -42,7 +42,7 @@ func TestMonths(t *testing.T) {
 	page := browse(t, h.url+"/?layout=planes&span=all")
 	page.await(shown)
 	const steps, first, status = `document.getElementById("strip").getAttribute("aria-valuemax")`, `document.getElementById("strip").getAttribute("aria-valuetext")`, `document.getElementById("status").textContent`
-	if got := page.eval(steps); got != "600" { // 150 days by 6 hours, and what is left over
+	if got := page.eval(steps); got != "600" { // 150 days by 6 hours, and the remainder
 		t.Errorf("the strip ends with step %s", got)
 	}
 	picture(t, page)

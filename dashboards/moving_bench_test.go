@@ -11,8 +11,8 @@ import (
 	"github.com/giverny/giverny/schema"
 )
 
-// moving moves the map by the keyboard for some seconds, with a frame asked for at each
-// display refresh, and counts the frames and the longest time between two.
+// moving moves the map by the keyboard for some seconds, requests a frame at each
+// display refresh, and measures the number of frames and the longest time between two.
 const moving = `(() => {
 	const map = document.getElementById("heat"), began = performance.now();
 	let frames = 0, last = began, longest = 0;
@@ -28,8 +28,8 @@ const moving = `(() => {
 	requestAnimationFrame(step);
 })()`
 
-// BenchmarkMovingMap is how many frames a second a browser without a graphics card draws while the map moves (the target
-// is 20), how long a fabric takes from its address to the screen, the bytes of its graph as they are sent, and the page's heap with its arrays.
+// BenchmarkMovingMap measures the frames per second in a browser without a graphics card while the map moves (the target is 20), the time from
+// opening a fabric's address to the picture, the bytes sent for its graph, and the page's heap with its arrays.
 func BenchmarkMovingMap(b *testing.B) {
 	for _, spec := range []string{"torus:24x24x24", "torus:52x51x50", "fattree:k=64"} {
 		b.Run(spec, func(b *testing.B) {

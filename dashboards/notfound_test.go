@@ -33,7 +33,7 @@ func TestVersionsAndLinksThatDoNotExist(t *testing.T) {
 	}
 }
 
-// Regions and jobs of which nothing is known are not found. A span in which a known one did nothing is an answer.
+// Regions and jobs of which nothing is known are not found; a span without data of a known one is answered.
 func TestRegionsAndJobsThatDoNotExist(t *testing.T) {
 	h := open(t, mesh)
 	at := busy(h.graph(mesh), noon)
@@ -48,6 +48,6 @@ func TestRegionsAndJobsThatDoNotExist(t *testing.T) {
 		}
 	}
 	h.get("fabrics/"+mesh+"/tracks/1234?from=0&to=1000", http.StatusOK)
-	h.get("fabrics/"+mesh+"/tracks/1234/collectives", http.StatusOK) // a list
+	h.get("fabrics/"+mesh+"/tracks/1234/collectives", http.StatusOK) // an empty list is an answer
 	h.get("fabrics/"+mesh+"/jobs/7/traffic", http.StatusOK)
 }

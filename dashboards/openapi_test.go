@@ -126,7 +126,7 @@ func described(root string) openapi.API {
 		}}
 }
 
-// The OpenAPI document says what the code does, and is one; the page of the reference says what the document does.
+// The OpenAPI document is valid and agrees with the code; the reference page agrees with the document.
 func TestTheDocumentIsCurrent(t *testing.T) {
 	doc, err := openapi.Of(described(repo.Dir(t)), Endpoints())
 	if err != nil {

@@ -9,21 +9,22 @@ import (
 	"github.com/giverny/giverny/store/read"
 )
 
-// paged are the parameters of a list that may be long.
+// paged are the parameters of a paginated list.
 type paged struct {
 	N      int    `query:"n" min:"1" max:"10000" default:"1000" doc:"How many at most."`
 	Cursor cursor `query:"cursor" doc:"next of the page before."`
 }
 
-// more is the end of a page.
+// more describes the end of a page.
 type more struct {
-	// There are older ones.
+	// There are older rows.
 	Truncated bool `json:"truncated"`
-	// The cursor of the next page, which has older ones; empty where there are none.
+	// Cursor of the next page, which has older rows; empty if there are none.
 	Next string `json:"next"`
 }
 
-// cursor is where a page ends: what is older follows, and of what is of that time all but the newest so many.
+// cursor is the position where a page ends: older rows follow, and the rows of the same time except the newest given
+// ones.
 type cursor struct {
 	time  schema.Instant
 	given int64 // rows of that time that were in earlier pages
@@ -39,7 +40,7 @@ func (c cursor) String() string {
 	return base64.RawURLEncoding.EncodeToString(b[:])
 }
 
-// UnmarshalText reads what String gives.
+// UnmarshalText parses the output of String.
 func (c *cursor) UnmarshalText(text []byte) error {
 	b, err := base64.RawURLEncoding.DecodeString(string(text))
 	if err != nil || len(b) != cursorBytes {
@@ -52,10 +53,10 @@ func (c *cursor) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// maxGiven bounds how many rows of one time a cursor may skip.
+// maxGiven limits how many rows of one time a cursor may skip.
 const maxGiven = 1_000_000
 
-// before cuts a span to what a cursor leaves of it.
+// before limits a span to what is left at the cursor.
 func (p *paged) before(s read.Span) read.Span {
 	if p.Cursor.time > 0 {
 		s.To = max(s.From, min(s.To, p.Cursor.time+1))
@@ -63,10 +64,10 @@ func (p *paged) before(s read.Span) read.Span {
 	return s
 }
 
-// limit is how many of the newest rows before the cursor to ask for.
+// limit is how many of the newest rows before the cursor to query.
 func (p *paged) limit() int { return p.N + int(p.Cursor.given) + 1 }
 
-// cut makes a page of the newest limit rows, which are in the order of time.
+// cut makes a page from the newest limit rows, which are ordered by time.
 func cut[T any](p *paged, rows []T, timeOf func(*T) schema.Instant) ([]T, more) {
 	given := 0
 	for given < int(p.Cursor.given) && given < len(rows) && timeOf(&rows[len(rows)-1-given]) == p.Cursor.time {

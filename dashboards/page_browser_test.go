@@ -16,7 +16,7 @@ import (
 	"github.com/giverny/giverny/topology"
 )
 
-// An address shows what it says: fabric, drawing, metric, instant, what is selected; and the Back button goes back.
+// The page shows what its address says: fabric, layout, metric, instant, selection. The Back button goes back.
 func TestTheAddressHoldsTheView(t *testing.T) {
 	h := open(t, torus, tree)
 	for _, spec := range []string{torus, tree} {
@@ -43,7 +43,7 @@ func TestTheAddressHoldsTheView(t *testing.T) {
 	}
 }
 
-// The strip leads to each stored instant, from the keyboard too; two instants are compared; L follows the present again.
+// The strip reaches each stored instant, by the keyboard too; two instants are compared; L returns to the present.
 func TestThePast(t *testing.T) {
 	h := open(t, torus)
 	g := h.graph(torus)
@@ -78,8 +78,7 @@ func TestThePast(t *testing.T) {
 	page.await(`document.getElementById("status").textContent.includes("22:13:30 UTC")`)
 }
 
-// Readings that come late make another revision of an interval of the past, which the page shows when it goes back there
-// after a while.
+// Late readings make another revision of a past interval, which the page shows when it goes back there later.
 func TestThePastIsRevised(t *testing.T) {
 	h := open(t, torus)
 	g := h.graph(torus)
@@ -130,13 +129,13 @@ func checkAccessible(t *testing.T, page *tab, axe, what string) {
 	}
 }
 
-// A tab that stays open keeps its size: the bound is 30 kB of growth an interval.
+// A tab that stays open does not grow by more than 30 kB an interval.
 func TestATabLeftOpen(t *testing.T) {
 	h := open(t, torus)
 	g := h.graph(torus)
 	h.announce(busy(g, noon, hot(g, 1, schema.High, 0, 30)))
 	page := browse(t, h.url+"/?layout=space")
-	page.resize(640, 420) // what is drawn without a GPU takes time by the pixel
+	page.resize(640, 420) // without a GPU, drawing time grows with the pixels
 	page.await(shown)
 	follow := func(from, n int64) float64 {
 		for i := from; i < from+n; i++ {
@@ -175,7 +174,7 @@ func TestTheStripInANarrowWindow(t *testing.T) {
 	}
 }
 
-// In a narrow window the coordinates of the torus stand beside it in full: nothing is written over the margins.
+// In a narrow window the torus's coordinates are written in full beside it, nothing over the margins.
 func TestTheTorusInANarrowWindow(t *testing.T) {
 	h := open(t, torus)
 	g := h.graph(torus)
@@ -189,7 +188,7 @@ func TestTheTorusInANarrowWindow(t *testing.T) {
 	})()`)
 }
 
-// openInAPause serves a torus whose last interval has a congestion event without a region at High for 18 s.
+// openInAPause serves a torus that has a congestion event but, for the last 18 s, no High region.
 func openInAPause(t *testing.T) (*house, *topology.Graph) {
 	t.Helper()
 	h := open(t, torus)
@@ -200,7 +199,7 @@ func openInAPause(t *testing.T) (*house, *topology.Graph) {
 	return h, g
 }
 
-// A congestion event lasts over pauses of some minutes: while nothing is High the page says since when.
+// A congestion event lasts over pauses of some minutes: while nothing is High, the page says since when.
 func TestACongestionEventInAPause(t *testing.T) {
 	h, _ := openInAPause(t)
 	page := browse(t, h.url+flat)
@@ -210,7 +209,7 @@ func TestACongestionEventInAPause(t *testing.T) {
 	}
 }
 
-// The congestion event stands above every page, and follows the intervals there too.
+// The congestion event is shown above every page and is updated with each interval there too.
 func TestACongestionEventAboveEveryPage(t *testing.T) {
 	h, g := openInAPause(t)
 	page := browse(t, h.url+"/?page=jobs")
@@ -221,7 +220,7 @@ func TestACongestionEventAboveEveryPage(t *testing.T) {
 	page.await(`document.getElementById("rce").hidden`)
 }
 
-// On a phone the reasons of scores fit beside them, also where nodes have long names without a place to break them.
+// On a phone the reasons fit beside the scores, even if nodes have long names that cannot be broken.
 func TestScoresOnAPhone(t *testing.T) {
 	b := topology.NewBuilder("long")
 	leaf := b.Device(topology.Device{Name: "leaf", Kind: topology.Switch, Level: 1})
@@ -249,7 +248,7 @@ func TestScoresOnAPhone(t *testing.T) {
 	}
 }
 
-// The axis of percents has room for "100%".
+// A percent axis has room for "100%".
 func TestTheAxisOfALinkHasRoomForItsTexts(t *testing.T) {
 	h := open(t, torus)
 	g := h.graph(torus)
@@ -267,7 +266,7 @@ func TestTheAxisOfALinkHasRoomForItsTexts(t *testing.T) {
 	}
 }
 
-// No forecast is certain, though the API's three places may say 1.
+// No forecast is shown as certain, though the API may round it to 1.
 func TestAForecastIsNeverCertain(t *testing.T) {
 	h := open(t, torus)
 	region := hot(h.graph(torus), 1, schema.High, 0, 12)

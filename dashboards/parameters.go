@@ -16,13 +16,13 @@ import (
 // moment is a time in a query: RFC 3339, or milliseconds since 1970.
 type moment schema.Instant
 
-// latestMillis bounds a time in milliseconds to what nanoseconds can hold: the year 2200.
+// latestMillis is the latest time in milliseconds, within the range of nanoseconds: the year 2200.
 const latestMillis = int64(read.Newest) / 1e6
 
-// earliest is the first time there is: 0 means none.
+// earliest is the earliest valid time: 0 means none.
 const earliest = moment(time.Millisecond)
 
-// UnmarshalText reads either form, from 1970 on.
+// UnmarshalText parses either form, from 1970 on.
 func (m *moment) UnmarshalText(text []byte) error {
 	if ms, err := strconv.ParseInt(string(text), 10, 64); err == nil {
 		if ms < 0 || ms > latestMillis {
@@ -32,7 +32,7 @@ func (m *moment) UnmarshalText(text []byte) error {
 		return nil
 	}
 	if err := (*schema.Instant)(m).UnmarshalText(text); err != nil {
-		if strings.Contains(string(text), " ") { // in a query a + stands for a space
+		if strings.Contains(string(text), " ") { // in a URL query, + stands for a space
 			return fmt.Errorf("%w, or milliseconds since 1970; in an address the + before a time zone is written %%2B", err)
 		}
 		return fmt.Errorf("%w, or milliseconds since 1970", err)
@@ -44,7 +44,7 @@ func (m *moment) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// ofFabric are the parameters of what is about one fabric.
+// ofFabric are the parameters of operations on one fabric.
 type ofFabric struct {
 	Fabric string `path:"fabric" doc:"Name of a fabric."`
 }
@@ -54,7 +54,7 @@ type inVersion struct {
 	Version *read.Version `query:"version" doc:"Version of the graph that numbers the links, 16 hexadecimal digits; without it that of the newest interval."`
 }
 
-// overSpan are the parameters of what is about a fabric over time.
+// overSpan are the parameters of operations on a fabric over time.
 type overSpan struct {
 	ofFabric
 	From      *moment `query:"from" doc:"Begin of the span: RFC 3339, or milliseconds since 1970; without it a day before its end."`
@@ -62,7 +62,7 @@ type overSpan struct {
 	Intervals int     `query:"intervals" min:"1" max:"10000" doc:"Length of the span in intervals, instead of from."`
 }
 
-// ofStall adds the metric where it must be one of stall.
+// ofStall adds a metric, which must be a stall metric.
 type ofStall struct {
 	overSpan
 	Metric schema.Metric `query:"metric" required:"true" doc:"a stall metric, such as credit_stall"`
@@ -75,7 +75,7 @@ func (p *ofStall) check() error {
 	return nil
 }
 
-// fabricOf is the fabric of a name.
+// fabricOf returns the fabric with a name.
 func (d *Dashboards) fabricOf(name string) (*fabric, error) {
 	if f := d.fabrics[name]; f != nil {
 		return f, nil
@@ -83,16 +83,16 @@ func (d *Dashboards) fabricOf(name string) (*fabric, error) {
 	return nil, problem.NotFound("unknown fabric; GET %s/fabrics lists them", Prefix)
 }
 
-// question is what is asked about a fabric over time.
+// question is a resolved query about a fabric over time.
 type question struct {
 	fabric *fabric
 	span   read.Span
 }
 
-// defaultSpan is how far back a question reaches that says nothing else.
+// defaultSpan is the length of the span if none is given.
 const defaultSpan = schema.Instant(24 * time.Hour)
 
-// question finds the fabric and the span of a request.
+// question resolves the fabric and the span of a request.
 func (d *Dashboards) question(ctx context.Context, p *overSpan) (q question, err error) {
 	if q.fabric, err = d.fabricOf(p.Fabric); err != nil {
 		return q, err
@@ -124,7 +124,7 @@ func (d *Dashboards) question(ctx context.Context, p *overSpan) (q question, err
 	return q, d.checkSpan(q.span, d.cfg.MaxSpan)
 }
 
-// checkSpan refuses a span that is longer than an answer may be about.
+// checkSpan rejects a span that is longer than allowed.
 func (d *Dashboards) checkSpan(span read.Span, most time.Duration) error {
 	if span.From > span.To {
 		return problem.BadRequest("from: %v is later than to, %v", span.From, span.To)
@@ -135,8 +135,8 @@ func (d *Dashboards) checkSpan(span read.Span, most time.Duration) error {
 	return nil
 }
 
-// versionOf is the version that a request names, which must exist; by default that of the newest interval, or of the graph in force
-// where nothing is stored.
+// versionOf returns the version that a request names, which must exist; by default that of the newest interval, or the graph in
+// force if nothing is stored.
 func (d *Dashboards) versionOf(ctx context.Context, f *fabric, p inVersion) (read.Version, error) {
 	if p.Version != nil {
 		_, err := d.graph(ctx, f, *p.Version)

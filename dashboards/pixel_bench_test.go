@@ -11,8 +11,8 @@ import (
 	"github.com/giverny/giverny/schema"
 )
 
-// BenchmarkFromStoreToPixel is how long after it is stored an interval is on the screen of a real browser: the stream
-// announces it, the page asks for it, and paints. The target is a second at the median.
+// BenchmarkFromStoreToPixel measures the time from storing an interval to seeing it in a real browser: the stream
+// announces it, the page asks for it and paints it. The target is a median of a second.
 func BenchmarkFromStoreToPixel(b *testing.B) {
 	for _, of := range []struct {
 		spec  string

@@ -15,7 +15,7 @@ import (
 	"github.com/giverny/giverny/schema"
 )
 
-// follow reads the stream's lines, but for those that say no more than that it is there, until ctx ends.
+// follow reads the stream's lines, without the heartbeats, until ctx ends.
 func follow(t *testing.T, ctx context.Context, url string) <-chan string {
 	t.Helper()
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url+"/api/v1/stream", nil)
@@ -54,7 +54,7 @@ func expect(t *testing.T, lines <-chan string, want string) {
 	}
 }
 
-// A fabric that other processes store is polled; what Put announces needs no poll.
+// A fabric that other processes store is polled for; what Put announces needs no poll.
 func TestStreamAnnouncesEachInterval(t *testing.T) {
 	h := open(t, torus, tree)
 	leaks := goleak.IgnoreCurrent()

@@ -8,17 +8,17 @@ import (
 	"github.com/giverny/giverny/store/read"
 )
 
-// runSpan is how far back runs are listed that no span is given for.
+// runSpan is the length of the span if none is given.
 const runSpan = 7 * 24 * time.Hour
 
-// runQuestion is a question about runs: of probes inside hosts, of collectives.
+// runQuestion are the parameters of queries about runs: of probes inside hosts, of collectives.
 type runQuestion struct {
 	ofFabric
 	From *moment `query:"from" doc:"Runs that ended at this time or later; without it 7 days before to."`
 	To   *moment `query:"to" doc:"Runs that ended before this time; without it now."`
 }
 
-// ask answers one about a fabric and a span.
+// ask runs a query about a fabric and a span.
 func ask[T any](d *Dashboards, q *runQuestion, of func(fabric string, s read.Span) ([]T, error)) (inSpan, []T, error) {
 	f, err := d.fabricOf(q.Fabric)
 	if err != nil {
@@ -32,8 +32,8 @@ func ask[T any](d *Dashboards, q *runQuestion, of func(fabric string, s read.Spa
 	return inSpan{s.From, s.To}, append([]T{}, list...), err
 }
 
-// spanBackFrom is the span until a time, or now, that begins at another, or so long before its end as an answer may be
-// about, at most length.
+// spanBackFrom returns the span that ends at to, or now, and begins at from or, without it, length before its end (but
+// at most max_span).
 func (d *Dashboards) spanBackFrom(from, to *moment, length time.Duration) (read.Span, error) {
 	s := read.Span{To: schema.Instant(time.Now().UnixNano())}
 	if to != nil {

@@ -17,7 +17,7 @@ import (
 	"github.com/giverny/giverny/store/read"
 )
 
-// searchSpan is how far back searches are listed that no span is given for.
+// searchSpan is the length of the span of searches if none is given.
 const searchSpan = 30 * 24 * time.Hour
 
 type searchParameters struct {
@@ -53,7 +53,7 @@ type oneSearchParameters struct {
 // oneSearch is a search with the answers of its agents.
 type oneSearch struct {
 	Search read.Search `json:"search"`
-	// Answers of the agents, as the audit has them; progress without its findings.
+	// Answers of the agents, as in the audit; progress without its findings.
 	Answers []searchAnswer `json:"answers"`
 }
 
@@ -122,38 +122,38 @@ func (d *Dashboards) knownAnomalies(ctx context.Context, p *knownParameters) (*k
 	return &knownList{append([]read.KnownAnomaly{}, list...)}, err
 }
 
-// diagnosed is a diagnosis with what is known of its root's NIC and host.
+// diagnosed is a diagnosis with what is known about its root's NIC and host.
 type diagnosed struct {
 	schema.Diagnosis
-	// KnownAnomalies of the NIC at which back pressure begins; of slow hosts alone.
+	// KnownAnomalies of the NIC at which back pressure begins; only for slow hosts.
 	KnownAnomalies []matchedAnomaly `json:"known_anomalies"`
-	// ProbedHost is what probes inside the host at which back pressure begins came to; of slow hosts alone, null where it was not probed.
+	// ProbedHost is the result of probes inside the host at which back pressure begins; only for slow hosts, null if it was not probed.
 	ProbedHost *probedHost `json:"probed_host"`
 }
 
-// matchedAnomaly is a known anomaly of a NIC, and which jobs meet it.
+// matchedAnomaly is a known anomaly of a NIC, with the jobs that trigger it.
 type matchedAnomaly struct {
 	NICModel string `json:"nic_model"`
-	// SameFirmware says that it was found with the firmware that this NIC has.
+	// SameFirmware is true if it was found with the firmware that this NIC has.
 	SameFirmware bool            `json:"same_firmware"`
 	Symptom      string          `json:"symptom"`
 	MFS          json.RawMessage `json:"mfs"`
-	SearchID     string          `json:"search_id"` // the newest that found it
-	// Jobs of the diagnosis, or on the host, whose workload is known and meets it, or may.
+	SearchID     string          `json:"search_id"` // the newest search that found it
+	// Jobs of the diagnosis, or on the host, with a known workload that matches it, or may.
 	Jobs []jobMatch `json:"jobs"`
 	Text string     `json:"text"`
 }
 
-// jobMatch is a job whose workload meets an anomaly.
+// jobMatch is a job whose workload matches an anomaly.
 type jobMatch struct {
 	JobID   string        `json:"job_id"`
 	Name    string        `json:"name"`
 	Verdict known.Verdict `json:"verdict"` // matches, may_match
-	Met     []string      `json:"met"`     // dimensions: to change one so that it is met no more avoids the anomaly
+	Met     []string      `json:"met"`     // dimensions that match: changing one so that it no longer matches avoids the anomaly
 	Unknown []string      `json:"unknown"`
 }
 
-// withKnown joins diagnoses of slow hosts with the knowledge base and with what probes inside the hosts found.
+// withKnown joins diagnoses of slow hosts with the knowledge base and with the results of probes inside the hosts.
 func (d *Dashboards) withKnown(ctx context.Context, fabric string, list []schema.Diagnosis) ([]diagnosed, error) {
 	out := make([]diagnosed, len(list))
 	span := read.Span{From: read.Newest}
@@ -198,14 +198,14 @@ func (d *Dashboards) withKnown(ctx context.Context, fabric string, list []schema
 	return out, nil
 }
 
-// hostKnowledge is what is known of a host and its NIC.
+// hostKnowledge is what is known about a host and its NIC.
 type hostKnowledge struct {
 	subsystem schema.Subsystem
 	anomalies []read.KnownAnomaly
 	runs      []read.HostRun // that probed it, the newest first
 }
 
-// knowledgeOf is what is known of a host for diagnoses of a span.
+// knowledgeOf returns what is known about a host, for diagnoses of a span.
 func (d *Dashboards) knowledgeOf(ctx context.Context, fabric, host string, span read.Span) (*hostKnowledge, error) {
 	k := &hostKnowledge{}
 	adapters, err := d.model.Hardware(ctx, fabric, host)
@@ -223,7 +223,7 @@ func (d *Dashboards) knowledgeOf(ctx context.Context, fabric, host string, span 
 	return k, err
 }
 
-// jobsOf are those that a diagnosis accuses, and those on the host, that ran then.
+// jobsOf returns the jobs running at a diagnosis' time that it accuses or that are on the host.
 func jobsOf(jobs []schema.Job, diagnosis *schema.Diagnosis, host string) (of []schema.Job) {
 	for _, j := range jobs {
 		accused := slices.ContainsFunc(diagnosis.Jobs, func(a schema.AccusedJob) bool { return a.JobID == j.ID })

@@ -16,7 +16,7 @@ import (
 	"github.com/giverny/giverny/store/engine/enginetest"
 )
 
-// atEnd is what ends what the tests share, the last first.
+// atEnd lists the functions that close what the tests share, called last first.
 var atEnd struct {
 	sync.Mutex
 	list []func()
@@ -28,7 +28,7 @@ func whenAllEnd(f func()) {
 	atEnd.list = append([]func(){f}, atEnd.list...)
 }
 
-// sharedEngine is the engine of all tests: to start one takes longer than most of them.
+// sharedEngine is the engine of all tests: starting one takes longer than most tests.
 var sharedEngine *engine.Engine
 
 func TestMain(m *testing.M) {
@@ -41,13 +41,13 @@ func TestMain(m *testing.M) {
 
 var databases enginetest.Databases
 
-// database is an empty one of the test's own, whose schema it leaves as it is.
+// database lends the test an empty database; the test must not change its schema.
 func database(t testing.TB) (*store.DB, driver.Conn) {
 	t.Helper()
 	return databaseIn(t, prometheus.NewRegistry())
 }
 
-// databaseIn is database, with the store's metrics in a registry of the caller's.
+// databaseIn is database with the store's metrics in the caller's registry.
 func databaseIn(t testing.TB, reg *prometheus.Registry) (*store.DB, driver.Conn) {
 	t.Helper()
 	name := databases.Lend(t, sharedEngine, func(name string) {
@@ -69,7 +69,7 @@ func connect(t testing.TB, name string, reg *prometheus.Registry) *store.DB {
 	return db
 }
 
-// open serves the fabrics' dashboards until the test ends, over a database of its own.
+// open serves the dashboards of fabrics until the test ends, over a database of its own.
 func open(t testing.TB, specs ...string) *house {
 	t.Helper()
 	db, conn := database(t)

@@ -16,15 +16,15 @@ import (
 
 const unknownText = `document.getElementById("severity").textContent === "unknown"`
 
-// said is all that the page says of the state.
+// said is all that the page says about the state.
 const said = `document.getElementById("severity").textContent + " | " + document.getElementById("why").textContent + " | " + document.getElementById("status").textContent`
 
-// Silence, an interval that measured nothing, and old data are shown as that: never
+// Silence, an interval that measured nothing, and old data are shown as such: never
 // as calm, and never as live.
 func TestThePageShowsSilence(t *testing.T) {
 	h := open(t, torus)
 	g := h.graph(torus)
-	h.fabrics[torus].interval = time.Minute // a busy machine is no silence
+	h.fabrics[torus].interval = time.Minute // so that a slow machine does not look like silence
 	now := time.Now().Truncate(time.Second).UnixNano()
 	h.announce(busy(g, now-second, hot(g, 1, schema.High, 0, 30)))
 	state := schema.NetworkForecast{Severity: schema.High}
@@ -60,7 +60,7 @@ func TestThePageShowsSilence(t *testing.T) {
 	}
 }
 
-// A stream that is cut without a sign of it, as by a gateway, does not stop the picture.
+// A stream that is cut without notice, as by a gateway, does not stop the page from updating.
 func TestThePageGoesOnWithoutItsStream(t *testing.T) {
 	h := open(t, torus)
 	g := h.graph(torus)
@@ -108,7 +108,7 @@ func TestThePageHoldsItsStreamWhileSeen(t *testing.T) {
 	page.errors = slices.DeleteFunc(page.errors, func(text string) bool { return strings.Contains(text, "429") }) // the refusals
 }
 
-// Recorded data have their date, here of 2023.
+// Old data are shown with their date, here in 2023.
 func TestThePageDatesOldData(t *testing.T) {
 	h := open(t, torus)
 	h.announce(busy(h.graph(torus), noon))

@@ -9,8 +9,8 @@ import (
 	"github.com/giverny/giverny/store/read"
 )
 
-// However many diagnoses accuse a host, what is known of it is asked for once. Each diagnosis has the run that its
-// region asked for or the nearest, and none that is too far in time.
+// However many diagnoses accuse a host, the store is asked about it once. Each diagnosis has the run that its
+// region asked for or else the nearest one that is not too far in time.
 func TestAHostOfManyDiagnosesIsLookedUpOnce(t *testing.T) {
 	h := open(t, mesh)
 	if err := h.db.StoreHostRuns(t.Context(), mesh, aProbedHost()); err != nil {

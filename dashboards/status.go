@@ -10,24 +10,24 @@ import (
 	"github.com/giverny/giverny/store/read"
 )
 
-// status is the state of the network now, not that of the newest interval: it is
-// unknown while none comes.
+// status is the present state of the network, not that of the newest interval:
+// it is unknown while no intervals arrive.
 type status struct {
 	Network schema.NetworkForecast `json:"network"`
-	// End of the newest interval and how old that is by this host's clock; null
-	// where none is stored or the store was not asked.
+	// End of the newest interval and its age by this host's clock; null if none
+	// is stored or the store was not queried.
 	End        *schema.Instant `json:"end"`
 	AgeSeconds *float64        `json:"age_seconds"`
-	Live       bool            `json:"live"` // the state is known, and of now
+	Live       bool            `json:"live"` // the state is known and current
 }
 
-// An interval is overdue when none has been stored for so many, or so long.
+// Intervals are overdue if none has been stored for so many intervals, or so long.
 const (
 	overdueIntervals = 4
 	minOverdue       = 10 * time.Second
 )
 
-// status is the state of the network now.
+// status returns the present state of the network.
 func (d *Dashboards) status(ctx context.Context, p *ofFabric) (*status, error) {
 	f, err := d.fabricOf(p.Fabric)
 	if err != nil {
@@ -64,7 +64,7 @@ func (d *Dashboards) status(ctx context.Context, p *ofFabric) (*status, error) {
 	return &status{Network: state, End: &end, AgeSeconds: &seconds, Live: state.Unknown == nil && age <= overdue}, nil
 }
 
-// storedState is the state as the store has it, unless that is too old.
+// storedState returns the stored state, or unknown if that is too old.
 func (d *Dashboards) storedState(ctx context.Context, f *fabric, stored read.Stored, age, overdue time.Duration) (schema.NetworkForecast, error) {
 	if age > overdue {
 		return schema.NetworkForecast{Unknown: &schema.Unknown{Reason: schema.NoInterval, Since: schema.Instant(stored.EndNanos()),

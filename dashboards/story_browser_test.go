@@ -18,14 +18,14 @@ import (
 	"github.com/giverny/giverny/topology"
 )
 
-// analysed is a story from the counters that its devices report to what the analysis makes of them, by interval.
+// analysed is a story with the results that the analysis makes of its devices' counters.
 type analysed struct {
 	graph   *topology.Graph
 	results []*schema.IntervalResult
-	truth   map[int64]int // links that stall for a quarter of the time in truth, by start
+	truth   map[int64]int // links that really stall for a quarter of the time, by start
 }
 
-// play plays a story through the core of the analysis.
+// play feeds a story's counters to the analysis.
 func play(t *testing.T, script *scenario.Script) *analysed {
 	t.Helper()
 	graph, err := topology.Parse(script.Fabric.Name, script.Fabric.Topology)
@@ -65,7 +65,7 @@ func play(t *testing.T, script *scenario.Script) *analysed {
 	return out
 }
 
-// scenes are the intervals of a story that are looked at: before it, at its worst, and at its end.
+// scenes returns the intervals of a story that are checked: before the congestion, at its worst, and at the end.
 func (a *analysed) scenes() [3]*schema.IntervalResult {
 	worst := slices.MaxFunc(a.results, func(x, y *schema.IntervalResult) int {
 		return a.truth[x.Snapshot.Interval.StartNanos] - a.truth[y.Snapshot.Interval.StartNanos]
@@ -73,8 +73,8 @@ func (a *analysed) scenes() [3]*schema.IntervalResult {
 	return [3]*schema.IntervalResult{a.results[2], worst, a.results[len(a.results)-1]}
 }
 
-// The stories of the demonstration are followed on the screen, on a torus, a fat tree and a dragonfly: what the
-// analysis finds in the simulated counters is what the page says and draws. The pictures are artefacts.
+// Stories on a torus, a fat tree and a dragonfly are followed on the screen: the page says and draws what the
+// analysis finds in the simulated counters. The pictures are kept as artefacts.
 func TestStoriesOnTheScreen(t *testing.T) {
 	text, err := os.Open("testdata/stories/dragonfly.yaml")
 	if err != nil {
@@ -109,7 +109,7 @@ func TestStoriesOnTheScreen(t *testing.T) {
 	}
 }
 
-// holdAgainst holds what is on the screen against a result.
+// holdAgainst compares what is on the screen with a result.
 func holdAgainst(t *testing.T, page *tab, scene int, r *schema.IntervalResult) {
 	t.Helper()
 	if err := os.WriteFile(filepath.Join(t.ArtifactDir(), fmt.Sprintf("scene-%d.png", scene)), page.screenshot(), 0o644); err != nil {

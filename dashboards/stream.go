@@ -16,13 +16,13 @@ type announcement struct {
 	Diagnoses []schema.Diagnosis `json:"diagnoses,omitempty"`
 }
 
-// listener is one who follows the intervals.
+// listener is a subscriber to the announcements of intervals.
 type listener struct {
 	announced chan announcement
-	behind    atomic.Bool // some were not taken in time
+	behind    atomic.Bool // it missed some announcements
 }
 
-// offer says whether there is room for an announcement.
+// offer queues an announcement if there is room, and reports whether there was.
 func (l *listener) offer(a announcement) bool {
 	select {
 	case l.announced <- a:
@@ -45,12 +45,12 @@ func (d *Dashboards) listen(buffer int) (l *listener, done func()) {
 	}
 }
 
-// Name of the dashboards as a sink of results.
+// Name is the dashboards' name as a sink of results.
 func (d *Dashboards) Name() string { return "dashboards" }
 
-// Put announces an interval that this process has just stored. A fabric whose
-// intervals come this way is not asked for in the store, until they stop coming:
-// another process may have taken the fabric over.
+// Put announces an interval that this process has just stored. The store is not
+// polled for a fabric whose intervals arrive this way, until they stop: another
+// process may have taken over the fabric.
 func (d *Dashboards) Put(_ context.Context, r *schema.IntervalResult) error {
 	s := r.Snapshot
 	d.mu.Lock()
@@ -62,8 +62,8 @@ func (d *Dashboards) Put(_ context.Context, r *schema.IntervalResult) error {
 	return nil
 }
 
-// announce tells the listeners of an interval that is newer than those before; d.mu
-// is held.
+// announce notifies the listeners of an interval that is newer than all before;
+// d.mu is held.
 func (d *Dashboards) announce(f *fabric, start schema.Instant, diagnoses []schema.Diagnosis) {
 	if start <= f.latest {
 		return
@@ -74,13 +74,13 @@ func (d *Dashboards) announce(f *fabric, start schema.Instant, diagnoses []schem
 		if l.offer(a) {
 			continue
 		}
-		d.metrics.missed.Inc() // a slow page gets it from the store
+		d.metrics.missed.Inc() // a slow client reads it from the store
 		l.behind.Store(true)
-		l.offer(a) // it may have taken all meanwhile, and would look no more
+		l.offer(a) // it may have drained its queue meanwhile, and would otherwise not notice
 	}
 }
 
-// Run looks for the intervals that other processes store and announces them, until
+// Run polls the store for intervals of other processes and announces them, until
 // ctx is cancelled.
 func (d *Dashboards) Run(ctx context.Context) error {
 	tick := time.NewTicker(d.cfg.Poll)
@@ -97,14 +97,14 @@ func (d *Dashboards) Run(ctx context.Context) error {
 	}
 }
 
-// pollsPerInterval bounds how often a fabric with long intervals is asked for.
+// pollsPerInterval limits how often a fabric with long intervals is polled.
 const pollsPerInterval = 20
 
-// fed says whether Put announces a fabric's intervals; d.mu is held.
+// fed reports whether Put announces a fabric's intervals; d.mu is held.
 func (f *fabric) fed(now time.Time) bool { return now.Sub(f.fedAt) < 3*f.interval }
 
-// pollLatest looks for a new interval of a fabric that other processes store, and
-// takes over the graph that it has.
+// pollLatest polls for a new interval of a fabric that another process stores,
+// and adopts its graph.
 func (d *Dashboards) pollLatest(ctx context.Context, f *fabric, now time.Time) {
 	d.mu.Lock()
 	due := !f.fed(now) && now.Sub(f.polled) >= f.interval/pollsPerInterval

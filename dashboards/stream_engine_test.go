@@ -10,8 +10,8 @@ import (
 	"github.com/giverny/giverny/schema"
 )
 
-// A client that comes back gets the intervals that it has missed, those of another process too, each once; where that
-// is too much, or what it has is not known, it gets a reset.
+// A client that comes back gets each interval that it missed once, also those of another process. If they are too
+// many, or its last one is not known, it gets a reset.
 func TestStreamResumes(t *testing.T) {
 	h := open(t, torus, tree)
 	g, other := h.graph(torus), h.graph(tree)
@@ -53,7 +53,7 @@ func TestStreamResumes(t *testing.T) {
 	}
 }
 
-// A client that does not take its announcements in time gets them from the store.
+// A client that does not read its announcements in time gets them from the store.
 func TestStreamCatchesUp(t *testing.T) {
 	h := open(t, torus, tree)
 	g := h.graph(torus)
@@ -77,7 +77,7 @@ func TestStreamCatchesUp(t *testing.T) {
 	if n := strings.Count(text.String(), "event: interval"); n != 2 {
 		t.Errorf("%d intervals: %s", n, &text)
 	}
-	// The first intervals of another fabric were announced meanwhile: it had none of that.
+	// Meanwhile the first intervals of another fabric were announced; the client has none of that one.
 	if err := h.Put(t.Context(), busy(h.graph(tree), noon)); err != nil {
 		t.Fatal(err)
 	}

@@ -60,7 +60,7 @@ func (c *fakeConnection) WriteHeader(int)             {}
 func (c *fakeConnection) Write(b []byte) (int, error) { return c.text.Write(b) }
 func (c *fakeConnection) Flush()                      {}
 
-// Streams are bounded, by client and in all, and say that they are there.
+// The number of streams is bounded, per client and in all; streams send heartbeats.
 func TestStreamsAreBounded(t *testing.T) {
 	h := serve(t, nil, torus)
 	h.cfg.StreamsPerClient, h.cfg.Heartbeat = 1, 20*time.Millisecond

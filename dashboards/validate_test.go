@@ -17,7 +17,7 @@ import (
 	"github.com/giverny/giverny/dashboards/operation"
 )
 
-// contract is the committed document, ready to validate what goes over the wire.
+// contract is the committed document, ready to validate requests and answers.
 var contract = sync.OnceValues(func() (routers.Router, error) {
 	openapi3filter.RegisterBodyDecoder(operation.ArrowStream, openapi3filter.FileBodyDecoder)
 	doc, err := openapi3.NewLoader().LoadFromData(document)
@@ -27,8 +27,8 @@ var contract = sync.OnceValues(func() (routers.Router, error) {
 	return gorillamux.NewRouter(doc)
 })
 
-// validate checks an answer against the document: the status is one that it lists for this path, and the body has the
-// type and the schema that it says. What is not below the API's prefix, or has no path there, is no part of it.
+// validate checks that an answer has a status that the document lists for its path, and a body of the type and schema
+// there. Paths below the API's prefix that are not in the document must be answered with errors.
 func validate(t testing.TB, request *http.Request, response *http.Response, body []byte) {
 	t.Helper()
 	router, err := contract()

@@ -11,8 +11,8 @@ import (
 	"github.com/giverny/giverny/internal/faults"
 )
 
-// Config of what is done with results. Everything that acts is off, and a dry run
-// once it is on.
+// Config of feedback. Every sink is disabled by default, and a dry run when first
+// enabled.
 type Config struct {
 	// Folder of journals and pending notices; empty: feedback below data_dir. Only one process at a time may use it.
 	Dir string `yaml:"dir"`
@@ -20,22 +20,22 @@ type Config struct {
 	Fabrics []string `yaml:"fabrics,flow"`
 	// How the scores of nodes are computed.
 	Score score.Config `yaml:"score"`
-	// Slurm places jobs elsewhere.
+	// Make Slurm place jobs elsewhere.
 	Slurm slurm.Config `yaml:"slurm"`
-	// Kubernetes places pods elsewhere.
+	// Make Kubernetes place pods elsewhere.
 	Kubernetes kubernetes.Config `yaml:"kubernetes"`
-	// Web servers that are notified of regions, with signatures.
+	// Web servers that receive signed notices about regions.
 	Webhooks []webhook.Config `yaml:"webhooks"`
 	// Regions as alerts of Prometheus' Alertmanager.
 	Alertmanager alertmanager.Config `yaml:"alertmanager"`
 }
 
-// DefaultConfig does nothing.
+// DefaultConfig enables nothing.
 func DefaultConfig() Config {
 	return Config{Score: score.DefaultConfig(), Slurm: slurm.DefaultConfig(), Kubernetes: kubernetes.DefaultConfig(), Alertmanager: alertmanager.DefaultConfig()}
 }
 
-// Validate joins all faults.
+// Validate joins all errors.
 func (c *Config) Validate() error {
 	var f faults.List
 	f.Under("score", c.Score.Validate())

@@ -20,7 +20,7 @@ import (
 	"github.com/giverny/giverny/topology"
 )
 
-// audit keeps the audit in memory.
+// audit is an in-memory audit store.
 type audit struct {
 	mu   sync.Mutex
 	rows []schema.FeedbackAction
@@ -39,7 +39,7 @@ func (a *audit) all() []schema.FeedbackAction {
 	return slices.Clone(a.rows)
 }
 
-// first is the first row, once there is one.
+// first waits for the first row.
 func (a *audit) first(t *testing.T) schema.FeedbackAction {
 	t.Helper()
 	for deadline := time.Now().Add(60 * time.Second); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
@@ -65,7 +65,7 @@ type hub struct {
 	end      func() error
 }
 
-// newHub makes a hub, inert.
+// newHub creates a hub without running it.
 func newHub(t *testing.T, cfg feedback.Config, set ...func(*feedback.Deps)) (*hub, error) {
 	t.Helper()
 	g, err := topology.Parse("ib0", "fattree:k=4")
@@ -116,14 +116,14 @@ func (l testLog) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// result is the next interval's, with a region at each of some severities.
+// result returns the result of the next interval, with the given regions.
 func (h *hub) result(regions ...schema.Region) *schema.IntervalResult {
 	h.interval++
 	return &schema.IntervalResult{Regions: regions, Snapshot: &schema.Snapshot{Fabric: h.graph.Fabric(), GraphVersion: h.graph.Version(),
 		Interval: schema.Interval{StartNanos: h.interval * int64(time.Minute), DurationNanos: int64(time.Minute)}}}
 }
 
-// region is one of the hosts' own links.
+// region returns a region of the hosts' own links.
 func (h *hub) region(t *testing.T, severity schema.Severity, hosts ...string) schema.Region {
 	t.Helper()
 	r := schema.Region{ID: 42, Severity: severity, Mean: [...]float64{1, 10, 20, 45}[severity], Name: "a region\nwith \"marks\""}
@@ -154,7 +154,7 @@ func (h *hub) congest(t *testing.T, severity schema.Severity, hosts ...string) {
 
 func (h *hub) relieve(t *testing.T) { t.Helper(); h.put(t, h.result()) }
 
-// state is what does not work, of all parts.
+// state describes all failing parts.
 func (h *hub) state() string {
 	var all []string
 	for _, p := range h.Parts() {
@@ -165,7 +165,7 @@ func (h *hub) state() string {
 	return strings.Join(all, "; ")
 }
 
-// audited is a line for each row of the audit: action, target, outcome.
+// audited formats each row of the audit: action, target, outcome.
 func (h *hub) audited() string {
 	h.audit.mu.Lock()
 	defer h.audit.mu.Unlock()

@@ -1,8 +1,7 @@
-// Package feedback acts on what the analysis finds: it asks schedulers to place jobs
-// away from congestion, and notifies others of regions. In go the results of the fabrics'
-// intervals, out go the acts of its parts: slurm, kubernetes, webhook, alertmanager.
-// Everything that acts is off by default, a dry run once it is on, limited by an allow
-// list, in number and in rate, audited, and put back when it ends. It analyses nothing.
+// Package feedback acts on the results of the analysis: it asks schedulers to place jobs away from congestion and
+// notifies other systems of regions. Input: the interval results of the fabrics. Output: the actions of its sinks slurm,
+// kubernetes, webhook and alertmanager. Every sink is disabled by default, a dry run when first enabled, restricted by an
+// allow list, a maximum count and a rate limit, audited, and undone when it ends.
 package feedback
 
 import (
@@ -31,33 +30,33 @@ import (
 	"github.com/giverny/giverny/topology"
 )
 
-// Deps are what feedback works with; all are required.
+// Deps are the dependencies of feedback; all are required.
 type Deps struct {
 	Log        *slog.Logger
 	Registerer prometheus.Registerer
 	Audit      record.Store
-	// StopTimeout bounds how long everything may take to be put back at the stop.
+	// StopTimeout bounds the time for undoing all changes at shutdown.
 	StopTimeout time.Duration
-	// MaxAge is for how long after its end an interval of a fabric is acted on, by its name; none: always.
+	// MaxAge is, by fabric, how long after its end an interval is still acted on; no entry: always.
 	MaxAge map[string]time.Duration
-	// Shared says that fabrics go from process to process.
+	// Shared is set if fabrics can move between processes.
 	Shared bool
 }
 
-// Part is one of those that act.
+// Part is a sink with a Run loop.
 type Part struct {
 	Name  string
-	Run   func(ctx context.Context) error // blocks until ctx ends and everything is put back
-	State func() string                   // what does not work; empty: all does
+	Run   func(ctx context.Context) error // blocks until ctx ends and all changes are undone
+	State func() string                   // describes the current failure; empty: healthy
 }
 
-// Sink takes results of one fabric, as package pipeline has it.
+// Sink accepts the results of one fabric; see package pipeline.
 type Sink interface {
 	Name() string
 	Put(ctx context.Context, r *schema.IntervalResult) error
 }
 
-// Hub holds the parts that are switched on.
+// Hub holds the enabled parts.
 type Hub struct {
 	cfg      Config
 	deps     Deps
@@ -74,14 +73,14 @@ type Hub struct {
 	graphs map[string][]*topology.Graph
 }
 
-// taker takes scores under the names of its scheduler.
+// taker accepts scores, with nodes under its scheduler's names.
 type taker struct {
 	names  nodeMap
 	take   func(reconcile.Scores)
 	forget func(fabric string)
 }
 
-// New makes the parts that the configuration switches on, inert, for fabrics.
+// New creates the parts that the configuration enables. Nothing acts before it is run.
 func New(cfg Config, graphs []*topology.Graph, deps Deps) (*Hub, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, fmt.Errorf("feedback: %w", err)
@@ -107,7 +106,7 @@ func New(cfg Config, graphs []*topology.Graph, deps Deps) (*Hub, error) {
 	return h, nil
 }
 
-// Recorder makes the recorder of a sink, one of other packages too.
+// Recorder returns a recorder for a sink, which may be one of another package.
 func (h *Hub) Recorder(sink string, reasons []string) *record.Recorder {
 	return record.New(sink, reasons, h.metrics, h.trail, h.log)
 }
@@ -134,8 +133,8 @@ func (h *Hub) makeNodes() error {
 		Marks: nodes.Marks(), Earlier: func(marks string) (reconcile.Scheduler, error) { return nodes.Marking(marks) }})
 }
 
-// addReconciler adds what changes a scheduler's nodes. Where that is switched off, or
-// is a dry run, nodes that an earlier run has left marked are put back all the same.
+// addReconciler adds the reconciler of a scheduler. Even if it is disabled or a dry
+// run, nodes that an earlier run left marked are restored.
 func (h *Hub) addReconciler(name, key, mapPath string, s reconcile.Scheduler, cfg reconcile.Config) error {
 	cfg.Dir, cfg.StopTimeout = filepath.Join(h.cfg.Dir, name), h.deps.StopTimeout
 	if cfg.Idle && !h.leftBehind(name) {
@@ -158,11 +157,11 @@ func (h *Hub) addReconciler(name, key, mapPath string, s reconcile.Scheduler, cf
 	return nil
 }
 
-// leftBehind says whether an earlier run of a sink that is switched off has left nodes
+// leftBehind reports whether an earlier run of a sink that is now disabled left nodes
 // marked.
 func (h *Hub) leftBehind(name string) bool {
 	left, err := reconcile.LeftBehind(filepath.Join(h.cfg.Dir, name))
-	if err != nil { // it is off: that is no reason not to start
+	if err != nil { // the sink is disabled, so this must not prevent the start
 		h.log.Error("feedback: journal of a sink that is off not read", "sink", name, "error", err)
 	}
 	return len(left) > 0
@@ -179,7 +178,7 @@ func (h *Hub) warnUnknown(sink string, names nodeMap) {
 	}
 }
 
-// warnAllow names patterns that allow no node of the fabrics, as a typing error does not.
+// warnAllow logs allow patterns that match no node of the fabrics, such as typos.
 func (h *Hub) warnAllow(sink string, names nodeMap, allow []string) {
 	var all []string
 	for fabric, graphs := range h.graphs {
@@ -242,24 +241,24 @@ func (h *Hub) makeAlertmanager() (err error) {
 	return nil
 }
 
-// Parts lists what is to be run, and stopped before the audit is.
+// Parts lists the parts to run. They must be stopped before Audit.
 func (h *Hub) Parts() []Part { return h.parts }
 
-// Audit writes the audit until ctx ends; it is stopped last.
+// Audit writes the audit log until ctx ends; it is stopped last.
 func (h *Hub) Audit(ctx context.Context) error { return h.trail.Run(ctx) }
 
-// Register adds what is served to mux.
+// Register adds the HTTP handlers to mux.
 func (h *Hub) Register(mux *http.ServeMux) {
 	if h.extender != nil {
 		h.extender.Register(mux)
 	}
 }
 
-// keepGraphs is how many versions of a fabric are known: results of the one before
-// may still come.
+// keepGraphs is how many topology versions are kept per fabric: results of the previous
+// one may still arrive.
 const keepGraphs = 4
 
-// SetGraph makes another version of a fabric known.
+// SetGraph adds a new topology version of a fabric.
 func (h *Hub) SetGraph(g *topology.Graph) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -279,7 +278,7 @@ func (h *Hub) graph(fabric string, version uint64) *topology.Graph {
 	return nil
 }
 
-// Sinks lists those that a fabric's results go to.
+// Sinks lists the sinks of a fabric's results.
 func (h *Hub) Sinks(fabric string) (sinks []Sink) {
 	if len(h.cfg.Fabrics) > 0 && !slices.Contains(h.cfg.Fabrics, fabric) {
 		return nil
@@ -293,7 +292,7 @@ func (h *Hub) Sinks(fabric string) (sinks []Sink) {
 	return sinks
 }
 
-// live is the sink of those that care for what is newest alone.
+// live feeds the consumers that need only the newest result.
 type live struct {
 	hub    *Hub
 	fabric string
@@ -303,7 +302,7 @@ type live struct {
 // Name of the sink.
 func (l *live) Name() string { return "feedback" }
 
-// Rest forgets what was found on the fabric: its next owner acts on it.
+// Rest drops the state of the fabric: its next owner acts on it.
 func (l *live) Rest() {
 	if l.hub.alerts != nil {
 		l.hub.alerts.Forget(l.fabric)
@@ -313,8 +312,8 @@ func (l *live) Rest() {
 	}
 }
 
-// Put scores the fabric's nodes and hands them out, and does not wait for readers. What an analysis that catches up
-// finds is over, or will be found again in the present: nothing is done about it.
+// Put scores the fabric's nodes and passes the scores on without blocking. Results of an analysis that is catching
+// up are skipped: what they report has ended or will be found again in current ones.
 func (l *live) Put(_ context.Context, r *schema.IntervalResult) error {
 	h := l.hub
 	age, limit := time.Since(time.Unix(0, r.Snapshot.Interval.EndNanos())), h.deps.MaxAge[l.fabric]
@@ -344,8 +343,8 @@ func (l *live) Put(_ context.Context, r *schema.IntervalResult) error {
 	return nil
 }
 
-// scoresFor puts scores under a scheduler's names: of a node with several adapters
-// the highest.
+// scoresFor translates scores to a scheduler's node names; a node with several adapters
+// gets the highest of their scores.
 func scoresFor(set *score.Set, names nodeMap) reconcile.Scores {
 	s := reconcile.Scores{Fabric: set.Fabric, AtNanos: int64(set.End), Unknown: set.Unknown != nil}
 	seen := map[string]bool{}
@@ -361,7 +360,7 @@ func scoresFor(set *score.Set, names nodeMap) reconcile.Scores {
 	return s
 }
 
-// follower is a webhook as a sink of one fabric, that misses no interval.
+// follower is the sink of one fabric for a webhook; it processes every interval.
 type follower struct {
 	hook   *webhook.Webhook
 	fabric string
@@ -371,14 +370,14 @@ type follower struct {
 // Name of the sink.
 func (f *follower) Name() string { return "webhook " + f.hook.Name() }
 
-// Put queues what a result has to say.
+// Put queues the notices of a result.
 func (f *follower) Put(ctx context.Context, r *schema.IntervalResult) error {
 	return f.hook.Put(ctx, r)
 }
 
 // Last is the start of the last interval whose notices are on disk. A process that takes a fabric over for the first time
-// has none, and the notices of another one are not its: it follows the last hour again, under the same keys, so that
-// incidents go on as they were and end.
+// has none, since each process has its own queue: it replays the last hour, with the same idempotency keys, so that open
+// incidents continue and can end.
 func (f *follower) Last(context.Context) (int64, error) {
 	last, err := f.hook.Last(f.fabric)
 	if last == 0 && err == nil && f.shared {

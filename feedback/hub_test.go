@@ -21,7 +21,7 @@ import (
 	"github.com/giverny/giverny/topology"
 )
 
-// By default nothing acts and nothing listens.
+// By default there are no actions and no listeners.
 func TestNothingActsByDefault(t *testing.T) {
 	cfg := feedback.DefaultConfig()
 	cfg.Dir = filepath.Join(t.TempDir(), "none")
@@ -37,7 +37,7 @@ func TestNothingActsByDefault(t *testing.T) {
 	}
 }
 
-// A pattern that allows no node, as a typing error does not, is named at the start and by config check.
+// A pattern that matches no node, such as a typo, is reported at the start and by config check.
 func TestPatternsThatMatchNothing(t *testing.T) {
 	for _, c := range []struct {
 		allow []string
@@ -67,7 +67,7 @@ func TestPatternsThatMatchNothing(t *testing.T) {
 	}
 }
 
-// filter asks the extender which of some nodes pass.
+// filter asks the extender which of the nodes pass.
 func (h *hub) filter(t *testing.T, names ...string) *httptest.ResponseRecorder {
 	t.Helper()
 	body, err := json.Marshal(map[string]any{"Pod": map[string]any{}, "NodeNames": names})
@@ -101,8 +101,8 @@ func extenderConfig(t *testing.T) feedback.Config {
 	return cfg
 }
 
-// Scores go under the names of the scheduler: those of the file, else those of the
-// topology; two devices on one node count as the worse of them.
+// Scores use the scheduler's node names: those in the file, else those of the topology;
+// of two devices on one node the worse counts.
 func TestNamesOfTheScheduler(t *testing.T) {
 	cfg := extenderConfig(t)
 	cfg.Kubernetes.NodeMap = filepath.Join(t.TempDir(), "nodes")
@@ -137,8 +137,8 @@ func TestNamesOfTheScheduler(t *testing.T) {
 	}
 }
 
-// A result counts under the version of the fabric that it is of; one of a version that
-// is not known is skipped.
+// A result is scored with the topology version it belongs to; a result of an unknown
+// version is skipped.
 func TestVersionsOfTheFabric(t *testing.T) {
 	h := startHub(t, extenderConfig(t))
 	other, err := topology.Parse("ib0", "fattree:k=6")
@@ -165,8 +165,8 @@ func TestVersionsOfTheFabric(t *testing.T) {
 	}
 }
 
-// A webhook misses no interval: it knows the last whose notices it has. Its fabric can
-// be left out.
+// A webhook misses no interval, because it knows the last one processed. A fabric can
+// be excluded.
 func TestWebhooksFollow(t *testing.T) {
 	cfg := feedback.DefaultConfig()
 	cfg.Dir = t.TempDir()
@@ -211,7 +211,7 @@ func TestValidateNamesEveryFault(t *testing.T) {
 	}
 }
 
-// A damaged journal of what is switched off stops nothing; one of what is on is a state.
+// A damaged journal of a disabled sink does not matter; that of an enabled one shows in the state.
 func TestADamagedJournalIsAState(t *testing.T) {
 	cfg := feedback.DefaultConfig()
 	cfg.Dir = t.TempDir()

@@ -16,20 +16,20 @@ import (
 	"github.com/giverny/giverny/schema"
 )
 
-// The sinks that mark nodes, as the audit names them.
+// The sinks that mark nodes, as named in the audit log.
 const (
 	sinkSlurm = "slurm"
 	sinkNodes = "kubernetes-nodes"
 )
 
-// HeldHere says which of the nodes that a sink has marked an analyser of this host has in its journal: it puts them back
-// itself, at the latest at its next start.
+// HeldHere lists the nodes a sink has marked according to a journal on this host. The process that owns the journal
+// restores them itself, at its next start at the latest.
 func (c *Config) HeldHere(sink string) ([]string, error) {
 	return reconcile.LeftBehind(filepath.Join(c.Dir, sink))
 }
 
-// Lift puts nodes back that were marked by a process that is gone, and writes down in the audit what became of each. marks
-// are the actions by which they were marked. An error is that of a scheduler or of the audit.
+// Lift restores nodes that were marked by a process that no longer exists, and audits the outcome for each. marks are the
+// actions that marked them. The error is that of a scheduler or of the audit.
 func Lift(ctx context.Context, cfg *Config, marks []schema.FeedbackAction, reason string, audit record.Store) (all []schema.FeedbackAction, err error) {
 	var errs []error
 	for _, made := range makings(marks) {

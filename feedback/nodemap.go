@@ -10,11 +10,11 @@ import (
 	"github.com/giverny/giverny/topology"
 )
 
-// nodeMap gives the devices of topologies the names that a scheduler has for them.
-type nodeMap map[string]string // by device
+// nodeMap maps device names of the topology to a scheduler's node names.
+type nodeMap map[string]string // key: device
 
-// readNodeMap reads the form that feeds of jobs read, lines of node, tab, device, so that both can be one file;
-// without a file the names are the same.
+// readNodeMap reads lines of "node<TAB>device", the format that job feeds use too, so that one file can serve
+// both. Without a file the names are the same.
 func readNodeMap(path string) (nodeMap, error) {
 	devices, err := nodes.OpenMap(os.Open, path)
 	if err != nil {
@@ -32,9 +32,9 @@ func readNodeMap(path string) (nodeMap, error) {
 	return m, nil
 }
 
-// nodeOf is the scheduler's name of a device: the one that the file gives, else its
-// own; of an InfiniBand adapter ("n1 HCA-1") that of the host in front, unless the file
-// names the adapter itself.
+// nodeOf returns the scheduler's name of a device: the one in the file, else the
+// device's own. An InfiniBand adapter ("n1 HCA-1") gets the name of its host unless the
+// file names the adapter itself.
 func (m nodeMap) nodeOf(device string) string {
 	if node, ok := m[device]; ok {
 		return node
@@ -46,7 +46,7 @@ func (m nodeMap) nodeOf(device string) string {
 	return host
 }
 
-// unknownDevices lists devices of the file that no fabric has, for a warning.
+// unknownDevices lists devices of the file that are on no fabric, for a warning.
 func (m nodeMap) unknownDevices(graphs map[string]*topology.Graph) (devices []string) {
 	known := map[string]bool{}
 	for _, g := range graphs {

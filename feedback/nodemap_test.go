@@ -8,7 +8,7 @@ import (
 	"github.com/giverny/giverny/topology"
 )
 
-// An adapter goes by its own line of the file, then by its host's, then by its host's name.
+// An adapter is named by its own line in the file, else by its host's line, else by its host's name.
 func TestNodeOf(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "map")
 	if err := os.WriteFile(path, []byte("nid[1-2]\tn[1-2]\nnid9\tn2 HCA-2\nleft\thost7\n"), 0o600); err != nil {

@@ -18,7 +18,7 @@ import (
 	"github.com/giverny/giverny/schema"
 )
 
-// alertsFor makes a hub that sends alerts each second to a receiver, and counts those that are on.
+// alertsFor returns a hub that sends alerts every second to a receiver, and the number of firing alerts.
 func alertsFor(t *testing.T) (h *hub, firing *atomic.Int64) {
 	t.Helper()
 	firing = new(atomic.Int64)
@@ -40,7 +40,7 @@ func alertsFor(t *testing.T) (h *hub, firing *atomic.Int64) {
 	return startHub(t, cfg), firing
 }
 
-// Who has lost a fabric to another process says and does nothing more about it.
+// A process that has lost a fabric to another one no longer reports or changes anything for it.
 func TestALostFabricIsNoMoreActedOn(t *testing.T) {
 	h, firing := alertsFor(t)
 	h.congest(t, schema.High, "host3")
@@ -57,13 +57,13 @@ func TestALostFabricIsNoMoreActedOn(t *testing.T) {
 		t.Errorf("the former owner filters out %v", got)
 	}
 	before := firing.Load()
-	time.Sleep(4 * time.Second)             // an owner sends it every second
-	if n := firing.Load() - before; n > 1 { // one may be on its way
+	time.Sleep(4 * time.Second)             // an owner re-sends it every second
+	if n := firing.Load() - before; n > 1 { // one may be in flight
 		t.Errorf("the former owner has sent the alert %d times", n)
 	}
 }
 
-// An analysis that catches up finds the congestion of hours ago: no alert is sent, and no node is avoided.
+// An analysis that is catching up finds congestion from hours ago: no alert is sent and no node is avoided.
 func TestThePastIsNotActedOn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		cfg := extenderConfig(t)
@@ -90,8 +90,8 @@ func TestThePastIsNotActedOn(t *testing.T) {
 	})
 }
 
-// A process that takes a fabric over for the first time follows the last hour: it sends the end of an incident that
-// another one sent the begin of, under the same id.
+// A process that takes over a fabric for the first time replays the last hour: it sends the end of an incident
+// whose beginning another process sent, with the same ID.
 func TestAnIncidentEndsUnderAnotherOwner(t *testing.T) {
 	type notice struct{ ID, Event, Incident string }
 	var mu sync.Mutex
@@ -130,7 +130,7 @@ func TestAnIncidentEndsUnderAnotherOwner(t *testing.T) {
 	if began := (a.interval - 1) * int64(time.Minute); err != nil || last == 0 || last > began {
 		t.Fatalf("the next owner asks for what is after %d, %v; the incident began at %d", last, err, began)
 	}
-	b.congest(t, schema.High, "host3") // what is stored
+	b.congest(t, schema.High, "host3") // stored
 	b.congest(t, schema.High, "host3")
 	for range 3 {
 		b.relieve(t)

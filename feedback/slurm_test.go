@@ -19,8 +19,8 @@ import (
 	"github.com/giverny/giverny/schema"
 )
 
-// The cluster of these tests: the hosts of a fat tree (k=4), of which leaf pod 0 edge 0
-// has the first two.
+// The cluster of these tests: hosts of a fat tree (k=4), the first two of them on leaf
+// pod 0 edge 0.
 var slurmNodes = []string{"host0", "host1", "host2", "host3"}
 
 func slurmConfig(c *slurm.Cluster, dir string) feedback.Config {
@@ -32,8 +32,8 @@ func slurmConfig(c *slurm.Cluster, dir string) feedback.Config {
 	return cfg
 }
 
-// weights is what scontrol and sinfo print of the nodes; where the two differ, since
-// a change came between, both are in it.
+// weights returns the weights printed by scontrol and sinfo; if a change occurred
+// between the two, it contains both.
 func weights(t *testing.T, c *slurm.Cluster) string {
 	t.Helper()
 	var out []string
@@ -55,7 +55,7 @@ func awaitWeights(t *testing.T, c *slurm.Cluster, want string) {
 	c.Await("weights "+want, func() bool { return weights(t, c) == want })
 }
 
-// placed runs a job of one node and says where Slurm put it.
+// placed runs a single-node job and returns where Slurm placed it.
 func placed(t *testing.T, c *slurm.Cluster) string {
 	t.Helper()
 	id := c.Submit("true", "--nodes=1")
@@ -71,8 +71,8 @@ func placed(t *testing.T, c *slurm.Cluster) string {
 	return node
 }
 
-// A congested region changes what scontrol and sinfo print and where sbatch places
-// the next job; relief changes it back.
+// A congested region changes the output of scontrol and sinfo and where sbatch places
+// the next job; relief reverts it.
 func TestSlurmPlacesJobsElsewhere(t *testing.T) {
 	c := slurm.Start(t, slurm.Config{Nodes: slurmNodes})
 	if got := placed(t, c); got != "host0" {
@@ -84,7 +84,7 @@ func TestSlurmPlacesJobsElsewhere(t *testing.T) {
 	if got := placed(t, c); got != "host2" {
 		t.Errorf("the job ran on %s, want host2, the first that is not congested", got)
 	}
-	c.Output("scontrol", "update", "NodeName=host3", "Weight=3") // an operator's
+	c.Output("scontrol", "update", "NodeName=host3", "Weight=3") // set by an operator
 	h.congest(t, schema.High, "host3")
 	awaitWeights(t, c, "1 1 1 500")
 	h.relieve(t)
@@ -101,15 +101,15 @@ func TestSlurmPlacesJobsElsewhere(t *testing.T) {
 	h.wantAudit(t, "mark host0 done", "relieve host0 done", "mark host3 done", "relieve host3 done")
 }
 
-// Slurm loses weights when it restarts: a mark is made again, and an operator's weight
-// is not touched.
+// Slurm loses weights when it restarts: a mark is reapplied, and an operator's weight
+// is not changed.
 func TestSlurmRestartsAndOperatorsInterfere(t *testing.T) {
 	c := slurm.Start(t, slurm.Config{Nodes: slurmNodes})
 	cfg := slurmConfig(c, t.TempDir())
 	h := startHub(t, cfg)
 	h.congest(t, schema.High, "host0", "host1")
 	awaitWeights(t, c, "500 500 1 1")
-	c.Output("scontrol", "update", "NodeName=host1", "Weight=7") // an operator's
+	c.Output("scontrol", "update", "NodeName=host1", "Weight=7") // set by an operator
 	h.relieve(t)
 	awaitWeights(t, c, "1 7 1 1")
 	h.wantAudit(t, "release host1 done")
@@ -124,8 +124,8 @@ func TestSlurmRestartsAndOperatorsInterfere(t *testing.T) {
 	h.await(t, "the fault to go", func() bool { return h.state() == "" })
 }
 
-// Features: a congested node gets one and is without another; the order and what
-// others have added stay.
+// Features: a congested node gets one and loses another; the order and features added
+// by others are kept.
 func TestSlurmFeatures(t *testing.T) {
 	c := slurm.Start(t, slurm.Config{Nodes: slurmNodes})
 	c.Output("scontrol", "update", "NodeName=host[0-3]", "AvailableFeatures=zeta,calm,alpha", "ActiveFeatures=zeta,calm,alpha")
@@ -171,7 +171,7 @@ func sameWords(a, b string) bool {
 	return true
 }
 
-// A dry run says what it would do, and does nothing.
+// A dry run reports what it would do, and does nothing.
 func TestSlurmDryRun(t *testing.T) {
 	c := slurm.Start(t, slurm.Config{Nodes: slurmNodes})
 	cfg := slurmConfig(c, t.TempDir())
@@ -186,13 +186,13 @@ func TestSlurmDryRun(t *testing.T) {
 	h.await(t, "the relief", func() bool { return strings.Contains(h.audited(), "relieve host0 done dry") })
 }
 
-// crashVariable makes the test binary the process that is killed; before that it prints its audit behind markedLine.
+// crashVariable makes the test binary the process to be killed; before that it prints its audit after markedLine.
 const (
 	crashVariable = "GIVERNY_TEST_FEEDBACK_CRASH"
 	markedLine    = "MARKED "
 )
 
-// TestMarksAndIsKilled is that process: it marks nodes, says so, and waits.
+// TestMarksAndIsKilled is that process: it marks nodes, reports it, and waits.
 func TestMarksAndIsKilled(t *testing.T) {
 	text := os.Getenv(crashVariable)
 	if text == "" {
@@ -215,7 +215,7 @@ func TestMarksAndIsKilled(t *testing.T) {
 	time.Sleep(time.Hour)
 }
 
-// kill -9 while weights are changed: the next start puts them back, switched off too.
+// After kill -9 during changes of weights, the next start restores them, even if the sink is disabled.
 func TestSlurmIsRestoredAfterKill9(t *testing.T) {
 	c := slurm.Start(t, slurm.Config{Nodes: slurmNodes})
 	c.Output("scontrol", "update", "NodeName=host1", "Weight=4")
@@ -239,13 +239,13 @@ func TestSlurmIsRestoredAfterKill9(t *testing.T) {
 	}
 }
 
-// The host of an analyser is lost with its journal: another one puts its nodes back from the audit, and leaves what an operator
-// has changed since.
+// The host of an analyser is lost with its journal: another process restores its nodes from the audit, without reverting an
+// operator's later changes.
 func TestSlurmMarksOfALostHostAreLifted(t *testing.T) {
 	c := slurm.Start(t, slurm.Config{Nodes: slurmNodes})
 	c.Output("scontrol", "update", "NodeName=host0", "Weight=4")
 	marks := killAfterMarks(t, slurmConfig(c, t.TempDir()))
-	c.Output("scontrol", "update", "NodeName=host1", "Weight=7") // an operator's
+	c.Output("scontrol", "update", "NodeName=host1", "Weight=7") // set by an operator
 	if got := weights(t, c); got != "500 7 1 1" {
 		t.Fatalf("after the kill the nodes weigh %s", got)
 	}
@@ -298,8 +298,8 @@ func killAfterMarks(t *testing.T, cfg feedback.Config) (marks []schema.FeedbackA
 	return nil
 }
 
-// Names that would be options, other arguments or other nodes never reach scontrol:
-// only the names of nodes do.
+// Names that would be options, other arguments or other nodes never reach scontrol;
+// only valid node names do.
 func TestSlurmNamesAreNoArguments(t *testing.T) {
 	c := slurm.Start(t, slurm.Config{Nodes: slurmNodes})
 	cfg := slurmConfig(c, t.TempDir())
@@ -311,7 +311,7 @@ func TestSlurmNamesAreNoArguments(t *testing.T) {
 	}
 	cfg.Slurm.Scontrol = append([]string{spy}, cfg.Slurm.Scontrol...)
 	cfg.Slurm.Policy.Allow = []string{"*"}
-	// Host lists are no such names: the map expands them.
+	// Host lists do not count: the map expands them.
 	evil := []string{"-host2", "--all", "host2 State=DOWN", "host2\nState=DOWN", "host2 Reason=x", "Weight=0", "ALL ", "$(touch x)", "host2;reboot"}
 	cfg.Slurm.NodeMap = filepath.Join(t.TempDir(), "nodes.tsv")
 	var lines strings.Builder

@@ -14,9 +14,9 @@ import (
 	"github.com/giverny/giverny/schema"
 )
 
-// Announcer puts the regions of every interval into Kafka, for those who act on
-// them, at least once: it learns from the topic what it announced last. Consumers
-// drop doubles by fabric, interval and revision; a higher revision replaces a lower one.
+// Announcer publishes the regions of every interval to Kafka, at least once: it reads
+// from the topic what it published last. Consumers deduplicate by fabric, interval and
+// revision; a higher revision replaces a lower one.
 type Announcer struct {
 	client    *kafka.Client
 	producer  *kafka.Producer
@@ -27,15 +27,15 @@ type Announcer struct {
 	log       *slog.Logger
 }
 
-// NewAnnouncer makes the announcer of a fabric.
+// NewAnnouncer returns the announcer of a fabric.
 func NewAnnouncer(client *kafka.Client, producer *kafka.Producer, fabric string, partition int, log *slog.Logger) *Announcer {
 	return &Announcer{client: client, producer: producer, fabric: fabric, partition: partition, log: log}
 }
 
-// Name of the sink.
+// Name is the sink's name.
 func (a *Announcer) Name() string { return "regions topic" }
 
-// Put announces an interval. What is too long for a message is refused.
+// Put publishes an interval. It rejects a result that is too long for a message.
 func (a *Announcer) Put(ctx context.Context, r *schema.IntervalResult) error {
 	payload, err := a.encoder.Regions(nil, &envelope.RegionSet{Fabric: a.fabric, GraphVersion: r.Snapshot.GraphVersion,
 		Interval: r.Snapshot.Interval, Regions: r.Regions, Unknown: r.Network.Unknown, Revision: r.Revision})
@@ -50,8 +50,8 @@ func (a *Announcer) Put(ctx context.Context, r *schema.IntervalResult) error {
 	return err
 }
 
-// Last is the start of the newest interval in the topic. It warns where that was another fabric's: the place of this one
-// in the configuration is that of the other before.
+// Last returns the start of the newest interval in the topic. It warns if that belongs to another fabric, which had this
+// fabric's place in an earlier configuration.
 func (a *Announcer) Last(ctx context.Context) (int64, error) {
 	last, err := a.client.LastRecord(ctx, envelope.Regions, a.partition)
 	if err != nil || last.Payload == nil {
@@ -68,16 +68,16 @@ func (a *Announcer) Last(ctx context.Context) (int64, error) {
 	return set.Interval.StartNanos, nil
 }
 
-// before is an instant before the interval that was announced when a record was made
-// that cannot be read, such as one of a later version of the program: what follows is
-// announced again.
+// before returns an instant before the interval that an undecodable record announces,
+// for example one of a later version of the program: intervals after it are published
+// again.
 func before(m *kafka.Message) int64 {
-	const slack = time.Hour // for an interval that is long, or was announced late
+	const slack = time.Hour // for an interval that is long, or was published late
 	return m.Time.Add(-slack).UnixNano()
 }
 
-// DiagnosisAnnouncer puts the diagnoses of every interval that has any into Kafka, at
-// least once. Consumers drop doubles by fabric, interval, region and revision.
+// DiagnosisAnnouncer publishes the diagnoses of every interval that has any to Kafka,
+// at least once. Consumers deduplicate by fabric, interval, region and revision.
 type DiagnosisAnnouncer struct {
 	client    *kafka.Client
 	emitter   *emitter.Emitter
@@ -86,16 +86,16 @@ type DiagnosisAnnouncer struct {
 	decoder   envelope.Decoder
 }
 
-// NewDiagnosisAnnouncer makes the announcer of a fabric.
+// NewDiagnosisAnnouncer returns the announcer of a fabric.
 func NewDiagnosisAnnouncer(client *kafka.Client, producer *kafka.Producer, fabric string, partition int) *DiagnosisAnnouncer {
 	return &DiagnosisAnnouncer{client: client, emitter: emitter.New(producer, map[string]int{fabric: partition}), fabric: fabric, partition: partition}
 }
 
-// Name of the sink.
+// Name is the sink's name.
 func (a *DiagnosisAnnouncer) Name() string { return "diagnoses topic" }
 
-// Put announces the diagnoses of an interval, in as many messages as they take. What
-// no message can hold is refused.
+// Put publishes the diagnoses of an interval, in as many messages as needed. It
+// rejects a result that no message can hold.
 func (a *DiagnosisAnnouncer) Put(ctx context.Context, r *schema.IntervalResult) error {
 	diagnoses := slices.Clone(r.Diagnoses)
 	for i := range diagnoses {
@@ -110,8 +110,8 @@ func (a *DiagnosisAnnouncer) Put(ctx context.Context, r *schema.IntervalResult) 
 	return err
 }
 
-// Last is an instant before the newest interval in the topic, of which some messages
-// may be missing: it is announced again.
+// Last returns an instant just before the newest interval in the topic, of which
+// some messages may be missing: it is published again.
 func (a *DiagnosisAnnouncer) Last(ctx context.Context) (int64, error) {
 	last, err := a.client.LastRecord(ctx, envelope.Diagnoses, a.partition)
 	if err != nil || last.Payload == nil {

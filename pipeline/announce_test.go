@@ -16,7 +16,7 @@ import (
 	"github.com/giverny/giverny/schema"
 )
 
-// brokerOf is a client of a broker within the test.
+// brokerOf returns a client of a new broker within the test.
 func brokerOf(t *testing.T) *kafka.Client {
 	t.Helper()
 	cfg, log := kafka.DefaultConfig(), slog.New(slog.DiscardHandler)
@@ -48,8 +48,8 @@ func brokerOf(t *testing.T) *kafka.Client {
 	return client
 }
 
-// What cannot be read, such as a message of a later version of the program, does not keep
-// anything from being announced.
+// Messages that cannot be read, such as those of a later version of the program, do not
+// keep anything from being announced.
 func TestAnnouncingAfterAForeignMessage(t *testing.T) { synctest.Test(t, announceAfterForeign) }
 
 func announceAfterForeign(t *testing.T) {
@@ -77,7 +77,7 @@ func announceAfterForeign(t *testing.T) {
 	}
 }
 
-// A fabric that takes the partition of another, as by a new one in the middle of the list, is warned of.
+// A fabric that uses another one's partition, as when a fabric is added in the middle of the list, causes a warning.
 func TestAPartitionOfAnotherFabric(t *testing.T) { synctest.Test(t, announceInAnothersPartition) }
 
 func announceInAnothersPartition(t *testing.T) {

@@ -10,7 +10,7 @@ import (
 	"github.com/giverny/giverny/topology"
 )
 
-// broker is a log as Kafka keeps it: in order of arrival, and at times away.
+// broker is a log like Kafka's, in order of arrival, and at times away.
 type broker struct {
 	mu        sync.Mutex
 	log       []appended
@@ -41,7 +41,7 @@ func (b *broker) produce(batches ...*schema.CounterBatch) error {
 	return nil
 }
 
-// fetch returns what lies at an offset and after it.
+// fetch returns the records from an offset on.
 func (b *broker) fetch(offset int) ([]appended, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -51,8 +51,8 @@ func (b *broker) fetch(offset int) ([]appended, error) {
 	return slices.Clone(b.log[offset:]), nil
 }
 
-// logSource reads a broker's log as the consumer of Kafka does, and is its own
-// clock source.
+// logSource reads a broker's log as the Kafka consumer does, and is its own clock
+// source.
 type logSource struct {
 	broker *broker
 
@@ -167,8 +167,8 @@ func (s *spooler) run(ctx context.Context) {
 	}
 }
 
-// poll reads every port of the agent's: what link i has stalled rises by its own
-// share of the time, which changes every ten seconds.
+// poll reads every port of the agent's: the stall of link i grows by a share of
+// the time of its own, which changes every ten seconds.
 func (s *spooler) poll(n uint64, now time.Time) *schema.CounterBatch {
 	b := &schema.CounterBatch{Fabric: s.graph.Fabric(), Source: "test", Agent: s.name, Sequence: n, IntervalNanos: int64(max(s.interval, time.Second)), Columns: []schema.CounterColumn{{Name: "gemini.credit_stall_ns"}}}
 	for id := range schema.LinkID(s.graph.NumLinks()) {

@@ -11,22 +11,22 @@ import (
 	"github.com/giverny/giverny/topology"
 )
 
-// clickHouse is the store of the pipelines.
+// clickHouse implements Store.
 type clickHouse struct {
 	db    *store.DB
 	model *read.Model
 }
 
-// NewStore makes a ClickHouse database the store of pipelines.
+// NewStore returns a Store in a ClickHouse database.
 func NewStore(db *store.DB) Store { return &clickHouse{db, read.New(db)} }
 
 func (c *clickHouse) StoreGraph(ctx context.Context, g *topology.Graph) error {
 	return c.db.StoreGraph(ctx, store.GraphOf(g, time.Now().UnixNano()))
 }
 
-// Put keeps a result and then, where it carries one, the saved state. The
-// database tries until ctx ends: what fails before is of a form that no table can
-// hold.
+// Put stores a result and then the saved state, if it has one. The database
+// retries until ctx ends: an earlier error means that no table can hold the
+// result.
 func (c *clickHouse) Put(ctx context.Context, r *schema.IntervalResult) error {
 	if err := c.db.Store(ctx, r); err != nil {
 		if ctx.Err() == nil {
@@ -41,8 +41,8 @@ func (c *clickHouse) Put(ctx context.Context, r *schema.IntervalResult) error {
 	return c.db.StoreStates(ctx, s.Fabric, s.GraphVersion, s.Interval, r.Revision, r.Saved)
 }
 
-// LastInterval is asked by every run before it stores anything: from here on what
-// the runs of other processes have stored meanwhile is looked for.
+// LastInterval is called by every run before it stores anything. It makes the
+// database look for what runs of other processes have stored meanwhile.
 func (c *clickHouse) LastInterval(ctx context.Context, fabric string, beforeNanos int64) (schema.Interval, error) {
 	c.db.Forget(fabric)
 	at := min(schema.Instant(beforeNanos-1), read.Newest)

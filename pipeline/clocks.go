@@ -8,9 +8,8 @@ import (
 	"github.com/giverny/giverny/ingest/clockcheck"
 )
 
-// clocks shows what is known of the clocks of those who send to a fabric: in
-// metrics, in the log, and as a fault where no sender is left whose clock is accepted. It is
-// guarded by the intake's lock.
+// clocks reports the clocks of a fabric's senders in metrics, in the log, and as a fault if
+// no sender is left whose clock is accepted. It is guarded by the intake's lock.
 type clocks struct {
 	fabric  string
 	metrics *Metrics
@@ -18,22 +17,22 @@ type clocks struct {
 
 	newestNanos int64 // the broker's time of the newest record
 	off         map[clockcheck.Sender]clockcheck.State
-	shown       map[clockcheck.Sender]bool // those of off that have a series
-	minute      int64                      // of the broker's clock, in which logged were logged, and held were not
+	shown       map[clockcheck.Sender]bool // members of off that have a metric series
+	minute      int64                      // of the broker's clock, to which logged and held refer
 	logged      int
 	held        int
 }
 
 const (
-	// maxOffsetSeries bounds the series of clocks that are off.
+	// maxOffsetSeries limits the metric series of clocks that are off.
 	maxOffsetSeries = 100
-	// maxClockLines a minute; what is beyond is summed up.
+	// maxClockLines per minute; further changes are summed up.
 	maxClockLines = 5
-	// clockMemory is for how long one who is silent counts.
+	// clockMemory is how long a silent sender is remembered.
 	clockMemory = int64(time.Hour)
-	// clockSilence is for how long one may be silent and still send.
+	// clockSilence is how long a silent sender counts as active.
 	clockSilence = int64(5 * time.Minute)
-	// partClocks is the part of the health that is the senders' clocks.
+	// partClocks names the senders' clocks as a part of the health.
 	partClocks = "clocks of the agents"
 )
 
@@ -44,7 +43,7 @@ func newClocks(fabric string, m *Metrics, h *health) *clocks {
 	return c
 }
 
-// checked takes over what a record has changed.
+// checked reports the changes by a record.
 func (c *clocks) checked(j *clockcheck.Checker, appendedNanos int64) {
 	if appendedNanos == 0 {
 		return
@@ -84,7 +83,7 @@ func (c *clocks) changed(k *clockcheck.Clock) {
 	c.health.log.Warn("analysis: clock of an agent is off; set it there", append(attrs, "meaning", describe(k))...)
 }
 
-// describe is the state of a clock for an operator.
+// describe describes the state of a clock for operators.
 func describe(k *clockcheck.Clock) string {
 	offset, way := time.Duration(k.OffsetNanos), "ahead"
 	if offset < 0 {
@@ -113,7 +112,7 @@ func (c *clocks) forget(s clockcheck.Sender) {
 	}
 }
 
-// turn is what is done once a minute.
+// turn runs once per minute.
 func (c *clocks) turn(j *clockcheck.Checker, minute int64) {
 	if c.held > 0 {
 		c.health.log.Warn("analysis: further agents' clocks changed their state", "count", c.held, "off_now", len(c.off))
@@ -146,7 +145,7 @@ func (c *clocks) count() {
 	}
 }
 
-// check makes it a fault of the fabric that no readings are taken.
+// check sets a fault of the fabric if no sender's readings are accepted.
 func (c *clocks) check(j *clockcheck.Checker) {
 	if len(c.off) == 0 {
 		c.health.state(partClocks, nil)
@@ -166,10 +165,10 @@ func (c *clocks) check(j *clockcheck.Checker) {
 	c.health.state(partClocks, err)
 }
 
-// checkFuture fails if the last interval that was analysed lies in the future of
-// the broker and of this host, who agree on the time: it was made when all clocks
-// were wrong. The run begins again from what was stored before it; else nothing
-// would be stored until time has caught up.
+// checkFuture returns an error if the last analysed interval is in the future of
+// both the broker and this host, whose clocks agree: it was made when all clocks
+// were wrong. The run restarts from the intervals stored before it; otherwise
+// nothing would be stored until time has caught up.
 func (in *Intake) checkFuture(appendedNanos int64) error {
 	if appendedNanos == 0 {
 		return nil
@@ -185,10 +184,10 @@ func (in *Intake) checkFuture(appendedNanos int64) error {
 	return &FutureError{LastEnd: time.Unix(0, in.core.LastEnd()), NowNanos: limit}
 }
 
-// FutureError says that what is stored lies in the future.
+// FutureError says that stored intervals are in the future.
 type FutureError struct {
-	LastEnd  time.Time // of what is stored
-	NowNanos int64     // what is later is not used
+	LastEnd  time.Time // of the stored intervals
+	NowNanos int64     // later ones are not used
 }
 
 func (e *FutureError) Error() string {

@@ -20,8 +20,8 @@ import (
 	"github.com/giverny/giverny/schema"
 )
 
-// The operator's table (finding A1): all clocks of a fabric are set wrong for a
-// while, by agents that say when they send and by such that do not.
+// All clocks of a fabric are wrong for a while, with agents that say when they
+// send and with agents that do not.
 func TestAllClocksJump(t *testing.T) {
 	const wrongFrom, wrongTo, seconds = 10, 30, 60
 	for _, silent := range []bool{false, true} {
@@ -47,7 +47,7 @@ func TestAllClocksJump(t *testing.T) {
 						}
 						list := p.seconds()
 						back := wrongTo + 5
-						if ahead > 0 { // up to the tolerance, what was stored ahead stands
+						if ahead > 0 { // intervals stored ahead within the tolerance stay
 							back += int(min(ahead, 30))
 						}
 						for s := back; s < seconds-3; s++ {
@@ -65,7 +65,7 @@ func TestAllClocksJump(t *testing.T) {
 	}
 }
 
-// reasonOf is under which reason readings by a clock that is off are counted.
+// reasonOf is the reason under which readings by a wrong clock are counted.
 func reasonOf(ahead time.Duration, silent bool) string {
 	switch {
 	case ahead > testTolerance:
@@ -78,8 +78,8 @@ func reasonOf(ahead time.Duration, silent bool) string {
 	return ""
 }
 
-// A restart over a backlog of readings of one hour ahead, as in the report, and
-// good ones behind it.
+// A restart over a backlog of readings that are an hour ahead, with good ones
+// behind it.
 func TestRestartOverABacklogOfTheFuture(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(graphOf(t, "f", "torus:4x4x4")).everyone(between(10, 18, time.Hour))
@@ -98,8 +98,8 @@ func TestRestartOverABacklogOfTheFuture(t *testing.T) {
 	})
 }
 
-// Intervals that an earlier version has stored in the future do not blind the
-// analysis until time catches up.
+// Intervals that an earlier version stored in the future do not stop the analysis until
+// time catches up.
 func TestStoredFutureDoesNotBlind(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(graphOf(t, "f", "torus:4x4x4"))
@@ -128,7 +128,7 @@ func TestStoredFutureDoesNotBlind(t *testing.T) {
 	})
 }
 
-// One agent's wrong clock is named, and costs the others nothing.
+// An agent whose clock is wrong is named, and the others lose nothing.
 func TestOneClockIsNamed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(graphOf(t, "f", "torus:4x4x4"))
@@ -152,7 +152,7 @@ func TestOneClockIsNamed(t *testing.T) {
 	})
 }
 
-// If no agent's clock is accepted, the fabric is not ready and says why.
+// A fabric is not ready, and says why, if no agent's clock is accepted.
 func TestNoClockIsAFault(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(graphOf(t, "f", "torus:4x4x4")).everyone(between(10, 300, -time.Hour))
@@ -167,8 +167,8 @@ func TestNoClockIsAFault(t *testing.T) {
 	})
 }
 
-// checkCoverage wants every link of some agents in every interval but the first and
-// last few.
+// checkCoverage checks that all links of some agents are in every interval but the
+// first and last few.
 func checkCoverage(t *testing.T, w *world, results []*schema.IntervalResult, agents ...*agent) {
 	t.Helper()
 	if missing := gaps(startsOf(results)); len(missing) > 0 || len(results) < 6 {
@@ -214,12 +214,12 @@ func randomOffset(rng *rand.Rand) time.Duration {
 	return []time.Duration{size, -size, 0}[rng.IntN(3)]
 }
 
-// Random faults of clocks, outages of the broker and restarts, against the true
-// time: the run never fails, nothing ends in the future, whose clock is right
-// loses nothing, and all is well once the last fault is over by the tolerance, up to
-// which readings ahead of their time are accepted. A restart makes no difference,
-// except to the window's own judgement of clocks that are off by less than that: it
-// begins without, so that this is compared without drift.
+// Random clock faults and restarts, against the true time: the run never fails, no
+// interval ends in the future, agents whose clock is right lose nothing, and all is
+// well once the last fault is over by the tolerance, up to which readings ahead of
+// their time are accepted. A restart makes no difference, except to what the window
+// has learned of clocks that are off by less than that, which it forgets; so this is
+// compared without drift.
 func TestRandomClockFaults(t *testing.T) {
 	const seconds, faultsEnd = 110, 50
 	seeds := uint64(6)
@@ -248,7 +248,7 @@ func TestRandomClockFaults(t *testing.T) {
 						if p.panics() > 0 || p.out.worst > testTolerance {
 							t.Fatalf("the run failed %v times, an interval ends %v in the future", p.panics(), p.out.worst)
 						}
-						results := slices.DeleteFunc(p.rig.store.stored("f"), func(r *schema.IntervalResult) bool { // by a clock that is behind
+						results := slices.DeleteFunc(p.rig.store.stored("f"), func(r *schema.IntervalResult) bool { // readings by a clock that is behind
 							return r.Snapshot.Interval.StartNanos < p.began
 						})
 						covered[i] = p.seconds()
@@ -331,7 +331,7 @@ func TestHealthOfAState(t *testing.T) {
 	}
 }
 
-// An agent that has sent nothing for minutes, whose clock was right, does not hide that all others' clocks are off.
+// An agent whose clock was right but that has sent nothing for minutes does not hide that all other clocks are off.
 func TestClocksOfThoseWhoSend(t *testing.T) {
 	r := newRig()
 	h := newHealth("f", r.metrics, slog.New(slog.DiscardHandler))

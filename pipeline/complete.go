@@ -8,11 +8,11 @@ import (
 	"github.com/giverny/giverny/schema"
 )
 
-// rewind says that stored intervals lack readings that have come meanwhile: the
-// run ends, and the next one goes back, analyses them again from the sources, and
-// stores them as a newer revision. It is a resume from an earlier interval.
+// rewind is the error that ends a run because stored intervals lack readings that
+// have since arrived. The next run resumes from an earlier interval, analyses
+// them again from the sources, and stores them as a newer revision.
 type rewind struct {
-	fromNanos  int64 // start of the first interval to be stored again
+	fromNanos  int64 // start of the first interval to store again
 	slackNanos int64 // by how much the rows in the log are out of order
 }
 
@@ -20,24 +20,24 @@ func (r *rewind) Error() string {
 	return "completing intervals from " + time.Unix(0, r.fromNanos).UTC().Format(time.RFC3339)
 }
 
-// completion decides when stored intervals are completed: when rows have been
-// lost for them and no more come, or when that takes too long; and not too often.
+// completion decides when to complete stored intervals: when readings for them
+// were late and no more arrive, or when that takes too long; and not too often.
 // Its times are those of Intake.Advance.
 type completion struct {
 	withinNanos, intervalNanos int64
 
 	lost            window.Lost // since the last rewind
-	fresh           bool        // since due was asked last
-	firstAt, lastAt int64       // when the first and the last of it were noticed; 0: not yet
+	fresh           bool        // since the last call of due
+	firstAt, lastAt int64       // when the first and the last of lost were noticed; 0: not yet
 	notBefore       int64
-	displacedNanos  int64 // by how much rows came out of order at most, since the last rewind
+	displacedNanos  int64 // the maximum by which rows were out of order, since the last rewind
 	pauseNanos      int64
 
-	going *rewind // until the sources have been read up to now again
+	going *rewind // until the sources have been read up to the present again
 }
 
-// The pause between two rewinds is doubled from the least one on, up to this part
-// of complete_within, as is the time for which stragglers are waited for at most.
+// The pause between two rewinds doubles from leastRewindPause up to this fraction
+// of complete_within, which is also the maximum time to wait for stragglers.
 const (
 	leastRewindPause  = 10 * int64(time.Second)
 	leastSettle       = 3 * int64(time.Second)
@@ -45,7 +45,7 @@ const (
 	completeWithinPer = 4
 )
 
-// add notes what was lost. What is older than can be completed does not count.
+// add records what was lost, except what is too old to be completed.
 func (c *completion) add(lost window.Lost, newestNanos int64) {
 	oldest := newestNanos - c.withinNanos
 	if c.withinNanos == 0 || lost.Rows == 0 || lost.LastNanos < oldest {
@@ -57,16 +57,16 @@ func (c *completion) add(lost window.Lost, newestNanos int64) {
 	c.fresh = true
 }
 
-// displaced notes by how much a row came out of order: it may have been in time
-// only because intervals were held.
+// displaced records by how much a row was out of order: it may have been in
+// time only because intervals were held.
 func (c *completion) displaced(nanos int64) {
 	c.displacedNanos = max(c.displacedNanos, min(nanos, c.withinNanos))
 }
 
-// pending says that stored intervals are incomplete.
+// pending reports whether stored intervals are incomplete.
 func (c *completion) pending() bool { return c.lost.Rows > 0 }
 
-// intervals is how many may be incomplete.
+// intervals returns how many may be incomplete.
 func (c *completion) intervals() int64 {
 	if !c.pending() {
 		return 0
@@ -74,8 +74,8 @@ func (c *completion) intervals() int64 {
 	return (c.lost.LastNanos-c.lost.FirstNanos)/c.intervalNanos + 1
 }
 
-// due reports whether it is time to rewind: the sources have been read up to now,
-// and stragglers have sent all they had, or have had long enough.
+// due reports whether it is time to rewind: the sources have been read up to the
+// present, and stragglers have sent everything, or had enough time.
 func (c *completion) due(completeNanos, nowNanos int64) bool {
 	if !c.pending() {
 		return false
@@ -91,7 +91,7 @@ func (c *completion) due(completeNanos, nowNanos int64) bool {
 	return (settled || overdue) && nowNanos-completeNanos < settle && nowNanos >= c.notBefore
 }
 
-// take is the rewind that is due.
+// take returns the rewind that is due.
 func (c *completion) take(nowNanos int64) *rewind {
 	if nowNanos-c.notBefore > c.withinNanos/completeWithinPer {
 		c.pauseNanos = 0
@@ -106,15 +106,15 @@ func (c *completion) take(nowNanos int64) *rewind {
 	return r
 }
 
-// Revised is which revision of an interval is in force.
+// Revised is the current revision of an interval.
 type Revised struct {
 	StartNanos int64
 	Revision   uint32
 }
 
-// cutOff finds a completion that a crash has cut off. Revisions only rise along
-// time: where one is lower than the one before, the intervals from there on were
-// still to be stored again.
+// cutOff finds a completion that a crash has interrupted. Revisions only rise
+// over time: if one is lower than the one before, the intervals from there on
+// still had to be stored again.
 func cutOff(stored []Revised) *rewind {
 	for i := 1; i < len(stored); i++ {
 		if stored[i].Revision < stored[i-1].Revision {
@@ -132,7 +132,7 @@ func highest(stored []Revised) (revision uint32) {
 	return revision
 }
 
-// describe says in words what the completion is about.
+// describe describes the pending completion.
 func (c *completion) describe() string {
 	return fmt.Sprintf("%d intervals lack readings that came late; they will be completed", c.intervals())
 }

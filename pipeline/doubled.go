@@ -8,18 +8,18 @@ import (
 	"time"
 )
 
-// doubledMemory is for how long the names count that several processes had.
+// doubledMemory is how long a name counts under which several processes sent.
 const doubledMemory = int64(5 * time.Minute)
 
-// doubled are the names of agents under which several processes send: of hosts with one host name, or with one
-// configuration that sets collect.agent. Where they report ports of the same name, too, neither's readings
-// fit those of the other.
+// doubled are the names of agents under which several processes send: on hosts with the same host name, or
+// with the same collect.agent in their configuration. If they also report ports of the same name, their
+// readings conflict.
 type doubled struct {
 	log   *slog.Logger
 	names []string
 }
 
-// see notes which there are. Those that are new are logged.
+// see updates the names, and logs new ones.
 func (d *doubled) see(names []string) {
 	fresh := slices.DeleteFunc(slices.Clone(names), func(name string) bool { return slices.Contains(d.names, name) })
 	if len(fresh) > 0 {
@@ -35,7 +35,7 @@ func (d *doubled) describe() string {
 	return fmt.Sprintf("several processes send under the name of one agent: %s; give each a collect.agent of its own, or stop all but one", firstOf(d.names))
 }
 
-// firstOf is a few of the names.
+// firstOf lists a few of the names.
 func firstOf(names []string) string {
 	const few = 5
 	if len(names) <= few {

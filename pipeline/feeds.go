@@ -11,9 +11,9 @@ import (
 	"github.com/giverny/giverny/schema"
 )
 
-// feedSource reads what is not counters from a topic: payloads of rows of one kind.
-// One that cannot be read, or is of another fabric, goes to the dead letters and
-// costs nothing else.
+// feedSource reads a topic other than counters: payloads of rows of one kind. A
+// payload that is unreadable or of another fabric goes to the dead-letter topic;
+// the others are not affected.
 type feedSource[T any] struct {
 	name     string
 	consumer *kafka.Consumer
@@ -40,7 +40,7 @@ func newTrafficSource(c *kafka.Consumer) Source {
 
 func (s *feedSource[T]) Name() string { return s.name }
 
-// Run hands rows to the intake.
+// Run passes rows to the intake.
 func (s *feedSource[T]) Run(ctx context.Context, in *Intake) error {
 	return s.consumer.Run(ctx, func(_ context.Context, m kafka.Message) error {
 		rows, err := s.decode(&s.decoder, m.Payload, nil)
@@ -51,37 +51,37 @@ func (s *feedSource[T]) Run(ctx context.Context, in *Intake) error {
 	})
 }
 
-// Commit tells Kafka that what lies up to an offset is stored.
+// Commit commits the offset of a message to Kafka once it and all before it are stored.
 func (s *feedSource[T]) Commit(ctx context.Context, offset int64) error {
 	return s.consumer.CommitThrough(ctx, offset)
 }
 
-// BeginAt makes the next Run begin with what was sent at an instant, or earlier.
+// BeginAt makes the next Run start at or before the messages sent at an instant.
 func (s *feedSource[T]) BeginAt(at time.Time) { s.consumer.BeginAt(at) }
 
-// Events takes things that happened, which were put into Kafka at an instant, 0 if
-// that is not known. An event of another fabric refuses them all.
+// Events takes events that were appended to Kafka at an instant, 0 if unknown. If
+// one is of another fabric, it rejects all.
 func (in *Intake) Events(s Source, events []schema.Event, offset, appendedNanos int64) error {
 	return takeFeed(in, s, events, offset, func(e *schema.Event) string { return e.Fabric }, func() int64 { return in.core.AddEvents(events, appendedNanos) })
 }
 
-// Jobs takes jobs likewise.
+// Jobs is like Events for jobs.
 func (in *Intake) Jobs(s Source, jobs []schema.Job, offset, appendedNanos int64) error {
 	return takeFeed(in, s, jobs, offset, func(j *schema.Job) string { return j.Fabric }, func() int64 { return in.core.AddJobs(jobs, appendedNanos) })
 }
 
-// Failures takes failures likewise.
+// Failures is like Events for failures.
 func (in *Intake) Failures(s Source, failures []schema.Failure, offset, appendedNanos int64) error {
 	return takeFeed(in, s, failures, offset, func(f *schema.Failure) string { return f.Fabric }, func() int64 { return in.core.AddFailures(failures, appendedNanos) })
 }
 
-// Traffic takes what jobs moved likewise.
+// Traffic is like Events for the traffic of jobs.
 func (in *Intake) Traffic(s Source, traffic []schema.JobTraffic, offset, appendedNanos int64) error {
 	return takeFeed(in, s, traffic, offset, func(t *schema.JobTraffic) string { return t.Fabric }, func() int64 { return in.core.AddTraffic(traffic, appendedNanos) })
 }
 
 // takeFeed takes rows of one kind. Their offset is not committed before the
-// intervals with which they come out are stored.
+// intervals that emit them are stored.
 func takeFeed[T any](in *Intake, s Source, rows []T, offset int64, fabricOf func(*T) string, add func() (newestNanos int64)) error {
 	return in.locked(func() error {
 		for i := range rows {

@@ -18,7 +18,7 @@ import (
 	"github.com/giverny/giverny/schema"
 )
 
-// runOnKafka runs a new pipeline of a fabric, as one process does, until what is stored is enough.
+// runOnKafka runs a new pipeline of a fabric, as one process does, until enough is stored.
 func runOnKafka(t *testing.T, b *apachekafka.Broker, r *rig, enough func(deliveries) bool) {
 	t.Helper()
 	client := kafkaClient(t, b)
@@ -31,7 +31,7 @@ func runOnKafka(t *testing.T, b *apachekafka.Broker, r *rig, enough func(deliver
 	if err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute) // a busy machine takes its time
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute) // a busy machine is slow
 	defer cancel()
 	go func() {
 		for !enough(delivered(r.store.stored("f"))) && retry.Sleep(ctx, 50*time.Millisecond) {
@@ -43,7 +43,7 @@ func runOnKafka(t *testing.T, b *apachekafka.Broker, r *rig, enough func(deliver
 	}
 }
 
-// deliveries are how often what the feeds brought is in intervals.
+// deliveries counts how often each row of the feeds is in the stored intervals.
 type deliveries struct {
 	jobs                         map[string]int
 	failures, traffic, diagnoses int
@@ -60,7 +60,7 @@ func delivered(stored []*schema.IntervalResult) deliveries {
 	return d
 }
 
-// announced reads giverny.diagnoses from its begin until so many are there: the diagnoses by time and region.
+// announced reads giverny.diagnoses from the start until it has enough, and returns them by time and region.
 func announced(t *testing.T, b *apachekafka.Broker, atLeast int) map[[2]uint64]schema.Diagnosis {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
@@ -82,9 +82,8 @@ func announced(t *testing.T, b *apachekafka.Broker, atLeast int) map[[2]uint64]s
 	return found
 }
 
-// Jobs, failures and traffic take the way through a real broker, bad payloads cost
-// themselves alone, a restart neither loses nor repeats, and every stored diagnosis is
-// announced.
+// Jobs, failures and traffic go through a real broker: only bad payloads are lost, a
+// restart neither loses nor repeats anything, and every stored diagnosis is announced.
 func TestFeedsAndDiagnosesThroughApacheKafka(t *testing.T) {
 	b := apachekafka.Start(t, apachekafka.Options{})
 	g, r := graphOf(t, "f", "torus:4x4x4"), newRig()

@@ -17,7 +17,7 @@ import (
 	"github.com/giverny/giverny/schema"
 )
 
-// jobLog is a topic of jobs: record i is there from second sent[i] of the test on.
+// jobLog is a topic of jobs: record i is there from the test's second sent[i] on.
 type jobLog struct {
 	began   time.Time
 	records []schema.Job
@@ -60,7 +60,7 @@ func jobAt(id string, start, end int) schema.Job {
 	return j
 }
 
-// said lists the jobs of all results, each as often as it was stored.
+// said lists the jobs in all results, each as often as it was stored.
 func said(results []*schema.IntervalResult) string {
 	var all []string
 	for _, r := range results {
@@ -76,8 +76,8 @@ func said(results []*schema.IntervalResult) string {
 	return strings.Join(all, " ")
 }
 
-// What waits for its interval when a process ends is read again by the next one, and
-// what was stored is not stored again, though both are read again.
+// Rows that wait for their interval when a process ends are read again by the next
+// one; rows that were stored are read again too, but not stored again.
 func TestJobsSurviveARestart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r, g := newRig(), graphOf(t, "f", "torus:4x4x4")
@@ -109,7 +109,7 @@ func TestJobsSurviveARestart(t *testing.T) {
 	})
 }
 
-// A flood of jobs, and rows that cannot be used, cost the intervals nothing.
+// A flood of jobs, and rows that cannot be used, do no harm to the intervals.
 func TestAFloodOfJobs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r, g := newRig(), graphOf(t, "f", "torus:4x4x4")
@@ -126,7 +126,7 @@ func TestAFloodOfJobs(t *testing.T) {
 	})
 }
 
-// Rows of another fabric are refused, and cost nothing else; reasons are metrics.
+// Rows of another fabric are refused, and nothing else; the reasons are metrics.
 func TestFeedsOfAnotherFabric(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r, g := newRig(), graphOf(t, "f", "torus:4x4x4")

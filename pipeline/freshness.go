@@ -10,42 +10,44 @@ import (
 	"github.com/giverny/giverny/schema"
 )
 
-// freshness is when what came last, of a live fabric, by the wall clock; it judges
-// whether silence has lasted too long. It is a pure core: time arrives as a value.
+// freshness records when a live fabric last received or stored what, by the wall
+// clock; it judges whether silence has lasted too long. It is pure: time is passed
+// as a value.
 type freshness struct {
-	staleNanos   int64 // after which silence is a state
+	staleNanos   int64 // after which silence makes the state unknown
 	startedNanos int64
 
-	readNanos     int64            // readings came; 0: never
-	readUpToNanos int64            // Kafka was read to its end; 0: never
-	storedNanos   int64            // an interval was stored; 0: never
+	readNanos     int64            // readings last arrived; 0: never
+	readUpToNanos int64            // instant up to which Kafka was read; 0: never
+	storedNanos   int64            // an interval was last stored; 0: never
 	endNanos      int64            // end of the newest stored interval; 0: none
-	storingNanos  int64            // the store was given the result that it has not taken; 0: it has all
+	storingNanos  int64            // the store was given a result that it has not stored yet; 0: none is pending
 	heard         map[string]int64 // by agent
 	last          schema.NetworkForecast
 
-	latenessNanos int64 // for how long after their end intervals wait for readings
-	lateNanos     int64 // readings came last for which they had not waited long enough; 0: never
-	delayNanos    int64 // the longest that such took to arrive, of about the last minute
-	delayedNanos  int64 // when those came
+	latenessNanos int64 // how long after their end intervals wait for readings
+	lateNanos     int64 // readings last arrived that needed a longer wait; 0: never
+	delayNanos    int64 // the longest delay of such readings, in about the last minute
+	delayedNanos  int64 // when those arrived
 	periodNanos   int64 // of intervals
-	resumingNanos int64 // a run began to read what is stored and has not got it yet; 0: none
-	resumedNanos  int64 // a run had read it
+	resumingNanos int64 // a run started to read the stored state and is not done; 0: none
+	resumedNanos  int64 // a run last finished reading it
 
 	dropped       map[string]uint64 // readings since the start, by reason
-	droppedThen   map[string]uint64 // when an interval was stored last
-	droppedBefore map[string]uint64 // when the one before was
+	droppedThen   map[string]uint64 // at the last stored interval
+	droppedBefore map[string]uint64 // at the one before
 }
 
-// staleIntervals is how many intervals without news are a state and no chance;
-// minStale bounds it below: with short intervals a busy machine is no outage.
+// staleIntervals is how many intervals of silence make the state unknown;
+// minStale is the minimum: with short intervals, a busy machine is not an
+// outage.
 const (
 	staleIntervals = 3
 	minStale       = 10 * time.Second
 )
 
-// An agent that has been silent for forgetAgent is gone; agents beyond maxAgents
-// are not counted.
+// An agent that has been silent for forgetAgent is forgotten; agents beyond
+// maxAgents are not counted.
 const (
 	forgetAgent = 24 * time.Hour
 	maxAgents   = 100_000
@@ -57,19 +59,19 @@ func newFreshness(interval, lateness time.Duration, nowNanos int64) freshness {
 		last: schema.NetworkForecast{Unknown: &schema.Unknown{Reason: schema.NoInterval, Since: schema.Instant(nowNanos), Detail: "no interval has been stored since the start"}}}
 }
 
-// read notes readings of an agent.
+// read records readings of an agent.
 func (f *freshness) read(agent string, nowNanos int64) {
 	f.readNanos = nowNanos
 	if _, known := f.heard[agent]; known {
 		f.heard[agent] = nowNanos
 	} else if len(f.heard) < maxAgents {
-		f.heard[string([]byte(agent))] = nowNanos // the batch's memory is used again
+		f.heard[string([]byte(agent))] = nowNanos // copied since the batch's memory is reused
 	}
 }
 
-// late notes readings that an interval lacks, the newest of which took so long to arrive. What came in time for an
-// interval is not late: it may be early, or the first after a gap. The longest delay of late counts, since with less
-// patience than for that readings are still late.
+// late records readings that an interval lacks, the newest of which took delayNanos to arrive. Readings that were in
+// time are not late: they may have been early, or the first after a gap. The longest delay counts, since a shorter
+// wait than that would still miss readings.
 func (f *freshness) late(delayNanos, nowNanos int64) {
 	if delayNanos <= f.latenessNanos {
 		return
@@ -79,13 +81,13 @@ func (f *freshness) late(delayNanos, nowNanos int64) {
 	}
 }
 
-// stored notes an interval.
+// stored records a stored interval.
 func (f *freshness) stored(r *schema.IntervalResult, nowNanos int64) {
 	f.storedNanos, f.endNanos, f.last = nowNanos, max(f.endNanos, r.Snapshot.Interval.EndNanos()), r.Network
 	f.droppedBefore, f.droppedThen = f.droppedThen, f.dropped
 }
 
-// agents counts those that report and those that have fallen silent.
+// agents counts the agents that report and those that are silent.
 func (f *freshness) agents(nowNanos int64) (reporting, silent int) {
 	for name, at := range f.heard {
 		switch {
@@ -100,8 +102,8 @@ func (f *freshness) agents(nowNanos int64) (reporting, silent int) {
 	return reporting, silent
 }
 
-// silence says what has been missing for too long; nil: nothing. What comes first
-// along the way of the data is not the cause if what comes after it fails too.
+// silence returns what has been missing for too long; nil: nothing. An earlier
+// stage of the data path is not blamed for what a later stage causes.
 func (f *freshness) silence(nowNanos int64) *schema.Unknown {
 	is := func(reason schema.UnknownReason, sinceNanos int64, detail string, args ...any) *schema.Unknown {
 		age := time.Duration(nowNanos - sinceNanos).Truncate(time.Second)
@@ -117,7 +119,7 @@ func (f *freshness) silence(nowNanos int64) *schema.Unknown {
 		}
 	case f.storingNanos != 0 && late(f.storingNanos):
 		return is(schema.StoreRefuses, f.storingNanos, "the store has taken no interval for %s")
-	case late(read) && late(readUpTo) && !late(stored): // nothing is read while the store is behind with what was
+	case late(read) && late(readUpTo) && !late(stored): // a store that lags behind blocks reading
 	case late(read) && late(readUpTo):
 		return is(schema.KafkaAway, readUpTo, "Kafka has not answered for %s")
 	case late(read):
@@ -129,7 +131,7 @@ func (f *freshness) silence(nowNanos int64) *schema.Unknown {
 	return nil
 }
 
-// droppedSince says for what reason most readings were dropped since then; empty if none were.
+// droppedSince describes the reason for which most readings were dropped since then; empty if none were.
 func (f *freshness) droppedSince(then map[string]uint64) string {
 	most, reason := uint64(0), ""
 	for _, r := range slices.Sorted(maps.Keys(f.dropped)) {
@@ -143,7 +145,7 @@ func (f *freshness) droppedSince(then map[string]uint64) string {
 	return fmt.Sprintf("; %d readings were dropped as %s", most, reason)
 }
 
-// status is the state of the network now.
+// status returns the present state of the network.
 func (f *freshness) status(nowNanos int64) schema.NetworkForecast {
 	now := f.last
 	if why := cmp.Or(f.silence(nowNanos), f.lateness(nowNanos), f.unmeasured()); why != nil {
@@ -152,7 +154,7 @@ func (f *freshness) status(nowNanos int64) schema.NetworkForecast {
 	return now
 }
 
-// unmeasured is why the last interval measures nothing, or too little, with the reason for which readings were dropped
+// unmeasured returns why the last interval measured nothing or too little, with the main reason for dropped readings
 // since the one before.
 func (f *freshness) unmeasured() *schema.Unknown {
 	why := f.last.Unknown
@@ -162,8 +164,8 @@ func (f *freshness) unmeasured() *schema.Unknown {
 	return &schema.Unknown{Reason: why.Reason, Since: why.Since, Detail: why.Explained() + f.droppedSince(f.droppedBefore)}
 }
 
-// lateness says that intervals measure nothing, or too little, because they close before their readings arrive; nil: that
-// is not so.
+// lateness returns an Unknown if intervals measure nothing or too little because they close before their readings arrive;
+// else nil.
 func (f *freshness) lateness(nowNanos int64) *schema.Unknown {
 	why := f.last.Unknown
 	if why == nil || f.lateNanos == 0 || nowNanos-f.lateNanos > f.staleNanos || why.Reason != schema.NothingMeasured && why.Reason != schema.LowCoverage {

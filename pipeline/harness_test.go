@@ -20,7 +20,7 @@ import (
 
 const second = int64(1e9)
 
-// memory is a store that forgets nothing and can be made to fail.
+// memory is a store in memory that can be made to fail.
 type memory struct {
 	mu      sync.Mutex
 	results map[string]map[int64]*schema.IntervalResult
@@ -55,7 +55,7 @@ func (m *memory) Put(_ context.Context, r *schema.IntervalResult) error {
 	if was := m.results[fabric][r.Snapshot.Interval.StartNanos]; was != nil && was.Revision >= r.Revision {
 		return nil // once
 	}
-	own, snap := *r, *r.Snapshot // the snapshot's memory is used again
+	own, snap := *r, *r.Snapshot // the snapshot's memory is reused
 	snap.Series = slices.Clone(snap.Series)
 	for i := range snap.Series {
 		snap.Series[i].Values, snap.Series[i].Valid = slices.Clone(snap.Series[i].Values), slices.Clone(snap.Series[i].Valid)
@@ -169,10 +169,10 @@ type polls struct {
 	graph  *topology.Graph
 	before func(n int) error // of poll n; may be nil
 	extra  func(n int) []*schema.CounterBatch
-	intake *Intake // of the run that goes on
+	intake *Intake // of the current run
 
 	mu        sync.Mutex
-	next      int // goes on over restarts of the source, as the log does
+	next      int // kept over restarts of the source, as in a log
 	committed int64
 }
 
@@ -218,7 +218,7 @@ func (p *polls) Run(ctx context.Context, in *Intake) error {
 	return nil
 }
 
-// epoch is when poll 0 is read.
+// epoch is the time of poll 0.
 const epoch = 1_000_000 * second
 
 // poll reads every port of a graph: a quarter of its links stall 40% of the time.
@@ -241,7 +241,7 @@ func poll(g *topology.Graph, n int) *schema.CounterBatch {
 	return b
 }
 
-// sink collects the starts of what it is given.
+// sink collects the starts of the intervals that it is given.
 type sink struct {
 	name  string
 	fails func(n int) error // of call n; may be nil
@@ -292,7 +292,7 @@ func newRig() *rig {
 	return &rig{newMemory(), registered(prometheus.NewRegistry())}
 }
 
-// registered are the metrics of a registry that is new.
+// registered returns metrics in a new registry.
 func registered(reg prometheus.Registerer) *Metrics {
 	m, err := NewMetrics(reg)
 	if err != nil {

@@ -26,7 +26,7 @@ func newHealth(fabric string, m *Metrics, log *slog.Logger) *health {
 	return &health{fabric: fabric, metrics: m, log: log, faults: map[string]error{}}
 }
 
-// failed notes a fault. A fault that repeats itself is logged once.
+// failed records a fault. A repeated fault is logged once.
 func (h *health) failed(part string, err error, pause time.Duration) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -41,7 +41,7 @@ func (h *health) failed(part string, err error, pause time.Duration) {
 	h.log.Log(context.Background(), level, "pipeline: part failed, retrying", "part", part, "pause", pause, "error", err)
 }
 
-// state notes whether a part is as it should be, of one that goes on either way.
+// state records whether a part is in order, for a part that runs in either case.
 func (h *health) state(part string, err error) {
 	if err == nil {
 		h.up(part)
@@ -58,8 +58,8 @@ func (h *health) state(part string, err error) {
 	}
 }
 
-// upUnlessFailing notes that a part works: at once if it has not failed before,
-// else when it has run for worksAfter without calling fails.
+// upUnlessFailing marks a part as working: immediately if it has not failed
+// before, otherwise when it has run for worksAfter without a call of fails.
 func (h *health) upUnlessFailing(part string) (fails func()) {
 	h.mu.Lock()
 	_, failed := h.faults[part]
@@ -72,7 +72,7 @@ func (h *health) upUnlessFailing(part string) (fails func()) {
 	return func() { timer.Stop() }
 }
 
-// up notes that a part works.
+// up marks a part as working.
 func (h *health) up(part string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -83,7 +83,7 @@ func (h *health) up(part string) {
 	}
 }
 
-// rest forgets the faults of parts that do not run for now.
+// rest clears the faults of parts that do not run at present.
 func (h *health) rest() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -93,13 +93,13 @@ func (h *health) rest() {
 	clear(h.faults)
 }
 
-// err names the parts that do not work.
+// err returns the faults of all parts that do not work.
 func (h *health) err() error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	var errs []error
 	for part, err := range h.faults {
-		first, _, _ := strings.Cut(err.Error(), "\n") // a panic brings its stack
+		first, _, _ := strings.Cut(err.Error(), "\n") // a panic's error contains a stack trace
 		errs = append(errs, fmt.Errorf("%s: %s", part, first))
 	}
 	slices.SortFunc(errs, func(a, b error) int { return strings.Compare(a.Error(), b.Error()) })

@@ -5,10 +5,10 @@ import (
 	"strings"
 )
 
-// hold decides for how long intervals wait after Kafka was away: until every agent
-// that reported before has reported for as long as Kafka was away, so that its
-// spool is empty, or until the time for that is over. An agent is compared with
-// itself, so that it does not matter whether its clock is right.
+// hold decides how long intervals wait after an outage of Kafka: until every agent
+// that reported before has advanced by as much as the outage lasted, which means
+// that its spool is empty, or until a time limit. An agent is only compared with
+// itself, so it does not matter if its clock is wrong.
 type hold struct {
 	limitNanos, intervalNanos int64
 
@@ -16,30 +16,29 @@ type hold struct {
 	newest int64
 
 	holding   bool
-	awaySince int64 // when the broker answered last before it went away
-	backAt    int64 // when it answered again; 0: it is away
+	awaySince int64 // when the broker last answered before the outage
+	backAt    int64 // when it answered again; 0: it has not
 	nowNanos  int64 // as last given
 }
 
 type agentKey struct{ agent, source string }
 
 type agentProgress struct {
-	newest int64 // reading
-	before int64 // the same when the broker went away
-	waited bool  // for it to catch up
+	newest int64 // newest reading
+	before int64 // newest at the start of the outage
+	waited bool  // the hold waits for it to catch up
 }
 
-// maxHoldAgents bounds the memory that names of agents can take; what is beyond is
-// not waited for. An agent that was silent for longer than silentIntervals before
-// the outage is not waited for either. One that is no further behind than
-// currentIntervals has caught up.
+// maxHoldAgents limits the memory for agents; the hold does not wait for further
+// ones, nor for an agent that was silent for longer than silentIntervals before
+// the outage. An agent that is at most currentIntervals behind has caught up.
 const (
 	maxHoldAgents    = 1 << 16
 	silentIntervals  = 5
 	currentIntervals = 2
 )
 
-// saw notes how far an agent has reported.
+// saw records how far an agent has reported.
 func (h *hold) saw(agent, source string, newestNanos int64) {
 	h.newest = max(h.newest, newestNanos)
 	a := h.agents[agentKey{agent, source}]
@@ -56,7 +55,7 @@ func (h *hold) saw(agent, source string, newestNanos int64) {
 	a.newest = max(a.newest, newestNanos)
 }
 
-// away says that the broker has not answered since an instant.
+// away records that the broker has not answered since an instant.
 func (h *hold) away(sinceNanos int64) {
 	if h.limitNanos == 0 {
 		return
@@ -73,7 +72,7 @@ func (h *hold) away(sinceNanos int64) {
 	h.holding, h.backAt = true, 0
 }
 
-// over reports whether a hold ends, now that the broker answers.
+// over reports whether a hold ends, given that the broker answers.
 func (h *hold) over(nowNanos int64) bool {
 	if !h.holding {
 		return false
@@ -89,7 +88,7 @@ func (h *hold) over(nowNanos int64) bool {
 	return true
 }
 
-// behind is how many of the agents that are waited for have not caught up.
+// behind returns how many of the agents that the hold waits for have not caught up.
 func (h *hold) behind() (behind, all int) {
 	passed := h.nowNanos - h.awaySince
 	for _, a := range h.agents {

@@ -18,8 +18,8 @@ import (
 	"github.com/giverny/giverny/topology"
 )
 
-// Intake is where sources put what they read. Its methods are safe for
-// concurrent use; they block while the store is behind.
+// Intake takes what sources read. Its methods are safe for concurrent use; they
+// block while the store is behind.
 type Intake struct {
 	metrics       *Metrics
 	health        *health
@@ -31,12 +31,12 @@ type Intake struct {
 	out           chan output
 	used          chan *schema.IntervalResult
 
-	failed  atomic.Pointer[error]          // what no further batch can mend; the run ends
-	pending atomic.Pointer[topology.Graph] // comes into force before the next batch
+	failed  atomic.Pointer[error]          // an error that no further batch can fix; the run ends
+	pending atomic.Pointer[topology.Graph] // takes effect before the next batch
 	state   atomic.Pointer[string]         // see State
 
-	// mu guards what follows. It is held while a result waits for the store: who
-	// serves the store must not ask for it.
+	// mu guards the fields below. It is held while a result waits for the store:
+	// code that serves the store must not lock it.
 	mu          sync.Mutex
 	core        *analysis.Core
 	sources     []*sourceState
@@ -44,22 +44,21 @@ type Intake struct {
 	nowNanos    int64 // of the last Advance, or of the start
 	clocks      *clocks
 	before      discarded                // by earlier runs
-	finishing   bool                     // Finish closes intervals
-	empty       []*schema.IntervalResult // while it does: those since the last that measured something
+	finishing   bool                     // Finish is closing intervals
+	empty       []*schema.IntervalResult // while finishing: the empty intervals since the last one that measured something
 	late        lateness
 	unlisted    unlisted
 	doubled     doubled
-	graphs      map[uint64]*topology.Graph // that results may belong to
+	graphs      map[uint64]*topology.Graph // that pending results may belong to
 }
 
-// sourceState is how far a source has been read.
+// sourceState tracks how far a source has been read.
 type sourceState struct {
 	source Source
 	taken  offsetQueue
 }
 
-// output is a result, its version of the fabric, and up to where the sources are
-// not needed any more once it is stored.
+// output is a result with its graph and the offsets to commit once it is stored.
 type output struct {
 	result  *schema.IntervalResult
 	graph   *topology.Graph
@@ -72,10 +71,10 @@ type commit struct {
 	offset int64
 }
 
-// waitingResults may be finished and not yet stored.
+// waitingResults is the maximum number of results that wait to be stored.
 const waitingResults = 4
 
-// NoOffset is the offset of what cannot be committed.
+// NoOffset is the offset of input that cannot be committed.
 const NoOffset = int64(-1)
 
 func newIntake(r *resumed, cfg *analysis.Config, m *Metrics, running context.Context, h *health, w *watch) *Intake {
@@ -100,8 +99,8 @@ func newIntake(r *resumed, cfg *analysis.Config, m *Metrics, running context.Con
 	}
 }
 
-// begins forgets what a source has read: it begins, first or again, behind what
-// was committed.
+// begins resets the progress of a source, which (re)starts after its committed
+// offset.
 func (in *Intake) begins(s Source) {
 	in.mu.Lock()
 	defer in.mu.Unlock()
@@ -119,13 +118,13 @@ func (in *Intake) register(s Source) {
 }
 
 // Counters takes a batch; offset is the source's own, or NoOffset. The intake
-// keeps nothing of the batch. An error refuses this batch alone.
+// does not retain the batch. An error rejects only this batch.
 func (in *Intake) Counters(s Source, b *schema.CounterBatch, offset int64) error {
 	return in.CountersTimed(s, b, offset, clockcheck.Times{})
 }
 
-// CountersTimed is Counters with the times that Kafka keeps of a record, by which the
-// sender's clock is checked.
+// CountersTimed is Counters with the times of the Kafka record, by which the sender's
+// clock is checked.
 func (in *Intake) CountersTimed(s Source, b *schema.CounterBatch, offset int64, t clockcheck.Times) error {
 	return in.locked(func() error {
 		accepted, err := in.core.CheckClock(b, t)
@@ -148,8 +147,8 @@ func (in *Intake) CountersTimed(s Source, b *schema.CounterBatch, offset int64, 
 	})
 }
 
-// add hands a batch that is accepted to the core, or to the buffer where it is in
-// use.
+// add passes an accepted batch to the core, or to the reorder buffer if that is
+// active.
 func (in *Intake) add(b *schema.CounterBatch) (newest int64, err error) {
 	if b.Rows() == 0 {
 		return 0, nil
@@ -164,7 +163,7 @@ func (in *Intake) add(b *schema.CounterBatch) (newest int64, err error) {
 	return newest, in.release()
 }
 
-// release hands on what the buffer need not hold any longer.
+// release passes on the batches that the buffer no longer needs to hold.
 func (in *Intake) release() error {
 	for b := in.late.buffer.next(); b != nil; b = in.late.buffer.next() {
 		in.inOrder(slices.Min(b.TimeNanos))
@@ -179,7 +178,7 @@ func (in *Intake) release() error {
 	return nil
 }
 
-// noteLost takes what intervals lack.
+// noteLost records which readings intervals lack.
 func (in *Intake) noteLost(newest int64) {
 	lost := in.core.TakeLost()
 	if lost.Rows > 0 && !in.late.rewound {
@@ -188,25 +187,27 @@ func (in *Intake) noteLost(newest int64) {
 	in.late.noteLost(lost, newest)
 }
 
-// inOrder says that all that was read before an instant has been taken, since the
-// buffer gives it out in order: after a silence of all, intervals would stay open
-// until most devices have reported, and what those read first would be too early.
+// inOrder tells the core that everything read before an instant has been added,
+// since the buffer emits in order. Otherwise, after all were silent, intervals
+// would stay open until most devices have reported, and the first devices'
+// readings would be too early.
 func (in *Intake) inOrder(nanos int64) {
 	now := max(in.nowNanos, in.clocks.newestNanos)
 	in.core.Advance(min(nanos, now), now)
 }
 
-// BrokerAway says that Kafka has not answered since an instant: until the agents
-// have sent what they spooled meanwhile, no interval closes.
+// BrokerAway records that Kafka has not answered since an instant: no interval
+// closes until the agents have sent what they spooled during the outage.
 func (in *Intake) BrokerAway(sinceNanos, nowNanos int64) {
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	in.late.brokerAway(sinceNanos)
-	in.core.Advance(math.MinInt64, nowNanos) // what comes next may be as new as this
+	in.core.Advance(math.MinInt64, nowNanos) // the next input may be as new as this
 	in.showState()
 }
 
-// State says what intervals wait for, or which are incomplete, and whose readings are of no use; empty: none.
+// State describes what intervals wait for, incomplete intervals, and unusable readings; "" if there is nothing to
+// report.
 func (in *Intake) State() string {
 	if state := in.state.Load(); state != nil {
 		return *state
@@ -222,12 +223,12 @@ func (in *Intake) showState() {
 }
 
 // liveIntervals is for how many intervals after the newest reading the clock
-// still closes intervals: replayed data are older than that, and a fabric that
-// has been silent for longer has nothing to say.
+// closes intervals: replayed data is older than that, and a fabric that is
+// silent for longer has no data.
 const liveIntervals = 10
 
-// Advance says that all that was read by an instant has been taken, and what time
-// it is. It is for live data.
+// Advance says that everything read before completeNanos has been taken, and what
+// time it is. It is for live data.
 func (in *Intake) Advance(completeNanos, nowNanos int64) error {
 	in.watch.readUpTo(completeNanos)
 	return in.locked(func() error {
@@ -255,8 +256,8 @@ func (in *Intake) Advance(completeNanos, nowNanos int64) error {
 	})
 }
 
-// Finish closes what is open: the source has no more. Its data end with the last
-// interval that measured something: an empty one after it is not passed on.
+// Finish closes the open intervals, because the source has ended. It does not
+// pass on empty intervals after the last one that measured something.
 func (in *Intake) Finish() error {
 	return in.locked(func() error {
 		if err := in.core.CheckTopology(); err != nil {
@@ -273,23 +274,23 @@ func (in *Intake) Finish() error {
 	})
 }
 
-// isEmpty says that nothing was measured in an interval, and nothing happened.
+// isEmpty reports whether nothing was measured in an interval, and nothing happened.
 func isEmpty(r *schema.IntervalResult) bool {
 	return len(r.Events)+len(r.Jobs)+len(r.Failures)+len(r.Traffic) == 0 && !slices.ContainsFunc(r.Snapshot.Series, func(s schema.Series) bool { return s.Count > 0 })
 }
 
-// setGraph takes another version into force, before what comes next.
+// setGraph puts another version into force before the next input.
 func (in *Intake) setGraph(g *topology.Graph) {
 	in.pending.Store(g)
 }
 
-// fail ends the run with an error that no further batch can mend.
+// fail ends the run with an error that no further batch can fix.
 func (in *Intake) fail(err error) error {
 	in.failed.Store(&err)
 	return err
 }
 
-// locked runs one step of the core. A panic of the core is a fault of the run.
+// locked runs one step of the core under the lock. A panic of the core is a fault of the run.
 func (in *Intake) locked(step func() error) error {
 	in.mu.Lock()
 	defer in.mu.Unlock()
@@ -309,7 +310,7 @@ func (in *Intake) locked(step func() error) error {
 	return refused
 }
 
-// takeGraph applies a new version, after the results that are ready.
+// takeGraph applies a pending version, after the results that are ready.
 func (in *Intake) takeGraph() error {
 	g := in.pending.Swap(nil)
 	if g == nil || g.Version() == in.core.Graph().Version() {
@@ -319,7 +320,7 @@ func (in *Intake) takeGraph() error {
 		return err
 	}
 	was := in.core.Graph()
-	in.graphs = map[uint64]*topology.Graph{was.Version(): was, g.Version(): g} // of older ones all results have been passed on
+	in.graphs = map[uint64]*topology.Graph{was.Version(): was, g.Version(): g} // all results of older versions have been passed on
 	in.health.log.Info("analysis: new topology version in force", "version", fmt.Sprintf("%016x", g.Version()), "links", g.NumLinks())
 	if err := in.core.SetGraph(g, in.newestNanos); err != nil {
 		return err
@@ -328,7 +329,7 @@ func (in *Intake) takeGraph() error {
 	return nil
 }
 
-// took notes that a source has been read up to an offset; in.mu is held.
+// took records that a source has been read up to an offset; in.mu is held.
 func (in *Intake) took(s Source, offset, newestNanos int64) {
 	if offset == NoOffset {
 		return
@@ -340,7 +341,7 @@ func (in *Intake) took(s Source, offset, newestNanos int64) {
 	}
 }
 
-// drain passes finished results on; in.mu is held.
+// drain passes on finished results; in.mu is held.
 func (in *Intake) drain() error {
 	for {
 		select {
@@ -362,18 +363,18 @@ func (in *Intake) drain() error {
 		}
 		for _, r := range append(in.empty, r) {
 			if !in.pass(r) {
-				return nil // made again after the restart
+				return nil // they are made again after the restart
 			}
 		}
 		in.empty = nil
 	}
 }
 
-// pass gives a result to the outlet, false if the run has ended; in.mu is held.
+// pass sends a result to the outlet; false if the run has ended; in.mu is held.
 func (in *Intake) pass(r *schema.IntervalResult) bool {
 	out := output{result: r, graph: in.graphs[r.Snapshot.GraphVersion]}
 	for _, s := range in.sources {
-		// While intervals are incomplete, what completes them is read again after a crash.
+		// While intervals are incomplete, do not commit: after a crash, their readings are read again.
 		if c, ok := s.source.(Committer); ok && !in.late.completion.pending() {
 			if offset := s.taken.through(in.core.LowWater()); offset != NoOffset {
 				out.commits = append(out.commits, commit{c, offset})
@@ -388,7 +389,7 @@ func (in *Intake) pass(r *schema.IntervalResult) bool {
 	}
 }
 
-// fault is what ended the run; nil if nothing did.
+// fault returns the error that ended the run; nil if there is none.
 func (in *Intake) fault() error {
 	if err := in.failed.Load(); err != nil {
 		return *err
@@ -398,8 +399,8 @@ func (in *Intake) fault() error {
 
 func (in *Intake) close() { close(in.out) }
 
-// IsFault says whether an error of the intake is the run's, and not of what was
-// given: no further batch can be taken.
+// IsFault reports whether an error of the intake is a fault of the run, not of
+// the input: then no further batch can be taken.
 func (in *Intake) IsFault(err error) bool {
 	fault := in.fault()
 	return fault != nil && errors.Is(err, fault)

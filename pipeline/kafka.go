@@ -12,10 +12,9 @@ import (
 	"github.com/giverny/giverny/schema"
 )
 
-// KafkaSources are the sources of live data of a fabric: its partition of the
-// counters, of the events and of what schedulers and logs say, and the clock that
-// closes intervals.
-// Offsets are committed through the fence, which may be nil.
+// KafkaSources returns the sources of live data of a fabric: its partitions of
+// the counters, the events and the reports of schedulers and logs, and the clock
+// that closes intervals. Offsets are committed with the fence, which may be nil.
 func KafkaSources(client *kafka.Client, producer *kafka.Producer, fabric string, partition int, interval time.Duration, fence kafka.Fence) []Source {
 	consumer := func(kind envelope.Kind) *kafka.Consumer {
 		return kafka.NewConsumer(client, producer, kafka.Assignment{Kind: kind, Fabric: fabric, Partition: partition, Fence: fence})
@@ -36,8 +35,8 @@ type counterSource struct {
 
 func (s *counterSource) Name() string { return "counters" }
 
-// Run hands batches to the intake. One that cannot be read, or is of another
-// fabric, goes to the dead letters and costs nothing else.
+// Run passes batches to the intake. A batch that is unreadable or of another
+// fabric goes to the dead-letter topic; the others are not affected.
 func (s *counterSource) Run(ctx context.Context, in *Intake) error {
 	if !s.awaitFeeds(ctx) {
 		return nil
@@ -50,13 +49,13 @@ func (s *counterSource) Run(ctx context.Context, in *Intake) error {
 	})
 }
 
-// feedsFirst is for how long a backlog of counters waits for that of the feeds, so that
-// the jobs of an interval are known when it is analysed. A feed that cannot be read
-// costs no more than this.
+// feedsFirst is how long a backlog of counters waits for that of the feeds, so that the
+// jobs of an interval are known when it is analysed. An unreadable feed delays the
+// start by no more than this.
 const feedsFirst = 5 * time.Second
 
-// awaitFeeds waits until what was in the feeds' topics at the start has been read. It
-// returns false if ctx ends first.
+// awaitFeeds waits until the feeds' backlog at the start has been read. It returns
+// false if ctx ends first.
 func (s *counterSource) awaitFeeds(ctx context.Context) bool {
 	began := time.Now()
 	behind := func(c *kafka.Consumer) bool { return c.ReadUpTo().Before(began) }
@@ -68,9 +67,9 @@ func (s *counterSource) awaitFeeds(ctx context.Context) bool {
 	return true
 }
 
-// timesOf are the times of a record. Where the broker does not say when it appended
-// it, that is the producer's time or, if that is earlier, this host's: nothing lies
-// in the future of both.
+// timesOf returns the times of a record. If the broker does not say when it
+// appended it, that is the producer's time or this host's, whichever is earlier: no
+// append time is in the future of both.
 func timesOf(m *kafka.Message, now time.Time) (t clockcheck.Times) {
 	appended := m.Appended
 	if appended.IsZero() {
@@ -85,16 +84,16 @@ func timesOf(m *kafka.Message, now time.Time) (t clockcheck.Times) {
 	return t
 }
 
-// Commit tells Kafka that what lies up to an offset is stored.
+// Commit commits the offset of a message to Kafka once it and all before it are stored.
 func (s *counterSource) Commit(ctx context.Context, offset int64) error {
 	return s.consumer.CommitThrough(ctx, offset)
 }
 
-// BeginAt makes the next Run begin with what was sent at an instant, or earlier.
+// BeginAt makes the next Run start at or before the messages sent at an instant.
 func (s *counterSource) BeginAt(at time.Time) { s.consumer.BeginAt(at) }
 
-// rejected sends what the intake refuses to the dead letters, and passes on what
-// ends the run.
+// rejected makes the consumer dead-letter what the intake rejects, and passes on
+// errors that end the run.
 func rejected(in *Intake, err error) error {
 	if err == nil || in.IsFault(err) {
 		return err
@@ -102,9 +101,10 @@ func rejected(in *Intake, err error) error {
 	return &kafka.Rejection{Err: err}
 }
 
-// clockSource tells the analysis the time several times an interval: the instant
-// up to which everything in Kafka has been read, so that a backlog, or a broker
-// that is away, closes nothing before its readings are here.
+// clockSource tells the analysis the time, several times per interval: the
+// instant up to which everything in Kafka has been read, so that during a
+// backlog or an outage of the broker no interval closes before its readings
+// arrive.
 type clockSource struct {
 	readUpTo func() time.Time
 	answered func() time.Time // by the broker
@@ -113,8 +113,9 @@ type clockSource struct {
 
 func (s *clockSource) Name() string { return "clock" }
 
-// awayAfter is how long the broker may be silent: it answers several times a
-// second, with nothing if need be.
+// awayAfter is how long the broker may be silent before it counts as
+// unavailable: it answers several times per second, with an empty response if
+// there is nothing.
 const awayAfter = 1500 * time.Millisecond
 
 // Run advances the analysis until ctx ends.

@@ -10,23 +10,24 @@ import (
 	"github.com/giverny/giverny/schema"
 )
 
-// lateness is what a run does about readings that are held up on their way: after
-// an outage it holds intervals open; in a run that completes stored intervals it
-// puts the log in order; and what is late nevertheless is noted, to be completed.
+// lateness is how a run handles readings that are delayed on their way: after an
+// outage it holds intervals open; in a run that completes stored intervals it
+// puts the log in order; and readings that are late nevertheless are recorded, to
+// be completed.
 type lateness struct {
 	log        *slog.Logger
-	completion *completion // of the fabric: it outlives runs
+	completion *completion // of the fabric; outlives runs
 	hold       hold
 	buffer     reorder
 
-	rewound bool // the run went back, and has not read up to now yet
-	// In a run that went back: what is lost before this instant was so before. In
-	// others: rows before staleNanos should have been stored long ago, and so are the
-	// stragglers of an outage that an earlier process did not live to complete.
+	rewound bool // the run went back, and has not caught up with the present yet
+	// In a run that went back: losses before ignoreNanos are not new. In others: rows
+	// before staleNanos should have been stored long ago, so they are stragglers of
+	// an outage that an earlier process did not complete.
 	ignoreNanos, staleNanos int64
 }
 
-// saw notes how far a batch has brought its agent.
+// saw records the progress of a batch's agent.
 func (l *lateness) saw(b *schema.CounterBatch, newest int64) {
 	l.hold.saw(b.Agent, b.Source, newest)
 	oldest := slices.Min(b.TimeNanos)
@@ -47,7 +48,7 @@ func (l *lateness) noteLost(lost window.Lost, newest int64) {
 	}
 }
 
-// brokerAway begins a hold.
+// brokerAway starts a hold.
 func (l *lateness) brokerAway(sinceNanos int64) {
 	was := l.hold.holding
 	l.hold.away(sinceNanos)
@@ -59,8 +60,8 @@ func (l *lateness) brokerAway(sinceNanos int64) {
 	}
 }
 
-// advance goes on with the time: the sources have been read up to completeNanos.
-// It returns the rewind that is due.
+// advance records that the sources have been read up to completeNanos. It
+// returns a rewind if one is due.
 func (l *lateness) advance(completeNanos, nowNanos int64) *rewind {
 	if l.rewound {
 		l.rewound, l.ignoreNanos, l.completion.going = false, math.MinInt64, nil

@@ -12,7 +12,7 @@ import (
 	"github.com/giverny/giverny/schema"
 )
 
-// Metrics are those of all fabrics of a process.
+// Metrics are the metrics of all fabrics of a process.
 type Metrics struct {
 	rows      *prometheus.CounterVec
 	dropped   *prometheus.CounterVec
@@ -47,7 +47,7 @@ type Metrics struct {
 	stateRefused *prometheus.CounterVec
 }
 
-// NewMetrics registers them.
+// NewMetrics registers the metrics.
 func NewMetrics(reg prometheus.Registerer) (*Metrics, error) {
 	var errs []error
 	gauge := func(name, help string, labels ...string) *prometheus.GaugeVec {
@@ -96,13 +96,13 @@ func NewMetrics(reg prometheus.Registerer) (*Metrics, error) {
 	return m, errors.Join(errs...)
 }
 
-// discarded is what a fabric has not used since the start of the process.
+// discarded is what a fabric has discarded since the start of the process.
 type discarded struct {
 	readings map[string]uint64 // readings and values, by reason
-	batches  uint64            // that never came
+	batches  uint64            // that never arrived
 }
 
-// with adds what a run has not used.
+// with adds what a run has discarded.
 func (d discarded) with(core *analysis.Core) discarded {
 	readings := core.Drops()
 	for reason, n := range d.readings {
@@ -111,7 +111,7 @@ func (d discarded) with(core *analysis.Core) discarded {
 	return discarded{readings, d.batches + core.MissingBatches()}
 }
 
-// declare makes every series of a fabric, at zero.
+// declare creates every series of a fabric, at zero.
 func (m *Metrics) declare(fabric string, drops map[string]uint64) {
 	for _, c := range []*prometheus.CounterVec{m.rows, m.intervals, m.samples, m.stateRefused, m.rewinds} {
 		c.WithLabelValues(fabric)
@@ -156,7 +156,7 @@ func (m *Metrics) skill(fabric string, s schema.ForecastSkills) {
 	}
 }
 
-// tracked shows what is known over time.
+// tracked shows the results of tracking.
 func (m *Metrics) tracked(r *schema.IntervalResult) {
 	fabric := r.Snapshot.Fabric
 	m.skill(fabric, r.Skill)
@@ -180,15 +180,15 @@ func (m *Metrics) drops(fabric string, d discarded) {
 	}
 }
 
-// raise brings a counter to what was counted elsewhere; one goroutine at a time may.
+// raise raises a counter to a total counted elsewhere; it must not be called concurrently.
 func raise(c prometheus.Counter, total uint64) {
 	var now dto.Metric
-	if err := c.Write(&now); err == nil { // of a counter without exemplars there is none
+	if err := c.Write(&now); err == nil { // a counter without exemplars returns no error
 		c.Add(max(0, float64(total)-now.GetCounter().GetValue()))
 	}
 }
 
-// late shows whether intervals are held, and how many are incomplete.
+// late shows whether intervals are held, and the number of incomplete ones.
 func (m *Metrics) late(fabric string, held bool, incomplete int64) {
 	on := 0.
 	if held {
@@ -198,7 +198,7 @@ func (m *Metrics) late(fabric string, held bool, incomplete int64) {
 	m.incomplete.WithLabelValues(fabric).Set(float64(incomplete))
 }
 
-// stored counts a result; one that was stored again is not the newest.
+// stored counts a stored result; one that was stored again is not the newest.
 func (m *Metrics) stored(r *schema.IntervalResult, again bool) {
 	fabric := r.Snapshot.Fabric
 	m.intervals.WithLabelValues(fabric).Inc()

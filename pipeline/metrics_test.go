@@ -60,7 +60,7 @@ func TestTrackingMetrics(t *testing.T) {
 	}
 }
 
-// What was not used is counted by counters, which take over totals: named as such, and of one run after another.
+// What is not used is counted by counters, named as such, which follow the totals of the analysis.
 func TestCountersOfWhatIsNotUsed(t *testing.T) {
 	reg := prometheus.NewPedanticRegistry()
 	m := registered(reg)

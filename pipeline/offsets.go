@@ -1,6 +1,6 @@
 package pipeline
 
-// offsetQueue remembers, for the messages taken and not yet done with, how new
+// offsetQueue holds, for the messages that cannot be committed yet, how new
 // their newest row is.
 type offsetQueue []takenMessage
 
@@ -10,8 +10,9 @@ func (q *offsetQueue) push(offset, newestNanos int64) {
 	*q = append(*q, takenMessage{offset, newestNanos})
 }
 
-// through is the offset of the last message before the first that holds
-// something from low on, -1 if there is none; those up to it are forgotten.
+// through returns the offset of the last message before the first one with a
+// row at low or later, NoOffset if there is none; it drops the messages up to
+// it.
 func (q *offsetQueue) through(low int64) int64 {
 	n, offset := 0, NoOffset
 	for n < len(*q) && (*q)[n].newestNanos < low {

@@ -22,7 +22,7 @@ import (
 	"github.com/giverny/giverny/topology"
 )
 
-// kafkaClient is a client of its own to a broker, as every process has one.
+// kafkaClient returns a new client of a broker, as every process has its own.
 func kafkaClient(t *testing.T, b *apachekafka.Broker) *kafka.Client {
 	t.Helper()
 	cfg := kafka.DefaultConfig()
@@ -60,7 +60,7 @@ func runAgent(ctx context.Context, t *testing.T, b *apachekafka.Broker, g *topol
 	draining.Go(func() { producer.Run(ctx) })
 	sink := emitter.New(producer, map[string]int{"f": 0})
 	s := &spooler{graph: g, name: fmt.Sprintf("n%d", share), share: share, all: all, interval: interval}
-	// Polls that a busy machine has missed are made up for, with their own times: what is missing is lost.
+	// Polls that a busy machine missed are made later, with their own times: whatever is missing was lost.
 	for n, at := uint64(1), time.Now().Add(interval); retry.Sleep(ctx, time.Until(at)); n, at = n+1, at.Add(interval) {
 		if err := sink.Emit(ctx, s.poll(n, at)); err != nil && ctx.Err() == nil {
 			t.Errorf("agent %d: %v", share, err)
@@ -77,13 +77,13 @@ type outageOfKafka struct {
 	interval time.Duration // of agents and analysis
 }
 
-// An outage over a real broker and real spools: Kafka stops while agents poll every second, for longer than
-// intervals are closed by the clock. In the end every interval is whole.
+// An outage with a real broker and real spools: Kafka stops while agents poll every second, for longer than
+// the clock leaves intervals open. In the end every interval is whole.
 func TestAnOutageOfApacheKafkaLosesNothing(t *testing.T) {
 	(&outageOfKafka{agents: 8, outage: 12 * time.Second, hold: 18 * time.Second, interval: time.Second}).run(t)
 }
 
-// The same with agents as of a whole cluster, whose broker is killed and whose intervals are completed later.
+// The same with as many agents as a cluster has; the broker is killed, and intervals are completed later.
 func TestChaosAnOutageForManyAgents(t *testing.T) {
 	(&outageOfKafka{agents: 200, kill: true, outage: 15 * time.Second, interval: time.Second}).run(t)
 }

@@ -27,15 +27,15 @@ var errAway = errors.New("broker away")
 // epoch2000 is when a synctest bubble begins.
 const epoch2000 = 946_684_800 * second
 
-// outageTrial runs agents, a broker that is away at times and a pipeline, which is
-// also stopped at times, and checks that in the end every interval is whole.
+// outageTrial runs agents, a broker that is away at times, and a pipeline that is
+// stopped at times, and checks that every interval is whole in the end.
 type outageTrial struct {
 	agents  int
 	outages [][2]time.Duration // from, to
 	restart []time.Duration
 	hold    time.Duration
 	seed    uint64
-	leases  bool // the ownership is lost in an outage, and had again after it
+	leases  bool // the ownership is lost in an outage and regained after it
 }
 
 func (o *outageTrial) run(t *testing.T) (rewinds float64) {
@@ -87,8 +87,8 @@ func (o *outageTrial) run(t *testing.T) (rewinds float64) {
 	return rewinds
 }
 
-// broken are the intervals that are not as the counters must make them, but for those at the beginning and the
-// end, which may lack readings.
+// broken lists the intervals that differ from what the counters must give, apart from those at the beginning
+// and the end, which may lack readings.
 func broken(g *topology.Graph, stored []*schema.IntervalResult) (list []*schema.IntervalResult) {
 	for _, res := range stored[min(5, len(stored)):max(min(5, len(stored)), len(stored)-10)] {
 		s := res.Snapshot
@@ -129,9 +129,9 @@ func checkWhole(t *testing.T, g *topology.Graph, stored []*schema.IntervalResult
 	}
 }
 
-// Agents that were silent, one or all, for longer than they are waited for: their first readings count though the
-// others have closed the interval by then, or most have yet to come back. Only a poll of many readings has some
-// within the interval in which the agent comes back.
+// One agent or all were silent for longer than intervals wait: their first readings count, even if the others
+// have closed the interval by then or most are not back yet. Only polls of many readings have some within the
+// interval in which the agent comes back.
 func TestTheFirstReadingsAfterASilenceCount(t *testing.T) {
 	const from, to = 60, 80 // seconds
 	silence := func(since time.Duration) bool { return since > from*time.Second && since < to*time.Second }
@@ -173,7 +173,7 @@ func TestTheFirstReadingsAfterASilenceCount(t *testing.T) {
 						t.Errorf("second %d has not all links: %+v", after, s.Coverage(schema.CreditStall))
 					}
 				}
-				if rewinds := testutil.ToFloat64(r.metrics.rewinds.WithLabelValues("f")); rewinds > 2 { // the first polls of all are such a case too
+				if rewinds := testutil.ToFloat64(r.metrics.rewinds.WithLabelValues("f")); rewinds > 2 { // the very first polls are such a case too
 					t.Errorf("%v rewinds, want two at most", rewinds)
 				}
 			})
@@ -181,8 +181,8 @@ func TestTheFirstReadingsAfterASilenceCount(t *testing.T) {
 	}
 }
 
-// The poll of one agent is held up on its way for longer than an interval is waited for, and for less than an
-// interval more: it is not late for the interval in which it was taken, and the one before lacks it.
+// One agent's poll is delayed for longer than intervals wait, by less than an interval: it still counts for
+// the interval in which it was taken; the one before is first closed without it.
 func TestAPollThatIsHeldUpABitIsNotLost(t *testing.T) {
 	for interval, heldUp := range map[time.Duration]time.Duration{time.Second: 2500 * time.Millisecond, time.Minute: 45 * time.Second} {
 		t.Run(interval.String(), func(t *testing.T) {
@@ -220,7 +220,7 @@ func TestAPollThatIsHeldUpABitIsNotLost(t *testing.T) {
 	}
 }
 
-// Readings that are always later than allowed_lateness are a state that says so, and what to set; with that set, all is well.
+// If readings are always later than allowed_lateness, the state says so and what to set; with that set, all is well.
 func TestReadingsThatAreAlwaysLate(t *testing.T) {
 	for _, c := range []struct {
 		lateness time.Duration
@@ -268,7 +268,7 @@ func TestReadingsThatAreAlwaysLate(t *testing.T) {
 	}
 }
 
-// slow is a follower that needs an hour for a result.
+// slow is a follower that takes an hour for a result.
 type slow struct{ follower }
 
 func (s *slow) Put(ctx context.Context, _ *schema.IntervalResult) error {
@@ -280,7 +280,7 @@ func (s *slow) Put(ctx context.Context, _ *schema.IntervalResult) error {
 	}
 }
 
-// While a sink has much to catch up with, intervals are completed all the same, and the analysis goes on.
+// While a sink has much to catch up with, intervals are still completed, and the analysis goes on.
 func TestASlowSinkHoldsUpNoCompletion(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r, g, b := newRig(), graphOf(t, "f", "torus:4x4x4"), &broker{}
@@ -303,7 +303,7 @@ func seconds(from, to int) [2]time.Duration {
 	return [2]time.Duration{time.Duration(from) * time.Second, time.Duration(to) * time.Second}
 }
 
-// A replayed day takes the place of a broken one, as often as it is replayed.
+// A replayed day replaces a broken one, as often as it is replayed.
 func TestReplacingStoresANewerRevision(t *testing.T) {
 	m := newMemory()
 	g := graphOf(t, "f", "torus:4x4x4")
@@ -342,8 +342,8 @@ func TestRandomOutagesLoseNothing(t *testing.T) {
 	}
 }
 
-// While Kafka is away for up to a minute, agents spool; in the end no interval
-// lacks anything, and none is analysed again more than once.
+// While Kafka is away for up to a minute, agents spool. In the end no interval lacks
+// anything, and none was analysed again more than once.
 func TestAnOutageLosesNothing(t *testing.T) {
 	for name, o := range map[string]*outageTrial{
 		"no outage":                {agents: 8, hold: 30 * time.Second},

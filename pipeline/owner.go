@@ -10,20 +10,21 @@ import (
 	"github.com/giverny/giverny/topology"
 )
 
-// Owner is the ownership of a fabric among processes that could all analyse it.
+// Owner decides which of several processes analyses a fabric.
 type Owner interface {
-	// Acquire waits until this process owns the fabric. owned ends when it is to
-	// stop; what is finished may then still be written if Guard allows. release
-	// says that nothing is written any more.
+	// Acquire waits until this process owns the fabric. owned ends when it has
+	// to stop; finished results may then still be written if Guard allows it.
+	// Call release after the last write.
 	Acquire(ctx context.Context) (owned context.Context, release func(), err error)
-	// Guard is called right before each write, whose context ends with the
-	// ownership. It is an error where another process may be the owner.
+	// Guard is called right before each write, with whose context the write
+	// must run: it ends with the ownership. It returns an error if another
+	// process may be the owner.
 	Guard(ctx context.Context) (context.Context, context.CancelFunc, error)
 }
 
-// WhileOwner runs something whenever this process is the owner, until ctx ends or
-// it ends by itself. What fails because the ownership has ended is begun again with
-// the next one.
+// WhileOwner calls run whenever this process is the owner, until ctx ends or run
+// returns by itself. A run that fails because the ownership has ended is repeated
+// with the next ownership.
 func WhileOwner(ctx context.Context, owner Owner, run func(context.Context) error) error {
 	for {
 		owned, release, err := owner.Acquire(ctx)
@@ -46,8 +47,8 @@ func WhileOwner(ctx context.Context, owner Owner, run func(context.Context) erro
 }
 
 // Run analyses while this process owns the fabric, until ctx is cancelled or the
-// sources have no more; results that are finished by then are still stored. A run
-// that fails is begun again with back-off, from what is stored.
+// sources end; results that are finished by then are still stored. A run that
+// fails is restarted with back-off, from what is stored.
 func (f *Fabric) Run(ctx context.Context) error {
 	if f.deps.Owner == nil {
 		f.owns(true)
@@ -61,8 +62,8 @@ func (f *Fabric) Run(ctx context.Context) error {
 	})
 }
 
-// owns notes whether this process owns the fabric. One that does not has no
-// faults and no state: its parts rest.
+// owns records whether this process owns the fabric. If it does not, the fabric
+// has no faults and no state here.
 func (f *Fabric) owns(owner bool) {
 	f.standby.Store(!owner)
 	value := 1.
@@ -79,7 +80,7 @@ func (f *Fabric) owns(owner bool) {
 	f.deps.Metrics.owner.WithLabelValues(f.name).Set(value)
 }
 
-// guarded puts the owner's guard before every write of a fabric's pipeline.
+// guarded adds the owner's guard to every write of a fabric's pipeline.
 func guarded(deps Deps) Deps {
 	deps.Store = &guardedStore{deps.Store, deps.Owner}
 	sinks := make([]Sink, len(deps.Sinks))
@@ -93,7 +94,7 @@ func guarded(deps Deps) Deps {
 	return deps
 }
 
-// guardedStore is written to by the owner alone.
+// guardedStore lets only the owner write.
 type guardedStore struct {
 	Store
 	owner Owner
@@ -117,8 +118,8 @@ func (g *guardedStore) Put(ctx context.Context, r *schema.IntervalResult) error 
 	return g.Store.Put(ctx, r)
 }
 
-// guardedFollower gets what the owner has. What it does not get because the
-// ownership has ended is owed by the next owner, who asks it for its last.
+// guardedFollower passes on results only while this process is the owner. The
+// next owner sends results that are missing then, because it calls Last.
 type guardedFollower struct {
 	Follower
 	owner Owner

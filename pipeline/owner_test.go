@@ -22,7 +22,7 @@ import (
 	"github.com/giverny/giverny/topology"
 )
 
-// turn is an ownership that a test gives and takes.
+// turn is an ownership that a test gives and takes away.
 type turn struct {
 	mu            sync.Mutex // guards what follows
 	changed       chan struct{}
@@ -43,7 +43,7 @@ func (o *turn) grant() {
 	o.changed = make(chan struct{})
 }
 
-// askBack waits until the holder has released.
+// askBack asks for the ownership back and waits until it is released.
 func (o *turn) askBack() {
 	o.mu.Lock()
 	o.giveUp()
@@ -53,7 +53,7 @@ func (o *turn) askBack() {
 	o.lose()
 }
 
-// lose ends the ownership, whatever is being written.
+// lose ends the ownership, even during a write.
 func (o *turn) lose() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -90,7 +90,7 @@ func (o *turn) Guard(ctx context.Context) (context.Context, context.CancelFunc, 
 	return guarded, func() { detach(); cancel() }, nil
 }
 
-// shared makes a fabric of a process that owns it in turns.
+// shared makes a fabric that its process owns only at times.
 func (r *rig) shared(t *testing.T, g *topology.Graph, owner Owner, source Source, sinks ...Sink) *Fabric {
 	t.Helper()
 	cfg := analysis.DefaultConfig()
@@ -103,7 +103,7 @@ func (r *rig) shared(t *testing.T, g *topology.Graph, owner Owner, source Source
 	return f
 }
 
-// A process without the fabric stands by: it says so, is ready, and writes nothing.
+// A process that does not own the fabric stands by: it says so, is ready, and writes nothing.
 func TestStandby(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r, g, owner := newRig(), graphOf(t, "f", "torus:4x4x4"), newTurn()
@@ -157,8 +157,8 @@ func TestStandby(t *testing.T) {
 	})
 }
 
-// The fabric goes from process to process, given back or lost in the middle:
-// every interval is stored and announced once, and regions keep their identity.
+// The fabric goes from process to process, given back or lost midway: every
+// interval is stored and announced once, and regions keep their identity.
 func TestTurns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r, g := newRig(), graphOf(t, "f", "torus:4x4x4")
@@ -180,7 +180,7 @@ func TestTurns(t *testing.T) {
 			time.Sleep(time.Duration(10+i)*time.Second + time.Duration(i)*77*time.Millisecond)
 			if i%3 == 0 {
 				owner.lose()
-				time.Sleep(flushTimeout + time.Second) // it notices, as all leases are lost before another begins
+				time.Sleep(flushTimeout + time.Second) // until it notices, as a lease ends everywhere before another begins
 			} else {
 				owner.askBack()
 			}
@@ -214,7 +214,7 @@ type rester struct {
 
 func (r *rester) Rest() { r.rests.Add(1) }
 
-// A sink that acts learns that the fabric is another's now.
+// A sink that acts on the cluster is told when the fabric has another owner.
 func TestSinksRestWithoutTheFabric(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r, g, owner := newRig(), graphOf(t, "f", "torus:4x4x4"), newTurn()
@@ -240,8 +240,8 @@ func TestSinksRestWithoutTheFabric(t *testing.T) {
 	})
 }
 
-// What is not guarded any more reaches neither the store nor the sinks, and a
-// write that is under way when the ownership ends is cut off.
+// Without the ownership nothing reaches the store or the followers, and a write that is
+// under way when the ownership ends is cut off.
 func TestGuard(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		owner, store, topic := newTurn(), newMemory(), &follower{sink{name: "topic"}}
@@ -281,7 +281,7 @@ func TestGuard(t *testing.T) {
 	})
 }
 
-// hanging is a follower whose writes take for ever.
+// hanging is a follower whose writes never end.
 type hanging struct{ follower }
 
 func (h *hanging) Put(ctx context.Context, _ *schema.IntervalResult) error {
@@ -306,7 +306,7 @@ func TestWhileOwner(t *testing.T) {
 		err := WhileOwner(t.Context(), owner, func(owned context.Context) error {
 			runs = append(runs, time.Since(began).String())
 			switch len(runs) {
-			case 1: // the lease has run out before the loss is known
+			case 1: // the lease ran out before the loss is known
 				go func() { time.Sleep(minPause / 2); owner.lose(); owner.grant() }()
 				return fmt.Errorf("write: %w", kafka.ErrFenced)
 			case 2: // lost

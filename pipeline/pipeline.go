@@ -1,9 +1,9 @@
 // Package pipeline runs the analysis of a fabric: sources feed it, and every
 // interval's result goes to the sinks, to the store first. Live and replayed data
-// take this one path. Each fabric is supervised alone: a fault of a fabric, of one
-// of its sources or of a sink is a state of that part, with a metric and a
-// readiness fault, and is retried with back-off; it ends nothing else. The
-// analysis itself is package analysis, which is pure; this package holds its
+// take the same path. Each fabric is supervised separately: a fault of a fabric,
+// of one of its sources or of a sink is a state of that part, with a metric and a
+// readiness fault, and is retried with back-off; other parts continue. The
+// analysis itself is in package analysis, which is pure; this package holds its
 // goroutines, and neither parses nor decides anything.
 package pipeline
 
@@ -25,34 +25,34 @@ import (
 	"github.com/giverny/giverny/topology"
 )
 
-// Source brings counters and events into a fabric's analysis.
+// Source feeds counters or events into a fabric's analysis.
 type Source interface {
 	Name() string
-	// Run feeds the intake until ctx ends or there is no more, and then returns
-	// nil. An error is retried, with the same intake.
+	// Run feeds the intake until ctx or the input ends, and then returns nil.
+	// After an error it is called again, with the same intake.
 	Run(ctx context.Context, in *Intake) error
 }
 
-// Rewinder is a source that can begin at an earlier place than the one committed:
-// with what was sent at or after an instant, or earlier. BeginAt comes before Run.
+// Rewinder is a source that can start before its committed offset: at or before
+// the input that was sent at an instant. Call BeginAt before Run.
 type Rewinder interface {
 	BeginAt(at time.Time)
 }
 
-// Committer is a source that remembers how far it has been read. Commit says
-// that all up to an offset of its own is stored.
+// Committer is a source that remembers how far it has been read. Commit means
+// that everything up to one of its offsets is stored.
 type Committer interface {
 	Commit(ctx context.Context, offset int64) error
 }
 
-// Deps are what a fabric's pipeline works with. All but Sinks and Owner are required.
+// Deps are the dependencies of a Fabric. All but Sinks and Owner are required.
 type Deps struct {
 	Log     *slog.Logger
 	Metrics *Metrics
-	// Sources makes the sources for one run; after a fault there is another.
+	// Sources returns the sources for one run; it is called again after a fault.
 	Sources func() []Source
 	Store   Store
-	// Sinks take each result after the store has it, side by side.
+	// Sinks take each stored result, concurrently.
 	Sinks []Sink
 	// Owner says when this process analyses the fabric; nil: always.
 	Owner Owner
@@ -65,24 +65,24 @@ type Fabric struct {
 	deps   Deps
 	log    *slog.Logger
 	health *health
-	// The next run ignores intervals stored from here on; 0: it uses all.
+	// The next run ignores intervals stored at or after this; 0: none.
 	futureNanos int64
 	watch       *watch
-	held        hold // of the run before, which may have ended with the ownership because Kafka was away
+	held        hold // of the previous run, which may have ended with the ownership because of an outage of Kafka
 
-	completion *completion // of the run that goes on
+	completion *completion // outlives runs
 	standby    atomic.Bool
 
-	mu        sync.Mutex // guards what follows
+	mu        sync.Mutex // guards the fields below
 	graph     *topology.Graph
-	intake    *Intake   // of the run that goes on; nil between runs
+	intake    *Intake   // of the current run; nil between runs
 	discarded discarded // by the runs that have ended
 	woken     chan struct{}
 }
 
-// New makes the pipeline of a fabric in its first version.
+// New returns the pipeline of a fabric with its first graph.
 func New(g *topology.Graph, cfg analysis.Config, deps Deps) (*Fabric, error) {
-	core, err := analysis.New(g, cfg) // to find out now whether that can be done
+	core, err := analysis.New(g, cfg) // fails early if the core cannot be made
 	if err != nil {
 		return nil, fmt.Errorf("fabric %q: %w", g.Fabric(), err)
 	}
@@ -101,11 +101,11 @@ func New(g *topology.Graph, cfg analysis.Config, deps Deps) (*Fabric, error) {
 		watch:      newWatch(g.Fabric(), cfg.Window.Interval, cfg.Lateness(), deps.Metrics, log)}, nil
 }
 
-// Name of the fabric.
+// Name is the name of the fabric.
 func (f *Fabric) Name() string { return f.name }
 
-// Ready is nil while every part works and intervals are stored, else it says what
-// does not, and why. A process that stands by is ready.
+// Ready returns nil while every part works and intervals are stored; otherwise
+// what does not work, and why. A process on standby is ready.
 func (f *Fabric) Ready(context.Context) error {
 	if f.standby.Load() {
 		return nil
@@ -113,12 +113,12 @@ func (f *Fabric) Ready(context.Context) error {
 	return errors.Join(f.health.err(), f.watch.err())
 }
 
-// Status is the state of the network now: unknown while no interval is stored,
-// whatever the last one said.
+// Status returns the present state of the network: unknown while no intervals
+// are stored, whatever the last one was.
 func (f *Fabric) Status() schema.NetworkForecast { return f.watch.status() }
 
-// State says that this process does not own the fabric, what its intervals wait for,
-// or which are incomplete; empty: nothing of that.
+// State says whether this process does not own the fabric, what its intervals wait
+// for, and which are incomplete; "" if there is nothing to report.
 func (f *Fabric) State() string {
 	if f.standby.Load() {
 		return "standby: this process does not own the fabric: another one analyses it, or Kafka is away"
@@ -132,17 +132,17 @@ func (f *Fabric) State() string {
 	return in.State()
 }
 
-// Graph is the version of the fabric that is in force, or will be with the next
-// run.
+// Graph returns the version of the fabric that is in force, or will be in the
+// next run.
 func (f *Fabric) Graph() *topology.Graph {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.graph
 }
 
-// SetGraph takes a new version of the fabric into force: intervals that have
-// closed keep the old one, all others get the new one. A fabric that waits
-// because of its topology tries again at once.
+// SetGraph puts a new version of the fabric into force: closed intervals keep
+// the old one, all others get the new one. A fabric that waits to retry, for
+// example because of its topology, retries immediately.
 func (f *Fabric) SetGraph(g *topology.Graph) error {
 	if g.Fabric() != f.name {
 		return fmt.Errorf("topology of fabric %q given to %q", g.Fabric(), f.name)
@@ -163,10 +163,10 @@ func (f *Fabric) SetGraph(g *topology.Graph) error {
 	return nil
 }
 
-// partAnalysis is the part of the health that is the run as a whole.
+// partAnalysis names the run as a whole as a part of the health.
 const partAnalysis = "analysis"
 
-// analyse is Run of the owner.
+// analyse is Run while this process is the owner.
 func (f *Fabric) analyse(ctx context.Context) error {
 	group, running := errgroup.WithContext(ctx)
 	watching, stop := context.WithCancel(running)
@@ -175,8 +175,8 @@ func (f *Fabric) analyse(ctx context.Context) error {
 	return group.Wait()
 }
 
-// runAgain runs the analysis until ctx is done or its source ends, and after a fault again, with a back-off
-// that a new topology cuts short.
+// runAgain runs the analysis until ctx is done or its sources end, and restarts it after a fault, with a
+// back-off that a new topology interrupts.
 func (f *Fabric) runAgain(ctx context.Context) {
 	pauses := restarts()
 	pauses.Woken = f.woken
@@ -190,7 +190,7 @@ func (f *Fabric) runAgain(ctx context.Context) {
 	})
 }
 
-// runRewinding runs the analysis, and at once again from where stored intervals are to be completed.
+// runRewinding runs the analysis, and restarts it immediately if stored intervals have to be completed.
 func (f *Fabric) runRewinding(ctx context.Context) error {
 	for {
 		err := f.run(ctx, false)
@@ -203,23 +203,23 @@ func (f *Fabric) runRewinding(ctx context.Context) error {
 	}
 }
 
-// Pauses between the tries of a part that fails, and how long it must run to count as working again.
+// Back-off of a part that fails, and how long it must run to count as working again.
 const (
 	minPause   = time.Second
 	maxPause   = time.Minute
 	worksAfter = 5 * time.Second
 )
 
-// restarts is when what is to go on is begun again after a fault.
+// restarts returns the back-off of restarts after a fault.
 func restarts() retry.Backoff {
 	return retry.Backoff{Min: minPause, Max: maxPause, HealthyAfter: 2 * maxPause}
 }
 
-// RunOnce analyses until the sources have no more. What fails ends it.
+// RunOnce analyses until the sources end. It returns the first error.
 func (f *Fabric) RunOnce(ctx context.Context) error { return f.run(ctx, true) }
 
 // run resumes from the store and runs until something fails, or stored intervals
-// are to be completed. once says that a source that fails is not begun again.
+// have to be completed. once means that a failed source is not restarted.
 func (f *Fabric) run(ctx context.Context, once bool) error {
 	defer f.health.upUnlessFailing(partAnalysis)()
 	resumed := f.watch.resuming()
@@ -237,7 +237,7 @@ func (f *Fabric) run(ctx context.Context, once bool) error {
 	group.Go(func() error { return f.feed(running, in, r, once) })
 	group.Go(func() error { return out.storeAll(ctx) })
 	for _, s := range out.sinks {
-		group.Go(func() error { return s.run(running) }) // one that fails must not hold up the next run
+		group.Go(func() error { return s.run(running) }) // a failed sink must not delay the next run
 	}
 	return errors.Join(group.Wait(), in.fault())
 }
@@ -246,7 +246,7 @@ func (f *Fabric) begin(in *Intake) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.intake, in.before = in, f.discarded
-	in.setGraph(f.graph) // it may have come meanwhile
+	in.setGraph(f.graph) // it may have changed meanwhile
 }
 
 func (f *Fabric) end() {
@@ -257,9 +257,9 @@ func (f *Fabric) end() {
 	f.intake = nil
 }
 
-// feed runs the sources side by side until all have ended, and then closes the
-// intake. Unless once is set, a source that fails is begun again, while the others
-// go on.
+// feed runs the sources concurrently until all have ended, and then closes the
+// intake. Unless once is set, it restarts a source that fails, while the others
+// continue.
 func (f *Fabric) feed(ctx context.Context, in *Intake, r *resumed, once bool) error {
 	defer in.close()
 	group, running := errgroup.WithContext(ctx)
@@ -273,8 +273,8 @@ func (f *Fabric) feed(ctx context.Context, in *Intake, r *resumed, once bool) er
 	return group.Wait()
 }
 
-// supervise runs a source, and unless once is set again when it fails. It returns nil when the source has
-// ended or is to stop, and the fault of the analysis that it feeds.
+// supervise runs a source and, unless once is set, restarts it when it fails. It returns nil when the
+// source has ended or ctx is done, else the fault of the run.
 func (f *Fabric) supervise(ctx context.Context, in *Intake, s Source, once bool) error {
 	part := "source " + s.Name()
 	err := restarts().Do(ctx, func() error {
@@ -297,8 +297,8 @@ func (f *Fabric) supervise(ctx context.Context, in *Intake, s Source, once bool)
 	return err
 }
 
-// guard turns a panic into an error: a broken invariant in one fabric must not
-// end the others.
+// guard converts a panic to an error: a broken invariant in one fabric must not
+// stop the others.
 func guard(do func() error) (err error) {
 	defer func() {
 		if p := recover(); p != nil {

@@ -41,7 +41,7 @@ func TestAFabricIsAnalysedAndStored(t *testing.T) {
 	})
 }
 
-// Two fabrics, one of which fails in every way: the other goes on as if alone.
+// Of two fabrics, one fails in every way: the other goes on as if alone.
 func TestAFaultOfOneFabricIsItsOwn(t *testing.T) {
 	fault := errors.New("broken")
 	for name, spoil := range map[string]func(*memory, *polls){
@@ -67,7 +67,7 @@ func TestAFaultOfOneFabricIsItsOwn(t *testing.T) {
 	}
 }
 
-// A fabric that failed goes on by itself, with nothing missing, also where a sink fails all the while.
+// A fabric that failed recovers by itself, with nothing missing, even if a sink keeps failing.
 func TestAFabricRecovers(t *testing.T) {
 	away := func(int) error { return errors.New("unreachable") }
 	for name, sinks := range map[string][]Sink{"alone": nil, "sink away": {&sink{name: "bad", fails: away}}, "follower away": {&follower{sink{name: "topic", fails: away}}}} {
@@ -100,7 +100,7 @@ func recovers(t *testing.T, sinks ...Sink) {
 	}
 }
 
-// flaky fails eight times at once, then after an hour.
+// flaky is a source that fails eight times at once, then after an hour.
 type flaky struct{ begun []time.Time }
 
 func (*flaky) Name() string { return "flaky" }
@@ -117,7 +117,7 @@ func (s *flaky) Run(ctx context.Context, _ *Intake) error {
 	return errors.New("broken")
 }
 
-// A source that fails after it has worked for long is begun again soon, however often it failed before.
+// A source that fails after working for long is restarted soon, however often it failed before.
 func TestASourceFailsAfresh(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r, g, s := newRig(), graphOf(t, "f", "torus:4x4x4"), &flaky{}
@@ -196,8 +196,8 @@ func TestAFollowerMissesNothing(t *testing.T) {
 	})
 }
 
-// The first that reports after a start is a host that was never imported: one
-// port of it in the first batch, none known. That its readings are dropped is said.
+// The first to report after a start is a host that was never imported: its first
+// batch has one port, which is unknown. The log says that its readings are dropped.
 func TestAnUnlistedHostEndsNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r, g := newRig(), graphOf(t, "f", "torus:4x4x4")
@@ -221,8 +221,8 @@ func TestAnUnlistedHostEndsNothing(t *testing.T) {
 	})
 }
 
-// Two hosts of one name, as of a shared configuration that sets collect.agent: that is said, and no batch counts
-// as missing though each has numbers of its own.
+// Two hosts with one name, as from a shared configuration that sets collect.agent, are reported, and no batch
+// counts as missing though each host numbers its own.
 func TestTwoAgentsOfOneNameAreNamed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r, g := newRig(), graphOf(t, "f", "torus:4x4x4")
@@ -248,8 +248,8 @@ func TestTwoAgentsOfOneNameAreNamed(t *testing.T) {
 	})
 }
 
-// A topology that is another fabric's pauses this fabric until the right one
-// comes; nothing is lost.
+// The topology of another fabric pauses this fabric until the right one comes; nothing
+// is lost.
 func TestAWrongTopologyPausesItsFabric(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig()
@@ -273,7 +273,7 @@ func TestAWrongTopologyPausesItsFabric(t *testing.T) {
 	})
 }
 
-// How regions are found is chosen by the fabric, and said at the start.
+// The method that finds regions depends on the topology and is logged at the start.
 func TestTheMethodIsLogged(t *testing.T) {
 	for spec, want := range map[string]string{"torus:4x4x4": "segments of constant stall", "fattree:k=4": "congestion trees"} {
 		var text strings.Builder
@@ -294,8 +294,8 @@ func TestWrongFabricIsRefused(t *testing.T) {
 	}
 }
 
-// extended is the next version of a fabric: a new switch comes first, so that all
-// devices have other numbers.
+// extended returns the next version of a fabric, with a new switch as its first
+// device, so that all others have new numbers.
 func extended(t *testing.T, g *topology.Graph) *topology.Graph {
 	t.Helper()
 	b := topology.NewBuilder(g.Fabric())
@@ -320,8 +320,8 @@ func extended(t *testing.T, g *topology.Graph) *topology.Graph {
 	return n
 }
 
-// A new version comes while the fabric is analysed, and a restart under the new
-// one follows: no interval is missing, and the region keeps its identity.
+// A new version comes while the fabric is analysed, followed by a restart under
+// it: no interval is missing, and the region keeps its identity.
 func TestANewVersionNeedsNoRestart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r, old := newRig(), graphOf(t, "f", "torus:4x4x4")
@@ -358,7 +358,7 @@ func TestANewVersionNeedsNoRestart(t *testing.T) {
 	})
 }
 
-// However many versions come, only those to which results may still belong are kept.
+// However many versions come, only those that results may still have are kept.
 func TestOldVersionsAreForgotten(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r, g := newRig(), graphOf(t, "f", "torus:4x4x4")
@@ -383,7 +383,7 @@ func TestOldVersionsAreForgotten(t *testing.T) {
 	})
 }
 
-// burst is a source that brings many intervals before the first is stored.
+// burst is a source that sends many intervals before the first is stored.
 type burst struct {
 	graph *topology.Graph
 	n     int
@@ -395,7 +395,7 @@ func (b burst) Commit(context.Context, int64) error { return nil }
 
 func (b burst) Run(_ context.Context, in *Intake) error {
 	for n := range b.n {
-		if n%20 != 0 { // an agent that sends what it has kept
+		if n%20 != 0 { // an agent that sends what it spooled
 			continue
 		}
 		for i := range 20 {

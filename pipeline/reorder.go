@@ -8,23 +8,23 @@ import (
 	"github.com/giverny/giverny/schema"
 )
 
-// reorder is a k-slack buffer: it holds batches until one that is newer by the
-// slack has come, and gives them out in order of time. A batch whose rows lie in
-// several intervals goes in parts: as a whole it would close intervals for which
-// another one still has rows. Without slack it is not in use.
+// reorder is a k-slack buffer: it holds batches until one arrives that is newer
+// by the slack, and emits them in order of time. It splits a batch whose rows
+// are in several intervals: as a whole it would close intervals for which
+// another batch still has rows. Without slack it is inactive.
 type reorder struct {
 	slackNanos    int64
 	intervalNanos int64 // of the fabric
 	newest        int64
 	held          heldBatches
 	bytes         int
-	arrived       int // batches, to keep the order of those of one instant
+	arrived       int // number of batches, which keeps the order of those of one instant
 }
 
-// holdAll is a slack that lets nothing out before flush.
+// holdAll is a slack that holds everything until flush.
 const holdAll = math.MaxInt64
 
-// reorderBytes bounds what is held: beyond that the oldest go.
+// reorderBytes limits what is held: beyond it, the oldest batches are emitted.
 const reorderBytes = 512 << 20
 
 type heldBatch struct {
@@ -52,7 +52,7 @@ func (h *heldBatches) Pop() any {
 
 func (r *reorder) active() bool { return r.slackNanos > 0 }
 
-// add takes a copy of a batch that has rows.
+// add adds a copy of a batch that has rows.
 func (r *reorder) add(b *schema.CounterBatch) {
 	r.newest = max(r.newest, slices.Max(b.TimeNanos))
 	columns := make([]int, len(b.Columns))
@@ -72,7 +72,7 @@ func (r *reorder) hold(own *schema.CounterBatch, oldest int64) {
 	heap.Push(&r.held, heldBatch{own, oldest, r.arrived, bytes})
 }
 
-// next is the next batch that need not be held any longer, or nil.
+// next returns the next batch that need no longer be held, or nil.
 func (r *reorder) next() *schema.CounterBatch {
 	if len(r.held) == 0 || r.bytes <= reorderBytes && r.held[0].oldest > r.newest-r.slackNanos {
 		return nil
@@ -86,10 +86,10 @@ func (r *reorder) pop() *schema.CounterBatch {
 	return h.batch
 }
 
-// flush ends the use of the buffer: next gives out all that it holds.
+// flush deactivates the buffer: next then returns everything it holds.
 func (r *reorder) flush() { r.slackNanos = 0 }
 
-// bytesOf is about how much memory a batch takes.
+// bytesOf estimates the memory of a batch.
 func bytesOf(b *schema.CounterBatch) (bytes int) {
 	for _, p := range b.Ports {
 		bytes += 32 + len(p.Device) + len(p.Port)

@@ -7,7 +7,7 @@ import (
 	"github.com/giverny/giverny/schema"
 )
 
-// A reading of an impossible instant keeps no other one in the buffer.
+// A reading with an impossible time does not keep others in the buffer.
 func TestTheBufferGivesOutAll(t *testing.T) {
 	for _, strange := range []int64{math.MinInt64, -second, 0, epoch} {
 		r := reorder{intervalNanos: second, slackNanos: 2 * second}

@@ -12,58 +12,58 @@ import (
 	"github.com/giverny/giverny/topology"
 )
 
-// History is what earlier runs have stored of a fabric.
+// History reads what earlier runs have stored of a fabric.
 type History interface {
-	// LastInterval is the newest that is stored and starts before an instant;
-	// ErrNothingStored if there is none.
+	// LastInterval returns the newest stored interval that starts before an
+	// instant; ErrNothingStored if there is none.
 	LastInterval(ctx context.Context, fabric string, beforeNanos int64) (schema.Interval, error)
-	// Revisions are those in force of the intervals that start in [from, to), in
-	// order of time.
+	// Revisions returns the current revisions of the intervals that start in
+	// [from, to), in order of time.
 	Revisions(ctx context.Context, fabric string, fromNanos, toNanos int64) ([]Revised, error)
-	// SavedStates are those of the last interval, up to an instant, that carried
-	// any, and their version of the fabric; ErrNothingStored if there are none.
+	// SavedStates returns the states of the last interval, up to an instant,
+	// that has any, and their graph version; ErrNothingStored if there are none.
 	SavedStates(ctx context.Context, fabric string, upToNanos int64) (at schema.Interval, version uint64, states []schema.StageState, err error)
-	// ResultsBetween are the intervals that start in [from, to), with their regions
-	// and no more; their snapshots have no values but those of stalls.
+	// ResultsBetween returns the intervals that start in [from, to), with their
+	// regions and diagnoses; their snapshots only have the values of stalls and
+	// traffic.
 	ResultsBetween(ctx context.Context, fabric string, fromNanos, toNanos int64) ([]*schema.IntervalResult, error)
-	// FoundBetween are the same without any values.
+	// FoundBetween is ResultsBetween without any values.
 	FoundBetween(ctx context.Context, fabric string, fromNanos, toNanos int64) ([]*schema.IntervalResult, error)
-	// Events that came with the intervals of [from, to).
+	// EventsBetween returns the events in [from, to).
 	EventsBetween(ctx context.Context, fabric string, fromNanos, toNanos int64) ([]schema.Event, error)
-	// JobsBetween are the jobs that ran at any time of [from, to), as they were stored
-	// last.
+	// JobsBetween returns the jobs that ran at any time of [from, to), as last stored.
 	JobsBetween(ctx context.Context, fabric string, fromNanos, toNanos int64) ([]schema.Job, error)
-	// FailuresBetween and TrafficBetween are those of [from, to).
+	// FailuresBetween and TrafficBetween return those of [from, to).
 	FailuresBetween(ctx context.Context, fabric string, fromNanos, toNanos int64) ([]schema.Failure, error)
 	TrafficBetween(ctx context.Context, fabric string, fromNanos, toNanos int64) ([]schema.JobTraffic, error)
-	// Graph is a version of a fabric.
+	// Graph returns a version of a fabric.
 	Graph(ctx context.Context, fabric string, version uint64) (*topology.Graph, error)
 }
 
-// ErrNothingStored says that there is nothing yet.
+// ErrNothingStored means that nothing is stored yet.
 var ErrNothingStored = errors.New("nothing is stored yet")
 
-// resumeIntervals is how many stored intervals at most hand their regions'
-// identities and their events, so that none comes twice, on to a new run. Since
-// the last saved state there are fewer.
+// resumeIntervals is the maximum number of stored intervals from which a new
+// run takes the identities of regions and, for deduplication, the events. There
+// are fewer since the last saved state.
 const resumeIntervals = 3 * analysis.SaveIntervals
 
-// resumed is what a run goes on with.
+// resumed is the state that a run continues from.
 type resumed struct {
 	fabric *Fabric
 	core   *analysis.Core
-	back   *rewind // where the run went back to; nil: nowhere
-	// last is the interval after which it goes on; without length if there is none.
+	back   *rewind // start of the rewind; nil if there is none
+	// last is the interval after which it continues; without duration if there is none.
 	last        schema.Interval
-	storedNanos int64  // start of the newest interval that is stored
-	revision    uint32 // of the intervals to come
+	storedNanos int64  // start of the newest stored interval
+	revision    uint32 // of the intervals to store
 }
 
-// clockSlack is how far the clocks of those who put readings into a log may be off
-// when it is searched by time.
+// clockSlack is how far off the clocks of senders may be when the log is searched
+// by time.
 const clockSlack = 30 * time.Second
 
-// beginAt is the instant from which on a run that goes back needs its sources.
+// beginAt returns the instant from which a run that goes back needs its sources.
 func (r *resumed) beginAt() time.Time {
 	return time.Unix(0, r.back.fromNanos-r.core.Reach()).Add(-clockSlack)
 }
@@ -73,7 +73,7 @@ func (r *resumed) lateness() lateness {
 	interval := int64(cfg.Window.Interval)
 	l := lateness{log: r.fabric.log, completion: r.fabric.completion, ignoreNanos: math.MinInt64, staleNanos: math.MinInt64,
 		hold: hold{limitNanos: int64(cfg.Hold), intervalNanos: interval}, buffer: reorder{intervalNanos: interval}}
-	if held := r.fabric.held; r.back == nil && held.holding { // the run before ended in an outage, or soon after
+	if held := r.fabric.held; r.back == nil && held.holding { // the previous run ended in an outage, or soon after
 		l.hold.agents, l.hold.holding, l.hold.awaySince = held.agents, true, held.awaySince
 		l.buffer.slackNanos = holdAll
 	}
@@ -87,8 +87,9 @@ func (r *resumed) lateness() lateness {
 	return l
 }
 
-// resume makes the core that goes on after what is stored, or after what is stored
-// before the interval to go back to. A completion that a crash has cut off goes on.
+// resume makes the core that continues after the stored intervals or, with back,
+// before the interval to go back to. It continues a completion that a crash has
+// interrupted.
 func (f *Fabric) resume(ctx context.Context, back *rewind) (*resumed, error) {
 	r := &resumed{fabric: f, back: back, storedNanos: math.MinInt64}
 	newest, err := f.lastInterval(ctx)
@@ -122,8 +123,8 @@ func (f *Fabric) resume(ctx context.Context, back *rewind) (*resumed, error) {
 	return r, err
 }
 
-// resumeAfter makes the core that goes on after an interval: with what was
-// learned, and the intervals that were stored since.
+// resumeAfter makes the core that continues after an interval: with the saved
+// states and the intervals that were stored since.
 func (f *Fabric) resumeAfter(ctx context.Context, last schema.Interval) (*analysis.Core, error) {
 	from := last.StartNanos - resumeIntervals*int64(f.cfg.Window.Interval)
 	feeds, err := f.storedFeeds(ctx, from, last.EndNanos())
@@ -147,8 +148,8 @@ func (f *Fabric) resumeAfter(ctx context.Context, last schema.Interval) (*analys
 	return core, nil
 }
 
-// storedFeeds is what was stored of events, schedulers and logs: the jobs that run, so that
-// those which began long ago are known, and what is read again from the sources.
+// storedFeeds returns the stored events, jobs, failures and traffic: the running jobs, so
+// that those which began long ago are known, and what will be read again from the sources.
 func (f *Fabric) storedFeeds(ctx context.Context, fromNanos, toNanos int64) (feeds analysis.Feeds, err error) {
 	if feeds.Events, err = f.deps.Store.EventsBetween(ctx, f.name, fromNanos, toNanos); err != nil {
 		return feeds, err
@@ -163,8 +164,8 @@ func (f *Fabric) storedFeeds(ctx context.Context, fromNanos, toNanos int64) (fee
 	return feeds, err
 }
 
-// lastInterval is the newest stored interval that is used. What lies in the future
-// stays where it is; when time gets there, the store has those intervals already.
+// lastInterval returns the newest stored interval to use. Intervals in the future
+// stay stored; when time gets there, the store already has them.
 func (f *Fabric) lastInterval(ctx context.Context) (schema.Interval, error) {
 	before := int64(math.MaxInt64)
 	if f.futureNanos != 0 {
@@ -173,8 +174,8 @@ func (f *Fabric) lastInterval(ctx context.Context) (schema.Interval, error) {
 	return f.deps.Store.LastInterval(ctx, f.name, before)
 }
 
-// load makes a core with what was learned up to an interval. Where nothing can be
-// used the core is nil: it then begins with the version of the first interval.
+// load makes a core with the states saved up to an interval. If none are usable
+// the core is nil: the caller then makes it with the graph of the first interval.
 func (f *Fabric) load(ctx context.Context, last schema.Interval) (*analysis.Core, schema.Interval, error) {
 	none := schema.Interval{}
 	at, version, states, err := f.deps.Store.SavedStates(ctx, f.name, last.StartNanos)
@@ -200,7 +201,7 @@ func (f *Fabric) load(ctx context.Context, last schema.Interval) (*analysis.Core
 	return core, at, nil
 }
 
-// version is a version of the fabric: the one in force, or one from the store.
+// version returns a version of the fabric: the one in force, or one from the store.
 func (f *Fabric) version(ctx context.Context, version uint64) (*topology.Graph, error) {
 	if g := f.Graph(); g.Version() == version {
 		return g, nil
@@ -212,8 +213,8 @@ func (f *Fabric) version(ctx context.Context, version uint64) (*topology.Graph, 
 	return g, nil
 }
 
-// storedSince reads intervals back, values of stall included: from them it is
-// seen for how long links have been hot. It makes the core if there is none yet.
+// storedSince reads stored intervals, including stall values, which show how
+// long links have been hot. It makes the core if there is none yet.
 func (f *Fabric) storedSince(ctx context.Context, fromNanos, toNanos int64, core **analysis.Core) ([]analysis.Interval, error) {
 	results, err := f.deps.Store.ResultsBetween(ctx, f.name, fromNanos, toNanos)
 	if err != nil {
@@ -238,12 +239,12 @@ func (f *Fabric) storedSince(ctx context.Context, fromNanos, toNanos int64, core
 	return stored, err
 }
 
-// WithoutHistory is a store to which every run is the first: replayed data do not
-// go on from what is stored.
+// WithoutHistory returns a store to which every run is the first: replayed data
+// does not continue from what is stored.
 func WithoutHistory(s Store) Store { return fresh{s} }
 
-// Replacing is a store in which results take the place of those that are stored
-// already, as newer revisions.
+// Replacing returns a store in which results replace those that are already
+// stored, as newer revisions.
 func Replacing(s Store) Store { return replacing{s} }
 
 type replacing struct{ Store }

@@ -16,7 +16,7 @@ import (
 	"github.com/giverny/giverny/schema"
 )
 
-// live is a source of polls by the wall clock: readings come until silentAt, and
+// live is a source of polls by the wall clock. Readings come until silentAt and
 // Kafka answers until awayAt (0: always).
 type live struct {
 	polls
@@ -40,7 +40,7 @@ func (l *live) Run(ctx context.Context, in *Intake) error {
 				}
 			}
 			if l.share != nil {
-				clear(b.Columns[0].Values) // no High region, which would be known
+				clear(b.Columns[0].Values) // no High region, as that state would be known
 				keep := len(b.Ports) * l.share(n) / 100
 				b.PortIndex, b.TimeNanos, b.Columns[0].Values = b.PortIndex[:keep], b.TimeNanos[:keep], b.Columns[0].Values[:keep]
 			}
@@ -59,8 +59,8 @@ func (l *live) Run(ctx context.Context, in *Intake) error {
 	return nil
 }
 
-// Whatever falls silent, the state becomes unknown for that reason; nothing goes on
-// saying what the last interval said.
+// Whatever falls silent, the state becomes unknown for that reason; the last
+// interval's state is not shown any longer.
 func TestSilenceIsAState(t *testing.T) {
 	for _, c := range []struct {
 		name   string
@@ -118,7 +118,7 @@ func TestSilenceIsAState(t *testing.T) {
 	}
 }
 
-// A part of the ports alone gives no calm.
+// If only a part of the ports reports, the state is unknown rather than calm.
 func TestPartialCoverageIsUnknown(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r, g := newRig(), graphOf(t, "f", "torus:4x4x4")
@@ -147,7 +147,7 @@ func TestPartialCoverageIsUnknown(t *testing.T) {
 	})
 }
 
-// What is read to its end ends with an interval that has data.
+// A recording that is read to its end ends with an interval that has data.
 func TestFinishEndsWithData(t *testing.T) {
 	g := graphOf(t, "f", "torus:4x4x4")
 	r := newRig()
@@ -165,7 +165,7 @@ func TestFinishEndsWithData(t *testing.T) {
 	}
 }
 
-// recording is twenty polls.
+// recording is a source of twenty polls.
 type recording struct{ polls }
 
 func (s *recording) Run(_ context.Context, in *Intake) error {
@@ -177,7 +177,7 @@ func (s *recording) Run(_ context.Context, in *Intake) error {
 	return in.Finish()
 }
 
-// Intervals that measure nothing say for what reason readings were dropped, here of the clocks of all agents.
+// Intervals that measure nothing say why readings were dropped, here because of all agents' clocks.
 func TestNothingMeasuredSaysWhy(t *testing.T) {
 	f := newFreshness(time.Second, 2*time.Second, 0)
 	empty := &schema.IntervalResult{Snapshot: &schema.Snapshot{}, Network: schema.NetworkForecast{Unknown: &schema.Unknown{Reason: schema.NothingMeasured, Since: 7}}}
@@ -191,7 +191,7 @@ func TestNothingMeasuredSaysWhy(t *testing.T) {
 	}
 }
 
-// What allowed_lateness would do is said of the longest delay of about the last minute.
+// The advice on allowed_lateness is for the longest delay in about the last minute.
 func TestLatenessIsThatOfTheSlowest(t *testing.T) {
 	f := newFreshness(2*time.Second, 2*time.Second, 0)
 	f.last, f.storedNanos = schema.NetworkForecast{Unknown: &schema.Unknown{Reason: schema.NothingMeasured}}, second
@@ -206,7 +206,7 @@ func TestLatenessIsThatOfTheSlowest(t *testing.T) {
 	}
 }
 
-// While a backlog is stored, or the intervals to resume from are read, nothing is read from Kafka: that is not Kafka's fault.
+// Nothing is read from Kafka while a backlog is stored or intervals to resume from are read: Kafka is not away then.
 func TestABusyStoreIsNotKafkaAway(t *testing.T) {
 	at := func(f freshness, seconds int64) schema.UnknownReason {
 		if why := f.silence(seconds * second); why != nil {
@@ -251,7 +251,7 @@ func TestAgentsAreForgotten(t *testing.T) {
 	}
 }
 
-// slowStore takes nothing while it is stuck, as a store whose disk is full.
+// slowStore is a store that blocks while it is stuck, like one whose disk is full.
 type slowStore struct {
 	*memory
 	stuck atomic.Bool

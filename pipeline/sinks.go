@@ -15,53 +15,52 @@ import (
 // Sink takes the results of a fabric, in order of time.
 type Sink interface {
 	Name() string
-	// Put takes a result, and keeps nothing of its snapshot afterwards. It is called
-	// again with the same result until it returns nil or an error that wraps
-	// ErrRefused.
+	// Put takes a result, and must not retain its snapshot. It is retried with the
+	// same result until it returns nil or an error that wraps ErrRefused.
 	Put(ctx context.Context, r *schema.IntervalResult) error
 }
 
-// Follower is a sink that must not miss an interval: after a restart, and where
-// it fell behind, it gets the stored intervals that it lacks, without their
-// snapshots.
+// Follower is a sink that must not miss an interval: after a restart, or when
+// it fell behind, it gets the stored intervals that it lacks, without the
+// values of their snapshots.
 type Follower interface {
 	Sink
-	// Last is the start of the last interval that the sink has; 0 if it has none.
+	// Last returns the start of the last interval that the sink has; 0 if it has none.
 	Last(ctx context.Context) (startNanos int64, err error)
 }
 
-// Rester is a sink that acts on what it took last until the next result comes. Rest says that none will come for
-// now, since this process does not own the fabric any more.
+// Rester is a sink that acts on the last result until the next one. Rest says that none will come for now, since
+// this process no longer owns the fabric.
 type Rester interface {
 	Sink
 	Rest()
 }
 
-// ErrRefused says that no further try will make a sink take a result.
+// ErrRefused means that a sink permanently rejects a result.
 var ErrRefused = errors.New("refused")
 
-// Store is the first sink of every fabric, and the memory between two runs.
-// Its Put does not return before the result is stored, once.
+// Store is the first sink of every fabric, and keeps the state between two
+// runs. Its Put returns only after the result is stored, once.
 type Store interface {
 	StoreGraph(ctx context.Context, g *topology.Graph) error
 	Put(ctx context.Context, r *schema.IntervalResult) error
 	History
 }
 
-// storeSink is the store's name as a sink; dropFull and dropStopped are why a result
-// does not reach a sink that is no Follower: it was too far behind, or had not taken
-// it soon after the end of the run.
+// storeSink is the store's name as a sink; dropFull and dropStopped are the reasons
+// for dropping a result to a sink that is no Follower: the sink was too far behind,
+// or did not take it soon after the end of the run.
 const (
 	storeSink   = "store"
 	dropFull    = "full"
 	dropStopped = "stopped"
 )
 
-// flushTimeout bounds how long finished results are still stored, and passed to
-// the sinks, after the stop.
+// flushTimeout is how long finished results are still stored, and passed to the
+// sinks, after a stop.
 const flushTimeout = 5 * time.Second
 
-// outlet takes results from the intake to the store and on to the sinks.
+// outlet passes results from the intake to the store and on to the sinks.
 type outlet struct {
 	store   Store
 	sinks   []*sinkQueue
@@ -69,8 +68,8 @@ type outlet struct {
 	metrics *Metrics
 	log     *slog.Logger
 	watch   *watch
-	graph   uint64 // version that is known to be stored
-	// Of the results to come: their revision, and up to where they replace stored ones.
+	graph   uint64 // version known to be stored
+	// Of the next results: their revision, and up to where they replace stored ones.
 	revision    uint32
 	storedNanos int64
 }
@@ -83,8 +82,8 @@ func newOutlet(deps Deps, in *Intake, log *slog.Logger, h *health, w *watch) *ou
 	return o
 }
 
-// storeAll stores every result in order. After the stop it goes on for a while
-// with what is finished.
+// storeAll stores all results in order. After a stop it continues for
+// flushTimeout with the finished ones.
 func (o *outlet) storeAll(ctx context.Context) error {
 	flush, cancel := flushContext(ctx)
 	defer cancel()
@@ -104,7 +103,7 @@ func (o *outlet) storeAll(ctx context.Context) error {
 	return nil
 }
 
-// flushContext outlives ctx by flushTimeout.
+// flushContext returns a context that outlives ctx by flushTimeout.
 func flushContext(ctx context.Context) (context.Context, context.CancelFunc) {
 	flush, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	stop := context.AfterFunc(ctx, func() { time.AfterFunc(flushTimeout, cancel) })
@@ -131,12 +130,12 @@ func (o *outlet) storeOne(ctx context.Context, out output) error {
 		if users.Add(-1) == 0 {
 			select {
 			case o.intake.used <- r:
-			default: // the garbage collector takes it
+			default: // left to the garbage collector
 			}
 		}
 	}
 	for _, s := range o.sinks {
-		if _, follows := s.sink.(Follower); again && !follows { // it shows what is newest
+		if _, follows := s.sink.(Follower); again && !follows { // such a sink shows the newest
 			recycle()
 			continue
 		}
@@ -146,7 +145,7 @@ func (o *outlet) storeOne(ctx context.Context, out output) error {
 	return commitAll(ctx, out.commits)
 }
 
-// put gives a result to the store, its version of the fabric first.
+// put stores a result's graph and then the result.
 func (o *outlet) put(ctx context.Context, out output) error {
 	defer o.watch.storing()()
 	if err := o.storeGraph(ctx, out); err != nil {
@@ -155,7 +154,7 @@ func (o *outlet) put(ctx context.Context, out output) error {
 	return o.store.Put(ctx, out.result)
 }
 
-// storeGraph stores the version of a result before the first result under it.
+// storeGraph stores a graph before the first result with it.
 func (o *outlet) storeGraph(ctx context.Context, out output) error {
 	if out.graph.Version() == o.graph {
 		return nil
@@ -176,25 +175,25 @@ func commitAll(ctx context.Context, commits []commit) error {
 	return nil
 }
 
-// queued is a result on its way to a sink; done says that the sink needs it no
-// longer.
+// queued is a result on its way to a sink; done says that the sink no longer
+// needs it.
 type queued struct {
 	result *schema.IntervalResult
 	done   func()
 }
 
-// waitingForSink results may be queued for a sink. Beyond that results are
-// dropped; a Follower gets them from the store later.
+// waitingForSink is the length of a sink's queue. Further results are dropped;
+// a Follower gets them from the store later.
 const waitingForSink = 16
 
-// sinkQueue feeds one sink, alone.
+// sinkQueue feeds one sink, independently of others.
 type sinkQueue struct {
 	sink     Sink
 	part     string
 	fabric   string
 	store    Store
 	queue    chan queued
-	endNanos int64 // of the last interval that a Follower has; 0: ask it
+	endNanos int64 // of the last interval that a Follower has; 0: unknown, call Last
 	metrics  *Metrics
 	log      *slog.Logger
 	health   *health
@@ -205,7 +204,7 @@ func newSinkQueue(s Sink, deps Deps, fabric string, log *slog.Logger, h *health)
 		metrics: deps.Metrics, log: log, health: h}
 }
 
-// offer queues a result, without waiting.
+// offer queues a result without blocking.
 func (q *sinkQueue) offer(item queued) {
 	select {
 	case q.queue <- item:
@@ -217,8 +216,8 @@ func (q *sinkQueue) offer(item queued) {
 	}
 }
 
-// run feeds the sink until the queue is closed and empty. What is left in it when
-// the time to flush has passed is dropped; a Follower gets it from the store later.
+// run feeds the sink until the queue is closed and empty. After flushTimeout the
+// rest is dropped; a Follower gets it from the store later.
 func (q *sinkQueue) run(ctx context.Context) error {
 	flush, cancel := flushContext(ctx)
 	defer cancel()
@@ -234,8 +233,8 @@ func (q *sinkQueue) run(ctx context.Context) error {
 	return nil
 }
 
-// put tries until the sink has the result or refuses it, and reports whether it
-// came to that before ctx ended.
+// put retries until the sink takes or rejects the result, and reports whether
+// it did so before ctx ended.
 func (q *sinkQueue) put(ctx context.Context, r *schema.IntervalResult) bool {
 	settled := q.try(ctx, func() error {
 		err := q.sink.Put(ctx, r)
@@ -252,13 +251,13 @@ func (q *sinkQueue) put(ctx context.Context, r *schema.IntervalResult) bool {
 	return settled
 }
 
-// catchUp gives a follower the stored intervals between the last that it has and
-// the one at hand, and reports whether it has them all.
+// catchUp sends a follower the stored intervals between its last one and the
+// current one, and reports whether it has them all.
 func (q *sinkQueue) catchUp(ctx context.Context, f Follower, beforeNanos int64) bool {
 	if q.endNanos == 0 {
 		if !q.try(ctx, func() error {
 			last, err := f.Last(ctx)
-			if q.endNanos = last + 1; last == 0 { // it has none: nothing is owed
+			if q.endNanos = last + 1; last == 0 { // it has none: nothing to catch up with
 				q.endNanos = beforeNanos
 			}
 			return err
@@ -287,16 +286,15 @@ func (q *sinkQueue) catchUp(ctx context.Context, f Follower, beforeNanos int64) 
 	return true
 }
 
-// catchUpSpan bounds what is read from the store at a time, catchUpMost how far a
-// follower may lag behind and still get all: what is older is of no use to those
-// who act.
+// catchUpSpan limits how much is read from the store at a time, catchUpMost how
+// far a follower may lag behind and still get everything: older results are of no
+// use to consumers that act on them.
 const (
 	catchUpSpan = 10 * time.Minute
 	catchUpMost = 24 * time.Hour
 )
 
-// try repeats with back-off what fails, and reports whether it succeeded before
-// ctx ended.
+// try retries with back-off, and reports whether it succeeded before ctx ended.
 func (q *sinkQueue) try(ctx context.Context, do func() error) bool {
 	err := retry.Backoff{Min: minPause, Max: maxPause}.Do(ctx, func() error { return guard(do) },
 		func(err error, _ int, pause time.Duration) { q.health.failed(q.part, err, pause) })

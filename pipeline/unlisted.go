@@ -6,15 +6,15 @@ import (
 	"strings"
 )
 
-// unlisted are ports that report and that the topology does not have: of cables or hosts that were added, or
-// that have another name there. Their readings are dropped.
+// unlisted are ports that report but are not in the topology: of new cables or hosts, or with another name
+// there. Their readings are dropped.
 type unlisted struct {
 	log   *slog.Logger
 	ports int
 	first []string // a few of them
 }
 
-// see notes how many there are. The first are logged.
+// see updates the number, and logs the first ones.
 func (s *unlisted) see(ports int, first []string) {
 	if s.ports == 0 && ports > 0 {
 		s.log.Warn("analysis: ports report that the topology does not have, their readings are dropped; import the fabric again", "ports", ports, "first", strings.Join(first, ", "))

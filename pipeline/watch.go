@@ -15,8 +15,8 @@ import (
 	"github.com/giverny/giverny/schema"
 )
 
-// watch holds a live fabric's freshness against the wall clock, so that metrics and
-// readiness are right while nothing arrives.
+// watch checks a live fabric's freshness against the wall clock, so that metrics
+// and readiness are right while nothing arrives.
 type watch struct {
 	fabric  string
 	every   time.Duration
@@ -26,8 +26,8 @@ type watch struct {
 	mu      sync.Mutex // guards what follows
 	fresh   freshness
 	begun   bool
-	metric  map[schema.Metric]bool // whose coverage is shown
-	unknown schema.UnknownReason   // logged last
+	metric  map[schema.Metric]bool // those with a coverage series
+	unknown schema.UnknownReason   // last logged
 }
 
 func newWatch(fabric string, interval, lateness time.Duration, m *Metrics, log *slog.Logger) *watch {
@@ -35,7 +35,7 @@ func newWatch(fabric string, interval, lateness time.Duration, m *Metrics, log *
 		fresh: newFreshness(interval, lateness, time.Now().UnixNano())}
 }
 
-// run looks at the clock until ctx ends.
+// run checks periodically until ctx ends.
 func (w *watch) run(ctx context.Context) {
 	w.mu.Lock()
 	w.begun, w.fresh.startedNanos = true, time.Now().UnixNano()
@@ -52,7 +52,7 @@ func (w *watch) run(ctx context.Context) {
 	}
 }
 
-// rest takes back what the metrics say, which another process knows better.
+// rest resets the metrics, which another process now provides.
 func (w *watch) rest() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -76,8 +76,8 @@ func (w *watch) rest() {
 	m.unknownPast(w.fabric)
 }
 
-// look sets what the metrics say, and logs when the state becomes unknown or is
-// known again.
+// look updates the metrics, and logs when the state becomes unknown or known
+// again.
 func (w *watch) look(nowNanos int64) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -98,7 +98,7 @@ func (w *watch) look(nowNanos int64) {
 	w.report(now.Unknown)
 }
 
-// report logs a change, once.
+// report logs a change of reason, once.
 func (w *watch) report(now *schema.Unknown) {
 	reason := schema.UnknownReason("")
 	if now != nil {
@@ -114,28 +114,28 @@ func (w *watch) report(now *schema.Unknown) {
 	w.unknown = reason
 }
 
-// readings notes a batch.
+// readings records a batch.
 func (w *watch) readings(agent string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.fresh.read(agent, time.Now().UnixNano())
 }
 
-// dropped notes what has not been used since the start, by reason.
+// dropped records the readings discarded since the start, by reason.
 func (w *watch) dropped(readings map[string]uint64) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.fresh.dropped = readings
 }
 
-// readUpTo notes up to when Kafka has been read.
+// readUpTo records up to when Kafka has been read.
 func (w *watch) readUpTo(nanos int64) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.fresh.readUpToNanos = max(w.fresh.readUpToNanos, min(nanos, time.Now().UnixNano()))
 }
 
-// storing notes that the store has been given a result, until done is called.
+// storing records that the store was given a result, until done is called.
 func (w *watch) storing() (done func()) {
 	set := func(nanos int64) {
 		w.mu.Lock()
@@ -146,15 +146,15 @@ func (w *watch) storing() (done func()) {
 	return func() { set(0) }
 }
 
-// late notes readings that came too late for their intervals, and how long the newest of them took.
+// late records readings that came too late for their intervals, and the delay of the newest.
 func (w *watch) late(delayNanos int64) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.fresh.late(delayNanos, time.Now().UnixNano())
 }
 
-// resuming notes that a run reads what is stored, until done is called: it does not read Kafka meanwhile. Without done it
-// has failed, and the next run tries again.
+// resuming records that a run reads the stored state, until done is called: it does not read Kafka meanwhile. If it
+// fails, done is not called, and the next run retries.
 func (w *watch) resuming() (done func()) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -166,8 +166,8 @@ func (w *watch) resuming() (done func()) {
 	}
 }
 
-// stored notes that it has taken it. The coverage by a metric that the interval
-// does not have is zero.
+// stored records that a result was stored. The coverage by a metric that the
+// interval does not have is zero.
 func (w *watch) stored(r *schema.IntervalResult) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -180,14 +180,14 @@ func (w *watch) stored(r *schema.IntervalResult) {
 	}
 }
 
-// status is the state of the network now.
+// status returns the present state of the network.
 func (w *watch) status() schema.NetworkForecast {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.fresh.status(time.Now().UnixNano())
 }
 
-// err says what has been missing for too long.
+// err returns what has been missing for too long.
 func (w *watch) err() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -204,7 +204,7 @@ func (w *watch) err() error {
 	return nil
 }
 
-// state shows the state of the network, -1 where it is not known, and why.
+// state shows the state of the network, -1 if it is unknown, and why.
 func (m *Metrics) state(fabric string, now *schema.NetworkForecast) {
 	state := float64(now.Severity)
 	if now.Unknown != nil {
@@ -220,7 +220,7 @@ func (m *Metrics) state(fabric string, now *schema.NetworkForecast) {
 	}
 }
 
-// unknownPast takes back what the newest interval said, which is too old.
+// unknownPast resets what the newest interval, now too old, has set.
 func (m *Metrics) unknownPast(fabric string) {
 	m.congestion.WithLabelValues(fabric).Set(math.NaN())
 	m.longestHot.WithLabelValues(fabric).Set(math.NaN())

@@ -14,8 +14,8 @@ import (
 	"github.com/giverny/giverny/topology"
 )
 
-// world is agents with clocks of their own, a broker whose clock is right, and the
-// log that it keeps. It knows the true time, that of the synctest bubble.
+// world has agents with clocks of their own, a broker whose clock is right, and
+// the broker's log. The true time is that of the synctest bubble.
 type world struct {
 	graph  *topology.Graph
 	agents []*agent
@@ -24,7 +24,7 @@ type world struct {
 
 	mu        sync.Mutex // guards what follows
 	log       []logged
-	committed int64 // offset of the first that is not
+	committed int64 // offset of the first record that is not
 	away      bool
 }
 
@@ -41,7 +41,7 @@ type logged struct {
 	times clockcheck.Times
 }
 
-// newWorld has three agents, of which the first reads more than half of the devices.
+// newWorld returns a world of three agents, the first of which reads more than half of the devices.
 func newWorld(g *topology.Graph) *world {
 	n := g.NumDevices()
 	return &world{graph: g, agents: []*agent{{name: "a", last: n * 6 / 10}, {name: "b", first: n * 6 / 10, last: n * 8 / 10}, {name: "c", first: n * 8 / 10, last: n}}}
@@ -55,7 +55,7 @@ func (w *world) everyone(ahead func(second int) time.Duration) *world {
 	return w
 }
 
-// run polls every second for so many seconds, as a host's agent does.
+// run polls every second for some seconds, as a host's agent does.
 func (w *world) run(seconds int) {
 	for s := range seconds {
 		w.second(s)
@@ -88,7 +88,7 @@ func (w *world) second(s int) {
 	}
 }
 
-// poll is what an agent reads.
+// poll returns what an agent reads.
 func (w *world) poll(a *agent, s int, clock int64) *schema.CounterBatch {
 	all := poll(w.graph, s)
 	b := &schema.CounterBatch{Fabric: all.Fabric, Source: all.Source, Agent: a.name, Sequence: all.Sequence, IntervalNanos: all.IntervalNanos,
@@ -104,7 +104,7 @@ func (w *world) poll(a *agent, s int, clock int64) *schema.CounterBatch {
 	return b
 }
 
-// links are those that an agent reads at one end at least.
+// links returns the links that an agent reads at one end at least.
 func (w *world) links(a *agent) (list []int) {
 	for id := range schema.LinkID(w.graph.NumLinks()) {
 		l := w.graph.Link(id)
@@ -115,7 +115,7 @@ func (w *world) links(a *agent) (list []int) {
 	return list
 }
 
-// consumer is a source of the world's log, and of the clock that closes intervals.
+// logConsumer is a source of the world's log and of the clock that closes intervals.
 type logConsumer struct{ world *world }
 
 func (*logConsumer) Name() string { return "log" }
@@ -154,7 +154,7 @@ func (c *logConsumer) Run(ctx context.Context, in *Intake) error {
 
 const testTolerance = 30 * time.Second // of the default configuration at intervals of a second
 
-// noFuture is a sink that finds intervals which end after the true time.
+// noFuture is a sink that measures how far intervals end after the true time.
 type noFuture struct {
 	sink
 	worst time.Duration
@@ -167,15 +167,15 @@ func (n *noFuture) Put(ctx context.Context, r *schema.IntervalResult) error {
 	return n.sink.Put(ctx, r)
 }
 
-// played is what came of a world.
+// played is a world's outcome.
 type played struct {
 	rig   *rig
 	out   *noFuture
 	began int64
 }
 
-// play runs a world for so many seconds, beginning the analysis again, on the same
-// store and log, at each of the given seconds.
+// play runs a world for some seconds and restarts the analysis, on the same store
+// and log, at each of the given seconds.
 func play(t *testing.T, w *world, seconds int, restarts ...int) *played {
 	t.Helper()
 	p := &played{rig: newRig(), out: &noFuture{sink: sink{name: "out"}}, began: time.Now().UnixNano()}
@@ -191,7 +191,7 @@ func play(t *testing.T, w *world, seconds int, restarts ...int) *played {
 	return p
 }
 
-// seconds are the intervals stored, as seconds of the world.
+// seconds returns the stored intervals as seconds of the world.
 func (p *played) seconds() (list []int) {
 	for _, start := range startsOf(p.rig.store.stored("f")) {
 		list = append(list, int((start-p.began)/second))
@@ -199,7 +199,7 @@ func (p *played) seconds() (list []int) {
 	return list
 }
 
-// newest is the last interval stored.
+// newest returns the last stored interval.
 func (p *played) newest() int {
 	list := p.seconds()
 	if len(list) == 0 {
@@ -208,7 +208,7 @@ func (p *played) newest() int {
 	return list[len(list)-1]
 }
 
-// panics is how often the run failed.
+// panics returns how often the run failed.
 func (p *played) panics() float64 {
 	return testutil.ToFloat64(p.rig.metrics.faults.WithLabelValues("f", partAnalysis))
 }
@@ -217,7 +217,7 @@ func (p *played) dropped(reason string) float64 {
 	return testutil.ToFloat64(p.rig.metrics.dropped.WithLabelValues("f", reason))
 }
 
-// between is an offset in some seconds and none in others.
+// between is a clock that is off from one second to another.
 func between(from, to int, ahead time.Duration) func(int) time.Duration {
 	return func(s int) time.Duration {
 		if s >= from && s < to {

@@ -10,7 +10,7 @@ import (
 	"github.com/giverny/giverny/store/read"
 )
 
-// summaryOf makes the five numbers of a box; no values: none.
+// summaryOf returns the five-number summary of values; if there are none, only the name.
 func summaryOf(name string, values []float64) Summary {
 	if len(values) == 0 {
 		return Summary{Name: name}

@@ -11,7 +11,7 @@ import (
 	"github.com/giverny/giverny/store/read"
 )
 
-// maker asks the questions of one report, one after the other.
+// maker runs the queries of one report, one after the other.
 type maker struct {
 	model  *read.Model
 	fabric string
@@ -19,11 +19,11 @@ type maker struct {
 	report *Report
 }
 
-// ErrNothing is returned where nothing is stored of the fabric in the span.
+// ErrNothing is returned if nothing of the fabric is stored in the span.
 var ErrNothing = errors.New("nothing is stored of it")
 
-// Make asks for everything that is known of a fabric's congestion in a span. interval is
-// the length of the fabric's intervals where none are stored, made the present.
+// Make makes a report on a fabric's congestion in a span. interval is the length of the
+// fabric's intervals if none are stored, made the present time.
 func Make(ctx context.Context, model *read.Model, fabric string, span read.Span, interval time.Duration, made schema.Instant) (*Report, error) {
 	m := &maker{nil, fabric, span, &Report{Form: Form, Fabric: fabric, From: span.From, To: span.To, Made: made}}
 	m.report.Expected = int(m.past() / interval)
@@ -60,7 +60,7 @@ func Make(ctx context.Context, model *read.Model, fabric string, span read.Span,
 			return nil, ErrNothing
 		}
 		if s.Table != nil && s.Table.Rows == nil {
-			s.Table.Rows = [][]string{} // in JSON a list, too
+			s.Table.Rows = [][]string{} // a list in JSON, too
 		}
 		s.Duration = time.Since(began).Seconds()
 		m.report.Sections = append(m.report.Sections, s)
@@ -68,7 +68,7 @@ func Make(ctx context.Context, model *read.Model, fabric string, span read.Span,
 	return m.report, nil
 }
 
-// past is the part of the span that is over: of the rest nothing can be stored.
+// past returns the length of the span's past part: nothing of the rest can be stored.
 func (m *maker) past() time.Duration {
 	return time.Duration(max(0, min(m.span.To, m.report.Made)-m.span.From))
 }
@@ -85,7 +85,7 @@ func (m *maker) completeness(ctx context.Context, s *Section) (err error) {
 		intervals, known, seconds = intervals+c.Intervals, known+c.Known, seconds+c.Seconds
 		s.Table.Rows = append(s.Table.Rows, []string{c.GraphVersion.String(), fmt.Sprint(c.Intervals), fmt.Sprint(c.Known), fmt.Sprint(c.Links), c.First.String(), c.Last.String()})
 	}
-	if seconds > 0 { // of the length that is stored, which the configuration may have had since
+	if seconds > 0 { // from the stored intervals' length, which the configuration may have changed since
 		m.report.Expected = int(math.Round(m.past().Seconds() / seconds * float64(intervals)))
 	}
 	s.Numbers = []Number{{Name: "intervals expected", Value: value(m.report.Expected)}, {Name: "intervals stored", Value: value(intervals)}, {Name: "with a known state", Value: value(known)},
@@ -135,7 +135,7 @@ func (m *maker) network(ctx context.Context, s *Section) error {
 	return nil
 }
 
-// stored is the time from the first to the last interval of the span.
+// stored returns the time from the first to the last stored interval of the span.
 func (m *maker) stored() read.Span {
 	first := m.report.Stored[0]
 	span := read.Span{From: first.First, To: first.Last}
@@ -146,7 +146,7 @@ func (m *maker) stored() read.Span {
 	return span
 }
 
-// stepHours is a length of steps of which a span has about a hundred: a part of a day, or days.
+// stepHours returns a step length that divides a span into about a hundred: a part of a day, or days.
 func stepHours(span read.Span) int {
 	least := float64(span.To-span.From) / 3600e9 / 120
 	for _, hours := range []int{1, 2, 3, 6, 12} {
@@ -157,7 +157,7 @@ func stepHours(span read.Span) int {
 	return 24 * int(math.Ceil(least/24))
 }
 
-// networkPlot has a bar for each step of a span; what is missing to 100% is not stored.
+// networkPlot has a bar for each step of a span; what a bar lacks to 100% is not stored.
 func networkPlot(steps []read.NetworkStep, hours int, span read.Span) Plot {
 	form, by := time.DateOnly, fmt.Sprintf("%d days", hours/24)
 	if hours < 24 {
@@ -176,7 +176,7 @@ func networkPlot(steps []read.NetworkStep, hours int, span read.Span) Plot {
 	for begin := span.From - span.From%length; begin < span.To; begin += length {
 		from := max(begin, span.From)
 		p.X = append(p.X, from.Time().Format(form))
-		values := make([]*float64, len(p.Series)) // nothing is stored
+		values := make([]*float64, len(p.Series)) // used if nothing is stored
 		if step := byBegin[begin]; step != nil {
 			values = stepShares(step, time.Duration(min(begin+length, span.To)-from).Seconds())
 		}
@@ -187,7 +187,7 @@ func networkPlot(steps []read.NetworkStep, hours int, span read.Span) Plot {
 	return p
 }
 
-// stepShares are the shares of some seconds in each state, the worst first, and in none that is known.
+// stepShares returns the shares of some seconds in each state, the worst first, and last in the unknown state.
 func stepShares(step *read.NetworkStep, seconds float64) (shares []*float64) {
 	all := step.Unknown
 	for _, s := range step.Seconds {
@@ -200,7 +200,7 @@ func stepShares(step *read.NetworkStep, seconds float64) (shares []*float64) {
 	return append(shares, ratio(100*step.Unknown, all))
 }
 
-// transitionTable gives probabilities, a row for each of the first states before.
+// transitionTable returns the probabilities, a row for each of the first states before a transition.
 func transitionTable(t *read.Transitions, states int) *Table {
 	names := []string{"Neg", "Low", "Medium", "High", "gone"}[:states]
 	table := &Table{Head: append([]string{"from \\ to"}, names...)}
@@ -218,7 +218,7 @@ func transitionTable(t *read.Transitions, states int) *Table {
 	return table
 }
 
-// cell of a table: a dash where there is no value.
+// cell formats a table cell: a dash if there is no value.
 func cell(format string, v *float64) string {
 	if v == nil {
 		return none
@@ -226,13 +226,13 @@ func cell(format string, v *float64) string {
 	return fmt.Sprintf(format, *v)
 }
 
-// isPublished says by which metrics the paper's regions are.
+// isPublished reports whether the paper's regions are by this metric; "" is the network.
 func isPublished(metric string) bool {
 	return metric == "" || metric == schema.CreditStall.String() || metric == schema.InqStall.String()
 }
 
-// number without a value yet, with what is published of it, where that is of the metric;
-// an empty metric: of the network.
+// number returns a number without a value, with the published value if that is by the
+// metric; an empty metric means the network.
 func (m *maker) number(name, unit, publishedAs, metric string) Number {
 	n := Number{Name: name, Unit: unit}
 	if v, ok := published[publishedAs]; ok && isPublished(metric) {
@@ -246,7 +246,7 @@ func value[T int | float64](v T) *float64 {
 	return &f
 }
 
-// ratio is null over nothing.
+// ratio is nil if b is 0.
 func ratio(a, b float64) *float64 {
 	if b == 0 {
 		return nil

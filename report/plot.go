@@ -7,14 +7,14 @@ import (
 	"strings"
 )
 
-// A plot's picture, in units of its view box.
+// Geometry of a plot, in units of its view box.
 const (
 	plotWidth, plotHeight = 720., 260.
 	left, right           = 62., 8.
 	top, bottom           = 8., 46.
 )
 
-// canvas writes an SVG picture. Text is escaped; colours are classes of the page's style.
+// canvas writes an SVG image. Text is escaped; colours are classes of the page's style.
 type canvas struct {
 	strings.Builder
 	low, high float64 // of the y axis
@@ -41,8 +41,8 @@ func (c *canvas) line(x1, y1, x2, y2 float64, class string) {
 	fmt.Fprintf(c, `<line x1="%.1f" y1="%.1f" x2="%.1f" y2="%.1f" class="%s"/>`, x1, y1, x2, y2, class)
 }
 
-// SVG draws the plot. It has a title and a description for screen readers; what it shows
-// is in the JSON form too.
+// SVG draws the plot. It has a title and a description for screen readers; the JSON form
+// has the same data.
 func (p *Plot) SVG() string {
 	c := &canvas{}
 	c.low, c.high, c.log = p.reach()
@@ -64,7 +64,7 @@ func (p *Plot) SVG() string {
 	return c.String()
 }
 
-// reach is that of the y axis.
+// reach returns the range and scale of the y axis.
 func (p *Plot) reach() (low, high float64, log bool) {
 	least := math.Inf(1)
 	see := func(v float64) {
@@ -97,7 +97,7 @@ func (p *Plot) reach() (low, high float64, log bool) {
 	if p.LogY {
 		low, high = math.Pow(10, math.Floor(math.Log10(least))), math.Pow(10, math.Ceil(math.Log10(high)))
 		if low == least {
-			low /= 2 // so that the least bar is seen
+			low /= 2 // so that the smallest bar is visible
 		}
 		return low, max(high, 10*low), true
 	}
@@ -123,8 +123,8 @@ func (p *Plot) axes(c *canvas) {
 	}
 }
 
-// ticks of the y axis: powers of ten, every second one or so where there are many, or
-// multiples of 1, 2 or 5 times one.
+// ticks returns the ticks of the y axis: powers of ten, thinned out if there are
+// many, or multiples of 1, 2 or 5 times a power of ten.
 func (c *canvas) ticks() (ticks []float64) {
 	if c.log {
 		first, last := math.Ceil(math.Log10(c.low)), math.Floor(math.Log10(c.high)+1e-9)
@@ -147,7 +147,7 @@ func (c *canvas) ticks() (ticks []float64) {
 	return ticks
 }
 
-// Empty says that there is nothing to draw.
+// Empty reports whether there is nothing to draw.
 func (p *Plot) Empty() bool {
 	for _, s := range p.Series {
 		for _, v := range s.Values {
@@ -175,7 +175,7 @@ func (p *Plot) step() float64 {
 	return (plotWidth - left - right) / float64(max(1, max(len(p.X), len(p.Boxes))))
 }
 
-// place is the middle of one.
+// place is the x coordinate of the middle of the i-th place.
 func (p *Plot) place(i int) float64 { return left + (float64(i)+.5)*p.step() }
 
 func (p *Plot) drawBars(c *canvas) {

@@ -1,7 +1,7 @@
 package report
 
-// What Monet (NSDI 2020) publishes of five months of Blue Waters, a 24x24x24 torus of 41,472
-// links, at 60 s: sections 3.2 and 4 to 6.
+// published are the results of Monet (NSDI 2020) for five months of Blue Waters, a 24x24x24
+// torus of 41,472 links, at 60 s: sections 3.2 and 4 to 6.
 var published = map[string]float64{
 	"network/share/High":         56,
 	"network/share/not Neg":      95,

@@ -67,8 +67,8 @@ func (m *maker) sizes(metric schema.Metric) func(context.Context, *Section) erro
 	}
 }
 
-// spread are the numbers of a distribution, each named by label and its part of the
-// distribution. The published ones are those under quantity/median and so on, with suffix.
+// spread returns the numbers of a distribution, named label plus median, p99 or max.
+// Published values are found under quantity/median and so on, with suffix.
 func (m *maker) spread(label, unit, quantity, suffix, metric string, spread read.Spread) (numbers []Number) {
 	for _, part := range []struct {
 		name  string

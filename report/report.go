@@ -1,7 +1,7 @@
-// Package report says what a fabric's congestion was like over a span, after the
-// characterisation of Monet (NSDI 2020): questions of store/read go out, one document
-// comes back, which is written as JSON or as one page of HTML that needs nothing else. It
-// analyses nothing and stores nothing.
+// Package report describes a fabric's congestion over a span, following the
+// characterisation of Monet (NSDI 2020): it runs queries of store/read and makes one
+// document, written as JSON or as one self-contained HTML page. It analyses nothing and
+// stores nothing.
 package report
 
 import (
@@ -9,7 +9,7 @@ import (
 	"github.com/giverny/giverny/store/read"
 )
 
-// Form is the version of the JSON form of a Report.
+// Form is the version of a Report's JSON format.
 const Form = 1
 
 // Report is the whole document.
@@ -30,17 +30,17 @@ type Section struct {
 	ID     string `json:"id"`
 	Title  string `json:"title"`
 	Metric string `json:"metric,omitempty"`
-	// Where the paper asks the same, as "Monet, figure 3".
+	// The corresponding part of the paper, such as "Monet, figure 3".
 	Source string `json:"source,omitempty"`
-	// What was counted, and what is not.
+	// What is counted, and what is not.
 	Note    string   `json:"note,omitempty"`
 	Numbers []Number `json:"numbers,omitempty"`
 	Plots   []Plot   `json:"plots,omitempty"`
 	Table   *Table   `json:"table,omitempty"`
-	// The statements that were sent, in their order.
+	// The statements that were sent, in order.
 	Queries  []read.Statement `json:"queries"`
-	Duration float64          `json:"seconds"` // that the questions took
-	// Why some of it is missing: a question took more than it may.
+	Duration float64          `json:"seconds"` // duration of the queries
+	// Why some of it is missing: a query exceeded its limits.
 	Fault string `json:"fault,omitempty"`
 }
 
@@ -48,19 +48,19 @@ type Section struct {
 type Number struct {
 	Name      string   `json:"name"`
 	Unit      string   `json:"unit,omitempty"`
-	Value     *float64 `json:"value"`               // null: nothing to measure it on
-	Published *float64 `json:"published,omitempty"` // absent: not published, or of another metric
+	Value     *float64 `json:"value"`               // null: there is no data
+	Published *float64 `json:"published,omitempty"` // absent: not published, or by another metric
 }
 
-// Plot is a picture of some series over the same places.
+// Plot is a plot of series over the same places.
 type Plot struct {
 	Title  string    `json:"title"`
 	Kind   PlotKind  `json:"kind"`
 	XLabel string    `json:"x_label"`
 	YLabel string    `json:"y_label"`
-	X      []string  `json:"x"` // a label for each place
+	X      []string  `json:"x"` // a label per place
 	Series []Series  `json:"series"`
-	Boxes  []Summary `json:"boxes,omitempty"` // of a box plot, instead of series
+	Boxes  []Summary `json:"boxes,omitempty"` // for box plots, instead of series
 	LogY   bool      `json:"log_y,omitempty"`
 }
 
@@ -75,14 +75,14 @@ const (
 	Boxes   PlotKind = "boxes"
 )
 
-// Series is a value for each place of a plot; null: none.
+// Series has a value for each place of a plot; null: none.
 type Series struct {
 	Name   string     `json:"name"`
-	Colour string     `json:"-"` // a name of the page's palette
+	Colour string     `json:"-"` // a class of the page's palette
 	Values []*float64 `json:"values"`
 }
 
-// Summary are the five numbers of a box.
+// Summary is the five-number summary of a box plot.
 type Summary struct {
 	Name string  `json:"name"`
 	Min  float64 `json:"min"`
@@ -93,7 +93,7 @@ type Summary struct {
 	N    int     `json:"n"`
 }
 
-// Table is text in rows, all with as many cells as the head.
+// Table is a text table; all rows have as many cells as the head.
 type Table struct {
 	Head []string   `json:"head"`
 	Rows [][]string `json:"rows"`

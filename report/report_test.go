@@ -21,7 +21,7 @@ var (
 	anchors = regexp.MustCompile(`href="#[\w-]*"`)
 )
 
-// activeIn is a tag of a page that runs or fetches something, or that a name has become.
+// activeIn returns a tag of a page that runs or fetches something, or that comes from a name.
 func activeIn(page string) string {
 	for _, tag := range tags.FindAllString(page, -1) {
 		if bare := quoted.ReplaceAllString(anchors.ReplaceAllString(tag, ""), "Q"); active.MatchString(bare) {
@@ -38,7 +38,7 @@ func deref(v *float64) float64 {
 	return *v
 }
 
-// What is published stands beside what is of the same kind alone.
+// Published numbers are shown only beside numbers of the same metric.
 func TestPublishedNumbersAreOfTheSameMetric(t *testing.T) {
 	m := &maker{}
 	if n := m.number("High", "links", "size/p99/High", schema.CreditStall.String()); deref(n.Published) != 214 {
@@ -49,7 +49,7 @@ func TestPublishedNumbersAreOfTheSameMetric(t *testing.T) {
 	}
 }
 
-// A name in a plot stays text; a plot of nothing is drawn.
+// A name in a plot stays text, and an empty plot is drawn.
 func TestPlots(t *testing.T) {
 	v := 3.
 	if activeIn(hostile) == "" {
@@ -88,7 +88,7 @@ func TestNumbersAreReadable(t *testing.T) {
 	}
 }
 
-// A column is a column of numbers, with its head to the right, where no cell is a word.
+// A column is numeric, with its head to the right, if none of its cells is a word.
 func TestColumnsOfNumbers(t *testing.T) {
 	table := Table{Rows: [][]string{{"12", "1", "0.5"}, {"gather", "2", "–"}}}
 	if table.Numeric(0) || !table.Numeric(1) || !table.Numeric(2) {
@@ -96,7 +96,7 @@ func TestColumnsOfNumbers(t *testing.T) {
 	}
 }
 
-// Time of which nothing is stored has its place in the plot, and is part of a bar.
+// Time without stored data has its place in the plot, also as a part of a bar.
 func TestNetworkPlotShowsWhatIsNotStored(t *testing.T) {
 	const hour = schema.Instant(3600e9)
 	span := read.Span{From: 1000*hour + hour/2, To: 1004 * hour}

@@ -26,13 +26,13 @@ func TestMain(m *testing.M) { enginetest.Main(m) }
 
 const minute = int64(60e9)
 
-// aDay stores four hours of intervals of ten minutes in which a region of two links is Low, then High, then gone, on a
-// fabric, a device and for a job whose names are hostile.
+// aDay stores four hours of ten-minute intervals in which a region of two links is Low, then High, then gone. The
+// names of fabric, device and job are hostile.
 func aDay(t *testing.T, db *store.DB) {
 	t.Helper()
 	for n := range int64(24) {
 		snap := &schema.Snapshot{Fabric: hostile, GraphVersion: 1, Links: 4, Interval: schema.Interval{StartNanos: n * 10 * minute, DurationNanos: 10 * minute}}
-		if n%6 != 3 { // those measure nothing
+		if n%6 != 3 { // the others measure nothing
 			snap.Series = []schema.Series{{Metric: schema.CreditStall, Values: []float32{1, 30, 30, 1}, Valid: schema.NewBitmap(4), Count: 4}}
 			for i := range 4 {
 				snap.Series[0].Valid.Set(i)

@@ -21,7 +21,7 @@ var pageText string
 
 var page = template.Must(template.New("page").Funcs(template.FuncMap{
 	"day":     func(i schema.Instant) string { return i.Time().Format("2006-01-02") },
-	"picture": func(p Plot) template.HTML { return template.HTML(p.SVG()) }, // SVG escapes what comes from outside
+	"picture": func(p Plot) template.HTML { return template.HTML(p.SVG()) }, // SVG escapes external text
 	"second":  func(i schema.Instant) string { return i.Time().Truncate(time.Second).Format(time.RFC3339) },
 	"figure": func(v *float64) string {
 		if v == nil {
@@ -38,7 +38,7 @@ var page = template.Must(template.New("page").Funcs(template.FuncMap{
 	},
 }).Parse(pageText))
 
-// none stands where there is no value.
+// none stands for a missing value.
 const none = "–"
 
 func numeric(cell string) bool {
@@ -46,18 +46,17 @@ func numeric(cell string) bool {
 	return err == nil || cell == none
 }
 
-// Numeric says that a column, of numbers alone, is aligned to the right.
+// Numeric reports whether a column consists of numbers, and is aligned to the right.
 func (t *Table) Numeric(column int) bool {
 	return !slices.ContainsFunc(t.Rows, func(row []string) bool { return !numeric(row[column]) })
 }
 
-// Compared says that some number of the section has one of Blue Waters beside it.
+// Compared reports whether a number of the section has a published value for Blue Waters.
 func (s *Section) Compared() bool {
 	return slices.ContainsFunc(s.Numbers, func(n Number) bool { return n.Published != nil })
 }
 
-// WriteHTML writes the report as one page that needs nothing else. Names that come from
-// outside are escaped.
+// WriteHTML writes the report as one self-contained page. External names are escaped.
 func (r *Report) WriteHTML(w io.Writer) error { return page.Execute(w, r) }
 
 // WriteJSON writes the report as a JSON document (docs/reference/report.md).
@@ -67,7 +66,7 @@ func (r *Report) WriteJSON(w io.Writer) error {
 	return encoder.Encode(r)
 }
 
-// figure writes a number for people: whole ones in full, others with three or four digits.
+// figure formats a number for display: whole ones in full, others with three or four digits.
 func figure(v float64) string {
 	switch size := math.Abs(v); {
 	case v == math.Trunc(v) && size < 1e15:
@@ -80,7 +79,7 @@ func figure(v float64) string {
 	return fmt.Sprintf("%.3g", v)
 }
 
-// grouped writes a whole number with commas between its thousands.
+// grouped formats a whole number with commas between thousands.
 func grouped(n int64) string {
 	text := strconv.FormatInt(n, 10)
 	for i := len(text) - 3; i > 0 && text[i-1] != '-'; i -= 3 {

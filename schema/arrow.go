@@ -2,8 +2,8 @@ package schema
 
 import "github.com/apache/arrow/go/v15/arrow"
 
-// The Arrow schemas of what travels through Kafka. A counter batch's schema
-// depends on its columns; the others are fixed.
+// The Arrow schemas of the payloads in Kafka. A counter batch's schema depends
+// on its columns; the others are fixed.
 
 // Keys of the schema metadata of a counter batch.
 const (
@@ -15,7 +15,7 @@ const (
 	MetaInterval = "giverny.interval_ns"
 )
 
-// Names of the columns that every counter batch begins with, in this order.
+// Names of the first columns of every counter batch, in this order.
 const (
 	ColumnTime   = "time"   // int64, ns UTC
 	ColumnDevice = "device" // dictionary<uint32, utf8>
@@ -66,13 +66,13 @@ var RegionArrow = arrow.NewSchema([]arrow.Field{
 	{Name: "growth_links", Type: arrow.PrimitiveTypes.Int64},
 	{Name: "trend_percent", Type: arrow.PrimitiveTypes.Float64},
 	{Name: "odds_next", Type: arrow.ListOfNonNullable(arrow.PrimitiveTypes.Float64)},  // by State; empty: no forecast
-	{Name: "odds_later", Type: arrow.ListOfNonNullable(arrow.PrimitiveTypes.Float64)}, // the same
+	{Name: "odds_later", Type: arrow.ListOfNonNullable(arrow.PrimitiveTypes.Float64)}, // likewise
 	{Name: "root_device", Type: arrow.BinaryTypes.String},                             // empty: no root
 	{Name: "root_port", Type: arrow.BinaryTypes.String},
-	{Name: "root_link", Type: arrow.PrimitiveTypes.Uint32}, // 4294967295: not known
+	{Name: "root_link", Type: arrow.PrimitiveTypes.Uint32}, // 4294967295: unknown
 	{Name: "root_peer", Type: arrow.BinaryTypes.String},
 	{Name: "root_kind", Type: arrow.BinaryTypes.String},
 }, nil)
 
-// OlderRegionArrows are what RegionArrow was before regions had roots, and before roots had a peer and a kind.
+// OlderRegionArrows are RegionArrow from before regions had roots, and from before roots had a peer and a kind.
 var OlderRegionArrows = [2]*arrow.Schema{arrow.NewSchema(RegionArrow.Fields()[:15], nil), arrow.NewSchema(RegionArrow.Fields()[:18], nil)}

@@ -14,24 +14,24 @@ type PortName struct {
 	Port   string `json:"port"`
 }
 
-// CounterColumn is one counter of a batch, a value per row.
+// CounterColumn is one counter of a batch, with one value per row.
 type CounterColumn struct {
-	Name   string   // canonical name, see LookupCounter; unknown names travel as they are
+	Name   string   // canonical name, see LookupCounter; unknown names are kept unchanged
 	Values []uint64 // raw readings, len = rows
-	Valid  Bitmap   // nil: every row has a value; absent is not zero
+	Valid  Bitmap   // nil: every row has a value; missing is not zero
 }
 
-// CounterBatch is what one poll of a source read: a row per port and instant, a
-// column per counter. Columns fit the data as devices report it (a device has
-// its set of counters), and an unknown counter is one more column.
+// CounterBatch is the result of one poll of a source: a row per port and
+// instant, a column per counter. Columns match how devices report (each has its
+// set of counters), and an unknown counter is just another column.
 //
-// Rows of one port must be in time order within a batch. A batch owns its
+// Rows of one port must be in order of time within a batch. A batch owns its
 // slices; Reset keeps their memory.
 type CounterBatch struct {
 	Fabric   string
 	Source   string // name of the collector: "ibsysfs", "perfquery", ...
-	Agent    string // who read it: host name of the collector
-	Sequence uint64 // rises by one per batch of a fabric, source and agent, lost ones included; a gap is a lost batch
+	Agent    string // the agent that read it: host name of the collector
+	Sequence uint64 // incremented per batch of a fabric, source and agent, lost ones included; a gap means lost batches
 	// Epoch changes when the source knows that its counters were reset (agent
 	// restart with a driver reload, a reset command); 0 if it cannot know.
 	Epoch uint64
@@ -39,12 +39,12 @@ type CounterBatch struct {
 	IntervalNanos int64
 
 	Ports     []PortName // dictionary for PortIndex, no duplicates
-	TimeNanos []int64    // when the row was read, the source's clock, ns UTC
+	TimeNanos []int64    // when the row was read, by the source's clock, ns UTC
 	PortIndex []uint32   // index into Ports
 	Columns   []CounterColumn
 }
 
-// Rows is the number of rows.
+// Rows returns the number of rows.
 func (b *CounterBatch) Rows() int { return len(b.TimeNanos) }
 
 // Reset empties the batch and keeps its memory.
@@ -53,8 +53,8 @@ func (b *CounterBatch) Reset() {
 	b.Columns = b.Columns[:0]
 }
 
-// Check reports the first thing by which a batch's slices do not fit together:
-// what reads a batch that passes stays within them.
+// Check returns the first inconsistency of a batch's slices. Indices in a valid
+// batch are within bounds.
 func (b *CounterBatch) Check() error {
 	rows := b.Rows()
 	if len(b.PortIndex) != rows {
@@ -73,7 +73,7 @@ func (b *CounterBatch) Check() error {
 	return nil
 }
 
-// ByInterval gives the rows of each interval of a length in which the batch has any, in order of time.
+// ByInterval groups the rows by interval of the given length, in order of time, without empty intervals.
 func (b *CounterBatch) ByInterval(intervalNanos int64) iter.Seq2[Interval, []int] {
 	rows := map[int64][]int{}
 	for row, nanos := range b.TimeNanos {
@@ -89,7 +89,7 @@ func (b *CounterBatch) ByInterval(intervalNanos int64) iter.Seq2[Interval, []int
 	}
 }
 
-// Part copies some rows, of some columns, into memory of its own, with the ports of these rows alone.
+// Part copies some rows of some columns into new memory, with only the ports of these rows.
 func (b *CounterBatch) Part(rows, columns []int) *CounterBatch {
 	p := *b
 	p.Fabric, p.Source, p.Agent = strings.Clone(b.Fabric), strings.Clone(b.Source), strings.Clone(b.Agent)

@@ -2,43 +2,43 @@ package schema
 
 import "encoding/json"
 
-// Command is an order to agents. Who takes it checks the signature, the expiry,
+// Command is a command to agents. An agent checks the signature, the expiry,
 // the targets and its own allow-list, in this order, and answers with a
-// CommandResult. In JSON its fields stand in this order, without spaces: the
-// signature is over that text without the signature itself.
+// CommandResult. Its canonical JSON has the fields in this order, without
+// spaces: the signature is over that text without the signature itself.
 type Command struct {
-	ID        string          `json:"id"` // unique; an agent carries an id out once
+	ID        string          `json:"id"` // unique; an agent executes an id only once
 	Fabric    string          `json:"fabric"`
 	Kind      string          `json:"kind"`    // agents.list, agents.refresh, ...
-	Targets   []string        `json:"targets"` // patterns of agents' names; "*" is all, none is no agent
+	Targets   []string        `json:"targets"` // patterns of agents' names; "*" means all, none means no agent
 	Arguments json.RawMessage `json:"arguments,omitempty"`
 	Issued    Instant         `json:"issued"`
 	Expires   Instant         `json:"expires"`
-	Principal string          `json:"principal"` // who gives the order
+	Principal string          `json:"principal"` // who issued the command
 	DryRun    bool            `json:"dry_run,omitempty"`
-	Signature []byte          `json:"signature,omitempty"` // over all the rest
+	Signature []byte          `json:"signature,omitempty"` // over all other fields
 }
 
-// CommandStatus is how far an agent is with a command.
+// CommandStatus is an agent's progress with a command.
 type CommandStatus string
 
 // Statuses. All but CommandAccepted and CommandProgress are final.
 const (
-	CommandAccepted  CommandStatus = "accepted" // and begun
-	CommandProgress  CommandStatus = "progress" // what there is so far, by Sequence
+	CommandAccepted  CommandStatus = "accepted" // and started
+	CommandProgress  CommandStatus = "progress" // partial results, by Sequence
 	CommandDone      CommandStatus = "done"
 	CommandFailed    CommandStatus = "failed"
-	CommandRefused   CommandStatus = "refused" // not allowed, not valid or over a limit; the reason says which
+	CommandRefused   CommandStatus = "refused" // not allowed, invalid or over a limit; the reason says which
 	CommandExpired   CommandStatus = "expired"
 	CommandCancelled CommandStatus = "cancelled"
 )
 
-// Valid says that the status is one of these.
+// Valid reports whether s is one of these.
 func (s CommandStatus) Valid() bool {
 	return s == CommandAccepted || s == CommandProgress || s.Final()
 }
 
-// Final says that no other status follows.
+// Final reports whether no other status follows.
 func (s CommandStatus) Final() bool {
 	switch s {
 	case CommandDone, CommandFailed, CommandRefused, CommandExpired, CommandCancelled:
@@ -47,7 +47,7 @@ func (s CommandStatus) Final() bool {
 	return false
 }
 
-// CommandResult is what an agent answers; its key is (command, agent, status, sequence).
+// CommandResult is an agent's answer; its key is (command, agent, status, sequence).
 type CommandResult struct {
 	CommandID string          `json:"command_id"`
 	Fabric    string          `json:"fabric"`
@@ -55,28 +55,28 @@ type CommandResult struct {
 	Time      Instant         `json:"time"`
 	Status    CommandStatus   `json:"status"`
 	Kind      string          `json:"kind,omitempty"`     // of the command; empty from older agents
-	Sequence  uint32          `json:"sequence,omitempty"` // of progress, from 1; 0 of all else
-	Reason    string          `json:"reason,omitempty"`   // for a person, where it is not done
+	Sequence  uint32          `json:"sequence,omitempty"` // of progress, from 1; otherwise 0
+	Reason    string          `json:"reason,omitempty"`   // human-readable, if it is not done
 	Output    json.RawMessage `json:"output,omitempty"`
-	Signature []byte          `json:"signature,omitempty"` // of the agent; empty if it has no key
+	Signature []byte          `json:"signature,omitempty"` // by the agent; empty if it has no key
 
-	// Set by the audit, never by the agent: Verified, or NotVerified where no key of the agent is known; empty in what
-	// was stored before that was kept.
+	// Set by the audit, never by the agent: Verified, or NotVerified if no key of the agent is known; empty in older
+	// stored results.
 	Verified string `json:"-"`
 }
 
-// KindAgentsList is the kind by which agents say who they are.
+// KindAgentsList is the kind of commands to which agents answer with who they are.
 const KindAgentsList = "agents.list"
 
-// What the audit says of the signature of a command or a result; of a command else why it is not valid.
+// The audit's results for the signature of a command or result. For a command it may also be the reason why it is invalid.
 const (
 	Verified    = "valid"
-	NotVerified = "no keys" // it has no keys to tell by
+	NotVerified = "no keys" // the audit has no keys to verify with
 )
 
-// SeenCommand is a command as the audit saw it pass.
+// SeenCommand is a command as seen by the audit.
 type SeenCommand struct {
 	Command
-	Seen     Instant `json:"seen"`     // when it was put into Kafka
-	Verified string  `json:"verified"` // Verified, NotVerified, or why its signature is not valid
+	Seen     Instant `json:"seen"`     // when it was sent to Kafka
+	Verified string  `json:"verified"` // Verified, NotVerified, or why its signature is invalid
 }

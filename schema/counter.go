@@ -2,27 +2,27 @@ package schema
 
 import "fmt"
 
-// CounterKind says how readings become a value.
+// CounterKind says how readings are converted to a value.
 type CounterKind uint8
 
 // Kinds of counters.
 const (
-	// Counter rises monotonically; its difference over time is what matters.
+	// Counter rises monotonically; only its differences over time matter.
 	Counter CounterKind = iota
-	// Gauge is a momentary value.
+	// Gauge is an instantaneous value.
 	Gauge
-	// DerivedPercent was made by the source from a counter of its own: the
+	// DerivedPercent was derived by the source from its own counter: the
 	// percentage over the interval that ends at the reading.
 	DerivedPercent
 )
 
-// Overflow is what a counter does at the end of its width.
+// Overflow is what a counter does at its maximum.
 type Overflow uint8
 
-// What counters do at their maximum.
+// Kinds of overflow.
 const (
-	Wraps     Overflow = iota // goes on from zero
-	Saturates                 // sticks at its maximum until it is cleared
+	Wraps     Overflow = iota // continues from zero
+	Saturates                 // stays at its maximum until it is cleared
 )
 
 // Direction of the traffic or signal, as the port that reports it sees it.
@@ -47,7 +47,7 @@ const (
 	Ingress      // the link that enters the port
 )
 
-// CounterInfo describes one counter as devices report it and what it becomes.
+// CounterInfo describes one counter as devices report it, and the metric derived from it.
 type CounterInfo struct {
 	Name      string // canonical: family.vendor_name, the column name in batches
 	Unit      Unit
@@ -60,7 +60,7 @@ type CounterInfo struct {
 	Help      string
 }
 
-// MaxValue is the largest reading of the counter's width.
+// MaxValue returns the largest reading of the counter's width.
 func (c *CounterInfo) MaxValue() uint64 {
 	if c.Width == 0 || c.Width >= 64 {
 		return ^uint64(0)
@@ -69,7 +69,7 @@ func (c *CounterInfo) MaxValue() uint64 {
 }
 
 // LookupCounter finds a counter by its canonical name. An unknown counter is
-// not an error: it is kept raw and counted.
+// not an error: it is stored raw and counted.
 func LookupCounter(name string) (CounterInfo, bool) {
 	i, ok := counterIndex[name]
 	if !ok {
@@ -78,20 +78,20 @@ func LookupCounter(name string) (CounterInfo, bool) {
 	return counterTable[i], true
 }
 
-// Counters lists the table, ordered as documented.
+// Counters returns the table, in the order of its documentation.
 func Counters() []CounterInfo { return append([]CounterInfo(nil), counterTable...) }
 
-// KeptRaw reports whether the readings of a counter are kept as they are,
-// because no metric is made of them: diagnostic counters, and those that are not
-// in the table. The ticks of a port serve the counter of the same name and are not
-// kept.
+// KeptRaw reports whether a counter's readings are stored raw because no metric is
+// derived from them: diagnostic counters, and those that are not in the table. The
+// tick length of a port, TickColumn, only serves to convert port_xmit_wait and is
+// not stored.
 func KeptRaw(name string) bool {
 	i, known := counterIndex[name]
 	return name != TickColumn && (!known || counterTable[i].Metric == NoMetric)
 }
 
-// TickColumn is a gauge that is sent with ib.port_xmit_wait*: the length of
-// the port's tick in picoseconds. Without it the fabric's configured tick holds.
+// TickColumn is a gauge that is sent with ib.port_xmit_wait*: the length of the
+// port's tick in picoseconds. Without it the configured tick applies.
 const TickColumn = "ib.tick_picoseconds"
 
 var counterTable = buildCounterTable()
@@ -127,8 +127,8 @@ func diagnostic(family string, width uint8, names ...string) []CounterInfo {
 }
 
 // infinibandCounters are PortCounters and PortCountersExtended (InfiniBand
-// Architecture Specification vol. 1, 16.1.3.5 and 16.1.4.11), as sysfs and
-// perfquery name them. The 32-bit forms stick at their maximum.
+// Architecture Specification vol. 1, 16.1.3.5 and 16.1.4.11), named as in sysfs
+// and perfquery. The 32-bit forms saturate at their maximum.
 func infinibandCounters() []CounterInfo {
 	t := []CounterInfo{
 		{"ib.port_xmit_data", Words4, 64, Wraps, Tx, Counter, Egress, Throughput, "octets sent / 4"},
@@ -161,7 +161,7 @@ func infinibandCounters() []CounterInfo {
 }
 
 // roceHardwareCounters are files under hw_counters of /sys/class/infiniband.
-// Those of rxe (soft-RoCE) are 64-bit, the rest 32-bit and wrap.
+// Those of rxe (soft-RoCE) and bnxt_re are 64-bit, the rest 32-bit; all wrap.
 func roceHardwareCounters() []CounterInfo {
 	t := diagnostic("hw", 32, "duplicate_request", "implied_nak_seq_err", "local_ack_timeout_err", "out_of_buffer",
 		"out_of_sequence", "packet_seq_err", "req_cqe_error", "req_cqe_flush_error", "req_remote_access_errors",
@@ -244,7 +244,7 @@ func bnxtCounters() []CounterInfo {
 }
 
 // iceCounters are ethtool statistics of Intel E800. The hardware counts pause
-// frames, not their duration, so no pause ratio can be had from it.
+// frames, not their duration, so no pause ratio can be derived.
 func iceCounters() []CounterInfo {
 	t := []CounterInfo{
 		{"ice.tx_bytes.nic", Bytes, 40, Wraps, Tx, Counter, Egress, Throughput, "octets sent"},
@@ -259,8 +259,8 @@ func iceCounters() []CounterInfo {
 	return append(t, diagnostic("ice", 32, "link_xon_rx.nic", "link_xon_tx.nic", "link_xoff_rx.nic", "link_xoff_tx.nic")...)
 }
 
-// switchCounters are what Ethernet switches (SONiC's COUNTERS_DB, named after
-// the SAI) and Slingshot NICs (cxi, cycles at 1 GHz, 56 bits) report.
+// switchCounters are the counters of Ethernet switches (SONiC's COUNTERS_DB,
+// named after the SAI) and Slingshot NICs (cxi, cycles at 1 GHz, 56 bits).
 func switchCounters() []CounterInfo {
 	t := []CounterInfo{
 		{"sai.port_stat_if_out_octets", Bytes, 64, Wraps, Tx, Counter, Egress, Throughput, "octets sent"},
@@ -282,8 +282,8 @@ func switchCounters() []CounterInfo {
 }
 
 // geminiCounters are gpcdr's directional aggregates on Cray Gemini: derived
-// percentages as LDMS publishes them (x 1e6), and the 48-bit counters below
-// them as a simulator or a reader of the raw device gives them.
+// percentages as LDMS publishes them (x 1e6), and the underlying 48-bit
+// counters as a simulator or a reader of the raw device reports them.
 func geminiCounters() []CounterInfo {
 	return []CounterInfo{
 		{"gemini.credit_stall", PercentE6, 0, Wraps, Tx, DerivedPercent, Egress, CreditStall, "percent of time x 1e6"},

@@ -13,11 +13,11 @@ const (
 	SwitchRestored EventKind = "switch_restored"
 	NodeFailed     EventKind = "node_failed"
 	NodeRestored   EventKind = "node_restored"
-	// Of a diagnosis only: counters show it, and no log does.
-	LinkDownSuspected   EventKind = "link_down_suspected"   // a cable carries nothing any more
-	SwitchDownSuspected EventKind = "switch_down_suspected" // nor does any of a switch
-	LinkErrors          EventKind = "link_errors"           // a port counts more errors an hour than is allowed
-	LinkFlapping        EventKind = "link_flapping"         // a link loses its training again and again
+	// Only in diagnoses: counters show it, but no log does.
+	LinkDownSuspected   EventKind = "link_down_suspected"   // a cable no longer carries anything
+	SwitchDownSuspected EventKind = "switch_down_suspected" // nor does any cable of a switch
+	LinkErrors          EventKind = "link_errors"           // a port exceeds the allowed number of errors per hour
+	LinkFlapping        EventKind = "link_flapping"         // a link retrains repeatedly
 	Throttled           EventKind = "congestion_protection" // a congestion protection event (CPE)
 	JobStarted          EventKind = "job_started"
 	JobEnded            EventKind = "job_ended"
@@ -25,15 +25,15 @@ const (
 	RegionEnded         EventKind = "region_ended"
 	RegionMerged        EventKind = "region_merged"
 	RegionSplit         EventKind = "region_split"
-	RegionSeverity      EventKind = "region_severity" // a region changed its severity, and stayed with it
+	RegionSeverity      EventKind = "region_severity" // a region changed its severity and kept the new one
 	GraphChanged        EventKind = "graph_changed"
-	Story               EventKind = "story" // a scripted line of a simulated day
+	Story               EventKind = "story" // a scripted message of a simulated day
 
 	CongestionBegan EventKind = "congestion_began" // a regions congestion event (RCE)
 	CongestionEnded EventKind = "congestion_ended"
 
 	MitigationBegan EventKind = "mitigation_began" // a congestion mitigation event (CME)
-	MitigationEnded EventKind = "mitigation_ended" // what became of the congestion is known
+	MitigationEnded EventKind = "mitigation_ended" // and its effect on the congestion is known
 )
 
 // Event is something that happened to a fabric at an instant.
@@ -45,14 +45,14 @@ type Event struct {
 	Port      string // empty if none
 	RegionID  uint64 // 0 if none
 	JobID     string // empty if none
-	Detail    string // for a person
+	Detail    string // human-readable
 }
 
-// FailureKinds are those that a Failure may be of: a part of the fabric failed or came
-// back, or the fabric protected itself.
+// FailureKinds returns the kinds of a Failure: a part of the fabric failed or
+// recovered, or congestion protection set in.
 func FailureKinds() []EventKind {
 	return []EventKind{LinkFailed, LinkRestored, SwitchFailed, SwitchRestored, NodeFailed, NodeRestored, Throttled}
 }
 
-// IsFailure says that a Failure may be of that kind.
+// IsFailure reports whether k is a kind of Failure.
 func (k EventKind) IsFailure() bool { return slices.Contains(FailureKinds(), k) }

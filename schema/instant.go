@@ -5,19 +5,20 @@ import (
 	"time"
 )
 
-// Instant is a time in nanoseconds since 1970, UTC; 0 is none. In JSON it is RFC
-// 3339 text, since browsers lose the nanoseconds of a number.
+// Instant is a time in nanoseconds since 1970, UTC; 0 means none. In JSON it is
+// RFC 3339 text, since browsers cannot represent a number of nanoseconds
+// exactly.
 type Instant int64
 
-// Time in UTC.
+// Time returns the time in UTC.
 func (i Instant) Time() time.Time { return time.Unix(0, int64(i)).UTC() }
 
-// IsZero says that there is none; with omitzero it is left out of JSON.
+// IsZero reports whether there is no time; omitzero then omits it from JSON.
 func (i Instant) IsZero() bool { return i == 0 }
 
 func (i Instant) String() string { return i.Time().Format(time.RFC3339Nano) }
 
-// MarshalText gives RFC 3339, empty for none.
+// MarshalText returns RFC 3339, empty for none.
 func (i Instant) MarshalText() ([]byte, error) {
 	if i == 0 {
 		return nil, nil
@@ -25,12 +26,12 @@ func (i Instant) MarshalText() ([]byte, error) {
 	return i.Time().AppendFormat(nil, time.RFC3339Nano), nil
 }
 
-// TimeError is text that is no time.
+// TimeError is the error of a text that is not a valid time.
 type TimeError struct{ Text, Want string }
 
 func (e *TimeError) Error() string { return fmt.Sprintf("time %q: want %s", e.Text, e.Want) }
 
-// UnmarshalText takes RFC 3339, or nothing; else its error is a TimeError.
+// UnmarshalText parses RFC 3339 or an empty text; its error is a *TimeError.
 func (i *Instant) UnmarshalText(text []byte) error {
 	if len(text) == 0 {
 		*i = 0

@@ -9,7 +9,7 @@ type Interval struct {
 	DurationNanos int64
 }
 
-// IntervalAt is the aligned interval of the given duration that holds nanos.
+// IntervalAt returns the aligned interval of the given duration that contains nanos.
 func IntervalAt(nanos, durationNanos int64) Interval {
 	start := nanos - nanos%durationNanos
 	if start > nanos { // nanos before 1970
@@ -21,10 +21,10 @@ func IntervalAt(nanos, durationNanos int64) Interval {
 // EndNanos is the first instant after the interval.
 func (i Interval) EndNanos() int64 { return i.StartNanos + i.DurationNanos }
 
-// Next is the interval that follows.
+// Next returns the following interval.
 func (i Interval) Next() Interval { return Interval{i.EndNanos(), i.DurationNanos} }
 
-// Contains reports whether nanos lies in the interval.
+// Contains reports whether nanos is in the interval.
 func (i Interval) Contains(nanos int64) bool { return nanos >= i.StartNanos && nanos < i.EndNanos() }
 
 func (i Interval) String() string {

@@ -1,59 +1,60 @@
 package schema
 
-// IntervalResult is all that one interval of a fabric left behind: made once by
-// the analysis, taken by every sink, read back by the read model. Its key is
-// (fabric, interval, graph version, revision).
+// IntervalResult is the complete result of one interval of a fabric: the
+// analysis makes it once, every sink takes it, the read model reads it back.
+// Its key is (fabric, interval, graph version, revision).
 type IntervalResult struct {
 	Snapshot *Snapshot
-	// Revision is 0 where the interval is stored for the first time; a higher one
+	// Revision is 0 when the interval is stored for the first time; a higher one
 	// replaces all lower ones.
 	Revision uint32
 	Regions  []Region
 	Events   []Event
-	// What schedulers and logs said since the result before: jobs that began, changed or
-	// ended, failures, and what jobs moved in this interval or, late, in earlier ones.
+	// What schedulers and logs reported since the previous result: jobs that started,
+	// changed or ended, failures, and the traffic of jobs in this interval or, if late,
+	// in earlier ones.
 	Jobs     []Job
 	Failures []Failure
 	Traffic  []JobTraffic
-	States   []NetworkState  // by stall metric that was measured
-	Network  NetworkForecast // of all metrics
-	// Congestion is the regions congestion event that is on; nil if none is.
+	States   []NetworkState  // by measured stall metric
+	Network  NetworkForecast // over all metrics
+	// Congestion is the ongoing regions congestion event; nil if there is none.
 	Congestion  *CongestionEvent
-	Transitions []Transition // of regions, since the interval before
-	Hot         []HotLink    // by metric, those that have been hot for longest first
-	Episodes    []HotEpisode // that have ended
+	Transitions []Transition // of regions, from the previous interval
+	Hot         []HotLink    // by metric, those hot longest first
+	Episodes    []HotEpisode // completed
 	Diagnoses   []Diagnosis  // of the regions at Low or above
-	Mitigations []Mitigation // of which it is now known whether they helped
+	Mitigations []Mitigation // whose effect is now known
 	Skill       ForecastSkills
-	// Raw are the counter batches of the interval, with those columns alone from
-	// which no metric is made.
+	// Raw are the counter batches of the interval, with only the columns from
+	// which no metric is derived.
 	Raw []*CounterBatch
 	// Dropped counts, by reason, the readings and values that were discarded since
-	// the result before.
+	// the previous result.
 	Dropped map[string]uint64
-	// Saved is the state of the stages of the analysis after this interval; nil in
+	// Saved are the states of the analysis' stages after this interval; nil in
 	// most results.
 	Saved []StageState
 }
 
-// StageState is what one stage of the analysis has learned, in its own form.
-// Version is the form's: a stage reads its older forms or refuses them.
+// StageState is what one stage of the analysis has learned, in its own format.
+// Version is the format's: a stage reads older formats or rejects them.
 type StageState struct {
 	Stage   string
 	Version int
 	Bytes   []byte
 }
 
-// ForecastSkill says how good forecasts have been: the mean Brier score over all
-// whose outcome is known, 0 (perfect) to 2, and that of persistence, which
-// says that every region stays as it is.
+// ForecastSkill is the skill of forecasts: the mean Brier score over all with a
+// known outcome, 0 (perfect) to 2, and that of the persistence forecast, which
+// predicts that every region stays as it is.
 type ForecastSkill struct {
 	Forecasts   uint64  `json:"forecasts"`
 	Brier       float64 `json:"brier"`
 	Persistence float64 `json:"persistence"`
 }
 
-// ForecastSkills for the next interval, and for LaterIntervals.
+// ForecastSkills are the skills for the next interval, and for LaterIntervals.
 type ForecastSkills struct {
 	Next  ForecastSkill `json:"next"`
 	Later ForecastSkill `json:"later"`

@@ -1,7 +1,7 @@
 package schema
 
-// JobTraffic is what the nodes of a job moved in one interval, in bytes, summed
-// over its nodes (Monet, section 7). Its key is (fabric, job id, time). A feature
+// JobTraffic is the traffic of a job's nodes in one interval, in bytes, summed
+// over the nodes (Monet, section 7). Its key is (fabric, job id, time). A feature
 // that was not measured is nil, never zero.
 type JobTraffic struct {
 	Fabric    string   `json:"fabric,omitempty"`

@@ -2,7 +2,7 @@ package schema
 
 import "encoding/json"
 
-// In JSON the times of these types are RFC 3339 text, as those of Instant are.
+// In JSON the times of these types are RFC 3339 text, like those of Instant.
 
 type regionFields Region // without methods
 
@@ -11,12 +11,12 @@ type regionJSON struct {
 	Birth Instant `json:"birth,omitzero"`
 }
 
-// MarshalJSON gives the birth as RFC 3339.
+// MarshalJSON encodes the birth as RFC 3339.
 func (r Region) MarshalJSON() ([]byte, error) {
 	return json.Marshal(regionJSON{(*regionFields)(&r), Instant(r.BirthNanos)})
 }
 
-// UnmarshalJSON reads what MarshalJSON gives.
+// UnmarshalJSON decodes the output of MarshalJSON.
 func (r *Region) UnmarshalJSON(text []byte) error {
 	j := regionJSON{regionFields: (*regionFields)(r)}
 	err := json.Unmarshal(text, &j)
@@ -30,12 +30,12 @@ type congestionEventJSON struct {
 	PeakMeanPercent float64 `json:"peak_mean_percent"`
 }
 
-// MarshalJSON gives begin and end as RFC 3339.
+// MarshalJSON encodes begin and end as RFC 3339.
 func (e CongestionEvent) MarshalJSON() ([]byte, error) {
 	return json.Marshal(congestionEventJSON{Instant(e.BeginNanos), Instant(e.EndNanos), e.PeakMeanPercent})
 }
 
-// UnmarshalJSON reads what MarshalJSON gives.
+// UnmarshalJSON decodes the output of MarshalJSON.
 func (e *CongestionEvent) UnmarshalJSON(text []byte) error {
 	var j congestionEventJSON
 	err := json.Unmarshal(text, &j)
@@ -49,12 +49,12 @@ type hotLinkJSON struct {
 	Since  Instant `json:"since"`
 }
 
-// MarshalJSON gives the time as RFC 3339.
+// MarshalJSON encodes the time as RFC 3339.
 func (h HotLink) MarshalJSON() ([]byte, error) {
 	return json.Marshal(hotLinkJSON{h.Metric, h.Link, Instant(h.SinceNanos)})
 }
 
-// UnmarshalJSON reads what MarshalJSON gives.
+// UnmarshalJSON decodes the output of MarshalJSON.
 func (h *HotLink) UnmarshalJSON(text []byte) error {
 	var j hotLinkJSON
 	err := json.Unmarshal(text, &j)
@@ -73,12 +73,12 @@ type eventJSON struct {
 	Detail   string    `json:"detail,omitempty"`
 }
 
-// MarshalJSON gives the time as RFC 3339.
+// MarshalJSON encodes the time as RFC 3339.
 func (e Event) MarshalJSON() ([]byte, error) {
 	return json.Marshal(eventJSON{Instant(e.TimeNanos), e.Fabric, e.Kind, e.Device, e.Port, e.RegionID, e.JobID, e.Detail})
 }
 
-// UnmarshalJSON reads what MarshalJSON gives.
+// UnmarshalJSON decodes the output of MarshalJSON.
 func (e *Event) UnmarshalJSON(text []byte) error {
 	var j eventJSON
 	err := json.Unmarshal(text, &j)

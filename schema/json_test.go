@@ -21,13 +21,13 @@ func TestTimesInJSON(t *testing.T) {
 		`{"time":"2026-01-05T00:30:00.123456789Z","fabric":"f","kind":"link_failed","device":"sw1","port":"2","region_id":3,"job_id":"4","detail":"e"}`)
 }
 
-// A root of which the port is not known has no link, rather than link 0 or the mark of none.
+// A root whose port is not known has a null link, not link 0 or NoLink.
 func TestRootsInJSON(t *testing.T) {
 	checkJSON(t, Root{Device: "leaf7", Port: "9", Peer: "host56", Kind: RootIncast, Link: 0}, `{"device":"leaf7","port":"9","peer":"host56","kind":"incast","link":0}`)
 	checkJSON(t, Root{Device: "leaf7", Link: NoLink}, `{"device":"leaf7","port":null,"peer":null,"kind":null,"link":null}`)
 }
 
-// Roots that were stored before there was one form.
+// Roots in the forms that were stored before there was one form.
 func TestOlderRootsInJSON(t *testing.T) {
 	for text, want := range map[string]Root{
 		`{"device":"leaf7","port":"","link":null}`:                             {Device: "leaf7", Link: NoLink},

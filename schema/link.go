@@ -1,8 +1,8 @@
 package schema
 
 // LinkID numbers the links of one version of one fabric's graph, densely from
-// zero. It is an index into per-link slices and means nothing without the
-// graph's version; PortKey is what stays.
+// zero. It is an index into per-link slices and is only valid with the graph's
+// version; PortKey is stable across versions.
 type LinkID uint32
 
 // NoLink marks the absence of a link.

@@ -2,8 +2,8 @@ package schema
 
 import "fmt"
 
-// Metric is something known of a link in an interval. Its number is stable
-// within one build only; its name is what is stored.
+// Metric is a quantity of a link in an interval. Its number is stable only
+// within one build; its name is what is stored.
 type Metric uint8
 
 // Metrics. Stall and pause metrics are percent of time, 0 to 100.
@@ -12,10 +12,10 @@ const (
 	CreditStall           // waiting for credits of the next switch (Monet, definition 1)
 	InqStall              // waiting inside the switch (Monet, definition 2)
 	XmitWait              // InfiniBand PortXmitWait as percent of time
-	PCIeStallRead         // outbound PCIe reads stalled: the host starves its transmitter
-	PCIeStallWrite        // outbound PCIe writes stalled: the host cannot take what arrives
-	PauseRx               // link-level pause (802.3x), or PFC of all priorities where only the sum is known: received by the sender of the link
-	PauseTx               // the same, sent by the receiver of the link
+	PCIeStallRead         // outbound PCIe reads stalled: the host does not supply its transmitter in time
+	PCIeStallWrite        // outbound PCIe writes stalled: the host cannot absorb what arrives
+	PauseRx               // link-level pause (802.3x), or PFC of all priorities if only the sum is known: received by the sender of the link
+	PauseTx               // likewise, sent by the receiver of the link
 	pfcRx0                // PFC pause ratio rx, priorities 0..7
 	_                     //
 	_                     //
@@ -39,18 +39,19 @@ const (
 	numMetrics
 )
 
-// NumMetrics bounds every Metric, for tables indexed by it.
+// NumMetrics is the number of Metrics, for tables indexed by Metric.
 const NumMetrics = int(numMetrics)
 
-// PFCPauseRx is the PFC pause ratio of a priority (IEEE 802.1Qbb, 0..7) as the
-// sender of the link received it: percent of time it had to be silent.
+// PFCPauseRx is the PFC pause ratio of a priority (IEEE 802.1Qbb, 0..7) as
+// received by the sender of the link: percent of time in which it had to be
+// silent.
 func PFCPauseRx(priority int) Metric { return pfcRx0 + Metric(priority&7) }
 
-// PFCPauseTx is the PFC pause ratio of a priority as the receiver of the link
-// sent it: percent of time in which it paused the sender.
+// PFCPauseTx is the PFC pause ratio of a priority as sent by the receiver of
+// the link: percent of time in which it paused the sender.
 func PFCPauseTx(priority int) Metric { return pfcTx0 + Metric(priority&7) }
 
-// Unit of a counter or metric.
+// Unit is the unit of a counter or metric.
 type Unit uint8
 
 // Units.
@@ -64,7 +65,7 @@ const (
 	Words4  // 4-octet words, as InfiniBand counts data
 	Packets // or frames
 	Events
-	Ticks // of a device's own length
+	Ticks // of a device-specific length
 	Picoseconds
 	Nanoseconds
 	Microseconds
@@ -105,7 +106,7 @@ func buildMetricTable() (t [NumMetrics]metricRow) {
 	return t
 }
 
-// String is the metric's name, empty for NoMetric.
+// String returns the metric's name, empty for NoMetric.
 func (m Metric) String() string {
 	if int(m) < NumMetrics {
 		return metricTable[m].name
@@ -113,17 +114,17 @@ func (m Metric) String() string {
 	return fmt.Sprintf("Metric(%d)", uint8(m))
 }
 
-// Unit of the metric's values.
+// Unit returns the unit of the metric's values.
 func (m Metric) Unit() Unit { return metricTable[m].unit }
 
-// Help says in a few words what the metric means.
+// Help describes the metric in a few words.
 func (m Metric) Help() string { return metricTable[m].help }
 
 // IsStall reports whether the metric is a stall or pause ratio, which regions
 // are grown on.
 func (m Metric) IsStall() bool { return m >= CreditStall && m < BandwidthUsed }
 
-// ParseMetric finds a metric by its name.
+// ParseMetric returns the metric with a name.
 func ParseMetric(name string) (Metric, error) {
 	for m, row := range metricTable {
 		if row.name == name && name != "" {
@@ -133,10 +134,10 @@ func ParseMetric(name string) (Metric, error) {
 	return NoMetric, fmt.Errorf("unknown metric %q; docs/reference/counters.md lists them, such as credit_stall and xmit_wait", name)
 }
 
-// MarshalText makes the metric's name its JSON and YAML form.
+// MarshalText encodes the metric as its name, in JSON and YAML.
 func (m Metric) MarshalText() ([]byte, error) { return []byte(m.String()), nil }
 
-// UnmarshalText reads a metric's name.
+// UnmarshalText parses a metric's name.
 func (m *Metric) UnmarshalText(b []byte) (err error) {
 	*m, err = ParseMetric(string(b))
 	return err

@@ -5,8 +5,8 @@ import (
 	"unicode"
 )
 
-// OneLine is a text as it can be printed on a terminal and pasted into a ticket: what does not print, such as
-// escapes and line ends in the names that users give their jobs, becomes a question mark.
+// OneLine makes a text safe to print on a terminal and paste into a ticket: it replaces non-printable
+// characters, such as escapes and line ends in the names that users give their jobs, by question marks.
 func OneLine(text string) string {
 	if isPlain(text) {
 		return text
@@ -19,7 +19,7 @@ func OneLine(text string) string {
 	}, text)
 }
 
-// isPlain reports whether a text is of printable ASCII alone, as nearly all are.
+// isPlain reports whether a text consists of printable ASCII, as nearly all do.
 func isPlain(text string) bool {
 	for i := range len(text) {
 		if c := text[i]; c < ' ' || c > '~' {

@@ -1,14 +1,14 @@
 package schema
 
-// Presence says whether a port was heard of in an interval.
+// Presence says whether a port was heard in an interval.
 type Presence uint8
 
 // Presences.
 const (
-	Unheard Presence = iota // it has not reported for long, or never
+	Unheard Presence = iota // it has not reported for long, or ever
 	Heard                   // there is a reading of the interval, or a later one
-	Missed                  // it reported lately; its agent still reports most of what it reads, and not this port
-	Unread                  // it reported lately; its agent is silent, so that nothing follows for the port
+	Missed                  // it reported recently; its agent still reports most of its ports, but not this one
+	Unread                  // it reported recently; its agent is silent, so nothing can be concluded about the port
 )
 
 // LinkPresence is the presence of both ends of every link, by LinkID.

@@ -3,14 +3,14 @@ package schema
 import "encoding/json"
 
 // Box is the bounding box of a region on a torus or mesh, in switch
-// coordinates, both corners inside. Where a region crosses the wraparound,
+// coordinates, inclusive of both corners. If a region crosses the wraparound,
 // Max < Min in that dimension.
 type Box struct {
 	Min []int `json:"min"`
 	Max []int `json:"max"`
 }
 
-// Kinds of roots, which a diagnosis finds out.
+// Kinds of roots, which a diagnosis determines.
 const (
 	RootIncast       = "incast"
 	RootSlowReceiver = "slow_receiver"
@@ -19,8 +19,8 @@ const (
 	RootDeadlock     = "deadlock"
 )
 
-// Root is where back pressure begins: the port that cannot send on what the links of a region bring it. All but
-// Device may be unknown: then texts are empty and Link is NoLink, all null in JSON.
+// Root is where back pressure begins: the port that cannot forward what the links of a region bring to it. All
+// but Device may be unknown: then the texts are empty and Link is NoLink, which are null in JSON.
 type Root struct {
 	Device string
 	Port   string
@@ -29,21 +29,21 @@ type Root struct {
 	Link   LinkID // that leaves the port
 }
 
-// Holds reports whether o is the same port, or any place of the same device where of r the port is not known.
+// Holds reports whether o is the same port or, if r's port is unknown, any place of the same device.
 func (r *Root) Holds(o *Root) bool {
 	return o != nil && r.Device == o.Device && (r.Port == "" || r.Port == o.Port)
 }
 
-// RootJSON is a root in JSON: of a region and of a diagnosis, in the API, in Kafka and on the command line.
+// RootJSON is the JSON of a root, for regions and diagnoses, in the API, in Kafka and on the command line.
 type RootJSON struct {
 	Device string  `json:"device"`
-	Port   *string `json:"port"` // null where the device is known but not its port
-	Peer   *string `json:"peer"` // at the other end of the port's link; null with the port
-	Kind   *string `json:"kind"` // incast, slow_receiver, link_capacity, link_down or deadlock; null where no diagnosis has found it out
-	Link   *LinkID `json:"link"` // that leaves the port; null where it is not known
+	Port   *string `json:"port"` // null if the device is known but not its port
+	Peer   *string `json:"peer"` // at the other end of the port's link; null if port is null
+	Kind   *string `json:"kind"` // incast, slow_receiver, link_capacity, link_down or deadlock; null if no diagnosis has determined it
+	Link   *LinkID `json:"link"` // that leaves the port; null if unknown
 }
 
-// MarshalJSON writes a RootJSON.
+// MarshalJSON encodes a root as RootJSON.
 func (r Root) MarshalJSON() ([]byte, error) {
 	known := func(text string) *string {
 		if text == "" {
@@ -58,8 +58,8 @@ func (r Root) MarshalJSON() ([]byte, error) {
 	return json.Marshal(out)
 }
 
-// UnmarshalJSON reads a RootJSON, and the older forms: of a region without peer and kind, of a diagnosis without link,
-// both with empty texts for null.
+// UnmarshalJSON decodes a RootJSON and its older forms: of a region without peer and kind, of a diagnosis without
+// link, both with empty texts for null.
 func (r *Root) UnmarshalJSON(text []byte) error {
 	in := RootJSON{Port: new(string), Peer: new(string), Kind: new(string)}
 	if err := json.Unmarshal(text, &in); err != nil {
@@ -80,7 +80,7 @@ func (r *Root) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
-// Region is a set of near links with similar stall (Monet, section 4).
+// Region is a set of neighbouring links with similar stall (Monet, section 4).
 type Region struct {
 	Metric   Metric   `json:"metric"`
 	Links    []LinkID `json:"links"` // ascending
@@ -88,14 +88,14 @@ type Region struct {
 	Mean     float64  `json:"mean"` // percent of time, over the measured links
 	Max      float64  `json:"max"`
 	Severity Severity `json:"severity"`
-	Box      *Box     `json:"box,omitempty"`  // where the fabric has coordinates
-	Root     *Root    `json:"root"`           // what the region waits for; nil where links have no direction or no one port stands out
-	Name     string   `json:"name,omitempty"` // where, for a person: "pod 3, all uplinks", "congestion tree at leaf7 port 9 (host56)", "(0,16,16) 4x4x9"
+	Box      *Box     `json:"box,omitempty"`  // if the fabric has coordinates
+	Root     *Root    `json:"root"`           // what the region waits for; nil if links have no direction or no single port stands out
+	Name     string   `json:"name,omitempty"` // location, human-readable: "pod 3, all uplinks", "congestion tree at leaf7 port 9 (host56)", "(0,16,16) 4x4x9"
 
-	// Over time; zero when the region was not tracked.
+	// Tracking over time; zero if the region was not tracked.
 	ID           uint64 `json:"id,omitempty"` // stable across intervals, unique in its fabric
 	AgeIntervals int    `json:"age_intervals,omitempty"`
 	BirthNanos   int64  `json:"-"` // "birth", RFC 3339
 
-	Forecast *Forecast `json:"forecast,omitempty"` // nil where none was made
+	Forecast *Forecast `json:"forecast,omitempty"` // nil if there is none
 }

@@ -29,7 +29,7 @@ func TestMetricNamesRoundTrip(t *testing.T) {
 	if _, err := schema.ParseMetric("nonsense"); err == nil {
 		t.Error("an unknown metric must be an error")
 	}
-	if name := schema.NoMetric.String(); name != "" { // queries of all metrics say so
+	if name := schema.NoMetric.String(); name != "" { // queries for all metrics use it
 		t.Errorf("NoMetric is called %q", name)
 	}
 	if schema.PFCPauseRx(3).String() != "pfc_pause_rx_prio3" || schema.PFCPauseTx(7).String() != "pfc_pause_tx_prio7" {
@@ -37,8 +37,8 @@ func TestMetricNamesRoundTrip(t *testing.T) {
 	}
 }
 
-// Every counter that becomes a metric must say how: a side, and a unit from
-// which the metric's unit can be made.
+// Every counter that becomes a metric must have a side and a unit that can be converted
+// to the metric's.
 func TestCounterTableIsConsistent(t *testing.T) {
 	durations := map[schema.Unit]bool{schema.Ticks: true, schema.Nanoseconds: true, schema.Microseconds: true, schema.Cycles1GHz: true}
 	percents := map[schema.Unit]bool{schema.Percent: true, schema.PercentE6: true}

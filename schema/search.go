@@ -8,22 +8,22 @@ import (
 	"regexp"
 )
 
-// KindSearch is the kind of commands that have an agent search a NIC for anomalies. Its arguments are a
-// SearchRequest, its progress and its output SearchReports.
+// KindSearch is the kind of commands that make an agent search a NIC for anomalies. Its arguments are a
+// SearchRequest, its progress and output are SearchReports.
 const KindSearch = "search"
 
-// Subsystem is what anomalies of a NIC depend on (Collie, section 2). An empty field is not known.
+// Subsystem is what anomalies of a NIC depend on (Collie, section 2). Empty fields are unknown.
 type Subsystem struct {
-	NICModel string `json:"nic_model"`          // as the driver says it: MT4129
-	Board    string `json:"board,omitempty"`    // the maker's id of the board, the PSID
+	NICModel string `json:"nic_model"`          // as reported by the driver: MT4129
+	Board    string `json:"board,omitempty"`    // the vendor's id of the board, the PSID
 	Firmware string `json:"firmware,omitempty"` // of the NIC
 	CPU      string `json:"cpu,omitempty"`      // model
-	PCIe     string `json:"pcie,omitempty"`     // speed and width of the NIC's slot as it is trained
+	PCIe     string `json:"pcie,omitempty"`     // trained speed and width of the NIC's slot
 	NPS      int    `json:"nps,omitempty"`      // NUMA nodes per socket
 	Kernel   string `json:"kernel,omitempty"`   // release
 }
 
-// String is what a person calls it.
+// String returns a human-readable name.
 func (s Subsystem) String() string {
 	if s.NICModel == "" {
 		return "unknown NIC"
@@ -34,7 +34,7 @@ func (s Subsystem) String() string {
 	return s.NICModel + " with firmware " + s.Firmware
 }
 
-// Differs names the first field that both know and that is not the same, with both values; empty: none.
+// Differs names the first field that is known in both and differs, with both values; empty: none.
 func (s Subsystem) Differs(other Subsystem) string {
 	for _, f := range []struct{ name, a, b string }{{"nic_model", s.NICModel, other.NICModel}, {"board", s.Board, other.Board},
 		{"firmware", s.Firmware, other.Firmware}, {"cpu", s.CPU, other.CPU}, {"pcie", s.PCIe, other.PCIe}, {"kernel", s.Kernel, other.Kernel}} {
@@ -51,14 +51,14 @@ func (s Subsystem) Differs(other Subsystem) string {
 // Adapter is an RDMA adapter of a host.
 type Adapter struct {
 	Name     string `json:"name"`   // mlx5_0
-	Device   string `json:"device"` // in the topology
+	Device   string `json:"device"` // name in the topology
 	Model    string `json:"model"`
 	Board    string `json:"board,omitempty"`
 	Firmware string `json:"firmware,omitempty"`
 	PCIe     string `json:"pcie,omitempty"`
 }
 
-// HostHardware is what an agent says of its host.
+// HostHardware is an agent's report of its host's hardware.
 type HostHardware struct {
 	CPU      string    `json:"cpu,omitempty"`
 	NPS      int       `json:"nps,omitempty"`
@@ -66,30 +66,30 @@ type HostHardware struct {
 	Adapters []Adapter `json:"adapters,omitempty"`
 }
 
-// Subsystem is that of one of the host's adapters.
+// Subsystem returns the subsystem of one of the host's adapters.
 func (h *HostHardware) Subsystem(a *Adapter) Subsystem {
 	return Subsystem{NICModel: a.Model, Board: a.Board, Firmware: a.Firmware, CPU: h.CPU, PCIe: a.PCIe, NPS: h.NPS, Kernel: h.Kernel}
 }
 
-// SearchRequest says what an agent is to search.
+// SearchRequest says what an agent should search.
 type SearchRequest struct {
-	Engine string `json:"engine"` // one that the agent's configuration names
-	// Subsystem that is meant: an agent whose adapter differs in what is set here refuses.
+	Engine string `json:"engine"` // a name from the agent's configuration
+	// Expected subsystem: an agent refuses if its adapter differs in a field that is set here.
 	Subsystem       Subsystem                  `json:"subsystem"`
 	Adapter         string                     `json:"adapter,omitempty"` // empty: the first of the subsystem's model
-	Peers           []string                   `json:"peers,omitempty"`   // other ends, a pair of hosts for each
+	Peers           []string                   `json:"peers,omitempty"`   // the other ends; one pair of hosts for each
 	Algorithm       string                     `json:"algorithm,omitempty"`
 	Budget          int                        `json:"budget"` // experiments
 	DurationSeconds float64                    `json:"duration_seconds"`
-	MaxGigabytes    float64                    `json:"max_gigabytes,omitempty"` // of traffic; 0: what the agent allows
+	MaxGigabytes    float64                    `json:"max_gigabytes,omitempty"` // of traffic; 0: the agent's limit
 	Seed            uint64                     `json:"seed"`
-	Restrict        map[string]json.RawMessage `json:"restrict,omitempty"` // by dimension, as giverny search run --restrict has it
-	Known           []json.RawMessage          `json:"known,omitempty"`    // MFS that are not searched again
+	Restrict        map[string]json.RawMessage `json:"restrict,omitempty"` // by dimension, in the form of giverny search run --restrict
+	Known           []json.RawMessage          `json:"known,omitempty"`    // MFS not to search again
 	Region          uint64                     `json:"region,string,omitempty"`
-	Reason          string                     `json:"reason,omitempty"` // for people
+	Reason          string                     `json:"reason,omitempty"` // human-readable
 }
 
-// Bounds of a request.
+// Limits of a request.
 const (
 	maxSearchBudget = 1_000_000
 	maxSearchPeers  = 16
@@ -97,10 +97,10 @@ const (
 	MaxSearchKnown  = 256
 )
 
-// peerName is what can be an argument of a program and is no option.
+// peerName matches what is safe as a program's argument and is not an option.
 var peerName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._:-]{0,252}$`)
 
-// Check joins what is wrong with a request.
+// Check reports all faults of a request.
 func (r *SearchRequest) Check() error {
 	var errs []error
 	check := func(ok bool, format string, args ...any) {
@@ -124,11 +124,11 @@ func (r *SearchRequest) Check() error {
 	return errors.Join(errs...)
 }
 
-// SearchReport is how far a search is, or what it came to. Each says of which search it is, so that it can be read alone.
+// SearchReport is the progress or the result of a search. Each repeats the search's parameters, so that it can be read alone.
 type SearchReport struct {
 	Engine    string    `json:"engine"`
 	Adapter   string    `json:"adapter,omitempty"`
-	Subsystem Subsystem `json:"subsystem"` // of this host, as it is
+	Subsystem Subsystem `json:"subsystem"` // actual one of this host
 	Algorithm string    `json:"algorithm"`
 	Seed      uint64    `json:"seed"`
 	Peers     []string  `json:"peers,omitempty"`
@@ -137,16 +137,17 @@ type SearchReport struct {
 
 	Experiments int     `json:"experiments"`
 	Failed      int     `json:"failed"`
-	Seconds     float64 `json:"seconds"`   // that the experiments took
-	Gigabytes   float64 `json:"gigabytes"` // that they moved, by the engine's rates
-	Anomalies   int     `json:"anomalies"` // that stand
-	// Findings since the report before; in the answer at the end all that stand, and what was withdrawn since the last report.
+	Seconds     float64 `json:"seconds"`   // duration of the experiments
+	Gigabytes   float64 `json:"gigabytes"` // traffic of the experiments, by the engine's rates
+	Anomalies   int     `json:"anomalies"` // not withdrawn
+	// Findings since the previous report; in the final answer all that are not withdrawn, and those withdrawn since the last
+	// report.
 	Findings []SearchFinding `json:"findings,omitempty"`
-	// Dropped findings, which did not fit into the answer: reports before had them.
+	// Dropped is the number of findings that did not fit into the answer; earlier reports had them.
 	Dropped int `json:"dropped,omitempty"`
 }
 
-// SearchFinding is an anomaly, by the experiment that first showed it.
+// SearchFinding is an anomaly, identified by the experiment that first showed it.
 type SearchFinding struct {
 	Experiment int             `json:"experiment"`
 	Revised    int             `json:"revised,omitempty"` // the experiment at which the MFS changed
@@ -155,15 +156,15 @@ type SearchFinding struct {
 	MFS        json.RawMessage `json:"mfs"` // null: withdrawn
 }
 
-// Withdrawn says that the finding does not stand any more.
+// Withdrawn reports whether the finding was withdrawn.
 func (f *SearchFinding) Withdrawn() bool { return len(f.MFS) == 0 || string(f.MFS) == "null" }
 
-// SearchRequested is the status of a search that was sent, in an authentic command.
+// SearchRequested is the status of a search that an authentic command requested.
 const SearchRequested CommandStatus = "requested"
 
-// SearchStep is a step of a search: that it was requested (Agent is empty), or one answer of an agent.
+// SearchStep is a step of a search: its request (Agent is empty), or one answer of an agent.
 type SearchStep struct {
-	SearchID  string        `json:"search_id"` // that of the command
+	SearchID  string        `json:"search_id"` // id of the command
 	Agent     string        `json:"agent,omitempty"`
 	Status    CommandStatus `json:"status"`
 	Sequence  uint32        `json:"sequence,omitempty"` // of progress
@@ -173,7 +174,7 @@ type SearchStep struct {
 	Report    SearchReport  `json:"report"`
 }
 
-// HardwareReport is the hardware of an agent's host at a time.
+// HardwareReport is the hardware of an agent's host at one time.
 type HardwareReport struct {
 	Agent    string       `json:"agent"`
 	Time     Instant      `json:"time"`

@@ -15,19 +15,19 @@ const (
 	High
 )
 
-// The mean stalls, in percent of time, at which each level begins.
+// The mean stalls, in percent of time, at which the levels begin.
 const (
 	LowPercent    = 5
 	MediumPercent = 15
 	HighPercent   = 25
 )
 
-// Severities lists the levels in rising order.
+// Severities lists the levels in ascending order.
 var Severities = [...]Severity{Negligible, Low, Medium, High}
 
 var severityNames = [...]string{"Neg", "Low", "Medium", "High"}
 
-// SeverityOf grades a mean stall in percent of time.
+// SeverityOf returns the level of a mean stall in percent of time.
 func SeverityOf(meanPercent float64) Severity {
 	switch {
 	case meanPercent >= HighPercent:
@@ -47,10 +47,10 @@ func (s Severity) String() string {
 	return fmt.Sprintf("Severity(%d)", uint8(s))
 }
 
-// MarshalText makes the level's name its JSON and YAML form.
+// MarshalText encodes the level as its name, in JSON and YAML.
 func (s Severity) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 
-// UnmarshalText reads a level's name.
+// UnmarshalText parses a level's name.
 func (s *Severity) UnmarshalText(b []byte) error {
 	for i, n := range severityNames {
 		if n == string(b) {

@@ -1,7 +1,7 @@
 package schema
 
-// NetworkState is what an interval's regions of one metric say of the fabric as
-// a whole (Monet, section 5.2): it is as congested as its most congested region.
+// NetworkState is the state of the fabric by one metric in an interval (Monet,
+// section 5.2): that of its worst region.
 type NetworkState struct {
 	Metric   Metric   `json:"metric"`
 	Severity Severity `json:"severity"` // of the worst region; Negligible if there is none
@@ -11,7 +11,7 @@ type NetworkState struct {
 	Coverage    float64                    `json:"coverage"` // share of links with a value, 0 to 1
 }
 
-// NetworkStates is the state by each stall metric of a snapshot, given its
+// NetworkStates returns the state by each stall metric of a snapshot, given its
 // regions.
 func NetworkStates(s *Snapshot, regions []Region) []NetworkState {
 	var states []NetworkState

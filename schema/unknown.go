@@ -5,32 +5,32 @@ import (
 	"fmt"
 )
 
-// UnknownReason says why the state of a network cannot be given.
+// UnknownReason says why the state of a network is unknown.
 type UnknownReason string
 
-// Reasons. The first two are an interval's own; the others say why there is no
+// Reasons. The first three concern an interval; the others say why there is no
 // new interval.
 const (
 	NothingMeasured UnknownReason = "nothing_measured" // no link has a value of any stall metric
-	LowCoverage     UnknownReason = "low_coverage"     // a stall metric has values of too few of the links that had some lately
-	LateReadings    UnknownReason = "late_readings"    // the same, since readings arrive after their intervals have closed
+	LowCoverage     UnknownReason = "low_coverage"     // a stall metric has values for too few of the links that recently had some
+	LateReadings    UnknownReason = "late_readings"    // either of these, because readings arrive after their intervals have closed
 	NoReadings      UnknownReason = "no_readings"      // the agents are silent
 	KafkaAway       UnknownReason = "kafka"            // no broker answers
 	StoreRefuses    UnknownReason = "store"            // results wait for the store
-	NoInterval      UnknownReason = "no_interval"      // none is stored, for another reason
+	NoInterval      UnknownReason = "no_interval"      // none is stored, for any other reason
 )
 
-// UnknownReasons lists them all.
+// UnknownReasons lists all reasons.
 var UnknownReasons = [...]UnknownReason{NothingMeasured, LowCoverage, LateReadings, NoReadings, KafkaAway, StoreRefuses, NoInterval}
 
-// Unknown is that the state of a network cannot be given: silence is no calm.
+// Unknown says that the state of a network is unknown: silence does not mean calm.
 type Unknown struct {
 	Reason UnknownReason `json:"reason"`
 	Since  Instant       `json:"since"`
-	Detail string        `json:"detail,omitempty"` // for a person
+	Detail string        `json:"detail,omitempty"` // human-readable
 }
 
-// Explained is the detail or, without one, what the reason means.
+// Explained returns the detail or, without one, an explanation of the reason.
 func (u *Unknown) Explained() string {
 	switch {
 	case u.Detail != "":
@@ -43,10 +43,10 @@ func (u *Unknown) Explained() string {
 	return string(u.Reason)
 }
 
-// unknownState is the state in JSON of a network whose state is not known.
+// unknownState is the JSON state of a network whose state is unknown.
 const unknownState = "Unknown"
 
-// StateName is the state as users see it.
+// StateName returns the state as users see it.
 func (n *NetworkForecast) StateName() string {
 	if n.Unknown != nil {
 		return unknownState
@@ -62,8 +62,8 @@ type networkJSON struct {
 	Later    Odds      `json:"later"`
 }
 
-// MarshalJSON gives the severity as the state where it is known; else "Unknown",
-// why, and the severity of the little that was measured.
+// MarshalJSON encodes the severity as the state if it is known; otherwise
+// "Unknown", the reason, and the severity of what was measured.
 func (n NetworkForecast) MarshalJSON() ([]byte, error) {
 	j := networkJSON{State: n.StateName(), Unknown: n.Unknown, Next: n.Next, Later: n.Later}
 	if n.Unknown != nil && n.Severity != Negligible {
@@ -72,7 +72,7 @@ func (n NetworkForecast) MarshalJSON() ([]byte, error) {
 	return json.Marshal(j)
 }
 
-// UnmarshalJSON reads what MarshalJSON gives.
+// UnmarshalJSON decodes the output of MarshalJSON.
 func (n *NetworkForecast) UnmarshalJSON(text []byte) error {
 	var j networkJSON
 	if err := json.Unmarshal(text, &j); err != nil {

@@ -5,7 +5,7 @@ import (
 	"github.com/giverny/giverny/topology"
 )
 
-// boxer finds bounding boxes on a torus or mesh, in memory that it owns.
+// boxer computes bounding boxes on a torus or mesh, in its own memory.
 type boxer struct {
 	graph  *topology.Graph
 	dims   []int
@@ -26,11 +26,11 @@ func newBoxer(g *topology.Graph) boxer {
 	return b
 }
 
-// reset takes back all boxes.
+// reset invalidates all boxes, for reuse.
 func (b *boxer) reset() { b.handed = 0 }
 
-// box covers both switches of every link: per dimension the shortest arc, which
-// on a torus may cross the wraparound. It is nil where there are no coordinates.
+// box covers both switches of every link: in each dimension the shortest arc, which on
+// a torus may cross the wraparound. It is nil on graphs without coordinates.
 func (b *boxer) box(links []schema.LinkID) *schema.Box {
 	if b.dims == nil {
 		return nil
@@ -58,9 +58,8 @@ func (b *boxer) box(links []schema.LinkID) *schema.Box {
 	return box
 }
 
-// shortestArc is the least span that holds every coordinate in use: on a ring,
-// what the largest gap leaves. A full ring is 0..n-1. The first of equal gaps
-// decides.
+// shortestArc is the shortest span that contains every coordinate in use: on a ring,
+// the complement of the largest gap (of equal gaps, the first). A full ring is 0..n-1.
 func shortestArc(inUse []bool, wrap bool) (low, high int) {
 	low, high = -1, -1
 	gap, previous := 0, -1

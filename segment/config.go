@@ -6,37 +6,37 @@ import (
 	"github.com/giverny/giverny/segment/monet"
 )
 
-// Method names a way to find regions.
+// Method names a segmentation method.
 type Method string
 
 // Methods.
 const (
 	// Paper is Monet's algorithm as its section 4.2 defines it.
 	Paper Method = "paper"
-	// Statistical is the default. Where links stand for both directions it is a
-	// piecewise constant model of the stalls, whose segments are separated by
-	// tests against the noise of the data; where they have one, it finds
-	// congestion trees along back pressure.
+	// Statistical is the default. On duplex links, which stand for both directions, it
+	// fits a piecewise constant model of the stalls, whose segments are separated by
+	// tests against the noise of the data; on directed links it finds congestion trees
+	// along back pressure.
 	Statistical Method = "statistical"
 )
 
-// Config says how regions are found.
+// Config is how regions are found.
 type Config struct {
 	// statistical, or paper: Monet's algorithm as published.
 	Method Method `yaml:"method"`
 	// A link may belong to two regions where their stalls add up; not with the paper's method, whose regions are disjoint.
 	Overlap bool `yaml:"overlap"`
-	// The stall metrics to segment, one by one, in this order; empty: all that are measured.
+	// The stall metrics to segment, one by one, in this order; empty: all measured ones.
 	Metrics []schema.Metric `yaml:"metrics,flow"`
-	// The least number of links of a region: smaller groups of stalled links are not reported. 0 derives it from the fabric and its noise: 20 where links stand for both directions, as on Gemini (sigma of Monet), 12 where these stall as much as 20 at High; where they have one, 6 to 8 for a congestion tree, by the fabric and how many links are hot alone; fewer for links that stall beside each other and belong to no tree, if chance does not make so many.
+	// Minimum number of links of a region. 0 derives it from the fabric and its noise: on duplex links, as on Gemini, 20 (sigma of Monet), or 12 if their total stall is that of 20 links at High; on directed links 6 to 8 for a congestion tree, depending on the fabric and the number of isolated hot links, and fewer for adjacent stalled links outside any tree, if so many are improbable by chance.
 	MinLinks int `yaml:"min_links"`
-	// The mean stall under which a region does not count; by default the lower bound of Low.
+	// Minimum mean stall of a region; by default the lower bound of Low.
 	MinMeanPercent float64 `yaml:"min_mean_percent"`
-	// Thresholds of the paper's method; the statistical one has none of its own to set.
+	// Thresholds of the paper's method; the statistical method has none to set.
 	Paper monet.Config `yaml:"paper"`
 }
 
-// DefaultConfig is the statistical method, with the paper's production values for the paper's.
+// DefaultConfig selects the statistical method; the paper's has its production thresholds.
 func DefaultConfig() Config {
 	return Config{
 		Method:         Statistical,
@@ -45,7 +45,7 @@ func DefaultConfig() Config {
 	}
 }
 
-// Validate reports all that is wrong with the configuration.
+// Validate joins all errors.
 func (c *Config) Validate() error {
 	var f faults.List
 	f.Check(c.Method == Paper || c.Method == Statistical, "method", "%q: want %s or %s", c.Method, Statistical, Paper)

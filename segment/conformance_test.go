@@ -16,10 +16,10 @@ import (
 	"github.com/giverny/giverny/topology"
 )
 
-// Every method sees the scenes alike: as they are, and under a little noise.
+// Every method finds the same regions in the scenes, as they are and with a little noise.
 func TestConformance(t *testing.T) { conformance(t, append(scenes(t), treeScenes(t)...)) }
 
-// The compute fabric of a real machine: 666 switches.
+// The compute fabric of a real machine, with 666 switches.
 func TestRecordedConformance(t *testing.T) {
 	g := readIBNetDiscover(t, repo.Fixture(t, "topology", "ibnetdiscover", "selene.compute.txt"))
 	conformance(t, []scene{blobs("selene", g), twoTrees("selene", g)})
@@ -74,7 +74,7 @@ func TestEmptySnapshot(t *testing.T) {
 	}
 }
 
-// Config's bounds are the least that counts.
+// The limits in Config are inclusive.
 func TestBounds(t *testing.T) {
 	g := stalls.Fabric(t, "torus:8x8x8")
 	cube := stalls.Box(g, [3]int{1, 1, 1}, [3]int{3, 3, 3})
@@ -94,8 +94,8 @@ func TestBounds(t *testing.T) {
 	}
 }
 
-// Where two causes add up, a link is of both regions if overlap is on. If not,
-// the statistical method gives it to one of them, and the paper makes a third.
+// Where two causes add up, a link belongs to both regions if overlap is on. Otherwise the
+// statistical method assigns it to one of them, and the paper's makes a third region.
 func TestOverlap(t *testing.T) {
 	g := stalls.Fabric(t, "torus:12x12x12")
 	a, b := stalls.Box(g, [3]int{9, 2, 2}, [3]int{6, 5, 5}), stalls.Box(g, [3]int{1, 4, 4}, [3]int{5, 5, 6})
@@ -104,7 +104,7 @@ func TestOverlap(t *testing.T) {
 	for _, amplitude := range []float32{0, 1} {
 		snap := stalls.Snapshot(map[schema.Metric][]float32{schema.CreditStall: values.Noisy(amplitude, 1)})
 		for _, k := range segmenttest.Kinds() {
-			want := [][]schema.LinkID{a, b} // as large: the first link decides
+			want := [][]schema.LinkID{a, b} // equal sizes: the first link decides
 			switch {
 			case k.Config.Method == segment.Paper:
 				want = [][]schema.LinkID{stalls.Without(a, both), stalls.Without(b, both), both}
@@ -138,7 +138,7 @@ func mustPanic(t *testing.T, f func()) {
 	f()
 }
 
-// What is no percentage is read as Step says.
+// Values that are not percentages are treated as documented at Step.
 func TestStrangeValues(t *testing.T) {
 	g := stalls.Fabric(t, "torus:8x8x8")
 	cube := stalls.Box(g, [3]int{2, 2, 2}, [3]int{4, 4, 4})
@@ -166,7 +166,7 @@ func TestStrangeValues(t *testing.T) {
 			if want := segmenttest.ToJSON(t, s.Step(stalls.Snapshot(map[schema.Metric][]float32{schema.InqStall: want}))); got != want {
 				t.Errorf("%s, %s: got %s\nwant %s", c.name, k.Name, got, want)
 			}
-			for i := range values { // and nothing but such values
+			for i := range values { // no other values
 				values[i] = c.value
 			}
 			segmenttest.Check(t, g, k.Config, snap, s.Step(snap))
@@ -174,8 +174,8 @@ func TestStrangeValues(t *testing.T) {
 	}
 }
 
-// Each metric is segmented as if it were alone; results stand in the order of
-// the metrics, then size, largest first, then first link.
+// Each metric is segmented independently; results are ordered by metric, then size,
+// largest first, then first link.
 func TestMetrics(t *testing.T) {
 	g := stalls.Fabric(t, "torus:10x10x10")
 	all := map[schema.Metric][]float32{}
@@ -222,7 +222,7 @@ func TestMetrics(t *testing.T) {
 	}
 }
 
-// The same snapshot gives the same bytes, whatever the segmenter saw before.
+// The same snapshot gives identical bytes, whatever the segmenter processed before.
 func TestDeterminism(t *testing.T) {
 	for _, spec := range []string{"torus:9x8x7", "fattree:k=6", "dragonfly:groups=7,routers=3,hosts=2"} {
 		g := stalls.Fabric(t, spec)

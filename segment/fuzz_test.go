@@ -29,14 +29,14 @@ func TestRegionsAreWhatStepPromises(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for range 2 { // the second on used memory
+		for range 2 { // the second time with used memory
 			snap := stalls.Snapshot(map[schema.Metric][]float32{schema.CreditStall: stalls.DrawValues(t, g), schema.PauseRx: stalls.DrawValues(t, g)})
 			segmenttest.Check(t, g, cfg, snap, s.Step(snap))
 		}
 	})
 }
 
-// fuzzValue spreads a byte over the percentages, and over what is none.
+// fuzzValue maps a byte to a percentage, or to an invalid value.
 func fuzzValue(b byte) float32 {
 	switch b {
 	case 255:
@@ -70,7 +70,7 @@ func FuzzStep(f *testing.F) {
 	f.Add(byte(0), slices.Concat(slices.Repeat([]byte{25}, 96), slices.Repeat([]byte{110}, 96)), []byte{0xff, 0xfb}, []byte{2, 20, 5, 2}) // two that touch, with holes
 	f.Add(byte(0), []byte{0, 60, 100, 160}, whole, []byte{2, 1, 0, 1})                                                                    // sums
 	f.Add(byte(1), ramp, whole, []byte{1, 1, 0, 1})
-	f.Add(byte(2), ramp[245:], whole, []byte{1, 2, 0, 3}) // nothing but what is no percentage
+	f.Add(byte(2), ramp[245:], whole, []byte{1, 2, 0, 3}) // only invalid values
 	f.Add(byte(4), ramp, []byte{0x55}, []byte{2, 3, 5, 4})
 	f.Add(byte(5), []byte{90, 90, 90, 5}, []byte{0}, []byte{0, 1, 0, 1}) // all missing
 	f.Add(byte(6), []byte{1, 90, 2, 3, 88, 250}, whole, []byte{0, 2, 5, 2})

@@ -10,18 +10,17 @@ import (
 	"github.com/giverny/giverny/topology"
 )
 
-// Memory keeps regions from one interval to the next: a region is found by a Segmenter's strict rules, and kept by
-// looser ones (hysteresis), so that one at the limit of what is a region does not come and go with the noise. All that it
-// remembers are the regions of the last interval as Step gave them, for Resume or Save and Load. It is not safe for
-// concurrent use.
+// Memory keeps regions from one interval to the next by hysteresis: a Segmenter finds a region by strict rules, and
+// Memory keeps it by looser ones, so that noise does not make borderline regions come and go. Its only state is the
+// regions of the last interval as returned by Step, for Resume or Save and Load. It is not safe for concurrent use.
 type Memory struct {
 	graph   *topology.Graph
-	keeps   bool // not with the paper's method, which has no memory
+	keeps   bool // false for the paper's method, which has no memory
 	minMean float64
 	noise   trees.NoiseEstimator
 	past    []remembered
-	arena   []schema.LinkID // of their links
-	taken   []bool          // by link: in a region that was found, of the metric at hand
+	arena   []schema.LinkID // holds their links
+	taken   []bool          // by link: in a found region of the current metric
 	values  []float32
 	rest    []schema.LinkID
 	boxes   boxer
@@ -31,25 +30,25 @@ type Memory struct {
 type remembered struct {
 	metric schema.Metric
 	links  []schema.LinkID // ascending
-	root   *schema.Root    // without a kind, which is another interval's
+	root   *schema.Root    // without its kind, which may change
 }
 
 const (
-	// A link of a region stands while it stalls by so much of the least mean that counts over what all links do, or so many
-	// deviations of the noise, if that is more: half of what makes one stalled.
+	// A link persists while its stall exceeds the median of the calm links by at least this share of the minimum mean, or this
+	// many noise deviations, whichever is greater: half of what makes a link hot.
 	keptMean, keptSigmas = .5, trees.HotSigmas / 2
-	// A region stands while so many of its links do, and that share of those that are measured.
+	// A region persists while at least so many of its links do, and this share of the measured ones.
 	leastKept, standingShare = 3, .5
 )
 
-// NewMemory makes the memory of one version of a fabric.
+// NewMemory returns the memory for one version of a fabric.
 func NewMemory(g *topology.Graph, cfg Config) *Memory {
 	return &Memory{graph: g, keeps: cfg.Method != Paper, minMean: cfg.MinMeanPercent, taken: make([]bool, g.NumLinks()), values: make([]float32, g.NumLinks()), boxes: newBoxer(g)}
 }
 
-// Step takes the regions that were found in a snapshot, and gives them with those of the last interval that are not found
-// again and still stand. The result holds until the next Step of the segmenter that found them, or of the memory. An interval
-// in which no stall is measured is to be left out.
+// Step takes the regions found in a snapshot, and adds those of the last interval that were not found again but persist. The
+// result is valid until the next Step of the segmenter that found them, or of the memory. Omit intervals without any measured
+// stall.
 func (m *Memory) Step(snap *schema.Snapshot, found []schema.Region) []schema.Region {
 	if !m.keeps {
 		return found
@@ -94,7 +93,7 @@ func (m *Memory) take(found []schema.Region, metric schema.Metric, taken bool) {
 	}
 }
 
-// isLost reports whether most of a region is in none that was found.
+// isLost reports whether most of a region lies in no found region.
 func (m *Memory) isLost(p *remembered) bool {
 	m.rest = m.rest[:0]
 	for _, l := range p.links {
@@ -105,7 +104,7 @@ func (m *Memory) isLost(p *remembered) bool {
 	return 2*len(m.rest) > len(p.links)
 }
 
-// kept is the rest of a region that was lost, if it stands.
+// kept returns the rest of a lost region, if it persists.
 func (m *Memory) kept(p *remembered, noise trees.Noise) (r schema.Region, stands bool) {
 	least := float32(noise.Mean + max(keptMean*m.minMean, keptSigmas*noise.Base))
 	measured, standing := 0, 0
@@ -130,7 +129,7 @@ func (m *Memory) kept(p *remembered, noise trees.Noise) (r schema.Region, stands
 	return r, true
 }
 
-// sortByMetric sorts regions as a segmenter does: by metric, in the order that they come in, then by size.
+// sortByMetric sorts regions like a segmenter: by metric, in order of appearance, then by size.
 func sortByMetric(regions []schema.Region) {
 	var metrics []schema.Metric
 	for i := range regions {
@@ -143,7 +142,7 @@ func sortByMetric(regions []schema.Region) {
 	})
 }
 
-// remember takes the regions of an interval in the place of the last.
+// remember replaces the remembered regions.
 func (m *Memory) remember(regions []schema.Region) {
 	m.past, m.arena = m.past[:0], m.arena[:0]
 	for i := range regions {
@@ -154,7 +153,7 @@ func (m *Memory) remember(regions []schema.Region) {
 	slices.SortStableFunc(m.past, func(a, b remembered) int { return cmp.Compare(a.metric, b.metric) })
 }
 
-// port is a root without its kind, with the link that its port has now.
+// port returns a root without its kind, with the current link of its port.
 func (m *Memory) port(r *schema.Root) *schema.Root {
 	if r == nil {
 		return nil
@@ -167,5 +166,5 @@ func (m *Memory) port(r *schema.Root) *schema.Root {
 	return &root
 }
 
-// Resume takes the regions of an interval as they were stored, with what Step kept.
+// Resume restores the regions of an interval as stored, including those kept by Step.
 func (m *Memory) Resume(stored []schema.Region) { m.remember(stored) }

@@ -44,7 +44,7 @@ func newOneTree(t *testing.T) oneTree {
 	return of
 }
 
-// snapshot is an interval in which the root and the links that wait for it stall so much.
+// snapshot is an interval with the given stalls of the root and of the links that wait for it.
 func (of *oneTree) snapshot(root, others float32) *schema.Snapshot {
 	n := of.graph.NumLinks()
 	s := schema.Series{Metric: schema.XmitWait, Values: make([]float32, n), Valid: schema.NewBitmap(n), Count: n}
@@ -113,7 +113,7 @@ func TestMemoryKeepsARegionThatStandsAndNoneThatIsOver(t *testing.T) {
 	}
 }
 
-// A memory that is saved, or fed with what was stored, goes on as the one that it was made from.
+// A memory that is restored from a saved state, or from stored regions, continues like the original.
 func TestMemoryIsSavedAndResumes(t *testing.T) {
 	of := newOneTree(t)
 	s := newSequence(t, of.graph, segment.DefaultConfig())
@@ -125,7 +125,7 @@ func TestMemoryIsSavedAndResumes(t *testing.T) {
 		t.Fatal(err)
 	}
 	root := *stored[0].Root
-	root.Kind = schema.RootIncast // as a diagnosis has found
+	root.Kind = schema.RootIncast // as set by a diagnosis
 	stored[0].Root = &root
 	resumed.Resume(stored)
 	for name, m := range map[string]*segment.Memory{"loaded": loaded, "resumed": resumed} {
@@ -172,7 +172,7 @@ func TestMemoryFollowsTheGraph(t *testing.T) {
 	}
 }
 
-// BenchmarkMemory takes two snapshots of storms elsewhere by turns, so that all that was found is lost in the next.
+// BenchmarkMemory alternates two storms at different places, so that each step loses all previous regions.
 func BenchmarkMemory(b *testing.B) {
 	const spec = "fattree:leaves=192,hosts=60,spines=48"
 	g := stalls.Fabric(b, spec)

@@ -14,7 +14,7 @@ import (
 	"github.com/giverny/giverny/topology"
 )
 
-// moved maps a torus onto itself, switch by switch.
+// moved maps a torus to itself, switch by switch.
 func moved(name string, g *topology.Graph, where func(c []int) []int) segmenttest.Renaming {
 	grid := g.Grid()
 	byEnds := map[[2]topology.DeviceID]schema.LinkID{}
@@ -38,7 +38,7 @@ func moved(name string, g *topology.Graph, where func(c []int) []int) segmenttes
 	return r
 }
 
-// renamings are the other ways to see a fabric.
+// renamings are equivalent views of a fabric.
 func renamings(t testing.TB, g *topology.Graph) []segmenttest.Renaming {
 	out := []segmenttest.Renaming{segmenttest.Renumbered(t, g, 1)}
 	if g.Grid() != nil {
@@ -50,13 +50,13 @@ func renamings(t testing.TB, g *topology.Graph) []segmenttest.Renaming {
 	return out
 }
 
-// However a fabric is numbered, shifted, mirrored or turned, its regions are the
-// same, to the link.
+// The regions of a fabric are exactly the same however it is numbered, shifted,
+// mirrored or rotated.
 func TestRegionsDoNotDependOnNumbers(t *testing.T) {
 	graphs := map[string]*topology.Graph{}
 	others := map[string][]segmenttest.Renaming{}
 	for _, k := range segmenttest.Kinds() {
-		if k.Name == "statistical" { // overlap begins with the same segments
+		if k.Name == "statistical" { // overlap starts from the same segments
 			continue
 		}
 		segmenters := map[string][]*segment.Segmenter{}
@@ -77,7 +77,7 @@ func TestRegionsDoNotDependOnNumbers(t *testing.T) {
 	}
 }
 
-// The same on small fabrics of every kind, where patches cover much of them.
+// The same on small fabrics of every kind, largely covered by patches.
 func TestRegionsOfSmallFabricsDoNotDependOnNumbers(t *testing.T) {
 	for _, spec := range []string{"torus:4x5x6", "torus:2x3x4", "mesh:6x7", "torus:30", "fattree:leaves=4,hosts=3,spines=3", "fattree:k=4", "dragonfly:groups=5,routers=2,hosts=2"} {
 		g := stalls.Fabric(t, spec)
@@ -98,8 +98,8 @@ func TestRegionsOfSmallFabricsDoNotDependOnNumbers(t *testing.T) {
 	}
 }
 
-// checkRenamings compares what the first segmenter finds with what the others
-// find under the other names.
+// checkRenamings compares the results of the first segmenter with those of the others
+// on the renumbered fabrics.
 func checkRenamings(t *testing.T, g *topology.Graph, set bench.Set, method string, others []segmenttest.Renaming, segmenters []*segment.Segmenter) {
 	snap := set.Sample(g, 1).Snapshot
 	found := segmenters[0].Step(snap)
@@ -111,8 +111,8 @@ func checkRenamings(t *testing.T, g *topology.Graph, set bench.Set, method strin
 	}
 }
 
-// setsOf are what a method is tested on: the paper's, slow and with nothing in it
-// that was tuned, on fewer.
+// setsOf are the sets a method is tested on; fewer for the paper's, which is slow and
+// has no tuned parameters.
 func setsOf(t testing.TB, k segmenttest.Kind) []bench.Set {
 	if k.Config.Method == segment.Paper {
 		return []bench.Set{setNamed(t, "torus"), setNamed(t, "hard"), setNamed(t, "fattree")}
@@ -130,8 +130,7 @@ func setNamed(t testing.TB, name string) bench.Set {
 	return sets[i]
 }
 
-// The order of the series, and when and for how long the interval was, do not
-// matter.
+// The order of the series, and the time and length of the interval, do not matter.
 func TestRegionsDoNotDependOnOrderOrTime(t *testing.T) {
 	for _, name := range []string{"torus", "fattree"} {
 		set := setNamed(t, name)
@@ -154,9 +153,9 @@ func TestRegionsDoNotDependOnOrderOrTime(t *testing.T) {
 	}
 }
 
-// What was not measured does not matter, whatever stands in its place.
+// Values that were not measured do not matter.
 func TestRegionsDoNotDependOnMissingValues(t *testing.T) {
-	for _, name := range []string{"hard", "fattree"} { // those with gaps
+	for _, name := range []string{"hard", "fattree"} { // with missing values
 		set := setNamed(t, name)
 		g := stalls.Fabric(t, stalls.Smaller(set.Topology))
 		snap := set.Sample(g, 0).Snapshot

@@ -12,11 +12,10 @@ import (
 	"github.com/giverny/giverny/topology"
 )
 
-// What the statistical method once got wrong on drawn snapshots, made small.
+// Minimised snapshots on which the statistical method was once wrong.
 
-// What lies around a region is a little stalled too, and noise lifts every other
-// link of that over what is hot: it drags a low region neither into the background
-// nor over the fabric.
+// The halo of a region is slightly stalled, and noise makes every other link of it hot:
+// this must merge a low region neither into the background nor across the fabric.
 func TestLowRegionInAHalo(t *testing.T) {
 	g := stalls.Fabric(t, "torus:16x16x16")
 	halo, region := stalls.Box(g, [3]int{3, 3, 3}, [3]int{9, 9, 9}), stalls.Box(g, [3]int{5, 5, 5}, [3]int{5, 5, 5})
@@ -34,8 +33,8 @@ func TestLowRegionInAHalo(t *testing.T) {
 	}
 }
 
-// In calm surroundings a link that is far above the noise stays: at a switch of
-// many ports a tree of pauses is a small part.
+// In a calm context a link far above the noise is kept: at a switch with many ports a
+// tree of pauses is a small part.
 func TestStrongLinksOfAWideSwitchStay(t *testing.T) {
 	g := stalls.Fabric(t, "fattree:leaves=8,hosts=48,spines=24")
 	hosts := g.Hosts()
@@ -63,8 +62,8 @@ func TestStrongLinksOfAWideSwitchStay(t *testing.T) {
 	}
 }
 
-// A region that happens to be as stalled as two calmer ones beside it together is
-// no sum of them: it goes on where neither is.
+// A region that happens to stall as much as two adjacent calmer ones together is not
+// their sum: it extends beyond both.
 func TestSumByChanceIsNone(t *testing.T) {
 	g := stalls.Fabric(t, "torus:16x16x16")
 	low, middle := stalls.Box(g, [3]int{1, 4, 4}, [3]int{3, 4, 4}), stalls.Box(g, [3]int{6, 4, 4}, [3]int{3, 4, 4})
@@ -84,8 +83,8 @@ func TestSumByChanceIsNone(t *testing.T) {
 	}
 }
 
-// A bar of three switches by two has a narrow inside, which three false zeros at
-// its skin cut in two: the bar still is one region.
+// A bar of three by two switches has a narrow interior, which three false zeros at its
+// surface cut in two: the bar is still one region.
 func TestBarOfWhichTheInsideIsCut(t *testing.T) {
 	g := stalls.Fabric(t, "torus:40x12x12")
 	bar := stalls.Box(g, [3]int{2, 4, 4}, [3]int{36, 3, 2})
@@ -99,8 +98,8 @@ func TestBarOfWhichTheInsideIsCut(t *testing.T) {
 	}
 }
 
-// A fabric that is stalled nearly all over is a region, however few links are
-// calm or missing.
+// A fabric stalled nearly everywhere is a region, however few links are calm or
+// missing.
 func TestStalledAllOver(t *testing.T) {
 	for _, spec := range []string{"torus:10x10x10", "torus:2x4x4"} { // the second with parallel links
 		g := stalls.Fabric(t, spec)

@@ -11,11 +11,11 @@ import (
 
 var memoryFormat = codec.Format{Mark: "GMEM", Version: 1, Oldest: 1}
 
-// Save gives what is remembered, for Load.
+// Save encodes the state for Load.
 func (m *Memory) Save() []byte { return memoryFormat.Seal(nil, m.code) }
 
-// Load takes what Save gave under the same version of the fabric. It fails, and changes nothing, if that is damaged, of a later
-// form or of another version.
+// Load restores a state saved under the same version of the fabric. It fails without changes if the data is damaged, of a later
+// format or of another version.
 func (m *Memory) Load(saved []byte) error {
 	loaded := Memory{graph: m.graph}
 	if err := memoryFormat.Open(saved, loaded.code); err != nil {
@@ -60,7 +60,7 @@ func (m *Memory) codeRoot(c *codec.Coder, root **schema.Root) {
 	*root = m.port(r)
 }
 
-// SetGraph goes on with another version of the fabric: moved gives each link's new number, or schema.NoLink where it is gone.
+// SetGraph switches to another version of the fabric: moved has each link's new number, or schema.NoLink if it is gone.
 func (m *Memory) SetGraph(g *topology.Graph, moved []schema.LinkID) {
 	past := m.past
 	m.graph, m.past, m.boxes = g, nil, newBoxer(g)

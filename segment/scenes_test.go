@@ -14,17 +14,17 @@ import (
 	"github.com/giverny/giverny/topology"
 )
 
-// scene is a painting and the regions in it.
+// scene is a painting with its regions.
 type scene struct {
 	name   string
 	graph  *topology.Graph
 	values stalls.Painting
 	want   [][]schema.LinkID
 
-	directed bool // for methods that follow back pressure; others see its links without their direction
+	directed bool // for methods that follow back pressure; others see its links as undirected
 }
 
-// scenes are what every method must see alike.
+// scenes are paintings in which all methods must find the same.
 func scenes(t testing.TB) []scene {
 	g := stalls.Fabric(t, "torus:10x10x10")
 	tiny := stalls.Fabric(t, "torus:6x6x6")
@@ -75,7 +75,7 @@ func blobs(name string, g *topology.Graph) scene {
 	return scene{name: name, graph: g, values: stalls.Blank(g).Paint(35, a).Paint(12, b), want: [][]schema.LinkID{a, b}}
 }
 
-// treeScenes are congestion trees on fabrics whose links have directions.
+// treeScenes are congestion trees on fabrics with directed links.
 func treeScenes(t testing.TB) []scene {
 	var out []scene
 	for _, spec := range []string{"fattree:k=8", "fattree:leaves=8,hosts=8,spines=8", "dragonfly:groups=9,routers=4,hosts=4"} {
@@ -84,14 +84,14 @@ func treeScenes(t testing.TB) []scene {
 	return append(out, twoTrees("irregular", irregular(t)))
 }
 
-// twoTrees are the congestion trees of the first host and of the last, three hops deep, the second without a
-// link that is not measured.
+// twoTrees are the congestion trees of the first and the last host, three hops deep, the second with a
+// missing link.
 func twoTrees(name string, g *topology.Graph) scene {
 	hosts := slices.DeleteFunc(g.Hosts(), func(h topology.DeviceID) bool { return len(g.LinksAt(h)) < 2 })
 	values := stalls.Blank(g)
 	hops := 3
 	if strings.HasPrefix(name, "dragonfly") {
-		hops = 2 // three lead from any group into any other
+		hops = 2 // three hops lead from any group into any other
 	}
 	a := growTree(values, g, hosts[0], []float32{60, 45, 33}[:hops])
 	b := growTree(values, g, hosts[len(hosts)-1], []float32{50, 40, 30}[:hops])
@@ -99,7 +99,7 @@ func twoTrees(name string, g *topology.Graph) scene {
 	return scene{name: name + " trees", graph: g, values: values.Lose(lost), want: [][]schema.LinkID{a, stalls.Without(b, lost)}, directed: true}
 }
 
-// growTree paints a tree upstream of a host, without what the other already has, by hop.
+// growTree paints a tree upstream of a host, by hop, without links of the other tree.
 func growTree(p stalls.Painting, g *topology.Graph, host topology.DeviceID, stalls []float32) []schema.LinkID {
 	layer := linksInto(g, host)
 	var links []schema.LinkID
@@ -130,7 +130,7 @@ func linksInto(g *topology.Graph, device topology.DeviceID) (into []schema.LinkI
 	return into
 }
 
-// goesOn reports whether traffic of link a may go on over link b: not back, not down a tree and up again, and not by way of
+// goesOn reports whether traffic of link a may continue on link b: not back, not down a tree and up again, and not through
 // a third switch of its level to one that it has a cable to.
 func goesOn(g *topology.Graph, a, b schema.LinkID) bool {
 	from, via := g.Ends(a)
@@ -142,8 +142,8 @@ func goesOn(g *topology.Graph, a, b schema.LinkID) bool {
 	return u != v || v != x || !slices.ContainsFunc(linksInto(g, to), func(l schema.LinkID) bool { k, _ := g.Ends(l); return k == from })
 }
 
-// irregular is a fat tree as machines have them: hosts on some leaves only,
-// cables missing here and there, some links down.
+// irregular is a fat tree like that of real machines: hosts on some leaves only, some
+// cables missing, some links down.
 func irregular(t testing.TB) *topology.Graph {
 	t.Helper()
 	whole, rng := stalls.Fabric(t, "fattree:leaves=40,hosts=16,spines=12"), rand.New(rand.NewSource(5))

@@ -14,29 +14,28 @@ import (
 	"github.com/giverny/giverny/topology"
 )
 
-// Segmenter finds the regions of one fabric, snapshot by snapshot. It keeps
-// nothing from one step to the next but space to work in; Memory does. It is not safe for concurrent
-// use.
+// Segmenter finds the regions of one fabric, snapshot by snapshot. Between steps it keeps only
+// working memory; for hysteresis see Memory. It is not safe for concurrent use.
 type Segmenter struct {
 	cfg    Config
 	method method
-	hot    bool // merging.HotLinks are enough for a region
+	hot    bool // merging.HotLinks can suffice for a region
 
 	values  []float32 // one series, cleaned
 	groups  linkset.Groups
 	regions []schema.Region
 	arena   []schema.LinkID
 	boxes   boxer
-	roots   trees.Rooter // finds nothing where links have no direction
+	roots   trees.Rooter // finds nothing on duplex links
 }
 
 // method finds the groups of one series: percent by link in [0, 100], or
-// linkset.Missing. It appends groups to out; they need no order.
+// linkset.Missing. It appends them to out in any order.
 type method interface {
 	Segment(values []float32, out *linkset.Groups)
 }
 
-// New makes a segmenter for one version of a fabric.
+// New returns a segmenter for one version of a fabric.
 func New(g *topology.Graph, cfg Config) (*Segmenter, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
@@ -57,8 +56,8 @@ func New(g *topology.Graph, cfg Config) (*Segmenter, error) {
 	return s, nil
 }
 
-// MinLinks is the size under which a congestion tree does not count; where it follows from
-// the noise of each interval, the most that this can make of it.
+// MinLinks is the minimum size of a congestion tree; if it depends on the noise of each
+// interval, the largest possible one.
 func (s *Segmenter) MinLinks() int {
 	if s.cfg.MinLinks == 0 {
 		return trees.MostLeastLinks
@@ -66,16 +65,16 @@ func (s *Segmenter) MinLinks() int {
 	return s.cfg.MinLinks
 }
 
-// GeminiMinLinks is sigma of Monet, chosen for Gemini's tori. There merging.HotLinks are enough that stall as much in all as the
+// GeminiMinLinks is Monet's sigma, chosen for Gemini tori. There merging.HotLinks suffice if their total stall is that of the
 // smallest region at High.
 const GeminiMinLinks = 20
 
-// counts reports whether so many links, with a sum of stalls, are enough for a region.
+// counts reports whether a number of links with a sum of stalls suffices for a region.
 func (s *Segmenter) counts(links int, sum float64) bool {
 	return links >= s.cfg.MinLinks || s.hot && links >= merging.HotLinks && sum >= GeminiMinLinks*schema.HighPercent
 }
 
-// setDefaultMethod chooses what suits the graph's links.
+// setDefaultMethod selects the method for the graph's links.
 func (s *Segmenter) setDefaultMethod(g *topology.Graph) {
 	if g.Duplex() {
 		s.method = merging.New(g, merging.Config{MinLinks: s.cfg.MinLinks, MinMeanPercent: s.cfg.MinMeanPercent, Overlap: s.cfg.Overlap})
@@ -85,7 +84,7 @@ func (s *Segmenter) setDefaultMethod(g *topology.Graph) {
 	s.method, s.roots = m, trees.NewRooter(g, m)
 }
 
-// Describe says in a few words how regions are found and which count.
+// Describe summarises how regions are found and which count.
 func (s *Segmenter) Describe() string {
 	least := fmt.Sprintf("regions from %d links", s.cfg.MinLinks)
 	if s.cfg.MinLinks == 0 {
@@ -100,14 +99,13 @@ func (s *Segmenter) Describe() string {
 	return "statistical: segments of constant stall, since links stand for both directions; " + least
 }
 
-// Step finds the regions of a snapshot, ordered by metric (as configured), then
-// size, largest first, then first link. The result and all it points to belong
-// to the segmenter and hold until the next Step.
+// Step finds the regions of a snapshot, ordered by metric (as configured), then size,
+// largest first, then first link. The result belongs to the segmenter and is valid
+// until the next Step.
 //
-// A value that is NaN or infinite counts as missing, a negative one as 0, one
-// above 100 as 100. A missing link belongs to no region but does not part one.
-// Step panics if the snapshot is of another graph: the numbers would mean
-// nothing.
+// NaN and infinite values count as missing, negative ones as 0, and values above 100 as
+// 100. A missing link belongs to no region but does not divide one. Step panics if the
+// snapshot is of another graph, because its link numbers would be meaningless.
 func (s *Segmenter) Step(snap *schema.Snapshot) []schema.Region {
 	if snap.Links != len(s.values) {
 		panic(fmt.Sprintf("segment: snapshot of %d links for a graph of %d", snap.Links, len(s.values)))
@@ -144,7 +142,7 @@ func (s *Segmenter) stepSeries(snap *schema.Snapshot, series *schema.Series) {
 	slices.SortFunc(s.regions[first:], bySize)
 }
 
-// bySize orders regions of a metric, the largest first.
+// bySize orders regions of a metric, largest first.
 func bySize(a, b schema.Region) int {
 	return cmp.Or(cmp.Compare(b.Size, a.Size), slices.Compare(a.Links, b.Links))
 }
@@ -170,9 +168,9 @@ func (s *Segmenter) addRegion(metric schema.Metric, group []schema.LinkID) bool 
 	return true
 }
 
-// clean writes the series into dst as percentages in [0, 100] or missing.
+// clean converts a series to percentages in [0, 100] or missing.
 func clean(dst []float32, series *schema.Series) {
-	valid := uint64(0) // of the 64 links that i is among
+	valid := uint64(0) // of the 64 links that include i
 	for i, v := range series.Values[:len(dst)] {
 		if i%64 == 0 {
 			valid = series.Valid[i/64]
@@ -180,8 +178,8 @@ func clean(dst []float32, series *schema.Series) {
 		switch {
 		case valid>>(i%64)&1 == 0:
 			v = linkset.Missing
-		case v >= 0 && v <= 100: // nearly all
-			v += 0 // -0 is 0
+		case v >= 0 && v <= 100: // by far the most common
+			v += 0 // turns -0 into 0
 		case v != v || v > math.MaxFloat32 || v < -math.MaxFloat32:
 			v = linkset.Missing
 		case v < 0:

@@ -26,7 +26,7 @@ func TestStepDoesNotAllocate(t *testing.T) {
 						s.Segment()
 					}
 				}
-				if n := testing.AllocsPerRun(5, all); n > 0 { // the runtime's own is in fewer than one run of five
+				if n := testing.AllocsPerRun(5, all); n > 0 { // the runtime's own allocations occur in fewer than one run of five
 					t.Errorf("%v allocations per %d steps", n, samples)
 				}
 			})
@@ -34,8 +34,8 @@ func TestStepDoesNotAllocate(t *testing.T) {
 	}
 }
 
-// While regions stay, following them costs no allocation either: only what is to
-// be reported of them, births and ends, is made of text.
+// While regions persist, tracking them allocates nothing either: only reports of births
+// and ends allocate text.
 func TestFollowingDoesNotAllocate(t *testing.T) {
 	for _, name := range []string{"prod", "fattree"} {
 		set := setNamed(t, name)
@@ -50,7 +50,7 @@ func TestFollowingDoesNotAllocate(t *testing.T) {
 	}
 }
 
-// BenchmarkStep is what an interval costs: segmentation of both channels, and
+// BenchmarkStep is the cost of an interval: segmentation of both channels, and
 // tracking.
 func BenchmarkStep(b *testing.B) {
 	for _, set := range bench.Sets() {
@@ -59,7 +59,7 @@ func BenchmarkStep(b *testing.B) {
 	}
 }
 
-// BenchmarkStep1M is the same on a torus of a million links, regions as dense.
+// BenchmarkStep1M is the same on a torus with a million links and the same density of regions.
 func BenchmarkStep1M(b *testing.B) {
 	const spec = "torus:70x70x70"
 	benchmarkStep(b, "cube", stalls.Fabric(b, spec), bench.LargeCube(spec), 3)
@@ -78,7 +78,7 @@ func benchmarkStep(b *testing.B, name string, g *topology.Graph, set bench.Set, 
 			for b.Loop() {
 				s.Step()
 			}
-			b.ReportMetric((cputime.Millis(b)-began)/float64(b.N), "cpu-ms/op") // what other load does not blur
+			b.ReportMetric((cputime.Millis(b)-began)/float64(b.N), "cpu-ms/op") // not affected by other load
 			b.ReportMetric(float64(len(set.Metrics)*g.NumLinks())*float64(b.N)/b.Elapsed().Seconds(), "links/s")
 		})
 	}

@@ -29,7 +29,7 @@ func TestTreesDoNotAllocate(t *testing.T) {
 	}
 }
 
-// BenchmarkTrees is what an interval of directed links costs, tracking included.
+// BenchmarkTrees is the cost of an interval of directed links, including tracking.
 func BenchmarkTrees(b *testing.B) {
 	for _, set := range bench.DirectedSets() {
 		if strings.HasSuffix(set.Name, "-mixed") || strings.HasSuffix(set.Name, "-slopes") {
@@ -38,7 +38,7 @@ func BenchmarkTrees(b *testing.B) {
 	}
 }
 
-// BenchmarkTrees1M is the same on a fat tree of a million links, and BenchmarkTrees41K on one of 41,472.
+// BenchmarkTrees1M is the same on a fat tree with a million links, and BenchmarkTrees41K on one with 41,472.
 func BenchmarkTrees1M(b *testing.B) { benchmarkTreesOn(b, "fattree:k=88") }
 
 func BenchmarkTrees41K(b *testing.B) { benchmarkTreesOn(b, "fattree:leaves=192,hosts=60,spines=48") }
@@ -48,11 +48,11 @@ func benchmarkTreesOn(b *testing.B, spec string) {
 	benchmarkTrees(b, g, bench.Storm(spec, 4+g.NumLinks()/10_000), 2)
 }
 
-// mostOverSort is by how much an interval in a storm on 41,472 links may cost more than to sort as many values. It was 1.4 to 1.7
-// on processors where it took 3.2 to 4.2 ms, of the 5 that it may.
+// mostOverSort is the maximum cost of an interval in a storm on 41,472 links, relative to sorting as many values. It was 1.4 to
+// 1.7 on processors on which it took 3.2 to 4.2 ms, of the 5 allowed.
 const mostOverSort = 2
 
-// BenchmarkStormOverSort measures the two by turns, so that other load and the processor's speed matter little.
+// BenchmarkStormOverSort measures the two alternately, so that other load and the processor's speed have little effect.
 func BenchmarkStormOverSort(b *testing.B) {
 	const spec = "fattree:leaves=192,hosts=60,spines=48"
 	g := stalls.Fabric(b, spec)

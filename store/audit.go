@@ -10,22 +10,22 @@ import (
 	"github.com/ClickHouse/clickhouse-go/v2"
 )
 
-// audited is a table of what happened outside of intervals: commands, searches, actions of feedback. It has each row once by its
-// key, however often that comes.
+// audited describes a table of what happens outside of intervals: commands, searches, feedback actions. Rows are deduplicated by
+// key.
 type audited[R any, K comparable] struct {
 	table   string
-	columns string // SQL of those that K is read from
-	by      string // the column by which rows are looked up, in the table's order if it can be, with the type of its values
+	columns string // SQL for the columns that make up K
+	by      string // the column to look rows up by, preferably first in the table's sort order; of is its ClickHouse type
 	of      string
-	value   func(*R) string // of that column, as text
+	value   func(*R) string // the value of by, as text
 	key     func(*R) K
 	rows    func(db *DB, fabric string, rows []R) rowSet
 }
 
-// askedOf bounds the rows of which it is asked at once whether the table has them: the question is in the address of a request.
+// askedOf bounds how many rows one query looks up: their values are sent in the request's URL.
 const askedOf = 1000
 
-// store keeps rows, each once. It tries until ctx ends.
+// store inserts rows, each once. It retries until ctx ends.
 func (a *audited[R, K]) store(ctx context.Context, db *DB, fabric string, rows []R) error {
 	for some := range slices.Chunk(rows, askedOf) {
 		if err := a.storeSome(ctx, db, fabric, some); err != nil {
@@ -35,8 +35,8 @@ func (a *audited[R, K]) store(ctx context.Context, db *DB, fabric string, rows [
 	return nil
 }
 
-// storeSome inserts those of some rows that the table does not have. What it does not have afterwards either, though the insert was
-// acknowledged, is sent once more under another token: see storeRows.
+// storeSome inserts the rows that the table lacks. Rows that are still missing after an acknowledged insert are sent again with
+// another deduplication token: see storeRows.
 func (a *audited[R, K]) storeSome(ctx context.Context, db *DB, fabric string, rows []R) error {
 	for repeat := 0; ; repeat++ {
 		known, err := a.known(ctx, db, fabric, rows)
@@ -55,7 +55,7 @@ func (a *audited[R, K]) storeSome(ctx context.Context, db *DB, fabric string, ro
 	}
 }
 
-// known are the keys that the table has, of rows with a value that some rows have.
+// known returns the keys in the table among rows whose by column has a value that occurs in rows.
 func (a *audited[R, K]) known(ctx context.Context, db *DB, fabric string, rows []R) (map[K]bool, error) {
 	values := make([]string, len(rows))
 	for i := range rows {
@@ -78,7 +78,7 @@ func (a *audited[R, K]) known(ctx context.Context, db *DB, fabric string, rows [
 	return known, err
 }
 
-// unknownRows are the rows whose key is new, the first of each; known grows by them.
+// unknownRows returns the rows whose key is not in known, the first of each key, and adds their keys to known.
 func unknownRows[R any, K comparable](rows []R, known map[K]bool, keyOf func(*R) K) (fresh []R) {
 	for i := range rows {
 		if k := keyOf(&rows[i]); !known[k] {
@@ -89,7 +89,7 @@ func unknownRows[R any, K comparable](rows []R, known map[K]bool, keyOf func(*R)
 	return fresh
 }
 
-// auditKey makes an insert of these rows recognisable.
+// auditKey returns the idempotency key for an insert of these rows.
 func auditKey[R any, K comparable](fabric string, rows []R, keyOf func(*R) K) key {
 	h := sha256.New()
 	for i := range rows {

@@ -14,7 +14,7 @@ import (
 
 const auditedAt = schema.Instant(1_767_571_200_123_456_789)
 
-// auditedOf are a row of each table of the audit, of some name.
+// auditedOf returns a row of each table of the audit, with a given name.
 func auditedOf(name string) (command schema.SeenCommand, result schema.CommandResult, step schema.SearchStep, host order.Step, run report.Published, hardware schema.HardwareReport, action schema.FeedbackAction) {
 	command = schema.SeenCommand{Command: schema.Command{ID: name, Kind: "noop"}, Seen: auditedAt}
 	result = schema.CommandResult{CommandID: name, Agent: "a", Status: schema.CommandDone, Time: auditedAt}
@@ -28,8 +28,8 @@ func auditedOf(name string) (command schema.SeenCommand, result schema.CommandRe
 	return command, result, step, host, run, hardware, action
 }
 
-// Of what an engine has the token of an insert alone, the audit stores the rows all the same, once, however often they come and
-// whatever comes with them.
+// If an engine has only the token of an insert, the audit still stores the rows, once, however often they are sent and with
+// whatever other rows.
 func TestAuditOfWhichTheTokenAloneIsThere(t *testing.T) {
 	db, ctx := migratedDB(t), t.Context()
 	for _, lost := range []bool{false, true} {
@@ -48,7 +48,7 @@ func TestAuditOfWhichTheTokenAloneIsThere(t *testing.T) {
 			noteAudit(t, db, &auditedHardware, fabric, adapter)
 			noteAudit(t, db, &auditedActions, fabric, action)
 		}
-		for n := range 3 { // the second time again, then with others
+		for n := range 3 { // the second time the same again, then with others
 			commands, results, steps, hosts, runs, reports, actions := []schema.SeenCommand{command}, []schema.CommandResult{result}, []schema.SearchStep{step}, []order.Step{host}, []report.Published{run}, []schema.HardwareReport{hardware}, []schema.FeedbackAction{action}
 			if n == 2 {
 				commands, results, steps, hosts, runs, reports, actions = append(commands, c2), append(results, r2), append(steps, s2), append(hosts, h2), append(runs, p2), append(reports, w2), append(actions, a2)
@@ -74,7 +74,7 @@ func TestAuditOfWhichTheTokenAloneIsThere(t *testing.T) {
 	}
 }
 
-// noteAudit lets the engine know the token of an insert of a row, but not the row.
+// noteAudit makes the engine record the token of a row's insert, but not the row.
 func noteAudit[R any, K comparable](t *testing.T, db testDB, a *audited[R, K], fabric string, row R) {
 	t.Helper()
 	rows := []R{row}
@@ -83,7 +83,7 @@ func noteAudit[R any, K comparable](t *testing.T, db testDB, a *audited[R, K], f
 	}
 }
 
-// More rows than it is asked of at once.
+// More rows than fit in one query.
 func TestManyAuditedRows(t *testing.T) {
 	db := migratedDB(t)
 	var actions []schema.FeedbackAction

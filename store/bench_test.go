@@ -27,8 +27,8 @@ func stallResult(n int64) *schema.IntervalResult {
 	return r
 }
 
-// BenchmarkStore stores intervals as fast as the embedded engine takes them, its
-// merges included.
+// BenchmarkStore stores intervals as fast as the embedded engine can take them,
+// including its merges.
 func BenchmarkStore(b *testing.B) {
 	b.Run("links=41472", func(b *testing.B) {
 		db := migratedDB(b)
@@ -63,7 +63,7 @@ func bytesPerSample(b *testing.B, db testDB) float64 {
 	return float64(bytes) / float64(links)
 }
 
-// BenchmarkStoreJobs stores 200 jobs of 10,000 nodes each with an interval, as at the
+// BenchmarkStoreJobs stores an interval with 200 jobs of 10,000 nodes each, as at the
 // start of a feed.
 func BenchmarkStoreJobs(b *testing.B) {
 	db := migratedDB(b)

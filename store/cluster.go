@@ -7,21 +7,21 @@ import (
 	"strings"
 )
 
-// ClusterConfig names where tables are made.
+// ClusterConfig names where tables are created.
 type ClusterConfig struct {
-	// Name is the cluster's in the servers' remote_servers; empty: one server.
+	// Name is the cluster's name in the servers' remote_servers; empty: a single server.
 	Name     string
 	Database string
 }
 
-// replicaPath is where the replicas of a shard's table meet in Keeper. The
-// servers' macros fill in {shard} and {replica}, ClickHouse itself the rest. It is
-// spelled out because the default path holds the table's UUID, by which two
-// servers that each made the table would never meet.
+// replicaPath is the Keeper path and replica name of a shard's table. The servers'
+// macros fill in {shard} and {replica}, ClickHouse the rest. It is spelled out
+// because the default path contains the table's UUID, which differs between two
+// servers that each created the table.
 const replicaPath = `'/clickhouse/tables/{shard}/{database}/{table}', '{replica}'`
 
-// shardingKey keeps all that is stored of a fabric on one shard, so that an insert
-// is one block on one table, and a join of two tables needs one shard only.
+// shardingKey keeps all rows of a fabric on one shard, so that an insert is one
+// block of one table, and a join of two tables needs only one shard.
 const shardingKey = "cityHash64(fabric)"
 
 var (
@@ -31,10 +31,10 @@ var (
 	source      = regexp.MustCompile(`\b(ARRAY\s+)?(FROM|JOIN)\s+([a-z_]+)\b`)
 )
 
-// render is a migration's statement as the statements that do the same in c. On
-// one server that is the statement itself. In a cluster each table is two: the
-// replicated NAME_local of each shard, and the distributed NAME over all shards,
-// which queries and inserts name.
+// render returns the statements that carry out a migration's statement in c: on
+// one server, the statement itself. In a cluster each table becomes two: the
+// replicated NAME_local on each shard, and the distributed NAME over all shards,
+// which queries and inserts use.
 func render(statement string, c ClusterConfig) ([]string, error) {
 	if c.Name == "" {
 		return []string{statement}, nil
@@ -60,9 +60,9 @@ func render(statement string, c ClusterConfig) ([]string, error) {
 	return nil, fmt.Errorf("render for a cluster: %.40q is none of CREATE TABLE IF NOT EXISTS, CREATE VIEW IF NOT EXISTS, CREATE OR REPLACE VIEW and ALTER TABLE", statement)
 }
 
-// migrationTable is the statement that makes the table of applied steps. In a
-// cluster all hosts are replicas of one, whatever their shard: what a step did, it
-// did on all of them.
+// migrationTable returns the statement that creates the table of applied steps. In
+// a cluster all hosts are replicas of it, across shards: a step runs on all of
+// them.
 func migrationTable(c ClusterConfig) string {
 	const columns = "\n(version UInt32, name String, checksum String, applied_at DateTime64(3, 'UTC'))\n"
 	if c.Name == "" {
@@ -72,14 +72,14 @@ func migrationTable(c ClusterConfig) string {
 		"ENGINE = ReplicatedMergeTree('/clickhouse/tables/all_shards/{database}/{table}', '{shard}-{replica}')\nORDER BY version"
 }
 
-// createDatabase is the statement that makes the database.
+// createDatabase returns the statement that creates the database.
 func createDatabase(c ClusterConfig) string {
 	return "CREATE DATABASE IF NOT EXISTS " + quoteName(c.Database) + c.on() + " ENGINE = Atomic"
 }
 
-// recreate is the statement that makes a table on those hosts of the cluster that
-// lack it, given the one that made it on another (create_table_query of
-// system.tables), with all columns that it has by now.
+// recreate returns the statement that creates a table on the cluster's hosts that
+// lack it, from the current create_table_query of a host that has it
+// (system.tables), so that it has all columns added since.
 func recreate(createQuery, table string, c ClusterConfig) (string, error) {
 	for _, kind := range []string{"TABLE", "VIEW"} {
 		for _, name := range []string{c.Database + "." + table, c.table(table)} {
@@ -112,8 +112,8 @@ func (c ClusterConfig) local(name string) string {
 
 func localName(table string) string { return table + "_local" }
 
-// qualify names the database of each table that a query reads: the hosts of a
-// cluster run it in a database of their own.
+// qualify prefixes each table that a query reads with the database: the hosts
+// of a cluster run the query in a different default database.
 func (c ClusterConfig) qualify(query string) string {
 	return source.ReplaceAllStringFunc(query, func(text string) string {
 		m := source.FindStringSubmatch(text)
@@ -124,7 +124,7 @@ func (c ClusterConfig) qualify(query string) string {
 	})
 }
 
-// cutParentheses cuts text behind the parenthesis that closes its first one.
+// cutParentheses splits text after the parenthesis that closes its first one.
 func cutParentheses(text string) (inside, rest string, err error) {
 	depth, quoted := 0, false
 	for i, r := range text {

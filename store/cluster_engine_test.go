@@ -28,11 +28,12 @@ import (
 	"github.com/giverny/giverny/store/engine/enginetest"
 )
 
-// What runs here, and what does not: the embedded engine has a keeper of its own
-// for tests and takes the definitions of replicated tables, but it serves no other
-// replica, and so keeps such tables read-only; it refuses ON CLUSTER. Tests that
-// store rows therefore make the local tables MergeTree, on the wire, and leave ON
-// CLUSTER out; distributed tables, their inserts, settings and queries are real.
+// What runs here, and what does not: the embedded engine has its own Keeper for
+// tests and accepts the definitions of replicated tables, but it serves no other
+// replica, and so keeps such tables read-only; it rejects ON CLUSTER. Tests that
+// store rows therefore change the local tables to MergeTree in the request, and
+// remove ON CLUSTER; distributed tables, their inserts, settings and queries are
+// real.
 var onCluster = regexp.MustCompile(" ON CLUSTER `[^`]*`")
 
 func clusterEngine(t *testing.T) *engine.Engine {
@@ -83,16 +84,16 @@ func TestTheEngineTakesReplicatedTables(t *testing.T) {
 	}
 }
 
-// host stands for a server of a cluster: it passes requests on to the one engine,
-// whose tables are what replication would make all hosts hold.
+// host is a fake server of a cluster: it passes requests on to the one engine,
+// whose tables contain what replication would put on all hosts.
 type host struct {
 	*httptest.Server
 
 	mu     sync.Mutex
 	seen   []seen
 	answer func(s seen) (exception string) // may be nil; "" passes the request on
-	lose   func(s seen) bool               // may be nil; the request is carried out, and the host dies
-	hosts  string                          // how many hosts the cluster seems to have; "" for what is so
+	lose   func(s seen) bool               // may be nil; if true, the request is executed, and the host dies
+	hosts  string                          // how many hosts the cluster seems to have; "" for the real number
 }
 
 type seen struct {
@@ -145,7 +146,7 @@ func (h *host) serve(w http.ResponseWriter, r *http.Request, next http.Handler) 
 	next.ServeHTTP(w, r)
 }
 
-// statements are those that a host was sent and that begin with a word.
+// statements returns the statements that a host received and that begin with a word.
 func (h *host) statements(word string) (of []seen) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -201,7 +202,7 @@ func TestStoreInACluster(t *testing.T) {
 	checkSettings(t, first)
 }
 
-// checkSettings looks at what exactness rests on.
+// checkSettings checks the settings on which exactly-once storage depends.
 func checkSettings(t *testing.T, h *host) {
 	t.Helper()
 	inserts := h.statements("INSERT INTO `link_samples`")
@@ -231,9 +232,9 @@ func checkSettings(t *testing.T, h *host) {
 	}
 }
 
-// The first host dies with an insert that it has carried out and not acknowledged.
-// The writer sends it to the second, which is behind at first: it must not be
-// stored twice, nor the interval be taken for a new one by the next process.
+// The first host dies with an insert that it has executed but not acknowledged.
+// The writer sends it to the second, which lags behind at first: the rows must not
+// be stored twice, nor may the next process take the interval for a new one.
 func TestFailover(t *testing.T) {
 	e := clusterEngine(t)
 	for _, table := range []string{"link_samples", "regions", "port_readings", "intervals"} {
@@ -284,7 +285,7 @@ func TestFailover(t *testing.T) {
 	}
 }
 
-// A host has joined: the tables are made again, from their present definitions.
+// A host has joined: it gets the tables, from their current definitions.
 func TestAHostThatJoinsIsGivenTheTables(t *testing.T) {
 	h := newHost(t, clusterEngine(t))
 	db := openDB(t, optionsOf(h), inCluster())

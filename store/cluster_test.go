@@ -13,11 +13,11 @@ import (
 
 var rewrite = flag.Bool("rewrite", false, "write testdata/cluster again")
 
-// testCluster has names that need quotes.
+// testCluster has names that need quoting.
 var testCluster = ClusterConfig{Name: "two shards", Database: "giverny-1"}
 
-// What a cluster is sent for each migration; go test ./store -run Cluster -rewrite
-// writes it, and a reviewer reads it.
+// The statements for a cluster for each migration; go test ./store -run Cluster
+// -rewrite updates them, for review.
 func TestMigrationsForACluster(t *testing.T) {
 	for _, step := range ownMigrations(t) {
 		var text strings.Builder

@@ -10,12 +10,13 @@ import (
 
 const collectivesTable = "collective_runs"
 
-// StoreCollectives keeps diagnosed collectives, each once by run, agent and time. It tries until ctx ends.
+// StoreCollectives stores diagnosed collectives, each once by run, agent and time. It retries until ctx
+// ends.
 func (db *DB) StoreCollectives(ctx context.Context, fabric string, runs []report.Published) error {
 	return auditedCollectives.store(ctx, db, fabric, runs)
 }
 
-// collectiveKey is what a diagnosed collective is stored by once.
+// collectiveKey deduplicates diagnosed collectives.
 type collectiveKey struct {
 	Run   string `ch:"run_id"`
 	Agent string `ch:"agent"`

@@ -18,7 +18,7 @@ type field struct {
 	values column
 }
 
-// names is the list of columns for an INSERT statement.
+// names returns the column list of an INSERT statement.
 func (rs rowSet) names() string {
 	names := make([]string, len(rs.fields))
 	for i, f := range rs.fields {
@@ -49,8 +49,8 @@ type plain[T any] []T
 func (p plain[T]) appendTo(c driver.BatchColumn) error { return c.Append([]T(p)) }
 func (p plain[T]) slice(from, to int) column           { return p[from:to] }
 
-// nested is a column of arrays or maps, which clickhouse-go takes faster one by
-// one.
+// nested is a column of arrays or maps, which clickhouse-go appends faster row
+// by row.
 type nested[T any] []T
 
 func (v nested[T]) appendTo(c driver.BatchColumn) error {
@@ -63,7 +63,7 @@ func (v nested[T]) appendTo(c driver.BatchColumn) error {
 }
 func (v nested[T]) slice(from, to int) column { return v[from:to] }
 
-// repeat is a column of n times the same.
+// repeat returns a column that holds v n times.
 func repeat[T any](v T, n int) column {
 	col := make(plain[T], n)
 	for i := range col {
@@ -72,7 +72,7 @@ func repeat[T any](v T, n int) column {
 	return col
 }
 
-// each is a column of one value per row of rows.
+// each returns a column with one value per row of rows.
 func each[R, T any](rows []R, value func(*R) T) plain[T] {
 	col := make(plain[T], len(rows))
 	for i := range rows {
@@ -93,7 +93,7 @@ func ranks(n int) column {
 	return col
 }
 
-// convert copies numbers to another type, which must be able to hold them.
+// convert copies numbers to another type, which must be able to represent them.
 func convert[To, From ~int | ~int32 | ~uint32](in []From) []To {
 	out := make([]To, len(in))
 	for i, v := range in {

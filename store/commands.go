@@ -10,15 +10,15 @@ import (
 	"github.com/giverny/giverny/schema"
 )
 
-// StoreCommands keeps commands for the audit, each once by its id and content,
-// however often StoreCommands is called with it. It tries until ctx ends. One
-// process at a time stores those of a fabric.
+// StoreCommands stores commands for the audit, each once by id and content,
+// however often it is called with them. It retries until ctx ends. Only one
+// process at a time may store the commands of a fabric.
 func (db *DB) StoreCommands(ctx context.Context, fabric string, commands []schema.SeenCommand) error {
 	return auditedCommands.store(ctx, db, fabric, commands)
 }
 
-// StoreCommandResults keeps results for the audit, each once by command, agent,
-// status and sequence, as StoreCommands does.
+// StoreCommandResults stores results for the audit, each once by command,
+// agent, status and sequence, in the same way as StoreCommands.
 func (db *DB) StoreCommandResults(ctx context.Context, fabric string, results []schema.CommandResult) error {
 	return auditedResults.store(ctx, db, fabric, results)
 }
@@ -34,7 +34,7 @@ var auditedCommands = audited[schema.SeenCommand, commandKey]{table: commandsTab
 var auditedResults = audited[schema.CommandResult, resultKey]{table: resultsTable, columns: "command_id, agent, status, sequence", by: "command_id", of: "String",
 	value: func(r *schema.CommandResult) string { return r.CommandID }, key: keyOfResult, rows: (*DB).resultRows}
 
-// commandKey is what a command is stored by once.
+// commandKey deduplicates commands.
 type commandKey struct {
 	ID     string `ch:"id"`
 	Digest uint64 `ch:"digest"`
@@ -42,14 +42,14 @@ type commandKey struct {
 
 func keyOfCommand(c *schema.SeenCommand) commandKey {
 	text, err := json.Marshal(&c.Command)
-	if err != nil { // arguments that are no JSON: the audit has decoded them
+	if err != nil { // arguments that are not JSON; the audit has already decoded them
 		panic("store: command " + c.ID + ": " + err.Error())
 	}
 	sum := sha256.Sum256(text)
 	return commandKey{c.ID, binary.LittleEndian.Uint64(sum[:])}
 }
 
-// resultKey is what a result is stored by once.
+// resultKey deduplicates command results.
 type resultKey struct {
 	Command string `ch:"command_id"`
 	Agent   string `ch:"agent"`

@@ -16,26 +16,26 @@ import (
 	"github.com/giverny/giverny/internal/tlsfile"
 )
 
-// Config says how to keep things.
+// Config is the configuration of the store.
 type Config struct {
 	// Name of the ClickHouse cluster in remote_servers, if the servers of the url are a cluster: tables are replicated within each shard and distributed over the shards by fabric. Empty: one server.
 	Cluster string `yaml:"cluster"`
 
 	Retention Retention `yaml:",inline"`
 
-	// Pause between two searches for hours to roll up; 0: never, so that queries over long spans always read all rows.
+	// Pause between two checks for hours to roll up; 0: never roll up, so queries over long spans always read all rows.
 	RollUpInterval time.Duration `yaml:"rollup_interval"`
 
 	// How long one attempt of one statement may take.
 	InsertTimeout time.Duration `yaml:"insert_timeout"`
-	// Pause after the first failure; it doubles with each further one.
+	// Back-off after the first failure; it doubles with each further failure.
 	RetryMin time.Duration `yaml:"retry_min"`
-	// The longest pause between two attempts.
+	// The longest back-off between two attempts.
 	RetryMax time.Duration `yaml:"retry_max"`
 }
 
 // Retention is how long rows are kept, counted from when they were stored, so
-// that a replay of old data stays. Zero keeps them for ever.
+// that replayed old data is kept too. Zero keeps them forever.
 type Retention struct {
 	// How long values of links are kept; 0: forever.
 	Samples time.Duration `yaml:"keep_samples"`
@@ -63,7 +63,7 @@ func DefaultConfig() Config {
 	}
 }
 
-// Validate reports every fault at once.
+// Validate reports all faults at once.
 func (c *Config) Validate() error {
 	var f faults.List
 	keep := func(key string, d time.Duration) {
@@ -81,7 +81,7 @@ func (c *Config) Validate() error {
 	return f.Err()
 }
 
-// Deps are what a DB works with. All are required.
+// Deps are the dependencies of a DB. All are required.
 type Deps struct {
 	Log        *slog.Logger
 	Registerer prometheus.Registerer
@@ -104,8 +104,8 @@ type ServerConfig struct {
 	KeyFile string `yaml:"key"`
 }
 
-// secured asks for TLS where the scheme says so: clickhouse-go refuses https://
-// without ?secure=true.
+// secured adds ?secure=true to https:// URLs, which clickhouse-go requires for
+// TLS.
 func secured(text string) string {
 	_, query, parameters := strings.Cut(text, "?")
 	values, err := url.ParseQuery(query)
@@ -118,11 +118,11 @@ func secured(text string) string {
 	return text + "?secure=true"
 }
 
-// schemes that a store's URL may have; clickhouse-go takes any other for the
+// schemes lists the valid URL schemes; clickhouse-go treats any other as the
 // native protocol.
 var schemes = []string{"https", "http", "clickhouse", "tcp"}
 
-// Options are the connection options that c describes.
+// Options returns the connection options that c describes.
 func (c *ServerConfig) Options() (*clickhouse.Options, error) {
 	if scheme, _, ok := strings.Cut(c.URL.Reveal(), "://"); !ok || !slices.Contains(schemes, scheme) {
 		return nil, fmt.Errorf("url: it has no scheme of a store; want https://user@host:8443/giverny, or one of %s", strings.Join(schemes, ", "))
@@ -160,8 +160,8 @@ func (c *ServerConfig) Options() (*clickhouse.Options, error) {
 	return opts, nil
 }
 
-// withoutSecrets is an error's text without the address, which the URL parsers
-// quote with the password in it.
+// withoutSecrets returns the error's text without the URL: URL parsers quote
+// it, password included.
 func (c *ServerConfig) withoutSecrets(err error) string {
 	if !c.URL.IsSet() {
 		return err.Error()

@@ -23,7 +23,7 @@ import (
 
 // The engine and the writer both die at every insert of a Store in turn, before
 // it or in the middle of it; then a new writer replays the interval. Nothing may
-// be lost or doubled.
+// be lost or duplicated.
 func TestExactlyOnceThroughCrashes(t *testing.T) {
 	cfg := enginetest.Config(t)
 	cfg.MinBackoff, cfg.MaxBackoff = time.Millisecond, time.Millisecond

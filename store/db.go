@@ -14,11 +14,11 @@ import (
 	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
 )
 
-// DefaultDatabase is used where the connection options name none.
+// DefaultDatabase is used if the connection options name none.
 const DefaultDatabase = "giverny"
 
 // DB is a ClickHouse database with Giverny's tables. It is safe for concurrent
-// use; the intervals of one fabric are stored one after the other.
+// use; the intervals of one fabric are stored one at a time.
 type DB struct {
 	opts    *clickhouse.Options
 	conn    driver.Conn
@@ -27,19 +27,19 @@ type DB struct {
 	log     *slog.Logger
 	now     func() time.Time
 	metrics *metrics
-	reading chan struct{} // a value per question that is being answered
+	reading chan struct{} // semaphore: holds one value per running query
 
-	// fault is why the last statement failed, writeFault why the last row was not
-	// taken; nil inside if it succeeded.
+	// fault is the error of the last statement, writeFault that of the last
+	// write; they point to nil if it succeeded.
 	fault, writeFault atomic.Pointer[error]
 
-	mu      sync.Mutex // guards what follows
+	mu      sync.Mutex // guards the fields below
 	fabrics map[string]*fabricState
 	inserts map[string]*sync.Mutex                    // by table; see lockTable
-	types   map[string][]clickhouse.ColumnNameAndType // of the columns of inserts, by statement; see prepare
+	types   map[string][]clickhouse.ColumnNameAndType // column types of inserts, by statement; see prepare
 }
 
-// New prepares a DB and does not dial: opts come from the embedded engine or
+// New prepares a DB without connecting: opts come from the embedded engine or
 // from ServerConfig.Options. The database need not exist before Migrate.
 func New(opts *clickhouse.Options, cfg Config, deps Deps) (*DB, error) {
 	if err := cfg.Validate(); err != nil {
@@ -69,29 +69,29 @@ func New(opts *clickhouse.Options, cfg Config, deps Deps) (*DB, error) {
 	return db, nil
 }
 
-// keptForWrites is how many of the connections questions leave to writes: what hundreds of clients ask does not hold up
+// keptForWrites is the number of connections reserved for writes, so that hundreds of clients with queries do not delay
 // the analysis.
 const keptForWrites = 4
 
-// withDistributed adds what statements need over distributed tables. All rows of a
-// fabric are on one shard, so that a join or a subquery finds there what it needs.
+// withDistributed adds the settings for distributed tables. All rows of a fabric
+// are on one shard, so joins and subqueries can run locally on it.
 func withDistributed(s clickhouse.Settings) clickhouse.Settings {
 	if s == nil {
 		s = clickhouse.Settings{}
 	}
 	s["distributed_product_mode"] = "local"
 	s["optimize_skip_unused_shards"] = 1
-	s["distributed_foreground_insert"] = 1 // acknowledged means: on the shard
+	s["distributed_foreground_insert"] = 1 // acknowledge only when the shard has the rows
 	return s
 }
 
 var errNotTried = errors.New("no statement has been tried yet")
 
-// Close gives the connections back.
+// Close closes the connections.
 func (db *DB) Close() error { return db.conn.Close() }
 
-// Ready is nil if the last statement and the last write succeeded, else why they
-// failed: a server that answers and takes no rows is not ready.
+// Ready returns nil if the last statement and the last write succeeded, else
+// their error: a server that answers but accepts no rows is not ready.
 func (db *DB) Ready() error {
 	if err := db.writeFault.Load(); err != nil && *err != nil {
 		return *err
@@ -99,14 +99,14 @@ func (db *DB) Ready() error {
 	return *db.fault.Load()
 }
 
-// Ping asks the server for a sign of life, which Ready then reflects.
+// Ping checks that the server answers; Ready then reflects the result.
 func (db *DB) Ping(ctx context.Context) error {
 	err := db.conn.Ping(ctx)
 	db.note(err)
 	return err
 }
 
-// CheckReady is Ping, and Ready where the server answers.
+// CheckReady pings the server and, if it answers, returns Ready.
 func (db *DB) CheckReady(ctx context.Context) error {
 	if err := db.Ping(ctx); err != nil {
 		return err
@@ -114,11 +114,11 @@ func (db *DB) CheckReady(ctx context.Context) error {
 	return db.Ready()
 }
 
-// note records how a statement went. A statement that the caller gave up says
-// nothing of the server.
+// note records the outcome of a statement. A statement that the caller
+// cancelled says nothing about the server.
 func (db *DB) note(err error) { db.noteIn(&db.fault, err) }
 
-// noteWrite records how a write, or what goes with it, went.
+// noteWrite records the outcome of a write, or of a query that belongs to one.
 func (db *DB) noteWrite(err error) {
 	db.noteIn(&db.writeFault, err)
 	db.note(err)

@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// describes counts the questions for the columns of a table.
+// describes counts the queries for the columns of a table.
 type describes struct {
 	http.RoundTripper
 	n atomic.Int64
@@ -30,7 +30,7 @@ func (d *describes) RoundTrip(r *http.Request) (*http.Response, error) {
 	return d.RoundTripper.RoundTrip(r)
 }
 
-// An insert asks for the types of its columns once, and again after one that failed.
+// An insert queries the types of its columns once, and again after a failed insert.
 func TestTypesAreAskedForOnce(t *testing.T) {
 	var asked describes
 	opts := *migratedDB(t).opts

@@ -1,8 +1,9 @@
-// Package store keeps results in ClickHouse: an interval's snapshot, regions,
-// events and counts go in, exactly once; so does what the analysis has learned, in
-// a form that is its own. It speaks through clickhouse-go to a server, a cluster or
-// the embedded engine alike; the tables are in sql/. On a cluster they are
-// replicated and distributed (cluster.go). What it keeps is read through store/read.
+// Package store keeps results in ClickHouse. It stores each interval's snapshot,
+// regions, events and counts exactly once, and the learned state of the analysis in
+// a format that the analysis defines. It uses clickhouse-go against a server, a
+// cluster or the embedded engine alike; the tables are in sql/. On a cluster they
+// are replicated and distributed (cluster.go). Package store/read reads what is
+// stored.
 //
 // It does not analyse, does not decide what to keep, and starts no engine.
 package store

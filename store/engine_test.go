@@ -14,14 +14,15 @@ import (
 	"github.com/giverny/giverny/store/engine/enginetest"
 )
 
-// shared is the engine of the tests that do nothing to an engine itself.
+// shared is the engine of tests that do not restart or kill it.
 var shared *engine.Engine
 
 func TestMain(m *testing.M) { enginetest.MainShared(m, func(e *engine.Engine) { shared = e }) }
 
 var databases enginetest.Databases
 
-// migratedDB is a database of the test's own, in the shared engine, whose schema it leaves as it is.
+// migratedDB returns a database for exclusive use by the test, in the shared engine; the test must not
+// change its schema.
 func migratedDB(tb testing.TB) testDB {
 	tb.Helper()
 	name := databases.Lend(tb, shared, func(name string) {
@@ -46,7 +47,7 @@ func run(t *testing.T, db testDB, path string) {
 	}
 }
 
-// row is the only row of a query whose columns are text.
+// row returns the only row of a query with text columns.
 func row(t *testing.T, db testDB, query string) string {
 	t.Helper()
 	var out []string
@@ -68,7 +69,7 @@ func row(t *testing.T, db testDB, query string) string {
 	return strings.Join(out, "; ")
 }
 
-// However many questions are asked, there is a connection for what is to be stored.
+// However many queries run, a connection is left for writes.
 func TestQuestionsLeaveRoomForWrites(t *testing.T) {
 	db := migratedDB(t)
 	ctx, cancel := context.WithCancel(t.Context())
@@ -86,7 +87,7 @@ func TestQuestionsLeaveRoomForWrites(t *testing.T) {
 		})
 	}
 	time.Sleep(time.Second)
-	const patience = 10 * time.Second // of a machine under load; 50 questions take longer
+	const patience = 10 * time.Second // for a machine under load; 50 queries take longer
 	writing, stop := context.WithTimeout(t.Context(), patience)
 	defer stop()
 	for range 5 {

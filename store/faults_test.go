@@ -26,7 +26,7 @@ import (
 	"github.com/giverny/giverny/store/engine/enginetest"
 )
 
-// faulty stands between a DB and the engine. around may answer in its place.
+// faulty is a transport between a DB and the engine. around may answer instead.
 type faulty struct {
 	next   http.RoundTripper
 	n      atomic.Int64 // requests so far
@@ -47,7 +47,7 @@ func exception(text string) *http.Response {
 	return &http.Response{StatusCode: http.StatusInternalServerError, Header: http.Header{}, Body: io.NopCloser(strings.NewReader(text))}
 }
 
-// killChild ends the engine's process as a fault in the library would.
+// killChild ends the engine's process like a fault in the library.
 func killChild(t *testing.T) {
 	t.Helper()
 	lists, err := filepath.Glob("/proc/self/task/*/children")
@@ -64,14 +64,14 @@ func killChild(t *testing.T) {
 			if err == nil {
 				err = syscall.Kill(n, syscall.SIGKILL)
 			}
-			if err != nil && !errors.Is(err, syscall.ESRCH) { // the one before is collected only now
+			if err != nil && !errors.Is(err, syscall.ESRCH) { // the previous one is only now reaped
 				t.Error(err)
 			}
 		}
 	}
 }
 
-// The engine dies at moments of its own choosing while the writer goes on.
+// The engine dies at arbitrary moments while the writer continues.
 func TestExactlyOnceThroughKills(t *testing.T) {
 	cfg := enginetest.Config(t)
 	cfg.MinBackoff, cfg.MaxBackoff = time.Millisecond, time.Millisecond
@@ -110,8 +110,8 @@ func TestExactlyOnceThroughKills(t *testing.T) {
 	}
 }
 
-// Every answer is lost once on the way back: the writer cannot know whether its
-// insert was carried out, and sends it again.
+// Every response is lost once on the way back: the writer cannot know whether
+// its insert was executed, and sends it again.
 func TestExactlyOnceThroughLostAnswers(t *testing.T) {
 	e := enginetest.Start(t)
 	migrated := openDB(t, e.Options(""), DefaultConfig())
@@ -189,7 +189,7 @@ func TestStoreOutlastsEveryFault(t *testing.T) {
 	}
 }
 
-// The engine itself says that the disk is full, and takes the interval once
+// The engine itself reports that the disk is full, and accepts the interval once
 // there is room.
 func TestStoreWaitsForRoomOnTheDisk(t *testing.T) {
 	e := enginetest.Start(t)

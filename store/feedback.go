@@ -9,12 +9,12 @@ import (
 
 const feedbackTable = "feedback_audit"
 
-// StoreFeedback keeps the actions of feedback for the audit, each once. It tries until ctx ends.
+// StoreFeedback stores feedback actions for the audit, each once. It retries until ctx ends.
 func (db *DB) StoreFeedback(ctx context.Context, fabric string, actions []schema.FeedbackAction) error {
 	return auditedActions.store(ctx, db, fabric, actions)
 }
 
-// actionKey is what an action is stored by once.
+// actionKey deduplicates feedback actions.
 type actionKey struct {
 	At      int64  `ch:"at"`
 	Sink    string `ch:"sink"`

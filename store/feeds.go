@@ -8,23 +8,23 @@ import (
 	"github.com/giverny/giverny/schema"
 )
 
-// facts are the tables of what schedulers and logs say, written with an interval and
-// true beyond it. A result that is made again after a crash may carry others than the
-// one that was cut off: an insert is recognised by what it holds, and readers take the
-// row of a key that was stored last.
+// facts are the tables of what schedulers and logs report: stored with an interval but
+// valid beyond it. If a crash interrupted a write, the repeated result may hold other
+// facts than the first: so the idempotency key of an insert is a hash of its content,
+// and readers take the row stored last per key.
 var facts = []table{
 	{"jobs", "interval_start", jobRows},
 	{"failures", "interval_start", failureRows},
 	{"job_traffic", "interval_start", trafficRows},
 }
 
-// ofContent is a key under which an insert of just these rows is recognised.
+// ofContent returns k with a hash of the rows as part of the idempotency key.
 func (k key) ofContent(rows rowSet) key {
 	h := fnv.New64a()
 	enc := json.NewEncoder(h)
 	for _, f := range rows.fields {
 		if f.name != "stored_at" {
-			_ = enc.Encode(f.values) // texts and numbers, into a hash
+			_ = enc.Encode(f.values) // strings and numbers, into a hash: cannot fail
 		}
 	}
 	k.content = h.Sum64() | 1
@@ -67,7 +67,7 @@ func trafficRows(r *schema.IntervalResult, _ *metrics) rowSet {
 		{"rdma_write_bytes", bytes(func(t *schema.JobTraffic) *float64 { return t.RDMAWrite })}}}
 }
 
-// diagnosisRows leaves out a diagnosis that is no JSON, since a number in it is none.
+// diagnosisRows omits a diagnosis that JSON cannot encode because a number in it is not finite.
 func diagnosisRows(r *schema.IntervalResult, m *metrics) rowSet {
 	var ds []schema.Diagnosis
 	var documents plain[string]
@@ -112,7 +112,7 @@ func accused(d *schema.Diagnosis) []schema.AccusedJob       { return d.Jobs }
 func nearFailures(d *schema.Diagnosis) []schema.NearFailure { return d.Failures }
 func victims(d *schema.Diagnosis) []schema.VictimJob        { return d.Victims }
 
-// ofEach is a column of arrays: a value for each element of a row's list.
+// ofEach returns a column of arrays: one value per element of a row's list.
 func ofEach[R, E, T any](rows []R, elements func(*R) []E, value func(*E) T) column {
 	return eachNested(rows, func(r *R) []T { return []T(each(elements(r), value)) })
 }

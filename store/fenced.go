@@ -6,8 +6,9 @@ import (
 	"github.com/giverny/giverny/internal/fence"
 )
 
-// fenced makes transports that send no statement whose fence says no: a process that was frozen between the check of
-// its lease and a statement would write beside its successor. next, which may be nil, makes those that send.
+// fenced wraps transports so that they send no statement once the context's fence (see internal/fence) rejects it: a
+// process that was frozen between checking its lease and sending would write alongside its successor. next, which
+// may be nil, makes the transports that send.
 func fenced(next func(*http.Transport) (http.RoundTripper, error)) func(*http.Transport) (http.RoundTripper, error) {
 	return func(plain *http.Transport) (http.RoundTripper, error) {
 		if next == nil {
@@ -20,7 +21,7 @@ func fenced(next func(*http.Transport) (http.RoundTripper, error)) func(*http.Tr
 
 type fencedTransport struct {
 	http.RoundTripper
-	plain *http.Transport // whose idle connections RoundTripper keeps
+	plain *http.Transport // owns the idle connections of RoundTripper
 }
 
 // RoundTrip implements http.RoundTripper.
@@ -34,5 +35,5 @@ func (t *fencedTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	return t.RoundTripper.RoundTrip(r)
 }
 
-// CloseIdleConnections is what http.Client calls when it is closed.
+// CloseIdleConnections is called by http.Client.CloseIdleConnections.
 func (t *fencedTransport) CloseIdleConnections() { t.plain.CloseIdleConnections() }

@@ -9,11 +9,11 @@ import (
 	"github.com/giverny/giverny/topology"
 )
 
-// Graph is one version of a fabric, as it is kept: devices and links by number.
+// Graph is one version of a fabric as it is stored: devices and links by number.
 type Graph struct {
 	Fabric         string
 	Version        uint64
-	ValidFromNanos int64 // when it came into force
+	ValidFromNanos int64 // when it took effect
 	Duplex         bool  // a link stands for both directions
 	GridDims       []int // sizes of a torus or mesh, or empty
 	GridWrap       bool
@@ -39,11 +39,11 @@ type Link struct {
 	Class                  string
 	CapacityBytesPerSecond float64
 	Dim                    int
-	Coord                  []int // of the device that it leaves
+	Coord                  []int // of the device at the link's start
 	Up                     bool
 }
 
-// GraphOf is a topology's graph in the form in which it is kept.
+// GraphOf converts a topology's graph to the form in which it is stored.
 func GraphOf(g *topology.Graph, validFromNanos int64) Graph {
 	s := Graph{Fabric: g.Fabric(), Version: g.Version(), ValidFromNanos: validFromNanos, Duplex: g.Duplex()}
 	if grid := g.Grid(); grid != nil {
@@ -61,7 +61,7 @@ func GraphOf(g *topology.Graph, validFromNanos int64) Graph {
 	return s
 }
 
-// StoreGraph keeps one version of a fabric, once. It tries until ctx ends.
+// StoreGraph stores one version of a fabric, once. It retries until ctx ends.
 func (db *DB) StoreGraph(ctx context.Context, g Graph) error {
 	if g.Fabric == "" || len(g.Links) == 0 {
 		return errors.New("store a graph: it has no name or no links")
@@ -86,7 +86,7 @@ func (db *DB) StoreGraph(ctx context.Context, g Graph) error {
 	return nil
 }
 
-// fields are the columns of n rows that say whose they are.
+// fields returns n rows with the columns that identify the graph, then own.
 func (g *Graph) fields(n int, own ...field) rowSet {
 	return rowSet{n, append([]field{{"fabric", repeat(g.Fabric, n)}, {"graph_version", repeat(g.Version, n)}}, own...)}
 }

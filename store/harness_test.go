@@ -11,7 +11,7 @@ import (
 	dto "github.com/prometheus/client_model/go"
 )
 
-// testDB is a database of the test's own, with the metrics that it moves.
+// testDB is a database for exclusive use by the test, with its metrics.
 type testDB struct {
 	*DB
 	registry *prometheus.Registry
@@ -28,7 +28,7 @@ func openDB(tb testing.TB, opts *clickhouse.Options, cfg Config) testDB {
 	return testDB{db, registry}
 }
 
-// testOptionsNowhere lead to a port at which nothing listens.
+// testOptionsNowhere point to a port at which nothing listens.
 func testOptionsNowhere() *clickhouse.Options {
 	return &clickhouse.Options{Protocol: clickhouse.HTTP, Addr: []string{"127.0.0.1:1"}}
 }

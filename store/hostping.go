@@ -12,8 +12,8 @@ import (
 
 const hostRunsTable = "hostping_runs"
 
-// StoreHostRuns keeps steps of runs that probe hosts, each once by run, agent and status, and the baselines that they
-// took. It tries until ctx ends.
+// StoreHostRuns stores steps of host-probing runs, each once by run, agent and status, and the baselines that they
+// took. It retries until ctx ends.
 func (db *DB) StoreHostRuns(ctx context.Context, fabric string, steps []order.Step) error {
 	var taken []order.Step
 	for i := range steps {
@@ -27,7 +27,7 @@ func (db *DB) StoreHostRuns(ctx context.Context, fabric string, steps []order.St
 	return auditedHostRuns.store(ctx, db, fabric, steps)
 }
 
-// hostRunKey is what a step is stored by once, baselineKey a baseline.
+// hostRunKey deduplicates steps, baselineKey baselines.
 type hostRunKey struct {
 	Run    string `ch:"run_id"`
 	Agent  string `ch:"agent"`
@@ -123,7 +123,7 @@ func cellFields(steps []order.Step) []field {
 	}
 }
 
-// reportOf is a step's report, an empty one where it has none.
+// reportOf returns a step's report, or an empty one if it has none.
 func reportOf(s *order.Step) *hostping.Report {
 	if s.Outcome.Report == nil {
 		return &hostping.Report{}
@@ -142,7 +142,7 @@ func sentenceOf(s *order.Step) string {
 	return order.Sentence(s.Agent, s.Outcome.Report, g)
 }
 
-// document is a value's JSON, empty for none.
+// document returns a value's JSON, or "" for nil.
 func document[T any](v *T) string {
 	if v == nil {
 		return ""

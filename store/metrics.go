@@ -13,13 +13,13 @@ const (
 	reasonOverloaded  = "overloaded" // too many parts, queries or bytes in memory
 	reasonRefused     = "refused"    // credentials or rights
 	reasonSchema      = "schema"     // a table or column is not what it should be
-	reasonReplicas    = "replicas"   // of a cluster: too few, behind, or without Keeper
+	reasonReplicas    = "replicas"   // of a cluster: too few, lagging, or without Keeper
 	reasonOther       = "other"
 )
 
 var retryReasons = []string{reasonUnreachable, reasonDiskFull, reasonOverloaded, reasonRefused, reasonSchema, reasonReplicas, reasonOther}
 
-// Reasons for a value that cannot be stored; it is stored as missing.
+// Reasons why a value cannot be stored; it is stored as missing.
 const (
 	reasonNotFinite  = "not_finite"
 	reasonOutOfRange = "out_of_range"

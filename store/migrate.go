@@ -23,8 +23,8 @@ var migrationFiles embed.FS
 type Migration struct {
 	Version   int
 	Name      string
-	AppliedAt time.Time // zero: not yet
-	// Fault is why the step stands in the way of Migrate; empty if it does not.
+	AppliedAt time.Time // zero: not applied
+	// Fault is why the step blocks Migrate; empty if it does not.
 	Fault string
 
 	checksum   string // SHA-256 of the file
@@ -54,7 +54,7 @@ func loadMigrations(files fs.FS) ([]Migration, error) {
 	return steps, nil
 }
 
-// splitStatements cuts a file at lines that end in a semicolon.
+// splitStatements splits a file at lines that end in a semicolon.
 func splitStatements(text string) []string {
 	var statements []string
 	var current strings.Builder
@@ -77,13 +77,13 @@ func splitStatements(text string) []string {
 
 const migrationsName = "giverny_migrations"
 
-// Migrate makes the database if there is none and brings its tables up to date.
-// ClickHouse has no transactional DDL: a step is noted once all its statements
-// have run, and each statement may run twice, so that a Migrate that was cut off
-// is finished by the next one, and two at once do no harm.
+// Migrate creates the database if there is none and brings its tables up to date.
+// ClickHouse has no transactional DDL: a step is recorded once all its statements
+// have run, and each statement is idempotent. So the next Migrate completes one
+// that was interrupted, and two concurrent ones do no harm.
 //
-// In a cluster every statement runs on all hosts, and those that joined since are
-// given the tables that they lack.
+// In a cluster every statement runs on all hosts, and hosts that have joined
+// since get the tables that they lack.
 func (db *DB) Migrate(ctx context.Context) error {
 	steps, err := loadMigrations(migrationFiles)
 	if err != nil {
@@ -95,7 +95,7 @@ func (db *DB) Migrate(ctx context.Context) error {
 	return db.widenRetention(ctx)
 }
 
-// applySteps applies those steps that the database does not have yet.
+// applySteps applies the steps that the database does not have yet.
 func (db *DB) applySteps(ctx context.Context, steps []Migration) error {
 	ctx = clickhouse.Context(ctx, clickhouse.WithSettings(db.ddlSettings()))
 	if err := db.prepareDatabase(ctx); err != nil {
@@ -125,7 +125,7 @@ func (db *DB) applySteps(ctx context.Context, steps []Migration) error {
 // ddlTimeout is how long a statement waits for all hosts of a cluster.
 const ddlTimeout = 3 * time.Minute
 
-// ddlSettings let a statement return when all hosts have carried it out, and fail
+// ddlSettings make a statement return once all hosts have executed it, and fail
 // if one of them does not.
 func (db *DB) ddlSettings() clickhouse.Settings {
 	if db.cluster.Name == "" {
@@ -135,13 +135,13 @@ func (db *DB) ddlSettings() clickhouse.Settings {
 		"insert_quorum": "auto", "insert_quorum_parallel": 0, "select_sequential_consistency": 1}
 }
 
-// prepareDatabase makes the database and the table of applied steps where they are
-// missing, and refuses a database that was made for the other kind of store.
+// prepareDatabase creates the database and the table of applied steps if missing,
+// and rejects a database of the other kind: one server or cluster.
 func (db *DB) prepareDatabase(ctx context.Context) error {
 	if err := db.createDatabase(ctx); err != nil {
 		return err
 	}
-	engine, err := db.engineOf(ctx, "fabrics") // of the first step
+	engine, err := db.engineOf(ctx, "fabrics") // created by the first step
 	if err != nil {
 		return err
 	}
@@ -166,8 +166,8 @@ func (db *DB) prepareDatabase(ctx context.Context) error {
 	return nil
 }
 
-// engineOf is a table's engine with all its clauses; empty if there is no such
-// table.
+// engineOf returns a table's engine with all its clauses; empty if there is no
+// such table.
 func (db *DB) engineOf(ctx context.Context, table string) (engine string, err error) {
 	err = db.conn.QueryRow(ctx, "SELECT any(engine_full) FROM system.tables WHERE database = {database:String} AND name = {name:String}",
 		clickhouse.Named("database", db.cluster.Database), clickhouse.Named("name", table)).Scan(&engine)
@@ -177,8 +177,8 @@ func (db *DB) engineOf(ctx context.Context, table string) (engine string, err er
 	return engine, nil
 }
 
-// createDatabase connects to the default database, since one cannot connect to
-// a database that does not exist.
+// createDatabase connects to the default database: connecting to a database
+// that does not exist fails.
 func (db *DB) createDatabase(ctx context.Context) error {
 	name := db.cluster.Database
 	opts := *db.opts
@@ -208,16 +208,16 @@ func (db *DB) createDatabase(ctx context.Context) error {
 	return nil
 }
 
-// onAllHosts is a system table as all hosts of the cluster that can be reached
-// have it.
+// onAllHosts returns a table expression over a system table of all reachable
+// hosts of the cluster.
 func (db *DB) onAllHosts(table string) string {
 	return "clusterAllReplicas(" + quoteText(db.cluster.Name) + ", " + table + ")"
 }
 
-// completeHosts makes, on the hosts that lack them, the tables that other hosts of
-// the cluster have: those of a host that has joined. It makes them as they are by
-// now, since a replica must have the columns of the others. Hosts that cannot be
-// reached are completed by a later Migrate.
+// completeHosts creates the tables that some hosts of the cluster lack, because
+// they joined later. It creates them with their current columns, since a replica
+// must have the columns of the others. A later Migrate completes hosts that are
+// unreachable now.
 func (db *DB) completeHosts(ctx context.Context) error {
 	settings := db.ddlSettings()
 	settings["skip_unavailable_shards"] = 1
@@ -265,8 +265,8 @@ func (db *DB) apply(ctx context.Context, step Migration) error {
 	return nil
 }
 
-// MigrationStatus lists the steps that this build knows and those that the
-// database has beyond them.
+// MigrationStatus lists the steps that this build knows, and any further steps
+// that the database has.
 func (db *DB) MigrationStatus(ctx context.Context) ([]Migration, error) {
 	steps, err := loadMigrations(migrationFiles)
 	if err != nil {
@@ -274,14 +274,14 @@ func (db *DB) MigrationStatus(ctx context.Context) ([]Migration, error) {
 	}
 	steps, err = db.compareApplied(ctx, steps)
 	var exception *clickhouse.Exception
-	if errors.As(err, &exception) && codeReasons[exception.Code] == reasonSchema { // nothing there yet
+	if errors.As(err, &exception) && codeReasons[exception.Code] == reasonSchema { // no migration has run yet
 		return steps, nil
 	}
 	return steps, err
 }
 
-// compareApplied fills in what the database says of the steps, and appends
-// those that it has and steps lacks.
+// compareApplied fills in what the database has recorded of the steps, and
+// appends the recorded steps that are not in steps.
 func (db *DB) compareApplied(ctx context.Context, steps []Migration) ([]Migration, error) {
 	var applied []struct {
 		Version  uint32    `ch:"version"`

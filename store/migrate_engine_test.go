@@ -16,12 +16,12 @@ import (
 	"github.com/giverny/giverny/store/engine/enginetest"
 )
 
-// freshDatabase is an empty database of the engine's.
+// freshDatabase returns an empty database of the engine.
 func freshDatabase(t *testing.T, e *engine.Engine, name string, cfg Config) testDB {
 	return openDB(t, e.Options(name), cfg)
 }
 
-// A step that was cut off runs again from its start: every statement bears that.
+// An interrupted step runs again from its start: every statement is idempotent.
 func TestMigrateFinishesWhatWasCutOff(t *testing.T) {
 	db := openDB(t, enginetest.Start(t).Options(""), DefaultConfig())
 	if err := db.createDatabase(t.Context()); err != nil {
@@ -57,7 +57,7 @@ func TestMigrateAtOnce(t *testing.T) {
 	}
 }
 
-// An answer that breaks off while tables are brought up to date is no fault of the tables.
+// A response that breaks off during a migration is not taken for a fault of the tables.
 func TestMigrateBearsAnswersThatBreakOff(t *testing.T) {
 	for _, asked := range []string{"system.tables", "SELECT count() FROM", "ALTER TABLE"} {
 		cut := 1

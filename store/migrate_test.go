@@ -18,8 +18,8 @@ func ownMigrations(t *testing.T) []Migration {
 	return steps
 }
 
-// A released migration is never edited: what it made is out there. A new one is
-// released by adding its line to testdata/released.txt.
+// A released migration is never edited: databases have applied it. Release a
+// new one by adding its line to testdata/released.txt.
 func TestReleasedMigrationsAreUntouched(t *testing.T) {
 	var lines []string
 	for _, s := range ownMigrations(t) {

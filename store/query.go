@@ -8,23 +8,22 @@ import (
 	"github.com/ClickHouse/clickhouse-go/v2"
 )
 
-// Question is a SELECT statement. Name is what its time is counted under;
-// Parameters are the values of its {name:Type} places, Settings the server's for
-// this statement.
+// Question is a SELECT statement. Name is the label of its duration metric,
+// Parameters are the values of its {name:Type} placeholders, Settings are server
+// settings for this statement.
 type Question struct {
 	Name, SQL  string
 	Parameters map[string]any
 	Settings   map[string]any
-	// Exact reads see all that was acknowledged, on whichever replica.
+	// Exact reads see every acknowledged write, on any replica.
 	Exact bool
 }
 
-// ErrNotFound is returned where nothing of the kind is stored.
+// ErrNotFound is returned if no such thing is stored.
 var ErrNotFound = errors.New("not found in the store")
 
-// Select answers a question with rows, each scanned by its columns' names into
-// the `ch` fields of a struct; dest is a pointer to a slice of those. It tries
-// once.
+// Select runs q and scans each row by column name into the `ch` fields of a
+// struct; dest is a pointer to a slice of such structs. It does not retry.
 func (db *DB) Select(ctx context.Context, q Question, dest any) error {
 	named := make([]any, 0, len(q.Parameters))
 	for name, value := range q.Parameters {

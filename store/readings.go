@@ -6,7 +6,7 @@ import (
 	"github.com/giverny/giverny/schema"
 )
 
-// keptRaw lists the columns of a batch that are kept as they were read.
+// keptRaw returns the columns of a batch that are stored raw, as they were read.
 func keptRaw(b *schema.CounterBatch) []*schema.CounterColumn {
 	var kept []*schema.CounterColumn
 	for i := range b.Columns {
@@ -31,8 +31,8 @@ func readingCount(r *schema.IntervalResult) (n int) {
 	return n
 }
 
-// readingRows has a row for each row of a batch that read anything which is kept
-// raw.
+// readingRows has a row for each row of a batch with at least one raw reading to
+// store.
 func readingRows(r *schema.IntervalResult, _ *metrics) rowSet {
 	room, values := 0, readingCount(r)
 	for _, b := range r.Raw {
@@ -43,7 +43,7 @@ func readingRows(r *schema.IntervalResult, _ *metrics) rowSet {
 	}
 	device, port, at := make(plain[string], 0, room), make(plain[string], 0, room), make(plain[time.Time], 0, room)
 	counters, readings := make(nested[[]string], 0, room), make(nested[[]uint64], 0, room)
-	names, read := make([]string, 0, values), make([]uint64, 0, values) // all rows'
+	names, read := make([]string, 0, values), make([]uint64, 0, values) // slices shared by all rows
 	for _, b := range r.Raw {
 		kept := keptRaw(b)
 		for row := range b.Rows() {

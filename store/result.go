@@ -8,18 +8,18 @@ import (
 	"github.com/giverny/giverny/schema"
 )
 
-// key is what a stored interval is known by, or a stored graph.
+// key identifies a stored interval, or a stored graph.
 type key struct {
 	fabric  string
 	start   time.Time // a whole millisecond; 1970 for a graph
 	version uint64
-	// revision is that of an interval: one that was stored is stored again under a
+	// revision is that of an interval: an interval that is stored again gets a
 	// higher one.
 	revision uint32
-	// content tells inserts of the same interval apart that hold other rows; 0: there
-	// are none.
+	// content is a hash that distinguishes inserts for the same interval with
+	// different rows; 0: not used.
 	content uint64
-	repeat  int // how often rows that an engine lost were sent once more
+	repeat  int // how often rows that an engine lost were sent again
 }
 
 func keyOf(r *schema.IntervalResult) key {
@@ -31,11 +31,11 @@ func (k key) String() string {
 	return fmt.Sprintf("%s of fabric %s", k.start.Format(time.RFC3339Nano), k.fabric)
 }
 
-// token makes an insert recognisable: the same rows of the same table for the
-// same interval have the same token, in any process and at any try.
+// token is the deduplication token of an insert: the same for the same rows of
+// a table and interval, in any process and on any try.
 func (k key) token(table string, chunk int) string {
 	t := fmt.Sprintf("%s/%s/%d/%x/%d", table, k.fabric, k.start.UnixMilli(), k.version, chunk)
-	if k.revision > 0 { // what was stored before there were revisions keeps its tokens
+	if k.revision > 0 { // intervals stored before revisions existed keep their tokens
 		t += fmt.Sprintf("/r%d", k.revision)
 	}
 	if k.content != 0 {
@@ -47,8 +47,8 @@ func (k key) token(table string, chunk int) string {
 	return t
 }
 
-// validate finds what no table can hold. It is the caller's fault: trying again
-// does not help.
+// validate rejects results that no table can hold. That is the caller's fault:
+// retrying does not help.
 func validate(r *schema.IntervalResult) error {
 	s := r.Snapshot
 	if s == nil || s.Fabric == "" {
@@ -80,5 +80,5 @@ func validate(r *schema.IntervalResult) error {
 	return nil
 }
 
-// instant is the time of a number of nanoseconds since 1970, UTC.
+// instant converts nanoseconds since 1970 to a UTC time.
 func instant(nanos int64) time.Time { return time.Unix(0, nanos).UTC() }

@@ -14,8 +14,8 @@ import (
 
 const minute = int64(60e9)
 
-// someResult is a result with something for every table, the same for the same
-// arguments.
+// someResult returns a result with something for every table, the same for the
+// same arguments.
 func someResult(fabric string, n int64, links int) *schema.IntervalResult {
 	rng := rand.New(rand.NewPCG(1, uint64(n)))
 	snap := &schema.Snapshot{Fabric: fabric, GraphVersion: 1<<63 + 7, Interval: schema.Interval{StartNanos: n * minute, DurationNanos: minute}, Links: links,

@@ -15,12 +15,12 @@ import (
 // retention is how long a table keeps its rows.
 type retention struct {
 	table string
-	keep  time.Duration // 0: for ever
+	keep  time.Duration // 0: forever
 }
 
-// retentions are those of the tables that forget. `intervals` is not among them: a
-// row of it is small, and what is older than everything else still says that the
-// fabric was watched.
+// retentions lists the tables with a retention. `intervals` is not among them: its
+// rows are small, and when all other rows have expired they still show that the
+// fabric was monitored.
 func (r *Retention) retentions() []retention {
 	return []retention{{"link_samples", r.Samples}, {"raw_counters", r.Raw}, {"port_readings", r.Raw}, {"regions", r.Regions},
 		{"network_states", r.Regions}, {"events", r.Regions}, {"jobs", r.Regions}, {"failures", r.Regions}, {"job_traffic", r.Regions},
@@ -29,15 +29,15 @@ func (r *Retention) retentions() []retention {
 		{"link_minutes", r.Minutes}, {"link_hours", r.Hours}, {"link_days", r.Hours}, {"region_hours", r.Hours}, {"hour_counts", r.Hours}, {"rollups", r.Hours}}
 }
 
-// ApplyRetention gives every table the retention of the configuration, a shorter
-// one too. It is for who decides: `giverny migrate`, and a process that has the
-// store for itself.
+// ApplyRetention gives every table the configured retention, even if it is
+// shorter. It is meant for callers that may decide so: `giverny migrate`, and a
+// process that is the only user of the store.
 func (db *DB) ApplyRetention(ctx context.Context) error { return db.setRetentions(ctx, true) }
 
-// widenRetention gives tables the retention of the configuration where that is
-// longer than theirs, or where they are empty. So processes with different
-// configurations agree, whichever starts last, and rows are never dropped because
-// one of them has an old file.
+// widenRetention gives tables the configured retention if it is longer than
+// theirs, or if they are empty. So processes with different configurations agree,
+// whichever starts last, and none drops rows because its configuration file is
+// outdated.
 func (db *DB) widenRetention(ctx context.Context) error { return db.setRetentions(ctx, false) }
 
 func (db *DB) setRetentions(ctx context.Context, mayShorten bool) error {
@@ -101,8 +101,8 @@ var (
 
 var ttlUnits = map[string]time.Duration{"second": time.Second, "minute": time.Minute, "hour": time.Hour, "day": day, "week": 7 * day}
 
-// parseTTL finds the TTL in engine_full of system.tables, in any form in which
-// ClickHouse prints stored_at plus an interval.
+// parseTTL parses the TTL from engine_full of system.tables, in any form in
+// which ClickHouse prints stored_at plus an interval.
 func parseTTL(engine string) ttl {
 	m := ttlClause.FindStringSubmatch(engine)
 	if m == nil {
@@ -120,10 +120,10 @@ func parseTTL(engine string) ttl {
 	return t
 }
 
-// changeRetention is the clause of ALTER TABLE that makes a table keep its rows
-// for so long, 0 for ever; empty if there is nothing to change. held says that the
-// table keeps them for longer, or by a TTL of the operator's own, and stays as it
-// is because it may not be shortened.
+// changeRetention returns the clause of ALTER TABLE that sets a table's retention
+// to keep, 0 for forever; empty if there is nothing to change. held is true if the
+// table keeps rows for longer, or has the operator's own TTL, and is left
+// unchanged because it may not be shortened.
 func changeRetention(has ttl, keep time.Duration, mayShorten bool) (clause string, held bool) {
 	shorter := keep > 0 && (has.clause == "" || keep < has.keep)
 	foreign := has.clause != "" && has.keep == 0

@@ -16,7 +16,7 @@ import (
 )
 
 // Two processes start in turn, one with a longer and one with a shorter retention:
-// the tables settle on the longer one. It is shortened on demand only.
+// the tables settle on the longer one. It is shortened only on request.
 func TestRetentionDoesNotFlip(t *testing.T) {
 	e := enginetest.Start(t)
 	want := map[string]time.Duration{"link_samples": 9 * day, "raw_counters": day, "port_readings": day, "regions": 0, "network_states": 0, "events": 0, "jobs": 0, "failures": 0, "job_traffic": 0, "diagnoses": 0, "mitigations": 0, "commands": 0, "command_results": 0, "feedback_audit": 0, "host_hardware": 0, "hostping_runs": 0, "collective_runs": 0, "analysis_states": 7 * day,
@@ -31,7 +31,7 @@ func TestRetentionDoesNotFlip(t *testing.T) {
 		if err := db.Migrate(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		if i == 0 { // a table that is empty takes what it is given
+		if i == 0 { // an empty table takes any retention
 			if got := tableTTLs(t, db); got["regions"] != time.Hour || got["link_samples"] != time.Hour {
 				t.Fatalf("fresh tables keep %v", got)
 			}
@@ -77,7 +77,7 @@ func TestRetentionDoesNotFlip(t *testing.T) {
 	if got := tableTTLs(t, short); got["link_samples"] != time.Hour || got["regions"] != time.Hour {
 		t.Errorf("on demand: %v", got)
 	}
-	// Old data of a replay has just been stored, so it stays.
+	// Replayed old data has just been stored, so it is kept.
 	if err := short.conn.Exec(t.Context(), "OPTIMIZE TABLE link_samples FINAL"); err != nil {
 		t.Fatal(err)
 	}
@@ -89,7 +89,7 @@ func TestRetentionDoesNotFlip(t *testing.T) {
 	}
 }
 
-// tableTTLs are the retentions in force.
+// tableTTLs returns the retentions in force.
 func tableTTLs(t *testing.T, db testDB) map[string]time.Duration {
 	t.Helper()
 	out := map[string]time.Duration{}

@@ -15,10 +15,10 @@ import (
 	"github.com/giverny/giverny/internal/retry"
 )
 
-// retryUntil tries do until it succeeds or ctx ends: an interval is never given
-// up, whatever the fault, because an operator can mend each of them.
+// retryUntil calls do until it succeeds or ctx ends. An interval is never given
+// up, whatever the error, because an operator can fix each of them.
 func (db *DB) retryUntil(ctx context.Context, what string, k key, do func(context.Context) error) error {
-	var fault error // of the last try that ended by itself
+	var fault error // of the last try that was not interrupted by ctx
 	err := retry.Backoff{Min: db.cfg.RetryMin, Max: db.cfg.RetryMax}.Do(ctx, func() error {
 		try, cancel := context.WithTimeout(ctx, db.cfg.InsertTimeout)
 		defer cancel()
@@ -42,7 +42,7 @@ func (db *DB) retryUntil(ctx context.Context, what string, k key, do func(contex
 }
 
 // codeReasons classifies the error codes of ClickHouse (src/Common/ErrorCodes.cpp)
-// by what mends them.
+// by what fixes them.
 var codeReasons = map[int32]string{
 	243: reasonDiskFull, // NOT_ENOUGH_SPACE
 
@@ -55,7 +55,7 @@ var codeReasons = map[int32]string{
 	252: reasonOverloaded, // TOO_MANY_PARTS
 	439: reasonOverloaded, // CANNOT_SCHEDULE_TASK
 
-	279: reasonUnreachable, // ALL_CONNECTION_TRIES_FAILED, of a host of a cluster to another
+	279: reasonUnreachable, // between hosts of a cluster
 	285: reasonReplicas,    // TOO_FEW_LIVE_REPLICAS
 	286: reasonReplicas,    // UNSATISFIED_QUORUM_FOR_PREVIOUS_WRITE
 	289: reasonReplicas,    // REPLICA_IS_NOT_IN_QUORUM
@@ -88,16 +88,16 @@ func retryReason(err error) string {
 	if reason, ok := codeReasons[exception.Code]; ok {
 		return reason
 	}
-	// A write that failed half way is reported with the code of the call, and
-	// the cause in words (strerror of ENOSPC and EDQUOT).
+	// A write that failed half way carries the code of the failed call; the
+	// cause is only in the message (strerror of ENOSPC and EDQUOT).
 	if strings.Contains(exception.Message, "No space left on device") || strings.Contains(exception.Message, "Disk quota exceeded") {
 		return reasonDiskFull
 	}
 	return reasonOther
 }
 
-// MayPass reports whether what failed may succeed when it is tried again, with nothing else changed: no answer came or one broke
-// off, the server is overloaded, or replicas are away.
+// MayPass reports whether a retry may succeed with nothing else changed: there was no answer or the connection broke, the server
+// is overloaded, or replicas are unavailable.
 func MayPass(err error) bool {
 	var exception *clickhouse.Exception
 	if errors.As(err, &exception) {

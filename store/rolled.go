@@ -10,35 +10,36 @@ import (
 
 const hourMillis = 3_600_000
 
-// stretch is a half-open stretch of event time, in milliseconds since 1970.
+// stretch is a half-open range of event time, in milliseconds since 1970.
 type stretch struct{ from, to int64 }
 
-// Rolled says what roll-ups hold of a span of a fabric: whole hours are taken from them, and
-// the rest is counted. It is found out once, by DB.Rolled, and then makes the subqueries of
-// any number of questions about the span; what is stored in between makes no difference to
-// the hours that it takes from roll-ups. One that has no span makes none.
+// Rolled says which part of a time span of a fabric is read from roll-ups (whole hours), and
+// which is counted from the rows. DB.Rolled determines it once; it then makes the subqueries
+// of any number of queries about the span. Later writes do not change which hours it takes
+// from roll-ups. A Rolled without a span makes no subqueries.
 type Rolled struct {
-	samples  bool        // only hours whose links are rolled up too
-	fresh    []stretch   // whole hours whose roll-ups hold
-	outdated []hourState // roll-ups of those hours that hold no longer
-	days     []hourState // whole days of those hours: what their links have to be made of, Made where they are
+	samples  bool        // use only hours whose links are rolled up too
+	fresh    []stretch   // whole hours with valid roll-ups
+	outdated []hourState // stale roll-ups of those hours
+	days     []hourState // whole days of those hours with the MadeOf that their links need; Made if such a roll-up exists
 	counted  []stretch   // the rest of the span
-	seen     []stretch   // the rest, with the hour after each, which says what became of forecasts
+	seen     []stretch   // counted, plus the hour after each part, which shows how forecasts turned out
 }
 
-// hourState is an hour, and what its roll-up has to be made of or, where there is one,
-// was made of.
+// hourState is an hour with the MadeOf (a hash of its intervals) that its roll-up
+// needs or, if Made, that a stored roll-up has.
 type hourState struct {
 	Hour    int64  `ch:"hour"` // seconds since 1970
 	MadeOf  uint64 `ch:"made_of"`
 	Made    bool   `ch:"made"`
-	Short   bool   `ch:"short"` // its intervals are short enough to be rolled up
+	Short   bool   `ch:"short"` // its intervals are short enough to roll up
 	Samples bool   `ch:"with_samples"`
-	Day     bool   `ch:"day"` // a day of links, that begins then
+	Day     bool   `ch:"day"` // a roll-up of links by day; Hour is the day's first
 }
 
-// Rolled finds out what roll-ups hold of the intervals that start in [from, to),
-// milliseconds since 1970; with samples, which hours of links they hold.
+// Rolled determines which roll-ups exist for the intervals that start in [from,
+// to), milliseconds since 1970; with samples, only hours whose links are rolled
+// up count.
 func (db *DB) Rolled(ctx context.Context, fabric string, from, to int64, samples bool) (*Rolled, error) {
 	return db.rolled(ctx, fabric, from, to, samples, false)
 }
@@ -67,7 +68,7 @@ func rolledOf(from, to int64, states []hourState, samples bool) *Rolled {
 		}
 	}
 	slices.SortFunc(stored, func(a, b hourState) int { return cmp.Compare(a.Hour, b.Hour) })
-	open := false                // hours without an interval in between belong to the stretch
+	open := false                // hours without intervals do not split a stretch
 	madeOf := map[int64]uint64{} // by day
 	for _, s := range stored {
 		holds := false
@@ -102,8 +103,8 @@ func rolledOf(from, to int64, states []hourState, samples bool) *Rolled {
 	return r
 }
 
-// findDays finds the days of which all is fresh, made of the sum of what their hours are
-// made of.
+// findDays finds the days all of whose hours are fresh. A day's MadeOf is the sum of
+// that of its hours.
 func (r *Rolled) findDays(madeOf map[int64]uint64, made []hourState) {
 	const day = 24 * hourMillis
 	for _, f := range r.fresh {
@@ -115,8 +116,8 @@ func (r *Rolled) findDays(madeOf map[int64]uint64, made []hourState) {
 	}
 }
 
-// withoutDays takes nothing from days of links that are made, so that these can be taken
-// by themselves.
+// withoutDays returns r without the days of links that are rolled up, which are read
+// separately.
 func (r *Rolled) withoutDays() *Rolled {
 	rest := *r
 	rest.fresh = nil
@@ -136,7 +137,7 @@ func (r *Rolled) withoutDays() *Rolled {
 	return &rest
 }
 
-// count makes a stretch one that is counted, in a span that ends at end.
+// count marks a stretch as to be counted, in a span that ends at end.
 func (r *Rolled) count(from, to, end int64) {
 	if from >= to {
 		return
@@ -149,7 +150,7 @@ func (r *Rolled) count(from, to, end int64) {
 	r.seen = append(r.seen, stretch{from, min(to+hourMillis, end)})
 }
 
-// rolledFor is of hours, seconds since 1970, that are to be counted to be rolled up.
+// rolledFor returns a Rolled that counts the given hours, in order to roll them up.
 func rolledFor(hours []staleHour) *Rolled {
 	r, end := &Rolled{}, int64(0)
 	sorted := slices.SortedFunc(slices.Values(hours), func(a, b staleHour) int { return cmp.Compare(a.Hour, b.Hour) })
@@ -162,14 +163,14 @@ func rolledFor(hours []staleHour) *Rolled {
 	return r
 }
 
-// countColumns are those of a kind's counts, as their table has them.
+// countColumns are the columns of a kind's counts, with the types of their table.
 const countColumns = "graph_version, hour, metric, toInt64(x) AS x, toInt64(y) AS y, toUInt64(n) AS n, toFloat64(total) AS total, toFloat64(other) AS other"
 
-// scope is the WITH clause of statements over what is counted: stale, its intervals.
+// scope is the WITH clause of statements that count rows: stale are the intervals to count.
 func (r *Rolled) scope() string { return "WITH stale AS\n(\n" + r.text("stale") + "\n)\n" }
 
-// within is the condition that a column lies in one of some stretches, whose bounds make
-// writes.
+// within is the SQL condition that a column lies in one of the stretches; bound formats their
+// bounds.
 func within(column string, stretches []stretch, bound func(int64) string) string {
 	parts := make([]string, len(stretches))
 	for i, s := range stretches {
@@ -185,15 +186,15 @@ func millisBound(ms int64) string { return fmt.Sprintf("fromUnixTimestamp64Milli
 
 func secondsBound(ms int64) string { return fmt.Sprintf("toDateTime(%d, 'UTC')", ms/1000) }
 
-// text is a file of sql/rollup about the stretches that are counted.
+// text is a file of sql/rollup, applied to the stretches that are counted.
 func (r *Rolled) text(name string) string { return r.textOf(name, "true") }
 
-// textOf is text, of the rows of links to which a condition applies.
+// textOf is text, limited to the rows of links that satisfy a condition.
 func (r *Rolled) textOf(name, links string) string {
 	return strings.NewReplacer("{{links}}", links, "{{counted}}", within("time", r.counted, millisBound), "{{seen}}", within("time", r.seen, millisBound)).Replace(rollupText(name))
 }
 
-// holds is the condition that a row of a table of roll-ups counts.
+// holds is the SQL condition that a row of a roll-up table is valid.
 func (r *Rolled) holds() string {
 	hours := within("time", r.fresh, secondsBound)
 	markers := fmt.Sprintf(" AND kinds >= %d", len(countKinds))
@@ -213,7 +214,7 @@ func (r *Rolled) holds() string {
 	return text + "\n    AND (" + hour + ", made_of) NOT IN (" + strings.Join(pairs, ", ") + ")"
 }
 
-// union is a subquery over what is rolled up, and the rest, which is counted.
+// union is a subquery over the rolled-up hours and the counted rest.
 func (r *Rolled) union(rolled, counted, rest string) string {
 	var parts []string
 	if len(r.fresh) > 0 {
@@ -225,8 +226,8 @@ func (r *Rolled) union(rolled, counted, rest string) string {
 	return "(\n" + strings.Join(parts, "\nUNION ALL\n") + "\n)"
 }
 
-// Counts is a subquery that gives the counts of a kind (store/sql/rollup) in the span, for
-// the parameter fabric: columns graph_version, hour (seconds since 1970), metric, x, y, n,
+// Counts is a subquery for the counts of a kind (store/sql/rollup) in the span, with the
+// parameter fabric: columns graph_version, hour (seconds since 1970), metric, x, y, n,
 // total and other.
 func (r *Rolled) Counts(kind string) string {
 	return r.union(`SELECT graph_version, toInt64(toUnixTimestamp(time)) AS hour, toString(metric) AS metric, x, y, n, total, other
@@ -234,16 +235,17 @@ FROM (SELECT * FROM hour_counts WHERE kind = `+quoteText(kind)+`)`,
 		"SELECT "+countColumns, r.text(kind))
 }
 
-// RegionHours is a subquery like Counts: the rows of region_hours, by hour in seconds.
+// RegionHours is a subquery like Counts for the rows of region_hours; hour is in seconds since
+// 1970.
 func (r *Rolled) RegionHours() string {
 	return r.union(`SELECT graph_version, toInt64(toUnixTimestamp(time)) AS hour, toString(metric) AS metric, region_id, severity, first, last, last_ms, intervals, max_size, max_mean, links
 FROM region_hours`,
 		"SELECT graph_version, hour, metric, region_id, severity, first, last, last_ms, toUInt32(intervals) AS intervals, max_size, max_mean, links", r.text("region_hours"))
 }
 
-// LinkRollups is a subquery like Counts: the rows of link_minutes or link_hours for the
-// parameters metric and block, by their begin in seconds, with the links in between by the
-// parameter bucket, 300 or 3600. It is for one with samples.
+// LinkRollups is a subquery like Counts for the rows of link_minutes or link_hours, with
+// the parameters metric and block; begin is in seconds since 1970. Links that are counted
+// are grouped by the parameter bucket, 300 or 3600 s. r must have been made with samples.
 func (r *Rolled) LinkRollups(table string) string {
 	return r.linkRollups(table, "metric = {metric:String} AND block = {block:UInt32}")
 }
@@ -254,8 +256,8 @@ func (r *Rolled) linkRollups(table, links string) string {
 		"SELECT graph_version, block, begin, "+columns, r.textOf("links", links))
 }
 
-// LinkDays is LinkRollups of all blocks by steps of no certain length, the longest there are:
-// days, and hours where a day is not whole.
+// LinkDays is LinkRollups for all blocks, by the longest steps available: days, and hours
+// where a day is not complete.
 func (r *Rolled) LinkDays() string {
 	rest := r.withoutDays().linkRollups("link_hours", "metric = {metric:String}")
 	var pairs []string

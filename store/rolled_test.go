@@ -6,7 +6,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// What is fresh, what is counted, and what is looked at beyond it.
+// What is fresh, what is counted, and what is seen beyond it.
 func TestRolled(t *testing.T) {
 	const h = 3600
 	stored := func(hour int64, madeOf uint64) hourState {
@@ -44,7 +44,7 @@ func TestRolled(t *testing.T) {
 	}
 }
 
-// Days of links count if they are made of all their hours as these are now.
+// Days of links count if they are made of the current state of all their hours.
 func TestRolledDays(t *testing.T) {
 	var states []hourState
 	for hour := int64(20); hour < 100; hour++ { // from the first day to the fifth

@@ -19,12 +19,12 @@ import (
 //go:embed sql/rollup/*.sql
 var rollupFiles embed.FS
 
-// Roll-ups are made by the same statements by which a question counts what is not
-// rolled up, so that it makes no difference to an answer which hours are: it is the sum
-// of the roll-ups that hold and of a count over the rest.
+// Roll-ups are made by the same statements with which a query counts hours that are not
+// rolled up. So a result, the sum of valid roll-ups and a count over the rest, does not
+// depend on which hours are rolled up.
 
-// countKinds are the kinds of hour_counts, each with a file of its name. A further one goes
-// to the end: the column kinds of rollups says how many of them an hour has.
+// countKinds are the kinds of hour_counts, each with an SQL file of its name. Append new
+// ones at the end: the column kinds of rollups says how many of them an hour has.
 var countKinds = []string{"network_state", "network_transition", "region_size", "region_mean", "region_transition", "hot_episode", "link_time", "congestion", "forecast", "cause"}
 
 func rollupText(name string) string {
@@ -41,17 +41,17 @@ func rollupText(name string) string {
 	return strings.TrimSpace(strings.Join(lines, ""))
 }
 
-// staleHour is an hour that is to be rolled up.
+// staleHour is an hour to roll up.
 type staleHour struct {
 	Hour   int64  `ch:"hour"` // seconds since 1970
 	MadeOf uint64 `ch:"made_of"`
 }
 
-// RollUp makes the roll-ups of a fabric that are missing, and those that no longer hold,
-// of the hours of the last stretch of event time, the newest first; 0: of all. It
-// returns how many hours it has made. An hour is due once an interval
-// that starts two hours after it, or later, is stored. It may be cut off anywhere and called
-// again; two at once for one fabric may not run.
+// RollUp makes a fabric's missing and outdated roll-ups for the hours within last of the
+// newest interval's event time, the newest first; last 0: for all hours. It returns how many
+// hours it has rolled up. An hour is rolled up once an interval that starts two or more
+// hours after its start is stored. RollUp may be interrupted at any point and repeated; two
+// may not run concurrently for one fabric.
 func (db *DB) RollUp(ctx context.Context, fabric string, last time.Duration) (made int, err error) {
 	from, to, err := db.reach(ctx, fabric, last)
 	if err != nil || from >= to {
@@ -82,11 +82,11 @@ func (db *DB) RollUp(ctx context.Context, fabric string, last time.Duration) (ma
 }
 
 const (
-	rollUpReach = 48 * time.Hour // of event time, in which most of what is stored again lies
-	rollUpAll   = time.Hour      // between two looks over everything
+	rollUpReach = 48 * time.Hour // of event time, which contains most intervals that are stored again
+	rollUpAll   = time.Hour      // between two full scans
 )
 
-// KeepRolledUp makes the roll-ups of a fabric as they become due, until ctx ends.
+// KeepRolledUp rolls up a fabric's hours periodically, until ctx ends.
 func (db *DB) KeepRolledUp(ctx context.Context, fabric string) error {
 	db.metrics.rollUps.WithLabelValues(fabric)
 	var looked time.Time
@@ -108,7 +108,7 @@ func (db *DB) KeepRolledUp(ctx context.Context, fabric string) error {
 func dayOf(hour int64) int64 { return hour / 86400 }
 
 // reach is the event time to roll up, in milliseconds since 1970: whole hours up to the last
-// interval, of the last stretch; 0: of all.
+// interval, going back by last; 0: all.
 func (db *DB) reach(ctx context.Context, fabric string, last time.Duration) (from, to int64, err error) {
 	var stored []struct {
 		Oldest int64 `ch:"oldest"`
@@ -130,8 +130,8 @@ func (db *DB) reach(ctx context.Context, fabric string, last time.Duration) (fro
 	return from, to, nil
 }
 
-// staleHours are those that are due, the newest first: not those of which regions may
-// have been dropped since.
+// staleHours are the hours to roll up, the newest first, without those whose regions
+// may have expired.
 func (db *DB) staleHours(ctx context.Context, fabric string, from, to int64) ([]staleHour, error) {
 	kept := int64(0)
 	if keep := db.cfg.Retention.Regions; keep > 0 {
@@ -146,8 +146,8 @@ func (db *DB) staleHours(ctx context.Context, fabric string, from, to int64) ([]
 	return hours, err
 }
 
-// rollUpDay makes the roll-ups of some hours of one day, in the order of the tables and
-// the markers last. Each statement leaves out the hours that it made before.
+// rollUpDay rolls up some hours of one day, table by table and the markers last. Each
+// statement skips the hours that it has already done.
 func (db *DB) rollUpDay(ctx context.Context, fabric string, hours []staleHour) error {
 	due := rolledFor(hours)
 	kinds := make([]string, len(countKinds))
@@ -165,7 +165,7 @@ func (db *DB) rollUpDay(ctx context.Context, fabric string, hours []staleHour) e
 	if err != nil {
 		return err
 	}
-	for i := range hours { // an hour of links is some megabytes
+	for i := range hours { // hour by hour, since the links of one hour are some megabytes
 		if complete[i] {
 			if err := db.rollUpLinks(ctx, fabric, hours[i:i+1]); err != nil {
 				return err
@@ -180,14 +180,14 @@ func (db *DB) rollUpDay(ctx context.Context, fabric string, hours []staleHour) e
 	return db.insert(ctx, "rollups", markers, k, 0)
 }
 
-// contentOf tells apart markers of the same hours that are made of other rows.
+// contentOf distinguishes markers of the same hours that were made of other rows.
 func contentOf(hours []staleHour, complete []bool) uint64 {
 	h := fnv.New64a()
 	fmt.Fprint(h, hours, complete, len(countKinds))
 	return h.Sum64()
 }
 
-// withSamples says of which hours all samples of links are there.
+// withSamples reports for each hour whether all samples of links are stored.
 func (db *DB) withSamples(ctx context.Context, fabric string, hours []staleHour) ([]bool, error) {
 	var found []struct {
 		Hour int64 `ch:"hour"`
@@ -215,10 +215,9 @@ func (db *DB) rollUpLinks(ctx context.Context, fabric string, hour []staleHour) 
 	return nil
 }
 
-// rollUpRows makes the rows of one table of those hours of one day that have none there yet,
-// or none of a part that a column tells ("part.COLUMN, "), in one block. What is stored again meanwhile may be in them: then their made_of
-// is not what it has to be, and they never count. bucket is the length in seconds of what
-// links are rolled up to.
+// rollUpRows inserts, in one block, the rows of one table for those hours of one day that the table lacks, or lacks for a value of the
+// column part ("part.COLUMN, "). If an interval is stored again meanwhile, the rows may contain it: then their made_of does not match, and
+// they are never used. bucket is the step in seconds to which links are rolled up.
 func (db *DB) rollUpRows(ctx context.Context, table, columns, source, part, fabric string, hours []staleHour, bucket int64) error {
 	at := "part.hour"
 	if bucket > 0 {
@@ -241,8 +240,8 @@ WHERE fabric = {fabric:String} AND time >= toDateTime(intDiv({from:Int64}, 1000)
 	return db.insertSelected(ctx, table, statement, db.rollupParameters(fabric, hours, bucket))
 }
 
-// rollUpLinkDays makes the days of links that are missing, of hours that are rolled up, each
-// in one block.
+// rollUpLinkDays makes the missing days of links from hours that are rolled up, each in one
+// block.
 func (db *DB) rollUpLinkDays(ctx context.Context, fabric string, from, to int64) error {
 	rolled, err := db.rolled(ctx, fabric, from, to, true, true)
 	if err != nil {
@@ -264,7 +263,7 @@ func (db *DB) rollUpLinkDays(ctx context.Context, fabric string, from, to int64)
 	return nil
 }
 
-// insertSelected runs an INSERT SELECT that leaves out what is there already.
+// insertSelected runs an INSERT SELECT that is idempotent: it skips rows that exist.
 func (db *DB) insertSelected(ctx context.Context, table, statement string, parameters []any) error {
 	settings := db.insertSettings("")
 	delete(settings, "insert_deduplication_token")
@@ -279,7 +278,7 @@ func (db *DB) insertSelected(ctx context.Context, table, statement string, param
 	return nil
 }
 
-// rollupParameters are those of statements that make hours of one day.
+// rollupParameters are the parameters of statements that roll up hours of one day.
 func (db *DB) rollupParameters(fabric string, hours []staleHour, bucket int64) []any {
 	first, last := hours[0].Hour, hours[0].Hour
 	numbers, hashes := make([]int64, len(hours)), make([]uint64, len(hours))

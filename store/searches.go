@@ -7,14 +7,14 @@ import (
 	"github.com/giverny/giverny/schema"
 )
 
-// foundBy is a finding with the step that brought it.
+// foundBy is a finding with the search step that contains it.
 type foundBy struct {
 	step *schema.SearchStep
 	schema.SearchFinding
 }
 
-// StoreSearchSteps keeps steps of searches, each once by search, agent, status and sequence, and the findings in them. It tries
-// until ctx ends.
+// StoreSearchSteps stores steps of searches, each once by search, agent, status and sequence, and the findings in them. It
+// retries until ctx ends.
 func (db *DB) StoreSearchSteps(ctx context.Context, fabric string, steps []schema.SearchStep) error {
 	var found []foundBy
 	for i := range steps {
@@ -30,7 +30,7 @@ func (db *DB) StoreSearchSteps(ctx context.Context, fabric string, steps []schem
 	return auditedSteps.store(ctx, db, fabric, steps)
 }
 
-// stepKey is what a step is stored by once, findingKey a finding.
+// stepKey deduplicates steps, findingKey findings.
 type stepKey struct {
 	Search   string `ch:"search_id"`
 	Agent    string `ch:"agent"`
@@ -126,7 +126,7 @@ func subsystemFields[R any](rows []R, of func(*R) schema.Subsystem) []field {
 	}
 }
 
-// adapterOf is an adapter with the report that it stands in.
+// adapterOf is an adapter with the report that contains it.
 type adapterOf struct {
 	report *schema.HardwareReport
 	schema.Adapter
@@ -134,7 +134,7 @@ type adapterOf struct {
 
 const hardwareTable = "host_hardware"
 
-// hardwareKey is what an adapter is stored by once.
+// hardwareKey deduplicates adapters.
 type hardwareKey struct {
 	Agent   string `ch:"agent"`
 	Adapter string `ch:"adapter"`
@@ -146,7 +146,7 @@ var auditedHardware = audited[adapterOf, hardwareKey]{table: hardwareTable, colu
 	key:   func(a *adapterOf) hardwareKey { return hardwareKey{a.report.Agent, a.Name, int64(a.report.Time)} },
 	rows:  (*DB).hardwareRows}
 
-// StoreHardware keeps the adapters of hosts, each once by agent and time. It tries until ctx ends.
+// StoreHardware stores the adapters of hosts, each once by agent, adapter and time. It retries until ctx ends.
 func (db *DB) StoreHardware(ctx context.Context, fabric string, reports []schema.HardwareReport) error {
 	var rows []adapterOf
 	for i := range reports {

@@ -12,26 +12,26 @@ import (
 	"github.com/giverny/giverny/schema"
 )
 
-// SavedStates are the states of all stages of the analysis of a fabric after an
+// SavedStates are the states of all stages of a fabric's analysis after an
 // interval.
 type SavedStates struct {
 	GraphVersion uint64
-	// Interval has no duration if it was stored by a version before 0007_stage_states
-	// and its own row is gone.
+	// Interval has no duration if it was stored before migration 0007_stage_states and
+	// its row in intervals is gone.
 	Interval schema.Interval
 	Stages   []schema.StageState // by name
 }
 
-// statesKept is how long a state is of use after an outage: what it knows of
-// regions is worth nothing by then, what it has learned of forecasts is.
+// statesKept is how long a state is useful after an outage: by then its regions
+// are worthless, but not what forecasting has learned.
 const statesKept = 7 * day
 
 const statesTable = "analysis_states"
 
-// StoreStates keeps the states of all stages after an interval, once, however often
-// it is called with them: all of them or none. Call it when the interval is
-// stored: the next process takes the last states and the intervals stored since, so
-// that it makes no difference where a crash lies between them.
+// StoreStates stores the states of all stages after an interval atomically and
+// once, however often it is called with them. Call it after the interval is stored:
+// the next process restores the last states and replays the intervals stored since,
+// so a crash between the two calls does no harm.
 func (db *DB) StoreStates(ctx context.Context, fabric string, graphVersion uint64, interval schema.Interval, revision uint32, states []schema.StageState) error {
 	if fabric == "" || len(states) == 0 {
 		return errors.New("store states of the analysis: the fabric has no name, or there are no states")
@@ -49,9 +49,9 @@ func (db *DB) StoreStates(ctx context.Context, fabric string, graphVersion uint6
 //go:embed sql/last_states.sql
 var lastStates string
 
-// LastStates are the last states that belong to an interval which starts at an
-// instant or earlier, of whichever version of the graph; of two versions, the one
-// stored last. States of an interval's earlier revisions do not count. ErrNotFound: there are none.
+// LastStates returns the last states of an interval that starts at atOrBefore (nanoseconds since
+// 1970) or earlier, of any graph version; of two versions, the one stored last. States of an
+// interval's earlier revisions do not count. It returns ErrNotFound if there are none.
 func (db *DB) LastStates(ctx context.Context, fabric string, atOrBefore int64) (SavedStates, error) {
 	var rows []struct {
 		Time     time.Time `ch:"time"`
@@ -75,7 +75,7 @@ func (db *DB) LastStates(ctx context.Context, fabric string, atOrBefore int64) (
 	return saved, nil
 }
 
-// floorMillis is the last whole millisecond that is not later.
+// floorMillis rounds down to milliseconds.
 func floorMillis(nanos int64) int64 {
 	ms := nanos / 1e6
 	if nanos%1e6 < 0 {

@@ -14,7 +14,7 @@ func stages(track, hotspots string) []schema.StageState {
 	return []schema.StageState{{Stage: "track", Version: 2, Bytes: []byte(track)}, {Stage: "hotspots", Version: 1, Bytes: []byte(hotspots)}}
 }
 
-// What was learned up to an interval that has a newer revision is of no use.
+// States learned up to an interval that has a newer revision are not used.
 func TestStatesOfAReplacedIntervalAreNotLoaded(t *testing.T) {
 	db, ctx := migratedDB(t), t.Context()
 	put := func(n int64, revision uint32, state string) {

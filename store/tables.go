@@ -8,17 +8,17 @@ import (
 )
 
 // LinksPerBlock is the number of links in a row of link_samples. It is part of
-// the tables' meaning: sql/0002_samples.sql says it too.
+// the table format: sql/0002_samples.sql repeats it.
 const LinksPerBlock = 512
 
-// rowMeta is what every row of an interval carries.
+// rowMeta holds the columns that every row of an interval has.
 type rowMeta struct {
 	key
 	storedAt time.Time
 }
 
-// complete puts the columns of m before those of a table's own. keyColumn is the
-// one for the start of the interval.
+// complete puts the columns of m before a table's own. keyColumn names the
+// column for the start of the interval.
 func (m rowMeta) complete(rows rowSet, keyColumn string) rowSet {
 	n := rows.n
 	common := []field{{"fabric", repeat(m.fabric, n)}, {keyColumn, repeat(m.start, n)}, {"graph_version", repeat(m.version, n)}, {"revision", repeat(m.revision, n)},
@@ -26,8 +26,8 @@ func (m rowMeta) complete(rows rowSet, keyColumn string) rowSet {
 	return rowSet{n, append(common, rows.fields...)}
 }
 
-// table is one table of an interval's results: a migration makes it, rows fills
-// its columns but those of rowMeta, and nothing else has to know it.
+// table is one table of an interval's results: a migration creates it, rows
+// fills all columns except those of rowMeta, and no other code depends on it.
 type table struct {
 	name      string
 	keyColumn string // the start of the interval
@@ -45,8 +45,8 @@ var tables = []table{
 	{"mitigations", "time", mitigationRows},
 }
 
-// marker is written last and makes an interval visible. It counts what the tables
-// hold; what a stage finds out belongs in a table of its own.
+// marker is written last and makes an interval visible. It counts the rows of the
+// tables; results of a stage belong in a table of their own.
 var marker = table{"intervals", "time", markerRow}
 
 func (t *table) rowsOf(r *schema.IntervalResult, meta rowMeta, m *metrics) rowSet {
@@ -80,7 +80,7 @@ func blockOf[T any](values []T, b int) []T {
 	return values[min(b*LinksPerBlock, len(values)):min((b+1)*LinksPerBlock, len(values))]
 }
 
-// encodePercents gives hundredths of a percent, nil where missing.
+// encodePercents returns hundredths of a percent, nil where missing.
 func encodePercents(s *schema.Series, m *metrics) []*uint16 {
 	codes, out := make([]uint16, len(s.Values)), make([]*uint16, len(s.Values))
 	for i, v := range s.Values {
@@ -101,8 +101,8 @@ func encodePercents(s *schema.Series, m *metrics) []*uint16 {
 	return out
 }
 
-// encodeRates rounds to 12 significant bits, a relative error of at most 2^-12,
-// so that the low bits compress away; nil where missing.
+// encodeRates rounds to 12 significant bits (relative error at most 2^-12), so
+// that the low bits compress well; nil where missing.
 func encodeRates(s *schema.Series, m *metrics) []*float32 {
 	rounded, out := make([]float32, len(s.Values)), make([]*float32, len(s.Values))
 	for i, v := range s.Values {
@@ -146,7 +146,7 @@ func regionRows(r *schema.IntervalResult, _ *metrics) rowSet {
 	return rowSet{len(rs), append(append(fields, forecastFields(rs)...), rootFields(rs)...)}
 }
 
-// rootFields say what regions wait for; those of a region without a root are empty.
+// rootFields describe the roots of regions; they are empty for a region without a root.
 func rootFields(rs []schema.Region) []field {
 	root := func(r *schema.Region) schema.Root {
 		if r.Root == nil {

@@ -9,11 +9,11 @@ import (
 	"github.com/giverny/giverny/schema"
 )
 
-// oddsUnit is what probabilities are stored in: 1/250.
+// oddsUnit is the resolution of stored probabilities: 1/250.
 const oddsUnit = 250
 
-// encodeOdds rounds so that the sum stays 1: what is left over goes to those that
-// lost most. Odds of nothing are none.
+// encodeOdds rounds so that the sum stays 1 (largest remainder method). Zero odds
+// encode to nil.
 func encodeOdds(o *schema.Odds) []uint8 {
 	if *o == (schema.Odds{}) {
 		return nil
@@ -33,7 +33,7 @@ func encodeOdds(o *schema.Odds) []uint8 {
 	return out
 }
 
-// DecodeOdds is what encodeOdds stored.
+// DecodeOdds reverses encodeOdds.
 func DecodeOdds(stored []uint8) (o schema.Odds) {
 	for i, p := range stored[:min(len(stored), len(o))] {
 		o[i] = float64(p) / oddsUnit
@@ -41,8 +41,7 @@ func DecodeOdds(stored []uint8) (o schema.Odds) {
 	return o
 }
 
-// forecastOf gives what a region's row says of its forecast; an empty one if it
-// has none.
+// forecastOf returns a region's forecast, or an empty one if it has none.
 func forecastOf(r *schema.Region) *schema.Forecast {
 	if r.Forecast == nil {
 		return &schema.Forecast{}
@@ -50,7 +49,7 @@ func forecastOf(r *schema.Region) *schema.Forecast {
 	return r.Forecast
 }
 
-// forecastFields say where regions are heading.
+// forecastFields hold the forecasts of regions.
 func forecastFields(rs []schema.Region) []field {
 	return []field{
 		{"odds_next", eachNested(rs, func(r *schema.Region) []uint8 { return encodeOdds(&forecastOf(r).Next) })},
@@ -59,9 +58,9 @@ func forecastFields(rs []schema.Region) []field {
 		{"trend", each(rs, func(r *schema.Region) float32 { return float32(forecastOf(r).TrendPercent) })}}
 }
 
-// trackingFields are what the marker says of the interval over time. The columns
-// have the names of sql/0005_tracking.sql; the views of sql/0008 say the same in
-// today's words.
+// trackingFields are the marker's columns for what tracking found. They are
+// named as in sql/0005_tracking.sql; the views of sql/0008 give them their
+// current names.
 func trackingFields(t *schema.IntervalResult) []field {
 	var e schema.CongestionEvent
 	if t.Congestion != nil {
@@ -98,12 +97,12 @@ func trackingFields(t *schema.IntervalResult) []field {
 		{"hot_since", one(t.Hot, func(h *schema.HotLink) time.Time { return instant(h.SinceNanos) })}}
 }
 
-// one is a row whose value is the array of each element's value.
+// one is a single row that holds an array of one value per element.
 func one[R, T any](elements []R, value func(*R) T) column {
 	return nested[[]T]{[]T(each(elements, value))}
 }
 
-// tally sorts a copy and counts what is equal.
+// tally returns the distinct values in order, and how often each occurs.
 func tally[T comparable](all []T, order func(a, b T) int) (distinct []T, counts []uint32) {
 	for _, v := range slices.SortedFunc(slices.Values(all), order) {
 		if n := len(distinct); n == 0 || distinct[n-1] != v {

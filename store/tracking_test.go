@@ -8,7 +8,7 @@ import (
 	"github.com/giverny/giverny/schema"
 )
 
-// Rounding keeps the sum, and moves no probability by a whole unit.
+// Rounding keeps the sum, and changes no probability by a whole unit.
 func TestOddsAreStoredInUnits(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var o schema.Odds

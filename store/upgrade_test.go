@@ -12,8 +12,8 @@ import (
 	"github.com/giverny/giverny/store/engine/enginetest"
 )
 
-// written says what the writers of each schema left behind (testdata/writers), and
-// how the tables of today give it back.
+// written lists what the writers of each schema left in the database
+// (testdata/writers), and how today's tables return it.
 var written = []struct {
 	since       int // schema
 	query, want string
@@ -75,8 +75,8 @@ var written = []struct {
 	{18, "SELECT toString((state_after, regions)) FROM region_transitions WHERE fabric = 'again' AND metric = 'inq_stall'", "(3,2)"},
 }
 
-// Tables with rows in them, made by every schema and filled by the writers up to
-// it, are brought up to date; their rows are read, and new ones stored beside them.
+// Tables with rows, created by every schema and filled by the writers up to it, are
+// migrated; their rows are read, and new ones stored beside them.
 func TestUpgradeFromEveryEarlierSchema(t *testing.T) {
 	e := enginetest.Start(t)
 	steps := ownMigrations(t)
@@ -126,7 +126,7 @@ func checkOldStates(t *testing.T, db testDB, have int) {
 		}
 		return
 	}
-	// The state in one piece belongs to an interval of 30 s, as its own row says.
+	// The state in one piece belongs to an interval of 30 s, according to its own row.
 	want := SavedStates{7, schema.Interval{StartNanos: 5 * minute, DurationNanos: minute / 2}, []schema.StageState{{Stage: "all", Version: 1, Bytes: []byte("all that was known")}}}
 	if have >= 7 {
 		want = SavedStates{7, schema.Interval{StartNanos: 7 * minute, DurationNanos: minute}, []schema.StageState{{Stage: "hotspots", Version: 1, Bytes: []byte("hot")}, {Stage: "track", Version: 2, Bytes: []byte("tracked")}}}

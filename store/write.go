@@ -12,28 +12,27 @@ import (
 	"github.com/giverny/giverny/schema"
 )
 
-// rowsPerInsert bounds the rows of one statement, so that each is one block and
-// one part on the server: stored whole or not at all.
+// rowsPerInsert limits the rows of one statement, so that it is one block and
+// one part on the server: stored atomically.
 const rowsPerInsert = 100_000
 
 // fabricState is what the writer knows of a fabric.
 type fabricState struct {
 	mu sync.Mutex // held while an interval of the fabric is stored
-	// last is the start of the last interval that was stored in full and in
-	// order, so that nothing of a later one can be there; zero: not known.
+	// last is the start of the last interval that was stored completely and in
+	// order, so that no rows of a later one can exist; zero: unknown.
 	last time.Time
 }
 
-// Store keeps the results of one interval and returns once they are all there,
-// exactly once, however often Store is called with them and wherever an earlier
-// call was cut off. It tries until ctx ends; only a result that no table can
-// hold is refused at once.
+// Store stores the results of one interval exactly once and returns when all
+// are stored, however often it is called with them and wherever an earlier call
+// was interrupted. It retries until ctx ends; only a result that no table can
+// hold is rejected immediately.
 //
-// Each table gets its rows by inserts that carry a token made of the key, so
-// that the server recognises a repetition; the row in `intervals` is written
-// last and makes the interval visible, in the place of its earlier revisions. The first interval of a fabric, and any
-// that is not later than the one before, is looked for in the tables as well:
-// tokens are forgotten in time.
+// Each insert carries a deduplication token made of the key, so that the server recognises repetitions; the row in
+// `intervals` is written last and makes the interval visible, replacing its earlier revisions. The server forgets
+// tokens after a while. So for a fabric's first interval, and for one that is not later than the one before, Store
+// also looks in the tables for rows that are there.
 func (db *DB) Store(ctx context.Context, r *schema.IntervalResult) error {
 	if err := validate(r); err != nil {
 		return err
@@ -45,7 +44,7 @@ func (db *DB) Store(ctx context.Context, r *schema.IntervalResult) error {
 	defer f.mu.Unlock()
 
 	fresh := !f.last.IsZero() && k.start.After(f.last)
-	f.last = time.Time{} // until this one is stored in full
+	f.last = time.Time{} // until this one is stored completely
 	if !fresh {
 		stored, err := db.countRows(ctx, marker.name, marker.keyColumn, k)
 		if err != nil {
@@ -88,8 +87,8 @@ func (db *DB) Store(ctx context.Context, r *schema.IntervalResult) error {
 	return nil
 }
 
-// Forget makes the next interval of a fabric be looked for in the tables: another
-// process may have stored some, or parts of one, since this one did.
+// Forget makes Store look in the tables for a fabric's next interval: another
+// process may have stored some intervals, or parts of one, since this one did.
 func (db *DB) Forget(fabric string) {
 	f := db.fabricState(fabric)
 	f.mu.Lock()
@@ -108,16 +107,16 @@ func (db *DB) fabricState(fabric string) *fabricState {
 	return f
 }
 
-// mostRepeats is how often rows that are not there after their insert are sent once more: more often only those are missing
-// that a table's TTL takes at once.
+// mostRepeats is how often rows that are missing after their insert are sent again: rows that are still missing then have
+// been removed by the table's TTL.
 const mostRepeats = 2
 
-// storeRows inserts the rows of one table and interval (or graph) in chunks, without those that are there already: chunks
-// are inserted in order and each as a whole, so that the number of rows present says which are missing.
+// storeRows inserts the rows of one table and interval (or graph) in chunks, and skips those that are stored already: chunks
+// are atomic and inserted in order, so the number of rows present tells which are missing.
 //
-// Where a statement may have been sent before, they are counted afterwards. An engine without replicas notes the token of
-// an insert before its rows: if it dies between the two, it takes the insert for a repetition, and acknowledges what it does
-// not have. So what is missing is sent under another token.
+// If a statement may have been sent before, storeRows counts the rows afterwards. An engine without replicas stores the
+// deduplication token of an insert before its rows. If it crashes between the two, it takes the repeated insert for a
+// duplicate and acknowledges rows that it does not have. Missing rows are therefore sent with another token.
 func (db *DB) storeRows(ctx context.Context, t *table, rows rowSet, k key, present int, doubtful bool) error {
 	for ; ; k.repeat++ {
 		first := (present + rowsPerInsert - 1) / rowsPerInsert
@@ -139,8 +138,8 @@ func (db *DB) storeRows(ctx context.Context, t *table, rows rowSet, k key, prese
 	}
 }
 
-// countRows is the number of rows of an interval in a table, by the table's
-// column for the start of the interval; of a graph where it has none.
+// countRows returns the number of rows of an interval in a table; keyColumn is
+// the column for the interval's start, empty for the tables of a graph.
 func (db *DB) countRows(ctx context.Context, table, keyColumn string, k key) (int, error) {
 	query := "SELECT count() FROM " + table + " WHERE fabric = {fabric:String} AND graph_version = {version:UInt64}"
 	if keyColumn != "" {
@@ -154,14 +153,14 @@ func (db *DB) countRows(ctx context.Context, table, keyColumn string, k key) (in
 	return int(n), err
 }
 
-// insert sends a chunk of rows in one statement, again and again until the server
-// has them; the token makes it take them once.
+// insert sends a chunk of rows in one statement and retries until the server has
+// them; the token deduplicates the tries.
 func (db *DB) insert(ctx context.Context, table string, rows rowSet, k key, chunk int) error {
 	_, err := db.send(ctx, table, rows, k, chunk)
 	return err
 }
 
-// send is insert, and says how many tries it took.
+// send is insert, and returns how many tries it took.
 func (db *DB) send(ctx context.Context, table string, rows rowSet, k key, chunk int) (tries int, err error) {
 	settings := clickhouse.WithSettings(db.insertSettings(k.token(table, chunk)))
 	statement := "INSERT INTO " + table + " (" + rows.names() + ")"
@@ -189,8 +188,8 @@ func (db *DB) send(ctx context.Context, table string, rows rowSet, k key, chunk 
 	return tries, err
 }
 
-// prepare begins an insert. Over HTTP the client asks for the types of the columns first, a sixth of the time of the whole:
-// they are remembered until an insert fails.
+// prepare begins an insert. Over HTTP the client first queries the column types, which takes a sixth of the total time:
+// they are cached until an insert fails.
 func (db *DB) prepare(ctx context.Context, statement string, rows rowSet, settings clickhouse.QueryOption) (driver.Batch, error) {
 	db.mu.Lock()
 	types := db.types[statement]
@@ -219,22 +218,22 @@ func (db *DB) forgetTypes(statement string) {
 	delete(db.types, statement)
 }
 
-// insertSettings make an acknowledged insert one that lasts: it is on disk, in a
-// cluster on that of most replicas of the shard, so that any one of them may be
-// lost. Replicas remember tokens in Keeper, so that an insert which is sent again
-// to another of them is recognised there.
+// insertSettings make an acknowledged insert durable: it is on disk, in a cluster
+// on a quorum of the shard's replicas, so that any one of them may be lost.
+// Replicas keep tokens in Keeper, so that an insert which is sent again to
+// another replica is recognised there.
 func (db *DB) insertSettings(token string) clickhouse.Settings {
 	s := clickhouse.Settings{"insert_deduplicate": 1, "insert_deduplication_token": token, "async_insert": 0}
 	if db.cluster.Name != "" {
 		s["insert_quorum"] = "auto"
-		s["insert_quorum_parallel"] = 0 // without it reads cannot be sequentially consistent
+		s["insert_quorum_parallel"] = 0 // required for sequentially consistent reads
 		s["insert_quorum_timeout"] = db.cfg.InsertTimeout.Milliseconds()
 	}
 	return s
 }
 
-// exact is for reads on which it rests that nothing is stored twice: in a cluster
-// they see every insert that was acknowledged, whichever replica answers.
+// exact is for reads on which exactly-once storage depends: in a cluster they see
+// every acknowledged insert, whichever replica answers.
 func (db *DB) exact(ctx context.Context) context.Context {
 	if db.cluster.Name == "" {
 		return ctx
@@ -242,8 +241,8 @@ func (db *DB) exact(ctx context.Context) context.Context {
 	return clickhouse.Context(ctx, clickhouse.WithSettings(clickhouse.Settings{"select_sequential_consistency": 1}))
 }
 
-// lockTable lets one insert at a time into a table of a cluster: a second one,
-// before the first has its quorum, would be refused.
+// lockTable serialises the inserts into a table of a cluster: ClickHouse
+// rejects a second one before the first has its quorum.
 func (db *DB) lockTable(table string) (unlock func()) {
 	if db.cluster.Name == "" {
 		return func() {}

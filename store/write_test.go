@@ -19,7 +19,7 @@ import (
 	"github.com/giverny/giverny/schema"
 )
 
-// The views give people rows for what the tables pack.
+// The views unpack the tables into readable rows.
 func TestViewsOfWhatIsStored(t *testing.T) {
 	db := migratedDB(t)
 	r := someResult("bw", 2, 1300)
@@ -61,7 +61,7 @@ func contents(t *testing.T, db testDB, fabric string) map[string][2]uint64 {
 	return out
 }
 
-// wantContents is what n intervals of someResult(_, _, 1000) leave behind.
+// wantContents is the contents after n intervals of someResult(_, _, 1000).
 func wantContents(n uint64) map[string][2]uint64 {
 	out := map[string][2]uint64{}
 	for table, perInterval := range map[string]uint64{"jobs": 2, "failures": 1, "job_traffic": 2, "diagnoses": 1, "mitigations": 1, "link_samples": 6, "regions": 2, "network_states": 2, "events": 2, "port_readings": 2, "intervals": 1} {
@@ -70,7 +70,8 @@ func wantContents(n uint64) map[string][2]uint64 {
 	return out
 }
 
-// Of a process that may not write any more no statement reaches the store: it stops amid an interval, and its successor stores the interval once.
+// No statement of a process that may no longer write reaches the store: it stops in the middle of an interval, and its successor stores the interval
+// once.
 func TestWritesAreFenced(t *testing.T) {
 	successor, inserts := migratedDB(t), 0
 	db := openDB(t, withFault(successor.opts, func(_ int64, r *http.Request, next http.RoundTripper) (*http.Response, error) {
@@ -100,7 +101,7 @@ func TestWritesAreFenced(t *testing.T) {
 	}
 }
 
-// A revision is stored beside the one before, once, whichever process stores it.
+// A revision is stored beside the previous one, once, whichever process stores it.
 func TestRevisionsAreStoredOnce(t *testing.T) {
 	db, ctx := migratedDB(t), context.Background()
 	again := openDB(t, db.opts, DefaultConfig())
@@ -140,8 +141,8 @@ func TestStoreTwiceIsOnce(t *testing.T) {
 	}
 }
 
-// Tokens are forgotten in time; what an interrupted Store left must then be
-// found by looking.
+// Tokens expire; what an interrupted Store has left must then be found in the
+// tables.
 func TestStoreGoesOnWhereItWasCutOffWithoutTokens(t *testing.T) {
 	db, ctx := openDB(t, shared.Options("without_tokens"), DefaultConfig()), context.Background()
 	if err := db.Migrate(ctx); err != nil {
@@ -173,7 +174,7 @@ func TestStoreGoesOnWhereItWasCutOffWithoutTokens(t *testing.T) {
 func TestStoreInChunks(t *testing.T) {
 	db, ctx := migratedDB(t), context.Background()
 	r := someResult("bw", 1, 1000)
-	const ports = 130_000 // two counters of each, kept raw
+	const ports = 130_000 // two counters of each, stored raw
 	b := &schema.CounterBatch{Columns: []schema.CounterColumn{{Name: "x.a"}, {Name: "x.b"}}}
 	for p := range uint32(ports) {
 		b.Ports = append(b.Ports, schema.PortName{Device: fmt.Sprint(p), Port: "1"})
@@ -196,8 +197,8 @@ func TestStoreInChunks(t *testing.T) {
 	}
 }
 
-// Nothing was measured: the interval is still stored, or a restart would ask
-// for it for ever.
+// Nothing was measured: the interval is still stored, because otherwise every
+// restart would wait for it.
 func TestStoreAnEmptyInterval(t *testing.T) {
 	db, ctx := migratedDB(t), context.Background()
 	snap := &schema.Snapshot{Fabric: "bw", GraphVersion: 1, Links: 600, Interval: schema.Interval{StartNanos: minute, DurationNanos: minute},
@@ -223,7 +224,7 @@ func TestStoreTwoVersionsOfAnInterval(t *testing.T) {
 	}
 	want := wantContents(2)
 	want["port_readings"] = [2]uint64{4, 2} // the key is the reading's
-	want["mitigations"] = [2]uint64{2, 1}   // and so on: none of these has a version
+	want["mitigations"] = [2]uint64{2, 1}   // likewise: none of these has a version
 	want["jobs"], want["failures"], want["job_traffic"] = [2]uint64{4, 2}, [2]uint64{2, 1}, [2]uint64{4, 2}
 	if diff := cmp.Diff(want, contents(t, db, "bw")); diff != "" {
 		t.Error(diff)
@@ -240,9 +241,8 @@ func TestNothingKeepsRunning(t *testing.T) {
 	})
 }
 
-// A crash may cut a result off behind its jobs, and the one that is made again may
-// carry more of them: none is lost, and none of those that came both times is there
-// twice.
+// A crash may interrupt a result after its jobs, and the repeated one may have more
+// of them: none is lost, and none that was sent both times is duplicated.
 func TestFactsOfAResultThatWasCutOff(t *testing.T) {
 	db, ctx := migratedDB(t), context.Background()
 	first := someResult("bw", 1, 10)
@@ -265,8 +265,8 @@ func TestFactsOfAResultThatWasCutOff(t *testing.T) {
 	}
 }
 
-// An engine that died between the token of an insert and its rows takes the insert for a repetition when it comes again. Of each table
-// the rows are stored nevertheless, once, by a writer that replays the interval and by one that sends the insert again.
+// An engine that died between the token of an insert and its rows takes the repeated insert for a duplicate. Every table's rows are
+// stored nevertheless, once, both by a writer that replays the interval and by one that sends the insert again.
 func TestRowsWhoseTokenAloneIsThere(t *testing.T) {
 	db := migratedDB(t)
 	noteToken := func(of *table, r *schema.IntervalResult) {
@@ -297,7 +297,7 @@ func TestRowsWhoseTokenAloneIsThere(t *testing.T) {
 			}
 			return next.RoundTrip(r)
 		}), quickRetries())
-		for n := int64(1); n <= 2; n++ { // nothing is asked of the tables before the second one, which is in order
+		for n := int64(1); n <= 2; n++ { // the tables are not queried before the second one, which is in order
 			dies = n == 2
 			if err := again.Store(t.Context(), someResult(fabric, n, 1000)); err != nil {
 				t.Fatal(err)
@@ -309,7 +309,7 @@ func TestRowsWhoseTokenAloneIsThere(t *testing.T) {
 	}
 }
 
-// A diagnosis that is no JSON costs itself alone.
+// A diagnosis that JSON cannot encode is dropped alone.
 func TestADiagnosisThatCannotBeStored(t *testing.T) {
 	db := migratedDB(t)
 	r := someResult("bw", 1, 10)

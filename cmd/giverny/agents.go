@@ -41,14 +41,14 @@ func (f *agentFlags) register(cmd *cobra.Command, wait time.Duration) {
 	cmd.Flags().DurationVar(&f.wait, "wait", wait, "how long to wait for answers")
 }
 
-// registerGathering adds the flags of commands that gather the answers of several agents.
+// registerGathering adds the flags of commands that collect the answers of several agents.
 func (f *agentFlags) registerGathering(cmd *cobra.Command, wait time.Duration) {
 	f.register(cmd, wait)
 	cmd.Flags().IntVar(&f.expect, "expect", 0, "number of agents that should answer: end when they have answered, and fail if fewer do")
 	cmd.Flags().BoolVar(&f.json, "json", false, "one JSON object per agent")
 }
 
-// listWait is for how long agents are given to say that they are there.
+// listWait is how long to wait for agents to report their presence.
 const listWait = 3 * time.Second
 
 func newAgentsList(g *globals) *cobra.Command {
@@ -145,7 +145,7 @@ is not secret.`,
 	}
 }
 
-// askAgents sends a command and gathers the answers, until one is enough where that is not nil; none is an error.
+// askAgents sends a command and collects the answers, until enough returns true if it is not nil; no answer is an error.
 func (g *globals) askAgents(cmd *cobra.Command, f *agentFlags, kind string, enough func(*schema.CommandResult) bool) ([]command.Answer, error) {
 	cfg, log, err := g.load(cmd)
 	if err != nil {
@@ -161,7 +161,7 @@ func (g *globals) askAgents(cmd *cobra.Command, f *agentFlags, kind string, enou
 	if err != nil {
 		return nil, err
 	}
-	const reach = 30 * time.Second // for Kafka to answer at all
+	const reach = 30 * time.Second // for a connection to Kafka
 	ctx, cancel := context.WithTimeout(cmd.Context(), f.wait+reach)
 	defer cancel()
 	var answers []command.Answer
@@ -188,7 +188,7 @@ func (f *agentFlags) tooFew(answers []command.Answer) error {
 	return fmt.Errorf("%s answered within %v, --expect is %d", plural.Count(len(answers), "agent", "agents"), f.wait, f.expect)
 }
 
-// agentLine is an answer as JSON.
+// agentLine is the JSON form of an answer.
 type agentLine struct {
 	Agent                  string               `json:"agent"`
 	Fabric                 string               `json:"fabric"`
@@ -233,7 +233,7 @@ func printAgents(w io.Writer, answers []command.Answer) error {
 	return table.Flush()
 }
 
-// age is how long before now something was, both by the agent's clock.
+// age is the time since an event, both by the agent's clock.
 func age(now, then schema.Instant) string {
 	if then == 0 {
 		return "none yet"
@@ -273,7 +273,7 @@ func printRefreshed(w io.Writer, answers []command.Answer) error {
 	return nil
 }
 
-// notDone is an error if an agent has not done what was asked.
+// notDone returns an error if an agent did not do what was requested.
 func notDone(answers []command.Answer) error {
 	failed := 0
 	for i := range answers {

@@ -31,7 +31,7 @@ func giverny(ctx context.Context, args ...string) (stdout, stderr string, err er
 	return out.String(), errs.String(), err
 }
 
-// adapter makes a folder as the kernel shows an InfiniBand device.
+// adapter creates the sysfs folder of an InfiniBand device.
 func adapter(t *testing.T, root, name string) {
 	t.Helper()
 	for path, text := range map[string]string{"node_desc": "node1 " + name, "node_guid": "0011:2233:4455:6677",
@@ -46,8 +46,8 @@ func adapter(t *testing.T, root, name string) {
 	}
 }
 
-// Three agents collect into a real Kafka; the third has no command section. The
-// two others are listed, and find a new device when they are refreshed.
+// Three agents collect into a real Kafka; the third has no command section. The other
+// two are listed, and find a new device when they are refreshed.
 func TestAgentsOverApacheKafka(t *testing.T) {
 	broker, dir := apachekafka.Start(t, apachekafka.Options{}), t.TempDir()
 	write := func(name, text string) string {

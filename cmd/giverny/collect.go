@@ -74,7 +74,7 @@ nothing is sent.`,
 	return cmd
 }
 
-// sourceList describes the sources, one a line.
+// sourceList describes the sources, one per line.
 func sourceList() string {
 	var b strings.Builder
 	for _, k := range registry.Kinds() {
@@ -83,8 +83,8 @@ func sourceList() string {
 	return b.String()
 }
 
-// collectOnce reads every enabled source once and prints the rows, and on
-// standard error the devices that could not be read.
+// collectOnce reads every enabled source once and prints the rows, and on standard
+// error the devices that failed.
 func collectOnce(ctx context.Context, cmd *cobra.Command, cfg config.Config, log *slog.Logger, asJSON bool) error {
 	name, err := cfg.Collect.AgentName()
 	if err != nil {
@@ -122,9 +122,9 @@ func collectOnce(ctx context.Context, cmd *cobra.Command, cfg config.Config, log
 	return feedsOnce(ctx, cmd, &cfg, name, log)
 }
 
-// feedsOnce reads every enabled feed once and prints its rows as JSON, under the
-// names that the feed has for nodes, and on standard error what it dropped. What
-// the agent remembers of feeds is left alone.
+// feedsOnce reads every enabled feed once and prints its rows as JSON, with the feed's
+// own node names, and on standard error what it dropped. The agent's saved feed
+// positions are not touched.
 func feedsOnce(ctx context.Context, cmd *cobra.Command, cfg *config.Config, host string, log *slog.Logger) error {
 	dir, err := os.MkdirTemp("", "giverny-feeds-")
 	if err != nil {
@@ -154,7 +154,7 @@ func feedsOnce(ctx context.Context, cmd *cobra.Command, cfg *config.Config, host
 	return errors.Join(errs...)
 }
 
-// printDropped prints how many rows a feed dropped for each reason, and the first of them.
+// printDropped prints the number of rows a feed dropped by reason, and the first of them.
 func printDropped(w io.Writer, feed string, rows *feeds.Rows) {
 	for _, reason := range slices.Sorted(maps.Keys(rows.Dropped)) {
 		fmt.Fprintf(w, "%s: %s dropped: %s\n", feed, plural.Count(int(rows.Dropped[reason]), "row", "rows"), reason)
@@ -164,7 +164,7 @@ func printDropped(w io.Writer, feed string, rows *feeds.Rows) {
 	}
 }
 
-// printRows prints what a feed gave, a line each.
+// printRows prints the rows of a feed, one per line.
 func printRows(enc *json.Encoder, rows *feeds.Rows) error {
 	var errs []error
 	for i := range rows.Jobs {

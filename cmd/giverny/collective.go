@@ -89,7 +89,7 @@ func runCollectiveDiagnose(cmd *cobra.Command, f collectiveFlags, paths []string
 	return printCollective(cmd.OutOrStdout(), d)
 }
 
-// collectiveFormat is the form that --format names.
+// collectiveFormat returns the format named by --format.
 func collectiveFormat(name string) (records.Format, error) {
 	format, err := records.Named(name)
 	if err != nil {
@@ -98,8 +98,8 @@ func collectiveFormat(name string) (records.Format, error) {
 	return format, err
 }
 
-// diagnoseRecords diagnoses the files that are given, and those of folders. It returns
-// when ctx ends: what is still read or computed then ends with the process.
+// diagnoseRecords diagnoses the given files, and those in folders. It returns early
+// when ctx ends; reading or computing then ends with the process.
 func diagnoseRecords(ctx context.Context, format *records.Format, paths []string, opt collective.Options) (collective.Run, collective.Diagnosis, error) {
 	files, err := format.Expand(paths)
 	if err != nil {
@@ -123,7 +123,7 @@ func diagnoseRecords(ctx context.Context, format *records.Format, paths []string
 	}
 }
 
-// collectiveFormatHelp has a line for each form.
+// collectiveFormatHelp has a line for each format.
 func collectiveFormatHelp() string {
 	var b strings.Builder
 	for _, f := range records.Formats() {
@@ -132,7 +132,7 @@ func collectiveFormatHelp() string {
 	return b.String()
 }
 
-// parseLineRate reads 25Gbps, 400Mbps or a plain number of bits per second.
+// parseLineRate parses 25Gbps, 400Mbps or a plain number of bits per second.
 func parseLineRate(text string) (int64, error) {
 	if text == "" {
 		return 0, nil
@@ -165,7 +165,7 @@ func writePicture(path string, run collective.Run, d collective.Diagnosis, draw 
 	return file.Close()
 }
 
-// printedSegments is how much of the critical path is printed: its begin.
+// printedSegments is the length of the printed start of the critical path.
 const printedSegments = 64
 
 // printCollective prints the diagnosis and the critical path as a table.
@@ -186,5 +186,5 @@ func printCollective(out io.Writer, d collective.Diagnosis) error {
 	return err
 }
 
-// wholeLines is the text of a diagnosis in whole lines, whatever its reader.
+// wholeLines is the text of a diagnosis, ending in a newline.
 func wholeLines(d *collective.Diagnosis) string { return strings.TrimSuffix(d.Text, "\n") + "\n" }

@@ -17,7 +17,7 @@ import (
 	"github.com/giverny/giverny/collective/report"
 )
 
-// ringOfTwo is fct.txt of two ranks, two steps.
+// ringOfTwo is fct.txt of two ranks and two steps.
 const ringOfTwo = `2 3 1 1 3 10000 10000 1300 2000000000 500 500
 3 2 1 1 2 10000 10000 1300 2000000000 600 500
 2 3 2 3 0 10000 10000 1300 2000000600 500 500
@@ -91,7 +91,7 @@ func TestCollectiveDiagnoseRefuses(t *testing.T) {
 	}
 }
 
-// A command ends at the first signal, also while its records are read.
+// A command ends at the first signal, even while reading records.
 func TestCollectiveDiagnoseEnds(t *testing.T) {
 	folder := t.TempDir()
 	pipe := filepath.Join(folder, "fct.txt")
@@ -106,7 +106,7 @@ func TestCollectiveDiagnoseEnds(t *testing.T) {
 		_, err := execute(ctx, root, io.Discard)
 		ended <- err
 	}()
-	writer, err := os.OpenFile(pipe, os.O_WRONLY, 0) // when the command has opened it
+	writer, err := os.OpenFile(pipe, os.O_WRONLY, 0) // returns when the command has opened it
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -122,8 +122,7 @@ func TestCollectiveDiagnoseEnds(t *testing.T) {
 	}
 }
 
-// What would be sent names the devices of the ranks; hosts that the fabric does not have, and records whose clock is not
-// UTC, are refused with what to do.
+// A dry run names the devices of the ranks; unknown hosts, and records whose clock is not UTC, are rejected with advice.
 func TestCollectivePublish(t *testing.T) {
 	folder := t.TempDir()
 	write := func(name, text string) string {
@@ -159,7 +158,7 @@ func TestCollectivePublish(t *testing.T) {
 	}
 }
 
-// What follows the text of a diagnosis stands on a line of its own.
+// Text after a diagnosis is on its own line.
 func TestTextOfADiagnosisIsWholeLines(t *testing.T) {
 	for _, text := range []string{"rank 3 stopped", "makespan 3 ms.\n"} {
 		if got := wholeLines(&collective.Diagnosis{Text: text}); got != strings.TrimSpace(text)+"\n" {

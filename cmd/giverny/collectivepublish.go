@@ -16,11 +16,11 @@ import (
 	"github.com/giverny/giverny/schema"
 )
 
-// earliestClock is the first time that a record's clock can mean: simulations begin at
-// 0, and hosts whose clock was never set at 1970.
+// earliestClock is the earliest plausible time in a record: clocks of simulations start
+// at 0, and those of hosts that were never set in 1970.
 var earliestClock = time.Date(2010, 1, 1, 0, 0, 0, 0, time.UTC)
 
-// publishWait is how long Kafka is given to take a report.
+// publishWait is how long to wait for Kafka to accept a report.
 const publishWait = 30 * time.Second
 
 type collectivePublishFlags struct {
@@ -100,7 +100,7 @@ func (f *collectivePublishFlags) publish(cmd *cobra.Command, g *globals, paths [
 	return nil
 }
 
-// report makes what is sent.
+// report creates the report to send.
 func (f *collectivePublishFlags) report(p *app.Process, run collective.Run, d collective.Diagnosis) (report.Report, error) {
 	m := report.Meta{Job: f.job, Format: f.format}
 	hosts := make([]string, len(run.Ranks))

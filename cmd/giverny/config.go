@@ -49,14 +49,14 @@ and no file is created.`,
 	return cmd
 }
 
-// checkNames compares the fabrics' names with those that their files give them: an
-// import under another name is probably of another fabric.
+// checkNames compares the fabrics' names with those in their files: a file imported
+// under another name probably describes another fabric.
 func checkNames(fabrics []config.Fabric) error {
 	var f faults.List
 	for i, fabric := range fabrics {
 		graph, err := config.LoadTopology(config.Fabric{Topology: fabric.Topology}, slog.New(slog.DiscardHandler))
 		if err != nil || topology.IsSpec(fabric.Topology) {
-			continue // said before, or without a name
+			continue // reported already, or without a name
 		}
 		if name := graph.Fabric(); name != topology.DefaultFabric && name != fabric.Name {
 			f.Add(fmt.Sprintf("fabrics.%d (%s).name", i, fabric.Name), "%s calls this fabric %q; give it one name, here or by giverny topology import --fabric", fabric.Topology, name)
@@ -65,7 +65,7 @@ func checkNames(fabrics []config.Fabric) error {
 	return f.Err()
 }
 
-// quiet keeps warnings and drops what says that things go well.
+// quiet returns a logger that drops records below warn.
 func quiet(log *slog.Logger) *slog.Logger { return slog.New(warningsOnly{log.Handler()}) }
 
 type warningsOnly struct{ slog.Handler }

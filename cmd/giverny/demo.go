@@ -27,7 +27,7 @@ type demoFlags struct {
 	stay     bool
 }
 
-// demoSigns says what stands before each line.
+// demoSigns explains the mark at the start of each line.
 const demoSigns = "~ story   + new region   > change of its severity   - its end   ! the whole network   ? why, and what to do"
 
 func newDemo(g *globals) *cobra.Command {
@@ -118,10 +118,16 @@ func runDemo(cmd *cobra.Command, cfg config.Config, f demoFlags) (err error) {
 	fmt.Fprintf(out, "%s\nThe page: %s\n\n%s\n\n", script.About, l.URL(cfg.HTTP.TLS.Enabled()), demoSigns)
 	player := demoPlayer{fabric: fabrics[0], script: script, printer: printer, seed: f.seed, again: f.stay,
 		room: func() error { return checkRoom(cfg.DataDir, demoReserve, freeBytes) }}
+	story := func(ctx context.Context) error {
+		if err := p.EnsureTopics(ctx); err != nil {
+			return err
+		}
+		return player.run(ctx)
+	}
 	err = p.Run(cmd.Context(), l, func(ctx context.Context) ([]app.Step, error) {
 		steps, err := parts.Steps(ctx)
 		player.sink = p.Emitter()
-		return append([]app.Step{{{Name: "story", Run: player.run}}}, steps...), err
+		return append([]app.Step{{{Name: "story", Run: story}}}, steps...), err
 	})
 	if err != nil && cmd.Context().Err() == nil {
 		return err
@@ -129,19 +135,19 @@ func runDemo(cmd *cobra.Command, cfg config.Config, f demoFlags) (err error) {
 	return printer.end(cmd.OutOrStdout(), f.json)
 }
 
-// listener is how the page's address is taken: a free port where none is given and the usual one is in use.
+// listener returns how to open the page's socket: on a free port if none is given and the default one is in use.
 func (f *demoFlags) listener(cfg *config.Config) (func(*app.Process) (*app.Listeners, error), error) {
 	if f.listen == "" {
 		return (*app.Process).ListenAnywhere, nil
 	}
 	cfg.HTTP.Listen = f.listen
 	if err := cfg.HTTP.Validate(); err != nil {
-		return nil, fmt.Errorf("--%w", err) // it begins with the key, listen
+		return nil, fmt.Errorf("--%w", err) // the error begins with the key, listen
 	}
 	return (*app.Process).ListenBeside, nil
 }
 
-// quieter keeps the log from talking into the story.
+// quieter raises the log level, so that the log does not interrupt the story.
 func quieter(level string) string {
 	if level == "info" {
 		return "warn"

@@ -9,8 +9,8 @@ import (
 	"github.com/giverny/giverny/simulate/scenario"
 )
 
-// demoPlayer plays a script in real time, once or again and again, and sends what
-// its devices report.
+// demoPlayer plays a script in real time, once or repeatedly, and sends what its
+// devices report.
 type demoPlayer struct {
 	fabric  app.Fabric
 	script  *scenario.Script
@@ -18,7 +18,7 @@ type demoPlayer struct {
 	printer *demoPrinter
 	seed    uint64
 	again   bool
-	room    func() error // fails where the disk is full
+	room    func() error // fails if the disk is full
 }
 
 func (p *demoPlayer) run(ctx context.Context) error {
@@ -30,7 +30,7 @@ func (p *demoPlayer) run(ctx context.Context) error {
 	}
 }
 
-// settle is how many intervals the analysis gets after the story's end.
+// settle is how many intervals the analysis gets after the end of the story.
 const settle = 2
 
 func (p *demoPlayer) play(ctx context.Context, seed uint64) error {

@@ -12,16 +12,16 @@ import (
 	"github.com/giverny/giverny/schema"
 )
 
-// demoPrinter prints the story and the regions as they are found, and sums up.
+// demoPrinter prints the story and the regions as they are found, and a summary.
 type demoPrinter struct {
-	mu        sync.Mutex // guards what follows
+	mu        sync.Mutex // guards the fields below
 	out       io.Writer
 	start     time.Time
 	summary   demoSummary
-	seconds   []float64 // from counter to store, by interval
+	seconds   []float64 // latency from counter to store, by interval
 	regions   map[uint64]*demoVerdict
-	announced map[uint64]bool   // regions whose beginning was printed, and their end not
-	names     map[string]string // of jobs, by id
+	announced map[uint64]bool   // regions whose beginning has been printed but not their end
+	names     map[string]string // of jobs, by ID
 }
 
 type demoSummary struct {
@@ -68,8 +68,8 @@ func (p *demoPrinter) happened(events []schema.Event) {
 	}
 }
 
-// markOf is the mark before an event of a region or of the network; empty for
-// what the story itself tells.
+// markOf is the mark of an event of a region or the network; empty for events that the
+// story itself prints.
 func markOf(kind schema.EventKind) string {
 	switch kind {
 	case schema.RegionBorn, schema.RegionSplit:
@@ -87,7 +87,7 @@ func markOf(kind schema.EventKind) string {
 // Name of the sink.
 func (p *demoPrinter) Name() string { return "demo" }
 
-// Put prints what has happened to an interval's regions.
+// Put prints the events of an interval's regions.
 func (p *demoPrinter) Put(_ context.Context, r *schema.IntervalResult) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()

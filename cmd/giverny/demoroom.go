@@ -6,14 +6,14 @@ import (
 )
 
 const (
-	// demoBytes must be free at the start: one play of the demo's 90 seconds writes some 20 MB.
+	// demoBytes must be free at the start: one play of the demo's 90 seconds writes about 20 MB.
 	demoBytes = 64 << 20
-	// demoReserve must stay free: the broker and the engine retry writes to a full disk for ever, and the engine
+	// demoReserve must stay free: the broker and the engine retry writes to a full disk forever, and the engine
 	// reserves 1 MB for each insert.
 	demoReserve = 8 << 20
 )
 
-// freeBytes is how much a user may still write in a directory.
+// freeBytes is how much a user can still write to a directory.
 func freeBytes(dir string) (uint64, error) {
 	var s syscall.Statfs_t
 	if err := syscall.Statfs(dir, &s); err != nil {
@@ -22,8 +22,7 @@ func freeBytes(dir string) (uint64, error) {
 	return s.Bavail * uint64(s.Bsize), nil
 }
 
-// checkRoom fails where less than need bytes are free in a directory, as free has it. Where that is not known there is
-// no fault.
+// checkRoom fails if free reports less than need bytes in a directory. If free fails, there is no error.
 func checkRoom(dir string, need uint64, free func(dir string) (uint64, error)) error {
 	left, err := free(dir)
 	if err != nil || left >= need {

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// A demonstration needs room; where it is not known how much there is, it begins.
+// A demo needs free disk space; if the amount is unknown, it starts.
 func TestADemonstrationNeedsRoom(t *testing.T) {
 	free := func(bytes uint64, err error) func(string) (uint64, error) {
 		return func(string) (uint64, error) { return bytes, err }

@@ -11,18 +11,18 @@ import (
 	"github.com/giverny/giverny/topology"
 )
 
-// standsAfter is for how many intervals in a row a verdict must be the same before it is printed.
+// standsAfter is for how many consecutive intervals a verdict must be the same before it is printed (debounce).
 const standsAfter = 4
 
-// demoVerdict is what is said of a region.
+// demoVerdict is the state of a region's verdict.
 type demoVerdict struct {
 	latest string // the verdict of its last interval
-	times  int    // intervals in a row with that verdict
-	said   string // the verdict that was printed last
+	times  int    // consecutive intervals with that verdict
+	said   string // the verdict printed last
 }
 
-// verdicts prints why the regions that the story has announced are congested: a verdict that has stood for a few
-// intervals, and again only when another one has. Regions of which the same is to be said share a line.
+// verdicts prints why the announced regions are congested: a verdict that has been stable for a few intervals,
+// and again only if it changes. Regions with the same verdict share a line.
 func (p *demoPrinter) verdicts(r *schema.IntervalResult) {
 	for i := range r.Jobs {
 		p.names[r.Jobs[i].ID] = r.Jobs[i].Name
@@ -35,7 +35,7 @@ func (p *demoPrinter) verdicts(r *schema.IntervalResult) {
 			delete(p.announced, e.RegionID)
 		}
 	}
-	for id := range p.regions { // a region that is gone, or has no verdict, begins again
+	for id := range p.regions { // a region that ended or has no verdict starts over
 		if !slices.ContainsFunc(r.Diagnoses, func(d schema.Diagnosis) bool { return d.Region == id }) {
 			delete(p.regions, id)
 		}
@@ -71,7 +71,7 @@ func (p *demoPrinter) verdicts(r *schema.IntervalResult) {
 	}
 }
 
-// becauseOf is what a diagnosis comes to in half a line, without its numbers and its root; the page has the whole text.
+// becauseOf summarises a diagnosis in half a line, without its numbers and its root; the page has the full text.
 func (p *demoPrinter) becauseOf(d *schema.Diagnosis) string {
 	switch {
 	case d.Cause.Class == schema.CauseFailure && len(d.Failures) > 0:
@@ -94,7 +94,7 @@ func (p *demoPrinter) becauseOf(d *schema.Diagnosis) string {
 	return p.jobName(d.Jobs[0].JobID) + ": " + traffic + " loads the region"
 }
 
-// trafficNames are the features of a job's traffic in words.
+// trafficNames describe the features of a job's traffic.
 var trafficNames = map[string]string{
 	"read_bytes": "reading from the file system", "write_bytes": "writing to the file system",
 	"rdma_read_bytes": "RDMA read traffic", "rdma_write_bytes": "RDMA write traffic",
@@ -107,7 +107,7 @@ func (p *demoPrinter) jobName(id string) string {
 	return "job " + id
 }
 
-// adviceOf is the first clause of a diagnosis's action, in which the job that the line has named is "it".
+// adviceOf is the first clause of a diagnosis's action, with "it" for the job named earlier in the line.
 func (p *demoPrinter) adviceOf(d *schema.Diagnosis) string {
 	action := d.Action
 	if len(d.Jobs) == 1 {

@@ -8,7 +8,7 @@ import (
 	"github.com/giverny/giverny/schema"
 )
 
-// A verdict is printed once it has stood for a few intervals: what flips in between is not, nor is what was said already.
+// A verdict is printed once it has been stable for a few intervals; short changes and repeats are not.
 func TestDemoVerdictsWaitUntilTheyStand(t *testing.T) {
 	var out bytes.Buffer
 	p := newDemoPrinter(&out, 8)
@@ -23,7 +23,7 @@ func TestDemoVerdictsWaitUntilTheyStand(t *testing.T) {
 	unknown := schema.Diagnosis{Region: 7, Cause: schema.Cause{Class: schema.CauseUnknown}}
 	second := int64(0)
 	born := func(id uint64) schema.Event { return schema.Event{Kind: schema.RegionBorn, RegionID: id} }
-	events := []schema.Event{born(7)} // of the next step
+	events := []schema.Event{born(7)} // in the next step
 	step := func(n int, found ...schema.Diagnosis) {
 		for range n {
 			p.verdicts(&schema.IntervalResult{Snapshot: &schema.Snapshot{Interval: schema.Interval{StartNanos: second * 1e9, DurationNanos: 1e9}},
@@ -33,14 +33,14 @@ func TestDemoVerdictsWaitUntilTheyStand(t *testing.T) {
 		}
 	}
 	step(2, own(1))
-	step(1, failed) // flips
+	step(1, failed) // a short change
 	step(6, own(1))
 	step(3, failed)
-	step(8, own(.7)) // said already
+	step(8, own(.7)) // printed already
 	step(6, unknown)
 	step(4, failed)
 	silent := failed
-	silent.Region = 8 // which nobody has announced
+	silent.Region = 8 // not announced
 	other := silent
 	other.Region = 9
 	step(5, silent, other)
@@ -55,7 +55,7 @@ func TestDemoVerdictsWaitUntilTheyStand(t *testing.T) {
 	}
 }
 
-// The job that a line has named is "it" in the advice; where there are several, each keeps its name.
+// The job named in a line is "it" in the advice; if there are several, they are named.
 func TestDemoAdvice(t *testing.T) {
 	p := newDemoPrinter(&bytes.Buffer{}, 8)
 	p.names["17"] = "io"

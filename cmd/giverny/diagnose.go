@@ -103,7 +103,7 @@ func (f *diagnoseFlags) add(flags *pflag.FlagSet) {
 	flags.BoolVar(&f.json, "json", false, "one JSON object per line for each region of each interval")
 }
 
-// check finds out which of the two forms is meant.
+// check determines which of the two forms is meant.
 func (f *diagnoseFlags) check() error {
 	stored := f.fabric != "" || f.region != "" || f.at != "" || f.from != "" || f.to != ""
 	switch {
@@ -127,7 +127,7 @@ func (f *diagnoseFlags) check() error {
 	return nil
 }
 
-// diagnoseFiles prints the diagnoses of recorded intervals as they come.
+// diagnoseFiles prints the diagnoses of recorded intervals as they are found.
 func diagnoseFiles(cmd *cobra.Command, f diagnoseFlags) error {
 	defer endAtOnce(cmd)()
 	log := newLog(cmd, config.Default().Log)
@@ -175,13 +175,13 @@ func diagnoseFiles(cmd *cobra.Command, f diagnoseFlags) error {
 		}
 		return out.write(r.Diagnoses, names)
 	})
-	if err != nil { // the table would say what holds of all intervals
+	if err != nil { // the table would be incomplete
 		return err
 	}
 	return out.close()
 }
 
-// diagnoseStored prints diagnoses that were stored.
+// diagnoseStored prints stored diagnoses.
 func diagnoseStored(cmd *cobra.Command, cfg config.Config, f diagnoseFlags) error {
 	fabric, err := app.FabricNamed(cfg.Fabrics, f.fabric)
 	if err != nil {
@@ -210,7 +210,7 @@ func diagnoseStored(cmd *cobra.Command, cfg config.Config, f diagnoseFlags) erro
 	return out.close()
 }
 
-// span is the stretch of time that is asked for, and the region, 0 for all.
+// span returns the requested time span and region, 0 for all.
 func (f *diagnoseFlags) span(intervalNanos int64) (span read.Span, region uint64, err error) {
 	span = read.Span{To: read.Newest}
 	if f.region != "" {
@@ -238,7 +238,7 @@ func (f *diagnoseFlags) span(intervalNanos int64) (span read.Span, region uint64
 	return span, region, nil
 }
 
-// newDiagnosisWriter writes for programs or for people.
+// newDiagnosisWriter returns a writer of JSON or text.
 func newDiagnosisWriter(w io.Writer, asJSON bool) diagnosisWriter {
 	out := bufio.NewWriter(w)
 	if asJSON {

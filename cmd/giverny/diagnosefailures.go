@@ -14,7 +14,7 @@ import (
 	"github.com/giverny/giverny/diagnose/offline"
 )
 
-// isFailureLines says whether a file of failures that begins so has fields between tabs on each line.
+// isFailureLines reports whether a file of failures with this head has tab-separated fields on each line.
 func isFailureLines(head []byte) bool {
 	for line := range bytes.Lines(bytes.TrimPrefix(head, []byte("\ufeff"))) {
 		if line = bytes.TrimSpace(line); len(line) > 0 && line[0] != '#' {
@@ -24,9 +24,9 @@ func isFailureLines(head []byte) bool {
 	return true
 }
 
-// failuresFile is a file of failures as giverny diagnose reads it: fields between tabs on each line. The other forms that the feed of
-// failures reads (CSV, and logs by their lines) become such lines, each where it stood in the file. Times without a zone are of this
-// one; those without a year are the last before the file was written. What is left out goes to tell.
+// failuresFile converts a file of failures to the format of giverny diagnose: tab-separated fields on each line. The other
+// formats of the failures feed (CSV and logs) are converted line by line, keeping line numbers. Times without a zone are in the
+// given one; those without a year are the latest before the file was written. Omissions are reported to tell.
 func failuresFile(in *offline.File, zone *time.Location, tell func(note string)) (*offline.File, error) {
 	buffered, head, name, err := plainText(in)
 	if err != nil {
@@ -50,11 +50,11 @@ func failuresFile(in *offline.File, zone *time.Location, tell func(note string))
 	return &offline.File{Name: name, Reader: text}, nil
 }
 
-// maxLogLine bounds a line of a log, bytes.
+// maxLogLine bounds a log line, in bytes.
 const maxLogLine = 1 << 20
 
-// failureLines writes the fields of each failure of a log, as the line that it stood on, and counts them and the other lines of the
-// forms that are known.
+// failureLines writes the fields of each failure of a log on the line number it had, and counts them and the other lines in
+// known formats.
 func failureLines(parser *failures.Parser, log io.Reader, name string, tell func(note string)) (text io.Reader, n, others int, err error) {
 	var lines bytes.Buffer
 	scan := bufio.NewScanner(log)
@@ -78,5 +78,5 @@ func failureLines(parser *failures.Parser, log io.Reader, name string, tell func
 	return &lines, n, others, scan.Err()
 }
 
-// oneField is a text without what separates fields and lines.
+// oneField removes the separators of fields and lines from a text.
 func oneField(text string) string { return strings.NewReplacer("\t", " ", "\n", " ").Replace(text) }

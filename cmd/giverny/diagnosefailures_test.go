@@ -9,7 +9,7 @@ import (
 	"github.com/giverny/giverny/diagnose/offline"
 )
 
-// Every form of failures that a site has becomes fields between tabs on the line where it stood, and what is left out is noted.
+// Every supported format of failures is converted to tab-separated fields on the same line number, and omissions are reported.
 func TestFormsOfFailures(t *testing.T) {
 	const table = "2026-01-05T00:30:00Z\tlink_failed\tleaf3\t8\t\n"
 	for form, c := range map[string]struct{ text, want, note string }{

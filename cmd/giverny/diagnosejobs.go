@@ -15,13 +15,13 @@ import (
 	"github.com/giverny/giverny/segment/linkscsv"
 )
 
-// listOfJobs is a key of what squeue --json, sacct --json and slurmrestd give, or of what kubectl does.
+// listOfJobs matches a key in the output of squeue --json, sacct --json and slurmrestd, or of kubectl.
 var listOfJobs = regexp.MustCompile(`"(jobs|apiVersion)"\s*:`)
 
-// squeueTable begins what squeue prints for people.
+// squeueTable matches the head of squeue's plain output.
 var squeueTable = regexp.MustCompile(`^\s*JOBID\s`)
 
-// isJobLines says whether a file of jobs that begins so has a JSON object on each line, or nothing that another reader
+// isJobLines reports whether a file of jobs with this head has a JSON object per line, or nothing that another parser
 // would understand.
 func isJobLines(head []byte) bool {
 	head = bytes.TrimLeft(bytes.TrimPrefix(head, []byte("\ufeff")), " \t\r\n")
@@ -36,9 +36,9 @@ func isJobLines(head []byte) bool {
 	return !bytes.Contains(line, []byte("job_id,")) && !bytes.Contains(line, []byte(",job_id"))
 }
 
-// jobsFile is a file of jobs as giverny diagnose reads it: JSON on each line. The other forms that the feed of jobs
-// reads (what sacct, squeue, slurmrestd and kubectl give, and CSV) become such lines; times without a zone are of this one. What
-// is left out of them goes to tell.
+// jobsFile converts a file of jobs to the format of giverny diagnose: a line of JSON per job. The other formats of the jobs
+// feed (output of sacct, squeue, slurmrestd and kubectl, and CSV) are converted; times without a zone are in the given one.
+// Omissions are reported to tell.
 func jobsFile(in *offline.File, zone *time.Location, tell func(note string)) (*offline.File, error) {
 	buffered, head, name, err := plainText(in)
 	switch {
@@ -74,19 +74,19 @@ func jobsFile(in *offline.File, zone *time.Location, tell func(note string)) (*o
 	return &offline.File{Name: name, Reader: text}, nil
 }
 
-// plainText is a file as it is without compression, how it begins, and the name that it then has.
+// plainText returns the decompressed file, its head, and its name without the compression suffix.
 func plainText(in *offline.File) (text *bufio.Reader, head []byte, name string, err error) {
 	plain, err := linkscsv.Decompressed(in.Name, in.Reader)
 	if err != nil {
 		return nil, nil, "", fmt.Errorf("%s: %w", in.Name, err)
 	}
 	text = bufio.NewReaderSize(plain, 64<<10)
-	head, _ = text.Peek(4 << 10) // an error comes again at the first read
+	head, _ = text.Peek(4 << 10) // the first read returns the error again
 	return text, head, strings.TrimSuffix(strings.TrimSuffix(in.Name, ".gz"), ".zst"), nil
 }
 
-// jobLines writes a line of JSON for each job that has begun, with empty lines between so that it stands where it stood in the file:
-// what is wrong with it is then named by that place.
+// jobLines writes a line of JSON for each job that has begun, padded with empty lines to the line number it had in the file, so
+// that errors name the right place.
 func jobLines(list *jobs.List, tell func(note string)) (text io.Reader, n, waiting int, err error) {
 	var lines bytes.Buffer
 	out, at := json.NewEncoder(&lines), 1

@@ -9,7 +9,7 @@ import (
 	"github.com/giverny/giverny/diagnose/offline"
 )
 
-// Every form of jobs that a site has becomes a line of JSON for each job that has begun, and what is left out is noted.
+// Every supported format of jobs is converted to a line of JSON per job that has begun, and omissions are reported.
 func TestFormsOfJobs(t *testing.T) {
 	const line = `{"job_id":"17","name":"PSDNS","user":"flow","nodes":["n1","n2"],"start":"2026-01-05T00:30:00Z","end":"2026-01-05T01:10:00Z"`
 	zone := time.FixedZone("CET", 3600)

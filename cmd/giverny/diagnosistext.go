@@ -14,13 +14,13 @@ import (
 	"github.com/giverny/giverny/schema"
 )
 
-// diagnosisWriter prints diagnoses, those of an interval at a time; names are of regions, by id.
+// diagnosisWriter prints diagnoses, one interval at a time; names are region names by ID.
 type diagnosisWriter interface {
 	write(found []schema.Diagnosis, names map[uint64]string) error
 	close() error
 }
 
-// diagnosisLines prints a line of JSON each.
+// diagnosisLines prints a line of JSON per diagnosis.
 type diagnosisLines struct{ out *bufio.Writer }
 
 func (w *diagnosisLines) write(found []schema.Diagnosis, _ map[uint64]string) error {
@@ -36,9 +36,9 @@ func (w *diagnosisLines) write(found []schema.Diagnosis, _ map[uint64]string) er
 
 func (w *diagnosisLines) close() error { return w.out.Flush() }
 
-// diagnosisText prints a paragraph when the verdict on a region is new or another, one for the regions of an interval
-// that share it, and in the end a table
-// with the verdict that each region had most often while it was worst.
+// diagnosisText prints a paragraph when a region's verdict is new or has changed, shared by the regions of an
+// interval with the same verdict, and at the end a table of the verdict that each region had most often at its worst
+// severity.
 type diagnosisText struct {
 	out     *bufio.Writer
 	regions map[regionKey]*regionStory
@@ -50,7 +50,7 @@ type regionKey struct {
 	metric schema.Metric
 }
 
-// regionStory is what becomes of a region.
+// regionStory is the history of a region.
 type regionStory struct {
 	key       regionKey
 	name      string
@@ -58,10 +58,10 @@ type regionStory struct {
 	intervals int
 	worst     schema.Diagnosis
 	last      string
-	verdicts  map[string]*verdictCount // of the intervals with the severity of worst
+	verdicts  map[string]*verdictCount // in the intervals with the worst severity
 }
 
-// verdictCount is how often a verdict was given, and the one with most confidence.
+// verdictCount is how often a verdict occurred, and its diagnosis with the highest confidence.
 type verdictCount struct {
 	times int
 	best  schema.Diagnosis
@@ -69,7 +69,7 @@ type verdictCount struct {
 
 func (w *diagnosisText) write(found []schema.Diagnosis, names map[uint64]string) error {
 	var order []string
-	fresh := map[string][]*schema.Diagnosis{} // with a new verdict, by that verdict
+	fresh := map[string][]*schema.Diagnosis{} // keyed by the new verdict
 	for i := range found {
 		d := &found[i]
 		key := regionKey{d.Region, d.Metric}
@@ -86,7 +86,7 @@ func (w *diagnosisText) write(found []schema.Diagnosis, names map[uint64]string)
 			continue
 		}
 		s.last = verdict
-		if accusedOf(d) == "" || s.name == "" { // without an accused or a name a shared line would not say which region is meant
+		if accusedOf(d) == "" || s.name == "" { // a shared line would not say which region is meant
 			verdict += fmt.Sprint(key)
 		}
 		if fresh[verdict] == nil {
@@ -122,7 +122,7 @@ func (s *regionStory) add(d *schema.Diagnosis) {
 	}
 }
 
-// usual is the verdict that was given most often.
+// usual returns the most frequent verdict.
 func (s *regionStory) usual() *schema.Diagnosis {
 	var most *verdictCount
 	for _, name := range slices.Sorted(maps.Keys(s.verdicts)) {
@@ -133,10 +133,10 @@ func (s *regionStory) usual() *schema.Diagnosis {
 	return &most.best
 }
 
-// verdictKey is what makes a verdict another one: the class and the first accused.
+// verdictKey identifies a verdict: the class and the first accused.
 func verdictKey(d *schema.Diagnosis) string { return string(d.Cause.Class) + " " + accusedOf(d) }
 
-// accusedOf is what a verdict is about in few words: a job, what failed, or the host that is slow; empty if nothing is.
+// accusedOf names what a verdict accuses: a job, what failed, or the slow host; empty if nothing.
 func accusedOf(d *schema.Diagnosis) string {
 	switch {
 	case len(d.Jobs) > 0:
@@ -152,7 +152,7 @@ func accusedOf(d *schema.Diagnosis) string {
 	return ""
 }
 
-// paragraph prints a verdict on the worst of the regions that share it, and a line for each of the others.
+// paragraph prints a verdict for the worst of the regions that share it, and a line for each of the others.
 func (w *diagnosisText) paragraph(same []*schema.Diagnosis) {
 	slices.SortStableFunc(same, func(a, b *schema.Diagnosis) int {
 		return cmp.Or(cmp.Compare(b.Severity, a.Severity), cmp.Compare(b.Mean*float64(len(b.Links)), a.Mean*float64(len(a.Links))))
@@ -173,8 +173,8 @@ func (w *diagnosisText) paragraph(same []*schema.Diagnosis) {
 	fmt.Fprintln(w.out)
 }
 
-// byName puts regions of one name together: regions of two metrics in the same place, such as the pause that one end of
-// links sends and the other receives.
+// byName groups regions with the same name: regions of two metrics at the same place, such as the pauses that one end
+// of links sends and the other receives.
 func (w *diagnosisText) byName(same []*schema.Diagnosis) (groups [][]*schema.Diagnosis) {
 	at := map[string]int{}
 	for _, d := range same {
@@ -189,7 +189,7 @@ func (w *diagnosisText) byName(same []*schema.Diagnosis) (groups [][]*schema.Dia
 	return groups
 }
 
-// causeWords says a class in words.
+// causeWords describes a class in words.
 func causeWords(class schema.CauseClass) string {
 	switch class {
 	case schema.CauseSystem:
@@ -200,7 +200,7 @@ func causeWords(class schema.CauseClass) string {
 	return strings.ReplaceAll(string(class), "_", " ")
 }
 
-// headline is where regions of one name are, and how bad.
+// headline is the location and severity of regions with one name.
 func (w *diagnosisText) headline(of []*schema.Diagnosis) string {
 	d, where := of[0], ""
 	if name := w.regions[regionKey{d.Region, d.Metric}].name; name != "" {
@@ -213,7 +213,7 @@ func (w *diagnosisText) headline(of []*schema.Diagnosis) string {
 	return text
 }
 
-// confidenceText is empty where no cause is known: what one would be sure of is then that nothing is known.
+// confidenceText is empty for an unknown cause: the confidence would refer to not knowing.
 func confidenceText(c schema.Cause, before string) string {
 	if c.Class == schema.CauseUnknown {
 		return ""

@@ -35,7 +35,7 @@ func textOf(t *testing.T, found ...schema.Diagnosis) string {
 	return b.String()
 }
 
-// TestTextNamesTheNextCable: another cable to replace is another verdict.
+// TestTextNamesTheNextCable: another cable to replace is a different verdict.
 func TestTextNamesTheNextCable(t *testing.T) {
 	text := textOf(t,
 		withFailure(verdictOf(1, schema.High, 50, schema.CauseFailure), "9"),
@@ -46,7 +46,7 @@ func TestTextNamesTheNextCable(t *testing.T) {
 	}
 }
 
-// TestOneVerdictIsOneParagraph: regions of an interval that share a verdict share its paragraph, that of the worst;
+// TestOneVerdictIsOneParagraph: regions of an interval with the same verdict share the paragraph of the worst;
 // regions without an accused do not.
 func TestOneVerdictIsOneParagraph(t *testing.T) {
 	of := func(region uint64, class schema.CauseClass, links int) schema.Diagnosis {
@@ -62,7 +62,7 @@ func TestOneVerdictIsOneParagraph(t *testing.T) {
 	for _, c := range []struct {
 		names      map[uint64]string
 		paragraphs int
-	}{{nil, 4}, {map[uint64]string{1: "leaf1", 2: "leaf2", 3: "leaf3", 4: "leaf4"}, 3}} { // a line without a name does not say where it is
+	}{{nil, 4}, {map[uint64]string{1: "leaf1", 2: "leaf2", 3: "leaf3", 4: "leaf4"}, 3}} { // a line without a name would have no location
 		var b bytes.Buffer
 		w := &diagnosisText{out: bufio.NewWriter(&b), regions: map[regionKey]*regionStory{}}
 		if err := w.write(found, c.names); err != nil {
@@ -77,7 +77,7 @@ func TestOneVerdictIsOneParagraph(t *testing.T) {
 	}
 }
 
-// TestBothEndsOfAPauseAreOneLine: the pause that one end of links sends and the other receives is no second incident.
+// TestBothEndsOfAPauseAreOneLine: the pauses sent by one end of links and received by the other are one incident.
 func TestBothEndsOfAPauseAreOneLine(t *testing.T) {
 	sent, received := verdictOf(1, schema.High, 30, schema.CauseSystem), verdictOf(1, schema.High, 31, schema.CauseSystem)
 	sent.Region, sent.Metric, received.Metric = 2, schema.PauseTx, schema.PauseRx
@@ -94,7 +94,7 @@ func TestBothEndsOfAPauseAreOneLine(t *testing.T) {
 	}
 }
 
-// TestTableSaysWhatWasWorst: a row has the verdict of the severity that stands in it, and names what is accused.
+// TestTableSaysWhatWasWorst: a row has the verdict at the severity shown, and names the accused.
 func TestTableSaysWhatWasWorst(t *testing.T) {
 	calm := verdictOf(0, schema.Low, 10, schema.CauseIntraApplication)
 	calm.Jobs = []schema.AccusedJob{{JobID: "17"}}
@@ -118,7 +118,7 @@ func TestTableSaysWhatWasWorst(t *testing.T) {
 	}
 }
 
-// TestNamesDoNotReachTheTerminal: any host sets its description in an InfiniBand fabric, which names devices and regions.
+// TestNamesDoNotReachTheTerminal: in an InfiniBand fabric any host sets its own description, which names devices and regions.
 func TestNamesDoNotReachTheTerminal(t *testing.T) {
 	const name = "leaf\x1b[31m\u202e"
 	var b bytes.Buffer

@@ -14,15 +14,15 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// explained adds to an error what to do about it, where its maker cannot know: to one of
-// opening a file, of text that is no JSON or YAML, and of arguments. One that says more
-// already, after a semicolon or on further lines, is left as it is.
+// explained adds advice to an error whose origin cannot give it: errors of opening a
+// file, of text that is not JSON or YAML, and of arguments. Errors that already have
+// advice, after a semicolon or on further lines, are unchanged.
 func explained(cmd *cobra.Command, err error) error {
 	text := err.Error()
-	if strings.Contains(text, "yaml: unmarshal errors:\n") { // each on a line of its own
+	if strings.Contains(text, "yaml: unmarshal errors:\n") { // each error on a line of its own
 		text = strings.ReplaceAll(text, "\n ", "")
 	}
-	if once := uniqueLines(text); once != text { // one fault of a writer, from its write and its close
+	if once := uniqueLines(text); once != text { // the same error from write and close
 		text, err = once, &advised{once, err}
 	}
 	if strings.ContainsAny(text, ";\n") {
@@ -34,7 +34,7 @@ func explained(cmd *cobra.Command, err error) error {
 	return err
 }
 
-// uniqueLines leaves out lines that are there already.
+// uniqueLines removes repeated lines.
 func uniqueLines(text string) string {
 	var lines []string
 	for line := range strings.SplitSeq(text, "\n") {
@@ -45,7 +45,7 @@ func uniqueLines(text string) string {
 	return strings.Join(lines, "\n")
 }
 
-// advised is an error with what to do about it.
+// advised is an error with advice.
 type advised struct {
 	text string
 	err  error
@@ -77,7 +77,7 @@ func adviceOn(cmd *cobra.Command, err error, text string) string {
 	return ""
 }
 
-// isOfNetwork says whether an error is a connection's: the end that it speaks of is not a file's.
+// isOfNetwork reports whether an error is from a network connection: its EOF is not that of a file.
 func isOfNetwork(err error) bool {
 	var request *url.Error
 	var operation *net.OpError

@@ -58,7 +58,7 @@ leaves them so; giverny feedback lift puts them back from another host.`,
 	return cmd
 }
 
-// mark is a node that is marked.
+// mark is a marked node.
 type mark struct {
 	schema.FeedbackAction
 	HeldHere bool `json:"held_here"` // in the journal of this host's analyser
@@ -152,7 +152,7 @@ lists what there is.`,
 	return cmd
 }
 
-// lift puts the chosen nodes back and prints what became of each.
+// lift restores the chosen nodes and prints the outcome for each.
 func (f *liftFlags) lift(ctx context.Context, w io.Writer, marks []mark, lift app.Lift) error {
 	var chosen []schema.FeedbackAction
 	left, now := 0, time.Now()
@@ -200,7 +200,7 @@ func (f *liftFlags) lift(ctx context.Context, w io.Writer, marks []mark, lift ap
 	return err
 }
 
-// person is who runs this process, for the audit.
+// person is the user of this process, for the audit.
 func person() string {
 	name, host := "somebody", "this host"
 	if who, err := user.Current(); err == nil {

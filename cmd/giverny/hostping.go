@@ -71,7 +71,7 @@ topo -m.`,
 	return cmd
 }
 
-// maxHostFile bounds what is read of a description before its reader refuses it.
+// maxHostFile bounds the size of a host description, in bytes.
 const maxHostFile = 32 << 20
 
 // readHost reads a host's description.
@@ -156,7 +156,7 @@ func takeBaseline(cmd *cobra.Command, f *hostBaselineFlags) error {
 	return writeBaseline(cmd, f, merged, missing)
 }
 
-// writeBaseline writes the file and says what is in it.
+// writeBaseline writes the file and prints its contents.
 func writeBaseline(cmd *cobra.Command, f *hostBaselineFlags, b *hostping.Baseline, missing []hostping.Unmeasured) error {
 	text, err := json.MarshalIndent(b, "", " ")
 	if err != nil {
@@ -231,7 +231,7 @@ The exit status is 2 if the prober could not measure any pair.`,
 	return cmd
 }
 
-// historyFile is the one in the folder of --history.
+// historyFile is the file name in the folder of --history.
 const historyFile = "history.json"
 
 func runHostping(cmd *cobra.Command, f *hostRunFlags) error {
@@ -286,7 +286,7 @@ func accused(r *hostping.Report) (links []string) {
 	return links
 }
 
-// readHistory gives nil without a folder, and an empty history where there is none yet.
+// readHistory returns nil without a folder, and an empty history if there is no file yet.
 func readHistory(folder string) (*hostping.History, error) {
 	if folder == "" {
 		return nil, nil
@@ -320,7 +320,7 @@ func writeHistory(folder string, h *hostping.History) error {
 	return atomicfile.Write(filepath.Join(folder, historyFile), append(text, '\n'))
 }
 
-// probing gives an error of the prober, or of an interruption, its exit status.
+// probing adds the exit status to an error of the prober or an interruption.
 func probing(err error) error {
 	switch {
 	case errors.Is(err, context.Canceled):
@@ -331,14 +331,14 @@ func probing(err error) error {
 	return err
 }
 
-// hostpingError ends the process with a status of its own.
+// hostpingError is an error with its own exit status.
 type hostpingError struct {
 	error
 	status int
 }
 
-// ExitStatus is that of the process.
+// ExitStatus returns the exit status of the process.
 func (e *hostpingError) ExitStatus() int { return e.status }
 
-// Unwrap is the error itself.
+// Unwrap returns the underlying error.
 func (e *hostpingError) Unwrap() error { return e.error }

@@ -18,9 +18,9 @@ import (
 	"github.com/giverny/giverny/store/read"
 )
 
-// A region of a slow host becomes probes inside that host, and the verdict part of its diagnosis, over a real Kafka: a
-// baseline is taken on a healthy host and kept; then its memory channel fails; a dry run sends nothing; the run that is
-// launched names the channel; the fleet, the host's graph and the diagnosis have it.
+// A region of a slow host causes probes inside that host, and the result is added to its diagnosis, over a real Kafka:
+// a baseline is taken on a healthy host; then its memory channel fails; a dry run sends nothing; the launched run names
+// the channel; the fleet, the host's graph and the diagnosis show it.
 func TestHostpingOnDemandOverApacheKafka(t *testing.T) {
 	s := newSite(t)
 	graph, fault := filepath.Join(s.dir, "host.xml"), filepath.Join(s.dir, "fault")
@@ -68,7 +68,7 @@ func writeText(t *testing.T, path, text string) {
 	}
 }
 
-// baseline waits until the store has one, writes it to a file by the command, and returns its model.
+// baseline waits until the store has a baseline, writes it to a file with the command, and returns its model.
 func (s *site) baseline(description string) string {
 	s.t.Helper()
 	g, err := hostping.ReadGraph("host.xml", []byte(description), hostping.Auto)
@@ -105,7 +105,7 @@ func (s *site) probed(id string) read.HostRun {
 	}
 }
 
-// joined looks for a run in the diagnosis of its region, and for its evidence.
+// joined checks that a run is in the diagnosis of its region, with its evidence.
 func (s *site) joined(run read.HostRun, accused string) {
 	s.t.Helper()
 	var region struct {

@@ -127,7 +127,7 @@ func countVerdicts(hosts []read.HostRun) (n int) {
 	return n
 }
 
-// fleetLine is a line of the fleet's JSON.
+// fleetLine is a line of the fleet command's JSON.
 type fleetLine struct {
 	Type    string            `json:"type"` // host, outlier
 	Host    *read.HostRun     `json:"host,omitempty"`

@@ -82,7 +82,7 @@ func (f *hostLaunchFlags) want() (w launch.Want, err error) {
 	return w, err
 }
 
-// hostLaunched is what the command prints with --json.
+// hostLaunched is the output of the command with --json.
 type hostLaunched struct {
 	dispatched
 	Free    string        `json:"free"`

@@ -26,7 +26,7 @@ const (
 	proberPerftest  = "perftest"
 )
 
-// proberFlags say which host is probed and by what.
+// proberFlags are the host to probe and its prober.
 type proberFlags struct {
 	host, format, name, command string
 	timeout, runTimeout         time.Duration
@@ -52,7 +52,7 @@ func (f *proberFlags) add(cmd *cobra.Command) {
 	flags.StringArrayVar(&f.busy, "busy", nil, "simulated: RNIC=share of its service traffic; may be repeated")
 }
 
-// open makes the prober. A program is started with the first probe.
+// open creates the prober. A program is started at the first probe.
 func (f *proberFlags) open(g *hostping.Graph, cmd *cobra.Command) (run.Prober, error) {
 	if err := f.check(); err != nil {
 		return nil, err
@@ -92,7 +92,7 @@ func (f *proberFlags) check() error {
 	return nil
 }
 
-// simulated makes up the host.
+// simulated creates a simulated host.
 func (f *proberFlags) simulated(g *hostping.Graph) (run.Simulated, error) {
 	host := simulated.New(simulated.DefaultConfig(), *g, f.seed)
 	for _, text := range f.faults {
@@ -124,7 +124,7 @@ func (f *proberFlags) simulated(g *hostping.Graph) (run.Simulated, error) {
 	return run.Simulated{Host: host}, nil
 }
 
-// printReport is a report for people.
+// printReport prints a report for people.
 func printReport(w io.Writer, g *hostping.Graph, r *hostping.Report) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s host, %d probes, %d of %d pairs measured\n", r.State, r.Probes, len(r.Matrix), len(g.Paths))

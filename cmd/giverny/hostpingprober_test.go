@@ -8,8 +8,8 @@ import (
 	"github.com/giverny/giverny/hostping/prober/probertest"
 )
 
-// testProber is the name under which the test binary is a program that speaks the prober protocol. Its arguments are a
-// host's description and a seed; then an endpoint whose probes hang; then faults as for --fault.
+// testProber is the name under which the test binary implements the prober protocol. Its arguments are a host
+// description and a seed; then an endpoint whose probes hang; then faults as for --fault.
 const testProber = "giverny-test-prober"
 
 func serveTestProber() {
@@ -40,8 +40,8 @@ func answerProbes(args []string) error {
 	return probertest.Serve(p.Host, hangs, os.Stdin, os.Stdout)
 }
 
-// testHost is the name under which it is a program over a simulated host whose fault
-// comes and goes: see probertest.Main.
+// testHost is the name under which it simulates a host with an intermittent fault: see
+// probertest.Main.
 const testHost = "giverny-test-host"
 
 func serveTestHost() {

@@ -5,7 +5,7 @@ import (
 	"io"
 )
 
-// printLines writes each of a list as one line of JSON.
+// printLines writes each element of a list as one line of JSON.
 func printLines[T any](w io.Writer, list []T) error {
 	enc := json.NewEncoder(w)
 	for i := range list {

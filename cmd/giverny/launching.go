@@ -16,15 +16,15 @@ import (
 	"github.com/giverny/giverny/schema"
 )
 
-// launchOptions are the flags that hostping launch and search launch have in common.
+// launchOptions are the flags shared by hostping launch and search launch.
 type launchOptions struct {
 	fabric, region, host string
 	duration             time.Duration
 	again, dryRun, json  bool
 }
 
-// register adds the flags. done is what happens to a root, section the key of the defaults in the
-// configuration, running what --again ignores.
+// register adds the flags. done is what happens to a root, section the configuration key of the
+// defaults, running what --again ignores.
 func (o *launchOptions) register(flags *pflag.FlagSet, done, section, running string) {
 	flags.StringVar(&o.fabric, "fabric", "", "the fabric; may be left out if there is only one")
 	flags.StringVar(&o.region, "region", "", "the region whose root is "+done)
@@ -35,7 +35,7 @@ func (o *launchOptions) register(flags *pflag.FlagSet, done, section, running st
 	flags.BoolVar(&o.json, "json", false, "one JSON object")
 }
 
-// regionOf reads the flag --region; 0 where it is not given.
+// regionOf parses the flag --region; 0 if it is not given.
 func regionOf(flag string) (uint64, error) {
 	if flag == "" {
 		return 0, nil
@@ -47,7 +47,7 @@ func regionOf(flag string) (uint64, error) {
 	return id, nil
 }
 
-// dispatched is what became of a launch's command.
+// dispatched is the outcome of a launch.
 type dispatched struct {
 	DryRun  bool                 `json:"dry_run"`
 	Root    dispatch.Root        `json:"root"`
@@ -56,8 +56,8 @@ type dispatched struct {
 	Reason  string               `json:"reason,omitempty"`
 }
 
-// dispatch sends a command to an agent; with --dry-run it asks whether the agent would take it. The error says why it
-// was not sent, or not taken.
+// dispatch sends a command to an agent; with --dry-run it asks whether the agent would accept it. The error says why
+// it was not sent or not accepted.
 func (o *launchOptions) dispatch(ctx context.Context, d *dispatch.Dispatcher, root dispatch.Root, c *schema.Command, agent string) (dispatched, error) {
 	out := dispatched{DryRun: o.dryRun, Root: root, Command: *c}
 	var err error
@@ -71,7 +71,7 @@ func (o *launchOptions) dispatch(ctx context.Context, d *dispatch.Dispatcher, ro
 	return out, err
 }
 
-// print writes the root, the rows that say what was chosen, and what the agent answered about it.
+// print writes the root, the rows that describe the choice, and the agent's answer.
 func (d *dispatched) print(w io.Writer, what, agent string, chosen [][2]string) error {
 	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	if d.Root.Device != "" {

@@ -1,7 +1,7 @@
-// Command giverny watches the links of RDMA and HPC fabrics, finds the regions
-// where traffic is congested and keeps what it finds. It is one binary with a
-// subcommand per role: flags and arguments go in, one call of a package follows,
-// and what it gives is printed. Parts are wired and run by internal/app.
+// Command giverny watches the links of RDMA and HPC fabrics, finds regions of congested
+// traffic and stores its findings. It is one binary with a subcommand per role.
+// Commands parse flags, call one package and print the result; internal/app assembles
+// the processes.
 package main
 
 import (
@@ -24,13 +24,13 @@ import (
 	"github.com/giverny/giverny/internal/settings"
 )
 
-// version is set when the binary is built.
+// version is set at build time.
 var version = "dev"
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	context.AfterFunc(ctx, stop) // a second signal ends the process at once
+	context.AfterFunc(ctx, stop) // a second signal ends the process immediately
 	root := newRoot()
 	if cmd, err := execute(ctx, root, os.Stdout); err != nil {
 		fmt.Fprintln(os.Stderr, "giverny:", explained(cmd, err))
@@ -38,7 +38,7 @@ func main() {
 	}
 }
 
-// execute runs a command. What it could not write to out is an error, also where the command does not look.
+// execute runs a command. A failed write to out is an error, even if the command ignores it.
 func execute(ctx context.Context, root *cobra.Command, out io.Writer) (*cobra.Command, error) {
 	checked := &checkedWriter{out: out}
 	root.SetOut(checked)
@@ -52,7 +52,7 @@ func execute(ctx context.Context, root *cobra.Command, out io.Writer) (*cobra.Co
 	return cmd, err
 }
 
-// interruptedError is the error of a command that a signal ended: what was printed until then is no result.
+// interruptedError is the error of a command ended by a signal: its output is not a result.
 type interruptedError struct{ err error }
 
 func (e *interruptedError) Error() string {
@@ -60,10 +60,10 @@ func (e *interruptedError) Error() string {
 }
 func (e *interruptedError) Unwrap() error { return e.err }
 
-// ExitStatus is a shell's, whatever the command's own would be.
+// ExitStatus is the one of shells, instead of the command's own.
 func (e *interruptedError) ExitStatus() int { return statusInterrupted }
 
-// checkedWriter remembers the first error of a writer.
+// checkedWriter remembers the first write error.
 type checkedWriter struct {
 	out io.Writer
 	mu  sync.Mutex // guards err
@@ -80,7 +80,7 @@ func (c *checkedWriter) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// exitStatus is 1, unless an error says otherwise: 2 where a plug-in or a device has
+// exitStatus is 1, unless the error defines another: 2 if a plug-in or device has
 // failed.
 func exitStatus(err error) int {
 	var coded interface{ ExitStatus() int }
@@ -90,7 +90,7 @@ func exitStatus(err error) int {
 	return 1
 }
 
-// newRoot is the command with all its subcommands.
+// newRoot returns the root command with all subcommands.
 func newRoot() *cobra.Command {
 	root := &cobra.Command{
 		Use:           "giverny",
@@ -122,31 +122,31 @@ func newRoot() *cobra.Command {
 	return root
 }
 
-// newFolder is a command that only holds others: alone it lists them.
+// newFolder returns a command that only groups others: by itself it prints help.
 func newFolder(use, short string) *cobra.Command {
 	return &cobra.Command{Use: use, Short: short, Args: cobra.NoArgs, RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() }}
 }
 
-// statusInterrupted is the exit status of a command that a signal ended, as shells have it: 128 and SIGINT's number.
+// statusInterrupted is the exit status of a command interrupted by a signal, as in shells: 128 plus the number of SIGINT.
 const statusInterrupted = 128 + int(syscall.SIGINT)
 
-// endAtOnce makes a signal end the process at once until the function that it returns is called. It is for commands
-// that only read files: one may wait for ever on a terminal or a pipe, and there is nothing to hand on.
+// endAtOnce makes a signal end the process immediately until the returned function is called. It is for commands
+// that only read files: reading a terminal or pipe may block forever, and there is nothing to drain.
 func endAtOnce(cmd *cobra.Command) (stop func() bool) {
 	return context.AfterFunc(cmd.Context(), func() { os.Exit(statusInterrupted) })
 }
 
-// globals are the flags that every subcommand has.
+// globals are the flags of every subcommand.
 type globals struct {
 	configFile string
 	dumpConfig bool
-	log        *slog.Logger // what load has made
+	log        *slog.Logger // created by load
 }
 
-// errDumped ends a command that was only asked for its configuration.
+// errDumped ends a command that only prints its configuration.
 var errDumped = errors.New("configuration printed")
 
-// load reads the configuration and makes the log.
+// load reads the configuration and creates the logger.
 func (g *globals) load(cmd *cobra.Command) (config.Config, *slog.Logger, error) {
 	reading := endAtOnce(cmd)
 	cfg, err := config.Load(g.configFile, os.Environ())
@@ -164,7 +164,7 @@ func (g *globals) load(cmd *cobra.Command) (config.Config, *slog.Logger, error) 
 	return cfg, g.log, nil
 }
 
-// flushAfter makes all commands write, at their end, what their log has summed up.
+// flushAfter makes all commands write, at their end, the pending summaries of their log.
 func (g *globals) flushAfter(folder *cobra.Command) {
 	for _, cmd := range folder.Commands() {
 		g.flushAfter(cmd)
@@ -181,8 +181,8 @@ func (g *globals) flushAfter(folder *cobra.Command) {
 	}
 }
 
-// newLog is for a command that reads no configuration and ends soon. It writes to standard error, so that
-// results alone are on standard output.
+// newLog returns a logger for a short-lived command without configuration. It logs to standard error, so
+// that standard output has only results.
 func newLog(cmd *cobra.Command, cfg logs.Config) *slog.Logger {
 	return logs.NewVerbose(cfg, cmd.ErrOrStderr())
 }

@@ -7,14 +7,14 @@ import (
 	"testing"
 )
 
-// fullDisk is a standard output that takes nothing.
+// fullDisk is a standard output that fails.
 type fullDisk struct{}
 
 var errFull = errors.New("no space left on device")
 
 func (fullDisk) Write([]byte) (int, error) { return 0, errFull }
 
-// Output that is lost is an error of every command, also of those that print line by line.
+// Lost output is an error of every command, including those that print line by line.
 func TestOutputThatIsLostIsAnError(t *testing.T) {
 	t.Setenv("GIVERNY_CONFIG", "")
 	for _, args := range []string{"topology show fattree:k=4", "topology links fattree:k=4", "simulate stories", "version", "config check --dump-config", "--help", "search run --budget 3"} {
@@ -27,7 +27,7 @@ func TestOutputThatIsLostIsAnError(t *testing.T) {
 	}
 }
 
-// The configuration in force is printed without a command, too; without the flag the commands are listed.
+// The configuration can be printed without a command; without the flag the commands are listed.
 func TestTheConfigurationWithoutACommand(t *testing.T) {
 	t.Setenv("GIVERNY_CONFIG", "")
 	t.Setenv("GIVERNY_LOG_LEVEL", "warn")
@@ -41,7 +41,7 @@ func TestTheConfigurationWithoutACommand(t *testing.T) {
 	}
 }
 
-// A subcommand that does not exist is an error of every command that holds others: a script must not take it for done.
+// An unknown subcommand is an error, so that scripts do not take it for a success.
 func TestUnknownSubcommandsAreErrors(t *testing.T) {
 	t.Setenv("GIVERNY_CONFIG", "")
 	for _, held := range newRoot().Commands() {

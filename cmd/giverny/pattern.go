@@ -16,7 +16,7 @@ import (
 	"github.com/giverny/giverny/simulate/pattern"
 )
 
-// patternFlags say which program runs on which fabric and machine.
+// patternFlags select the program, the fabric and the machine.
 type patternFlags struct {
 	topology, model string
 	params          []string
@@ -137,7 +137,7 @@ func newSimulateExplain() *cobra.Command {
 	return cmd
 }
 
-// load builds the fabric, the machine, the program and what goes wrong.
+// load builds the fabric, the machine, the program and the faults.
 func (f *patternFlags) load(cmd *cobra.Command) (x pattern.Experiment, err error) {
 	if x.Model, err = pattern.FindModel(f.model); err != nil {
 		return x, fmt.Errorf("--model: %w", err)

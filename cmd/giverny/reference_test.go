@@ -16,7 +16,7 @@ import (
 
 var update = flag.Bool("update", false, "write the reference pages instead of comparing them")
 
-// docs/reference must say what the code does.
+// docs/reference must match the code.
 func TestReferencePagesAreCurrent(t *testing.T) {
 	const root = "../.."
 	pages := map[string]func(*bytes.Buffer) error{
@@ -27,7 +27,7 @@ func TestReferencePagesAreCurrent(t *testing.T) {
 		"counters.md": func(b *bytes.Buffer) error { refdocs.WriteCounters(b); return nil },
 		"cli.md": func(b *bytes.Buffer) error {
 			cmd := newRoot()
-			cmd.PersistentFlags().Lookup("config").DefValue = "" // not this machine's
+			cmd.PersistentFlags().Lookup("config").DefValue = "" // not specific to this machine
 			refdocs.WriteCLI(b, cmd)
 			return nil
 		},

@@ -85,7 +85,7 @@ func replay(cmd *cobra.Command, cfg config.Config, log *slog.Logger, f replayFla
 	return p.Replay(cmd.Context(), r)
 }
 
-// replayProgress prints once a second how far the analysis is.
+// replayProgress prints the progress of the analysis once a second.
 type replayProgress struct {
 	out       io.Writer
 	intervals int

@@ -78,7 +78,7 @@ out where the configuration has one.`,
 	return cmd
 }
 
-// parseSpan reads instants, or days.
+// parseSpan parses instants or days.
 func parseSpan(from, to string) (span read.Span, err error) {
 	for _, in := range []struct {
 		flag, text string
@@ -101,7 +101,7 @@ func parseSpan(from, to string) (span read.Span, err error) {
 	return span, nil
 }
 
-// reportForm is how a file of a name is written.
+// reportForm returns the writer for a file name.
 func reportForm(out string) (func(*report.Report, io.Writer) error, error) {
 	switch ext := strings.ToLower(filepath.Ext(out)); {
 	case out == "":

@@ -8,7 +8,7 @@ import (
 	"github.com/giverny/giverny/internal/app"
 )
 
-// newEngine is the hidden subcommand of the embedded engine's child process.
+// newEngine is the hidden subcommand run as the embedded engine's child process.
 func newEngine() *cobra.Command {
 	return &cobra.Command{Use: app.EngineCommand, Hidden: true, DisableFlagParsing: true,
 		RunE: func(cmd *cobra.Command, args []string) error { return app.ServeEngine(cmd.Context(), args) }}

@@ -8,7 +8,7 @@ import (
 	"github.com/giverny/giverny/store/engine"
 )
 
-// The scripts that start the embedded engine.
+// The scripts that require the embedded engine.
 func TestScriptsWithEngine(t *testing.T) {
 	library, err := engine.FindLibrary("")
 	if err != nil {

@@ -21,8 +21,8 @@ import (
 	"github.com/giverny/giverny/internal/test/repo"
 )
 
-// TestMain lets the test binary be giverny, under its own name in the scripts'
-// PATH, and the embedded engine's child.
+// TestMain lets the test binary be giverny, under its own name in the scripts' PATH,
+// and the embedded engine's child.
 func TestMain(m *testing.M) {
 	if len(os.Args) > 1 && os.Args[1] == app.EngineCommand {
 		main()
@@ -31,11 +31,11 @@ func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){"giverny": main, testEngine: serveTestEngine, testProber: serveTestProber, testHost: serveTestHost})
 }
 
-// The scripts run the binary as a user does. What the commands of their own do
-// stands at scriptCommands.
+// The scripts run the binary like a user. For their additional commands see
+// scriptCommands.
 func TestScripts(t *testing.T) { runScripts(t, "") }
 
-// The scripts that read recorded fixtures, which lie in $FIXTURES.
+// The scripts that read recorded fixtures, in $FIXTURES.
 func TestRecordedScripts(t *testing.T) {
 	fixtures, err := filepath.Abs(filepath.Dir(repo.Fixture(t, "SOURCES.md")))
 	if err != nil {
@@ -44,31 +44,31 @@ func TestRecordedScripts(t *testing.T) {
 	runScripts(t, "recorded", "FIXTURES="+fixtures)
 }
 
-// runScripts runs a folder of scripts with more variables in their environment,
-// such as "NAME=value".
+// runScripts runs a folder of scripts with additional environment variables, such as
+// "NAME=value".
 func runScripts(t *testing.T, folder string, environment ...string) {
 	testscript.Run(t, testscript.Params{
 		Dir:           filepath.Join("testdata", "script", folder),
 		Cmds:          scriptCommands,
 		UpdateScripts: *update,
 		Setup: func(env *testscript.Env) error {
-			env.Vars = append(append(env.Vars, "GIVERNY_HTTP_METRICS_LISTEN=127.0.0.1:0"), environment...) // scripts run side by side
+			env.Vars = append(append(env.Vars, "GIVERNY_HTTP_METRICS_LISTEN=127.0.0.1:0"), environment...) // scripts run in parallel
 			return nil
 		},
 	})
 }
 
-// scriptCommands are what scripts can do besides testscript's own commands:
+// scriptCommands are the scripts' commands in addition to testscript's own:
 //
-//	freeport VARIABLE          an address that is free
+//	freeport VARIABLE          a free address
 //	occupy VARIABLE            an address that the test listens on
-//	await URL [TEXT]           until the URL answers with 200, and with the text in it
-//	broker VARIABLE            an address at which a Kafka broker listens
-//	unchanged URL              until the URL answers with 304 to the ETag of its answer before
+//	await URL [TEXT]           wait until the URL responds with 200, and with the text
+//	broker VARIABLE            the address of a Kafka broker
+//	unchanged URL              wait until the URL responds with 304 to the ETag of its last response
 //	terminate                  SIGTERM to every command in the background
-//	waitfile FILE              until the file is there
-//	status N COMMAND ARG...    run a command that must end with this status; stderr holds what it wrote
-//	dayfile FILE DIM MINUTES   a day file of a calm torus of DIM x DIM x DIM, behind what the file holds already
+//	waitfile FILE              wait until the file exists
+//	status N COMMAND ARG...    run a command that must exit with this status; stderr has its output
+//	dayfile FILE DIM MINUTES   append a day file of a calm torus of DIM x DIM x DIM to the file
 var scriptCommands = map[string]func(*testscript.TestScript, bool, []string){
 	"freeport": func(ts *testscript.TestScript, _ bool, args []string) {
 		l := listen(ts)
@@ -139,7 +139,7 @@ func await(ts *testscript.TestScript, url, text string) {
 	ts.Fatalf("%s has not answered with %q within %v; the last answer: %s", url, text, awaitTimeout, body)
 }
 
-// unchanged asks again with the entity tag of the last answer, until nothing is new.
+// unchanged repeats the request with the entity tag of the last response, until nothing changes.
 func unchanged(ts *testscript.TestScript, url string) {
 	tag := ""
 	for deadline := time.Now().Add(awaitTimeout); time.Now().Before(deadline); time.Sleep(50 * time.Millisecond) {

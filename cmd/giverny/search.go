@@ -20,7 +20,7 @@ func newSearch(g *globals) *cobra.Command {
 	return cmd
 }
 
-// searchFlags are of a search that measures.
+// searchFlags are the flags of a search that measures.
 type searchFlags struct {
 	engineFlags
 	algorithm               string
@@ -42,7 +42,7 @@ func (f *searchFlags) add(cmd *cobra.Command) {
 	flags.BoolVar(&f.json, "json", false, "one JSON object per line for each finding, and a summary")
 }
 
-// options reads the files that the flags name.
+// options reads the files named by the flags.
 func (f *searchFlags) options() (o run.Options, err error) {
 	o.Search = search.Config{Algorithm: search.Algorithm(f.algorithm), Budget: f.budget, Seed: f.seed}
 	o.Log = f.logged
@@ -60,7 +60,7 @@ func (f *searchFlags) options() (o run.Options, err error) {
 	return o, nil
 }
 
-// readRestriction reads what is left of a space, and its text. A file that restricts nothing is an error: it was meant to.
+// readRestriction reads a restriction of a space, and its text. A file that restricts nothing is an error: it was meant to.
 func readRestriction(path string) (search.Restriction, []byte, error) {
 	text, err := os.ReadFile(path)
 	if err != nil {
@@ -157,8 +157,8 @@ giverny search run.`,
 	return cmd
 }
 
-// runSearch searches and prints what is found. With check it prints first what is
-// known of the space.
+// runSearch searches and prints the findings. With check it first prints what is
+// already known about the space.
 func runSearch(cmd *cobra.Command, f *searchFlags, o run.Options, check bool) (err error) {
 	ctx := cmd.Context()
 	log := newLog(cmd, config.Default().Log)
@@ -200,7 +200,7 @@ func runSearch(cmd *cobra.Command, f *searchFlags, o run.Options, check bool) (e
 	return err
 }
 
-// spaceOf is what is searched.
+// spaceOf returns the search space.
 func spaceOf(ctx context.Context, o run.Options) (*search.Space, error) {
 	d, err := run.Describe(ctx, o.Engines)
 	if err != nil {
@@ -209,7 +209,7 @@ func spaceOf(ctx context.Context, o run.Options) (*search.Space, error) {
 	return run.Space(d, o.Restrict)
 }
 
-// interrupted is the end of a search by a signal.
+// interrupted is the error of a search ended by a signal.
 type interrupted struct {
 	experiments, budget int
 	log                 string
@@ -223,5 +223,5 @@ func (i *interrupted) Error() string {
 	return text + "; the same command resumes it"
 }
 
-// ExitStatus is the shell's of a process that was interrupted.
+// ExitStatus is the one of shells for an interrupted process.
 func (i *interrupted) ExitStatus() int { return statusInterrupted }

@@ -30,8 +30,8 @@ import (
 	"github.com/giverny/giverny/topology"
 )
 
-// site is a small installation: a real Kafka, a store that several processes use, an
-// analyser and a page in this process, and agents in processes of their own.
+// site is a small installation: a real Kafka, a store shared by several processes, an
+// analyser and a page in this process, and agents in separate processes.
 type site struct {
 	t            *testing.T
 	dir          string
@@ -68,7 +68,7 @@ func newSite(t *testing.T) *site {
 	return s
 }
 
-// forward serves an engine, which has a socket file, at a TCP address.
+// forward serves an engine, which listens on a socket file, at a TCP address.
 func forward(t *testing.T, e *engine.Engine) string {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -130,14 +130,14 @@ func (s *site) run(args ...string) {
 	})
 }
 
-// agent starts one that searches, in a process of its own; the result ends it at once, by SIGKILL.
+// agent starts an agent that offers searches, in its own process; kill stops it with SIGKILL.
 func (s *site) agent(name, rules string, pause time.Duration) (kill func()) {
 	s.t.Helper()
 	return s.start(name, rules, fmt.Sprintf("search: {offer: {engines: [{name: rig, kind: exec, command: [%s, %v, '{peer}']}], peers: ['n*'], max_experiments: 5000, max_gigabytes: 1e9, watch_for: 1ms, watch_every: 50ms, report_every: 1s}}\n",
 		filepath.Join(s.dir, testEngine), pause))
 }
 
-// start starts an agent with what it offers.
+// start starts an agent with its offers.
 func (s *site) start(name, rules, offers string) (kill func()) {
 	s.t.Helper()
 	self, err := os.Executable()
@@ -175,7 +175,7 @@ func (s *site) start(name, rules, offers string) (kill func()) {
 	return kill
 }
 
-// operate runs a command of the operator's until what it prints is as wanted.
+// operate runs a command as the operator until its output is as wanted.
 func (s *site) operate(done func(stdout string, err error) bool, args ...string) string {
 	s.t.Helper()
 	for deadline := time.Now().Add(time.Minute); ; time.Sleep(100 * time.Millisecond) {
@@ -191,7 +191,7 @@ func (s *site) operate(done func(stdout string, err error) bool, args ...string)
 
 func well(_ string, err error) bool { return err == nil }
 
-// get asks the API.
+// get requests a path of the API.
 func (s *site) get(path string, into any) {
 	s.t.Helper()
 	response, err := http.Get(s.page + "/api/v1/fabrics/ib0/" + path)
@@ -223,7 +223,7 @@ func (s *site) serve() {
 	s.run("serve", "-c", s.config("page", "http: {listen: '"+address+"', metrics: {listen: '127.0.0.1:0'}}\n"))
 }
 
-// slowHost stores an interval whose region begins at host n1.
+// slowHost stores an interval with a region whose root is at host n1.
 func (s *site) slowHost(region uint64) {
 	s.t.Helper()
 	g, err := topology.Parse("ib0", "fattree:k=4")
@@ -241,9 +241,9 @@ func (s *site) slowHost(region uint64) {
 	}
 }
 
-// A region becomes a search, and the search an entry of the knowledge base, over a real Kafka: a dry run sends
-// nothing that acts, the agent reports as it goes, a second search of the subsystem is refused, a cancel ends the
-// first and keeps what it found, and an agent that was killed says so when it is back.
+// A region causes a search, and the search adds an entry to the knowledge base, over a real Kafka: a dry run
+// sends nothing that acts, the agent reports progress, a second search of the subsystem is refused, a cancel ends
+// the first one and keeps its findings, and an agent that was killed reports so when it is back.
 func TestSearchOnDemandOverApacheKafka(t *testing.T) {
 	s := newSite(t)
 	const allowed = "[{principals: [operator], kinds: [search], run_time: 5m}]"
@@ -293,11 +293,11 @@ func TestSearchOnDemandOverApacheKafka(t *testing.T) {
 
 	long := s.launch("--nic-model", "MT4129", "--budget", "5000")
 	s.search(long.Command.ID, schema.CommandProgress)
-	failing := func(with string) func(string, error) bool { // sooner or later: on a busy machine agents answer late
+	failing := func(with string) func(string, error) bool { // eventually: on a busy machine agents answer late
 		return func(_ string, err error) bool { return err != nil && strings.Contains(err.Error(), with) }
 	}
 	s.operate(failing("search "+long.Command.ID), "search", "launch", "--nic-model", "MT4129")
-	s.operate(func(_ string, err error) bool { // one whose answer came too late has worked too
+	s.operate(func(_ string, err error) bool { // a late answer counts as well
 		return err == nil || strings.Contains(err.Error(), "no agent that answered runs")
 	}, "search", "cancel", long.Command.ID, "--wait", "20s")
 	if a := s.search(long.Command.ID, schema.CommandCancelled).Agents[0]; a.Reason != "cancelled by operator" || a.Experiments == 0 || a.Experiments >= 5000 {
@@ -315,7 +315,7 @@ func TestSearchOnDemandOverApacheKafka(t *testing.T) {
 	s.audited()
 }
 
-// reported checks the page of a search from the store.
+// reported checks the report of a search from the store.
 func (s *site) reported(id string, anomalies int) {
 	s.t.Helper()
 	out := filepath.Join(s.dir, "report.html")
@@ -331,7 +331,7 @@ func (s *site) reported(id string, anomalies int) {
 	}
 }
 
-// launch launches a search, once the agent takes it.
+// launch launches a search, once the agent accepts it.
 func (s *site) launch(args ...string) (out launched) {
 	s.t.Helper()
 	text := s.operate(well, append([]string{"search", "launch", "--json"}, args...)...)
@@ -341,7 +341,7 @@ func (s *site) launch(args ...string) (out launched) {
 	return out
 }
 
-// search waits until the API says that a search is so far.
+// search waits until the API reports a status of a search.
 func (s *site) search(id string, status schema.CommandStatus) read.Search {
 	s.t.Helper()
 	var answer struct{ Search read.Search }
@@ -360,7 +360,7 @@ func (s *site) search(id string, status schema.CommandStatus) read.Search {
 	}
 }
 
-// audited looks for each step of the searches in the audit.
+// audited checks that each step of the searches is in the audit.
 func (s *site) audited() {
 	s.t.Helper()
 	model := read.New(s.db)
@@ -370,7 +370,7 @@ func (s *site) audited() {
 	}
 	statuses := map[schema.CommandStatus]int{}
 	for i := range commands {
-		if commands[i].Kind != schema.KindSearch || commands[i].Verified != schema.Verified { // the others are hostile's
+		if commands[i].Kind != schema.KindSearch || commands[i].Verified != schema.Verified { // the others are from hostile
 			continue
 		}
 		results, err := model.CommandResults(s.t.Context(), "ib0", commands[i].ID)

@@ -23,7 +23,7 @@ const (
 	engineCollie    = "collie-engine"
 )
 
-// engineFlags say what measures.
+// engineFlags select what measures.
 type engineFlags struct {
 	name, command, subsystem, rig string
 	pairs                         int
@@ -49,7 +49,7 @@ func (f *engineFlags) add(cmd *cobra.Command) {
 	flags.DurationVar(&f.latency, "latency", 0, "simulated: duration of a measurement")
 }
 
-// open makes an engine for each pair.
+// open creates an engine for each pair.
 func (f *engineFlags) open(log *slog.Logger) (engines []engine.Engine, err error) {
 	if f.pairs < 1 || f.pairs > search.MaxPairs { // before engines are started
 		return nil, fmt.Errorf("--pairs %d: want 1 to %d", f.pairs, search.MaxPairs)
@@ -93,7 +93,7 @@ func (f *engineFlags) check() error {
 	return nil
 }
 
-// openOne makes the engine of a pair, counted from 0.
+// openOne creates the engine of a pair, counted from 0.
 func (f *engineFlags) openOne(pair int, rig *engine.Rig, log *slog.Logger) (engine.Engine, error) {
 	log = log.With("pair", pair+1)
 	switch f.name {

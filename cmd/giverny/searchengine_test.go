@@ -10,8 +10,8 @@ import (
 	"github.com/giverny/giverny/search/engine/enginetest"
 )
 
-// testEngine is the name under which the test binary is a program that speaks the
-// engine protocol, for subsystem F. Its argument is the time that each measurement takes.
+// testEngine is the name under which the test binary implements the engine protocol, for
+// subsystem F. Its argument is the duration of each measurement.
 const testEngine = "giverny-test-engine"
 
 func serveTestEngine() {
@@ -29,7 +29,7 @@ func answerRequests() error {
 	return enginetest.Serve("F", pause, os.Stdin, os.Stdout)
 }
 
-// TestPairsAreBounded: too many pairs are refused before an engine is started for each.
+// TestPairsAreBounded: too many pairs are rejected before engines are started.
 func TestPairsAreBounded(t *testing.T) {
 	for _, pairs := range []int{-1, 0, 1025} {
 		f := &engineFlags{name: engineExec, command: "/nonexistent/engine", pairs: pairs}

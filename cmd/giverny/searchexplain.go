@@ -67,8 +67,8 @@ func explain(cmd *cobra.Command, f *explainFlags) (err error) {
 	return newSearchWriter(cmd.OutOrStdout(), f.json).matches(matches, untested, len(known))
 }
 
-// load gives the space with the values of the workload, the workload, which values of it
-// the engine does not list, and the MFS that are known.
+// load returns the space extended by the values of the workload, the workload, its
+// values that the engine does not list, and the known MFS.
 func (f *explainFlags) load(cmd *cobra.Command) (space *search.Space, w search.Workload, untested []search.Untested, known []*search.MFS, err error) {
 	var d search.Description
 	var logged run.Log
@@ -94,7 +94,7 @@ func (f *explainFlags) load(cmd *cobra.Command) (space *search.Space, w search.W
 	return space, w, untested, known, err
 }
 
-// knownIn are the MFS of the log and of the file, in a space.
+// knownIn returns the MFS in the log and the file, within a space.
 func (f *explainFlags) knownIn(space *search.Space, logged *run.Log) ([]*search.MFS, error) {
 	var lines []byte
 	for _, line := range logged.Findings {
@@ -118,7 +118,7 @@ func (f *explainFlags) knownIn(space *search.Space, logged *run.Log) ([]*search.
 	return append(known, more...), nil
 }
 
-// describe asks the engine, and ends it.
+// describe queries the engine's description, and stops the engine.
 func (f *explainFlags) describe(cmd *cobra.Command) (_ search.Description, err error) {
 	f.pairs = 1
 	engines, err := f.open(newLog(cmd, config.Default().Log))
@@ -129,17 +129,17 @@ func (f *explainFlags) describe(cmd *cobra.Command) (_ search.Description, err e
 	return run.Describe(cmd.Context(), engines)
 }
 
-// match is a known anomaly that a workload triggers.
+// match is a known anomaly triggered by a workload.
 type match struct {
 	Type    string        `json:"type"` // "match"
 	MFS     *search.MFS   `json:"mfs"`
 	Changes []matchChange `json:"changes"`
 }
 
-// matchChange is a single change that takes the workload out of the MFS.
+// matchChange is a single change with which the workload leaves the MFS.
 type matchChange struct {
 	search.Change
-	Meets []*search.MFS `json:"meets"` // other known ones that the changed workload meets
+	Meets []*search.MFS `json:"meets"` // other known MFS that the changed workload meets
 }
 
 func matchesOf(space *search.Space, w search.Workload, known []*search.MFS) ([]match, error) {
@@ -167,7 +167,7 @@ func matchesOf(space *search.Space, w search.Workload, known []*search.MFS) ([]m
 	return list, nil
 }
 
-// changedWorkload is the workload after a change.
+// changedWorkload returns the workload after a change.
 func changedWorkload(space *search.Space, w search.Workload, c search.Change) (search.Workload, error) {
 	text, err := json.Marshal(w)
 	if err != nil {

@@ -18,9 +18,8 @@ import (
 	"github.com/giverny/giverny/store/read"
 )
 
-// hostile puts commands into Kafka that no agent may carry out, and one that was carried out already: forged ones,
-// a changed one, a replayed one, a stale one and one for another host. Each is audited as what it is, and none
-// becomes a search.
+// hostile sends commands that no agent may execute: forged ones, a modified one, a replayed one, a stale one and
+// one for another host. Each is audited as such, and none starts a search.
 func (s *site) hostile(done schema.Command) {
 	s.t.Helper()
 	metrics, err := kafka.NewMetrics(prometheus.NewRegistry())
@@ -51,10 +50,10 @@ func (s *site) hostile(done schema.Command) {
 		}
 		return c
 	}
-	changed := done // the signature is true, and of other arguments
+	changed := done // a valid signature, for other arguments
 	changed.Arguments = json.RawMessage(`{"engine":"rig","budget":1,"duration_seconds":1}`)
 	const second = schema.Instant(time.Second)
-	time.Sleep(time.Until((done.Issued + 8*second).Time())) // past the agents' clock_tolerance, and after they started
+	time.Sleep(time.Until((done.Issued + 8*second).Time())) // after the agents' clock_tolerance, and after they started
 	commands := []schema.Command{order("forged", forger, nil), changed, done,
 		order("stale", truly, func(c *schema.Command) { c.Issued, c.Expires = done.Issued+1, done.Issued+second }),
 		order("elsewhere", truly, func(c *schema.Command) {
@@ -113,7 +112,7 @@ func (s *site) hostile(done schema.Command) {
 	}
 }
 
-// answered waits until the audit has an answer of n1 with a status.
+// answered waits until the audit has a result of n1 with a status.
 func (s *site) answered(model *read.Model, id string, status schema.CommandStatus) {
 	s.t.Helper()
 	for deadline := time.Now().Add(time.Minute); ; time.Sleep(100 * time.Millisecond) {

@@ -103,7 +103,7 @@ func (f *launchFlags) want() (w launch.Want, err error) {
 	return w, nil
 }
 
-// launched is what the command prints with --json.
+// launched is the output of the command with --json.
 type launched struct {
 	dispatched
 	Choice launch.Choice `json:"choice"`

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// A restriction that a search is launched with is read before anything is sent: one that restricts nothing would have
-// agents search the whole space.
+// The restriction of a launched search is read before anything is sent: an empty one would let agents search the
+// whole space.
 func TestLaunchReadsItsRestriction(t *testing.T) {
 	for text, want := range map[string]string{
 		"":                             "restricts nothing",

@@ -103,7 +103,7 @@ func listOne(ctx context.Context, w io.Writer, m *read.Model, fabric, id string,
 	return nil
 }
 
-// searchWithFindings reads a search and what it has found.
+// searchWithFindings reads a search and its findings.
 func searchWithFindings(ctx context.Context, m *read.Model, fabric, id string) (s read.Search, findings []read.Finding, err error) {
 	s, err = m.Search(ctx, fabric, id)
 	if errors.Is(err, read.ErrNotFound) {
@@ -145,12 +145,12 @@ the agent that runs the search answers, or after --wait.`,
 			return nil
 		},
 	}
-	const wait = 10 * time.Second // for which it is valid, too
+	const wait = 10 * time.Second // also its validity
 	f.register(cmd, wait)
 	return cmd
 }
 
-// stopsIt says that an agent ran what it was to cancel.
+// stopsIt reports whether an agent was running what it had to cancel.
 func stopsIt(r *schema.CommandResult) bool {
 	var output struct {
 		Running bool `json:"running"`

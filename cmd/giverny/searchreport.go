@@ -69,7 +69,7 @@ func writeReport(path string, s report.Search) (err error) {
 	return report.Write(file, s)
 }
 
-// logged is a search by its log.
+// logged reads a search from its log.
 func logged(path string) (s report.Search, err error) {
 	l, err := run.ReadLog(path)
 	if errors.Is(err, os.ErrNotExist) {
@@ -86,7 +86,7 @@ func logged(path string) (s report.Search, err error) {
 	return s, nil
 }
 
-// stored is a search as the store has it.
+// stored reads a search from the store.
 func (f *reportFlags) stored(cmd *cobra.Command, g *globals, id string) (s report.Search, err error) {
 	cfg, log, err := g.load(cmd)
 	if err != nil {
@@ -126,7 +126,7 @@ func (f *reportFlags) stored(cmd *cobra.Command, g *globals, id string) (s repor
 	return s, nil
 }
 
-// agentOf is the agent that is meant: that of the flag, or the only one.
+// agentOf returns the agent named by the flag, or the only one.
 func (f *reportFlags) agentOf(s *read.Search) (read.SearchAgent, error) {
 	var names []string
 	for _, a := range s.Agents {

@@ -19,11 +19,11 @@ import (
 	"github.com/giverny/giverny/search/run"
 )
 
-// searchWriter prints a search, for programs or for people.
+// searchWriter prints a search as JSON or text.
 type searchWriter struct {
 	out   io.Writer
 	json  bool
-	found []run.Finding // that stand
+	found []run.Finding // confirmed findings
 }
 
 func newSearchWriter(out io.Writer, asJSON bool) *searchWriter {
@@ -32,7 +32,7 @@ func newSearchWriter(out io.Writer, asJSON bool) *searchWriter {
 
 func (w *searchWriter) line(v any) error { return json.NewEncoder(w.out).Encode(v) }
 
-// known are the anomalies that reach into a space.
+// known prints the known anomalies that overlap a space.
 func (w *searchWriter) known(list []*search.MFS) error {
 	for _, mfs := range list {
 		var err error
@@ -57,7 +57,7 @@ func (w *searchWriter) known(list []*search.MFS) error {
 	return nil
 }
 
-// finding is printed when it is made.
+// finding prints a finding.
 func (w *searchWriter) finding(f run.Finding) error {
 	if w.json {
 		return w.line(f)
@@ -83,7 +83,7 @@ func (w *searchWriter) sentence(f run.Finding) string {
 	return report.Sentence(f.Anomaly.MFS.Conditions(), f.Anomaly.Symptom, f.Shown)
 }
 
-// summary ends the report.
+// summary prints the end of the report.
 func (w *searchWriter) summary(s run.Summary) error {
 	if w.json {
 		return w.line(s)
@@ -105,7 +105,7 @@ func (w *searchWriter) summary(s run.Summary) error {
 	return err
 }
 
-// matches are the known anomalies that a workload triggers.
+// matches prints the known anomalies triggered by a workload.
 func (w *searchWriter) matches(list []match, untested []search.Untested, known int) error {
 	if w.json {
 		for _, m := range list {
@@ -133,7 +133,7 @@ func (w *searchWriter) matches(list []match, untested []search.Untested, known i
 	return err
 }
 
-// untestedText says where a value lies among those that were tested.
+// untestedText describes where a value lies relative to the tested ones.
 func untestedText(u *search.Untested) string {
 	text := u.Dimension + " " + u.Value.String()
 	switch {
@@ -164,8 +164,8 @@ func meetsText(meets []*search.MFS) string {
 	return ", and then triggers: " + strings.Join(texts, "; ")
 }
 
-// progress says on standard error how far a search is: on a terminal in one line
-// that is written over, else now and then.
+// progress shows the progress of a search on standard error: on a terminal in one line
+// that is overwritten, otherwise occasionally.
 type progress struct {
 	out      io.Writer
 	terminal bool
@@ -173,7 +173,7 @@ type progress struct {
 	wrote    bool
 }
 
-// How often progress is shown.
+// Intervals of showing progress.
 const (
 	progressOnTerminal = 200 * time.Millisecond
 	progressElsewhere  = 30 * time.Second
@@ -207,7 +207,7 @@ func (p *progress) show(now run.Progress) {
 	fmt.Fprintln(p.out, text)
 }
 
-// rateText has three digits or all whole ones, and no exponent.
+// rateText formats a rate with three significant digits, or all integer digits, without exponent.
 func rateText(rate float64) string {
 	digits := 2
 	for low := rate; low >= 10 && digits > 0; low /= 10 {
@@ -227,7 +227,7 @@ func progressText(now run.Progress) string {
 	return text
 }
 
-// end leaves the line of the terminal.
+// end leaves the progress line on a terminal.
 func (p *progress) end() {
 	if p.wrote {
 		fmt.Fprintln(p.out)

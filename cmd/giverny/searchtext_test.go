@@ -8,7 +8,7 @@ import (
 	"github.com/giverny/giverny/search/run"
 )
 
-// Progress is said in numbers that people read: no exponents, and one of a thing is one.
+// Progress uses readable numbers: no exponents, and the singular for one.
 func TestProgressOfASearch(t *testing.T) {
 	for want, now := range map[string]run.Progress{
 		"giverny search: 600 of 600 experiments, 3 failed, 12 anomalies, 17699 experiments a minute": {Summary: search.Summary{Experiments: 600, Failed: 3, Anomalies: 12}, Budget: 600, Elapsed: 2034 * time.Millisecond},

@@ -54,7 +54,7 @@ links. The method in use is printed to standard error.`,
 		Args:    cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			defer endAtOnce(cmd)()
-			f.files = append(f.files, args...) // --in A B C: a shell's pattern gives bare arguments
+			f.files = append(f.files, args...) // --in A B C: expanded glob patterns become arguments
 			return runSegment(cmd, f)
 		},
 	}
@@ -64,16 +64,16 @@ links. The method in use is printed to standard error.`,
 	flags.StringVar(&f.method, "method", string(defaults.Method), "statistical, or paper: Monet's algorithm as published")
 	flags.BoolVar(&f.overlap, "overlap", defaults.Overlap, "a link may belong to two regions where their stalls add up")
 	flags.IntVar(&f.minLinks, "min-links", defaults.MinLinks, "least number of links of a region, smaller groups are not reported; 0: derived from the fabric and its noise")
-	// One form today; programs that call this name the one they read, so that there can be another.
+	// There is one format so far; the flag lets callers name it, so that others can be added.
 	flags.StringVar(&f.format, "format", "jsonl", "jsonl: one JSON object per file or interval")
 	_ = cmd.MarkFlagRequired("topology")
 	return cmd
 }
 
-// segmented is what was found in a file, or in one of its intervals.
+// segmented is the result for a file, or for one of its intervals.
 type segmented struct {
 	File    string            `json:"file"`
-	Time    schema.Instant    `json:"time,omitzero"` // the interval's start, where the file has a time
+	Time    schema.Instant    `json:"time,omitzero"` // start of the interval, if the file has times
 	Regions []segmentedRegion `json:"regions"`
 }
 
@@ -86,7 +86,7 @@ type segmentedRegion struct {
 	Severity schema.Severity `json:"severity"`
 	Box      *schema.Box     `json:"box,omitempty"`
 	Name     string          `json:"name"`
-	Root     *schema.Root    `json:"root"` // what the region waits for; null where it is unknown
+	Root     *schema.Root    `json:"root"` // what the region waits for; null if unknown
 }
 
 func runSegment(cmd *cobra.Command, f segmentFlags) error {

@@ -151,7 +151,7 @@ func simulateRun(cmd *cobra.Command, cfg config.Config, log *slog.Logger, f simu
 	})
 }
 
-// diagnoseCommand explains what a story has written.
+// diagnoseCommand is the command line that diagnoses the files written.
 func diagnoseCommand(script *scenario.Script, f *simulateFlags) string {
 	of := func(name string) string { return filepath.Join(f.out, name) }
 	return fmt.Sprintf("giverny diagnose --topology %s --interval %v --links %s --jobs %s --traffic %s --failures %s",

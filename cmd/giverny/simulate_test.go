@@ -10,8 +10,8 @@ import (
 	"github.com/giverny/giverny/topology"
 )
 
-// A story that begins now keeps pace with the clock, although its first interval began before it, and to make it took time:
-// an analyser would take all its readings for late.
+// A story that begins now keeps pace with the clock, although its first interval began before it and setting up took time;
+// otherwise an analyser would treat all its readings as late.
 func TestAStoryThatBeginsNowIsNotLate(t *testing.T) {
 	script, err := scenario.Read(strings.NewReader(`{name: s, about: x, fabric: {name: f, topology: "fattree:leaves=2,hosts=2,spines=1", kind: infiniband},
 		interval: 10s, duration: 20s, jobs: [{id: "1", hosts: "0-3", traffic: [{pattern: ring, gigabytes_per_second: 1}]}], events: [{after: 0s, say: go}]}`), "s")

@@ -16,9 +16,9 @@ import (
 	"github.com/giverny/giverny/simulate/scenario"
 )
 
-// storyFiles writes a story into a directory: what scenario.Recorder writes, and
-// the links of each interval as the analysis would see them, made of the devices'
-// readings by the same window.
+// storyFiles writes a story into a directory: the files of scenario.Recorder, and the
+// links of each interval as seen by the analysis, computed from the devices' readings
+// by the same window.
 type storyFiles struct {
 	dir           string
 	recorder      scenario.Recorder
@@ -28,8 +28,8 @@ type storyFiles struct {
 	closers       []io.Closer      // in the order in which they were opened
 }
 
-// newStoryFiles opens the files of a directory; links names the links CSV in it,
-// which is compressed where the name ends in .gz.
+// newStoryFiles creates the files in a directory; links is the name of the links CSV,
+// which is compressed if it ends in .gz.
 func newStoryFiles(dir, links string, r *scenario.Runner) (*storyFiles, error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return nil, err
@@ -89,7 +89,7 @@ func (f *storyFiles) create(name string) (io.Writer, error) {
 	return file, nil
 }
 
-// write records an interval of the story.
+// write writes an interval of the story.
 func (f *storyFiles) write(r *scenario.Runner, s *scenario.Step) error {
 	if err := f.recorder.Record(r, s); err != nil {
 		return err
@@ -115,19 +115,19 @@ func (f *storyFiles) writeLinks() error {
 	return nil
 }
 
-// close ends the story at an instant, with the intervals that are still open, and
-// closes the files.
+// close ends the story at an instant, writes the intervals still open, and closes the
+// files.
 func (f *storyFiles) close(end schema.Instant) error {
 	var err error
 	if f.links != nil {
-		over := int64(end) + 2*f.intervalNanos // past every lateness
+		over := int64(end) + 2*f.intervalNanos // after any lateness
 		f.window.AdvanceTo(over, over)
 		err = errors.Join(f.writeLinks(), f.links.Flush())
 	}
 	return errors.Join(err, f.closeAll())
 }
 
-// closeAll closes what was opened last first: a compressor before its file.
+// closeAll closes in reverse order of opening: a compressor before its file.
 func (f *storyFiles) closeAll() (err error) {
 	for i := len(f.closers) - 1; i >= 0; i-- {
 		err = errors.Join(err, f.closers[i].Close())

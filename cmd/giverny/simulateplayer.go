@@ -11,14 +11,14 @@ import (
 	"github.com/giverny/giverny/simulate/scenario"
 )
 
-// simulatePlayer plays a story to files, into Kafka, or both.
+// simulatePlayer plays a story to files, to Kafka, or both.
 type simulatePlayer struct {
 	runner   *scenario.Runner
 	speed    float64
-	live     bool             // simulated time begins as the clock's
+	live     bool             // simulated time starts at the current time
 	files    *storyFiles      // may be nil
 	sink     *emitter.Emitter // may be nil
-	devices  bool             // only what devices report goes to the sink
+	devices  bool             // send only what devices report to the sink
 	progress io.Writer
 }
 
@@ -35,7 +35,7 @@ func (p *simulatePlayer) play(ctx context.Context) (err error) {
 		}
 		if p.speed > 0 {
 			origin := began
-			if p.live { // what was read must not come late: intervals begin before the story does, and making it took time
+			if p.live { // readings must not be late: intervals begin before the story, and setting up took time
 				origin = time.Unix(0, first)
 			}
 			passed := time.Duration(float64(step.Interval.EndNanos()-first) / p.speed)

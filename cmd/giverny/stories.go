@@ -18,7 +18,7 @@ import (
 	"github.com/giverny/giverny/topology"
 )
 
-// readStory reads a story from a file, or takes the built-in one of that name.
+// readStory reads a story from a file, or returns the built-in one with that name.
 func readStory(name string) (*scenario.Script, error) {
 	if !strings.ContainsAny(name, "./\\") {
 		script, err := scenario.Builtin(name)
@@ -34,7 +34,7 @@ func readStory(name string) (*scenario.Script, error) {
 	return scenario.Read(file, name)
 }
 
-// storyGraph is the fabric of a story, or the one that replaces it.
+// storyGraph returns the fabric of a story, or its replacement.
 func storyGraph(script *scenario.Script, instead string, log *slog.Logger) (*topology.Graph, error) {
 	entry := config.Fabric{Name: script.Fabric.Name, Topology: script.Fabric.Topology}
 	if instead != "" {
@@ -47,7 +47,7 @@ func storyGraph(script *scenario.Script, instead string, log *slog.Logger) (*top
 	return graph, err
 }
 
-// stretch makes a story take what --for says; 0 leaves it as it is.
+// stretch changes the duration of a story to the value of --for; 0 leaves it unchanged.
 func stretch(script *scenario.Script, duration time.Duration) error {
 	least := 2 * script.Interval // with less than two, jobs end when they start
 	switch {
@@ -60,9 +60,9 @@ func stretch(script *scenario.Script, duration time.Duration) error {
 	return nil
 }
 
-// sendStep sends what happened in a step, and what devices reported.
+// sendStep sends the events of a step and the devices' readings.
 func sendStep(ctx context.Context, sink *emitter.Emitter, fabric string, step *scenario.Step) error {
-	// What happened to jobs and to the fabric's parts has topics of its own.
+	// Events of jobs and failures have their own topics.
 	events := slices.DeleteFunc(slices.Clone(step.Events), func(e schema.Event) bool {
 		return e.Kind.IsFailure() || e.Kind == schema.JobStarted || e.Kind == schema.JobEnded
 	})

@@ -8,7 +8,7 @@ import (
 	"github.com/giverny/giverny/internal/access"
 )
 
-// newToken makes tokens; it reads no configuration and writes no file.
+// newToken creates tokens; it reads no configuration and writes no file.
 func newToken() *cobra.Command {
 	role := access.Viewer
 	cmd := &cobra.Command{

@@ -55,7 +55,7 @@ stay in the file, marked down.`,
 	return cmd
 }
 
-// formatHelp lists what can be read.
+// formatHelp lists the readable formats.
 func formatHelp() string {
 	names := make([]string, len(topology.Formats))
 	for i, f := range topology.Formats {
@@ -97,13 +97,13 @@ func readImport(path string, f importFlags, log *slog.Logger) (*topology.Graph, 
 	return config.ReadTopology(path, f.format, f.fabric, prev, log)
 }
 
-// loadTopology reads a file or builds a specification; fabric, if not empty,
-// replaces the name that a file gives the fabric.
+// loadTopology reads a file or builds a specification; fabric, if not empty, overrides
+// the name in the file.
 func loadTopology(source, fabric string, log *slog.Logger) (*topology.Graph, error) {
 	return config.LoadTopology(config.Fabric{Name: fabric, Topology: source}, log)
 }
 
-// writeTopology replaces the file as a whole or not at all.
+// writeTopology replaces the file atomically.
 func writeTopology(path string, g *topology.Graph) error {
 	var text bytes.Buffer
 	err := topology.Write(&text, g)
@@ -177,19 +177,19 @@ compared by their ports, whatever their numbers.`,
 	return cmd
 }
 
-// diffJSON is what `topology diff --json` prints.
+// diffJSON is the output of `topology diff --json`.
 type diffJSON struct {
 	Was            string             `json:"was_version"`
 	Now            string             `json:"now_version"`
 	DevicesAdded   []string           `json:"devices_added"`
 	DevicesRemoved []string           `json:"devices_removed"`
 	DevicesChanged []string           `json:"devices_changed"`
-	LinksAdded     []schema.LinkID    `json:"links_added"`   // numbers of the new version
-	LinksRemoved   []schema.LinkID    `json:"links_removed"` // numbers of the old version
+	LinksAdded     []schema.LinkID    `json:"links_added"`   // link IDs of the new version
+	LinksRemoved   []schema.LinkID    `json:"links_removed"` // link IDs of the old version
 	WentDown       []schema.LinkID    `json:"links_went_down"`
 	CameUp         []schema.LinkID    `json:"links_came_up"`
 	Rerated        []schema.LinkID    `json:"links_rerated"`
-	Recabled       [][2]schema.LinkID `json:"links_recabled"` // number of the old link, number of the new one
+	Recabled       [][2]schema.LinkID `json:"links_recabled"` // ID of the old link, ID of the new one
 	Renumbered     int                `json:"links_renumbered"`
 }
 
@@ -227,7 +227,7 @@ func printDiff(w io.Writer, was, now *topology.Graph, asJSON bool) error {
 	return out.Flush()
 }
 
-// listed is a list that JSON shows as [] where it is empty.
+// listed returns the list, or an empty one for nil, so that JSON shows [].
 func listed[T any](list []T) []T {
 	if list == nil {
 		return []T{}

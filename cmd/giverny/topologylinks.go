@@ -54,7 +54,7 @@ and in regions.`,
 	return cmd
 }
 
-// listedLink is a link as `topology links` shows it.
+// listedLink is a link in the output of `topology links`.
 type listedLink struct {
 	ID       schema.LinkID `json:"link"`
 	From     listedPort    `json:"from"`

@@ -1,9 +1,8 @@
-// Package bluewaters reads the day files of the Blue Waters network dataset
-// (DOI 10.13012/B2IDB-2921318_V1): the stall and bandwidth of every link direction
-// of a Gemini torus, once a minute, as Monet analysed them. Rows that cannot be
-// understood are counted and named, the others become counter batches, one a
-// minute, in the order of time. Replay hands them on at any speed. The writer of
-// such files is simulate/telemetry.
+// Package bluewaters reads the day files of the Blue Waters network dataset (DOI
+// 10.13012/B2IDB-2921318_V1): stall and bandwidth of every link direction of a Gemini
+// torus, once a minute, as analysed by Monet. Unparsable rows are counted and reported;
+// the others become counter batches, one per minute, in time order. Replay emits them
+// at any speed. The writer of such files is simulate/telemetry.
 package bluewaters
 
 import (
@@ -22,7 +21,7 @@ var directionNames = [...]string{"Z-", "Z+", "Y-", "Y+", "X-", "X+"}
 
 const numDirections = direction(len(directionNames))
 
-// String is the name of the port, as topology.NewGrid names it.
+// String is the port name, as used by topology.NewGrid.
 func (d direction) String() string { return directionNames[d] }
 
 // MaxValue is 100 percent.
@@ -42,8 +41,8 @@ const (
 
 var valueNames = [...]string{"CREDIT_STALL", "INQ_STALL", "USED_BW"}
 
-// columnName is the column's name in the release's HEADER file, which is that of
-// LDMS's gpcdr sampler.
+// columnName is the column's name in the release's HEADER file, which comes from LDMS's
+// gpcdr sampler.
 func columnName(c int) string {
 	switch {
 	case c == columnTime:
@@ -69,11 +68,11 @@ const (
 	IntervalNanos = secondsPerMinute * nanosPerSecond
 )
 
-// minuteOf numbers the minute boundary, counted from 1970, that a reading at an
-// instant belongs to: the reading describes the minute before it. Samplers fire
-// a little before or after the boundary, so the nearest one is meant. This is
-// the rule of the release's own programs, bucket ceil((t - day start + 30)/60),
-// the first bucket being the one around the start of the day.
+// minuteOf returns the number, counted from 1970, of the minute boundary that a reading
+// belongs to; the reading describes the minute before it. Samplers fire slightly before
+// or after the boundary, so it is the nearest one. The release's own programs use this
+// rule: bucket ceil((t - day start + 30)/60), where the first bucket is the one around
+// the start of the day.
 func minuteOf(unixSeconds int64, nanos int64) int64 {
 	t := unixSeconds - secondsPerMinute/2
 	m := t / secondsPerMinute
@@ -83,35 +82,34 @@ func minuteOf(unixSeconds int64, nanos int64) int64 {
 	return m
 }
 
-// Config says which torus the rows describe and how far they may be out of
-// order.
+// Config says which torus the rows describe and how much they may be out of order.
 type Config struct {
 	Fabric string `yaml:"fabric"`
 	Dims   [3]int `yaml:"dims"` // X, Y, Z
-	// WindowMinutes is how far back in time a row may lie behind the newest one
-	// and still count. A minute takes 72 bytes a switch in memory, 1 MB on Blue
+	// WindowMinutes is how many minutes a row may be behind the newest one before it is
+	// dropped as late. A minute takes 72 bytes per switch in memory, 1 MB on Blue
 	// Waters.
 	WindowMinutes int `yaml:"window_minutes"`
-	// WholeFile holds a whole file in memory (1.4 GB for a day of Blue Waters)
-	// and puts it in order: for files written in blocks of nodes instead of in
-	// the order of time. A file that shows to be such is so treated without.
+	// WholeFile buffers and sorts a whole file in memory (1.4 GB for a day of Blue
+	// Waters), for files written in blocks of nodes instead of in time order. Files
+	// detected as such are treated this way even if it is not set.
 	WholeFile bool `yaml:"whole_file"`
-	// MaxLatePercent and MaxOutsidePercent are the shares of rows that may be
-	// late, or lie outside the torus, before reading ends with an error.
+	// MaxLatePercent and MaxOutsidePercent are the shares of rows that may be late or
+	// outside the torus before reading fails.
 	MaxLatePercent    float64 `yaml:"max_late_percent"`
 	MaxOutsidePercent float64 `yaml:"max_outside_percent"`
-	MaxLineErrors     int     `yaml:"max_line_errors"` // how many bad lines the summary keeps
+	MaxLineErrors     int     `yaml:"max_line_errors"` // how many bad lines the summary lists
 }
 
-// DefaultConfig is Blue Waters.
+// DefaultConfig is the configuration for Blue Waters.
 func DefaultConfig(fabric string) Config {
 	return Config{Fabric: fabric, Dims: [3]int{24, 24, 24}, WindowMinutes: 10, MaxLatePercent: 1, MaxOutsidePercent: 1, MaxLineErrors: 20}
 }
 
-// maxSwitches bounds the torus: eight million links, as everywhere.
+// maxSwitches bounds the torus to eight million links, the limit everywhere in Giverny.
 const maxSwitches = (8 << 20) / 3
 
-// Validate names every fault.
+// Validate joins all errors.
 func (c *Config) Validate() error {
 	var errs []error
 	check := func(ok bool, format string, args ...any) {
@@ -135,8 +133,8 @@ func (c *Config) Validate() error {
 
 func (c *Config) switches() int { return c.Dims[0] * c.Dims[1] * c.Dims[2] }
 
-// portNames are the ports of all switches, six a switch in the order of the
-// columns, switch (x, y, z) being number x + X*(y + Y*z).
+// portNames are the ports of all switches, six per switch in column order. Switch (x,
+// y, z) has number x + X*(y + Y*z).
 func (c *Config) portNames() []schema.PortName {
 	ports := make([]schema.PortName, 0, c.switches()*int(numDirections))
 	for n := range c.switches() {
@@ -149,7 +147,7 @@ func (c *Config) portNames() []schema.PortName {
 	return ports
 }
 
-// coordName is the name of a switch, as topology.NewGrid has it.
+// coordName is the name of a switch, as used by topology.NewGrid.
 func coordName(x, y, z int) string {
 	return strconv.Itoa(x) + "," + strconv.Itoa(y) + "," + strconv.Itoa(z)
 }

@@ -16,23 +16,23 @@ import (
 const (
 	blockBytes     = 1 << 20
 	minBufferBytes = 64 << 10
-	// probeBytes at the beginning of a file that can only be read in sequence
-	// say whether its rows are in the order of time.
+	// probeBytes is how much of the start of a sequential file is checked for time
+	// order.
 	probeBytes = 8 << 20
-	// probes are the places at which other files are looked at for that.
+	// probes is the number of places that are checked in other files.
 	probes = 256
-	// probeReadBytes hold a line's end and the time behind it.
+	// probeReadBytes is enough for the rest of a line and the time in the next one.
 	probeReadBytes = 4 << 10
 )
 
-// file gives the text of one input in blocks of whole lines.
+// file returns the text of an input in blocks of whole lines.
 type file struct {
 	name   string
 	raw    io.ReadCloser
-	text   io.Reader // raw, unpacked
+	text   io.Reader // raw, decompressed
 	buffer []byte
 	used   int   // bytes of buffer that hold text
-	taken  int   // of these, the last block
+	taken  int   // of these, the size of the block returned last
 	fault  error // why there is no more text; io.EOF at the end
 
 	line   int   // number of the line being read, from 1
@@ -40,7 +40,7 @@ type file struct {
 	plain  bool  // layout is the canonical one
 }
 
-// openFile opens an input and tells by its first bytes whether it is packed.
+// openFile opens an input and detects gzip compression by its first bytes.
 func openFile(in Input) (*file, error) {
 	raw, err := in.Open()
 	if err != nil {
@@ -66,8 +66,8 @@ func (f *file) setLayout(layout []int) {
 	f.plain = slices.Equal(layout, canonicalLayout)
 }
 
-// next is the next block of whole lines, valid until the call after. Behind the
-// last one it returns io.EOF or the fault that ended the file.
+// next returns the next block of whole lines, valid until the next call. After the last
+// one it returns io.EOF or the error that ended the file.
 func (f *file) next() ([]byte, error) {
 	f.used = copy(f.buffer, f.buffer[f.taken:f.used])
 	f.taken = 0
@@ -77,7 +77,7 @@ func (f *file) next() ([]byte, error) {
 	}
 	end := bytes.LastIndexByte(f.buffer[:f.used], '\n') + 1
 	if f.fault != nil {
-		end = f.used // the last line may lack its end
+		end = f.used // the last line may have no line end
 	} else if end == 0 {
 		f.fault = fmt.Errorf("%s:%d: a line of more than %d bytes: not a day file", f.name, f.line+1, f.used)
 		return nil, f.fault
@@ -86,8 +86,8 @@ func (f *file) next() ([]byte, error) {
 	return f.buffer[:end], nil
 }
 
-// fill reads until the buffer holds n bytes or the text ends. The buffer grows
-// with the text: most files are large, but not all.
+// fill reads until the buffer holds n bytes or the text ends. The buffer grows with the
+// text, since some files are small.
 func (f *file) fill(n int) {
 	for f.used < n && f.fault == nil {
 		if f.used == len(f.buffer) {
@@ -101,9 +101,9 @@ func (f *file) fill(n int) {
 	}
 }
 
-// inOrderOfTime looks at the times of rows all over the file, or at its
-// beginning if it can only be read in sequence: in a file that was written in
-// blocks of nodes the time starts again and again.
+// inOrderOfTime checks the times of rows at places all over the file, or at its
+// beginning if it can only be read sequentially: in a file written in blocks of nodes
+// the time restarts with each block.
 func (f *file) inOrderOfTime(windowSeconds int64) bool {
 	if at, size := f.randomAccess(); at != nil && size > probeBytes {
 		return ordered(probeTimes(at, size), windowSeconds)
@@ -116,8 +116,8 @@ func (f *file) inOrderOfTime(windowSeconds int64) bool {
 	return ordered(times, windowSeconds)
 }
 
-// ordered reports whether nearly all times lie no further than the window
-// behind the latest before them.
+// ordered reports whether nearly all times are at most the window behind the latest
+// time before them.
 func ordered(times []int64, windowSeconds int64) bool {
 	late := 0
 	latest := int64(never)
@@ -130,7 +130,7 @@ func ordered(times []int64, windowSeconds int64) bool {
 	return late*100 <= len(times)
 }
 
-// randomAccess is the file as plain text at any offset, or nil.
+// randomAccess returns the file as plain text at any offset, or nil.
 func (f *file) randomAccess() (at io.ReaderAt, size int64) {
 	if _, packed := f.text.(*gzip.Reader); packed {
 		return nil, 0
@@ -147,7 +147,7 @@ func (f *file) randomAccess() (at io.ReaderAt, size int64) {
 func probeTimes(at io.ReaderAt, size int64) (times []int64) {
 	var buffer [probeReadBytes]byte
 	for i := range int64(probes) {
-		n, _ := at.ReadAt(buffer[:], size/probes*i) // what cannot be read gives no time
+		n, _ := at.ReadAt(buffer[:], size/probes*i) // unreadable places give no time
 		_, behind, _ := bytes.Cut(buffer[:n], []byte{'\n'})
 		times = appendTime(times, behind)
 	}

@@ -7,10 +7,10 @@ import (
 	"strings"
 )
 
-// parseHeader makes a layout of a header line: for each column of the file the
-// canonical column it holds, or -1. Names are those of the release's HEADER
-// file, "Z-_SAMPLE_GEMINI_LINK_CREDIT_STALL (% x1e6)", also where blanks and
-// signs have become underscores; columns of other names are passed over.
+// parseHeader derives a layout from a header line: for each column of the file the
+// canonical column, or -1. Names are those of the release's HEADER file,
+// "Z-_SAMPLE_GEMINI_LINK_CREDIT_STALL (% x1e6)", also with blanks and signs replaced by
+// underscores; columns with other names are skipped.
 func parseHeader(line string) ([]int, error) {
 	var layout []int
 	seen := make([]bool, numColumns)
@@ -33,8 +33,8 @@ func parseHeader(line string) ([]int, error) {
 	return layout, errors.Join(errs...)
 }
 
-// columnOf finds the canonical column of a name, or -1. A name must begin like
-// one of the release; what follows is the unit in some spelling.
+// columnOf returns the canonical column of a name, or -1. The name must begin like one
+// of the release; the rest is the unit in some spelling.
 func columnOf(name string) int {
 	if slices.Contains([]string{"#Time", "Time", "_Time"}, name) {
 		return columnTime

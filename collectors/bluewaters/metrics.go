@@ -10,7 +10,7 @@ type metrics struct {
 	bytes, rows, batches, lost prometheus.Counter
 	dropped                    [NumReasons]prometheus.Counter
 	behind                     prometheus.Gauge
-	counted                    Summary // what the counters have been given
+	counted                    Summary // what the counters show already
 }
 
 func newMetrics(fabric string, reg prometheus.Registerer) (*metrics, error) {
@@ -36,7 +36,7 @@ func newMetrics(fabric string, reg prometheus.Registerer) (*metrics, error) {
 	return m, errors.Join(errs...)
 }
 
-// count brings the counters up to the summary.
+// count updates the counters to the summary.
 func (m *metrics) count(s Summary) {
 	m.bytes.Add(float64(s.Bytes - m.counted.Bytes))
 	m.rows.Add(float64(s.Rows - m.counted.Rows))

@@ -46,7 +46,7 @@ func TestLateRowsAreCounted(t *testing.T) {
 	sb.WriteString(line(start+60, 0, 0, 0))
 	cfg := small()
 	_, s := mustRead(t, cfg, text("f", sb.String()))
-	if s.Dropped[Late] != 0 { // a file of one block is in memory before the first minute is given
+	if s.Dropped[Late] != 0 { // a file of one block is in memory before the first minute is released
 		t.Errorf("%+v", s)
 	}
 	sorter := newSorter(&cfg)
@@ -69,8 +69,7 @@ func TestLateRowsAreCounted(t *testing.T) {
 	}
 }
 
-// A clock that is years ahead or behind neither ends the window for all others
-// nor makes a batch.
+// A clock that is years off neither ends the window for all others nor makes a batch.
 func TestBrokenClocks(t *testing.T) {
 	var sb strings.Builder
 	sb.WriteString(line(5, 0, 0, 0))
@@ -88,7 +87,7 @@ func TestBrokenClocks(t *testing.T) {
 	}
 }
 
-// An extract of one switch has too few rows for any minute to be vouched for.
+// An extract of one switch has too few rows to confirm any minute.
 func TestFewRowsAMinute(t *testing.T) {
 	var sb strings.Builder
 	for m := range 500 {
@@ -100,8 +99,7 @@ func TestFewRowsAMinute(t *testing.T) {
 	}
 }
 
-// The files of the release may be written in blocks of nodes, each of them the
-// whole day.
+// The files of the release may be written in blocks of nodes, each with the whole day.
 func TestFileInBlocksOfNodes(t *testing.T) {
 	var blocks strings.Builder
 	for n := range 12 {
@@ -122,7 +120,7 @@ func TestFileInBlocksOfNodes(t *testing.T) {
 	}
 }
 
-// Where the probe is not enough, reading ends with a word on what to do.
+// If the probe is insufficient, reading fails with advice.
 func TestUnorderedFileEndsWithAnError(t *testing.T) {
 	s := Summary{Rows: 20_000, MaxLateMinutes: 77}
 	s.Dropped[Late] = 201

@@ -14,13 +14,13 @@ type fields struct {
 	coord              [3]uint32         // Z, Y, X
 }
 
-// maxDigits keeps a number of the fast path within 64 bits.
+// maxDigits keeps a number on the fast path within 64 bits.
 const maxDigits = 18
 
-// parsePlain parses a line of plain whole numbers in the canonical order at the
-// beginning of b, which holds a whole line, and returns its length with the line
-// end. What is not of that form gives 0 and is left to parseLine, which knows
-// every form and every fault. This path is nearly all the work of reading a day.
+// parsePlain is the fast path, which does nearly all the work: it parses a line of
+// plain whole numbers in canonical order at the start of b, which holds a whole line,
+// and returns its length with the line end. For any other line it returns 0; those are
+// left to parseLine, which handles every form and every error.
 func parsePlain(b []byte, f *fields) int {
 	var raw [numColumns]uint64
 	i := 0
@@ -63,9 +63,9 @@ func parsePlain(b []byte, f *fields) int {
 // maxUnixSeconds is in the year 2200; beyond, nanoseconds would overflow.
 const maxUnixSeconds = 7_258_118_400
 
-// parseLine parses a line, without its end, whose columns stand in any layout:
-// decimals, exponents, blanks and quotation marks around numbers are understood.
-// On a fault it returns the number of the column, from 1, and what is wrong.
+// parseLine parses a line, without its end, in any column layout: decimals, exponents,
+// blanks and quotation marks around numbers are allowed. On error it returns the number
+// of the column, from 1, and the reason.
 func parseLine(line []byte, layout []int, f *fields) (column int, why Reason) {
 	rest, more := line, true
 	for c, target := range layout {

@@ -81,7 +81,7 @@ func TestParseLine(t *testing.T) {
 	}
 }
 
-// Whatever the plain path takes, the general one reads the same.
+// All lines that the fast path accepts are read the same by the general one.
 func checkPlain(t interface{ Errorf(string, ...any) }, text []byte) {
 	var fast, slow fields
 	n := parsePlain(text, &fast)

@@ -10,30 +10,30 @@ import (
 	"github.com/giverny/giverny/schema"
 )
 
-// Input is one day file. Its text may be packed with gzip.
+// Input is one day file, which may be compressed with gzip.
 type Input struct {
-	Name string // in errors
+	Name string // for errors
 	Open func() (io.ReadCloser, error)
 }
 
-// File is the day file at a path.
+// File returns the day file at a path.
 func File(path string) Input {
 	return Input{Name: path, Open: func() (io.ReadCloser, error) { return os.Open(path) }}
 }
 
-// Reader makes batches of day files. It is not safe for concurrent use.
+// Reader converts day files to batches. It is not safe for concurrent use.
 type Reader struct {
 	cfg     Config
-	inputs  []Input // those not begun yet
-	file    *file   // the one being read, or nil
+	inputs  []Input // not opened yet
+	file    *file   // being read, or nil
 	sorter  *sorter
-	current *slot // behind the last batch
+	current *slot // the minute of the last batch
 	batch   schema.CounterBatch
 	summary Summary
 	failed  error
 }
 
-// NewReader makes a reader of files in the order of time.
+// NewReader returns a reader of files, which must be in time order.
 func NewReader(cfg Config, inputs ...Input) (*Reader, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, fmt.Errorf("bluewaters: %w", err)
@@ -49,15 +49,13 @@ func NewReader(cfg Config, inputs ...Input) (*Reader, error) {
 	return r, nil
 }
 
-// Summary is what became of the rows so far.
+// Summary counts the rows read so far.
 func (r *Reader) Summary() Summary { return r.summary }
 
-// Next is the next minute: a row for each direction of each switch that
-// reported. The batch is the reader's and holds until the call after; its
-// dictionary of ports is the same in all of them. At the end of the data it
-// returns io.EOF; a *WrongTopologyError, an *UnorderedError, a
-// *NotDayFilesError or a fault of a file, which names it, ends the reading too. Rows that cannot be understood do
-// not: they are in the Summary.
+// Next returns the next minute: a row for each direction of each switch that reported. The batch is valid until
+// the next call; all batches share one port dictionary. At the end of the data it returns io.EOF. Reading also
+// ends with a *WrongTopologyError, an *UnorderedError, a *NotDayFilesError or an I/O error, which names the file.
+// Unparsable rows do not end it; they are counted in the Summary.
 func (r *Reader) Next() (*schema.CounterBatch, error) {
 	if r.failed != nil {
 		return nil, r.failed
@@ -100,7 +98,7 @@ func (r *Reader) Close() error {
 	return err
 }
 
-// advance reads one more block of rows.
+// advance reads another block of rows.
 func (r *Reader) advance() error {
 	if r.file == nil {
 		return r.begin()
@@ -138,7 +136,7 @@ func (r *Reader) begin() error {
 	return nil
 }
 
-// readBlock reads whole lines.
+// readBlock parses a block of whole lines.
 func (r *Reader) readBlock(block []byte) error {
 	r.summary.Bytes += int64(len(block))
 	var f fields
@@ -166,8 +164,8 @@ func (r *Reader) readBlock(block []byte) error {
 	return nil
 }
 
-// readLine reads the line at the beginning of block, which is not plain, and
-// returns its length with the line end.
+// readLine parses the first line of block, which is not plain, and returns its length
+// with the line end.
 func (r *Reader) readLine(block []byte, f *fields) (n int, isRow bool, err error) {
 	if n = bytes.IndexByte(block, '\n') + 1; n == 0 {
 		n = len(block)
@@ -204,7 +202,7 @@ func (r *Reader) drop(why Reason, f *fields) {
 	}
 }
 
-// maxErrorText is how much of a bad line an error shows.
+// maxErrorText bounds the excerpt of a bad line in an error, in bytes.
 const maxErrorText = 60
 
 func (r *Reader) dropLine(column int, why Reason, line []byte) {

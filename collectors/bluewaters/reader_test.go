@@ -39,8 +39,8 @@ type reading struct {
 	device, port, column string
 }
 
-// readAll reads to the end and returns every value, checking what batches
-// promise on the way.
+// readAll reads to the end and returns every value, checking the guarantees of batches
+// on the way.
 func readAll(t interface {
 	Helper()
 	Errorf(string, ...any)
@@ -119,7 +119,7 @@ func TestReadsARow(t *testing.T) {
 	}
 }
 
-// The graph and the files call the same ports the same.
+// The graph and the files use the same port names.
 func TestPortsAreThoseOfTheGrid(t *testing.T) {
 	cfg := DefaultConfig("gemini")
 	cfg.Dims = [3]int{4, 3, 5}
@@ -157,7 +157,7 @@ func TestBadRowsAreNamedAndTheOthersKept(t *testing.T) {
 		strings.Repeat("x", 500) + "\n",
 		line(start, 3, 0, 0),
 		line(start, 0, 1, 9),
-		strings.TrimSuffix(line(start, 2, 1, 1), "\n"), // the file ends without a line end
+		strings.TrimSuffix(line(start, 2, 1, 1), "\n"), // without a final line end
 	}
 	cfg := small()
 	cfg.MaxOutsidePercent = 50
@@ -201,7 +201,7 @@ func TestWrongTorus(t *testing.T) {
 	}
 }
 
-// Where nothing can be understood, the files are others than was meant; one row that can be is enough.
+// If no row can be parsed, these are the wrong files; one valid row suffices.
 func TestNoRowCanBeUnderstood(t *testing.T) {
 	r, err := NewReader(small(), text("f", "root:x:0\nbin:x:1\n"))
 	if err != nil {
@@ -251,7 +251,7 @@ func TestHeaderedAndPackedFiles(t *testing.T) {
 
 func TestSeveralFilesGoOnAtMidnight(t *testing.T) {
 	midnight := start + 86400
-	first := line(midnight-60, 0, 0, 0, 1) + line(midnight-5, 1, 0, 0, 2) // its minute is midnight
+	first := line(midnight-60, 0, 0, 0, 1) + line(midnight-5, 1, 0, 0, 2) // belongs to the minute at midnight
 	second := line(midnight, 0, 0, 0, 3) + line(midnight+60, 0, 0, 0, 4)
 	got, s := mustRead(t, small(), text("20170101", first), text("20170102", second))
 	if s.Batches != 3 || s.Files != 2 || s.Bad() != 0 {
@@ -282,7 +282,7 @@ func TestConfigNamesEveryFault(t *testing.T) {
 	}
 }
 
-// naive reads a file the obvious way.
+// naive is a straightforward reader.
 func naive(t *rapid.T, content string) map[reading]uint64 {
 	records, err := csv.NewReader(strings.NewReader(content)).ReadAll()
 	if err != nil {
@@ -364,7 +364,7 @@ func FuzzReader(f *testing.F) {
 	})
 }
 
-// chunked gives a few bytes at a time.
+// chunked returns a few bytes at a time.
 type chunked struct {
 	rest []byte
 	n    int

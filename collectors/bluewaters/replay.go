@@ -16,8 +16,7 @@ import (
 	"github.com/giverny/giverny/internal/retry"
 )
 
-// Replay hands the batches of a Reader on, at the pace at which they were
-// recorded or any other.
+// Replay emits the batches of a Reader at the recorded pace or any other.
 type Replay struct {
 	reader  *Reader
 	speed   float64
@@ -26,8 +25,8 @@ type Replay struct {
 	metrics *metrics
 }
 
-// NewReplay makes a replay. speed is how many recorded seconds pass in one: 1 is
-// real time, 0 as fast as the emitter takes them.
+// NewReplay returns a replay. speed is how many recorded seconds pass per second: 1 is
+// real time, 0 as fast as the emitter accepts them.
 func NewReplay(r *Reader, speed float64, e collectors.Emitter, log *slog.Logger, reg prometheus.Registerer) (*Replay, error) {
 	if speed < 0 || math.IsNaN(speed) || math.IsInf(speed, 0) {
 		return nil, fmt.Errorf("bluewaters: replay at speed %v: want 0 (as fast as possible) or more", speed)
@@ -39,9 +38,8 @@ func NewReplay(r *Reader, speed float64, e collectors.Emitter, log *slog.Logger,
 	return &Replay{reader: r, speed: speed, emitter: e, log: log.With("fabric", r.cfg.Fabric), metrics: m}, nil
 }
 
-// Run replays to the end of the data and returns nil; also on cancel. A batch
-// that the emitter refuses ends it with an error, as does what ends the reading
-// (see Reader.Next).
+// Run replays to the end of the data, or until ctx ends, and returns nil. It fails if
+// the emitter refuses a batch or reading fails (see Reader.Next).
 func (p *Replay) Run(ctx context.Context) (err error) {
 	defer func() { err = errors.Join(err, p.reader.Close()) }()
 	var schedule schedule
@@ -70,14 +68,14 @@ func (p *Replay) Run(ctx context.Context) (err error) {
 	return nil
 }
 
-// schedule fixes the first batch to the moment at which it was handed on.
+// schedule ties the first batch to the time at which it was emitted.
 type schedule struct {
 	begun      time.Time
 	firstNanos int64
 }
 
-// wait sleeps until the batch's turn; false if ctx ended first. Each turn is
-// counted from the first batch's, so that delays do not add up.
+// wait sleeps until the batch is due; false if ctx ended first. Due times are relative
+// to the first batch, so delays do not accumulate.
 func (p *Replay) wait(ctx context.Context, s *schedule, nanos int64) bool {
 	if s.begun.IsZero() {
 		*s = schedule{time.Now(), nanos}

@@ -61,7 +61,7 @@ func TestReplayKeepsPace(t *testing.T) {
 				}
 				batches++
 				if c.speed > 0 {
-					time.Sleep(time.Duration(20e9 / c.speed)) // a slow emitter does not delay the later ones
+					time.Sleep(time.Duration(20e9 / c.speed)) // a slow emitter does not delay later batches
 				}
 				return nil
 			}, minutes(11))
@@ -114,7 +114,7 @@ func TestReplayEndsWithAnError(t *testing.T) {
 	}
 }
 
-// Whatever a file says comes out, by switch, port and minute.
+// Whatever a file contains is returned, by switch, port and minute.
 func TestReadsAnyRows(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		value := rapid.Uint32Range(0, MaxValue)
@@ -145,8 +145,8 @@ func TestReadsAnyRows(t *testing.T) {
 	})
 }
 
-// generate makes rows as a calm Blue Waters has them (most values nil, 58 bytes
-// a row, which makes a day 2.3 GB) or a busy one (7 to 8 digits).
+// generate generates rows as on a calm Blue Waters (mostly zeros, 58 bytes per row, 2.3
+// GB per day) or a busy one (7 to 8 digits).
 func generate(minutes int, dims [3]int, busy bool) []byte {
 	rng := rand.New(rand.NewSource(1))
 	var file []byte
@@ -183,7 +183,7 @@ func TestReadingAllocatesNothingOnceWarm(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := r.Next(); err != nil { // opens the file and reads it
+	if _, err := r.Next(); err != nil { // opens and reads the file
 		t.Fatal(err)
 	}
 	if n := testing.AllocsPerRun(20, func() {
@@ -227,8 +227,7 @@ func BenchmarkParse(b *testing.B) {
 	}
 }
 
-// BenchmarkReplay reads, sorts and makes batches, and with window=true makes
-// snapshots of them.
+// BenchmarkReplay reads, sorts and makes batches, and with window=true also snapshots.
 func BenchmarkReplay(b *testing.B) {
 	g, err := topology.NewGrid("gemini", []int{24, 24, 24}, true)
 	if err != nil {

@@ -5,16 +5,16 @@ import (
 	"strings"
 )
 
-// dayRow is one line of a day file. Values are percent x 1e6, 0 to MaxValue. A file
-// has two rows for each switch and minute, one for each of the two nodes that
-// share a Gemini; the larger values hold.
+// dayRow is one line of a day file. Values are percent x 1e6, 0 to MaxValue. A file has
+// two rows per switch and minute, one for each of the two nodes that share a Gemini;
+// the larger values count.
 type dayRow struct {
 	unixSeconds                          int64
 	creditStall, inqStall, usedBandwidth [numDirections]uint32
 	x, y, z                              int
 }
 
-// appendRow appends a row as a day file has it, with the line's end.
+// appendRow appends a row in the format of a day file, with the line end.
 func appendRow(buf []byte, r *dayRow) []byte {
 	buf = strconv.AppendInt(buf, r.unixSeconds, 10)
 	for _, values := range [...]*[numDirections]uint32{&r.creditStall, &r.inqStall, &r.usedBandwidth} {
@@ -28,7 +28,7 @@ func appendRow(buf []byte, r *dayRow) []byte {
 	return append(buf, '\n')
 }
 
-// header is the header line of the variant that has one, with the line's end.
+// header is the header line of files that have one, with the line end.
 func header() string {
 	names := make([]string, numColumns)
 	for c := range names {

@@ -13,40 +13,40 @@ type slot struct {
 	minute int64
 	rows   int
 	seen   schema.Bitmap       // by switch
-	values [][numValues]uint32 // by switch, meaningless where not seen
+	values [][numValues]uint32 // by switch; undefined if not seen
 }
 
-// sorter puts rows into minutes and gives the minutes back in order, each once
-// no row within the window can belong to it any more.
+// sorter is a reorder buffer: it groups rows by minute and releases each minute, in
+// order, once it is behind the window (the watermark).
 type sorter struct {
 	cfg      *Config
 	open     []*slot // ascending by minute
-	free     []*slot // memory of minutes that are done
-	newest   int64   // the newest minute that enough rows vouch for
-	released int64   // minutes up to this one have been given back
-	hold     bool    // keep everything, whatever the window
-	strays   int64   // rows of minutes that were thrown away
+	free     []*slot // released slots, for reuse
+	newest   int64   // the newest minute confirmed by enough rows
+	released int64   // minutes up to this one have been released
+	hold     bool    // release nothing before the end, regardless of the window
+	strays   int64   // rows of discarded minutes
 }
 
-// never is before every minute, and far enough from the end of int64 to
-// subtract from.
+// never is before every minute, and far enough from the end of int64 to subtract from
+// it.
 const never = math.MinInt64 / 2
 
 func newSorter(cfg *Config) *sorter { return &sorter{cfg: cfg, newest: never, released: never} }
 
 const (
-	// vouching rows must say that a minute has come before it counts as now: a
-	// single broken clock must not make everybody else late.
+	// vouching is how many rows must report a minute before it counts as the newest: a
+	// single broken clock must not make all other rows late.
 	vouching = 8
-	// maxAhead is how many minutes may be open ahead of the newest one that is
-	// vouched for: where rows are few, the oldest of more counts nevertheless.
+	// maxAhead bounds the open minutes. If there are more, as when rows are few, the
+	// oldest ones count as confirmed.
 	maxAhead = 64
-	// strayMinutes away from now, a minute that few rows vouch for is a broken
-	// clock's.
+	// strayMinutes is the distance from the newest minute at which a minute with few
+	// rows is attributed to a broken clock.
 	strayMinutes = 2 * 24 * 60
 )
 
-// add puts a row into its minute; the larger of two readings of a switch holds.
+// add adds a row to its minute. Of two readings of a switch the larger values count.
 func (s *sorter) add(f *fields) (why Reason, ok bool) {
 	z, y, x := int(f.coord[0]), int(f.coord[1]), int(f.coord[2])
 	if x >= s.cfg.Dims[0] || y >= s.cfg.Dims[1] || z >= s.cfg.Dims[2] {
@@ -74,9 +74,9 @@ func (s *sorter) add(f *fields) (why Reason, ok bool) {
 	return 0, true
 }
 
-// slot finds or opens a minute.
+// slot returns the slot of a minute, opening it if necessary.
 func (s *sorter) slot(minute int64) *slot {
-	if len(s.open) > 0 { // mostly no minute is missing between the open ones
+	if len(s.open) > 0 { // fast path: usually the open minutes are consecutive
 		if i := minute - s.open[0].minute; i >= 0 && i < int64(len(s.open)) && s.open[i].minute == minute {
 			return s.open[i]
 		}
@@ -105,8 +105,8 @@ func (s *sorter) newSlot(minute int64) *slot {
 	return &slot{minute: minute, seen: schema.NewBitmap(n), values: make([][numValues]uint32, n)}
 }
 
-// next gives the oldest minute that is complete, or with atEnd any; nil if there
-// is none. recycle takes it back.
+// next returns the oldest minute that is complete, or with atEnd the oldest; nil if
+// there is none. Return it with recycle.
 func (s *sorter) next(atEnd bool) *slot {
 	for len(s.open) > 0 && (atEnd || !s.hold && s.open[0].minute <= s.newest-int64(s.cfg.WindowMinutes)) {
 		m := s.open[0]
@@ -124,7 +124,7 @@ func (s *sorter) next(atEnd bool) *slot {
 
 func (s *sorter) recycle(m *slot) { s.free = append(s.free, m) }
 
-// fill makes a batch of a minute, six rows a switch.
+// fill fills a batch with the minute, six rows per switch.
 func (m *slot) fill(b *schema.CounterBatch) {
 	at := m.minute * IntervalNanos
 	b.TimeNanos, b.PortIndex = b.TimeNanos[:0], b.PortIndex[:0]

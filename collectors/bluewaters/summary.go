@@ -5,19 +5,19 @@ import (
 	"strings"
 )
 
-// Reason is why a row was dropped, the label of a counter.
+// Reason is why a row was dropped; it is a metric label.
 type Reason uint8
 
 // Reasons.
 const (
-	WrongColumns Reason = iota // not the number of columns that the file has
+	WrongColumns Reason = iota // differs from the number of columns of the file
 	NotANumber
 	NaN
 	Negative
 	TooLarge // over 100 percent, or a time beyond the year 2200
 	Outside  // the coordinates are not on the torus
-	Late     // further behind the newest row than the window
-	Stray    // days away from all others: its clock must be wrong
+	Late     // behind the window
+	Stray    // days away from all others: a broken clock
 	NumReasons
 )
 
@@ -29,7 +29,7 @@ var reasonTexts = [NumReasons]string{
 	fmt.Sprintf("want %d columns, or as many as the header has", numColumns), "want a number", "not a number (NaN)", "negative",
 	"more than 100 percent", "not on the torus", "older than the window", "days away from all other rows"}
 
-// LineError names a row that was dropped and why.
+// LineError is a dropped row with the reason.
 type LineError struct {
 	File   string
 	Line   int // from 1
@@ -42,20 +42,20 @@ func (e *LineError) Error() string {
 	return fmt.Sprintf("%s:%d: column %d: %q: %s", e.File, e.Line, e.Column, e.Text, reasonTexts[e.Reason])
 }
 
-// Summary is what became of the rows.
+// Summary counts what became of the rows.
 type Summary struct {
 	Files       int
-	Bytes       int64 // of text, unpacked
-	Rows        int64 // lines but headers and empty ones
-	Batches     int64 // one a minute
+	Bytes       int64 // of decompressed text
+	Rows        int64 // lines other than headers and empty ones
+	Batches     int64 // one per minute
 	Dropped     [NumReasons]int64
-	FirstErrors []LineError // of rows that cannot be understood; the first Config.MaxLineErrors
+	FirstErrors []LineError // unparsable rows; the first Config.MaxLineErrors
 	// FirstOutside are the first five coordinates that are not on the torus.
 	FirstOutside []string
-	// MaxLateMinutes is how far behind the newest row the oldest late one was.
+	// MaxLateMinutes is the largest distance of a late row from the newest one.
 	MaxLateMinutes int64
-	// WholeFiles are the files that were held whole because they are not in the
-	// order of time.
+	// WholeFiles are the files that were buffered whole because they are not in time
+	// order.
 	WholeFiles []string
 }
 
@@ -69,7 +69,7 @@ func (s Summary) Bad() (n int64) {
 
 const keptOutside = 5
 
-// WrongTopologyError says that the rows are not of this torus.
+// WrongTopologyError means that the rows describe another torus.
 type WrongTopologyError struct {
 	Rows, Outside int64
 	First         []string
@@ -81,7 +81,7 @@ func (e *WrongTopologyError) Error() string {
 		e.Outside, e.Rows, e.Dims[0], e.Dims[1], e.Dims[2], strings.Join(e.First, "), ("))
 }
 
-// UnorderedError says that too many rows came too late to be used.
+// UnorderedError means that too many rows were late.
 type UnorderedError struct {
 	Rows, Late, MaxLateMinutes int64
 	WindowMinutes              int
@@ -92,7 +92,7 @@ func (e *UnorderedError) Error() string {
 		e.Late, e.Rows, e.MaxLateMinutes, e.WindowMinutes)
 }
 
-// NotDayFilesError says that no row can be understood.
+// NotDayFilesError means that no row could be parsed.
 type NotDayFilesError struct {
 	Rows  int64
 	First LineError
@@ -102,11 +102,11 @@ func (e *NotDayFilesError) Error() string {
 	return fmt.Sprintf("none of %d rows can be understood, the first: %v; give day files of the Blue Waters release", e.Rows, &e.First)
 }
 
-// minRowsToJudge is how many rows must have been read before a share of bad
-// ones ends the reading.
+// minRowsToJudge is the number of rows before the share of bad ones can end the
+// reading.
 const minRowsToJudge = 10_000
 
-// judge ends the reading of data that cannot be what was configured.
+// judge returns an error if the data cannot match the configuration.
 func (s *Summary) judge(cfg *Config, atEnd bool) error {
 	if s.Rows < minRowsToJudge && !atEnd {
 		return nil
@@ -118,7 +118,7 @@ func (s *Summary) judge(cfg *Config, atEnd bool) error {
 	if n := s.Dropped[Late]; n > 0 && over(n, cfg.MaxLatePercent) {
 		return &UnorderedError{Rows: s.Rows, Late: n, MaxLateMinutes: s.MaxLateMinutes, WindowMinutes: cfg.WindowMinutes}
 	}
-	if atEnd && len(s.FirstErrors) > 0 && s.Bad() == s.Rows { // earlier it may be one damaged file of several
+	if atEnd && len(s.FirstErrors) > 0 && s.Bad() == s.Rows { // before the end it may be one damaged file of several
 		return &NotDayFilesError{Rows: s.Rows, First: s.FirstErrors[0]}
 	}
 	return nil

@@ -1,6 +1,5 @@
-// Package collectortest is the conformance suite of collectors.Collector: what
-// every source of counters must hold to, whatever it reads. A source's test
-// gives it two devices and a way to break one.
+// Package collectortest is the conformance suite of collectors.Collector, for every
+// source of counters. A source's test supplies two devices and a way to break one.
 package collectortest
 
 import (
@@ -20,21 +19,21 @@ import (
 	"github.com/giverny/giverny/schema"
 )
 
-// Fixture is a collector of two devices or more, all of them healthy.
+// Fixture is a collector with at least two devices, all healthy.
 type Fixture struct {
 	Collector collectors.Collector
-	// Break makes the device of that name fail from now on.
+	// Break makes the device named Broken fail from now on.
 	Break  func(t *testing.T)
 	Broken string
-	// Absent is a counter that some port has and the port AbsentAt has not.
+	// Absent is a counter that some port has but the port AbsentAt does not.
 	Absent   string
 	AbsentAt schema.PortName
 }
 
-// Interval is how often the suite polls.
+// Interval is the poll interval of the suite.
 const Interval = 100 * time.Millisecond
 
-// Run holds a collector to the contract. newFixture is called once per case.
+// Run checks that a collector meets the contract. newFixture is called once per case.
 func Run(t *testing.T, newFixture func(t *testing.T) Fixture) {
 	for _, c := range []struct {
 		name string
@@ -190,8 +189,8 @@ const (
 	agentName = "agent"
 )
 
-// Poll polls a collector n times and returns the batches. No read is cut short: ibsim ends itself when a program that it
-// is to serve has been killed, and a place that one had taken stays taken.
+// Poll polls a collector n times and returns the batches. No read is interrupted: ibsim exits when a client of it is
+// killed, and the client's slot stays taken.
 func Poll(t testing.TB, c collectors.Collector, n int) []*schema.CounterBatch {
 	t.Helper()
 	return poll(t, c, n, prometheus.NewRegistry())
@@ -210,8 +209,8 @@ func poll(t testing.TB, c collectors.Collector, n int, reg *prometheus.Registry,
 	return recorder.Batches()
 }
 
-// PollHung polls a collector of which a device hangs, n times and with little
-// patience, and says how many devices hung at the end.
+// PollHung polls a collector that has a hanging device, n times with short timeouts,
+// and returns how many devices hung at the end.
 func PollHung(t testing.TB, c collectors.Collector, n int) (batches []*schema.CounterBatch, stuck int) {
 	t.Helper()
 	reg := prometheus.NewRegistry()
@@ -229,7 +228,7 @@ func newPoller(t testing.TB, c collectors.Collector, e collectors.Emitter, reg p
 	}
 	cfg := collectors.DefaultConfig()
 	cfg.Fabric, cfg.Interval = fabric, Interval
-	cfg.DeviceTimeout, cfg.PollTimeout = 30*time.Second, time.Minute // a loaded machine is no failure
+	cfg.DeviceTimeout, cfg.PollTimeout = 30*time.Second, time.Minute // not to fail on a loaded machine
 	for _, edit := range edits {
 		edit(&cfg)
 	}
@@ -240,13 +239,13 @@ func newPoller(t testing.TB, c collectors.Collector, e collectors.Emitter, reg p
 	return p
 }
 
-// Recorder is an emitter that keeps a copy of every batch.
+// Recorder is an emitter that stores a copy of every batch.
 type Recorder struct {
 	lock    sync.Mutex
 	batches []*schema.CounterBatch
 }
 
-// Emit keeps a copy of b.
+// Emit stores a copy of b.
 func (r *Recorder) Emit(_ context.Context, b *schema.CounterBatch) error {
 	c := *b
 	c.Ports, c.TimeNanos, c.PortIndex = slices.Clone(b.Ports), slices.Clone(b.TimeNanos), slices.Clone(b.PortIndex)
@@ -260,15 +259,15 @@ func (r *Recorder) Emit(_ context.Context, b *schema.CounterBatch) error {
 	return nil
 }
 
-// Batches are those that were emitted so far.
+// Batches are the batches emitted so far.
 func (r *Recorder) Batches() []*schema.CounterBatch {
 	r.lock.Lock()
 	defer r.lock.Unlock()
 	return slices.Clone(r.batches)
 }
 
-// Read reads a collector once, now, and returns the valid values by port and
-// counter. Devices that fail are passed over.
+// Read polls a collector once and returns the valid values by port and counter. Devices
+// that fail are skipped.
 func Read(t testing.TB, c collectors.Collector) map[schema.PortName]map[string]uint64 {
 	t.Helper()
 	recorder := &Recorder{}
@@ -278,8 +277,7 @@ func Read(t testing.TB, c collectors.Collector) map[schema.PortName]map[string]u
 	return Readings(recorder.Batches())
 }
 
-// Readings are the valid values of batches, by port and counter; a later one
-// replaces an earlier one.
+// Readings are the valid values of batches by port and counter; the last one counts.
 func Readings(batches []*schema.CounterBatch) map[schema.PortName]map[string]uint64 {
 	readings := map[schema.PortName]map[string]uint64{}
 	for _, b := range batches {
@@ -299,8 +297,8 @@ func Readings(batches []*schema.CounterBatch) map[schema.PortName]map[string]uin
 	return readings
 }
 
-// Metric sums the series of a metric whose labels hold all of the given values;
-// of a histogram, its observations.
+// Metric sums the series of a metric that have all of the given label values; for a
+// histogram it sums the observation counts.
 func Metric(t testing.TB, reg prometheus.Gatherer, name string, labelValues ...string) (sum float64) {
 	t.Helper()
 	families, err := reg.Gather()

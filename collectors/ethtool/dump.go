@@ -17,14 +17,14 @@ type Stat struct {
 
 const (
 	dumpHeader   = "NIC statistics:"
-	maxDumpBytes = 4 << 20 // an adapter with 128 queues prints some 200 KB
+	maxDumpBytes = 4 << 20 // an adapter with 128 queues prints about 200 KB
 )
 
-// ReadDump reads what `ethtool -S` printed for one interface, in the order of
-// the dump. With the header line, the statistics are the indented lines behind
-// it, and what else the text holds (the output of `ethtool -i`) is passed over;
-// without it, every line is one. A statistic of a queue keeps its prefix:
-// "bnxt.[0]: rx_ucast_packets". Errors name the line.
+// ReadDump parses the output of `ethtool -S` for one interface, keeping its order. If
+// there is a header line, the statistics are the indented lines after it, and other
+// text (such as the output of `ethtool -i`) is skipped; otherwise every line is one.
+// Statistics of a queue keep their prefix: "bnxt.[0]: rx_ucast_packets". Errors name
+// the line.
 func ReadDump(r io.Reader, family string) ([]Stat, error) {
 	text, err := io.ReadAll(io.LimitReader(r, maxDumpBytes+1))
 	if err != nil {
@@ -61,7 +61,7 @@ func ReadDump(r io.Reader, family string) ([]Stat, error) {
 	return stats, nil
 }
 
-// dumpBlock finds the lines that hold the statistics.
+// dumpBlock returns the range of lines that hold the statistics.
 func dumpBlock(lines []string) (first, end int, err error) {
 	end = len(lines)
 	headers := 0

@@ -1,6 +1,6 @@
-// Package ethtool reads the statistics that the drivers of this host's network
-// interfaces give (what `ethtool -S` prints), and dumps of them. It keeps those
-// that the schema knows and those that the configuration asks for.
+// Package ethtool reads the driver statistics of this host's network interfaces (those
+// of `ethtool -S`), and dumps of them. It keeps the ones in the schema and the ones
+// that the configuration adds.
 package ethtool
 
 import (
@@ -22,27 +22,26 @@ import (
 	"github.com/giverny/giverny/schema"
 )
 
-// Config says which interfaces and which statistics are wanted. Patterns are
-// those of path.Match.
+// Config selects interfaces and statistics. Patterns are those of path.Match.
 type Config struct {
 	// Name of this host in the rows; empty: the agent's name. The interface is the port.
 	Hostname string `yaml:"hostname"`
-	// Patterns of interface names; empty: all that offer statistics.
+	// Patterns of interface names; empty: all that have statistics.
 	Interfaces []string `yaml:"interfaces,flow"`
 	// Patterns of interface names to leave out.
 	Exclude []string `yaml:"exclude,flow"`
-	// Patterns of further counters to keep raw, by canonical name: mlx5.rx_corrected_bits_phy, e1000e.*.
+	// Patterns of additional counters to keep raw, by canonical name: mlx5.rx_corrected_bits_phy, e1000e.*.
 	Extra []string `yaml:"extra,flow"`
-	// The file with the id of the current boot, which shows that counters have been reset.
+	// The file with the ID of the current boot; a change shows that counters were reset.
 	BootIDPath string `yaml:"boot_id_path"`
 }
 
-// DefaultConfig reads all interfaces that offer statistics, but loopback.
+// DefaultConfig reads all interfaces that have statistics, except loopback.
 func DefaultConfig() Config {
 	return Config{Exclude: []string{"lo"}, BootIDPath: boot.IDPath}
 }
 
-// Kind is what the registry lists.
+// Kind is the entry in the registry.
 func Kind() collectors.Kind {
 	return collectors.Kind{
 		Name:        "ethtool",
@@ -55,8 +54,7 @@ func Kind() collectors.Kind {
 	}
 }
 
-// Open makes the collector on the running kernel; host stands in where no
-// hostname is configured.
+// Open creates the collector on the running kernel; host is the default for Hostname.
 func (c *Config) Open(host string) (collectors.Collector, error) {
 	cfg := *c
 	cfg.Hostname = cmp.Or(cfg.Hostname, host)
@@ -67,7 +65,7 @@ func (c *Config) Open(host string) (collectors.Collector, error) {
 	return New(cfg, kernel)
 }
 
-// Validate names every fault.
+// Validate joins all errors.
 func (c *Config) Validate() error {
 	var f faults.List
 	for _, list := range []struct {
@@ -82,8 +80,8 @@ func (c *Config) Validate() error {
 	return f.Err()
 }
 
-// Family is the first part of the canonical names of a driver's statistics:
-// "mlx5" for mlx5_core, else the driver's own name.
+// Family is the first part of the canonical names of a driver's statistics: "mlx5" for
+// mlx5_core, otherwise the driver's name.
 func Family(driver string) string {
 	switch driver {
 	case "mlx5_core":
@@ -94,19 +92,18 @@ func Family(driver string) string {
 	return driver
 }
 
-// Kernel is what is asked of the operating system; *safchain/ethtool.Ethtool
-// has the last two.
+// Kernel has the calls to the operating system; *safchain/ethtool.Ethtool implements
+// the last two.
 type Kernel interface {
 	Interfaces() ([]net.Interface, error)
 	DriverName(name string) (string, error)
 	Stats(name string) (map[string]uint64, error)
 }
 
-// Linux is the running kernel, as the network namespace sees it in which it was
-// opened.
+// Linux is the running kernel, in the network namespace in which it was opened.
 type Linux struct{ *safchain.Ethtool }
 
-// OpenLinux opens the socket through which drivers are asked.
+// OpenLinux opens the ethtool socket.
 func OpenLinux() (Linux, error) {
 	e, err := safchain.NewEthtool()
 	if err != nil {
@@ -123,10 +120,10 @@ type Collector struct {
 	cfg    Config
 	kernel Kernel
 	epoch  uint64
-	known  map[int]*netdev // by interface index: a name can be reused
+	known  map[int]*netdev // by interface index, because names can be reused
 }
 
-// New makes a collector. It reads nothing yet but the current boot's name.
+// New returns a collector. It only reads the boot ID.
 func New(cfg Config, kernel Kernel) (*Collector, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
@@ -137,14 +134,14 @@ func New(cfg Config, kernel Kernel) (*Collector, error) {
 	return &Collector{cfg: cfg, kernel: kernel, epoch: boot.ID(cfg.BootIDPath), known: map[int]*netdev{}}, nil
 }
 
-// Name of the source.
+// Name returns "ethtool".
 func (c *Collector) Name() string { return "ethtool" }
 
-// Epoch names the current boot.
+// Epoch identifies the current boot.
 func (c *Collector) Epoch() uint64 { return c.epoch }
 
-// Devices lists the interfaces that the configuration selects. One whose driver
-// has said that it offers no statistics is not listed again.
+// Devices lists the selected interfaces, without those whose driver has reported that
+// it has no statistics.
 func (c *Collector) Devices(context.Context) ([]collectors.Device, error) {
 	interfaces, err := c.kernel.Interfaces()
 	if err != nil {
@@ -171,22 +168,22 @@ func (c *Collector) Devices(context.Context) ([]collectors.Device, error) {
 
 func matches(patterns []string, name string) bool {
 	return slices.ContainsFunc(patterns, func(p string) bool {
-		ok, _ := path.Match(p, name) // the patterns were checked
+		ok, _ := path.Match(p, name) // validated
 		return ok
 	})
 }
 
-// netdev is one interface. Only Read touches what is not set at its making, but
-// for mute.
+// netdev is one interface. Fields not set at creation, except mute, are used by Read
+// only.
 type netdev struct {
 	name   string
 	cfg    *Config
 	kernel Kernel
-	mute   atomic.Bool // the driver offers no statistics
+	mute   atomic.Bool // the driver has no statistics
 
 	family  string
 	offered int         // statistics at the last read
-	kept    []statistic // those of them that are wanted, ordered by name
+	kept    []statistic // the selected ones, ordered by name
 }
 
 type statistic struct{ vendor, canonical string }
@@ -194,7 +191,7 @@ type statistic struct{ vendor, canonical string }
 // Name of the interface.
 func (d *netdev) Name() string { return d.name }
 
-// Read asks the driver for all statistics, one row.
+// Read reads all statistics from the driver, as one row.
 func (d *netdev) Read(_ context.Context, r *collectors.Reading) error {
 	if d.family == "" {
 		driver, err := d.kernel.DriverName(d.name)
@@ -227,7 +224,7 @@ func (d *netdev) noteMute(err error) error {
 	return err
 }
 
-// choose fixes which statistics are kept and their order, which a map has not.
+// choose selects the statistics to keep and fixes their order.
 func (d *netdev) choose(stats map[string]uint64) {
 	d.kept = d.kept[:0]
 	for vendor := range stats {

@@ -19,7 +19,7 @@ import (
 	"github.com/giverny/giverny/schema"
 )
 
-// drivers are those of the dumps, ours in testdata and the recorded ones.
+// drivers are those of the dumps in testdata and of the recorded ones.
 var drivers = []string{"mlx5_core", "bnxt_en", "ice", "e1000e"}
 
 func sample(driver string) string { return filepath.Join("testdata", driver+".txt") }
@@ -39,10 +39,10 @@ func dump(t testing.TB, path string) []ethtool.Stat {
 	return stats
 }
 
-// dumpCase is what a driver's dump holds.
+// dumpCase is the expected content of a driver's dump.
 type dumpCase struct {
 	driver       string
-	stats, known int // of the dump; of these to the schema
+	stats, known int // in the dump; of these, in the schema
 	first, last  string
 }
 
@@ -113,7 +113,7 @@ func FuzzReadDump(f *testing.F) {
 		if err != nil {
 			return
 		}
-		var again bytes.Buffer // what was read reads the same when printed as ethtool does
+		var again bytes.Buffer // printed in ethtool's format, it parses to the same
 		again.WriteString("NIC statistics:\n")
 		for _, s := range stats {
 			fmt.Fprintf(&again, "     %s: %d\n", strings.TrimPrefix(s.Name, "x."), s.Value)
@@ -124,7 +124,7 @@ func FuzzReadDump(f *testing.F) {
 	})
 }
 
-// fakeKernel answers with the statistics of dumps.
+// fakeKernel returns the statistics of dumps.
 type fakeKernel struct {
 	drivers map[string]string // by interface
 	stats   map[string][]ethtool.Stat
@@ -207,7 +207,7 @@ func TestKeepsWhatTheSchemaKnowsAndExtras(t *testing.T) {
 
 func TestSelectsInterfaces(t *testing.T) {
 	c := newCollector(t, fromDumps(t), func(c *ethtool.Config) { c.Interfaces, c.Exclude = []string{"eth[12]", "lo"}, []string{"eth2"} })
-	for poll, want := range []string{"[eth1 lo]", "[eth1]"} { // lo has said meanwhile that it offers nothing
+	for poll, want := range []string{"[eth1 lo]", "[eth1]"} { // lo has reported that it has no statistics
 		devices, err := c.Devices(t.Context())
 		if err != nil {
 			t.Fatal(err)
@@ -247,8 +247,8 @@ func TestConformance(t *testing.T) {
 	})
 }
 
-// The machine's own loopback offers no statistics, and an interface that is not
-// there is another thing than that.
+// The machine's own loopback has no statistics; a missing interface is a different
+// error.
 func TestLinuxTellsMuteFromGone(t *testing.T) {
 	k, err := ethtool.OpenLinux()
 	if err != nil {

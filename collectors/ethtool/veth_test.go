@@ -16,8 +16,8 @@ import (
 
 const inNamespace = "GIVERNY_TEST_IN_NAMESPACE"
 
-// A veth pair in a network namespace of its own, read through the running
-// kernel, next to a loopback that offers nothing.
+// A veth pair in its own network namespace, read through the running kernel, next to a
+// loopback without statistics.
 func TestReadsVethPair(t *testing.T) {
 	if os.Getenv(inNamespace) == "" {
 		runInNamespace(t)
@@ -46,8 +46,8 @@ func TestReadsVethPair(t *testing.T) {
 	}
 }
 
-// runInNamespace runs this test again as another process in a namespace of its
-// own, with a user namespace so that no privilege is needed.
+// runInNamespace runs this test again as another process in its own namespaces; a user
+// namespace makes privileges unnecessary.
 func runInNamespace(t *testing.T) {
 	cmd := exec.Command(os.Args[0], "-test.run=^TestReadsVethPair$", "-test.v")
 	cmd.Env = append(os.Environ(), inNamespace+"=1")

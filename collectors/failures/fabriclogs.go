@@ -8,7 +8,7 @@ import (
 	"github.com/giverny/giverny/schema"
 )
 
-// OpenSM's log: Nov 22 02:06:29 290242 [A2D096C0] 0x02 -> text. The number behind the seconds is microseconds.
+// OpenSM's log: Nov 22 02:06:29 290242 [A2D096C0] 0x02 -> text. The number after the seconds is microseconds.
 var (
 	opensmLine    = regexp.MustCompile(`^([A-Z][a-z]{2}) {1,2}(\d{1,2}) (?:(\d{4}) )?(\d\d):(\d\d):(\d\d) (\d{1,6}) \[[0-9A-Fa-f]+\] 0x[0-9a-f]+ -> (.*)$`)
 	opensmRemoved = regexp.MustCompile(`Removed port with GUID:(0x[0-9a-f]+) LID range \[[^\]]*\] of node: ?(.*)$`)
@@ -17,9 +17,9 @@ var (
 	opensmState   = regexp.MustCompile(`Switch (0x[0-9a-f]+) .*\bport (\d+) ?\([^)]*\) changed state from (\w+) to (\w+)`)
 )
 
-// opensm reads OpenSM's log. A port that is removed or discovered is its whole node, as far as the subnet manager can
-// reach it. A trap of a link's state (128) says neither which port nor which state, and is passed over; the ports'
-// own states are read by perfquery.
+// opensm parses a line of OpenSM's log. A removed or discovered port stands for its whole node, as far as the subnet
+// manager can reach it. A link state trap (128) names neither the port nor the state, so it is ignored; perfquery
+// reads the port states.
 func (p *Parser) opensm(line string) (f schema.Failure, o outcome) {
 	m := opensmLine.FindStringSubmatch(line)
 	if m == nil || months[m[1]] == 0 {
@@ -57,7 +57,7 @@ func (p *Parser) opensm(line string) (f schema.Failure, o outcome) {
 	return f, found
 }
 
-// nodeName is a node's description, or the GUID of its port where it has none.
+// nodeName is a node's description, or the GUID of its port if it has none.
 func nodeName(description, guid string) string {
 	if d := strings.TrimSpace(description); d != "" {
 		return d
@@ -65,20 +65,20 @@ func nodeName(description, guid string) string {
 	return guid
 }
 
-// ibdiagnet's report: a time at its head, then -W- and -E- lines that name a port, S<guid>/N<guid>/P<port>,
-// <host>/<hca>/P<port>, or guid=... port=....
+// ibdiagnet's report: a time at the top, then -W- and -E- lines that name a port as
+// S<guid>/N<guid>/P<port>, <host>/<hca>/P<port>, or guid=... port=....
 var (
 	ibdiagTime = regexp.MustCompile(`(?i)^(?:-I-\s*)?(?:scan )?(?:timestamp|time stamp|date)\s*:\s*(.+)$`)
 	ibdiagLine = regexp.MustCompile(`^-([WEI])-\s*(.*)$`)
 	ibdiagPath = regexp.MustCompile(`(?:^|\s)(?:Link:\s*)?([SH]?(?:[0-9a-fx]{16,18})|[A-Za-z0-9_.-]+)((?:/[^/\s()<>]+)*)/P([0-9]+(?:/[0-9]+)*)`)
 	ibdiagGUID = regexp.MustCompile(`guid=(0x[0-9a-f]+)\b.*?\b[Pp]ort[=\s](\d+)`)
-	// What says that a link is or was down.
+	// Phrases for a link that is or was down.
 	ibdiagDown = regexp.MustCompile(`(?i)"?link_down(?:ed)?(?:_counter)?"?\s.*(?:increased|exceed|difference)|missing link|link is down|bad link|\b(?:in|is)\s+(?:physical\s+)?(?:state\s+)?(?:down|init|polling|disabled)\b(?: state)?`)
 	ibdiagNode = regexp.MustCompile(`^N([0-9a-f]{16})$`)
 )
 
-// ibdiagnet reads a report. It says what is so at the time of the report, not since when; the next report says it
-// again as long as it is so.
+// ibdiagnet parses a line of a report. A report gives the state at its time, not when it began; the next report
+// repeats states that persist.
 func (p *Parser) ibdiagnet(line string) (f schema.Failure, o outcome) {
 	trimmed := strings.TrimSpace(line)
 	if m := ibdiagTime.FindStringSubmatch(trimmed); m != nil {
@@ -116,7 +116,7 @@ func (p *Parser) ibdiagnet(line string) (f schema.Failure, o outcome) {
 	return f, found
 }
 
-// ibdiagDevice is the node's GUID where the path has it, else what it begins with: "node1/mlx5_0" is an adapter.
+// ibdiagDevice is the node GUID if the path has it, otherwise its first part: "node1/mlx5_0" is an adapter.
 func ibdiagDevice(first, path string) string {
 	parts := strings.Split(strings.Trim(path, "/"), "/")
 	for _, part := range parts {
@@ -143,8 +143,8 @@ func (p *Parser) reportTime(text string) (time.Time, bool) {
 	return p.zoned(text)
 }
 
-// netwatch logs of Cray's xtnlrd (Monet, section 2.2): a time, and a text with the place, a cname such as
-// c12-2c2s3g1l24 or the coordinates of a Gemini router and a direction, (19,5,4) X+.
+// netwatch logs of Cray's xtnlrd (Monet, section 2.2): a time, and a text with the location, a cname such
+// as c12-2c2s3g1l24 or the coordinates of a Gemini router and a direction, (19,5,4) X+.
 var (
 	cname       = regexp.MustCompile(`\bc\d+-\d+c\d+s\d+(?:[agn]\d+)?(?:l\d+)?\b`)
 	coordinates = regexp.MustCompile(`\((\d+),\s?(\d+),\s?(\d+)\)\]?(?:\s*([XYZ][+-]))?`)
@@ -157,8 +157,8 @@ var (
 	netRelease  = regexp.MustCompile(`(?i)\b(unthrottl|throttl\w* (?:off|removed|released|ended)|congestion protection (?:ended|released|off))`)
 )
 
-// netwatch reads lines of the netwatch log. Its form differs between releases and is not published; the expressions
-// take what these lines have in common: a time, a place, and the words for what happened.
+// netwatch parses a line of the netwatch log. The format differs between releases and is not published; the
+// expressions match what the lines have in common: a time, a location, and words for the event.
 func (p *Parser) netwatch(line string) (f schema.Failure, o outcome) {
 	at, text, ok, mine := p.netwatchTime(line)
 	place, grid := cname.FindString(text), coordinates.FindStringSubmatch(text)
@@ -175,7 +175,7 @@ func (p *Parser) netwatch(line string) (f schema.Failure, o outcome) {
 	case throttled && netRelease.MatchString(text):
 		return f, nothing
 	case throttled && place == "" && grid == nil && !p.only("netwatch"):
-		return f, notMine // syslog has such a rule too
+		return f, notMine // also matched by a syslog rule
 	case throttled:
 		f.Kind = schema.Throttled
 	case netDown.MatchString(text):
@@ -204,7 +204,7 @@ func (p *Parser) netwatch(line string) (f schema.Failure, o outcome) {
 	return f, found
 }
 
-// netwatchTime takes the time off a line: 120612 10:41:41, a date and time, or that of syslog.
+// netwatchTime splits the time off a line: 120612 10:41:41, a date and time, or a syslog time.
 func (p *Parser) netwatchTime(line string) (at time.Time, text string, ok, mine bool) {
 	if m := shortDate.FindStringSubmatch(line); m != nil {
 		t, err := time.ParseInLocation("060102 15:04:05", m[1]+" "+m[2], p.opt.Zone)

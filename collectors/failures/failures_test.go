@@ -16,7 +16,7 @@ import (
 	"github.com/giverny/giverny/collectors/feeds"
 )
 
-// texts are rows as text, one a line: time, kind, device, port.
+// texts formats rows as text, one per line: time, kind, device, port.
 func texts(rows *feeds.Rows) (list []string) {
 	for _, f := range rows.Failures {
 		list = append(list, fmt.Sprintf("%s %s %s %s", f.Time, f.Kind, f.Device, f.Port))
@@ -55,7 +55,7 @@ func TestLines(t *testing.T) {
 		{"syslog", `2026-01-05T01:30:00+01:00 node17 kernel: [ 4443.974372] mlx5_core 0000:53:00.0 mlx5_3: Port: 1 Link DOWN`, "2026-01-05T00:30:00Z link_failed node17 mlx5_3/1"},
 		{"syslog", `Jan  5 01:30:00 node17 kernel: mlx5_core 0000:08:00.0 rdmap8s0f0: Port: 2 Link ACTIVE`, "2026-01-05T00:30:00Z link_restored node17 rdmap8s0f0/2"},
 		{"syslog", `Jan  5 01:30:00 node17 kernel: mlx5_core 0000:08:00.0 mlx5_0: Port: 1 Link INIT`, ""},
-		// what repeats a driver, and what is something else
+		// repeats of a driver's message, and unrelated lines
 		{"syslog", `Jan  5 01:30:00 node12 kernel: bond0: (slave ens1f0): link status definitely down, disabling slave`, ""},
 		{"syslog", `Jan  5 01:30:00 node12 kernel: IPv6: ADDRCONF(NETDEV_CHANGE): ens1f0: link becomes ready`, ""},
 		{"syslog", `Jan  5 01:30:00 node12 sshd[1]: Accepted publickey for root`, ""},
@@ -80,14 +80,14 @@ func TestLines(t *testing.T) {
 		{"table", "2026-01-05T00:30:00Z\tprotection\t\t\tall NICs throttled", "2026-01-05T00:30:00Z congestion_protection  "},
 		{"table", `2026-01-05T00:30:00Z,switch_failed,leaf1,,"power, both"`, "2026-01-05T00:30:00Z switch_failed leaf1 "},
 		{"table", "2026-01-05T00:30:00Z\tlink_broken\tleaf1\t1\t", "unknown_kind"},
-		// ibdiagnet, of the time at which the log was written
+		// ibdiagnet, with the time at which the log was written
 		{"ibdiagnet", `-W- Sfc6a1c03009be0c0/Nfc6a1c03009be0c0/P1/3/1 - "link_down_counter" increased during the run (difference value=1,difference allowed threshold=1)`, "2026-01-05T12:00:00Z link_failed fc6a1c03009be0c0 1/3/1"},
 		{"ibdiagnet", `-E- node1/mlx5_0/P1 - "symbol_error_counter" increased during the run (difference value=27,difference allowed threshold=1)`, ""},
 		{"ibdiagnet", `-E- node1/mlx5_0/U1/P1 - link is down`, "2026-01-05T12:00:00Z link_failed node1 mlx5_0 1"},
 		{"ibdiagnet", `-W- lid=0x0004 guid=0x0002c90200400e39 dev=47396 Port=3 is in INIT state`, "2026-01-05T12:00:00Z link_failed 0x0002c90200400e39 3"},
 		{"ibdiagnet", `-I- Links at 4x100: 15735`, ""},
 	} {
-		for _, format := range []string{c.format, ""} { // named, and by its looks
+		for _, format := range []string{c.format, ""} { // given, and detected
 			opt.Format = format
 			rows, err := parse(c.line+"\n", opt)
 			if err != nil {
@@ -109,7 +109,7 @@ func TestLines(t *testing.T) {
 	}
 }
 
-// Times without a year, at the turn of the year and on the 29th of February, by when the log was written.
+// Times without a year, at the turn of the year and on February 29, are relative to the time the log was written.
 func TestYears(t *testing.T) {
 	for _, c := range []struct{ line, reference, want string }{
 		{"Jan  1 00:00:10", "2026-01-01T00:00:20Z", "2026-01-01T00:00:10Z"},
@@ -170,7 +170,7 @@ func TestRepeatedHour(t *testing.T) {
 	}
 }
 
-// A table with a header in another order, and a report with its time.
+// A table with its header in another order, and a report with its time.
 func TestHeads(t *testing.T) {
 	rows, err := parse("kind\tdevice\ttime\tdetail\tport\nlink_failed\tsw1\t2026-01-05T00:30:00Z\twhy\t2\nlink_failed\t\t2026-01-05T00:30:00Z\t\t\nnode_failed\tn1\tsoon\t\t\n", failures.Options{Name: "t.tsv", Format: "table"})
 	if err != nil {
@@ -197,7 +197,7 @@ func TestHeads(t *testing.T) {
 	}
 }
 
-// A report that does not say its time is of when its file was written; the next report in that file is of a later time.
+// A report without a time has that of its file; the next report in the same file is later.
 func TestReportsWithoutTheirTime(t *testing.T) {
 	p, err := failures.NewParser(failures.Options{Format: "ibdiagnet"})
 	if err != nil {
@@ -214,7 +214,7 @@ func TestReportsWithoutTheirTime(t *testing.T) {
 	}
 }
 
-// A source goes on where it was, over a restart: nothing twice, nothing lost.
+// A source resumes after a restart without duplicates or losses.
 func TestLogSource(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "failures.tsv")
@@ -260,7 +260,7 @@ func TestLogSource(t *testing.T) {
 	add(1)
 	read(s, true, "01")
 	add(2)
-	read(s, false, "02") // read, and the agent dies before it was handed on
+	read(s, false, "02") // read, but the agent dies before it is emitted
 	add(3)
 	read(open(), true, "02", "03")
 	read(open(), true)
@@ -279,7 +279,7 @@ func parse(text string, opt failures.Options) (feeds.Rows, error) {
 	return rows, nil
 }
 
-// Whatever comes in, nothing panics, and what comes out has a kind, a time and a device.
+// No input causes a panic, and every result has a kind, a time and a device.
 func FuzzRead(f *testing.F) {
 	f.Add([]byte("Jan  5 01:30:00 node12 kernel: mlx5_core 0000:3b:00.0 ens1f0: Link down\n"))
 	f.Add([]byte("Jan 05 01:30:00 290242 [A2D096C0] 0x02 -> drop_mgr_remove_port: Removed port with GUID:0x0c LID range [7, 7] of node:node2 mlx5_0\n"))
@@ -297,7 +297,7 @@ func FuzzRead(f *testing.F) {
 	})
 }
 
-// A line that is of no form at all is counted.
+// A line in no known format is counted.
 func TestUnknownForm(t *testing.T) {
 	rows, err := parse("garbage \xff line\n\n", failures.Options{})
 	if err != nil {
@@ -308,7 +308,7 @@ func TestUnknownForm(t *testing.T) {
 	}
 }
 
-// A failure that cannot be used is named, with its log.
+// A failure that cannot be used is reported with its log.
 func TestFaultsOfFailures(t *testing.T) {
 	rows, err := parse("2026-01-05T00:30:00Z\tlink_exploded\tleaf0\t3\n", failures.Options{Name: "a.log"})
 	if err != nil {

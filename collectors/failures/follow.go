@@ -15,11 +15,11 @@ import (
 	"github.com/giverny/giverny/collectors/feeds"
 )
 
-// position is how far a file was read: up to a whole line.
+// position is how far a file was read; it is always at the end of a line.
 type position struct {
-	Device uint64 `json:"device"` // the file, whatever its name
+	Device uint64 `json:"device"` // identifies the file independent of its name
 	Inode  uint64 `json:"inode"`
-	// Head is the hash of its first bytes, since a number of an inode is used again.
+	// Head is the hash of its first bytes, because inode numbers are reused.
 	Head      uint64 `json:"head"`
 	HeadBytes int    `json:"head_bytes"`
 	Offset    int64  `json:"offset"`
@@ -28,35 +28,35 @@ type position struct {
 // maxLineBytes bounds a line; a longer one is dropped and counted.
 const maxLineBytes = 64 << 10
 
-// headBytes is how much of a file says which it is.
+// headBytes is how much of a file is hashed to identify it.
 const headBytes = 256
 
-// follower reads what is added to a file, as tail -F does: over rotation by name and over truncation, whole lines
-// only. It goes on at a saved position, in the file of that position even where that was rotated away meanwhile. A
-// rotated file is left at the read after the one that finds the rotation.
+// follower reads lines appended to a file, as tail -F does: whole lines only, across rotation by name and
+// truncation. It resumes at a saved position, even if that file was rotated meanwhile. A rotated file is closed at
+// the read after the one that detects the rotation.
 type follower struct {
 	path      string
-	fromStart bool // of a file that it has never seen
+	fromStart bool // for a file that it has never read
 	file      *os.File
 	at        position
-	begun     bool   // at says where to go on
-	part      []byte // a line whose end has not come, from at.Offset on
-	skipping  bool   // the rest of a line that was too long
-	leaving   bool   // the last read found that the name stands for another file
-	lost      int    // files that were rotated away before they were read to their end
+	begun     bool   // at is where to resume
+	part      []byte // an incomplete last line, starting at at.Offset
+	skipping  bool   // skip the rest of a line that is too long
+	leaving   bool   // the last read found that the file was rotated
+	lost      int    // files that were rotated away before they were read completely
 }
 
-// readBytes bounds what one call reads.
+// readBytes bounds the bytes read per call.
 const readBytes = 8 << 20
 
-// sink takes lines until it is full.
+// sink accepts lines until it is full.
 type sink struct {
 	line    func(text string)
 	tooLong func()
 	full    func() bool
 }
 
-// read gives the sink the whole lines that are new. more says that there is more.
+// read passes new whole lines to the sink. more means that there are more.
 func (f *follower) read(to sink) (more bool, err error) {
 	if f.file == nil {
 		if err := f.open(); err != nil {
@@ -81,11 +81,11 @@ func (f *follower) read(to sink) (more bool, err error) {
 		if err != nil || !rotated {
 			return false, err
 		}
-		if !f.leaving { // its writer goes on in the old file until it is signalled
+		if !f.leaving { // the writer keeps writing to the old file until it is signalled
 			f.leaving = true
 			return false, nil
 		}
-		// The end of the old file: nothing completes its last line any more.
+		// The old file has ended: its last line will not be completed.
 		if len(f.part) > 0 && !f.skipping {
 			to.line(string(f.part))
 		}
@@ -101,8 +101,8 @@ func (f *follower) read(to sink) (more bool, err error) {
 	}
 }
 
-// skipped is how many files had the name between the open one and that of now: by logrotate's names (log.1, log-20260105),
-// written after it.
+// skipped counts the files that had the name between the open one and the current one: rotated files by logrotate's naming
+// (log.1, log-20260105) that were modified after the open one.
 func (f *follower) skipped() (n int, err error) {
 	old, err := f.file.Stat()
 	if err != nil {
@@ -117,7 +117,7 @@ func (f *follower) skipped() (n int, err error) {
 	return n, err
 }
 
-// take reads a piece and gives its whole lines away. What the sink has no room for is read again later.
+// take reads a chunk and passes its whole lines on. Lines that the sink has no room for are read again later.
 func (f *follower) take(to sink) (n int, end bool, err error) {
 	buf := make([]byte, 64<<10)
 	n, err = f.file.ReadAt(buf, f.at.Offset+int64(len(f.part)))
@@ -155,8 +155,8 @@ func (f *follower) take(to sink) (n int, end bool, err error) {
 	return n, end, nil
 }
 
-// checkHead finds out whether the file begins as it did: one that was truncated and written again (copytruncate) is
-// read from its start.
+// checkHead detects a file that was truncated and rewritten (copytruncate), by its first bytes; it is read from the
+// start.
 func (f *follower) checkHead() error {
 	info, err := f.file.Stat()
 	if err != nil {
@@ -174,11 +174,11 @@ func (f *follower) checkHead() error {
 	return f.identify()
 }
 
-// rotated says whether the name stands for another file now.
+// rotated reports whether the name refers to another file now.
 func (f *follower) rotated() (bool, error) {
 	info, err := os.Stat(f.path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return false, nil // between the renaming and the new file
+		return false, nil // between the rename and the creation of the new file
 	}
 	if err != nil {
 		return false, err
@@ -189,13 +189,13 @@ func (f *follower) rotated() (bool, error) {
 
 func (f *follower) close() {
 	if f.file != nil {
-		f.file.Close() // it was read only
+		f.file.Close() // opened read-only
 		f.file = nil
 	}
 	f.part, f.skipping, f.leaving = nil, false, false
 }
 
-// open goes on where the position is, or begins.
+// open resumes at the position, or starts a new file.
 func (f *follower) open() error {
 	if !f.begun {
 		if f.fromStart {
@@ -207,7 +207,7 @@ func (f *follower) open() error {
 	if err != nil {
 		return err
 	}
-	slices.Sort(candidates) // the name itself comes first
+	slices.Sort(candidates) // the current name sorts first
 	for _, path := range candidates {
 		if file := f.fits(path); file != nil {
 			f.file = file
@@ -222,7 +222,7 @@ func (f *follower) open() error {
 	return f.openNew(0)
 }
 
-// escaped is a name as a pattern that matches it alone.
+// escaped returns a glob pattern that matches only the name.
 func escaped(name string) string {
 	var b bytes.Buffer
 	for _, r := range name {
@@ -234,7 +234,7 @@ func escaped(name string) string {
 	return b.String()
 }
 
-// fits opens a file if it is the one of the position.
+// fits opens a file if it is the one of the saved position.
 func (f *follower) fits(path string) *os.File {
 	info, err := os.Stat(path)
 	if err != nil || !info.Mode().IsRegular() {
@@ -254,11 +254,11 @@ func (f *follower) fits(path string) *os.File {
 	return file
 }
 
-// openNew begins with the file that has the name now, at an offset or, below 0, at its end.
+// openNew opens the file that has the name now, at an offset or, if negative, at its end.
 func (f *follower) openNew(offset int64) error {
 	file, err := feeds.Open(f.path)
 	if err != nil {
-		f.fromStart = f.fromStart || errors.Is(err, fs.ErrNotExist) // all of it is new when it comes
+		f.fromStart = f.fromStart || errors.Is(err, fs.ErrNotExist) // once created, all of it is new
 		return err
 	}
 	info, err := file.Stat()
@@ -273,13 +273,13 @@ func (f *follower) openNew(offset int64) error {
 	return f.identify()
 }
 
-// identify notes the first bytes of the file.
+// identify hashes the first bytes of the file.
 func (f *follower) identify() (err error) {
 	f.at.Head, f.at.HeadBytes, err = head(f.file, headBytes)
 	return err
 }
 
-// head is the hash of the first n bytes, or of as many as there are.
+// head hashes the first n bytes, or all of a shorter file.
 func head(file *os.File, n int) (hash uint64, got int, err error) {
 	buf := make([]byte, n)
 	got, err = file.ReadAt(buf, 0)

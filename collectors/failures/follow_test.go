@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// tailing reads all that a follower has.
+// tailing reads everything that a follower has.
 func tailing(t *testing.T, f *follower) (lines []string) {
 	t.Helper()
 	for {
@@ -53,7 +53,7 @@ func TestFollowPartialLines(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "log")
 	write(t, path, "old\n")
 	f := &follower{path: path}
-	wantLines(t, tailing(t, f)) // begins at the end
+	wantLines(t, tailing(t, f)) // starts at the end
 	write(t, path, "a\nb")
 	wantLines(t, tailing(t, f), "a")
 	write(t, path, "c\n\nd")
@@ -62,7 +62,7 @@ func TestFollowPartialLines(t *testing.T) {
 	wantLines(t, tailing(t, f), "TOO LONG", "e")
 }
 
-// A log that comes to be while it is waited for is new as a whole.
+// A log created while it is waited for is read from its start.
 func TestFollowALogThatIsNotThereYet(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "log")
 	f := &follower{path: path}
@@ -84,7 +84,7 @@ func TestFollowRotation(t *testing.T) {
 	}
 	wantLines(t, tailing(t, f), "b") // there is no new file yet
 	write(t, path, "c\n")
-	wantLines(t, tailing(t, f)) // what writes the old one may not know yet
+	wantLines(t, tailing(t, f)) // the writer may not have switched yet
 	wantLines(t, tailing(t, f), "last without end", "c")
 	// copytruncate, to a longer file than before
 	if err := os.Truncate(path, 0); err != nil {
@@ -94,7 +94,7 @@ func TestFollowRotation(t *testing.T) {
 	wantLines(t, tailing(t, f), "new 1", "new 2")
 }
 
-// Of two rotations between two reads, the file in the middle is lost, and counted.
+// With two rotations between two reads, the file in the middle is lost and counted.
 func TestFollowTwoRotations(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "log")
 	began := time.Now().Add(-time.Hour)
@@ -114,7 +114,7 @@ func TestFollowTwoRotations(t *testing.T) {
 	}
 }
 
-// logrotate makes the new file and then tells the program, which meanwhile goes on in the old one.
+// logrotate creates the new file before it signals the program, which meanwhile keeps writing to the old one.
 func TestFollowAWriterThatIsToldLater(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "log")
 	write(t, path, "a\n")
@@ -130,7 +130,7 @@ func TestFollowAWriterThatIsToldLater(t *testing.T) {
 	wantLines(t, tailing(t, f), "late", "new")
 }
 
-// A position that was saved goes on in the file where it was, even if that has another name now.
+// A saved position resumes in its file, even if that was renamed.
 func TestFollowAfterRestart(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "log")
 	write(t, path, "a\nb\n")
@@ -160,14 +160,14 @@ func TestFollowAfterRestart(t *testing.T) {
 	}
 }
 
-// However lines are written, rotated, read and the reader restarted at what it saved: each line once, in order.
+// However lines are written, rotated and read, and the reader is restarted: each line is read once, in order.
 func TestFollowNeitherLosesNorDoubles(t *testing.T) {
 	for seed := range uint64(30) {
 		random := rand.New(rand.NewPCG(seed, 1))
 		path := filepath.Join(t.TempDir(), "log")
 		write(t, path, "")
 		f := &follower{path: path, fromStart: true}
-		wantLines(t, tailing(t, f)) // a file that was rotated away before it was ever seen is nobody's
+		wantLines(t, tailing(t, f)) // a file rotated away before it was first seen does not count
 		var want, got []string
 		pendingText, files := "", 0
 		for step := range 200 {

@@ -16,8 +16,8 @@ import (
 	"github.com/giverny/giverny/topology"
 )
 
-// A real OpenSM writes its log while a host's cable is pulled and put back: both are read, and the node's description
-// is the host's adapter in the graph that ibnetdiscover saw.
+// A real OpenSM logs that a host's cable is pulled and restored: both are parsed, and the node's description is that
+// of the host's adapter in the graph from ibnetdiscover.
 func TestRealOpenSM(t *testing.T) {
 	tree := ibsim.FatTree{Leaves: 2, Spines: 2, HostsPerLeaf: 2}
 	subnet := ibsim.Start(t, tree.Netlist())

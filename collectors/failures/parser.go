@@ -10,36 +10,35 @@ import (
 	"github.com/giverny/giverny/schema"
 )
 
-// Options say how to read a log.
+// Options are how to parse a log.
 type Options struct {
-	Format string         // of Formats; empty: each line by its looks
-	Zone   *time.Location // of times that have none; nil: UTC
-	// Reference is a time at or shortly before which the last line was written: it tells the year of times that
-	// have none.
+	Format string         // one of Formats; empty: detected for each line
+	Zone   *time.Location // for times without a zone; nil: UTC
+	// Reference is the time of the last line or shortly after. It determines the year of times without one.
 	Reference time.Time
-	Host      string // that lines without one are of
-	Name      string // of the log, in faults
+	Host      string // for lines without a host
+	Name      string // of the log, for faults
 }
 
-// form is how lines of one kind are read.
+// form is a log format with its line parser.
 type form struct {
 	name string
 	line func(p *Parser, line string) (schema.Failure, outcome)
 }
 
-// outcome of a line.
+// outcome of parsing a line.
 type outcome uint8
 
 const (
-	notMine   outcome = iota // a line of another form
-	nothing                  // of this form, and no failure
+	notMine   outcome = iota // not in this format
+	nothing                  // in this format, but no failure
 	found                    // a failure
-	malformed                // of this form, and unreadable
-	unknown                  // a failure of a kind that there is none of
+	malformed                // in this format, but malformed
+	unknown                  // a failure of an unknown kind
 	noTime                   // a failure without a time
 )
 
-// forms are tried in this order where none is named.
+// forms are the formats in the order in which they are tried.
 func forms() []form {
 	return []form{
 		{"table", (*Parser).table},
@@ -50,7 +49,7 @@ func forms() []form {
 	}
 }
 
-// Formats lists the names of the forms of logs.
+// Formats lists the names of the log formats.
 func Formats() (names []string) {
 	for _, f := range forms() {
 		names = append(names, f.name)
@@ -58,18 +57,18 @@ func Formats() (names []string) {
 	return names
 }
 
-// Parser reads a log line by line. It remembers what earlier lines said of later ones: the header of a table, the
-// time of a report.
+// Parser parses a log line by line. It keeps context from earlier lines: the header of a table, the time of a
+// report.
 type Parser struct {
 	opt     Options
 	forms   []form
-	columns map[string]int // of a table; nil: as in the interface
-	comma   rune           // of a table; 0: not known yet
+	columns map[string]int // of a table; nil: default order
+	comma   rune           // delimiter of a table; 0: not known yet
 	report  time.Time      // of an ibdiagnet report
 	before  time.Time      // the last time without a zone
 }
 
-// NewParser makes a parser.
+// NewParser returns a parser.
 func NewParser(opt Options) (*Parser, error) {
 	if opt.Zone == nil {
 		opt.Zone = time.UTC
@@ -85,10 +84,10 @@ func NewParser(opt Options) (*Parser, error) {
 	return p, nil
 }
 
-// Refer sets the reference for years.
+// Refer sets Options.Reference.
 func (p *Parser) Refer(t time.Time) { p.opt.Reference = t }
 
-// Line reads a line into rows: a failure, or something to count. An empty line is neither.
+// Line parses a line and adds a failure or a drop to rows. Empty lines are ignored.
 func (p *Parser) Line(line string, rows *feeds.Rows) {
 	line = strings.TrimRight(line, "\r\n")
 	if strings.TrimSpace(line) == "" {
@@ -117,8 +116,8 @@ func (p *Parser) Line(line string, rows *feeds.Rows) {
 	rows.Drop(feeds.UnknownForm, 1)
 }
 
-// yearless puts a year to a time that has none: the latest by which it is not after the reference, with a day's grace
-// for clocks and zones. The 29th of February goes to a leap year.
+// yearless adds the year to a time without one: the latest for which it is not after the reference, with a tolerance
+// of a day for clocks and zones. February 29 gets a leap year.
 func (p *Parser) yearless(month time.Month, day, hour, minute, second, nanos int) (time.Time, bool) {
 	latest := p.opt.Reference.Add(24 * time.Hour)
 	for back := range 9 {
@@ -130,7 +129,7 @@ func (p *Parser) yearless(month time.Month, day, hour, minute, second, nanos int
 	return time.Time{}, false
 }
 
-// zoned reads a time with a date: RFC 3339, or without a zone in the one configured.
+// zoned parses a date and time: RFC 3339, or without a zone in the configured one.
 func (p *Parser) zoned(text string) (time.Time, bool) {
 	text = strings.Replace(text, ",", ".", 1) // dmesg --time-format=iso
 	for i, layout := range []string{time.RFC3339Nano, "2006-01-02T15:04:05.999999999Z0700", "2006-01-02T15:04:05.999999999", "2006-01-02 15:04:05.999999999"} {

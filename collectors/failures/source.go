@@ -14,28 +14,28 @@ import (
 	"github.com/giverny/giverny/internal/faults"
 )
 
-// LogConfig names logs that are followed.
+// LogConfig configures logs to follow.
 type LogConfig struct {
-	// The files, followed over rotation; netwatch, opensm, syslog, kernel logs, ibdiagnet reports, tables.
+	// The files, followed across rotation: netwatch, opensm, syslog, kernel logs, ibdiagnet reports, tables.
 	Paths []string `yaml:"paths,flow"`
 	// table, opensm, ibdiagnet, netwatch or syslog; empty: detected for each line.
 	Format string `yaml:"format"`
-	// The time zone of times that have none: a name such as Europe/Berlin, UTC or Local.
+	// The time zone of times without one: a name such as Europe/Berlin, UTC or Local.
 	TimeZone string `yaml:"time_zone"`
-	// Read a file that has not been read before from its start instead of its end.
+	// Read a file from its start instead of its end, if it has never been read before.
 	FromStart bool `yaml:"from_start"`
 	// The host of lines without a host name (dmesg); empty: this host.
 	Host string `yaml:"host"`
 }
 
-// LogKind is what the registry lists.
+// LogKind is the entry in the registry.
 func LogKind() feeds.Kind {
 	return feeds.Kind{Name: "log", Description: "Logs of the fabric and its hosts: netwatch, opensm, syslog, ibdiagnet, tables.", Interval: time.Second, NewConfig: func() feeds.SourceConfig {
 		return &LogConfig{TimeZone: "Local"}
 	}}
 }
 
-// Validate joins all faults. The paths may be missing as long as the feed is not enabled; Open wants them.
+// Validate joins all errors. Paths may be empty while the feed is disabled; Open checks that.
 func (c *LogConfig) Validate() error {
 	var f faults.List
 	f.Check(c.Format == "" || slices.Contains(Formats(), c.Format), "format", "%q: want %s, or nothing", c.Format, strings.Join(Formats(), ", "))
@@ -51,7 +51,7 @@ func (c *LogConfig) zone() string {
 	return c.TimeZone
 }
 
-// Open makes the source. It reads nothing of the logs yet.
+// Open creates the source. It does not read the logs yet.
 func (c *LogConfig) Open(env feeds.Env) (feeds.Source, error) {
 	if len(c.Paths) == 0 {
 		return nil, errors.New("paths: empty; want the logs to follow")
@@ -81,7 +81,7 @@ func (c *LogConfig) Open(env feeds.Env) (feeds.Source, error) {
 	return s, nil
 }
 
-// logs are followed as one feed.
+// logs is a feed of several followed logs.
 type logs struct {
 	logs  []*followed
 	store *feeds.Store
@@ -92,10 +92,10 @@ type logs struct {
 type followed struct {
 	follower *follower
 	parser   *Parser
-	lost     int // that was reported
+	lost     int // already reported
 }
 
-// Read takes what was added to each log.
+// Read reads the lines appended to each log.
 func (s *logs) Read(ctx context.Context, now time.Time) (rows feeds.Rows, err error) {
 	var errs []error
 	full := func() bool { return rows.Len() >= feeds.MaxRows || ctx.Err() != nil }
@@ -118,7 +118,7 @@ func (s *logs) Read(ctx context.Context, now time.Time) (rows feeds.Rows, err er
 	return rows, errors.Join(errs...)
 }
 
-// Reference is a time shortly behind the last line: when the file was changed, which for an old file tells the year.
+// Reference returns a time shortly after the last line: the modification time, which for an old file determines the year.
 func Reference(path string, now time.Time) time.Time {
 	if info, err := os.Stat(path); err == nil && info.ModTime().Before(now) {
 		return info.ModTime()
@@ -126,7 +126,7 @@ func Reference(path string, now time.Time) time.Time {
 	return now
 }
 
-// Commit saves the positions, if they have moved.
+// Commit saves the positions if they have changed.
 func (s *logs) Commit() error {
 	now := map[string]position{}
 	moved := false

@@ -9,26 +9,26 @@ import (
 	"github.com/giverny/giverny/schema"
 )
 
-// entry is a line of syslog, taken apart.
+// entry is a parsed line of syslog.
 type entry struct {
 	at   time.Time
-	ok   bool // the time could be read
+	ok   bool // the time could be parsed
 	host string
 	text string
 }
 
-// How a line of syslog begins: RFC 5424, a date and time as rsyslog and dmesg write them, RFC 3164 without a year.
+// Line prefixes: RFC 5424, a date and time as written by rsyslog and dmesg, RFC 3164 without a year.
 var (
 	rfc5424 = regexp.MustCompile(`^<\d{1,3}>1 (\S+) (\S+) (\S+) (\S+) (\S+) (?:-|(?:\[(?:[^\]\\]|\\.)*\])+) ?(.*)$`)
 	dated   = regexp.MustCompile(`^(?:<\d{1,3}>)?(\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d+)?(?:Z|[+-]\d\d:?\d\d)?) (.*)$`)
 	rfc3164 = regexp.MustCompile(`^(?:<\d{1,3}>)?([A-Z][a-z]{2}) {1,2}(\d{1,2}) (?:(\d{4}) )?(\d\d):(\d\d):(\d\d)(?:\.(\d{1,9}))? (.*)$`)
-	// Host and program, "node1 kernel: text" or "node1 kernel[1]: text"; SONiC puts the severity between them.
+	// Host and program, "node1 kernel: text" or "node1 kernel[1]: text"; SONiC writes the severity between them.
 	hostAndTag = regexp.MustCompile(`^([A-Za-z0-9][A-Za-z0-9_.:-]*) (?:[A-Z]{3,7} )?([A-Za-z0-9_./#%-]+)(?:\[\d+\])?: (.*)$`)
 )
 
 var months = map[string]time.Month{"Jan": 1, "Feb": 2, "Mar": 3, "Apr": 4, "May": 5, "Jun": 6, "Jul": 7, "Aug": 8, "Sep": 9, "Oct": 10, "Nov": 11, "Dec": 12}
 
-// entry takes a line apart; false: it is no line of syslog.
+// entry parses a line; false: not a syslog line.
 func (p *Parser) entry(line string) (e entry, ok bool) {
 	if m := rfc5424.FindStringSubmatch(line); m != nil {
 		e.at, e.ok = p.zoned(m[1])
@@ -59,7 +59,7 @@ func (p *Parser) entry(line string) (e entry, ok bool) {
 func (p *Parser) fromParts(m []string) (time.Time, bool) {
 	n := make([]int, 7)
 	for i, text := range []string{m[2], m[4], m[5], m[6]} {
-		n[i], _ = strconv.Atoi(text) // digits, by the expression
+		n[i], _ = strconv.Atoi(text) // digits, by the regular expression
 	}
 	nanos, _ := strconv.Atoi((m[7] + "000000000")[:9])
 	if n[1] > 23 || n[2] > 59 || n[3] > 60 {
@@ -73,13 +73,13 @@ func (p *Parser) fromParts(m []string) (time.Time, bool) {
 	return p.yearless(months[m[1]], n[0], n[1], n[2], n[3], nanos)
 }
 
-// rule is how a message speaks of a failure. Its groups are named: port, state, device, module.
+// rule matches messages about a kind of failure. Its named groups are port, state, device, module.
 type rule struct {
 	expression *regexp.Regexp
 	kind       func(state string) schema.EventKind
 }
 
-// linkKind is what happened to a link that is now in a state, in the words of drivers and switches.
+// linkKind is the event for a link that entered a state, in the words of drivers and switches.
 func linkKind(state string) schema.EventKind {
 	switch strings.ToLower(state) {
 	case "up", "plugged", "active":
@@ -97,8 +97,8 @@ func nodeKind(state string) schema.EventKind {
 
 func throttleKind(string) schema.EventKind { return schema.Throttled }
 
-// rules of syslog messages, the first that fits. Messages of bonds, bridges and IPv6 repeat what the driver says and
-// are not here.
+// rules for syslog messages; the first match counts. Messages of bonds, bridges and IPv6 are omitted, since they
+// repeat the driver's.
 var rules = []rule{
 	// mlx5_core 0000:3b:00.0 ens1f0: Link down; mlx4_en: ens6: Link Up
 	{regexp.MustCompile(`mlx5_core \S+ (?P<port>[^\s:]+): Link (?P<state>up|down)\b`), linkKind},
@@ -107,7 +107,7 @@ var rules = []rule{
 	{regexp.MustCompile(`\b(?P<port>[a-z][a-z0-9_]*): Port: (?P<number>\d+) Link (?P<state>ACTIVE|DOWN)\b`), linkKind},
 	// mlx5_core 0000:3b:00.0: Port 1 link down
 	{regexp.MustCompile(`mlx5_core (?P<port>\S+): Port (?P<number>\d+) [Ll]ink (?P<state>up|down)\b`), linkKind},
-	// kernel: ib0: link down; eth0: Link is Down, of drivers that do not name themselves
+	// kernel: ib0: link down; eth0: Link is Down, from drivers that do not print their names
 	{regexp.MustCompile(`^(?:kernel: )?(?:\[ *\d+\.\d+\] )?(?P<port>[a-z][a-z0-9_.-]*): [Ll]ink (?:is )?(?P<state>up|down|Up|Down)\b`), linkKind},
 	// mlx4_ib: mlx4_0: Port 1 logical link is down
 	{regexp.MustCompile(`(?P<port>mlx\d_\d+): Port (?P<number>\d+) logical link is (?P<state>up|down)\b`), linkKind},
@@ -125,16 +125,16 @@ var rules = []rule{
 	{regexp.MustCompile(`%ETHPORT-\d-IF_(?:DOWN_\w+|UP): Interface (?P<port>\S+) is (?P<state>up|down)\b`), linkKind},
 	// Slurm: error: Nodes n[1-2] not responding, setting DOWN; Node n1 now responding
 	{regexp.MustCompile(`slurmctld: .*\bNodes? (?P<device>\S+) (?P<state>not responding, setting DOWN|now responding|returned to service)`), nodeKind},
-	// congestion protection that a program reports by syslog
+	// congestion protection that a program reports through syslog
 	{regexp.MustCompile(`(?i)(?P<state>congestion protection|throttling all|throttle (?:applied|event))`), throttleKind},
 }
 
-// syslog reads lines of syslog, of the kernel, of switches, and of slurmctld.
+// syslog parses lines of syslog, the kernel, switches and slurmctld.
 func (p *Parser) syslog(line string) (f schema.Failure, o outcome) {
 	e, ok := p.entry(line)
 	if !ok {
 		if p.only("syslog") && len(line) > 0 {
-			return f, nothing // what follows a line is often its continuation
+			return f, nothing // often the continuation of a message
 		}
 		return f, notMine
 	}

@@ -8,10 +8,10 @@ import (
 	"github.com/giverny/giverny/schema"
 )
 
-// columns of a table in its usual order.
+// columns of a table in the default order.
 var columns = []string{"time", "kind", "device", "port", "detail"}
 
-// kinds that a table may have, with their synonyms.
+// kinds allowed in a table, with synonyms.
 var kinds = map[string]schema.EventKind{
 	"link_failed": schema.LinkFailed, "link_restored": schema.LinkRestored,
 	"switch_failed": schema.SwitchFailed, "switch_restored": schema.SwitchRestored,
@@ -19,7 +19,7 @@ var kinds = map[string]schema.EventKind{
 	"protection": schema.Throttled, string(schema.Throttled): schema.Throttled,
 }
 
-// table reads time, kind, device, port and detail between tabs or commas, with a header or without.
+// table parses time, kind, device, port and detail, separated by tabs or commas, with an optional header.
 func (p *Parser) table(line string) (f schema.Failure, o outcome) {
 	comma := p.comma
 	if comma == 0 {
@@ -65,10 +65,10 @@ func (p *Parser) table(line string) (f schema.Failure, o outcome) {
 	return f, found
 }
 
-// only says whether all lines are of one form.
+// only reports whether the log is configured to have this format.
 func (p *Parser) only(name string) bool { return p.opt.Format == name }
 
-// header takes a line of names of columns.
+// header parses a line of column names.
 func (p *Parser) header(fields []string) bool {
 	at := map[string]int{}
 	for i, name := range fields {
@@ -94,7 +94,7 @@ func (p *Parser) cell(fields []string, name string) string {
 	if !ok || i >= len(fields) {
 		return ""
 	}
-	if name == "detail" { // it may hold the tabs that separate
+	if name == "detail" { // it may contain the delimiter
 		return feeds.Clean(strings.Join(fields[i:min(len(fields), max(i+1, len(fields)-len(p.columns)+i+1))], " "), 500)
 	}
 	return fields[i]

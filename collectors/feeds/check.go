@@ -12,13 +12,13 @@ import (
 	"github.com/giverny/giverny/schema"
 )
 
-// Bounds of names, as the messages of Kafka have them.
+// Limits of names and texts in Kafka messages.
 const (
 	maxNameBytes = 256
 	maxTextBytes = 4 << 10
 )
 
-// Clean makes a text valid UTF-8 on one line, of at most n bytes: what names of jobs hold is up to their users.
+// Clean makes a text valid UTF-8 on one line of at most n bytes: job names contain whatever users write.
 func Clean(s string, n int) string {
 	s = strings.Map(func(r rune) rune {
 		if r < ' ' || r == 0x7f {
@@ -38,12 +38,12 @@ func Clean(s string, n int) string {
 // CleanName is Clean for names of jobs and users.
 func CleanName(s string) string { return Clean(s, maxNameBytes) }
 
-// sendable says whether an id can be sent: one with control characters would go to terminals and tickets as it is.
+// sendable reports whether an ID can be sent: control characters in it would reach terminals and tickets.
 func sendable(id string) bool {
 	return id != "" && len(id) <= maxNameBytes && utf8.ValidString(id) && strings.IndexFunc(id, unicode.IsControl) < 0
 }
 
-// check keeps the rows that can be true and be sent. The rest is counted, in addition to what the source counted.
+// check returns the rows that are plausible and can be sent. It counts the others, in addition to the source's drops.
 func check(rows *Rows, now time.Time, tolerance time.Duration) *Rows {
 	out := &Rows{Dropped: rows.Dropped, Faults: rows.Faults}
 	latest := schema.Instant(now.Add(tolerance).UnixNano())
@@ -93,8 +93,8 @@ func check(rows *Rows, now time.Time, tolerance time.Duration) *Rows {
 	return out
 }
 
-// resolve gives each fabric the rows that concern it, under the names of its devices. What is in several fabrics
-// (rails) goes to each. Traffic names no devices and goes to all.
+// resolve returns the rows of each fabric, with device names. Rows for several fabrics (rails) go to each.
+// Traffic has no devices and goes to all.
 func resolve(r *nodes.Resolver, rows *Rows, missing nodes.Missing) []*Rows {
 	fabrics := r.Fabrics()
 	parts := make([]*Rows, len(fabrics))
@@ -135,7 +135,7 @@ func resolve(r *nodes.Resolver, rows *Rows, missing nodes.Missing) []*Rows {
 
 func resolveFailure(r *nodes.Resolver, f schema.Failure, parts []*Rows, rows *Rows, missing nodes.Missing) {
 	fabrics := r.Fabrics()
-	if f.Device == "" { // of the fabric as a whole
+	if f.Device == "" { // concerns the whole fabric
 		for i := range parts {
 			f.Fabric = fabrics[i]
 			parts[i].Failures = append(parts[i].Failures, f)
@@ -165,7 +165,7 @@ func resolveFailure(r *nodes.Resolver, f schema.Failure, parts []*Rows, rows *Ro
 	}
 }
 
-// ofSwitch is what the failure of a node is where the node is a switch: a log does not always know.
+// ofSwitch converts a node event to the switch event, for logs that cannot tell switches from nodes.
 func ofSwitch(kind schema.EventKind) schema.EventKind {
 	switch kind {
 	case schema.NodeFailed:

@@ -12,19 +12,18 @@ import (
 	"time"
 )
 
-// MaxOutput bounds what a command may print and a server may answer.
+// MaxOutput bounds the output of a command and the response of a server, in bytes.
 const MaxOutput = 256 << 20
 
 // ErrTooLarge: more than MaxOutput.
 var ErrTooLarge = fmt.Errorf("more than %d bytes", int64(MaxOutput))
 
-// Run runs an argument vector, without a shell, and gives its standard output to read as it comes. A command that
-// ends with a status other than 0 is an error that holds the end of what it printed on standard error. When ctx ends
-// it is killed.
+// Run runs an argument vector, without a shell, and streams its standard output to read. A non-zero exit status is
+// an error that includes the end of standard error. The command is killed when ctx ends.
 func Run(ctx context.Context, argv, environ []string, read func(io.Reader) error) error {
 	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
 	cmd.Env = append(os.Environ(), environ...)
-	cmd.WaitDelay = time.Second // children that hold the pipe open do not hang us
+	cmd.WaitDelay = time.Second // children that hold the pipe open must not block Wait
 	var said tail
 	cmd.Stderr = &said
 	out, err := cmd.StdoutPipe()
@@ -37,7 +36,7 @@ func Run(ctx context.Context, argv, environ []string, read func(io.Reader) error
 	readErr := read(Bounded(out, MaxOutput))
 	killed := readErr != nil && ctx.Err() == nil && !errors.Is(readErr, io.EOF) && !errors.Is(readErr, io.ErrUnexpectedEOF)
 	if killed {
-		_ = cmd.Process.Kill() // its output is read no further
+		_ = cmd.Process.Kill() // its remaining output is not read
 	}
 	waitErr := cmd.Wait()
 	switch {
@@ -48,12 +47,12 @@ func Run(ctx context.Context, argv, environ []string, read func(io.Reader) error
 	case waitErr != nil && said.text.Len() > 0:
 		return fmt.Errorf("run %s: %w: %s", argv[0], waitErr, strings.TrimSpace(said.text.String()))
 	case waitErr != nil:
-		return fmt.Errorf("run %s: %w", argv[0], waitErr) // what it printed is cut short, whatever that made of it
+		return fmt.Errorf("run %s: %w", argv[0], waitErr) // the output is incomplete, so a parse error does not matter
 	}
 	return nil
 }
 
-// tail keeps the end of what is written to it. The buffer is no embedded one: its ReadFrom would be used instead of Write.
+// tail keeps the last bytes written to it. The buffer is not embedded, because its ReadFrom would bypass Write.
 type tail struct{ text bytes.Buffer }
 
 const tailBytes = 1 << 10
@@ -66,7 +65,7 @@ func (t *tail) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// Bounded is a reader that fails with ErrTooLarge behind n bytes, rather than end as if that were all.
+// Bounded is a reader that fails with ErrTooLarge after n bytes instead of returning io.EOF.
 func Bounded(r io.Reader, n int64) io.Reader { return &bounded{r, n} }
 
 type bounded struct {

@@ -16,7 +16,7 @@ import (
 	"github.com/giverny/giverny/collectors/nodes"
 )
 
-// The state says what a command prints that cannot be read, or that it does not answer, and not how it was stopped.
+// The state reports malformed output of a command, or that it does not respond, but not how it was stopped.
 func TestErrorsOfCommands(t *testing.T) {
 	for script, want := range map[string]string{
 		"echo '<html>'; sleep 60":                    "read what sh prints: no JSON: <",
@@ -42,7 +42,7 @@ func TestErrorsOfCommands(t *testing.T) {
 	}
 }
 
-// commandSource reads what a command prints up to the first byte that is no JSON.
+// commandSource reads the output of a command up to the first byte that is not JSON.
 type commandSource []string
 
 func (c commandSource) Read(ctx context.Context, _ time.Time) (feeds.Rows, error) {
@@ -61,7 +61,7 @@ func (c commandSource) Read(ctx context.Context, _ time.Time) (feeds.Rows, error
 
 func (c commandSource) Commit() error { return nil }
 
-// What a command says on standard error is kept in part, however much it is.
+// Standard error of a command is kept in part, whatever its size.
 func TestErrorsOfCommandsAreBounded(t *testing.T) {
 	err := feeds.Run(t.Context(), []string{"sh", "-c", "head -c 3000000 /dev/zero | tr '\\0' x >&2; echo end >&2; exit 3"}, nil, func(out io.Reader) error {
 		_, err := io.Copy(io.Discard, out)

@@ -17,7 +17,7 @@ type Metrics struct {
 	states                                             *prometheus.GaugeVec
 }
 
-// NewMetrics registers them.
+// NewMetrics registers the metrics.
 func NewMetrics(reg prometheus.Registerer) (*Metrics, error) {
 	var errs []error
 	counter := func(name, help string, labels ...string) *prometheus.CounterVec {
@@ -40,7 +40,7 @@ func NewMetrics(reg prometheus.Registerer) (*Metrics, error) {
 	return m, errors.Join(errs...)
 }
 
-// feedMetrics are those of one feed; all exist from its start, at zero.
+// feedMetrics are the metrics of one feed, all initialised to zero.
 type feedMetrics struct {
 	reads, read, rows, retries prometheus.Counter
 	all                        *Metrics
@@ -58,7 +58,7 @@ func (m *Metrics) of(feed string, age func() (time.Duration, bool)) *feedMetrics
 	for _, reason := range []nodes.Reason{nodes.Unknown, nodes.NoSuch} {
 		f.unknownNodes(string(reason))
 	}
-	// A second runner of the same feed is a fault of the caller; the first one's age stands.
+	// A second runner of the same feed is a caller's bug; the age of the first one is kept.
 	_ = m.registerer.Register(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "giverny_feed_age_seconds",
 		Help: "Time since a feed was read successfully; NaN before the first time.", ConstLabels: prometheus.Labels{"feed": feed}}, func() float64 {
 		if d, ok := age(); ok {

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// Open opens a file that others write. A named pipe is refused: to open one without a writer blocks, also past the
-// signal to stop, and what was read of it cannot be read again. Those that a shell makes, /dev/fd/63, are open already.
+// Open opens a file written by another program. It refuses named pipes: opening one without a writer blocks, ignoring
+// the stop signal, and data read from it cannot be read again. Pipes made by a shell, /dev/fd/63, are already open.
 func Open(path string) (*os.File, error) {
 	made := path == "/dev/stdin" || strings.HasPrefix(path, "/dev/fd/") || strings.HasPrefix(path, "/proc/")
 	if info, err := os.Stat(path); err == nil && info.Mode()&os.ModeNamedPipe != 0 && !made {

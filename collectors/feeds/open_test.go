@@ -10,7 +10,7 @@ import (
 	"github.com/giverny/giverny/collectors/feeds"
 )
 
-// A named pipe without a writer is refused at once; a pipe that is open already is read.
+// A named pipe without a writer is refused immediately; a pipe that is already open is read.
 func TestOpen(t *testing.T) {
 	pipe := filepath.Join(t.TempDir(), "log")
 	if err := syscall.Mkfifo(pipe, 0o600); err != nil {

@@ -15,23 +15,23 @@ import (
 	"github.com/giverny/giverny/schema"
 )
 
-// Emitter takes rows of one fabric.
+// Emitter accepts rows of one fabric.
 type Emitter interface {
 	EmitJobs(ctx context.Context, fabric string, jobs []schema.Job) error
 	EmitFailures(ctx context.Context, fabric string, failures []schema.Failure) error
 	EmitTraffic(ctx context.Context, fabric string, traffic []schema.JobTraffic) error
 }
 
-// FinalError is one of an emitter that no further try will mend.
+// FinalError is an emitter's permanent error: retrying does not help.
 type FinalError struct{ Err error }
 
-// Error is that of the emitter.
+// Error returns the emitter's error text.
 func (e *FinalError) Error() string { return e.Err.Error() }
 
-// Unwrap gives the emitter's error.
+// Unwrap returns the emitter's error.
 func (e *FinalError) Unwrap() error { return e.Err }
 
-// Deps are what a runner works with. All are required.
+// Deps are the dependencies of a runner. All are required.
 type Deps struct {
 	Source   Source
 	Emitter  Emitter
@@ -40,7 +40,7 @@ type Deps struct {
 	Log      *slog.Logger
 }
 
-// Runner reads one feed and hands on what it gives.
+// Runner reads one feed and emits its rows.
 type Runner struct {
 	cfg      Config
 	name     string
@@ -50,36 +50,36 @@ type Runner struct {
 	metrics  *feedMetrics
 	log      *slog.Logger
 	pause    retry.Backoff
-	unknown  map[string]bool // names that the log has had; bounded
-	faulty   map[Fault]bool  // faults that the log has had; bounded
-	lie      string          // the last row that cannot be true
-	stranger string          // a node of late that is no device
+	unknown  map[string]bool // names already logged; bounded
+	faulty   map[Fault]bool  // faults already logged; bounded
+	lie      string          // the last implausible row
+	stranger string          // a recent node that matches no device
 
 	mu     sync.Mutex
 	health Health // guarded by mu
 }
 
-// Health is how a feed does.
+// Health describes the condition of a feed.
 type Health struct {
 	Feed     string    `json:"feed"`
 	State    State     `json:"state"`
-	LastRead time.Time `json:"last_read"` // that succeeded; zero before the first
-	Rows     uint64    `json:"rows"`      // handed on
-	Failures int       `json:"failures"`  // reads that failed since
+	LastRead time.Time `json:"last_read"` // the last successful one; zero before the first
+	Rows     uint64    `json:"rows"`      // emitted
+	Failures int       `json:"failures"`  // failed reads since
 	Err      error     `json:"-"`         // of the last read
 
-	minute  time.Time // in which the rows below came
+	minute  time.Time // in which the rows below arrived
 	arrived int
-	full    int       // reads in a row that gave as much as they may
-	lied    time.Time // when rows came last that cannot be true
+	full    int       // consecutive reads that returned the maximum
+	lied    time.Time // when implausible rows last arrived
 	lie     string    // the last of them
 
-	strangers int       // rows in a row without a device
-	stranger  string    // a node of theirs
-	flooded   time.Time // when there was last a flood
+	strangers int       // consecutive rows without a device
+	stranger  string    // one of their nodes
+	flooded   time.Time // time of the last flood
 }
 
-// New makes a runner. name is the feed's, such as jobs/slurm. It reads nothing yet.
+// New returns a runner. name is the name of the feed, such as jobs/slurm. Nothing is read yet.
 func New(name string, cfg Config, deps Deps) (*Runner, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, fmt.Errorf("feed %s: %w", name, err)
@@ -92,7 +92,7 @@ func New(name string, cfg Config, deps Deps) (*Runner, error) {
 	return r, nil
 }
 
-// SetResolver lets the next read look for devices elsewhere. It may be called at any time.
+// SetResolver replaces the resolver from the next read on. It is safe for concurrent use.
 func (r *Runner) SetResolver(to *nodes.Resolver) { r.resolver.Store(to) }
 
 // Name of the feed.
@@ -105,7 +105,7 @@ func (r *Runner) Health() Health {
 	return r.health
 }
 
-// State of the feed, and since when nothing was read, for people.
+// State describes the feed's state and the time of the last read, for people.
 func (r *Runner) State() string {
 	h := r.Health()
 	text := string(h.State)
@@ -120,14 +120,14 @@ func (r *Runner) State() string {
 	return text
 }
 
-// age is the time since the last read that succeeded; false before the first.
+// age is the time since the last successful read; false before the first.
 func (r *Runner) age() (time.Duration, bool) {
 	h := r.Health()
 	return time.Since(h.LastRead), !h.LastRead.IsZero()
 }
 
-// Run reads every interval until ctx ends. A source that fails is read again at the next interval. What the emitter
-// does not take is tried again, and meanwhile nothing is read, so that memory stays bounded. It returns nil.
+// Run reads every interval until ctx ends, and returns nil. A failed read is repeated at the next interval. If the
+// emitter fails, emitting is retried and nothing is read meanwhile, which bounds memory.
 func (r *Runner) Run(ctx context.Context) error {
 	for {
 		n, more := r.Once(ctx)
@@ -141,13 +141,12 @@ func (r *Runner) Run(ctx context.Context) error {
 	}
 }
 
-// pacing is the pause after rows behind which there are more, so that no more than the limit of a flood comes in a
-// minute.
+// pacing is the pause after rows when the source has more, to stay within flood_per_minute.
 func (r *Runner) pacing(rows int) time.Duration {
 	return time.Minute * time.Duration(rows) / time.Duration(r.cfg.FloodPerMinute)
 }
 
-// Once reads and hands on once. It says how many rows were read, and if the source has more.
+// Once reads and emits once. It returns how many rows were read, and whether the source has more.
 func (r *Runner) Once(ctx context.Context) (n int, more bool) {
 	reading, cancel := context.WithTimeout(ctx, r.cfg.Timeout)
 	now := time.Now()
@@ -158,7 +157,7 @@ func (r *Runner) Once(ctx context.Context) (n int, more bool) {
 		err = fmt.Errorf("no answer within its timeout of %v: %w", r.cfg.Timeout, err)
 	}
 	if ctx.Err() != nil {
-		return 0, false // stopped: what was read is read again, since it was not committed
+		return 0, false // stopping: uncommitted rows are read again
 	}
 	r.metrics.reads.Inc()
 	if err != nil {
@@ -174,10 +173,10 @@ func (r *Runner) Once(ctx context.Context) (n int, more bool) {
 	return rows.Len(), rows.More && err == nil
 }
 
-// taken counts the rows of a read that cannot be true, those with a device and those without.
+// taken counts the implausible rows of a read, those with a device and those without.
 type taken struct{ lies, matched, strangers int }
 
-// take checks the rows and hands them on, to each fabric its own.
+// take checks the rows and emits them, to each fabric its own.
 func (r *Runner) take(ctx context.Context, now time.Time, rows *Rows) taken {
 	r.metrics.read.Add(float64(rows.Len()))
 	checked := check(rows, now, r.cfg.ClockTolerance)
@@ -201,15 +200,15 @@ func (r *Runner) take(ctx context.Context, now time.Time, rows *Rows) taken {
 		matched: len(checked.Jobs) + len(checked.Failures) - strangers, strangers: strangers}
 }
 
-// send hands rows to the emitter until it takes them. Those that it refuses for good are dropped.
+// send emits rows, retrying until they are accepted. Rows that are permanently rejected are dropped.
 func (r *Runner) send(ctx context.Context, fabric string, rows *Rows) {
 	sendRows(ctx, r, fabric, rows.Jobs, r.emitter.EmitJobs)
 	sendRows(ctx, r, fabric, rows.Failures, r.emitter.EmitFailures)
 	sendRows(ctx, r, fabric, rows.Traffic, r.emitter.EmitTraffic)
 }
 
-// sendRows halves rows that are refused for good, until the one is found that they are refused for: it takes no others
-// with it.
+// sendRows bisects permanently rejected rows to find the one that causes the rejection, so that the others are
+// accepted.
 func sendRows[T any](ctx context.Context, r *Runner, fabric string, rows []T, emit func(context.Context, string, []T) error) {
 	if len(rows) == 0 {
 		return
@@ -231,7 +230,7 @@ func sendRows[T any](ctx context.Context, r *Runner, fabric string, rows []T, em
 	case err == nil:
 		r.metrics.rows.Add(float64(len(rows)))
 		r.addRows(len(rows))
-	case ctx.Err() != nil: // stopped: they are read again
+	case ctx.Err() != nil: // stopping: they are read again
 	case len(rows) > 1:
 		half := len(rows) / 2
 		sendRows(ctx, r, fabric, rows[:half], emit)
@@ -242,7 +241,7 @@ func sendRows[T any](ctx context.Context, r *Runner, fabric string, rows []T, em
 	}
 }
 
-// setBehind says that what was read waits; the note after the read says when it does no more.
+// setBehind records that rows are waiting to be emitted; note resets it after the read.
 func (r *Runner) setBehind() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -258,7 +257,7 @@ func (r *Runner) addRows(n int) {
 	r.health.Rows += uint64(n)
 }
 
-// maxLogged bounds the names, and the faults, that the log has had.
+// maxLogged bounds the names, and the faults, that are remembered as logged.
 const maxLogged = 10_000
 
 func (r *Runner) noteMissing(missing nodes.Missing) {
@@ -279,8 +278,8 @@ func (r *Runner) noteMissing(missing nodes.Missing) {
 	}
 }
 
-// freshFaults are those that the log has not had, however often their file is read: at most MaxFaults in a read, in one
-// text, since records of one cause are limited.
+// freshFaults returns the faults that have not been logged yet, so that rereading a file does not repeat them: at most
+// MaxFaults per read, in one text because log records of one cause are limited.
 func (r *Runner) freshFaults(faults []Fault) string {
 	var fresh []string
 	for _, f := range faults[:min(len(faults), MaxFaults)] {
@@ -295,13 +294,13 @@ func (r *Runner) freshFaults(faults []Fault) string {
 	return strings.Join(fresh, "; ")
 }
 
-// fullReads in a row are a flood too, of a source that does not know how much more it has.
+// fullReads is how many full reads in a row count as a flood, for a source that does not know its backlog.
 const fullReads = 5
 
-// So many rows in a row without a device make a feed Unmatched, fewer where none has had one yet: jobs may run elsewhere.
+// Consecutive rows without a device that make a feed Unmatched: fewer if none has had one yet, since jobs may run elsewhere.
 const manyStrangers, firstStrangers = 20, 3
 
-// note works out the state after a read.
+// note updates the state after a read.
 func (r *Runner) note(now time.Time, rows *Rows, took taken, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

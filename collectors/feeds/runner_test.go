@@ -23,10 +23,10 @@ import (
 	"github.com/giverny/giverny/topology"
 )
 
-// script is a source that gives what it is told to.
+// script is a source with scripted reads.
 type script struct {
 	mu        sync.Mutex
-	reads     []func(now time.Time) (feeds.Rows, error) // the last one again and again
+	reads     []func(now time.Time) (feeds.Rows, error) // the last one is repeated
 	committed int
 	read      int
 }
@@ -46,7 +46,7 @@ func (s *script) Commit() error {
 	return nil
 }
 
-// taker is an emitter that keeps what it is given.
+// taker is an emitter that stores the rows it is given.
 type taker struct {
 	mu       sync.Mutex
 	jobs     []schema.Job
@@ -55,7 +55,7 @@ type taker struct {
 	refuse   func(n int) error // by the number of the call
 	calls    int
 
-	refuseJob string // this one, for good
+	refuseJob string // a job that is permanently rejected
 }
 
 func (e *taker) take(keep func()) error {
@@ -118,7 +118,7 @@ func newBench(t *testing.T, m nodes.Map, reads ...func(now time.Time) (feeds.Row
 	return b
 }
 
-// metric is the value of a counter or gauge with a label.
+// metric returns the value of a counter or gauge with a label.
 func (b *bench) metric(t *testing.T, name, label string) float64 {
 	t.Helper()
 	families, err := b.reg.Gather()
@@ -145,7 +145,7 @@ func job(id string, start, end time.Time, of ...string) schema.Job {
 	return j
 }
 
-// Rows go to the fabrics that have their nodes, under the names of devices; what cannot be is counted.
+// Rows go to the fabrics that have their nodes, with device names; others are counted.
 func TestRows(t *testing.T) {
 	b := newBench(t, nodes.Map{"nid1": {"0,0,0"}, "nid2": {"3,3,3"}, "gone": {"9,9,9"}}, func(now time.Time) (feeds.Rows, error) {
 		past := now.Add(-time.Hour)
@@ -201,7 +201,7 @@ func TestRows(t *testing.T) {
 	}
 }
 
-// A feed that stops, lies, floods, and comes back: each is a state, in the metrics too.
+// A feed that stops, has implausible rows, floods, and recovers: each is a state, also in the metrics.
 func TestStates(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		broken := errors.New("no answer")
@@ -273,7 +273,7 @@ func TestStates(t *testing.T) {
 	})
 }
 
-// A flood is slowed down to its limit: 10,000 starts take two minutes at 5,000 a minute.
+// A flood is throttled to its limit: 10,000 starts take two minutes at 5,000 per minute.
 func TestFloodIsPaced(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		left := 10_000
@@ -305,7 +305,7 @@ func TestFloodIsPaced(t *testing.T) {
 	})
 }
 
-// What the emitter does not take is tried again and nothing is read meanwhile; what it refuses for good is dropped.
+// What the emitter does not accept is retried, and nothing is read meanwhile; permanent rejections are dropped.
 func TestEmitterFails(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBench(t, nil, func(now time.Time) (feeds.Rows, error) {
@@ -326,7 +326,7 @@ func TestEmitterFails(t *testing.T) {
 		if len(b.out.jobs) != 1 || b.metric(t, "giverny_feed_rows_dropped_total", feeds.NotTaken) != 1 {
 			t.Error("a row that was refused for good is not counted")
 		}
-		// One row of many is refused: the others are taken.
+		// One row of many is rejected: the others are accepted.
 		b.source.reads[0] = func(now time.Time) (rows feeds.Rows, err error) {
 			for i := range 9 {
 				rows.Jobs = append(rows.Jobs, job(fmt.Sprint("many", i), now.Add(-time.Hour), time.Time{}, "3,3,3"))
@@ -361,7 +361,7 @@ func TestClean(t *testing.T) {
 	}
 }
 
-// All series are there from the start.
+// All series exist from the start.
 func TestMetricsExistFromTheStart(t *testing.T) {
 	b := newBench(t, nil, func(time.Time) (feeds.Rows, error) { return feeds.Rows{}, nil })
 	if n, err := testutil.GatherAndCount(b.reg, "giverny_feed_rows_dropped_total"); err != nil || n != len(feeds.Reasons()) {
@@ -372,7 +372,7 @@ func TestMetricsExistFromTheStart(t *testing.T) {
 	}
 }
 
-// A row that was dropped is logged with its place once, however often its file is read.
+// A dropped row is logged once with its location, however often its file is read.
 func TestFaultsAreLoggedOnce(t *testing.T) {
 	fault := feeds.Fault{Where: "jobs.csv:7", Reason: feeds.Malformed, Detail: "no job id"}
 	read := func(time.Time) (feeds.Rows, error) {

@@ -11,15 +11,15 @@ import (
 	"github.com/giverny/giverny/internal/atomicfile"
 )
 
-// Store keeps what a source must know after a restart, a file per feed.
+// Store persists the state of a source, one file per feed.
 type Store struct{ path string }
 
-// NewStore keeps it in dir, under the name of the feed. It makes no file yet.
+// NewStore returns a store in dir for a feed. It creates no file yet.
 func NewStore(dir, feed string) *Store {
 	return &Store{filepath.Join(dir, feed+".json")}
 }
 
-// Load reads what was saved into v; false if nothing was.
+// Load reads the saved state into v; false if there is none.
 func (s *Store) Load(v any) (bool, error) {
 	text, err := os.ReadFile(s.path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -34,7 +34,7 @@ func (s *Store) Load(v any) (bool, error) {
 	return true, nil
 }
 
-// Save replaces what was saved, whole or not at all.
+// Save replaces the saved state atomically.
 func (s *Store) Save(v any) error {
 	text, err := json.Marshal(v)
 	if err != nil {

@@ -17,13 +17,13 @@ import (
 	"github.com/giverny/giverny/schema"
 )
 
-// adapter is what is remembered of an adapter from poll to poll. Only Read
-// touches it, and of one adapter only one Read runs at a time.
+// adapter is what is kept of an adapter between polls. Only Read uses it, and no two
+// Reads of an adapter run concurrently.
 type adapter struct {
 	dir    string
-	name   string            // of its folder: "mlx5_0"
+	name   string            // name of its folder: "mlx5_0"
 	names  map[string]string // canonical counter names by family and file
-	wide   map[string]bool   // ports whose data counters have shown to be 64-bit
+	wide   map[string]bool   // ports whose data counters have exceeded 32 bits
 	buffer [64]byte
 }
 
@@ -31,7 +31,7 @@ func newAdapter(dir, name string) *adapter {
 	return &adapter{dir: dir, name: name, names: map[string]string{}, wide: map[string]bool{}}
 }
 
-// visit is one poll's reading of an adapter.
+// visit is the reading of an adapter in one poll.
 type visit struct {
 	*adapter
 	cfg               *Config
@@ -39,11 +39,10 @@ type visit struct {
 	shared            bool // another adapter of this host has the same description
 }
 
-// Name of the adapter's folder.
+// Name is the name of the adapter's folder.
 func (v *visit) Name() string { return v.name }
 
-// Read reads every port. A port that fails does not keep the others from being
-// read.
+// Read reads every port. A failing port does not prevent reading the others.
 func (v *visit) Read(ctx context.Context, r *collectors.Reading) error {
 	ports, err := os.ReadDir(filepath.Join(v.dir, "ports"))
 	if err != nil {
@@ -59,24 +58,24 @@ func (v *visit) Read(ctx context.Context, r *collectors.Reading) error {
 	return errors.Join(errs...)
 }
 
-// hardwareFamilies are the drivers whose hw_counters have a family of another
-// name than the driver's; the others go by the driver's name.
+// hardwareFamilies are the drivers whose hw_counters family has another name than the
+// driver.
 var hardwareFamilies = map[string]string{
 	"mlx5_core": "hw", "mlx5_ib": "hw", "mlx4_core": "mlx4", "mlx4_ib": "mlx4",
 	"bnxt_en": "bnxt_re", "rdma_rxe": "rxe", "ice": "irdma", "i40e": "irdma",
 }
 
-// namedFamilies tell the family from the adapter's own name where no link leads
-// to its driver, as for software devices.
+// namedFamilies derive the family from the adapter's name if there is no link to its
+// driver, as for software devices.
 var namedFamilies = []struct{ prefix, family string }{
 	{"mlx5", "hw"}, {"mlx4", "mlx4"}, {"bnxt_re", "bnxt_re"}, {"rxe", "rxe"}, {"irdma", "irdma"}, {"siw", "siw"}, {"hfi1", "hfi1"}, {"efa", "efa"},
 }
 
-// unknownFamily is that of hw_counters of which nothing tells the driver. It is
-// not "hw": the counters of that family have widths that others need not have.
+// unknownFamily is used for hw_counters of an unknown driver. It is not "hw", since the
+// counters of that family have known widths.
 const unknownFamily = "rdma"
 
-// family is the first part of the names of the adapter's hw_counters.
+// family is the first part of the adapter's hw_counters names.
 func (a *adapter) family() string {
 	if link, err := os.Readlink(filepath.Join(a.dir, "device", "driver")); err == nil {
 		driver := filepath.Base(link)
@@ -107,7 +106,7 @@ func (v *visit) readPort(ctx context.Context, r *collectors.Reading, family, por
 	return err
 }
 
-// portName is how the fabric's graph names the port.
+// portName is the name of the port in the fabric's graph.
 func (v *visit) portName(port, layer string) schema.PortName {
 	switch {
 	case v.cfg.Identify == Hostname:
@@ -124,9 +123,8 @@ func (v *visit) portName(port, layer string) schema.PortName {
 	return schema.PortName{Device: v.cfg.Hostname + " " + v.name, Port: port}
 }
 
-// readState puts the logical state ("4: ACTIVE") and the rate ("400 Gb/sec (4X
-// NDR)") beside the counters, so that a port that is down shows as that and not
-// as an idle one.
+// readState adds the logical state ("4: ACTIVE") and the rate ("400 Gb/sec (4X NDR)")
+// to the counters, so that a port that is down can be told from an idle one.
 func (v *visit) readState(r *collectors.Reading, dir string) {
 	if state, _, ok := strings.Cut(text(filepath.Join(dir, "state")), ":"); ok {
 		if n, err := strconv.ParseUint(state, 10, 8); err == nil {
@@ -140,8 +138,8 @@ func (v *visit) readState(r *collectors.Reading, dir string) {
 	}
 }
 
-// readCounters reads every file of a folder. A folder that is not there is no
-// fault: soft-RoCE has no counters, an adapter in a container no hw_counters.
+// readCounters reads every file of a folder. A missing folder is no error: soft-RoCE
+// has no counters, an adapter in a container no hw_counters.
 func (v *visit) readCounters(ctx context.Context, r *collectors.Reading, dir, family, port string) error {
 	files, err := os.ReadDir(dir)
 	if errors.Is(err, os.ErrNotExist) {
@@ -172,13 +170,13 @@ func (v *visit) readCounters(ctx context.Context, r *collectors.Reading, dir, fa
 	return nil
 }
 
-// settingFile, among the hw_counters, is the time in milliseconds for which the
-// kernel keeps their values. It counts nothing.
+// settingFile, in hw_counters, is not a counter but the time in milliseconds for which
+// the kernel caches their values.
 const settingFile = "lifespan"
 
-// hasExtended reports whether the port has the extended, 64-bit counters. The
-// kernel picks one of three sets of files (drivers/infiniband/core/sysfs.c,
-// get_counter_table), and only that of full extended counters has this file.
+// hasExtended reports whether the port has the extended, 64-bit counters. The kernel
+// picks one of three sets of files (drivers/infiniband/core/sysfs.c,
+// get_counter_table), and only the full extended set has this file.
 func (v *visit) hasExtended(files []os.DirEntry) bool {
 	for _, f := range files {
 		if f.Name() == "unicast_rcv_packets" {
@@ -188,13 +186,12 @@ func (v *visit) hasExtended(files []os.DirEntry) bool {
 	return false
 }
 
-// canonical is the name of a counter as the schema has it.
+// canonical returns the name of a counter in the schema.
 //
-// port_xmit_wait is 32 bits wide in all three of the kernel's sets and sticks
-// at its maximum. Data and packets are 64 bits wide in two of them; the set
-// without extended counters and the one without their unicast and multicast
-// parts have the same files, so there a counter goes as 32-bit until it shows a
-// value that no 32-bit counter has.
+// port_xmit_wait is 32 bits wide in all three of the kernel's sets and saturates. Data
+// and packet counters are 64 bits wide in two of them. The set without extended
+// counters and the one without extended unicast and multicast counters have the same
+// files, so there a counter counts as 32-bit until its value exceeds 32 bits.
 func (v *visit) canonical(family, file, port string, narrow bool, value uint64) string {
 	switch file {
 	case "port_xmit_wait":
@@ -219,12 +216,12 @@ func (v *visit) canonical(family, file, port string, narrow bool, value uint64) 
 	return key
 }
 
-// errNotOffered marks a counter that the port does not have, though the file is
-// there.
+// errNotOffered means that the port does not have the counter, although the file
+// exists.
 var errNotOffered = errors.New("not offered by the port")
 
-// readCounter reads a number. Some kernels answer "N/A (no PMA)" where an
-// adapter has no performance management.
+// readCounter reads a number. Some kernels return "N/A (no PMA)" for an adapter without
+// performance management.
 func (v *visit) readCounter(file string) (uint64, error) {
 	f, err := os.Open(file)
 	if err != nil {

@@ -1,7 +1,6 @@
 // Package ibsysfs reads the counters of this host's RDMA adapters from
-// /sys/class/infiniband: counters, hw_counters, state and rate of every port.
-// It opens files and nothing else; a file that cannot be read costs its own
-// counter, a device that hangs its own rows.
+// /sys/class/infiniband: counters, hw_counters, state and rate of every port. It only
+// opens files; an unreadable file loses its own counter, a hanging device its own rows.
 package ibsysfs
 
 import (
@@ -18,24 +17,24 @@ import (
 	"github.com/giverny/giverny/internal/faults"
 )
 
-// Identify says by which name an adapter's rows go, so that they meet the
-// ports of the fabric's graph.
+// Identify is how an adapter is named in its rows, so that they match the ports of the
+// fabric's graph.
 type Identify string
 
 // Ways to identify an adapter.
 const (
 	// Description is the node description that the subnet manager sees and
-	// ibnetdiscover prints ("node7 mlx5_0"). Adapters of this host that share
-	// one, since it was never set, go by their GUID.
+	// ibnetdiscover prints ("node7 mlx5_0"). Adapters of this host with the same
+	// description, because it was never set, use their GUID.
 	Description Identify = "description"
 	// GUID is the node GUID as 16 hexadecimal digits.
 	GUID Identify = "guid"
-	// Hostname is the host's name; the port is then the network interface of
-	// the adapter's port, or "mlx5_0/1" where it has none.
+	// Hostname is the host's name; the port is the network interface of the adapter's
+	// port, or "mlx5_0/1" if it has none.
 	Hostname Identify = "hostname"
 )
 
-// Config says where to look and how to name what is found.
+// Config says where to look for adapters and how to name them.
 type Config struct {
 	// The folder that holds a folder per adapter.
 	Root string `yaml:"root"`
@@ -45,7 +44,7 @@ type Config struct {
 	Hostname string `yaml:"hostname"`
 	// Patterns of adapter names, such as mlx5_*; empty: all.
 	Devices []string `yaml:"devices,flow"`
-	// The file with the id of the current boot, which shows that counters have been reset.
+	// The file with the ID of the current boot; a change shows that counters were reset.
 	BootIDPath string `yaml:"boot_id_path"`
 }
 
@@ -54,7 +53,7 @@ func DefaultConfig() Config {
 	return Config{Root: "/sys/class/infiniband", Identify: Description, BootIDPath: boot.IDPath}
 }
 
-// Kind is what the registry lists.
+// Kind is the entry in the registry.
 func Kind() collectors.Kind {
 	return collectors.Kind{
 		Name:        "ibsysfs",
@@ -67,14 +66,14 @@ func Kind() collectors.Kind {
 	}
 }
 
-// Open makes the collector; host stands in where no hostname is configured.
+// Open creates the collector; host is the default for Hostname.
 func (c *Config) Open(host string) (collectors.Collector, error) {
 	cfg := *c
 	cfg.Hostname = cmp.Or(cfg.Hostname, host)
 	return New(cfg)
 }
 
-// Validate names every fault.
+// Validate joins all errors.
 func (c *Config) Validate() error {
 	var f faults.List
 	f.Check(c.Root != "", "root", "empty; want /sys/class/infiniband")
@@ -90,10 +89,10 @@ func (c *Config) Validate() error {
 type Collector struct {
 	cfg   Config
 	epoch uint64
-	known map[string]*adapter // by folder name; they keep what they learnt
+	known map[string]*adapter // by folder name; kept between polls
 }
 
-// New makes a collector. It reads nothing yet but the current boot's name.
+// New returns a collector. It only reads the boot ID.
 func New(cfg Config) (*Collector, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
@@ -104,16 +103,16 @@ func New(cfg Config) (*Collector, error) {
 	return &Collector{cfg: cfg, epoch: boot.ID(cfg.BootIDPath), known: map[string]*adapter{}}, nil
 }
 
-// Name of the source.
+// Name returns "ibsysfs".
 func (c *Collector) Name() string { return "ibsysfs" }
 
-// Epoch names the current boot.
+// Epoch identifies the current boot.
 func (c *Collector) Epoch() uint64 { return c.epoch }
 
-// Devices lists the adapters that are there now. A host without any, or
-// without the folder, has none: that is no error on a host whose driver is not
-// loaded yet, and the number of devices is a metric. The kernel answers what is
-// read here from memory, so that a hung adapter does not hold the list.
+// Devices lists the current adapters. A missing folder means that there are none: this
+// is no error, since the driver may not be loaded yet, and the number of devices is a
+// metric. The kernel serves the files read here from memory, so a hung adapter does not
+// block the listing.
 func (c *Collector) Devices(context.Context) ([]collectors.Device, error) {
 	entries, err := os.ReadDir(c.cfg.Root)
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
@@ -148,14 +147,14 @@ func (c *Collector) Devices(context.Context) ([]collectors.Device, error) {
 
 func (c *Collector) wanted(name string) bool {
 	for _, p := range c.cfg.Devices {
-		if ok, _ := path.Match(p, name); ok { // the patterns were checked
+		if ok, _ := path.Match(p, name); ok { // validated
 			return true
 		}
 	}
 	return len(c.cfg.Devices) == 0
 }
 
-// text is the content of a small file; of one that cannot be read, nothing.
+// text is the content of a small file; empty if it cannot be read.
 func text(file string) string {
 	b, err := os.ReadFile(file)
 	if err != nil {

@@ -16,8 +16,8 @@ import (
 	"github.com/giverny/giverny/schema"
 )
 
-// The counters of a port as mlx5 offers them, with the largest of the sets of files
-// that the kernel has (get_counter_table): full extended counters.
+// The counters of a port as provided by mlx5, with the largest of the kernel's sets of
+// files (get_counter_table): full extended counters.
 var (
 	counterFiles = strings.Fields("VL15_dropped excessive_buffer_overrun_errors link_downed link_error_recovery multicast_rcv_packets " +
 		"multicast_xmit_packets port_rcv_data port_rcv_errors port_rcv_packets port_xmit_data port_xmit_discards port_xmit_packets " +
@@ -29,9 +29,9 @@ var (
 // countersOfPort: the files above without lifespan, the state and the rate.
 const countersOfPort = 16 + 10 + 2
 
-// host makes the folder of a host of ours: four InfiniBand adapters and an
-// Ethernet bond. Every counter of an adapter has a value of its own, the n-th
-// file of adapter a 1000*a+n, but for two.
+// host creates the sysfs folder of a host with four InfiniBand adapters and an Ethernet
+// bond. Every counter of an adapter has a distinct value, 1000*a+n for the n-th file of
+// adapter a, with two exceptions.
 func host(t *testing.T) string {
 	t.Helper()
 	root := t.TempDir()
@@ -57,8 +57,8 @@ func host(t *testing.T) string {
 	return root
 }
 
-// softRoCE makes the folder of two soft-RoCE devices, which share a description
-// and have no counters but those of their driver.
+// softRoCE creates the folder of two soft-RoCE devices with the same description and
+// only driver counters.
 func softRoCE(t *testing.T) string {
 	t.Helper()
 	root := t.TempDir()
@@ -123,7 +123,7 @@ func TestReadsAHost(t *testing.T) {
 	checkKnown(t, got, countersOfPort)
 }
 
-// checkKnown wants so many counters of a port, all of them in the schema.
+// checkKnown expects a number of counters of a port, all of them in the schema.
 func checkKnown(t *testing.T, got map[string]uint64, count int) {
 	t.Helper()
 	if len(got) != count {
@@ -198,8 +198,8 @@ func TestFamilyFollowsTheDriver(t *testing.T) {
 	}
 }
 
-// Without the extended counters' files a data counter goes as 32-bit, until it
-// shows that it is not.
+// Without the files of extended counters a data counter counts as 32-bit, until it
+// exceeds that.
 func TestWidthOfDataCounters(t *testing.T) {
 	root := t.TempDir()
 	file := []string{root, "mlx4_0", "ports", "2", "counters", "port_xmit_data"}
@@ -219,7 +219,7 @@ func TestWidthOfDataCounters(t *testing.T) {
 	}
 }
 
-// What a file may hold or answer instead of a number costs that counter alone.
+// A file with something other than a number loses only its own counter.
 func TestOneFileCostsOneCounter(t *testing.T) {
 	root := host(t)
 	counters := filepath.Join(root, "mlx5_0", "ports", "1", "counters")
@@ -227,7 +227,7 @@ func TestOneFileCostsOneCounter(t *testing.T) {
 	write(t, "plenty\n", counters, "link_downed")
 	write(t, "", counters, "port_rcv_errors")
 	failing := filepath.Join(counters, "VL15_dropped")
-	if err := errors.Join(os.Remove(failing), os.Symlink("/proc/self/mem", failing)); err != nil { // reads of it give EIO
+	if err := errors.Join(os.Remove(failing), os.Symlink("/proc/self/mem", failing)); err != nil { // reading it gives EIO
 		t.Fatal(err)
 	}
 	readings := collectortest.Read(t, newCollector(t, root, nil))
@@ -251,8 +251,8 @@ func TestPortThatIsDownIsFlagged(t *testing.T) {
 	}
 }
 
-// A file that blocks for ever, as a register of a dying adapter may, holds the
-// goroutine that reads it: the others are read poll after poll.
+// A file that blocks forever, such as a register of a failing adapter, blocks only the
+// goroutine that reads it: the others are read at every poll.
 func TestHungFileCostsItsDevice(t *testing.T) {
 	leak := goleak.IgnoreCurrent()
 	root := host(t)
@@ -274,7 +274,7 @@ func TestHungFileCostsItsDevice(t *testing.T) {
 	if stuck != 1 {
 		t.Errorf("%v devices stuck, want 1", stuck)
 	}
-	w, err := os.OpenFile(hung, os.O_WRONLY, 0) // the reader comes back
+	w, err := os.OpenFile(hung, os.O_WRONLY, 0) // unblocks the reader
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -12,8 +12,7 @@ import (
 	"github.com/giverny/giverny/schema"
 )
 
-// Inventory lists the adapters that are there now, with the device under which the
-// rows of each go.
+// Inventory lists the current adapters with the device name used in their rows.
 func (c *Collector) Inventory(ctx context.Context) ([]schema.Adapter, error) {
 	devices, err := c.Devices(ctx)
 	if err != nil {
@@ -21,10 +20,10 @@ func (c *Collector) Inventory(ctx context.Context) ([]schema.Adapter, error) {
 	}
 	list := make([]schema.Adapter, 0, len(devices))
 	for _, d := range devices {
-		v := d.(*visit) // of this package's Devices
+		v := d.(*visit) // as returned by Devices
 		ports, err := os.ReadDir(filepath.Join(v.dir, "ports"))
 		if err != nil || len(ports) == 0 {
-			continue // it is going away
+			continue // it is being removed
 		}
 		port := ports[0].Name()
 		list = append(list, schema.Adapter{Name: v.name, Device: v.portName(port, text(filepath.Join(v.dir, "ports", port, "link_layer"))).Device,
@@ -33,8 +32,8 @@ func (c *Collector) Inventory(ctx context.Context) ([]schema.Adapter, error) {
 	return list, nil
 }
 
-// model is the driver's name of the model, else vendor and device of the PCI function,
-// else the family of drivers.
+// model is the driver's name of the model, or else the PCI vendor and device IDs, or
+// else the driver family.
 func (a *adapter) model() string {
 	pci := func(file string) string { return strings.TrimPrefix(text(filepath.Join(a.dir, "device", file)), "0x") }
 	if vendor, device := pci("vendor"), pci("device"); vendor != "" && device != "" {
@@ -43,7 +42,7 @@ func (a *adapter) model() string {
 	return cmp.Or(text(filepath.Join(a.dir, "hca_type")), a.family())
 }
 
-// slot is how the adapter's PCIe slot is trained; empty for software devices.
+// slot is the negotiated speed and width of the adapter's PCIe slot; empty for software devices.
 func (a *adapter) slot() string {
 	speed, _, _ := strings.Cut(text(filepath.Join(a.dir, "device", "current_link_speed")), " PCIe")
 	width := text(filepath.Join(a.dir, "device", "current_link_width"))
@@ -56,8 +55,8 @@ func (a *adapter) slot() string {
 // bytesPerWord: the data counters of a port count words of 4 bytes (IBA, PortXmitData).
 const bytesPerWord = 4
 
-// DataBytes is what all ports of an adapter have sent and received since the driver
-// was loaded, in bytes.
+// DataBytes is the number of bytes that all ports of an adapter have sent and received
+// since the driver was loaded.
 func (c *Collector) DataBytes(adapter string) (bytes uint64, err error) {
 	if adapter == "" || strings.ContainsAny(adapter, `/\`) {
 		return 0, fmt.Errorf("adapter %q: want a name such as mlx5_0", adapter)

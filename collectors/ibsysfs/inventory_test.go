@@ -16,7 +16,7 @@ func TestInventory(t *testing.T) {
 	write(t, "32.0 GT/s PCIe\n", root, "mlx5_0", "device", "current_link_speed")
 	write(t, "16\n", root, "mlx5_0", "device", "current_link_width")
 	write(t, "node7 mlx5_0\n", root, "mlx5_0", "node_desc")
-	write(t, "InfiniBand\n", root, "rxe0", "ports", "1", "link_layer") // software: no function, no firmware
+	write(t, "InfiniBand\n", root, "rxe0", "ports", "1", "link_layer") // software: no PCI function, no firmware
 	c := newCollector(t, root, func(c *ibsysfs.Config) { c.Devices = []string{"mlx5_0", "rxe0"} })
 	got, err := c.Inventory(t.Context())
 	want := []schema.Adapter{{Name: "mlx5_0", Device: "node7 mlx5_0", Model: "MT4129", Board: "MT_0000000838", Firmware: "28.39.1002", PCIe: "32.0 GT/s x16"},
@@ -36,7 +36,7 @@ func TestDataBytes(t *testing.T) {
 	if got, err := c.DataBytes("mlx5_0"); err != nil || got != 4*(91827364554637+100+7) {
 		t.Errorf("%d, %v", got, err)
 	}
-	for _, name := range []string{"rxe0", "mlx5_9", "", "../x"} { // it has no counters, is not there, is no name
+	for _, name := range []string{"rxe0", "mlx5_9", "", "../x"} { // without counters, missing, invalid
 		if got, err := c.DataBytes(name); err == nil {
 			t.Errorf("%q: %d", name, got)
 		}

@@ -15,7 +15,7 @@ import (
 	"github.com/giverny/giverny/schema"
 )
 
-// extract unpacks a recorded archive and returns the folder that root names in it.
+// extract unpacks a recorded archive and returns the folder named root in it.
 func extract(t *testing.T, root string, fixture ...string) string {
 	t.Helper()
 	f, err := os.Open(repo.Fixture(t, fixture...))

@@ -1,5 +1,5 @@
-// Package jobline reads a job from a line of JSON, as the feed of jobs and giverny diagnose take it. A line goes in, a
-// schema.Job under the line's own names of nodes comes out, its host lists expanded. It finds no devices.
+// Package jobline parses a job from a line of JSON, as read by the jobs feed and giverny diagnose. Input: a line.
+// Output: a schema.Job with the line's own node names, its host lists expanded. It does not map them to devices.
 package jobline
 
 import (
@@ -13,17 +13,17 @@ import (
 	"github.com/giverny/giverny/schema"
 )
 
-// ErrNoStart is a job that has nodes, and does not say since when.
+// ErrNoStart means that a job has nodes but no start time.
 var ErrNoStart = errors.New(`no start; want one such as "2026-01-05T00:30:00Z", or no nodes while the job waits`)
 
 const example = `{"job_id":"17","name":"PSDNS","user":"flow","nodes":["9,1,1"],"start":"2026-01-05T00:30:00Z"}`
 
-// fieldError is a field of a form that its own decoder refuses, worded for a person.
+// fieldError is a field rejected by its own decoder, with a message for people.
 type fieldError struct{ field, text, want string }
 
 func (e *fieldError) Error() string { return fmt.Sprintf("%s %.40s: want %s", e.field, e.text, e.want) }
 
-// line is what is read of a job.
+// line is the JSON form of a job.
 type line struct {
 	ID    id             `json:"job_id"`
 	Name  string         `json:"name"`
@@ -34,7 +34,7 @@ type line struct {
 	State string         `json:"state"`
 }
 
-// id is text, or the number that some schedulers write.
+// id is a string, or a number as some schedulers write.
 type id string
 
 func (i *id) UnmarshalJSON(b []byte) error {
@@ -51,7 +51,7 @@ func (i *id) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// list is a list of names, or one text.
+// list is a list of names, or a single string.
 type list []string
 
 func (l *list) UnmarshalJSON(b []byte) error {
@@ -65,9 +65,9 @@ func (l *list) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// Parse reads a job. The id may be a number, the nodes one text, each of them a host list. A job without start waits
-// and has no nodes; one that has ended may have lost its nodes, which are nil then. The error says what is wrong and
-// what is wanted instead.
+// Parse parses a job. The id may be a number; nodes may be a single string; each node may be a host list. A job
+// without start is waiting and has no nodes; a job that has ended may have nil nodes, if they are no longer known.
+// Errors say what is expected instead.
 func Parse(text []byte) (schema.Job, error) {
 	var in line
 	if err := json.Unmarshal(text, &in); err != nil {
@@ -90,7 +90,7 @@ func Parse(text []byte) (schema.Job, error) {
 	return job, nil
 }
 
-// worded words a decoder's error for a person.
+// worded rephrases a decoder's error for people.
 func worded(err error, text []byte) error {
 	if kind, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
 		if kind.Field == "" {

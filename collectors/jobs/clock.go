@@ -7,11 +7,11 @@ import (
 	"github.com/giverny/giverny/schema"
 )
 
-// clock reads times of a scheduler that have no zone.
+// clock parses a scheduler's times without a zone.
 type clock struct{ zone *time.Location }
 
-// instant reads what sacct prints for a time: local time without a zone, with one where SLURM_TIME_FORMAT asks for
-// it, or seconds since 1970. "Unknown", "None" and nothing are 0.
+// instant parses a time printed by sacct: local time without a zone, with a zone if SLURM_TIME_FORMAT asks for it,
+// or seconds since 1970. "Unknown", "None" and an empty text are 0.
 func (c clock) instant(text string) (schema.Instant, bool) {
 	text = strings.TrimSpace(text)
 	switch strings.ToLower(text) {
@@ -32,8 +32,8 @@ func (c clock) instant(text string) (schema.Instant, bool) {
 	return 0, false
 }
 
-// span reads the start and the end of a job. In the hour that clocks repeat when daylight saving time ends, a time
-// without a zone has two readings: where the end would come before the start, the ones are taken by which it does not.
+// span parses the start and end of a job. A time without a zone is ambiguous in the hour that is repeated when
+// daylight saving time ends: if the end would be before the start, readings are chosen for which it is not.
 func (c clock) span(startText, endText string) (start, end schema.Instant, ok bool) {
 	start, okStart := c.instant(startText)
 	end, okEnd := c.instant(endText)
@@ -53,18 +53,18 @@ func (c clock) span(startText, endText string) (start, end schema.Instant, ok bo
 	return start, end, true
 }
 
-// readings are what a text may mean of which at is one reading: two instants, the earlier first, if it has no zone and
-// is in an hour that clocks repeat.
+// readings returns the possible meanings of a text, of which at is one: two instants, the earlier first, if it has no
+// zone and is in a repeated hour.
 func (c clock) readings(at schema.Instant, text string) []schema.Instant {
 	const elsewhere = 12345 // seconds: no zone has this offset
 	if same, _ := (clock{time.FixedZone("", elsewhere)}).instant(text); same == at {
-		return []schema.Instant{at} // it has a zone
+		return []schema.Instant{at} // the text has a zone
 	}
 	t := at.Time().In(c.zone)
 	_, offset := t.Zone()
 	wall := t.Add(time.Duration(offset) * time.Second)
 	var all []schema.Instant
-	for _, near := range []time.Duration{-24 * time.Hour, 24 * time.Hour} { // before and after clocks are changed
+	for _, near := range []time.Duration{-24 * time.Hour, 24 * time.Hour} { // before and after the clock change
 		_, seconds := t.Add(near).Zone()
 		reading := wall.Add(-time.Duration(seconds) * time.Second)
 		if _, has := reading.Zone(); has == seconds {

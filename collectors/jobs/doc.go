@@ -1,4 +1,4 @@
-// Package jobs reads jobs from schedulers: Slurm's sacct, squeue and slurmrestd, Kubernetes, and files. Text of a
-// scheduler goes in, schema.Job rows under the scheduler's own names of nodes come out, those that are new or have
-// changed. Files and live sources share the parsers. It finds no devices; package feeds does.
+// Package jobs reads jobs from schedulers: Slurm's sacct, squeue and slurmrestd, Kubernetes, and files. Input: a
+// scheduler's text. Output: new or changed schema.Job rows with the scheduler's node names. Files and live sources
+// share the parsers. Package feeds maps nodes to devices.
 package jobs

@@ -17,17 +17,17 @@ import (
 	"github.com/giverny/giverny/schema"
 )
 
-// Options say how to read a file of jobs.
+// Options are how to parse a file of jobs.
 type Options struct {
-	Format string         // of Formats; empty: by the first bytes
-	Zone   *time.Location // of times that have none; nil: UTC
+	Format string         // one of Formats; empty: detected by the first bytes
+	Zone   *time.Location // for times without a zone; nil: UTC
 	RawIDs bool
 }
 
-// Formats lists the names of the forms of files.
+// Formats lists the names of the file formats.
 func Formats() []string { return []string{"jsonl", "csv", "sacct", "slurm-json", "pods"} }
 
-// Read reads a whole file of jobs. name stands for it in errors.
+// Read reads a whole file of jobs. name is its name in errors.
 func Read(r io.Reader, name string, opt Options) (List, error) {
 	in := bufio.NewReaderSize(r, 64<<10)
 	if opt.Zone == nil {
@@ -50,7 +50,7 @@ func Read(r io.Reader, name string, opt Options) (List, error) {
 		return ReadSacct(in, name, SacctOptions{Zone: opt.Zone, RawIDs: opt.RawIDs})
 	case "slurm-json":
 		list, err := ReadSlurmJSON(in, name, SlurmOptions{RawIDs: opt.RawIDs})
-		list.Complete = false // a file of yesterday says nothing of now
+		list.Complete = false // an old file says nothing about the present
 		return list, err
 	case "pods":
 		list, err := readPods(in, name)
@@ -60,13 +60,13 @@ func Read(r io.Reader, name string, opt Options) (List, error) {
 	return List{}, fmt.Errorf("%s: format %q: want %s", name, opt.Format, strings.Join(Formats(), ", "))
 }
 
-// jobsKey is the key of the list in JSON of Slurm; a job may be named "jobs" too.
+// jobsKey is the key of the list in Slurm's JSON; a job name may be "jobs" too.
 var jobsKey = regexp.MustCompile(`"jobs"\s*:`)
 
 // apiVersionKey is a key of every object of Kubernetes.
 var apiVersionKey = regexp.MustCompile(`"apiVersion"\s*:`)
 
-// formatOf tells by the first bytes of a file how it is to be read.
+// formatOf detects the format of a file by its first bytes.
 func formatOf(head []byte) string {
 	head = bytes.TrimLeft(head, " \t\r\n")
 	line, _, _ := bytes.Cut(head, []byte("\n"))
@@ -83,28 +83,28 @@ func formatOf(head []byte) string {
 	return "csv"
 }
 
-// FileConfig names a file of jobs that others write.
+// FileConfig configures a file of jobs written by another program.
 type FileConfig struct {
-	// The file; when it has changed, all of it is read again.
+	// The file; it is read again as a whole when it has changed.
 	Path string `yaml:"path"`
-	// jsonl, csv, sacct, slurm-json or pods; empty: by its first bytes.
+	// jsonl, csv, sacct, slurm-json or pods; empty: detected by its first bytes.
 	Format string `yaml:"format"`
-	// The time zone of times that have none (sacct prints local time): a name such as Europe/Berlin, UTC or Local.
+	// The time zone of times without one (sacct prints local time): a name such as Europe/Berlin, UTC or Local.
 	TimeZone string `yaml:"time_zone"`
-	// Ids of jobs as slurmctld numbers them, not 123_4 for an element of an array.
+	// Use slurmctld's job numbers as ids, not 123_4 for an element of an array.
 	RawIDs bool `yaml:"raw_ids"`
 
 	Limits Limits `yaml:",inline"`
 }
 
-// FileKind is what the registry lists.
+// FileKind is the entry in the registry.
 func FileKind() feeds.Kind {
 	return feeds.Kind{Name: "file", Description: "A file of jobs: JSON lines, CSV, or what sacct or squeue printed.", Interval: 30 * time.Second, NewConfig: func() feeds.SourceConfig {
 		return &FileConfig{TimeZone: "Local", Limits: defaultLimits()}
 	}}
 }
 
-// Validate joins all faults. The path may be missing as long as the feed is not enabled; Open wants it.
+// Validate joins all errors. The path may be empty while the feed is disabled; Open checks it.
 func (c *FileConfig) Validate() error {
 	var f faults.List
 	known := c.Format == ""
@@ -118,7 +118,7 @@ func (c *FileConfig) Validate() error {
 	return f.Err()
 }
 
-// Open makes the source. It reads nothing yet.
+// Open creates the source. Nothing is read yet.
 func (c *FileConfig) Open(env feeds.Env) (feeds.Source, error) {
 	if c.Path == "" {
 		return nil, errors.New("path: empty; want a file of jobs")
@@ -135,7 +135,7 @@ type file struct {
 	zone    *time.Location
 	size    int64
 	changed time.Time
-	ahead   bool // it has times that were ahead of the clock when it was read
+	ahead   bool // it had times ahead of the clock when it was read
 }
 
 func (f *file) list(_ context.Context, now, _ time.Time) (List, error) {

@@ -19,7 +19,7 @@ import (
 	"github.com/giverny/giverny/schema"
 )
 
-// at is an instant of the 5th of January 2026, UTC.
+// at is a time on January 5, 2026, UTC.
 func at(clock string) schema.Instant {
 	if clock == "" {
 		return 0
@@ -35,7 +35,7 @@ func row(id, name, user, state, start, end string, phase jobs.Phase, hosts ...st
 	return jobs.Row{Phase: phase, Job: schema.Job{ID: id, Name: name, User: user, State: state, Start: at(start), End: at(end), Nodes: hosts}}
 }
 
-// anyPlace compares rows wherever they stand.
+// anyPlace compares rows independent of their place.
 var anyPlace = cmpopts.IgnoreFields(jobs.Row{}, "Place")
 
 func TestSacct(t *testing.T) {
@@ -69,7 +69,7 @@ func TestSacct(t *testing.T) {
 	if list.Steps == 0 {
 		t.Error("no steps were counted")
 	}
-	// The rubbish and the line without a time behind it look like one record on two lines.
+	// The garbage and the following line without a time look like one record on two lines.
 	if list.Complete || !cmp.Equal(list.Dropped, map[string]uint64{feeds.Malformed: 2}) {
 		t.Errorf("complete %v, dropped %v", list.Complete, list.Dropped)
 	}
@@ -162,14 +162,14 @@ func TestRecordedSlurmrestd(t *testing.T) {
 	if !list.Complete || len(list.Rows) != 3 || list.Dropped != nil {
 		t.Fatalf("complete %v, %d rows, dropped %v", list.Complete, len(list.Rows), list.Dropped)
 	}
-	// end_time of a job that runs is its limit, no end.
+	// end_time of a running job is its limit, not its end.
 	want := jobs.Row{Phase: jobs.Running, Job: schema.Job{ID: "20464", Name: "gridjob", User: "atl001", Nodes: []string{"naboo222"}, State: "RUNNING", Start: 1722989851e9}}
 	if diff := cmp.Diff(want, list.Rows[0], anyPlace); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
 
-// The forms that the versions of the API have for the same job.
+// The same job in the formats of the API versions.
 func TestSlurmVersions(t *testing.T) {
 	want := row("100_3", "psdns", "flow", "RUNNING", "00:30", "", jobs.Running, "n1", "n2")
 	start, limit := int64(at("00:30"))/1e9, int64(at("09:30"))/1e9
@@ -267,7 +267,7 @@ func TestTables(t *testing.T) {
 	}
 }
 
-// Whatever comes in, nothing panics, and what comes out can be used.
+// No input causes a panic, and every result is usable.
 func FuzzRead(f *testing.F) {
 	sacct, err := os.ReadFile(filepath.Join("testdata", "sacct.txt"))
 	if err != nil {
@@ -311,7 +311,7 @@ func BenchmarkReadSlurmJSON(b *testing.B) {
 	}
 }
 
-// The feed takes the rows that giverny diagnose takes, and says of others where they stand and what is wrong.
+// The feed accepts the same rows as giverny diagnose, and reports the location and the problem of others.
 func TestFormsOfRows(t *testing.T) {
 	for text, want := range map[string][]string{
 		"\ufeff" + `{"job_id":"1","nodes":["a1"],"start":"2026-01-05T00:30:00Z"}`:    {"a1"},
@@ -352,12 +352,12 @@ func TestFormsOfRows(t *testing.T) {
 	}
 }
 
-// In the hour that clocks repeat a job that ends at an earlier time than it began is read by the one order that is possible.
+// In the hour repeated by a clock change, a job whose end seems to precede its start is read in the only possible order.
 func TestTimesInTheHourThatClocksRepeat(t *testing.T) {
 	for _, c := range []struct{ zone, start, end, wantStart, wantEnd string }{
 		{"Europe/Berlin", "2026-10-25T02:50:00", "2026-10-25T02:10:00", "2026-10-25T00:50:00Z", "2026-10-25T01:10:00Z"},
-		{"Europe/Berlin", "2026-10-25T02:50:00+01:00", "2026-10-25T02:10:00", "2026-10-25T01:50:00Z", "2026-10-25T01:10:00Z"}, // a zone is a zone
-		{"Europe/Berlin", "2026-10-24T02:50:00", "2026-10-24T02:10:00", "2026-10-24T00:50:00Z", "2026-10-24T00:10:00Z"},       // of any other day
+		{"Europe/Berlin", "2026-10-25T02:50:00+01:00", "2026-10-25T02:10:00", "2026-10-25T01:50:00Z", "2026-10-25T01:10:00Z"}, // a zone is explicit
+		{"Europe/Berlin", "2026-10-24T02:50:00", "2026-10-24T02:10:00", "2026-10-24T00:50:00Z", "2026-10-24T00:10:00Z"},       // on any other day
 		{"Europe/Berlin", "2026-03-29T01:50:00", "2026-03-29T03:10:00", "2026-03-29T00:50:00Z", "2026-03-29T01:10:00Z"},
 		{"Europe/Berlin", "2026-10-25T02:10:00", "2026-10-26T02:10:00", "2026-10-25T01:10:00Z", "2026-10-26T01:10:00Z"},
 		{"America/New_York", "2026-11-01T01:50:00", "2026-11-01T01:10:00", "2026-11-01T05:50:00Z", "2026-11-01T06:10:00Z"},
@@ -384,7 +384,7 @@ func TestTimesInTheHourThatClocksRepeat(t *testing.T) {
 	}
 }
 
-// A job, or its user, may be named like the key of a list.
+// A job or its user may be named like the key of a list.
 func TestAJobThatIsNamedJobs(t *testing.T) {
 	line := `{"job_id":"17","name":"jobs","user":"jobs","nodes":["n1"],"start":"2026-01-05T00:30:00Z"}`
 	list, err := jobs.Read(strings.NewReader(line), "file", jobs.Options{})
@@ -397,7 +397,7 @@ func TestAJobThatIsNamedJobs(t *testing.T) {
 	}
 }
 
-// A quotation mark in a CSV that is never closed is a counted drop; the nodes of a job may have several lines.
+// An unclosed quotation mark in a CSV is a counted drop; the nodes of a job may span several lines.
 func TestAQuotationMarkLeftOpen(t *testing.T) {
 	for name, c := range map[string]struct {
 		text    string

@@ -21,23 +21,23 @@ import (
 	"github.com/giverny/giverny/schema"
 )
 
-// KubernetesConfig says how to ask an API server for pods.
+// KubernetesConfig configures reading pods from an API server.
 type KubernetesConfig struct {
-	// Address of the API server; empty: that of the cluster in which this agent runs.
+	// URL of the API server; empty: that of the cluster in which this agent runs.
 	URL secret.URL `yaml:"url"`
 	// A bearer token.
 	Token secret.Text `yaml:"token"`
-	// A file that holds the token instead, read each time; in a cluster the service account's where neither is set.
+	// A file that holds the token instead, read each time; in a cluster the service account's if neither is set.
 	TokenFile string `yaml:"token_file"`
-	// A file of certificates that sign the server's; in a cluster the service account's where it is empty.
+	// A file of CA certificates for the server's; in a cluster the service account's if it is empty.
 	CA string `yaml:"ca"`
 	// The namespace whose pods are read; empty: all.
 	Namespace string `yaml:"namespace"`
-	// Label selector of Kubernetes for the pods to read, such as app!=monitoring; empty: all.
+	// Kubernetes label selector of the pods to read, such as app!=monitoring; empty: all.
 	LabelSelector string `yaml:"label_selector"`
-	// Labels whose value names the job of a pod, the first that exists; without any, its controller is the job.
+	// Labels whose value names the job of a pod; the first that exists counts. Without any, its controller is the job.
 	JobLabels []string `yaml:"job_labels,flow"`
-	// Labels or annotations whose value is the user of the job, the first that exists; without any, the namespace is the user.
+	// Labels or annotations whose value is the user of the job; the first that exists counts. Without any, the namespace is the user.
 	UserLabels []string `yaml:"user_labels,flow"`
 	// Kinds of controllers whose pods are not jobs.
 	IgnoreOwners []string `yaml:"ignore_owners,flow"`
@@ -45,7 +45,7 @@ type KubernetesConfig struct {
 	Limits Limits `yaml:",inline"`
 }
 
-// KubernetesKind is what the registry lists.
+// KubernetesKind is the entry in the registry.
 func KubernetesKind() feeds.Kind {
 	return feeds.Kind{Name: "kubernetes", Description: "Pods with their nodes, from the API server of Kubernetes.", Interval: 10 * time.Second, NewConfig: func() feeds.SourceConfig {
 		usual := usualGrouping()
@@ -53,7 +53,7 @@ func KubernetesKind() feeds.Kind {
 	}}
 }
 
-// Validate joins all faults.
+// Validate joins all errors.
 func (c *KubernetesConfig) Validate() error {
 	var f faults.List
 	checkURL(&f, c.URL)
@@ -62,7 +62,7 @@ func (c *KubernetesConfig) Validate() error {
 	return f.Err()
 }
 
-// Open makes the source. It reads the certificates and asks nothing yet.
+// Open creates the source. It reads the certificates but sends no request yet.
 func (c *KubernetesConfig) Open(env feeds.Env) (feeds.Source, error) {
 	k := &kubernetes{cfg: *c, client: &http.Client{},
 		grouping: PodGrouping{Labels: c.JobLabels, Ignore: c.IgnoreOwners, UserLabels: c.UserLabels}, before: map[string]schema.Job{}}
@@ -96,20 +96,20 @@ func (c *KubernetesConfig) Open(env feeds.Env) (feeds.Source, error) {
 	return s, nil
 }
 
-// kubernetes lists pods once, and then watches what changes.
+// kubernetes lists pods once and then watches for changes.
 type kubernetes struct {
 	cfg      KubernetesConfig
 	client   *http.Client
 	grouping PodGrouping
-	pods     map[string]*Pod       // by UID; nil: they must be listed
-	version  string                // of the pods: what the next watch begins behind
-	before   map[string]schema.Job // the jobs of the list before, by id
+	pods     map[string]*Pod       // by UID; nil: a list is needed
+	version  string                // resource version from which the next watch starts
+	before   map[string]schema.Job // the jobs of the previous list, by ID
 }
 
-// watchFor is how long a watch goes on, where that is no more than half the time that is left for the read.
+// watchFor is the duration of a watch, limited to half the time left for the read.
 const watchFor = 5 * time.Second
 
-// list brings the pods up to date and makes jobs of them.
+// list updates the pods and groups them into jobs.
 func (k *kubernetes) list(ctx context.Context, _, _ time.Time) (List, error) {
 	var err error
 	if k.pods == nil {
@@ -131,7 +131,7 @@ func (k *kubernetes) list(ctx context.Context, _, _ time.Time) (List, error) {
 	return list, err
 }
 
-// errExpired: the version is too old for a watch.
+// errExpired means that the version is too old for a watch.
 var errExpired = errors.New("resource version expired")
 
 // pageSize of a list of pods.
@@ -161,8 +161,7 @@ func (k *kubernetes) listPods(ctx context.Context) error {
 	}
 }
 
-// watchPods takes what changes for a while. A server, or a proxy before it, that does not end the watch by itself is no
-// fault.
+// watchPods processes changes for a while. It is no error if the server or a proxy does not end the watch by itself.
 func (k *kubernetes) watchPods(ctx context.Context) error {
 	last := watchFor
 	if end, ok := ctx.Deadline(); ok {
@@ -174,7 +173,7 @@ func (k *kubernetes) watchPods(ctx context.Context) error {
 	query.Set("watch", "true")
 	query.Set("allowWatchBookmarks", "true")
 	query.Set("resourceVersion", k.version)
-	query.Set("timeoutSeconds", strconv.Itoa(max(1, int(last.Seconds())))) // 0 would be any time
+	query.Set("timeoutSeconds", strconv.Itoa(max(1, int(last.Seconds())))) // 0 would mean no timeout
 	return k.get(watching, query, func(body io.Reader) error {
 		in := json.NewDecoder(body)
 		for {

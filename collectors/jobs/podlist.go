@@ -8,15 +8,15 @@ import (
 	"github.com/giverny/giverny/collectors/feeds"
 )
 
-// usualGrouping is by the labels that operators of batch jobs set.
+// usualGrouping uses the labels set by operators of batch jobs.
 func usualGrouping() PodGrouping {
 	return PodGrouping{Ignore: []string{"DaemonSet", "Node"},
 		Labels: []string{"jobset.sigs.k8s.io/jobset-name", "training.kubeflow.org/job-name", "volcano.sh/job-name", "ray.io/cluster",
 			"batch.kubernetes.io/job-name", "job-name"}}
 }
 
-// readPods reads what `kubectl get pods --all-namespaces --output json` prints, with the usual grouping. A pod that cannot be read is
-// counted and passed over.
+// readPods reads the output of `kubectl get pods --all-namespaces --output json`, with the usual grouping. Malformed pods are
+// counted and skipped.
 func readPods(r io.Reader, name string) (List, error) {
 	in := json.NewDecoder(r)
 	refused := List{name: name, unit: "pod"}

@@ -10,7 +10,7 @@ import (
 	"github.com/giverny/giverny/schema"
 )
 
-// Pod is what is used of a pod of Kubernetes, core/v1.
+// Pod has the fields used of a Kubernetes pod, core/v1.
 type Pod struct {
 	Metadata PodMetadata `json:"metadata"`
 	Spec     struct {
@@ -19,7 +19,7 @@ type Pod struct {
 	Status PodStatus `json:"status"`
 }
 
-// PodMetadata is what is used of its metadata.
+// PodMetadata has the fields used of its metadata.
 type PodMetadata struct {
 	Name            string            `json:"name"`
 	Namespace       string            `json:"namespace"`
@@ -30,14 +30,14 @@ type PodMetadata struct {
 	OwnerReferences []PodOwner        `json:"ownerReferences"`
 }
 
-// PodOwner is who made the pod.
+// PodOwner is an owner reference.
 type PodOwner struct {
 	Kind       string `json:"kind"`
 	Name       string `json:"name"`
 	Controller *bool  `json:"controller"`
 }
 
-// PodStatus is how it does.
+// PodStatus has the fields used of its status.
 type PodStatus struct {
 	Phase      string     `json:"phase"`
 	StartTime  *time.Time `json:"startTime"`
@@ -50,13 +50,13 @@ type PodStatus struct {
 	} `json:"containerStatuses"`
 }
 
-// PodGrouping says which pods are one job.
+// PodGrouping defines which pods form a job.
 type PodGrouping struct {
-	// Labels whose value names the job, the first that a pod has. A pod without any belongs to its controller.
+	// Labels whose value names the job; the first that a pod has counts. A pod without any belongs to its controller's job.
 	Labels []string
-	// Ignore lists kinds of controllers whose pods are no jobs.
+	// Ignore lists kinds of controllers whose pods are not jobs.
 	Ignore []string
-	// UserLabels say whose job it is, labels or annotations; without any it is the namespace.
+	// UserLabels are labels or annotations that name the user; without any it is the namespace.
 	UserLabels []string
 }
 
@@ -66,10 +66,10 @@ type podGroup struct {
 	pods           []*Pod
 }
 
-// ended says whether the pod runs no longer.
+// ended reports whether the pod no longer runs.
 func (p *Pod) ended() bool { return p.Status.Phase == "Succeeded" || p.Status.Phase == "Failed" }
 
-// finished is when its last container ended; 0 if it is not known.
+// finished is when its last container ended; 0 if unknown.
 func (p *Pod) finished() (at schema.Instant) {
 	for _, c := range p.Status.Containers {
 		if t := c.State.Terminated; t != nil && t.FinishedAt != nil {
@@ -98,7 +98,7 @@ func (p *Pod) controller() PodOwner {
 	return PodOwner{Kind: "Pod", Name: p.Metadata.Name}
 }
 
-// group names the job that a pod belongs to; false: none.
+// group returns the job name of a pod; false: it is not part of a job.
 func (g *PodGrouping) group(p *Pod) (name string, ok bool) {
 	for _, label := range g.Labels {
 		if v := p.Metadata.Labels[label]; v != "" {
@@ -118,10 +118,10 @@ func (g *PodGrouping) user(p *Pod) string {
 	return p.Metadata.Namespace
 }
 
-// Jobs makes jobs of pods: those that have a node, by namespace and name of the job. A job runs from the start of
-// its first pod to the end of its last; one that began again after all of its pods had ended has a start of its own.
-// before are the jobs of the list before, by id: a job keeps its start when its first pods are gone, and all of it once
-// it has ended, since its pods are then removed one by one.
+// Jobs groups pods that have a node into jobs, by namespace and job name. A job runs from the start of its first pod to
+// the end of its last; if it begins again after all of its pods had ended, it gets a new start. before has the jobs of
+// the previous list, by ID: a job keeps its start when its first pods are gone, and does not change once it has ended,
+// because its pods are then removed one by one.
 func (g *PodGrouping) Jobs(pods map[string]*Pod, before map[string]schema.Job) List {
 	groups := map[string]*podGroup{}
 	for _, p := range pods {
@@ -145,7 +145,7 @@ func (g *PodGrouping) Jobs(pods map[string]*Pod, before map[string]schema.Job) L
 	return list
 }
 
-// startOf is when the job began, of whose pods one runs, since start, or none.
+// startOf is when the job began; start is the first start of its running pods, if running.
 func (g *podGroup) startOf(before *schema.Job, running bool, start schema.Instant) schema.Instant {
 	ran := before.Start != 0 && before.End == 0
 	switch {
@@ -156,7 +156,7 @@ func (g *podGroup) startOf(before *schema.Job, running bool, start schema.Instan
 	case ran:
 		return before.Start
 	}
-	for _, p := range g.pods { // of a run that has begun and ended since the one before
+	for _, p := range g.pods { // a run that began and ended since the previous one
 		if p.started() > before.End && (start == 0 || p.started() < start) {
 			start = p.started()
 		}
@@ -164,7 +164,7 @@ func (g *podGroup) startOf(before *schema.Job, running bool, start schema.Instan
 	return cmp.Or(start, before.Start)
 }
 
-// addTo adds the job of the pods that run, or of those that ended last if none does.
+// addTo adds the job to the list, as of its running pods or, if none runs, the last that ended.
 func (g *podGroup) addTo(list *List, before schema.Job) {
 	var start, end schema.Instant
 	running := false
@@ -185,7 +185,7 @@ func (g *podGroup) addTo(list *List, before schema.Job) {
 	failed := false
 	for _, p := range g.pods {
 		if p.ended() && p.finished() != 0 && p.finished() < start {
-			continue // of a run before
+			continue // part of an earlier run
 		}
 		failed = failed || p.Status.Phase == "Failed"
 		if !slices.Contains(hosts, p.Spec.NodeName) {
@@ -204,7 +204,7 @@ func (g *podGroup) addTo(list *List, before schema.Job) {
 	list.add(job, hosts, phase)
 }
 
-// podList is a page of pods.
+// podList is a page of a pod list.
 type podList struct {
 	Metadata struct {
 		ResourceVersion string `json:"resourceVersion"`
@@ -219,7 +219,7 @@ type podEvent struct {
 	Object json.RawMessage `json:"object"`
 }
 
-// kubeStatus is the API server's word on an error.
+// kubeStatus is the API server's error status.
 type kubeStatus struct {
 	Code    int    `json:"code"`
 	Message string `json:"message"`

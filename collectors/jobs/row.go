@@ -10,51 +10,51 @@ import (
 	"github.com/giverny/giverny/topology"
 )
 
-// Phase is where a job is in its life.
+// Phase is the life-cycle phase of a job.
 type Phase uint8
 
 // Phases.
 const (
-	Waiting Phase = iota // has no nodes yet; a start that is given is a guess
+	Waiting Phase = iota // has no nodes yet; a start, if given, is an estimate
 	Running
 	Ended
 )
 
-// Row is a job as a scheduler lists it. End is 0 unless the job has ended: a scheduler gives running jobs the end
-// that they must not pass.
+// Row is a job as listed by a scheduler. End is 0 unless the job has ended: for running jobs schedulers list the
+// time limit as the end.
 type Row struct {
 	Job   schema.Job
 	Phase Phase
-	Place int // in the list: the line that it ends on, or the number of the job
+	Place int // position in the list: the last line of its record, or the number of the job
 }
 
-// List is what a scheduler listed.
+// List is the jobs listed by a scheduler.
 type List struct {
 	Rows    []Row
-	Dropped map[string]uint64 // rows that could not be used, by reason
-	// Complete says that jobs that are not in the list do not run.
+	Dropped map[string]uint64 // unusable rows, by reason
+	// Complete means that jobs missing from the list are not running.
 	Complete bool
-	Steps    int // lines of sacct that are steps of jobs, which are no rows
+	Steps    int // lines of sacct that are job steps, not rows
 
-	// Prompt says that the list has a job from its start on.
+	// Prompt means that the list contains jobs as soon as they start.
 	Prompt bool
 
-	Faults []feeds.Fault // the first of what is in Dropped, up to feeds.MaxFaults
-	Doubts []feeds.Fault // rows whose times cannot be right, up to feeds.MaxFaults
+	Faults []feeds.Fault // the first rows counted in Dropped, up to feeds.MaxFaults
+	Doubts []feeds.Fault // rows with implausible times, up to feeds.MaxFaults
 
-	nodes int    // of all rows
-	name  string // of the file, for faults
-	unit  string // what is counted by place; empty: lines
-	place int    // at which the reader is, from 1
+	nodes int    // number of nodes of all rows
+	name  string // file name, for faults
+	unit  string // unit of places; empty: lines
+	place int    // current position of the reader, from 1
 }
 
-// maxNodes bounds the nodes of a list: a few bytes of a host list stand for a hundred thousand.
+// maxNodes bounds the nodes of a list: a few bytes of a host list can stand for a hundred thousand nodes.
 const maxNodes = 4 << 20
 
-// drop counts the row that is being read, which cannot be used, and says what is wrong with it.
+// drop counts the current row as unusable and records what is wrong with it.
 func (l *List) drop(reason, detail string) { l.refuse(l.place, reason, detail) }
 
-// refuse counts a row that is not used.
+// refuse counts a row as unusable.
 func (l *List) refuse(place int, reason, detail string) {
 	if len(l.Faults) < feeds.MaxFaults {
 		l.Faults = append(l.Faults, feeds.NewFault(l.Where(place), reason, detail))
@@ -65,7 +65,7 @@ func (l *List) refuse(place int, reason, detail string) {
 	l.Dropped[reason]++
 }
 
-// Where names a place of the list, for people.
+// Where describes a place in the list, for people.
 func (l *List) Where(place int) string {
 	if l.unit != "" {
 		return fmt.Sprintf("%s: %s %d", l.name, l.unit, place)
@@ -73,10 +73,10 @@ func (l *List) Where(place int) string {
 	return fmt.Sprintf("%s:%d", l.name, place)
 }
 
-// Lines says whether places of the list are lines of the file.
+// Lines reports whether places are line numbers.
 func (l *List) Lines() bool { return l.unit == "" }
 
-// add keeps a row, with its fields put in order.
+// add adds a row with normalised fields.
 func (l *List) add(job schema.Job, nodeList []string, phase Phase) {
 	job.ID = strings.TrimSpace(job.ID)
 	job.Name, job.User, job.State = feeds.CleanName(job.Name), feeds.CleanName(job.User), feeds.CleanName(job.State)
@@ -106,7 +106,7 @@ func (l *List) add(job schema.Job, nodeList []string, phase Phase) {
 	l.Rows = append(l.Rows, Row{job, phase, l.place})
 }
 
-// slurmNodes expands a node list of Slurm, in which a comma separates names outside brackets too.
+// slurmNodes expands a Slurm node list, in which commas outside brackets also separate names.
 func slurmNodes(list string) ([]string, error) {
 	switch list = strings.TrimSpace(list); strings.ToLower(list) {
 	case "", "none assigned", "(null)", "none", "unknown":
@@ -115,7 +115,7 @@ func slurmNodes(list string) ([]string, error) {
 	return topology.HostList(list)
 }
 
-// phases of Slurm's states, by their first word. What is not here runs if it has nodes and no end.
+// phases of Slurm's states, by their first word. A job in an unlisted state is running if it has nodes and no end.
 var phases = map[string]Phase{
 	"PENDING": Waiting, "CONFIGURING": Running, "RUNNING": Running, "SUSPENDED": Running, "STOPPED": Running,
 	"RESIZING": Running, "SIGNALING": Running, "STAGE_OUT": Running, "REQUEUE_HOLD": Waiting, "REQUEUE_FED": Waiting,
@@ -124,8 +124,8 @@ var phases = map[string]Phase{
 	"BOOT_FAIL": Ended, "DEADLINE": Ended, "OUT_OF_MEMORY": Ended, "REVOKED": Ended, "LAUNCH_FAILED": Ended, "RECONFIG_FAIL": Ended,
 }
 
-// slurmPhase is the phase of a state such as "CANCELLED by 1000", or of several words of which the first is the
-// state and the others are flags ("RUNNING", "COMPLETING"). A job that completes has its end already or runs on.
+// slurmPhase returns the phase of a state such as "CANCELLED by 1000", or of a state followed by flags
+// ("RUNNING", "COMPLETING"). A completing job is running until its end is known.
 func slurmPhase(state string, end schema.Instant) Phase {
 	words := strings.FieldsFunc(strings.ToUpper(state), func(r rune) bool { return r == ' ' || r == ',' || r == '+' })
 	if len(words) == 0 {
@@ -138,7 +138,7 @@ func slurmPhase(state string, end schema.Instant) Phase {
 	case !known:
 		return Running
 	case phase == Ended && end == 0:
-		return Running // its end is not known yet; it comes later
+		return Running // its end is not known yet
 	}
 	return phase
 }

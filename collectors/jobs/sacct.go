@@ -13,27 +13,27 @@ import (
 	"github.com/giverny/giverny/schema"
 )
 
-// SacctOptions say how to read output of sacct.
+// SacctOptions are how to parse output of sacct.
 type SacctOptions struct {
-	// Zone is that of the host on which sacct ran: it prints local time.
+	// Zone is the zone of the host on which sacct ran, since it prints local time.
 	Zone *time.Location
-	// RawIDs takes JobIDRaw, 8084960, rather than JobID, 8012944_24093, for the id of an element of an array.
+	// RawIDs uses JobIDRaw, 8084960, instead of JobID, 8012944_24093, as the ID of an array element.
 	RawIDs bool
 }
 
-// Bounds of a record: a name may hold newlines, and then the record goes on in the next line.
+// Limits of a record, which spans several lines if a name contains newlines.
 const (
 	maxRecordBytes = 4 << 20
 	maxRecordLines = 100
 )
 
-// header is a line of names of fields. They are letters; what stands between two of them is the delimiter.
+// header matches a line of field names. They are letters; whatever separates the first two is the delimiter.
 var header = regexp.MustCompile(`^([A-Za-z]+)([^A-Za-z\r\n]+)[A-Za-z]+`)
 
-// ReadSacct reads what `sacct --parsable` or `--parsable2` prints, with a header and any delimiter. It needs the
-// fields JobID (or JobIDRaw), State, Start, End and NodeList, and takes User and JobName. Steps are passed over.
-// Names may hold bad UTF-8, newlines and, if JobName is the only such field, the delimiter. What cannot be read is
-// counted and passed over; an error is a header that does not fit, or one of r.
+// ReadSacct parses the output of `sacct --parsable` or `--parsable2`, with a header and any delimiter. It requires
+// the fields JobID (or JobIDRaw), State, Start, End and NodeList, and uses User and JobName. Steps are skipped.
+// Names may contain invalid UTF-8, newlines and, if JobName is the only such field, the delimiter. Malformed
+// records are counted and skipped; it fails only for an unsuitable header or a read error.
 func ReadSacct(r io.Reader, name string, opt SacctOptions) (List, error) {
 	list := List{name: name}
 	in := bufio.NewReaderSize(r, 64<<10)
@@ -59,7 +59,7 @@ func ReadSacct(r io.Reader, name string, opt SacctOptions) (List, error) {
 	return list, nil
 }
 
-// readLine reads a line without its end. One that is too long is counted, and an empty one returned for it.
+// readLine reads a line without its end. A line that is too long is counted and returned empty.
 func readLine(in *bufio.Reader, list *List) (string, error) {
 	var line []byte
 	list.place++
@@ -88,8 +88,8 @@ type sacctParser struct {
 	nameAt    int            // of JobName, or -1
 	list      *List
 
-	pending string // the record so far
-	lines   int    // that it stands on
+	pending string // incomplete record
+	lines   int    // number of its lines so far
 }
 
 func newSacctParser(head string, opt SacctOptions) (*sacctParser, error) {
@@ -98,7 +98,7 @@ func newSacctParser(head string, opt SacctOptions) (*sacctParser, error) {
 		return nil, fmt.Errorf("%.60q is no header of sacct: run it with --parsable2 and without --noheader", head)
 	}
 	p := &sacctParser{opt: opt, clock: clock{opt.Zone}, delimiter: m[2], at: map[string]int{}, nameAt: -1}
-	names := strings.Split(strings.TrimSuffix(head, p.delimiter), p.delimiter) // --parsable ends in one
+	names := strings.Split(strings.TrimSuffix(head, p.delimiter), p.delimiter) // --parsable adds one at the end
 	p.fields = len(names)
 	for i, name := range names {
 		p.at[name] = i
@@ -119,8 +119,8 @@ func newSacctParser(head string, opt SacctOptions) (*sacctParser, error) {
 	return p, nil
 }
 
-// split splits a record. If there are too many fields those around JobName are put together again; nil if that
-// cannot be.
+// split splits a record. If there are too many fields, those that belong to JobName are joined again; nil if
+// that is impossible.
 func (p *sacctParser) split(record string) []string {
 	f := strings.Split(record, p.delimiter)
 	if len(f) == p.fields+1 && f[p.fields] == "" {
@@ -134,8 +134,8 @@ func (p *sacctParser) split(record string) []string {
 	return slices.Concat(f[:p.nameAt], []string{name}, f[p.nameAt+over+1:])
 }
 
-// line takes a line: a record, a part of one, or rubbish. A record that has too few fields goes on in the next
-// line, unless that is one by itself.
+// line processes a line: a record, a part of one, or garbage. A record with too few fields continues in the
+// next line, unless that is a record by itself.
 func (p *sacctParser) line(line string) {
 	if p.lines == 0 && line == "" {
 		return
@@ -159,7 +159,7 @@ func (p *sacctParser) line(line string) {
 	}
 }
 
-// flush drops a record that never came to its end.
+// flush drops a record that remained incomplete.
 func (p *sacctParser) flush() {
 	if p.lines > 0 {
 		p.list.drop(feeds.Malformed, fmt.Sprintf("the record that ends before or here has %d fields, want %d", len(p.split(p.pending)), p.fields))
@@ -167,11 +167,11 @@ func (p *sacctParser) flush() {
 	p.pending, p.lines = "", 0
 }
 
-// jobID is the id of a job: a number, that of an array's element or elements, or that of a part of a heterogeneous
-// job; what follows a dot is a step.
+// jobID matches a job ID: a number, of an array's element or elements, or of a part of a heterogeneous job; a step
+// follows a dot.
 var jobID = regexp.MustCompile(`^[0-9]+(_([0-9]+|\[[^\]]*\]?))?(\+[0-9]+)?(\..+)?$`)
 
-// plausible says whether fields are a record.
+// plausible reports whether fields are a record.
 func (p *sacctParser) plausible(f []string) bool {
 	_, _, ok := p.clock.span(f[p.at["Start"]], f[p.at["End"]])
 	return ok && jobID.MatchString(f[p.at["id"]])
@@ -188,7 +188,7 @@ func (p *sacctParser) record(f []string) {
 		p.list.Steps++
 		return
 	case strings.HasPrefix(m[2], "["):
-		return // the elements of an array that wait
+		return // pending elements of an array
 	}
 	hosts, err := slurmNodes(f[p.at["NodeList"]])
 	if err != nil {
@@ -198,7 +198,7 @@ func (p *sacctParser) record(f []string) {
 	job := schema.Job{ID: m[0], State: f[p.at["State"]], Start: start, End: end, Name: p.optional(f, "JobName"), User: p.optional(f, "User")}
 	phase := slurmPhase(job.State, end)
 	if phase != Waiting && start == 0 {
-		phase = Waiting // cancelled before it began
+		phase = Waiting // cancelled before it started
 	}
 	p.list.add(job, hosts, phase)
 }

@@ -9,24 +9,24 @@ import (
 	"github.com/giverny/giverny/internal/faults"
 )
 
-// SqueueConfig says how to ask squeue.
+// SqueueConfig configures squeue.
 type SqueueConfig struct {
 	// The argument vector that prints the queue as JSON, including jobs that ended recently; no shell. Slurm 21.08 or newer.
 	Command []string `yaml:"command,flow"`
-	// Ids of jobs as slurmctld numbers them, not 123_4 for an element of an array.
+	// Use slurmctld's job numbers as ids, not 123_4 for an element of an array.
 	RawIDs bool `yaml:"raw_ids"`
 
 	Limits Limits `yaml:",inline"`
 }
 
-// SqueueKind is what the registry lists.
+// SqueueKind is the entry in the registry.
 func SqueueKind() feeds.Kind {
 	return feeds.Kind{Name: "squeue", Description: "Slurm's queue, from squeue --json.", Interval: 30 * time.Second, NewConfig: func() feeds.SourceConfig {
 		return &SqueueConfig{Command: []string{"squeue", "--json", "--states=all"}, Limits: defaultLimits()}
 	}}
 }
 
-// Validate joins all faults.
+// Validate joins all errors.
 func (c *SqueueConfig) Validate() error {
 	var f faults.List
 	checkCommand(&f, c.Command)
@@ -38,7 +38,7 @@ func checkCommand(f *faults.List, argv []string) {
 	f.Check(len(argv) > 0 && argv[0] != "", "command", "empty; want a program and its arguments")
 }
 
-// Open makes the source. It asks nothing yet.
+// Open creates the source. Nothing is run yet.
 func (c *SqueueConfig) Open(env feeds.Env) (feeds.Source, error) {
 	return newSource(&squeue{c}, c.Limits, env)
 }
@@ -57,28 +57,28 @@ func (s *squeue) list(ctx context.Context, _, _ time.Time) (list List, err error
 	return list, err
 }
 
-// SacctConfig says how to ask sacct.
+// SacctConfig configures sacct.
 type SacctConfig struct {
-	// The program and its first arguments, without a shell; Giverny adds further arguments.
+	// The program and its first arguments, without a shell; Giverny adds more arguments.
 	Command []string `yaml:"command,flow"`
-	// How far back the first query goes, and at most each later one.
+	// How far back the first query goes; also the maximum for later queries.
 	Lookback time.Duration `yaml:"lookback"`
-	// By how much each query overlaps the previous one, for jobs that reach the accounting late.
+	// How much each query overlaps the previous one, for jobs that are accounted late.
 	Overlap time.Duration `yaml:"overlap"`
-	// Ids of jobs as slurmctld numbers them, not 123_4 for an element of an array.
+	// Use slurmctld's job numbers as ids, not 123_4 for an element of an array.
 	RawIDs bool `yaml:"raw_ids"`
 
 	Limits Limits `yaml:",inline"`
 }
 
-// SacctKind is what the registry lists.
+// SacctKind is the entry in the registry.
 func SacctKind() feeds.Kind {
 	return feeds.Kind{Name: "sacct", Description: "Slurm's accounting, from sacct.", Interval: time.Minute, NewConfig: func() feeds.SourceConfig {
 		return &SacctConfig{Command: []string{"sacct"}, Lookback: 24 * time.Hour, Overlap: 10 * time.Minute, Limits: defaultLimits()}
 	}}
 }
 
-// Validate joins all faults.
+// Validate joins all errors.
 func (c *SacctConfig) Validate() error {
 	var f faults.List
 	checkCommand(&f, c.Command)
@@ -88,17 +88,17 @@ func (c *SacctConfig) Validate() error {
 	return f.Err()
 }
 
-// Open makes the source. It asks nothing yet.
+// Open creates the source. Nothing is run yet.
 func (c *SacctConfig) Open(env feeds.Env) (feeds.Source, error) {
 	return newSource(&sacct{c}, c.Limits, env)
 }
 
 type sacct struct{ cfg *SacctConfig }
 
-// sacctDelimiter stands between fields: no name of a job holds a unit separator but by malice, and JobName is last.
+// sacctDelimiter separates fields: only a malicious job name contains a unit separator, and JobName is the last field.
 const sacctDelimiter = "\x1f"
 
-// sacctEnviron makes sacct print seconds since 1970 and read times as UTC, whatever zone the host has.
+// sacctEnviron makes sacct print seconds since 1970 and parse times as UTC, independent of the host's zone.
 var sacctEnviron = [...]string{"SLURM_TIME_FORMAT=%s", "TZ=UTC"}
 
 func (s *sacct) arguments(now, since time.Time) []string {
@@ -111,13 +111,13 @@ func (s *sacct) arguments(now, since time.Time) []string {
 		"--format=JobID,JobIDRaw,User,State,Start,End,NodeList,JobName")
 }
 
-// list asks for the jobs that ran at any time since the last question. Those that run are always among them, but
-// accounting purges and lags, so that a job that is missing has not ended for that.
+// list queries the jobs that ran at any time since the last query. They include all running jobs, but accounting
+// purges and lags, so a missing job has not necessarily ended.
 func (s *sacct) list(ctx context.Context, now, since time.Time) (list List, err error) {
 	err = feeds.Run(ctx, s.arguments(now, since), sacctEnviron[:], func(out io.Reader) (err error) {
 		list, err = ReadSacct(out, s.cfg.Command[0], SacctOptions{Zone: time.UTC, RawIDs: s.cfg.RawIDs})
 		return err
 	})
-	list.Prompt = true // slurmctld passes on a start at once
+	list.Prompt = true // slurmctld reports starts immediately
 	return list, err
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/giverny/giverny/schema"
 )
 
-// awaitJob reads a live source until it says of a job what is wanted, and returns that.
+// awaitJob reads a live source until a job satisfies wanted, and returns it.
 func awaitJob(t *testing.T, c *slurm.Cluster, s feeds.Source, what string, wanted func(j *schema.Job) bool) (found schema.Job) {
 	t.Helper()
 	c.Await(what, func() bool {
@@ -33,7 +33,7 @@ func awaitJob(t *testing.T, c *slurm.Cluster, s feeds.Source, what string, wante
 	return found
 }
 
-// A real Slurm with accounting and slurmrestd: all three sources say the same of a job, an array, a requeue and the end.
+// A real Slurm with accounting and slurmrestd: all three sources agree on a job, an array, a requeue and the end.
 func TestRealSlurm(t *testing.T) {
 	c := slurm.Start(t, slurm.Config{Accounting: true, REST: true})
 	limits := jobs.Limits{MaxAge: time.Hour, MaxJobs: 100}
@@ -82,7 +82,7 @@ func TestRealSlurm(t *testing.T) {
 			t.Errorf("%s: %+v", kind, j)
 		}
 	}
-	// Requeued: the run before gets an end, and the same id another start.
+	// Requeued: the previous run ends, and the same ID has another start.
 	time.Sleep(1100 * time.Millisecond) // starts are whole seconds
 	c.Output("scontrol", "requeue", id)
 	c.Output("scontrol", "update", "JobId="+id, "StartTime=now")
@@ -91,7 +91,7 @@ func TestRealSlurm(t *testing.T) {
 	}
 	c.StopController()
 	rows, err := opened["squeue"].Read(t.Context(), time.Now())
-	for len(rows.Jobs) > 0 && err == nil { // what was left of the last list
+	for len(rows.Jobs) > 0 && err == nil { // the rest of the last list
 		rows, err = opened["squeue"].Read(t.Context(), time.Now())
 	}
 	if err == nil {

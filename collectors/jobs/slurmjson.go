@@ -15,16 +15,16 @@ import (
 	"github.com/giverny/giverny/schema"
 )
 
-// SlurmOptions say how to read JSON of Slurm.
+// SlurmOptions are how to parse Slurm's JSON.
 type SlurmOptions struct {
-	// RawIDs takes job_id rather than array_job_id_array_task_id for the id of an element of an array.
+	// RawIDs uses job_id instead of array_job_id_array_task_id as the ID of an array element.
 	RawIDs bool
 }
 
-// ReadSlurmJSON reads what `squeue --json` prints and slurmrestd answers under slurm/vX/jobs, in the forms that
-// v0.0.36 to v0.0.43 have, and of `sacct --json` and slurmdbd/vX/jobs likewise. Every job is decoded by itself, so
-// that memory does not grow with the answer, and one that cannot be read is counted and passed over. Errors that the
-// answer itself reports are errors.
+// ReadSlurmJSON parses the output of `squeue --json` and slurmrestd's slurm/vX/jobs, in the formats v0.0.36 to
+// v0.0.43, and that of `sacct --json` and slurmdbd/vX/jobs. Jobs are decoded one by one, so that memory does not
+// grow with the response; malformed jobs are counted and skipped. Errors reported in the response are returned as
+// errors.
 func ReadSlurmJSON(r io.Reader, name string, opt SlurmOptions) (List, error) {
 	list := List{Complete: true, name: name, unit: "job"}
 	in := json.NewDecoder(r)
@@ -72,7 +72,7 @@ func ReadSlurmJSON(r io.Reader, name string, opt SlurmOptions) (List, error) {
 	return list, nil
 }
 
-// explain says what the end of a text means where it comes too early.
+// explain rephrases an unexpected end of input.
 func explain(err error) error {
 	if errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF) {
 		return fmt.Errorf("empty, or cut off (%w)", err)
@@ -90,7 +90,7 @@ func (e slurmError) text() string {
 	return strings.TrimSpace(strings.Join([]string{e.Error, e.Description}, " "))
 }
 
-// eachKey visits the keys of the object that comes next; visit takes the value.
+// eachKey visits the keys of the next object; visit consumes the value.
 func eachKey(in *json.Decoder, visit func(key string) error) error {
 	open, err := in.Token()
 	if err != nil {
@@ -112,7 +112,7 @@ func eachKey(in *json.Decoder, visit func(key string) error) error {
 	return err
 }
 
-// eachElement visits the elements of the array that comes next; null is an empty one.
+// eachElement visits the elements of the next array; null counts as an empty one.
 func eachElement(in *json.Decoder, visit func(text json.RawMessage)) error {
 	open, err := in.Token()
 	if err != nil || open == nil {
@@ -132,13 +132,13 @@ func eachElement(in *json.Decoder, visit func(text json.RawMessage)) error {
 	return err
 }
 
-// number is a whole number in any of Slurm's forms: 5, "5", null, or {"set":true,"infinite":false,"number":5}.
+// number is an integer in any of Slurm's forms: 5, "5", null, or {"set":true,"infinite":false,"number":5}.
 type number struct {
 	value int64
 	set   bool
 }
 
-// UnmarshalJSON takes any of them; what is none is not set.
+// UnmarshalJSON accepts all of them; anything else is not set.
 func (n *number) UnmarshalJSON(text []byte) error {
 	*n = number{}
 	text = bytes.TrimSpace(text)
@@ -165,7 +165,7 @@ func (n *number) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
-// instant of seconds since 1970.
+// instant converts seconds since 1970.
 func (n number) instant() schema.Instant {
 	if n.value <= 0 || n.value > 7_258_118_400 { // the year 2200
 		return 0
@@ -173,10 +173,10 @@ func (n number) instant() schema.Instant {
 	return schema.Instant(n.value * int64(time.Second))
 }
 
-// words is a text, or a list of them.
+// words is a string or a list of strings.
 type words []string
 
-// UnmarshalJSON takes either; what is none is empty.
+// UnmarshalJSON accepts both; anything else is empty.
 func (w *words) UnmarshalJSON(text []byte) error {
 	*w = nil
 	var one string
@@ -193,7 +193,7 @@ func (w *words) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
-// slurmJob is what is used of a job.
+// slurmJob has the fields used of a job.
 type slurmJob struct {
 	JobID       number       `json:"job_id"`
 	Name        words        `json:"name"`
@@ -230,7 +230,7 @@ type (
 // slurmState is slurmdbd's {"current":"RUNNING"}, or a list.
 type slurmState words
 
-// UnmarshalJSON takes either.
+// UnmarshalJSON accepts both.
 func (s *slurmState) UnmarshalJSON(text []byte) error {
 	var object struct{ Current words }
 	if json.Unmarshal(text, &object) == nil {
@@ -240,11 +240,11 @@ func (s *slurmState) UnmarshalJSON(text []byte) error {
 	return (*words)(s).UnmarshalJSON(text)
 }
 
-// slurmNodeSet is what job_resources says of nodes: a host list up to v0.0.39, an object with a host list and the
-// allocation from v0.0.40 on, besides allocated_nodes as a list or, in v0.0.36, as an object by number.
+// slurmNodeSet is the nodes in job_resources: a host list up to v0.0.39; from v0.0.40 on an object with a host
+// list and the allocation; also allocated_nodes as a list or, in v0.0.36, as an object keyed by number.
 type slurmNodeSet []string
 
-// UnmarshalJSON takes any; what says nothing is empty.
+// UnmarshalJSON accepts all of them; without nodes it is empty.
 func (s *slurmNodeSet) UnmarshalJSON(text []byte) error {
 	*s = nil
 	var object struct {
@@ -326,7 +326,7 @@ func (j *slurmJob) addTo(list *List, opt SlurmOptions) {
 	}
 	phase := slurmPhase(strings.Join(state, " "), job.End)
 	if phase != Waiting && job.Start == 0 {
-		phase = Waiting // cancelled before it began
+		phase = Waiting // cancelled before it started
 	}
 	list.add(job, hosts, phase)
 }
@@ -343,7 +343,7 @@ func (j *slurmJob) user() string {
 	return ""
 }
 
-// id is the one that sacct and squeue print: 123, 123_4 of an array, 123+1 of a heterogeneous job.
+// id is the ID printed by sacct and squeue: 123, 123_4 of an array, 123+1 of a heterogeneous job.
 func (j *slurmJob) id(opt SlurmOptions) string {
 	array, task := j.ArrayJobID, j.ArrayTaskID
 	if array.value == 0 {

@@ -15,32 +15,32 @@ import (
 	"github.com/giverny/giverny/internal/secret"
 )
 
-// SlurmrestdConfig says how to ask slurmrestd.
+// SlurmrestdConfig configures slurmrestd.
 type SlurmrestdConfig struct {
-	// Address of slurmrestd, such as https://slurm.example:6820.
+	// URL of slurmrestd, such as https://slurm.example:6820.
 	URL secret.URL `yaml:"url"`
 	// The user that the token is for.
 	User string `yaml:"user"`
 	// The token (JWT), as `scontrol token` prints it.
 	Token secret.Text `yaml:"token"`
-	// A file that holds the token instead; it is read each time, since tokens expire.
+	// A file that holds the token instead, read each time because tokens expire.
 	TokenFile string `yaml:"token_file"`
-	// The version of the API, such as v0.0.40; empty: the newest that answers.
+	// The API version, such as v0.0.40; empty: the newest that the server supports.
 	Version string `yaml:"version"`
-	// Ids of jobs as slurmctld numbers them, not 123_4 for an element of an array.
+	// Use slurmctld's job numbers as ids, not 123_4 for an element of an array.
 	RawIDs bool `yaml:"raw_ids"`
 
 	Limits Limits `yaml:",inline"`
 }
 
-// SlurmrestdKind is what the registry lists.
+// SlurmrestdKind is the entry in the registry.
 func SlurmrestdKind() feeds.Kind {
 	return feeds.Kind{Name: "slurmrestd", Description: "Slurm's queue, from slurmrestd.", Interval: 30 * time.Second, NewConfig: func() feeds.SourceConfig {
 		return &SlurmrestdConfig{Limits: defaultLimits()}
 	}}
 }
 
-// Validate joins all faults. The address may be missing as long as the feed is not enabled; Open wants it.
+// Validate joins all errors. The URL may be empty while the feed is disabled; Open checks it.
 func (c *SlurmrestdConfig) Validate() error {
 	var f faults.List
 	checkURL(&f, c.URL)
@@ -54,7 +54,7 @@ func checkURL(f *faults.List, address secret.URL) {
 	f.Check(address.IsEmpty() || err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Host != "", "url", "%q: want http://host:port or https://host:port", address)
 }
 
-// Open makes the source. It asks nothing yet.
+// Open creates the source. No request is sent yet.
 func (c *SlurmrestdConfig) Open(env feeds.Env) (feeds.Source, error) {
 	if c.URL.IsEmpty() {
 		return nil, errors.New("url: empty; want that of slurmrestd")
@@ -65,13 +65,13 @@ func (c *SlurmrestdConfig) Open(env feeds.Env) (feeds.Source, error) {
 type slurmrestd struct {
 	cfg     *SlurmrestdConfig
 	client  *http.Client
-	version string // that answered last
+	version string // the last one that was accepted
 }
 
-// slurmVersions are tried in this order where none is configured.
+// slurmVersions are tried in this order if none is configured.
 var slurmVersions = [...]string{"v0.0.43", "v0.0.42", "v0.0.41", "v0.0.40", "v0.0.39", "v0.0.38", "v0.0.37", "v0.0.36"}
 
-// errNoVersion: slurmrestd does not know the version.
+// errNoVersion means that slurmrestd does not know the version.
 var errNoVersion = errors.New("no such version of the API")
 
 func (s *slurmrestd) list(ctx context.Context, _, _ time.Time) (List, error) {
@@ -124,11 +124,11 @@ func (s *slurmrestd) ask(ctx context.Context, version string) (list List, err er
 	return list, err
 }
 
-// httpGet asks, and gives the answer to read as it comes.
+// httpGet sends a request and streams the response to read.
 func httpGet(ctx context.Context, client *http.Client, address string, header http.Header, read func(status int, body io.Reader) error) error {
 	ask, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
 	if err != nil {
-		return errors.New("the address is no URL") // the error would print it whole
+		return errors.New("the address is no URL") // err would print the whole URL
 	}
 	ask.Header = header
 	answer, err := client.Do(ask)
@@ -142,7 +142,7 @@ func httpGet(ctx context.Context, client *http.Client, address string, header ht
 	return nil
 }
 
-// excerpt of an answer that is an error.
+// excerpt returns the start of an error response.
 func excerpt(body io.Reader) string {
 	text, _ := io.ReadAll(io.LimitReader(body, 300))
 	return feeds.Clean(string(text), 300)

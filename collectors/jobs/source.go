@@ -9,7 +9,7 @@ import (
 	"github.com/giverny/giverny/internal/faults"
 )
 
-// Limits bound what a feed keeps of jobs.
+// Limits bound the jobs that a feed tracks.
 type Limits struct {
 	// A job that has run for longer counts as ended, regardless of the scheduler; 0: never.
 	MaxAge time.Duration `yaml:"max_age"`
@@ -24,21 +24,21 @@ func (l *Limits) validate(f *faults.List) {
 	f.Check(l.MaxJobs >= 1, "max_jobs", "%d: want 1 or more", l.MaxJobs)
 }
 
-// lister asks a scheduler. since is when it was last asked with success, zero at first.
+// lister queries a scheduler. since is the time of the last successful query, initially zero.
 type lister interface {
 	list(ctx context.Context, now, since time.Time) (List, error)
 }
 
-// source is a lister behind a tracker, as a feed.
+// source is a feed of a lister's jobs, filtered for changes by a tracker.
 type source struct {
 	lister  lister
 	tracker *Tracker
 	store   *feeds.Store
 	last    time.Time
-	dirty   bool // the tracker's running jobs are not those in the store
+	dirty   bool // running jobs differ from those in the store
 }
 
-// state is what the store has.
+// state is the content of the store.
 type state struct {
 	Last    time.Time `json:"last"`
 	Running []entry   `json:"running"`
@@ -58,7 +58,7 @@ func newSource(l lister, limits Limits, env feeds.Env) (*source, error) {
 	return s, nil
 }
 
-// Read gives what is left of the last list, or asks for another.
+// Read returns the remaining changes of the last list, or lists again.
 func (s *source) Read(ctx context.Context, now time.Time) (feeds.Rows, error) {
 	var rows feeds.Rows
 	if s.take(&rows); len(rows.Jobs) > 0 {
@@ -66,7 +66,7 @@ func (s *source) Read(ctx context.Context, now time.Time) (feeds.Rows, error) {
 	}
 	list, err := s.lister.list(ctx, now, s.last)
 	if err != nil {
-		list.Complete, list.Prompt = false, false // what was not read has not left the queue
+		list.Complete, list.Prompt = false, false // an incomplete read does not show that jobs left the queue
 	} else {
 		s.last = now
 	}
@@ -76,14 +76,14 @@ func (s *source) Read(ctx context.Context, now time.Time) (feeds.Rows, error) {
 	return rows, err
 }
 
-// take takes as many changes as a read may give.
+// take takes as many changes as one read may return.
 func (s *source) take(rows *feeds.Rows) {
 	rows.Jobs, rows.More = s.tracker.Take(feeds.MaxRows)
 	rows.Backlog = len(s.tracker.pending)
 	s.dirty = s.dirty || len(rows.Jobs) > 0
 }
 
-// Commit saves the jobs that run, once all changes are handed on.
+// Commit saves the running jobs once all changes have been emitted.
 func (s *source) Commit() error {
 	if !s.dirty || len(s.tracker.pending) > 0 {
 		return nil
@@ -95,7 +95,7 @@ func (s *source) Commit() error {
 	return nil
 }
 
-// zoneOf finds a time zone: a name such as Europe/Berlin, UTC, or Local for this host's.
+// zoneOf returns a time zone: a name such as Europe/Berlin, UTC, or Local for this host's.
 func zoneOf(name string) (*time.Location, error) {
 	if name == "" {
 		name = "Local"

@@ -34,7 +34,7 @@ func open(t *testing.T, cfg feeds.SourceConfig, dir string) feeds.Source {
 	return source
 }
 
-// read reads and commits, and gives the ids and ends of jobs.
+// read reads and commits, and returns the IDs and ends of jobs.
 func read(t *testing.T, s feeds.Source, clock string) (said []string) {
 	t.Helper()
 	rows, err := s.Read(t.Context(), at(clock).Time())
@@ -71,7 +71,7 @@ func queued(id int) string {
 	return fmt.Sprintf(`{"job_id":%d,"job_state":"RUNNING","start_time":%d,"nodes":"n1"}`, id, int64(at("00:30"))/1e9)
 }
 
-// A command that prints a file: what the agent does with what it prints, and over a restart.
+// A command that prints a file: how its output is processed, also across a restart.
 func TestSqueueSource(t *testing.T) {
 	dir := t.TempDir()
 	file := filepath.Join(dir, "queue")
@@ -88,7 +88,7 @@ func TestSqueueSource(t *testing.T) {
 	if _, err := s.Read(t.Context(), at("01:01").Time()); err == nil {
 		t.Error("an answer that is none is no error")
 	}
-	// The agent is away while job 1 ends.
+	// The agent is down while job 1 ends.
 	s = open(t, cfg, dir)
 	put(fmt.Sprintf(queue, queued(2)))
 	want(t, "after a restart", read(t, s, "01:05"), "1 left the queue")
@@ -104,7 +104,7 @@ func TestSqueueSource(t *testing.T) {
 	}
 }
 
-// Ten thousand starts at once come in parts, without the scheduler being asked again for each.
+// Ten thousand simultaneous starts are returned in parts, without querying the scheduler for each.
 func TestFloodComesInParts(t *testing.T) {
 	var all []string
 	for i := range 10_000 {
@@ -133,7 +133,7 @@ func TestFloodComesInParts(t *testing.T) {
 	}
 }
 
-// A redirect does not take the token to another host.
+// The token is not sent to another host on a redirect.
 func TestSlurmrestdTokenStaysWithItsHost(t *testing.T) {
 	stolen := ""
 	other := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { stolen = r.Header.Get("X-SLURM-USER-TOKEN") }))
@@ -146,7 +146,7 @@ func TestSlurmrestdTokenStaysWithItsHost(t *testing.T) {
 	}
 }
 
-// The newest version that answers is found; the token goes in the header and into no error.
+// The newest supported version is found; the token is sent in the header and is in no error.
 func TestSlurmrestdSource(t *testing.T) {
 	var paths []string
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -199,16 +199,16 @@ func TestFileSource(t *testing.T) {
 	add(schema.Job{ID: "1", Nodes: []string{"n1"}, Start: at("00:30"), End: at("01:01"), State: "COMPLETED"})
 	add(schema.Job{ID: "2", Nodes: []string{"n1"}, Start: at("00:40")})
 	want(t, "an end and a start", read(t, s, "01:02"), "1 COMPLETED", "2 runs")
-	add(schema.Job{ID: "3", Nodes: []string{"n1"}, Start: at("02:00")}) // what stood there before is not said again
+	add(schema.Job{ID: "3", Nodes: []string{"n1"}, Start: at("02:00")}) // earlier rows are not returned again
 	want(t, "a start ahead of the clock", read(t, s, "01:03"))
 	want(t, "its time has come, the file is as it was", read(t, s, "02:00"), "3 runs")
 }
 
-// apiServer is an API server with pods, as far as lists and watches of pods go.
+// apiServer is an API server for lists and watches of pods.
 type apiServer struct {
 	pages  []string // of the next list
 	events []string // of the next watch
-	gone   bool     // the next watch is answered by 410
+	gone   bool     // the next watch gets a 410
 	asked  []string
 	waits  []string // of the watches
 }
@@ -269,7 +269,7 @@ func TestKubernetesSource(t *testing.T) {
 	if diff := cmp.Diff(wanted, rows.Jobs); diff != "" {
 		t.Errorf("the first list (-want +got):\n%s", diff)
 	}
-	// A third worker gets its node, then the first is gone: the job keeps its start.
+	// A third worker gets its node, then the first is deleted: the job keeps its start.
 	api.events = []string{event("MODIFIED", pod("w", "llama-2", llama, "", "n4", "Running", "01:00", "", 11)), event("DELETED", pod("a", "llama-0", llama, "", "n1", "Running", "00:30", "", 12)),
 		`{"type":"BOOKMARK","object":{"metadata":{"resourceVersion":"13"}}}`}
 	rows, err = s.Read(t.Context(), at("01:01").Time())
@@ -279,7 +279,7 @@ func TestKubernetesSource(t *testing.T) {
 	if diff := cmp.Diff([]schema.Job{{ID: "ml/llama", Name: "llama", User: "ml", Nodes: []string{"n2", "n4"}, Start: at("00:30"), State: "Running"}}, rows.Jobs); diff != "" {
 		t.Errorf("a change (-want +got):\n%s", diff)
 	}
-	// It ends, and begins again under the same name; the version is too old for a watch.
+	// It ends, and starts again with the same name; the version is too old for a watch.
 	api.gone = true
 	api.pages = []string{pod("b", "llama-1", llama, "", "n2", "Succeeded", "00:31", "01:10", 20) + "," + pod("w", "llama-2", llama, "", "n4", "Succeeded", "01:00", "01:11", 21)}
 	want(t, "after 410", read(t, s, "01:12"), "ml/llama Succeeded", "ml/web-6d4 left the queue")
@@ -297,7 +297,7 @@ func TestKubernetesSource(t *testing.T) {
 	if got := api.asked[2]; got != "/api/v1/pods watch=true rv=10 continue=" {
 		t.Errorf("the first watch asked %s", got)
 	}
-	// A watch ends before the read must.
+	// A watch ends before the read must end.
 	short, cancel := context.WithTimeout(t.Context(), 4*time.Second)
 	defer cancel()
 	if _, err := s.Read(short, at("01:22").Time()); err != nil {
@@ -308,7 +308,7 @@ func TestKubernetesSource(t *testing.T) {
 	}
 }
 
-// A watch that the server does not end is ended within the time of the read, and what came is taken.
+// A watch that the server does not end is ended within the time of the read, and its events are used.
 func TestAWatchWithoutEnd(t *testing.T) {
 	running := pod("a", "p", `"job-name":"j"`, "", "n1", "Running", "00:30", "", 1)
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -325,7 +325,7 @@ func TestAWatchWithoutEnd(t *testing.T) {
 	cfg.URL, cfg.Token = secret.NewURL(server.URL), secret.NewText("x")
 	s := open(t, cfg, t.TempDir())
 	for _, want := range []string{"ml/j", "ml/k"} {
-		ctx, cancel := context.WithTimeout(t.Context(), 6*time.Second) // of which a watch takes half, and a half of that more
+		ctx, cancel := context.WithTimeout(t.Context(), 6*time.Second) // a watch gets half of it, plus half of that
 		rows, err := s.Read(ctx, at("01:00").Time())
 		cancel()
 		if err != nil || len(rows.Jobs) != 1 || rows.Jobs[0].ID != want {
@@ -334,7 +334,7 @@ func TestAWatchWithoutEnd(t *testing.T) {
 	}
 }
 
-// A password in an address, as a proxy before slurmrestd or the API server may want, is in no error.
+// A password in a URL, for instance for a proxy, is in no error.
 func TestPasswordsOfAddressesAreInNoError(t *testing.T) {
 	server := httptest.NewServer(http.NotFoundHandler())
 	address := strings.Replace(server.URL, "http://", "http://giverny:hunter2@", 1)

@@ -15,8 +15,8 @@ import (
 	"github.com/giverny/giverny/schema"
 )
 
-// readLines reads a job as JSON on each line, as jobline.Parse takes it. A job may come again, when it ends: the last line of an id and
-// start counts. Lines that cannot be read are counted and passed over.
+// readLines reads a job as JSON per line; see jobline.Parse. A job may be repeated when it ends: the last line with an ID and
+// start counts. Malformed lines are counted and skipped.
 func readLines(r io.Reader, name string) (List, error) {
 	list := List{name: name}
 	in := bufio.NewReaderSize(r, 64<<10)
@@ -51,9 +51,9 @@ func phaseOf(job *schema.Job) Phase {
 	return Ended
 }
 
-// readCSV reads a table with a header: job_id, nodes and start, and where they are known name, user, end and state.
-// Nodes are separated by blanks, semicolons or (but for coordinates such as 9,1,1) commas, or are a host list of Slurm's. Times are RFC 3339, seconds since
-// 1970, or without a zone in the one given.
+// readCSV reads a table with a header: job_id, nodes, start and, optionally, name, user, end and state. Nodes are separated by
+// blanks, semicolons or (except in coordinates such as 9,1,1) commas, or are a Slurm host list. Times are RFC 3339, seconds
+// since 1970, or local to zone.
 func readCSV(r io.Reader, name string, zone *time.Location) (List, error) {
 	list := List{name: name}
 	in := csvfault.NewReader(r)
@@ -96,8 +96,8 @@ func readCSV(r io.Reader, name string, zone *time.Location) (List, error) {
 	}
 }
 
-// unclosed reports whether a quotation mark has made rows part of a field: of a whole row the nodes alone may have
-// several lines.
+// unclosed reports whether an unclosed quotation mark has merged rows into a field: in a valid row only the nodes
+// may span several lines.
 func unclosed(f []string, nodes, columns int) bool {
 	for i, field := range f {
 		if strings.Contains(field, "\n") && (i != nodes || len(f) < columns) {

@@ -12,45 +12,45 @@ import (
 	"github.com/giverny/giverny/schema"
 )
 
-// Words that a tracker puts in place of the scheduler's where it ends a job itself.
+// States that a tracker sets when it ends a job itself.
 const (
-	LeftQueue = "left the queue" // it was listed no longer
-	Replaced  = "requeued"       // its id started again
+	LeftQueue = "left the queue" // no longer listed
+	Replaced  = "requeued"       // its ID started again
 	TooOld    = "exceeds max_age"
 )
 
-// key of a job: ids are used again when a job is requeued.
+// key identifies a run of a job, since a requeued job keeps its ID.
 type key struct {
 	ID    string
 	Start schema.Instant
 }
 
-// Tracker compares lists of a scheduler and finds the jobs that are new or have changed. It ends those that the
-// scheduler never says have ended.
+// Tracker compares successive lists of a scheduler and finds new and changed jobs. It ends jobs whose end the
+// scheduler never reports.
 type Tracker struct {
 	limits    Limits
 	tolerance time.Duration // how far ahead of the clock a time may be
 	known     map[key]*entry
-	pending   []schema.Job // changed and not taken yet
-	prompt    time.Time    // of the last list that had every job from its start on; zero: none
+	pending   []schema.Job // changed, not yet taken
+	prompt    time.Time    // time of the last complete Prompt list; zero: none
 }
 
 type entry struct {
 	Job     schema.Job `json:"job"`
-	Seen    int64      `json:"seen"` // when it was listed last, ns
-	endless bool       // ended because it is too old
+	Seen    int64      `json:"seen"` // when it was last listed, ns
+	endless bool       // ended by the tracker because it is too old
 }
 
-// forgetAfter is how long a job that has ended is remembered, so that it is not sent again while it is listed.
+// forgetAfter is how long an ended job is remembered, so that it is not sent again while it is listed.
 const forgetAfter = 48 * time.Hour
 
-// NewTracker makes a tracker. Times that are further ahead of the clock than tolerance are not believed.
+// NewTracker returns a tracker. Rows with times ahead of the clock by more than tolerance are refused.
 func NewTracker(limits Limits, tolerance time.Duration) *Tracker {
 	return &Tracker{limits: limits, tolerance: tolerance, known: map[key]*entry{}}
 }
 
-// Update takes a list of the instant now, and notes in it which rows it does not use or doubts. The changes wait for
-// Take. A row with a time ahead of the clock is left for a later list: either clock may be corrected by then.
+// Update processes a list of the time now, and records in it the rows it refuses or doubts. Changes are returned by
+// Take. A row with a time ahead of the clock is refused for now: either clock may be corrected before a later list.
 func (t *Tracker) Update(list *List, now time.Time) {
 	latestTime := schema.Instant(now.Add(t.tolerance).UnixNano())
 	listed := make(map[key]bool, len(list.Rows))
@@ -82,8 +82,8 @@ func (t *Tracker) Update(list *List, now time.Time) {
 			e = &entry{}
 			t.known[k] = e
 			t.change(e, row.Job)
-		case e.endless && row.Job.End == 0: // it was said once
-		case e.Job.End != 0 && row.Job.End == 0 && !list.Complete: // a line of a file that was written before its end
+		case e.endless && row.Job.End == 0: // its end was reported already
+		case e.Job.End != 0 && row.Job.End == 0 && !list.Complete: // a line in a file written before the end
 		case !same(&e.Job, &row.Job):
 			t.change(e, row.Job)
 		}
@@ -94,11 +94,11 @@ func (t *Tracker) Update(list *List, now time.Time) {
 	case list.Prompt && len(list.Dropped) == 0:
 		t.prompt = now
 	case list.Prompt:
-		t.prompt = time.Time{} // what it lacks may have begun long ago when it comes
+		t.prompt = time.Time{} // a dropped job may have started long before it is listed
 	}
 }
 
-// doubt notes a job that is new to a list but says it began long before the last one, which had all that ran.
+// doubt reports a new job that claims to have started long before the last list, which had all running jobs.
 func (t *Tracker) doubt(list *List, row *Row) {
 	start := row.Job.Start.Time()
 	if !list.Prompt || row.Phase != Running || t.prompt.IsZero() || !start.Before(t.prompt.Add(-t.tolerance)) || len(list.Doubts) >= feeds.MaxFaults {
@@ -108,7 +108,7 @@ func (t *Tracker) doubt(list *List, row *Row) {
 		"job %.40q: it started at %v, but no list before %v had it: the scheduler's clock is behind this host's, or its lists are late", row.Job.ID, row.Job.Start, t.prompt.UTC().Format(time.RFC3339))))
 }
 
-// evict makes room: jobs that ended before the list of now are forgotten.
+// evict makes room by forgetting ended jobs that the current list has not shown so far.
 func (t *Tracker) evict(now time.Time) {
 	for k, e := range t.known {
 		if e.Job.End != 0 && e.Seen < now.UnixNano() {
@@ -123,14 +123,14 @@ func same(a, b *schema.Job) bool {
 
 func (t *Tracker) change(e *entry, job schema.Job) {
 	if len(job.Nodes) == 0 {
-		job.Nodes = e.Job.Nodes // a job that has ended may have lost them
+		job.Nodes = e.Job.Nodes // an ended job may be listed without nodes
 	}
 	e.Job, e.endless = job, false
 	t.pending = append(t.pending, job)
 }
 
-// end ends the jobs that run and are listed no longer, or too old, and forgets those that ended long ago. An end that
-// no listing shows is set to when it was noticed: it was then or before.
+// end ends running jobs that are no longer listed or too old, and forgets jobs that ended long ago. An end that no
+// list shows is set to the time of its detection, which is an upper bound.
 func (t *Tracker) end(listed map[key]bool, latest map[string]schema.Instant, complete bool, now time.Time) {
 	nanos := schema.Instant(now.UnixNano())
 	for _, k := range t.sorted() {
@@ -152,7 +152,7 @@ func (t *Tracker) end(listed map[key]bool, latest map[string]schema.Instant, com
 	}
 }
 
-// sorted gives the keys of jobs in an order that does not change between runs.
+// sorted returns the keys of jobs in a deterministic order.
 func (t *Tracker) sorted() []key {
 	return slices.SortedFunc(maps.Keys(t.known), func(a, b key) int {
 		return cmp.Or(cmp.Compare(a.Start, b.Start), strings.Compare(a.ID, b.ID))
@@ -164,7 +164,7 @@ func (t *Tracker) finish(e *entry, at schema.Instant, why string) {
 	t.pending = append(t.pending, e.Job)
 }
 
-// Take returns up to n changes, in the order in which they were found, and whether there are more.
+// Take returns up to n changes, oldest first, and whether there are more.
 func (t *Tracker) Take(n int) (changed []schema.Job, more bool) {
 	n = min(n, len(t.pending))
 	changed = t.pending[:n:n]
@@ -174,8 +174,8 @@ func (t *Tracker) Take(n int) (changed []schema.Job, more bool) {
 	return changed, len(t.pending) > 0
 }
 
-// Running are the entries of jobs that have not ended and whose changes were taken: what must not be forgotten over
-// a restart, since only it can end them.
+// running returns the entries that must survive a restart: jobs that have not ended, or that the tracker ended as
+// too old but may still be listed.
 func (t *Tracker) running() (open []entry) {
 	for _, k := range t.sorted() {
 		if e := t.known[k]; e.Job.End == 0 || e.endless {
@@ -185,7 +185,7 @@ func (t *Tracker) running() (open []entry) {
 	return open
 }
 
-// resume takes the entries of an earlier process. They are sent again when the scheduler lists them otherwise.
+// resume restores the entries of an earlier process. A job is sent again if the scheduler now lists it differently.
 func (t *Tracker) resume(open []entry) {
 	for i := range open {
 		e := open[i]

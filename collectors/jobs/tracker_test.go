@@ -17,7 +17,7 @@ func newTracker(maxAge time.Duration, maxJobs int) *jobs.Tracker {
 	return jobs.NewTracker(jobs.Limits{MaxAge: maxAge, MaxJobs: maxJobs}, 5*time.Minute)
 }
 
-// step gives the tracker a list at a time of day and returns what it says has changed, as text.
+// step gives the tracker a list at a time of day and returns the changes as text.
 func step(t *testing.T, tracker *jobs.Tracker, clock string, complete bool, rows ...jobs.Row) (changed []string) {
 	t.Helper()
 	tracker.Update(&jobs.List{Rows: rows, Complete: complete}, at(clock).Time())
@@ -69,7 +69,7 @@ func TestTracker(t *testing.T) {
 	}
 }
 
-// More jobs than are kept: those that ended make room, the rest is counted.
+// With more jobs than the limit, ended ones make room, and the rest is counted.
 func TestTrackerIsBounded(t *testing.T) {
 	tracker := newTracker(0, 100)
 	var rows []jobs.Row
@@ -95,7 +95,7 @@ func TestTrackerIsBounded(t *testing.T) {
 	}
 }
 
-// Whatever is listed: the last change of each job says what the last list said of it, in whichever parts lists came.
+// For any lists, complete or partial: the last change of each job matches its last listing.
 func TestTrackerAgainstNaive(t *testing.T) {
 	for seed := range uint64(50) {
 		random := rand.New(rand.NewPCG(seed, 7))
@@ -140,13 +140,13 @@ func TestTrackerAgainstNaive(t *testing.T) {
 	}
 }
 
-// A clock that is ahead, the scheduler's or that of this host behind it: nothing is said of what is not yet, and all of it
-// once its time has come or the clock is right.
+// With a clock that is ahead, the scheduler's or this host's behind it: jobs in the future are withheld, and all are
+// reported once their time has come or the clock is corrected.
 func TestTrackerWaitsForTimesAhead(t *testing.T) {
 	tracker := newTracker(0, 10)
 	step(t, tracker, "01:00", true, row("1", "", "", "RUNNING", "00:30", "", jobs.Running, "n1"))
 	ahead := []jobs.Row{row("1", "", "", "COMPLETED", "00:30", "02:01", jobs.Ended, "n1"), row("2", "", "", "RUNNING", "02:01", "", jobs.Running, "n2")}
-	for range 2 { // at every list, for the feed's state to last
+	for range 2 { // at every list, so that the feed's state persists
 		list := jobs.List{Rows: ahead, Complete: true}
 		tracker.Update(&list, at("01:01").Time())
 		if changed, _ := tracker.Take(10); len(changed) != 0 || list.Dropped[feeds.Future] != 2 || len(list.Faults) != 2 {
@@ -156,7 +156,7 @@ func TestTrackerWaitsForTimesAhead(t *testing.T) {
 	want(t, "the clock is right", step(t, tracker, "02:02", true, ahead...), "1 00:30-02:01 COMPLETED [n1]", "2 02:01-runs RUNNING [n2]")
 }
 
-// A job that is new to a list and says that it began long before the last one: the scheduler's clock is behind.
+// A job that is new in a list but claims to have started long before the last one: the scheduler's clock is behind.
 func TestTrackerDoubtsLateStarts(t *testing.T) {
 	running := func(id, start string) jobs.Row { return row(id, "", "", "RUNNING", start, "", jobs.Running, "n1") }
 	tracker := newTracker(0, 10)

@@ -1,6 +1,6 @@
-// Package nodes finds the devices of fabrics that a scheduler's nodes or a log's hosts are. In go names as others
-// write them, host lists, and a map from one to the other; out come devices by fabric, and what was not found with
-// the reason. It opens no file by itself.
+// Package nodes maps a scheduler's nodes or a log's hosts to devices of fabrics. Input: names, host lists, and an
+// optional map file. Output: devices by fabric, and the names without a device, with the reason. It opens no file
+// by itself.
 package nodes
 
 import (
@@ -14,15 +14,15 @@ import (
 	"github.com/giverny/giverny/topology"
 )
 
-// Map says which devices a node is, where its name alone does not: node to devices.
+// Map maps a node to devices, if its name is not enough.
 type Map map[string][]string
 
-// maxLine bounds a line of a map.
+// maxLine bounds a line of a map, in bytes.
 const maxLine = 64 << 10
 
-// ReadMap reads lines of node, tab, device. The node may be a host list of as many names as the device's list; a
-// node of several lines is several devices (rails). Empty lines and those that begin with # say nothing. name
-// stands for the file in errors.
+// ReadMap reads lines of "node<TAB>device". The node may be a host list with as many names as the device's list;
+// a node with several lines has several devices (rails). Empty lines and those starting with # are skipped. name
+// is the file name in errors.
 func ReadMap(r io.Reader, name string) (Map, error) {
 	m := Map{}
 	scan := bufio.NewScanner(r)
@@ -43,7 +43,7 @@ func ReadMap(r io.Reader, name string) (Map, error) {
 	return m, nil
 }
 
-// OpenMap reads the map in a file that open gives, as os.Open does. No name is no map.
+// OpenMap reads a map file through open, which is like os.Open. An empty name means no map.
 func OpenMap[File io.ReadCloser](open func(name string) (File, error), name string) (Map, error) {
 	if name == "" {
 		return nil, nil
@@ -72,7 +72,7 @@ func (m Map) add(line string) error {
 		if devices, err = Expand(devices); err != nil {
 			return err
 		}
-		if len(devices) == 1 { // all of them hang on one device
+		if len(devices) == 1 { // several nodes share a device
 			devices = slices.Repeat(devices, len(names))
 		}
 		if len(devices) != len(names) {
@@ -87,31 +87,31 @@ func (m Map) add(line string) error {
 	return nil
 }
 
-// Reason why a name is no device.
+// Reason is why a name has no device.
 type Reason string
 
 // Reasons.
 const (
-	Unknown Reason = "unknown"     // no device of the fabrics has this name, and the map does not list it
-	NoSuch  Reason = "mapped_away" // the map names a device that no fabric has
+	Unknown Reason = "unknown"     // neither a device of the fabrics nor in the map
+	NoSuch  Reason = "mapped_away" // mapped to a device that no fabric has
 )
 
-// Resolver finds devices by names. It does not change once made, and is safe for concurrent use.
+// Resolver finds devices by names. It is immutable and safe for concurrent use.
 type Resolver struct {
 	fabrics []index
 	nodes   Map
 }
 
-// index is how the devices of a fabric may be called.
+// index has the alternative names of a fabric's devices.
 type index struct {
 	graph *topology.Graph
-	// By what people call it, and the first word of that: "node12" of an adapter that is called "node12 mlx5_0".
+	// By label, and by the label's first word: "node12" for an adapter labelled "node12 mlx5_0".
 	byWord map[string][]string
 }
 
-// New makes a resolver for the devices of some fabrics. nodes may be nil. A name is looked for in the map, then
-// among names and GUIDs of devices, among labels, by the first word of labels (a host's adapters are labelled
-// "node12 mlx5_0"), and then without its domain.
+// New returns a resolver for the devices of fabrics. nodes may be nil. A name is looked up in the map, then
+// among device names and GUIDs, labels, first words of labels (a host's adapters are labelled "node12 mlx5_0"),
+// and finally without its domain.
 func New(graphs []*topology.Graph, nodes Map) *Resolver {
 	r := &Resolver{nodes: nodes}
 	for _, g := range graphs {
@@ -129,7 +129,7 @@ func New(graphs []*topology.Graph, nodes Map) *Resolver {
 	return r
 }
 
-// guidDigits is how long a GUID is.
+// guidDigits is the number of hexadecimal digits of a GUID.
 const guidDigits = 16
 
 // Fabrics are the names of the fabrics, in the order given.
@@ -141,7 +141,7 @@ func (r *Resolver) Fabrics() []string {
 	return names
 }
 
-// Device finds the devices of one node in each fabric, in the order of Fabrics; reason is empty if there is any.
+// Device returns the devices of a node in each fabric, in the order of Fabrics; reason is empty if there are any.
 func (r *Resolver) Device(node string) (byFabric [][]string, reason Reason) {
 	byFabric = make([][]string, len(r.fabrics))
 	found := false
@@ -182,7 +182,7 @@ func (in *index) find(name string) []string {
 	if d, ok := in.graph.FindDevice(name); ok {
 		return []string{in.graph.Device(d).Name}
 	}
-	if digits, hex := strings.CutPrefix(name, "0x"); hex && len(digits) <= guidDigits { // a GUID as tools print it
+	if digits, hex := strings.CutPrefix(name, "0x"); hex && len(digits) <= guidDigits { // a GUID as printed by tools
 		guid := strings.Repeat("0", guidDigits-len(digits)) + digits
 		if d, ok := in.graph.FindDevice(guid); ok {
 			return []string{in.graph.Device(d).Name}
@@ -191,19 +191,19 @@ func (in *index) find(name string) []string {
 	return in.byWord[name]
 }
 
-// IsSwitch says whether a device of a fabric is a switch.
+// IsSwitch reports whether a device of a fabric is a switch.
 func (r *Resolver) IsSwitch(fabric int, device string) bool {
 	id, ok := r.fabrics[fabric].graph.FindDevice(device)
 	return ok && r.fabrics[fabric].graph.IsSwitch(id)
 }
 
-// Missing counts names that are no device, by reason.
+// Missing counts names without a device, by reason.
 type Missing map[Reason]map[string]int
 
-// maxMissing bounds how many names are kept for each reason; more are counted under "".
+// maxMissing bounds the names stored per reason; more are counted under "".
 const maxMissing = 1000
 
-// Add counts one.
+// Add counts a name.
 func (m Missing) Add(node string, reason Reason) {
 	if m[reason] == nil {
 		m[reason] = map[string]int{}
@@ -214,8 +214,8 @@ func (m Missing) Add(node string, reason Reason) {
 	m[reason][node]++
 }
 
-// Devices are the devices of all nodes in each fabric, each once, in the order of the nodes. What is no device goes
-// into missing, which may be nil.
+// Devices returns the devices of all nodes in each fabric, without duplicates, in node order. Names without a
+// device are added to missing, which may be nil.
 func (r *Resolver) Devices(names []string, missing Missing) [][]string {
 	all := make([][]string, len(r.fabrics))
 	seen := make([]map[string]bool, len(r.fabrics))
@@ -242,8 +242,8 @@ func (r *Resolver) Devices(names []string, missing Missing) [][]string {
 	return all
 }
 
-// isList says whether a name is a host list: one with a bracket, or names separated by commas. Numbers separated by
-// commas are the coordinates of a device, and a name with blanks is a label.
+// isList reports whether a name is a host list: it has a bracket, or names separated by commas. Numbers separated
+// by commas are device coordinates, and a name with blanks is a label.
 func isList(name string) bool {
 	if strings.Contains(name, "[") {
 		return true
@@ -252,7 +252,7 @@ func isList(name string) bool {
 	return strings.Contains(name, ",") && !strings.Contains(name, " ") && strings.TrimFunc(name, isPartOfCoordinates) != ""
 }
 
-// Expand expands the host lists among some names. Names of devices such as "9,1,1" stay as they are.
+// Expand expands the host lists in names. Device names such as "9,1,1" are unchanged.
 func Expand(names []string) ([]string, error) {
 	if !slices.ContainsFunc(names, isList) {
 		return names, nil

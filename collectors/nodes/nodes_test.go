@@ -61,17 +61,17 @@ func TestDevice(t *testing.T) {
 	r := nodes.New(fabrics(t), m)
 	for _, c := range []struct {
 		node   string
-		want   string // of ib; of gemini
+		want   string // in ib; in gemini
 		reason nodes.Reason
 	}{
 		{"node0", "node0 mlx5_0,node0 mlx5_1;", ""}, // a node with two adapters
 		{"node1", "node1 mlx5_0;", ""},
 		{"node1.cluster.example.org", "node1 mlx5_0;", ""},
 		{"node0 mlx5_1", "node0 mlx5_1;", ""},
-		{"0xc42a10300300020", "node1 mlx5_0;", ""}, // as OpenSM prints a GUID
+		{"0xc42a10300300020", "node1 mlx5_0;", ""}, // as printed by OpenSM
 		{"0c42a10300300020", "node1 mlx5_0;", ""},
 		{"leaf0 rack 1", "leaf0 rack 1;", ""},
-		{"leaf0", ";", nodes.Unknown}, // what a switch is called is no host's name and adapter
+		{"leaf0", ";", nodes.Unknown}, // the name of a switch is not a host and adapter
 		{"9,1,1", ";", nodes.Unknown},
 		{"3,3,3", ";3,3,3", ""},
 		{"nid00013", ";3,3,3", ""},
@@ -173,7 +173,7 @@ func TestExpand(t *testing.T) {
 	}
 }
 
-// A great many unknown names take bounded memory.
+// Very many unknown names take bounded memory.
 func TestMissingIsBounded(t *testing.T) {
 	m := nodes.Missing{}
 	for i := range 5000 {

@@ -10,24 +10,24 @@ import (
 	"github.com/giverny/giverny/collectors"
 )
 
-// block is what perfquery(8) prints of one port.
+// block is what perfquery(8) prints for one port.
 type block struct {
 	port     int
 	extended bool   // PortCountersExtended, from perfquery -x
-	capMask  uint64 // capabilities of the node's performance management
+	capMask  uint64 // capability mask of the node's performance management
 	capMask2 uint64
 	counters []counter
 }
 
-// counter is one line of a block, under its name on the wire.
+// counter is one line of a block, with its IBA name.
 type counter struct {
 	name  string
 	value uint64
 }
 
-// Bits of the capability masks (IBA vol. 1, 16.1.3.2, ClassPortInfo of
-// performance management). A tool prints 0 for what a node does not count, so
-// that only these tell absent from nil.
+// Bits of the capability masks (IBA vol. 1, 16.1.3.2, ClassPortInfo of performance
+// management). Tools print 0 for unsupported counters, so only these bits tell
+// unsupported counters from zero ones.
 const (
 	capExtended          = 1 << 9  // PortCountersExtended
 	capExtendedNoUnicast = 1 << 10 // the same without unicast and multicast
@@ -40,13 +40,13 @@ const (
 	plainHeader    = "# Port counters: "
 )
 
-// parseBlocks reads what perfquery printed, with or without -x:
+// parseBlocks parses the output of perfquery, with or without -x:
 //
 //	# Port extended counters: Lid 2 port 1 (CapMask: 0x1300 CapMask2: 0x0000000)
 //	PortSelect:......................1
 //	PortXmitData:....................1296
 //
-// On a fault it returns the blocks that were whole before it, too.
+// On error it also returns the complete blocks before it.
 func parseBlocks(text []byte) ([]block, error) {
 	var blocks []block
 	number := 0
@@ -117,8 +117,7 @@ func (b *block) parseCounter(line string) error {
 	return nil
 }
 
-// whole reports whether the block has the counters that each of its kind has: a
-// tool that was killed leaves half a block.
+// whole reports whether the block is complete: a killed tool leaves a partial one.
 func (b *block) whole() bool {
 	last := "PortXmitWait"
 	if b.extended {
@@ -135,12 +134,12 @@ func (b *block) whole() bool {
 // hasExtended reports whether the node has 64-bit counters at all.
 func (b *block) hasExtended() bool { return b.capMask&(capExtended|capExtendedNoUnicast) != 0 }
 
-// hasWideWait reports whether the extended counters include a 64-bit
-// PortXmitWait and the error counters, so that the plain ones need not be read.
+// hasWideWait reports whether the extended counters include a 64-bit PortXmitWait and
+// the error counters, so that the plain ones are not needed.
 func (b *block) hasWideWait() bool { return b.extended && b.capMask2&cap2Additional != 0 }
 
-// put adds the counters that the node really counts to the current row; 32-bit
-// data counters only where there are no 64-bit ones.
+// put adds the supported counters to the current row; 32-bit data counters only if
+// there are no 64-bit ones.
 func (b *block) put(r *collectors.Reading) {
 	additional := false
 	for _, c := range b.counters {
@@ -170,8 +169,8 @@ func (b *block) put(r *collectors.Reading) {
 	}
 }
 
-// canonicalNames are the schema's names of the counters; those of narrowNames
-// are narrower in a plain block and go under another name there.
+// canonicalNames are the schema's names of the counters; those in narrowNames are
+// narrower in a plain block and have another name there.
 var canonicalNames = map[string]string{
 	"PortXmitData": "ib.port_xmit_data", "PortRcvData": "ib.port_rcv_data",
 	"PortXmitPkts": "ib.port_xmit_packets", "PortRcvPkts": "ib.port_rcv_packets", "PortXmitWait": "ib.port_xmit_wait",
@@ -190,7 +189,7 @@ var narrowNames = map[string]string{
 	"PortXmitPkts": "ib.port_xmit_packets_32", "PortRcvPkts": "ib.port_rcv_packets_32", "PortXmitWait": "ib.port_xmit_wait_32",
 }
 
-// canonical is the schema's name; an unknown counter keeps its own.
+// canonical returns the schema's name; an unknown counter keeps its own.
 func canonical(name string, extended bool) string {
 	if narrow := narrowNames[name]; narrow != "" && !extended {
 		return narrow

@@ -18,11 +18,11 @@ var tree = ibsim.FatTree{Leaves: 2, Spines: 2, HostsPerLeaf: 2}
 func overSubnet(s *ibsim.Subnet) Config {
 	cfg := DefaultConfig()
 	cfg.Command = s.Prefix()
-	cfg.QueryTimeout, cfg.DiscoverTimeout = 20*time.Second, 20*time.Second // a tool that is killed leaves its place in the simulator taken
+	cfg.QueryTimeout, cfg.DiscoverTimeout = 20*time.Second, 20*time.Second // a killed tool leaves its slot in the simulator taken
 	return cfg
 }
 
-// whole sweeps the subnet until a sweep has so many ports: on a busy machine the simulator refuses some connections.
+// whole repeats sweeps until one has the given number of ports: on a busy machine the simulator refuses some connections.
 func whole(t *testing.T, c *Collector, ports int) map[schema.PortName]map[string]uint64 {
 	t.Helper()
 	const patience = 20
@@ -35,7 +35,7 @@ func whole(t *testing.T, c *Collector, ports int) map[schema.PortName]map[string
 	return nil
 }
 
-// A whole simulated subnet, read with the real tools between two changes of
+// A whole simulated subnet, read with the real tools before and after a change of
 // PortXmitWait on a leaf's port.
 func TestXmitWaitShowsUpBetweenPolls(t *testing.T) {
 	subnet := ibsim.Start(t, tree.Netlist())
@@ -67,8 +67,8 @@ func TestXmitWaitShowsUpBetweenPolls(t *testing.T) {
 	}
 }
 
-// A node whose counters cannot be read, since every datagram to it is lost,
-// costs its own rows and soon no time.
+// A node that cannot be read, because every datagram to it is lost, loses only its own
+// rows and soon takes no time.
 func TestDeafNodeOfALiveSubnet(t *testing.T) {
 	subnet := ibsim.Start(t, tree.Netlist())
 	cfg := overSubnet(subnet)

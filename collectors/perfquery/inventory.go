@@ -13,25 +13,25 @@ import (
 // target is a node to be queried.
 type target struct {
 	guid     string // of the node, 16 hexadecimal digits
-	name     string // its description; the GUID where several nodes share one
+	name     string // its description; its GUID if several nodes share one
 	isSwitch bool
-	ports    []targetPort // those with a cable, in the order of the listing
+	ports    []targetPort // those with a cable, in listing order
 }
 
-// targetPort is a port and the GUID by which it is reached: a switch answers
-// for all its ports, each port of an adapter for itself.
+// targetPort is a port and the GUID it is queried by: a switch answers for all its
+// ports, an adapter port only for itself.
 type targetPort struct {
 	number int
 	guid   string
-	down   bool // it had a cable, and the last discovery found no peer behind it
+	down   bool // it had a cable, but the last discovery found no peer
 }
 
 func (t *target) equal(o *target) bool {
 	return t.guid == o.guid && t.name == o.name && t.isSwitch == o.isSwitch && slices.Equal(t.ports, o.ports)
 }
 
-// keepLost goes on with the ports that the node had before and of which the new
-// listing has none: their cable is pulled, or the peer is gone.
+// keepLost keeps ports of the node that the new listing lacks: their cable is pulled,
+// or the peer is gone.
 func (t *target) keepLost(before []targetPort) {
 	for _, p := range before {
 		if !slices.ContainsFunc(t.ports, func(o targetPort) bool { return o.number == p.number }) {
@@ -42,14 +42,13 @@ func (t *target) keepLost(before []targetPort) {
 	slices.SortFunc(t.ports, func(a, b targetPort) int { return a.number - b.number })
 }
 
-// aggregationNode is the description of a switch's own SHARP engine, whose link
-// no traffic of hosts takes.
+// aggregationNode is the description of a switch's own SHARP engine, whose link carries
+// no host traffic.
 const aggregationNode = "Aggregation Node"
 
-// parseInventory reads the plain output of ibnetdiscover(8): of each node the
-// kind, the GUID and the description, of each of its ports with a cable the
-// number and, on an adapter, the GUID. The readers of package topology make the
-// graph of the same text.
+// parseInventory parses the plain output of ibnetdiscover(8): for each node the kind,
+// GUID and description, and for each of its ports with a cable the number and, on an
+// adapter, the GUID. The readers of package topology build the graph from the same text.
 //
 //	Switch	41 "S-1c34da0300728866"		# "MF0;leaf-2:MQM8700/U1" enhanced port 0 lid 1600 lmc 0
 //	[39]	"S-1c34da030060a40c"[39]		# "MF0;spine-80:MQM8700/U1" lid 102 4xHDR
@@ -120,8 +119,8 @@ func (t *target) parsePort(line string) error {
 	return nil
 }
 
-// nameApart gives nodes that share a description, or have none, their GUID as
-// name, under which the graph finds them as well.
+// nameApart names nodes with a shared or empty description by their GUID, which the
+// graph also accepts.
 func nameApart(targets []target) {
 	users := map[string]int{}
 	for _, t := range targets {

@@ -14,27 +14,27 @@ import (
 	"github.com/giverny/giverny/schema"
 )
 
-// node is one switch or adapter. Only Read touches what it has learnt, and of
-// one node only one Read runs at a time.
+// node is one switch or adapter. Only Read uses the fields after target, and no two
+// Reads of a node run concurrently.
 type node struct {
 	cfg    *Config
 	target target
 
-	narrow   bool // it has no 64-bit counters: perfquery -x is no use
-	wide     bool // its 64-bit counters include PortXmitWait: the plain ones are no use
-	failures int  // in a row
-	waiting  int  // polls to be left alone
+	narrow   bool // no 64-bit counters: skip perfquery -x
+	wide     bool // the 64-bit counters include PortXmitWait: skip the plain ones
+	failures int  // consecutive
+	waiting  int  // remaining polls of the back-off
 
-	downed  map[int]uint64 // by port: what LinkDownedCounter was
-	trouble atomic.Bool    // it failed after it had answered, or a link was down in between
+	downed  map[int]uint64 // LinkDownedCounter by port
+	trouble atomic.Bool    // it has begun to fail, or a link went down in between
 }
 
-// Name is the node's description, or its GUID.
+// Name is the node's description or GUID.
 func (n *node) Name() string { return n.target.name }
 
-// Read queries every port with a cable: the plain counters, unless the 64-bit
-// ones are known to include PortXmitWait, and the 64-bit ones where there are
-// any; each kind makes a row with its own time.
+// Read queries every port with a cable: the plain counters, unless the 64-bit ones are
+// known to include PortXmitWait, and the 64-bit ones if there are any. Each kind makes
+// a row with its own time.
 func (n *node) Read(ctx context.Context, r *collectors.Reading) error {
 	if n.waiting > 0 {
 		n.waiting--
@@ -61,7 +61,7 @@ func (n *node) query(ctx context.Context, r *collectors.Reading) error {
 				return err
 			}
 		}
-		if !n.narrow { // the plain answer said so
+		if !n.narrow { // detected by the plain query
 			if err := n.queryGroup(ctx, r, group, true); err != nil {
 				return err
 			}
@@ -70,7 +70,7 @@ func (n *node) query(ctx context.Context, r *collectors.Reading) error {
 	return nil
 }
 
-// groups are the ports that one query reaches.
+// groups are the ports that are read by one query.
 func (n *node) groups() func(yield func([]targetPort) bool) {
 	if n.target.isSwitch {
 		return func(yield func([]targetPort) bool) { yield(n.target.ports) }
@@ -84,7 +84,7 @@ func (n *node) groups() func(yield func([]targetPort) bool) {
 	}
 }
 
-// queryGroup runs one perfquery. Blocks that were printed before it failed stand.
+// queryGroup runs one perfquery. If it fails, the blocks printed before still count.
 func (n *node) queryGroup(ctx context.Context, r *collectors.Reading, ports []targetPort, extended bool) error {
 	ctx, cancel := context.WithTimeout(ctx, n.cfg.QueryTimeout)
 	defer cancel()
@@ -97,7 +97,7 @@ func (n *node) queryGroup(ctx context.Context, r *collectors.Reading, ports []ta
 	took := time.Since(begun)
 	blocks, parseErr := parseBlocks(out)
 	if runErr != nil {
-		parseErr = nil // the end of what it printed means nothing
+		parseErr = nil // the output is incomplete anyway
 		if k := len(blocks); k > 0 && !blocks[k-1].whole() {
 			blocks = blocks[:k-1]
 		}
@@ -135,9 +135,9 @@ func (n *node) take(r *collectors.Reading, b *block, at time.Time) {
 	n.watchDowned(b)
 }
 
-// What the discovery says of a port: a listed one has a link, logical state or
-// not; where there was one and is none any more, the port is down (PortInfo, IBA
-// vol. 1, 14.2.5.6). It holds until the next discovery.
+// Port state derived from the discovery: a listed port has a link, whatever its logical
+// state; a port that is no longer listed is down (PortInfo, IBA vol. 1, 14.2.5.6). It
+// is valid until the next discovery.
 const (
 	stateColumn         = "ib.port_state"
 	stateDown           = 1
@@ -145,7 +145,7 @@ const (
 	physicalLinkUp      = 5
 )
 
-// watchDowned notices a port that lost its link since the last poll.
+// watchDowned detects ports that lost their link since the last poll.
 func (n *node) watchDowned(b *block) {
 	for _, c := range b.counters {
 		if c.name != "LinkDownedCounter" {

@@ -12,7 +12,7 @@ import (
 	"github.com/giverny/giverny/internal/test/repo"
 )
 
-// sample is one of our own in testdata.
+// sample reads a file in testdata.
 func sample(t testing.TB, name string) []byte { return readFile(t, filepath.Join("testdata", name)) }
 
 func recorded(t testing.TB, elem ...string) []byte { return readFile(t, repo.Fixture(t, elem...)) }
@@ -35,7 +35,7 @@ func (b *block) get(name string) (value uint64, ok bool) {
 	return 0, false
 }
 
-// blocksCase is what the blocks of a file are.
+// blocksCase is the expected blocks of a file.
 type blocksCase struct {
 	file           string
 	ports          []int
@@ -130,7 +130,7 @@ func FuzzParseBlocks(f *testing.F) {
 	})
 }
 
-// The sample has a description with blanks around it, two adapters of one
+// The sample has a description surrounded by blanks, two adapters with the same
 // description, an aggregation node and a switch without cables.
 func TestParseInventory(t *testing.T) {
 	targets, err := parseInventory(sample(t, "inventory.txt"))
@@ -220,7 +220,7 @@ func FuzzParseInventory(f *testing.F) {
 	})
 }
 
-// Two switches of one description go by their GUIDs.
+// Two switches with the same description are named by their GUIDs.
 func TestNodesAreNamedApart(t *testing.T) {
 	text := ""
 	for _, guid := range []string{"0000000000000001", "0000000000000002"} {

@@ -1,8 +1,8 @@
-// Package perfquery reads the counters of a whole InfiniBand subnet from one
-// host by running ibnetdiscover(8) and perfquery(8). It changes nothing: it
-// resets no counter. A node that does not answer is left alone for a while, so
-// that it does not slow the sweep. Poll it with few workers, say 4: the tools
-// share the one management queue pair of an adapter, and ibsim serves ten.
+// Package perfquery reads the counters of a whole InfiniBand subnet from one host by
+// running ibnetdiscover(8) and perfquery(8). It is read-only and resets no counters. A
+// node that does not answer is skipped for a while (back-off), so that it does not slow
+// the sweep. Use few workers, about 4: the tools share the single management queue pair
+// of an adapter, and ibsim serves ten.
 package perfquery
 
 import (
@@ -22,7 +22,7 @@ import (
 	"github.com/giverny/giverny/internal/faults"
 )
 
-// Config says how the tools are run.
+// Config is how the tools are run.
 type Config struct {
 	// Local adapter to send from; empty: the tools' choice, the first that is up.
 	CA string `yaml:"adapter"`
@@ -30,19 +30,19 @@ type Config struct {
 	CAPort int `yaml:"port"`
 	// How long one query may take; a node takes up to two for each of its adapter ports.
 	QueryTimeout time.Duration `yaml:"timeout"`
-	// Read only switches; for subnets whose hosts have agents that read the adapters.
+	// Read only switches, for subnets whose hosts have agents that read the adapters.
 	SwitchesOnly bool `yaml:"switches_only"`
-	// How often the subnet is discovered again; ten times as often at most while nodes stop answering or links lose their training, and never between two polls.
+	// How often the subnet is rediscovered; up to ten times as often while nodes stop answering or links go down, but only at polls.
 	DiscoverEvery time.Duration `yaml:"discover_every"`
 	// How long a discovery may take.
 	DiscoverTimeout time.Duration `yaml:"discover_timeout"`
-	// The most polls for which a node that fails repeatedly is skipped (back-off).
+	// Maximum number of polls for which a node that fails repeatedly is skipped (back-off).
 	MaxBackoffPolls int `yaml:"max_backoff_polls"`
 	// The program perfquery.
 	Perfquery string `yaml:"perfquery"`
 	// The program ibnetdiscover.
 	IBNetDiscover string `yaml:"ibnetdiscover"`
-	// Words to put before both programs: [sudo, -n], or [nsenter, --net=/run/netns/ib].
+	// Words to put before both programs, such as [sudo, -n] or [nsenter, --net=/run/netns/ib].
 	Command []string `yaml:"command,flow"`
 	// Variables KEY=value for both, in addition to this process's own.
 	Env []string `yaml:"env,flow"`
@@ -54,7 +54,7 @@ func DefaultConfig() Config {
 		DiscoverTimeout: 20 * time.Second, QueryTimeout: 2 * time.Second, MaxBackoffPolls: 32}
 }
 
-// Kind is what the registry lists. Its workers are few: see the package comment.
+// Kind is the entry in the registry. It has few workers: see the package comment.
 func Kind() collectors.Kind {
 	return collectors.Kind{
 		Name:        "perfquery",
@@ -67,10 +67,10 @@ func Kind() collectors.Kind {
 	}
 }
 
-// Open makes the collector; the subnet names its devices itself.
+// Open creates the collector; the subnet names its devices itself.
 func (c *Config) Open(string) (collectors.Collector, error) { return New(*c) }
 
-// Validate names every fault.
+// Validate joins all errors.
 func (c *Config) Validate() error {
 	var f faults.List
 	f.Check(c.Perfquery != "", "perfquery", "empty; name the program")
@@ -89,12 +89,12 @@ func (c *Config) Validate() error {
 // Collector lists the nodes of a subnet.
 type Collector struct {
 	cfg        Config
-	nodes      map[string]*node // by GUID; they keep what they learnt
-	order      []*node          // as discovered
+	nodes      map[string]*node // by GUID; kept between discoveries
+	order      []*node          // in discovery order
 	discovered time.Time        // zero: never
 }
 
-// New makes a collector. It runs nothing yet.
+// New returns a collector. Nothing is run yet.
 func New(cfg Config) (*Collector, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
@@ -102,15 +102,14 @@ func New(cfg Config) (*Collector, error) {
 	return &Collector{cfg: cfg, nodes: map[string]*node{}}, nil
 }
 
-// Name of the source.
+// Name returns "perfquery".
 func (c *Collector) Name() string { return "perfquery" }
 
-// Epoch is 0: nothing shows when a switch was reset.
+// Epoch is 0: resets of switches cannot be detected.
 func (c *Collector) Epoch() uint64 { return 0 }
 
-// Devices lists the nodes that have a link, after discovering the subnet again
-// if it is time, or if the last poll met with trouble. When that fails it lists
-// those of the last time.
+// Devices lists the nodes that have a link, after rediscovering the subnet if it is
+// time or the last poll had trouble. If that fails it lists the previous ones.
 func (c *Collector) Devices(ctx context.Context) ([]collectors.Device, error) {
 	var err error
 	since := time.Since(c.discovered)
@@ -124,12 +123,12 @@ func (c *Collector) Devices(ctx context.Context) ([]collectors.Device, error) {
 	return devices, err
 }
 
-// troubleShare is how much sooner than discover_every the subnet is discovered
-// again when it gives trouble; a node that answers now and then is no reason to do
-// so at every poll.
+// troubleShare is the factor by which the subnet is rediscovered sooner than
+// discover_every after trouble; it is bounded because a node that answers
+// intermittently must not cause a discovery at every poll.
 const troubleShare = 10
 
-// Refresh has the next Devices discover the subnet.
+// Refresh makes the next call of Devices discover the subnet.
 func (c *Collector) Refresh() { c.discovered = time.Time{} }
 
 func (c *Collector) discover(ctx context.Context) error {
@@ -153,7 +152,7 @@ func (c *Collector) discover(ctx context.Context) error {
 		if n != nil {
 			target.keepLost(n.target.ports)
 		}
-		if n == nil || !n.target.equal(&target) { // one that hangs keeps its own
+		if n == nil || !n.target.equal(&target) { // an unchanged node keeps its state
 			n = &node{cfg: &c.cfg, target: target}
 		}
 		nodes[target.guid] = n
@@ -163,8 +162,8 @@ func (c *Collector) discover(ctx context.Context) error {
 	return nil
 }
 
-// takeTrouble says whether a node has failed, or a link lost its training, since it
-// was last asked: the subnet may have changed.
+// takeTrouble reports whether a node began to fail or a link went down since the last
+// call: the subnet may have changed.
 func (c *Collector) takeTrouble() bool {
 	found := false
 	for _, n := range c.order {
@@ -176,10 +175,10 @@ func (c *Collector) takeTrouble() bool {
 const (
 	maxOutputBytes = 64 << 20 // a subnet of 40,000 ports prints 10 MB
 	maxErrorBytes  = 4 << 10
-	killDelay      = time.Second // for a program's output to be closed once it was killed
+	killDelay      = time.Second // how long to wait for the output of a killed program to close
 )
 
-// run runs a tool to its end and returns what it printed, also with an error.
+// run runs a tool to its end and returns its output, even if it fails.
 func (c *Config) run(ctx context.Context, program string, args ...string) ([]byte, error) {
 	argv := append(append([]string{}, c.Command...), program)
 	if c.CA != "" {

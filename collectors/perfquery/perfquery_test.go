@@ -27,9 +27,9 @@ Ca	1 "H-0000000000000010"		# "node0 mlx5_0"
 [1](11) 	"S-0000000000000001"[1]		# lid 3 lmc 0 "leaf0" lid 1 4xHDR
 `
 
-// fakeTool answers like perfquery: leaf0 has 64-bit counters, node0 also a
-// 64-bit PortXmitWait, the old switch 32-bit ones only. A file named after a
-// GUID makes its node fail, hang, or break off, as the file says.
+// fakeTool is a fake perfquery: leaf0 has 64-bit counters, node0 also a 64-bit
+// PortXmitWait, the old switch only 32-bit ones. A file named after a GUID makes its
+// node fail, hang, or break off, according to its content.
 const fakeTool = `#!/bin/sh
 dir=$(dirname "$0")
 kind=plain
@@ -64,7 +64,7 @@ for p in $ports; do
 done
 `
 
-// fakeSubnet writes the tools into a folder.
+// fakeSubnet writes the fake tools into a folder.
 func fakeSubnet(t *testing.T) (dir string, cfg Config) {
 	t.Helper()
 	dir = t.TempDir()
@@ -130,18 +130,18 @@ func TestReadsASubnet(t *testing.T) {
 		t.Fatal(err)
 	}
 	for query, want := range map[string]int{
-		"plain 0x0000000000000001 1 3": polls, "extended 0x0000000000000001 1 3": polls, // all ports of a switch at once
+		"plain 0x0000000000000001 1 3": polls, "extended 0x0000000000000001 1 3": polls, // all ports of a switch in one query
 		"plain 0x0000000000000002 3": polls, "extended 0x0000000000000002 3": 0, // it has none
-		"plain 0x11 1": 1, "extended 0x11 1": polls, // after the first poll it is known that they suffice
+		"plain 0x11 1": 1, "extended 0x11 1": polls, // after the first poll they are known to suffice
 	} {
 		n := strings.Count(string(log), query+"\n")
-		if n < want || n > want && want < polls { // a poll more may have begun
+		if n < want || n > want && want < polls { // another poll may have begun
 			t.Errorf("%q was run %d times, want %d", query, n, want)
 		}
 	}
 }
 
-// read reads one device of a poll.
+// read reads one device once.
 func read(t *testing.T, c *Collector, device string) error {
 	t.Helper()
 	devices, err := c.Devices(t.Context())
@@ -190,7 +190,7 @@ func TestDeadNodeIsLeftAlone(t *testing.T) {
 	}
 }
 
-// A node that hangs, or breaks off in the middle, costs its own rows.
+// A node that hangs, or breaks off in the middle, loses only its own rows.
 func TestNodeThatHangsOrBreaksOff(t *testing.T) {
 	leak := goleak.IgnoreCurrent()
 	dir, cfg := fakeSubnet(t)
@@ -254,7 +254,7 @@ func TestArgumentVector(t *testing.T) {
 	cfg.Command, cfg.Env = []string{"env", "-u", "HOME"}, []string{"GIVERNY_A=b c;d"}
 	cfg.CA, cfg.CAPort = "mlx5_1", 2
 	out, err := cfg.run(t.Context(), "sh", "-c", "")
-	if err == nil || !strings.Contains(err.Error(), "sh") { // -C is no option of sh; it stands first
+	if err == nil || !strings.Contains(err.Error(), "sh") { // -C is not an option of sh; it comes first
 		t.Errorf("%q, %v", out, err)
 	}
 	cfg.CA, cfg.CAPort = "", 0
@@ -289,13 +289,13 @@ func TestConformance(t *testing.T) {
 	})
 }
 
-// A node that stops answering has the subnet discovered at the next poll, once;
-// where the listing then has no peer any more, the port is reported as down, and
-// as linked when the peer is back.
+// A node that stops responding causes a rediscovery at the next poll, once; if the
+// listing then lacks a peer, the port is reported as down, and as linked when the peer
+// is back.
 func TestLostPortsAreReportedAsDown(t *testing.T) {
 	dir, cfg := fakeSubnet(t)
 	c := newCollector(t, cfg)
-	trouble := func() { c.discovered = time.Now().Add(-cfg.DiscoverEvery / troubleShare) } // as if the last discovery were so long ago
+	trouble := func() { c.discovered = time.Now().Add(-cfg.DiscoverEvery / troubleShare) } // as if the last discovery had been that long ago
 	port := schema.PortName{Device: "leaf0", Port: "3"}
 	if row := collectortest.Read(t, c)[port]; row[physicalStateColumn] != physicalLinkUp || row[stateColumn] != 0 {
 		t.Fatalf("at first: %v", row)
@@ -331,7 +331,7 @@ func TestLostPortsAreReportedAsDown(t *testing.T) {
 	}
 }
 
-// What a tool says on standard error is kept in part, however much it is.
+// Standard error of a tool is kept in part, whatever its size.
 func TestErrorsOfToolsAreBounded(t *testing.T) {
 	c := Config{Command: []string{"sh", "-c", "head -c 3000000 /dev/zero | tr '\\0' x >&2; exit 3"}}
 	if _, err := c.run(t.Context(), "perfquery"); err == nil || len(err.Error()) > 2*maxErrorBytes {
@@ -339,7 +339,7 @@ func TestErrorsOfToolsAreBounded(t *testing.T) {
 	}
 }
 
-// What a tool prints beyond the bound is not left out in silence: a subnet without its last devices would be another.
+// Output above the limit is not truncated silently: a subnet without its last devices would look like another one.
 func TestOutputThatIsTooLongIsAnError(t *testing.T) {
 	c := Config{Command: []string{"sh", "-c", "head -c 70000000 /dev/zero"}}
 	if _, err := c.run(t.Context(), "ibnetdiscover"); err == nil || !strings.Contains(err.Error(), "more than 67108864 bytes") {

@@ -16,10 +16,10 @@ import (
 	"github.com/giverny/giverny/topology"
 )
 
-// A quarter of a second of waiting, put into a live subnet's port between two
-// sweeps, comes out of the window as 25 percent of stall in that second, on the
-// link that leaves the port and nowhere else. The sweeps are dated a second
-// apart, whatever this machine took for them.
+// A quarter of a second of waiting, added to a port of a live subnet between two
+// sweeps, is returned by the window as 25 percent of stall in that second, on the link
+// that leaves the port and nowhere else. The sweeps are dated a second apart, however
+// long they took on this machine.
 func TestXmitWaitBecomesStall(t *testing.T) {
 	subnet := ibsim.Start(t, tree.Netlist())
 	g, _, err := topology.ReadIBNetDiscover(strings.NewReader(subnet.Output("ibnetdiscover")), "ibnetdiscover", "test", nil)
@@ -70,14 +70,14 @@ func TestXmitWaitBecomesStall(t *testing.T) {
 			got[(s.Interval.StartNanos-start.StartNanos)/int64(cfg.Interval)] = percent
 		}
 	}
-	if len(got) != 1 || got[2] != 25 { // read at the seconds 2 and 3
+	if len(got) != 1 || got[2] != 25 { // read at seconds 2 and 3
 		t.Errorf("percent of stall by second: %v, want 25 in second 2 (dropped: %v)", got, w.Drops())
 	}
 }
 
-// sweepOf sweeps the subnet until a sweep has the port: on a busy machine the
-// simulator refuses some connections, and what a failed query does to a stall is
-// not the subject here.
+// sweepOf repeats sweeps until one has the port: on a busy machine the simulator
+// refuses some connections, and the effect of a failed query on a stall is not tested
+// here.
 func sweepOf(t *testing.T, c collectors.Collector, port schema.PortName) []*schema.CounterBatch {
 	t.Helper()
 	const patience = 20

@@ -52,12 +52,12 @@ type Feed struct {
 // Description says what the feed reads.
 func (f *Feed) Description() string { return f.description }
 
-// Feeds are the sections of the feeds of one group, by name.
+// Feeds are the sections of a group's feeds, by name.
 type Feeds struct {
 	Sections map[string]*Feed `yaml:",inline"`
 }
 
-// DefaultFeeds is every feed of a group with its defaults, none enabled.
+// DefaultFeeds is every feed of a group with its defaults, all disabled.
 func DefaultFeeds(kinds []feeds.Kind) Feeds {
 	sections := map[string]*Feed{}
 	for _, k := range kinds {
@@ -66,7 +66,7 @@ func DefaultFeeds(kinds []feeds.Kind) Feeds {
 	return Feeds{sections}
 }
 
-// Validate joins all faults, those of feeds that are not enabled among them.
+// Validate joins all errors, including those of disabled feeds.
 func (f *Feeds) Validate() error {
 	var all faults.List
 	for _, name := range f.names() {
@@ -78,7 +78,7 @@ func (f *Feeds) Validate() error {
 
 func (f *Feeds) names() []string { return slices.Sorted(maps.Keys(f.Sections)) }
 
-// Enabled are the feeds that are, in the order of their names.
+// Enabled lists the enabled feeds by name.
 func (f *Feeds) Enabled() (names []string) {
 	for _, name := range f.names() {
 		if f.Sections[name].Enabled {
@@ -88,7 +88,7 @@ func (f *Feeds) Enabled() (names []string) {
 	return names
 }
 
-// Open makes the source of a feed. It reads nothing yet.
+// Open creates the source of a feed. Nothing is read yet.
 func (f *Feeds) Open(name string, env feeds.Env) (feeds.Source, error) {
 	source, err := f.Sections[name].Source.Open(env)
 	if err != nil {

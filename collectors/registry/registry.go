@@ -1,6 +1,6 @@
-// Package registry lists the kinds of sources that an agent can poll, and makes
-// those that are enabled from their sections of the configuration. A collector is
-// one folder and one line in Kinds; this package knows no more of them.
+// Package registry lists the kinds of sources that an agent can poll, and opens the
+// enabled ones from their configuration sections. A new collector is a package and a
+// line in Kinds.
 package registry
 
 import (
@@ -53,7 +53,7 @@ func (s *Source) Description() string { return s.description }
 // Sources are the sections of all sources, by name.
 type Sources map[string]*Source
 
-// DefaultConfig is every source with its defaults, none enabled.
+// DefaultConfig is every source with its defaults, all disabled.
 func DefaultConfig() Sources {
 	sources := Sources{}
 	for _, k := range Kinds() {
@@ -62,7 +62,7 @@ func DefaultConfig() Sources {
 	return sources
 }
 
-// Validate joins all faults, those of sources that are not enabled among them.
+// Validate joins all errors, including those of disabled sources.
 func (s Sources) Validate() error {
 	var f faults.List
 	for _, name := range slices.Sorted(maps.Keys(s)) {
@@ -93,19 +93,19 @@ func (s Sources) Enabled() bool {
 	return false
 }
 
-// Opened is a source, and how it is polled.
+// Opened is a source with its polling configuration.
 type Opened struct {
 	Collector collectors.Collector
 	Config    collectors.Config
 }
 
-// ErrNone says that no source is enabled, and what to do.
+// ErrNone means that no source is enabled, and says what to do.
 func ErrNone() error {
 	return fmt.Errorf("no source is enabled: set enabled: true for %s under collect, or name one with --source", Names())
 }
 
-// Open makes the enabled sources for the host of this name, in the order of
-// Kinds. They read nothing yet.
+// Open creates the enabled sources for the host of this name, in the order of Kinds.
+// Nothing is read yet.
 func (s Sources) Open(host string, polling collectors.Config) ([]Opened, error) {
 	var list []Opened
 	for _, k := range Kinds() {

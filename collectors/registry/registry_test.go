@@ -10,7 +10,7 @@ import (
 	"github.com/giverny/giverny/collectors/registry"
 )
 
-// What holds for every kind, so that a new one needs no test of this.
+// Requirements on every kind, so that a new one needs no such test.
 func TestEveryKindIsWhole(t *testing.T) {
 	seen := map[string]bool{}
 	for _, k := range registry.Kinds() {

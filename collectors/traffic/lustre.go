@@ -19,15 +19,14 @@ import (
 	"github.com/giverny/giverny/schema"
 )
 
-// JobBytes is what one target of Lustre has counted of one job since it first saw it, or since its counters were
-// cleared.
+// JobBytes is what one Lustre target has counted for one job since it first saw it or its counters were cleared.
 type JobBytes struct {
 	Target, Job string
-	Start       string // of the counters, as printed: another one means that they began again; empty in old versions
+	Start       string // of the counters, as printed: a change means a reset; empty in old versions
 	Read, Write uint64 // bytes
 }
 
-// Lines of job_stats, which is YAML in a form that does not change but for fields added.
+// Lines of job_stats: YAML in a fixed layout, to which only fields are added.
 var (
 	lustreTarget = regexp.MustCompile(`^(?:\S+:\s+)?((?:obdfilter|mdt)\.[^=\s]+)\.job_stats=`)
 	lustreJob    = regexp.MustCompile(`^(?:\S+:\s+)?- job_id:\s*"?([^"]*?)"?\s*$`)
@@ -39,8 +38,8 @@ var (
 // maxLineBytes bounds a line.
 const maxLineBytes = 64 << 10
 
-// ReadLustre reads what `lctl get_param obdfilter.*.job_stats mdt.*.job_stats` prints, on one server or, with a host
-// before each line (clush, pdsh), on several. name stands for it in errors.
+// ReadLustre parses the output of `lctl get_param obdfilter.*.job_stats mdt.*.job_stats` of one server or, with each
+// line prefixed by a host (clush, pdsh), of several. name is its name in errors.
 func ReadLustre(r io.Reader, name string) (stats []JobBytes, dropped uint64, err error) {
 	scan := bufio.NewScanner(r)
 	scan.Buffer(nil, maxLineBytes)
@@ -73,7 +72,7 @@ func ReadLustre(r io.Reader, name string) (stats []JobBytes, dropped uint64, err
 		}
 		sum := lustreSum.FindStringSubmatch(m[2])
 		if sum == nil {
-			continue // Lustre leaves out the sum where there are no samples
+			continue // Lustre omits the sum if there are no samples
 		}
 		n, err := strconv.ParseUint(sum[1], 10, 64)
 		if err != nil {
@@ -92,22 +91,22 @@ func ReadLustre(r io.Reader, name string) (stats []JobBytes, dropped uint64, err
 	return stats, dropped, nil
 }
 
-// LustreConfig says how to ask Lustre's servers.
+// LustreConfig is how to query Lustre's servers.
 type LustreConfig struct {
-	// The argument vector that prints job_stats of all servers; no shell. Only one agent may do this: sums of one job by two agents would replace each other.
+	// The argument vector that prints job_stats of all servers; no shell. Only one agent may do this: two agents' sums for a job would overwrite each other.
 	Command []string `yaml:"command,flow"`
-	// A regular expression for ids of Lustre (jobid_var): its first group is the job; ids that do not match are ignored.
+	// A regular expression for Lustre's job ids (jobid_var): its first group is the job; ids that do not match are ignored.
 	JobPattern string `yaml:"job_pattern"`
 }
 
-// LustreKind is what the registry lists.
+// LustreKind is the entry in the registry.
 func LustreKind() feeds.Kind {
 	return feeds.Kind{Name: "lustre", Description: "Bytes read and written by jobs, from job_stats of Lustre's servers.", Interval: 60 * time.Second, NewConfig: func() feeds.SourceConfig {
 		return &LustreConfig{Command: []string{"lctl", "get_param", "obdfilter.*.job_stats", "mdt.*.job_stats"}, JobPattern: `^(\d+)$`}
 	}}
 }
 
-// Validate joins all faults.
+// Validate joins all errors.
 func (c *LustreConfig) Validate() error {
 	var f faults.List
 	f.Check(len(c.Command) > 0 && c.Command[0] != "", "command", "empty; want a program and its arguments")
@@ -116,7 +115,7 @@ func (c *LustreConfig) Validate() error {
 	return f.Err()
 }
 
-// Open makes the source. It asks nothing yet.
+// Open creates the source. Nothing is run yet.
 func (c *LustreConfig) Open(env feeds.Env) (feeds.Source, error) {
 	if env.Interval <= 0 {
 		return nil, errors.New("lustre: no interval of the fabric")
@@ -128,14 +127,14 @@ func (c *LustreConfig) Open(env feeds.Env) (feeds.Source, error) {
 	return &lustre{command: c.Command, meter: NewMeter(pattern, env.Interval)}, nil
 }
 
-// lustre asks, and makes traffic of what was counted between two answers.
+// lustre queries the counters and converts their increases to traffic.
 type lustre struct {
 	command []string
 	meter   *Meter
 	pending []schema.JobTraffic
 }
 
-// Read gives what is left, or asks.
+// Read returns the remaining rows, or queries again.
 func (l *lustre) Read(ctx context.Context, now time.Time) (rows feeds.Rows, err error) {
 	if len(l.pending) == 0 {
 		var stats []JobBytes
@@ -158,42 +157,41 @@ func (l *lustre) Read(ctx context.Context, now time.Time) (rows feeds.Rows, err 
 	return rows, nil
 }
 
-// Commit has nothing to note: what is counted while the agent is away belongs to no interval.
+// Commit saves nothing: bytes counted while the agent is down belong to no interval.
 func (l *lustre) Commit() error { return nil }
 
-// Meter turns counters that rise into bytes per interval.
+// Meter converts cumulative counters to bytes per interval.
 type Meter struct {
 	pattern  *regexp.Regexp
 	interval time.Duration
 	targets  map[string]*answer
-	at       time.Time              // of the answer before; zero before the first
-	open     map[string]*[2]float64 // read and write bytes of the interval that is not over, by job
+	at       time.Time              // time of the previous answer; zero before the first
+	open     map[string]*[2]float64 // read and write bytes of the current interval, by job
 }
 
-// answer is what a target said when it last said anything: a server that is away for an answer is in no other.
+// answer is the last answer of a target: a server that is down is missing from later ones.
 type answer struct {
 	at   time.Time
 	last map[string]JobBytes // by job
 }
 
-// NewMeter makes a meter for intervals of a length.
+// NewMeter returns a meter for intervals of a length.
 func NewMeter(pattern *regexp.Regexp, interval time.Duration) *Meter {
 	return &Meter{pattern: pattern, interval: interval, targets: map[string]*answer{}, open: map[string]*[2]float64{}}
 }
 
-// maxGapIntervals is how long nothing may be heard of a target for what it has counted meanwhile to be used.
+// maxGapIntervals is the longest gap, in intervals, after which the increase of a target's counters is still used.
 const maxGapIntervals = 10
 
-// isGap says whether the time since an answer is too long, or none.
+// isGap reports whether there was no earlier answer or it is too long ago.
 func (m *Meter) isGap(since, now time.Time) bool {
 	return since.IsZero() || now.Sub(since) > maxGapIntervals*m.interval || !now.After(since)
 }
 
-// Step takes the counters of the instant now, and returns the traffic of the intervals that are over. Bytes between two
-// answers are spread evenly over the time between them; so are those that a target has counted while it did not answer,
-// but for a gap of more than ten intervals. A counter that fell, or begins again, counts from zero, and so does a job
-// that is new on a target. What a target that is new has counted before is of no interval, unless its start is later
-// than the answer before.
+// Step processes the counters at the instant now, and returns the traffic of completed intervals. Bytes between two
+// answers are distributed evenly over the time between them, including those a target counted while it did not answer,
+// unless the gap exceeds ten intervals. A counter that decreased or was reset counts from zero, and so does a job that
+// is new on a target. The initial counts of a new target are ignored, unless they started after the previous answer.
 func (m *Meter) Step(stats []JobBytes, now time.Time) (traffic []schema.JobTraffic, noJob uint64) {
 	first := m.isGap(m.at, now)
 	moved := map[string]*[2]float64{}
@@ -229,21 +227,21 @@ func (m *Meter) Step(stats []JobBytes, now time.Time) (traffic []schema.JobTraff
 	return traffic, noJob
 }
 
-// before is what a counter said last; known is false where that cannot be known.
+// before is the previous value of a counter; known is false if it cannot be determined.
 func (m *Meter) before(s *JobBytes, now time.Time) (before JobBytes, known bool) {
 	t := m.targets[s.Target]
 	if t == nil || m.isGap(t.at, now) {
 		seconds, err := strconv.ParseFloat(s.Start, 64)
 		return JobBytes{}, err == nil && seconds >= float64(m.at.Unix())
 	}
-	before = t.last[s.Job] // zero for a job that is new
+	before = t.last[s.Job] // zero for a new job
 	if s.Start != before.Start || s.Read < before.Read || s.Write < before.Write {
 		before = JobBytes{}
 	}
 	return before, true
 }
 
-// spread gives each interval between the two answers its share.
+// spread distributes the bytes over the intervals between the two answers.
 func (m *Meter) spread(moved map[string]*[2]float64, now time.Time) (traffic []schema.JobTraffic) {
 	total := float64(now.Sub(m.at))
 	for from := m.at; from.Before(now); {

@@ -1,5 +1,5 @@
-// Package traffic reads what jobs move: tables with a row per job and interval, and Lustre's job statistics. Text
-// goes in, schema.JobTraffic rows come out. What a source does not measure stays unknown, never zero.
+// Package traffic reads the I/O and RDMA traffic of jobs: tables with a row per job and interval, and Lustre's job
+// statistics. Input: text. Output: schema.JobTraffic rows. What a source does not measure is unknown, never zero.
 package traffic
 
 import (
@@ -22,9 +22,9 @@ import (
 	"github.com/giverny/giverny/schema"
 )
 
-// ReadCSV reads time,job_id,read_bytes,write_bytes,rdma_read_bytes,rdma_write_bytes, with a header that names them in
-// any order and may name others: sums over the job's nodes in the interval that begins at time, bytes. Empty is not
-// measured. Rows that cannot be read are counted and passed over. name stands for the file in errors.
+// ReadCSV reads time,job_id,read_bytes,write_bytes,rdma_read_bytes,rdma_write_bytes; a header gives the order, and
+// other columns are ignored. Values are sums over the job's nodes in the interval starting at time, in bytes; empty
+// is not measured. Malformed rows are counted and skipped. name is the file name in errors.
 func ReadCSV(r io.Reader, name string) (feeds.Rows, error) {
 	var rows feeds.Rows
 	in := csvfault.NewReader(bufio.NewReaderSize(r, 64<<10))
@@ -91,22 +91,22 @@ func addRow(rows *feeds.Rows, f []string, at map[string]int, where string) {
 	rows.Traffic = append(rows.Traffic, t)
 }
 
-// FileConfig names a table that others write.
+// FileConfig configures a table written by another program.
 type FileConfig struct {
-	// The table, as CSV; rows are added at its end.
+	// The CSV table; new rows are appended.
 	Path string `yaml:"path"`
 }
 
-// FileKind is what the registry lists.
+// FileKind is the entry in the registry.
 func FileKind() feeds.Kind {
 	return feeds.Kind{Name: "file", Description: "A CSV of what jobs moved, a row per job and interval.", Interval: 30 * time.Second,
 		NewConfig: func() feeds.SourceConfig { return &FileConfig{} }}
 }
 
-// Validate has nothing to refuse: the path may be missing as long as the feed is not enabled; Open wants it.
+// Validate accepts everything: the path may be empty while the feed is disabled; Open checks it.
 func (c *FileConfig) Validate() error { return nil }
 
-// Open makes the source. It reads nothing yet.
+// Open creates the source. Nothing is read yet.
 func (c *FileConfig) Open(env feeds.Env) (feeds.Source, error) {
 	if c.Path == "" {
 		return nil, errors.New("path: empty; want a CSV of what jobs moved")
@@ -116,19 +116,19 @@ func (c *FileConfig) Open(env feeds.Env) (feeds.Source, error) {
 	return f, err
 }
 
-// file is read whole when it has changed; rows up to the time of the last one that was handed on are passed over.
+// file is read whole when it has changed; rows that were emitted already are skipped.
 type file struct {
 	path    string
 	store   *feeds.Store
 	size    int64
 	changed time.Time
-	partial bool // its last row was left, since no end of the line stands behind it
+	partial bool // its last row was skipped because it has no line end yet
 	pending []schema.JobTraffic
-	done    progress // that was handed on
-	next    progress // with what was returned
+	done    progress // emitted
+	next    progress // returned by Read
 }
 
-// progress is how far a table was handed on: all rows before a time, and some of that time.
+// progress is how far a table was emitted: all rows before a time, and the given jobs of that time.
 type progress struct {
 	Time schema.Instant  `json:"time"`
 	Jobs map[string]bool `json:"jobs"`
@@ -147,7 +147,7 @@ func (p *progress) add(t *schema.JobTraffic) {
 	}
 }
 
-// Read gives what is left of the table, or looks for more.
+// Read returns the remaining rows of the table, or reads it again.
 func (f *file) Read(_ context.Context, _ time.Time) (rows feeds.Rows, err error) {
 	if len(f.pending) == 0 {
 		if rows, err = f.load(); err != nil {
@@ -176,7 +176,7 @@ func (f *file) load() (rows feeds.Rows, err error) {
 		return rows, err
 	}
 	end := info.Size()
-	if !rests { // the last row may be half written
+	if !rests { // the last row may be incomplete
 		if end, err = endOfLines(in, end); err != nil {
 			return rows, err
 		}
@@ -196,7 +196,7 @@ func (f *file) load() (rows feeds.Rows, err error) {
 	return rows, nil
 }
 
-// endOfLines is where the last whole line of a file ends.
+// endOfLines is the offset after the last complete line of a file.
 func endOfLines(in io.ReaderAt, end int64) (int64, error) {
 	buf := make([]byte, 4<<10)
 	for end > 0 {
@@ -213,7 +213,7 @@ func endOfLines(in io.ReaderAt, end int64) (int64, error) {
 	return 0, nil
 }
 
-// Commit notes how far the table was handed on.
+// Commit saves how far the table was emitted.
 func (f *file) Commit() error {
 	if f.next.Time == f.done.Time && len(f.next.Jobs) <= len(f.done.Jobs) {
 		return nil

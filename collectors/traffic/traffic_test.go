@@ -53,7 +53,7 @@ soon,17,1,1,1,1
 	}
 }
 
-// Rows that are added are read once, over a restart too, those of the last time that came late among them.
+// Appended rows are read once, also across a restart, including late rows for the last time.
 func TestFileSource(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "t.csv")
@@ -102,8 +102,8 @@ func TestFileSource(t *testing.T) {
 	read(open(), true)
 }
 
-// A row whose end is not written yet is not taken, or its numbers would lack digits for good; the last row of a file
-// that stays without an end of the line is.
+// A row without a line end is not used yet, because digits may be missing; if the file stays like that, its last row
+// is used.
 func TestRowsThatAreBeingWritten(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "t.csv")
 	s, err := (&traffic.FileConfig{Path: path}).Open(feeds.Env{Store: feeds.NewStore(t.TempDir(), "feed"), Log: slog.New(slog.DiscardHandler)})
@@ -177,7 +177,7 @@ func TestReadLustre(t *testing.T) {
 	}
 }
 
-// Bytes are spread over intervals, whichever way polls lie to them, and none is lost or counted twice.
+// Bytes are distributed over intervals, whatever the polling times, and none is lost or counted twice.
 func TestMeter(t *testing.T) {
 	m := traffic.NewMeter(regexp.MustCompile(`^(\d+)$`), time.Minute)
 	count := func(read, write uint64, start string) []traffic.JobBytes {
@@ -194,25 +194,25 @@ func TestMeter(t *testing.T) {
 			got = append(got, fmt.Sprintf("%s %s %.0f %.0f", r.Time.Time().Format("04:05"), r.JobID, math.Round(*r.Read), math.Round(*r.Write)))
 		}
 	}
-	step(30*time.Second, count(1000, 0, "a"))   // what was counted before is of no interval
+	step(30*time.Second, count(1000, 0, "a"))   // earlier counts belong to no interval
 	step(90*time.Second, count(1600, 60, "a"))  // half in 30:00, half in 31:00
-	step(120*time.Second, count(1900, 60, "a")) // ends 31:00
-	step(180*time.Second, count(2000, 0, "b"))  // cleared, and 2000 since
-	step(240*time.Second, count(2000, 0, "b"))  // nothing moved: zero, which was measured
+	step(120*time.Second, count(1900, 60, "a")) // completes 31:00
+	step(180*time.Second, count(2000, 0, "b"))  // cleared, and 2000 since then
+	step(240*time.Second, count(2000, 0, "b"))  // no traffic: a measured zero
 	want := []string{"30:00 7 300 30", "31:00 7 600 30", "32:00 7 2000 0", "33:00 7 0 0"}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	got = nil
-	step(time.Hour, count(9000, 0, "b")) // a long gap begins again
+	step(time.Hour, count(9000, 0, "b")) // a long gap starts over
 	step(time.Hour+time.Minute, count(9100, 0, "b"))
 	if diff := cmp.Diff([]string{"30:00 7 100 0"}, got); diff != "" {
 		t.Errorf("after a gap (-want +got):\n%s", diff)
 	}
 }
 
-// A server that misses an answer comes back with what it has counted since its last, and not since its jobs began; so
-// does one that is asked for the first time, but for jobs that have begun since the answer before.
+// A server that misses an answer returns with what it has counted since its last one, not since its jobs began; so
+// does a server queried for the first time, for jobs that began after the previous answer.
 func TestMeterOfTargetsThatComeAndGo(t *testing.T) {
 	m := traffic.NewMeter(regexp.MustCompile(`^(\d+)$`), time.Minute)
 	minute := 0
@@ -242,10 +242,10 @@ func TestMeterOfTargetsThatComeAndGo(t *testing.T) {
 		step(fmt.Sprintf("%d 8 0;", 30+minute-1), alone)
 	}
 	long.Read += 1e9
-	step("44 8 0;", long, alone) // it was away for too long
+	step("44 8 0;", long, alone) // it was absent for too long
 }
 
-// The source runs a command, and gives the traffic of the interval between two of its answers.
+// The source runs a command and returns the traffic of the interval between two of its answers.
 func TestLustreSource(t *testing.T) {
 	dir := t.TempDir()
 	file := filepath.Join(dir, "stats")
@@ -276,7 +276,7 @@ func TestLustreSource(t *testing.T) {
 	}
 }
 
-// Whatever comes in, nothing panics, and what comes out can be sent.
+// No input causes a panic, and every result can be sent.
 func FuzzRead(f *testing.F) {
 	f.Add([]byte("time,job_id,read_bytes\n2026-01-05T00:30:00Z,17,1e9\n"))
 	f.Add(fmt.Appendf(nil, jobStats, 1, 2))
@@ -295,7 +295,7 @@ func FuzzRead(f *testing.F) {
 	})
 }
 
-// Bytes are of the intervals of the analysis, whatever their length.
+// Bytes are assigned to the intervals of the analysis, whatever their length.
 func TestTrafficIsOfAlignedIntervals(t *testing.T) {
 	const interval = 7 * time.Second
 	m := traffic.NewMeter(regexp.MustCompile(`^(\d+)$`), interval)

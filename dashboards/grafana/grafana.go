@@ -1,6 +1,6 @@
-// Package grafana makes the dashboards that deploy/compose gives to Grafana, JSON files
-// beside this one, from the panels below: questions to ClickHouse and to Prometheus. It
-// talks to neither.
+// Package grafana generates the dashboards that deploy/compose provisions in Grafana,
+// JSON files beside this one, from the panels below: queries to ClickHouse and
+// Prometheus. It connects to neither.
 package grafana
 
 import "encoding/json"
@@ -68,7 +68,7 @@ type target struct {
 	LegendFormat string `json:"legendFormat,omitempty"`
 }
 
-// view is a panel in the terms of this package: sql, or expressions of Prometheus by legend.
+// view is a panel in the terms of this package: SQL, or PromQL expressions with legends.
 type view struct {
 	title, about string
 	kind         string // timeseries, table, barchart
@@ -79,7 +79,7 @@ type view struct {
 	expressions  [][2]string // expression, legend
 }
 
-// files are the dashboards by the names of their files.
+// files returns the dashboards by file name.
 func files() map[string]dashboard {
 	return map[string]dashboard{
 		"giverny-fabric.json":  layOut("giverny-fabric", "Giverny: congestion regions", "30s", timeRange{"now-6h", "now"}, live),
@@ -89,7 +89,7 @@ func files() map[string]dashboard {
 
 const height = 8
 
-// layOut puts views from left to right and from top to bottom.
+// layOut places views from left to right and from top to bottom.
 func layOut(uid, title, refresh string, span timeRange, views []view) dashboard {
 	d := dashboard{UID: uid, Title: title, Tags: []string{"giverny"}, Timezone: "utc", SchemaVersion: 39, Refresh: refresh, Time: span,
 		Templating: map[string]any{"list": []any{map[string]any{"name": "fabric", "type": "query", "datasource": clickHouse, "query": "SELECT DISTINCT fabric FROM giverny.fabrics", "refresh": 1}}}}
@@ -126,7 +126,7 @@ func (v *view) panel(id int, at place) panel {
 	return p
 }
 
-// render is a dashboard's file.
+// render returns a dashboard's file.
 func render(d dashboard) ([]byte, error) {
 	text, err := json.MarshalIndent(d, "", " ")
 	return append(text, '\n'), err

@@ -38,8 +38,8 @@ func TestDashboardsAreCurrent(t *testing.T) {
 	}
 }
 
-// Every panel has a title of its own, lies in the grid and beside the others, and asks a
-// source.
+// Every panel has a title of its own, is within the grid, overlaps no other, and has a
+// query.
 func TestPanelsFit(t *testing.T) {
 	for name, d := range files() {
 		titles, taken := map[string]bool{}, map[[2]int]bool{}
@@ -90,7 +90,7 @@ var (
 	filterLabel = regexp.MustCompile(`(\w+)="`)
 )
 
-// labelsOfMetrics are the labels of each metric, by the reference.
+// labelsOfMetrics returns the labels of each metric, from the reference.
 func labelsOfMetrics(t *testing.T) map[string][]string {
 	t.Helper()
 	reference, err := os.ReadFile(filepath.Join("..", "..", "docs", "reference", "metrics.md"))
@@ -104,8 +104,8 @@ func labelsOfMetrics(t *testing.T) map[string][]string {
 	return labels
 }
 
-// Prometheus is asked for metrics that there are, by labels that they have: Grafana draws a curve of an unknown label
-// too, without a name.
+// The queries to Prometheus name metrics and labels that exist: Grafana draws a curve for an unknown label too,
+// without a name.
 func TestEveryMetricAndLabelIsKnown(t *testing.T) {
 	labels := labelsOfMetrics(t)
 	asked := 0

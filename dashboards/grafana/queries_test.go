@@ -16,7 +16,7 @@ import (
 
 func TestMain(m *testing.M) { enginetest.Main(m) }
 
-// The tables have what the panels ask for.
+// The tables have the columns that the panels ask for.
 func TestEveryQueryRuns(t *testing.T) {
 	e := enginetest.Start(t)
 	db, err := store.New(e.Options(""), store.DefaultConfig(), store.Deps{Log: slog.New(slog.DiscardHandler), Registerer: registry.NewRegistry(), Now: time.Now})

@@ -1,15 +1,15 @@
 package grafana
 
-// The fabric that is chosen, quoted by Grafana whatever its name.
+// ofFabric selects the chosen fabric; Grafana quotes its name.
 const ofFabric = "fabric = ${fabric:sqlstring}"
 
-// inSpan is what it had in the span that is shown.
+// inSpan selects its rows in the displayed time range.
 const inSpan = ofFabric + " AND $__timeFilter(time)"
 
-// asHeld leaves out what was stored again since, of a table with the keys of intervals.
+// asHeld selects the current revision of each interval, in a table keyed by interval.
 const asHeld = "(fabric, time, graph_version, revision) IN (SELECT fabric, time, graph_version, revision FROM giverny.current_intervals WHERE " + inSpan + ")"
 
-// live is what happens now.
+// live shows the present.
 var live = []view{
 	{title: "Regions by severity", kind: "timeseries", unit: "short", width: 16, stacked: true,
 		sql: "SELECT time, severity, count() AS regions" +
@@ -47,7 +47,7 @@ var live = []view{
 	{title: "Hot for longest", kind: "timeseries", unit: "s", width: 8, expressions: [][2]string{{`giverny_tracking_longest_hot_seconds{fabric="$fabric"}`, ""}}},
 }
 
-// counts are those of a kind in the span, of the roll-ups that were made last.
+// counts is a query for a kind of counts in the time range, from the newest roll-up of each hour.
 func counts(columns, kind, rest string) string {
 	return "SELECT " + columns + " FROM giverny.hour_counts AS c INNER JOIN (SELECT fabric, time, argMax(made_of, stored_at) AS made_of FROM giverny.rollups WHERE " + ofFabric +
 		" AND $__timeFilter(time) GROUP BY fabric, time) AS r ON r.fabric = c.fabric AND r.time = c.time AND r.made_of = c.made_of WHERE c." + ofFabric + " AND c.kind = '" + kind + "' AND $__timeFilter(c.time) " + rest
@@ -55,7 +55,7 @@ func counts(columns, kind, rest string) string {
 
 const severityOf = "['unknown', 'Neg', 'Low', 'Medium', 'High'][x + 2]"
 
-// history is what months were like, over the roll-ups.
+// history shows months, from the roll-ups.
 var history = []view{
 	{title: "State of the network, hours of a day", about: "Monet, figure 6: its worst region by any metric. Open hours are not rolled up yet.", kind: "timeseries", unit: "h", width: 24, stacked: true,
 		sql: counts("toStartOfDay(c.time) AS day, "+severityOf+" AS state, sum(total) / 3600000 AS hours",

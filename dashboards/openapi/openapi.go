@@ -1,6 +1,6 @@
-// Package openapi makes the OpenAPI 3.1 document of an API from the rows of its table: paths and parameters from the
-// rows, schemas from the Go types, descriptions from their comments. It also writes the document as a page of the
-// reference. It is used by tests, which keep both current.
+// Package openapi generates the OpenAPI 3.1 document of an API from its table of operations: paths and parameters
+// from the rows, schemas from the Go types, descriptions from their comments. It also writes the document as a page
+// of the reference. Tests use it to keep both current.
 package openapi
 
 import (
@@ -18,18 +18,18 @@ import (
 	"github.com/giverny/giverny/internal/problem"
 )
 
-// API is what there is to describe.
+// API describes the API apart from its rows.
 type API struct {
 	Title, Version, Description string
 	Prefix                      string
 	Root                        string                        // of the module's source, for the comments
-	Values                      map[reflect.Type][]string     // types whose values are few and known
-	Like                        map[reflect.Type]reflect.Type // types whose JSON is that of another
+	Values                      map[reflect.Type][]string     // types with a fixed set of values
+	Like                        map[reflect.Type]reflect.Type // types with the same JSON as another type
 	Formats                     map[reflect.Type]*openapi3.Schema
-	Extra                       []reflect.Type // types that appear in no answer: those of streams
+	Extra                       []reflect.Type // types that appear in no response: those of streams
 }
 
-// Of makes the document of the rows.
+// Of generates the document from the rows.
 func Of[T any](api API, rows []operation.Operation[T]) (*openapi3.T, error) {
 	b := &builder{api: api, schemas: openapi3.Schemas{}, named: map[string]reflect.Type{}}
 	doc := &openapi3.T{OpenAPI: "3.1.0", Paths: openapi3.NewPaths(),
@@ -55,19 +55,19 @@ func Of[T any](api API, rows []operation.Operation[T]) (*openapi3.T, error) {
 	return doc, b.err
 }
 
-// Text is the document as it is committed.
+// Text returns the document in its committed form.
 func Text(doc *openapi3.T) ([]byte, error) {
 	text, err := json.MarshalIndent(doc, "", " ")
 	return append(text, '\n'), err
 }
 
-// common are the problems that any request may be answered with.
+// common returns the statuses of problems that any request may get.
 func common() []int {
 	return []int{http.StatusBadRequest, http.StatusUnauthorized, http.StatusForbidden, http.StatusNotAcceptable, http.StatusTooManyRequests,
 		http.StatusBadGateway, http.StatusServiceUnavailable}
 }
 
-// problems are those of a row.
+// problems returns the statuses of a row's problems.
 func problems[T any](row *operation.Operation[T]) []int {
 	all := append(common(), row.Problems...)
 	for _, p := range operation.ParametersOf(row.Parameters()) {
@@ -82,7 +82,7 @@ func problems[T any](row *operation.Operation[T]) []int {
 	return slices.Compact(all)
 }
 
-// responses are the problems by their names in the document.
+// responses returns the problem responses by their names in the document.
 func responses() openapi3.ResponseBodies {
 	all := openapi3.ResponseBodies{}
 	for _, status := range []int{400, 401, 403, 404, 406, 409, 413, 415, 422, 429, 502, 503} {
@@ -132,7 +132,7 @@ func operationOf[T any](b *builder, row *operation.Operation[T]) *openapi3.Opera
 	return op
 }
 
-// conditional is the header by which a client names the answer that it has. Every answer that is tagged knows it.
+// conditional is the request header with the client's entity tag. Every tagged response supports it.
 const conditional = "If-None-Match"
 
 func plain(description string) *openapi3.ResponseRef {
@@ -156,7 +156,7 @@ func answerOf[T any](b *builder, row *operation.Operation[T]) *openapi3.Response
 	}
 	if !row.TableOnly {
 		out := row.Handler.Out
-		if out.Kind() == reflect.Pointer { // nil is no answer but 204
+		if out.Kind() == reflect.Pointer { // nil is not a response but 204
 			out = out.Elem()
 		}
 		r.Content[operation.JSON] = &openapi3.MediaType{Schema: b.ref(out)}

@@ -16,8 +16,8 @@ var preamble string
 
 const generated = "<!-- Made from the code and dashboards/openapi/preamble.md by `make generate`. Do not edit. -->\n\n"
 
-// WritePage writes a document, loaded with its references, as a page of the reference: what a person should know
-// first, the operations by tag in the order of the table, and the fields of the answers.
+// WritePage writes a document, loaded with its references, as a page of the reference: an introduction, the
+// operations by tag in the order of the table, and the fields of the responses.
 func WritePage(w io.Writer, doc *openapi3.T, order []string) {
 	fmt.Fprint(w, generated, preamble)
 	tag := ""
@@ -45,7 +45,7 @@ func tagOf(doc *openapi3.T, path string) string {
 	return ""
 }
 
-// verb is left out where it is GET.
+// verb is empty for GET.
 func verb(method string) string {
 	if method == "GET" {
 		return ""
@@ -53,7 +53,7 @@ func verb(method string) string {
 	return method + " "
 }
 
-// answerName links the schema of the answer.
+// answerName links to the schema of the response.
 func answerName(op *openapi3.Operation) string {
 	content := op.Responses.Value("200").Value.Content["application/json"]
 	if content == nil || content.Schema == nil {
@@ -123,7 +123,7 @@ func quoted(values []any) string {
 	return strings.Join(texts, ", ")
 }
 
-// meaning is the description next to a reference, or in the schema itself.
+// meaning is the description next to a reference, or that of the schema itself.
 func meaning(s *openapi3.SchemaRef) string {
 	if text, ok := s.Extensions["description"].(string); ok {
 		return text
@@ -134,7 +134,7 @@ func meaning(s *openapi3.SchemaRef) string {
 	return s.Value.Description
 }
 
-// kindOf is the type of a field in a few words.
+// kindOf describes the type of a field in a few words.
 func kindOf(s *openapi3.SchemaRef) string {
 	if name, ok := strings.CutPrefix(s.Ref, "#/components/schemas/"); ok {
 		return fmt.Sprintf("[%s](#%s)", name, strings.ToLower(name))

@@ -14,7 +14,7 @@ import (
 	"github.com/giverny/giverny/internal/test/refdocs"
 )
 
-// builder makes schemas of types: each struct with a name is a component.
+// builder generates schemas from types: each named struct is a component.
 type builder struct {
 	api      API
 	schemas  openapi3.Schemas
@@ -25,7 +25,7 @@ type builder struct {
 
 func simple(kind string) *openapi3.Schema { return &openapi3.Schema{Type: &openapi3.Types{kind}} }
 
-// ref is the schema of a type, by reference where it is a component.
+// ref returns the schema of a type, as a reference if it is a component.
 func (b *builder) ref(t reflect.Type) *openapi3.SchemaRef {
 	if like := b.api.Like[t]; like != nil {
 		return b.component(t, like)
@@ -41,7 +41,7 @@ func (b *builder) ref(t reflect.Type) *openapi3.SchemaRef {
 
 func isText(t reflect.Type) bool { return t.Implements(reflect.TypeFor[encoding.TextMarshaler]()) }
 
-// nullable admits null in addition to a schema.
+// nullable returns a schema that also allows null.
 func nullable(s *openapi3.SchemaRef) *openapi3.SchemaRef {
 	if s.Value != nil && s.Ref == "" && s.Value.Type != nil {
 		v := *s.Value
@@ -53,7 +53,7 @@ func nullable(s *openapi3.SchemaRef) *openapi3.SchemaRef {
 	return (&openapi3.Schema{OneOf: openapi3.SchemaRefs{s, simple("null").NewRef()}}).NewRef()
 }
 
-// component adds the schema of a type under its name: upper case, so that clients can have a type of it.
+// component adds the schema of a type under its name, capitalised so that clients can export a type for it.
 func (b *builder) component(t, like reflect.Type) *openapi3.SchemaRef {
 	name := strings.ToUpper(t.Name()[:1]) + t.Name()[1:]
 	if was := b.named[name]; was != nil && was != t {
@@ -61,7 +61,7 @@ func (b *builder) component(t, like reflect.Type) *openapi3.SchemaRef {
 	}
 	if b.named[name] == nil {
 		b.named[name] = t
-		b.schemas[name] = nil // types may hold themselves
+		b.schemas[name] = nil // types may be recursive
 		s := b.inline(like)
 		s.Value.Description = b.comment(t, "")
 		b.schemas[name] = s
@@ -69,7 +69,7 @@ func (b *builder) component(t, like reflect.Type) *openapi3.SchemaRef {
 	return component(name)
 }
 
-// inline is the schema of a type itself.
+// inline returns the schema of a type without a reference.
 func (b *builder) inline(t reflect.Type) *openapi3.SchemaRef {
 	if f := b.api.Formats[t]; f != nil {
 		return f.NewRef()
@@ -127,7 +127,7 @@ func (b *builder) kind(t reflect.Type) *openapi3.Schema {
 	return simple("object")
 }
 
-// fields adds those of a struct; the fields of an embedded one are its own.
+// fields adds the fields of a struct, including those of embedded structs.
 func (b *builder) fields(s *openapi3.Schema, t reflect.Type) {
 	for i := range t.NumField() {
 		f := t.Field(i)
@@ -158,10 +158,10 @@ func (b *builder) fields(s *openapi3.Schema, t reflect.Type) {
 	}
 }
 
-// field is the schema of a field, with its comment.
+// field returns the schema of a field, with its comment.
 func (b *builder) field(t reflect.Type, f reflect.StructField, options string, optional bool) *openapi3.SchemaRef {
 	of := f.Type
-	if optional && of.Kind() == reflect.Pointer { // left out rather than null
+	if optional && of.Kind() == reflect.Pointer { // omitted rather than null
 		of = of.Elem()
 	}
 	s := b.ref(of)
@@ -181,7 +181,7 @@ func (b *builder) field(t reflect.Type, f reflect.StructField, options string, o
 	return s
 }
 
-// comment is that of a type, or of its field.
+// comment returns the comment of a type or of its field.
 func (b *builder) comment(t reflect.Type, field string) string {
 	path := t.PkgPath()
 	_, below, ours := strings.Cut(path, "/giverny/giverny/")

@@ -15,31 +15,31 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// Tagged is an answer that knows its entity tag; of others it is a hash of the answer.
+// Tagged is a response that has its own entity tag; for others it is a hash of the response.
 type Tagged interface{ ETag() string }
 
-// Table is an answer that is an Arrow IPC stream and CSV, too.
+// Table is a response that can also be written as an Arrow IPC stream and CSV.
 type Table interface {
-	// WriteTable writes it in a format, ArrowStream or CSV. After its first byte an error cuts the answer off.
+	// WriteTable writes it as ArrowStream or CSV. An error after the first byte truncates the response.
 	WriteTable(w io.Writer, format string) error
 }
 
-// Paged is a table of which there is more: the cursor of the next page, empty on the last.
+// Paged is a paginated table: NextCursor is the cursor of the next page, empty on the last.
 type Paged interface{ NextCursor() string }
 
-// Immutable is an answer that never changes: the client need not ask again.
+// Immutable is a response that never changes: clients need not revalidate it.
 type Immutable interface{ Immutable() bool }
 
-// tagBytes is how much of a hash a tag is.
+// tagBytes is the number of bytes of a hash in a tag.
 const tagBytes = 12
 
-// TagOf is the entity tag of a content: weak, since it does not depend on the compression.
+// TagOf returns the entity tag of a content: weak, since it does not depend on the compression.
 func TagOf(content []byte) string {
 	sum := sha256.Sum256(content)
 	return `W/"` + hex.EncodeToString(sum[:tagBytes]) + `"`
 }
 
-// Matches says whether If-None-Match names the tag (RFC 9110, section 13.1.2: the weak comparison).
+// Matches reports whether If-None-Match contains the tag (RFC 9110, section 13.1.2: the weak comparison).
 func Matches(header, tag string) bool {
 	for candidate := range strings.SplitSeq(header, ",") {
 		candidate = strings.TrimSpace(candidate)
@@ -50,10 +50,10 @@ func Matches(header, tag string) bool {
 	return false
 }
 
-// errUnencodable is that an answer is no JSON: a number in it is none.
+// errUnencodable means that JSON cannot encode a response, because a number in it is not finite.
 var errUnencodable = errors.New("the answer cannot be written as JSON")
 
-// writeValue answers with a value as JSON, or 304.
+// writeValue responds with a value as JSON, or with 304.
 func writeValue(w http.ResponseWriter, r *http.Request, value any) (status int, err error) {
 	var body bytes.Buffer
 	if err := json.NewEncoder(&body).Encode(value); err != nil {
@@ -70,13 +70,13 @@ func writeValue(w http.ResponseWriter, r *http.Request, value any) (status int, 
 	return writeTagged(w, r, tag, body.Bytes()), nil
 }
 
-// WriteJSON answers with JSON that is at hand, or 304.
+// WriteJSON responds with encoded JSON, or with 304.
 func WriteJSON(w http.ResponseWriter, r *http.Request, body []byte) {
 	w.Header().Set("Cache-Control", "no-cache")
 	writeTagged(w, r, "", body)
 }
 
-// writeTagged answers with JSON of a tag, by default its hash, or 304.
+// writeTagged responds with JSON and a tag, by default its hash, or with 304.
 func writeTagged(w http.ResponseWriter, r *http.Request, tag string, body []byte) (status int) {
 	if tag == "" {
 		tag = TagOf(body)
@@ -98,13 +98,13 @@ func writeNotModified(w http.ResponseWriter, tag string) int {
 	return http.StatusNotModified
 }
 
-// vary are the headers that an answer depends on.
+// vary lists the request headers that a response depends on.
 const vary = "Accept, Accept-Encoding, Authorization, Cookie"
 
-// smallest is the length from which on an answer is worth compressing.
+// smallest is the minimum length at which a response is compressed.
 const smallest = 512
 
-// send writes a body that is known as a whole, compressed where the client takes it.
+// send writes a complete body, compressed if the client accepts it.
 func send(w http.ResponseWriter, r *http.Request, contentType string, status int, body []byte) {
 	header := w.Header()
 	header.Set("Content-Type", contentType)
@@ -116,7 +116,7 @@ func send(w http.ResponseWriter, r *http.Request, contentType string, status int
 	if encoding == "" {
 		header.Set("Content-Length", strconv.Itoa(len(body)))
 		w.WriteHeader(status)
-		_, _ = w.Write(body) // an error here means that the client left
+		_, _ = w.Write(body) // an error means that the client disconnected
 		return
 	}
 	header.Set("Content-Encoding", encoding)
@@ -129,7 +129,7 @@ func send(w http.ResponseWriter, r *http.Request, contentType string, status int
 	_ = z.Close()
 }
 
-// compressor is fast rather than small.
+// compressor prefers speed over size.
 func compressor(w io.Writer, encoding string) io.WriteCloser {
 	if encoding == "zstd" {
 		z, err := zstd.NewWriter(w, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderConcurrency(1), zstd.WithWindowSize(1<<20))
@@ -142,7 +142,7 @@ func compressor(w io.Writer, encoding string) io.WriteCloser {
 	return z
 }
 
-// writeTable answers with a table as it is made.
+// writeTable streams a table as the response.
 func writeTable(w http.ResponseWriter, r *http.Request, t Table, format string) (status int, err error) {
 	if tagged, ok := t.(Tagged); ok {
 		w.Header().Set("ETag", tagged.ETag())

@@ -16,8 +16,8 @@ import (
 	"github.com/giverny/giverny/internal/problem"
 )
 
-// Parameter is a field of the struct of an operation's parameters. The tags are path, query or header with the name;
-// default, min and max; doc with the meaning. A field tagged body is the request's JSON.
+// Parameter is a field of an operation's parameter struct. Its tags are path, query or header with the name;
+// default, min and max; doc with the description. A field tagged body is the request's JSON.
 type Parameter struct {
 	Name, In string // In is path, query, header or body
 	Field    reflect.StructField
@@ -28,8 +28,8 @@ type Parameter struct {
 	index    []int
 }
 
-// ParametersOf lists the parameters of a struct, those of embedded structs included. What is wrong with a tag is a
-// fault of the program.
+// ParametersOf lists the parameters of a struct, including those of embedded structs. It panics if a tag is
+// invalid.
 func ParametersOf(t reflect.Type) (list []Parameter) {
 	for _, f := range reflect.VisibleFields(t) {
 		for _, in := range []string{"path", "query", "header", "body"} {
@@ -62,7 +62,7 @@ func bound(f reflect.StructField, tag string) *float64 {
 	return &v
 }
 
-// bind reads the parameters of a request into the struct that to points to.
+// bind parses the parameters of a request into the struct that to points to.
 func bind(r *http.Request, parameters []Parameter, to reflect.Value) error {
 	query := r.URL.Query()
 	if err := checkNames(query, parameters); err != nil {
@@ -99,7 +99,7 @@ func bind(r *http.Request, parameters []Parameter, to reflect.Value) error {
 	return nil
 }
 
-// checkNames refuses parameters that an operation does not have: a misspelt one would be ignored.
+// checkNames rejects unknown parameters: a misspelt one would otherwise be ignored.
 func checkNames(query map[string][]string, parameters []Parameter) error {
 	var names []string
 	for _, p := range parameters {
@@ -129,7 +129,7 @@ func (p *Parameter) read(to reflect.Value, text string) error {
 	if !ok {
 		return nil
 	}
-	// written this way round, so that NaN is refused too
+	// in this form, NaN is rejected too
 	if !(p.Min == nil || number >= *p.Min) || !(p.Max == nil || number <= *p.Max) || number != number {
 		return fmt.Errorf("%q: want %s", text, p.bounds())
 	}
@@ -167,8 +167,8 @@ func numberOf(v reflect.Value) (float64, bool) {
 	return 0, false
 }
 
-// set reads a text into a value: a text unmarshaler, a number, a boolean, a string, a list separated by commas, or
-// a pointer to one of these.
+// set parses a text into a value: a text unmarshaler, a number, a boolean, a string, a comma-separated list, or a
+// pointer to one of these.
 func set(to reflect.Value, text string) error {
 	if to.Kind() == reflect.Pointer {
 		to.Set(reflect.New(to.Type().Elem()))
@@ -217,7 +217,7 @@ func set(to reflect.Value, text string) error {
 	return nil
 }
 
-// readBody reads the request's JSON, which names no unknown field and is one value.
+// readBody decodes the request's JSON: one value without unknown fields.
 func readBody(r *http.Request, to any) error {
 	kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
 	if err != nil || kind != "application/json" {

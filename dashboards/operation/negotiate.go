@@ -5,22 +5,22 @@ import (
 	"strings"
 )
 
-// Media types of answers.
+// Media types of responses.
 const (
 	JSON        = "application/json"
 	ArrowStream = "application/vnd.apache.arrow.stream"
 	CSV         = "text/csv"
 )
 
-// quality is what an Accept or Accept-Encoding header gives an offer, 0 to 1; specific is how closely the header
-// names it (RFC 9110, section 12.4.2).
+// quality is the weight that an Accept or Accept-Encoding header gives an offer, 0 to 1; specific is how
+// precisely the header names it (RFC 9110, section 12.4.2).
 type quality struct {
 	q        float64
 	specific int
 }
 
-// choose is the offer that a header likes most, the first of equals, and "" where it takes none of them. An empty
-// header takes anything.
+// choose returns the offer that a header prefers, the first of equals, and "" if it accepts none. An empty header
+// accepts any.
 func choose(header string, offers []string, match func(pattern, offer string) int) string {
 	if strings.TrimSpace(header) == "" {
 		return offers[0]
@@ -55,7 +55,7 @@ func weight(parameters string) float64 {
 	return 1
 }
 
-// mediaType says how closely a pattern of Accept names a type: not at all, */*, type/*, or exactly.
+// mediaType says how precisely a pattern of Accept matches a type: not at all, */*, type/*, or exactly.
 func mediaType(pattern, offer string) int {
 	kind, _, _ := strings.Cut(offer, "/")
 	switch pattern {
@@ -69,7 +69,7 @@ func mediaType(pattern, offer string) int {
 	return 0
 }
 
-// coding says how closely a pattern of Accept-Encoding names a coding. identity is taken unless it is refused.
+// coding says how precisely a pattern of Accept-Encoding matches a coding.
 func coding(pattern, offer string) int {
 	switch pattern {
 	case "*":
@@ -80,7 +80,7 @@ func coding(pattern, offer string) int {
 	return 0
 }
 
-// encodingFor is the coding for a client: zstd, gzip or none. A header that names none of them takes none.
+// encodingFor returns the coding for a client: zstd, gzip or "" for none, also if the header lists neither.
 func encodingFor(header string) string {
 	if header == "" {
 		return ""

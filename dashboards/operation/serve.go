@@ -14,32 +14,32 @@ import (
 	"github.com/giverny/giverny/internal/problem"
 )
 
-// Served is how one request was answered.
+// Served describes a served request.
 type Served struct {
 	Operation string // its path
 	Status    int
 	Duration  time.Duration
-	Err       error // why it failed by no fault of the client; else nil
+	Err       error // a failure that is not the client's fault; else nil
 }
 
-// ClientLeft is the status under which a request is counted whose client did not wait for the answer.
+// ClientLeft is the status that is counted for a request whose client did not wait for the response.
 const ClientLeft = 499
 
-// Server answers requests by the rows of a table.
+// Server serves requests by the rows of a table.
 type Server[T any] struct {
 	Of     T
 	Prefix string // of all paths, such as /api/v1
 	Rows   []Operation[T]
-	// Bound on the time that an operation takes without a bound of its own.
+	// Time limit of operations without one of their own.
 	Timeout time.Duration
-	// Explain makes a problem of an error that is none.
+	// Explain converts an error that is not a problem.
 	Explain func(error) *problem.Problem
 	// Observe is called after each request.
 	Observe func(Served)
 }
 
-// Register adds the rows to mux. What has no row below the prefix is a problem, too: 404, or 405 with the methods
-// that the path has.
+// Register adds the rows to mux. Other requests below the prefix get a problem: 404, or 405 with the methods of
+// the path.
 func (s *Server[T]) Register(mux *http.ServeMux) {
 	methods := map[string][]string{}
 	for i := range s.Rows {
@@ -67,7 +67,7 @@ func (s *Server[T]) fail(w http.ResponseWriter, path string, p *problem.Problem)
 	s.Observe(Served{Operation: path, Status: p.Status})
 }
 
-// handler answers with one row.
+// handler serves one row.
 func (s *Server[T]) handler(row *Operation[T]) http.Handler {
 	parameters := ParametersOf(row.Parameters())
 	offers := []string{JSON}
@@ -88,13 +88,13 @@ func (s *Server[T]) handler(row *Operation[T]) http.Handler {
 		}
 		served.Duration = time.Since(began)
 		s.Observe(served)
-		if err != nil && status != 0 { // the client must not take what it got for the whole
+		if err != nil && status != 0 { // the client must not take the partial response for complete
 			panic(http.ErrAbortHandler)
 		}
 	})
 }
 
-// answer gives the status of what was written, or an error with status 0 where nothing was.
+// answer returns the status written, or an error with status 0 if nothing was written.
 func (s *Server[T]) answer(w http.ResponseWriter, r *http.Request, row *Operation[T], parameters []Parameter, offers []string) (int, error) {
 	if err := allowed(r, row.Role); err != nil {
 		return 0, err
@@ -114,7 +114,7 @@ func (s *Server[T]) answer(w http.ResponseWriter, r *http.Request, row *Operatio
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), s.bound(row))
 	defer cancel()
-	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(s.bound(row) + writeMargin)) // not every test has a connection
+	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(s.bound(row) + writeMargin)) // unsupported by the ResponseWriters of some tests
 	value, err := row.Handler.call(s.Of, ctx, in.Interface())
 	if tag, ok := asNotModified(err); ok {
 		return writeNotModified(w, tag), nil
@@ -135,7 +135,7 @@ func (s *Server[T]) answer(w http.ResponseWriter, r *http.Request, row *Operatio
 	return writeValue(w, r, value)
 }
 
-// writeMargin is how long a client may take to read an answer beyond the time that it may take to make.
+// writeMargin is how long a client may take to read a response beyond the operation's time limit.
 const writeMargin = time.Minute
 
 func (s *Server[T]) bound(row *Operation[T]) time.Duration {
@@ -145,7 +145,7 @@ func (s *Server[T]) bound(row *Operation[T]) time.Duration {
 	return s.Timeout
 }
 
-// allowed is nil where who asks has the role.
+// allowed returns nil if the client has the role.
 func allowed(r *http.Request, least access.Role) error {
 	who := access.Of(r.Context())
 	if who.Role < least {
@@ -154,7 +154,7 @@ func allowed(r *http.Request, least access.Role) error {
 	return nil
 }
 
-// answerError writes the problem that an error is; the error comes back where it is no fault of the client.
+// answerError writes an error as a problem, and returns it if it is not the client's fault.
 func (s *Server[T]) answerError(w http.ResponseWriter, r *http.Request, err error) (int, error) {
 	if r.Context().Err() != nil {
 		return ClientLeft, nil
@@ -170,7 +170,7 @@ func (s *Server[T]) answerError(w http.ResponseWriter, r *http.Request, err erro
 	return p.Status, fmt.Errorf("%s: %w", r.URL.Path, err)
 }
 
-// counting notes the status that was written.
+// counting records the status that was written.
 type counting struct {
 	http.ResponseWriter
 	status int
@@ -190,5 +190,5 @@ func (c *counting) Write(b []byte) (int, error) {
 	return c.ResponseWriter.Write(b)
 }
 
-// Unwrap lets http.ResponseController reach the connection.
+// Unwrap gives http.ResponseController access to the connection.
 func (c *counting) Unwrap() http.ResponseWriter { return c.ResponseWriter }

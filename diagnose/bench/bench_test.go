@@ -16,7 +16,7 @@ import (
 	"github.com/giverny/giverny/topology"
 )
 
-// expected are the classes of which each kind shows one at least, on every fabric.
+// expected are the classes of which every kind shows at least one, on every fabric.
 var expected = map[Kind][]schema.CauseClass{
 	Incast: {schema.CauseSystem, schema.CauseIntraApplication}, FileSystem: {schema.CauseSystem}, Contention: {schema.CauseSystem, schema.CauseIntraApplication},
 	Crossing: {schema.CauseSystem, schema.CauseIntraApplication}, OwnPattern: {schema.CauseIntraApplication, schema.CauseSystem}, LinkFails: {schema.CauseFailure},
@@ -24,7 +24,7 @@ var expected = map[Kind][]schema.CauseClass{
 	Missing: {schema.CauseUnknown}, Coincidence: {schema.CauseSystem, schema.CauseIntraApplication, schema.CauseFailure},
 }
 
-// listener keeps what a judge is shown.
+// listener records what a judge is shown.
 type listener struct {
 	jobs     map[string]bool
 	failures int
@@ -103,7 +103,7 @@ func TestSeedsRepeat(t *testing.T) {
 	}
 }
 
-// verdict is one of class and job, with the confidence given.
+// verdict makes a verdict of a class, a confidence, a root and jobs.
 func verdict(minute int64, truth Truth, class schema.CauseClass, confidence float64, root *schema.Root, jobs ...string) Verdict {
 	v := Verdict{Interval: schema.Interval{StartNanos: startNanos + minute*int64(interval), DurationNanos: int64(interval)}, Truth: truth}
 	v.Got.Cause, v.Got.Root = schema.Cause{Class: class, Confidence: confidence}, root
@@ -137,7 +137,7 @@ func TestScore(t *testing.T) {
 			t.Errorf("%s: %+v, want %+v", name, c.got, c.want)
 		}
 	}
-	// Four in the first incident weigh as much as two in the second: (.25*.45 + .75*.05 + .25) / 2.
+	// Four verdicts of the first incident weigh as much as two of the second: (.25*.45 + .75*.05 + .25) / 2.
 	if e := s.CalibrationError(); math.Abs(e-.2) > 1e-9 || s.Incidents != 3 || s.Verdicts != 6 {
 		t.Errorf("calibration error %v of %d verdicts on %d incidents", e, s.Verdicts, s.Incidents)
 	}
@@ -172,8 +172,8 @@ func TestPlaces(t *testing.T) {
 	}
 }
 
-// TestRootsThatHoldBackAlikeAreAllRight: of the nodes of a job that read more than they take each is an answer, whichever
-// holds back a little more on a link; what holds back much less is none; and where nothing stands out none is asked for.
+// TestRootsThatHoldBackAlikeAreAllRight: if several nodes of a job read more than they can receive, each is right, even
+// if one causes a little more stall; a root that causes much less is not; and if no root stands out, none is scored.
 func TestRootsThatHoldBackAlikeAreAllRight(t *testing.T) {
 	tree, err := topology.Parse("test", "fattree:leaves=4,hosts=8,spines=2")
 	if err != nil {

@@ -12,9 +12,9 @@ const (
 	diagramBar    = 26
 )
 
-// Diagram draws the reliability diagram of a score as SVG: for each tenth of confidence, the share of the
-// verdicts that is right as a bar, on the diagonal if the confidence is honest, and how many verdicts there
-// are as the bar's shade and at its foot.
+// Diagram draws the reliability diagram of a score as SVG. Each tenth of confidence is a bar as high as the share of
+// verdicts that are right, on the diagonal if calibrated; its shade and the number at its foot are its share of all
+// verdicts.
 func Diagram(w io.Writer, s *Score) {
 	const whole = diagramSide + 2*diagramMargin
 	x := func(v float64) float64 { return diagramMargin + v*diagramSide }

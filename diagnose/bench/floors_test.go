@@ -11,11 +11,11 @@ import (
 	"github.com/giverny/giverny/diagnose/bench"
 )
 
-// The page that documents the measured accuracy is what it is held against.
+// measurements is the page that documents the measured accuracy.
 const measurements = "../../docs/explanation/diagnosis-accuracy.md"
 
 const (
-	firstFloorSeed = 1_000_000 // of the page's too
+	firstFloorSeed = 1_000_000 // as on the page
 	setsPerKind    = 2
 	standardErrors = 3
 )
@@ -74,8 +74,7 @@ func incidentOf(t *testing.T, set bench.Set, kind bench.Kind) (*bench.Incident, 
 	return in, judge
 }
 
-// A diagnoser that is worse than what the page documents, by more than three standard errors of so few incidents,
-// fails.
+// A diagnoser fails that is worse than documented by more than three standard errors of this many incidents.
 func TestVerdictsHaveFloors(t *testing.T) {
 	page := documented(t)
 	var s bench.Score

@@ -16,22 +16,22 @@ import (
 type Set struct {
 	Name   string
 	About  string
-	fabric []string // specifications to draw from
+	fabric []string // topology specifications to draw from
 	style  style
 }
 
-// style is how a set's sites differ from another's, beyond their fabrics.
+// style is how the sites of a set differ from those of another, apart from the fabric.
 type style struct {
-	floorPercent  [2]float64 // range of the mean stall of a calm link
-	spreadPercent [2]float64 // of a reading's standard deviation
-	lossPercent   float64    // most, of a device's readings that never come
-	wavePercent   [2]float64 // of traffic
+	floorPercent  [2]float64 // range: mean stall of a calm link
+	spreadPercent [2]float64 // range: standard deviation of a reading
+	lossPercent   float64    // at most: lost readings of a device
+	wavePercent   [2]float64 // range: waves of steady traffic
 	countNoise    float64    // standard deviation of the logarithm of a job's measured traffic
-	lostCells     float64    // most, share of the cells of the traffic table that are empty
-	noTraffic     float64    // share of incidents without any traffic table
+	lostCells     float64    // at most: share of empty cells in the traffic table
+	noTraffic     float64    // share of incidents without a traffic table
 	victimRatio   [2]float64
-	faint         bool // loads begin so small that the first regions are, and last longer than a diagnosis remembers
-	steps         bool // loads that begin in a step; else most rise over minutes
+	faint         bool // regions begin as small as regions can be, and incidents outlast the memory of a diagnosis
+	steps         bool // most loads begin in a step; otherwise all rise over minutes
 	decoys        float64
 }
 
@@ -41,8 +41,7 @@ var plain = style{floorPercent: [2]float64{.4, 1.4}, spreadPercent: [2]float64{.
 var otherStyle = style{floorPercent: [2]float64{.8, 2.2}, spreadPercent: [2]float64{.5, 1.2}, lossPercent: 3, wavePercent: [2]float64{15, 40},
 	countNoise: .15, lostCells: .3, noTraffic: .25, victimRatio: [2]float64{1, 6}, decoys: .8}
 
-// Sets lists the families: three kinds of fabric, and the same incidents with other noise, other shapes of
-// traffic and more decoys.
+// Sets returns the families: three kinds of fabric, and all of them with more noise, other shapes of traffic and more decoys.
 func Sets() []Set {
 	tori := []string{"torus:8x8x8", "torus:12x12x12"}
 	trees := []string{"fattree:k=8", "fattree:leaves=8,hosts=8,spines=4"}
@@ -55,63 +54,62 @@ func Sets() []Set {
 	}
 }
 
-// Faint is a family at the limit of what is a region, on which it shows how steadily regions are followed.
+// Faint is a family at the detection limit of regions, which shows how steadily regions are tracked.
 func Faint() Set {
 	style := plain
 	style.faint = true
 	return Set{"faint", "small regions over more than an hour: all three, and a large dragonfly", []string{"torus:8x8x8", "fattree:k=8", "fattree:leaves=8,hosts=8,spines=4", "dragonfly:groups=9,routers=8,hosts=4"}, style}
 }
 
-// Kind is what an incident is staged as. What it is judged by is the truth of each region, which the
-// simulator's flows give: a kind may show several classes, or leave the fabric calm.
+// Kind is what an incident is staged as. Verdicts are scored against the truth of each region, which comes from the
+// simulator's flows: a kind may show several classes, or leave the fabric calm.
 type Kind string
 
 // Kinds of incidents.
 const (
 	Incast      Kind = "incast"       // many nodes of a job send to one
-	FileSystem  Kind = "file_system"  // a job reads from the file system, or writes, more than the routes carry
-	Contention  Kind = "contention"   // two jobs want the same links
+	FileSystem  Kind = "file_system"  // a job reads or writes more than the routes to the file system carry
+	Contention  Kind = "contention"   // two jobs compete for the same links
 	Crossing    Kind = "crossing"     // a scattered job's all-to-all crosses others
-	OwnPattern  Kind = "own_pattern"  // a job on hosts of its own is in its own way
+	OwnPattern  Kind = "own_pattern"  // a job congests itself, on links that no other job uses
 	LinkFails   Kind = "link_fails"   // a loaded link fails
 	SwitchFails Kind = "switch_fails" // a switch fails
 	Flaps       Kind = "flaps"        // a link fails again and again
-	SlowHost    Kind = "slow_host"    // a host does not take what arrives
-	SlowLink    Kind = "slow_link"    // a link has lost part of its rate; no log says so
+	SlowHost    Kind = "slow_host"    // a host receives more slowly than traffic arrives
+	SlowLink    Kind = "slow_link"    // a link has lost part of its rate, and no log says so
 	Missing     Kind = "missing"      // the culprit is not in the job table
 	Coincidence Kind = "coincidence"  // a failure and a job's load begin together
 )
 
-// TwoIncasts are two jobs whose receivers stand side by side. It is not among Kinds: which of the two is to blame is open.
+// TwoIncasts is two jobs with adjacent receivers. It is not among Kinds, because either job may be blamed.
 const TwoIncasts Kind = "two_incasts"
 
-// Kinds lists the kinds of which a verdict is right or wrong.
+// Kinds returns the kinds on which a verdict is right or wrong.
 func Kinds() []Kind {
 	return []Kind{Incast, FileSystem, Contention, Crossing, OwnPattern, LinkFails, SwitchFails, Flaps, SlowHost, SlowLink, Missing, Coincidence}
 }
 
-// Incident is a story with a truth, and what the judge is not shown of it.
+// Incident is a scenario with known causes, and what the judge is not shown of it.
 type Incident struct {
 	Set      string
 	Kind     Kind
 	Seed     int64
 	Topology string
 	Script   *scenario.Script
-	Onset    time.Duration // after the start
+	Onset    time.Duration // from the start
 
 	graph     *topology.Graph
 	style     style
-	hidden    map[string]bool // jobs that are missing from the table
-	noTraffic bool            // no table of traffic
+	hidden    map[string]bool // jobs missing from the job table
+	noTraffic bool            // no traffic table
 	lostCells float64
-	decoys    []schema.Failure // that no flow has noticed
+	decoys    []schema.Failure // logged failures that affect no flow
 }
 
 const interval = time.Minute
 
-// Incident makes the incident of a kind with a seed; the same seed gives the same incident. It is drawn with
-// more load while the fabric stays calm, and with less while it is congested before anything has happened;
-// and from another number where that does not help.
+// Incident makes the incident of a kind and a seed, deterministically. It is redrawn with more load while the fabric stays
+// calm, with less while it is congested before the onset, and from another random seed if that does not help.
 func (s Set) Incident(kind Kind, seed int64) (*Incident, error) {
 	var early *Incident
 	for attempt := range int64(attempts) {
@@ -130,12 +128,12 @@ func (s Set) Incident(kind Kind, seed int64) (*Incident, error) {
 	return early, nil
 }
 
-// attempts is how often an incident is drawn until its load makes a region: small jobs often stay below the least size
-// of one. One in three draws does, so that all of them fail once in a million seeds.
+// attempts limits the random seeds that are tried until the load makes a region: small jobs often stay below the minimum size
+// of one. One draw in three succeeds, so that all fail once in a million seeds.
 const attempts = 40
 
-// lively makes an incident with regions after its onset, and says whether there are some before; nil if the fabric
-// stays calm.
+// lively makes an incident with regions after its onset, and reports whether there are some before; nil if the fabric stays
+// calm.
 func (s Set) lively(kind Kind, seed int64) (in *Incident, before bool, err error) {
 	boost := 1.
 	if s.style.faint {
@@ -162,11 +160,11 @@ func (s Set) lively(kind Kind, seed int64) (in *Incident, before bool, err error
 	return early, true, nil
 }
 
-// Of incidents with faint regions: the part of the load of others that they begin with, which grows to about all, and how much
-// longer they are.
+// Incidents with faint regions begin with the share faintest of the usual load, which rises to about all of it, and take
+// longer.
 const faintest, longer = .25, 40 * interval
 
-// draw makes the incident with its own load raised or lowered by a factor.
+// draw makes the incident, its own load multiplied by boost.
 func (s Set) draw(kind Kind, seed int64, boost float64) (*Incident, error) {
 	rng := rand.New(rand.NewPCG(uint64(seed), uint64(len(s.Name))<<8|uint64(kind[0])<<16|uint64(len(kind))))
 	spec := s.fabric[rng.IntN(len(s.fabric))]
@@ -179,7 +177,7 @@ func (s Set) draw(kind Kind, seed int64, boost float64) (*Incident, error) {
 		d.length += longer
 	}
 	d.end = d.length
-	if at.chance(.4) { // over before the story is
+	if at.chance(.4) { // ends before the scenario
 		d.end = min(d.length, d.onset+time.Duration(at.between(8, 18))*interval)
 		if s.style.faint {
 			d.end += longer
@@ -195,7 +193,7 @@ func (s Set) draw(kind Kind, seed int64, boost float64) (*Incident, error) {
 		for _, id := range d.culprits {
 			in.hidden[id] = true
 		}
-	} else if at.chance(.1) { // an innocent job that no table has
+	} else if at.chance(.1) { // an innocent job missing from the job table
 		in.hidden[at.script.Jobs[len(at.script.Jobs)-1].ID] = true
 	}
 	for i := range at.script.Jobs {
@@ -207,8 +205,8 @@ func (s Set) draw(kind Kind, seed int64, boost float64) (*Incident, error) {
 	return in, nil
 }
 
-// congestion plays the incident until some time after its onset, and reports whether there are regions with a
-// cause before it and after.
+// congestion plays the incident until some time after its onset, and reports whether there are regions with a known cause
+// before it and after.
 func (in *Incident) congestion() (before, after bool, err error) {
 	short := *in
 	script := *in.Script
@@ -224,22 +222,22 @@ func (in *Incident) congestion() (before, after bool, err error) {
 	return before, after, err
 }
 
-// noVerdicts is a stage that gives no verdict.
+// noVerdicts is a judge without verdicts.
 type noVerdicts struct{}
 
 func (noVerdicts) Step(*schema.IntervalResult) {}
 
-// draft is an incident in the making.
+// draft is an incident under construction.
 type draft struct {
 	*site
 	style              style
 	boost              float64
 	onset, end, length time.Duration
 	culprits           []string
-	hole               int // an idle host in the midst of the busy job of a torus
+	hole               int // an idle host inside the busy job, on a torus
 }
 
-// fabric draws what kind of hardware the site has, and how well it reports.
+// fabric draws the hardware of the site and the quality of its telemetry.
 func (d *draft) fabric() {
 	f := &d.script.Fabric
 	f.VictimRatio = d.uniform(d.style.victimRatio[0], d.style.victimRatio[1])
@@ -258,7 +256,7 @@ func (d *draft) fabric() {
 	d.script.Interval, d.script.Step, d.script.Duration = interval, interval/2, d.length
 }
 
-// load is traffic of the incident: it begins with it, in a step or over minutes, and may end with it.
+// load is traffic that causes the incident: it begins at the onset, in a step or over minutes, and may end with it.
 func (d *draft) load(p scenario.Pattern, gigabytesPerSecond float64) scenario.Traffic {
 	t := scenario.Traffic{Pattern: p, GigabytesPerSecond: gigabytesPerSecond * d.boost, From: d.onset, To: d.end, WavePercent: d.uniform(0, d.style.wavePercent[0])}
 	if !d.style.steps || d.chance(.4) {
@@ -270,7 +268,7 @@ func (d *draft) load(p scenario.Pattern, gigabytesPerSecond float64) scenario.Tr
 	return t
 }
 
-// steady is traffic that flows all the time.
+// steady is traffic throughout the scenario.
 func (d *draft) steady(p scenario.Pattern, gigabytesPerSecond float64) scenario.Traffic {
 	return scenario.Traffic{Pattern: p, GigabytesPerSecond: gigabytesPerSecond, WavePercent: d.uniform(d.style.wavePercent[0], d.style.wavePercent[1])}
 }

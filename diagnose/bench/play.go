@@ -14,13 +14,13 @@ import (
 	"github.com/giverny/giverny/topology"
 )
 
-// Judge says why regions are congested: *diagnose.Stage is one.
+// Judge diagnoses congested regions; *diagnose.Stage implements it.
 type Judge interface {
-	// Step reads what an interval has brought, and sets its Diagnoses.
+	// Step consumes the result of an interval and sets its Diagnoses.
 	Step(r *schema.IntervalResult)
 }
 
-// Verdict is what a judge said of a region in one interval, beside the truth.
+// Verdict is a judge's diagnosis of a region in one interval, beside the truth.
 type Verdict struct {
 	Interval schema.Interval
 	Region   schema.Region
@@ -28,14 +28,14 @@ type Verdict struct {
 	Got      schema.Diagnosis
 }
 
-// startNanos is when every incident begins: 2026-01-05.
+// startNanos is when every incident starts: 2026-01-05.
 const startNanos = int64(1_767_571_200e9)
 
 // Graph is the incident's fabric.
 func (in *Incident) Graph() *topology.Graph { return in.graph }
 
-// Play lets the incident happen, gives every interval to the judge and returns its verdicts on regions of
-// Low and above. A region for which the judge has none has a Got without a class.
+// Play simulates the incident, passes every interval to the judge and returns its verdicts on regions of Low and above.
+// Got has no class where the judge gave no verdict.
 func (in *Incident) Play(judge Judge) ([]Verdict, error) {
 	p, err := in.play(judge)
 	if err != nil {
@@ -44,7 +44,7 @@ func (in *Incident) Play(judge Judge) ([]Verdict, error) {
 	return p.verdicts, nil
 }
 
-// Watch lets the incident happen as Play does, and returns its intervals.
+// Watch simulates the incident as Play does, and returns its intervals.
 func (in *Incident) Watch(judge Judge) ([]Moment, error) {
 	p, err := in.play(judge)
 	if err != nil {
@@ -91,14 +91,14 @@ type play struct {
 	memory    *segment.Memory
 	tracker   *tracking.Tracker
 	judge     Judge
-	steps     map[int64]scenario.Step // by start, until their interval has closed
+	steps     map[int64]scenario.Step // by interval start, until the interval closes
 	rng       *rand.Rand
 	table     map[string]bool // jobs that the judge has been shown
 	verdicts  []Verdict
 	moments   []Moment
 }
 
-// open makes the stages of the analysis that come before the diagnosis, without those that it does not need.
+// open creates the analysis stages before the diagnosis, as far as they are needed.
 func (p *play) open() (err error) {
 	g := p.incident.graph
 	cfg := window.DefaultConfig()
@@ -116,10 +116,10 @@ func (p *play) open() (err error) {
 	return err
 }
 
-// analyse finds the regions of a snapshot and their identity.
+// analyse finds and tracks the regions of a snapshot.
 func (p *play) analyse(snap *schema.Snapshot) *schema.IntervalResult {
 	r := &schema.IntervalResult{Snapshot: snap}
-	for _, region := range p.memory.Step(snap, p.segmenter.Step(snap)) { // whose memory it uses again
+	for _, region := range p.memory.Step(snap, p.segmenter.Step(snap)) { // copied, since Step reuses its memory
 		region.Links = slices.Clone(region.Links)
 		if region.Box != nil {
 			region.Box = &schema.Box{Min: slices.Clone(region.Box.Min), Max: slices.Clone(region.Box.Max)}
@@ -135,11 +135,11 @@ func (p *play) analyse(snap *schema.Snapshot) *schema.IntervalResult {
 	return r
 }
 
-// results judges the intervals that have closed.
+// results passes the closed intervals to the judge.
 func (p *play) results() {
 	for snap := p.window.Next(); snap != nil; snap = p.window.Next() {
 		step, known := p.steps[snap.Interval.StartNanos]
-		if !known { // the one before the first
+		if !known { // the interval before the first
 			p.window.Recycle(snap)
 			continue
 		}
@@ -163,7 +163,7 @@ func (p *play) results() {
 	}
 }
 
-// show puts into the result what the schedulers, logs and counters of the site say, with their gaps.
+// show adds to the result what schedulers, logs and counters report, with their gaps.
 func (p *play) show(r *schema.IntervalResult, s *scenario.Step) {
 	in := p.incident
 	for _, j := range s.Jobs {
@@ -189,7 +189,7 @@ func (p *play) show(r *schema.IntervalResult, s *scenario.Step) {
 	}
 }
 
-// measured is a job's traffic as counters have it: a little off, and with empty cells.
+// measured is a job's traffic as counters report it, with noise and empty cells.
 func (p *play) measured(t *scenario.JobTraffic, i schema.Interval) schema.JobTraffic {
 	cell := func(v float64) *float64 {
 		v *= math.Exp(p.incident.style.countNoise * p.rng.NormFloat64())

@@ -21,35 +21,34 @@ func (s *Share) add(right bool, weight float64) {
 // Part is the share, 0 to 1; NaN of nothing.
 func (s Share) Part() float64 { return s.Right / s.Of }
 
-// Error is the standard error of the part, as of independent incidents.
+// Error is the standard error of Part for independent incidents.
 func (s Share) Error() float64 {
 	p := s.Part()
 	return math.Sqrt(p * (1 - p) / s.Of)
 }
 
-// Bins of confidence in a reliability diagram.
+// Bins is the number of confidence bins in a reliability diagram.
 const Bins = 10
 
-// Bin holds the verdicts whose confidence lies in a tenth.
+// Bin sums up the verdicts with a confidence in one tenth.
 type Bin struct{ Weight, Confidence, Right float64 }
 
-// Score sums up verdicts. Every incident weighs the same in each share, however many regions and intervals
-// it has.
+// Score sums up verdicts. Every incident has the same weight in each share, however many regions and intervals it has.
 type Score struct {
 	Incidents  int
-	Verdicts   int   // on regions whose cause is known
-	Class      Share // the class is right
-	Job        Share // the first accused is right, where a job is to blame
-	Root       Share // port or host are right, where one can be named
-	RootDevice Share // the device at least
-	FalseBlame Share // a job is accused, where none is to blame
-	Reported   Share // of the regions, those with a verdict at all
+	Verdicts   int   // on regions with a known cause
+	Class      Share // class is right
+	Job        Share // first accused job is right, where a job is to blame
+	Root       Share // port or host is right, where one can be named
+	RootDevice Share // device is right
+	FalseBlame Share // a job is accused where none is to blame
+	Reported   Share // regions with a verdict
 	Bins       [Bins]Bin
-	Delays     []float64 // by incident with a region: intervals from its first region to the first verdict with class and job right; +Inf: never
+	Delays     []float64 // by incident with a region: intervals from its first region to the first verdict with class and job right, +Inf if never
 	Confusion  map[[2]schema.CauseClass]float64
 }
 
-// Add takes the verdicts on one incident.
+// Add adds the verdicts on one incident.
 func (s *Score) Add(verdicts []Verdict) {
 	verdicts = slices.DeleteFunc(slices.Clone(verdicts), func(v Verdict) bool { return !v.Truth.Scored })
 	s.Incidents++
@@ -107,7 +106,7 @@ func (s *Score) judge(v *Verdict) {
 	}
 }
 
-// After is how long after the incident's beginning, not its onset, the verdict's interval begins.
+// After is the time from the incident's start, not its onset, to the verdict's interval.
 func (v *Verdict) After() time.Duration {
 	return time.Duration(v.Interval.StartNanos - startNanos)
 }
@@ -115,12 +114,12 @@ func (v *Verdict) After() time.Duration {
 // ClassRight reports whether the class is a right answer.
 func (v *Verdict) ClassRight() bool { return slices.Contains(v.Truth.Classes, v.Got.Cause.Class) }
 
-// JobRight reports whether the first accused is a right answer.
+// JobRight reports whether the first accused job is a right answer.
 func (v *Verdict) JobRight() bool {
 	return len(v.Got.Jobs) > 0 && slices.Contains(v.Truth.Jobs, v.Got.Jobs[0].JobID)
 }
 
-// RootRight reports whether the root is a right answer, the port too.
+// RootRight reports whether the root is a right answer, including the port.
 func (v *Verdict) RootRight() bool { return v.rootRight(true) }
 
 func (v *Verdict) rootRight(withPort bool) bool {
@@ -130,7 +129,7 @@ func (v *Verdict) rootRight(withPort bool) bool {
 	})
 }
 
-// delay is how many intervals pass from the first region to the first verdict that is right.
+// delay is the number of intervals from the first region to the first right verdict.
 func delay(verdicts []Verdict) float64 {
 	first := verdicts[0].Interval
 	for i := range verdicts {
@@ -141,8 +140,8 @@ func delay(verdicts []Verdict) float64 {
 	return math.Inf(1)
 }
 
-// CalibrationError is the expected calibration error: the mean, over verdicts, of how far the confidence of a
-// bin is off the share of it that is right (Naeini, Cooper, Hauskrecht, AAAI 2015).
+// CalibrationError is the expected calibration error: the mean over verdicts of the distance between the confidence of
+// a bin and its share of right verdicts (Naeini, Cooper, Hauskrecht, AAAI 2015).
 func (s *Score) CalibrationError() float64 {
 	off, all := 0., 0.
 	for _, b := range s.Bins {
@@ -152,7 +151,7 @@ func (s *Score) CalibrationError() float64 {
 	return off / all
 }
 
-// Delay is the number of intervals within which a share of the incidents has had a right verdict.
+// Delay is the number of intervals within which a share of the incidents has a right verdict.
 func (s *Score) Delay(share float64) float64 {
 	if len(s.Delays) == 0 {
 		return math.NaN()

@@ -10,18 +10,18 @@ import (
 	"github.com/giverny/giverny/topology"
 )
 
-// site is the fabric of an incident and which of its hosts are taken.
+// site is the fabric of an incident, and which of its hosts are taken.
 type site struct {
 	rng    *rand.Rand
 	graph  *topology.Graph
-	dims   []int // of a torus, else nil
+	dims   []int // of a torus, otherwise nil
 	used   []bool
 	nextID int
-	every  int // how far apart file system nodes stand
+	every  int // one file system node every so many hosts
 	script *scenario.Script
 }
 
-// How far apart file system nodes stand, and which is the first.
+// Spacing of the file system nodes, and the first of them, as host numbers.
 const (
 	storageEveryOnTorus = 29
 	storageEvery        = 9
@@ -44,16 +44,16 @@ func newSite(rng *rand.Rand, spec string) (*site, error) {
 	return s, nil
 }
 
-// uniform draws from a range.
+// uniform draws from [low, high).
 func (s *site) uniform(low, high float64) float64 { return low + (high-low)*s.rng.Float64() }
 
-// between draws a whole number, both ends included.
+// between draws an integer from low to high, both included.
 func (s *site) between(low, high int) int { return low + s.rng.IntN(high-low+1) }
 
 func (s *site) chance(p float64) bool { return s.rng.Float64() < p }
 
-// compact takes about n hosts that lie together: a box on a torus, a run elsewhere. It returns fewer, or
-// none, where there is no room.
+// compact takes about n adjacent hosts: a box on a torus, a run elsewhere. It returns fewer, or none, if there is no
+// room.
 func (s *site) compact(n int) []int {
 	if s.dims == nil {
 		return s.run(n)
@@ -63,7 +63,7 @@ func (s *site) compact(n int) []int {
 	return s.box([3]int{x, y, max(1, (n+x*y-1)/(x*y))})
 }
 
-// box takes a free box of a torus, without the file system nodes that stand in it.
+// box takes a free box of a torus, without the file system nodes in it.
 func (s *site) box(size [3]int) []int {
 	for i, d := range s.dims {
 		size[i] = min(size[i], d)
@@ -93,7 +93,7 @@ func (s *site) isStorage(host int) bool {
 	return host >= storageFirst && (host-storageFirst)%s.every == 0
 }
 
-// number is the host at a place of the torus, which wraps round.
+// number is the host at a coordinate of the torus, which wraps round.
 func (s *site) number(x, y, z int) int {
 	return x%s.dims[0] + s.dims[0]*(y%s.dims[1]+s.dims[1]*(z%s.dims[2]))
 }
@@ -112,7 +112,7 @@ func (s *site) run(n int) []int {
 	return s.take(hosts)
 }
 
-// scattered takes up to n free hosts anywhere.
+// scattered takes up to n free hosts at random.
 func (s *site) scattered(n int) []int {
 	var hosts []int
 	for _, h := range s.rng.Perm(len(s.used)) {
@@ -123,7 +123,7 @@ func (s *site) scattered(n int) []int {
 	return s.take(hosts)
 }
 
-// split deals hosts that are taken out to two jobs at random.
+// split divides hosts between two jobs at random.
 func (s *site) split(hosts []int) (a, b []int) {
 	for i, at := range s.rng.Perm(len(hosts)) {
 		if i%2 == 0 {
@@ -142,7 +142,7 @@ func (s *site) take(hosts []int) []int {
 	return hosts
 }
 
-// hostList writes hosts as scenario.Job has them.
+// hostList formats hosts as in scenario.Job.
 func hostList(hosts []int) string {
 	names := make([]string, len(hosts))
 	for i, h := range hosts {
@@ -151,7 +151,7 @@ func hostList(hosts []int) string {
 	return strings.Join(names, ",")
 }
 
-// job adds a job on the hosts, and returns its id; empty if there are fewer than two.
+// job adds a job on the hosts and returns it; nil if there are fewer than two.
 func (s *site) job(name string, hosts []int, traffic ...scenario.Traffic) *scenario.Job {
 	if len(hosts) < 2 {
 		return nil

@@ -9,7 +9,7 @@ import (
 	"github.com/giverny/giverny/topology"
 )
 
-// stage adds what makes the incident.
+// stage adds the cause of the incident.
 func (d *draft) stage(kind Kind) {
 	switch kind {
 	case Incast:
@@ -36,14 +36,14 @@ func (d *draft) stage(kind Kind) {
 	}
 }
 
-// culprit notes whose load the incident is.
+// culprit records a job whose load causes the incident.
 func (d *draft) culprit(j *scenario.Job) {
 	if j != nil {
 		d.culprits = append(d.culprits, j.ID)
 	}
 }
 
-// incast: the nodes of a job, which stand among those of others, send to one of them what it cannot take.
+// incast: the nodes of a job, often scattered among those of others, send more to one of them than it can receive.
 func (d *draft) incast() {
 	n := d.between(10, 40)
 	hosts := d.scattered(n)
@@ -57,7 +57,8 @@ func (d *draft) incast() {
 	d.culprit(d.job("gather", hosts, t, d.steady(scenario.Ring, d.uniform(.2, .8))))
 }
 
-// twoIncasts: the nodes of each of two jobs send to one of them; the two receivers stand at one switch, or on a torus beside each other.
+// twoIncasts: the nodes of two jobs send to one node of their job each; the two receivers are at one switch, or adjacent on a
+// torus.
 func (d *draft) twoIncasts() {
 	a, b := d.split(d.scattered(2 * d.between(8, 24)))
 	for i, x := range a {
@@ -86,7 +87,7 @@ func (d *draft) release(hosts []int) {
 
 // fileSystem: a job reads or writes more than the routes to the file system nodes carry.
 func (d *draft) fileSystem() {
-	if d.chance(.5) { // file system nodes, or the job's, that take less than the network brings
+	if d.chance(.5) { // nodes that receive less than the network delivers
 		d.script.Fabric.ReceiveGigabytesPerSecond = d.script.Fabric.SendGigabytesPerSecond * d.uniform(.3, .8)
 	}
 	pattern := scenario.ReadFS
@@ -107,10 +108,10 @@ func (d *draft) fileSystem() {
 	d.culprit(d.job("reader", hosts, t, d.steady(scenario.Halo, d.uniform(.1, .5))))
 }
 
-// contention: two jobs whose nodes stand among each other want the same links; the second begins later.
+// contention: two jobs with interleaved nodes compete for the same links; the second begins later.
 func (d *draft) contention() {
 	var hosts []int
-	if d.dims != nil { // along Y, whose links carry least
+	if d.dims != nil { // along Y, whose links have the lowest capacity
 		hosts = d.box([3]int{d.between(2, 3), d.dims[1], d.between(2, 3)})
 	} else {
 		hosts = d.compact(d.between(24, 48))
@@ -124,7 +125,7 @@ func (d *draft) contention() {
 	d.begins(second)
 }
 
-// begins lets a job begin with the incident, instead of waiting for it with its nodes idle.
+// begins may start a job at the onset, rather than idle until then.
 func (d *draft) begins(j *scenario.Job) {
 	if j == nil || d.chance(.5) {
 		return
@@ -138,7 +139,7 @@ func (d *draft) begins(j *scenario.Job) {
 	}
 }
 
-// crossing: a large job whose nodes lie scattered exchanges all to all.
+// crossing: a large job on scattered nodes exchanges all-to-all, or with opposite nodes.
 func (d *draft) crossing() {
 	n := int(float64(len(d.used)) * d.uniform(.35, .6))
 	pattern := scenario.AllToAll
@@ -150,13 +151,13 @@ func (d *draft) crossing() {
 	d.begins(j)
 }
 
-// ownPattern: a job fills the links among its own nodes, where nobody else is.
+// ownPattern: a job fills the links among its own nodes, which no other job uses.
 func (d *draft) ownPattern() {
 	pattern := []scenario.Pattern{scenario.Opposite, scenario.AllToAll, scenario.Random}[d.rng.IntN(3)]
 	rate := d.script.Fabric.SendGigabytesPerSecond * d.uniform(.5, .95)
 	var hosts []int
 	switch {
-	case d.dims != nil && d.chance(.5): // long along Y, whose links carry least
+	case d.dims != nil && d.chance(.5): // long along Y, whose links have the lowest capacity
 		hosts = d.box([3]int{d.between(1, 3), d.dims[1], d.between(2, 3)})
 	case d.dims != nil:
 		hosts = d.box([3]int{d.between(3, 5), d.between(5, 7), d.between(3, 5)})
@@ -175,7 +176,7 @@ func (d *draft) ownPattern() {
 	d.begins(j)
 }
 
-// busyJob loads the fabric nearly as far as it goes without failures; on a torus around an idle switch.
+// busyJob loads the fabric close to saturation; on a torus around an idle switch.
 func (d *draft) busyJob() []int {
 	send := d.script.Fabric.SendGigabytesPerSecond
 	if d.dims == nil {
@@ -192,12 +193,12 @@ func (d *draft) busyJob() []int {
 	return hosts
 }
 
-// calm is steady traffic that hardly waves.
+// calm is steady traffic with small waves.
 func (d *draft) calm(p scenario.Pattern, gigabytesPerSecond float64) scenario.Traffic {
 	return scenario.Traffic{Pattern: p, GigabytesPerSecond: gigabytesPerSecond, WavePercent: d.uniform(1, 4)}
 }
 
-// part breaks or slows a part that a busy job needs.
+// part breaks or slows a part on the routes of a busy job.
 func (d *draft) part(kind Kind) {
 	hosts := d.busyJob()
 	object := d.loadedLink(hosts)
@@ -238,13 +239,13 @@ func (d *draft) slowHost() {
 
 func (d *draft) hostName(h int) string { return d.graph.Device(d.graph.Hosts()[h]).Name }
 
-// event adds something that happens at the onset and lasts as long as the incident.
+// event adds an event that begins at the onset and lasts as long as the incident.
 func (d *draft) event(do scenario.Action, object string, percent float64) *scenario.Event {
 	d.script.Events = append(d.script.Events, scenario.Event{After: d.onset, Do: do, Object: object, Percent: percent, For: d.end - d.onset})
 	return &d.script.Events[len(d.script.Events)-1]
 }
 
-// cables is how many more links fail with the first: on a torus those of one mezzanine card.
+// cables is how many more links fail; on a torus these are of the same switch, as on one mezzanine card.
 func (d *draft) cables() int {
 	if d.dims != nil {
 		return d.between(2, 4)
@@ -252,7 +253,7 @@ func (d *draft) cables() int {
 	return d.rng.IntN(2)
 }
 
-// loadedLink is a link between switches that the busy job needs.
+// loadedLink is a link between switches that the busy job uses.
 func (d *draft) loadedLink(hosts []int) string {
 	if d.dims != nil {
 		return fmt.Sprintf("%s %s", d.hostName(d.hole), []string{"X+", "X-", "Y+", "Y-", "Z+", "Z-"}[d.rng.IntN(6)])
@@ -276,8 +277,8 @@ func (d *draft) switchAt(host topology.DeviceID) topology.DeviceID {
 	return l.From
 }
 
-// switchOf is a switch that the hosts need: on a torus the idle one in their midst, since with its node a job
-// ends; elsewhere one that has no hosts.
+// switchOf is a switch on the routes of hosts: on a torus the idle one among them, since a job ends when its node fails; elsewhere
+// one without hosts.
 func (d *draft) switchOf(hosts []int) string {
 	if d.dims != nil {
 		return d.hostName(d.hole)
@@ -292,7 +293,7 @@ func (d *draft) switchOf(hosts []int) string {
 	return spines[d.rng.IntN(len(spines))]
 }
 
-// hostPort is a port of a host.
+// hostPort is the port of a host.
 func (d *draft) hostPort(host topology.DeviceID) string {
 	l := d.graph.Link(d.graph.LinksAt(host)[0])
 	if l.From == host {
@@ -301,7 +302,7 @@ func (d *draft) hostPort(host topology.DeviceID) string {
 	return l.ToPort
 }
 
-// anyLink is a link between switches, anywhere.
+// anyLink is any link between switches.
 func (d *draft) anyLink() string {
 	for {
 		l := d.graph.Link(schema.LinkID(d.rng.IntN(d.graph.NumLinks())))
@@ -311,7 +312,7 @@ func (d *draft) anyLink() string {
 	}
 }
 
-// background fills part of the fabric with jobs that get along.
+// background fills part of the fabric with jobs that do not congest it.
 func (d *draft) background() {
 	for range d.between(3, 8) {
 		pattern := []scenario.Pattern{scenario.Halo, scenario.Ring, scenario.Halo}[d.rng.IntN(3)]
@@ -324,22 +325,22 @@ func (d *draft) background() {
 	}
 }
 
-// distract adds what looks guilty and is not.
+// distract adds decoys.
 func (d *draft) distract(in *Incident) {
-	if d.chance(d.style.decoys) { // begins at the same moment, elsewhere
+	if d.chance(d.style.decoys) { // a job that begins at the onset, elsewhere
 		if j := d.job("newcomer", d.compact(d.between(8, 24)), d.steady(scenario.Halo, d.uniform(.5, 2))); j != nil {
 			j.Start = d.onset
 		}
 	}
-	if d.chance(d.style.decoys) { // moves much, and crosses nobody
+	if d.chance(d.style.decoys) { // a job with much traffic that crosses no other
 		d.job("giant", d.compact(len(d.used)/8), d.steady(scenario.Halo, d.uniform(1, 2.5)))
 	}
-	if d.chance(d.style.decoys) { // a failure that no flow notices
+	if d.chance(d.style.decoys) { // a failure that affects no flow
 		in.decoys = append(in.decoys, d.harmless())
 	}
 }
 
-// harmless is the failure of an idle host, of its link or of the file system's monitoring: nothing crosses it.
+// harmless is the failure of an idle host or its link, which no flow crosses.
 func (d *draft) harmless() schema.Failure {
 	f := schema.Failure{Kind: schema.NodeFailed, Detail: "node down", Time: schema.Instant(d.onset - time.Duration(d.between(-2, 6))*interval)}
 	for _, h := range d.rng.Perm(len(d.used)) {

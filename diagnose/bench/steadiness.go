@@ -8,12 +8,12 @@ import (
 	"github.com/giverny/giverny/simulate/scenario"
 )
 
-// Moment is an interval of an incident: what truly stalls, and what was found.
+// Moment is an interval of an incident: the true stalls, and what was found.
 type Moment struct {
 	Interval  schema.Interval
 	Truth     *scenario.Truth
-	Regions   []schema.Region    // of Low and above
-	Diagnoses []schema.Diagnosis // by region; without a class where there is none
+	Regions   []schema.Region    // Low and above
+	Diagnoses []schema.Diagnosis // by region; no class where there is none
 }
 
 // Mean is a mean over incidents with its standard error.
@@ -33,20 +33,20 @@ func (m Mean) Error() float64 {
 	return math.Sqrt(max(0, m.squares/m.n-m.Value()*m.Value()) / m.n)
 }
 
-// Steadiness sums up how steadily regions are followed. Of each port or host that truly holds up links, a spell lasts from
-// when a region is first found there until it holds up too few. Every incident weighs the same in each mean.
+// Steadiness sums up how steadily regions are tracked. A spell of a port or host that truly stalls links lasts from the
+// first region found there until it stalls too few. Every incident has the same weight in each mean.
 type Steadiness struct {
 	Incidents       int
-	Covered         Mean // share of the intervals of spells with a region that has most of the links held up
-	Identities      Mean // regions by spell
-	IdentityChanges Mean // per hour of spells: the region there is another than before
-	RootChanges     Mean // per hour of spells whose cause stays: the root named is another
-	VerdictChanges  Mean // per hour of spells whose cause stays: the class, or the job first accused, is another
-	Held            Mean // intervals by region for which it is there when none of its links stalls any more
-	Noise           Mean // per hour: regions of which no link ever stalls
+	Covered         Mean // share of the intervals of spells with a region that has most of the stalled links
+	Identities      Mean // region IDs per spell
+	IdentityChanges Mean // per hour of spells: the region ID changes
+	RootChanges     Mean // per hour of spells, while the cause stays: the root changes
+	VerdictChanges  Mean // per hour of spells, while the cause stays: the class or the first accused job changes
+	Held            Mean // intervals per region in which none of its links stalls
+	Noise           Mean // per hour: regions none of whose links ever stalls
 }
 
-// Add takes an incident.
+// Add adds one incident.
 func (s *Steadiness) Add(moments []Moment) {
 	s.Incidents++
 	var w watch
@@ -66,7 +66,7 @@ func (s *Steadiness) Add(moments []Moment) {
 	s.addUnreal(moments)
 }
 
-// Merge adds the sums of another.
+// Merge adds the sums of another Steadiness.
 func (s *Steadiness) Merge(o *Steadiness) {
 	s.Incidents += o.Incidents
 	for _, p := range [][2]*Mean{{&s.Covered, &o.Covered}, {&s.Identities, &o.Identities}, {&s.IdentityChanges, &o.IdentityChanges}, {&s.RootChanges, &o.RootChanges},
@@ -75,7 +75,8 @@ func (s *Steadiness) Merge(o *Steadiness) {
 	}
 }
 
-// addUnreal adds the regions of which nothing stalls: those that are held though it is over, and those that never were real.
+// addUnreal counts region intervals without a stalled link: of regions that outlast the stall, and of regions that never
+// were real.
 func (s *Steadiness) addUnreal(moments []Moment) {
 	type key struct {
 		id     uint64
@@ -123,7 +124,7 @@ func stallOf(l *scenario.LinkTruth, m schema.Metric) float64 {
 	return l.CreditPercent
 }
 
-// metricsOf lists the metrics of which there are regions.
+// metricsOf returns the metrics that have regions.
 func metricsOf(moments []Moment) (metrics []schema.Metric) {
 	for i := range moments {
 		for r := range moments[i].Regions {
@@ -135,7 +136,7 @@ func metricsOf(moments []Moment) (metrics []schema.Metric) {
 	return metrics
 }
 
-// rootsOf lists the ports and hosts that hold up links.
+// rootsOf returns the ports and hosts that stall links.
 func rootsOf(moments []Moment) (roots []string) {
 	for i := range moments {
 		for _, c := range moments[i].Truth.Causes {
@@ -146,17 +147,17 @@ func rootsOf(moments []Moment) (roots []string) {
 	return slices.Compact(roots)
 }
 
-// watch counts over the spells of an incident.
+// watch sums up the spells of an incident.
 type watch struct {
 	spells, intervals, hours, covered float64
 	identities, identityChanges       float64
 	rootChanges, verdictChanges       float64
-	counts                            []int // by moment: links that the root holds up
-	at                                []int // by moment: the region there, or -1
+	counts                            []int // by moment: links that the root stalls
+	at                                []int // by moment: index of the region there, or -1
 	ids                               []uint64
 }
 
-// leastHeldUp is how many links a root must hold up for a spell to go on to there.
+// leastHeldUp is how many links a root must stall for a spell to go on without a region.
 const leastHeldUp = 4
 
 // root counts the spells of one root in a metric.
@@ -185,7 +186,7 @@ func (w *watch) root(moments []Moment, metric schema.Metric, root string) {
 	}
 }
 
-// regionAt counts the links that a root holds up, and finds the region that has most of them, or -1.
+// regionAt counts the links that a root stalls, and finds the region with most of them; -1 if none.
 func (m *Moment) regionAt(metric schema.Metric, root string) (n, region int) {
 	region = -1
 	shared := make([]int, len(m.Regions))
@@ -212,7 +213,7 @@ func (m *Moment) regionAt(metric schema.Metric, root string) (n, region int) {
 func (w *watch) spell(moments []Moment, at []int, root string) {
 	w.spells++
 	w.ids = w.ids[:0]
-	before := -1 // moment with a region
+	before := -1 // last moment with a region
 	for i := range moments {
 		m := &moments[i]
 		w.intervals++

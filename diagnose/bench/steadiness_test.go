@@ -8,8 +8,8 @@ import (
 	"github.com/giverny/giverny/simulate/scenario"
 )
 
-// moments are eight of one root, which holds up four links in all but the last two: its region is there as 1, 1, none, 2, 2 with another
-// verdict, 2 with another root, and as 2 in the seventh, when it is over. In the last one there is one that never was real.
+// exampleMoments are eight moments of one root, which stalls four links in all but the last two. Region IDs are 1, 1, none, 2, 2
+// with another verdict, 2 with another root, 2 although the stall is over, and 3, which never was real.
 func exampleMoments() (moments []Moment) {
 	links := []schema.LinkID{3, 5, 7, 9}
 	truth := &scenario.Truth{Causes: []scenario.Cause{{Class: scenario.SystemCause, Jobs: []string{"j"}, Roots: []string{"s 1"}, Links: links}}}

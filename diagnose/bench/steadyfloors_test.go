@@ -10,7 +10,7 @@ import (
 	"github.com/giverny/giverny/diagnose/bench"
 )
 
-// documentedSteadiness reads the last row of the page's table of steadiness: the number of incidents, and by column mean and error.
+// documentedSteadiness reads the last row of the page's table of steadiness: the number of incidents, and mean and error by column.
 func documentedSteadiness(t *testing.T) (incidents float64, columns [7][2]float64) {
 	t.Helper()
 	page, err := os.ReadFile(measurements)
@@ -37,8 +37,8 @@ func documentedSteadiness(t *testing.T) (incidents float64, columns [7][2]float6
 	return 0, columns
 }
 
-// Regions that come and go, or change their root or verdict, more often than the page documents, by more than three standard
-// errors of so few incidents, fail, and so do regions that are held though nothing stalls.
+// Fails if regions come and go, or change their root or verdict, more often than the page documents, by more than three standard
+// errors of this many incidents, or if regions outlast the stall.
 func TestSteadinessHasFloors(t *testing.T) {
 	incidents, page := documentedSteadiness(t)
 	var s bench.Steadiness

@@ -10,34 +10,33 @@ import (
 	"github.com/giverny/giverny/topology"
 )
 
-// Truth is what a verdict on one region is held against. Where the flows leave more than one answer open,
-// each of them is right.
+// Truth is the ground truth for a verdict on one region. Where the flows are ambiguous there are several right answers.
 type Truth struct {
-	Scored  bool                // there is enough real congestion in the region to have a cause
+	Scored  bool                // the region has enough real congestion to have a cause
 	Classes []schema.CauseClass // right answers
-	Jobs    []string            // right answers to who is to blame first; empty: no job of the job table
+	Jobs    []string            // right answers for the job most to blame; empty if none in the job table is
 	Roots   []Place             // right answers; empty: not scored
-	Object  string              // what failed or is slow, for a person
-	Share   float64             // of the region's congested links whose cause the first is
+	Object  string              // what failed or is slow, for display
+	Share   float64             // share of the region's stalled links that the main cause explains
 }
 
-// Place is a port, or a device where Port is empty.
+// Place is a port, or a device if Port is empty.
 type Place struct{ Device, Port string }
 
-// Limits of what is called true.
+// Thresholds of the ground truth.
 const (
-	leastStalled  = .3  // share of a region's links that must really stall, else the region is noise
-	oneCause      = .7  // of the stalled links: below, "unknown" (two causes at once) is right too
-	halfCause     = .5  // up to which so is the second cause
-	culpritShare  = .25 // of what a root is offered, from which on a job is a right answer
-	mainCulprit   = .5  // a job with so much that is missing from the table makes "unknown" right
-	ownWay        = .9  // of what waits on the region's links: a job with more is in its own way
-	othersWay     = .7  // with less, in the way of others; between, both answers are right
-	alikeRoot     = .5  // of the stall that the leading root holds back: a root with as much is a right answer too
-	leadRootShare = .4  // of the region's stall, that the right answers hold back together for roots to be scored
+	leastStalled  = .3  // share of a region's links that must really stall; otherwise the region is noise
+	oneCause      = .7  // share of the stalled links; below it, "unknown" (two causes at once) is also right
+	halfCause     = .5  // share up to which the second cause is also right
+	culpritShare  = .25 // share of the traffic offered to a root from which on a job is a right answer
+	mainCulprit   = .5  // a job with this share that is missing from the job table makes "unknown" right
+	ownWay        = .9  // share of the traffic waiting on the region's links: a job with more congests itself
+	othersWay     = .7  // with less, it congests others; in between, both answers are right
+	alikeRoot     = .5  // share of the leading root's stall from which on another root is also right
+	leadRootShare = .4  // share of the region's stall that the right roots must cause together to be scored
 )
 
-// truthOf works out what really holds up the links of a region.
+// truthOf derives the ground truth of a region.
 func (p *play) truthOf(t *scenario.Truth, region *schema.Region) Truth {
 	links := linksOf(t, region)
 	votes := map[int]int{}
@@ -60,7 +59,7 @@ func (p *play) truthOf(t *scenario.Truth, region *schema.Region) Truth {
 	return truth
 }
 
-// linksOf lists the region's links that really stall and whose cause is known.
+// linksOf returns the region's links that really stall and whose cause is known.
 func linksOf(t *scenario.Truth, region *schema.Region) (links []scenario.LinkTruth) {
 	for _, id := range region.Links {
 		at, found := slices.BinarySearchFunc(t.Links, id, func(x scenario.LinkTruth, l schema.LinkID) int { return cmp.Compare(x.Link, l) })
@@ -77,7 +76,7 @@ func (t *Truth) also(c schema.CauseClass) {
 	}
 }
 
-// answer adds the right answers that one cause makes.
+// answer adds the right answers for one cause.
 func (p *play) answer(t *Truth, truth *scenario.Truth, cause int, links []scenario.LinkTruth) {
 	c := &truth.Causes[cause]
 	switch c.Class {
@@ -85,7 +84,7 @@ func (p *play) answer(t *Truth, truth *scenario.Truth, cause int, links []scenar
 		t.also(schema.CauseSlowHost)
 		return
 	case scenario.FailureCause:
-		if t.also(schema.CauseFailure); p.incident.Kind == SlowLink { // its end may be called a host's or the link's
+		if t.also(schema.CauseFailure); p.incident.Kind == SlowLink { // host and link are both right
 			t.also(schema.CauseSlowHost)
 		}
 		return
@@ -118,8 +117,8 @@ func (p *play) answer(t *Truth, truth *scenario.Truth, cause int, links []scenar
 	t.also(schema.CauseIntraApplication)
 }
 
-// ownShare is how much of what waits on the links of a cause is its first job's: of a link its part in what is offered there, by the
-// time that the link stalls.
+// ownShare is the share of the first job in the traffic that waits on the links of a cause: its share of the traffic offered to
+// each link, weighted by the link's stall.
 func ownShare(c *scenario.Cause, cause int, links []scenario.LinkTruth) float64 {
 	own, all := 0., 0.
 	for _, l := range links {
@@ -137,9 +136,9 @@ func ownShare(c *scenario.Cause, cause int, links []scenario.LinkTruth) float64 
 	return own / max(all, 1)
 }
 
-// findRoots lists the places where the back pressure of a region begins, of all causes: the port or host that holds
-// back most of its stall, and those that hold back about as much. What a link holds back for several is shared between
-// them: of the eight nodes of a job that all read more than they take, each is an answer.
+// findRoots finds where the back pressure of a region begins, over all causes: the port or host that causes most of its stall, and
+// those that cause about as much. The stall of a link with several roots is shared between them: if the eight nodes of a job all
+// read more than they can receive, each of them is right.
 func (t *Truth) findRoots(g *topology.Graph, truth *scenario.Truth, links []scenario.LinkTruth) {
 	stall, causeOf, total := map[string]float64{}, map[string]int{}, 0.
 	for _, l := range links {
@@ -161,7 +160,7 @@ func (t *Truth) findRoots(g *topology.Graph, truth *scenario.Truth, links []scen
 		}
 		together += stall[root]
 		t.Roots = append(t.Roots, placesOf(g, root)...)
-		if c := &truth.Causes[causeOf[root]]; c.Class == scenario.FailureCause { // the part that failed is an answer too
+		if c := &truth.Causes[causeOf[root]]; c.Class == scenario.FailureCause { // the failed part is also right
 			for _, object := range strings.Split(c.Object, ", ") {
 				t.Roots = append(t.Roots, placesOf(g, object)...)
 			}
@@ -172,8 +171,8 @@ func (t *Truth) findRoots(g *topology.Graph, truth *scenario.Truth, links []scen
 	}
 }
 
-// placesOf reads the simulator's name of a port or host: the port itself; on a fabric of duplex links the
-// one at the other end too, since their readings know no direction; of a host, it and the ports that face it.
+// placesOf parses the simulator's name of a port or host. A port also has its peer on a fabric of duplex links, whose readings have
+// no direction; a host also has the ports that face it.
 func placesOf(g *topology.Graph, name string) []Place {
 	if d, ok := g.FindDevice(name); ok {
 		places := []Place{{name, ""}}
@@ -206,7 +205,7 @@ func placesOf(g *topology.Graph, name string) []Place {
 	return places
 }
 
-// byCount lists keys by their count, the highest first.
+// byCount returns keys by descending count.
 func byCount[K cmp.Ordered, N int | float64](counts map[K]N) []K {
 	keys := make([]K, 0, len(counts))
 	for k := range counts {

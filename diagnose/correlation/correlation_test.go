@@ -15,14 +15,14 @@ func against(stall []float64) *correlation.Correlator {
 	return c
 }
 
-// series makes one ready.
+// series prepares one.
 func series(raw []float64) *correlation.Series {
 	x := &correlation.Series{Raw: raw}
 	x.Prepare()
 	return x
 }
 
-// wave is a series that rises once, at a slot, to a level and falls again.
+// wave is a series of ones with a step to level between from and to.
 func wave(n, from, to int, level float64) []float64 {
 	x := make([]float64, n)
 	for i := range x {
@@ -58,8 +58,8 @@ func TestCorrelationFindsTheLag(t *testing.T) {
 	}
 }
 
-// Series that have nothing to do with each other, but are smooth, correlate at some lag. The p value must not
-// take that for evidence: it is below a level no more often than the level says, within what 400 trials allow.
+// Unrelated but smooth series correlate at some lag. The p-value must not take that for evidence: it is below a level
+// no more often than that level, within the error of 400 trials.
 func TestPIsHonest(t *testing.T) {
 	rng := rand.New(rand.NewPCG(7, 7))
 	smooth := func(n int) []float64 {

@@ -1,6 +1,6 @@
-// Package correlation says how well a series, such as what a job moved, goes with the stall of a region, at which lag, and
-// how often chance does as well: some lag fits any two smooth series, so the baseline are the circular shifts of the series
-// itself, each at its best lag. Series are by slot of time, the last now, NaN where nothing was measured.
+// Package correlation computes how well a series, such as the traffic of a job, correlates with the stall of a region, at which
+// lag, and how likely that is by chance. Some lag fits any two smooth series, so the null distribution is that of the series'
+// own circular shifts, each at its best lag. Series are by time slot, the newest last, NaN where nothing was measured.
 package correlation
 
 import (
@@ -9,32 +9,32 @@ import (
 )
 
 const (
-	// Average is over how many intervals, up to each, the moving averages run.
+	// Average is the width of the trailing moving averages, in intervals.
 	Average = 3
-	// LeastPairs is from how many pairs on a correlation counts.
+	// LeastPairs is the number of pairs below which a correlation is not computed.
 	LeastPairs = 8
-	// Least is what a correlation must exceed to be worth a baseline.
+	// Least is the correlation below which no p-value is computed.
 	Least = .25
-	// lagDiscount is by how much less a correlation counts at the longest lag: a long lag is less likely, and
-	// some lag fits any two series.
+	// lagDiscount is by how much a correlation at the longest lag is discounted: a long lag is less likely, and some lag fits
+	// any two series.
 	lagDiscount = .4
-	// leastPower is the least sum of squares of a stall that moves.
+	// leastPower is the least sum of squares of a stall that varies.
 	leastPower = 1e-9
-	// leastP is the least probability that 30 values can be trusted with.
+	// leastP is the smallest p-value that about 30 values support.
 	leastP = 1e-4
-	// hopeless is the p-value above which a correlation counts as chance, however high it is.
+	// hopeless is the p-value from which on a correlation counts as chance, however high it is.
 	hopeless = .3
 )
 
-// Result is what a series says about a stall by time.
+// Result is the best correlation of a series with a stall.
 type Result struct {
 	Correlation float64 // of moving averages, at Lag
-	Lag         int     // intervals that the series is earlier
-	P           float64 // that a shifted series does as well at its best lag; 0: not asked for yet
-	weighted    float64 // the correlation, discounted by its lag
+	Lag         int     // intervals by which the series leads the stall
+	P           float64 // p-value: how often a shifted series does as well at its best lag; 0 until Assess
+	weighted    float64 // Correlation, discounted by its lag
 }
 
-// Fit is how much the correlation says, 0 to 1: nothing where shifted series often do as well.
+// Fit is the strength of the evidence, 0 to 1; 0 where shifted series often do as well.
 func (r *Result) Fit() float64 {
 	if r.Correlation <= Least {
 		return 0
@@ -42,22 +42,22 @@ func (r *Result) Fit() float64 {
 	return (r.Correlation - Least) / (1 - Least) * max(0, 1-r.P/hopeless)
 }
 
-// Correlator correlates series with one region's stall. Its memory is used again.
+// Correlator correlates series with the stall of one region. It reuses its memory.
 type Correlator struct {
-	stall   []float64 // smoothed and made to have mean 0, the last of them now; 0 where it is missing
+	stall   []float64 // smoothed, mean 0, the newest last; 0 where missing
 	power   float64   // sum of its squares
-	scale   float64   // 1 by the root of power
-	valid   int       // how many were measured
+	scale   float64   // 1/sqrt(power)
+	valid   int       // slots of stall that were measured
 	with    *Series
-	circle  []float64 // byLag, and its beginning once more
-	higher  []int     // by place in circle, that of the next one which can be better at a longer lag
-	tops    []float64 // the best of each shift
-	shifts  []bool    // that reach as much
+	circle  []float64 // byLag, followed by its first values again
+	higher  []int     // by index in circle: the next index that can be better, at a longer lag
+	tops    []float64 // best weighted correlation of each shift
+	shifts  []bool    // shifts that reach the observed correlation
 	weights []float64 // by lag
 	maxLag  int
 }
 
-// SetStall takes the stall of a region by slot, the last now.
+// SetStall sets the stall of a region, by slot, the newest last.
 func (c *Correlator) SetStall(stall []float64) {
 	c.stall, c.valid = movingAverage(c.stall[:0], stall), 0
 	sum := 0.
@@ -78,8 +78,8 @@ func (c *Correlator) SetStall(stall []float64) {
 	c.scale = 1 / math.Sqrt(max(leastPower, c.power))
 }
 
-// Correlate finds the lag at which a series goes best with the stall. P is 1 where the correlation is not worth a
-// baseline; else Assess finds it.
+// Correlate finds the lag at which a series correlates best with the stall. P is 1 where the correlation is too low to be
+// tested; otherwise Assess computes it.
 func (c *Correlator) Correlate(x *Series) (r Result) {
 	r.P = 1
 	if c.valid < LeastPairs || c.power < leastPower || !x.usable {
@@ -91,7 +91,7 @@ func (c *Correlator) Correlate(x *Series) (r Result) {
 	x.byLag = x.byLag[:0]
 	c.extend(min(lags, seen-len(c.stall)) + 1)
 	best := 0.
-	whole := max(0, min(lags, seen-len(c.stall))+1) // lags at which the whole stall has a partner
+	whole := max(0, min(lags, seen-len(c.stall))+1) // lags at which every stall value has a partner
 	for lag, v := range x.byLag[:whole] {
 		if t := v * c.weights[lag]; t > best {
 			best, r.Correlation, r.Lag = t, v, lag
@@ -113,8 +113,8 @@ func (c *Correlator) Correlate(x *Series) (r Result) {
 	return r
 }
 
-// Assess finds P of a correlation that is worth it: how often shifted series would do as well. Circular shifts keep a
-// series' autocorrelation, and each may choose its best lag too.
+// Assess computes P, by a permutation test over circular shifts, for a correlation that Correlate did not rule out. Shifts keep
+// the series' autocorrelation, and each is taken at its best lag too.
 func (c *Correlator) Assess(x *Series, r *Result) {
 	if r.P == 1 {
 		return
@@ -123,12 +123,12 @@ func (c *Correlator) Assess(x *Series, r *Result) {
 	r.P = c.probability(r.weighted, len(x.x), c.lags(len(x.x)))
 }
 
-// lags is how many are tried: at each, two thirds of the stall have a partner, since few pairs agree by chance.
+// lags is the longest lag to try: at least two thirds of the stall keep a partner, since few pairs agree by chance.
 func (c *Correlator) lags(seen int) int {
 	return max(0, min(c.maxLag, seen-max(LeastPairs, 2*len(c.stall)/3)))
 }
 
-// SetLags says how many lags are tried.
+// SetLags sets the longest lag to try.
 func (c *Correlator) SetLags(most int) {
 	if c.maxLag == most && len(c.weights) > 0 {
 		return
@@ -139,8 +139,8 @@ func (c *Correlator) SetLags(most int) {
 	}
 }
 
-// at is the correlation with the series so many slots earlier; where that is before the first that was seen,
-// of those pairs alone that are behind it.
+// at is the correlation with the series shifted by a lag. Where that reaches before the first slot, only the pairs after it
+// count.
 func (c *Correlator) at(lag int) float64 {
 	n, seen := len(c.stall), len(c.with.x)
 	if first := seen - n - lag; first < 0 {
@@ -149,8 +149,8 @@ func (c *Correlator) at(lag int) float64 {
 	return c.with.byLag[lag]
 }
 
-// extend finds the correlations with the circular windows of the series that end up to so many slots before the last.
-// Four windows are summed side by side: each addition to one sum waits for the one before it.
+// extend computes the correlations with the first count circular windows of the series, by how many slots before the newest they
+// end. Four windows are summed side by side, because each addition to one sum waits for the one before it.
 func (c *Correlator) extend(count int) {
 	n, x := len(c.stall), c.with
 	seen := len(x.x)
@@ -169,8 +169,8 @@ func (c *Correlator) extend(count int) {
 	}
 }
 
-// fourDots are the products of y with the windows of x, which has three values more, that begin at its fourth value, its
-// third, its second and its first.
+// fourDots are the dot products of y with four windows of x, which is three values longer than y. The windows begin at its
+// fourth, third, second and first value.
 func fourDots(y, x []float64) (a, b, c, d float64) {
 	third, second, first, last := x[2], x[1], x[0], x[3:][:len(y)]
 	for i, v := range y {
@@ -184,7 +184,7 @@ func fourDots(y, x []float64) (a, b, c, d float64) {
 	return a, b, c, d
 }
 
-// window is the correlation of stall, or of a part of it, with the window of twice that begins at an index.
+// window is the correlation of stall, or a part of it, with the window of twice that begins at from.
 func (c *Correlator) window(from int, stall []float64) float64 {
 	n := len(stall)
 	if n < LeastPairs {
@@ -196,19 +196,19 @@ func (c *Correlator) window(from int, stall []float64) float64 {
 		dot += y * x[i]
 	}
 	if n == len(c.stall) {
-		return clamped(dot * c.with.scales[len(c.with.twice)-n-from] * c.scale) // the stall has mean 0
+		return clamped(dot * c.with.scales[len(c.with.twice)-n-from] * c.scale) // the whole stall has mean 0
 	}
 	for _, y := range stall {
 		sy, syy = sy+y, syy+y*y
 	}
 	pairs, motion, vy := float64(n), c.with.motion(from, n), 0.
 	if vy = syy - sy*sy/pairs; motion < 0 || vy <= 1e-9*c.power {
-		return 0 // one of them does not move
+		return 0 // one of them is constant
 	}
 	return clamped((dot - (c.with.sums[from+n]-c.with.sums[from])*sy/pairs) / math.Sqrt(motion*vy))
 }
 
-// clamped is a correlation that rounding has not moved out of its range.
+// clamped limits a correlation to [-1, 1] against rounding.
 func clamped(r float64) float64 {
 	if r > 1 {
 		return 1
@@ -219,10 +219,10 @@ func clamped(r float64) float64 {
 	return r
 }
 
-// probability is how often a shifted series reaches best at its best lag. Where none of the shifts does, the
-// tail of a normal distribution through their Fisher transforms goes on, not below leastP.
+// probability is how often a shifted series reaches best at its best lag. Where none does, it is the tail of a normal
+// distribution fitted to the shifts' Fisher transforms, not below leastP.
 func (c *Correlator) probability(best float64, seen, lags int) float64 {
-	shifts := max(0, seen-2*Average+1) // shorter ones are the series itself
+	shifts := max(0, seen-2*Average+1) // shorter shifts overlap the series itself
 	if shifts < 2 {
 		return 1
 	}
@@ -248,8 +248,8 @@ func (c *Correlator) probability(best float64, seen, lags int) float64 {
 	return max(leastP, min(1/float64(shifts+1), normalTail(best, c.tops)))
 }
 
-// findHigher finds of each correlation on the circle the next higher one: weights fall with the lag, so that none between can be
-// better. Below 0 a longer lag is.
+// findHigher finds, for each correlation on the circle, the next higher one: weights fall with the lag, so that none between can
+// be better. After one below 0, any may be better.
 func (c *Correlator) findHigher() {
 	n := len(c.circle)
 	c.higher = slices.Grow(c.higher[:0], n)[:n]
@@ -262,7 +262,7 @@ func (c *Correlator) findHigher() {
 	}
 }
 
-// reached is how many shifts reach best at some lag; counting stops where the p-value exceeds hopeless.
+// reached counts the shifts that reach best at some lag. It stops once the p-value exceeds hopeless.
 func (c *Correlator) reached(best float64, seen, lags, shifts int) (n int) {
 	c.shifts = append(c.shifts[:0], make([]bool, seen)...)
 	for at, r := range c.with.byLag[:seen] {
@@ -282,8 +282,8 @@ func (c *Correlator) reached(best float64, seen, lags, shifts int) (n int) {
 	return n
 }
 
-// normalTail is the probability of a correlation or a higher one, by a normal distribution through the Fisher
-// transforms of others.
+// normalTail is the probability of a correlation of at least r under a normal distribution fitted to the Fisher transforms of
+// others.
 func normalTail(r float64, others []float64) float64 {
 	sum, squares, n := 0., 0., float64(len(others))
 	for _, o := range others {

@@ -5,21 +5,21 @@ import (
 	"slices"
 )
 
-// Series is a series made ready to be correlated at any lag. That is the same for all stalls that it is compared with in an
-// interval. Its memory is used again.
+// Series is a series prepared for correlation at any lag. One preparation serves all stalls of an interval. It reuses its
+// memory.
 type Series struct {
-	Raw     []float64 // by slot, the last now; then Prepare
-	x       []float64 // smoothed, with what is missing filled
-	twice   []float64 // x twice, so that circular windows are slices
+	Raw     []float64 // by slot, the newest last; call Prepare after a change
+	x       []float64 // smoothed, gaps filled
+	twice   []float64 // x repeated twice and scaled to at most 1, so that circular windows are slices
 	sums    []float64 // running sums of twice
-	squares []float64 // and of its squares
-	scales  []float64 // of the windows of twice that are as long as width, by how many slots before the last they end: 1 by the root of their motion, 0 where they do not move
+	squares []float64 // running sums of its squares
+	scales  []float64 // by slots from the end of twice to that of a window of length width: 1/sqrt of the window's motion, 0 if it is constant
 	width   int
-	usable  bool      // there is enough of it, and it moves
-	byLag   []float64 // correlations with the stall it was last compared with, by circular lag, as far as they are known
+	usable  bool      // enough values, and not all 0
+	byLag   []float64 // correlations with the current stall, by circular lag, as far as computed
 }
 
-// movingAverage appends the means of each value with the two before it.
+// movingAverage appends the mean of each value and the Average-1 before it, without NaNs.
 func movingAverage(out, in []float64) []float64 {
 	for i := range in {
 		sum, n := 0., 0
@@ -38,7 +38,7 @@ func movingAverage(out, in []float64) []float64 {
 	return out
 }
 
-// Prepare takes Raw as it is now. What is missing is filled with what was measured before it.
+// Prepare derives the smoothed series and its sums from Raw. A gap is filled with the last value before it.
 func (s *Series) Prepare() {
 	s.usable, s.width = false, 0
 	s.x = movingAverage(s.x[:0], s.Raw)
@@ -53,7 +53,7 @@ func (s *Series) Prepare() {
 	if known < LeastPairs {
 		return
 	}
-	for i := len(s.x) - 1; i >= 0; i-- { // before the first that was measured: as it was then
+	for i := len(s.x) - 1; i >= 0; i-- { // a leading gap takes the first value
 		if math.IsNaN(s.x[i]) {
 			s.x[i] = s.x[i+1]
 		}
@@ -80,7 +80,7 @@ func (s *Series) Prepare() {
 	s.usable = true
 }
 
-// measure finds the scales of the windows that are as long as the stall and end up to so many slots before the last.
+// measure computes the scales of the first count windows of a width.
 func (s *Series) measure(width, count int) {
 	if s.width != width {
 		s.width, s.scales = width, s.scales[:0]
@@ -94,7 +94,7 @@ func (s *Series) measure(width, count int) {
 	}
 }
 
-// motion is the sum of the squares of what a window of twice differs by from its mean; -1 where it does not move.
+// motion is the sum of squared deviations from the mean of the window of twice at from; -1 if it is constant.
 func (s *Series) motion(from, n int) float64 {
 	sum, squares := s.sums[from+n]-s.sums[from], s.squares[from+n]-s.squares[from]
 	motion := squares - sum*sum/float64(n)

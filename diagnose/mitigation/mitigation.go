@@ -1,6 +1,6 @@
-// Package mitigation watches the throttling of a fabric by congestion protection: the results of intervals go in, with their
-// regions and protection events; congestion mitigation events come out (Monet, section 6), and whether the congestion was lower
-// after each. It has a bounded memory and asks for no cause.
+// Package mitigation tracks how congestion protection throttles a fabric. Interval results with their regions and protection
+// events go in; congestion mitigation events (Monet, section 6) come out, with whether congestion was lower after each. Its
+// memory is bounded, and it does not look for causes.
 package mitigation
 
 import (
@@ -16,36 +16,36 @@ import (
 )
 
 const (
-	// coalesce is the sliding window within which congestion protection events (CPE) are one congestion
-	// mitigation event (CME; Monet, section 6).
+	// coalesce is the sliding window that merges congestion protection events (CPE) into one congestion mitigation event (CME;
+	// Monet, section 6).
 	coalesce = 210 * time.Second
-	// compared is how many intervals before and after a mitigation are compared.
+	// compared is how many intervals before and after a mitigation are averaged.
 	compared = 5
-	// alleviated is what is left of the congestion, as a share, for a mitigation to have helped.
+	// alleviated is the share of the earlier congestion below which a mitigation has helped.
 	alleviated = .9
-	// maxMitigations bounds those that wait for the intervals after them.
+	// maxMitigations limits the mitigations that wait for the intervals after them.
 	maxMitigations = 64
-	// maxMoments bounds the intervals that are remembered for the comparison.
+	// maxMoments limits the intervals kept for the comparison.
 	maxMoments = 256
 )
 
-// Tracker coalesces congestion protection events of one fabric, and compares the congestion before and after. The zero value is
+// Tracker coalesces the congestion protection events of one fabric and compares congestion before and after. The zero value is
 // ready for use.
 type Tracker struct {
-	moments  []moment            // of the last intervals, in order of time
-	pending  []schema.Mitigation // in order of time; that may still grow, or wait for the intervals after them
-	reported map[int64]bool      // times of protection events that have been taken and are recent
+	moments  []moment            // recent intervals, by time
+	pending  []schema.Mitigation // by time; they may still grow, or wait for the intervals after them
+	reported map[int64]bool      // times of recent protection events, for deduplication
 }
 
 // moment is the congestion of a fabric in one interval.
 type moment struct {
 	start, end int64
-	stall      float64 // sum over regions of links times mean, percent
-	congestion int64   // begin of the regions congestion event that is on, 0 none
+	stall      float64 // sum over regions of links times mean, link-percent
+	congestion int64   // begin of the ongoing regions congestion event, 0 if none
 }
 
-// Step takes in an interval with its regions and its protection events. It adds to the result the mitigations
-// that have begun, as events, and those of which it is known what became of the congestion.
+// Step consumes one interval with its regions and protection events. It adds to the result an event for each mitigation that
+// began, and each mitigation that ended with the congestion after it.
 func (m *Tracker) Step(r *schema.IntervalResult) {
 	in := r.Snapshot.Interval
 	now := moment{start: in.StartNanos, end: in.EndNanos()}
@@ -68,8 +68,8 @@ func (m *Tracker) Step(r *schema.IntervalResult) {
 	m.finish(r)
 }
 
-// fresh lists the times of the protection events of a result that have not been taken, ascending. They come
-// as failures from logs, or as events from the simulator.
+// fresh returns the times of the protection events not seen before, ascending. They come as failures from logs, or as events
+// from the simulator.
 func (m *Tracker) fresh(r *schema.IntervalResult) (times []int64) {
 	take := func(t int64) {
 		if !m.reported[t] {
@@ -100,7 +100,7 @@ func (m *Tracker) fresh(r *schema.IntervalResult) (times []int64) {
 	return times
 }
 
-// add puts a protection event into the mitigation that it belongs to, or begins one.
+// add adds a protection event to the mitigation within reach, or begins one.
 func (m *Tracker) add(t int64) (began bool) {
 	for i := range m.pending {
 		p := &m.pending[i]
@@ -118,7 +118,7 @@ func (m *Tracker) add(t int64) (began bool) {
 	return true
 }
 
-// join makes one of a mitigation that has grown and the one behind it, where it now reaches that.
+// join merges mitigation i with the next one if they now touch.
 func (m *Tracker) join(i int) {
 	if i+1 < len(m.pending) && m.pending[i+1].Begin <= m.pending[i].End+schema.Instant(coalesce) {
 		next := m.pending[i+1]
@@ -127,7 +127,7 @@ func (m *Tracker) join(i int) {
 	}
 }
 
-// finish reports the mitigations that have ended and of which enough intervals after them are known.
+// finish reports the mitigations that have ended and have enough intervals after them.
 func (m *Tracker) finish(r *schema.IntervalResult) {
 	in := r.Snapshot.Interval
 	for len(m.pending) > 0 {
@@ -144,7 +144,7 @@ func (m *Tracker) finish(r *schema.IntervalResult) {
 	}
 }
 
-// compare fills what the congestion was before and after, and which congestion event was met.
+// compare fills in the congestion before and after, and the congestion event that the mitigation met.
 func (m *Tracker) compare(p *schema.Mitigation) {
 	var before, after []float64
 	for i := range m.moments {
@@ -166,7 +166,7 @@ func (m *Tracker) compare(p *schema.Mitigation) {
 	p.Alleviated = p.Before > 0 && p.After < alleviated*p.Before
 }
 
-// mean of values, 0 without any.
+// mean is the mean of values, 0 if there are none.
 func mean(values []float64) float64 {
 	sum := 0.
 	for _, v := range values {
@@ -192,7 +192,7 @@ func describe(p *schema.Mitigation) string {
 		time.Duration(p.End-p.Begin).Round(time.Second), events, met, what, p.After, p.Before)
 }
 
-// Code lists the fields of the saved state, both ways.
+// Code encodes or decodes the saved state.
 func (m *Tracker) Code(c *codec.Coder) {
 	codec.Each(c, &m.moments, func(_ int, x *moment) {
 		c.Int(&x.start)

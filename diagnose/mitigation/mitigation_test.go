@@ -7,8 +7,8 @@ import (
 	"github.com/giverny/giverny/schema"
 )
 
-// Protection events within 210 seconds of each other are one mitigation; the next begins another. What became
-// of the congestion is known five intervals after the last.
+// Protection events within 210 seconds of each other are one mitigation; a later one begins another. Its effect is
+// known five intervals after the last.
 func TestMitigations(t *testing.T) {
 	const start, minute = int64(1_767_571_200e9), int64(60e9)
 	const begin = start + 10*minute
@@ -21,7 +21,7 @@ func TestMitigations(t *testing.T) {
 		r := schema.IntervalResult{Snapshot: snap, Congestion: &schema.CongestionEvent{BeginNanos: start}}
 		for _, second := range throttled {
 			r.Failures = append(r.Failures, schema.Failure{Time: schema.Instant(begin + second*1e9), Kind: schema.Throttled})
-			r.Events = append(r.Events, schema.Event{TimeNanos: begin + second*1e9, Kind: schema.Throttled}) // of the same
+			r.Events = append(r.Events, schema.Event{TimeNanos: begin + second*1e9, Kind: schema.Throttled}) // a duplicate
 		}
 		if !isCalm {
 			r.Regions = []schema.Region{{ID: 1, Metric: schema.CreditStall, Links: []schema.LinkID{3, 4, 5}, Mean: 40, Severity: schema.High}}
@@ -41,9 +41,9 @@ func TestMitigations(t *testing.T) {
 	play(0, 30)
 	play()
 	play()
-	play(30 + 210)       // 210 seconds after the second: the same
-	isCalm = true        // and now it is calm
-	play(30 + 210 + 211) // late by a second: another
+	play(30 + 210)       // 210 s after the second event: the same mitigation
+	isCalm = true        // congestion ends
+	play(30 + 210 + 211) // one second too late: another mitigation
 	for range 12 {
 		play()
 	}

@@ -10,21 +10,21 @@ import (
 	"github.com/giverny/giverny/schema"
 )
 
-// kinds are the words of a failures file for what happened.
+// kinds maps the names used in a failures file.
 var kinds = []struct {
 	name string
 	kind schema.EventKind
 }{{"link_failed", schema.LinkFailed}, {"link_restored", schema.LinkRestored}, {"switch_failed", schema.SwitchFailed}, {"switch_restored", schema.SwitchRestored},
 	{"node_failed", schema.NodeFailed}, {"node_restored", schema.NodeRestored}, {"protection", schema.Throttled}, {string(schema.Throttled), schema.Throttled}}
 
-// failureTable is what a failures file says, by time.
+// failureTable holds the rows of a failures file, by time.
 type failureTable struct {
 	rows  []schema.Failure
 	given int
 }
 
-// readFailures reads lines of time, kind, device, port and detail, separated by tabs. Lines may come in any order;
-// what stands at the end may be left out. A header and lines that begin with # say nothing.
+// readFailures reads tab-separated lines of time, kind, device, port and detail, in any order. Trailing fields may be
+// left out. A header and lines that begin with # are ignored.
 func (r *reading) readFailures(f *File) error {
 	err := f.lines(func(line string) error {
 		if strings.HasPrefix(line, "#") || strings.HasPrefix(line, "time\t") {
@@ -106,7 +106,7 @@ func (r *reading) place(f schema.Failure) (placed []schema.Failure, err error) {
 	return nil, nil
 }
 
-// until gives what happened before an instant.
+// until returns the failures before end that were not returned before.
 func (t *failureTable) until(end schema.Instant) []schema.Failure {
 	first := t.given
 	for t.given < len(t.rows) && t.rows[t.given].Time < end {

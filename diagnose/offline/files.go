@@ -11,17 +11,16 @@ import (
 	"github.com/giverny/giverny/segment/linkscsv"
 )
 
-// File is a file to read, open. A name that ends in .gz or .zst says how it is compressed.
+// File is an open file. A name that ends in .gz or .zst selects the decompression.
 type File struct {
 	Name string
 	io.Reader
 }
 
-// maxLine bounds a line: a job of 100,000 nodes.
+// maxLine limits a line, in bytes; a job of 100,000 nodes fits.
 const maxLine = 16 << 20
 
-// lines calls yield with every line of a file that is not empty, and its number from 1. Errors name the file and
-// the line.
+// lines calls yield with every line that is not empty. Errors name the file and the line.
 func (f *File) lines(yield func(line string) error) error {
 	plain, err := linkscsv.Decompressed(f.Name, f.Reader)
 	if err != nil {
@@ -56,7 +55,7 @@ func (f *File) lines(yield func(line string) error) error {
 	return nil
 }
 
-// trimMark removes a byte order mark.
+// trimMark removes a UTF-8 byte order mark.
 func trimMark(line string) string {
 	const mark = "\ufeff"
 	if len(line) >= len(mark) && line[:len(mark)] == mark {
@@ -65,7 +64,7 @@ func trimMark(line string) string {
 	return line
 }
 
-// invalid is where a text stops being UTF-8; -1 if it does not.
+// invalid returns the offset of the first byte that is not UTF-8; -1 if there is none.
 func invalid(s string) int {
 	for i, r := range s {
 		if r != utf8.RuneError {
@@ -78,7 +77,7 @@ func invalid(s string) int {
 	return -1
 }
 
-// readNodeMap reads which devices nodes are: node, tab, device.
+// readNodeMap reads the map from node names to devices: node, tab, device.
 func readNodeMap(f *File) (nodes.Map, error) {
 	plain, err := linkscsv.Decompressed(f.Name, f.Reader)
 	if err != nil {

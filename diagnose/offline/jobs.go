@@ -10,13 +10,13 @@ import (
 	"github.com/giverny/giverny/schema"
 )
 
-// jobTable is what a jobs file says.
+// jobTable holds the jobs of a file.
 type jobTable struct {
 	jobs  []schema.Job // by start
 	ids   map[string]bool
-	begun int          // how many the analysis has been given
+	begun int          // how many of jobs have been passed to the analysis
 	ended []schema.Job // by end
-	over  int          // how many of them the analysis has been given
+	over  int          // how many of ended have been passed to the analysis
 }
 
 type jobKey struct {
@@ -24,18 +24,18 @@ type jobKey struct {
 	start schema.Instant
 }
 
-// readJobs reads a jobs file. Where a job has several lines the last one holds.
+// readJobs reads a jobs file. The last line of a job wins.
 func (r *reading) readJobs(f *File) error {
 	at := map[jobKey]int{}
 	err := f.lines(func(line string) error {
 		job, err := r.parseJob(line)
-		if err != nil || job.Start == 0 { // it waits
+		if err != nil || job.Start == 0 { // or the job is still queued
 			return err
 		}
 		key := jobKey{job.ID, job.Start}
 		if i, known := at[key]; known {
 			if len(job.Nodes) == 0 {
-				job.Nodes = r.jobs.jobs[i].Nodes // a job that has ended may have lost them
+				job.Nodes = r.jobs.jobs[i].Nodes // the line of an ended job may lack them
 			}
 			r.jobs.jobs[i] = job
 			return nil
@@ -71,10 +71,10 @@ func (r *reading) parseJob(line string) (schema.Job, error) {
 	return job, r.unknownNodes(job.ID, missing)
 }
 
-// unknownNodes is the fault of nodes that are no devices, or a note where such are left out.
+// unknownNodes is the error for nodes that the topology lacks; with SkipUnknown it is a note.
 func (r *reading) unknownNodes(job string, missing nodes.Missing) error {
 	for reason, names := range missing {
-		first, more := "", names[""]-1 // "" counts those beyond the ones that are kept
+		first, more := "", names[""]-1 // "" counts the names that Missing did not keep
 		for name := range names {
 			if name == "" {
 				continue
@@ -100,7 +100,7 @@ func (r *reading) unknownNodes(job string, missing nodes.Missing) error {
 	return nil
 }
 
-// exampleNode is the name of a device that runs jobs.
+// exampleNode is the name of some host.
 func (r *reading) exampleNode() string {
 	if hosts := r.graph.Hosts(); len(hosts) > 0 {
 		return r.graph.Device(hosts[0]).Name
@@ -108,8 +108,8 @@ func (r *reading) exampleNode() string {
 	return "?"
 }
 
-// until gives what has come up to an instant, as a scheduler says it: a job without its end where that is still to
-// come, and again when it has ended.
+// until returns the job records that became known before end and were not returned before, as a scheduler would send
+// them: first at the start, without an end that lies ahead, and again when the job has ended.
 func (t *jobTable) until(end schema.Instant) (said []schema.Job) {
 	for ; t.begun < len(t.jobs) && t.jobs[t.begun].Start < end; t.begun++ {
 		job := t.jobs[t.begun]

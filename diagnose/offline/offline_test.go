@@ -26,7 +26,7 @@ func file(name, text string) *offline.File {
 	return &offline.File{Name: name, Reader: strings.NewReader(text)}
 }
 
-// outcome is what a run gave: what it told, and the results without their snapshots.
+// outcome is what a run reported: the notes and the results.
 type outcome struct {
 	notes   []string
 	results []*schema.IntervalResult
@@ -44,7 +44,7 @@ func run(t *testing.T, spec string, files offline.Files, skipUnknown bool) (o ou
 	return o, err
 }
 
-// said is what came with an interval, for a person.
+// said lists, per interval, the jobs, failures and traffic that came with it.
 func (o *outcome) said() (lines []string) {
 	for _, r := range o.results {
 		var sb strings.Builder
@@ -71,7 +71,7 @@ func (o *outcome) said() (lines []string) {
 	return lines
 }
 
-// Everything comes with the interval in which it happened; a job's end is not known before it ends.
+// Every record comes with the interval in which it happened; a job's end is not known before it ends.
 func TestWhatComesWithWhichInterval(t *testing.T) {
 	var jobs bytes.Buffer
 	zipped := gzip.NewWriter(&jobs)
@@ -173,7 +173,7 @@ func TestRefuses(t *testing.T) {
 	}
 }
 
-// With SkipUnknown what the topology does not have is left out, and told.
+// With SkipUnknown, nodes, devices and ports that the topology lacks are left out, with a note.
 func TestSkipUnknown(t *testing.T) {
 	o, err := run(t, "torus:4x4x4", offline.Files{
 		Links: file("links.csv", someLinks),
@@ -194,7 +194,7 @@ func TestSkipUnknown(t *testing.T) {
 	}
 }
 
-// Nodes beyond those that are kept by name are counted.
+// Unknown nodes beyond those kept by name are counted.
 func TestManyUnknownNodes(t *testing.T) {
 	names := []string{"1,1,1"}
 	for i := range 2500 {
@@ -210,7 +210,7 @@ func TestManyUnknownNodes(t *testing.T) {
 	}
 }
 
-// Tables that say nothing of the time of the links are noted, and those that do are not.
+// Tables that do not overlap the time range of the links are noted; those that do are not.
 func TestTablesOfOtherTimes(t *testing.T) {
 	at := func(hour string) offline.Files {
 		return offline.Files{Links: file("links.csv", someLinks),
@@ -229,7 +229,7 @@ func TestTablesOfOtherTimes(t *testing.T) {
 	}
 }
 
-// A gap is told, the first few of many, and the analysis goes on.
+// Gaps are noted, the first few by name, and the analysis goes on.
 func TestGaps(t *testing.T) {
 	var text strings.Builder
 	text.WriteString("time,link,credit\n")
@@ -245,7 +245,7 @@ func TestGaps(t *testing.T) {
 	}
 }
 
-// An incast of one job, in files, is diagnosed: region, history and all.
+// An incast of one job is diagnosed from files alone, with its region, root and job.
 func TestDiagnosesAnIncast(t *testing.T) {
 	const spec = "fattree:leaves=4,hosts=12,spines=4"
 	g, err := topology.Parse("test", spec)
@@ -264,7 +264,7 @@ func TestDiagnosesAnIncast(t *testing.T) {
 		for id := range g.NumLinks() {
 			stall, used := .3, 10.
 			switch _, to := g.Ends(schema.LinkID(id)); {
-			case congested && to == target: // full, and never kept waiting
+			case congested && to == target: // saturated, yet without wait
 				used = 100
 			case congested && to == leaf:
 				stall, used = 40, 60
@@ -291,7 +291,7 @@ func TestDiagnosesAnIncast(t *testing.T) {
 	if len(d.Jobs) == 0 || d.Jobs[0].JobID != "gather" || d.Root == nil || d.Root.Peer != "host8" || d.Region == 0 || d.Region != last.Regions[0].ID || d.Text == "" {
 		t.Errorf("diagnosis %+v, root %+v", d, d.Root)
 	}
-	region := &last.Regions[0] // which the diagnosis has renamed
+	region := &last.Regions[0] // renamed by the diagnosis
 	if region.Root == nil || region.Root.Kind != d.Root.Kind || !strings.HasPrefix(region.Name, "incast at ") || !strings.Contains(d.Text, region.Name) {
 		t.Errorf("region %q, root %+v, text %q", region.Name, region.Root, d.Text)
 	}
@@ -301,7 +301,7 @@ func TestDiagnosesAnIncast(t *testing.T) {
 	}
 }
 
-// form is the JSON that docs/reference/diagnosis.md promises to programs.
+// form is the JSON that docs/reference/diagnosis.md documents.
 type form struct {
 	Fabric   string    `json:"fabric"`
 	Time     time.Time `json:"time"`
@@ -337,7 +337,7 @@ type form struct {
 	Text   string `json:"text"`
 }
 
-// holdsForm decodes a diagnosis as a program of another make would.
+// holdsForm decodes a diagnosis strictly, as an external program would.
 func holdsForm(t *testing.T, d *schema.Diagnosis) {
 	t.Helper()
 	text, err := json.Marshal(d)

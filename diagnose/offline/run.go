@@ -13,21 +13,21 @@ import (
 
 // Config says how files are read and analysed.
 type Config struct {
-	Interval time.Duration // between the times of the links
+	Interval time.Duration // between the times in the table of links
 	Analysis analysis.Config
 	// SkipUnknown leaves out nodes, devices and ports that the topology does not have, with a note.
 	SkipUnknown bool
 }
 
-// Files are what a site has kept. Links is needed, the others may be nil.
+// Files are the input tables. Links is required, the others may be nil.
 type Files struct {
 	Links, Jobs, Traffic, Failures, NodeMap *File
 }
 
-// maxNotes bounds the notes of each kind.
+// maxNotes limits the notes of each kind.
 const maxNotes = 5
 
-// reading is files being read and analysed.
+// reading is the state of one run.
 type reading struct {
 	cfg      Config
 	graph    *topology.Graph
@@ -35,11 +35,11 @@ type reading struct {
 	jobs     jobTable
 	traffic  trafficTable
 	failures failureTable
-	notes    map[string]int // by kind: how many
+	notes    map[string]int // count by kind
 	report   func(line string)
 }
 
-// note says what is odd, the first few times of each kind.
+// note reports an input fault, the first maxNotes times of each kind.
 func (r *reading) note(kind, format string, args ...any) {
 	r.notes[kind]++
 	switch n := r.notes[kind]; {
@@ -93,7 +93,7 @@ func Run(g *topology.Graph, cfg Config, files Files, report func(line string), y
 	return nil
 }
 
-// readTables reads all but the links.
+// readTables reads every table but the links.
 func (r *reading) readTables(files Files) error {
 	var nodeMap nodes.Map
 	if files.NodeMap != nil {
@@ -117,7 +117,7 @@ func (r *reading) readTables(files Files) error {
 	return nil
 }
 
-// follows checks the time of an interval against the one before; 0 if there is none.
+// follows checks that an interval follows the one that started at before; 0 if there is none.
 func (r *reading) follows(name string, in schema.Interval, before int64) error {
 	at := schema.Instant(in.StartNanos)
 	switch step := in.StartNanos - before; {
@@ -126,7 +126,7 @@ func (r *reading) follows(name string, in schema.Interval, before int64) error {
 	case before == 0:
 	case step < in.DurationNanos || step%in.DurationNanos != 0:
 		err := fmt.Errorf("%s: links table: time %s comes %v after the one before, and intervals are of %v", name, at, time.Duration(step), time.Duration(in.DurationNanos))
-		if time.Duration(step)%time.Second != 0 { // which no interval can be
+		if time.Duration(step)%time.Second != 0 { // no interval can have such a length
 			return fmt.Errorf("%w: intervals begin whole seconds apart", err)
 		}
 		return fmt.Errorf("%w: give --interval %v if that is their length", err, time.Duration(step))
@@ -136,7 +136,7 @@ func (r *reading) follows(name string, in schema.Interval, before int64) error {
 	return nil
 }
 
-// feed gives the core what schedulers, counters and logs have said up to the end of an interval.
+// feed passes to the core the jobs, traffic and failures that were known by the end of an interval.
 func (r *reading) feed(core *analysis.Core, end schema.Instant) {
 	core.AddJobs(r.jobs.until(end), 0)
 	core.AddTraffic(r.traffic.until(end), 0)

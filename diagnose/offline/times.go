@@ -6,7 +6,8 @@ import (
 	"github.com/giverny/giverny/schema"
 )
 
-// times notes tables of which nothing lies in the time of the links: their clocks, or the files, are not of one site.
+// times notes tables that do not overlap the time range of the links: a clock or time zone is wrong, or the files are
+// not of one site.
 func (r *reading) times(files Files, from, to schema.Instant) {
 	extent := func(f *File, rows int, at func(i int) (begin, end schema.Instant)) {
 		if rows == 0 {
@@ -22,12 +23,12 @@ func (r *reading) times(files Files, from, to schema.Instant) {
 		}
 		r.note("tables of other times", "%s: nothing in it is of the time of the links, %s to %s: it goes from %s to %s; check the clocks and time zones", f.Name, from, to, first, last)
 	}
-	if r.cfg.Interval > 0 { // what happened shortly before counts too
+	if r.cfg.Interval > 0 { // the analysis window looks back
 		from -= schema.Instant(int64(r.cfg.Analysis.Diagnose.Window) * int64(r.cfg.Interval/time.Nanosecond))
 	}
 	extent(files.Jobs, len(r.jobs.jobs), func(i int) (begin, end schema.Instant) {
 		job := &r.jobs.jobs[i]
-		if job.End == 0 { // it runs
+		if job.End == 0 { // still running
 			return job.Start, max(job.Start, to)
 		}
 		return job.Start, job.End

@@ -15,13 +15,13 @@ import (
 	"github.com/giverny/giverny/segment/linkscsv"
 )
 
-// The columns of a traffic file.
+// trafficColumns are the columns of a traffic file.
 var trafficColumns = [...]string{"time", "job_id", "read_bytes", "write_bytes", "rdma_read_bytes", "rdma_write_bytes"}
 
-// firstFeature is the first of trafficColumns that is measured; those before it are the key.
+// firstFeature is the first of trafficColumns that is a measurement; those before it are the key.
 const firstFeature = 2
 
-// trafficTable is what a traffic file says, by time.
+// trafficTable holds the rows of a traffic file, by time.
 type trafficTable struct {
 	rows  []schema.JobTraffic
 	given int
@@ -32,12 +32,12 @@ type trafficReader struct {
 	r       *reading
 	file    *File
 	csv     *csvfault.Reader
-	columns [len(trafficColumns)]int // -1: the file has none
+	columns [len(trafficColumns)]int // -1 if absent
 	seen    map[jobKey]bool
-	ids     map[string]string // one copy of each
+	ids     map[string]string // interned
 }
 
-// readTraffic reads what jobs moved. Rows may come in any order.
+// readTraffic reads the bytes that jobs moved. Rows may come in any order.
 func (r *reading) readTraffic(f *File) error {
 	plain, err := linkscsv.Decompressed(f.Name, f.Reader)
 	if err != nil {
@@ -66,7 +66,7 @@ func (r *reading) readTraffic(f *File) error {
 	return nil
 }
 
-// located names file and line of a fault of the CSV itself.
+// located adds file and line to a CSV syntax error.
 func (t *trafficReader) located(err error, record []string) error {
 	line, fault := csvfault.Explain(err, t.csv, record)
 	if line == 0 {
@@ -149,7 +149,7 @@ func (t *trafficReader) row(record []string) error {
 	return nil
 }
 
-// id is one copy of an id, of which a file has thousands.
+// id interns a job id, which a file repeats thousands of times.
 func (t *trafficReader) id(text string) string {
 	if id, known := t.ids[text]; known {
 		return id
@@ -162,7 +162,7 @@ func (t *trafficReader) id(text string) string {
 	return id
 }
 
-// measured is a number of bytes; nil if the field is empty.
+// measured parses a number of bytes; nil if the field is empty.
 func measured(field string) (*float64, error) {
 	field = strings.TrimSpace(field)
 	if field == "" {
@@ -175,7 +175,7 @@ func measured(field string) (*float64, error) {
 	return &v, nil
 }
 
-// until gives the rows of intervals that begin before an instant.
+// until returns the rows of intervals that begin before end and were not returned before.
 func (t *trafficTable) until(end schema.Instant) []schema.JobTraffic {
 	first := t.given
 	for t.given < len(t.rows) && t.rows[t.given].Time < end {

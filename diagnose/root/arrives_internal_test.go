@@ -7,8 +7,8 @@ import (
 	"github.com/giverny/giverny/topology"
 )
 
-// TestTrafficEndsWhereMostArrives: where switches serve their inputs in turn, a tree to a neighbour of the true end has as
-// well or better the routes that links show, but less arrives there.
+// TestTrafficEndsWhereMostArrives: if switches serve their inputs in turn, a tree to a neighbour of the true end may fit
+// the links' loads as well or better, but less arrives there.
 func TestTrafficEndsWhereMostArrives(t *testing.T) {
 	u := newTiedUp(t)
 	var senders []topology.DeviceID
@@ -37,7 +37,7 @@ func TestTrafficEndsWhereMostArrives(t *testing.T) {
 	if at := named(); at != "2,7,7" {
 		t.Errorf("traffic ends at %s", at)
 	}
-	for _, l := range links { // a lost reading hides nothing, but of the link between the two
+	for _, l := range links { // a lost reading changes nothing, except on the link between the two
 		from, to := u.Graph.Ends(l)
 		if min(from, to) == beside && max(from, to) == end {
 			continue

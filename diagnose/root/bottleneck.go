@@ -9,40 +9,40 @@ import (
 	"github.com/giverny/giverny/topology"
 )
 
-// Neck is a link of a grid between switches that packets wait for: it carries what it can, or less than it did.
+// Neck is a bottleneck link of a grid between switches: packets wait for it, and it carries all it can, or less than before.
 type Neck struct {
 	Link   schema.LinkID
-	Tail   topology.DeviceID // the end from which packets enter it
-	Fit    float64           // how well what is seen and the tree that leads to it agree, 0 to 1; 0: none
+	Tail   topology.DeviceID // the end where packets enter it
+	Fit    float64           // how well readings agree with the tree that leads to it, 0 to 1; 0: no tree
 	Waits  float64           // share of time that packets wait for it
-	Score  float64           // share, by how much waits for it
-	Lost   float64           // share of what it carried before the onset that it does not carry now; 0 of a full link
-	Share  float64           // of the region's links that stall, how many it claims
-	Slower bool              // it carries clearly less than before the onset
+	Score  float64           // Share, weighted by how much waits for it
+	Lost   float64           // share of its load before the onset that is gone; 0 of a full link
+	Share  float64           // share of the region that waits for it
+	Slower bool              // carries clearly less than before the onset
 	Cannot bool              // its waits show that it cannot carry its capacity
-	Sole   bool              // and is the only way on that does, where the region ends
+	Sole   bool              // the only way on with less load where the region ends
 }
 
 const (
-	// neckFit is the least fit of the tree before a link for it to be called the root.
+	// neckFit is the least fit of the tree upstream of a link for the link to be named the root.
 	neckFit = .45
-	// By how much less a link's tree may agree than that of a switch, if packets always wait for it, or if it
-	// carries nothing any more: that is measured, and what a switch does not take is not.
+	// neckWaits and neckLost are by how much worse a link's tree may fit than that of a switch, if packets always wait for the
+	// link, or if it lost all its load: both are measured, and what a switch does not accept is not.
 	neckWaits, neckLost = .6, .35
-	// neckStall is the most that a link stalls itself, percent, if packets wait for it.
+	// neckStall is the highest stall, percent, of a link that packets wait for.
 	neckStall = 10
-	// mostlyWaits is the share of time that packets wait for a link at least if what leads to it need not be a tree of
-	// suspects.
+	// mostlyWaits is the share of time that packets wait for a link from which on the traffic that leads to it need not be a
+	// tree of suspects.
 	mostlyWaits = .5
-	// leastWaits is what is taken for a wait that was not seen.
+	// leastWaits is the wait assumed where none was seen.
 	leastWaits = .1
-	// maxNecks bounds the links of a region that are tried.
+	// maxNecks limits the candidates of a region.
 	maxNecks = 6
 )
 
-// Neck finds the link before which the region lies: of those that are full, or carry clearly less than before,
-// and do not wait themselves, the one that most of the region's links lead to and most packets wait for. The region is the one
-// of which Drain found d last; isSteady says that it does not carry more than before the onset.
+// Neck finds the link that the region lies upstream of: among the links that are full, or carry clearly less than before, and
+// do not stall themselves, the one that most of the region leads to and most packets wait for. The region is that of the last
+// call of Drain, which returned d; isSteady says that it does not carry more than before the onset.
 func (f *Finder) Neck(p *Pressure, links []schema.LinkID, senders []Sender, d *Drain, isSteady bool) Neck {
 	best := Neck{Link: schema.NoLink}
 	if f.grid == nil || !f.graph.Duplex() || len(f.held.devices) == 0 {
@@ -83,9 +83,9 @@ func (f *Finder) Neck(p *Pressure, links []schema.LinkID, senders []Sender, d *D
 	return best
 }
 
-// mostWaitedFor is the link that most of a region waits for: by its share of the region's stall that was followed to it,
-// and, of a full one, as much by its share of the links that it claims by what suspects send over it. What a link that
-// lost rate holds back need not be an exchange of theirs.
+// mostWaitedFor is the candidate that most of a region waits for, by its share of the region's stall as followed without
+// routes. For a full link that is averaged with its share of the links claimed by suspects' routes. What a link that lost rate
+// holds back need not be an exchange of suspects.
 func (h *held) mostWaitedFor(p *Pressure) (best Neck) {
 	best.Link = schema.NoLink
 	followed := 0.
@@ -114,8 +114,7 @@ func (h *held) mostWaitedFor(p *Pressure) (best Neck) {
 	return best
 }
 
-// listNecks lists the links at a region that may be what it waits for: where they are many, those that most waits
-// for.
+// listNecks lists the candidates at a region; if they are many, those with most waits.
 func (h *held) listNecks(p *Pressure) {
 	h.necks = h.necks[:0]
 	for _, d := range h.devices {
@@ -136,13 +135,13 @@ func (h *held) listNecks(p *Pressure) {
 	}
 }
 
-// neckAt rates a link by how much waits for it, if that may be what a region waits for.
+// neckAt rates a link by how much waits for it, and reports whether it is a candidate.
 func (p *Pressure) neckAt(l schema.LinkID) (n Neck, may bool) {
 	_, s := p.shows(l)
 	return p.neckOf(l, s)
 }
 
-// neckOf is the same of a link by what it shows.
+// neckOf is neckAt for a link with known readings.
 func (p *Pressure) neckOf(l schema.LinkID, s *shown) (n Neck, may bool) {
 	n = Neck{Link: l, Waits: p.waitsFor(l), Slower: !s.isFull()}
 	n.Score = max(leastWaits, n.Waits)
@@ -153,15 +152,15 @@ func (p *Pressure) neckOf(l schema.LinkID, s *shown) (n Neck, may bool) {
 		return n, false
 	}
 	rate := p.rateLeft(l, s.use)
-	left := min(s.left(), rate) // of what it carried or, where its waits show that it can send less, of its capacity
+	left := min(s.left(), rate) // of its former load or, if its waits show that it can send less, of its capacity
 	n.Lost, n.Cannot = 1-left, rate < ClearlyLess
 	n.Score *= n.Lost
 	return n, left < ClearlyLess
 }
 
-// rateLeft is the share of its capacity that a link can send, as far as its waits bound that: while packets wait for it
-// inside the switch and it has credits it sends, so that it carries its rate, use percent, for so much of the time at least. It
-// is 1 where packets do not mostly wait.
+// rateLeft is the share of its capacity that a link can send, bounded by its waits: while packets wait for it inside the switch
+// and it has credits it sends, so that it carries use, percent, in at least that share of the time, at its rate. It is 1 where
+// packets do not mostly wait.
 func (p *Pressure) rateLeft(l schema.LinkID, use float64) float64 {
 	if p.Credit == nil || !p.Credit.Valid.Has(int(l)) {
 		return 1
@@ -173,13 +172,13 @@ func (p *Pressure) rateLeft(l schema.LinkID, use float64) float64 {
 	return min(1, use/100/sends)
 }
 
-// isFull reports whether a link carries what it can in a direction in which it does not stall: while a link stalls
-// it does not send, so that in one direction both together are at most all of the time.
+// isFull reports whether a link carries all it can in a direction without stall. A stalled link does not send, so that in one
+// direction stall and use add up to at most all of the time.
 func (s *shown) isFull() bool {
 	return s.use >= saturatedPercent-5 && (s.stall <= neckStall || s.use+s.stall > 100+neckStall)
 }
 
-// left is the share of what a link carried before the onset that it carries now; 1 if that is not known.
+// left is a link's use relative to before the onset; 1 if not known.
 func (s *shown) left() float64 {
 	if s.before < LeastUse || s.use < 0 {
 		return 1
@@ -187,23 +186,22 @@ func (s *shown) left() float64 {
 	return s.use / s.before
 }
 
-// Before reports whether the region lies before the link rather than around the switch: the trees of suspects over it agree,
-// or most of the region was followed to it and packets wait for it most of the time.
+// Before reports whether the region lies upstream of the link rather than around the switch: the trees of suspects over the
+// link agree, or most of the region was followed to it and packets wait for it most of the time.
 func (n *Neck) Before(d *Drain) bool {
 	followed := n.Waits >= mostlyWaits && n.Share*n.Waits >= rootShare*mostlyWaits
 	tree := d.tree
 	if d.IsCertain() && !d.Grew {
-		tree = d.Fit // the links where it ends say more than all alike
+		tree = d.Fit // the links at its end say more than all links alike
 	}
 	return n.Sole || (n.Fit >= neckFit || followed) && n.Fit+max(neckWaits*n.Waits, neckLost*n.Lost) > tree
 }
 
-// endMargin is how much better the trees at the second end of a link must fit for that end to be the root: where
-// traffic waits at both, the verdict does not change ends from interval to interval.
+// endMargin is how much better the trees at the second end of a link must fit for that end to be the tail: if traffic waits at
+// both, the verdict does not flip between intervals.
 const endMargin = .1
 
-// neckAt is how well the trees of suspects that lead to a link agree with what is seen, from the end at which they do
-// better.
+// neckAt returns the end of a link at which the trees of suspects that lead to it agree best with readings, and their fit.
 func (h *held) neckAt(senders []Sender, l schema.LinkID, p *Pressure) (tail topology.DeviceID, fit float64) {
 	from, to := p.graph.Ends(l)
 	ends, fits := [2]topology.DeviceID{from, to}, [2]float64{}

@@ -8,7 +8,7 @@ import (
 	"github.com/giverny/giverny/schema"
 )
 
-// While packets wait for a link that has credits it sends: what it carries then is its rate.
+// While packets wait for a link with credits it sends, so that its use in that time is its rate.
 func TestWaitsBoundTheRateOfALink(t *testing.T) {
 	g := roottest.Graph(t, "torus:4x4x4")
 	one := func(m schema.Metric, value float32) *schema.Series {

@@ -6,9 +6,9 @@ import (
 	"github.com/giverny/giverny/topology"
 )
 
-// claim says which of the links that are tried a stalled link waits for, as far as is known.
+// claim is the candidate that a stalled link waits for, as far as known.
 type claim struct {
-	routes float64 // over both, by how much waits
+	routes float64 // over both links, weighted by urgency
 	by     int
 }
 
@@ -19,8 +19,7 @@ func (h *held) resetClaims() {
 	h.claimed = h.claimed[:0]
 }
 
-// claim compares the tree before what is tried with those before the others, on the region's links that stall. It
-// forgets the tree.
+// claim enters the tree upstream of the current candidate, on the region's stalled links, and resets the tree.
 func (h *held) claim(p *Pressure) {
 	for _, l := range h.tree.Links {
 		if h.look(l).in == h.round && p.StallOf(l) >= stalledPercent {
@@ -30,7 +29,7 @@ func (h *held) claim(p *Pressure) {
 	h.tree.Reset()
 }
 
-// listStalled lists the region's links that stall.
+// listStalled lists the stalled links of the region.
 func (h *held) listStalled(p *Pressure) {
 	h.stalled = h.stalled[:0]
 	for _, l := range h.links {
@@ -40,7 +39,7 @@ func (h *held) listStalled(p *Pressure) {
 	}
 }
 
-// claimPassage compares a passage over what is tried with those over the others, on the region's links that stall.
+// claimPassage enters a passage over the current candidate, on the region's stalled links.
 func (h *held) claimPassage(pass *routes.Passage) {
 	if pass.IsEmpty() {
 		return
@@ -52,7 +51,8 @@ func (h *held) claimPassage(pass *routes.Passage) {
 	}
 }
 
-// claimOf compares how many routes over a link go on over what is tried with those that do over the others.
+// claimOf gives a link to the current candidate if more of its routes, weighted by urgency, go on there than over the
+// others.
 func (h *held) claimOf(l schema.LinkID, over float64) {
 	c := &h.claims[l]
 	if c.routes == 0 {
@@ -71,13 +71,14 @@ func (h *held) countClaims(claimants int) {
 	}
 }
 
-// share is the part of the claimed links that one claimant has.
+// share is the share of one claimant in the claimed links.
 func (h *held) share(claimant int) float64 {
 	return float64(h.counts[claimant]) / float64(max(1, len(h.claimed)))
 }
 
-// Shares finds, of some links of a grid that failed together, to which how much of a region leads rather than to the others;
-// NoLink stands for what is no link. dead lets nothing pass. The region is the one of which Drain was asked last.
+// Shares returns, for links of a grid that failed together, the share of a region that leads to each rather than to the
+// others; NoLink stands for an object that is not a link. No traffic passes dead links. The region is that of the last call
+// of Drain.
 func (f *Finder) Shares(p *Pressure, failed, dead []schema.LinkID, senders []Sender) []float64 {
 	h := &f.held
 	h.resetClaims()
@@ -94,7 +95,7 @@ func (f *Finder) Shares(p *Pressure, failed, dead []schema.LinkID, senders []Sen
 	return shares
 }
 
-// claimFor lets a link claim what is sent over it, from either end, and what failed lets pass: route by route.
+// claimFor lets a link claim the routes over it, from either end and without those over dead links, route by route.
 func (h *held) claimFor(claimant int, l schema.LinkID, dead []schema.LinkID, senders []Sender, p *Pressure) {
 	h.claimant, h.urgency = claimant, max(leastWaits, p.waitsFor(l))
 	from, to := p.graph.Ends(l)

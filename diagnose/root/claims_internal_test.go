@@ -8,7 +8,8 @@ import (
 	"github.com/giverny/giverny/schema"
 )
 
-// A stalled link waits for the one of two full ones that most of its routes go on over; more so, the more waits there.
+// A stalled link waits for that of two full links which most of its routes go on over, weighted by how long packets
+// wait there.
 func TestALinkIsClaimedByWhatItWaitsFor(t *testing.T) {
 	g := roottest.Graph(t, "torus:8x8")
 	h, links := newHeld(g, routes.NewRouter(g).Grid), []schema.LinkID{3, 5, 9}

@@ -10,7 +10,7 @@ import (
 	"github.com/giverny/giverny/topology"
 )
 
-// The numbers of a reading that are compared with a tree.
+// The readings that are compared with a tree.
 const (
 	heldOn = iota
 	addedTo
@@ -18,45 +18,45 @@ const (
 	measures
 )
 
-// held is what the links of one region, and those of the trees that are tried, show. Sums run in the order of
-// the region's links; the arrays are used again by the next region.
+// held caches what the links of one region and of the candidate trees show. Sums run in the order of the region's links; the
+// arrays are reused by the next region.
 type held struct {
 	round    uint32    // of the region
-	p        *Pressure // that is looked up: of the region that was taken last
+	p        *Pressure // pressure of the region taken last
 	readings lookup[reading]
 	line     onLine
 	links    []schema.LinkID // of the region
 	squares  [measures]float64
-	sum      float64 // of what is held back on the region
-	most     float64 // that one of its links stalls, percent, 1 at least
-	grew     bool    // the load on the region did
+	sum      float64 // traffic held back on the region, bytes/s
+	most     float64 // highest stall of its links, percent, at least 1
+	grew     bool    // load was added on the region
 
 	grid    *routes.Grid
 	tree    *routes.InTree // that is tried
-	tried   []uint32       // by link: the round in which it was tried as a neck
+	tried   []uint32       // by link: round in which it was tried as a neck
 	lines   [][]float64
-	last    int       // dimension in which the region's traffic ends
+	last    int       // last dimension in which the region's traffic travels
 	sent    []float64 // by device
 	senders []topology.DeviceID
 	devices []topology.DeviceID // at the region's links, ascending
-	met     []uint32            // by device: the round in which it is one of them
-	scores  []float64           // by end that is tried: how well links bear out that traffic meets there
-	tries   []Meeting           // the ends that are tried
-	arrived []float64           // by these, how much more arrives there
-	trees   []knownTree         // that are tried
+	met     []uint32            // by device: round in which it is one of devices
+	scores  []float64           // by candidate end: score of how well traffic merges there
+	tries   []Meeting           // the candidate ends
+	arrived []float64           // by candidate end: what arrives there
+	trees   []knownTree         // the candidate trees
 
-	// Which of the links that are tried a stalled link waits for: what is held back of a flow grows with how much
-	// waits for the link before which it stands, so that it is the one with the most routes over both, by that.
+	// The candidate that each stalled link waits for: a flow is held back the more, the more waits for the link it is held up by,
+	// so that it is the candidate with the most routes over both, weighted by that.
 	claimant int             // that is tried
-	urgency  float64         // of what is tried: the share of time that packets wait for it
+	urgency  float64         // share of time that packets wait for the current candidate
 	claims   []claim         // by link
 	stalled  []schema.LinkID // of the region
 	claimed  []schema.LinkID
-	counts   []int // by claimant, of the links that any claims
+	counts   []int // by claimant: number of links claimed
 	necks    []Neck
 }
 
-// newHeld makes the memory; grid is nil where there is none.
+// newHeld returns an empty cache; grid is nil if the graph is not a grid.
 func newHeld(g *topology.Graph, grid *routes.Grid) held {
 	n := g.NumLinks()
 	h := held{grid: grid, readings: newLookup[reading](n), tried: make([]uint32, n), claims: make([]claim, n), sent: make([]float64, g.NumDevices()), met: make([]uint32, g.NumDevices())}
@@ -66,7 +66,7 @@ func newHeld(g *topology.Graph, grid *routes.Grid) held {
 	return h
 }
 
-// take looks up the links of a region.
+// take loads the links of a region.
 func (h *held) take(links []schema.LinkID, p *Pressure) {
 	h.p = p
 	h.round++
@@ -90,21 +90,22 @@ func (h *held) take(links []schema.LinkID, p *Pressure) {
 
 func (s *reading) all() [measures]float64 { return [measures]float64{s.held, s.added, s.waits} }
 
-// grewShare is the share of what a region carries that was added since its onset, from which on that says where
-// it goes; below, only what is held back does.
+// grewShare is the share of a region's load added since its onset from which on the added load shows where it goes; below, only
+// what is held back does.
 const grewShare = .25
 
-// leastFree is the least share of time that a link is taken not to send: of less, noise makes any share.
+// leastFree is the least share of time that a link is taken not to send; with less, the ratio is noise.
 const leastFree = .1
 
-// heldBack estimates what waits on a link, from what it carries and the share of time that it stalls: of an
-// offer of o the share s is held back and (1-s)o is carried.
+// heldBack estimates the traffic that waits on a link, from its load and the share of time that it stalls: of an offered load o
+// the share s is held back and (1-s)o is carried.
 func (p *Pressure) heldBack(l schema.LinkID) float64 {
 	stall := p.stallShare(l)
 	return p.Carries(l) * stall / (1 - stall)
 }
 
-// sendersTo are the switches from which more leads towards a switch than arrives at them, until the next call.
+// sendersTo are the switches from which clearly more traffic leads towards end than arrives at them: by half of the median excess
+// or more. They are valid until the next call.
 func (h *held) sendersTo(end topology.DeviceID) []topology.DeviceID {
 	for _, d := range h.devices {
 		h.sent[d] = 0
@@ -138,9 +139,9 @@ func (h *held) sendersTo(end topology.DeviceID) []topology.DeviceID {
 	return h.senders
 }
 
-// ends lists the switches to which a tree can lead that has most of what is held back, or more than any other where none has
-// most: of the last dimension in which any travels it has links of one line, of the one before those of one plane, and so on, so
-// that it can end anywhere on that line. It tells whether one has most, and notes the switches at any of the links, ascending.
+// ends lists the switches at which a tree can end that has most of what is held back, or more than any other if none has most.
+// Its links of the last dimension lie on one line, those of the dimension before in one plane, and so on; it can end anywhere on
+// that line. ends reports whether a tree has most, and records the switches at any of the links, ascending.
 func (h *held) ends(p *Pressure) (out []topology.DeviceID, hasMost bool) {
 	total := 0.
 	lines := h.linesOf(h.grid.Dims())
@@ -168,11 +169,11 @@ func (h *held) ends(p *Pressure) (out []topology.DeviceID, hasMost bool) {
 		return nil, false
 	}
 	type end struct {
-		line  routes.Line // any switch of it
+		line  routes.Line // through any of its switches
 		share float64
 	}
 	var best []end
-	var most end // of a region whose traffic ends on several lines
+	var most end // the best if traffic ends on several lines
 	for _, d := range h.devices {
 		sum := 0.
 		for dim := range h.last + 1 {
@@ -200,8 +201,8 @@ func (h *held) ends(p *Pressure) (out []topology.DeviceID, hasMost bool) {
 	return out, hasMost
 }
 
-// findLast finds the last dimension in which a region's traffic travels: where it ends in a plane or on a line of an earlier one,
-// no link of a later one stalls.
+// findLast finds the last dimension in which a region's traffic travels: if it ends in a plane, or on a line of an earlier
+// dimension, no link of a later one stalls.
 func (h *held) findLast(p *Pressure) {
 	h.last = 0
 	for _, l := range h.links {
@@ -211,7 +212,7 @@ func (h *held) findLast(p *Pressure) {
 	}
 }
 
-// place is that of a switch in the dimensions before one, and in those behind the last in which traffic travels.
+// place is the place of a switch in the dimensions before dim, and in those after the last in which traffic travels.
 func (h *held) place(d topology.DeviceID, dim int) int {
 	at, dims := h.grid.PlaceBefore(d, dim), h.grid.Dims()
 	if h.last == len(dims)-1 {
@@ -224,7 +225,7 @@ func (h *held) place(d topology.DeviceID, dim int) int {
 	return at + behind
 }
 
-// linesOf is an empty sum by dimension, up to the last in which traffic travels, and by place.
+// linesOf returns zeroed sums by dimension, up to the last in which traffic travels, and by place.
 func (h *held) linesOf(dims []int) [][]float64 {
 	places, behind := 1, 1
 	for _, size := range dims[h.last+1:] {
@@ -241,7 +242,7 @@ func (h *held) linesOf(dims []int) [][]float64 {
 	return h.lines
 }
 
-// treeFit is how well what links show agrees with the routes of senders to a switch.
+// treeFit is how well readings agree with the routes of senders to a switch.
 func (h *held) treeFit(senders []topology.DeviceID, end topology.DeviceID, p *Pressure) float64 {
 	h.tree.Gather(senders, end)
 	held := min(1, 2*h.heldAt(end, p))
@@ -258,8 +259,8 @@ func (h *held) treeFit(senders []topology.DeviceID, end topology.DeviceID, p *Pr
 	return held*(amounts+cosine[waiting])/2 + inqWeight*line.inq
 }
 
-// heldAt is the share of the routes of a tree that reach its end over links which stall: what a switch does not take
-// waits on the last links before it.
+// heldAt is the share of a tree's routes that reach its end over stalled links: what a switch does not accept waits on the last
+// links before it.
 func (h *held) heldAt(end topology.DeviceID, p *Pressure) float64 {
 	all, stalled := 0., 0.
 	for _, l := range p.graph.LinksAt(end) {
@@ -274,14 +275,14 @@ func (h *held) heldAt(end topology.DeviceID, p *Pressure) float64 {
 	return stalled / all
 }
 
-// agreement is how well what links show agrees with the tree that was added.
+// agreement is how well readings agree with the current tree.
 func (h *held) agreement() float64 {
 	cosine := h.cosines()
 	return (max(cosine[heldOn], cosine[addedTo]) + cosine[waiting]) / 2
 }
 
-// cosines compares how many routes of a tree pass a link with what is held back on it and what was added to it,
-// and which links have any with which wait. It forgets the tree.
+// cosines compares the number of a tree's routes over each link with what is held back on it and with what was added to it, and
+// the links with routes with those that wait. It resets the tree.
 func (h *held) cosines() (out [measures]float64) {
 	var dot [measures]float64
 	squares, loads, count := h.squares, 0., float64(len(h.tree.Links))
@@ -306,19 +307,18 @@ func (h *held) cosines() (out [measures]float64) {
 	return out
 }
 
-// inqWeight is what waits inside the switches at the end of a tree counts beside the tree's fit: links alone often
-// cannot say which of two neighbours on a line a tree ends at.
+// inqWeight is the weight, beside a tree's fit, of what waits inside the switches at its end: links alone often cannot
+// distinguish two neighbours on a line.
 const inqWeight = .05
 
-// lineFit is what the links of the last dimension say on which a tree ends: all that it gathers comes together
-// on them.
+// lineFit is what the links of the last dimension show about where a tree ends: all its traffic merges on them.
 type lineFit struct {
-	profile float64 // cosine of how many routes pass them with what is held back
-	share   float64 // that profile counts: 1 where much of what the region holds back is there
-	inq     float64 // at the end, of the most that waits inside the switches of the line
+	profile float64 // cosine of the number of routes over them with what is held back
+	share   float64 // weight of profile: 1 if enough of what the region holds back is there
+	inq     float64 // what waits inside the switches at the end, relative to the most on the line
 }
 
-// lineShare of what is held back on a region is enough on a line for its profile to count alone.
+// lineShare is the share of what a region holds back that on a line gives its profile full weight.
 const lineShare = .04
 
 func (h *held) lastLine(end topology.DeviceID, p *Pressure) (f lineFit) {

@@ -10,8 +10,8 @@ import (
 	"github.com/giverny/giverny/topology"
 )
 
-// TestTrafficConverges: senders with one switch for their goal show it, by what was added to links and by which wait,
-// not where the senders are of another job.
+// TestTrafficConverges: senders to one switch are found by the load added to links and by which links wait; senders of another job
+// are not.
 func TestTrafficConverges(t *testing.T) {
 	u := newTiedUp(t)
 	var senders, others []topology.DeviceID
@@ -45,7 +45,7 @@ func TestTrafficConverges(t *testing.T) {
 	}
 }
 
-// TestSeveralTrees: of traffic that ends on two lines, neither of which has most of it, the ends are those of the line with more.
+// TestSeveralTrees: if traffic ends on two lines and neither has most of it, the ends are those of the line with more.
 func TestSeveralTrees(t *testing.T) {
 	u := newTiedUp(t)
 	var links []schema.LinkID
@@ -65,7 +65,7 @@ func TestSeveralTrees(t *testing.T) {
 	}
 }
 
-// TestFitsAreExact: sums run in one order, so that the same snapshot gives the same bits.
+// TestFitsAreExact: sums run in a fixed order, so that the same snapshot gives bit-identical results.
 func TestFitsAreExact(t *testing.T) {
 	fits := func() (bits []uint64) {
 		u := newTiedUp(t)
@@ -87,8 +87,8 @@ func TestFitsAreExact(t *testing.T) {
 	}
 }
 
-// TestANeckFitsAlikeWhateverWasLookedUpBefore: links are looked up in the mean of intervals in which the drain was sought, also those
-// that only the tree before the neck has, whether or not a region of before had them.
+// TestANeckFitsAlikeWhateverWasLookedUpBefore: a neck's links are looked up in the mean of intervals used for the drain, also those
+// only in the tree upstream of the neck, whether or not an earlier region contained them.
 func TestANeckFitsAlikeWhateverWasLookedUpBefore(t *testing.T) {
 	fit := func(before bool) float64 {
 		u := newTiedUp(t)

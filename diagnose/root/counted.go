@@ -2,13 +2,13 @@ package root
 
 import "github.com/giverny/giverny/schema"
 
-// mostSlow is how many links at once may show by their waits that they cannot carry their capacity: lanes are seldom lost
-// on several.
+// mostSlow is how many links at once may show by their waits that they cannot carry their capacity: lanes are rarely lost on
+// several links.
 const mostSlow = 1
 
-// findCounted finds out at which link the devices of a grid count packets that wait inside a switch: at the one that they wait
-// for, or at the one over which they came. In the second case nearly all links that are short of credits show waits, as what
-// fills the buffers behind them waits there, and those that lead into them seem to have lost rate.
+// findCounted determines where the devices of a grid count packets that wait inside a switch: at the link that they wait for,
+// or at the one over which they came. In the second case nearly all links that are short of credits show waits, as what fills
+// the buffers behind them waits there, and links that lead into them seem to have lost rate.
 func (p *Pressure) findCounted() {
 	p.atInputs = false
 	if p.Inq == nil || p.Credit == nil || !p.graph.Duplex() {
@@ -32,7 +32,7 @@ func (p *Pressure) findCounted() {
 	p.atInputs = slow > mostSlow && 2*behind >= stalled
 }
 
-// waitsFor is the share of time that packets wait inside a switch for a link, where that is measured.
+// waitsFor is the share of time that packets wait inside a switch for a link; 0 if not measured.
 func (p *Pressure) waitsFor(l schema.LinkID) float64 {
 	if p.atInputs {
 		return 0
@@ -40,10 +40,10 @@ func (p *Pressure) waitsFor(l schema.LinkID) float64 {
 	return p.inside(l)
 }
 
-// heldBehind reports whether what a link brings mostly waits for others behind it: it is not what a region waits for.
+// heldBehind reports whether the traffic of a link mostly waits for others behind it, so that a region does not wait for it.
 func (p *Pressure) heldBehind(l schema.LinkID) bool { return p.atInputs && p.inside(l) >= mostlyWaits }
 
-// inside is the share of time that is counted at a link as packets waiting inside a switch.
+// inside is the share of time that a link counts packets waiting inside a switch.
 func (p *Pressure) inside(l schema.LinkID) float64 {
 	if p.Inq == nil || !p.Inq.Valid.Has(int(l)) {
 		return 0

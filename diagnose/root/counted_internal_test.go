@@ -7,8 +7,8 @@ import (
 	"github.com/giverny/giverny/schema"
 )
 
-// TestWhereWaitsAreCounted: where devices count packets that wait inside a switch at the links over which they came, links
-// that lead into stalled ones seem to have lost rate, and none of them is what a region waits for.
+// TestWhereWaitsAreCounted: if devices count packets that wait inside a switch at the link over which they came, links
+// that lead into stalled ones seem to have lost rate, but a region waits for none of them.
 func TestWhereWaitsAreCounted(t *testing.T) {
 	const end, feeds, feedsToo, passes = "0,1,3>0,2,3", "0,0,3>0,1,3", "7,1,3>0,1,3", "0,2,3>0,3,3"
 	for _, c := range []struct {

@@ -1,13 +1,13 @@
-// Package root finds where the congestion of a region begins. In go the graph, the links of a region with what they stall, carry
-// and carried before, and on a grid who may send; out comes the port, link or switch at which it begins, with its kind and what
-// was found on the way. It knows no jobs, failures or verdicts, and remembers nothing from one interval to the next.
+// Package root finds where the congestion of a region begins. The graph, the region's links with their stall and their load now
+// and before, and on a grid the possible senders go in; the port, link or switch where it begins comes out, with its kind and
+// the evidence. The package knows no jobs, failures or verdicts, and keeps no state between intervals.
 //
-// Links with a direction (Follow): stall is followed downstream and divided at every switch between the ports that traffic may
-// wait for (spread.go), a link without readings included (unread.go), and of the ports where most of it ends one is the root
-// (root.go; fullports.go where several are full, slowport.go where one carries less than it could).
+// Directed links (Follow): stall is followed downstream and divided at each switch between the ports that its traffic may wait
+// for (spread.go), across links without readings (unread.go). The root is one of the ports where most of it ends (root.go;
+// fullports.go if several are full, slowport.go if one carries less than it could).
 //
-// Links of a torus or mesh, which have none: all that goes to one switch forms a tree (Drain: drain.go, converge.go), comes
-// together on its line (line.go), and arrives there (flooded.go); a link that packets wait for lies before the region (Neck:
-// bottleneck.go, claims.go, gridspread.go, flat.go, soleway.go, and counted.go on where devices count waits). Of all links and
-// switches at the region the one at which back pressure ends is the root (Endings: ending.go, endingrates.go, endingline.go).
+// Links of a torus or mesh, whose readings have no direction: the traffic to one switch forms a tree (Drain: drain.go,
+// converge.go), merges on its line (line.go) and arrives there (flooded.go). Or the region lies upstream of a bottleneck link
+// (Neck: bottleneck.go, claims.go, gridspread.go, flat.go, soleway.go; counted.go for devices that count waits). Of all links
+// and switches at the region, the root is the one where back pressure ends (Endings: ending.go, endingrates.go, endingline.go).
 package root

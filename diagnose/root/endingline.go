@@ -2,12 +2,12 @@ package root
 
 import "github.com/giverny/giverny/topology"
 
-// onTheLine is what the switches of the line on which a region's traffic comes together are compared with.
+// onTheLine holds the maxima that the switches of the line where a region's traffic merges are compared with.
 type onTheLine struct {
 	bestTree, bestMeets, mostArrives float64
 }
 
-// onTheLine finds the best of the ends that Drain tried last.
+// onTheLine finds the maxima over the ends that Drain tried last.
 func (h *held) onTheLine() (o onTheLine) {
 	o.mostArrives = 1
 	for _, k := range h.trees {
@@ -21,7 +21,7 @@ func (h *held) onTheLine() (o onTheLine) {
 	return o
 }
 
-// score rates what speaks for a switch as one of the ends that Drain tried last.
+// score rates a switch as one of the ends that Drain tried last.
 func (o *onTheLine) score(at topology.DeviceID, h *held, p *Pressure) float64 {
 	w := &nodeWeights
 	for i := range h.tries {
@@ -40,7 +40,7 @@ func (o *onTheLine) score(at topology.DeviceID, h *held, p *Pressure) float64 {
 	return -w.tree*o.bestTree - w.meets*mostBehind
 }
 
-// bestTree is how well the best of the trees to an end agrees, and whether the end is a node of whom it is of.
+// bestTree is the best fit of the trees to an end, and whether the end is a node of that tree's sender.
 func (h *held) bestTree(end int) (fit float64, member bool) {
 	for _, k := range h.trees {
 		if k.end == end && k.fit > fit {

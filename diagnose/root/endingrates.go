@@ -5,10 +5,10 @@ import (
 	"github.com/giverny/giverny/topology"
 )
 
-// What says where back pressure ends: the weights of a conditional logit, each bound to the sign that physics gives it, fitted
+// Weights of a conditional logit for where back pressure ends, each constrained to the sign that physics gives it. They were fitted
 // together on incidents of four simulators, whose links read the mean of both directions, their sum and the larger
-// (docs/explanation/diagnosis-measured.md). A place is any switch at the region, or any link at one of these, either way. Shares are
-// of the time, or of what one direction shows; a log is of a share and leastShown.
+// (docs/explanation/diagnosis-measured.md). A place is any switch at the region, or any link at one of these, in either direction.
+// Shares are of time, or of what one direction shows; a log is of a share plus leastShown.
 var (
 	linkWeights = linkTerms{before: 1, most: 1.16, use: 3.63, stalls: -2.21, lost: 6.04, fills: 2.97, waits: 5.6, flat: 1.62, neck: 16}
 	nodeWeights = nodeTerms{before: .85, line: 1.28, onLine: 7.05, falls: -2.14, added: 1.44, end: .96, lost: -1.26,
@@ -16,51 +16,51 @@ var (
 )
 
 const (
-	// fewBefore is the share of what stalls before the link where most does up to which a link is no place where it ends.
+	// fewBefore is the stall upstream of a link, relative to the link with most, up to which back pressure cannot end there.
 	fewBefore = .01
-	// fillsFrom is the share of what one direction shows from which on a link fills, fillsBy how much more it is full at; twoWays is
-	// the most that counts of what it shows, as both directions may carry something.
+	// fillsFrom is the share of what one direction shows from which on a link counts as filling; fillsBy above that it is full.
+	// twoWays limits the use that counts, as both directions may carry traffic.
 	fillsFrom, fillsBy, twoWays = .6, .35, 1.3
-	// freeBelow is from which stall on, share of time, a link does not fill.
+	// freeBelow is the stall, share of time, from which on a link does not count as filling.
 	freeBelow = .3
-	// mostBehind is by how much a switch of the line may be rated worse than the one that is the end most probably.
+	// mostBehind limits by how much a switch of the line is rated below the most probable end.
 	mostBehind = 3
 )
 
-// linkTerms is what is seen of a link, in one direction, that others may wait for.
+// linkTerms are the terms of a link, in one direction, that others may wait for.
 type linkTerms struct {
-	before float64 // log of what stalls before it
-	most   float64 // log of that as a share of what stalls before the link where most does
-	stalls float64 // how much it does itself: then what waits is for something behind it
-	use    float64 // what it carries, of the link that carries most
-	fills  float64 // how full it is, if it carries more than before the onset and does not stall
-	lost   float64 // the share of what it carried before the onset that it lost
-	flat   float64 // that it carries the same since, and lost
+	before float64 // log of the stall upstream of it
+	most   float64 // log of that relative to the link with most
+	stalls float64 // its own stall: then traffic waits for something behind it
+	use    float64 // use relative to the link with the highest
+	fills  float64 // how full it is, if it carries more than before the onset without stall
+	lost   float64 // share of its load before the onset that it lost
+	flat   float64 // constant load since the onset, less than before
 	waits  float64 // share of time that packets wait for it inside the switch
-	neck   float64 // how much of the region waits for it
+	neck   float64 // how much of the region waits for it (Neck.Score)
 }
 
-// nodeTerms is what is seen of a switch's nodes.
+// nodeTerms are the terms of the nodes of a switch.
 type nodeTerms struct {
-	before float64 // log of what stalls before them
-	line   float64 // what the switch's links of the last dimension stall, over which traffic arrives that ends there
-	onLine float64 // the share of that in what all of its links stall: traffic on the others may go on
-	falls  float64 // by how much the links before it on its line stall less than those at it
-	added  float64 // what stalled links carry beyond what they did before the onset, of where that is most
-	lost   float64 // share of what its links carried before the onset that they do not now
-	end    float64 // that the tree of the region's senders leads to it, or traffic meets there
+	before float64 // log of the stall upstream of them
+	line   float64 // stall of the switch's links of the last dimension, over which traffic arrives that ends there
+	onLine float64 // share of that in the stall of all its links: traffic on the others may go on
+	falls  float64 // by how much the next links upstream on its line stall less than those at it
+	added  float64 // load added on its stalled links since the onset, relative to the switch with most
+	lost   float64 // share of its links' load before the onset that is gone
+	end    float64 // the tree of the region's senders leads to it, or traffic merges there
 
-	// Of the switches of the line on which traffic comes together.
-	tree    float64 // how well the tree of a suspect to it agrees, beyond the best one
-	member  float64 // that the suspect of the best tree to it has it
+	// For switches of the line where traffic merges:
+	tree    float64 // fit of the best suspect's tree to it, minus the best of all
+	member  float64 // it is a node of that suspect
 	agree   float64 // how well the line agrees with traffic that ends there
-	appears float64 // added load on the line of which it is not seen where it comes from, of what arrives where most does
-	off     float64 // what waits there that does not add up
-	meets   float64 // by all that the line says, beyond the most probable end
-	level   float64 // how much its links stall, of the link that does most
+	appears float64 // added load on the line without a visible source, relative to where most arrives
+	off     float64 // share of waiting traffic that does not add up
+	meets   float64 // score of all evidence on the line, minus that of the most probable end
+	level   float64 // mean stall of its stalled links, relative to the region's highest
 }
 
-// rateLinks rates the links, either way.
+// rateLinks rates the links, in either direction.
 func (e *endings) rateLinks(places []rated, p *Pressure) []rated {
 	most, fullest := 0., 0.
 	for i, use := range e.use {
@@ -101,7 +101,7 @@ func (e *endings) rateLinks(places []rated, p *Pressure) []rated {
 func (e *endings) rateNodes(places []rated, d *Drain, h *held, p *Pressure) []rated {
 	end, known := d.End()
 	e.nodes = e.nodes[:0]
-	most := 0. // added
+	most := 0. // load added
 	for _, at := range h.devices {
 		n := e.around(at, h, p)
 		most = max(most, n.added)
@@ -122,13 +122,13 @@ func (e *endings) rateNodes(places []rated, d *Drain, h *held, p *Pressure) []ra
 	return places
 }
 
-// nodes is what is seen around the nodes of a switch.
+// nodes are the readings around the nodes of a switch.
 type nodes struct {
 	device                                  topology.DeviceID
 	before, line, sides, falls, added, lost float64
 }
 
-// around is what is seen around the nodes of a switch.
+// around computes the readings around the nodes of a switch.
 func (e *endings) around(d topology.DeviceID, h *held, p *Pressure) nodes {
 	last := len(h.grid.Dims()) - 1
 	n := nodes{device: d}
@@ -141,7 +141,7 @@ func (e *endings) around(d topology.DeviceID, h *held, p *Pressure) nodes {
 		i := e.at[l]
 		stall, use := e.stall[i], e.use[i]
 		was, all = was+e.was[i], all+use
-		far, dir := d, int32(0) // from where it comes, and which way
+		far, dir := d, int32(0) // the switch it comes from, and the direction
 		if from, to := p.graph.Ends(l); from == d {
 			far, dir = to, 1
 		} else {
@@ -163,7 +163,7 @@ func (e *endings) around(d topology.DeviceID, h *held, p *Pressure) nodes {
 	return n
 }
 
-// beforeOnLine is what the link before another one stalls on the same line.
+// beforeOnLine is the stall of the link upstream of another on the same line.
 func (e *endings) beforeOnLine(l schema.LinkID, far topology.DeviceID, h *held, p *Pressure) float64 {
 	for _, on := range p.graph.LinksAt(far) {
 		if on != l && h.grid.Dim(on) == h.grid.Dim(l) {

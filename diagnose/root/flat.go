@@ -5,13 +5,13 @@ import (
 	"github.com/giverny/giverny/topology"
 )
 
-// leastRate is the least that a link which lost rate still carries, percent of its capacity, of what one direction shows (oneWay):
-// packets always wait for it, so that it carries all that its lanes let it, of which one in eight is left at least.
+// leastRate is the least use of a link that lost rate, percent of capacity, of what one direction shows (oneWay): packets always
+// wait for it, so that it carries all that its lanes let it, and at least one lane in eight remains.
 const leastRate = 10
 
-// flatNeck is the link of a grid that lost rate by what it carries: as packets always wait for it, that is its rate, and the
-// same in all intervals since the onset. Links that stall lead to it, most of the region in the end, and nothing that these may wait
-// for stalls. Of several it is the one that lost most.
+// flatNeck is a link of a grid that lost rate, recognised by its constant load: as packets always wait for it, its load is its
+// rate, the same in all intervals since the onset. Stalled links lead to it, in the end most of the region, and nothing that these
+// may wait for stalls. Of several it is the one that lost most.
 func (p *Pressure) flatNeck(links []schema.LinkID) Neck {
 	best, most := Neck{Link: schema.NoLink}, 0.
 	for _, l := range links {
@@ -35,7 +35,7 @@ func (p *Pressure) flatNeck(links []schema.LinkID) Neck {
 	return best
 }
 
-// stallEndsAt reports whether nothing stalls that what a link brings to a switch may wait for.
+// stallEndsAt reports whether no link stalls that traffic of a link into a switch may wait for.
 func (p *Pressure) stallEndsAt(l schema.LinkID, dim int, via topology.DeviceID) bool {
 	for _, out := range p.graph.LinksAt(via) {
 		if _, s := p.shows(out); out != l && s.dim >= dim && s.stall > neckStall {
@@ -45,5 +45,5 @@ func (p *Pressure) stallEndsAt(l schema.LinkID, dim int, via topology.DeviceID) 
 	return true
 }
 
-// isFlat reports whether it is known that a link carried the same in the intervals since the onset.
+// isFlat reports whether a link's load is known to be constant since the onset.
 func (p *Pressure) isFlat(l schema.LinkID) bool { return p.Flat != nil && p.Flat(l) }

@@ -5,18 +5,17 @@ import (
 	"github.com/giverny/giverny/topology"
 )
 
-// IsFlooded reports whether load was added where the traffic of a region on a grid ends. Full buffers hold up what others
-// send over the same links, so that a region may carry less in all while what holds it up is load: what is added shows
-// on some of its links, or more arrives at the switch that it converges on. A host that takes little lets less arrive.
+// IsFlooded reports whether load was added where the traffic of a region on a grid ends. Full buffers hold up other traffic
+// over the same links, so that a region may carry less in total although load causes it: the added load shows on some of its
+// links, or more arrives at the switch where it ends. A slow host lets less arrive.
 func (p *Pressure) IsFlooded(d *Drain, end topology.DeviceID) bool {
 	return d.Grew || d.Meeting.Grew || p.Arrives(end) > SteadyLoad
 }
 
-// leastArrives, percent of a link's capacity, is what arrives at least as far as ratios say anything.
+// leastArrives, percent of a link's capacity, is added to both loads, so that ratios of small ones say little.
 const leastArrives = .2
 
-// Arrives is what the links of the switch at which a region's traffic ends carry, of what they carried before the onset; 0 if
-// that is not known.
+// Arrives is the load of the links of the switch where a region's traffic ends, relative to before the onset; 0 if not known.
 func (p *Pressure) Arrives(end topology.DeviceID) float64 {
 	now, before := 0., 0.
 	for _, l := range p.graph.LinksAt(end) {
@@ -32,7 +31,7 @@ func (p *Pressure) Arrives(end topology.DeviceID) float64 {
 	return now / before
 }
 
-// End is the switch at which the traffic of a region ends, as far as it is known.
+// End is the switch where the traffic of a region ends, as far as known.
 func (d *Drain) End() (end topology.DeviceID, known bool) {
 	if d.Fit > 0 {
 		return d.Device, true
@@ -40,8 +39,8 @@ func (d *Drain) End() (end topology.DeviceID, known bool) {
 	return d.Meeting.Device, d.Meeting.IsKnown()
 }
 
-// ArrivesMore is what the links of the switch at which a region's traffic ends carry beyond what they did before the onset,
-// bytes/s: who sent it moves at least a part of that.
+// ArrivesMore is the load added since the onset on the links of the switch where a region's traffic ends, bytes/s: whoever
+// sent it moves at least part of that.
 func (p *Pressure) ArrivesMore(end topology.DeviceID) (more float64) {
 	for _, l := range p.graph.LinksAt(end) {
 		added, _ := p.Added(l)
@@ -50,7 +49,7 @@ func (p *Pressure) ArrivesMore(end topology.DeviceID) (more float64) {
 	return more
 }
 
-// Added is what a link carries beyond what it did before the onset, bytes/s.
+// Added is the change of a link's load since the onset, bytes/s.
 func (p *Pressure) Added(l schema.LinkID) (added float64, measured bool) {
 	was := p.Before(l)
 	if was < 0 || p.UseOf(l) < 0 {

@@ -7,8 +7,8 @@ import (
 	"github.com/giverny/giverny/schema"
 )
 
-// TestFlooded: where full buffers hold up others a region carries less in all, but more arrives where its traffic ends;
-// before a host that takes little, less does.
+// TestFlooded: if full buffers hold up other traffic, a region carries less in total, but more arrives where its
+// traffic ends; at a slow host less arrives.
 func TestFlooded(t *testing.T) {
 	g := roottest.Graph(t, "torus:4x4x4")
 	end, _ := g.FindDevice("0,0,2")
@@ -32,7 +32,8 @@ func TestFlooded(t *testing.T) {
 	}
 }
 
-// TestFollowedNeck: a link that most of a region was followed to and for which packets wait needs no tree of suspects.
+// TestFollowedNeck: a link for which packets wait, and to which most of a region was followed, needs no tree of
+// suspects.
 func TestFollowedNeck(t *testing.T) {
 	around := &Drain{tree: .2}
 	for _, c := range []struct {

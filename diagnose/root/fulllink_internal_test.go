@@ -7,8 +7,8 @@ import (
 	"github.com/giverny/giverny/schema"
 )
 
-// TestAFullLinkThatGainedLoad: what others wait for is a link that is full, more so than before, and does not stall itself;
-// of several alike the one before which the region lies.
+// TestAFullLinkThatGainedLoad: a region waits for a link that is full, more so than before, and does not stall itself; of several
+// equally full, for the one that the region lies upstream of.
 func TestAFullLinkThatGainedLoad(t *testing.T) {
 	u := newTiedUp(t)
 	link := func(name string) schema.LinkID { return roottest.Link(t, u.Graph, name) }
@@ -35,8 +35,8 @@ func TestAFullLinkThatGainedLoad(t *testing.T) {
 	want("another stalls", full)
 }
 
-// TestOfFullLinksMostIsHeldBackBeforeTheRoot: where links are mostly idle when they do not send, of several links that are full the one
-// is named before which most is held back, by what its inputs stall beyond what it does.
+// TestOfFullLinksMostIsHeldBackBeforeTheRoot: if links are mostly idle when they do not send, the root among several full links is
+// the one with most held back upstream, by what its inputs stall more than it does.
 func TestOfFullLinksMostIsHeldBackBeforeTheRoot(t *testing.T) {
 	u := newTiedUp(t)
 	link := func(name string) schema.LinkID { return roottest.Link(t, u.Graph, name) }
@@ -60,7 +60,7 @@ func TestOfFullLinksMostIsHeldBackBeforeTheRoot(t *testing.T) {
 	want("the other has room", true, fuller)
 }
 
-// TestLittleWaitsBeforeAFullLink: a full link before which little waits, of what does where the region's traffic ends, is not its
+// TestLittleWaitsBeforeAFullLink: a full link with little waiting upstream, relative to where the region's traffic ends, is not its
 // root.
 func TestLittleWaitsBeforeAFullLink(t *testing.T) {
 	u := newTiedUp(t)

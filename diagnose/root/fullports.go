@@ -8,8 +8,8 @@ import (
 	"github.com/giverny/giverny/topology"
 )
 
-// mostHeld sorts the switches at which leadingShare of a region's stall ends by what waits there for their own ports, bytes/s: what
-// their inputs hold back, less what their ports do for what is behind them.
+// mostHeld returns the switches where at least leadingShare of a region's stall ends, sorted by the stall of their main port times
+// the traffic that waits for their own ports.
 func (p *Pressure) mostHeld(ends []atSwitch, total float64) []atSwitch {
 	n := 0
 	for n < len(ends) && ends[n].stall >= leadingShare*total {
@@ -19,14 +19,15 @@ func (p *Pressure) mostHeld(ends []atSwitch, total float64) []atSwitch {
 	return ends[:n]
 }
 
-// heldAt is what waits at a switch for its own ports, bytes/s.
+// heldAt is the traffic that waits at a switch for its own ports, bytes/s: what its inputs hold back, less what its ports hold back
+// because of what is behind them.
 func (p *Pressure) heldAt(d topology.DeviceID) float64 {
 	x := p.excessOf(d)
 	return x.inputs - x.behind
 }
 
-// mostLoaded is, of the full ports of a switch that lead up, which its traffic may take alike, the one that carried most before
-// the onset: what is added is spread over them, so that there most is too much.
+// mostLoaded replaces a full port up a tree by the full up port of the switch with the highest load before the onset: traffic may
+// take any of them, and added load is spread over them, so that this one is overloaded most.
 func (p *Pressure) mostLoaded(at topology.DeviceID, port schema.LinkID) schema.LinkID {
 	if port == schema.NoLink || p.UseOf(port) < FullPort {
 		return port

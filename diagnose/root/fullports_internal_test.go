@@ -7,8 +7,8 @@ import (
 	"github.com/giverny/giverny/schema"
 )
 
-// TestRootAmongFullPorts: where no port holds half of a region's stall, the root is where most is held back for a switch's own
-// ports, and of its full uplinks the one that carried most before.
+// TestRootAmongFullPorts: if no port has half of a region's stall, the root is at the switch where most is held back for its own
+// ports, and of its full uplinks it is the one with the highest load before.
 func TestRootAmongFullPorts(t *testing.T) {
 	g := roottest.Graph(t, "fattree:leaves=4,hosts=4,spines=2")
 	p, links := readings(t, g,
@@ -28,7 +28,7 @@ func TestRootAmongFullPorts(t *testing.T) {
 	}
 }
 
-// TestRootThatNothingWaitsFor: a root that the segmentation saw in a noisy reading is none where nothing that was followed waits.
+// TestRootThatNothingWaitsFor: a root that the segmentation saw in a noisy reading is dropped if no stall was followed to it.
 func TestRootThatNothingWaitsFor(t *testing.T) {
 	g := roottest.Graph(t, "fattree:leaves=4,hosts=4,spines=2")
 	p, links := readings(t, g, map[string]float64{"host0>leaf0": 50, "host4>leaf1": 50, "host8>leaf2": 50},

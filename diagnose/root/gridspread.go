@@ -5,10 +5,10 @@ import (
 	"github.com/giverny/giverny/topology"
 )
 
-// spreadOnGrid follows the stall of a region of a grid to the links that it waits for. The links of a grid know no
-// direction, so that each is followed both ways: under dimension-order routing what travels along a dimension goes on
-// along it or turns to a later one, over links that stall, until it stands before a link that is full or lost rate.
-// Followed the wrong way it mostly leads nowhere: a way counts by how much of what goes there comes to such a link.
+// spreadOnGrid follows the stall of a region of a grid to the links that it waits for. Readings have no direction, so that
+// each link is followed both ways: under dimension-order routing, traffic along a dimension goes on along it or turns to a
+// later one, over stalled links, until it waits for a link that is full or lost rate. The wrong direction mostly leads
+// nowhere: a way is weighted by the share of its traffic that reaches such a link.
 func (p *Pressure) spreadOnGrid(links []schema.LinkID) {
 	e := p.ends
 	e.reset()
@@ -33,15 +33,15 @@ func (p *Pressure) spreadOnGrid(links []schema.LinkID) {
 	}
 }
 
-// leads is the share of what travels over a link one way, twice its number and one more for the way from its end to its
-// beginning, that comes to a link which it may wait for. place is the link's in the list of what links show.
+// leads is the share of the traffic over a link in one direction that reaches a link for which it may wait. at is twice the
+// link's number, plus one for the direction from its end to its beginning. place is the link's index in shown.list.
 func (p *Pressure) leads(at schema.LinkID, place int32, steps int) float64 {
 	e := p.ends
 	goes := e.goesFrom(place, at%2)
 	if goes.round == e.round {
 		return goes.leads
 	}
-	*goes = going{round: e.round} // a circle leads nowhere
+	*goes = going{round: e.round} // a cycle leads nowhere
 	if steps == maxRounds {
 		return 0
 	}
@@ -63,7 +63,7 @@ func (p *Pressure) leads(at schema.LinkID, place int32, steps int) float64 {
 	return leads
 }
 
-// listWays lists what traffic that travels over a link one way may wait for behind it.
+// listWays lists what traffic over a link in one direction may wait for behind it.
 func (p *Pressure) listWays(at schema.LinkID, own *shown) {
 	e, l := p.ends, at/2
 	from, via := p.graph.Ends(l)
@@ -88,7 +88,7 @@ func (p *Pressure) listWays(at schema.LinkID, own *shown) {
 	}
 }
 
-// passOnGrid divides stall that travels over a link one way, of which leads has listed where it goes.
+// passOnGrid divides stall over a link in one direction between the ways that leads has listed.
 func (p *Pressure) passOnGrid(at schema.LinkID, stall float64, next []schema.LinkID) []schema.LinkID {
 	e := p.ends
 	goes, sum := e.goesOn(at), 0.
@@ -115,7 +115,7 @@ func (p *Pressure) passOnGrid(at schema.LinkID, stall float64, next []schema.Lin
 	return next
 }
 
-// weightOf is the weight of a way by how much of what goes there comes to a link which it may wait for.
+// weightOf is the weight of a way, times the share of its traffic that reaches a link for which it may wait.
 func (e *ends) weightOf(w way) float64 {
 	if w.stays > 0 {
 		return w.weight
@@ -123,10 +123,10 @@ func (e *ends) weightOf(w way) float64 {
 	return w.weight * e.goes[w.place][w.link%2].leads
 }
 
-// goesOn is where what travels over a link one way goes, after leads has found it.
+// goesOn is where traffic over a link in one direction goes, after leads has found it.
 func (e *ends) goesOn(at schema.LinkID) *going { return &e.goes[e.shown.places[at/2].at][at%2] }
 
-// goesFrom is the same of a link in the list, one way, as far as it is found.
+// goesFrom is the same for an index in shown.list, and may still be empty.
 func (e *ends) goesFrom(link int32, dir schema.LinkID) *going {
 	for int(link) >= len(e.goes) {
 		e.goes = append(e.goes, [2]going{})
@@ -134,7 +134,7 @@ func (e *ends) goesFrom(link int32, dir schema.LinkID) *going {
 	return &e.goes[link][dir]
 }
 
-// towards is a link in the direction in which it leaves a switch.
+// towards is a link in the direction in which it leaves a switch, numbered as in leads.
 func (p *Pressure) towards(l schema.LinkID, at topology.DeviceID) schema.LinkID {
 	if from, _ := p.graph.Ends(l); from != at {
 		return 2*l + 1
@@ -142,8 +142,8 @@ func (p *Pressure) towards(l schema.LinkID, at topology.DeviceID) schema.LinkID 
 	return 2 * l
 }
 
-// shows is what a link shows, and its place in the list of that: it is found once for regions with the same stalls that began
-// together. It holds until the next one is looked up.
+// shows returns the readings of a link and their index in shown.list, computed once for regions with the same stalls and
+// onset. They are valid until the next call.
 func (p *Pressure) shows(l schema.LinkID) (int32, *shown) {
 	at, isNew := p.ends.shown.find(l)
 	s := &p.ends.shown.list[at]
@@ -162,7 +162,8 @@ func (p *Pressure) shows(l schema.LinkID) (int32, *shown) {
 	return at, s
 }
 
-// waitsBefore is what waits inside switches for a link, bytes/s, of an offer of which the share that waits is held back.
+// waitsBefore is the traffic that waits inside switches for a link, bytes/s, if the share of time that packets wait is the
+// share of the offered load that is held back.
 func (p *Pressure) waitsBefore(l schema.LinkID) float64 {
 	waits := min(MaxStall, max(leastWaits, p.waitsFor(l)))
 	return max(LeastUse, p.UseOf(l)) / 100 * p.graph.Capacity(l) * waits / (1 - waits)

@@ -8,49 +8,48 @@ import (
 )
 
 const (
-	// lineStall is from which stall on, percent, a link of a line has packets that wait all the time; mostStalled the share of
-	// what the region's link with most does, if that is less.
+	// lineStall is the stall, percent, from which on packets are taken to wait for a link of a line all the time; where that is
+	// less, it is mostStalled of the region's highest stall.
 	lineStall, mostStalled = 20, .5
-	// fromLine is the share of what a switch passes on along a line that it received over the line.
+	// fromLine is the share of a switch's throughput along a line that it received over the line.
 	fromLine = .5
-	// How much stall on a line that cannot be of traffic to a switch counts against it: where nothing was added less, as
-	// what is held back fills the buffers of others too, whose traffic then stalls on its own way.
+	// Penalties on stall of a line that traffic to the switch cannot explain, with and without added load. The second is lower, as
+	// traffic that is held back also fills the buffers of other traffic, which then stalls on its own way.
 	beyondAdded, beyondHeld = 2, .5
-	// sideStall is what the mean stall of a switch's links that are not of the line speaks against the end being there,
-	// sideAdded the same where load was added.
+	// sideStall is the penalty on the mean stall of a switch's links outside the line, sideAdded the same where load was added.
 	sideStall, sideAdded = .7, .3
-	// arrivesWeight is what it counts that something arrives at a switch, of what arrives where most does.
+	// arrivesWeight is the weight of what arrives at a switch, relative to where most arrives.
 	arrivesWeight = .5
-	// Where load was added, of what arrives where most does, what it counts that added load appears on the line that comes from
-	// no other link, and what it counts that links of the line stall which no route to the switch has, of their stall: the
-	// weights of a conditional logit that was fitted on the ends of 66 incidents.
+	// Where load was added: the penalty on added load that appears on the line from no other link, relative to where most arrives,
+	// and the penalty on the share of the line's stall at links without a route to the switch. They are the weights of a
+	// conditional logit fitted on the ends of 66 incidents.
 	appearsWeight, strayWeight = 1.1, .8
-	// idleShare is the mean share of the time in which they do not send in which the links of a region stall up to which these
-	// are idle for the rest. Then these weigh, near a conditional logit that was fitted on the ends of 136 incidents: how
-	// well the links of the line agree, how much a switch's links stall, of the link that does most, what added load appears on
-	// the line, of what arrives where most does, and what waits there that does not add up.
+	// idleShare is the highest mean share of their time without sending in which the links of a region stall for these to count as
+	// idle for the rest. The weights for that case are close to a conditional logit fitted on the ends of 136 incidents: of how
+	// well the links of the line agree, of the mean stall of a switch's links relative to the region's highest, of added load that
+	// appears on the line relative to where most arrives, and of waiting traffic that does not add up.
 	idleShare, idleAgree, levelWeight, idleAppears, balanceWeight = .75, 2.5, 2.5, 2, 3.5
-	// risesWeight is what it counts then that stall does not fall on the way up from the end, each hop to upstream of it.
+	// risesWeight is the penalty in that case on stall that does not fall upstream of the end, by a factor of upstream per hop.
 	risesWeight, upstream = .7, .8
-	// mostlyIdle is the same share up to which stall says how much waits.
+	// mostlyIdle is the same share up to which stall measures how much traffic waits.
 	mostlyIdle = .5
-	// leastMeets is the least that the links of a line must agree for its end to be named.
+	// leastMeets is the least agreement of the links of a line for its end to be named.
 	leastMeets = .2
 )
 
-// Meeting is the switch of a grid at which the traffic of a region comes together, whichever jobs send it.
+// Meeting is the switch of a grid where the traffic of a region merges, whichever jobs send it.
 type Meeting struct {
 	Device topology.DeviceID
-	Agree  float64 // how well what links of its line carry agrees with that; 0: not at all
-	stray  float64 // of the stall of the line's links, the share that no route to it has
+	Agree  float64 // how well the loads of its line's links agree with that; 0: not at all
+	stray  float64 // share of the line's stall at links without a route to it
 	Grew   bool    // load was added on these links
 }
 
-// IsKnown reports whether the switch may be named.
+// IsKnown reports whether the agreement is good enough to name the switch.
 func (m *Meeting) IsKnown() bool { return m.Agree >= leastMeets }
 
-// meetingOf is the best of the switches at which traffic may meet over links that are idle for a part of the time, or not. It
-// notes how well each does.
+// meetingOf is the best of the switches where traffic may merge; idle says that links are idle part of the time. It records the
+// score of each.
 func (h *held) meetingOf(ends []topology.DeviceID, idle bool, p *Pressure) (best Meeting) {
 	best.Device = ends[0]
 	tried := h.tries
@@ -81,9 +80,9 @@ func (h *held) meetingOf(ends []topology.DeviceID, idle bool, p *Pressure) (best
 	return best
 }
 
-// arrives is what comes to a switch beyond others' traffic, bytes/s, if a region's traffic ends there: where load was added,
-// what its links that stall carry beyond what they did before the onset; else beyond the share of that which their stall lets
-// through. Where it ends that is most: a step before the end, only the share goes on that the line gets there.
+// arrives is the load that comes to a switch beyond other traffic, bytes/s, if the region's traffic ends there: where load was
+// added, the added load of its stalled links; otherwise what they carry beyond the share of their earlier load that their stall
+// lets through. It is highest at the end: one step before it, only the line's share goes on.
 func (h *held) arrives(m *Meeting, p *Pressure) (sum float64) {
 	if m.Grew {
 		for _, l := range p.graph.LinksAt(m.Device) {
@@ -102,14 +101,14 @@ func (h *held) arrives(m *Meeting, p *Pressure) (sum float64) {
 	return sum
 }
 
-// isHeldUp reports whether packets wait for a link, or what it brought waits inside a switch.
+// isHeldUp reports whether packets wait for a link, or its traffic waits inside the switch behind it.
 func (h *held) isHeldUp(l schema.LinkID, r *reading) bool {
 	p := h.p
 	return r.stall >= p.least || p.Inq != nil && p.Inq.Valid.Has(int(l)) && float64(p.Inq.Values[l]) >= p.least
 }
 
-// fromSides is what of that comes to a switch over links of other dimensions than that of the line. Where of a dimension one
-// link stalls and the other does not, what this carries is what that brings on its way through.
+// fromSides is the part of that from links of other dimensions than the line's. If one link of a dimension stalls and the other
+// does not, the load of the second is taken as through traffic of the first.
 func (h *held) fromSides(at topology.DeviceID, p *Pressure) (sum float64) {
 	for dim := range h.last {
 		held, free := 0., 0.
@@ -130,9 +129,9 @@ func (h *held) fromSides(at topology.DeviceID, p *Pressure) (sum float64) {
 	return sum
 }
 
-// appears is the added load, bytes/s, of which it is not seen where it comes from if all of it goes to one switch of the line:
-// at every other switch what goes on along the line is what came over the line and from the other links, however the switch
-// serves its inputs, save what its own nodes send.
+// appears is the added load, bytes/s, without a visible source if all of it goes to one switch of the line: at every other switch,
+// load that goes on along the line came over the line and from the other links, however the switch serves its inputs, except for
+// what its own nodes send.
 func (h *held) appears(end topology.DeviceID, p *Pressure) (sum float64) {
 	line := h.lineFrom(end)
 	for _, step := range [2]int{1, -1} {
@@ -151,9 +150,9 @@ func (h *held) appears(end topology.DeviceID, p *Pressure) (sum float64) {
 	return sum
 }
 
-// unbalanced is, of what waits on a line and on the other links of its switches, the share that does not add up if all goes to one
-// of them (conservation of flow). Where stall says how much waits, what a link carries in the time that it stalls is on its way to
-// the end: at every other switch of the line as much of it goes on as came over the line and from the other links.
+// unbalanced is the share of the traffic waiting on a line, and on the other links of its switches, that violates the conservation
+// of flow if all of it goes to end. Where stall measures how much waits, what a link carries while it stalls is on its way to the
+// end: at every other switch, as much goes on along the line as came over the line and from the other links.
 func (h *held) unbalanced(end topology.DeviceID) float64 {
 	line := h.lineFrom(end)
 	all, off := 0., 0.
@@ -169,7 +168,7 @@ func (h *held) unbalanced(end topology.DeviceID) float64 {
 				continue
 			}
 			sides := switchOn(line, n, step).beside
-			if 2*n == len(line) { // the farthest, from where both ways are as long
+			if 2*n == len(line) { // the farthest, equally long both ways
 				sides /= 2
 			}
 			on := l.waits
@@ -180,9 +179,9 @@ func (h *held) unbalanced(end topology.DeviceID) float64 {
 	return off / max(1, all)
 }
 
-// rises is by how much stall falls less than it would on the way up from a switch along its line and to the other links of the line's
-// switches, of the most that a link stalls: where links are idle for a part of the time, what waits on one is a share of what waits
-// for the next.
+// rises is by how much stall falls less than expected upstream of a switch, along its line and to the other links of the line's
+// switches, relative to the region's highest stall: where links are idle part of the time, what waits on one is a share of what
+// waits for the next.
 func (h *held) rises(end topology.DeviceID) (sum float64) {
 	line := h.lineFrom(end)
 	for _, step := range [2]int{1, -1} {
@@ -196,7 +195,7 @@ func (h *held) rises(end topology.DeviceID) (sum float64) {
 			if step > 0 {
 				sides = switchOn(line, n, step).back
 			}
-			if 2*n == len(line) { // the farthest, from where both ways are as long
+			if 2*n == len(line) { // the farthest, equally long both ways
 				sides /= 2
 			}
 			sum += sides + beyond(came, l.stall)
@@ -206,9 +205,9 @@ func (h *held) rises(end topology.DeviceID) (sum float64) {
 	return sum / h.most
 }
 
-// sides is the mean stall, percent, of a switch's links that are not of the last dimension. Where the line ends they share
-// what the switch passes on as equals of the line's; a step before they share what the line gets of it: the farther from the
-// end, the more they stall.
+// sides is the mean stall, percent, of a switch's links outside the last dimension. Where the line ends, they share the switch's
+// throughput as equals of the line's links; one step before, they share only what the line gets of it: the farther from the end,
+// the more they stall.
 func (h *held) sides(at topology.DeviceID, p *Pressure) (stall float64) {
 	n := 0.
 	for _, l := range p.graph.LinksAt(at) {
@@ -220,10 +219,10 @@ func (h *held) sides(at topology.DeviceID, p *Pressure) (stall float64) {
 	return stall / max(1, n)
 }
 
-// idles reports whether the region's links have nothing to send for a part of the time. Where something always waits, a link
-// stalls whenever it does not send, so that it stalls least where traffic ends, as most is sent on there. Where not, what a
-// switch does not take stalls the links before it most, and those before them by their share of it. It tells whether that is so for
-// most of the time that they do not send.
+// idles reports whether the region's links have nothing to send part of the time, and whether that is most of the time in which
+// they do not send. If something always waits, a link stalls whenever it does not send, and stalls least where traffic ends, as
+// most is sent on there. If not, what a switch does not accept stalls the links before it most, and those before them by their
+// share of it.
 func (h *held) idles() (partly, mostly bool) {
 	var waits, stalls float64
 	for _, l := range h.links {
@@ -234,7 +233,7 @@ func (h *held) idles() (partly, mostly bool) {
 	return waits < idleShare*stalls, waits < mostlyIdle*stalls
 }
 
-// level is the mean stall, percent, of those of a switch's links that stall.
+// level is the mean stall, percent, of a switch's stalled links.
 func (h *held) level(at topology.DeviceID, p *Pressure) (stall float64) {
 	n := 0.
 	for _, l := range p.graph.LinksAt(at) {
@@ -246,14 +245,14 @@ func (h *held) level(at topology.DeviceID, p *Pressure) (stall float64) {
 	return stall / max(1, n)
 }
 
-// meets is how well what links of the last dimension through a switch carry agrees with traffic that ends there, at most 1,
-// and whether load was added on them: then that is what is compared. A region may carry less in all while what holds it up
-// is load, as full buffers hold up what others send; where it ends the load shows.
+// meets is how well the loads of the last dimension's links through a switch agree with traffic that ends there, at most 1, and
+// whether load was added on them: then the added load is compared. Full buffers hold up other traffic, so that a region may carry
+// less in total although load causes it; where it ends the load shows.
 //
-// Under dimension-order routing all that goes to one switch, whichever jobs send it, comes together on that line. While all have
-// packets that wait, a switch serves its inputs in turn, so that of what it passes on about half came over the line and the
-// rest from its other links and its nodes: from the end on a link carries half of what the one before it does, both ways.
-// Links that stall farther off than any route to the switch is long speak against it.
+// Under dimension-order routing all traffic to one switch, from any job, merges on that line. While packets always wait, a switch
+// serves its inputs in turn, so that about half of its throughput came over the line and the rest from its other links and its
+// nodes: away from the end, each link carries half of the one before it, both ways. Stall farther away than the longest route to
+// the switch counts against it.
 func (h *held) meets(end topology.DeviceID, p *Pressure) Meeting {
 	line := h.lineFrom(end)
 	var all, added, stalled float64
@@ -288,7 +287,7 @@ func (h *held) meets(end topology.DeviceID, p *Pressure) Meeting {
 	}
 	if squares*parts == 0 {
 		if stalled > 0 {
-			return Meeting{Device: end, stray: 1, Grew: grew} // what the line holds up is before others
+			return Meeting{Device: end, stray: 1, Grew: grew} // the line's stall is not due to traffic to this switch
 		}
 		return Meeting{Device: end}
 	}

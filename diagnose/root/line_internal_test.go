@@ -12,8 +12,8 @@ import (
 	"github.com/giverny/giverny/topology"
 )
 
-// TestTrafficMeetsWhereLinksCarryMost: who sends need not be known to see at which switch of a line traffic comes together,
-// whether its senders are on one side, on both, or round the edge of the torus.
+// TestTrafficMeetsWhereLinksCarryMost: the switch of a line where traffic merges is found without known senders, whether these are
+// on one side, on both, or round the edge of the torus.
 func TestTrafficMeetsWhereLinksCarryMost(t *testing.T) {
 	for _, senders := range []string{"4567", "034567", "0124567", "012"} {
 		t.Run(senders, func(t *testing.T) {
@@ -44,9 +44,9 @@ func TestTrafficMeetsWhereLinksCarryMost(t *testing.T) {
 	}
 }
 
-// TestTheSidesOfTheEnd: of two switches between which a line shows the same, traffic ends at the one whose other links stall
-// less, as they need not share what the line gets; where links are idle for a part of the time at the one whose links stall more,
-// as stall falls on the way up.
+// TestTheSidesOfTheEnd: of two switches that look the same on a line, traffic ends at the one whose other links stall less, as they
+// need not share the line's part; or, if links are idle part of the time, at the one whose links stall more, as stall falls
+// upstream.
 func TestTheSidesOfTheEnd(t *testing.T) {
 	u := newTiedUp(t)
 	h := &u.f.held
@@ -64,7 +64,7 @@ func TestTheSidesOfTheEnd(t *testing.T) {
 	}{{"always waiting", 90, 99, 90, 1}, {"partly idle", 60, 55, 20, 0}} {
 		for turn := range 2 {
 			var links []schema.LinkID
-			for name, use := range map[string]float32{"2,7,1>2,7,2": 10, "2,7,2>2,7,3": 20, "2,7,3>2,7,4": 10} { // 2,7,2 and 2,7,3 alike
+			for name, use := range map[string]float32{"2,7,1>2,7,2": 10, "2,7,2>2,7,3": 20, "2,7,3>2,7,4": 10} { // 2,7,2 and 2,7,3 look the same
 				links = append(links, set(name, c.line, use))
 			}
 			links = append(links, set(sides[turn], c.most, 5), set(sides[1-turn], c.least, 5))
@@ -80,7 +80,7 @@ func TestTheSidesOfTheEnd(t *testing.T) {
 	}
 }
 
-// TestStallFallsOnTheWayUp: where links are idle for a part of the time, none on the way to the end stalls more than the next, whatever
+// TestStallFallsOnTheWayUp: if links are idle part of the time, no link on the way to the end stalls more than the next, whatever
 // else they carry.
 func TestStallFallsOnTheWayUp(t *testing.T) {
 	u := newTiedUp(t)
@@ -108,7 +108,7 @@ func TestStallFallsOnTheWayUp(t *testing.T) {
 	}
 }
 
-// TestRisesIsNaive: what is summed up once for a line says of each of its switches what following the line from there does.
+// TestRisesIsNaive: the cached sums of a line give for each of its switches the same as following the line from there.
 func TestRisesIsNaive(t *testing.T) {
 	u := newTiedUp(t)
 	h, rng := &u.f.held, rand.New(rand.NewPCG(1, 2))
@@ -144,8 +144,8 @@ func TestRisesIsNaive(t *testing.T) {
 	}
 }
 
-// TestNoEndBehindFreeLinks: of a line on which load was added, a switch none of whose links of the line stalls is less of an end than
-// the one before which they do, though much more arrives there over others.
+// TestNoEndBehindFreeLinks: on a line with added load, a switch without stalled links of the line is less likely the end than one
+// with them, even if much more arrives there over other links.
 func TestNoEndBehindFreeLinks(t *testing.T) {
 	u := newTiedUp(t)
 	h := &u.f.held
@@ -166,8 +166,8 @@ func TestNoEndBehindFreeLinks(t *testing.T) {
 	}
 }
 
-// TestTheEndTakesWhatDoesNotGoOn: where senders are served alike, a link beside the end carries far more than the next, and
-// the end's other links little; but what is added there goes no further.
+// TestTheEndTakesWhatDoesNotGoOn: if senders are served alike, a link beside the end carries far more than the next one, and the
+// end's other links little; but load added there does not go on.
 func TestTheEndTakesWhatDoesNotGoOn(t *testing.T) {
 	for _, senders := range []string{"56", "567", "0567"} {
 		u := newTiedUp(t)
@@ -193,8 +193,7 @@ func TestTheEndTakesWhatDoesNotGoOn(t *testing.T) {
 	}
 }
 
-// TestWhatWaitsAddsUpAtTheEnd: where stall says how much waits, as much of it goes on along the line as comes to each switch but
-// the end.
+// TestWhatWaitsAddsUpAtTheEnd: if stall measures how much waits, flow is conserved along the line at every switch but the end.
 func TestWhatWaitsAddsUpAtTheEnd(t *testing.T) {
 	u := newTiedUp(t)
 	h, grid := &u.f.held, u.Grid
@@ -217,8 +216,8 @@ func TestWhatWaitsAddsUpAtTheEnd(t *testing.T) {
 	}
 }
 
-// TestTheEndIsANodeOfTheSenders: of two neighbours on a line that show nearly the same, while nothing was added and something
-// always waits, the one where a node of the senders' job is.
+// TestTheEndIsANodeOfTheSenders: of two neighbours on a line that look nearly the same, with no added load and packets always
+// waiting, the end is the one with a node of the senders' job.
 func TestTheEndIsANodeOfTheSenders(t *testing.T) {
 	for _, member := range []string{"2,7,2", "2,7,3"} {
 		u := newTiedUp(t)
@@ -229,7 +228,7 @@ func TestTheEndIsANodeOfTheSenders(t *testing.T) {
 		slices.Sort(senders)
 		var links []schema.LinkID
 		carried := map[string]float32{"2,7,1>2,7,2": 10, "2,7,2>2,7,3": 11, "2,7,3>2,7,4": 10, "2,6,1>2,7,1": 10, "2,6,4>2,7,4": 10, "1,7,1>2,7,1": 8, "1,7,4>2,7,4": 8}
-		carried[member+">3"+member[1:]], carried["1"+member[1:]+">"+member] = 4, 4 // the other's sides stall less
+		carried[member+">3"+member[1:]], carried["1"+member[1:]+">"+member] = 4, 4 // the other switch's side links stall less
 		for name, use := range carried {
 			l := roottest.Link(t, u.Graph, name)
 			u.p.Stall.Values[l], u.p.Use.Values[l], u.Was[l] = 90, use, float64(use)
@@ -243,8 +242,8 @@ func TestTheEndIsANodeOfTheSenders(t *testing.T) {
 	}
 }
 
-// TestTrafficMeetsInAPlane: where no link of the last dimension stalls, what waits ends on a line of the one before, in the plane
-// of those that send.
+// TestTrafficMeetsInAPlane: if no link of the last dimension stalls, traffic ends on a line of the dimension before, in the plane
+// of its senders.
 func TestTrafficMeetsInAPlane(t *testing.T) {
 	u := newTiedUp(t)
 	var from []topology.DeviceID

@@ -3,21 +3,21 @@ package root
 import "github.com/giverny/giverny/schema"
 
 const (
-	// meanOneWay is what a link shows of the time, 0 to 1, that is busy all of it in one direction, if its readings are the mean of
-	// both directions; else it is 1.
+	// meanOneWay is what a link shows that is busy all the time in one direction, as a share of time, if readings are the mean of
+	// both directions; otherwise it shows 1.
 	meanOneWay = .5
-	// nearFloor is within how many percent of that what links stall and carry together is at it, leastAtFloor how many of those
-	// that stall must be, floorShare which share of them.
+	// nearFloor is the tolerance, percent, within which stall plus use lies at that floor; leastAtFloor and floorShare are the
+	// number and share of the stalled links that must lie there.
 	nearFloor, leastAtFloor, floorShare = 4, 3, .2
-	// floorMemory is how much an interval counts of the next one.
+	// floorMemory is the decay per interval.
 	floorMemory = 1 - 1./1000
 )
 
-// Floor is how many readings of links that stall lay below, at and above what a link shows at least if its readings are the mean of
-// both directions. While packets always wait, a link that does not stall sends, so that it stalls and carries in one direction what
-// that can in all: links whose other direction is quiet lie at that floor, and those with more there above it. Below it are few, whose
-// packets do not always wait. Of readings that are sums, or the larger, and of links that are idle for a part of the time no more lie
-// there than elsewhere.
+// Floor counts readings of stalled links below, at and above the least that a link can show if readings are the mean of both
+// directions. While packets always wait, a link either sends or stalls, so that both add up to all the time in that direction:
+// links with a quiet other direction lie at the floor, the others above it. Few lie below, those whose packets do not always wait.
+// If readings are the sum or the maximum of both directions, or links are idle part of the time, no more lie at the floor than
+// elsewhere.
 type Floor struct{ Below, At, Above float64 }
 
 // isMean reports whether readings are the mean of both directions.
@@ -25,7 +25,7 @@ func (f *Floor) isMean() bool {
 	return f.At >= leastAtFloor && f.At >= f.Below && f.At >= floorShare*(f.Below+f.At+f.Above)
 }
 
-// floor is that of an interval, of a grid.
+// floor counts the readings of an interval on a grid.
 func (p *Pressure) floor() (f Floor) {
 	if p.Credit == nil || !p.graph.Duplex() {
 		return f
@@ -50,8 +50,8 @@ func (p *Pressure) floor() (f Floor) {
 	return f
 }
 
-// Remember adds an interval to what is known of a fabric's readings, and decides by all of them what a direction shows: that does not
-// change from interval to interval, while in one many links may lie near the floor by chance, or few.
+// Remember adds an interval to the counts of a fabric and decides from all of them what one direction shows. That does not change
+// between intervals, while in a single one many links, or few, may lie near the floor by chance.
 func (p *Pressure) Remember(all *Floor) {
 	now := p.floor()
 	all.Below, all.At, all.Above = floorMemory*all.Below+now.Below, floorMemory*all.At+now.At, floorMemory*all.Above+now.Above
@@ -60,7 +60,7 @@ func (p *Pressure) Remember(all *Floor) {
 	}
 }
 
-// stallShare is the share of the time that a link stalls in the direction in which it does, 0 to MaxStall.
+// stallShare is the share of time that a link stalls in the direction in which it does, 0 to MaxStall.
 func (p *Pressure) stallShare(l schema.LinkID) float64 {
 	return min(MaxStall, p.StallOf(l)/100/p.oneWay)
 }

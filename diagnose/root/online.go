@@ -6,31 +6,31 @@ import (
 	"github.com/giverny/giverny/topology"
 )
 
-// onLine is what a line of the last dimension in which a region's traffic travels shows: found once for all of its switches at
-// which that is tried to end.
+// onLine caches the readings of a line of the last dimension in which a region's traffic travels, for all switches of the line
+// that are tried as its end.
 type onLine struct {
 	round uint32
 	line  routes.Line // through any of its switches
-	stops []stop      // by place, twice, so that a way round is a slice
+	stops []stop      // by index on the line, twice, so that once round from any switch is a slice
 }
 
 // stop is a switch of a line and the link to the next one.
 type stop struct {
 	device  topology.DeviceID
 	link    schema.LinkID // NoLink where the line ends
-	stall   float64       // of the link, percent; -1 without one
-	carries float64       // by it, bytes/s
-	added   float64       // to it, bytes/s
-	waits   float64       // on it, bytes/s (waitsOn)
-	beside  float64       // on the switch's links of dimensions before
-	ahead   float64       // what these stall beyond what they would upstream of the link, percent (beyond)
-	back    float64       // the same, upstream of the link to the switch before
+	stall   float64       // of the link, percent; -1 if there is none
+	carries float64       // load of the link, bytes/s
+	added   float64       // load added to it, bytes/s
+	waits   float64       // traffic that waits on it, bytes/s (waitsOn)
+	beside  float64       // the same for the switch's links of earlier dimensions
+	ahead   float64       // stall of those beyond what is expected upstream of the link, percent (beyond)
+	back    float64       // the same, upstream of the link from the switch before
 }
 
-// waitsOn is what a link carries in the share of the time that it stalls, bytes/s.
+// waitsOn is what a link carries in the share of time that it stalls, bytes/s.
 func (r *reading) waitsOn() float64 { return r.carries * r.stall / 100 }
 
-// lineFrom is the line through a switch, from that on and once round.
+// lineFrom is the line once round from a switch.
 func (h *held) lineFrom(end topology.DeviceID) []stop {
 	o, line := &h.line, h.grid.Line(end, h.last)
 	if o.round != h.round || !o.line.Has(end) {
@@ -43,7 +43,7 @@ func (h *held) lineFrom(end topology.DeviceID) []stop {
 	return o.stops[line.X:][:line.Size]
 }
 
-// stopAt is the switch so many steps on from a line's own.
+// stopAt is the stop steps further on from the line's own switch.
 func (h *held) stopAt(line *routes.Line, steps int) stop {
 	s := stop{device: line.Device(steps), link: line.Link(steps, 1), stall: -1}
 	if s.link != schema.NoLink {
@@ -64,10 +64,10 @@ func (h *held) stopAt(line *routes.Line, steps int) stop {
 	return s
 }
 
-// beyond is what a link stalls, percent, beyond what it would if that were the share upstream of what another does.
+// beyond is the stall of a link, percent, beyond the share upstream of the stall of another.
 func beyond(stall, of float64) float64 { return max(0, stall-upstream*of) }
 
-// linkOn is the link of a line that comes after n others from its first switch on, forward or back.
+// linkOn is the link n links from the first switch of a line, forward or back.
 func linkOn(line []stop, n, step int) *stop {
 	if step < 0 {
 		return &line[len(line)-1-n]
@@ -75,7 +75,7 @@ func linkOn(line []stop, n, step int) *stop {
 	return &line[n]
 }
 
-// switchOn is the switch after n links of a line from its first one on, forward or back.
+// switchOn is the switch n links from the first switch of a line, forward or back.
 func switchOn(line []stop, n, step int) *stop {
 	if step < 0 {
 		return &line[len(line)-n]
@@ -83,7 +83,7 @@ func switchOn(line []stop, n, step int) *stop {
 	return &line[n]
 }
 
-// stalledOn is how many links of a line stall from its first switch on, at most as many as a route along the line has.
+// stalledOn counts the consecutive stalled links from the first switch of a line, at most as many as a route along it has.
 func stalledOn(line []stop, step int, least float64) (n int) {
 	for n < len(line)/2 && linkOn(line, n, step).stall >= least {
 		n++

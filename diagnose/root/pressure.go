@@ -6,40 +6,40 @@ import (
 	"github.com/giverny/giverny/topology"
 )
 
-// Pressure is what the links of a fabric show in an interval, and showed before, by which back pressure is followed. It is
-// compared with what was before the onset of the region that is looked at.
+// Pressure holds the readings by which back pressure is followed: those of the links in an interval, and those before the
+// onset of the region being analysed.
 type Pressure struct {
-	// Readings of the interval, or means of several, by link; nil where there are none.
-	Stall  *schema.Series // that the region is of, percent of time
+	// Readings of the interval, or means of several, by link; nil if absent.
+	Stall  *schema.Series // the metric of the region, percent of time
 	Use    *schema.Series // BandwidthUsed, percent of capacity
 	Rate   *schema.Series // Throughput, bytes/s
 	Inq    *schema.Series // InqStall, percent of time
 	Credit *schema.Series // CreditStall, percent of time
 
-	Before func(schema.LinkID) float64                 // what a link carried before the onset, percent of its capacity; -1: not known
-	Flat   func(schema.LinkID) bool                    // whether a link carried the same in the intervals since the onset; nil: not known
-	Peaks  func(schema.LinkID) (before, since float64) // the most that a link carried before the onset, and since; nil: not known
-	Begins bool                                        // the region began in this interval: readings are of two states
+	Before func(schema.LinkID) float64                 // use before the onset, percent of capacity; -1: not known
+	Flat   func(schema.LinkID) bool                    // whether a link's load was constant since the onset; nil: not known
+	Peaks  func(schema.LinkID) (before, since float64) // highest use before the onset, and since; nil: not known
+	Begins bool                                        // the region began in this interval: readings mix two states
 
 	graph    *topology.Graph
-	grid     *routes.Grid // of the graph, or nil
+	grid     *routes.Grid // nil if the graph is not a grid
 	ends     *ends
-	least    float64 // stall, percent, from which on a link of the region that is looked at is taken to stall
-	atInputs bool    // what waits inside switches is counted at the links over which it came
-	oneWay   float64 // share of the time that a link shows which is busy all of it in one direction: 1, or less where readings are means
+	least    float64 // stall, percent, from which on a link of the region counts as stalled
+	atInputs bool    // waits inside switches are counted at the links over which packets came
+	oneWay   float64 // what a link shows that is busy all the time in one direction, as a share of time: 1, or less if readings are means
 }
 
 const (
-	// ClearlyLess is the share of what it carried before that a link which lost rate carries at most; LeastUse is
-	// what it must have carried, percent of its capacity.
+	// ClearlyLess is the highest load of a link that lost rate, relative to its load before; LeastUse is the least use
+	// before, percent of capacity, that counts for that.
 	ClearlyLess, LeastUse = .8, 5
-	// MaxStall caps the stall that slowdowns and offers are computed from, share of time.
+	// MaxStall caps the stall, as a share of time, from which slowdown and offered load are computed.
 	MaxStall = .95
-	// SteadyLoad is the most that is carried, of what was before the onset, where no load was added.
+	// SteadyLoad is the highest load relative to before the onset that counts as no added load.
 	SteadyLoad = 1.08
 )
 
-// UseOf is the share of a link's capacity in use, in percent; -1 if it is not known.
+// UseOf is the use of a link, percent of its capacity; -1 if not known.
 func (p *Pressure) UseOf(l schema.LinkID) float64 {
 	if p.Use != nil && p.Use.Valid.Has(int(l)) {
 		return float64(p.Use.Values[l])
@@ -54,7 +54,7 @@ func (p *Pressure) useByRate(l schema.LinkID) float64 {
 	return -1
 }
 
-// RateOf is what a link carries, bytes per second; -1 if it is not known.
+// RateOf is the load of a link, bytes/s; -1 if not known.
 func (p *Pressure) RateOf(l schema.LinkID) float64 {
 	if p.Rate != nil && p.Rate.Valid.Has(int(l)) {
 		return float64(p.Rate.Values[l])
@@ -65,7 +65,7 @@ func (p *Pressure) RateOf(l schema.LinkID) float64 {
 	return -1
 }
 
-// Carries is what a link carries, bytes/s; 0 if that is not known.
+// Carries is the load of a link, bytes/s; 0 if not known.
 func (p *Pressure) Carries(l schema.LinkID) float64 {
 	return max(0, p.UseOf(l)) / 100 * p.graph.Capacity(l)
 }

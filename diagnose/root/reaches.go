@@ -5,17 +5,17 @@ import (
 	"github.com/giverny/giverny/topology"
 )
 
-// mostReaches is the share of a region's stall that must lead to a link for it to be what the region waits for.
+// mostReaches is the share of a region's stall that must lead to a link for the region to wait for it.
 const mostReaches = .5
 
-// backward is the memory of what is followed back from a switch of a grid.
+// backward is the scratch memory for following traffic back from a switch of a grid.
 type backward struct {
 	round uint32
-	met   []uint32  // by link: the round in which it was followed
-	queue []arrival // what is to be followed
+	met   []uint32  // by link: round in which it was followed
+	queue []arrival // still to be followed
 }
 
-// arrival is a link that is followed back, and the switch at which its traffic arrives.
+// arrival is a link to be followed back, and the switch where its traffic arrives.
 type arrival struct {
 	link schema.LinkID
 	at   topology.DeviceID
@@ -23,9 +23,9 @@ type arrival struct {
 
 func newBackward(links int) backward { return backward{met: make([]uint32, links)} }
 
-// reaches is the share of what a region stalls that dimension-order routing can lead, over links that stall, to the link out, which
-// leaves the switch via. What a link stalls does not say in which direction: at the end at which its traffic begins, links that
-// carry less because what feeds them is held up look like what it waits for, but only the branch that begins there leads to them.
+// reaches is the share of a region's stall that dimension-order routing can lead, over stalled links, to link out, which leaves
+// switch via. Stall has no direction: at the end where its traffic begins, links that carry less because their sources are held up
+// look like what it waits for, but only the branch that begins there leads to them.
 func (p *Pressure) reaches(links []schema.LinkID, out schema.LinkID, via topology.DeviceID) float64 {
 	u, all, sum := &p.ends.back, 0., 0.
 	for _, l := range links {

@@ -8,9 +8,9 @@ import (
 	"github.com/giverny/giverny/topology"
 )
 
-// TestOnlyABranchLeadsToWhatIsStarved: of links that carry less than before, and the same in all intervals, that lost rate to which
-// the whole tree leads. Where a branch of the tree begins, what its switch sends over other links falls as steadily, while the
-// switch at the end of the tree takes little.
+// TestOnlyABranchLeadsToWhatIsStarved: of links with a constant load below that before, the one that lost rate is where the whole
+// tree leads. Where a branch of the tree begins, other links of its switch lose load as steadily, while the switch at the end of
+// the tree accepts little.
 func TestOnlyABranchLeadsToWhatIsStarved(t *testing.T) {
 	for _, c := range []struct {
 		name, less string

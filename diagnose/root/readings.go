@@ -2,28 +2,28 @@ package root
 
 import "github.com/giverny/giverny/schema"
 
-// reading is what a link shows of traffic that converges.
+// reading is what a link shows of merging traffic.
 type reading struct {
-	dim     int     // of a grid; -1: of none
-	in      uint32  // the round of the last region that it is in
+	dim     int     // dimension on a grid; -1: none
+	in      uint32  // round of the last region that contains it
 	stall   float64 // percent
 	carries float64 // bytes/s
-	held    float64 // waits for it, bytes/s (heldBack)
-	added   float64 // it carries beyond what it did before the onset, bytes/s; without a before, all
-	more    float64 // it carries beyond the share of what it did before the onset that its stall lets through, bytes/s
-	waits   float64 // share of the time that it does not send in which it stalls, in the direction in which it does, 0 to 1
+	held    float64 // traffic that waits on it, bytes/s (heldBack)
+	added   float64 // load added since the onset, bytes/s; all if that before is unknown
+	more    float64 // load beyond the share of that before the onset which its stall lets through, bytes/s
+	waits   float64 // share of the time without sending in which it stalls, in the direction in which it stalls, 0 to 1
 }
 
-// lookup is a list of what was looked up of links: it is short, so that it stays at hand.
+// lookup caches what was looked up of links. The list is short, so that it stays in the CPU cache.
 type lookup[T any] struct {
 	round  uint32
-	stalls *schema.Series // of which it is
-	since  uint32         // and the round of the past that it is compared with
+	stalls *schema.Series // the readings it was computed from
+	since  uint32         // the version of the past that they are compared with
 	places []place        // by link
 	list   []T
 }
 
-// place is that of a link in the list of a round.
+// place is the index of a link in the list of a round.
 type place struct {
 	round uint32
 	at    int32
@@ -31,7 +31,7 @@ type place struct {
 
 func newLookup[T any](links int) lookup[T] { return lookup[T]{round: 1, places: make([]place, links)} }
 
-// turnTo says what links show from now on: regions with the same stalls that began together share what is looked up.
+// turnTo clears the cache unless stalls and since are as before: regions with the same stalls and onset share it.
 func (k *lookup[T]) turnTo(stalls *schema.Series, since uint32) {
 	if k.stalls != stalls || k.since != since {
 		k.stalls, k.since = stalls, since
@@ -47,7 +47,7 @@ func (k *lookup[T]) forget() {
 	}
 }
 
-// find is the place of a link in the list, and whether what is there is new and still to be found.
+// find returns the index of a link in the list, and whether the entry is new and must be computed.
 func (k *lookup[T]) find(l schema.LinkID) (at int32, isNew bool) {
 	p := &k.places[l]
 	if p.round == k.round {
@@ -59,7 +59,7 @@ func (k *lookup[T]) find(l schema.LinkID) (at int32, isNew bool) {
 	return p.at, true
 }
 
-// look is what a link shows in the pressure of the region that was taken last.
+// look returns the reading of a link in the pressure of the region taken last.
 func (h *held) look(l schema.LinkID) *reading {
 	at, isNew := h.readings.find(l)
 	r := &h.readings.list[at]

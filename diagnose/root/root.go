@@ -8,42 +8,43 @@ import (
 	"github.com/giverny/giverny/topology"
 )
 
-// BackPressure is what following a region's stalls to their beginning found.
+// BackPressure is the result of following a region's stall to its origin.
 type BackPressure struct {
-	Link    schema.LinkID     // that leaves the root port; schema.NoLink: not known
-	Kind    string            // of schema.Root; empty: no root
-	Use     float64           // percent of the root's capacity in use; -1: not measured
-	Stall   float64           // percent of the root's own stall; 0 also if not measured
+	Link    schema.LinkID     // the link that leaves the root port; schema.NoLink: not known
+	Kind    string            // as schema.Root.Kind; empty: no root
+	Use     float64           // percent of the root's capacity; -1: not measured
+	Stall   float64           // percent of time that the root itself stalls; 0 also if not measured
 	Slower  bool              // the root carries clearly less than before the onset
-	Cannot  bool              // or than it could: what waits for it shows that it is slow
+	Cannot  bool              // the root sends less than its capacity although traffic waits for it
 	Waits   bool              // most of the stall ends at a switch, but the port is not known
-	At      topology.DeviceID // that switch
-	Cycle   []schema.LinkID   // of a deadlock, the links that wait for each other, in order
-	Leading schema.LinkID     // without a root, the port at which the largest part begins; NoLink: not known
-	As      string            // the kind of root that it would be
+	At      topology.DeviceID // the switch, if Waits
+	Cycle   []schema.LinkID   // of a deadlock: the links that wait for each other, in order
+	Leading schema.LinkID     // without a root: the port where the largest part begins; NoLink: not known
+	As      string            // the kind that Leading would have as a root
 
-	share float64 // of the region's stall that leads to the root
+	share float64 // share of the region's stall that leads to the root
 }
 
-// IsFull reports whether the root carries nearly all that it can.
+// IsFull reports whether the root carries nearly its capacity.
 func (b *BackPressure) IsFull() bool { return b.Use >= fullPercent }
 
 const (
-	// stalledPercent is from when on a link can hand back pressure on.
+	// stalledPercent is the stall from which on a link can propagate back pressure.
 	stalledPercent = schema.LowPercent
-	// passesOn is the least stall of the next link, of a link's own, that explains it.
+	// passesOn is the least stall of the next link, relative to a link's own stall, that explains it.
 	passesOn = .35
 	// rootShare of a region's stall must lead to one port for it to be the root.
 	rootShare = .5
-	// oneReceiver of it must, for what it waits for to be the receiver of all.
+	// oneReceiver is the share from which on the whole region is taken to wait for one receiver.
 	oneReceiver = .9
-	// leadingShare is what must lead to a port for it to be named where no port has so much.
+	// leadingShare is the share from which on a port is named although none has rootShare.
 	leadingShare = .1
-	// fullPercent of its capacity is what a full port carries at least, idlePercent what one with room carries
-	// at most.
+	// fullPercent is the least use of a full port, idlePercent the highest of a port with spare capacity, and saturatedPercent
+	// the least of one that surely sends all it can.
 	fullPercent, idlePercent, saturatedPercent = 75, 60, 95
-	// deadlockPercent of the time all links of a cycle stall, and they carry nothing, as their counters and clocks go: what
-	// waits behind a full tree still goes on, and links of both directions may stall so and wait for others than each other.
+	// deadlockPercent is the least stall and deadlockUse the highest use, percent, of all links of a deadlocked cycle, within
+	// the precision of counters and clocks. Behind a full tree traffic still moves, and links of both directions may stall as
+	// much while they wait for other links.
 	deadlockPercent, deadlockUse = 90, .5
 )
 
@@ -61,14 +62,14 @@ func (p *Pressure) Follow(region *schema.Region, weight []float64) BackPressure 
 	return p.rootOf(region, none)
 }
 
-// mayWait reports whether traffic of link a may go on over link b: it leaves where a enters, does not go back, not
-// down a tree and up again, not to a switch that is beside the one it came from, and not from one group of a dragonfly
-// to the next and the next without a hop within the group between.
+// mayWait reports whether traffic of link a may go on over link b: b leaves the switch that a enters, but not back, not up a
+// tree after a hop down, not to a switch adjacent to the one it came from, and not over a second link between groups of a
+// dragonfly without a hop within the group.
 func (p *Pressure) mayWait(a, b schema.LinkID) bool {
 	return p.mayGoOn(a, b) && !(p.graph.Link(a).Class == topology.ClassGlobal && p.graph.Link(b).Class == topology.ClassGlobal)
 }
 
-// mayGoOn is the same on routes with the fewest hops, which may lead through a group over two links between groups.
+// mayGoOn is mayWait for routes with the fewest hops, which may cross a group over two links between groups.
 func (p *Pressure) mayGoOn(a, b schema.LinkID) bool {
 	from, via := p.graph.Ends(a)
 	at, to := p.graph.Ends(b)
@@ -95,15 +96,15 @@ func (p *Pressure) beside(from, to topology.DeviceID) bool {
 	return false
 }
 
-// atSwitch is what of a region's stall ends at a switch.
+// atSwitch is the part of a region's stall that ends at a switch.
 type atSwitch struct {
 	device      topology.DeviceID
-	stall, lost float64       // all, and of which it is not known for which port it waits
-	port        schema.LinkID // for which most waits
+	stall, lost float64       // all of it, and the part whose port is not known
+	port        schema.LinkID // the port for which most waits
 	most        float64
 }
 
-// switches sums up by switch what ends there, the one with most first.
+// switches sums up the stall by the switch where it ends, in descending order.
 func (p *Pressure) switches() (out []atSwitch, total float64) {
 	e := p.ends
 	find := func(d topology.DeviceID) *atSwitch {
@@ -134,7 +135,7 @@ func (p *Pressure) switches() (out []atSwitch, total float64) {
 	return out, total
 }
 
-// portOfSwitch is the port of a switch for which most of what ends there waits.
+// portOfSwitch is the port for which most of the stall that ends at a switch waits.
 func (p *Pressure) portOfSwitch(a *atSwitch, links []schema.LinkID) schema.LinkID {
 	port := a.port
 	if port == schema.NoLink || a.most < a.lost {
@@ -147,12 +148,12 @@ func (p *Pressure) portOfSwitch(a *atSwitch, links []schema.LinkID) schema.LinkI
 		return port
 	}
 	if slow := p.slowest(a.device, links); slow != schema.NoLink && !p.loaded(port, slow) {
-		return slow // what has room and carries little more than before is not what they wait for
+		return slow // traffic does not wait for a port with spare capacity and little added load
 	}
 	return port
 }
 
-// rootOf chooses the port at which most of the stall begins.
+// rootOf chooses the port where most of the stall begins.
 func (p *Pressure) rootOf(region *schema.Region, none BackPressure) BackPressure {
 	ends, total := p.switches()
 	out := none
@@ -194,11 +195,11 @@ func (p *Pressure) rootOf(region *schema.Region, none BackPressure) BackPressure
 	return out
 }
 
-// clearlyFuller is by how much a port must carry more than the others to be the one that is full.
+// clearlyFuller is the use of a port relative to the others from which on it is the full one.
 const clearlyFuller = 1.1
 
-// fullest is the port of a switch that most probably cannot send on what waits for it there: one that is
-// down, the one that clearly carries most, or the only one that traffic of the region can take.
+// fullest is the port of a switch that most likely blocks the traffic waiting there: one that is down, the one that clearly
+// carries most, or the only one that traffic of the region can take.
 func (p *Pressure) fullest(at topology.DeviceID, links []schema.LinkID) schema.LinkID {
 	best, only, n := schema.NoLink, schema.NoLink, 0
 	most, second := 0., 0.
@@ -215,7 +216,7 @@ func (p *Pressure) fullest(at topology.DeviceID, links []schema.LinkID) schema.L
 		}
 	}
 	if best != schema.NoLink && (most >= saturatedPercent || most >= fullPercent && most >= clearlyFuller*second) {
-		return best // of several that are full each is a root
+		return best // if several are full, each is a root
 	}
 	if slow := p.slowest(at, links); slow != schema.NoLink && most < fullPercent && !p.loaded(best, slow) {
 		return slow
@@ -229,7 +230,7 @@ func (p *Pressure) fullest(at topology.DeviceID, links []schema.LinkID) schema.L
 	return schema.NoLink
 }
 
-// busiest is the port of a switch that carries most of those for which the region may wait there.
+// busiest is the port with the highest use among those of a switch that the region may wait for.
 func (p *Pressure) busiest(at topology.DeviceID, links []schema.LinkID) schema.LinkID {
 	best, most := schema.NoLink, 0.
 	for _, l := range p.graph.LinksAt(at) {
@@ -240,7 +241,7 @@ func (p *Pressure) busiest(at topology.DeviceID, links []schema.LinkID) schema.L
 	return best
 }
 
-// entered reports whether a link of the region that enters a switch may wait for one that leaves it.
+// entered reports whether a link of the region into a switch may wait for a link out of it.
 func (p *Pressure) entered(at topology.DeviceID, out schema.LinkID, links []schema.LinkID) bool {
 	for _, l := range p.graph.LinksAt(at) {
 		if _, found := slices.BinarySearch(links, l); found && p.mayWait(l, out) {
@@ -250,16 +251,16 @@ func (p *Pressure) entered(at topology.DeviceID, out schema.LinkID, links []sche
 	return false
 }
 
-// classify finds the kind of a root by what its port carries and how much that stalls.
+// classify derives the kind of a root from the use and stall of its port.
 func (p *Pressure) classify(b BackPressure) BackPressure {
 	b.Use, b.Stall = p.UseOf(b.Link), p.StallOf(b.Link)
 	from, to := p.graph.Ends(b.Link)
 	b.Cannot = b.Stall < stalledPercent && b.Use < fullPercent && p.canSend(b.Link) < ClearlyLess
 	switch {
 	case b.Use >= LeastUse && b.Stall < stalledPercent && !p.graph.IsSwitch(to) && (b.Cannot || p.ceiling(b.Link) < ClearlyLess):
-		b.Kind, b.Slower = schema.RootSlowReceiver, true // others wait for it
+		b.Kind, b.Slower = schema.RootSlowReceiver, true // traffic waits for it
 	case b.Use >= 0 && b.Use < idlePercent && b.Stall < stalledPercent && p.graph.IsSwitch(from) && !p.graph.IsSwitch(to):
-		return BackPressure{Link: schema.NoLink, Use: -1} // it neither stalls nor is it busy: nothing begins here
+		return BackPressure{Link: schema.NoLink, Use: -1} // neither stalled nor busy: nothing begins here
 	case p.graph.IsSwitch(to):
 		b.Kind, b.Slower = schema.RootLinkCapacity, b.Cannot || b.Use < fullPercent && p.ceiling(b.Link) < ClearlyLess
 		if !p.graph.Link(b.Link).Up {
@@ -280,8 +281,8 @@ func (p *Pressure) classify(b BackPressure) BackPressure {
 	return b
 }
 
-// LoadAt is what the root carries, and how much more than before the onset, bytes/s; of a region without one, the port at which
-// the largest part of it begins, or its fullest link.
+// LoadAt returns the root's load and how much that exceeds the load before the onset, bytes/s; without a root, those of the
+// port where the largest part begins, or of the link with the highest load.
 func (p *Pressure) LoadAt(b *BackPressure, links []schema.LinkID) (fullest schema.LinkID, now, more float64) {
 	fullest = schema.NoLink
 	switch {
@@ -301,7 +302,7 @@ func (p *Pressure) LoadAt(b *BackPressure, links []schema.LinkID) (fullest schem
 	return fullest, now, more
 }
 
-// cycle finds links of a region that wait for each other in a circle and carry next to nothing, or nil.
+// cycle finds links of a region that wait for each other in a cycle and carry next to nothing, or nil.
 func (p *Pressure) cycle(links []schema.LinkID) []schema.LinkID {
 	stuck := func(l schema.LinkID) bool {
 		use := p.UseOf(l)

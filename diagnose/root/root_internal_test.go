@@ -7,8 +7,8 @@ import (
 	"github.com/giverny/giverny/schema"
 )
 
-// TestSlowPortIsTheOneAllWaitFor: of ports that all lost traffic the one is slow for which every input may wait. What
-// comes from a neighbour does not go back to it.
+// TestSlowPortIsTheOneAllWaitFor: of several ports that lost traffic, the slow one is that for which every input may wait.
+// Traffic from a neighbour does not go back to it.
 func TestSlowPortIsTheOneAllWaitFor(t *testing.T) {
 	g := roottest.Graph(t, "fattree:leaves=4,hosts=4,spines=2")
 	p, links := readings(t, g,
@@ -23,8 +23,8 @@ func TestSlowPortIsTheOneAllWaitFor(t *testing.T) {
 	}
 }
 
-// TestBusiestPort: where stall ends at a switch with no full port, the one that carries most is reported, and no root
-// decides the class.
+// TestBusiestPort: if stall ends at a switch without a full port, the port with the highest use is reported, but no root decides
+// the class.
 func TestBusiestPort(t *testing.T) {
 	g := roottest.Graph(t, "fattree:leaves=4,hosts=4,spines=2")
 	p, links := readings(t, g,
@@ -36,8 +36,8 @@ func TestBusiestPort(t *testing.T) {
 	}
 }
 
-// TestRootIsTheReceiversPort: where traffic to one host meets at a spine, the root is the host's port, which is as full. What
-// goes on to two hosts has no such port, and the spine's is the root.
+// TestRootIsTheReceiversPort: if traffic to one host merges at a spine, the root is the host's port, which is as full. For
+// traffic to two hosts there is no such port, and the root is the spine's.
 func TestRootIsTheReceiversPort(t *testing.T) {
 	g := roottest.Graph(t, "fattree:leaves=4,hosts=4,spines=2")
 	for _, c := range []struct {
@@ -56,7 +56,7 @@ func TestRootIsTheReceiversPort(t *testing.T) {
 	}
 }
 
-// TestSlowPortLostMost: a port whose little traffic ended is not the slow one.
+// TestSlowPortLostMost: a port whose small load just ended is not the slow one.
 func TestSlowPortLostMost(t *testing.T) {
 	g := roottest.Graph(t, "fattree:leaves=4,hosts=4,spines=2")
 	p, links := readings(t, g,
@@ -74,7 +74,7 @@ func TestSlowPortLostMost(t *testing.T) {
 	}
 }
 
-// TestSlowPortCarriesTheSame: of ports that carry less, the one whose load does not vary sends all that it can.
+// TestSlowPortCarriesTheSame: of ports that carry less, the one with a constant load sends all it can.
 func TestSlowPortCarriesTheSame(t *testing.T) {
 	g := roottest.Graph(t, "fattree:leaves=4,hosts=4,spines=2")
 	p, links := readings(t, g,
@@ -89,7 +89,7 @@ func TestSlowPortCarriesTheSame(t *testing.T) {
 	}
 }
 
-// TestRootBehindTwoGlobalLinks: with the fewest hops a way may lead through a group of a dragonfly over two links between groups.
+// TestRootBehindTwoGlobalLinks: a route with the fewest hops may cross a group of a dragonfly over two links between groups.
 func TestRootBehindTwoGlobalLinks(t *testing.T) {
 	g := roottest.Graph(t, "dragonfly:groups=9,routers=4,hosts=2")
 	p, links := readings(t, g,
@@ -101,8 +101,8 @@ func TestRootBehindTwoGlobalLinks(t *testing.T) {
 	}
 }
 
-// TestSlowPortToAHost: where a port to a host carries less than before while others wait for it, the host or its link is
-// slow. A port that carries nothing any more is none that they wait for.
+// TestSlowPortToAHost: if a port to a host carries less than before while others wait for it, the host or its link is slow.
+// Nothing waits for a port that no longer carries anything.
 func TestSlowPortToAHost(t *testing.T) {
 	g := roottest.Graph(t, "fattree:leaves=4,hosts=4,spines=2")
 	p, links := readings(t, g, map[string]float64{"spine0>leaf0": 80},

@@ -9,7 +9,7 @@ import (
 	"github.com/giverny/giverny/topology"
 )
 
-// readings is the pressure of a snapshot in which each link stalls and carries what is set, percent, and else nothing.
+// readings is the Pressure of a snapshot with the given stalls and uses, percent, and zero otherwise.
 func readings(t *testing.T, g *topology.Graph, stalls, uses map[string]float64) (*Pressure, []schema.LinkID) {
 	t.Helper()
 	snap, region := roottest.Snapshot(t, g, stalls, uses)
@@ -18,7 +18,7 @@ func readings(t *testing.T, g *topology.Graph, stalls, uses map[string]float64) 
 	return p, region
 }
 
-// weightOf is what links stall, and the sum of that.
+// weightOf returns the stall of links and its sum.
 func weightOf(p *Pressure, links []schema.LinkID) (weight []float64, sum float64) {
 	for _, l := range links {
 		weight = append(weight, p.StallOf(l))
@@ -33,7 +33,7 @@ func follow(p *Pressure, links []schema.LinkID) BackPressure {
 	return p.Follow(&schema.Region{Metric: schema.CreditStall, Links: links}, weight)
 }
 
-// tiedUp is the pressure on a torus.
+// tiedUp is a torus with its Pressure.
 type tiedUp struct {
 	*roottest.Torus
 	f *Finder

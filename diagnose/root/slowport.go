@@ -5,11 +5,11 @@ import (
 	"github.com/giverny/giverny/topology"
 )
 
-// canSend is the share of its capacity that a port of directed links can send, as far as what waits for it bounds that: while an
-// input stalls and waits for the port, and nothing holds the port back, it sends at its rate. 1 if nothing shows that it is slow.
+// canSend is the share of its capacity that a port of directed links can send, bounded by what waits for it: while an input stalls
+// because of the port, and nothing holds the port back, it sends at its rate. It is 1 if nothing shows that it is slow.
 func (p *Pressure) canSend(port schema.LinkID) float64 {
 	at, _ := p.graph.Ends(port)
-	stalls, squares := 0., 0. // the inputs that stall most say most
+	stalls, squares := 0., 0. // weighted by stall
 	for _, l := range p.graph.LinksAt(at) {
 		if stall := p.StallOf(l); stall >= stalledPercent && p.onlyWaitsFor(l, port) {
 			stalls, squares = stalls+stall, squares+stall*stall
@@ -22,7 +22,7 @@ func (p *Pressure) canSend(port schema.LinkID) float64 {
 	return min(1, use/max(use, squares/stalls-p.StallOf(port)))
 }
 
-// onlyWaitsFor reports whether a link into a switch may wait for a port, and for no other one that stalls or is nearly full.
+// onlyWaitsFor reports whether a link into a switch may wait for a port, and for no other port that stalls or is nearly full.
 func (p *Pressure) onlyWaitsFor(l, port schema.LinkID) bool {
 	at, _ := p.graph.Ends(port)
 	if _, to := p.graph.Ends(l); to != at || !p.mayWait(l, port) {
@@ -36,7 +36,7 @@ func (p *Pressure) onlyWaitsFor(l, port schema.LinkID) bool {
 	return true
 }
 
-// most is the most that a link carried before the onset, and since, percent of its capacity.
+// most returns the highest use of a link before the onset, and since, percent of capacity.
 func (p *Pressure) most(l schema.LinkID) (before, since float64) {
 	if p.Peaks == nil {
 		return max(0, p.Before(l)), p.UseOf(l)
@@ -45,7 +45,7 @@ func (p *Pressure) most(l schema.LinkID) (before, since float64) {
 	return before, max(since, p.UseOf(l))
 }
 
-// ceiling is the share of the most that a link carried before the onset that it carried at most since; 1 if that is not known.
+// ceiling is a link's highest use since the onset relative to its highest before; 1 if not known.
 func (p *Pressure) ceiling(l schema.LinkID) float64 {
 	before, since := p.most(l)
 	if before < LeastUse {
@@ -54,23 +54,23 @@ func (p *Pressure) ceiling(l schema.LinkID) float64 {
 	return since / before
 }
 
-// beyond is by how much the most that a link carried since the onset is more than the most before, percent of its capacity.
+// beyond is by how much a link's highest use since the onset exceeds the highest before, percent of capacity.
 func (p *Pressure) beyond(l schema.LinkID) float64 {
 	before, since := p.most(l)
 	return since - before
 }
 
-// slowest is the port of a switch that carries clearly less since the onset than it did at most: of those for which nearly
-// all may wait that the inputs hold back, one whose cable lost in both directions, one that carries the same in all intervals since,
-// or the one that lost most, as the little that another carried may have ended. What comes from a neighbour does not wait for the port back there, so that where
-// it waits too another port is the slow one.
+// slowest is the port of a switch whose highest use fell clearly since the onset. It is one that nearly all traffic held back by
+// the inputs may wait for: first a port whose cable lost rate in both directions, then one with a constant load since, then the one
+// that lost most, as a smaller load may just have ended. Traffic from a neighbour does not wait for the port back there, so that if
+// it waits too, another port is the slow one.
 func (p *Pressure) slowest(at topology.DeviceID, links []schema.LinkID) schema.LinkID {
 	slow, most, flat, cable := schema.NoLink, 0., false, false
 	all := p.mayWaitFor(at, schema.NoLink)
 	for _, l := range p.graph.LinksAt(at) {
 		from, _ := p.graph.Ends(l)
 		if from != at || p.StallOf(l) >= stalledPercent || p.UseOf(l) < LeastUse || !p.entered(at, l, links) {
-			continue // a port for which traffic waits sends
+			continue // a port that traffic waits for sends
 		}
 		if p.ceiling(l) >= ClearlyLess || p.mayWaitFor(at, l) < nearlyAll*all {
 			continue
@@ -83,8 +83,8 @@ func (p *Pressure) slowest(at topology.DeviceID, links []schema.LinkID) schema.L
 	return slow
 }
 
-// lostBothWays reports whether the other direction of a link's cable carries clearly less, too, and does not wait itself: a cable that
-// lost lanes lost them in both, while what a held-up switch does not get leaves it in one.
+// lostBothWays reports whether the other direction of a link's cable also carries clearly less, without stall: a cable loses lanes
+// in both directions, while traffic that a switch does not get because of congestion is missing in one.
 func (p *Pressure) lostBothWays(l schema.LinkID) bool {
 	link := p.graph.Link(l)
 	ports, found := p.graph.FindPort(p.graph.Device(link.To).Name, link.ToPort)
@@ -95,10 +95,10 @@ func (p *Pressure) lostBothWays(l schema.LinkID) bool {
 	return p.StallOf(back) < stalledPercent && p.UseOf(back) >= LeastUse && p.ceiling(back) < ClearlyLess
 }
 
-// nearlyAll is the share of what a switch's inputs hold back that may wait for a port which alone is slow.
+// nearlyAll is the share of what a switch's inputs hold back that must possibly wait for a port for it to be the slow one.
 const nearlyAll = .9
 
-// mayWaitFor adds up what the inputs of a switch hold back, bytes/s, that may wait for a port, or for any with NoLink.
+// mayWaitFor sums up the traffic held back by the inputs of a switch that may wait for a port, bytes/s; for any port with NoLink.
 func (p *Pressure) mayWaitFor(at topology.DeviceID, port schema.LinkID) (sum float64) {
 	for _, l := range p.graph.LinksAt(at) {
 		if _, to := p.graph.Ends(l); to == at && p.StallOf(l) >= stalledPercent && (port == schema.NoLink || p.mayWait(l, port)) {
@@ -108,8 +108,8 @@ func (p *Pressure) mayWaitFor(at topology.DeviceID, port schema.LinkID) (sum flo
 	return sum
 }
 
-// loaded reports whether load on a port is what others wait for, rather than a port of its switch that carries less than it did:
-// it was full since the onset, or carries more than ever before, by more than the other lost, and for as long as inputs stall.
+// loaded reports whether traffic waits because of load on a port, rather than for another port of the switch that carries less than
+// before: the port was full since the onset, or it gained more than the other lost and sends whenever inputs stall.
 func (p *Pressure) loaded(port, slow schema.LinkID) bool {
 	_, since := p.most(port)
 	return since >= FullPort || p.beyond(port) >= -p.beyond(slow) && p.canSend(port) >= ClearlyLess

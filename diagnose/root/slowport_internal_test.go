@@ -7,8 +7,8 @@ import (
 	"github.com/giverny/giverny/schema"
 )
 
-// TestPortThatCannotSendMore: inputs that stall longer than the port for which they wait sends show that it is slow, unless it
-// was full since the onset, or the region begins only now.
+// TestPortThatCannotSendMore: a port is slow if inputs that wait for it stall longer than it sends, unless it was full since the
+// onset, or the region begins in this interval.
 func TestPortThatCannotSendMore(t *testing.T) {
 	g := roottest.Graph(t, "fattree:leaves=4,hosts=4,spines=2")
 	p, _ := readings(t, g, map[string]float64{"leaf1>spine0": 60, "leaf2>spine0": 40, "leaf0>spine0": 2},
@@ -29,7 +29,7 @@ func TestPortThatCannotSendMore(t *testing.T) {
 	}
 }
 
-// TestLoadedOrSlow: a port that carries more than ever before, by more than another one lost, is loaded.
+// TestLoadedOrSlow: a port whose load is higher than ever before, by more than another one lost, is loaded.
 func TestLoadedOrSlow(t *testing.T) {
 	g := roottest.Graph(t, "fattree:leaves=4,hosts=4,spines=2")
 	p, _ := readings(t, g, map[string]float64{"spine0>leaf0": 30}, map[string]float64{"spine0>leaf0": 40, "leaf0>host0": 55, "leaf0>host1": 15})
@@ -44,8 +44,8 @@ func TestLoadedOrSlow(t *testing.T) {
 	}
 }
 
-// TestStallPassesOn: where the ports of a switch that stall hold back as much as its inputs do, nothing waits for what these
-// ports send themselves, however full they are.
+// TestStallPassesOn: if the stalled ports of a switch hold back as much as its inputs do, no traffic waits because of what these
+// ports themselves send, however full they are.
 func TestStallPassesOn(t *testing.T) {
 	g := roottest.Graph(t, "fattree:leaves=4,hosts=4,spines=2")
 	p, links := readings(t, g, map[string]float64{"leaf1>spine0": 60, "leaf2>spine0": 60, "spine0>leaf0": 60},
@@ -56,8 +56,8 @@ func TestStallPassesOn(t *testing.T) {
 	}
 }
 
-// TestACableThatLostRateBothWays: of ports that carry less, that one is slow of whose cable the other direction does, too, without
-// waiting itself, though another port lost more of what feeds it.
+// TestACableThatLostRateBothWays: of ports that carry less, the slow one is that whose cable also carries less in the other
+// direction, without stall, even if another port lost more of its load.
 func TestACableThatLostRateBothWays(t *testing.T) {
 	g := roottest.Graph(t, "fattree:leaves=5,hosts=4,spines=2")
 	was := map[schema.LinkID]float64{}
@@ -66,7 +66,7 @@ func TestACableThatLostRateBothWays(t *testing.T) {
 	}
 	for _, c := range []struct {
 		name         string
-		back, stalls float64 // what the other direction carries, and stalls
+		back, stalls float64 // use and stall of the other direction
 		slow         string
 	}{
 		{"both ways", 41, 0, "spine0>leaf0"},

@@ -5,22 +5,22 @@ import (
 	"github.com/giverny/giverny/topology"
 )
 
-// Of a link of a grid that lost rate, where the stall before it ends. A link that is merely starved, as what feeds it is
-// held up elsewhere, is one of several: what is held up would have gone on over all of them. Percents are of
-// what one direction shows (oneWay).
+// Thresholds for a link of a grid that lost rate where the stall upstream of it ends. A link that is merely starved, because its
+// sources are held up elsewhere, is one of several: what is held up would have gone on over all of them. Percents are of what one
+// direction shows (oneWay).
 const (
 	// endStall is the least stall, percent, of a link that waits for one which lost rate.
 	endStall = 50
-	// soleShare of what all ways on from there lost since the onset is one link's.
+	// soleShare is the share of the loss since the onset on all ways on from there that one link must have.
 	soleShare = .8
-	// soleInput is the least that it lost, of what the stalled links at the switch did: that is where this went.
+	// soleInput is the least it lost, relative to the loss of the stalled links at the switch: their traffic went there.
 	soleInput = .5
-	// soleLost is the least that it lost, percent of its capacity. It still carries leastRate.
+	// soleLost is the least it lost, percent of its capacity. It still carries leastRate.
 	soleLost = 15
 )
 
-// soleWay is the link before which a region ends: links stall into a switch, none that they may wait for stalls, and one of
-// these alone carries clearly less than before the onset. Most of the region leads there. Of several it is the one that lost most.
+// soleWay is the link that a region ends at: links stall into a switch, none that they may wait for stalls, and one of these alone
+// carries clearly less than before the onset. Most of the region leads there. Of several it is the one that lost most.
 func (p *Pressure) soleWay(links []schema.LinkID) Neck {
 	best, most := Neck{Link: schema.NoLink}, 0.
 	for _, l := range links {
@@ -43,8 +43,8 @@ func (p *Pressure) soleWay(links []schema.LinkID) Neck {
 	return best
 }
 
-// soleLoser is the one link that carries clearly less than before the onset, of those over which what a link brings to a
-// switch goes on, or NoLink: if one of them stalls or is not known, or others lost load, too.
+// soleLoser is the one link that carries clearly less than before the onset among those over which traffic of a link into a switch
+// goes on. It is NoLink if one of them stalls or is not known, or if others lost load too.
 func (p *Pressure) soleLoser(l schema.LinkID, via topology.DeviceID) schema.LinkID {
 	_, in := p.shows(l)
 	dim, sole, most, all := in.dim, schema.NoLink, 0., 0.
@@ -69,7 +69,7 @@ func (p *Pressure) soleLoser(l schema.LinkID, via topology.DeviceID) schema.Link
 	return sole
 }
 
-// lostInto is how much less than before the onset the stalled links at a switch carry, bytes/s.
+// lostInto is the load lost since the onset by the stalled links at a switch, bytes/s.
 func (p *Pressure) lostInto(via topology.DeviceID) (lost float64) {
 	for _, l := range p.graph.LinksAt(via) {
 		if _, s := p.shows(l); s.stall >= endStall*p.oneWay {

@@ -9,14 +9,14 @@ import (
 	"github.com/giverny/giverny/schema"
 )
 
-// TestTheOnlyWayOnThatLostRate: where stall ends, a link that lost rate is the one way on that carries less than before; ways
-// on that are starved, as what feeds them waits elsewhere, are several, or carry next to nothing.
+// TestTheOnlyWayOnThatLostRate: where stall ends, a link that lost rate is the only way on that carries less than before.
+// Ways on that are starved, because their sources wait elsewhere, are several, or carry next to nothing.
 func TestTheOnlyWayOnThatLostRate(t *testing.T) {
 	was := map[string]float64{"0,1,3>0,2,3": 40, "0,2,3>0,3,3": 50, "0,2,3>0,2,4": 30}
 	for _, c := range []struct {
 		name       string
-		use, stall map[string]float64 // that differ
-		unknown    string             // link that was not read
+		use, stall map[string]float64 // links that differ from the default
+		unknown    string             // link without a reading
 		isMean     bool               // readings are the mean of both directions
 		isFound    bool
 	}{

@@ -7,74 +7,74 @@ import (
 	"github.com/giverny/giverny/topology"
 )
 
-// ends is where the stall of a region ends when it is followed against back pressure, and scratch for that. Several
-// ports of a switch may be what its inputs wait for: the stall of each input is divided between those that its traffic
-// can take, by what is known of how much waits for each.
+// ends holds where the stall of a region ends when it is followed downstream, and scratch memory. The inputs of a switch may
+// wait for several of its ports: the stall of each input is divided between the ports that its traffic can take, by what is
+// known of how much waits for each.
 type ends struct {
-	ports []float64          // by link: the region's stall that waits for it, a full port or one to a host
-	at    []float64          // by last stalled link: the region's stall that ends behind it, whatever port it waits for
-	known []schema.LinkID    // with any in ports
-	last  []schema.LinkID    // with any in at
-	lost  []float64          // by last stalled link: of what ends behind it, for which no port is known
-	mass  []float64          // by link: what is to be followed further
-	queue [2][]schema.LinkID // with any in mass
-	ways  []way              // of the switch that is looked at; on a grid of all that are
+	ports []float64          // by link: stall of the region that waits for it, a full port or one to a host
+	at    []float64          // by last stalled link: stall of the region that ends behind it, whichever port it waits for
+	known []schema.LinkID    // links in ports
+	last  []schema.LinkID    // links in at
+	lost  []float64          // by last stalled link: the part of at whose port is not known
+	mass  []float64          // by link: stall still to be followed
+	queue [2][]schema.LinkID // links in mass
+	ways  []way              // of the current switch; on a grid, of all links followed
 	round uint32
-	seen  []uint32      // by device: the round of what is known of it
+	seen  []uint32      // by device: round in which extra was computed
 	extra []excess      // by device
-	shown lookup[shown] // of a grid
-	goes  [][2]going    // by place in that list, and direction
-	back  backward      // of a grid
-	full  []fullLink    // of a grid, at the region that is looked at
+	shown lookup[shown] // on a grid
+	goes  [][2]going    // by index in shown.list, and direction
+	back  backward      // on a grid
+	full  []fullLink    // on a grid, of the current region
 }
 
-// shown is what a link of a grid shows to what travels over others.
+// shown is what a link of a grid shows to traffic over other links.
 type shown struct {
 	dim    int
 	stall  float64 // percent
-	use    float64 // percent of its capacity; -1: not known
-	before float64 // the onset, the same
-	lost   float64 // it carries less than before the onset, bytes/s; 0 if that is not known
-	held   float64 // waits on it, bytes/s, if it stalls
-	waits  float64 // before it, bytes/s; 0: packets do not wait for it
+	use    float64 // percent of capacity; -1: not known
+	before float64 // use before the onset, the same
+	lost   float64 // load lost since the onset, bytes/s; 0 if not known
+	held   float64 // traffic that waits on it, bytes/s, if it stalls
+	waits  float64 // traffic that waits for it, bytes/s; 0 unless packets may
 	isNeck bool    // packets may wait for it
 }
 
-// going is where what travels over a link of a grid one way goes.
+// going is where the traffic over a link of a grid goes in one direction.
 type going struct {
-	round      uint32  // of the region for which it is known
-	first, end int32   // its ways, from the first to before the end
-	leads      float64 // the share that comes to a link which it may wait for
+	round      uint32  // region for which it was computed
+	first, end int32   // its ways: ends.ways[first:end]
+	leads      float64 // share that reaches a link for which it may wait
 }
 
-// way is a port over which traffic may wait to leave a switch.
+// way is a port of a switch that traffic may wait for.
 type way struct {
 	link   schema.LinkID
-	place  int32 // of a grid, in the list of what links show
+	place  int32 // on a grid: index in shown.list
 	weight float64
-	stays  float64 // of what waits for it, the share that does because it sends all the time, and not for what is behind it
+	stays  float64 // share of what waits for it because it sends all the time, not because of what is behind it
 }
 
-// excess is what the inputs of a switch hold back, bytes/s, beyond what its ports that stall do.
+// excess is the traffic that the inputs and the ports of a switch hold back, bytes/s.
 type excess struct {
 	inputs float64 // held back by inputs
-	behind float64 // held back by ports that stall, for what is behind them
-	known  float64 // of which, by ports that have time left in which nothing is to be sent
-	most   float64 // percent of its capacity that the fullest of its ports carries
-	open   int     // ports for which it is not known how much waits: full ones, and those that stall or send all the time
+	behind float64 // held back by stalled ports, because of what is behind them
+	known  float64 // the part of behind at ports with idle time
+	most   float64 // use of the fullest port, percent of capacity
+	open   int     // ports for which an unknown amount waits: full ones, and those that stall and always have something to send
 }
 
 const (
-	// FullPort is from which share of its capacity on a port that does not stall is full, percent: headers and gaps
-	// take the rest. busyPort is from which share of time on, sending or stalled, a port always has something to send.
+	// FullPort is the use, percent of capacity, from which on a port without stall is full: headers and gaps take the rest.
+	// busyPort is the share of time, percent, sending or stalled, from which on a port always has something to send.
 	FullPort, busyPort = 90, 95
-	// lessFull is by how much less a full port carries than the fullest of its switch, percent, from when on it counts
-	// for a third as much: what has room left is not what others wait for.
+	// lessFull is the distance in use, percent, from the fullest port of a switch at which a full port counts about a third:
+	// traffic does not wait for a port with spare capacity.
 	lessFull = 3
-	// leastExcess is what at least waits for the ports of which it is not known how much does, share of what inputs
-	// hold back: numbers of different links are not exact.
+	// leastExcess is the least share of what inputs hold back that is taken to wait for the ports with an unknown amount:
+	// readings of different links do not match exactly.
 	leastExcess = .2
-	// maxRounds bounds the links that are followed one after the other.
+	// maxRounds limits the number of links followed in sequence.
 	maxRounds = 32
 )
 
@@ -87,7 +87,7 @@ func newEnds(g *topology.Graph) ends {
 		seen: make([]uint32, g.NumDevices()), extra: make([]excess, g.NumDevices())}
 }
 
-// reset forgets the region before.
+// reset clears the previous region.
 func (e *ends) reset() {
 	for _, l := range e.known {
 		e.ports[l] = 0
@@ -99,7 +99,7 @@ func (e *ends) reset() {
 	e.round++
 }
 
-// wait notes stall that comes over link from and waits for a port.
+// wait records stall that comes over link from and waits for a port.
 func (e *ends) wait(from, port schema.LinkID, stall float64) {
 	if e.ports[port] == 0 {
 		e.known = append(e.known, port)
@@ -108,7 +108,7 @@ func (e *ends) wait(from, port schema.LinkID, stall float64) {
 	e.stop(from, stall)
 }
 
-// stop notes stall that ends behind a link.
+// stop records stall that ends behind a link.
 func (e *ends) stop(last schema.LinkID, stall float64) {
 	if e.at[last] == 0 {
 		e.last = append(e.last, last)
@@ -127,15 +127,15 @@ func (p *Pressure) spread(links []schema.LinkID, weight []float64) {
 			e.queue[0] = append(e.queue[0], l)
 		}
 	}
-	for _, l := range e.follow(p.pass) { // round a circle
+	for _, l := range e.follow(p.pass) { // in a cycle
 		e.stop(l, e.mass[l])
 		e.lost[l] += e.mass[l]
 		e.mass[l] = 0
 	}
 }
 
-// follow passes on the stall of what is queued, round by round, and returns what has stall left after the last one: a circle.
-// pass takes the stall of one and adds to next what is to follow.
+// follow passes on the queued stall, round by round, and returns the links with stall left after the last one: a cycle. pass
+// takes the stall of one link and appends the links to follow to next.
 func (e *ends) follow(pass func(at schema.LinkID, stall float64, next []schema.LinkID) []schema.LinkID) (circle []schema.LinkID) {
 	for round := range maxRounds {
 		now, next := e.queue[round%2], e.queue[1-round%2][:0]
@@ -151,8 +151,8 @@ func (e *ends) follow(pass func(at schema.LinkID, stall float64, next []schema.L
 	return e.queue[maxRounds%2]
 }
 
-// pass divides the stall of a link between the ports that its traffic may wait for, and adds those behind which it is
-// to be followed further to next.
+// pass divides the stall of a link between the ports that its traffic may wait for, and appends to next those behind which it
+// goes on.
 func (p *Pressure) pass(l schema.LinkID, stall float64, next []schema.LinkID) []schema.LinkID {
 	e := p.ends
 	_, via := p.graph.Ends(l)
@@ -186,8 +186,8 @@ func (p *Pressure) pass(l schema.LinkID, stall float64, next []schema.LinkID) []
 	return next
 }
 
-// waysFrom lists the ports of a switch that traffic of a link into it may wait for, with how much waits for each as far
-// as is known. Routes from group to group are taken to have a hop within each, unless nothing else explains the stall.
+// waysFrom lists the ports of a switch that traffic of a link into it may wait for, with the amount that waits for each as
+// far as known. Routes between groups are taken to have a hop within each, unless nothing else explains the stall.
 func (p *Pressure) waysFrom(l schema.LinkID, via topology.DeviceID) []way {
 	if ways := p.waysBy(p.mayWait, l, via); len(ways) > 0 || p.graph.Link(l).Class != topology.ClassGlobal {
 		return ways
@@ -229,7 +229,7 @@ func (p *Pressure) waysBy(may func(a, b schema.LinkID) bool, l schema.LinkID, vi
 	return e.ways
 }
 
-// excessOf sums up what the inputs and the ports of a switch hold back.
+// excessOf sums up what the inputs and ports of a switch hold back.
 func (p *Pressure) excessOf(d topology.DeviceID) (x excess) {
 	for _, l := range p.graph.LinksAt(d) {
 		if from, _ := p.graph.Ends(l); from != d {
@@ -255,20 +255,20 @@ func (p *Pressure) excessOf(d topology.DeviceID) (x excess) {
 	return x
 }
 
-// passesAllOn reports whether the ports of a switch that stall hold back all that its inputs do: nothing waits for what these
-// ports send themselves.
+// passesAllOn reports whether the stalled ports of a switch hold back all that its inputs do, so that no traffic waits
+// because of what these ports themselves send.
 func (x *excess) passesAllOn() bool { return x.inputs-x.behind < leastExcess*x.inputs }
 
-// waiting reports whether a port stalls, whether it is full and does not, and whether it sends or stalls all the time.
+// waiting reports whether a port stalls, whether it is full without stall, and whether it always sends or stalls.
 func (p *Pressure) waiting(l schema.LinkID) (stalls, full, always bool) {
 	stall, use := p.StallOf(l), p.UseOf(l)
 	stalls = stall >= stalledPercent
 	return stalls, !stalls && use >= FullPort, use >= 0 && use+stall >= busyPort
 }
 
-// fullness is the share of what waits for a port that does because it sends all the time, and not for what is behind it.
-// Of a port that stalls too, but carries nearly all it can, that depends on whether a port behind it is fuller: buffers
-// that fill up now and then stall a full port a little, and a port that waits for a full one carries less than that.
+// fullness is the share of what waits for a port because it sends all the time, not because of what is behind it. For a full
+// port with some stall, that depends on whether a port behind it is fuller: finite buffers stall a full port a little, and a
+// port that waits for a full one carries less than that.
 func (p *Pressure) fullness(l schema.LinkID, full bool) float64 {
 	use := p.UseOf(l)
 	if full {
@@ -290,8 +290,7 @@ func (p *Pressure) fullness(l schema.LinkID, full bool) float64 {
 	return max(0, min(1, .5+(use-most)/(2*lessFull)))
 }
 
-// heldBackOr is what waits on a link, bytes/s; where it is not measured what the link carries, as if that were half of
-// its capacity.
+// heldBackOr is the traffic that waits on a link, bytes/s; a load that is not measured is taken as half of the capacity.
 func (p *Pressure) heldBackOr(l schema.LinkID) float64 {
 	if p.UseOf(l) >= 0 {
 		return p.heldBack(l)
@@ -300,9 +299,9 @@ func (p *Pressure) heldBackOr(l schema.LinkID) float64 {
 	return .5 * math.Max(1, p.graph.Capacity(l)) * stall / (1 - stall)
 }
 
-// lastAsFull follows a full port that does not stall along ports over which all that it carries leaves, to the one to a
-// host, if it comes to one: traffic to one receiver may meet switches before it. Inputs wait where it meets first, but
-// another route would not help, as the receiver's port is as full.
+// lastAsFull follows a full port without stall along ports that take all its traffic, to a host's port if it reaches one.
+// Traffic to one receiver may merge at switches before it: inputs wait where it merges first, but another route would not
+// help, as the receiver's port is as full.
 func (p *Pressure) lastAsFull(first schema.LinkID) schema.LinkID {
 	l := first
 	for range maxRounds {
@@ -319,7 +318,7 @@ func (p *Pressure) lastAsFull(first schema.LinkID) schema.LinkID {
 		for _, out := range p.graph.LinksAt(via) {
 			if _, full, _ := p.waiting(out); full && p.mayWait(l, out) && math.Abs(p.UseOf(out)*p.graph.Capacity(out)-carries) <= lessFull*p.graph.Capacity(l) {
 				if next != schema.NoLink {
-					return first // two are full, and it is not known which takes what it carries
+					return first // two are full, and either may take its load
 				}
 				next = out
 			}
@@ -332,7 +331,7 @@ func (p *Pressure) lastAsFull(first schema.LinkID) schema.LinkID {
 	return first
 }
 
-// EndsAt is how much of the stall that was followed ends at the switches which some links leave.
+// EndsAt sums up the followed stall that ends at the switches that some links leave.
 func (p *Pressure) EndsAt(links []schema.LinkID) (stall float64) {
 	for _, last := range p.ends.last {
 		_, to := p.graph.Ends(last)

@@ -7,7 +7,8 @@ import (
 	"github.com/giverny/giverny/diagnose/root/roottest"
 )
 
-// TestStallIsDividedBetweenPorts: what an input holds back waits for every port that it may, the full ones too.
+// TestStallIsDividedBetweenPorts: traffic held back at an input waits for every port that it may take, including the
+// full ones.
 func TestStallIsDividedBetweenPorts(t *testing.T) {
 	for _, c := range []struct {
 		name, fabric string
@@ -60,7 +61,7 @@ func TestStallIsDividedBetweenPorts(t *testing.T) {
 	}
 }
 
-// TestStallOnAGridEndsAtTheFullLink: followed both ways, only one leads to what is full.
+// TestStallOnAGridEndsAtTheFullLink: of the two directions of each link, only one leads to the full link.
 func TestStallOnAGridEndsAtTheFullLink(t *testing.T) {
 	g := roottest.Graph(t, "torus:8x8x8")
 	p, links := readings(t, g,

@@ -8,26 +8,26 @@ import (
 	"github.com/giverny/giverny/topology"
 )
 
-// line is a row of switches along a dimension with the weights of packets that enter it and where they leave.
+// line is a row of switches along a dimension, with the number of nodes that enter, or leave, at each.
 type line struct {
 	base int // number of its switch at coordinate 0
 	from []float64
 }
 
-// exchange adds the load of a uniform exchange. In each dimension the packets that travel along a line come
-// from nodes that agree with it in the dimensions not yet travelled, and go to nodes that agree with it in
-// those that are: their number is a product, so that pairs of nodes need not be listed.
+// exchange adds the load of a uniform all-to-all exchange. Packets that travel along a line of a dimension come from
+// nodes that agree with it in the dimensions not yet travelled, and go to nodes that agree with it in those travelled
+// before. Their number is a product, so that pairs of nodes need not be listed.
 func (g *Grid) exchange(r *Router, devices []topology.DeviceID) {
 	n := len(devices)
-	unit := 1 / (float64(n) * float64(n-1)) // of what all nodes send, by pair
+	unit := 1 / (float64(n) * float64(n-1)) // share of one pair
 	for dim := range g.shape.Dims {
-		sources := g.count(devices, func(i int) bool { return i >= dim }) // by coordinates dim and later
+		sources := g.count(devices, func(i int) bool { return i >= dim }) // by coordinates from dim on
 		goals := g.count(devices, func(i int) bool { return i <= dim })   // by coordinates up to dim
 		g.alongLines(r, dim, sources, goals, unit)
 	}
 }
 
-// count groups devices by some of their coordinates; the others are 0 in the key, a switch number.
+// count groups devices by the coordinates kept; the others are 0 in the key, a switch number.
 func (g *Grid) count(devices []topology.DeviceID, keep func(dim int) bool) []group {
 	groups := make([]group, 0, len(devices))
 	c := make([]int, len(g.shape.Dims))
@@ -51,14 +51,14 @@ func (g *Grid) count(devices []topology.DeviceID, keep func(dim int) bool) []gro
 	return out
 }
 
-// group is how many nodes have a place.
+// group is the number of nodes with a key.
 type group struct {
 	key   int
 	nodes float64
 }
 
-// alongLines loads the lines of a dimension: those from every group of sources, apart from its coordinate in
-// the dimension, to every group of goals.
+// alongLines loads the lines of a dimension with the traffic from every group of sources to every group of goals. A
+// line is fixed by both keys without the coordinate of the dimension.
 func (g *Grid) alongLines(r *Router, dim int, sources, goals []group, unit float64) {
 	stride := 1
 	for _, d := range g.shape.Dims[:dim] {
@@ -73,7 +73,7 @@ func (g *Grid) alongLines(r *Router, dim int, sources, goals []group, unit float
 	}
 }
 
-// byLine splits groups into lines: base is the key without the coordinate of the dimension.
+// byLine splits groups by line: base is the key without the coordinate of the dimension.
 func byLine(groups []group, stride, size int) []line {
 	var lines []line
 	at := map[int]int{}
@@ -91,7 +91,7 @@ func byLine(groups []group, stride, size int) []line {
 	return lines
 }
 
-// load adds what goes along one line from each switch to each.
+// load adds the traffic along one line from each of its switches to each other one.
 func (g *Grid) load(r *Router, dim, base, stride int, from, to []float64, unit float64) {
 	size, k := len(from), len(g.shape.Dims)
 	for x, a := range from {

@@ -7,34 +7,34 @@ import (
 	"github.com/giverny/giverny/topology"
 )
 
-// Grid are the links of a torus or mesh by switch and dimension, for directional-order routing: X until
-// it is resolved, then Y, then Z, the shorter way round (Monet, section 2 and appendix A). Its methods may share
-// scratch memory and are not safe for concurrent use.
+// Grid holds the links of a torus or mesh by switch and dimension, for directional-order routing: X until it is resolved, then Y,
+// then Z, the shorter way round (Monet, section 2 and appendix A). Its methods may share scratch memory and are not safe for
+// concurrent use.
 type Grid struct {
 	shape *topology.Grid
 	graph *topology.Graph
 	next  []schema.LinkID // [number*k+dim]: the link in + direction
-	prev  []schema.LinkID // of a directed grid: that back
+	prev  []schema.LinkID // the link back, on a directed grid
 	keys  []linkKey       // by link
-	// Devices by number in the grid.
+	// Devices by switch number.
 	devices []topology.DeviceID
 	numbers []int32   // by device
 	coords  []int16   // [number*k+dim]
-	strides []int     // by dimension: by how much the number of a switch differs from that of the next one along it
-	ways    [][]int16 // by dimension, [from*size+to]: steps of the shorter way, negative where it goes back
+	strides []int     // by dimension: difference of switch number between neighbours
+	ways    [][]int16 // by dimension, [from*size+to]: steps of the shorter way, negative if backward
 	arcs    [][]arcs  // by dimension and coordinate
-	sure    []float64 // how much it says that a link fits in so many of the other dimensions
+	sure    []float64 // by number of other dimensions in which a link fits: weight of that as evidence
 	counts  []float64 // scratch of Passage
 }
 
-// linkKey is a link's dimension and its place in the dimensions before and behind that.
+// linkKey is a link's dimension and its place in the dimensions before and after that.
 type linkKey struct {
 	dim            int8
 	before, behind int32
-	low            int32 // number of the switch from which routes take it in + direction; -1: none takes it
+	low            int32 // number of the switch from which routes take it in + direction; -1 if none does
 }
 
-// newGrid tabulates the links of a graph; nil where a device is no switch of the grid.
+// newGrid tabulates the links of a graph; nil if a device is not a switch of the grid.
 func newGrid(graph *topology.Graph) *Grid {
 	shape := graph.Grid()
 	k := len(shape.Dims)
@@ -68,7 +68,7 @@ func newGrid(graph *topology.Graph) *Grid {
 	return g
 }
 
-// place notes a link at the switch from which it leads in + direction.
+// place records a link at the switch from which it leads in + direction.
 func (g *Grid) place(l schema.LinkID) linkKey {
 	link, k := g.graph.Link(l), len(g.shape.Dims)
 	dim := int(link.Dim)
@@ -90,9 +90,8 @@ func (g *Grid) place(l schema.LinkID) linkKey {
 	return linkKey{link.Dim, int32(before), int32(behind), -1}
 }
 
-// places notes where the nodes are for traffic with others: on its way to one of them a packet that travels
-// along dimension d has that node's place in the dimensions before d, and on its way from one of them in those
-// behind it.
+// places records where a job's nodes are, for traffic with other nodes: a packet to a node that travels along dimension d has that
+// node's place in the dimensions before d, and a packet from a node has the node's place in those after d.
 func (g *Grid) places(out *Set, devices []topology.DeviceID) {
 	k := len(g.shape.Dims)
 	out.prefix, out.suffix, out.nodes = make([]schema.Bitmap, k), make([]schema.Bitmap, k), make([]lineNodes, k)
@@ -113,8 +112,7 @@ func (g *Grid) places(out *Set, devices []topology.DeviceID) {
 	}
 }
 
-// around is a device's place without dimension d, counted from 0: by the dimensions before it, and by those
-// behind it.
+// around is a device's place in the dimensions before d, and its place in those after it, each counted from 0.
 func (g *Grid) around(device topology.DeviceID, d int) (before, behind int) {
 	stride := 1
 	for i, x := range g.graph.Device(device).Coord {
@@ -132,9 +130,8 @@ func (g *Grid) around(device topology.DeviceID, d int) (before, behind int) {
 	return before, behind
 }
 
-// onTheWay is the weight of links that traffic between a job's nodes and any others can take, of those to them or
-// those from them, whichever is more. A link counts the less the more jobs that holds for:
-// the first dimension of what comes, and the last of what goes, can be anywhere.
+// onTheWay is the weight of the links that traffic to, or traffic from, a job's nodes can take, whichever is greater. A link counts
+// less if it fits many jobs: incoming traffic can be anywhere in the first dimension, outgoing in the last.
 func (g *Grid) onTheWay(r *Set, links []schema.LinkID, weight []float64) float64 {
 	var to, from float64
 	k := len(g.shape.Dims)
@@ -154,15 +151,15 @@ func (g *Grid) onTheWay(r *Set, links []schema.LinkID, weight []float64) float64
 	return max(to, from)
 }
 
-// Dims are the sizes of the grid, switches by dimension.
+// Dims is the number of switches by dimension.
 func (g *Grid) Dims() []int { return g.shape.Dims }
 
-// Dim is the dimension along which a link leads, -1 for one that does not lead from a switch to its neighbour.
+// Dim is the dimension of a link; -1 if it does not join neighbours of the grid.
 func (g *Grid) Dim(l schema.LinkID) int { return int(g.keys[l].dim) }
 
-// TakesOver reports whether a link may carry what travelled over one that failed: it lies on the same ring, or line, of their
-// dimension, the other way round; or beside that link, a route that takes the dimensions in another order. Such a link has the same
-// coordinate in their dimension and differs in one other.
+// TakesOver reports whether a link may carry the rerouted traffic of a failed one: it lies on the same ring or line, the other way
+// round, or it is parallel, on a route with another dimension order: it has the same coordinate in their dimension and differs in
+// one other.
 func (g *Grid) TakesOver(l, failed schema.LinkID) bool {
 	x, y := g.keys[l], g.keys[failed]
 	if x.dim < 0 || x.dim != y.dim {
@@ -183,18 +180,18 @@ func (g *Grid) TakesOver(l, failed schema.LinkID) bool {
 	return differ == 1
 }
 
-// PlaceBehind is the place of a switch in the dimensions behind one.
+// PlaceBehind is the place of a switch in the dimensions after dim.
 func (g *Grid) PlaceBehind(d topology.DeviceID, dim int) int {
 	_, behind := g.around(d, dim)
 	return behind
 }
 
-// PlaceBefore is the place of a switch in the dimensions before one.
+// PlaceBefore is the place of a switch in the dimensions before dim.
 func (g *Grid) PlaceBefore(d topology.DeviceID, dim int) int {
 	return int(g.numbers[d]) % g.strides[dim]
 }
 
-// Steps is how many links of a dimension the route from one switch to another takes, negative where it goes back.
+// Steps is the number of links of a dimension on the route between two switches, negative if backward.
 func (g *Grid) Steps(from, to topology.DeviceID, dim int) int {
 	return int(g.ways[dim][g.coord(from, dim)*g.shape.Dims[dim]+g.coord(to, dim)])
 }
@@ -204,7 +201,7 @@ func (g *Grid) coord(d topology.DeviceID, dim int) int {
 	return int(g.coords[int(g.numbers[d])*len(g.shape.Dims)+dim])
 }
 
-// EachOnRoute visits the links between two switches, dimension by dimension.
+// EachOnRoute visits the links of the route between two switches, dimension by dimension.
 func (g *Grid) EachOnRoute(from, to topology.DeviceID, visit func(schema.LinkID)) {
 	k, stride := len(g.shape.Dims), 1
 	goal := g.graph.Device(to).Coord
@@ -228,7 +225,7 @@ func (g *Grid) EachOnRoute(from, to topology.DeviceID, visit func(schema.LinkID)
 	}
 }
 
-// Leading are the ends of a link, that from which routes to a switch take it first.
+// Leading returns the ends of a link in the direction in which routes to goal take it.
 func (g *Grid) Leading(l schema.LinkID, goal topology.DeviceID) (from, to topology.DeviceID) {
 	from, to = g.graph.Ends(l)
 	dim := g.Dim(l)

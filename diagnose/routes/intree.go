@@ -7,24 +7,24 @@ import (
 	"github.com/giverny/giverny/topology"
 )
 
-// InTree adds up the routes that lead from many switches of a grid to one. Under dimension-order routing those that
-// meet go on together, so that each link of the tree is visited once.
+// InTree adds up the routes from many switches of a grid to one. Under dimension-order routing, routes that meet share
+// the rest of their way, so that each link of the tree is visited once.
 type InTree struct {
 	Load  []float64       // by link: routes over it
-	Links []schema.LinkID // with any, in the order in which routes came to them
+	Links []schema.LinkID // links with routes, in the order of their first route
 
 	grid    *Grid
-	routes  []float64 // by number of the switch at which they stand
-	at      []int32   // the switches with any
-	waiting [][]int32 // of these, by how far they have to go in a dimension
+	routes  []float64 // by switch number: routes that are there
+	at      []int32   // switches with routes
+	waiting [][]int32 // of these, by distance left in a dimension
 }
 
-// NewInTree makes a tree without routes.
+// NewInTree returns an empty tree.
 func (g *Grid) NewInTree() *InTree {
 	return &InTree{Load: make([]float64, len(g.keys)), grid: g, routes: make([]float64, len(g.devices))}
 }
 
-// Reset forgets all routes.
+// Reset removes all routes.
 func (t *InTree) Reset() {
 	for _, l := range t.Links {
 		t.Load[l] = 0
@@ -32,7 +32,7 @@ func (t *InTree) Reset() {
 	t.Links = t.Links[:0]
 }
 
-// Gather adds a route from each of some senders to a switch.
+// Gather adds a route from each sender to a switch.
 func (t *InTree) Gather(senders []topology.DeviceID, end topology.DeviceID) {
 	for _, d := range senders {
 		t.send(d, 1)
@@ -40,8 +40,8 @@ func (t *InTree) Gather(senders []topology.DeviceID, end topology.DeviceID) {
 	t.converge(end, len(t.grid.shape.Dims))
 }
 
-// Upstream adds the part before a link of the routes that cross it from one of its ends, of an exchange of a job's
-// nodes, but those over dead links.
+// Upstream adds, for the routes of a job's all-to-all exchange that cross a link from its end tail, the part before
+// that link. Routes that cross a dead link before it are left out.
 func (t *InTree) Upstream(r *Set, l schema.LinkID, tail topology.DeviceID, dead []schema.LinkID) {
 	pass := t.grid.Passage(r, l, tail)
 	for i := range max(0, len(pass.sources)-1) {
@@ -58,7 +58,7 @@ func (t *InTree) Upstream(r *Set, l schema.LinkID, tail topology.DeviceID, dead 
 	t.converge(tail, pass.dim+1)
 }
 
-// add puts routes on a link.
+// add adds routes to a link.
 func (t *InTree) add(l schema.LinkID, routes float64) {
 	if t.Load[l] == 0 {
 		t.Links = append(t.Links, l)
@@ -66,7 +66,7 @@ func (t *InTree) add(l schema.LinkID, routes float64) {
 	t.Load[l] += routes
 }
 
-// send lets routes begin at a switch.
+// send starts routes at a switch.
 func (t *InTree) send(from topology.DeviceID, routes float64) {
 	n := t.grid.numbers[from]
 	if t.routes[n] == 0 {
@@ -75,8 +75,8 @@ func (t *InTree) send(from topology.DeviceID, routes float64) {
 	t.routes[n] += routes
 }
 
-// converge leads all routes that were sent to a switch and adds them to the links on their way. In dimensions from
-// dims on they are there already.
+// converge leads all routes that were sent to a switch and adds them to the links on their way. They have arrived
+// already in the dimensions from dims on.
 func (t *InTree) converge(end topology.DeviceID, dims int) {
 	stride := 1
 	for dim, size := range t.grid.shape.Dims[:dims] {
@@ -89,7 +89,7 @@ func (t *InTree) converge(end topology.DeviceID, dims int) {
 	t.at = t.at[:0]
 }
 
-// alongDimension leads the routes to a coordinate, the farthest first, so that those on the way join them.
+// alongDimension moves the routes to a coordinate, the farthest first, so that those on the way join them.
 func (t *InTree) alongDimension(dim, stride, goal int) {
 	g := t.grid
 	size, k, ways := g.shape.Dims[dim], len(g.shape.Dims), g.ways[dim]
@@ -132,7 +132,7 @@ func (t *InTree) alongDimension(dim, stride, goal int) {
 	t.waiting[0] = t.waiting[0][:0]
 }
 
-// isCut reports whether what goes from one switch to another is stopped before it.
+// isCut reports whether the route between two switches crosses a dead link.
 func (g *Grid) isCut(from, to topology.DeviceID, dead []schema.LinkID) (cut bool) {
 	if len(dead) > 0 {
 		g.EachOnRoute(from, to, func(l schema.LinkID) { cut = cut || slices.Contains(dead, l) })

@@ -9,7 +9,7 @@ import (
 	"github.com/giverny/giverny/topology"
 )
 
-// Routes that are led to a switch together load the links that they load one by one.
+// Routes led to a switch together load the same links as when followed one by one.
 func TestRoutesThatMeetGoOnTogether(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 4))
 	for _, spec := range []string{"torus:6x5x4", "torus:8x8", "mesh:5x4x3"} {
@@ -32,7 +32,7 @@ func TestRoutesThatMeetGoOnTogether(t *testing.T) {
 	}
 }
 
-// What is counted of a passage is what following its routes one by one gives.
+// Counting the routes of a passage gives the same loads as following them one by one.
 func TestPassagesAreCountedAsTheyAreFollowed(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 6))
 	for _, spec := range []string{"torus:6x5x4", "torus:8x7", "torus:2x3x2", "mesh:5x4x3"} {

@@ -9,20 +9,20 @@ import (
 	"github.com/giverny/giverny/topology"
 )
 
-// Passage is what crosses a link of a grid from one of its ends, of an exchange of a job's nodes. What crosses a link of
-// dimension k has its goal's place in the dimensions before k and its source's in those behind.
+// Passage is the traffic of a job's all-to-all exchange that crosses a link of a grid from one of its ends. For a link of
+// dimension k, the goals have the link's place in the dimensions before k, and the sources have it in those after k.
 type Passage struct {
 	grid    *Grid
 	dim     int
-	tail    int32           // number of the switch from which it crosses
+	tail    int32           // number of the switch that it crosses from
 	nodes   []lineNodes     // of the job
-	behind  []schema.Bitmap // their places, as Set.suffix
-	sources []run           // by their coordinate in dim, of nodes[dim].from
-	from    []float64       // how many of them there are by that coordinate
-	goals   []float64       // by coordinate in dim from which it comes, the nodes to which it goes
+	behind  []schema.Bitmap // places of the job's nodes, as Set.suffix
+	sources []run           // runs of nodes[dim].from, by coordinate in dim
+	from    []float64       // number of sources, by that coordinate
+	goals   []float64       // by source coordinate in dim: the goals reached over the link
 }
 
-// Passage finds what crosses a link between switches from one of its ends. It is valid until the next call.
+// Passage returns the traffic that crosses a link between switches from its end tail. It is valid until the next call.
 func (g *Grid) Passage(r *Set, l schema.LinkID, tail topology.DeviceID) Passage {
 	key := &g.keys[l]
 	k := int(key.dim)
@@ -45,11 +45,11 @@ func (g *Grid) Passage(r *Set, l schema.LinkID, tail topology.DeviceID) Passage 
 	return p
 }
 
-// IsEmpty reports whether nothing of the exchange crosses.
+// IsEmpty reports whether no traffic of the exchange crosses.
 func (p *Passage) IsEmpty() bool { return len(p.sources) == 0 }
 
-// Over is how many routes of a passage go over a link before they cross. They have resolved the dimensions before the
-// link's, and come from where it lies in those behind: a count of nodes, and no route is followed.
+// Over counts the routes of a passage that use a link before they cross. They have resolved the dimensions before that link's,
+// and their sources have its place in those after: nodes are counted, no route is followed.
 func (p *Passage) Over(l schema.LinkID) float64 {
 	g := p.grid
 	key := &g.keys[l]
@@ -79,8 +79,8 @@ func (p *Passage) Over(l schema.LinkID) float64 {
 	return sum
 }
 
-// beyond are the coordinates of a line, from first to last and round its end, from which routes to a goal take the link
-// that leads from low in + direction; none if last is before first.
+// beyond returns the coordinates from which routes to goal take the link from low in + direction: first to last, which may wrap
+// round the end of the line; none if last < first.
 func (g *Grid) beyond(dim, low, goal int) (first, last int) {
 	size, arcs := g.shape.Dims[dim], g.arcs[dim][goal]
 	if steps := wrapped(goal-low, size); steps > 0 && steps <= arcs.ahead {
@@ -92,7 +92,7 @@ func (g *Grid) beyond(dim, low, goal int) (first, last int) {
 	return 0, -1
 }
 
-// wrapped is a coordinate that is less than a size beyond either end of a line.
+// wrapped maps a coordinate less than size outside a line back onto it.
 func wrapped(x, size int) int {
 	switch {
 	case x < 0:
@@ -103,9 +103,9 @@ func wrapped(x, size int) int {
 	return x
 }
 
-// cross adds up, by coordinate in dimension k from which it comes, the nodes to which the way crosses from at to its neighbour,
-// of those in runs. The way to a node crosses from so many switches before the link: farthest is scratch for how many nodes
-// there are by the farthest of them.
+// cross fills goals: by source coordinate in dimension k, the number of nodes whose route crosses the link from at to next. A
+// node is reached over it from the sources up to some distance before the link; the scratch farthest counts nodes by that
+// distance.
 func (g *Grid) cross(goals, farthest []float64, nodes []run, k, at, next int) {
 	size := g.shape.Dims[k]
 	ahead := (at+1)%size == next
@@ -130,23 +130,23 @@ func (g *Grid) cross(goals, farthest []float64, nodes []run, k, at, next int) {
 	}
 }
 
-// lineNodes are the nodes of a job by the lines of one dimension of a grid, for what crosses a link of it: that goes
-// to nodes with the link's place in the dimensions before, and comes from nodes with its place in those behind.
+// lineNodes are the nodes of a job by the lines of one dimension of a grid. Traffic that crosses a link of it goes to nodes
+// with the link's place in the dimensions before, and comes from nodes with its place in those after.
 type lineNodes struct {
-	to   placed // by place in the dimensions before, and coordinate
-	from placed // by place in those behind, and coordinate
+	to   placed // by place in the dimensions before, then coordinate
+	from placed // by place in the dimensions after, then coordinate
 }
 
-// placed are nodes by their place without one dimension, and by their coordinate in that.
+// placed are nodes sorted by their place without one dimension, then by their coordinate in it.
 type placed struct {
 	devices []topology.DeviceID
-	runs    []run // of devices, ascending; the last one ends the list
+	runs    []run // of devices, ascending; the last one is a sentinel
 }
 
-// run are the nodes that have a place and coordinate: from first to before the first of the next run.
+// run is the nodes with one place and coordinate: devices from first up to the first of the next run.
 type run struct{ place, at, first int32 }
 
-// with are the runs that have a place, and the one behind them.
+// with returns the runs of a place, and the run after them.
 func (p *placed) with(place int32) []run {
 	runs := p.runs[p.lower(place):]
 	n := 0
@@ -156,7 +156,7 @@ func (p *placed) with(place int32) []run {
 	return runs[:n+1]
 }
 
-// on counts the nodes with a place that lie from first to last on a line of some size, and round its end.
+// on counts the nodes of a place from coordinate first to last on a line of a size, which may wrap round its end.
 func (p *placed) on(place int32, first, last, size int) (count int32) {
 	runs, start := p.with(place), wrapped(first, size)
 	for i, next := range runs[1:] {
@@ -180,7 +180,7 @@ func (p *placed) lower(place int32) int {
 	return from
 }
 
-// place sorts devices, of which are known the places without a dimension, and their coordinates in that.
+// place sorts nodes and groups them into runs.
 func place(nodes []node) placed {
 	slices.SortFunc(nodes, func(a, b node) int { return cmp.Or(cmp.Compare(a.place, b.place), cmp.Compare(a.at, b.at)) })
 	p := placed{devices: make([]topology.DeviceID, len(nodes))}

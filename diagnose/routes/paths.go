@@ -7,22 +7,22 @@ import (
 	"github.com/giverny/giverny/topology"
 )
 
-// ShortestPaths spreads a uniform exchange over all shortest paths between switches, equally at every switch, as
-// equal-cost multipath does in the mean.
+// ShortestPaths splits a uniform all-to-all exchange over all shortest paths between switches, equally at every switch, as
+// equal-cost multipath (ECMP) does on average.
 type ShortestPaths struct {
 	graph  *topology.Graph
-	dist   map[topology.DeviceID][]uint8 // by goal: switches to it, by number of the switch
-	number []int32                       // by device, of switches
-	in     [][]int32                     // by number: switches from which a link that is up leads to it
-	out    [][]schema.LinkID             // by switch: links that are up, to switches
-	leaf   []topology.DeviceID           // by device: the switch of a host, or the switch itself
+	dist   map[topology.DeviceID][]uint8 // by goal, then by switch number: hops to the goal
+	number []int32                       // by device: switch number
+	in     [][]int32                     // by switch number: switches with a link that is up to it
+	out    [][]schema.LinkID             // by switch: links that are up, to other switches
+	leaf   []topology.DeviceID           // by device: the switch of a host; of a switch, itself
 	order  []topology.DeviceID           // scratch
 	flow   []float64                     // scratch, by device
 }
 
 const (
 	unreached = ^uint8(0)
-	// maxDistances bounds the memory of distances, in bytes.
+	// maxDistances limits the memory of distances, in bytes.
 	maxDistances = 64 << 20
 )
 
@@ -46,7 +46,7 @@ func newShortestPaths(g *topology.Graph) *ShortestPaths {
 	return t
 }
 
-// exchange adds the load of a uniform exchange of devices.
+// exchange adds the load of a uniform all-to-all exchange of devices.
 func (t *ShortestPaths) exchange(r *Router, devices []topology.DeviceID) {
 	n := float64(len(devices))
 	var leaves []topology.DeviceID
@@ -69,7 +69,7 @@ func (t *ShortestPaths) exchange(r *Router, devices []topology.DeviceID) {
 	}
 }
 
-// towards sends from every leaf to one.
+// towards adds the traffic from every leaf to one.
 func (t *ShortestPaths) towards(r *Router, goal topology.DeviceID, leaves []topology.DeviceID, at map[topology.DeviceID]float64, unit float64) {
 	dist := t.distances(goal)
 	t.order = t.order[:0]
@@ -79,7 +79,7 @@ func (t *ShortestPaths) towards(r *Router, goal topology.DeviceID, leaves []topo
 			t.order = append(t.order, leaf)
 		}
 	}
-	// The farthest first: all that reaches a switch is there before it is sent on.
+	// The farthest first: all traffic reaches a switch before it is sent on.
 	slices.SortFunc(t.order, func(a, b topology.DeviceID) int { return int(dist[t.number[b]]) - int(dist[t.number[a]]) })
 	for level := t.farthest(dist); level > 0; level-- {
 		for i := 0; i < len(t.order); i++ {
@@ -101,7 +101,7 @@ func (t *ShortestPaths) farthest(dist []uint8) uint8 {
 	return dist[t.number[t.order[0]]]
 }
 
-// spread sends what is at a switch on to its neighbours that are nearer to the goal.
+// spread sends the traffic at a switch on to its neighbours that are nearer to the goal.
 func (t *ShortestPaths) spread(r *Router, d topology.DeviceID, dist []uint8) {
 	n, nearer := 0, dist[t.number[d]]-1
 	for _, l := range t.out[d] {
@@ -132,7 +132,7 @@ func (t *ShortestPaths) far(l schema.LinkID, d topology.DeviceID) topology.Devic
 	return from
 }
 
-// distances to a goal by number of the switch, by breadth-first search against the links.
+// distances returns the hops to a goal by switch number, by breadth-first search against the links.
 func (t *ShortestPaths) distances(goal topology.DeviceID) []uint8 {
 	if dist, known := t.dist[goal]; known {
 		return dist
@@ -159,12 +159,12 @@ func (t *ShortestPaths) distances(goal topology.DeviceID) []uint8 {
 	return dist
 }
 
-// numberSwitches numbers the switches, and what is the leaf of a host, and lists from which ones links lead to each.
+// numberSwitches numbers the switches and leaves, and lists the switches with a link to each.
 func (t *ShortestPaths) numberSwitches() {
 	count := int32(0)
 	isLeaf := make([]bool, len(t.leaf))
 	for _, leaf := range t.leaf {
-		isLeaf[leaf] = true // a switch is its own
+		isLeaf[leaf] = true // a switch is its own leaf
 	}
 	for d, is := range isLeaf {
 		if is {
@@ -181,10 +181,11 @@ func (t *ShortestPaths) numberSwitches() {
 	}
 }
 
-// looseWay is how much it says that a link can lead to or from a job's switches, against one that must.
+// looseWay is the weight of a link that can lead to or from a job's switches, relative to 1 for one that ends at them.
 const looseWay = .6
 
-// onTheWay is the weight of links that shortest paths to the leaves can take, or those from them, whichever is more. Links that end, or begin, at one of the leaves count in full.
+// onTheWay is the weight of the links that shortest paths to the leaves, or from them, can take, whichever is greater. Links that
+// end, or begin, at one of the leaves count in full.
 func (t *ShortestPaths) onTheWay(leaves []topology.DeviceID, links []schema.LinkID, weight []float64) float64 {
 	var to, from float64
 	for at, l := range links {
@@ -195,7 +196,7 @@ func (t *ShortestPaths) onTheWay(leaves []topology.DeviceID, links []schema.Link
 			dist := t.distances(leaf)
 			switch {
 			case a == b || dist[i] == unreached || dist[j] == unreached:
-				nearer, farther = max(nearer, looseWay), max(farther, looseWay) // a host's
+				nearer, farther = max(nearer, looseWay), max(farther, looseWay) // a host link
 			case b == leaf:
 				nearer = 1
 			case a == leaf:
@@ -211,13 +212,13 @@ func (t *ShortestPaths) onTheWay(leaves []topology.DeviceID, links []schema.Link
 	return max(to, from)
 }
 
-// leafEnds are the switches at the ends of a link; those of a host's link are the same.
+// leafEnds are the switches at the ends of a link; both are the same for a host's link.
 func (t *ShortestPaths) leafEnds(l schema.LinkID) (from, to topology.DeviceID) {
 	from, to = t.graph.Ends(l)
 	return t.leaf[from], t.leaf[to]
 }
 
-// LeadFrom reports whether shortest paths from a switch to others can lead over a link that leaves a switch.
+// LeadFrom reports whether a shortest path from a switch to another can use a link that leaves a switch.
 func (t *ShortestPaths) LeadFrom(leaf topology.DeviceID, l schema.LinkID) bool {
 	from, to := t.graph.Ends(l)
 	if !t.graph.IsSwitch(to) {
@@ -227,7 +228,7 @@ func (t *ShortestPaths) LeadFrom(leaf topology.DeviceID, l schema.LinkID) bool {
 	return near != unreached && far == near+1
 }
 
-// LeadTo reports whether shortest paths to a switch can lead over a link between switches.
+// LeadTo reports whether a shortest path to a switch can use a link between switches.
 func (t *ShortestPaths) LeadTo(leaf topology.DeviceID, l schema.LinkID) bool {
 	from, to := t.graph.Ends(l)
 	dist := t.distances(leaf)

@@ -1,7 +1,8 @@
-// Package routes says where on a fabric the traffic of a job can be, by the shape of the fabric alone: the devices of its
-// nodes go in; the load of each link under a uniform exchange comes out, and which links are on the way to and from others.
-// On a torus or mesh routes are dimension-order, so that what they have in common can be counted without following each
-// (Grid); elsewhere they are all shortest paths, equally (ShortestPaths). It knows nothing of what links carry or stall.
+// Package routes computes where on a fabric the traffic of a job can be, from the topology alone. The devices of its nodes
+// go in; the load of each link under an all-to-all exchange comes out, and which links lie on routes to and from other
+// nodes. On a torus or mesh routes are dimension-order, so that loads are counted without following each route (Grid); on
+// other fabrics traffic is split equally over all shortest paths (ShortestPaths). It does not know what links carry or
+// stall.
 package routes
 
 import (
@@ -11,34 +12,33 @@ import (
 	"github.com/giverny/giverny/topology"
 )
 
-// Set is where a job's traffic can be: the load of each link under a uniform exchange of all its nodes
-// with all by the default routing, as a share of what the nodes send; and links that it would use to reach
-// what is outside of it, the file system say.
+// Set is where the traffic of a job can be: the load of each link under a uniform all-to-all exchange of its nodes by the
+// default routing, as a share of what the nodes send, and the links by which it reaches nodes outside, such as the file
+// system.
 type Set struct {
-	Links []schema.LinkID // ascending, that the exchange uses
-	Load  []float32       // by Links: share of what the nodes send that crosses the link
-	Total float64         // sum of Load: links that a byte crosses in the mean
-	Gates []schema.LinkID // ascending, at the border: where traffic with others enters and leaves the job
-	// On a grid, by dimension d: the places of its nodes in the dimensions before d, and in those behind it.
+	Links []schema.LinkID // ascending, used by the exchange
+	Load  []float32       // by Links: share of the nodes' traffic that crosses the link
+	Total float64         // sum of Load: links that a byte crosses on average
+	Gates []schema.LinkID // ascending, at the border: where traffic with other nodes enters and leaves the job
+	// On a grid, by dimension d: the places of the job's nodes in the dimensions before d, and in those after it.
 	prefix, suffix []schema.Bitmap
 	nodes          []lineNodes
-	devices        []topology.DeviceID // of which they are
+	devices        []topology.DeviceID // of the job
 }
 
-// Router finds the routes of jobs on one graph. Its memory is used again by the next job, and it is not safe for
-// concurrent use.
+// Router finds the routes of jobs on one graph. It reuses its memory and is not safe for concurrent use.
 type Router struct {
-	Grid  *Grid          // nil where there is no grid of switches
-	Paths *ShortestPaths // nil where there is one
+	Grid  *Grid          // nil unless the switches form a grid
+	Paths *ShortestPaths // nil if Grid is set
 
 	graph  *topology.Graph
 	load   []float64 // by link
 	used   []schema.LinkID
 	leaves []topology.DeviceID
-	known  map[uint64]*Set // lately found, by hash of the devices
+	known  map[uint64]*Set // cache, by hash of the devices
 }
 
-// NewRouter makes the router of a graph.
+// NewRouter returns the router of a graph.
 func NewRouter(g *topology.Graph) *Router {
 	r := &Router{graph: g, load: make([]float64, g.NumLinks())}
 	if g.Grid() != nil {
@@ -50,10 +50,10 @@ func NewRouter(g *topology.Graph) *Router {
 	return r
 }
 
-// maxKnown bounds the routes that are kept to be shared.
+// maxKnown limits the cached routes.
 const maxKnown = 1024
 
-// Of finds the routes of a job's devices, once for jobs on the same ones: thousands that start in a minute mostly
+// Of returns the routes of a job's devices, cached by the set of devices: when thousands of jobs start in a minute, most
 // run where others did.
 func (r *Router) Of(devices []topology.DeviceID) *Set {
 	hash := uint64(14695981039346656037) // FNV-1a
@@ -71,7 +71,7 @@ func (r *Router) Of(devices []topology.DeviceID) *Set {
 	return found
 }
 
-// add puts load on a link.
+// add adds load to a link.
 func (r *Router) add(l schema.LinkID, share float64) {
 	if r.load[l] == 0 {
 		r.used = append(r.used, l)
@@ -104,7 +104,7 @@ func (r *Router) route(devices []topology.DeviceID) *Set {
 	return out
 }
 
-// LeafOf is the switch of a host, or the switch itself.
+// LeafOf is the switch of a host; of a switch, itself.
 func (r *Router) LeafOf(d topology.DeviceID) topology.DeviceID {
 	if r.graph.IsSwitch(d) || r.Paths == nil {
 		return d
@@ -112,10 +112,10 @@ func (r *Router) LeafOf(d topology.DeviceID) topology.DeviceID {
 	return r.Paths.leaf[d]
 }
 
-// maxGates bounds the links at the border of a job.
+// maxGates limits the links at the border of a job.
 const maxGates = 1 << 14
 
-// gates are the links at the job's devices, and at the leaves of its hosts.
+// gates are the links at the job's devices, and the links to other switches at the leaves of its hosts.
 func (r *Router) gates(devices []topology.DeviceID) []schema.LinkID {
 	var gates []schema.LinkID
 	for _, d := range devices {
@@ -143,8 +143,8 @@ func (r *Router) gates(devices []topology.DeviceID) []schema.LinkID {
 	return slices.Compact(gates)
 }
 
-// OnTheWay is the weight of links that traffic between a job's nodes and any others can take, of those to them or those
-// from them, whichever is more: the less of a link, the more jobs that holds for.
+// OnTheWay is the weight of the links that traffic to, or traffic from, a job's nodes can take, whichever is greater. A
+// link counts less if it fits many jobs.
 func (r *Router) OnTheWay(s *Set, links []schema.LinkID, weight []float64) float64 {
 	if r.Grid != nil {
 		return r.Grid.onTheWay(s, links, weight)

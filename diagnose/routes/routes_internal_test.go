@@ -21,7 +21,7 @@ func graphOf(t testing.TB, spec string) *topology.Graph {
 	return g
 }
 
-// On tori and meshes the loads are those of the simulator's router, pair by pair.
+// On tori and meshes the loads match the simulator's router, pair by pair.
 func TestGridRoutesAreThoseOfTheRouter(t *testing.T) {
 	for _, spec := range []string{"torus:5x4x6", "mesh:4x5", "torus:7x7"} {
 		g := graphOf(t, spec)
@@ -60,7 +60,7 @@ func checkLoads(t failer, got *Set, want []float64) {
 	}
 }
 
-// On trees and dragonflies what each pair sends is spread over all shortest paths, equally at every switch.
+// On trees and dragonflies the traffic of each pair is split over all shortest paths, equally at every switch.
 func TestTreeRoutesAreAllShortestPaths(t *testing.T) {
 	for _, spec := range []string{"fattree:leaves=4,hosts=3,spines=2", "fattree:k=4", "dragonfly:groups=5,routers=2,hosts=2"} {
 		g := graphOf(t, spec)
@@ -83,7 +83,7 @@ func TestTreeRoutesAreAllShortestPaths(t *testing.T) {
 	}
 }
 
-// naiveHops is the number of links to a device from every other, by relaxation until nothing changes.
+// naiveHops is the number of links from every device to one, by relaxation until nothing changes.
 func naiveHops(g *topology.Graph, to topology.DeviceID) []int {
 	hops := make([]int, g.NumDevices())
 	for d := range hops {
@@ -122,7 +122,7 @@ func spreadNaively(g *topology.Graph, hops []int, at topology.DeviceID, flow flo
 	}
 }
 
-// Jobs on the same devices share their routes; one whose devices change has its own.
+// Jobs on the same devices share cached routes; a job on other devices does not.
 func TestJobsOnTheSameDevicesShareRoutes(t *testing.T) {
 	g := graphOf(t, "torus:8x8")
 	r := NewRouter(g)

@@ -1,9 +1,9 @@
 package routes
 
-// arcs are how many switches of a line go to one of them in + direction, and how many in -.
+// arcs is how many switches of a line send to one of them in + direction, and how many in -.
 type arcs struct{ ahead, back int }
 
-// measure tabulates coordinates and ways.
+// measure tabulates coordinates, ways and arcs.
 func (g *Grid) measure() {
 	k := len(g.shape.Dims)
 	g.coords, g.ways, g.arcs = make([]int16, g.shape.Switches()*k), make([][]int16, k), make([][]arcs, k)
@@ -36,7 +36,7 @@ func (g *Grid) measure() {
 	}
 }
 
-// way is how far and which way round a line is travelled, the shorter one; of equals as simulate/routing does.
+// way is the distance and direction of the shorter way round a line; ties are broken as in simulate/routing.
 func (g *Grid) way(from, to, size int) (steps int, ahead bool) {
 	if !g.shape.Wrap {
 		if to < from {

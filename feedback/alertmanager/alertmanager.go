@@ -24,17 +24,17 @@ import (
 	"github.com/giverny/giverny/schema"
 )
 
-// Reasons for which an alert, or its end, is not sent.
+// Reasons why an alert or its resolution is dropped.
 const (
 	TooMany = "too_many"
-	Expired = "expired" // no member took its end while that was of use
+	Expired = "expired" // no member accepted the resolution before the alert expired there
 )
 
-// Reasons lists them.
+// Reasons lists the drop reasons, for metrics.
 func Reasons() []string { return []string{TooMany, Expired} }
 
-// Alerts that are sent at a time are at most maxAlerts, the most severe; resolved
-// ones are sent again for keepResolved, in case the first was lost.
+// At most maxAlerts alerts, the most severe, are sent at a time. Resolved alerts are
+// re-sent for keepResolved in case the first delivery was lost.
 const (
 	maxAlerts    = 1000
 	keepResolved = 15 * time.Minute
@@ -42,18 +42,18 @@ const (
 	batch        = 64
 )
 
-// Actions, as the audit has them.
+// Action names in the audit log.
 const (
 	actionFire    = "fire"
 	actionResolve = "resolve"
 )
 
-// active is an alert that is on, or has been resolved of late.
+// active is an alert that is firing or was resolved recently.
 type active struct {
 	Alert
 	fabric   string
-	resolved time.Time // zero: it is on
-	settled  bool      // what it is now has been sent
+	resolved time.Time // zero: still firing
+	settled  bool      // the current state has been delivered
 }
 
 // Alertmanager sends the alerts of all fabrics.
@@ -69,7 +69,7 @@ type Alertmanager struct {
 	incidents incidents
 }
 
-// New makes the sender of a valid configuration, inert.
+// New returns a sender for a valid configuration. Nothing is sent before Run.
 func New(cfg Config, rec *record.Recorder) (*Alertmanager, error) {
 	files := tlsfile.Files{CA: cfg.CA}
 	config, err := files.Load()
@@ -84,8 +84,8 @@ func New(cfg Config, rec *record.Recorder) (*Alertmanager, error) {
 		client: &http.Client{Timeout: cfg.Timeout, Transport: &http.Transport{TLSClientConfig: config, IdleConnTimeout: time.Minute}}}, nil
 }
 
-// Take takes a result: its regions are what is on. While the state of the network is
-// not known, what is on stays so.
+// Take updates the alerts from a result: its regions are the ones that fire. While the
+// state of the network is unknown, firing alerts keep firing.
 func (a *Alertmanager) Take(r *schema.IntervalResult) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -123,7 +123,7 @@ func worstFirst(x, y Alert) int {
 	return cmp.Or(cmp.Compare(y.severity, x.severity), strings.Compare(x.identity(), y.identity()))
 }
 
-// Forget drops the alerts of a fabric, without resolving them: its next owner sends the same, or lets them expire.
+// Forget drops the alerts of a fabric without resolving them: the next owner re-sends them or lets them expire.
 func (a *Alertmanager) Forget(fabric string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -131,7 +131,7 @@ func (a *Alertmanager) Forget(fabric string) {
 	maps.DeleteFunc(a.incidents, func(key regionKey, _ *incident) bool { return key.fabric == fabric })
 }
 
-// Run sends what is new at once, and everything again each Resend, until ctx ends.
+// Run sends changes immediately and everything again every Resend interval, until ctx ends.
 func (a *Alertmanager) Run(ctx context.Context) error {
 	again := time.NewTicker(a.cfg.Resend)
 	defer again.Stop()
@@ -148,7 +148,7 @@ func (a *Alertmanager) Run(ctx context.Context) error {
 	}
 }
 
-// send sends what is new, or all. What fails is sent again with the next Resend.
+// send sends changed alerts, or all. Failed deliveries are retried at the next Resend.
 func (a *Alertmanager) send(ctx context.Context, all bool) {
 	list, alerts := a.due(time.Now(), all)
 	if len(alerts) == 0 {
@@ -168,7 +168,7 @@ func (a *Alertmanager) send(ctx context.Context, all bool) {
 	a.sent(list)
 }
 
-// due lists what is to be sent, with its ends, and forgets what was resolved long ago.
+// due lists the alerts to send, with their end times, and deletes those resolved long ago.
 func (a *Alertmanager) due(now time.Time, all bool) (list []due, alerts []Alert) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -176,7 +176,7 @@ func (a *Alertmanager) due(now time.Time, all bool) (list []due, alerts []Alert)
 	for _, id := range slices.Sorted(maps.Keys(a.alerts)) {
 		have := a.alerts[id]
 		if !have.resolved.IsZero() && now.Sub(have.resolved) > max(keepResolved, resendsAlive*a.cfg.Resend) {
-			if !have.settled { // a member that has it lets it expire by now
+			if !have.settled { // a member that still has it has let it expire by now
 				a.record.Dropped(Expired, 1)
 			}
 			delete(a.alerts, id)
@@ -199,13 +199,13 @@ func (a *Alertmanager) due(now time.Time, all bool) (list []due, alerts []Alert)
 	return list, alerts
 }
 
-// due is an alert as it was sent.
+// due is an alert in the state that was sent.
 type due struct {
 	*active
 	resolved time.Time
 }
 
-// sent notes what has been taken, unless it has changed meanwhile.
+// sent marks alerts as delivered unless they changed in the meantime, and audits them.
 func (a *Alertmanager) sent(list []due) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -225,9 +225,9 @@ func (a *Alertmanager) sent(list []due) {
 	a.record.Pending(0)
 }
 
-// post sends alerts to every member of the cluster; it succeeds where one takes them all: what the others failed by is impaired.
-// The members are sent to side by side, so that one that hangs delays no other: alerts that come after their ends would be
-// resolved.
+// post sends alerts to every member of the cluster and succeeds if one of them accepts all; the errors of the others are
+// returned as impaired. Members are contacted in parallel so that a hanging one does not delay the rest: an alert that arrives
+// after its end time counts as resolved.
 func (a *Alertmanager) post(ctx context.Context, alerts []Alert) (impaired, err error) {
 	ctx, cancel := context.WithTimeout(ctx, (resendsAlive-1)*a.cfg.Resend)
 	defer cancel()
@@ -247,14 +247,14 @@ func (a *Alertmanager) post(ctx context.Context, alerts []Alert) (impaired, err 
 			return nil
 		})
 	}
-	_ = members.Wait() // which has no errors of its own
+	_ = members.Wait() // the functions return no errors
 	if slices.Contains(errs, nil) {
 		return errors.Join(errs...), nil
 	}
 	return nil, errors.Join(errs...)
 }
 
-// postAll sends to one member. One that does not answer is not asked again; what one refuses keeps nothing else from it.
+// postAll sends to one member. It stops if the member does not respond or its clock is ahead, but not if it rejects a batch.
 func (a *Alertmanager) postAll(ctx context.Context, address string, bodies [][]byte) error {
 	var first error
 	for _, body := range bodies {
@@ -267,7 +267,7 @@ func (a *Alertmanager) postAll(ctx context.Context, address string, bodies [][]b
 	return first
 }
 
-// answerError is an answer that is no success.
+// answerError is a non-2xx response.
 type answerError struct{ host, status, said string }
 
 func (e *answerError) Error() string {
@@ -277,7 +277,7 @@ func (e *answerError) Error() string {
 func (a *Alertmanager) postTo(ctx context.Context, address string, body []byte) error {
 	request, err := http.NewRequestWithContext(ctx, http.MethodPost, address, bytes.NewReader(body))
 	if err != nil {
-		return errors.New("alertmanager: the address is no URL") // the error would print it whole
+		return errors.New("alertmanager: the address is no URL") // err would print the whole URL
 	}
 	request.Header.Set("Content-Type", "application/json")
 	if a.cfg.User != "" {
@@ -298,7 +298,7 @@ func (a *Alertmanager) postTo(ctx context.Context, address string, body []byte) 
 	return a.checkClock(request.URL.Host, response.Header.Get("Date"))
 }
 
-// checkClock finds out whether alerts are over for a member when they come, by its clock.
+// checkClock reports a member whose clock is so far ahead that alerts have already ended when they arrive.
 func (a *Alertmanager) checkClock(host, date string) error {
 	at, err := http.ParseTime(date)
 	if ahead := time.Until(at); err == nil && ahead > (resendsAlive-1)*a.cfg.Resend {

@@ -12,7 +12,7 @@ import (
 	"github.com/giverny/giverny/schema"
 )
 
-// Alert is one of the body of POST /api/v2/alerts.
+// Alert is an element of the request body of POST /api/v2/alerts.
 type Alert struct {
 	Labels       map[string]string `json:"labels"`
 	Annotations  map[string]string `json:"annotations"`
@@ -23,16 +23,16 @@ type Alert struct {
 	severity schema.Severity
 }
 
-// alertName is the label alertname.
+// alertName is the value of the label alertname.
 const alertName = "GivernyCongestionRegion"
 
-// Of makes the alerts of a result: one for each region at a severity or above. Their
-// ends are not set. generator is the address of the page, or empty.
+// Of returns an alert for each region of a result with at least the given severity,
+// with EndsAt unset. generator is the URL of the web page, or empty.
 func Of(r *schema.IntervalResult, least schema.Severity, generator string) []Alert {
 	return incidents{}.alerts(r, least, generator, time.Time{})
 }
 
-// alerts are those of a result that comes at a time after others.
+// alerts is Of for a series of results, tracking incidents across them.
 func (in incidents) alerts(r *schema.IntervalResult, least schema.Severity, generator string, now time.Time) []Alert {
 	in.follow(r, least, now)
 	diagnoses := diagnosesOf(r)
@@ -49,7 +49,7 @@ func (in incidents) alerts(r *schema.IntervalResult, least schema.Severity, gene
 	return alerts
 }
 
-// diagnosesOf lists the diagnoses of a result by region, without the fabric.
+// diagnosesOf indexes the diagnoses of a result by region; the keys have no fabric.
 func diagnosesOf(r *schema.IntervalResult) map[regionKey]*schema.Diagnosis {
 	diagnoses := map[regionKey]*schema.Diagnosis{}
 	for i := range r.Diagnoses {
@@ -94,7 +94,7 @@ func alertOf(s *schema.Snapshot, region *schema.Region, d *schema.Diagnosis, gen
 	return a
 }
 
-// linkTo is the address of the page, at a region as it is in this interval.
+// linkTo returns the page URL with the region and the interval as query parameters.
 func linkTo(page string, s *schema.Snapshot, region *schema.Region) string {
 	u, err := url.Parse(page)
 	if err != nil || page == "" {
@@ -108,7 +108,7 @@ func linkTo(page string, s *schema.Snapshot, region *schema.Region) string {
 	return u.String()
 }
 
-// identity is what Alertmanager knows an alert by: its labels.
+// identity is what Alertmanager identifies an alert by: its label set.
 func (a *Alert) identity() string {
 	var b strings.Builder
 	for _, name := range slices.Sorted(maps.Keys(a.Labels)) {

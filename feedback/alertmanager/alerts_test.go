@@ -7,7 +7,7 @@ import (
 	"github.com/giverny/giverny/schema"
 )
 
-// Annotations are read by people: the root is named as everywhere, and no name from outside controls a terminal.
+// Annotations are for people: the root is named as elsewhere, and names from outside cannot control a terminal.
 func TestAnnotations(t *testing.T) {
 	r := &schema.IntervalResult{Snapshot: &schema.Snapshot{Fabric: "ib0"}, Regions: []schema.Region{{ID: 1, Severity: schema.High, Mean: 40, Name: "incast at leaf7 port 1 (host56)"}},
 		Diagnoses: []schema.Diagnosis{{Region: 1, Jobs: []schema.AccusedJob{{JobID: "17\u202e\x1b[31m"}}, Root: &schema.Root{Device: "leaf7", Port: "1"}}}}
@@ -22,7 +22,7 @@ func TestAnnotations(t *testing.T) {
 	}
 }
 
-// The link of an alert opens the page at the region, in an interval in which it is there.
+// The link of an alert opens the page at the region, in an interval in which it exists.
 func TestLinks(t *testing.T) {
 	r := &schema.IntervalResult{Snapshot: &schema.Snapshot{Fabric: "ib 0", Interval: schema.Interval{StartNanos: 1764194400e9, DurationNanos: 60e9}}, Regions: []schema.Region{{ID: 1882957939736577, Severity: schema.High}}}
 	const query = "?at=2025-11-26T22%3A00%3A00Z&fabric=ib+0&region=1882957939736577"

@@ -10,38 +10,38 @@ import (
 	"github.com/giverny/giverny/schema"
 )
 
-// Config of the alerts. They are off, and a dry run once they are on.
+// Config of the alerts. Disabled by default, and a dry run when first enabled.
 type Config struct {
 	// Send alerts.
 	Enabled bool `yaml:"enabled"`
 	// Log and audit what would be sent, and send nothing.
 	DryRun bool `yaml:"dry_run"`
-	// The addresses of all members of the cluster, such as http://localhost:9093; each is sent every alert, as Prometheus does.
+	// The URLs of all members of the cluster, such as http://localhost:9093; each is sent every alert, as Prometheus does.
 	URLs []secret.URL `yaml:"urls,flow"`
-	// The user of basic authentication; empty: none.
+	// The user for basic authentication; empty: none.
 	User string `yaml:"user"`
-	// Its password.
+	// The user's password.
 	Password secret.Text `yaml:"password"`
-	// A file that holds it.
+	// A file that holds the password.
 	PasswordFile string `yaml:"password_file"`
-	// The authorities to trust, a PEM file; empty: the system's.
+	// The certificate authorities to trust, a PEM file; empty: the system's.
 	CA string `yaml:"ca"`
-	// Regions below this severity are no alerts: Low, Medium or High.
+	// Regions below this severity are not sent: Low, Medium or High.
 	MinSeverity schema.Severity `yaml:"min_severity"`
-	// How often alerts are sent again; an alert that is not sent for four times as long resolves.
+	// How often alerts are re-sent; an alert that is not re-sent for four times as long resolves.
 	Resend time.Duration `yaml:"resend"`
 	// How long Alertmanager may take to answer.
 	Timeout time.Duration `yaml:"timeout"`
-	// The address of the page, for the link in alerts.
+	// The URL of the web page, for the link in alerts.
 	PageURL string `yaml:"page_url"`
 }
 
-// DefaultConfig is off.
+// DefaultConfig is disabled.
 func DefaultConfig() Config {
 	return Config{DryRun: true, MinSeverity: schema.Medium, Resend: time.Minute, Timeout: 10 * time.Second}
 }
 
-// Validate joins all faults.
+// Validate joins all errors.
 func (c *Config) Validate() error {
 	var f faults.List
 	f.Check(!c.Enabled || len(c.URLs) > 0, "urls", "empty; want http://host:9093")

@@ -1,6 +1,5 @@
-// Package alertmanager shows congestion regions as alerts of Prometheus'
-// Alertmanager, by its own API (POST /api/v2/alerts). In go the results of fabrics,
-// out come alerts that are sent again and again while a region is there, and once it
-// has gone are sent as resolved. It keeps nothing on disk: what is not sent again
-// resolves itself.
+// Package alertmanager publishes congestion regions as alerts through the API of
+// Prometheus Alertmanager (POST /api/v2/alerts). Input: the results of fabrics. Output:
+// alerts, re-sent for as long as a region exists and then sent as resolved. It persists
+// nothing: an alert that is no longer re-sent resolves by itself.
 package alertmanager

@@ -24,7 +24,7 @@ func newAlertmanager(t *testing.T) *Alertmanager {
 	return a
 }
 
-// While no member answers, ends of alerts that no member has any more are forgotten, and counted: alerts do not add up for ever.
+// While no member answers, resolutions that no member needs any more are dropped and counted, so that memory stays bounded.
 func TestEndsThatNoMemberTakesAreForgotten(t *testing.T) {
 	a := newAlertmanager(t)
 	r := &schema.IntervalResult{Snapshot: &schema.Snapshot{Fabric: "ib0"}, Regions: []schema.Region{{ID: 1, Severity: schema.High}}}
@@ -45,7 +45,7 @@ func TestEndsThatNoMemberTakesAreForgotten(t *testing.T) {
 	}
 }
 
-// Of more regions than alerts are sent of, the most severe are on.
+// If there are too many regions, the alerts of the most severe ones are sent.
 func TestTheMostSevereOfTooManyAreSent(t *testing.T) {
 	a := newAlertmanager(t)
 	r := &schema.IntervalResult{Snapshot: &schema.Snapshot{Fabric: "ib0"}}

@@ -11,25 +11,25 @@ import (
 	"github.com/giverny/giverny/schema"
 )
 
-// regionKey is a region of a fabric.
+// regionKey identifies a region.
 type regionKey struct {
 	fabric string
 	id     uint64
 	metric schema.Metric
 }
 
-// incident is the trouble that a region is part of.
+// incident groups the regions that have one cause.
 type incident struct {
 	notice.Place
-	label string // the id of its first region; a region keeps it, as a changed label is another alert
+	label string // ID of its first region; fixed per region, because a changed label makes a new alert
 	seen  time.Time
 }
 
-// incidents are those of the regions that are there, or were lately.
+// incidents are those of current and recent regions.
 type incidents map[regionKey]*incident
 
-// follow finds the incidents of a result's regions: a region that comes is of that of one with the same root or cycle of
-// waiting ports, the oldest first.
+// follow assigns the regions of a result, in order of birth, to incidents: a new region joins that of a region with the
+// same root or cycle of waiting ports (of several, the one with the lowest label), or starts its own.
 func (in incidents) follow(r *schema.IntervalResult, least schema.Severity, now time.Time) {
 	maps.DeleteFunc(in, func(_ regionKey, i *incident) bool { return now.Sub(i.seen) > keepResolved })
 	diagnoses := diagnosesOf(r)
@@ -52,7 +52,7 @@ func (in incidents) follow(r *schema.IntervalResult, least schema.Severity, now 
 	}
 }
 
-// labelOf is the label of a region that comes.
+// labelOf returns the incident label of a new region.
 func (in incidents) labelOf(key regionKey, place *notice.Place) string {
 	var first *incident
 	for k, i := range in {

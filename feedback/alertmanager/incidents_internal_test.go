@@ -7,8 +7,8 @@ import (
 	"github.com/giverny/giverny/schema"
 )
 
-// Regions that wait for one port, as the pauses that a switch receives and sends do, have one label to group by. It stays
-// when the first of them is gone, and when a root changes.
+// Regions that wait for the same port, such as the pauses received and sent by a switch, share a label to group by. It
+// does not change when the first region ends or a root changes.
 func TestRegionsOfOneRootAreOneIncident(t *testing.T) {
 	region := func(id uint64, metric schema.Metric, port string) schema.Region {
 		return schema.Region{ID: id, Metric: metric, Severity: schema.High, BirthNanos: int64(id), Root: &schema.Root{Device: "leaf7", Port: port, Link: schema.NoLink}}

@@ -22,7 +22,7 @@ import (
 	"github.com/giverny/giverny/schema"
 )
 
-// runAlerts sends alerts to members of a cluster until the test ends. state is what health says.
+// runAlerts sends alerts to members of a cluster until the test ends. state returns the health state.
 func runAlerts(t *testing.T, change func(*alertmanager.Config), members ...string) (a *alertmanager.Alertmanager, state func() string) {
 	t.Helper()
 	return runRecorded(t, recorder(t, "alertmanager", alertmanager.Reasons()), change, members...)
@@ -56,7 +56,7 @@ func regions(n int) (list []schema.Region) {
 	return list
 }
 
-// before answers for a member, or lets the request through to it.
+// before is a proxy that answers for a member, or passes the request on to it.
 func before(t *testing.T, member string, answer func(w http.ResponseWriter, r *http.Request) (through bool)) string {
 	t.Helper()
 	proxy := httputil.NewSingleHostReverseProxy(&url.URL{Scheme: "http", Host: member})
@@ -69,11 +69,11 @@ func before(t *testing.T, member string, answer func(w http.ResponseWriter, r *h
 	return server.URL
 }
 
-// A member of the cluster that hangs delays no other: none of many alerts expires at one that works.
+// A member that hangs does not delay the others: no alert expires at a working member.
 func TestAMemberThatHangsDelaysNoOther(t *testing.T) {
 	member := startAlertmanager(t)
 	hangs := before(t, member, func(_ http.ResponseWriter, r *http.Request) bool {
-		io.Copy(io.Discard, r.Body) // only then it is seen that the client leaves
+		io.Copy(io.Discard, r.Body) // the client's disconnect is detected only after this
 		<-r.Context().Done()
 		return false
 	})
@@ -88,7 +88,7 @@ func TestAMemberThatHangsDelaysNoOther(t *testing.T) {
 	}
 }
 
-// A member that is dead keeps no alert from the others, and is counted as a fault each time.
+// A dead member does not keep alerts from the others, and each failure is counted.
 func TestADeadMemberIsCounted(t *testing.T) {
 	member, registry := startAlertmanager(t), prometheus.NewRegistry()
 	dead := httptest.NewServer(http.NotFoundHandler())
@@ -116,7 +116,7 @@ func faultsIn(t *testing.T, registry *prometheus.Registry) (n float64) {
 	return n
 }
 
-// What a member refuses for a while, or answers late, is sent until it is taken; health says what is the matter meanwhile.
+// Alerts that a member rejects or answers late are re-sent until accepted; health describes the problem meanwhile.
 func TestAMemberThatRefusesForAWhile(t *testing.T) {
 	member := startAlertmanager(t)
 	for name, c := range map[string]struct {
@@ -149,7 +149,7 @@ func TestAMemberThatRefusesForAWhile(t *testing.T) {
 	}
 }
 
-// A member whose clock is far ahead takes every alert for one that is over: that is a fault that health names.
+// A member whose clock is far ahead treats every alert as ended: health reports this fault.
 func TestAMemberWhoseClockIsAhead(t *testing.T) {
 	address := before(t, startAlertmanager(t), func(w http.ResponseWriter, _ *http.Request) bool {
 		w.Header().Set("Date", time.Now().Add(time.Hour).UTC().Format(http.TimeFormat))

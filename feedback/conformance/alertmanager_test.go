@@ -29,7 +29,7 @@ import (
 	"github.com/giverny/giverny/schema"
 )
 
-// startAlertmanager builds Alertmanager as the module has it and starts it on loopback.
+// startAlertmanager builds the Alertmanager version in go.mod and starts it on loopback.
 func startAlertmanager(t *testing.T) (address string) {
 	t.Helper()
 	dir := t.TempDir()
@@ -87,7 +87,7 @@ func recorder(t *testing.T, sink string, reasons []string) *record.Recorder {
 	return recorderOf(t, prometheus.NewRegistry(), sink, reasons)
 }
 
-// recorderOf is a recorder whose metrics are in a registry.
+// recorderOf returns a recorder whose metrics are in a registry.
 func recorderOf(t *testing.T, registry *prometheus.Registry, sink string, reasons []string) *record.Recorder {
 	t.Helper()
 	metrics, err := record.NewMetrics(registry)
@@ -102,7 +102,7 @@ func result(minute int64, regions ...schema.Region) *schema.IntervalResult {
 		Interval: schema.Interval{StartNanos: time.Now().Add(time.Duration(minute-60) * time.Minute).UnixNano(), DurationNanos: int64(time.Minute)}}}
 }
 
-// alerts asks Alertmanager by its own client.
+// alerts queries Alertmanager with its own client.
 func alerts(t *testing.T, address string) map[string]*models.GettableAlert {
 	t.Helper()
 	c := client.NewHTTPClientWithConfig(strfmt.Default, &client.TransportConfig{Host: address, BasePath: "/api/v2/", Schemes: []string{"http"}})
@@ -120,8 +120,8 @@ func alerts(t *testing.T, address string) map[string]*models.GettableAlert {
 	return byRegion
 }
 
-// A region is an alert in a real Alertmanager while it is there; when its class
-// changes the alert of the old one is resolved, and when it ends so is the new one.
+// A region is an alert in a real Alertmanager while it exists; when its class changes
+// the old alert is resolved, and when it ends the new one is.
 func TestRegionsAreAlerts(t *testing.T) {
 	address := startAlertmanager(t)
 	cfg := alertmanager.DefaultConfig()
@@ -172,14 +172,14 @@ func TestRegionsAreAlerts(t *testing.T) {
 	}
 	unknown := result(3)
 	unknown.Network.Unknown = &schema.Unknown{Reason: schema.NoInterval}
-	a.Take(unknown) // nothing is known: it stays
+	a.Take(unknown) // unknown state: the alert keeps firing
 	time.Sleep(2 * cfg.Resend)
 	await(t, "the alert that is sent although nothing is known", func() bool { return alerts(t, address)[second] != nil })
 	a.Take(result(4))
 	await(t, "the end", func() bool { return len(alerts(t, address)) == 0 })
 }
 
-// What is sent decodes into Alertmanager's own type, every field of it known there.
+// What is sent decodes into Alertmanager's own type without unknown fields.
 func TestAlertsFitTheModel(t *testing.T) {
 	list := alertmanager.Of(result(1, schema.Region{ID: 1, Severity: schema.High}), schema.Medium, "http://giverny.example/")
 	text, err := json.Marshal(list)

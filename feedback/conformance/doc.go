@@ -1,5 +1,5 @@
-// Package conformance has no code: its tests check feedback by the code of those that
-// it talks to: a real Alertmanager and its client types, and the types of Kubernetes'
-// scheduler and API. It is a module of its own, so that these are no dependencies of
-// Giverny: run `go test ./...` in this folder.
+// Package conformance has only tests, which check feedback against the real peers: an
+// Alertmanager process and its client types, and the types of the Kubernetes scheduler
+// and API. It is a separate module so that these are not dependencies of Giverny: run
+// `go test ./...` in this folder.
 package conformance

@@ -39,8 +39,8 @@ func startExtender(t *testing.T, change func(*kubernetes.ExtenderConfig)) *httpt
 	return server
 }
 
-// ask posts a request to a verb, and decodes the answer into the scheduler's type; a
-// field that this does not have is a fault.
+// ask posts a request to a verb, and decodes the response into the scheduler's type;
+// unknown fields are an error.
 func ask[T any](t *testing.T, server *httptest.Server, verb string, body []byte) (answer T) {
 	t.Helper()
 	response, err := http.Post(server.URL+"/feedback/kubernetes/"+verb, "application/json", bytes.NewReader(body))
@@ -60,8 +60,8 @@ func ask[T any](t *testing.T, server *httptest.Server, verb string, body []byte)
 	return answer
 }
 
-// requests are those of a scheduler about a pod and the nodes host0 to host2, by its
-// own types as its HTTP extender encodes them, with nodeCacheCapable and without.
+// requests are a scheduler's requests about a pod and the nodes host0 to host2, encoded
+// with its own types as by its HTTP extender, with and without nodeCacheCapable.
 func requests(t *testing.T, verb string) map[string][]byte {
 	t.Helper()
 	pod := &v1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "trainer-0", Namespace: "ml", UID: "5f0c", Labels: map[string]string{"app": "trainer"}},
@@ -103,7 +103,7 @@ func TestFilterAnswersTheScheduler(t *testing.T) {
 		if got.NodeNames != nil || got.Nodes == nil || len(got.Nodes.Items) != 2 {
 			t.Fatalf("%s: names %v, nodes %v", name, got.NodeNames, got.Nodes)
 		}
-		want := args.Nodes.DeepCopy() // whole, as they came
+		want := args.Nodes.DeepCopy() // complete and unchanged
 		want.Items = append(want.Items[:1], want.Items[2])
 		if diff := cmp.Diff(want, got.Nodes); diff != "" {
 			t.Errorf("%s: %s", name, diff)
@@ -121,8 +121,8 @@ func TestPrioritizeAnswersTheScheduler(t *testing.T) {
 	}
 }
 
-// A dry run, scores that are too old, a node that is not allowed and a filter that
-// would leave no node: every node passes.
+// In a dry run, with stale scores, for a node that is not allowed, and if no node would
+// remain, every node passes.
 func TestTheExtenderFailsOpen(t *testing.T) {
 	for name, change := range map[string]func(*kubernetes.ExtenderConfig){
 		"dry run":     func(c *kubernetes.ExtenderConfig) { c.DryRun = true },
@@ -147,8 +147,8 @@ func TestTheExtenderFailsOpen(t *testing.T) {
 	}
 }
 
-// What the scheduler of Kubernetes sent when it placed a pod (testdata/scheduler/README.md): nodes go back as they came,
-// and the answers are of its own types.
+// Requests recorded from the Kubernetes scheduler placing a pod (testdata/scheduler/README.md): nodes are returned
+// unchanged, and the responses have its own types.
 func TestRecordedRequestsAreAnswered(t *testing.T) {
 	server := startExtender(t, nil)
 	for _, form := range []string{"nodes", "names"} {
@@ -173,7 +173,7 @@ func TestRecordedRequestsAreAnswered(t *testing.T) {
 	}
 }
 
-// recorded is a request of the scheduler, and what it says.
+// recorded returns a recorded request, raw and decoded.
 func recorded(t *testing.T, name string) (request []byte, args extender.ExtenderArgs) {
 	t.Helper()
 	request, err := os.ReadFile("testdata/scheduler/" + name + ".json")

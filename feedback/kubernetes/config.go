@@ -10,9 +10,9 @@ import (
 	"github.com/giverny/giverny/internal/secret"
 )
 
-// Config of the sinks for Kubernetes.
+// Config of the Kubernetes sinks.
 type Config struct {
-	// A file of lines "node<TAB>device" for nodes whose name in Kubernetes is not that of their device in the topology; both may be host lists. Feeds of jobs read the same form.
+	// A file of lines "node<TAB>device" for nodes whose name in Kubernetes differs from that of their device in the topology; both may be host lists. Job feeds read the same format.
 	NodeMap string `yaml:"node_map"`
 	// The scheduler extender, served at /feedback/kubernetes/filter and /feedback/kubernetes/prioritize.
 	Extender ExtenderConfig `yaml:"extender"`
@@ -20,7 +20,7 @@ type Config struct {
 	Nodes NodesConfig `yaml:"nodes"`
 }
 
-// ExtenderConfig of the scheduler extender. It is off, and a dry run once it is on.
+// ExtenderConfig of the scheduler extender. Disabled by default, and a dry run when first enabled.
 type ExtenderConfig struct {
 	// Answer the scheduler.
 	Enabled bool `yaml:"enabled"`
@@ -28,13 +28,13 @@ type ExtenderConfig struct {
 	DryRun bool `yaml:"dry_run"`
 	// The nodes that may be filtered out, by their names in Kubernetes; patterns such as gpu-*. Empty: none.
 	Allow []string `yaml:"allow"`
-	// Nodes with this score or more, 0 to 100, are filtered out; 0: none are. If no node would be left, all pass.
+	// Nodes with at least this score, 0 to 100, are filtered out; 0: none are. If no node would remain, all pass.
 	FilterAt float64 `yaml:"filter_at"`
-	// How old the scores may be; with older ones every node passes and none is preferred.
+	// Maximum age of the scores; with older ones every node passes and none is preferred.
 	MaxAge time.Duration `yaml:"max_age"`
 }
 
-// NodesConfig of labels and taints. They are off, and a dry run once they are on.
+// NodesConfig of labels and taints. Disabled by default, and a dry run when first enabled.
 type NodesConfig struct {
 	// Change nodes.
 	Enabled bool `yaml:"enabled"`
@@ -46,11 +46,11 @@ type NodesConfig struct {
 	Taint string `yaml:"taint"`
 	// The taint's effect: PreferNoSchedule or NoSchedule.
 	Effect string `yaml:"effect"`
-	// The address of the API server. Empty: that of the cluster this process runs in.
+	// The URL of the API server. Empty: that of the cluster this process runs in.
 	URL secret.URL `yaml:"url"`
 	// A file that holds the token; empty: that of the service account.
 	TokenFile string `yaml:"token_file"`
-	// The authorities to trust, a PEM file; empty: that of the service account.
+	// The certificate authorities to trust, a PEM file; empty: that of the service account.
 	CA string `yaml:"ca"`
 	// How long one request may take.
 	Timeout time.Duration `yaml:"timeout"`
@@ -58,7 +58,7 @@ type NodesConfig struct {
 	Policy policy.Config `yaml:",inline"`
 }
 
-// DefaultConfig is off.
+// DefaultConfig is disabled.
 func DefaultConfig() Config {
 	return Config{
 		Extender: ExtenderConfig{DryRun: true, FilterAt: 90, MaxAge: 5 * time.Minute},
@@ -72,10 +72,10 @@ const (
 	noSchedule       = "NoSchedule"
 )
 
-// qualifiedName is a key of labels and taints: an optional DNS prefix, a slash, a name.
+// qualifiedName is a label or taint key: an optional DNS prefix and slash, then a name.
 var qualifiedName = regexp.MustCompile(`^([a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?/)?[A-Za-z0-9]([A-Za-z0-9_.-]{0,61}[A-Za-z0-9])?$`)
 
-// Validate joins all faults.
+// Validate joins all errors.
 func (c *Config) Validate() error {
 	var f faults.List
 	f.Under("extender", c.Extender.Validate())
@@ -83,7 +83,7 @@ func (c *Config) Validate() error {
 	return f.Err()
 }
 
-// Validate joins all faults.
+// Validate joins all errors.
 func (c *ExtenderConfig) Validate() error {
 	var f faults.List
 	allow := policy.DefaultConfig()
@@ -95,7 +95,7 @@ func (c *ExtenderConfig) Validate() error {
 	return f.Err()
 }
 
-// Validate joins all faults.
+// Validate joins all errors.
 func (c *NodesConfig) Validate() error {
 	var f faults.List
 	f.Check(c.Label != "" || c.Taint != "", "label", "empty, and so is taint; nothing would be changed")

@@ -1,5 +1,5 @@
-// Package kubernetes asks Kubernetes to place pods elsewhere: as a scheduler extender
-// that answers the scheduler's questions, and by a label or a taint of nodes through
-// the API server. In go scores of nodes, out come answers and requests. Which nodes
-// are labelled, and that all is put back, is package reconcile's.
+// Package kubernetes asks Kubernetes to place pods elsewhere: as a scheduler extender,
+// and by a node label or taint set through the API server. Input: node scores. Output:
+// extender responses and API requests. Package reconcile decides which nodes are marked
+// and restores them.
 package kubernetes

@@ -17,48 +17,48 @@ import (
 	"github.com/giverny/giverny/feedback/record"
 )
 
-// Reasons for which the extender does not do what was asked or what scores say.
+// Reasons why the extender ignores a request or the scores.
 const (
-	Stale      = "stale"       // the scores are too old, or not known
-	NotAllowed = "not_allowed" // the allow list does not have a congested node
-	LastNodes  = "last_nodes"  // no node would be left
-	Malformed  = "malformed"   // the request is none of a scheduler's
+	Stale      = "stale"       // the scores are too old or unknown
+	NotAllowed = "not_allowed" // a congested node is not on the allow list
+	LastNodes  = "last_nodes"  // no node would remain
+	Malformed  = "malformed"   // not a valid scheduler request
 )
 
-// ExtenderReasons lists them.
+// ExtenderReasons lists the reasons, for metrics.
 func ExtenderReasons() []string { return []string{Stale, NotAllowed, LastNodes, Malformed} }
 
-// maxPriority is the best priority of an extender (MaxExtenderPriority of
+// maxPriority is the highest priority an extender may return (MaxExtenderPriority of
 // k8s.io/kube-scheduler/extender/v1).
 const maxPriority = 10
 
-// maxRequest bounds a request, where http.access.limits.body_bytes has been raised: 5000 whole nodes are some 60 MB.
+// maxRequest bounds a request body if http.access.limits.body_bytes has been raised: 5000 full Node objects are about 60 MB.
 const maxRequest = 256 << 20
 
-// Extender answers kube-scheduler. It fails open: whatever is wrong with the scores,
-// every node passes.
+// Extender answers kube-scheduler. It fails open: if the scores are missing, stale or
+// unknown, every node passes.
 type Extender struct {
 	cfg    ExtenderConfig
 	record *record.Recorder
 	log    *slog.Logger
 
-	mu     sync.Mutex // guards fabrics
+	mu     sync.Mutex // guards fabric
 	fabric map[string]fabricScores
 }
 
-// fabricScores are the newest of a fabric.
+// fabricScores are the newest scores of a fabric.
 type fabricScores struct {
 	nodes   map[string]policy.Score
 	unknown bool
 	taken   time.Time
 }
 
-// NewExtender makes the extender of a valid configuration.
+// NewExtender returns an extender for a valid configuration.
 func NewExtender(cfg ExtenderConfig, rec *record.Recorder, log *slog.Logger) *Extender {
 	return &Extender{cfg: cfg, record: rec, log: log.With("sink", rec.Sink()), fabric: map[string]fabricScores{}}
 }
 
-// Take takes the scores of a fabric.
+// Take stores the scores of a fabric.
 func (e *Extender) Take(s reconcile.Scores) {
 	nodes := make(map[string]policy.Score, len(s.Nodes))
 	for _, n := range s.Nodes {
@@ -71,7 +71,7 @@ func (e *Extender) Take(s reconcile.Scores) {
 	e.fabric[s.Fabric] = fabricScores{nodes, s.Unknown, time.Now()}
 }
 
-// Forget drops the scores of a fabric that others look after now.
+// Forget drops the scores of a fabric that another process now owns.
 func (e *Extender) Forget(fabric string) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -84,25 +84,25 @@ func (e *Extender) Register(mux *http.ServeMux) {
 	mux.HandleFunc("POST /feedback/kubernetes/prioritize", e.serve(func(a *extenderArgs) any { return e.prioritize(a) }))
 }
 
-// The forms of k8s.io/kube-scheduler/extender/v1, whose fields have no names of their
-// own in JSON. Nodes are passed on as they came: this program needs their names alone.
+// The types of k8s.io/kube-scheduler/extender/v1, whose fields have no JSON names.
+// Nodes are passed through as received; only their names are read.
 
-// extenderArgs has either Nodes or, where the scheduler is configured so that the extender
-// knows the nodes (nodeCacheCapable), NodeNames.
+// extenderArgs has either Nodes or, if the scheduler is configured with nodeCacheCapable,
+// NodeNames.
 type extenderArgs struct {
 	Pod       json.RawMessage
 	Nodes     *nodeList
 	NodeNames *[]string
 }
 
-// nodeList is a v1.NodeList; all fields other than its items are returned unchanged.
+// nodeList is a v1.NodeList; fields other than items are returned unchanged.
 type nodeList struct {
 	Items  []json.RawMessage
 	others map[string]json.RawMessage
 	names  []string
 }
 
-// UnmarshalJSON reads a list of nodes.
+// UnmarshalJSON decodes the items and keeps all other fields as raw JSON.
 func (l *nodeList) UnmarshalJSON(text []byte) error {
 	if err := json.Unmarshal(text, &l.others); err != nil {
 		return err
@@ -126,7 +126,7 @@ func (l *nodeList) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
-// MarshalJSON gives the list back.
+// MarshalJSON encodes the list with the fields it was decoded with.
 func (l *nodeList) MarshalJSON() ([]byte, error) {
 	items, err := json.Marshal(append([]json.RawMessage{}, l.Items...))
 	if err != nil {
@@ -146,8 +146,8 @@ func orNull(text json.RawMessage) json.RawMessage {
 	return text
 }
 
-// filterResult is the answer to filter. FailedAndUnresolvableNodes stays empty: a
-// preemption does not help, but congestion passes.
+// filterResult is the response to filter. FailedAndUnresolvableNodes stays empty: those
+// nodes would be ruled out even with preemption, but congestion is temporary.
 type filterResult struct {
 	Nodes                      *nodeList
 	NodeNames                  *[]string
@@ -156,7 +156,7 @@ type filterResult struct {
 	Error                      string
 }
 
-// hostPriority is one entry of the answer to prioritize.
+// hostPriority is an entry of the response to prioritize.
 type hostPriority struct {
 	Host  string
 	Score int64 // 0 to maxPriority
@@ -185,7 +185,7 @@ func (e *Extender) serve(answer func(*extenderArgs) any) http.HandlerFunc {
 			return
 		}
 		w.Header().Set("Content-Type", "application/json")
-		json.NewEncoder(w).Encode(answer(&args)) // an error here means that the scheduler left
+		json.NewEncoder(w).Encode(answer(&args)) // an error here means that the scheduler disconnected
 		e.record.Worked()
 	}
 }
@@ -198,16 +198,16 @@ func (a *extenderArgs) names() []string {
 	return a.Nodes.names
 }
 
-// known are the scores of the fabrics that have some now.
+// known holds the scores of all fabrics with current scores.
 type known []map[string]policy.Score
 
-// scores are those of all fabrics; nil where none is known.
+// scores returns the current scores of all fabrics; nil if there are none.
 func (e *Extender) scores() (all known) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	for _, f := range e.fabric {
 		if !f.unknown && time.Since(f.taken) <= e.cfg.MaxAge {
-			all = append(all, f.nodes) // which does not change any more
+			all = append(all, f.nodes) // never modified after Take
 		}
 	}
 	if all == nil {
@@ -216,7 +216,7 @@ func (e *Extender) scores() (all known) {
 	return all
 }
 
-// of is the score of a node: of several fabrics the highest.
+// of returns the score of a node: the highest, if it is on several fabrics.
 func (k known) of(name string) (highest policy.Score) {
 	for _, nodes := range k {
 		if s := nodes[name]; s.Score > highest.Score {
@@ -226,7 +226,7 @@ func (k known) of(name string) (highest policy.Score) {
 	return highest
 }
 
-// filter says which nodes pass.
+// filter decides which nodes pass.
 func (e *Extender) filter(args *extenderArgs) *filterResult {
 	scores, failed := e.scores(), map[string]string{}
 	for _, name := range args.names() {
@@ -253,7 +253,7 @@ func (e *Extender) filter(args *extenderArgs) *filterResult {
 	return args.without(failed)
 }
 
-// without is the answer that all but the failed nodes pass, in the form of the question.
+// without is the response in which all but the failed nodes pass, in the same form as the request.
 func (a *extenderArgs) without(failed map[string]string) *filterResult {
 	result := &filterResult{FailedNodes: failed, FailedAndUnresolvableNodes: map[string]string{}}
 	if a.NodeNames != nil {
@@ -277,7 +277,7 @@ func (a *extenderArgs) without(failed map[string]string) *filterResult {
 	return result
 }
 
-// prioritize gives every candidate a priority: the best where no congestion is near.
+// prioritize gives every candidate a priority, the highest to nodes without congestion.
 func (e *Extender) prioritize(args *extenderArgs) []hostPriority {
 	scores, list := e.scores(), []hostPriority{}
 	for _, name := range args.names() {

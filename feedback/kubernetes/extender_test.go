@@ -12,7 +12,7 @@ import (
 	"github.com/giverny/giverny/feedback/record"
 )
 
-// The error for a request that is larger than the listener takes names the key to set.
+// The error for a request above the listener's limit names the key to change.
 func TestARequestThatIsTooLarge(t *testing.T) {
 	metrics, err := record.NewMetrics(prometheus.NewRegistry())
 	if err != nil {

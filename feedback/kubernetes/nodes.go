@@ -21,15 +21,15 @@ import (
 	"github.com/giverny/giverny/internal/tlsfile"
 )
 
-// Nodes changes labels and taints through the API server, for a reconciler.
+// Nodes changes labels and taints through the API server; it implements reconcile.Scheduler.
 type Nodes struct {
 	cfg    NodesConfig
 	base   string
 	client *http.Client
 }
 
-// NewNodes makes them of a valid configuration. Without an address, it is the
-// cluster's that this process runs in.
+// NewNodes returns Nodes for a valid configuration. Without a URL it uses the API
+// server of the cluster that this process runs in.
 func NewNodes(cfg NodesConfig) (*Nodes, error) {
 	n := &Nodes{cfg: cfg, base: strings.TrimSuffix(cfg.URL.Reveal(), "/")}
 	files := tlsfile.Files{CA: cfg.CA}
@@ -53,25 +53,25 @@ func NewNodes(cfg NodesConfig) (*Nodes, error) {
 	return n, nil
 }
 
-// marks are the keys by which nodes are marked. Its JSON stands in the reconciler's journal.
+// marks are the label and taint keys that mark a node. Its JSON is stored in the reconciler's journal.
 type marks struct {
 	Label  string `json:"label,omitempty"`
 	Taint  string `json:"taint,omitempty"`
 	Effect string `json:"effect,omitempty"`
 }
 
-// Marks says what a mark consists of.
+// Marks describes what a mark consists of.
 func (n *Nodes) Marks() string { return marks{n.cfg.Label, n.cfg.Taint, n.cfg.Effect}.text() }
 
 func (m marks) text() string {
 	text, err := json.Marshal(m)
-	if err != nil { // texts
+	if err != nil { // cannot fail: only strings
 		panic("kubernetes: " + err.Error())
 	}
 	return string(text)
 }
 
-// Marking changes the same nodes by the keys of an earlier configuration, as Marks gave them.
+// Marking returns Nodes that use the keys of an earlier configuration, as returned by Marks.
 func (n *Nodes) Marking(earlier string) (*Nodes, error) {
 	var m marks
 	if err := json.Unmarshal([]byte(earlier), &m); err != nil {
@@ -82,8 +82,8 @@ func (n *Nodes) Marking(earlier string) (*Nodes, error) {
 	return &other, nil
 }
 
-// nodeState is what of a node is changed. Its JSON is the reconciler's State, which the audit has too: it says which keys
-// it is about, so that a mark can be taken away when others are configured. States of earlier versions do not.
+// nodeState is the part of a node that is changed. Its JSON is the reconciler's State, which is also in the audit. It names
+// the keys, so that a mark can be removed after others have been configured; states of earlier versions do not.
 type nodeState struct {
 	LabelKey string  `json:"label_key,omitempty"`
 	Label    *string `json:"label,omitempty"` // value; nil: the node has no such label
@@ -106,18 +106,18 @@ func MarksOf(marked reconcile.State) string {
 
 func (s nodeState) state() reconcile.State {
 	text, err := json.Marshal(s)
-	if err != nil { // texts
+	if err != nil { // cannot fail: only strings
 		panic("kubernetes: " + err.Error())
 	}
 	return reconcile.State(text)
 }
 
-// Values of the label and the taint.
+// Value of the label and the taint.
 const markValue = "true"
 
 var errMarked = errors.New("somebody else has given it this label, with another value")
 
-// Avoid is what a congested node becomes.
+// Avoid returns the state of a node once it is marked.
 func (n *Nodes) Avoid(now reconcile.State) (reconcile.State, error) {
 	var s nodeState
 	if err := json.Unmarshal([]byte(now), &s); err != nil {
@@ -136,7 +136,7 @@ func (n *Nodes) Avoid(now reconcile.State) (reconcile.State, error) {
 	return s.state(), nil
 }
 
-// Undo takes away what the mark added, where it is as the mark made it.
+// Undo reverts the parts of the mark that are unchanged since.
 func (n *Nodes) Undo(now, before, marked reconcile.State) (reconcile.State, bool) {
 	var is, was, made nodeState
 	if errors.Join(json.Unmarshal([]byte(now), &is), json.Unmarshal([]byte(before), &was), json.Unmarshal([]byte(marked), &made)) != nil {
@@ -154,10 +154,10 @@ func (n *Nodes) Undo(now, before, marked reconcile.State) (reconcile.State, bool
 
 func same(a, b *string) bool { return a == b || a != nil && b != nil && *a == *b }
 
-// nodeName is a DNS subdomain, which the name of a node must be.
+// nodeName matches a DNS subdomain, as a node name must be.
 var nodeName = regexp.MustCompile(`^[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?$`)
 
-// ValidName says whether a name can be one of Kubernetes' nodes.
+// ValidName checks that Kubernetes can have a node of this name.
 func (n *Nodes) ValidName(name string) error {
 	if !nodeName.MatchString(name) {
 		return fmt.Errorf("%q is no name of a node: want small letters, digits, . and -", name)
@@ -165,7 +165,7 @@ func (n *Nodes) ValidName(name string) error {
 	return nil
 }
 
-// apiNode is what this package reads of a v1.Node.
+// apiNode is the part of a v1.Node that this package reads.
 type apiNode struct {
 	Metadata struct {
 		ResourceVersion string            `json:"resourceVersion"`
@@ -176,14 +176,14 @@ type apiNode struct {
 	} `json:"spec"`
 }
 
-// taint is a v1.Taint without its time.
+// taint is a v1.Taint without timeAdded.
 type taint struct {
 	Key    string `json:"key"`
 	Value  string `json:"value,omitempty"`
 	Effect string `json:"effect"`
 }
 
-// Look asks for one node after the other.
+// Look requests the nodes one by one.
 func (n *Nodes) Look(ctx context.Context, names []string) (map[string]reconcile.State, error) {
 	states := make(map[string]reconcile.State, len(names))
 	for _, name := range names {
@@ -206,7 +206,7 @@ func (n *Nodes) Look(ctx context.Context, names []string) (map[string]reconcile.
 	return states, nil
 }
 
-// read finds the label and the taint of a node, and its other taints as they are.
+// read returns the label and the taint of a node, and its other taints unchanged.
 func (n *Nodes) read(got *apiNode) (s nodeState, others []json.RawMessage, err error) {
 	s.LabelKey, s.TaintKey = n.cfg.Label, n.cfg.Taint
 	if value, ok := got.Metadata.Labels[n.cfg.Label]; ok && n.cfg.Label != "" {
@@ -218,7 +218,7 @@ func (n *Nodes) read(got *apiNode) (s nodeState, others []json.RawMessage, err e
 		if err := json.Unmarshal(raw, &t); err != nil {
 			return s, nil, err
 		}
-		if n.cfg.Taint != "" && t.Key == n.cfg.Taint && t.Effect == n.cfg.Effect { // the two make a taint
+		if n.cfg.Taint != "" && t.Key == n.cfg.Taint && t.Effect == n.cfg.Effect { // key and effect identify a taint
 			s.Effect = &t.Effect
 			continue
 		}
@@ -227,7 +227,7 @@ func (n *Nodes) read(got *apiNode) (s nodeState, others []json.RawMessage, err e
 	return s, others, nil
 }
 
-// Set changes one node after the other. It goes on after one that fails.
+// Set changes the nodes one by one. It continues after a failure.
 func (n *Nodes) Set(ctx context.Context, to map[string]reconcile.State) error {
 	var errs []error
 	for _, name := range slices.Sorted(maps.Keys(to)) {
@@ -244,12 +244,11 @@ func (n *Nodes) Set(ctx context.Context, to map[string]reconcile.State) error {
 	return errors.Join(errs...)
 }
 
-// tries bounds how often a change is made again when somebody else was faster.
+// tries bounds the attempts to change a node that is modified concurrently.
 const tries = 5
 
-// set changes a node as it was read: the API server refuses the change (409) if
-// somebody else was faster, and it is read again. Taints are one list, of which the
-// others' must stay.
+// set changes a node with optimistic locking: on a conflict (409) it reads the node
+// again and retries. Taints are a single list, so those of others must be sent back.
 func (n *Nodes) set(ctx context.Context, name string, to nodeState) (err error) {
 	for range tries {
 		got, err := n.get(ctx, name)
@@ -263,7 +262,7 @@ func (n *Nodes) set(ctx context.Context, name string, to nodeState) (err error) 
 		metadata := map[string]any{"resourceVersion": got.Metadata.ResourceVersion}
 		patch := map[string]any{"metadata": metadata}
 		if n.cfg.Label != "" {
-			metadata["labels"] = map[string]*string{n.cfg.Label: to.Label} // null takes it away
+			metadata["labels"] = map[string]*string{n.cfg.Label: to.Label} // null removes the label
 		}
 		if n.cfg.Taint != "" {
 			if to.Effect != nil {
@@ -304,11 +303,11 @@ func (n *Nodes) call(ctx context.Context, method, name string, body, into any) e
 	}
 	request, err := http.NewRequestWithContext(ctx, method, address, bytes.NewReader(text))
 	if err != nil {
-		return errors.New("kubernetes: the address is no URL") // the error would print it whole
+		return errors.New("kubernetes: the address is no URL") // err would print the whole URL
 	}
 	request.Header.Set("Accept", "application/json")
 	request.Header.Set("Content-Type", "application/merge-patch+json")
-	if n.cfg.TokenFile != "" { // read each time: Kubernetes renews it
+	if n.cfg.TokenFile != "" { // read for each request: Kubernetes renews it
 		token, err := os.ReadFile(n.cfg.TokenFile)
 		if err != nil {
 			return fmt.Errorf("kubernetes: token: %w", err)
@@ -326,7 +325,7 @@ func (n *Nodes) call(ctx context.Context, method, name string, body, into any) e
 	return decode(response, method, name, into)
 }
 
-// maxNode bounds an answer.
+// maxNode bounds a response, in bytes.
 const maxNode = 4 << 20
 
 func decode(response *http.Response, method, name string, into any) error {
@@ -343,7 +342,7 @@ func decode(response *http.Response, method, name string, into any) error {
 		var status struct {
 			Message string `json:"message"`
 		}
-		_ = json.Unmarshal(text, &status) // a proxy's page has none
+		_ = json.Unmarshal(text, &status) // a proxy's error page has no Status
 		return fmt.Errorf("kubernetes: %s node %s: %s %s", method, name, response.Status, status.Message)
 	case into == nil:
 		return nil

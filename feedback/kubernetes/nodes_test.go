@@ -16,13 +16,13 @@ import (
 	"github.com/giverny/giverny/internal/secret"
 )
 
-// apiServer keeps nodes as the API server does: merge patches, and a version that a
-// patch must name.
+// apiServer stores nodes like the API server: merge patches with a required resource
+// version.
 type apiServer struct {
 	mu       sync.Mutex
 	nodes    map[string]map[string]any
 	version  int
-	conflict int // so many patches are overtaken by another change
+	conflict int // number of patches to reject as conflicts
 }
 
 func (s *apiServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {

@@ -8,41 +8,41 @@ import (
 	"github.com/giverny/giverny/schema"
 )
 
-// FlapWindow is for how long after the end of a region one that opens at the same root
-// belongs to its incident, as ticket systems reopen a ticket that was closed lately.
+// FlapWindow is how long after the end of a region a new one at the same root still
+// joins its incident, as ticket systems reopen a recently closed ticket.
 const FlapWindow = time.Hour
 
-// incident is what regions have in common that a person would treat as one trouble.
+// incident groups regions that a person would treat as one problem.
 type incident struct {
-	ID         string `json:"id"` // of its first notice
+	ID         string `json:"id"` // ID of its first notice
 	SinceNanos int64  `json:"since_nanos"`
 	Place
-	// EndedNanos is when the region that it was of ended; 0: it is open.
+	// EndedNanos is when its region ended; 0: still open.
 	EndedNanos int64 `json:"ended_nanos,omitempty"`
 }
 
-// Place is what a region waits for. Regions that share theirs are one trouble.
+// Place is what a region waits for. Regions with the same place have one incident.
 type Place struct {
-	Root  *port             `json:"root,omitempty"` // nil: its port is not known
+	Root  *port             `json:"root,omitempty"` // nil: the port is unknown
 	Cycle []schema.PortName `json:"cycle,omitempty"`
 }
 
-// port is a port, and the link that leaves it: at either end of a cable of which one
-// link stands for both directions it is the same.
+// port is a port and the link that leaves it. The link matches both ends of a cable
+// whose two directions are represented by one link.
 type port struct {
 	schema.PortName
 	Link schema.LinkID `json:"link"`
 }
 
-// incidentOf is the incident that a notice belongs to: the oldest one that shares its root
-// or its cycle of waiting ports, or else the region's own.
+// incidentOf returns the incident of a notice: the oldest one with the same root or cycle
+// of waiting ports, or else the region's own.
 func (t *Tracker) incidentOf(n *Notice, was *open) incident {
 	own := incident{ID: n.ID, SinceNanos: int64(n.Time)}
 	own.Place = PlaceOf(&n.Region, n.Diagnosis)
 	if was != nil {
 		own = was.Incident
 	}
-	first, said := own, was != nil // whether anybody has heard of first
+	first, said := own, was != nil // said: first has been announced
 	consider := func(o *incident, same bool) {
 		if same && (!said || cmp.Or(cmp.Compare(o.SinceNanos, first.SinceNanos), cmp.Compare(o.ID, first.ID)) < 0) {
 			first, said = *o, true
@@ -59,7 +59,7 @@ func (t *Tracker) incidentOf(n *Notice, was *open) incident {
 	return own
 }
 
-// Shares reports whether two regions wait for one another, or for the same port.
+// Shares reports whether two places have the same cycle of waiting ports or the same root port.
 func (p *Place) Shares(o *Place) bool {
 	if len(p.Cycle) > 0 && slices.Equal(p.Cycle, o.Cycle) {
 		return true
@@ -67,7 +67,7 @@ func (p *Place) Shares(o *Place) bool {
 	return p.Root != nil && o.Root != nil && (p.Root.PortName == o.Root.PortName || p.Root.Link != schema.NoLink && p.Root.Link == o.Root.Link)
 }
 
-// regionsOf is how many regions of an incident are open.
+// regionsOf counts the open regions of an incident.
 func (t *Tracker) regionsOf(id string) (n int) {
 	for _, o := range t.state.Open {
 		if o.Incident.ID == id {
@@ -77,7 +77,7 @@ func (t *Tracker) regionsOf(id string) (n int) {
 	return n
 }
 
-// PlaceOf is what a region waits for, by its diagnosis, if it has one, or else by the segmentation.
+// PlaceOf returns what a region waits for, according to its diagnosis if it has one, else to the segmentation.
 func PlaceOf(region *schema.Region, d *schema.Diagnosis) (p Place) {
 	r := region.Root
 	if d != nil {
@@ -89,7 +89,7 @@ func PlaceOf(region *schema.Region, d *schema.Diagnosis) (p Place) {
 	return p
 }
 
-// forget drops the incidents that ended too long ago to come back.
+// forget drops incidents that ended longer than FlapWindow ago.
 func (t *Tracker) forget(nowNanos int64) {
 	t.state.Ended = slices.DeleteFunc(t.state.Ended, func(i incident) bool {
 		return nowNanos-i.EndedNanos > int64(FlapWindow)

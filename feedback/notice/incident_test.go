@@ -14,15 +14,15 @@ func rooted(id uint64, device string) schema.Region {
 	return r
 }
 
-// A region that comes back at the same root within an hour is the same incident; at
-// another root, or later, it is a new one.
+// A region that reappears at the same root within an hour belongs to the same incident;
+// at another root, or later, to a new one.
 func TestAFlapIsOneIncident(t *testing.T) {
 	tracker := notice.New(schema.Medium)
 	incidents := map[uint64]string{}
 	for _, step := range []struct {
 		minute int64
 		region schema.Region
-		same   uint64 // the region whose incident it is
+		same   uint64 // the region whose incident it joins
 	}{
 		{1, rooted(1, "leaf7"), 1},
 		{5, rooted(2, "leaf7"), 1},
@@ -55,10 +55,10 @@ func TestAFlapIsOneIncident(t *testing.T) {
 	}
 }
 
-// Regions of one interval with one root are one incident, which is over when the last has
-// ended; the two ends of one cable are one root.
+// Regions of one interval with the same root are one incident, which ends with the last
+// of them; the two ends of a cable are one root.
 func TestOneCableIsOneIncident(t *testing.T) {
-	for id := uint64(1); id < 20; id++ { // whatever the order of the notices' ids, which are hashes
+	for id := uint64(1); id < 20; id++ { // for various orders of the notices' IDs, which are hashes
 		oneCable(t, id)
 	}
 }
@@ -86,8 +86,8 @@ func oneCable(t *testing.T, id uint64) {
 	}
 }
 
-// Two regions that are known to wait for each other are one incident from then on, the
-// older one's.
+// Two regions known to wait for each other are one incident from then on, that of the
+// older one.
 func TestADeadlockIsOneIncident(t *testing.T) {
 	tracker := notice.New(schema.Medium)
 	first := tracker.Step(result(1, region(7, schema.High)))
@@ -110,11 +110,11 @@ func TestADeadlockIsOneIncident(t *testing.T) {
 	}
 }
 
-// A region whose root turns out to be that of an older incident moves there: the ticket that it leaves hears that it
-// has no region any more.
+// A region whose root turns out to be that of an older incident moves there, and the incident that it leaves is
+// reported to have no more regions.
 func TestAMovedRegionLeavesNoTicketOpen(t *testing.T) {
 	tracker := notice.New(schema.Medium)
-	open := map[string]int{} // regions by incident, as a reader of the notices counts them
+	open := map[string]int{} // number of regions by incident, as counted by a receiver
 	ids := map[string]bool{}
 	for minute, regions := range [][]schema.Region{
 		{rooted(1, "leaf7"), rooted(2, "leaf8"), rooted(3, "leaf8")},
@@ -143,7 +143,7 @@ func TestAMovedRegionLeavesNoTicketOpen(t *testing.T) {
 	}
 }
 
-// count is how many incidents have regions.
+// count is the number of incidents with regions.
 func count(open map[string]int) (n int) {
 	for _, regions := range open {
 		n += min(regions, 1)
@@ -151,7 +151,7 @@ func count(open map[string]int) (n int) {
 	return n
 }
 
-// The state of a version that knew no incidents is taken as it is.
+// The state saved by a version without incidents can be loaded.
 func TestIncidentOfAnOldState(t *testing.T) {
 	tracker := notice.New(schema.Medium)
 	if err := tracker.Load([]byte(`{"last_nanos":60000000000,"open":{"1 credit_stall":{"last":{"id":"ab","event":"opened","time":"1970-01-01T00:01:00Z","region":{"id":1,"severity":"High","metric":"credit_stall"}},"signs":"High","missing":0}}}`)); err != nil {

@@ -1,7 +1,7 @@
-// Package notice says what there is to say about a fabric's regions: that one has
-// come, that its diagnosis has changed, that it has gone. In go the results of a
-// fabric's intervals in order, out come notices; a region that stays as it is gives
-// none. It sends nothing, and what it remembers can be saved and loaded.
+// Package notice turns the results of a fabric into notices about its regions: opened,
+// changed, moved to another incident, ended. Input: interval results in order. Output:
+// notices; a region that does not change produces none. It sends nothing, and its state
+// can be saved and loaded.
 package notice
 
 import (
@@ -15,65 +15,65 @@ import (
 	"github.com/giverny/giverny/schema"
 )
 
-// Event is what a notice is about.
+// Event is the kind of a notice.
 type Event string
 
 // Events of a region.
 const (
 	Opened Event = "opened"
-	// Changed: its severity, its cause, the job or the root that is accused first, or it is
-	// a deadlock now. Once when it falls below the least severity, and then not before it is
-	// back there.
+	// Changed: its severity, its cause, or the job or root accused first has changed, or it
+	// has become a deadlock. If it falls below the minimum severity, this is reported once,
+	// and then nothing until it is back above.
 	Changed Event = "changed"
-	// Moved: it turns out to be part of an older incident, MovedTo, and is part of Incident no more. A notice Changed
-	// of that follows.
+	// Moved: it turned out to be part of an older incident, MovedTo, and leaves Incident. A Changed notice for
+	// MovedTo follows.
 	Moved Event = "moved"
 	Ended Event = "ended"
 )
 
-// Notice is one thing to say. Its JSON is a public interface: docs/reference has it.
+// Notice is one event of a region. Its JSON is a public interface, documented in docs/reference.
 type Notice struct {
-	// ID is the same whenever this is said: it is made of the fabric, the interval, the
-	// region and the event.
+	// ID is an idempotency key: a hash of the fabric, the interval, the region and the
+	// event, so it is the same if the notice is produced again.
 	ID     string         `json:"id"`
 	Event  Event          `json:"event"`
 	Fabric string         `json:"fabric"`
 	Time   schema.Instant `json:"time"` // start of the interval
-	// RegionID is region.id as text, in the form of diagnosis.region: readers that hold
-	// numbers as floats round the number.
+	// RegionID is region.id as a string, in the form of diagnosis.region, for JSON
+	// readers that round large numbers to floats.
 	RegionID uint64        `json:"region_id,string"`
 	Region   schema.Region `json:"region"`
-	// Incident is the ID of the first notice of the trouble that the region is part of: one
-	// ticket. Regions with one root, also if one comes back within an hour, and all of one
-	// deadlock have that of the first.
+	// Incident is the ID of the first notice of the incident, for example for one ticket.
+	// Regions with the same root share it, also if one returns within an hour, and so do
+	// all regions of a deadlock.
 	Incident string `json:"incident"`
 	// IncidentRegions is how many regions of the incident are open after the interval; 0:
-	// it is over.
+	// the incident has ended.
 	IncidentRegions int `json:"incident_regions"`
-	// MovedTo is the incident that the region is part of from now on.
+	// MovedTo is the incident that the region now belongs to.
 	MovedTo string `json:"moved_to,omitempty"`
-	// Diagnosis is nil where none was made. Of a region that ended it is the last.
+	// Diagnosis is nil if there is none. For a region that ended it is the last one.
 	Diagnosis *schema.Diagnosis `json:"diagnosis"`
 }
 
-// endAfter is for how many intervals a region must be away to have ended: a region
-// may be missed in one.
+// endAfter is how many intervals a region must be absent before it has ended: the
+// segmentation may miss it in one.
 const endAfter = 2
 
-// Tracker follows the regions of one fabric. It is for one caller at a time.
+// Tracker follows the regions of one fabric. It is not safe for concurrent use.
 type Tracker struct {
 	least schema.Severity
 	state state
 }
 
-// state is what a tracker remembers.
+// state is what a tracker remembers between results.
 type state struct {
 	LastNanos int64            `json:"last_nanos"` // start of the last interval
 	Open      map[string]*open `json:"open"`
-	Ended     []incident       `json:"ended,omitempty"` // lately, in that order
+	Ended     []incident       `json:"ended,omitempty"` // recently, in order of their end
 }
 
-// open is a region that has been said to be there.
+// open is a region that has been announced.
 type open struct {
 	Last     Notice   `json:"last"`
 	Signs    string   `json:"signs"`
@@ -81,18 +81,18 @@ type open struct {
 	Missing  int      `json:"missing"`
 }
 
-// New makes a tracker of regions at a severity or above.
+// New returns a tracker of regions with at least the given severity.
 func New(least schema.Severity) *Tracker {
 	return &Tracker{least: least, state: state{Open: map[string]*open{}}}
 }
 
-// Last is the start of the last interval that was given to Step; 0: none was.
+// Last is the start of the last interval given to Step; 0: none.
 func (t *Tracker) Last() int64 { return t.state.LastNanos }
 
-// Save gives what the tracker remembers.
+// Save encodes the state.
 func (t *Tracker) Save() ([]byte, error) { return json.Marshal(&t.state) }
 
-// Load takes what Save gave.
+// Load restores a state encoded by Save.
 func (t *Tracker) Load(text []byte) error {
 	s := state{}
 	if err := json.Unmarshal(text, &s); err != nil {
@@ -102,7 +102,7 @@ func (t *Tracker) Load(text []byte) error {
 		s.Open = map[string]*open{}
 	}
 	for _, o := range s.Open {
-		if o.Incident.ID == "" { // saved before there were incidents
+		if o.Incident.ID == "" { // saved by a version without incidents
 			o.Incident = incident{ID: o.Last.ID, SinceNanos: int64(o.Last.Time)}
 		}
 	}
@@ -110,8 +110,7 @@ func (t *Tracker) Load(text []byte) error {
 	return nil
 }
 
-// Step takes the result of the next interval. One that is not after the last gives
-// nothing.
+// Step processes the next result. A result that is not newer than the last is ignored.
 func (t *Tracker) Step(r *schema.IntervalResult) (notices []Notice) {
 	start := r.Snapshot.Interval.StartNanos
 	if start <= t.state.LastNanos {
@@ -142,7 +141,7 @@ func (t *Tracker) Step(r *schema.IntervalResult) (notices []Notice) {
 	for _, n := range there {
 		notices = append(notices, t.worthSaying(&n)...)
 	}
-	if r.Network.Unknown == nil { // else it may be there, unseen
+	if r.Network.Unknown == nil { // else it may exist unseen
 		notices = append(notices, t.ended(schema.Instant(start), seen)...)
 	}
 	for i := range notices {
@@ -155,8 +154,8 @@ func (t *Tracker) Step(r *schema.IntervalResult) (notices []Notice) {
 	return notices
 }
 
-// worthSaying remembers a notice of a region that is there, and lists what is to be said of it: nothing, where it does not
-// differ from what has been said.
+// worthSaying records a region that is present and returns the notices about it: none if nothing differs from the last
+// notice.
 func (t *Tracker) worthSaying(n *Notice) (notices []Notice) {
 	key, signs := keyOf(n.Region.ID, n.Region.Metric), t.signsOf(n)
 	was := t.state.Open[key]
@@ -180,7 +179,7 @@ func (t *Tracker) worthSaying(n *Notice) (notices []Notice) {
 	return append(notices, *n)
 }
 
-// ended lists the regions that have been away for long enough.
+// ended returns notices for the regions that have been absent for endAfter intervals.
 func (t *Tracker) ended(at schema.Instant, seen map[string]bool) (notices []Notice) {
 	for key, o := range t.state.Open {
 		if seen[key] {
@@ -190,7 +189,7 @@ func (t *Tracker) ended(at schema.Instant, seen map[string]bool) (notices []Noti
 			continue
 		}
 		n := o.Last
-		n.Event, n.Time, n.RegionID, n.Incident = Ended, at, n.Region.ID, o.Incident.ID // RegionID: a state saved before it was there
+		n.Event, n.Time, n.RegionID, n.Incident = Ended, at, n.Region.ID, o.Incident.ID // RegionID: the saved state may predate it
 		n.ID = idOf(&n)
 		delete(t.state.Open, key)
 		o.Incident.EndedNanos = int64(at)
@@ -202,11 +201,11 @@ func (t *Tracker) ended(at schema.Instant, seen map[string]bool) (notices []Noti
 
 func keyOf(region uint64, metric schema.Metric) string { return fmt.Sprintf("%d %s", region, metric) }
 
-// below are the signs of a region that has fallen below the least severity: that it has is
-// said once, and what it does there is not.
+// below is the signature of a region below the minimum severity: falling below is
+// announced once, changes there are not.
 const below = "below"
 
-// signsOf is what makes a notice worth saying again when it differs.
+// signsOf is the signature of a notice: a change of it is worth a new notice.
 func (t *Tracker) signsOf(n *Notice) string {
 	if n.Region.Severity < t.least {
 		return below
@@ -227,7 +226,7 @@ func (t *Tracker) signsOf(n *Notice) string {
 	return signs
 }
 
-// idBytes is how much of the hash an id is.
+// idBytes is the length of an ID, in bytes of the hash.
 const idBytes = 16
 
 func idOf(n *Notice) string {

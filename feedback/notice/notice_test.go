@@ -39,11 +39,11 @@ func TestEvents(t *testing.T) {
 	}{
 		{result(1, region(1, schema.Low)), nil},
 		{result(2, region(1, schema.Medium), region(2, schema.High)), []string{"opened High", "opened Medium"}},
-		{result(2, region(3, schema.High)), nil}, // it was taken already
+		{result(2, region(3, schema.High)), nil}, // processed before
 		{result(3, region(1, schema.High), region(2, schema.High)), []string{"changed High"}},
-		{diagnosed, []string{"changed High"}},                       // its cause is known now; 2 is away for the first time
-		{again, []string{"ended High"}},                             // 2, for the second
-		{result(6, region(1, schema.Low)), []string{"changed Low"}}, // one that was told of is followed down
+		{diagnosed, []string{"changed High"}},                       // its cause is now known; region 2 is absent for the first time
+		{again, []string{"ended High"}},                             // region 2 is absent for the second time
+		{result(6, region(1, schema.Low)), []string{"changed Low"}}, // an announced region is followed below the minimum
 		{unknown, nil},
 		{result(8), nil},
 		{result(9), []string{"ended Low"}},
@@ -70,7 +70,7 @@ func TestEvents(t *testing.T) {
 			}
 			ids[n.ID] = true
 		}
-		twin := notice.New(schema.Medium) // the same step of the same state says the same
+		twin := notice.New(schema.Medium) // the same step from the same state gives the same notices
 		if err := twin.Load(before); err != nil {
 			t.Fatal(err)
 		}
@@ -82,8 +82,8 @@ func TestEvents(t *testing.T) {
 	}
 }
 
-// A region that was said to be High falls: the relief is said once, what it does below is
-// not, and its return and its end are.
+// A region announced as High falls below the minimum: this is announced once, changes
+// below are not, its return and its end are.
 func TestBelowTheLeastSeverity(t *testing.T) {
 	tracker := notice.New(schema.High)
 	cause := func(minute int64, class schema.CauseClass) *schema.IntervalResult {
@@ -112,9 +112,9 @@ func TestBelowTheLeastSeverity(t *testing.T) {
 	}
 }
 
-// An id is text as in diagnosis.region too, for readers that round large numbers.
+// The ID is also a string, as in diagnosis.region, for readers that round large numbers.
 func TestRegionIDAsText(t *testing.T) {
-	const id = 1882497176567809<<2 + 1 // beyond what a float holds
+	const id = 1882497176567809<<2 + 1 // exceeds the precision of a float64
 	r := result(1, region(id, schema.High))
 	r.Diagnoses = []schema.Diagnosis{{Region: id, Metric: schema.CreditStall}}
 	text, err := json.Marshal(notice.New(schema.High).Step(r)[0])

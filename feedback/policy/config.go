@@ -10,11 +10,11 @@ import (
 	"github.com/giverny/giverny/internal/faults"
 )
 
-// Config of the decisions.
+// Config of the policy.
 type Config struct {
 	// The nodes that may be changed, by the scheduler's names; patterns such as gpu-*. Empty: none.
 	Allow []string `yaml:"allow"`
-	// A node is marked at this score or above, 0 to 100.
+	// A node is marked at or above this score, 0 to 100.
 	RaiseAt float64 `yaml:"raise_at"`
 	// A marked node is relieved below this score.
 	LowerAt float64 `yaml:"lower_at"`
@@ -24,19 +24,19 @@ type Config struct {
 	LowerAfter time.Duration `yaml:"lower_after"`
 	// How many nodes may be marked at once; the highest scores go first.
 	MaxNodes int `yaml:"max_nodes"`
-	// How many nodes may be changed in a minute, relief included; a stop relieves all at once.
+	// How many nodes may be changed per minute, relief included; a stop relieves all at once.
 	PerMinute int `yaml:"per_minute"`
 	// Marked nodes are relieved after their scores have been unknown for this long.
 	RelieveUnknownAfter time.Duration `yaml:"relieve_unknown_after"`
 }
 
-// DefaultConfig allows no node.
+// DefaultConfig allows no nodes.
 func DefaultConfig() Config {
 	return Config{RaiseAt: 60, LowerAt: 30, RaiseAfter: time.Minute, LowerAfter: 5 * time.Minute, MaxNodes: 16, PerMinute: 30,
 		RelieveUnknownAfter: 10 * time.Minute}
 }
 
-// Validate joins all faults.
+// Validate joins all errors.
 func (c *Config) Validate() error {
 	var f faults.List
 	for i, pattern := range c.Allow {
@@ -53,7 +53,7 @@ func (c *Config) Validate() error {
 	return f.Err()
 }
 
-// Unmatched lists the patterns of an allow list that allow none of some nodes.
+// Unmatched lists the patterns of an allow list that match none of the nodes.
 func Unmatched(allow, nodes []string) []string {
 	return slices.DeleteFunc(slices.Clone(allow), func(pattern string) bool {
 		return slices.ContainsFunc(nodes, func(node string) bool { return safety.Matches([]string{pattern}, node) })

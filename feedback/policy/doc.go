@@ -1,7 +1,7 @@
-// Package policy decides which nodes a scheduler should be asked to avoid. In go
-// scores of nodes over time, the nodes that are marked now and the time, out come
-// the nodes to mark and to relieve, and what was refused, with the reason. A node is
-// marked beyond one score for a while, and relieved below a lower one for a while
-// (hysteresis with a dwell time); only nodes of the allow list, only so many at once,
-// and only so many changes a minute. It changes nothing itself.
+// Package policy decides which nodes a scheduler should avoid. Input: node scores over
+// time, the marked nodes and the time. Output: the nodes to mark and to relieve, and
+// the refusals with their reasons. Decisions use hysteresis with a dwell time: a node
+// is marked after a while above one threshold and relieved after a while below a lower
+// one. An allow list, a maximum of marked nodes and a limit of changes per minute
+// apply. It changes nothing itself.
 package policy

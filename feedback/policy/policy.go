@@ -9,20 +9,20 @@ import (
 	"github.com/giverny/giverny/command/safety"
 )
 
-// Reason is why a node was not changed; it is the label of a counter.
+// Reason is why a node was not changed; it is a metric label.
 type Reason string
 
 // Reasons of this package.
 const (
-	NotAllowed Reason = "not_allowed" // the allow list does not have it
-	TooMany    Reason = "too_many"    // as many are marked as may be at once
-	TooOften   Reason = "too_often"   // as many have been changed within a minute as may be
+	NotAllowed Reason = "not_allowed" // not on the allow list
+	TooMany    Reason = "too_many"    // max_nodes are marked already
+	TooOften   Reason = "too_often"   // rate limit: per_minute nodes have been changed within a minute
 )
 
-// Reasons lists them.
+// Reasons lists the reasons, for metrics.
 func Reasons() []Reason { return []Reason{NotAllowed, TooMany, TooOften} }
 
-// Score of a node, by the scheduler's name, and why.
+// Score of a node, with the reason for it.
 type Score struct {
 	Node   string
 	Score  float64 // 0 to 100
@@ -30,47 +30,47 @@ type Score struct {
 	Fabric string
 }
 
-// Refusal says why a node that should be changed is not.
+// Refusal says why a node that should be changed was not.
 type Refusal struct {
 	Score
 	Reason Reason
 }
 
-// Decision is what is to be done now.
+// Decision is what to do now.
 type Decision struct {
 	Mark    []Score   // the highest scores first
 	Relieve []Score   // by name
-	Refused []Refusal // by name; a node is in it once, until it is refused for another reason or no more
+	Refused []Refusal // by name; a node is listed once, and again only if the reason changes or it was resolved
 	Pending int       // nodes that should be changed and are not in Mark or Relieve
 }
 
-// Policy remembers for how long scores have been high or low. It is for one caller
-// at a time.
+// Policy remembers how long scores have been high or low. It is not safe for concurrent
+// use.
 type Policy struct {
 	cfg     Config
 	nodes   map[string]*node
-	changes []int64 // ns, of the last minute, in order
-	knownAt int64   // ns, of the newest scores; 0: there are none
-	askedAt int64   // ns, since when they are not known; 0: they are
-	lost    bool    // scores have not been known for too long
+	changes []int64 // ns, within the last minute, in order
+	knownAt int64   // ns, of the newest scores; 0: none yet
+	askedAt int64   // ns, since when scores are unknown; 0: they are known
+	lost    bool    // scores have been unknown for RelieveUnknownAfter
 }
 
-// node is what is known of one.
+// node is what is known of a node.
 type node struct {
 	Score
-	aboveSince, belowSince int64 // ns; 0: it is not above, or below
+	aboveSince, belowSince int64 // ns; 0: it is not
 	refused                Reason
 	barred                 Reason // why the scheduler could not mark it
 	barredAt               int64  // ns
 }
 
-// New makes a policy of a valid configuration.
+// New returns a policy for a valid configuration.
 func New(cfg Config) *Policy { return &Policy{cfg: cfg, nodes: map[string]*node{}} }
 
-// Observe takes the scores of an instant, those of all nodes that do not score 0.
-// An instant that is not after the one before changes no dwell time.
+// Observe takes the scores at an instant, for all nodes whose score is not 0. An
+// instant that is not after the previous one changes no dwell time.
 func (p *Policy) Observe(atNanos int64, scores []Score) {
-	if p.knownAt == 0 || p.lost { // how long it has been so is not known
+	if p.knownAt == 0 || p.lost { // earlier dwell times are void
 		clear(p.nodes)
 	}
 	p.knownAt, p.askedAt, p.lost = max(p.knownAt, atNanos), 0, false
@@ -108,8 +108,8 @@ func (p *Policy) observe(n *node, atNanos int64, s Score) {
 	n.belowSince = since(n.belowSince, s.Score < p.cfg.LowerAt)
 }
 
-// Unknown says that the scores are not known at an instant. Marks stay, and nothing
-// new is marked, until that has lasted for too long.
+// Unknown reports that the scores are unknown at an instant. Marks stay and dwell times
+// stand still; after RelieveUnknownAfter nothing is marked and every mark is relieved.
 func (p *Policy) Unknown(atNanos int64) {
 	if p.askedAt == 0 {
 		p.askedAt = cmp.Or(p.knownAt, atNanos)
@@ -117,9 +117,9 @@ func (p *Policy) Unknown(atNanos int64) {
 	p.lost = atNanos-p.askedAt >= int64(p.cfg.RelieveUnknownAfter)
 }
 
-// Decide says what to do now. marked has the nodes that are marked, with false those
-// whose relief is under way: they count towards MaxNodes until it is done. What
-// Decide names counts as changed towards the minute.
+// Decide says what to do now. marked has the marked nodes; false means that relief is
+// in progress, and such nodes still count towards MaxNodes. Mark and Relieve count
+// towards the rate limit.
 func (p *Policy) Decide(nowNanos int64, marked map[string]bool) (d Decision) {
 	p.forget(nowNanos)
 	for _, s := range p.wantRelief(marked) {
@@ -131,7 +131,7 @@ func (p *Policy) Decide(nowNanos int64, marked map[string]bool) (d Decision) {
 		d.Pending++
 		p.refuse(&d, s, TooOften)
 	}
-	left := p.cfg.MaxNodes - len(marked) // what is relieved now makes room for the next time
+	left := p.cfg.MaxNodes - len(marked) // nodes relieved now make room for the next decision
 	for _, s := range p.wantMark(nowNanos, marked) {
 		switch {
 		case !safety.Matches(p.cfg.Allow, s.Node):
@@ -154,11 +154,11 @@ func (p *Policy) Decide(nowNanos int64, marked map[string]bool) (d Decision) {
 	return d
 }
 
-// barFor is for how long a node that cannot be marked is not tried again.
+// barFor is how long a node that cannot be marked is not retried.
 const barFor = time.Minute
 
-// Unmarkable says that a node that Decide has just named to be marked cannot be: it does not count towards the minute,
-// and is named again in a minute. It reports whether the reason is new.
+// Unmarkable reports that a node that Decide just chose to mark cannot be marked: it does not count towards the rate
+// limit and may be chosen again after barFor. It returns whether the reason is new.
 func (p *Policy) Unmarkable(name string, reason Reason, nowNanos int64) (fresh bool) {
 	p.Unmarked(nowNanos)
 	n := p.nodes[name]
@@ -170,21 +170,21 @@ func (p *Policy) Unmarkable(name string, reason Reason, nowNanos int64) (fresh b
 	return fresh
 }
 
-// Unmarked says that one of the nodes that Decide has just named to be marked was not tried: it does not count towards
-// the minute.
+// Unmarked reports that a node that Decide just chose to mark was not attempted: it does not count towards the rate
+// limit.
 func (p *Policy) Unmarked(nowNanos int64) {
 	if i := slices.Index(p.changes, nowNanos); i >= 0 {
 		p.changes = slices.Delete(p.changes, i, i+1)
 	}
 }
 
-// isBarred says whether a node is not to be tried now. After a clock that was set back it is tried.
+// isBarred reports whether a node must not be tried now. If the clock was set back, it may be tried.
 func (n *node) isBarred(nowNanos int64) bool {
 	since := nowNanos - n.barredAt
 	return n.barred != "" && since >= 0 && since < int64(barFor)
 }
 
-// wantRelief lists the marked nodes that should not be, by name.
+// wantRelief lists the marked nodes that should be relieved, by name.
 func (p *Policy) wantRelief(marked map[string]bool) (list []Score) {
 	for name, stands := range marked {
 		n := p.nodes[name]
@@ -194,7 +194,7 @@ func (p *Policy) wantRelief(marked map[string]bool) (list []Score) {
 			list = append(list, Score{Node: name, Reason: "the state of the network has not been known for too long"})
 		case !safety.Matches(p.cfg.Allow, name):
 			list = append(list, Score{Node: name, Reason: "it is not on the allow list any more"})
-		case n == nil && p.knownAt != 0: // marked by an earlier life of the process
+		case n == nil && p.knownAt != 0: // marked by an earlier process
 			p.nodes[name] = &node{Score: Score{Node: name, Reason: "no congestion near it"}, belowSince: p.knownAt}
 		case n != nil && n.belowSince != 0 && p.knownAt-n.belowSince >= int64(p.cfg.LowerAfter):
 			list = append(list, n.Score)
@@ -204,7 +204,7 @@ func (p *Policy) wantRelief(marked map[string]bool) (list []Score) {
 	return list
 }
 
-// wantMark lists the nodes that should be marked and are not, the highest scores first.
+// wantMark lists the unmarked nodes that should be marked, the highest scores first.
 func (p *Policy) wantMark(nowNanos int64, marked map[string]bool) (list []Score) {
 	if p.lost {
 		return nil
@@ -220,7 +220,7 @@ func (p *Policy) wantMark(nowNanos int64, marked map[string]bool) (list []Score)
 	return list
 }
 
-// refuse notes a refusal, once as long as it lasts.
+// refuse records a refusal, once for as long as it lasts.
 func (p *Policy) refuse(d *Decision, s Score, reason Reason) {
 	n := p.nodes[s.Node]
 	if n == nil {
@@ -233,16 +233,16 @@ func (p *Policy) refuse(d *Decision, s Score, reason Reason) {
 	}
 }
 
-// room says whether one more change fits into the minute.
+// room reports whether the rate limit allows another change.
 func (p *Policy) room() bool { return len(p.changes) < p.cfg.PerMinute }
 
-// forget drops the changes of more than a minute ago. One that seems to lie in the
-// future, since the clock was set back, counts until it is a minute old.
+// forget drops changes older than a minute. A change in the future, left by a clock
+// that was set back, counts until it is a minute old.
 func (p *Policy) forget(nowNanos int64) {
 	p.changes = slices.DeleteFunc(p.changes, func(at int64) bool { return at <= nowNanos-int64(time.Minute) })
 }
 
-// tidy forgets nodes that nothing is to be said of.
+// tidy deletes unmarked nodes with score 0.
 func (p *Policy) tidy(marked map[string]bool) {
 	for name, n := range p.nodes {
 		if _, busy := marked[name]; !busy && n.Score.Score == 0 {

@@ -37,8 +37,8 @@ func names(list []policy.Score) (out []string) {
 	return out
 }
 
-// A node is marked beyond one score for a while, and relieved below a lower one for a
-// while; what lies between changes nothing.
+// A node is marked after a while above one threshold and relieved after a while below a
+// lower one; scores in between change nothing.
 func TestHysteresis(t *testing.T) {
 	p := policy.New(config(nil)) // 60 for 1 min, below 30 for 5 min
 	marked := map[string]bool{}
@@ -46,7 +46,7 @@ func TestHysteresis(t *testing.T) {
 		score float64
 		want  bool
 	}{
-		{80, false}, {80, true}, {59, true}, {31, true}, {29, true}, {29, true}, {29, true}, {45, true}, // 45 begins the 5 min again
+		{80, false}, {80, true}, {59, true}, {31, true}, {29, true}, {29, true}, {29, true}, {45, true}, // 45 restarts the 5 min
 		{20, true}, {0, true}, {0, true}, {0, true}, {0, true}, {0, false}, {59, false}, {59, false}, {61, false}, {50, false}, {61, false}, {61, true},
 	} {
 		now := int64(at+1) * minute
@@ -86,14 +86,14 @@ func TestLimits(t *testing.T) {
 	if d = p.Decide(minute, marked); !slices.Equal(names(d.Mark), []string{"n4"}) || len(d.Refused) != 1 || d.Refused[0].Reason != policy.TooMany {
 		t.Errorf("a minute later %+v", d)
 	}
-	marked["n4"] = false // its relief is under way: it takes a place, and is not relieved twice
+	marked["n4"] = false // relief in progress: it occupies a place, and is not relieved again
 	p.Observe(2*minute, nil)
 	if d = p.Decide(3*minute, marked); !slices.Equal(names(d.Relieve), []string{"n2", "n3"}) {
 		t.Errorf("relieved %v", names(d.Relieve))
 	}
 }
 
-// What is not known marks nothing and relieves nothing, until that has lasted.
+// Unknown scores neither mark nor relieve, until they have been unknown for too long.
 func TestUnknown(t *testing.T) {
 	p := policy.New(config(func(c *policy.Config) { c.RaiseAfter = 0 }))
 	marked := map[string]bool{"n1": true}
@@ -114,8 +114,8 @@ func TestUnknown(t *testing.T) {
 	}
 }
 
-// A node marked by an earlier life, of which nothing is said now, is relieved too; one
-// that is no longer allowed at once.
+// A node marked by an earlier process, and without a score, is relieved too; one that
+// is no longer allowed is relieved immediately.
 func TestNodesOfAnEarlierLife(t *testing.T) {
 	p := policy.New(config(nil))
 	marked := map[string]bool{"n1": true, "x1": true}
@@ -130,7 +130,7 @@ func TestNodesOfAnEarlierLife(t *testing.T) {
 	}
 }
 
-// The naive twin keeps the whole history of each node and looks back through it.
+// The naive twin searches the whole history of each node.
 func TestAgainstANaiveTwin(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		cfg := config(func(c *policy.Config) {
@@ -170,7 +170,7 @@ func TestAgainstANaiveTwin(t *testing.T) {
 	})
 }
 
-// held says whether all values of the last minutes up to now fit.
+// held reports whether all values within the last duration satisfy fits.
 func held(values []float64, last time.Duration, fits func(float64) bool) bool {
 	n := int(last/time.Minute) + 1
 	return len(values) >= n && !slices.ContainsFunc(values[len(values)-n:], func(v float64) bool { return !fits(v) })

@@ -1,6 +1,5 @@
-// Package reconcile makes a scheduler avoid congested nodes and puts everything back.
-// In go the scores of the nodes of every fabric, out come changes of the scheduler's
-// nodes, each written to a journal on disk before it is made, so that it is undone on
-// relief, at the stop, and after a crash at the next start. Which nodes, when and how
-// many is package policy's; how a scheduler is spoken to is that of the Scheduler.
+// Package reconcile makes a scheduler avoid congested nodes and restores them afterwards. Input: node scores of all fabrics.
+// Output: changes of the scheduler's nodes. Each change is written to an on-disk journal (a write-ahead log) first, so that it
+// can be undone on relief, at shutdown, or at the next start after a crash. Package policy decides which nodes, when and how
+// many; a Scheduler implements the protocol of the scheduler.
 package reconcile

@@ -8,13 +8,13 @@ import (
 
 func backoff() retry.Backoff { return retry.Backoff{Min: minPause, Max: maxPause} }
 
-// relieve begins the relief.
+// relieve starts the relief of the node.
 func (e *entry) relieve(reason string) {
 	e.relieving, e.Reason = true, reason
 	e.accepted()
 }
 
-// refused delays the next try.
+// refused starts or extends the back-off of the node.
 func (e *entry) refused(now time.Time) {
 	if e.pauses == nil {
 		e.pauses = backoff().Pauses()
@@ -22,11 +22,11 @@ func (e *entry) refused(now time.Time) {
 	e.due = now.Add(e.pauses.Next())
 }
 
-// accepted ends the back-off.
+// accepted resets the back-off.
 func (e *entry) accepted() { e.pauses, e.due = nil, time.Time{} }
 
-// unsettle makes settle look at all marks again: a scheduler that was restarted has
-// lost them.
+// unsettle makes settle verify all marks again, since a restarted scheduler has lost
+// them.
 func (r *Reconciler) unsettle() {
 	for _, e := range r.journal.entries {
 		e.settled = false
@@ -44,7 +44,7 @@ func (r *Reconciler) unsettled() (n int) {
 	return n
 }
 
-// anyDue says whether a node is to be looked at and, if need be, changed now.
+// anyDue reports whether a node must be checked, and changed if necessary, now.
 func (r *Reconciler) anyDue(now time.Time) bool {
 	for _, e := range r.journal.entries {
 		if e.pending() && !now.Before(e.due) {
@@ -54,7 +54,7 @@ func (r *Reconciler) anyDue(now time.Time) bool {
 	return false
 }
 
-// nextTry is the time until the first of the refused nodes is tried again.
+// nextTry is the time until the first refused node is retried.
 func (r *Reconciler) nextTry(now time.Time) time.Duration {
 	next := maxPause
 	for _, e := range r.journal.entries {
@@ -65,7 +65,7 @@ func (r *Reconciler) nextTry(now time.Time) time.Duration {
 	return next
 }
 
-// worked notes that the scheduler answers, unless it still refuses nodes.
+// worked records success, unless some nodes are still refused.
 func (r *Reconciler) worked() {
 	for _, e := range r.journal.entries {
 		if e.pauses != nil {

@@ -18,7 +18,7 @@ import (
 	"github.com/giverny/giverny/feedback/record"
 )
 
-// labelled is a scheduler that marks nodes by a label, whose key is configured: a State says only whether a node has it.
+// labelled is a scheduler that marks nodes with a label of a configurable key: a State says only whether a node has it.
 type labelled struct {
 	key    string
 	labels map[string][]string // by node
@@ -65,8 +65,8 @@ func (l labelled) Set(_ context.Context, to map[string]reconcile.State) error {
 
 func (labelled) ValidName(string) error { return nil }
 
-// What was marked under an earlier configuration, by a process that could not put it back, goes before anything is
-// marked under the present one, also where the sink is off by now.
+// Nodes marked under an earlier configuration by a process that could not restore them are restored before any
+// node is marked under the current one, even if the sink is disabled now.
 func TestMarksOfAnEarlierConfigurationAreUndone(t *testing.T) {
 	for _, off := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {

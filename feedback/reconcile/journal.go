@@ -17,35 +17,35 @@ import (
 	"github.com/giverny/giverny/schema"
 )
 
-// entry is a node that is marked, or about to be.
+// entry is a node that is marked or about to be.
 type entry struct {
-	Before State          `json:"before"` // as it was found
-	Marked State          `json:"marked"` // as it was made
+	Before State          `json:"before"` // state before the mark
+	Marked State          `json:"marked"` // state with the mark
 	At     schema.Instant `json:"at"`
 	Fabric string         `json:"fabric"`
 	Score  float64        `json:"score"`
 	Reason string         `json:"reason"`
 
-	settled   bool // the scheduler has Marked, or what stands for it
-	acted     bool // it was marked before
+	settled   bool // the scheduler has the mark
+	acted     bool // it has been marked, so marking again is a reapply
 	relieving bool
 
-	// Back-off of a node that the scheduler refuses to change; nil and zero where it does not.
+	// Back-off while the scheduler refuses to change the node; nil and zero otherwise.
 	pauses *retry.Pauses
-	due    time.Time // it is not tried again before
+	due    time.Time // time of the next try
 }
 
-// journal is the nodes that have been changed, and how to undo that. Its file is
-// replaced as a whole and synced before any change that it tells of is made.
+// journal lists the changed nodes with what is needed to undo the change. The file is
+// replaced atomically and synced before a change recorded in it is made.
 type journal struct {
 	path    string
 	release func()
-	marks   string // what the marks of entries consist of: Config.Marks of the process that made them
+	marks   string // Config.Marks of the process that marked the entries
 	entries map[string]*entry
-	stale   bool // what is on disk is not what is here
+	stale   bool // the last write failed, so the file is out of date
 }
 
-// journalName is the file's, in the folder of the sink; journalForm its version.
+// journalName is the file name in the folder of the sink; journalForm the format version.
 const (
 	journalName = "journal.json"
 	journalForm = 1
@@ -57,7 +57,7 @@ type journalFile struct {
 	Nodes map[string]*entry `json:"nodes"`
 }
 
-// openJournal reads the journal in a folder, and holds the folder for this process.
+// openJournal reads the journal in a folder and locks the folder for this process.
 func openJournal(dir string) (*journal, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("feedback journal: %w", err)
@@ -95,7 +95,7 @@ func readJournal(path string) (file journalFile, err error) {
 
 var errForm = fmt.Errorf("want form %d", journalForm)
 
-// save writes the journal and returns once it is on disk.
+// save writes the journal and returns once it is synced to disk.
 func (j *journal) save() error {
 	text, err := json.MarshalIndent(journalFile{journalForm, j.marks, j.entries}, "", " ")
 	if err != nil {
@@ -110,8 +110,8 @@ func (j *journal) save() error {
 
 var errUnsaved = errors.New("feedback journal")
 
-// LeftBehind lists the nodes that a journal in a folder has: those that a process changed and did not put back, or that it
-// holds marked.
+// LeftBehind lists the nodes in the journal of a folder: nodes that a process has marked now, or has not restored before
+// it ended.
 func LeftBehind(dir string) ([]string, error) {
 	file, err := readJournal(filepath.Join(dir, journalName))
 	return slices.Sorted(maps.Keys(file.Nodes)), err

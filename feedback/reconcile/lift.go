@@ -9,9 +9,9 @@ import (
 	"github.com/giverny/giverny/schema"
 )
 
-// Lift puts nodes back that a process has marked which is gone, as it would have itself: of what its mark changed, what is
-// still so. marks are the actions by which the nodes were marked; what became of each is returned, by node, for the audit, and an
-// error of the scheduler. A process that is there nevertheless marks them again.
+// Lift restores nodes that were marked by a process that no longer exists, undoing the parts of the mark that are unchanged
+// since. marks are the actions that marked them. It returns one audit action per node, in order of names, or the scheduler's
+// error. If the process is still running, it marks the nodes again.
 func Lift(ctx context.Context, s Scheduler, marks []schema.FeedbackAction, reason string) (acts []schema.FeedbackAction, err error) {
 	marks = slices.SortedFunc(slices.Values(marks), func(a, b schema.FeedbackAction) int { return cmp.Compare(a.Target, b.Target) })
 	var nodes []string

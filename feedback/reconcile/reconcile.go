@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -17,41 +16,41 @@ import (
 	"github.com/giverny/giverny/schema"
 )
 
-// State is what of a node a mark changes, as the scheduler has it. Who wrote it
-// reads it; states that are equal as text are the same.
+// State is the part of a node that a mark changes, in an encoding private to the
+// Scheduler. Equal strings are equal states.
 type State string
 
-// Scheduler is what can be asked to avoid nodes.
+// Scheduler is a scheduler that can be made to avoid nodes.
 type Scheduler interface {
-	// Look says how nodes are now; those that the scheduler does not have are left out.
+	// Look returns the states of nodes, without those the scheduler does not have.
 	Look(ctx context.Context, nodes []string) (map[string]State, error)
-	// Avoid is what a node that is to be avoided becomes, or why it cannot.
+	// Avoid returns the state of a node once it is marked, or why it cannot be.
 	Avoid(now State) (State, error)
-	// Undo is what a node becomes on relief: what the mark added goes, whatever else was
-	// changed meanwhile stays. foreign says that the mark is not there any more.
+	// Undo returns the state of a node after relief: the parts changed by the mark are
+	// reverted, all other changes stay. foreign means that the mark is no longer there.
 	Undo(now, before, marked State) (then State, foreign bool)
-	// Set changes nodes. On an error some may have been changed, others not.
+	// Set changes nodes. If it fails, some of them may have been changed.
 	Set(ctx context.Context, to map[string]State) error
-	// ValidName says whether the scheduler can have a node of that name at all.
+	// ValidName checks that the scheduler can have a node of that name.
 	ValidName(node string) error
 }
 
-// Actions, as the audit has them.
+// Action names in the audit log.
 const (
 	ActionMark    = "mark"
 	ActionRelieve = "relieve"
 	ActionReapply = "reapply" // the scheduler had lost the mark
-	ActionRelease = "release" // somebody else changed the node; it is left as it is
+	ActionRelease = "release" // changed by another party; left as it is
 )
 
-// Reasons for which a node is not changed, besides those of package policy.
+// Reasons why a node is not changed, in addition to those of package policy.
 const (
 	UnknownNode = "unknown_node" // the scheduler does not have it
-	BadName     = "bad_name"     // no node of the scheduler can have this name
-	NotMarkable = "not_markable" // as it is, it cannot be marked
+	BadName     = "bad_name"     // not a valid node name for the scheduler
+	NotMarkable = "not_markable" // its current state does not allow a mark
 )
 
-// Reasons lists all of a reconciler.
+// Reasons lists all reasons, for metrics.
 func Reasons() []string {
 	list := []string{UnknownNode, BadName, NotMarkable}
 	for _, r := range policy.Reasons() {
@@ -62,28 +61,20 @@ func Reasons() []string {
 
 // Config of a reconciler.
 type Config struct {
-	Dir    string // of the journal
+	Dir    string // folder of the journal
 	DryRun bool
-	// Idle: undo what the journal has, and nothing else.
+	// Idle: only restore the nodes in the journal.
 	Idle   bool
 	Policy policy.Config
-	// Marks says what a mark consists of where a State does not, such as the key of a label; empty: a State says it all.
+	// Marks describes the mark if a State does not, such as the label key; empty: a State is complete.
 	Marks string
-	// Earlier makes the scheduler of other Marks, by which nodes are put back that were marked under an earlier configuration.
+	// Earlier returns a scheduler for other Marks; it restores nodes that were marked under an earlier configuration.
 	Earlier func(marks string) (Scheduler, error)
-	// StopTimeout bounds the relief at the stop.
+	// StopTimeout bounds the relief of all nodes at shutdown.
 	StopTimeout time.Duration
 }
 
-// Scores of a fabric's nodes, by the scheduler's names.
-type Scores struct {
-	Fabric  string
-	AtNanos int64 // end of the interval that they are made of
-	Unknown bool
-	Nodes   []policy.Score
-}
-
-// Reconciler acts on one scheduler, for all fabrics.
+// Reconciler manages the marks of one scheduler, for all fabrics.
 type Reconciler struct {
 	cfg       Config
 	scheduler Scheduler
@@ -91,44 +82,26 @@ type Reconciler struct {
 	log       *slog.Logger
 	policy    *policy.Policy
 	journal   *journal
-	own       Scheduler               // nil, but while scheduler is that of an earlier configuration, whose marks are undone first
-	pretended map[string]policy.Score // marked in a dry run
-	verified  time.Time               // when all marks were looked at last
+	own       Scheduler               // the configured scheduler while scheduler is the one of an earlier configuration; else nil
+	pretended map[string]policy.Score // nodes marked in a dry run
+	verified  time.Time               // last verification of all marks
 
 	mu     sync.Mutex // guards what follows
 	newest map[string]Scores
+	known  map[string]Scores // the last of each fabric that were not Unknown
 	fresh  bool
-	heard  time.Time // of the newest
+	heard  time.Time // arrival of the newest scores
 	wake   chan struct{}
 }
 
-// New makes a reconciler, inert.
+// New returns a reconciler. Nothing is changed before Run.
 func New(cfg Config, s Scheduler, rec *record.Recorder, log *slog.Logger) *Reconciler {
 	return &Reconciler{cfg: cfg, scheduler: s, record: rec, log: log.With("sink", rec.Sink()), policy: policy.New(cfg.Policy),
-		pretended: map[string]policy.Score{}, newest: map[string]Scores{}, wake: make(chan struct{}, 1)}
+		pretended: map[string]policy.Score{}, newest: map[string]Scores{}, known: map[string]Scores{}, wake: make(chan struct{}, 1)}
 }
 
-// Take takes the scores of a fabric; it never waits.
-func (r *Reconciler) Take(s Scores) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.newest[s.Fabric], r.fresh, r.heard = s, true, time.Now()
-	select {
-	case r.wake <- struct{}{}:
-	default:
-	}
-}
-
-// Forget drops the scores of a fabric that others look after now. Its nodes are relieved as if it were calm.
-func (r *Reconciler) Forget(fabric string) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	delete(r.newest, fabric)
-	r.fresh = len(r.newest) > 0
-}
-
-// How often a node that is marked is looked at, how often the clock is, and the
-// pauses between tries of a scheduler that fails, or of a node that it refuses to change.
+// Interval of verifying marks, tick of Run, and bounds of the back-off for a failing
+// scheduler or for a node that it refuses to change.
 const (
 	verifyEach = time.Minute
 	tickEach   = time.Second
@@ -136,8 +109,8 @@ const (
 	maxPause   = time.Minute
 )
 
-// Run puts back what an earlier life left behind, then follows the scores until ctx
-// ends, and then puts everything back.
+// Run restores what an earlier process left marked, then follows the scores until ctx
+// ends, and then restores everything.
 func (r *Reconciler) Run(ctx context.Context) (err error) {
 	if r.journal, err = openJournal(r.cfg.Dir); err != nil {
 		r.record.Failed(err, 0)
@@ -165,7 +138,7 @@ func (r *Reconciler) Run(ctx context.Context) (err error) {
 			case err == nil:
 				pauses.Reset()
 			case ctx.Err() != nil:
-			case errors.Is(err, errRefused): // these nodes have a back-off of their own
+			case errors.Is(err, errRefused): // these nodes have their own back-off
 				pauses.Reset()
 				r.record.Failed(err, r.nextTry(now))
 			default:
@@ -183,7 +156,7 @@ func (r *Reconciler) Run(ctx context.Context) (err error) {
 	}
 }
 
-// act decides, and brings the scheduler to what has been decided. Where the journal cannot be written, nodes are still relieved.
+// act decides, then updates the scheduler. If the journal cannot be written, nodes are still relieved.
 func (r *Reconciler) act(ctx context.Context, now time.Time) (err error) {
 	if r.journal.stale {
 		if err = r.journal.save(); err == nil {
@@ -208,8 +181,8 @@ func (r *Reconciler) act(ctx context.Context, now time.Time) (err error) {
 	return cmp.Or(r.settle(ctx, now), err)
 }
 
-// useEarlier makes the scheduler that of the configuration under which the nodes of the journal were marked. A journal of
-// a version that did not write that down is taken for one of this configuration.
+// useEarlier switches to the scheduler of the configuration that marked the nodes in the journal. A journal of an old
+// version without that information is assumed to match this configuration.
 func (r *Reconciler) useEarlier() error {
 	marks := r.journal.marks
 	if marks == "" || marks == r.cfg.Marks {
@@ -224,7 +197,7 @@ func (r *Reconciler) useEarlier() error {
 	return nil
 }
 
-// endEarlier goes on with the present configuration once no node is marked under an earlier one.
+// endEarlier switches back to the current configuration once all nodes marked under an earlier one are restored.
 func (r *Reconciler) endEarlier() {
 	if len(r.journal.entries) > 0 {
 		return
@@ -235,7 +208,7 @@ func (r *Reconciler) endEarlier() {
 	r.journal.marks = r.cfg.Marks
 }
 
-// stop puts everything back, for as long as it may take. What is left is put back at
+// stop restores all nodes within StopTimeout. Nodes still marked then are restored at
 // the next start.
 func (r *Reconciler) stop(ctx context.Context) error {
 	if len(r.journal.entries) == 0 {
@@ -246,7 +219,7 @@ func (r *Reconciler) stop(ctx context.Context) error {
 	r.relieveAll("giverny stops")
 	err := retry.Backoff{Min: minPause / 4, Max: minPause}.Do(last, func() error {
 		for _, e := range r.journal.entries {
-			e.accepted() // no time is left to wait
+			e.accepted() // no back-off at shutdown
 		}
 		return r.settle(last, time.Now())
 	},
@@ -257,23 +230,16 @@ func (r *Reconciler) stop(ctx context.Context) error {
 	return nil
 }
 
-// relieveAll begins the relief of all nodes.
+// relieveAll starts the relief of all nodes.
 func (r *Reconciler) relieveAll(reason string) {
 	for _, e := range r.journal.entries {
 		e.relieve(reason)
 	}
 }
 
-// decide asks the policy, and begins what it says.
+// decide runs the policy and starts its decisions.
 func (r *Reconciler) decide(ctx context.Context, now time.Time) error {
-	marked := map[string]bool{}
-	for node, e := range r.journal.entries {
-		marked[node] = !e.relieving
-	}
-	for node := range r.pretended {
-		marked[node] = true
-	}
-	d := r.policy.Decide(now.UnixNano(), marked)
+	d := r.policy.Decide(now.UnixNano(), r.marked())
 	r.tell(d.Refused)
 	for _, s := range d.Relieve {
 		if _, pretended := r.pretended[s.Node]; pretended {
@@ -294,47 +260,20 @@ func (r *Reconciler) decide(ctx context.Context, now time.Time) error {
 	return err
 }
 
-// observe gives the newest scores to the policy: of a node that stands on several
-// fabrics the highest. The scores of a fabric that has none for now are unknown.
-func (r *Reconciler) observe(now time.Time) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if !r.fresh {
-		if !r.heard.IsZero() && now.Sub(r.heard) < r.cfg.Policy.RelieveUnknownAfter {
-			return
-		}
-		r.policy.Unknown(now.UnixNano())
-		return
+// marked lists the marked nodes; false: the relief of the node is in progress.
+func (r *Reconciler) marked() map[string]bool {
+	marked := map[string]bool{}
+	for node, e := range r.journal.entries {
+		marked[node] = !e.relieving
 	}
-	r.fresh = false
-	highest, at, known := map[string]policy.Score{}, int64(0), false
-	for _, s := range r.newest {
-		at = max(at, s.AtNanos)
+	for node := range r.pretended {
+		marked[node] = true
 	}
-	for fabric, s := range r.newest {
-		if at-s.AtNanos >= int64(r.cfg.Policy.RelieveUnknownAfter) { // it has gone
-			delete(r.newest, fabric)
-			continue
-		}
-		if s.Unknown {
-			continue
-		}
-		known = true
-		for _, n := range s.Nodes {
-			if had, ok := highest[n.Node]; !ok || n.Score > had.Score {
-				highest[n.Node] = n
-			}
-		}
-	}
-	if !known {
-		r.policy.Unknown(at)
-		return
-	}
-	r.policy.Observe(at, slices.Collect(maps.Values(highest)))
+	return marked
 }
 
-// begin writes down how nodes are, and that they are to be marked. The marks
-// themselves are made by settle.
+// begin journals the current states of nodes that are to be marked; settle then marks
+// them.
 func (r *Reconciler) begin(ctx context.Context, at time.Time, marks []policy.Score) error {
 	var names []string
 	for _, s := range marks {
@@ -375,7 +314,7 @@ func (r *Reconciler) begin(ctx context.Context, at time.Time, marks []policy.Sco
 	return err
 }
 
-// plan puts a node into the journal, unless it cannot be marked or this is a dry run.
+// plan adds a node to the journal, unless it cannot be marked or this is a dry run.
 func (r *Reconciler) plan(at time.Time, s policy.Score, now map[string]State) (added bool) {
 	before, ok := now[s.Node]
 	if !ok {
@@ -414,5 +353,5 @@ func action(name string, s policy.Score, dry bool) schema.FeedbackAction {
 	return schema.FeedbackAction{Action: name, Target: s.Node, Fabric: s.Fabric, Score: s.Score, Reason: s.Reason, DryRun: dry}
 }
 
-// errRefused is the error of nodes that the scheduler, which answers, did not change.
+// errRefused means that the scheduler works but did not change some nodes.
 var errRefused = errors.New("the scheduler has not taken all changes")

@@ -24,20 +24,20 @@ import (
 	"github.com/giverny/giverny/schema"
 )
 
-// fake is a scheduler whose nodes have a weight, as text; a mark makes it "marked".
+// fake is a scheduler whose nodes have a weight, as a string; a mark sets it to "marked".
 type fake struct {
 	t   *testing.T
 	dir string // of the journal
-	// other is the folder of a second analyser's; empty: there is none.
+	// other is the journal folder of a second analyser; empty: none.
 	other string
 
 	mu    sync.Mutex
 	nodes map[string]reconcile.State
-	fails func() bool // whether the next call, or the next node of one, fails
+	fails func() bool // whether the next call, or the next node in a call, fails
 	calls int
-	// changed names the nodes that were, in order.
+	// changed lists the changed nodes in order.
 	changed []string
-	// refuses are nodes that it does not change, with how often it was asked to.
+	// refuses has the nodes that it does not change, and the number of attempts.
 	refuses map[string]int
 }
 
@@ -99,7 +99,7 @@ func (f *fake) Set(_ context.Context, to map[string]reconcile.State) error {
 	return nil
 }
 
-// changes is how often a node was changed.
+// changes is the number of changes of a node.
 func (f *fake) changes(name string) (n int) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -111,7 +111,7 @@ func (f *fake) changes(name string) (n int) {
 	return n
 }
 
-// refused is how often it was asked to change a node that it refuses to.
+// refused is the number of attempts to change a refused node.
 func (f *fake) refused(name string) int {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -151,7 +151,7 @@ func (a *audit) StoreFeedback(_ context.Context, _ string, rows []schema.Feedbac
 	return nil
 }
 
-// running is a reconciler that runs; stop ends it and gives what Run returned.
+// running is a running reconciler; stop stops it and returns the result of Run.
 type running struct {
 	*reconcile.Reconciler
 	record  *record.Recorder
@@ -222,12 +222,12 @@ func TestMarkAndRelief(t *testing.T) {
 		if got := f.all(); got["n1"] != marked || got["n2"] != "2" || got["n3"] != "fixed" || len(got) != 3 {
 			t.Errorf("marked: %v", got)
 		}
-		f.set("n1", "5") // somebody else's: it is left as it is
+		f.set("n1", "5") // changed by another party: left as it is
 		r.score("n2")
 		if got := f.all(); got["n1"] != "5" || got["n2"] != marked {
 			t.Errorf("n1 changed by another: %v", got)
 		}
-		f.set("n2", "2") // the scheduler forgot: it is marked again
+		f.set("n2", "2") // the scheduler lost the mark: it is marked again
 		time.Sleep(2 * time.Minute)
 		synctest.Wait()
 		if got := f.all(); got["n2"] != marked {
@@ -247,7 +247,7 @@ func TestMarkAndRelief(t *testing.T) {
 	})
 }
 
-// Scores that stop coming relieve the nodes.
+// Nodes are relieved if no more scores arrive.
 func TestSilenceRelieves(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := &fake{t: t, dir: t.TempDir(), nodes: map[string]reconcile.State{"n1": "1"}, fails: never}
@@ -267,7 +267,7 @@ func TestSilenceRelieves(t *testing.T) {
 	})
 }
 
-// A scheduler that is down is asked ever less often, and its state is shown.
+// A failing scheduler is called with increasing back-off, and its state is reported.
 func TestAFailingSchedulerIsLeftInPeace(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := &fake{t: t, dir: t.TempDir(), nodes: map[string]reconcile.State{"n1": "1"}, fails: func() bool { return true }}
@@ -296,8 +296,8 @@ func TestAFailingSchedulerIsLeftInPeace(t *testing.T) {
 	})
 }
 
-// Whatever fails and whenever the process ends, a last life with a scheduler that
-// works puts every node back.
+// Whatever fails and whenever the process exits, a final run with a working scheduler
+// restores every node.
 func TestEverythingIsPutBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for seed := range uint64(40) {
@@ -309,7 +309,7 @@ func TestEverythingIsPutBack(t *testing.T) {
 			f := &fake{t: t, dir: t.TempDir(), nodes: maps.Clone(original)}
 			chance := 0.
 			f.fails = func() bool { return faults.Float64() < chance } // f.mu is held
-			for range 3 {                                              // lives
+			for range 3 {                                              // process runs
 				f.mu.Lock()
 				chance = 0.3
 				f.mu.Unlock()
@@ -324,7 +324,7 @@ func TestEverythingIsPutBack(t *testing.T) {
 					r.score(hot...)
 				}
 				f.mu.Lock()
-				chance = float64(rng.IntN(2)) // the stop fails wholly, or not
+				chance = float64(rng.IntN(2)) // restoring at the stop always or never fails
 				down := chance == 1
 				f.mu.Unlock()
 				if err := r.stop(); err != nil && !down {
@@ -349,7 +349,7 @@ func TestEverythingIsPutBack(t *testing.T) {
 	})
 }
 
-// A journal that cannot be read is not thrown away.
+// A journal that cannot be read is not deleted.
 func TestADamagedJournal(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		dir := t.TempDir()

@@ -8,11 +8,11 @@ import (
 	"github.com/giverny/giverny/schema"
 )
 
-// maxTold is how many refusals of a decision are noted node by node for each reason: a region may be near to thousands
-// of nodes, of which a few may be marked.
+// maxTold bounds the refusals audited one by one per decision and reason: a region may affect thousands of nodes, of
+// which only a few may be marked.
 const maxTold = 16
 
-// tell notes refusals, and sums up those beyond maxTold.
+// tell records refusals, with one summary for those beyond maxTold.
 func (r *Reconciler) tell(refused []policy.Refusal) {
 	type cause struct{ fabric, reason string }
 	counts := map[cause]int{}
@@ -24,14 +24,14 @@ func (r *Reconciler) tell(refused []policy.Refusal) {
 	}
 	for c, n := range counts {
 		if more := n - maxTold; more > 0 {
-			r.record.Dropped(c.reason, more-1) // and one by what follows
+			r.record.Dropped(c.reason, more-1) // Refused below counts one more
 			sum := policy.Score{Node: fmt.Sprintf("%d more nodes", more), Fabric: c.fabric, Reason: "as the nodes before"}
 			r.record.Refused(c.reason, action(ActionMark, sum, r.cfg.DryRun))
 		}
 	}
 }
 
-// cannotMark lets the policy go on without a node, and notes why, once as long as that lasts.
+// cannotMark reports to the policy that a node cannot be marked, and records the reason once until it changes.
 func (r *Reconciler) cannotMark(at time.Time, reason string, a schema.FeedbackAction) {
 	if r.policy.Unmarkable(a.Target, policy.Reason(reason), at.UnixNano()) {
 		r.record.Refused(reason, a)

@@ -14,8 +14,8 @@ import (
 	"github.com/giverny/giverny/feedback/reconcile"
 )
 
-// A node that the scheduler refuses for ever is tried ever less often, is shown in the state, and delays no other node:
-// neither its mark nor its relief.
+// A node that the scheduler always refuses is retried with increasing back-off, shows in the state, and does not delay
+// the mark or the relief of other nodes.
 func TestARefusedNodeDelaysNoOther(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := &fake{t: t, dir: t.TempDir(), fails: never, nodes: map[string]reconcile.State{"bad": "0", "n1": "1", "n2": "2"}, refuses: map[string]int{"bad": 0}}
@@ -30,7 +30,7 @@ func TestARefusedNodeDelaysNoOther(t *testing.T) {
 		if state := r.record.State(); !strings.Contains(state, "1 of 1 nodes") {
 			t.Errorf("state %q", state)
 		}
-		r.score("bad", "n1") // waits 3 s
+		r.score("bad", "n1") // back-off of 3 s
 		r.score("bad", "n1", "n2")
 		if got := f.all(); got["n1"] != marked || got["n2"] != marked {
 			t.Errorf("marked beside the refused node: %v", got)
@@ -58,7 +58,7 @@ func TestARefusedNodeDelaysNoOther(t *testing.T) {
 	})
 }
 
-// The relief of a node whose mark is refused does not wait for its back-off, and the stop tries all.
+// The relief of a node whose mark is refused does not wait for the back-off, and the stop tries all nodes.
 func TestReliefDoesNotWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := &fake{t: t, dir: t.TempDir(), fails: never, nodes: map[string]reconcile.State{"bad": "0", "n1": "1"}, refuses: map[string]int{"bad": 0}}
@@ -84,14 +84,14 @@ func TestReliefDoesNotWait(t *testing.T) {
 	})
 }
 
-// Nodes that cannot be marked at all, as a second analyser has marked them or the scheduler does not have them, are reported
-// once, take no place of those that can, and no share of the changes of a minute.
+// Nodes that cannot be marked, because a second analyser has marked them or the scheduler does not have them, are reported
+// once, and use up neither max_nodes nor the rate limit.
 func TestUnmarkableNodesTakeNoPlace(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := &fake{t: t, dir: t.TempDir(), fails: never, nodes: map[string]reconcile.State{"a1": "fixed", "n1": "1", "n2": "2"}}
 		r := start(t, f, func(c *reconcile.Config) { c.Policy.MaxNodes, c.Policy.PerMinute = 2, 4 })
 		for range 10 { // a minute and a half
-			r.score("a1", "a2", "-x", "n1", "n2") // with one score: the first by name go first
+			r.score("a1", "a2", "-x", "n1", "n2") // with equal scores: the first by name come first
 			time.Sleep(6 * time.Second)
 		}
 		if got := f.all(); got["n1"] != marked || got["n2"] != marked {
@@ -123,8 +123,8 @@ func TestUnmarkableNodesTakeNoPlace(t *testing.T) {
 	})
 }
 
-// Where the journal cannot be written nothing is marked, and what is marked is still relieved. Once it can be, what has
-// waited is done.
+// While the journal cannot be written nothing is marked, but marked nodes are still relieved. Once it can be written,
+// waiting changes are made.
 func TestAJournalThatCannotBeWritten(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		dir := t.TempDir() + "/journal"
@@ -136,7 +136,7 @@ func TestAJournalThatCannotBeWritten(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		move(f.dir, f.other) // which root cannot write to either
+		move(f.dir, f.other) // not writable even for root
 		r.score("n2")
 		if got := f.all(); got["n1"] != "1" || got["n2"] != "2" || !strings.Contains(r.record.State(), "feedback journal") {
 			t.Errorf("with a full disk: %v, state %q", got, r.record.State())
@@ -156,7 +156,7 @@ func TestAJournalThatCannotBeWritten(t *testing.T) {
 	})
 }
 
-// Of thousands of nodes near a region a few are named in the log and the audit; all are counted.
+// Of thousands of refusals near a region a few are logged and audited by node; all are counted.
 func TestThousandsOfRefusalsAreSummedUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := &fake{t: t, dir: t.TempDir(), fails: never, nodes: map[string]reconcile.State{"n0": "1"}}

@@ -14,9 +14,9 @@ import (
 	"github.com/giverny/giverny/schema"
 )
 
-// settle brings the scheduler to what the journal says: it looks, changes what
-// differs, looks again, and notes what has been taken. Nodes that wait for their next
-// try are left out. An error says that something is left to do.
+// settle makes the scheduler match the journal: it reads the nodes, changes those that
+// differ, reads them again and records which changes succeeded. Nodes in back-off are
+// skipped. An error means that some changes are outstanding.
 func (r *Reconciler) settle(ctx context.Context, at time.Time) error {
 	nodes := slices.Sorted(maps.Keys(r.journal.entries))
 	now, err := r.scheduler.Look(ctx, nodes)
@@ -26,7 +26,7 @@ func (r *Reconciler) settle(ctx context.Context, at time.Time) error {
 	wanted := r.wanted(now, at)
 	var unsaved error
 	if len(wanted) > 0 {
-		if unsaved = r.journal.save(); unsaved != nil { // what was written before is enough for a relief, and for nothing else
+		if unsaved = r.journal.save(); unsaved != nil { // the journal on disk suffices for reliefs only
 			maps.DeleteFunc(wanted, func(node string, _ State) bool { return !r.journal.entries[node].relieving })
 		}
 	}
@@ -47,8 +47,7 @@ func (r *Reconciler) settle(ctx context.Context, at time.Time) error {
 	return err
 }
 
-// maxError bounds an error, bytes: the audit repeats it for each node that was not changed, and there may be thousands of
-// both.
+// maxError bounds an error, in bytes: the audit repeats it for each unchanged node, and both may be in the thousands.
 const maxError = 1000
 
 func brief(err error) error {
@@ -58,8 +57,8 @@ func brief(err error) error {
 	return fmt.Errorf("%s ... (%d bytes of errors)", strings.ToValidUTF8(err.Error()[:maxError], ""), len(err.Error()))
 }
 
-// wanted lists the nodes that are due and differ from what they should be, and lets
-// go of those that need nothing any more.
+// wanted lists the due nodes that differ from their target state, and drops those that
+// need no further change.
 func (r *Reconciler) wanted(now map[string]State, at time.Time) map[string]State {
 	to := map[string]State{}
 	for node, e := range r.journal.entries {
@@ -84,7 +83,7 @@ func (r *Reconciler) wanted(now map[string]State, at time.Time) map[string]State
 		case !foreign || is == e.Before: // not yet marked, or lost by a restart of the scheduler
 			again, err := r.scheduler.Avoid(is)
 			if err != nil || again == is {
-				e.settled = true // the mark is there, besides what others changed
+				e.settled = true // the mark is there, along with changes by others
 				e.accepted()
 				continue
 			}
@@ -97,14 +96,14 @@ func (r *Reconciler) wanted(now map[string]State, at time.Time) map[string]State
 	return to
 }
 
-// Why a node is let go of.
+// Reasons for dropping a node.
 const (
 	unknownMark = "the scheduler does not have this node any more"
 	foreignMark = "changed by somebody else meanwhile; left as it is"
 )
 
-// relief is what a marked node that is to be relieved becomes; or, where nothing is left to do, the action for the audit, and
-// why where it is not the relief that was asked for.
+// relief returns the state that a marked node gets on relief; or, if nothing needs to be changed, the action for the audit,
+// and the reason if the outcome is not a relief.
 func relief(s Scheduler, is State, known bool, before, marked State) (then State, act, why string) {
 	if !known {
 		return "", ActionRelease, unknownMark
@@ -119,14 +118,14 @@ func relief(s Scheduler, is State, known bool, before, marked State) (then State
 	return is, ActionRelieve, ""
 }
 
-// drop lets go of a node. The journal is saved afterwards.
+// drop removes a node from the journal, which must be saved afterwards.
 func (r *Reconciler) drop(node string, e *entry, name, reason string, is State) {
 	delete(r.journal.entries, node)
 	r.done(schema.FeedbackAction{Action: name, Target: node, Fabric: e.Fabric, Score: e.Score, Reason: reason, Before: string(e.Marked), After: string(is)})
 }
 
-// taken notes which changes the scheduler has taken, and delays the next try of those that it has not: one node that
-// is refused for ever delays no other.
+// taken records which changes the scheduler accepted, and starts a back-off for each node it refused, so that one
+// node refused permanently does not delay the others.
 func (r *Reconciler) taken(now, wanted map[string]State, setErr error, at time.Time) error {
 	missing := 0
 	for node, to := range wanted {
@@ -160,5 +159,5 @@ func (r *Reconciler) taken(now, wanted map[string]State, setErr error, at time.T
 	if missing > 0 {
 		return errors.Join(fmt.Errorf("%d of %d nodes: %w", missing, len(wanted), errRefused), setErr)
 	}
-	return nil // an error that changed nothing of what was asked is none
+	return nil // every wanted change succeeded, so setErr does not matter
 }

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// The audit repeats an error for every node that was not changed: that of thousands of nodes is cut.
+// The audit repeats an error for every unchanged node, so the joined error of thousands of nodes is truncated.
 func TestErrorsOfThousandsOfNodesAreCut(t *testing.T) {
 	var all []error
 	for i := range 10_000 {

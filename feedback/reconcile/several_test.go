@@ -10,9 +10,9 @@ import (
 	"github.com/giverny/giverny/feedback/reconcile"
 )
 
-// Several analysers share one scheduler, each with the fabrics that it has, and a node may stand on several: each
-// puts back what it did itself, a node stays marked for as long as one of them says so, and they do not change it
-// back and forth.
+// Several analysers share one scheduler, each with its own fabrics, and a node may be on several fabrics: each
+// restores only its own changes, a node stays marked while any of them requires it, and they do not flip it back
+// and forth.
 func TestAnalysersOfSeveralFabricsDoNotFight(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		dir := t.TempDir()
@@ -34,7 +34,7 @@ func TestAnalysersOfSeveralFabricsDoNotFight(t *testing.T) {
 				t.Fatalf("%v, want %s %s %s; a:\n%sb:\n%s", got, n1, both, n3, a.audited(), b.audited())
 			}
 		}
-		// say lets both say the same for some minutes, interval by interval.
+		// say gives both the same scores for some minutes, interval by interval.
 		say := func(minutes int, ofA, ofB []string) {
 			for range minutes * 6 {
 				says(a, "ib0", ofA...)
@@ -44,16 +44,16 @@ func TestAnalysersOfSeveralFabricsDoNotFight(t *testing.T) {
 		}
 		say(5, []string{"n1", "both"}, []string{"both", "n3"})
 		want(marked, marked, marked)
-		say(5, nil, []string{"both", "n3"}) // relief on one fabric is none on the other
+		say(5, nil, []string{"both", "n3"}) // relief on one fabric is not relief on the other
 		want("1", marked, marked)
-		say(5, []string{"both"}, nil) // the fabric that the other has is congested again
+		say(5, []string{"both"}, nil) // the other analyser's fabric is congested again
 		want("1", marked, "3")
 		say(5, nil, nil)
 		want("1", "2", "3")
-		if n := f.changes("both"); n > 2*4 { // by each at most once whenever what they say changes
+		if n := f.changes("both"); n > 2*4 { // at most one change by each per change of the scores
 			t.Errorf("the node that both have was changed %d times", n)
 		}
-		// One ends; the other's marks stay.
+		// One stops; the marks of the other stay.
 		say(5, []string{"n1"}, []string{"n3"})
 		if err := a.stop(); err != nil {
 			t.Fatal(err)
@@ -63,5 +63,43 @@ func TestAnalysersOfSeveralFabricsDoNotFight(t *testing.T) {
 			t.Fatal(err)
 		}
 		want("1", "2", "3")
+	})
+}
+
+// The marks of a fabric whose state becomes unknown stay, whatever the other fabrics say, until it has been unknown for
+// RelieveUnknownAfter.
+func TestOneFabricOfSeveralIsUnknown(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := &fake{t: t, dir: t.TempDir(), fails: never, nodes: map[string]reconcile.State{"n1": "1", "n2": "2", "n3": "3"}}
+		r := start(t, f, nil)
+		defer r.stop()
+		say := func(minutes int, unknown bool, ofA, ofB []string) {
+			t.Helper()
+			for range minutes * 6 {
+				for fabric, names := range map[string][]string{"ib0": ofA, "ib1": ofB} {
+					s := reconcile.Scores{Fabric: fabric, AtNanos: time.Now().UnixNano(), Unknown: unknown && fabric == "ib0"}
+					for _, n := range names {
+						s.Nodes = append(s.Nodes, policy.Score{Node: n, Score: 90, Reason: "why", Fabric: fabric})
+					}
+					r.Take(s)
+				}
+				time.Sleep(10 * time.Second)
+			}
+			synctest.Wait()
+		}
+		want := func(when string, n1, n2, n3 reconcile.State) {
+			t.Helper()
+			if got := f.all(); got["n1"] != n1 || got["n2"] != n2 || got["n3"] != n3 {
+				t.Errorf("%s: %v, want %s %s %s:\n%s", when, got, n1, n2, n3, r.audited())
+			}
+		}
+		say(2, false, []string{"n1"}, []string{"n2"})
+		want("both known", marked, marked, "3")
+		say(8, true, []string{"n3"}, nil)
+		want("ib0 unknown for eight minutes", marked, "2", "3")
+		say(4, true, nil, nil)
+		want("for twelve", "1", "2", "3")
+		say(2, false, []string{"n1"}, nil)
+		want("known again", marked, "2", "3")
 	})
 }

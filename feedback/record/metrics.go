@@ -6,7 +6,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// Metrics are those of all sinks of a process.
+// Metrics are the metrics of all sinks of a process.
 type Metrics struct {
 	actions *prometheus.CounterVec
 	refused *prometheus.CounterVec
@@ -18,7 +18,7 @@ type Metrics struct {
 	lost    prometheus.Counter
 }
 
-// NewMetrics registers them.
+// NewMetrics registers the metrics.
 func NewMetrics(reg prometheus.Registerer) (*Metrics, error) {
 	counter := func(name, help string, labels ...string) *prometheus.CounterVec {
 		return prometheus.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, append([]string{"sink"}, labels...))

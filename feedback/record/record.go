@@ -1,6 +1,6 @@
-// Package record notes what feedback does: every action and every refusal goes to
-// the log, to a counter and to the audit, and each sink has a state that people and
-// probes can read. It decides nothing and changes nothing.
+// Package record reports what feedback does: every action and every refusal goes to the
+// log, a counter and the audit, and each sink has a state that operators and health
+// probes can read. It makes no decisions.
 package record
 
 import (
@@ -13,22 +13,22 @@ import (
 	"github.com/giverny/giverny/schema"
 )
 
-// Recorder is that of one sink. It is safe for concurrent use.
+// Recorder reports for one sink. It is safe for concurrent use.
 type Recorder struct {
 	sink    string
 	log     *slog.Logger
 	metrics *Metrics
 	trail   *Trail
 
-	mu       sync.Mutex // guards what follows
-	fault    error      // nil: it works
-	since    time.Time  // of the fault
-	impaired error      // nil: all parts of it work
+	mu       sync.Mutex // guards the fields below
+	fault    error      // nil: working
+	since    time.Time  // start of the fault
+	impaired error      // nil: all parts work
 	pending  int
 }
 
-// New makes the recorder of a sink. reasons are those for which it may refuse or
-// drop, so that each starts at zero.
+// New returns the recorder of a sink. reasons are its possible refusal and drop
+// reasons, whose counters start at zero.
 func New(sink string, reasons []string, m *Metrics, trail *Trail, log *slog.Logger) *Recorder {
 	m.declare(sink, reasons)
 	return &Recorder{sink: sink, log: log.With("sink", sink), metrics: m, trail: trail}
@@ -37,7 +37,7 @@ func New(sink string, reasons []string, m *Metrics, trail *Trail, log *slog.Logg
 // Sink is the name of the sink.
 func (r *Recorder) Sink() string { return r.sink }
 
-// Acted notes an action. Sink and time are filled in.
+// Acted records an action. It sets the sink and the time.
 func (r *Recorder) Acted(a schema.FeedbackAction) {
 	a.Sink, a.Time = r.sink, schema.Instant(time.Now().UnixNano())
 	level := slog.LevelInfo
@@ -50,19 +50,19 @@ func (r *Recorder) Acted(a schema.FeedbackAction) {
 	r.trail.add(a)
 }
 
-// Refused notes what is not done: reason says why not, that of the action why it would have been.
+// Refused records an action that is not taken. reason says why not; the action's own reason why it would have been.
 func (r *Recorder) Refused(reason string, a schema.FeedbackAction) {
 	a.Outcome, a.Reason = schema.FeedbackRefused, reason+": "+a.Reason
 	r.Dropped(reason, 1)
 	r.Acted(a)
 }
 
-// Dropped counts what is not done, in the counter alone.
+// Dropped only counts refusals or drops.
 func (r *Recorder) Dropped(reason string, n int) {
 	r.metrics.refused.WithLabelValues(r.sink, reason).Add(float64(n))
 }
 
-// Worked notes a success of what the sink acts on.
+// Worked records a successful call to the sink's target.
 func (r *Recorder) Worked() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -74,7 +74,7 @@ func (r *Recorder) Worked() {
 	r.metrics.success.WithLabelValues(r.sink).SetToCurrentTime()
 }
 
-// Failed notes a fault of what the sink acts on. One that repeats itself is logged once.
+// Failed records a failed call to the sink's target. A repeated error is logged once.
 func (r *Recorder) Failed(err error, pause time.Duration) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -91,8 +91,8 @@ func (r *Recorder) Failed(err error, pause time.Duration) {
 	r.metrics.faults.WithLabelValues(r.sink).Inc()
 }
 
-// Impaired notes that the target took what it was sent, but that a part of it failed, such as a member of a cluster; nil: none
-// did. One that repeats itself is logged once.
+// Impaired records that the target accepted a delivery but a part of it failed, such as a member of a cluster; nil: all parts
+// work. A repeated error is logged once.
 func (r *Recorder) Impaired(err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -107,7 +107,7 @@ func (r *Recorder) Impaired(err error) {
 	}
 }
 
-// Pending notes how much is still to be done.
+// Pending sets the number of outstanding changes or deliveries.
 func (r *Recorder) Pending(n int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -115,10 +115,10 @@ func (r *Recorder) Pending(n int) {
 	r.metrics.pending.WithLabelValues(r.sink).Set(float64(n))
 }
 
-// Marked notes how many nodes are marked.
+// Marked sets the number of marked nodes.
 func (r *Recorder) Marked(n int) { r.metrics.marked.WithLabelValues(r.sink).Set(float64(n)) }
 
-// State says what does not work; empty: all does.
+// State describes the current failure; empty: healthy.
 func (r *Recorder) State() string {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -19,11 +19,11 @@ import (
 	"github.com/giverny/giverny/schema"
 )
 
-// store takes rows, unless it is away.
+// store accepts rows, unless it is unavailable.
 type store struct {
 	mu   sync.Mutex
 	away bool
-	rows map[string][]string // targets, by fabric
+	rows map[string][]string // targets by fabric
 }
 
 func (s *store) StoreFeedback(_ context.Context, fabric string, actions []schema.FeedbackAction) error {
@@ -77,7 +77,7 @@ func (b *bench) want(t *testing.T, name, lines string) {
 	}
 }
 
-// Every reason starts at zero; what is refused is counted, logged and audited.
+// Every reason starts at zero; refusals are counted, logged and audited.
 func TestRefusalsAreCountedLoggedAndAudited(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBench(t)
@@ -114,7 +114,7 @@ giverny_feedback_actions_total{action="mark",dry_run="true",outcome="done",sink=
 	})
 }
 
-// A part that fails while the rest works is counted each time and logged once; the sink is up.
+// A partial failure is counted each time and logged once; the sink stays up.
 func TestAFailingPartIsLoggedOnce(t *testing.T) {
 	b := newBench(t)
 	for range 3 {
@@ -134,8 +134,8 @@ giverny_feedback_faults_total{sink="slurm"} 3`)
 	}
 }
 
-// A store that is away delays the audit: what acts goes on, no row is lost below the bound, those above are counted,
-// and the order of a fabric's rows stays.
+// An unavailable store delays the audit without blocking actions: no row below the limit is lost, those above are
+// counted, and the order of a fabric's rows is kept.
 func TestTheAuditWaitsForTheStore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBench(t)
@@ -146,7 +146,7 @@ func TestTheAuditWaitsForTheStore(t *testing.T) {
 		for i := range 10_005 {
 			b.Acted(schema.FeedbackAction{Action: "mark", Target: string(rune('a' + i%26)), Fabric: "ib0", Outcome: schema.FeedbackDone})
 			if i == 100 {
-				time.Sleep(2500 * time.Millisecond) // tried, and kept
+				time.Sleep(2500 * time.Millisecond) // tried and kept
 			}
 		}
 		if got := b.store.of("ib0"); len(got) > 0 {
@@ -171,7 +171,7 @@ giverny_feedback_audit_dropped_total 5`)
 	})
 }
 
-// A fault is a state until something works again; one that repeats itself is logged once.
+// A fault is a state until the next success; a repeated one is logged once.
 func TestFaultsAreAState(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBench(t)

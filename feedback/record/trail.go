@@ -8,13 +8,13 @@ import (
 	"github.com/giverny/giverny/schema"
 )
 
-// Store keeps the audit. It tries until ctx ends.
+// Store stores the audit. It retries until ctx ends.
 type Store interface {
 	StoreFeedback(ctx context.Context, fabric string, actions []schema.FeedbackAction) error
 }
 
-// Trail writes the audit: it gathers rows and stores them once a second. What acts
-// never waits for it.
+// Trail writes the audit: it buffers rows and stores them once a second. Recorders
+// never wait for it.
 type Trail struct {
 	store   Store
 	metrics *Metrics
@@ -23,15 +23,15 @@ type Trail struct {
 	rows []schema.FeedbackAction
 }
 
-// Rows that wait for the store are at most maxRows; the last are stored within
-// lastFlush of the stop.
+// maxRows bounds the buffered rows; lastFlush is the time for storing the rest at
+// shutdown.
 const (
 	maxRows   = 10_000
 	flushEach = time.Second
 	lastFlush = 3 * time.Second
 )
 
-// NewTrail makes the audit of a process.
+// NewTrail returns the audit of a process.
 func NewTrail(store Store, m *Metrics) *Trail { return &Trail{store: store, metrics: m} }
 
 func (t *Trail) add(a schema.FeedbackAction) {
@@ -44,7 +44,7 @@ func (t *Trail) add(a schema.FeedbackAction) {
 	t.rows = append(t.rows, a)
 }
 
-// Run stores until ctx ends, and then what is left.
+// Run stores rows until ctx ends, and then the rest.
 func (t *Trail) Run(ctx context.Context) error {
 	ticker := time.NewTicker(flushEach)
 	defer ticker.Stop()
@@ -61,7 +61,7 @@ func (t *Trail) Run(ctx context.Context) error {
 	return nil
 }
 
-// flush stores what is gathered, by fabric. What the store does not take stays.
+// flush stores the buffered rows by fabric. Rows that fail to be stored stay in the buffer.
 func (t *Trail) flush(ctx context.Context) {
 	t.mu.Lock()
 	rows := t.rows

@@ -4,18 +4,18 @@ import "github.com/giverny/giverny/internal/faults"
 
 // Config of the scores.
 type Config struct {
-	// How many switches beyond a host's own a region may be and still count.
+	// How many switches beyond a host's own a region may be away and still affect its score.
 	Hops int `yaml:"hops"`
-	// What a region counts at a host of whose own links it has one, of 1 for a host whose links it has all.
+	// The weight of a region at a host with almost none of its own links in the region; it grows to 1 for a host with all of them.
 	OwnLink float64 `yaml:"own_link"`
-	// What a region counts at a host whose leaf switch it has links of, of 1; more distant ones count half as much for each switch.
+	// The weight of a region at a host whose leaf switch has all its links to other switches in it; own_link of that for almost none. It halves with each further switch.
 	Leaf float64 `yaml:"leaf"`
 }
 
-// DefaultConfig counts regions up to one switch beyond the host's own.
+// DefaultConfig includes regions up to one switch beyond the host's own.
 func DefaultConfig() Config { return Config{Hops: 1, OwnLink: 0.5, Leaf: 0.7} }
 
-// Validate joins all faults.
+// Validate joins all errors.
 func (c *Config) Validate() error {
 	var f faults.List
 	f.Check(c.Hops >= 0 && c.Hops <= 8, "hops", "%d: want 0 to 8", c.Hops)

@@ -5,26 +5,26 @@ import (
 	"github.com/giverny/giverny/topology"
 )
 
-// place is where a host stands to a region, and what the region counts there, 0 to 1.
+// place is where a host stands relative to a region, and the weight of the region there, 0 to 1.
 type place struct {
 	relation  Relation
 	weight    float64
-	links, of int    // own links, or those of the leaf, in the region, and all of them
-	through   string // the leaf
+	links, of int    // host's or leaf's links in the region, and in total
+	through   string // name of the leaf
 	hops      int
-	root      string // at which port the back pressure begins, in words
+	root      string // port at which the back pressure begins, in words
 }
 
-// places finds the hosts near a region. It is for one graph and one caller.
+// places finds the hosts near a region. It is for one graph and not safe for concurrent use.
 type places struct {
 	g        *topology.Graph
 	cfg      Config
 	isHost   []bool
-	inRegion []bool // by link; false between two regions
+	inRegion []bool // by link; all false between two regions
 }
 
-// hostsOf marks what jobs are placed on: hosts, and on a fabric without them its
-// switches, each with its NIC.
+// hostsOf marks the devices that jobs are placed on: the hosts, or, on a fabric without
+// any, the switches, each with its NIC.
 func hostsOf(g *topology.Graph) []bool {
 	is := make([]bool, g.NumDevices())
 	for _, h := range g.Hosts() {
@@ -33,8 +33,8 @@ func hostsOf(g *topology.Graph) []bool {
 	return is
 }
 
-// near finds every host that a region counts at. Of several relations of a host the
-// first of the constants holds.
+// near returns every host that a region affects. If a host has several relations to it,
+// the one with the highest weight counts; of equal ones, the first found, the nearest.
 func (p *places) near(region *schema.Region, d *schema.Diagnosis) map[topology.DeviceID]place {
 	at := map[topology.DeviceID]place{}
 	p.accused(region, d, at)
@@ -52,8 +52,8 @@ func (p *places) near(region *schema.Region, d *schema.Diagnosis) map[topology.D
 	return at
 }
 
-// accused sets the host that the diagnosis accuses, and the one at which the back
-// pressure begins.
+// accused sets the place of the host where the back pressure begins according to the
+// diagnosis.
 func (p *places) accused(region *schema.Region, d *schema.Diagnosis, at map[topology.DeviceID]place) {
 	if d != nil && d.Root != nil {
 		for _, name := range []string{d.Root.Peer, d.Root.Device} {
@@ -66,7 +66,7 @@ func (p *places) accused(region *schema.Region, d *schema.Diagnosis, at map[topo
 			} else {
 				p.set(at, dev, place{relation: AtRoot, weight: 1, root: rootText(d.Root, name == d.Root.Device)})
 			}
-			return // the peer is the host where both are: on a torus every device is
+			return // if both ends are hosts, as on a torus, it is the peer
 		}
 	}
 	if region.Root == nil {
@@ -79,7 +79,7 @@ func (p *places) accused(region *schema.Region, d *schema.Diagnosis, at map[topo
 	}
 }
 
-// rootText says which port of a host, or to a host, the back pressure begins at.
+// rootText describes the port, of a host or facing it, at which the back pressure begins.
 func rootText(r *schema.Root, own bool) string {
 	port := ""
 	if r.Port != "" {
@@ -95,7 +95,7 @@ func rootText(r *schema.Root, own bool) string {
 	return what + r.Device + port + ", which leads to this host"
 }
 
-// touched marks the region's links, and lists the devices at their ends.
+// touched marks the region's links and returns the devices at their ends.
 func (p *places) touched(region *schema.Region) map[topology.DeviceID]bool {
 	devices := map[topology.DeviceID]bool{}
 	for _, l := range region.Links {
@@ -106,11 +106,11 @@ func (p *places) touched(region *schema.Region) map[topology.DeviceID]bool {
 	return devices
 }
 
-// spread goes from the region's switches outwards, breadth first. On a fabric whose
-// hosts are apart from its switches, a switch of the region is the leaf of its own
-// hosts; each switch further counts half. A switch of which the region has links to
-// hosts alone, an incast's leaf, is no way through to others: those hosts wait, the
-// switch does not.
+// spread is a breadth-first search outwards from the region's switches. If hosts are
+// separate from switches, a switch of the region is the leaf of its own hosts; the
+// weight halves with each further switch. A switch whose only links in the region lead
+// to hosts, such as an incast's leaf, is no starting point: those hosts are congested,
+// the switch is not.
 func (p *places) spread(touched map[topology.DeviceID]bool, at map[topology.DeviceID]place) {
 	var level []topology.DeviceID
 	seen := make(map[topology.DeviceID]bool, len(touched))
@@ -150,21 +150,21 @@ func (p *places) spread(touched map[topology.DeviceID]bool, at map[topology.Devi
 	}
 }
 
-// set notes a place unless the host has a nearer one: places come in that order, but
-// for one that counts more.
+// set stores a place unless the host already has one of at least the same weight.
+// Nearer places are set first.
 func (p *places) set(at map[topology.DeviceID]place, host topology.DeviceID, to place) {
 	if had, ok := at[host]; !ok || to.weight > had.weight {
 		at[host] = to
 	}
 }
 
-// share is the weight of a place that has some of its links in the region: from
-// OwnLink of the full weight for none up to all of it.
+// share is the weight of a place with links of its of links in the region: from OwnLink
+// of the full weight for none to the full weight for all.
 func (p *places) share(full float64, links, of int) float64 {
 	return full * (p.cfg.OwnLink + (1-p.cfg.OwnLink)*float64(links)/float64(of))
 }
 
-// count counts the links of a device that are of a kind: those in the region, and all.
+// count counts the links of a device that satisfy kind: those in the region, and all.
 func (p *places) count(dev topology.DeviceID, kind func(schema.LinkID) bool) (in, all int) {
 	for _, l := range p.g.LinksAt(dev) {
 		if kind(l) {
@@ -181,7 +181,7 @@ func (p *places) betweenSwitches(l schema.LinkID) bool {
 	return p.g.IsSwitch(from) && p.g.IsSwitch(to)
 }
 
-// eachHost visits the hosts behind a switch.
+// eachHost visits the hosts attached to a switch.
 func (p *places) eachHost(dev topology.DeviceID, visit func(topology.DeviceID)) {
 	p.eachNeighbour(dev, func(other topology.DeviceID) {
 		if !p.g.IsSwitch(other) && p.isHost[other] {

@@ -11,15 +11,15 @@ import (
 	"github.com/giverny/giverny/topology"
 )
 
-// Relation is how a host stands to a region.
+// Relation is the position of a host relative to a region.
 type Relation string
 
-// Relations, the nearest first.
+// Relations, nearest first.
 const (
 	Accused Relation = "slow_host" // the diagnosis says that this host pauses the network
-	AtRoot  Relation = "root"      // the back pressure begins at its port
+	AtRoot  Relation = "root"      // the back pressure begins at its port or the port facing it
 	Own     Relation = "own_links" // some of its own links are in the region
-	OnLeaf  Relation = "leaf"      // some of its leaf's links to other switches are
+	OnLeaf  Relation = "leaf"      // some of its leaf's links to other switches are in the region
 	Nearby  Relation = "near"      // the region is a few switches away
 )
 
@@ -28,24 +28,24 @@ type Node struct {
 	Node     string   `json:"node"`  // name of the device
 	Score    float64  `json:"score"` // 0 (place here) to 100 (congested, and it will stay so)
 	Relation Relation `json:"relation"`
-	Region   uint64   `json:"region,string"` // the one that the score is of
-	Regions  int      `json:"regions"`       // how many count at this host
+	Region   uint64   `json:"region,string"` // the region with the highest score here
+	Regions  int      `json:"regions"`       // number of regions that affect this host
 	Reason   string   `json:"reason"`
 }
 
-// Set is the scores of a fabric, made of one interval for the next ones.
+// Set is the scores of a fabric, computed from one interval for the next ones.
 type Set struct {
 	Fabric  string          `json:"fabric"`
-	Start   schema.Instant  `json:"start,omitzero"` // of the interval; left out where none is stored
-	End     schema.Instant  `json:"end,omitzero"`   // of the interval: the scores are for what follows
+	Start   schema.Instant  `json:"start,omitzero"` // of the interval; omitted if none is stored
+	End     schema.Instant  `json:"end,omitzero"`   // of the interval: the scores apply to the time after it
 	Unknown *schema.Unknown `json:"unknown,omitempty"`
-	Hosts   int             `json:"hosts"` // of the fabric; those that are not in Nodes score 0
-	Nodes   []Node          `json:"nodes"` // the highest score first
+	Hosts   int             `json:"hosts"` // number of hosts of the fabric; those not in Nodes score 0
+	Nodes   []Node          `json:"nodes"` // highest score first
 }
 
-// Of scores the hosts of a fabric. The result must be of this version of the graph.
-// Where the state of the network is not known, Unknown says why, and the scores are
-// those of the little that was measured.
+// Of scores the hosts of a fabric. The result must be of this version of the graph. If
+// the state of the network is unknown, Unknown says why, and the scores reflect only
+// the few measurements there are.
 func Of(g *topology.Graph, r *schema.IntervalResult, cfg Config) *Set {
 	s := r.Snapshot
 	set := &Set{Fabric: s.Fabric, Start: schema.Instant(s.Interval.StartNanos), End: schema.Instant(s.Interval.EndNanos()),
@@ -66,7 +66,7 @@ func Of(g *topology.Graph, r *schema.IntervalResult, cfg Config) *Set {
 		diagnosis := diagnoses[regionKey{region.ID, region.Metric}]
 		for host, at := range p.near(region, diagnosis) {
 			value := congestion * at.weight
-			if at.relation == Accused { // whatever the forecast: no job should be placed there to find out
+			if at.relation == Accused { // regardless of the forecast
 				value = math.Max(value, 100*diagnosis.Cause.Confidence)
 			}
 			keep(best, host, candidate{math.Round(value*10) / 10, 1, region, diagnosis, at})
@@ -87,7 +87,7 @@ type regionKey struct {
 	metric schema.Metric
 }
 
-// candidate is what a region counts at a host.
+// candidate is the score of a host for one region.
 type candidate struct {
 	score     float64
 	regions   int
@@ -96,7 +96,7 @@ type candidate struct {
 	at        place
 }
 
-// keep notes a score where it is the host's highest; of equal ones the lower region's.
+// keep stores a score if it is the host's highest; on a tie the region with the lower ID wins.
 func keep(best map[topology.DeviceID]*candidate, host topology.DeviceID, c candidate) {
 	had := best[host]
 	if had == nil {
@@ -111,11 +111,11 @@ func keep(best map[topology.DeviceID]*candidate, host topology.DeviceID, c candi
 	had.regions = c.regions
 }
 
-// curve is how much a mean stall in percent counts, 0 to 100, linear between these
-// points: the bounds of the severities lie at 30, 60 and 85.
+// curve maps the mean stall in percent to congestion, 0 to 100, by linear interpolation
+// between these points; the severity bounds map to 30, 60 and 85.
 var curve = [][2]float64{{0, 0}, {schema.LowPercent, 30}, {schema.MediumPercent, 60}, {schema.HighPercent, 85}, {50, 100}}
 
-// ofMean is the value of the curve.
+// ofMean evaluates the curve.
 func ofMean(percent float64) float64 {
 	for i := 1; i < len(curve); i++ {
 		if low, high := curve[i-1], curve[i]; percent <= high[0] {
@@ -125,8 +125,8 @@ func ofMean(percent float64) float64 {
 	return 100
 }
 
-// middles are typical means of the severities, in percent: the middles of their
-// bands, of High the same distance above its bound.
+// middles are typical means of the severities, in percent: the middle of each band, and
+// for High the same distance above its lower bound.
 var middles = [...]float64{
 	schema.Negligible: schema.LowPercent / 2.,
 	schema.Low:        (schema.LowPercent + schema.MediumPercent) / 2.,
@@ -134,10 +134,9 @@ var middles = [...]float64{
 	schema.High:       schema.HighPercent + 5,
 }
 
-// Expected is the congestion of a region that is to be expected, 0 to 100: over the
-// states that it may be in, in the next interval and in LaterIntervals, both alike.
-// A region that is gone counts nothing. Without a forecast it is what the region is
-// now.
+// Expected is the expected congestion of a region, 0 to 100: the mean over its possible
+// states in the next interval and in LaterIntervals, with equal weights. A region that
+// has ended counts as 0. Without a forecast it is the current congestion.
 func Expected(region *schema.Region) float64 {
 	f := region.Forecast
 	if f == nil {
@@ -148,7 +147,7 @@ func Expected(region *schema.Region) float64 {
 
 func expected(region *schema.Region, odds schema.Odds) (sum float64) {
 	for s, middle := range middles {
-		if schema.Severity(s) == region.Severity { // it is known better than by its band
+		if schema.Severity(s) == region.Severity { // for the current severity the mean is known
 			middle = region.Mean
 		}
 		sum += odds[s] * ofMean(middle)
@@ -156,7 +155,7 @@ func expected(region *schema.Region, odds schema.Odds) (sum float64) {
 	return sum
 }
 
-// reason says why, for a person.
+// reason explains the score in words.
 func reason(region *schema.Region, d *schema.Diagnosis, at place) string {
 	where := region.Name
 	if where == "" {
@@ -185,7 +184,7 @@ func reason(region *schema.Region, d *schema.Diagnosis, at place) string {
 	return fmt.Sprintf("%d switches from %s", at.hops, now)
 }
 
-// likely is a probability of a forecast, none of which is certain.
+// likely formats a probability of a forecast, which is never certain.
 func likely(p float64) string {
 	if p > .99 {
 		return ">99%"

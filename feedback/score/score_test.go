@@ -29,7 +29,7 @@ func of(g *topology.Graph, r *schema.IntervalResult) map[string]score.Node {
 	return nodes
 }
 
-// linksOf lists a device's links of a kind.
+// linksOf lists the links of a device that satisfy keep.
 func linksOf(t testing.TB, g *topology.Graph, device string, keep func(from, to topology.DeviceID) bool) (links []schema.LinkID) {
 	t.Helper()
 	d, ok := g.FindDevice(device)
@@ -44,7 +44,7 @@ func linksOf(t testing.TB, g *topology.Graph, device string, keep func(from, to 
 	return links
 }
 
-// leafOf is the switch of a host.
+// leafOf returns the switch of a host.
 func leafOf(g *topology.Graph, host string) topology.DeviceID {
 	d, _ := g.FindDevice(host)
 	from, to := g.Ends(g.LinksAt(d)[0])
@@ -100,7 +100,7 @@ func TestRelations(t *testing.T) {
 	}
 }
 
-// On a torus jobs are placed on what is a switch too.
+// On a torus jobs are placed on devices that are also switches.
 func TestTorus(t *testing.T) {
 	g := parse(t, "torus:6x6")
 	links := linksOf(t, g, g.Device(0).Name, func(topology.DeviceID, topology.DeviceID) bool { return true })
@@ -122,7 +122,7 @@ func TestTorus(t *testing.T) {
 	}
 }
 
-// The forecast counts, not only what is now.
+// The forecast counts, not only the current state.
 func TestExpected(t *testing.T) {
 	now := schema.Region{Severity: schema.Medium, Mean: 15}
 	if got := score.Expected(&now); got != 60 {
@@ -143,8 +143,8 @@ func TestExpected(t *testing.T) {
 	}
 }
 
-// Scores lie in 0 to 100, do not fall when a region's stall rises, and do not depend
-// on the order of regions.
+// Scores are between 0 and 100, do not decrease when a region's stall increases, and do
+// not depend on the order of regions.
 func TestProperties(t *testing.T) {
 	g := parse(t, "fattree:k=4")
 	rapid.Check(t, func(t *rapid.T) {
@@ -187,7 +187,7 @@ func BenchmarkOf(b *testing.B) {
 	}
 }
 
-// TestReasonsAreSentences: a reason reads well with one link and one switch, and no forecast is certain.
+// TestReasonsAreSentences: reasons are grammatical with one link and one switch, and no forecast is certain.
 func TestReasonsAreSentences(t *testing.T) {
 	g := parse(t, "fattree:k=4")
 	out := linksOf(t, g, "host0", func(from, _ topology.DeviceID) bool { return !g.IsSwitch(from) })

@@ -11,7 +11,7 @@ import (
 	"github.com/giverny/giverny/internal/secret"
 )
 
-// Config of what is changed in Slurm. It is off, and a dry run once it is on.
+// Config of the changes in Slurm. Disabled by default, and a dry run when first enabled.
 type Config struct {
 	// Ask Slurm to place jobs elsewhere.
 	Enabled bool `yaml:"enabled"`
@@ -19,39 +19,39 @@ type Config struct {
 	DryRun bool `yaml:"dry_run"`
 	// The weight of a congested node; Slurm takes nodes of low weight first. 0: leave weights alone.
 	Weight uint32 `yaml:"weight"`
-	// A feature that a congested node gets. Empty: none.
+	// A feature that is added to a congested node. Empty: none.
 	Feature string `yaml:"feature"`
-	// A feature of slurm.conf that a congested node is without, so that jobs can ask for it with --constraint. Empty: none.
+	// A feature in slurm.conf that is removed from a congested node, so that jobs can ask for it with --constraint. Empty: none.
 	ClearFeature string `yaml:"clear_feature"`
-	// The program and its first arguments, without a shell.
+	// The program and its first arguments; no shell is used.
 	Scontrol []string `yaml:"scontrol,flow"`
 	// Use slurmrestd instead of scontrol.
 	REST RESTConfig `yaml:"rest"`
 	// How long one call of scontrol or slurmrestd may take.
 	Timeout time.Duration `yaml:"timeout"`
-	// A file of lines "node<TAB>device" for nodes whose name in Slurm is not that of their device in the topology; both may be host lists. Feeds of jobs read the same form.
+	// A file of lines "node<TAB>device" for nodes whose name in Slurm differs from that of their device in the topology; both may be host lists. Job feeds read the same format.
 	NodeMap string `yaml:"node_map"`
 
 	Policy policy.Config `yaml:",inline"`
 }
 
-// RESTConfig is how slurmrestd is reached.
+// RESTConfig is how to reach slurmrestd.
 type RESTConfig struct {
-	// Its address, such as http://localhost:6820. Empty: scontrol is used.
+	// The URL, such as http://localhost:6820. Empty: scontrol is used.
 	URL secret.URL `yaml:"url"`
-	// The version of its API, v0.0.39 or later: earlier ones cannot change nodes.
+	// The API version, v0.0.39 or later: earlier ones cannot change nodes.
 	Version string `yaml:"version"`
 	// The user of the token.
 	User string `yaml:"user"`
-	// A token as scontrol token prints it, without SLURM_JWT=.
+	// A token as printed by scontrol token, without SLURM_JWT=.
 	Token secret.Text `yaml:"token"`
-	// A file that holds it, read for each call, so that it can be renewed.
+	// A file that holds the token, read for each call, so that it can be renewed.
 	TokenFile string `yaml:"token_file"`
-	// The authorities to trust, a PEM file; empty: the system's.
+	// The certificate authorities to trust, a PEM file; empty: the system's.
 	CA string `yaml:"ca"`
 }
 
-// DefaultConfig is off.
+// DefaultConfig is disabled.
 func DefaultConfig() Config {
 	return Config{DryRun: true, Weight: 1000, Scontrol: []string{"scontrol"}, REST: RESTConfig{Version: "v0.0.40"}, Timeout: 10 * time.Second, Policy: policy.DefaultConfig()}
 }
@@ -61,7 +61,7 @@ var (
 	apiVersion  = regexp.MustCompile(`^v0\.0\.(39|[4-9][0-9])$`)
 )
 
-// Validate joins all faults.
+// Validate joins all errors.
 func (c *Config) Validate() error {
 	var f faults.List
 	f.Check(c.Weight > 0 || c.Feature != "" || c.ClearFeature != "", "weight", "0, and neither feature nor clear_feature is set; nothing would be changed")
@@ -78,7 +78,7 @@ func (c *Config) Validate() error {
 	return f.Err()
 }
 
-// Validate joins all faults.
+// Validate joins all errors.
 func (c *RESTConfig) Validate() error {
 	var f faults.List
 	f.Check(apiVersion.MatchString(c.Version), "version", "%q: want v0.0.39 or later", c.Version)

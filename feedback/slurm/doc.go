@@ -1,5 +1,5 @@
-// Package slurm asks Slurm to avoid nodes, by their weights, their features or both,
-// through scontrol or slurmrestd. In go nodes and what they are to be, out come
-// argument vectors (never a shell's line) or requests. It decides nothing: which
-// nodes, and that all is put back, is package reconcile's.
+// Package slurm makes Slurm avoid nodes by their weights, their features or both,
+// through scontrol or slurmrestd. Input: nodes and their target states. Output:
+// argument vectors (never a shell command line) or requests. Package reconcile decides
+// which nodes are marked and restores them.
 package slurm

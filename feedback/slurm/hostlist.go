@@ -9,24 +9,24 @@ import (
 	"strings"
 )
 
-// nodeName is what a name must be to go into a host list: a letter or digit first,
-// so that it is no option, and nothing that has a meaning there (comma, brackets) or
-// between arguments (blank, line break, =).
+// nodeName matches names that are safe in a host list: they start with a letter or
+// digit, so are no option, and contain no character that is special there (comma,
+// brackets) or between arguments (blank, line break, =).
 var nodeName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_.-]{0,252}$`)
 
 // maxDigits bounds the numbers that are folded into ranges.
 const maxDigits = 9
 
-// numbered is a name that ends in a number: prefix and digits.
+// numbered is a name that ends in a number.
 type numbered struct {
 	prefix string
 	number int
 	width  int
 }
 
-// Compress folds valid names into one of Slurm's host lists: n[1-3,7],login. Equal
-// prefixes with numbers of equal width fold; the same names in any order give the
-// same list.
+// Compress folds valid names into a Slurm host list such as n[1-3,7],login. Names with
+// equal prefixes and numbers of equal width are folded. The result does not depend on
+// the order of the names.
 func Compress(names []string) string {
 	groups := map[string][]numbered{}
 	var alone []string
@@ -38,11 +38,11 @@ func Compress(names []string) string {
 		}
 		prefix := name[:len(name)-digits]
 		number, err := strconv.Atoi(name[len(prefix):])
-		if err != nil { // digits alone
+		if err != nil { // cannot fail: digits only
 			panic("slurm: " + err.Error())
 		}
 		width := digits
-		if name[len(prefix)] != '0' || digits == 1 { // 9 and 10 are of one range where they have no zeros in front
+		if name[len(prefix)] != '0' || digits == 1 { // 9 and 10 share a range if they have no leading zeros
 			width = 0
 		}
 		key := fmt.Sprintf("%s\x00%d", prefix, width)

@@ -28,7 +28,7 @@ func TestCompress(t *testing.T) {
 	}
 }
 
-// expand is Slurm's reading of a host list of one bracket per name.
+// expand expands a host list with at most one bracket per name, as Slurm does.
 func expand(list string) (names []string) {
 	for len(list) > 0 {
 		end := strings.IndexAny(list, ",[")
@@ -73,7 +73,7 @@ func TestCompressLosesNoNode(t *testing.T) {
 	})
 }
 
-// What is not the name of one node alone is refused.
+// Anything that is not a single node name is rejected.
 func TestValidName(t *testing.T) {
 	s := &Scheduler{}
 	for _, name := range []string{"n1", "nid00012", "gpu-a.example", "9a", "A_b"} {

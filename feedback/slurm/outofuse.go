@@ -6,9 +6,8 @@ import (
 	"strings"
 )
 
-// OutOfUse are those of some nodes that run no job and are given none, with Slurm's
-// word for their state: idle, and drained. A node that is still draining, or that is
-// idle alone, is in use.
+// OutOfUse returns the nodes that are idle and drained, so run no job and get none,
+// with their Slurm state. A node that is still draining, or is only idle, is in use.
 func (s *Scheduler) OutOfUse(ctx context.Context, names []string) (map[string]string, error) {
 	out := map[string]string{}
 	return out, s.ask(ctx, names, func(name string, n node) {
@@ -18,8 +17,8 @@ func (s *Scheduler) OutOfUse(ctx context.Context, names []string) (map[string]st
 	})
 }
 
-// outOfUse reads the base state, which comes first, and the flags after it. A mark
-// such as * (does not answer) stands behind a word.
+// outOfUse evaluates the base state, which comes first, and the flags after it. State
+// suffixes such as * (not responding) follow a word.
 func (n *node) outOfUse() bool {
 	has := func(word string) bool {
 		return slices.ContainsFunc(n.use, func(s string) bool { return strings.EqualFold(strings.TrimRight(s, "*~#$!%@^-"), word) })

@@ -10,7 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// What scontrol prints, and slurmrestd in both of its forms, means the same.
+// The outputs of scontrol, and of slurmrestd in both of its forms, are interpreted alike.
 func TestOutOfUse(t *testing.T) {
 	script := filepath.Join(t.TempDir(), "scontrol")
 	text := "#!/bin/sh\ncat <<'E'\n" +

@@ -17,7 +17,7 @@ import (
 	"github.com/giverny/giverny/internal/tlsfile"
 )
 
-// rest is Slurm by slurmrestd: GET and POST /slurm/v0.0.xx/node/{name}.
+// rest talks to slurmrestd: GET and POST /slurm/v0.0.xx/node/{name}.
 type rest struct {
 	cfg    Config
 	client *http.Client
@@ -32,13 +32,13 @@ func newREST(cfg Config) (*rest, error) {
 	return &rest{cfg, &http.Client{Timeout: cfg.Timeout, CheckRedirect: secret.SameHost, Transport: &http.Transport{TLSClientConfig: config, MaxIdleConnsPerHost: 4}}}, nil
 }
 
-// restNode is a node as the versions of the API give it.
+// restNode is a node in the formats of all supported API versions.
 type restNode struct {
 	Name      string   `json:"name"`
 	Weight    number   `json:"weight"`
 	Available features `json:"features"`
 	Active    features `json:"active_features"`
-	State     features `json:"state"`       // with its flags since v0.0.40
+	State     features `json:"state"`       // includes the flags since v0.0.40
 	Flags     features `json:"state_flags"` // before that
 }
 
@@ -51,10 +51,10 @@ type restAnswer struct {
 	} `json:"errors"`
 }
 
-// number is an integer, plain or as {"set":true,"number":1}.
+// number is an integer, encoded plainly or as {"set":true,"number":1}.
 type number uint32
 
-// UnmarshalJSON reads both forms.
+// UnmarshalJSON accepts both forms.
 func (n *number) UnmarshalJSON(text []byte) error {
 	if !bytes.HasPrefix(text, []byte("{")) {
 		return json.Unmarshal(text, (*uint32)(n))
@@ -68,10 +68,10 @@ func (n *number) UnmarshalJSON(text []byte) error {
 	return err
 }
 
-// features is a list of names, or one text with commas.
+// features is a list of names, encoded as an array or a comma-separated string.
 type features []string
 
-// UnmarshalJSON reads both forms.
+// UnmarshalJSON accepts both forms.
 func (f *features) UnmarshalJSON(text []byte) error {
 	if !bytes.HasPrefix(text, []byte(`"`)) {
 		return json.Unmarshal(text, (*[]string)(f))
@@ -82,11 +82,10 @@ func (f *features) UnmarshalJSON(text []byte) error {
 	return err
 }
 
-// invalidNode is Slurm's error number of a node that it does not have
-// (ESLURM_INVALID_NODE_NAME).
+// invalidNode is Slurm's error number for an unknown node (ESLURM_INVALID_NODE_NAME).
 const invalidNode = 2009
 
-// look asks for one node after the other.
+// look requests the nodes one by one.
 func (r *rest) look(ctx context.Context, names []string) (map[string]node, error) {
 	nodes := make(map[string]node, len(names))
 	for _, name := range names {
@@ -100,14 +99,14 @@ func (r *rest) look(ctx context.Context, names []string) (map[string]node, error
 		for _, n := range answer.Nodes {
 			nodes[n.Name] = node{Weight: uint32(n.Weight), Available: n.Available, Active: n.Active, use: slices.Concat(n.State, n.Flags)}
 		}
-		if _, ok := nodes[name]; !ok { // that is not that Slurm does not have it: its mark would be forgotten
+		if _, ok := nodes[name]; !ok { // not the same as an unknown node, whose mark would be forgotten
 			return nil, fmt.Errorf("slurmrestd: GET node %s: the answer says nothing of it", name)
 		}
 	}
 	return nodes, nil
 }
 
-// set changes one node after the other.
+// set changes the nodes one by one.
 func (r *rest) set(ctx context.Context, names []string, to node, c changed) error {
 	body := map[string]any{}
 	if c.weight {
@@ -124,7 +123,7 @@ func (r *rest) set(ctx context.Context, names []string, to node, c changed) erro
 	return errors.Join(errs...)
 }
 
-// perSet is one: slurmrestd is asked about each node by itself.
+// perSet is one: the API addresses single nodes.
 func (r *rest) perSet() int { return 1 }
 
 var errNoNode = errors.New("no such node")
@@ -140,7 +139,7 @@ func (r *rest) call(ctx context.Context, method, name string, body any) (*restAn
 	}
 	request, err := http.NewRequestWithContext(ctx, method, address, bytes.NewReader(text))
 	if err != nil {
-		return nil, errors.New("slurmrestd: the address is no URL") // the error would print it whole
+		return nil, errors.New("slurmrestd: the address is no URL") // err would print the whole URL
 	}
 	token, err := r.cfg.REST.Token.Or(r.cfg.REST.TokenFile)
 	if err != nil {

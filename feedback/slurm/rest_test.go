@@ -16,9 +16,9 @@ import (
 	"github.com/giverny/giverny/internal/secret"
 )
 
-// restd answers as slurmrestd v0.0.40 does: what it sends is in the form of its
-// OpenAPI document, with weight an integer and features lists; older is v0.0.38's,
-// features one text. It is strict about what it takes.
+// restd is a server like slurmrestd v0.0.40: its responses follow its OpenAPI document,
+// with weight an integer and features lists; with older it is like v0.0.38, with
+// features as one string. It accepts only valid requests.
 type restd struct {
 	older bool
 

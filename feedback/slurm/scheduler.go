@@ -12,25 +12,25 @@ import (
 	"github.com/giverny/giverny/feedback/reconcile"
 )
 
-// Scheduler is Slurm, for a reconciler.
+// Scheduler controls Slurm; it implements reconcile.Scheduler.
 type Scheduler struct {
 	cfg Config
 	way way
 }
 
-// way is how Slurm is spoken to. Nodes that it does not have are left out.
+// way is the protocol for talking to Slurm. Unknown nodes are omitted from results.
 type way interface {
 	look(ctx context.Context, names []string) (map[string]node, error)
-	// set changes nodes that become alike. On an error some may have been changed.
+	// set gives nodes the same state. If it fails, some of them may have been changed.
 	set(ctx context.Context, names []string, to node, c changed) error
-	// perSet bounds the nodes of one call of set.
+	// perSet bounds the nodes per call of set.
 	perSet() int
 }
 
 // changed says which fields of a node are to be set.
 type changed struct{ weight, features bool }
 
-// New makes the scheduler of a valid configuration.
+// New returns a scheduler for a valid configuration.
 func New(cfg Config) (*Scheduler, error) {
 	s := &Scheduler{cfg: cfg}
 	if cfg.REST.URL.IsEmpty() {
@@ -45,7 +45,7 @@ func New(cfg Config) (*Scheduler, error) {
 	return s, nil
 }
 
-// ValidName says whether a name can be one of Slurm's nodes.
+// ValidName checks that Slurm can have a node of this name.
 func (s *Scheduler) ValidName(name string) error {
 	if !nodeName.MatchString(name) {
 		return fmt.Errorf("%q is no name of a node: want letters, digits, . _ and -, a letter or digit first", name)
@@ -53,22 +53,22 @@ func (s *Scheduler) ValidName(name string) error {
 	return nil
 }
 
-// perCall bounds the nodes that one call names.
+// perCall bounds the nodes named in one call.
 const perCall = 256
 
-// Slurm is left in peace after so many calls in a row that failed; one that got no answer in time counts as several.
+// Set gives up after mostFailed failed calls in a row, to spare Slurm; a timeout counts as timedOut failures.
 const (
 	mostFailed = 64
 	timedOut   = 16
 )
 
-// Look asks Slurm for nodes.
+// Look asks Slurm for the states of nodes.
 func (s *Scheduler) Look(ctx context.Context, names []string) (map[string]reconcile.State, error) {
 	states := make(map[string]reconcile.State, len(names))
 	return states, s.ask(ctx, names, func(name string, n node) { states[name] = n.state() })
 }
 
-// ask hands on those nodes that Slurm knows.
+// ask calls each for the nodes that Slurm knows.
 func (s *Scheduler) ask(ctx context.Context, names []string, each func(string, node)) error {
 	var valid []string
 	for _, name := range names {
@@ -90,12 +90,12 @@ func (s *Scheduler) ask(ctx context.Context, names []string, each func(string, n
 	return nil
 }
 
-// Set changes nodes, those that become the same with one call. A call that fails is made again for either half of its
-// nodes, after all others: one node that Slurm refuses keeps no other from being changed.
+// Set changes nodes, with one call for those that get the same state. A call that fails is split in two and retried
+// after all others, so that one refused node does not keep the others from being changed.
 func (s *Scheduler) Set(ctx context.Context, to map[string]reconcile.State) error {
 	alike := map[reconcile.State][]string{}
 	for name, state := range to {
-		if err := s.ValidName(name); err != nil { // the journal was edited
+		if err := s.ValidName(name); err != nil { // possible if the journal was edited
 			return err
 		}
 		alike[state] = append(alike[state], name)
@@ -115,13 +115,13 @@ func (s *Scheduler) Set(ctx context.Context, to map[string]reconcile.State) erro
 	return errors.Join(append(errs, s.setAll(ctx, calls))...)
 }
 
-// setCall is nodes that become alike.
+// setCall is a call of set: nodes that get the same state.
 type setCall struct {
 	names []string
 	to    node
 }
 
-// setAll makes calls until all are made or too many in a row failed; it gives the errors of single nodes, and the last.
+// setAll makes calls until all are done or too many in a row have failed; it returns the errors of single nodes, and the last.
 func (s *Scheduler) setAll(ctx context.Context, calls []setCall) error {
 	var errs []error
 	failed := 0
@@ -151,5 +151,5 @@ func (s *Scheduler) setAll(ctx context.Context, calls []setCall) error {
 
 func (s *Scheduler) features() bool { return cmp.Or(s.cfg.Feature, s.cfg.ClearFeature) != "" }
 
-// list is a list of features as Slurm takes it.
+// list formats features as Slurm expects them.
 func list(features []string) string { return strings.Join(features, ",") }

@@ -12,7 +12,7 @@ import (
 	"github.com/giverny/giverny/feedback/reconcile"
 )
 
-// stubborn is a Slurm that refuses to change some nodes, or hangs when it is asked to.
+// stubborn is a Slurm that refuses to change some nodes, or hangs on some.
 type stubborn struct {
 	refused, hanging []string
 	taken            map[string]uint32
@@ -23,7 +23,7 @@ func (s *stubborn) look(context.Context, []string) (map[string]node, error) { re
 
 func (s *stubborn) perSet() int { return s.most }
 
-// set takes the nodes before one that it refuses, as slurmctld does.
+// set changes the nodes before the first one it refuses, like slurmctld.
 func (s *stubborn) set(_ context.Context, names []string, to node, _ changed) error {
 	s.calls++
 	for _, name := range names {
@@ -46,13 +46,13 @@ func hosts(n int) []string {
 	return names
 }
 
-// Of 10,000 nodes those are changed that Slurm does not refuse, and it is not asked endlessly where it refuses all.
+// Of 10,000 nodes all that Slurm accepts are changed, and the number of calls is bounded if it refuses all.
 func TestNodesThatSlurmRefuses(t *testing.T) {
 	all := hosts(10_000)
 	for _, c := range []struct {
 		name      string
 		stubborn  stubborn
-		set       int // nodes that are
+		set       int // number of changed nodes
 		mostCalls int
 		want      string
 	}{
@@ -76,8 +76,8 @@ func TestNodesThatSlurmRefuses(t *testing.T) {
 	}
 }
 
-// Only Slurm's own word is that it does not have a node: an answer that says nothing of it is an error, or its mark would
-// be forgotten. A program that prints without end is ended.
+// A node counts as unknown only if Slurm says so: an answer without it is an error, since its mark would be forgotten. A
+// program with endless output is killed.
 func TestAnswersOfScontrol(t *testing.T) {
 	for _, c := range []struct{ script, want string }{
 		{"echo 'NodeName=n1 Weight=1 State=IDLE'; echo 'Node n2 not found'; exit 1", ""},

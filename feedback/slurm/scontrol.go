@@ -17,20 +17,20 @@ import (
 	"github.com/giverny/giverny/internal/bounded"
 )
 
-// scontrol is Slurm by its command.
+// scontrol runs Slurm's command-line tool.
 type scontrol struct{ cfg Config }
 
-// What a call may print, and how much of it stands in an error.
+// Bounds, in bytes, of a call's output and of the part quoted in an error.
 const (
-	maxOutput = 8 << 20 // perCall nodes are some 200 KB
+	maxOutput = 8 << 20 // perCall nodes are about 200 KB
 	maxError  = 500
 )
 
-// killAfter is how long a call may go on after it was asked to end.
+// killAfter is the grace period between asking a call to end and killing it.
 const killAfter = 2 * time.Second
 
-// look asks for nodes. Where some are not known, scontrol says so of each, fails, and
-// prints the others.
+// look reads the states of nodes. For unknown nodes scontrol prints a message each and
+// fails, but still prints the others.
 func (s *scontrol) look(ctx context.Context, names []string) (map[string]node, error) {
 	out, err := s.run(ctx, "--oneliner", "show", "node", Compress(names))
 	nodes, gone, strange := parseNodes(out)
@@ -39,13 +39,13 @@ func (s *scontrol) look(ctx context.Context, names []string) (map[string]node, e
 		return nil, fmt.Errorf("%w: %s", err, strange)
 	case err != nil && len(out) == 0:
 		return nil, err
-	case missing > 0: // that is not that Slurm does not have them: their marks would be forgotten
+	case missing > 0: // not the same as unknown nodes, whose marks would be forgotten
 		return nil, fmt.Errorf("%s: it says nothing of %d of %d nodes: %s", s.cfg.Scontrol[0], missing, len(names), cmp.Or(strange, "it prints nothing else"))
 	}
 	return nodes, nil
 }
 
-// set changes nodes that become alike.
+// set gives nodes the same state.
 func (s *scontrol) set(ctx context.Context, names []string, to node, c changed) error {
 	args := []string{"update", "NodeName=" + Compress(names)}
 	if c.weight {
@@ -63,7 +63,7 @@ func (s *scontrol) set(ctx context.Context, names []string, to node, c changed) 
 
 func (s *scontrol) perSet() int { return perCall }
 
-// run runs scontrol with a vector of arguments, and gives what it prints.
+// run runs scontrol with an argument vector and returns its output.
 func (s *scontrol) run(ctx context.Context, args ...string) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, s.cfg.Timeout)
 	defer cancel()
@@ -85,7 +85,7 @@ func (s *scontrol) run(ctx context.Context, args ...string) ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-// short is the beginning of what a program said, as one line of text.
+// short is the beginning of a program's output, as one line.
 func short(out []byte) string {
 	text := strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) || r == utf8.RuneError {
@@ -97,8 +97,8 @@ func short(out []byte) string {
 	return strings.ToValidUTF8(text[:min(len(text), maxError)], "")
 }
 
-// parseNodes reads what show node prints with --oneliner: a line of KEY=value for
-// each node. gone is how many nodes are not known, strange the first line that is neither.
+// parseNodes parses the output of show node --oneliner: a line of KEY=value pairs per
+// node. gone counts unknown nodes; strange is the first line that is neither.
 func parseNodes(out []byte) (nodes map[string]node, gone int, strange string) {
 	nodes = map[string]node{}
 	lines := bufio.NewScanner(bytes.NewReader(out))
@@ -146,9 +146,8 @@ func parseNode(line string) (n node, err error) {
 	return n, nil
 }
 
-// value finds the value of the first KEY= of a line, up to the next blank. What
-// people write (Comment, Extra, Reason) stands at a line's end, so that it cannot
-// come first.
+// value returns the value of the first KEY= of a line, up to the next blank. Free text
+// (Comment, Extra, Reason) is at the end of a line, so it cannot match first.
 func value(line, key string) (string, bool) {
 	at := strings.Index(" "+line, " "+key+"=")
 	if at < 0 {

@@ -9,18 +9,18 @@ import (
 	"github.com/giverny/giverny/feedback/reconcile"
 )
 
-// node is what of a node is changed. Its JSON is the reconciler's State, and stands
-// in the journal.
+// node is the part of a node that is changed. Its JSON is the reconciler's State and is
+// stored in the journal.
 type node struct {
 	Weight    uint32   `json:"weight"`
 	Available []string `json:"available,omitempty"` // features
 	Active    []string `json:"active,omitempty"`
-	use       []string // Slurm's state and its flags, which nothing here changes
+	use       []string // Slurm's state and flags, never changed here
 }
 
 func (n node) state() reconcile.State {
 	text, err := json.Marshal(n)
-	if err != nil { // numbers and strings
+	if err != nil { // cannot fail: numbers and strings
 		panic("slurm: " + err.Error())
 	}
 	return reconcile.State(text)
@@ -35,7 +35,7 @@ func nodeOf(s reconcile.State) (n node, err error) {
 
 var errWeighted = errors.New("it has the weight of a congested node already, or a higher one; choose a higher weight, or take it off the allow list")
 
-// Avoid is what a congested node becomes.
+// Avoid returns the state of a node once it is marked.
 func (s *Scheduler) Avoid(now reconcile.State) (reconcile.State, error) {
 	n, err := nodeOf(now)
 	if err != nil {
@@ -52,13 +52,13 @@ func (s *Scheduler) Avoid(now reconcile.State) (reconcile.State, error) {
 	return n.state(), nil
 }
 
-// marks says whether a node shows by its features that it is marked.
+// marks reports whether a node's features show that it is marked.
 func (s *Scheduler) marks(n node) bool {
 	return s.cfg.Feature != "" && slices.Contains(n.Active, s.cfg.Feature)
 }
 
-// Undo is what a node becomes on relief: of what the mark changed, what is still so
-// goes back; what others have changed since stays.
+// Undo returns the state of a node after relief: the parts of the mark that are
+// unchanged since are reverted; changes by others stay.
 func (s *Scheduler) Undo(now, before, marked reconcile.State) (reconcile.State, bool) {
 	is, err := nodeOf(now)
 	was, errWas := nodeOf(before)
@@ -88,7 +88,7 @@ func (s *Scheduler) Undo(now, before, marked reconcile.State) (reconcile.State, 
 	return then.state(), !found
 }
 
-// with is the list with a name, sorted where it is added; without is it without.
+// with returns list plus name, sorted; without returns it minus name.
 func with(list []string, name string) []string {
 	if name == "" || slices.Contains(list, name) {
 		return list

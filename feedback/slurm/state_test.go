@@ -9,7 +9,7 @@ import (
 	"github.com/giverny/giverny/feedback/reconcile"
 )
 
-// Whatever is marked and relieved is as before; what others change between stays.
+// After marking and relief a node is as before; changes by others in between are kept.
 func TestUndoIsTheReverse(t *testing.T) {
 	list := rapid.SliceOfNDistinct(rapid.SampledFrom([]string{"a", "b", "calm", "hot", "z"}), 0, 4, rapid.ID)
 	rapid.Check(t, func(t *rapid.T) {

@@ -11,9 +11,9 @@ import (
 	"github.com/giverny/giverny/schema"
 )
 
-// Config is one receiver. It is off, and a dry run once it is on.
+// Config of one receiver. Disabled by default, and a dry run when first enabled.
 type Config struct {
-	// Its name in metrics, logs and the audit, and that of its folder.
+	// The receiver's name in metrics, logs and the audit, and the name of its folder.
 	Name string `yaml:"name"`
 	// Send to it.
 	Enabled bool `yaml:"enabled"`
@@ -23,7 +23,7 @@ type Config struct {
 	URL secret.URL `yaml:"url"`
 	// The key of the signatures (HMAC-SHA256), 16 bytes or more.
 	Secret secret.Text `yaml:"secret"`
-	// A file that holds it.
+	// A file that holds the key.
 	SecretFile string `yaml:"secret_file"`
 	// Regions below this severity are not reported: Low, Medium or High.
 	MinSeverity schema.Severity `yaml:"min_severity"`
@@ -35,13 +35,13 @@ type Config struct {
 	MaxQueue int `yaml:"max_queue"`
 	// How long a notice may wait before it is dropped.
 	MaxAge time.Duration `yaml:"max_age"`
-	// TLS of an https address.
+	// TLS for an https URL.
 	TLS TLSConfig `yaml:"tls"`
 }
 
-// TLSConfig is what a receiver is trusted by, and what it is shown.
+// TLSConfig has the authorities that a receiver is verified by, and the client certificate.
 type TLSConfig struct {
-	// The authorities to trust, a PEM file; empty: the system's.
+	// The certificate authorities to trust, a PEM file; empty: the system's.
 	CA string `yaml:"ca"`
 	// The client certificate, a PEM file.
 	Cert string `yaml:"cert"`
@@ -49,20 +49,20 @@ type TLSConfig struct {
 	Key string `yaml:"key"`
 }
 
-// Files are those of the configuration.
+// Files returns the files of the configuration.
 func (c *TLSConfig) Files() tlsfile.Files { return tlsfile.Files{CA: c.CA, Cert: c.Cert, Key: c.Key} }
 
-// SetDefaults makes c what holds where an entry says nothing.
+// SetDefaults sets c to the defaults.
 func (c *Config) SetDefaults() {
 	*c = Config{DryRun: true, MinSeverity: schema.Medium, Timeout: 10 * time.Second, PerMinute: 60, MaxQueue: 10_000, MaxAge: 24 * time.Hour}
 }
 
 var folderName = regexp.MustCompile(`^[a-z0-9][a-z0-9_-]{0,62}$`)
 
-// leastSecret bounds the length of a key from below.
+// leastSecret is the minimum length of a key, in bytes.
 const leastSecret = 16
 
-// Validate joins all faults.
+// Validate joins all errors.
 func (c *Config) Validate() error {
 	var f faults.List
 	f.Check(folderName.MatchString(c.Name), "name", "%q: want small letters, digits, _ and -", c.Name)

@@ -17,30 +17,30 @@ import (
 	"github.com/giverny/giverny/internal/dirlock"
 )
 
-// item is a notice that waits: the file's content.
+// item is a queued notice: the content of its file.
 type item struct {
 	Key    string          `json:"key"`
 	Fabric string          `json:"fabric"`
 	Queued time.Time       `json:"queued"`
-	Body   json.RawMessage `json:"body"` // sent as it stands
+	Body   json.RawMessage `json:"body"` // sent unchanged
 }
 
-// queue is what waits for a receiver, in files, the oldest first. It is safe for
-// concurrent use.
+// queue is an on-disk FIFO queue of notices for a receiver. It is safe for concurrent
+// use.
 type queue struct {
 	dir     string
 	max     int
 	release func()
 
-	mu    sync.Mutex // guards what follows
-	waits []uint64   // numbers of the files, ascending
+	mu    sync.Mutex // guards the fields below
+	waits []uint64   // file numbers, ascending
 	next  uint64
 }
 
 const queueSuffix = ".notice"
 
-// openQueue takes over what an earlier run left in a folder. What cannot be read is
-// dropped when its turn comes.
+// openQueue opens the queue in a folder with the items of an earlier run. Unreadable
+// items are dropped when they become the first.
 func openQueue(dir string, limit int) (*queue, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("queue of notices: %w", err)
@@ -72,7 +72,7 @@ func (q *queue) path(n uint64) string {
 	return filepath.Join(q.dir, fmt.Sprintf("%020d%s", n, queueSuffix))
 }
 
-// add puts an item on disk, and drops the oldest beyond the limit.
+// add stores an item, and drops the oldest ones beyond the limit.
 func (q *queue) add(it item) (dropped int, err error) {
 	text, err := json.Marshal(it)
 	if err != nil {
@@ -92,8 +92,8 @@ func (q *queue) add(it item) (dropped int, err error) {
 	return dropped, nil
 }
 
-// first is the oldest item; ok is false if none waits. One that cannot be read gives
-// an error, and its number, so that it can be removed.
+// first returns the oldest item; ok is false if the queue is empty. For an unreadable
+// item it returns an error and the number, so that it can be removed.
 func (q *queue) first() (it item, number uint64, ok bool, err error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -108,7 +108,7 @@ func (q *queue) first() (it item, number uint64, ok bool, err error) {
 	return it, number, true, err
 }
 
-// remove takes the oldest item off, if it still is the one of that number.
+// remove removes the oldest item if it still has that number.
 func (q *queue) remove(number uint64) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -117,8 +117,8 @@ func (q *queue) remove(number uint64) {
 	}
 }
 
-// removeFirst is remove with q.mu held. A file that stays is sent again after a
-// restart, under the same key.
+// removeFirst is remove with q.mu held. If the file cannot be removed, the item is sent
+// again after a restart, with the same idempotency key.
 func (q *queue) removeFirst() {
 	os.Remove(q.path(q.waits[0]))
 	q.waits = q.waits[1:]
@@ -130,7 +130,7 @@ func (q *queue) len() int {
 	return len(q.waits)
 }
 
-// readState reads a file that may not be there yet.
+// readState reads a file; it returns nil if the file does not exist.
 func readState(path string) ([]byte, error) {
 	text, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -12,12 +12,12 @@ import (
 // Headers of a delivery.
 const (
 	KeyHeader       = "Idempotency-Key"
-	TimestampHeader = "Giverny-Timestamp" // seconds since 1970, of this try
-	SignatureHeader = "Giverny-Signature" // v1= and hexadecimal digits
+	TimestampHeader = "Giverny-Timestamp" // Unix time in seconds of this attempt
+	SignatureHeader = "Giverny-Signature" // v1= and the hexadecimal HMAC
 )
 
-// Sign is the signature of a delivery: HMAC-SHA256 over the timestamp as the header
-// has it, a full stop, and the body.
+// Sign returns the signature of a delivery: HMAC-SHA256 over the value of the timestamp
+// header, a full stop and the body.
 func Sign(secret, timestamp string, body []byte) string {
 	mac := hmac.New(sha256.New, []byte(secret))
 	mac.Write([]byte(timestamp + "."))
@@ -25,8 +25,8 @@ func Sign(secret, timestamp string, body []byte) string {
 	return "v1=" + hex.EncodeToString(mac.Sum(nil))
 }
 
-// Verify is what a receiver does: it checks the signature, and that the timestamp is
-// within tolerance of now, so that a delivery that was overheard cannot be sent again.
+// Verify is the receiver's check of the signature, and that the timestamp is within
+// tolerance of now, which prevents replay of an intercepted delivery.
 func Verify(secret, timestamp, signature string, body []byte, now time.Time, tolerance time.Duration) error {
 	seconds, err := strconv.ParseInt(timestamp, 10, 64)
 	if err != nil {

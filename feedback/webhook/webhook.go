@@ -22,21 +22,21 @@ import (
 	"github.com/giverny/giverny/schema"
 )
 
-// Reasons for which a notice is dropped.
+// Reasons for dropping a notice.
 const (
-	Full     = "full"     // more wait than may; the oldest goes
-	Expired  = "expired"  // it has waited for longer than it may
-	Rejected = "rejected" // the receiver says that no further try will help
-	Damaged  = "damaged"  // its file cannot be read
+	Full     = "full"     // the queue exceeds its limit; the oldest is dropped
+	Expired  = "expired"  // queued for longer than max_age
+	Rejected = "rejected" // permanent failure: the receiver will never accept it
+	Damaged  = "damaged"  // its file is unreadable
 )
 
-// Reasons lists them.
+// Reasons lists the drop reasons, for metrics.
 func Reasons() []string { return []string{Full, Expired, Rejected, Damaged} }
 
-// actionDeliver is a delivery, as the audit has it.
+// actionDeliver is the name of a delivery in the audit log.
 const actionDeliver = "deliver"
 
-// Webhook sends to one receiver, of all fabrics.
+// Webhook sends notices of all fabrics to one receiver.
 type Webhook struct {
 	cfg    Config
 	dir    string
@@ -45,14 +45,14 @@ type Webhook struct {
 	client *http.Client
 	secret string
 	wake   chan struct{}
-	sent   []time.Time // within the last minute; of Run alone
+	sent   []time.Time // deliveries within the last minute; used only by Run
 
-	mu     sync.Mutex // guards what follows
-	queue  *queue     // nil before it is needed
+	mu     sync.Mutex // guards the fields below
+	queue  *queue     // nil until first used
 	tracks map[string]*notice.Tracker
 }
 
-// New makes a webhook of a valid configuration, inert, with its files in dir.
+// New returns a webhook for a valid configuration, with its files in dir. Nothing is sent before Run.
 func New(cfg Config, dir string, rec *record.Recorder, log *slog.Logger) (*Webhook, error) {
 	files := cfg.TLS.Files()
 	config, err := files.Load()
@@ -67,15 +67,15 @@ func New(cfg Config, dir string, rec *record.Recorder, log *slog.Logger) (*Webho
 		return nil, fmt.Errorf("webhook %s: secret: %w", cfg.Name, err)
 	}
 	client := &http.Client{Timeout: cfg.Timeout, Transport: &http.Transport{TLSClientConfig: config, MaxIdleConnsPerHost: 1, IdleConnTimeout: time.Minute},
-		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }} // a signed body goes where it was meant to
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }} // never send a signed body to a redirect's target
 	return &Webhook{cfg: cfg, dir: dir, record: rec, log: log.With("sink", rec.Sink()), client: client, secret: secret,
 		wake: make(chan struct{}, 1), tracks: map[string]*notice.Tracker{}}, nil
 }
 
-// Name of the receiver.
+// Name is the name of the receiver.
 func (w *Webhook) Name() string { return w.cfg.Name }
 
-// Put queues what a result has to say. When it returns nil that is on disk.
+// Put queues the notices of a result. They are on disk when it returns nil.
 func (w *Webhook) Put(_ context.Context, r *schema.IntervalResult) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -88,7 +88,7 @@ func (w *Webhook) Put(_ context.Context, r *schema.IntervalResult) error {
 		return err
 	}
 	if err := w.say(t.Step(r)); err != nil {
-		return errors.Join(err, t.Load(before)) // and it is said again, under the same keys
+		return errors.Join(err, t.Load(before)) // the result is then processed again, with the same keys
 	}
 	after, err := t.Save()
 	if err != nil {
@@ -108,7 +108,7 @@ func (w *Webhook) Last(fabric string) (int64, error) {
 	return t.Last(), nil
 }
 
-// track is the tracker of a fabric, as it was saved; w.mu is held.
+// track returns the tracker of a fabric, loading its saved state; w.mu is held.
 func (w *Webhook) track(fabric string) (*notice.Tracker, error) {
 	if err := w.open(); err != nil {
 		return nil, err
@@ -122,7 +122,7 @@ func (w *Webhook) track(fabric string) (*notice.Tracker, error) {
 		return nil, fmt.Errorf("webhook %s: %w", w.cfg.Name, err)
 	}
 	if text != nil {
-		if err := t.Load(text); err != nil { // it begins with what is there now
+		if err := t.Load(text); err != nil { // start with the regions that exist now
 			w.log.Error("webhook: state unreadable, going on without", "fabric", fabric, "error", err)
 		}
 	}
@@ -134,7 +134,7 @@ func (w *Webhook) statePath(fabric string) string {
 	return filepath.Join(w.dir, "state-"+url.PathEscape(fabric)+".json")
 }
 
-// open takes the folder; w.mu is held.
+// open opens the queue, which locks the folder; w.mu is held.
 func (w *Webhook) open() (err error) {
 	if w.queue == nil {
 		w.queue, err = openQueue(w.dir, w.cfg.MaxQueue)
@@ -172,14 +172,13 @@ func action(fabric, key, reason string, dry bool) schema.FeedbackAction {
 	return schema.FeedbackAction{Fabric: fabric, Action: actionDeliver, Target: key, Reason: reason, DryRun: dry, Outcome: schema.FeedbackDone}
 }
 
-// Pauses between the tries of a notice.
+// Bounds of the back-off between delivery attempts.
 const (
 	minPause = time.Second
 	maxPause = 5 * time.Minute
 )
 
-// Run sends what waits, one after the other, until ctx ends. What is left waits on
-// disk.
+// Run delivers the queued notices in order until ctx ends. The rest stays on disk.
 func (w *Webhook) Run(ctx context.Context) error {
 	w.mu.Lock()
 	err := w.open()
@@ -233,7 +232,7 @@ func (w *Webhook) Run(ctx context.Context) error {
 	return nil
 }
 
-// close gives the folder back.
+// close releases the folder.
 func (w *Webhook) close() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -241,14 +240,14 @@ func (w *Webhook) close() {
 	w.queue, w.tracks = nil, map[string]*notice.Tracker{}
 }
 
-// drop gives a notice up.
+// drop removes a notice without delivery.
 func (w *Webhook) drop(number uint64, it item, reason string, err error) {
 	w.queue.remove(number)
 	a := action(it.Fabric, it.Key, err.Error(), false)
 	w.record.Refused(reason, a)
 }
 
-// pace waits until one more notice fits into the minute.
+// pace waits until the rate limit allows another delivery; false: ctx ended.
 func (w *Webhook) pace(ctx context.Context) bool {
 	for now := time.Now(); ; now = time.Now() {
 		for len(w.sent) > 0 && now.Sub(w.sent[0]) >= time.Minute {
@@ -264,20 +263,20 @@ func (w *Webhook) pace(ctx context.Context) bool {
 	}
 }
 
-// failure is an answer that is no success.
+// failure is a non-2xx response.
 type failure struct {
 	status string
-	final  bool // no further try will help
+	final  bool // permanent: do not retry
 	wait   time.Duration
 }
 
 func (f *failure) Error() string { return "the receiver answers " + f.status }
 
-// deliver makes one try.
+// deliver makes one attempt.
 func (w *Webhook) deliver(ctx context.Context, it *item) error {
 	request, err := http.NewRequestWithContext(ctx, http.MethodPost, w.cfg.URL.Reveal(), bytes.NewReader(it.Body))
 	if err != nil {
-		return errors.New("the address is no URL") // the error would print it whole
+		return errors.New("the address is no URL") // err would print the whole URL
 	}
 	timestamp := strconv.FormatInt(time.Now().Unix(), 10)
 	request.Header.Set("Content-Type", "application/json")
@@ -287,19 +286,19 @@ func (w *Webhook) deliver(ctx context.Context, it *item) error {
 	request.Header.Set(SignatureHeader, Sign(w.secret, timestamp, it.Body))
 	response, err := w.client.Do(request)
 	if failed, ok := errors.AsType[*url.Error](err); ok {
-		err = failed.Err // without the address, which may hold a password
+		err = failed.Err // without the URL, which may contain a password
 	}
 	if err != nil {
 		return fmt.Errorf("no answer from %s (timeout %v): %w", request.URL.Host, w.cfg.Timeout, err)
 	}
 	defer response.Body.Close()
-	io.Copy(io.Discard, io.LimitReader(response.Body, 64<<10)) // so that the connection can be used again
+	io.Copy(io.Discard, io.LimitReader(response.Body, 64<<10)) // so that the connection can be reused
 	return judge(response)
 }
 
-// judge says what an answer means: 2xx is taken; that the body is wrong, or not
-// wanted, is final. A key or an address that is wrong may be mended, so that such
-// answers are tried again until the notice is too old.
+// judge classifies a response: 2xx is success; a wrong or unwanted body is a permanent
+// failure. Other failures, such as a wrong key or URL, can be fixed, so they are
+// retried until the notice expires.
 func judge(response *http.Response) error {
 	code := response.StatusCode
 	if code/100 == 2 {
@@ -318,8 +317,8 @@ func judge(response *http.Response) error {
 	return f
 }
 
-// retryAfter is how long the receiver asks to wait (RFC 9110, 10.2.3): a number of
-// seconds, or until a date, by its own clock where the answer has a Date. 0: it does not ask.
+// retryAfter is the pause that the receiver requests (RFC 9110, 10.2.3), in seconds or as a
+// date, which is relative to the response's Date header if present. 0: none requested.
 func retryAfter(header http.Header, now time.Time) time.Duration {
 	asked := header.Get("Retry-After")
 	if seconds, err := strconv.Atoi(asked); err == nil {

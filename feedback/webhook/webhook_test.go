@@ -32,13 +32,13 @@ const key = "a secret of sixteen bytes or more"
 // opensslDigest was computed by openssl.
 const opensslDigest = "69c8091e56881d18ccbcfac1840aa525602cf308d34277b3da14e6d427c54229"
 
-// receiver is a web server that takes notices, or does not.
+// receiver is a web server that accepts or rejects notices.
 type receiver struct {
 	*httptest.Server
 	mu     sync.Mutex
 	answer func(try int, w http.ResponseWriter) // nil: 200
 	tries  int
-	keys   []string // of each try
+	keys   []string // of each attempt
 	bodies map[string]string
 	faults []string
 }
@@ -50,7 +50,7 @@ func startReceiver(t *testing.T) *receiver {
 	return r
 }
 
-// startInBubble starts a receiver in a synctest bubble, and a webhook that reaches it.
+// startInBubble starts a receiver in a synctest bubble, and a webhook connected to it.
 func startInBubble(t *testing.T) (*receiver, *hook) {
 	l := pipes.Listen()
 	r := &receiver{bodies: map[string]string{}}
@@ -94,7 +94,7 @@ func (r *receiver) setAnswer(answer func(int, http.ResponseWriter)) {
 	r.answer = answer
 }
 
-// got lists the keys of the tries.
+// got lists the keys of the attempts.
 func (r *receiver) got(t *testing.T) []string {
 	t.Helper()
 	r.mu.Lock()
@@ -202,8 +202,8 @@ func (h *hook) dropped(t *testing.T, reason string) float64 {
 	return 0
 }
 
-// A receiver that fails, is slow and goes away gets every notice, in order; tries of
-// one notice have one key and one body. No goroutine is left, of which the bubble would complain.
+// A receiver that fails, is slow and becomes unavailable gets every notice in order; all attempts
+// of a notice have the same key and body. The bubble would report leaked goroutines.
 func TestAReceiverThatFails(t *testing.T) { synctest.Test(t, aReceiverThatFails) }
 
 func aReceiverThatFails(t *testing.T) {
@@ -217,7 +217,7 @@ func aReceiverThatFails(t *testing.T) {
 			w.Header().Set("Retry-After", "1")
 			w.WriteHeader(http.StatusTooManyRequests)
 		case 3:
-			<-hold // longer than the time-out
+			<-hold // longer than the timeout
 		}
 	})
 	h.put(t, result(1, 7))
@@ -233,7 +233,7 @@ func aReceiverThatFails(t *testing.T) {
 	r.Close()
 }
 
-// Retry-After is a number of seconds or a date; a date counts by the receiver's clock, where that is known.
+// Retry-After is a number of seconds or a date; a date is relative to the receiver's clock, if known.
 func TestRetryAfter(t *testing.T) {
 	now := time.Date(2026, 1, 5, 0, 30, 0, 0, time.UTC)
 	at := func(d time.Duration) string { return now.Add(d).Format(http.TimeFormat) }
@@ -259,7 +259,7 @@ func TestRetryAfter(t *testing.T) {
 	}
 }
 
-// What waits survives a stop, and what was sent is not sent again.
+// Queued notices survive a stop, and delivered ones are not sent again.
 func TestTheQueueSurvivesARestart(t *testing.T) {
 	r, dir := startReceiver(t), t.TempDir()
 	r.setAnswer(func(_ int, w http.ResponseWriter) { w.WriteHeader(http.StatusBadGateway) })
@@ -273,7 +273,7 @@ func TestTheQueueSurvivesARestart(t *testing.T) {
 	if last, err := again.Last("ib0"); err != nil || last != 60e9 {
 		t.Errorf("last %d, %v", last, err)
 	}
-	again.put(t, result(1, 7)) // the pipeline gives the last interval once more
+	again.put(t, result(1, 7)) // the pipeline repeats the last interval
 	again.put(t, result(2, 7))
 	await(t, "the notice", func() bool { return again.queue.len() == 0 })
 	for _, k := range r.got(t) {
@@ -283,7 +283,7 @@ func TestTheQueueSurvivesARestart(t *testing.T) {
 	}
 }
 
-// A crash between the notice and the note that it was queued gives the same key again.
+// A crash between queueing a notice and saving the state repeats it with the same key.
 func TestACrashRepeatsTheKey(t *testing.T) {
 	r, dir := startReceiver(t), t.TempDir()
 	h := start(t, dir, r.URL, nil)
@@ -301,7 +301,7 @@ func TestACrashRepeatsTheKey(t *testing.T) {
 	}
 }
 
-// The queue is bounded, and each drop is counted under its reason.
+// The queue is bounded, and drops are counted by reason.
 func TestDropsAreCounted(t *testing.T) {
 	r, dir := startReceiver(t), t.TempDir()
 	block := make(chan struct{})
@@ -348,7 +348,7 @@ func TestVerify(t *testing.T) {
 		"":              Verify(key, "1800000000", signature, body, now, time.Minute),
 		"does not fit":  Verify(key, "1800000000", signature, []byte(`{"id":"2"}`), now, time.Minute),
 		"from now":      Verify(key, "1800000000", signature, body, now.Add(2*time.Minute), time.Minute),
-		"it does not":   Verify(key, "1800000001", signature, body, now, time.Minute), // another time is another signature
+		"it does not":   Verify(key, "1800000001", signature, body, now, time.Minute), // another time has another signature
 		TimestampHeader: Verify(key, "soon", signature, body, now, time.Minute),
 		"not fit":       Verify("another secret", "1800000000", signature, body, now, time.Minute),
 	} {
@@ -356,7 +356,7 @@ func TestVerify(t *testing.T) {
 			t.Errorf("want %q: %v", name, err)
 		}
 	}
-	// As anyone can compute it: printf '1800000000.{"id":"1"}' | openssl dgst -sha256 -hmac KEY
+	// To reproduce: printf '1800000000.{"id":"1"}' | openssl dgst -sha256 -hmac KEY
 	if want := "v1=" + opensslDigest; signature != want {
 		t.Errorf("signature %s, openssl says %s", signature, want)
 	}
@@ -372,7 +372,7 @@ func TestValidateNamesEveryFault(t *testing.T) {
 	}
 }
 
-// A redirect is not followed, since it would take the notification to another host; the state says what to do.
+// A redirect is not followed, because it would send the notice to another host; the state says what to do.
 func TestRedirectSaysWhatToDo(t *testing.T) {
 	err := judge(&http.Response{StatusCode: http.StatusFound, Status: "302 Found"})
 	if want := "the receiver answers 302 Found, a redirect, which is not followed: set url to where it leads"; err == nil || err.Error() != want {

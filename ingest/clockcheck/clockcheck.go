@@ -1,10 +1,10 @@
-// Package clockcheck checks the clocks of agents against the broker's. In go batches
-// of counters with the two times that Kafka keeps of each record: when the agent sent
-// it, by the agent's clock, and when the broker appended it, by the broker's. Out come
-// the readings to use, shifted where that is configured, and the offset of each agent's
-// clock. It reads no clock and decides only by what is in Kafka, so that reading the log
-// again gives the same decisions. It does not check the clocks of single devices behind
-// an agent: ingest/window does.
+// Package clockcheck checks the clocks of agents against the broker's. Its input are
+// batches of counters with the two times that Kafka records have: when the agent sent
+// the record, by the agent's clock, and when the broker appended it, by the broker's.
+// Its output are the readings to use, shifted if so configured, and the offset of each
+// agent's clock. It reads no clock and decides only by what is in Kafka, so that
+// replaying the log gives the same decisions. It does not check the clocks of single
+// devices behind an agent: ingest/window does.
 package clockcheck
 
 import (
@@ -19,24 +19,24 @@ import (
 
 // Config of the check.
 type Config struct {
-	// How far the clock of an agent may be off the brokers', either way; beyond, its readings are dropped and the agent is named. 0: an interval, and 30s at least.
+	// How far the clock of an agent may be off the brokers', either way; beyond that, its readings are dropped and the agent is named. 0: an interval, and 30s at least.
 	MaxClockOffset time.Duration `yaml:"max_clock_offset"`
 	// Shift the readings of an agent whose clock is off by a steady offset, instead of dropping them.
 	CorrectClocks bool `yaml:"correct_clocks"`
 }
 
-// Validate names every fault.
+// Validate reports all faults.
 func (c *Config) Validate() error {
 	var f faults.List
 	f.Check(c.MaxClockOffset >= 0 && c.MaxClockOffset <= 24*time.Hour, "max_clock_offset", "%v: want 0s to 24h", c.MaxClockOffset)
 	return f.Err()
 }
 
-// minOffset is what an agent's clock and a slow way to the broker may be off in
-// any case.
+// minOffset is the minimum tolerance, for inaccurate agents' clocks and slow
+// paths to the broker.
 const minOffset = 30 * time.Second
 
-// Tolerance is how far a clock may be off, for intervals of a length.
+// Tolerance returns how far a clock may be off, given the length of intervals.
 func (c *Config) Tolerance(interval time.Duration) time.Duration {
 	if c.MaxClockOffset > 0 {
 		return c.MaxClockOffset
@@ -44,33 +44,33 @@ func (c *Config) Tolerance(interval time.Duration) time.Duration {
 	return max(interval, minOffset)
 }
 
-// Reason says why rows were refused.
+// Reason says why rows were rejected.
 type Reason uint8
 
-// Reasons. All count rows.
+// Reasons. All of them count rows.
 const (
 	accepted Reason = iota
 	Ahead           // the sender's clock, or the reading's time, is later than the broker's
 	Behind          // the sender's clock is earlier than the broker's
-	Unsteady        // the sender's clock is off, and not by the same for long enough to be corrected
+	Unsteady        // the sender's clock is off, and not steadily enough to be corrected
 	numReasons
 )
 
 var reasonNames = [numReasons]string{Ahead: "clock_ahead", Behind: "clock_behind", Unsteady: "clock_unsteady"}
 
-// Reasons lists all there are.
+// Reasons lists all reasons.
 func Reasons() []Reason { return []Reason{Ahead, Behind, Unsteady} }
 
-// String is the reason as a label.
+// String returns the reason as a metric label.
 func (r Reason) String() string { return reasonNames[r] }
 
-// Times are those that Kafka keeps of a record, in nanoseconds since 1970.
+// Times are the times of a Kafka record, in nanoseconds since 1970.
 type Times struct {
 	SentNanos     int64 // the sender's clock; 0 if the sender does not say
-	AppendedNanos int64 // the broker's clock; 0 if it is not known, and then every reading is accepted
+	AppendedNanos int64 // the broker's clock; 0 if unknown, and then every reading is accepted
 }
 
-// State is what becomes of a sender's readings.
+// State says how a sender's readings are treated.
 type State uint8
 
 // States.
@@ -84,15 +84,15 @@ var stateNames = [...]string{OK: "ok", Quarantined: "quarantined", Shifted: "shi
 
 func (s State) String() string { return stateNames[s] }
 
-// Sender is an agent with one of its sources.
+// Sender is one source of an agent.
 type Sender struct{ Agent, Source string }
 
-// Clock is what is known of the clock of a sender.
+// Clock describes the clock of a sender.
 type Clock struct {
 	Sender
 	State       State
-	OffsetNanos int64  // by how much it is ahead of the broker's
-	Rows        uint64 // refused since the start
+	OffsetNanos int64  // how far it is ahead of the broker's
+	Rows        uint64 // rejected since the start
 	SeenNanos   int64  // the broker's time of its last record
 }
 
@@ -103,38 +103,38 @@ type Checker struct {
 	senders        map[Sender]*sender
 	refused        [numReasons]uint64
 	changed        []Clock
-	kept, moved    schema.CounterBatch // memory of what Step returns
+	kept, moved    schema.CounterBatch // buffers for the result of Step
 }
 
-// sender is the state of one.
+// sender is the state of one sender.
 type sender struct {
 	clock   Clock
-	shift   int64 // what corrects it, once steady
+	shift   int64 // the correction, once steady
 	steady  bool
-	met     bool                 // it has sent before
+	met     bool                 // it has sent a record before
 	recent  [steadyRecords]int64 // offsets of the last records, while it is off
 	filled  int
-	inOrder int // records in a row of a clock in order, before the state says so
+	inOrder int // successive records with a good clock, before the state becomes OK
 }
 
 const (
-	// steadyRecords in a row with about the same offset make it a steady one.
+	// steadyRecords successive records with about the same offset make it steady.
 	steadyRecords = 3
-	// calmRecords in a row end the state of being quarantined. The readings of a
-	// clock in order are taken from the first on.
+	// calmRecords successive records end a quarantine. Readings with a good
+	// clock are accepted from the first such record on.
 	calmRecords = 3
-	// maxSenders bounds the memory, whatever names come; those that have been
-	// silent for longest are forgotten.
+	// maxSenders limits the memory, whatever names arrive; beyond it, the half
+	// that has been silent longest is dropped.
 	maxSenders = 1 << 14
 )
 
-// New makes a checker for intervals of a length.
+// New returns a checker for intervals of the given length.
 func New(cfg Config, interval time.Duration) *Checker {
 	return &Checker{toleranceNanos: int64(cfg.Tolerance(interval)), correct: cfg.CorrectClocks, senders: map[Sender]*sender{}}
 }
 
-// Step returns the accepted part of a batch: the batch itself, or a copy
-// that holds until the next call; nil if nothing is accepted. The batch is not changed.
+// Step returns the accepted part of a batch: the batch itself, or a copy that is valid
+// until the next call; nil if nothing is accepted. It does not modify the batch.
 func (ch *Checker) Step(b *schema.CounterBatch, t Times) *schema.CounterBatch {
 	if t.AppendedNanos == 0 || b.Rows() == 0 {
 		return b
@@ -153,9 +153,10 @@ func (ch *Checker) Step(b *schema.CounterBatch, t Times) *schema.CounterBatch {
 	return ch.upTo(s, b, t.AppendedNanos+ch.toleranceNanos)
 }
 
-// offset is by how much the sender's clock is ahead. Of one that does not say when
-// it sent a record, it is known only that a reading is not later than the record:
-// old readings may be a backlog as well as a clock behind, and are accepted.
+// offset returns how far the sender's clock is ahead. If the sender does not state
+// its send time, only one thing is certain: a reading is not later than its
+// record. Old readings may be a backlog just as well as a slow clock, and are
+// accepted.
 func (ch *Checker) offset(b *schema.CounterBatch, t Times) int64 {
 	if t.SentNanos != 0 {
 		return t.SentNanos - t.AppendedNanos
@@ -163,8 +164,8 @@ func (ch *Checker) offset(b *schema.CounterBatch, t Times) int64 {
 	return max(0, slices.Min(b.TimeNanos)-t.AppendedNanos)
 }
 
-// decide decides on a record by its sender's offset. That is by the record alone,
-// except where clocks are corrected.
+// decide decides about a record by its sender's offset, without history unless
+// clocks are corrected.
 func (ch *Checker) decide(s *sender, offset int64) (Reason, int64) {
 	s.clock.OffsetNanos = offset
 	if offset <= ch.toleranceNanos && offset >= -ch.toleranceNanos {
@@ -194,12 +195,11 @@ func direction(offset int64) Reason {
 	return Behind
 }
 
-// correction finds out whether a clock is off by the same as before, and then
-// corrects it by the largest of the last offsets, that of the record which took the
-// least time to the broker. The shift stays as it is as long as it fits: a shift
-// that follows every record would make rates of the way to the broker. The first
-// record of a sender is accepted as it is, so that a restart of the analyser costs
-// no readings.
+// correction reports whether a clock has a steady offset, which it then corrects by
+// the largest of the last offsets: that of the record that reached the broker
+// fastest. The shift stays the same as long as it fits: a shift that followed every
+// record would distort rates by the network delay. The first record of a sender
+// counts as steady, so that a restart of the analyser loses no readings.
 func (s *sender) correction(offset, tolerance int64) bool {
 	if s.steady && near(offset, s.shift, tolerance/2) {
 		if offset > s.shift+int64(time.Second) {
@@ -226,7 +226,7 @@ func (s *sender) correction(offset, tolerance int64) bool {
 
 func near(a, b, by int64) bool { return a-b <= by && b-a <= by }
 
-// enter notes a change of state.
+// enter records a change of state.
 func (ch *Checker) enter(s *sender, to State) {
 	if s.clock.State == to {
 		return
@@ -240,7 +240,7 @@ func (ch *Checker) refuse(s *sender, r Reason, rows int) {
 	s.clock.Rows += uint64(rows)
 }
 
-// shifted is a batch by the broker's clock.
+// shifted returns the batch with its times converted to the broker's clock.
 func (ch *Checker) shifted(b *schema.CounterBatch, by int64) *schema.CounterBatch {
 	times := ch.moved.TimeNanos[:0]
 	for _, nanos := range b.TimeNanos {
@@ -251,9 +251,9 @@ func (ch *Checker) shifted(b *schema.CounterBatch, by int64) *schema.CounterBatc
 	return &ch.moved
 }
 
-// upTo refuses the rows that are later than an instant.
+// upTo rejects the rows that are later than lastNanos.
 func (ch *Checker) upTo(s *sender, b *schema.CounterBatch, lastNanos int64) *schema.CounterBatch {
-	if slices.Max(b.TimeNanos) <= lastNanos || b.Check() != nil { // who takes the batch refuses it
+	if slices.Max(b.TimeNanos) <= lastNanos || b.Check() != nil { // an invalid batch is left to its consumer to reject
 		return b
 	}
 	k := &ch.kept
@@ -326,18 +326,18 @@ func (ch *Checker) forgetHalf() {
 	}
 }
 
-// Refused is how many rows were refused since the start, by reason.
+// Refused returns how many rows were rejected since the start for a reason.
 func (ch *Checker) Refused(r Reason) uint64 { return ch.refused[r] }
 
-// Changes are the clocks that have changed their state since the last call, in
-// order. They hold until the next Step.
+// Changes returns the clocks whose state has changed since the last call, in
+// order. The slice is valid until the next Step.
 func (ch *Checker) Changes() []Clock {
 	c := ch.changed
 	ch.changed = ch.changed[:0]
 	return c
 }
 
-// Clocks are those of all senders, by agent and source.
+// Clocks returns the clocks of all senders, by agent and source.
 func (ch *Checker) Clocks() []Clock {
 	list := make([]Clock, 0, len(ch.senders))
 	for _, s := range ch.senders {

@@ -15,7 +15,7 @@ const (
 	begin  = 1_700_000_000 * second
 )
 
-// batch has a reading of each of the given instants.
+// batch returns a batch with a reading at each of the given instants.
 func batch(agent string, times ...int64) *schema.CounterBatch {
 	b := &schema.CounterBatch{Fabric: "f", Source: "s", Agent: agent, Ports: []schema.PortName{{Device: "d", Port: "1"}}, TimeNanos: times,
 		PortIndex: make([]uint32, len(times)), Columns: []schema.CounterColumn{{Name: "all"}, {Name: "some", Valid: schema.NewBitmap(len(times))}}}
@@ -83,7 +83,7 @@ func TestWithoutAWitnessAllIsBelieved(t *testing.T) {
 	}
 }
 
-// Rows of one batch are checked each by its time, and keep their values.
+// Rows of one batch are checked individually by their time, and keep their values.
 func TestPartOfABatch(t *testing.T) {
 	ch := newChecker(false)
 	times := make([]int64, 200)
@@ -94,7 +94,7 @@ func TestPartOfABatch(t *testing.T) {
 		}
 	}
 	b := batch("a", times...)
-	for range 2 { // the memory is used again
+	for range 2 { // the memory is reused
 		got := ch.Step(b, clockcheck.Times{AppendedNanos: begin, SentNanos: begin})
 		if err := got.Check(); err != nil || got.Rows() != 133 {
 			t.Fatalf("%d rows, %v", got.Rows(), err)
@@ -113,7 +113,7 @@ func TestPartOfABatch(t *testing.T) {
 	}
 }
 
-// The state says when an agent is quarantined and when it is right again, once.
+// Changes of the state are reported once: quarantined, and right again.
 func TestStates(t *testing.T) {
 	ch := newChecker(false)
 	var got []clockcheck.State
@@ -162,9 +162,9 @@ func TestCorrection(t *testing.T) {
 	}
 }
 
-// Any clocks whatever: what is accepted is never later than the append time and the
-// tolerance, a clock in order loses nothing, and beginning anywhere in the log
-// decides the same.
+// With arbitrary clocks: no accepted reading is later than the append time plus the
+// tolerance, a good clock loses nothing, and starting anywhere in the log gives the
+// same decisions.
 func TestRandomClocks(t *testing.T) {
 	tolerance := 30 * second
 	for seed := range uint64(200) {
@@ -200,7 +200,7 @@ func TestRandomClocks(t *testing.T) {
 	}
 }
 
-// jump is an offset of a second to three years, either way, or none.
+// jump returns an offset of a second to three years, either way, or none.
 func jump(rng *rand.Rand) int64 {
 	size := int64(float64(second) * pow10(rng.Float64()*8))
 	return []int64{size, -size, 0}[rng.IntN(3)]

@@ -1,6 +1,6 @@
-// Package emitter puts what sources read and report into the partitions of their fabrics: batches of counters,
-// which it numbers, events, and documents go in, records for Kafka come out. It waits for each record until
-// the sink has it and keeps nothing; what the sink does with a record, it does not know.
+// Package emitter sends what sources read and report to the Kafka partitions of their fabrics: batches of
+// counters, which it numbers, events, and documents. It waits for each record until the sink has accepted it
+// and buffers nothing; what the sink does with a record is not its concern.
 package emitter
 
 import (
@@ -14,14 +14,14 @@ import (
 	"github.com/giverny/giverny/schema"
 )
 
-// Sink takes records for Kafka: a producer, or one with a spool behind it.
+// Sink accepts records for Kafka: a producer, or one with a spool.
 type Sink interface {
 	Produce(ctx context.Context, r kafka.Record) error
 }
 
-// Emitter is the one owner of the numbers of batches. The first batch of a fabric, source and agent is 1, and
-// every part of a batch that is tried takes the next number, whether it gets out or not: a gap says that a
-// batch was lost. It is safe for concurrent use; calls follow each other, so that batches leave in the order
+// Emitter is the only place that numbers batches. The first batch of a fabric, source and agent is 1, and
+// every part of a batch that is tried takes the next number, whether it is sent or not: a gap means that a
+// batch was lost. It is safe for concurrent use; calls are serialised, so that batches are sent in the order
 // of their numbers.
 type Emitter struct {
 	sink       Sink
@@ -29,20 +29,19 @@ type Emitter struct {
 
 	mu      sync.Mutex
 	encoder envelope.Encoder  // guarded by mu
-	last    map[stream]uint64 // guarded by mu; the number taken last
+	last    map[stream]uint64 // guarded by mu; the last number used
 }
 
-// stream is what one numbering belongs to.
+// stream is the scope of one numbering.
 type stream struct{ fabric, source, agent string }
 
-// New makes an emitter for the fabrics whose partitions are given.
+// New returns an emitter for the fabrics with the given partitions.
 func New(sink Sink, partitions map[string]int) *Emitter {
 	return &Emitter{sink: sink, partitions: partitions, last: map[stream]uint64{}}
 }
 
-// Emit sends a batch, in as many records as it takes. A part that the sink refuses for good is lost and its
-// number with it, and the parts behind it are sent nevertheless; at any other error the rest of the batch is
-// lost.
+// Emit sends a batch, in as many records as needed. If the sink permanently rejects a part, the part and its
+// number are lost, and the next parts are still sent; after any other error the rest of the batch is lost.
 func (e *Emitter) Emit(ctx context.Context, b *schema.CounterBatch) error {
 	partition, err := e.partition(b.Fabric)
 	if err != nil {
@@ -94,7 +93,7 @@ func (e *Emitter) EmitDiagnoses(ctx context.Context, fabric string, diagnoses []
 	return emit(ctx, e, fabric, envelope.Diagnoses, diagnoses, e.encoder.Diagnoses, func(d *schema.Diagnosis) string { return d.Fabric })
 }
 
-// emit sends rows in as few records as they fit in. The first error ends it.
+// emit sends rows in as few records as possible. It stops at the first error.
 func emit[T any](ctx context.Context, e *Emitter, fabric string, kind envelope.Kind, rows []T,
 	encode func([]byte, []T) ([]byte, error), fabricOf func(*T) string) error {
 	if len(rows) == 0 {
@@ -116,7 +115,7 @@ func emit[T any](ctx context.Context, e *Emitter, fabric string, kind envelope.K
 	})
 }
 
-// halves encodes rows as one payload or, as long as it is too large, halves them.
+// halves encodes rows as one payload, or halves them as long as that is too large.
 func halves[T any](rows []T, encode func([]byte, []T) ([]byte, error), each func(payload []byte) error) error {
 	payload, err := encode(nil, rows)
 	reason, _ := envelope.ReasonOf(err)

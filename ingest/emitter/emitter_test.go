@@ -18,7 +18,7 @@ import (
 	"github.com/giverny/giverny/schema"
 )
 
-// topic keeps what is produced, but for what fails.
+// topic keeps what is produced, except what fails.
 type topic struct {
 	mu      sync.Mutex
 	tries   int
@@ -40,7 +40,7 @@ func (t *topic) Produce(_ context.Context, r kafka.Record) error {
 	return nil
 }
 
-// batches of counters in the topic, in order.
+// batches returns the batches of counters in the topic, in order.
 func (t *topic) batches(tb testing.TB) []schema.CounterBatch {
 	tb.Helper()
 	var all []schema.CounterBatch
@@ -61,7 +61,7 @@ func (t *topic) numbers(tb testing.TB) (numbers []uint64) {
 	return numbers
 }
 
-// batch of n rows whose values do not pack, so that large ones need several parts.
+// batch has rows of incompressible values, so that large batches need several parts.
 func batch(source, agent string, rows int) *schema.CounterBatch {
 	b := &schema.CounterBatch{Fabric: "f", Source: source, Agent: agent, Ports: []schema.PortName{{Device: "d", Port: "1"}}}
 	column := schema.CounterColumn{Name: "ib.port_xmit_data_64"}
@@ -108,7 +108,7 @@ func TestNumbersRiseByOne(t *testing.T) {
 	}
 }
 
-// What is lost leaves a gap in the numbers, and counting gaps counts exactly that.
+// A loss leaves a gap in the numbers, and counting gaps counts exactly the losses.
 func TestWhatIsLostLeavesOneGap(t *testing.T) {
 	refused := &kafka.RefusedError{Reason: "refused", Err: errors.New("no")}
 	broken := errors.New("disk full")

@@ -4,16 +4,16 @@ import "unsafe"
 
 const alignment = 64 // bytes, as the Arrow format recommends
 
-// arena is Arrow's allocator for one payload at a time: it hands out pieces of one slab, takes none back,
-// and panics above its budget, which the callers of Arrow turn into an error.
+// arena is Arrow's allocator for one payload at a time: it allocates from one slab, never frees, and
+// panics above its budget, which the callers of Arrow turn into an error.
 type arena struct {
 	slab   []byte
 	used   int
 	budget int
-	warm   int // what the largest payload so far took
+	warm   int // the most that a payload has used so far
 }
 
-// reset forgets all pieces. What was handed out before is overwritten from now on.
+// reset frees all allocations. Their memory will be overwritten.
 func (a *arena) reset(budget int) {
 	a.warm = max(a.warm, a.used)
 	if len(a.slab) < a.warm {
@@ -22,7 +22,7 @@ func (a *arena) reset(budget int) {
 	a.used, a.budget = 0, budget
 }
 
-// Allocate is memory.Allocator.
+// Allocate implements memory.Allocator.
 func (a *arena) Allocate(size int) []byte {
 	start := a.used
 	if size < 0 || size > a.budget-start {
@@ -34,11 +34,11 @@ func (a *arena) Allocate(size int) []byte {
 		return alignedBytes(size)
 	}
 	piece := a.slab[start : start+size : start+size]
-	clear(piece) // Arrow counts on zeros, for the bitmap of a column without a single value
+	clear(piece) // Arrow relies on zeros, for the bitmap of a column without any value
 	return piece
 }
 
-// Reallocate is memory.Allocator.
+// Reallocate implements memory.Allocator.
 func (a *arena) Reallocate(size int, b []byte) []byte {
 	if size >= 0 && size <= len(b) {
 		return b[:size]
@@ -48,7 +48,7 @@ func (a *arena) Reallocate(size int, b []byte) []byte {
 	return piece
 }
 
-// Free is memory.Allocator.
+// Free implements memory.Allocator.
 func (a *arena) Free([]byte) {}
 
 func alignedBytes(n int) []byte {

@@ -13,7 +13,7 @@ import (
 	"github.com/giverny/giverny/schema"
 )
 
-// Any Arrow implementation reads what the encoder writes.
+// Any Arrow implementation can read the encoder's output.
 func TestStreamIsPlainArrow(t *testing.T) {
 	r, err := ipc.NewReader(bytes.NewReader(unsealed(t, mustEncode(t, smallBatch()))))
 	if err != nil {
@@ -37,7 +37,7 @@ func TestStreamIsPlainArrow(t *testing.T) {
 	}
 }
 
-// foreign is a record of two rows that an Arrow writer who knows our schema could send.
+// foreign is a record of two rows as another Arrow writer that knows our schema could send it.
 type foreign struct {
 	time, device, port, counter arrow.Array
 	fields                      []arrow.Field

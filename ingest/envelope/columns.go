@@ -12,9 +12,9 @@ import (
 	"github.com/giverny/giverny/schema"
 )
 
-// Writing: columns over the caller's own memory, nothing is copied.
+// Writing: the columns share the caller's memory, nothing is copied.
 
-// fixed is a column of numbers. Where valid is nil every row has a value.
+// fixed returns a column of numbers. If valid is nil every row has a value.
 func fixed[T arrow.NumericType](t arrow.DataType, values []T, valid schema.Bitmap) arrow.Array {
 	var bitmap *memory.Buffer
 	missing := 0
@@ -26,7 +26,7 @@ func fixed[T arrow.NumericType](t arrow.DataType, values []T, valid schema.Bitma
 	return array.MakeFromData(data)
 }
 
-// countBelow is the number of members of b below n.
+// countBelow returns the number of members of b below n.
 func countBelow(b schema.Bitmap, n int) int {
 	whole := b[:n/64]
 	count := whole.Count()
@@ -36,21 +36,21 @@ func countBelow(b schema.Bitmap, n int) int {
 	return count
 }
 
-// dictionaryOf is a column of indices into texts.
+// dictionaryOf returns a column of indices into texts.
 func dictionaryOf(t *arrow.DictionaryType, indices []uint32, texts arrow.Array) arrow.Array {
 	data := array.NewDataWithDictionary(t, len(indices),
 		[]*memory.Buffer{nil, memory.NewBufferBytes(arrow.GetBytes(indices))}, 0, 0, texts.Data().(*array.Data))
 	return array.MakeFromData(data)
 }
 
-// listOf is a column of lists; list i is values[offsets[i]:offsets[i+1]].
+// listOf returns a column of lists; list i is values[offsets[i]:offsets[i+1]].
 func listOf(t arrow.DataType, offsets []int32, values arrow.Array) arrow.Array {
 	data := array.NewData(t, len(offsets)-1, []*memory.Buffer{nil, memory.NewBufferBytes(arrow.GetBytes(offsets))},
 		[]arrow.ArrayData{values.Data()}, 0, 0)
 	return array.MakeFromData(data)
 }
 
-// textBuilder collects a column of text.
+// textBuilder builds a column of text.
 type textBuilder struct {
 	offsets []int32
 	bytes   []byte
@@ -71,7 +71,7 @@ func (b *textBuilder) column() arrow.Array {
 	return array.MakeFromData(data)
 }
 
-// emptyTexts returns n builders without texts, in the encoder's memory.
+// emptyTexts returns n empty builders, in the encoder's memory.
 func (e *Encoder) emptyTexts(n int) []textBuilder {
 	for len(e.texts) < n {
 		e.texts = append(e.texts, textBuilder{})
@@ -99,9 +99,9 @@ func checkName(what, s string) error {
 	return checkText(what, s, MaxNameBytes)
 }
 
-// Reading: Arrow checks little of what it reads, so the buffers are taken as bytes and checked here.
+// Reading: Arrow validates little of what it reads, so the buffers are taken as bytes and checked here.
 
-// values are a column's numbers, in the decoder's memory.
+// values returns a column's numbers, in the decoder's memory.
 func values[T arrow.NumericType](column arrow.ArrayData, n int) ([]T, error) {
 	var zero T
 	if n == 0 {
@@ -114,7 +114,7 @@ func values[T arrow.NumericType](column arrow.ArrayData, n int) ([]T, error) {
 	return arrow.GetData[T](b.Bytes())[:n:n], nil
 }
 
-// noneMissing refuses a column with missing values.
+// noneMissing rejects a column with missing values.
 func noneMissing(column arrow.ArrayData) error {
 	if column.NullN() != 0 {
 		return refuse(BadRows, "%d values are missing in a column that must have all", column.NullN())
@@ -122,7 +122,7 @@ func noneMissing(column arrow.ArrayData) error {
 	return nil
 }
 
-// validity is which rows of a column have a value, in into's memory where it fits, and nil if all have.
+// validity returns which rows of a column have a value, in into's memory if it fits, and nil if all have.
 func validity(column arrow.ArrayData, n int, into schema.Bitmap) (schema.Bitmap, error) {
 	if column.NullN() == 0 {
 		return nil, nil
@@ -142,7 +142,7 @@ func validity(column arrow.ArrayData, n int, into schema.Bitmap) (schema.Bitmap,
 	return into, nil
 }
 
-// textColumn is a column of text that was checked.
+// textColumn is a validated column of text.
 type textColumn struct {
 	offsets []int32
 	bytes   []byte
@@ -151,7 +151,7 @@ type textColumn struct {
 func (c textColumn) len() int        { return max(0, len(c.offsets)-1) }
 func (c textColumn) at(i int) []byte { return c.bytes[c.offsets[i]:c.offsets[i+1]] }
 
-// texts checks a column of n texts of up to limit bytes; minimum 1 refuses empty ones.
+// texts validates a column of n texts of up to limit bytes; minimum 1 rejects empty ones.
 func texts(column arrow.ArrayData, n, minimum, limit int) (c textColumn, err error) {
 	if n == 0 {
 		return c, nil
@@ -180,7 +180,7 @@ func texts(column arrow.ArrayData, n, minimum, limit int) (c textColumn, err err
 	return c, nil
 }
 
-// lists checks the offsets of a column of n lists.
+// lists validates the offsets of a column of n lists.
 func lists(column arrow.ArrayData, n int) (offsets []int32, elements arrow.ArrayData, err error) {
 	elements = column.Children()[0]
 	if n == 0 {
@@ -195,7 +195,7 @@ func lists(column arrow.ArrayData, n int) (offsets []int32, elements arrow.Array
 	return offsets, elements, checkOffsets(offsets, elements.Len())
 }
 
-// withLen views the n+1 offsets of a column of n texts or lists as a column of numbers.
+// withLen returns the n+1 offsets of a column of n texts or lists as a column of numbers.
 func withLen(column arrow.ArrayData, n int) arrow.ArrayData {
 	if column.Len() != n {
 		return column

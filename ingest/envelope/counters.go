@@ -9,7 +9,7 @@ import (
 	"github.com/giverny/giverny/schema"
 )
 
-// Counters appends the payload of a batch to dst. Ports that no row uses stay behind.
+// Counters appends the payload of a batch to dst. Ports that no row uses are omitted.
 func (e *Encoder) Counters(dst []byte, b *schema.CounterBatch) ([]byte, error) {
 	if err := checkBatchOf(b); err != nil {
 		return dst, err
@@ -43,7 +43,7 @@ func counterMeta(b *schema.CounterBatch) arrow.Metadata {
 	return w.metadata()
 }
 
-// checkBatchOf refuses a batch that a Decoder would refuse.
+// checkBatchOf rejects a batch that a Decoder would reject.
 func checkBatchOf(b *schema.CounterBatch) error {
 	rows := b.Rows()
 	if rows > MaxRows || len(b.Columns) > MaxColumns {
@@ -93,9 +93,9 @@ func checkColumnName(columns []schema.CounterColumn, i int) error {
 	return nil
 }
 
-// Counters reads a batch of counters into into, whose former content is lost, after an error too. TimeNanos and
-// the columns' Values are in the decoder's memory, valid until its next call; Ports, PortIndex, the bitmaps and
-// all strings are into's own. The order of the rows, and so of a port's times, is the sender's.
+// Counters decodes a batch of counters into into, whose previous content is lost, also on error. TimeNanos and
+// the columns' Values are in the decoder's memory, valid until its next call; into owns Ports, PortIndex, the
+// bitmaps and all strings. The order of the rows, and so of a port's times, is the sender's.
 func (d *Decoder) Counters(payload []byte, into *schema.CounterBatch) error {
 	return d.read(payload, Counters, func(h Header, record arrow.Record) error {
 		s := record.Schema()
@@ -168,7 +168,7 @@ func (d *Decoder) readPorts(record arrow.Record, into *schema.CounterBatch) (err
 		}
 	}
 	for _, nanos := range into.TimeNanos {
-		if nanos < 0 { // no clock, and differences of times would overflow
+		if nanos < 0 { // invalid, and differences of times could overflow
 			return refuse(BadRows, "a reading of %d ns, before 1970", nanos)
 		}
 	}
@@ -184,7 +184,7 @@ func (d *Decoder) readPorts(record arrow.Record, into *schema.CounterBatch) (err
 	return nil
 }
 
-// readDictionary checks a column of indices and puts its dictionary into texts.
+// readDictionary validates a column of indices and stores its dictionary in texts.
 func (d *Decoder) readDictionary(column arrow.Array, rows int, into *[]string) (indices []uint32, err error) {
 	*into = (*into)[:0]
 	if indices, err = values[uint32](column.Data(), rows); err != nil || rows == 0 {

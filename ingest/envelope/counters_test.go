@@ -13,7 +13,7 @@ import (
 	"github.com/giverny/giverny/schema"
 )
 
-// row is a naive form of a batch's row: everything spelled out.
+// row is a batch's row in a naive, explicit form.
 type row struct {
 	Time         int64
 	Device, Port string
@@ -93,7 +93,7 @@ func sameBatch(t interface {
 	}
 }
 
-// One encoder and one decoder do all batches, so that what is left over from one would show in the next.
+// One encoder and one decoder process all batches, so that leftovers of one would show in the next.
 func TestCountersRoundTrip(t *testing.T) {
 	var e envelope.Encoder
 	var d envelope.Decoder
@@ -115,7 +115,7 @@ func TestCountersRoundTrip(t *testing.T) {
 	})
 }
 
-// Splitting a batch and putting the parts together again changes nothing.
+// Splitting a batch and joining the parts changes nothing.
 func TestSplit(t *testing.T) {
 	var e envelope.Encoder
 	var d envelope.Decoder
@@ -220,7 +220,7 @@ func TestAllocationsDoNotGrowWithRows(t *testing.T) {
 	}
 }
 
-// gemini is a poll of a Gemini torus as LDMS publishes it: six directions a switch, three gauges.
+// gemini is a poll of a Gemini torus as LDMS publishes it: six directions per switch, three gauges.
 func gemini(rows int) *schema.CounterBatch {
 	b := &schema.CounterBatch{Fabric: "bluewaters", Source: "ldms", Agent: "agg-03", Sequence: 99, IntervalNanos: 60e9}
 	for i := range rows {
@@ -313,7 +313,7 @@ func benchmark(b *testing.B, encode bool) {
 	}
 }
 
-// No clock says that; and what is computed from such a time overflows.
+// No clock shows such a time, and computations with it would overflow.
 func TestAReadingBefore1970IsRefused(t *testing.T) {
 	var e envelope.Encoder
 	var d envelope.Decoder

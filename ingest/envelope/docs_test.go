@@ -9,7 +9,8 @@ import (
 	"github.com/giverny/giverny/schema"
 )
 
-// What a reader in another language needs is in the reference: the numbers of the kinds, and names of columns and metadata.
+// The reference has everything that a reader in another language needs: the numbers of the kinds, and names of columns and
+// metadata.
 func TestTheReferenceNamesAllThatIsOnTheWire(t *testing.T) {
 	text, err := os.ReadFile("../../docs/reference/kafka.md")
 	if err != nil {

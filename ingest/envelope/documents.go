@@ -13,9 +13,9 @@ import (
 	"github.com/giverny/giverny/schema"
 )
 
-// Documents are the rows that have no fixed columns: jobs, their traffic, failures, diagnoses, commands and
-// their results travel as JSON, next to the columns time, fabric and id by which a reader of the topic finds them. The
-// columns must say what the JSON says.
+// Documents are the rows without fixed columns: jobs, their traffic, failures, diagnoses, commands and their results
+// are encoded as JSON, next to the columns time, fabric and id by which a reader of the topic finds them. The columns
+// must agree with the JSON.
 
 // documentArrow is the Arrow schema of documents.
 func documentArrow() *arrow.Schema {
@@ -27,73 +27,73 @@ func documentArrow() *arrow.Schema {
 	}, nil)
 }
 
-// form is what one kind of document is like.
+// form describes one kind of document.
 type form[T any] struct {
 	kind     Kind
 	maxBytes int // of its JSON
 	fabric   func(*T) *string
 	time     func(*T) schema.Instant
-	id       func(*T) string // its key in its fabric and kind: a document sent twice has the same
-	check    func(*T) error  // of what types cannot say
+	id       func(*T) string // its key within its fabric and kind: a document sent twice has the same
+	check    func(*T) error  // of what the types do not guarantee
 }
 
-// Jobs appends the payload of some jobs to dst.
+// Jobs appends the payload of jobs to dst.
 func (e *Encoder) Jobs(dst []byte, jobs []schema.Job) ([]byte, error) {
 	return encodeDocuments(e, dst, &jobForm, jobs)
 }
 
-// Failures appends the payload of some failures to dst.
+// Failures appends the payload of failures to dst.
 func (e *Encoder) Failures(dst []byte, failures []schema.Failure) ([]byte, error) {
 	return encodeDocuments(e, dst, &failureForm, failures)
 }
 
-// Traffic appends the payload of what some jobs moved in an interval to dst.
+// Traffic appends the payload of jobs' traffic in an interval to dst.
 func (e *Encoder) Traffic(dst []byte, traffic []schema.JobTraffic) ([]byte, error) {
 	return encodeDocuments(e, dst, &trafficForm, traffic)
 }
 
-// Diagnoses appends the payload of some diagnoses to dst.
+// Diagnoses appends the payload of diagnoses to dst.
 func (e *Encoder) Diagnoses(dst []byte, diagnoses []schema.Diagnosis) ([]byte, error) {
 	return encodeDocuments(e, dst, &diagnosisForm, diagnoses)
 }
 
-// Commands appends the payload of some commands to dst.
+// Commands appends the payload of commands to dst.
 func (e *Encoder) Commands(dst []byte, commands []schema.Command) ([]byte, error) {
 	return encodeDocuments(e, dst, &commandForm, commands)
 }
 
-// Results appends the payload of some results of commands to dst.
+// Results appends the payload of results of commands to dst.
 func (e *Encoder) Results(dst []byte, results []schema.CommandResult) ([]byte, error) {
 	return encodeDocuments(e, dst, &resultForm, results)
 }
 
-// Jobs appends the jobs of a payload to into. They are the caller's own.
+// Jobs appends the jobs of a payload to into. The caller owns them.
 func (d *Decoder) Jobs(payload []byte, into []schema.Job) ([]schema.Job, error) {
 	return decodeDocuments(d, payload, &jobForm, into)
 }
 
-// Failures appends the failures of a payload to into. They are the caller's own.
+// Failures appends the failures of a payload to into. The caller owns them.
 func (d *Decoder) Failures(payload []byte, into []schema.Failure) ([]schema.Failure, error) {
 	return decodeDocuments(d, payload, &failureForm, into)
 }
 
-// Traffic appends the traffic of a payload to into. It is the caller's own.
+// Traffic appends the traffic of a payload to into. The caller owns it.
 func (d *Decoder) Traffic(payload []byte, into []schema.JobTraffic) ([]schema.JobTraffic, error) {
 	return decodeDocuments(d, payload, &trafficForm, into)
 }
 
-// Diagnoses appends the diagnoses of a payload to into. They are the caller's own.
+// Diagnoses appends the diagnoses of a payload to into. The caller owns them.
 func (d *Decoder) Diagnoses(payload []byte, into []schema.Diagnosis) ([]schema.Diagnosis, error) {
 	return decodeDocuments(d, payload, &diagnosisForm, into)
 }
 
-// Commands appends the commands of a payload to into. They are the caller's own. Their signatures are not
-// looked at.
+// Commands appends the commands of a payload to into. The caller owns them. Their signatures are not
+// verified.
 func (d *Decoder) Commands(payload []byte, into []schema.Command) ([]schema.Command, error) {
 	return decodeDocuments(d, payload, &commandForm, into)
 }
 
-// Results appends the results of commands of a payload to into. They are the caller's own.
+// Results appends the results of commands of a payload to into. The caller owns them.
 func (d *Decoder) Results(payload []byte, into []schema.CommandResult) ([]schema.CommandResult, error) {
 	return decodeDocuments(d, payload, &resultForm, into)
 }
@@ -152,8 +152,8 @@ func decodeDocuments[T any](d *Decoder, payload []byte, f *form[T], into []T) ([
 	return into, nil
 }
 
-// read takes the JSON of one document strictly: no field that this build does not know, nothing behind it, no
-// other fabric than its column's.
+// read decodes the JSON of one document strictly: no unknown fields, no trailing data, and the fabric of its
+// column.
 func (f *form[T]) read(text []byte, fabric string) (row T, err error) {
 	if !utf8.Valid(text) {
 		return row, refuse(BadRows, "%s is not UTF-8", f.kind)
@@ -184,7 +184,7 @@ func (f *form[T]) checkRow(row *T) error {
 	return checkText("id", f.id(row), maxIDBytes)
 }
 
-// maxIDBytes holds the longest key: a failure's kind, device, port and time.
+// maxIDBytes fits the longest key: a failure's kind, device, port and time.
 const maxIDBytes = 4 * MaxNameBytes
 
 var jobForm = form[schema.Job]{
@@ -279,7 +279,7 @@ var resultForm = form[schema.CommandResult]{
 	},
 }
 
-// required and optional are fields whose texts are names, bounded as such.
+// required and optional are fields that hold names, and are limited as such.
 type (
 	required struct{ field, text string }
 	optional struct{ field, text string }

@@ -36,7 +36,7 @@ var (
 		Output: json.RawMessage(`{"version":"1"}`)}
 )
 
-// document is one kind of document, behind functions that do not know its type.
+// document is one kind of document, with type-erased functions.
 type document struct {
 	kind   envelope.Kind
 	encode func() ([]byte, error) // of the sample
@@ -79,7 +79,7 @@ func documents(t testing.TB) []document {
 	}
 }
 
-// forgedDocument is a payload that is right in every respect but for what is put into its columns.
+// forgedDocument is a payload that is valid except for the given columns.
 func forgedDocument(t testing.TB, kind envelope.Kind, time int64, fabric, id, text string) []byte {
 	t.Helper()
 	s := arrow.NewSchema([]arrow.Field{
@@ -115,7 +115,7 @@ func TestDocumentsRoundTrip(t *testing.T) {
 			t.Fatal(err)
 		}
 		same(t, got, c.sample)
-		got, err = c.decode(forgedDocument(t, c.kind, int64(noon), "plane0", c.id, c.json)) // another writer's
+		got, err = c.decode(forgedDocument(t, c.kind, int64(noon), "plane0", c.id, c.json)) // of another writer
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -123,7 +123,7 @@ func TestDocumentsRoundTrip(t *testing.T) {
 	}
 }
 
-// A fabric that the JSON leaves out is its column's.
+// A fabric that is missing in the JSON is taken from its column.
 func TestDocumentTakesItsColumnsFabric(t *testing.T) {
 	text := `{"time":"2026-01-05T12:00:00Z","kind":"node_failed","device":"n1"}`
 	payload := forgedDocument(t, envelope.Failures, int64(noon), "plane7", "node_failed/n1/@1767614400000000000", text)
@@ -163,7 +163,7 @@ func TestForgedDocuments(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for at := range payload { // a damaged payload never passes
+		for at := range payload { // a damaged payload is never accepted
 			damaged := bytes.Clone(payload)
 			damaged[at] ^= 0x10
 			if _, err := c.decode(damaged); err == nil {

@@ -39,7 +39,7 @@ func mustEncode(t testing.TB, b *schema.CounterBatch) []byte {
 	return payload
 }
 
-// reseal puts a stream under a header that is right in every respect.
+// reseal puts a valid header on a stream.
 func reseal(kind envelope.Kind, rows int, stream []byte) []byte {
 	return resealBody(kind, rows, len(stream), snappy.Encode(nil, stream))
 }
@@ -61,7 +61,7 @@ func fixCRC(p []byte) {
 	binary.LittleEndian.PutUint32(p[20:], crc32.Update(crc32.Checksum(p[:20], table), table, p[envelope.HeaderBytes:]))
 }
 
-// unsealed is the Arrow stream of a payload.
+// unsealed returns the Arrow stream of a payload.
 func unsealed(t testing.TB, payload []byte) []byte {
 	t.Helper()
 	stream, err := snappy.Decode(nil, payload[envelope.HeaderBytes:])

@@ -6,7 +6,7 @@ import (
 	"github.com/giverny/giverny/schema"
 )
 
-// Events appends the payload of some events to dst. The events may be of several fabrics.
+// Events appends the payload of events to dst. The events may be of several fabrics.
 func (e *Encoder) Events(dst []byte, events []schema.Event) ([]byte, error) {
 	n := len(events)
 	times, regions := make([]int64, n), make([]uint64, n)
@@ -44,7 +44,7 @@ func checkEvent(ev *schema.Event) error {
 	return checkText("detail", ev.Detail, MaxTextBytes)
 }
 
-// Events appends the events of a payload to into. They are the caller's own.
+// Events appends the events of a payload to into. The caller owns them.
 func (d *Decoder) Events(payload []byte, into []schema.Event) ([]schema.Event, error) {
 	err := d.read(payload, Events, func(h Header, record arrow.Record) (err error) {
 		if err := sameColumns(record.Schema(), schema.EventArrow); err != nil {

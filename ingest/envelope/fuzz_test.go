@@ -8,7 +8,7 @@ import (
 	"github.com/giverny/giverny/schema"
 )
 
-// decodeAny decodes a payload as every kind. What comes back without an error must hold together.
+// decodeAny decodes a payload as every kind. Results without an error must be consistent.
 func decodeAny(t *testing.T, d *envelope.Decoder, payload []byte) {
 	t.Helper()
 	var b schema.CounterBatch
@@ -33,7 +33,7 @@ func decodeAny(t *testing.T, d *envelope.Decoder, payload []byte) {
 	checkDocuments(t, d, payload)
 }
 
-// checkDocuments: what passes is written again as it was.
+// checkDocuments: encoding a decoded payload again gives the same.
 func checkDocuments(t *testing.T, d *envelope.Decoder, payload []byte) {
 	t.Helper()
 	var e envelope.Encoder
@@ -82,7 +82,7 @@ func seeds(f *testing.F) [][]byte {
 	return all
 }
 
-// FuzzDecode is fed with anything.
+// FuzzDecode decodes arbitrary bytes.
 func FuzzDecode(f *testing.F) {
 	for _, payload := range seeds(f) {
 		f.Add(payload)
@@ -92,12 +92,12 @@ func FuzzDecode(f *testing.F) {
 	f.Fuzz(func(t *testing.T, payload []byte) { decodeAny(t, &d, payload) })
 }
 
-// allocationBound is far above what decoding a stream of this size takes, and far below what a count that
-// is believed can ask for.
+// allocationBound is far above what decoding a stream of this size needs, and far below what an unchecked
+// count can request.
 func allocationBound(stream int) uint64 { return 4<<20 + 64*uint64(stream) }
 
-// FuzzForged is fed with Arrow streams under a header that is right in every respect, as one who knows the
-// format would forge them.
+// FuzzForged decodes Arrow streams under a valid header, as an attacker who knows the format would forge
+// them.
 func FuzzForged(f *testing.F) {
 	for _, payload := range seeds(f) {
 		f.Add(payload[5], payload[8], unsealed(f, payload))
@@ -117,7 +117,7 @@ func FuzzForged(f *testing.F) {
 	})
 }
 
-// Every byte of a stream, set to values that make a count huge, negative or zero.
+// Every byte of a stream is set to values that make a count huge, negative or zero.
 func TestForgedStreams(t *testing.T) {
 	payload := mustEncode(t, smallBatch())
 	stream := unsealed(t, payload)

@@ -7,7 +7,7 @@ import (
 	"github.com/golang/snappy"
 )
 
-// Bounds. What exceeds one is refused on both sides.
+// Limits. Encoder and Decoder both reject what exceeds one.
 const (
 	MaxCompressedBytes   = 1 << 20  // of the snappy block
 	MaxUncompressedBytes = 16 << 20 // of the Arrow stream
@@ -33,15 +33,15 @@ const HeaderBytes = 24
 const (
 	magic      = "GVNY"
 	version    = 1
-	checkedLen = 20 // of the header, what the checksum covers
+	checkedLen = 20 // the part of the header that the checksum covers
 )
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// Kind says what the rows of a payload are.
+// Kind is the type of a payload's rows.
 type Kind uint8
 
-// Kinds of payloads. Their numbers are part of the format; 3 was another kind once and stays free.
+// Kinds of payloads. Their numbers are part of the format; 3 was another kind once and stays unused.
 const (
 	Counters  Kind = 1  // a schema.CounterBatch
 	Events    Kind = 2  // schema.Event rows
@@ -66,15 +66,15 @@ func (k Kind) String() string {
 
 func (k Kind) known() bool { return int(k) < len(kindNames) && kindNames[k] != "" }
 
-// Header is what a payload says about itself.
+// Header is the decoded header of a payload.
 type Header struct {
 	Kind                     Kind
 	Rows                     int
 	Uncompressed, Compressed int // bytes
 }
 
-// ParseHeader checks a payload as far as that goes without unpacking it: magic, version, kind, lengths and
-// checksum. What passes was written by an Encoder and is undamaged, or was forged.
+// ParseHeader checks a payload without decompressing it: magic, version, kind, lengths and checksum. A
+// payload that passes was written by an Encoder and is undamaged, or it was forged.
 func ParseHeader(payload []byte) (Header, error) {
 	if len(payload) < HeaderBytes {
 		return Header{}, refuse(Truncated, "%d bytes, a header alone has %d", len(payload), HeaderBytes)
@@ -117,7 +117,7 @@ func checksum(payload []byte) uint32 {
 	return crc32.Update(crc32.Checksum(payload[:checkedLen], castagnoli), castagnoli, payload[HeaderBytes:])
 }
 
-// seal appends the payload that holds the stream to dst.
+// seal appends the payload that contains the stream to dst.
 func seal(dst []byte, kind Kind, rows int, stream []byte) ([]byte, error) {
 	if len(stream) > MaxUncompressedBytes {
 		return dst, refuse(TooLarge, "%s of %d bytes uncompressed, the limit is %d", kind, len(stream), MaxUncompressedBytes)
@@ -139,7 +139,7 @@ func seal(dst []byte, kind Kind, rows int, stream []byte) ([]byte, error) {
 	return dst[:start+len(payload)], nil
 }
 
-// unseal unpacks the stream into buf, which grows as needed and is returned with it.
+// unseal decompresses the stream into buf, which it grows as needed and returns.
 func unseal(payload, buf []byte, want Kind) (Header, []byte, error) {
 	h, err := ParseHeader(payload)
 	if err != nil {
@@ -159,7 +159,7 @@ func unseal(payload, buf []byte, want Kind) (Header, []byte, error) {
 	return h, buf, nil
 }
 
-// grow makes b longer by n bytes of any content.
+// grow extends b by n bytes of arbitrary content.
 func grow(b []byte, n int) []byte {
 	if need := len(b) + n; need <= cap(b) {
 		return b[:need]

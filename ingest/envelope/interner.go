@@ -1,21 +1,21 @@
 package envelope
 
-// interner makes the strings of payloads outlive the decoder's memory, each once.
+// interner deduplicates the strings of payloads, which outlive the decoder's memory.
 type interner struct {
 	index   map[string]uint32 // into entries
 	entries []interned
-	round   uint32 // of distinct
+	round   uint32 // number of calls of distinct
 }
 
 type interned struct {
 	text string
-	seen uint32 // the last round of distinct that met it
+	seen uint32 // the last round of distinct with it
 }
 
-// maxInterned bounds what names that change all the time can pile up.
+// maxInterned limits the memory of names that change all the time.
 const maxInterned = 1 << 18
 
-// bound forgets all where there are too many. It is for between two payloads.
+// bound drops all strings if there are too many. Call it between two payloads.
 func (n *interner) bound() {
 	if len(n.entries) > maxInterned {
 		*n = interner{}
@@ -24,7 +24,7 @@ func (n *interner) bound() {
 
 func (n *interner) text(b []byte) string { return n.entry(b).text }
 
-// distinct appends the texts of a column to into and refuses a duplicate.
+// distinct appends the texts of a column to into and rejects duplicates.
 func (n *interner) distinct(column textColumn, into []string) ([]string, error) {
 	n.round++
 	for i := range column.len() {

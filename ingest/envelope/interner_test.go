@@ -7,7 +7,7 @@ import (
 	"github.com/giverny/giverny/schema"
 )
 
-// Names that never come again take bounded memory, in events as in counters.
+// Names that never recur take bounded memory, in events as in counters.
 func TestNamesAreBounded(t *testing.T) {
 	var e Encoder
 	var d Decoder

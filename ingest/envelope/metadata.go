@@ -10,14 +10,14 @@ import (
 const (
 	metaGraphVersion  = "giverny.graph_version"
 	metaIntervalStart = "giverny.interval_start_ns"
-	// Of regions: why the network's state is not known, and since when; not there if
-	// it is known.
+	// Of regions: why the network's state is unknown, and since when; absent if it
+	// is known.
 	metaUnknown      = "giverny.unknown"
 	metaUnknownSince = "giverny.unknown_since_ns"
 	metaRevision     = "giverny.revision"
 )
 
-// metaWriter collects metadata.
+// metaWriter builds metadata.
 type metaWriter struct{ keys, values []string }
 
 func (w *metaWriter) text(key, value string) {
@@ -27,7 +27,7 @@ func (w *metaWriter) signed(key string, n int64)    { w.text(key, strconv.Format
 func (w *metaWriter) unsigned(key string, n uint64) { w.text(key, strconv.FormatUint(n, 10)) }
 func (w *metaWriter) metadata() arrow.Metadata      { return arrow.NewMetadata(w.keys, w.values) }
 
-// metaReader reads metadata and keeps the first fault.
+// metaReader reads metadata and keeps the first error.
 type metaReader struct {
 	meta arrow.Metadata
 	err  error

@@ -5,10 +5,10 @@ import (
 	"github.com/giverny/giverny/schema"
 )
 
-// A batch numbers its ports; on the wire device and port are dictionaries of their own, since six ports of
-// a switch share its name and every switch has the same six.
+// A batch numbers its ports; in the payload, device and port are separate dictionaries, since the six
+// ports of a switch share its name and every switch has the same six port names.
 
-// portEncoder turns port numbers into pairs of dictionary indices.
+// portEncoder converts port numbers to pairs of dictionary indices.
 type portEncoder struct {
 	device, port []uint32 // by row
 	seen         []pair   // by port number
@@ -50,18 +50,19 @@ func indexOf(index map[string]uint32, column *textBuilder, name string) uint32 {
 	return i
 }
 
-// portDecoder numbers the pairs of dictionary indices.
+// portDecoder converts pairs of dictionary indices to port numbers.
 type portDecoder struct {
 	devices, names []string // the dictionaries
 
-	start  []uint32 // by device: where its rows begin in order
+	start  []uint32 // by device: start of its rows in order
 	order  []uint32 // rows, grouped by device
-	number []uint32 // by port name: the number of the port of the device at hand
-	owner  []uint32 // by port name: device + 1 for which number holds
+	number []uint32 // by port name: the number of that port of the current device
+	owner  []uint32 // by port name: device + 1 for which number is valid
 }
 
-// decode fills Ports and PortIndex. Rows are grouped by device with a counting sort, so that a table of
-// port names is enough and no input makes it slow. Ports come out by device, then by first appearance.
+// decode fills Ports and PortIndex. It groups rows by device with a counting sort, so that a table of
+// port names suffices and no input makes it slow. Ports are ordered by device, then by first
+// appearance.
 func (d *portDecoder) decode(device, port []uint32, into *schema.CounterBatch) {
 	d.group(device, len(d.devices))
 	d.number, d.owner = scratch.Slice(d.number, len(d.names)), scratch.Slice(d.owner, len(d.names))

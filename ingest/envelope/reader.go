@@ -2,7 +2,7 @@ package envelope
 
 import "github.com/apache/arrow/go/v15/arrow"
 
-// reader takes the columns of a record and keeps the first fault.
+// reader reads the columns of a record and keeps the first error.
 type reader struct {
 	record arrow.Record
 	rows   int
@@ -33,7 +33,7 @@ func numbers[T arrow.NumericType](r *reader, i int) []T {
 	return v
 }
 
-// listColumn is a column of lists that was checked.
+// listColumn is a validated column of lists.
 type listColumn[T any] struct {
 	offsets []int32
 	values  []T

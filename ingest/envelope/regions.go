@@ -8,18 +8,18 @@ import (
 	"github.com/giverny/giverny/schema"
 )
 
-// RegionSet is the regions of one fabric in one interval; that there are none is worth a payload too.
+// RegionSet is the regions of one fabric in one interval; an empty set is sent too.
 type RegionSet struct {
 	Fabric       string
 	GraphVersion uint64
 	Interval     schema.Interval
 	Regions      []schema.Region
-	Unknown      *schema.Unknown // why the network's state is not known, without its detail; nil if it is
-	// Revision is 0 at first; a higher one replaces what was announced before.
+	Unknown      *schema.Unknown // why the network's state is unknown, without its detail; nil if it is known
+	// Revision is 0 at first; a higher one replaces what was sent before.
 	Revision uint32
 }
 
-// maxBoxDimensions bounds a bounding box: tori have up to six dimensions.
+// maxBoxDimensions limits a bounding box: tori have up to six dimensions.
 const maxBoxDimensions = 16
 
 // Regions appends the payload of a set of regions to dst.
@@ -142,7 +142,7 @@ func (b *regionBuilder) addRoot(root *schema.Root) error {
 	return nil
 }
 
-// listBuilder collects a column of lists of numbers.
+// listBuilder builds a column of lists of numbers.
 type listBuilder[T arrow.NumericType] struct {
 	ends   []int32
 	values []T
@@ -154,7 +154,7 @@ func (b *listBuilder[T]) column(list, element arrow.DataType) arrow.Array {
 	return listOf(list, append([]int32{0}, b.ends...), fixed(element, b.values, nil))
 }
 
-// Regions reads a set of regions. It is the caller's own.
+// Regions decodes a set of regions. The caller owns it.
 func (d *Decoder) Regions(payload []byte) (*RegionSet, error) {
 	set := new(RegionSet)
 	err := d.read(payload, Regions, func(h Header, record arrow.Record) error {
@@ -165,7 +165,7 @@ func (d *Decoder) Regions(payload []byte) (*RegionSet, error) {
 		if meta.meta.FindKey(metaUnknown) >= 0 {
 			set.Unknown = &schema.Unknown{Reason: schema.UnknownReason(meta.name(metaUnknown)), Since: schema.Instant(meta.signed(metaUnknownSince))}
 		}
-		if meta.has(metaRevision) { // from before there were revisions it has none
+		if meta.has(metaRevision) { // absent in payloads from before revisions existed
 			set.Revision = uint32(min(meta.unsigned(metaRevision), math.MaxUint32))
 		}
 		if meta.err != nil {
@@ -228,14 +228,14 @@ func (set *RegionSet) read(r *reader) error {
 		}
 		o := schema.Forecast{GrowthLinks: int(growth[i]), TrendPercent: trends[i]}
 		if !readOdds(&o.Next, next.at(i)) || !readOdds(&o.Later, later.at(i)) || math.IsNaN(o.TrendPercent) {
-			return refuse(BadRows, "region %d has an forecast that is not one: a trend of %v, odds %v and %v", region.ID, o.TrendPercent, next.at(i), later.at(i))
+			return refuse(BadRows, "region %d has an impossible forecast: a trend of %v, odds %v and %v", region.ID, o.TrendPercent, next.at(i), later.at(i))
 		}
 		region.Forecast = &o
 	}
 	return nil
 }
 
-// readRoots reads the columns of roots, of which older payloads have fewer or none.
+// readRoots reads the columns of roots; older payloads have fewer or none.
 func (set *RegionSet) readRoots(r *reader, columns int) error {
 	if columns <= 15 {
 		return nil
@@ -264,7 +264,7 @@ func (set *RegionSet) readRoots(r *reader, columns int) error {
 	return nil
 }
 
-// readOdds fills odds with probabilities, one per state, and says whether they are.
+// readOdds fills odds with probabilities, one per state, and reports whether they are valid.
 func readOdds(odds *schema.Odds, values []float64) bool {
 	if len(values) != len(odds) {
 		return false

@@ -9,7 +9,8 @@ import (
 	"github.com/giverny/giverny/schema"
 )
 
-// What was sent before regions had roots is read without roots, and before roots had a peer and a kind without these.
+// Payloads from before regions had roots are read without roots, and those from before roots had a peer and a kind without
+// these.
 func TestOlderRegions(t *testing.T) {
 	for i, want := range [...]*schema.Root{nil, {Device: "leaf1", Port: "3", Link: 5}} {
 		set, err := new(Decoder).Regions(olderPayload(t, schema.OlderRegionArrows[i]))
@@ -22,7 +23,7 @@ func TestOlderRegions(t *testing.T) {
 	}
 }
 
-// olderPayload is a region as it was sent with fewer columns.
+// olderPayload is a region in an older format with fewer columns.
 func olderPayload(t *testing.T, columns *arrow.Schema) []byte {
 	t.Helper()
 	var w metaWriter

@@ -5,14 +5,14 @@ import (
 	"github.com/giverny/giverny/schema"
 )
 
-// MaxKafkaPayload is the length up to which payloads should go into Kafka, whose brokers take messages of
-// 1 MiB unless configured otherwise and count the record's own overhead.
+// MaxKafkaPayload is the maximum length of payloads for Kafka, whose brokers by default accept messages
+// of 1 MiB, including the record's overhead.
 const MaxKafkaPayload = 512 << 10
 
-// splitRows is the unit of a split: a word of a bitmap.
+// splitRows is the granularity of a split: a word of a bitmap.
 const splitRows = 64
 
-// splitter remembers how well batches pack, so that most parts are encoded once.
+// splitter remembers how well batches compress, so that most parts are encoded only once.
 type splitter struct {
 	part        schema.CounterBatch
 	payload     []byte
@@ -20,8 +20,8 @@ type splitter struct {
 }
 
 // Split encodes a batch as one payload, or as several of up to maxBytes each, in the order of the rows. The
-// parts carry the sequence numbers b.Sequence, b.Sequence+1 and so on; it returns their number, by which the
-// agent's next batch continues. The payload given to each is valid until it returns.
+// parts have the sequence numbers b.Sequence, b.Sequence+1 and so on; it returns the number of parts, by
+// which the agent advances its sequence. The payload passed to each is valid until each returns.
 func (e *Encoder) Split(b *schema.CounterBatch, maxBytes int, each func(payload []byte) error) (parts int, err error) {
 	if err := checkBatchOf(b); err != nil {
 		return 0, err
@@ -54,13 +54,13 @@ func (e *Encoder) Split(b *schema.CounterBatch, maxBytes int, each func(payload 
 	return parts, nil
 }
 
-// guess is how many of the rows left to put into the next part: a multiple of splitRows, or all.
+// guess returns how many of the rows left to put into the next part: a multiple of splitRows, or all.
 func (s *splitter) guess(b *schema.CounterBatch, maxBytes, left int) int {
 	perRow := s.bytesPerRow
 	if perRow == 0 {
-		perRow = float64(16 + 8*len(b.Columns)) // nothing packs
+		perRow = float64(16 + 8*len(b.Columns)) // assume no compression
 	}
-	const slack = 0.9 // parts differ
+	const slack = 0.9 // parts compress differently
 	n := int(slack * float64(maxBytes) / perRow)
 	if n >= left {
 		return left
@@ -68,7 +68,7 @@ func (s *splitter) guess(b *schema.CounterBatch, maxBytes, left int) int {
 	return min(left, max(splitRows, n/splitRows*splitRows))
 }
 
-// view makes part the rows from..to of b; from is a multiple of splitRows.
+// view makes s.part the rows from..to of b; from is a multiple of splitRows.
 func (s *splitter) view(b *schema.CounterBatch, from, to, part int) {
 	columns := scratch.Slice(s.part.Columns, len(b.Columns))
 	s.part = *b

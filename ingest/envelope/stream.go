@@ -9,10 +9,10 @@ import (
 	"github.com/apache/arrow/go/v15/arrow/ipc"
 )
 
-// Encoder makes payloads. The zero value is ready; it keeps its buffers from one payload to the next, so
-// that encoding allocates no more for many rows than for few. It is not for concurrent use.
+// Encoder encodes payloads. The zero value is ready to use; it reuses its buffers, so that the number of
+// allocations does not grow with the rows. It is not safe for concurrent use.
 //
-// Its methods append one payload to dst and return it, as append does.
+// Its methods append one payload to dst and return it, like append.
 type Encoder struct {
 	arena  arena
 	stream streamBuffer
@@ -21,8 +21,8 @@ type Encoder struct {
 	split  splitter
 }
 
-// Decoder takes payloads apart. The zero value is ready; it keeps its buffers from one payload to the next.
-// It is not for concurrent use.
+// Decoder decodes payloads. The zero value is ready to use; it reuses its buffers. It is not safe for
+// concurrent use.
 type Decoder struct {
 	arena  arena
 	stream []byte
@@ -38,7 +38,7 @@ func (s *streamBuffer) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// encoderBudget bounds what Arrow takes in addition to the columns themselves: bitmaps and metadata.
+// encoderBudget limits what Arrow allocates besides the columns: bitmaps and metadata.
 const encoderBudget = 2 * MaxUncompressedBytes
 
 // write appends a payload of one record batch to dst.
@@ -60,8 +60,8 @@ func (e *Encoder) write(dst []byte, kind Kind, schema *arrow.Schema, rows int, c
 	return seal(dst, kind, rows, e.stream.b)
 }
 
-// read hands the record batch of a payload to use. The record and all that hangs on it is valid until the
-// decoder's next call. Whatever panics on the way, in Arrow or in flatbuffers, refuses the payload.
+// read passes the record batch of a payload to use. The record and everything it refers to is valid until
+// the decoder's next call. A panic, in Arrow or in flatbuffers, rejects the payload.
 func (d *Decoder) read(payload []byte, want Kind, use func(Header, arrow.Record) error) (err error) {
 	d.names.bound()
 	var h Header
@@ -76,7 +76,7 @@ func (d *Decoder) read(payload []byte, want Kind, use func(Header, arrow.Record)
 	if d.frames, err = frames(d.stream, d.frames); err != nil {
 		return err
 	}
-	// Every buffer lies apart in the stream; each piece of the arena is rounded up.
+	// Every buffer is separate in the stream; each allocation of the arena is rounded up.
 	d.arena.reset(2*len(d.stream) + alignment*6*(MaxColumns+3))
 	r, err := ipc.NewReaderFromMessageReader(&frameReader{rest: d.frames},
 		ipc.WithAllocator(&d.arena), ipc.WithEnsureNativeEndian(false))
@@ -97,7 +97,7 @@ func (d *Decoder) read(payload []byte, want Kind, use func(Header, arrow.Record)
 	return use(h, record)
 }
 
-// frameReader is Arrow's source of messages, over frames that were checked.
+// frameReader is Arrow's source of messages, from validated frames.
 type frameReader struct {
 	rest    []frame
 	current *ipc.Message
@@ -123,7 +123,7 @@ func (r *frameReader) Release() {
 	}
 }
 
-// sameColumns refuses a record whose columns are not those wanted.
+// sameColumns rejects a record whose columns are not the wanted ones.
 func sameColumns(got, want *arrow.Schema) error {
 	if !got.Equal(want) {
 		return refuse(BadSchema, "columns %v, want %v", describe(got), describe(want))

@@ -8,9 +8,9 @@ import (
 	flatbuffers "github.com/google/flatbuffers/go"
 )
 
-// Arrow sizes its allocations by counts that it reads from the stream's metadata, and a Go program that
-// asks for too much memory crashes, and cannot recover. So every count is checked here first. The
-// slots and numbers are those of Schema.fbs and Message.fbs (Arrow columnar format 1.4).
+// Arrow sizes its allocations by counts that it reads from the stream's metadata, and a Go program
+// cannot recover from running out of memory. So every count is checked here first. The slots and
+// numbers are those of Schema.fbs and Message.fbs (Arrow columnar format 1.4).
 const (
 	maxMessages      = 16 // a schema, its dictionaries, one record batch
 	maxMetaKeys      = 32
@@ -42,13 +42,13 @@ const (
 	bufferBytes      = 16 // offset i64, length i64
 )
 
-// frame is one message of a stream; meta and body are parts of it.
+// frame is one message of a stream; meta and body are slices of the stream.
 type frame struct {
 	meta, body *memory.Buffer
 }
 
-// frames splits a stream and checks every count that Arrow would trust. A flatbuffer that points outside
-// itself panics with an index out of range, which the caller turns into BadArrow.
+// frames splits a stream and checks every count that Arrow would trust. Reading a flatbuffer that points
+// outside itself panics with an index out of range, which the caller turns into BadArrow.
 func frames(stream []byte, into []frame) ([]frame, error) {
 	into = into[:0]
 	records := 0
@@ -147,7 +147,8 @@ func checkField(field flatbuffers.Table, top bool) error {
 	}
 }
 
-// checkBatch wants the buffers in order and apart, so that together they are no longer than the body.
+// checkBatch requires the buffers to be in order and disjoint, so that together they are no longer than
+// the body.
 func checkBatch(batch flatbuffers.Table, bodyLen int64) error {
 	if batch.Offset(slotBatchPacking) != 0 {
 		return refuse(BadArrow, "a compressed body")
@@ -180,7 +181,8 @@ func checkBatch(batch flatbuffers.Table, bodyLen int64) error {
 	return nil
 }
 
-// What follows reads a flatbuffer table: the root, a table or union it points to, the vectors in a slot.
+// The functions below read a flatbuffer table: the root, a table or union that it points to, the vector
+// in a slot.
 
 func root(b []byte) flatbuffers.Table {
 	return flatbuffers.Table{Bytes: b, Pos: flatbuffers.GetUOffsetT(b)}

@@ -16,9 +16,9 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 )
 
-// appendTimes are the times at which the broker appended the batches of one answer, for those of a topic with
-// message.timestamp.type=LogAppendTime. The time stands in the header of a batch, and kafka-go passes over it:
-// its records carry the producer's time whatever the topic says.
+// appendTimes are the times at which the broker appended the batches of a fetch response, if the topic has
+// message.timestamp.type=LogAppendTime. The time is in a batch's header, which kafka-go ignores: its records
+// always have the producer's time.
 type appendTimes []appendedBatch
 
 type appendedBatch struct {
@@ -26,7 +26,7 @@ type appendedBatch struct {
 	at          time.Time
 }
 
-// at is when the record at an offset was appended; the zero time if the broker does not say.
+// at returns when the record at an offset was appended; the zero time if the broker does not say.
 func (a appendTimes) at(offset int64) time.Time {
 	for _, b := range a {
 		if offset >= b.first && offset <= b.last {
@@ -36,7 +36,7 @@ func (a appendTimes) at(offset int64) time.Time {
 	return time.Time{}
 }
 
-// Places in a record batch of version 2, whose magic byte is 2.
+// Byte offsets in a record batch of version 2 (magic byte 2).
 const (
 	batchLengthAt    = 8
 	batchMagicAt     = 16
@@ -48,7 +48,7 @@ const (
 	flagLogAppendTime = 1 << 3
 )
 
-// readAppendTimes reads the headers of record batches that lie one behind another, the last perhaps cut short.
+// readAppendTimes parses the headers of consecutive record batches, the last of which may be truncated.
 func readAppendTimes(into appendTimes, batches []byte) appendTimes {
 	for len(batches) >= batchHeaderBytes && batches[batchMagicAt] == 2 {
 		order := binary.BigEndian
@@ -66,8 +66,8 @@ func readAppendTimes(into appendTimes, batches []byte) appendTimes {
 	return into
 }
 
-// timedFetch is a fetch request that also reads the append times. It takes part in the transport like any
-// other request; only the exchange of bytes is its own (protocol.RawExchanger).
+// timedFetch is a fetch request that also reads the append times. The transport treats it like any other
+// request, except that it does its own I/O (protocol.RawExchanger).
 type timedFetch struct {
 	*fetch.Request
 	clientID string
@@ -75,19 +75,19 @@ type timedFetch struct {
 	version  int16
 }
 
-// timedAnswer is the answer to a timedFetch.
+// timedAnswer is the response to a timedFetch.
 type timedAnswer struct {
 	*fetch.Response
 	appended appendTimes
 }
 
-// Prepare is called with the version that the broker and the library agree on.
+// Prepare is called with the protocol version that broker and library have negotiated.
 func (f *timedFetch) Prepare(version int16) { f.version = version }
 
 // Required makes the transport call RawExchange.
 func (f *timedFetch) Required(map[protocol.ApiKey]int16) bool { return true }
 
-// RawExchange sends the request and reads the answer twice: the library's way, and for the batches' headers.
+// RawExchange sends the request and parses the response twice: with the library, and for the batch headers.
 func (f *timedFetch) RawExchange(rw io.ReadWriter) (protocol.Message, error) {
 	const correlation = 1 // one request at a time on a connection
 	if err := protocol.WriteRequest(rw, f.version, correlation, f.clientID, f.Request); err != nil {
@@ -105,7 +105,7 @@ func (f *timedFetch) RawExchange(rw io.ReadWriter) (protocol.Message, error) {
 	if _, err := io.CopyN(answer, rw, n); err != nil {
 		return nil, err
 	}
-	appended, err := f.appendTimes(answer.Bytes()[8:]) // behind size and correlation
+	appended, err := f.appendTimes(answer.Bytes()[8:]) // after size and correlation ID
 	if err != nil {
 		return nil, err
 	}
@@ -133,18 +133,18 @@ func (f *timedFetch) appendTimes(body []byte) (times appendTimes, err error) {
 	return times, nil
 }
 
-// headerSent is the header with the producer's clock at the moment of the try that brought the record in, in
-// nanoseconds since 1970 as decimal text: the clock as it was when the record was handed over, run on evenly since.
-// Beside the broker's append time it says how far the clock was off by which the readings were taken, however long
-// the record has lain in a spool, and whether or not the clock was set meanwhile.
+// headerSent is the header with the send time of the try that delivered the record, in nanoseconds since 1970 as
+// decimal text: the producer's wall clock at handover, advanced by a monotonic clock. Compared with the broker's
+// append time it shows how far the clock that timed the readings was off, however long the record was spooled, and
+// even if the clock was set meanwhile.
 const headerSent = "giverny-sent"
 
-// stamped are a record's headers with the time of a try.
+// stamped returns a record's headers plus the send time.
 func stamped(headers []kafkago.Header, now time.Time) []kafkago.Header {
 	return append(slices.Clip(headers), kafkago.Header{Key: headerSent, Value: strconv.AppendInt(nil, now.UnixNano(), 10)})
 }
 
-// sentAt is the time in a record's headers; the zero time if there is none, or nothing that is one.
+// sentAt returns the send time from a record's headers; the zero time if it is missing or invalid.
 func sentAt(headers []kafkago.Header) time.Time {
 	for _, h := range headers {
 		if h.Key == headerSent {
@@ -156,17 +156,17 @@ func sentAt(headers []kafkago.Header) time.Time {
 	return time.Time{}
 }
 
-// fetched is the answer to a fetch of one partition.
+// fetched is the response to a fetch of one partition.
 type fetched struct {
 	records  kafkago.RecordReader
 	end      int64 // of the log
 	appended appendTimes
 }
 
-// maxAnswerOverhead is more than what surrounds the records of an answer.
+// maxAnswerOverhead is an upper bound for everything but the records in a response.
 const maxAnswerOverhead = 1 << 20
 
-// fetch asks once for the records of a partition from an offset on.
+// fetch sends one request for the records of a partition from an offset on.
 func (c *Client) fetch(ctx context.Context, topic string, partition int, offset int64) (fetched, error) {
 	ctx, cancel := context.WithTimeout(ctx, c.config.RequestTimeout)
 	defer cancel()

@@ -18,7 +18,7 @@ import (
 // Dial opens a connection to a broker. It has the type of net.Dialer's DialContext.
 type Dial func(ctx context.Context, network, address string) (net.Conn, error)
 
-// Client is what producers and consumers share: one pool of connections.
+// Client is the connection pool that producers and consumers share.
 type Client struct {
 	config    Config
 	metrics   *Metrics
@@ -28,8 +28,8 @@ type Client struct {
 	conns     openConns
 }
 
-// NewClient makes a client; it connects when it is used. A nil dial is TCP. Certificates and passwords are
-// read now, so a client does not notice when they change.
+// NewClient returns a client, which connects on first use. A nil dial means TCP. Certificates and
+// passwords are read only here: the client does not notice later changes.
 func NewClient(config Config, dial Dial, metrics *Metrics, log *slog.Logger) (*Client, error) {
 	if err := config.Validate(); err != nil {
 		return nil, faults.At("kafka", err)
@@ -62,10 +62,10 @@ func NewClient(config Config, dial Dial, metrics *Metrics, log *slog.Logger) (*C
 	return c, nil
 }
 
-// Config is what the client was made with.
+// Config returns the client's configuration.
 func (c *Client) Config() *Config { return &c.config }
 
-// Ping asks a broker for an answer, past every cache.
+// Ping sends a request to a broker, bypassing all caches.
 func (c *Client) Ping(ctx context.Context) error {
 	if _, err := c.kafka.ApiVersions(ctx, &kafkago.ApiVersionsRequest{}); err != nil {
 		return fmt.Errorf("ping Kafka at %v: %w", c.config.Brokers, err)
@@ -73,21 +73,21 @@ func (c *Client) Ping(ctx context.Context) error {
 	return nil
 }
 
-// Close ends all connections. Producers and consumers must have returned.
+// Close closes all connections. Producers and consumers must have returned.
 func (c *Client) Close() {
 	c.transport.CloseIdleConnections()
 	c.conns.closeAll()
 }
 
-// reset closes every connection, used or idle; the next request opens new ones and asks where the leaders
-// are. Requests under way fail and are tried again by those who sent them.
+// reset closes every connection, in use or idle; the next request opens new ones and looks up the
+// leaders. Requests in flight fail and are retried by their callers.
 func (c *Client) reset(reason string) {
 	c.metrics.reconnects.WithLabelValues(reason).Inc()
 	c.log.Warn("kafka: closing all connections to reconnect", "reason", reason)
 	c.Close()
 }
 
-// openConns knows every open connection, since the transport closes only the idle ones.
+// openConns tracks every open connection, since the transport closes only idle ones.
 type openConns struct {
 	dial Dial
 
@@ -132,12 +132,12 @@ func (c *openConn) Close() error {
 	return c.Conn.Close()
 }
 
-// backoff is how long to wait between tries.
+// backoff is the pause between tries.
 func (c *Client) backoff() retry.Backoff {
 	return retry.Backoff{Min: c.config.RetryMin, Max: c.config.RetryMax}
 }
 
-// retry tries until it works or ctx ends.
+// retry retries until it succeeds or ctx ends.
 func (c *Client) retry(ctx context.Context, what string, try func() error) error {
 	tries := 1
 	err := c.backoff().Do(ctx, try, func(err error, failures int, pause time.Duration) {
@@ -152,10 +152,10 @@ func (c *Client) retry(ctx context.Context, what string, try func() error) error
 	return nil
 }
 
-// worthLogging is true for the first failure of a row and every tenth.
+// worthLogging is true for the first failure in a row and every tenth.
 func worthLogging(failures int) bool { return failures == 1 || failures%10 == 0 }
 
-// retryReason is the label of an error that asks for another try.
+// retryReason returns the reason label of a retryable error.
 func retryReason(err error) string {
 	if _, ok := errors.AsType[kafkago.Error](err); ok {
 		return retryBroker

@@ -12,7 +12,7 @@ import (
 	"github.com/giverny/giverny/internal/retry"
 )
 
-// CommitThrough is Commit of every record handed on so far up to and including offset.
+// CommitThrough is Commit of every record passed to the handler so far up to and including offset.
 func (c *Consumer) CommitThrough(ctx context.Context, offset int64) error {
 	c.mu.Lock()
 	c.offsets.storeThrough(offset)
@@ -58,10 +58,10 @@ func (c *Consumer) commit(ctx context.Context) error {
 	return nil
 }
 
-// member is in whose name an offset is committed.
+// member returns the group member for the commit of an offset.
 func (c *Consumer) member() (Member, error) {
 	if c.assigned.Fence == nil {
-		return Member{Generation: -1}, nil // as the protocol has it for one who is no member
+		return Member{Generation: -1}, nil // the protocol's generation for a non-member
 	}
 	member, err := c.assigned.Fence()
 	if errors.Is(err, ErrFenced) {
@@ -70,5 +70,6 @@ func (c *Consumer) member() (Member, error) {
 	return member, err
 }
 
-// isCorrupt recognises an answer whose first batch fails its checksum; the library has no name for it.
+// isCorrupt recognises a response whose first batch fails its checksum; the library has no sentinel
+// error for it.
 func isCorrupt(err error) bool { return strings.Contains(err.Error(), "crc32 checksum mismatch") }

@@ -18,7 +18,7 @@ import (
 	"github.com/giverny/giverny/internal/tlsfile"
 )
 
-// Config says how to reach the brokers and what the topics are like.
+// Config is the configuration of the brokers' addresses and the topics.
 type Config struct {
 	// Addresses, host:port, of some brokers of the cluster.
 	Brokers []string `yaml:"brokers,flow"`
@@ -29,8 +29,8 @@ type Config struct {
 	// How long topics that Giverny creates keep records, on brokers of your own as on the embedded one; an
 	// outage of the analysis may last as long. Existing topics are not changed.
 	Retention time.Duration `yaml:"retention"`
-	// Bytes that each partition of topics that Giverny creates keeps; -1: time alone decides. The embedded broker
-	// has a bound of its own.
+	// Bytes that each partition of topics that Giverny creates keeps; -1: only time limits it. The embedded
+	// broker has its own limit.
 	RetentionBytes int64 `yaml:"retention_bytes"`
 	// Encryption.
 	TLS TLS `yaml:"tls"`
@@ -42,9 +42,9 @@ type Config struct {
 	DialTimeout time.Duration `yaml:"dial_timeout"`
 	// How long to wait for the answer to one request before it is tried again, up to 15s.
 	RequestTimeout time.Duration `yaml:"request_timeout"`
-	// Pause after the first failed request; it doubles with each further one.
+	// Back-off after the first failed request; it doubles with each further failure.
 	RetryMin time.Duration `yaml:"retry_min"`
-	// The longest pause between attempts.
+	// The longest back-off between attempts.
 	RetryMax time.Duration `yaml:"retry_max"`
 	// Sending.
 	Producer ProducerConfig `yaml:"producer"`
@@ -66,7 +66,7 @@ type TLS struct {
 	ServerName string `yaml:"server_name"`
 }
 
-// SASL says who this client is.
+// SASL authenticates this client.
 type SASL struct {
 	// none, PLAIN, SCRAM-SHA-256 or SCRAM-SHA-512.
 	Mechanism string `yaml:"mechanism"`
@@ -97,19 +97,19 @@ func DefaultConfig() Config {
 	}
 }
 
-// Topic is the name of the topic that carries a kind of payload.
+// Topic returns the name of the topic for a kind of payload.
 func (c *Config) Topic(kind envelope.Kind) string { return c.TopicPrefix + kind.String() }
 
-// DeadLetterTopic is the name of the topic of what could not be read.
+// DeadLetterTopic returns the name of the topic for unreadable records.
 func (c *Config) DeadLetterTopic() string { return c.TopicPrefix + "deadletter" }
 
-// recordOverhead is more than a record's batch header, key and headers take.
+// recordOverhead is an upper bound for a record's batch header, key and headers.
 const recordOverhead = 64 << 10
 
-// MaxBatchBytes is what brokers must take: they measure a payload with all that surrounds it.
+// MaxBatchBytes is the message size that brokers must accept: they count the record's overhead.
 func (c *Config) MaxBatchBytes() int { return c.Producer.MaxMessageBytes + recordOverhead }
 
-// Validate joins all faults of the configuration. Each begins with the key at fault.
+// Validate reports all faults of the configuration. Each starts with the key at fault.
 func (c *Config) Validate() error {
 	var f faults.List
 	f.Check(len(c.Brokers) > 0, "brokers", "none given; name at least one as host:port")
@@ -149,7 +149,7 @@ func (t *TLS) validate() error {
 	return files.Validate()
 }
 
-// config is nil where TLS is off.
+// config returns nil if TLS is off.
 func (t *TLS) config() (*tls.Config, error) {
 	if !t.Enabled {
 		return nil, nil

@@ -120,7 +120,7 @@ func TestNewClientReadsFiles(t *testing.T) {
 	}
 }
 
-// Whatever can be dropped, lost or retried is visible before it happens.
+// All drops, losses and retries are visible before they happen.
 func TestReasonsStandAtZero(t *testing.T) {
 	reg := prometheus.NewRegistry()
 	if _, err := kafka.NewMetrics(reg); err != nil {

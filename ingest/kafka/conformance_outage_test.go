@@ -13,7 +13,7 @@ import (
 	"github.com/giverny/giverny/ingest/spool"
 )
 
-// testBrokerRestart produces and consumes while the broker dies and comes back.
+// testBrokerRestart produces and consumes while the broker crashes and restarts.
 func testBrokerRestart(t *testing.T, b *broker) {
 	p := newPeer(t, b)
 	p.topics(t, 1)
@@ -129,7 +129,7 @@ func (a *agent) stop(t *testing.T) {
 	}
 }
 
-// testHangingConnections lets the network swallow everything for a while, without an error.
+// testHangingConnections makes the network swallow everything for a while, without an error.
 func testHangingConnections(t *testing.T, b *broker) {
 	hanging := *b
 	hanging.config.RequestTimeout = 300 * time.Millisecond

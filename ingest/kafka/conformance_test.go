@@ -17,17 +17,17 @@ import (
 	"github.com/giverny/giverny/ingest/kafka"
 )
 
-// broker is what the suite needs of a Kafka, real or embedded.
+// broker is what the suite needs from a Kafka, real or embedded.
 type broker struct {
 	config kafka.Config
 	dial   kafka.Dial // nil: TCP
-	stop   func()     // as a crash would, where that is possible
+	stop   func()     // like a crash, where possible
 	start  func()     // after stop, with the same data
 
-	appendTime bool // it can note when it appended a record
+	appendTime bool // it supports LogAppendTime
 }
 
-// conformance is what every broker must do for us. start starts one for a subtest.
+// conformance is what we require of every broker. start starts one for a subtest.
 func conformance(t *testing.T, start func(t *testing.T) *broker) {
 	for _, c := range []struct {
 		name string
@@ -94,7 +94,7 @@ func testResume(t *testing.T, b *broker) {
 	p := newPeer(t, b)
 	p.topics(t, 1)
 	last, err := p.client.LastRecord(p.ctx, envelope.Events, 0)
-	for tries := 0; err != nil && tries < 100; tries++ { // a partition that was made just now
+	for tries := 0; err != nil && tries < 100; tries++ { // a partition that was created just now
 		time.Sleep(100 * time.Millisecond)
 		last, err = p.client.LastRecord(p.ctx, envelope.Events, 0)
 	}
@@ -129,7 +129,7 @@ func testContiguousCommit(t *testing.T, b *broker) {
 	c := kafka.NewConsumer(p.client, p.producer, eventsOf("f", 0))
 	p.readWith(t, c, 5, func(ctx context.Context, m kafka.Message) error {
 		if m.Offset == 4 {
-			return c.Commit(ctx, 3, 0, 1, 99) // 2 is missing, 99 was never handed on
+			return c.Commit(ctx, 3, 0, 1, 99) // 2 is missing, 99 was never passed to the handler
 		}
 		return nil
 	})
@@ -140,7 +140,7 @@ func testContiguousCommit(t *testing.T, b *broker) {
 	wantPayloads(t, p.read(t, eventsOf("f", 0), 1), "f-5")
 }
 
-// Many agents read one partition of commands beside each other, and beside a consumer of the group.
+// Many agents read one partition of commands in parallel, beside a consumer of the group.
 func testTails(t *testing.T, b *broker) {
 	p := newPeer(t, b)
 	p.topics(t, 1)
@@ -178,10 +178,10 @@ func testTails(t *testing.T, b *broker) {
 		}()
 	}
 	p.produce(t, event("f", 0, 3))
-	for i := range agents / 2 { // these begin after the first command, which is within their look-back
+	for i := range agents / 2 { // these start after the first command, which is within their look-back
 		tail(i)
 	}
-	p.produce(t, event("other", 0, 0)) // what cannot be read is dropped by each of them
+	p.produce(t, event("other", 0, 0)) // each of them drops what it cannot read
 	for i := 4; i < 7; i++ {
 		p.produce(t, event("f", 0, i))
 	}
@@ -206,13 +206,13 @@ func testTails(t *testing.T, b *broker) {
 	if n := p.metric(t, "giverny_kafka_dead_letters_total", "wrong_fabric"); n != 0 {
 		t.Errorf("the tails made %v dead letters", n)
 	}
-	wantPayloads(t, p.read(t, eventsOf("f", 0), 1), "f-2") // the group's offset is where it was
+	wantPayloads(t, p.read(t, eventsOf("f", 0), 1), "f-2") // the group's offset is unchanged
 
-	// A tail with nothing to look back at begins at the end.
+	// A tail without look-back starts at the end.
 	late := kafka.NewConsumer(p.client, nil, kafka.Assignment{Kind: envelope.Events, Fabric: "f", Tail: true})
 	read, producing := make(chan struct{}), sync.WaitGroup{}
 	producing.Go(func() {
-		for { // until it has begun, whenever that is
+		for { // until it has started
 			_ = p.producer.Produce(p.ctx, event("f", 0, 7))
 			select {
 			case <-read:
@@ -290,7 +290,7 @@ func testDeadLetters(t *testing.T, b *broker) {
 		}
 	}
 	p.produce(t, event("f", 0, 6))
-	wantPayloads(t, p.read(t, eventsOf("f", 0), 1), "f-6") // the dead count as stored
+	wantPayloads(t, p.read(t, eventsOf("f", 0), 1), "f-6") // dead letters count as stored
 }
 
 func testLongPayloads(t *testing.T, b *broker) {
@@ -310,7 +310,7 @@ func testLongPayloads(t *testing.T, b *broker) {
 		t.Errorf("payloads of %d and %d bytes came back", len(got[0].Payload), len(got[1].Payload))
 	}
 
-	// A broker whose limit is lower than ours refuses it for good, and only that one.
+	// A broker with a lower limit than ours rejects it permanently, and only that one.
 	larger := *b
 	larger.config.Producer.MaxMessageBytes = 2 << 20
 	q := newPeer(t, &larger)
@@ -321,7 +321,7 @@ func testLongPayloads(t *testing.T, b *broker) {
 	if got := q.metric(t, "giverny_kafka_produce_dropped_total", "too_large"); got != 1 {
 		t.Errorf("%v dropped, want 1", got)
 	}
-	q.topics(t, 1) // raises the topics' limit, which brokers take over a moment later
+	q.topics(t, 1) // raises the topics' limit, which brokers apply a moment later
 	long := kafka.Record{Fabric: "f", Kind: envelope.Events, Payload: make([]byte, limit+128<<10)}
 	err = q.producer.Produce(q.ctx, long)
 	for tries := 0; err != nil && tries < 100; tries++ {
@@ -345,7 +345,7 @@ func testHandlerFails(t *testing.T, b *broker) {
 	wantPayloads(t, p.read(t, eventsOf("f", 0), 1), "f-0") // it was not committed
 }
 
-// testAnswered has a handler that takes long, which is not the broker's silence, and then a broker that is away.
+// testAnswered has a slow handler, which does not count as silence of the broker, and then an outage of the broker.
 func testAnswered(t *testing.T, b *broker) {
 	p := newPeer(t, b)
 	p.topics(t, 1)

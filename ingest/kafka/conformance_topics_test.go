@@ -23,7 +23,8 @@ func testTopics(t *testing.T, b *broker) {
 	if got := topicSetting(t, p, b.config.Topic(envelope.Counters), "message.timestamp.type"); got != "LogAppendTime" {
 		t.Errorf("the counters' timestamps are %s", got)
 	}
-	// Brokers of one's own keep records for a time and not up to a size; the embedded one has a bound.
+	// External brokers keep records for a time and without a size limit; the embedded one has a size
+	// limit.
 	for key, want := range map[string]string{"retention.ms": "86400000", "retention.bytes": fmt.Sprint(b.config.RetentionBytes)} {
 		if got := topicSetting(t, p, b.config.Topic(envelope.Counters), key); got != want {
 			t.Errorf("%s of the topic is %s, want %s", key, got, want)

@@ -17,57 +17,57 @@ import (
 	"github.com/giverny/giverny/ingest/envelope"
 )
 
-// Assignment is what a consumer reads.
+// Assignment says what a consumer reads.
 type Assignment struct {
 	Kind      envelope.Kind
-	Fabric    string // every record's key; empty: any
+	Fabric    string // every record's key; empty: any key
 	Partition int
-	// Tail is a reader without a group: it commits nothing and begins every run at now less Lookback, so any
-	// number of processes read one partition in parallel. What it cannot read it drops and counts; it
-	// is no dead letter, since every tail of the partition meets it.
+	// Tail is a reader without a group: it commits nothing and starts every run at now minus Lookback, so any
+	// number of processes can read one partition in parallel. It drops and counts unreadable records instead
+	// of dead-lettering them, since every tail of the partition reads them.
 	Tail     bool
 	Lookback time.Duration // of a tail, by the topic's timestamps
-	Fence    Fence         // in whose name offsets are committed; nil: in that of no member
+	Fence    Fence         // provides the member for commits of offsets; nil: commit as no member
 }
 
-// Message is a record that came out of Kafka.
+// Message is a record read from Kafka.
 type Message struct {
 	Topic     string
 	Partition int
 	Offset    int64
-	Time      time.Time // when it was produced, the producer's clock
-	Appended  time.Time // when the broker appended it, the broker's clock; zero if the topic does not say
-	Sent      time.Time // when the try that brought it in began, the producer's clock; zero if the producer does not say
+	Time      time.Time // when it was produced, by the producer's clock
+	Appended  time.Time // when the broker appended it, by the broker's clock; zero if the topic does not say
+	Sent      time.Time // when the try that delivered it began, by the producer's clock; zero if the producer does not say
 	Fabric    string
 	Payload   []byte // valid until the handler returns
 }
 
-// Rejection is what a handler returns for a record that no further try will make readable: the record goes
-// to the dead letters and the next one follows. An error of package envelope does the same.
+// Rejection is returned by a handler for a record that no retry can make readable: the consumer sends it
+// to the dead-letter topic and continues. An error of package envelope has the same effect.
 type Rejection struct{ Err error }
 
 func (r *Rejection) Error() string { return "rejected: " + r.Err.Error() }
 func (r *Rejection) Unwrap() error { return r.Err }
 
-// Consumer reads one partition in order, from the offset that was committed last or, as a tail, from now on.
+// Consumer reads one partition in order, from the last committed offset or, as a tail, from now minus Lookback.
 type Consumer struct {
 	client   *Client
-	producer *Producer // of dead letters; nil for a tail
+	producer *Producer // for dead letters; nil for a tail
 	assigned Assignment
 	topic    string
 	log      *slog.Logger
 	metrics  consumerMetrics
 	payload  []byte
-	appended appendTimes               // of the answer at hand
+	appended appendTimes               // of the current response
 	readUpTo atomic.Int64              // ns since 1970; see ReadUpTo
-	answered atomic.Pointer[time.Time] // when the broker answered, or was asked after it had; nil if it never did
-	waiting  atomic.Bool               // for an answer
+	answered atomic.Pointer[time.Time] // time of the last response or, if none was pending, of the next request; nil before the first
+	waiting  atomic.Bool               // a fetch is pending
 
 	mu      sync.Mutex
 	offsets offsets // guarded by mu
 
-	committing sync.Mutex // one commit at a time, so that they do not overtake each other
-	committed  int64      // guarded by committing; what the broker has
+	committing sync.Mutex // serialises commits, so that they cannot overtake each other
+	committed  int64      // guarded by committing; the offset that the broker has
 	beginAt    time.Time  // guarded by committing; see BeginAt
 }
 
@@ -77,7 +77,7 @@ type consumerMetrics struct {
 	committed               prometheus.Gauge // nil for a tail
 }
 
-// NewConsumer makes a consumer; producer takes its dead letters and may be nil for a tail.
+// NewConsumer returns a consumer; producer sends its dead letters and may be nil for a tail.
 func NewConsumer(client *Client, producer *Producer, assigned Assignment) *Consumer {
 	topic, m := client.config.Topic(assigned.Kind), client.metrics
 	c := &Consumer{
@@ -91,7 +91,7 @@ func NewConsumer(client *Client, producer *Producer, assigned Assignment) *Consu
 	}
 	c.metrics.lag.Set(math.NaN()) // not known yet
 	if assigned.Fence != nil {
-		c.metrics.reachable.Set(math.NaN()) // it is not asked before this process owns the partition
+		c.metrics.reachable.Set(math.NaN()) // it does not fetch before this process owns the partition
 	}
 	if !assigned.Tail {
 		c.metrics.committed = m.committed.WithLabelValues(topic, assigned.Fabric)
@@ -99,12 +99,14 @@ func NewConsumer(client *Client, producer *Producer, assigned Assignment) *Consu
 	return c
 }
 
-// ReadUpTo is an instant before which nothing was produced that has not been
-// handed on; the year 1970 before that is known. During an outage it stands.
+// ReadUpTo returns an instant before which all records produced have been
+// passed to the handler; the year 1970 until that is known. During an outage it
+// does not advance.
 func (c *Consumer) ReadUpTo() time.Time { return time.Unix(0, c.readUpTo.Load()) }
 
-// Answered is since when the broker owes an answer, by this host's clock, and now if it owes none, however long
-// the handler takes; the year 1970 if it never answered. A clock that is set meanwhile does not change for how long.
+// Answered returns since when a response from the broker has been pending, by this host's clock; now if none is,
+// however long the handler takes; the year 1970 if there never was a response. Setting the clock does not affect the
+// duration.
 func (c *Consumer) Answered() time.Time {
 	at := c.answered.Load()
 	switch {
@@ -121,17 +123,17 @@ func (c *Consumer) hasAnswered() {
 	c.answered.Store(&now)
 }
 
-// BeginAt makes the consumer begin no later than with the first record that was put into the log at or after an
-// instant, though later ones are committed. It holds until the next commit, and is to be called before Run.
+// BeginAt makes the consumer start no later than at the first record appended at or after an instant, even if
+// later offsets are committed. It is valid until the next commit, and must be called before Run.
 func (c *Consumer) BeginAt(at time.Time) {
 	c.committing.Lock()
 	defer c.committing.Unlock()
 	c.beginAt = at
 }
 
-// Run hands on record after record until ctx ends, and then returns nil. It outlives brokers that restart.
-// An error of the handler ends it, except a *Rejection and errors of package envelope. A consumer runs once at
-// a time.
+// Run passes records to handle until ctx ends, and then returns nil. It survives restarts of brokers. It
+// returns an error of the handler, except a *Rejection and errors of package envelope. Only one Run may be
+// active at a time.
 func (c *Consumer) Run(ctx context.Context, handle func(context.Context, Message) error) error {
 	c.waiting.Store(true)
 	next, err := c.start(ctx)
@@ -156,7 +158,7 @@ func (c *Consumer) Run(ctx context.Context, handle func(context.Context, Message
 	return nil
 }
 
-// rest takes back what the metrics say of a partition that is no longer read.
+// rest resets the metrics of a partition that is no longer read.
 func (c *Consumer) rest() {
 	if c.assigned.Fence != nil {
 		c.metrics.lag.Set(math.NaN())
@@ -164,7 +166,7 @@ func (c *Consumer) rest() {
 	}
 }
 
-// handOn takes the records of one answer to the handler.
+// handOn passes the records of one response to the handler.
 func (c *Consumer) handOn(ctx context.Context, f *fetcher, records kafkago.RecordReader, handle func(context.Context, Message) error) error {
 	for ctx.Err() == nil {
 		m, err := c.read(records)
@@ -186,7 +188,7 @@ func (c *Consumer) handOn(ctx context.Context, f *fetcher, records kafkago.Recor
 	return nil
 }
 
-// nilOnCancel is nil where the end was asked for.
+// nilOnCancel returns nil if ctx has ended, else err.
 func nilOnCancel(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return nil
@@ -194,7 +196,7 @@ func nilOnCancel(ctx context.Context, err error) error {
 	return err
 }
 
-// read takes the next record out of an answer; its payload is in the consumer's memory.
+// read returns the next record of a response; its payload is in the consumer's buffer.
 func (c *Consumer) read(records kafkago.RecordReader) (m inbound, err error) {
 	record, err := records.ReadRecord()
 	if err != nil {
@@ -225,7 +227,7 @@ func (c *Consumer) read(records kafkago.RecordReader) (m inbound, err error) {
 	return m, nil
 }
 
-// inbound is a message with what only the consumer looks at.
+// inbound is a message with the headers, which only the consumer uses.
 type inbound struct {
 	Message
 	headers []kafkago.Header
@@ -240,7 +242,7 @@ func (m *inbound) kind() string {
 	return ""
 }
 
-// process hands one record to the handler, or to the dead letters.
+// process passes one record to the handler, or to the dead-letter topic.
 func (c *Consumer) process(ctx context.Context, m inbound, handle func(context.Context, Message) error) error {
 	if !c.assigned.Tail {
 		c.mu.Lock()
@@ -284,7 +286,7 @@ func rejectionReason(err error) string {
 	return ""
 }
 
-// deadLetter puts a record into the dead letters, as it came and with the reason, and then counts it as stored.
+// deadLetter sends an unchanged record with the reason to the dead-letter topic, and then marks it as stored.
 func (c *Consumer) deadLetter(ctx context.Context, m inbound, reason string, cause error) error {
 	c.log.Warn("kafka: record dropped to the dead letters", "offset", m.Offset, "reason", reason, "error", cause)
 	letter := message{key: []byte(m.Fabric), value: append([]byte{}, m.Payload...), headers: []kafkago.Header{
@@ -309,9 +311,9 @@ func (c *Consumer) deadLetter(ctx context.Context, m inbound, reason string, cau
 	return nil
 }
 
-// Commit says that the results of the records at these offsets are stored, in any order. What is stored
-// without a gap from the last commit on is committed; a restart begins after that. It is for use during Run,
-// from the handler or concurrently with it. A tail has nothing to commit.
+// Commit marks the records at these offsets, in any order, as stored and commits the offset up to which all
+// records are stored; a restart begins there. It is for use during Run, from the handler or concurrently
+// with it. For a tail it does nothing.
 func (c *Consumer) Commit(ctx context.Context, stored ...int64) error {
 	c.mu.Lock()
 	for _, offset := range stored {

@@ -6,22 +6,22 @@ import (
 	"github.com/giverny/giverny/internal/faults"
 )
 
-// ConsumerConfig is of every consumer of a process.
+// ConsumerConfig applies to all consumers of a process.
 type ConsumerConfig struct {
 	// The consumer group.
 	Group string `yaml:"group"`
-	// Maximum size of one answer in bytes.
+	// Maximum size of one response in bytes.
 	MaxFetchBytes int `yaml:"max_fetch_bytes"`
-	// How long the brokers wait for a record before they answer with none.
+	// How long the brokers wait for a record before they send an empty response.
 	MaxWait time.Duration `yaml:"max_wait"`
-	// How long the log may grow, or requests fail, without a record coming before all connections are closed and
-	// opened again.
+	// How long no record may arrive, while the log grows or requests fail, before all connections are closed and
+	// reopened.
 	StallTimeout time.Duration `yaml:"stall_timeout"`
-	// Share the fabrics with the other analysers of this group: each fabric has one owner, and the others stand by.
-	// All analysers of the group must have the same setting; false is for a single analyser. An embedded broker always has a single analyser.
+	// Share the fabrics with the other analysers of this group: each fabric has one owner, and the others stand by. All analysers of the
+	// group must have the same setting; false is for a single analyser. An embedded broker always has a single analyser.
 	Share bool `yaml:"share"`
-	// How long an analyser may be silent before the others of its group take its fabrics over. Brokers refuse less than
-	// their group.min.session.timeout.ms, 6 s unless they say otherwise.
+	// How long an analyser may be silent before the others of its group take over its fabrics. Brokers reject values
+	// below their group.min.session.timeout.ms, 6 s by default.
 	SessionTimeout time.Duration `yaml:"session_timeout"`
 }
 

@@ -1,10 +1,10 @@
-// Package kafka carries payloads between the stages of Giverny: records go in at a Producer or, on a host
-// that must outlive an outage, at a SpoolingProducer, and come out in order at a Consumer, at least once,
-// none of them lost in silence. Package embedded is the same broker inside the process.
+// Package kafka carries payloads between the stages of Giverny with at-least-once delivery: records are sent
+// by a Producer or, on a host that must survive an outage, by a SpoolingProducer, and read in order by a
+// Consumer. Losses are counted and logged. Package embedded is the same broker inside the process.
 //
-// Every fabric has a partition of its own, which the caller assigns: there are no consumer groups that could
-// rebalance, only offsets kept under a group's name, committed once the results of a record are stored and
-// only as far as nothing before them is missing. What cannot be read goes to the dead-letter topic.
+// Each fabric has its own partition, which the caller assigns, so there is no automatic assignment of
+// partitions. Offsets are kept under a group's name and committed once the results of a record, and of all
+// records before it, are stored. Unreadable records go to the dead-letter topic.
 //
-// The package moves payloads and reads none; package envelope does that.
+// The package does not interpret payloads; package envelope does.
 package kafka

@@ -29,7 +29,7 @@ func TestEmbedded(t *testing.T) {
 	conformance(t, func(t *testing.T) *broker { return startEmbedded(t, testConfig(), embedded.DefaultConfig()) })
 }
 
-// restartable is an embedded broker that can stop and start again.
+// restartable is an embedded broker that can be stopped and restarted.
 type restartable struct {
 	config  kafka.Config
 	own     embedded.Config
@@ -38,7 +38,7 @@ type restartable struct {
 	stop    func() error
 }
 
-// startEmbedded runs an embedded broker for the length of the test, on a folder of its own if none is given.
+// startEmbedded runs an embedded broker for the duration of the test, in a new folder if none is given.
 func startEmbedded(t *testing.T, config kafka.Config, own embedded.Config) *broker {
 	t.Helper()
 	noLeaks(t)
@@ -71,7 +71,7 @@ func (e *restartable) run() error {
 	return nil
 }
 
-// client is the configuration of its clients.
+// client returns the configuration of its clients.
 func (e *restartable) client() kafka.Config {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -123,10 +123,10 @@ func TestEmbeddedFolderIsLocked(t *testing.T) {
 	dir := t.TempDir()
 	b := startEmbedded(t, testConfig(), embedded.Config{Dir: dir, SegmentBytes: 1 << 20, RetentionBytes: -1})
 	p := newPeer(t, b)
-	p.topics(t, 1) // it runs
+	p.topics(t, 1) // it is running
 	own := embedded.DefaultConfig()
 	own.Dir = dir
-	synctest.Test(t, func(t *testing.T) { // by whose clock it waits for the first one to leave
+	synctest.Test(t, func(t *testing.T) { // with the bubble's clock, by which it waits for the first one to exit
 		second, err := embedded.New(own, b.config, quiet())
 		if err != nil {
 			t.Fatal(err)
@@ -140,7 +140,7 @@ func TestEmbeddedFolderIsLocked(t *testing.T) {
 	})
 }
 
-// What listens for the answers to one question says nothing on the standard error of its command.
+// A tail that waits for the answers to one command logs nothing on its standard error.
 func TestATailFromNowIsSilent(t *testing.T) {
 	b := startEmbedded(t, testConfig(), embedded.DefaultConfig())
 	p := newPeer(t, b)
@@ -186,7 +186,7 @@ func TestEmbeddedInMemory(t *testing.T) {
 	wantPayloads(t, p.read(t, eventsOf("f", 0), 1), "f-0")
 }
 
-// childDir tells the test's own program to be a broker that is killed.
+// childDir makes the test binary run as a broker that is killed.
 const childDir = "GIVERNY_EMBEDDED_CHILD"
 
 func TestMain(m *testing.M) {
@@ -199,7 +199,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// A process with the embedded broker is killed again and again. Nothing acknowledged is lost.
+// A process with the embedded broker is killed repeatedly. Nothing acknowledged is lost.
 func TestEmbeddedSurvivesKill(t *testing.T) {
 	dir := t.TempDir()
 	acked := 0
@@ -282,7 +282,7 @@ func BenchmarkEmbedded(b *testing.B) {
 	}
 }
 
-// benchmarkEmbedded takes records through producer, broker, disk and consumer.
+// benchmarkEmbedded sends records through producer, broker, disk and consumer.
 func benchmarkEmbedded(b *testing.B, size int) {
 	own := embedded.DefaultConfig()
 	own.Dir = b.TempDir()

@@ -5,7 +5,7 @@ import (
 	"github.com/segmentio/kafka-go/protocol/fetch"
 )
 
-// Answered lets a test that stands in for the brokers meet a consumer's fetches as those of the library.
+// Answered lets a fake of the brokers handle a consumer's fetches like the library's.
 func Answered(request kafkago.Request, answer func(kafkago.Request) (kafkago.Response, error)) (kafkago.Response, error) {
 	timed, ok := request.(*timedFetch)
 	if !ok {
@@ -18,13 +18,13 @@ func Answered(request kafkago.Request, answer func(kafkago.Request) (kafkago.Res
 	return response, err
 }
 
-// RawClient speaks the protocol for tests, past all our care.
+// RawClient returns the library's client, without our checks.
 func RawClient(c *Client) *kafkago.Client { return c.kafka }
 
-// EncodeRecord and DecodeRecord are the form of a record in the spool.
+// EncodeRecord and DecodeRecord convert a record to and from its format in the spool.
 var EncodeRecord, DecodeRecord = encodeRecord, decodeRecord
 
-// Offsets is what a consumer knows of what is stored.
+// Offsets tracks which records of a consumer are stored.
 type Offsets struct{ o offsets }
 
 func (o *Offsets) Reset(committed int64)     { o.o.reset(committed) }

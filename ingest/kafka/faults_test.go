@@ -24,7 +24,7 @@ import (
 	"github.com/giverny/giverny/ingest/kafka/embedded"
 )
 
-// answers stands in for the brokers: what it does not answer goes on to them.
+// answers is a fake of the brokers: requests that it does not answer go to the real ones.
 type answers struct {
 	next   kafkago.RoundTripper
 	answer func(request kafkago.Request) (kafkago.Response, error)
@@ -42,11 +42,11 @@ func (p *peer) intercept(answer func(request kafkago.Request) (kafkago.Response,
 	raw.Transport = &answers{raw.Transport, answer}
 }
 
-// log is a partition of a broker that can do what real ones do rarely.
+// log is a partition of a broker that does what real ones rarely do.
 type log struct {
 	first, end int64
-	missing    map[int64]bool // offsets that are gone
-	silent     atomic.Bool    // fetches bring nothing
+	missing    map[int64]bool // offsets of lost records
+	silent     atomic.Bool    // fetches return nothing
 }
 
 func (l *log) answer(request kafkago.Request) (kafkago.Response, error) {
@@ -87,7 +87,7 @@ func (l *log) fetch(r *fetch.Request) *fetch.Response {
 	return &fetch.Response{Topics: []fetch.ResponseTopic{{Topic: r.Topics[0].Topic, Partitions: []fetch.ResponsePartition{partition}}}}
 }
 
-// offsetsRead is what a consumer reads of a log, n records.
+// offsetsRead returns the offsets of n records that a consumer reads from a log.
 func offsetsRead(t *testing.T, p *peer, n int, handle func(m kafka.Message)) (offsets []int64) {
 	t.Helper()
 	c := kafka.NewConsumer(p.client, p.producer, eventsOf("f", 0))
@@ -118,7 +118,7 @@ func TestGapInTheLogIsCounted(t *testing.T) {
 	}
 }
 
-// A topic that was made again begins at zero again.
+// A recreated topic starts at zero again.
 func TestLogStartsAnew(t *testing.T) {
 	l := &log{first: 100, end: 102}
 	p := newLonelyPeer(t, l)
@@ -136,7 +136,7 @@ func TestStalledFetchOpensNewConnections(t *testing.T) {
 	l := &log{end: 2}
 	p := newLonelyPeer(t, l)
 	reconnects := func() float64 { return p.metric(t, "giverny_kafka_reconnects_total", "stalled") }
-	// The first answer holds both, so the stall shows only if the log grows after it.
+	// The first response has both, so the stall shows only if the log grows after it.
 	if got := offsetsRead(t, p, 2, func(kafka.Message) {}); !slices.Equal(got, []int64{0, 1}) {
 		t.Errorf("read %v", got)
 	}
@@ -157,7 +157,7 @@ func TestStalledFetchOpensNewConnections(t *testing.T) {
 	}
 }
 
-// An idle partition is no stalled one.
+// An idle partition is not a stalled one.
 func TestIdlePartitionIsLeftAlone(t *testing.T) {
 	l := &log{first: 5, end: 5}
 	p := newLonelyPeer(t, l)
@@ -171,7 +171,7 @@ func TestIdlePartitionIsLeftAlone(t *testing.T) {
 	}
 }
 
-// spoilt flips bits in every answer that carries a marked payload, as a bad disk would.
+// spoilt flips bits in every response with a marked payload, like a bad disk.
 type spoilt struct{ net.Conn }
 
 func (c *spoilt) Read(b []byte) (int, error) {
@@ -208,7 +208,7 @@ func TestDamagedBatchIsSkippedAndCounted(t *testing.T) {
 func TestProduceGivesUpWithItsContext(t *testing.T) {
 	noLeaks(t)
 	config := testConfig()
-	config.Brokers = []string{"127.0.0.1:1"} // no process listens there
+	config.Brokers = []string{"127.0.0.1:1"} // nothing listens there
 	p := newPeer(t, &broker{config: config})
 	ctx, cancel := context.WithTimeout(p.ctx, 300*time.Millisecond)
 	defer cancel()
@@ -227,7 +227,7 @@ func TestProduceGivesUpWithItsContext(t *testing.T) {
 	}
 }
 
-// One record that the broker refuses does not take its neighbours along.
+// One record that the broker rejects does not affect the others of its batch.
 func TestRefusedRecordInABatch(t *testing.T) {
 	b := startEmbedded(t, testConfig(), embedded.DefaultConfig())
 	p := newPeer(t, b)
@@ -254,7 +254,7 @@ func TestRefusedRecordInABatch(t *testing.T) {
 	}
 }
 
-// holds looks for a payload in a request, and puts back what it read.
+// holds searches for a payload in a request, and restores what it has read.
 func holds(r *produce.Request, payload string) (found bool) {
 	set := &r.Topics[0].Partitions[0].RecordSet
 	var kept []protocol.Record

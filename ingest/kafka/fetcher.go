@@ -11,26 +11,26 @@ import (
 	"github.com/giverny/giverny/internal/retry"
 )
 
-// fetcher is where a consumer stands in the log, for the length of one Run.
+// fetcher is a consumer's position in the log during one Run.
 type fetcher struct {
 	consumer *Consumer
-	next     int64     // the offset wanted
-	progress time.Time // when a record came last, or when there was none to come
+	next     int64     // the next offset to fetch
+	progress time.Time // when a record last arrived, or the stall check was last made
 	failures int       // in a row
 	pauses   *retry.Pauses
-	failing  time.Time // when the first of them was
-	corrupt  int       // answers in a row whose first batch is damaged
+	failing  time.Time // time of the first of them
+	corrupt  int       // successive responses whose first batch is damaged
 }
 
-// corruptTries is how often a damaged batch is asked for before it is given up: the wire or another replica
-// may do better.
+// corruptTries is how often a damaged batch is fetched before it is skipped: the network may have damaged
+// it, or another replica may be intact.
 const corruptTries = 3
 
-// fetch returns the next records, perhaps none. It only fails when ctx ends.
+// fetch returns the next records, possibly none. It fails only if ctx ends.
 func (f *fetcher) fetch(ctx context.Context) (kafkago.RecordReader, error) {
 	c := f.consumer
 	if f.failures == 0 && c.answered.Load() != nil {
-		c.hasAnswered() // it owed nothing before
+		c.hasAnswered() // no response was pending before
 	}
 	c.waiting.Store(true)
 	for ctx.Err() == nil {
@@ -57,7 +57,7 @@ func (f *fetcher) fetch(ctx context.Context) (kafkago.RecordReader, error) {
 	return nil, ctx.Err()
 }
 
-// failed deals with an answer that was an error and waits before the next try.
+// failed handles a failed fetch and waits before the next try.
 func (f *fetcher) failed(ctx context.Context, err error) {
 	c := f.consumer
 	if ctx.Err() != nil {
@@ -87,7 +87,8 @@ func (f *fetcher) failed(ctx context.Context, err error) {
 	f.pauses.Wait(ctx)
 }
 
-// resetToLogStart begins at the start of the log, which has moved past the offset wanted, or was made again.
+// resetToLogStart continues at the start of the log, after retention has removed the offset, or the log was
+// recreated.
 func (f *fetcher) resetToLogStart(ctx context.Context) {
 	c := f.consumer
 	first, err := c.listOffset(ctx, kafkago.FirstOffset)
@@ -107,7 +108,7 @@ func (f *fetcher) resetToLogStart(ctx context.Context) {
 	f.advance(first)
 }
 
-// skipCorrupt steps over a record that cannot be had undamaged.
+// skipCorrupt skips a record that cannot be read undamaged.
 func (f *fetcher) skipCorrupt(err error) {
 	f.consumer.client.metrics.lost.WithLabelValues(lostCorrupt).Inc()
 	f.consumer.log.Error("kafka: record dropped, it is damaged on the broker's disk", "offset", f.next, "error", err)
@@ -115,8 +116,8 @@ func (f *fetcher) skipCorrupt(err error) {
 	f.advance(f.next + 1)
 }
 
-// accept reports whether a record is wanted: brokers answer in batches, which may begin earlier. A gap
-// before it is counted: the broker no longer has what was there.
+// accept reports whether a record is needed: responses consist of batches, which may start earlier. A
+// gap before it is counted: the broker no longer has those records.
 func (f *fetcher) accept(offset int64) bool {
 	if offset < f.next {
 		return false
@@ -129,7 +130,7 @@ func (f *fetcher) accept(offset int64) bool {
 	return true
 }
 
-// advance goes on at offset; what lies before was handed on or does not exist.
+// advance continues at offset; records before it were handled or do not exist.
 func (f *fetcher) advance(offset int64) {
 	c := f.consumer
 	f.next, f.progress = offset, time.Now()
@@ -139,8 +140,8 @@ func (f *fetcher) advance(offset int64) {
 	c.mu.Unlock()
 }
 
-// checkStall, called when an answer brought nothing, opens new connections when the log grows nevertheless. What
-// that answer says of the log is not used: another request asks for its end.
+// checkStall is called after an empty response and reconnects if the log grows nevertheless. It does not trust
+// the log end in that response, but requests it.
 func (f *fetcher) checkStall(ctx context.Context) {
 	c := f.consumer
 	if time.Since(f.progress) < c.client.config.Consumer.StallTimeout {

@@ -20,21 +20,21 @@ import (
 	"github.com/giverny/giverny/ingest/envelope"
 )
 
-// Member is a member of the consumer group in one generation: the fencing token of what it commits. The zero
-// Member is none, whose commits the brokers take as long as the group has no members.
+// Member is a member of the consumer group in one generation: the fencing token of its commits. The zero
+// Member means none; brokers accept its commits as long as the group has no members.
 type Member struct {
 	ID         string
 	Generation int
 }
 
-// Fence says in whose name a consumer commits; it is asked before every try. An error that wraps ErrFenced
-// ends the commit, any other asks for another try.
+// Fence returns the member for a commit; it is called before every try. An error that wraps ErrFenced ends
+// the commit, any other is retried.
 type Fence func() (Member, error)
 
-// ErrFenced says that this process may no longer commit for a partition: another may have taken over.
+// ErrFenced means that this process may no longer commit for a partition: another may have taken over.
 var ErrFenced = errors.New("not the owner of the partition")
 
-// What the group answers to a member that has to act: join again, begin as a new member, or ask for the
+// Errors of the group on which a member has to act: rejoin, join as a new member, or join the
 // generation that it has missed.
 var (
 	ErrRebalance  = errors.New("the group rebalances")
@@ -42,8 +42,8 @@ var (
 	ErrGeneration = errors.New("the group is in another generation")
 )
 
-// GroupMember is what the leader of a generation knows of a member: the partitions that it can own, and those
-// that it owns at present.
+// GroupMember is what the leader of a generation knows about a member: the partitions that it can own, and
+// those that it currently owns.
 type GroupMember struct {
 	ID       string
 	Can, Has []int
@@ -52,11 +52,11 @@ type GroupMember struct {
 // Joined is a generation of the group.
 type Joined struct {
 	Member
-	Members []GroupMember // for the leader, who has to assign the partitions; nil for all others
+	Members []GroupMember // for the leader, which assigns the partitions; nil for all others
 }
 
-// Coordinator is the group under whose name the offsets are kept, as one member sees it. Its requests go by
-// franz-go: kafka-go sends heartbeats to any broker and misreads their answers.
+// Coordinator is the consumer group that keeps the offsets, as one member sees it. Its requests use
+// franz-go: kafka-go sends heartbeats to any broker and misparses the responses.
 type Coordinator struct {
 	client         *Client
 	sessionTimeout time.Duration
@@ -65,12 +65,12 @@ type Coordinator struct {
 	conns *kgo.Client // guarded by mu; opened by the first request
 }
 
-// NewCoordinator makes the group of the client's configuration.
+// NewCoordinator returns the Coordinator of the group in the client's configuration.
 func NewCoordinator(client *Client) *Coordinator {
 	return &Coordinator{client: client, sessionTimeout: client.config.Consumer.SessionTimeout}
 }
 
-// Close ends the connections. No request may be under way.
+// Close closes the connections. No request may be in flight.
 func (c *Coordinator) Close() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -80,7 +80,7 @@ func (c *Coordinator) Close() {
 	}
 }
 
-// open is the connections to the brokers.
+// open returns the connections to the brokers.
 func (c *Coordinator) open() (*kgo.Client, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -102,7 +102,7 @@ func (c *Coordinator) open() (*kgo.Client, error) {
 		if own.ServerName == "" {
 			own.ServerName, _, _ = net.SplitHostPort(address)
 		}
-		return tls.Client(conn, own), nil // the first write shakes hands
+		return tls.Client(conn, own), nil // the first write does the handshake
 	}))
 	mechanism, err := config.SASL.groupMechanism()
 	if err != nil {
@@ -115,7 +115,7 @@ func (c *Coordinator) open() (*kgo.Client, error) {
 	return c.conns, err
 }
 
-// groupMechanism is mechanism for the library of the groups; nil without a login.
+// groupMechanism is mechanism for franz-go; nil without a login.
 func (s *SASL) groupMechanism() (sasl.Mechanism, error) {
 	password, err := s.Password.Or(s.PasswordFile)
 	if err != nil {
@@ -132,22 +132,22 @@ func (s *SASL) groupMechanism() (sasl.Mechanism, error) {
 	return nil, nil
 }
 
-// The group speaks the consumer protocol, so that the brokers' tools show who owns which partition: that of the
-// counters stands for all of a fabric.
+// The group uses the consumer protocol, so that the brokers' tools show who owns which partition. The partition
+// of the counters stands for all partitions of a fabric.
 const (
 	groupType     = "consumer"
 	groupProtocol = "giverny-balance"
 
-	// rebalancePatience is how many session timeouts a member has to join again. A lease runs out long before.
+	// rebalancePatience is how many session timeouts a member has to rejoin. A lease expires long before.
 	rebalancePatience = 3
 )
 
-// subscription is what of a member has no field in the consumer protocol.
+// subscription holds a member's data for which the consumer protocol has no field.
 type subscription struct {
 	Can []int `json:"can"`
 }
 
-// Join enters the next generation; self.ID is empty the first time. It waits for the other members.
+// Join joins the next generation; self.ID is empty the first time. It waits for the other members.
 func (c *Coordinator) Join(ctx context.Context, self GroupMember) (Joined, error) {
 	joined, err := c.join(ctx, self)
 	if err != nil {
@@ -215,8 +215,8 @@ func readMember(m kmsg.JoinGroupResponseMember) (GroupMember, error) {
 	return member, nil
 }
 
-// Sync returns the partitions that are assigned to the member. The leader brings the assignment of all, by the
-// members' IDs; the others bring nil.
+// Sync returns the partitions that are assigned to the member. The leader passes the assignment of all, by
+// member ID; the others pass nil.
 func (c *Coordinator) Sync(ctx context.Context, m Member, assignment map[string][]int) ([]int, error) {
 	request := kmsg.NewPtrSyncGroupRequest()
 	request.Group, request.MemberID, request.Generation = c.group(), m.ID, int32(m.Generation)
@@ -247,7 +247,7 @@ func (c *Coordinator) Sync(ctx context.Context, m Member, assignment map[string]
 	return partitions, nil
 }
 
-// Heartbeat says that the member lives.
+// Heartbeat tells the group that the member is alive.
 func (c *Coordinator) Heartbeat(ctx context.Context, m Member) error {
 	request := kmsg.NewPtrHeartbeatRequest()
 	request.Group, request.MemberID, request.Generation = c.group(), m.ID, int32(m.Generation)
@@ -264,7 +264,7 @@ func (c *Coordinator) Heartbeat(ctx context.Context, m Member) error {
 	return nil
 }
 
-// Leave gives up the membership, so that the others need not wait for the session to time out.
+// Leave leaves the group, so that the others need not wait for the session timeout.
 func (c *Coordinator) Leave(ctx context.Context, m Member) error {
 	request := kmsg.NewPtrLeaveGroupRequest()
 	member := kmsg.NewLeaveGroupRequestMember()
@@ -303,7 +303,7 @@ func (c *Coordinator) group() string { return c.client.config.Consumer.Group }
 
 func (c *Coordinator) topic() string { return c.client.config.Topic(envelope.Counters) }
 
-// groupError names the answers that a member acts on.
+// groupError maps the responses on which a member acts to errors.
 func groupError(code int16) error {
 	err := kerr.ErrorForCode(code)
 	switch {

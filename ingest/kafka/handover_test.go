@@ -7,8 +7,8 @@ import (
 	"github.com/giverny/giverny/ingest/envelope"
 )
 
-// A record in the spool keeps the clock by which its readings were taken: setting the clock meanwhile, forth or
-// back, changes nothing about how far that clock was off.
+// A record in the spool keeps the clock that timed its readings: setting the clock meanwhile, forward or back,
+// does not change the measured offset of that clock.
 func TestARecordIsSentByTheClockOfItsReadings(t *testing.T) {
 	const wall, run = 1_700_000_000 * int64(time.Second), 500 * int64(time.Second)
 	at := clocks{now: func() time.Time { return time.Unix(0, wall) }, run: func() int64 { return run }, boot: 7}
@@ -18,7 +18,7 @@ func TestARecordIsSentByTheClockOfItsReadings(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, c := range map[string]struct {
-		jump time.Duration // of the clock while the record lay in the spool
+		jump time.Duration // of the clock while the record was in the spool
 		boot uint64
 		want time.Duration // after the handover, by the header
 	}{
@@ -37,7 +37,7 @@ func TestARecordIsSentByTheClockOfItsReadings(t *testing.T) {
 	}
 }
 
-// Records that earlier versions spooled have no handover; they are sent by the clock as it is.
+// Records spooled by earlier versions have no handover; they are sent with the current clock.
 func TestSpooledRecordsOfEarlierVersions(t *testing.T) {
 	r, err := decodeRecord(encodeRecord(Record{Fabric: "f", Partition: 2, Kind: envelope.Counters, Payload: []byte("p")}))
 	if err != nil || r.taken != (handover{}) || string(r.Payload) != "p" || r.Kind != envelope.Counters {

@@ -20,7 +20,7 @@ import (
 	"github.com/giverny/giverny/internal/test/apachekafka"
 )
 
-// One broker does the whole suite; every subtest has topics and a group of its own.
+// One broker serves the whole suite; every subtest has its own topics and group.
 func TestApacheKafka(t *testing.T) {
 	real := apachekafka.Start(t, apachekafka.Options{})
 	n := 0
@@ -75,7 +75,7 @@ func secureConfig(t *testing.T, real *apachekafka.Broker, options apachekafka.Op
 	return config
 }
 
-// strangers are clients that must be turned away, with an error that says why.
+// strangers are clients that must be rejected, with an error that says why.
 func strangers(t *testing.T, b *broker, options apachekafka.Options) {
 	t.Helper()
 	ping := func(change func(c *kafka.Config)) error {
@@ -106,8 +106,8 @@ func strangers(t *testing.T, b *broker, options apachekafka.Options) {
 	}
 }
 
-// TestApacheKafkaPermissions: a client that may use the topics and not make any does with those that somebody else has
-// made. A broker refuses it to make them whether they are there or not.
+// TestApacheKafkaPermissions: a client that may use topics but not create them works with those that somebody else has
+// created. A broker denies creation whether they exist or not.
 func TestApacheKafkaPermissions(t *testing.T) {
 	const agent, password = "agent", "pond"
 	real := apachekafka.Start(t, apachekafka.Options{SASL: apachekafka.Plain, User: "admin", Password: "water-lilies", Properties: map[string]string{
@@ -137,7 +137,7 @@ func TestApacheKafkaPermissions(t *testing.T) {
 	}
 	own.TopicPrefix = "missing."
 	says := ""
-	for patience := 3 * time.Second; patience < time.Minute && !strings.Contains(says, "create it by hand"); patience *= 2 { // it waits for them as long as it may
+	for patience := 3 * time.Second; patience < time.Minute && !strings.Contains(says, "create it by hand"); patience *= 2 { // it waits for them as long as it can
 		waiting, stop := context.WithTimeout(restricted.ctx, patience)
 		says = fmt.Sprint(newPeer(t, &broker{config: own}).client.EnsureTopics(waiting, 1))
 		stop()

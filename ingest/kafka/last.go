@@ -11,10 +11,10 @@ import (
 	"github.com/giverny/giverny/ingest/envelope"
 )
 
-// LastRecord is the newest record of a partition; without a payload if it holds none. It
-// asks once: the caller tries again.
+// LastRecord returns the newest record of a partition, without a payload if there is
+// none. It does not retry; the caller does.
 func (c *Client) LastRecord(ctx context.Context, kind envelope.Kind, partition int) (last Message, err error) {
-	reader := &Consumer{client: c, assigned: Assignment{Kind: kind, Partition: partition, Tail: true}, topic: c.config.Topic(kind)} // no one who goes on reading, so without metrics
+	reader := &Consumer{client: c, assigned: Assignment{Kind: kind, Partition: partition, Tail: true}, topic: c.config.Topic(kind)} // a reader for one record, without metrics
 	first, err := reader.listOffset(ctx, kafkago.FirstOffset)
 	if err != nil {
 		return last, fmt.Errorf("newest record of %s: %w", reader.name(), err)

@@ -8,7 +8,7 @@ import (
 	"github.com/giverny/giverny/ingest/envelope"
 )
 
-// Metrics are shared by all components of a process. Every label of a reason starts at zero.
+// Metrics are shared by all components of a process. Every reason label starts at zero.
 type Metrics struct {
 	produced, producedBytes *prometheus.CounterVec // topic
 	produceSeconds          prometheus.Histogram
@@ -26,24 +26,24 @@ type Metrics struct {
 	reconnects              *prometheus.CounterVec // reason
 }
 
-// Labels of reasons. Those of dead letters are envelope's and the two that a Consumer finds by itself.
+// Reason labels. Those of dead letters are envelope's and the three below that a Consumer finds itself.
 const (
-	retryNetwork = "network" // no answer
-	retryBroker  = "broker"  // an answer that asks for another try
+	retryNetwork = "network" // no response
+	retryBroker  = "broker"  // a retryable error response
 
 	dropTooLarge  = "too_large" // longer than the limit, ours or the broker's
-	dropRefused   = "refused"   // refused by the broker for good
-	dropAbandoned = "abandoned" // not acknowledged when the caller gave up; it may still arrive
+	dropRefused   = "refused"   // permanently rejected by the broker
+	dropAbandoned = "abandoned" // unacknowledged when the caller gave up; it may still arrive
 
-	lostGap        = "offset_gap"          // records that the broker no longer had when they were asked for
+	lostGap        = "offset_gap"          // records that the broker no longer had when they were fetched
 	lostOutOfRange = "offset_out_of_range" // the same, found at the start of the log
-	lostCorrupt    = "corrupt_batch"       // records whose checksum does not fit
+	lostCorrupt    = "corrupt_batch"       // records with a wrong checksum
 
 	letterWrongFabric = "wrong_fabric" // a record of another fabric in the partition
 	letterWrongKind   = "wrong_kind"   // a record of another kind in the topic
-	letterRejected    = "rejected"     // by the handler, for a reason of its own
+	letterRejected    = "rejected"     // by the handler
 
-	reconnectStalled = "stalled" // the log grew, yet nothing came
+	reconnectStalled = "stalled" // the log grew, but no records arrived
 	reconnectErrors  = "errors"  // requests failed for too long
 )
 
@@ -82,7 +82,7 @@ func deadLetterReasons() []string {
 	return reasons
 }
 
-// registrar registers metrics and keeps the faults.
+// registrar registers metrics and collects the errors.
 type registrar struct {
 	reg  prometheus.Registerer
 	errs []error

@@ -5,12 +5,12 @@ import (
 	"sort"
 )
 
-// offsets knows which of the records handed on are stored. Offsets need not follow each other: there may be
-// gaps, which count as stored.
+// offsets tracks which of the records passed to the handler are stored. Offsets need not be consecutive:
+// gaps count as stored.
 type offsets struct {
 	pending   []pendingOffset // ascending
-	committed int64           // everything before it is stored
-	next      int64           // after the last record handed on
+	committed int64           // all records before it are stored
+	next      int64           // after the last record passed to the handler
 }
 
 type pendingOffset struct {
@@ -22,19 +22,19 @@ func (o *offsets) reset(committed int64) {
 	o.pending, o.committed, o.next = o.pending[:0], committed, committed
 }
 
-// markPending notes that a record goes to the handler.
+// markPending records that a record is passed to the handler.
 func (o *offsets) markPending(offset int64) {
 	o.pending = append(o.pending, pendingOffset{offset: offset})
 	o.next = offset + 1
 }
 
-// skip notes that there is nothing to store before offset.
+// skip records that nothing more needs storing before offset.
 func (o *offsets) skip(offset int64) {
 	o.next = offset
 	o.advance()
 }
 
-// store notes that the results of a record are stored.
+// store marks the results of a record as stored.
 func (o *offsets) store(offset int64) {
 	i := sort.Search(len(o.pending), func(i int) bool { return o.pending[i].offset >= offset })
 	if i == len(o.pending) || o.pending[i].offset != offset || o.pending[i].stored {
@@ -44,7 +44,7 @@ func (o *offsets) store(offset int64) {
 	o.advance()
 }
 
-// storeThrough is store of every record up to and including offset.
+// storeThrough is store for every record up to and including offset.
 func (o *offsets) storeThrough(offset int64) {
 	for i := range o.pending {
 		if o.pending[i].offset > offset {

@@ -8,7 +8,8 @@ import (
 	"github.com/giverny/giverny/ingest/kafka"
 )
 
-// The naive twin keeps every record handed on and looks for the first that is not stored.
+// The naive twin keeps every record passed to the handler and searches for the first that is not
+// stored.
 func TestOffsetsAgainstTwin(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		start := rapid.Int64Range(0, 5).Draw(t, "start")
@@ -19,7 +20,7 @@ func TestOffsetsAgainstTwin(t *testing.T) {
 		o.Reset(start)
 		for range rapid.IntRange(1, 60).Draw(t, "steps") {
 			switch offset := rapid.Int64Range(0, next+3).Draw(t, "offset"); rapid.IntRange(0, 5).Draw(t, "op") {
-			case 0, 1, 2: // at times with a gap
+			case 0, 1, 2: // sometimes with a gap
 				next += max(0, rapid.Int64Range(-5, 2).Draw(t, "gap"))
 				o.MarkPending(next)
 				handed = append(handed, next)
@@ -50,7 +51,7 @@ func TestOffsetsAgainstTwin(t *testing.T) {
 	})
 }
 
-// gapBetween reports that no record lies between two offsets, so that they mean the same.
+// gapBetween reports whether no record lies between two offsets, so that they are equivalent.
 func gapBetween(handed []int64, from, to int64) bool {
 	for _, h := range handed {
 		if h >= from && h < to {
@@ -60,7 +61,7 @@ func gapBetween(handed []int64, from, to int64) bool {
 	return true
 }
 
-// What was not handed on, or is stored already, changes nothing.
+// Offsets that were not passed to the handler, or are already stored, change nothing.
 func TestOffsetsThatAreNotPending(t *testing.T) {
 	var o kafka.Offsets
 	o.Reset(5)

@@ -24,13 +24,13 @@ import (
 	"github.com/giverny/giverny/ingest/kafka"
 )
 
-// noLeaks checks, once all else of the test is cleaned up, that nothing of it still runs.
+// noLeaks checks, after all other clean-up of the test, that no goroutine of it is left.
 func noLeaks(t *testing.T, but ...goleak.Option) {
 	but = append(but, goleak.IgnoreCurrent())
 	t.Cleanup(func() { goleak.VerifyNone(t, but...) })
 }
 
-// testConfig is fast to notice and to try again.
+// testConfig has short timeouts and back-offs.
 func testConfig() kafka.Config {
 	c := kafka.DefaultConfig()
 	c.RequestTimeout, c.RetryMin, c.RetryMax = 5*time.Second, 20*time.Millisecond, 300*time.Millisecond
@@ -38,7 +38,7 @@ func testConfig() kafka.Config {
 	return c
 }
 
-// peer is a process with a client of its own.
+// peer is a process with its own client.
 type peer struct {
 	client   *kafka.Client
 	producer *kafka.Producer
@@ -95,7 +95,7 @@ func (p *peer) produce(t *testing.T, records ...kafka.Record) {
 	}
 }
 
-// metric is the value of a counter or gauge with one label value, or the sum of all.
+// metric returns the value of a counter or gauge with one label value, or the sum of all.
 func (p *peer) metric(t *testing.T, name, label string) float64 {
 	t.Helper()
 	families, err := p.metrics.Gather()
@@ -129,7 +129,7 @@ func eventsOf(fabric string, partition int) kafka.Assignment {
 	return kafka.Assignment{Kind: envelope.Events, Fabric: fabric, Partition: partition}
 }
 
-// read runs a consumer until it has handed on n records, and returns them.
+// read runs a consumer until it has passed on n records, and returns them.
 func (p *peer) read(t *testing.T, a kafka.Assignment, n int) []kafka.Message {
 	t.Helper()
 	return p.readWith(t, kafka.NewConsumer(p.client, p.producer, a), n, func(context.Context, kafka.Message) error { return nil })
@@ -167,7 +167,7 @@ func wantPayloads(t *testing.T, got []kafka.Message, want ...string) {
 	}
 }
 
-// deleteRecords asks for it with a client of another make, since ours cannot.
+// deleteRecords deletes records with another client library, since ours cannot.
 func deleteRecords(t *testing.T, b *broker, topic string, before int64) {
 	t.Helper()
 	opts := []kgo.Opt{kgo.SeedBrokers(b.config.Brokers...)}
@@ -207,7 +207,8 @@ func produceRaw(t *testing.T, p *peer, topic string, records ...kafkago.Record) 
 	})
 }
 
-// rewind gives a function that gives the records, which can be read once, from their beginning.
+// rewind returns a function that returns the records, which can be read only once, from their
+// beginning.
 func rewind(t *testing.T, records []kafkago.Record) func() []kafkago.Record {
 	t.Helper()
 	keys, values := make([][]byte, len(records)), make([][]byte, len(records))
@@ -269,7 +270,7 @@ func waitFor(t *testing.T, what string, done func() bool) {
 	}
 }
 
-// readAtLeast reads until a payload has come.
+// readAtLeast reads until a payload has arrived.
 func (p *peer) readAtLeast(t *testing.T, a kafka.Assignment, last string) (payloads []string) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(p.ctx)
@@ -292,7 +293,7 @@ func withoutRepeats(payloads []string) []string {
 	return slices.DeleteFunc(payloads, func(s string) bool { again := seen[s]; seen[s] = true; return again })
 }
 
-// troubledNetwork can swallow what is sent.
+// troubledNetwork can swallow all data.
 type troubledNetwork struct {
 	next kafka.Dial
 	mu   sync.Mutex

@@ -16,11 +16,11 @@ import (
 	"github.com/giverny/giverny/internal/retry"
 )
 
-// ProducerConfig is of every producer of a process.
+// ProducerConfig applies to all producers of a process.
 type ProducerConfig struct {
 	// Maximum size of a payload in bytes. Topics are created with additional room for the record's overhead.
 	MaxMessageBytes int `yaml:"max_message_bytes"`
-	// Bytes that may wait in memory for an acknowledgement; when they are reached, senders wait.
+	// Bytes that may wait in memory for an acknowledgement; at the limit, senders block.
 	MaxQueuedBytes int `yaml:"max_queued_bytes"`
 	// How long an agent's record waits for an acknowledgement before it goes to the spool.
 	SpoolAfter time.Duration `yaml:"spool_after"`
@@ -42,26 +42,26 @@ func (c *ProducerConfig) validate() error {
 	return f.Err()
 }
 
-// Record is a payload on its way into Kafka.
+// Record is a payload to send to Kafka.
 type Record struct {
 	Fabric    string // the record's key
 	Partition int    // of the fabric
 	Kind      envelope.Kind
 	Payload   []byte
 
-	taken handover // zero before a producer has it
+	taken handover // zero until a producer has it
 }
 
 // Header names of a record.
 const (
 	headerKind      = "kind"
-	headerReason    = "reason" // of a dead letter, and where it came from:
+	headerReason    = "reason" // of a dead letter; below: its origin
 	headerTopic     = "topic"
 	headerPartition = "partition"
 	headerOffset    = "offset"
 )
 
-// RefusedError is a record that no further try will bring in. The producer has counted it.
+// RefusedError is the error of a record that no retry can deliver. The producer has counted it.
 type RefusedError struct {
 	Reason string // too_large or refused
 	Err    error
@@ -71,14 +71,14 @@ func (e *RefusedError) Error() string { return "Kafka refuses the record: " + e.
 func (e *RefusedError) Unwrap() error { return e.Err }
 
 // Producer writes records to the partitions that the caller names. A record counts as produced once all
-// in-sync replicas have it. It is for concurrent use; records of one caller stay in order.
+// in-sync replicas have it. It is safe for concurrent use; records of one caller stay in order.
 type Producer struct {
 	client *Client
 	clocks clocks
 	queue  *semaphore.Weighted // bytes
 
 	mu         sync.Mutex
-	partitions map[topicPartition]chan struct{} // guarded by mu; a slot is taken by the request under way
+	partitions map[topicPartition]chan struct{} // guarded by mu; the request in flight occupies a slot
 }
 
 type topicPartition struct {
@@ -86,7 +86,7 @@ type topicPartition struct {
 	partition int
 }
 
-// NewProducer makes a producer. It holds nothing that must be closed.
+// NewProducer returns a producer. It needs no Close.
 func NewProducer(client *Client) *Producer {
 	return &Producer{
 		client:     client,
@@ -96,19 +96,21 @@ func NewProducer(client *Client) *Producer {
 	}
 }
 
-// SetClock replaces the host's clock as the one by which records say when they were sent. It is for sources of
-// readings with a clock of their own, before the first record.
+// SetClock replaces the host's clock as the one for the send times of records. It is for sources of readings
+// with their own clock, and must be called before the first record.
 func (p *Producer) SetClock(now func() time.Time) { p.clocks.now = now }
 
-// Produce writes one record and returns nil once it is safe. It tries until ctx ends; then the record may have
-// arrived nevertheless. One that took several tries may have arrived several times. A *RefusedError is final.
+// Produce writes one record and returns nil once it is acknowledged. It retries until ctx ends; then the
+// record may have arrived nevertheless. A retried record may arrive more than once. A *RefusedError is
+// permanent.
 func (p *Producer) Produce(ctx context.Context, r Record) error {
 	_, err := p.ProduceBatch(ctx, []Record{r})
 	return err
 }
 
-// ProduceBatch writes records in order, neighbours of one topic and partition in one request. It returns how
-// many of them, from the first on, are safe; where that is not all of them, the error is that of the next.
+// ProduceBatch writes records in order, successive ones of one topic and partition in one request. It
+// returns how many of them, from the first on, are acknowledged; if not all are, err is the error of the
+// next one.
 func (p *Producer) ProduceBatch(ctx context.Context, records []Record) (acked int, err error) {
 	acked, err = p.produce(ctx, records)
 	if _, refused := errors.AsType[*RefusedError](err); err != nil && !refused {
@@ -129,9 +131,9 @@ func (p *Producer) produce(ctx context.Context, records []Record) (acked int, er
 	return acked, nil
 }
 
-// run is how many records from the first on fit in one request.
+// run returns how many records from the first on fit in one request.
 func (p *Producer) run(records []Record) int {
-	const overhead = 64 // of one record
+	const overhead = 64 // per record
 	first, size := &records[0], 0
 	for i := range records {
 		r := &records[i]
@@ -153,7 +155,7 @@ func (p *Producer) produceRun(ctx context.Context, run []Record) (acked int, err
 			if i == 0 {
 				return 0, err
 			}
-			return p.produceRun(ctx, run[:i]) // the caller meets the long one next
+			return p.produceRun(ctx, run[:i]) // the long one is first in the caller's next run
 		}
 		size += len(r.Payload)
 		taken := r.taken
@@ -167,7 +169,7 @@ func (p *Producer) produceRun(ctx context.Context, run []Record) (acked int, err
 	switch {
 	case err == nil:
 		return len(run), nil
-	case isRefused && len(run) > 1: // find out which
+	case isRefused && len(run) > 1: // retry one by one to find it
 		for i := range run {
 			if done, err := p.produceRun(ctx, run[i:i+1]); done == 0 {
 				return i, err
@@ -180,7 +182,7 @@ func (p *Producer) produceRun(ctx context.Context, run []Record) (acked int, err
 	return 0, fmt.Errorf("produce to %s/%d for fabric %s: %w", topic, run[0].Partition, run[0].Fabric, err)
 }
 
-// check refuses what no broker needs to see.
+// check rejects records that no broker would accept.
 func (p *Producer) check(topic string, r *Record) error {
 	var refused *RefusedError
 	switch limit := p.client.config.Producer.MaxMessageBytes; {
@@ -195,15 +197,15 @@ func (p *Producer) check(topic string, r *Record) error {
 	return fmt.Errorf("produce to %s/%d for fabric %.40q: %w", topic, r.Partition, r.Fabric, refused)
 }
 
-// message is a record as it stands in the topic. Its bytes are the producer's own: when ctx ends, the
-// transport may still be reading them.
+// message is a record as sent to the topic. It owns its bytes: after ctx ends, the transport may
+// still be reading them.
 type message struct {
 	key, value []byte
 	headers    []kafkago.Header
 	taken      handover
 }
 
-// send writes messages to a partition as one request, one request at a time so that tries cannot overtake.
+// send writes messages to a partition in one request, one request at a time so that retries keep the order.
 func (p *Producer) send(ctx context.Context, to topicPartition, size int, messages []message) error {
 	weight := int64(min(size, p.client.config.Producer.MaxQueuedBytes))
 	if err := p.queue.Acquire(ctx, weight); err != nil {
@@ -252,9 +254,9 @@ func (p *Producer) slot(to topicPartition) chan struct{} {
 	return slot
 }
 
-// maxTry is the longest that a try may take, and so the longest kafka.request_timeout. One that took longer, since this
-// process or the host stood still meanwhile, may have been appended so long after its stamp that the clock seems to be
-// behind: it is made again.
+// maxTry is the longest duration of a try, and so the maximum of kafka.request_timeout. A longer one, while this
+// process or the host was suspended, may have been appended so long after its time stamp that the clock seems to be
+// behind: it is retried.
 const maxTry = 15 * time.Second
 
 var errStale = errors.New("too long after it was stamped")
@@ -283,7 +285,7 @@ func (p *Producer) try(ctx context.Context, to topicPartition, size int, message
 	return nil
 }
 
-// refusal is the reason of an error that no further try will mend, or empty for others and for none.
+// refusal returns the reason of a permanent error, or "" for others and for nil.
 func refusal(err error) string {
 	code, ok := errors.AsType[kafkago.Error](err)
 	if !ok {

@@ -11,8 +11,8 @@ import (
 	"github.com/giverny/giverny/ingest/spool"
 )
 
-// SpoolingProducer is a Producer that takes records while Kafka is away: they wait in a Spool and go out in
-// order when it is back. As long as the spool is empty nothing touches the disk.
+// SpoolingProducer is a Producer that accepts records while Kafka is unavailable: they wait in a Spool and
+// are sent in order when it is back. While the spool is empty nothing touches the disk.
 type SpoolingProducer struct {
 	producer *Producer
 	spool    *spool.Spool
@@ -20,14 +20,14 @@ type SpoolingProducer struct {
 	wake     chan struct{}
 }
 
-// Bounds of what is taken out of the spool for one request.
+// Limits of what is taken from the spool for one request.
 const (
 	drainRecords = 512
 	drainBytes   = 512 << 10
 )
 
-// NewSpoolingProducer puts a spool behind a producer. patience is how long a record waits for Kafka before it
-// goes to the spool, at most producer.spool_after and more than zero.
+// NewSpoolingProducer adds a spool to a producer. patience is how long a record waits for Kafka before it
+// goes to the spool, more than zero and at most producer.spool_after.
 func NewSpoolingProducer(producer *Producer, queue *spool.Spool, patience time.Duration) (*SpoolingProducer, error) {
 	config := producer.client.config
 	if patience <= 0 {
@@ -39,7 +39,7 @@ func NewSpoolingProducer(producer *Producer, queue *spool.Spool, patience time.D
 	return &SpoolingProducer{producer: producer, spool: queue, patience: min(patience, config.Producer.SpoolAfter), wake: make(chan struct{}, 1)}, nil
 }
 
-// CheckSpool finds out whether every record of a producer fits in a spool.
+// CheckSpool checks that every record of a producer fits in a spool.
 func CheckSpool(config Config, queue spool.Config) error {
 	if need := int64(config.Producer.MaxMessageBytes + spooledOverhead); queue.MaxRecordBytes() < need {
 		return fmt.Errorf("spool.max_bytes: %d holds records of up to %d bytes, kafka.producer.max_message_bytes asks for %d; raise the one or lower the other",
@@ -48,11 +48,11 @@ func CheckSpool(config Config, queue spool.Config) error {
 	return nil
 }
 
-// spooledOverhead is what encodeRecord adds to a payload at most.
+// spooledOverhead is the most that encodeRecord adds to a payload.
 const spooledOverhead = 7 + envelope.MaxNameBytes + handoverBytes
 
-// Produce returns nil once the record is in Kafka or in the spool. Records of one caller stay in order. When
-// ctx ends the record still goes to the spool. An error is a *RefusedError or that of the disk; either is
+// Produce returns nil once the record is in Kafka or in the spool. Records of one caller stay in order. If
+// ctx ends the record still goes to the spool. An error is a *RefusedError or a disk error; both are
 // counted, and the record is lost.
 func (s *SpoolingProducer) Produce(ctx context.Context, r Record) error {
 	if err := s.producer.check(s.producer.client.config.Topic(r.Kind), &r); err != nil {
@@ -77,7 +77,7 @@ func (s *SpoolingProducer) Produce(ctx context.Context, r Record) error {
 	return nil
 }
 
-// Run drains the spool into Kafka until ctx ends. What is left stays for the next run.
+// Run drains the spool into Kafka until ctx ends. Remaining records stay for the next run.
 func (s *SpoolingProducer) Run(ctx context.Context) error {
 	for ctx.Err() == nil {
 		encoded, first := s.spool.Peek(drainRecords, drainBytes)
@@ -93,14 +93,14 @@ func (s *SpoolingProducer) Run(ctx context.Context) error {
 	return nil
 }
 
-// drain returns how many of the records, from the first on, are in Kafka or will never be.
+// drain returns how many of the records, from the first on, are in Kafka or permanently rejected.
 func (s *SpoolingProducer) drain(ctx context.Context, encoded [][]byte) int {
 	records := make([]Record, 0, len(encoded))
 	for _, b := range encoded {
 		r, err := decodeRecord(b)
 		if err != nil {
 			if len(records) > 0 {
-				break // it is the first one next time
+				break // it is the first one of the next call
 			}
 			s.drop(spool.DropCorrupt, err)
 			return 1
@@ -120,9 +120,9 @@ func (s *SpoolingProducer) drop(reason string, err error) {
 	s.producer.client.log.Error("spool: record dropped", "reason", reason, "error", err)
 }
 
-// encodeRecord is the form of a record in the spool: kind u8, partition u32, length of the fabric's name u16,
-// the name, when it was handed over (wall i64, run i64, boot u64), the payload. Where the kind has no timed bit
-// the handover is left out: so wrote versions before it.
+// encodeRecord is the format of a record in the spool: kind u8, partition u32, length of the fabric's name u16,
+// the name, the handover (wall i64, run i64, boot u64), the payload. If the kind lacks timedBit the handover is
+// omitted, as in older versions.
 func encodeRecord(r Record) []byte {
 	timed := r.taken != (handover{})
 	kind := byte(r.Kind)

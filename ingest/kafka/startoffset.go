@@ -10,7 +10,7 @@ import (
 	kafkago "github.com/segmentio/kafka-go"
 )
 
-// start finds the offset to begin with.
+// start looks up the offset to start at and initialises the consumer with it.
 func (c *Consumer) start(ctx context.Context) (next int64, err error) {
 	err = c.client.retry(ctx, "look up where to begin in "+c.name(), func() error {
 		if c.assigned.Tail {
@@ -41,14 +41,14 @@ func (c *Consumer) start(ctx context.Context) (next int64, err error) {
 		c.metrics.committed.Set(float64(next))
 	}
 	level := slog.LevelInfo
-	if c.assigned.Tail && c.assigned.Lookback == 0 { // it lasts for one question
+	if c.assigned.Tail && c.assigned.Lookback == 0 { // it is short-lived
 		level = slog.LevelDebug
 	}
 	c.log.Log(ctx, level, "kafka: reading", "offset", next, "tail", c.assigned.Tail)
 	return next, nil
 }
 
-// rewound is next, or the offset that BeginAt asks for if that is earlier.
+// rewound returns next, or the offset that BeginAt requires if that is earlier.
 func (c *Consumer) rewound(ctx context.Context, next int64) (int64, error) {
 	c.committing.Lock()
 	at := c.beginAt
@@ -62,14 +62,14 @@ func (c *Consumer) rewound(ctx context.Context, next int64) (int64, error) {
 
 func (c *Consumer) name() string { return fmt.Sprintf("%s/%d", c.topic, c.assigned.Partition) }
 
-// committedOffset is -1 if there is none.
+// committedOffset returns -1 if there is none.
 func (c *Consumer) committedOffset(ctx context.Context) (int64, error) {
 	response, err := c.client.kafka.OffsetFetch(ctx, &kafkago.OffsetFetchRequest{
 		GroupID: c.client.config.Consumer.Group, Topics: map[string][]int{c.topic: {c.assigned.Partition}}})
 	if err != nil {
 		return 0, err
 	}
-	if errors.Is(response.Error, kafkago.GroupIdNotFound) { // as some brokers say before the first commit
+	if errors.Is(response.Error, kafkago.GroupIdNotFound) { // some brokers return this before the first commit
 		return -1, nil
 	}
 	if response.Error != nil {
@@ -83,7 +83,7 @@ func (c *Consumer) committedOffset(ctx context.Context) (int64, error) {
 	return 0, fmt.Errorf("the answer leaves out %s", c.name())
 }
 
-// listOffset is where the log begins (kafkago.FirstOffset) or ends (kafkago.LastOffset).
+// listOffset returns the start (kafkago.FirstOffset) or end (kafkago.LastOffset) of the log.
 func (c *Consumer) listOffset(ctx context.Context, which int64) (int64, error) {
 	response, err := c.client.kafka.ListOffsets(ctx, &kafkago.ListOffsetsRequest{
 		Topics: map[string][]kafkago.OffsetRequest{c.topic: {{Partition: c.assigned.Partition, Timestamp: which}}}})
@@ -102,9 +102,10 @@ func (c *Consumer) listOffset(ctx context.Context, which int64) (int64, error) {
 	return 0, fmt.Errorf("the answer leaves out %s", c.name())
 }
 
-// offsetAt is that of the first record produced at or after an instant, or the log's end.
+// offsetAt returns the offset of the first record produced at or after an instant, or the log's
+// end.
 func (c *Consumer) offsetAt(ctx context.Context, at time.Time) (int64, error) {
-	end, err := c.listOffset(ctx, kafkago.LastOffset) // first, so that nothing produced in between is passed over
+	end, err := c.listOffset(ctx, kafkago.LastOffset) // first, so that no record produced in between is skipped
 	if err != nil {
 		return 0, err
 	}
@@ -117,7 +118,7 @@ func (c *Consumer) offsetAt(ctx context.Context, at time.Time) (int64, error) {
 		if p.Partition != c.assigned.Partition {
 			continue
 		}
-		for offset := range p.Offsets { // one, or -1 where nothing is as young
+		for offset := range p.Offsets { // one, or -1 if no record is that new
 			if offset >= 0 {
 				end = offset
 			}

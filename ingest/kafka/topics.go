@@ -12,11 +12,11 @@ import (
 	"github.com/giverny/giverny/ingest/envelope"
 )
 
-// kinds are the payloads that have a topic: those that something writes and something reads.
+// kinds are the payloads that have a topic: those that some component writes and another reads.
 var kinds = [...]envelope.Kind{envelope.Counters, envelope.Events, envelope.Jobs, envelope.Failures, envelope.Traffic,
 	envelope.Regions, envelope.Diagnoses, envelope.Commands, envelope.Results}
 
-// TopicPartitions is every topic that EnsureTopics makes, with its number of partitions.
+// TopicPartitions returns every topic that EnsureTopics creates, with its number of partitions.
 func (c *Config) TopicPartitions(partitions int) map[string]int {
 	topics := map[string]int{c.DeadLetterTopic(): 1}
 	for _, kind := range kinds {
@@ -25,10 +25,10 @@ func (c *Config) TopicPartitions(partitions int) map[string]int {
 	return topics
 }
 
-// EnsureTopics makes the topics that are missing, each with as many partitions as the fabrics need: one more
-// than the largest number of a fabric's partition. It adds partitions to topics that have too few, and makes
-// room for messages as long as the configuration allows. It returns once all partitions have a leader; for topics that
-// this client may not make it waits.
+// EnsureTopics creates the missing topics, each with as many partitions as the fabrics need: the highest partition
+// number of a fabric plus one. It adds partitions to topics that have too few, and raises their maximum message size
+// to the configured one. It returns once all partitions have a leader; it waits for topics that this client is not
+// allowed to create.
 func (c *Client) EnsureTopics(ctx context.Context, partitions int) error {
 	want := c.config.TopicPartitions(partitions)
 	old, denied, err := c.createTopics(ctx, want)
@@ -41,8 +41,8 @@ func (c *Client) EnsureTopics(ctx context.Context, partitions int) error {
 	return c.awaitLeaders(ctx, want, denied)
 }
 
-// createTopics gives the topics that may have been there before. Those that this client may not make are denied, by
-// their names: a broker says so whether they are there or not.
+// createTopics returns in old the topics that may already exist, and in denied, by name, those that this client may
+// not create: for them a broker does not say whether they exist.
 func (c *Client) createTopics(ctx context.Context, want map[string]int) (old []string, denied map[string]error, err error) {
 	replicas := c.config.Replication
 	if replicas == 0 {
@@ -88,13 +88,13 @@ func notCreated(topic string, err error) error {
 	return fmt.Errorf("create topic %s: %w; create it by hand if this client may not", topic, err)
 }
 
-// The setting by which a broker notes when it appended a record, against which the agents' clocks are checked.
+// With this setting a broker records when it appended a record; the agents' clocks are checked against that.
 const (
 	timestampType = "message.timestamp.type"
 	appendTime    = "LogAppendTime"
 )
 
-// growTopics brings topics that were there already up to what is wanted.
+// growTopics brings existing topics up to what is wanted.
 func (c *Client) growTopics(ctx context.Context, want map[string]int, old []string) error {
 	if len(old) == 0 {
 		return nil
@@ -127,15 +127,15 @@ func (c *Client) addPartitions(ctx context.Context, topic string, partitions int
 	if err == nil {
 		err = response.Errors[topic]
 	}
-	// The view of the topics may be two seconds old, or another process was faster.
+	// The cached metadata may be two seconds old, or another process was faster.
 	if err != nil && !errors.Is(err, kafkago.InvalidPartitionNumber) {
 		return fmt.Errorf("topic %s needs %d partitions: %w; add them by hand if this client may not", topic, partitions, err)
 	}
 	return nil
 }
 
-// takeAppendTime makes a topic that was there already carry the broker's time. Where this client may not, the
-// analysis goes on without that check.
+// takeAppendTime makes an existing topic use the broker's append time. If this client may not do that, the
+// analysis works without the check of clocks.
 func (c *Client) takeAppendTime(ctx context.Context, topic string) {
 	result, err := c.kafka.IncrementalAlterConfigs(ctx, &kafkago.IncrementalAlterConfigsRequest{
 		Resources: []kafkago.IncrementalAlterConfigsRequestResource{{ResourceType: kafkago.ResourceTypeTopic, ResourceName: topic,
@@ -188,8 +188,8 @@ func (c *Client) raiseLimits(ctx context.Context, topics []string) error {
 	return errors.Join(faults...)
 }
 
-// awaitLeaders waits until the transport, which looks every other second, knows all partitions' leaders, and until
-// somebody else has made the topics that this client may not make.
+// awaitLeaders waits until the transport, which refreshes its metadata every two seconds, knows the leaders of all
+// partitions, and until the topics that this client may not create have been created by others.
 func (c *Client) awaitLeaders(ctx context.Context, want map[string]int, denied map[string]error) error {
 	return c.retry(ctx, "wait for the topics' leaders", func() error {
 		metadata, err := c.kafka.Metadata(ctx, &kafkago.MetadataRequest{})

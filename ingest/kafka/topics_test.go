@@ -11,7 +11,7 @@ import (
 	"github.com/giverny/giverny/internal/test/repo"
 )
 
-// The reference page lists the topics that are made, and no others.
+// The reference page lists exactly the topics that are created.
 func TestReferenceListsTheTopics(t *testing.T) {
 	page, err := os.ReadFile(filepath.Join(repo.Dir(t), "docs", "reference", "kafka.md"))
 	if err != nil {

@@ -12,8 +12,8 @@ import (
 	"github.com/giverny/giverny/internal/test/chaos"
 )
 
-// On a file system without space the newest records are kept, few of them lost for a segment's sake, and they are found by
-// the next process.
+// On a file system without space the newest records are kept, only few are lost with a segment, and the next process finds
+// them.
 func TestSpoolOnAFullFileSystem(t *testing.T) {
 	disk, err := chaos.NewDisk(filepath.Join(t.TempDir(), "disk"), 8<<20)
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 	"github.com/giverny/giverny/ingest/spool"
 )
 
-// smallDisk has room for so many bytes and then fails, in the middle of a record.
+// smallDisk has room for some bytes and then fails, in the middle of a record.
 type smallDisk struct {
 	spool.SegmentFile
 	dir      string
@@ -45,7 +45,7 @@ func (d smallDisk) Truncate(size int64) error {
 	return d.SegmentFile.Truncate(size)
 }
 
-// On a full disk the oldest records make room for the newest, whatever the disk still does; all that is lost is counted.
+// On a full disk the oldest records make room for the newest, whatever else fails; all losses are counted.
 func TestSpoolOnAFullDisk(t *testing.T) {
 	for name, truncate := range map[string]error{"that can be cut": nil, "that fails altogether": syscall.EIO} {
 		t.Run(name, func(t *testing.T) {
@@ -65,7 +65,7 @@ func TestSpoolOnAFullDisk(t *testing.T) {
 			if got, want := s.State(), fmt.Sprintf("records waiting: %d, lost as disk_full: %d", s.Len(), dropped); got != want {
 				t.Errorf("state %q, want %q", got, want)
 			}
-			room = 0 // others take all that becomes free
+			room = 0 // others take all freed space
 			if err := s.Append([]byte("one more")); !errors.Is(err, syscall.ENOSPC) || s.Len() == 0 || s.metric(t, "giverny_spool_dropped_total", "write_error") != 1 {
 				t.Errorf("on a disk without any room: %v, %d kept", err, s.Len())
 			}
@@ -79,12 +79,12 @@ func TestSpoolOnAFullDisk(t *testing.T) {
 	}
 }
 
-// unsyncedDisk writes, but cannot write through.
+// unsyncedDisk writes, but cannot sync.
 type unsyncedDisk struct{ spool.SegmentFile }
 
 func (unsyncedDisk) Sync() error { return syscall.EIO }
 
-// A record that is written but not written through is there: it counts as kept, and comes out once.
+// A record that is written but not synced counts as kept, and is delivered once.
 func TestSpoolThatCannotSync(t *testing.T) {
 	for _, fsync := range []spool.Fsync{spool.FsyncAlways, spool.FsyncSegment} {
 		s := openSpool(t, spool.Config{Dir: t.TempDir(), MaxBytes: 1 << 12, Fsync: fsync})

@@ -11,7 +11,8 @@ import (
 	"strings"
 )
 
-// saveCursor writes down which record is next. If that is lost, some records come twice.
+// saveCursor persists the number of the next record. If that is lost, some records are delivered
+// twice.
 func (s *Spool) saveCursor() error {
 	path := filepath.Join(s.config.Dir, cursorName)
 	if err := os.WriteFile(path+".new", strconv.AppendUint(nil, s.first, 10), 0o640); err != nil {
@@ -20,7 +21,7 @@ func (s *Spool) saveCursor() error {
 	return os.Rename(path+".new", path)
 }
 
-// load finds the segments and the cursor.
+// load reads the segments and the cursor.
 func (s *Spool) load() error {
 	paths, err := filepath.Glob(filepath.Join(s.config.Dir, "*"+segmentSuffix))
 	if err != nil {
@@ -68,7 +69,7 @@ func (s *Spool) loadCursor() error {
 		s.log.Warn("spool: cursor is damaged, records may be sent twice", "error", err)
 		cursor = s.first
 	}
-	s.next = max(s.next, cursor) // numbers are not given twice
+	s.next = max(s.next, cursor) // numbers are never reused
 	for len(s.segments) > 0 && s.segments[0].end() <= cursor {
 		s.removeOldest()
 	}

@@ -6,14 +6,14 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// Reasons for which a record of the spool is lost.
+// Reasons for the loss of a record.
 const (
-	DropFull     = "spool_full"  // the oldest had to make room: the spool has max_bytes
-	DropDisk     = "disk_full"   // the oldest had to make room: the disk has none
-	DropCorrupt  = "corrupt"     // a damaged record, and what followed it in its file
+	DropFull     = "spool_full"  // the oldest was dropped: the spool is at max_bytes
+	DropDisk     = "disk_full"   // the oldest was dropped: the disk is full
+	DropCorrupt  = "corrupt"     // a damaged record, and the rest of its file
 	DropWrite    = "write_error" // the newest could not be written
 	DropTooLarge = "too_large"   // the receiver refused it as too long
-	DropRefused  = "refused"     // the receiver refused it for good
+	DropRefused  = "refused"     // the receiver permanently rejected it
 )
 
 // Kinds of I/O errors.
@@ -38,7 +38,7 @@ func newMetrics(reg prometheus.Registerer) (*metrics, error) {
 	return m, errors.Join(reg.Register(m.records), reg.Register(m.bytes), reg.Register(m.dropped), reg.Register(m.errors))
 }
 
-// reasons is a counter whose labels start at zero.
+// reasons returns a counter whose reason labels start at zero.
 func reasons(name, help string, reasons ...string) *prometheus.CounterVec {
 	v := prometheus.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, []string{"reason"})
 	for _, reason := range reasons {

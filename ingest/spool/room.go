@@ -6,7 +6,7 @@ import (
 	"slices"
 )
 
-// makeRoom takes the oldest segments away until as many bytes are free. What it takes away is lost, and counted.
+// makeRoom removes the oldest segments until enough bytes are free. It counts their records as lost.
 func (s *Spool) makeRoom(bytes int64, reason string) {
 	before, lost := s.bytes, uint64(0)
 	for before-s.bytes < bytes && len(s.segments) > 0 {
@@ -24,8 +24,8 @@ func (s *Spool) countLost(reason string, records uint64) {
 	s.lost[reason] += records
 }
 
-// State says in a few words how many records wait, and how many of each reason were lost since the spool was last
-// empty; it is empty where there are none.
+// State describes how many records wait, and how many were lost since the spool was last empty, by reason; "" if
+// there are none.
 func (s *Spool) State() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -10,19 +10,19 @@ import (
 	"os"
 )
 
-// segment is a file of records in a Spool.
+// segment is a file of records of a Spool.
 type segment struct {
 	path  string
 	first uint64 // number of its first record
 	count uint64
-	bytes int64 // of whole records; there may be the beginning of one more behind them
+	bytes int64 // of complete records; a truncated one may follow
 }
 
 func (s *segment) end() uint64 { return s.first + s.count }
 
 var errDamaged = errors.New("a record does not fit its checksum")
 
-// scan counts the whole records of a file that a former process left.
+// scan counts the complete records of a file that a previous process left.
 func (s *segment) scan(log *slog.Logger) error {
 	f, err := os.Open(s.path)
 	if err != nil {
@@ -48,8 +48,8 @@ func (s *segment) scan(log *slog.Logger) error {
 	return nil
 }
 
-// read returns up to maxRecords records from the byte at on, until they are longer than maxBytes together.
-// It returns no error if there is at least one.
+// read returns records from byte at on, until there are maxRecords or together they exceed maxBytes. It
+// returns no error if there is at least one.
 func (s *segment) read(at int64, maxRecords, maxBytes int) (records [][]byte, err error) {
 	if maxRecords <= 0 {
 		return nil, nil
@@ -74,7 +74,7 @@ func (s *segment) read(at int64, maxRecords, maxBytes int) (records [][]byte, er
 	return records, nil
 }
 
-// skip is where the n-th record after the byte at begins.
+// skip returns the position of the n-th record after byte at.
 func (s *segment) skip(at int64, n uint64) (int64, error) {
 	r, f, err := s.open(at)
 	if err != nil {
@@ -107,7 +107,7 @@ func (s *segment) open(at int64) (*bufio.Reader, *os.File, error) {
 	return bufio.NewReaderSize(f, 64<<10), f, nil
 }
 
-// readFrame reads one record into buf's memory; left bounds what there can be of it.
+// readFrame reads one record, into buf if it fits; left is the number of bytes left in the file.
 func readFrame(r *bufio.Reader, left int64, buf []byte) ([]byte, error) {
 	var header [frameBytes]byte
 	if _, err := io.ReadFull(r, header[:]); err != nil {

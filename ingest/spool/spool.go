@@ -1,6 +1,5 @@
-// Package spool is a queue of records on the disk, first in, first out, that survives the death of the process
-// at any instant: what an agent cannot send yet waits in it. Bytes go in and come out; what they are, and where
-// they go, it does not know.
+// Package spool is a FIFO queue of records on disk that survives a crash of the process at any instant: it
+// holds what an agent cannot send yet. Records are opaque bytes to it, and it does not know where they go.
 package spool
 
 import (
@@ -23,26 +22,26 @@ import (
 	"github.com/giverny/giverny/internal/dirlock"
 )
 
-// Spool is a queue of records on the disk. What was appended is there again after a crash, what was removed may
-// be there again. It is safe for concurrent use.
+// Spool is a queue of records on disk. Appended records survive a crash; removed ones may reappear after one.
+// It is safe for concurrent use.
 //
-// It is a folder of segments, files of records named by the number of their first one, and a file that says
-// which record is next. A record is its length (u32) and CRC-32C (u32), little-endian, then its bytes. A
-// segment ends at the first record that is cut short or damaged. No record is empty: after a power failure a
-// file may end in zeros.
+// It is a folder of segments, files of records named by the number of their first one, and a cursor file with
+// the number of the next record. A record is its length (u32) and CRC-32C (u32), little-endian, then its bytes.
+// A segment ends at the first truncated or damaged record. No record is empty: after a power failure a file may
+// end in zeros.
 type Spool struct {
 	config  Config
 	metrics *metrics
 	log     *slog.Logger
-	release func() // of the folder
+	release func() // releases the lock on the folder
 	create  func(path string) (segmentFile, error)
 
 	mu       sync.Mutex
-	segments []*segment // guarded by mu, as is all that follows; oldest first
+	segments []*segment // guarded by mu, as are all fields below; oldest first
 	out      segmentFile
 	next     uint64 // number of the record to append
 	first    uint64 // number of the oldest record
-	readAt   int64  // where first begins in segments[0]
+	readAt   int64  // position of first in segments[0]
 	bytes    int64
 	frame    []byte            // scratch
 	lost     map[string]uint64 // records by reason, since the spool was last empty
@@ -59,18 +58,18 @@ const (
 	frameBytes    = 8
 	segmentSuffix = ".spool"
 	cursorName    = "next"
-	segmentsWhole = 16       // parts of a full spool that a segment is at most
-	minBytes      = 32 << 20 // so that the longest record of most uses fits in a segment
+	segmentsWhole = 16       // a segment is at most this fraction of a full spool
+	minBytes      = 32 << 20 // so that the longest record in most uses fits in a segment
 
-	minSegmentBytes = 64 << 10 // of a segment that another follows
+	minSegmentBytes = 64 << 10 // before the next segment starts
 	partsOfWaiting  = 64
 	lockPatience    = 2 * time.Second
 )
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// Open reads what a former process left in the folder, which it makes if it is missing, and registers the
-// spool's metrics.
+// Open reads what a previous process left in the folder, creates the folder if it is missing, and
+// registers the spool's metrics.
 func Open(config Config, reg prometheus.Registerer, log *slog.Logger) (*Spool, error) {
 	if err := config.Validate(); err != nil {
 		return nil, fmt.Errorf("spool: %w", err)
@@ -104,10 +103,10 @@ func open(config Config, reg prometheus.Registerer, log *slog.Logger) (*Spool, e
 	return s, nil
 }
 
-// Config is what the spool was opened with.
+// Config returns the spool's configuration.
 func (s *Spool) Config() Config { return s.config }
 
-// CountDropped counts a record that was taken out and is lost nevertheless.
+// CountDropped counts a record that was removed but lost.
 func (s *Spool) CountDropped(reason string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -118,7 +117,7 @@ func createSegment(path string) (segmentFile, error) {
 	return os.OpenFile(path, os.O_CREATE|os.O_TRUNC|os.O_APPEND|os.O_WRONLY, 0o640)
 }
 
-// Close ends writing. The records stay; where a full disk does not take the cursor, some come twice.
+// Close saves the cursor and closes the files. The records stay; if a full disk prevents saving, some are delivered twice.
 func (s *Spool) Close() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -128,17 +127,16 @@ func (s *Spool) Close() error {
 	return err
 }
 
-// Len is the number of records.
+// Len returns the number of records.
 func (s *Spool) Len() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return int(s.next - s.first)
 }
 
-// Append puts a record at the end. Where that makes the spool too long, or the disk is full, the oldest segments go: the
-// newest readings are worth most, since intervals are completed only for some time. An error is that of the disk; the
-// record is counted as dropped. Where the record is written and only the write-through fails it stays, and the error is
-// counted and logged.
+// Append adds a record at the end. If that exceeds max_bytes, or the disk is full, the oldest segments are dropped: the
+// newest readings are worth most, since late ones complete intervals only for a limited time. On a disk error the record
+// is counted as dropped. If only the sync fails, the record stays, and the error is counted and logged.
 func (s *Spool) Append(record []byte) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -165,13 +163,13 @@ func (s *Spool) write() error {
 	s.makeRoom(s.bytes+size-s.config.MaxBytes, DropFull)
 	err := s.writeFrame()
 	if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) {
-		s.makeRoom(size, DropDisk) // once: others may take what becomes free
+		s.makeRoom(size, DropDisk) // once: others may use the freed space
 		err = s.writeFrame()
 	}
 	return err
 }
 
-// writeFrame puts the frame at the end of the last segment. Where it fails the spool is as it was before.
+// writeFrame appends the frame to the last segment. If it fails the spool is unchanged.
 func (s *Spool) writeFrame() error {
 	size := int64(len(s.frame))
 	if s.out != nil && s.last().bytes+size > s.segmentLimit() {
@@ -184,7 +182,7 @@ func (s *Spool) writeFrame() error {
 	}
 	last := s.last()
 	if _, err := s.out.Write(s.frame); err != nil {
-		// What was written of it ends the segment for a reader. Cut it off, or begin another file.
+		// A partial frame would end the segment for readers. Cut it off, or start another file.
 		if cut := s.out.Truncate(last.bytes); cut != nil {
 			err = errors.Join(err, cut, s.closeOut())
 		}
@@ -200,7 +198,7 @@ func (s *Spool) writeFrame() error {
 	return nil
 }
 
-// segmentLimit keeps segments to a small part of what waits: they are what goes where there is no room.
+// segmentLimit keeps segments small relative to the spool, because whole segments are dropped to make room.
 func (s *Spool) segmentLimit() int64 {
 	return min(max(s.bytes/partsOfWaiting, minSegmentBytes), s.config.segmentBytes())
 }
@@ -209,7 +207,7 @@ func (s *Spool) last() *segment { return s.segments[len(s.segments)-1] }
 
 func (s *Spool) openOut() error {
 	if n := len(s.segments); n > 0 && s.segments[n-1].count == 0 {
-		s.segments = s.segments[:n-1] // the disk failed its first record
+		s.segments = s.segments[:n-1] // writing its first record failed
 	}
 	path := filepath.Join(s.config.Dir, fmt.Sprintf("%020d%s", s.next, segmentSuffix))
 	out, err := s.create(path)
@@ -240,8 +238,8 @@ func (s *Spool) closeOut() error {
 	return err
 }
 
-// removeOldest forgets a segment. If the disk keeps its file nevertheless, the cursor tells the next run that
-// its records are done.
+// removeOldest removes a segment. If its file cannot be deleted, the cursor tells the next run that its
+// records are done.
 func (s *Spool) removeOldest() {
 	oldest := s.segments[0]
 	if len(s.segments) == 1 {
@@ -258,7 +256,7 @@ func (s *Spool) removeOldest() {
 	}
 }
 
-// noteIOError counts an I/O error that loses no record.
+// noteIOError counts and logs an I/O error that loses no record.
 func (s *Spool) noteIOError(err error) {
 	if err != nil {
 		s.metrics.errors.WithLabelValues(errorWrite).Inc()
@@ -272,8 +270,8 @@ func (s *Spool) report() {
 }
 
 // Peek returns the oldest records, at least one unless the spool is empty, up to maxRecords and about
-// maxBytes, and the number of the first of them for Remove. Their memory is the caller's. Records that cannot
-// be read are lost, and counted.
+// maxBytes, and the number of the first one for Remove. The caller owns their memory. Unreadable records are
+// lost, and counted.
 func (s *Spool) Peek(maxRecords, maxBytes int) (records [][]byte, first uint64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -292,7 +290,7 @@ func (s *Spool) Peek(maxRecords, maxBytes int) (records [][]byte, first uint64) 
 	return nil, s.first
 }
 
-// loseRest counts the records of the oldest segment that cannot be read.
+// loseRest counts the unreadable rest of the oldest segment as lost.
 func (s *Spool) loseRest(err error) {
 	lost := s.segments[0].end() - s.first
 	s.metrics.errors.WithLabelValues(errorRead).Inc()
@@ -300,8 +298,8 @@ func (s *Spool) loseRest(err error) {
 	s.log.Error("spool: segment is unreadable, records dropped", "path", s.segments[0].path, "records", lost, "error", err)
 }
 
-// Remove takes n records away that Peek returned under the number first. Records that had to make room in
-// between are gone already.
+// Remove removes n records that Peek returned with the number first. Some of them may have been dropped
+// since to make room.
 func (s *Spool) Remove(first uint64, n int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -314,7 +312,7 @@ func (s *Spool) Remove(first uint64, n int) {
 		}
 		readAt, err := oldest.skip(s.readAt, end-s.first)
 		if err != nil {
-			s.first = end // of the rest, nothing can be read either
+			s.first = end // the rest is unreadable too
 			s.loseRest(err)
 			s.removeOldest()
 			break

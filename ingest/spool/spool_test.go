@@ -38,7 +38,7 @@ func openSpool(t fataler, config spool.Config) *spoolUnderTest {
 	return &spoolUnderTest{Spool: s, metrics: reg, config: config}
 }
 
-// metric is the value of a counter or gauge, with one reason or without a label.
+// metric returns the value of a counter or gauge, with one reason or without a label.
 func (s *spoolUnderTest) metric(t *testing.T, name, reason string) float64 {
 	t.Helper()
 	families, err := s.metrics.Gather()
@@ -56,7 +56,7 @@ func (s *spoolUnderTest) metric(t *testing.T, name, reason string) float64 {
 	return 0
 }
 
-// crash opens a copy of the spool's folder, as a process would that finds what another left when it died.
+// crash opens a copy of the spool's folder, as a process would after another one crashed.
 func (s *spoolUnderTest) crash(t fataler, dir string) *spoolUnderTest {
 	t.Helper()
 	if err := os.CopyFS(dir, os.DirFS(s.config.Dir)); err != nil {
@@ -77,7 +77,7 @@ func (s *spoolUnderTest) put(t fataler, records ...string) {
 	}
 }
 
-// drain takes everything out.
+// drain removes and returns everything.
 func (s *spoolUnderTest) drain() (all []string) {
 	for {
 		records, first := s.Peek(3, 1<<20)
@@ -98,7 +98,7 @@ func numbered(from, to int) (all []string) {
 	return all
 }
 
-// The twin is a slice.
+// The naive twin is a slice.
 func TestSpoolAgainstTwin(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		base, err := os.MkdirTemp("", "spool")
@@ -115,7 +115,7 @@ func TestSpoolAgainstTwin(t *testing.T) {
 			case 0, 1, 2:
 				r := numbered(written, written+1)[0]
 				if (len(twin)+1)*60 > 1<<12 {
-					break // room is the matter of another test
+					break // another test covers the size limit
 				}
 				written++
 				s.put(t, r)
@@ -152,7 +152,7 @@ func TestSpoolAgainstTwin(t *testing.T) {
 	})
 }
 
-// However a crash cuts the last file, what comes out is what went in, up to some record.
+// Wherever a crash truncates the last file, what is read is a prefix of what was written.
 func TestSpoolCutShort(t *testing.T) {
 	want := numbered(0, 12)
 	s := openSpool(t, spool.Config{Dir: t.TempDir(), MaxBytes: 1 << 16, Fsync: "always"})
@@ -202,7 +202,7 @@ func TestSpoolMakesRoom(t *testing.T) {
 	if got := s.metric(t, "giverny_spool_bytes", ""); got > 1<<12 || got < 1<<11 {
 		t.Errorf("%v bytes on the disk, the limit is %d", got, 1<<12)
 	}
-	s.Remove(first, len(peeked)) // they made room long ago
+	s.Remove(first, len(peeked)) // they were dropped long ago to make room
 	if got := s.drain(); !slices.Equal(got, all[lost:]) {
 		t.Errorf("kept %d records, from %q; want %d from %q", len(got), got[0], len(all)-lost, all[lost])
 	}
@@ -227,7 +227,7 @@ func TestSpoolDamagedInTheMiddle(t *testing.T) {
 	s = s.crash(t, t.TempDir())
 	_ = s.Close()
 
-	for damaged := range 2 { // nothing is before the first
+	for damaged := range 2 { // there is nothing before the first
 		s = openSpool(t, spool.Config{Dir: t.TempDir(), MaxBytes: 1 << 12, Fsync: "never"})
 		s.put(t, all...)
 		paths, _ = filepath.Glob(filepath.Join(s.config.Dir, "*.spool"))
@@ -250,7 +250,7 @@ func flip(t *testing.T, path string, at int) {
 	}
 }
 
-// wantTwoGaps drains a spool a segment of which is damaged in its first record.
+// wantTwoGaps drains a spool with one segment that is damaged in its first record.
 func wantTwoGaps(t *testing.T, s *spoolUnderTest, all []string) {
 	t.Helper()
 	got := s.drain()
@@ -300,14 +300,14 @@ func TestReasonsStandAtZero(t *testing.T) {
 func TestSpoolFolderIsLocked(t *testing.T) {
 	s := openSpool(t, spool.Config{Dir: t.TempDir(), MaxBytes: 1 << 16, Fsync: "never"})
 	defer s.Close()
-	synctest.Test(t, func(t *testing.T) { // by whose clock it waits for the first one to leave
+	synctest.Test(t, func(t *testing.T) { // with the bubble's clock, by which it waits for the first one to exit
 		if _, err := spool.OpenSmall(s.config, prometheus.NewRegistry(), slog.New(slog.DiscardHandler)); err == nil || !strings.Contains(err.Error(), "in use by process") {
 			t.Errorf("a second process opened the spool: %v", err)
 		}
 	})
 }
 
-// FuzzSpoolSegment opens whatever a file may hold.
+// FuzzSpoolSegment opens a file with arbitrary contents.
 func FuzzSpoolSegment(f *testing.F) {
 	f.Add([]byte{})
 	f.Add([]byte{1, 0, 0, 0, 0, 0, 0, 0, 1})

@@ -12,8 +12,8 @@ import (
 	"github.com/giverny/giverny/topology"
 )
 
-// torusBatches cuts what a whole torus reports in one interval into batches of
-// 8,192 rows, as they come from Kafka.
+// torusBatches splits the report of a whole torus in one interval into batches
+// of 8,192 rows, as they come from Kafka.
 func torusBatches(g *topology.Graph, columns ...string) []*schema.CounterBatch {
 	const rowsPerBatch = 8192
 	var batches []*schema.CounterBatch
@@ -40,7 +40,7 @@ func torusBatches(g *topology.Graph, columns ...string) []*schema.CounterBatch {
 	return batches
 }
 
-// nextInterval lets the counters of the batches go on by an interval of a second.
+// nextInterval advances the counters of the batches by an interval of a second.
 func nextInterval(batches []*schema.CounterBatch, interval int, derived bool) {
 	for _, b := range batches {
 		for r := range b.TimeNanos {

@@ -7,37 +7,37 @@ import (
 	"github.com/giverny/giverny/topology"
 )
 
-// reporter is a port as seen by the batches of which one counter is the key. Ports whose
-// counters come in several batches report by each.
+// reporter is a port as seen by the batches that have a given key counter. A port whose
+// counters come in several batches has one per key counter.
 type reporter struct {
 	newest int64 // instant of its newest reading; never if there is none
-	// Who read the port last, and in which life of its counters.
+	// Agent that last read the port, and its epoch of the counters.
 	agent, epoch uint64
-	reader       uint64 // who read the port last, whatever it says of epochs
+	reader       uint64 // agent that last read the port, regardless of epochs
 }
 
-// clocks knows how far ports and devices have reported, and so when the open
-// interval may close. The counts hold for the reporters' state at every row;
-// recount makes them again when another interval opens.
+// clocks tracks how far ports and devices have reported, which determines when
+// the open interval may close. The counts are updated at every row; recount
+// recomputes them when another interval opens.
 type clocks struct {
-	activeAfter int64 // who has reported nothing after this is not waited for
+	activeAfter int64 // reporters without a reading after this are not waited for
 	endNanos    int64 // end of the open interval
-	passNanos   int64 // the same and the lateness in event time
-	futureNanos int64 // who reported beyond has a clock far ahead
+	passNanos   int64 // endNanos plus the event-time lateness
+	futureNanos int64 // a reporter beyond this has a clock that is far ahead
 
-	pending int  // active reporters that have not reached the end
+	pending int  // active reporters that have not reached endNanos
 	active  int  // active devices
 	passed  int  // devices with a reading at or after passNanos
-	again   bool // a port has reported for the second time, so that the first round is over
+	again   bool // a port has reported for the second time, so the first round is over
 
 	farthest int64   // the newest reading ever
-	newest   []int64 // by device: its newest reading; never if it is not active, or skewed
+	newest   []int64 // by device: its newest reading; never if it is inactive or skewed
 	known    schema.Bitmap
 	numKnown int // ports that have reported
 
 	// The clocks of the devices, as last judged.
-	read, readBefore []int64 // by device: instant of its newest reading then, and the time before
-	skewed           []bool  // by device: too far off the median of all
+	read, readBefore []int64 // by device: instant of its newest reading when last judged, and the time before
+	skewed           []bool  // by device: too far from the median of all
 	anySkewed        bool
 	scratch          []int64
 }
@@ -50,16 +50,16 @@ func newClocks(devices, ports int) clocks {
 	return c
 }
 
-// expected reports whether a reporter with a newest reading of an instant is
-// waited for. ahead is as in reachAhead.
+// expected reports whether a reporter whose newest reading is of this instant
+// is waited for. ahead is as in reachAhead.
 func (c *clocks) expected(nanos, ahead int64) bool {
 	return nanos > c.activeAfter && nanos < c.endNanos-ahead
 }
 
-// recordReport takes down that a reporter of a port has a reading of an instant.
+// recordReport records that a reporter of a port has a reading of an instant.
 func (w *Window) recordReport(rep *reporter, p uint32, nanos int64) {
 	c, old := &w.clocks, rep.newest
-	setRight := old >= c.futureNanos // else what is older is just out of order
+	setRight := old >= c.futureNanos // otherwise an older reading is just out of order
 	if nanos <= old && !setRight {
 		return
 	}
@@ -99,7 +99,7 @@ func oneIf(b bool) int {
 	return 0
 }
 
-// newestOf is the instant of a device's newest reading, or never.
+// newestOf returns the instant of a device's newest reading, or never.
 func (w *Window) newestOf(d topology.DeviceID) int64 {
 	newest := int64(never)
 	for _, t := range w.tracks {
@@ -113,12 +113,12 @@ func (w *Window) newestOf(d topology.DeviceID) int64 {
 }
 
 // ready reports whether the open interval may close: no port is waited for, or
-// more than half of the devices are so far that waiting is over.
+// more than half of the devices are past the lateness.
 func (c *clocks) ready() bool {
 	return c.active > 0 && (c.pending == 0 && c.again || 2*c.passed > c.active)
 }
 
-// recount counts for the open interval from the start.
+// recount recomputes the counts for the open interval.
 func (w *Window) recount() {
 	c := &w.clocks
 	c.endNanos = w.openStart + w.cfg.IntervalNanos
@@ -156,8 +156,8 @@ func (w *Window) recount() {
 	}
 }
 
-// watermark is the instant at or after which more than half of the active devices
-// have a reading.
+// watermark is the instant that more than half of the active devices have reached
+// or passed with their readings.
 func (c *clocks) watermark() int64 {
 	c.scratch = c.scratch[:0]
 	for _, nanos := range c.newest {
@@ -173,8 +173,8 @@ func (c *clocks) watermark() int64 {
 }
 
 // judgeClocks compares the newest readings of the devices that have reported
-// since the last time: now that an interval closes, they should be of about the
-// same instant. It takes three to tell who is wrong.
+// since the last call: when an interval closes, they should be of about the
+// same instant. Three devices are needed to tell which clock is wrong.
 func (w *Window) judgeClocks() {
 	c := &w.clocks
 	c.read, c.readBefore = c.readBefore, c.read
@@ -200,14 +200,14 @@ func (w *Window) judgeClocks() {
 	c.anySkewed = slices.Contains(c.skewed, true)
 }
 
-// hasReported says whether a device has reported since its clock was last judged.
-// One whose ports were forgotten or left the graph has not.
+// hasReported reports whether a device has reported since its clock was last
+// judged. A device whose ports were forgotten or left the graph has not.
 func (c *clocks) hasReported(d int) bool {
 	return c.read[d] != never && c.read[d] != c.readBefore[d]
 }
 
-// renumbered is the state for another version of the graph: from[p] is the old
-// number of port p, or noPort.
+// renumbered returns the state for another version of the graph: from[p] is the
+// old number of port p, or noPort.
 func (c *clocks) renumbered(old *topology.Graph, p *ports, from []uint32) clocks {
 	n := newClocks(p.graph.NumDevices(), p.len())
 	n.farthest, n.again, n.anySkewed = c.farthest, c.again, c.anySkewed

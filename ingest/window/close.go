@@ -2,8 +2,8 @@ package window
 
 import "github.com/giverny/giverny/schema"
 
-// closeDue closes the open interval, and those that follow, as long as the
-// readings allow or the interval ended at or before an instant.
+// closeDue closes the open interval, and following ones, as long as the
+// readings allow it or the interval ended at or before endedNanos.
 func (w *Window) closeDue(endedNanos int64) {
 	due := func() bool { return w.clocks.ready() || w.clocks.endNanos <= endedNanos }
 	if !due() {
@@ -23,7 +23,7 @@ func (w *Window) closeDue(endedNanos int64) {
 	}
 }
 
-// close makes the snapshot of the open interval and opens the next.
+// close makes the snapshot of the open interval and opens the next one.
 func (w *Window) close() {
 	snap := w.newSnapshot()
 	m := measurement{w: w, slot: w.head, start: w.openStart, end: w.openStart + w.cfg.IntervalNanos, meta: &w.slots[w.head]}
@@ -53,8 +53,8 @@ func (w *Window) close() {
 	w.setOpen(m.end)
 }
 
-// newSnapshot is an empty snapshot of the open interval, of spare memory where
-// there is some.
+// newSnapshot returns an empty snapshot of the open interval, reusing a
+// recycled one if possible.
 func (w *Window) newSnapshot() *schema.Snapshot {
 	var s *schema.Snapshot
 	if n := len(w.spare); n > 0 {
@@ -68,7 +68,7 @@ func (w *Window) newSnapshot() *schema.Snapshot {
 	return s
 }
 
-// addSeries adds a series without values, in the memory of an earlier one.
+// addSeries adds an empty series, reusing the memory of an earlier one.
 func addSeries(s *schema.Snapshot, m schema.Metric) {
 	n := len(s.Series)
 	if n < cap(s.Series) {
@@ -85,14 +85,14 @@ func addSeries(s *schema.Snapshot, m schema.Metric) {
 	clear(r.Values)
 }
 
-// measurement makes the values of one interval.
+// measurement computes the values of one interval.
 type measurement struct {
 	w          *Window
 	slot       int
 	start, end int64
 	minCover   int64
 	meta       *slotMeta
-	// Of the counter at hand:
+	// Of the current counter:
 	series  *schema.Series
 	percent bool
 	links   []schema.LinkID // by port
@@ -109,8 +109,8 @@ func (m *measurement) measure(t *track) {
 	}
 }
 
-// counter measures the delta of a counter, port by port, and lets go of the
-// readings that no later interval needs.
+// counter computes a counter's rates, port by port, and drops the readings that
+// no later interval needs.
 func (m *measurement) counter(t *track) {
 	w := m.w
 	scale := perNano(t.info.Metric)
@@ -138,7 +138,7 @@ func (m *measurement) counter(t *track) {
 	}
 }
 
-// spans adds what the differences of the readings held contribute.
+// spans adds the contributions of the held readings' differences.
 func (m *measurement) spans(t *track, p uint32, got *partial) {
 	w, h, n := m.w, &t.histories[p], int(t.held[p])
 	done := 0 // readings that no later interval needs
@@ -156,7 +156,7 @@ func (m *measurement) spans(t *track, p uint32, got *partial) {
 		}
 		delta, fault := w.delta(t, p, a, b)
 		if fault != sound {
-			if b.nanos <= m.end { // else it is met again
+			if b.nanos <= m.end { // otherwise the next interval meets it again
 				w.dropped[fault]++
 			}
 			continue
@@ -171,7 +171,7 @@ func (m *measurement) spans(t *track, p uint32, got *partial) {
 	}
 }
 
-// gauge measures the mean of a gauge's readings.
+// gauge computes the mean of a gauge's readings.
 func (m *measurement) gauge(t *track) {
 	unit := m.w.unitOf(t, 0)
 	var folded []partial
@@ -212,8 +212,8 @@ func (m *measurement) derivedPercent(t *track) {
 	}
 }
 
-// put gives a port's value to its link. A link has two ends and perhaps several
-// counters: the largest value stays (for Gemini's links, so do Monet's programs).
+// put assigns a port's value to its link. A link has two ends and perhaps several
+// counters: the largest value wins (as in Monet's programs for Gemini's links).
 func (m *measurement) put(p int, value float64) {
 	if value > 100 && m.percent {
 		if value > 100*tolerance {

@@ -8,23 +8,23 @@ import (
 	"github.com/giverny/giverny/schema"
 )
 
-// Config says how readings become snapshots.
+// Config is the configuration of a Window.
 type Config struct {
 	// Length of an interval, in whole seconds, up to a day; no shorter than the time between two polls.
 	Interval time.Duration `yaml:"interval"`
-	// How long after an interval its readings may still arrive, by the wall clock; 0 is half an interval, and in the analysis of a fabric at least 2s. There is no delay while all devices report.
+	// How long after the end of an interval its readings may still arrive, by the wall clock; 0 is half an interval, and in the analysis of a fabric at least 2s. There is no delay while all devices report.
 	ClockLateness time.Duration `yaml:"allowed_lateness"`
-	// The same in the time of the readings: once more than half of the devices have readings so much later than the interval's end, it closes. 0: an interval more than allowed_lateness, since after a poll that was missed as a whole the first readings of the next one are late for all at once.
+	// The same in event time: an interval closes once more than half of the devices have readings that much later than its end. 0: an interval more than allowed_lateness, since after a poll that was missed as a whole the first readings of the next one are late for all at once.
 	EventTimeLateness time.Duration `yaml:"event_time_lateness"`
 	// The longest gap between two readings of a counter that still gives a rate, in intervals; the analysis also waits that long for a port that stopped reporting.
 	MaxGapIntervals int `yaml:"max_gap_intervals"`
-	// How many intervals readings may run ahead of the oldest open one; they are held. 0: 8 beyond the lateness in event time; never less than max_gap_intervals + 1.
+	// How many intervals readings may be ahead of the oldest open one; they are held. 0: 8 beyond the lateness in event time; never less than max_gap_intervals + 1.
 	MaxAheadIntervals int `yaml:"max_ahead_intervals"`
-	// For up to how many intervals without data empty snapshots are made; after a longer jump of time, forward or back, the window starts again at the new time.
+	// For up to how many intervals without data empty snapshots are made; after a longer jump in time, forward or back, the window restarts at the new time.
 	MaxJumpIntervals int `yaml:"max_jump_intervals"`
 	// The share of an interval, 0 to 1, that the readings of a counter must cover for its value to be valid.
 	MinCoverOfInterval float64 `yaml:"min_cover"`
-	// How far the clock of a device may be off the median of all; beyond, its readings are dropped. 0: two intervals.
+	// How far the clock of a device may deviate from the median of all; beyond that, its readings are dropped. 0: two intervals.
 	MaxSkew time.Duration `yaml:"max_skew"`
 	// Length of a tick of PortXmitWait for ports that do not report it, in picoseconds; 0: such counters give no percentage.
 	TickPicoseconds int64 `yaml:"tick_picoseconds"`
@@ -32,18 +32,18 @@ type Config struct {
 	Metrics []schema.Metric `yaml:"metrics,flow"`
 }
 
-// DefaultConfig makes a snapshot a minute.
+// DefaultConfig makes one snapshot per minute.
 func DefaultConfig() Config {
 	return Config{Interval: time.Minute, MaxGapIntervals: 3, MaxJumpIntervals: 1000, MinCoverOfInterval: 0.5}
 }
 
 const (
 	defaultMaxAheadIntervals = 8
-	// limitMaxAheadIntervals bounds the memory that open intervals take.
+	// limitMaxAheadIntervals limits the memory of open intervals.
 	limitMaxAheadIntervals = 128
 )
 
-// Validate names every fault.
+// Validate reports all faults.
 func (c *Config) Validate() error {
 	var f faults.List
 	const day = 24 * time.Hour
@@ -66,8 +66,8 @@ func (c *Config) Validate() error {
 	return f.Err()
 }
 
-// settled is a configuration in nanoseconds, its zeros replaced by what they
-// mean.
+// settled is a configuration in nanoseconds, with zeros replaced by their
+// defaults.
 type settled struct {
 	IntervalNanos, ClockLatenessNanos, EventTimeLatenessNanos, MaxSkewNanos int64
 	MaxGapIntervals, MaxAheadIntervals, MaxJumpIntervals                    int

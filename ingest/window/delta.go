@@ -3,10 +3,10 @@ package window
 import "github.com/giverny/giverny/schema"
 
 const (
-	// tolerance is how far a value may exceed what is possible, for clocks that
-	// jitter, before it is no value.
+	// tolerance is how far a value may exceed the possible maximum, because of
+	// clock jitter, before it is rejected.
 	tolerance = 1.1
-	// smallestPacketBytes bounds how many packets a link can carry.
+	// smallestPacketBytes limits how many packets a link can carry.
 	smallestPacketBytes = 64
 	// beyondCapacity is how many times what its link can carry a counter may rise, before that is no value: the
 	// capacity may be one that the description of the fabric leaves out, and faster than was assumed.
@@ -19,12 +19,11 @@ type fall struct {
 	from  uint64
 }
 
-// delta is by how much a counter rose from reading a to reading b of the same port,
-// b being the later, or why that cannot be known. A counter that wraps is taken
-// to have wrapped once, if a link can do so much in that time; otherwise it
-// was reset. One that rises from where it fell past where it was before has not been
-// reset: a device may answer zero now and then, or less than before, and how far
-// the counter rose since is not known.
+// delta returns by how much a counter rose from reading a to the later reading b of
+// the same port, or why that is unknown. A counter that went down is taken to have
+// wrapped once if the link can do that much in the time; otherwise it was reset. If it
+// then rises to its value before the fall or higher, the fall was no reset: some devices
+// report zero, or an older value, now and then. How far it rose is unknown then.
 func (w *Window) delta(t *track, p uint32, a, b reading) (delta float64, fault Reason) {
 	full := t.info.MaxValue()
 	switch sticks := t.info.Overflow == schema.Saturates; {
@@ -76,10 +75,10 @@ func (t *track) stays(p uint32, a, b reading) {
 	}
 }
 
-// mostPossible is how far a counter can rise in a time. Where the capacity of the
-// link is not known, or says little because packets are large or are not lost
-// all the time, that is half its width: if it went further, it is as likely to
-// have been reset.
+// mostPossible is how far a counter can rise in a time. If the capacity of the
+// link is unknown, or a weak limit because packets are large or are not lost all
+// the time, that is half the counter's range: beyond it, a reset is as likely as
+// a wrap.
 func (w *Window) mostPossible(t *track, p uint32, nanos int64) float64 {
 	half := float64(t.info.MaxValue()) / 2
 	unit := w.unitOf(t, p)
@@ -112,8 +111,8 @@ func (w *Window) carried(t *track, p uint32, nanos int64) float64 {
 	return bytes / smallestPacketBytes
 }
 
-// unitOf is what one count of a counter stands for: nanoseconds, bytes or
-// packets; for a gauge or derived percentage, percent. 0 if it is not known.
+// unitOf is the value of one count of a counter in nanoseconds, bytes or
+// packets; for a gauge or derived percentage, in percent. 0 if unknown.
 func (w *Window) unitOf(t *track, p uint32) float64 {
 	switch t.info.Unit {
 	case schema.Words4:
@@ -137,7 +136,7 @@ func (w *Window) tickNanos(p uint32) float64 {
 	return float64(w.cfg.TickPicoseconds) / 1e3
 }
 
-// perNano turns counts per nanosecond, in terms of unitOf, into the metric's unit.
+// perNano converts counts per nanosecond, in units of unitOf, to the metric's unit.
 func perNano(m schema.Metric) float64 {
 	if m.Unit() == schema.Percent {
 		return 100

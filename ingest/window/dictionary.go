@@ -8,15 +8,15 @@ import (
 )
 
 // dictionaries resolve the names of ports in batches. A source sends the same
-// dictionary again and again, so the numbers that an earlier one had are tried
-// first: a guess costs a comparison of names, where finding costs a search. The
-// guesses change nothing but the speed.
+// dictionary repeatedly, so the port numbers of the earlier one are tried
+// first: checking a guess is one comparison of names, a lookup is a search. The
+// guesses affect only the speed.
 type dictionaries struct {
-	guesses map[uint64][]uint32 // by what makes a dictionary recognisable
-	held    int                 // numbers in guesses
+	guesses map[uint64][]uint32 // by a hash of the reader and the dictionary's first port and length
+	held    int                 // port numbers in guesses
 
-	unknown    map[uint64]struct{} // hashes of names that were not found, at most maxUnknown
-	mismatches []string            // the first few of those names
+	unknown    map[uint64]struct{} // hashes of unknown names, at most maxUnknown
+	mismatches []string            // the first few unknown names
 }
 
 const (
@@ -28,8 +28,8 @@ func newDictionaries() dictionaries {
 	return dictionaries{guesses: map[uint64][]uint32{}, unknown: map[uint64]struct{}{}}
 }
 
-// resolve gives the numbers of the batch's ports, noPort for those that are not
-// known. The slice holds until the next call.
+// resolve returns the numbers of the batch's ports, noPort for unknown ones.
+// The slice is valid until the next call.
 func (d *dictionaries) resolve(p *ports, b *schema.CounterBatch, reader uint64) []uint32 {
 	if len(b.Ports) == 0 {
 		return nil
@@ -51,8 +51,8 @@ func (d *dictionaries) resolve(p *ports, b *schema.CounterBatch, reader uint64) 
 	return numbers
 }
 
-// unguessed makes room for a dictionary not seen before. What is held stays
-// within some multiples of what the fabric needs, whatever names come.
+// unguessed allocates guesses for a new dictionary. Their total is limited to a
+// multiple of the fabric's ports, whatever names arrive.
 func (d *dictionaries) unguessed(p *ports, key uint64, n int) []uint32 {
 	if d.held += n - len(d.guesses[key]); d.held > 8*p.len()+1<<20 {
 		clear(d.guesses)

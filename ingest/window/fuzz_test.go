@@ -9,8 +9,8 @@ import (
 	"github.com/giverny/giverny/schema"
 )
 
-// FuzzAdd gives a window whatever rows may come: it must not break, and its
-// snapshots must follow each other and hold values that are possible.
+// FuzzAdd adds arbitrary rows to a window: it must not panic, and its snapshots
+// must be consecutive and have possible values.
 func FuzzAdd(f *testing.F) {
 	f.Add([]byte{})
 	f.Add([]byte{0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 60, 0, 0, 0, 0, 0, 0, 0, 2, 255, 255})
@@ -60,8 +60,8 @@ func checkValues(t *testing.T, s *schema.Snapshot) {
 
 var fuzzPorts = []schema.PortName{{Device: "0,0", Port: "X+"}, {Device: "0,0", Port: "X-"}, {Device: "1,0", Port: "Y+"}, {Device: "1,1", Port: "Y-"}, {Device: "x", Port: "y"}}
 
-// fuzzBatch makes a batch of a few rows of the data's first bytes; nil stands for
-// a word from the clock.
+// fuzzBatch makes a batch of a few rows from the data's first bytes; nil stands
+// for a call of Advance.
 func fuzzBatch(data []byte) (*schema.CounterBatch, []byte) {
 	if data[0] == 255 {
 		return nil, data
@@ -79,7 +79,7 @@ func fuzzBatch(data []byte) (*schema.CounterBatch, []byte) {
 		}
 		nanos := int64(binary.LittleEndian.Uint64(data[1:]))
 		if data[0]&0x80 == 0 {
-			nanos = int64(data[1])*7e9 + int64(data[2]) // near others
+			nanos = int64(data[1])*7e9 + int64(data[2]) // close to others
 		}
 		b.TimeNanos = append(b.TimeNanos, nanos)
 		b.PortIndex = append(b.PortIndex, uint32(data[0]&7)) // may be out of range

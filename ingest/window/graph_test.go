@@ -12,8 +12,8 @@ import (
 	"github.com/giverny/giverny/topology"
 )
 
-// shuffled is the same fabric with its devices and links in another order, and
-// so with other numbers; without some of its cables where lose says so.
+// shuffled returns the same fabric with its devices and links in another order,
+// and so with other numbers; without the cables that lose selects.
 func shuffled(t interface{ Fatal(...any) }, rng *rand.Rand, g *topology.Graph, lose func(topology.Link) bool) *topology.Graph {
 	b := topology.NewBuilder(g.Fabric())
 	if g.Duplex() {
@@ -40,7 +40,7 @@ func shuffled(t interface{ Fatal(...any) }, rng *rand.Rand, g *topology.Graph, l
 	return out
 }
 
-// named is a snapshot by what its links are called.
+// named is a snapshot by link names.
 type named struct {
 	Interval schema.Interval
 	Samples  int
@@ -62,7 +62,7 @@ func nameLinks(g *topology.Graph, s *schema.Snapshot) named {
 	return n
 }
 
-// runChanging gives batches to a window and changes its graph before some of them.
+// runChanging adds batches to a window and changes its graph before some of them.
 func runChanging(t interface{ Fatal(...any) }, s stream, change func(batch int, g *topology.Graph) *topology.Graph) (out []named, drops map[string]uint64) {
 	w, err := window.New(s.g, s.cfg)
 	if err != nil {
@@ -92,7 +92,7 @@ func runChanging(t interface{ Fatal(...any) }, s stream, change func(batch int, 
 	return out, w.Drops()
 }
 
-// A counter's history goes with its port, whatever number that has.
+// A counter's history moves with its port when the port's number changes.
 func TestRenumberingChangesNothing(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := drawStream(t, rapid.Bool().Draw(t, "wild"))
@@ -114,8 +114,8 @@ func TestRenumberingChangesNothing(t *testing.T) {
 	})
 }
 
-// A cable that goes takes its ports along and nothing else; when it is back, its
-// ports begin without a history.
+// A removed cable removes its ports and nothing else; when it is back, its ports
+// start without a history.
 func TestALostCableChangesNoOther(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 1))
 	g := grid(t, "mesh:4")

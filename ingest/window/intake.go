@@ -6,8 +6,8 @@ import (
 	"github.com/giverny/giverny/schema"
 )
 
-// plan finds the columns that become metrics, and what holds for all rows. It
-// reports whether there is anything to do.
+// plan determines the columns that become metrics, and the values that apply to
+// all rows. It reports whether there is anything to do.
 func (w *Window) plan(b *schema.CounterBatch) bool {
 	w.planned, w.tickColumn, w.keyCounter, w.lateBy = w.planned[:0], nil, nil, 0
 	w.afterBoundary = w.cfg.IntervalNanos/2 + 1
@@ -25,8 +25,8 @@ func (w *Window) plan(b *schema.CounterBatch) bool {
 		if t.derived != nil {
 			w.lateBy = w.afterBoundary
 		}
-		// Counters lead where there are any: of a row with both, they are
-		// complete last.
+		// Counters take precedence over derived percentages: of a row with
+		// both, they are complete last.
 		if w.keyCounter == nil || w.keyCounter.derived != nil && t.derived == nil {
 			w.keyCounter = t
 		}
@@ -40,7 +40,7 @@ func (w *Window) plan(b *schema.CounterBatch) bool {
 	return true
 }
 
-// track is the state of a counter, or nil if it becomes no metric that is wanted.
+// track returns the state of a counter, or nil if it belongs to no wanted metric.
 func (w *Window) track(name string) *track {
 	if t := w.trackOf[name]; t != nil {
 		return t
@@ -60,7 +60,7 @@ func (w *Window) track(name string) *track {
 	return t
 }
 
-// acceptRow decides what becomes of a row.
+// acceptRow decides what to do with a row.
 func (w *Window) acceptRow(b *schema.CounterBatch, r, p uint32, nanos int64) {
 	late := !w.opened || nanos-w.lateBy < w.openStart
 	if late && !w.closed {
@@ -110,18 +110,18 @@ func (w *Window) acceptRow(b *schema.CounterBatch, r, p uint32, nanos int64) {
 	}
 }
 
-// heldUp says that the difference between two readings of a port reaches into an
-// interval that has closed without it, though the second was read in time: it was
-// held up on its way. That an interval is not waited for whose port misses a poll
-// is another thing.
+// heldUp reports whether the difference between two readings of a port reaches
+// into an interval that closed without it, although the second reading was taken
+// in time: it was delayed on its way. (Ports that miss a poll are another case:
+// intervals do not wait for them.)
 func (w *Window) heldUp(before, nanos int64) bool {
 	return w.closed && before != never && before < w.openStart && nanos >= w.openStart &&
 		nanos-w.openStart < w.cfg.ClockLatenessNanos && nanos-before <= w.maxGapNanos && w.keyCounter.derived == nil
 }
 
-// reachAhead is how far beyond its instant a reading completes what its counter
-// has to say: derived percentages complete the interval that ends at the nearest
-// boundary.
+// reachAhead is how far beyond its instant a reading completes its counter: a
+// derived percentage completes the interval that ends at the nearest boundary,
+// other counters only up to the reading.
 func (w *Window) reachAhead(keyCounter *track) int64 {
 	if keyCounter.derived == nil {
 		return 0
@@ -129,9 +129,9 @@ func (w *Window) reachAhead(keyCounter *track) int64 {
 	return w.cfg.IntervalNanos - w.cfg.IntervalNanos/2 - 1
 }
 
-// renew takes note of who reads a port. If the same agent says that the port's
-// counters were reset, what was read before cannot be continued, and rows that
-// are left over from then are refused.
+// renew records who reads a port. If the same agent reports that the port's
+// counters were reset, earlier readings cannot be continued, and rows from
+// before the reset are rejected.
 func (w *Window) renew(b *schema.CounterBatch, rep *reporter, p uint32, nanos int64) bool {
 	if rep.agent == w.agent && rep.epoch != 0 && b.Epoch != 0 && rep.newest != never {
 		if nanos <= rep.newest && rep.newest < w.clocks.futureNanos {
@@ -144,8 +144,8 @@ func (w *Window) renew(b *schema.CounterBatch, rep *reporter, p uint32, nanos in
 	return true
 }
 
-// watchReturn recognises that time leapt back for good: for two rounds nothing
-// came but rows that are older than is worth waiting for.
+// watchReturn detects that time jumped back for good: for two rounds, all rows
+// were late by more than MaxJumpIntervals.
 func (w *Window) watchReturn(nanos int64) {
 	if nanos >= w.openStart-int64(w.cfg.MaxJumpIntervals)*w.cfg.IntervalNanos {
 		w.stale = 0
@@ -163,10 +163,10 @@ func (w *Window) watchReturn(nanos int64) {
 	w.openAt(nanos - w.lateBy)
 }
 
-// openAt makes the interval that holds an instant the first of the open ones.
-// Before any has closed, that may be an earlier one than before: the clock of
-// the first device need not have been right. What lies too far ahead then
-// is forgotten.
+// openAt makes the interval that contains an instant the first open one. Until
+// an interval has closed, it may be earlier than the current one: the clock of
+// the first device may have been wrong. Readings that are then too far ahead
+// are dropped.
 func (w *Window) openAt(nanos int64) {
 	start := schema.IntervalAt(nanos, w.cfg.IntervalNanos).StartNanos
 	back := (w.openStart - start) / w.cfg.IntervalNanos
@@ -199,7 +199,7 @@ func (w *Window) setOpen(start int64) {
 }
 
 // slotAt is the slot of the open interval with the given number, counted from
-// the first.
+// the first one.
 func (w *Window) slotAt(interval int) int {
 	n := len(w.slots)
 	return ((w.head+interval)%n + n) % n

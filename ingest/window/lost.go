@@ -1,19 +1,20 @@
 package window
 
-// Lost says which rows came too late for their intervals, or for that in which the
-// difference to the reading before begins, or too early: with the same rows in order
-// of time, those intervals would have had them.
+// Lost describes rows that came too late for their intervals, or for the interval in
+// which their difference to the previous reading begins, or too early: with the same
+// rows in order of time, those intervals would include them.
 type Lost struct {
 	Rows int
-	// The earliest and the latest instant of such a row; meaningless if there are
+	// The earliest and the latest instant of such a row; undefined if there are
 	// none.
 	FirstNanos, LastNanos int64
-	// SlackNanos is by how much the rows were out of order: rows that are held until
-	// there are some newer by so much come in order of time (k-slack).
+	// SlackNanos is by how much the rows were out of order: a buffer that holds each
+	// row until there is one newer by that much restores the order of time
+	// (k-slack).
 	SlackNanos int64
 }
 
-// Add takes more into account.
+// Add merges more into l.
 func (l *Lost) Add(more Lost) {
 	switch {
 	case more.Rows == 0:
@@ -27,14 +28,14 @@ func (l *Lost) Add(more Lost) {
 	l.SlackNanos = max(l.SlackNanos, more.SlackNanos)
 }
 
-// TakeLost is what was lost since the last call.
+// TakeLost returns what was lost since the last call.
 func (w *Window) TakeLost() Lost {
 	l := w.lost
 	w.lost = Lost{}
 	return l
 }
 
-// lose notes a row that its interval lacks.
+// lose records a row that its interval lacks.
 func (w *Window) lose(nanos int64) {
 	slack := max(w.clocks.farthest, nanos) - min(w.openStart, nanos)
 	w.lost.Add(Lost{Rows: 1, FirstNanos: nanos, LastNanos: nanos, SlackNanos: slack})

@@ -8,7 +8,7 @@ import (
 	"github.com/giverny/giverny/topology"
 )
 
-// noPort stands for a port that the graph does not have.
+// noPort stands for a port that is not in the graph.
 const noPort = ^uint32(0)
 
 // ports numbers the ports of one version of a graph, ordered by device and
@@ -19,7 +19,7 @@ type ports struct {
 	device          []topology.DeviceID
 	name            []string
 	egress, ingress []schema.LinkID
-	leaves, enters  []schema.LinkID // the link whose From, or To, the port is: on a duplex graph one of them at most
+	leaves, enters  []schema.LinkID // the link whose From, or To, the port is; on a duplex graph at most one of them
 }
 
 func newPorts(g *topology.Graph) *ports {
@@ -50,7 +50,7 @@ func newPorts(g *topology.Graph) *ports {
 	return p
 }
 
-// addEnds takes down of which links the next port is an end, and which.
+// addEnds records the links of which the next port is an end.
 func (p *ports) addEnds(device topology.DeviceID, name string, links topology.PortLinks) {
 	leaves, enters := schema.NoLink, schema.NoLink
 	for _, l := range [...]schema.LinkID{links.Egress, links.Ingress} {
@@ -69,7 +69,7 @@ func (p *ports) addEnds(device topology.DeviceID, name string, links topology.Po
 
 func (p *ports) len() int { return len(p.name) }
 
-// links are those that a side of the ports stands for.
+// links returns, by port, the links that one side of the ports stands for.
 func (p *ports) links(side schema.Side) []schema.LinkID {
 	if side == schema.Ingress {
 		return p.ingress
@@ -77,7 +77,7 @@ func (p *ports) links(side schema.Side) []schema.LinkID {
 	return p.egress
 }
 
-// find is the number of a port by the names of device, or its GUID, and port.
+// find returns the number of a port by device name or GUID, and port name.
 func (p *ports) find(name schema.PortName) uint32 {
 	d, ok := p.graph.FindDevice(name.Device)
 	if !ok {
@@ -91,7 +91,7 @@ func (p *ports) find(name schema.PortName) uint32 {
 	return first + uint32(i)
 }
 
-// is reports whether a port that was once found by the name still has it.
+// is reports whether a port number that a name once had is still right.
 func (p *ports) is(port uint32, name schema.PortName) bool {
 	if int(port) >= len(p.name) || p.name[port] != name.Port {
 		return false
@@ -100,7 +100,7 @@ func (p *ports) is(port uint32, name schema.PortName) bool {
 	return d.Name == name.Device || name.Device != "" && d.GUID == name.Device
 }
 
-// peers names what a port is joined to: the port that its egress link enters
+// peers names the ports at the other ends: the one that its egress link enters
 // and the one that its ingress link leaves.
 func (p *ports) peers(port uint32) (names [2]schema.PortName) {
 	if l := p.egress[port]; l != schema.NoLink {

@@ -2,28 +2,29 @@ package window
 
 import "github.com/giverny/giverny/schema"
 
-// sightings is what putPresence works with; it is made afresh for every interval.
+// sightings is the working memory of putPresence; it is recomputed for every interval.
 type sightings struct {
 	seen    []sighting // by port
 	readers map[uint64]sightCount
 }
 
 type sighting struct {
-	newest int64 // instant of the newest reading; never if there is none of late, or if the device's clock is wrong
+	newest int64 // instant of the newest reading; never if there is none recently, or if the device's clock is skewed
 	reader uint64
 }
 
-// sightCount is of how many ports an agent was the last to report lately, and how
-// many of them it has reported in the interval.
+// sightCount counts the ports that an agent was the last to report recently, and
+// those of them that it has reported in the interval.
 type sightCount struct{ known, heard int }
 
-// silent says that the agent did not report most of what it reads: it is the
-// agent that is blind, not its ports that are gone.
+// silent reports whether the agent missed most of the ports that it reads: then
+// the agent is at fault, not its ports.
 func (c sightCount) silent() bool { return 2*c.heard < c.known }
 
-// putPresence says of every port whether it was heard of in the interval that
-// closes. Lately is as long as a silent port is waited for, so that a new window
-// says the same. A port whose device's clock is wrong is unheard.
+// putPresence records for every port whether it was heard in the closing
+// interval. "Recently" is as long as a silent port is waited for, so that a new
+// window gets the same result. A port of a device with a skewed clock is
+// unheard.
 func (w *Window) putPresence(snap *schema.Snapshot) {
 	snap.Ports.From = resized(snap.Ports.From, snap.Links)
 	snap.Ports.To = resized(snap.Ports.To, snap.Links)
@@ -47,8 +48,8 @@ func (w *Window) putPresence(snap *schema.Snapshot) {
 	}
 }
 
-// look finds the newest reading of every port that reported lately, and counts by
-// agent.
+// look finds the newest reading of every port that reported recently, and counts
+// ports per agent.
 func (w *Window) look() {
 	if len(w.seen) != w.ports.len() {
 		w.seen = make([]sighting, w.ports.len())
@@ -67,7 +68,7 @@ func (w *Window) look() {
 		w.readers = map[uint64]sightCount{}
 	}
 	clear(w.readers)
-	var count sightCount // of the run of ports with one reader, mostly a device's
+	var count sightCount // of a run of ports with the same reader, mostly one device's
 	for p, s := range w.seen {
 		if s.newest != never {
 			count.known++
@@ -80,7 +81,7 @@ func (w *Window) look() {
 	}
 }
 
-// resized is n presences that are Unheard, in the memory given if it suffices.
+// resized returns n presences that are Unheard, in the memory of of if it suffices.
 func resized(of []schema.Presence, n int) []schema.Presence {
 	if cap(of) < n {
 		return make([]schema.Presence, n)

@@ -10,9 +10,9 @@ import (
 	"github.com/giverny/giverny/topology"
 )
 
-// One agent reads the switches of a ring, another reads one of them alone. A
-// switch that its agent does not report any more is missed, one whose agent is
-// silent is unread, and after the longest gap both are unheard.
+// One agent reads the switches of a ring, another reads only one of them. A
+// switch that its agent no longer reports is missed, one whose agent is silent
+// is unread, and after the longest gap both are unheard.
 func TestPresenceOfPorts(t *testing.T) {
 	g, err := topology.Parse("f", "torus:6")
 	if err != nil {

@@ -18,14 +18,14 @@ import (
 	"github.com/giverny/giverny/topology"
 )
 
-// stream is made-up telemetry of a fabric.
+// stream is synthetic telemetry of a fabric.
 type stream struct {
 	g       *topology.Graph
 	cfg     window.Config
 	batches []*schema.CounterBatch
 }
 
-// sets are what devices may report together.
+// sets are counters that devices may report together.
 var sets = [][]string{
 	{"ib.port_xmit_data", "ib.port_rcv_data", "ib.port_xmit_packets"},
 	{"ib.port_xmit_data_32", "ice.tx_bytes.nic", "ice.rx_dropped.nic"},
@@ -34,7 +34,7 @@ var sets = [][]string{
 	{"gemini.credit_stall", "gemini.used_bw"},
 }
 
-// row is one row of a stream on its way.
+// row is one row of a stream in transit.
 type row struct {
 	arrives, nanos int64
 	set            int
@@ -44,9 +44,9 @@ type row struct {
 }
 
 // drawStream draws telemetry with losses, resets, wraps, saturation, duplicates,
-// and rows that overtake each other by up to two readings of the same port.
-// With wild, one device's clock is fast, by up to more than the horizon, and
-// ports report that the graph does not have.
+// and rows that overtake each other by up to two readings of the same port. With
+// wild, one device's clock is fast, by up to more than the horizon, and ports
+// report that are not in the graph.
 func drawStream(t *rapid.T, wild bool) stream {
 	spec := rapid.SampledFrom([]string{"torus:2x2", "mesh:3", "fattree:leaves=2,hosts=2,spines=1"}).Draw(t, "topology")
 	g, err := topology.Parse("f", spec)
@@ -98,8 +98,8 @@ func portsOf(g *topology.Graph) (names []schema.PortName) {
 	return slices.Compact(names)
 }
 
-// pollPort reads the counters of one port. Jitter stays within a fifth of the
-// period, delay within 1.6 periods.
+// pollPort reads the counters of one port. Jitter is at most a fifth of the
+// period, delay at most 1.6 periods.
 func pollPort(rng *rand.Rand, name schema.PortName, set int, period int64, polls int, loss float64) (rows []row) {
 	values := make([]uint64, len(sets[set]))
 	for c := range values {
@@ -126,7 +126,7 @@ func pollPort(rng *rand.Rand, name schema.PortName, set int, period int64, polls
 	return rows
 }
 
-// advanceCounter is the next reading of a counter.
+// advanceCounter returns the next reading of a counter.
 func advanceCounter(rng *rand.Rand, name string, value uint64, period int64) uint64 {
 	info, _ := schema.LookupCounter(name)
 	switch info.Kind {
@@ -153,7 +153,7 @@ func advanceCounter(rng *rand.Rand, name string, value uint64, period int64) uin
 	}
 }
 
-// batchesOf packs rows of the same set that follow each other.
+// batchesOf packs successive rows of the same set.
 func batchesOf(rng *rand.Rand, rows []row) (batches []*schema.CounterBatch) {
 	set, left := -1, 0
 	for _, r := range rows {
@@ -190,8 +190,8 @@ func newWindow(t interface{ Fatal(...any) }, s stream) *window.Window {
 	return w
 }
 
-// run gives all batches to a window; every third snapshot is kept aside until the
-// end, the others are copied and given back.
+// run adds all batches to a window; it keeps every third snapshot until the end,
+// and copies and recycles the others.
 func run(t interface{ Fatal(...any) }, w *window.Window, batches []*schema.CounterBatch) (out []*schema.Snapshot) {
 	take := func() {
 		for s := w.Next(); s != nil; s = w.Next() {
@@ -274,7 +274,7 @@ func differ(got, want *schema.Snapshot) string {
 	return ""
 }
 
-// A stream that is cut into batches otherwise gives the same, bit for bit.
+// A stream that is split into other batches gives the same snapshots, bit for bit.
 func TestSplitBatchesGiveTheSame(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := drawStream(t, true)
@@ -312,7 +312,7 @@ func part(b *schema.CounterBatch, from, to int) *schema.CounterBatch {
 	return &p
 }
 
-// A new window that is given everything from the low water on makes the same
+// A new window that gets everything from the low watermark on makes the same
 // snapshots as the old one.
 func TestRestartAtLowWaterGivesTheSame(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
@@ -347,8 +347,8 @@ func TestRestartAtLowWaterGivesTheSame(t *testing.T) {
 	})
 }
 
-// Whatever the instants at which a counter is read, what was counted between two
-// boundaries is in the intervals between them, no more and no less.
+// Whatever the instants at which a counter is read, the count between two
+// boundaries is in the intervals between them, exactly.
 func TestBytesAreConserved(t *testing.T) {
 	g, err := topology.Parse("f", "mesh:2")
 	if err != nil {

@@ -1,26 +1,26 @@
 package window
 
-// Reason says why something that went in did not become part of a value.
+// Reason says why an input did not become part of a value.
 type Reason uint8
 
-// Reasons. What is counted is rows, unless a reason says otherwise.
+// Reasons. The counts are of rows, unless stated otherwise.
 const (
-	sound          Reason = iota // no reason: all is well
+	sound          Reason = iota // no reason: the input is good
 	UnknownPort                  // the graph has no such port
 	UnknownCounter               // columns: the counter is not in the table; the caller may keep it raw
-	BadTime                      // outside the years that can be reckoned with
-	Late                         // the interval was closed; the reading only serves as the start of a later difference
-	Early                        // too far ahead of the open interval, or of now
+	BadTime                      // outside the supported years
+	Late                         // the interval has closed; the reading only serves as the start of a later difference
+	Early                        // too far ahead of the open interval, or of the present time
 	ClockSkew                    // the device's clock is too far off
-	Duplicate                    // readings: one of that instant was there; of derived percentages the larger counts
-	OutOfOrder                   // readings: older than all that are still held of the counter
-	Saturated                    // differences: a reading at the maximum of a counter that sticks there
+	Duplicate                    // readings: there is one of that instant; of derived percentages the larger counts
+	OutOfOrder                   // readings: older than all of the counter that are still held
+	Saturated                    // differences: a reading at the maximum of a saturating counter
 	Reset                        // differences: the counter was reset in between, or fell and came back
-	Gap                          // differences: too long between two readings
+	Gap                          // differences: the readings are too far apart
 	Implausible                  // values: more than 110 percent; differences: far more than the link can carry
-	NoTick                       // values: the length of the port's tick is not known
+	NoTick                       // values: the length of the port's tick is unknown
 	NoLink                       // values: no link on that side of the port
-	Jump                         // jumps of time that are further than is worth empty snapshots
+	Jump                         // jumps in time that are too long for empty snapshots
 	numReasons
 )
 
@@ -30,7 +30,7 @@ var reasonNames = [numReasons]string{
 	Implausible: "implausible", NoTick: "no_tick", NoLink: "no_link", Jump: "jump",
 }
 
-// Reasons lists all there are.
+// Reasons lists all reasons.
 func Reasons() []Reason {
 	all := make([]Reason, 0, numReasons-1)
 	for r := UnknownPort; r < numReasons; r++ {
@@ -39,5 +39,5 @@ func Reasons() []Reason {
 	return all
 }
 
-// String is the reason as a label.
+// String returns the reason as a metric label.
 func (r Reason) String() string { return reasonNames[r] }

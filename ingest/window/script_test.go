@@ -16,7 +16,7 @@ import (
 )
 
 // TestScripts runs testdata/*.txt. A script is a list of commands, each with the
-// lines that it needs, followed by ---- and what must come out of it:
+// lines that it needs, followed by ---- and the expected output:
 //
 //	new TOPOLOGY [interval=60s] [lateness=30s] [eventlateness=30s] [gap=3] [cover=0.5] [ahead=8] [jump=1000] [skew=120s] [tick=0]
 //	graph TOPOLOGY              another version of the graph
@@ -24,16 +24,16 @@ import (
 //	TIME DEVICE/PORT READING... one row; a reading of - is absent
 //	advance TIME
 //
-// What comes out are the snapshots that closed, with the values by link, and the
-// drops that were added. # begins a comment.
+// The output is the snapshots that closed, with the values by link, and the
+// drops that were added. # starts a comment.
 func TestScripts(t *testing.T) { script.Run(t, "testdata/*.txt", runScript) }
 
-// runScript gives the script back with what came out.
+// runScript returns the script with the actual output.
 func runScript(t *testing.T, text string) string {
 	var out strings.Builder
 	var m machine
 	var command []string
-	expected := false // within what is expected
+	expected := false // within expected output
 	lines := bufio.NewScanner(strings.NewReader(text))
 	for lines.Scan() {
 		line := lines.Text()
@@ -95,7 +95,7 @@ func (m *machine) run(t *testing.T, command []string) string {
 	return m.news()
 }
 
-// news is what has come out since the last call.
+// news returns the output since the last call.
 func (m *machine) news() string {
 	var out strings.Builder
 	for s := m.w.Next(); s != nil; s = m.w.Next() {

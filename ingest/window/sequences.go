@@ -6,15 +6,15 @@ import (
 	"github.com/giverny/giverny/schema"
 )
 
-// Sequences finds the batches that were lost on the way, by the numbers that an emitter gives to the batches
-// of each source and agent. The zero value is ready.
+// Sequences detects lost batches by the sequence numbers that an emitter gives to the batches of each source
+// and agent. The zero value is ready to use.
 //
-// A number that goes back is a redelivery, or the source was started again and counts from 1. What tells them
-// apart is the time of the readings: a batch that comes twice brings nothing newer. The first batch ever seen
-// of a source and agent may have any number, since an analyser may begin in the middle of the log.
+// A number that goes back means a redelivery, or that the source was restarted and counts from 1. The time of
+// the readings distinguishes them: a redelivered batch has no newer readings. The first batch seen of a
+// source and agent may have any number, since an analyser may start in the middle of the log.
 //
-// Two processes that send under one name are two numberings that take turns, as no source that was started
-// again does.
+// Two processes that send under one name produce two alternating numberings, which a restarted source does
+// not.
 type Sequences struct {
 	streams map[sequenceStream]*sequenceState
 }
@@ -22,33 +22,34 @@ type Sequences struct {
 type sequenceStream struct{ source, agent string }
 
 type sequenceState struct {
-	next        uint64 // the number expected
-	left        uint64 // the number with which the numbering before this one would go on; 0: there is none
-	turns       int    // how often a numbering that was left went on
-	newestNanos int64  // reading of all batches
-	beforeNanos int64  // newestNanos before it last rose; never if it has not since this numbering began
-	firstNanos  int64  // newest reading of the batch 1 that began this numbering, if it was seen
+	next        uint64 // the expected number
+	left        uint64 // the next number of the previous numbering; 0: there is none
+	turns       int    // how often a numbering that was left continued
+	newestNanos int64  // newest reading of all batches
+	beforeNanos int64  // newestNanos before its last increase; never if it has not increased since this numbering began
+	firstNanos  int64  // newest reading of batch 1 of this numbering, if it was seen
 }
 
-// SequenceStep is what a batch's number says.
+// SequenceStep is the conclusion from a batch's number.
 type SequenceStep struct {
-	Missing     uint64 // batches before this one that never came
-	Restarted   bool   // the numbering began again
-	Redelivered bool   // the batch came before
+	Missing     uint64 // batches before this one that never arrived
+	Restarted   bool   // the numbering started over
+	Redelivered bool   // the batch was seen before
 	Doubled     bool   // another process sends under the same name
 }
 
 const (
-	// maxSequenceStreams bounds the memory that forged names can take; what is beyond is not followed.
+	// maxSequenceStreams limits the memory for forged names; further streams are not tracked.
 	maxSequenceStreams = 1 << 17
-	// maxSequenceGap is the longest gap that counts as loss: a longer one is another numbering.
+	// maxSequenceGap is the longest gap that counts as loss: a longer one means another numbering.
 	maxSequenceGap = 1 << 20
-	// doubledTurns of two numberings are no chance: once, the gap after a restart may end where the numbering
-	// before would have gone on.
+	// doubledTurns alternations of two numberings rule out chance: once may happen, if the gap after a
+	// restart ends where the previous numbering would have continued.
 	doubledTurns = 3
 )
 
-// Add takes the number of a batch. Batches of one source and agent come in the order in which they were sent.
+// Add processes the number of a batch. Batches of one source and agent must come in the order in which they were
+// sent.
 func (s *Sequences) Add(b *schema.CounterBatch) SequenceStep {
 	newest := newestReading(b)
 	state, ok := s.streams[sequenceStream{b.Source, b.Agent}]
@@ -77,7 +78,7 @@ func (s *Sequences) Add(b *schema.CounterBatch) SequenceStep {
 	return SequenceStep{Redelivered: true}
 }
 
-// follow begins with a source and agent.
+// follow starts tracking a source and agent.
 func (s *Sequences) follow(b *schema.CounterBatch, newest int64) {
 	if len(s.streams) >= maxSequenceStreams {
 		return
@@ -87,12 +88,13 @@ func (s *Sequences) follow(b *schema.CounterBatch, newest int64) {
 	}
 	state := new(sequenceState)
 	state.restart(b.Sequence, newest)
-	s.streams[sequenceStream{strings.Clone(b.Source), strings.Clone(b.Agent)}] = state // the batch's memory is used again
+	s.streams[sequenceStream{strings.Clone(b.Source), strings.Clone(b.Agent)}] = state // cloned since the batch's memory is reused
 }
 
-// another says that a number is not of the numbering that came last but of another that goes on beside it: it
-// is the next of the one before, or lower and was read between the two batches that came last, which neither
-// a redelivery nor a source that was started again is. What was read before those two is from a spool.
+// another reports whether a number belongs not to the current numbering but to a concurrent one: it is the
+// next of the previous numbering, or it is lower and its readings lie between the last two increases of
+// newestNanos, which is true neither of a redelivery nor of a restarted source. Batches with older readings
+// come from a spool.
 func (s *sequenceState) another(n uint64, newest int64) bool {
 	if n == s.next || n <= 1 || newest <= s.beforeNanos || newest == s.newestNanos {
 		return false
@@ -101,14 +103,14 @@ func (s *sequenceState) another(n uint64, newest int64) bool {
 	return n == s.left || n < s.next && between
 }
 
-// saw notes the newest reading of a batch.
+// saw updates the newest reading.
 func (s *sequenceState) saw(newest int64) {
 	if newest > s.newestNanos {
 		s.beforeNanos, s.newestNanos = s.newestNanos, newest
 	}
 }
 
-// restart begins a numbering.
+// restart starts a new numbering.
 func (s *sequenceState) restart(number uint64, newest int64) {
 	*s = sequenceState{next: number + 1, left: s.next, turns: s.turns, newestNanos: newest, beforeNanos: never}
 	if number <= 1 {

@@ -55,14 +55,14 @@ func TestSequences(t *testing.T) {
 	}
 }
 
-// The counts are those of a source that knows what it lost, sent twice and when it was started again.
+// The counts match those of a source that knows what it lost, sent twice and when it was restarted.
 func TestSequencesCountWhatHappened(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var s window.Sequences
 		var want, got struct{ missing, restarts, redeliveries uint64 }
 		type agent struct {
 			number, lost uint64
-			left         uint64                 // the number with which its life before would have gone on
+			left         uint64                 // the next number of its life before
 			sent         []*schema.CounterBatch // of this numbering
 		}
 		agents := map[string]*agent{"a": {}, "b": {}}
@@ -99,7 +99,7 @@ func TestSequencesCountWhatHappened(t *testing.T) {
 			case "lose":
 				a.number++
 				a.lost++
-				if a.number+1 == a.left { // what comes then may look like the life before; the table has that
+				if a.number+1 == a.left { // the next one may look like the life before; the table has that case
 					a.number++
 					a.lost++
 				}
@@ -112,11 +112,11 @@ func TestSequencesCountWhatHappened(t *testing.T) {
 					}
 				}
 			case "restart":
-				if len(a.sent) > 0 { // else it cannot be seen
+				if len(a.sent) > 0 { // otherwise it cannot be detected
 					*a, restarted[name] = agent{left: a.sent[len(a.sent)-1].Sequence + 1}, true
 				}
 			}
-			// What is lost right after a restart may look like a gap of the old numbering; the table has that.
+			// A loss right after a restart may look like a gap of the old numbering; the table has that case.
 			if restarted[name] && a.lost > 0 {
 				a.number, a.lost = 0, 0
 			}
@@ -127,7 +127,7 @@ func TestSequencesCountWhatHappened(t *testing.T) {
 	})
 }
 
-// Forged names cannot take memory without end.
+// Forged names take bounded memory.
 func TestSequencesAreBounded(t *testing.T) {
 	const bound = 1 << 17
 	var s window.Sequences

@@ -13,18 +13,18 @@ type reading struct {
 	value uint64
 }
 
-// depth is how many readings of a counter are held, so that one which comes
-// late can still take its place in time: the start of the open interval, the
-// reading behind its end, and two to spare. Of a port that is read more often
-// than once an interval the older readings are folded into partials, which no
-// late reading can split any more.
+// depth is how many readings of a counter are held, so that a late one can
+// still be inserted in order: the start of the open interval, the first reading
+// after its end, and two spare. If a port is read more often than once per
+// interval, the older readings are folded into partials, which a late reading
+// can no longer split.
 const depth = 4
 
-// history is the newest readings of a counter of a port, by time: a cache line.
+// history is the newest readings of a counter of a port, by time: one cache line.
 type history [depth]reading
 
-// partial is what fell into an interval so far: of a counter its delta
-// and the time of it; of a gauge the sum of its readings and their number.
+// partial is what fell into an interval so far: for a counter the sum of deltas
+// and the time covered; for a gauge the sum of its readings and their number.
 type partial struct {
 	sum  float64
 	time int64
@@ -38,14 +38,14 @@ type track struct {
 	// Counters and gauges; by port.
 	held      []uint8 // number of readings in the history
 	histories []history
-	folded    [][]partial // by slot of interval, then by port; nil until something was folded
+	folded    [][]partial // by slot of interval, then by port; nil until something is folded
 	falls     []fall      // by port; nil until a counter fell
 
 	// Derived percentages; by slot of interval, then by port: reading + 1, or 0.
 	derived [][]uint64
 
-	// reporters are those of the batches of which this is the key counter, by port; nil
-	// if there are none.
+	// reporters are those of batches whose key counter this is, by port; nil if there
+	// are none.
 	reporters []reporter
 }
 
@@ -62,7 +62,7 @@ func newTrack(info schema.CounterInfo, ports, slots int) *track {
 	return t
 }
 
-// trackReporters makes the track keep account of who has reported.
+// trackReporters makes the track record who has reported.
 func (t *track) trackReporters(ports int) {
 	if t.reporters == nil {
 		t.reporters = make([]reporter, ports)
@@ -72,7 +72,7 @@ func (t *track) trackReporters(ports int) {
 	}
 }
 
-// partials are those of a slot.
+// partials returns the partials of a slot.
 func (t *track) partials(slot, slots int) []partial {
 	if t.folded == nil {
 		t.folded = make([][]partial, slots)
@@ -83,7 +83,7 @@ func (t *track) partials(slot, slots int) []partial {
 	return t.folded[slot]
 }
 
-// clearSlot forgets what a slot held of an interval, and says how much that was.
+// clearSlot clears a slot's values, and returns how many there were.
 func (t *track) clearSlot(slot int) (cleared int) {
 	if t.derived != nil {
 		for p, v := range t.derived[slot] {
@@ -104,8 +104,8 @@ func (t *track) clearSlot(slot int) (cleared int) {
 	return cleared
 }
 
-// forgetFrom forgets the readings held of an instant and after, and says how many
-// they were.
+// forgetFrom drops the readings of an instant or later, and returns how many
+// there were.
 func (t *track) forgetFrom(nanos int64) (forgotten int) {
 	for p, n := range t.held {
 		for n > 0 && t.histories[p][n-1].nanos >= nanos {
@@ -118,7 +118,7 @@ func (t *track) forgetFrom(nanos int64) (forgotten int) {
 	return forgotten
 }
 
-// forget forgets every reading and reporter.
+// forget drops all readings and reporters.
 func (t *track) forget(slots int) {
 	t.newest = never
 	clear(t.held)
@@ -131,8 +131,8 @@ func (t *track) forget(slots int) {
 	}
 }
 
-// renumber moves what belongs to a port to its new number: from[p] is the old
-// number of port p, or noPort; readings go along where keep is set.
+// renumber moves the state of ports to their new numbers: from[p] is the old
+// number of port p, or noPort; readings move only if keep is set.
 func (t *track) renumber(from []uint32, keep schema.Bitmap) {
 	t.held = moved(t.held, from, keep)
 	t.histories = moved(t.histories, from, keep)
@@ -168,7 +168,7 @@ func moved[T any](old []T, from []uint32, keep schema.Bitmap) []T {
 	return out
 }
 
-// never is the instant of what has not been read.
+// never is the instant of a reading that does not exist.
 const never = math.MinInt64
 
 // store puts the selected rows of a batch into the tracks, column by column.
@@ -219,8 +219,8 @@ func (t *track) has(p uint32, nanos int64) bool {
 	return t.derived == nil && slices.ContainsFunc(t.histories[p][:t.held[p]], func(r reading) bool { return r.nanos == nanos })
 }
 
-// insert puts a reading where it belongs in time. If the history is full, the
-// oldest reading makes room.
+// insert inserts a reading in order of time. If the history is full, it folds
+// the oldest reading.
 func (w *Window) insert(t *track, p uint32, now reading) {
 	n, h := int(t.held[p]), &t.histories[p]
 	at := n
@@ -249,7 +249,7 @@ func (w *Window) insert(t *track, p uint32, now reading) {
 	h[at] = now
 }
 
-// fold adds what leaves the history to the partials of the open intervals.
+// fold adds a reading that leaves the history to the partials of the open intervals.
 func (w *Window) fold(t *track, p uint32, a, next reading) {
 	if t.info.Kind == schema.Gauge {
 		w.foldGauge(t, p, a)
@@ -308,8 +308,8 @@ func (w *Window) resetHistories(p uint32) {
 	}
 }
 
-// storeDerived keeps the largest reading of the interval that ends at the
-// boundary nearest to the reading.
+// storeDerived keeps, for each interval, the largest of the readings whose
+// nearest boundary is the interval's end.
 func (w *Window) storeDerived(t *track, b *schema.CounterBatch, c *schema.CounterColumn) {
 	index, values := b.PortIndex, c.Values
 	for _, r := range w.rows {
@@ -336,8 +336,8 @@ func (w *Window) storeDerived(t *track, b *schema.CounterBatch, c *schema.Counte
 	}
 }
 
-// storeTicks notes the length of the ports' ticks. The instant does not matter:
-// a port's tick does not change while it is up.
+// storeTicks records the tick lengths of ports. The instant is irrelevant: a
+// port's tick does not change while it is up.
 func (w *Window) storeTicks(b *schema.CounterBatch, c *schema.CounterColumn) {
 	if w.ticks == nil {
 		w.ticks = make([]uint64, w.ports.len())
@@ -349,18 +349,17 @@ func (w *Window) storeTicks(b *schema.CounterBatch, c *schema.CounterColumn) {
 	}
 }
 
-// slotMeta is what is known of an open interval besides its values.
+// slotMeta is what is known about an open interval besides its values.
 type slotMeta struct {
 	readings    int
-	first, last int64 // instants of readings; meaningless if there are none
+	first, last int64 // instants of readings; undefined if there are none
 }
 
-// saw notes a reading.
+// saw records a reading.
 func (m *slotMeta) saw(nanos int64) { m.sawFrom(nanos, nanos) }
 
-// sawSpan notes a reading, and the one before from which its difference was
-// made, where it overlaps the interval by more than half of either: each reading
-// counts about once.
+// sawSpan records the two readings of a difference if it overlaps the interval
+// by more than half of either's length, so that each reading counts about once.
 func (m *slotMeta) sawSpan(a, b reading, overlapNanos, intervalNanos int64) {
 	if 2*overlapNanos > min(b.nanos-a.nanos, intervalNanos) {
 		m.sawFrom(a.nanos, b.nanos)

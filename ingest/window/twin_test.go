@@ -11,10 +11,9 @@ import (
 	"github.com/giverny/giverny/topology"
 )
 
-// twin does what a Window does in the plainest way: it keeps every reading in
-// maps, looks at all of them after each row, and knows nothing of slots, folding
-// or columns. It leaves out clocks that are too far off, jumps, epochs and other
-// versions of the graph.
+// twin does what a Window does in the simplest way: it keeps every reading in
+// maps, checks all of them after each row, and has no slots, folding or columns.
+// It omits skewed clocks, jumps, epochs and other versions of the graph.
 type twin struct {
 	g        *topology.Graph
 	cfg      window.Config
@@ -46,7 +45,7 @@ func newTwin(g *topology.Graph, cfg window.Config) *twin {
 
 func (t *twin) gap() int64 { return int64(t.cfg.MaxGapIntervals) * int64(t.cfg.Interval) }
 
-// interval is the start of the interval that a reading belongs to.
+// interval returns the start of the interval that a reading belongs to.
 func (t *twin) interval(kind schema.CounterKind, nanos int64) int64 {
 	d := int64(t.cfg.Interval)
 	if kind != schema.DerivedPercent {
@@ -62,8 +61,8 @@ func (t *twin) add(b *schema.CounterBatch) {
 	}
 }
 
-// row takes one row. The batches of these tests are either of counters and
-// gauges or of derived percentages.
+// row adds one row. The batches of these tests have either counters and gauges
+// or derived percentages.
 func (t *twin) row(b *schema.CounterBatch, r int) {
 	name, nanos := b.Ports[b.PortIndex[r]], b.TimeNanos[r]
 	if _, ok := t.g.FindPort(name.Device, name.Port); !ok {
@@ -81,7 +80,7 @@ func (t *twin) row(b *schema.CounterBatch, r int) {
 	case !known || nanos > old:
 		t.again = t.again || known
 		t.reported[key] = nanos
-	case old >= t.open+t.horizon+int64(t.cfg.Interval): // its clock was set right
+	case old >= t.open+t.horizon+int64(t.cfg.Interval): // its clock was corrected
 		t.reported[key] = nanos
 	}
 	if start < t.open {
@@ -101,7 +100,7 @@ func (t *twin) row(b *schema.CounterBatch, r int) {
 	}
 }
 
-// forgetTooFarAhead drops what lies too far ahead when an earlier interval opens.
+// forgetTooFarAhead drops readings that are too far ahead when an earlier interval opens.
 func (t *twin) forgetTooFarAhead() {
 	for at, readings := range t.readings {
 		info, _ := schema.LookupCounter(at.counter)
@@ -214,8 +213,8 @@ func (t *twin) close() {
 	t.open, t.closed = end, true
 }
 
-// value is that of one counter of one port in an interval; the readings that went
-// in are noted in s.
+// value returns the value of one counter of one port in an interval; it records
+// the readings used in s.
 func (t *twin) value(at cell, info schema.CounterInfo, link schema.LinkID, readings []twinReading, start, end int64, s *schema.Snapshot) (float64, bool) {
 	saw := func(from, to int64) {
 		if s.Samples == 0 {
@@ -286,7 +285,7 @@ func (t *twin) value(at cell, info schema.CounterInfo, link schema.LinkID, readi
 	return value, true
 }
 
-// rise is the difference of two readings in seconds, bytes or packets.
+// rise returns the difference of two readings in seconds, bytes or packets.
 func (t *twin) rise(info schema.CounterInfo, link schema.LinkID, a, b twinReading, seconds float64) (float64, bool) {
 	if b.nanos-a.nanos > t.gap() {
 		return 0, false

@@ -21,37 +21,38 @@ type Window struct {
 	dropped [numReasons]uint64
 
 	// The open intervals: the first begins at openStart, the last ends at
-	// maxAheadNanos. Their values lie in slots, that of the first at head.
+	// maxAheadNanos. Their values are in slots, a ring buffer with the first
+	// interval at head.
 	openStart, maxAheadNanos int64
-	latestNanos              int64 // what is not earlier is from a clock that is wrong, if Advance has said the time
+	latestNanos              int64 // readings from here on come from a wrong clock; only known after Advance
 	slots                    []slotMeta
 	head                     int
-	opened                   bool  // a row has come
-	closed                   bool  // an interval has closed, so that time does not go back any more
+	opened                   bool  // a row has arrived
+	closed                   bool  // an interval has closed, so that openStart no longer goes back
 	newest                   int64 // instant of the newest reading kept
 	lost                     Lost  // since TakeLost
-	stale                    int   // rows in succession that were late by more than a jump
+	stale                    int   // successive rows that were late by more than a jump
 
 	tracks  []*track // by metric
 	trackOf map[string]*track
-	ticks   []uint64 // by port: picoseconds, 0 if not known; nil if none is
+	ticks   []uint64 // by port: picoseconds, 0 if unknown; nil if all are
 
-	ready []*schema.Snapshot // closed, not yet taken
-	spare []*schema.Snapshot // given back
+	ready []*schema.Snapshot // closed, not yet returned by Next
+	spare []*schema.Snapshot // recycled
 
 	batchPlan
 }
 
-// batchPlan is what Add worked out for the batch at hand.
+// batchPlan is what Add has determined for the current batch.
 type batchPlan struct {
 	portOf        []uint32 // by index into the batch's ports
 	planned       []plannedColumn
 	tickColumn    *schema.CounterColumn
 	keyCounter    *track
-	ahead         int64  // reachAhead of the keyCounter
+	ahead         int64  // reachAhead of keyCounter
 	agent         uint64 // hash of agent and source
-	afterBoundary int64  // the interval of a derived percentage read at t is that which holds t - afterBoundary
-	lateBy        int64  // a row is late if its time less this lies before the open interval
+	afterBoundary int64  // a derived percentage read at t belongs to the interval that contains t - afterBoundary
+	lateBy        int64  // a row is late if its time minus this is before the open interval
 	rows          []uint32
 }
 
@@ -60,13 +61,13 @@ type plannedColumn struct {
 	column *schema.CounterColumn
 }
 
-// The instants that readings may have, 1897 to 2116, with room to reckon.
+// The valid instants of readings, 1897 to 2116, which leaves room for arithmetic.
 const (
 	minTime = -1 << 61
 	maxTime = 1<<62 - 1
 )
 
-// New makes the window of one version of a fabric.
+// New returns a window for one version of a fabric.
 func New(g *topology.Graph, cfg Config) (*Window, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, fmt.Errorf("window of fabric %q: %w", g.Fabric(), err)
@@ -81,10 +82,9 @@ func New(g *topology.Graph, cfg Config) (*Window, error) {
 	return w, nil
 }
 
-// Add takes a batch; intervals that close thereby are to be had from Next. It
-// refuses a batch of another fabric or one whose parts do not fit together, as a
-// whole; what else is wrong is counted in Drops. The window keeps nothing of the
-// batch's memory.
+// Add adds a batch; Next returns the intervals that this closes. It rejects a
+// batch of another fabric, or an inconsistent one, as a whole; other faults are
+// counted in Drops. The window does not retain the batch's memory.
 func (w *Window) Add(b *schema.CounterBatch) error {
 	if fabric := w.ports.graph.Fabric(); b.Fabric != fabric {
 		return fmt.Errorf("batch %d of agent %q is of fabric %q, not %q; give each fabric a window of its own", b.Sequence, b.Agent, b.Fabric, fabric)
@@ -112,14 +112,14 @@ func (w *Window) Add(b *schema.CounterBatch) error {
 	return nil
 }
 
-// Advance says what time it is, where readings do not: intervals that ended
-// longer ago than the lateness by the clock close, and what was read later than
-// now by MaxAheadIntervals is no sign of anything. It is for live data only.
+// Advance tells the window the present time: it closes intervals that ended
+// longer ago than the allowed lateness, and drops readings that are ahead of
+// now by MaxAheadIntervals or more. It is for live data only.
 func (w *Window) Advance(nowNanos int64) { w.AdvanceTo(nowNanos, nowNanos) }
 
-// AdvanceTo is Advance for data that come by a way on which they may be held up:
-// all that was read before completeNanos has been added, and what comes now may
-// be as new as nowNanos.
+// AdvanceTo is Advance for data that may be delayed on its way: all readings
+// from before completeNanos have been added, and the next ones may be as new as
+// nowNanos.
 func (w *Window) AdvanceTo(completeNanos, nowNanos int64) {
 	nowNanos = max(minTime, min(nowNanos, maxTime))
 	w.latestNanos = nowNanos + w.cfg.IntervalNanos*int64(len(w.slots))
@@ -128,9 +128,9 @@ func (w *Window) AdvanceTo(completeNanos, nowNanos int64) {
 	}
 }
 
-// Next is the next snapshot, or nil if no more intervals are closed. Call it
-// after every Add and Advance until it returns nil. The snapshot is the
-// caller's until Recycle.
+// Next returns the next snapshot, or nil if no more intervals are closed. Call
+// it after every Add and Advance until it returns nil. The caller owns the
+// snapshot until Recycle.
 func (w *Window) Next() *schema.Snapshot {
 	if len(w.ready) == 0 {
 		return nil
@@ -140,7 +140,7 @@ func (w *Window) Next() *schema.Snapshot {
 	return s
 }
 
-// Recycle gives a snapshot back, which must not be used any more.
+// Recycle returns a snapshot, which must no longer be used, to the window for reuse.
 func (w *Window) Recycle(s *schema.Snapshot) {
 	if s != nil && len(w.spare) < maxSpare {
 		w.spare = append(w.spare, s)
@@ -149,11 +149,11 @@ func (w *Window) Recycle(s *schema.Snapshot) {
 
 const maxSpare = 8
 
-// LowWater is the instant before which no reading is needed for the snapshots
-// that Next has yet to give: a new window that is given the batches from the
-// first one with a row at or after it makes the same ones. Differences begin up
-// to MaxGapIntervals before an interval, and who is waited for in it follows from
-// the rows since then. It is the least int64 if nothing is known yet.
+// LowWater returns the low watermark: no reading before it is needed for the
+// snapshots that Next has yet to return. A new window that gets the batches from
+// the first one with a row at or after it makes the same snapshots. Differences
+// begin up to MaxGapIntervals before an interval, and the rows since then
+// determine who is waited for. It is the smallest int64 if nothing is known yet.
 func (w *Window) LowWater() int64 {
 	start := w.openStart
 	switch {
@@ -165,8 +165,8 @@ func (w *Window) LowWater() int64 {
 	return start - w.Reach()
 }
 
-// End is the end of the open intervals: what was read later comes too early. It is the largest int64 if nothing is
-// known yet.
+// End returns the end of the last open interval: later readings are too early. It is the largest int64 if nothing
+// is known yet.
 func (w *Window) End() int64 {
 	if !w.opened {
 		return math.MaxInt64
@@ -174,21 +174,22 @@ func (w *Window) End() int64 {
 	return w.maxAheadNanos
 }
 
-// Reach is how far before the start of an interval readings are needed for it.
-// While rows of the interval come, one that is older by the lateness may still be
-// waiting for another port.
+// Reach is how far before the start of an interval its readings may begin. While
+// rows of the interval arrive, one that is older by the lateness may still wait
+// for another port.
 func (w *Window) Reach() int64 {
 	return w.maxGapNanos + max(w.cfg.EventTimeLatenessNanos, w.cfg.ClockLatenessNanos) + w.cfg.IntervalNanos
 }
 
-// Ports is how many ports have reported, those that the graph has and those that
-// it does not have. Where the second is large, the topology is another's.
+// Ports returns how many ports have reported: those in the graph and those that
+// are not. If the second number is large, the topology is that of another
+// fabric.
 func (w *Window) Ports() (known, unknown int) { return w.clocks.numKnown, len(w.unknown) }
 
 // Mismatches names the first few ports that reported and are not in the graph.
 func (w *Window) Mismatches() []string { return slices.Clone(w.mismatches) }
 
-// Drops is what was dropped since the start, by reason; each reason is there.
+// Drops returns the number of drops since the start, for every reason.
 func (w *Window) Drops() map[string]uint64 {
 	m := make(map[string]uint64, numReasons-1)
 	for _, r := range Reasons() {
@@ -197,13 +198,13 @@ func (w *Window) Drops() map[string]uint64 {
 	return m
 }
 
-// Dropped is what was dropped for one reason since the start, in its unit.
+// Dropped returns the number of drops for one reason since the start, in the reason's unit.
 func (w *Window) Dropped(r Reason) uint64 { return w.dropped[r] }
 
-// SetGraph goes on with another version of the graph. Ports are known by device
-// and name: what was read of them is kept, except where a port is joined to
-// another than before; such ports begin without history. Snapshots are of the version that
-// was in force when they closed: take those that are ready first.
+// SetGraph switches to another version of the graph. Ports are identified by device and
+// name: their readings are kept, except those of ports with another peer than before.
+// Snapshots have the version that was in force when they closed: take the ready ones
+// first.
 func (w *Window) SetGraph(g *topology.Graph) error {
 	if was := w.ports.graph.Fabric(); g.Fabric() != was {
 		return fmt.Errorf("graph of fabric %q given to the window of %q", g.Fabric(), was)

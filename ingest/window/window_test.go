@@ -49,7 +49,7 @@ func newOf(t testing.TB, g *topology.Graph) *window.Window {
 	return w
 }
 
-// traffic is a batch of one row per port: gemini.traffic_bytes at an instant.
+// traffic returns a batch of one row per port: gemini.traffic_bytes at an instant.
 func traffic(seconds int64, value uint64, ports ...schema.PortName) *schema.CounterBatch {
 	b := &schema.CounterBatch{Fabric: "f", Agent: "a", Source: "s", Ports: ports, Columns: []schema.CounterColumn{{Name: "gemini.traffic_bytes"}}}
 	for i := range ports {
@@ -79,7 +79,7 @@ func TestAddRefusesWhatDoesNotFitTogether(t *testing.T) {
 	}
 }
 
-// Sources change their dictionaries, and use the memory of names again.
+// Sources change their dictionaries, and reuse the memory of names.
 func TestDictionariesAreNotTakenForEachOther(t *testing.T) {
 	w := newOf(t, grid(t, "mesh:4"))
 	zero, one, two := schema.PortName{Device: "0", Port: "X+"}, schema.PortName{Device: "1", Port: "X+"}, schema.PortName{Device: "2", Port: "X+"}
@@ -142,7 +142,7 @@ func TestPortsGoByGUID(t *testing.T) {
 	}
 }
 
-// A later version of a graph may number everything otherwise.
+// A later version of a graph may have entirely different numbers.
 func TestSetGraph(t *testing.T) {
 	w := newOf(t, grid(t, "mesh:4"))
 	ports := []schema.PortName{{Device: "0", Port: "X+"}, {Device: "1", Port: "X+"}, {Device: "2", Port: "X+"}}
@@ -284,7 +284,7 @@ func TestNoAllocationOnceWarm(t *testing.T) {
 	}
 }
 
-// What is given back is not what is handed out still.
+// Recycled snapshots share no memory with those still in use.
 func TestRecycledSnapshotsAreClean(t *testing.T) {
 	w := newOf(t, grid(t, "mesh:4"))
 	ports := []schema.PortName{{Device: "0", Port: "X+"}, {Device: "1", Port: "X+"}, {Device: "2", Port: "X+"}}

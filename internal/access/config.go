@@ -1,7 +1,7 @@
-// Package access says who asks over HTTP and what they may do. A Guard stands before the handlers: it knows clients
-// by tokens, by sessions of browsers, by the headers of named proxies and by certificates; it bounds how often one
-// may ask and how much it may send, refuses requests that another site makes a browser send, and sets the headers
-// that keep a browser from doing with an answer what it is not for. Handlers ask Of for the role.
+// Package access authenticates and authorises HTTP clients. A Guard is a middleware before the handlers: it
+// identifies clients by tokens, browser sessions, headers of trusted proxies and client certificates; it limits
+// request rates and body sizes, rejects cross-origin requests (CSRF), and sets security headers. Handlers get the
+// client's role from Of.
 package access
 
 import (
@@ -13,11 +13,11 @@ import (
 	"github.com/giverny/giverny/internal/faults"
 )
 
-// Config says who may ask. Without tokens, proxies and certificates only a listener on a loopback address is open.
+// Config says who has access. Without tokens, proxies and certificates only a loopback listener is open.
 type Config struct {
-	// Give everyone who can reach the listener full access, although it is not on a loopback address.
+	// Give full access to everyone who can reach the listener, even if it is not on a loopback address.
 	Insecure bool `yaml:"insecure"`
-	// A file of tokens: lines of NAME ROLE sha256:HEX, as "giverny token" prints them; read again when it changes.
+	// A file of tokens: lines of NAME ROLE sha256:HEX, as printed by "giverny token"; reloaded when it changes.
 	Tokens string `yaml:"tokens"`
 	// Proxies that authenticate users (OpenID Connect) and pass their names in headers.
 	Proxies Proxies `yaml:"proxies"`
@@ -29,9 +29,9 @@ type Config struct {
 	Limits Limits `yaml:"limits"`
 }
 
-// Proxies that say who asks.
+// Proxies that authenticate users.
 type Proxies struct {
-	// Their addresses, such as 10.1.2.0/24; the headers of others are ignored.
+	// Their addresses, such as 10.1.2.0/24; headers from other addresses are ignored.
 	From []string `yaml:"from"`
 	// The header with the name of the user.
 	UserHeader string `yaml:"user_header"`
@@ -45,25 +45,25 @@ type Proxies struct {
 	Admins []string `yaml:"admins"`
 }
 
-// Limits of one client: a token's name or a proxy's user, else an address (of IPv6 its /64).
+// Limits of one client: a token's name or a proxy's user, else an IP address (for IPv6 its /64).
 type Limits struct {
-	// Average number of requests per second; more are answered with 429, unless they are a scheduler's (/feedback/).
+	// Average number of requests per second; excess ones are answered with 429, except a scheduler's (/feedback/).
 	RequestsPerSecond float64 `yaml:"requests_per_second"`
 	// Number of requests in a burst.
 	Burst int `yaml:"burst"`
 	// Number of failed logins and wrong tokens per minute and address.
 	FailuresPerMinute int `yaml:"failures_per_minute"`
-	// The longest body of a request, in bytes.
+	// Maximum size of a request body, in bytes.
 	BodyBytes int64 `yaml:"body_bytes"`
 }
 
-// DefaultConfig is open on loopback, and elsewhere nowhere.
+// DefaultConfig gives open access on loopback and none elsewhere.
 func DefaultConfig() Config {
 	return Config{Session: 12 * time.Hour, Proxies: Proxies{UserHeader: "X-Forwarded-User", GroupsHeader: "X-Forwarded-Groups"},
 		Limits: Limits{RequestsPerSecond: 100, Burst: 400, FailuresPerMinute: 10, BodyBytes: 4 << 20}}
 }
 
-// Validate names every fault.
+// Validate joins all errors.
 func (c *Config) Validate() error {
 	var f faults.List
 	_, err := c.Proxies.prefixes()
@@ -93,8 +93,8 @@ func (p *Proxies) prefixes() (list []netip.Prefix, err error) {
 	return list, nil
 }
 
-// CheckAddress refuses a listener that is open to others than this host while no client can be recognised.
-// certificates says that it asks clients for theirs.
+// CheckAddress rejects a listener that other hosts can reach if no client can be identified. certificates
+// says that the listener requests client certificates.
 func (c *Config) CheckAddress(listen string, certificates bool) error {
 	if c.Insecure || c.Tokens != "" || len(c.Proxies.From) > 0 || certificates || isLoopback(listen) {
 		return nil

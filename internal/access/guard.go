@@ -17,12 +17,12 @@ import (
 	"github.com/giverny/giverny/internal/problem"
 )
 
-// Guard knows clients, and stands before handlers.
+// Guard identifies clients before handlers see their requests.
 type Guard struct {
 	cfg      Config
-	open     string // why everyone may do everything: loopback or insecure; empty where not
+	open     string // why everyone has full access: loopback or insecure; else empty
 	proxies  []netip.Prefix
-	tokens   *tokenFile // nil: there are none
+	tokens   *tokenFile // nil: no tokens
 	sessions sessions
 	requests *limiters
 	failures *limiters
@@ -34,7 +34,7 @@ type Guard struct {
 
 type metrics struct{ refused *prometheus.CounterVec }
 
-// refusals are the reasons for which a request does not reach its handler.
+// refusals are the reasons for rejecting a request, for metrics.
 func refusals() []string {
 	return []string{"unknown_client", "login", "rate", "cross_origin", "host"}
 }
@@ -51,8 +51,8 @@ func newMetrics(reg prometheus.Registerer) (*metrics, error) {
 	return m, nil
 }
 
-// New makes a guard of a listener on the address; certificates says that this asks clients for theirs. It refuses
-// an address that others than this host reach where nothing says who they are.
+// New returns a guard for a listener on the address; certificates says that it requests client certificates. It
+// fails for an address that other hosts can reach if no client can be identified.
 func New(cfg Config, listen string, certificates bool, reg prometheus.Registerer, log *slog.Logger) (*Guard, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
@@ -85,8 +85,8 @@ func New(cfg Config, listen string, certificates bool, reg prometheus.Registerer
 	return g, nil
 }
 
-// isPublic reports whether a path is for everyone: the page, which has no data, and the health of the process.
-// Everything under /api/ and /feedback/, and all that may come, takes a role.
+// isPublic reports whether a path needs no role: the page's static files, which contain no data, and the
+// health checks. Everything else needs a role, in particular all below /api/ and /feedback/.
 func isPublic(path string) bool {
 	switch path {
 	case "/-/healthy", "/-/ready":
@@ -95,11 +95,11 @@ func isPublic(path string) bool {
 	return !strings.HasPrefix(path, "/api/") && !strings.HasPrefix(path, "/feedback/") && !strings.HasPrefix(path, "/-/")
 }
 
-// isOfMachines reports whether a path is for programs that ask for each of thousands of jobs, such as a scheduler: how often
-// a known client asks is not limited.
+// isOfMachines reports whether a path is for programs, such as a scheduler, that send requests for thousands of jobs:
+// identified clients are not rate limited there.
 func isOfMachines(path string) bool { return strings.HasPrefix(path, "/feedback/") }
 
-// Before puts the guard before a handler.
+// Before wraps a handler with the guard.
 func (g *Guard) Before(next http.Handler) http.Handler {
 	own := http.NewServeMux()
 	own.HandleFunc("/login", g.login)
@@ -117,9 +117,9 @@ func (g *Guard) Before(next http.Handler) http.Handler {
 	})
 }
 
-// check finds who asks, and refuses what must not reach a handler.
+// check identifies the client, and rejects requests that must not reach a handler.
 func (g *Guard) check(r *http.Request) (Identity, error) {
-	if g.open == "loopback" && !isLocalHost(r.Host) { // DNS rebinding: a site that points its own name here
+	if g.open == "loopback" && !isLocalHost(r.Host) { // against DNS rebinding: a site that resolves its own name to this host
 		return Identity{}, g.refuse("host", problem.New(http.StatusMisdirectedRequest, "host %q: without access configured, want localhost or 127.0.0.1; see http.access", r.Host))
 	}
 	if err := g.cross.Check(r); err != nil {
@@ -156,7 +156,7 @@ func (g *Guard) refuse(reason string, err error) error {
 	return err
 }
 
-// identify finds who asks; the role is None where nothing says it, and an error where what is said is wrong.
+// identify identifies the client; the role is None without credentials, and wrong ones are an error.
 func (g *Guard) identify(r *http.Request, address netip.Addr, client string, now time.Time) (Identity, error) {
 	if g.open != "" {
 		return Identity{Name: g.open, Role: Admin, By: g.open}, nil
@@ -192,7 +192,7 @@ func tooManyFailures() *problem.Problem {
 	return p
 }
 
-// findToken looks a token up, after a look at the file.
+// findToken looks a token up, reloading the file if it has changed.
 func (g *Guard) findToken(text string) (token, bool) {
 	if g.tokens == nil {
 		return token{}, false
@@ -221,7 +221,7 @@ func contains(list []netip.Prefix, address netip.Addr) bool {
 	return slices.ContainsFunc(list, func(p netip.Prefix) bool { return p.Contains(address) })
 }
 
-// roleOf is the highest role of a user's groups.
+// roleOf returns the highest role of a user's groups.
 func (p *Proxies) roleOf(headers []string) Role {
 	role := p.Role
 	for group := range strings.SplitSeq(strings.Join(headers, ","), ",") {
@@ -236,7 +236,7 @@ func (p *Proxies) roleOf(headers []string) Role {
 	return role
 }
 
-// isLocalHost reports whether a Host header names this host by a name that no site can have.
+// isLocalHost reports whether a Host header is a name of this host that no site can own.
 func isLocalHost(host string) bool {
 	if name, _, err := net.SplitHostPort(host); err == nil {
 		host = name
@@ -245,10 +245,10 @@ func isLocalHost(host string) bool {
 	if host == "" || strings.EqualFold(host, "localhost") || strings.HasSuffix(strings.ToLower(host), ".localhost") {
 		return true
 	}
-	return net.ParseIP(host) != nil // an address is no name that could be pointed elsewhere
+	return net.ParseIP(host) != nil // an IP address cannot be resolved elsewhere
 }
 
-// fail answers with a problem.
+// fail responds with a problem.
 func (g *Guard) fail(w http.ResponseWriter, err error) {
 	var p *problem.Problem
 	if !errors.As(err, &p) {
@@ -261,8 +261,7 @@ func (g *Guard) fail(w http.ResponseWriter, err error) {
 	p.Write(w)
 }
 
-// setHeaders keeps a browser from doing with an answer what it is not for: the page runs its own scripts alone, and
-// in no other page's frame.
+// setHeaders sets the security headers: the page runs only its own scripts, and no other page may frame it.
 func setHeaders(header http.Header, secure bool) {
 	header.Set("Content-Security-Policy", "default-src 'self'; img-src 'self' data: blob:; object-src 'none'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'")
 	header.Set("X-Content-Type-Options", "nosniff")

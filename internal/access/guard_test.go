@@ -16,7 +16,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/testutil"
 )
 
-// gate is a guard before a handler that says who asks, at a time of the test's own.
+// gate is a guard before a handler that returns the client's identity, with the test's own clock.
 type gate struct {
 	*Guard
 	t      *testing.T
@@ -27,8 +27,8 @@ type gate struct {
 	http.Handler
 }
 
-// newGate makes a gate of a listener that others reach, with a token of each role unless the configuration says
-// something else.
+// newGate returns a gate of a listener that other hosts can reach, with a token of each role unless the
+// configuration is changed.
 func newGate(t *testing.T, listen string, change func(*Config)) *gate {
 	t.Helper()
 	g := &gate{t: t, now: time.Unix(1_700_000_000, 0), log: &strings.Builder{}, tokens: map[Role]string{}, file: filepath.Join(t.TempDir(), "tokens")}
@@ -82,7 +82,7 @@ func bearer(token string) http.Header { return http.Header{"Authorization": {"Be
 
 const elsewhere = "192.0.2.7"
 
-// Every way by which a client is known, and those by which none is.
+// All ways to identify a client, and requests without identity.
 func TestWhoAsks(t *testing.T) {
 	g := newGate(t, "0.0.0.0:9401", func(c *Config) {
 		c.Proxies.From, c.Proxies.Operators, c.Proxies.Admins = []string{"10.1.0.0/16", "10.9.9.9"}, []string{"ops"}, []string{"root"}
@@ -93,7 +93,7 @@ func TestWhoAsks(t *testing.T) {
 	for name, c := range map[string]struct {
 		from   string
 		header http.Header
-		want   string // the answer, or the status
+		want   string // the response, or the status
 	}{
 		"nothing":                      {elsewhere, nil, "401"},
 		"this host":                    {"127.0.0.1", nil, "401"},
@@ -133,7 +133,7 @@ func TestWhoAsks(t *testing.T) {
 	}
 }
 
-// Where nothing is configured, a listener on loopback is open to this host: not to sites that a browser here shows.
+// Without configuration, a listener on loopback is open to this host, but not to web sites open in its browser.
 func TestOpenOnLoopback(t *testing.T) {
 	open := func(c *Config) { c.Tokens = "" }
 	g := newGate(t, "127.0.0.1:9401", open)
@@ -155,7 +155,7 @@ func TestOpenOnLoopback(t *testing.T) {
 	}
 }
 
-// What changes something is refused when another site makes a browser send it.
+// Requests that change something are rejected if another site makes a browser send them.
 func TestOtherSites(t *testing.T) {
 	g := newGate(t, "0.0.0.0:9401", nil)
 	for name, c := range map[string]struct {
@@ -197,7 +197,7 @@ func TestLimits(t *testing.T) {
 			t.Fatalf("within the burst: %d", w.Code)
 		}
 	}
-	w := get("192.0.2.99", bearer(g.tokens[Viewer])) // a token is one client wherever it is
+	w := get("192.0.2.99", bearer(g.tokens[Viewer])) // a token is one client at any address
 	if w.Code != http.StatusTooManyRequests || w.Header().Get("Retry-After") != "1" {
 		t.Errorf("beyond the burst: %d %v", w.Code, w.Header())
 	}
@@ -225,7 +225,7 @@ func TestLimits(t *testing.T) {
 	}
 }
 
-// A scheduler asks twice for each of thousands of jobs: it is not limited once it is known, and others are.
+// A scheduler sends two requests for each of thousands of jobs: once identified it is not rate limited, but others are.
 func TestASchedulerIsNotLimited(t *testing.T) {
 	g := newGate(t, "0.0.0.0:9401", func(c *Config) { c.Limits.RequestsPerSecond, c.Limits.Burst = 2, 4 })
 	for name, c := range map[string]struct {
@@ -242,7 +242,7 @@ func TestASchedulerIsNotLimited(t *testing.T) {
 	}
 }
 
-// The tables of clients are bounded, and a client that asks goes on being limited.
+// The tables of clients are bounded, and an active client stays limited.
 func TestClientsAreForgotten(t *testing.T) {
 	l := newLimiters(1e-9, 1)
 	now := time.Unix(1_700_000_000, 0)

@@ -9,17 +9,17 @@ import (
 	"golang.org/x/time/rate"
 )
 
-// limiters are token buckets by client. They are kept in two generations: when the younger is full it becomes the
-// older, and those that were not asked for since are forgotten.
+// limiters are token buckets by client, bounded by two generations: when the young one is full it replaces the
+// older one, and clients not seen since are forgotten.
 type limiters struct {
 	limit rate.Limit
 	burst int
 
-	mu           sync.Mutex // guards what follows
+	mu           sync.Mutex // guards the fields below
 	young, older map[string]*rate.Limiter
 }
 
-// maxClients is how many a generation has.
+// maxClients is the size of a generation.
 const maxClients = 10_000
 
 func newLimiters(limit rate.Limit, burst int) *limiters {
@@ -43,7 +43,7 @@ func (l *limiters) of(client string) *rate.Limiter {
 	return one
 }
 
-// take reports whether a client may have one more, and else after how long.
+// take takes a token for a client, or returns how long to wait for one.
 func (l *limiters) take(client string, now time.Time) (wait time.Duration, ok bool) {
 	r := l.of(client).ReserveN(now, 1)
 	if wait = r.DelayFrom(now); wait > 0 {
@@ -53,12 +53,12 @@ func (l *limiters) take(client string, now time.Time) (wait time.Duration, ok bo
 	return 0, true
 }
 
-// spent reports whether a client has none left, without taking one.
+// spent reports whether a client has no token left, without taking one.
 func (l *limiters) spent(client string, now time.Time) bool {
 	return l.of(client).TokensAt(now) < 1
 }
 
-// addressOf is the client's address by which it is limited.
+// addressOf returns the client's address, and the key for rate limiting by address.
 func addressOf(remote string) (netip.Addr, string) {
 	host, _, err := net.SplitHostPort(remote)
 	if err != nil {

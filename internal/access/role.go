@@ -5,15 +5,15 @@ import (
 	"fmt"
 )
 
-// Role is what a client may do. A higher one may do all that a lower one may.
+// Role is what a client may do. A higher role includes the lower ones.
 type Role int
 
 // Roles.
 const (
-	None     Role = iota - 1 // not known
-	Viewer                   // reads
-	Operator                 // gives feedback and launches what has a dry run
-	Admin                    // changes the configuration and takes profiles
+	None     Role = iota - 1 // not identified
+	Viewer                   // may read
+	Operator                 // may also give feedback and launch actions that have a dry run
+	Admin                    // may also change the configuration and take profiles
 	numRoles
 )
 
@@ -26,10 +26,10 @@ func (r Role) String() string {
 	return roleNames()[r]
 }
 
-// MarshalText gives the name.
+// MarshalText encodes the role by name.
 func (r Role) MarshalText() ([]byte, error) { return []byte(r.String()), nil }
 
-// UnmarshalText reads the name.
+// UnmarshalText decodes a role name.
 func (r *Role) UnmarshalText(text []byte) error {
 	for i, name := range roleNames() {
 		if name == string(text) {
@@ -40,7 +40,7 @@ func (r *Role) UnmarshalText(text []byte) error {
 	return fmt.Errorf("role %q: want viewer, operator or admin", text)
 }
 
-// Identity is who asks, and how that is known.
+// Identity is a client and how it was identified.
 type Identity struct {
 	Name string
 	Role Role
@@ -49,12 +49,12 @@ type Identity struct {
 
 type identityKey struct{}
 
-// With puts who asks into a request's context.
+// With adds the client's identity to a request's context.
 func With(ctx context.Context, who Identity) context.Context {
 	return context.WithValue(ctx, identityKey{}, who)
 }
 
-// Of is who asks. Without a Guard before the handler the role is None.
+// Of returns the client's identity. Without a Guard the role is None.
 func Of(ctx context.Context) Identity {
 	who, ok := ctx.Value(identityKey{}).(Identity)
 	if !ok {

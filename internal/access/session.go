@@ -17,7 +17,7 @@ import (
 // CookieName of a browser's session.
 const CookieName = "giverny_session"
 
-// sessions of browsers that logged in with a token. The cookie is a random id and no token.
+// sessions of browsers that logged in with a token. The cookie holds a random ID, not the token.
 type sessions struct {
 	mu   sync.Mutex // guards byID
 	byID map[string]session
@@ -28,12 +28,12 @@ type session struct {
 	until time.Time
 }
 
-// maxSessions bounds them; the one that ends first makes room.
+// maxSessions bounds the sessions; beyond it the one that expires first is dropped.
 const maxSessions = 10_000
 
 func (s *sessions) begin(t token, now time.Time, length time.Duration) (id string) {
 	var b [tokenBytes]byte
-	_, _ = rand.Read(b[:]) // it never fails
+	_, _ = rand.Read(b[:]) // never fails
 	id = base64.RawURLEncoding.EncodeToString(b[:])
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -44,7 +44,7 @@ func (s *sessions) begin(t token, now time.Time, length time.Duration) (id strin
 	return id
 }
 
-// makeRoom drops the sessions that have ended, or else the one that ends first; s.mu is held.
+// makeRoom drops expired sessions, or else the one that expires first; s.mu is held.
 func (s *sessions) makeRoom(now time.Time) {
 	first := ""
 	for id, one := range s.byID {
@@ -80,13 +80,13 @@ const loginPage = `<!doctype html>
 </main></body></html>
 `
 
-// login answers GET with a form and POST with a session: JSON {"token": ...} with who that is, a form with the page.
+// login answers GET with a form and POST with a session: JSON {"token": ...} with the identity, a form with a redirect.
 func (g *Guard) login(w http.ResponseWriter, r *http.Request) {
 	switch r.Method {
 	case http.MethodGet, http.MethodHead:
 		w.Header().Set("Content-Type", "text/html; charset=utf-8")
 		w.Header().Set("Cache-Control", "no-store")
-		_, _ = w.Write([]byte(loginPage)) // an error here means that the client left
+		_, _ = w.Write([]byte(loginPage)) // an error here means that the client disconnected
 		return
 	case http.MethodPost:
 	default:
@@ -121,10 +121,10 @@ func (g *Guard) login(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	w.Header().Set("Content-Type", "application/json")
-	_ = json.NewEncoder(w).Encode(map[string]string{"name": t.name, "role": t.role.String()}) // as above
+	_ = json.NewEncoder(w).Encode(map[string]string{"name": t.name, "role": t.role.String()}) // see above
 }
 
-// readToken reads what a login sends.
+// readToken reads the token from a login request.
 func readToken(r *http.Request) (text string, form bool, err error) {
 	kind, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type"))
 	switch kind {
@@ -163,7 +163,7 @@ func (g *Guard) logout(w http.ResponseWriter, r *http.Request) {
 	w.WriteHeader(http.StatusNoContent)
 }
 
-// cookie is out of reach for scripts and other sites; over TLS it goes nowhere else.
+// cookie is inaccessible to scripts and other sites; over TLS it is sent only over TLS.
 func (g *Guard) cookie(r *http.Request, value string, seconds int) *http.Cookie {
 	return &http.Cookie{Name: CookieName, Value: value, Path: "/", MaxAge: seconds, HttpOnly: true, SameSite: http.SameSiteStrictMode,
 		Secure: r.TLS != nil || g.isProxy(r) && strings.EqualFold(r.Header.Get("X-Forwarded-Proto"), "https")}

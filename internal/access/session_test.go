@@ -97,8 +97,8 @@ func TestLoginsAreRefused(t *testing.T) {
 	}
 }
 
-// A token that is taken out of the file is worth nothing any more, and neither is a session that began with it; a file
-// that is wrong changes nothing.
+// A token removed from the file becomes invalid, and so do the sessions that began with it; an invalid file changes
+// nothing.
 func TestTokensAreReadAgain(t *testing.T) {
 	g := newGate(t, "0.0.0.0:9401", nil)
 	cookie := http.Header{"Cookie": {CookieName + "=" + g.login(elsewhere, fmt.Sprintf(`{"token":%q}`, g.tokens[Admin])).Result().Cookies()[0].Value}}

@@ -19,7 +19,7 @@ import (
 	"github.com/giverny/giverny/internal/secret"
 )
 
-// token is a line of the tokens file. A token is random and long, so that its plain hash does not give it away.
+// token is a line of the tokens file. Tokens are long and random, so a plain hash is safe.
 type token struct {
 	name string
 	role Role
@@ -28,7 +28,7 @@ type token struct {
 
 const hashPrefix = "sha256:"
 
-// parseTokens reads a tokens file. Errors name the line.
+// parseTokens parses a tokens file. Errors name the line.
 func parseTokens(text []byte) (list []token, err error) {
 	lines := bufio.NewScanner(bytes.NewReader(text))
 	for n := 1; lines.Scan(); n++ {
@@ -46,7 +46,7 @@ func parseTokens(text []byte) (list []token, err error) {
 		}
 		digits, isHash := strings.CutPrefix(fields[2], hashPrefix)
 		sum, err := hex.DecodeString(digits)
-		if !isHash || err != nil || len(sum) != len(t.hash) { // the field is not shown: it may be a token
+		if !isHash || err != nil || len(sum) != len(t.hash) { // do not print the field: it may be a token
 			return nil, fmt.Errorf("line %d: want sha256: and %d hexadecimal digits; giverny token prints such a line", n, 2*len(t.hash))
 		}
 		copy(t.hash[:], sum)
@@ -55,26 +55,26 @@ func parseTokens(text []byte) (list []token, err error) {
 	return list, lines.Err()
 }
 
-// tokenBytes is the length of a token before it is text.
+// tokenBytes is the length of a token before encoding.
 const tokenBytes = 32
 
-// NewToken makes a token, and the line of it for the tokens file.
+// NewToken returns a new token and its line for the tokens file.
 func NewToken(name string, role Role) (t secret.Text, line string, err error) {
 	if strings.ContainsAny(name, "# \t\r\n") || name == "" {
 		return t, "", fmt.Errorf("name %q: want one word without #", name)
 	}
 	var b [tokenBytes]byte
-	_, _ = rand.Read(b[:]) // it never fails
+	_, _ = rand.Read(b[:]) // never fails
 	text := "gvy_" + base64.RawURLEncoding.EncodeToString(b[:])
 	sum := sha256.Sum256([]byte(text))
 	return secret.NewText(text), fmt.Sprintf("%s %s %s%s", name, role, hashPrefix, hex.EncodeToString(sum[:])), nil
 }
 
-// tokenFile is the tokens, read again when the file changes.
+// tokenFile is the tokens, reloaded when the file changes.
 type tokenFile struct {
 	path string
 
-	mu      sync.Mutex // guards what follows
+	mu      sync.Mutex // guards the fields below
 	list    []token
 	stamp   fileStamp
 	checked time.Time
@@ -86,7 +86,7 @@ type fileStamp struct {
 	size     int64
 }
 
-// recheck is how often the file is looked at, at most.
+// recheck is the minimum interval between checks of the file.
 const recheck = time.Second
 
 // openTokens reads the file.
@@ -119,8 +119,8 @@ func (t *tokenFile) read() error {
 	return nil
 }
 
-// reload looks at the file if that is due; a fault that is new comes back, and the tokens stay as they were. A file
-// that is gone has no tokens.
+// reload reloads a changed file, at most every recheck. On error the tokens stay as they were, and a new error is
+// returned. A deleted file means no tokens.
 func (t *tokenFile) reload(now time.Time) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -143,7 +143,7 @@ func (t *tokenFile) reload(now time.Time) error {
 	return err
 }
 
-// find is the token of a text. All are compared, each in constant time.
+// find returns the token with this text. All are compared, each in constant time.
 func (t *tokenFile) find(text string) (found token, ok bool) {
 	sum := sha256.Sum256([]byte(text))
 	t.mu.Lock()
@@ -156,7 +156,7 @@ func (t *tokenFile) find(text string) (found token, ok bool) {
 	return found, ok
 }
 
-// has reports whether a token is still in force, and so the sessions that began with it.
+// has reports whether a token is still valid, and so the sessions that began with it.
 func (t *tokenFile) has(want token) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()

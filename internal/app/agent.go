@@ -20,9 +20,8 @@ import (
 	"github.com/giverny/giverny/internal/lifecycle"
 )
 
-// Agent reads the counters of a host into Kafka: a poller per enabled source, and
-// a spool on disk behind them all. It takes commands where the configuration says
-// whose.
+// Agent reads the counters of a host into Kafka, with a poller per enabled source and
+// one spool on disk for all. It accepts commands from the configured principals.
 type Agent struct {
 	deps    AgentDeps
 	name    string
@@ -30,23 +29,23 @@ type Agent struct {
 	parts   map[string]int // partitions by fabric
 	spool   spool.Config
 	orders  orders
-	signer  *command.Signer // of results; nil: they are not signed
+	signer  *command.Signer // for results; nil: unsigned
 	feeds   *feedSet
-	records *recordFolders              // nil where none are watched
+	records *recordFolders              // nil if no folders are watched
 	every   time.Duration               // the fabric's interval
-	queue   atomic.Pointer[spool.Spool] // nil until it is open
+	queue   atomic.Pointer[spool.Spool] // nil until opened
 }
 
-// AgentDeps are what an agent works with. All are required.
+// AgentDeps are the dependencies of an agent. All are required.
 type AgentDeps struct {
 	Client     *kafka.Client
-	Version    string // of this program, for who asks
+	Version    string // version of this program
 	Log        *slog.Logger
 	Registerer prometheus.Registerer
-	Fabrics    []Fabric // whose devices feeds name; none where no feed is enabled
+	Fabrics    []Fabric // for mapping nodes of feeds to devices; unused if no feed is enabled
 }
 
-// NewAgent makes the enabled sources. It reads no counter and makes no file.
+// NewAgent creates the enabled sources. It reads no counters and creates no files.
 func NewAgent(cfg *config.Config, deps AgentDeps) (*Agent, error) {
 	name, err := cfg.Collect.AgentName()
 	if err != nil {
@@ -75,7 +74,7 @@ func NewAgent(cfg *config.Config, deps AgentDeps) (*Agent, error) {
 	if err != nil {
 		return nil, err
 	}
-	if _, err := cfg.Search.Offer.Rigs(); err != nil { // known now, not when the first command comes
+	if _, err := cfg.Search.Offer.Rigs(); err != nil { // fail now, not at the first command
 		return nil, err
 	}
 	signer, err := resultSigner(cfg, name)
@@ -89,7 +88,7 @@ func NewAgent(cfg *config.Config, deps AgentDeps) (*Agent, error) {
 		parts: config.PartitionOf(cfg.Fabrics), spool: cfg.AgentSpool(), orders: taken}, nil
 }
 
-// SpoolState says what waits in the spool and what it lost; it is empty where there is neither.
+// SpoolState describes the backlog and losses of the spool; empty if there are none.
 func (a *Agent) SpoolState() string {
 	if queue := a.queue.Load(); queue != nil {
 		return queue.State()
@@ -97,8 +96,8 @@ func (a *Agent) SpoolState() string {
 	return ""
 }
 
-// Stages opens the spool, and returns the pollers and what sends their records, in
-// the order of the data.
+// Stages opens the spool, and returns the pollers and the stages that send their
+// records, in the order of the data.
 func (a *Agent) Stages() (pollers, sending []lifecycle.Stage, err error) {
 	queue, err := spool.Open(a.spool, a.deps.Registerer, a.deps.Log)
 	if err != nil {
@@ -127,7 +126,7 @@ func (a *Agent) Stages() (pollers, sending []lifecycle.Stage, err error) {
 		list = append(list, poller)
 		pollers = append(pollers, lifecycle.Stage{Name: "poller " + source.Collector.Name(), Run: poller.Run})
 	}
-	// An emitter of their own: rows that wait for Kafka hold up no counters.
+	// Feeds have their own emitter, so that rows waiting for Kafka do not block counters.
 	a.feeds.out.emitter = emitter.New(sink, a.parts)
 	for _, runner := range a.feeds.runners() {
 		pollers = append(pollers, lifecycle.Stage{Name: "feed " + runner.Name(), Run: runner.Run})

@@ -14,7 +14,7 @@ import (
 	"github.com/giverny/giverny/internal/config"
 )
 
-// What collects and starts while Kafka or the store is away reads into its spool: an agent, and everything in one process.
+// Collection that starts while Kafka or the store is unavailable uses its spool: in an agent, and in a single process.
 func TestCollectingStartsWithoutKafka(t *testing.T) {
 	t.Run("collect", func(t *testing.T) { startsWithoutKafka(t, Role{Collect: true}) })
 	t.Run("up", func(t *testing.T) { startsWithoutKafka(t, Role{Collect: true, Analyse: true, Serve: true}) })
@@ -77,7 +77,7 @@ collect: {agent: host0, ibsysfs: {enabled: true, root: DIR/sys}}
 	}
 }
 
-// health is what /-/ready says.
+// health returns the response of /-/ready.
 func health(t *testing.T, l *Listeners) string {
 	t.Helper()
 	answer, err := http.Get("http://" + l.Metrics.Addr().String() + "/-/ready")

@@ -11,18 +11,18 @@ import (
 	"github.com/giverny/giverny/schema"
 )
 
-// collecting is the collecting part of this process, as commands see it.
+// collecting is the collecting part of this process as exposed to commands.
 type collecting struct {
 	version string
 	started time.Time
 	pollers []*collectors.Poller
 	spool   *spool.Spool
-	// Of an agent that takes commands.
+	// Only for agents that accept commands.
 	hardware func() schema.HostHardware
 	kinds    []string
 }
 
-// Status says what the last polls found.
+// Status returns the results of the last polls.
 func (c *collecting) Status() command.AgentStatus {
 	status := command.AgentStatus{Version: c.version, Started: schema.Instant(c.started.UnixNano()), SpoolRecords: c.spool.Len()}
 	if c.hardware != nil {
@@ -36,7 +36,7 @@ func (c *collecting) Status() command.AgentStatus {
 	return status
 }
 
-// Refresh asks all sources side by side; a source that fails says so in its own
+// Refresh refreshes all sources in parallel; errors are reported in each source's
 // status.
 func (c *collecting) Refresh(ctx context.Context) ([]command.SourceStatus, error) {
 	list := make([]command.SourceStatus, len(c.pollers))

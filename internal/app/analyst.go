@@ -16,8 +16,8 @@ import (
 	"github.com/giverny/giverny/store/engine/readonly"
 )
 
-// ListenForAnalysts opens the socket at which analysts read the embedded store, where one is
-// configured. It needs UseStore before.
+// ListenForAnalysts opens the socket for analysts' read access to the embedded store, if one
+// is configured. Call UseStore first.
 func (p *Process) ListenForAnalysts() error {
 	cfg := p.cfg.Store.Analyst
 	if p.engine == nil || cfg.Listen == "" {

@@ -1,7 +1,6 @@
-// Package app is a running giverny: it makes the parts that a role needs from the
-// configuration, all inert, and starts and stops them in the order of the data.
-// Commands call it; it parses no flags, prints nothing but logs and analyses
-// nothing.
+// Package app is a running giverny: it creates the parts of a role from the
+// configuration, and starts and stops them in the order of the data. Commands call it;
+// it parses no flags, prints only logs and does no analysis.
 package app
 
 import (
@@ -13,15 +12,15 @@ import (
 	"github.com/giverny/giverny/store/engine"
 )
 
-// Step is some stages that start and stop side by side.
+// Step is a set of stages that start and stop together.
 type Step = []lifecycle.Stage
 
-// EngineCommand is the hidden subcommand by which the binary runs the embedded
-// engine in a child process of its own.
+// EngineCommand is the hidden subcommand with which the binary runs the embedded engine
+// in a child process.
 const EngineCommand = "engine"
 
-// ServeEngine is what that child does. Its supervisor reads JSON from standard
-// error.
+// ServeEngine is the main function of that child. Its supervisor reads JSON from
+// standard error.
 func ServeEngine(ctx context.Context, args []string) error {
 	cfg, err := engine.ParseServeArgs(args)
 	if err != nil {

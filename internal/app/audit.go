@@ -20,14 +20,14 @@ import (
 	"github.com/giverny/giverny/store"
 )
 
-// auditDeps are what the audit works with.
+// auditDeps are the dependencies of the audit.
 type auditDeps struct {
 	Client     *kafka.Client
 	Records    command.Records
 	Log        *slog.Logger
 	Registerer prometheus.Registerer
-	// Owner is the ownership of a fabric by its partition, and the fence of its
-	// offsets; nil where no other process audits it.
+	// Owner returns the ownership of a fabric by its partition, and the fence for its
+	// offsets; nil if no other process audits it.
 	Owner func(partition int) (pipeline.Owner, kafka.Fence)
 }
 
@@ -70,8 +70,8 @@ func auditStages(cfg *config.Config, deps auditDeps) ([]lifecycle.Stage, error) 
 	return stages, nil
 }
 
-// guardedRecords are written to by the fabric's owner alone: the store knows a row
-// that it has only if one process at a time writes them.
+// guardedRecords are written only by the fabric's owner: the store's deduplication
+// requires a single writer at a time.
 type guardedRecords struct {
 	command.Records
 	owner pipeline.Owner
@@ -95,11 +95,11 @@ func (g *guardedRecords) StoreCommandResults(ctx context.Context, fabric string,
 	return g.Records.StoreCommandResults(ctx, fabric, results)
 }
 
-// busRecords keep the audit, and what of it is a search, a run that probes a host, a
-// diagnosed collective, or hardware of a host in tables of its own.
+// busRecords stores the audit, and searches, probe runs, diagnosed collectives and host
+// hardware also in their own tables.
 type busRecords struct{ db *store.DB }
 
-// StoreCommands keeps commands, and the searches and runs that they request.
+// StoreCommands stores commands, and the searches and runs that they request.
 func (r busRecords) StoreCommands(ctx context.Context, fabric string, commands []schema.SeenCommand) error {
 	if err := r.db.StoreSearchSteps(ctx, fabric, ledger.Requests(commands)); err != nil {
 		return err
@@ -110,8 +110,8 @@ func (r busRecords) StoreCommands(ctx context.Context, fabric string, commands [
 	return r.db.StoreCommands(ctx, fabric, commands)
 }
 
-// StoreCommandResults keeps results, the steps of searches and runs, diagnosed collectives, and the hardware of hosts.
-// The audit comes last: what is in it is in the other tables.
+// StoreCommandResults stores results, the steps of searches and runs, diagnosed collectives, and the hardware of
+// hosts. The audit comes last, so that a row in it implies the rows in the other tables.
 func (r busRecords) StoreCommandResults(ctx context.Context, fabric string, results []schema.CommandResult) error {
 	if err := r.db.StoreSearchSteps(ctx, fabric, ledger.Steps(results)); err != nil {
 		return err

@@ -11,9 +11,9 @@ import (
 	"github.com/giverny/giverny/topology"
 )
 
-// From the bytes of Kafka messages to snapshots, on one core: an iteration is an
-// interval of a fabric whose links are read at both ends. A sample is a row: one
-// port with three counters.
+// Decodes Kafka messages to snapshots, on one core: an iteration is an interval of a
+// fabric whose links are read at both ends. A sample is a row: one port with three
+// counters.
 func BenchmarkDecodeAndWindow(b *testing.B) {
 	b.Run("links=41472", func(b *testing.B) {
 		const block = 20 // intervals encoded at a time, off the clock

@@ -32,9 +32,9 @@ const (
 	chaosTopology = "torus:16x16x16"
 )
 
-// The whole process, broker, analyser and engine, is killed at random
-// moments under load. What Kafka had acknowledged must then be in the tables,
-// once, with the right values; what was never read must be missing, not zero.
+// The whole process, including broker, analyser and engine, is killed at random under
+// load. Then everything acknowledged by Kafka must be in the tables, once and with the
+// right values; what was never read must be missing, not zero.
 func TestChaosKill9(t *testing.T) {
 	dir := t.TempDir()
 	library, err := engine.FindLibrary("")
@@ -46,7 +46,7 @@ func TestChaosKill9(t *testing.T) {
 	rng := rand.New(rand.NewPCG(seed, 0))
 	for i := range chaosKills {
 		child := startLoad(t, dir, library)
-		if i%2 == 0 { // the others are killed wherever they are, while they start too
+		if i%2 == 0 { // the others are killed at any time, also during start-up
 			awaitPoll(t, dir)
 		}
 		time.Sleep(1500*time.Millisecond + time.Duration(rng.Int64N(int64(4*time.Second))))
@@ -54,13 +54,13 @@ func TestChaosKill9(t *testing.T) {
 	}
 	child := startLoad(t, dir, library)
 	defer kill9(child)
-	target := time.Now().Add(8 * time.Second).UnixNano() // the last life is long enough to catch up
+	target := time.Now().Add(8 * time.Second).UnixNano() // the last run is long enough to catch up
 	awaitStored(t, dir, target)
 	kill9(child)
 	checkTables(t, dir, library, readJournal(t, dir, ackedJournal), target)
 }
 
-// awaitPoll waits until the child has had one more poll acknowledged.
+// awaitPoll waits until the child has another poll acknowledged.
 func awaitPoll(t *testing.T, dir string) {
 	t.Helper()
 	size := func() int64 {
@@ -93,7 +93,7 @@ func startLoad(t *testing.T, dir, library string, args ...string) *exec.Cmd {
 	return cmd
 }
 
-// kill9 kills the whole process group: the engine's child too.
+// kill9 kills the whole process group, including the engine's child.
 func kill9(cmd *exec.Cmd) {
 	_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)
 	_ = cmd.Wait()
@@ -127,7 +127,7 @@ func awaitStored(t *testing.T, dir string, nanos int64) {
 	t.Fatalf("the last process does not catch up; its log:\n%s", log)
 }
 
-// openStore starts the engine on the files that a child has left, until done.
+// openStore starts the engine on a child's files, until done is called.
 func openStore(t *testing.T, dir, library string) (db *store.DB, e *engine.Engine, done func()) {
 	t.Helper()
 	ctx, stop := context.WithCancel(t.Context())
@@ -182,7 +182,7 @@ func checkTables(t *testing.T, dir, library string, acked []int64, until int64) 
 		chaosKills, len(acked), 2*graph.NumLinks(), whole, graph.NumLinks(), missing, doubled)
 }
 
-// tableKeys are what a row of each table is known by.
+// tableKeys are the unique keys of the tables.
 var tableKeys = map[string]string{
 	"intervals":      "(fabric, time, graph_version)",
 	"link_samples":   "(fabric, metric, block, time, graph_version)",
@@ -194,7 +194,7 @@ var tableKeys = map[string]string{
 	"analysis_states": "(fabric, time, graph_version, stage)",
 }
 
-// countDoubles counts the rows of each table that are there more than once.
+// countDoubles counts the duplicate rows of each table.
 func countDoubles(t *testing.T, ctx context.Context, e *engine.Engine) map[string]int64 {
 	t.Helper()
 	conn, err := clickhouse.Open(e.Options(store.DefaultDatabase))

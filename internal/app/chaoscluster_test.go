@@ -31,15 +31,15 @@ const (
 	clusterFabric   = "f"
 )
 
-// cluster is Apache Kafka, a store, an analyser and agents, each a process of its own, with a proxy between any
-// two that talk and a small file system for each that keeps something.
+// cluster is Apache Kafka, a store, an analyser and agents, each in its own process, with a proxy on each
+// connection and a small file system for each process that stores something.
 type cluster struct {
 	t      *testing.T
 	dir    string
 	broker *apachekafka.Broker
 	parts  map[string]*chaos.Part
-	lines  map[string]*chaos.Proxy // between whom
-	disks  map[string]*chaos.Disk  // of whom
+	lines  map[string]*chaos.Proxy // by connection
+	disks  map[string]*chaos.Disk  // by owner
 	graphs []string                // the versions of the topology file
 	config string                  // path
 
@@ -62,10 +62,10 @@ func agentNames() (names []string) {
 	return names
 }
 
-// startCluster returns once everything runs; it ends with the test.
+// startCluster returns once everything is running; the cluster ends with the test.
 func startCluster(t *testing.T) *cluster {
 	t.Helper()
-	dir, err := os.MkdirTemp("", "chaos") // a socket's path must be short
+	dir, err := os.MkdirTemp("", "chaos") // a socket path must be short
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -168,7 +168,7 @@ func (c *cluster) makeStore() {
 	c.line(storeLine, "unix", socket)
 }
 
-// makeGraphs makes versions of the topology file: the fabric, and the same with slower links.
+// makeGraphs creates versions of the topology file: the fabric, and the same with slower links.
 func (c *cluster) makeGraphs() {
 	g, err := topology.Parse(clusterFabric, clusterTopology)
 	if err != nil {
@@ -188,7 +188,7 @@ func (c *cluster) makeGraphs() {
 			lines[i] = strings.Join(fields, ", ")
 		}
 	}
-	slices.Reverse(lines) // a process that starts with it numbers the links from the other end
+	slices.Reverse(lines) // a process that starts with it numbers the links in reverse
 	c.graphs = []string{text.String(), head + strings.Join(lines, "")}
 	for i, text := range c.graphs {
 		if _, _, err := topology.ReadYAML(strings.NewReader(text), "test", "", nil); err != nil {
@@ -202,10 +202,10 @@ func (c *cluster) makeGraphs() {
 
 func (c *cluster) topologyFile() string { return filepath.Join(c.dir, "topology.yaml") }
 
-// hangupAge is from when on a process is far enough to meet SIGHUP; a younger one reads the file soon anyway.
+// hangupAge is the age from which a process handles SIGHUP; a younger one reads the file soon anyway.
 const hangupAge = 10 * time.Second
 
-// setGraph replaces the topology file, and tells the analyser if it runs.
+// setGraph replaces the topology file, and signals the analyser if it is running.
 func (c *cluster) setGraph(version int) error {
 	path := c.topologyFile()
 	if err := os.WriteFile(path+".new", []byte(c.graphs[version]), 0o600); err != nil {
@@ -220,7 +220,7 @@ func (c *cluster) setGraph(version int) error {
 	return nil
 }
 
-// writeConfig writes the one configuration of all processes: an interval a second, and otherwise the defaults.
+// writeConfig writes the shared configuration of all processes: intervals of a second, otherwise the defaults.
 func (c *cluster) writeConfig() {
 	c.config = filepath.Join(c.dir, "giverny.yaml")
 	text := fmt.Sprintf(`data_dir: %s
@@ -257,7 +257,7 @@ func (c *cluster) makeAgent(i int) {
 func (c *cluster) journal(agent string) string { return filepath.Join(c.dir, agent+".journal") }
 func (c *cluster) control(agent string) string { return filepath.Join(c.dir, agent+".control") }
 
-// kinds are all faults that can be thrown at the cluster.
+// kinds are all faults of the cluster.
 func (c *cluster) kinds() []chaos.Kind {
 	var parts, disks []string
 	for name := range c.parts {
@@ -306,7 +306,7 @@ func (c *cluster) kinds() []chaos.Kind {
 	}
 }
 
-// clockJumps are by how much a clock goes forward or back.
+// clockJumps are the steps of a clock, forward or back.
 var clockJumps = []time.Duration{2 * time.Second, 7 * time.Second, 20 * time.Second, time.Minute, 10 * time.Minute, time.Hour, 26 * time.Hour, 400 * 24 * time.Hour, 10 * 365 * 24 * time.Hour}
 
 func (c *cluster) newClockJump(rng *rand.Rand, _ string) chaos.Fault {
@@ -322,7 +322,7 @@ func (c *cluster) newClockJump(rng *rand.Rand, _ string) chaos.Fault {
 	return &steered{c: c, name: fmt.Sprintf("clock of %s by %v", who, by), agents: agents, set: control{ClockNanos: int64(by)}}
 }
 
-// steered is a fault that agents make of their control files. Faults of the clock and of the load come together.
+// steered is a fault that agents simulate according to their control files. Clock and load faults can overlap.
 type steered struct {
 	c      *cluster
 	name   string
@@ -339,7 +339,7 @@ func (f *steered) Heal(context.Context) error {
 	return f.write(none)
 }
 
-// write changes what this fault is about and leaves the rest.
+// write changes the part of this fault and leaves the rest.
 func (f *steered) write(to control) error {
 	f.c.steering.Lock()
 	defer f.c.steering.Unlock()
@@ -356,7 +356,7 @@ func (f *steered) write(to control) error {
 	return errors.Join(errs...)
 }
 
-// otherGraph is another version of the topology file, and the first again.
+// otherGraph is the fault of another topology version, followed by the original one.
 type otherGraph struct{ c *cluster }
 
 func (f otherGraph) Name() string                 { return "topology file of another version" }

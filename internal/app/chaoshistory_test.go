@@ -29,7 +29,7 @@ func owner(g *topology.Graph) func(device string) string {
 	}
 }
 
-// history is what the agents have noted.
+// history returns the readings recorded by the agents.
 func (c *cluster) history() ([]chaos.Reading, error) {
 	var paths []string
 	for _, name := range agentNames() {
@@ -103,7 +103,7 @@ USING (time, graph_version, revision) ORDER BY time`,
 		})
 }
 
-// storedTwice asks for rows that are there more than once, within a revision.
+// storedTwice finds duplicate rows within a revision.
 func storedTwice(ctx context.Context, conn driver.Conn, t *chaos.Tables) error {
 	for table, key := range tableKeys {
 		if strings.Contains(key, "time") || strings.Contains(key, "interval_start") {
@@ -134,7 +134,7 @@ func each(ctx context.Context, conn driver.Conn, query string, scan func(driver.
 	return rows.Err()
 }
 
-// announced reads the topic of regions from its beginning to its end.
+// announced reads the topic of regions from beginning to end.
 func (c *cluster) announced(ctx context.Context) (starts []int64, err error) {
 	const topic = "giverny.regions"
 	dial := &kafkago.Dialer{Timeout: 10 * time.Second, DialFunc: func(ctx context.Context, network, _ string) (net.Conn, error) {
@@ -166,8 +166,8 @@ func (c *cluster) announced(ctx context.Context) (starts []int64, err error) {
 	return starts, nil
 }
 
-// stumbled is how parts ended that no fault had ended. A broker or store without space may do so; what is Giverny's
-// may not.
+// stumbled describes how parts ended that no fault had ended. A broker or store without disk space may do so;
+// Giverny's parts must not.
 func (c *cluster) stumbled() (ours, others []string) {
 	for name, part := range c.parts {
 		if name == partBroker || name == partStore {

@@ -29,14 +29,14 @@ import (
 	"github.com/giverny/giverny/topology"
 )
 
-// The processes of a cluster under faults: `giverny analyze`, and an agent that is `giverny collect` but for
-// where its counters come from.
+// The processes of a cluster under faults: `giverny analyze`, and an agent like `giverny collect` with another
+// source of counters.
 const (
 	analyseCommand = "chaos-analyse" // CONFIG
 	agentCommand   = "chaos-agent"   // CONFIG, see agentOrder
 )
 
-// runAnalyser is `giverny analyze --config FILE`.
+// runAnalyser runs `giverny analyze --config FILE`.
 func runAnalyser(ctx context.Context, args []string) error {
 	ctx, stop := signal.NotifyContext(ctx, syscall.SIGTERM)
 	defer stop()
@@ -57,22 +57,22 @@ type agentOrder struct {
 	Name       string
 	Config     string // of giverny
 	Topology   string // the specification of the fabric
-	Share, All int    // it reads every device whose number leaves Share when divided by All
-	Proxy      string // all connections to Kafka go here
+	Share, All int    // it reads the devices whose number modulo All is Share
+	Proxy      string // for all connections to Kafka
 	Spool      string // folder
 	Journal    string // file
 	Control    string // file, see control
 }
 
-// control is what faults change of a running agent: a JSON file that is replaced. Without the file it is zero.
+// control is the part of a running agent that faults change: a JSON file that is replaced. Without the file it is zero.
 type control struct {
-	ClockNanos int64 // by how much its clock is ahead
-	Load       int   // how many times the usual readings it takes; 0 is 1
+	ClockNanos int64 // how far its clock is ahead
+	Load       int   // multiple of the usual readings; 0 is 1
 }
 
 func readControl(path string) (c control) {
 	if text, err := os.ReadFile(path); err == nil {
-		_ = json.Unmarshal(text, &c) // it is replaced as a whole
+		_ = json.Unmarshal(text, &c) // it is replaced atomically
 	}
 	c.Load = max(c.Load, 1)
 	return c
@@ -89,10 +89,10 @@ func writeControl(path string, c control) error {
 	return os.Rename(path+".new", path)
 }
 
-// truthCounter is the one that agents read.
+// truthCounter is the counter that agents read.
 const truthCounter = "gemini.credit_stall_ns"
 
-// chaosTruth is what the counters show: a part of the fabric is congested.
+// chaosTruth defines the counters: a part of the fabric is congested.
 var chaosTruth = chaos.Truth{BasePercent: func(device, _ string) int {
 	if strings.HasPrefix(device, "0,") {
 		return 40
@@ -100,8 +100,8 @@ var chaosTruth = chaos.Truth{BasePercent: func(device, _ string) int {
 	return 2
 }}
 
-// truthSource is a collector of one device, an agent's ports, whose counters follow from the time. It is used by
-// one poller, whose polls follow each other.
+// truthSource is a collector of one device, an agent's ports, whose counters are a function of time. It is used
+// by one poller, whose polls do not overlap.
 type truthSource struct {
 	order *agentOrder
 	ports []schema.PortName
@@ -131,7 +131,7 @@ func (s *truthSource) Devices(context.Context) ([]collectors.Device, error) {
 	return []collectors.Device{s}, nil
 }
 
-// Read reads all ports as of the last full second by the true time, and under load at as many times before it.
+// Read reads all ports at the last full second of true time, and under load at as many earlier times.
 func (s *truthSource) Read(_ context.Context, r *collectors.Reading) error {
 	c := readControl(s.order.Control)
 	at := time.Now().Truncate(time.Second).UnixNano()
@@ -148,7 +148,7 @@ func (s *truthSource) Read(_ context.Context, r *collectors.Reading) error {
 	return nil
 }
 
-// witnessed is the sink of an agent, which notes what the system has taken.
+// witnessed is an agent's sink that records what the system has acknowledged.
 type witnessed struct {
 	sink    emitter.Sink
 	source  *truthSource
@@ -157,11 +157,11 @@ type witnessed struct {
 	decoder envelope.Decoder
 	batch   schema.CounterBatch
 
-	taken, safe int64 // true times of the last reading that was taken, and of the last known to be out of the spool
+	taken, safe int64 // true times of the last acknowledged reading, and of the last one known to have left the spool
 }
 
-// Produce notes the readings of a record, in parts of a second where there are such. A record with a part of a
-// poll cannot be noted, and there is none: a poll is far smaller than a record may be.
+// Produce records the readings of a record, in parts of a second if there are any. A partial poll could not be
+// recorded, but does not occur: a poll is much smaller than the limit of a record.
 func (w *witnessed) Produce(ctx context.Context, r kafka.Record) error {
 	if err := w.decoder.Counters(r.Payload, &w.batch); err != nil {
 		return err
@@ -194,15 +194,15 @@ func (w *witnessed) Produce(ctx context.Context, r kafka.Record) error {
 			}
 		}
 	}
-	// A record that the full disk does not take may have cost those before it, too.
+	// If a full disk rejects a record, earlier ones may be lost, too.
 	if strings.Contains(w.queue.State(), spool.DropDisk) {
 		err = errors.Join(err, w.journal.Lost(last.Agent, w.safe+1, w.taken))
 	}
 	return err
 }
 
-// runChaosAgent is what Agent.Stages makes, over a truthSource, with a clock that can be wrong and a way to Kafka
-// of its own.
+// runChaosAgent runs the stages of Agent.Stages with a truthSource, an adjustable clock and its own connection to
+// Kafka.
 func runChaosAgent(ctx context.Context, args []string) error {
 	ctx, stop := signal.NotifyContext(ctx, syscall.SIGTERM)
 	defer stop()
@@ -273,6 +273,6 @@ func runChaosAgent(ctx context.Context, args []string) error {
 	return group.Run(ctx)
 }
 
-// chaosSpoolBytes is more than an agent spools in any fault of the walk: what a full spool drops is no loss of the
-// system's, and would be one in the history.
+// chaosSpoolBytes is more than an agent spools in any fault of the walk, because the history would count drops of
+// a full spool as losses of the system.
 const chaosSpoolBytes = 64 << 20

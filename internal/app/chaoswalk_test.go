@@ -28,7 +28,7 @@ const (
 	defaultSeed   = "7"
 	waitTime      = 2 * time.Second // allowed_lateness of intervals of a second
 	defaultLength = 60 * time.Second
-	quietTime     = 20 * time.Second // readings that are taken after the last fault is healed
+	quietTime     = 20 * time.Second // readings after the last fault is healed
 	settleTime    = 5 * time.Minute  // after which everything must be right
 	settledTime   = 90 * time.Second // without a change, after which nothing more is expected
 )
@@ -45,8 +45,8 @@ func walkOf(t *testing.T) (seed uint64, length time.Duration) {
 	return seed, length
 }
 
-// A random walk over faults of every kind, at a whole cluster. Every reading that an agent's collector was
-// rid of, in Kafka or in the spool, must in the end be in its interval, exactly, and nothing else may be there.
+// A random walk over faults of every kind, on a whole cluster. Every reading that a collector passed on, to
+// Kafka or the spool, must finally be in its interval, exactly, and nothing else may be there.
 func TestChaosWalk(t *testing.T) {
 	seed, length := walkOf(t)
 	c := startCluster(t)
@@ -105,7 +105,7 @@ func (c *cluster) awaitIntervals(t *testing.T, n int) {
 	t.Fatalf("the cluster stores nothing: %v", last)
 }
 
-// settle checks until everything is right, or the time for that is over.
+// settle repeats the check until everything is right or the time is over.
 func (c *cluster) settle(t *testing.T, from, to time.Time, note func(string)) *chaos.Report {
 	t.Helper()
 	g, err := topology.Parse(clusterFabric, clusterTopology)

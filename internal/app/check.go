@@ -6,9 +6,8 @@ import (
 	"github.com/giverny/giverny/store/engine"
 )
 
-// Check makes every part of every role, inert, and joins all that a role would
-// refuse. The embedded engine's library is another host's business: agents do not
-// need it.
+// Check creates every part of every role and joins all errors. A missing library of the
+// embedded engine is accepted: agents do not need it.
 func (p *Process) Check(fabrics []Fabric) error {
 	kafkaErr, storeErr := p.UseKafka(), p.UseStore()
 	if p.cfg.Store.Library == "" && errors.Is(storeErr, engine.ErrNoLibrary) {
@@ -18,6 +17,6 @@ func (p *Process) Check(fabrics []Fabric) error {
 	r := Role{Serve: true, Analyse: p.client != nil, Collect: p.client != nil && p.cfg.Collect.Enabled()}
 	_, err := p.assemble(r, fabrics)
 	_, _, guardErr := p.guard()
-	_, signErr := p.signer() // of the commands that a person sends from this host
+	_, signErr := p.signer() // of the commands sent from this host
 	return errors.Join(kafkaErr, storeErr, err, guardErr, signErr)
 }

@@ -17,8 +17,8 @@ import (
 	"github.com/giverny/giverny/topology"
 )
 
-// recordFolders watches folders of records of collectives, and hands on what they say to
-// where results of agents go.
+// recordFolders watches folders of collective records, and publishes the diagnoses like
+// agents' results.
 type recordFolders struct {
 	watcher *watch.Watcher
 	out     command.Publisher // set before the watcher runs
@@ -31,8 +31,8 @@ type recordFolders struct {
 	graphs map[string]*topology.Graph // by fabric; guarded by mu
 }
 
-// newRecordFolders makes the watcher; nil where no folder is watched. It reads nothing
-// yet but maps of nodes.
+// newRecordFolders creates the watcher; nil if no folder is watched. It reads only node
+// maps.
 func newRecordFolders(cfg *config.Config, agent string, deps AgentDeps) (*recordFolders, error) {
 	watched := cfg.Collect.Collectives
 	if !watched.Enabled() {
@@ -60,7 +60,7 @@ func newRecordFolders(cfg *config.Config, agent string, deps AgentDeps) (*record
 	return r, err
 }
 
-// uses says whether hosts are looked for in a fabric.
+// uses reports whether hosts are resolved in a fabric.
 func (r *recordFolders) uses(fabric string) bool {
 	if r != nil {
 		for _, f := range r.folders {
@@ -72,7 +72,7 @@ func (r *recordFolders) uses(fabric string) bool {
 	return false
 }
 
-// SetGraph lets hosts be looked for in another version of a fabric.
+// SetGraph sets a new topology version of a fabric for resolving hosts.
 func (r *recordFolders) SetGraph(g *topology.Graph) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -80,7 +80,7 @@ func (r *recordFolders) SetGraph(g *topology.Graph) error {
 	return nil
 }
 
-// devices are those of hosts: by the job's own map, then by the folder's, then by name.
+// devices resolves hosts: by the job's own map, then by the folder's, then by name.
 func (r *recordFolders) devices(folder *watch.Folder, own nodes.Map, hosts []string) [][]string {
 	r.mu.Lock()
 	graph := r.graphs[folder.Fabric]

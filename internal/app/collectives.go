@@ -16,9 +16,9 @@ import (
 	"github.com/giverny/giverny/topology"
 )
 
-// CollectiveDevices are the devices of a fabric, or of the only one, that each of some
-// hosts has; nodeMap is a file of names as feeds take it, or empty. A host that is no
-// device of the fabric is an error.
+// CollectiveDevices returns the devices of each host in a fabric, or in the only one;
+// nodeMap is a node map file as for feeds, or empty. A host without a device is an
+// error.
 func (p *Process) CollectiveDevices(fabric, nodeMap string, hosts []string) ([][]string, error) {
 	f, err := FabricNamed(p.cfg.Fabrics, fabric)
 	if err != nil {
@@ -57,14 +57,14 @@ func (p *Process) CollectiveDevices(fabric, nodeMap string, hosts []string) ([][
 	return devices, nil
 }
 
-// PublishCollective sends a report to where results of agents go, from which the
-// analyser of the fabric stores it, and returns its id.
+// PublishCollective publishes a report like an agent's result, which the fabric's
+// analyser stores, and returns its ID.
 func (p *Process) PublishCollective(ctx context.Context, fabric string, r *report.Report) (id string, err error) {
 	f, err := FabricNamed(p.cfg.Fabrics, fabric)
 	if err != nil {
 		return "", err
 	}
-	agent, err := p.cfg.Collect.AgentName() // by which results are signed and checked
+	agent, err := p.cfg.Collect.AgentName() // results are signed and verified under this name
 	if err != nil {
 		return "", err
 	}

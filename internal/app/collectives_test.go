@@ -29,11 +29,11 @@ import (
 	"github.com/giverny/giverny/topology"
 )
 
-// A simulated collective that a background flow slows is published over Kafka to the analyser, stored in the real engine,
-// and read from the API: with its diagnosis, the regions that its flows crossed, what these cost, and by the region the
-// job. A region on links that no flow takes is not among them. It comes there in two ways: another process publishes it
-// as giverny collective publish does, through the socket of the embedded broker, and the agent finds its records in a
-// folder that it watches. Both sign what they send.
+// A simulated collective slowed by a background flow is published over Kafka to the analyser, stored in the real engine,
+// and read from the API: with its diagnosis, the regions that its flows crossed, their cost, and, from the region, the
+// job. A region on links used by no flow is not included. It is published in two ways: by another process like giverny
+// collective publish, through the socket of the embedded broker, and by the agent, which finds its records in a watched
+// folder. Both sign what they send.
 func TestCollectiveFromRecordsToTheAPI(t *testing.T) {
 	library, err := engine.FindLibrary("")
 	if err != nil {
@@ -48,7 +48,7 @@ func TestCollectiveFromRecordsToTheAPI(t *testing.T) {
 	watched := &cfg.Collect.Collectives
 	watched.Folders, watched.Interval, watched.Settle = []watch.Folder{{Dir: t.TempDir(), Format: "simulated"}}, 50*time.Millisecond, 200*time.Millisecond
 	cfg.Collect.Polling.Fabric, cfg.Collect.Polling.Interval = "ib0", time.Second
-	// The analyser refuses what is not signed with this key.
+	// The analyser rejects results not signed with this key.
 	cfg.Command.Results.KeyFile = filepath.Join(cfg.DataDir, "agent.pem")
 	public, err := command.CreateKey(cfg.Command.Results.KeyFile)
 	if err != nil {
@@ -90,12 +90,12 @@ func TestCollectiveFromRecordsToTheAPI(t *testing.T) {
 		}}
 		return append([]Step{{check}}, steps...), err
 	})
-	if !errors.Is(err, done) || strings.Contains(err.Error(), "\n") { // joined with another one
+	if !errors.Is(err, done) || strings.Contains(err.Error(), "\n") { // joined with another error
 		t.Fatal(err)
 	}
 }
 
-// slowedCollective is the report of one whose ranks are on hosts of the fabric.
+// slowedCollective returns the report of a collective whose ranks are on hosts of the fabric.
 func slowedCollective(t *testing.T, begin time.Time) (collective.Run, report.Report) {
 	t.Helper()
 	in, err := incident.New(incident.Spec{Class: collective.BackgroundFlow, Algorithm: collective.Ring, ChunkBytes: 1 << 20, Seed: 7})
@@ -121,7 +121,7 @@ func slowedCollective(t *testing.T, begin time.Time) (collective.Run, report.Rep
 	return result.Run, r
 }
 
-// appear has the records of a run appear in a folder, as a program leaves them that writes a file under another name first.
+// appear makes the records of a run appear in a folder like those of a program that renames a temporary file.
 func appear(t *testing.T, dir string, run collective.Run) {
 	t.Helper()
 	var text, names strings.Builder
@@ -136,7 +136,7 @@ func appear(t *testing.T, dir string, run collective.Run) {
 	}
 }
 
-// congested is an interval with a region on every link up from leaves, and one on the link to a host without a rank.
+// congested is an interval with a region on every uplink of leaves, and one on the link to a host without a rank.
 func congested(g *topology.Graph, begin time.Time) *schema.IntervalResult {
 	region := func(id uint64, wanted func(l topology.Link) bool) schema.Region {
 		r := schema.Region{ID: id, Metric: schema.CreditStall, Severity: schema.High, Mean: 40, Max: 50, Name: "of the test"}
@@ -155,7 +155,7 @@ func congested(g *topology.Graph, begin time.Time) *schema.IntervalResult {
 			region(4712, func(l topology.Link) bool { return g.Device(l.To).Name == "host15" })}}
 }
 
-// crossedRegion is a region of a collective, or a collective of a region, as the API has it.
+// crossedRegion is a region of a collective, or a collective of a region, in the API's format.
 type crossedRegion struct {
 	Job    string `json:"job_id"`
 	Region string
@@ -163,7 +163,7 @@ type crossedRegion struct {
 	Text   string
 }
 
-// awaitCollective waits until the API lists one of a job; its id, where that is given, and culprits are those of the report.
+// awaitCollective waits until the API lists a collective of a job; its culprits, and its ID if given, must match the report.
 func awaitCollective(api, job, id string, r *report.Report) (runID string, err error) {
 	var list struct {
 		Collectives []struct {

@@ -11,13 +11,13 @@ import (
 	"github.com/giverny/giverny/internal/config"
 )
 
-// CommandClient makes a client that gives orders to the agents of a fabric.
+// CommandClient returns a client for sending commands to the agents of a fabric.
 func (p *Process) CommandClient(name string) (*command.Client, error) {
 	client, _, err := p.commandClient(name)
 	return client, err
 }
 
-// commandClient is CommandClient, and says which fabric that is.
+// commandClient is CommandClient, and also returns the fabric.
 func (p *Process) commandClient(name string) (*command.Client, config.Fabric, error) {
 	f, err := FabricNamed(p.cfg.Fabrics, name)
 	if err != nil {
@@ -30,7 +30,7 @@ func (p *Process) commandClient(name string) (*command.Client, config.Fabric, er
 	return client, f, err
 }
 
-// clientOf gives orders over this process's connection to Kafka.
+// clientOf returns a client that uses this process's Kafka connection.
 func (p *Process) clientOf(f config.Fabric) (*command.Client, error) {
 	if p.cfg.Command.Sign.KeyFile == "" {
 		return nil, errors.New("command.sign: no key to sign commands with: make one with giverny agents key FILE, name the file here, and its public half in command.principals of the agents")
@@ -49,7 +49,7 @@ func (p *Process) clientOf(f config.Fabric) (*command.Client, error) {
 	return command.NewClient(signer, f.Name, f.Partition, command.ClientDeps{Sink: kafka.NewProducer(p.client), Results: results, Verifier: verifier, Log: p.log, Now: time.Now}), nil
 }
 
-// signer has the key of command.sign, nil where none is configured.
+// signer returns the key of command.sign, nil if none is configured.
 func (p *Process) signer() (*command.Signer, error) {
 	sign := p.cfg.Command.Sign
 	if sign.KeyFile == "" {

@@ -18,11 +18,11 @@ import (
 	"github.com/giverny/giverny/search/ondemand"
 )
 
-// declaredHost is a host of one GPU and one RNIC, as nvidia-smi topo -m prints it.
+// declaredHost is a host with one GPU and one RNIC, in the format of nvidia-smi topo -m.
 const declaredHost = "\tGPU0\tNIC0\tCPU Affinity\tNUMA Affinity\nGPU0\t X \tPIX\t0-7\t0\nNIC0\tPIX\t X \t\t\n\nNIC Legend:\n\n  NIC0: mlx5_0\n"
 
-// DeclareMetrics makes every part that has metrics, inert, with files in dir, so
-// that each registers its own; the reference of metrics is made from that.
+// DeclareMetrics creates every part that has metrics, with files in dir, so that they
+// are registered; the metrics reference is generated from that.
 func DeclareMetrics(reg prometheus.Registerer, dir string) error {
 	cfg := config.Default()
 	cfg.DataDir = dir
@@ -39,7 +39,7 @@ func DeclareMetrics(reg prometheus.Registerer, dir string) error {
 	cfg.Search.Offer.Engines = []ondemand.EngineConfig{{Name: "simulated", Kind: "simulated", Subsystem: "F"}}
 	cfg.Search.Offer.Adapters = []string{"*"}
 	graph := filepath.Join(dir, "host.txt")
-	cfg.Store.Library = filepath.Join(dir, "libchdb.so") // it only has to be there
+	cfg.Store.Library = filepath.Join(dir, "libchdb.so") // it only has to exist
 	if err := errors.Join(os.WriteFile(graph, []byte(declaredHost), 0o600), os.WriteFile(cfg.Store.Library, nil, 0o600)); err != nil {
 		return err
 	}

@@ -12,9 +12,9 @@ import (
 	"github.com/giverny/giverny/store/read"
 )
 
-// Diagnoses reads what is stored of a fabric's intervals that start in a span: the
-// diagnoses of one region or, where that is 0, of all. That nothing is stored of the span, or of the region in it,
-// is an error: it says nothing of congestion.
+// Diagnoses reads the diagnoses stored for a fabric's intervals that start in a span: those of one region or, if
+// it is 0, of all. It is an error if nothing is stored for the span, or for the region in it: that does not mean
+// that there was no congestion.
 func (p *Process) Diagnoses(ctx context.Context, fabric string, span read.Span, region uint64) (found []schema.Diagnosis, err error) {
 	if err := p.useStoreBeside(); err != nil {
 		return nil, err
@@ -36,18 +36,18 @@ func (p *Process) Diagnoses(ctx context.Context, fabric string, span read.Span, 
 	return found, err
 }
 
-// leaveTime is how long a process that was stopped may take to leave its store to a command that reads it.
+// leaveTime is how long a process that is stopping may take to release its store to a command that reads it.
 const leaveTime = 5 * time.Second
 
-// withStore runs a task that reads the store once that is ready; where ctx ends it, that is an error, as it has not read
-// all. It needs useStoreBeside.
+// withStore runs a task that reads the store, once the store is ready. If ctx ends first that is an error, since not
+// everything was read. Call useStoreBeside first.
 func (p *Process) withStore(ctx context.Context, task func(context.Context) error) error {
 	if err := p.engineIsFree(leaveTime); err != nil {
 		return err
 	}
 	err := p.RunOnce(ctx, func(ctx context.Context) error {
 		ready := p.db.Ping
-		if p.engine != nil { // no other process keeps its tables up to date
+		if p.engine != nil { // no other process migrates its tables
 			ready = p.awaitStore
 		}
 		if err := ready(ctx); err != nil {
@@ -58,8 +58,8 @@ func (p *Process) withStore(ctx context.Context, task func(context.Context) erro
 	return cmp.Or(err, ctx.Err())
 }
 
-// engineIsFree is an error where another process, giverny up or analyze, has the embedded engine's folder and could not be
-// reached.
+// engineIsFree returns an error if another process, giverny up or analyze, holds the embedded engine's folder but could
+// not be reached.
 func (p *Process) engineIsFree(patience time.Duration) error {
 	if p.engine == nil {
 		return nil

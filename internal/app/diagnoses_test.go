@@ -15,7 +15,7 @@ import (
 	"github.com/giverny/giverny/store/engine"
 )
 
-// A command that reads the store beside the process that has it open says so, and what to do instead of stopping that.
+// A command that reads a store held open by another process says so, and what to do other than stopping that process.
 func TestReadingAStoreThatIsOpen(t *testing.T) {
 	cfg := config.Default()
 	cfg.DataDir = t.TempDir()

@@ -13,11 +13,10 @@ import (
 	"github.com/giverny/giverny/store/engine"
 )
 
-// BenchmarkEndToEnd runs b.N intervals of a second through the whole process,
-// from the reading of a counter to the stored interval. It reports the time
-// between those two, the intervals without a result, and how many seconds
-// the store is behind at the end, when every second has to have brought one
-// interval.
+// BenchmarkEndToEnd runs b.N intervals of a second through the whole process, from
+// reading a counter to the stored interval. It reports the latency, the number of
+// intervals without a result, and the lag of the store at the end in seconds, when
+// every second must have brought one interval.
 func BenchmarkEndToEnd(b *testing.B) {
 	library, err := engine.FindLibrary("")
 	if err != nil {
@@ -42,7 +41,7 @@ func BenchmarkEndToEnd(b *testing.B) {
 		var polls []int64
 		var seconds []float64
 		last := int64(0)
-		const warm = 3 // intervals that fill caches and files
+		const warm = 3 // intervals to warm up caches and files
 		for len(seconds) < warm+b.N {
 			select {
 			case nanos := <-acked:
@@ -73,8 +72,8 @@ func BenchmarkEndToEnd(b *testing.B) {
 	})
 }
 
-// storedInterval is when an interval ended, and how long after its last reading
-// it was stored.
+// storedInterval is the end of an interval, and the time from its last reading to its
+// storage.
 type storedInterval struct {
 	endNanos int64
 	seconds  float64

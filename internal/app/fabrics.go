@@ -15,7 +15,7 @@ import (
 type Fabric struct {
 	config.Fabric
 	Graph   *topology.Graph
-	refused error // why its file was not read at the start, and Graph is the version before
+	refused error // why its file was rejected at the start; Graph is then the previous version
 }
 
 var errNoFabrics = errors.New("no fabric is configured: add one under fabrics, with a name and a topology, to the file that --config or GIVERNY_CONFIG names")
@@ -28,8 +28,8 @@ func LoadFabrics(cfg []config.Fabric, log *slog.Logger) ([]Fabric, error) {
 	})
 }
 
-// StartFabrics is LoadFabrics for a process that serves for long: of a fabric whose file cannot be read, the version
-// that came into force last is used, if this host had one.
+// StartFabrics is LoadFabrics for a long-running process: if a fabric's file cannot be read, the last version in
+// force is used, if this host has a copy.
 func StartFabrics(cfg *config.Config, log *slog.Logger) ([]Fabric, error) {
 	kept := newKeptGraphs(cfg, log)
 	return loadFabrics(cfg.Fabrics, log, func(f config.Fabric) (Fabric, error) {
@@ -65,7 +65,7 @@ func loadFabrics(cfg []config.Fabric, log *slog.Logger, load func(config.Fabric)
 	return fabrics, nil
 }
 
-// FabricNamed is the configured fabric that a flag --fabric names, or without a name the only one.
+// FabricNamed returns the configured fabric of a flag --fabric, or without a name the only one.
 func FabricNamed(fabrics []config.Fabric, name string) (config.Fabric, error) {
 	var names []string
 	for _, f := range fabrics {

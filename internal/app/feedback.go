@@ -9,12 +9,12 @@ import (
 	"github.com/giverny/giverny/topology"
 )
 
-// feedbackStopShare is how much of a stage's time to stop the schedulers have to be
-// put back: the rest is the audit's.
+// feedbackStopShare is the share of a stage's stop time for restoring the schedulers:
+// the rest is for the audit.
 const feedbackStopShare = 0.8
 
-// makeFeedback makes what acts on the results. Its faults are states that people see
-// beside the others; the process is ready in spite of them.
+// makeFeedback creates feedback. Its faults show in the process state but do not affect
+// readiness.
 func (parts *Parts) makeFeedback() (err error) {
 	p := parts.process
 	graphs, maxAge := make([]*topology.Graph, len(parts.fabrics)), map[string]time.Duration{}
@@ -33,15 +33,15 @@ func (parts *Parts) makeFeedback() (err error) {
 	return nil
 }
 
-// lateResults is what results may take in addition to what the configuration makes intervals wait for.
+// lateResults is an allowance for the delay of results beyond the configured waiting times.
 const lateResults = 5 * time.Minute
 
-// actWithin is how old an interval of a fabric may be to be acted on.
+// actWithin is the maximum age of an interval of a fabric that is acted on.
 func actWithin(cfg *analysis.Config) time.Duration {
 	return lateResults + 3*cfg.Window.Interval + cfg.Lateness() + cfg.Hold
 }
 
-// feedbackSteps lays out what acts, and after it the audit of that.
+// feedbackSteps returns the parts of feedback, followed by their audit.
 func (parts *Parts) feedbackSteps() []Step {
 	var acting Step
 	for _, part := range parts.feedback.Parts() {

@@ -21,18 +21,18 @@ import (
 // feedSet is the feeds of an agent.
 type feedSet struct {
 	feeds  []*feed
-	graphs map[string]*topology.Graph // by fabric; changed by SetGraph alone
+	graphs map[string]*topology.Graph // by fabric; changed only by SetGraph
 	out    *feedEmitter
 }
 
-// feed is one of them, and what finds the devices of its nodes.
+// feed is a feed and the fabrics it resolves nodes in.
 type feed struct {
 	runner  *feeds.Runner
 	fabrics []string
 	nodes   nodes.Map
 }
 
-// newFeedSet makes the enabled feeds. They read nothing yet but maps of nodes.
+// newFeedSet creates the enabled feeds. It reads only node maps.
 func newFeedSet(cfg *config.Config, host string, deps AgentDeps) (*feedSet, error) {
 	set := &feedSet{graphs: map[string]*topology.Graph{}, out: &feedEmitter{}}
 	if !cfg.Collect.FeedsEnabled() {
@@ -95,7 +95,7 @@ func (s *feedSet) resolver(f *feed) (*nodes.Resolver, error) {
 	return nodes.New(graphs, f.nodes), nil
 }
 
-// runners of the feeds.
+// runners returns the runners of the feeds.
 func (s *feedSet) runners() (list []*feeds.Runner) {
 	for _, f := range s.feeds {
 		list = append(list, f.runner)
@@ -103,12 +103,12 @@ func (s *feedSet) runners() (list []*feeds.Runner) {
 	return list
 }
 
-// uses says whether any feed looks for nodes in a fabric.
+// uses reports whether any feed resolves nodes in a fabric.
 func (s *feedSet) uses(fabric string) bool {
 	return slices.ContainsFunc(s.feeds, func(f *feed) bool { return slices.Contains(f.fabrics, fabric) })
 }
 
-// SetGraph lets feeds look for nodes in another version of a fabric.
+// SetGraph sets a new topology version of a fabric for resolving nodes.
 func (s *feedSet) SetGraph(g *topology.Graph) error {
 	s.graphs[g.Fabric()] = g
 	for _, f := range s.feeds {
@@ -124,7 +124,7 @@ func (s *feedSet) SetGraph(g *topology.Graph) error {
 	return nil
 }
 
-// feedEmitter tells errors that no further try will mend. Its emitter is set before the feeds run.
+// feedEmitter marks permanent errors. Its emitter is set before the feeds run.
 type feedEmitter struct{ emitter *emitter.Emitter }
 
 // EmitJobs sends jobs.
@@ -142,7 +142,7 @@ func (e *feedEmitter) EmitTraffic(ctx context.Context, fabric string, rows []sch
 	return marked(e.emitter.EmitTraffic(ctx, fabric, rows))
 }
 
-// marked marks what the broker or the encoder refuses for good.
+// marked marks errors that are permanent: rejected by the broker or the encoder.
 func marked(err error) error {
 	_, refused := errors.AsType[*kafka.RefusedError](err)
 	if _, unfit := envelope.ReasonOf(err); refused || unfit {

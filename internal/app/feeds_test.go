@@ -23,7 +23,7 @@ import (
 	"github.com/giverny/giverny/topology"
 )
 
-// records is a sink that keeps what it is given.
+// records is a sink that keeps its records.
 type records struct {
 	mu   sync.Mutex
 	list []kafka.Record
@@ -39,7 +39,7 @@ func (r *records) Produce(_ context.Context, record kafka.Record) error {
 	return r.err
 }
 
-// feedsOf makes the feeds of a configuration, with a folder in which it may name files.
+// feedsOf creates the feeds of a configuration, with a folder for its files.
 func feedsOf(t *testing.T, text string) (*feedSet, *records, string) {
 	t.Helper()
 	dir := t.TempDir()
@@ -80,7 +80,7 @@ collect:
     file: {enabled: true, path: DIR/traffic.csv, fabrics: [plane1]}
 `
 
-// Configured feeds end as records in the topics of their fabrics, once.
+// Rows of configured feeds become records in the topics of their fabrics, once.
 func TestFeedsEndInTopics(t *testing.T) {
 	nodeMap := filepath.Join(t.TempDir(), "nodes.tsv")
 	if err := os.WriteFile(nodeMap, []byte("nid[1-2]\t1,1,1\nnid3\t3,3,3\n"), 0o600); err != nil {
@@ -134,7 +134,7 @@ func TestFeedsEndInTopics(t *testing.T) {
 	}
 }
 
-// A new version of a fabric is where nodes are looked for from then on; what the encoder refuses is final.
+// After a new topology version nodes are resolved in it; rejection by the encoder is permanent.
 func TestFeedsTakeGraphs(t *testing.T) {
 	nodeMap := filepath.Join(t.TempDir(), "nodes.tsv")
 	if err := os.WriteFile(nodeMap, nil, 0o600); err != nil {

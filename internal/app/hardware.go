@@ -12,8 +12,8 @@ import (
 	"github.com/giverny/giverny/schema"
 )
 
-// host is what this host is made of, and what its adapters move. Adapters are looked
-// for where the source ibsysfs does, whether it is enabled or not.
+// host reads the hardware of this host and the traffic of its adapters. Adapters are
+// found as by the source ibsysfs, whether it is enabled or not.
 type host struct {
 	log *slog.Logger
 
@@ -38,7 +38,7 @@ func newHost(sources registry.Sources, name string, log *slog.Logger) (*host, er
 	return &host{log: log, collector: collector}, nil
 }
 
-// Hardware as it is now.
+// Hardware reads the current hardware.
 func (h *host) Hardware() schema.HostHardware {
 	all := hardware.Read("/")
 	h.mu.Lock()
@@ -50,7 +50,7 @@ func (h *host) Hardware() schema.HostHardware {
 	return all
 }
 
-// DataBytes is what an adapter has sent and received.
+// DataBytes is the number of bytes an adapter has sent and received.
 func (h *host) DataBytes(adapter string) (uint64, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -19,7 +19,7 @@ import (
 	"github.com/giverny/giverny/schema"
 )
 
-// probed is this host, where it is probed.
+// probed is this host as a target of probes.
 type probed struct {
 	*local.Host
 	cfg    config.Hostping
@@ -27,7 +27,7 @@ type probed struct {
 	rnics  *utilisation.RNICs
 }
 
-// newProbed makes what probes this host; nil where it is not to be probed.
+// newProbed returns nil if this host is not to be probed.
 func newProbed(cfg *config.Config, log *slog.Logger) (*probed, error) {
 	if !cfg.Hostping.Enabled() {
 		return nil, nil
@@ -47,8 +47,8 @@ func newProbed(cfg *config.Config, log *slog.Logger) (*probed, error) {
 	return p, err
 }
 
-// monitorStage probes this host by itself, and hands its reports to where answers to
-// commands go: none where that is off.
+// monitorStage probes this host automatically and publishes the reports like command
+// results; no stage if that is off.
 func (a *Agent) monitorStage(out command.Publisher) ([]lifecycle.Stage, error) {
 	p := a.orders.probed
 	if p == nil || !p.cfg.Monitor.Enabled {
@@ -57,7 +57,7 @@ func (a *Agent) monitorStage(out command.Publisher) ([]lifecycle.Stage, error) {
 	report := func(ctx context.Context, outcome order.Outcome) error {
 		text, err := command.Output(&outcome)
 		if err != nil {
-			outcome.Graph = nil // the page draws none then
+			outcome.Graph = nil // the page then draws no graph
 			if text, err = command.Output(&outcome); err != nil {
 				return err
 			}

@@ -15,9 +15,9 @@ import (
 	"github.com/giverny/giverny/topology"
 )
 
-// keptGraphs is the folder with a copy of the version of each fabric that came into force last, of fabrics that a
-// file describes: a process that starts while such a file is damaged (an ibnetdiscover that failed, a host that
-// went down while it was written) goes on with the copy, as one that runs already does.
+// keptGraphs is a folder with a copy of the last topology version in force of each fabric that a file describes:
+// if that file is damaged when a process starts (a failed ibnetdiscover, a host that crashed while writing), it
+// uses the copy, as a running process would.
 type keptGraphs struct {
 	dir string
 	log *slog.Logger
@@ -31,7 +31,7 @@ func (k keptGraphs) file(fabric string) string {
 	return filepath.Join(k.dir, url.PathEscape(fabric)+".yaml")
 }
 
-// origin is the first line of a copy: a copy of another file says nothing of the one that is configured now.
+// origin is the first line of a copy: it names the original file, so that the copy of another file is not used.
 func origin(path string) string {
 	if whole, err := filepath.Abs(path); err == nil {
 		path = whole
@@ -39,7 +39,7 @@ func origin(path string) string {
 	return fmt.Sprintf("# copy of %q, as it was read last\n", path)
 }
 
-// keep writes the copy of a version that is in force. That it cannot is no reason to do without the version.
+// keep writes a copy of the version in force. Failures are only logged.
 func (k keptGraphs) keep(path string, g *topology.Graph) {
 	var text bytes.Buffer
 	text.WriteString(origin(path))
@@ -58,7 +58,7 @@ func (k keptGraphs) keep(path string, g *topology.Graph) {
 	}
 }
 
-// last is the version of a fabric that came into force last; nil if there is no copy of the configured file.
+// last returns the last version in force of a fabric; nil if there is no copy of the configured file.
 func (k keptGraphs) last(f config.Fabric) *topology.Graph {
 	copied, err := os.Open(k.file(f.Name))
 	if err != nil {
@@ -77,7 +77,7 @@ func (k keptGraphs) last(f config.Fabric) *topology.Graph {
 	return g
 }
 
-// stale says of a fabric that the version before stays in force, and why.
+// stale says that the previous version of a fabric stays in force, and why.
 func stale(err error) string {
 	return "its file is refused, the version before stays in force: " + strings.TrimSpace(err.Error())
 }

@@ -15,7 +15,7 @@ import (
 	"github.com/giverny/giverny/topology"
 )
 
-// fabricFile writes a fabric in Giverny's own format, and is a configuration that names it.
+// fabricFile writes a fabric in Giverny's own format, and returns a configuration that names it.
 func fabricFile(t *testing.T, spec string) (cfg *config.Config, path string) {
 	t.Helper()
 	path = filepath.Join(t.TempDir(), "fabric.yaml")
@@ -42,8 +42,8 @@ func writeFabric(t *testing.T, path, spec string) *topology.Graph {
 	return g
 }
 
-// A file that was damaged while the process was down, or is gone, is no reason not to start: the version before
-// stays in force, that is a state, and the next good file is taken.
+// A file that was damaged or deleted while the process was down does not prevent the start: the previous
+// version stays in force, this shows in the state, and the next valid file is loaded.
 func TestAStartWithADamagedFileGoesOnWithTheVersionBefore(t *testing.T) {
 	cfg, path := fabricFile(t, "torus:4x4")
 	log := slog.New(slog.DiscardHandler)
@@ -81,7 +81,7 @@ func TestAStartWithADamagedFileGoesOnWithTheVersionBefore(t *testing.T) {
 	}
 }
 
-// What was never in force on this host, or was read from another file, is a fault of the configuration.
+// Without a previous version on this host, or with one of another file, a damaged file is a configuration error.
 func TestADamagedFileWithoutACopyIsRefused(t *testing.T) {
 	cfg, path := fabricFile(t, "torus:4x4")
 	log := slog.New(slog.DiscardHandler)
@@ -105,7 +105,7 @@ func TestADamagedFileWithoutACopyIsRefused(t *testing.T) {
 	}
 }
 
-// The copy is of the version that is in force, also of one that came while the process ran, with the numbers that links had.
+// The copy is of the version in force, including one loaded at run time, with the same link numbers.
 func TestTheCopyFollowsTheFile(t *testing.T) {
 	cfg, path := fabricFile(t, "torus:4x4")
 	log := slog.New(slog.DiscardHandler)

@@ -7,8 +7,8 @@ import (
 	"github.com/giverny/giverny/search/run"
 )
 
-// kindHandlers are those of the kinds that the configuration of this host offers. A
-// kind more is a handler more here.
+// kindHandlers returns the handlers of the command kinds that this host's configuration
+// enables. Add new kinds here.
 func kindHandlers(o *orders, h *host) (handlers []command.Handler, err error) {
 	if o.offer.Enabled() {
 		metrics, err := run.NewMetrics(o.registerer)
@@ -27,7 +27,7 @@ func kindHandlers(o *orders, h *host) (handlers []command.Handler, err error) {
 	return handlers, nil
 }
 
-// kindsOf names the kinds of handlers.
+// kindsOf returns the kinds of handlers.
 func kindsOf(handlers []command.Handler) (kinds []string) {
 	for _, h := range handlers {
 		kinds = append(kinds, h.Kind())

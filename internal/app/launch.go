@@ -15,7 +15,7 @@ import (
 	"github.com/giverny/giverny/store/read"
 )
 
-// dispatcher sends commands by diagnoses in a fabric.
+// dispatcher returns a dispatcher that sends commands based on diagnoses in a fabric.
 func (p *Process) dispatcher(client *command.Client, fabric string, askSlurm bool) (*dispatch.Dispatcher, error) {
 	d := &dispatch.Dispatcher{Fabric: fabric, Bus: client, Store: read.New(p.db), Now: time.Now, ListWait: dispatch.DefaultListWait, StartWait: dispatch.DefaultStartWait}
 	if askSlurm {
@@ -44,14 +44,14 @@ func (p *Process) hostLauncher(client *command.Client, fabric string) (*hostlaun
 	return &hostlaunch.Launcher{Dispatcher: dispatcher, Config: p.cfg.Hostping.Launch, Runs: read.New(p.db)}, nil
 }
 
-// LaunchingSearches calls back with what launches searches in a fabric, or in the only
-// one, once the store is ready.
+// LaunchingSearches calls do with a search launcher for a fabric, or the only one, once
+// the store is ready.
 func (p *Process) LaunchingSearches(ctx context.Context, fabric string, do func(context.Context, *searchlaunch.Launcher) error) error {
 	return launching(ctx, p, fabric, p.searchLauncher, do)
 }
 
-// LaunchingProbes calls back with what launches runs of hostping in a fabric, or in the
-// only one, once the store is ready.
+// LaunchingProbes calls do with a hostping launcher for a fabric, or the only one, once
+// the store is ready.
 func (p *Process) LaunchingProbes(ctx context.Context, fabric string, do func(context.Context, *hostlaunch.Launcher) error) error {
 	return launching(ctx, p, fabric, p.hostLauncher, do)
 }
@@ -71,14 +71,14 @@ func launching[L any](ctx context.Context, p *Process, fabric string, launcher f
 	return p.withStore(ctx, func(ctx context.Context) error { return do(ctx, l) })
 }
 
-// policy is what launches commands by diagnoses: a sink of results that runs.
+// policy launches commands based on diagnoses: a sink of results with a Run loop.
 type policy interface {
 	pipeline.Sink
 	Run(ctx context.Context) error
 }
 
-// makePolicies makes what launches searches and runs of hostping by itself, where that
-// is switched on.
+// makePolicies creates the policies for automatic searches and hostping runs, if
+// enabled.
 func (parts *Parts) makePolicies() error {
 	p := parts.process
 	if cfg := p.cfg.Search.Launch.Policy; cfg.Enabled {
@@ -100,7 +100,7 @@ func (parts *Parts) makePolicies() error {
 	return nil
 }
 
-// eachFabric makes a launcher for each fabric, by its name.
+// eachFabric creates a launcher for each fabric, by name.
 func eachFabric[L any](parts *Parts, launcher func(*command.Client, string) (L, error)) (map[string]L, error) {
 	launchers := map[string]L{}
 	for _, f := range parts.fabrics {
@@ -115,13 +115,13 @@ func eachFabric[L any](parts *Parts, launcher func(*command.Client, string) (L, 
 	return launchers, nil
 }
 
-// addPolicy has a policy see results and run.
+// addPolicy registers a policy as a sink and a stage.
 func (parts *Parts) addPolicy(made policy, state func() string) {
 	parts.policies = append(parts.policies, made)
 	parts.process.ops.AddState(made.Name(), state)
 }
 
-// policyStages run the policies.
+// policyStages returns the stages that run the policies.
 func (parts *Parts) policyStages() (stages Step) {
 	for _, made := range parts.policies {
 		stages = append(stages, lifecycle.Stage{Name: made.Name(), Run: made.Run})

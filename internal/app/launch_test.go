@@ -18,7 +18,7 @@ import (
 	"github.com/giverny/giverny/schema"
 )
 
-// analyserThat makes the parts of an analyser whose Kafka and store are elsewhere, and away.
+// analyserThat creates the parts of an analyser whose Kafka and store are remote and unavailable.
 func analyserThat(t *testing.T, launch string) (*Process, *Parts) {
 	t.Helper()
 	dir := t.TempDir()
@@ -49,7 +49,7 @@ func analyserThat(t *testing.T, launch string) (*Process, *Parts) {
 	return p, parts
 }
 
-// refusals of the search policy that a process counts, by reason.
+// refusals counts the search policy's refusals by reason.
 func refusals(t *testing.T, gather prometheus.Gatherer) map[string]float64 {
 	t.Helper()
 	families, err := gather.Gather()
@@ -79,8 +79,8 @@ func label(m *dto.Metric, name string) string {
 	return ""
 }
 
-// An analyser whose configuration switches the policy on runs it as a stage, gives it the diagnoses of its pipelines
-// and counts what it refuses; here the store cannot be asked.
+// An analyser with the policy enabled runs it as a stage, passes it the diagnoses of its pipelines and counts its
+// refusals; here the store is unavailable.
 func TestAnalyserRunsTheSearchPolicy(t *testing.T) {
 	p, parts := analyserThat(t, "{allow_hosts: ['n*'], policy: {enabled: true, dry_run: false}}")
 	defer p.db.Close()
@@ -123,7 +123,7 @@ func TestAnalyserRunsTheSearchPolicy(t *testing.T) {
 	}
 }
 
-// Without the switch nothing launches searches, and without a key the process says what to do.
+// By default no searches are launched, and without a key the process says what to do.
 func TestSearchPolicyIsOffByDefault(t *testing.T) {
 	p, parts := analyserThat(t, "{allow_hosts: ['n*']}")
 	defer p.db.Close()

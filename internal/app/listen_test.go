@@ -11,7 +11,7 @@ import (
 	"github.com/giverny/giverny/internal/config"
 )
 
-// A listener that is open to others without access control is refused under its key, wherever that is noticed first.
+// A listener open to other hosts without access control is rejected with its key, wherever it is detected first.
 func TestAnOpenListenerIsRefusedUnderItsKey(t *testing.T) {
 	cfg := config.Default()
 	cfg.DataDir, cfg.HTTP.Listen = t.TempDir(), ":9401"
@@ -26,10 +26,10 @@ func TestAnOpenListenerIsRefusedUnderItsKey(t *testing.T) {
 	}
 }
 
-// Beside another giverny, metrics without a configured address take a free port; the address of the page does not change.
+// Beside another giverny, metrics without a configured address use a free port; the address of the page does not change.
 func TestMetricsTakeAFreePortBesideAnother(t *testing.T) {
 	occupied := func(address string) {
-		if l, err := net.Listen("tcp", address); err == nil { // else another process has it, which is as good
+		if l, err := net.Listen("tcp", address); err == nil { // otherwise another process holds it, which is as good
 			t.Cleanup(func() { l.Close() })
 		}
 	}

@@ -9,7 +9,7 @@ import (
 	"github.com/giverny/giverny/internal/faults"
 )
 
-// Listeners are the sockets of a process: of the page and the API, and of metrics and profiles.
+// Listeners are the sockets of a process: one for the page and the API, one for metrics and profiles.
 type Listeners struct{ Web, Metrics net.Listener }
 
 // URL is the address of the page.
@@ -20,12 +20,12 @@ func (l *Listeners) URL(tls bool) string {
 	return "http://" + l.Web.Addr().String()
 }
 
-// Close closes those that are open.
+// Close closes the sockets that are open.
 func (l *Listeners) Close() error { return errors.Join(l.Web.Close(), l.Metrics.Close()) }
 
-// Listen opens the HTTP servers' sockets now, so that a port in use is an error
-// before anything starts. It refuses an address that others than this host reach
-// where nothing says who may ask.
+// Listen opens the HTTP sockets, so that a port in use is an error before anything
+// starts. It fails for an address that other hosts can reach if clients cannot be
+// identified.
 func (p *Process) Listen() (*Listeners, error) {
 	if err := p.checkAddress(); err != nil {
 		return nil, err
@@ -45,7 +45,7 @@ func (p *Process) checkAddress() error {
 	return faults.At("http", p.cfg.HTTP.Access.CheckAddress(p.cfg.HTTP.Listen, p.cfg.HTTP.TLS.CA != ""))
 }
 
-// ListenAnywhere takes the configured address, or a free port where it is in use.
+// ListenAnywhere listens on the configured address, or on a free port if it is in use.
 func (p *Process) ListenAnywhere() (*Listeners, error) {
 	if l, err := p.Listen(); err == nil {
 		return l, nil
@@ -54,8 +54,8 @@ func (p *Process) ListenAnywhere() (*Listeners, error) {
 	return p.Listen()
 }
 
-// ListenBeside takes the configured address, and for metrics without one a free port where the default
-// one is in use: by another giverny on this host.
+// ListenBeside listens on the configured address; for metrics without one it uses a free port if the
+// default one is in use by another giverny on this host.
 func (p *Process) ListenBeside() (*Listeners, error) {
 	l, err := p.Listen()
 	if err == nil || p.cfg.HTTP.Metrics.Listen != "" || !errors.Is(err, syscall.EADDRINUSE) {

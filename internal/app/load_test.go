@@ -18,8 +18,8 @@ import (
 	"github.com/giverny/giverny/topology"
 )
 
-// TestMain lets the test binary be the processes that the tests start: the
-// embedded engine's child, and a giverny under load.
+// TestMain lets the test binary be the processes started by the tests: the embedded
+// engine's child, and a giverny under load.
 func TestMain(m *testing.M) {
 	if len(os.Args) < 2 {
 		os.Exit(m.Run())
@@ -36,9 +36,8 @@ func TestMain(m *testing.M) {
 	}
 }
 
-// load makes the counters of a whole torus, read at both ends of each link, of
-// which every value is known: link l stalls percent(l) percent of the time,
-// always.
+// load generates the counters of a whole torus, read at both ends of each link, with
+// known values: link l always stalls percent(l) percent of the time.
 type load struct {
 	batch   schema.CounterBatch
 	links   []schema.LinkID // by row
@@ -66,7 +65,7 @@ func newLoadSource(g *topology.Graph) *load {
 	return s
 }
 
-// read is what every counter shows at an instant; they are 48 bits wide.
+// read returns the values of all counters at an instant; they are 48 bits wide.
 func (s *load) read(nanos int64) *schema.CounterBatch {
 	for i, l := range s.links {
 		stalled := uint64(float64(nanos/1e6) * 1e4 * s.percent(l)) // whole: nanos x percent / 100
@@ -78,13 +77,13 @@ func (s *load) read(nanos int64) *schema.CounterBatch {
 	return &s.batch
 }
 
-// underLoad is a process with everything embedded that analyses a load, an
-// interval a second, until ctx is cancelled.
+// underLoad is a process with everything embedded that analyses a load, one interval
+// per second, until ctx is cancelled.
 type underLoad struct {
 	dir, topology string
 	onAcked       func(nanos int64) // after Kafka has acknowledged a poll
 	onStored      func(*schema.IntervalResult)
-	hot           bool // half of the links stall for 40% of the time, and regions outlive a restart
+	hot           bool // half of the links stall for 40% of the time, with regions that outlive a restart
 }
 
 // hotPercent is a load with a High region.
@@ -102,7 +101,7 @@ func (u underLoad) run(ctx context.Context) error {
 	cfg.DataDir, cfg.HTTP.Listen, cfg.Store.Library = u.dir, "127.0.0.1:0", os.Getenv("GIVERNY_TEST_LIBRARY")
 	entry := config.DefaultFabric()
 	entry.Name, entry.Topology, entry.Partition, entry.Analysis.Window.Interval = "load", u.topology, 0, time.Second
-	entry.Analysis.Window.ClockLateness = 15 * time.Second // however busy the machine is
+	entry.Analysis.Window.ClockLateness = 15 * time.Second // for a busy machine
 	if u.hot {
 		entry.Analysis.Track.GapIntervals = 300
 	}
@@ -141,7 +140,7 @@ func (u underLoad) run(ctx context.Context) error {
 	})
 }
 
-// storedSink tells a test of every stored interval.
+// storedSink calls back for every stored interval.
 type storedSink struct {
 	stored func(*schema.IntervalResult) // may be nil
 }

@@ -11,8 +11,8 @@ import (
 
 const loadCommand = "load"
 
-// The files in which a child notes the polls that Kafka has acknowledged, and
-// the intervals that are stored, by their end; of a hot load those with regions.
+// The files in which a child records the polls acknowledged by Kafka, and the stored
+// intervals by their end; for a hot load only those with regions.
 const (
 	ackedJournal  = "acknowledged"
 	storedJournal = "stored"
@@ -30,7 +30,7 @@ func runLoad(ctx context.Context, args []string) error {
 		journals[i] = file
 	}
 	u := underLoad{dir: filepath.Join(args[0], "data"), topology: args[1], hot: len(args) > 2}
-	u.onAcked = func(nanos int64) { fmt.Fprintln(journals[0], nanos) } // a line is one write: whole or not at all
+	u.onAcked = func(nanos int64) { fmt.Fprintln(journals[0], nanos) } // one write per line: atomic
 	u.onStored = func(r *schema.IntervalResult) {
 		if u.hot && len(r.Regions) == 0 { // a busy machine misses polls
 			return

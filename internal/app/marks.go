@@ -8,8 +8,8 @@ import (
 	"github.com/giverny/giverny/store/read"
 )
 
-// Marks calls back with the nodes of all fabrics that schedulers are asked to avoid, by the audit, and with what puts some of
-// them back and writes that down.
+// Marks calls do with the nodes of all fabrics that schedulers are asked to avoid, according to the audit, and with a
+// function that restores some of them and audits that.
 func (p *Process) Marks(ctx context.Context, do func(ctx context.Context, marks []schema.FeedbackAction, lift Lift) error) error {
 	if err := p.useStoreBeside(); err != nil {
 		return err
@@ -30,5 +30,5 @@ func (p *Process) Marks(ctx context.Context, do func(ctx context.Context, marks 
 	})
 }
 
-// Lift puts nodes back, and says what became of each.
+// Lift restores nodes and returns the outcome for each.
 type Lift func(ctx context.Context, marks []schema.FeedbackAction, reason string) ([]schema.FeedbackAction, error)

@@ -16,7 +16,7 @@ import (
 	"github.com/giverny/giverny/schema"
 )
 
-// Nodes of Slurm that an analyser marked whose host is lost are found in the audit and put back; others are not.
+// Slurm nodes marked by an analyser whose host is lost are found in the audit and restored; others are not.
 func TestMarksOfALostHostAreLifted(t *testing.T) {
 	c := slurm.Start(t, slurm.Config{Nodes: []string{"host0", "host1", "host2"}})
 	cfg := config.Default()
@@ -66,7 +66,7 @@ func TestMarksOfALostHostAreLifted(t *testing.T) {
 	}
 }
 
-// liftAll says which marks there are, and what became of them.
+// liftAll lists the marks and lifts them, with the outcome for each.
 func liftAll(t *testing.T, cfg config.Config) string {
 	t.Helper()
 	var marked, lifted []string

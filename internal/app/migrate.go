@@ -8,8 +8,7 @@ import (
 	"github.com/giverny/giverny/store"
 )
 
-// Migrate brings the store's tables up to date, and lists the steps that they have
-// had.
+// Migrate migrates the store's tables and lists all applied migrations.
 func (p *Process) Migrate(ctx context.Context) (applied []store.Migration, err error) {
 	if err := p.UseStore(); err != nil {
 		return nil, err
@@ -27,7 +26,7 @@ func (p *Process) Migrate(ctx context.Context) (applied []store.Migration, err e
 	return applied, err
 }
 
-// awaitStore waits for the store and brings its tables up to date.
+// awaitStore waits for the store and migrates its tables.
 func (p *Process) awaitStore(ctx context.Context) error {
 	if p.engine != nil {
 		if err := p.engine.Ready(ctx); err != nil {
@@ -37,13 +36,13 @@ func (p *Process) awaitStore(ctx context.Context) error {
 	if err := p.migrate(ctx); err != nil {
 		return err
 	}
-	if p.engine != nil { // no other process has it
+	if p.engine != nil { // no other process uses it
 		return p.db.ApplyRetention(ctx)
 	}
 	return nil
 }
 
-// migrate waits for a server that is away, or has too much to do; what is wrong with its tables is an error.
+// migrate retries while the server is unavailable or overloaded; an error in its tables is returned.
 func (p *Process) migrate(ctx context.Context) error {
 	return retry.Backoff{Min: time.Second, Max: 15 * time.Second}.Do(ctx, func() error {
 		err := p.db.Migrate(ctx)

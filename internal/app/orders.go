@@ -18,23 +18,23 @@ import (
 	"github.com/giverny/giverny/search/ondemand"
 )
 
-// orders say which commands an agent takes.
+// orders are the settings for the commands an agent accepts.
 type orders struct {
 	cfg       command.Config
 	fabric    string
 	statePath string
 	offer     ondemand.Config // searches
-	searchDir string          // of their logs
+	searchDir string          // for logs of searches
 	probed    *probed         // nil: this host is not probed
-	slurm     slurm.Config    // by which the host's state is asked, where cfg says so
+	slurm     slurm.Config    // for querying the host's state, if cfg enables it
 	sources   registry.Sources
 	log       *slog.Logger
 
 	registerer prometheus.Registerer
 }
 
-// orderStages take commands for this host: none unless the configuration names
-// principals, so that the topic is not even read.
+// orderStages handle commands for this host. There are none unless the configuration
+// names principals; then the topic is not even read.
 func (a *Agent) orderStages(c *collecting) ([]lifecycle.Stage, error) {
 	o := a.orders
 	if !o.cfg.Enabled() {
@@ -68,7 +68,7 @@ func (a *Agent) orderStages(c *collecting) ([]lifecycle.Stage, error) {
 	return []lifecycle.Stage{supervised(lifecycle.Stage{Name: "commands", Run: agent.Run}, a.deps.Log)}, nil
 }
 
-// resultSigner signs the results of an agent; nil without a key.
+// resultSigner returns the signer of an agent's results; nil without a key.
 func resultSigner(cfg *config.Config, agent string) (*command.Signer, error) {
 	if cfg.Command.Results.KeyFile == "" {
 		return nil, nil
@@ -80,13 +80,13 @@ func resultSigner(cfg *config.Config, agent string) (*command.Signer, error) {
 	return signer, nil
 }
 
-// slurmHost asks Slurm whether this host is out of use.
+// slurmHost queries Slurm whether this host is out of use.
 type slurmHost struct {
 	scheduler *slurm.Scheduler
 	node      string
 }
 
-// Drained says so with Slurm's word for the state.
+// Drained reports whether the host is out of use, with Slurm's name of the state.
 func (s *slurmHost) Drained(ctx context.Context) (bool, string, error) {
 	out, err := s.scheduler.OutOfUse(ctx, []string{s.node})
 	state, drained := out[s.node]

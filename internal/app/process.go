@@ -27,8 +27,8 @@ import (
 	"github.com/giverny/giverny/store/engine"
 )
 
-// Process is one running giverny: what its parts have in common, and the parts
-// that a role may need. The parts are made inert and started by Run.
+// Process is one running giverny: the shared infrastructure and the parts that a role
+// may need. Parts are created first and started by Run.
 type Process struct {
 	cfg     config.Config
 	version string
@@ -36,17 +36,17 @@ type Process struct {
 	ops     *ops.Ops
 	mux     *http.ServeMux
 
-	registerer prometheus.Registerer // of the parts' metrics
+	registerer prometheus.Registerer // for the parts' metrics
 
 	engine *engine.Engine   // nil without an embedded store
 	broker *embedded.Broker // nil without an embedded broker
 	client *kafka.Client
 	db     *store.DB
 
-	analyst func(context.Context) error // serves analysts; nil where none are
+	analyst func(context.Context) error // serves analysts; nil if disabled
 }
 
-// New makes a process without parts. version is that of the program.
+// New returns a process without parts. version is the program's.
 func New(cfg config.Config, version string, log *slog.Logger) *Process {
 	p := &Process{cfg: cfg, version: version, log: log, ops: ops.New(version), mux: http.NewServeMux()}
 	p.registerer = p.ops.Registry
@@ -54,7 +54,7 @@ func New(cfg config.Config, version string, log *slog.Logger) *Process {
 	return p
 }
 
-// UseKafka makes the client, and the embedded broker if configured.
+// UseKafka creates the client, and the embedded broker if configured.
 func (p *Process) UseKafka() (err error) {
 	cfg, dial := p.cfg.Kafka.Client, kafka.Dial(nil)
 	if p.cfg.Kafka.Embedded {
@@ -70,8 +70,8 @@ func (p *Process) UseKafka() (err error) {
 	return nil
 }
 
-// ReachKafka makes the client alone: of the configured brokers, or of the broker embedded in another process that
-// runs with the same data_dir.
+// ReachKafka creates only the client: of the configured brokers, or of the broker embedded in another process
+// with the same data_dir.
 func (p *Process) ReachKafka() error {
 	if !p.cfg.Kafka.Embedded {
 		return p.UseKafka()
@@ -92,7 +92,7 @@ func (p *Process) makeClient(cfg kafka.Config, dial kafka.Dial) (err error) {
 	return err
 }
 
-// UseStore makes the database, and the embedded engine if configured.
+// UseStore creates the database client, and the embedded engine if configured.
 func (p *Process) UseStore() error {
 	options, err := p.storeOptions()
 	if err != nil {
@@ -101,8 +101,8 @@ func (p *Process) UseStore() error {
 	return p.openStore(options)
 }
 
-// useStoreBeside makes the database for a command that also works beside giverny up or analyze: where one of these has the
-// embedded engine open, that engine answers the command, too.
+// useStoreBeside creates the database client for a command that may run beside giverny up or analyze: if one of these has
+// the embedded engine open, the command uses that engine.
 func (p *Process) useStoreBeside() error {
 	if p.cfg.Store.Embedded {
 		dir, err := p.engineDir()
@@ -154,16 +154,16 @@ func (p *Process) storeOptions() (*clickhouse.Options, error) {
 
 // engineDir is the folder of the embedded engine.
 func (p *Process) engineDir() (string, error) {
-	dir, err := filepath.Abs(p.cfg.DataDir) // ClickHouse resolves a relative one twice
+	dir, err := filepath.Abs(p.cfg.DataDir) // ClickHouse would resolve a relative path twice
 	if err != nil {
 		return "", fmt.Errorf("data_dir: %w", err)
 	}
 	return filepath.Join(dir, "clickhouse"), nil
 }
 
-// guard makes what stands before the page and the API, and their TLS; nil where there is none.
+// guard creates the guard of the page and the API, and their TLS; nil if there is none.
 func (p *Process) guard() (*access.Guard, *tlsfile.Reloader, error) {
-	if err := p.checkAddress(); err != nil { // before the guard does, which knows another key
+	if err := p.checkAddress(); err != nil { // first, since its error names the right key
 		return nil, nil, err
 	}
 	cfg := &p.cfg.HTTP
@@ -178,7 +178,7 @@ func (p *Process) guard() (*access.Guard, *tlsfile.Reloader, error) {
 	return guard, reloader, faults.At("http.tls", err)
 }
 
-// serveWeb answers to clients that the guard knows until ctx is cancelled.
+// serveWeb serves the page and the API, behind the guard, until ctx is cancelled.
 func (p *Process) serveWeb(l net.Listener) (func(context.Context) error, error) {
 	guard, reloader, err := p.guard()
 	if err != nil {
@@ -192,9 +192,9 @@ func (p *Process) serveWeb(l net.Listener) (func(context.Context) error, error) 
 	return func(ctx context.Context) error { return ops.Serve(ctx, l, handler, time.Second, p.log) }, nil
 }
 
-// Run starts the engine and the broker, then the steps that layOut returns once
-// those answer, and stops everything in the order of the data: the pipeline
-// first, what it stands on last.
+// Run starts the engine and the broker, then, once these respond, the steps that layOut
+// returns. It stops everything in the order of the data: the pipeline first, the
+// infrastructure last.
 func (p *Process) Run(ctx context.Context, l *Listeners, layOut func(ctx context.Context) ([]Step, error)) error {
 	serveWeb, err := p.serveWeb(l.Web)
 	if err != nil {
@@ -217,8 +217,8 @@ func (p *Process) Run(ctx context.Context, l *Listeners, layOut func(ctx context
 	return p.runSteps(ctx, []lifecycle.Stage{pipeline}, web, p.infrastructure())
 }
 
-// RunOnce runs a task on the store and broker, without the HTTP server. The task's
-// error is returned as it is.
+// RunOnce runs a task with the store and the broker but without the HTTP server. It
+// returns the task's error unchanged.
 func (p *Process) RunOnce(ctx context.Context, task func(ctx context.Context) error) error {
 	return p.runSteps(ctx, []lifecycle.Stage{{Run: task}}, p.infrastructure())
 }
@@ -234,7 +234,7 @@ func (p *Process) infrastructure() (stages []lifecycle.Stage) {
 }
 
 func (p *Process) runSteps(ctx context.Context, steps ...[]lifecycle.Stage) error {
-	const afterPipeline = 5 * time.Second // its own stages have their deadlines
+	const afterPipeline = 5 * time.Second // on top of the deadlines of its stages
 	group := lifecycle.New(p.log, p.cfg.StopTimeout+afterPipeline)
 	for _, step := range steps {
 		if len(step) > 0 {
@@ -248,7 +248,7 @@ func (p *Process) runSteps(ctx context.Context, steps ...[]lifecycle.Stage) erro
 	return errors.Join(err, p.Close())
 }
 
-// Close gives the connections back. Run does so at its end.
+// Close closes the connections. Run does so when it returns.
 func (p *Process) Close() error {
 	if p.client != nil {
 		p.client.Close()

@@ -8,26 +8,26 @@ import (
 	"github.com/giverny/giverny/internal/config"
 )
 
-// Emitter puts batches and events into the partitions of the configured fabrics.
-// It needs UseKafka before.
+// Emitter emits batches and events to the partitions of the configured fabrics. Call
+// UseKafka first.
 func (p *Process) Emitter() *emitter.Emitter {
 	return emitter.New(kafka.NewProducer(p.client), config.PartitionOf(p.cfg.Fabrics))
 }
 
-// Produce runs what puts readings into Kafka, that of another process with the same data_dir too, until it ends.
+// Produce runs a function that sends readings to Kafka, which may be embedded in another process with the same data_dir.
 func (p *Process) Produce(ctx context.Context, produce func(context.Context, *emitter.Emitter) error) error {
 	if err := p.ReachKafka(); err != nil {
 		return err
 	}
 	return p.RunOnce(ctx, func(ctx context.Context) error {
-		if err := p.ensureTopics(ctx); err != nil {
+		if err := p.EnsureTopics(ctx); err != nil {
 			return err
 		}
 		return produce(ctx, p.Emitter())
 	})
 }
 
-// ensureTopics makes the topics that are missing; while Kafka is away it waits.
-func (p *Process) ensureTopics(ctx context.Context) error {
+// EnsureTopics creates the missing topics and waits for their leaders; while Kafka is unreachable it retries.
+func (p *Process) EnsureTopics(ctx context.Context) error {
 	return p.client.EnsureTopics(ctx, config.NumPartitions(p.cfg.Fabrics))
 }

@@ -6,7 +6,7 @@ import (
 	"github.com/giverny/giverny/store/read"
 )
 
-// Reading calls back with the store's read model of a fabric, or of the only one.
+// Reading calls do with the store's read model of a fabric, or of the only one.
 func (p *Process) Reading(ctx context.Context, fabric string, do func(ctx context.Context, m *read.Model, fabric string) error) error {
 	f, err := FabricNamed(p.cfg.Fabrics, fabric)
 	if err != nil {

@@ -11,20 +11,20 @@ import (
 	"github.com/giverny/giverny/schema"
 )
 
-// Replay says how day files are replayed.
+// Replay configures a replay of day files.
 type Replay struct {
 	Fabric  Fabric
 	Files   []string
 	Speed   float64 // recorded seconds per second; 0: as fast as possible
-	Serve   bool    // the page too, until ctx is cancelled
-	Replace bool    // intervals that are stored already, by newer revisions
+	Serve   bool    // also serve the page, until ctx is cancelled
+	Replace bool    // replace stored intervals by newer revisions
 	Sink    pipeline.Sink
-	// Done is called when the files have been read, before the page is left.
+	// Done is called when the files have been read, before the page is closed.
 	Done func(bluewaters.Summary)
 }
 
-// Replay analyses day files here and stores the results: the pipeline of live
-// data, with the files for a source.
+// Replay analyses day files in this process and stores the results, with the pipeline
+// for live data.
 func (p *Process) Replay(ctx context.Context, r Replay) error {
 	reader, err := openDayFiles(r.Fabric, r.Files)
 	if err != nil {
@@ -77,7 +77,7 @@ func (p *Process) Replay(ctx context.Context, r Replay) error {
 }
 
 // ReplayIntoKafka sends the readings of day files to the fabric's partition, for
-// analysers that run.
+// running analysers.
 func (p *Process) ReplayIntoKafka(ctx context.Context, r Replay) error {
 	reader, err := openDayFiles(r.Fabric, r.Files)
 	if err != nil {
@@ -108,7 +108,7 @@ func openDayFiles(f Fabric, files []string) (*bluewaters.Reader, error) {
 	return bluewaters.NewReader(cfg, inputs...)
 }
 
-// daySource is day files as the source of a pipeline.
+// daySource makes day files the source of a pipeline.
 type daySource struct {
 	replay *bluewaters.Replay
 	intake *pipeline.Intake // of the run
@@ -116,7 +116,7 @@ type daySource struct {
 
 func (s *daySource) Name() string { return "day files" }
 
-// Run reads the files to their end and closes what is open then.
+// Run reads the files to their end and then closes the open intervals.
 func (s *daySource) Run(ctx context.Context, in *pipeline.Intake) error {
 	s.intake = in
 	if err := s.replay.Run(ctx); err != nil || ctx.Err() != nil {
@@ -125,7 +125,7 @@ func (s *daySource) Run(ctx context.Context, in *pipeline.Intake) error {
 	return in.Finish()
 }
 
-// Emit hands a batch to the analysis.
+// Emit passes a batch to the analysis.
 func (s *daySource) Emit(_ context.Context, b *schema.CounterBatch) error {
 	return s.intake.Counters(s, b, pipeline.NoOffset)
 }

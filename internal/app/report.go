@@ -9,7 +9,7 @@ import (
 	"github.com/giverny/giverny/store/read"
 )
 
-// Report makes the report of a fabric's congestion in a span from what is stored.
+// Report creates the congestion report of a fabric for a span from stored results.
 func (p *Process) Report(ctx context.Context, fabric string, span read.Span, interval time.Duration) (made *report.Report, err error) {
 	if err := p.useStoreBeside(); err != nil {
 		return nil, err

@@ -21,7 +21,7 @@ import (
 
 const restartTopology = "torus:8x8x8"
 
-// known is what a restart must not lose, as of the last stored interval.
+// known is the state that a restart must not lose, as of the last stored interval.
 type known struct {
 	last       read.Stored
 	ids        []uint64
@@ -37,7 +37,7 @@ func whatIsKnown(t *testing.T, db *store.DB) (k known) {
 		t.Fatal(err)
 	}
 	tracked, err := model.Result(t.Context(), "load", k.last)
-	for range 5 { // a busy machine misses polls, and their intervals are empty
+	for range 5 { // a busy machine misses polls, which makes intervals empty
 		if err == nil && len(tracked.Regions) == 0 {
 			if k.last, err = model.StoredAt(t.Context(), "load", schema.Instant(k.last.StartNanos-1)); err == nil {
 				tracked, err = model.Result(t.Context(), "load", k.last)
@@ -59,7 +59,7 @@ func whatIsKnown(t *testing.T, db *store.DB) (k known) {
 	return k
 }
 
-// live runs a process until it has stored some intervals that are later than all before, and kills it.
+// live runs a process until it has stored some intervals later than all before, and kills it.
 func live(t *testing.T, dir, library string, intervals int) {
 	t.Helper()
 	before := int64(0)
@@ -77,7 +77,7 @@ func live(t *testing.T, dir, library string, intervals int) {
 	t.Fatalf("the process does not store %d intervals; its log:\n%s", intervals, log)
 }
 
-// laterThan counts the intervals that end after an instant; one that was completed is stored twice.
+// laterThan counts the intervals that end after an instant; a completed one is stored twice.
 func laterThan(instant int64, ends []int64) int {
 	seen := map[int64]bool{}
 	for _, end := range ends {
@@ -88,10 +88,10 @@ func laterThan(instant int64, ends []int64) int {
 	return len(seen)
 }
 
-// A process that is killed with kill -9, wherever it is, is followed by one that
-// knows the same regions by the same identities, the congestion event that is on,
-// and what became of earlier forecasts; one that finds a torn state says so and
-// rebuilds the identities from the stored intervals.
+// A process killed with kill -9 at any time is followed by one that has the same region
+// identities, the open congestion event, and the outcomes of earlier forecasts; a
+// process that finds a truncated state reports it and rebuilds the identities from the
+// stored intervals.
 func TestRestartKeepsWhatIsKnown(t *testing.T) {
 	dir := t.TempDir()
 	library, err := engine.FindLibrary("")
@@ -135,7 +135,7 @@ func compareKnown(t *testing.T, what string, before, after known) {
 	}
 }
 
-// tear leaves a state that is cut short as the only one.
+// tear replaces the state by a truncated one.
 func tear(t *testing.T, e *engine.Engine, db *store.DB, k known) {
 	t.Helper()
 	saved, err := db.LastStates(t.Context(), "load", k.last.StartNanos)
@@ -153,7 +153,7 @@ func tear(t *testing.T, e *engine.Engine, db *store.DB, k known) {
 	for i := range saved.Stages {
 		saved.Stages[i].Bytes = saved.Stages[i].Bytes[:len(saved.Stages[i].Bytes)/2]
 	}
-	saved.Interval.StartNanos = k.last.StartNanos - 1e6 // so that it is not taken for a repetition
+	saved.Interval.StartNanos = k.last.StartNanos - 1e6 // so that it is not deduplicated
 	if err := db.StoreStates(t.Context(), "load", saved.GraphVersion, saved.Interval, 0, saved.Stages); err != nil {
 		t.Fatal(err)
 	}

@@ -17,13 +17,13 @@ import (
 	"github.com/giverny/giverny/topology"
 )
 
-// Role says which parts a process has.
+// Role selects the parts of a process.
 type Role struct {
 	Collect, Analyse, Serve bool
-	Sinks                   []pipeline.Sink // of every fabric, in addition to the role's own
+	Sinks                   []pipeline.Sink // for every fabric, in addition to the role's own
 }
 
-// Parts are those of a role, made and not started.
+// Parts are the parts of a role, created but not started.
 type Parts struct {
 	process   *Process
 	fabrics   []Fabric
@@ -31,13 +31,13 @@ type Parts struct {
 	pages     *dashboards.Dashboards
 	pipelines []*pipeline.Fabric
 	audit     []lifecycle.Stage
-	leases    *lease.Group // of the fabrics; nil: they are this process's alone
+	leases    *lease.Group // of the fabrics; nil: not shared with other processes
 	watcher   *topologyWatcher
-	feedback  *feedback.Hub // nil where nothing is analysed
-	policies  []policy      // that launch searches and probes of hosts by themselves
+	feedback  *feedback.Hub // nil if the process does not analyse
+	policies  []policy      // that launch searches and probes automatically
 }
 
-// Make makes all parts of a role, inert, and joins all that stands in the way.
+// Make creates all parts of a role and joins all errors.
 func (p *Process) Make(r Role, fabrics []Fabric) (*Parts, error) {
 	var errs []error
 	if r.Collect || r.Analyse {
@@ -55,7 +55,7 @@ func (p *Process) Make(r Role, fabrics []Fabric) (*Parts, error) {
 	return p.assemble(r, fabrics)
 }
 
-// assemble makes the parts that stand on Kafka and the store.
+// assemble creates the parts that need Kafka and the store.
 func (p *Process) assemble(r Role, fabrics []Fabric) (*Parts, error) {
 	parts := &Parts{process: p, fabrics: fabrics}
 	var errs []error
@@ -118,7 +118,7 @@ func (parts *Parts) makeAudit() (err error) {
 	return err
 }
 
-// rollUps keep the roll-ups of the fabrics that this process analyses.
+// rollUps maintain the roll-ups of the fabrics that this process analyses.
 func (parts *Parts) rollUps() (stages Step) {
 	p := parts.process
 	if len(parts.pipelines) == 0 || p.cfg.Store.Tables.RollUpInterval == 0 {
@@ -127,7 +127,7 @@ func (parts *Parts) rollUps() (stages Step) {
 	for _, f := range parts.fabrics {
 		keep := func(ctx context.Context) error { return p.db.KeepRolledUp(ctx, f.Name) }
 		stage := lifecycle.Stage{Name: "roll-ups of " + f.Name, Run: keep}
-		if owner, _ := parts.ownership(f.Partition); owner != nil { // two at once would count twice
+		if owner, _ := parts.ownership(f.Partition); owner != nil { // two writers would count twice
 			stage.Run = func(ctx context.Context) error { return pipeline.WhileOwner(ctx, owner, keep) }
 		}
 		stages = append(stages, supervised(stage, p.log))
@@ -135,9 +135,8 @@ func (parts *Parts) rollUps() (stages Step) {
 	return stages
 }
 
-// makeLeases makes the membership among the analysers that share these fabrics.
-// Those of an embedded broker are this process's alone: it has the lock on the
-// folder.
+// makeLeases joins the group of analysers that share these fabrics. With an embedded
+// broker the fabrics are this process's alone, because it holds the lock on the folder.
 func (parts *Parts) makeLeases() {
 	p := parts.process
 	if p.broker != nil || !p.client.Config().Consumer.Share {
@@ -150,8 +149,8 @@ func (parts *Parts) makeLeases() {
 	parts.leases = lease.New(kafka.NewCoordinator(p.client), p.client.Config().Consumer.SessionTimeout, names, boot.Clock, p.log)
 }
 
-// ownership of a fabric for one that works on it, and the fence of its offsets; nil
-// where the fabrics are this process's alone.
+// ownership returns the owner of a fabric and the fence for its offsets; nil if the
+// fabrics are this process's alone.
 func (parts *Parts) ownership(partition int) (pipeline.Owner, kafka.Fence) {
 	if parts.leases == nil {
 		return nil, nil
@@ -160,7 +159,7 @@ func (parts *Parts) ownership(partition int) (pipeline.Owner, kafka.Fence) {
 	return l, l.Fence
 }
 
-// makePipelines makes the pipeline of every fabric.
+// makePipelines creates the pipeline of every fabric.
 func (parts *Parts) makePipelines(sinks []pipeline.Sink) error {
 	p := parts.process
 	metrics, err := pipeline.NewMetrics(p.registerer)
@@ -190,15 +189,15 @@ func (parts *Parts) makePipelines(sinks []pipeline.Sink) error {
 	return errors.Join(errs...)
 }
 
-// announcers put what a fabric's analysis finds into Kafka.
+// announcers publish the results of a fabric's analysis to Kafka.
 func (parts *Parts) announcers(f Fabric, producer *kafka.Producer) []pipeline.Sink {
 	client := parts.process.client
 	return []pipeline.Sink{pipeline.NewAnnouncer(client, producer, f.Name, f.Partition, parts.process.log),
 		pipeline.NewDiagnosisAnnouncer(client, producer, f.Name, f.Partition)}
 }
 
-// sinks take the results of a fabric within this process: those of the role, the page, what acts, and what launches
-// searches and probes of hosts.
+// sinks consume the results of a fabric within this process: the role's sinks, the page, feedback, and the policies
+// that launch searches and probes.
 func (parts *Parts) sinks(fabric string, role []pipeline.Sink) []pipeline.Sink {
 	own := slices.Clone(role)
 	if parts.pages != nil {
@@ -215,7 +214,7 @@ func (parts *Parts) sinks(fabric string, role []pipeline.Sink) []pipeline.Sink {
 	return own
 }
 
-// makeWatcher watches the topology files for the parts that hold their graphs.
+// makeWatcher watches the topology files for the parts that use their graphs.
 func (parts *Parts) makeWatcher() (err error) {
 	p := parts.process
 	var files []*topologyFile
@@ -230,7 +229,7 @@ func (parts *Parts) makeWatcher() (err error) {
 		if !topology.IsSpec(f.Topology) {
 			file.path = f.Topology
 		}
-		if parts.feedback != nil { // before the pipeline's results are of it
+		if parts.feedback != nil { // before the pipeline's results refer to the new version
 			file.take = append(file.take, parts.feedback.SetGraph)
 		}
 		for _, line := range parts.pipelines {
@@ -258,7 +257,7 @@ func (parts *Parts) makeWatcher() (err error) {
 	return err
 }
 
-// RunRole makes the parts of a role and runs them until ctx is cancelled.
+// RunRole creates the parts of a role and runs them until ctx is cancelled.
 func (p *Process) RunRole(ctx context.Context, r Role, fabrics []Fabric) error {
 	l, err := p.Listen()
 	if err != nil {

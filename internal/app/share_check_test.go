@@ -17,7 +17,7 @@ import (
 	"github.com/giverny/giverny/topology"
 )
 
-// shareKeys are what a row of each table is known by, among all revisions.
+// shareKeys are the unique keys of the tables, over all revisions.
 var shareKeys = map[string]string{
 	"intervals":       "fabric, time, graph_version, revision",
 	"link_samples":    "fabric, metric, block, time, graph_version, revision",
@@ -33,13 +33,13 @@ var shareKeys = map[string]string{
 	"command_results": "fabric, command_id, agent, status",
 }
 
-// shareResult is what the checks count.
+// shareResult is the counts of the checks.
 type shareResult struct {
 	intervals, doubled, late, announced, announcedTwice int
 }
 
-// check compares the tables, the topic of regions and the history of the inserts
-// with what was put into Kafka.
+// check compares the tables, the topic of regions and the history of the inserts with
+// the input in Kafka.
 func (s *sharing) check(l *shareLoad, until int64, walk *shareWalk) {
 	t := s.t
 	t.Helper()
@@ -72,8 +72,8 @@ func median(times []time.Duration) string {
 	return fmt.Sprintf("%.1f s, %.1f s of %d", sorted[len(sorted)/2].Seconds(), sorted[len(sorted)-1].Seconds(), len(sorted))
 }
 
-// checkFabric wants every interval between two polls that Kafka has, with every
-// link's values.
+// checkFabric requires every interval between two polls acknowledged by Kafka, with
+// every link's values.
 func (s *sharing) checkFabric(conn driver.Conn, fabric string, acked []int64, until int64) (whole int) {
 	t := s.t
 	graph, err := topology.Parse(fabric, shareTopology)
@@ -114,7 +114,7 @@ func (s *sharing) checkFabric(conn driver.Conn, fabric string, acked []int64, un
 	return whole
 }
 
-// maxGap is the longest time between two polls that gives rates: a busy machine polls late.
+// maxGap is the longest time between two polls that gives rates; a busy machine polls late.
 const maxGap = 3e9
 
 // polled reports whether polls before and after an interval give its rates.
@@ -135,11 +135,11 @@ func polled(acked []int64, start, until int64) bool {
 	return true
 }
 
-// walkIntervals is the least that a walk has to leave, or it was none.
+// walkIntervals is the minimum number of intervals of a valid walk.
 const walkIntervals = 20
 
-// samples are the hundredths of a percent of all links by interval, of the
-// intervals that are visible.
+// samples returns the values of all links, in hundredths of a percent, for each visible
+// interval.
 func (s *sharing) samples(conn driver.Conn, fabric string, m schema.Metric) map[int64][]*uint16 {
 	s.t.Helper()
 	rows, err := conn.Query(s.t.Context(), `SELECT toInt64(toUnixTimestamp64Milli(time)) * 1000000, percents FROM link_samples
@@ -168,7 +168,7 @@ func (s *sharing) samples(conn driver.Conn, fabric string, m schema.Metric) map[
 	return samples
 }
 
-// checkDoubles wants no key in any table more than once.
+// checkDoubles requires unique keys in every table.
 func (s *sharing) checkDoubles(conn driver.Conn) (sum int) {
 	s.t.Helper()
 	for table, key := range shareKeys {
@@ -184,7 +184,7 @@ func (s *sharing) checkDoubles(conn driver.Conn) (sum int) {
 	return sum
 }
 
-// checkEvents wants no event told twice, by whichever owner.
+// checkEvents requires that no event is repeated, by any owner.
 func (s *sharing) checkEvents(conn driver.Conn) {
 	s.t.Helper()
 	var events, distinct uint64
@@ -194,8 +194,8 @@ func (s *sharing) checkEvents(conn driver.Conn) {
 	}
 }
 
-// awaitAudit waits until every command and result is there. That none is there
-// twice, checkDoubles says.
+// awaitAudit waits until every command and result is audited; checkDoubles checks for
+// duplicates.
 func (s *sharing) awaitAudit(orders map[string]int) {
 	s.t.Helper()
 	conn, err := clickhouse.Open(s.engine.Options(store.DefaultDatabase))
@@ -222,10 +222,9 @@ func (s *sharing) awaitAudit(orders map[string]int) {
 	s.t.Errorf("%d commands and results are not in the audit", missing)
 }
 
-// checkOwners reads the history of all inserts. No analyser may write to an
-// interval that another has stored, except for the writes that the test itself held
-// back; it stores intervals of a fabric only after it says that it has taken it
-// over, and in order.
+// checkOwners checks the history of all inserts. No analyser may write to an interval
+// that another has stored, except for writes delayed by the test; it stores intervals
+// of a fabric only after it has announced taking it over, and in order.
 func (s *sharing) checkOwners() (late int) {
 	t := s.t
 	t.Helper()
@@ -280,11 +279,11 @@ func (s *sharing) checkOwners() (late int) {
 	return late
 }
 
-// remembered is for how long a region that is not seen keeps its identity: two intervals by default, and its own.
+// remembered is how long an unseen region keeps its identity: two intervals by default, and its own.
 const remembered = 3e9
 
-// checkAnnouncements wants every stored interval in the topic of regions, with
-// the same regions for every owner.
+// checkAnnouncements requires every stored interval in the topic of regions, with the
+// same regions from every owner.
 func (s *sharing) checkAnnouncements(l *shareLoad, until int64, found *shareResult) {
 	t := s.t
 	t.Helper()

@@ -33,8 +33,8 @@ import (
 	"github.com/giverny/giverny/store/engine"
 )
 
-// sharing is some `giverny analyze` processes that share fabrics, on one Apache
-// Kafka and one store that they reach over HTTP.
+// sharing is several `giverny analyze` processes that share fabrics, with one Apache
+// Kafka and one store reached over HTTP.
 type sharing struct {
 	t         *testing.T
 	dir       string
@@ -48,7 +48,7 @@ type sharing struct {
 
 const (
 	shareTopology = "torus:4x4x4"
-	sharePatience = 4 * time.Minute // on a machine that does many other things
+	sharePatience = 4 * time.Minute // for a busy machine
 )
 
 func newSharing(t *testing.T, session time.Duration, analysers, fabrics int) *sharing {
@@ -71,7 +71,7 @@ func newSharing(t *testing.T, session time.Duration, analysers, fabrics int) *sh
 	return s
 }
 
-// startEngine starts the store that all processes share.
+// startEngine starts the shared store.
 func (s *sharing) startEngine() {
 	t := s.t
 	t.Helper()
@@ -98,18 +98,18 @@ func (s *sharing) startEngine() {
 	}
 }
 
-// analyser is one `giverny analyze`, with an address of its own at the store, so
-// that the history says who wrote what.
+// analyser is one `giverny analyze`, with its own address of the store, so that the
+// history shows who wrote what.
 type analyser struct {
 	s                        *sharing
 	n                        int
 	binary, config, log, web string
-	process                  *proc.Process // nil while it does not run
+	process                  *proc.Process // nil while it is not running
 }
 
 func (s *sharing) newAnalyser(n int, binary string) *analyser {
 	s.t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0") // a port that is free, and will be again
+	l, err := net.Listen("tcp", "127.0.0.1:0") // a free port, released again
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -135,7 +135,7 @@ func (a *analyser) start() {
 	t := a.s.t
 	t.Helper()
 	cmd := exec.Command(a.binary, "analyze", "--config", a.config)
-	cmd.Env = slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "GIVERNY_") }) // the file says all
+	cmd.Env = slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "GIVERNY_") }) // everything is in the file
 	var err error
 	if a.process, err = proc.Start(cmd, a.log); err != nil {
 		t.Fatal(err)
@@ -144,7 +144,7 @@ func (a *analyser) start() {
 	t.Cleanup(process.Kill)
 }
 
-// signal sends a signal; after one that ends the process it is waited for.
+// signal sends a signal; after a terminating one it waits for the exit.
 func (a *analyser) signal(sig syscall.Signal) {
 	a.s.t.Helper()
 	if err := syscall.Kill(a.process.Pid(), sig); err != nil {
@@ -157,7 +157,7 @@ func (a *analyser) signal(sig syscall.Signal) {
 
 var ownerLine = regexp.MustCompile(`(?m)^giverny_pipeline_owner\{fabric="([^"]*)"\} 1$`)
 
-// owns are the fabrics that the process says it owns; none if it does not answer.
+// owns lists the fabrics that the process reports to own; none if it does not respond.
 func (a *analyser) owns() (fabrics []string) {
 	client := http.Client{Timeout: 2 * time.Second}
 	defer client.CloseIdleConnections()
@@ -176,7 +176,7 @@ func (a *analyser) owns() (fabrics []string) {
 	return fabrics
 }
 
-// mustRun fails the test if the process has ended by itself.
+// mustRun fails the test if the process has exited.
 func (a *analyser) mustRun() {
 	a.s.t.Helper()
 	select {
@@ -186,7 +186,7 @@ func (a *analyser) mustRun() {
 	}
 }
 
-// takeovers is how often the process says in its log that it took each fabric over.
+// takeovers counts the takeovers of each fabric in the log of the process.
 func (a *analyser) takeovers() map[string]int {
 	text, err := os.ReadFile(a.log)
 	if err != nil {
@@ -201,7 +201,7 @@ func (a *analyser) takeovers() map[string]int {
 	return n
 }
 
-// awaitLevel waits until some analysers own all fabrics, none more than its part.
+// awaitLevel waits until some analysers own all fabrics, in fair shares.
 func (s *sharing) awaitLevel(among ...*analyser) {
 	s.t.Helper()
 	most := (len(s.fabrics) + len(among) - 1) / len(among)
@@ -225,7 +225,7 @@ func (s *sharing) awaitLevel(among ...*analyser) {
 	s.t.Fatalf("the fabrics are not shared evenly: %v of %d", seen, len(s.fabrics))
 }
 
-// insertion is an insert that the store acknowledged, or refused.
+// insertion is an insert that the store acknowledged or rejected.
 type insertion struct {
 	by            int
 	table, fabric string
@@ -235,21 +235,21 @@ type insertion struct {
 	ok, held      bool
 }
 
-// history notes every insert of the analysers, on its way to the store.
+// history records every insert of the analysers, as a proxy of the store.
 type history struct {
 	mu     sync.Mutex
 	writes []insertion
 	armed  map[int]*heldWrite // by analyser
 }
 
-// heldWrite is an insert that is on its way for as long as the test likes.
+// heldWrite is an insert delayed by the test.
 type heldWrite struct {
 	held    chan struct{} // closed when there is one
 	release chan struct{}
 }
 
-// hold makes the next insert of an analyser wait on its way, if it is not one of
-// the audit, which is read without doubles but may have them.
+// hold delays the next insert of an analyser, unless it is into the audit, which may
+// contain duplicates that are removed on reading.
 func (h *history) hold(by int) *heldWrite {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -281,7 +281,7 @@ func (h *history) front(e *engine.Engine, by int) *httptest.Server {
 	}
 	return httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		token := r.URL.Query().Get("insert_deduplication_token")
-		if token == "" || !strings.HasPrefix(r.URL.Query().Get("query"), "INSERT") { // the question for the columns has it too
+		if token == "" || !strings.HasPrefix(r.URL.Query().Get("query"), "INSERT") { // the query for the columns has a token, too
 			proxy.ServeHTTP(w, r)
 			return
 		}
@@ -303,7 +303,7 @@ func (h *history) insert(by int, token string, w http.ResponseWriter, r *http.Re
 		at.held = true
 		close(held.held)
 		<-held.release
-		r = r.WithContext(context.WithoutCancel(r.Context())) // it is on the wire, whatever became of its sender
+		r = r.WithContext(context.WithoutCancel(r.Context())) // already on the wire, whatever happens to its sender
 	}
 	r.Body, r.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
 	answer := httptest.NewRecorder()
@@ -319,8 +319,8 @@ func (h *history) insert(by int, token string, w http.ResponseWriter, r *http.Re
 	_, _ = w.Write(answer.Body.Bytes())
 }
 
-// stored are the acknowledged rows of `intervals`, each of which makes an
-// interval visible, in order of their acknowledgement.
+// stored returns the acknowledged rows of `intervals`, each of which makes an interval
+// visible, in order of acknowledgement.
 func (h *history) stored() (markers []insertion) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

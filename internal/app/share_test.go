@@ -29,13 +29,13 @@ import (
 	"github.com/giverny/giverny/topology"
 )
 
-// Three processes share fabrics. Owners are killed with -9, frozen for longer
-// or shorter than their lease lasts, frozen with a write on its way, and stopped
-// in good order, one after the other, under load. Then everything that Kafka had
-// acknowledged must be in the tables, once and with the right values, every
-// interval must be announced, and the history of all inserts must show one owner
-// at a time. GIVERNY_CHAOS_SEED repeats a run, GIVERNY_CHAOS_FOR says for how long
-// faults are thrown, at ten fabrics instead of four; each kind is thrown once at least.
+// Three processes share fabrics. Owners are killed with -9, frozen for longer or
+// shorter than their lease, frozen during a write, and shut down cleanly, one after the
+// other, under load. Then everything acknowledged by Kafka must be in the tables, once
+// and with the right values, every interval must be announced, and the history of all
+// inserts must show one owner at a time. GIVERNY_CHAOS_SEED repeats a run,
+// GIVERNY_CHAOS_FOR is the duration of the faults, with ten fabrics instead of four;
+// each kind of fault occurs at least once.
 func TestChaosSharedFabrics(t *testing.T) {
 	seed, err := strconv.ParseUint(cmp.Or(os.Getenv("GIVERNY_CHAOS_SEED"), fmt.Sprint(time.Now().UnixNano())), 10, 64)
 	if err != nil {
@@ -49,7 +49,7 @@ func TestChaosSharedFabrics(t *testing.T) {
 	rng := rand.New(rand.NewPCG(seed, 0))
 	fabrics := 4
 	if length > 0 {
-		fabrics = 10 // more than a machine that has other tests to run can carry at 1 s
+		fabrics = 10 // more than a machine running other tests can sustain at 1 s
 	}
 	s := newSharing(t, 3*time.Second, 3, fabrics)
 	load := s.startLoad()
@@ -73,7 +73,7 @@ func TestChaosSharedFabrics(t *testing.T) {
 	s.check(load, until.UnixNano(), walk)
 }
 
-// shareFault is a way in which an owner fails.
+// shareFault is a failure of an owner.
 type shareFault struct {
 	name string
 	do   func(*shareWalk, *analyser)
@@ -87,11 +87,11 @@ var shareFaults = []shareFault{
 	{"stopped", (*shareWalk).terminate},
 }
 
-// shareWalk throws one fault after the other.
+// shareWalk injects one fault after the other.
 type shareWalk struct {
 	*sharing
 	rng    *rand.Rand
-	times  map[string][]time.Duration // from the fault to another's first interval of each fabric, by fault
+	times  map[string][]time.Duration // by fault: from the fault to another owner's first interval of each fabric
 	thrown int
 }
 
@@ -111,8 +111,8 @@ func (w *shareWalk) throw(f shareFault) {
 	w.t.Logf("%s: analyser %d, owner of %v; all share again after %v", f.name, victim.n, lost, time.Since(began).Round(10*time.Millisecond))
 }
 
-// takenOver is how long after an instant another than the victim stored an
-// interval of a fabric for the first time.
+// takenOver is the time from an instant until another analyser than the victim first
+// stored an interval of a fabric.
 func (s *sharing) takenOver(victim int, fabric string, began time.Time) (time.Duration, bool) {
 	for _, m := range s.history.stored() {
 		if m.fabric == fabric && m.by != victim && m.done.After(began) {
@@ -122,7 +122,7 @@ func (s *sharing) takenOver(victim int, fabric string, began time.Time) (time.Du
 	return 0, false
 }
 
-// others are the analysers but one.
+// others are the analysers except one.
 func (s *sharing) others(than *analyser) []*analyser {
 	return slices.DeleteFunc(slices.Clone(s.analysers), func(a *analyser) bool { return a == than })
 }
@@ -148,13 +148,13 @@ func (w *shareWalk) freeze(victim *analyser) {
 	w.awaitLevel(w.analysers...)
 }
 
-// freezeWriting freezes an analyser whose insert has been checked, is on its way,
-// and arrives when another has long taken over.
+// freezeWriting freezes an analyser whose insert has been checked, is in flight, and
+// arrives long after another has taken over.
 func (w *shareWalk) freezeWriting(victim *analyser) {
 	held := w.history.hold(victim.n)
 	select {
 	case <-held.held:
-	case <-time.After(sharePatience): // on a busy machine it may own nothing for a moment
+	case <-time.After(sharePatience): // on a busy machine it may temporarily own nothing
 		w.t.Fatalf("analyser %d writes nothing; it owns %v", victim.n, victim.owns())
 	}
 	victim.signal(syscall.SIGSTOP)
@@ -164,18 +164,18 @@ func (w *shareWalk) freezeWriting(victim *analyser) {
 	w.awaitLevel(w.analysers...)
 }
 
-// blink freezes an analyser until just before or after its lease ends, where the
-// group may or may not have given it up.
+// blink freezes an analyser until just before or after the end of its lease, when the
+// group may or may not have expelled it.
 func (w *shareWalk) blink(victim *analyser) {
 	victim.signal(syscall.SIGSTOP)
 	time.Sleep(w.session*6/10 + time.Duration(w.rng.Int64N(int64(w.session*8/10))))
 	victim.signal(syscall.SIGCONT)
-	time.Sleep(w.session) // what the group does with it is seen by then
+	time.Sleep(w.session) // time for the group to react
 	w.awaitLevel(w.analysers...)
 }
 
-// goOnWithout waits until the others own all fabrics, and have stored intervals of
-// each that began since.
+// goOnWithout waits until the others own all fabrics, and have stored later intervals
+// of each.
 func (s *sharing) goOnWithout(victim *analyser) {
 	s.t.Helper()
 	began := time.Now()
@@ -183,8 +183,8 @@ func (s *sharing) goOnWithout(victim *analyser) {
 	s.awaitStored(began)
 }
 
-// awaitStored waits until an interval that began after an instant is stored of
-// every fabric.
+// awaitStored waits until an interval that began after an instant is stored for every
+// fabric.
 func (s *sharing) awaitStored(after time.Time) {
 	s.t.Helper()
 	missing := 0
@@ -205,14 +205,14 @@ func (s *sharing) awaitStored(after time.Time) {
 	s.t.Fatalf("%d fabrics are not analysed any more", missing)
 }
 
-// shareLoad polls every fabric once a second, and gives a command and a result to
-// each audit.
+// shareLoad polls every fabric once a second, and sends a command and a result to each
+// audit.
 type shareLoad struct {
 	end       context.CancelFunc
 	group     sync.WaitGroup
 	mu        sync.Mutex
-	acked     map[string][]int64 // when the polls were that Kafka has
-	orders    map[string]int     // commands that Kafka has, and as many results
+	acked     map[string][]int64 // times of the polls acknowledged by Kafka
+	orders    map[string]int     // number of commands acknowledged by Kafka, with as many results
 	announced []announcement
 }
 
@@ -223,7 +223,7 @@ type announcement struct {
 	regions  string // identities and births
 }
 
-// sharePercent gives every fabric one large region whose links differ, and noise.
+// sharePercent gives every fabric one large region with varying links, and noise.
 func sharePercent(links int) func(schema.LinkID) float64 {
 	return func(l schema.LinkID) float64 {
 		if int(l) < links/2 {
@@ -300,7 +300,7 @@ func (l *shareLoad) poll(ctx context.Context, t *testing.T, fabric string, sourc
 	}
 }
 
-// shareOrders puts commands and their results into the partition of a fabric.
+// shareOrders sends commands and their results to the partition of a fabric.
 type shareOrders struct {
 	producer  *kafka.Producer
 	fabric    string
@@ -323,7 +323,7 @@ func (o *shareOrders) send(ctx context.Context, number int, at schema.Instant) e
 	return command.Publisher{Sink: o.producer}.Publish(ctx, o.partition, &result)
 }
 
-// listen notes what is announced of a fabric.
+// listen records the announcements of a fabric.
 func (l *shareLoad) listen(ctx context.Context, t *testing.T, reader *kafka.Consumer) {
 	var decoder envelope.Decoder
 	err := reader.Run(ctx, func(_ context.Context, m kafka.Message) error {
@@ -345,7 +345,7 @@ func (l *shareLoad) listen(ctx context.Context, t *testing.T, reader *kafka.Cons
 	}
 }
 
-// audited are the commands, and results, that each audit has to keep by now.
+// audited is the number of commands, and of results, that each audit must contain by now.
 func (l *shareLoad) audited() map[string]int {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -6,8 +6,8 @@ import (
 	"github.com/giverny/giverny/internal/lifecycle"
 )
 
-// Steps lays the parts out in the order of the data. The agent reads from the beginning, into its spool while Kafka is
-// away; the other parts begin when the store and the topics are there.
+// Steps returns the parts in the order of the data. The agent collects from the start, into its spool while Kafka is
+// unavailable; the other parts start once the store and the topics are ready.
 func (parts *Parts) Steps(context.Context) (steps []Step, err error) {
 	p := parts.process
 	prepared := make(chan struct{})
@@ -39,7 +39,7 @@ func (parts *Parts) Steps(context.Context) (steps []Step, err error) {
 	return append(steps, last), nil
 }
 
-// once begins a stage when the channel is closed.
+// once starts a stage when the channel is closed.
 func once(begin <-chan struct{}, stage lifecycle.Stage) lifecycle.Stage {
 	return lifecycle.Stage{Name: stage.Name, Run: func(ctx context.Context) error {
 		select {
@@ -51,7 +51,7 @@ func once(begin <-chan struct{}, stage lifecycle.Stage) lifecycle.Stage {
 	}}
 }
 
-// prepare waits for the store and for Kafka, and makes the tables and topics that are missing.
+// prepare waits for the store and Kafka, migrates the tables and creates missing topics.
 func (p *Process) prepare(ctx context.Context) error {
 	if p.db != nil {
 		if err := p.awaitStore(ctx); err != nil {
@@ -59,12 +59,12 @@ func (p *Process) prepare(ctx context.Context) error {
 		}
 	}
 	if p.client != nil {
-		return p.ensureTopics(ctx)
+		return p.EnsureTopics(ctx)
 	}
 	return nil
 }
 
-// prepared are the parts that need the store and the topics.
+// prepared returns the parts that need the store and the topics.
 func (parts *Parts) prepared() (steps []Step) {
 	p := parts.process
 	var running Step
@@ -76,10 +76,10 @@ func (parts *Parts) prepared() (steps []Step) {
 	if len(running) > 0 {
 		steps = append(steps, running)
 	}
-	if parts.feedback != nil { // takes what the pipelines give; the audit outlives it
+	if parts.feedback != nil { // consumes the pipelines' results; the audit outlives it
 		steps = append(steps, parts.feedbackSteps()...)
 	}
-	if parts.leases != nil { // outlives what is written under the leases
+	if parts.leases != nil { // outlives the writers that hold the leases
 		steps = append(steps, Step{{Name: "leases", Run: parts.leases.Run}})
 	}
 	if parts.pages != nil {

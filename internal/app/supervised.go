@@ -9,8 +9,8 @@ import (
 	"github.com/giverny/giverny/internal/retry"
 )
 
-// supervised begins a stage again, with back-off, when it fails, so that its
-// fault ends no other. The first failure of a row is logged as an error.
+// supervised restarts a stage with back-off when it fails, so that its failure does not
+// end others. Only the first of consecutive failures is logged as an error.
 func supervised(stage lifecycle.Stage, log *slog.Logger) lifecycle.Stage {
 	pauses := retry.Backoff{Min: time.Second, Max: time.Minute, HealthyAfter: 2 * time.Minute}
 	return lifecycle.Stage{Name: stage.Name, Run: func(ctx context.Context) error {
@@ -21,6 +21,6 @@ func supervised(stage lifecycle.Stage, log *slog.Logger) lifecycle.Stage {
 			}
 			log.Log(ctx, level, "app: part failed, retrying", "part", stage.Name, "pause", pause, "error", err)
 		})
-		return nil // it has ended, or was asked to
+		return nil // it has ended or was cancelled
 	}}
 }

@@ -42,13 +42,13 @@ func TestASupervisedStageStops(t *testing.T) {
 	})
 }
 
-// A fault after a long run is the first of its row: it is logged as an error, and retried soon.
+// A failure after a long run restarts the back-off: it is logged as an error and retried soon.
 func TestASupervisedStageFailsAfresh(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var written bytes.Buffer
 		runs := 0
 		stage := supervised(lifecycle.Stage{Name: "flaky", Run: func(ctx context.Context) error {
-			if runs++; runs == 9 || runs == 10 { // the first eight are one row
+			if runs++; runs == 9 || runs == 10 { // the first eight are consecutive
 				time.Sleep(time.Hour)
 			}
 			return errors.New("broken")

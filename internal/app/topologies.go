@@ -16,21 +16,20 @@ import (
 	"github.com/giverny/giverny/topology"
 )
 
-// topologyFile is the file that describes a fabric, and what takes a new
-// version of it.
+// topologyFile is the file of a fabric's topology, and the consumers of new versions.
 type topologyFile struct {
 	fabric string
-	path   string // empty: a specification, which does not change
+	path   string // empty: a specification, which never changes
 	graph  *topology.Graph
 	read   func(previous *topology.Graph) (*topology.Graph, error)
 	take   []func(*topology.Graph) error
-	keep   func(*topology.Graph) // of a version that has come into force
+	keep   func(*topology.Graph) // stores a version that has come into force
 
 	seen, loaded fileMark
-	fault        atomic.Pointer[string] // why the file as it is now is not in force; nil: it is
+	fault        atomic.Pointer[string] // why the current file is not in force; nil: it is
 }
 
-// State says why the file is not in force; empty: it is.
+// State says why the current file is not in force; empty: it is.
 func (f *topologyFile) State() string {
 	if fault := f.fault.Load(); fault != nil {
 		return *fault
@@ -38,13 +37,13 @@ func (f *topologyFile) State() string {
 	return ""
 }
 
-// refuse notes why the file is not in force.
+// refuse records why the file is not in force.
 func (f *topologyFile) refuse(err error) {
 	fault := stale(err)
 	f.fault.Store(&fault)
 }
 
-// fileMark tells whether a file has changed.
+// fileMark identifies a version of a file.
 type fileMark struct {
 	size     int64
 	modified time.Time
@@ -58,9 +57,9 @@ func markOf(path string) (fileMark, error) {
 	return fileMark{info.Size(), info.ModTime()}, nil
 }
 
-// topologyWatcher takes new versions of fabrics into force while the process
-// runs: when a file has changed and then stayed as it is for one more look, and at
-// once on SIGHUP. A file that cannot be read changes nothing.
+// topologyWatcher reloads topologies at run time: when a file has changed and then was
+// unchanged for one more check (debounce), and immediately on SIGHUP. A file that
+// cannot be read changes nothing.
 type topologyWatcher struct {
 	files   []*topologyFile
 	log     *slog.Logger
@@ -70,10 +69,10 @@ type topologyWatcher struct {
 	stale   *prometheus.GaugeVec
 }
 
-// lookEvery is how often the files are looked at.
+// lookEvery is the interval of checking the files.
 const lookEvery = 5 * time.Second
 
-// newTopologyWatcher makes a watcher. From here on SIGHUP does not end the process.
+// newTopologyWatcher returns a watcher. From now on SIGHUP does not end the process.
 func newTopologyWatcher(files []*topologyFile, log *slog.Logger, reg prometheus.Registerer) (*topologyWatcher, error) {
 	var errs []error
 	counter := func(name, help string) *prometheus.CounterVec {
@@ -97,7 +96,7 @@ func newTopologyWatcher(files []*topologyFile, log *slog.Logger, reg prometheus.
 		}
 		w.show(f)
 		if f.path != "" {
-			f.loaded, _ = markOf(f.path) // what cannot be looked at now has changed when it can
+			f.loaded, _ = markOf(f.path) // on error, the file counts as changed once it can be read
 			f.seen = f.loaded
 		}
 	}
@@ -125,13 +124,13 @@ func (w *topologyWatcher) Run(ctx context.Context) error {
 	}
 }
 
-// look reloads a file that has changed and is not being written any more.
+// look reloads a file that has changed and is no longer being written.
 func (w *topologyWatcher) look(f *topologyFile) {
 	if f.path == "" {
 		return
 	}
 	mark, err := markOf(f.path)
-	if err != nil { // it is being replaced, or gone: what is in force stays
+	if err != nil { // being replaced or deleted: keep the version in force
 		return
 	}
 	settled := mark == f.seen
@@ -141,7 +140,7 @@ func (w *topologyWatcher) look(f *topologyFile) {
 	}
 }
 
-// show sets the metric of whether the file is refused.
+// show updates the metric that shows whether the file is rejected.
 func (w *topologyWatcher) show(f *topologyFile) {
 	stale := 0.
 	if f.State() != "" {

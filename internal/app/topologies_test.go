@@ -16,7 +16,7 @@ import (
 	"github.com/giverny/giverny/topology"
 )
 
-// watched is a file that holds a specification, for want of anything longer.
+// watched is a file with a short topology specification.
 func watched(t *testing.T, spec string) (w *topologyWatcher, path string, taken *[]*topology.Graph) {
 	t.Helper()
 	path = filepath.Join(t.TempDir(), "fabric")
@@ -49,7 +49,7 @@ func watched(t *testing.T, spec string) (w *topologyWatcher, path string, taken 
 
 var written = time.Unix(1e9, 0)
 
-// write gives each content a time of its own, since tests are faster than clocks.
+// write gives each content a different modification time, since tests are faster than the clock's resolution.
 func write(t *testing.T, path, text string) {
 	t.Helper()
 	written = written.Add(time.Second)
@@ -87,7 +87,7 @@ func TestABadFileChangesNothing(t *testing.T) {
 		write(t, path, bad)
 		w.look(f)
 		w.look(f)
-		w.look(f) // tried once
+		w.look(f) // try once
 		if n := testutil.ToFloat64(w.refused.WithLabelValues("f")); len(*taken) != 0 || f.graph != before || n != float64(i+1) {
 			t.Errorf("%q: taken %d times, refused %v times", bad, len(*taken), n)
 		}
@@ -96,7 +96,7 @@ func TestABadFileChangesNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.look(f)
-	write(t, path, "torus:4x4") // as before
+	write(t, path, "torus:4x4") // the original content
 	w.look(f)
 	w.look(f)
 	if len(*taken) != 0 {
@@ -104,7 +104,7 @@ func TestABadFileChangesNothing(t *testing.T) {
 	}
 }
 
-// SIGHUP while the store is still waited for, before the watcher runs: the process lives, and reads the file then.
+// SIGHUP before the watcher runs, while the store is not ready, does not kill the process, which reads the file later.
 func TestAHangupBeforeTheStartIsNotLost(t *testing.T) {
 	w, path, taken := watched(t, "torus:4x4")
 	if err := syscall.Kill(os.Getpid(), syscall.SIGHUP); err != nil {

@@ -1,5 +1,5 @@
-// Package atomicfile replaces a file's content at once: after a crash or a power cut
-// the old content is there or the new one, whole. It knows nothing of the content.
+// Package atomicfile replaces files atomically and durably: after a crash or power
+// failure a file has its old or its new content, complete.
 package atomicfile
 
 import (
@@ -11,20 +11,20 @@ import (
 	"strconv"
 )
 
-// Permissions of new files: of a process's own state, and of what a user asks for, from
-// which the system takes the umask.
+// Permissions of new files: of a process's own state, and of a user's output, which is
+// subject to the umask.
 const (
 	own    fs.FileMode = 0o600
 	output fs.FileMode = 0o666
 )
 
-// Write replaces the file at path, or makes it, readable by its owner alone. When it
-// returns nil the content and the name are on disk.
+// Write creates or replaces the file at path, readable only by its owner. When it
+// returns nil, content and name have been synced to disk.
 func Write(path string, content []byte) error { return replace(path, content, own, false) }
 
-// WriteOutput is Write for the output that a user names: as with a shell's redirection a
-// new file has the permissions that the umask leaves, one that is replaced keeps its own,
-// and what is no file, such as /dev/stdout, is written to.
+// WriteOutput is Write for output files that a user names. As with shell redirection, a
+// new file gets permissions by the umask, a replaced one keeps its own, and other files,
+// such as /dev/stdout, are written to in place.
 func WriteOutput(path string, content []byte) error {
 	old, err := os.Stat(path)
 	switch {
@@ -36,8 +36,8 @@ func WriteOutput(path string, content []byte) error {
 	return replace(path, content, output, true)
 }
 
-// replace makes a file beside the old one, with permissions, of which the umask is taken
-// if masked, and gives it the name.
+// replace writes a temporary file next to the old one, with permissions, subject to the
+// umask if masked, and renames it.
 func replace(path string, content []byte, permissions fs.FileMode, masked bool) error {
 	f, err := createBeside(path, permissions)
 	if err != nil {
@@ -57,7 +57,7 @@ func replace(path string, content []byte, permissions fs.FileMode, masked bool) 
 	return SyncDir(filepath.Dir(path))
 }
 
-// SyncDir makes the names of a folder's new files outlive the machine.
+// SyncDir makes the names of new files in a folder durable.
 func SyncDir(path string) error {
 	dir, err := os.Open(path)
 	if err != nil {
@@ -68,7 +68,7 @@ func SyncDir(path string) error {
 
 // createBeside is os.CreateTemp with permissions.
 func createBeside(path string, permissions fs.FileMode) (*os.File, error) {
-	const tries = 100 // of 2^64 names; more is another fault than a name that is taken
+	const tries = 100 // of 2^64 names; beyond that it is not a name collision
 	for try := 1; ; try++ {
 		name := filepath.Join(filepath.Dir(path), "."+filepath.Base(path)+"."+strconv.FormatUint(rand.Uint64(), 36))
 		f, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_EXCL, permissions)

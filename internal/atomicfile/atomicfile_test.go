@@ -42,7 +42,7 @@ func TestPermissions(t *testing.T) {
 	}
 }
 
-// Output to a device or pipe goes there: root's `--out /dev/null` must not replace that by a file.
+// Output to a device or pipe is written in place: root's `--out /dev/null` must not replace it by a file.
 func TestOutputToAPipe(t *testing.T) {
 	pipe := filepath.Join(t.TempDir(), "pipe")
 	if err := syscall.Mkfifo(pipe, 0o600); err != nil {

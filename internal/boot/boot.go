@@ -1,5 +1,5 @@
-// Package boot knows this host's present boot: what names it, and how long ago it
-// began. The wall clock, which may be set at any time, plays no part.
+// Package boot identifies this host's current boot and the time since it. It does not
+// use the wall clock, which may be set at any time.
 package boot
 
 import (
@@ -11,10 +11,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// IDPath is where Linux names the present boot.
+// IDPath is where Linux exposes the ID of the current boot.
 const IDPath = "/proc/sys/kernel/random/boot_id"
 
-// ID is a hash of the file that names the present boot; 0 if it cannot be read.
+// ID is a hash of the boot ID in a file; 0 if it cannot be read.
 func ID(path string) uint64 {
 	id, err := os.ReadFile(path)
 	text := strings.TrimSpace(string(id))
@@ -26,8 +26,7 @@ func ID(path string) uint64 {
 	return h.Sum64()
 }
 
-// Clock is the time since the host started, the time that it was suspended
-// included. It is never set.
+// Clock is the time since the host booted, including suspension. It is never set.
 func Clock() time.Duration {
 	var now unix.Timespec
 	if err := unix.ClockGettime(unix.CLOCK_BOOTTIME, &now); err != nil {
@@ -36,5 +35,5 @@ func Clock() time.Duration {
 	return time.Duration(now.Nano())
 }
 
-// started is for kernels without the clock; it stands while the host is suspended.
+// started is the fallback for kernels without the clock; it does not advance during suspension.
 var started = time.Now()

@@ -1,21 +1,20 @@
-// Package bounded keeps the beginning of what a program prints, so that one that prints without end takes no more
-// memory than it may.
+// Package bounded keeps the beginning of a program's output, so that endless output takes bounded memory.
 package bounded
 
 import "bytes"
 
-// Buffer keeps the first Limit bytes that are written to it. A write never fails, so that the program is not stopped
-// by a full pipe.
+// Buffer keeps the first Limit bytes written to it. Writes never fail, so that the program is not stopped by a
+// broken pipe.
 type Buffer struct {
 	Limit int
-	// Full is called when more comes; nil: nothing is.
+	// Full is called when more arrives; may be nil.
 	Full func()
 
-	text bytes.Buffer // no embedded one: its ReadFrom would be used instead of Write
+	text bytes.Buffer // not embedded: its ReadFrom would bypass Write
 	over bool
 }
 
-// Write keeps what there is room for.
+// Write keeps what fits.
 func (b *Buffer) Write(p []byte) (int, error) {
 	room := b.Limit - b.text.Len()
 	b.text.Write(p[:min(len(p), room)])
@@ -28,8 +27,8 @@ func (b *Buffer) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// Bytes are those that were kept.
+// Bytes returns the bytes that were kept.
 func (b *Buffer) Bytes() []byte { return b.text.Bytes() }
 
-// Over says that more came than was kept.
+// Over reports whether some bytes were discarded.
 func (b *Buffer) Over() bool { return b.over }

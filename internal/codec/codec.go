@@ -1,12 +1,11 @@
-// Package codec is a compact, checked binary form for what a process has learned and a later one takes
-// up again. A function that lists the fields of a state goes in, and bytes come out; the same function
-// and the bytes give the state back: one description serves both ways, so that they cannot drift apart.
+// Package codec is a compact binary serialisation, with a checksum, of state that a process saves and a
+// later one restores. A function lists the fields of a state; the same function encodes and decodes
+// them, so that the two cannot diverge.
 //
-// A sealed state is a mark, a version, the fields, and a CRC-32C of all before it. Whole numbers are
-// varints, floating-point numbers their 8 bytes, little-endian. Bytes that are damaged, of another kind
-// or of a version that is not read any more are refused before or while the fields are read; nothing
-// that they say makes the reader allocate more than in proportion to their length. It does no I/O and
-// does not know what it saves.
+// A sealed state is a mark, a version, the fields, and a CRC-32C of all of that. Integers are varints,
+// floating-point numbers 8 bytes, little-endian. Input that is damaged, of another kind or of an
+// unsupported version is rejected before or while the fields are decoded; memory allocation is at most
+// proportional to the length of the input. It does no I/O and does not know the states it encodes.
 package codec
 
 import (
@@ -16,18 +15,18 @@ import (
 	"hash/crc32"
 )
 
-// ErrDamaged and ErrVersion say why bytes were refused: they are not what Seal wrote, or were written
-// by a program whose version of the format is not read here.
+// ErrDamaged and ErrVersion say why input was rejected: it is not what Seal wrote, or its format
+// version is not supported.
 var (
 	ErrDamaged = errors.New("the saved state is damaged")
 	ErrVersion = errors.New("the saved state has another version")
 )
 
-// Format is the frame around the fields of one kind of state.
+// Format is the framing of one kind of state.
 type Format struct {
-	Mark    string // names the kind of state; the first bytes
-	Version uint8  // is written
-	Oldest  uint8  // is still read, and all from there to Version
+	Mark    string // identifies the kind of state; the first bytes
+	Version uint8  // version that is written
+	Oldest  uint8  // oldest version that can be read
 }
 
 const (
@@ -45,9 +44,9 @@ func (f Format) Seal(buf []byte, fields func(*Coder)) []byte {
 	return binary.LittleEndian.AppendUint32(c.buf, crc32.Checksum(c.buf[begin:], castagnoli))
 }
 
-// Open lets fields read what Seal made of them, in this version or an older one, which Coder.Version
-// says. It fails with ErrDamaged, ErrVersion or what fields passed to Coder.Fail; what fields has
-// written by then must be thrown away.
+// Open decodes with fields what Seal wrote, in any supported version; see Coder.Version. It fails
+// with ErrDamaged, ErrVersion or the error passed to Coder.Fail; results decoded before that must be
+// discarded.
 func (f Format) Open(sealed []byte, fields func(*Coder)) error {
 	head, body := len(f.Mark)+versionBytes, len(sealed)-checksumBytes
 	if body < head || string(sealed[:len(f.Mark)]) != f.Mark {

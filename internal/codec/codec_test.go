@@ -16,7 +16,7 @@ import (
 
 var format = codec.Format{Mark: "TEST", Version: 3, Oldest: 2}
 
-// state has a field of each kind, and one that version 2 did not have.
+// state has a field of each kind, and one that version 2 lacks.
 type state struct {
 	Name   string
 	Part   []byte
@@ -68,7 +68,7 @@ func TestWhatIsSealedOpens(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		before := drawState(t)
 		sealed := format.Seal([]byte("in front"), before.code)[len("in front"):]
-		after := state{Links: []uint32{99}, Shares: []float64{7}} // is replaced
+		after := state{Links: []uint32{99}, Shares: []float64{7}} // to be overwritten
 		if err := format.Open(sealed, after.code); err != nil {
 			t.Fatal(err)
 		}
@@ -103,7 +103,7 @@ func TestVersions(t *testing.T) {
 	}
 }
 
-// A fault of the state's own is what Open reports.
+// Open returns the error passed to Fail.
 func TestFail(t *testing.T) {
 	refused := errors.New("of another fabric")
 	err := format.Open(format.Seal(nil, new(state).code), func(c *codec.Coder) {
@@ -117,7 +117,7 @@ func TestFail(t *testing.T) {
 	}
 }
 
-// Whatever lies behind a fitting checksum is refused, or is a state that survives the way out and in.
+// Any input with a valid checksum is rejected, or is a state that round-trips.
 func FuzzOpen(f *testing.F) {
 	f.Add((&state{Name: "lily", Part: []byte{1}, Links: []uint32{0, 1, 99}, Shares: []float64{.5}}).body())
 	f.Add([]byte{0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x01})

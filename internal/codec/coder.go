@@ -6,25 +6,25 @@ import (
 	"math"
 )
 
-// Coder writes fields to a state or reads them from one, whichever it was made for. Every method takes
-// the place of a value and leaves it alone when writing. After the first fault all that is read is zero.
+// Coder encodes or decodes fields. Every method takes a pointer to the value, which encoding leaves
+// unchanged. After the first error all decoded values are zero.
 type Coder struct {
-	buf     []byte // written so far, or still to be read
+	buf     []byte // encoded so far, or still to be decoded
 	reading bool
 	version uint8
 	err     error
 }
 
-// Reading says which way the fields go.
+// Reading reports whether the coder decodes.
 func (c *Coder) Reading() bool { return c.reading }
 
-// Version of the format in which the fields are read or written.
+// Version of the format being encoded or decoded.
 func (c *Coder) Version() uint8 { return c.version }
 
-// Failed says that a fault was found; loops over many fields end there.
+// Failed reports whether an error occurred; loops over many fields should then stop.
 func (c *Coder) Failed() bool { return c.err != nil }
 
-// Fail refuses the state; the first fault is the one that Open reports.
+// Fail rejects the state; Open returns the first error.
 func (c *Coder) Fail(err error) {
 	if c.err == nil {
 		c.err = err
@@ -34,7 +34,7 @@ func (c *Coder) Fail(err error) {
 	}
 }
 
-// Damaged refuses the state with ErrDamaged and what is wrong with it.
+// Damaged rejects the state with ErrDamaged and a reason.
 func (c *Coder) Damaged(format string, args ...any) {
 	c.Fail(fmt.Errorf("%w: %s", ErrDamaged, fmt.Sprintf(format, args...)))
 }
@@ -53,7 +53,7 @@ func (c *Coder) Uint(v *uint64, limit uint64) {
 	*v, c.buf = x, c.buf[n:]
 }
 
-// Int is any whole number; those near 0 are short.
+// Int is any integer; values near 0 are short.
 func (c *Coder) Int(v *int64) {
 	if !c.reading {
 		c.buf = binary.AppendVarint(c.buf, *v)
@@ -67,7 +67,7 @@ func (c *Coder) Int(v *int64) {
 	*v, c.buf = x, c.buf[n:]
 }
 
-// IntFrom is a whole number that is stored as its distance from one near it.
+// IntFrom is an integer encoded as its difference from a nearby one.
 func (c *Coder) IntFrom(v *int64, from int64) {
 	distance := *v - from
 	c.Int(&distance)
@@ -113,7 +113,7 @@ func (c *Coder) Text(s *string) {
 	*s, c.buf = string(c.buf[:n]), c.buf[n:]
 }
 
-// Bytes is a block of bytes; what is read is a copy.
+// Bytes is a block of bytes; decoding copies it.
 func (c *Coder) Bytes(b *[]byte) {
 	n := c.Count(len(*b))
 	if !c.reading {
@@ -123,8 +123,8 @@ func (c *Coder) Bytes(b *[]byte) {
 	*b, c.buf = append([]byte(nil), c.buf[:n]...), c.buf[n:]
 }
 
-// Count is the length n of what follows, of which each takes at least one byte: a length beyond what is
-// left to be read is a fault, so that a reader may allocate by it.
+// Count is the length n of a sequence whose elements take at least one byte each: a length beyond the
+// remaining input is an error, so that a reader may allocate by it.
 func (c *Coder) Count(n int) int {
 	x := uint64(n)
 	c.Uint(&x, math.MaxUint64)
@@ -135,15 +135,15 @@ func (c *Coder) Count(n int) int {
 	return int(x)
 }
 
-// Small is a whole number below limit.
+// Small is an integer from 0 to below limit.
 func Small[T ~uint8 | ~int | ~uint32](c *Coder, v *T, limit uint64) {
 	x := uint64(*v)
 	c.Uint(&x, limit-1)
 	*v = T(x)
 }
 
-// Each is a slice: its length, then every element by code, which is given the element's index. When
-// reading, elements are appended to the slice one by one; it ends at the first fault.
+// Each is a slice: its length, then every element encoded by code, which also gets the index. When
+// decoding, elements are appended one by one; it stops at the first error.
 func Each[T any](c *Coder, s *[]T, code func(i int, v *T)) {
 	n := c.Count(len(*s))
 	if c.reading {
@@ -158,7 +158,7 @@ func Each[T any](c *Coder, s *[]T, code func(i int, v *T)) {
 	}
 }
 
-// Ascending is a list of numbers below limit, each above the one before: links, mostly.
+// Ascending is a strictly ascending list of numbers below limit, such as links.
 func Ascending[T ~uint32](c *Coder, s *[]T, limit int) {
 	previous := int64(-1)
 	Each(c, s, func(_ int, v *T) {

@@ -16,21 +16,21 @@ import (
 	"github.com/giverny/giverny/internal/settings"
 )
 
-// mention finds a key in the text of an error, a log line or a help text: the path of one in full, from
-// one of the sections, its last word behind a word of advice, or its variable.
+// mention finds a key in an error, a log message or a help text: its full path, its path from a
+// section, its last word after a verb of advice, or its variable.
 func mention(sections []string) *regexp.Regexp {
 	return regexp.MustCompile(`\b(?:(?:` + strings.Join(sections, "|") + `)\.[a-z][a-z_.%]*[a-z_]` +
 		`|(?:set|raise|lower|see|name|correct|choose|check|use|shorten) [a-z]+_[a-z_]+|GIVERNY_[A-Z0-9_]+)\b`)
 }
 
-// second finds the key beside another in "raise collect.poll_timeout or workers".
+// second finds the second key in "raise collect.poll_timeout or workers".
 var second = regexp.MustCompile(`\b(?:set|raise|lower|shorten) [a-z_.%]+[a-z_] (?:or|and) ([a-z_.%]*[a-z_])\b`)
 
-// notKeys have the form of one: options of a Kafka broker, a variable that no section has, keys that have moved,
-// and keys of other files.
+// notKeys look like keys: options of a Kafka broker, a variable outside the configuration, moved keys, and keys
+// of other files.
 var notKeys = regexp.MustCompile(`^(?:log\.(?:segment|retention)\..*|GIVERNY_LIBCHDB|collect\.spool_bytes|collect\.jobs\.kubernetes\.ca_file|kafka\.sasl\.username|store\.replicated|set link_gbytes)$`)
 
-// An error that advises to set a key must name one that exists.
+// An error that advises setting a key must name an existing one.
 func TestAdviceNamesKeysThatExist(t *testing.T) {
 	cfg := config.Default()
 	var sections []string
@@ -68,8 +68,8 @@ func TestAdviceNamesKeysThatExist(t *testing.T) {
 	}
 }
 
-// literals are the string literals of the module's Go files but its tests, its
-// import paths and its tags.
+// literals are the string literals of the module's Go files, except tests, import paths
+// and struct tags.
 func literals(t *testing.T, root string) (texts []string) {
 	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() && (d.Name() == "testdata" || d.Name() == "node_modules" || d.Name() == ".deps" || d.Name() == "test") {
@@ -93,7 +93,7 @@ func literals(t *testing.T, root string) (texts []string) {
 				n.Tag = nil
 			case *ast.BasicLit:
 				if n.Kind == token.STRING {
-					text, _ := strconv.Unquote(n.Value) // the parser has read it
+					text, _ := strconv.Unquote(n.Value) // valid, since it was parsed
 					texts = append(texts, text)
 				}
 			}

@@ -1,8 +1,7 @@
 // Package config is the configuration of the giverny binary. Its sections are the
-// components' own Configs; this package lists them, fills in what follows from
-// the rest, and says of each fault at which key it stands. It reads the YAML text
-// and the environment through package settings, and opens no file but the
-// configuration and the topologies that it names.
+// components' own Configs; this package combines them, fills in derived values, and
+// reports each error with its key. It reads YAML and the environment through package
+// settings, and opens no files except the configuration and the topologies it names.
 package config
 
 import (
@@ -38,19 +37,19 @@ import (
 // Prefix of the environment variables that override keys.
 const Prefix = "GIVERNY"
 
-// FileVariable names the configuration file where no flag does; it is no key.
+// FileVariable names the configuration file if no flag does; it is not a key.
 const FileVariable = Prefix + "_CONFIG"
 
-// moved are the keys of earlier versions that have another place now.
+// moved maps keys of earlier versions to their current names.
 var moved = settings.Moved{
 	"collect.jobs.kubernetes.ca_file":   "collect.jobs.kubernetes.ca",
 	"collect.spool_bytes":               "spool.max_bytes",
 	"fabrics.#.tracking.hold_intervals": "fabrics.#.tracking.debounce_intervals",
 	"kafka.sasl.username":               "kafka.sasl.user",
-	"store.replicated":                  "store.cluster", // tables are replicated where there is a cluster
+	"store.replicated":                  "store.cluster", // tables are replicated if there is a cluster
 }
 
-// Config is all that can be configured.
+// Config is the complete configuration.
 type Config struct {
 	// Logging.
 	Log logs.Config `yaml:"log"`
@@ -70,18 +69,18 @@ type Config struct {
 	Store Store `yaml:"store"`
 	// What the agent on this host reads.
 	Collect Collect `yaml:"collect"`
-	// Commands to agents: whose are accepted, what is allowed, and the key with which this process signs its own.
+	// Commands to agents: who may send them, what is allowed, and the key with which this process signs its own.
 	Command command.Config `yaml:"command"`
 	// Actions on results: placement of jobs by schedulers, and notifications of regions. All of it is off by default.
 	Feedback feedback.Config `yaml:"feedback"`
-	// Searches for anomalies of NICs: what this host offers, and what is launched.
+	// Searches for NIC anomalies: what this host offers, and what is launched.
 	Search Search `yaml:"search"`
-	// Probes inside hosts (Hostping): how this host is probed, and which hosts are by diagnoses.
+	// Probes inside hosts (Hostping): how this host is probed, and which hosts are probed because of diagnoses.
 	Hostping Hostping `yaml:"hostping"`
 	// The API and the page.
 	Dashboards dashboards.Config `yaml:"dashboards"`
 
-	file settings.Source // that Load has read, for Located
+	file settings.Source // the file read by Load, for Located
 }
 
 // Search is the configuration of searches on demand.
@@ -90,24 +89,24 @@ type Search struct {
 	Offer ondemand.Config `yaml:"offer"`
 	// Launching, and the hosts to use.
 	Launch launch.Config `yaml:"launch"`
-	// Known properties of the workloads of jobs, from which the known anomalies that they trigger are found.
+	// Known properties of job workloads, to find the known anomalies that they trigger.
 	Workloads []known.WorkloadConfig `yaml:"workloads"`
 }
 
 // Fabric is one plane or rail.
 type Fabric struct {
-	// Name of the fabric, as every batch of counters carries it: printable, without a slash.
+	// Name of the fabric in every batch of counters: printable, without a slash.
 	Name string `yaml:"name"`
 	// A specification (torus:24x24x24, fattree:k=16, dragonfly:groups=9,routers=4,hosts=2) or a file: output of ibnetdiscover, Slurm's topology.conf, NetQ's JSON, or what "giverny topology import" writes.
 	Topology string `yaml:"topology"`
-	// The partition of the topics that is used by this fabric only; -1: its position in the list.
+	// The partition of the topics for this fabric alone; -1: its position in the list.
 	Partition int `yaml:"partition"`
 
 	Analysis analysis.Config `yaml:",inline"`
 }
 
-// byPlace is the partition of a fabric whose place in the list is its partition;
-// maxPartitions bounds the others: the topics get as many as the highest asks for.
+// byPlace means that a fabric's position in the list is its partition; maxPartitions bounds explicit ones, since the topics get
+// as many partitions as the highest number requires.
 const (
 	byPlace       = -1
 	maxPartitions = 10_000
@@ -116,7 +115,7 @@ const (
 // Interval is the length of the fabric's intervals.
 func (f *Fabric) Interval() time.Duration { return f.Analysis.Window.Interval }
 
-// Kafka is the bus.
+// Kafka is the configuration of the bus.
 type Kafka struct {
 	// Run a broker inside this process, on files under data_dir, instead of using brokers.
 	Embedded bool `yaml:"embedded"`
@@ -126,22 +125,22 @@ type Kafka struct {
 	Broker embedded.Config `yaml:"embedded_broker"`
 }
 
-// Store is where results are kept.
+// Store is the configuration of the results store.
 type Store struct {
 	// Run the ClickHouse engine in a child process, on files under data_dir, instead of using url.
 	Embedded bool `yaml:"embedded"`
 
 	Server store.ServerConfig `yaml:",inline"`
 	Tables store.Config       `yaml:",inline"`
-	// The embedded engine's library; empty: it is searched for next to the binary and in the project's .deps.
+	// The embedded engine's library; empty: searched for next to the binary and in the project's .deps.
 	Library string `yaml:"library"`
 	// The embedded engine.
 	Engine engine.Config `yaml:"engine"`
-	// Where analysts may read the embedded store with ClickHouse HTTP clients. It is off.
+	// Where analysts can read the embedded store with ClickHouse HTTP clients. Off by default.
 	Analyst readonly.Config `yaml:"analyst"`
 }
 
-// Collect says what an agent reads on its host.
+// Collect is what an agent reads on its host.
 type Collect struct {
 	// Name of this agent in batches; empty: the host name.
 	Agent string `yaml:"agent"`
@@ -156,11 +155,11 @@ type Collect struct {
 	// Traffic of jobs, from file systems and tables.
 	Traffic registry.Feeds `yaml:"traffic"`
 
-	// Records of the collectives of jobs, from folders: what they say is diagnosed and published.
+	// Records of jobs' collectives, from folders, to be diagnosed and published.
 	Collectives watch.Config `yaml:"collectives"`
 }
 
-// FeedGroup is the feeds of one section under collect.
+// FeedGroup is the feeds of a section under collect.
 type FeedGroup struct {
 	Name  string
 	Feeds *registry.Feeds
@@ -171,7 +170,7 @@ func (c *Collect) FeedGroups() []FeedGroup {
 	return []FeedGroup{{"jobs", &c.Jobs}, {"failures", &c.Failures}, {"traffic", &c.Traffic}}
 }
 
-// FeedsEnabled reports whether any feed is.
+// FeedsEnabled reports whether any feed is enabled.
 func (c *Collect) FeedsEnabled() bool {
 	for _, group := range c.FeedGroups() {
 		if len(group.Feeds.Enabled()) > 0 {
@@ -186,7 +185,7 @@ func (c *Collect) Enabled() bool {
 	return c.Sources.Enabled() || c.FeedsEnabled() || c.Collectives.Enabled()
 }
 
-// AgentName is the configured name, or this host's.
+// AgentName is the configured name, or this host's name.
 func (c *Collect) AgentName() (string, error) {
 	if c.Agent != "" {
 		return c.Agent, nil
@@ -198,8 +197,7 @@ func (c *Collect) AgentName() (string, error) {
 	return name, nil
 }
 
-// Default is what holds where nothing is configured: one process with the
-// embedded broker and store.
+// Default is the default configuration: one process with the embedded broker and store.
 func Default() Config {
 	c := Config{
 		Log:         logs.DefaultConfig(),
@@ -221,14 +219,14 @@ func Default() Config {
 	return c
 }
 
-// DefaultFabric is what holds for a fabric where its entry says nothing.
+// DefaultFabric is the default configuration of a fabric.
 func DefaultFabric() Fabric { return Fabric{Partition: byPlace, Analysis: analysis.DefaultConfig()} }
 
-// SetDefaults makes f a DefaultFabric.
+// SetDefaults sets f to DefaultFabric.
 func (f *Fabric) SetDefaults() { *f = DefaultFabric() }
 
-// Load reads the file at path, or none if path is empty, lays the environment
-// over it and validates the whole.
+// Load reads the file at path, if path is not empty, overlays the environment and
+// validates the result.
 func Load(path string, environ []string) (Config, error) {
 	cfg := Default()
 	cfg.file.Name = path
@@ -242,12 +240,12 @@ func Load(path string, environ []string) (Config, error) {
 	return cfg, cfg.Located(cfg.Validate(), environ)
 }
 
-// Located puts before each fault of a loaded configuration where its value comes from.
+// Located prefixes each error about a loaded configuration with the source of the value.
 func (c *Config) Located(err error, environ []string) error {
 	return settings.Located(err, c.file, Prefix, environ)
 }
 
-// readFile reads the file once: it may be a pipe.
+// readFile reads the file once, since it may be a pipe.
 func (c *Config) readFile() (err error) {
 	if c.file.Name == "" {
 		return nil
@@ -258,14 +256,14 @@ func (c *Config) readFile() (err error) {
 	return settings.File(c, c.file, moved)
 }
 
-// fileKeys are the keys, in whatever section, of files that belong to a configuration and lie beside it. Folders of
-// data, programs, and files that others write are relative to the working directory.
+// fileKeys are the keys, in any section, of files that belong to the configuration; they are relative to the
+// configuration file. Data folders, programs, and files written by others are relative to the working directory.
 var fileKeys = map[string]bool{"baseline": true, "ca": true, "cert": true, "graph": true, "key": true, "key_file": true,
 	"node_map": true, "password_file": true, "rig": true, "secret_file": true, "token_file": true, "tokens": true}
 
-// resolve fills in what follows from the rest: partitions by place in the list,
-// topologies and fileKeys relative to the configuration file, and what the agent
-// takes from its fabric.
+// resolve fills in derived values: partitions by position in the list, topologies and
+// fileKeys relative to the configuration file, and the agent's settings that default to
+// its fabric's.
 func (c *Config) resolve(dir string) {
 	for i := range c.Fabrics {
 		f := &c.Fabrics[i]
@@ -309,34 +307,33 @@ func (c *Config) fabric(name string) *Fabric {
 	return nil
 }
 
-// FeedDir is where feeds keep how far they are.
+// FeedDir is the folder of the feeds' positions.
 func (c *Config) FeedDir() string { return filepath.Join(c.DataDir, "feeds") }
 
-// EmbeddedBroker is the configuration of the broker inside this process, its
-// folder under data_dir unless it is named.
+// EmbeddedBroker is the configuration of the embedded broker; its folder defaults to
+// one under data_dir.
 func (c *Config) EmbeddedBroker() embedded.Config {
 	b := c.Kafka.Broker
 	b.Dir = cmp.Or(b.Dir, filepath.Join(c.DataDir, "kafka"))
 	return b
 }
 
-// AgentSpool is the configuration of the agent's spool, its folder under data_dir
-// unless it is named.
+// AgentSpool is the configuration of the agent's spool; its folder defaults to one
+// under data_dir.
 func (c *Config) AgentSpool() spool.Config {
 	s := c.Spool
 	s.Dir = cmp.Or(s.Dir, filepath.Join(c.DataDir, "spool"))
 	return s
 }
 
-// Acting is the configuration of feedback, its folder under data_dir unless it is
-// named.
+// Acting is the configuration of feedback; its folder defaults to one under data_dir.
 func (c *Config) Acting() feedback.Config {
 	f := c.Feedback
 	f.Dir = cmp.Or(f.Dir, filepath.Join(c.DataDir, "feedback"))
 	return f
 }
 
-// PartitionOf is the partition of each fabric, by name.
+// PartitionOf maps fabric names to partitions.
 func PartitionOf(fabrics []Fabric) map[string]int {
 	of := make(map[string]int, len(fabrics))
 	for _, f := range fabrics {
@@ -345,8 +342,8 @@ func PartitionOf(fabrics []Fabric) map[string]int {
 	return of
 }
 
-// NumPartitions is how many partitions the topics need: one more than the highest
-// that a fabric has.
+// NumPartitions is the number of partitions the topics need: the highest of any fabric
+// plus one.
 func NumPartitions(fabrics []Fabric) int {
 	n := 1
 	for _, f := range fabrics {
@@ -355,16 +352,16 @@ func NumPartitions(fabrics []Fabric) int {
 	return n
 }
 
-// Exposed lists the keys of the loaded file that hold secrets, if everybody on
-// this host can read it.
+// Exposed lists the keys of secrets in the loaded file, if it is readable by all users
+// of this host.
 func (c *Config) Exposed() []string {
 	info, err := os.Stat(c.file.Name)
 	if err != nil || info.Mode().Perm()&0o004 == 0 {
 		return nil
 	}
-	cfg := Default() // without secrets that the environment gives
+	cfg := Default() // without secrets from the environment
 	if err := settings.File(&cfg, c.file, moved); err != nil {
-		return nil // Load says why
+		return nil // Load reports the error
 	}
 	var keys []string
 	settings.Walk(reflect.ValueOf(&cfg).Elem(), func(path string, f settings.Field) {

@@ -58,7 +58,7 @@ kafka: {embedded: false, brokers: ["k1:9092"]}
 	}
 }
 
-// Files that a configuration names lie where it does, unless their paths are absolute.
+// Files named in a configuration are relative to its folder, unless their paths are absolute.
 func TestPathsAreRelativeToTheFile(t *testing.T) {
 	path := write(t, `
 fabrics: [{name: ib0, topology: "fattree:k=4"}]
@@ -90,8 +90,8 @@ command: {results: {key_file: agent.key}}
 	}
 }
 
-// A configuration may come from a pipe, which gives its text once: faults that are found after it was loaded have their
-// lines nevertheless.
+// A configuration may come from a pipe, which can be read only once: errors found after loading still have line
+// numbers.
 func TestTheFileIsReadOnce(t *testing.T) {
 	pipe := filepath.Join(t.TempDir(), "giverny.yaml")
 	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
@@ -150,7 +150,7 @@ func TestFabricNamesFitIntoPaths(t *testing.T) {
 	}
 }
 
-// The topics get as many partitions as the highest number asks for.
+// The topics get as many partitions as the highest number requires.
 func TestPartitionsAreBounded(t *testing.T) {
 	for partition, good := range map[string]bool{"-1": true, "0": true, "9999": true, "-2": false, "10000": false, "3000000000": false} {
 		cfg, err := config.Load(write(t, `fabrics: [{name: a, topology: "torus:4x4", partition: `+partition+`}]`), nil)
@@ -188,7 +188,7 @@ func TestReadTopology(t *testing.T) {
 	}
 }
 
-// No two parts of a section may claim the same key.
+// No two parts of a section may use the same key.
 func TestKeysAreUnique(t *testing.T) {
 	cfg, seen := config.Default(), map[string]bool{}
 	settings.Walk(reflect.ValueOf(&cfg).Elem(), func(path string, _ settings.Field) {
@@ -245,7 +245,7 @@ func TestTheAgentFollowsItsFabric(t *testing.T) {
 
 func TestSecretsThatEverybodyCanRead(t *testing.T) {
 	exposed := func(path string) []string {
-		cfg, _ := config.Load(path, nil) // faults beside the secrets are another matter
+		cfg, _ := config.Load(path, nil) // errors other than about secrets do not matter
 		return cfg.Exposed()
 	}
 	path := write(t, "store: {embedded: false, url: 'http://u:p@h/'}\nkafka: {sasl: {password: x}}")
@@ -267,7 +267,7 @@ func TestSecretsThatEverybodyCanRead(t *testing.T) {
 	}
 }
 
-// The file that the README names is one that works.
+// The sample file named in the README is valid.
 func TestTheSampleFile(t *testing.T) {
 	c, err := config.Load("../../deploy/giverny.yaml", nil)
 	if err != nil || len(c.Fabrics) == 0 {

@@ -19,7 +19,7 @@ type Hostping struct {
 	Monitor monitor.Config `yaml:"monitor"`
 	// The tools that measure the utilisation of this host.
 	Utilisation utilisation.Config `yaml:"utilisation"`
-	// Which hosts are probed by diagnoses.
+	// Probes of hosts that are launched because of diagnoses.
 	Launch launch.Config `yaml:"launch"`
 }
 
@@ -27,10 +27,10 @@ func defaultHostping() Hostping {
 	return Hostping{Host: local.DefaultConfig(), Offer: ondemand.DefaultConfig(), Monitor: monitor.DefaultConfig(), Utilisation: utilisation.DefaultConfig(), Launch: launch.DefaultConfig()}
 }
 
-// Enabled says whether this host is probed at all.
+// Enabled reports whether this host is probed at all.
 func (h *Hostping) Enabled() bool { return h.Offer.Enabled || h.Monitor.Enabled }
 
-// Validate joins all faults.
+// Validate joins all errors.
 func (h *Hostping) Validate() error {
 	var f faults.List
 	f.Under("host", h.Host.Validate())

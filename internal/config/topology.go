@@ -13,9 +13,8 @@ import (
 	"github.com/giverny/giverny/topology"
 )
 
-// LoadTopology builds a fabric's graph from its specification or file. Without a
-// name the fabric has the one that the file gives it. What the file says that
-// could not be used is logged.
+// LoadTopology builds a fabric's graph from its specification or file. The configured
+// name takes precedence over the file's. Unusable parts of the file are logged.
 func LoadTopology(f Fabric, log *slog.Logger) (*topology.Graph, error) {
 	if topology.IsSpec(f.Topology) {
 		return topology.Parse(cmp.Or(f.Name, topology.DefaultFabric), f.Topology)
@@ -23,9 +22,9 @@ func LoadTopology(f Fabric, log *slog.Logger) (*topology.Graph, error) {
 	return ReadTopology(f.Topology, "", f.Name, nil, log)
 }
 
-// ReadTopology reads a fabric from a file in the named format, or in the one
-// that its first lines show if format is empty. fabric, if not empty, replaces
-// the name that the file gives the fabric; prev is an earlier version or nil.
+// ReadTopology reads a fabric from a file in the named format, or, if format is empty,
+// the one detected from its first lines. fabric, if not empty, overrides the name in
+// the file; prev is the previous version or nil.
 func ReadTopology(path, format, fabric string, prev *topology.Graph, log *slog.Logger) (*topology.Graph, error) {
 	file, err := os.Open(path)
 	if kind, _, ok := strings.Cut(path, ":"); ok && errors.Is(err, os.ErrNotExist) && !strings.Contains(kind, "/") {

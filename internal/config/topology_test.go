@@ -8,7 +8,7 @@ import (
 	"github.com/giverny/giverny/internal/config"
 )
 
-// What is neither a file nor a specification is named with the kinds that there are.
+// Text that is neither a file nor a specification is reported with the valid kinds.
 func TestTopologiesThatAreNone(t *testing.T) {
 	for given, want := range map[string]string{
 		"leaf-spine:leaves=32": `no specification has the kind "leaf-spine": it is torus, mesh, fattree or dragonfly`,

@@ -11,7 +11,7 @@ import (
 	"github.com/giverny/giverny/schema"
 )
 
-// Validate joins all faults.
+// Validate joins all errors.
 func (c *Config) Validate() error {
 	var f faults.List
 	f.Under("log", c.Log.Validate())
@@ -59,12 +59,12 @@ func (c *Config) validateFabrics(all *faults.List) {
 	}
 }
 
-// fitsIntoPath reports whether a name can be a segment of the API's paths, and stand in logs and on terminals.
+// fitsIntoPath reports whether a name can be a segment of API paths, and be printed in logs and on terminals.
 func fitsIntoPath(name string) bool {
 	return name != "." && name != ".." && !strings.Contains(name, "/") && name == schema.OneLine(name)
 }
 
-// Validate joins all faults.
+// Validate joins all errors.
 func (k *Kafka) Validate() error {
 	var f faults.List
 	client := k.Client
@@ -73,14 +73,14 @@ func (k *Kafka) Validate() error {
 		client.Brokers = []string{embedded.Address}
 	} else if len(client.Brokers) == 0 {
 		f.Add("brokers", "none; set kafka.brokers, or kafka.embedded: true")
-		client.Brokers = []string{embedded.Address} // said once
+		client.Brokers = []string{embedded.Address} // report this only once
 	}
 	f.Under("", client.Validate())
 	f.Under("embedded_broker", k.Broker.Validate())
 	return f.Err()
 }
 
-// Validate joins all faults.
+// Validate joins all errors.
 func (s *Store) Validate() error {
 	var f faults.List
 	f.Check(s.Embedded || !s.Server.URL.IsEmpty(), "url", "none; set store.url, or store.embedded: true")
@@ -93,7 +93,7 @@ func (s *Store) Validate() error {
 	return f.Err()
 }
 
-// Validate joins all faults.
+// Validate joins all errors.
 func (c *Collect) Validate() error {
 	var f faults.List
 	f.Under("", c.Polling.Validate())
@@ -105,7 +105,7 @@ func (c *Collect) Validate() error {
 	return f.Err()
 }
 
-// validateAgent checks that the agent's fabric, and those of its feeds, are among those listed.
+// validateAgent checks that the fabrics of the agent and its feeds are configured.
 func (c *Config) validateAgent(f *faults.List) {
 	for _, group := range c.Collect.FeedGroups() {
 		for _, feed := range group.Feeds.Enabled() {

@@ -1,7 +1,7 @@
-// Package coprocess runs a program that is asked line by line: a request on its
-// standard input, an answer on its standard output. In go an argument vector and
-// lines, out come lines; how long a program may take, how much it may write and how
-// it is ended are bounded here. What the lines mean, its users know.
+// Package coprocess runs a program with a line protocol: a request on its standard
+// input, an answer on its standard output. Input: an argument vector and request lines.
+// Output: answer lines. It enforces timeouts and size limits and terminates the
+// program. The callers define the meaning of the lines.
 package coprocess
 
 import (
@@ -18,7 +18,7 @@ import (
 	"time"
 )
 
-// Program is a running program that is asked line by line.
+// Program is a running coprocess.
 type Program struct {
 	cmd    *exec.Cmd
 	stdin  *os.File
@@ -26,27 +26,27 @@ type Program struct {
 	lines  *bufio.Reader
 }
 
-// Reason is what kept a program from answering.
+// Reason is why a program did not answer.
 type Reason string
 
 // Reasons.
 const (
-	Late           Reason = "late"             // no answer in time
-	Died           Reason = "died"             // the program ended, or could not be started
-	AnswerTooLarge Reason = "answer_too_large" // an answer beyond the limit of length
+	Late           Reason = "late"             // timeout
+	Died           Reason = "died"             // the program exited or could not be started
+	AnswerTooLarge Reason = "answer_too_large" // an answer above the size limit
 )
 
-// Limits of what a program may write.
+// Limits of a program's output.
 const (
 	maxAnswerBytes = 1 << 20
 	maxLogBytes    = 500 // of a line on standard error
 )
 
-// waitDelay is how long a killed program's children may hold its standard error open.
+// waitDelay is how long children of a killed program may hold its standard error open.
 const waitDelay = time.Second
 
-// Start runs a program in a process group of its own, so that a Ctrl-C of the
-// terminal does not reach it and its children end with it.
+// Start runs a program in its own process group, so that a Ctrl-C in the terminal does
+// not reach it and its children are terminated with it.
 func Start(command []string, log *slog.Logger) (*Program, error) {
 	inRead, inWrite, err := os.Pipe()
 	if err != nil {
@@ -68,18 +68,18 @@ func Start(command []string, log *slog.Logger) (*Program, error) {
 	return &Program{cmd: cmd, stdin: inWrite, stdout: outRead, lines: bufio.NewReaderSize(outRead, 1<<16)}, nil
 }
 
-// Ask writes a line and reads one, each until the timeout or the end of ctx.
+// Ask writes a line and reads one, within the timeout and until ctx ends.
 func (p *Program) Ask(ctx context.Context, line []byte, timeout time.Duration) ([]byte, Reason, error) {
 	until := time.Now().Add(timeout)
 	if err := errors.Join(p.stdin.SetDeadline(until), p.stdout.SetDeadline(until)); err != nil {
 		return nil, Died, err
 	}
 	stop := context.AfterFunc(ctx, func() {
-		_ = p.stdin.SetDeadline(time.Unix(1, 0)) // they fail only on a closed file
+		_ = p.stdin.SetDeadline(time.Unix(1, 0)) // fails only on a closed file
 		_ = p.stdout.SetDeadline(time.Unix(1, 0))
 	})
 	defer stop()
-	if _, err := p.stdin.Write(append(line, '\n')); err != nil && !errors.Is(err, syscall.EPIPE) { // what it wrote before it ended says more
+	if _, err := p.stdin.Write(append(line, '\n')); err != nil && !errors.Is(err, syscall.EPIPE) { // what it wrote before exiting says more
 		return nil, reasonOf(err), fmt.Errorf("it does not read: %w", err)
 	}
 	answer, err := p.readLine()
@@ -104,7 +104,7 @@ func reasonOf(err error) Reason {
 
 var errHuge = fmt.Errorf("its answer is longer than %d bytes", maxAnswerBytes)
 
-// readLine reads up to the end of a line.
+// readLine reads a line.
 func (p *Program) readLine() ([]byte, error) {
 	var line []byte
 	for {
@@ -122,24 +122,24 @@ func (p *Program) readLine() ([]byte, error) {
 	}
 }
 
-// Stop asks the program to end, and kills it after the timeout.
+// Stop asks the program to exit, and kills it after the timeout.
 func (p *Program) Stop(timeout time.Duration) error {
 	_ = p.stdin.SetDeadline(time.Now().Add(timeout))
 	_, err := p.stdin.Write([]byte(`{"type":"stop"}` + "\n"))
-	if err != nil { // it does not listen any more
+	if err != nil { // it no longer reads
 		_ = p.Kill()
 		return nil
 	}
 	_ = p.stdin.Close()
 	killer := time.AfterFunc(timeout, p.killGroup)
 	defer killer.Stop()
-	_ = p.cmd.Wait() // it was stopped: its exit status says nothing
-	p.killGroup()    // what it has left behind
+	_ = p.cmd.Wait() // its exit status does not matter, since it was stopped
+	p.killGroup()    // its remaining children
 	return p.stdout.Close()
 }
 
-// Kill ends the program and all it has started. It returns how the program ended,
-// nil if it ended by itself and without an error.
+// Kill kills the program and its children. It returns how the program ended, nil if it
+// had exited without an error.
 func (p *Program) Kill() error {
 	p.killGroup()
 	_ = p.stdin.Close()
@@ -150,13 +150,13 @@ func (p *Program) Kill() error {
 
 func (p *Program) killGroup() { _ = syscall.Kill(-p.cmd.Process.Pid, syscall.SIGKILL) }
 
-// lineLogger passes lines to a log, cut to a length that a log can bear.
+// lineLogger logs lines, truncated.
 type lineLogger struct {
 	log  *slog.Logger
 	part []byte
 }
 
-// Write never fails: what a program says on standard error must not stop it.
+// Write never fails: output on standard error must not stop the program.
 func (l *lineLogger) Write(text []byte) (int, error) {
 	n := len(text)
 	for {

@@ -14,14 +14,14 @@ import (
 
 // Config of a supervised program.
 type Config struct {
-	Command     []string      // an argument vector: no shell reads it
+	Command     []string      // an argument vector; no shell
 	Timeout     time.Duration // for an answer
-	StopTimeout time.Duration // from "stop" until the program is killed
-	Restarts    int           // in a row, without an answer between them
-	Backoff     time.Duration // before the first restart in a row; doubles up to maxBackoff
+	StopTimeout time.Duration // from the stop request until the program is killed
+	Restarts    int           // consecutive, without an answer in between
+	Backoff     time.Duration // before the first consecutive restart; doubles up to maxBackoff
 }
 
-// Validate names every fault.
+// Validate joins all errors.
 func (c *Config) Validate() error {
 	var f faults.List
 	f.Check(len(c.Command) > 0 && c.Command[0] != "", "command", "is empty: want a program and its arguments")
@@ -31,38 +31,38 @@ func (c *Config) Validate() error {
 	return f.Err()
 }
 
-// maxBackoff is the longest wait before a restart.
+// maxBackoff is the longest pause before a restart.
 const maxBackoff = 5 * time.Second
 
-// Supervised is a program that is started when it is first asked, and again after it
-// has failed, up to a number of failures in a row. One call at a time.
+// Supervised is a program that is started on first use and restarted after failures, up
+// to a number of consecutive ones. It is not safe for concurrent use.
 type Supervised struct {
 	cfg      Config
 	log      *slog.Logger
 	program  *Program
-	failures int // in a row
+	failures int // consecutive
 }
 
-// Supervise makes one; nothing is started.
+// Supervise returns a Supervised; nothing is started.
 func Supervise(cfg Config, log *slog.Logger) *Supervised { return &Supervised{cfg: cfg, log: log} }
 
-// ErrGone is the end of a program: it has failed too often in a row.
+// ErrGone means that a program has failed too often in a row.
 var ErrGone = errors.New("the program has failed too often in a row")
 
-// Fault is what a program did wrong. Gone says that it is not started again.
+// Fault is a failure of a program. Gone means that it is not restarted.
 type Fault struct {
 	Reason Reason
 	Err    error
 	Gone   bool
 }
 
-// Error says what the program did.
+// Error returns the error text.
 func (f *Fault) Error() string { return f.Err.Error() }
 
-// Unwrap is what lies beneath.
+// Unwrap returns the underlying error.
 func (f *Fault) Unwrap() error { return f.Err }
 
-// Start starts the program if it does not run; fresh says that it was started now.
+// Start starts the program unless it is running; fresh says whether it was started now.
 func (s *Supervised) Start(ctx context.Context) (fresh bool, err error) {
 	if s.program != nil {
 		return false, nil
@@ -81,8 +81,8 @@ func (s *Supervised) Start(ctx context.Context) (fresh bool, err error) {
 	return true, nil
 }
 
-// Ask sends a request, which is encoded as JSON, to the program that Start has
-// started, and reads a line. The program is killed if ctx ends before it answers.
+// Ask sends a request, encoded as JSON, to the started program, and reads a line. The
+// program is killed if ctx ends before it answers.
 func (s *Supervised) Ask(ctx context.Context, request any) ([]byte, error) {
 	text, err := json.Marshal(request)
 	if err != nil {
@@ -98,7 +98,7 @@ func (s *Supervised) Ask(ctx context.Context, request any) ([]byte, error) {
 	return line, nil
 }
 
-// Worked says that an answer was good: failures before it do not count any more.
+// Worked reports a valid answer, which resets the count of failures.
 func (s *Supervised) Worked() { s.failures = 0 }
 
 // Failed kills the program and counts the failure. The error is a *Fault.
@@ -110,7 +110,7 @@ func (s *Supervised) Failed(reason Reason, err error) error {
 	return &Fault{Reason: reason, Err: err, Gone: s.failures > s.cfg.Restarts}
 }
 
-// Close tells the program to stop, and kills it if it does not.
+// Close asks the program to stop, and kills it if it does not.
 func (s *Supervised) Close() error {
 	if s.program == nil {
 		return nil
@@ -120,7 +120,7 @@ func (s *Supervised) Close() error {
 	return err
 }
 
-// kill ends the program if it runs, and gives what its end was.
+// kill kills the program if it is running, and returns how it ended.
 func (s *Supervised) kill() error {
 	if s.program == nil {
 		return nil

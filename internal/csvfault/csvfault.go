@@ -1,7 +1,7 @@
-// Package csvfault reads CSV that may be damaged, in bounded memory, and says what is wrong
-// with a row so that a person can mend it. In go the error of encoding/csv and the row as far
-// as it was read, out come the line and the fault: how many fields there are and should be, or
-// where a quotation mark stands.
+// Package csvfault reads possibly damaged CSV in bounded memory, and explains errors so that a
+// person can fix the row. Input: an error of encoding/csv and the row as far as it was read.
+// Output: the line, and the problem: the number of fields and the expected one, or the
+// location of a quotation mark.
 package csvfault
 
 import (
@@ -12,8 +12,8 @@ import (
 	"github.com/giverny/giverny/internal/plural"
 )
 
-// Explain gives the line of a fault, from 1, and what to do about it. The line is 0 where
-// the error is none of the CSV but of reading.
+// Explain returns the line of an error, from 1, and what to do about it. The line is 0 if
+// the error is an I/O error.
 func Explain(err error, r *Reader, record []string) (line int, fault error) {
 	var parse *csv.ParseError
 	if !errors.As(err, &parse) {

@@ -6,13 +6,13 @@ import (
 	"io"
 )
 
-// MaxRecordBytes bounds a record: a row, with all lines of its quoted fields. A job that
-// names 100,000 nodes one by one takes half of it.
+// MaxRecordBytes bounds a record: a row with all lines of its quoted fields. A job with
+// a list of 100,000 node names takes half of it.
 const MaxRecordBytes = 4 << 20
 
-// Reader reads CSV in bounded memory. Of a file without line ends, such as a small one
-// of gzip that holds gigabytes, or with a quotation mark that is never closed, encoding/csv
-// takes all as one record.
+// Reader reads CSV in bounded memory. For a file without line ends, such as a small gzip
+// file of gigabytes of data, or with an unclosed quotation mark, encoding/csv would read
+// everything as one record.
 type Reader struct {
 	*csv.Reader
 	in   *budget
@@ -25,7 +25,7 @@ func NewReader(r io.Reader) *Reader {
 	return &Reader{Reader: csv.NewReader(in), in: in}
 }
 
-// Read gives the next record. One that is too long ends the table with an error.
+// Read returns the next record. A record above the limit is an error that ends the table.
 func (r *Reader) Read() ([]string, error) {
 	r.in.left = MaxRecordBytes
 	record, err := r.Reader.Read()

@@ -8,7 +8,7 @@ import (
 	"github.com/giverny/giverny/internal/csvfault"
 )
 
-// endless is a text that never ends.
+// endless is an infinite text.
 type endless byte
 
 func (e endless) Read(p []byte) (int, error) {
@@ -18,7 +18,7 @@ func (e endless) Read(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// A record without an end is an error that names its place, not a heap as large as the file.
+// A record without an end is an error with its location, and does not take memory for the whole file.
 func TestARecordWithoutAnEnd(t *testing.T) {
 	for name, text := range map[string]io.Reader{
 		"no line ends":    endless(0),
@@ -39,7 +39,7 @@ func TestARecordWithoutAnEnd(t *testing.T) {
 	}
 }
 
-// The bound is one of a record, not of the table.
+// The limit is for a record, not for the table.
 func TestALongTable(t *testing.T) {
 	long := strings.Repeat("x", 1<<20)
 	r := csvfault.NewReader(strings.NewReader(strings.Repeat(long+","+long+"\n", 5)))

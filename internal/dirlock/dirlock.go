@@ -1,5 +1,5 @@
-// Package dirlock lets one process at a time use a folder. The kernel holds the lock, so none is left behind by
-// a crash. It works on local file systems.
+// Package dirlock gives one process at a time exclusive use of a folder, with flock(2), so a crash leaves no
+// stale lock. It works on local file systems.
 package dirlock
 
 import (
@@ -15,14 +15,14 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// FileName of the lock in the folder. It holds the process id of its holder.
+// FileName is the name of the lock file. It contains the process ID of the holder.
 const FileName = "giverny.lock"
 
-// pollEvery is how often a folder in use is tried again.
+// pollEvery is the interval of retrying a folder in use.
 const pollEvery = 50 * time.Millisecond
 
-// Acquire takes a folder for this process until release or the process's end. The folder must exist. A process
-// that was killed may take a while to leave, so it waits for the one before, up to patience.
+// Acquire locks a folder for this process until release or exit. The folder must exist. It waits up to
+// patience for the previous process, since a killed process may take a while to exit.
 func Acquire(dir string, patience time.Duration) (release func(), err error) {
 	file, err := os.OpenFile(filepath.Join(dir, FileName), os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
@@ -38,12 +38,12 @@ func Acquire(dir string, patience time.Duration) (release func(), err error) {
 		file.Close()
 		return nil, fmt.Errorf("lock directory %s: %w", dir, err)
 	}
-	_ = writePID(file) // for people; a full disk does not take it
+	_ = writePID(file) // for people only; fails if the disk is full
 	return func() { file.Close() }, nil
 }
 
-// Holder waits up to patience for a folder to be free, and gives the process id of its holder if it is not; empty:
-// it is free, and may not exist.
+// Holder waits up to patience for a folder to be unlocked, and returns the process ID of its holder if it is not;
+// empty: it is unlocked, or does not exist.
 func Holder(dir string, patience time.Duration) (pid string, err error) {
 	file, err := os.OpenFile(filepath.Join(dir, FileName), os.O_RDWR, 0)
 	if errors.Is(err, os.ErrNotExist) {
@@ -52,7 +52,7 @@ func Holder(dir string, patience time.Duration) (pid string, err error) {
 	if err != nil {
 		return "", fmt.Errorf("lock directory: %w", err)
 	}
-	defer file.Close() // releases a lock that was free
+	defer file.Close() // releases the lock if it was acquired
 	err = lock(file, patience)
 	if errors.Is(err, unix.EWOULDBLOCK) {
 		pid, err = readPID(file)

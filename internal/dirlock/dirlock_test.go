@@ -49,7 +49,7 @@ func TestFolderMustExist(t *testing.T) {
 	}
 }
 
-// The holder of a folder is known without taking it.
+// Holder identifies the holder of a folder without locking it.
 func TestHolder(t *testing.T) {
 	dir := t.TempDir()
 	if pid, err := dirlock.Holder(filepath.Join(dir, "none"), 0); pid != "" || err != nil {

@@ -1,7 +1,6 @@
-// Package faults collects what is wrong with a configuration. Each fault begins
-// with the key it stands at, as the YAML file spells it relative to its section;
-// the one that composes sections puts the section's key before the faults of its
-// parts. Values in, errors out; it knows no configuration.
+// Package faults collects the errors in a configuration. Each begins with its key, as
+// spelled in the YAML file and relative to its section; a composing section prefixes
+// its own key to the errors of its parts.
 package faults
 
 import (
@@ -9,23 +8,23 @@ import (
 	"fmt"
 )
 
-// List is the faults found so far. The zero List is empty and ready.
+// List is a list of errors. The zero List is empty and ready to use.
 type List struct{ errs []error }
 
-// Check adds a fault at key unless ok holds.
+// Check adds an error at key unless ok holds.
 func (l *List) Check(ok bool, key, format string, args ...any) {
 	if !ok {
 		l.Add(key, format, args...)
 	}
 }
 
-// Add adds a fault at key.
+// Add adds an error at key.
 func (l *List) Add(key, format string, args ...any) {
 	l.errs = append(l.errs, fmt.Errorf(key+": "+format, args...))
 }
 
-// Under adds the faults of a part whose keys stand under key; with an empty key,
-// of a part whose keys are inlined among the others.
+// Under adds the errors of a part whose keys are under key, or, if key is empty,
+// inlined among the others.
 func (l *List) Under(key string, err error) {
 	if key != "" {
 		err = At(key, err)
@@ -35,11 +34,11 @@ func (l *List) Under(key string, err error) {
 	}
 }
 
-// Err joins the faults; it is nil if there are none.
+// Err joins the errors; it is nil if there are none.
 func (l *List) Err() error { return errors.Join(l.errs...) }
 
-// At puts key before each of the errors that err joins: "workers: 0" under
-// "collect" becomes "collect.workers: 0".
+// At prefixes key to each of the errors joined in err: "workers: 0" under "collect"
+// becomes "collect.workers: 0".
 func At(key string, err error) error {
 	if err == nil {
 		return nil

@@ -1,6 +1,6 @@
-// Package hardware reads what a host is made of: the model of its CPUs, NUMA nodes
-// per socket and the kernel's release, from the files of a root folder. What cannot
-// be read is left empty. It reads no adapters: collectors/ibsysfs does.
+// Package hardware reads a host's CPU model, NUMA nodes per socket and kernel release
+// from the files below a root folder. Unreadable values are left empty. Adapters are
+// read by collectors/ibsysfs.
 package hardware
 
 import (
@@ -13,7 +13,7 @@ import (
 	"github.com/giverny/giverny/schema"
 )
 
-// Read looks below root, "/" but in tests.
+// Read reads the files below root, which is "/" except in tests.
 func Read(root string) schema.HostHardware {
 	model, sockets := processors(filepath.Join(root, "proc/cpuinfo"))
 	h := schema.HostHardware{CPU: model}
@@ -26,7 +26,7 @@ func Read(root string) schema.HostHardware {
 	return h
 }
 
-// processors are the model of the first and the number of sockets.
+// processors returns the model of the first CPU and the number of sockets.
 func processors(path string) (model string, sockets int) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -49,9 +49,9 @@ func processors(path string) (model string, sockets int) {
 	return model, len(physical)
 }
 
-// numaNodes counts those that have CPUs: memory alone (CXL, HBM) is no part of a socket's NPS.
+// numaNodes counts nodes with CPUs: memory-only nodes (CXL, HBM) do not count towards a socket's NPS.
 func numaNodes(dir string) (n int) {
-	lists, _ := fs.Glob(os.DirFS(dir), "node[0-9]*/cpulist") // a constant pattern; a folder that cannot be read has none
+	lists, _ := fs.Glob(os.DirFS(dir), "node[0-9]*/cpulist") // the pattern is valid; an unreadable folder has none
 	for _, path := range lists {
 		if text, err := os.ReadFile(filepath.Join(dir, path)); err == nil && strings.TrimSpace(string(text)) != "" {
 			n++

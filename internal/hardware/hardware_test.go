@@ -18,7 +18,7 @@ func TestRead(t *testing.T) {
 		"sys/devices/system/node/node1/cpulist":  "16-31\n",
 		"sys/devices/system/node/node2/cpulist":  "32-47\n",
 		"sys/devices/system/node/node3/cpulist":  "48-63\n",
-		"sys/devices/system/node/node4/cpulist":  "\n", // memory alone
+		"sys/devices/system/node/node4/cpulist":  "\n", // memory only
 		"sys/devices/system/node/has_cpu":        "0-3\n",
 		"sys/devices/system/node/node12/meminfo": "",
 	} {

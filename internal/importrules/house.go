@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// commentFaults: one file of a package says what the package is for.
+// commentFaults: exactly one file of a package has the package comment.
 func commentFaults(m *Module) []string {
 	var faults []string
 	for pkg, source := range m.Packages {
@@ -28,7 +28,7 @@ func commentFaults(m *Module) []string {
 	return faults
 }
 
-// emptyNames say nothing about what is inside.
+// emptyNames say nothing about the content of a package.
 var emptyNames = regexp.MustCompile(`^(utils?|common|helpers?|misc|base|types|shared)$`)
 
 func nameFaults(m *Module) []string {
@@ -46,7 +46,7 @@ func nameFaults(m *Module) []string {
 	return faults
 }
 
-// initFaults: nothing registers itself behind the reader's back.
+// initFaults: no registration in init functions.
 func initFaults(m *Module) []string {
 	var faults []string
 	for decl := range m.writtenDecls() {
@@ -57,12 +57,12 @@ func initFaults(m *Module) []string {
 	return faults
 }
 
-// skipper is the one package that may skip a test: one on recorded fixtures that are not there.
+// skipper is the only package that may skip tests: those whose recorded fixtures are missing.
 const skipper = "internal/test/repo"
 
 var skips = []string{"Skip", "Skipf", "SkipNow", "Short"}
 
-// skipFaults: a test that does not run proves nothing, and a skipped one looks like a passed one.
+// skipFaults: a skipped test proves nothing but looks like a passed one.
 func skipFaults(m *Module) []string {
 	var faults []string
 	for pkg, file := range m.files() {
@@ -81,7 +81,7 @@ func skipFaults(m *Module) []string {
 	return faults
 }
 
-// logMethods are those of a slog.Logger, with the place of the message among their arguments.
+// logMethods are the methods of slog.Logger, with the index of the message argument.
 var logMethods = map[string]int{
 	"Debug": 0, "Info": 0, "Warn": 0, "Error": 0,
 	"DebugContext": 1, "InfoContext": 1, "WarnContext": 1, "ErrorContext": 1,
@@ -93,8 +93,8 @@ var (
 	logMessage = regexp.MustCompile(`^"[a-z]+: `)
 )
 
-// logFaults: a log message is a constant that begins with the name of its component: repeats of a cause are
-// recognized by it, and an operator can search for it.
+// logFaults: a log message is a constant that begins with the name of its component, because repeats are
+// recognised by it and operators search for it.
 func logFaults(m *Module) []string {
 	var faults []string
 	for pkg, file := range m.files() {
@@ -124,8 +124,8 @@ func isGoodLogCall(call *ast.CallExpr) bool {
 	return ok && logMessage.MatchString(message.Value)
 }
 
-// machineMention finds what ties a file to one machine: hosts of package registries, which a mirror
-// replaces, and folders of one developer's disk. The names are split so that this file passes.
+// machineMention matches what ties a file to one machine: hosts of package registries, which a
+// mirror replaces, and folders of a developer's disk. The names are split so that this file passes.
 var machineMention = regexp.MustCompile(`(?:^|[^\w./~-])/(?:wo` + `rk|ro` + `ot)/` +
 	`|registry\.npm` + `js\.org|proxy\.gol` + `ang\.org|sum\.gol` + `ang\.org|repo1?\.mav` + `en\.(?:org|apache\.org)` +
 	`|(?:deb|security|snapshot)\.deb` + `ian\.org|(?:static|index)\.crat` + `es\.io|files\.pythonhos` + `ted\.org`)
@@ -145,7 +145,7 @@ func mentionFaults(m *Module) []string {
 
 var page = regexp.MustCompile(`\bdocs/[\w/-]+\.md\b`)
 
-// pageFaults: a page that a comment or an error sends its reader to is there.
+// pageFaults: pages that a comment or an error refers to must exist.
 func pageFaults(m *Module) []string {
 	var faults []string
 	for file, text := range m.Texts {
@@ -163,7 +163,7 @@ func pageFaults(m *Module) []string {
 	return faults
 }
 
-// Check returns every fault of the module against the table and the rules of the house, in order.
+// Check returns every violation of the table and the house rules in the module, in order.
 func Check(m *Module, table []Row) []string {
 	faults := slices.Concat(tableFaults(m, table), pureFaults(m, table), commentFaults(m),
 		nameFaults(m), initFaults(m), orderFaults(m), skipFaults(m), logFaults(m), mentionFaults(m), pageFaults(m))

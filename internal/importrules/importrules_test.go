@@ -22,7 +22,7 @@ func TestTheModuleKeepsItsRules(t *testing.T) {
 	}
 }
 
-// sample is the table of the modules in testdata.
+// sample is the table for the modules in testdata.
 var sample = []Row{
 	{Package: "schema", Kind: Pure},
 	{Package: "core", Kind: Pure},
@@ -32,8 +32,8 @@ var sample = []Row{
 	{Package: "starter", May: []string{"core"}, Kind: Testing},
 }
 
-// TestEachRule reads a module from the files of an archive; what Check must say is the archive's comment.
-// MACHINE and REGISTRY stand for what no file of this module may mention either.
+// TestEachRule checks a module in an archive; the expected result is the archive's comment. MACHINE and
+// REGISTRY are placeholders for text that no file of this module may contain either.
 func TestEachRule(t *testing.T) {
 	script.Run(t, "testdata/*.txt", func(t *testing.T, text string) string {
 		archive := txtar.Parse([]byte(text))

@@ -7,13 +7,13 @@ import (
 	"strings"
 )
 
-// matches says whether a pattern of the table, a path, "x/..." or "...", covers a package.
+// matches reports whether a pattern of the table, a path, "x/..." or "...", covers a package.
 func matches(pattern, pkg string) bool {
 	folder, below := strings.CutSuffix(pattern, "/...")
 	return pattern == "..." || pkg == folder || below && strings.HasPrefix(pkg, folder+"/")
 }
 
-// rowOf is the row of the package's own name or, failing that, of the nearest folder; nil if there is none.
+// rowOf returns the row with the package's own name or else that of the nearest folder; nil if there is none.
 func rowOf(table []Row, pkg string) *Row {
 	var best *Row
 	for i := range table {
@@ -28,7 +28,7 @@ func rowOf(table []Row, pkg string) *Row {
 	return best
 }
 
-// tableFaults compares the table with the packages that exist, and every import with the table.
+// tableFaults compares the table with the existing packages, and every import with the table.
 func tableFaults(m *Module, table []Row) []string {
 	var faults []string
 	for _, row := range table {

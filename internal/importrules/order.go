@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// origin is the module that an import is of, in the order in which a file lists its groups.
+// origin is where an import comes from, in the order of the import groups of a file.
 type origin int
 
 const (
@@ -27,7 +27,7 @@ func (m *Module) originOf(spec *ast.ImportSpec) origin {
 	return standard
 }
 
-// orderFaults: a file imports in three groups, so that what it takes from where is seen at a glance.
+// orderFaults: imports are in three groups, so that their origins can be seen at a glance.
 func orderFaults(m *Module) []string {
 	var faults []string
 	for decl := range m.writtenDecls() {
@@ -38,7 +38,7 @@ func orderFaults(m *Module) []string {
 	return faults
 }
 
-// groupFaults are those of one block of imports: groups are parted by empty lines.
+// groupFaults checks one block of imports: groups are separated by empty lines.
 func (m *Module) groupFaults(block *ast.GenDecl) (faults []string) {
 	var last *ast.ImportSpec
 	for _, s := range block.Specs {
@@ -54,7 +54,7 @@ func (m *Module) groupFaults(block *ast.GenDecl) (faults []string) {
 	return faults
 }
 
-// isApart reports whether an empty line parts two imports; a comment does not.
+// isApart reports whether two imports are separated by an empty line; comments do not count.
 func (m *Module) isApart(before, after *ast.ImportSpec) bool {
 	begin := after.Pos()
 	if after.Doc != nil {

@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// impureImports bring I/O, a clock, a logger or global state into a package. A trailing "/..." covers all below.
+// impureImports give a package I/O, a clock, a logger or global state. A trailing "/..." covers all packages below.
 var impureImports = []string{
 	"context", "crypto/rand", "log/...", "net/...", "os/...", "runtime/...", "syscall",
 	"github.com/prometheus/client_golang/...",
@@ -18,13 +18,13 @@ var impureImports = []string{
 // clockCalls of package time read or wait for the wall clock; its types and constants are values.
 var clockCalls = []string{"Now", "Since", "Until", "Sleep", "After", "AfterFunc", "Tick", "NewTimer", "NewTicker"}
 
-// seeded names of math/rand and math/rand/v2 make or name a source of one's own; all else draws from the global one.
+// seeded are the names of math/rand and math/rand/v2 for using one's own source; all others use the global source.
 var seeded = []string{
 	"New", "NewSource", "NewZipf", "NewPCG", "NewChaCha8", "Rand", "Source", "Source64", "Zipf", "PCG", "ChaCha8",
 }
 
-// pureFaults checks the packages that live, replayed and simulated runs share: values in, values out, no
-// goroutine, logger, context, wall clock, global random source, file or network. Tests may do as they like.
+// pureFaults checks the packages shared by live, replayed and simulated runs: values in, values out, no
+// goroutine, logger, context, wall clock, global random source, file or network. Tests are exempt.
 func pureFaults(m *Module, table []Row) []string {
 	var faults []string
 	for pkg, file := range m.files() {
@@ -74,8 +74,8 @@ func impureName(imported, name string) bool {
 
 var majorVersion = regexp.MustCompile(`^v\d+$`)
 
-// localName is the name under which a file knows an import; for one without a name of its own the last
-// element of the path, which holds for the standard library.
+// localName is the name of an import within a file; without an explicit name it is the last element of
+// the path, which is right for the standard library.
 func localName(spec *ast.ImportSpec) string {
 	if spec.Name != nil {
 		return spec.Name.Name

@@ -15,7 +15,7 @@ import (
 	"strings"
 )
 
-// Module is the source of a module, read once.
+// Module is the source code of a module.
 type Module struct {
 	Path     string // as go.mod says
 	Packages map[string]*Package
@@ -36,10 +36,10 @@ type File struct {
 	Syntax *ast.File
 }
 
-// Folders that are fetched or made, not written.
+// Folders of downloaded or generated files.
 var notSource = []string{".git", ".deps", "bin", "node_modules"}
 
-// maxTextBytes is the size above which a file is data, not text that someone wrote.
+// maxTextBytes is the size above which a file counts as data.
 const maxTextBytes = 1 << 20
 
 // Read reads the module below a folder.
@@ -77,7 +77,7 @@ func Read(root fs.FS) (*Module, error) {
 	return m, nil
 }
 
-// isModule says whether a folder is a module of its own, to which no rule applies.
+// isModule reports whether a folder is a separate module, to which no rules apply.
 func isModule(root fs.FS, dir string) bool {
 	_, err := fs.Stat(root, dir+"/go.mod")
 	return err == nil
@@ -112,7 +112,7 @@ func (m *Module) add(root fs.FS, file string, entry fs.DirEntry) error {
 	return nil
 }
 
-// files are those of all packages, each with its package's folder.
+// files iterates over the files of all packages, with the package's folder.
 func (m *Module) files() iter.Seq2[string, File] {
 	return func(yield func(string, File) bool) {
 		for pkg, source := range m.Packages {
@@ -125,7 +125,7 @@ func (m *Module) files() iter.Seq2[string, File] {
 	}
 }
 
-// writtenDecls are the declarations of files that no program has generated.
+// writtenDecls iterates over the declarations in files that are not generated.
 func (m *Module) writtenDecls() iter.Seq[ast.Decl] {
 	return func(yield func(ast.Decl) bool) {
 		for _, file := range m.files() {
@@ -141,13 +141,13 @@ func (m *Module) writtenDecls() iter.Seq[ast.Decl] {
 	}
 }
 
-// position is the file and line of a node, as compilers print them.
+// position formats the file and line of a node like a compiler.
 func (m *Module) position(node ast.Node) string {
 	at := m.fileSet.Position(node.Pos())
 	return fmt.Sprintf("%s:%d", filepath.ToSlash(at.Filename), at.Line)
 }
 
-// local is the path inside the module of an import, or false for one from outside.
+// local returns the path of an import within the module, or false for an external one.
 func (m *Module) local(imported string) (string, bool) {
 	if imported == m.Path {
 		return ".", true

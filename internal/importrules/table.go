@@ -1,33 +1,33 @@
-// Package importrules holds the architecture of the project as a table, which package may import which,
-// and checks the source against it. In goes the root of a checkout, out come the faults. It reads the
-// files with go/parser, never through the build cache, and also checks the rules of the house that a
-// parser can see: pure packages, package comments, names, init functions, the order of imports, what a file may mention.
+// Package importrules has the architecture of the project as a table, which package may import which, and checks the
+// source code against it. Input: the root of a checkout. Output: the violations. It parses the files with go/parser,
+// never through the build cache, and also checks the house rules that a parser can see: pure packages, package comments,
+// names, init functions, import order, forbidden mentions.
 package importrules
 
-// Row is the permission of one package, or of all below a folder if Package ends in "/..."; a row of
-// the package's own name goes before one of a folder. Paths are relative to the module.
+// Row has the permissions of one package, or of all below a folder if Package ends in "/..."; the
+// row of a package takes precedence over that of a folder. Paths are relative to the module.
 type Row struct {
 	Package string
-	May     []string // what it may import of the module, besides schema; "x/..." is x and all below, "..." all
-	Tests   []string // what its tests may import beyond that
+	May     []string // what it may import of the module, in addition to schema; "x/..." is x and all below, "..." all
+	Tests   []string // what its tests may import in addition
 	Kind    Kind
 }
 
-// Kind is what else holds for a package.
+// Kind is a further constraint on a package.
 type Kind int
 
 const (
 	Shell   Kind = iota // may do I/O
 	Pure                // values in, values out: see pureFaults
-	Testing             // serves tests: imported by tests and by its like alone, and by every test that likes
+	Testing             // supports tests: imported only by tests and other Testing packages, and by any test
 )
 
-// Everywhere may be imported by every package.
+// Everywhere are the packages that every package may import.
 var Everywhere = []string{"schema", "internal/faults"}
 
-// Architecture is the module. A package without a row is a fault, and so is a row without a package.
+// Architecture is the table. A package without a row is an error, and so is a row without a package.
 var Architecture = []Row{
-	// The vocabulary, and the shape of a fabric.
+	// Vocabulary, and the topology of a fabric.
 	{Package: "schema", Kind: Pure},
 	{Package: "topology", May: []string{"internal/plural", "internal/yamldoc"}, Kind: Pure},
 
@@ -43,7 +43,7 @@ var Architecture = []Row{
 	{Package: "collectors/registry", May: []string{"collectors/..."}},
 	{Package: "collectors/collectortest", May: []string{"collectors"}, Kind: Testing},
 
-	// Transport, and the way from counters to one snapshot per interval.
+	// Transport, and assembling counters to one snapshot per interval.
 	{Package: "ingest/envelope", May: []string{"internal/scratch"}, Kind: Pure},
 	{Package: "ingest/clockcheck", Kind: Pure},
 	{Package: "ingest/window", May: []string{"topology"}, Tests: []string{"internal/test/cputime"}, Kind: Pure},
@@ -53,7 +53,7 @@ var Architecture = []Row{
 	{Package: "ingest/kafka/lease", May: []string{"ingest/kafka", "internal/fence", "internal/retry"}, Tests: []string{"ingest/envelope", "ingest/kafka/embedded", "internal/boot", "internal/test/apachekafka"}},
 	{Package: "ingest/emitter", May: []string{"ingest/envelope", "ingest/kafka"}, Tests: []string{"ingest/window"}},
 
-	// Orders to agents and their results, and what may act at all.
+	// Commands to agents and their results, and limits on actions.
 	{Package: "command", May: []string{"command/safety", "ingest/envelope", "ingest/kafka", "internal/atomicfile"}, Tests: []string{"ingest/kafka/embedded", "internal/test/apachekafka"}},
 	{Package: "command/dispatch", May: []string{"command", "command/safety", "feedback/record", "store/read"}},
 	{Package: "command/dispatch/dispatchtest", May: []string{"command", "command/dispatch", "feedback/record", "store/read"}, Kind: Testing},
@@ -154,7 +154,7 @@ var Architecture = []Row{
 
 	{Package: "report", May: []string{"store/read"}, Tests: []string{"store", "store/engine"}},
 
-	// What acts on the results, outside of this program.
+	// Actions on the results, outside of this program.
 	{Package: "feedback", May: []string{"collectors/nodes", "feedback/...", "topology"}, Tests: []string{"internal/secret"}},
 	{Package: "feedback/score", May: []string{"topology"}, Kind: Pure},
 	{Package: "feedback/policy", May: []string{"command/safety"}, Kind: Pure},
@@ -166,13 +166,13 @@ var Architecture = []Row{
 	{Package: "feedback/webhook", May: []string{"feedback/notice", "feedback/record", "internal/atomicfile", "internal/dirlock", "internal/retry", "internal/secret", "internal/tlsfile"}},
 	{Package: "feedback/alertmanager", May: []string{"feedback/notice", "feedback/record", "internal/secret", "internal/tlsfile"}},
 
-	// What people and machines see.
+	// User interfaces and APIs.
 	{Package: "dashboards/grafana", Tests: []string{"store", "store/engine"}, Kind: Pure},
 	{Package: "dashboards", May: []string{"collective", "collective/report", "dashboards/operation", "feedback/score", "hostping", "internal/access", "internal/problem", "search/known", "search/report", "store/read", "topology"}, Tests: []string{"analysis", "collective/detect", "dashboards/openapi", "hostping/order", "hostping/run", "hostping/simulated", "simulate/incident", "simulate/scenario", "store", "store/engine"}},
 	{Package: "dashboards/operation", May: []string{"internal/access", "internal/problem"}},
 	{Package: "dashboards/openapi", May: []string{"dashboards/operation", "internal/problem", "internal/test/refdocs"}, Kind: Testing},
 
-	// The binary wires them all; what no outsider may import serves it, or the tests.
+	// The binary connects them all; internal packages support it, or the tests.
 	{Package: "cmd/giverny", May: []string{"..."}},
 	{Package: "internal/app", May: []string{"..."}},
 	{Package: "internal/access", May: []string{"internal/problem", "internal/secret"}},
@@ -217,6 +217,6 @@ var Architecture = []Row{
 	{Package: "internal/test/racing", Kind: Testing},
 	{Package: "internal/test/rdmavm", May: []string{"internal/test/repo"}, Kind: Testing},
 
-	// Tests of files that are no Go.
+	// Tests of files that are not Go.
 	{Package: "deploy/compose"},
 }

@@ -1,4 +1,4 @@
-// Package incluster is where a pod finds the API server of the Kubernetes cluster that it runs in.
+// Package incluster locates the API server of the Kubernetes cluster that this pod runs in.
 package incluster
 
 import (
@@ -11,7 +11,7 @@ const account = "/var/run/secrets/kubernetes.io/serviceaccount/"
 
 // Files of the service account that Kubernetes mounts into a pod.
 const (
-	TokenFile = account + "token" // Kubernetes renews it, so it is read for each request
+	TokenFile = account + "token" // read for each request, because Kubernetes renews it
 	CAFile    = account + "ca.crt"
 )
 

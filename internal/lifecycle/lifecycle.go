@@ -1,6 +1,6 @@
-// Package lifecycle runs the stages of a process together and stops them in
-// order, so that what a source has read still reaches its sink. It knows
-// nothing of what the stages do.
+// Package lifecycle runs the stages of a process concurrently and shuts them down in
+// order, so that data already read by a source still reaches its sink. It does not know
+// what the stages do.
 package lifecycle
 
 import (
@@ -12,34 +12,34 @@ import (
 	"time"
 )
 
-// Stage is one part of a process. Run blocks until ctx is cancelled and what it
-// holds has been handed on; it returns nil on cancel. Its errors begin with its name,
-// unless it has none: a command that is a process's whole purpose.
+// Stage is one part of a process. Run blocks until ctx is cancelled and its data has
+// been passed on; it returns nil on cancel. Its errors are prefixed with its name,
+// unless the name is empty: a command that is a process's sole purpose.
 type Stage struct {
 	Name string
 	Run  func(ctx context.Context) error
 }
 
-// Group is a list of stages in the order of the data: source, buffer, analysis,
-// sink. Stages of the same step are stopped together.
+// Group is a list of stages in the order of the data: source, buffer, analysis, sink.
+// Stages of the same step are stopped together.
 type Group struct {
 	log   *slog.Logger
 	grace time.Duration
 	steps [][]Stage
 }
 
-// New makes a group that gives every step at most grace to drain.
+// New returns a group that gives every step at most grace to drain.
 func New(log *slog.Logger, grace time.Duration) *Group { return &Group{log: log, grace: grace} }
 
-// Add appends a step whose stages run and stop side by side.
+// Add appends a step of stages that start and stop together.
 func (g *Group) Add(stages ...Stage) { g.steps = append(g.steps, stages) }
 
 type outcome struct {
-	stage int // of the step
+	stage int // index in the step
 	err   error
 }
 
-// stageError is an error of the stage of a name.
+// stageError is an error of the named stage.
 type stageError struct {
 	stage string
 	err   error
@@ -57,20 +57,20 @@ func (e *stageError) Unwrap() error { return e.err }
 type runningStep struct {
 	cancel context.CancelFunc
 	done   chan outcome   // one per stage
-	left   map[int]string // names of the stages that have not ended, by their place in the step
+	left   map[int]string // names of the running stages, by index in the step
 }
 
-// Run starts every stage and waits. When ctx is cancelled, or a stage ends by
-// itself, it stops the steps first to last, waiting for each to drain before
-// the next is stopped. It returns the stages' errors, nil if there were
-// none; one that only passes on another stage's error is left out.
+// Run starts every stage and waits. When ctx is cancelled, or a stage ends by itself,
+// it stops the steps first to last, waiting for each to drain before it stops the next.
+// It returns the stages' errors, or nil; errors that only pass on another stage's error
+// are omitted.
 func (g *Group) Run(ctx context.Context) error {
 	if g.count() == 0 {
 		return nil
 	}
 	ended := make(chan struct{}, g.count())
 	steps := make([]runningStep, len(g.steps))
-	for i := len(g.steps) - 1; i >= 0; i-- { // sinks first, so that nothing is produced into the void
+	for i := len(g.steps) - 1; i >= 0; i-- { // sinks first, so that no data is lost
 		steps[i] = g.start(g.steps[i], ended)
 	}
 	select {
@@ -84,9 +84,9 @@ func (g *Group) Run(ctx context.Context) error {
 	return errors.Join(causes(errs)...)
 }
 
-// causes leaves out errors that wrap what another stage ended with: where the
-// engine does not start, the stage that waits for it ends with the engine's error.
-// A bare sentinel, such as io.EOF, is no such error: two stages can meet it apart.
+// causes removes errors that wrap another stage's error: if the engine does not start,
+// the stage that waits for it ends with the engine's error. A plain sentinel, such as
+// io.EOF, does not count: two stages can encounter it independently.
 func causes(errs []error) []error {
 	return slices.DeleteFunc(slices.Clone(errs), func(e error) bool {
 		return slices.ContainsFunc(errs, func(other error) bool {

@@ -54,8 +54,8 @@ func TestStopsInOrderOfData(t *testing.T) {
 	})
 }
 
-// Two stages of one name in a step are two stages: the step is over when both are, and both are named when they
-// are stuck.
+// Two stages with the same name in a step are separate: the step ends when both have ended, and both are named
+// if they hang.
 func TestStagesOfOneName(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var j journal
@@ -102,8 +102,8 @@ func TestOneFailureStopsAllAndIsReported(t *testing.T) {
 	})
 }
 
-// A stage that ends with the error of one that it waits for adds nothing to it; the same kind of error in two stages
-// is two errors.
+// A stage that ends with the error of another one it waits for adds nothing; the same kind of error in two stages
+// counts twice.
 func TestAnErrorIsReportedOnce(t *testing.T) {
 	kind := errors.New("no space left")
 	cause := fmt.Errorf("start: %w", kind)

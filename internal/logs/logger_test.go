@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// logger is one under test, with what it has written.
+// logger is a logger under test, with its output.
 type logger struct {
 	tb testing.TB
 	*slog.Logger

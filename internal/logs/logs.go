@@ -1,6 +1,5 @@
-// Package logs makes the process's logger from its section of the configuration, and keeps it quiet: the
-// repeats of a warning or error are counted and summed up once a minute. It decides nothing about what is
-// worth a warning.
+// Package logs creates the process's logger from its configuration section, and deduplicates: repeats of
+// a warning or error are counted and summarised once a minute.
 package logs
 
 import (
@@ -10,7 +9,7 @@ import (
 	"github.com/giverny/giverny/internal/faults"
 )
 
-// Config says what is logged.
+// Config is what is logged.
 type Config struct {
 	// debug, info, warn or error.
 	Level string `yaml:"level"`
@@ -18,13 +17,13 @@ type Config struct {
 	Format string `yaml:"format"`
 }
 
-// DefaultConfig logs text from info on.
+// DefaultConfig logs text at level info.
 func DefaultConfig() Config { return Config{Level: "info", Format: "text"} }
 
-// levels are the words for Level.
+// levels are the values of Level.
 var levels = map[string]slog.Level{"debug": slog.LevelDebug, "info": slog.LevelInfo, "warn": slog.LevelWarn, "error": slog.LevelError}
 
-// Validate names every fault.
+// Validate joins all errors.
 func (c *Config) Validate() error {
 	var f faults.List
 	_, known := levels[c.Level]
@@ -33,12 +32,12 @@ func (c *Config) Validate() error {
 	return f.Err()
 }
 
-// New makes a logger that writes to w, and sums up the repeats of a warning or error. Call Flush before
-// the process ends.
+// New returns a logger that writes to w and summarises repeated warnings and errors. Call Flush before
+// the process exits.
 func New(cfg Config, w io.Writer) *slog.Logger { return slog.New(newQuiet(handler(cfg, w))) }
 
-// NewVerbose makes a logger that writes each record: for a command that ends soon, and whose warnings are
-// part of its answer.
+// NewVerbose returns a logger that writes every record: for a short-lived command whose warnings are part
+// of its output.
 func NewVerbose(cfg Config, w io.Writer) *slog.Logger { return slog.New(handler(cfg, w)) }
 
 func handler(cfg Config, w io.Writer) slog.Handler {
@@ -49,8 +48,8 @@ func handler(cfg Config, w io.Writer) slog.Handler {
 	return slog.NewTextHandler(w, options)
 }
 
-// Flush writes the repeats that a logger of New has counted and not yet written. The logger can still be
-// used, and counts from the beginning.
+// Flush writes the pending summaries of a logger returned by New. The logger remains usable and starts
+// counting again.
 func Flush(log *slog.Logger) {
 	if q, ok := log.Handler().(*quiet); ok {
 		q.repeat.flush()

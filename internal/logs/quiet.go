@@ -10,35 +10,35 @@ import (
 	"time"
 )
 
-// every is how often the repeats of a cause are summed up.
+// every is the interval of summaries.
 const every = time.Minute
 
-// What is remembered at most: causes, and devices of all causes together.
+// Limits of the state: causes, and devices of all causes together.
 const (
 	maxCauses  = 256
 	maxDevices = 1 << 16
 )
 
-// causeKeys are the attributes whose values, besides level and message, make two records different causes.
-// Devices, offsets and errors differ between repeats of one.
+// causeKeys are the attributes that, with level and message, define the cause of a record. Devices,
+// offsets and errors differ between repeats of a cause.
 var causeKeys = []string{"component", "reason", "part", "sink", "operation", "fabric", "collector", "feed"}
 
 // deviceKey is the attribute whose distinct values are counted.
 const deviceKey = "device"
 
-// quiet is a slog.Handler that rate limits warnings and errors by their cause: the first is written at
-// once, repeats are counted, and written once a minute as the last of them with the group "repeats". A
-// cause that has not repeated for a minute is forgotten, with a line that says how often it occurred.
-// Records below warn pass.
+// quiet is a slog.Handler that rate limits warnings and errors by cause: the first record is written
+// immediately; repeats are counted, and once a minute the last one is written with the group
+// "repeats". When a cause has not repeated for a minute it is forgotten, with a record that says how
+// often it occurred. Records below warn are passed through.
 type quiet struct {
 	inner  slog.Handler
 	repeat *repeats
-	with   []slog.Attr // given by With, of those that matter here
+	with   []slog.Attr // the relevant ones of those set by With
 }
 
-// repeats is what the handlers of one logger share.
+// repeats is the state shared by the handlers of one logger.
 type repeats struct {
-	lock    sync.Mutex // guards all below
+	lock    sync.Mutex // guards the fields below
 	causes  map[cause]*sum
 	devices int // in the sets of all sums
 	seed    maphash.Seed
@@ -47,34 +47,34 @@ type repeats struct {
 type cause struct {
 	level   slog.Level
 	message string
-	values  string // of the causeKeys
+	values  string // values of the causeKeys
 }
 
-// otherCauses is the message of the cause that stands for all beyond maxCauses.
+// otherCauses is the message of the cause that collects all beyond maxCauses.
 const otherCauses = "logs: many different causes"
 
-// sum is what is known of the repeats of a cause.
+// sum is the state of a cause.
 type sum struct {
 	timer   *time.Timer
-	handler slog.Handler        // of the last record
+	handler slog.Handler        // for the last record
 	last    slog.Record         // the last repeat
 	since   time.Time           // of the first record
-	total   int                 // with the first
-	repeats int                 // since the last line
-	devices map[uint64]struct{} // hashes of those of the repeats
-	capped  bool                // there were more devices than are remembered
+	total   int                 // including the first
+	repeats int                 // since the last record written
+	devices map[uint64]struct{} // hashes of the repeats' devices
+	capped  bool                // more devices than the limit
 }
 
 func newQuiet(inner slog.Handler) *quiet {
 	return &quiet{inner: inner, repeat: &repeats{causes: map[cause]*sum{}, seed: maphash.MakeSeed()}}
 }
 
-// Enabled is that of the handler below.
+// Enabled returns the inner handler's answer.
 func (q *quiet) Enabled(ctx context.Context, level slog.Level) bool {
 	return q.inner.Enabled(ctx, level)
 }
 
-// WithAttrs remembers those attributes that make a cause.
+// WithAttrs remembers the attributes that are part of a cause.
 func (q *quiet) WithAttrs(attrs []slog.Attr) slog.Handler {
 	with := slices.Clip(q.with)
 	for _, a := range attrs {
@@ -85,12 +85,12 @@ func (q *quiet) WithAttrs(attrs []slog.Attr) slog.Handler {
 	return &quiet{inner: q.inner.WithAttrs(attrs), repeat: q.repeat, with: with}
 }
 
-// WithGroup leaves the cause as it is.
+// WithGroup does not affect the cause.
 func (q *quiet) WithGroup(name string) slog.Handler {
 	return &quiet{inner: q.inner.WithGroup(name), repeat: q.repeat, with: q.with}
 }
 
-// Handle writes a record, or counts it.
+// Handle writes or counts a record.
 func (q *quiet) Handle(ctx context.Context, r slog.Record) error {
 	if r.Level < slog.LevelWarn {
 		return q.inner.Handle(ctx, r)
@@ -102,7 +102,7 @@ func (q *quiet) Handle(ctx context.Context, r slog.Record) error {
 	return q.inner.Handle(ctx, r)
 }
 
-// causeOf is the cause of a record, and the device it names, if any.
+// causeOf returns the cause of a record, and its device, if any.
 func (q *quiet) causeOf(r *slog.Record) (c cause, device string) {
 	values := make([]string, len(causeKeys))
 	take := func(a slog.Attr) bool {
@@ -120,7 +120,7 @@ func (q *quiet) causeOf(r *slog.Record) (c cause, device string) {
 	return cause{r.Level, r.Message, strings.Join(values, "\x00")}, device
 }
 
-// isRepeat counts a record, and reports whether that is all there is to do.
+// isRepeat counts a record, and reports whether it should not be written.
 func (s *repeats) isRepeat(c cause, device string, handler slog.Handler, r *slog.Record) bool {
 	s.lock.Lock()
 	defer s.lock.Unlock()
@@ -159,13 +159,13 @@ func (s *repeats) addDevice(known *sum, device string) {
 	s.devices++
 }
 
-// minute is called a minute after the last line of a cause.
+// minute is called a minute after the last record written for a cause.
 func (s *repeats) minute(c cause) {
 	s.lock.Lock()
 	defer s.lock.Unlock()
 	known := s.causes[c]
 	switch {
-	case known == nil: // flushed meanwhile
+	case known == nil: // flushed in the meantime
 	case known.repeats > 0:
 		s.write(known)
 		known.timer.Reset(every)
@@ -175,8 +175,8 @@ func (s *repeats) minute(c cause) {
 	}
 }
 
-// write writes the last of the repeats and how many there were, and begins to count again. The handler's
-// error has no taker, as those of slog's loggers have not.
+// write writes the last repeat with the count, and resets the count. Like slog's loggers, it ignores the
+// handler's error.
 func (s *repeats) write(known *sum) {
 	attrs := []any{slog.Int("count", known.repeats)}
 	switch n := len(known.devices); {
@@ -192,14 +192,14 @@ func (s *repeats) write(known *sum) {
 	known.repeats, known.capped = 0, false
 }
 
-// writeEnd says that a cause does not repeat any more, if it ever did.
+// writeEnd writes that a cause no longer repeats, if it ever did.
 func (known *sum) writeEnd(c cause) {
 	if known.total == 1 || !known.handler.Enabled(context.Background(), slog.LevelInfo) {
 		return
 	}
 	r := slog.NewRecord(time.Now(), slog.LevelInfo, "logs: no longer repeated", 0)
 	r.AddAttrs(slog.String("message", c.message), slog.Int("total", known.total), slog.Time("first", known.since), slog.Time("last", known.last.Time))
-	known.last.Attrs(func(a slog.Attr) bool { // the handler brings those of With
+	known.last.Attrs(func(a slog.Attr) bool { // the handler adds those set by With
 		if slices.Contains(causeKeys, a.Key) {
 			r.AddAttrs(a)
 		}
@@ -208,7 +208,7 @@ func (known *sum) writeEnd(c cause) {
 	_ = known.handler.Handle(context.Background(), r)
 }
 
-// flush writes what has been counted and not yet written.
+// flush writes the pending summaries.
 func (s *repeats) flush() {
 	s.lock.Lock()
 	defer s.lock.Unlock()

@@ -12,7 +12,7 @@ import (
 	"github.com/giverny/giverny/internal/logs"
 )
 
-// lines calls act in a bubble, and returns what was logged without its times.
+// lines calls act in a bubble, and returns the log without times.
 func lines(t *testing.T, level string, act func(log *logger)) []string {
 	t.Helper()
 	var out bytes.Buffer
@@ -32,7 +32,7 @@ func lines(t *testing.T, level string, act func(log *logger)) []string {
 	return all
 }
 
-// A stream of bad messages of one cause: the first at once, then a line a minute, and at the end how many.
+// A stream of invalid messages with one cause: the first is logged immediately, then a line a minute, and finally the total.
 func TestDeadLettersAreSummedUp(t *testing.T) {
 	got := lines(t, "info", func(log *logger) {
 		for i := range 3 * 60_000 {
@@ -92,7 +92,7 @@ func TestCausesAreNotMerged(t *testing.T) {
 	}
 }
 
-// A cause that has been away is new; one that occurred once leaves no further line; below warn, above error all is as ever.
+// A cause that recurs after a pause is new, and one that occurred once leaves no further line; the log level still applies.
 func TestACauseIsForgotten(t *testing.T) {
 	got := lines(t, "warn", func(log *logger) {
 		for range 3 {
@@ -106,7 +106,7 @@ func TestACauseIsForgotten(t *testing.T) {
 	}
 }
 
-// However many causes there are, lines and memory stay bounded.
+// Lines and memory are bounded for any number of causes.
 func TestManyCauses(t *testing.T) {
 	got := lines(t, "info", func(log *logger) {
 		for i := range 5000 {

@@ -1,7 +1,7 @@
-// Package ops serves what operators and machines ask of every part of Giverny:
-// /metrics, /-/healthy, /-/ready and /debug/pprof/, the metrics and profiles on a
-// listener of their own. It takes a metrics registry and named readiness checks; it
-// decides nothing itself. It also runs HTTP servers that slow clients cannot hold up.
+// Package ops serves the operational endpoints of every role: /metrics, /-/healthy,
+// /-/ready and /debug/pprof/, with metrics and profiles on a separate listener. Input:
+// a metrics registry and named readiness checks. It also runs HTTP servers with
+// timeouts against slow clients.
 package ops
 
 import (
@@ -25,19 +25,19 @@ import (
 // checkTimeout bounds each readiness check.
 const checkTimeout = 2 * time.Second
 
-// Check reports nil when the part can do its work now.
+// Check returns nil if the part is working.
 type Check func(ctx context.Context) error
 
-// Ops is the registry of one process and its readiness checks.
+// Ops has the metrics registry and the readiness checks of a process.
 type Ops struct {
 	Registry *prometheus.Registry
 
-	mu     sync.Mutex // guards what follows
+	mu     sync.Mutex // guards the fields below
 	checks map[string]Check
 	states map[string]func() string
 }
 
-// New makes a registry with the Go runtime's and the process's own metrics and
+// New returns an Ops with the metrics of the Go runtime, the process, and
 // giverny_build_info.
 func New(version string) *Ops {
 	r := prometheus.NewRegistry()
@@ -61,7 +61,7 @@ func (o *Ops) AddCheck(part string, c Check) {
 	o.checks[part] = c
 }
 
-// AddState adds a word on a part to what /-/ready answers, where it is not empty;
+// AddState adds the state of a part to the response of /-/ready, if it is not empty;
 // readiness does not depend on it.
 func (o *Ops) AddState(part string, state func() string) {
 	o.mu.Lock()
@@ -82,8 +82,8 @@ func (o *Ops) partStates() map[string]string {
 	return states
 }
 
-// Ready runs every check side by side and returns the faults by part; an empty
-// map means ready.
+// Ready runs all checks in parallel and returns the errors by part; an empty map means
+// ready.
 func (o *Ops) Ready(ctx context.Context) map[string]string {
 	ctx, cancel := context.WithTimeout(ctx, checkTimeout)
 	defer cancel()
@@ -106,7 +106,7 @@ func (o *Ops) Ready(ctx context.Context) map[string]string {
 	return faults
 }
 
-// RegisterHealth adds /-/healthy and /-/ready to mux. Who is not known learns no more than whether.
+// RegisterHealth adds /-/healthy and /-/ready to mux. Unidentified clients get only the status, no details.
 func (o *Ops) RegisterHealth(mux *http.ServeMux) {
 	mux.HandleFunc("GET /-/healthy", func(w http.ResponseWriter, _ *http.Request) {
 		w.Write([]byte("healthy\n"))
@@ -128,8 +128,8 @@ func (o *Ops) RegisterHealth(mux *http.ServeMux) {
 	})
 }
 
-// Own is the handler of the listener of metrics and profiles: health and metrics for everyone who reaches it,
-// profiles for this host alone unless they are for all.
+// Own is the handler of the listener for metrics and profiles: health and metrics for everyone, profiles only
+// for this host unless profilesForAll.
 func (o *Ops) Own(profilesForAll bool) http.Handler {
 	mux := http.NewServeMux()
 	o.RegisterHealth(mux)

@@ -55,8 +55,8 @@ func TestEndpoints(t *testing.T) {
 	}
 }
 
-// Profiles are for this host, unless they are for all; metrics and health are for who reaches the listener.
-// A check that takes its time holds up no other question.
+// Profiles are only for this host by default; metrics and health are for everyone who reaches the listener.
+// A slow check does not block other requests.
 func TestProbesDoNotQueue(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		o := ops.New("v1")
@@ -91,7 +91,7 @@ func TestProfilesAreForThisHost(t *testing.T) {
 			}
 		}
 	}
-	mux := http.NewServeMux() // that of the page, with a guard that does not know who asks
+	mux := http.NewServeMux() // the page's mux, with a guard for unidentified clients
 	o.RegisterHealth(mux)
 	o.AddCheck("kafka", func(context.Context) error { return errors.New("broker 10.0.0.1 is away") })
 	if code, body := get(t, mux, "/-/ready"); code != 503 || body != `{"ready":false}`+"\n" {

@@ -13,7 +13,7 @@ import (
 	"github.com/giverny/giverny/internal/tlsfile"
 )
 
-// Config says where the HTTP servers listen, and who may ask.
+// Config is where the HTTP servers listen, and who has access.
 type Config struct {
 	// Address and port of the page and the API; port 0 takes a free one.
 	Listen string `yaml:"listen"`
@@ -27,20 +27,20 @@ type Config struct {
 	Connections int `yaml:"connections"`
 }
 
-// MetricsConfig is the listener of /metrics and /debug/pprof/, which knows no clients.
+// MetricsConfig is the listener of /metrics and /debug/pprof/, which has no authentication.
 type MetricsConfig struct {
-	// Address and port; empty: 127.0.0.1:9402, or a free port of it where listen takes a free one, too.
+	// Address and port; empty: 127.0.0.1:9402, or, if the port of listen is 0, a free port at 127.0.0.1.
 	Listen string `yaml:"listen"`
 	// Serve profiles to other hosts too.
 	Profiles bool `yaml:"profiles"`
 }
 
-// DefaultConfig listens to this host alone.
+// DefaultConfig listens only on loopback.
 func DefaultConfig() Config {
 	return Config{Listen: "127.0.0.1:9401", Access: access.DefaultConfig(), Connections: 1024}
 }
 
-// Validate names every fault.
+// Validate joins all errors.
 func (c *Config) Validate() error {
 	var f faults.List
 	f.Check(isAddress(c.Listen), "listen", "%q: want ADDRESS:PORT, such as 127.0.0.1:9401 or :9401", c.Listen)
@@ -57,7 +57,7 @@ func isAddress(text string) bool {
 	return err == nil && port != "" && portErr == nil
 }
 
-// MetricsAddress is where the metrics are.
+// MetricsAddress is the address of the metrics listener.
 func (c *Config) MetricsAddress() string {
 	if c.Metrics.Listen != "" {
 		return c.Metrics.Listen
@@ -68,7 +68,7 @@ func (c *Config) MetricsAddress() string {
 	return "127.0.0.1:9402"
 }
 
-// What a client may take its time for. Answers that take longer, streams and profiles, say so to the connection.
+// Limits of a client's requests. Handlers of longer responses, streams and profiles, extend them for their connection.
 const (
 	headerTimeout = 10 * time.Second
 	readTimeout   = 30 * time.Second
@@ -77,8 +77,8 @@ const (
 	maxHeader     = 64 << 10
 )
 
-// Serve answers on l until ctx is cancelled, then lets running requests end for
-// at most grace. What clients do wrong goes to log at the level of debug.
+// Serve serves l until ctx is cancelled, then gives running requests up to grace to
+// finish. Errors caused by clients are logged at debug level.
 func Serve(ctx context.Context, l net.Listener, handler http.Handler, grace time.Duration, log *slog.Logger) error {
 	server := &http.Server{Handler: handler, ReadHeaderTimeout: headerTimeout, ReadTimeout: readTimeout, WriteTimeout: writeTimeout,
 		IdleTimeout: idleTimeout, MaxHeaderBytes: maxHeader, BaseContext: func(net.Listener) context.Context { return ctx },
@@ -99,7 +99,7 @@ func Serve(ctx context.Context, l net.Listener, handler http.Handler, grace time
 	return nil
 }
 
-// Limit is l with no more than so many connections at once.
+// Limit limits l to a number of concurrent connections.
 func Limit(l net.Listener, connections int) net.Listener {
 	return &limited{Listener: l, free: make(chan struct{}, connections), closed: make(chan struct{})}
 }

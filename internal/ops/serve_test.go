@@ -64,7 +64,7 @@ func connect(t *testing.T, l *pipes.Listener) net.Conn {
 	return c
 }
 
-// Clients that send their headers a byte at a time (slowloris) hold no other client up, and are cut off.
+// Clients that send their headers byte by byte (slowloris) do not block others, and are disconnected.
 func TestSlowClientsAreCutOff(t *testing.T) { synctest.Test(t, slowClients) }
 
 func slowClients(t *testing.T) {
@@ -93,14 +93,14 @@ func slowClients(t *testing.T) {
 		}
 	}()
 	for _, c := range slow {
-		c.SetReadDeadline(began.Add(11 * time.Second)) // the server cuts off after 10 s
+		c.SetReadDeadline(began.Add(11 * time.Second)) // the server disconnects after 10 s
 		if _, err := io.ReadAll(c); err != nil && strings.Contains(err.Error(), "timeout") {
 			t.Fatalf("a slow client is there after %v", time.Since(began))
 		}
 	}
 }
 
-// hello asks a server for its answer.
+// hello requests a response from a server.
 func hello(t *testing.T, l *pipes.Listener) {
 	t.Helper()
 	client := &http.Client{Transport: &http.Transport{DialContext: l.Dial}}
@@ -115,7 +115,7 @@ func hello(t *testing.T, l *pipes.Listener) {
 	}
 }
 
-// An answer may take longer than the request may: 30 s.
+// A response may take longer than the time limit of a request, 30 s.
 func TestAnAnswerMayTakeItsTime(t *testing.T) { synctest.Test(t, slowAnswer) }
 
 func slowAnswer(t *testing.T) {
@@ -130,7 +130,7 @@ func slowAnswer(t *testing.T) {
 	hello(t, l)
 }
 
-// A header beyond the bound is refused.
+// A header above the limit is rejected.
 func TestLongHeaders(t *testing.T) { synctest.Test(t, longHeaders) }
 
 func longHeaders(t *testing.T) {
@@ -143,7 +143,7 @@ func longHeaders(t *testing.T) {
 	}
 }
 
-// No more connections are served at once than the bound; the next has its turn when one ends.
+// The number of concurrent connections is limited; the next one is served when one ends.
 func TestConnectionsAreBounded(t *testing.T) {
 	address := start(t, 2, func(w http.ResponseWriter, _ *http.Request) { w.Write([]byte("hello")) })
 	ask := func(c net.Conn, patience time.Duration) error {

@@ -16,14 +16,14 @@ type Side struct {
 	Argv []string
 }
 
-// linger is how long one side may run on after the other has ended. Both end within
-// moments of each other: each has still to destroy its queue pairs.
+// linger is how long one side may run after the other has ended. Normally both end
+// within moments: each only has to destroy its queue pairs.
 const linger = 30 * time.Second
 
-// Exchange runs the two sides of a test and returns what each printed. The client is
-// started again while the server does not listen yet. A side that fails ends the other
-// at once, one that ends gives it a while. Sides that run on until the deadline of ctx, or
-// for too long after the other, are named by the error, a context.DeadlineExceeded.
+// Exchange runs the two sides of a test and returns their outputs. The client is retried
+// until the server listens. If a side fails the other is stopped immediately; if it ends,
+// the other gets linger to end. Sides that run until the deadline of ctx, or too long, are
+// named in the error, a context.DeadlineExceeded.
 func Exchange(ctx context.Context, server, client Side) (served, asked []byte, err error) {
 	return exchange(ctx, server, client, linger, connectLimit)
 }
@@ -51,7 +51,7 @@ func exchange(ctx context.Context, server, client Side, linger, connectLimit tim
 		}
 	})
 	err = group.Wait()
-	if err == context.DeadlineExceeded { // of a side that ran until then
+	if err == context.DeadlineExceeded { // a side ran until the deadline
 		var hang []string
 		if errors.Is(serverErr, err) {
 			hang = append(hang, fmt.Sprintf("the server on %s", server.Host))
@@ -64,28 +64,28 @@ func exchange(ctx context.Context, server, client Side, linger, connectLimit tim
 	return served, asked, err
 }
 
-// await gives a side a while until it has ended.
+// await waits up to limit for a side to end.
 func await(ctx context.Context, ended <-chan struct{}, limit time.Duration, side string, host Host) error {
 	timer := time.NewTimer(limit)
 	defer timer.Stop()
 	select {
 	case <-ended:
-	case <-ctx.Done(): // another's error
+	case <-ctx.Done(): // the other side failed
 	case <-timer.C:
 		return fmt.Errorf("not ended %v after the other side: the %s on %s: %w", limit, side, host, context.DeadlineExceeded)
 	}
 	return nil
 }
 
-// The pause between two attempts to reach the server, which needs a while until it
-// listens; it doubles. After connectLimit the server is out of reach.
+// Bounds of the back-off until the server listens. After connectLimit it counts as
+// unreachable.
 const (
 	firstConnectRetry = 50 * time.Millisecond
 	maxConnectRetry   = time.Second
 	connectLimit      = 30 * time.Second
 )
 
-// connect runs the client, again while the server does not listen yet.
+// connect runs the client, retrying until the server listens.
 func connect(ctx context.Context, client Side, serverEnded <-chan struct{}, limit time.Duration) ([]byte, error) {
 	begin := time.Now()
 	for retry := firstConnectRetry; ; retry = min(maxConnectRetry, 2*retry) {

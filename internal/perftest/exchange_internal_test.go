@@ -10,7 +10,7 @@ import (
 
 func shell(script string) Side { return Side{Argv: []string{"sh", "-c", script}} }
 
-// A side that goes on when it should have ended is ended, and named.
+// A side that does not end is killed, and named in the error.
 func TestExchangeEndsWhatHangs(t *testing.T) {
 	const sleeps = "exec sleep 3600"
 	for name, c := range map[string]struct {

@@ -1,7 +1,7 @@
 // Package perftest runs the tools of linux-rdma's perftest (ib_write_bw, ib_write_lat,
-// ...) and reads their tables. In go argument vectors for this host or one that ssh
-// reaches, out comes what the two sides of a test print, and rows of the tables.
-// Which test to run, its users know.
+// ...) and parses their tables. Input: argument vectors for this host or one reached by
+// ssh. Output: what both sides of a test print, and rows of the tables. Callers choose
+// the tests.
 package perftest
 
 import (
@@ -16,25 +16,24 @@ import (
 	"github.com/giverny/giverny/internal/bounded"
 )
 
-// Host runs commands on a host: argument vectors, which arrive as they are given.
+// Host runs commands on a host. Arguments are passed unchanged.
 type Host struct {
-	SSH         []string // the program and its options
-	Destination string   // of ssh; empty: this host
+	SSH         []string // ssh and its options
+	Destination string   // for ssh; empty: this host
 }
 
-// sshFailed is the exit status of ssh when it did not reach the host.
+// sshFailed is the exit status of ssh if the connection failed.
 const sshFailed = 255
 
-// ErrUnreachable is a host that ssh does not reach.
+// ErrUnreachable means that ssh could not connect to the host.
 var ErrUnreachable = errors.New("ssh does not reach the host")
 
-// command is the vector to execute here.
+// command returns the argument vector to execute locally.
 func (h Host) command(argv []string) []string {
 	if h.Destination == "" {
 		return argv
 	}
-	// ssh hands one text to the shell of the account: quoted, it gives the same
-	// vector back.
+	// ssh passes a single string to the remote shell; quoting preserves the arguments.
 	quoted := make([]string, len(argv))
 	for i, a := range argv {
 		quoted[i] = quote(a)
@@ -43,7 +42,7 @@ func (h Host) command(argv []string) []string {
 	return append(line, "--", h.Destination, strings.Join(quoted, " "))
 }
 
-// quote writes an argument for a POSIX shell.
+// quote quotes an argument for a POSIX shell.
 func quote(s string) string {
 	const plain = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-./:=,@%+"
 	if s != "" && strings.Trim(s, plain) == "" {
@@ -52,16 +51,15 @@ func quote(s string) string {
 	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
 }
 
-// killDelay is how long after its context's end a command may go on.
+// killDelay is how long a command may go on after its context has ended.
 const killDelay = 2 * time.Second
 
-// Run executes a command and gives what it wrote on standard output. If the command
-// fails the error is a *CommandError.
+// Run executes a command and returns its standard output. A failure is a *CommandError.
 func (h Host) Run(ctx context.Context, argv ...string) ([]byte, error) {
 	line := h.command(argv)
 	cmd := exec.CommandContext(ctx, line[0], line[1:]...)
 	cmd.WaitDelay = killDelay
-	if h.Destination == "" { // a server that waits for its client does not outlive this process
+	if h.Destination == "" { // a waiting server must not outlive this process
 		cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	}
 	stdout, stderr := &bounded.Buffer{Limit: maxOutput}, &bounded.Buffer{Limit: maxOutput}
@@ -83,16 +81,16 @@ func (h Host) Run(ctx context.Context, argv ...string) ([]byte, error) {
 // CommandError is the failure of a command.
 type CommandError struct {
 	program, host string
-	Said          string // on standard output and error
+	Said          string // standard output and error
 	err           error
 }
 
-// Error ends with the last that the command said.
+// Error ends with the last line of the command's output.
 func (e *CommandError) Error() string {
 	return fmt.Sprintf("%s on %s: %v: %s", e.program, e.host, e.err, lastLine(e.Said))
 }
 
-// Exit is the exit status of the command, -1 if it has none.
+// Exit returns the exit status of the command, -1 if it has none.
 func (e *CommandError) Exit() int {
 	if exit, ok := errors.AsType[*exec.ExitError](e.err); ok {
 		return exit.ExitCode()
@@ -100,10 +98,10 @@ func (e *CommandError) Exit() int {
 	return -1
 }
 
-// Unwrap is how the command ended.
+// Unwrap returns how the command ended.
 func (e *CommandError) Unwrap() error { return e.err }
 
-// String names the host.
+// String returns the name of the host.
 func (h Host) String() string {
 	if h.Destination == "" {
 		return "this host"
@@ -111,10 +109,10 @@ func (h Host) String() string {
 	return h.Destination
 }
 
-// maxOutput is what is kept of a command's output.
+// maxOutput bounds the output kept of a command, in bytes.
 const maxOutput = 4 << 20
 
-// lastLine is the last line with text, cut to what an error can show.
+// lastLine returns the last non-empty line, truncated for an error.
 func lastLine(text string) string {
 	lines := strings.Split(strings.TrimSpace(text), "\n")
 	last := strings.TrimSpace(lines[len(lines)-1])

@@ -6,7 +6,7 @@ import (
 	"github.com/giverny/giverny/internal/perftest"
 )
 
-// What a command prints is kept in part, however much it is.
+// The output of a command is kept in part, whatever its size.
 func TestOutputIsBounded(t *testing.T) {
 	out, err := perftest.Host{}.Run(t.Context(), "sh", "-c", "head -c 9000000 /dev/zero")
 	if err != nil || len(out) != 4<<20 {

@@ -13,20 +13,20 @@ import (
 type Latency struct {
 	Bytes         float64 // of a message
 	TypicalMicros float64 // the median
-	// SamplesMicros are all iterations in their order, where --report-unsorted was given.
+	// SamplesMicros are all iterations in order, if --report-unsorted was given.
 	SamplesMicros []float64
 }
 
-// maxSamples is how many iterations of a test are kept.
+// maxSamples bounds the iterations kept of a test.
 const maxSamples = 1 << 20
 
-// Latencies reads what a latency test of perftest prints with --report-unsorted:
-// a line "#, usec" with lines "1, 1.25" below it, sorted as well where it prints a
-// histogram, and a header " #bytes #iterations t_min[usec] t_max[usec]
-// t_typical[usec] ..." with a row below it. Older versions have fewer columns.
+// Latencies parses the output of a perftest latency test with --report-unsorted: a line
+// "#, usec" followed by lines "1, 1.25" (a second, sorted list if it prints a
+// histogram), and a header " #bytes #iterations t_min[usec] t_max[usec] t_typical[usec]
+// ..." followed by a row. Older versions have fewer columns.
 func Latencies(text string) (l Latency, err error) {
 	lines := strings.Split(text, "\n")
-	header := -1 // perftest 4.5 prints it before the samples and after them, with the row
+	header := -1 // perftest 4.5 prints it before the samples, and after them with the row
 	for i, line := range lines {
 		if strings.HasPrefix(strings.TrimSpace(line), "#bytes") {
 			header = i
@@ -48,7 +48,7 @@ func Latencies(text string) (l Latency, err error) {
 	return l, err
 }
 
-// samples of the first list.
+// samples returns the first list.
 func samples(lines []string) (list []float64, err error) {
 	inList := false
 	for i, line := range lines {

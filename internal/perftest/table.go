@@ -11,18 +11,18 @@ import (
 type Bandwidth struct {
 	Bytes    float64 // of a message
 	Messages float64 // the iterations
-	Gbps     float64 // average, of the messages' bytes
-	Mpps     float64 // million messages a second
+	Gbps     float64 // average, payload only
+	Mpps     float64 // million messages per second
 }
 
-// ErrClock is a result without times: perftest measures the frequency of the processor,
-// which fails now and then on a busy host, and takes it as 0.
+// ErrClock is a result without times: perftest measures the CPU frequency, which
+// occasionally fails on a busy host and gives 0.
 var ErrClock = errors.New("perftest could not measure the frequency of the processor: its times are infinite")
 
-// clockAttempts of a test in which the clock is missing.
+// clockAttempts bounds the attempts of a test that fails with ErrClock.
 const clockAttempts = 3
 
-// Clocked makes a test, and again while its result is without times.
+// Clocked runs a test, and retries it on ErrClock.
 func Clocked(test func() error) (err error) {
 	for range clockAttempts {
 		if err = test(); !errors.Is(err, ErrClock) {
@@ -32,10 +32,10 @@ func Clocked(test func() error) (err error) {
 	return err
 }
 
-// enoughMessages have a rate above the 0.000000 of the table if they took less than 50 s.
+// enoughMessages give a rate above the table's 0.000000 if they took less than 50 s.
 const enoughMessages = 50
 
-// Check finds a rate of 0 though messages were sent.
+// Check detects a rate of 0 although messages were sent.
 func (b *Bandwidth) Check() error {
 	if b.Messages >= enoughMessages && b.Mpps == 0 {
 		return fmt.Errorf("no rate of %.0f messages: %w", b.Messages, ErrClock)
@@ -43,10 +43,10 @@ func (b *Bandwidth) Check() error {
 	return nil
 }
 
-// Bandwidths reads the result tables of a bandwidth test of perftest: a header line
-// " #bytes #iterations BW peak[Gb/sec] BW average[Gb/sec] MsgRate[Mpps]" and a row
-// below it. A bidirectional test with --report-both has three: both directions, the
-// local one and the remote one. (--out_json of Debian's 4.5 is no JSON.)
+// Bandwidths parses the result tables of a perftest bandwidth test: a header line "
+// #bytes #iterations BW peak[Gb/sec] BW average[Gb/sec] MsgRate[Mpps]" followed by a
+// row. A bidirectional test with --report-both has three tables: both directions,
+// local, remote. (--out_json of Debian's 4.5 is not valid JSON.)
 func Bandwidths(text string) (rows []Bandwidth, err error) {
 	lines := strings.Split(text, "\n")
 	for i, line := range lines {
@@ -68,7 +68,7 @@ func Bandwidths(text string) (rows []Bandwidth, err error) {
 	return rows, nil
 }
 
-// parseRow finds the row below a header: bytes, iterations, peak, average, rate.
+// parseRow parses the row below a header: bytes, iterations, peak, average, rate.
 func parseRow(lines []string) (Bandwidth, error) {
 	v, err := numbersBelow(lines, 5)
 	if err != nil {
@@ -77,7 +77,7 @@ func parseRow(lines []string) (Bandwidth, error) {
 	return Bandwidth{Bytes: v[0], Messages: v[1], Gbps: v[3], Mpps: v[4]}, nil
 }
 
-// numbersBelow is the first line below a header that begins with n numbers.
+// numbersBelow parses the first line below a header that begins with n numbers.
 func numbersBelow(lines []string, n int) ([]float64, error) {
 	v := make([]float64, n)
 	for _, line := range lines {

@@ -29,7 +29,7 @@ const latencyText = ` ----------------------------------------------------------
 ---------------------------------------------------------------------------------------
 `
 
-// What ib_write_lat of Debian's perftest 4.5 printed over rdma_rxe, shortened: the header stands twice.
+// Output of ib_write_lat of Debian's perftest 4.5 over rdma_rxe, shortened; the header appears twice.
 const latency45Text = ` #bytes #iterations    t_min[usec]    t_max[usec]  t_typical[usec]    t_avg[usec]    t_stdev[usec]   99% percentile[usec]   99.9% percentile[usec] 
 #, usec
 1, 1861.45
@@ -78,7 +78,7 @@ func TestBandwidths(t *testing.T) {
 	}
 }
 
-// Where perftest took the processor's frequency as 0, a latency is infinite and a rate 0.
+// If perftest measures a CPU frequency of 0, latencies are infinite and rates 0.
 func TestResultsWithoutAClock(t *testing.T) {
 	if _, err := perftest.Latencies(strings.NewReplacer("1, 1861.45", "1, inf", "1861.45", "inf").Replace(latency45Text)); !errors.Is(err, perftest.ErrClock) {
 		t.Errorf("latencies: %v", err)

@@ -1,10 +1,9 @@
-// Package plural words numbers of things for people: in go a number and the noun in both its forms, out comes
-// "1 port" or "3 ports".
+// Package plural formats counts for people: "1 port" or "3 ports", from a number and both forms of the noun.
 package plural
 
 import "strconv"
 
-// Count is a number and what it counts, in the form of the noun that fits.
+// Count formats a number with the matching form of the noun.
 func Count(n int, one, several string) string {
 	if n == 1 {
 		return "1 " + one

@@ -1,5 +1,5 @@
-// Package retry tries again what failed, with exponential back-off and jitter, until it succeeds, fails for
-// good, or the context ends. It logs and counts nothing: the caller hears of every failure.
+// Package retry retries with exponential back-off and jitter until success, a permanent error, or the end
+// of the context. It does not log or count: it reports every failure to the caller.
 package retry
 
 import (
@@ -10,22 +10,22 @@ import (
 	"github.com/cenkalti/backoff/v5"
 )
 
-// Backoff is how long to wait between tries: Min after the first failure, twice as long after each further one,
-// up to Max, and up to a quarter less or more, so that a hundred agents do not come back at once.
+// Backoff defines the pauses between tries: Min after the first failure, doubling with each further one up to
+// Max, with a jitter of a quarter either way, so that a hundred agents do not retry at the same time.
 type Backoff struct {
 	Min, Max time.Duration
-	// HealthyAfter is for a try that is a part of the process at work: one that failed only after so long had
-	// worked, and its failure is the first of another row. 0: all failures are one row.
+	// HealthyAfter is for a try that is a long-running part of the process: if it failed after running at
+	// least so long, it had worked, and the back-off starts again. 0: never.
 	HealthyAfter time.Duration
-	// Woken ends a pause early when something comes out of it, as where the cause of the failure may be gone. May be nil.
+	// Woken ends a pause early when it receives, such as when the cause of the failure may be gone. May be nil.
 	Woken <-chan struct{}
 }
 
 const jitter = 0.25
 
-// Do tries until try returns nil or a Permanent error, which is returned without its mark. When ctx ends, the
-// error is the last of try and that of ctx. failed, which may be nil, hears of each failure that is followed by
-// a pause; failures is its number in its row.
+// Do calls try until it returns nil or a Permanent error, which is returned unwrapped. If ctx ends, it returns
+// the last error of try joined with ctx's. failed, which may be nil, is called after each failure that is
+// followed by a pause; failures counts the consecutive ones.
 func (b Backoff) Do(ctx context.Context, try func() error, failed func(err error, failures int, pause time.Duration)) error {
 	pauses, failures := b.Pauses(), 0
 	for {
@@ -59,27 +59,27 @@ type permanent struct{ error }
 
 func (p *permanent) Unwrap() error { return p.error }
 
-// Permanent marks an error that no further try will mend.
+// Permanent marks an error as not worth a retry.
 func Permanent(err error) error { return &permanent{err} }
 
-// Pauses are the pauses of one row of failures, for a loop that Do does not fit. They are not for concurrent use.
+// Pauses is a back-off for loops that Do does not fit. It is not safe for concurrent use.
 type Pauses struct{ backoff backoff.ExponentialBackOff }
 
-// Pauses begins a row of failures.
+// Pauses starts a back-off.
 func (b Backoff) Pauses() *Pauses {
 	return &Pauses{backoff.ExponentialBackOff{InitialInterval: b.Min, MaxInterval: b.Max, Multiplier: 2, RandomizationFactor: jitter}}
 }
 
-// Next is the pause after one more failure.
+// Next returns the pause after another failure.
 func (p *Pauses) Next() time.Duration { return p.backoff.NextBackOff() }
 
-// Wait waits for the next pause. It returns false when ctx ends first.
+// Wait waits for the next pause. It returns false if ctx ends first.
 func (p *Pauses) Wait(ctx context.Context) bool { return Sleep(ctx, p.Next()) }
 
-// Reset begins another row, after a success.
+// Reset restarts the back-off, after a success.
 func (p *Pauses) Reset() { p.backoff.Reset() }
 
-// Sleep waits. It returns false when ctx ends first, and at once if it has ended.
+// Sleep waits. It returns false if ctx ends first or has ended.
 func Sleep(ctx context.Context, d time.Duration) bool { return sleep(ctx, d, nil) }
 
 func sleep(ctx context.Context, d time.Duration, woken <-chan struct{}) bool {

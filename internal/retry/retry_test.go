@@ -61,7 +61,7 @@ func TestDoEnds(t *testing.T) {
 	})
 }
 
-// A part that fails after it had worked for long begins another row; one that fails at once goes on with its own.
+// A failure after a long run restarts the back-off; an immediate one continues it.
 func TestDoBeginsAnotherRowAfterAHealthyTry(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := retry.Backoff{Min: time.Second, Max: time.Minute, HealthyAfter: 2 * time.Minute}

@@ -1,4 +1,4 @@
-// Package scratch is about memory that is used again from one step to the next: slices that grow and never shrink.
+// Package scratch manages memory reused from step to step: slices that grow and never shrink.
 package scratch
 
 // Slice is s with length n, its content unspecified, reallocated only to grow.

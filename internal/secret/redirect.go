@@ -6,10 +6,10 @@ import (
 	"net/http"
 )
 
-// SameHost is for CheckRedirect of a client whose requests carry a secret in a header of its
-// own, which the standard library would send on to whatever host an answer names.
+// SameHost is a CheckRedirect for clients whose requests carry a secret in a custom header,
+// which the standard library would forward to any host in a redirect.
 func SameHost(to *http.Request, via []*http.Request) error {
-	const most = 10 // as the standard library has it
+	const most = 10 // as in the standard library
 	if len(via) >= most {
 		return errors.New("too many redirects")
 	}

@@ -9,7 +9,7 @@ import (
 	"github.com/giverny/giverny/internal/secret"
 )
 
-// A redirect to another host is not followed; one on the host is.
+// A redirect to another host is not followed; one to the same host is.
 func TestSameHost(t *testing.T) {
 	var got []string
 	other := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { got = append(got, r.Header.Get("X-Token")) }))
@@ -17,7 +17,7 @@ func TestSameHost(t *testing.T) {
 	mux := http.NewServeMux()
 	mux.Handle("/away", http.RedirectHandler(strings.Replace(other.URL, "127.0.0.1", "localhost", 1), http.StatusFound))
 	mux.Handle("/loop", http.RedirectHandler("/loop", http.StatusFound))
-	mux.Handle("/moved", http.RedirectHandler(other.URL, http.StatusFound)) // another port of the host
+	mux.Handle("/moved", http.RedirectHandler(other.URL, http.StatusFound)) // another port of the same host
 	server := httptest.NewServer(mux)
 	defer server.Close()
 	client := http.Client{CheckRedirect: secret.SameHost}

@@ -1,7 +1,7 @@
-// Package secret holds what must not be printed: passwords, and URLs that carry
-// one. A value is decoded from YAML or an environment variable, or read from a
-// file, and shown by nothing but Reveal: fmt, encoding/json, YAML and log/slog
-// print it struck out.
+// Package secret holds values that must not be printed: passwords, and URLs that
+// contain one. A value is decoded from YAML or an environment variable, or read from a
+// file, and only Reveal returns it: fmt, encoding/json, YAML and log/slog print it
+// redacted.
 package secret
 
 import (
@@ -12,14 +12,14 @@ import (
 	"strings"
 )
 
-// Redacted stands for a secret where it would be printed.
+// Redacted is printed in place of a secret.
 const Redacted = "***"
 
-// Text is a secret text. It is behind a pointer, so that not even a struct that
-// holds it in an unexported field prints it.
+// Text is a secret string. It is behind a pointer, so that it is not printed even as an
+// unexported field of a struct.
 type Text struct{ hidden *string }
 
-// NewText makes a secret of a text.
+// NewText returns a secret with the given text.
 func NewText(s string) Text {
 	if s == "" {
 		return Text{}
@@ -27,7 +27,7 @@ func NewText(s string) Text {
 	return Text{&s}
 }
 
-// Reveal is the text.
+// Reveal returns the text.
 func (t Text) Reveal() string {
 	if t.hidden == nil {
 		return ""
@@ -35,10 +35,10 @@ func (t Text) Reveal() string {
 	return *t.hidden
 }
 
-// IsSet reports whether there is something to hide.
+// IsSet reports whether the text is not empty.
 func (t Text) IsSet() bool { return t.hidden != nil }
 
-// String is *** for a text, and nothing for none.
+// String returns *** for a non-empty text.
 func (t Text) String() string {
 	if !t.IsSet() {
 		return ""
@@ -46,7 +46,7 @@ func (t Text) String() string {
 	return Redacted
 }
 
-// Format strikes the text out under every verb.
+// Format prints the text redacted under every verb.
 func (t Text) Format(f fmt.State, verb rune) { show(f, verb, t.String()) }
 
 // MarshalText is what YAML and JSON print.
@@ -55,14 +55,14 @@ func (t Text) MarshalText() ([]byte, error) { return []byte(t.String()), nil }
 // LogValue is what log/slog prints.
 func (t Text) LogValue() slog.Value { return slog.StringValue(t.String()) }
 
-// UnmarshalText takes the text as it stands.
+// UnmarshalText sets the text.
 func (t *Text) UnmarshalText(text []byte) error {
 	*t = NewText(string(text))
 	return nil
 }
 
-// Or is the text, or the content of the file if that is named instead; a newline
-// at the file's end is cut.
+// Or returns the text, or the content of the file if one is named; a newline at its end
+// is removed.
 func (t Text) Or(file string) (string, error) {
 	if file == "" {
 		return t.Reveal(), nil
@@ -77,25 +77,25 @@ func (t Text) Or(file string) (string, error) {
 	return strings.TrimRight(string(b), "\r\n"), nil
 }
 
-// URL is an address that may carry a password.
+// URL is a URL that may contain a password.
 type URL struct{ hidden Text }
 
-// NewURL makes an address of a text.
+// NewURL returns a URL with the given text.
 func NewURL(s string) URL { return URL{NewText(s)} }
 
-// Reveal is the address, its password included.
+// Reveal returns the URL with its password.
 func (u URL) Reveal() string { return u.hidden.Reveal() }
 
-// IsSet reports whether the address holds something to hide.
+// IsSet reports whether the URL contains a secret.
 func (u URL) IsSet() bool { return u.String() != u.Reveal() }
 
-// IsEmpty reports whether there is no address.
+// IsEmpty reports whether there is no URL.
 func (u URL) IsEmpty() bool { return !u.hidden.IsSet() }
 
-// String is the address with its password struck out.
+// String returns the URL with its secrets redacted.
 func (u URL) String() string { return withoutQuerySecrets(withoutPassword(u.Reveal())) }
 
-// Format strikes the password out under every verb.
+// Format prints the URL redacted under every verb.
 func (u URL) Format(f fmt.State, verb rune) { show(f, verb, u.String()) }
 
 // MarshalText is what YAML and JSON print.
@@ -104,13 +104,13 @@ func (u URL) MarshalText() ([]byte, error) { return []byte(u.String()), nil }
 // LogValue is what log/slog prints.
 func (u URL) LogValue() slog.Value { return slog.StringValue(u.String()) }
 
-// UnmarshalText takes the address as it stands.
+// UnmarshalText sets the URL.
 func (u *URL) UnmarshalText(text []byte) error {
 	*u = NewURL(string(text))
 	return nil
 }
 
-// show prints what may be seen: quoted where the verb asks for Go's syntax.
+// show prints a redacted text, quoted if the verb asks for Go syntax.
 func show(f fmt.State, verb rune, text string) {
 	if verb == 'q' || verb == 'v' && f.Flag('#') {
 		text = fmt.Sprintf("%q", text)
@@ -118,20 +118,20 @@ func show(f fmt.State, verb rune, text string) {
 	_, _ = f.Write([]byte(text))
 }
 
-// withoutPassword strikes the password of scheme://user:password@host. It does
-// not parse: an address of several hosts is no URL to the standard library.
+// withoutPassword redacts the password in scheme://user:password@host. It does not use
+// net/url, which rejects URLs with several hosts.
 func withoutPassword(url string) string {
 	scheme, rest, ok := strings.Cut(url, "://")
 	if !ok {
 		return url
 	}
-	end := strings.IndexAny(rest, "?#") // an unescaped / may stand in a password
+	end := strings.IndexAny(rest, "?#") // a password may contain an unescaped /
 	if end < 0 {
 		end = len(rest)
 	}
 	at := strings.LastIndexByte(rest[:end], '@')
 	if at < 0 {
-		at = strings.LastIndexByte(rest, '@') // so may a ? or #
+		at = strings.LastIndexByte(rest, '@') // or a ? or #
 	}
 	if at < 0 {
 		return url
@@ -143,11 +143,10 @@ func withoutPassword(url string) string {
 	return scheme + "://" + user + ":" + Redacted + rest[at:]
 }
 
-// secretParameters are the words by which a parameter of an address is known to
-// be secret.
+// secretParameters are substrings of the names of secret query parameters.
 var secretParameters = []string{"password", "secret", "token", "passwd"}
 
-// withoutQuerySecrets strikes ?password=... and its like.
+// withoutQuerySecrets redacts parameters such as ?password=....
 func withoutQuerySecrets(url string) string {
 	base, query, ok := strings.Cut(url, "?")
 	if !ok {

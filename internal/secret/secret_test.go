@@ -19,14 +19,14 @@ import (
 
 const hidden = "wisteria"
 
-// holder hides its secrets in every kind of field.
+// holder has secrets in every kind of field.
 type holder struct {
 	Text     secret.Text    `yaml:"text" json:"text"`
 	Pointer  *secret.Text   `yaml:"pointer" json:"pointer"`
 	List     []secret.Text  `yaml:"list" json:"list"`
 	URL      secret.URL     `yaml:"url" json:"url"`
 	Any      any            `yaml:"any" json:"any"`
-	internal secret.Text    // fmt may not call the methods of these
+	internal secret.Text    // fmt cannot call the methods of these
 	address  secret.URL     //
 	deep     map[string]any //
 }

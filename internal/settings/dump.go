@@ -7,8 +7,8 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// Dump writes a configuration, a pointer to a struct, as a YAML file that File
-// reads. Values print as they marshal: secrets hide themselves.
+// Dump writes a configuration, a pointer to a struct, as a YAML file that File can
+// read. Values are marshalled, so secrets are redacted.
 func Dump(w io.Writer, from any) error {
 	doc, err := sectionNode(reflect.ValueOf(from).Elem())
 	if err != nil {
@@ -20,7 +20,7 @@ func Dump(w io.Writer, from any) error {
 	return enc.Encode(doc)
 }
 
-// Value is a value as YAML on one line.
+// Value formats a value as YAML on one line.
 func Value(v reflect.Value) (string, error) {
 	n, err := valueNode(v, true)
 	if err != nil {

@@ -12,11 +12,10 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// Environment lays variables over what into, a pointer to a struct, already
-// holds. environ is a list of KEY=value; the variable of the key
-// kafka.tls.enabled under the prefix GIVERNY is GIVERNY_KAFKA_TLS_ENABLED, that of
-// the first fabric's name GIVERNY_FABRICS_0_NAME. Variables named in others have
-// another use and are passed over. All faults are joined.
+// Environment overlays variables on into, a pointer to a struct. environ is a list of
+// KEY=value; with the prefix GIVERNY, the variable of the key kafka.tls.enabled is
+// GIVERNY_KAFKA_TLS_ENABLED, that of the first fabric's name GIVERNY_FABRICS_0_NAME.
+// Variables named in others are ignored. All errors are joined.
 func Environment(into any, prefix string, environ, others []string, moved Moved) error {
 	root := reflect.ValueOf(into).Elem()
 	var errs []error
@@ -37,7 +36,7 @@ func Environment(into any, prefix string, environ, others []string, moved Moved)
 	return errors.Join(errs...)
 }
 
-// Variable is the name of a key's variable.
+// Variable returns the name of a key's variable.
 func Variable(prefix, path string) string {
 	return prefix + "_" + strings.ToUpper(strings.ReplaceAll(path, ".", "_"))
 }
@@ -52,7 +51,7 @@ func movedVariable(moved Moved, prefix, name string) string {
 	return ""
 }
 
-// set follows the variable's name into a section and decodes the value there.
+// set resolves a variable's name within a section and decodes the value.
 func set(section reflect.Value, name, value string) (known bool, err error) {
 	for _, f := range Fields(section) {
 		key := strings.ToUpper(f.Key)
@@ -75,8 +74,8 @@ func set(section reflect.Value, name, value string) (known bool, err error) {
 	return false, nil
 }
 
-// setElement follows a name such as 0_TOPOLOGY into a list; one element may be
-// added at the end.
+// setElement resolves a name such as 0_TOPOLOGY within a list; one element may be added
+// at the end.
 func setElement(list reflect.Value, name, value string) (known bool, err error) {
 	number, rest, _ := strings.Cut(name, "_")
 	i, err := strconv.Atoi(number)
@@ -112,7 +111,7 @@ func setValue(v reflect.Value, value string) error {
 	return decode(doc.Content[0], v)
 }
 
-// variables lists the variables of a section's values, for suggestions.
+// variables lists the variables of a section, for suggestions.
 func variables(section reflect.Value, prefix string) (list []string) {
 	Walk(section, func(path string, f Field) {
 		if t := f.Value.Type(); !IsSection(t) && !IsSectionList(t) {

@@ -14,14 +14,13 @@ import (
 	"github.com/giverny/giverny/internal/yamldoc"
 )
 
-// Source is a YAML text and its name in messages.
+// Source is a YAML text with its name in messages.
 type Source struct {
 	Name string
 	Text []byte
 }
 
-// File lays a YAML text over what into, a pointer to a struct, already holds. All
-// faults are joined.
+// File overlays a YAML text on into, a pointer to a struct. All errors are joined.
 func File(into any, file Source, moved Moved) error {
 	var doc yaml.Node
 	dec := yaml.NewDecoder(bytes.NewReader(file.Text))
@@ -38,7 +37,7 @@ func File(into any, file Source, moved Moved) error {
 	return errors.Join(r.errs...)
 }
 
-// reader lays YAML nodes over values.
+// reader overlays YAML nodes on values.
 type reader struct {
 	file  string
 	moved Moved
@@ -49,7 +48,7 @@ func (r *reader) bad(n *yaml.Node, format string, args ...any) {
 	r.errs = append(r.errs, fmt.Errorf("%s:%d: %w", r.file, n.Line, fmt.Errorf(format, args...)))
 }
 
-// section takes a mapping; path is that of the keys in it, and ends in a dot.
+// section overlays a mapping; path is the prefix of its keys, with a trailing dot.
 func (r *reader) section(n *yaml.Node, v reflect.Value, path string) {
 	n = followed(n)
 	fields := Fields(v)
@@ -107,11 +106,11 @@ func (r *reader) list(n *yaml.Node, v reflect.Value, path string) {
 	}
 }
 
-// decode lays a node over a value that is no section.
+// decode overlays a node on a value that is not a section.
 func decode(n *yaml.Node, v reflect.Value) error {
 	n = followed(n)
 	_, isText := v.Addr().Interface().(encoding.TextUnmarshaler)
-	if isText && n.Kind != yaml.ScalarNode { // yaml would lay it over the fields, of which a secret has none to see
+	if isText && n.Kind != yaml.ScalarNode { // yaml would decode into the fields, which are unexported in a secret
 		return errors.New("a list or keys below it: want a text")
 	}
 	err := n.Decode(v.Addr().Interface())
@@ -122,7 +121,7 @@ func decode(n *yaml.Node, v reflect.Value) error {
 	return err
 }
 
-// shown is a value as the file has it.
+// shown returns a value as spelled in the file.
 func shown(n *yaml.Node) string {
 	if n.Kind == yaml.ScalarNode {
 		return strconv.Quote(n.Value)

@@ -11,15 +11,15 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// faultPath is the key that a fault of a section begins with; an element of a list may have its name behind it, as in
-// "fabrics.0 (ib0).interval".
+// faultPath matches the key at the start of an error; list elements may be followed by their names, as in "fabrics.0
+// (ib0).interval".
 var faultPath = regexp.MustCompile(`^[a-z0-9_]+(?:(?: \([^)]*\))?\.[a-z0-9_]+)*`)
 
-// elementName is such a name.
+// elementName matches such a name.
 var elementName = regexp.MustCompile(` \([^)]*\)`)
 
-// Located puts before each fault of a configuration where its value comes from: the variable, or the line of the file.
-// A key that the file does not have stands at the section that it is missing in.
+// Located prefixes each error of a configuration with the source of its value: the variable, or the line of the file.
+// A key missing in the file gets the line of its section.
 func Located(err error, file Source, prefix string, environ []string) error {
 	if err == nil {
 		return nil
@@ -45,7 +45,7 @@ func Located(err error, file Source, prefix string, environ []string) error {
 	return err
 }
 
-// lineOf is the line of a key, or of the innermost section around it that the text has; 0 where it has none.
+// lineOf returns the line of a key, or of the innermost enclosing section in the text; 0 if there is none.
 func lineOf(text []byte, path []string) (line int) {
 	var doc yaml.Node
 	if yaml.Unmarshal(text, &doc) != nil || len(doc.Content) == 0 {

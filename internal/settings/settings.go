@@ -1,15 +1,14 @@
-// Package settings fills a configuration struct from a YAML file and the
-// environment, and prints it. Keys are the struct's yaml tags. A key that the
-// struct does not have is an error that names the file, the line and the nearest
-// key; so is a variable with the prefix that matches no key. It knows no
-// configuration of its own.
+// Package settings fills a configuration struct from a YAML file and the environment,
+// and prints it. Keys are the struct's yaml tags. An unknown key is an error that names
+// the file, the line and the most similar key, and so is an unknown variable with the
+// prefix. It has no configuration of its own.
 //
-// A struct is a section: its fields are keys. A field tagged ",inline" lends its
-// keys to the struct around it: a struct, an interface that holds a pointer to
-// one, or a map of sections by name. A slice of structs is a list of sections,
-// each laid over its type's defaults. All else is a value, as is a struct that
-// unmarshals text. Sections never decode themselves (an UnmarshalYAML of theirs
-// is not called), so that no key escapes the check.
+// A struct is a section: its fields are keys. The keys of a field tagged ",inline"
+// belong to the enclosing struct; it is a struct, an interface that holds a pointer to
+// one, or a map of sections by name. A slice of structs is a list of sections, each
+// overlaid on its type's defaults. Everything else is a value, including a struct that
+// unmarshals text. Sections never decode themselves (their UnmarshalYAML is not
+// called), so that all keys are checked.
 package settings
 
 import (
@@ -24,21 +23,20 @@ import (
 	"github.com/agnivade/levenshtein"
 )
 
-// Defaulter sets the defaults of an element of a list of sections.
+// Defaulter sets the defaults of a list element.
 type Defaulter interface{ SetDefaults() }
 
-// Describer is a section in a map of sections that says what it is for, since no
-// field's comment does.
+// Describer is a section in a map of sections that describes itself, because it has no
+// field comment.
 type Describer interface{ Description() string }
 
-// Moved names, for keys of earlier versions, the keys that have their place. An element of a list is "#", as
-// in fabrics.#.name.
+// Moved maps keys of earlier versions to their current names. A list element is "#", as in fabrics.#.name.
 type Moved map[string]string
 
-// element is the number of an element of a list in a path, or in the name of a variable.
+// element matches the index of a list element in a path or a variable name.
 var element = regexp.MustCompile(`([._])[0-9]+([._])`)
 
-// of is the new path of a key that has moved, or empty.
+// of returns the current path of a moved key, or empty.
 func (m Moved) of(path string) string {
 	now := m[element.ReplaceAllString(path, "${1}#${2}")]
 	if number := element.FindString(path); number != "" {
@@ -53,11 +51,11 @@ type Field struct {
 	Value       reflect.Value
 	Owner       reflect.Type // the struct that declares it
 	Name        string       // the field's Go name
-	Description string       // of a section that brings its own
+	Description string       // of a section that is a Describer
 	flow        bool
 }
 
-// Fields lists the keys of a section, those of inlined parts among them.
+// Fields lists the keys of a section, including inlined ones.
 func Fields(section reflect.Value) (fields []Field) {
 	t := section.Type()
 	for i := range t.NumField() {
@@ -96,10 +94,10 @@ func inlined(value reflect.Value, owner reflect.Type, name string) (fields []Fie
 		}
 		return fields
 	}
-	panic(fmt.Sprintf("settings: field %s of %s cannot be inlined", name, owner)) // a fault of the struct, which a test of it meets
+	panic(fmt.Sprintf("settings: field %s of %s cannot be inlined", name, owner)) // a bug in the struct, found by its test
 }
 
-// IsSection reports whether values of a type have keys of their own.
+// IsSection reports whether a type has keys.
 func IsSection(t reflect.Type) bool {
 	return t.Kind() == reflect.Struct && !reflect.PointerTo(t).Implements(reflect.TypeFor[encoding.TextUnmarshaler]())
 }
@@ -107,7 +105,7 @@ func IsSection(t reflect.Type) bool {
 // IsSectionList reports whether a type is a list of sections.
 func IsSectionList(t reflect.Type) bool { return t.Kind() == reflect.Slice && IsSection(t.Elem()) }
 
-// Element is a new element of a list of sections, with its defaults.
+// Element returns a new element of a list of sections, with its defaults.
 func Element(list reflect.Type) reflect.Value {
 	element := reflect.New(list.Elem())
 	if d, ok := element.Interface().(Defaulter); ok {
@@ -116,9 +114,8 @@ func Element(list reflect.Type) reflect.Value {
 	return element.Elem()
 }
 
-// Walk visits all keys below a section, those of the elements of lists by number;
-// of a list that is empty those of one new element. Sections are visited before
-// what they hold.
+// Walk visits all keys below a section: those of list elements by index, or, for an
+// empty list, those of one new element. Sections are visited before their keys.
 func Walk(section reflect.Value, visit func(path string, f Field)) { walk(section, "", visit) }
 
 func walk(section reflect.Value, path string, visit func(string, Field)) {
@@ -153,8 +150,8 @@ func names(fields []Field) (n []string) {
 	return n
 }
 
-// suggestion is "; did you mean X?" for the nearest of the known names, or a
-// list of them where none is near.
+// suggestion returns "; did you mean X?" for the most similar known name, or a list of
+// all if none is similar.
 func suggestion(name string, known []string) string {
 	best, distance := "", 3+len(name)/4
 	for _, k := range known {
@@ -171,7 +168,7 @@ func suggestion(name string, known []string) string {
 	return ""
 }
 
-// wanted says in an operator's words what values of a type look like.
+// wanted describes the values of a type for operators.
 func wanted(t reflect.Type) string {
 	if t == reflect.TypeFor[time.Duration]() {
 		return "a duration such as 60s"

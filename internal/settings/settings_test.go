@@ -36,8 +36,7 @@ type fabric struct {
 
 func (f *fabric) SetDefaults() { *f = fabric{Links: 20} }
 
-// source is a section that belongs to a name, with settings that only its kind
-// knows.
+// source is a section with a name and kind-specific settings.
 type source struct {
 	Enabled  bool `yaml:"enabled"`
 	Settings any  `yaml:",inline"`
@@ -148,8 +147,8 @@ func TestSectionsByName(t *testing.T) {
 	}
 }
 
-// A section that decodes itself, by either of yaml's signatures, must not hide
-// its keys from the check.
+// A section that decodes itself, by either of yaml's signatures, must not escape the
+// check of its keys.
 func TestNoSectionEscapesTheCheck(t *testing.T) {
 	type config struct {
 		Old    obsolete   `yaml:"old"`
@@ -210,7 +209,7 @@ func TestWalkNamesEveryKey(t *testing.T) {
 	}
 }
 
-// A fault of a section names the file and line, or the variable, that its value comes from.
+// An error of a section names the file and line, or the variable, of the value.
 func TestLocated(t *testing.T) {
 	file := settings.Source{Name: "giverny.yaml", Text: []byte("http:\n  listen: here\nfabrics:\n  - name: ib0\n    interval: 0s\n  - {name: ib1}\nstore: {embedded: false}\n")}
 	faults := errors.Join(errors.New("http.listen: no address"), errors.Join(errors.New("fabrics.0 (ib0).interval: 0s: want more"), errors.New("fabrics.1 (ib: 1).links: 0")),
@@ -234,7 +233,7 @@ func TestLocated(t *testing.T) {
 	}
 }
 
-// hidden is a text without exported fields.
+// hidden is a text type without exported fields.
 type hidden struct{ text string }
 
 // UnmarshalText keeps it.
@@ -243,7 +242,7 @@ func (h *hidden) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// Keys below what is a text are no empty text.
+// Keys below a text value are not an empty text.
 func TestATextIsNoSection(t *testing.T) {
 	var c struct {
 		Password hidden `yaml:"password"`

@@ -1,6 +1,5 @@
-// Package table prints a table whose lines come one after the other, so that columns
-// have a width beforehand: plain for a terminal, or in Markdown for a page. In go
-// columns and cells, out come lines.
+// Package table prints a table row by row, with columns of fixed width: plain text for
+// a terminal, or Markdown.
 package table
 
 import (
@@ -12,17 +11,17 @@ import (
 // Column of a table.
 type Column struct {
 	Name  string
-	Width int // of the plain table, in characters; below 0: text begins at the left
+	Width int // of the plain table, in characters; negative: left-aligned
 }
 
-// Table prints its lines as they come.
+// Table prints each row immediately.
 type Table struct {
 	W        io.Writer
 	Markdown bool
 	Columns  []Column
 }
 
-// Head prints the names of the columns.
+// Head prints the column names.
 func (t *Table) Head() {
 	names := make([]string, len(t.Columns))
 	rule := "|"
@@ -40,7 +39,7 @@ func (t *Table) Head() {
 	}
 }
 
-// Row prints a line, with a cell for each column.
+// Row prints a row, with a cell for each column.
 func (t *Table) Row(cells ...string) {
 	if t.Markdown {
 		fmt.Fprintf(t.W, "| %s |\n", strings.Join(cells, " | "))

@@ -11,20 +11,20 @@ import (
 	"time"
 )
 
-// Server are the files of a server.
+// Server has the TLS files of a server.
 type Server struct {
-	// Certificate and intermediate certificates, in PEM; empty: no TLS. It is read again when it changes.
+	// Certificate and intermediate certificates, in PEM; empty: no TLS. Reloaded when it changes.
 	Cert string `yaml:"cert"`
 	// Key of the certificate, in PEM.
 	Key string `yaml:"key"`
-	// The authorities of clients' certificates; empty: clients need no certificate.
+	// The certificate authorities for client certificates; empty: clients need no certificate.
 	CA string `yaml:"ca"`
 }
 
-// Enabled says that there is TLS.
+// Enabled reports whether TLS is on.
 func (s *Server) Enabled() bool { return s.Cert != "" }
 
-// Validate finds what is wrong without reading the files.
+// Validate checks the names, without reading the files.
 func (s *Server) Validate() error {
 	files := Files{Cert: s.Cert, Key: s.Key}
 	if s.CA != "" && s.Cert == "" {
@@ -33,17 +33,17 @@ func (s *Server) Validate() error {
 	return files.Validate()
 }
 
-// recheck is how often the files are looked at, at most.
+// recheck is the minimum interval between checks of the files.
 const recheck = time.Second
 
-// Reloader makes the TLS of connections from files, which are read again when they change. Files that are wrong, such
-// as a certificate whose key is not there yet, change nothing until they are right.
+// Reloader provides the TLS configuration of connections from files that are reloaded when they change. Invalid
+// files, such as a certificate whose key has not been written yet, are ignored until they are valid.
 type Reloader struct {
 	files Server
 	log   *slog.Logger
 	now   func() time.Time
 
-	mu      sync.Mutex // guards what follows
+	mu      sync.Mutex // guards the fields below
 	config  *tls.Config
 	stamps  [3]stamp
 	checked time.Time
@@ -55,7 +55,7 @@ type stamp struct {
 	size     int64
 }
 
-// NewReloader reads the files.
+// NewReloader loads the files.
 func NewReloader(files Server, log *slog.Logger) (*Reloader, error) {
 	r := &Reloader{files: files, log: log, now: time.Now}
 	if err := files.Validate(); err != nil {
@@ -69,7 +69,7 @@ func NewReloader(files Server, log *slog.Logger) (*Reloader, error) {
 	return r, err
 }
 
-// Config is for a listener: each connection gets the certificate that is in force.
+// Config returns the configuration of a listener: each connection gets the current certificate.
 func (r *Reloader) Config() *tls.Config {
 	return &tls.Config{MinVersion: tls.VersionTLS12, GetConfigForClient: func(*tls.ClientHelloInfo) (*tls.Config, error) { return r.current(), nil }}
 }
@@ -109,7 +109,7 @@ func (r *Reloader) load() (*tls.Config, error) {
 	return config, nil
 }
 
-// current is the configuration of the files as they are now, or as they were when they were right last.
+// current returns the configuration of the current files, or of the last valid ones.
 func (r *Reloader) current() *tls.Config {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -18,7 +18,7 @@ import (
 	"github.com/giverny/giverny/internal/tlsfile"
 )
 
-// secureServer answers over TLS with the files, and says whether the client showed a certificate.
+// secureServer serves over TLS with the files; its response says whether the client had a certificate.
 func secureServer(t *testing.T, files tlsfile.Server, log io.Writer) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -47,7 +47,7 @@ func secure(t *testing.T, l net.Listener, files tlsfile.Server, log io.Writer) {
 	t.Cleanup(s.Close)
 }
 
-// shown is the serial number of the certificate that a server shows.
+// shown is the serial number of a server's certificate.
 func shown(t *testing.T, l *pipes.Listener) string {
 	t.Helper()
 	plain, err := l.Dial(t.Context(), "", "")
@@ -71,19 +71,19 @@ func copyFile(t *testing.T, from, to string) {
 	if err := os.WriteFile(to, text, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	later := time.Now().Add(time.Minute) // another time, however coarse the file system's clock is
+	later := time.Now().Add(time.Minute) // differs even with a coarse file system clock
 	if err := os.Chtimes(to, later, later); err != nil {
 		t.Fatal(err)
 	}
 }
 
-// A server shows a new certificate soon after the files have changed, without a restart; files that do not belong
-// together leave the certificate in force that was.
+// A server uses a new certificate soon after the files have changed, without a restart; with inconsistent files
+// the current certificate stays in force.
 func TestServerReloads(t *testing.T) { synctest.Test(t, serverReloads) }
 
 func serverReloads(t *testing.T) {
 	cert, key := writePair(t)
-	time.Sleep(1100 * time.Millisecond) // certificates end at whole seconds: so the second one is another
+	time.Sleep(1100 * time.Millisecond) // certificates expire at whole seconds, so the second one differs
 	newCert, newKey := writePair(t)
 	log := &journal.Journal{}
 	l := pipes.Listen()
@@ -105,7 +105,7 @@ func serverReloads(t *testing.T) {
 	}
 }
 
-// Clients may show a certificate of the authority; one of another is refused.
+// Clients may present a certificate of the CA; one of another CA is rejected.
 func TestServerKnowsClients(t *testing.T) {
 	cert, key := writePair(t)
 	other, otherKey := writePair(t)

@@ -1,5 +1,5 @@
-// Package tlsfile makes TLS configurations of clients and servers from PEM files; a server's are read again when the
-// files change. Errors begin with the key of the setting that is wrong: ca, cert or key.
+// Package tlsfile builds TLS configurations of clients and servers from PEM files; a server's are reloaded when they
+// change. Errors begin with the key of the faulty setting: ca, cert or key.
 package tlsfile
 
 import (
@@ -11,13 +11,13 @@ import (
 	"os"
 )
 
-// Files are what a client trusts and shows. Empty ones are left out.
+// Files are a client's CA and certificate. Empty ones are not used.
 type Files struct {
-	CA        string // the authorities to trust; empty: the system's
-	Cert, Key string // what to show to a server that asks; both or neither
+	CA        string // certificate authorities to trust; empty: the system's
+	Cert, Key string // client certificate for a server that requests one; both or neither
 }
 
-// Validate finds what is wrong without reading the files.
+// Validate checks the names, without reading the files.
 func (f *Files) Validate() error {
 	switch {
 	case f.Cert != "" && f.Key == "":
@@ -28,7 +28,7 @@ func (f *Files) Validate() error {
 	return nil
 }
 
-// Load reads the files into a configuration of TLS 1.2 or later.
+// Load loads the files into a configuration for TLS 1.2 or later.
 func (f *Files) Load() (*tls.Config, error) {
 	if err := f.Validate(); err != nil {
 		return nil, err
@@ -49,7 +49,7 @@ func (f *Files) Load() (*tls.Config, error) {
 		if missing := (*fs.PathError)(nil); errors.As(err, &missing) {
 			return nil, fmt.Errorf("cert, key: %w", err)
 		}
-		if err != nil { // it names neither
+		if err != nil { // err names neither file
 			return nil, fmt.Errorf("cert, key: %s with %s: %w", f.Cert, f.Key, err)
 		}
 		config.Certificates = []tls.Certificate{pair}

@@ -17,7 +17,7 @@ import (
 	"github.com/giverny/giverny/internal/tlsfile"
 )
 
-// writePair makes a certificate that signs itself, and its key.
+// writePair creates a self-signed certificate and its key.
 func writePair(t *testing.T) (cert, key string) {
 	t.Helper()
 	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)

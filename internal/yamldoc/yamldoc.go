@@ -1,5 +1,5 @@
-// Package yamldoc refuses a YAML text of several documents where one is wanted: the decoder reads the first and
-// would pass over the others in silence.
+// Package yamldoc rejects a YAML text with several documents where one is expected: the decoder would silently
+// ignore all but the first.
 package yamldoc
 
 import (
@@ -10,7 +10,7 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// End gives an error if the text goes on after the document that was decoded; advice says what to do with the rest.
+// End returns an error if text follows the decoded document; advice says what to do with the rest.
 func End(in *yaml.Decoder, advice string) error {
 	if err := in.Decode(new(yaml.Node)); !errors.Is(err, io.EOF) {
 		return fmt.Errorf("it holds more than one YAML document; %s", advice)

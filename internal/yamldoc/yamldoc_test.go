@@ -16,7 +16,7 @@ func TestEnd(t *testing.T) {
 		"---\na: 1\n...\n":     true,
 		"a: 1\n# the end\n":    true,
 		"a: 1\n---\nb: 2\n":    false,
-		"a: 1\n---\nb: [\n":    false, // what cannot be read is not passed over, either
+		"a: 1\n---\nb: [\n":    false, // unparsable text is not ignored either
 		"a: 1\n...\n---\n{}\n": false,
 	} {
 		in := yaml.NewDecoder(strings.NewReader(text))

@@ -20,7 +20,7 @@ func directedTopologies() map[string]bool {
 	return all
 }
 
-// graphs are those that graphOf has built, by topology: graphs never change.
+// graphs caches the graphs built by graphOf, by topology; graphs are immutable.
 var graphs sync.Map
 
 func graphOf(t testing.TB, set Set) *topology.Graph {
@@ -36,8 +36,8 @@ func graphOf(t testing.TB, set Set) *topology.Graph {
 	return g
 }
 
-// A sample is its seed's, its values are what Step may be given, and its regions
-// were measured.
+// A sample is deterministic for its seed, its values are valid for Step, and its
+// regions are measured.
 func TestSamples(t *testing.T) {
 	for _, set := range append(AllSets(), NoisyCube(5)) {
 		g := graphOf(t, set)
@@ -63,7 +63,7 @@ func checkTruth(t *testing.T, set Set, s Sample) {
 	t.Helper()
 	name, least, mean := set.Name, 20, 6.
 	if _, directed := directedTopologies()[set.Topology]; directed && set.Name != "fattree" {
-		least, mean = 6, schema.LowPercent // of 12, those that were measured
+		least, mean = 6, schema.LowPercent // of 12 links, those that were measured
 	}
 	if len(s.Truth) == 0 {
 		t.Errorf("%s: no regions", name)
@@ -87,7 +87,7 @@ func checkTruth(t *testing.T, set Set, s Sample) {
 	}
 }
 
-// The regions of a torus of another size are as dense.
+// The density of regions is the same on a torus of another size.
 func TestLargeCube(t *testing.T) {
 	set := LargeCube("torus:48x48x48")
 	if n := len(set.Sample(graphOf(t, set), 1).Truth); n < 8 || n > 8*8 {
@@ -95,7 +95,7 @@ func TestLargeCube(t *testing.T) {
 	}
 }
 
-// run is the links from one to before another.
+// run returns the links from from to to, exclusive.
 func run(from, to int) []schema.LinkID {
 	var links []schema.LinkID
 	for l := from; l < to; l++ {
@@ -174,7 +174,7 @@ func TestOracle(t *testing.T) {
 	}
 }
 
-// No assignment of pieces, drawn at random, beats the oracle.
+// No random assignment of pieces beats the oracle.
 func TestOracleIsNotBeaten(t *testing.T) {
 	rng := rand.New(rand.NewSource(1))
 	set := setNamed(t, "cube2")

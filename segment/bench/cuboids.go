@@ -1,19 +1,19 @@
 package bench
 
-// cuboids are boxes of links that are stalled alike, under Gaussian noise.
+// cuboids are boxes of uniformly stalled links, with Gaussian noise.
 type cuboids struct {
 	number  whole // per 24x24x24 switches
 	side    whole
 	percent span
 	sigma   span // percent points
-	// anywhere lets a box wrap around; otherwise it lies inside the cube.
+	// anywhere allows boxes to wrap around; otherwise they lie inside the cube.
 	anywhere bool
-	// mayCover takes, in half of the samples, the higher stall where boxes
-	// overlap; otherwise they add up.
+	// mayCover: in half of the samples the higher stall counts where boxes overlap;
+	// otherwise stalls add up.
 	mayCover bool
 }
 
-// appendixD follows Monet's Appendix D, where values are not clipped.
+// appendixD follows Monet's Appendix D, in which values are not clipped.
 func appendixD(sigma float64, anywhere bool) cuboids {
 	return cuboids{number: whole{1, 8}, side: whole{3, 9}, percent: span{20, 50}, sigma: span{sigma, sigma}, anywhere: anywhere}
 }

@@ -7,8 +7,8 @@ import (
 	"github.com/giverny/giverny/topology"
 )
 
-// ImportedFabric stands for a fabric as imports give it, with names that a vendor chose, no pods, two
-// cables between switches and links that go nowhere.
+// ImportedFabric is a fabric like those imported: vendor names, no pods, two cables between switches,
+// and unconnected links.
 const ImportedFabric = "imported"
 
 // Graph builds the fabric of a set.
@@ -28,8 +28,8 @@ var directedFabrics = []struct{ name, topology string }{
 	{"tree3", tree16}, {"tree2", leafSpine}, {"dragonfly", dragonfly8}, {"imported", ImportedFabric},
 }
 
-// DirectedSets lists the families on fabrics whose links have directions: on each fabric one cause that
-// queues spread, several of them, and as a cross-check several that spread by a formula.
+// DirectedSets lists the sets on fabrics with directed links: on each fabric one cause spread by
+// queues, several of them, and as a cross-check several spread by a formula.
 func DirectedSets() []Set {
 	var sets []Set
 	for _, f := range directedFabrics {
@@ -46,12 +46,12 @@ func DirectedSets() []Set {
 	return sets
 }
 
-// Storm is many trees and all-to-alls at once on a fabric of directed links, for measuring cost.
+// Storm is many trees and all-to-alls at once on a fabric with directed links, for measuring cost.
 func Storm(topology string, causes int) Set {
 	return Set{"storm", topology, []schema.Metric{schema.XmitWait}, "trees and all-to-alls drawn by a formula", slopes{causes: whole{causes, causes}}.draw}
 }
 
-// AllSets lists all families.
+// AllSets lists all sets.
 func AllSets() []Set { return append(Sets(), DirectedSets()...) }
 
 // newImported builds 48 leaves of 16 hosts, 24 spines in four planes and 12 cores.
@@ -84,7 +84,7 @@ func newImported() (*topology.Graph, error) {
 			cable(device(fmt.Sprintf("luna-%04d mlx5_%d", pod*32+i%8/4*16+h+1, plane+1), topology.Host, 0), leaf, topology.ClassHost)
 		}
 		for s, id := range spine {
-			if s%planes == plane && s/planes < 4+pod%3 { // pods differ, as they do on real ones
+			if s%planes == plane && s/planes < 4+pod%3 { // pods differ, as in real fabrics
 				cable(leaf, id, topology.ClassSwitch)
 				cable(leaf, id, topology.ClassSwitch)
 			}

@@ -1,5 +1,4 @@
-// Package bench makes snapshots whose congestion regions are known, and scores
-// what a segmenter makes of them by the rule of Monet's Appendix D. A seed goes
-// in, a snapshot and its truth come out; scores are numbers. It is for
-// measuring: nothing in the pipeline uses it.
+// Package bench generates snapshots with known congestion regions, and scores the
+// regions that a segmenter finds by the rule of Monet's Appendix D. Input: a seed.
+// Output: a snapshot and its ground truth, and scores. It is for evaluation only.
 package bench

@@ -8,9 +8,8 @@ import (
 	"github.com/giverny/giverny/topology"
 )
 
-// fatTree draws pauses that spread as priority flow control spreads them: a host
-// that cannot take its traffic silences its leaf, the leaf silences what sends
-// to it, and some aggregation switches silence what sends to them.
+// fatTree draws pauses that spread as by priority flow control: a slow host pauses its
+// leaf, the leaf pauses its senders, and some aggregation switches pause their senders.
 func (c *canvas) fatTree() {
 	for i := range c.layers {
 		for id := range c.layers[i].value {
@@ -22,7 +21,7 @@ func (c *canvas) fatTree() {
 		links := c.pauseTree()
 		level := c.uniform(10, 60)
 		for _, id := range links {
-			if l.value[id] > 5 { // two trees that meet cannot be separated: draw another
+			if l.value[id] > 5 { // two trees that meet are inseparable: draw another
 				links = nil
 				break
 			}
@@ -47,7 +46,7 @@ func (c *canvas) fatTree() {
 	}
 }
 
-// pauseTree is a random tree of paused links, root first.
+// pauseTree returns the links of a random tree of pauses, root first.
 func (c *canvas) pauseTree() []schema.LinkID {
 	hosts := c.g.Hosts()
 	host := hosts[c.rng.Intn(len(hosts))]
@@ -68,7 +67,7 @@ func (c *canvas) pauseTree() []schema.LinkID {
 	return slices.Compact(links)
 }
 
-// into lists the links that enter a device, except from one.
+// into lists the links into a device, except from one device.
 func (c *canvas) into(d topology.DeviceID, except int) []schema.LinkID {
 	var out []schema.LinkID
 	for _, id := range c.g.LinksAt(d) {

@@ -10,20 +10,20 @@ import (
 	"github.com/giverny/giverny/segment"
 )
 
-// The page that documents the measured scores is what they are held against.
+// The page with the documented scores, which are the reference.
 const measurements = "../../docs/explanation/regions-accuracy.md"
 
-// floorSamples are the samples of each set, from firstFloorSeed on: the first of those that the page
-// measures.
+// floorSamples is the number of samples of each set, from firstFloorSeed on: the first of those
+// measured for the page.
 const (
 	floorSamples   = 20
-	packetSamples  = 10 // of sets whose packets are simulated one by one
+	packetSamples  = 10 // of sets simulated packet by packet
 	pageSamples    = 100
 	firstFloorSeed = 1_000_000
 	standardErrors = 3
 )
 
-// scored is a mean score over samples, and the standard error of that mean.
+// scored is a mean score over samples, with its standard error.
 type scored struct{ mean, err float64 }
 
 // documented reads the scores of a method by set.
@@ -48,12 +48,12 @@ func documented(t *testing.T, method string) map[string]scored {
 	return scores
 }
 
-// pairedLoss is what the mean over all samples of this test may fall short of the same mean when the page
-// was measured. The samples are the same, and so is most of their chance.
+// pairedLoss is how much lower the mean over all samples of this test may be than when the page was
+// measured. The samples are the same, so most of the random variation cancels.
 const pairedLoss = .005
 
-// A rule or constant that is worse than what the page documents fails: on a set by more than three standard
-// errors of so few samples, or on all sets together by more than pairedLoss.
+// Fails if a rule or constant is worse than documented: on a set by more than three standard errors of this
+// number of samples, or on all sets together by more than pairedLoss.
 func TestScoresHaveFloors(t *testing.T) {
 	for _, set := range DirectedSets() {
 		t.Run(set.Name, func(t *testing.T) { holdsDirectedFloor(t, set) })
@@ -87,20 +87,20 @@ func TestScoresHaveFloors(t *testing.T) {
 	}
 }
 
-// floorMethods are the methods on links without directions, and the sets that each is measured on.
+// floorMethods are the methods for duplex links, with the sets that each is measured on.
 var floorMethods = map[string]struct {
 	set func(*segment.Config)
 	on  func(set string) bool
-	all float64 // mean over all samples of this test, when the page was measured
+	all float64 // mean over all samples of this test when the page was measured
 }{
 	"statistical": {func(*segment.Config) {}, func(string) bool { return true }, .9334},
 	// On the other sets nothing adds up: the regions are those of statistical.
 	"overlap": {func(c *segment.Config) { c.Overlap = true }, func(set string) bool { return strings.HasPrefix(set, "cube") || strings.HasPrefix(set, "torus") }, .9523},
-	// Slow, and with nothing in it that could be tuned.
+	// Slow, and without anything to tune.
 	"paper": {func(c *segment.Config) { c.Method = segment.Paper }, func(set string) bool { return set == "fattree" }, .6650},
 }
 
-// meanScores are the mean scores of floorMethods by set, each sample drawn once for all of them.
+// meanScores returns the mean scores of floorMethods by set; each sample is drawn once for all of them.
 func meanScores(t *testing.T) map[string]map[string]float64 {
 	scores := map[string]map[string]float64{}
 	for method := range floorMethods {
@@ -131,12 +131,12 @@ func meanScores(t *testing.T) map[string]map[string]float64 {
 	return scores
 }
 
-// rootFloor is the least share of roots that are right, of the sets with one cause; the page has it over all
-// samples.
+// rootFloor is the minimum share of correct roots on the sets with one cause; the page has the value over
+// all samples.
 const rootFloor = .9
 
-// holdsDirectedFloor checks the score with overlap against the page, against what thresholds score on the same
-// samples, and where there is one cause its root.
+// holdsDirectedFloor compares the score with overlap with the page and with the threshold's score on the same
+// samples, and checks the root if there is one cause.
 func holdsDirectedFloor(t *testing.T, set Set) {
 	want, known := documented(t, "overlap")[set.Name]
 	if !known {
@@ -169,7 +169,7 @@ func holdsDirectedFloor(t *testing.T, set Set) {
 	if mean < threshold-slack {
 		t.Errorf("scores %.4f where thresholds have %.4f", mean, threshold)
 	}
-	chance := math.Sqrt(rootFloor * (1 - rootFloor) * float64(roots)) // one standard error of so few
+	chance := math.Sqrt(rootFloor * (1 - rootFloor) * float64(roots)) // one standard error of this number of samples
 	if strings.HasSuffix(set.Name, "-one") && float64(right) < rootFloor*float64(roots)-chance {
 		t.Errorf("%d of %d roots are right", right, roots)
 	}

@@ -8,8 +8,8 @@ import (
 	"github.com/giverny/giverny/topology"
 )
 
-// rough is regions of four shapes, half of them against another one, and all
-// that real counters do to them.
+// rough is regions of four shapes, half of them touching another, with the artefacts of
+// real counters.
 type rough struct {
 	number      whole
 	percent     span
@@ -18,27 +18,27 @@ type rough struct {
 	cells       whole   // of a blob
 	length      whole   // cells, of a pencil
 	thickness   whole   // cells, of a pencil
-	apart       int     // cells between regions that do not touch
-	calm, waves float64 // percent: of the background, and of the waves on it
+	apart       int     // cells between non-touching regions
+	calm, waves float64 // percent: level of the background, amplitude of its waves
 	edgeDrop    span    // share of its level that a region loses at its edge
-	edgeWidth   whole   // links over which it does
-	slope       span    // share of its level that a region's ends differ from it
-	haloPercent span    // lift of the links around a region
-	haloWidth   whole   // links over which it fades
-	freedom     int     // degrees, of Student's t
+	edgeWidth   whole   // links over which the level drops
+	slope       span    // share of its level by which a region's ends differ
+	haloPercent span    // rise of the links around a region
+	haloWidth   whole   // links over which the halo fades
+	freedom     int     // degrees of freedom of Student's t
 }
 
-// hard has what Giverny's first design says of its set of that name, where two
-// known methods have known scores; what that leaves open (sizes, numbers, slopes)
-// is chosen so that they have about those scores here too.
+// hard follows the description of the set of that name in Giverny's first design, which
+// gives the scores of two known methods; unspecified parameters (sizes, numbers,
+// slopes) are chosen to reproduce about those scores.
 func hard() rough {
 	return rough{number: whole{4, 8}, percent: span{10, 60}, side: whole{4, 11}, halfAxis: span{2.2, 6.5}, cells: whole{74, 652},
 		length: whole{13, 23}, thickness: whole{1, 3}, apart: 1, calm: 1.5, waves: .5, edgeDrop: span{0, .25}, edgeWidth: whole{1, 1},
 		slope: span{0, .05}, haloPercent: span{0, 4.5}, haloWidth: whole{2, 2}, freedom: 3}
 }
 
-// hard2 has regions half as large in each direction, which are more edge than
-// inside, and steeper slopes.
+// hard2 has regions of half the size in each direction, more edge than inside, and
+// steeper slopes.
 func hard2() rough {
 	p := hard()
 	p.number, p.side, p.halfAxis, p.cells = whole{2, 8}, whole{3, 9}, span{1.5, 4.5}, whole{20, 250}
@@ -97,8 +97,8 @@ func (p rough) shape(c *canvas, s space) []cell {
 	return c.pencil(p.length, p.thickness)
 }
 
-// place finds a free spot for a shape; in half of the cases one that touches
-// an earlier region, at a level at least 7 points away.
+// place finds a free position for a shape; in half of the cases one touching an earlier
+// region whose level differs by at least 7 points.
 func (p rough) place(c *canvas, placed *spots) (cells []cell, level float64, ok bool) {
 	s := placed.space
 	touch := len(placed.levels) > 0 && c.rng.Intn(2) == 0
@@ -127,7 +127,7 @@ func (p rough) place(c *canvas, placed *spots) (cells []cell, level float64, ok 
 	return nil, 0, false
 }
 
-// connected reports whether one can walk from each cell to each other.
+// connected reports whether the cells are connected.
 func (c *canvas) connected(s space, cells []cell) bool {
 	if len(cells) == 0 {
 		return false
@@ -153,7 +153,7 @@ func (c *canvas) connected(s space, cells []cell) bool {
 	return seen == len(cells)
 }
 
-// paint gives the links of the cells their level: lower towards the edge, with a
+// paint sets the links of the cells to their level, lower towards the edge and with a
 // slope across.
 func (p rough) paint(c *canvas, s space, l *layer, cells []cell, level float64) {
 	links := s.links(cells)
@@ -186,8 +186,8 @@ func (p rough) paint(c *canvas, s space, l *layer, cells []cell, level float64) 
 	l.regions = append(l.regions, links)
 }
 
-// depths is how many steps across switches each link lies from the edge of its
-// region, up to limit.
+// depths returns the distance of each link from the edge of its region, in steps across
+// switches, up to limit.
 func (c *canvas) depths(links []schema.LinkID, limit int) []int {
 	depth := map[schema.LinkID]int{} // of links inside
 	for _, id := range links {
@@ -215,7 +215,7 @@ func (c *canvas) depths(links []schema.LinkID, limit int) []int {
 	return out
 }
 
-// halo raises the links around each region, the less the farther they lie.
+// halo raises the links around each region, decreasing with distance.
 func (p rough) halo(c *canvas, l *layer) {
 	inRegion := make([]bool, len(l.value))
 	for _, r := range l.regions {
@@ -279,8 +279,8 @@ func (c *canvas) student(n int) float64 {
 	return normal / math.Sqrt(chi/float64(n))
 }
 
-// lose takes about 5% of the readings: single links, whole switches, and blades
-// of two switches.
+// lose removes about 5% of the readings: single links, whole switches, and blades of
+// two switches.
 func (c *canvas) lose(s space, l *layer) {
 	n := len(l.value)
 	for range n * 2 / 100 {

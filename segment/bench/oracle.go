@@ -8,12 +8,11 @@ import (
 	"github.com/giverny/giverny/schema"
 )
 
-// Oracle is the score of the best answer known in which no link belongs to two
-// regions: what a method without overlap can reach. The answer is made of the
-// pieces that the same true regions cover; each goes whole to one of them. Two
-// answers, every piece to the largest of its regions and every piece to the
-// smallest, are improved piece by piece, and the better counts. A method with
-// overlap can reach 1.
+// Oracle scores the best known answer in which no link belongs to two regions: the
+// upper bound for methods without overlap. The answer assigns each piece, the links
+// covered by the same true regions, to one of these regions. Two initial answers, every
+// piece to its largest region and every piece to its smallest, are improved greedily,
+// and the better one counts. A method with overlap can reach 1.
 func Oracle(truth []Truth) Result {
 	pieces := piecesOf(truth)
 	largest := func(of []int) int {
@@ -34,10 +33,10 @@ func Oracle(truth []Truth) Result {
 	return best
 }
 
-// piece is the links that the same true regions cover.
+// piece is the links that are covered by the same true regions.
 type piece struct {
 	of    []int // true regions
-	to    int   // the one that has it
+	to    int   // the region it is assigned to
 	links []schema.LinkID
 }
 
@@ -68,7 +67,7 @@ func piecesOf(truth []Truth) []piece {
 	return pieces
 }
 
-// improve moves single pieces between their regions while the score rises.
+// improve reassigns single pieces while the score rises.
 func improve(truth []Truth, pieces []piece) Result {
 	best := scoreOf(truth, pieces)
 	for better := true; better; {

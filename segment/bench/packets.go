@@ -9,24 +9,24 @@ import (
 	"github.com/giverny/giverny/topology"
 )
 
-// packets draws one or two causes of congestion and has the packet simulator carry their traffic, with credits
-// as InfiniBand has them or with PFC as Ethernet has: values are the share of time for which a link had
-// something to send and might not. What a cause stalls is found by a run of its traffic alone.
+// packets draws one or two causes of congestion and simulates their traffic packet by packet, with credits
+// (InfiniBand) or PFC (Ethernet): values are the share of time in which a link had something to send but was
+// not allowed to. The links stalled by a cause are found by simulating its traffic alone.
 type packets struct{ causes whole }
 
 const (
-	// The least that queues need to settle, and what is then counted.
+	// The minimum time for queues to settle, and the time that is then counted.
 	settleMicros, countMicros = 60, 120
-	packetGBs                 = 4     // of every link: packets cost time to simulate, bytes do not
+	packetGBs                 = 4     // of every link: simulation cost depends on packets, not bytes
 	packetBuffer              = 32768 // per input
 	endless                   = 1 << 24
-	minPacketLinks            = 4 // of a cause that counts
+	minPacketLinks            = 4 // minimum links of a cause
 )
 
 // packetCause is the traffic of a cause.
 type packetCause struct {
 	transfers []packet.Request
-	slow      schema.LinkID // that keeps but a share of its speed; NoLink: none
+	slow      schema.LinkID // a link at reduced speed; NoLink: none
 	share     float64
 	root      schema.LinkID
 }
@@ -62,7 +62,7 @@ func (p packets) draw(c *canvas) {
 		if len(links) >= minPacketLinks {
 			l.regions, l.roots = append(l.regions, links), append(l.roots, causes[i].root)
 		}
-		if links == nil { // it is gone, with what only it stalls: the others are drawn again without it
+		if links == nil { // the cause is removed: redraw the others without it
 			l.regions, l.roots = nil, nil
 			break
 		}
@@ -105,8 +105,8 @@ func (c *canvas) packetCause(w *crowd) packetCause {
 	return k
 }
 
-// carry has the fabric carry the traffic of causes, and returns the percent of time for which each link stalls, and that for
-// which it sends at full speed.
+// carry simulates the traffic of causes, and returns the percentage of time in which each link stalls, and in which it sends
+// at full speed.
 func carry(g *topology.Graph, cfg packet.Config, causes []packetCause) (stall, load []float64) {
 	s, err := packet.New(g, cfg)
 	must(err)
@@ -127,7 +127,7 @@ func carry(g *topology.Graph, cfg packet.Config, causes []packetCause) (stall, l
 				break
 			}
 		}
-		for ch := range s.Channels().Len() { // the second readings, less the first
+		for ch := range s.Channels().Len() { // the difference of the two readings
 			n := s.Counters(routing.Channel(ch))
 			id := s.Channels().Link(routing.Channel(ch))
 			stall[id] = 100*(n.CreditStallNanos+n.PauseStallNanos)/nanos - stall[id]
@@ -139,6 +139,6 @@ func carry(g *topology.Graph, cfg packet.Config, causes []packetCause) (stall, l
 
 func must(err error) {
 	if err != nil {
-		panic(err) // graphs and traffic are ours
+		panic(err) // cannot happen with our own graphs and traffic
 	}
 }

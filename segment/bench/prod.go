@@ -6,9 +6,9 @@ import (
 	"github.com/giverny/giverny/schema"
 )
 
-// calmDay looks like a day of Blue Waters: nearly all links calm.
+// calmDay resembles a day on Blue Waters: nearly all links are calm.
 type calmDay struct {
-	hotShare float64 // of the links, with stalls of 5% and more
+	hotShare float64 // share of links with stalls of at least 5%
 	cells    whole   // of a region that grows by switches
 	links    whole   // of a region that grows by links
 	percent  span    // of a region
@@ -54,7 +54,7 @@ func (p calmDay) draw(c *canvas) {
 	}
 }
 
-// tinyCluster heats a link, or a few around it, and says how many.
+// tinyCluster heats one link or a few adjacent ones, and returns their number.
 func (c *canvas) tinyCluster(l *layer) int {
 	size := 1
 	if c.rng.Float64() < .3 {
@@ -72,7 +72,7 @@ func (c *canvas) tinyCluster(l *layer) int {
 	return size
 }
 
-// crawl grows a set of links from one, link by link across switches.
+// crawl grows a set from one link, link by link across switches.
 func (c *canvas) crawl(first schema.LinkID, size int) []schema.LinkID {
 	links := []schema.LinkID{first}
 	var near []schema.LinkID
@@ -85,8 +85,8 @@ func (c *canvas) crawl(first schema.LinkID, size int) []schema.LinkID {
 	return links
 }
 
-// freeSpot moves a shape to where it keeps its distance from what is taken, and
-// takes the place. It gives up after many tries and takes the last.
+// freeSpot moves a shape to a position that keeps the distance from the taken cells,
+// and takes it. After many attempts it uses the last one.
 func (c *canvas) freeSpot(taken *spots, shape []cell) []cell {
 	s := taken.space
 	var placed []cell

@@ -10,40 +10,40 @@ import (
 	"github.com/giverny/giverny/topology"
 )
 
-// queues draws causes of congestion, gives their traffic to the fluid simulator and reads off which links
-// each cause stalls: how stall falls along a tree follows from the queues alone.
+// queues draws causes of congestion, runs their traffic through the fluid simulator and reads which links
+// each cause stalls: how stall decreases along a tree results from the queues alone.
 type queues struct {
 	causes whole
 	kinds  []causeKind
 }
 
-// causeKind is a kind of traffic that congests.
+// causeKind is a kind of congesting traffic.
 type causeKind uint8
 
 const (
 	incast       causeKind = iota // many hosts send to one
-	slowReceiver                  // one host takes less than it is sent
-	allToAll                      // hosts that are near each other exchange with each other
+	slowReceiver                  // one host accepts less than is sent to it
+	allToAll                      // nearby hosts exchange data with each other
 )
 
 var allKinds = []causeKind{incast, slowReceiver, allToAll}
 
 const (
-	minTreeLinks  = 12 // of a cause that counts
-	maxSharedPart = .6 // Jaccard index from which two causes are one region by any account
-	subflows      = 4  // of a pair of hosts: a NIC's queue pairs hash to several paths
+	minTreeLinks  = 12 // minimum links of a cause
+	maxSharedPart = .6 // Jaccard index from which two causes count as one region
+	subflows      = 4  // per pair of hosts: a NIC's queue pairs are hashed to several paths
 )
 
-// crowd is what a draw knows of the fabric.
+// crowd is the fabric as used by the draws.
 type crowd struct {
 	channels *routing.Channels
 	router   *routing.Router
-	leafOf   []topology.DeviceID // by device; of hosts
+	leafOf   []topology.DeviceID // by host device
 	leaves   []topology.DeviceID // that have hosts
 	hostsAt  map[topology.DeviceID][]topology.DeviceID
 }
 
-// cause is one cause of a sample in the making.
+// cause is one cause of a sample being drawn.
 type cause struct {
 	kind  causeKind
 	flows *fluid.Flows
@@ -57,10 +57,10 @@ func (q queues) draw(c *canvas) {
 	cfg := fluid.DefaultConfig()
 	capacity := c.g.Capacity(c.hostLink(w))
 	cfg.SendBytesPerSecond, cfg.ReceiveBytesPerSecond = capacity, capacity
-	cfg.VictimRatio = c.uniform(1, 4) // from one queue for all to many
+	cfg.VictimRatio = c.uniform(1, 4) // from one queue for all traffic to many
 	model, err := fluid.New(w.channels, cfg)
 	if err != nil {
-		panic(err) // the graph is one of ours
+		panic(err) // cannot happen with our own graphs
 	}
 	var causes []*cause
 	for len(causes) < c.count(q.causes) {
@@ -107,7 +107,7 @@ func (c *canvas) hostLink(w *crowd) schema.LinkID {
 	return w.channels.Link(w.channels.Out(c.g.Hosts()[0])[0])
 }
 
-// neighbourhood lists the hosts at the n leaves that are nearest to one: a pod's, a group's.
+// neighbourhood lists the hosts at the n leaves nearest to a leaf, such as those of a pod or group.
 func (c *canvas) neighbourhood(w *crowd, leaf topology.DeviceID, n int) (hosts []topology.DeviceID) {
 	seen := map[topology.DeviceID]bool{leaf: true}
 	queue := []topology.DeviceID{leaf}
@@ -115,7 +115,7 @@ func (c *canvas) neighbourhood(w *crowd, leaf topology.DeviceID, n int) (hosts [
 		if at := w.hostsAt[queue[i]]; len(at) > 0 {
 			hosts, n = append(hosts, at...), n-1
 		}
-		out := slices.Clone(w.channels.Out(queue[i])) // of leaves that are as near, any
+		out := slices.Clone(w.channels.Out(queue[i])) // random among equally near leaves
 		shuffle(c.rng, out)
 		slices.SortStableFunc(out, func(a, b routing.Channel) int { return isGlobal(c.g, w, a) - isGlobal(c.g, w, b) })
 		for _, ch := range out {
@@ -128,7 +128,7 @@ func (c *canvas) neighbourhood(w *crowd, leaf topology.DeviceID, n int) (hosts [
 	return hosts
 }
 
-// isGlobal is 1 for a channel that leaves its group, which is as far as a neighbourhood goes if it can.
+// isGlobal is 1 for a channel that leaves its group; neighbourhoods avoid these if possible.
 func isGlobal(g *topology.Graph, w *crowd, ch routing.Channel) int {
 	if g.Link(w.channels.Link(ch)).Class == topology.ClassGlobal {
 		return 1
@@ -162,7 +162,7 @@ func (c *canvas) drawCause(w *crowd, model *fluid.Model, kind causeKind, capacit
 	return k
 }
 
-// exchange lets every host send to every fourth other one in bursts: more than switches can place.
+// exchange makes every host send to every fourth other one in bursts, more than the switches can carry.
 func (c *canvas) exchange(w *crowd, model *fluid.Model, f *fluid.Flows, hosts []topology.DeviceID, capacity float64) {
 	hosts = hosts[:min(len(hosts), 72)]
 	for i, h := range hosts {
@@ -186,8 +186,8 @@ func (c *canvas) send(w *crowd, model *fluid.Model, f *fluid.Flows, from, to top
 	}
 }
 
-// settle solves the fabric and finds the links that each cause stalls, nil for one that stalls too few or
-// the same as another: that one's traffic is taken away, and the rest solved again.
+// settle solves the fabric and returns the links stalled by each cause, nil for one that stalls too few
+// or the same as another: that one's traffic is removed, and the rest solved again.
 func settle(model *fluid.Model, causes []*cause) (*fluid.State, [][]schema.LinkID) {
 	state := new(fluid.State)
 	for {
@@ -222,8 +222,8 @@ func settle(model *fluid.Model, causes []*cause) (*fluid.State, [][]schema.LinkI
 	}
 }
 
-// stalledBy lists by cause the links that it stalls for 5% of the time or more: of the traffic that a full
-// resource holds up, its cause is whose traffic fills it.
+// stalledBy lists for each cause the links that it stalls for at least 5% of the time: traffic held up by
+// a full resource is attributed to the cause whose traffic fills it.
 func stalledBy(model *fluid.Model, state *fluid.State, causes int) [][]schema.LinkID {
 	byRoot := map[fluid.Resource]int{}
 	links := make([][]schema.LinkID, causes)
@@ -267,8 +267,8 @@ func ownerOf(model *fluid.Model, root fluid.Resource, causes int) int {
 	return best
 }
 
-// disturb makes readings of stalls: a floor, noise that grows with the stall, hot links that are alone,
-// false zeros, lost links and in half of the samples a lost switch.
+// disturb turns stalls into readings: a floor, noise that grows with the stall, isolated hot links,
+// false zeros, lost links and, in half of the samples, a lost switch.
 func (c *canvas) disturb(l *layer) {
 	base, slope := c.uniform(.2, .5), c.uniform(.02, .06)
 	for i, v := range l.value {

@@ -8,14 +8,14 @@ import (
 	"github.com/giverny/giverny/topology"
 )
 
-// Truth is a region as it was made.
+// Truth is a true region.
 type Truth struct {
 	Metric schema.Metric
-	Links  []schema.LinkID // ascending; those that were measured
-	Root   schema.LinkID   // the port that the region waits for; schema.NoLink: many, or none
+	Links  []schema.LinkID // ascending; only measured ones
+	Root   schema.LinkID   // the port that the region waits for; schema.NoLink: several or none
 }
 
-// Sample is a snapshot and the regions in it.
+// Sample is a snapshot with its ground truth.
 type Sample struct {
 	Snapshot *schema.Snapshot
 	Truth    []Truth
@@ -24,14 +24,14 @@ type Sample struct {
 // Set is a family of samples.
 type Set struct {
 	Name     string
-	Topology string // as topology.Parse reads it, or ImportedFabric
+	Topology string // for topology.Parse, or ImportedFabric
 	Metrics  []schema.Metric
 	About    string
 	draw     func(*canvas)
 }
 
-// Sample draws a sample on a graph of the set's topology. The same seed gives
-// the same sample.
+// Sample draws a sample on a graph of the set's topology. It is deterministic for a
+// seed.
 func (s *Set) Sample(g *topology.Graph, seed int64) Sample {
 	c := &canvas{g: g, rng: rand.New(rand.NewSource(seed)), layers: make([]layer, len(s.Metrics))}
 	for i, m := range s.Metrics {
@@ -41,7 +41,7 @@ func (s *Set) Sample(g *topology.Graph, seed int64) Sample {
 	return c.sample()
 }
 
-// canvas is a sample in the making.
+// canvas is a sample being drawn.
 type canvas struct {
 	g      *topology.Graph
 	rng    *rand.Rand
@@ -56,7 +56,7 @@ type layer struct {
 	value   []float64 // percent, by link
 	missing schema.Bitmap
 	regions [][]schema.LinkID
-	roots   []schema.LinkID // by region, as far as regions have roots
+	roots   []schema.LinkID // by region, if it has a root
 }
 
 func (c *canvas) sample() Sample {
@@ -79,7 +79,7 @@ func (c *canvas) sample() Sample {
 				root = l.roots[i]
 			}
 			links := slices.DeleteFunc(slices.Clone(r), func(id schema.LinkID) bool { return l.missing.Has(int(id)) })
-			if len(links) == 0 { // none of it is in a reading
+			if len(links) == 0 { // nothing of it was measured
 				continue
 			}
 			slices.Sort(links)
@@ -89,16 +89,16 @@ func (c *canvas) sample() Sample {
 	return Sample{snap, truth}
 }
 
-// pick is one of the layers.
+// pick returns a random layer.
 func (c *canvas) pick() *layer { return &c.layers[c.rng.Intn(len(c.layers))] }
 
-// uniform is a number from low to high.
+// uniform draws a number from low to high.
 func (c *canvas) uniform(low, high float64) float64 { return low + (high-low)*c.rng.Float64() }
 
-// between is a whole number from low to high, both included.
+// between draws an integer from low to high, inclusive.
 func (c *canvas) between(low, high int) int { return low + c.rng.Intn(high-low+1) }
 
-// clip keeps what a percentage can be.
+// clip limits values to valid percentages.
 func (l *layer) clip() {
 	for i, v := range l.value {
 		l.value[i] = min(max(v, 0), 100)

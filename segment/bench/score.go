@@ -7,41 +7,40 @@ import (
 	"github.com/giverny/giverny/schema"
 )
 
-// Result is how well regions match the truth: 0 to 1 each.
+// Result is how well regions match the truth.
 type Result struct {
-	// Score is Monet's, Appendix D: the mean over the true regions of the
-	// intersection over the union with the matched one, times n/max(n, m) for n
-	// true and m found regions.
+	// Score is that of Monet's Appendix D: the mean over the true regions of the
+	// intersection over union with the matched region, times n/max(n, m) for n true and
+	// m found regions.
 	Score float64
-	// Precision and Recall are the means over the true regions of the shares of
-	// the matched region and of the true one that both have; an unmatched
-	// region counts 0.
+	// Precision and Recall are means over the true regions of the common share of the
+	// matched region and of the true region, respectively; an unmatched region counts
+	// as 0.
 	Precision, Recall float64
 	True, Found       int
-	// Leaked counts found regions that ran out into the background: more than
-	// half of their links lie outside every true region of their metric, or they
-	// have more than three times the links of the true region they are matched
-	// with.
+	// Leaked counts found regions that leaked into the background: more than half of
+	// their links lie outside all true regions of their metric, or they have more than
+	// three times the links of the true region matched with them.
 	Leaked int
-	// FoundLinks counts the links of found regions, and BackgroundLinks those of
-	// them that lie outside every true region of their metric; a link of two
-	// found regions counts twice.
+	// FoundLinks counts the links of found regions, and BackgroundLinks those that lie
+	// outside all true regions of their metric; a link of two found regions counts
+	// twice.
 	FoundLinks, BackgroundLinks int
-	// Roots counts the matched true regions that have one root, and RootsRight those of them whose found
-	// region names it.
+	// Roots counts the matched true regions that have one root, and RootsRight those whose found region
+	// names it.
 	Roots, RootsRight int
 }
 
-// leakFactor is the size of a found region over that of its true one beyond
+// leakFactor is the ratio of the sizes of a found region and its true region beyond
 // which it has leaked.
 const leakFactor = 3
 
-// negligible is the mean stall under which a found region is not counted.
+// negligible is the mean stall below which a found region is ignored.
 const negligible = schema.LowPercent
 
-// Score matches true and found regions within each metric. True regions choose
-// in order of size, smallest first, the found region with which they have most
-// links in common, and each is chosen once.
+// Score matches true and found regions of each metric. True regions, smallest first,
+// choose the found region with the most common links; each found region can be chosen
+// once.
 func Score(truth []Truth, found []schema.Region) Result {
 	order := slices.Clone(truth)
 	slices.SortStableFunc(order, func(a, b Truth) int { return cmp.Compare(len(a.Links), len(b.Links)) })
@@ -82,7 +81,7 @@ func Score(truth []Truth, found []schema.Region) Result {
 	return r
 }
 
-// countFound counts what was found, and what of it has leaked.
+// countFound counts the found regions and their leaks.
 func (r *Result) countFound(truth []Truth, found []schema.Region, match []*Truth) {
 	inTruth := map[schema.Metric]map[schema.LinkID]bool{}
 	for _, t := range truth {
@@ -113,7 +112,7 @@ func (r *Result) countFound(truth []Truth, found []schema.Region, match []*Truth
 	}
 }
 
-// common counts the members of two ascending lists that both have.
+// common counts the common members of two ascending lists.
 func common(a, b []schema.LinkID) int {
 	n := 0
 	for len(a) > 0 && len(b) > 0 {

@@ -9,9 +9,9 @@ const (
 	tree16  = "fattree:k=16"
 )
 
-// Sets lists the families, each with its own difficulty. Those whose name ends
-// in 2 are drawn by the same rules with other parameters: a method that was
-// tuned to the first must not lose on the second.
+// Sets lists the sets, each with its own difficulty. Sets whose name ends in 2 use the
+// same rules with other parameters: a method tuned on the first must not do worse on
+// the second.
 func Sets() []Set {
 	return []Set{
 		{"cube", torus24, torusMetrics, "Monet's Appendix D: 1-8 cuboids that add up, inside the cube, Gaussian noise of 2.5 points",
@@ -29,19 +29,19 @@ func Sets() []Set {
 	}
 }
 
-// NoisyCube is the cube at another noise, in percent points.
+// NoisyCube is the cube with another noise, in percent points.
 func NoisyCube(sigma float64) Set {
 	return Set{"cube", torus24, torusMetrics, "Appendix D at another noise", appendixD(sigma, false).draw}
 }
 
-// LargeCube is the cube on another torus of three dimensions of at least 9, with
-// as many regions per switch.
+// LargeCube is the cube on another three-dimensional torus with sides of at least 9,
+// with the same number of regions per switch.
 func LargeCube(topology string) Set {
 	return Set{"cube", topology, torusMetrics, "Appendix D on a torus of another size", appendixD(2.5, false).draw}
 }
 
-// span is a range of numbers to draw from, both ends included. One without
-// width takes nothing from the random source.
+// span is a range of numbers to draw from, inclusive. A span of width 0 consumes
+// nothing from the random source.
 type span struct{ low, high float64 }
 
 func (c *canvas) from(s span) float64 {
@@ -51,7 +51,7 @@ func (c *canvas) from(s span) float64 {
 	return c.uniform(s.low, s.high)
 }
 
-// whole is a range of whole numbers, as span is one of numbers.
+// whole is a range of integers, like span.
 type whole struct{ low, high int }
 
 func (c *canvas) count(w whole) int {

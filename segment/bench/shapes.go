@@ -7,8 +7,8 @@ import (
 	"github.com/giverny/giverny/schema"
 )
 
-// cell is a switch of a three-dimensional torus; coordinates may lie outside
-// until they are wrapped.
+// cell is a switch of a three-dimensional torus; coordinates may be out of range until
+// wrapped.
 type cell [3]int
 
 // space places shapes on a torus.
@@ -26,11 +26,11 @@ func (s space) wrap(p cell) cell {
 	return p
 }
 
-// cells is how many there are, and number numbers them from 0.
+// cells is the number of cells; number numbers them from 0.
 func (s space) cells() int        { return s.dims[0] * s.dims[1] * s.dims[2] }
 func (s space) number(p cell) int { return p[0] + s.dims[0]*(p[1]+s.dims[1]*p[2]) }
 
-// links are those that leave the cells in + direction.
+// links returns the links that leave the cells in + direction.
 func (s space) links(cells []cell) []schema.LinkID {
 	var out []schema.LinkID
 	for _, p := range cells {
@@ -44,7 +44,7 @@ func (s space) links(cells []cell) []schema.LinkID {
 	return slices.Compact(out)
 }
 
-// neighbours are the six cells next to p.
+// neighbours returns the six cells next to p.
 func (s space) neighbours(p cell) (out [6]cell) {
 	for i := range 6 {
 		q := p
@@ -62,7 +62,7 @@ func (s space) moved(cells []cell, by cell) []cell {
 	return out
 }
 
-// cuboid is the cells from the origin to size, exclusive.
+// cuboid returns the cells from the origin to size, exclusive.
 func cuboid(size cell) []cell {
 	var out []cell
 	for z := range size[2] {
@@ -75,7 +75,7 @@ func cuboid(size cell) []cell {
 	return out
 }
 
-// ellipsoid is the cells inside the given half axes.
+// ellipsoid returns the cells within the given half axes.
 func ellipsoid(rx, ry, rz float64) []cell {
 	var out []cell
 	for _, p := range cuboid(cell{int(2*rx) + 3, int(2*ry) + 3, int(2*rz) + 3}) {
@@ -118,7 +118,7 @@ func (c *canvas) blob(s space, size int) []cell {
 	return cells
 }
 
-// pencil is long and thin.
+// pencil is a long, thin cuboid.
 func (c *canvas) pencil(length, thickness whole) []cell {
 	var size cell
 	along := c.rng.Intn(3)
@@ -129,7 +129,7 @@ func (c *canvas) pencil(length, thickness whole) []cell {
 	return cuboid(size)
 }
 
-// waves is a field of slow waves around 0, about -1 to 1, by cell.
+// waves is a smooth field around 0, between about -1 and 1, by cell.
 func (c *canvas) waves(s space) []float64 {
 	type wave struct {
 		number [3]float64
@@ -153,7 +153,7 @@ func (c *canvas) waves(s space) []float64 {
 	return field
 }
 
-// marks is one mark per cell, none set; it holds until the next call.
+// marks returns one cleared mark per cell, valid until the next call.
 func (c *canvas) marks(s space) []bool {
 	if c.scratch == nil {
 		c.scratch = make([]bool, s.cells())

@@ -6,22 +6,22 @@ import (
 	"github.com/giverny/giverny/schema"
 )
 
-// slopes draws trees whose stall falls at every hop by a share of traffic, or not at all, and level
-// all-to-alls: a cross-check on the queues, by a formula that no method here inverts.
+// slopes draws trees whose stall decreases at every hop by a share of traffic, or not at all, and
+// uniform all-to-alls: a cross-check of the queues, by a formula that no method inverts.
 type slopes struct {
 	causes whole
-	// varied lets the samples differ in what is not known of fabrics: whether stall falls alike at every hop,
-	// whether a flow keeps to one path or is spread over all, whether two causes add up or the worse one
-	// counts, and whether ports to hosts stall in an all-to-all.
+	// varied varies the unknown properties of fabrics between samples: whether stall decreases equally at
+	// every hop, whether a flow uses one path or is spread over all, whether two causes add up or the worse
+	// one counts, and whether host ports stall in an all-to-all.
 	varied bool
 }
 
 // spreading is how stall spreads in a sample.
 type spreading struct {
-	falls      []float64 // by hops from the root; nil: drawn anew for each cause, alike at every hop
-	paths      int       // of a flow
-	worst      bool      // of two causes the worse one counts
-	portsStall bool      // in an all-to-all
+	falls      []float64 // by hops from the root; nil: drawn for each cause, equal at every hop
+	paths      int       // per flow
+	worst      bool      // of two causes only the worse one counts
+	portsStall bool      // host ports, in an all-to-all
 }
 
 func (p slopes) draw(c *canvas) {
@@ -61,7 +61,7 @@ func (p slopes) draw(c *canvas) {
 	c.disturb(l)
 }
 
-// slope is a tree: hosts of some leaves send to one, stall falls by a share per hop of distance from it.
+// slope draws a tree: hosts of some leaves send to one host, and stall decreases by a share per hop from it.
 func (c *canvas) slope(w *crowd, how spreading) (links []schema.LinkID, stall []float64, root schema.LinkID) {
 	leaf := w.leaves[c.rng.Intn(len(w.leaves))]
 	hosts := c.neighbourhood(w, leaf, [...]int{1, 4, 8, 16}[c.rng.Intn(4)])
@@ -91,7 +91,7 @@ func (c *canvas) slope(w *crowd, how spreading) (links []schema.LinkID, stall []
 	return listOf(at, root)
 }
 
-// plateau is an all-to-all between neighbouring leaves, level throughout.
+// plateau draws an all-to-all between neighbouring leaves, with uniform stall.
 func (c *canvas) plateau(w *crowd, how spreading) (links []schema.LinkID, stall []float64, root schema.LinkID) {
 	leaf := w.leaves[c.rng.Intn(len(w.leaves))]
 	hosts := c.neighbourhood(w, leaf, c.between(3, 8))

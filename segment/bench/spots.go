@@ -2,14 +2,14 @@ package bench
 
 import "math"
 
-// spots is who lies where on a space, and what is too near to them.
+// spots tracks the taken cells of a space, and the cells too close to them.
 type spots struct {
 	space    space
 	distance int       // in cells, in each dimension
-	owner    []int32   // by cell: the last that took it, or -1
-	near     []bool    // by cell: within distance of one that is taken
+	owner    []int32   // by cell: the last owner that took it, or -1
+	near     []bool    // by cell: within distance of a taken cell
 	levels   []float64 // by owner
-	free     []cell    // of beside; nil: to be found
+	free     []cell    // cache of beside; nil: invalid
 }
 
 func newSpots(s space, distance int) *spots {
@@ -20,7 +20,7 @@ func newSpots(s space, distance int) *spots {
 	return p
 }
 
-// take gives the cells to a new owner.
+// take assigns the cells to a new owner.
 func (p *spots) take(cells []cell, level float64) {
 	d := p.distance
 	for _, q := range cells {
@@ -39,7 +39,7 @@ func (p *spots) take(cells []cell, level float64) {
 
 func (p *spots) isTaken(q cell) bool { return p.owner[p.space.number(q)] >= 0 }
 
-// crowd reports whether one of the cells is too near to what is taken.
+// crowd reports whether any of the cells is too close to a taken one.
 func (p *spots) crowd(cells []cell) bool {
 	for _, q := range cells {
 		if p.near[p.space.number(q)] {
@@ -49,7 +49,7 @@ func (p *spots) crowd(cells []cell) bool {
 	return false
 }
 
-// beside lists the free cells next to taken ones, a cell as often as it is.
+// beside lists the free cells next to taken ones, once per taken neighbour.
 func (p *spots) beside() []cell {
 	if p.free != nil {
 		return p.free
@@ -72,8 +72,8 @@ func (p *spots) beside() []cell {
 	return p.free
 }
 
-// standsOut reports whether all that the cells touch is at a level at least so
-// many points away.
+// standsOut reports whether the levels of everything that the cells touch differ by at
+// least points.
 func (p *spots) standsOut(cells []cell, level, points float64) bool {
 	for _, q := range cells {
 		for _, r := range p.space.neighbours(q) {

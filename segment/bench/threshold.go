@@ -7,11 +7,11 @@ import (
 	"github.com/giverny/giverny/topology"
 )
 
-// minThresholdLinks is the size from which a region of a threshold counts: with fewer, lone hot links count.
+// minThresholdLinks is the minimum size of a thresholded region; below it, isolated hot links would count.
 const minThresholdLinks = 8
 
-// Threshold is what an engineer does without a method: links at 5% and more, connected by shared switches,
-// or if directed by traffic that passes from one to the next. It is the score that a method has to beat.
+// Threshold is the baseline: links at 5% and more, connected by shared switches or, if directed, by
+// traffic that passes from one to the next. A method must beat its score.
 func Threshold(g *topology.Graph, snap *schema.Snapshot, directed bool) (regions []schema.Region) {
 	for i := range snap.Series {
 		s := &snap.Series[i]
@@ -45,7 +45,7 @@ func Threshold(g *topology.Graph, snap *schema.Snapshot, directed bool) (regions
 	return regions
 }
 
-// follows reports whether traffic may pass from one link to another.
+// follows reports whether traffic may pass from link a to link b.
 func follows(g *topology.Graph, a, b schema.LinkID) bool {
 	from, via := g.Ends(a)
 	next, to := g.Ends(b)

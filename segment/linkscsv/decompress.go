@@ -11,12 +11,12 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// Decompressed is what a file holds, by the ending of its name, .gz or .zst, or by its first bytes: one that was
-// renamed and standard input are decompressed too. Anything else is as it is.
+// Decompressed decompresses a file according to its name's ending, .gz or .zst, or its first bytes, so that
+// renamed files and standard input work too. Anything else is returned unchanged.
 func Decompressed(name string, r io.Reader) (io.ReadCloser, error) {
 	const gzipMagic, zstdMagic = "\x1f\x8b", "\x28\xb5\x2f\xfd"
 	in := bufio.NewReader(r)
-	head, _ := in.Peek(len(zstdMagic)) // an error comes again at the first read
+	head, _ := in.Peek(len(zstdMagic)) // the first read returns the error again
 	r = in
 	switch {
 	case strings.HasSuffix(name, ".gz") || strings.HasPrefix(string(head), gzipMagic):
@@ -26,7 +26,7 @@ func Decompressed(name string, r io.Reader) (io.ReadCloser, error) {
 		}
 		return compressed{d, "gzip"}, nil
 	case strings.HasSuffix(name, ".zst") || string(head) == zstdMagic:
-		d, err := zstd.NewReader(r, zstd.WithDecoderConcurrency(1)) // which needs no goroutine
+		d, err := zstd.NewReader(r, zstd.WithDecoderConcurrency(1)) // needs no goroutine
 		if err != nil {
 			return nil, undecodable("zstd", err)
 		}
@@ -35,7 +35,7 @@ func Decompressed(name string, r io.Reader) (io.ReadCloser, error) {
 	return io.NopCloser(r), nil
 }
 
-// compressed says of what a decoder fails at what the file should be.
+// compressed adds the expected compression format to errors of a decoder.
 type compressed struct {
 	io.ReadCloser
 	form string

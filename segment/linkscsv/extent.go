@@ -8,13 +8,13 @@ import (
 	"github.com/giverny/giverny/schema"
 )
 
-// extent is how far into the fabric the rows of a table reach.
+// extent is the part of the fabric covered by the rows of a table.
 type extent struct {
-	seen schema.Bitmap // by link: had a row in some interval
-	upTo []int         // one more than the highest link number, or than the highest coordinate of each dimension
+	seen schema.Bitmap // by link: has a row in some interval
+	upTo []int         // highest link number plus one, or highest coordinate plus one of each dimension
 }
 
-// note takes a row. at is the link's number, or its coordinates rounded down.
+// note records a row. at is the link's number, or its coordinates rounded down.
 func (e *extent) note(links int, link schema.LinkID, at ...int) {
 	if e.seen == nil {
 		e.seen, e.upTo = schema.NewBitmap(links), make([]int, len(at))
@@ -26,12 +26,12 @@ func (e *extent) note(links int, link schema.LinkID, at ...int) {
 }
 
 const (
-	unlikely = 1e-6 // how rarely chance may be taken for another fabric
-	fewRows  = 16   // that are no table of a whole fabric
+	unlikely = 1e-6 // maximum probability of a false report
+	fewRows  = 16   // at most so many rows are not a whole fabric
 )
 
-// smaller says so if the table ends where a smaller fabric's would: of the links within its bounds it has so many that
-// chance does not leave out all that are beyond; else it is empty.
+// smaller returns a warning if the table seems to be of a smaller fabric: it has so many of the links within its
+// bounds that it is improbable that all links beyond are missing by chance; otherwise it is empty.
 func (t *table) smaller() string {
 	e, links := &t.extent, t.graph.NumLinks()
 	within, rows := 1, 0
@@ -47,7 +47,7 @@ func (t *table) smaller() string {
 	if t.grid != nil {
 		within = min(within*len(t.grid.Dims), links)
 	}
-	missing := max(1-float64(rows)/float64(within), 1/float64(within+1)) // that none is missing does not say that none ever is
+	missing := max(1-float64(rows)/float64(within), 1/float64(within+1)) // not 0, since seeing none missing does not prove that none ever is
 	if beyond := float64(links - within); beyond == 0 || beyond*math.Log(missing) > math.Log(unlikely) {
 		return ""
 	}

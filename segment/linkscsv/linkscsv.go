@@ -1,22 +1,21 @@
-// Package linkscsv reads and writes the stalls of a fabric's links as a table in CSV: a row per link and
-// interval, a column per metric. A reader and a graph go in, a snapshot per interval comes out, and the other
-// way round. It opens no file.
+// Package linkscsv reads and writes the stalls of a fabric's links as a CSV table: a row per link and
+// interval, a column per metric. Reading converts a reader and a graph to a snapshot per interval; writing is
+// the reverse. It opens no file.
 //
 // The first line names the columns, in any order:
 //
 //   - link: the link's number; or x, y, z (as many as the torus or mesh has
 //     dimensions): its half-way point, as in 3.5,2,1 for the link that leaves
 //     (3,2,1) in + direction of x (Monet, section 4.2);
-//   - time, which may be left out: when the interval begins, in RFC 3339. Rows of
-//     one interval share a time and stand together, intervals in order. Without it
-//     the table is one interval;
+//   - time, optional: the start of the interval, in RFC 3339. Rows of one
+//     interval are consecutive with equal times, and intervals are in order.
+//     Without it the table is one interval;
 //   - the rest: metrics by name (credit_stall, inq_stall, xmit_wait, ...), in
 //     their unit. credit and inq are short for the first two.
 //
-// An empty field is missing, and so is one that is no finite number by value
-// (nan, inf) or below 0. A stall above 100 % of the time is taken as 100 %. A link
-// without a row is missing in every metric. A name that ends in .gz or .zst says
-// how the table is compressed.
+// An empty field, a negative one, or one that is not a finite number (nan, inf) is missing. A stall above 100
+// % of the time counts as 100 %. A link without a row is missing in every metric. The name ending .gz or .zst
+// indicates compression.
 package linkscsv
 
 import (
@@ -35,17 +34,17 @@ import (
 	"github.com/giverny/giverny/topology"
 )
 
-// shortNames are other names of columns that are read; what Giverny writes has the metrics' own.
+// shortNames are accepted short column names; Giverny writes the full names.
 var shortNames = map[string]schema.Metric{"credit": schema.CreditStall, "inq": schema.InqStall}
 
 var axes = []string{"x", "y", "z", "w"}
 
-// table is a table being read.
+// table is the state of reading a table.
 type table struct {
 	records *csvfault.Reader
 	graph   *topology.Graph
 
-	// What the header says.
+	// From the header.
 	header  []string
 	time    int   // column, or -1
 	link    int   // column, or -1
@@ -55,21 +54,20 @@ type table struct {
 	linkAt  []schema.LinkID // by cell and dimension, for axes
 	grid    *topology.Grid
 
-	// The interval being read.
-	snapshot *schema.Snapshot // nil before the first row, if there is a time
+	// The current interval.
+	snapshot *schema.Snapshot // nil before the first row, if there is a time column
 	seen     schema.Bitmap    // by link: has a row
 	timeText string           // of the last row
 
 	// Of the whole table.
-	unusable, over int // values taken as missing, and as 100 %
+	unusable, over int // values treated as missing, and as 100 %
 	extent         extent
 }
 
-// Intervals reads a table of the graph's links, interval by interval. The duration of an interval is not in
-// the table, nor is its start without a column time: they are 0. An error ends the table; it names the
-// file, the line and the column. The name's ending also says how the table is compressed. A table that was read to its
-// end is reported once if it had values out of range, how many, and what they were taken for; and if it looks like one of
-// a smaller fabric.
+// Intervals reads a table of the graph's links, interval by interval. The table has no interval durations, and without a
+// time column no start: they are 0. An error ends the table and names the file, the line and the column. The ending of
+// name indicates compression. After the last interval report is called if there were values out of range, with their
+// number and treatment, and if the table seems to be of a smaller fabric.
 func Intervals(name string, r io.Reader, g *topology.Graph, report func(line string)) iter.Seq2[*schema.Snapshot, error] {
 	return func(yield func(*schema.Snapshot, error) bool) {
 		failed := func(err error) { yield(nil, fmt.Errorf("%s: links table%w", name, err)) }
@@ -126,7 +124,7 @@ func open(r io.Reader, g *topology.Graph) (*table, error) {
 	return t, nil
 }
 
-// located names the line of a fault of the CSV itself.
+// located adds the line to a CSV error.
 func (t *table) located(err error, record []string) error {
 	line, fault := csvfault.Explain(err, t.records, record)
 	if line == 0 {
@@ -135,7 +133,7 @@ func (t *table) located(err error, record []string) error {
 	return fmt.Errorf(", line %d: %w", line, fault)
 }
 
-// begin makes the snapshot of an interval.
+// begin creates the snapshot of an interval.
 func (t *table) begin(startNanos int64) {
 	n := t.graph.NumLinks()
 	t.snapshot = &schema.Snapshot{Fabric: t.graph.Fabric(), GraphVersion: t.graph.Version(), Links: n, Interval: schema.Interval{StartNanos: startNanos}}
@@ -145,8 +143,8 @@ func (t *table) begin(startNanos int64) {
 	t.seen = schema.NewBitmap(n)
 }
 
-// next reads up to the end of an interval, and the first row of the one behind it;
-// after the last it is io.EOF.
+// next reads to the end of an interval, including the first row of the following one;
+// after the last it returns io.EOF.
 func (t *table) next() (*schema.Snapshot, error) {
 	for {
 		record, err := t.records.Read()
@@ -174,8 +172,7 @@ func (t *table) next() (*schema.Snapshot, error) {
 	}
 }
 
-// turn begins the interval of a row, if it is another one, and returns the one
-// that ends.
+// turn starts a new interval if the row belongs to one, and returns the completed one.
 func (t *table) turn(record []string) (whole *schema.Snapshot, err error) {
 	if t.time < 0 || t.snapshot != nil && record[t.time] == t.timeText {
 		return nil, nil
@@ -192,7 +189,7 @@ func (t *table) turn(record []string) (whole *schema.Snapshot, err error) {
 	whole = t.snapshot
 	if whole != nil {
 		switch before := schema.Instant(whole.Interval.StartNanos); {
-		case start == before: // written in another way
+		case start == before: // the same time in another spelling
 			return nil, nil
 		case start < before:
 			return nil, fmt.Errorf("time %s comes after %s: want the rows of an interval together, and intervals in order", start, before)
@@ -202,7 +199,7 @@ func (t *table) turn(record []string) (whole *schema.Snapshot, err error) {
 	return whole, nil
 }
 
-// counted is a snapshot with its counts.
+// counted sets the counts of a snapshot.
 func counted(s *schema.Snapshot) *schema.Snapshot {
 	for i := range s.Series {
 		s.Series[i].Count = s.Series[i].Valid.Count()
@@ -277,7 +274,7 @@ func (t *table) prepareGrid() error {
 	return nil
 }
 
-// headerHint says what to do about a column that is none.
+// headerHint advises on an unknown column.
 func headerHint(name string) string {
 	switch {
 	case !utf8.ValidString(name) || strings.ContainsRune(name, 0):

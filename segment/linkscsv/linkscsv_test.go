@@ -159,11 +159,11 @@ func TestIntervals(t *testing.T) {
 		t.Errorf("a header alone: %d intervals, %v", len(snaps), err)
 	}
 	for range linkscsv.Intervals("a.csv", strings.NewReader(threeIntervals), g, func(string) {}) {
-		break // a consumer may stop
+		break // a consumer may stop early
 	}
 }
 
-// Values out of range are reported once, with what they were taken for; no bandwidth is cut.
+// Values out of range are reported once, with their treatment; bandwidths are not clipped.
 func TestOutOfRange(t *testing.T) {
 	text := "time,link,credit,bandwidth_used\n2026-01-05T00:00:00Z,0,-1,101\n2026-01-05T00:00:00Z,23,101,-inf\n2026-01-05T00:01:00Z,0,NaN,100\n2026-01-05T00:01:00Z,23,1e99,\n"
 	var got, reports []string
@@ -187,7 +187,7 @@ func TestOutOfRange(t *testing.T) {
 	}
 }
 
-// A whole table of a smaller fabric is noticed, also where some rows are missing; a table that leaves out links anywhere is not.
+// A complete table of a smaller fabric is detected, even if some rows are missing; a table that omits links anywhere is not.
 func TestOfASmallerFabric(t *testing.T) {
 	var byNumber, holed, sparse, byCoordinate, last strings.Builder
 	for _, b := range []*strings.Builder{&byNumber, &holed, &sparse, &last} {
@@ -229,7 +229,7 @@ func TestOfASmallerFabric(t *testing.T) {
 	}
 }
 
-// Metrics are read by their own names and by the short ones.
+// Metrics can be given by their full and their short names.
 func TestNamesOfMetrics(t *testing.T) {
 	names := map[string]schema.Metric{"credit": schema.CreditStall, "inq": schema.InqStall}
 	for m := range schema.NumMetrics {
@@ -245,7 +245,7 @@ func TestNamesOfMetrics(t *testing.T) {
 	}
 }
 
-// The last row is checked like the others, also where it has an interval of its own and no line end.
+// The last row is checked like the others, even if it has its own interval and no line end.
 func TestLastRowIsChecked(t *testing.T) {
 	for _, text := range []string{"link,credit\n0,1\n24,2", "time,link,credit\n2026-01-05T00:00:00Z,0,1\n2026-01-05T00:01:00Z,24,1"} {
 		_, err := read("a.csv", strings.NewReader(text), graph(t, "torus:2x2x2"))

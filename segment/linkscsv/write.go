@@ -10,9 +10,9 @@ import (
 	"github.com/giverny/giverny/schema"
 )
 
-// Writer writes intervals as a links table with a leading column time, the start
-// of the interval: a row per link of which anything was measured. Its columns are
-// the metrics of the first interval.
+// Writer writes intervals as a links table whose first column is time, the start of the
+// interval: a row per link with any measurement. The columns are the metrics of the
+// first interval.
 type Writer struct {
 	out     *bufio.Writer
 	metrics []schema.Metric
@@ -20,10 +20,10 @@ type Writer struct {
 	buf     []byte
 }
 
-// NewWriter writes to w; Flush ends it.
+// NewWriter returns a Writer to w; call Flush at the end.
 func NewWriter(w io.Writer) *Writer { return &Writer{out: bufio.NewWriterSize(w, 1<<16)} }
 
-// Write adds an interval, which must begin no earlier than the last ended.
+// Write adds an interval, which must not begin before the last one ended.
 func (w *Writer) Write(s *schema.Snapshot) error {
 	if s.Interval.StartNanos < w.lastEnd {
 		return fmt.Errorf("write links table: interval %s begins before the last ended", s.Interval)
@@ -62,7 +62,7 @@ func (w *Writer) Write(s *schema.Snapshot) error {
 
 func (w *Writer) writeHeader(s *schema.Snapshot) error {
 	if len(s.Series) == 0 {
-		return nil // an interval of which nothing was measured has no rows
+		return nil // nothing was measured, so no rows
 	}
 	w.buf = append(w.buf[:0], "time,link"...)
 	for i := range s.Series {
@@ -75,7 +75,7 @@ func (w *Writer) writeHeader(s *schema.Snapshot) error {
 	return nil
 }
 
-// columns finds the series of each column, nil where the interval has none.
+// columns returns the series of each column, nil if the interval has none.
 func (w *Writer) columns(s *schema.Snapshot) ([]*schema.Series, error) {
 	series, known := make([]*schema.Series, len(w.metrics)), 0
 	for i, m := range w.metrics {
@@ -89,7 +89,7 @@ func (w *Writer) columns(s *schema.Snapshot) ([]*schema.Series, error) {
 	return series, nil
 }
 
-// Flush writes out what is buffered.
+// Flush writes the buffered data.
 func (w *Writer) Flush() error {
 	if err := w.out.Flush(); err != nil {
 		return fmt.Errorf("write links table: %w", err)

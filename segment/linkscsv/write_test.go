@@ -19,8 +19,8 @@ func interval(t *testing.T, second int64, table string) *schema.Snapshot {
 	return snaps[0]
 }
 
-// TestWrite: what is written with a time reads as it was, without the time; a
-// value that is missing stays so, and a link of which nothing is known has no row.
+// TestWrite: intervals are written with a time column and read back unchanged; a missing value
+// stays missing, and a link without any value has no row.
 func TestWrite(t *testing.T) {
 	var out bytes.Buffer
 	w := linkscsv.NewWriter(&out)

@@ -1,6 +1,5 @@
-// Package linkset holds what the methods of segmentation share: links as neighbours at the switches where they meet,
-// disjoint sets, lists of groups, quantiles of histograms, and how a value is written that was not measured. It decides
-// nothing about regions.
+// Package linkset has the data structures shared by the segmentation methods: link adjacency, disjoint sets, lists of
+// groups, histogram quantiles, and the representation of missing values. It makes no decisions about regions.
 package linkset
 
 import (
@@ -8,19 +7,19 @@ import (
 	"github.com/giverny/giverny/topology"
 )
 
-// NoSwitch stands for an end of a link that is a host.
+// NoSwitch marks a link end that is a host.
 const NoSwitch = int32(-1)
 
-// Adjacency is the graph as segmentation sees it: links that share a switch are
-// neighbours. Switches are numbered densely, hosts are left out, because they
-// do not forward.
+// Adjacency is the link graph for segmentation: links that share a switch are
+// neighbours. Switches are numbered densely; hosts are omitted because they do not
+// forward.
 type Adjacency struct {
-	Ends [][2]int32 // by link: its switches; a link between a switch and itself or a host has NoSwitch second
+	Ends [][2]int32 // by link: its switches; for a link to a host, or from a switch to itself, the second is NoSwitch
 	off  []int32    // CSR: links of switch s are at[off[s]:off[s+1]], ascending
 	at   []int32
 }
 
-// NewAdjacency is that of one version of a fabric.
+// NewAdjacency returns the adjacency of one version of a fabric.
 func NewAdjacency(g *topology.Graph) *Adjacency {
 	number := make([]int32, g.NumDevices())
 	switches := int32(0)
@@ -52,7 +51,7 @@ func NewAdjacency(g *topology.Graph) *Adjacency {
 	return a
 }
 
-// NumLinks and NumSwitches count what there is.
+// NumLinks and NumSwitches are the numbers of links and switches.
 func (a *Adjacency) NumLinks() int    { return len(a.Ends) }
 func (a *Adjacency) NumSwitches() int { return len(a.off) - 1 }
 

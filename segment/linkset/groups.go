@@ -6,19 +6,19 @@ import (
 	"github.com/giverny/giverny/schema"
 )
 
-// Groups is a list of groups of links in flat memory. Groups may overlap.
+// Groups is a list of groups of links in contiguous memory. Groups may overlap.
 type Groups struct {
 	Links []schema.LinkID // ascending within a group
-	Ends  []int32         // by group: where it ends in links
+	Ends  []int32         // by group: its end in Links
 }
 
-// Reset leaves no group, and the memory.
+// Reset removes all groups and keeps the memory.
 func (g *Groups) Reset() { g.Links, g.Ends = g.Links[:0], g.Ends[:0] }
 
-// Len is how many groups there are.
+// Len is the number of groups.
 func (g *Groups) Len() int { return len(g.Ends) }
 
-// Group is one of them; it holds until the next Reset.
+// Group returns group i, valid until the next Reset.
 func (g *Groups) Group(i int) []schema.LinkID {
 	begin := int32(0)
 	if i > 0 {
@@ -27,8 +27,8 @@ func (g *Groups) Group(i int) []schema.LinkID {
 	return g.Links[begin:g.Ends[i]:g.Ends[i]]
 }
 
-// FromLabels appends a group per label. labels gives each link's label, or -1
-// for none; count is scratch, zero, one per label.
+// FromLabels appends a group per label. labels has each link's label, or -1 for none;
+// count is scratch space, one zero per label.
 func (g *Groups) FromLabels(labels, count []int32) {
 	for _, l := range labels {
 		if l >= 0 {

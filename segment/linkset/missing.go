@@ -1,4 +1,4 @@
 package linkset
 
-// Missing stands for a value that was not measured, in slices of percentages.
+// Missing represents a missing value in slices of percentages.
 const Missing = float32(-1)

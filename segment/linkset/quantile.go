@@ -1,6 +1,6 @@
 package linkset
 
-// Quantile is the first bin of a histogram with which more than rank have been counted.
+// Quantile returns the first bin of a histogram at which the cumulative count exceeds rank.
 func Quantile(bins []int32, rank int32) int {
 	for i, c := range bins {
 		if rank -= c; rank < 0 {

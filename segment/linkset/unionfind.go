@@ -2,10 +2,10 @@ package linkset
 
 import "github.com/giverny/giverny/internal/scratch"
 
-// UnionFind keeps disjoint sets of 0..n-1.
+// UnionFind is disjoint sets of 0..n-1.
 type UnionFind struct{ parent []int32 }
 
-// Reset makes n sets of one, in the memory at hand.
+// Reset creates n singletons, reusing memory.
 func (u *UnionFind) Reset(n int) {
 	u.parent = scratch.Slice(u.parent, n)
 	for i := range u.parent {
@@ -13,7 +13,7 @@ func (u *UnionFind) Reset(n int) {
 	}
 }
 
-// Find is the root of i's set. Paths are halved on the way.
+// Find returns the root of i's set, with path halving.
 func (u *UnionFind) Find(i int32) int32 {
 	for u.parent[i] != i {
 		u.parent[i] = u.parent[u.parent[i]]

@@ -7,22 +7,22 @@ import (
 	"github.com/giverny/giverny/segment/linkset"
 )
 
-// candidates are the links that may be in a region: those that hysteresis thresholding leaves of the
-// hot ones, and the holes between them. All other measured links are background. What is done with
-// candidates costs by their number, not by the fabric's size.
+// candidates are the links that may be in a region: the hot links that remain after hysteresis
+// thresholding, and the holes between them. All other measured links are background. Later steps
+// cost by the number of candidates, not by the fabric's size.
 //
 // A missing link merges its two switches: the links at both are neighbours, so that a dead cable or
-// blade does not part a region. A merged switch is named by one of its switches.
+// blade does not divide a region. A merged switch is identified by one of its switches.
 type candidates struct {
 	adj *linkset.Adjacency
 
 	links          []int32 // the candidates, ascending
-	mergedSwitches []int32 // that have candidates, ascending
+	mergedSwitches []int32 // those with candidates, ascending
 
-	mergedInto      []int32 // by switch: the merged switch that it is part of
+	mergedInto      []int32 // by switch: the merged switch that it belongs to
 	off             []int32 // by merged switch + 1: see at
 	members         []int32 // see at
-	backgroundLinks []int32 // by merged switch: measured links that are no candidates
+	backgroundLinks []int32 // by merged switch: measured links that are not candidates
 
 	holes         []int32
 	unmeasured    []int32           // missing links
@@ -34,7 +34,7 @@ type candidates struct {
 	mergingLinks  []int32           // by root of merges: the missing links between its switches
 }
 
-// linkContext is what the mean at a switch says of the links there.
+// linkContext classifies the mean at a switch.
 type linkContext uint8
 
 const (
@@ -44,10 +44,10 @@ const (
 )
 
 const (
-	// minHotLinks is how many hot links a switch needs to be called mostly hot.
+	// minHotLinks is how many hot links a switch needs to count as mostly hot.
 	minHotLinks = 3
-	// maxMergingLinks bounds how many missing links merge many switches into one: two
-	// blades of a Gemini torus may be out, not a quarter of the machine.
+	// maxMergingLinks bounds the missing links that merge many switches into one: two
+	// blades of a Gemini torus may be down, but not a quarter of the machine.
 	maxMergingLinks = 32
 )
 
@@ -61,7 +61,7 @@ func newCandidates(adj *linkset.Adjacency) candidates {
 }
 
 // find finds the candidates of a snapshot. If a region needs more than one link,
-// isolated ones and those in a calm context are left out.
+// isolated ones and those in a calm context are dropped.
 func (c *candidates) find(values []float32, t thresholds, together bool) {
 	c.links, c.unmeasured = c.links[:0], c.unmeasured[:0]
 	for l, v := range values {
@@ -86,8 +86,8 @@ func (c *candidates) find(values []float32, t thresholds, together bool) {
 	c.groupBySwitch(values)
 }
 
-// dropUncertain leaves out links that are hardly hot in a calm context: the halo
-// of a region, of which noise lifts every other link, would make it ragged.
+// dropUncertain drops links that are barely hot in a calm context: the halo of a
+// region, every other link of which is raised by noise, would make it ragged.
 func (c *candidates) dropUncertain(values []float32, t thresholds) {
 	clear(c.switchContext)
 	c.links = slices.DeleteFunc(c.links, func(l int32) bool {
@@ -109,8 +109,8 @@ func (c *candidates) dropUncertain(values []float32, t thresholds) {
 	})
 }
 
-// contextOf compares the mean at a switch with the threshold; values beyond
-// certain count as certain. It is a mean of whole numbers, which has no order.
+// contextOf compares the mean at a switch with the threshold; values are clipped at
+// certain. It sums integers, so the order does not matter.
 func (c *candidates) contextOf(s int32, values []float32, t thresholds) linkContext {
 	sum, measured := 0, 0
 	for _, l := range c.adj.Links(s) {
@@ -125,8 +125,8 @@ func (c *candidates) contextOf(s int32, values []float32, t thresholds) linkCont
 	return contextCalm
 }
 
-// mergeSwitches merges the switches at both ends of missing links, where these
-// are few enough.
+// mergeSwitches merges the switches at both ends of missing links, unless there are too
+// many of these.
 func (c *candidates) mergeSwitches() {
 	clear(c.unmeasuredAt)
 	clear(c.mergingLinks)
@@ -161,8 +161,8 @@ func (c *candidates) mergeSwitches() {
 	}
 }
 
-// findHoles finds links that are not hot between switches that are mostly hot: a
-// morphological closing, by one step.
+// findHoles finds links that are not hot between mostly hot switches: a morphological
+// closing by one step.
 func (c *candidates) findHoles(values []float32, hot float32) {
 	clear(c.hotAt)
 	for _, l := range c.links {
@@ -191,7 +191,7 @@ func (c *candidates) mostlyHot(s int32) bool {
 	return c.hotAt[s] >= minHotLinks && 2*c.hotAt[s] > int32(len(c.adj.Links(s)))-c.unmeasuredAt[s]
 }
 
-// dropIsolated leaves out hot links that share no merged switch with another.
+// dropIsolated drops hot links that share no merged switch with another.
 func (c *candidates) dropIsolated() {
 	clear(c.hotAtMerged)
 	for _, l := range c.links {
@@ -223,8 +223,8 @@ func (c *candidates) addHoles() {
 	}
 }
 
-// groupBySwitch lists the candidates by merged switch, and counts the background
-// links there.
+// groupBySwitch lists the candidates by merged switch, and counts the background links
+// there.
 func (c *candidates) groupBySwitch(values []float32) {
 	clear(c.off)
 	for _, l := range c.links {
@@ -255,8 +255,8 @@ func (c *candidates) groupBySwitch(values []float32) {
 	}
 }
 
-// countBackground counts the measured links at merged switches that have candidates, without these. By
-// then off[s+2] is the number of candidates at s.
+// countBackground counts the measured links at merged switches with candidates, minus these. At this
+// point off[s+2] is the number of candidates at s.
 func (c *candidates) countBackground(values []float32) {
 	clear(c.backgroundLinks)
 	for s, merged := range c.mergedInto {
@@ -273,8 +273,8 @@ func (c *candidates) countBackground(values []float32) {
 	}
 }
 
-// internalLinks counts the measured links from a switch to later ones of its
-// merged switch, which must count once.
+// internalLinks counts the measured links from a switch to later ones of its merged
+// switch, so that they count once.
 func (c *candidates) internalLinks(s int32, values []float32) (n int32) {
 	for _, l := range c.adj.Links(s) {
 		if far := c.adj.Far(l, s); far > s && c.mergedInto[far] == c.mergedInto[s] && values[l] != linkset.Missing {
@@ -284,7 +284,7 @@ func (c *candidates) internalLinks(s int32, values []float32) (n int32) {
 	return n
 }
 
-// mergedSwitchesOf are the merged switches at the ends of a link, or linkset.NoSwitch.
+// mergedSwitchesOf returns the merged switches at the ends of a link, or linkset.NoSwitch.
 func (c *candidates) mergedSwitchesOf(l int32) (a, b int32) {
 	e := c.adj.Ends[l]
 	if e[0] == linkset.NoSwitch {
@@ -297,5 +297,5 @@ func (c *candidates) mergedSwitchesOf(l int32) (a, b int32) {
 	return a, c.mergedInto[e[1]]
 }
 
-// at lists the candidates at a merged switch, by their index in links.
+// at lists the candidates at a merged switch, by index in links.
 func (c *candidates) at(s int32) []int32 { return c.members[c.off[s]:c.off[s+1]] }

@@ -2,13 +2,13 @@ package merging
 
 import "github.com/giverny/giverny/internal/scratch"
 
-// edgeList lists for every node, except the background, its edges.
+// edgeList lists the edges of every node except the background.
 type edgeList struct {
-	begin []int32 // by node; one more
+	begin []int32 // by node; one extra
 	all   []edge
 }
 
-// edge leads to another node, along a boundary of a length.
+// edge leads to another node across a boundary of the given length.
 type edge struct {
 	to     int32
 	length uint32 // in edgeUnit
@@ -18,7 +18,7 @@ func (e *edgeList) reset() {
 	e.begin, e.all = append(e.begin[:0], 0, 0), e.all[:0]
 }
 
-// reserve makes room for all that other holds.
+// reserve allocates memory for as many edges as other has.
 func (e *edgeList) reserve(other *edgeList) {
 	e.begin, e.all = scratch.Slice(e.begin, len(other.begin)), scratch.Slice(e.all, len(other.all))
 }

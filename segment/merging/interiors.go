@@ -9,49 +9,48 @@ import (
 	"github.com/giverny/giverny/segment/linkset"
 )
 
-// interiors splits segments by their interiors. Stall falls off at the boundary of a region (by up to a
-// quarter), so two regions that touch are most alike where they do, and the boundary of one may be like
-// the interior of the other. The interior of a segment (its morphological erosion: the links with
-// neighbours of its own alone) separates them. It is segmented by itself; its segments are the cores,
-// markers in the terms of watersheds (Meyer and Beucher, J. Vis. Commun. Image Represent. 1, 1990). Where
-// a segment has several, each becomes a part, and labels are propagated from them to the rest.
+// interiors splits segments by their interiors. Stall decreases at the boundary of a region (by up to a quarter), so two
+// touching regions are most similar where they touch, and the boundary of one may resemble the interior of the other. They are
+// separated by the interior of the segment (its morphological erosion: the links with only neighbours in the segment), which is
+// segmented on its own; its segments are the cores, the markers of watershed methods (Meyer and Beucher, J. Vis. Commun. Image
+// Represent. 1, 1990). If a segment has several cores, each becomes a part, and labels are propagated from them to the rest.
 type interiors struct {
 	inner regionGraph // of interior links; its nodes are the cores
 
-	links         []int32           // interior ones, by their index in candidates.links
+	links         []int32           // the interior ones, by index in candidates.links
 	index         []int32           // by candidate: its index in links, or -1
 	interiorLinks []int32           // by node
-	numCores      []int32           // by node: cores that are large enough
-	coreLabel     []int32           // by core: the label of the part that it makes, or 0
-	label         []int32           // by candidate: its part, or its node if that stays whole, or -1
+	numCores      []int32           // by node: number of cores that are large enough
+	coreLabel     []int32           // by core: the label of its part, or 0
+	label         []int32           // by candidate: its part, or its node if that is not split, or -1
 	unassigned    []int32           // candidates without a label yet
 	elected       []int32           // by index in unassigned: its label, or -1
 	votes         []int32           // by label
-	coreMean      []float64         // by label: level of the core that it was made of
-	coreVariance  []float64         // by label: of that mean
+	coreMean      []float64         // by label: level of its core
+	coreVariance  []float64         // by label: variance of that mean
 	partSize      []int32           // by label: links
 	merged        linkset.UnionFind // labels
 
-	contacts []contact // of parts of one node, each pair together
+	contacts []contact // between parts of one node, both directions adjacent
 }
 
 const (
-	interiorLambda = 2  // of Mumford and Shah, between interior links; see lambda
+	interiorLambda = 2  // Mumford and Shah's lambda between interior links; see lambda
 	minCoreLinks   = 15 // links
-	// Cores of one region differ by less than this ratio, by its slope, or by no
-	// more standard errors than that.
+	// Cores of one region differ by less than this ratio, due to its slope, or by no
+	// more than so many standard errors.
 	sameCoreRatio  = 1.15
 	sameCoreErrors = 3
-	contactPerLink = .1 // units of boundary per link from which parts touch all along
+	contactPerLink = .1 // units of boundary per link from which parts touch along their whole length
 	// A segment is all boundary (a row, a tree) up to this share of interior links. Two
-	// that differ by less than the ratio merge at a lambda of their own.
+	// of these that differ by less than the ratio merge at a lambda of their own.
 	allBoundaryShare  = .1
 	allBoundaryRatio  = 1.3
 	allBoundaryLambda = 8
 )
 
-// splitByInterior splits nodes with several cores, after it has merged those that
-// are all boundary and alike.
+// splitByInterior splits nodes with several cores, after merging similar nodes that are
+// all boundary.
 func (in *interiors) splitByInterior(g *regionGraph, noise noiseModel) {
 	in.findInterior(g)
 	in.mergeAllBoundary(g, noise)
@@ -66,7 +65,7 @@ func (in *interiors) splitByInterior(g *regionGraph, noise noiseModel) {
 	}
 }
 
-// findInterior lists the links whose neighbours are all of their own node.
+// findInterior lists the links whose neighbours are all in their own node.
 func (in *interiors) findInterior(g *regionGraph) {
 	in.links = in.links[:0]
 	in.index = scratch.Slice(in.index, len(g.label))
@@ -97,8 +96,8 @@ func (g *regionGraph) isInterior(i int32) bool {
 	return true
 }
 
-// mergeAllBoundary merges nodes that are all boundary at a higher lambda: there is
-// little to tell them from one that is not even.
+// mergeAllBoundary merges nodes that are all boundary at a higher lambda, because there
+// is little evidence to separate two of them from one with uneven stall.
 func (in *interiors) mergeAllBoundary(g *regionGraph, noise noiseModel) {
 	cost := func(a, b int32, length uint32) float64 {
 		if a == 0 || b == 0 || in.hasInterior(g, a) || in.hasInterior(g, b) || stallRatio(g, noise, a, b) >= allBoundaryRatio {
@@ -115,13 +114,13 @@ func (in *interiors) hasInterior(g *regionGraph, a int32) bool {
 	return float64(in.interiorLinks[a]) > allBoundaryShare*float64(g.size[a])
 }
 
-// stallRatio is how many times as much the more stalled of two nodes is.
+// stallRatio is the ratio of the stalls of two nodes, the larger to the smaller.
 func stallRatio(g *regionGraph, noise noiseModel, a, b int32) float64 {
 	x, y := noise.unstabilise(g.mean[a]), noise.unstabilise(g.mean[b])
 	return max(x, y) / max(minBase, min(x, y))
 }
 
-// build makes each interior link a node, without any background.
+// build makes each interior link a node; there is no background.
 func (in *interiors) build(g *regionGraph) {
 	q := &in.inner
 	q.lambda = interiorLambda
@@ -155,14 +154,14 @@ func (in *interiors) findCores(noise noiseModel) {
 	}
 }
 
-// numberCores gives the cores of nodes that have several a label, after those of
-// all nodes, and reports whether there are any.
+// numberCores labels the cores of nodes that have several, with labels after those of
+// the nodes, and reports whether there are any.
 func (in *interiors) numberCores(g *regionGraph) bool {
 	q := &in.inner
 	in.numCores = scratch.Slice(in.numCores, g.numNodes())
 	clear(in.numCores)
 	in.coreLabel = scratch.Slice(in.coreLabel, q.numNodes())
-	for k, i := range in.links { // any link of a core is of its node
+	for k, i := range in.links { // all links of a core are in its node
 		in.coreLabel[q.label[k]] = g.label[i]
 	}
 	for a := 1; a < q.numNodes(); a++ {
@@ -185,8 +184,8 @@ func (in *interiors) numberCores(g *regionGraph) bool {
 	return int(next) > g.numNodes()
 }
 
-// assign labels links with their core's label, or their node's if it stays whole.
-// The others are unassigned.
+// assign labels links with their core, or with their node if that is not split. The
+// others are unassigned.
 func (in *interiors) assign(g *regionGraph) {
 	in.unassigned = in.unassigned[:0]
 	for i, a := range g.label {
@@ -203,9 +202,9 @@ func (in *interiors) assign(g *regionGraph) {
 	}
 }
 
-// propagateLabels gives unassigned links, ring by ring, the label of most of their
-// neighbours (seeded region growing; Adams and Bischof, IEEE PAMI 16, 1994). What
-// no core can reach keeps its node's.
+// propagateLabels gives unassigned links, ring by ring, the majority label of their
+// neighbours (seeded region growing; Adams and Bischof, IEEE PAMI 16, 1994). Links that
+// no core reaches keep their node's label.
 func (in *interiors) propagateLabels(g *regionGraph) {
 	for grown := true; grown; {
 		in.elected = in.elected[:0]
@@ -226,9 +225,9 @@ func (in *interiors) propagateLabels(g *regionGraph) {
 	}
 }
 
-// mergeIndistinguishable merges parts of a node again that touch all along and
-// whose means differ by no more than chance: a switch that was not measured, or one
-// bad value, cuts a narrow interior in two.
+// mergeIndistinguishable merges parts of a node that touch along their whole length and
+// whose means differ by no more than chance: an unmeasured switch or a single bad value
+// can cut a narrow interior in two.
 func (in *interiors) mergeIndistinguishable(g *regionGraph) {
 	in.findContacts(g)
 	in.merged.Reset(len(in.votes))
@@ -248,8 +247,8 @@ func (in *interiors) mergeIndistinguishable(g *regionGraph) {
 	}
 }
 
-// findContacts lists where parts of one node touch, each pair together, and counts
-// their links.
+// findContacts lists the contacts between parts of one node, both directions adjacent,
+// and counts the parts' links.
 func (in *interiors) findContacts(g *regionGraph) {
 	in.contacts, in.partSize = in.contacts[:0], scratch.Slice(in.partSize, len(in.votes))
 	clear(in.partSize)
@@ -268,14 +267,14 @@ func (in *interiors) findContacts(g *regionGraph) {
 	slices.SortFunc(in.contacts, func(x, y contact) int { return cmp.Or(cmp.Compare(x.a, y.a), cmp.Compare(x.b, y.b)) })
 }
 
-// contact is the length of boundary between links of two parts.
+// contact is the length of the boundary between two parts.
 type contact struct {
 	a, b   int32
 	length uint32
 }
 
-// majorityVote is the label of most neighbours of a link in its node, by length
-// of boundary, or -1; of equals the one of the nearest mean.
+// majorityVote returns the most frequent label among a link's neighbours in its node,
+// weighted by length of boundary, or -1; on a tie the one with the closest mean.
 func (in *interiors) majorityVote(g *regionGraph, i int32) int32 {
 	around, best := g.linkEdges.of(i+1), int32(-1)
 	for _, e := range around {
@@ -296,7 +295,7 @@ func (in *interiors) majorityVote(g *regionGraph, i int32) int32 {
 	return best
 }
 
-// distance is that of a link's level from a core's mean.
+// distance is the difference between a link's level and a core's mean.
 func (in *interiors) distance(g *regionGraph, i, label int32) float64 {
 	return math.Abs(float64(g.level[i])*levelUnit - in.coreMean[label])
 }

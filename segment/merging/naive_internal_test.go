@@ -11,12 +11,12 @@ import (
 	"github.com/giverny/giverny/topology"
 )
 
-// naive is the statistical method from its documentation, with the
-// same constants and roundings and nothing else in common: everything is counted
-// again each time, from maps and sorted slices.
+// naive implements the statistical method from its documentation, with the same
+// constants and rounding but otherwise independently: everything is recomputed each
+// time, from maps and sorted slices.
 type naive struct {
 	cfg      Config
-	switches [][]int       // by link: those at its ends, the first once if they are one
+	switches [][]int       // by link: at its ends, the first one once if both are the same
 	linksAt  map[int][]int // by switch, ascending
 }
 
@@ -36,7 +36,7 @@ func newNaive(g *topology.Graph, cfg Config) *naive {
 	return n
 }
 
-// regions is what the method finds in percentages, of those that count.
+// regions returns the regions that the method finds in percentages and that count.
 func (n *naive) regions(values []float32) [][]schema.LinkID {
 	v := &naiveView{naive: n, values: values}
 	if !v.measureNoise() || !v.findCandidates() {
@@ -62,7 +62,7 @@ func (n *naive) counts(values []float32, links []schema.LinkID) bool {
 	return len(links) >= n.cfg.MinLinks && sum/float64(len(links)) >= n.cfg.MinMeanPercent
 }
 
-// naiveView is what the method makes of one series.
+// naiveView is the state of the method for one series.
 type naiveView struct {
 	*naive
 	values []float32
@@ -71,7 +71,7 @@ type naiveView struct {
 	hotThreshold, contextThreshold, certainThreshold float32
 
 	candidates   []int         // ascending
-	mergedInto   map[int]int   // by switch: the least of those merged with it
+	mergedInto   map[int]int   // by switch: the lowest of those merged with it
 	candidatesAt map[int][]int // by merged switch
 	backgroundAt map[int]int   // by merged switch: other measured links
 	raw, level   map[int]int   // by link, in levelUnit
@@ -79,13 +79,13 @@ type naiveView struct {
 	background   naiveNode
 }
 
-// naiveEdge leads to a neighbour of a link, or to all in the background.
+// naiveEdge leads to a neighbour of a link, or to the background.
 type naiveEdge struct {
 	link   int
 	length int // in edgeUnit
 }
 
-const backgroundLink = -1 // stands before every link
+const backgroundLink = -1 // sorts before every link
 
 func (v *naiveView) measured(links []int) []float32 {
 	var out []float32
@@ -98,8 +98,7 @@ func (v *naiveView) measured(links []int) []float32 {
 	return out
 }
 
-// measureNoise is noiseEstimator.background. It reports whether anything was
-// measured.
+// measureNoise is noiseEstimator.background. It reports whether anything was measured.
 func (v *naiveView) measureNoise() bool {
 	var bins []int
 	for _, x := range v.values {
@@ -140,8 +139,8 @@ func (v *naiveView) measureNoise() bool {
 	return true
 }
 
-// spread is the median over the switches, as the middle of one of 32 bins per
-// power of 2.
+// medianSwitchSigma is the median over the switches, as the middle of one of 32 bins
+// per power of 2.
 func (v *naiveView) medianSwitchSigma() float64 {
 	var all []float32
 	for _, links := range v.linksAt {
@@ -157,13 +156,13 @@ func (v *naiveView) medianSwitchSigma() float64 {
 	return float64(math.Float32frombits(bin<<sigmaBits + 1<<(sigmaBits-1)))
 }
 
-// naiveDeviation is that of the sorted values of a switch of so many links.
+// naiveDeviation is the deviation of the sorted values of a switch with so many links.
 func naiveDeviation(x []float32, links int) (sigma float64, ok bool) {
 	n := len(x)
 	if n < 2 || links >= largeSwitch && n < largeSwitch {
 		return 0, false
 	}
-	rank := n // of the larger of the two order statistics, of which x are a sample
+	rank := n // of the larger of the two order statistics, of which x is a sample
 	if n >= 4 {
 		rank, x = n-1, x[1:n-1]
 	}
@@ -242,7 +241,7 @@ func (v *naiveView) findCandidates() bool {
 	return len(v.candidates) > 0
 }
 
-// mergeSwitches merges switches that few enough missing links join.
+// mergeSwitches merges switches joined by few enough missing links.
 func (v *naiveView) mergeSwitches(gaps []int) {
 	root := map[int]int{}
 	for s := range v.linksAt {
@@ -266,8 +265,8 @@ func (v *naiveView) mergeSwitches(gaps []int) {
 	}
 }
 
-// naiveUnion gives both of each pair, and what they are already one with, the
-// least of their names.
+// naiveUnion gives both of each pair, and everything united with them, their lowest
+// name.
 func naiveUnion(name map[int]int, pairs [][2]int) {
 	for changed := true; changed; {
 		changed = false
@@ -334,7 +333,7 @@ func (v *naiveView) unstabilise(level float64) float64 {
 	return level * v.base
 }
 
-// findLevels lists the edges of each candidate and winsorises its level by its
+// findLevels lists the edges of each candidate and winsorises its level to its
 // neighbours'.
 func (v *naiveView) findLevels() {
 	v.raw, v.level, v.edges = map[int]int{}, map[int]int{}, map[int][]naiveEdge{}

@@ -7,9 +7,9 @@ import (
 	"github.com/giverny/giverny/segment/linkset"
 )
 
-// noiseEstimator finds how much values differ without cause, by robust statistics (quartiles, medians, a
-// low quantile of differences), which regions do not move while most of the fabric is in the background.
-// It holds memory alone: what it finds is in the background and the noiseModel that it returns.
+// noiseEstimator estimates the noise by robust statistics (quartiles, medians, a low quantile of
+// differences), which regions do not affect while most of the fabric is background. It keeps only
+// working memory: the results are the background and noiseModel it returns.
 type noiseEstimator struct {
 	adj           *linkset.Adjacency
 	sigmaPerRange []float64 // by number of values at a switch: standard deviations per range; see expectedRange
@@ -20,35 +20,35 @@ type noiseEstimator struct {
 	sample         []float32
 }
 
-// background is what links outside of all regions measure, in percent points.
+// background is the distribution of values outside all regions, in percent points.
 type background struct {
 	sigma      float64 // standard deviation of the noise there
 	mean       float64
 	thresholds thresholds
 }
 
-// thresholds are those of hysteresis thresholding (Canny, IEEE PAMI 8, 1986), in percent: a link from
-// certain on is a candidate, one between hot and certain only where the mean around it reaches context.
+// thresholds are for hysteresis thresholding (Canny, IEEE PAMI 8, 1986), in percent: a link at or above
+// certain is a candidate, one between hot and certain only if the mean around it reaches context.
 type thresholds struct{ hot, certain, context float32 }
 
-// noiseModel is the noise as a function of the stall: its standard deviation is base at no stall and
-// grows by slope per point.
+// noiseModel is the noise as a function of the stall: its standard deviation is base at zero stall
+// and increases by slope per point.
 type noiseModel struct {
 	base, slope float64 // percent points; per point
 	background  float64 // mean of the background, percent
 }
 
 const (
-	minBase      = .05 // percent points: keeps data without noise from being cut at every step
+	minBase      = .05 // percent points: prevents splitting noiseless data at every step
 	valueBins    = 4096
 	binsPerPoint = valueBins / 100.
-	sigmaBits    = 18 // of a float32 that a bin of deviations leaves out: 32 bins per power of 2
+	sigmaBits    = 18 // low-order bits of a float32 ignored by the bins of deviations: 32 bins per power of 2
 	sigmaBins    = 1 << (31 - sigmaBits)
 
-	// Growth of the noise: a low quantile, because edges lie between many
-	// pairs; a prior, for when pairs are few; and a bound.
+	// Growth of the noise: a low quantile, because many pairs span an edge; a prior for
+	// few pairs; and a bound.
 	slopeQuantile  = .35
-	slopePairs     = 50  // pairs that the prior counts for
+	slopePairs     = 50  // pairs that the prior is worth
 	slopePrior     = .03 // of the base, per point
 	maxSlope       = .3
 	slopeBins      = 1200
@@ -68,10 +68,9 @@ func newNoiseEstimator(adj *linkset.Adjacency) noiseEstimator {
 	return n
 }
 
-// expectedRange is that of n normal values of deviation 1: between the second
-// largest and the second smallest, of less than four values between the largest
-// and the smallest (Blom, Statistical Estimates and Transformed Beta-Variables,
-// 1958).
+// expectedRange is the expected range of n normal values with deviation 1: between the
+// second largest and the second smallest, for less than four values between the largest
+// and the smallest (Blom, Statistical Estimates and Transformed Beta-Variables, 1958).
 func expectedRange(n int) float64 {
 	rank := float64(n)
 	if n >= 4 {
@@ -81,9 +80,9 @@ func expectedRange(n int) float64 {
 	return 2 * math.Sqrt2 * math.Erfinv(2*p-1)
 }
 
-// background estimates location and scale of the background: the median of all
-// values, and as scale their interquartile range while three quarters of the
-// fabric are calm, otherwise the median deviation at a switch if that is less.
+// background estimates location and scale of the background: the median of all values,
+// and their interquartile range while three quarters of the fabric are calm, otherwise
+// the median deviation at a switch if that is smaller.
 func (n *noiseEstimator) background(values []float32, minMean float64) background {
 	clear(n.histogram[:])
 	measured := int32(0)
@@ -106,8 +105,8 @@ func (n *noiseEstimator) background(values []float32, minMean float64) backgroun
 	return b
 }
 
-// thresholdsOf finds what is hot. A fabric that is stalled all over has no background to rise above:
-// its links need no context.
+// thresholdsOf determines the thresholds. On a fabric that is stalled everywhere there is no
+// background to exceed: its links need no context.
 func thresholdsOf(median, sigma, minMean float64) thresholds {
 	hot := hotShare * minMean
 	if median >= hot {
@@ -120,7 +119,7 @@ func thresholdsOf(median, sigma, minMean float64) thresholds {
 	}
 }
 
-// meanBelow is the mean of the values below a threshold, by the histogram.
+// meanBelow is the mean of the values below a threshold, from the histogram.
 func (n *noiseEstimator) meanBelow(threshold float32) float64 {
 	sum, count := 0., 0.
 	for i, c := range n.histogram[:min(valueBins, int(float64(threshold)*binsPerPoint))] {
@@ -130,7 +129,7 @@ func (n *noiseEstimator) meanBelow(threshold float32) float64 {
 	return sum / max(1, count)
 }
 
-// medianSwitchSigma is the median of the deviations at the switches.
+// medianSwitchSigma is the median of the switches' deviations.
 func (n *noiseEstimator) medianSwitchSigma(values []float32) float64 {
 	clear(n.sigmaHistogram[:])
 	switches := int32(0)
@@ -147,7 +146,7 @@ func (n *noiseEstimator) medianSwitchSigma(values []float32) float64 {
 	return float64(math.Float32frombits(bin<<sigmaBits | 1<<(sigmaBits-1)))
 }
 
-// switchSigma estimates the deviation of the values of a few links by their range.
+// switchSigma estimates the deviation of a few links' values from their range.
 func (n *noiseEstimator) switchSigma(values []float32, links []int32) (sigma float64, ok bool) {
 	if len(links) >= largeSwitch {
 		return n.largeSwitchSigma(values, links)
@@ -155,7 +154,7 @@ func (n *noiseEstimator) switchSigma(values []float32, links []int32) (sigma flo
 	low, low2, high, high2 := int32(math.MaxInt32), int32(math.MaxInt32), int32(-1), int32(-1)
 	measured := 0
 	for _, l := range links {
-		v := int32(math.Float32bits(values[l])) // ordered like the values, as none is negative but missing
+		v := int32(math.Float32bits(values[l])) // ordered like the values, since only missing ones are negative
 		if v < 0 {
 			continue
 		}
@@ -172,9 +171,9 @@ func (n *noiseEstimator) switchSigma(values []float32, links []int32) (sigma flo
 	return float64(math.Float32frombits(uint32(high))-math.Float32frombits(uint32(low))) * n.sigmaPerRange[measured], true
 }
 
-// largeSwitch is how many links a switch has that several regions are likely to
-// reach. Gaps between the sorted values separate their levels: the two widest do
-// not count.
+// largeSwitch is the number of links from which a switch is likely to touch several
+// regions. Gaps between the sorted values separate their levels: the two widest are
+// excluded.
 const largeSwitch = 8
 
 func (n *noiseEstimator) largeSwitchSigma(values []float32, links []int32) (sigma float64, ok bool) {
@@ -199,18 +198,18 @@ func (n *noiseEstimator) largeSwitchSigma(values []float32, links []int32) (sigm
 	return within * n.sigmaPerRange[len(n.sample)] / rangeWithoutGaps(len(n.sample)), true
 }
 
-// rangeWithoutGaps is the share of the expected range of n normal values that is
-// left, in the median, without the two widest gaps between them. The formula was
-// fitted to simulated values, within 6%; TestRangeWithoutGaps simulates them again.
+// rangeWithoutGaps is the share of the expected range of n normal values that remains,
+// in the median, without the two widest gaps between them. The formula was fitted to
+// simulated values, within 6%; TestRangeWithoutGaps repeats the simulation.
 func rangeWithoutGaps(n int) float64 {
 	d := float64(n)
 	return 1 - (1.6+3.7/d)/math.Sqrt(d)
 }
 
-// model fits how the noise grows with the stall: the slope that explains
+// model fits the growth of the noise with the stall: the slope that explains
 // slopeQuantile of the differences between hot candidates at one switch.
 func (n *noiseEstimator) model(values []float32, b background, candidates *candidates) noiseModel {
-	perPoint := 1 / (2 * math.Erfinv(slopeQuantile)) // of the difference of two normal values
+	perPoint := 1 / (2 * math.Erfinv(slopeQuantile)) // for the difference of two normal values
 	clear(n.slopeHistogram[:])
 	pairs := int32(slopePairs)
 	n.slopeHistogram[min(slopeBins-1, int(slopePrior*b.sigma*binsPerSlope))] = slopePairs
@@ -238,7 +237,7 @@ func (n *noiseEstimator) model(values []float32, b background, candidates *candi
 	return noiseModel{base: b.sigma, slope: slope, background: b.mean}
 }
 
-// subsample keeps of many values some that are distributed alike.
+// subsample reduces a large sample to one with a similar distribution.
 func (n *noiseEstimator) subsample() {
 	if len(n.sample) <= maxSlopeSample {
 		return
@@ -260,7 +259,7 @@ func (m noiseModel) stabilise(percent float64) float64 {
 	return math.Log1p(m.slope/m.base*percent) / m.slope
 }
 
-// unstabilise is the inverse of stabilise: the stall of a level.
+// unstabilise is the inverse of stabilise: the stall for a level.
 func (m noiseModel) unstabilise(level float64) float64 {
 	if m.isConstant() {
 		return level * m.base
@@ -268,7 +267,7 @@ func (m noiseModel) unstabilise(level float64) float64 {
 	return math.Expm1(level*m.slope) * m.base / m.slope
 }
 
-// isConstant reports whether the noise hardly grows over the whole range.
+// isConstant reports whether the noise grows negligibly over the whole range.
 func (m noiseModel) isConstant() bool { return m.slope*100 < 1e-3*m.base }
 
 // sigma is the standard deviation of the noise at a stall, in percent points.

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// The formula holds for simulated values within the 6% that it claims, and the error of the simulation.
+// The formula holds for simulated values within the stated 6%, plus the error of the simulation.
 func TestRangeWithoutGaps(t *testing.T) {
 	rng := rand.New(rand.NewSource(1))
 	for _, n := range []int{8, 12, 24, 64, 128} {
@@ -35,7 +35,7 @@ func TestRangeWithoutGaps(t *testing.T) {
 	}
 }
 
-// The transform makes the noise alike at every stall, and has an inverse.
+// The transform makes the noise equal at every stall, and has an inverse.
 func TestStabilise(t *testing.T) {
 	for _, m := range []noiseModel{{base: 2}, {base: .5, slope: .1}, {base: 3, slope: .3}, {base: 1, slope: 1e-6}} {
 		for percent := 0.; percent <= 100; percent += 5 {

@@ -11,28 +11,28 @@ import (
 )
 
 // overlaps resolves superposition, where two causes add up: a segment whose stall is the sum of two
-// neighbours' belongs to both. And it joins what such a segment splits: two of its neighbours of one
-// stall are one region that goes on beyond it.
+// neighbours' belongs to both. It also joins what such a segment separates: two of its neighbours
+// with the same stall are one region that continues beyond it.
 type overlaps struct {
 	mean         []float64 // by node: stall, percent
 	meanVariance []float64
-	total        []int64 // by node: sum of the stalls, in stallUnit
-	order        []int32 // nodes, the calmest first
+	total        []int64 // by node: sum of the stalls, in units of stallUnit
+	order        []int32 // nodes, calmest first
 	owners       []ownerSet
-	bridged      []int32           // by node: a summand of which it joins two parts, or -1
+	bridged      []int32           // by node: a summand, two parts of which it joins, or -1
 	merged       linkset.UnionFind // nodes that are one region
-	regionSize   []int32           // by region: a root of merged
+	regionSize   []int32           // by region, identified by a root of merged
 	neighbours   []neighbour
 	begins       []int32
 }
 
-// ownerSet is the regions that a node belongs to.
+// ownerSet is the set of regions that a node belongs to.
 type ownerSet struct {
 	of    [maxOwners]int32
 	count int32
 }
 
-// neighbour is a node beside another, and the length of their boundary.
+// neighbour is a node next to another, with the length of their boundary.
 type neighbour struct {
 	node   int32
 	length float64
@@ -41,21 +41,21 @@ type neighbour struct {
 const (
 	maxOwners = 3
 	stallUnit = 1. / 1024 // percent points
-	// A sum may be off by the error of the means and a little more: links that
-	// are stalled for two reasons may hide a part of one.
+	// A sum may be off by the errors of the means and a little more: links stalled for
+	// two reasons may hide part of one.
 	sumSlack      = .3 // percent points
 	sumShare      = .01
 	sumDeviations = 3
-	// Close to full stall a sum is cut off.
+	// Near full stall a sum is clipped.
 	saturated      = 92
 	saturatedSlack = 8
-	// minContactPerLink is the boundary per link without which a neighbour is no
-	// summand, and enclosedShare the share of its boundary from which a node lies
+	// minContactPerLink is the boundary per link below which a neighbour is not a
+	// summand; enclosedShare is the share of its boundary from which a node counts as
 	// inside another.
 	minContactPerLink = .2
 	enclosedShare     = .8
-	// maxBackgroundShare is the share of its boundary that a sum may have with the
-	// background: where two regions overlap, each goes on beyond.
+	// maxBackgroundShare is the largest share of its boundary that a sum may have with
+	// the background: where two regions overlap, each continues beyond.
 	maxBackgroundShare = .6
 )
 
@@ -70,7 +70,7 @@ func (o *overlaps) resolve(g *regionGraph, values []float32, c *candidates, nois
 		o.order = append(o.order, a)
 	}
 	slices.SortFunc(o.order, func(a, b int32) int { return cmp.Or(cmp.Compare(o.mean[a], o.mean[b]), cmp.Compare(a, b)) })
-	for _, a := range o.order { // the calmer first: what is a sum may be a summand of a larger one
+	for _, a := range o.order { // calmer nodes first: a sum may be a summand of a larger one
 		o.owners[a], o.bridged[a] = owner(a), -1
 		around, background := o.findCalmerNeighbours(g, a, minMean)
 		if x, y, ok := o.findSummands(a, g.size[a]); ok && background <= maxBackgroundShare*around {
@@ -99,9 +99,9 @@ func (o *overlaps) measure(g *regionGraph, values []float32, c *candidates, nois
 	}
 }
 
-// findCalmerNeighbours lists in neighbours the calmer nodes beside a node that are
-// stalled enough to be regions, and returns the length of the node's whole boundary
-// and of that with the background.
+// findCalmerNeighbours sets neighbours to the calmer nodes next to a node that are
+// stalled enough to be regions, and returns the length of the node's whole boundary and
+// of that with the background.
 func (o *overlaps) findCalmerNeighbours(g *regionGraph, a int32, minMean float64) (around, background float64) {
 	o.neighbours = o.neighbours[:0]
 	for _, e := range g.edges.of(a) {
@@ -119,8 +119,7 @@ func (o *overlaps) findCalmerNeighbours(g *regionGraph, a int32, minMean float64
 	return around, background
 }
 
-// findSummands looks among the neighbours for the two whose stalls add up to a
-// node's best.
+// findSummands finds the two neighbours whose stalls add up best to that of a node.
 func (o *overlaps) findSummands(a, size int32) (x, y int32, ok bool) {
 	best := 1.
 	for i, u := range o.neighbours {
@@ -141,9 +140,9 @@ func (o *overlaps) findSummands(a, size int32) (x, y int32, ok bool) {
 	return x, y, ok
 }
 
-// joinSplitParts joins either summand with the neighbours of the same stall, and
-// returns a summand of which the node bridges two parts, or -1. Without overlap it
-// can bridge one: regions have no gaps.
+// joinSplitParts joins each summand with the neighbours of the same stall, and returns
+// a summand two parts of which the node bridges, or -1. Without overlap it can bridge
+// only one, because regions have no gaps.
 func (o *overlaps) joinSplitParts(x, y int32, overlap bool) (bridged int32) {
 	bridged = -1
 	for _, summand := range [2]int32{x, y} {
@@ -164,7 +163,7 @@ func (o *overlaps) joinSplitParts(x, y int32, overlap bool) (bridged int32) {
 	return bridged
 }
 
-// findEnclosing looks among the neighbours for the node that has this one inside.
+// findEnclosing returns the neighbour that encloses the node.
 func (o *overlaps) findEnclosing(around float64) (x int32, ok bool) {
 	for _, u := range o.neighbours {
 		if u.length > enclosedShare*around && o.owners[u.node].count == 1 {
@@ -176,7 +175,7 @@ func (o *overlaps) findEnclosing(around float64) (x int32, ok bool) {
 
 func owner(a int32) ownerSet { return ownerSet{of: [maxOwners]int32{a}, count: 1} }
 
-// with is both owners' union, as far as there is room.
+// with returns the union of both sets, up to maxOwners.
 func (o ownerSet) with(other ownerSet) ownerSet {
 	for _, b := range other.of[:other.count] {
 		if o.count < maxOwners && !slices.Contains(o.of[:o.count], b) {
@@ -187,10 +186,10 @@ func (o ownerSet) with(other ownerSet) ownerSet {
 	return o
 }
 
-// assignRegions puts regions for nodes as owners: first the one that the node
-// bridges, then the smallest, to which it is most. Without overlap the first is the
-// only one, and must be beside the node: a sum may have an owner by way of a sum
-// that went elsewhere.
+// assignRegions replaces nodes by regions as owners: first the region that the node
+// bridges, then the smallest, of which the node is the largest part. Without overlap
+// only the first one counts, and it must touch the node: a sum may have an owner
+// through another sum that was assigned elsewhere.
 func (o *overlaps) assignRegions(g *regionGraph, overlap bool) {
 	n := g.numNodes()
 	o.regionSize = scratch.Slice(o.regionSize, n)
@@ -212,7 +211,7 @@ func (o *overlaps) assignRegions(g *regionGraph, overlap bool) {
 		}
 		if !overlap {
 			first := 0
-			if isSum { // its calmer part is beside it, and with one of them already
+			if isSum { // its calmer part touches it and has one of them already
 				first = slices.IndexFunc(regions, func(region int32) bool { return o.touchesRegion(g, a, region) })
 			}
 			resolved = owner(regions[first])
@@ -221,7 +220,7 @@ func (o *overlaps) assignRegions(g *regionGraph, overlap bool) {
 	}
 }
 
-// rankRegions sorts the regions of a sum: the one that it bridges, then by size.
+// rankRegions sorts the regions of a sum: the bridged one first, then by size.
 func (o *overlaps) rankRegions(regions []int32, summand int32) {
 	size := func(region int32) int32 {
 		if summand >= 0 && region == o.merged.Find(summand) {
@@ -234,7 +233,7 @@ func (o *overlaps) rankRegions(regions []int32, summand int32) {
 	})
 }
 
-// touchesRegion reports whether a calmer node beside a is a region's.
+// touchesRegion reports whether a calmer node next to a belongs to a region.
 func (o *overlaps) touchesRegion(g *regionGraph, a, region int32) bool {
 	return slices.ContainsFunc(g.edges.of(a), func(e edge) bool {
 		b := e.to
@@ -242,10 +241,10 @@ func (o *overlaps) touchesRegion(g *regionGraph, a, region int32) bool {
 	})
 }
 
-// emit makes a group of each region.
+// emit outputs a group per region.
 func (o *overlaps) emit(g *regionGraph, c *candidates, out *linkset.Groups) {
 	owned := func(a int32) []int32 { return o.owners[a].of[:o.owners[a].count] }
-	o.owners[0] = ownerSet{} // the background is no region
+	o.owners[0] = ownerSet{} // the background is not a region
 	o.begins = scratch.Slice(o.begins, g.numNodes()+1)
 	clear(o.begins)
 	for a := range int32(g.numNodes()) {

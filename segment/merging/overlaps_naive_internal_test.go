@@ -9,16 +9,16 @@ import (
 	"github.com/giverny/giverny/schema"
 )
 
-// naiveRegion is a node as overlaps sees it.
+// naiveRegion is a node in overlaps.
 type naiveRegion struct {
 	*naiveNode
 	links               []schema.LinkID
 	meanStall, variance float64
 	owners              []int
-	bridged             *naiveRegion // the summand of which it joins parts, or nil
+	bridged             *naiveRegion // a summand, parts of which it joins, or nil
 }
 
-// resolveOverlaps is overlaps.resolve and emit: the groups of links, of which some are of several.
+// resolveOverlaps is overlaps.resolve and emit: it returns the groups of links, which may overlap.
 func (v *naiveView) resolveOverlaps(label naiveLabel) [][]schema.LinkID {
 	all := map[int]*naiveRegion{}
 	one := map[int]int{}
@@ -70,7 +70,7 @@ func byStall(a, b *naiveRegion) int {
 	return cmp.Or(cmp.Compare(a.meanStall, b.meanStall), cmp.Compare(a.name, b.name))
 }
 
-// naiveSummands is the two of near whose stalls add up to a's best, or nil.
+// naiveSummands returns the two of near whose stalls add up best to a's, or nil.
 func naiveSummands(a *naiveRegion, near []*naiveRegion) (x, y *naiveRegion) {
 	best := 1.
 	for i, u := range near {
@@ -89,8 +89,8 @@ func naiveSummands(a *naiveRegion, near []*naiveRegion) (x, y *naiveRegion) {
 	return x, y
 }
 
-// naiveJoinSplitParts joins the summands and what is near and like them, without
-// overlap one of them only, and says which was last.
+// naiveJoinSplitParts joins the summands with similar nodes in near, without overlap
+// only one of them, and returns the last.
 func naiveJoinSplitParts(one map[int]int, x, y *naiveRegion, near []*naiveRegion, overlap bool) (bridged *naiveRegion) {
 	for _, summand := range []*naiveRegion{x, y} {
 		if len(summand.owners) > 1 || bridged != nil && !overlap {
@@ -117,8 +117,8 @@ func naiveOwners(a, b []int) []int {
 	return out
 }
 
-// groups are the links of each region, ascending: of all that own a node, or
-// without overlap of the first.
+// groups returns the links of each region, ascending: of all owners of a node, or
+// without overlap of the first one.
 func (v *naiveView) groups(all map[int]*naiveRegion, one map[int]int) [][]schema.LinkID {
 	size := map[int]int{}
 	for name, r := range all {
@@ -134,7 +134,7 @@ func (v *naiveView) groups(all map[int]*naiveRegion, one map[int]int) [][]schema
 		for _, o := range r.owners {
 			owners = naiveOwners(owners, []int{one[o]})
 		}
-		if r.owners[0] != name { // a sum: the one that it bridges, then the smaller first
+		if r.owners[0] != name { // a sum: the bridged one, then the smaller one first
 			rank := func(region int) int {
 				if r.bridged != nil && region == one[r.bridged.name] {
 					return 0

@@ -8,27 +8,27 @@ import (
 	"github.com/giverny/giverny/segment/linkset"
 )
 
-// regionGraph is a region adjacency graph (RAG): its nodes are segments, sets of links of about one
-// level, and its edges the boundaries between them, in CSR. Node 0 is the background, whose level is
-// known and stands. Links are counted by their index in candidates.links.
+// regionGraph is a region adjacency graph (RAG): its nodes are segments, sets of links of similar
+// level, and its edges the boundaries between them, in CSR form. Node 0 is the background, whose
+// level is known and fixed. Links are identified by index in candidates.links.
 type regionGraph struct {
-	lambda float64 // of Mumford and Shah: the cost of a unit of boundary, in variances of the noise
+	lambda float64 // Mumford and Shah's: the cost of a unit of boundary, in variances of the noise
 	label  []int32 // by link: its node
-	size   []int32 // by node: links
-	sum    []int64 // by node: of the levels, in levelUnit
+	size   []int32 // by node: number of links
+	sum    []int64 // by node: sum of the levels, in units of levelUnit
 	mean   []float64
 	edges  edgeList
 
-	observed  []int32           // by link: level, in levelUnit
-	level     []int32           // by link: the same, winsorised by the neighbours' levels
-	linkEdges edgeList          // by link + 1: its neighbours, as if each link were a node
+	observed  []int32           // by link: level, in units of levelUnit
+	level     []int32           // by link: the same, winsorised to the neighbours' levels
+	linkEdges edgeList          // by link + 1: its neighbours, with each link as a node
 	best      []partner         // by node
-	merged    linkset.UnionFind // nodes that become one in this round
+	merged    linkset.UnionFind // nodes to be merged in this round
 	newNode   []int32           // by node: its number after the next contraction
-	members   []int32           // nodes by that number
-	begins    []int32           // by that number: where it begins in members
+	members   []int32           // nodes grouped by that number
+	begins    []int32           // by that number: its start in members
 	seen      []int32
-	spare     struct { // the other half of what is double-buffered
+	spare     struct { // the other half of the double-buffered fields
 		size  []int32
 		sum   []int64
 		edges [2]edgeList
@@ -39,17 +39,17 @@ type regionGraph struct {
 const (
 	levelUnit = 1. / 1024 // deviations of the noise
 	edgeUnit  = 1. / 64   // units of boundary
-	// autoMergeCost is the cost up to which a node is merged without being the other's best: it is well
-	// below what chance makes of one level, and rounds become few.
+	// autoMergeCost is the cost up to which a node is merged without being the other's best partner: it
+	// is well below chance differences within one level, and saves rounds.
 	autoMergeCost = .2
-	// outlierDamping divides how far a link lies beyond all its neighbours' levels. The rest is not lost,
-	// so that no two links become the same.
+	// outlierDamping divides the distance of a link's level beyond all its neighbours' levels. It is kept
+	// above zero so that no two links become equal.
 	outlierDamping = 32
 	// absorbRatio is how many times as large a node must be for others to merge into it without being
-	// its best: its mean hardly changes.
+	// its best partner: its mean hardly changes.
 	absorbRatio = 8
-	// backgroundSize makes the background's level stand, whatever merges into it, and keeps it from
-	// being too small.
+	// backgroundSize keeps the background's level constant, whatever is merged into it, and keeps
+	// it from counting as small.
 	backgroundSize = math.MaxInt32
 )
 
@@ -74,7 +74,7 @@ func (g *regionGraph) build(values []float32, c *candidates, noise noiseModel) {
 	g.resetToSingletons(backgroundSize, backgroundSize*int64(background))
 }
 
-// resetToSingletons makes each link a node, beside a background of that size and
+// resetToSingletons makes each link a node, plus a background with the given size and
 // sum.
 func (g *regionGraph) resetToSingletons(background int32, sum int64) {
 	n := len(g.level) + 1
@@ -91,9 +91,9 @@ func (g *regionGraph) resetToSingletons(background int32, sum int64) {
 	g.findMeans()
 }
 
-// addLink lists the edges of a link and returns its level, winsorised: hardly
-// beyond the range of its neighbours' levels. A value that is far from all around
-// it is an error of measurement, or will not make a region.
+// addLink lists the edges of a link and returns its level, winsorised to slightly
+// beyond the range of its neighbours' levels. A value far from all around it is a
+// measurement error or will not form a region.
 func (g *regionGraph) addLink(i, l, background int32, c *candidates) int32 {
 	low, high := int32(math.MaxInt32), int32(math.MinInt32)
 	toBackground, begin := uint32(0), int32(len(g.linkEdges.all))
@@ -112,7 +112,7 @@ func (g *regionGraph) addLink(i, l, background int32, c *candidates) int32 {
 			if j == i {
 				continue
 			}
-			if at := g.seen[j]; at >= begin { // at the other switch too
+			if at := g.seen[j]; at >= begin { // adjacent at the other switch as well
 				g.linkEdges.all[at].length += share
 				continue
 			}
@@ -142,14 +142,14 @@ func (g *regionGraph) findMeans() {
 	}
 }
 
-// mergeAll merges while that lowers the functional.
+// mergeAll merges while that decreases the functional.
 func (g *regionGraph) mergeAll() {
 	for g.boruvkaRound(g.mergeCost) {
 	}
 }
 
-// absorbSmall merges nodes of fewer links into the neighbour of the nearest mean, but none that may be a region by itself into
-// the background.
+// absorbSmall merges nodes with fewer than minLinks links into the neighbour with the closest mean, except into the background
+// those that could be regions on their own.
 func (g *regionGraph) absorbSmall(minLinks int32) {
 	distance := func(a, b int32, _ uint32) float64 {
 		if min(g.size[a], g.size[b]) >= minLinks || min(a, b) == 0 && g.size[max(a, b)] >= HotLinks {
@@ -161,10 +161,10 @@ func (g *regionGraph) absorbSmall(minLinks int32) {
 	}
 }
 
-// mergeCost is the scale at which two nodes merge under the piecewise constant functional of Mumford
-// and Shah, sum of squared errors + lambda x length of boundaries: the rise of the squared error (Ward's
-// criterion, na nb/(na+nb) d^2) per unit of boundary that goes (Koepfler, Lopez and Morel 1994).
-// It is infinite from lambda on, where the edge stays. Deviation from them: a boundary that is short for
+// mergeCost is the scale at which two nodes merge under the piecewise constant functional of Mumford and
+// Shah, sum of squared errors + lambda x length of boundaries: the increase of the squared error (Ward's
+// criterion, na nb/(na+nb) d^2) per unit of boundary removed (Koepfler, Lopez and Morel 1994). It is
+// infinite from lambda on, where the edge stays. Deviation from the paper: a boundary that is short for
 // its segments counts for less than its length; see contactRatio.
 func (g *regionGraph) mergeCost(a, b int32, length uint32) float64 {
 	return g.mergeCostAt(g.lambda, a, b, length)
@@ -173,9 +173,9 @@ func (g *regionGraph) mergeCost(a, b int32, length uint32) float64 {
 func (g *regionGraph) mergeCostAt(lambda float64, a, b int32, length uint32) float64 {
 	difference := g.mean[a] - g.mean[b]
 	na, nb := float64(g.size[a]), float64(g.size[b])
-	// Both are na+nb times as large, which saves divisions.
+	// Both are multiplied by na+nb, which saves divisions.
 	rise, boundary := difference*difference*(na*nb), float64(length)*edgeUnit*(na+nb)
-	if rise >= lambda*boundary { // most edges stay by far
+	if rise >= lambda*boundary { // true for most edges
 		return math.Inf(1)
 	}
 	if full := contactRatio * (na * nb); boundary < full {
@@ -187,10 +187,10 @@ func (g *regionGraph) mergeCostAt(lambda float64, a, b int32, length uint32) flo
 	return rise / boundary
 }
 
-// boruvkaRound merges the nodes that are each other's best, at the least cost, as Boruvka's algorithm
-// for minimum spanning trees does (1926), and reports whether there were any. Merges of a round do not
-// depend on each other, so that no order of edges shows. A cost is the same from both sides, and
-// infinite where an edge must stay.
+// boruvkaRound merges the nodes that are each other's best partners, at the least cost, as in
+// Boruvka's algorithm for minimum spanning trees (1926), and reports whether there were any. Merges of
+// a round are independent, so that the order of edges does not matter. A cost is symmetric, and
+// infinite for an edge that must stay.
 func (g *regionGraph) boruvkaRound(cost func(a, b int32, length uint32) float64) (merged bool) {
 	n := g.numNodes()
 	g.best = scratch.Slice(g.best, n)
@@ -202,13 +202,13 @@ func (g *regionGraph) boruvkaRound(cost func(a, b int32, length uint32) float64)
 		for _, e := range g.edges.of(a) {
 			b := e.to
 			if b > 0 && b < a {
-				continue // seen from there
+				continue // handled from the other side
 			}
 			c := cost(a, b, e.length)
 			if c > math.MaxFloat64 {
 				continue
 			}
-			if c == 0 { // alike: all merge, or their numbers would choose
+			if c == 0 { // identical: merge all, or their numbering would decide
 				g.merged.Union(a, b)
 				merged = true
 				continue
@@ -234,14 +234,14 @@ func (g *regionGraph) boruvkaRound(cost func(a, b int32, length uint32) float64)
 	return merged
 }
 
-// partner is a node to merge with, over an edge of a length, at a cost.
+// partner is a node to merge with, over an edge with a length and a cost.
 type partner struct {
 	node   int32 // or -1
 	length uint32
 	cost   float64
 }
 
-// offer makes p the best partner of a node if it is better than the one so far.
+// offer makes p the best partner of a node if it is better than the current one.
 func (g *regionGraph) offer(to int32, p partner) {
 	best := &g.best[to]
 	if p.cost < best.cost || best.node >= 0 && g.prefers(p.node, best.node, p.length, best.length) {
@@ -249,9 +249,8 @@ func (g *regionGraph) offer(to int32, p partner) {
 	}
 }
 
-// prefers breaks a tie between two partners: the longer boundary, the larger
-// node, the higher level, the higher levels around. Numbers decide last: they mean
-// nothing.
+// prefers breaks a tie between two partners: the longer boundary, the larger node, the
+// higher level, the higher levels around; last the numbers, which are arbitrary.
 func (g *regionGraph) prefers(a, b int32, lengthA, lengthB uint32) bool {
 	if c := cmp.Or(cmp.Compare(lengthB, lengthA), cmp.Compare(g.size[b], g.size[a]), cmp.Compare(g.sum[b], g.sum[a])); c != 0 {
 		return c < 0
@@ -259,8 +258,7 @@ func (g *regionGraph) prefers(a, b int32, lengthA, lengthB uint32) bool {
 	return cmp.Or(cmp.Compare(g.levelsAround(b), g.levelsAround(a)), cmp.Compare(a, b)) < 0
 }
 
-// levelsAround is the sum of the neighbours' levels, weighted by length of
-// boundary.
+// levelsAround is the sum of the neighbours' levels, weighted by boundary length.
 func (g *regionGraph) levelsAround(a int32) (sum int64) {
 	for _, e := range g.edges.of(a) {
 		sum += int64(e.length) * (g.sum[e.to] / int64(max(1, g.size[e.to])))
@@ -268,11 +266,11 @@ func (g *regionGraph) levelsAround(a int32) (sum int64) {
 	return sum
 }
 
-// contract makes one node of each set of merged ones.
+// contract replaces each set of merged nodes by one node.
 func (g *regionGraph) contract() {
 	g.newNode = scratch.Slice(g.newNode, g.numNodes())
 	count := int32(0)
-	for a := range int32(g.numNodes()) { // roots are the least of their set: they come first
+	for a := range int32(g.numNodes()) { // roots are the smallest of their set, so they come first
 		if root := g.merged.Find(a); root == a {
 			g.newNode[a] = count
 			count++
@@ -283,8 +281,8 @@ func (g *regionGraph) contract() {
 	g.renumber(count)
 }
 
-// renumber makes one node of those of one new number, of which there are count;
-// 0 is the background's.
+// renumber merges the nodes with the same new number, of which there are count; 0 is
+// the background.
 func (g *regionGraph) renumber(count int32) {
 	g.groupBy(count)
 	g.contractEdges(count)
@@ -292,7 +290,7 @@ func (g *regionGraph) renumber(count int32) {
 	clear(size)
 	clear(sum)
 	for a, to := range g.newNode {
-		if to != 0 { // the background stays as it is
+		if to != 0 { // the background is unchanged
 			size[to] += g.size[a]
 			sum[to] += g.sum[a]
 		}
@@ -306,8 +304,8 @@ func (g *regionGraph) renumber(count int32) {
 	}
 }
 
-// relabel makes one node of the links of one label, each less than labels; 0 is
-// the background's.
+// relabel merges the links with the same label into a node, labels being below labels;
+// 0 is the background.
 func (g *regionGraph) relabel(label []int32, labels int32) {
 	g.resetToSingletons(g.size[0], g.sum[0])
 	g.newNode = scratch.Slice(g.newNode, g.numNodes())
@@ -325,7 +323,7 @@ func (g *regionGraph) relabel(label []int32, labels int32) {
 	g.renumber(count)
 }
 
-// groupBy lists the nodes by their new number: those of number a are
+// groupBy groups the nodes by new number: those with number a are
 // members[begins[a]:begins[a+1]].
 func (g *regionGraph) groupBy(count int32) {
 	g.begins = scratch.Slice(g.begins, int(count)+2)
@@ -343,7 +341,7 @@ func (g *regionGraph) groupBy(count int32) {
 	}
 }
 
-// contractEdges adds up parallel edges of grouped nodes and drops those within.
+// contractEdges sums parallel edges between groups and drops those within a group.
 func (g *regionGraph) contractEdges(count int32) {
 	g.seen = scratch.Slice(g.seen, int(count))
 	for i := range g.seen {

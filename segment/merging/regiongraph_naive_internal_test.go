@@ -7,16 +7,16 @@ import (
 	"slices"
 )
 
-// naiveNode is a node under its name: its least link, or backgroundLink.
+// naiveNode is a node, named by its lowest link, or backgroundLink.
 type naiveNode struct {
 	name, size, sum int
 	edges           map[int]int // by name: length
-	levelsAround    int         // levels beside it, by length of boundary
+	levelsAround    int         // levels of neighbours, weighted by length of boundary
 }
 
 func (p naiveNode) mean() float64 { return float64(p.sum) * levelUnit / float64(max(1, p.size)) }
 
-// naiveLabel tells the node of each link. Links that it lacks do not exist.
+// naiveLabel maps each link to its node. Missing links do not exist.
 type naiveLabel map[int]int
 
 func (v *naiveView) nodes(label naiveLabel) map[int]*naiveNode {
@@ -51,7 +51,7 @@ func (v *naiveView) nodes(label naiveLabel) map[int]*naiveNode {
 	return out
 }
 
-// naiveCost is of the node of the smaller number and another or the background.
+// naiveCost is the cost for the lower-numbered node and another or the background.
 type naiveCost func(a, b *naiveNode, length int) float64
 
 // boruvkaRound changes label and reports whether it did.
@@ -147,7 +147,7 @@ func (v *naiveView) ratio(a, b *naiveNode) float64 {
 	return max(x, y) / max(minBase, min(x, y))
 }
 
-// splitByInterior is the twin of interiors'.
+// splitByInterior is the counterpart of interiors'.
 func (v *naiveView) splitByInterior(label naiveLabel) naiveLabel {
 	core := naiveLabel{}
 	for l, name := range label {
@@ -191,10 +191,10 @@ func (v *naiveView) findCores(core naiveLabel) {
 	}
 }
 
-// propagateLabels makes a node of each core where a node has several. Other links
-// join, ring by ring.
+// propagateLabels makes a node of each core if a node has several. Other links join
+// them, ring by ring.
 func (v *naiveView) propagateLabels(label, core naiveLabel) naiveLabel {
-	cores := map[int][]*naiveNode{} // by node: those that are large enough
+	cores := map[int][]*naiveNode{} // by node: large enough ones
 	large := v.nodes(core)
 	for name, c := range large {
 		if name != backgroundLink && c.size >= minCoreLinks {
@@ -202,7 +202,7 @@ func (v *naiveView) propagateLabels(label, core naiveLabel) naiveLabel {
 		}
 	}
 	grown, unknown := naiveLabel{}, []int(nil)
-	coreName := func(core int) int { return len(v.values) + core } // not a node's
+	coreName := func(core int) int { return len(v.values) + core } // distinct from nodes' names
 	for _, l := range v.candidates {
 		c, inside := core[l]
 		switch {
@@ -241,7 +241,7 @@ func (v *naiveView) propagateLabels(label, core naiveLabel) naiveLabel {
 	return grown.renamed()
 }
 
-// mergeIndistinguishable is the twin of interiors'.
+// mergeIndistinguishable is the counterpart of interiors'.
 func (v *naiveView) mergeIndistinguishable(label, grown naiveLabel, cores map[int]*naiveNode) {
 	now, size, contact := map[int]int{}, map[int]int{}, map[[2]int]int{}
 	for l, name := range grown {
@@ -268,8 +268,8 @@ func (v *naiveView) mergeIndistinguishable(label, grown naiveLabel, cores map[in
 	}
 }
 
-// majorityVote is the core of most votes, of equals the one of the nearest mean, of
-// equals the one whose last vote came first.
+// majorityVote returns the core with the most votes; on a tie the one with the closest
+// mean, then the one whose last vote came first.
 func (v *naiveView) majorityVote(l int, votes, last map[int]int, cores map[int]*naiveNode) int {
 	distance := func(name int) float64 {
 		return math.Abs(float64(v.level[l])*levelUnit - cores[name-len(v.values)].mean())
@@ -279,7 +279,7 @@ func (v *naiveView) majorityVote(l int, votes, last map[int]int, cores map[int]*
 	})
 }
 
-// renamed names each node after its least link.
+// renamed names each node by its lowest link.
 func (n naiveLabel) renamed() naiveLabel {
 	least := map[int]int{backgroundLink: backgroundLink}
 	out := naiveLabel{}

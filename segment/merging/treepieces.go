@@ -5,46 +5,46 @@ import (
 	"github.com/giverny/giverny/segment/linkset"
 )
 
-// treePieces joins the pieces that steps 3 to 5 make of a congestion tree. Back pressure spreads from a port
-// that is full against the way of its traffic, link by link, so that the links of a tree are about as many
-// as the switches that they join. How much each stalls depends on how much of its traffic goes to the root,
-// which its neighbours' do not show: stall is constant nowhere, and where it differs no cause ends. Hence
-// pieces that meet are one region if both show that: they are thin, and together about as uneven, beyond
-// noise, in pieces as in one. A body of links that stall alike has up to three links per switch; rows that are
-// as thin as a tree are even, and where two meet their levels tell them apart.
+// treePieces joins the pieces into which steps 3 to 5 cut a congestion tree. Back pressure spreads from a full
+// port against the direction of its traffic, link by link, so that a tree has about as many links as switches.
+// How much each stalls depends on the share of its traffic that goes to the root, which its neighbours do not
+// show: stall is not constant, and a difference does not separate causes. Hence adjacent pieces are one region
+// if they are thin, and together about as uneven, beyond noise, in pieces as in one. A body of uniformly
+// stalled links has up to three links per switch; rows that are as thin as a tree are even, and where two meet
+// their levels distinguish them.
 type treePieces struct {
 	thin     []bool            // by node
-	switches []int32           // by node: at which it has links, merged ones once
-	seenAt   []int32           // by node: the last of them
+	switches []int32           // by node: number of its switches, merged ones counted once
+	seenAt   []int32           // by node: the last switch counted
 	joined   linkset.UnionFind // nodes
 	links    []int64           // by root of joined
-	sum      []int64           // by root of joined: of the levels, in levelUnit
-	within   []int64           // by root of joined: how far its links are from the means of their nodes, in levelUnit
-	total    []int64           // by root of joined: and from the mean of all
-	small    []int64           // by root of joined: links in nodes that are too small to be a region
-	halves   []levelHalf       // two by root of joined: its links below the mean of all, and the others
-	enclosed []bool            // by root of joined: it meets none but thin nodes and the background
+	sum      []int64           // by root of joined: sum of the levels, in units of levelUnit
+	within   []int64           // by root of joined: deviation of its links from the means of their nodes, in units of levelUnit
+	total    []int64           // by root of joined: the same from the mean of all
+	small    []int64           // by root of joined: links in nodes too small to be a region
+	halves   []levelHalf       // two per root of joined: its links below the mean of all, and the others
+	enclosed []bool            // by root of joined: it touches only thin nodes and the background
 	label    []int32           // by candidate
 }
 
 // levelHalf is the links on one side of a mean.
-type levelHalf struct{ links, sum, apart int64 } // apart: how far they are from their own mean, in levelUnit
+type levelHalf struct{ links, sum, apart int64 } // apart: their deviation from their own mean, in units of levelUnit
 
 const (
-	// thinLinks is up to how many links per switch a segment is thin. Pieces of trees have .9 to 1.1, of
-	// all-to-alls up to 1.2, cuboids from 1.4 on.
+	// thinLinks is the number of links per switch up to which a segment is thin. Pieces of trees have .9
+	// to 1.1, of all-to-alls up to 1.2, cuboids at least 1.4.
 	thinLinks = 1.25
 	// unevenDeviation is the mean deviation from which pieces are uneven: twice that of normal noise.
 	unevenDeviation = 2 * .8
-	// unevenShare is the share of their deviation that is left when each piece has a mean of its own.
+	// unevenShare is the share of the deviation that must remain with a separate mean for each piece.
 	unevenShare = .5
-	// spreadShare is the share that is left when those below and above the mean have each their own: of two even
-	// rows next to nothing, of levels that are spread evenly half.
+	// spreadShare is the share that must remain with separate means below and above the mean: two even rows
+	// leave almost nothing, evenly distributed levels half.
 	spreadShare = .25
 )
 
-// joinFragments makes one node of thin ones that meet, are uneven together and lie mostly in nodes too small to
-// be a region, before each of these is given to the neighbour nearest in level, or to the background.
+// joinFragments joins thin nodes that touch, are uneven together and are mostly too small to be a region,
+// before these are merged into the neighbour closest in level, or into the background.
 func (p *treePieces) joinFragments(g *regionGraph, c *candidates, minLinks int32) {
 	if p.findMeeting(g, c) {
 		p.findFragments(g, minLinks)
@@ -52,14 +52,14 @@ func (p *treePieces) joinFragments(g *regionGraph, c *candidates, minLinks int32
 	}
 }
 
-// join makes one node of thin ones that meet and are uneven in pieces too.
+// join joins thin nodes that touch and are uneven also within pieces.
 func (p *treePieces) join(g *regionGraph, c *candidates) {
 	if p.findMeeting(g, c) {
 		p.merge(g, p.isUneven)
 	}
 }
 
-// findMeeting finds the thin nodes that meet, and how uneven they are; it is false if none meet.
+// findMeeting finds the thin nodes that touch and measures how uneven they are; it is false if there are none.
 func (p *treePieces) findMeeting(g *regionGraph, c *candidates) (met bool) {
 	p.findThin(g, c)
 	p.joined.Reset(g.numNodes())
@@ -80,8 +80,7 @@ func (p *treePieces) findMeeting(g *regionGraph, c *candidates) (met bool) {
 	return met
 }
 
-// findThin finds the nodes that have few links for the switches at which they have them. The background is
-// none.
+// findThin finds the nodes that have few links for their number of switches. The background is not thin.
 func (p *treePieces) findThin(g *regionGraph, c *candidates) {
 	p.switches, p.seenAt = scratch.Slice(p.switches, g.numNodes()), scratch.Slice(p.seenAt, g.numNodes())
 	clear(p.switches)
@@ -103,8 +102,8 @@ func (p *treePieces) findThin(g *regionGraph, c *candidates) {
 	}
 }
 
-// measureUnevenness sums by pieces that meet how much links differ from the means of their nodes and from
-// the mean of all.
+// measureUnevenness sums for each group of touching pieces the deviations of links from the means of
+// their nodes and from the mean of all.
 func (p *treePieces) measureUnevenness(g *regionGraph) {
 	n := g.numNodes()
 	p.links, p.sum, p.within, p.total = scratch.Slice(p.links, n), scratch.Slice(p.sum, n), scratch.Slice(p.within, n), scratch.Slice(p.total, n)
@@ -129,8 +128,8 @@ func (p *treePieces) measureUnevenness(g *regionGraph) {
 
 func distance(a, b int64) int64 { return max(a-b, b-a) }
 
-// findFragments finds by pieces that meet how many links are in nodes of fewer than minLinks, and whether they
-// meet others.
+// findFragments counts for each group of touching pieces the links in nodes of fewer than minLinks, and
+// determines whether it touches other nodes.
 func (p *treePieces) findFragments(g *regionGraph, minLinks int32) {
 	n := g.numNodes()
 	p.small, p.enclosed = scratch.Slice(p.small, n), scratch.Slice(p.enclosed, n)
@@ -156,7 +155,7 @@ func (p *treePieces) findFragments(g *regionGraph, minLinks int32) {
 	p.eachHalf(g, func(h *levelHalf, level int64) { h.apart += distance(level, h.sum/h.links) })
 }
 
-// eachHalf calls f for each link of a thin node with the half that it is in and its level.
+// eachHalf calls f for each link of a thin node with its half and its level.
 func (p *treePieces) eachHalf(g *regionGraph, f func(h *levelHalf, level int64)) {
 	for i, a := range g.label {
 		if !p.thin[a] {
@@ -182,7 +181,7 @@ func (p *treePieces) isFragmented(root int32, minLinks int64) bool {
 		apart*levelUnit > unevenDeviation*float64(links) && apart > spreadShare*float64(p.total[root])
 }
 
-// merge makes one node of those that meet, where that holds.
+// merge joins the touching nodes for which the condition holds.
 func (p *treePieces) merge(g *regionGraph, holds func(root int32) bool) {
 	merged := false
 	p.label = scratch.Slice(p.label, len(g.label))

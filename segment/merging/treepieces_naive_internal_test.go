@@ -1,13 +1,13 @@
 package merging
 
-// naiveMeeting is what meets and is thin.
+// naiveMeeting is a group of touching thin segments.
 type naiveMeeting struct {
 	links, small, within, total int
 	above, below                []int
 	enclosed                    bool
 }
 
-// meetings are the segments that are thin and meet, by one of their names, and that name of each.
+// meetings returns the groups of touching thin segments by one of their names, and the group of each.
 func (v *naiveView) meetings(label naiveLabel) (map[int]*naiveMeeting, map[int]int) {
 	nodes := v.nodes(label)
 	thin := func(name int) bool {
@@ -89,7 +89,7 @@ func (v *naiveView) joinTreeFragments(label naiveLabel) naiveLabel {
 	})
 }
 
-// naiveApart is how far levels are from their mean.
+// naiveApart is the deviation of levels from their mean.
 func naiveApart(levels []int) (apart int) {
 	sum := 0
 	for _, level := range levels {

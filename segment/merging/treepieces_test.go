@@ -10,7 +10,7 @@ import (
 	"github.com/giverny/giverny/segment/segmenttest"
 )
 
-// A congestion tree of which every row stalls as it happens, and in which every link does, is one region, but for rows that are too small and calm.
+// A congestion tree with random stall per row, or per link, is one region, except for rows that are too small and calm.
 func TestUnevenTreeIsOneRegion(t *testing.T) {
 	g := stalls.Fabric(t, "torus:12x12x12")
 	column, rows := stalls.GridTree(g, [3]int{5, 6, 7}, 4)
@@ -29,7 +29,7 @@ func TestUnevenTreeIsOneRegion(t *testing.T) {
 	}
 }
 
-// A small congestion tree of which every link stalls as it happens, so that no piece of it is large enough for a region, is one.
+// A small congestion tree with random stall per link, no piece of which is large enough for a region, is one region.
 func TestFragmentedTreeIsOneRegion(t *testing.T) {
 	g := stalls.Fabric(t, "torus:12x12x12")
 	column, rows := stalls.GridTree(g, [3]int{5, 6, 7}, 3)
@@ -49,8 +49,8 @@ func TestFragmentedTreeIsOneRegion(t *testing.T) {
 	}
 }
 
-// Two combs as thin as trees, each even, are two regions, on a quiet fabric too, where they are more uneven than
-// what noise its calm links show: their difference is a boundary.
+// Two combs as thin as trees, each even, are two regions, even on a quiet fabric where they are more uneven than
+// the noise of its calm links: their difference is a boundary.
 func TestEvenRowsStayApart(t *testing.T) {
 	g := stalls.Fabric(t, "torus:14x14x14")
 	low, high := stalls.Box(g, [3]int{2, 5, 5}, [3]int{9, 1, 1}), stalls.Box(g, [3]int{11, 5, 5}, [3]int{1, 9, 1})

@@ -15,7 +15,7 @@ import (
 	"github.com/giverny/giverny/topology"
 )
 
-// checkTwin compares the method with its naive twin, to the link.
+// checkTwin compares the method exactly with its naive twin.
 func checkTwin(t stalls.Reporter, g *topology.Graph, cfg Config, snap *schema.Snapshot) {
 	t.Helper()
 	m := New(g, cfg)
@@ -39,7 +39,7 @@ func checkTwin(t stalls.Reporter, g *topology.Graph, cfg Config, snap *schema.Sn
 	}
 }
 
-// readings are a series as percentages, or missing.
+// readings converts a series to percentages or missing.
 func readings(series *schema.Series) []float32 {
 	values := make([]float32, len(series.Values))
 	for l := range values {
@@ -51,7 +51,7 @@ func readings(series *schema.Series) []float32 {
 	return values
 }
 
-// drawConfig draws a configuration whose regions small fabrics have room for.
+// drawConfig draws a configuration suitable for small fabrics.
 func drawConfig(t *rapid.T) Config {
 	return Config{
 		Overlap:        rapid.Bool().Draw(t, "overlap"),
@@ -81,8 +81,8 @@ func TestStatisticalIsItsTwinOnBoxes(t *testing.T) {
 	})
 }
 
-// boxes are stalls of boxes that add up or cover what is below, some softer at the
-// edge; of whole percents or with noise that grows; with holes and impulses.
+// boxes are stalls of boxes that add up or cover others, some with soft edges; in whole
+// percents or with growing noise; with holes and impulses.
 func boxes(rng *rand.Rand, g *topology.Graph) []float32 {
 	values := stalls.Blank(g)
 	for range 1 + rng.Intn(5) {
@@ -125,7 +125,7 @@ func addBox(p stalls.Painting, rng *rand.Rand, g *topology.Graph) {
 	}
 }
 
-// On a sample of each set that the method is measured with, on smaller fabrics.
+// On a sample of each benchmark set, on smaller fabrics.
 func TestStatisticalIsItsTwinOnSets(t *testing.T) {
 	for _, set := range bench.Sets() {
 		g := stalls.Fabric(t, stalls.Smaller(set.Topology))
@@ -138,7 +138,7 @@ func TestStatisticalIsItsTwinOnSets(t *testing.T) {
 	}
 }
 
-// On congestion trees of a torus of which every row, or every link, stalls as it happens.
+// On congestion trees of a torus with random stall per row or per link.
 func TestStatisticalIsItsTwinOnTrees(t *testing.T) {
 	g := stalls.Fabric(t, "torus:12x12x12")
 	column, rows := stalls.GridTree(g, [3]int{5, 6, 7}, 4)

@@ -2,27 +2,27 @@ package monet
 
 import "github.com/giverny/giverny/internal/faults"
 
-// Config holds the thresholds of Monet's algorithm.
+// Config has the thresholds of Monet's algorithm.
 type Config struct {
-	// How far apart near links may be (delta): on a torus or mesh the L1 norm between half-way points, in switch spacings; elsewhere the number of switches between two links.
+	// Maximum distance of near links (delta): on a torus or mesh the L1 norm between half-way points, in switch spacings; elsewhere the number of switches between two links.
 	Distance int `yaml:"distance"`
-	// The difference of stall at which near links are still similar (theta_p).
+	// Maximum difference of the stalls of near links that are similar (theta_p).
 	PointPercent float64 `yaml:"point_percent"`
 	// The same for the means of near regions (theta_r).
 	RegionPercent float64 `yaml:"region_percent"`
 }
 
-// ColourScale turns percent into Monet's 0-255 colour scale, on which the paper
+// ColourScale converts percent to Monet's colour scale of 0-255, in which the paper
 // states theta_p and theta_r (section 4.2, footnote 10).
 const ColourScale = 2.55
 
-// DefaultConfig is what the paper used in production: theta_p = theta_r = 4 on the colour scale, delta 2. (Its sigma,
-// 20, is the size of a region under every method.)
+// DefaultConfig has the paper's production values: theta_p = theta_r = 4 on the colour scale, delta 2. (Its sigma,
+// 20, is the minimum size of a region under every method.)
 func DefaultConfig() Config {
 	return Config{Distance: 2, PointPercent: 4 / ColourScale, RegionPercent: 4 / ColourScale}
 }
 
-// Validate reports all that is wrong with the thresholds.
+// Validate joins all errors.
 func (c *Config) Validate() error {
 	var f faults.List
 	f.Check(c.Distance >= 1 && c.Distance <= maxDistance, "distance", "%d: want 1 to %d", c.Distance, maxDistance)
@@ -31,5 +31,5 @@ func (c *Config) Validate() error {
 	return f.Err()
 }
 
-// maxDistance bounds delta: beyond it "near" has lost its meaning.
+// maxDistance bounds delta: beyond it "near" is meaningless.
 const maxDistance = 8

@@ -1,5 +1,5 @@
-// Package monet finds regions by Monet's algorithm as published (NSDI'20, section 4.2): percentages by link and its three
-// thresholds go in, disjoint groups of near links with similar stalls come out.
+// Package monet finds regions by Monet's algorithm as published (NSDI'20, section 4.2). Input: percentages by link and
+// three thresholds. Output: disjoint groups of near links with similar stalls.
 package monet
 
 import (
@@ -16,21 +16,21 @@ import (
 //     form the classes of a reflexive, transitive closure;
 //  2. the same over those classes, by their means and theta_r;
 //  3. regions under sigma links are merged into the nearest within delta;
-//  4. what is still under sigma links is dropped.
+//  4. regions still under sigma links are dropped.
 //
-// The text leaves choices, and the authors' released program makes some that
-// contradict it. Here:
+// The text leaves some details open, and the authors' released program contradicts it
+// in some. This implementation:
 //   - The distance wraps around a torus. (Released: 33 of the 100 nearest
 //     points in a cube; wraparound is patched on afterwards.)
-//   - Values stay percentages in floating point. (Released: whole colours, and
-//     means cut to whole numbers.)
+//   - Values stay percentages in floating point. (Released: integer colours, and
+//     means truncated to integers.)
 //   - Both thresholds include equality. (Released: points <=, regions <.)
 //   - Stage 2 is one closure over the means of stage 1, as "repetition of the
-//     previous step" says. (Released: one greedy pass with means that move.)
-//   - Stage 3: nearest counts by d_delta; ties go to the closer mean, then to
-//     the region with the smallest link. Only regions of at least sigma links
-//     receive, and all small ones move at once, so that order does not matter.
-//     (Released: the nearest, however far.)
+//     previous step" says. (Released: one greedy pass with moving means.)
+//   - Stage 3: nearest is by d_delta; ties go to the closer mean, then to the
+//     region with the smallest link. Only regions of at least sigma links
+//     receive, and all small ones are merged at once, so that order does not
+//     matter. (Released: the nearest, at any distance.)
 //   - A missing link belongs to no region, and near means within delta across
 //     it.
 type Method struct {
@@ -41,7 +41,7 @@ type Method struct {
 	size         []int32   // by root
 	mean         []float64 // by root
 	level        []float32 // by link: mean of its region
-	target       []int32   // by root of a small region: the region that takes it
+	target       []int32   // by root of a small region: the region it is merged into
 	offer        []absorption
 	neighbours   []nearLink
 	regionOfRoot []int32
@@ -64,7 +64,7 @@ func (a absorption) better(b absorption) bool {
 	return a.root < b.root
 }
 
-// New makes the method for a graph; regions have minLinks or more (sigma).
+// New returns the method for a graph; regions have at least minLinks links (sigma).
 func New(g *topology.Graph, cfg Config, minLinks int) *Method {
 	return &Method{near: newNearness(g, cfg.Distance), theta: [2]float32{float32(cfg.PointPercent), float32(cfg.RegionPercent)}, minLinks: int32(minLinks)}
 }
@@ -89,7 +89,7 @@ func (p *Method) Segment(values []float32, out *linkset.Groups) {
 	p.collect(values, out)
 }
 
-// measure finds the size and mean of every set.
+// measure computes the size and mean of every set.
 func (p *Method) measure(values []float32) {
 	p.size, p.mean = scratch.Slice(p.size, len(values)), scratch.Slice(p.mean, len(values))
 	clear(p.size)

@@ -38,7 +38,7 @@ func TestPaperIsTheDefinition(t *testing.T) {
 	}
 }
 
-// A region that lies across the wraparound is one region.
+// A region across the wraparound is one region.
 func TestPaperWrapsAround(t *testing.T) {
 	g := stalls.Fabric(t, "torus:8x8x8")
 	values := make([]float32, g.NumLinks())

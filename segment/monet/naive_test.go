@@ -9,7 +9,7 @@ import (
 	"github.com/giverny/giverny/topology"
 )
 
-// The paper's definition, executed word by word on a matrix of distances. It
+// naive is a literal implementation of the paper's definition on a distance matrix. It
 // is slow and obviously right.
 type naive struct {
 	distance [][]int
@@ -32,7 +32,7 @@ func newNaive(g *topology.Graph, cfg segment.Config) *naive {
 	return n
 }
 
-// switchDistances counts switches between links by Floyd and Warshall.
+// switchDistances counts switches between links with the Floyd-Warshall algorithm.
 func switchDistances(g *topology.Graph) [][]int {
 	const far = 1 << 20
 	d := make([][]int, g.NumDevices())
@@ -138,8 +138,7 @@ func (n *naive) absorb(regions [][]int, values []float32) [][]int {
 	return out
 }
 
-// dropSmall is stage 4, and the report's rule that negligible regions do not
-// count.
+// dropSmall is stage 4, and drops negligible regions.
 func (n *naive) dropSmall(regions [][]int, values []float32) [][]schema.LinkID {
 	var out [][]schema.LinkID
 	means := meansOf(regions, values)
@@ -179,7 +178,7 @@ func meansOf(regions [][]int, values []float32) []float64 {
 	return means
 }
 
-// closure is the equivalence classes of the reflexive, symmetric and transitive
+// closure returns the equivalence classes of the reflexive, symmetric and transitive
 // closure of related over the given elements of 0..n-1, each ascending.
 func closure(n int, elements []int, related func(a, b int) bool) [][]int {
 	var classes [][]int

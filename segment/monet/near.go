@@ -24,7 +24,7 @@ type nearLink struct {
 	distance int8
 }
 
-// newNearness chooses the measure of distance that a graph has.
+// newNearness chooses the distance measure for a graph.
 func newNearness(g *topology.Graph, delta int) nearness {
 	if n := newGridNear(g, delta); n != nil {
 		return n
@@ -32,14 +32,14 @@ func newNearness(g *topology.Graph, delta int) nearness {
 	return newSwitchNear(linkset.NewAdjacency(g), delta)
 }
 
-// gridNear measures by the L1 norm between the half-way points of links, with
-// wraparound (Monet, section 4.2).
+// gridNear uses the L1 norm between the half-way points of links, with wraparound
+// (Monet, section 4.2).
 type gridNear struct {
 	dims    []int
 	linkAt  []int32     // by cell*len(dims)+dim: the link that leaves in + direction, or -1
 	cellOf  []int32     // by link
 	dimOf   []int8      // by link
-	steps   [][]step    // by dimension of the link: what is near, nearest first
+	steps   [][]step    // by dimension of the link: steps to near links, nearest first
 	move    [][][]int32 // [dim][coordinate][shift+reach]: contribution to the cell number, or -1 off the mesh
 	reach   int
 	strides []int
@@ -50,11 +50,11 @@ type step struct {
 	shift    [8]int8 // of the cell
 	dim      int8    // of the link there
 	distance int8
-	forward  bool // one of each pair of opposite steps
+	forward  bool // set for one of each pair of opposite steps
 }
 
-// newGridNear is nil unless every link of the graph is the duplex link of a
-// torus or mesh.
+// newGridNear returns nil unless every link of the graph is the duplex link of a torus
+// or mesh.
 func newGridNear(g *topology.Graph, delta int) *gridNear {
 	grid := g.Grid()
 	if grid == nil || !g.Duplex() || len(grid.Dims) > 8 {
@@ -110,13 +110,13 @@ func (n *gridNear) buildMoves(grid *topology.Grid) {
 	}
 }
 
-// appendSteps completes s from dimension d on, for links of dimension from. The
-// doubled L1 distance may still grow by budget.
+// appendSteps completes s from dimension d on, for links of dimension from. budget is
+// how much the doubled L1 distance may still increase.
 func (n *gridNear) appendSteps(steps []step, s step, d, from, budget int) []step {
 	if d < len(n.dims) {
 		for shift := -n.reach; shift <= n.reach; shift++ {
-			// In dimension from, where the two half-way points may differ by
-			// half a spacing, the cost is settled with the target's dimension.
+			// In dimension from, where the two half-way points may differ by half a
+			// spacing, the cost is corrected once the target's dimension is known.
 			cost := 2 * abs(shift)
 			if cost <= budget+2 {
 				s.shift[d] = int8(shift)
@@ -153,7 +153,7 @@ func (n *gridNear) appendSteps(steps []step, s step, d, from, budget int) []step
 	return steps
 }
 
-// half is how |2*shift + offset| exceeds |2*shift|.
+// half is the difference |2*shift + offset| - |2*shift|.
 func half(shift, offset int) int { return abs(2*shift+offset) - abs(2*shift) }
 
 func abs(x int) int {
@@ -163,7 +163,7 @@ func abs(x int) int {
 	return x
 }
 
-// target is the link that a step from the given coordinates leads to, or -1.
+// target returns the link that a step leads to from the given coordinates, or -1.
 func (n *gridNear) target(c *[8]int, s *step) int32 {
 	cell := int32(0)
 	for d := range n.dims {

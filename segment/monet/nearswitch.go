@@ -7,22 +7,22 @@ import (
 	"github.com/giverny/giverny/segment/linkset"
 )
 
-// switchNear measures by the number of switches on a shortest way between two
-// links: links that share a switch are 1 apart.
+// switchNear measures the number of switches on a shortest path between two links:
+// links that share a switch are 1 apart.
 //
-// Pairs are never enumerated. All links around a centre are near each other if
-// the centre is a switch and delta is odd (everything within (delta-1)/2 hops),
-// or the centre is a cable and delta is even (within (delta-2)/2 hops of one of
-// its ends); and every two near links lie around such a centre, the middle of
-// the way between them. In a set whose members are all near each other, closure
-// by similarity joins neighbours in the order of value.
+// Pairs are never enumerated. All links around a centre are near each other if the
+// centre is a switch and delta is odd (everything within (delta-1)/2 hops), or if the
+// centre is a cable and delta is even (within (delta-2)/2 hops of one of its ends); and
+// every two near links lie around such a centre, the middle of the path between them.
+// In a set whose members are all near each other, closure by similarity joins
+// neighbours in value order.
 type switchNear struct {
 	adj     *linkset.Adjacency
 	delta   int
 	radius  int        // hops around a centre
 	centres [][2]int32 // two ends of a cable, or a switch and linkset.NoSwitch
 
-	switchSeen, linkSeen []int32 // by number: the last generation that met it
+	switchSeen, linkSeen []int32 // by number: the last generation that visited it
 	generation           int32
 	frontier             []int32
 	found                []nearLink
@@ -58,8 +58,8 @@ func newSwitchNear(adj *linkset.Adjacency, delta int) *switchNear {
 	return n
 }
 
-// around lists the links that touch a switch within hops of the two seeds, with
-// the number of switches on the way, nearest first.
+// around lists the links that touch a switch within hops of the two seeds, with the
+// number of switches on the path, nearest first.
 func (n *switchNear) around(seeds [2]int32, hops int) []nearLink {
 	n.generation++
 	n.frontier, n.found = n.frontier[:0], n.found[:0]

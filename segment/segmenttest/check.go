@@ -11,7 +11,7 @@ import (
 	"github.com/giverny/giverny/topology"
 )
 
-// Check checks all that Step promises of its result, whatever the method.
+// Check checks everything that Step guarantees about its result, for any method.
 func Check(t stalls.Reporter, g *topology.Graph, cfg segment.Config, snap *schema.Snapshot, regions []schema.Region) {
 	t.Helper()
 	for i := range regions {
@@ -71,7 +71,7 @@ func checkRegion(g *topology.Graph, cfg segment.Config, series *schema.Series, r
 		return fmt.Errorf("box %v", r.Box)
 	}
 	if FollowsBackPressure(g, cfg) {
-		return nil // parts of one exchange may have a full port between them, which does not stall
+		return nil // parts of one exchange may be connected through a full port that does not stall
 	}
 	if n := reached(g, cfg, series, r); n != r.Size {
 		return fmt.Errorf("from link %d only %d of %d links are reached", r.Links[0], n, r.Size)
@@ -79,9 +79,9 @@ func checkRegion(g *topology.Graph, cfg segment.Config, series *schema.Series, r
 	return nil
 }
 
-// reached counts the links of a region that a walk from its first one comes to.
-// A step leads to a link that shares a switch and is of the region or missing;
-// under the paper's method, to one of the region within delta.
+// reached counts the links of a region that can be reached from its first one. A step
+// goes to a link that shares a switch and is in the region or missing; for the paper's
+// method, to one of the region within delta.
 func reached(g *topology.Graph, cfg segment.Config, series *schema.Series, r *schema.Region) int {
 	inside, seen := make([]bool, g.NumLinks()), make([]bool, g.NumLinks())
 	for _, l := range r.Links {
@@ -105,7 +105,7 @@ func reached(g *topology.Graph, cfg segment.Config, series *schema.Series, r *sc
 	return n
 }
 
-// within lists what one step of reached leads to; of the region at least what is left to reach.
+// within lists the links that one step of reached leads to, at least those of them in rest.
 func within(g *topology.Graph, cfg segment.Config, from schema.LinkID, rest []schema.LinkID) []schema.LinkID {
 	if cfg.Method == segment.Statistical {
 		return g.AppendNeighbours(nil, from)
@@ -131,8 +131,8 @@ func within(g *topology.Graph, cfg segment.Config, from schema.LinkID, rest []sc
 	return near
 }
 
-// checkShared checks that regions are disjoint, or with overlap, that no two are
-// the same.
+// checkShared checks that regions are disjoint, or, with overlap, that no two are
+// equal.
 func checkShared(t stalls.Reporter, cfg segment.Config, regions []schema.Region) {
 	t.Helper()
 	type place struct {

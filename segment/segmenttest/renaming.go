@@ -11,15 +11,14 @@ import (
 	"github.com/giverny/giverny/topology"
 )
 
-// Renaming is a fabric that is another one under other numbers: to[l] is what
-// link l is called there.
+// Renaming is a fabric with renumbered links: To[l] is the new number of link l.
 type Renaming struct {
 	Name  string
 	Graph *topology.Graph
 	To    []schema.LinkID
 }
 
-// Snapshot carries the values of a snapshot to their new links.
+// Snapshot moves the values of a snapshot to their new links.
 func (r *Renaming) Snapshot(snap *schema.Snapshot) *schema.Snapshot {
 	out := *snap
 	out.Series = nil
@@ -36,7 +35,7 @@ func (r *Renaming) Snapshot(snap *schema.Snapshot) *schema.Snapshot {
 	return &out
 }
 
-// Regions carries regions to their new links, as strings to be compared.
+// Regions moves regions to their new links, formatted for comparison.
 func (r *Renaming) Regions(regions []schema.Region) []string {
 	moved := make([]schema.Region, len(regions))
 	for i := range regions {
@@ -49,7 +48,7 @@ func (r *Renaming) Regions(regions []schema.Region) []string {
 	return Described(moved)
 }
 
-// Described is regions without their order; means are rounded, because a sum
+// Described formats regions independent of order; means are rounded, because a sum
 // depends on the order of its terms.
 func Described(regions []schema.Region) []string {
 	var out []string
@@ -60,7 +59,7 @@ func Described(regions []schema.Region) []string {
 	return out
 }
 
-// Renumbered builds the graph again, its devices and links in random order.
+// Renumbered rebuilds the graph with devices and links in random order.
 func Renumbered(t testing.TB, g *topology.Graph, seed int64) Renaming {
 	t.Helper()
 	rng := rand.New(rand.NewSource(seed))
@@ -88,7 +87,7 @@ func Renumbered(t testing.TB, g *topology.Graph, seed int64) Renaming {
 	return Renaming{"renumbered", h, to}
 }
 
-// Difference says how far two lists of regions are apart, and where first.
+// Difference describes the difference of two lists of regions.
 func Difference(got, want []string) string {
 	same := 0
 	for _, s := range want {

@@ -1,5 +1,5 @@
-// Package segmenttest is what tests of segmentation and of its methods share: segmenters of every kind, checks of all that
-// Step promises, fabrics under other numbers, and drawn snapshots to step through.
+// Package segmenttest is test support for segmentation and its methods: segmenters of every kind, checks of everything
+// that Step guarantees, renumbered fabrics, and generated snapshots.
 package segmenttest
 
 import (
@@ -21,7 +21,7 @@ func Paper() segment.Config {
 	return cfg
 }
 
-// StepLinks is the links of the regions that are found in values.
+// StepLinks returns the links of the regions found in values.
 func StepLinks(t testing.TB, g *topology.Graph, cfg segment.Config, values []float32) [][]schema.LinkID {
 	t.Helper()
 	var out [][]schema.LinkID
@@ -31,12 +31,12 @@ func StepLinks(t testing.TB, g *topology.Graph, cfg segment.Config, values []flo
 	return out
 }
 
-// SortRegions gives regions an order that is their own.
+// SortRegions sorts regions into a canonical order.
 func SortRegions(regions [][]schema.LinkID) {
 	slices.SortFunc(regions, slices.Compare[[]schema.LinkID])
 }
 
-// Kind is a way to find regions that must keep all the promises of Segmenter.
+// Kind is a configuration that must meet all the guarantees of Segmenter.
 type Kind struct {
 	Name   string
 	Config segment.Config
@@ -51,7 +51,7 @@ func Kinds() []Kind {
 	return []Kind{{"paper", Paper()}, {"statistical", statistical}, {"overlap", overlap}}
 }
 
-// New makes a segmenter; a configuration that is refused ends the test.
+// New returns a segmenter; an invalid configuration fails the test.
 func New(t testing.TB, g *topology.Graph, cfg segment.Config) *segment.Segmenter {
 	t.Helper()
 	s, err := segment.New(g, cfg)
@@ -61,12 +61,12 @@ func New(t testing.TB, g *topology.Graph, cfg segment.Config) *segment.Segmenter
 	return s
 }
 
-// FollowsBackPressure reports whether a method sees the direction of links.
+// FollowsBackPressure reports whether a method uses the direction of links.
 func FollowsBackPressure(g *topology.Graph, cfg segment.Config) bool {
 	return !g.Duplex() && cfg.Method == segment.Statistical
 }
 
-// Sizes says what regions there are, short enough for a failure's message.
+// Sizes summarises regions for a failure message.
 func Sizes(regions []schema.Region) string {
 	out := fmt.Sprintf("%d regions", len(regions))
 	for _, r := range regions {
@@ -84,7 +84,7 @@ func SizesOf(regions [][]schema.LinkID) string {
 	return out
 }
 
-// ToJSON is regions to the byte.
+// ToJSON encodes regions for an exact comparison.
 func ToJSON(t testing.TB, regions []schema.Region) string {
 	t.Helper()
 	b, err := json.Marshal(regions)
@@ -94,7 +94,7 @@ func ToJSON(t testing.TB, regions []schema.Region) string {
 	return string(b)
 }
 
-// Find is the regions of a painting, the largest first.
+// Find returns the regions of a painting, largest first.
 func Find(t *testing.T, g *topology.Graph, cfg segment.Config, values stalls.Painting) []schema.Region {
 	t.Helper()
 	snap := stalls.Snapshot(map[schema.Metric][]float32{schema.CreditStall: values})
@@ -103,7 +103,7 @@ func Find(t *testing.T, g *topology.Graph, cfg segment.Config, values stalls.Pai
 	return regions
 }
 
-// Overlapping is the default with overlap.
+// Overlapping is the default configuration with overlap.
 func Overlapping() segment.Config {
 	cfg := segment.DefaultConfig()
 	cfg.Overlap = true

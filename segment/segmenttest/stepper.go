@@ -10,8 +10,8 @@ import (
 	"github.com/giverny/giverny/topology"
 )
 
-// Stepper steps a segmenter and a tracker behind it through snapshots, round and
-// round, minute by minute.
+// Stepper runs a segmenter and a tracker through snapshots, cyclically, minute by
+// minute.
 type Stepper struct {
 	segmenter *segment.Segmenter
 	tracker   *tracking.Tracker
@@ -20,7 +20,7 @@ type Stepper struct {
 	next      int
 }
 
-// NewStepper makes a stepper that begins with the first snapshot.
+// NewStepper returns a stepper that starts with the first snapshot.
 func NewStepper(t testing.TB, g *topology.Graph, cfg segment.Config, snapshots []*schema.Snapshot) *Stepper {
 	t.Helper()
 	tracker, err := tracking.New(g, tracking.DefaultConfig())
@@ -52,7 +52,7 @@ func Draw(g *topology.Graph, set bench.Set, n int) []*schema.Snapshot {
 	return out
 }
 
-// DirectedGraph is the fabric of a set.
+// DirectedGraph returns the fabric of a set.
 func DirectedGraph(t testing.TB, set bench.Set) *topology.Graph {
 	t.Helper()
 	g, err := set.Graph()

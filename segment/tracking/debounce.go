@@ -2,31 +2,31 @@ package tracking
 
 import "github.com/giverny/giverny/schema"
 
-// State and Odds are the schema's.
+// State and Odds are those of package schema.
 type (
 	State = schema.RegionState
 	Odds  = schema.Odds
 )
 
-// Names of the schema's that this package is full of.
+// Frequently used names of package schema.
 const (
 	Gone           = schema.Gone
 	NumStates      = schema.NumStates
 	LaterIntervals = schema.LaterIntervals
 )
 
-// debounce holds back changes of a region's severity until they last. It knows
-// the severity last reported, and the run of intervals since in which the region
-// lay to one side of it.
+// debounce delays changes of a region's severity until they last. It keeps the severity
+// last reported, and the run of intervals since in which the severity was to one side
+// of it.
 type debounce struct {
 	reported schema.Severity
-	nearest  schema.Severity // of the run: what the region was at least, or at most
+	nearest  schema.Severity // of the run: the value closest to reported
 	run      int
 }
 
-// update takes the severity of an interval and reports whether a change is due:
-// to the nearest of a run of so many intervals. A region that hovers between two
-// severities, both higher than the reported one, has risen too.
+// update takes the severity of an interval and reports whether to report a change:
+// after a run of the given length, to its value closest to the reported one. So a
+// region that alternates between two severities above the reported one has risen, too.
 func (d *debounce) update(now schema.Severity, intervals int) bool {
 	switch {
 	case now == d.reported:

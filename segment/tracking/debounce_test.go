@@ -14,8 +14,8 @@ import (
 	"github.com/giverny/giverny/segment/tracking"
 )
 
-// A mean that hovers at a threshold raises no events; one that lies beyond it
-// for two intervals does, once.
+// A mean that alternates around a threshold causes no events; one beyond it for two
+// intervals causes one.
 func TestSeverityIsDebounced(t *testing.T) {
 	for name, c := range map[string]struct {
 		means    []float64
@@ -44,7 +44,7 @@ func TestSeverityIsDebounced(t *testing.T) {
 	}
 }
 
-// A network that goes Low, Medium, Low, Medium... is expected to.
+// A network that alternates between Low and Medium is forecast to continue so.
 func TestNetworkForecast(t *testing.T) {
 	tr := newTracker(t)
 	res := tr.Step(minuteAt(0), regions(region(0, 40, 10)))
@@ -68,8 +68,8 @@ func TestNetworkForecast(t *testing.T) {
 	}
 }
 
-// What was saved some intervals ago and is fed with those that were stored since
-// is what would have been saved now, to the byte: it need not be saved each time.
+// A state saved some intervals ago and updated with the intervals stored since is
+// identical to one saved now, so it need not be saved each time.
 func TestSavedAndThenRestored(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		whole := mustTracker(t)
@@ -95,7 +95,7 @@ func TestSavedAndThenRestored(t *testing.T) {
 	})
 }
 
-// The network's forecast, too, must be better than that all stays as it is.
+// The network's forecast, too, must beat persistence.
 func TestNetworkForecastBeatsPersistence(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 7))
 	tr := newTracker(t)

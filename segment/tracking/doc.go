@@ -1,29 +1,28 @@
-// Package tracking follows regions through time: the regions of successive
-// intervals go in, and out come their identities, what happened to them (births,
-// ends, merges, splits, changes of severity), the state of the network and the
-// odds of what comes next. It finds no regions and explains none.
+// Package tracking follows regions through time. Input: the regions of successive
+// intervals. Output: their identities, events (births, ends, merges, splits, changes of
+// severity), the state of the network and a forecast. It finds no regions and explains
+// none.
 //
 // # Identity
 //
-// A region of now and one of before, of the same metric, may be the same if they
-// share more than MinOverlap of the smaller one's links (Monet's released code:
-// half). Of these pairs, the most alike by Jaccard's index are matched first, the
-// older of two equals before the younger, until no pair of free ones is left.
+// A current region and a previous one of the same metric may be the same if they share more
+// than MinOverlap of the smaller one's links (Monet's released code: half). These pairs are
+// matched greedily, by decreasing Jaccard index and, on a tie, the older region first.
 //
-//   - Split: the largest part is the most alike and stays the region; each other
-//     part is a new one that comes from it.
-//   - Merge: the oldest goes on, of those that bring at least half as many links
-//     as the one most alike; a speck does not rename the giant that swallows it.
-//   - Gap: a region that is not seen, or has merged, for GapIntervals at most comes
-//     back as itself.
+//   - Split: the most similar part continues the region; each other part is a new
+//     region that comes from it.
+//   - Merge: the oldest region continues, of those that contribute at least half as many
+//     links as the most similar one; so a small old region does not rename a large one
+//     that absorbs it.
+//   - Gap: a region that was not seen, or was merged, for at most GapIntervals keeps its
+//     identity when it reappears.
 //
 // # Events
 //
-// An identity is reported with one event, born or split, and its end with one, ended or
-// merged; one that was reported as merged and comes apart within the gap is split again.
-// Events are debounced: each reports what has lasted DebounceIntervals, and carries the
-// time at which it began. A region that does not last is followed, and no event reports it.
+// The start of an identity is reported with one event, born or split, and its end with one,
+// ended or merged; a region reported as merged that separates within the gap is reported as
+// split. Events are debounced: each reports a state that has lasted DebounceIntervals, with
+// the time at which it began. Shorter-lived regions are followed but not reported.
 //
-// Identities outlive the process (Save, Load) and the version of the graph
-// (SetGraph).
+// Identities survive a restart (Save, Load) and a new version of the graph (SetGraph).
 package tracking

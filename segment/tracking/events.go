@@ -8,7 +8,7 @@ import (
 	"github.com/giverny/giverny/topology"
 )
 
-// regionText names a region for a person.
+// regionText describes a region for people.
 func regionText(severity schema.Severity, metric schema.Metric, name string) string {
 	return fmt.Sprintf("%s %s region%s", severity, metric, at(name))
 }
@@ -31,7 +31,7 @@ func mergedInto(tr *track, r *schema.Region, last schema.Interval) string {
 }
 
 func changedSeverity(from, to schema.Severity, r *schema.Region) string {
-	bound := "" // a run ended nearer than the region is now
+	bound := "" // the severity reported after a run may be less extreme than the current one
 	switch now := severityOf(r); {
 	case now > to:
 		bound = "at least "
@@ -58,7 +58,7 @@ func ended(tr *track, durationNanos int64) string {
 	return fmt.Sprintf("%s, %s, is gone after %s", regionText(tr.severity, tr.metric, tr.name), links(len(tr.links)), after)
 }
 
-// at says where a region is; what is at its root a diagnosis may find out later.
+// at describes the location of a region; its root is left to the diagnosis.
 func at(name string) string {
 	if name == "" {
 		return ""

@@ -7,7 +7,7 @@ import (
 	"github.com/giverny/giverny/topology"
 )
 
-// LoadOfVersion is Load of a state that was saved under another version of the same graph.
+// LoadOfVersion is Load of a state saved under another version of the same graph.
 func LoadOfVersion(g *topology.Graph, cfg Config, saved []byte, graphVersion uint64) (*Tracker, error) {
 	t, err := New(g, cfg)
 	if err != nil {
@@ -21,8 +21,7 @@ func LoadOfVersion(g *topology.Graph, cfg Config, saved []byte, graphVersion uin
 	return t, nil
 }
 
-// Sealed is the bytes with the checksum that they should have, so that fuzzing
-// reaches what lies behind it.
+// Sealed returns the bytes with a valid checksum, so that fuzzing gets past it.
 func Sealed(saved []byte) []byte {
 	if len(saved) < 4 {
 		return saved

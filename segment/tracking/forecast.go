@@ -6,15 +6,15 @@ import (
 	"github.com/giverny/giverny/schema"
 )
 
-// Skill of the forecasts for the next interval, and for LaterIntervals.
+// Skill returns the skill of the forecasts for the next interval, and for LaterIntervals.
 func (t *Tracker) Skill() (next, later schema.ForecastSkill) {
 	return t.model.next.skill(), t.model.later.skill()
 }
 
-// trendSpan is over how many means the trend is taken.
+// trendSpan is the number of means used for the trend.
 const trendSpan = 4
 
-// pending is a forecast that waits for its outcome.
+// pending is a forecast whose outcome is not known yet.
 type pending struct {
 	startNanos  int64
 	severity    schema.Severity
@@ -23,11 +23,11 @@ type pending struct {
 	next, later Odds
 }
 
-// forecastBucket is what a region has in common with those whose fate is known:
-// the bin of its mean, whether the mean rises, and how old the region is.
+// forecastBucket is what predicts a region's fate: the bin of its mean, whether the
+// mean rises, and the region's age.
 type forecastBucket struct{ meanBin, direction, age uint8 }
 
-// meanBins are the upper bounds of bins of a mean: narrow near the thresholds of severity.
+// meanBins are the upper bounds of the bins of means, narrow near the severity thresholds.
 var meanBins = [...]float64{4, schema.LowPercent, 6, 7.5, 10, 12.5, 14, schema.MediumPercent, 16, 17.5, 20, 22.5, 24, schema.HighPercent, 26, 28, 32, 40, 60}
 
 const (
@@ -60,30 +60,30 @@ func bucketOf(mean, trend float64, age int) (b forecastBucket) {
 	return b
 }
 
-// model learns what becomes of regions.
+// model learns how regions develop.
 type model struct{ next, later leadTime }
 
 // leadTime is the model of one lead time. It estimates in three steps, each the
-// (Dirichlet) prior of the next: the mean goes on along a damped trend (Gardner and
-// McKenzie, Manage. Sci. 31, 1985) with an error as large as it has been, and the
-// region vanishes as often as others of its age; then what became of others in its
-// bin of means; then of those in its whole bucket.
+// (Dirichlet) prior of the next: first the mean follows a damped trend (Gardner and
+// McKenzie, Manage. Sci. 31, 1985) with the past error, and the region ends as often as
+// others of its age; then the outcomes of others in its bin of means; then the outcomes
+// of others in its whole bucket.
 type leadTime struct {
 	byMeanBin [numMeanBins]outcomes
 	byBucket  [numMeanBins][directions][ages]outcomes
 	byAge     [ages]outcomes
 
 	trendSquares, trendMoves  float64 // sums of trend^2 and trend x move
-	errorSquares, transitions float64 // sum of squared errors, and their number
+	errorSquares, transitions float64 // sum of squared errors, number of errors
 
 	scored                  uint64
 	brierSum, persistentSum float64
 }
 
-// outcomes counts what became of regions.
+// outcomes counts the outcomes of regions.
 type outcomes [NumStates]uint32
 
-// maxSamples bounds the outcomes of one bucket; beyond it the older count half.
+// maxSamples bounds the outcomes of one bucket; beyond it the counts are halved.
 const maxSamples = 1 << 14
 
 func (o *outcomes) add(s State) {
@@ -102,8 +102,7 @@ func (o *outcomes) total() (n uint32) {
 	return n
 }
 
-// blend makes prior the share of each outcome, prior counting as much as weight
-// outcomes.
+// blend updates prior with the outcome shares; prior counts as much as weight outcomes.
 func (o *outcomes) blend(prior *Odds, weight float64) {
 	total := float64(o.total()) + weight
 	for i := range prior {
@@ -111,7 +110,7 @@ func (o *outcomes) blend(prior *Odds, weight float64) {
 	}
 }
 
-// What is assumed before anything is known, in units of outcomes.
+// Prior assumptions, in units of outcomes.
 const (
 	priorError   = 2.5 // percent, of one move
 	priorWeight  = 10
@@ -120,11 +119,11 @@ const (
 	bucketPrior  = 12
 )
 
-// odds of a region's states.
+// odds returns the probabilities of a region's states.
 func (l *leadTime) odds(p *pending) Odds {
 	damping := l.trendMoves / (l.trendSquares + priorWeight)
 	variance := (l.errorSquares + priorWeight*priorError*priorError) / (l.transitions + priorWeight)
-	spread := math.Sqrt(3*variance) / math.Pi // of the logistic distribution of that variance
+	spread := math.Sqrt(3*variance) / math.Pi // scale of the logistic distribution with that variance
 	centre := p.mean + damping*p.trend
 	below := func(percent float64) float64 { return 1 / (1 + math.Exp((centre-percent)/spread)) }
 
@@ -141,8 +140,8 @@ func (l *leadTime) odds(p *pending) Odds {
 	return odds
 }
 
-// learn takes the outcome of a forecast; mean is the region's now, unless it is
-// Gone.
+// learn records the outcome of a forecast; mean is the region's current one, unless it
+// is Gone.
 func (l *leadTime) learn(p *pending, forecast *Odds, became State, mean float64) {
 	l.scored++
 	l.brierSum += brier(forecast, became)
@@ -167,7 +166,7 @@ func (l *leadTime) learn(p *pending, forecast *Odds, became State, mean float64)
 	}
 }
 
-// brier is the Brier score of a forecast: its squared distance from what became.
+// brier is the Brier score of a forecast: the squared distance from the outcome.
 func brier(forecast *Odds, became State) (sum float64) {
 	for s, p := range forecast {
 		if State(s) == became {
@@ -186,10 +185,10 @@ func (l *leadTime) skill() schema.ForecastSkill {
 	return schema.ForecastSkill{Forecasts: l.scored, Brier: l.brierSum / n, Persistence: l.persistentSum / n}
 }
 
-// learn takes what became of a track in an interval, in which the region of that
-// index continues it, or none.
+// learn records the outcome of a track's forecasts in an interval; region is the index
+// of the region that continues it, or none.
 func (t *Tracker) learn(tr *track, region int32, interval schema.Interval, regions []schema.Region, steady bool) {
-	if !steady { // what was meant to be seen was not
+	if !steady { // the forecast intervals were not observed
 		tr.pending = tr.pending[:0]
 		return
 	}
@@ -211,7 +210,7 @@ func (t *Tracker) learn(tr *track, region int32, interval schema.Interval, regio
 	tr.pending = append(tr.pending[:0], tr.pending[done:]...)
 }
 
-// learnGone learns that a track will not come back.
+// learnGone records that a track has ended.
 func (t *Tracker) learnGone(tr *track) {
 	for i := range tr.pending {
 		t.model.later.learn(&tr.pending[i], &tr.pending[i].later, Gone, 0)
@@ -219,7 +218,7 @@ func (t *Tracker) learnGone(tr *track) {
 	tr.pending = tr.pending[:0]
 }
 
-// addMean appends to the means over which the trend is taken.
+// addMean appends a mean for the trend.
 func (tr *track) addMean(mean float64) {
 	if tr.numMeans == trendSpan {
 		copy(tr.means[:], tr.means[1:])
@@ -229,7 +228,7 @@ func (tr *track) addMean(mean float64) {
 	tr.numMeans++
 }
 
-// trend is the least squares slope of the last means, percent per interval.
+// trend is the least-squares slope of the last means, in percent per interval.
 func (tr *track) trend() float64 {
 	n := float64(tr.numMeans)
 	if n < 2 {

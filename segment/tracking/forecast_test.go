@@ -12,9 +12,8 @@ import (
 	"github.com/giverny/giverny/topology"
 )
 
-// process is a region whose mean builds up and subsides as Monet found
-// congestion to do: it reverts to a level that its load sets, with a momentum
-// and noise of its own, and loads come and go.
+// process is a region whose mean builds up and subsides as Monet observed: it reverts
+// to a level set by its load, with momentum and noise, and loads come and go.
 type process struct {
 	mean, slope, target float64
 	rest                int // intervals without load
@@ -36,7 +35,7 @@ func (p *process) step(r *rand.Rand) {
 	p.mean = min(max(p.mean+p.slope, 0), 100)
 }
 
-// calibration counts, by tenth of what was said, how often it came true.
+// calibration counts, by tenth of the forecast probability, how often the outcome occurred.
 type calibration struct{ said, came, n [10]float64 }
 
 func (c *calibration) add(p float64, came bool) {
@@ -61,8 +60,8 @@ func (c *calibration) check(t *testing.T, what string) {
 	}
 }
 
-// Forecasts of 20 regions over 2,000 intervals beat persistence, at both looks
-// ahead, and come true as often as they say.
+// Forecasts of 20 regions over 2,000 intervals beat persistence at both lead times, and
+// are calibrated.
 func TestForecastsOfProcesses(t *testing.T) {
 	for seed := range uint64(3) {
 		r := rand.New(rand.NewPCG(seed, 7))
@@ -117,8 +116,8 @@ func TestForecastsOfProcesses(t *testing.T) {
 	}
 }
 
-// The regions of simulated stories, from the stalls that the links had, each
-// story begun with nothing learned.
+// The regions of simulated stories, from the links' stalls; each story starts with an
+// untrained model.
 func TestForecastsOfStories(t *testing.T) {
 	var sum [2]schema.ForecastSkill
 	for _, name := range []string{"demo", "enzo", "blade"} {
@@ -166,7 +165,7 @@ func forecastStory(t *testing.T, name string) (next, later schema.ForecastSkill)
 	return tr.Skill()
 }
 
-// measured is a snapshot of the stalls that the links had, with a floor and noise.
+// measured is a snapshot of the links' stalls, with a floor and noise.
 func measured(g *topology.Graph, step *scenario.Step, noise *rand.Rand) *schema.Snapshot {
 	n := g.NumLinks()
 	series := schema.Series{Metric: schema.CreditStall, Values: make([]float32, n), Valid: schema.NewBitmap(n), Count: n}

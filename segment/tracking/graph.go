@@ -7,8 +7,8 @@ import (
 	"github.com/giverny/giverny/topology"
 )
 
-// mustFit panics if moved cannot be of the links of a fabric's graph so far and of
-// its new one: regions would jump to unrelated links.
+// mustFit panics if moved does not map the links of the current graph to the new one,
+// since regions would move to unrelated links.
 func mustFit(fabric string, numLinks int, g *topology.Graph, moved []schema.LinkID) {
 	if g.Fabric() != fabric || len(moved) != numLinks {
 		panic(fmt.Sprintf("tracking: %d links of fabric %s moved to a graph of fabric %s: want %d", len(moved), fabric, g.Fabric(), numLinks))
@@ -20,10 +20,10 @@ func mustFit(fabric string, numLinks int, g *topology.Graph, moved []schema.Link
 	}
 }
 
-// SetGraph goes on with another version of the fabric's graph, between two steps. moved gives each link's
-// new number, or schema.NoLink where it is gone. Regions keep their identity, age and forecasts; links
-// that are gone drop out of them. A region without a link ends with an event of the next step, from which
-// nothing is learned: it did not calm down. It panics if moved does not fit the two graphs.
+// SetGraph switches to another version of the fabric's graph, between two steps. moved has each link's
+// new number, or schema.NoLink if it is gone. Regions keep their identity, age and forecasts, without the
+// links that are gone. A region without links ends with an event in the next step, from which nothing is
+// learned because it did not calm down. It panics if moved does not fit the two graphs.
 func (t *Tracker) SetGraph(g *topology.Graph, moved []schema.LinkID) {
 	mustFit(t.fabric, t.match.numLinks, g, moved)
 	for _, tr := range t.tracks {
@@ -33,8 +33,8 @@ func (t *Tracker) SetGraph(g *topology.Graph, moved []schema.LinkID) {
 	t.match.setLinks(g.NumLinks())
 }
 
-// SetGraph goes on with another version of the fabric's graph, between two steps, as Tracker.SetGraph
-// does: links stay hot. The episode of a link that is gone is dropped, for its length is not known.
+// SetGraph switches to another version of the fabric's graph, between two steps, like Tracker.SetGraph:
+// links stay hot. The episode of a link that is gone is dropped, since its length is unknown.
 func (h *Hotspots) SetGraph(g *topology.Graph, moved []schema.LinkID) {
 	mustFit(h.fabric, h.numLinks, g, moved)
 	h.graphVersion, h.numLinks = g.Version(), g.NumLinks()

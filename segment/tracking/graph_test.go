@@ -17,8 +17,8 @@ import (
 	"github.com/giverny/giverny/topology"
 )
 
-// A fabric under changing graphs: links of torus:4x4x4, under other numbers in one with more links and
-// back. Where says what a link of the first graph is called now.
+// renumbered is a fabric with changing graphs: links of torus:4x4x4 have other numbers in one with
+// more links, and change back. It has the current number of each link of the first graph.
 type renumbered struct {
 	graph *topology.Graph
 	where []schema.LinkID
@@ -28,7 +28,7 @@ func firstNumbers(g *topology.Graph) *renumbered {
 	return &renumbered{g, unmoved(g)}
 }
 
-// change draws the next graph and the moves that lead to it.
+// change draws the next graph and the moves to it.
 func (r *renumbered) change(t *rapid.T, graphs []*topology.Graph) (moved []schema.LinkID) {
 	next := rapid.SampledFrom(graphs).Draw(t, "graph")
 	numbers := rapid.Permutation(identity(next.NumLinks())).Draw(t, "numbers")
@@ -64,7 +64,7 @@ func parsed(t *rapid.T, specs ...string) (graphs []*topology.Graph) {
 	return graphs
 }
 
-// New numbers at any interval, in the process or between two, change nothing but numbers.
+// Renumbering at any interval, in the process or between two processes, changes only numbers.
 func TestNewNumbersDoNotShow(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		graphs := parsed(t, "torus:4x4x4", "torus:5x5x5", "mesh:5x5x5")
@@ -147,7 +147,7 @@ func TestNewNumbersDoNotShowInHotLinks(t *testing.T) {
 	})
 }
 
-// without is the move of a graph's links from which some are gone.
+// without is the move of a graph's links when some are gone.
 func without(g *topology.Graph, gone func(schema.LinkID) bool) []schema.LinkID {
 	moved := unmoved(g)
 	for l := range moved {
@@ -211,7 +211,7 @@ func TestHotLinkThatIsGone(t *testing.T) {
 	}
 }
 
-// A state of another graph is refused by its version, which the caller can translate.
+// A state of another graph is rejected with its version, so that the caller can translate it.
 func TestMovesToMissingLinksPanic(t *testing.T) {
 	g, other := torus(t, "torus:8x8x8"), torus(t, "torus:4x4x4")
 	defer func() {
@@ -244,7 +244,7 @@ func TestOtherGraphIsNamed(t *testing.T) {
 	}
 }
 
-// The moves of two real versions: the same cables, listed the other way round, without one switch.
+// The moves between two real versions: the same cables, listed in reverse, without one switch.
 func TestMovedBetweenVersions(t *testing.T) {
 	list := func(switches ...string) *topology.Graph {
 		b := topology.NewBuilder("lily")

@@ -10,25 +10,25 @@ import (
 	"github.com/giverny/giverny/topology"
 )
 
-// HotspotConfig says when a link is hot.
+// HotspotConfig is when a link counts as hot.
 type HotspotConfig struct {
-	// The stalls, in percent of time, from which on it is measured for how long links stay hot; rising, 16 at most.
+	// Stall thresholds, in percent of time, for measuring how long links stay hot; ascending, at most 16.
 	ThresholdsPercent []float64 `yaml:"hot_thresholds,flow"`
-	// For how many intervals a link may go unmeasured and stay as hot as it was.
+	// How many intervals a link may be unmeasured and still stay hot.
 	GapIntervals int `yaml:"hot_gap_intervals"`
-	// The one of hot_thresholds from which on the links that have been hot for longest are listed.
+	// The value in hot_thresholds from which links are listed, those that have been hot for longest.
 	ListPercent float64 `yaml:"hot_percent"`
 	// How many links of each metric are listed.
 	ListLinks int `yaml:"hot_links"`
 }
 
-// DefaultHotspotConfig has thresholds over the range of Monet's Fig. 3, and lists
-// the links that stall as much as a Medium region.
+// DefaultHotspotConfig has thresholds over the range of Monet's Fig. 3, and lists the
+// links with at least the stall of a Medium region.
 func DefaultHotspotConfig() HotspotConfig {
 	return HotspotConfig{ThresholdsPercent: []float64{5, 10, 15, 20, 25, 30, 40, 50}, GapIntervals: 2, ListPercent: 15, ListLinks: 20}
 }
 
-// Validate reports all that is wrong with the configuration.
+// Validate joins all errors.
 func (c *HotspotConfig) Validate() error {
 	var f faults.List
 	n, rises, before := len(c.ThresholdsPercent), true, 0.
@@ -48,9 +48,9 @@ func (c *HotspotConfig) Validate() error {
 
 const maxThresholds = 16
 
-// Hotspots measures for how long links stay at or above thresholds of stall
-// (Monet, section 4 and Fig. 3). A step looks at every value once and works on
-// hot links only. It is not safe for concurrent use.
+// Hotspots measures how long links stay at or above stall thresholds (Monet, section 4
+// and Fig. 3). A step reads every value once and otherwise works only on hot links. It
+// is not safe for concurrent use.
 type Hotspots struct {
 	cfg          HotspotConfig
 	fabric       string
@@ -58,17 +58,17 @@ type Hotspots struct {
 	numLinks     int
 
 	metrics  [schema.NumMetrics]*hotLinks
-	episodes []schema.HotEpisode // that ended with the last step
+	episodes []schema.HotEpisode // ended with the last step
 	longest  []schema.HotLink
 }
 
-// hotLinks are the links at or above the lowest threshold of one metric.
+// hotLinks are the links of one metric at or above the lowest threshold.
 type hotLinks struct {
-	slot []int32 // by link: its place in runs, or -1
+	slot []int32 // by link: index in runs, or -1
 	runs []run
 }
 
-// run is a link for as long as it is hot.
+// run is the current hot period of a link.
 type run struct {
 	link       schema.LinkID
 	level      int8 // number of thresholds reached
@@ -76,7 +76,7 @@ type run struct {
 	sinceNanos [maxThresholds]int64 // by threshold below level
 }
 
-// NewHotspots makes the measure for one version of a fabric.
+// NewHotspots returns a Hotspots for one version of a fabric.
 func NewHotspots(g *topology.Graph, cfg HotspotConfig) (*Hotspots, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
@@ -85,8 +85,8 @@ func NewHotspots(g *topology.Graph, cfg HotspotConfig) (*Hotspots, error) {
 	return &Hotspots{cfg: cfg, fabric: g.Fabric(), graphVersion: g.Version(), numLinks: g.NumLinks()}, nil
 }
 
-// Step takes the stalls of an interval; intervals must come in order. It panics
-// if the snapshot is of another graph.
+// Step processes the stalls of an interval; intervals must come in order. It panics if
+// the snapshot is of another graph.
 func (h *Hotspots) Step(s *schema.Snapshot) {
 	if s.Links != h.numLinks {
 		panic(fmt.Sprintf("tracking: snapshot of %d links for a graph of %d", s.Links, h.numLinks))
@@ -110,11 +110,11 @@ func (h *Hotspots) of(m schema.Metric) *hotLinks {
 	return h.metrics[m]
 }
 
-// Episodes are those that ended with the last step; they hold until the next.
+// Episodes returns the episodes that ended with the last step, valid until the next.
 func (h *Hotspots) Episodes() []schema.HotEpisode { return h.episodes }
 
-// Longest are, metric by metric, the links that have been at or above ListPercent
-// for longest, ListLinks of each at most; they hold until the next call.
+// Longest returns, for each metric, the links that have been at or above ListPercent
+// for longest, at most ListLinks of each; valid until the next call.
 func (h *Hotspots) Longest() []schema.HotLink {
 	level := slices.Index(h.cfg.ThresholdsPercent, h.cfg.ListPercent)
 	h.longest = h.longest[:0]
@@ -136,7 +136,7 @@ func (h *Hotspots) Longest() []schema.HotLink {
 	return h.longest
 }
 
-// follow brings the runs up to an interval.
+// follow updates the runs for an interval.
 func (h *Hotspots) follow(hot *hotLinks, series *schema.Series, interval schema.Interval) {
 	for i := 0; i < len(hot.runs); {
 		r := &hot.runs[i]
@@ -171,7 +171,7 @@ func (h *Hotspots) follow(hot *hotLinks, series *schema.Series, interval schema.
 	}
 }
 
-// discover begins the runs of links that have become hot.
+// discover starts the runs of links that have become hot.
 func (h *Hotspots) discover(hot *hotLinks, series *schema.Series, interval schema.Interval) {
 	lowest := float32(h.cfg.ThresholdsPercent[0])
 	for l, v := range series.Values {

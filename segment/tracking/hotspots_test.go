@@ -25,7 +25,7 @@ func snapshotOf(now int, values []float32) *schema.Snapshot {
 	return &schema.Snapshot{Links: len(values), Interval: minuteAt(now), Series: []schema.Series{{Metric: schema.CreditStall, Values: values, Valid: valid}}}
 }
 
-// What was saved goes on as if nothing had happened; what is damaged is refused.
+// A restored state continues as if uninterrupted; a damaged one is rejected.
 func TestHotspotsSaved(t *testing.T) {
 	g := torus(t, "torus:2x2x2")
 	cfg := tracking.DefaultHotspotConfig()
@@ -79,7 +79,7 @@ func TestHotspotsSaved(t *testing.T) {
 	}
 }
 
-// What loads can go on, whatever it says.
+// Any state that can be loaded can continue.
 func FuzzLoadHotspots(f *testing.F) {
 	g := torus(f, "torus:2x2x2")
 	h, err := tracking.NewHotspots(g, tracking.DefaultHotspotConfig())
@@ -137,7 +137,7 @@ func TestLongestHotLinks(t *testing.T) {
 	}
 }
 
-// Against one list of values per link and threshold. A negative value is missing.
+// Compared with a list of values per link and threshold. A negative value is missing.
 func TestHotspotsAgainstNaive(t *testing.T) {
 	g := torus(t, "torus:2x2x2")
 	cfg := tracking.DefaultHotspotConfig()

@@ -8,39 +8,39 @@ import (
 	"github.com/giverny/giverny/schema"
 )
 
-// matcher finds which regions of now continue which tracks: a greedy bipartite
-// matching by Jaccard index. Its cost follows the links in regions. Regions and
-// tracks go by their index in the step.
+// matcher determines which regions continue which tracks: a greedy bipartite matching
+// by Jaccard index. Its cost is proportional to the number of links in regions. Regions
+// and tracks are identified by their index in the step.
 type matcher struct {
 	numLinks int
-	links    [][]schema.LinkID // by region: ascending, of the graph
-	order    []int32           // regions in an order that depends on what they are alone
-	rank     []int32           // by region: its place in order
+	links    [][]schema.LinkID // by region: ascending, valid links
+	order    []int32           // regions in an order that depends only on their content
+	rank     []int32           // by region: position in order
 
 	successor []int32 // by track: the region that continues it, or -1
 	ancestor  []int32 // by region: the track that it continues, or -1
-	into      []int32 // by track: the region it has merged into, or -1
-	parent    []int32 // by region: the track it has split from, or -1
+	into      []int32 // by track: the region it merged into, or -1
+	parent    []int32 // by region: the track it split from, or -1
 
 	pairs   []pair
 	first   []int32 // by region: its first pair, or -1
 	head    []int32 // by link: the first of its holders, or -1
 	holders []holder
-	shared  []int32 // by track: links in common with the region at hand
+	shared  []int32 // by track: links in common with the current region
 	touched []int32
 	arena   []schema.LinkID
 	most    []int32
 }
 
-// holder says that a track has a link; the holders of a link are chained.
+// holder is a track that has a link; the holders of a link form a linked list.
 type holder struct{ track, next int32 }
 
-// pair is a region that shares links with a track.
+// pair is a region and a track with links in common.
 type pair struct {
 	region, track int32
 	shared        int32
 	smaller       int32 // size of the smaller of the two
-	next          int32 // pair of the same region, or -1
+	next          int32 // next pair of the same region, or -1
 	jaccard       float64
 }
 
@@ -49,10 +49,10 @@ func newMatcher(links int) (m matcher) {
 	return m
 }
 
-// setLinks makes the matcher one of a graph of so many links.
+// setLinks sets the number of links of the graph.
 func (m *matcher) setLinks(links int) { m.numLinks, m.head = links, filled(m.head, links) }
 
-// filled is s with n elements, all -1.
+// filled returns s with n elements, all -1.
 func filled(s []int32, n int) []int32 {
 	s = scratch.Slice(s, n)
 	for i := range s {
@@ -61,7 +61,7 @@ func filled(s []int32, n int) []int32 {
 	return s
 }
 
-// find lists the regions and tracks of one metric that have links in common.
+// find lists the pairs of regions and tracks of one metric with common links.
 func (m *matcher) find(tracks []*track, regions []schema.Region) {
 	m.prepare(regions)
 	m.holders, m.pairs = m.holders[:0], m.pairs[:0]
@@ -127,8 +127,8 @@ func (m *matcher) prepare(regions []schema.Region) {
 	}
 }
 
-// clean is the links as they are if they ascend and are of the graph, as they
-// should; otherwise a copy for which that is true.
+// clean returns links if they are ascending and valid, as they should be; otherwise a
+// copy for which this is true.
 func (m *matcher) clean(links []schema.LinkID) []schema.LinkID {
 	good := true
 	for i, l := range links {
@@ -149,24 +149,23 @@ func (m *matcher) clean(links []schema.LinkID) []schema.LinkID {
 }
 
 // assign decides which region continues which track; see the package comment. Tracks
-// are in the order of their age. lastEnd is when those seen in the last interval were
-// seen.
+// are ordered by age. lastEnd is when the tracks of the last interval were seen.
 func (m *matcher) assign(tracks []*track, lastEnd int64, minOverlap float64) {
 	m.dropSmallOverlaps(minOverlap)
 	m.matchGreedily()
 	m.chainPairs()
-	for _, r := range m.order { // of those that merge, the oldest goes on
+	for _, r := range m.order { // of the tracks that merge, the oldest continues
 		if k := m.ancestor[r]; k >= 0 {
 			if heir := m.oldestOf(r, k, tracks, lastEnd); heir != k {
 				m.successor[k], m.successor[heir], m.ancestor[r] = -1, r, heir
 			}
 		}
 	}
-	m.matchGreedily() // a track that gave way may have a part of its own
+	m.matchGreedily() // a track that was replaced may continue in another part
 }
 
-// oldestOf is the track that r continues if k is the one most alike: k, or an older
-// one that would end in r, brings at least half as many links, and was not away.
+// oldestOf returns the track that r continues if k is the most similar: k, or an older one that would otherwise end in r,
+// contributes at least half as many links, and was present in the last interval.
 func (m *matcher) oldestOf(r, k int32, tracks []*track, lastEnd int64) int32 {
 	heir, brought := k, int32(0)
 	for i := m.first[r]; i >= 0; i = m.pairs[i].next {
@@ -192,13 +191,13 @@ func (m *matcher) chainPairs() {
 	}
 }
 
-// dropSmallOverlaps drops the pairs that do not have enough in common.
+// dropSmallOverlaps drops the pairs with too few common links.
 func (m *matcher) dropSmallOverlaps(minOverlap float64) {
 	m.pairs = slices.DeleteFunc(m.pairs, func(p pair) bool { return float64(p.shared) <= minOverlap*float64(p.smaller) })
 }
 
-// matchGreedily matches the pairs whose region and track are both free, the most
-// alike first.
+// matchGreedily matches the pairs whose region and track are both free, most similar
+// first.
 func (m *matcher) matchGreedily() {
 	for _, p := range m.pairs {
 		if m.successor[p.track] < 0 && m.ancestor[p.region] < 0 {
@@ -207,8 +206,8 @@ func (m *matcher) matchGreedily() {
 	}
 }
 
-// assignStored gives regions with an identity to the tracks that have it, and
-// treats the others as matchGreedily does.
+// assignStored assigns regions with an identity to the tracks with the same, and
+// matches the others greedily.
 func (m *matcher) assignStored(tracks []*track, regions []schema.Region, minOverlap float64) {
 	m.dropSmallOverlaps(minOverlap)
 	for r := range regions {
@@ -225,15 +224,14 @@ func (m *matcher) assignStored(tracks []*track, regions []schema.Region, minOver
 	}
 }
 
-// relate finds what the tracks that go on in no region merged into, and what
-// the regions that continue no track split from: that with which they share
-// most.
+// relate determines which region each unmatched track merged into, and which track each
+// unmatched region split from: the one with the most common links.
 func (m *matcher) relate(tracks []*track, lastEnd int64) {
 	m.into, m.parent = filled(m.into, len(tracks)), filled(m.parent, len(m.ancestor))
 	m.most = scratch.Slice(m.most, len(tracks)+len(m.ancestor))
 	clear(m.most)
 	ofTrack, ofRegion := m.most[:len(tracks)], m.most[len(tracks):]
-	for _, p := range m.pairs { // the most alike first: of equals it stays
+	for _, p := range m.pairs { // most similar first: on a tie the first is kept
 		k, r := p.track, p.region
 		if m.successor[k] < 0 && m.ancestor[r] >= 0 && tracks[k].seenNanos == lastEnd && p.shared > ofTrack[k] {
 			m.into[k], ofTrack[k] = r, p.shared

@@ -13,7 +13,7 @@ import (
 	"github.com/giverny/giverny/segment/tracking"
 )
 
-// naive follows identities by the words of the package comment, with sets. Its
+// naive follows identities as described in the package comment, with sets. Its
 // identities are ordinals.
 type naive struct {
 	tracks []*naiveTrack // oldest first
@@ -103,8 +103,8 @@ func (n *naive) step(now int, regions []schema.Region, order []int) (ids, ages [
 	return ids, ages
 }
 
-// drawRegions draws regions of few links, so that they often meet, no two with
-// the same mean.
+// drawRegions draws regions of few links, so that they often overlap, with distinct
+// means.
 func drawRegions(t *rapid.T) []schema.Region {
 	out := make([]schema.Region, rapid.IntRange(0, 6).Draw(t, "regions"))
 	for i := range out {
@@ -152,7 +152,7 @@ func TestIdentitiesAreThoseOfSets(t *testing.T) {
 	})
 }
 
-// The order of regions and the numbers of links mean nothing.
+// The order of regions and the numbers of links do not matter.
 func TestOrderAndNumbersDoNotMatter(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		plain, other := mustTracker(t), mustTracker(t)
@@ -182,8 +182,8 @@ func TestOrderAndNumbersDoNotMatter(t *testing.T) {
 	})
 }
 
-// A tracker fed with what an earlier one stored goes on as that one would have;
-// so does one that was saved, in all it knows.
+// A tracker restored from the intervals stored by an earlier one continues like it; one
+// restored from a saved state is identical.
 func TestRestartsDoNotShow(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		whole, restored := mustTracker(t), mustTracker(t)
@@ -225,9 +225,9 @@ func TestRestartsDoNotShow(t *testing.T) {
 	})
 }
 
-// identityEvents are those of regions born since an interval: that one lies GapIntervals behind the first
-// restored, so that a region's parent is among those restored though it was unseen when the region split from
-// it. Whether an earlier one flickers and was reported does not follow from the restored intervals.
+// identityEvents are those of regions born since an interval, GapIntervals after the first restored one, so
+// that a region's parent is among those restored even if it was unseen when the region split from it. Whether
+// an earlier flickering region was reported does not follow from the restored intervals.
 func identityEvents(events []schema.Event, since schema.Interval) (some []schema.Event) {
 	for _, e := range events {
 		born := int64(e.RegionID>>20) * 1e9

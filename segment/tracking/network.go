@@ -4,8 +4,8 @@ import (
 	"github.com/giverny/giverny/schema"
 )
 
-// CongestionEvent is a regions congestion event (RCE; Monet, section 6): one in which every window of
-// Config.EventWindow has a High region. Ended says that the window has passed without one.
+// CongestionEvent is a regions congestion event (RCE; Monet, section 6): a period in which every
+// window of Config.EventWindow has a High region. Ended means that a window without one has passed.
 type CongestionEvent struct {
 	schema.CongestionEvent
 	Ended bool
@@ -13,24 +13,24 @@ type CongestionEvent struct {
 
 const severities = len(schema.Severities)
 
-// network is what is known of a fabric as a whole, over all metrics.
+// network is the state of the whole fabric, over all metrics.
 type network struct {
 	severity    schema.Severity                // in the last interval
-	counts      [severities][severities]uint64 // of intervals: first index before, second after
+	counts      [severities][severities]uint64 // of intervals: from the first index to the second
 	transitions []schema.Transition            // of regions, in this step
-	congestion  CongestionEvent                // ended, or before the first, if not open
+	congestion  CongestionEvent                // if not open, the ended one, or zero before the first
 	open        bool
 	shown       CongestionEvent
 }
 
-// addTransition notes a transition of a region. A birth is one from Gone, an end one to Gone; a region
-// that merges passes to the severity of what it merged into; an interval in which a region is unseen
-// and comes back has none.
+// addTransition records a transition of a region. A birth is a transition from Gone, an end one to
+// Gone; a region that merges goes to the severity of what it merged into; intervals in which a region
+// is unseen but later reappears have none.
 func (n *network) addTransition(m schema.Metric, from, to State) {
 	n.transitions = append(n.transitions, schema.Transition{Metric: m, From: from, To: to})
 }
 
-// step takes the regions of an interval.
+// step processes the regions of an interval.
 func (n *network) step(interval schema.Interval, regions []schema.Region, steady bool, windowNanos int64) (schema.NetworkForecast, *CongestionEvent) {
 	highest, peak := schema.Negligible, 0.
 	for i := range regions {
@@ -47,12 +47,11 @@ func (n *network) step(interval schema.Interval, regions []schema.Region, steady
 	return n.forecast(), n.updateRCE(interval, highest == schema.High, peak, windowNanos)
 }
 
-// What is assumed of the network before anything is known, in units of
-// transitions: that it stays as it is, and may become anything.
+// Prior assumptions about the network, in units of transitions: it stays as it is, and
+// may become anything.
 const stayWeight, leaveWeight = 4, .25
 
-// forecast of the network: a Markov chain of the transitions that were counted
-// (Monet, Fig. 6).
+// forecast is a Markov chain with the counted transitions (Monet, Fig. 6).
 func (n *network) forecast() schema.NetworkForecast {
 	var chain [severities]Odds
 	for from := range chain {
@@ -79,8 +78,8 @@ func (n *network) forecast() schema.NetworkForecast {
 	return out
 }
 
-// emitRCE raises the event of a regions congestion event that begins, and of one
-// that has ended once the window has passed.
+// emitRCE emits the event of a regions congestion event that begins, and of one that
+// ended once the window has passed.
 func (t *Tracker) emitRCE(interval schema.Interval) {
 	if e := t.result.Congestion; e != nil && e.Ended {
 		t.event(e.EndNanos, schema.CongestionEnded, 0, congestionEnded(e, interval.DurationNanos))
@@ -90,7 +89,7 @@ func (t *Tracker) emitRCE(interval schema.Interval) {
 	}
 }
 
-// updateRCE follows the regions congestion event.
+// updateRCE updates the regions congestion event.
 func (n *network) updateRCE(interval schema.Interval, high bool, peak float64, windowNanos int64) *CongestionEvent {
 	e := &n.congestion
 	ended := n.open && interval.EndNanos()-e.EndNanos > windowNanos && !(high && interval.StartNanos-e.EndNanos <= windowNanos)
@@ -106,7 +105,7 @@ func (n *network) updateRCE(interval schema.Interval, high bool, peak float64, w
 		e.EndNanos, e.PeakMeanPercent = interval.EndNanos(), max(e.PeakMeanPercent, peak)
 	}
 	switch {
-	case ended: // the next, if it began now, is shown with the next step
+	case ended: // if the next event began now, it is returned by the next step
 		return &n.shown
 	case n.open:
 		n.shown = *e

@@ -2,33 +2,33 @@ package tracking
 
 import "github.com/giverny/giverny/schema"
 
-// reported is what the events of a region say of it.
+// reported is the state of a region according to its events.
 type reported uint8
 
 const (
-	asNothing reported = iota // no event of it yet
+	asNothing reported = iota // no event yet
 	asApart                   // born, or split
 	asMerged
 	numReported
 )
 
-// reporting debounces the events of a region: its birth, its merging and coming apart are reported when
-// they have lasted Config.DebounceIntervals, with the time at which they began, and its end only if its
-// birth was. So a region that hovers at the limit of size or severity raises no event at every crossing.
-// Identity and age do not depend on it.
+// reporting debounces the events of a region: its birth, merge and split are reported when they have
+// lasted Config.DebounceIntervals, with the time at which they began, and its end only if its birth was.
+// So a region at the limit of size or severity causes no event at each crossing. Identity and age are
+// not affected.
 type reporting struct {
 	reported   reported
-	run        int    // intervals in a row that are not as reported
-	sinceNanos int64  // when the run began
-	parent     uint64 // from which it has split, if not 0
-	merging    string // what there is to say of the merge of this run
+	run        int    // consecutive intervals in another state than reported
+	sinceNanos int64  // start of the run
+	parent     uint64 // the region it split from, or 0
+	merging    string // description of the merge of this run
 }
 
-// hoverFactor is how much longer a region at a limit must last; of one that is there in half of all
-// intervals, one run of two thousand lasts for ten.
+// hoverFactor is how much longer a borderline region must last; for one that exists in half of all
+// intervals, one run in two thousand lasts for ten.
 const hoverFactor = 5
 
-// lasts counts an interval that is not as reported, and says whether that has lasted.
+// lasts counts an interval in another state than reported, and returns whether that has lasted.
 func (p *reporting) lasts(interval schema.Interval, wanted int) bool {
 	if p.run == 0 {
 		p.sinceNanos = interval.StartNanos
@@ -39,7 +39,7 @@ func (p *reporting) lasts(interval schema.Interval, wanted int) bool {
 
 func (p *reporting) report(as reported) { p.reported, p.run, p.merging = as, 0, "" }
 
-// reportSeen takes an interval in which a region is there, and apart.
+// reportSeen processes an interval in which a region exists separately.
 func (t *Tracker) reportSeen(tr *track, region *schema.Region, interval schema.Interval) {
 	p, severity := &tr.reporting, severityOf(region)
 	if p.reported == asApart {
@@ -68,7 +68,7 @@ func (t *Tracker) reportSeen(tr *track, region *schema.Region, interval schema.I
 	p.report(asApart)
 }
 
-// reportUnseen takes an interval in which a region is not there, or lies in another.
+// reportUnseen processes an interval in which a region is absent or merged.
 func (t *Tracker) reportUnseen(tr *track, interval schema.Interval) {
 	p := &tr.reporting
 	if p.reported != asApart || !tr.merged {
@@ -85,7 +85,7 @@ func (t *Tracker) reportMerged(tr *track) {
 	tr.reporting.report(asMerged)
 }
 
-// reportEnd takes the end of an identity.
+// reportEnd processes the end of an identity.
 func (t *Tracker) reportEnd(tr *track, interval schema.Interval) {
 	switch {
 	case tr.reporting.reported != asApart:

@@ -10,8 +10,8 @@ import (
 	"github.com/giverny/giverny/segment/tracking"
 )
 
-// Fifty regions hover at the least size, beside one that stays: what they raise must not drown it. Without
-// debounce they raise ten events per interval, with it and without limits five.
+// Fifty regions hover at the minimum size next to a stable one, whose events must not be lost among
+// theirs. Without debouncing they cause ten events per interval, with it but without limits five.
 func TestRegionsThatHoverAreQuiet(t *testing.T) {
 	const limit = 20
 	r := rand.New(rand.NewPCG(11, 9))
@@ -41,15 +41,15 @@ func TestRegionsThatHoverAreQuiet(t *testing.T) {
 	}
 }
 
-// history is what events have said of a region.
+// history is the state of a region according to its events.
 type history struct {
 	apart, ended bool
 	seen         []int
 }
 
-// However regions come and go: the events of one are in order, born or split, merged, split, merged..., at most
-// one end after which nothing comes; one that is never seen in two intervals in a row raises none, and one that is
-// has been reported by then.
+// For any coming and going of regions: the events of each are in order, born or split, merged, split, merged...,
+// with at most one end and nothing after it; a region never seen in two consecutive intervals has none, and one
+// that was seen so has been reported.
 func TestEventsOfARegionAreInOrder(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		tr := mustTracker(t)

@@ -10,17 +10,17 @@ import (
 	"github.com/giverny/giverny/topology"
 )
 
-// format is that of a saved Tracker and of saved Hotspots. Version 4 has what events have reported of regions; version 3 names metrics, has the graph's
-// version in the hotspots too, and leaves out totals that the store has. Versions 2 and 3 are still read.
+// format is the format of saved Trackers and Hotspots. Version 4 adds the reported state of regions; version 3 stores metrics
+// by name and the graph's version in the hotspots, and omits totals that the store has. Versions 2 and 3 can still be read.
 var format = codec.Format{Mark: "GTRK", Version: 4, Oldest: 2}
 
-// metricsOfVersion2 is how many metrics there were when their numbers were saved.
+// metricsOfVersion2 is the number of metrics when they were saved by number.
 const metricsOfVersion2 = 28
 
-// ErrSaved says that bytes are no saved tracker, or one of another graph.
+// ErrSaved means that the data is not a saved tracker, or is one of another graph.
 var ErrSaved = errors.New("not a saved tracker of this fabric: start without it, or restore the stored intervals")
 
-// GraphError says that a state was saved under another version of the graph.
+// GraphError means that a state was saved under another version of the graph.
 type GraphError struct {
 	Fabric         string
 	Saved, Current uint64 // versions of the graph
@@ -30,12 +30,12 @@ func (e *GraphError) Error() string {
 	return fmt.Sprintf("saved under version %016x of the graph of fabric %q, not %016x", e.Saved, e.Fabric, e.Current)
 }
 
-// Save appends all that the tracker knows to buf, for Load.
+// Save appends the tracker's state to buf, for Load.
 func (t *Tracker) Save(buf []byte) []byte { return format.Seal(buf, t.code) }
 
-// Load makes the tracker that was saved. It fails with ErrSaved if the bytes are
-// damaged, of another form or of another fabric, and with ErrSaved and a GraphError
-// if they are of another version of the graph.
+// Load restores a saved tracker. It fails with ErrSaved if the data is damaged, in
+// another format or of another fabric, and with ErrSaved and a GraphError if it is of
+// another version of the graph.
 func Load(g *topology.Graph, cfg Config, saved []byte) (*Tracker, error) {
 	t, err := New(g, cfg)
 	if err != nil {
@@ -106,7 +106,7 @@ func (tr *track) code(c *codec.Coder, numLinks int) {
 }
 
 func (p *reporting) code(c *codec.Coder, merged bool) {
-	if c.Version() < 4 { // births and merges were reported at once
+	if c.Version() < 4 { // births and merges were reported immediately
 		if p.reported = asApart; merged {
 			p.reported = asMerged
 		}
@@ -169,8 +169,8 @@ func (n *network) code(c *codec.Coder) {
 	c.Float(&n.congestion.PeakMeanPercent)
 }
 
-// readVersion2 reads tables by metric, of which those of all metrics together, at NoMetric, are still
-// kept: the state, the transitions of regions beside those of the network, and totals of time.
+// readVersion2 reads a table per metric: the severity, the transitions of regions and of the network, and totals of time.
+// Only the severity and the network's transitions over all metrics, at NoMetric, are kept.
 func (n *network) readVersion2(c *codec.Coder) {
 	for m := range metricsOfVersion2 {
 		seen, severity, ignored := false, schema.Negligible, uint64(0)

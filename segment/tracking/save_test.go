@@ -52,7 +52,7 @@ func TestDamageIsFound(t *testing.T) {
 	t.Logf("%d bytes", len(saved))
 }
 
-// What loads, loads again after saving, and can go on.
+// A state that loads, loads again after saving, and can continue.
 func FuzzLoad(f *testing.F) {
 	f.Add(savedStory(f))
 	f.Add(newTracker(f).Save(nil))

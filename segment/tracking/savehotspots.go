@@ -9,12 +9,12 @@ import (
 	"github.com/giverny/giverny/topology"
 )
 
-// Save appends all that the measure knows to buf, for LoadHotspots.
+// Save appends the state to buf, for LoadHotspots.
 func (h *Hotspots) Save(buf []byte) []byte { return format.Seal(buf, h.code) }
 
-// LoadHotspots makes the measure that was saved. It fails with ErrSaved if the
-// bytes are damaged, of another form or of other thresholds, and with ErrSaved and a
-// GraphError if they are of another version of the graph.
+// LoadHotspots restores saved Hotspots. It fails with ErrSaved if the data is damaged,
+// in another format or with other thresholds, and with ErrSaved and a GraphError if it
+// is of another version of the graph.
 func LoadHotspots(g *topology.Graph, cfg HotspotConfig, saved []byte) (*Hotspots, error) {
 	h, err := NewHotspots(g, cfg)
 	if err != nil {
@@ -66,7 +66,7 @@ func (h *Hotspots) code(c *codec.Coder) {
 	})
 }
 
-// present are the metrics that have been seen.
+// present lists the metrics that have been seen.
 func (h *Hotspots) present() (metrics []schema.Metric) {
 	for m, hot := range h.metrics {
 		if hot != nil {
@@ -95,7 +95,7 @@ func (hot *hotLinks) code(c *codec.Coder, numLinks, thresholds int) {
 	}
 }
 
-// code is that of a run behind another, from which times mostly differ little.
+// code encodes a run relative to the previous one, whose times mostly differ little.
 func (r *run) code(c *codec.Coder, previous *run, numLinks, thresholds int) {
 	codec.Small(c, &r.link, uint64(numLinks))
 	level := int(r.level) - 1
@@ -109,8 +109,8 @@ func (r *run) code(c *codec.Coder, previous *run, numLinks, thresholds int) {
 	}
 }
 
-// skipDurations reads a histogram of durations, which version 2 had: a count, the
-// longest, and the classes in use with their counts.
+// skipDurations skips a histogram of durations of version 2: a count, the longest, and
+// the non-empty classes with their counts.
 func skipDurations(c *codec.Coder) {
 	ignored, longest := uint64(0), int64(0)
 	c.Uint(&ignored, math.MaxUint64)

@@ -8,8 +8,8 @@ import (
 	"github.com/giverny/giverny/segment/tracking"
 )
 
-// wobbling regions, n of them of 60 links, whose ends come and go; the tracker
-// may write into what is returned.
+// wobbling returns n regions of 60 links, whose ends come and go; the tracker may write
+// into them.
 func wobbling(n, phase int, buf []schema.Region, all []schema.Region) []schema.Region {
 	buf = append(buf[:0], all...)
 	for i := range buf {
@@ -63,7 +63,7 @@ func BenchmarkStep(b *testing.B) {
 	}
 }
 
-// BenchmarkHotspots is with one link in ten hot, some of which come and go.
+// BenchmarkHotspots has one link in ten hot, some of which come and go.
 func BenchmarkHotspots(b *testing.B) {
 	g := torus(b, "torus:24x24x24")
 	b.Run(fmt.Sprintf("links=%d", g.NumLinks()), func(b *testing.B) {

@@ -10,8 +10,8 @@ import (
 	"github.com/giverny/giverny/topology"
 )
 
-// noisy is a 12x12x12 torus on which one block is High, and 26 others stall weakly: noise makes regions of
-// them, of about the least number of links, and lets them vanish again.
+// noisy is a 12x12x12 torus on which one block is High, and 26 others stall weakly: noise turns them into
+// regions of about the minimum size that come and go.
 type noisy struct {
 	weak, high [][]schema.LinkID
 	rand       *rand.Rand
@@ -61,7 +61,7 @@ func (n *noisy) step() []float32 {
 	return n.values
 }
 
-// The events of two minutes at intervals of a second, as the operator's trial counted them: without debounce,
+// The events of two minutes at intervals of a second, as counted in an operator's trial: without debouncing,
 // and with it.
 func TestEventsOfANoisyTorus(t *testing.T) {
 	g := torus(t, "torus:12x12x12")

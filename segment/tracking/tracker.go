@@ -12,27 +12,27 @@ import (
 	"github.com/giverny/giverny/topology"
 )
 
-// Result is what a step found. It belongs to the tracker and holds until the
-// next step.
+// Result is the result of a step. It belongs to the tracker and is valid until the next
+// step.
 type Result struct {
-	Regions     []schema.Region        // those given, with ID, AgeIntervals and BirthNanos set
+	Regions     []schema.Region        // the input, with ID, AgeIntervals and BirthNanos set
 	Forecasts   []schema.Forecast      // by region
-	Transitions []schema.Transition    // of all regions, since the interval before
+	Transitions []schema.Transition    // of all regions, since the previous interval
 	Events      []schema.Event         // by time, then region
-	Network     schema.NetworkForecast // the highest of them, and what it may become
-	// Congestion is the regions congestion event that goes on or has ended with
-	// this step; nil if there is none.
+	Network     schema.NetworkForecast // the highest severity, and its forecast
+	// Congestion is the regions congestion event that is open or ended with this step;
+	// nil if there is none.
 	Congestion *CongestionEvent
 }
 
-// Tracker gives the regions of successive intervals their identity. It is not
-// safe for concurrent use.
+// Tracker assigns identities to the regions of successive intervals. It is not safe for
+// concurrent use.
 type Tracker struct {
 	fabric       string
 	graphVersion uint64
 	cfg          Config
 
-	last    schema.Interval // of the last step; no length before the first
+	last    schema.Interval // of the last step; zero duration before the first
 	lastID  uint64
 	tracks  []*track // by ID
 	free    []*track
@@ -49,17 +49,17 @@ type track struct {
 	links      []schema.LinkID // ascending
 	name       string
 	birthNanos int64
-	seenNanos  int64           // end of the last interval that had it
+	seenNanos  int64           // end of the last interval in which it was seen
 	severity   schema.Severity // when it was last seen, or of what it merged into
 	debounce   debounce
-	merged     bool // lies in another region
+	merged     bool // part of another region
 	reporting  reporting
 	means      [trendSpan]float64
-	numMeans   int       // valid ones, the newest last
-	pending    []pending // forecasts that wait for their outcome, oldest first
+	numMeans   int       // number of valid means, the newest last
+	pending    []pending // forecasts with unknown outcome, oldest first
 }
 
-// New makes a tracker for one version of a fabric.
+// New returns a tracker for one version of a fabric.
 func New(g *topology.Graph, cfg Config) (*Tracker, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
@@ -67,14 +67,14 @@ func New(g *topology.Graph, cfg Config) (*Tracker, error) {
 	return &Tracker{fabric: g.Fabric(), graphVersion: g.Version(), cfg: cfg, match: newMatcher(g.NumLinks())}, nil
 }
 
-// Last is the interval of the last step; it has no length before the first.
+// Last is the interval of the last step; its duration is 0 before the first.
 func (t *Tracker) Last() schema.Interval { return t.last }
 
-// Step gives the regions of an interval their identity, in place. Intervals
-// without regions must come too; one that is left out is an outage, over which
-// nothing is learned. Links that the graph does not have count as absent, a mean
-// that is no number as 0. Step panics if the interval has no length or does not
-// lie behind the last: its caller closes intervals in order.
+// Step sets the identities of the regions of an interval, in place. Intervals without
+// regions must be passed too; an omitted one counts as an outage, from which nothing is
+// learned. Links that the graph does not have are ignored, a NaN mean counts as 0. Step
+// panics if the interval has no duration or is not after the last: the caller closes
+// intervals in order.
 func (t *Tracker) Step(interval schema.Interval, regions []schema.Region) *Result {
 	if err := t.check(interval); err != nil {
 		panic(err)
@@ -86,7 +86,7 @@ func (t *Tracker) Step(interval schema.Interval, regions []schema.Region) *Resul
 	return &t.result
 }
 
-// ErrInterval says that an interval cannot follow the last.
+// ErrInterval means that an interval cannot follow the last one.
 var ErrInterval = errors.New("intervals must have a length and come in order")
 
 func (t *Tracker) check(interval schema.Interval) error {
@@ -96,15 +96,12 @@ func (t *Tracker) check(interval schema.Interval) error {
 	return nil
 }
 
-// Restore takes an interval as it was stored, with the identities of its
-// regions. After the last GapIntervals+LaterIntervals stored intervals or more, in
-// order, the tracker gives the identities, ages, births, trends and events that
-// it would have given without a restart; what may go back farther, odds,
-// transitions, the severity last reported, whether a region that flickers has been
-// reported and the beginning of a congestion event, needs Save and Load. After Load, the intervals stored since bring the tracker to
-// where it was. Regions without an identity get one, in place. It fails, and leaves
-// the interval out, if the interval does not lie behind the last or an identity is
-// duplicated.
+// Restore processes a stored interval, with the identities of its regions. After at least the last GapIntervals+LaterIntervals
+// stored intervals, in order, the tracker continues with the same identities, ages, births, trends and events as without a
+// restart. State that may be older requires Save and Load: odds, transitions, the severity last reported, whether a flickering
+// region has been reported, and the beginning of a congestion event. After Load, restore the intervals stored since. Regions
+// without an identity get one, in place. It fails, and ignores the interval, if the interval is not after the last or an
+// identity occurs twice.
 func (t *Tracker) Restore(interval schema.Interval, regions []schema.Region) error {
 	if err := t.check(interval); err != nil {
 		return err
@@ -127,8 +124,8 @@ func (t *Tracker) Restore(interval schema.Interval, regions []schema.Region) err
 	return nil
 }
 
-// expire begins a step by ending the tracks that an outage has left unseen for too
-// long, or SetGraph without links.
+// expire starts a step by ending the tracks that were unseen for too long due to an
+// outage, or left without links by SetGraph.
 func (t *Tracker) expire(interval schema.Interval) {
 	t.result.Events, t.network.transitions = t.result.Events[:0], t.network.transitions[:0]
 	t.tracks = slices.DeleteFunc(t.tracks, func(tr *track) bool {
@@ -141,13 +138,13 @@ func (t *Tracker) expire(interval schema.Interval) {
 	})
 }
 
-// endTrack raises the event of a track that will not come back.
+// endTrack reports the end of a track that cannot reappear.
 func (t *Tracker) endTrack(tr *track, interval schema.Interval) {
 	t.reportEnd(tr, interval)
 	t.free = append(t.free, tr)
 }
 
-// advance brings all that is known up to an interval, the matches being made.
+// advance updates the whole state for an interval, after matching.
 func (t *Tracker) advance(interval schema.Interval, regions []schema.Region) {
 	steady := t.last.DurationNanos == interval.DurationNanos && t.last.EndNanos() == interval.StartNanos
 	t.result.Regions = regions
@@ -183,7 +180,7 @@ func (t *Tracker) advance(interval schema.Interval, regions []schema.Region) {
 	t.last = interval
 }
 
-// continueTrack lets a region go on as the track it continues.
+// continueTrack continues a track with a region.
 func (t *Tracker) continueTrack(tr *track, r int, interval schema.Interval, steady bool) {
 	region, links := &t.result.Regions[r], t.match.links[r]
 	severity := severityOf(region)
@@ -194,13 +191,13 @@ func (t *Tracker) continueTrack(tr *track, r int, interval schema.Interval, stea
 	}
 	tr.merged = false
 	t.reportSeen(tr, region, interval)
-	if elapsed > 1 { // its trend is broken
+	if elapsed > 1 { // the trend is interrupted
 		tr.numMeans = 0
 	}
 	t.update(tr, r, interval)
 }
 
-// beginTrack makes a track of a region that continues none.
+// beginTrack creates a track for a region that continues none.
 func (t *Tracker) beginTrack(r int, interval schema.Interval, steady bool) {
 	region := &t.result.Regions[r]
 	tr := t.newTrack()
@@ -226,8 +223,8 @@ func (t *Tracker) beginTrack(r int, interval schema.Interval, steady bool) {
 	t.update(tr, r, interval)
 }
 
-// nextID is unique in the fabric, the same in every replay, rising, and exact in
-// a float64: the second of birth, then a number within it.
+// nextID returns an ID that is unique in the fabric, ascending, the same in every
+// replay, and exact in a float64: the second of birth, then a number within it.
 func nextID(last uint64, birth schema.Interval) uint64 {
 	return max(last, uint64(max(0, birth.StartNanos/1e9))<<20) + 1
 }
@@ -242,7 +239,7 @@ func (t *Tracker) newTrack() *track {
 	return &track{}
 }
 
-// update takes what a track is now into the track and the region, and forecasts.
+// update copies the current state between the track and the region, and makes forecasts.
 func (t *Tracker) update(tr *track, r int, interval schema.Interval) {
 	region := &t.result.Regions[r]
 	tr.links = append(tr.links[:0], t.match.links[r]...)
@@ -287,16 +284,16 @@ func (t *Tracker) event(nanos int64, kind schema.EventKind, id uint64, detail st
 	t.result.Events = append(t.result.Events, schema.Event{TimeNanos: nanos, Fabric: t.fabric, Kind: kind, RegionID: id, Detail: detail})
 }
 
-// age is the number of intervals since birth, the first counting 1, those in
-// which the track was not seen counting too.
+// age is the number of intervals since birth, starting with 1 and including those in
+// which the track was not seen.
 func (tr *track) age(interval schema.Interval) int {
 	return int((interval.StartNanos-tr.birthNanos)/interval.DurationNanos) + 1
 }
 
-// severityOf is the region's severity, bounded for use as an index.
+// severityOf is the region's severity, clipped for use as an index.
 func severityOf(r *schema.Region) schema.Severity { return min(r.Severity, schema.High) }
 
-// meanOf is the region's mean, bounded for use in sums.
+// meanOf is the region's mean, clipped for use in sums.
 func meanOf(r *schema.Region) float64 {
 	if math.IsNaN(r.Mean) {
 		return 0

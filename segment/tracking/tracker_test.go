@@ -40,7 +40,7 @@ func newTracker(tb testing.TB) *tracking.Tracker {
 	return t
 }
 
-// region has the links from a up to b, and a mean.
+// region has the links from a to before b, and a mean.
 func region(a, b int, mean float64) schema.Region {
 	r := schema.Region{Metric: schema.CreditStall, Size: b - a, Mean: mean, Max: mean, Severity: schema.SeverityOf(mean), Name: fmt.Sprintf("%d-%d", a, b)}
 	for l := a; l < b; l++ {
@@ -51,9 +51,9 @@ func region(a, b int, mean float64) schema.Region {
 
 func regions(r ...schema.Region) []schema.Region { return r }
 
-// Each line of a story is an interval; the names of regions are those of the
-// links they have, "a:b" or "a:b@mean"; wanted are the ordinals of the identities in the
-// order of birth, and the events.
+// Each line of a story is an interval; regions are named by their links, "a:b" or
+// "a:b@mean"; wanted are the ordinals of the identities in order of birth, and the
+// events.
 func TestIdentity(t *testing.T) {
 	type line struct{ regions, ids, events string }
 	tests := map[string][]line{
@@ -125,7 +125,7 @@ func TestIdentity(t *testing.T) {
 	}
 }
 
-// Events say where the root is, not what: the list of regions may call a congestion tree an incast a moment later.
+// Events name the location of the root, not its kind, since the list of regions may name it an incast a moment later.
 func TestEventsOfANamedRoot(t *testing.T) {
 	tr := newTracker(t)
 	for i := range 3 {
@@ -234,7 +234,7 @@ func TestCongestionEvents(t *testing.T) {
 			ended = append(ended, event{(e.BeginNanos - minuteAt(0).StartNanos) / minute, e.DurationNanos() / minute})
 		}
 	}
-	// Between 3 and 8 lie four minutes, between 8 and 15 six.
+	// Between 3 and 8 are four minutes, between 8 and 15 six.
 	if want := []event{{2, 7}, {15, 2}}; !slices.Equal(ended, want) {
 		t.Errorf("events %v, want %v", ended, want)
 	}
@@ -245,7 +245,7 @@ func TestOutageTeachesNothing(t *testing.T) {
 	transitions := 0
 	step := func(now int, mean float64) *tracking.Result {
 		res := tr.Step(minuteAt(now), regions(region(0, 40, mean)))
-		if transitions += len(res.Transitions); now == 0 { // the birth: nothing was before
+		if transitions += len(res.Transitions); now == 0 { // the birth: there was nothing before
 			transitions = 0
 		}
 		return res

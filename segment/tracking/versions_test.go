@@ -14,7 +14,7 @@ import (
 	"github.com/giverny/giverny/topology"
 )
 
-// storySoFar is a tracker that has seen births, a merge, a split, an end, a
+// storySoFar is a tracker that has processed births, a merge, a split, an end, a
 // congestion event, an outage and two metrics.
 func storySoFar(tb testing.TB) *tracking.Tracker {
 	tr := newTracker(tb)
@@ -52,7 +52,7 @@ func hotSoFar(tb testing.TB) *tracking.Hotspots {
 	return h
 }
 
-// unmoved is the move of a graph's links that keep their numbers.
+// unmoved is the move of a graph whose links keep their numbers.
 func unmoved(g *topology.Graph) (moved []schema.LinkID) {
 	for l := range g.NumLinks() {
 		moved = append(moved, schema.LinkID(l))
@@ -60,15 +60,15 @@ func unmoved(g *topology.Graph) (moved []schema.LinkID) {
 	return moved
 }
 
-// States of earlier versions were written by the last program that wrote them, under the graph's version of
-// its day.
+// States of earlier versions, each written by the last program of that version, with the graph's version at
+// the time.
 var earlier = []struct {
 	version      int
 	graphVersion uint64
 }{{2, 0x9fbbdd63594c43e0}, {3, 0xa0e2cafc4d523b34}}
 
-// They load, and what was loaded is all that a tracker knows which has seen the same; of the regions that it
-// follows, events have reported the births.
+// They load to the same state as that of a tracker with the same history; the births of the regions it
+// follows have been reported.
 func TestEarlierVersionsLoad(t *testing.T) {
 	g := torus(t, "torus:8x8x8")
 	for _, v := range earlier {
@@ -87,7 +87,7 @@ func TestEarlierVersionsLoad(t *testing.T) {
 		for now := 12; now < 20; now++ {
 			in := func() []schema.Region { return regions(region(0, 40, 10), region(300, 340, 20+float64(now))) }
 			a, b := want.Step(minuteAt(now), in()), got.Step(minuteAt(now), in())
-			for _, events := range []*[]schema.Event{&a.Events, &b.Events} { // what was reported before differs by the version
+			for _, events := range []*[]schema.Event{&a.Events, &b.Events} { // what was reported before differs by version
 				*events = slices.DeleteFunc(*events, func(e schema.Event) bool { return e.Kind == schema.RegionSeverity })
 			}
 			if diff := gocmp.Diff(a, b, cmpopts.EquateEmpty()); diff != "" {

@@ -11,11 +11,11 @@ import (
 	"github.com/giverny/giverny/topology"
 )
 
-// ParseFault reads a fault as a user writes it, TIME,WHAT,STATE:
+// ParseFault parses a fault as written by users, TIME,WHAT,STATE:
 //
-//	100us,leaf0 5,down     the link of a port, both ways
+//	100us,leaf0 5,down     the link of a port, both directions
 //	100us,spine1,down      a switch, or node, with all its links
-//	1ms,leaf0 5,0.1        a link that keeps a tenth of its speed
+//	1ms,leaf0 5,0.1        a link at a tenth of its speed
 //	2ms,leaf0 5,up
 func ParseFault(g *topology.Graph, text string) ([]Fault, error) {
 	fields := strings.Split(text, ",")

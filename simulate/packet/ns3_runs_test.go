@@ -14,8 +14,8 @@ import (
 // The recorded runs take seconds, and minutes under the race detector, which has
 // nothing to find in a simulation without goroutines: its first step runs there.
 
-// TestRecordedNS3Runs: a ring all-reduce of 8 ranks on half a fat tree, without
-// and with background flows, takes as long as in ns-3.
+// TestRecordedNS3Runs: a ring all-reduce of 8 ranks on half a fat tree, with and
+// without background flows, takes as long as in ns-3.
 func TestRecordedNS3Runs(t *testing.T) {
 	for _, name := range []string{"nobg", "bf1only", "bf2only", "default"} {
 		t.Run(name, func(t *testing.T) {

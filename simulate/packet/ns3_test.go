@@ -42,9 +42,9 @@ func ns3Config() Config {
 	return c
 }
 
-// ns3Paths are the switches between hosts in the recordings, ECMP's choices by
-// the hash of addresses and ports: data as the switches' telemetry has them,
-// acknowledgements by the same hash.
+// ns3Paths are the switches between hosts in the recordings, chosen by ECMP by hashing
+// addresses and ports: data as in the switches' telemetry, acknowledgements by the same
+// hash.
 var ns3Paths = map[[2]int][2][]int{
 	{13, 14}: {{0, 5, 1}, {1, 5, 0}},
 	{15, 16}: {{1, 4, 8, 6, 2}, {2, 7, 10, 5, 1}},
@@ -165,8 +165,8 @@ func (r *ns3Run) path(from int, via []int, to int) (path []routing.Channel) {
 	return path
 }
 
-// step posts a rank's next step, once its last is acknowledged and so is the one
-// that the rank before it has sent in the same step.
+// step posts a rank's next step, once its last one and the one sent by the previous
+// rank in the same step are acknowledged.
 func (r *ns3Run) step(rank int) {
 	r.of[r.post(ns3FirstHost+rank, ns3FirstHost+(rank+1)%8, ns3Chunk)] = rank
 }
@@ -192,7 +192,7 @@ func (r *ns3Run) play() float64 {
 		}
 		last = r.sim.Now()
 		r.sent[rank]++
-		// a rank waits for the one before it, and the next one for it
+		// a rank waits for the previous one, and the next one for it
 		if done := r.sent[rank]; done < ns3Steps && r.sent[(rank+7)%8] >= done {
 			r.step(rank)
 		}
@@ -202,8 +202,8 @@ func (r *ns3Run) play() float64 {
 	}
 }
 
-// TestFirstStepOfARecordedRing: each rank's first step takes what it takes in
-// ns-3, to 0.2%: packets, headers, acknowledgements and cables are theirs.
+// TestFirstStepOfARecordedRing: each rank's first step takes as long as in ns-3, within
+// 0.2%, with its packets, headers, acknowledgements and cables.
 func TestFirstStepOfARecordedRing(t *testing.T) {
 	dir := repo.Fixture(t, "collective", "vedrfolnir", "ring40_nobg")
 	want := map[int]float64{}

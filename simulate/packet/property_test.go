@@ -12,7 +12,7 @@ import (
 	"github.com/giverny/giverny/topology"
 )
 
-// world is a drawn simulation: what to build, what to post and when.
+// world is a random simulation: what to build, what to post and when.
 type world struct {
 	spec   string
 	cfg    Config
@@ -106,9 +106,8 @@ func (w *world) run(t *rapid.T, plain bool, audit func(*Sim)) *Sim {
 	return s
 }
 
-// TestConservation: nothing is lost without a fault, what goes into a switch
-// comes out of it, credits neither appear nor vanish, and the time of every
-// link is spent once.
+// TestConservation: nothing is lost without a fault, what enters a switch leaves it,
+// credits are conserved, and the time of every link is accounted for exactly once.
 func TestConservation(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w := drawWorld(t)
@@ -131,7 +130,7 @@ func TestConservation(t *testing.T) {
 	})
 }
 
-// TestWheelIsAHeap: the timing wheel gives what one plain heap gives.
+// TestWheelIsAHeap: the timing wheel gives the same results as a plain heap.
 func TestWheelIsAHeap(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w := drawWorld(t)
@@ -162,8 +161,8 @@ func drawFaults(t *rapid.T, spec string) (faults []Fault) {
 	return faults
 }
 
-// TestFaultsEnd: with links that break and are mended within the retries, every
-// transfer completes, and the accounts still balance.
+// TestFaultsEnd: with links that break and are repaired within the retries, every
+// transfer completes, and the totals still balance.
 func TestFaultsEnd(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w := drawWorld(t)
@@ -172,7 +171,7 @@ func TestFaultsEnd(t *testing.T) {
 		w.cfg.VirtualChannels = 0
 		w.faults = drawFaults(t, w.spec)
 		if w.spec[0] == 't' || w.spec[0] == 'd' || w.spec[0] == 'm' {
-			w.cfg.FlowControl = Unlimited // detours on rings may wait for each other
+			w.cfg.FlowControl = Unlimited // detours on rings may deadlock
 		}
 		s := w.run(t, false, func(s *Sim) { auditTime(t, s); auditCredits(t, s) })
 		if s.Underway() != 0 {
@@ -196,8 +195,8 @@ func auditTime(t *rapid.T, s *Sim) {
 	}
 }
 
-// auditCredits adds up, per lane, the room at the sender, the room on its way
-// back, and the packets in the buffer or flying towards it.
+// auditCredits sums, per lane, the credits at the sender, the credits on their way
+// back, and the packets in the buffer or in flight to it.
 func auditCredits(t *rapid.T, s *Sim) {
 	if s.cfg.FlowControl != Credits {
 		return
@@ -249,8 +248,8 @@ func auditSwitches(t *rapid.T, s *Sim) {
 	}
 }
 
-// auditTimes checks the order of each transfer's times, and that no put is
-// faster than its bytes.
+// auditTimes checks the order of each transfer's times, and that no put is faster than
+// its bytes allow.
 func auditTimes(t *rapid.T, s *Sim, w world) {
 	for i := range s.transfers {
 		x := &s.transfers[i]

@@ -8,15 +8,15 @@ import (
 	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
 )
 
-// linkValue is the stall of link l of a block at a time, in hundredths of a percent: most
-// links are idle, the rest an exponential background under slow waves, and one
-// group of links in 150 is congested at 8 to 38% for 90 minutes.
+// linkValue is the stall of link l of a block at a minute, in hundredths of a percent: a
+// third of the links are idle, the rest have an exponential background modulated by slow
+// waves, and one group of links in 150 is congested at 8 to 38% for 90 minutes.
 const linkValue = `least(10000, if(cityHash64(block, l) % 3 = 0, 0, toUInt32(-60 * log(1 - (rand(l) % 1000) / 1000.1) * (1 + 0.6 * sin(6.2832 * (minute / 360 + block / 20)))))
 	+ if(cityHash64(block, intDiv(minute, 90)) % 150 = 0 AND l < 48, 800 + rand(l) % 3000, 0))`
 
-// loadLinks makes the samples and roll-ups of the credit stall of all links, of hours that
-// are rolled up: call it after Load and DB.RollUp. Roll-ups are drawn, and not made of
-// samples, of which five months would be 9 billion.
+// loadLinks makes samples and roll-ups of the credit stall of all links for hours that are
+// rolled up: call it after Load and DB.RollUp. Roll-ups are generated directly rather than
+// from samples: five months would have 9 billion.
 func loadLinks(ctx context.Context, conn driver.Conn, cfg Config, progress func(string)) error {
 	progress("links by hours")
 	for day := range cfg.Days {
@@ -43,7 +43,7 @@ func loadLinks(ctx context.Context, conn driver.Conn, cfg Config, progress func(
 	return conn.Exec(ctx, "INSERT INTO rollups (fabric, time, made_of, samples, kinds, stored_at) SELECT fabric, time, made_of, true, kinds, now() FROM rollups WHERE NOT samples AND fabric = '"+Fabric+"'")
 }
 
-// rollUps draws the roll-ups of a day by so many minutes.
+// rollUps generates the roll-ups of a day with a step of so many minutes.
 func rollUps(ctx context.Context, conn driver.Conn, table string, day, minutes int) error {
 	statement := `INSERT INTO ` + table + ` (fabric, metric, block, time, graph_version, made_of, measured, percent_sums, percent_maxima, rate_averages, rate_maxima, stored_at)
 		SELECT '` + Fabric + `', 'credit_stall', block, at, 1, made_of, arrayMap(l -> toUInt16({minutes:UInt32}), range(512)), arrayMap(l -> toUInt32({minutes:UInt32} * (` + linkValue + `)), range(512)) AS sums,

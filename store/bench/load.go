@@ -15,19 +15,19 @@ import (
 // Fabric is the name of the fabric that Load fills.
 const Fabric = "bench"
 
-// Config says how much to make.
+// Config says how much data to generate.
 type Config struct {
 	Days        int    // of regions, and of links by hours
-	MinutesDays int    // the last of them, of links by five minutes
-	RawDays     int    // the last of them, of links by intervals
-	Jobs        int    // in all
-	Seed        uint64 // the same makes the same, but for the noise of links
+	MinutesDays int    // the last of them with links by five minutes
+	RawDays     int    // the last of them with links by intervals
+	Jobs        int    // in total
+	Seed        uint64 // the same seed makes the same data, except for the noise of links
 }
 
 // First is the start of the first interval.
 var First = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 
-// Load fills an empty, migrated database; progress is called with what is being made.
+// Load fills an empty, migrated database; it calls progress with the name of each step.
 func Load(ctx context.Context, conn driver.Conn, cfg Config, progress func(string)) error {
 	rng := rand.New(rand.NewPCG(cfg.Seed, 1))
 	s := tell(rng, cfg.Days)
@@ -53,7 +53,7 @@ func Load(ctx context.Context, conn driver.Conn, cfg Config, progress func(strin
 	return nil
 }
 
-// perMonth runs a statement for the minutes of each 30 days, so that it needs little
+// perMonth runs a statement for the minutes of 30 days at a time, to limit its
 // memory.
 func perMonth(ctx context.Context, conn driver.Conn, statement string, days int) error {
 	for day := 0; day < days; day += 30 {
@@ -92,7 +92,7 @@ func insertSegments(ctx context.Context, conn driver.Conn, segments []segment) e
 
 const minuteTime = `toDateTime64('2026-01-01 00:00:00', 3, 'UTC') + toIntervalMinute(minute)`
 
-// regionStatements make regions of segments, and network states of regions.
+// regionStatements derive regions from segments, and network states from regions.
 var regionStatements = []string{`
 INSERT INTO regions (fabric, time, graph_version, rank, metric, region_id, severity, size, mean, max, name, birth, age_intervals, links, odds_next, odds_later, growth_links, trend, stored_at)
 SELECT '` + Fabric + `', ` + minuteTime + `, 1, slot, metric, id, CAST(severity, 'Enum8(\'Neg\' = 0, \'Low\' = 1, \'Medium\' = 2, \'High\' = 3)'), size, mean + (minute % 7) / 10, mean * 1.5, concat('near link ', toString(base)),
@@ -106,8 +106,8 @@ FROM (SELECT toUInt32(number) AS minute, arrayJoin(['credit_stall', 'inq_stall']
 LEFT JOIN (SELECT metric, severity, size, toUInt32(start + arrayJoin(range(length))) AS minute FROM segments WHERE start + 20 >= {from:UInt32} AND start < {to:UInt32}) AS r ON r.minute = m.minute AND r.metric = m.metric
 GROUP BY minute, m.metric`}
 
-// factStatements make jobs of one to 2,000 switches, throttling events, failures, and why
-// regions are congested.
+// factStatements generate jobs of one to 2,000 switches, throttling events, failures, and
+// diagnoses of regions.
 var factStatements = []string{`
 INSERT INTO fabrics (fabric, graph_version, valid_from, duplex, grid_dims, grid_wrap, devices, links, stored_at)
 SELECT '` + Fabric + `', 1, toDateTime64('2025-12-31 00:00:00', 9, 'UTC'), true, [24, 24, 24], true, 13824, 41472, now64(6)`, `
@@ -137,8 +137,8 @@ SELECT fabric, time, graph_version, rank, region_id, metric, severity, mean, ['s
 	if(class = 'unknown', [], [toString(region_id % 1000)]), if(class = 'unknown', [], [.8]), '', '', '', 0, now()
 FROM regions WHERE fabric = '` + Fabric + `' AND severity >= 'Medium'`}
 
-// insertIntervals writes the rows of intervals: three outages in which nothing was
-// measured, and some intervals that were stored twice.
+// insertIntervals writes the rows of intervals, including three outages without
+// measurements and some intervals that were stored twice.
 func insertIntervals(ctx context.Context, conn driver.Conn, s *story) error {
 	for from := 0; from < len(s.minutes); from += 20_000 {
 		batch, err := conn.PrepareBatch(ctx, `INSERT INTO intervals (fabric, time, graph_version, duration_ms, links, measured, samples, dropped, regions, events, raw, first_read, last_read,

@@ -13,7 +13,7 @@ import (
 	"github.com/giverny/giverny/store/read"
 )
 
-// Bench asks a store that Load has filled.
+// Bench runs queries against a store that Load has filled.
 type Bench struct {
 	Model  *read.Model
 	Conn   driver.Conn // of the same database
@@ -21,8 +21,8 @@ type Bench struct {
 	Out    io.Writer
 }
 
-// Fill loads what the store does not have yet, and rolls it up by rollUp; it may be cut off
-// after the load and called again.
+// Fill loads what the store lacks and calls rollUp. It may be interrupted after the load
+// and called again.
 func (b *Bench) Fill(ctx context.Context, rollUp func(context.Context) (int, error)) error {
 	began := time.Now()
 	progress := func(what string) { fmt.Fprintf(b.Out, "# %6.1f s: %s\n", time.Since(began).Seconds(), what) }
@@ -30,7 +30,7 @@ func (b *Bench) Fill(ctx context.Context, rollUp func(context.Context) (int, err
 	if err := b.Conn.QueryRow(ctx, "SELECT (SELECT count() FROM diagnoses), (SELECT count() FROM link_hours)").Scan(&diagnoses, &links); err != nil {
 		return err
 	}
-	if diagnoses == 0 { // the last that Load makes
+	if diagnoses == 0 { // the last table that Load fills
 		if err := Load(ctx, b.Conn, b.Config, progress); err != nil {
 			return err
 		}
@@ -55,16 +55,16 @@ func (b *Bench) Fill(ctx context.Context, rollUp func(context.Context) (int, err
 	return nil
 }
 
-// question is a view, with what it may take at most.
+// question is a query with the time that it may take.
 type question struct {
 	name  string
 	limit time.Duration
 	ask   func(context.Context) error
 }
 
-// Measure prints, of each question about the whole time, the best of three times, the processor
-// time of server and program and the rows that were read in the last of them, and the limit of
-// the time; an error says that one was missed.
+// Measure prints, for each query over the whole time: the best time of three runs, the CPU time
+// of server and program and the number of rows read in the last run, and the time limit. It
+// returns an error if a limit was missed.
 func (b *Bench) Measure(ctx context.Context) error {
 	if err := b.describe(ctx); err != nil {
 		return err
@@ -104,7 +104,7 @@ func (b *Bench) Measure(ctx context.Context) error {
 
 // usage is what the server and this program have used since they started.
 type usage struct {
-	rows uint64        // that were read
+	rows uint64        // read by queries
 	cpu  time.Duration // processor time
 }
 
@@ -143,7 +143,7 @@ func (b *Bench) describe(ctx context.Context) error {
 	return rows.Err()
 }
 
-// discard is a question whose answer is of no interest.
+// discard drops a query's result and keeps the error.
 func discard[T any](_ T, err error) error { return err }
 
 func (b *Bench) questions() []question {

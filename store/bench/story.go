@@ -1,8 +1,8 @@
 // Package bench fills a store with months of congestion of a torus the size of Blue Waters,
-// after the statistics that Monet (NSDI 2020) publishes of it, and measures how long
-// the questions of store/read about it take. In go a seed and numbers of days; what is
-// drawn is the network's course, from which the rows follow. It makes no telemetry
-// and runs no analysis.
+// with the statistics that Monet (NSDI 2020) publishes, and measures how long the queries
+// of store/read take. Its inputs are a seed and numbers of days; it draws the network's
+// state over time, and derives the rows from that. It makes no telemetry and runs no
+// analysis.
 package bench
 
 import (
@@ -12,18 +12,18 @@ import (
 	"github.com/giverny/giverny/schema"
 )
 
-// Links of the torus (24x24x24), and minutes of a day.
+// Number of links of the torus (24x24x24), and minutes of a day.
 const (
 	Links        = 41472
 	minutesOfDay = 1440
 )
 
-// slots are the regions of one metric that there can be at once.
+// slots is the maximum number of concurrent regions of one metric.
 const slots = 6
 
-// networkCourse is how the network goes from state to state in a minute: it is High for
-// 56% of the time and stays so with a probability of 0.87 (section 5.2); the others
-// are chosen so that it is Neg for 5%, and falls by one state more often than by two.
+// networkCourse is the network's Markov transition matrix per minute: it is High for
+// 56% of the time and stays so with a probability of 0.87 (section 5.2); the others are
+// chosen so that it is Neg for 5%, and falls by one state more often than by two.
 var networkCourse = [4][4]float64{
 	{.764, .16, .04, .036},
 	{.04, .78, .15, .03},
@@ -31,8 +31,8 @@ var networkCourse = [4][4]float64{
 	{.0032, .0107, .1161, .87},
 }
 
-// regionCourse is that of a region that is not the network's worst: it persists rather
-// than changes (section 5.1).
+// regionCourse is the transition matrix of regions other than the network's worst:
+// they mostly persist (section 5.1).
 var regionCourse = [4][4]float64{
 	{0, 1, 0, 0},
 	{0, .95, .04, .01},
@@ -40,8 +40,8 @@ var regionCourse = [4][4]float64{
 	{0, .05, .15, .8},
 }
 
-// sizes of regions by severity: medians of 32 links, and 99th percentiles as published
-// (section 5.1); deviations of the logarithm, and the largest.
+// sizes of regions by severity: the median is 32 links, the 99th percentiles are as
+// published (section 5.1); deviation is of the logarithm, largest the maximum.
 var sizes = [4]struct {
 	deviation float64
 	largest   float64
@@ -61,11 +61,11 @@ type segment struct {
 	base     int // its first link
 }
 
-// minuteFacts are what the row of an interval says of it beside its regions.
+// minuteFacts are the values of an interval's row apart from its regions.
 type minuteFacts struct {
 	moves    map[schema.Transition]uint32
-	begin    int // of the congestion event that is on, -1: none
-	end      int // of its last minute with a High region
+	begin    int // minute at which the ongoing congestion event began, -1: none
+	end      int // the minute after its last minute with a High region
 	peak     float64
 	episodes []episode
 }
@@ -76,13 +76,13 @@ type episode struct {
 	links     uint32
 }
 
-// story is what happened.
+// story is everything that is drawn.
 type story struct {
 	segments []segment
 	minutes  []minuteFacts
 }
 
-// tell draws a story of some days.
+// tell draws a story of a number of days.
 func tell(rng *rand.Rand, days int) story {
 	n := days * minutesOfDay
 	s := story{minutes: make([]minuteFacts, n)}
@@ -114,7 +114,7 @@ func tell(rng *rand.Rand, days int) story {
 	return s
 }
 
-// lifeOf a region in minutes: a median of 579, 99% within 1,421, at most a day.
+// lifeOf draws the life of a region in minutes: median 579, 99% within 1,421, at most a day.
 func lifeOf(rng *rand.Rand) int {
 	return max(1, min(1439, int(579*math.Exp(.386*rng.NormFloat64()))))
 }
@@ -130,7 +130,7 @@ func step(rng *rand.Rand, course *[4][4]float64, from schema.Severity) schema.Se
 }
 
 // live draws the life of one region: the network's worst has the network's state and is
-// away while that is Neg, another is never worse than the network.
+// gone while that is Neg; others are never worse than the network.
 func (s *story) live(rng *rand.Rand, metric schema.Metric, slot int, id uint64, birth, life int, network []schema.Severity, worst bool) {
 	was := schema.Gone
 	own := schema.Low
@@ -173,7 +173,7 @@ func (s *story) move(metric schema.Metric, from, to schema.RegionState, at int) 
 	}
 }
 
-// sizeOf a region: what it is worth of its own, and a little more or less each time.
+// sizeOf draws a region's size: the region's own scale with a little noise each time.
 func sizeOf(rng *rand.Rand, severity schema.Severity, scale float64) int {
 	d := sizes[severity]
 	return max(20, int(min(8000, d.largest, 32*math.Exp(d.deviation*(.95*scale+.31*rng.NormFloat64())))))
@@ -189,8 +189,8 @@ func meanOf(rng *rand.Rand, severity schema.Severity) float64 {
 	return 5 + 10*rng.Float64()
 }
 
-// markCongestion finds the regions congestion events: every instant High, gaps below five
-// minutes bridged.
+// markCongestion finds the regions congestion events: periods of High, with gaps shorter
+// than five minutes bridged.
 func (s *story) markCongestion(network []schema.Severity) {
 	begin, last := -1, -1
 	for at, state := range network {
@@ -206,8 +206,8 @@ func (s *story) markCongestion(network []schema.Severity) {
 	}
 }
 
-// drawEpisodes draws links that ended being hot: most after one interval, one in a
-// thousand after hours, the rarer the higher the threshold (figure 3).
+// drawEpisodes draws the links that stop being hot: most after one interval, one
+// in a thousand after hours, less often for higher thresholds (figure 3).
 func drawEpisodes(rng *rand.Rand) (out []episode) {
 	for _, threshold := range []float32{5, 10, 15, 20, 25, 30, 40, 50} {
 		for range 2 {

@@ -15,18 +15,18 @@ import (
 // child is one run of the engine process.
 type child struct {
 	cmd    *exec.Cmd
-	stdin  io.Closer // its end tells the child to stop
+	stdin  io.Closer // closing it tells the child to stop
 	output *relay
 	exited chan struct{}
 
 	// Set before exited is closed.
-	err     error // how it ended, in words
+	err     error // how it ended
 	crashed bool
 }
 
-// startChild runs argv. The kernel kills the child when the thread that
-// started it ends, so that none outlives a parent that crashed; hence the
-// thread is kept for as long as the child runs.
+// startChild runs argv. The kernel kills the child when the thread that started
+// it ends (Pdeathsig), so that no child outlives a crashed parent; the thread
+// is therefore kept for as long as the child runs.
 func startChild(argv []string, log *slog.Logger) (*child, error) {
 	cmd := exec.Command(argv[0], argv[1:]...)
 	c := &child{cmd: cmd, output: &relay{log: log}, exited: make(chan struct{})}
@@ -55,7 +55,7 @@ func startChild(argv []string, log *slog.Logger) (*child, error) {
 }
 
 // goCrashStatus is the exit status of a Go program that ends with a panic or a
-// fault in a library.
+// fatal signal in a library.
 const goCrashStatus = 2
 
 func (c *child) wait() {
@@ -74,8 +74,8 @@ func (c *child) wait() {
 	c.err = err
 }
 
-// stop asks the child to end, kills it if it has not within the timeout, and
-// returns when it is gone.
+// stop asks the child to end, kills it after the timeout, and returns when it
+// has exited.
 func (c *child) stop(timeout time.Duration) {
 	c.stdin.Close()
 	select {
@@ -85,8 +85,8 @@ func (c *child) stop(timeout time.Duration) {
 	}
 }
 
-// kill ends the child and what it has started, and returns when it is gone.
+// kill kills the child's process group, and returns when the child has exited.
 func (c *child) kill() {
-	syscall.Kill(-c.cmd.Process.Pid, syscall.SIGKILL) // fails if it is gone already
+	syscall.Kill(-c.cmd.Process.Pid, syscall.SIGKILL) // fails if it has exited already
 	<-c.exited
 }

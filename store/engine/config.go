@@ -12,19 +12,19 @@ import (
 	"github.com/giverny/giverny/internal/faults"
 )
 
-// Config says where the embedded engine lives and what it may use.
+// Config says where the embedded engine keeps its data and what it may use.
 type Config struct {
 	LibraryPath string   `yaml:"-"` // libchdb.so; see FindLibrary
-	DataDir     string   `yaml:"-"` // made if missing; one process at a time
-	Command     []string `yaml:"-"` // starts a program that calls Serve with ParseServeArgs of the arguments that follow
+	DataDir     string   `yaml:"-"` // created if missing; used by one process at a time
+	Command     []string `yaml:"-"` // a program that calls Serve with the following arguments, parsed by ParseServeArgs
 
-	// A folder in which a private one for the engine's socket is made; empty: the system's temporary folder.
+	// A folder for the private folder of the engine's socket; empty: the system's temporary folder.
 	RuntimeDir string `yaml:"runtime_dir"`
-	// Memory of the whole engine, in bytes; a query may take two thirds.
+	// Memory of the whole engine, in bytes; a query may use two thirds of it.
 	MaxMemoryBytes int64 `yaml:"max_memory_bytes"`
-	// Threads of one query; 0: as many as processors.
+	// Threads of one query; 0: the number of processors.
 	MaxThreads int `yaml:"max_threads"`
-	// Maximum number of queries at once; further ones wait.
+	// Maximum number of concurrent queries; further ones wait.
 	MaxQueries int `yaml:"max_queries"`
 	// From the start of the engine to its first answer; also how long a client waits for a restart.
 	StartTimeout time.Duration `yaml:"start_timeout"`
@@ -39,9 +39,9 @@ type Config struct {
 	// The longest pause before a restart.
 	MaxBackoff time.Duration `yaml:"max_backoff"`
 
-	// TestKeeper gives the engine a keeper that forgets everything when the
-	// process ends, and the cluster "giverny" of itself alone, so that tests can
-	// make replicated and distributed tables.
+	// TestKeeper gives the engine an in-memory Keeper and a cluster "giverny"
+	// that consists of itself, so that tests can create replicated and
+	// distributed tables.
 	TestKeeper bool `yaml:"-"`
 }
 
@@ -59,7 +59,7 @@ func DefaultConfig() Config {
 	}
 }
 
-// Validate joins all faults of what can be configured; New asks for the rest.
+// Validate reports all faults of what users configure; New checks the rest.
 func (c Config) Validate() error {
 	var f faults.List
 	positive := func(key string, d time.Duration) { f.Check(d > 0, key, "%v: want more than 0", d) }
@@ -75,7 +75,7 @@ func (c Config) Validate() error {
 	return f.Err()
 }
 
-// complete joins the faults of what the process sets.
+// complete reports the faults of what the process sets.
 func (c Config) complete() error {
 	if len(c.Command) == 0 {
 		return errors.Join(c.serveConfig("socket").Validate(), errors.New("engine: no command to start the child with"))
@@ -98,7 +98,7 @@ func (c Config) serveConfig(socket string) ServeConfig {
 	}
 }
 
-// Deps is what an Engine works with.
+// Deps are the dependencies of an Engine.
 type Deps struct {
 	Logger     *slog.Logger
 	Registerer prometheus.Registerer

@@ -41,7 +41,7 @@ func TestValidate(t *testing.T) {
 	}
 }
 
-// TestServeArgsReadBack: what the parent says is what the child hears.
+// TestServeArgsReadBack: the child parses what the parent formats.
 func TestServeArgsReadBack(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		want := ServeConfig{

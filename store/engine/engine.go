@@ -1,7 +1,7 @@
 // Package engine runs ClickHouse inside Giverny: libchdb in a child process
-// behind a unix socket, started, watched and restarted by an Engine in the
-// parent, which hands out connection options for clickhouse-go. Production
-// with a ClickHouse server does not need it. It creates no tables.
+// behind a unix socket. An Engine in the parent starts, monitors and restarts
+// it, and provides connection options for clickhouse-go. Deployments with a
+// ClickHouse server do not need it. It creates no tables.
 package engine
 
 import (
@@ -24,7 +24,7 @@ import (
 	"github.com/giverny/giverny/internal/retry"
 )
 
-// ErrStopped is wrapped by errors of clients that come after Run has ended.
+// ErrStopped is wrapped by the errors of clients after Run has ended.
 var ErrStopped = errors.New("the embedded engine has stopped")
 
 // Engine supervises one child process.
@@ -37,7 +37,7 @@ type Engine struct {
 	pid     atomic.Int64           // of the child, 0 if there is none
 }
 
-// New makes an Engine that does nothing until Run.
+// New returns an Engine that does nothing until Run.
 func New(cfg Config, deps Deps) (*Engine, error) {
 	if err := errors.Join(faults.At("store", faults.At("engine", cfg.Validate())), cfg.complete()); err != nil {
 		return nil, err
@@ -60,9 +60,9 @@ func (e *Engine) childPID() (int, error) {
 }
 
 // Run keeps the child running until ctx ends, then lets it finish its
-// statements, stops it and returns nil. A child that ends before the engine
-// was ever ready ends Run with its reason: to try again would not help. Later
-// ones are replaced, after a pause that doubles from one failure to the next.
+// statements, stops it and returns nil. If a child ends before the engine was
+// ever ready, Run returns its error: restarting would not help. Later it
+// restarts the child with exponential back-off.
 func (e *Engine) Run(ctx context.Context) (err error) {
 	defer func() {
 		if err != nil {
@@ -103,7 +103,7 @@ func (e *Engine) Run(ctx context.Context) (err error) {
 	}
 }
 
-// socketDir makes the directory of the socket, again where the one of earlier children has been removed, as cleaners of /tmp do.
+// socketDir creates the socket's directory, again if that of earlier children has been removed, as cleaners of /tmp do.
 func (e *Engine) socketDir(had string) (dir string, err error) {
 	if _, err := os.Stat(had); had != "" && err == nil {
 		return had, nil
@@ -114,14 +114,14 @@ func (e *Engine) socketDir(had string) (dir string, err error) {
 	return dir, nil
 }
 
-// ending is how a run of the child ended. No error means that it was asked to stop.
+// ending says how a run of the child ended. A nil error means that it was asked to stop.
 type ending struct {
 	wasReady bool
 	reason   reason
 	err      error
 }
 
-// runChild runs the child once, from start to end.
+// runChild runs the child once, from start to exit.
 func (e *Engine) runChild(ctx context.Context, serve ServeConfig) ending {
 	started := time.Now()
 	c, err := startChild(slices.Concat(e.cfg.Command, serve.Args()), e.log)
@@ -143,15 +143,15 @@ func (e *Engine) runChild(ctx context.Context, serve ServeConfig) ending {
 		e.metrics.ready.Set(0)
 	}
 	if end.err == nil {
-		c.stop(2 * e.cfg.StopTimeout) // it gives its statements that long, then kills them
+		c.stop(2 * e.cfg.StopTimeout) // the child waits StopTimeout for its statements, and as long for those that it then kills
 	} else {
 		c.kill()
 	}
 	return end
 }
 
-// awaitFirstAnswer returns when the child answers, ends, is too late, or when
-// it is no longer wanted.
+// awaitFirstAnswer returns when the child answers or exits, when the start
+// timeout expires, or when ctx ends.
 func (e *Engine) awaitFirstAnswer(ctx context.Context, c *child, client *http.Client) ending {
 	const pollEvery = 20 * time.Millisecond
 	deadline := time.After(e.cfg.StartTimeout)
@@ -171,7 +171,7 @@ func (e *Engine) awaitFirstAnswer(ctx context.Context, c *child, client *http.Cl
 	}
 }
 
-// watch returns when the child ends, falls silent, or is no longer wanted.
+// watch returns when the child exits or stops answering, or when ctx ends.
 func (e *Engine) watch(ctx context.Context, c *child, client *http.Client) ending {
 	ticker := time.NewTicker(e.cfg.HealthInterval)
 	defer ticker.Stop()
@@ -202,7 +202,7 @@ func (c *child) ending(wasReady bool) ending {
 	return ending{wasReady: wasReady, reason: reasonExit, err: c.err}
 }
 
-// ping asks the engine for a sign of life, which takes it through a query.
+// ping checks that the engine can run a query.
 func ping(ctx context.Context, client *http.Client, timeout time.Duration) error {
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
@@ -225,11 +225,11 @@ func (e *Engine) dialSocket(ctx context.Context, _, _ string) (net.Conn, error) 
 	return dialUnix(ctx, *e.socket.Load())
 }
 
-// Ready waits until the engine answers. It fails when ctx ends first, or Run,
-// and then says why.
+// Ready waits until the engine answers. It returns an error if ctx ends first,
+// or if Run ends, with the reason.
 func (e *Engine) Ready(ctx context.Context) error { return e.gate.wait(ctx) }
 
-// DialContext connects to the engine, whatever the address. During a restart
+// DialContext connects to the engine; it ignores the address. During a restart
 // it waits for the engine, up to StartTimeout.
 func (e *Engine) DialContext(ctx context.Context, _ string) (net.Conn, error) {
 	ctx, cancel := context.WithTimeout(ctx, e.cfg.StartTimeout)
@@ -242,7 +242,7 @@ func (e *Engine) DialContext(ctx context.Context, _ string) (net.Conn, error) {
 		if !errors.Is(err, syscall.ECONNREFUSED) && !errors.Is(err, syscall.ENOENT) {
 			return conn, err
 		}
-		select { // it has just died, and the gate is not shut yet
+		select { // it has just died, and the gate is not closed yet
 		case <-ctx.Done():
 		case <-time.After(10 * time.Millisecond):
 		}

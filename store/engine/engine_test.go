@@ -106,7 +106,7 @@ func TestRoundTrip(t *testing.T) {
 		t.Fatal(err)
 	}
 	for i := range got {
-		got[i].At = got[i].At.UTC() // the same zone, in another place in memory
+		got[i].At = got[i].At.UTC() // the same zone, but a different pointer
 	}
 	if !reflect.DeepEqual(want, got) { // much faster than cmp
 		t.Errorf("rows (-want +got):\n%.2000s", cmp.Diff(want, got))
@@ -217,7 +217,7 @@ func TestAsyncInsert(t *testing.T) {
 	}
 }
 
-// TestDatabaseSQL goes the way of migration tools.
+// TestDatabaseSQL uses database/sql, like migration tools.
 func TestDatabaseSQL(t *testing.T) {
 	db := clickhouse.OpenDB(enginetest.Start(t).Options("default"))
 	defer db.Close()
@@ -285,7 +285,7 @@ func TestExceptionsHaveCodes(t *testing.T) {
 	}
 }
 
-// TestOutsideIsClosed: nothing reaches a file, a host or a program.
+// TestOutsideIsClosed: no statement reaches a file, a host or a program.
 func TestOutsideIsClosed(t *testing.T) {
 	conn := enginetest.Connect(t, enginetest.Start(t), "default")
 	ctx := context.Background()
@@ -346,7 +346,7 @@ func TestCancelKillsTheQuery(t *testing.T) {
 }
 
 // TestDeduplication: an insert that is repeated with its token counts once,
-// whichever way the token comes, however many tokens there are.
+// however the token is sent, and however many tokens there are.
 func TestDeduplication(t *testing.T) {
 	conn := enginetest.Connect(t, enginetest.Start(t), "default")
 	mustExec(t, conn, "CREATE TABLE t (a UInt32) ENGINE = MergeTree ORDER BY a SETTINGS non_replicated_deduplication_window = 1000")

@@ -5,11 +5,11 @@ import (
 	"sync"
 )
 
-// gate holds callers up while the engine is away.
+// gate blocks callers while the engine is unavailable.
 type gate struct {
 	mu     sync.Mutex
 	opened chan struct{} // closed while the gate is open; guarded by mu
-	broken error         // set once, when it will not open again; guarded by mu
+	broken error         // set once if it will not open again; guarded by mu
 }
 
 func newGate() *gate { return &gate{opened: make(chan struct{})} }
@@ -23,7 +23,7 @@ func (g *gate) open() {
 	}
 }
 
-// shut holds callers up.
+// shut makes callers wait.
 func (g *gate) shut() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -32,7 +32,7 @@ func (g *gate) shut() {
 	}
 }
 
-// breakWith fails all callers from now on.
+// breakWith makes all callers fail from now on.
 func (g *gate) breakWith(err error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -53,7 +53,7 @@ func (g *gate) isOpen() bool {
 	}
 }
 
-// wait returns nil once the gate is open.
+// wait blocks until the gate is open and returns nil, or returns the error of ctx or breakWith.
 func (g *gate) wait(ctx context.Context) error {
 	g.mu.Lock()
 	opened := g.opened

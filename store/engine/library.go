@@ -8,17 +8,17 @@ import (
 	"strings"
 )
 
-// LibraryVariable names the environment variable that says where libchdb is.
+// LibraryVariable names the environment variable with the path of libchdb.
 const LibraryVariable = "GIVERNY_LIBCHDB"
 
-// ErrNoLibrary is wrapped by the error of FindLibrary when libchdb is nowhere.
+// ErrNoLibrary is wrapped by the error of FindLibrary if libchdb is not found.
 var ErrNoLibrary = errors.New("libchdb.so not found")
 
-// FindLibrary returns the path of libchdb.so. An explicit path and then the
-// variable GIVERNY_LIBCHDB are taken at their word; if both are empty it looks
+// FindLibrary returns the path of libchdb.so. An explicit path, or else the
+// variable GIVERNY_LIBCHDB, is used without a search; if both are empty it looks
 // next to the binary (lib/libchdb.so), in .deps/libchdb of the checkout that the
-// binary was built in, of the working directory and of those above it, and in
-// the user's cache (giverny/).
+// binary was built in, of the working directory and its parents, and in the
+// user's cache directory (giverny/).
 func FindLibrary(explicit string) (string, error) {
 	if explicit != "" {
 		return named(explicit, "the configured library")

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// touch makes an empty file with its directories.
+// touch creates an empty file and its directories.
 func touch(t *testing.T, path string) string {
 	t.Helper()
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {

@@ -7,7 +7,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/collectors"
 )
 
-// reason says why a child ended that should not have.
+// reason says why a child ended unexpectedly.
 type reason string
 
 const (
@@ -24,8 +24,8 @@ type metrics struct {
 	startSeconds prometheus.Gauge
 }
 
-// newMetrics registers the metrics of an engine, and those of the process that
-// childPID names.
+// newMetrics registers the metrics of an engine and of the process with the PID
+// that childPID returns.
 func newMetrics(registerer prometheus.Registerer, childPID func() (int, error)) (*metrics, error) {
 	m := &metrics{
 		restarts:     prometheus.NewCounterVec(prometheus.CounterOpts{Name: "giverny_engine_restarts_total", Help: "Restarts of the embedded engine, by what ended the process before."}, []string{"reason"}),

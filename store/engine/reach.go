@@ -12,11 +12,11 @@ import (
 	"github.com/ClickHouse/clickhouse-go/v2"
 )
 
-// socketLink leads from a data directory to the socket of the engine that has it open. Its directory lets in the user
-// alone who started that engine.
+// socketLink is the name of the symbolic link in a data directory to the socket of the engine that has it open. Only
+// the user that started the engine can enter the socket's directory.
 const socketLink = "engine.socket"
 
-// publish makes the link, in place of one that a killed process has left: the directory is locked.
+// publish creates the link. It replaces one left by a killed process: the data directory is locked.
 func publish(dataDir, socket string) (withdraw func(), err error) {
 	link := filepath.Join(dataDir, socketLink)
 	if err := os.Remove(link); err != nil && !errors.Is(err, os.ErrNotExist) {
@@ -28,8 +28,8 @@ func publish(dataDir, socket string) (withdraw func(), err error) {
 	return func() { os.Remove(link) }, nil
 }
 
-// Reach gives the options of connections to the engine that another process has open on a data directory. It is an error
-// where there is none. Connections lead to the engine that is there by then: that process may be started again.
+// Reach returns options for connections to the engine that another process has open on a data directory, or an error if
+// there is none. Each new connection follows the link, so that they survive a restart of that process.
 func Reach(dataDir, database string) (*clickhouse.Options, error) {
 	const timeout = 5 * time.Second
 	dial := func(ctx context.Context, _ string) (net.Conn, error) {
@@ -53,12 +53,12 @@ func dialUnix(ctx context.Context, socket string) (net.Conn, error) {
 	return dialer.DialContext(ctx, "unix", socket)
 }
 
-// options of a clickhouse-go connection to an engine. Send deduplication tokens by clickhouse.WithSettings: PrepareBatch
-// cuts a SETTINGS clause off the statement.
+// options returns the options of a clickhouse-go connection to an engine. Send deduplication tokens by
+// clickhouse.WithSettings: PrepareBatch removes a SETTINGS clause from the statement.
 func options(database string, dial func(ctx context.Context, address string) (net.Conn, error), timeout time.Duration) *clickhouse.Options {
 	return &clickhouse.Options{
 		Protocol:    clickhouse.HTTP,
-		Addr:        []string{"localhost"}, // a name for which no HTTP proxy is asked
+		Addr:        []string{"localhost"}, // a name for which no HTTP proxy is used
 		Auth:        clickhouse.Auth{Database: database},
 		DialContext: dial,
 		DialTimeout: timeout,

@@ -11,7 +11,7 @@ import (
 	"github.com/giverny/giverny/store/engine/enginetest"
 )
 
-// Another process reaches an engine by its data directory alone, while it runs.
+// Another process reaches a running engine with only its data directory.
 func TestReach(t *testing.T) {
 	cfg := enginetest.Config(t)
 	if _, err := engine.Reach(cfg.DataDir, "default"); err == nil {

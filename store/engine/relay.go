@@ -12,19 +12,20 @@ import (
 	"sync"
 )
 
-// relay is where the output of a child goes. Lines of its own logger, in JSON,
-// and of ClickHouse's become records of ours; the trace of a crash becomes
-// one; and the last complaint is kept to explain why the child ended.
+// relay receives the output of a child. It turns lines of the child's JSON
+// logger and of ClickHouse's logger into log records, and the trace of a crash
+// into a single one; it keeps the last warning or error to explain why the
+// child ended.
 type relay struct {
 	log *slog.Logger
 
 	mu      sync.Mutex
-	partial []byte   // a line that has not ended; guarded by mu
-	trace   []string // what follows the first line of a crash; guarded by mu
-	last    string   // complaint; guarded by mu
+	partial []byte   // an incomplete line; guarded by mu
+	trace   []string // the lines of a crash; guarded by mu
+	last    string   // text of the last warning or error; guarded by mu
 }
 
-// maxLine and maxTrace bound what is kept of output without end.
+// maxLine and maxTrace limit what is kept of endless output.
 const (
 	maxLine  = 64 << 10 // bytes
 	maxTrace = 400      // lines
@@ -34,10 +35,10 @@ var (
 	// engineLine is a line of ClickHouse's logger: time, thread, query, level,
 	// source and text.
 	engineLine = regexp.MustCompile(`^\d{4}\.\d\d\.\d\d [\d:.]+ \[ \d+ \] \{[^}]*\} <(\w+)> (.+?): (.*)$`)
-	// engineRest is what such a line may go on with: a stack trace, or the file
-	// that an engine leaves when it is killed.
+	// engineRest matches lines that may follow such a line: a stack trace, or
+	// the contents of the status file that a killed engine leaves.
 	engineRest = regexp.MustCompile(`^(\d+\. .* @ 0x|PID: |Started at: |Revision: )`)
-	// crashLine begins the last words of the Go runtime.
+	// crashLine matches the first line of a crash report of the Go runtime.
 	crashLine = regexp.MustCompile(`^(panic: |fatal error: |SIG[A-Z]+: )`)
 )
 
@@ -56,7 +57,7 @@ func (r *relay) Write(output []byte) (int, error) {
 }
 
 // end relays what is left once the child has ended, and returns its last
-// complaint.
+// warning or error.
 func (r *relay) end() string {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -31,7 +31,7 @@ func TestRelay(t *testing.T) {
 		{"unknown level", `{"level":5}` + "\n", []string{`level=WARN msg="engine: message of the engine process" said=""`}, ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			for _, piece := range []int{1, 7, len(tt.output)} { // output comes in any pieces
+			for _, piece := range []int{1, 7, len(tt.output)} { // output arrives in arbitrary pieces
 				var log bytes.Buffer
 				drop := func(_ []string, a slog.Attr) slog.Attr {
 					if a.Key == slog.TimeKey {

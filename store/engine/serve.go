@@ -24,16 +24,16 @@ import (
 )
 
 // Serve runs the engine in this process and serves it on the socket until ctx
-// ends or, if supervised, until stdin does. It then lets running statements
-// finish within StopTimeout, kills what is left, and closes the engine. A
-// process can call it once.
+// ends or, if supervised, until stdin is closed. It then gives running
+// statements StopTimeout to finish, kills the rest, and closes the engine. A
+// process can call it only once.
 func Serve(ctx context.Context, cfg ServeConfig, log *slog.Logger) error {
 	if err := cfg.Validate(); err != nil {
 		return err
 	}
 	if cfg.Supervised {
-		// A terminal or a service manager signals the whole group, but the
-		// parent has yet to write what it holds: it says when to stop.
+		// A terminal or a service manager signals the whole process group, but
+		// the parent still has data to write: it decides when to stop.
 		signal.Ignore(syscall.SIGINT, syscall.SIGTERM)
 		ctx = untilEOF(context.WithoutCancel(ctx), os.Stdin)
 	}
@@ -69,12 +69,12 @@ func Serve(ctx context.Context, cfg ServeConfig, log *slog.Logger) error {
 	return serveHTTP(ctx, listener, api, cfg.StopTimeout)
 }
 
-// lockPatience is how long an engine waits for the one before to leave the data
-// directory.
+// lockPatience is how long an engine waits for its predecessor to release the
+// data directory.
 const lockPatience = 10 * time.Second
 
-// untilEOF returns a context that ends with the file: with the pipe from a
-// parent that stops, or dies. The reader lives as long as the process does.
+// untilEOF returns a context that ends when the file does: the pipe from a
+// parent that stops or dies. Its goroutine lives as long as the process.
 func untilEOF(ctx context.Context, file *os.File) context.Context {
 	ctx, cancel := context.WithCancel(ctx)
 	go func() {
@@ -84,8 +84,8 @@ func untilEOF(ctx context.Context, file *os.File) context.Context {
 	return ctx
 }
 
-// listen makes the socket in a directory that only this user can enter: it has
-// no other protection.
+// listen creates the socket in a directory that only this user can enter: it
+// has no other protection.
 func listen(socket string) (net.Listener, error) {
 	dir := filepath.Dir(socket)
 	if err := os.MkdirAll(dir, 0o700); err != nil {
@@ -98,8 +98,8 @@ func listen(socket string) (net.Listener, error) {
 	if info.Mode().Perm()&0o077 != 0 {
 		return nil, fmt.Errorf("socket directory %s is open to other users (mode %#o): run chmod 700 on it", dir, info.Mode().Perm())
 	}
-	// A predecessor that was killed left its socket; the lock on the data
-	// directory says that it is gone.
+	// A killed predecessor left its socket; we hold the lock on the data
+	// directory, so it is gone.
 	if err := os.Remove(socket); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return nil, fmt.Errorf("remove the old socket: %w", err)
 	}
@@ -150,7 +150,7 @@ func writeTemplate(path, text string, values map[string]any) error {
 	return nil
 }
 
-// serveHTTP serves until ctx ends and every handler has returned.
+// serveHTTP serves until ctx ends and all handlers have returned.
 func serveHTTP(ctx context.Context, listener net.Listener, handler http.Handler, stopTimeout time.Duration) error {
 	requests, cancelRequests := context.WithCancel(context.WithoutCancel(ctx))
 	defer cancelRequests()
@@ -173,7 +173,7 @@ func serveHTTP(ctx context.Context, listener net.Listener, handler http.Handler,
 		if server.Shutdown(grace) == nil {
 			return nil
 		}
-		cancelRequests() // kills the statements that still run
+		cancelRequests() // kills the running statements
 		rest, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopTimeout)
 		defer cancel()
 		return server.Shutdown(rest)

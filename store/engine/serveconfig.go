@@ -8,27 +8,26 @@ import (
 	"time"
 )
 
-// ServeConfig says what the child process serves.
+// ServeConfig is the configuration of the child process.
 type ServeConfig struct {
 	Library        string        // libchdb.so
-	DataDir        string        // made if missing; one process at a time
+	DataDir        string        // created if missing; used by one process at a time
 	Socket         string        // unix socket; its directory must be private
-	MaxMemoryBytes int64         // of the whole engine; a query may take two thirds
+	MaxMemoryBytes int64         // of the whole engine; a query may use two thirds
 	MaxThreads     int           // of one query
-	MaxQueries     int           // that run at once; more wait
-	StopTimeout    time.Duration // grace for running statements at a stop
-	Supervised     bool          // stop when stdin ends, not on signals
+	MaxQueries     int           // run concurrently; more wait
+	StopTimeout    time.Duration // grace period for running statements on stop
+	Supervised     bool          // stop when stdin is closed, not on signals
 	TestKeeper     bool          // for tests of replicated tables; see Config
 }
 
-// maxStatementBytes bounds a statement without its data, and INSERT ... VALUES.
+// maxStatementBytes limits a statement without its data, and INSERT ... VALUES.
 const maxStatementBytes = 64 << 20
 
-// flags declares the command line of the child. It is the only place that
-// knows it, for both directions.
+// flags defines the child's command line, for both parsing and formatting it.
 func (c *ServeConfig) flags() *flag.FlagSet {
 	set := flag.NewFlagSet("engine", flag.ContinueOnError)
-	set.SetOutput(io.Discard) // the error says it
+	set.SetOutput(io.Discard) // the error contains the message
 	set.StringVar(&c.Library, "library", c.Library, "path of libchdb.so")
 	set.StringVar(&c.DataDir, "data", c.DataDir, "data directory")
 	set.StringVar(&c.Socket, "socket", c.Socket, "unix socket to listen on")
@@ -41,8 +40,8 @@ func (c *ServeConfig) flags() *flag.FlagSet {
 	return set
 }
 
-// ParseServeArgs reads the arguments that a supervisor passes to its child,
-// what is not given from the defaults.
+// ParseServeArgs parses the arguments that a supervisor passes to its child,
+// with the defaults for missing ones.
 func ParseServeArgs(args []string) (ServeConfig, error) {
 	c := DefaultConfig().serveConfig("")
 	c.Supervised = false
@@ -65,7 +64,7 @@ func (c ServeConfig) Args() []string {
 	return args
 }
 
-// Validate joins all faults of the configuration.
+// Validate reports all faults of the configuration.
 func (c ServeConfig) Validate() error {
 	var faults []error
 	require := func(ok bool, format string, args ...any) {
@@ -84,8 +83,8 @@ func (c ServeConfig) Validate() error {
 	return errors.Join(faults...)
 }
 
-// minMemoryBytes is what the engine needs to start.
+// minMemoryBytes is the minimum with which the engine starts.
 const minMemoryBytes = 256 << 20
 
-// maxSocketPath is the size of sun_path on Linux, with its final zero.
+// maxSocketPath is the size of sun_path on Linux, including the final zero byte.
 const maxSocketPath = 108

@@ -21,7 +21,7 @@ import (
 	"github.com/giverny/giverny/store/engine"
 )
 
-// supervised is an engine whose parts a test can look at.
+// supervised is an engine with access to its parts for tests.
 type supervised struct {
 	*engine.Engine
 	t        *testing.T
@@ -31,8 +31,8 @@ type supervised struct {
 	ended    chan error
 }
 
-// supervise runs an engine and checks, when the test ends, that it leaves no
-// goroutine behind.
+// supervise runs an engine and checks, at the end of the test, that it leaks no
+// goroutine.
 func supervise(t *testing.T, cfg engine.Config) *supervised {
 	t.Helper()
 	leaks := goleak.IgnoreCurrent()
@@ -58,7 +58,7 @@ func supervise(t *testing.T, cfg engine.Config) *supervised {
 	return s
 }
 
-// wait waits for Run to end; the result stays for the next who asks.
+// wait waits for Run to end; further calls return the same result.
 func (s *supervised) wait() error {
 	err := <-s.ended
 	s.ended <- err
@@ -90,8 +90,8 @@ func (s *supervised) signal(sig syscall.Signal) {
 	}
 }
 
-// awaitRestart waits until restarts are counted for the reason, and for no other: more than one where the machine is
-// so busy that the engine is unresponsive of its own accord.
+// awaitRestart waits until restarts are counted for the reason, and for no other: several if the machine is so busy
+// that the engine becomes unresponsive by itself.
 func (s *supervised) awaitRestart(reason string) {
 	s.t.Helper()
 	var restarts map[string]float64
@@ -139,7 +139,7 @@ func childPIDs(t *testing.T, parent int) []int {
 	}
 	var pids []int
 	for _, task := range tasks {
-		text, _ := os.ReadFile(task) // the thread may be gone
+		text, _ := os.ReadFile(task) // the thread may have ended
 		for _, field := range strings.Fields(string(text)) {
 			pid, err := strconv.Atoi(field)
 			if err != nil {

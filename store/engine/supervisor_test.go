@@ -26,9 +26,9 @@ import (
 	"github.com/giverny/giverny/store/engine/enginetest"
 )
 
-// TestAcknowledgedIsStored kills the engine again and again while batches go
-// in. A batch that failed is sent again with its token, as the writer does it.
-// At the end every batch is there, once.
+// TestAcknowledgedIsStored kills the engine repeatedly while batches are
+// inserted. A failed batch is sent again with its token, as the writer does it.
+// At the end every batch is stored, once.
 func TestAcknowledgedIsStored(t *testing.T) {
 	cfg := enginetest.Config(t)
 	cfg.MinBackoff, cfg.MaxBackoff = 10*time.Millisecond, 50*time.Millisecond
@@ -45,7 +45,7 @@ func TestAcknowledgedIsStored(t *testing.T) {
 	killed := make(chan error, 1)
 	var failures atomic.Int64
 	go func() {
-		for i := 0; i < kills || failures.Load() == 0; i++ { // until one was in the way of a batch
+		for i := 0; i < kills || failures.Load() == 0; i++ { // until one has interrupted a batch
 			time.Sleep(time.Duration(150+37*i) * time.Millisecond)
 			if err := s.Ready(context.Background()); err != nil {
 				killed <- err
@@ -132,7 +132,7 @@ func TestRestartWhenUnresponsive(t *testing.T) {
 	s.ready()
 }
 
-// A cleaner of temporary files that removes the socket costs a restart, not the store.
+// If a cleaner of temporary files removes the socket, the engine restarts, and the store survives.
 func TestRestartWhenTheSocketIsGone(t *testing.T) {
 	cfg := enginetest.Config(t)
 	cfg.HealthInterval, cfg.RuntimeDir = 50*time.Millisecond, t.TempDir()
@@ -164,8 +164,8 @@ func TestRestartWhenTheSocketIsGone(t *testing.T) {
 	}
 }
 
-// TestSignalsAreTheParents: what a terminal or a service manager sends to the
-// whole group does not stop the engine before its parent is done with it.
+// TestSignalsAreTheParents: a signal of a terminal or a service manager to the
+// whole group does not stop the engine before its parent does.
 func TestSignalsAreTheParents(t *testing.T) {
 	s := supervise(t, enginetest.Config(t))
 	s.ready()
@@ -182,8 +182,8 @@ func TestSignalsAreTheParents(t *testing.T) {
 	}
 }
 
-// TestStopLetsStatementsFinish: an insert that runs when the engine is asked to
-// stop is stored.
+// TestStopLetsStatementsFinish: an insert that is running when the engine has
+// to stop is stored.
 func TestStopLetsStatementsFinish(t *testing.T) {
 	cfg := enginetest.Config(t)
 	cfg.StopTimeout = time.Minute // for a busy machine
@@ -196,7 +196,7 @@ func TestStopLetsStatementsFinish(t *testing.T) {
 	mustExec(t, conn, "CREATE TABLE t (a UInt64) ENGINE = MergeTree ORDER BY a")
 	result := make(chan error, 1)
 	go func() {
-		result <- conn.Exec(context.Background(), "INSERT INTO t SELECT number + sleepEachRow(0.1) FROM numbers(25) SETTINGS max_block_size = 1") // long enough to be seen
+		result <- conn.Exec(context.Background(), "INSERT INTO t SELECT number + sleepEachRow(0.1) FROM numbers(25) SETTINGS max_block_size = 1") // long enough to be observed
 	}()
 	awaitStatement(t, conn, "sleepEachRow")
 	s.cancel()
@@ -223,8 +223,8 @@ func TestStopLetsStatementsFinish(t *testing.T) {
 	}
 }
 
-// TestStopKillsWhatDoesNotFinish: a statement without end does not hold up the
-// stop for ever.
+// TestStopKillsWhatDoesNotFinish: a statement that never ends does not block
+// the stop forever.
 func TestStopKillsWhatDoesNotFinish(t *testing.T) {
 	cfg := enginetest.Config(t)
 	cfg.StopTimeout = 300 * time.Millisecond
@@ -250,7 +250,7 @@ func TestStopKillsWhatDoesNotFinish(t *testing.T) {
 	}
 }
 
-// awaitStatement waits until a statement with the word in it runs.
+// awaitStatement waits until a statement that contains the word runs.
 func awaitStatement(t *testing.T, conn clickhouse.Conn, word string) {
 	t.Helper()
 	const query = "SELECT count() FROM system.processes WHERE position(query, ?) > 0 AND position(query, 'system.processes') = 0"
@@ -334,14 +334,14 @@ func TestParentDeath(t *testing.T) {
 	awaitGone(t, pid)
 }
 
-// TestParentThatDies is the parent of TestParentDeath, and else nothing.
+// TestParentThatDies is the parent process of TestParentDeath; otherwise it does nothing.
 func TestParentThatDies(t *testing.T) {
 	dir := os.Getenv("GIVERNY_TEST_PARENT")
 	if dir == "" {
 		return
 	}
 	cfg := enginetest.Config(t)
-	cfg.DataDir, cfg.RuntimeDir = dir, dir // no process is left to remove another
+	cfg.DataDir, cfg.RuntimeDir = dir, dir // nobody is left to remove another one
 	s := supervise(t, cfg)
 	s.ready()
 	fmt.Printf("engine %d\n", s.pid())

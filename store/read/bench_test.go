@@ -61,9 +61,9 @@ func BenchmarkQuery(b *testing.B) {
 	}
 }
 
-// months fills the store with what tracking leaves behind in 150 days of minutes:
-// 40 regions that live for 25 minutes on average, with their odds and moves, 40
-// spells that end and 20 hot links in each interval.
+// months fills the store with the tracking results of 150 days of minutes: 40
+// regions that live for 25 minutes on average, with their odds and transitions,
+// and 40 completed episodes and 20 hot links in each interval.
 func months(b *testing.B, m testModel) Span {
 	b.Helper()
 	start := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
@@ -96,8 +96,8 @@ func months(b *testing.B, m testModel) Span {
 	return Span{instantOf(start), instantOf(start) + schema.Instant(150*1440*minute)}
 }
 
-// BenchmarkTrackingQuery asks about five months, or a day of them, and reports what the columns of
-// tracking cost per interval on disk.
+// BenchmarkTrackingQuery queries five months, or a day of them, and reports the disk space of the
+// columns of tracking per interval.
 func BenchmarkTrackingQuery(b *testing.B) {
 	m, ctx := newModel(b), b.Context()
 	span := months(b, m)

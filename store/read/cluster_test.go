@@ -22,7 +22,7 @@ func newClusterModel(t *testing.T) testModel {
 	return modelOf(t, enginetest.ClusterOptions(shared.Options("distributed")), cfg)
 }
 
-// Every question has the same answer over distributed tables.
+// Every query gives the same result over distributed tables.
 func TestAClusterAnswersAlike(t *testing.T) {
 	alone, cluster := newModel(t), newClusterModel(t)
 	for _, n := range []int64{1, 2, 3, 4, 200} {
@@ -33,7 +33,7 @@ func TestAClusterAnswersAlike(t *testing.T) {
 			cluster.store(t, r)
 		}
 	}
-	if made, err := cluster.db.RollUp(t.Context(), "bw", 0); made != 1 || err != nil { // alone it counts everything
+	if made, err := cluster.db.RollUp(t.Context(), "bw", 0); made != 1 || err != nil { // without a cluster it counts everything
 		t.Fatalf("rolled up %d hours, %v", made, err)
 	}
 	empty := map[string]bool{}

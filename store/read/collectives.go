@@ -12,18 +12,18 @@ import (
 	"github.com/giverny/giverny/schema"
 )
 
-// Bounds of answers about collectives.
+// Limits of results about collectives.
 const (
 	MaxCollectives       = 1000 // diagnosed runs
-	MaxCollectiveReports = 200  // reports that are read to be joined with a region
+	MaxCollectiveReports = 200  // reports to join with a region
 )
 
-// Collective is a diagnosed run of a job's collectives, in short.
+// Collective summarises a diagnosed run of a job's collectives.
 type Collective struct {
 	Job           string              `json:"job_id"`
 	RunID         string              `json:"run_id"`
-	Agent         string              `json:"agent"` // who published it
-	Time          schema.Instant      `json:"time"`  // when
+	Agent         string              `json:"agent"` // the agent that published it
+	Time          schema.Instant      `json:"time"`  // when it was published
 	Begin         schema.Instant      `json:"begin"` // of the first step
 	End           schema.Instant      `json:"end"`   // of the last
 	Format        string              `json:"format"`
@@ -31,12 +31,12 @@ type Collective struct {
 	Iterations    int                 `json:"iterations"`
 	MakespanNanos int64               `json:"makespan_ns"`
 	ExpectedNanos int64               `json:"expected_ns"` // without the culprits
-	Culprits      []CollectiveCulprit `json:"culprits"`    // those that cost most first
+	Culprits      []CollectiveCulprit `json:"culprits"`    // the most costly first
 	StoppedRanks  []int               `json:"stopped_ranks"`
 	Text          string              `json:"text"`
 }
 
-// CollectiveCulprit is the short form of one; the report has the evidence.
+// CollectiveCulprit summarises a culprit; the report has the evidence.
 type CollectiveCulprit struct {
 	Class      collective.Class `json:"class"`
 	Flow       string           `json:"flow"` // empty: none
@@ -45,7 +45,7 @@ type CollectiveCulprit struct {
 	Confidence float64          `json:"confidence"`
 }
 
-// collectiveRow is a run.
+// collectiveRow is a row of a run.
 type collectiveRow struct {
 	Job         string    `ch:"job_id"`
 	RunID       string    `ch:"run_id"`
@@ -81,22 +81,22 @@ func (r *collectiveRow) run() (Collective, error) {
 	return c, nil
 }
 
-// CollectiveFilter says which runs are meant; what is empty does not matter.
+// CollectiveFilter selects runs; empty fields match all.
 type CollectiveFilter struct{ Job, RunID string }
 
-// Collectives are the diagnosed runs that were going on at any time of a span, the newest
-// first.
+// Collectives returns the diagnosed runs that were in progress at any time of a span, the
+// newest first.
 func (m *Model) Collectives(ctx context.Context, fabric string, s Span, f CollectiveFilter, n int) ([]Collective, error) {
 	rows, err := Figure[collectiveRow](ctx, m, "collective_runs", Args{"fabric": fabric, "job": f.Job, "id": f.RunID, "from": int64(s.From), "to": int64(s.To), "limit": n})
 	return convert(rows, err, (*collectiveRow).run)
 }
 
-// CollectiveReports are the whole reports of runs of a span, the newest first.
+// CollectiveReports returns the full reports of runs of a span, the newest first.
 func (m *Model) CollectiveReports(ctx context.Context, fabric string, s Span, n int) ([]report.Published, error) {
 	return m.reports(ctx, fabric, s, "", n)
 }
 
-// CollectiveReport is that of one run; ErrNotFound if there is none.
+// CollectiveReport returns the report of one run, or ErrNotFound.
 func (m *Model) CollectiveReport(ctx context.Context, fabric, id string) (report.Published, error) {
 	found, err := m.reports(ctx, fabric, Span{From: 0, To: math.MaxInt64}, id, 1)
 	if err == nil && len(found) == 0 {

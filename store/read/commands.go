@@ -8,8 +8,8 @@ import (
 	"github.com/giverny/giverny/schema"
 )
 
-// Commands are those to the agents of a fabric that were put into Kafka in a span,
-// in that order, forged ones too.
+// Commands returns the commands to the agents of a fabric that were sent to Kafka
+// in a span, in order, including forged ones.
 func (m *Model) Commands(ctx context.Context, fabric string, s Span) ([]schema.SeenCommand, error) {
 	type row struct {
 		ID        string    `ch:"id"`
@@ -32,7 +32,7 @@ func (m *Model) Commands(ctx context.Context, fabric string, s Span) ([]schema.S
 	})
 }
 
-// CommandResults are what agents have answered to a command, by agent and time.
+// CommandResults returns the results of a command, by agent and time.
 func (m *Model) CommandResults(ctx context.Context, fabric, id string) ([]schema.CommandResult, error) {
 	type row struct {
 		Agent    string    `ch:"agent"`
@@ -51,7 +51,7 @@ func (m *Model) CommandResults(ctx context.Context, fabric, id string) ([]schema
 	})
 }
 
-// rawJSON is nil for none.
+// rawJSON returns nil for an empty text.
 func rawJSON(text string) json.RawMessage {
 	if text == "" {
 		return nil

@@ -14,8 +14,8 @@ import (
 	"github.com/giverny/giverny/schema"
 )
 
-// More regions of one hour than a word has bits, of two versions of the graph, touch each
-// job as they do one by one.
+// More regions of one hour than a word has bits, of two graph versions, touch each job as
+// if checked one by one.
 func TestContactsAgreeWithPairs(t *testing.T) {
 	const devices, from = 9, 2 * int64(hourNanos)
 	name := func(n int) string { return fmt.Sprint("n", n) }
@@ -27,7 +27,7 @@ func TestContactsAgreeWithPairs(t *testing.T) {
 			j.Ended = from + int64(draw("run", 0, 30))*600e9
 			var nodes []string
 			for range j.Size {
-				nodes = append(nodes, name(draw("device", 0, devices+3))) // some are at no link
+				nodes = append(nodes, name(draw("device", 0, devices+3))) // some are not at any link
 			}
 			j.Devices = strings.Join(nodes, separator)
 			if j.Ended > j.Began {

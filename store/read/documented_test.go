@@ -13,7 +13,7 @@ import (
 
 var sqlBlock = regexp.MustCompile("(?s)```sql\n(.*?)```")
 
-// documented are the statements of docs/reference/tables.md, by their comments.
+// documented returns the statements of docs/reference/tables.md, by their comments.
 func documented(t *testing.T) map[string]string {
 	t.Helper()
 	page, err := os.ReadFile("../../docs/reference/tables.md")
@@ -48,7 +48,7 @@ func TestDocumentedStatementsRun(t *testing.T) {
 	}
 }
 
-// Errors of ports are those since the counter was reset, too, and accused jobs count once per interval.
+// Port errors include those since a reset of the counter, and accused jobs count once per interval.
 func TestDocumentedStatementsCountRight(t *testing.T) {
 	m, ctx := newModel(t), t.Context()
 	statements := documented(t)

@@ -11,7 +11,7 @@ import (
 	"github.com/giverny/giverny/schema"
 )
 
-// JobExposure is a job that ended, and the worst that it had to do with.
+// JobExposure is a job that ended, with the worst congestion that touched it.
 type JobExposure struct {
 	JobID      string          `json:"job_id"`
 	Name       string          `json:"name"`
@@ -21,11 +21,11 @@ type JobExposure struct {
 	Highest    float64         `json:"highest_percent"` // mean of a region that touched it
 }
 
-// JobExposures are the jobs that ended in a span, by start. A region by the metric, by
-// NoMetric of any, touched a job if in some hour both were there at one time and a link that
-// was in it in that hour begins or ends at a device of the job (Monet, section 5.3: an upper
-// bound, for it says nothing of routes). The jobs and the regions come from the store, and
-// are matched here: joins of millions of pairs of them took the server twenty times as long.
+// JobExposures returns the jobs that ended in a span, by start. A region of the metric (of
+// any for NoMetric) touched a job if in some hour both existed at the same time and a link
+// of the region in that hour begins or ends at a device of the job (Monet, section 5.3: an
+// upper bound, because it ignores routes). Jobs and regions are matched here, not in the
+// server: there, joining millions of pairs took twenty times as long.
 func (m *Model) JobExposures(ctx context.Context, fabric string, metric schema.Metric, span Span) ([]JobExposure, error) {
 	regions, err := rolledUp[regionPlace](ctx, m, "region_places", InSpan(fabric, span).With("metric", metric.String()))
 	if err != nil {
@@ -46,7 +46,7 @@ func (m *Model) JobExposures(ctx context.Context, fabric string, metric schema.M
 		if err != nil {
 			return nil, err
 		}
-		for _, e := range ends { // one
+		for _, e := range ends { // there is one row
 			c.touch(regions[:n], c.numbersOf(e.Begins), c.numbersOf(e.Ends))
 		}
 		regions = regions[n:]
@@ -56,7 +56,7 @@ func (m *Model) JobExposures(ctx context.Context, fabric string, metric schema.M
 
 const hourNanos = 3600e9
 
-// regionPlace is a region of one hour.
+// regionPlace is a region in one hour.
 type regionPlace struct {
 	Version uint64  `ch:"graph_version"`
 	Hour    int64   `ch:"hour"` // its start, seconds since 1970
@@ -64,10 +64,10 @@ type regionPlace struct {
 	Begin   int64   `ch:"begin"` // nanoseconds since 1970, like Until
 	Until   int64   `ch:"until"`
 	MaxMean float64 `ch:"max_mean"`
-	Links   string  `ch:"members"` // numbers, between commas
+	Links   string  `ch:"members"` // link numbers, separated by commas
 }
 
-// exposedJob is a job that ended. Devices are names, with separators between.
+// exposedJob is a job that ended. Devices are names, joined by separator.
 type exposedJob struct {
 	ID      string `ch:"job_id"`
 	Name    string `ch:"name"`
@@ -77,8 +77,8 @@ type exposedJob struct {
 	Devices string `ch:"devices"`
 }
 
-// linkEnds are the names of the devices at the ends of links, by number of link, with
-// separators between.
+// linkEnds holds the names of the devices at the ends of links, by link number,
+// joined by separator.
 type linkEnds struct {
 	Begins string `ch:"begins"`
 	Ends   string `ch:"ends"`
@@ -86,17 +86,17 @@ type linkEnds struct {
 
 const separator = "\x00"
 
-// contacts finds out which regions touched which of some jobs.
+// contacts determines which regions touched which jobs.
 type contacts struct {
 	jobs      []exposedJob
-	devices   [][]int32       // of each job, by number
-	byHour    map[int64][]int // jobs, by each hour (seconds since 1970) in which they ran
+	devices   [][]int32       // device numbers of each job
+	byHour    map[int64][]int // jobs that ran in an hour (seconds since 1970)
 	numbers   map[string]int32
-	near      []uint64 // by device: of the regions at hand, in bits, those with a link at it
+	near      []uint64 // by device number: bit set of the current regions with a link at it
 	exposures []JobExposure
 }
 
-// newContacts makes one of jobs, from a time on.
+// newContacts returns contacts for jobs; hours before from (ns since 1970) are left out.
 func newContacts(jobs []exposedJob, from int64) *contacts {
 	c := &contacts{jobs: jobs, devices: make([][]int32, len(jobs)), byHour: map[int64][]int{}, numbers: map[string]int32{}, exposures: make([]JobExposure, len(jobs))}
 	for i := range jobs {
@@ -110,7 +110,7 @@ func newContacts(jobs []exposedJob, from int64) *contacts {
 	return c
 }
 
-// numbersOf numbers devices as they come up.
+// numbersOf returns the numbers of devices, and numbers new ones.
 func (c *contacts) numbersOf(names string) []int32 {
 	if names == "" {
 		return nil
@@ -128,11 +128,11 @@ func (c *contacts) numbersOf(names string) []int32 {
 	return numbers
 }
 
-// touch exposes jobs to the regions of one version of the graph, by hour, whose links begin
-// and end at some devices.
+// touch matches jobs with regions of one version of the graph, sorted by hour. begins and
+// ends are the devices at the ends of the links.
 func (c *contacts) touch(regions []regionPlace, begins, ends []int32) {
 	for len(regions) > 0 {
-		n := 1 // at most as many as there are bits
+		n := 1 // at most as many as near has bits
 		for n < min(len(regions), 64) && regions[n].Hour == regions[0].Hour {
 			n++
 		}
@@ -169,20 +169,20 @@ func (c *contacts) touchHour(jobs []int, regions []regionPlace, begins, ends []i
 	}
 }
 
-// RunTime relates the run time of the runs of one application to the regions that
-// touched them.
+// RunTime relates the run times of an application to the regions that touched its
+// runs.
 type RunTime struct {
 	Name          string  `json:"name"`
 	Nodes         int     `json:"nodes"`
 	Runs          int     `json:"runs"`
 	MedianSeconds float64 `json:"median_seconds"`
 	WorstSeconds  float64 `json:"worst_seconds"`
-	// Correlation is Pearson's, with the highest mean of a region that touched a run; nil where either never changes.
+	// Pearson correlation with the highest mean of a region that touched a run; nil if either is constant.
 	Correlation *float64 `json:"correlation"`
 }
 
-// RunTimes are the applications with the most node time, at most n: jobs of one name and
-// number of nodes with at least some runs (figure 4b).
+// RunTimes returns the n applications with the most node time: jobs of one name and
+// number of nodes with at least leastRuns runs (figure 4b).
 func RunTimes(jobs []JobExposure, leastRuns, n int) []RunTime {
 	type application struct {
 		name  string
@@ -220,7 +220,7 @@ func RunTimes(jobs []JobExposure, leastRuns, n int) []RunTime {
 	return out
 }
 
-// correlation is Pearson's of two lists of one length; nil where one of them is constant.
+// correlation is the Pearson correlation of two lists of equal length; nil if one is constant.
 func correlation(x, y []float64) *float64 {
 	var sx, sy float64
 	for i := range x {

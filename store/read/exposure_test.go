@@ -13,12 +13,12 @@ import (
 	"github.com/giverny/giverny/store"
 )
 
-// historyJobs are drawn jobs; their links are those of a ring of as many devices as links.
+// historyJobs are drawn jobs; the links form a ring of as many devices as links.
 type historyJobs []schema.Job
 
 func ringDevice(n, links int) string { return fmt.Sprintf("d%d", n%links) }
 
-// ringGraph is the ring's graph, of the version of drawn intervals.
+// ringGraph is the ring's graph, with the version of drawn intervals.
 func ringGraph(fabric string, links int) store.Graph {
 	g := store.Graph{Fabric: fabric, Version: 1}
 	for l := range links {
@@ -28,7 +28,7 @@ func ringGraph(fabric string, links int) store.Graph {
 	return g
 }
 
-// drawJob draws a job that may end before, in or after the hours around it.
+// drawJob draws a job that may end before, in or after the drawn hours.
 func drawJob(rt *rapid.T, fabric string, id, links int) schema.Job {
 	start := int64(historyFirst+rapid.IntRange(-9, historyIntervals).Draw(rt, "job start")) * historyStep
 	j := schema.Job{Fabric: fabric, ID: fmt.Sprint(id), Name: "app", Start: schema.Instant(start + 1)}
@@ -41,7 +41,7 @@ func drawJob(rt *rapid.T, fabric string, id, links int) schema.Job {
 	return j
 }
 
-// exposures are the naive computation: each job against each region of each hour, both
+// exposures is the naive computation: each job against each region of each hour, both
 // looked up interval by interval.
 func (h history) exposures(jobs historyJobs, span Span) (out []JobExposure) {
 	type place struct{ hour, region int64 }

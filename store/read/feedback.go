@@ -7,8 +7,8 @@ import (
 	"github.com/giverny/giverny/schema"
 )
 
-// NewestFeedback are the n newest actions of feedback in a span: what it did, would have
-// done or refused, the newest first.
+// NewestFeedback returns the n newest feedback actions in a span, done, dry-run or
+// refused, the newest first.
 func (m *Model) NewestFeedback(ctx context.Context, fabric string, s Span, n int) ([]schema.FeedbackAction, error) {
 	type row struct {
 		Time    time.Time `ch:"time"`
@@ -29,8 +29,8 @@ func (m *Model) NewestFeedback(ctx context.Context, fabric string, s Span, n int
 	})
 }
 
-// FeedbackMarks are the nodes of a fabric that schedulers were asked to avoid and that, by the audit, were not put back
-// since: of each the action that marked it last.
+// FeedbackMarks returns, for each node of a fabric that schedulers were asked to avoid and that, according to the
+// audit, has not been restored since, the last action that marked it.
 func (m *Model) FeedbackMarks(ctx context.Context, fabric string) ([]schema.FeedbackAction, error) {
 	type row struct {
 		Sink   string    `ch:"sink"`

@@ -10,20 +10,20 @@ import (
 	"github.com/giverny/giverny/schema"
 )
 
-// LongestJob is for how long after it was last heard of a job whose end was never stored counts as running.
+// LongestJob is how long a job whose end was never stored counts as running after it was last reported.
 const LongestJob = 60 * 24 * time.Hour
 
-// MaxRows bounds the jobs, and the diagnoses, of one answer.
+// MaxRows limits the jobs, and the diagnoses, of one result.
 const MaxRows = 100_000
 
-// Jobs are those that ran at any time of a span, by start, each as it was stored
-// last.
+// Jobs returns the jobs that ran at any time of a span, by start, each as it was
+// last stored.
 func (m *Model) Jobs(ctx context.Context, fabric string, span Span, ids ...string) ([]schema.Job, error) {
 	return m.NewestJobs(ctx, fabric, span, MaxRows, ids...)
 }
 
-// NewestJobs is Jobs of the n that started last, of the given ids, or of all if none
-// is given.
+// NewestJobs is Jobs for the n jobs that started last, of the given ids, or of all
+// if none is given.
 func (m *Model) NewestJobs(ctx context.Context, fabric string, span Span, n int, ids ...string) ([]schema.Job, error) {
 	type row struct {
 		ID    string    `ch:"job_id"`
@@ -41,8 +41,8 @@ func (m *Model) NewestJobs(ctx context.Context, fabric string, span Span, n int,
 	})
 }
 
-// Failures are what logs and management systems said in a span; Events has them too,
-// in addition to those that the counters show.
+// Failures returns the failures that logs and management systems reported in a span;
+// Events includes them, plus the failures that counters show.
 func (m *Model) Failures(ctx context.Context, fabric string, span Span) ([]schema.Failure, error) {
 	type row struct {
 		Time   time.Time `ch:"time"`
@@ -57,8 +57,8 @@ func (m *Model) Failures(ctx context.Context, fabric string, span Span) ([]schem
 	})
 }
 
-// JobTraffic is what jobs moved in the intervals that start in a span: those of the given ids, or all if none
-// is given.
+// JobTraffic returns the bytes that jobs moved in the intervals that start in a span: of the given ids, or of
+// all if none is given.
 func (m *Model) JobTraffic(ctx context.Context, fabric string, span Span, ids ...string) ([]schema.JobTraffic, error) {
 	type row struct {
 		ID        string    `ch:"job_id"`
@@ -74,13 +74,14 @@ func (m *Model) JobTraffic(ctx context.Context, fabric string, span Span, ids ..
 	})
 }
 
-// Diagnoses are those of the intervals that start in a span, of one region or, where
-// that is 0, of all; in the order of the intervals, within one in that of the result.
+// Diagnoses returns the diagnoses of the intervals that start in a span, of one
+// region or, if region is 0, of all; in the order of the intervals and, within one,
+// of the result.
 func (m *Model) Diagnoses(ctx context.Context, fabric string, span Span, region uint64) ([]schema.Diagnosis, error) {
 	return m.NewestDiagnoses(ctx, fabric, span, region, MaxRows)
 }
 
-// NewestDiagnoses is Diagnoses of the n newest.
+// NewestDiagnoses is Diagnoses for the n newest.
 func (m *Model) NewestDiagnoses(ctx context.Context, fabric string, span Span, region uint64, n int) ([]schema.Diagnosis, error) {
 	type row struct {
 		Time     time.Time `ch:"time"`
@@ -96,7 +97,7 @@ func (m *Model) NewestDiagnoses(ctx context.Context, fabric string, span Span, r
 	})
 }
 
-// Exposure is a region that a job had to do with.
+// Exposure is a region that a job was accused of or suffered from.
 type Exposure struct {
 	JobID    string          `json:"-"`
 	Region   uint64          `json:"region,string"`
@@ -105,11 +106,12 @@ type Exposure struct {
 	To       schema.Instant  `json:"to"`       // start of the last
 	Accused  int             `json:"accused_intervals"`
 	Victim   int             `json:"victim_intervals"`
-	Blame    float64         `json:"blame"` // the highest, 0 if it was a victim only
+	Blame    float64         `json:"blame"` // the highest; 0 if the job was only a victim
 }
 
-// Exposures are the regions that jobs were accused of or suffered from in a span, by
-// job and time. Ids are used again: whose time a region fits is for the caller.
+// Exposures returns the regions that jobs were accused of or suffered from in a
+// span, by job and time. Job ids are reused: callers must match regions with a job's
+// run time.
 func (m *Model) Exposures(ctx context.Context, fabric string, span Span, ids []string) ([]Exposure, error) {
 	if len(ids) == 0 {
 		return nil, nil

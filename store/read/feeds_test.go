@@ -17,10 +17,10 @@ import (
 
 func at(seconds int64) schema.Instant { return schema.Instant(seconds * 1e9) }
 
-// Jobs are read as they were stored last, by the time in which they ran.
+// Jobs are read as they were last stored, by the time in which they ran.
 func TestJobsBySpan(t *testing.T) {
 	m := newModel(t)
-	long := 61 * 24 * time.Hour // one that is not heard of for so long has ended
+	long := 61 * 24 * time.Hour // one that is not reported for so long counts as ended
 	service := 100 + 2*int64(long.Seconds())
 	r1, r2, r3 := someResult("bw", 1, 10), someResult("bw", 2, 10), someResult("bw", 3, 10)
 	r1.Jobs = []schema.Job{{Fabric: "bw", ID: "1", Name: "<b>", User: "u", Nodes: []string{"a", "b"}, Start: at(60), State: "RUNNING"},
@@ -62,8 +62,8 @@ func TestJobsBySpan(t *testing.T) {
 	}
 }
 
-// What jobs run, or ended in a span, is found among those of two years, the former without grouping all of them; those
-// that have run for longer than a silent job is believed to are among them.
+// Jobs that run, or ended in a span, are found among those of two years, without grouping all of them; the result
+// includes jobs that have run longer than a silent job is believed to.
 func TestJobsOfYears(t *testing.T) {
 	m := newModel(t)
 	for i, ended := range []string{"toDateTime64(0, 9, 'UTC')", "begun + 3600"} {
@@ -127,7 +127,7 @@ func TestFailuresAndTrafficBySpan(t *testing.T) {
 	}
 }
 
-// A diagnosis is read back whole, that of the revision in force.
+// A diagnosis is read back completely, in its current revision.
 func TestDiagnoses(t *testing.T) {
 	m := newModel(t)
 	for n := int64(1); n <= 3; n++ {
@@ -162,7 +162,7 @@ func TestDiagnoses(t *testing.T) {
 	}
 }
 
-// What a region was in a revision that is replaced does not count.
+// What a region was in a replaced revision does not count.
 func TestSevereRegionsOfTheRevisionInForce(t *testing.T) {
 	m := newModel(t)
 	first := someResult("bw", 1, 10)

@@ -9,10 +9,10 @@ import (
 	"github.com/giverny/giverny/store"
 )
 
-// The questions of Monet's characterisation (NSDI 2020, sections 3.2, 5 and 6) that
-// the store answers. How each is put is said in its SQL file.
+// The queries of Monet's characterisation (NSDI 2020, sections 3.2, 5 and 6). Each
+// SQL file says how its query is defined.
 
-// HotDurations says for how long links stayed at or above a threshold of stall.
+// HotDurations is the distribution of how long links stayed at or above a stall threshold.
 type HotDurations struct {
 	ThresholdPercent float64 `json:"threshold_percent"`
 	Episodes         int     `json:"episodes"`
@@ -21,8 +21,8 @@ type HotDurations struct {
 	P999Seconds      float64 `json:"p999_seconds"`
 }
 
-// HotEpisodes is figure 3: the episodes of a stall metric that ended in a span, at
-// the thresholds that were configured.
+// HotEpisodes is figure 3: the episodes of a stall metric that ended in a span,
+// for the configured thresholds.
 func (m *Model) HotEpisodes(ctx context.Context, fabric string, metric schema.Metric, span Span) ([]HotDurations, error) {
 	type row struct {
 		Level       float64 `ch:"level"`
@@ -36,8 +36,8 @@ func (m *Model) HotEpisodes(ctx context.Context, fabric string, metric schema.Me
 	})
 }
 
-// Bucket is a bar of a histogram by severity: Regions whose size, or whose minutes
-// of life, are From or more and below twice that.
+// Bucket is a bar of a histogram by severity: the number of regions whose size, or
+// life in minutes, is in [From, 2*From).
 type Bucket struct {
 	Severity schema.Severity `json:"severity"`
 	From     int             `json:"from"`
@@ -49,8 +49,8 @@ func (m *Model) RegionSizes(ctx context.Context, fabric string, metric schema.Me
 	return m.histogram(ctx, "region_sizes", fabric, metric, span)
 }
 
-// RegionDurations is figure 5b: regions, counted once and under the highest
-// severity that they reached, by minutes of life within the span.
+// RegionDurations is figure 5b: regions, counted once under the highest
+// severity that they reached, by life in minutes within the span.
 func (m *Model) RegionDurations(ctx context.Context, fabric string, metric schema.Metric, span Span) ([]Bucket, error) {
 	return m.histogram(ctx, "region_durations", fabric, metric, span)
 }
@@ -67,8 +67,8 @@ func (m *Model) histogram(ctx context.Context, query, fabric string, metric sche
 	})
 }
 
-// Transitions counts what was in one state in an interval and in which in the next:
-// element [a][b] those from a to b.
+// Transitions counts transitions from the state in one interval to that in the
+// next: element [a][b] counts those from a to b.
 type Transitions [schema.NumStates][schema.NumStates]int
 
 // From is the number of transitions from a state.
@@ -87,9 +87,9 @@ func (t *Transitions) Probability(a, b schema.RegionState) float64 {
 	return 0
 }
 
-// MarshalJSON gives counts and probabilities, a row for each state before, with a
-// column for each state after; the probabilities from a state that was never left
-// are null.
+// MarshalJSON encodes counts and probabilities, one row per state before and one
+// column per state after; the probabilities from a state without transitions are
+// null.
 func (t Transitions) MarshalJSON() ([]byte, error) {
 	probabilities := make([][]float64, len(t))
 	for a := range schema.RegionState(schema.NumStates) {
@@ -100,13 +100,13 @@ func (t Transitions) MarshalJSON() ([]byte, error) {
 	return json.Marshal(map[string]any{"counts": [schema.NumStates][schema.NumStates]int(t), "probabilities": probabilities})
 }
 
-// RegionTransitions is figure 5c, with Gone apart from Neg. NoMetric means all.
+// RegionTransitions is figure 5c, with Gone separate from Neg. NoMetric means all metrics.
 func (m *Model) RegionTransitions(ctx context.Context, fabric string, metric schema.Metric, span Span) (Transitions, error) {
 	return m.transitions(ctx, "region_transitions", fabric, metric, span)
 }
 
 // NetworkTransitions is figure 6: the network's state is that of its worst region
-// by the metric; NoMetric means any.
+// by the metric; NoMetric means by any.
 func (m *Model) NetworkTransitions(ctx context.Context, fabric string, metric schema.Metric, span Span) (Transitions, error) {
 	return m.transitions(ctx, "network_transitions", fabric, metric, span)
 }
@@ -125,8 +125,8 @@ func (m *Model) transitions(ctx context.Context, query, fabric string, metric sc
 	return t, err
 }
 
-// LinkTime is the share of the time in which links were measured by a metric that they spent at
-// each severity (figure 5c, the boxes); nil where none was measured.
+// LinkTime returns the share of measured link time that links spent at each severity of a
+// metric (figure 5c, the boxes); nil if no link was measured.
 func (m *Model) LinkTime(ctx context.Context, fabric string, metric schema.Metric, span Span) (*[len(schema.Severities)]float64, error) {
 	found, err := rolledUp[struct {
 		Severity int8    `ch:"severity"`
@@ -152,8 +152,8 @@ func (m *Model) LinkTime(ctx context.Context, fabric string, metric schema.Metri
 	return &share, nil
 }
 
-// Congestion are the regions congestion events (RCE) that were on in a span, of all
-// metrics, with the window that was configured.
+// Congestion returns the regions congestion events (RCE) that overlap a span, over
+// all metrics, with the configured window.
 func (m *Model) Congestion(ctx context.Context, fabric string, span Span) ([]schema.CongestionEvent, error) {
 	type row struct {
 		Begin time.Time `ch:"begin"`
@@ -166,7 +166,7 @@ func (m *Model) Congestion(ctx context.Context, fabric string, span Span) ([]sch
 	})
 }
 
-// ForecastSkill compares the forecasts of a span with what then happened in it.
+// ForecastSkill compares the forecasts of a span with what actually happened in it.
 func (m *Model) ForecastSkill(ctx context.Context, fabric string, span Span) (skills schema.ForecastSkills, err error) {
 	found, err := rolledUp[struct {
 		Ahead       uint8   `ch:"ahead"`
@@ -186,30 +186,30 @@ func (m *Model) ForecastSkill(ctx context.Context, fabric string, span Span) (sk
 	return skills, err
 }
 
-// Mitigation is a congestion mitigation event (CME): throttling events that were
-// coalesced, from the first to the last.
+// Mitigation is a congestion mitigation event (CME): coalesced throttling
+// events, from the first to the last.
 type Mitigation struct {
 	Begin       schema.Instant `json:"begin"`
 	End         schema.Instant `json:"end"`
 	Throttlings int            `json:"throttlings"`
-	Outcome     *Outcome       `json:"outcome"` // nil: not known, or not yet
+	Outcome     *Outcome       `json:"outcome"` // nil: not known (yet)
 }
 
-// Outcome is what a mitigation came to: the regions congestion event that it met, none
-// if that is 0, and the stall of all regions, links times percent of time, in the five
+// Outcome is the effect of a mitigation: the regions congestion event that it overlaps
+// (0: none), and the stall of all regions, links times percent of time, in the five
 // intervals before and after.
 type Outcome struct {
 	Congestion schema.Instant `json:"congestion,omitzero"`
 	Before     float64        `json:"before_link_percent"`
 	After      float64        `json:"after_link_percent"`
-	Alleviated bool           `json:"alleviated"` // less than nine tenths are left
+	Alleviated bool           `json:"alleviated"` // less than 90% is left
 }
 
-// MitigationWindow is the paper's: throttling events that follow within it are one.
+// MitigationWindow is the paper's: throttling events within it of each other are coalesced.
 const MitigationWindow = 210 * time.Second
 
-// Mitigations are the CMEs of section 5.3, with what the analysis found out of them
-// where it coalesces by the same window.
+// Mitigations returns the CMEs of section 5.3, with the outcomes that the analysis
+// found if it coalesces with the same window.
 func (m *Model) Mitigations(ctx context.Context, fabric string, span Span, window time.Duration) ([]Mitigation, error) {
 	type row struct {
 		Begin  time.Time `ch:"begin"`
@@ -226,7 +226,7 @@ func (m *Model) Mitigations(ctx context.Context, fabric string, span Span, windo
 	})
 }
 
-// outcomes of the mitigations that began in a span, by begin.
+// outcomes returns the outcomes of the mitigations that began in a span, by begin.
 func (m *Model) outcomes(ctx context.Context, fabric string, span Span) (map[schema.Instant]*Outcome, error) {
 	found, err := Figure[struct {
 		Begin      time.Time `ch:"begin"`
@@ -248,7 +248,7 @@ type Point struct {
 	Value float64        `json:"value"`
 }
 
-// LinkSeries is one metric of one link of a version of the graph over a span,
+// LinkSeries returns one metric of one link of a graph version over a span,
 // without the intervals in which it was not measured.
 func (m *Model) LinkSeries(ctx context.Context, fabric string, version uint64, metric schema.Metric, link schema.LinkID, span Span) ([]Point, error) {
 	type row struct {
@@ -261,14 +261,14 @@ func (m *Model) LinkSeries(ctx context.Context, fabric string, version uint64, m
 	return convert(found, err, func(r *row) (Point, error) { return Point{instantOf(r.Time), *r.Value}, nil })
 }
 
-// LinkRank is how a link fared over a span, in the metric's unit.
+// LinkRank summarises a link's metric over a span, in the metric's unit.
 type LinkRank struct {
 	Link schema.LinkID `json:"link"`
 	Mean float64       `json:"mean"` // over the intervals in which it was measured
 	Max  float64       `json:"max"`
 }
 
-// TopLinks are the n links of a version of the graph with the highest mean of a
+// TopLinks returns the n links of a graph version with the highest mean of a
 // metric over a span.
 func (m *Model) TopLinks(ctx context.Context, fabric string, version uint64, metric schema.Metric, span Span, n int) ([]LinkRank, error) {
 	type row struct {

@@ -24,7 +24,7 @@ var (
 		severity string
 		size     int
 	}{
-		// From minute 0, where nothing is known of before: Low Low High, then ends.
+		// From minute 0, with nothing known before: Low Low High, then ends.
 		{1, 0, "LLH", 4},
 		// Born in minute 4, gone in 6, back in 7.
 		{2, 4, "MM.H", 3},
@@ -35,7 +35,7 @@ var (
 
 var handSpan = minutes(0, 10)
 
-// handDay is that day as stored under a version of the graph.
+// handDay is that day, stored under a version of the graph.
 func handDay(version uint64) (results []*schema.IntervalResult) {
 	severities := map[byte]schema.Severity{'L': schema.Low, 'M': schema.Medium, 'H': schema.High}
 	means := map[schema.Severity]float64{schema.Low: 10, schema.Medium: 20, schema.High: 30}
@@ -127,7 +127,7 @@ func checkHandDay(t *testing.T, m testModel, version uint64) {
 	check("TopLinks", []LinkRank{{0, 15.5, 40}, {1, 10, 30}, {2, 2.999, 29.99}}, top, err)
 }
 
-// Where the length of the intervals changes, those that follow each other without a
+// If the length of the intervals changes, those that follow each other without a
 // gap make a transition, and others do not.
 func TestIntervalsOfTwoLengths(t *testing.T) {
 	m, ctx := newModel(t), t.Context()
@@ -187,7 +187,7 @@ func TestCharacterisationOfNothing(t *testing.T) {
 	}
 }
 
-// Rows of intervals are kept for longer than what was found in them: what is not kept is not calm.
+// Rows of intervals are kept longer than their results: missing results do not mean calm.
 func TestIntervalsOfWhichOnlyTheRowIsKept(t *testing.T) {
 	m, ctx := newModel(t), t.Context()
 	day := handDay(1)

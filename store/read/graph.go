@@ -9,16 +9,16 @@ import (
 	"github.com/giverny/giverny/topology"
 )
 
-// Version is that of a graph. Its text, in JSON too, has sixteen hexadecimal digits,
-// since browsers lose digits of a number that long.
+// Version identifies a graph. Its text, also in JSON, has sixteen hexadecimal
+// digits, since browsers lose digits of so large a number.
 type Version uint64
 
 func (v Version) String() string { return fmt.Sprintf("%016x", uint64(v)) }
 
-// MarshalText gives hexadecimal digits.
+// MarshalText encodes v as hexadecimal digits.
 func (v Version) MarshalText() ([]byte, error) { return []byte(v.String()), nil }
 
-// UnmarshalText reads what MarshalText gives, and nothing else.
+// UnmarshalText accepts only what MarshalText produces.
 func (v *Version) UnmarshalText(text []byte) error {
 	n, err := strconv.ParseUint(string(text), 16, 64)
 	if err != nil || Version(n).String() != string(text) {
@@ -28,8 +28,8 @@ func (v *Version) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// Graph is one version of a fabric. ErrNotFound: it is not stored, or not yet in
-// full.
+// Graph returns one version of a fabric, or ErrNotFound if it is not (yet
+// completely) stored.
 func (m *Model) Graph(ctx context.Context, fabric string, version uint64) (*topology.Graph, error) {
 	a := Args{"fabric": fabric, "version": version}
 	found, err := lookup[struct {
@@ -68,7 +68,7 @@ func (m *Model) Graph(ctx context.Context, fabric string, version uint64) (*topo
 	return g, nil
 }
 
-// build adds the links; those that are down are left from a version before.
+// build adds the links. Those that are down are links of a previous version.
 func build(b *topology.Builder, links []topology.Link) (*topology.Graph, error) {
 	for _, l := range links {
 		b.Link(l)
@@ -86,7 +86,7 @@ func build(b *topology.Builder, links []topology.Link) (*topology.Graph, error) 
 	return b.Build()
 }
 
-// devices adds them and returns their numbers by name.
+// devices adds the devices to a builder and returns their numbers by name.
 func (m *Model) devices(ctx context.Context, a Args, to *topology.Builder) (map[string]topology.DeviceID, error) {
 	found, err := lookup[struct {
 		Name  string  `ch:"name"`

@@ -12,7 +12,7 @@ import (
 	"github.com/giverny/giverny/topology"
 )
 
-// Every graph comes back link by link, one with links that are down too.
+// Every graph is read back link by link, including one with links that are down.
 func TestGraphsComeBack(t *testing.T) {
 	m, ctx := newModel(t), t.Context()
 	for _, spec := range []string{"torus:4x3x2", "mesh:5x2", "fattree:k=4", "dragonfly:groups=3,routers=4,hosts=2"} {

@@ -24,8 +24,8 @@ func TestMain(m *testing.M) {
 	enginetest.MainShared(m, func(e *engine.Engine) { shared = e })
 }
 
-// shared is the engine of all tests, which run one after the other, and migrated the
-// databases of it that have their tables.
+// shared is the engine of all tests, which run sequentially, and migrated are its
+// databases that have their tables.
 var (
 	shared   *engine.Engine
 	migrated = map[string]bool{}
@@ -36,8 +36,8 @@ const (
 	stall  = schema.CreditStall
 )
 
-// testModel reads a database that is the test's own until its end, which the test writes
-// by db, or by SQL.
+// testModel reads a database for exclusive use by the test, which the test writes with
+// db or SQL.
 type testModel struct {
 	*Model
 	db   *store.DB
@@ -49,7 +49,7 @@ func newModel(tb testing.TB) testModel {
 	return modelOf(tb, shared.Options(store.DefaultDatabase), store.DefaultConfig())
 }
 
-// modelOf is a model of the empty database that options name.
+// modelOf returns a model of the empty database that options name.
 func modelOf(tb testing.TB, options *clickhouse.Options, cfg store.Config) testModel {
 	tb.Helper()
 	db, err := store.New(options, cfg, store.Deps{Log: slog.New(slog.DiscardHandler), Registerer: prometheus.NewRegistry(), Now: time.Now})
@@ -92,8 +92,8 @@ func isNotFound(err error) bool { return errors.Is(err, ErrNotFound) }
 // someRegion is the id of a region that was born in the first minute.
 const someRegion = 60<<20 + 1
 
-// someResult is a result with something for every table, the same for the same
-// arguments.
+// someResult returns a result with something for every table, the same for the
+// same arguments.
 func someResult(fabric string, n int64, links int) *schema.IntervalResult {
 	rng := rand.New(rand.NewPCG(1, uint64(n)))
 	snap := &schema.Snapshot{Fabric: fabric, GraphVersion: 1<<63 + 7, Interval: schema.Interval{StartNanos: n * minute, DurationNanos: minute}, Links: links,

@@ -10,7 +10,7 @@ import (
 	"github.com/giverny/giverny/store"
 )
 
-// Spread says how values are distributed: of N, half are no higher than Median, and so on.
+// Spread is the distribution of N values: half are at most Median, 99% at most P99.
 type Spread struct {
 	N      int     `json:"n"`
 	Median float64 `json:"median"`
@@ -36,19 +36,20 @@ func (m *Model) severitySpreads(ctx context.Context, query, fabric string, metri
 	return s, err
 }
 
-// SizeSpread says how many links regions have (section 5.1), a region once per interval.
+// SizeSpread is the distribution of regions' numbers of links (section 5.1), a region counted once
+// per interval.
 func (m *Model) SizeSpread(ctx context.Context, fabric string, metric schema.Metric, span Span) (SeveritySpreads, error) {
 	return m.severitySpreads(ctx, "size_quantiles", fabric, metric, span)
 }
 
-// DurationSpread says for how many minutes regions live (section 5.1), by the highest
-// severity that they reach.
+// DurationSpread is the distribution of regions' lives in minutes (section 5.1), by
+// the highest severity that they reach.
 func (m *Model) DurationSpread(ctx context.Context, fabric string, metric schema.Metric, span Span) (SeveritySpreads, error) {
 	return m.severitySpreads(ctx, "duration_quantiles", fabric, metric, span)
 }
 
-// MeanSpread says what mean, in percent of time, regions at Low or above have
-// (section 5.1), once per interval and to a tenth.
+// MeanSpread is the distribution of the means, in percent of time, of regions
+// at Low or above (section 5.1), once per interval and rounded to a tenth.
 func (m *Model) MeanSpread(ctx context.Context, fabric string, metric schema.Metric, span Span) (Spread, error) {
 	found, err := rolledUp[struct {
 		N         uint64    `ch:"regions"`
@@ -61,15 +62,15 @@ func (m *Model) MeanSpread(ctx context.Context, fabric string, metric schema.Met
 	return Spread{int(found[0].N), found[0].Quantiles[0], found[0].Quantiles[1], found[0].Max}, nil
 }
 
-// NetworkTime says in how many intervals, and for how long, the network was in each state
-// (figure 6, the boxes).
+// NetworkTime is the number of intervals, and the time, that the network spent in each
+// state (figure 6, the boxes).
 type NetworkTime struct {
 	Intervals [len(schema.Severities)]int           `json:"intervals"`
 	Time      [len(schema.Severities)]time.Duration `json:"-"`
 	Unknown   int                                   `json:"unknown_intervals"`
 }
 
-// Share of the time whose state is known; 0 if none is.
+// Share is the share of a state in the time whose state is known; 0 if none is.
 func (t *NetworkTime) Share(s schema.Severity) float64 {
 	var all time.Duration
 	for _, d := range t.Time {
@@ -81,7 +82,7 @@ func (t *NetworkTime) Share(s schema.Severity) float64 {
 	return float64(t.Time[s]) / float64(all)
 }
 
-// NetworkTime is the time in each state by a metric; NoMetric means any.
+// NetworkTime returns the time in each state by a metric; NoMetric means by any.
 func (m *Model) NetworkTime(ctx context.Context, fabric string, metric schema.Metric, span Span) (t NetworkTime, err error) {
 	found, err := rolledUp[struct {
 		State     int8    `ch:"state"`
@@ -98,15 +99,15 @@ func (m *Model) NetworkTime(ctx context.Context, fabric string, metric schema.Me
 	return t, err
 }
 
-// NetworkStep is a stretch of some hours, and for how long the network was in each state in
-// it, by any metric.
+// NetworkStep is a step of some hours with the time that the network spent in each state,
+// by any metric.
 type NetworkStep struct {
 	Begin   schema.Instant                  `json:"begin"`
 	Seconds [len(schema.Severities)]float64 `json:"seconds"`
 	Unknown float64                         `json:"unknown_seconds"`
 }
 
-// NetworkSteps is the network's state over a long span, by steps of whole hours.
+// NetworkSteps returns the network's state over a long span, in steps of whole hours.
 func (m *Model) NetworkSteps(ctx context.Context, fabric string, span Span, hours int) ([]NetworkStep, error) {
 	type row struct {
 		Begin int64     `ch:"begin"`
@@ -122,16 +123,16 @@ func (m *Model) NetworkSteps(ctx context.Context, fabric string, span Span, hour
 	})
 }
 
-// Peak is a regions congestion event, with the mean over its regions, each once per
-// interval, and the highest mean of one, in percent of time.
+// Peak describes a regions congestion event: the mean over its regions, each
+// counted once per interval, and the highest mean of a region, in percent of time.
 type Peak struct {
 	Begin   schema.Instant `json:"begin"`
 	Mean    float64        `json:"mean"`
 	Highest float64        `json:"highest"`
 }
 
-// CongestionPeaks are figures 10a and 10b: how congested regions congestion events were by
-// a metric.
+// CongestionPeaks is figures 10a and 10b: the severity of regions congestion events by a
+// metric.
 func (m *Model) CongestionPeaks(ctx context.Context, fabric string, metric schema.Metric, span Span) ([]Peak, error) {
 	type row struct {
 		Begin   time.Time `ch:"begin"`
@@ -142,18 +143,18 @@ func (m *Model) CongestionPeaks(ctx context.Context, fabric string, metric schem
 	return convert(found, err, func(r *row) (Peak, error) { return Peak{instantOf(r.Begin), r.Mean, r.Highest}, nil })
 }
 
-// Completeness says what is stored of a span under one version of the graph.
+// Completeness says how much of a span is stored under one version of the graph.
 type Completeness struct {
 	GraphVersion Version        `json:"graph_version"`
 	Intervals    int            `json:"intervals"`
-	Known        int            `json:"known"` // whose state is known
+	Known        int            `json:"known"` // with a known state
 	Seconds      float64        `json:"seconds"`
 	Links        int            `json:"links"`
 	First        schema.Instant `json:"first"`
 	Last         schema.Instant `json:"last"` // start of the last interval
 }
 
-// Completeness is what is stored of a span, by version of the graph.
+// Completeness returns what is stored of a span, by version of the graph.
 func (m *Model) Completeness(ctx context.Context, fabric string, span Span) ([]Completeness, error) {
 	type row struct {
 		Version   uint64    `ch:"graph_version"`
@@ -170,7 +171,7 @@ func (m *Model) Completeness(ctx context.Context, fabric string, span Span) ([]C
 	})
 }
 
-// Step is the length of what a link's history is rolled up to.
+// Step is the time resolution of a link's history.
 type Step time.Duration
 
 // Steps of a link's history.
@@ -179,7 +180,7 @@ const (
 	ByHours   = Step(time.Hour)
 )
 
-// LinkStep is how a link fared in a step, in the metric's unit.
+// LinkStep summarises a link's metric in a step, in the metric's unit.
 type LinkStep struct {
 	Begin     schema.Instant `json:"begin"`
 	Intervals int            `json:"intervals"` // in which it was measured
@@ -187,7 +188,7 @@ type LinkStep struct {
 	Max       float64        `json:"max"`
 }
 
-// LinkHistory is one metric of one link of a version of the graph over a long span, without
+// LinkHistory returns one metric of one link of a graph version over a long span, without
 // the steps in which it was not measured.
 func (m *Model) LinkHistory(ctx context.Context, fabric string, version uint64, metric schema.Metric, link schema.LinkID, span Span, step Step) ([]LinkStep, error) {
 	type row struct {
@@ -208,16 +209,16 @@ func (m *Model) LinkHistory(ctx context.Context, fabric string, version uint64, 
 	})
 }
 
-// CauseShare says how often regions were congested for one class of cause.
+// CauseShare says how often diagnoses gave one class of cause.
 type CauseShare struct {
 	Class       string  `json:"class"`
-	Regions     int     `json:"regions"`   // that had it in some interval
-	Diagnoses   int     `json:"diagnoses"` // regions, once per interval
+	Regions     int     `json:"regions"`   // that had it in at least one interval
+	Diagnoses   int     `json:"diagnoses"` // regions, counted once per interval
 	MeanPercent float64 `json:"mean_percent"`
 	Accused     int     `json:"accused"` // diagnoses that accuse a job
 }
 
-// Causes are the classes of the diagnoses of a span, the most frequent first.
+// Causes returns the classes of the diagnoses of a span, the most frequent first.
 func (m *Model) Causes(ctx context.Context, fabric string, span Span) ([]CauseShare, error) {
 	type row struct {
 		Class     string  `ch:"class"`
@@ -232,17 +233,17 @@ func (m *Model) Causes(ctx context.Context, fabric string, span Span) ([]CauseSh
 	})
 }
 
-// AccusedJob is how much of a span's congestion the diagnoses attribute to a job.
+// AccusedJob is the congestion of a span that the diagnoses attribute to a job.
 type AccusedJob struct {
 	JobID       string  `json:"job_id"`
 	Name        string  `json:"name"`
 	Regions     int     `json:"regions"`
-	Diagnoses   int     `json:"diagnoses"`    // of regions, once per interval, that accuse it
-	Blamed      float64 `json:"blamed"`       // the sum of its blame in them
-	MeanPercent float64 `json:"mean_percent"` // of the regions' stall, by blame
+	Diagnoses   int     `json:"diagnoses"`    // of regions, counted once per interval, that accuse it
+	Blamed      float64 `json:"blamed"`       // sum of its blame in them
+	MeanPercent float64 `json:"mean_percent"` // of the regions' stall, weighted by blame
 }
 
-// AccusedJobs are the n jobs to which the diagnoses of a span attribute most, as far as diagnoses are kept.
+// AccusedJobs returns the n jobs to which the stored diagnoses of a span attribute most congestion.
 func (m *Model) AccusedJobs(ctx context.Context, fabric string, span Span, n int) ([]AccusedJob, error) {
 	type row struct {
 		JobID     string  `ch:"job_id"`
@@ -258,7 +259,7 @@ func (m *Model) AccusedJobs(ctx context.Context, fabric string, span Span, n int
 	})
 }
 
-// StallMetrics are the metrics by which the network had a state in some interval of a span.
+// StallMetrics returns the metrics by which the network had a state in any interval of a span.
 func (m *Model) StallMetrics(ctx context.Context, fabric string, span Span) (metrics []schema.Metric, err error) {
 	found, err := rolledUp[struct {
 		Metric    string `ch:"metric"`
@@ -272,7 +273,7 @@ func (m *Model) StallMetrics(ctx context.Context, fabric string, span Span) (met
 	return metrics, err
 }
 
-// LinkNames names links by the ports at their ends; by its number one that is not known.
+// LinkNames names links by the ports at their ends, unknown ones by their number.
 func (m *Model) LinkNames(ctx context.Context, fabric string, version uint64, links []LinkRank) ([]string, error) {
 	numbers, names := make([]uint32, len(links)), make([]string, len(links))
 	for i, l := range links {

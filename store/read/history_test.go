@@ -25,8 +25,8 @@ const (
 	historyFirst     = 6000 // of the intervals since 1970
 )
 
-// history is what was stored last of each interval, by start: the naive computation reads
-// it front to back.
+// history holds the last stored result of each interval, by start: the naive computation
+// reads it front to back.
 type history map[int64]*schema.IntervalResult
 
 func (h history) in(span Span) (held []*schema.IntervalResult) {
@@ -168,7 +168,7 @@ func (h history) congestion(span Span) (events []schema.CongestionEvent, peaks [
 	return events, peaks
 }
 
-// linkHistory and the top links, by whole steps.
+// linkHistory computes a link's history, by whole steps.
 func (h history) linkHistory(span Span, link int, step int64) (steps []LinkStep) {
 	for _, r := range h.in(span) {
 		s := &r.Snapshot.Series[0]
@@ -186,7 +186,7 @@ func (h history) linkHistory(span Span, link int, step int64) (steps []LinkStep)
 	return steps
 }
 
-// topLinks are the n links with the highest means.
+// topLinks returns the n links with the highest means.
 func (h history) topLinks(span Span, n int) (ranks []LinkRank) {
 	held := h.in(span)
 	if len(held) == 0 {
@@ -208,7 +208,7 @@ func (h history) topLinks(span Span, n int) (ranks []LinkRank) {
 	return ranks[:min(n, len(ranks))]
 }
 
-// drawInterval draws the n-th interval of a fabric: another one each time.
+// drawInterval draws the n-th interval of a fabric, different each time.
 func drawInterval(rt *rapid.T, fabric string, n, links int, revision uint32) *schema.IntervalResult {
 	start := int64(historyFirst+n) * historyStep
 	snap := &schema.Snapshot{Fabric: fabric, GraphVersion: 1, Links: links, Interval: schema.Interval{StartNanos: start, DurationNanos: historyStep}}
@@ -239,11 +239,11 @@ func drawInterval(rt *rapid.T, fabric string, n, links int, revision uint32) *sc
 	return r
 }
 
-// Whatever is rolled up, when, and stored again since: every answer is the naive one.
+// Whatever is rolled up, when, and stored again since: every result equals the naive one.
 func TestHistoryAgreesWithTheNaiveComputation(t *testing.T) {
 	checks := flag.Lookup("rapid.checks").Value
 	was := checks.String()
-	if err := checks.Set("1"); err != nil { // one takes half a minute; every run draws another
+	if err := checks.Set("1"); err != nil { // one takes half a minute; every run draws a different one
 		t.Fatal(err)
 	}
 	defer func() { _ = checks.Set(was) }()

@@ -12,18 +12,18 @@ import (
 	"github.com/giverny/giverny/schema"
 )
 
-// MaxHosts is how many hosts, runs or outliers an answer has at most.
+// MaxHosts limits the hosts, runs or outliers of a result.
 const MaxHosts = 10_000
 
-// HostRun is a run that probed a host.
+// HostRun is a probe run of a host.
 type HostRun struct {
-	Agent     string               `json:"agent,omitempty"` // empty: none has answered
+	Agent     string               `json:"agent,omitempty"` // empty: no agent has answered
 	RunID     string               `json:"run_id"`
 	Status    schema.CommandStatus `json:"status"`
 	Time      schema.Instant       `json:"time"`
 	Principal string               `json:"principal,omitempty"` // who requested it; empty: the agent's monitor
 	Why       string               `json:"why,omitempty"`       // it was requested
-	Reason    string               `json:"reason,omitempty"`    // why it is not done
+	Reason    string               `json:"reason,omitempty"`    // why it was not carried out
 	Trigger   order.Trigger        `json:"trigger"`
 	Mode      order.Mode           `json:"mode"`
 	Region    uint64               `json:"region,string,omitempty"`
@@ -31,18 +31,18 @@ type HostRun struct {
 	State     hostping.State       `json:"state"`
 	Seconds   float64              `json:"seconds"`
 	Probes    int                  `json:"probes"`
-	Verdicts  []HostVerdict        `json:"verdicts"` // the surest first
+	Verdicts  []HostVerdict        `json:"verdicts"` // the most confident first
 	Sentence  string               `json:"sentence,omitempty"`
 }
 
-// HostVerdict is the short form of one; the report has the evidence.
+// HostVerdict summarises a verdict; the report has the evidence.
 type HostVerdict struct {
 	Bottleneck hostping.Bottleneck `json:"bottleneck"`
 	Accused    string              `json:"accused"` // a link, else an RNIC, else an endpoint
 	Confidence float64             `json:"confidence"`
 }
 
-// Running says at a time that the agent may be at it.
+// Running reports whether the run may be in progress at a time.
 func (r *HostRun) Running(now schema.Instant) bool {
 	if r.Status == order.Requested {
 		return now-r.Time < answerWithin
@@ -50,7 +50,7 @@ func (r *HostRun) Running(now schema.Instant) bool {
 	return !r.Status.Final()
 }
 
-// hostRunRow is a run.
+// hostRunRow is a row of a run.
 type hostRunRow struct {
 	Agent       string    `ch:"agent"`
 	RunID       string    `ch:"run_id"`
@@ -85,32 +85,32 @@ func (r *hostRunRow) run() (HostRun, error) {
 	return run, nil
 }
 
-// HostRunFilter says which runs are meant; what is empty does not matter.
+// HostRunFilter selects runs; empty fields match all.
 type HostRunFilter struct {
 	Agent, ID string
 	Region    uint64
 }
 
-// HostRuns are those of a span, the newest first.
+// HostRuns returns the runs of a span, the newest first.
 func (m *Model) HostRuns(ctx context.Context, fabric string, s Span, f HostRunFilter, n int) ([]HostRun, error) {
 	rows, err := Figure[hostRunRow](ctx, m, "host_runs", Args{"fabric": fabric, "agent": f.Agent, "id": f.ID, "region": f.Region, "from": int64(s.From), "to": int64(s.To), "limit": n})
 	return convert(rows, err, (*hostRunRow).run)
 }
 
-// HostStates is each host's newest report of a span, of one model or of all (""), those with verdicts first.
+// HostStates returns each host's newest report of a span, for one model or all (""), those with verdicts first.
 func (m *Model) HostStates(ctx context.Context, fabric string, s Span, model string, n int) ([]HostRun, error) {
 	rows, err := Figure[hostRunRow](ctx, m, "host_states", Args{"fabric": fabric, "model": model, "from": int64(s.From), "to": int64(s.To), "limit": n})
 	return convert(rows, err, (*hostRunRow).run)
 }
 
-// HostReport is a run with all that it measured, and the host's graph.
+// HostReport is a run with all its measurements and the host's graph.
 type HostReport struct {
 	Run    HostRun         `json:"run"`
 	Report hostping.Report `json:"report"`
-	Graph  hostping.Graph  `json:"graph"` // empty where the agent's answer had no room for it
+	Graph  hostping.Graph  `json:"graph"` // empty if it did not fit into the agent's answer
 }
 
-// HostReport is the newest of a host (id is empty), or that of one run; ErrNotFound if there is none.
+// HostReport returns a host's newest report (id empty), or that of one run; ErrNotFound if there is none.
 func (m *Model) HostReport(ctx context.Context, fabric, agent, id string) (r HostReport, err error) {
 	type row struct {
 		RunID  string `ch:"run_id"`
@@ -145,7 +145,7 @@ func (m *Model) HostReport(ctx context.Context, fabric, agent, id string) (r Hos
 	return r, nil
 }
 
-// HostOutlier is a pair of a host that differs from the hosts of its model.
+// HostOutlier is an RNIC-endpoint pair of a host that deviates from the hosts of its model.
 type HostOutlier struct {
 	Agent              string         `json:"agent"`
 	RunID              string         `json:"run_id"`
@@ -160,8 +160,8 @@ type HostOutlier struct {
 	Hosts              int            `json:"hosts"`            // of the model that measured this pair
 }
 
-// HostOutliers are the pairs of a span's newest idle runs that are slower by more than so many percent than the
-// median of their model, or whose latency is longer by more; the slowest first.
+// HostOutliers returns the pairs of a span's newest idle runs whose bandwidth is lower by more than so many
+// percent than the median of their model, or whose latency is higher by more; the slowest first.
 func (m *Model) HostOutliers(ctx context.Context, fabric string, s Span, model string, percent float64, n int) ([]HostOutlier, error) {
 	type row struct {
 		Agent              string    `ch:"agent"`
@@ -182,15 +182,15 @@ func (m *Model) HostOutliers(ctx context.Context, fabric string, s Span, model s
 	})
 }
 
-// HostBaseline is what the hosts of a model measured when they were sent to take a baseline.
+// HostBaseline holds what the hosts of a model measured when a baseline was requested.
 type HostBaseline struct {
 	Model    string            `json:"model"`
 	Agents   []string          `json:"agents"`
 	Newest   schema.Instant    `json:"newest"`
-	Baseline hostping.Baseline `json:"baseline"` // merged, of each host its newest
+	Baseline hostping.Baseline `json:"baseline"` // merged from the newest of each host
 }
 
-// HostBaselines are those of a model, or of all (""), by model.
+// HostBaselines returns the baselines of a model, or of all (""), by model.
 func (m *Model) HostBaselines(ctx context.Context, fabric, model string) (list []HostBaseline, err error) {
 	type row struct {
 		Model    string    `ch:"model"`
@@ -222,20 +222,20 @@ func (m *Model) HostBaselines(ctx context.Context, fabric, model string) (list [
 	return list, nil
 }
 
-// How far in time a run of a host may lie from a diagnosis that names the host and still speaks for it.
+// How far in time a run of a host may be from a diagnosis of the host to be matched with it.
 const (
 	runBefore = schema.Instant(time.Hour)
 	runAfter  = schema.Instant(2 * time.Hour)
 )
 
-// RunsNear are the runs of an agent's host, the newest first, that may speak for diagnoses of a span.
+// RunsNear returns the runs of an agent's host that may match diagnoses of a span, the newest first.
 func (m *Model) RunsNear(ctx context.Context, fabric, agent string, span Span) ([]HostRun, error) {
 	return m.HostRuns(ctx, fabric, Span{From: max(0, span.From-runBefore), To: span.To + runAfter}, HostRunFilter{Agent: agent}, MaxHosts)
 }
 
-// RunOf is, among the runs of the host at the root of a diagnosis, the newest first, the one that says whether the host
-// has a bottleneck inside: the newest that was asked for by the region, else the one that is nearest in time; nil: there
-// is none.
+// RunOf selects the run that says whether the host at the root of a diagnosis has an internal bottleneck, from that
+// host's runs, the newest first: the newest one that was requested for the region, else the nearest in time; nil if
+// there is none.
 func RunOf(runs []HostRun, d *schema.Diagnosis) (best *HostRun) {
 	for i := range runs {
 		r := &runs[i]

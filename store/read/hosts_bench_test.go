@@ -15,8 +15,8 @@ import (
 	"github.com/giverny/giverny/schema"
 )
 
-// fleet fills the store with eight runs of 5,000 hosts of one model, 8 RNICs and 16 endpoints: what 50
-// simulated hosts measured, one of which has a narrow link, is repeated under other names and times.
+// fleet fills the store with eight runs of 5,000 hosts of one model, 8 RNICs and 16 endpoints: the
+// measurements of 50 simulated hosts, one with a narrow link, repeated under other names and times.
 func fleet(b *testing.B, m testModel, at time.Time) {
 	b.Helper()
 	machine := simulated.Machines()[slices.IndexFunc(simulated.Machines(), func(m simulated.Machine) bool { return m.Name == "nps4" })]
@@ -56,7 +56,7 @@ func fleet(b *testing.B, m testModel, at time.Time) {
 	}
 }
 
-// BenchmarkFleet is what the page of hosts and giverny hostping fleet ask of 5,000 hosts.
+// BenchmarkFleet runs the queries of the page of hosts and giverny hostping fleet, for 5,000 hosts.
 func BenchmarkFleet(b *testing.B) {
 	m, ctx := newModel(b), b.Context()
 	at := time.Now()

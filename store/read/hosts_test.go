@@ -16,7 +16,7 @@ import (
 
 const hostModel = "DGX #1"
 
-// hostStep is a run's answer: one pair at a rate, accused where it is slow.
+// hostStep is a run's answer: one pair at a rate, accused if it is slow.
 func hostStep(id, agent string, trigger order.Trigger, at schema.Instant, gbps float64) order.Step {
 	pair := hostping.Pair{RNIC: "mlx5_0", Endpoint: "numa1"}
 	r := hostping.Report{State: hostping.Idle, Model: hostModel, Probes: 2, Verdicts: []hostping.Verdict{}, Matrix: []hostping.Cell{{Pair: pair, LatencyMicros: 2, Gbps: gbps, BaselineLatencyMicros: 2, BaselineGbps: 100}}}
@@ -32,8 +32,8 @@ func hostRequest(id string, at schema.Instant) order.Step {
 	return order.Step{RunID: id, Status: order.Requested, Time: at, Principal: "operator", Reason: "slow host", Outcome: order.Outcome{Trigger: order.Commanded, Mode: order.Full, Region: 5}}
 }
 
-// Runs come in any order and twice; what is answered under an id that was never requested counts for nothing, and a
-// monitor's runs stand by themselves.
+// Runs arrive in any order and twice; answers under an id that was never requested are ignored, and a monitor's
+// runs need no request.
 func TestHostRuns(t *testing.T) {
 	m, ctx := newModel(t), t.Context()
 	const second = schema.Instant(1e9)

@@ -12,22 +12,22 @@ import (
 	"github.com/giverny/giverny/store"
 )
 
-// Stored describes an interval that is stored in full.
+// Stored describes an interval that is completely stored.
 type Stored struct {
 	schema.Interval
 	GraphVersion uint64
-	Revision     uint32 // how often it was stored again
+	Revision     uint32 // how often it has been stored again
 	Links        int
 	Measured     map[schema.Metric]int // links with a value
-	Samples      int                   // counter readings that went in
+	Samples      int                   // counter readings aggregated
 	Dropped      map[string]uint64     // readings that were discarded, by reason
 	Regions      int
 	Events       int
-	Raw          int // readings kept raw
+	Raw          int // readings stored raw
 	// FirstReadNanos and LastReadNanos bound the readings; 0 if there were none.
 	FirstReadNanos, LastReadNanos int64
 	StoredAtNanos                 int64
-	Unknown                       *schema.Unknown // why the network's state is not known; nil if it is
+	Unknown                       *schema.Unknown // why the network's state is unknown; nil if it is known
 }
 
 // Coverage is the share of links, 0 to 1, with a value of the metric.
@@ -38,7 +38,7 @@ func (s *Stored) Coverage(m schema.Metric) float64 {
 	return float64(s.Measured[m]) / float64(s.Links)
 }
 
-// Latency is the time from the last counter reading to the completion of the store;
+// Latency is the time from the last counter reading until the interval was stored;
 // 0 if there was no reading.
 func (s *Stored) Latency() time.Duration {
 	if s.LastReadNanos == 0 {
@@ -82,8 +82,8 @@ func (r *storedRow) toStored() (Stored, error) {
 	return s, nil
 }
 
-// unknownOf is why an interval's state is not known: as it was stored, or, of
-// intervals that are older than that column, that nothing was measured.
+// unknownOf returns why an interval's state is unknown: the stored reason or,
+// for intervals older than that column, that nothing was measured.
 func unknownOf(reason schema.UnknownReason, since time.Time, s *Stored) *schema.Unknown {
 	if reason != "" {
 		return &schema.Unknown{Reason: reason, Since: instantOf(since)}
@@ -96,17 +96,17 @@ func unknownOf(reason schema.UnknownReason, since time.Time, s *Stored) *schema.
 	return &schema.Unknown{Reason: schema.NothingMeasured, Since: schema.Instant(s.StartNanos)}
 }
 
-// Newest is an instant after every interval.
+// Newest is an instant later than every interval.
 const Newest = schema.Instant(7258118400e9) // the year 2200
 
-// LastStored is the last interval of a fabric that is stored in full, where a
-// restart goes on. ErrNotFound: there is none.
+// LastStored returns the last interval of a fabric that is completely stored,
+// after which a restart continues, or ErrNotFound.
 func (m *Model) LastStored(ctx context.Context, fabric string) (Stored, error) {
 	return m.StoredAt(ctx, fabric, Newest)
 }
 
-// StoredAt is the last interval that is stored in full and starts at an instant or
-// earlier. ErrNotFound: there is none.
+// StoredAt returns the last completely stored interval that starts at an instant
+// or earlier, or ErrNotFound.
 func (m *Model) StoredAt(ctx context.Context, fabric string, at schema.Instant) (Stored, error) {
 	found, err := rows[storedRow](ctx, m, "last_interval", scope{Args: Args{"fabric": fabric, "at": int64(at) / 1e6}}, store.Question{Exact: true})
 	if err != nil {
@@ -118,7 +118,7 @@ func (m *Model) StoredAt(ctx context.Context, fabric string, at schema.Instant) 
 	return found[0].toStored()
 }
 
-// FirstStored is the start of the first interval of a fabric that is still stored. ErrNotFound: there is none.
+// FirstStored returns the start of a fabric's first interval that is still stored, or ErrNotFound.
 func (m *Model) FirstStored(ctx context.Context, fabric string) (schema.Instant, error) {
 	found, err := lookup[struct {
 		Time time.Time `ch:"time"`
@@ -138,8 +138,8 @@ func (m *Model) Intervals(ctx context.Context, fabric string, span Span) ([]Stor
 	return convert(found, err, (*storedRow).toStored)
 }
 
-// Snapshot is what was stored of an interval, with the given metrics, or with all
-// if none is given. Percentages come back rounded to a hundredth, other quantities
+// Snapshot returns what was stored of an interval, with the given metrics, or with
+// all if none is given. Percentages are rounded to a hundredth, other quantities
 // to 12 significant bits.
 func (m *Model) Snapshot(ctx context.Context, fabric string, s Stored, metrics ...schema.Metric) (*schema.Snapshot, error) {
 	if len(metrics) == 0 {
@@ -152,8 +152,8 @@ func (m *Model) Snapshot(ctx context.Context, fabric string, s Stored, metrics .
 	return found[0], nil
 }
 
-// Snapshots are Snapshot of intervals of one version of the graph, in their order, with the
-// given metrics, in one question: of a small fabric most of what one takes is the asking.
+// Snapshots is Snapshot for several intervals of one graph version, in order, with the
+// given metrics, in one query: in small fabrics the overhead per query dominates.
 func (m *Model) Snapshots(ctx context.Context, fabric string, intervals []Stored, metrics ...schema.Metric) ([]*schema.Snapshot, error) {
 	if len(intervals) == 0 {
 		return nil, nil
@@ -210,8 +210,8 @@ func fill(s *schema.Series, first int, values []float32) {
 	}
 }
 
-// Result is an interval as the analysis left it, with the values of its stall
-// metrics; without its events, and without what is there to be added up over time.
+// Result returns an interval's analysis result, with the values of its stall
+// metrics, without its events and the counts that only serve statistics over time.
 func (m *Model) Result(ctx context.Context, fabric string, s Stored) (*schema.IntervalResult, error) {
 	r, err := m.Findings(ctx, fabric, s)
 	if err != nil {
@@ -221,8 +221,8 @@ func (m *Model) Result(ctx context.Context, fabric string, s Stored) (*schema.In
 	return r, err
 }
 
-// Findings are Result without the values of links, its Snapshot: of a large fabric they are
-// most of what is read.
+// Findings is Result without the Snapshot of link values, which dominate the read in large
+// fabrics.
 func (m *Model) Findings(ctx context.Context, fabric string, s Stored) (*schema.IntervalResult, error) {
 	r := &schema.IntervalResult{}
 	if err := m.tracking(ctx, fabric, s, r); err != nil {
@@ -249,34 +249,34 @@ func (m *Model) Findings(ctx context.Context, fabric string, s Stored) (*schema.
 	return r, err
 }
 
-// stalls is the snapshot of an interval with its stall metrics alone.
+// stalls returns the snapshot of an interval with only its stall metrics.
 func (m *Model) stalls(ctx context.Context, fabric string, s Stored) (*schema.Snapshot, error) {
 	return m.only(ctx, fabric, s, schema.Metric.IsStall)
 }
 
-// learned is the snapshot of an interval with the metrics that the analysis learns
-// from: stalls, and what links carried.
+// learned returns the snapshot of an interval with the metrics that the analysis
+// learns from: stalls, and traffic of links.
 func (m *Model) learned(ctx context.Context, fabric string, s Stored) (*schema.Snapshot, error) {
 	return m.only(ctx, fabric, s, func(metric schema.Metric) bool {
 		return metric.IsStall() || metric == schema.BandwidthUsed || metric == schema.Throughput
 	})
 }
 
-// only is the snapshot of an interval with some of its metrics.
+// only returns the snapshot of an interval with some of its metrics.
 func (m *Model) only(ctx context.Context, fabric string, s Stored, wanted func(schema.Metric) bool) (*schema.Snapshot, error) {
 	s.Measured = maps.Clone(s.Measured)
 	maps.DeleteFunc(s.Measured, func(metric schema.Metric, _ int) bool { return !wanted(metric) })
 	return m.Snapshot(ctx, fabric, s)
 }
 
-// bare is the snapshot of an interval without values.
+// bare returns the snapshot of an interval without values.
 func bare(fabric string, s Stored) *schema.Snapshot {
 	return &schema.Snapshot{Fabric: fabric, GraphVersion: s.GraphVersion, Interval: s.Interval, Links: s.Links,
 		FirstReadNanos: s.FirstReadNanos, LastReadNanos: s.LastReadNanos, Samples: s.Samples}
 }
 
-// Results are the intervals that start in a span, with their regions, their diagnoses
-// and the values of their stall metrics and of what links carried: what another run of the analysis goes on from.
+// Results returns the intervals that start in a span, with their regions, their diagnoses and the values of their
+// stall metrics and traffic: what a restarted analysis continues from.
 func (m *Model) Results(ctx context.Context, fabric string, span Span) ([]*schema.IntervalResult, error) {
 	stored, err := m.Intervals(ctx, fabric, span)
 	if err != nil {
@@ -294,7 +294,7 @@ func (m *Model) Results(ctx context.Context, fabric string, span Span) ([]*schem
 	return results, nil
 }
 
-// Found are Results without the values, which take most of the time: what others are told of.
+// Found is Results without the values, which take most of the time: what notifications need.
 func (m *Model) Found(ctx context.Context, fabric string, span Span) ([]*schema.IntervalResult, error) {
 	stored, err := m.Intervals(ctx, fabric, span)
 	if err != nil {
@@ -303,7 +303,7 @@ func (m *Model) Found(ctx context.Context, fabric string, span Span) ([]*schema.
 	return m.found(ctx, fabric, span, stored)
 }
 
-// found is Found of the intervals that are stored in a span.
+// found is Found for the given stored intervals of a span.
 func (m *Model) found(ctx context.Context, fabric string, span Span, stored []Stored) ([]*schema.IntervalResult, error) {
 	regions, err := m.Regions(ctx, fabric, span)
 	if err != nil {
@@ -329,7 +329,7 @@ func (m *Model) found(ctx context.Context, fabric string, span Span, stored []St
 	return results, nil
 }
 
-// tracking fills in what is known over time.
+// tracking fills in the results of tracking over time.
 func (m *Model) tracking(ctx context.Context, fabric string, s Stored, to *schema.IntervalResult) error {
 	found, err := lookup[struct {
 		Next       []uint8     `ch:"network_next"`
@@ -362,8 +362,8 @@ func (m *Model) tracking(ctx context.Context, fabric string, s Stored, to *schem
 	return nil
 }
 
-// LastStates are the states of the analysis after the last interval that starts at
-// startNanos or earlier and left any. ErrNotFound: there are none.
+// LastStates returns the states of the analysis after the last interval that
+// starts at startNanos or earlier and has any, or ErrNotFound.
 func (m *Model) LastStates(ctx context.Context, fabric string, startNanos int64) (store.SavedStates, error) {
 	return m.db.LastStates(ctx, fabric, startNanos)
 }

@@ -1,11 +1,10 @@
-// Package read is the read model of the store: what the analysis stored comes out
-// again as intervals, graphs, histories and the characterisation of Monet (NSDI
-// 2020). The types are those of the HTTP API too; the questions are in query/. An
-// interval that was stored under several versions of its fabric's graph counts
-// once, as it was stored last.
+// Package read is the read model of the store: it returns what the analysis stored as
+// intervals, graphs, histories and the characterisation of Monet (NSDI 2020). Its types
+// are also those of the HTTP API; the queries are in query/. An interval that was stored
+// under several versions of its fabric's graph counts once, as it was last stored.
 //
-// It writes nothing, keeps nothing between questions (but see Model.Over), and tries each
-// question once.
+// It writes nothing, caches nothing between queries (except Model.Over), and does not
+// retry queries.
 package read
 
 import (
@@ -25,43 +24,42 @@ import (
 )
 
 var (
-	// ErrNotFound is returned where there is no such interval, graph or state.
+	// ErrNotFound is returned if there is no such interval, graph or state.
 	ErrNotFound = store.ErrNotFound
-	// ErrTooExpensive is returned where a question about a span needs more time or
-	// memory than it may have.
+	// ErrTooExpensive is returned if a query about a span exceeds its limits of
+	// time or memory.
 	ErrTooExpensive = fmt.Errorf("the question takes more than %v or %d MB of memory; ask about a shorter span", maxTime, maxMemory/1_000_000)
-	// ErrNoTables is returned where the database, a table or a column is not there: while a new one is made or an old one
-	// is brought up to date, or where nothing does that.
+	// ErrNoTables is returned if the database, a table or a column is missing: while it is being created or migrated, or
+	// because no process does so.
 	ErrNoTables = errors.New("the tables of the store are being made or brought up to date; ask again, and see the log if this lasts")
 )
 
-// What a question about a span may cost the server.
+// Limits of a query about a span.
 const (
 	maxTime      = 30 * time.Second
 	maxMemory    = 2_000_000_000
 	maxStatement = 16_000_000 // bytes
 )
 
-// Model answers questions about what is stored. It is safe for concurrent use.
+// Model runs queries against the store. It is safe for concurrent use.
 type Model struct {
 	db    *store.DB
-	asked func(Statement) // nil: nothing is noted
-	over  *rolledSpan     // nil: each question finds out what is rolled up
+	asked func(Statement) // called with each statement; may be nil
+	over  *rolledSpan     // nil: each query looks up what is rolled up
 }
 
-// rolledSpan is what is rolled up of one span, without and with links.
+// rolledSpan is what is rolled up of one span: without links, and with links.
 type rolledSpan struct {
 	fabric   string
 	from, to int64 // milliseconds since 1970
 	rolled   [2]*store.Rolled
 }
 
-// New makes a model of what a database holds.
+// New returns a Model of a database.
 func New(db *store.DB) *Model { return &Model{db: db} }
 
-// Over is a model for many questions about one span of a fabric: it finds out once, now,
-// which hours of it roll-ups hold, where the model would for each question. Questions about other spans
-// are answered as before.
+// Over returns a model for many queries about one span of a fabric: it looks up once, now, which hours
+// of it are rolled up, instead of once per query. Queries about other spans work as before.
 func (m *Model) Over(ctx context.Context, fabric string, span Span) (*Model, error) {
 	s := rolledSpan{fabric: fabric, from: ceilMillis(span.From), to: ceilMillis(span.To)}
 	for i, links := range []bool{false, true} {
@@ -73,7 +71,7 @@ func (m *Model) Over(ctx context.Context, fabric string, span Span) (*Model, err
 	return &Model{m.db, m.asked, &s}, nil
 }
 
-// Statement is a statement that a question has put, with {name:Type} places for its
+// Statement is a statement of a query, with {name:Type} placeholders for its
 // parameters.
 type Statement struct {
 	Name       string         `json:"name"` // of its file, without .sql
@@ -81,10 +79,10 @@ type Statement struct {
 	Parameters map[string]any `json:"parameters"`
 }
 
-// Noting is a model that calls asked with each statement that was answered.
+// Noting returns a model that calls asked with each statement that succeeded.
 func (m *Model) Noting(asked func(Statement)) *Model { return &Model{m.db, asked, m.over} }
 
-// Span is the half-open stretch [From, To) of event time.
+// Span is the half-open range [From, To) of event time.
 type Span struct {
 	From schema.Instant `json:"from"`
 	To   schema.Instant `json:"to"`
@@ -95,22 +93,22 @@ func SpanOf(i schema.Interval) Span {
 	return Span{schema.Instant(i.StartNanos), schema.Instant(i.EndNanos())}
 }
 
-// Args are the values of a query's {name:Type} places.
+// Args are the values of a query's {name:Type} placeholders.
 type Args map[string]any
 
-// InSpan are the arguments of a query about the intervals of a fabric that start in
+// InSpan returns the arguments of a query about a fabric's intervals that start in
 // a span.
 func InSpan(fabric string, s Span) Args {
 	return Args{"fabric": fabric, "from": ceilMillis(s.From), "to": ceilMillis(s.To)}
 }
 
-// With adds a value.
+// With adds a value and returns a.
 func (a Args) With(name string, value any) Args {
 	a[name] = value
 	return a
 }
 
-// ceilMillis keeps [from, to) exact: starts are whole milliseconds.
+// ceilMillis rounds up, which keeps [from, to) exact: intervals start at whole milliseconds.
 func ceilMillis(i schema.Instant) int64 {
 	ms := int64(i) / 1e6
 	if i%1e6 > 0 {
@@ -122,17 +120,17 @@ func ceilMillis(i schema.Instant) int64 {
 //go:embed query/*.sql
 var queries embed.FS
 
-// parsed are the queries with what they take from roll-ups: {{.Counts "KIND"}},
-// {{.RegionHours}}, {{.LinkDays}} and {{.LinkRollups "TABLE"}} stand for subqueries of store.Rolled.
+// parsed are the query templates. {{.Counts "KIND"}}, {{.RegionHours}}, {{.LinkDays}} and
+// {{.LinkRollups "TABLE"}} stand for subqueries of store.Rolled, which use roll-ups.
 var parsed = template.Must(template.New("").ParseFS(queries, "query/*.sql"))
 
-// scope is what a query's text depends on.
+// scope is the data of a query template.
 type scope struct {
-	*store.Rolled // nil for queries that take nothing from roll-ups
+	*store.Rolled // nil for queries that do not use roll-ups
 	Args          Args
 }
 
-// statement is query/NAME.sql as the server is sent it.
+// statement renders query/NAME.sql.
 func statement(name string, s scope) string {
 	var text strings.Builder
 	if err := parsed.ExecuteTemplate(&text, name+".sql", s); err != nil {
@@ -141,7 +139,7 @@ func statement(name string, s scope) string {
 	return text.String()
 }
 
-// rows runs query/NAME.sql, in the way that how says, and scans what comes into T's
+// rows runs query/NAME.sql with the options of how, and scans each row into T's
 // fields.
 func rows[T any](ctx context.Context, m *Model, name string, s scope, how store.Question) ([]T, error) {
 	how.Name, how.SQL, how.Parameters = name, statement(name, s), s.Args
@@ -161,43 +159,42 @@ func rows[T any](ctx context.Context, m *Model, name string, s scope, how store.
 	return found, nil
 }
 
-// exceedsLimits recognises the server's TIMEOUT_EXCEEDED, TOO_SLOW and
+// exceedsLimits recognises ClickHouse's TIMEOUT_EXCEEDED, TOO_SLOW and
 // MEMORY_LIMIT_EXCEEDED.
 func exceedsLimits(err error) bool {
 	var e *clickhouse.Exception
 	return errors.As(err, &e) && (e.Code == 159 || e.Code == 160 || e.Code == 241)
 }
 
-// lacksTables recognises the server's UNKNOWN_IDENTIFIER, UNKNOWN_TABLE and UNKNOWN_DATABASE.
+// lacksTables recognises ClickHouse's UNKNOWN_IDENTIFIER, UNKNOWN_TABLE and UNKNOWN_DATABASE.
 func lacksTables(err error) bool {
 	var e *clickhouse.Exception
 	return errors.As(err, &e) && (e.Code == 47 || e.Code == 60 || e.Code == 81)
 }
 
-// lookup answers a question about one interval or graph.
+// lookup runs a query about one interval or graph, without limits.
 func lookup[T any](ctx context.Context, m *Model, name string, a Args) ([]T, error) {
 	return rows[T](ctx, m, name, scope{Args: a}, store.Question{})
 }
 
-// limits are the server's settings for a question about a span, whose statement may name
+// limits are the server settings for a query about a span, whose statement may name
 // thousands of hours.
 func limits() map[string]any {
 	return map[string]any{"max_execution_time": int(maxTime.Seconds()), "max_memory_usage": maxMemory, "max_query_size": maxStatement}
 }
 
-// Figure answers a question about a span, which may be long: it runs query/NAME.sql,
-// within limits of time and memory, and scans each row by its columns' names into
-// T's fields tagged `ch`.
+// Figure runs query/NAME.sql, a query about a span that may be long, within limits
+// of time and memory, and scans each row by column name into T's fields tagged `ch`.
 func Figure[T any](ctx context.Context, m *Model, name string, a Args) ([]T, error) {
 	return rows[T](ctx, m, name, scope{Args: a}, store.Question{Settings: limits()})
 }
 
-// rolledUp is Figure for a question that takes hours from roll-ups where they hold.
+// rolledUp is Figure for a query that uses roll-ups where they are valid.
 func rolledUp[T any](ctx context.Context, m *Model, name string, a Args) ([]T, error) {
 	return rolledLinks[T](ctx, m, name, a, false)
 }
 
-// rolledLinks is rolledUp, about links where links is true.
+// rolledLinks is rolledUp; with links, only hours whose links are rolled up count.
 func rolledLinks[T any](ctx context.Context, m *Model, name string, a Args, links bool) ([]T, error) {
 	fabric, from, to := a["fabric"].(string), a["from"].(int64), a["to"].(int64)
 	rolled, err := m.rolledIn(ctx, fabric, from, to, links)
@@ -217,7 +214,7 @@ func (m *Model) rolledIn(ctx context.Context, fabric string, from, to int64, lin
 	return m.over.rolled[0], nil
 }
 
-// convert makes an R of each row.
+// convert converts each row to an R.
 func convert[Row, R any](rows []Row, err error, one func(*Row) (R, error)) ([]R, error) {
 	if err != nil {
 		return nil, err
@@ -233,13 +230,13 @@ func convert[Row, R any](rows []Row, err error, one func(*Row) (R, error)) ([]R,
 
 func instantOf(t time.Time) schema.Instant { return schema.Instant(t.UnixNano()) }
 
-// decimal is a stored number as it was written, to the places that it has: 0.8 and not 0.800000011920929.
+// decimal returns the shortest decimal that the stored number represents: 0.8, not 0.800000011920929.
 func decimal(stored float32) float64 {
-	written, _ := strconv.ParseFloat(strconv.FormatFloat(float64(stored), 'g', -1, 32), 64) // what was formatted is a number
+	written, _ := strconv.ParseFloat(strconv.FormatFloat(float64(stored), 'g', -1, 32), 64) // cannot fail: FormatFloat wrote it
 	return written
 }
 
-// numbers copies numbers to another type, which must be able to hold them.
+// numbers copies numbers to another type, which must be able to represent them.
 func numbers[To, From ~int | ~int32 | ~uint32](in []From) []To {
 	out := make([]To, len(in))
 	for i, v := range in {

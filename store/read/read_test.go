@@ -16,7 +16,7 @@ import (
 	"github.com/giverny/giverny/store"
 )
 
-// asStored is what a snapshot becomes by the documented precision.
+// asStored returns a snapshot rounded to the documented precision.
 func asStored(s *schema.Snapshot) *schema.Snapshot {
 	out := *s
 	out.Series = nil
@@ -142,7 +142,7 @@ func TestRegionHistoryBeginsAtItsBirth(t *testing.T) {
 	}
 }
 
-// Nothing was measured: the interval is there and holds nothing.
+// Nothing was measured: the interval exists and is empty.
 func TestAnEmptyInterval(t *testing.T) {
 	m, ctx := newModel(t), t.Context()
 	snap := &schema.Snapshot{Fabric: "bw", GraphVersion: 1, Links: 600, Interval: schema.Interval{StartNanos: minute, DurationNanos: minute},
@@ -165,7 +165,7 @@ func TestAnEmptyInterval(t *testing.T) {
 }
 
 // An interval that was stored under two versions of the graph counts once in every
-// answer, as it was stored last.
+// result, as last stored.
 func TestTwoVersionsOfAnInterval(t *testing.T) {
 	m, ctx := newModel(t), t.Context()
 	old, renewed := handDay(1), handDay(9)
@@ -199,7 +199,7 @@ func TestTwoVersionsOfAnInterval(t *testing.T) {
 	}
 }
 
-// A question that costs too much says so, and what to do.
+// A query that is too expensive says so, and what to do.
 func TestLimits(t *testing.T) {
 	m := newModel(t)
 	_, err := rows[struct{ N uint64 }](t.Context(), m.Model, "network", scope{Args: InSpan("bw", minutes(0, 9))}, store.Question{Settings: map[string]any{"max_memory_usage": 1, "max_untracked_memory": 0}})
@@ -246,7 +246,7 @@ func TestCongestionAsTheAnalysisFoundIt(t *testing.T) {
 	}
 }
 
-// What was stored before the step that brought tracking is read as without it.
+// Intervals stored before the migration for tracking are read without it.
 func TestIntervalsFromBeforeTrackingAreRead(t *testing.T) {
 	m, ctx := newModel(t), t.Context()
 	for _, statement := range []string{

@@ -10,8 +10,8 @@ import (
 	"github.com/giverny/giverny/store"
 )
 
-// RegionAt is a region as it was in one interval; its links are numbers of that
-// version of the graph.
+// RegionAt is a region as it was in one interval; its links are numbered as in
+// that version of the graph.
 type RegionAt struct {
 	Time         schema.Instant `json:"time"` // start of the interval
 	GraphVersion Version        `json:"graph_version"`
@@ -64,33 +64,33 @@ func (r *regionRow) toRegion() (RegionAt, error) {
 	return at, to.Severity.UnmarshalText([]byte(r.Severity))
 }
 
-// Regions are those of the intervals that start in a span, in the order of the
-// intervals and, within one, in that of the result they came with.
+// Regions returns the regions of the intervals that start in a span, by
+// interval and, within one, in the order of the stored result.
 func (m *Model) Regions(ctx context.Context, fabric string, span Span) ([]RegionAt, error) {
 	return m.NewestRegions(ctx, fabric, span, schema.NoMetric, schema.Negligible, allRows)
 }
 
-// allRows is more than any answer has.
+// allRows is more rows than any query returns.
 const allRows = 1 << 40
 
-// NewestRegions is Regions of the n newest: of a metric, unless it is NoMetric, and of a severity or a higher one.
+// NewestRegions is Regions for the n newest of a metric (NoMetric: any) and at least a severity.
 func (m *Model) NewestRegions(ctx context.Context, fabric string, span Span, metric schema.Metric, least schema.Severity, n int) ([]RegionAt, error) {
 	found, err := Figure[regionRow](ctx, m, "regions", InSpan(fabric, span).With("metric", metric.String()).With("least", uint8(least)).With("limit", n))
 	slices.Reverse(found)
 	return convert(found, err, (*regionRow).toRegion)
 }
 
-// BirthOf is the second in which a region was born, as its id says.
+// BirthOf is the second of a region's birth, which its id contains.
 func BirthOf(id uint64) schema.Instant { return schema.Instant(id>>20) * 1e9 }
 
-// RegionHistory is one region interval by interval, as far as it lies in a span.
+// RegionHistory returns one region interval by interval, within a span.
 func (m *Model) RegionHistory(ctx context.Context, fabric string, id uint64, span Span) ([]RegionAt, error) {
 	span.From = max(span.From, BirthOf(id))
 	found, err := Figure[regionRow](ctx, m, "region_history", InSpan(fabric, span).With("id", id))
 	return convert(found, err, (*regionRow).toRegion)
 }
 
-// SevereRegions are the ids of the regions that were at least so severe in an interval of a span.
+// SevereRegions returns the ids of the regions that had at least a severity in an interval of a span.
 func (m *Model) SevereRegions(ctx context.Context, fabric string, span Span, least schema.Severity) (map[uint64]bool, error) {
 	type row struct {
 		ID uint64 `ch:"region_id"`
@@ -103,13 +103,13 @@ func (m *Model) SevereRegions(ctx context.Context, fabric string, span Span, lea
 	return ids, err
 }
 
-// Events are what happened in a span, of the given kinds, or of all if none is
+// Events returns the events in a span, of the given kinds, or of all if none is
 // given.
 func (m *Model) Events(ctx context.Context, fabric string, span Span, kinds ...schema.EventKind) ([]schema.Event, error) {
 	return m.NewestEvents(ctx, fabric, span, allRows, kinds...)
 }
 
-// NewestEvents is Events of the n newest.
+// NewestEvents is Events for the n newest.
 func (m *Model) NewestEvents(ctx context.Context, fabric string, span Span, n int, kinds ...schema.EventKind) ([]schema.Event, error) {
 	names := make([]string, len(kinds))
 	for i, k := range kinds {
@@ -139,8 +139,8 @@ type StateAt struct {
 	schema.NetworkState
 }
 
-// NetworkStates are those of the intervals that start in a span, by interval and
-// metric.
+// NetworkStates returns the states of the intervals that start in a span, by
+// interval and metric.
 func (m *Model) NetworkStates(ctx context.Context, fabric string, span Span) ([]StateAt, error) {
 	type row struct {
 		Time        time.Time `ch:"time"`
@@ -163,19 +163,19 @@ func (m *Model) NetworkStates(ctx context.Context, fabric string, span Span) ([]
 	})
 }
 
-// NetworkAt is the state of the network by all metrics together in one interval.
+// NetworkAt is the network's state over all metrics in one interval.
 type NetworkAt struct {
 	Time     schema.Instant       `json:"time"`              // start of the interval
 	Length   time.Duration        `json:"-"`                 // of the interval
 	State    string               `json:"state"`             // a severity, or Unknown
-	Severity schema.Severity      `json:"-"`                 // of what was measured
-	Unknown  schema.UnknownReason `json:"unknown,omitempty"` // why the state is not known
+	Severity schema.Severity      `json:"-"`                 // by what was measured
+	Unknown  schema.UnknownReason `json:"unknown,omitempty"` // why the state is unknown
 	Low      int                  `json:"low"`               // regions
 	Medium   int                  `json:"medium"`
 	High     int                  `json:"high"`
 }
 
-// Network is the state of the network in the intervals that start in a span.
+// Network returns the network's state in the intervals that start in a span.
 func (m *Model) Network(ctx context.Context, fabric string, span Span) ([]NetworkAt, error) {
 	type row struct {
 		Time     time.Time `ch:"time"`

@@ -11,10 +11,10 @@ import (
 	"github.com/giverny/giverny/schema"
 )
 
-// MaxSearches is how many searches, and how many findings, an answer has at most.
+// MaxSearches limits the searches, and the findings, of a result.
 const MaxSearches = 1000
 
-// Search is one as it was requested, and how far each agent is that answered.
+// Search is a search as requested, with the progress of each agent that answered.
 type Search struct {
 	ID        string         `json:"search_id"`
 	Requested schema.Instant `json:"requested"`
@@ -26,18 +26,18 @@ type Search struct {
 	Peers     []string       `json:"peers"`
 	Seed      uint64         `json:"seed"`
 	Budget    int            `json:"budget"`
-	// Values of dimensions within which it searches; absent: the whole space.
+	// Values of dimensions that limit the search; absent: the whole space.
 	Restrict json.RawMessage `json:"restrict,omitempty"`
-	// Subsystem that is searched; the one that was meant until an agent has said what its own is.
+	// Subsystem that is searched; the requested one until an agent has reported its own.
 	Subsystem schema.Subsystem `json:"subsystem"`
 	Agents    []SearchAgent    `json:"agents"` // by name
 }
 
-// SearchAgent is how far a search is on one agent.
+// SearchAgent is a search's progress on one agent.
 type SearchAgent struct {
 	Agent       string               `json:"agent"`
 	Status      schema.CommandStatus `json:"status"`
-	Time        schema.Instant       `json:"time"` // of its last word
+	Time        schema.Instant       `json:"time"` // of its last message
 	Reason      string               `json:"reason,omitempty"`
 	Adapter     string               `json:"adapter,omitempty"`
 	Subsystem   schema.Subsystem     `json:"subsystem"`
@@ -48,11 +48,11 @@ type SearchAgent struct {
 	Anomalies   int                  `json:"anomalies"`
 }
 
-// answerWithin is how long an agent may be silent before its search counts as not begun.
+// answerWithin is how long after the request an agent may be silent before its search counts as not started.
 const answerWithin = schema.Instant(10 * time.Minute)
 
-// Running says at a time that an agent may be at it. One that was killed says so when it starts again; until then its
-// search counts as running.
+// Running reports whether an agent may be running the search at a time. A killed agent reports that when it restarts;
+// until then its search counts as running.
 func (s *Search) Running(now schema.Instant) bool {
 	if len(s.Agents) == 0 {
 		return now-s.Requested < answerWithin
@@ -60,21 +60,21 @@ func (s *Search) Running(now schema.Instant) bool {
 	return slices.ContainsFunc(s.Agents, func(a SearchAgent) bool { return !a.Status.Final() })
 }
 
-// Measured says that it carried out an experiment.
+// Measured reports whether the search has run an experiment.
 func (s *Search) Measured() bool {
 	return slices.ContainsFunc(s.Agents, func(a SearchAgent) bool { return a.Experiments > 0 })
 }
 
-// Useful says that the whole space was searched, to the end or with half of the experiments at least: another search
-// would find little more.
+// Useful reports whether the whole space was searched, to completion or with at least half of the experiment budget:
+// another search would find little more.
 func (s *Search) Useful() bool {
 	return len(s.Restrict) == 0 && slices.ContainsFunc(s.Agents, func(a SearchAgent) bool {
 		return a.Experiments > 0 && (a.Status == schema.CommandDone || 2*a.Experiments >= s.Budget)
 	})
 }
 
-// Searching says in which of some searches, that runs, each host is, as the one that searches or as a peer: another
-// search, or a probe, would disturb its measurements.
+// Searching maps each host that takes part in a running search, as the searching agent or as a peer, to the
+// search's id: another search, or a probe, would disturb its measurements.
 func Searching(list []Search, now schema.Instant) map[string]string {
 	in := map[string]string{}
 	for i := range list {
@@ -109,7 +109,7 @@ func (r *subsystemRow) subsystem() schema.Subsystem {
 	return schema.Subsystem{NICModel: r.NICModel, Board: r.Board, Firmware: r.Firmware, CPU: r.CPU, PCIe: r.PCIe, NPS: int(r.NPS), Kernel: r.Kernel}
 }
 
-// searchRow is a search and an agent.
+// searchRow is a row of a search and an agent.
 type searchRow struct {
 	ID          string    `ch:"search_id"`
 	Requested   time.Time `ch:"requested"`
@@ -135,12 +135,12 @@ type searchRow struct {
 	subsystemRow
 }
 
-// Searches are those that were requested in a span, the newest first.
+// Searches returns the searches that were requested in a span, the newest first.
 func (m *Model) Searches(ctx context.Context, fabric string, s Span, n int) ([]Search, error) {
 	return m.searches(ctx, Args{"fabric": fabric, "id": "", "from": int64(s.From), "to": int64(s.To), "limit": n})
 }
 
-// Search is one; ErrNotFound if no authentic command requested it.
+// Search returns one search, or ErrNotFound if no authentic command requested it.
 func (m *Model) Search(ctx context.Context, fabric, id string) (Search, error) {
 	found, err := m.searches(ctx, Args{"fabric": fabric, "id": id, "from": int64(0), "to": int64(math.MaxInt64), "limit": 1})
 	if err != nil {
@@ -174,7 +174,7 @@ func (m *Model) searches(ctx context.Context, a Args) (list []Search, err error)
 	return list, nil
 }
 
-// Finding is an anomaly that stands, and where it was found.
+// Finding is an anomaly that was not withdrawn, and where it was found.
 type Finding struct {
 	SearchID  string           `json:"search_id"`
 	Agent     string           `json:"agent"`
@@ -183,7 +183,7 @@ type Finding struct {
 	schema.SearchFinding
 }
 
-// SearchFindings are the anomalies that a search found.
+// SearchFindings returns the anomalies that a search found.
 func (m *Model) SearchFindings(ctx context.Context, fabric, id string) ([]Finding, error) {
 	return m.findings(ctx, Args{"fabric": fabric, "id": id, "model": "", "limit": MaxSearches})
 }
@@ -207,19 +207,19 @@ func (m *Model) findings(ctx context.Context, a Args) ([]Finding, error) {
 	})
 }
 
-// KnownAnomaly is a row of the knowledge base: an anomaly of a subsystem, however
-// many searches found it.
+// KnownAnomaly is a row of the knowledge base: an anomaly of a subsystem,
+// deduplicated over all searches that found it.
 type KnownAnomaly struct {
 	Subsystem schema.Subsystem `json:"subsystem"`
 	Symptom   string           `json:"symptom"`
 	MFS       json.RawMessage  `json:"mfs"`
-	Workload  json.RawMessage  `json:"workload"` // one that showed it
+	Workload  json.RawMessage  `json:"workload"` // an example that showed it
 	First     schema.Instant   `json:"first"`
 	Last      schema.Instant   `json:"last"`
 	Searches  []string         `json:"searches"` // that found it, the newest first
 }
 
-// KnownAnomalies are those of a NIC model, or of all (""), the newest first.
+// KnownAnomalies returns the anomalies of a NIC model, or of all (""), the newest first.
 func (m *Model) KnownAnomalies(ctx context.Context, fabric, nicModel string) (list []KnownAnomaly, err error) {
 	found, err := m.findings(ctx, Args{"fabric": fabric, "id": "", "model": nicModel, "limit": MaxSearches})
 	if err != nil {
@@ -248,16 +248,16 @@ func (m *Model) KnownAnomalies(ctx context.Context, fabric, nicModel string) (li
 	return list, nil
 }
 
-// HostAdapter is an adapter of an agent's host.
+// HostAdapter is a network adapter of an agent's host.
 type HostAdapter struct {
 	Agent     string           `json:"agent"`
 	Adapter   string           `json:"adapter"`
-	Device    string           `json:"device"` // in the topology
+	Device    string           `json:"device"` // name in the topology
 	Time      schema.Instant   `json:"time"`
 	Subsystem schema.Subsystem `json:"subsystem"`
 }
 
-// Hardware are the adapters of a device or agent, or of all (""), by agent.
+// Hardware returns the adapters of a device or agent, or of all (""), by agent.
 func (m *Model) Hardware(ctx context.Context, fabric, device string) ([]HostAdapter, error) {
 	type row struct {
 		Agent   string    `ch:"agent"`

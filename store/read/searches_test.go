@@ -30,8 +30,8 @@ func searchStep(id, agent string, status schema.CommandStatus, sequence uint32, 
 	return s
 }
 
-// Steps come in several batches, twice and out of order; the newest word of each agent holds, the last revision of
-// each finding, and what was reported under an id that nobody requested counts for nothing.
+// Steps arrive in several batches, twice and out of order; the newest message of each agent and the last revision
+// of each finding count, and reports under an id that was never requested are ignored.
 func TestSearches(t *testing.T) {
 	m, ctx := newModel(t), t.Context()
 	const second = schema.Instant(1e9)
@@ -42,7 +42,7 @@ func TestSearches(t *testing.T) {
 			searchStep("a", "n1", schema.CommandProgress, 2, at+3*second, 40, someFinding(31, 0, `{"mtu":{"max":512}}`))},
 		{searchStep("a", "n1", schema.CommandProgress, 3, at+4*second, 60, someFinding(7, 55, `{"qps":{"min":640}}`), someFinding(31, 56, `null`))},
 		{searchStep("b", "n1", schema.CommandProgress, 1, at+9*second, 20, someFinding(3, 0, `{"qps":{"min":640}}`)), searchStep("b", "n1", schema.CommandFailed, 0, at+10*second, 0)},
-		{searchStep("a", "n1", schema.CommandRefused, 0, at+20*second, 0)}, // a forged command under the id of a true one
+		{searchStep("a", "n1", schema.CommandRefused, 0, at+20*second, 0)}, // a forged command under the id of a real one
 		{searchStep("forged", "n9", schema.CommandDone, 0, at+5*second, 20, someFinding(1, 0, `{"sge":{"min":4}}`))},
 		{},
 	} {

@@ -8,21 +8,21 @@ import (
 	"github.com/giverny/giverny/schema"
 )
 
-// TrackSummary is a region over a span.
+// TrackSummary summarises a region over a span.
 type TrackSummary struct {
 	Region    uint64          `json:"region"` // its id
 	Metric    schema.Metric   `json:"metric"`
-	Name      string          `json:"name"`         // where, as it was called last
-	FirstSeen schema.Instant  `json:"first_seen"`   // start of the first interval of the span that has it
-	LastSeen  schema.Instant  `json:"last_seen"`    // start of the last
-	Intervals int             `json:"intervals"`    // that have it
+	Name      string          `json:"name"`         // location, as last named
+	FirstSeen schema.Instant  `json:"first_seen"`   // start of the first interval with it in the span
+	LastSeen  schema.Instant  `json:"last_seen"`    // start of the last interval with it
+	Intervals int             `json:"intervals"`    // number of intervals with it
 	Severity  schema.Severity `json:"severity"`     // the highest
-	Links     int             `json:"links"`        // the most in one interval
-	Mean      float64         `json:"mean_percent"` // the highest of an interval, percent of time
+	Links     int             `json:"links"`        // the maximum in an interval
+	Mean      float64         `json:"mean_percent"` // the highest in an interval, percent of time
 }
 
-// Tracks are the regions of the intervals that start in a span, each once: of a metric, unless it is NoMetric, and of
-// a severity or a higher one in one of them; at most n, the worst first.
+// Tracks returns the regions of the intervals that start in a span, each once, that are of a metric (NoMetric: any)
+// and reach at least a severity in one of them; at most n, the worst first.
 func (m *Model) Tracks(ctx context.Context, fabric string, span Span, metric schema.Metric, least schema.Severity, n int) ([]TrackSummary, error) {
 	type row struct {
 		ID     uint64    `ch:"region_id"`

@@ -18,11 +18,11 @@ import (
 	"github.com/giverny/giverny/schema"
 )
 
-// twin answers the questions of the SQL files from the results themselves, in
-// the plainest way.
+// twin answers the queries of the SQL files directly from the results, in the
+// simplest way.
 type twin []*schema.IntervalResult
 
-// at is the result of a minute, or nil.
+// at returns the result of a minute, or nil.
 func (w twin) at(minutes int) *schema.IntervalResult {
 	for i := range w {
 		if w[i].Snapshot.Interval.StartNanos == int64(minutes)*minute {
@@ -53,7 +53,7 @@ func (w twin) region(minutes int, id uint64) *schema.Region {
 
 const twinMinutes = 8
 
-// durationsOf takes the quantiles at the given places of the sorted durations.
+// durationsOf returns the quantiles at the given places of the sorted durations.
 func durationsOf(threshold float64, durations []time.Duration, place func(q float64, n int) int) *HotDurations {
 	if len(durations) == 0 {
 		return nil
@@ -93,7 +93,7 @@ func (w twin) networkTransitions() (t Transitions) {
 
 var twinForecasts = []*schema.Forecast{nil, {Next: schema.Odds{.2, .2, .2, .2, .2}, Later: schema.Odds{0, 0, 0, .1, .9}}, {Next: schema.Odds{0, .5, .3, .2, 0}, Later: schema.Odds{1, 0, 0, 0, 0}}}
 
-// skill scores the forecasts for so many minutes ahead, if all in between are there.
+// skill scores the forecasts for ahead minutes, if all intervals in between exist.
 func (w twin) skill(ahead int) (s schema.ForecastSkill) {
 	for m := range twinMinutes {
 		whole := true
@@ -131,7 +131,7 @@ func addForecast(s *schema.ForecastSkill, f *schema.Forecast, ahead int, is, bec
 	}
 }
 
-// meanSkill makes means of sums.
+// meanSkill divides the sums.
 func meanSkill(s schema.ForecastSkill) schema.ForecastSkill {
 	if s.Forecasts > 0 {
 		s.Brier, s.Persistence = s.Brier/float64(s.Forecasts), s.Persistence/float64(s.Forecasts)
@@ -162,7 +162,7 @@ func (w twin) episodes(threshold float64) *HotDurations {
 	return durationsOf(threshold, durations, func(q float64, n int) int { return max(0, int(math.Ceil(q*float64(n)))-1) }) // of two, the shorter is the median
 }
 
-// drawTwin draws some intervals of twinMinutes, with links in one block or two.
+// drawTwin draws intervals of twinMinutes, with links in one block or two.
 func drawTwin(rt *rapid.T, fabric string) twin {
 	links := rapid.SampledFrom([]int{1, 5, 512, 515}).Draw(rt, "links")
 	var w twin
@@ -199,8 +199,8 @@ func drawTwin(rt *rapid.T, fabric string) twin {
 	return w
 }
 
-// replacedBy are the intervals of old that w has too: w becomes their next revision,
-// as which it is stored after them and leaves no trace of them.
+// replacedBy returns the intervals of old that w has too: w becomes their next
+// revision, which is stored after them and replaces them completely.
 func replacedBy(w, old twin) (replaced twin) {
 	for _, r := range w {
 		for _, o := range old {

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// The text of a version is one alone, as the API's document has it: ^[0-9a-f]{16}$.
+// The text of a version is unique, with the format of the API document: ^[0-9a-f]{16}$.
 func TestTextOfAVersion(t *testing.T) {
 	for _, v := range []Version{0, 1, 0xaaaa, 0x0123456789abcdef, math.MaxUint64} {
 		text, err := v.MarshalText()

@@ -839,7 +839,7 @@ export interface components {
             correlation: number;
             /** @description from the median, in MADs */
             deviations: number;
-            /** @description of its traffic that stands out */
+            /** @description the feature of its traffic that stands out */
             feature: string;
             job_id: string;
             lag_seconds: number;
@@ -852,12 +852,12 @@ export interface components {
             /** Format: date-time */
             start: string;
         };
-        /** @description Box is the bounding box of a region on a torus or mesh, in switch coordinates, both corners inside. Where a region crosses the wraparound, Max < Min in that dimension. */
+        /** @description Box is the bounding box of a region on a torus or mesh, in switch coordinates, inclusive of both corners. If a region crosses the wraparound, Max < Min in that dimension. */
         Box: {
             max: number[];
             min: number[];
         };
-        /** @description Bucket is a bar of a histogram by severity: Regions whose size, or whose minutes of life, are From or more and below twice that. */
+        /** @description Bucket is a bar of a histogram by severity: the number of regions whose size, or life in minutes, is in [From, 2*From). */
         Bucket: {
             from: number;
             regions: number;
@@ -869,19 +869,19 @@ export interface components {
             confidence: number;
         };
         /**
-         * @description CauseClass is why a region is congested (Monet, section 7).
+         * @description CauseClass is the class of a region's cause of congestion (Monet, section 7).
          * @enum {string}
          */
         CauseClass: "system" | "failure" | "intra_application" | "slow_host" | "unknown";
-        /** @description CauseShare says how often regions were congested for one class of cause. */
+        /** @description CauseShare says how often diagnoses gave one class of cause. */
         CauseShare: {
             /** @description diagnoses that accuse a job */
             accused: number;
             class: string;
-            /** @description regions, once per interval */
+            /** @description regions, counted once per interval */
             diagnoses: number;
             mean_percent: number;
-            /** @description that had it in some interval */
+            /** @description that had it in at least one interval */
             regions: number;
         };
         Causes: {
@@ -905,16 +905,16 @@ export interface components {
             offset_ns: number;
             rank: number;
         };
-        /** @description Collective is a diagnosed run of a job's collectives, in short. */
+        /** @description Collective summarises a diagnosed run of a job's collectives. */
         Collective: {
-            /** @description who published it */
+            /** @description the agent that published it */
             agent: string;
             /**
              * Format: date-time
              * @description of the first step
              */
             begin: string;
-            /** @description those that cost most first */
+            /** @description the most costly first */
             culprits: components["schemas"]["CollectiveCulprit"][];
             /**
              * Format: date-time
@@ -933,11 +933,11 @@ export interface components {
             text: string;
             /**
              * Format: date-time
-             * @description when
+             * @description when it was published
              */
             time: string;
         };
-        /** @description CollectiveCulprit is the short form of one; the report has the evidence. */
+        /** @description CollectiveCulprit summarises a culprit; the report has the evidence. */
         CollectiveCulprit: {
             class: string;
             confidence: number;
@@ -947,7 +947,7 @@ export interface components {
             flow: string;
             object: string;
         };
-        /** @description collectiveDiagnosis is what giverny collective diagnose finds, as it prints it. */
+        /** @description collectiveDiagnosis is the output of giverny collective diagnose. */
         CollectiveDiagnosis: {
             clock_offsets?: components["schemas"]["ClockOffset"][];
             critical_path: components["schemas"]["Segment"][];
@@ -972,13 +972,13 @@ export interface components {
             /** Format: date-time */
             to: string;
         };
-        /** @description collectiveRun is a diagnosed run, as it was published, with the regions that its flows crossed. */
+        /** @description collectiveRun is a diagnosed run as published, with the regions that its flows crossed. */
         CollectiveRun: {
-            /** @description who published it */
+            /** @description the agent that published it */
             agent: string;
             /**
              * Format: date-time
-             * @description of the first step, from which other times count
+             * @description of the first step; other times are relative to it
              */
             begin: string;
             diagnosis: components["schemas"]["CollectiveDiagnosis"];
@@ -992,14 +992,14 @@ export interface components {
             /** @description by rank: its host's devices in the fabric */
             hosts: string[][];
             job_id: string;
-            /** @description Regions of congestion that flows of the collective crossed, those that cost most first. */
+            /** @description Regions of congestion that flows of the collective crossed, the most costly first. */
             regions: components["schemas"]["CrossedRegion"][];
             run_id: string;
-            /** @description Segments of the whole critical path; where they are many, the diagnosis has those of the timeline alone. */
+            /** @description Segments of the whole critical path; if there are too many, the diagnosis has only those of the timeline. */
             segments: number;
             /**
              * Format: date-time
-             * @description when
+             * @description when it was published
              */
             time: string;
             timeline: components["schemas"]["Timeline"];
@@ -1036,7 +1036,7 @@ export interface components {
             /** @description of the link's capacity, 0 to 1 */
             share: number;
         };
-        /** @description crossedRegion is a region that flows of a collective went through. */
+        /** @description crossedRegion is a region that flows of a collective crossed. */
         CrossedRegion: {
             /** @description CostNanos is the makespan that the run would not have lost without what slowed the flows in this region. Regions of one metric share a flow's loss by how likely it crossed each; those of different metrics are not added up. */
             cost_ns: number;
@@ -1055,7 +1055,7 @@ export interface components {
             severity: components["schemas"]["Severity"];
             /** @description of the equal ways of a flow that lead through it, the highest; 1: certain */
             share: number;
-            /** @description for people */
+            /** @description human-readable */
             text: string;
             /**
              * Format: date-time
@@ -1080,42 +1080,42 @@ export interface components {
             /** @description the place: switch N port P, or host N */
             object: string;
         };
-        /** @description device of a graph. Its place in the list is its number. */
+        /** @description device of a graph. Its index in the list is its number. */
         Device: {
             /** @description on a grid */
             coord?: number[];
-            /** @description pod, group or cabinet; -1 where there are none */
+            /** @description pod, group or cabinet; -1 if it has none */
             group: number;
             /** @description switch or host */
             kind: string;
             /** @description what the fabric's own tools call it */
             label?: string;
-            /** @description tier of a tree, 0 at the bottom; -1 where there are none */
+            /** @description tier of a tree, 0 at the bottom; -1 if it has none */
             level: number;
             name: string;
         };
-        /** @description diagnosed is a diagnosis with what is known of its root's NIC and host. */
+        /** @description diagnosed is a diagnosis with what is known about its root's NIC and host. */
         Diagnosed: {
             action: string;
             cause: components["schemas"]["Cause"];
             /** @description of a deadlock: each port waits for the next, and the last for the first */
             cycle?: components["schemas"]["PortName"][];
             fabric?: string;
-            /** @description the likeliest first */
+            /** @description the most likely first */
             failures: components["schemas"]["NearFailure"][];
-            /** @description the accused first */
+            /** @description the accused ones first */
             jobs: components["schemas"]["AccusedJob"][];
-            /** @description KnownAnomalies of the NIC at which back pressure begins; of slow hosts alone. */
+            /** @description KnownAnomalies of the NIC at which back pressure begins; only for slow hosts. */
             known_anomalies: components["schemas"]["MatchedAnomaly"][];
             links: number[];
             mean_percent: number;
             metric: components["schemas"]["Metric"];
-            /** @description ProbedHost is what probes inside the host at which back pressure begins came to; of slow hosts alone, null where it was not probed. */
+            /** @description ProbedHost is the result of probes inside the host at which back pressure begins; only for slow hosts, null if it was not probed. */
             probed_host: components["schemas"]["ProbedHost"] | null;
             region: string;
             /** @description Revision of the interval in giverny.diagnoses: a higher one replaces all lower ones. */
             revision?: number;
-            /** @description nil: not known */
+            /** @description nil: unknown */
             root: components["schemas"]["Root"] | null;
             severity: components["schemas"]["Severity"];
             text: string;
@@ -1126,16 +1126,16 @@ export interface components {
             time: string;
             victims: components["schemas"]["VictimJob"][];
         };
-        /** @description Diagnosis says why one region of one interval is congested, and who should act. Its JSON is a public interface: docs/reference has it. */
+        /** @description Diagnosis says why one region of one interval is congested, and who should act. Its JSON is a public interface, documented in docs/reference. */
         Diagnosis: {
             action: string;
             cause: components["schemas"]["Cause"];
             /** @description of a deadlock: each port waits for the next, and the last for the first */
             cycle?: components["schemas"]["PortName"][];
             fabric?: string;
-            /** @description the likeliest first */
+            /** @description the most likely first */
             failures: components["schemas"]["NearFailure"][];
-            /** @description the accused first */
+            /** @description the accused ones first */
             jobs: components["schemas"]["AccusedJob"][];
             links: number[];
             mean_percent: number;
@@ -1143,7 +1143,7 @@ export interface components {
             region: string;
             /** @description Revision of the interval in giverny.diagnoses: a higher one replaces all lower ones. */
             revision?: number;
-            /** @description nil: not known */
+            /** @description nil: unknown */
             root: components["schemas"]["Root"] | null;
             severity: components["schemas"]["Severity"];
             text: string;
@@ -1158,11 +1158,11 @@ export interface components {
             diagnoses: components["schemas"]["Diagnosed"][];
             /** Format: date-time */
             from: string;
-            /** @description The cursor of the next page, which has older ones; empty where there are none. */
+            /** @description Cursor of the next page, which has older rows; empty if there are none. */
             next: string;
             /** Format: date-time */
             to: string;
-            /** @description There are older ones. */
+            /** @description There are older rows. */
             truncated: boolean;
         };
         /** @description Endpoint is where a probe's memory lies: gpuN or numaN. */
@@ -1187,11 +1187,11 @@ export interface components {
             events: components["schemas"]["Event"][];
             /** Format: date-time */
             from: string;
-            /** @description The cursor of the next page, which has older ones; empty where there are none. */
+            /** @description Cursor of the next page, which has older rows; empty if there are none. */
             next: string;
             /** Format: date-time */
             to: string;
-            /** @description There are older ones. */
+            /** @description There are older rows. */
             truncated: boolean;
         };
         /** @description Evidence is what a verdict rests on: pairs as [RNIC, endpoint]. */
@@ -1202,10 +1202,10 @@ export interface components {
                 [key: string]: string[];
             };
         };
-        /** @description Exposure is a region that a job had to do with. */
+        /** @description Exposure is a region that a job was accused of or suffered from. */
         Exposure: {
             accused_intervals: number;
-            /** @description the highest, 0 if it was a victim only */
+            /** @description the highest; 0 if the job was only a victim */
             blame: number;
             /**
              * Format: date-time
@@ -1222,14 +1222,14 @@ export interface components {
             to: string;
             victim_intervals: number;
         };
-        /** @description Failure is a part of the fabric that failed or came back, as a log or a management system reports it. Kind is one of the failure kinds of EventKind. */
+        /** @description Failure is a failure or recovery of a part of the fabric, as reported by a log or a management system. Kind is one of the failure kinds of EventKind. */
         Failure: {
             detail?: string;
-            /** @description empty: the fabric as a whole */
+            /** @description empty: the whole fabric */
             device?: string;
             fabric?: string;
             kind: string;
-            /** @description empty: the device as a whole */
+            /** @description empty: the whole device */
             port?: string;
             /** Format: date-time */
             time: string;
@@ -1238,14 +1238,14 @@ export interface components {
             failures: components["schemas"]["Failure"][];
             /** Format: date-time */
             from: string;
-            /** @description The cursor of the next page, which has older ones; empty where there are none. */
+            /** @description Cursor of the next page, which has older rows; empty if there are none. */
             next: string;
             /** Format: date-time */
             to: string;
-            /** @description There are older ones. */
+            /** @description There are older rows. */
             truncated: boolean;
         };
-        /** @description FeedbackAction is one thing that feedback did, would have done or refused to do, for the audit. */
+        /** @description FeedbackAction is an action that feedback took, would have taken or refused to take, for the audit. */
         FeedbackAction: {
             /** @description mark, relieve, reapply, release, deliver */
             action: string;
@@ -1254,13 +1254,13 @@ export interface components {
             dry_run?: boolean;
             fabric: string;
             outcome: components["schemas"]["FeedbackOutcome"];
-            /** @description for a person */
+            /** @description human-readable */
             reason: string;
-            /** @description of the node; 0 where there is none */
+            /** @description of the node; 0 if it has none */
             score: number;
             /** @description slurm, kubernetes, webhook NAME, ... */
             sink: string;
-            /** @description the node, or the id of what was delivered */
+            /** @description the node, or the id of the message delivered */
             target: string;
             /** Format: date-time */
             time: string;
@@ -1269,19 +1269,19 @@ export interface components {
             actions: components["schemas"]["FeedbackAction"][];
             /** Format: date-time */
             from: string;
-            /** @description The cursor of the next page, which has older ones; empty where there are none. */
+            /** @description Cursor of the next page, which has older rows; empty if there are none. */
             next: string;
             /** Format: date-time */
             to: string;
-            /** @description There are older ones. */
+            /** @description There are older rows. */
             truncated: boolean;
         };
         /**
-         * @description FeedbackOutcome is what became of an action.
+         * @description FeedbackOutcome is the outcome of an action.
          * @enum {string}
          */
         FeedbackOutcome: "done" | "failed" | "refused";
-        /** @description Finding is an anomaly that stands, and where it was found. */
+        /** @description Finding is an anomaly that was not withdrawn, and where it was found. */
         Finding: {
             agent: string;
             experiment: number;
@@ -1300,15 +1300,15 @@ export interface components {
         FindingList: {
             findings: components["schemas"]["Finding"][];
         };
-        /** @description Forecast is where a region is heading. */
+        /** @description Forecast is the forecast for a region. */
         Forecast: {
-            /** @description links gained since it was last seen, per interval; 0 at birth */
+            /** @description links gained per interval since it was last seen; 0 at birth */
             growth_links: number;
-            /** @description in LaterIntervals */
+            /** @description in LaterIntervals intervals */
             later: number[];
             /** @description in the next interval */
             next: number[];
-            /** @description rise of its mean per interval */
+            /** @description increase of its mean per interval */
             trend_percent: number;
         };
         ForecastReport: {
@@ -1319,18 +1319,18 @@ export interface components {
             /** Format: date-time */
             to: string;
         };
-        /** @description ForecastSkill says how good forecasts have been: the mean Brier score over all whose outcome is known, 0 (perfect) to 2, and that of persistence, which says that every region stays as it is. */
+        /** @description ForecastSkill is the skill of forecasts: the mean Brier score over all with a known outcome, 0 (perfect) to 2, and that of the persistence forecast, which predicts that every region stays as it is. */
         ForecastSkill: {
             brier: number;
             forecasts: number;
             persistence: number;
         };
-        /** @description graph by columns: element i of each list of links is link i. */
+        /** @description graph in columns: element i of each list of links is link i. */
         Graph: {
             /** @description kind of link */
             class: string[];
             devices: components["schemas"]["Device"][];
-            /** @description axis of a grid; -1 where there is none */
+            /** @description axis of a grid; -1 if it has none */
             dim: number[];
             /** @description a link stands for both directions */
             duplex: boolean;
@@ -1341,10 +1341,10 @@ export interface components {
             /** @description number of the device */
             to: number[];
             to_port: string[];
-            /** @description false: not there in this version */
+            /** @description false: missing in this version */
             up: boolean[];
         };
-        /** @description histogram of regions: a bucket reaches from From to below twice that. */
+        /** @description histogram of regions: a bucket covers [From, 2*From). */
         Histogram: {
             buckets: components["schemas"]["Bucket"][];
             /** Format: date-time */
@@ -1353,7 +1353,7 @@ export interface components {
             /** Format: date-time */
             to: string;
         };
-        /** @description hostGraph is the inside of a host: its RNICs, GPUs and memory, the links between them, and the path of each pair. */
+        /** @description hostGraph is the internal topology of a host: its RNICs, GPUs and memory, the links between them, and the path of each pair. */
         HostGraph: {
             affinitive: {
                 [key: string]: string[];
@@ -1373,7 +1373,7 @@ export interface components {
             /** Format: date-time */
             to: string;
         };
-        /** @description hostModel is a model of hosts, and what its baseline was taken on. */
+        /** @description hostModel is a model of hosts, and the hosts that its baseline was taken on. */
         HostModel: {
             hosts: string[];
             model: string;
@@ -1385,7 +1385,7 @@ export interface components {
             /** @description Models of hosts with a baseline in the store. */
             models: components["schemas"]["HostModel"][];
         };
-        /** @description HostOutlier is a pair of a host that differs from the hosts of its model. */
+        /** @description HostOutlier is an RNIC-endpoint pair of a host that deviates from the hosts of its model. */
         HostOutlier: {
             agent: string;
             endpoint: string;
@@ -1411,23 +1411,23 @@ export interface components {
             /** Format: date-time */
             to: string;
         };
-        /** @description hostReport is what a run measured, and the host's graph. */
+        /** @description hostReport is a run's measurements, and the host's graph. */
         HostReport: {
-            /** @description Graph of the host; empty where it did not fit into the agent's answer. */
+            /** @description Graph of the host; empty if it did not fit into the agent's answer. */
             graph: components["schemas"]["HostGraph"];
             report: components["schemas"]["Report"];
             run: components["schemas"]["HostRun"];
         };
-        /** @description HostRun is a run that probed a host. */
+        /** @description HostRun is a probe run of a host. */
         HostRun: {
-            /** @description empty: none has answered */
+            /** @description empty: no agent has answered */
             agent?: string;
             mode: string;
             model: string;
             /** @description who requested it; empty: the agent's monitor */
             principal?: string;
             probes: number;
-            /** @description why it is not done */
+            /** @description why it was not carried out */
             reason?: string;
             region?: string;
             run_id: string;
@@ -1438,7 +1438,7 @@ export interface components {
             /** Format: date-time */
             time: string;
             trigger: string;
-            /** @description the surest first */
+            /** @description the most confident first */
             verdicts: components["schemas"]["HostVerdict"][];
             /** @description it was requested */
             why?: string;
@@ -1451,14 +1451,14 @@ export interface components {
             /** Format: date-time */
             to: string;
         };
-        /** @description HostVerdict is the short form of one; the report has the evidence. */
+        /** @description HostVerdict summarises a verdict; the report has the evidence. */
         HostVerdict: {
             /** @description a link, else an RNIC, else an endpoint */
             accused: string;
             bottleneck: string;
             confidence: number;
         };
-        /** @description HotDurations says for how long links stayed at or above a threshold of stall. */
+        /** @description HotDurations is the distribution of how long links stayed at or above a stall threshold. */
         HotDurations: {
             episodes: number;
             median_seconds: number;
@@ -1466,7 +1466,7 @@ export interface components {
             p99_seconds: number;
             threshold_percent: number;
         };
-        /** @description HotLink is a link that has been at or above a threshold of stall without a break. */
+        /** @description HotLink is a link that has continuously been at or above a stall threshold. */
         HotLink: {
             link: number;
             metric: components["schemas"]["Metric"];
@@ -1488,11 +1488,11 @@ export interface components {
             /** Format: date-time */
             start: string;
         };
-        /** @description job is one, and the regions that it had to do with in a span. */
+        /** @description job is a job with the regions that it was accused of or suffered from in a span. */
         Job: {
             /**
              * Format: date-time
-             * @description 0: it runs
+             * @description 0: running
              */
             end?: string;
             fabric?: string;
@@ -1505,17 +1505,17 @@ export interface components {
             regions: components["schemas"]["Exposure"][];
             /**
              * Format: date-time
-             * @description 0: it waits
+             * @description 0: pending
              */
             start: string;
-            /** @description in the scheduler's own word */
+            /** @description as named by the scheduler */
             state?: string;
             user?: string;
         };
-        /** @description jobMatch is a job whose workload meets an anomaly. */
+        /** @description jobMatch is a job whose workload matches an anomaly. */
         JobMatch: {
             job_id: string;
-            /** @description dimensions: to change one so that it is met no more avoids the anomaly */
+            /** @description dimensions that match: changing one so that it no longer matches avoids the anomaly */
             met: string[];
             name: string;
             unknown: string[];
@@ -1526,14 +1526,14 @@ export interface components {
             /** Format: date-time */
             from: string;
             jobs: components["schemas"]["Job"][];
-            /** @description The cursor of the next page, which has older ones; empty where there are none. */
+            /** @description Cursor of the next page, which has older rows; empty if there are none. */
             next: string;
             /** Format: date-time */
             to: string;
-            /** @description There are older ones. */
+            /** @description There are older rows. */
             truncated: boolean;
         };
-        /** @description JobTraffic is what the nodes of a job moved in one interval, in bytes, summed over its nodes (Monet, section 7). Its key is (fabric, job id, time). A feature that was not measured is nil, never zero. */
+        /** @description JobTraffic is the traffic of a job's nodes in one interval, in bytes, summed over the nodes (Monet, section 7). Its key is (fabric, job id, time). A feature that was not measured is nil, never zero. */
         JobTraffic: {
             fabric?: string;
             job_id: string;
@@ -1547,7 +1547,7 @@ export interface components {
             time: string;
             write_bytes?: number;
         };
-        /** @description KnownAnomaly is a row of the knowledge base: an anomaly of a subsystem, however many searches found it. */
+        /** @description KnownAnomaly is a row of the knowledge base: an anomaly of a subsystem, deduplicated over all searches that found it. */
         KnownAnomaly: {
             /** Format: date-time */
             first: string;
@@ -1558,7 +1558,7 @@ export interface components {
             searches: string[];
             subsystem: components["schemas"]["Subsystem"];
             symptom: string;
-            /** @description one that showed it */
+            /** @description an example that showed it */
             workload: Record<string, never>;
         };
         KnownList: {
@@ -1589,7 +1589,7 @@ export interface components {
             /** Format: date-time */
             to: string;
         };
-        /** @description LinkRank is how a link fared over a span, in the metric's unit. */
+        /** @description LinkRank summarises a link's metric over a span, in the metric's unit. */
         LinkRank: {
             link: number;
             max: number;
@@ -1606,7 +1606,7 @@ export interface components {
             /** Format: date-time */
             to: string;
         };
-        /** @description LinkStep is how a link fared in a step, in the metric's unit. */
+        /** @description LinkStep summarises a link's metric in a step, in the metric's unit. */
         LinkStep: {
             /** Format: date-time */
             begin: string;
@@ -1627,31 +1627,31 @@ export interface components {
             /** Format: date-time */
             to: string;
         };
-        /** @description matchedAnomaly is a known anomaly of a NIC, and which jobs meet it. */
+        /** @description matchedAnomaly is a known anomaly of a NIC, with the jobs that trigger it. */
         MatchedAnomaly: {
-            /** @description Jobs of the diagnosis, or on the host, whose workload is known and meets it, or may. */
+            /** @description Jobs of the diagnosis, or on the host, with a known workload that matches it, or may. */
             jobs: components["schemas"]["JobMatch"][];
             mfs: Record<string, never>;
             nic_model: string;
-            /** @description SameFirmware says that it was found with the firmware that this NIC has. */
+            /** @description SameFirmware is true if it was found with the firmware that this NIC has. */
             same_firmware: boolean;
-            /** @description the newest that found it */
+            /** @description the newest search that found it */
             search_id: string;
             symptom: string;
             text: string;
         };
         /**
-         * @description Metric is something known of a link in an interval. Its number is stable within one build only; its name is what is stored.
+         * @description Metric is a quantity of a link in an interval. Its number is stable only within one build; its name is what is stored.
          * @enum {string}
          */
         Metric: "credit_stall" | "inq_stall" | "xmit_wait" | "pcie_stall_read" | "pcie_stall_write" | "pause_rx" | "pause_tx" | "pfc_pause_rx_prio0" | "pfc_pause_rx_prio1" | "pfc_pause_rx_prio2" | "pfc_pause_rx_prio3" | "pfc_pause_rx_prio4" | "pfc_pause_rx_prio5" | "pfc_pause_rx_prio6" | "pfc_pause_rx_prio7" | "pfc_pause_tx_prio0" | "pfc_pause_tx_prio1" | "pfc_pause_tx_prio2" | "pfc_pause_tx_prio3" | "pfc_pause_tx_prio4" | "pfc_pause_tx_prio5" | "pfc_pause_tx_prio6" | "pfc_pause_tx_prio7" | "bandwidth_used" | "throughput" | "packet_rate" | "drop_rate";
-        /** @description Mitigation is a congestion mitigation event (CME): throttling events that were coalesced, from the first to the last. */
+        /** @description Mitigation is a congestion mitigation event (CME): coalesced throttling events, from the first to the last. */
         Mitigation: {
             /** Format: date-time */
             begin: string;
             /** Format: date-time */
             end: string;
-            /** @description nil: not known, or not yet */
+            /** @description nil: not known (yet) */
             outcome: components["schemas"]["Outcome"] | null;
             throttlings: number;
         };
@@ -1672,7 +1672,7 @@ export interface components {
             /** Format: date-time */
             time: string;
         };
-        /** @description NetworkAt is the state of the network by all metrics together in one interval. */
+        /** @description NetworkAt is the network's state over all metrics in one interval. */
         NetworkAt: {
             high: number;
             /** @description regions */
@@ -1685,10 +1685,10 @@ export interface components {
              * @description start of the interval
              */
             time: string;
-            /** @description why the state is not known */
+            /** @description why the state is unknown */
             unknown?: components["schemas"]["UnknownReason"];
         };
-        /** @description NetworkForecast is the state of a fabric, that of its highest region of any metric, and where it is heading. */
+        /** @description NetworkForecast is the state of a fabric, which is that of its worst region by any metric, and its forecast. */
         NetworkForecast: {
             /** @description of the little that was measured, where the state is not known */
             at_least?: components["schemas"]["Severity"];
@@ -1699,7 +1699,7 @@ export interface components {
             state: components["schemas"]["StateName"];
             unknown?: components["schemas"]["Unknown"];
         };
-        /** @description NetworkState is what an interval's regions of one metric say of the fabric as a whole (Monet, section 5.2): it is as congested as its most congested region. */
+        /** @description NetworkState is the state of the fabric by one metric in an interval (Monet, section 5.2): that of its worst region. */
         NetworkState: {
             /** @description share of links with a value, 0 to 1 */
             coverage: number;
@@ -1718,7 +1718,7 @@ export interface components {
             /** Format: date-time */
             to: string;
         };
-        /** @description NetworkStep is a stretch of some hours, and for how long the network was in each state in it, by any metric. */
+        /** @description NetworkStep is a step of some hours with the time that the network spent in each state, by any metric. */
         NetworkStep: {
             /** Format: date-time */
             begin: string;
@@ -1728,7 +1728,7 @@ export interface components {
         NetworkSteps: {
             /**
              * Format: date-time
-             * @description Start of the first interval that is stored; null where there is none.
+             * @description Start of the first stored interval; null if there is none.
              */
             first: string | null;
             /** Format: date-time */
@@ -1743,47 +1743,47 @@ export interface components {
             /** @description name of the device */
             node: string;
             reason: string;
-            /** @description the one that the score is of */
+            /** @description the region with the highest score here */
             region: string;
-            /** @description how many count at this host */
+            /** @description number of regions that affect this host */
             regions: number;
             relation: string;
             /** @description 0 (place here) to 100 (congested, and it will stay so) */
             score: number;
         };
-        /** @description nodeScores is the answer of feedback/nodes: the scores, and what of them was asked for. */
+        /** @description nodeScores is the response of feedback/nodes: the scores, filtered as requested. */
         NodeScores: {
-            /** @description AgeSeconds since the end of the interval; null where none is stored. */
+            /** @description AgeSeconds since the end of the interval; null if none is stored. */
             age_seconds: number | null;
             /**
              * Format: date-time
-             * @description of the interval: the scores are for what follows
+             * @description of the interval: the scores apply to the time after it
              */
             end?: string;
             fabric: string;
-            /** @description of the fabric; those that are not in Nodes score 0 */
+            /** @description number of hosts of the fabric; those not in Nodes score 0 */
             hosts: number;
-            /** @description the state of the network is known, and of now */
+            /** @description the state of the network is known and current */
             live: boolean;
-            /** @description the highest score first */
+            /** @description highest score first */
             nodes: components["schemas"]["Node"][];
             /**
              * Format: date-time
-             * @description of the interval; left out where none is stored
+             * @description of the interval; omitted if none is stored
              */
             start?: string;
             unknown?: components["schemas"]["Unknown"];
         };
         /** @description oneSearch is a search with the answers of its agents. */
         OneSearch: {
-            /** @description Answers of the agents, as the audit has them; progress without its findings. */
+            /** @description Answers of the agents, as in the audit; progress without its findings. */
             answers: components["schemas"]["SearchAnswer"][];
             search: components["schemas"]["Search"];
         };
-        /** @description Outcome is what a mitigation came to: the regions congestion event that it met, none if that is 0, and the stall of all regions, links times percent of time, in the five intervals before and after. */
+        /** @description Outcome is the effect of a mitigation: the regions congestion event that it overlaps (0: none), and the stall of all regions, links times percent of time, in the five intervals before and after. */
         Outcome: {
             after_link_percent: number;
-            /** @description less than nine tenths are left */
+            /** @description less than 90% is left */
             alleviated: boolean;
             before_link_percent: number;
             /** Format: date-time */
@@ -1806,7 +1806,7 @@ export interface components {
             device: string;
             port: string;
         };
-        /** @description probedHost is what the probes inside a diagnosis' host came to. */
+        /** @description probedHost is the result of the probes inside a diagnosis' host. */
         ProbedHost: {
             host: string;
             run_id: string;
@@ -1816,9 +1816,9 @@ export interface components {
             /** @description empty: nothing inside the host is slow */
             verdicts: components["schemas"]["HostVerdict"][];
         };
-        /** @description Problem is an error that a client sees. */
+        /** @description Problem is the body of an error response. */
         Problem: {
-            /** @description what is wrong, and what would be right */
+            /** @description what is wrong, and what is expected */
             detail: string;
             /** @description of HTTP */
             status: number;
@@ -1829,7 +1829,7 @@ export interface components {
         RNIC: {
             id: string;
         };
-        /** @description Region is a set of near links with similar stall (Monet, section 4). */
+        /** @description Region is a set of neighbouring links with similar stall (Monet, section 4). */
         Region: {
             age_intervals?: number;
             /**
@@ -1849,7 +1849,7 @@ export interface components {
             severity: components["schemas"]["Severity"];
             size: number;
         };
-        /** @description RegionAt is a region as it was in one interval; its links are numbers of that version of the graph. */
+        /** @description RegionAt is a region as it was in one interval; its links are numbered as in that version of the graph. */
         RegionAt: {
             graph_version: string;
             region: components["schemas"]["Region"];
@@ -1865,7 +1865,7 @@ export interface components {
             begin: string;
             /** @description CostNanos is the makespan that the run would not have lost without what slowed the flows in this region. Regions of one metric share a flow's loss by how likely it crossed each; those of different metrics are not added up. */
             cost_ns: number;
-            /** @description of the whole run, those that cost most first */
+            /** @description of the whole run, the most costly first */
             culprits: string[];
             /** Format: date-time */
             end: string;
@@ -1886,7 +1886,7 @@ export interface components {
             severity: components["schemas"]["Severity"];
             /** @description of the equal ways of a flow that lead through it, the highest; 1: certain */
             share: number;
-            /** @description for people */
+            /** @description human-readable */
             text: string;
             /**
              * Format: date-time
@@ -1897,7 +1897,7 @@ export interface components {
             worst: string;
         };
         RegionCollectives: {
-            /** @description Collectives with flows that crossed the region, those that it cost most first; of the newest 200 in the span. */
+            /** @description Collectives with flows that crossed the region, those that it cost most first; among the newest 200 in the span. */
             collectives: components["schemas"]["RegionCollective"][];
             /** Format: date-time */
             from: string;
@@ -1907,12 +1907,12 @@ export interface components {
         RegionPage: {
             /** Format: date-time */
             from: string;
-            /** @description The cursor of the next page, which has older ones; empty where there are none. */
+            /** @description Cursor of the next page, which has older rows; empty if there are none. */
             next: string;
             regions: components["schemas"]["RegionAt"][];
             /** Format: date-time */
             to: string;
-            /** @description There are older ones. */
+            /** @description There are older rows. */
             truncated: boolean;
         };
         /** @description Report is the result of a run; its JSON is that of `giverny hostping run --json`. */
@@ -1933,19 +1933,19 @@ export interface components {
             /** @description the surest first; empty for a healthy host */
             verdicts: components["schemas"]["Verdict"][];
         };
-        /** @description Root is where back pressure begins: the port that cannot send on what the links of a region bring it. All but Device may be unknown: then texts are empty and Link is NoLink, all null in JSON. */
+        /** @description Root is where back pressure begins: the port that cannot forward what the links of a region bring to it. All but Device may be unknown: then the texts are empty and Link is NoLink, which are null in JSON. */
         Root: {
             device: string;
-            /** @description incast, slow_receiver, link_capacity, link_down or deadlock; null where no diagnosis has found it out */
+            /** @description incast, slow_receiver, link_capacity, link_down or deadlock; null if no diagnosis has determined it */
             kind: string | null;
-            /** @description that leaves the port; null where it is not known */
+            /** @description that leaves the port; null if unknown */
             link: number | null;
-            /** @description at the other end of the port's link; null with the port */
+            /** @description at the other end of the port's link; null if port is null */
             peer: string | null;
-            /** @description null where the device is known but not its port */
+            /** @description null if the device is known but not its port */
             port: string | null;
         };
-        /** @description Search is one as it was requested, and how far each agent is that answered. */
+        /** @description Search is a search as requested, with the progress of each agent that answered. */
         Search: {
             /** @description by name */
             agents: components["schemas"]["SearchAgent"][];
@@ -1957,15 +1957,15 @@ export interface components {
             region?: string;
             /** Format: date-time */
             requested: string;
-            /** @description Values of dimensions within which it searches; absent: the whole space. */
+            /** @description Values of dimensions that limit the search; absent: the whole space. */
             restrict?: Record<string, never>;
             search_id: string;
             seed: number;
-            /** @description Subsystem that is searched; the one that was meant until an agent has said what its own is. */
+            /** @description Subsystem that is searched; the requested one until an agent has reported its own. */
             subsystem: components["schemas"]["Subsystem"];
             why?: string;
         };
-        /** @description SearchAgent is how far a search is on one agent. */
+        /** @description SearchAgent is a search's progress on one agent. */
         SearchAgent: {
             adapter?: string;
             agent: string;
@@ -1979,7 +1979,7 @@ export interface components {
             subsystem: components["schemas"]["Subsystem"];
             /**
              * Format: date-time
-             * @description of its last word
+             * @description of its last message
              */
             time: string;
         };
@@ -2015,7 +2015,7 @@ export interface components {
             rank: number;
             step: number;
         };
-        /** @description session is who asks. */
+        /** @description session is the client's identity. */
         Session: {
             /** @description loopback, insecure, token, session, proxy or certificate */
             by: string;
@@ -2028,9 +2028,9 @@ export interface components {
          * @enum {string}
          */
         Severity: "Neg" | "Low" | "Medium" | "High";
-        /** @description snapshot is an interval. Links are by number in that version of the graph. */
+        /** @description snapshot is an interval. Links are numbered as in that version of the graph. */
         Snapshot: {
-            /** @description null if none is on */
+            /** @description null if there is none */
             congestion: components["schemas"]["CongestionEvent"] | null;
             /** @description share of the links with a value, by metric */
             coverage: {
@@ -2039,7 +2039,7 @@ export interface components {
             /** @description of these regions */
             diagnoses: components["schemas"]["Diagnosis"][];
             graph_version: string;
-            /** @description the links that have been hot for longest */
+            /** @description the links that have been hot longest */
             hot: components["schemas"]["HotLink"][];
             interval: components["schemas"]["Interval"];
             /** @description from counter to store */
@@ -2058,7 +2058,7 @@ export interface components {
         StateTransitions: {
             /** Format: date-time */
             from: string;
-            /** @description it is never gone */
+            /** @description never gone */
             network: components["schemas"]["Transitions"];
             regions: components["schemas"]["Transitions"];
             /** @description names of the rows and columns */
@@ -2066,19 +2066,19 @@ export interface components {
             /** Format: date-time */
             to: string;
         };
-        /** @description status is the state of the network now, not that of the newest interval: it is unknown while none comes. */
+        /** @description status is the present state of the network, not that of the newest interval: it is unknown while no intervals arrive. */
         Status: {
             age_seconds: number | null;
             /**
              * Format: date-time
-             * @description End of the newest interval and how old that is by this host's clock; null where none is stored or the store was not asked.
+             * @description End of the newest interval and its age by this host's clock; null if none is stored or the store was not queried.
              */
             end: string | null;
-            /** @description the state is known, and of now */
+            /** @description the state is known and current */
             live: boolean;
             network: components["schemas"]["NetworkForecast"];
         };
-        /** @description storedOf is what is stored of a span under one version of the graph. */
+        /** @description storedOf says what is stored of a span under one version of the graph. */
         StoredOf: {
             /**
              * Format: date-time
@@ -2087,19 +2087,19 @@ export interface components {
             first: string;
             graph_version: string;
             intervals: number;
-            /** @description whose state is known */
+            /** @description with a known state */
             known: number;
             /**
              * Format: date-time
-             * @description start of the last
+             * @description start of the last interval
              */
             last: string;
             links: number;
             seconds: number;
         };
-        /** @description Subsystem is what anomalies of a NIC depend on (Collie, section 2). An empty field is not known. */
+        /** @description Subsystem is what anomalies of a NIC depend on (Collie, section 2). Empty fields are unknown. */
         Subsystem: {
-            /** @description the maker's id of the board, the PSID */
+            /** @description the vendor's id of the board, the PSID */
             board?: string;
             /** @description model */
             cpu?: string;
@@ -2107,16 +2107,16 @@ export interface components {
             firmware?: string;
             /** @description release */
             kernel?: string;
-            /** @description as the driver says it: MT4129 */
+            /** @description as reported by the driver: MT4129 */
             nic_model: string;
             /** @description NUMA nodes per socket */
             nps?: number;
-            /** @description speed and width of the NIC's slot as it is trained */
+            /** @description trained speed and width of the NIC's slot */
             pcie?: string;
         };
-        /** @description summary is a fabric by a version of its graph. */
+        /** @description summary describes a fabric by a version of its graph. */
         Summary: {
-            /** @description of hosts: the devices at which traffic begins and ends */
+            /** @description of hosts: the devices at which traffic starts and ends */
             adapters: number;
             dims?: number[];
             graph_version: string;
@@ -2169,36 +2169,36 @@ export interface components {
             /** Format: date-time */
             to: string;
             tracks: components["schemas"]["TrackSummary"][];
-            /** @description There are more. */
+            /** @description There are more than n. */
             truncated: boolean;
         };
-        /** @description TrackSummary is a region over a span. */
+        /** @description TrackSummary summarises a region over a span. */
         TrackSummary: {
             /**
              * Format: date-time
-             * @description start of the first interval of the span that has it
+             * @description start of the first interval with it in the span
              */
             first_seen: string;
-            /** @description that have it */
+            /** @description number of intervals with it */
             intervals: number;
             /**
              * Format: date-time
-             * @description start of the last
+             * @description start of the last interval with it
              */
             last_seen: string;
-            /** @description the most in one interval */
+            /** @description the maximum in an interval */
             links: number;
-            /** @description the highest of an interval, percent of time */
+            /** @description the highest in an interval, percent of time */
             mean_percent: number;
             metric: components["schemas"]["Metric"];
-            /** @description where, as it was called last */
+            /** @description location, as last named */
             name: string;
             /** @description its id */
             region: number;
             /** @description the highest */
             severity: components["schemas"]["Severity"];
         };
-        /** @description trafficSeries is what a job moved, interval by interval. */
+        /** @description trafficSeries is a job's traffic, interval by interval. */
         TrafficSeries: {
             /** Format: date-time */
             from: string;
@@ -2207,14 +2207,14 @@ export interface components {
             to: string;
             traffic: components["schemas"]["JobTraffic"][];
         };
-        /** @description Transitions counts what was in one state in an interval and in which in the next: element [a][b] those from a to b. */
+        /** @description Transitions counts transitions from the state in one interval to that in the next: element [a][b] counts those from a to b. */
         Transitions: {
             /** @description a row for each state before, a column for each state after */
             counts: number[][];
             /** @description the same; a row is null where there were none */
             probabilities: (number[] | null)[];
         };
-        /** @description Unknown is that the state of a network cannot be given: silence is no calm. */
+        /** @description Unknown says that the state of a network is unknown: silence does not mean calm. */
         Unknown: {
             /** @description for a person */
             detail?: string;
@@ -2223,7 +2223,7 @@ export interface components {
             since: string;
         };
         /**
-         * @description UnknownReason says why the state of a network cannot be given.
+         * @description UnknownReason says why the state of a network is unknown.
          * @enum {string}
          */
         UnknownReason: "nothing_measured" | "low_coverage" | "late_readings" | "no_readings" | "kafka" | "store" | "no_interval";
@@ -2246,10 +2246,10 @@ export interface components {
             /** @description for people, such as "memory channel of numa1 at 61% of its baseline" */
             text: string;
         };
-        /** @description VictimJob is a job that the region slows down, by a factor within bounds. */
+        /** @description VictimJob is a job that the region slows down, with bounds of the factor. */
         VictimJob: {
             job_id: string;
-            /** @description LostPercent is by how much it moves less since the region began than ever before over as long a time, percent; 0 where that is little, or not known. */
+            /** @description LostPercent is by how much less it moves since the region began than in any earlier period of the same length, in percent; 0 if that is little, or unknown. */
             lost_percent?: number;
             slowdown: number[];
         };

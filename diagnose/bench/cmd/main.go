@@ -1,11 +1,11 @@
-// Command cmd prints how often the diagnoser is right about incidents whose causes are known:
+// Command cmd measures the accuracy of the diagnoser on incidents with known causes:
 //
 //	go run ./diagnose/bench/cmd                    every set, every kind
 //	go run ./diagnose/bench/cmd -v -kinds incast   and every wrong verdict
 //	go run ./diagnose/bench/cmd -seed 0            the seeds that constants are fitted on
-//	go run ./diagnose/bench/cmd -nolog -kinds link_fails,flaps   without a log of failures
+//	go run ./diagnose/bench/cmd -nolog -kinds link_fails,flaps   without a failure log
 //	go run ./diagnose/bench/cmd -diagram FILE.svg  and draw the reliability diagram
-//	go run ./diagnose/bench/cmd -steady            how steadily regions are followed instead, also faint ones and two incasts in one
+//	go run ./diagnose/bench/cmd -steady            instead, how steadily regions are tracked, also of the set faint and the kind two_incasts
 package main
 
 import (
@@ -64,7 +64,7 @@ func list(s string) []string {
 	return strings.FieldsFunc(s, func(r rune) bool { return r == ',' })
 }
 
-// chosen says whether a name is asked for.
+// chosen reports whether a name is selected.
 func chosen(names []string, name string) bool { return len(names) == 0 || slices.Contains(names, name) }
 
 // part is the incidents of a kind in a set.
@@ -116,7 +116,7 @@ func (o *options) run(w io.Writer) error {
 	return os.WriteFile(o.diagram, svg.Bytes(), 0o644)
 }
 
-// print writes a line per set and per kind, and returns the sum.
+// print writes a row per set and per kind, and returns the sum.
 func (o *options) print(w io.Writer, parts []*part) *bench.Score {
 	var all bench.Score
 	var names []string
@@ -173,7 +173,7 @@ func (o *options) score(w io.Writer, set bench.Set, kind bench.Kind) (*bench.Sco
 	return &s, nil
 }
 
-// withoutLog shows a judge no failures.
+// withoutLog hides the failures from a judge.
 type withoutLog struct{ bench.Judge }
 
 func (w withoutLog) Step(r *schema.IntervalResult) {
@@ -181,7 +181,7 @@ func (w withoutLog) Step(r *schema.IntervalResult) {
 	w.Judge.Step(r)
 }
 
-// tell writes a line per incident and one per verdict that is wrong.
+// tell writes a line per incident and one per wrong verdict.
 func tell(w io.Writer, in *bench.Incident, verdicts []bench.Verdict) {
 	var s bench.Score
 	s.Add(verdicts)

@@ -9,7 +9,7 @@ import (
 	"github.com/giverny/giverny/internal/table"
 )
 
-// follow plays the incidents of a part and scores how steadily their regions are followed.
+// follow plays the incidents of a part and scores how steadily their regions are tracked.
 func (o *options) follow(p *part) error {
 	for seed := o.seed; seed < o.seed+int64(o.samples); seed++ {
 		in, err := p.set.Incident(p.kind, seed)
@@ -35,7 +35,7 @@ func (o *options) follow(p *part) error {
 	return nil
 }
 
-// printSteadiness writes a line per set and per kind. Changes and noise are per hour.
+// printSteadiness writes a row per set and per kind. Changes and noise are per hour.
 func (o *options) printSteadiness(w io.Writer, parts []*part) {
 	t := table.Table{W: w, Markdown: o.markdown, Columns: []table.Column{{Name: "incidents", Width: -13}, {Name: "n", Width: 5}, {Name: "covered", Width: 15}, {Name: "regions a spell", Width: 15},
 		{Name: "region changes", Width: 15}, {Name: "root changes", Width: 15}, {Name: "verdict changes", Width: 15}, {Name: "held", Width: 15}, {Name: "noise", Width: 15}}}

@@ -1,5 +1,5 @@
-// Package roottest sets up what the links of a fabric show in an interval, for tests of roots and of verdicts: names of
-// devices and percents go in, snapshots and the links of a region come out.
+// Package roottest builds the readings of a fabric in an interval for tests of roots and verdicts: device names and
+// percents go in, snapshots and the links of a region come out.
 package roottest
 
 import (
@@ -10,7 +10,7 @@ import (
 	"github.com/giverny/giverny/topology"
 )
 
-// Graph is the fabric of a specification.
+// Graph parses a topology specification.
 func Graph(t testing.TB, spec string) *topology.Graph {
 	t.Helper()
 	g, err := topology.Parse("test", spec)
@@ -20,7 +20,7 @@ func Graph(t testing.TB, spec string) *topology.Graph {
 	return g
 }
 
-// Link finds the link of a name like "leaf0>spine1".
+// Link finds a link by a name like "leaf0>spine1".
 func Link(t testing.TB, g *topology.Graph, name string) schema.LinkID {
 	t.Helper()
 	for l := range schema.LinkID(g.NumLinks()) {
@@ -33,8 +33,8 @@ func Link(t testing.TB, g *topology.Graph, name string) schema.LinkID {
 	return schema.NoLink
 }
 
-// Snapshot is one in which each link stalls for credits and carries what is set by its name, percent, and else nothing. The
-// region is the links that stall, ascending.
+// Snapshot returns a snapshot with the given credit stalls and uses, percent, by link name, and zero otherwise. The region
+// is the links with a given stall, ascending.
 func Snapshot(t testing.TB, g *topology.Graph, stalls, uses map[string]float64) (snap *schema.Snapshot, region []schema.LinkID) {
 	t.Helper()
 	snap = calm(g)
@@ -50,7 +50,7 @@ func Snapshot(t testing.TB, g *topology.Graph, stalls, uses map[string]float64) 
 	return snap, region
 }
 
-// calm is a snapshot in which all links are read and none stalls for credits or carries anything.
+// calm is a snapshot in which every link has readings, all zero.
 func calm(g *topology.Graph) *schema.Snapshot {
 	n := g.NumLinks()
 	snap := &schema.Snapshot{Links: n}

@@ -9,17 +9,17 @@ import (
 	"github.com/giverny/giverny/topology"
 )
 
-// Torus is a snapshot of a torus on which links carry and stall what is set.
+// Torus is a snapshot of a torus with settable readings.
 type Torus struct {
 	Graph      *topology.Graph
 	Router     *routes.Router
-	Grid       *routes.Grid // of it
+	Grid       *routes.Grid // of Graph
 	Snap       *schema.Snapshot
-	Stall, Use *schema.Series            // of it
-	Was        map[schema.LinkID]float64 // percent carried before
+	Stall, Use *schema.Series            // of Snap
+	Was        map[schema.LinkID]float64 // use before the onset, percent
 }
 
-// NewTorus has 8 switches a side and no traffic.
+// NewTorus returns a torus of 8x8x8 switches without traffic.
 func NewTorus(t testing.TB) *Torus {
 	t.Helper()
 	g := Graph(t, "torus:8x8x8")
@@ -28,7 +28,7 @@ func NewTorus(t testing.TB) *Torus {
 	return &Torus{Graph: g, Router: router, Grid: router.Grid, Snap: snap, Stall: snap.Find(schema.CreditStall), Use: snap.Find(schema.BandwidthUsed), Was: map[schema.LinkID]float64{}}
 }
 
-// Before is what a link carried before, percent.
+// Before is a link's use before the onset, percent.
 func (u *Torus) Before(l schema.LinkID) float64 { return u.Was[l] }
 
 // Device finds a switch by its coordinates, like "0,1,2".
@@ -41,7 +41,7 @@ func (u *Torus) Device(t testing.TB, name string) topology.DeviceID {
 	return d
 }
 
-// Send lets senders add a percent of a 15 GB/s link each to all links on their ways, which always have more to send.
+// Send adds 1% of a 15 GB/s link per sender to all links on its route. These always have more to send.
 func (u *Torus) Send(senders []topology.DeviceID, to topology.DeviceID) (links []schema.LinkID) {
 	for _, d := range senders {
 		u.Grid.EachOnRoute(d, to, func(l schema.LinkID) {
@@ -55,8 +55,8 @@ func (u *Torus) Send(senders []topology.DeviceID, to topology.DeviceID) (links [
 	return links
 }
 
-// Share lets a switch take a rate, bytes/s, in equal parts from all that wants to go on there: the senders are not served
-// alike, the nearest get most. senders always have more to send.
+// Share lets a switch accept a rate, bytes/s, with every switch serving its inputs in equal parts: senders are not served
+// alike, the nearest get most. They always have more to send.
 func (u *Torus) Share(senders []topology.DeviceID, to topology.DeviceID, rate float64) (links []schema.LinkID) {
 	into := map[topology.DeviceID][]schema.LinkID{}
 	for _, d := range senders {

@@ -1,6 +1,6 @@
-// Package embedded is a Kafka broker inside the process, for a Giverny without any server. A folder
-// goes in, a way to dial comes out, for this process and for others of the same user. It is one node without
-// replicas: what a disk loses is lost.
+// Package embedded is a Kafka broker inside the process, for a Giverny without any server. It stores its
+// data in a folder and provides a dialer for this process and for others of the same user. It is one node
+// without replicas: data lost with its disk is lost.
 package embedded
 
 import (
@@ -28,19 +28,19 @@ import (
 type Config struct {
 	// Folder of its data; empty: the folder kafka under data_dir.
 	Dir string `yaml:"dir"`
-	// Bytes of one data file.
+	// Maximum size of one data file in bytes.
 	SegmentBytes int `yaml:"segment_bytes"`
 	// Bytes that each partition keeps; beyond that its oldest data files are deleted.
 	RetentionBytes int64 `yaml:"retention_bytes"`
-	// Write every record through to the disk before it is acknowledged. Without it, acknowledged records survive
-	// a crash of the process but not of the machine.
+	// Sync every record to the disk before acknowledging it. Without it, acknowledged records survive a crash of
+	// the process but not of the machine.
 	Sync bool `yaml:"sync"`
 }
 
 // DefaultConfig keeps up to 1 GiB per partition.
 func DefaultConfig() Config { return Config{SegmentBytes: 8 << 20, RetentionBytes: 1 << 30} }
 
-// Validate joins all faults of the configuration.
+// Validate reports all faults of the configuration.
 func (c *Config) Validate() error {
 	var f faults.List
 	f.Check(c.SegmentBytes >= 1<<20 && c.SegmentBytes <= 1<<30, "segment_bytes", "%d: want 1 MiB to 1 GiB", c.SegmentBytes)
@@ -48,9 +48,9 @@ func (c *Config) Validate() error {
 	return f.Err()
 }
 
-// Broker is a Kafka broker inside the process. No port is open, since what it reads is not guarded against a
-// hostile client: the process reaches it through Dial, over pipes in memory, and other processes of the same user
-// through a socket in its folder (see Reach).
+// Broker is a Kafka broker inside the process. It opens no port, because it is not hardened against hostile
+// clients: the process connects through Dial, over in-memory pipes, and other processes of the same user through
+// a socket in its folder (see Reach).
 type Broker struct {
 	config Config
 	client kafka.Config
@@ -58,11 +58,11 @@ type Broker struct {
 	pipes  *pipeListener
 }
 
-// Address of the broker, which Dial takes for the broker's whatever is dialled.
+// Address is the broker's address; Dial connects to the broker whatever the address.
 const Address = "embedded:9092"
 
-// New makes a broker that starts with Run. Clients may dial before that; they wait. Of its clients'
-// configuration it takes the retention and the longest message. A broker without a Dir keeps its data in memory.
+// New returns a broker that starts with Run. Clients may dial before that; they wait. It takes the retention and
+// the maximum message size from its clients' configuration. Without a Dir it keeps its data in memory.
 func New(config Config, client kafka.Config, log *slog.Logger) (*Broker, error) {
 	b := &Broker{config: config, log: log, pipes: newPipeListener()}
 	b.client = b.Client(client)
@@ -72,8 +72,8 @@ func New(config Config, client kafka.Config, log *slog.Logger) (*Broker, error) 
 	return b, nil
 }
 
-// Client is the configuration of a client of this broker: in the process there is nothing to encrypt and no one
-// to log in, and the broker bounds its topics by itself.
+// Client returns the configuration of a client of this broker: within the process there is no encryption or
+// login, and the broker limits its topics itself.
 func (b *Broker) Client(c kafka.Config) kafka.Config { return b.config.client(c) }
 
 func (c *Config) client(of kafka.Config) kafka.Config {
@@ -82,10 +82,10 @@ func (c *Config) client(of kafka.Config) kafka.Config {
 	return of
 }
 
-// Dial reaches the broker from within the process.
+// Dial connects to the broker from within the process.
 func (b *Broker) Dial(ctx context.Context, _, _ string) (net.Conn, error) { return b.pipes.dial(ctx) }
 
-// Run keeps the broker going until ctx ends and its data are on the disk. It runs once.
+// Run runs the broker until ctx ends and its data is on disk. It can run only once.
 func (b *Broker) Run(ctx context.Context) error {
 	defer b.pipes.Close()
 	options := b.options()
@@ -107,7 +107,7 @@ func (b *Broker) Run(ctx context.Context) error {
 	defer cluster.Close()
 	var running errgroup.Group
 	running.Go(func() error { b.serveOthers(ctx); return nil })
-	retention := time.NewTicker(time.Second) // it does not do so by itself after a reload
+	retention := time.NewTicker(time.Second) // the broker does not apply it by itself after a reload
 	defer retention.Stop()
 	for {
 		select {
@@ -119,7 +119,7 @@ func (b *Broker) Run(ctx context.Context) error {
 	}
 }
 
-// lockPatience is how long a former process may take to leave.
+// lockPatience is how long to wait for a previous process to exit.
 const lockPatience = 2 * time.Second
 
 func (b *Broker) options() []kfake.Opt {
@@ -140,7 +140,7 @@ func (b *Broker) options() []kfake.Opt {
 	return options
 }
 
-// kfakeLogger takes over the broker's warnings and errors.
+// kfakeLogger forwards the broker's warnings and errors.
 type kfakeLogger struct{ log *slog.Logger }
 
 func (l kfakeLogger) Logf(level kfake.LogLevel, format string, args ...any) {
@@ -150,7 +150,7 @@ func (l kfakeLogger) Logf(level kfake.LogLevel, format string, args ...any) {
 	l.log.Warn("kafka: embedded broker warns", "message", strings.TrimSpace(fmt.Sprintf(format, args...)))
 }
 
-// pipeListener is a net.Listener whose connections are pairs of ends in memory.
+// pipeListener is a net.Listener of in-memory pipes.
 type pipeListener struct {
 	arriving chan net.Conn
 	closed   chan struct{}

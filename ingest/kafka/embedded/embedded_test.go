@@ -16,7 +16,7 @@ import (
 	"github.com/giverny/giverny/internal/secret"
 )
 
-// What the broker does for its clients, the conformance suite of package kafka tests.
+// What the broker does for its clients is tested by the conformance suite of package kafka.
 
 func TestValidateNamesEveryKey(t *testing.T) {
 	config := embedded.DefaultConfig()
@@ -33,7 +33,7 @@ func TestValidateNamesEveryKey(t *testing.T) {
 	}
 }
 
-// A client of the broker reaches it whatever else is configured, and the broker's bound is its topics'.
+// A client of the broker connects to it whatever else is configured, and its topics have the broker's limit.
 func TestClientIsOfThisBroker(t *testing.T) {
 	own := embedded.DefaultConfig()
 	own.RetentionBytes = 16 << 20
@@ -50,7 +50,7 @@ func TestClientIsOfThisBroker(t *testing.T) {
 	}
 }
 
-// Where its folder cannot be made, a broker says which key to change.
+// If its folder cannot be created, a broker says which key to change.
 func TestAFolderThatCannotBeMade(t *testing.T) {
 	own := embedded.DefaultConfig()
 	file := filepath.Join(t.TempDir(), "file")
@@ -67,8 +67,8 @@ func TestAFolderThatCannotBeMade(t *testing.T) {
 	}
 }
 
-// A client of another process reaches a broker by its folder while it runs, also after one that was killed; where none
-// runs the error says what to do. The folder of the socket is for its user alone.
+// A client of another process connects to a running broker by its folder, also after a killed one; if none runs the
+// error says what to do. Only its user can enter the folder of the socket.
 func TestReachFromAnotherProcess(t *testing.T) {
 	own := embedded.DefaultConfig()
 	own.Dir = t.TempDir()

@@ -11,11 +11,11 @@ import (
 	"github.com/giverny/giverny/ingest/kafka"
 )
 
-// socketPath of a broker: in a folder that its user alone may enter.
+// socketPath returns a broker's socket, in a folder that only its user can enter.
 func socketPath(dir string) string { return filepath.Join(dir, "socket", "broker.sock") }
 
-// serveOthers lets other processes of the same user in until ctx ends. A broker that cannot have a socket, such as
-// one whose folder has too long a path, serves its own process alone.
+// serveOthers accepts other processes of the same user until ctx ends. A broker that cannot create a socket, for
+// example because its path is too long, serves only its own process.
 func (b *Broker) serveOthers(ctx context.Context) {
 	if b.config.Dir == "" {
 		return
@@ -32,7 +32,7 @@ func (b *Broker) serveOthers(ctx context.Context) {
 	}
 }
 
-// listen makes the socket, in place of one that a killed process has left: the folder is locked.
+// listen creates the socket. It replaces one left by a killed process: the folder is locked.
 func listen(path string) (net.Listener, error) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return nil, err
@@ -43,7 +43,7 @@ func listen(path string) (net.Listener, error) {
 	return net.Listen("unix", path)
 }
 
-// accept hands connections to the broker until the listener is closed, or fails.
+// accept passes connections to the broker until the listener is closed or fails.
 func (b *Broker) accept(listener net.Listener) error {
 	for {
 		conn, err := listener.Accept()
@@ -56,7 +56,7 @@ func (b *Broker) accept(listener net.Listener) error {
 	}
 }
 
-// take hands a connection to the broker.
+// take passes a connection to the broker. It returns false if the broker is closed.
 func (l *pipeListener) take(conn net.Conn) bool {
 	select {
 	case l.arriving <- conn:
@@ -66,8 +66,8 @@ func (l *pipeListener) take(conn net.Conn) bool {
 	}
 }
 
-// Reach is how a client in another process reaches the broker that runs on the same folder: what its configuration
-// becomes, and how it dials.
+// Reach returns the configuration and the dialer for a client in another process of the broker that runs on the
+// same folder.
 func Reach(config Config, client kafka.Config) (kafka.Config, kafka.Dial, error) {
 	path := socketPath(config.Dir)
 	dial := func(ctx context.Context, _, _ string) (net.Conn, error) {

@@ -8,10 +8,10 @@ import (
 	"github.com/giverny/giverny/ingest/kafka"
 )
 
-// assign shares the partitions out to the members of a generation: sticky, so that no more move than must, and
-// level, so that where all can own all no member has two more than another. It is cooperative: a partition that
-// a member still owns and that is to move stays unassigned in this generation; its owner gives it back and joins
-// again, and then it is assigned. So a partition never has two owners.
+// assign distributes the partitions over the members of a generation. It is sticky: only as many partitions move
+// as must. It is balanced: if all members can own all partitions, their numbers differ by at most one. It is
+// cooperative: a partition that has to move from its owner stays unassigned in this generation; it is assigned
+// when its owner has given it back and rejoined. So a partition never has two owners.
 func assign(members []kafka.GroupMember) map[string][]int {
 	owner := owners(members)
 	target := level(members, owner)
@@ -28,7 +28,7 @@ func assign(members []kafka.GroupMember) map[string][]int {
 	return plan
 }
 
-// owners are the members that own partitions, by partition.
+// owners returns the owner of each owned partition.
 func owners(members []kafka.GroupMember) map[int]string {
 	owner := map[int]string{}
 	for _, m := range members {
@@ -39,8 +39,9 @@ func owners(members []kafka.GroupMember) map[int]string {
 	return owner
 }
 
-// level is who shall own each partition in the end: its owner, or the one with the fewest, and then from the
-// one with the most to the one with the fewest until no move makes it more even.
+// level returns the desired owner of each partition: its current owner, or the member with the fewest; then
+// partitions move from the member with the most to the one with the fewest until no move improves the
+// balance.
 func level(members []kafka.GroupMember, owner map[int]string) map[int]string {
 	can := map[int][]string{} // who can own a partition
 	load := map[string]int{}
@@ -68,7 +69,7 @@ func level(members []kafka.GroupMember, owner map[int]string) map[int]string {
 			load[id]++
 		}
 	}
-	for moved := true; moved; { // ends: each move makes the sum of the squares of the loads smaller
+	for moved := true; moved; { // terminates: each move reduces the sum of the squared loads
 		moved = false
 		for _, partition := range partitions {
 			from, to := target[partition], fewest(can[partition])
@@ -84,7 +85,7 @@ func level(members []kafka.GroupMember, owner map[int]string) map[int]string {
 	return target
 }
 
-// most is the greatest load among those that could give a partition to a member.
+// most returns the largest load among the owners of partitions that a member can own.
 func most(load map[string]int, target map[int]string, can map[int][]string, to string) (n int) {
 	for partition, from := range target {
 		if slices.Contains(can[partition], to) {

@@ -35,8 +35,8 @@ func TestAssign(t *testing.T) {
 	}
 }
 
-// Whatever comes and goes, a partition never has two owners; once the members rest, every partition has one,
-// and none has two more than another.
+// Whatever members come and go, a partition never has two owners; once the members settle, every partition
+// has one, and their numbers differ by at most one.
 func TestAssignProperties(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		partitions := rapid.IntRange(1, 20).Draw(t, "partitions")

@@ -21,7 +21,7 @@ import (
 
 const fabrics = 4
 
-// The broker is reached over pipes in memory, and its sessions end by the bubble's clock.
+// The broker is reached over in-memory pipes, and its sessions expire by the bubble's clock.
 func TestEmbedded(t *testing.T) { synctest.Test(t, embeddedBroker) }
 
 func embeddedBroker(t *testing.T) {
@@ -55,7 +55,7 @@ func quiet() *slog.Logger { return slog.New(slog.DiscardHandler) }
 type process struct {
 	*holder
 	client *kafka.Client
-	cut    atomic.Bool // no request of it reaches the group
+	cut    atomic.Bool // its requests do not reach the group
 	end    func()      // stops it; may be called twice
 }
 
@@ -81,7 +81,7 @@ func start(t *testing.T, config kafka.Config, dial kafka.Dial, clock func() time
 	return p
 }
 
-// cuttable is a coordinator that can be out of reach.
+// cuttable is a coordinator that can become unreachable.
 type cuttable struct {
 	lease.Coordinator
 	cut *atomic.Bool
@@ -103,7 +103,7 @@ func (c *cuttable) Heartbeat(ctx context.Context, m kafka.Member) error {
 	return c.Coordinator.Heartbeat(ctx, m)
 }
 
-// conformance is what every broker's groups must do for the leases.
+// conformance is what the leases require of every broker's groups.
 func conformance(t *testing.T, config kafka.Config, dial kafka.Dial, clock func() time.Duration) {
 	session := config.Consumer.SessionTimeout
 	a := start(t, config, dial, clock)
@@ -136,7 +136,7 @@ func conformance(t *testing.T, config kafka.Config, dial kafka.Dial, clock func(
 	}
 }
 
-// watch counts how often two processes would both write for a partition.
+// watch counts how often two processes could both write for a partition.
 func watch(t *testing.T, a, b *process) (overlaps func() int) {
 	stop, result := make(chan struct{}), make(chan int, 1)
 	go func() {
@@ -172,7 +172,7 @@ func fenceOf(t *testing.T, p *process) kafka.Fence {
 	return nil
 }
 
-// commit commits an offset through a fence, and wants it refused if want is set.
+// commit commits an offset through a fence, and expects the error want.
 func commit(t *testing.T, p *process, fence kafka.Fence, want error) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
@@ -183,7 +183,7 @@ func commit(t *testing.T, p *process, fence kafka.Fence, want error) {
 	}
 	patience := busy
 	if want != nil {
-		patience = 10 * time.Second // it is tried until then
+		patience = 10 * time.Second // it is retried until then
 	}
 	refused := error(nil)
 	c := kafka.NewConsumer(p.client, producer, kafka.Assignment{Kind: envelope.Events, Fabric: "f0", Fence: fence})
@@ -202,7 +202,7 @@ func commit(t *testing.T, p *process, fence kafka.Fence, want error) {
 	}
 }
 
-// busy is how long a busy machine may take to get to a state.
+// busy is how long a busy machine may take to reach a state.
 const busy = time.Minute
 
 func await(t *testing.T, what string, patience time.Duration, holds func() bool) {

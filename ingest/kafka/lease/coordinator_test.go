@@ -12,9 +12,10 @@ import (
 	"github.com/giverny/giverny/ingest/kafka/lease"
 )
 
-// broker is a group coordinator in memory, as Kafka's classic protocol has it: a
-// member that is not heard of for a session is expelled, a generation begins when
-// all members have joined it, or when those that have not had their patience.
+// broker is an in-memory group coordinator with Kafka's classic protocol: it
+// expels a member that is silent for a session; a generation starts when all
+// members have joined it, or when the rebalance timeout of the others has
+// expired.
 type broker struct {
 	session time.Duration
 
@@ -24,8 +25,8 @@ type broker struct {
 	generation int
 	preparing  bool // waits for members to join
 	members    map[string]*brokerMember
-	plan       map[string][]int // of the generation; nil until its leader has brought it
-	left       []string         // the members that said that they leave
+	plan       map[string][]int // of the generation; nil until its leader has sent it
+	left       []string         // the members that have left by request
 }
 
 type brokerMember struct {
@@ -34,19 +35,19 @@ type brokerMember struct {
 	silent *time.Timer // expels it
 }
 
-const patience = 3 // session timeouts in which a member has to join again
+const patience = 3 // in session timeouts: how long a member has to rejoin
 
 func newBroker(session time.Duration) *broker {
 	return &broker{session: session, members: map[string]*brokerMember{}, changed: make(chan struct{})}
 }
 
-// notify wakes those that wait; b.mu is held.
+// notify wakes all waiters; b.mu is held.
 func (b *broker) notify() {
 	close(b.changed)
 	b.changed = make(chan struct{})
 }
 
-// prepare begins a rebalance; b.mu is held.
+// prepare starts a rebalance; b.mu is held.
 func (b *broker) prepare() {
 	if b.preparing {
 		return
@@ -68,7 +69,7 @@ func (b *broker) prepare() {
 	b.notify()
 }
 
-// complete begins the generation if all have joined; b.mu is held.
+// complete starts the generation if all have joined; b.mu is held.
 func (b *broker) complete() {
 	for _, m := range b.members {
 		if !m.joined {
@@ -91,8 +92,7 @@ func (b *broker) drop(id string) {
 	delete(b.members, id)
 }
 
-// expel is what happens to a member that is not heard of, and to any that a test
-// takes against.
+// expel removes a silent member, or any member on request of a test.
 func (b *broker) expel(id string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -129,7 +129,7 @@ func (b *broker) Join(ctx context.Context, self kafka.GroupMember) (kafka.Joined
 	m.self = self
 	b.prepare()
 	m.joined = true
-	m.silent.Stop() // one that waits in a join is not silent
+	m.silent.Stop() // a member that waits in a join is not silent
 	generation := b.generation
 	b.complete()
 	for b.generation == generation {
@@ -158,7 +158,7 @@ func (b *broker) Join(ctx context.Context, self kafka.GroupMember) (kafka.Joined
 	return joined, nil
 }
 
-// check is the answer to a member's claim; b.mu is held.
+// check checks a member's ID and generation; b.mu is held.
 func (b *broker) check(m kafka.Member) error {
 	switch member := b.members[m.ID]; {
 	case member == nil:

@@ -15,7 +15,7 @@ import (
 	"github.com/giverny/giverny/internal/retry"
 )
 
-// Coordinator is the consumer group: kafka.Coordinator, which says what the errors mean.
+// Coordinator is the consumer group. kafka.Coordinator implements it and documents the errors.
 type Coordinator interface {
 	Join(ctx context.Context, self kafka.GroupMember) (kafka.Joined, error)
 	Sync(ctx context.Context, m kafka.Member, assignment map[string][]int) ([]int, error)
@@ -24,8 +24,8 @@ type Coordinator interface {
 	Close()
 }
 
-// Parts of the session timeout. The coordinator counts it from when it gets a heartbeat and a lease from when
-// the heartbeat was sent, so a lease runs out first, by a fifth of the timeout if clocks run alike.
+// Fractions of the session timeout. The coordinator starts it when it receives a heartbeat, a lease starts
+// when the heartbeat is sent, so a lease expires first, by a fifth of the timeout if clocks run equally fast.
 const (
 	heartbeatsPerSession = 6
 	checksPerSession     = 30
@@ -33,24 +33,24 @@ const (
 	leaseDenominator     = 5
 )
 
-// Group is the membership of this process, for the fabrics that it could own.
+// Group is this process's membership in the consumer group, for the fabrics that it can own.
 type Group struct {
 	coordinator Coordinator
 	session     time.Duration
 	now         func() time.Duration
 	log         *slog.Logger
 	fabrics     map[int]*ownership // by partition
-	again       chan struct{}      // holds one when the process is to join again
+	again       chan struct{}      // holds one value if the process has to rejoin
 
-	mu        sync.Mutex // guards what follows, and the state of fabrics and leases
+	mu        sync.Mutex // guards the fields below, and the state of fabrics and leases
 	member    kafka.Member
 	joining   bool
-	renewed   time.Duration // when the newest heartbeat that was answered was sent
-	unsettled time.Duration // when a heartbeat first said that the group rebalances; 0: it does not
+	renewed   time.Duration // send time of the newest heartbeat that succeeded
+	unsettled time.Duration // send time of the first heartbeat that reported the current rebalance; 0: none
 }
 
-// New makes the membership of a process that could own some fabrics, by partition. session is the session
-// timeout that the coordinator has; now is a clock that is never set, such as Clock.
+// New returns the membership of a process that can own the given fabrics, by partition. session is the
+// coordinator's session timeout; now is a monotonic clock such as Clock.
 func New(coordinator Coordinator, session time.Duration, fabrics map[int]string, now func() time.Duration, log *slog.Logger) *Group {
 	g := &Group{coordinator: coordinator, session: session, now: now, log: log, fabrics: map[int]*ownership{}, again: make(chan struct{}, 1)}
 	for partition, fabric := range fabrics {
@@ -59,11 +59,11 @@ func New(coordinator Coordinator, session time.Duration, fabrics map[int]string,
 	return g
 }
 
-// Of makes a lease of a fabric's partition, for one holder.
+// Of returns a lease of a fabric's partition, for one holder.
 func (g *Group) Of(partition int) *Lease { return &Lease{group: g, fabric: g.fabrics[partition]} }
 
-// Run keeps the membership until ctx ends, and then leaves, so that the others take over at once. The holders
-// must have released by then.
+// Run maintains the membership until ctx ends, and then leaves the group, so that the others take over at
+// once. The holders must have released by then.
 func (g *Group) Run(ctx context.Context) error {
 	group, running := errgroup.WithContext(ctx)
 	group.Go(func() error { g.keepJoined(running); return nil })
@@ -91,7 +91,7 @@ func (g *Group) every(ctx context.Context, period time.Duration, do func()) {
 	}
 }
 
-// keepJoined enters generation after generation.
+// keepJoined joins generation after generation.
 func (g *Group) keepJoined(ctx context.Context) {
 	pauses := retry.Backoff{Min: 100 * time.Millisecond, Max: g.session / 2}.Pauses()
 	for failures := 0; ctx.Err() == nil; {
@@ -112,7 +112,7 @@ func (g *Group) keepJoined(ctx context.Context) {
 	}
 }
 
-// rebalance enters one generation, and takes the fabrics that it brings.
+// rebalance joins one generation, and takes the fabrics that are assigned to this process.
 func (g *Group) rebalance(ctx context.Context) error {
 	self := g.beginJoin()
 	defer g.endJoin()
@@ -136,7 +136,7 @@ func (g *Group) rebalance(ctx context.Context) error {
 		g.refused(err)
 		return err
 	}
-	sent = g.now() // the join may have waited for longer than a lease lasts
+	sent = g.now() // the join may have taken longer than a lease lasts
 	if err = g.coordinator.Heartbeat(ctx, joined.Member); errors.Is(err, kafka.ErrRebalance) {
 		g.joinAgain()
 	} else if err != nil {
@@ -147,11 +147,11 @@ func (g *Group) rebalance(ctx context.Context) error {
 	return nil
 }
 
-// beginJoin is what this process says of itself: the fabrics that it could own, and those that it does.
+// beginJoin returns this process's part of the join: the fabrics that it can own, and those that it owns.
 func (g *Group) beginJoin() kafka.GroupMember {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	select { // what is asked for from now on needs another generation
+	select { // a request from now on needs another generation
 	case <-g.again:
 	default:
 	}
@@ -171,14 +171,14 @@ func (g *Group) endJoin() {
 	g.joining = false
 }
 
-// enter notes the generation that was joined.
+// enter records the generation that was joined.
 func (g *Group) enter(m kafka.Member, sent time.Duration) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.member, g.renewed = m, max(g.renewed, sent)
 }
 
-// refused draws the consequence of an answer to a join.
+// refused handles an error of a join.
 func (g *Group) refused(err error) {
 	if errors.Is(err, kafka.ErrExpelled) {
 		g.mu.Lock()
@@ -188,7 +188,7 @@ func (g *Group) refused(err error) {
 	}
 }
 
-// take begins a tenure of each assigned partition, and asks back those that are no longer assigned.
+// take starts a tenure of each newly assigned partition, and revokes those that are no longer assigned.
 func (g *Group) take(assigned []int, renewed time.Duration) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -207,7 +207,7 @@ func (g *Group) take(assigned []int, renewed time.Duration) {
 	}
 }
 
-// giveBackUnused ends a tenure that is asked back and that nothing is written under; g.mu is held.
+// giveBackUnused ends a tenure that is revoked and has no holders; g.mu is held.
 func (g *Group) giveBackUnused(f *ownership) {
 	if f.granted == nil || f.granted.wanted.Err() == nil || f.granted.holders > 0 {
 		return
@@ -237,14 +237,14 @@ func (g *Group) heartbeat(ctx context.Context) {
 	}
 }
 
-// answered draws the consequence of a heartbeat; g.mu is held.
+// answered handles the result of a heartbeat; g.mu is held.
 func (g *Group) answered(err error, sent time.Duration) {
 	switch {
 	case err == nil:
 		g.renewed, g.unsettled = max(g.renewed, sent), 0
 	case errors.Is(err, kafka.ErrRebalance):
-		// The member counts as alive, and what it owned when the generation began is not assigned to others, until
-		// it fails to join the next one in time: renewals end long before that.
+		// The group considers the member alive, and does not assign its partitions to others until it fails to
+		// rejoin in time: renewals end long before that.
 		if g.unsettled == 0 {
 			g.unsettled = sent
 		}
@@ -262,12 +262,13 @@ func (g *Group) answered(err error, sent time.Duration) {
 	}
 }
 
-// fresh says whether no other process can own what this one was assigned; g.mu is held.
+// fresh reports whether the leases are valid: no other process can own this process's partitions; g.mu is
+// held.
 func (g *Group) fresh() bool {
 	return g.now()-g.renewed < g.session*leaseNumerator/leaseDenominator
 }
 
-// expire ends leases that have not been renewed in time.
+// expire ends leases that were not renewed in time.
 func (g *Group) expire() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -276,7 +277,7 @@ func (g *Group) expire() {
 	}
 }
 
-// owns says whether any fabric is this process's; g.mu is held.
+// owns reports whether this process owns any fabric; g.mu is held.
 func (g *Group) owns() bool {
 	for _, f := range g.fabrics {
 		if f.granted != nil {
@@ -286,7 +287,7 @@ func (g *Group) owns() bool {
 	return false
 }
 
-// lose ends all tenures at once; g.mu is held.
+// lose ends all tenures immediately; g.mu is held.
 func (g *Group) lose(why string) {
 	for _, f := range g.fabrics {
 		if f.granted == nil {
@@ -299,7 +300,7 @@ func (g *Group) lose(why string) {
 	g.joinAgain()
 }
 
-// joinAgain asks for another generation.
+// joinAgain requests another generation.
 func (g *Group) joinAgain() {
 	select {
 	case g.again <- struct{}{}:

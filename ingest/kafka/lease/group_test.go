@@ -21,11 +21,11 @@ import (
 
 const session = 6 * time.Second
 
-// Peers that come, are cut off, come back, are expelled and leave, in random
-// order: never do two write for one fabric, and once they rest each fabric has its
-// writer and the shares are level. A coordinator expels only who was silent for
-// longer than a lease lasts; where an operator removes a live member by hand, it
-// may write until its next heartbeat.
+// Peers that join, are cut off, come back, are expelled and leave, in random
+// order: never do two write for one fabric, and once they settle each fabric has
+// its writer and the shares are balanced. A coordinator expels only members that
+// were silent for longer than a lease lasts; if an operator removes a live member
+// by hand, it may write until its next heartbeat.
 func TestRandomFaults(t *testing.T) {
 	const fabrics = 10
 	for seed := range uint64(4) {
@@ -52,9 +52,9 @@ func TestRandomFaults(t *testing.T) {
 					p.link.set(func(l *link) { l.heartbeat, l.join = nil, nil })
 				case 2:
 					b.expel(fmt.Sprintf("member%02d", 1+rng.IntN(max(1, b.births()))))
-					time.Sleep(session / 6) // a live one hears of it at its next heartbeat
+					time.Sleep(session / 6) // a live member notices at its next heartbeat
 				case 3:
-					p.link.set(func(l *link) { l.heartbeat = cutOff }) // and can join all the time
+					p.link.set(func(l *link) { l.heartbeat = cutOff }) // while it can join all the time
 				}
 				oneWriter(t, peers, fabrics, time.Duration(rng.Int64N(int64(2*session))))
 			}
@@ -82,8 +82,8 @@ func (b *broker) births() int {
 	return b.born
 }
 
-// A process that no longer reaches the group stops writing before its session ends,
-// and the other has its fabrics less than half a second after.
+// A process that can no longer reach the group stops writing before its session
+// ends, and the other one has its fabrics less than half a second later.
 func TestTakeover(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBroker(session)
@@ -112,8 +112,8 @@ func TestTakeover(t *testing.T) {
 	})
 }
 
-// One that is asked to give fabrics back goes on writing until it has released
-// them, and only then does the other begin.
+// A process that has to give fabrics back continues to write until it has
+// released them, and only then does the other one start.
 func TestSlowHandover(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBroker(session)
@@ -134,8 +134,8 @@ func TestSlowHandover(t *testing.T) {
 	})
 }
 
-// Two holders in one process: the fabric goes to another when both have released,
-// and one that works under a tenure that was lost may not write under the next.
+// Two holders in one process: the fabric goes to another process when both have
+// released, and a holder whose tenure was lost may not write under the next one.
 func TestTwoHolders(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBroker(session)
@@ -183,8 +183,8 @@ func TestTwoHolders(t *testing.T) {
 	})
 }
 
-// A member that the group has expelled, or gone on without, loses its fabrics at
-// the next heartbeat, says so, and comes back.
+// A member that the group has expelled, or continued without, loses its fabrics
+// at the next heartbeat, logs it, and rejoins.
 func TestLost(t *testing.T) {
 	for answer, says := range map[error]string{kafka.ErrExpelled: "took this process for dead", kafka.ErrGeneration: "gone on without this process"} {
 		synctest.Test(t, func(t *testing.T) {
@@ -214,8 +214,8 @@ func TestLost(t *testing.T) {
 	}
 }
 
-// A process that was frozen for longer than its lease wakes in the middle of a write, before any timer has fired: the
-// write is stopped, and its context ends at once.
+// A process that was frozen for longer than its lease wakes up in the middle of a write, before any timer has fired:
+// the write is stopped, and its context ends immediately.
 func TestFrozenInTheMiddleOfAWrite(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b, clock := newBroker(session), bubbleClock()
@@ -253,7 +253,7 @@ func TestFrozenInTheMiddleOfAWrite(t *testing.T) {
 	})
 }
 
-// A rebalance that never ends renews leases for one session and no longer.
+// A rebalance that never ends renews leases for one session only.
 func TestEndlessRebalance(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBroker(session)
@@ -281,8 +281,8 @@ func TestEndlessRebalance(t *testing.T) {
 	})
 }
 
-// A group that cannot be joined is tried with back-off and one line in the log; a
-// leave that fails is said too, and ends Run nevertheless.
+// Joining a group is retried with back-off and one line in the log; a failed
+// leave is logged too, and Run ends nevertheless.
 func TestJoinAndLeaveFail(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBroker(session)
@@ -325,7 +325,7 @@ func TestJoinAndLeaveFail(t *testing.T) {
 	})
 }
 
-// Run leaves the group, so that the others need not wait, and leaves no goroutine, of which the bubble would complain.
+// Run leaves the group, so that the others need not wait, and leaks no goroutine, which the bubble would report.
 func TestRunEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBroker(session)

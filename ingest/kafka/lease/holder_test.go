@@ -8,13 +8,13 @@ import (
 	"github.com/giverny/giverny/ingest/kafka/lease"
 )
 
-// holder is a member of a group that holds every fabric it is given until it is asked
-// to give it back.
+// holder is a member of a group that holds every fabric it gets until it has to give
+// it back.
 type holder struct {
 	group  *lease.Group
 	leases []*lease.Lease // by partition
-	slow   time.Duration  // from being asked to give a fabric back to the release
-	stop   func() error   // releases all, leaves the group and waits; the error is the group's
+	slow   time.Duration  // delay of the release when a fabric has to be given back
+	stop   func() error   // releases all, leaves the group and waits; returns the group's error
 
 	mu    sync.Mutex
 	owned map[int]bool // guarded by mu
@@ -50,7 +50,7 @@ func (h *holder) hold(ctx context.Context, fabric int) {
 		}
 		h.note(fabric, true)
 		<-owned.Done()
-		time.Sleep(h.slow) // finishes what it has begun
+		time.Sleep(h.slow) // finishes its writes
 		h.note(fabric, false)
 		release()
 	}
@@ -73,7 +73,7 @@ func (h *holder) count() (n int) {
 	return n
 }
 
-// may says whether the holder would write for a fabric now.
+// may reports whether the holder would write for a fabric now.
 func (h *holder) may(fabric int) bool {
 	_, done, err := h.leases[fabric].Guard(context.Background())
 	if err != nil {

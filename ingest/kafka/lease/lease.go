@@ -1,7 +1,7 @@
-// Package lease lets analysers share fabrics: each fabric has one owner at a
-// time, the fabrics are spread evenly, and those of a process that dies or hangs go to the others. In goes
-// membership of a Kafka consumer group, out come leases: a context that ends with the ownership, a check right
-// before each write, and the fencing token of committed offsets. It reads and writes no data itself.
+// Package lease lets analysers share fabrics: each fabric has one owner at a time, fabrics are spread evenly,
+// and those of a process that dies or hangs go to the others. On top of membership in a Kafka consumer group
+// it provides leases: a context that ends with the ownership, a check right before each write, and the fencing
+// token for committed offsets. It reads and writes no data itself.
 package lease
 
 import (
@@ -13,28 +13,28 @@ import (
 	"github.com/giverny/giverny/internal/fence"
 )
 
-// Lease is one holder's view of the ownership of a fabric, which this process may or may not have. A fabric
-// may have several holders in a process, each with a Lease of its own; it is given back when all have released.
+// Lease is one holder's view of the ownership of a fabric, which this process may or may not have. A fabric may
+// have several holders in a process, each with its own Lease; it is given back when all have released.
 type Lease struct {
 	group  *Group
 	fabric *ownership
-	used   *tenure // what the holder works under, or worked until it was lost; nil: nothing; group.mu guards it
+	used   *tenure // the tenure that the holder uses, or used until it was lost; nil: none; guarded by group.mu
 }
 
-// ownership is what a process has of a fabric that it could own. group.mu guards what changes.
+// ownership is a process's state for a fabric that it can own. group.mu guards the mutable fields.
 type ownership struct {
 	name    string
-	granted *tenure       // what the group has assigned and not got back; nil: another's
-	changed chan struct{} // closed when a tenure begins
+	granted *tenure       // assigned by the group and not given back; nil: not owned
+	changed chan struct{} // closed when a tenure starts
 }
 
-// tenure is a time during which this process owns a fabric.
+// tenure is a period during which this process owns a fabric.
 type tenure struct {
-	wanted  context.Context // ends when the fabric is to be given back, or is lost
+	wanted  context.Context // ends when the fabric has to be given back, or is lost
 	valid   context.Context // ends when it has been given back, or is lost
 	giveUp  context.CancelFunc
 	end     context.CancelFunc
-	holders int // that have not released; group.mu guards it
+	holders int // that have not released; guarded by group.mu
 }
 
 func newTenure() *tenure {
@@ -44,9 +44,9 @@ func newTenure() *tenure {
 	return t
 }
 
-// Acquire waits until this process owns the fabric. The context it returns ends when the fabric is to be given
-// back or is lost; in the former case what is finished may still be written. release must be called when
-// nothing is written any more, and once: only then does another process take over.
+// Acquire waits until this process owns the fabric. The context that it returns ends when the fabric has to be
+// given back or is lost; in the former case finished results may still be written. The caller must call
+// release once, after its last write: only then can another process take over.
 func (l *Lease) Acquire(ctx context.Context) (owned context.Context, release func(), err error) {
 	for {
 		if err := ctx.Err(); err != nil {
@@ -78,7 +78,7 @@ func (l *Lease) take() (t *tenure, changed <-chan struct{}) {
 	return t, nil
 }
 
-// release is the holder's word that it writes nothing more under a tenure.
+// release says that the holder writes nothing more under a tenure.
 func (l *Lease) release(t *tenure) {
 	l.group.mu.Lock()
 	defer l.group.mu.Unlock()
@@ -87,9 +87,9 @@ func (l *Lease) release(t *tenure) {
 	l.group.giveBackUnused(l.fabric)
 }
 
-// Guard is for right before a write: the context that it returns ends with the lease, so that a write which
-// takes long does not outlive it, and is fenced by it (package fence), so that none begins after it. An error,
-// which wraps kafka.ErrFenced, says that another process may own the fabric.
+// Guard is called right before a write. The context that it returns ends with the lease, so that a long write
+// does not outlive it, and is fenced by it (package fence), so that none starts after it. An error wraps
+// kafka.ErrFenced and means that another process may own the fabric.
 func (l *Lease) Guard(ctx context.Context) (context.Context, context.CancelFunc, error) {
 	l.group.mu.Lock()
 	defer l.group.mu.Unlock()
@@ -109,7 +109,7 @@ func (l *Lease) Guard(ctx context.Context) (context.Context, context.CancelFunc,
 	return fenced, func() { detach(); cancel() }, nil
 }
 
-// stillUnder is nil while a tenure is the holder's, and no other process can own the fabric.
+// stillUnder returns nil while the holder has the tenure t and no other process can own the fabric.
 func (l *Lease) stillUnder(t *tenure) error {
 	l.group.mu.Lock()
 	defer l.group.mu.Unlock()
@@ -119,14 +119,14 @@ func (l *Lease) stillUnder(t *tenure) error {
 	return l.check()
 }
 
-// Fence is the token to commit offsets of the fabric with.
+// Fence returns the fencing token for commits of the fabric's offsets.
 func (l *Lease) Fence() (kafka.Member, error) {
 	l.group.mu.Lock()
 	defer l.group.mu.Unlock()
 	return l.group.member, l.check()
 }
 
-// check is nil while the holder is sure to own the fabric; group.mu is held.
+// check returns nil while the holder certainly owns the fabric; group.mu is held.
 func (l *Lease) check() error {
 	if l.used == nil || l.used != l.fabric.granted || !l.group.fresh() {
 		return l.ranOut()

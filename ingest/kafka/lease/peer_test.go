@@ -14,12 +14,12 @@ import (
 	"github.com/giverny/giverny/internal/test/journal"
 )
 
-// link is a peer's way to the broker, which a test can break.
+// link is a peer's connection to the broker, which a test can break.
 type link struct {
 	*broker
 
 	mu        sync.Mutex
-	heartbeat func() error // in the place of the broker's answer; nil: its own
+	heartbeat func() error // replaces the broker's answer; nil: the real one
 	join      func() error
 	leave     func() error
 }
@@ -63,21 +63,21 @@ func (l *link) Leave(ctx context.Context, m kafka.Member) error {
 
 func cutOff() error { return errCut }
 
-// peer is a process that shares fabrics, in a synctest bubble. It holds what it is
-// given, and needs some time to let go.
+// peer is a process that shares fabrics, in a synctest bubble. It holds what it
+// gets, and takes some time to release it.
 type peer struct {
 	*holder
 	link *link
 	log  *journal.Journal
 }
 
-// bubbleClock is what boot.Clock is in a synctest bubble; it begins now.
+// bubbleClock is boot.Clock in a synctest bubble; it starts now.
 func bubbleClock() func() time.Duration {
 	began := time.Now()
 	return func() time.Duration { return time.Hour + time.Since(began) }
 }
 
-// newGroup makes a peer's group.
+// newGroup returns a peer's group.
 func newGroup(l *link, log *journal.Journal, names map[int]string) *lease.Group {
 	return lease.New(l, session, names, bubbleClock(), slog.New(slog.NewTextHandler(log, nil)))
 }
@@ -88,7 +88,7 @@ func join(b *broker, fabrics int, slow time.Duration) *peer {
 	return p
 }
 
-// fabricNames are f0, f1 and so on.
+// fabricNames returns f0, f1 and so on.
 func fabricNames(n int) map[int]string {
 	names := map[int]string{}
 	for f := range n {
@@ -97,7 +97,7 @@ func fabricNames(n int) map[int]string {
 	return names
 }
 
-// writers are the peers that would write for a fabric now.
+// writers counts the peers that would write for a fabric now.
 func writers(peers []*peer, fabric int) (n int) {
 	for _, p := range peers {
 		if p.may(fabric) {
@@ -107,11 +107,11 @@ func writers(peers []*peer, fabric int) (n int) {
 	return n
 }
 
-// oneWriter watches for a while of the bubble's time that no fabric has two.
+// oneWriter checks, for a while of the bubble's time, that no fabric has two writers.
 func oneWriter(t *testing.T, peers []*peer, fabrics int, for_ time.Duration) {
 	t.Helper()
 	for end := time.Now().Add(for_); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
-		synctest.Wait() // what happens at this instant has happened
+		synctest.Wait() // all events of this instant have happened
 		for f := range fabrics {
 			if n := writers(peers, f); n > 1 {
 				for i, p := range peers {

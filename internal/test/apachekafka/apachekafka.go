@@ -1,7 +1,7 @@
-// Package apachekafka starts a real Apache Kafka broker for a test: one node, KRaft, on loopback, its data
-// in the test's temporary folder, with TLS and SASL if asked for. In go the options, out come an address
-// and a client that can reach it. The broker ends with the test, or with the test process if that dies
-// first; it can be killed and restarted on the way. The jars come from `make deps-test`.
+// Package apachekafka starts a real Apache Kafka broker for a test: one node, KRaft, on loopback, with its
+// data in the test's temporary folder, and TLS and SASL if requested. Input: options. Output: an address
+// and a client for it. The broker ends with the test, or with the test process if that dies first; it can
+// be killed and restarted. The jars come from `make deps-test`.
 package apachekafka
 
 import (
@@ -25,23 +25,23 @@ import (
 const (
 	startTimeout = 90 * time.Second // a start takes 3-5 s on two idle cores
 	stopTimeout  = 20 * time.Second
-	startTries   = 3 // another process may take a port between the choice and the broker's start
+	startTries   = 3 // another process may take a port before the broker does
 	logTailLines = 40
 )
 
-// Options say what the clients' listener asks of them. The zero value is plain text without a login.
+// Options configure the clients' listener. The zero value is plain text without a login.
 type Options struct {
 	TLS             TLS
 	SASL            SASL
 	User, Password  string            // for SASL, in ASCII without commas; Start picks them if User is empty
 	MaxMessageBytes int               // message.max.bytes; 0 is the broker's default, 1 MiB
 	Properties      map[string]string // further server properties; they win over the starter's own
-	// Advertise, if not nil, is told the address at which the broker listens, and returns the one that clients are
-	// sent to instead: of a proxy that leads there.
+	// Advertise, if not nil, is called with the broker's address and returns the one to advertise to clients, such
+	// as that of a proxy.
 	Advertise func(addr string) (string, error)
 }
 
-// TLS is how the listener is protected.
+// TLS is the TLS mode of the listener.
 type TLS int
 
 const (
@@ -68,13 +68,13 @@ type Broker struct {
 	classpath string
 	certs     *Certificates // nil without TLS
 	ports     ports
-	shown     string // the address that clients are sent to
+	shown     string // the advertised address
 	process   *proc.Process
 	transport *kafkago.Transport
 }
 
-// Start returns once the broker answers a client that uses the same protection and login as the tests
-// will. What is missing on the machine fails the test and says what to install.
+// Start returns once the broker answers a client with the same security settings as the tests'. If
+// something is not installed, the test fails and says what to install.
 func Start(tb testing.TB, opts Options) *Broker {
 	tb.Helper()
 	b := &Broker{tb: tb, opts: opts, dir: tb.TempDir(), classpath: classpath(tb)}
@@ -97,16 +97,16 @@ func Start(tb testing.TB, opts Options) *Broker {
 	}
 }
 
-// Addr is the host:port of the clients' listener; it stays the same over a restart.
+// Addr is the host:port of the clients' listener; it is the same after a restart.
 func (b *Broker) Addr() string { return b.ports.addr(b.ports.client) }
 
-// Login is the user and the password that the listener accepts; both are empty without SASL.
+// Login is the user and password that the listener accepts; empty without SASL.
 func (b *Broker) Login() (user, password string) { return b.opts.User, b.opts.Password }
 
-// Certificates are the authority and the client's pair; nil without TLS.
+// Certificates are the CA and the client's key pair; nil without TLS.
 func (b *Broker) Certificates() *Certificates { return b.certs }
 
-// Transport speaks the listener's protection and login; it is the one that Client uses.
+// Transport has the listener's security settings; Client uses it.
 func (b *Broker) Transport() *kafkago.Transport { return b.transport }
 
 // Client is a client on Transport.
@@ -114,23 +114,23 @@ func (b *Broker) Client() *kafkago.Client {
 	return &kafkago.Client{Addr: kafkago.TCP(b.Addr()), Timeout: 10 * time.Second, Transport: b.transport}
 }
 
-// Log is the end of the broker's log.
+// Log returns the end of the broker's log.
 func (b *Broker) Log() string { return b.process.LogTail(logTailLines) }
 
-// Kill9 ends the broker as a crash would. The data stay for Restart.
+// Kill9 kills the broker like a crash. Its data remain for Restart.
 func (b *Broker) Kill9() {
 	b.process.Kill()
 	b.transport.CloseIdleConnections()
 }
 
-// Stop ends the broker in good order. The data stay for Restart.
+// Stop shuts the broker down cleanly. Its data remain for Restart.
 func (b *Broker) Stop() {
 	b.process.Stop(stopTimeout)
 	b.transport.CloseIdleConnections()
 }
 
-// Restart starts the broker again, at the same address with the same data, and returns once every
-// partition takes messages. One that still runs is killed first.
+// Restart kills the broker if it is running, starts it at the same address with the same data,
+// and returns once every partition accepts messages.
 func (b *Broker) Restart() {
 	b.tb.Helper()
 	b.Kill9()
@@ -139,8 +139,8 @@ func (b *Broker) Restart() {
 	}
 }
 
-// CreateTopic returns once every partition takes messages. config holds topic
-// settings such as max.message.bytes.
+// CreateTopic returns once every partition accepts messages. config has topic settings
+// such as max.message.bytes.
 func (b *Broker) CreateTopic(name string, partitions int, config map[string]string) {
 	b.tb.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), startTimeout)
@@ -161,8 +161,8 @@ func (b *Broker) CreateTopic(name string, partitions int, config map[string]stri
 	}
 }
 
-// settled asks for the topics, or for all without a name, and objects while a partition does not answer.
-// The metadata alone do not tell: they name a leader before it has opened its log.
+// settled returns an error unless every partition of the topics (all, if none is given) answers.
+// Metadata are not sufficient: they name a leader before it has opened its log.
 func (b *Broker) settled(ctx context.Context, topics ...string) error {
 	transport := b.newTransport(b.opts.User, b.opts.Password) // the shared one answers from its cache
 	defer transport.CloseIdleConnections()
@@ -223,7 +223,7 @@ func (b *Broker) formatAndRun() error {
 	return b.run()
 }
 
-// format lays out the data folder, if an earlier try with other ports has not; SCRAM logins are part of the cluster's
+// format formats the data folder, unless an earlier try with other ports has; SCRAM logins are part of the cluster's
 // metadata from the first record.
 func (b *Broker) format() error {
 	args := []string{"kafka.tools.StorageTool", "format", "--ignore-formatted", "--config", propertiesFile,
@@ -238,14 +238,14 @@ func (b *Broker) format() error {
 	return nil
 }
 
-// errPortTaken is worth another try with other ports.
+// errPortTaken means that a try with other ports may succeed.
 var errPortTaken = errors.New("a port was taken by another process")
 
-// Process is the one that runs, or ran last.
+// Process returns the current or last process.
 func (b *Broker) Process() *proc.Process { return b.process }
 
-// Launch starts the broker again on the same data, which must have ended, and does not wait until it is ready. It
-// may be called from any goroutine, one at a time.
+// Launch starts the broker on the same data, without waiting until it is ready. The previous process must have
+// ended. It must not be called concurrently.
 func (b *Broker) Launch() (*proc.Process, error) {
 	process, err := proc.Start(b.java("kafka.Kafka", propertiesFile), filepath.Join(b.dir, "broker.log"))
 	if err == nil {
@@ -270,7 +270,7 @@ func (b *Broker) run() error {
 	return fmt.Errorf("kafka on %s is not ready: %w\n%s", b.Addr(), err, b.Log())
 }
 
-// poll tries until it succeeds, the broker has ended, or the time is over.
+// poll retries until success, the end of the broker, or the deadline.
 func (b *Broker) poll(ctx context.Context, try func() error) error {
 	for {
 		err := try()
@@ -330,7 +330,7 @@ type ports struct{ client, internal, controller int }
 
 func (ports) addr(port int) string { return net.JoinHostPort("127.0.0.1", fmt.Sprint(port)) }
 
-// freePorts holds all three open until all are chosen, so that they differ.
+// freePorts keeps all three open until all are chosen, so that they differ.
 func freePorts() (ports, error) {
 	var free [3]int
 	for i := range free {

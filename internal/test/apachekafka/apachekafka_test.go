@@ -36,7 +36,7 @@ func produce(t *testing.T, b *Broker, topic string, value string) error {
 	return answer.Error
 }
 
-// fetch returns the lengths or, if short, the texts of all messages from the start of partition 0.
+// fetch returns the lengths or, if short, the texts of all messages in partition 0.
 func fetch(t *testing.T, b *Broker, topic string) []string {
 	t.Helper()
 	answer, err := b.Client().Fetch(testContext(t), &kafkago.FetchRequest{

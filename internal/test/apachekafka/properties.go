@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// Names inside the broker's own folder, where it runs. Relative, since a comma in the folder's name would
-// make two of log.dirs, and the names of subtests end up in it.
+// File names relative to the broker's folder, its working directory: the folder is named after the test,
+// and a comma in its name would split log.dirs.
 const (
 	propertiesFile = "server.properties"
 	dataFolder     = "data"
@@ -18,8 +18,8 @@ const (
 	truststoreFile = "ca.pem"
 )
 
-// properties is the broker's configuration file. CLIENT is the listener under test; INTERNAL and
-// CONTROLLER stay in plain text so that the options concern the clients alone.
+// properties returns the broker's configuration file. CLIENT is the listener under test;
+// INTERNAL and CONTROLLER stay plain text, so that the options affect only clients.
 func (b *Broker) properties() string {
 	p := map[string]string{
 		"process.roles":                            "broker,controller",
@@ -31,8 +31,8 @@ func (b *Broker) properties() string {
 		"advertised.listeners":                     b.listeners(cmp.Or(b.shown, b.Addr())),
 		"listener.security.protocol.map":           "CONTROLLER:PLAINTEXT,INTERNAL:PLAINTEXT,CLIENT:" + b.protocol(),
 		"log.dirs":                                 dataFolder,
-		"auto.create.topics.enable":                "false", // a topic that does not exist shows as an error
-		"broker.session.timeout.ms":                "4000",  // how long a killed broker's place stays taken; 9 s is usual
+		"auto.create.topics.enable":                "false", // so that a missing topic is an error
+		"broker.session.timeout.ms":                "4000",  // how long a killed broker stays registered; the default is 9 s
 		"broker.heartbeat.interval.ms":             "500",
 		"offsets.topic.replication.factor":         "1",
 		"offsets.topic.num.partitions":             "1",

@@ -7,7 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestClientListener shows what each option adds to the broker's configuration.
+// TestClientListener shows the effect of each option on the broker's configuration.
 func TestClientListener(t *testing.T) {
 	login := Options{User: "monet", Password: "lilies"}
 	for _, test := range []struct {

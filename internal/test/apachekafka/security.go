@@ -22,13 +22,13 @@ import (
 	"github.com/segmentio/kafka-go/sasl/scram"
 )
 
-// Certificates are made for one broker by an authority of its own, valid for an hour, as PEM files.
+// Certificates are PEM files of a CA for one broker, and of its client, valid for an hour.
 type Certificates struct {
 	CAFile                string // what a client must trust
 	ClientCert, ClientKey string // what a client shows to a broker with MutualTLS
 }
 
-// ClientTLS trusts the authority and shows the client's certificate if a broker asks for one.
+// ClientTLS trusts the CA and has the client certificate.
 func (c *Certificates) ClientTLS(tb testing.TB) *tls.Config {
 	tb.Helper()
 	authority, err := os.ReadFile(c.CAFile)
@@ -44,7 +44,7 @@ func (c *Certificates) ClientTLS(tb testing.TB) *tls.Config {
 	return &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: trusted, Certificates: []tls.Certificate{pair}}
 }
 
-// newTransport dials as the listener asks, with a login that need not be the right one.
+// newTransport returns a transport for the listener, with any login.
 func (b *Broker) newTransport(user, password string) *kafkago.Transport {
 	transport := &kafkago.Transport{ClientID: "apachekafka", SASL: mechanism(b.tb, b.opts.SASL, user, password)}
 	if b.certs != nil {
@@ -124,7 +124,7 @@ type pair struct {
 	certPEM, keyPEM []byte
 }
 
-// newPair signs with the issuer, or with its own key where that is nil: then it is an authority.
+// newPair returns a key pair signed by the issuer, or, if that is nil, a self-signed CA.
 func newPair(serial int64, name string, issuer *pair) (*pair, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {

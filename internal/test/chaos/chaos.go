@@ -1,7 +1,7 @@
-// Package chaos tests a whole system by faults, as Jepsen does: a random walk over faults that follows from
-// a seed, injectors that throw them, a history of every reading that was taken in, and a checker that
-// compares what is stored in the end with that history. It knows processes, sockets, folders and numbers;
-// what the system under test is made of, and how its tables are read, the test knows that wires it up.
+// Package chaos is fault injection for a whole system, like Jepsen: a random walk over faults, derived from
+// a seed, injectors, a history of every reading, and a checker that compares the stored results with the
+// history. It knows processes, sockets, folders and numbers; the test supplies the system and reads its
+// tables.
 package chaos
 
 import (
@@ -11,28 +11,28 @@ import (
 	"time"
 )
 
-// Fault is one fault, made and not yet thrown. A fault that is over at once heals with nothing to do.
+// Fault is a fault to be injected. If it ends by itself, Heal does nothing.
 type Fault interface {
-	// Name says what is done to whom: "kill -9 of the analyser".
+	// Name describes the fault: "kill -9 of the analyser".
 	Name() string
-	// Inject throws it, and returns once it is there.
+	// Inject injects the fault, and returns once it is in effect.
 	Inject(ctx context.Context) error
-	// Heal takes it back. The system may need a while to recover after it.
+	// Heal ends the fault. The system may need time to recover.
 	Heal(ctx context.Context) error
 }
 
-// Kind is a kind of fault, of which the walk makes faults.
+// Kind is a kind of fault.
 type Kind struct {
 	Name string
-	// Targets are what can be hit. Two faults on one target, of whatever kinds, never overlap.
+	// Targets are what it can affect. Two faults on one target, of whatever kinds, never overlap.
 	Targets []string
-	// HoldMin and HoldMax bound how long a fault lasts.
+	// HoldMin and HoldMax bound the duration of a fault.
 	HoldMin, HoldMax time.Duration
-	// New makes a fault on a target; what there is to choose comes from rng.
+	// New creates a fault on a target; random choices use rng.
 	New func(rng *rand.Rand, target string) Fault
 }
 
-// Step is a fault with its time.
+// Step is a scheduled fault.
 type Step struct {
 	At, Hold     time.Duration // since the start of the walk
 	Kind, Target string
@@ -41,13 +41,13 @@ type Step struct {
 
 // Bounds of the walk.
 const (
-	maxAtOnce = 3 // faults that are there together
+	maxAtOnce = 3 // concurrent faults
 	firstStep = 3 * time.Second
 	maxPause  = 4 * time.Second // between two faults
 )
 
-// Plan is the walk of a seed: faults that all have ended by the length. Every kind comes once before one
-// comes again. The same arguments give the same walk.
+// Plan returns the walk of a seed: all faults have ended by length. Every kind occurs once before any is
+// repeated. It is deterministic.
 func Plan(seed uint64, kinds []Kind, length time.Duration) []Step {
 	rng := rand.New(rand.NewPCG(seed, uint64(length)))
 	var steps []Step
@@ -59,7 +59,7 @@ func Plan(seed uint64, kinds []Kind, length time.Duration) []Step {
 		kind := &kinds[bag[0]]
 		target := kind.Targets[rng.IntN(len(kind.Targets))]
 		hold := kind.HoldMin + time.Duration(rng.Int64N(int64(kind.HoldMax-kind.HoldMin)+1))
-		seedOfFault := rng.Uint64() // drawn always, so that each step takes as much from rng
+		seedOfFault := rng.Uint64() // always drawn, so that each step consumes the same from rng
 		at = free(steps, at, target)
 		if at >= length {
 			return steps
@@ -72,7 +72,7 @@ func Plan(seed uint64, kinds []Kind, length time.Duration) []Step {
 	}
 }
 
-// free is the earliest time from at on when the target is hit by no fault and fewer than maxAtOnce are there.
+// free returns the earliest time from at when target has no fault and fewer than maxAtOnce are active.
 func free(steps []Step, at time.Duration, target string) time.Duration {
 	for {
 		there, next := 0, time.Duration(1<<62)
@@ -91,10 +91,10 @@ func free(steps []Step, at time.Duration, target string) time.Duration {
 	}
 }
 
-// recovery keeps two faults on one target apart.
+// recovery is the minimum time between two faults on one target.
 const recovery = time.Second
 
-// String is the step as a line of the walk's record.
+// String formats the step as a line of the log.
 func (s Step) String() string {
 	return fmt.Sprintf("%6.1fs for %4.1fs  %s", s.At.Seconds(), s.Hold.Seconds(), s.Fault.Name())
 }

@@ -24,7 +24,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// flag is a fault that notes what happens to it.
+// flag is a fault that records its calls.
 type flag struct {
 	name  string
 	mu    sync.Mutex
@@ -110,7 +110,7 @@ func TestRunThrowsAndHealsAll(t *testing.T) {
 		t.Errorf("%v, %q", err, notes)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
-	err = Run(ctx, []Step{{Hold: time.Hour, Fault: b}}, func(string) { cancel() }) // once it is thrown
+	err = Run(ctx, []Step{{Hold: time.Hour, Fault: b}}, func(string) { cancel() }) // once it is injected
 	if err == nil || !strings.Contains(err.Error(), "no way") || !slices.Equal(b.notes, []string{"injected", "healed"}) {
 		t.Errorf("a walk that is cut off: %v, %v", err, b.notes)
 	}
@@ -141,7 +141,7 @@ func TestHistorySurvivesADeathInTheMiddleOfALine(t *testing.T) {
 	}
 }
 
-// echo is a server that answers with what it gets.
+// echo is an echo server.
 func echo(t *testing.T) net.Listener {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -161,7 +161,7 @@ func echo(t *testing.T) net.Listener {
 	return l
 }
 
-// ask sends a word through a proxy and waits for the answer.
+// ask sends a word through a proxy and waits for the response.
 func ask(p *Proxy, patience time.Duration) (took time.Duration, err error) {
 	began := time.Now()
 	c, err := net.DialTimeout("tcp", p.Addr(), patience)

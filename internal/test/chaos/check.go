@@ -10,54 +10,54 @@ import (
 	"time"
 )
 
-// Port is one that an agent reads; a link's values are those of the port that it leaves.
+// Port is a port read by an agent; a link's values are those of the port that it leaves.
 type Port struct{ Device, Port string }
 
-// Interval is what is stored of an interval and counts: the newest revision.
+// Interval is the newest stored revision of an interval.
 type Interval struct {
 	StartNanos, StoredNanos int64
 	Version                 uint64    // of the graph
 	Percents                []float64 // by link of that version; NaN: not measured
-	Unknown                 string    // why the network's state is not known; empty if it is
+	Unknown                 string    // why the network's state is unknown; empty if it is known
 }
 
-// Tables is what is stored and announced in the end.
+// Tables is what is stored and announced at the end.
 type Tables struct {
 	Intervals []Interval        // in order of time, one of each
 	Ports     map[uint64][]Port // by version of the graph, the port that each link leaves
-	Doubled   []string          // what the store itself holds twice
+	Doubled   []string          // duplicates in the store itself
 	Announced []int64           // the starts of intervals that were announced
 }
 
-// Rules are those of the system under test.
+// Rules are the parameters of the system under test.
 type Rules struct {
 	IntervalNanos int64
-	MaxGapNanos   int64   // the longest span between two readings that gives a rate
-	MinCover      float64 // the share of an interval that spans must cover
-	// WaitNanos is for how long after its end an interval is waited for. Where a port was read next only after
-	// that, polls were missed, and a value from the longer span may be there or not.
+	MaxGapNanos   int64   // the longest time between two readings that still gives a rate
+	MinCover      float64 // the share of an interval that rates must cover
+	// WaitNanos is how long the system waits for readings after the end of an interval. If a port's next
+	// reading is later, polls were missed, and the value may be present or absent.
 	WaitNanos int64
-	// ClockNanos is how far an agent's clock may be off unnoticed. Readings of one that is off by more must not be
-	// used; around those of one that is off by less, that agent's ports are not judged.
+	// ClockNanos is the largest undetected clock error of an agent. Readings with a larger error must not be used;
+	// around readings with a smaller one, that agent's ports are not judged.
 	ClockNanos int64
 	Truth      Truth
 	Owner      func(device string) (agent string)
-	// FromNanos and ToNanos bound the intervals that are judged, by their starts and ends.
+	// FromNanos and ToNanos bound the judged intervals, by their starts and ends.
 	FromNanos, ToNanos int64
 }
 
-// What can be wrong.
+// Kinds of problems.
 const (
 	Lost      = "lost"      // an acknowledged reading is not in its interval
-	Wrong     = "wrong"     // a value that no readings of the port give
-	Invented  = "invented"  // a value though there are no readings for it
+	Wrong     = "wrong"     // a value that cannot result from the port's readings
+	Invented  = "invented"  // a value without readings
 	Future    = "future"    // an interval that ended after it was stored
-	Doubled   = "doubled"   // a row that is there more than once
+	Doubled   = "doubled"   // a duplicate row
 	Announced = "announced" // an announced interval that is not stored
-	Silent    = "silent"    // nothing was measured, and the network's state is not Unknown
+	Silent    = "silent"    // nothing was measured, but the network's state is not Unknown
 )
 
-// Problem is one thing that is wrong.
+// Problem is a violation found by the checker.
 type Problem struct {
 	What          string
 	IntervalNanos int64
@@ -77,18 +77,18 @@ func (p Problem) String() string {
 	return s + ": " + p.Detail
 }
 
-// Report is what the checker found.
+// Report is the checker's result.
 type Report struct {
 	Readings  int // acknowledged polls
 	Intervals int // judged
-	Values    int // that had to be there and were, exact
-	Missing   int // values that were missing as they must: nothing was read
-	Either    int // values that may be there or not, as a reading was not acknowledged or polls were missed, and were right
-	Unjudged  int // values of agents whose clock was off by little
+	Values    int // present and exact, as required
+	Missing   int // absent, as required: nothing was read
+	Either    int // optional, since a reading was unacknowledged or polls were missed, and correct
+	Unjudged  int // of agents with a small clock error
 	Problems  []Problem
 }
 
-// Counts are the problems by what is wrong.
+// Counts counts the problems by kind.
 func (r *Report) Counts() map[string]int {
 	counts := map[string]int{}
 	for _, p := range r.Problems {
@@ -97,7 +97,7 @@ func (r *Report) Counts() map[string]int {
 	return counts
 }
 
-// String says what was lost, with the first few problems of each sort.
+// String summarises the report, with the first problems of each kind.
 func (r *Report) String() string {
 	var s strings.Builder
 	fmt.Fprintf(&s, "%d polls acknowledged, %d intervals: %d values there and exact, %d missing as nothing was read, %d that may be there or not, %d not judged (clock a little off); ",
@@ -113,7 +113,7 @@ func (r *Report) String() string {
 		}
 		fmt.Fprintf(&s, "%s: %d", what, counts[what])
 	}
-	const shown = 8 // of each sort
+	const shown = 8 // per kind
 	left := map[string]int{}
 	for _, p := range r.Problems {
 		if left[p.What]++; left[p.What] <= shown {
@@ -123,7 +123,7 @@ func (r *Report) String() string {
 	return s.String()
 }
 
-// Check compares what is stored with the history. It is pure.
+// Check compares what is stored with the history.
 func Check(history []Reading, tables *Tables, rules Rules) *Report {
 	c := checker{rules: rules, tables: tables, report: &Report{}, byAgent: map[string]*timeline{}}
 	for _, r := range history {
@@ -162,8 +162,8 @@ func (c *checker) of(agent string) *timeline {
 
 func (c *checker) problem(p Problem) { c.report.Problems = append(c.report.Problems, p) }
 
-// intervals judges every interval of the span, whether it is stored or not, and of those stored outside of it
-// whether they are of the future.
+// intervals judges every interval of the span, stored or not, and whether stored intervals outside of it are
+// in the future.
 func (c *checker) intervals() {
 	d := c.rules.IntervalNanos
 	stored := map[int64]*Interval{}
@@ -197,7 +197,7 @@ func (c *checker) intervals() {
 	}
 }
 
-// ahead is by how much an interval may end after it is stored: not at all, unless a clock was off unnoticed.
+// ahead is how much later than its storage time an interval may end: 0, unless a clock had an undetected error.
 func (c *checker) ahead(storedNanos int64) int64 {
 	for _, t := range c.byAgent {
 		if t.off(storedNanos) {
@@ -215,12 +215,12 @@ func (c *checker) announced() {
 	for _, start := range c.tables.Announced {
 		if !stored[start] {
 			c.problem(Problem{What: Announced, IntervalNanos: start, Detail: "it is not stored"})
-			stored[start] = true // once
+			stored[start] = true // report it once
 		}
 	}
 }
 
-// interval judges the values of one; s is nil if it is not stored.
+// interval judges the values of an interval; s is nil if it is not stored.
 func (c *checker) interval(start int64, s *Interval, ports []Port) {
 	expected := map[string][]outcome{}
 	for link, p := range ports {
@@ -240,7 +240,7 @@ func (c *checker) interval(start int64, s *Interval, ports []Port) {
 	}
 }
 
-// exact is the precision to which percentages are stored.
+// exact is the precision of stored percentages.
 const exact = .0101
 
 func (c *checker) judge(p Port, start int64, got float64, outcomes []outcome) (what, detail string) {
@@ -279,7 +279,7 @@ func (c *checker) judge(p Port, start int64, got float64, outcomes []outcome) (w
 	return Wrong, fmt.Sprintf("stored as %.2f%%, the readings give %s", got, percents(want))
 }
 
-// count counts a value that is as it must be, or may be.
+// count counts a correct value.
 func (c *checker) count(outcomes int, certain *int) {
 	if outcomes > 1 {
 		certain = &c.report.Either

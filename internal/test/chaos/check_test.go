@@ -7,8 +7,8 @@ import (
 )
 
 const (
-	made    = 1_700_000_000 * second // when made-up histories begin
-	madeFor = 20                     // intervals
+	made    = 1_700_000_000 * second // start of synthetic histories
+	madeFor = 20                     // in intervals
 )
 
 func madeRules() Rules {
@@ -17,7 +17,7 @@ func madeRules() Rules {
 		Owner: func(device string) string { return device[:1] }, FromNanos: made, ToNanos: made + madeFor*second}
 }
 
-// world is a made-up history of two agents, a and b, and what a system makes of it that loses nothing.
+// world is a synthetic history of two agents, a and b, and the tables of a system that loses nothing.
 type world struct {
 	history []Reading
 	tables  Tables
@@ -45,7 +45,7 @@ func newWorld() *world {
 	return w
 }
 
-// drop takes the reading of an agent at a second out of the history.
+// drop removes an agent's readings at some seconds from the history.
 func (w *world) drop(agent string, seconds ...int64) {
 	var kept []Reading
 	for _, r := range w.history {
@@ -64,7 +64,7 @@ func (w *world) set(interval, link int, percent float64) {
 	w.tables.Intervals[interval].Percents[link] = percent
 }
 
-// Each case breaks one thing, and the checker must find that and nothing else.
+// Each case breaks one thing, and the checker must find exactly that.
 func TestTheCheckerFindsWhatIsWrong(t *testing.T) {
 	nan := math.NaN()
 	for name, c := range map[string]struct {
@@ -163,7 +163,7 @@ func (w *world) mean(link int, from, to int64) float64 {
 	return outcome{made + from*second, made + to*second}.percent(madePorts[link], made+from*second, &rules)
 }
 
-// doubt makes a reading one that was not acknowledged.
+// doubt makes a reading unacknowledged.
 func (w *world) doubt(agent string, k int64) {
 	for i := range w.history {
 		if r := &w.history[i]; r.Agent == agent && r.TrueNanos == made+k*second {
@@ -172,7 +172,7 @@ func (w *world) doubt(agent string, k int64) {
 	}
 }
 
-// Every second and port has a value of its own, to the precision that is stored.
+// Every second and port has a distinct value at the stored precision.
 func TestTheTruthTellsIntervalsAndPortsApart(t *testing.T) {
 	truth := Truth{BasePercent: func(string, string) int { return 40 }}
 	seen, same := map[int64]bool{}, 0

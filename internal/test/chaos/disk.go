@@ -7,13 +7,13 @@ import (
 	"syscall"
 )
 
-// Disk is a small file system of its own, in memory, which can be made full.
+// Disk is a small tmpfs that can be filled.
 type Disk struct {
 	Dir   string
 	bytes int64
 }
 
-// NewDisk mounts one on a folder, which it makes. It needs the right to mount; Close unmounts.
+// NewDisk creates a folder and mounts a disk on it. It needs permission to mount; Close unmounts.
 func NewDisk(dir string, bytes int64) (*Disk, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("disk: %w", err)
@@ -24,15 +24,15 @@ func NewDisk(dir string, bytes int64) (*Disk, error) {
 	return &Disk{dir, bytes}, nil
 }
 
-// Close unmounts the disk, also if files of it are open.
+// Close unmounts the disk even if files are open.
 func (d *Disk) Close() error { return syscall.Unmount(d.Dir, syscall.MNT_DETACH) }
 
-// resize makes the file system larger or smaller; never smaller than what it holds.
+// resize changes the size of the file system; never below its usage.
 func (d *Disk) resize(bytes int64) error {
 	return syscall.Mount("tmpfs", d.Dir, "tmpfs", syscall.MS_REMOUNT, fmt.Sprintf("size=%d", bytes))
 }
 
-// Used is what it holds.
+// Used returns the bytes in use.
 func (d *Disk) Used() (bytes int64, err error) {
 	var s syscall.Statfs_t
 	if err := syscall.Statfs(d.Dir, &s); err != nil {
@@ -41,19 +41,19 @@ func (d *Disk) Used() (bytes int64, err error) {
 	return int64(s.Blocks-s.Bfree) * s.Bsize, nil
 }
 
-// tries to make a file system full that others write to meanwhile.
+// fillTries bounds the attempts to fill a file system that others write to.
 const fillTries = 20
 
-// Full is a disk without space.
+// Full is the fault of a full disk.
 type Full struct {
 	Of   string // whose
 	Disk *Disk
 }
 
-// Name says what is done to whom.
+// Name describes the fault.
 func (f Full) Name() string { return "disk full: " + f.Of }
 
-// Inject shrinks the disk to what it holds.
+// Inject shrinks the disk to its usage.
 func (f Full) Inject(context.Context) error {
 	var err error
 	for range fillTries {
@@ -68,5 +68,5 @@ func (f Full) Inject(context.Context) error {
 	return err
 }
 
-// Heal gives the space back.
+// Heal restores the size.
 func (f Full) Heal(context.Context) error { return f.Disk.resize(f.Disk.bytes) }

@@ -13,16 +13,16 @@ import (
 type Reading struct {
 	Agent       string
 	TrueNanos   int64 // when it was read
-	StatedNanos int64 // when the agent's clock says so
-	// Acked says that the system has taken it: it must not be lost. Without, the agent died or was refused on the
-	// way, and the reading may be there or not.
+	StatedNanos int64 // by the agent's clock
+	// Acked: the system acknowledged it, so it must not be lost. Otherwise the agent died or was rejected, and
+	// the reading may be present or absent.
 	Acked bool
 }
 
-// Journal is where an agent notes its readings, in a file that outlives it.
+// Journal records an agent's readings in a file that outlives the agent.
 type Journal struct{ file *os.File }
 
-// OpenJournal opens or makes the file.
+// OpenJournal opens or creates the file.
 func OpenJournal(path string) (*Journal, error) {
 	file, err := os.OpenFile(path, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {
@@ -31,20 +31,20 @@ func OpenJournal(path string) (*Journal, error) {
 	return &Journal{file}, nil
 }
 
-// What a line of the journal says of a reading.
+// Kinds of journal lines.
 const (
-	begun = "begun" // it is about to be given to the system
-	acked = "acked" // the system has taken it
-	lost  = "lost"  // a full disk may have taken those of a span away again
+	begun = "begun" // about to be passed to the system
+	acked = "acked" // acknowledged by the system
+	lost  = "lost"  // a full disk may have lost the acknowledged readings of a span
 )
 
-// Begun notes a reading before it is given to the system, Acked after. A line is one write, whole or not at all.
+// Begun records a reading before it is passed to the system. Each line is one atomic write.
 func (j *Journal) Begun(r Reading) error { return j.note(begun, r) }
 
-// Acked notes that the system has taken a reading.
+// Acked records that the system has acknowledged a reading.
 func (j *Journal) Acked(r Reading) error { return j.note(acked, r) }
 
-// Lost notes that readings of a span of true time may be there or not, though they were taken.
+// Lost records that acknowledged readings of a span of true time may be present or absent.
 func (j *Journal) Lost(agent string, fromNanos, toNanos int64) error {
 	return j.note(lost, Reading{Agent: agent, TrueNanos: fromNanos, StatedNanos: toNanos})
 }
@@ -57,8 +57,7 @@ func (j *Journal) note(what string, r Reading) error {
 // Close closes the file.
 func (j *Journal) Close() error { return j.file.Close() }
 
-// ReadHistory joins the journals of all agents, in order of agent and true time. A last line that is cut short
-// is left out.
+// ReadHistory merges the journals of all agents, by agent and true time. A truncated last line is ignored.
 func ReadHistory(paths []string) ([]Reading, error) {
 	type key struct {
 		agent  string

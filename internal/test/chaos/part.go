@@ -10,33 +10,33 @@ import (
 	"github.com/giverny/giverny/internal/test/proc"
 )
 
-// Part is a process of the system under test. When it ends by itself, it is started again,
-// as its supervisor would, and that is noted. It is for concurrent use.
+// Part is a process of the system under test. If it exits by itself, that is recorded and
+// it is restarted, as by a supervisor. It is safe for concurrent use.
 type Part struct {
 	Name  string
 	Grace time.Duration // of a stop
 	start func() (*proc.Process, error)
 
 	mu      sync.Mutex
-	process *proc.Process // guarded by mu; nil: it shall not run
-	since   time.Time     // guarded by mu; when it was started last
-	ended   []string      // guarded by mu; how it ended unasked
+	process *proc.Process // guarded by mu; nil: it must not run
+	since   time.Time     // guarded by mu; time of the last start
+	ended   []string      // guarded by mu; the unexpected exits
 	closed  bool          // guarded by mu
 	wg      sync.WaitGroup
 }
 
-// restartPause is what a supervisor waits.
+// restartPause is the pause of a supervisor.
 const restartPause = 2 * time.Second
 
-// logLines of a part that ended unasked are kept.
+// logLines is how much of the log is kept after an unexpected exit.
 const logLines = 12
 
-// NewPart makes a part that does not run yet.
+// NewPart returns a part that is not running.
 func NewPart(name string, grace time.Duration, start func() (*proc.Process, error)) *Part {
 	return &Part{Name: name, Grace: grace, start: start}
 }
 
-// Start starts it if it does not run.
+// Start starts the part unless it is running.
 func (p *Part) Start() error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -55,7 +55,7 @@ func (p *Part) startLocked() error {
 	return nil
 }
 
-// Adopt takes a process that runs already.
+// Adopt takes over a running process.
 func (p *Part) Adopt(process *proc.Process) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -67,7 +67,7 @@ func (p *Part) adopt(process *proc.Process) {
 	p.wg.Go(func() { p.watch(process) })
 }
 
-// watch starts the part again when it ends unasked.
+// watch restarts the part when it exits unexpectedly.
 func (p *Part) watch(process *proc.Process) {
 	<-process.Done()
 	if !p.noteEnd(process) {
@@ -85,7 +85,7 @@ func (p *Part) watch(process *proc.Process) {
 	}
 }
 
-// noteEnd reports whether the process ended by itself.
+// noteEnd reports whether the process exited unexpectedly.
 func (p *Part) noteEnd(process *proc.Process) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -96,7 +96,7 @@ func (p *Part) noteEnd(process *proc.Process) bool {
 	return true
 }
 
-// take makes the part one that shall not run, and returns what ran.
+// take marks the part as stopped, and returns its process.
 func (p *Part) take() *proc.Process {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -105,21 +105,21 @@ func (p *Part) take() *proc.Process {
 	return process
 }
 
-// Kill ends it as a crash would.
+// Kill kills the part like a crash.
 func (p *Part) Kill() {
 	if process := p.take(); process != nil {
 		process.Kill()
 	}
 }
 
-// Stop ends it in good order.
+// Stop shuts the part down cleanly.
 func (p *Part) Stop() {
 	if process := p.take(); process != nil {
 		process.Stop(p.Grace)
 	}
 }
 
-// Close ends it for good.
+// Close stops the part permanently.
 func (p *Part) Close() {
 	p.mu.Lock()
 	p.closed = true
@@ -128,7 +128,7 @@ func (p *Part) Close() {
 	p.wg.Wait()
 }
 
-// Signal sends a signal to the process, if it runs.
+// Signal sends a signal to the process, if it is running.
 func (p *Part) Signal(s syscall.Signal) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -143,7 +143,7 @@ func (p *Part) Signal(s syscall.Signal) error {
 	}
 }
 
-// Age is for how long the present process has run; 0 if there is none.
+// Age is how long the current process has run; 0 if there is none.
 func (p *Part) Age() time.Duration {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -153,17 +153,17 @@ func (p *Part) Age() time.Duration {
 	return time.Since(p.since)
 }
 
-// Ended is how the part ended unasked, each time.
+// Ended lists the unexpected exits.
 func (p *Part) Ended() []string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return append([]string(nil), p.ended...)
 }
 
-// Kill is kill -9, and a start at the end.
+// Kill is the fault kill -9, followed by a restart.
 type Kill struct{ Part *Part }
 
-// Name says what is done to whom.
+// Name describes the fault.
 func (f Kill) Name() string { return "kill -9 of " + f.Part.Name }
 
 // Inject kills.
@@ -172,10 +172,10 @@ func (f Kill) Inject(context.Context) error { f.Part.Kill(); return nil }
 // Heal starts the part again.
 func (f Kill) Heal(context.Context) error { return f.Part.Start() }
 
-// Stop is SIGTERM, and a start at the end.
+// Stop is the fault SIGTERM, followed by a restart.
 type Stop struct{ Part *Part }
 
-// Name says what is done to whom.
+// Name describes the fault.
 func (f Stop) Name() string { return "SIGTERM to " + f.Part.Name }
 
 // Inject stops.
@@ -184,14 +184,14 @@ func (f Stop) Inject(context.Context) error { f.Part.Stop(); return nil }
 // Heal starts the part again.
 func (f Stop) Heal(context.Context) error { return f.Part.Start() }
 
-// Pause is SIGSTOP, and SIGCONT at the end.
+// Pause is the fault SIGSTOP, followed by SIGCONT.
 type Pause struct{ Part *Part }
 
-// Name says what is done to whom.
+// Name describes the fault.
 func (f Pause) Name() string { return "SIGSTOP of " + f.Part.Name }
 
 // Inject pauses.
 func (f Pause) Inject(context.Context) error { return f.Part.Signal(syscall.SIGSTOP) }
 
-// Heal lets the part go on.
+// Heal continues the part.
 func (f Pause) Heal(context.Context) error { return f.Part.Signal(syscall.SIGCONT) }

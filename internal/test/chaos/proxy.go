@@ -10,15 +10,15 @@ import (
 	"time"
 )
 
-// Line is what a proxy does with what passes. The zero value passes everything at once.
+// Line is the condition of a proxy's connections. The zero value is perfect.
 type Line struct {
 	// Cut closes connections and refuses new ones.
 	Cut bool
-	// Hole takes everything and passes nothing, in both directions: packets are dropped.
+	// Hole drops all data in both directions without closing: a black hole.
 	Hole bool
-	// Delay is what each piece of data waits before it is passed, per direction.
+	// Delay is the latency per direction.
 	Delay time.Duration
-	// BytesPerSecond bounds each direction of a connection; 0: no bound.
+	// BytesPerSecond bounds each direction of a connection; 0: unlimited.
 	BytesPerSecond int
 }
 
@@ -38,7 +38,7 @@ func (l Line) String() string {
 	return "clear"
 }
 
-// Proxy is a TCP proxy on loopback whose line can be made bad.
+// Proxy is a TCP proxy on loopback whose line can be degraded.
 type Proxy struct {
 	listener net.Listener
 	dial     func() (net.Conn, error)
@@ -51,10 +51,10 @@ type Proxy struct {
 	wg      sync.WaitGroup
 }
 
-// pieceBytes is the most that is passed at once.
+// pieceBytes bounds the data passed at once.
 const pieceBytes = 16 << 10
 
-// NewProxy makes a proxy that connects to a network and address, such as "tcp", "127.0.0.1:9092". Close ends it.
+// NewProxy returns a proxy for a network and address, such as "tcp", "127.0.0.1:9092". Close ends it.
 func NewProxy(network, address string) (*Proxy, error) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -157,8 +157,8 @@ func (p *Proxy) forget(c net.Conn) {
 	delete(p.conns, c)
 }
 
-// pass copies from one side to the other as the line is, until one of them ends. A black hole ends what was on its
-// way: what TCP would send again when the line is back is sent by a client that has connected again.
+// pass copies from one side to the other under the line's condition, until either ends. A black hole ends the
+// connection: a client that reconnects afterwards replaces TCP's retransmission.
 func (p *Proxy) pass(to, from net.Conn) {
 	piece := make([]byte, pieceBytes)
 	for {
@@ -196,7 +196,7 @@ func (p *Proxy) now() Line {
 	return p.line
 }
 
-// passable waits while the line is a black hole, and says whether data may pass after it.
+// passable waits while the line is a black hole, and reports whether data may pass after it.
 func (p *Proxy) passable() bool {
 	for {
 		p.mu.Lock()
@@ -212,18 +212,18 @@ func (p *Proxy) passable() bool {
 	}
 }
 
-// Bad is a line that is bad for a while.
+// Bad is a temporary fault of a line.
 type Bad struct {
-	Between string // whom
+	Between string // the parties
 	Proxy   *Proxy
 	Line    Line
 }
 
-// Name says what is done to whom.
+// Name describes the fault.
 func (f Bad) Name() string { return fmt.Sprintf("network %s: %s", f.Between, f.Line) }
 
-// Inject makes the line bad.
+// Inject degrades the line.
 func (f Bad) Inject(context.Context) error { f.Proxy.Set(f.Line); return nil }
 
-// Heal clears the line.
+// Heal restores the line.
 func (f Bad) Heal(context.Context) error { f.Proxy.Set(Line{}); return nil }

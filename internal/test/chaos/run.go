@@ -8,12 +8,12 @@ import (
 	"time"
 )
 
-// Run throws the faults of a walk at their times and takes them back. It returns when all are healed, or ctx
-// has ended and all are healed; note gets a line for each fault thrown and healed. A fault that cannot be
-// thrown or healed is an error, and the walk goes on without it.
+// Run injects and heals the faults of a walk on schedule. It returns once all are healed, also if ctx ends
+// early; note is called with a line for each fault injected and healed. A fault that cannot be injected or
+// healed is an error, and the walk continues without it.
 func Run(ctx context.Context, steps []Step, note func(line string)) error {
 	began := time.Now()
-	var mu sync.Mutex // guards errs, and lets one note at a time through
+	var mu sync.Mutex // guards errs, and serialises note
 	var errs []error
 	say := func(what string, s Step, err error) {
 		mu.Lock()
@@ -54,7 +54,7 @@ func sleep(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// Counts are how many faults of each kind a walk has.
+// Counts counts the faults of a walk by kind.
 func Counts(steps []Step) map[string]int {
 	counts := map[string]int{}
 	for _, s := range steps {

@@ -6,11 +6,11 @@ import (
 	"sort"
 )
 
-// timeline is the readings of one agent by a right clock, in order of time.
+// timeline is the readings of one agent by true time, in order.
 type timeline struct {
 	at    []int64
 	acked []bool
-	blurs []span // of time, in which its clock was off unnoticed
+	blurs []span // spans in which its clock had an undetected error
 }
 
 type span struct{ from, to int64 }
@@ -26,7 +26,7 @@ func (t *timeline) add(r Reading, rules *Rules) {
 	}
 }
 
-// finish puts the readings in order, each once.
+// finish sorts the readings and removes duplicates.
 func (t *timeline) finish() {
 	sort.Sort((*byTime)(t))
 	n := 0
@@ -50,19 +50,19 @@ func (t *byTime) Swap(i, j int) {
 	t.acked[i], t.acked[j] = t.acked[j], t.acked[i]
 }
 
-// off says whether the clock may have been off unnoticed at a time.
+// off reports whether the clock may have had an undetected error at a time.
 func (t *timeline) off(nanos int64) bool {
 	return slices.ContainsFunc(t.blurs, func(s span) bool { return s.from <= nanos && nanos < s.to })
 }
 
-// outcome is the times of the readings from which an interval's value may come, in order.
+// outcome is a possible set of readings that give an interval's value, by their times, in order.
 type outcome []int64
 
-// maxDoubtful is for how many readings that may be there or not all cases are gone through.
+// maxDoubtful bounds the uncertain readings whose cases are enumerated.
 const maxDoubtful = 6
 
-// outcomes are the cases for an interval: one, if all readings around it were acknowledged. Nil if it cannot be
-// judged.
+// outcomes returns the possible cases for an interval: one, if all readings around it were acknowledged. Nil if
+// it cannot be judged.
 func (t *timeline) outcomes(start int64, rules *Rules) []outcome {
 	end := start + rules.IntervalNanos
 	for _, b := range t.blurs {
@@ -102,14 +102,14 @@ func (t *timeline) outcomes(start int64, rules *Rules) []outcome {
 	return all
 }
 
-// missedPoll says that the first reading at or after an interval's end came too late to be waited for.
+// missedPoll reports whether the first reading at or after an interval's end was later than WaitNanos.
 func (o outcome) missedPoll(end int64, rules *Rules) bool {
 	i := sort.Search(len(o), func(i int) bool { return o[i] >= end })
 	return i < len(o) && o[i]-end >= rules.WaitNanos
 }
 
-// percent is the value of a port in an interval: the mean over what the spans between readings cover of it; NaN
-// if that is too little.
+// percent is the value of a port in an interval: the mean over the parts of it covered by rates; NaN if the
+// cover is too small.
 func (o outcome) percent(p Port, start int64, rules *Rules) float64 {
 	end := start + rules.IntervalNanos
 	covered, stalled := 0.0, 0.0

@@ -4,24 +4,23 @@ import "hash/fnv"
 
 const (
 	second = int64(1e9)
-	// unit is a hundredth of a percent of a second, as fine as what is stored.
+	// unit is 0.01% of a second, the precision of stored values.
 	unit = second / 10_000
 )
 
-// Truth is what counters of time, in nanoseconds, show: a port's counter rises in each second by a share of it
-// that says which port and which second it is. So a value that is stored for an interval tells whether it is
-// the right one: another interval, another port, or a difference of two other readings has another. In between
-// it rises evenly.
+// Truth defines the counters, of time in nanoseconds: in each second a port's counter grows by a share that
+// identifies the port and the second. So a stored value shows whether it is right: another interval, another
+// port, or the difference of two other readings gives another value. Within a second the growth is linear.
 type Truth struct {
-	// BasePercent is the mean share of a port, percent, which others than the hash decide: what is congested.
+	// BasePercent is the mean share of a port, in percent, which defines the congestion.
 	BasePercent func(device, port string) int
 }
 
-// noiseUnits bound by how much the share of a second is off the mean, to either side: hundredths of a percent
-// per percent of the mean, so 40% of it.
+// noiseUnits bounds the deviation of a second's share from the mean, to either side: in hundredths of a
+// percent per percent of the mean, so 40% of it.
 const noiseUnits = 40
 
-// Counter is what the counter of a port shows at a time. It is for times from 1970 on.
+// Counter is the value of a port's counter at a time from 1970 on.
 func (t Truth) Counter(device, port string, nanos int64) uint64 {
 	key := hash(device, port)
 	base := int64(t.BasePercent(device, port))
@@ -31,7 +30,7 @@ func (t Truth) Counter(device, port string, nanos int64) uint64 {
 	return uint64(k*base*100*unit + from + rest/(second/10)*(inSecond/10) + rest%(second/10)*(inSecond/10)/(second/10))
 }
 
-// noise is a whole number of units, so that what falls to a tenth of a second is a whole number too.
+// noise is a whole number of units, so that a tenth of a second gives a whole number, too.
 func noise(key uint64, k, base int64) int64 {
 	if base == 0 {
 		return 0

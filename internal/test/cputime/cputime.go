@@ -1,5 +1,4 @@
-// Package cputime measures benchmarks by the time that the process has had of the processors: unlike the clock it does not depend
-// on what else the machine does.
+// Package cputime measures benchmarks by the CPU time of the process, which does not depend on the load of the machine.
 package cputime
 
 import (
@@ -8,7 +7,7 @@ import (
 	"time"
 )
 
-// Used is that time so far.
+// Used is the CPU time so far.
 func Used(tb testing.TB) time.Duration {
 	tb.Helper()
 	var u syscall.Rusage
@@ -18,7 +17,7 @@ func Used(tb testing.TB) time.Duration {
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
-// Millis is the same in ms.
+// Millis is Used in milliseconds.
 func Millis(tb testing.TB) float64 {
 	tb.Helper()
 	return Used(tb).Seconds() * 1e3

@@ -1,8 +1,8 @@
-// Package ibsim starts a simulated InfiniBand subnet for a test: ibsim answers the management
-// datagrams of every switch and adapter in a netlist, a real OpenSM routes it, and the real diagnostic
-// tools (ibnetdiscover, perfquery, ...) talk to it. In goes a netlist, out comes a way to run those tools
-// and to change counters and links. Subnets do not see each other and need no privilege: each has socket
-// names of its own. The programs come from `make deps-test`.
+// Package ibsim starts a simulated InfiniBand subnet for a test: ibsim answers the management datagrams
+// of every switch and adapter in a netlist, a real OpenSM routes it, and the real diagnostic tools
+// (ibnetdiscover, perfquery, ...) talk to it. Input: a netlist. Output: methods to run those tools and to
+// change counters and links. Subnets are isolated from each other by their socket names and need no
+// privileges. The programs come from `make deps-test`.
 package ibsim
 
 import (
@@ -29,7 +29,7 @@ const (
 	logTailLines = 30
 )
 
-// MaxClients is how many programs ibsim serves at a time; OpenSM is one of them. One more is refused.
+// MaxClients is how many programs ibsim serves at a time, including OpenSM. More are refused.
 const MaxClients = 10
 
 // Subnet is a running simulated subnet.
@@ -40,12 +40,12 @@ type Subnet struct {
 	ibsim   *proc.Process
 	opensm  *proc.Process
 	console io.WriteCloser
-	answers int // console lines whose answer was awaited
+	answers int // console lines answered
 }
 
-// Start returns once OpenSM is master and has assigned every local identifier and route. The netlist has
-// the form that ibnetdiscover prints; FatTree makes one. What is missing on the machine fails the test
-// and says what to install.
+// Start returns once OpenSM is master and has assigned all LIDs and routes. The netlist is in the format
+// of ibnetdiscover; FatTree generates one. If something is not installed, the test fails and says what
+// to install.
 func Start(tb testing.TB, netlist string) *Subnet {
 	tb.Helper()
 	s := &Subnet{tb: tb, dir: tb.TempDir(), library: findLibrary(tb)}
@@ -59,10 +59,10 @@ func Start(tb testing.TB, netlist string) *Subnet {
 	return s
 }
 
-// Dir is the folder with the subnet's logs, opensm.log among them.
+// Dir is the folder with the subnet's logs, such as opensm.log.
 func (s *Subnet) Dir() string { return s.dir }
 
-// Command prepares a program that sees the subnet instead of the machine's adapters.
+// Command returns a command that sees the subnet instead of the machine's adapters.
 func (s *Subnet) Command(ctx context.Context, name string, args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, program(name), args...)
 	cmd.Dir = s.dir
@@ -70,8 +70,8 @@ func (s *Subnet) Command(ctx context.Context, name string, args ...string) *exec
 	return cmd
 }
 
-// Prefix makes any argument vector see the subnet: exec of Prefix() followed by the vector. It is for
-// code under test that takes the command to run from its configuration.
+// Prefix makes any argument vector see the subnet when it is put before it, for code under test whose
+// command is configurable.
 func (s *Subnet) Prefix() []string {
 	return append([]string{"env", "-C", s.dir}, s.environ()...)
 }
@@ -92,7 +92,7 @@ func (s *Subnet) Output(name string, args ...string) string {
 	return string(out)
 }
 
-// Console gives ibsim one line and returns its answer. `Help` prints what it understands.
+// Console sends ibsim a line and returns its answer. `Help` lists the commands.
 func (s *Subnet) Console(line string) string {
 	s.tb.Helper()
 	answer, err := s.ask(line)
@@ -113,19 +113,19 @@ func (s *Subnet) SetCounter(node string, port int, counter string, value uint64)
 	}
 }
 
-// Unlink pulls the cable out of a port and returns once OpenSM has routed around it.
+// Unlink unplugs the cable of a port and returns once OpenSM has routed around it.
 func (s *Subnet) Unlink(node string, port int) {
 	s.tb.Helper()
 	s.changeLink("Unlink", node, port)
 }
 
-// Relink puts back the cable that Unlink pulled and returns once OpenSM routes over it.
+// Relink restores the cable and returns once OpenSM routes over it.
 func (s *Subnet) Relink(node string, port int) {
 	s.tb.Helper()
 	s.changeLink("ReLink", node, port)
 }
 
-// refusal begins ibsim's answer where it knows the command but not the node or the port.
+// refusal is the prefix of ibsim's answer if it does not know the node or the port.
 const refusal = "# "
 
 func (s *Subnet) changeLink(command, node string, port int) {
@@ -151,7 +151,7 @@ func (s *Subnet) environ() []string {
 	}
 }
 
-// socketName goes into the 107 bytes of an abstract socket's name, with ":out9" behind it.
+// socketName is part of an abstract socket's name of at most 107 bytes, followed by ":out9".
 func (s *Subnet) socketName() string {
 	return fmt.Sprintf("giverny-%d-%s", os.Getpid(), lastBytes(s.dir, 60))
 }
@@ -180,8 +180,8 @@ func (s *Subnet) startIbsim(netlist string) error {
 	})
 }
 
-// openSMConfig turns off the periodic sweep: traps start one when a link changes. The log must be flushed
-// line by line, since the wait for a sweep reads it.
+// openSMConfig disables the periodic sweep: traps trigger one when a link changes. The log is flushed per
+// line, because waiting for a sweep reads it.
 const openSMConfig = "sweep_interval 0\nforce_log_flush TRUE\n"
 
 func (s *Subnet) startOpenSM() error {
@@ -197,8 +197,8 @@ func (s *Subnet) startOpenSM() error {
 	return s.await("OpenSM to bring the subnet up", func() bool { return s.sweeps() > 0 })
 }
 
-// ask sends the line and then one that ibsim cannot know: when it complains about that one, the first is
-// done and its answer complete.
+// ask sends the line and then an unknown one: when ibsim complains about that, the answer to the first
+// is complete.
 func (s *Subnet) ask(line string) (string, error) {
 	start := len(readAll(s.ibsimLog()))
 	s.answers++
@@ -222,7 +222,7 @@ func (s *Subnet) sweeps() int { return strings.Count(readAll(s.openSMLog()), "SU
 func (s *Subnet) ibsimLog() string  { return filepath.Join(s.dir, "ibsim.log") }
 func (s *Subnet) openSMLog() string { return filepath.Join(s.dir, "opensm.log") }
 
-// await polls until done, a process has ended, or the time is over.
+// await polls until done, the end of a process, or the deadline.
 func (s *Subnet) await(what string, done func() bool) error {
 	deadline := time.Now().Add(waitTimeout)
 	for !done() {
@@ -272,7 +272,7 @@ func (s *Subnet) cleanup() {
 	}
 }
 
-// size is what ibsim must reserve; its own limits are 256 switches and 13,312 ports.
+// size is what ibsim must allocate; its default limits are 256 switches and 13,312 ports.
 type size struct{ nodes, switches, ports int }
 
 var nodeLine = regexp.MustCompile(`(?m)^(Switch|Ca|Rt)\s+(\d+)\s`)

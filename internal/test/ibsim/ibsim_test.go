@@ -17,7 +17,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 var small = FatTree{Leaves: 2, Spines: 2, HostsPerLeaf: 2}
 
-// leafLID is what OpenSM gave leaf0.
+// leafLID returns the LID that OpenSM assigned to leaf0.
 func leafLID(t *testing.T, s *Subnet) string {
 	t.Helper()
 	found := regexp.MustCompile(`"leaf0" base port 0 lid (\d+) `).FindStringSubmatch(s.Output("ibnetdiscover"))
@@ -67,7 +67,7 @@ func TestLinksGoAndComeBack(t *testing.T) {
 	}
 }
 
-// TestSubnetsAreApart runs three at once, of different sizes, and asks one through Prefix.
+// TestSubnetsAreApart runs three subnets of different sizes at once, and queries one through Prefix.
 func TestSubnetsAreApart(t *testing.T) {
 	var all sync.WaitGroup
 	for _, tree := range []FatTree{small, {Leaves: 3, Spines: 1, HostsPerLeaf: 4}, {Leaves: 4, Spines: 4, HostsPerLeaf: 8, LinksPerPair: 2}} {

@@ -1,4 +1,4 @@
-// Package journal keeps what is logged for a test that reads it while more is written.
+// Package journal captures log output for a test that reads it while more is written.
 package journal
 
 import (

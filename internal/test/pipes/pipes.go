@@ -1,5 +1,5 @@
-// Package pipes is a network in memory for tests in a synctest bubble, whose clock stands still while a socket waits.
-// What is dialled arrives at the listener as the other end of a pipe. It buffers nothing: a write waits for its reader.
+// Package pipes is an in-memory network for tests in a synctest bubble, in which time stops while a real socket waits.
+// A dialled connection reaches the listener as the other end of a pipe. It is unbuffered: a write waits for its reader.
 package pipes
 
 import (
@@ -8,7 +8,7 @@ import (
 	"sync"
 )
 
-// Listener hands out the connections that were dialled.
+// Listener accepts the dialled connections.
 type Listener struct {
 	arriving chan net.Conn
 	closed   chan struct{}
@@ -18,7 +18,7 @@ type Listener struct {
 // Listen makes a listener.
 func Listen() *Listener { return &Listener{arriving: make(chan net.Conn), closed: make(chan struct{})} }
 
-// Dial connects to the listener, whatever the address says: it is the DialContext of an http.Transport, too.
+// Dial connects to the listener, whatever the address; it can be the DialContext of an http.Transport.
 func (l *Listener) Dial(ctx context.Context, _, _ string) (net.Conn, error) {
 	ours, theirs := net.Pipe()
 	select {
@@ -41,13 +41,13 @@ func (l *Listener) Accept() (net.Conn, error) {
 	}
 }
 
-// Close ends it; connections stay.
+// Close closes the listener; connections stay open.
 func (l *Listener) Close() error {
 	l.once.Do(func() { close(l.closed) })
 	return nil
 }
 
-// Addr says that it is in memory.
+// Addr returns a placeholder.
 func (l *Listener) Addr() net.Addr { return address{} }
 
 type address struct{}

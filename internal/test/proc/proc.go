@@ -1,6 +1,6 @@
-// Package proc starts the real services that tests talk to, as child processes that cannot outlive
-// the test: the kernel kills them when the test process dies, however it dies. It takes a command and a
-// log file and gives back a handle; what the service is, and when it is ready, the caller knows.
+// Package proc starts real services for tests as child processes that cannot outlive the test: the
+// kernel kills them when the test process dies, however it dies. The caller knows what the service is
+// and when it is ready.
 package proc
 
 import (
@@ -18,7 +18,7 @@ type Process struct {
 	cmd  *exec.Cmd
 	log  string
 	done chan struct{}
-	err  error // how it ended; read after done is closed
+	err  error // how it ended; valid once done is closed
 }
 
 // Start runs cmd with its standard output and error appended to logPath. cmd.SysProcAttr may be set; the
@@ -44,8 +44,8 @@ func Start(cmd *exec.Cmd, logPath string) (*Process, error) {
 	return p, nil
 }
 
-// run holds its thread until the child has ended: the death signal is sent when the thread that forked
-// ends, not when the process does (prctl(2), PR_SET_PDEATHSIG).
+// run locks its OS thread until the child has ended: the death signal is sent when the thread that
+// forked ends, not the process (prctl(2), PR_SET_PDEATHSIG).
 func (p *Process) run(started chan<- error) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
@@ -60,22 +60,22 @@ func (p *Process) run(started chan<- error) {
 // Pid is the child's process id.
 func (p *Process) Pid() int { return p.cmd.Process.Pid }
 
-// Done is closed once the child has ended and was waited for.
+// Done is closed once the child has ended and been waited for.
 func (p *Process) Done() <-chan struct{} { return p.done }
 
-// Err says how the child ended; it waits for that.
+// Err waits for the child and returns how it ended.
 func (p *Process) Err() error {
 	<-p.done
 	return p.err
 }
 
-// Kill sends SIGKILL and waits for the end. On a child that has ended it does nothing.
+// Kill sends SIGKILL and waits. It does nothing if the child has ended.
 func (p *Process) Kill() {
 	p.cmd.Process.Kill()
 	<-p.done
 }
 
-// Stop sends SIGTERM and waits up to grace for the end, then kills.
+// Stop sends SIGTERM, waits up to grace, then kills.
 func (p *Process) Stop(grace time.Duration) {
 	p.cmd.Process.Signal(syscall.SIGTERM)
 	select {
@@ -85,7 +85,7 @@ func (p *Process) Stop(grace time.Duration) {
 	}
 }
 
-// LogTail is the last n lines of the child's log.
+// LogTail returns the last n lines of the child's log.
 func (p *Process) LogTail(n int) string {
 	text, err := os.ReadFile(p.log)
 	if err != nil {

@@ -18,7 +18,7 @@ import (
 
 const orphanLog = "TESTPROC_ORPHAN_LOG"
 
-// TestMain is also the parent in TestChildDiesWithItsParent: it starts a child, names it and waits.
+// TestMain is also the parent in TestChildDiesWithItsParent: it starts a child, prints its ID and waits.
 func TestMain(m *testing.M) {
 	log := os.Getenv(orphanLog)
 	if log == "" {
@@ -107,7 +107,7 @@ func TestChildDiesWithItsParent(t *testing.T) {
 	t.Errorf("child %d outlived its parent by 30 s", pid)
 }
 
-// ended also counts a zombie: in a container there may be no process that collects orphans.
+// ended includes zombies: in a container there may be no process that reaps orphans.
 func ended(pid int) bool {
 	if errors.Is(syscall.Kill(pid, 0), syscall.ESRCH) {
 		return true

@@ -1,6 +1,5 @@
-// Package rdmavm boots guests with a real RDMA stack (rdma_rxe) in QEMU for tests. In go the folder that
-// scripts/rdma-vm.sh has filled and the devices of a guest, out comes a guest that ssh reaches; it ends with the
-// test. What is measured there its users know.
+// Package rdmavm boots QEMU guests with a real RDMA stack (rdma_rxe) for tests. Input: the folder created by
+// scripts/rdma-vm.sh and the devices of a guest. Output: a guest reachable by ssh; it ends with the test.
 package rdmavm
 
 import (
@@ -21,7 +20,7 @@ import (
 	"github.com/giverny/giverny/internal/test/repo"
 )
 
-// Folder is what scripts/rdma-vm.sh has filled. A test without it fails.
+// Folder is the folder created by scripts/rdma-vm.sh. The test fails if it is missing.
 func Folder(t *testing.T) string {
 	t.Helper()
 	folder := filepath.Join(repo.Dir(t), ".deps", "rdma-vm")
@@ -31,13 +30,13 @@ func Folder(t *testing.T) string {
 	return folder
 }
 
-// SSH is the program that reaches guests, and its options.
+// SSH is the ssh command and options for guests.
 func SSH(folder string) []string {
 	return []string{"ssh", "-i", filepath.Join(folder, "key"), "-o", "BatchMode=yes", "-o", "StrictHostKeyChecking=no", "-o", "UserKnownHostsFile=/dev/null",
 		"-o", "LogLevel=ERROR", "-o", "ConnectTimeout=60"}
 }
 
-// Guest is a machine that runs.
+// Guest is a running virtual machine.
 type Guest struct {
 	ssh         []string
 	Destination string // for ssh
@@ -46,11 +45,11 @@ type Guest struct {
 	limit       time.Time
 }
 
-// Limit is of a whole test with guests, which takes about a minute.
+// Limit is the time limit of a whole test with guests, which takes about a minute.
 const Limit = 5 * time.Minute
 
-// Cable gives the two ends of a cable between the second interfaces of two guests. A socket in a folder, which one QEMU
-// listens at and the other connects to, is there before it listens: then the other goes on without a cable.
+// Cable returns the two ends of a cable between the second interfaces of two guests. A named socket would be a race: it
+// exists before the first QEMU listens on it, and the other would then start without a cable.
 func Cable(t *testing.T) (a, b *os.File) {
 	t.Helper()
 	ends, err := syscall.Socketpair(syscall.AF_UNIX, syscall.SOCK_STREAM|syscall.SOCK_CLOEXEC, 0)
@@ -60,8 +59,8 @@ func Cable(t *testing.T) (a, b *os.File) {
 	return os.NewFile(uintptr(ends[0]), "cable"), os.NewFile(uintptr(ends[1]), "cable")
 }
 
-// Boot starts guest n, which is node n of its fabric, with an end of a cable at eth1 unless it is nil, and more arguments for
-// QEMU, among them its memory and its processors. It does not wait until the guest is up.
+// Boot starts guest n, which is node n of its fabric, with an end of a cable at eth1 unless it is nil, and further arguments
+// for QEMU, including memory and processors. It does not wait until the guest is up.
 func Boot(t *testing.T, folder string, n int, cable *os.File, args ...string) *Guest {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -107,7 +106,7 @@ func Boot(t *testing.T, folder string, n int, cable *os.File, args ...string) *G
 	return g
 }
 
-// state is what the guest does: where its tests wait, and what became of their packets.
+// state is the guest's state for diagnosis: where its tests wait, and its packet counters.
 func (g *Guest) state() []byte {
 	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
 	defer cancel()
@@ -116,7 +115,7 @@ func (g *Guest) state() []byte {
 	return append(text, fmt.Sprintln(err)...)
 }
 
-// Run runs a command of the guest's shell and gives what it prints. What runs when the test's Limit is over fails.
+// Run runs a command in the guest's shell and returns its output. It fails when the test's Limit is over.
 func (g *Guest) Run(ctx context.Context, input io.Reader, argv ...string) ([]byte, error) {
 	ctx, cancel := context.WithDeadlineCause(ctx, g.limit, fmt.Errorf("%v are over since guest %s was started", Limit, g.Destination))
 	defer cancel()
@@ -137,7 +136,7 @@ func (g *Guest) run(ctx context.Context, input io.Reader, argv ...string) ([]byt
 	return text, err
 }
 
-// Await waits until the guest has its adapter. Emulated processors take half a minute on an idle machine.
+// Await waits until the guest has its adapter, which takes half a minute with emulated processors on an idle machine.
 func (g *Guest) Await(t *testing.T) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)

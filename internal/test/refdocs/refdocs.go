@@ -1,7 +1,6 @@
-// Package refdocs writes the reference pages that follow from the code: the
-// configuration's keys with the comments of their fields, the Prometheus
-// metrics as the source declares them, the counters and metrics of links, and
-// the command line. It is used by tests, which keep docs/reference current.
+// Package refdocs generates the reference pages: the configuration keys with the
+// comments of their fields, the Prometheus metrics, the counters and metrics of links,
+// and the command line. Tests use it to keep docs/reference up to date.
 package refdocs
 
 import (
@@ -29,8 +28,8 @@ import (
 const generated = "<!-- Made from the code by `make generate`. Do not edit. -->\n\n"
 
 // Config writes the keys of a configuration, a pointer to a struct: default,
-// environment variable and meaning, which is the comment of the field. The
-// sections' types may be of any package of the module, whose root is dir.
+// environment variable and meaning, which is the comment of the field. The sections'
+// types may be from any package of the module at dir.
 func Config(w io.Writer, defaults any, dir, prefix string) error {
 	fmt.Fprint(w, generated, "# Configuration\n\n",
 		"A YAML file, named by `--config` or `GIVERNY_CONFIG`; every key can be overridden by an environment variable. Unknown keys are errors. Topologies, watched folders, and files of certificates, keys, passwords, tokens, node maps, rigs, graphs and baselines are relative to the file; other paths to the working directory. ",
@@ -56,13 +55,13 @@ func Config(w io.Writer, defaults any, dir, prefix string) error {
 	return errors.Join(errs...)
 }
 
-// comments are the fields' comments, read package by package.
+// comments are the field comments, loaded package by package.
 type comments struct {
 	dir      string
 	packages map[string]map[string]string // by path, then by Type.Field
 }
 
-// of is the comment of a key's field. A key without one is an error.
+// of returns the comment of a key's field. A missing comment is an error.
 func (c *comments) of(f settings.Field) (string, error) {
 	if f.Description != "" {
 		return f.Description, nil
@@ -84,7 +83,7 @@ func (c *comments) of(f settings.Field) (string, error) {
 	return comment, nil
 }
 
-// Comments maps Type.Field to the field's comment, and Type to the type's, in a folder's sources.
+// Comments maps Type.Field to the field's comment, and Type to the type's, for the sources in a folder.
 func Comments(dir string) (map[string]string, error) {
 	comments := map[string]string{}
 	files, err := filepath.Glob(filepath.Join(dir, "*.go"))
@@ -130,16 +129,16 @@ func fieldNames(f *ast.Field) (names []string) {
 	return names
 }
 
-// Recorder is a Registerer that keeps what the metrics say of themselves.
+// Recorder is a Registerer that records the metrics' descriptions.
 type Recorder struct {
 	prometheus.Registerer
 	descriptions []string
 }
 
-// NewRecorder makes a Recorder before a registry of its own.
+// NewRecorder returns a Recorder with its own registry.
 func NewRecorder() *Recorder { return &Recorder{Registerer: prometheus.NewRegistry()} }
 
-// Register notes the collector's metrics and registers it.
+// Register records the collector's metrics and registers it.
 func (r *Recorder) Register(c prometheus.Collector) error {
 	descs := make(chan *prometheus.Desc)
 	go func() {
@@ -166,7 +165,7 @@ var description = regexp.MustCompile(`^Desc{fqName: "(giverny_[^"]*)", help: "(.
 // constLabel is one label with its quoted value among the constLabels of a description.
 var constLabel = regexp.MustCompile(`(\w+)="(?:[^"\\]|\\.)*"`)
 
-// labels are the names of a metric's labels, those with a constant value first.
+// labels returns the names of a metric's labels, those with constant values first.
 func labels(constant, variable string) string {
 	var names []string
 	for _, m := range constLabel.FindAllStringSubmatch(constant, -1) {
@@ -194,7 +193,7 @@ func WriteMetrics(w io.Writer, r *Recorder) {
 	}
 }
 
-// WriteCounters writes the page of what is read from devices and made of it.
+// WriteCounters writes the page of counters and the metrics derived from them.
 func WriteCounters(w io.Writer) {
 	fmt.Fprint(w, generated, "# Counters and metrics of links\n\n## Metrics\n\n| metric | unit | regions are grown on it | meaning |\n|---|---|---|---|\n")
 	for m := schema.Metric(1); int(m) < schema.NumMetrics; m++ {

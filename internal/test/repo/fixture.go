@@ -10,16 +10,16 @@ import (
 	"testing"
 )
 
-// recorded stands in the name of every test that reads recorded fixtures: scripts/gotest.sh counts by it
-// those that did not run.
+// recorded is part of the name of every test that reads recorded fixtures, so that scripts/gotest.sh can
+// count those that did not run.
 const recorded = "Recorded"
 
-// errNoFixtures: the folder of the recorded fixtures is not beside the checkout.
+// errNoFixtures means that there is no folder of recorded fixtures beside the checkout.
 var errNoFixtures = errors.New("no fixtures folder beside the checkout")
 
 // Fixture is the path of a recorded fixture, such as Fixture(t, "topology", "dragonfly.txt"). The fixtures were
-// recorded by others and lie in ../shared/fixtures of the root, outside the repository: where the folder is not
-// there the test is skipped, except in CI (CI is set), where that is a failure as is a file that is missing.
+// recorded by others and are in ../shared/fixtures, outside the repository: without that folder the test is
+// skipped, except in CI (CI is set), where it fails. A missing file is always a failure.
 func Fixture(tb testing.TB, elem ...string) string {
 	tb.Helper()
 	if !strings.Contains(tb.Name(), recorded) {
@@ -35,7 +35,7 @@ func Fixture(tb testing.TB, elem ...string) string {
 	return path
 }
 
-// find locates a file in the folder of the fixtures.
+// find locates a file in the fixtures folder.
 func find(folder, name string) (string, error) {
 	if _, err := os.Stat(folder); errors.Is(err, fs.ErrNotExist) {
 		return "", errNoFixtures

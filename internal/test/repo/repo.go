@@ -1,5 +1,5 @@
-// Package repo finds the root of the checkout and the shared fixtures beside it, for tests: a test
-// runs in its package's folder and needs files that belong to the whole project. It reads nothing else.
+// Package repo finds the root of the checkout and the shared fixtures beside it, for tests, which run
+// in the folder of their package.
 package repo
 
 import (
@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// Dir is the folder that holds go.mod, sought from the working directory upwards.
+// Dir is the nearest folder with go.mod from the working directory upwards.
 func Dir(tb testing.TB) string {
 	tb.Helper()
 	dir, err := root()

@@ -26,7 +26,7 @@ func TestRecordedFixture(t *testing.T) {
 	}
 }
 
-// Without the folder a test is skipped; a file that is missing in it is a fault.
+// Without the folder a test is skipped; a missing file in it is a failure.
 func TestFind(t *testing.T) {
 	folder := t.TempDir()
 	if err := os.WriteFile(filepath.Join(folder, "there"), nil, 0o600); err != nil {

@@ -1,6 +1,6 @@
-// Package script runs text scripts: files that say what to do and what came out of it. The test plays a file and
-// gives back what it is now; a difference fails, or is written into the file with -rewrite. What the commands mean
-// is the caller's.
+// Package script runs text scripts: files with commands and their expected output. The test executes a file and
+// returns it with the actual output; a difference fails, or is written to the file with -rewrite. The caller
+// defines the commands.
 package script
 
 import (
@@ -15,8 +15,8 @@ import (
 
 var rewrite = flag.Bool("rewrite", false, "write what comes out into the scripts")
 
-// Run plays every file that the pattern matches, each in a subtest of its name. play is given a file's text and
-// gives it back with what came out.
+// Run runs every file that matches the pattern in a subtest. play gets the text of a file and returns it with
+// the actual output.
 func Run(t *testing.T, pattern string, play func(t *testing.T, text string) string) {
 	t.Helper()
 	files, err := filepath.Glob(pattern)

@@ -12,7 +12,7 @@ import (
 	"github.com/giverny/giverny/internal/test/proc"
 )
 
-// startAccounting starts a database, slurmdbd on it, and makes the cluster known there.
+// startAccounting starts a database and slurmdbd, and registers the cluster.
 func (c *Cluster) startAccounting() error {
 	who, err := user.Current()
 	if err != nil {
@@ -35,7 +35,7 @@ StorageLoc=slurm
 	if err := os.WriteFile(c.path("slurmdbd.conf"), []byte(conf), 0o600); err != nil {
 		return err
 	}
-	// The client library of the database takes its socket from the environment.
+	// The client library of the database reads its socket from the environment.
 	cmd := c.Command(context.Background(), "env", "MYSQL_UNIX_PORT="+c.path("db.sock"), "slurmdbd", "-D")
 	p, err := proc.Start(cmd, c.path("slurmdbd.out"))
 	if err != nil {
@@ -70,7 +70,7 @@ func (c *Cluster) startDatabase(owner string) error {
 // RESTAddress is the address of slurmrestd, http://host:port.
 func (c *Cluster) RESTAddress() string { return fmt.Sprintf("http://127.0.0.1:%d", c.ports[1]) }
 
-// User is the user that the test runs as, which slurmrestd wants beside its token.
+// User is the user of the test, which slurmrestd requires with its token.
 func (c *Cluster) User() string {
 	c.tb.Helper()
 	who, err := user.Current()
@@ -80,7 +80,7 @@ func (c *Cluster) User() string {
 	return who.Username
 }
 
-// Token makes a token (JWT) for slurmrestd, of the user that runs the test.
+// Token returns a token (JWT) for slurmrestd, for the user of the test.
 func (c *Cluster) Token() string {
 	c.tb.Helper()
 	return strings.TrimPrefix(strings.TrimSpace(c.Output("scontrol", "token", "lifespan=3600")), "SLURM_JWT=")

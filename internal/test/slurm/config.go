@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// configure writes slurm.conf, and what goes with it.
+// configure writes slurm.conf and related files.
 func (c *Cluster) configure() error {
 	who, err := user.Current()
 	if err != nil {

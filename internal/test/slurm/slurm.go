@@ -1,8 +1,7 @@
 // Package slurm starts a Slurm cluster for a test: the real slurmctld, one real slurmd per node, and on request
-// slurmdbd with its database and slurmrestd, all on the loopback address and in a folder of their own. In goes
-// how many nodes and what else is wanted, out comes a way to run Slurm's own commands and to stop parts of it.
-// It needs no root and no munge: authentication is none, so that nothing but a test may use it. The programs
-// come from `make deps-test`.
+// slurmdbd with its database and slurmrestd, all on loopback and in one folder. Input: the nodes and options.
+// Output: methods to run Slurm's commands and to stop parts. It needs no root and no munge; authentication is
+// off, so it is for tests only. The programs come from `make deps-test`.
 package slurm
 
 import (
@@ -22,14 +21,14 @@ import (
 )
 
 const (
-	waitTimeout  = 90 * time.Second // a cluster of 4 nodes is up in 1 to 2 s, on a machine under load later
+	waitTimeout  = 90 * time.Second // a cluster of 4 nodes is up in 1 to 2 s, longer under load
 	pollInterval = 50 * time.Millisecond
 	stopTimeout  = 5 * time.Second
 	logTailLines = 30
 	sbin         = "/usr/sbin:/sbin" // where Debian puts the daemons
 )
 
-// Config says what cluster is wanted.
+// Config is the cluster to start.
 type Config struct {
 	Nodes      []string // their names; default n1 to n4
 	CPUs       int      // of each node; default 2
@@ -44,13 +43,13 @@ type Cluster struct {
 	tb    testing.TB
 	cfg   Config
 	dir   string
-	host  string // this machine's, which slurmctld insists on
+	host  string // host name of this machine, required by slurmctld
 	ports []int  // of slurmctld, slurmrestd and slurmdbd, then one per node
 	parts map[string]*proc.Process
-	order []string // of the parts, as they were started
+	order []string // start order of the parts
 }
 
-// Start returns once all nodes are idle. What is missing on the machine fails the test and says what to install.
+// Start returns once all nodes are idle. If something is not installed, the test fails and says what to install.
 func Start(tb testing.TB, cfg Config) *Cluster {
 	tb.Helper()
 	if len(cfg.Nodes) == 0 {
@@ -68,7 +67,7 @@ func Start(tb testing.TB, cfg Config) *Cluster {
 }
 
 func (c *Cluster) start() (err error) {
-	// Not the test's own folder: the name of a socket must fit 107 bytes.
+	// Not in the test's folder: a socket path must not exceed 107 bytes.
 	if c.dir, err = os.MkdirTemp("", "slurm"); err != nil {
 		return err
 	}
@@ -104,22 +103,22 @@ func (c *Cluster) start() (err error) {
 	return nil
 }
 
-// Environ is what a program needs in its environment to talk to this cluster.
+// Environ is the environment for a program to talk to this cluster.
 func (c *Cluster) Environ() []string {
 	return []string{"SLURM_CONF=" + c.path("slurm.conf"), "PATH=" + os.Getenv("PATH") + ":" + sbin}
 }
 
-// Prefix makes any argument vector talk to this cluster: exec of Prefix() followed by the vector. It is for code
-// under test that takes the command to run from its configuration.
+// Prefix makes any argument vector talk to this cluster when it is put before it, for code under test whose
+// command is configurable.
 func (c *Cluster) Prefix() []string { return append([]string{"env", "-C", c.dir}, c.Environ()...) }
 
-// Command prepares one of Slurm's commands.
+// Command returns one of Slurm's commands.
 func (c *Cluster) Command(ctx context.Context, name string, args ...string) *exec.Cmd {
 	vector := append(append(c.Prefix(), name), args...)
 	return exec.CommandContext(ctx, vector[0], vector[1:]...)
 }
 
-// Run runs one of Slurm's commands to its end.
+// Run runs one of Slurm's commands.
 func (c *Cluster) Run(name string, args ...string) (string, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), waitTimeout)
 	defer cancel()
@@ -130,7 +129,7 @@ func (c *Cluster) Run(name string, args ...string) (string, error) {
 	return string(out), err
 }
 
-// Output runs one of Slurm's commands and returns what it printed; a failure fails the test.
+// Output runs one of Slurm's commands and returns its output; a failure fails the test.
 func (c *Cluster) Output(name string, args ...string) string {
 	c.tb.Helper()
 	out, err := c.Run(name, args...)
@@ -140,7 +139,7 @@ func (c *Cluster) Output(name string, args ...string) string {
 	return out
 }
 
-// Submit gives the scheduler a job that runs a line of shell, with sbatch's options, and returns its id.
+// Submit submits a job that runs a line of shell, with options for sbatch, and returns its ID.
 func (c *Cluster) Submit(line string, options ...string) string {
 	c.tb.Helper()
 	out := c.Output("sbatch", append(append([]string{"--parsable", "--output=/dev/null"}, options...), "--wrap", line)...)
@@ -174,7 +173,7 @@ func (c *Cluster) await(what string, done func() bool) error {
 	return nil
 }
 
-// awaitIdle waits until the controller lists every node as idle.
+// awaitIdle waits until the controller reports every node as idle.
 func (c *Cluster) awaitIdle() error {
 	return c.await("all nodes to be idle", func() bool {
 		out, err := c.Run("sinfo", "--noheader", "--Node", "--format=%N %T")
@@ -182,7 +181,7 @@ func (c *Cluster) awaitIdle() error {
 	})
 }
 
-// StartController starts slurmctld, again after StopController or Kill, with what it saved.
+// StartController starts slurmctld; after StopController or Kill, with its saved state.
 func (c *Cluster) StartController() error {
 	if err := c.startPart("slurmctld", "slurmctld", "-D", "-f", c.path("slurm.conf")); err != nil {
 		return err
@@ -193,7 +192,7 @@ func (c *Cluster) StartController() error {
 	})
 }
 
-// StopController ends slurmctld in good order: commands then find no controller.
+// StopController shuts slurmctld down cleanly.
 func (c *Cluster) StopController() { c.stopPart("slurmctld") }
 
 // StartNode starts the slurmd of a node.
@@ -234,7 +233,7 @@ func (c *Cluster) logs() string {
 	return text.String()
 }
 
-// cleanup ends the jobs first: their steps are daemons of their own, which would outlive the cluster.
+// cleanup ends the jobs first: their steps are separate daemons, which would outlive the cluster.
 func (c *Cluster) cleanup() {
 	if c.dir == "" {
 		return
@@ -267,7 +266,7 @@ func (c *Cluster) cancelAll() {
 	}
 }
 
-// freePorts are TCP ports that nothing listens on now, all different.
+// freePorts returns distinct TCP ports that are not in use.
 func freePorts(n int) ([]int, error) {
 	ports := make([]int, n)
 	for i := range ports {
@@ -275,7 +274,7 @@ func freePorts(n int) ([]int, error) {
 		if err != nil {
 			return nil, fmt.Errorf("find a free port: %w", err)
 		}
-		defer l.Close() // at the end: none comes twice
+		defer l.Close() // at the end, so that none is returned twice
 		ports[i] = l.Addr().(*net.TCPAddr).Port
 	}
 	return ports, nil

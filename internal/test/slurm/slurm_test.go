@@ -11,7 +11,7 @@ import (
 	"github.com/giverny/giverny/internal/test/slurm"
 )
 
-// A cluster runs a job on the nodes that it was given, and its controller comes back.
+// A cluster runs a job on the requested nodes, and its controller can be restarted.
 func TestCluster(t *testing.T) {
 	c := slurm.Start(t, slurm.Config{Nodes: []string{"left", "right"}})
 	id := c.Submit("sleep 300", "--nodes=2", "--job-name=held")
@@ -30,7 +30,7 @@ func TestCluster(t *testing.T) {
 	}
 }
 
-// With accounting sacct answers, and slurmrestd takes a token.
+// With accounting sacct works, and slurmrestd accepts a token.
 func TestAccountingAndREST(t *testing.T) {
 	c := slurm.Start(t, slurm.Config{Nodes: []string{"n1"}, Accounting: true, REST: true})
 	id := c.Submit("exit 3")

@@ -7,13 +7,13 @@ import (
 	"github.com/giverny/giverny/topology"
 )
 
-// TwoLevels is a fat tree of two levels.
+// TwoLevels is a two-level fat tree.
 const TwoLevels = "fattree:leaves=8,hosts=8,spines=4"
 
-// ByEnds are percents by the names of a link's ends.
+// ByEnds maps the names of a link's ends to its stall in percent.
 type ByEnds map[[2]string]float32
 
-// On paints them on a fabric that is calm but for a little noise.
+// On paints the stalls on a fabric with only a little noise.
 func (s ByEnds) On(t *testing.T, g *topology.Graph) Painting {
 	t.Helper()
 	values := Blank(g).Noisy(.3, 1)
@@ -23,7 +23,7 @@ func (s ByEnds) On(t *testing.T, g *topology.Graph) Painting {
 	return values
 }
 
-// With is these stalls and others, of which a link's last counts.
+// With merges others in; a link's last value counts.
 func (s ByEnds) With(others ByEnds) ByEnds {
 	both := ByEnds{}
 	for _, from := range [2]ByEnds{s, others} {
@@ -34,7 +34,7 @@ func (s ByEnds) With(others ByEnds) ByEnds {
 	return both
 }
 
-// LinkNamed is the link between two devices.
+// LinkNamed returns the link between two devices.
 func LinkNamed(t *testing.T, g *topology.Graph, from, to string) schema.LinkID {
 	t.Helper()
 	for l := range schema.LinkID(g.NumLinks()) {

@@ -10,15 +10,15 @@ import (
 	"github.com/giverny/giverny/topology"
 )
 
-// Reporter is what testing and rapid have in common.
+// Reporter is the common part of testing.T and rapid.T.
 type Reporter interface {
 	Helper()
 	Errorf(format string, args ...any)
 	Fatalf(format string, args ...any)
 }
 
-// DrawGraph draws a small fabric: one of the usual, or any set of cables, with
-// hosts, parallel ones, and some from a switch to itself.
+// DrawGraph draws a small fabric: a common topology, or any set of cables, with hosts,
+// parallel cables, and loops at a switch.
 func DrawGraph(t *rapid.T) *topology.Graph {
 	side := rapid.IntRange(2, 5)
 	few := rapid.IntRange(1, 4)
@@ -63,7 +63,7 @@ func drawCables(t *rapid.T) *topology.Graph {
 	return g
 }
 
-// DrawValues draws patches, noise and holes, or anything at all.
+// DrawValues draws patches with noise and holes, or arbitrary values.
 func DrawValues(t *rapid.T, g *topology.Graph) []float32 {
 	n := g.NumLinks()
 	if rapid.IntRange(0, 3).Draw(t, "any") == 0 {
@@ -81,7 +81,7 @@ func DrawValues(t *rapid.T, g *topology.Graph) []float32 {
 	return values
 }
 
-// Reading is what a value counts as: a percentage, or missing.
+// Reading returns the meaning of a value: a percentage, or false for missing.
 func Reading(s *schema.Series, l schema.LinkID) (float64, bool) {
 	v := float64(s.Values[l])
 	if !s.Valid.Has(int(l)) || math.IsNaN(v) || math.IsInf(v, 0) {

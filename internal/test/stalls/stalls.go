@@ -1,5 +1,5 @@
-// Package stalls makes fabrics and paints stalls on their links, as tests of segmentation need them: by boxes, by hops, by
-// the names of links' ends, or drawn at random.
+// Package stalls builds fabrics and paints stalls on their links for tests of segmentation: by boxes, by hops, by the
+// names of links' ends, or at random.
 package stalls
 
 import (
@@ -14,10 +14,10 @@ import (
 	"github.com/giverny/giverny/topology"
 )
 
-// parsed are the graphs that Fabric has built, by specification: graphs never change.
+// parsed caches the graphs built by Fabric, by specification; graphs are immutable.
 var parsed sync.Map
 
-// Fabric is the graph of a specification.
+// Fabric returns the graph of a specification.
 func Fabric(t testing.TB, spec string) *topology.Graph {
 	t.Helper()
 	if g, ok := parsed.Load(spec); ok {
@@ -31,8 +31,7 @@ func Fabric(t testing.TB, spec string) *topology.Graph {
 	return g
 }
 
-// Snapshot makes a snapshot of the given series, in which a negative value is
-// missing.
+// Snapshot builds a snapshot of the given series; a negative value is missing.
 func Snapshot(metrics map[schema.Metric][]float32) *schema.Snapshot {
 	snap := &schema.Snapshot{Fabric: "test", Interval: schema.Interval{DurationNanos: 60e9}}
 	for m := schema.Metric(0); int(m) < schema.NumMetrics; m++ {
@@ -53,7 +52,7 @@ func Snapshot(metrics map[schema.Metric][]float32) *schema.Snapshot {
 	return snap
 }
 
-// PatchyValues are stalls with patches of like value, noise and holes.
+// PatchyValues are stalls in patches of similar values, with noise and holes.
 func PatchyValues(rng *rand.Rand, g *topology.Graph) []float32 {
 	values := make([]float32, g.NumLinks())
 	for i := range values {
@@ -76,13 +75,13 @@ func PatchyValues(rng *rand.Rand, g *topology.Graph) []float32 {
 	return values
 }
 
-// Painting is stalls in the making; a negative one is missing.
+// Painting is the stall of each link in percent; negative: missing.
 type Painting []float32
 
-// Blank is a fabric without any stall.
+// Blank is a fabric without stalls.
 func Blank(g *topology.Graph) Painting { return make(Painting, g.NumLinks()) }
 
-// Paint gives links a percentage, and returns the painting.
+// Paint sets the percentage of links, and returns the painting.
 func (p Painting) Paint(percent float32, links []schema.LinkID) Painting {
 	for _, l := range links {
 		p[l] = percent
@@ -90,10 +89,10 @@ func (p Painting) Paint(percent float32, links []schema.LinkID) Painting {
 	return p
 }
 
-// Lose makes links missing.
+// Lose marks links as missing.
 func (p Painting) Lose(links []schema.LinkID) Painting { return p.Paint(linkset.Missing, links) }
 
-// Noisy adds noise that is uniform within amplitude.
+// Noisy adds noise, uniform within amplitude.
 func (p Painting) Noisy(amplitude float32, seed int64) Painting {
 	rng := rand.New(rand.NewSource(seed))
 	out := slices.Clone(p)
@@ -105,7 +104,7 @@ func (p Painting) Noisy(amplitude float32, seed int64) Painting {
 	return out
 }
 
-// Where gives each link the percentage that a function says of it and its ends, and lists those that are wanted.
+// Where sets each link's percentage by a function of the link and its ends, and lists those marked as wanted.
 func Where(g *topology.Graph, percent func(id schema.LinkID, from, to *topology.Device) (p float32, wanted bool)) (p Painting, wanted []schema.LinkID) {
 	p = Blank(g)
 	for l := range p {
@@ -119,13 +118,13 @@ func Where(g *topology.Graph, percent func(id schema.LinkID, from, to *topology.
 	return p, wanted
 }
 
-// Without is links but for those lost.
+// Without is links minus those lost.
 func Without(links, lost []schema.LinkID) []schema.LinkID {
 	return slices.DeleteFunc(slices.Clone(links), func(l schema.LinkID) bool { return slices.Contains(lost, l) })
 }
 
-// Box lists the links that leave the switches of a cuboid in + direction,
-// wrapping.
+// Box lists the links that leave the switches of a cuboid in + direction, with
+// wraparound.
 func Box(g *topology.Graph, origin, size [3]int) []schema.LinkID {
 	var links []schema.LinkID
 	dims := g.Grid().Dims
@@ -142,13 +141,12 @@ func Box(g *topology.Graph, origin, size [3]int) []schema.LinkID {
 	return links
 }
 
-// SwitchLinks lists the links at the switch of a grid.
+// SwitchLinks lists the links at a switch of a grid.
 func SwitchLinks(g *topology.Graph, at ...int) []schema.LinkID {
 	return g.LinksAt(topology.DeviceID(g.Grid().Number(at)))
 }
 
-// Blob is the n links that a walk across switches comes to first, without
-// those to avoid.
+// Blob is the first n links of a breadth-first walk across switches, avoiding some.
 func Blob(g *topology.Graph, first schema.LinkID, n int, avoid ...schema.LinkID) []schema.LinkID {
 	seen := map[schema.LinkID]bool{first: true}
 	for _, l := range avoid {
@@ -167,7 +165,7 @@ func Blob(g *topology.Graph, first schema.LinkID, n int, avoid ...schema.LinkID)
 	return links
 }
 
-// Farthest is the last link that a walk from the first comes to.
+// Farthest is the last link of a walk from the first.
 func Farthest(g *topology.Graph, first schema.LinkID) schema.LinkID {
 	seen := map[schema.LinkID]bool{first: true}
 	links := []schema.LinkID{first}
@@ -182,7 +180,7 @@ func Farthest(g *topology.Graph, first schema.LinkID) schema.LinkID {
 	return links[len(links)-1]
 }
 
-// Add raises links by a level under noise.
+// Add raises links by percent, with noise of the given sigma.
 func (p Painting) Add(percent, sigma float32, links []schema.LinkID, seed int64) Painting {
 	rng := rand.New(rand.NewSource(seed))
 	for _, l := range links {
@@ -191,7 +189,7 @@ func (p Painting) Add(percent, sigma float32, links []schema.LinkID, seed int64)
 	return p
 }
 
-// Wavy is calm all over, with the noise of real counters: cut off at none.
+// Wavy is a calm fabric with the noise of real counters, truncated at 0.
 func Wavy(g *topology.Graph, seed int64) Painting {
 	p, rng := Blank(g), rand.New(rand.NewSource(seed))
 	for l := range p {
@@ -200,7 +198,7 @@ func Wavy(g *topology.Graph, seed int64) Painting {
 	return p
 }
 
-// LinkRange is the links from one to before another.
+// LinkRange is the links from from to to, exclusive.
 func LinkRange(from, to int) []schema.LinkID {
 	var links []schema.LinkID
 	for l := from; l < to; l++ {
@@ -209,7 +207,7 @@ func LinkRange(from, to int) []schema.LinkID {
 	return links
 }
 
-// Smaller is a topology of the kind of another that a slow test has time for.
+// Smaller is a smaller topology of the same kind, for slow tests.
 func Smaller(spec string) string {
 	if strings.HasPrefix(spec, "torus") {
 		return "torus:12x12x12"

@@ -1,9 +1,8 @@
-// Command cmd prints how well and how fast each method finds the regions of
-// each test set:
+// Command cmd prints the accuracy and speed of each method on each test set:
 //
 //	go run ./segment/bench/cmd              every set, every method
 //	go run ./segment/bench/cmd -noise       the cube at rising noise
-//	go run ./segment/bench/cmd -markdown    either, as a table for a page
+//	go run ./segment/bench/cmd -markdown    either, as a Markdown table
 package main
 
 import (
@@ -17,8 +16,8 @@ import (
 	"github.com/giverny/giverny/segment/bench"
 )
 
-// firstTestSeed separates test samples from those that constants were chosen
-// on, which have smaller seeds.
+// firstTestSeed separates test samples from the training samples that constants were
+// chosen on, which have smaller seeds.
 const firstTestSeed = 1_000_000
 
 func main() {
@@ -44,14 +43,14 @@ func main() {
 	}
 }
 
-// run is a set under the name that the table gives it.
+// run is a set with its name in the table.
 type run struct {
 	name string
 	set  bench.Set
 }
 
-// noiseSigmas are the points of the noise curve, in percent points; Appendix D
-// has 2.5.
+// noiseSigmas are the points of the noise curve, in percent points; Appendix D uses
+// 2.5.
 var noiseSigmas = []float64{0, 1, 2.5, 3.5, 5, 6, 7.5}
 
 // chosen lists the sets to run.

@@ -22,7 +22,7 @@ type options struct {
 	verbose, markdown bool
 }
 
-// print measures every method on every set and prints a line for each.
+// print evaluates every method on every set and prints a line for each.
 func (o *options) print(w io.Writer, runs []run) error {
 	if o.samples < 1 {
 		return fmt.Errorf("samples %d: want at least 1", o.samples)
@@ -57,12 +57,12 @@ func (o *options) print(w io.Writer, runs []run) error {
 	return nil
 }
 
-// line is what a line of the table shows.
+// line is the data of a table line.
 type line struct {
 	score, precision, recall           []float64 // by sample
 	found, leaked, links, outsideLinks int
 	roots, rootsRight                  int
-	cpuMillis                          []float64 // of a step, tracking included, by sample; nil for the oracle
+	cpuMillis                          []float64 // of a step including tracking, by sample; nil for the oracle
 }
 
 func (o *options) measure(w io.Writer, g *topology.Graph, method string, samples []bench.Sample) (line, error) {
@@ -80,8 +80,8 @@ func (o *options) measure(w io.Writer, g *topology.Graph, method string, samples
 	if err != nil {
 		return l, err
 	}
-	step(samples[len(samples)-1].Snapshot) // warm
-	for i := range samples {               // one after the other, as in service: scoring would empty the caches
+	step(samples[len(samples)-1].Snapshot) // warm-up
+	for i := range samples {               // in one go, as in service: scoring in between would evict the caches
 		began := cpuTime()
 		step(samples[i].Snapshot)
 		l.cpuMillis = append(l.cpuMillis, float64(cpuTime()-began)/1e6)
@@ -97,10 +97,10 @@ func (o *options) measure(w io.Writer, g *topology.Graph, method string, samples
 	return l, nil
 }
 
-// isThreshold reports whether a method is what an engineer does without one.
+// isThreshold reports whether a method is the baseline, a threshold.
 func isThreshold(method string) bool { return method == "threshold" || method == "directed" }
 
-// stepper is a segmenter and a tracker behind it, on a clock of their own.
+// stepper returns a step function: a segmenter followed by a tracker, with its own clock.
 func stepper(g *topology.Graph, method string) (func(*schema.Snapshot) []schema.Region, error) {
 	cfg := segment.DefaultConfig()
 	switch method {
@@ -146,7 +146,7 @@ func printSample(w io.Writer, seed int64, r bench.Result) {
 func cpuTime() time.Duration {
 	var u syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
-		panic(err) // the call has no way to fail
+		panic(err) // cannot fail
 	}
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }

@@ -1,5 +1,5 @@
 // Command cmd fills an embedded store with months of congestion (store/bench) and prints
-// how long each question about them takes and how many rows it reads. make bench-history
+// how long each query over them takes and how many rows it reads. make bench-history
 // runs it.
 package main
 
@@ -73,7 +73,7 @@ func run(ctx context.Context, args []string) error {
 	})
 }
 
-// withEngine runs a task on an embedded engine in a folder.
+// withEngine runs task against an embedded engine in a directory.
 func withEngine(ctx context.Context, dir string, threads int, task func(context.Context, *engine.Engine) error) error {
 	library, err := engine.FindLibrary("")
 	if err != nil {

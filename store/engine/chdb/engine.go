@@ -1,6 +1,7 @@
 // Package chdb binds libchdb, the ClickHouse engine as a shared library, at run
 // time and without cgo. SQL goes in; formatted bytes or a ClickHouse exception
-// come out. It knows nothing of HTTP, of processes, or where the library lies.
+// come out. It knows nothing of HTTP or processes, nor where to find the
+// library.
 package chdb
 
 import (
@@ -11,17 +12,17 @@ import (
 	"github.com/ebitengine/purego"
 )
 
-// Engine is a running ClickHouse on one data directory. A process can hold one
-// engine, once: the library keeps state that it cannot reset.
+// Engine is a running ClickHouse on one data directory. A process can start
+// only one engine, and only once: the library keeps state that cannot be reset.
 type Engine struct {
 	lib     *library
 	path    string
 	holding *Session // the engine runs while a session is open
 }
 
-// Open maps the library at libraryPath and starts the engine on dataDir with
-// the given configuration file. The file is not optional: without one the
-// engine would read ./config.xml or the home directory's.
+// Open loads the library at libraryPath and starts the engine on dataDir with
+// the given configuration file. The file is required: without it the engine
+// would read ./config.xml or the one in the home directory.
 func Open(libraryPath, dataDir, configFile string) (*Engine, error) {
 	lib, err := load(libraryPath)
 	if err != nil {
@@ -35,9 +36,9 @@ func Open(libraryPath, dataDir, configFile string) (*Engine, error) {
 	return e, nil
 }
 
-// Session opens one more session, in the database "default" and with the
-// settings of the default profile. It takes a quarter of a millisecond, so a
-// session per statement is affordable.
+// Session opens a session in the database "default" with the settings of the
+// default profile. It takes a quarter of a millisecond, so a session per
+// statement is affordable.
 func (e *Engine) Session() (*Session, error) {
 	s, err := e.lib.connectTo("--path=" + e.path)
 	if err != nil {
@@ -49,7 +50,7 @@ func (e *Engine) Session() (*Session, error) {
 // Version is the version of the library, such as "26.7.3".
 func (e *Engine) Version() string { return e.lib.version() }
 
-// Close stops the engine. Every session must be closed before.
+// Close stops the engine. All sessions must be closed first.
 func (e *Engine) Close() { e.holding.Close() }
 
 // library holds the functions of chdb.h (chdb 26.7) that Giverny uses. Every
@@ -110,8 +111,8 @@ func (l *library) symbols() map[string]any {
 	}
 }
 
-// load binds the entry points. The library is never unmapped, and it leaves
-// signals alone: their handlers belong to the Go runtime.
+// load binds the entry points. The library is never unloaded, and installs no
+// signal handlers: those belong to the Go runtime.
 func load(path string) (*library, error) {
 	handle, err := purego.Dlopen(path, purego.RTLD_NOW|purego.RTLD_LOCAL)
 	if err != nil {

@@ -16,7 +16,7 @@ import (
 	"github.com/giverny/giverny/store/engine/enginetest"
 )
 
-// testEngine is the one engine that a process can have.
+// testEngine is the only engine that a process can have.
 var testEngine *chdb.Engine
 
 func TestMain(m *testing.M) {
@@ -130,7 +130,7 @@ func TestInsert(t *testing.T) {
 	}
 
 	insert := begin()
-	for _, piece := range []string{"1\n2", "2\n", "", "3\n"} { // pieces end anywhere
+	for _, piece := range []string{"1\n2", "2\n", "", "3\n"} { // pieces may end anywhere
 		if _, err := insert.Write([]byte(piece)); err != nil {
 			t.Fatal(err)
 		}
@@ -191,8 +191,8 @@ func TestSessionsAreApart(t *testing.T) {
 	}
 }
 
-// TestConcurrentSessions runs statements from many goroutines while the
-// garbage collector works on the memory that they pass.
+// TestConcurrentSessions runs statements from many goroutines while the garbage
+// collector works on the memory that they pass.
 func TestConcurrentSessions(t *testing.T) {
 	var wait sync.WaitGroup
 	for worker := range 8 {

@@ -7,8 +7,8 @@ import (
 	"unsafe"
 )
 
-// Exception is an error that the engine reports, in ClickHouse's words:
-// "Code: 60. DB::Exception: ... (UNKNOWN_TABLE)". Code is 0 if they hold none.
+// Exception is an error reported by the engine, in ClickHouse's format: "Code:
+// 60. DB::Exception: ... (UNKNOWN_TABLE)". Code is 0 if it has none.
 type Exception struct {
 	Code int
 	Text string
@@ -16,13 +16,13 @@ type Exception struct {
 
 func (e *Exception) Error() string { return e.Text }
 
-// NewException words a refusal of our own as ClickHouse would. The name is the
-// symbolic one of the code, such as NOT_IMPLEMENTED for 48.
+// NewException formats an error of our own like one of ClickHouse. The name is
+// the symbolic one of the code, such as NOT_IMPLEMENTED for 48.
 func NewException(code int, name, message string) *Exception {
 	return &Exception{Code: code, Text: fmt.Sprintf("Code: %d. DB::Exception: %s. (%s)", code, message, name)}
 }
 
-// exceptionAt reads the C string of an error; a null pointer is no error.
+// exceptionAt reads an error's C string; a null pointer means no error.
 func exceptionAt(text unsafe.Pointer) error {
 	if text == nil {
 		return nil
@@ -36,7 +36,7 @@ func exceptionAt(text unsafe.Pointer) error {
 
 var exceptionStart = regexp.MustCompile(`Code: (\d{1,9})\. `)
 
-// parseException cuts off what the client side of the library puts before the
+// parseException removes what the library's client side puts before the
 // exception: a second copy of the code, a file name.
 func parseException(text string) *Exception {
 	at := exceptionStart.FindStringSubmatchIndex(text)

@@ -6,8 +6,8 @@ import (
 	"unsafe"
 )
 
-// Insert is an INSERT whose data is on its way. End it with Commit or Cancel;
-// until then its session takes no other statement.
+// Insert is an INSERT in progress. End it with Commit or Cancel; until then its
+// session accepts no other statement.
 type Insert struct {
 	lib    *library
 	stream unsafe.Pointer // chdb_insert_stream
@@ -15,9 +15,9 @@ type Insert struct {
 
 var errInsertFailed = errors.New("the insert has failed; Commit says why")
 
-// Insert opens st.SQL, an INSERT without FORMAT clause and without data, for
+// Insert starts st.SQL, an INSERT without FORMAT clause and without data, for
 // data in st.Format. Each block of up to max_insert_block_size rows (1,048,449
-// by default) is stored whole or not at all.
+// by default) is stored atomically.
 func (s *Session) Insert(st Statement) (*Insert, error) {
 	stream := s.call(s.lib.insert, st)
 	if stream == nil {
@@ -30,7 +30,7 @@ func (s *Session) Insert(st Statement) (*Insert, error) {
 	return &Insert{lib: s.lib, stream: stream}, nil
 }
 
-// Write appends data. It blocks while the engine is behind. Once it has failed,
+// Write appends data. It blocks while the engine cannot keep up. If it fails,
 // Commit returns the cause.
 func (i *Insert) Write(data []byte) (int, error) {
 	if len(data) == 0 {
@@ -45,7 +45,7 @@ func (i *Insert) Write(data []byte) (int, error) {
 }
 
 // Commit ends the data and returns once it is stored, with the number of rows
-// written, those of materialized views included.
+// written, including those of materialized views.
 func (i *Insert) Commit() (rows uint64, err error) {
 	defer i.lib.insertDestroy(i.stream)
 	result := i.lib.insertDone(i.stream)
@@ -59,7 +59,7 @@ func (i *Insert) Commit() (rows uint64, err error) {
 	return i.lib.resultRowsWritten(result), nil
 }
 
-// Cancel gives the insert up. Blocks that were complete may be stored already.
+// Cancel aborts the insert. Blocks that were complete may already be stored.
 func (i *Insert) Cancel() {
 	i.lib.insertCancel(i.stream)
 	i.lib.insertDestroy(i.stream)

@@ -7,13 +7,14 @@ import (
 )
 
 // Session is one connection to the engine, with its own settings and current
-// database. It runs one statement at a time: the caller serialises its calls.
+// database. It runs one statement at a time: callers must serialise their
+// calls.
 type Session struct {
 	lib  *library
 	conn *unsafe.Pointer // chdb_connection*, nil once closed
 }
 
-// Statement is one SQL statement with the format of its result (for an insert,
+// Statement is one SQL statement with the format of its result (for an insert:
 // of its data) and the values of its {name:Type} parameters.
 type Statement struct {
 	SQL    string
@@ -31,15 +32,15 @@ func (s *Session) Close() {
 	}
 }
 
-// Exec runs a statement for its effect.
+// Exec runs a statement and discards its result.
 func (s *Session) Exec(sql string) error {
 	return s.Query(Statement{SQL: sql, Format: "Null"}, func([]byte) error { return nil })
 }
 
-// Query runs any statement and hands its result to emit as one chunk, unless
+// Query runs any statement and passes its result to emit as one chunk, unless
 // it is empty. The chunk is valid only during the call.
 //
-// Several statements in one text are all run: see Classify.
+// If the text holds several statements, it runs all of them: see Classify.
 func (s *Session) Query(st Statement, emit func(chunk []byte) error) error {
 	result := s.call(s.lib.query, st)
 	if result == nil {
@@ -49,10 +50,10 @@ func (s *Session) Query(st Statement, emit func(chunk []byte) error) error {
 	return err
 }
 
-// Stream runs a SELECT and hands its result to emit block by block, each
-// formatted as if it were alone: a format with a header repeats it. The chunk
-// is valid only during the call. An error of emit cancels the query and is
-// returned as it is.
+// Stream runs a SELECT and passes its result to emit block by block, each
+// formatted separately: a format with a header repeats it. The chunk is valid
+// only during the call. An error of emit cancels the query and is returned
+// unchanged.
 func (s *Session) Stream(st Statement, emit func(chunk []byte) error) error {
 	stream := s.call(s.lib.streamQuery, st)
 	if stream == nil {
@@ -77,8 +78,8 @@ func (s *Session) Stream(st Statement, emit func(chunk []byte) error) error {
 	}
 }
 
-// deliver hands the bytes of a result to emit, frees the result, and says how
-// many bytes there were.
+// deliver passes the bytes of a result to emit, frees the result, and returns
+// the number of bytes.
 func (s *Session) deliver(result unsafe.Pointer, emit func([]byte) error) (int, error) {
 	defer s.lib.resultDestroy(result)
 	if err := exceptionAt(s.lib.resultError(result)); err != nil {
@@ -91,7 +92,7 @@ func (s *Session) deliver(result unsafe.Pointer, emit func([]byte) error) (int, 
 	return n, emit(unsafe.Slice((*byte)(s.lib.resultBuffer(result)), n))
 }
 
-// call lays the statement out as C wants it and calls an entry point.
+// call marshals the statement for C and calls an entry point.
 func (s *Session) call(fn statementFunc, st Statement) unsafe.Pointer {
 	var pin runtime.Pinner
 	defer pin.Unpin()
@@ -110,10 +111,10 @@ func (s *Session) call(fn statementFunc, st Statement) unsafe.Pointer {
 	return result
 }
 
-// addressOf is where the bytes of text lie; the caller keeps text alive.
+// addressOf returns a pointer to the bytes of text; the caller keeps text alive.
 func addressOf(text string) unsafe.Pointer { return unsafe.Pointer(unsafe.StringData(text)) }
 
-// Class says what a statement does to state that outlives it.
+// Class says what lasting state a statement can change.
 type Class uint32
 
 // The classes of chdb_query_class.
@@ -121,20 +122,20 @@ const (
 	ReadOnly Class = iota // SELECT, SHOW, DESCRIBE, EXPLAIN
 	Mutating              // INSERT, CREATE, ALTER, DROP within databases
 	Global                // functions, users, named collections, the system database
-	Control               // SET, USE, SYSTEM, KILL, BACKUP, and whatever ends in INTO OUTFILE
+	Control               // SET, USE, SYSTEM, KILL, BACKUP, and anything with INTO OUTFILE
 	Unknown               // does not parse
 )
 
-// Analysis is what the engine's parser says about a text without running it.
+// Analysis is what the engine's parser reports about a text without running it.
 type Analysis struct {
 	Class      Class
 	Statements int // 0 if the text does not parse
 }
 
-// analysis is chdb_query_analysis_v1.
+// analysis is the C struct chdb_query_analysis_v1.
 type analysis struct{ size, statements, _, class uint32 }
 
-// Classify parses sql with the parser that would run it.
+// Classify parses sql with the same parser that runs it.
 func (s *Session) Classify(sql string) (Analysis, error) {
 	out := analysis{size: uint32(unsafe.Sizeof(analysis{}))}
 	status := s.lib.classify(*s.conn, addressOf(sql), uintptr(len(sql)), nil, 0, &out)

@@ -9,7 +9,7 @@ import (
 	"github.com/ClickHouse/clickhouse-go/v2"
 )
 
-// Cluster is the cluster of an engine with TestKeeper, all of which that engine is.
+// Cluster is the name of the cluster of an engine with TestKeeper, which is its only host.
 const Cluster = "giverny"
 
 var (
@@ -17,15 +17,15 @@ var (
 	replicated = regexp.MustCompile(`ReplicatedMergeTree\('[^']*', '[^']*'\)`)
 )
 
-// Unreplicated is a statement without what the engine cannot carry out alone: it
-// refuses ON CLUSTER, and keeps replicated tables read-only, since it serves no
-// other replica.
+// Unreplicated removes the parts of a statement that a single engine cannot
+// execute: it rejects ON CLUSTER, and keeps replicated tables read-only, since
+// it serves no other replica.
 func Unreplicated(statement string) string {
 	return replicated.ReplaceAllString(onCluster.ReplaceAllString(statement, ""), "MergeTree")
 }
 
-// ClusterOptions are options for an engine with TestKeeper that send it each
-// statement Unreplicated.
+// ClusterOptions returns options for an engine with TestKeeper that apply
+// Unreplicated to each statement.
 func ClusterOptions(opts *clickhouse.Options) *clickhouse.Options {
 
 	own := *opts
@@ -36,7 +36,7 @@ func ClusterOptions(opts *clickhouse.Options) *clickhouse.Options {
 type unreplicating struct{ next http.RoundTripper }
 
 func (u unreplicating) RoundTrip(r *http.Request) (*http.Response, error) {
-	if r.Body == nil || r.URL.Query().Has("query") { // what follows is data
+	if r.Body == nil || r.URL.Query().Has("query") { // the body is data
 		return u.next.RoundTrip(r)
 	}
 	body, err := io.ReadAll(r.Body)

@@ -12,16 +12,16 @@ import (
 	"github.com/giverny/giverny/store/engine"
 )
 
-// Databases lends the databases of an engine to tests that leave their schema as it is:
-// to make the tables takes longer than most tests, to empty them a tenth of that.
+// Databases is a pool of an engine's databases for tests that do not change the schema:
+// creating the tables takes longer than most tests, emptying them a tenth of that.
 type Databases struct {
 	mu   sync.Mutex // guards free and made
 	free []string
 	made int
 }
 
-// Lend is an empty database with all tables, the test's own until its end; migrate makes
-// the tables of a new one.
+// Lend returns an empty database with all tables, for exclusive use until the test ends;
+// migrate creates the tables of a new one.
 func (d *Databases) Lend(tb testing.TB, e *engine.Engine, migrate func(name string)) (name string) {
 	tb.Helper()
 	name, isNew := d.take()
@@ -52,7 +52,7 @@ func (d *Databases) take() (name string, isNew bool) {
 	return fmt.Sprint("lent_", d.made), true
 }
 
-// Empty drops the rows of all tables that have some, but for what says that they are migrated.
+// Empty truncates all tables that have rows, except the table of applied migrations.
 func Empty(ctx context.Context, conn driver.Conn, database string) error {
 	var filled []struct {
 		Name string `ch:"name"`

@@ -19,17 +19,18 @@ import (
 	"github.com/giverny/giverny/store/engine"
 )
 
-// verb is the first argument of a test binary that is to be the engine.
+// verb as the first argument makes a test binary run the engine.
 const verb = "giverny-engine"
 
-// Main runs the tests, or the engine in a child of such a run.
+// Main runs the tests, or the engine if this process is the child of such a run.
 func Main(m *testing.M) {
 	serveInChild()
 	os.Exit(m.Run())
 }
 
-// MainShared is Main for tests that share one engine, which has a keeper for tests of
-// clusters too: use is given it before they run. What else they share ends in after.
+// MainShared is Main for tests that share one engine, with TestKeeper for tests of
+// clusters: it calls use with the engine before the tests, and the after functions
+// after them.
 func MainShared(m *testing.M, use func(*engine.Engine), after ...func()) {
 	serveInChild()
 	code, err := runShared(m, use)
@@ -68,7 +69,7 @@ func runShared(m *testing.M, use func(*engine.Engine)) (code int, err error) {
 	return code, errors.Join(err, <-ended)
 }
 
-// serveInChild is the engine, in a child of a run of tests, and does not return there.
+// serveInChild runs the engine and exits if this process is the child of a test run.
 func serveInChild() {
 	if len(os.Args) < 2 || os.Args[1] != verb {
 		return
@@ -88,8 +89,8 @@ func quiet() engine.Deps {
 	return engine.Deps{Logger: slog.New(slog.NewTextHandler(io.Discard, nil)), Registerer: prometheus.NewRegistry()}
 }
 
-// Config is the configuration of an engine in a directory of the test. It
-// fails the test if libchdb is not there.
+// Config returns the configuration of an engine in a directory of the test. It
+// fails the test if libchdb is missing.
 func Config(tb testing.TB) engine.Config {
 	tb.Helper()
 	cfg, err := configIn(tb.TempDir())
@@ -122,7 +123,7 @@ func Start(tb testing.TB) *engine.Engine {
 	return Run(tb, Config(tb), quiet())
 }
 
-// Run is Start with a configuration and dependencies of the caller's own.
+// Run is Start with the caller's configuration and dependencies.
 func Run(tb testing.TB, cfg engine.Config, deps engine.Deps) *engine.Engine {
 	tb.Helper()
 	e, err := engine.New(cfg, deps)

@@ -10,9 +10,9 @@ import (
 	"github.com/giverny/giverny/store/engine/chdb"
 )
 
-// RunInProcess runs the tests on an engine in this very process, of which a
-// process can have one, and ends it. It is the whole of a TestMain; use is given
-// the engine first.
+// RunInProcess runs the tests with an engine in this process, which can have
+// only one, and exits. It is the whole of a TestMain; it calls use with the
+// engine first.
 func RunInProcess(m *testing.M, use func(*chdb.Engine)) {
 	dir, err := os.MkdirTemp("", "giverny-enginetest-")
 	if err != nil {
@@ -35,7 +35,7 @@ func fail(err error) {
 	os.Exit(1)
 }
 
-// defaultUser may do everything, from anywhere.
+// defaultUser may do everything, from any address.
 const defaultUser = `<clickhouse><profiles><default><implicit_select>0</implicit_select></default></profiles>
 	<users><default><password/><networks><ip>::/0</ip></networks><profile>default</profile><quota>default</quota></default></users>
 	<quotas><default/></quotas></clickhouse>`

@@ -21,14 +21,14 @@ import (
 	"github.com/giverny/giverny/store/engine/chdb"
 )
 
-// Config bounds what a Handler takes on.
+// Config limits what a Handler accepts.
 type Config struct {
-	MaxQueries        int   // statements that run at once; more wait their turn
+	MaxQueries        int   // concurrent statements; more wait their turn
 	MaxStatementBytes int64 // of a statement sent as the body
 }
 
-// Handler is an http.Handler for one engine. It differs from a server in this:
-// a result without rows carries no column names.
+// Handler is an http.Handler for one engine. It differs from a ClickHouse
+// server in one way: a result without rows has no column names.
 type Handler struct {
 	cfg    Config
 	engine *chdb.Engine
@@ -41,7 +41,7 @@ type Handler struct {
 	admin   *chdb.Session
 }
 
-// New makes a Handler and asks the engine who it is.
+// New returns a Handler. It queries the engine for its name and version.
 func New(cfg Config, engine *chdb.Engine, log *slog.Logger) (*Handler, error) {
 	if cfg.MaxQueries < 1 || cfg.MaxStatementBytes < 1 {
 		return nil, fmt.Errorf("engine interface: MaxQueries (%d) and MaxStatementBytes (%d) must be positive", cfg.MaxQueries, cfg.MaxStatementBytes)
@@ -58,7 +58,7 @@ func New(cfg Config, engine *chdb.Engine, log *slog.Logger) (*Handler, error) {
 	return h, nil
 }
 
-// Close ends the handler's own session. No request may be running.
+// Close closes the handler's own session. No request may be in progress.
 func (h *Handler) Close() { h.admin.Close() }
 
 // ServeHTTP runs the statement of one request. GET /ping answers "Ok." if the
@@ -109,7 +109,7 @@ func (h *Handler) run(ctx context.Context, req *request, out *response) error {
 	if st.insertFormat != "" {
 		return insert(session, st, req)
 	}
-	if req.data != nil { // the interface joins the text in the URL and the body
+	if req.data != nil { // the statement is the text in the URL followed by the body
 		rest, err := readStatement(req.data, h.cfg.MaxStatementBytes)
 		if err != nil {
 			return err
@@ -122,9 +122,9 @@ func (h *Handler) run(ctx context.Context, req *request, out *response) error {
 	return query(ctx, session, st, req, out)
 }
 
-// openSession gives the statement a session of its own, with the settings and
-// the database of the request. The setting log_comment carries the tag under
-// which the statement can be killed.
+// openSession opens a session for one statement, with the settings and the
+// database of the request. The setting log_comment carries the tag by which the
+// statement can be killed.
 func (h *Handler) openSession(req *request) (session *chdb.Session, tag string, err error) {
 	session, err = h.engine.Session()
 	if err != nil {
@@ -146,8 +146,8 @@ func (h *Handler) openSession(req *request) (session *chdb.Session, tag string, 
 	return session, tag, nil
 }
 
-// killOnCancel kills the tagged statement when ctx ends, and again until stop
-// is called, because it may not have begun. After stop nothing is killed.
+// killOnCancel kills the tagged statement when ctx ends, repeatedly until stop
+// is called, because it may not have started yet. After stop nothing is killed.
 func (h *Handler) killOnCancel(ctx context.Context, tag string) (stop func()) {
 	done, killed := make(chan struct{}), make(chan struct{})
 	unhook := context.AfterFunc(ctx, func() {
@@ -200,10 +200,10 @@ func query(ctx context.Context, session *chdb.Session, st statement, req *reques
 	})
 }
 
-// insert feeds the data of INSERT ... FORMAT to the engine. If the data breaks
-// off, nothing of the block in progress is stored.
+// insert streams the data of INSERT ... FORMAT to the engine. If the data
+// breaks off, nothing of the block in progress is stored.
 func insert(session *chdb.Session, st statement, req *request) error {
-	// With an empty value list in place of the data the text can be parsed.
+	// With an empty value list instead of the data the text can be parsed.
 	whole := st.insertHead + " VALUES"
 	analysis, err := session.Classify(whole)
 	if err != nil {
@@ -231,8 +231,8 @@ func insert(session *chdb.Session, st statement, req *request) error {
 	return err
 }
 
-// syntaxError has the engine explain why sql does not parse, without running
-// it: what was not classified must not run.
+// syntaxError makes the engine explain why sql does not parse, without running
+// it: unclassified text must not run.
 func syntaxError(session *chdb.Session, sql string) error {
 	explain := chdb.Statement{SQL: "SELECT formatQuery({sql:String})", Format: "Null", Params: map[string]string{"sql": textEscaper.Replace(sql)}}
 	if err := session.Query(explain, func([]byte) error { return nil }); err != nil {
@@ -241,8 +241,8 @@ func syntaxError(session *chdb.Session, sql string) error {
 	return chdb.NewException(62, "SYNTAX_ERROR", "Syntax error: the text is not one statement")
 }
 
-// feed copies data to the insert, and returns an error only if data breaks off:
-// what the engine has against it, Commit says.
+// feed copies data to the insert. It returns an error only if reading data
+// fails: errors of the engine are returned by Commit.
 func feed(ins *chdb.Insert, data io.Reader) error {
 	buffer := make([]byte, 1<<20)
 	for {

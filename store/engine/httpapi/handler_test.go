@@ -22,7 +22,7 @@ import (
 	"github.com/giverny/giverny/store/engine/httpapi"
 )
 
-// testEngine is the one engine that a process can have.
+// testEngine is the only engine that a process can have.
 var testEngine *chdb.Engine
 
 func TestMain(m *testing.M) {
@@ -69,7 +69,7 @@ func send(t *testing.T, server *httptest.Server, params url.Values, body string)
 	return response, string(text)
 }
 
-// must is send for what has to succeed.
+// must is send for requests that have to succeed.
 func must(t *testing.T, server *httptest.Server, params url.Values, body string) string {
 	t.Helper()
 	response, text := send(t, server, params, body)
@@ -79,7 +79,7 @@ func must(t *testing.T, server *httptest.Server, params url.Values, body string)
 	return text
 }
 
-// table makes an empty table, which is there until the test's end, and returns its name.
+// table creates an empty table, which exists until the end of the test, and returns its name.
 func table(t *testing.T, server *httptest.Server) string {
 	t.Helper()
 	name := "t" + regexp.MustCompile(`\W`).ReplaceAllString(t.Name(), "_")
@@ -240,7 +240,7 @@ func TestRowsArriveAsTheyCome(t *testing.T) {
 	waitIdle(t)
 }
 
-// waitIdle waits until no statement but the one that asks runs in the engine.
+// waitIdle waits until the engine runs no statement but this one.
 func waitIdle(t *testing.T) {
 	t.Helper()
 	session := openSession(t)
@@ -263,7 +263,7 @@ func waitIdle(t *testing.T) {
 	}
 }
 
-// TestCancelKillsTheQuery: a query that sends nothing ends with its client.
+// TestCancelKillsTheQuery: a query that sends nothing ends when its client disconnects.
 func TestCancelKillsTheQuery(t *testing.T) {
 	server := start(t)
 	name := table(t, server)
@@ -286,8 +286,8 @@ func TestCancelKillsTheQuery(t *testing.T) {
 	}
 }
 
-// TestBrokenBodyStoresNothing: rows that arrived before the client went away
-// are not stored, though the format would allow it.
+// TestBrokenBodyStoresNothing: rows that arrived before the client disconnected
+// are not stored, although the format would allow it.
 func TestBrokenBodyStoresNothing(t *testing.T) {
 	server := start(t)
 	name := table(t, server)
@@ -305,7 +305,7 @@ func TestBrokenBodyStoresNothing(t *testing.T) {
 	}
 }
 
-// TestBadDataStoresNothing: neither do rows before one that does not parse.
+// TestBadDataStoresNothing: nor are rows before one that does not parse.
 func TestBadDataStoresNothing(t *testing.T) {
 	server := start(t)
 	name := table(t, server)
@@ -318,7 +318,7 @@ func TestBadDataStoresNothing(t *testing.T) {
 	}
 }
 
-// TestQueriesWaitTheirTurn: more requests than slots all end well.
+// TestQueriesWaitTheirTurn: more requests than slots all succeed.
 func TestQueriesWaitTheirTurn(t *testing.T) {
 	server := start(t)
 	results := make(chan string)

@@ -9,14 +9,15 @@ import (
 	"github.com/giverny/giverny/store/engine/chdb"
 )
 
-// helloQuery is what clickhouse-go/v2 sends first on each connection, to learn
-// the protocol revision in which results come.
+// helloQuery is the first query that clickhouse-go/v2 sends on each connection,
+// to learn the protocol revision of the results.
 const helloQuery = "SELECT displayName(), version(), revision(), timezone()"
 
-// encodeHello answers helloQuery in advance. The client reads the answer in
+// encodeHello prepares the answer to helloQuery. The client reads the answer in
 // its own revision, with block info and serialization flags, and everything
-// after it in the revision that the answer states. The engine writes Native
-// blocks of revision 0 always; hence 0, and an answer made by hand.
+// after it in the revision that the answer states. The engine always writes
+// Native blocks of revision 0; hence the revision 0, and an answer encoded by
+// hand.
 func encodeHello(session *chdb.Session) ([]byte, error) {
 	var answer string
 	ask := chdb.Statement{SQL: "SELECT displayName(), version(), timezone()", Format: "TabSeparated"}

@@ -12,9 +12,9 @@ import (
 	"github.com/giverny/giverny/store/engine/httpapi"
 )
 
-// TestScannerHidesNoFileFunction lets the engine's own parser say whether a
-// text full of quotes and comments calls file(). What the parser sees, the
-// scanner must see.
+// TestScannerHidesNoFileFunction lets the engine's own parser decide whether a
+// text full of quotes and comments calls file(). The scanner must see every
+// call that the parser sees.
 func TestScannerHidesNoFileFunction(t *testing.T) {
 	session := openSession(t)
 	pieces := []string{"file", "file(", "(", ")", "'", "''", "`", `"`, `\`, "/*", "*/", "--", "//", "#", "# ", "\n", "$", "$$", "$a$",

@@ -9,19 +9,19 @@ import (
 	"github.com/giverny/giverny/store/engine/chdb"
 )
 
-// request is one statement as the ClickHouse HTTP interface carries it: the
-// text in the URL with data in the body, or the text in the body.
+// request is one statement of the ClickHouse HTTP interface: the text in the
+// URL with data in the body, or the text in the body.
 type request struct {
 	sql       string
-	data      io.Reader // what follows sql; nil if sql came from the body
+	data      io.Reader // the body after sql; nil if sql came from the body
 	format    string    // of the result, unless the statement names one
 	database  string
 	settings  map[string]string
 	params    map[string]string
-	wholeOnly bool // the result must not begin before the query has succeeded
+	wholeOnly bool // send no bytes of the result before the query has succeeded
 }
 
-// parseRequest reads a request. The statement may have at most maxBytes.
+// parseRequest reads a request, whose statement may have at most maxBytes.
 func parseRequest(r *http.Request, maxBytes int64) (*request, error) {
 	if strings.HasPrefix(r.Header.Get("Content-Type"), "multipart/form-data") {
 		return nil, notSupported("external tables")
@@ -44,8 +44,8 @@ func parseRequest(r *http.Request, maxBytes int64) (*request, error) {
 	return req, err
 }
 
-// take applies one URL parameter. What is no parameter of the interface is a
-// setting of the query.
+// take applies one URL parameter. Parameters that the interface does not define
+// are settings of the query.
 func (req *request) take(key, value string) error {
 	switch key {
 	case "query":
@@ -66,7 +66,7 @@ func (req *request) take(key, value string) error {
 		return notSupported("log_comment: it marks the statement for cancellation")
 	case "client_protocol_version", "query_id", "quota_key", "user", "password", "session_timeout", "session_check", "buffer_size",
 		"network_compression_method", "network_zstd_compression_level", "http_write_exception_in_output_format":
-		// These have no meaning for one local user and revision 0.
+		// These have no meaning with one local user and protocol revision 0.
 	default:
 		if name, ok := strings.CutPrefix(key, "param_"); ok {
 			req.params[name] = value

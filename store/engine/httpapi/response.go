@@ -13,8 +13,8 @@ import (
 )
 
 // response writes a result. An error before the first byte becomes an HTTP
-// error; a later one the exception block that ClickHouse appends to a body,
-// marked with a tag that the header announced and no data can guess.
+// error; a later one becomes the exception block that ClickHouse appends to a
+// body, marked with a random tag that a header announced.
 type response struct {
 	w       http.ResponseWriter
 	control *http.ResponseController
@@ -36,7 +36,7 @@ func (r *response) Write(chunk []byte) (int, error) {
 	return r.w.Write(chunk)
 }
 
-// finish ends the response with the outcome of the statement.
+// finish ends the response, given the statement's error or nil.
 func (r *response) finish(err error) {
 	if r.tag != "" {
 		if err != nil {

@@ -2,12 +2,12 @@ package httpapi
 
 import "strings"
 
-// token is a piece of SQL outside comments and space.
+// token is a piece of SQL other than comments and white space.
 type token struct {
 	kind       tokenKind
 	text       string // without the quotes if quoted
 	start, end int    // byte range in the SQL, quotes included
-	depth      int    // brackets around it
+	depth      int    // number of brackets around it
 }
 
 type tokenKind uint8
@@ -23,8 +23,8 @@ func (t token) is(keyword string) bool {
 	return t.kind == wordToken && strings.EqualFold(t.text, keyword)
 }
 
-// scanner splits SQL into tokens the way the engine's lexer does (ClickHouse,
-// src/Parsers/Lexer.cpp), as far as it takes to tell words from quoted text and
+// scanner splits SQL into tokens like the engine's lexer (ClickHouse,
+// src/Parsers/Lexer.cpp), as far as needed to tell words from quoted text and
 // comments. It accepts any input.
 type scanner struct {
 	sql   string
@@ -32,7 +32,7 @@ type scanner struct {
 	depth int
 }
 
-// quotes are the ways to open a quoted token. Only ASCII quotes know escapes.
+// quotes are the kinds of quotes that open a quoted token. Only ASCII quotes have escapes.
 var quotes = []struct {
 	open, closing string
 	kind          tokenKind
@@ -86,8 +86,9 @@ func (s *scanner) emit(kind tokenKind, start, end int) token {
 	return token{kind: kind, text: s.sql[start:end], start: start, end: end, depth: s.depth}
 }
 
-// skipBlank passes over space and comments. Outside quotes the engine knows no
-// bytes above ASCII except odd spaces and operators, so they are blank too.
+// skipBlank skips white space and comments. Outside quotes the engine knows no
+// bytes above ASCII except unusual spaces and operators, so they count as
+// blank.
 func (s *scanner) skipBlank() {
 	for s.at < len(s.sql) {
 		rest := s.sql[s.at:]
@@ -125,7 +126,7 @@ func quotedLength(text, closing string, escapes bool) int {
 	return len(text)
 }
 
-// commentLength is the length of the comment that text begins with. Comments
+// commentLength is the length of the comment at the start of text. Comments
 // nest.
 func commentLength(text string) int {
 	nesting := 0
@@ -147,8 +148,8 @@ func commentLength(text string) int {
 	return len(text)
 }
 
-// heredocLength is the length of the heredoc, $tag$text$tag$, that text begins
-// with, or 0.
+// heredocLength is the length of the heredoc, $tag$text$tag$, at the start of
+// text, or 0.
 func heredocLength(text string) int {
 	if text[0] != '$' {
 		return 0

@@ -18,7 +18,7 @@ func scanAll(sql string) []token {
 
 func TestScanner(t *testing.T) {
 	for _, tt := range []struct {
-		name, sql, want string // kind:text, separated by space
+		name, sql, want string // kind:text, separated by spaces
 	}{
 		{"words and punctuation", "SELECT a1+_b", "w:SELECT w:a1 o:+ w:_b"},
 		{"doubled quote", `'it''s' x`, `s:it''s w:x`},

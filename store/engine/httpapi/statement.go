@@ -6,17 +6,17 @@ import (
 	"github.com/giverny/giverny/store/engine/chdb"
 )
 
-// statement is what the scanner sees in a text, before the engine parses it.
+// statement is what the scanner finds in a text before the engine parses it.
 type statement struct {
 	verb         string // the first word in upper case: SELECT, INSERT, ...
 	hasFormat    bool   // names its own output format
-	readsFile    bool   // would reach a file of the host past the grants
+	readsFile    bool   // would access a file of the host despite the grants
 	insertFormat string // of INSERT ... FORMAT name <data>, else empty
 	insertHead   string // the text before that FORMAT
 	insertData   string // the text after it
 }
 
-// scanStatement finds what decides how a text is run.
+// scanStatement finds what determines how a text is run.
 func scanStatement(sql string) statement {
 	var st statement
 	var before, previous token
@@ -44,9 +44,9 @@ func scanStatement(sql string) statement {
 	}
 }
 
-// opensFile reports whether two tokens in a row reach a file in a way that no
-// grant forbids: the function file(), FROM INFILE and INTO OUTFILE. A quoted
-// name with an escape in it could spell anything.
+// opensFile reports whether two successive tokens access a file in a way that
+// no grant forbids: the function file(), FROM INFILE and INTO OUTFILE. A quoted
+// name with an escape could spell any name.
 func opensFile(a, b token) bool {
 	if b.kind == stringToken {
 		return a.is("INFILE") || a.is("OUTFILE")
@@ -57,8 +57,8 @@ func opensFile(a, b token) bool {
 	return a.is("file") || a.kind == quotedToken && (strings.EqualFold(a.text, "file") || strings.Contains(a.text, `\`))
 }
 
-// refuse says why a statement may not run, or nil. It comes on top of the
-// grants of the user, which forbid the table functions and table engines that
+// refuse returns why a statement may not run, or nil. This is in addition to
+// the user's grants, which forbid the table functions and table engines that
 // reach outside the data directory.
 func (st statement) refuse(a chdb.Analysis) error {
 	switch {
@@ -72,9 +72,9 @@ func (st statement) refuse(a chdb.Analysis) error {
 	return nil
 }
 
-// streams reports whether the engine can hand the result out block by block. It
-// streams SELECT only, and formats each block as if it were alone, so the
-// format must be one whose blocks can be joined.
+// streams reports whether the engine can return the result block by block. It
+// streams only SELECT, and formats each block separately, so the format must be
+// one whose blocks can be concatenated.
 func (st statement) streams(a chdb.Analysis, format string) bool {
 	if a.Class != chdb.ReadOnly || st.hasFormat {
 		return false

@@ -82,7 +82,7 @@ func TestStreams(t *testing.T) {
 		{"(SELECT 1) UNION ALL (SELECT 2)", "JSONEachRow", true},
 		{"SELECT 1", "CSVWithNames", false}, // would repeat the header
 		{"SELECT 1 FORMAT JSON", "Native", false},
-		{"SHOW TABLES", "Native", false}, // the engine refuses
+		{"SHOW TABLES", "Native", false}, // the engine rejects it
 	} {
 		if got := scanStatement(tt.sql).streams(readOnly, tt.format); got != tt.want {
 			t.Errorf("streams(%q, %s) = %v, want %v", tt.sql, tt.format, got, tt.want)

@@ -10,12 +10,12 @@ import (
 	"strings"
 )
 
-// helloQuery is what clickhouse-go asks first; the engine's interface answers it.
+// helloQuery is the first query of clickhouse-go; httpapi answers it.
 const helloQuery = "SELECT displayName(), version(), revision(), timezone()"
 
-// check refuses what is not a SELECT over the database's own tables. The engine parses the
-// statement, so that nothing is hidden by quotes or comments; its grants, which have no
-// files, addresses or other servers, and readonly = 1 apply in addition.
+// check rejects everything but a SELECT over the database's own tables. The engine parses
+// the statement, so quotes or comments hide nothing; its grants, which include no files,
+// addresses or other servers, and readonly = 1 apply in addition.
 func (h *Handler) check(ctx context.Context, ask *question) error {
 	if !selects.MatchString(ask.sql) {
 		return refused("only SELECT statements are allowed")
@@ -41,34 +41,34 @@ func (h *Handler) check(ctx context.Context, ask *question) error {
 	return h.checkTree(string(tree))
 }
 
-// selects matches what may begin a statement, after comments.
+// selects matches how a statement may begin, after comments.
 var selects = regexp.MustCompile(`(?is)^(?:\s|--[^\n]*\n|/\*.*?\*/|\()*(SELECT|WITH)\b`)
 
-// tableFunctions that reach nothing.
+// tableFunctions are the allowed table functions, which access no data.
 var tableFunctions = []string{"numbers", "zeros", "generateseries", "generate_series", "values", "null"}
 
-// deniedFunctions reach beyond the tables of a query, or say what the host is.
+// deniedFunctions access more than the tables of a query, or reveal something about the host.
 var deniedFunctions = regexp.MustCompile(`(?i)^(file|dict\w*|joinget\w*|hascolumnintable|catboostevaluate|executable\w*|sleep\w*|getserverport|getmacro|getsetting\w*|servertimezone|serveruuid|reversednsquery|hostname|fqdn|fullhostname|` +
 	`getossetting|getoskernelversion|tcpport|filesystem\w*|currentuser|user|currentroles|enabledroles|defaultroles|currentprofiles|enabledprofiles|showcertificate|connectionid|initialqueryid|queryid|zookeepersessionuptime|` +
 	`transaction\w*|throwif|addresstoline\w*|addresstosymbol|demangle|naivebayesclassifier|evalmlmethod|meilimatch|ai\w+|url|s3|remote\w*|cluster\w*|merge|input|view\w*)$`)
 
 var (
 	treeLine = regexp.MustCompile(`^( *)(\w+)(?: (.*?))?(?: \(alias [^)]*\))?(?: \(children \d+\))?$`)
-	// allowed are the kinds of nodes. COLUMNS ... APPLY is not among them, for its function is
-	// not printed.
+	// allowed are the allowed kinds of nodes. COLUMNS ... APPLY is not among them, because
+	// EXPLAIN AST does not print its function.
 	allowed = []string{"SelectWithUnionQuery", "SelectIntersectExceptQuery", "SelectQuery", "ExpressionList", "Function", "Identifier", "TableIdentifier", "Literal", "Asterisk", "QualifiedAsterisk", "ColumnsRegexpMatcher",
 		"ColumnsListMatcher", "ColumnsTransformerList", "ColumnsExceptTransformer", "ColumnsReplaceTransformer", "ColumnsReplaceTransformer::Replacement", "TablesInSelectQuery", "TablesInSelectQueryElement", "TableExpression", "TableJoin",
 		"ArrayJoin", "Subquery", "WithElement", "OrderByElement", "StorageOrderByElement", "InterpolateElement", "WindowDefinition", "WindowListElement", "QueryParameter", "SampleRatio", "DataTypeFunction", "DataType", "NameTypePair"}
 )
 
-// checkTree reads what EXPLAIN AST prints, a node a line, indented below its parent.
+// checkTree checks the output of EXPLAIN AST: one node per line, indented below its parent.
 func (h *Handler) checkTree(tree string) error {
 	var parents []string // kinds of the nodes above, by depth
 	for line := range strings.Lines(tree) {
 		line = strings.TrimRight(line, "\r\n")
 		m := treeLine.FindStringSubmatch(line)
 		if m == nil {
-			continue // the rest of a literal of several lines
+			continue // continuation of a multi-line literal
 		}
 		depth, kind, name := len(m[1]), m[2], m[3]
 		parents = append(parents[:min(depth, len(parents))], kind)
@@ -84,7 +84,7 @@ func (h *Handler) checkTree(tree string) error {
 }
 
 func (h *Handler) checkNode(kind, name, within string) error {
-	if kind == "Function" { // an alias of several lines may follow it
+	if kind == "Function" { // a multi-line alias may follow it
 		name, _, _ = strings.Cut(name, " ")
 	}
 	switch {

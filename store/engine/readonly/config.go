@@ -1,7 +1,7 @@
-// Package readonly lets an analyst's ClickHouse HTTP client ask the embedded engine: a
-// request comes in, is checked, and goes on to the engine as one that can only read the
-// database's own tables, within limits. It writes nothing, and serves nothing
-// where it is not configured.
+// Package readonly lets an analyst's ClickHouse HTTP client query the embedded engine:
+// it checks each request and forwards it to the engine as one that can only read the
+// database's own tables, within limits. It writes nothing, and listens only where
+// configured.
 package readonly
 
 import (
@@ -13,7 +13,7 @@ import (
 	"github.com/giverny/giverny/internal/tlsfile"
 )
 
-// Config says where analysts may ask the embedded engine, and how much.
+// Config says where analysts may query the embedded engine, and how much.
 type Config struct {
 	// Address such as 127.0.0.1:8123 at which ClickHouse HTTP clients may read the embedded store; empty: none. One that is not loopback needs a password and TLS.
 	Listen string `yaml:"listen"`
@@ -35,12 +35,12 @@ type Config struct {
 	MaxQueries int `yaml:"max_queries"`
 }
 
-// DefaultConfig listens nowhere.
+// DefaultConfig does not listen.
 func DefaultConfig() Config {
 	return Config{User: "analyst", Timeout: 30 * time.Second, MaxMemoryBytes: 512 << 20, MaxResultBytes: 256 << 20, MaxQueries: 2}
 }
 
-// Validate reports every fault at once.
+// Validate reports all faults at once.
 func (c *Config) Validate() error {
 	var f faults.List
 	f.Check(c.Timeout >= time.Second, "timeout", "%v: want a second or more", c.Timeout)
@@ -60,5 +60,5 @@ func (c *Config) Validate() error {
 	return f.Err()
 }
 
-// protected says whether clients need a password.
+// protected reports whether clients need a password.
 func (c *Config) protected() bool { return c.Password.IsSet() || c.PasswordFile != "" }

@@ -16,20 +16,20 @@ import (
 	"time"
 )
 
-// maxStatement bounds a statement, in bytes.
+// maxStatement is the maximum size of a statement, in bytes.
 const maxStatement = 256 << 10
 
-// Handler answers analysts.
+// Handler serves analysts' queries.
 type Handler struct {
 	cfg      Config
 	database string
-	password string // empty: none is asked for
+	password string // empty: none is required
 	engine   *http.Client
 	slots    chan struct{} // one per running query
 	log      *slog.Logger
 }
 
-// New makes a Handler for the tables of a database. dial connects to the engine.
+// New returns a Handler for the tables of a database. dial connects to the engine.
 func New(cfg Config, database string, dial func(ctx context.Context, address string) (net.Conn, error), log *slog.Logger) (*Handler, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
@@ -45,7 +45,7 @@ func New(cfg Config, database string, dial func(ctx context.Context, address str
 	return &Handler{cfg, database, password, &http.Client{Transport: transport}, make(chan struct{}, cfg.MaxQueries), log}, nil
 }
 
-// exception is a refusal in the form of ClickHouse's.
+// exception is an error response in ClickHouse's format.
 type exception struct {
 	status, code int
 	name, text   string
@@ -95,7 +95,7 @@ func (h *Handler) answer(w http.ResponseWriter, r *http.Request) error {
 	default:
 		return &exception{http.StatusTooManyRequests, 202, "TOO_MANY_SIMULTANEOUS_QUERIES", "Too many simultaneous queries: try again later"}
 	}
-	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(h.cfg.Timeout + writeMargin)) // not every test has a connection
+	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(h.cfg.Timeout + writeMargin)) // unsupported by the ResponseWriters of some tests
 	if ask.sql != helloQuery {
 		if err := h.check(r.Context(), ask); err != nil {
 			return err
@@ -115,15 +115,15 @@ func (h *Handler) answer(w http.ResponseWriter, r *http.Request) error {
 	_, err = io.Copy(flushing{w, http.NewResponseController(w)}, response.Body)
 	if err != nil && r.Context().Err() == nil {
 		h.log.Warn("readonly: result broken off", slog.Any("error", err))
-		panic(http.ErrAbortHandler) // the client has to see that it is not whole
+		panic(http.ErrAbortHandler) // shows the client that the result is incomplete
 	}
 	return nil
 }
 
-// writeMargin is how long a client may take to read a result beyond the time that its query may run.
+// writeMargin is how long a client may take to read a result beyond the query's timeout.
 const writeMargin = time.Minute
 
-// flushing sends each part of a result as it comes.
+// flushing sends each part of a result immediately.
 type flushing struct {
 	io.Writer
 	control *http.ResponseController
@@ -137,7 +137,7 @@ func (f flushing) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// admits compares user and password, given in any of the interface's ways.
+// admits checks user and password, given in any of the ways of ClickHouse's HTTP interface.
 func (h *Handler) admits(r *http.Request) bool {
 	if h.password == "" {
 		return true
@@ -156,18 +156,18 @@ func (h *Handler) admits(r *http.Request) bool {
 	return same(user, h.cfg.User)&same(password, h.password) == 1
 }
 
-// question is a statement, and what goes with it in the URL.
+// question is a statement with its URL parameters.
 type question struct {
 	sql        string
 	parameters url.Values
 }
 
-// ignored are parameters of the interface that mean nothing here.
+// ignored are parameters of the interface that have no effect here.
 var ignored = map[string]bool{"user": true, "password": true, "quota_key": true, "query_id": true, "session_check": true, "session_timeout": true, "client_protocol_version": true,
 	"buffer_size": true, "http_write_exception_in_output_format": true, "network_compression_method": true, "network_zstd_compression_level": true, "send_progress_in_http_headers": true}
 
-// read takes a request apart. Settings are the listener's own: a client's are refused, but
-// for the form of what comes back.
+// read parses a request. The listener sets the settings itself: it rejects a client's,
+// except those for the output format.
 func (h *Handler) read(r *http.Request) (*question, error) {
 	if r.Method != http.MethodGet && r.Method != http.MethodPost {
 		return nil, refused("the method %s is not allowed: want GET or POST", r.Method)
@@ -210,7 +210,7 @@ func (h *Handler) read(r *http.Request) (*question, error) {
 	return ask, nil
 }
 
-// seconds of a limit; 0 where the text is none.
+// seconds parses a limit; 0 if text is not a positive number.
 func seconds(text string) float64 {
 	n, err := strconv.ParseFloat(text, 64)
 	if err != nil || !(n > 0) {
@@ -219,7 +219,7 @@ func seconds(text string) float64 {
 	return n
 }
 
-// send puts a statement to the engine under the listener's settings, which a statement
+// send sends a statement to the engine with the listener's settings, which a statement
 // cannot change: it runs with readonly = 1.
 func (h *Handler) send(ctx context.Context, sql string, parameters url.Values) (*http.Response, error) {
 	values := url.Values{}

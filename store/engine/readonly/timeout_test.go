@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// A query may run for as long as the configuration says, whatever the HTTP server lets other answers take.
+// A query may run as long as configured, whatever the HTTP server's limit for other responses.
 func TestAQueryMayTakeLongerThanTheServerLetsAnAnswerTake(t *testing.T) {
 	const writeTimeout = 100 * time.Millisecond
 	engine := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

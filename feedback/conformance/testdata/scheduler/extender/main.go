@@ -1,4 +1,4 @@
-// Command extender serves the scheduler extender with fixed scores, for recordings: README.md.
+// Command extender serves the scheduler extender with fixed scores, for the recordings described in README.md.
 package main
 
 import (

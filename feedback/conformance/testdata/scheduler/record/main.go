@@ -1,5 +1,5 @@
-// Command record runs the scheduler of Kubernetes with an extender, on nodes that are objects alone, and writes down
-// what the scheduler asks it: README.md.
+// Command record runs the Kubernetes scheduler with an extender, against a fake API with four nodes, and records the
+// scheduler's requests: see README.md.
 package main
 
 import (
@@ -58,7 +58,7 @@ func main() {
 	}
 }
 
-// recording hands requests on to an extender, and keeps their bodies.
+// recording proxies requests to an extender and saves their bodies.
 func recording(extender, out string, names bool) http.HandlerFunc {
 	form := "nodes"
 	if names {
@@ -81,7 +81,7 @@ func recording(extender, out string, names bool) http.HandlerFunc {
 	}
 }
 
-// cluster is four nodes, the last of which takes no pod, and a namespace.
+// cluster is a namespace and four nodes, the last of which is unschedulable.
 func cluster() []runtime.Object {
 	objects := []runtime.Object{&v1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "ml"}}}
 	began := metav1.NewTime(time.Date(2026, 11, 2, 8, 0, 0, 0, time.UTC))
@@ -109,7 +109,7 @@ func pod() *v1.Pod {
 			Resources: v1.ResourceRequirements{Requests: v1.ResourceList{"cpu": resource.MustParse("4"), "memory": resource.MustParse("8Gi")}}}}}}
 }
 
-// watchBindings tells where pods are bound.
+// watchBindings reports where pods are bound.
 func watchBindings(client *fake.Clientset) <-chan string {
 	bound := make(chan string, 1)
 	client.PrependReactor("create", "pods", func(a clienttesting.Action) (bool, runtime.Object, error) {
