@@ -23,7 +23,8 @@ type fall struct {
 // the same port, or why that is unknown. A counter that went down is taken to have
 // wrapped once if the link can do that much in the time; otherwise it was reset. If it
 // then rises to its value before the fall or higher, the fall was no reset: some devices
-// report zero, or an older value, now and then. How far it rose is unknown then.
+// report zero, or an older value, now and then. How far it rose is unknown then. Falls
+// are noted in the track, so the differences of a port must come in order of time.
 func (w *Window) delta(t *track, p uint32, a, b reading) (delta float64, fault Reason) {
 	full := t.info.MaxValue()
 	switch sticks := t.info.Overflow == schema.Saturates; {
