@@ -1,6 +1,6 @@
 package packet
 
-// requestOutput is granted at once on an idle channel, and else when its turn comes.
+// requestOutput sends at once if the channel is idle, otherwise it queues the lane.
 func (s *Sim) requestOutput(ch, lane int32) {
 	c := &s.channels[ch]
 	b := &s.buffers[lane]
@@ -25,7 +25,7 @@ func (s *Sim) requestOutput(ch, lane int32) {
 	s.serve(ch)
 }
 
-// blockedBy says why a packet may not enter the lane ahead of it.
+// blockedBy returns why a packet may not enter the next lane.
 func (s *Sim) blockedBy(p *pkt) blockCause {
 	switch s.cfg.FlowControl {
 	case Credits:
@@ -55,7 +55,7 @@ func (s *Sim) wakeLater(ch int32, at Time) {
 func (s *Sim) wake(ch int32) {
 	c := &s.channels[ch]
 	if c.wakeAt != s.now {
-		return // an earlier wake has taken its place
+		return // replaced by an earlier wake
 	}
 	c.wakeAt = Never
 	if c.freeAt > s.now {
@@ -67,7 +67,7 @@ func (s *Sim) wake(ch int32) {
 	s.serve(ch)
 }
 
-// serve grants an idle channel to one in its list that may go.
+// serve grants an idle channel to a lane in its list that may send.
 func (s *Sim) serve(ch int32) {
 	c := &s.channels[ch]
 	before, lane, cause := s.arbitrate(c)
@@ -97,9 +97,9 @@ func (s *Sim) serve(ch int32) {
 	}
 }
 
-// arbitrate arbitrates among those that want a channel and may go: the first to
-// have asked, or the next in turn. It says which stands before the chosen one in
-// the list, and where there is none, why.
+// arbitrate chooses among the lanes that want a channel and may send: the first to have
+// asked, or the next in turn. before is the lane in front of the chosen one in the
+// list; if none may send, cause says why.
 func (s *Sim) arbitrate(c *channel) (before, lane int32, cause blockCause) {
 	before, lane = none, none
 	for prev, l := none, c.first; l != none; prev, l = l, s.buffers[l].next {
@@ -118,8 +118,8 @@ func (s *Sim) arbitrate(c *channel) (before, lane int32, cause blockCause) {
 	return before, lane, cause
 }
 
-// awaitCredit wakes a channel when the first room comes back to a lane that it
-// wants; where none is on its way yet, returnRoom will.
+// awaitCredit wakes a channel when the first room returns to a lane that it wants; if
+// none is on its way yet, returnRoom will.
 func (s *Sim) awaitCredit(ch int32) {
 	for lane := s.channels[ch].first; lane != none; lane = s.buffers[lane].next {
 		p := &s.pkts[s.buffers[lane].head]

@@ -11,8 +11,8 @@ const (
 
 func (p Place) String() string { return [...]string{"link", "receive"}[p] }
 
-// Observe has f called whenever a packet of one transfer waits for d because of
-// a packet of another.
+// Observe sets f to be called whenever a packet of one transfer waits for d due to a
+// packet of another.
 func (s *Sim) Observe(f func(waiting, holder TransferID, d Time, where Place)) { s.observer = f }
 
 func (s *Sim) blame(waiting, holder int32, d Time, where Place) {
@@ -21,7 +21,7 @@ func (s *Sim) blame(waiting, holder int32, d Time, where Place) {
 	}
 }
 
-// blameWaiting says to all that want a channel who has it now.
+// blameWaiting blames the current holder of a channel to all lanes that want it.
 func (s *Sim) blameWaiting(c *channel, holder int32, d Time) {
 	for lane := c.first; lane != none; lane = s.buffers[lane].next {
 		s.blame(s.pkts[s.buffers[lane].head].transfer, holder, d, OnLink)

@@ -7,74 +7,74 @@ import (
 	"github.com/giverny/giverny/simulate/routing"
 )
 
-// FlowControl is how a link keeps its receiver's buffer from overflowing.
+// FlowControl is how a link protects its receiver's buffer from overflow.
 type FlowControl string
 
-// Ways of flow control.
+// Flow control mechanisms.
 const (
 	Unlimited FlowControl = "none"    // buffers hold anything
 	Credits   FlowControl = "credits" // InfiniBand: a packet leaves when the far buffer of its lane has room
 	PFC       FlowControl = "pfc"     // Ethernet: the far end pauses a priority between Xoff and Xon
 )
 
-// Arbitration is which of several packets that want a link goes first.
+// Arbitration decides which of several packets that want a link goes first.
 type Arbitration string
 
-// Ways to arbitrate.
+// Arbitration policies.
 const (
-	Oldest     Arbitration = "oldest"      // the first to have come to the head of its input
-	RoundRobin Arbitration = "round-robin" // inputs in turns
+	Oldest     Arbitration = "oldest"      // the first to reach the head of its input
+	RoundRobin Arbitration = "round-robin" // inputs in turn
 )
 
-// Config are the parameters of a simulation. Sizes are bytes, times ns, speeds
-// GB/s (1e9). DefaultConfig says what NSIM-ACE's paper gives (its Table 1);
-// where it says "open" the paper does not.
+// Config are the parameters of a simulation. Sizes are in bytes, times in ns, speeds in
+// GB/s (1e9). DefaultConfig has the values of NSIM-ACE's paper (Table 1); "open" marks
+// those that the paper does not specify.
 type Config struct {
 	// Links and switches.
-	LinkSpeed       float64     // of every link; 0: as the graph says (Table 1: 4.0)
+	LinkSpeed       float64     // of every link; 0: as in the graph (Table 1: 4.0)
 	CableNanos      float64     // Table 1: 0.6
 	SwitchNanos     float64     // Table 1: 128
 	RoutingNanos    float64     // Table 1: 4
 	VCNanos         float64     // virtual channel allocation; Table 1: 4
 	AllocationNanos float64     // switch allocation; Table 1: 4
-	StagesIncluded  bool        // SwitchNanos holds the three stages already; open: false
+	StagesIncluded  bool        // SwitchNanos includes the three stages; open: false
 	Arbitration     Arbitration // open: oldest
 	StoreAndForward bool        // switches wait for the whole packet; open: false, virtual cut-through
-	OutputQueued    bool        // a packet waits in the queue of its output, not in its input behind others; open: false
+	OutputQueued    bool        // a packet waits in its output's queue, not in its input behind others; open: false
 	PacketBytes     int64       // largest payload; open: 4096
 	HeaderBytes     int64       // of every data packet, on links only; open: 0
 	ControlBytes    int64       // control packet on the wire; open: 32
-	AckBytes        int64       // acknowledgement of each data packet of a put; 0: one control packet when all have come
-	WindowBytes     int64       // of a put on their way without acknowledgement, less at lower rates; 0: no end
-	VirtualChannels int         // per class; 0: what the routing needs against deadlock
+	AckBytes        int64       // acknowledgement of each data packet of a put; 0: one control packet at the end
+	WindowBytes     int64       // unacknowledged bytes of a put, less at lower rates; 0: unlimited
+	VirtualChannels int         // per class; 0: as needed by the routing to avoid deadlock
 	Classes         int         // service levels or priorities, 1 to 8 with their virtual channels
 	Routing         routing.Policy
 	Seed            int64   // of hashed routes, Valiant's detours and marking
-	RerouteMicros   float64 // from a failure until routes avoid it; until then packets are lost there
+	RerouteMicros   float64 // from a failure until routes avoid it; until then packets on it are lost
 
 	// Buffers and flow control.
 	FlowControl     FlowControl // open: none
 	BufferBytes     int64       // per input and lane
 	XoffBytes       int64       // PFC: fill above which a lane is paused
-	XonBytes        int64       // PFC: fill at which it goes on
-	PauseNanos      float64     // PFC: from crossing a threshold to silence at the far end, besides the cable
-	NICBufferBytes  int64       // packets waiting for the first link before DMA stalls; 0: no end
+	XonBytes        int64       // PFC: fill at which it resumes
+	PauseNanos      float64     // PFC: from crossing a threshold to its effect at the far end, excluding the cable
+	NICBufferBytes  int64       // packets waiting for the first link before DMA stalls; 0: unlimited
 	XmitTickPicos   float64     // length of a tick of the xmit-wait counter
 	RetransmitNanos float64     // from a loss until the NIC sends the packet again
 	Retries         int         // losses of one packet before the transfer fails
 
 	// NICs.
 	DMASpeed        float64 // of one DMA channel; Table 1: 2.8
-	DMAChannels     int     // packets in DMA at once, each way; the paper: 1
+	DMAChannels     int     // packets in DMA at once, in each direction; the paper: 1
 	DMASetupNanos   float64 // from doorbell to first data, unless inline; open: 0
-	DMAChunkBytes   int64   // a packet leaves while its DMA goes on, in chunks of this size; 0: after it
-	SharedDMA       bool    // both ways share the channels; open: false
-	ActivePuts      int     // transfers a NIC serves in turns; the paper: 1
+	DMAChunkBytes   int64   // a packet is sent during its DMA, in chunks of this size; 0: after it
+	SharedDMA       bool    // both directions share the channels; open: false
+	ActivePuts      int     // transfers that a NIC serves in turn; the paper: 1
 	OverheadNanos   float64 // of the library, at each end; Table 1: 0
-	InlineBytes     int64   // data up to this size comes with the doorbell, without DMA; 0: never
+	InlineBytes     int64   // data up to this size is part of the doorbell, without DMA; 0: never
 	InlineLineBytes int64   // the processor writes inline work requests in lines of this size
 	InlineLineNanos float64 // per line after the first
-	InlineHeader    int64   // bytes of a work request besides its data
+	InlineHeader    int64   // bytes of a work request in addition to its data
 
 	Rate RateConfig
 }
@@ -91,13 +91,13 @@ func DefaultConfig() Config {
 	}
 }
 
-// minSpeed in GB/s keeps the time of a packet far from the end of Time.
+// minSpeed in GB/s keeps packet times far below the range of Time.
 const minSpeed = 1e-3
 
 // MaxLanes bounds classes times virtual channels.
 const MaxLanes = 8
 
-// Validate joins all faults.
+// Validate joins all errors.
 func (c Config) Validate() error {
 	var errs []error
 	bad := func(wrong bool, format string, args ...any) {
@@ -144,7 +144,7 @@ func (c Config) Validate() error {
 	return errors.Join(errs...)
 }
 
-// switchLatency is the time from a packet's head at a switch to its request for
+// switchLatency is the time from a packet's head reaching a switch to its request for
 // the output.
 func (c *Config) switchLatency() Time {
 	if c.StagesIncluded {

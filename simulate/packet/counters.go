@@ -2,7 +2,7 @@ package packet
 
 import "github.com/giverny/giverny/simulate/routing"
 
-// channelCounters is what a channel counts.
+// channelCounters are the counters of a channel.
 type channelCounters struct {
 	bytes, packets          uint64
 	busy, idle              Time
@@ -12,7 +12,7 @@ type channelCounters struct {
 	drops                   [numReasons]uint64
 }
 
-// idle ends the time without sending, of which the channel stalled part.
+// idle ends a period without sending, and attributes it to stalls or idleness.
 func (s *Sim) idle(c *channel) {
 	switch d := s.now - c.since; c.stall {
 	case noCredit:
@@ -32,24 +32,24 @@ func (s *Sim) stall(c *channel, cause blockCause) {
 	}
 }
 
-// Counters of a directed link since the start, as its two ends would report
-// them. BusyNanos + IdleNanos + CreditStallNanos + PauseStallNanos is all time.
+// Counters of a directed link since the start, as its two ends would report them.
+// BusyNanos + IdleNanos + CreditStallNanos + PauseStallNanos is the total time.
 type Counters struct {
 	Bytes, Packets   uint64 // sent
 	BusyNanos        float64
 	IdleNanos        float64
-	CreditStallNanos float64           // something waited, the far buffer had no room
-	PauseStallNanos  float64           // something waited, its priority was paused
-	InputStallNanos  float64           // at the far end: a packet stood at the head of a buffer and could not go on
+	CreditStallNanos float64           // a packet waited, but the far buffer had no room
+	PauseStallNanos  float64           // a packet waited, but its priority was paused
+	InputStallNanos  float64           // at the far end: a packet at the head of a buffer could not proceed
 	XmitWaitTicks    uint64            // InfiniBand's PortXmitWait: the stalls in ticks
-	PauseRxNanos     [MaxLanes]float64 // per lane: the sender heeded a pause
-	PauseTxNanos     [MaxLanes]float64 // per lane: the receiver asked for one
+	PauseRxNanos     [MaxLanes]float64 // per lane: the sender was paused
+	PauseTxNanos     [MaxLanes]float64 // per lane: the receiver requested a pause
 	Marks            uint64            // packets marked with congestion
 	Drops            [numReasons]uint64
-	QueuedBytes      int64 // now, in switch buffers before the link
+	QueuedBytes      int64 // current bytes in switch buffers before the link
 }
 
-// Counters reads a channel's counters at Now.
+// Counters returns a channel's counters at Now.
 func (s *Sim) Counters(ch routing.Channel) Counters {
 	c := s.channels[ch]
 	if c.since > s.now {

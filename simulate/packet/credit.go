@@ -2,8 +2,8 @@ package packet
 
 import "github.com/giverny/giverny/simulate/routing"
 
-// release returns a packet's room in a buffer at a time, the end of its way
-// out. A packet in a NIC's queue makes room as soon as it begins to leave.
+// release frees a packet's room in a buffer at a given time, the end of its departure.
+// A packet in a NIC's queue frees room as soon as it begins to leave.
 func (s *Sim) release(lane int32, bytes int64, at Time) {
 	ch := lane >> s.shift
 	if int(ch) >= len(s.channels) {
@@ -28,7 +28,7 @@ func (s *Sim) returnRoom(lane int32, bytes int64, at Time) {
 	b := &s.buffers[lane]
 	s.collect(b)
 	if b.lastReturn != none {
-		at = max(at, s.returns[b.lastReturn].at) // room comes back in order
+		at = max(at, s.returns[b.lastReturn].at) // room returns in order
 	}
 	g := creditReturn{at, bytes, none}
 	i := s.spareReturn
@@ -47,7 +47,7 @@ func (s *Sim) returnRoom(lane int32, bytes int64, at Time) {
 	b.lastReturn = i
 }
 
-// collect adds the room that has come back by now.
+// collect adds the room that has returned by now.
 func (s *Sim) collect(b *buffer) {
 	for b.firstReturn != none {
 		i := b.firstReturn
@@ -65,9 +65,9 @@ func (s *Sim) collect(b *buffer) {
 	}
 }
 
-// admit takes room for a packet that has come over a PFC link, and asks for a
-// pause above Xoff (IEEE 802.1Qbb). It reports false where the headroom above
-// Xoff was too small.
+// admit takes room for a packet that arrived over a PFC link, and requests a pause
+// above Xoff (IEEE 802.1Qbb). It returns false if the headroom above Xoff was too
+// small.
 func (s *Sim) admit(lane int32, bytes int64) bool {
 	b := &s.buffers[lane]
 	s.collect(b)
@@ -107,8 +107,8 @@ func (s *Sim) drain(lane int32) {
 	s.later(s.cable+Nanos(s.cfg.PauseNanos), atPause, lane)
 }
 
-// setPaused turns the pause of a lane's sender on or off: Xoff and Xon come in
-// turns and take equally long.
+// setPaused toggles the pause of a lane's sender: Xoff and Xon alternate and take
+// equally long.
 func (s *Sim) setPaused(lane int32) {
 	b := &s.buffers[lane]
 	b.paused = !b.paused

@@ -6,23 +6,23 @@ import (
 	"github.com/giverny/giverny/simulate/routing"
 )
 
-// pkt is a packet. It flies towards a lane, the buffer at the end of a
-// channel, or lies in the buffer before that channel and wants it.
+// pkt is a packet. It is in flight to a lane, the buffer at the end of a channel, or
+// waits for that channel in the buffer before it.
 type pkt struct {
 	transfer int32
-	next     int32 // behind it in its buffer, or in the list of spares
+	next     int32 // the packet behind it in its buffer, or in the free list
 	size     int32 // payload
 	wire     int32 // bytes on a link
 	path     hopRange
 	lane     int32 // path's lane number hop
-	from     int32 // lane whose room it takes where it lies
+	from     int32 // lane whose room it occupies
 	hop      uint16
 	epoch    uint16 // of the channel that carries it
 	role     role
 	tries    uint8
 	marked   bool
 	torn     bool // a link broke after its head had passed
-	tail     Time // when its tail has come through the device where it lies
+	tail     Time // when its tail has arrived at its current device
 }
 
 type role uint8
@@ -38,20 +38,20 @@ const (
 // channel is a directed link and its sender.
 type channel struct {
 	pace   pace
-	freeAt Time  // end of the packet that it carries
-	since  Time  // it idles, or stalls, since then; freeAt where it is busy
-	wakeAt Time  // of the next atLinkFree, or Never
-	first  int32 // buffers whose head wants it, in order of their wish
+	freeAt Time  // end of the current packet
+	since  Time  // begin of the current idle or stall period; freeAt if busy
+	wakeAt Time  // time of the next atLinkFree, or Never
+	first  int32 // buffers whose head wants it, in order of request
 	last   int32
-	holder int32 // transfer that it carried last
-	pkt    int32 // packet that it carried last
-	turn   int32 // lane behind the one that was served last
+	holder int32 // transfer of the last packet
+	pkt    int32 // the last packet
+	turn   int32 // lane after the one served last
 	stall  blockCause
 	broken bool
-	epoch  uint16 // rises when it breaks: what it carried is lost
+	epoch  uint16 // incremented when it breaks: packets of older epochs are lost
 
-	queued   int64 // bytes in switch buffers that want it, not in the NIC's queue
-	heads    int32 // packets that wait at the head of its far buffers
+	queued   int64 // bytes in switch buffers that want it, excluding the NIC's queue
+	heads    int32 // packets waiting at the head of its far buffers
 	headsAt  Time  // since when heads > 0
 	counters channelCounters
 }
@@ -64,28 +64,28 @@ const (
 	paused
 )
 
-// buffer is one lane of the input at the far end of a channel, of a NIC's queue
-// for its first channel, or of a switch's output queue before a channel. Only the
-// head may leave, one packet at a time.
+// buffer is one lane of the input at the far end of a channel, of a NIC's queue for its
+// first channel, or of a switch's output queue before a channel. Only the head may
+// leave, one packet at a time.
 type buffer struct {
 	head, tail  int32
 	next        int32 // in the list of the channel that its head wants
 	waiting     bool  // it is in that list
 	due         bool  // an atInputFree is pending
-	paused      bool  // its sender heeds a pause
-	pausing     bool  // it has sent a pause and not taken it back
+	paused      bool  // its sender is paused
+	pausing     bool  // it has requested a pause
 	draining    bool  // an atDrain is pending
-	busyUntil   Time  // the packet before leaves until then
+	busyUntil   Time  // until then the previous packet is leaving
 	room        int64 // credits: bytes its sender may send; PFC: bytes that fit
-	firstReturn int32 // room to come back
+	firstReturn int32 // room to be returned
 	lastReturn  int32
 	pausedAt    Time
 	pausingAt   Time
-	pauseRx     Time // sum of the pauses heeded by the sender
-	pauseTx     Time // sum of the pauses asked for
+	pauseRx     Time // total time that the sender was paused
+	pauseTx     Time // total time of requested pauses
 }
 
-// creditReturn is room that returns at a known time.
+// creditReturn is room that will be returned at a known time.
 type creditReturn struct {
 	at    Time
 	bytes int64
@@ -117,7 +117,7 @@ func (s *Sim) makeChannels() error {
 	return nil
 }
 
-// speed of a whole link, GB/s.
+// speed of a healthy link, GB/s.
 func (s *Sim) speed(ch routing.Channel) float64 {
 	if s.cfg.LinkSpeed > 0 {
 		return s.cfg.LinkSpeed
@@ -144,19 +144,19 @@ func (s *Sim) freePacket(i int32) {
 	s.spare = i
 }
 
-// setHop gives a packet the lane number hop of its path.
+// setHop assigns a packet lane number hop of its path.
 func (s *Sim) setHop(p *pkt, hop uint16) {
 	p.hop = hop
 	p.lane = int32(s.hops[p.path.at+uint32(hop)])
 }
 
-// inInput and inNIC tell a switch's input buffer and a NIC's queue for its first
+// inInput and inNIC distinguish switch input buffers and NIC queues for the first
 // channel from the other buffers.
 func (s *Sim) inInput(lane int32) bool { return int(lane>>s.shift) < len(s.channels) }
 
 func (s *Sim) inNIC(lane int32) bool { return !s.inInput(lane) && int(lane) < s.outputs }
 
-// wants is the channel that the packet needs next.
+// wants returns the channel that the packet needs next.
 func (s *Sim) wants(p *pkt) int32 { return p.lane >> s.shift }
 
 // arriveAtSwitch puts a packet into the buffer at the end of the channel that carried it.
@@ -184,7 +184,7 @@ func (s *Sim) arriveAtSwitch(i int32) {
 	s.enqueue(lane, i)
 }
 
-// enqueue puts a packet at the end of a buffer.
+// enqueue appends a packet to a buffer.
 func (s *Sim) enqueue(lane, i int32) {
 	b := &s.buffers[lane]
 	p := &s.pkts[i]
@@ -202,8 +202,8 @@ func (s *Sim) enqueue(lane, i int32) {
 	s.requestHead(lane)
 }
 
-// headWaits and headLeaves keep the time in which a packet that is ready stands
-// at the head of a channel's far buffer: Gemini's input-queue stall.
+// headWaits and headLeaves track the time for which a ready packet waits at the head of
+// a channel's far buffer: Gemini's input-queue stall.
 func (s *Sim) headWaits(lane int32) {
 	if s.inInput(lane) {
 		c := &s.channels[lane>>s.shift]
@@ -223,8 +223,8 @@ func (s *Sim) headLeaves(lane int32) {
 	}
 }
 
-// requestHead lets the head of a buffer requestOutput for its channel, once the packet before
-// it has left the input.
+// requestHead calls requestOutput for the head of a buffer once the previous packet has
+// left the input.
 func (s *Sim) requestHead(lane int32) {
 	b := &s.buffers[lane]
 	if b.waiting || b.due {
@@ -260,7 +260,7 @@ func (s *Sim) transmit(ch, lane int32) {
 	s.idle(c)
 	finish := s.now + c.pace.of(int64(p.wire))
 	if p.tail > finish {
-		finish = p.tail // the link is faster than the one before
+		finish = p.tail // the link is faster than the previous one
 	}
 	c.counters.busy += finish - s.now
 	c.counters.bytes += uint64(p.wire)

@@ -8,19 +8,19 @@ import (
 	"github.com/giverny/giverny/topology"
 )
 
-// Fault changes a link, or all links of a device, at a time.
+// Fault changes a link, or all links of a device, at a given time.
 type Fault struct {
 	At     Time
-	Link   schema.LinkID     // or NoLink, and then
-	Device topology.DeviceID // is the device all of whose links are meant
-	Share  float64           // of its speed that the link keeps: 0 is down, 1 whole
+	Link   schema.LinkID     // or NoLink,
+	Device topology.DeviceID // then all links of this device
+	Share  float64           // remaining share of the link's speed: 0 is down, 1 healthy
 }
 
 const minShare = 1e-3
 
-// Inject lets a fault happen at its time, which is not in the past. A link that
-// breaks loses what it carries; the packets before it take another path if the
-// routes know one, and are else lost and sent again.
+// Inject schedules a fault, whose time must not be in the past. A link that breaks
+// loses the packets on it; packets waiting for it are rerouted if possible, otherwise
+// lost and sent again.
 func (s *Sim) Inject(f Fault) error {
 	switch {
 	case f.At < s.now:
@@ -39,8 +39,8 @@ func (s *Sim) Inject(f Fault) error {
 	return nil
 }
 
-// applyFault breaks or mends. Routes follow a break after Config.RerouteMicros, in a
-// second event of the same fault.
+// applyFault breaks or repairs links. Routes follow a break after Config.RerouteMicros,
+// in a second event of the same fault.
 func (s *Sim) applyFault(number int32) {
 	f := &s.faults[number]
 	channels := s.links(f)
@@ -79,8 +79,8 @@ func (s *Sim) reroute(ch routing.Channel, up bool) {
 	}
 }
 
-// cutChannel breaks a channel: it is free, and what it carried is lost. A packet whose
-// head has passed goes on torn, and is dropped where its path ends.
+// cutChannel breaks a channel: it becomes free, and the packet on it is lost. A packet
+// whose head has passed continues torn, and is dropped at the end of its path.
 func (s *Sim) cutChannel(ch int32) {
 	c := &s.channels[ch]
 	if c.broken {
@@ -96,7 +96,7 @@ func (s *Sim) cutChannel(ch int32) {
 	s.idle(c)
 }
 
-// rerouteWaiting sends away the packets that wait for a broken channel.
+// rerouteWaiting reroutes the packets that wait for a broken channel.
 func (s *Sim) rerouteWaiting(ch int32) {
 	c := &s.channels[ch]
 	lane := c.first
@@ -110,18 +110,18 @@ func (s *Sim) rerouteWaiting(ch int32) {
 	}
 }
 
-// DropReason says why a packet was lost.
+// DropReason is why a packet was lost.
 type DropReason uint8
 
 // Reasons.
 const (
-	LostOnLink DropReason = iota // the link broke under it, or before it
+	LostOnLink DropReason = iota // the link broke during or before its transmission
 	BufferFull                   // PFC: the headroom was too small
-	NoRoute                      // there is no path left
+	NoRoute                      // no path is left
 	numReasons
 )
 
-// lose is drop for a packet that a channel has carried, or none.
+// lose drops a packet and releases the room reserved for it; ch is its channel, or none.
 func (s *Sim) lose(i, ch int32, why DropReason) {
 	p := &s.pkts[i]
 	if why == LostOnLink && s.cfg.FlowControl == Credits {
@@ -130,7 +130,7 @@ func (s *Sim) lose(i, ch int32, why DropReason) {
 	s.drop(i, ch, why)
 }
 
-// drop counts a loss and has the packet sent again.
+// drop counts a loss and schedules the packet's retransmission.
 func (s *Sim) drop(i, ch int32, why DropReason) {
 	if ch == none {
 		s.unrouted++
@@ -141,7 +141,7 @@ func (s *Sim) drop(i, ch int32, why DropReason) {
 	s.later(Nanos(s.cfg.RetransmitNanos), atResend, i)
 }
 
-// resend sends a lost packet from the start, or gives up its transfer.
+// resend retransmits a lost packet from its source, or gives up its transfer.
 func (s *Sim) resend(i int32) (Notice, bool) {
 	p := &s.pkts[i]
 	id := p.transfer

@@ -11,7 +11,7 @@ import (
 	"github.com/giverny/giverny/topology"
 )
 
-// ParseFault reads a fault as a user writes it, TIME,WHAT,STATE:
+// ParseFault parses a fault in the form TIME,WHAT,STATE:
 //
 //	100us,leaf0 5,down     the link of a port, both ways
 //	100us,spine1,down      a switch, or node, with all its links

@@ -1,16 +1,16 @@
 package packet
 
-// nic is the sending side of a node; its DMA channels stand in Sim.dmaFree.
+// nic is the sending side of a node; its DMA channels are in Sim.dmaFree.
 type nic struct {
-	first, last int32      // transfers that wait for their turn
-	active      []int32    // transfers that are served in turns
-	turn        int        // into active
-	resend      int32      // lost packets to send again
-	inDMA       int32      // packets between the begin and the end of their DMA
+	first, last int32      // queued transfers
+	active      []int32    // transfers served in turn
+	turn        int        // index into active
+	resend      int32      // lost packets to be retransmitted
+	inDMA       int32      // packets whose DMA is in progress
 	queued      int64      // bytes in DMA or waiting for the first channel
-	full        bool       // DMA waits for room in the NIC
+	full        bool       // DMA is waiting for room in the NIC
 	pumpAt      Time       // of the next atPump, or Never
-	lastEnd     Time       // packets leave DMA in the order in which they entered
+	lastEnd     Time       // end of the last DMA: packets leave DMA in order
 	lastServed  int32      // transfer
 	carry       [2]float64 // fractions of DMA times, sending and receiving
 	dma         pace       // of one DMA channel
@@ -24,7 +24,7 @@ func (s *Sim) makeNICs() {
 	s.dmaFree = make([]Time, len(s.nics)*2*s.cfg.DMAChannels)
 }
 
-// submit puts a transfer into the queue of the NIC that sends its data.
+// submit queues a transfer at the NIC that sends its data.
 func (s *Sim) submit(id int32, at Time) {
 	t := &s.transfers[id]
 	t.eligible = at
@@ -55,7 +55,7 @@ func (s *Sim) pumpLater(node int32, at Time) {
 	}
 }
 
-// nicRoom notes that bytes have left a NIC's queue.
+// nicRoom records that bytes have left a NIC's queue.
 func (s *Sim) nicRoom(node int32, bytes int64) {
 	n := &s.nics[node]
 	n.queued -= bytes
@@ -65,7 +65,7 @@ func (s *Sim) nicRoom(node int32, bytes int64) {
 	}
 }
 
-// pump begins as many DMAs as there are free channels and packets to send.
+// pump starts as many DMAs as there are free channels and packets to send.
 func (s *Sim) pump(node int32) {
 	n := &s.nics[node]
 	for {
@@ -80,7 +80,7 @@ func (s *Sim) pump(node int32) {
 		if free := s.dmaFree[slot]; free > s.now {
 			if n.inDMA == 0 || s.cfg.DMAChunkBytes > 0 {
 				s.pumpLater(node, free)
-			} // and else the end of a DMA pumps again
+			} // otherwise the end of a DMA pumps again
 			return
 		}
 		if i := n.resend; i != none {
@@ -97,7 +97,7 @@ func (s *Sim) pump(node int32) {
 	}
 }
 
-// dmaSlot is the DMA channel of a node that is free first; side 0 sends, 1 receives.
+// dmaSlot returns a node's DMA channel that is free first; side 0 sends, 1 receives.
 func (s *Sim) dmaSlot(node int32, side int) int32 {
 	k := s.cfg.DMAChannels
 	if s.cfg.SharedDMA {
@@ -113,8 +113,8 @@ func (s *Sim) dmaSlot(node int32, side int) int32 {
 	return int32(best)
 }
 
-// pick chooses in turns among the active transfers that may send now; -1 and
-// the next time at which one may if there is none.
+// pick chooses round-robin among the active transfers that may send now; if there is
+// none, it returns -1 and the next time at which one may.
 func (s *Sim) pick(n *nic) (int, Time) {
 	for n.first != none && len(n.active) < s.cfg.ActivePuts {
 		id := n.first
@@ -132,7 +132,7 @@ func (s *Sim) pick(n *nic) (int, Time) {
 		}
 		t := &s.transfers[n.active[place]]
 		if s.windowFull(t) {
-			continue // the next acknowledgement pumps
+			continue // the next acknowledgement calls pump
 		}
 		at := t.eligible
 		if at <= s.now {
@@ -143,8 +143,8 @@ func (s *Sim) pick(n *nic) (int, Time) {
 	return -1, soonest
 }
 
-// windowFull reports whether a put has to wait for an acknowledgement. The
-// window shrinks with the rate, so that it never holds up a lone flow.
+// windowFull reports whether a put must wait for an acknowledgement. The window shrinks
+// with the rate, so that it never limits a lone flow.
 func (s *Sim) windowFull(t *transfer) bool {
 	w := s.cfg.WindowBytes
 	if w == 0 || t.verb != Put || t.src == t.dst || t.state != underway {
@@ -158,7 +158,7 @@ func (s *Sim) windowFull(t *transfer) bool {
 	return t.inFlight > 0 && t.inFlight >= w
 }
 
-// nextPacket cuts a packet off an active transfer.
+// nextPacket takes the next packet of an active transfer.
 func (s *Sim) nextPacket(n *nic, place int) int32 {
 	id := n.active[place]
 	t := &s.transfers[id]
@@ -204,8 +204,8 @@ func (s *Sim) startDMA(node, slot, i int32) {
 	s.queue.push(ready, atDMADone, i)
 }
 
-// fetch is how long a packet's data take into the NIC: by DMA, or written by
-// the processor in lines, of which the first is part of every doorbell.
+// fetch is the time to get a packet's data into the NIC: by DMA, or written by the
+// processor in lines, the first of which is part of every doorbell.
 func (s *Sim) fetch(n *nic, t *transfer, size int64) Time {
 	if t.verb == Put && t.bytes <= s.cfg.InlineBytes && t.src != t.dst {
 		lines := (size + s.cfg.InlineHeader + s.cfg.InlineLineBytes - 1) / s.cfg.InlineLineBytes
@@ -214,8 +214,8 @@ func (s *Sim) fetch(n *nic, t *transfer, size int64) Time {
 	return n.dma.next(size, &n.carry[0])
 }
 
-// early is when a packet may leave: where the NIC sends while DMA goes on, as
-// soon as a chunk is there and the link will never wait for the next.
+// early is when a packet may leave: if the NIC sends during DMA, as soon as a chunk is
+// there and the link will never have to wait for the next one.
 func (s *Sim) early(t *transfer, p *pkt, end Time) Time {
 	chunk := min(s.cfg.DMAChunkBytes, int64(p.size))
 	if chunk == 0 || !s.direct(t) {
@@ -225,8 +225,8 @@ func (s *Sim) early(t *transfer, p *pkt, end Time) Time {
 	return min(end, max(s.now+s.dma.of(chunk), end+link.of(chunk)-link.of(int64(p.wire))))
 }
 
-// inject puts a packet whose DMA is done before the NIC's first channel; an
-// intra-node one is where it should be.
+// inject queues a packet after its DMA for the NIC's first channel; an intra-node
+// packet has already arrived.
 func (s *Sim) inject(i int32) {
 	p := &s.pkts[i]
 	t := &s.transfers[p.transfer]
@@ -250,7 +250,7 @@ func (s *Sim) inject(i int32) {
 	s.pump(node)
 }
 
-// direct sees to it that a transfer has a path that avoids what has failed.
+// direct ensures that a transfer has a path that avoids failures.
 func (s *Sim) direct(t *transfer) bool {
 	if t.path.hops == 0 || t.path.version != s.version {
 		path, ok := s.route(t.src, t.dst, t)
@@ -262,7 +262,7 @@ func (s *Sim) direct(t *transfer) bool {
 	return true
 }
 
-// depart puts a packet with a path into its NIC's queue.
+// depart puts a routed packet into its NIC's queue.
 func (s *Sim) depart(node, i int32) {
 	p := &s.pkts[i]
 	s.setHop(p, 0)
@@ -270,14 +270,14 @@ func (s *Sim) depart(node, i int32) {
 	s.enqueue(p.from, i)
 }
 
-// sendControl sends a control packet from the NIC where a transfer's data
-// arrive to the one that sends them. It takes no DMA.
+// sendControl sends a control packet from the NIC that receives a transfer's data to
+// the sender. It needs no DMA.
 func (s *Sim) sendControl(id int32, r role) {
 	s.launch(s.newPacket(pkt{transfer: id, next: none, wire: int32(s.cfg.ControlBytes), role: r}))
 }
 
-// acknowledge sends an acknowledgement of a packet of so many bytes, which
-// echoes its mark as a notification of congestion.
+// acknowledge acknowledges a packet of so many bytes, and echoes its mark as a
+// congestion notification.
 func (s *Sim) acknowledge(id, bytes int32, marked bool) {
 	echo := marked && s.notify(&s.transfers[id])
 	s.launch(s.newPacket(pkt{transfer: id, next: none, size: bytes, wire: int32(s.cfg.AckBytes), role: acknowledgement, marked: echo}))
@@ -299,7 +299,7 @@ func (s *Sim) launch(i int32) {
 	s.depart(t.dst, i)
 }
 
-// receive takes a packet whose tail is at its last NIC.
+// receive processes a packet whose tail has reached its last NIC.
 func (s *Sim) receive(i int32) {
 	p := &s.pkts[i]
 	lane := p.lane
@@ -334,7 +334,7 @@ func (s *Sim) receive(i int32) {
 	s.freePacket(i)
 }
 
-// acknowledged is called at the sender.
+// acknowledged processes an acknowledgement at the sender.
 func (s *Sim) acknowledged(id int32, p *pkt) {
 	t := &s.transfers[id]
 	t.inFlight -= int64(p.size)
@@ -349,7 +349,7 @@ func (s *Sim) acknowledged(id int32, p *pkt) {
 	}
 }
 
-// store moves a packet into memory and says until when that takes.
+// store moves a packet into memory and returns when that ends.
 func (s *Sim) store(t *transfer, p *pkt, ch int32) Time {
 	slot := s.dmaSlot(t.dst, 1)
 	begin, end := s.now, s.now
@@ -382,7 +382,7 @@ func (s *Sim) store(t *transfer, p *pkt, ch int32) Time {
 	case t.pending > 0:
 		s.acknowledge(p.transfer, p.size, p.marked)
 	default:
-		t.echo = p.marked // delivered acknowledges
+		t.echo = p.marked // delivered sends the acknowledgement
 	}
 	return end
 }

@@ -5,9 +5,9 @@ import (
 	"strconv"
 )
 
-// Parameter is one field of Config under the name by which users set it.
+// Parameter is a field of Config with its user-visible name.
 type Parameter struct {
-	Name string // with its unit
+	Name string // including the unit
 	Help string
 
 	float func(*Config) *float64
@@ -17,11 +17,10 @@ type Parameter struct {
 	text  func(*Config) *string
 }
 
-// Parameters lists what can be set, ordered as documented.
+// Parameters lists all parameters in documented order.
 func Parameters() []Parameter { return append([]Parameter(nil), parameters...) }
 
-// Set gives the parameter of a Config the value that is written in text; the
-// whole Config is checked by its Validate.
+// Set parses and sets a parameter's value; Validate checks the whole Config.
 func (p *Parameter) Set(c *Config, value string) (err error) {
 	switch {
 	case p.float != nil:

@@ -7,8 +7,8 @@ import (
 	"github.com/giverny/giverny/simulate/heap"
 )
 
-// event is a thing to happen: Key is its time, Tie the order in which it was
-// pushed, and Value its kind in the upper 4 bits and an index in the rest.
+// event is a scheduled event: Key is its time, Tie the order of insertion, and Value
+// its kind in the upper 4 bits and an index in the rest.
 type event = heap.Item
 
 const argBits = 28
@@ -22,16 +22,16 @@ const (
 	bucketMask  = numBuckets - 1
 )
 
-// queue is a timing wheel: events of the next 17 us lie unordered in buckets of
-// 4 ns, those of the bucket in hand sorted, and those beyond in a heap.
+// queue is a timing wheel: events of the next 17 us are in unsorted buckets of 4 ns,
+// those of the current bucket sorted, and later ones in a heap.
 type queue struct {
 	seq      uint32
-	plain    bool  // one heap instead of the wheel: the twin that checks it
-	inHand   int64 // number of the bucket in hand
+	plain    bool  // one heap instead of the wheel, as a reference for tests
+	inHand   int64 // number of the current bucket
 	sorted   []event
 	next     int       // into sorted
-	near     heap.Heap // pushed for the bucket in hand after it was sorted
-	far      heap.Heap // a turn of the wheel or more ahead
+	near     heap.Heap // pushed for the current bucket after it was sorted
+	far      heap.Heap // a full turn of the wheel or more ahead
 	buckets  [numBuckets][]event
 	occupied [numBuckets / 64]uint64
 	inWheel  int
@@ -58,7 +58,7 @@ func (q *queue) file(b int64, e event) {
 	q.inWheel++
 }
 
-// peek is the time of the next event, Never if there is none.
+// peek returns the time of the next event; Never if there is none.
 func (q *queue) peek() Time {
 	if q.next == len(q.sorted) && len(q.near) == 0 && !q.turn() {
 		return Never
@@ -73,7 +73,7 @@ func (q *queue) peek() Time {
 	return t
 }
 
-// pop takes the next event; peek has said that there is one.
+// pop returns the next event; peek must have found one.
 func (q *queue) pop() event {
 	if q.next < len(q.sorted) && (len(q.near) == 0 || q.sorted[q.next].Before(&q.near[0])) {
 		q.next++
@@ -82,7 +82,7 @@ func (q *queue) pop() event {
 	return q.near.Pop()
 }
 
-// turn takes the next bucket in hand; false if nothing is pending.
+// turn advances to the next bucket; false if nothing is pending.
 func (q *queue) turn() bool {
 	q.sorted, q.next = q.sorted[:0], 0
 	if q.inWheel == 0 {
@@ -110,8 +110,8 @@ func (q *queue) turn() bool {
 	return true
 }
 
-// gap is how many buckets ahead the next occupied one is, or the one that the
-// heap's first event belongs to.
+// gap is how many buckets ahead the next occupied one is, or the one of the heap's
+// first event.
 func (q *queue) gap() int64 {
 	g := int64(numBuckets)
 	start := (q.inHand + 1) & bucketMask

@@ -6,32 +6,32 @@ import (
 	"math"
 )
 
-// RateConfig are the parameters of marking and of the senders' reaction, DCQCN
-// (Zhu et al., "Congestion Control for Large-Scale RDMA Deployments", SIGCOMM
-// 2015, sections 3 and 5). CutMicros, KeepTarget and PerTransfer are for the
-// variant that ns-3's RDMA model has (Li et al., "HPCC", SIGCOMM 2019, its public
-// simulator with CC_MODE 1), of which ns3_test.go gives the values.
+// RateConfig are the parameters of marking and of the senders' reaction, DCQCN (Zhu et
+// al., "Congestion Control for Large-Scale RDMA Deployments", SIGCOMM 2015, sections 3
+// and 5). CutMicros, KeepTarget and PerTransfer are for the variant in ns-3's RDMA
+// model (Li et al., "HPCC", SIGCOMM 2019, its public simulator with CC_MODE 1);
+// ns3_test.go has its values.
 type RateConfig struct {
 	Enabled      bool
-	KminBytes    int64   // queue for an output at which marking begins
-	KmaxBytes    int64   // queue from which every packet is marked
-	Pmax         float64 // probability of a mark just below KmaxBytes
-	NotifyMicros float64 // N: least time between a flow's notifications
-	Gain         float64 // g of the estimate alpha
+	KminBytes    int64   // output queue at which marking begins
+	KmaxBytes    int64   // output queue above which every packet is marked
+	Pmax         float64 // marking probability just below KmaxBytes
+	NotifyMicros float64 // N: minimum interval of a flow's notifications
+	Gain         float64 // g: gain of the estimate alpha
 	AlphaMicros  float64 // K: period of alpha's decay
-	CutMicros    float64 // alpha rises and the rate is cut at ticks of timers, at most once in each; 0: at each notification
-	KeepTarget   bool    // a cut before any increase since the last leaves the target rate
-	PerTransfer  bool    // a transfer is a queue pair and begins at line rate; else all from one NIC to another share a rate
+	CutMicros    float64 // alpha increases and the rate is cut at timer ticks, at most once per tick; 0: at each notification
+	KeepTarget   bool    // a cut without an increase since the last one keeps the target rate
+	PerTransfer  bool    // each transfer is a queue pair and begins at line rate; otherwise all between two NICs share a rate
 	TimerMicros  float64 // T: period of rate increases
-	ByteCounter  int64   // B: bytes between rate increases; 0: the timer alone counts
+	ByteCounter  int64   // B: bytes between rate increases; 0: only the timer
 	FastSteps    int     // F: steps of fast recovery
 	AdditiveGbps float64 // R_AI
 	HyperGbps    float64 // R_HAI
 	MinGbps      float64
 }
 
-// DefaultRateConfig has the values of the paper's figure 14, off. The paper
-// leaves the hyper increase and the least rate to the firmware.
+// DefaultRateConfig has the values of the paper's figure 14, disabled. The paper leaves
+// the hyper increase and the minimum rate to the firmware.
 func DefaultRateConfig() RateConfig {
 	return RateConfig{KminBytes: 5 << 10, KmaxBytes: 200 << 10, Pmax: 0.01, NotifyMicros: 50, Gain: 1.0 / 256,
 		AlphaMicros: 55, TimerMicros: 55, ByteCounter: 10 << 20, FastSteps: 5, AdditiveGbps: 0.04, HyperGbps: 0.4, MinGbps: 0.1}
@@ -51,7 +51,7 @@ func (c RateConfig) validate() error {
 	return errors.Join(errs...)
 }
 
-// flow is the rate of what one NIC sends to another, or of one transfer.
+// flow is the rate from one NIC to another, or of one transfer.
 type flow struct {
 	rate, target float64 // bytes per ns; 0: never slowed down
 	alpha        float64
@@ -62,14 +62,14 @@ type flow struct {
 	byteSteps    int
 	bytes        int64 // since the last byte step
 	line         float64
-	cutTick      Time // a tick of the cuts' timer
-	cutAt        Time // of the cut that a notification has asked for, or Never
-	gain         bool // alpha rises at its next tick
+	cutTick      Time // last tick of the cut timer
+	cutAt        Time // time of the cut requested by a notification, or Never
+	gain         bool // alpha increases at its next tick
 }
 
 const gbps = 0.125 // bytes per ns
 
-// notified is the reaction to a notification.
+// notified reacts to a notification.
 func (f *flow) notified(c *RateConfig, now Time) {
 	if f.rate == 0 {
 		f.rate, f.target, f.alpha = f.line, f.line, 1
@@ -89,7 +89,7 @@ func (f *flow) notified(c *RateConfig, now Time) {
 	f.lastDecay = now
 }
 
-// cut lowers the rate (equation 1).
+// cut reduces the rate (equation 1).
 func (f *flow) cut(c *RateConfig, now Time) {
 	if !c.KeepTarget || f.timerSteps+f.byteSteps > 0 {
 		f.target = f.rate
@@ -99,7 +99,7 @@ func (f *flow) cut(c *RateConfig, now Time) {
 	f.timerSteps, f.byteSteps, f.bytes = 0, 0, 0
 }
 
-// grow applies what the timers did up to now.
+// grow applies the timers up to now.
 func (f *flow) grow(c *RateConfig, now Time) {
 	if f.cutAt <= now {
 		at := f.cutAt
@@ -129,7 +129,7 @@ func (f *flow) tick(c *RateConfig, now Time) {
 	}
 }
 
-// sent counts bytes, which raise the rate too.
+// sent counts bytes, which increase the rate too.
 func (f *flow) sent(c *RateConfig, bytes int64) {
 	f.bytes += bytes
 	if c.ByteCounter > 0 && f.bytes >= c.ByteCounter {
@@ -158,7 +158,7 @@ func (f *flow) increase(c *RateConfig) {
 	}
 }
 
-// flowFor is the rate of a transfer's data, made at first need.
+// flowFor returns the rate of a transfer's data, creating it if needed.
 func (s *Sim) flowFor(t *transfer) *flow {
 	if !s.cfg.Rate.Enabled {
 		return nil
@@ -180,7 +180,7 @@ func (s *Sim) flowFor(t *transfer) *flow {
 	return &s.flows[t.flow]
 }
 
-// throttle delays a transfer's next packet as its rate demands.
+// throttle delays a transfer's next packet according to its rate.
 func (s *Sim) throttle(t *transfer, bytes int64) {
 	f := s.flowFor(t)
 	if f.rate == 0 {
@@ -194,7 +194,7 @@ func (s *Sim) throttle(t *transfer, bytes int64) {
 	}
 }
 
-// marks decides by the queue for an output, as RED does (figure 4).
+// marks decides by the output queue, like RED (figure 4).
 func (s *Sim) marks(c *channel) bool {
 	r := &s.cfg.Rate
 	var mark bool
@@ -212,8 +212,8 @@ func (s *Sim) marks(c *channel) bool {
 	return mark
 }
 
-// notify reports whether the answer to a marked packet may carry a notification:
-// at most one in an interval does, per flow.
+// notify reports whether the reply to a marked packet may carry a notification: at most
+// one per interval and flow.
 func (s *Sim) notify(t *transfer) bool {
 	f := s.flowFor(t)
 	if s.now-f.lastNotified < Nanos(s.cfg.Rate.NotifyMicros*1000) {

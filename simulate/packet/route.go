@@ -9,17 +9,17 @@ import (
 	"github.com/giverny/giverny/topology"
 )
 
-// hopRange is a path: where it lies in Sim.hops, as the lanes that a packet enters.
+// hopRange is a path: its position in Sim.hops, as the lanes that a packet enters.
 type hopRange struct {
 	at      uint32
 	hops    uint16
-	version uint16 // of the routes it was made of
+	version uint16 // of the routes it was made from
 }
 
-// assignLanes gives each class the virtual channels that keep its routes free of
-// cyclic waits: on a torus a packet changes to the second after the wraparound
-// link of a dimension (Dally and Seitz, "Deadlock-Free Message Routing", 1987),
-// on a dragonfly to the next after each global link (Kim et al., ISCA 2008).
+// assignLanes gives each class the virtual channels that make its routes deadlock-free:
+// on a torus a packet changes to the second one after the wraparound link of a
+// dimension (Dally and Seitz, "Deadlock-Free Message Routing", 1987), on a dragonfly to
+// the next one after each global link (Kim et al., ISCA 2008).
 func (s *Sim) assignLanes() error {
 	need := 1
 	switch g := s.graph; {
@@ -44,8 +44,8 @@ func (s *Sim) assignLanes() error {
 	return nil
 }
 
-// route finds a path between nodes for a transfer. The transfers of a class from
-// one node to another share a path, except with Valiant's routing.
+// route finds a path between nodes for a transfer. The transfers of a class from one
+// node to another share a path, except with Valiant routing.
 func (s *Sim) route(from, to int32, t *transfer) (hopRange, bool) {
 	key := uint64(from)<<32 | uint64(to)<<3 | uint64(t.class)
 	shared := s.router.Policy() != routing.Valiant
@@ -74,7 +74,7 @@ func (s *Sim) find(from, to topology.DeviceID, class int, flow uint64) (hopRange
 	return s.addPath(path, class), true
 }
 
-// addPath gives the packets of a path their virtual channels.
+// addPath assigns virtual channels to the hops of a path.
 func (s *Sim) addPath(path []routing.Channel, class int) hopRange {
 	w := hopRange{uint32(len(s.hops)), uint16(len(path)), s.version}
 	vc, dim := 0, int8(-1)
@@ -102,8 +102,8 @@ func (s *Sim) wraps(ch routing.Channel, dim int8) bool {
 	return d > 1 || d < -1
 }
 
-// detour gives the head of a buffer, whose channel is broken, another path from
-// where it is; where there is none the packet is lost and detour reports false.
+// detour reroutes the head of a buffer, whose channel is broken, from its current
+// position; if there is no path the packet is lost and detour returns false.
 func (s *Sim) detour(lane int32) bool {
 	i := s.buffers[lane].head
 	p := &s.pkts[i]
@@ -137,7 +137,7 @@ func (s *Sim) detour(lane int32) bool {
 	return false
 }
 
-// links are the channels that a fault is about.
+// links returns the channels that a fault affects.
 func (s *Sim) links(f *Fault) []routing.Channel {
 	if f.Link != schema.NoLink {
 		return s.routes.Of(f.Link)
@@ -149,8 +149,8 @@ func (s *Sim) links(f *Fault) []routing.Channel {
 	return of
 }
 
-// Profile is equal for paths on which an idle fabric takes the same time: it
-// hashes the speeds of their links.
+// Profile is equal for paths that take the same time on an idle fabric: it hashes the
+// speeds of their links.
 func (s *Sim) Profile(along Paths) uint64 {
 	h := uint64(14695981039346656037)
 	for _, path := range [2][]routing.Channel{along.Data, along.Control} {

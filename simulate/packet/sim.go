@@ -9,43 +9,43 @@ import (
 	"github.com/giverny/giverny/topology"
 )
 
-// kind is what an event does; its index is of what stands behind.
+// kind is the kind of an event; the comments name what its index refers to.
 type kind uint8
 
 const (
-	atSwitch    kind = iota // pkt: its head, or tail, has come through the switch's stages
-	atNIC                   // pkt: its tail has come to its last device
+	atSwitch    kind = iota // pkt: its head, or tail, has passed the switch's stages
+	atNIC                   // pkt: its tail has reached its last device
 	atLinkFree              // channel: it may send again
 	atInputFree             // lane: the next packet may leave the input
 	atDMADone               // pkt: it may leave the NIC
 	atPump                  // NIC: a DMA may begin
 	atDelivered             // transfer: its last DMA has ended
-	atArrived               // transfer: the target's library knows
-	atCompleted             // transfer: the poster's library knows
+	atArrived               // transfer: the target's library is notified
+	atCompleted             // transfer: the poster's library is notified
 	atRequest               // transfer: a get's request leaves
 	atTimer                 // number given to Timer
 	atFault                 // fault
 	atResend                // pkt: it was lost
-	atPause                 // lane: its sender falls silent, or speaks again
+	atPause                 // lane: its sender pauses or resumes
 	atDrain                 // lane: a paused buffer may have room
 )
 
-// Notice is something that a program may wait for.
+// Notice is an event that a program may wait for.
 type Notice struct {
 	Kind     NoticeKind
 	Transfer TransferID
 	Timer    int32
 }
 
-// NoticeKind tells notices apart.
+// NoticeKind is the kind of a notice.
 type NoticeKind uint8
 
 // Kinds of notices.
 const (
-	Arrived   NoticeKind = iota // a put's data are in the target's memory
+	Arrived   NoticeKind = iota // a put's data is in the target's memory
 	Completed                   // the poster's transfer is complete
 	Failed                      // the transfer was given up
-	Timed                       // a timer has run out
+	Timed                       // a timer has expired
 )
 
 // Sim is one simulation. It is not safe for concurrent use.
@@ -67,7 +67,7 @@ type Sim struct {
 
 	channels    []channel
 	buffers     []buffer // by channel and lane, then by NIC and lane, then output queues by channel and lane
-	outputs     int      // where the output queues begin in buffers
+	outputs     int      // index in buffers of the first output queue
 	nics        []nic
 	dmaFree     []Time // by NIC, side and DMA channel
 	pkts        []pkt
@@ -91,7 +91,7 @@ type Sim struct {
 	unrouted uint64
 }
 
-// New makes a simulation of a fabric at time 0.
+// New returns a simulation of a fabric at time 0.
 func New(g *topology.Graph, cfg Config) (*Sim, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, fmt.Errorf("packet model: %w", err)
@@ -129,16 +129,16 @@ func hasGlobals(g *topology.Graph) bool {
 // Now is the simulated instant.
 func (s *Sim) Now() Time { return s.now }
 
-// Underway is the number of transfers that are neither complete nor given up.
+// Underway is the number of transfers neither complete nor given up.
 func (s *Sim) Underway() int { return s.underway }
 
-// Idle reports whether nothing is left to happen.
+// Idle reports whether no events are pending.
 func (s *Sim) Idle() bool { return s.queue.peek() == Never }
 
 // Events is the number of events so far.
 func (s *Sim) Events() uint64 { return s.events }
 
-// Timer asks for a Timed notice, with a number below 2^28, after a delay.
+// Timer requests a Timed notice, with a number below 2^28, after a delay.
 func (s *Sim) Timer(delay Time, number int32) error {
 	if delay < 0 || delay > Horizon || s.now+delay > Horizon {
 		return fmt.Errorf("a delay of %v s at %v s: a simulation lasts %v s", delay.Nanoseconds()/1e9, s.now.Nanoseconds()/1e9, Horizon.Nanoseconds()/1e9)
@@ -147,9 +147,8 @@ func (s *Sim) Timer(delay Time, number int32) error {
 	return nil
 }
 
-// Next goes on to the next notice, or to the time limit if none comes before it
-// or at it. It reports false at the limit, or with limit Never where nothing is
-// left to happen.
+// Next advances to the next notice, or to the time limit if there is none until then.
+// It returns false at the limit, or, with limit Never, when no events are pending.
 func (s *Sim) Next(limit Time) (Notice, bool) {
 	for {
 		at := s.queue.peek()

@@ -2,8 +2,8 @@ package packet
 
 import "math"
 
-// Time is an instant or a duration in femtoseconds. An int64 of them lasts two
-// and a half hours and keeps a thousand packets' rounding below a picosecond.
+// Time is an instant or a duration in femtoseconds. An int64 covers two and a half
+// hours and keeps the rounding error of a thousand packets below a picosecond.
 type Time int64
 
 // Units of Time.
@@ -17,25 +17,25 @@ const (
 // Never is later than everything.
 const Never Time = math.MaxInt64
 
-// Horizon is the latest time at which something may be asked for.
+// Horizon is the latest time for which something may be scheduled.
 const Horizon = 7200 * Second
 
-// Nanos makes a Time of nanoseconds.
+// Nanos converts nanoseconds to a Time.
 func Nanos(ns float64) Time { return Time(math.Round(ns * float64(Nanosecond))) }
 
 // Nanoseconds is t in nanoseconds.
 func (t Time) Nanoseconds() float64 { return float64(t) / float64(Nanosecond) }
 
-// pace is a rate as femtoseconds per byte; 0 takes no time at all.
+// pace is a rate in femtoseconds per byte; 0 takes no time.
 type pace float64
 
 func paceOf(gigabytesPerSecond float64) pace { return pace(1e6 / gigabytesPerSecond) }
 
-// of is the time that bytes take.
+// of is the time for a number of bytes.
 func (p pace) of(bytes int64) Time { return Time(float64(bytes)*float64(p) + 0.5) }
 
-// next is of with the fraction of a femtosecond that was rounded off carried to
-// the next time, so that many packets take as long as one of their size.
+// next is like of, but carries the rounding error to the next call, so that many
+// packets take as long as one of their total size.
 func (p pace) next(bytes int64, carry *float64) Time {
 	exact := float64(float64(bytes)*float64(p)) + *carry
 	t := math.Floor(exact + 0.5)

@@ -7,32 +7,32 @@ import (
 	"github.com/giverny/giverny/topology"
 )
 
-// TransferID numbers transfers densely in the order of their posts.
+// TransferID numbers transfers densely in the order of posting.
 type TransferID int32
 
-// Verb is what a transfer does.
+// Verb is the operation of a transfer.
 type Verb uint8
 
 // Verbs.
 const (
 	Put Verb = iota // memory of From to memory of To
-	Get             // memory of To to memory of From, on From's request
+	Get             // memory of To to memory of From, requested by From
 )
 
 // Request is a transfer to post.
 type Request struct {
 	Verb     Verb
-	From, To topology.DeviceID // From posts; the same device twice is an intra-node transfer
+	From, To topology.DeviceID // From posts; the same device for both is an intra-node transfer
 	Bytes    int64
 	Class    int
 }
 
-// Times of a transfer; Never is what has not happened.
+// Times of a transfer; Never for what has not happened.
 type Times struct {
-	Posted    Time // the call
+	Posted    Time // posted by the caller
 	DMAStart  Time // the first DMA of its data begins
 	Arrived   Time // the last DMA into the target memory ends (the paper's T_end)
-	Completed Time // the poster knows
+	Completed Time // the poster is notified
 }
 
 type state uint8
@@ -43,8 +43,8 @@ const (
 	failed
 )
 
-// transfer is a Request on its way. Its data goes from src to dst, which for a
-// get are the target and the poster.
+// transfer is a Request in progress. Its data goes from src to dst, which for a get are
+// the target and the poster.
 type transfer struct {
 	src, dst    int32
 	verb        Verb
@@ -52,31 +52,31 @@ type transfer struct {
 	class       uint8
 	started     bool
 	bytes       int64
-	unsent      int64 // payload that has not begun its DMA
-	pending     int32 // packets that have not ended their DMA at dst
+	unsent      int64 // payload whose DMA has not begun
+	pending     int32 // packets whose DMA at dst has not ended
 	next        int32 // in the NIC's queue
 	eligible    Time  // of the first DMA
 	arriving    Time  // latest end of a DMA at dst
 	path        hopRange
 	controlPath hopRange // of its control packets
-	unacked     int32    // packets that the poster does not know to have come
-	inFlight    int64    // payload of those that were sent
-	echo        bool     // the last packet to come was marked
+	unacked     int32    // packets not yet acknowledged to the poster
+	inFlight    int64    // payload of the packets in flight
+	echo        bool     // the last packet to arrive was marked
 	flow        int32
 	Times
 }
 
 const none = int32(-1)
 
-// maxPackets of one transfer.
+// maxPackets bounds the packets of one transfer.
 const maxPackets = 1 << 30
 
-// Paths are the channels of a transfer, in order: those of its data, and those of
-// its control packets, which go the other way.
+// Paths are the channels of a transfer, in order: those of its data, and those of its
+// control packets, in the opposite direction.
 type Paths struct{ Data, Control []routing.Channel }
 
-// Paths of a transfer, the last that it took; those of an intra-node one, or of
-// what has not been sent, are empty.
+// Paths returns the latest paths of a transfer; they are empty for an intra-node
+// transfer, or for what has not been sent.
 func (s *Sim) Paths(id TransferID) Paths {
 	t := &s.transfers[id]
 	return Paths{s.channelsOf(t.path), s.channelsOf(t.controlPath)}
@@ -92,8 +92,8 @@ func (s *Sim) channelsOf(p hopRange) (path []routing.Channel) {
 // Post begins a transfer at Now.
 func (s *Sim) Post(r Request) (TransferID, error) { return s.PostAlong(r, Paths{}) }
 
-// PostAlong is Post on given paths, until a fault changes the routes; where one is
-// empty the router finds it.
+// PostAlong is Post with given paths, valid until a fault changes the routes; the
+// router finds those that are empty.
 func (s *Sim) PostAlong(r Request, along Paths) (TransferID, error) {
 	if err := s.check(r); err != nil {
 		return 0, err
@@ -126,7 +126,7 @@ func (s *Sim) PostAlong(r Request, along Paths) (TransferID, error) {
 	return TransferID(id), nil
 }
 
-// along checks a given path.
+// along validates a given path.
 func (s *Sim) along(path []routing.Channel, from, to int32, class int) (hopRange, error) {
 	if len(path) == 0 {
 		return hopRange{}, nil
@@ -164,7 +164,7 @@ func (s *Sim) check(r Request) error {
 	return nil
 }
 
-// Times of a transfer so far.
+// Times returns the times of a transfer so far.
 func (s *Sim) Times(id TransferID) Times { return s.transfers[id].Times }
 
 // delivered is called when the last DMA of a transfer's data has ended.
@@ -192,7 +192,7 @@ func (t *transfer) lastBytes(packet int64) int32 {
 	return int32((t.bytes-1)%packet + 1)
 }
 
-// later pushes an event, which with no delay happens within this instant.
+// later schedules an event; with delay 0 it happens at the current instant.
 func (s *Sim) later(delay Time, k kind, index int32) { s.queue.push(s.now+delay, k, index) }
 
 func (s *Sim) completed(id int32) {

@@ -7,13 +7,13 @@ import (
 	"github.com/giverny/giverny/topology"
 )
 
-// Watch is what is called as packets of data move; what is nil is not. It is how
-// switches' telemetry and hosts' round trips are taken from a simulation.
+// Watch has callbacks for the movement of data packets, each of which may be nil. They
+// provide switch telemetry and round trips of hosts from a simulation.
 type Watch struct {
 	Sent     func(id TransferID, bytes int32)      // a packet begins its DMA at the sender
-	Queued   func(q Queued)                        // a packet joins the queue of a switch's output
-	Received func(id TransferID, bytes int32)      // a packet has come to its last NIC
-	Paused   func(ch routing.Channel, paused bool) // the sender of a channel heeds a pause, or its end
+	Queued   func(q Queued)                        // a packet joins a switch's output queue
+	Received func(id TransferID, bytes int32)      // a packet has reached its last NIC
+	Paused   func(ch routing.Channel, paused bool) // the sender of a channel is paused or resumes
 }
 
 // Queued is a packet that joins a queue.
@@ -25,11 +25,11 @@ type Queued struct {
 	Paused   bool  // its lane of To is paused
 }
 
-// Watch has the functions called from now on.
+// Watch sets the callbacks.
 func (s *Sim) Watch(w Watch) { s.watch = w }
 
-// SlowNIC gives the DMA of a node another speed from now on, in GB/s: a host whose
-// memory or PCIe is slow.
+// SlowNIC changes the DMA speed of a node, in GB/s, to model a host with slow memory or
+// PCIe.
 func (s *Sim) SlowNIC(node topology.DeviceID, gigabytesPerSecond float64) error {
 	if int(node) >= len(s.nics) || !(gigabytesPerSecond >= minSpeed) {
 		return fmt.Errorf("NIC of device %d at %v GB/s: want a device of the fabric and at least %v", node, gigabytesPerSecond, minSpeed)
