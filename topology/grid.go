@@ -6,7 +6,7 @@ import "github.com/giverny/giverny/schema"
 // number x + X*(y + Y*(z + ...)).
 type Grid struct {
 	Dims []int
-	Wrap bool // torus: the last switch of a line is joined to the first
+	Wrap bool // torus: the last switch of a line is connected to the first
 }
 
 // Switches is the number of grid points.
@@ -26,7 +26,7 @@ func (g *Grid) Coord(n int, c []int) {
 	}
 }
 
-// Number is the switch at coordinates c.
+// Number is the number of the switch at coordinates c.
 func (g *Grid) Number(c []int) int {
 	n := 0
 	for i := len(g.Dims) - 1; i >= 0; i-- {
@@ -35,9 +35,8 @@ func (g *Grid) Number(c []int) int {
 	return n
 }
 
-// HalfCoord writes into c the doubled coordinates of a link of the grid: the
-// point half-way between its two switches (Monet, section 4.2), times two so
-// that it is whole.
+// HalfCoord writes into c the doubled coordinates of a grid link: the midpoint of its
+// two switches (Monet, section 4.2), times two to make it integral.
 func (g *Graph) HalfCoord(id schema.LinkID, c []int) {
 	for i, x := range g.devices[g.from[id]].Coord {
 		c[i] = 2 * x
