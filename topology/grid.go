@@ -44,10 +44,10 @@ func (g *Graph) HalfCoord(id schema.LinkID, c []int) {
 	c[g.dim[id]]++
 }
 
-// L1 is the distance between two links on a torus or mesh: the L1 norm between
-// half-way points, with wraparound, in switch spacings (a whole number plus,
-// for links of different dimension, no fraction: two halves make one). Links
-// that share a switch are at most 1 apart. It panics on a graph without a grid.
+// L1 is the distance between two links on a torus or mesh: the L1 norm between their
+// midpoints, with wraparound, in switch spacings. It is a whole number: for links of
+// different dimensions two halves add up to one. Links that share a switch are at most
+// 1 apart. It panics without a grid.
 func (g *Graph) L1(a, b schema.LinkID) int {
 	var pa, pb [8]int
 	n := len(g.grid.Dims)
