@@ -108,7 +108,7 @@ func (r *Report) placeEvidence() string {
 	return "all ranks take part and the operation does not complete"
 }
 
-// stood is the longest time from the creation of a rank's head to its last entry.
+// stood is the longest time from a rank's head, its oldest incomplete entry, to its last entry.
 func stood(dumps []*Dump) (longest int64) {
 	for _, d := range dumps {
 		if i := slices.IndexFunc(d.Entries, func(e Entry) bool { return e.State != Completed }); i >= 0 && d.Entries[i].CreatedNanos > 0 {
