@@ -9,7 +9,7 @@ import (
 	"github.com/giverny/giverny/topology"
 )
 
-// permute posts a put from every node to another, no two to the same.
+// permute posts a put from every node to another one, each to a different node.
 func permute(t testing.TB, s *Sim, bytes int64) {
 	hosts := s.graph.Hosts()
 	order := rand.New(rand.NewPCG(7, 0)).Perm(len(hosts))

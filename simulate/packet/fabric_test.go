@@ -10,7 +10,7 @@ import (
 	"github.com/giverny/giverny/topology"
 )
 
-// finish runs to the end and is the last completion, in ns.
+// finish runs to the end and returns the last completion, in ns.
 func finish(t testing.TB, s *Sim) float64 {
 	t.Helper()
 	drain(s)
@@ -40,8 +40,8 @@ func near(t testing.TB, what string, got, want, within float64) {
 	}
 }
 
-// TestOpenParameters holds the closed forms of what the paper leaves open, for a
-// put of one packet of N = 4096 bytes over S = 3 switches.
+// TestOpenParameters checks the closed forms of what the paper leaves open, for a put
+// of one packet of N = 4096 bytes over S = 3 switches.
 func TestOpenParameters(t *testing.T) {
 	const n, d, b, latency = 4096.0, 2.8, 4.0, 140*3 + 0.6*4
 	for _, c := range []struct {
@@ -94,9 +94,9 @@ func TestTorusNeighbour(t *testing.T) {
 	}
 }
 
-// TestCongestionSpreads: seven nodes put to one. With credits the uplinks stall
-// for want of room and the inputs behind the hot link fill; with PFC the same
-// links are paused, at both ends for as long; without either nothing stalls.
+// TestCongestionSpreads: seven nodes put to one. With credits the uplinks stall for
+// lack of room and the inputs behind the hot link fill; with PFC the same links are
+// paused, equally long at both ends; with neither nothing stalls.
 func TestCongestionSpreads(t *testing.T) {
 	for _, flow := range []FlowControl{Unlimited, Credits, PFC} {
 		t.Run(string(flow), func(t *testing.T) {
@@ -134,8 +134,8 @@ func TestCongestionSpreads(t *testing.T) {
 	}
 }
 
-// TestSmallHeadroom: PFC whose headroom does not last loses packets, says so,
-// and the transfers still end.
+// TestSmallHeadroom: PFC with insufficient headroom loses and counts packets, and the
+// transfers still end.
 func TestSmallHeadroom(t *testing.T) {
 	cfg := DefaultConfig()
 	cfg.FlowControl = PFC
@@ -172,8 +172,8 @@ func TestClassesShareNoPause(t *testing.T) {
 	}
 }
 
-// TestRateControl: DCQCN takes the senders of an incast down until pauses are
-// rare, and gives all of them about the same.
+// TestRateControl: DCQCN slows the senders of an incast until pauses are rare, and
+// gives all of them about the same rate.
 func TestRateControl(t *testing.T) {
 	paused := func(ecn bool) (float64, *Sim) {
 		cfg := DefaultConfig()
@@ -202,8 +202,8 @@ func TestRateControl(t *testing.T) {
 	}
 }
 
-// TestDeadlock: a ring on which all put two steps further locks up with one
-// virtual channel and small buffers, and not with the two of the default.
+// TestDeadlock: a ring in which all put two steps further deadlocks with one virtual
+// channel and small buffers, but not with the default of two.
 func TestDeadlock(t *testing.T) {
 	for vcs, stuck := range map[int]bool{1: true, 0: false} {
 		cfg := DefaultConfig()
@@ -219,8 +219,8 @@ func TestDeadlock(t *testing.T) {
 	}
 }
 
-// TestLinkFails: a link that breaks in the middle of a put costs a detour, one
-// that slows down its share of the speed, and a cut-off node its transfers.
+// TestLinkFails: a link that breaks during a put costs a detour, one that slows down
+// its share of the speed, and a cut-off node its transfers.
 func TestLinkFails(t *testing.T) {
 	const whole = 377831.0857
 	run := func(t *testing.T, cfg Config, faults ...Fault) *Sim {
@@ -284,7 +284,7 @@ func TestLinkFails(t *testing.T) {
 	})
 }
 
-// TestFaultsChecked: what cannot be is refused with a reason.
+// TestFaultsChecked: invalid faults are refused with a reason.
 func TestFaultsChecked(t *testing.T) {
 	s := newSim(t, "torus:3", DefaultConfig())
 	s.Next(Microsecond)
@@ -335,7 +335,7 @@ func TestNoAllocations(t *testing.T) {
 	}
 }
 
-// TestParameters: each can be read and written under its name, once.
+// TestParameters: each parameter can be read and written under its name, once.
 func TestParameters(t *testing.T) {
 	seen := map[string]bool{}
 	for _, p := range Parameters() {
@@ -370,7 +370,7 @@ func TestParameters(t *testing.T) {
 	}
 }
 
-// valueOf is a parameter's value in a Config, as Set takes it.
+// valueOf formats a parameter's value in a Config as accepted by Set.
 func valueOf(p *Parameter, c *Config) string {
 	switch {
 	case p.float != nil:

@@ -8,9 +8,9 @@ import (
 	"github.com/giverny/giverny/topology"
 )
 
-// TestLoneFlowIsNotSlowed: with DCQCN on, a put that has the fabric to itself
-// takes its closed form, for marks are made at switch egress and no switch has a
-// queue; the queue in the host's own NIC is not one of a switch.
+// TestLoneFlowIsNotSlowed: with DCQCN on, a put alone on the fabric takes its closed
+// form, since packets are marked at switch egress and no switch has a queue; the queue
+// in the host's own NIC does not count.
 func TestLoneFlowIsNotSlowed(t *testing.T) {
 	for _, fabric := range []struct {
 		spec     string

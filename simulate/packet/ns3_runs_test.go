@@ -11,8 +11,8 @@ import (
 	"github.com/giverny/giverny/internal/test/repo"
 )
 
-// The recorded runs take seconds, and minutes under the race detector, which has
-// nothing to find in a simulation without goroutines: its first step runs there.
+// The recorded runs take seconds, but minutes under the race detector, which cannot
+// find anything in a simulation without goroutines: only the first step runs there.
 
 // TestRecordedNS3Runs: a ring all-reduce of 8 ranks on half a fat tree, without
 // and with background flows, takes as long as in ns-3.

@@ -165,13 +165,13 @@ func (r *ns3Run) path(from int, via []int, to int) (path []routing.Channel) {
 	return path
 }
 
-// step posts a rank's next step, once its last is acknowledged and so is the one
-// that the rank before it has sent in the same step.
+// step posts a rank's next step once its last one, and the previous rank's one of the
+// same step, are acknowledged.
 func (r *ns3Run) step(rank int) {
 	r.of[r.post(ns3FirstHost+rank, ns3FirstHost+(rank+1)%8, ns3Chunk)] = rank
 }
 
-// play runs the ring to its end: the makespan in ms, and each step's time.
+// play runs the ring to its end and returns the makespan in ms.
 func (r *ns3Run) play() float64 {
 	for rank := range r.sent {
 		r.step(rank)
@@ -202,8 +202,8 @@ func (r *ns3Run) play() float64 {
 	}
 }
 
-// TestFirstStepOfARecordedRing: each rank's first step takes what it takes in
-// ns-3, to 0.2%: packets, headers, acknowledgements and cables are theirs.
+// TestFirstStepOfARecordedRing: each rank's first step takes as long as in ns-3, to
+// 0.2%: packets, headers, acknowledgements and cables are the same.
 func TestFirstStepOfARecordedRing(t *testing.T) {
 	dir := repo.Fixture(t, "collective", "vedrfolnir", "ring40_nobg")
 	want := map[int]float64{}

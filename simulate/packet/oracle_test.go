@@ -39,7 +39,7 @@ func drain(s *Sim) {
 
 const mib = 1 << 20
 
-// TestSinglePut holds the closed forms of one put: n = 1 and n > 1 packets.
+// TestSinglePut checks the closed forms of one put: n = 1 and n > 1 packets.
 func TestSinglePut(t *testing.T) {
 	for _, c := range []struct {
 		name              string

@@ -106,9 +106,8 @@ func (w *world) run(t *rapid.T, plain bool, audit func(*Sim)) *Sim {
 	return s
 }
 
-// TestConservation: nothing is lost without a fault, what goes into a switch
-// comes out of it, credits neither appear nor vanish, and the time of every
-// link is spent once.
+// TestConservation: nothing is lost without a fault, whatever enters a switch leaves
+// it, credits neither appear nor vanish, and each link's times sum to the total.
 func TestConservation(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w := drawWorld(t)
@@ -131,7 +130,7 @@ func TestConservation(t *testing.T) {
 	})
 }
 
-// TestWheelIsAHeap: the timing wheel gives what one plain heap gives.
+// TestWheelIsAHeap: the timing wheel agrees with one plain heap.
 func TestWheelIsAHeap(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w := drawWorld(t)
@@ -162,8 +161,8 @@ func drawFaults(t *rapid.T, spec string) (faults []Fault) {
 	return faults
 }
 
-// TestFaultsEnd: with links that break and are mended within the retries, every
-// transfer completes, and the accounts still balance.
+// TestFaultsEnd: if links break and recover within the retries, every transfer
+// completes, and the accounts still balance.
 func TestFaultsEnd(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w := drawWorld(t)
@@ -196,8 +195,8 @@ func auditTime(t *rapid.T, s *Sim) {
 	}
 }
 
-// auditCredits adds up, per lane, the room at the sender, the room on its way
-// back, and the packets in the buffer or flying towards it.
+// auditCredits sums, per lane, the room at the sender, the room being returned, and the
+// packets in the buffer or in flight to it.
 func auditCredits(t *rapid.T, s *Sim) {
 	if s.cfg.FlowControl != Credits {
 		return
