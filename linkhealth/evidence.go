@@ -139,8 +139,8 @@ func (m *Monitor) readState(end int32, column stateColumn, value uint64, nanos i
 	}
 }
 
-// judgeDevices looks for devices that have failed or recovered. Intervals in which a node is cut off are no evidence
-// about it.
+// judgeDevices looks for devices that have failed or recovered. Intervals in which a
+// node is cut off are no evidence about it.
 func (m *Monitor) judgeDevices(nanos int64) {
 	for d := range m.devices {
 		m.verdicts[d], m.silent[d] = m.deviceVerdict(m.layout.at[d])

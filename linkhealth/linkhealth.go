@@ -8,12 +8,15 @@
 //
 // # What counts as down
 //
-// A port reports its link as up (port state active, or physical state LinkUp) or down (any other state); without a state the port is merely present. A
-// port is missing if its agent reports most of its ports but not this one. A link is down if one of its ports says so, or, by silence, if one is
-// missing and the other neither present nor up. A device has failed if none of its ports is read, none of its neighbours sees it up, and either one of
-// its ports is missing, or it reported once and all its neighbours see it down. A device that does not answer while a neighbour sees its link up is
-// busy, not failed. Silence alone counts once it lasts longer than lost readings explain, given the current rate of single lost readings
-// (loss.patience).
+// A port reports its link as up (port state active, or physical state LinkUp) or down
+// (any other state); without a state the port is merely present. A port is missing if
+// its agent reports most of its ports but not this one. A link is down if one of its
+// ports says so, or, by silence, if one is missing and the other neither present nor
+// up. A device has failed if none of its ports is read, none of its neighbours sees it
+// up, and either one of its ports is missing, or it reported once and all its
+// neighbours see it down. A device that does not answer while a neighbour sees its link
+// up is busy, not failed. Silence alone counts once it lasts longer than lost readings
+// explain, given the current rate of single lost readings (loss.patience).
 package linkhealth
 
 import (

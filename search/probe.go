@@ -218,8 +218,8 @@ func (s *Search) takeUnexplained(w *worker) bool {
 	return true
 }
 
-// unexplained returns the experiment with a symptom, not covered by a known MFS and not yet minimised, that is
-// farthest from what is known; the first of equals. nil: none.
+// unexplained returns the experiment with a symptom, not covered by a known MFS and not yet
+// minimised, that is farthest from what is known; the first of equals. nil: none.
 func (s *Search) unexplained() (farthest *experiment) {
 	fewest := 0
 	for _, e := range s.history {

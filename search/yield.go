@@ -68,8 +68,9 @@ func (s *Search) takeApart(w *worker, e *experiment) bool {
 	return more
 }
 
-// newness of the anomaly reported for an experiment: 1 if no other with its symptom shares a dimension, 0 if another
-// has the same ones, as parts of one anomaly do. Different anomalies may share some, so the overlap counts squared.
+// newness of the anomaly reported for an experiment: 1 if no other with its symptom shares
+// a dimension, 0 if another has the same ones, as parts of one anomaly do. Different
+// anomalies may share some, so the overlap counts squared.
 func (s *Search) newness(e *experiment) float64 {
 	var own *MFS
 	for _, a := range s.anomalies {

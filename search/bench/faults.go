@@ -79,8 +79,8 @@ func (h *Hardware) capacity(a, b load) need {
 	return need{dims: []int{a.dim, b.dim}, holds: func(s setting) bool { return h.level(a, s)+h.level(b, s) >= limit }}
 }
 
-// bound is a need of an ordered dimension, towards its loaded end; one in ten is a window. For the pattern: all
-// messages within it, or a mix of short and long ones.
+// bound is a need of an ordered dimension, towards its loaded end; one in ten is a window.
+// For the pattern: all messages within it, or a mix of short and long ones.
 func (h *Hardware) bound(l load) need {
 	r := h.rnd
 	d := &h.description.Dimensions[l.dim]
@@ -153,8 +153,8 @@ func (h *Hardware) draw(i int, r *rand.Rand) []int {
 	return at
 }
 
-// shareOf is the share of the settings that meet needs on distinct dimensions: the product of the individual shares;
-// 0: nearly all of them are infeasible.
+// shareOf is the share of the settings that meet needs on distinct dimensions: the product
+// of the individual shares; 0: nearly all of them are infeasible.
 func (h *Hardware) shareOf(needs []need) float64 {
 	share := 1.
 	for _, n := range needs {

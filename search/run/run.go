@@ -68,8 +68,8 @@ type Summary struct {
 	Interrupted bool `json:"interrupted,omitempty"` // the context ended before the budget was spent
 }
 
-// Run searches until the budget is spent or ctx ends, which is not an error. It returns an EngineError if no experiment
-// succeeded.
+// Run searches until the budget is spent or ctx ends, which is not an error. It returns
+// an EngineError if no experiment succeeded.
 func Run(ctx context.Context, o Options) (Summary, error) {
 	if len(o.Engines) == 0 {
 		return Summary{}, errors.New("search: no engine: want one for each pair of hosts")

@@ -239,8 +239,8 @@ func (m *Model) saturate(r Resource) {
 	}
 }
 
-// moveToFirstFull moves a block to the first resource on the flow's path that is full at the same rate, or down and
-// so passes nothing: that is where its queue forms.
+// moveToFirstFull moves a block to the first resource on the flow's path that is full
+// at the same rate, or down and so passes nothing: that is where its queue forms.
 func (m *Model) moveToFirstFull(f *flow, rate float64) {
 	s := &m.solver
 	for hop := int32(1); hop < f.hop; hop++ {

@@ -56,9 +56,10 @@ func operation(algorithm collective.Algorithm) collective.Operation {
 	return collective.AllReduce
 }
 
-// binomial reduces to the first rank and broadcasts from it, each in log2 p rounds, rounded up. A rank that receives
-// in a round has a step without a transfer there. If p is not a power of two, a rank with nothing to wait for sends
-// only when its receiver has finished the previous round (rendezvous); otherwise two would send to it at once.
+// binomial reduces to the first rank and broadcasts from it, each in log2 p rounds, rounded
+// up. A rank that receives in a round has a step without a transfer there. If p is not a
+// power of two, a rank with nothing to wait for sends only when its receiver has finished
+// the previous round (rendezvous); otherwise two would send to it at once.
 func binomial(p int, bytes int64, step func(at, peer int, bytes int64, awaits, awaitsStep int)) {
 	rounds := bits.Len(uint(p - 1))
 	// from is who sends to at in round s, or -1; to is whom at sends to.

@@ -117,8 +117,8 @@ func (b *truthBuilder) causeOf(root fluid.Resource) int {
 	return i
 }
 
-// isOnlyWay reports whether a channel belongs to a host with one cable, which its traffic must cross regardless of
-// failures.
+// isOnlyWay reports whether a channel belongs to a host with one cable, which its
+// traffic must cross regardless of failures.
 func (r *Runner) isOnlyWay(ch routing.Channel) bool {
 	from, to := r.graph.Ends(r.channels.Link(ch))
 	for _, d := range [2]topology.DeviceID{from, to} {
@@ -129,7 +129,8 @@ func (r *Runner) isOnlyWay(ch routing.Channel) bool {
 	return false
 }
 
-// intern returns the number of a cause, adding it if it is new; roots with the same cause share it.
+// intern returns the number of a cause, adding it if it is new; roots with the same
+// cause share it.
 func (b *truthBuilder) intern(c Cause, root string) int {
 	key := causeKey{class: c.Class, object: c.Object}
 	if c.Class == IntraApplicationCause || c.Class == SystemCause {
