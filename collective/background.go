@@ -6,10 +6,10 @@ import (
 	"slices"
 )
 
-// maxOthers bounds the background flows that are looked at.
+// maxOthers bounds the background flows that are analysed.
 const maxOthers = 4096
 
-// flowKey is how telemetry names a flow.
+// flowKey identifies a flow in telemetry.
 type flowKey struct{ source, destination, sourcePort, destinationPort int }
 
 func (k flowKey) compare(other flowKey) int {
@@ -17,8 +17,8 @@ func (k flowKey) compare(other flowKey) int {
 		cmp.Compare(k.sourcePort, other.sourcePort), cmp.Compare(k.destinationPort, other.destinationPort))
 }
 
-// background makes the streams of the other flows: those with records of their own,
-// and those that only switches saw.
+// background creates the streams of the other flows: those with their own records, and
+// those that only switches saw.
 func (tr *traffic) background(run *Run) {
 	seen := tr.sightings(run)
 	keys := slices.SortedFunc(maps.Keys(seen), flowKey.compare)
@@ -78,8 +78,8 @@ func (tr *traffic) background(run *Run) {
 	})
 }
 
-// recorded says whether a stream of sightings is the margin of a flow that has a
-// record: samples at an epoch's edge lie a little outside of it.
+// recorded reports whether a stream of sightings is only the edge of a flow that has a
+// record: samples at the edge of an epoch may lie slightly outside the flow's lifetime.
 func (tr *traffic) recorded(s *stream, known int) bool {
 	const margin = 2_000_000
 	for _, o := range tr.others[:known] {
@@ -94,7 +94,7 @@ func (tr *traffic) has(node int) bool {
 	return node >= 0 && node < len(tr.net.Nodes) && !tr.net.Nodes[node].Switch
 }
 
-// sightings are the sequence numbers of the flows that are not of the collective.
+// sightings returns the sequence numbers seen of the flows outside the collective.
 func (tr *traffic) sightings(run *Run) map[flowKey][]sample {
 	out := map[flowKey][]sample{}
 	for i := range run.Telemetry {
@@ -110,8 +110,8 @@ func (tr *traffic) sightings(run *Run) map[flowKey][]sample {
 	return out
 }
 
-// unrecorded makes streams of what switches saw of one flow: one for each time its
-// sequence numbers began again.
+// unrecorded creates the streams of one flow that only switches saw: one for each
+// restart of its sequence numbers.
 func (tr *traffic) unrecorded(key flowKey, samples []sample) []*stream {
 	slices.SortStableFunc(samples, func(a, b sample) int { return compare(a.time, b.time) })
 	var out []*stream

@@ -2,38 +2,37 @@ package collective
 
 import "slices"
 
-// wireFactor is wire bytes per byte of payload: packets of 1,300 bytes with 48 bytes
-// of headers, the simulation's.
+// wireFactor is wire bytes per payload byte: packets of 1,300 bytes plus 48 bytes of
+// headers, as in the simulation.
 const wireFactor = 1348.0 / 1300
 
-// Where the collective's flows send both ways, acknowledgements share the links with
-// the data: 60 bytes for each packet. It is the factor that is taken where no step of
-// the run shows how long a healthy one lasts.
+// Where the collective's flows send in both directions, acknowledgements share the
+// links with the data: 60 bytes per packet. ackFactor is the default where no step of
+// the run shows how long a healthy one takes.
 const (
 	ackFactor     = 1 + 60.0/1348
 	maxAloneRatio = 1.12
 )
 
-// sizeKey is what steps have in common that last equally long when nothing is wrong.
+// sizeKey groups steps that take equally long when nothing is wrong.
 type sizeKey struct {
 	bytes, alone, rate int64
 	local              bool // both ranks on one node
 }
 
-// baseline is how long steps last on a healthy fabric.
+// baseline is how long steps take on a healthy fabric.
 type baseline struct {
 	t      *table
 	tr     *traffic
-	factor float64           // measured over nominal, of healthy steps
-	group  map[sizeKey]int64 // by what steps have in common
-	last   sizeKey           // what was asked for last, and the answer
+	factor float64           // measured over nominal duration of healthy steps
+	group  map[sizeKey]int64 // healthy duration by group
+	last   sizeKey           // key of the last lookup; value is its result
 	value  int64
 }
 
-// newBaseline measures the healthy steps: what they last over what they would last
-// alone at the nominal rate, at the lower quartile of all. Where neither the fabric
-// nor the records say what alone would be, it is the lower quartile of the steps of
-// the same size itself.
+// newBaseline measures the healthy steps: the lower quartile of measured duration over
+// the duration alone at the nominal rate. Where neither the fabric nor the records give
+// the latter, it takes the lower quartile of the durations of steps of the same size.
 func newBaseline(t *table, tr *traffic, channels int) *baseline {
 	b := &baseline{t: t, tr: tr, factor: 1, group: map[sizeKey]int64{}}
 	stride := len(t.steps)/65536 + 1
@@ -62,9 +61,8 @@ func newBaseline(t *table, tr *traffic, channels int) *baseline {
 	return b
 }
 
-// keyOf says what step i has in common with others. The time alone that a record
-// gives is for the rates that its path really has; where these are below nominal, the
-// nominal rate counts.
+// keyOf returns the group of step i. A recorded AloneNanos assumes the actual link
+// rates of the path; where these are below nominal, the nominal rate counts.
 func (b *baseline) keyOf(i int) sizeKey {
 	r := &b.t.steps[i]
 	key := sizeKey{bytes: r.Bytes, alone: r.AloneNanos}
@@ -79,8 +77,8 @@ func (b *baseline) keyOf(i int) sizeKey {
 	return key
 }
 
-// aloneNanos is how long a step lasts on an idle fabric at its nominal rate; 0 where
-// nothing says so.
+// aloneNanos is how long a step takes on an idle fabric at its nominal rate; 0 if
+// unknown.
 func aloneNanos(key sizeKey) int64 {
 	byRate := int64(0)
 	if key.rate > 0 {
@@ -95,7 +93,7 @@ func aloneNanos(key sizeKey) int64 {
 	return key.alone
 }
 
-// of is how long step i lasts when nothing is wrong.
+// of returns how long step i takes when nothing is wrong.
 func (b *baseline) of(i int) int64 {
 	key := b.keyOf(i)
 	if key == b.last && b.value > 0 {
@@ -110,7 +108,8 @@ func (b *baseline) of(i int) int64 {
 	return b.value
 }
 
-// excess is what step i lasted beyond that; 0 where the difference is small.
+// excess returns how much longer than that step i took; 0 where the difference is
+// small.
 func (b *baseline) excess(i int) int64 {
 	healthy := b.of(i)
 	if over := b.t.end[i] - b.t.begin[i] - healthy; over > small(healthy) {
@@ -119,5 +118,5 @@ func (b *baseline) excess(i int) int64 {
 	return 0
 }
 
-// small is the excess that is no excess.
+// small is the largest excess that is ignored.
 func small(healthy int64) int64 { return healthy/50 + 5_000 }

@@ -11,8 +11,8 @@ import (
 	"github.com/giverny/giverny/internal/test/cputime"
 )
 
-// ringIteration fills one ring all-reduce: every rank sends in every step, a late rank
-// holds the others up.
+// ringIteration fills in one ring all-reduce: every rank sends in every step, and a
+// late rank delays the others.
 func ringIteration(steps []collective.StepRecord, ranks, late int, at int64) []collective.StepRecord {
 	const duration = 13_858
 	steps = steps[:0]
@@ -50,8 +50,8 @@ func ringRanks(n int) (ranks []collective.Rank, communicators []collective.Commu
 	return ranks, []collective.Communicator{{Members: members, Algorithm: collective.Ring, Steps: 2 * (n - 1)}}
 }
 
-// BenchmarkDiagnose measures one iteration of a ring all-reduce: the 100 of
-// 1,024 ranks are 100 of these, one after the other in an Analyser's memory.
+// BenchmarkDiagnose measures one iteration of a ring all-reduce: the target of 100
+// iterations of 1,024 ranks is 100 of these, one after the other in an Analyser's memory.
 func BenchmarkDiagnose(b *testing.B) {
 	for _, c := range []struct {
 		name  string
@@ -97,7 +97,7 @@ func leafSpine() collective.Fabric {
 }
 
 // BenchmarkDiagnoseFabric measures one iteration of 16 ranks with the fabric, telemetry
-// and flows beside the collective, one of which is into a rank's host; one rank is late.
+// and background flows, one of which is into a rank's host; one rank is late.
 func BenchmarkDiagnoseFabric(b *testing.B) {
 	for _, c := range []struct {
 		name    string
@@ -133,10 +133,10 @@ func BenchmarkDiagnoseFabric(b *testing.B) {
 	}
 }
 
-// BenchmarkDiagnoseParts diagnoses 100 iterations of an all-reduce of 1,024 ranks in 2,046
-// steps as one job, an iteration a part, and reports the seconds of CPU that the diagnosis
-// took and the most memory that the process had. The records of a part are made when it is
-// asked for, outside of the time that counts.
+// BenchmarkDiagnoseParts diagnoses 100 iterations of an all-reduce of 1,024 ranks in
+// 2,046 steps as one job, an iteration per part, and reports the CPU seconds of the
+// diagnosis and the peak memory of the process. The records of a part are made on
+// request, outside the measured time.
 func BenchmarkDiagnoseParts(b *testing.B) {
 	const ranks, iterations = 1024, 100
 	names, communicators := ringRanks(ranks)

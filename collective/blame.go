@@ -2,50 +2,50 @@ package collective
 
 import "fmt"
 
-// cause is why one step took longer: who, where, and how many nanoseconds of the
-// step's time it took by the capacity that it used.
+// cause is why one step took longer: who, where, and its weight: the nanoseconds that
+// it took of the step through the capacity it used.
 type cause struct {
 	who        string // the culprit's identity over all steps
 	class      Class
 	flow       string
 	object     string
 	weight     float64
-	unpaused   float64 // of a flow beside the collective: its weight if nothing paused the port
+	unpaused   float64 // of a background flow: its weight if nothing paused the port
 	most       int64   // see share
 	confidence float64
 	evidence   string
-	inferred   bool // by what flows and queues did, not by a record of it
+	inferred   bool // from the behaviour of flows and queues, not from a direct record
 	at         port // of a collision: the port that is its object
 }
 
-// share is what a culprit took of one step.
+// share is the part of one step's time that a culprit took.
 type share struct {
 	*done
 	step  int32
-	idle  bool // before the step began, rather than of its duration
+	idle  bool // lost before the step began, not during it
 	nanos int64
-	most  int64 // that it may have been; 0: no more than nanos
+	most  int64 // upper bound of nanos; 0: nanos itself
 }
 
-// deed is how a culprit did it, which many of its shares have in common.
+// deed describes what a culprit did; many of its shares have the same one.
 type deed struct {
 	class      Class
 	flow       string
 	object     string
 	confidence float64
 	evidence   string
-	inferred   bool // by what flows and queues did, not by a record of it
+	inferred   bool // from the behaviour of flows and queues, not from a direct record
 	at         port // of a collision: the port that is its object
 }
 
-// done is a deed in the list of an analysis.
+// done is an entry in an analysis' list of deeds.
 type done struct {
 	deed
 	number int   // in that list
 	next   *done // of the same class, flow and object; nil: none
 }
 
-// analysis is the work of one Diagnose.
+// analysis is the state of one Diagnose call.
 type analysis struct {
 	t      *table
 	tr     *traffic
@@ -53,11 +53,11 @@ type analysis struct {
 	pauses *pauses
 	base   *baseline
 	shares map[string][]share
-	deeds  map[face]*done  // the last of each
-	kinds  int             // how many deeds there are
+	deeds  map[face]*done  // the newest of each face
+	kinds  int             // number of deeds
 	stop   func() bool     // see Options
-	paced  map[int]float64 // hosts that send too slowly, and how much longer it takes
-	open   []open          // excess that nothing recorded explains
+	paced  map[int]float64 // slowdown factor of hosts that send too slowly
+	open   []open          // excess without a recorded cause
 	noise  []open          // small excess, such as rate control leaves behind
 
 	answers
@@ -71,7 +71,7 @@ func newAnalysis(t *table, tr *traffic, room *scratch) *analysis {
 	}
 }
 
-// answers are those of questions that are asked again and again.
+// answers caches the results of repeated queries.
 type answers struct {
 	through map[portSince]passage // stepsThrough
 	beside  map[hostBeside]bool   // healthyBeside
@@ -121,12 +121,12 @@ func (a *analysis) blame() {
 	}
 }
 
-// explain shares the excess of step i among its causes by the time that they took.
+// explain divides the excess of step i among its causes in proportion to their weights.
 func (a *analysis) explain(i int, excess int64) {
 	causes := a.causes(i, excess)
 	sum := sumOf(causes)
 	// Rate control reacts late and recovers slowly: a flow costs up to twice the time
-	// that its bytes need. What is far beyond has another cause.
+	// that its bytes need. Any excess far beyond that has another cause.
 	explained := excess
 	if sum < float64(excess)/4 {
 		explained = int64(2 * sum)
@@ -147,10 +147,10 @@ func (a *analysis) explain(i int, excess int64) {
 	}
 }
 
-// pauserShare is the part of what hosts that pause the network took of step i that would
-// be gone without them: the flows that share a port with the step would take their time
-// of it then too, at most as long as the step itself, which has half of the port or more.
-// The rest belongs to neither alone.
+// pauserShare returns the part of the time taken by pausing hosts that step i would
+// regain without them. Flows that share a port with the step would still take their
+// time there, at most as long as the step itself, which gets half of the port or more.
+// The rest cannot be attributed to either alone.
 func (a *analysis) pauserShare(i int, causes []cause, excess, explained int64) float64 {
 	flows, hosts := 0.0, 0.0
 	for _, c := range causes {
@@ -184,7 +184,7 @@ func (a *analysis) give(c cause, step int32, nanos int64, idle bool) {
 	a.shares[c.who] = append(shares, s)
 }
 
-// did is the deed in the analysis' list.
+// did returns d's entry in the list of deeds, adding it if new.
 func (a *analysis) did(d deed) *done {
 	f := face{d.class, d.flow, d.object}
 	last := a.deeds[f]
@@ -198,7 +198,7 @@ func (a *analysis) did(d deed) *done {
 	return a.deeds[f]
 }
 
-// slack is that of the table.
+// slack returns the table's slack, computed once.
 func (a *analysis) slack() []int64 {
 	if a.slacks == nil {
 		a.slacks = a.t.slack()
@@ -206,7 +206,7 @@ func (a *analysis) slack() []int64 {
 	return a.slacks
 }
 
-// stream is the flow that step i is a part of; nil where the hosts are unknown.
+// stream returns the flow that step i belongs to; nil where the hosts are unknown.
 func (a *analysis) stream(i int) *stream {
 	if len(a.tr.steps) == 0 {
 		return nil
@@ -214,9 +214,9 @@ func (a *analysis) stream(i int) *stream {
 	return a.tr.steps[i]
 }
 
-// causes are the reasons for the excess of step i that the records show. Those that
-// are only possible, by one of several equal paths, count where no other is known. They
-// are valid until the next question.
+// causes returns the reasons for the excess of step i that the records show. Causes
+// that are only possible (on one of several equal paths) count only if no certain one
+// is known. The result is valid until the next call.
 func (a *analysis) causes(i int, excess int64) []cause {
 	s := a.stream(i)
 	if s == nil {
@@ -255,7 +255,7 @@ func sumOf(causes []cause) float64 {
 	return sum
 }
 
-// wireNanos is how long bytes of payload occupy a port.
+// wireNanos is how long a payload of so many bytes occupies a port.
 func (a *analysis) wireNanos(bytes int64, p port) float64 {
 	rate := int64(0)
 	if h, ok := a.tr.net.next(p); ok {
@@ -267,7 +267,7 @@ func (a *analysis) wireNanos(bytes int64, p port) float64 {
 	return float64(bytes) * 8 * wireFactor * ackFactor / float64(rate) * 1e9
 }
 
-// slowLinks are the links on a step's way that run below their nominal rate.
+// slowLinks returns the links on a step's path that run below their nominal rate.
 func (a *analysis) slowLinks(i int, at []port) []cause {
 	var out []cause
 	for _, p := range at {

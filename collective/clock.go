@@ -6,12 +6,12 @@ import (
 	"slices"
 )
 
-// alignClocks puts the ranks' clocks on one axis. Of the edges between two ranks the
-// shortest measured delay from the end of a transfer to the step that awaited it is
-// the true shortest delay, about the same everywhere, plus the difference of the two
-// clocks; over the ranks of a collective, as much comes in as goes out, so that the
-// differences cancel in the mean. Clocks are only touched where a step began before
-// the data that it awaited had ended. Offsets that are known are taken as they are.
+// alignClocks puts the ranks' clocks on one time axis. The shortest measured delay
+// between two ranks, from the end of a transfer to the step that awaited it, is the
+// true shortest delay (about the same everywhere) plus the difference of the two
+// clocks. Over the ranks of a collective these differences cancel in the mean, since
+// each rank receives as often as it sends. Clocks are corrected only if some step began
+// before the data that it awaited had ended. Known offsets are applied as given.
 func (t *table) alignClocks(known []int64) []ClockOffset {
 	if known != nil {
 		return t.shift(known)
@@ -31,14 +31,14 @@ func (t *table) alignClocks(known []int64) []ClockOffset {
 	return t.shiftWhereLong(offsets(t.shortestDelays(), len(t.run.Ranks)))
 }
 
-// delay is the shortest from the end of a rank's transfers to the steps of another that
-// awaited them, by their clocks.
+// delay is the shortest time, by the ranks' own clocks, from the end of a transfer of
+// one rank to the step of another that awaited it.
 type delay struct {
 	from, to int32
 	nanos    float64
 }
 
-// shortestDelays lists those between ranks, in their order.
+// shortestDelays lists the delays between ranks, in rank order.
 func (t *table) shortestDelays() (delays []delay) {
 	shortest := map[[2]int32]int64{}
 	for i := range t.steps {
@@ -58,12 +58,12 @@ func (t *table) shortestDelays() (delays []delay) {
 	return delays
 }
 
-// averagings is how often the offsets are averaged where there are more delays than a
-// spanning tree has.
+// averagings is the number of averaging rounds over the offsets, for graphs with more
+// delays than a spanning tree has.
 const averagings = 50
 
-// offsets says how far each rank's clock is ahead: of each delay its difference from the
-// mean. A spanning tree comes first, then averaging.
+// offsets returns how far each rank's clock is ahead: each delay's difference from the
+// mean, propagated over a spanning tree, then averaged.
 func offsets(delays []delay, ranks int) []float64 {
 	mean := 0.0
 	neighbours := make([][]delay, ranks)
@@ -73,7 +73,7 @@ func offsets(delays []delay, ranks int) []float64 {
 		neighbours[d.to] = append(neighbours[d.to], d)
 	}
 	offset, seen := make([]float64, ranks), make([]bool, ranks)
-	towards := func(d delay, rank int32) float64 { // what a delay says of rank's clock
+	towards := func(d delay, rank int32) float64 { // rank's offset according to one delay
 		if rank == d.to {
 			return offset[d.from] + d.nanos - mean
 		}
@@ -108,8 +108,8 @@ func offsets(delays []delay, ranks int) []float64 {
 	return offset
 }
 
-// shiftWhereLong takes the offsets from the clocks where they explain more than the length
-// of a typical step: less is steps that overlap, as in a pipeline.
+// shiftWhereLong applies the offsets if the largest is at least a hundredth of a
+// typical step: smaller ones come from steps that overlap, as in a pipeline.
 func (t *table) shiftWhereLong(offset []float64) []ClockOffset {
 	typical := t.typicalDuration()
 	largest := 0.0
@@ -126,7 +126,7 @@ func (t *table) shiftWhereLong(offset []float64) []ClockOffset {
 	return t.shift(whole)
 }
 
-// shift takes the offsets from the ranks' clocks.
+// shift subtracts the offsets from the ranks' clocks.
 func (t *table) shift(offset []int64) (out []ClockOffset) {
 	t.bounded, t.offset = false, offset
 	for rank, o := range offset {

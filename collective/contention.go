@@ -5,10 +5,10 @@ import (
 	"slices"
 )
 
-// meeting is where two flows come together: of the ports that both take, by what is
-// certain or by what is possible, the NIC if they leave by one, else the one where f
-// met the longest queue by telemetry, else the first on the way. A port that has room
-// for all flows between two times is none.
+// meeting returns the port where two flows contend. If they leave the same host it is
+// the NIC; otherwise, of the ports on both routes (certain or possible), the one where
+// f met the longest queue by telemetry, else the first on the path. Ports with capacity
+// for all flows between the two times are skipped.
 func (a *analysis) meeting(s, f *stream, certain bool, from, to int64) (at port, ok bool) {
 	if s.source == f.source {
 		return a.tr.net.nic(s.source), true
@@ -34,7 +34,7 @@ func (a *analysis) meeting(s, f *stream, certain bool, from, to int64) (at port,
 	return at, ok
 }
 
-// contention appends the other flows that shared a port with step i while it ran.
+// contention appends the background flows that shared a port with step i while it ran.
 func (a *analysis) contention(out []cause, i int, s *stream, certain bool) []cause {
 	from, to := a.t.begin[i], a.t.end[i]
 	for _, x := range a.tr.sending(from, to) {
@@ -52,7 +52,7 @@ func (a *analysis) contention(out []cause, i int, s *stream, certain bool) []cau
 		c := cause{who: f.who, class: BackgroundFlow, flow: f.name, object: a.switchPort(at), weight: a.wireNanos(x.bytes, at), confidence: 0.9}
 		c.evidence = a.words(at).shared
 		c.unpaused = c.weight
-		c.weight *= 1 - a.pauses.fraction(at, from, to) // what finds the port paused waits for who paused it
+		c.weight *= 1 - a.pauses.fraction(at, from, to) // time behind a paused port is charged to whoever paused it
 		if !a.tr.net.Nodes[at.node].Switch {
 			c.class, c.object = HostNICContention, a.host(at.node)
 			c.evidence = "leaves the same NIC as the collective's flow"
@@ -68,16 +68,16 @@ func (a *analysis) contention(out []cause, i int, s *stream, certain bool) []cau
 	return out
 }
 
-// together is the share of a flow's time by which the begins of two may differ that were
-// sent as one incast.
+// together bounds how far apart two flows of one incast may begin, as a share of the
+// duration of one.
 const together = 0.05
 
-// asIncast makes a cause one of an incast where its flow is one of several, from as
-// many hosts, into one host that the collective sends to at the same time: of three or
-// more, or of two that began together. Its object is the switch's port to that host.
+// asIncast turns a cause into an incast if its flow is one of several, from different
+// hosts, into one host that the collective sends to at the same time: three or more, or
+// two that began together. The object is the switch port to that host.
 func (a *analysis) asIncast(c *cause, f *stream, from, to int64) {
 	var sources []int
-	apart := int64(0) // the begins of the flows
+	apart := int64(0) // largest difference of the begins
 	for _, g := range a.tr.sending(from, to) {
 		if g.steps == nil && g.destination == f.destination && g.bytes > 0 && !slices.Contains(sources, g.source) {
 			sources = append(sources, g.source)
@@ -101,16 +101,16 @@ func (a *analysis) asIncast(c *cause, f *stream, from, to int64) {
 	}
 }
 
-// rootSources is how many flows into one host make a root of it, if what they send
-// takes rootShare of the time of its port or more.
+// rootSources is how many flows into one host make its port a root of pauses, if their
+// bytes need more than rootShare of the time at that port.
 const (
 	rootSources = 2
 	rootShare   = 0.8
 )
 
-// asRoot makes a cause one of pauses where its flow is one of several into a host that
+// asRoot turns a cause into a PFC root if its flow is one of several into a host that
 // the collective does not send to: the queue is at the port to that host, off the
-// collective's way, and pauses are how the collective is slowed.
+// collective's path, so it slows the collective through pauses.
 func (a *analysis) asRoot(c *cause, f *stream, from, to int64) {
 	if c.class != BackgroundFlow || slices.ContainsFunc(a.tr.list, func(g *stream) bool { return g.steps != nil && g.destination == f.destination }) {
 		return
@@ -138,8 +138,8 @@ func (a *analysis) asRoot(c *cause, f *stream, from, to int64) {
 	}
 }
 
-// collisions appends the collective's own flows that shared a switch's port with step i
-// while it ran. Flows of one NIC are the algorithm's choice and no collision.
+// collisions appends the collective's own flows that shared a switch port with step i
+// while it ran. Flows of one NIC are the algorithm's choice, not a collision.
 func (a *analysis) collisions(out []cause, i int, s *stream, certain bool) []cause {
 	from, to := a.t.begin[i], a.t.end[i]
 	for _, x := range a.tr.sending(from, to) {
@@ -155,7 +155,7 @@ func (a *analysis) collisions(out []cause, i int, s *stream, certain bool) []cau
 			continue
 		}
 		if _, sure := a.meeting(s, o, true, from, to); !certain && (sure || !a.slowed(o, from, to)) {
-			continue // counted already, or it has lost nothing by it
+			continue // counted already, or it lost no time
 		}
 		if weight := a.wireNanos(x.bytes, at); weight > float64(to-from)/50 {
 			words := a.words(at)
@@ -167,8 +167,8 @@ func (a *analysis) collisions(out []cause, i int, s *stream, certain bool) []cau
 	return out
 }
 
-// slowed reports whether a flow of the collective lost time between two times: two that
-// share a port slow each other.
+// slowed reports whether a flow of the collective lost time between two times: two
+// flows that share a port slow each other.
 func (a *analysis) slowed(s *stream, from, to int64) bool {
 	i, _ := slices.BinarySearchFunc(s.steps, from, func(step int32, at int64) int { return compare(a.t.end[step], at) })
 	for ; i < len(s.steps) && a.t.begin[s.steps[i]] < to; i++ {

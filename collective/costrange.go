@@ -1,17 +1,17 @@
 package collective
 
-// costRange bounds the cost of a culprit where the records leave it open. At least it is
-// what the makespan loses without the shares that the records show; at most what the
-// culprit would cost as the only one, or together with the collective's own collisions
-// that came after it, which may be its doing: it put the ranks out of step. It is zero
-// where both ends are the cost, within costMargin.
+// costRange bounds the cost of a culprit where the records leave it open. The lower end
+// is what the makespan loses without the shares that the records prove. The upper end
+// is the cost as the only culprit, or together with the collective's own collisions
+// that came after it, which it may have caused by putting the ranks out of step. The
+// range is zero if both ends are within costMargin of the cost.
 func (r *replayer) costRange(of ranked) (ends [2]int64) {
 	t := r.a.t
 	makespan := t.last - t.first
 	low, high := of.cost, max(of.cost, of.alone)
-	sure := min(sureEnough, of.face.Confidence-0.005) // who it is, the confidence says, which is rounded
+	sure := min(sureEnough, of.face.Confidence-0.005) // Confidence, which is rounded, already covers who it is
 	unseen := len(t.run.Telemetry) == 0 && len(t.run.Pauses) == 0
-	shown := func(s *share) bool { // without a switch's word, the steps themselves show who was late, and the fabric its slow links
+	shown := func(s *share) bool { // without switch data, the steps still show late ranks, and the fabric its slow links
 		return s.confidence >= sure && (!unseen || s.class == Straggler || s.class == SlowLink && !s.inferred)
 	}
 	first, unsure, more := t.last, false, false
@@ -39,11 +39,11 @@ func (r *replayer) costRange(of ranked) (ends [2]int64) {
 	return [2]int64{max(low, 0), high}
 }
 
-// costMargin is how far a cost may be off that is given without a range.
+// costMargin is the relative error below which a cost is given without a range.
 const costMargin = 0.05
 
-// collisionsAfter reports whether flows of the collective met after a time, but for those
-// of one culprit.
+// collisionsAfter reports whether flows of the collective collided after a time,
+// ignoring the culprit named by but.
 func (r *replayer) collisionsAfter(first int64, but string) bool {
 	if r.met == nil {
 		r.met = map[string]int64{}
@@ -80,7 +80,7 @@ func (r *replayer) withCollisions(after int64, who string) int64 {
 	for i := range shares {
 		s := &shares[i]
 		if s.class == SelfCollision && t.end[s.step] > after {
-			r.less[s.step] -= s.nanos // it is in collided
+			r.less[s.step] -= s.nanos // already counted in collided
 		}
 		if most := max(s.nanos, s.most); s.idle {
 			r.idle[s.step] += most
@@ -94,13 +94,13 @@ func (r *replayer) withCollisions(after int64, who string) int64 {
 	return makespan
 }
 
-// part is how much of a share is taken out in a counterfactual run.
+// part returns how much of a share a counterfactual run removes.
 type part func(who string, s *share) int64
 
-// whole is all of a share.
+// whole removes all of a share.
 func whole(_ string, s *share) int64 { return s.nanos }
 
-// replay is the makespan without a part of each share of some.
+// replay returns the makespan with a part of each share of the named culprits removed.
 func (r *replayer) replay(names []string, out part) int64 {
 	first := r.take(names, out, 1)
 	makespan := r.a.t.replay(r.less, r.idle, r.ends, first)
@@ -117,8 +117,8 @@ func (r *replayer) replay(names []string, out part) int64 {
 	return makespan
 }
 
-// take takes a part of each share of some from the steps, or gives it back by sign -1,
-// and says which step is the first.
+// take removes a part of each share of the named culprits from the steps (sign -1
+// restores it), and returns the first step affected.
 func (r *replayer) take(names []string, out part, sign int64) (first int) {
 	first = len(r.less)
 	for _, who := range names {

@@ -6,8 +6,8 @@ import (
 	"github.com/giverny/giverny/collective"
 )
 
-// Two flows that overlap hide each other: what each costs lies in the range that is given,
-// and is given without one where there is no other.
+// Two flows that overlap hide each other: each one's cost lies within the given range,
+// and there is no range if there is no other flow.
 func TestCostRangeHoldsTheCostsOfFlowsThatOverlap(t *testing.T) {
 	flows := []func(m *model){
 		func(m *model) { m.background(18, 14, 80e6, 16e6) },
@@ -50,8 +50,8 @@ func TestCostRangeHoldsTheCostsOfFlowsThatOverlap(t *testing.T) {
 	}
 }
 
-// Without telemetry and PFC frames the cost of a flow is what it costs at most; that of a
-// late rank is known.
+// Without telemetry and PFC frames a flow's cost is an upper bound; that of a late rank
+// is known.
 func TestCostRangeWithoutTelemetry(t *testing.T) {
 	m := newModel()
 	m.background(18, 14, 80e6, 16e6)

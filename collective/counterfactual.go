@@ -6,31 +6,31 @@ import (
 	"slices"
 )
 
-// A culprit is reported from this share of the makespan on; one without evidence in
-// the network from three times as much.
+// A culprit is reported if its share of the makespan is at least leastShare; without
+// evidence in the network, leastUnexplained.
 const (
 	leastShare       = 0.01
 	leastUnexplained = 0.03
 	sureEnough       = 0.55
-	notSure          = 0.5 // at most, of what the records cannot show
+	notSure          = 0.5 // highest confidence of what the records cannot show
 )
 
-// most is how many culprits are tried one by one.
+// most is how many culprits are replayed one by one.
 const most = 64
 
 // ranked is a culprit with its shares.
 type ranked struct {
 	who      string
-	critical int64 // of its shares, on the critical path
+	critical int64 // sum of its shares on the critical path
 	total    int64
 	face     Culprit
 	cost     int64
-	alone    int64 // what it would cost as the only one
+	alone    int64 // its cost as the only culprit
 }
 
-// culprits gives each its cost: the makespan less the makespan of the run replayed
-// without the culprit, every step after what it waits for. expected is the makespan
-// without any of those that are reported; losses say where the costs arose.
+// culprits computes each culprit's cost: the makespan less the makespan of the run
+// replayed without it, with every step still after those it waits for. expected is the
+// makespan without any reported culprit; losses say where the costs arose.
 func (a *analysis) culprits(path []int32) (out []Culprit, expected int64, losses []Loss) {
 	t := a.t
 	makespan := t.last - t.first
@@ -68,7 +68,7 @@ func (a *analysis) culprits(path []int32) (out []Culprit, expected int64, losses
 	} else if len(out) > 0 {
 		expected = sim.without(reported...)
 	}
-	for _, c := range out { // costs that others hide are shared among those that are reported
+	for _, c := range out { // costs hidden by others are shared among those reported
 		if expected = min(expected, makespan-c.CostNanos); len(out) == 1 {
 			expected = makespan - c.CostNanos
 		}
@@ -86,7 +86,7 @@ func (a *analysis) culprits(path []int32) (out []Culprit, expected int64, losses
 	return sorted, expected, losses
 }
 
-// least is the share of the makespan from which on the culprit is reported.
+// least is the smallest share of the makespan at which the culprit is reported.
 func (c *Culprit) least() float64 {
 	if c.Confidence < sureEnough {
 		return leastUnexplained
@@ -94,8 +94,9 @@ func (c *Culprit) least() float64 {
 	return leastShare
 }
 
-// losses appends where a culprit's cost arose: on the steps of the critical path that
-// it slowed, or on any if it slowed none of these, by the time that it took of each.
+// losses appends where a culprit's cost arose, in proportion to its shares: on the
+// steps of the critical path that it slowed, or on all its steps if none of them is
+// critical.
 func (a *analysis) losses(out []Loss, culprit int, who string, cost int64, critical []bool) []Loss {
 	t := a.t
 	onPath, all := int64(0), int64(0)
@@ -129,10 +130,10 @@ func (a *analysis) losses(out []Loss, culprit int, who string, cost int64, criti
 	return out
 }
 
-// sharedCost gives out the time that no culprit costs by itself, because another one
-// hides it: without either alone the collective would be as slow as with both. Each
-// has half of what it would cost if it were the only one beyond what it costs now
-// (the Shapley value of two). Overlaps under a quarter of the loss stay as they are.
+// sharedCost divides the time that no culprit costs alone because another one hides it:
+// without only one of them the collective would be as slow as with both. Each gets half
+// of the difference between its cost as the only culprit and its own cost (the Shapley
+// value of two). Overlaps below a quarter of the loss are left as they are.
 func sharedCost(list []ranked, loss int64) {
 	counts := func(r *ranked) bool { return r.face.Confidence >= sureEnough || r.critical > 0 }
 	rest, hidden := loss, int64(0)
@@ -153,7 +154,7 @@ func sharedCost(list []ranked, loss int64) {
 	}
 }
 
-// onPath says of every step whether it is on the critical path.
+// onPath marks the steps on the critical path.
 func (a *analysis) onPath(path []int32) []bool {
 	critical := make([]bool, len(a.t.steps))
 	for _, i := range path {
@@ -162,7 +163,7 @@ func (a *analysis) onPath(path []int32) []bool {
 	return critical
 }
 
-// rank orders those who have shares by what they took of the critical path.
+// rank orders the culprits by the time that they took on the critical path.
 func (a *analysis) rank(critical []bool) []ranked {
 	var list []ranked
 	for who, shares := range a.shares {
@@ -187,25 +188,25 @@ func (a *analysis) rank(critical []bool) []ranked {
 	return list[:min(len(list), most)]
 }
 
-// face is a class of what a culprit did, at a place.
+// face is what a culprit is reported as: a class at a place.
 type face struct {
 	class        Class
 	flow, object string
 }
 
-// role is one of the things that a culprit did, and how much time it took.
+// role is one of the faces of a culprit, and the time it took.
 type role struct {
 	face
 	weight float64
-	surest *done // of highest confidence
+	surest *done // the one of highest confidence
 }
 
-// describe is what a culprit did mostly, by time on the critical path, or anywhere if
-// it is not on it.
+// describe returns what a culprit mainly did, by time on the critical path, or anywhere
+// if it has none there.
 func (a *analysis) describe(who string, critical []bool) Culprit {
 	var seen []role
 	best := 0
-	roleOf := grow(&a.room.roles, a.kinds) // by deed: 1 + the place of its role in seen; 0 unknown
+	roleOf := grow(&a.room.roles, a.kinds) // by deed: 1 + index of its role in seen; 0: none
 	clear(roleOf)
 	for _, s := range a.shares[who] {
 		w := float64(s.nanos) * s.confidence * s.confidence
@@ -238,9 +239,9 @@ func (a *analysis) describe(who string, critical []bool) Culprit {
 	return Culprit{Class: face.class, Flow: face.flow, Object: face.object, Confidence: math.Round(s.confidence*100) / 100, Evidence: s.evidence}
 }
 
-// direct is what a flow at the root of pauses did to steps that cross the root
-// themselves, if these were as good as critical: then it is a flow in the way, and the
-// pauses are what it did besides.
+// direct returns what a flow at the root of pauses did to nearly critical steps that
+// cross the root themselves. If that took nearly as long as the pauses, the flow is
+// reported as contending directly, and the pauses are its side effect.
 func (a *analysis) direct(who string, paused face, critical []bool) face {
 	slack := a.slack()
 	near := leastShare * float64(a.t.last-a.t.first)
@@ -262,13 +263,13 @@ func (a *analysis) direct(who string, paused face, critical []bool) face {
 	return best
 }
 
-// replayer holds what is taken from the steps in a counterfactual run: nothing, between
-// two of its questions.
+// replayer holds what a counterfactual run removes from each step: all zero between
+// calls.
 type replayer struct {
 	a          *analysis
 	less, idle []int64
 	ends       []int64
-	met        map[string]int64 // until when flows of the collective met, by culprit
+	met        map[string]int64 // by culprit, the end of the last collision it caused
 	collided   []int64          // what collisions of the collective's flows took of each step
 }
 
@@ -277,11 +278,11 @@ func newReplayer(a *analysis) *replayer {
 	return &replayer{a: a, less: grow(&a.room.less, n), idle: grow(&a.room.idle, n), ends: grow(&a.room.ends, n)}
 }
 
-// without is the makespan of the run without some culprits.
+// without returns the makespan of the run without the given culprits.
 func (r *replayer) without(list ...ranked) int64 { return r.replay(names(list), whole) }
 
-// eachAlone is the makespan without any of some culprits, and notes of each the makespan
-// with it as the only one.
+// eachAlone returns the makespan without any of the culprits, and sets each one's
+// alone: the makespan with it as the only one.
 func (r *replayer) eachAlone(list []ranked) (none int64) {
 	all := names(list)
 	first := r.take(all, whole, 1)

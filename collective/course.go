@@ -1,7 +1,7 @@
 package collective
 
-// course is how far the ranks of a communicator came in its last collective, where
-// the records show which algorithm ran.
+// course is how far the ranks of a communicator got in its last collective, where the
+// records show which algorithm ran.
 type course struct {
 	members   []int
 	iteration int32
@@ -10,7 +10,7 @@ type course struct {
 	ended     map[int]int64
 	next      map[int]int // ring: the receiver of each rank; nil: halving-doubling or direct
 	position  map[int]int
-	pairs     pairing // direct: who sends to whom; 0 otherwise
+	pairs     pairing // direct: who sends to whom; otherwise unpaired
 	free      bool    // the records say that steps await no data
 }
 
@@ -23,7 +23,7 @@ func (c *course) complete() bool {
 	return true
 }
 
-// receiver is whom a rank sends to in a step, sender who sends to it.
+// receiver is the rank that a rank sends to in a step; sender the one it receives from.
 func (c *course) receiver(rank, step int) int {
 	if c.next != nil {
 		if to, ok := c.next[rank]; ok {
@@ -68,8 +68,8 @@ func (c *course) partner(rank, step int) int {
 	return c.members[other]
 }
 
-// course reads a ring, halving-doubling over a power of two ranks or a direct
-// all-to-all from who sent to whom; nil for anything else.
+// course recognises a ring, halving-doubling over a power of two ranks or a direct
+// all-to-all by who sent to whom; nil for anything else.
 func (a *analysis) course(communicator int32) *course {
 	c := &course{last: map[int]int{}, ended: map[int]int64{}, position: map[int]int{}}
 	if int(communicator) < len(a.t.run.Communicators) {
@@ -93,9 +93,9 @@ func (a *analysis) course(communicator int32) *course {
 	return c
 }
 
-// progress notes how far each rank came in the communicator's last collective, and
-// returns the highest step. The last is the one that ranks are still in: those that are
-// through with it may have begun the next.
+// progress sets how far each rank got in the communicator's last collective, and
+// returns the highest step. The last collective is the one that some ranks are still
+// in; ranks that finished it may already have begun the next.
 func (a *analysis) progress(c *course, communicator int32) (most int) {
 	known := c.steps
 	from, to := a.t.of(communicator)
@@ -110,9 +110,10 @@ func (a *analysis) progress(c *course, communicator int32) (most int) {
 	}
 }
 
-// progressUpTo is progress by the last iteration among some records, and where that
-// begins if it matters; from otherwise. The steps come in order: looking from the end, a
-// rank's first is its last. Where there was a collective before, its length is this one's.
+// progressUpTo is progress by the last iteration among steps [from, to). begin is where
+// that iteration begins if there is one before it, otherwise from. Steps are in order,
+// so the first one of a rank seen from the end is its last. The length of the
+// collective is that of the iteration before, if any.
 func (a *analysis) progressUpTo(c *course, from, to int) (most, begin int) {
 	t := a.t
 	for i := to - 1; i >= from; i-- {
@@ -135,8 +136,8 @@ func (a *analysis) progressUpTo(c *course, from, to int) (most, begin int) {
 	return most, from
 }
 
-// behindIn reports whether a rank without a record of the iteration that begins at a
-// place did not end the one before.
+// behindIn reports whether some rank without a record of the iteration that begins at
+// begin did not finish the one before.
 func (a *analysis) behindIn(c *course, from, begin int) bool {
 	t := a.t
 	iteration, longest := t.steps[begin-1].Iteration, int(t.steps[begin-1].Step)
@@ -154,8 +155,8 @@ func (a *analysis) behindIn(c *course, from, begin int) bool {
 	return false
 }
 
-// length is how many steps the collective has, if that is not known: a ring that
-// everyone ended after a pass has one pass (all-gather), any other two (all-reduce).
+// length sets the number of steps if unknown: a ring that all ranks finished after one
+// pass has one pass (all-gather), any other two (all-reduce).
 func (c *course) length(most int) {
 	if c.steps > 0 {
 		return
@@ -179,8 +180,8 @@ func (c *course) length(most int) {
 	c.steps = max(ringSteps(AllReduce, n), most)
 }
 
-// ring says whether every rank sends to one and the same other, and notes to whom.
-// Where a single rank has no record, it is the one that closes the ring.
+// ring reports whether every rank always sends to the same other one, and notes which.
+// If a single rank has no record, it is assumed to close the ring.
 func (a *analysis) ring(c *course, communicator int32) bool {
 	to := make([]int32, len(a.t.run.Ranks))
 	for i := range to {
@@ -224,7 +225,7 @@ func (a *analysis) ring(c *course, communicator int32) bool {
 	return true
 }
 
-// halving says whether all steps are those of halving-doubling over a power of two
+// halving reports whether all steps are those of halving-doubling over a power of two
 // ranks.
 func (a *analysis) halving(c *course, communicator int32) bool {
 	n := len(c.members)

@@ -5,8 +5,8 @@ import (
 	"math/bits"
 )
 
-// Planned is one step of one rank as the algorithm prescribes it: the sent and the
-// awaited target (poster, section 2, "Algorithm Decomposition").
+// Planned is one step of one rank as the algorithm prescribes it: whom it sends to and
+// what it awaits (poster, section 2, "Algorithm Decomposition").
 type Planned struct {
 	Step       int   // from 1
 	Chunk      int   // of a pipelined step, from 0
@@ -17,13 +17,13 @@ type Planned struct {
 	Bytes      int64 // of this transfer
 }
 
-// Plan is a collective taken apart: the steps of every member, in order.
+// Plan is a decomposed collective: the steps of every member, in order.
 type Plan struct {
 	Members [][]Planned
 	Steps   int // highest step number
 }
 
-// Shape is what there is to take apart.
+// Shape describes the collective to decompose.
 type Shape struct {
 	Operation Operation
 	Algorithm Algorithm
@@ -33,15 +33,15 @@ type Shape struct {
 	Channels  int   // rings or trees side by side, each with its share of the bytes; 0: one
 }
 
-// most members and transfers of a plan.
+// Limits of a plan.
 const (
 	maxMembers   = 1 << 16
 	maxTransfers = 1 << 26
 )
 
-// Decompose takes a collective apart. Rings: all-reduce, reduce-scatter, all-gather.
-// Halving-doubling: all-reduce, over any number of members. Trees, single and double:
-// all-reduce, broadcast, reduce. Direct: all-to-all.
+// Decompose splits a collective into steps. Rings: all-reduce, reduce-scatter,
+// all-gather. Halving-doubling: all-reduce, over any number of members. Trees, single
+// and double: all-reduce, broadcast, reduce. Direct: all-to-all.
 func Decompose(s Shape) (Plan, error) {
 	s.Chunks, s.Channels = max(s.Chunks, 1), max(s.Channels, 1)
 	if s.Members < 2 || s.Members > maxMembers || s.Bytes < 0 || s.Chunks > maxMembers || s.Channels > maxMembers {
@@ -92,8 +92,8 @@ func (p *Plan) add(steps [][]Planned, chunks, channel int) {
 	}
 }
 
-// ring: in every step each member sends a part to the next, and from the second step
-// on it sends what the one before has sent it. All-reduce goes round twice.
+// ring: in every step each member sends a part to the next; from the second step on it
+// forwards what it received in the step before. All-reduce takes two passes.
 func ring(s Shape, bytes int64) [][]Planned {
 	n := s.Members
 	steps := ringSteps(s.Operation, n)
@@ -110,14 +110,14 @@ func ring(s Shape, bytes int64) [][]Planned {
 	return out
 }
 
-// halvingDoubling: members exchange with partners at distance 1, 2, 4 and so on,
-// halves, quarters and so on of the buffer, and back (Thakur, Rabenseifner, Gropp
-// 2005; the simulation's order of distances). Members beyond a power of two hand their
-// data to a partner in the first step, and get the result in the last.
+// halvingDoubling: members exchange 1/2, 1/4 and so on of the buffer with partners at
+// distance 1, 2, 4 and so on, then back (Thakur, Rabenseifner, Gropp 2005; order of
+// distances as in the simulation). Members beyond a power of two send their data to a
+// partner in the first step and get the result in the last.
 func halvingDoubling(n int, bytes int64) [][]Planned {
 	power := 1 << (bits.Len(uint(n)) - 1)
 	steps, extra := halvingSteps(power), n-power
-	shift := min(extra, 1) // the step before
+	shift := min(extra, 1) // 1 if there is the extra first step
 	out := make([][]Planned, n)
 	for member := range power {
 		for step := 1; step <= steps; step++ {
@@ -138,9 +138,9 @@ func halvingDoubling(n int, bytes int64) [][]Planned {
 	return out
 }
 
-// tree: a binary tree of members; member m stands at place (m - first + n) mod n. A
-// reduce goes up from the leaves, a broadcast down from the root, an all-reduce both.
-// Steps are numbered by depth, so that what is awaited has a lower number.
+// tree: a binary tree of members; member m has the place (m - first + n) mod n. A
+// reduce goes up from the leaves, a broadcast down from the root, an all-reduce both
+// ways. Steps are numbered by depth, so that an awaited step has a lower number.
 func tree(s Shape, bytes int64, first int) [][]Planned {
 	n := s.Members
 	depth := bits.Len(uint(n)) - 1 // of the deepest place
@@ -152,7 +152,7 @@ func tree(s Shape, bytes int64, first int) [][]Planned {
 	if up {
 		for place := n - 1; place > 0; place-- {
 			p := Planned{Step: depth - level(place) + 1, Peer: at((place - 1) / 2), Bytes: bytes, AwaitsRank: None, AwaitsStep: None}
-			// Of two children the left one has the deeper or equal subtree: the last to come.
+			// The left child has the deeper or equal subtree, so it arrives last.
 			if child := 2*place + 1; child < n {
 				p.AwaitsRank, p.AwaitsStep = at(child), depth-level(child)+1
 			}
@@ -181,9 +181,9 @@ func tree(s Shape, bytes int64, first int) [][]Planned {
 	return out
 }
 
-// doubleTree: two trees, each for half of the data, in which the places are moved by
-// one, so that most inner members of one are leaves of the other (NCCL's double
-// binary tree has the same purpose). The second tree is a channel of its own.
+// doubleTree: two trees, each for half of the data, with shifted places, so that most
+// inner members of one are leaves of the other (as in NCCL's double binary tree). The
+// second tree is its own channel.
 func doubleTree(s Shape, bytes int64) [][]Planned {
 	out := tree(s, bytes-bytes/2, 0)
 	for member, list := range tree(s, bytes/2, s.Members/2) {
@@ -195,8 +195,8 @@ func doubleTree(s Shape, bytes int64) [][]Planned {
 	return out
 }
 
-// direct: in step k each member sends its part to the member k further. No step needs
-// data of another.
+// direct: in step k each member sends a part to the member k places further. No step
+// awaits data of another.
 func direct(n int, bytes int64) [][]Planned {
 	out := make([][]Planned, n)
 	for member := range n {
@@ -207,10 +207,11 @@ func direct(n int, bytes int64) [][]Planned {
 	return out
 }
 
-// planKey is a transfer of a plan.
+// planKey identifies a transfer of a plan.
 type planKey struct{ member, step, chunk, channel int32 }
 
-// planIndex finds the transfers of a plan, and how many arrive at a member in a step.
+// planIndex looks up the transfers of a plan, and how many arrive at a member in a
+// step.
 type planIndex struct {
 	planned  map[planKey]Planned
 	arrivals map[planKey]int
@@ -227,7 +228,7 @@ func (p *Plan) index() planIndex {
 	return index
 }
 
-// memberOf are the members' numbers in their communicator, by rank.
+// memberOf maps a rank to its member number in the communicator.
 func memberOf(c *Communicator) map[int32]int32 {
 	member := map[int32]int32{}
 	for i, rank := range c.Members {
@@ -236,9 +237,9 @@ func memberOf(c *Communicator) map[int32]int32 {
 	return member
 }
 
-// Await fills in what the records of a communicator do not say of their waits, from
-// the plan; number is the communicator's index in Run.Communicators. Steps that the
-// plan lacks stay as they are, and so do steps that await several transfers at once.
+// Await fills in missing waits of a communicator's records from the plan; number is the
+// communicator's index in Run.Communicators. Steps that are not in the plan, and steps
+// that await several transfers at once, are left unchanged.
 func (p *Plan) Await(steps []StepRecord, communicator Communicator, number int32) {
 	member, index := memberOf(&communicator), p.index()
 	for i := range steps {
@@ -249,7 +250,7 @@ func (p *Plan) Await(steps []StepRecord, communicator Communicator, number int32
 		}
 		s, ok := index.planned[planKey{m, r.Step, r.Chunk, r.Channel}]
 		switch {
-		case !ok || index.arrivals[planKey{m, int32(s.AwaitsStep), r.Chunk, r.Channel}] > 1: // which comes last is found in the records
+		case !ok || index.arrivals[planKey{m, int32(s.AwaitsStep), r.Chunk, r.Channel}] > 1: // the records show which one arrives last
 		case s.AwaitsStep == None:
 			r.AwaitsRank, r.AwaitsStep = None, None
 		default:

@@ -2,21 +2,21 @@ package collective
 
 import "slices"
 
-// Diagnose finds the critical path of a run and who lengthened it. It changes
-// nothing of the run.
+// Diagnose finds the critical path of a run and what lengthened it. It does not modify
+// the run.
 func Diagnose(run Run, opt Options) Diagnosis { return NewAnalyser(opt).Diagnose(run) }
 
-// Analyser diagnoses one run after the other in the same memory.
+// Analyser diagnoses runs one after another, reusing its memory.
 type Analyser struct {
 	opt  Options
 	room scratch
 	net  *network // of the last run
 }
 
-// NewAnalyser makes an Analyser.
+// NewAnalyser returns an Analyser.
 func NewAnalyser(opt Options) *Analyser { return &Analyser{opt: opt} }
 
-// Diagnose is as the function of this name.
+// Diagnose is like the function Diagnose.
 func (z *Analyser) Diagnose(run Run) Diagnosis {
 	if len(run.Steps) > z.limit() {
 		if d, ok := z.long(&run); ok {
@@ -32,7 +32,7 @@ func (z *Analyser) Diagnose(run Run) Diagnosis {
 	return *d
 }
 
-// network is that of a fabric: the last run's, with the ways that were found in it, if
+// network returns the network of a fabric: the last run's, with its cached routes, if
 // the fabric is the same.
 func (z *Analyser) network(f *Fabric) *network {
 	if f == nil {
@@ -44,7 +44,7 @@ func (z *Analyser) network(f *Fabric) *network {
 	return z.net
 }
 
-// limit is how many records are diagnosed at once.
+// limit is the most records that are diagnosed at once.
 func (z *Analyser) limit() int {
 	if z.opt.Limit > 0 {
 		return z.opt.Limit
@@ -52,8 +52,8 @@ func (z *Analyser) limit() int {
 	return DefaultLimit
 }
 
-// piece diagnoses a run, or a part of a long one; late ranks, and what is left out, the
-// caller adds.
+// piece diagnoses a run, or a part of a long one. The caller adds the late ranks and
+// what was left out.
 func (z *Analyser) piece(given Run, p *piece) {
 	run, foreign := usable(&given)
 	t := newTable(run, z.limit(), &z.room, p.before)
@@ -100,7 +100,7 @@ func (z *Analyser) piece(given Run, p *piece) {
 	}
 }
 
-// missing are the ranks without records, and those that a reader marked.
+// missing lists the ranks without records, and those that a reader marked as missing.
 func (t *table) missing() []int {
 	out := []int{}
 	for i, ok := range t.recorded {
@@ -111,7 +111,7 @@ func (t *table) missing() []int {
 	return out
 }
 
-// idleNanos is by how much each rank began steps late.
+// idleNanos is, by rank, the total delay of steps that it began late.
 func (a *analysis) idleNanos() []int64 {
 	sum := make([]int64, len(a.t.run.Ranks))
 	for _, shares := range a.shares {
@@ -124,7 +124,7 @@ func (a *analysis) idleNanos() []int64 {
 	return sum
 }
 
-// lateRanks are those that began steps late by a share of the makespan that counts.
+// lateRanks lists the ranks whose delay is a reportable share of the makespan.
 func lateRanks(idle []int64, makespan int64) []int {
 	out := []int{}
 	for rank, nanos := range idle {

@@ -2,16 +2,16 @@ package collective
 
 import "regexp"
 
-// Diagnosis is what Diagnose finds. Its JSON form is the documented answer of
+// Diagnosis is the result of Diagnose. Its JSON form is the documented output of
 // giverny collective diagnose.
 type Diagnosis struct {
 	Ranks         int       `json:"ranks"`
 	Steps         int       `json:"steps"` // of one collective, the longest where they differ
 	Iterations    int       `json:"iterations"`
 	MakespanNanos int64     `json:"makespan_ns"`   // first begin to last end; 0 without finished records
-	CriticalPath  []Segment `json:"critical_path"` // joined end to end; the sum is the makespan
+	CriticalPath  []Segment `json:"critical_path"` // contiguous; the durations sum to the makespan
 	ExpectedNanos int64     `json:"expected_ns"`   // the makespan without the culprits
-	Culprits      []Culprit `json:"culprits"`      // by falling cost
+	Culprits      []Culprit `json:"culprits"`      // by descending cost
 	StoppedRanks  []int     `json:"stopped_ranks"` // where a hang begins
 	LateRanks     []int     `json:"late_ranks"`
 	MissingRanks  []int     `json:"missing_ranks"`
@@ -25,7 +25,7 @@ type Diagnosis struct {
 	Losses     []Loss `json:"-"` // where and when the culprits' costs arose
 }
 
-// Loss is a part of a culprit's cost: what it took of one transfer. The parts of a
+// Loss is a part of a culprit's cost: the time it took of one transfer. The losses of a
 // culprit sum to its cost, up to rounding.
 type Loss struct {
 	Culprit    int   // index in Diagnosis.Culprits
@@ -35,18 +35,18 @@ type Loss struct {
 	Nanos      int64
 }
 
-// SegmentKind is what a stretch of the critical path was spent on.
+// SegmentKind is how a segment of the critical path was spent.
 type SegmentKind string
 
-// A transfer; a wait for something that was not recorded; time between the last
-// thing a step needed and its begin, which the rank spent by itself.
+// A transfer; a wait for something that was not recorded; a rank's own time between the
+// last thing a step needed and its begin.
 const (
 	Transfer SegmentKind = "transfer"
 	Wait     SegmentKind = "wait"
 	Compute  SegmentKind = "compute"
 )
 
-// Segment is a stretch of the critical path. Times count from the run's first begin.
+// Segment is a part of the critical path. Times count from the run's first begin.
 type Segment struct {
 	Rank         int         `json:"rank"`
 	Node         string      `json:"node"`
@@ -64,7 +64,7 @@ type Segment struct {
 // Class is the kind of a culprit.
 type Class string
 
-// The taxonomy.
+// The classes of culprits.
 const (
 	BackgroundFlow    Class = "background_flow"
 	SelfCollision     Class = "self_collision"
@@ -78,8 +78,8 @@ const (
 	Hang              Class = "hang"
 )
 
-// Culprit is a cause of lost time. CostNanos is what the makespan would lose if the
-// culprit were gone; of a hang or deadlock, how long the job is known to have stood.
+// Culprit is a cause of lost time. CostNanos is what the makespan would lose without
+// the culprit; for a hang or deadlock, how long the job is known to have been stopped.
 type Culprit struct {
 	Class      Class   `json:"class"`
 	Flow       string  `json:"flow"` // source->destination by node names; empty where there is none
@@ -87,24 +87,24 @@ type Culprit struct {
 	Object     string  `json:"object"` // the place: switch N port P, or host N
 	Confidence float64 `json:"confidence"`
 
-	// CostRangeNanos bounds the cost where the records leave it open: at least what they
-	// show, at most with all that may be the culprit's doing. Absent where both ends are
-	// within 5% of CostNanos.
+	// CostRangeNanos bounds the cost where the records leave it open: at least what
+	// they prove, at most everything the culprit may have caused. Absent if both ends
+	// are within 5% of CostNanos.
 	CostRangeNanos [2]int64 `json:"cost_range_ns,omitzero"`
-	// AloneNanos is what the culprit would cost if it were the only one.
+	// AloneNanos is the cost if the culprit were the only one.
 	AloneNanos int64  `json:"alone_ns,omitempty"`
 	Evidence   string `json:"evidence,omitempty"`
 }
 
-// portObject is how a culprit's object names a port, by the names of its switch and its number.
+// portObject formats a port as a culprit's object: switch name and port number.
 const portObject = "switch %s port %d"
 
 var portsOf = regexp.MustCompile(`switch (\S+) port (\d+)`)
 
-// PortName is a port of a switch, as the records call them.
+// PortName is a port of a switch, as named in the records.
 type PortName struct{ Switch, Port string }
 
-// Ports are those that the object names.
+// Ports returns the ports that the object names.
 func (c *Culprit) Ports() (ports []PortName) {
 	for _, m := range portsOf.FindAllStringSubmatch(c.Object, -1) {
 		ports = append(ports, PortName{m[1], m[2]})
@@ -118,16 +118,16 @@ type ClockOffset struct {
 	OffsetNanos int64 `json:"offset_ns"`
 }
 
-// Options are what the records do not say.
+// Options supplies what the records do not contain.
 type Options struct {
 	LineRateBitsPerSecond int64 // nominal rate of a link; 0: taken from the fabric
 	Limit                 int   // records at most; 0: DefaultLimit
 
-	// Stop is asked now and then whether to give up. Of a diagnosis that was given up
-	// nothing is to be used. nil: never.
+	// Stop is polled to cancel a diagnosis; the result of a cancelled one is not
+	// usable. nil: never.
 	Stop func() bool
 }
 
-// DefaultLimit bounds the step records of one Run: four iterations of the largest
-// ring that is measured (1,024 ranks of 2,046 steps).
+// DefaultLimit bounds the step records of one Run: four iterations of the largest ring
+// that was measured (1,024 ranks, 2,046 steps).
 const DefaultLimit = 1 << 23

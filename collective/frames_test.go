@@ -6,8 +6,8 @@ import (
 	"github.com/giverny/giverny/collective"
 )
 
-// A host off the collective's way that pauses its switch is found by the PFC frames alone:
-// of the ports by which packets of unknown ways may go on, those that stood count.
+// A host off the collective's path that pauses its switch is found from PFC frames
+// alone: among the ports that packets may take, the paused ones count.
 func TestPausesAreFollowedByFramesAlone(t *testing.T) {
 	fabric := leafSpine()
 	hosts := []int{8, 13, 18, 23} // one below each leaf

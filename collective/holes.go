@@ -2,24 +2,25 @@ package collective
 
 import "fmt"
 
-// Of the transitions from one record of a rank to its next, consecutive is the least
-// share that goes to the next step where every rank has a record of every step, as in
-// rings; in a tree ranks skip steps. common of the ranks have a record of a step that is
-// missing at others.
+// Holes are only meaningful where every rank has a record of every step, as in rings,
+// not in trees, where ranks skip steps. consecutive is the least share of a rank's
+// transitions from record to record that must go to the next step. common is the share
+// of the ranks that must have a record of a step for it to be missing elsewhere.
 const consecutive, common = .75, .75
 
-// manyHoles: with more than one for that many records, what a rank had is in doubt.
+// manyHoles: with more than one hole per so many records, a rank's sequence is in
+// doubt.
 const manyHoles = 50
 
-// hole is a record of a rank before which records of it are missing.
+// hole is a record of a rank that follows missing records.
 type hole struct {
 	step  int32 // in the table
-	first int32 // step that is missing
+	first int32 // first missing step
 }
 
-// markHoles finds the records that are missing between others of the same rank, and has
-// the steps after them need something that is not in the records: when they could have
-// begun is not known, so that the time before is attributed to no rank, host or link.
+// markHoles finds gaps in the records of a rank, and marks the steps after them as
+// awaiting something unrecorded: since their earliest possible begin is unknown, the
+// time before them is attributed to no rank, host or link.
 func (t *table) markHoles() (holes []hole) {
 	if t.lost == nil {
 		return nil // every rank has the same steps
@@ -35,8 +36,7 @@ func (t *table) markHoles() (holes []hole) {
 	return holes
 }
 
-// holesAmong appends those of one communicator, whose steps are from one place to before
-// another.
+// holesAmong appends the holes of one communicator, whose steps are [from, to).
 func (t *table) holesAmong(holes []hole, from, to int) []hole {
 	type iterationStep struct{ iteration, step int32 }
 	ranks, latest, known := map[iterationStep]map[int32]bool{}, map[chain]int32{}, map[int32]bool{}
@@ -72,7 +72,7 @@ func (t *table) holesAmong(holes []hole, from, to int) []hole {
 	return kept
 }
 
-// holesNote says how many records are missing between others, and names the first.
+// holesNote says how many records are missing in gaps, and names the first.
 func (t *table) holesNote(holes []hole) string {
 	n := 0
 	for _, h := range holes {

@@ -10,7 +10,7 @@ import (
 )
 
 // TestMissingAmidOthers: where records of a ring are missing between others of the same
-// rank, the time before the steps that follow them is nobody's, and a note counts them.
+// rank, the time before the next steps is attributed to no one, and a note counts them.
 func TestMissingAmidOthers(t *testing.T) {
 	ranks, communicators := ringRanks(8)
 	run := collective.Run{Ranks: ranks, Communicators: communicators, Steps: ringIteration(nil, 8, collective.None, 1e9)}
@@ -32,7 +32,7 @@ func TestMissingAmidOthers(t *testing.T) {
 	}
 }
 
-// TestStepsThatRanksSkip: in a tree ranks have no record of the steps of others, and
+// TestStepsThatRanksSkip: in a tree, ranks have no records of others' steps, and
 // nothing is missing.
 func TestStepsThatRanksSkip(t *testing.T) {
 	ranks, communicators := ringRanks(4)

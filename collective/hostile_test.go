@@ -10,8 +10,8 @@ import (
 	"github.com/giverny/giverny/collective/report"
 )
 
-// Records whose numbers mean nothing, clocks at the ends of time, ranks and nodes that
-// there are none of: the diagnosis ends, its path joins, and a report can be made of it.
+// With meaningless numbers, clocks at the ends of time, and nonexistent ranks and
+// nodes, the diagnosis ends, its path is contiguous, and a report can be made of it.
 func TestHostileRecords(t *testing.T) {
 	r := rand.New(rand.NewSource(9))
 	odd := func(n int) int {

@@ -5,17 +5,17 @@ import "slices"
 // span is when a step runs in the healthy schedule.
 type span struct{ from, to int64 }
 
-// schedule is the healthy one.
+// schedule is the healthy schedule.
 type schedule struct {
 	spans  []span           // by step
-	filled map[*stream]bool // whether a flow fills a port, all of whose collisions are one culprit
+	filled map[*stream]bool // whether a flow congests a port, where all collisions are one culprit
 }
 
-// knockOn takes back what the collective's own flows are blamed for where they would
-// not meet in the healthy schedule, in which every step lasts as long as its healthy
-// ones and begins when all that it needs is there: a culprit put the ranks out of step,
-// so what follows is the culprit's (see spreadNoise). The same holds for steps that are
-// slow without a reason after a culprit that is known and took more.
+// knockOn withdraws the blame of the collective's own flows where they would not meet
+// in the healthy schedule, in which every step takes its healthy duration and begins as
+// soon as its inputs are there. There a culprit put the ranks out of step, so the delay
+// belongs to the culprit (see spreadNoise). The same applies to unexplained slow steps
+// after a known culprit that took more time.
 func (a *analysis) knockOn() {
 	if len(a.shares) == 0 || len(a.tr.own) == 0 {
 		return
@@ -55,7 +55,7 @@ func (a *analysis) knockOn() {
 	a.aftermath()
 }
 
-// anyBefore says whether a culprit is known that began before a step.
+// anyBefore reports whether a known culprit began before a step ended.
 func (a *analysis) anyBefore(step int32) bool {
 	for _, shares := range a.shares {
 		for _, s := range shares {
@@ -76,7 +76,7 @@ func (a *analysis) names() []string {
 	return names
 }
 
-// healthy is the schedule without any excess.
+// healthy computes the schedule without any excess.
 func (a *analysis) healthy() []span {
 	t := a.t
 	less, ends := make([]int64, len(t.steps)), make([]int64, len(t.steps))
@@ -99,8 +99,8 @@ func (a *analysis) healthy() []span {
 	return spans
 }
 
-// meetsAnyway says whether a flow of the collective slows a step in the healthy schedule
-// too: as the step goes through the same port, or because it meets another there.
+// meetsAnyway reports whether a flow of the collective also slows a step in the healthy
+// schedule: the step passes the same port, or the flow meets another one there.
 func (a *analysis) meetsAnyway(healthy *schedule, s *share, o *stream) bool {
 	if through := a.stream(int(s.step)); a.tr.passes(through, s.at) {
 		return a.meets(healthy.spans, s.step, o)
@@ -113,8 +113,8 @@ func (a *analysis) meetsAnyway(healthy *schedule, s *share, o *stream) bool {
 	return fills
 }
 
-// meets says whether a flow runs for a quarter of a step's time or more while the step
-// does, in the healthy schedule.
+// meets reports whether, in the healthy schedule, a flow's steps overlap a step by a
+// quarter of the shorter or more.
 func (a *analysis) meets(healthy []span, step int32, o *stream) bool {
 	s := healthy[step]
 	for _, other := range o.steps {
@@ -126,8 +126,8 @@ func (a *analysis) meets(healthy []span, step int32, o *stream) bool {
 	return false
 }
 
-// fills says whether a flow meets another of the collective, from another host, at a
-// port in the healthy schedule.
+// fills reports whether a flow meets another flow of the collective, from another host,
+// at a port in the healthy schedule.
 func (a *analysis) fills(healthy []span, o *stream, at port) bool {
 	for _, other := range a.tr.list[:len(a.tr.own)] {
 		if other == o || other.source == o.source || !a.tr.passes(other, at) {
@@ -142,9 +142,9 @@ func (a *analysis) fills(healthy []span, o *stream, at port) bool {
 	return false
 }
 
-// slowAfter turns what inferred slow links are blamed for into noise where another
-// culprit came before: a link that is slow is so from its first step on, and queues of
-// ranks that are out of step look alike.
+// slowAfter turns the shares of inferred slow links into noise if another culprit came
+// before: a slow link is slow from its first step on, and the queues of ranks that are
+// out of step look the same.
 func (a *analysis) slowAfter() {
 	type blamed struct {
 		who        string
@@ -178,7 +178,7 @@ func (a *analysis) slowAfter() {
 }
 
 // aftermath turns unexplained shares, and collisions that are only possible, into noise
-// where a culprit with evidence came before and took more.
+// if a culprit with evidence came before and took more.
 func (a *analysis) aftermath() {
 	type taken struct{ first, nanos int64 }
 	var known []taken

@@ -2,18 +2,18 @@ package collective
 
 import "fmt"
 
-// leftOut counts what a diagnosis did not use.
+// leftOut counts the input that a diagnosis did not use.
 type leftOut struct {
-	doubled    int // step records that were there already
+	doubled    int // duplicate step records
 	cut        int // step records over the limit
-	impossible int // step records of no rank, or that end before they begin
+	impossible int // step records of unknown ranks, or that end before they begin
 
-	foreign int // flows, paths, pauses and reports of nodes that the fabric does not have, or with numbers that cannot be
-	flows   int // flows beside the collective's, over maxOthers
+	foreign int // flows, paths, pauses and reports with unknown nodes or invalid numbers
+	flows   int // background flows over maxOthers
 }
 
-// add adds that of a further part of the same job. All parts have the same flows, paths,
-// pauses and reports.
+// add adds the counts of a further part of the same job. All parts have the same flows,
+// paths, pauses and reports.
 func (l *leftOut) add(part leftOut) {
 	l.doubled, l.cut, l.impossible = l.doubled+part.doubled, l.cut+part.cut, l.impossible+part.impossible
 	l.foreign, l.flows = max(l.foreign, part.foreign), max(l.flows, part.flows)

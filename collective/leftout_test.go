@@ -8,8 +8,8 @@ import (
 	"github.com/giverny/giverny/collective"
 )
 
-// What a diagnosis does not use is said with how much of it there is, and why, also where
-// the records are diagnosed in parts.
+// The notes say what a diagnosis did not use, how much and why, also if it is diagnosed
+// in parts.
 func TestWhatIsLeftOutIsSaid(t *testing.T) {
 	const iterations, tooMany = 8, 3
 	for _, limit := range []int{0, 12} {
@@ -33,7 +33,7 @@ func TestWhatIsLeftOutIsSaid(t *testing.T) {
 	}
 }
 
-// Records before the first collective are of none.
+// Records before the first collective belong to none.
 func TestRecordsBeforeTheFirstCollective(t *testing.T) {
 	run := pairRun(2)
 	for i := range run.Steps {
@@ -44,8 +44,8 @@ func TestRecordsBeforeTheFirstCollective(t *testing.T) {
 	}
 }
 
-// pairRun is that of two ranks of hosts 0 and 1, which exchange data in two steps, over a
-// switch that two more hosts are at.
+// pairRun has two ranks on hosts 0 and 1, which exchange data in two steps over a
+// switch with two more hosts.
 func pairRun(iterations int) collective.Run {
 	run := collective.Run{
 		Ranks:         []collective.Rank{{Node: "a", Host: 0}, {Node: "b", Host: 1}},

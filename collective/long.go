@@ -6,45 +6,45 @@ import (
 	"slices"
 )
 
-// maxSegments bounds the critical path that is kept of a long run: 100 collectives of
-// 1,024 ranks in a ring have 204,600.
+// maxSegments bounds the stored critical path of a long run: 100 collectives of 1,024
+// ranks in a ring have 204,600 segments.
 const maxSegments = 1 << 20
 
-// chain is one rank's steps in one channel of a communicator, which follow each other.
+// chain is the sequence of one rank's steps in one channel of a communicator.
 type chain struct{ communicator, channel, rank int32 }
 
 func chainOf(r *StepRecord) chain { return chain{r.Communicator, r.Channel, r.Rank} }
 
-// piece is what the analysis of a part of a long run takes from its neighbours, and what
-// it leaves for the whole.
+// piece is the analysis of one part of a long run: its inputs from the neighbouring
+// parts, and its results.
 type piece struct {
 	before map[chain]StepRecord // the last record of each chain in the part before; nil in the first
 	arrivals
-	clocks []int64        // by rank: what is taken from its clock, as the part after found; nil: to be estimated
-	until  *place         // the step that the critical path ends with; nil: the last one to end
-	later  map[int32]bool // communicators that go on in later parts
+	clocks []int64        // by rank: clock offset found in the part after; nil: to be estimated
+	until  *place         // last step of the critical path; nil: the last step to end
+	later  map[int32]bool // communicators that continue in later parts
 
 	d             Diagnosis
-	from          *place // of the part before, that the critical path comes from; nil where that is not known
+	from          *place // step of the part before that the critical path comes from; nil if unknown
 	last          int64
-	idle          []int64 // by rank: ns that it began late
+	idle          []int64 // by rank: total delay of late steps, ns
 	left          leftOut
 	communicators map[int32]bool
 }
 
-// DiagnoseParts diagnoses a long job of n parts, one after the other in the memory of
-// two. The parts hold whole collectives, those of a communicator in order, and number
-// them through the job. They are asked for from the last to the first, each once; the
-// steps of a part are left alone when the one before the part before it is asked for.
-// The answer is that for all records in one Run, but for what lies below the shares of
-// the makespan that count in every part.
+// DiagnoseParts diagnoses a long job of n parts one by one, with at most two in memory.
+// Each part holds whole collectives, those of a communicator in order and numbered
+// through the job. Parts are requested once each, from last to first; a part's steps
+// are not read any more once the one two before it is requested. The result is the same
+// as for all records in one Run, except for culprits below the reporting threshold in
+// every part.
 func (z *Analyser) DiagnoseParts(n int, part func(i int) Run) Diagnosis {
 	pieces := make([]*piece, n)
 	later := map[int32]bool{}
 	var until *place
 	var clocks []int64
 	run := part(n - 1)
-	whole := run // but for its steps
+	whole := run // except for its steps
 	for i := n - 1; i >= 0; i-- {
 		if z.opt.Stop != nil && z.opt.Stop() {
 			return Diagnosis{}
@@ -63,7 +63,7 @@ func (z *Analyser) DiagnoseParts(n int, part func(i int) Run) Diagnosis {
 	return joinPieces(pieces, &whole)
 }
 
-// union is both sets as a new one.
+// union returns the union of two sets as a new set.
 func union(a, b map[int32]bool) map[int32]bool {
 	out := make(map[int32]bool, len(a)+len(b))
 	for _, set := range []map[int32]bool{a, b} {
@@ -74,13 +74,13 @@ func union(a, b map[int32]bool) map[int32]bool {
 	return out
 }
 
-// lastOf are the finished records that end the chains.
+// lastOf returns the last finished record of each chain.
 func lastOf(steps []StepRecord) map[chain]StepRecord {
 	type end struct {
 		number int64 // iteration and step
 		at     int32
 	}
-	index, byRank := map[chain]end{}, []end{} // by rank where the others are 0: the common case
+	index, byRank := map[chain]end{}, []end{} // byRank: for the common case that all other numbers are 0
 	for i := range steps {
 		r := &steps[i]
 		if r.EndNanos == 0 || r.EndNanos < r.BeginNanos || r.Rank < 0 {
@@ -116,9 +116,9 @@ func lastOf(steps []StepRecord) map[chain]StepRecord {
 	return out
 }
 
-// split divides the steps of a run with more than limit into parts of whole collectives
-// by the time at which these began. It returns the part of each collective, and how many
-// parts there are.
+// split divides a run with more than limit steps into parts of whole collectives,
+// ordered by begin time. It returns the part of each collective, and the number of
+// parts.
 func split(steps []StepRecord, limit int) (partOf map[[2]int32]int32, parts int) {
 	type unit struct {
 		key     [2]int32 // communicator, iteration
@@ -142,7 +142,7 @@ func split(steps []StepRecord, limit int) (partOf map[[2]int32]int32, parts int)
 		units[at].records++
 		units[at].begin = min(units[at].begin, r.BeginNanos)
 	}
-	// The collectives of a communicator follow each other whatever its clocks say.
+	// Collectives of one communicator stay in order, whatever its clocks say.
 	slices.SortFunc(units, func(a, b unit) int { return cmp.Or(cmp.Compare(a.key[0], b.key[0]), cmp.Compare(a.key[1], b.key[1])) })
 	for i := 1; i < len(units); i++ {
 		if units[i].key[0] == units[i-1].key[0] {
@@ -163,8 +163,8 @@ func split(steps []StepRecord, limit int) (partOf map[[2]int32]int32, parts int)
 	return partOf, parts
 }
 
-// long diagnoses a run of more records than the limit in parts; false where it is one
-// collective.
+// long diagnoses a run with more records than the limit in parts; false if it is a
+// single collective.
 func (z *Analyser) long(run *Run) (Diagnosis, bool) {
 	partOf, parts := split(run.Steps, z.limit())
 	if parts < 2 {
@@ -189,7 +189,7 @@ func (z *Analyser) long(run *Run) (Diagnosis, bool) {
 	}), true
 }
 
-// joinPieces puts the diagnoses of the parts together.
+// joinPieces merges the diagnoses of the parts.
 func joinPieces(pieces []*piece, run *Run) Diagnosis {
 	first := pieces[0].d.FirstNanos
 	out := Diagnosis{CriticalPath: []Segment{}, Culprits: []Culprit{}, StoppedRanks: []int{}, LateRanks: []int{}, MissingRanks: []int{},
@@ -227,8 +227,8 @@ func joinPieces(pieces []*piece, run *Run) Diagnosis {
 	return out
 }
 
-// joinPaths appends the critical paths of the parts end to end, and says how many
-// segments had no room.
+// joinPaths concatenates the critical paths of the parts, and returns how many segments
+// were dropped for lack of room.
 func (d *Diagnosis) joinPaths(pieces []*piece) (dropped int) {
 	at := int64(0)
 	add := func(s Segment) {
@@ -257,8 +257,8 @@ func (d *Diagnosis) joinPaths(pieces []*piece) (dropped int) {
 	return dropped
 }
 
-// joinCulprits adds up what each culprit cost, and says what those cost that count too
-// little in the whole.
+// joinCulprits adds up the costs of each culprit, and returns the total cost of those
+// below the threshold in the whole run.
 func (d *Diagnosis) joinCulprits(pieces []*piece) (small int64) {
 	type key struct {
 		class        Class
@@ -291,7 +291,7 @@ func (d *Diagnosis) joinCulprits(pieces []*piece) (small int64) {
 	return d.order()
 }
 
-// joinRanges is the range of the sum of two costs; zero where neither has one.
+// joinRanges is the range of the sum of two costs; zero if neither has one.
 func joinRanges(a, b *Culprit) (sum [2]int64) {
 	if a.CostRangeNanos == sum && b.CostRangeNanos == sum {
 		return sum
@@ -306,8 +306,8 @@ func joinRanges(a, b *Culprit) (sum [2]int64) {
 	return sum
 }
 
-// order sorts the culprits, those that stop the job before those that slow it, and drops
-// those that cost less than counts, whose sum it returns.
+// order sorts the culprits, those that stop the job first, and drops those below the
+// reporting threshold, whose total cost it returns.
 func (d *Diagnosis) order() (small int64) {
 	stops := func(c *Culprit) bool {
 		return c.Class == Hang || c.Class == Deadlock && len(d.StoppedRanks) > 0

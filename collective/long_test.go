@@ -8,8 +8,8 @@ import (
 	"github.com/giverny/giverny/collective"
 )
 
-// jobs are runs of several collectives, which begin before the one before has ended on
-// all ranks.
+// jobs returns runs of several collectives, each beginning before the previous one has
+// ended on all ranks.
 func jobs() map[string]collective.Run {
 	ranks, communicators := ringRanks(16)
 	ring := collective.Run{Ranks: ranks, Communicators: communicators}
@@ -59,7 +59,7 @@ func jobs() map[string]collective.Run {
 	return map[string]collective.Run{"ring": ring, "stopped": stopped, "clocks": late}
 }
 
-// A job over the limit is diagnosed in parts, with the outcome of one piece.
+// A job over the limit is diagnosed in parts, with the same result as in one piece.
 func TestLongRunIsAsInOnePiece(t *testing.T) {
 	for name, run := range jobs() {
 		want := collective.Diagnose(run, collective.Options{})
@@ -77,8 +77,8 @@ func TestLongRunIsAsInOnePiece(t *testing.T) {
 	}
 }
 
-// sameDiagnosis says whether two are the same, with costs within a thousandth: delays
-// that a culprit shortens are followed to the end of a part.
+// sameDiagnosis compares diagnoses, with costs within a thousandth: delays shortened by
+// a culprit are only followed to the end of a part.
 func sameDiagnosis(a, b collective.Diagnosis) bool {
 	near := func(x, y int64) bool { return 1000*max(x-y, y-x) <= max(x, y) }
 	sums := func(d collective.Diagnosis) map[collective.Culprit][2]int64 {
@@ -116,7 +116,7 @@ func sameSegment(estimated bool) func(a, b collective.Segment) bool {
 	}
 }
 
-// offsets are the clocks that are more than a microsecond off, in microseconds.
+// offsets lists the clock offsets of over a microsecond, in microseconds.
 func offsets(d collective.Diagnosis) string {
 	out := map[int]int64{}
 	for _, o := range d.ClockOffsets {
@@ -127,7 +127,7 @@ func offsets(d collective.Diagnosis) string {
 	return fmt.Sprint(out)
 }
 
-// What is over the limit in one collective is left out, and the diagnosis says so.
+// Records of one collective over the limit are left out, with a note.
 func TestOneCollectiveOverTheLimit(t *testing.T) {
 	run := jobs()["ring"]
 	run.Steps = run.Steps[:480]

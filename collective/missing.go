@@ -5,9 +5,9 @@ import (
 	"strings"
 )
 
-// pending sorts the transfers of a standstill that have no record of their end. Those
-// whose data others went on with, or after which the switches still saw the collective
-// send, ended: their records are missing, and they are left out.
+// pending splits the transfers of a standstill that have no record of their end. If
+// others went on with their data, or if switches still saw the collective send
+// afterwards, they did end and only the records are lost.
 func (a *analysis) pending(all []stuck) (open, lost []stuck) {
 	if len(all) == 0 {
 		return nil, nil
@@ -23,8 +23,8 @@ func (a *analysis) pending(all []stuck) (open, lost []stuck) {
 	return open, lost
 }
 
-// within says whether a transfer may still have run at a time: no more had passed since it
-// could begin than the longest step of its communicator took.
+// within reports whether a transfer may still have been running at a time: no more than
+// the longest step of its communicator had passed since it could begin.
 func (a *analysis) within(s stuck, at int64) bool {
 	return at-s.since <= a.longestStep(s.communicator)
 }
@@ -37,10 +37,10 @@ func (a *analysis) longestStep(communicator int32) (nanos int64) {
 	return nanos
 }
 
-// sentLater are the communicators of which a switch saw a flow advance by a sixteenth of a
-// step or more in epochs that began longer after the last recorded end than any step
-// took. A rank that stopped sends nothing, and one that sends the same again does not
-// advance.
+// sentLater returns the communicators still sending after their records end: a switch
+// saw a flow advance by a sixteenth of a step or more in epochs that began later after
+// the last recorded end than any step took. A stopped rank sends nothing, and
+// retransmissions do not advance.
 func (a *analysis) sentLater() map[int32]bool {
 	run := a.t.run
 	if len(run.Telemetry) == 0 {
@@ -89,13 +89,15 @@ func (a *analysis) sentLater() map[int32]bool {
 	return out
 }
 
-// incomplete reports whether records are known to be missing that are not of a rank's end.
+// incomplete reports whether records other than the last ones of a rank are known
+// missing.
 func (t *table) incomplete() bool { return t.run.Cut || len(t.holes) > 0 }
 
-// standing are the transfers that stand still for certain: they left a record of their
-// begin, or the records go on for longer than any step took and none are known to be missing. Where there is none these are
-// all, and it is not sure: the records end before. Then one rank alone may have stopped; of
-// several, or where the file ends amid a line, the records are what is missing.
+// standing returns the transfers that certainly stand still: their begin was recorded,
+// or the records continue for longer than any step took and none are known to be
+// missing. If there is no such transfer it returns all, and not sure, because the
+// records end too soon. Then a single rank may have stopped; with several ranks, or a
+// file that ends in the middle of a line, it is the records that are missing.
 func (a *analysis) standing(all []stuck, last int64) (out []stuck, sure bool) {
 	for _, s := range all {
 		if s.recorded || !a.t.incomplete() && !a.within(s, last) {
@@ -108,7 +110,8 @@ func (a *analysis) standing(all []stuck, last int64) (out []stuck, sure bool) {
 	return out, true
 }
 
-// missingRecords is a note on transfers that ended, or may have, and left no record.
+// missingRecords is a note on transfers that ended, or may have ended, without a
+// record.
 func (a *analysis) missingRecords(lost []stuck) string {
 	var hosts []string
 	for i, s := range lost {
@@ -129,14 +132,14 @@ func (a *analysis) missingRecords(lost []stuck) string {
 	return text
 }
 
-// blind says whether neither the links of the fabric nor what switches saw is known: of a
-// culprit only that steps took too long is then known, and what else was sent.
+// blind reports whether neither the fabric's links nor any switch data are known. Then
+// all that is known is that steps took too long, and what else was sent.
 func (a *analysis) blind() bool {
 	return len(a.tr.net.Links) == 0 && len(a.t.run.Telemetry) == 0 && len(a.t.run.Paths) == 0
 }
 
-// withoutSight lowers the confidence in culprits whose class only the fabric or its
-// switches could show, and says what is missing.
+// withoutSight lowers the confidence of culprits whose class only the fabric or its
+// switches could show, and notes what is missing.
 func (a *analysis) withoutSight(culprits []Culprit) {
 	if !a.blind() {
 		return

@@ -8,11 +8,11 @@ import (
 	"github.com/giverny/giverny/collective"
 )
 
-// model is a fluid model of a fabric that runs a collective and other flows: flows
-// share ports max-min fairly, ports of a full queue pause the ports before them, and
-// a paused port serves its flows in order, so that none is faster than the slowest.
-// It knows nothing of the method under test: a culprit's true cost is the model run
-// again without it.
+// model is a fluid model of a fabric with a collective and other flows: flows share
+// ports max-min fairly, ports with a full queue pause the ports before them, and a
+// paused port serves its flows in order, so that none is faster than the slowest. It is
+// independent of the method under test: a culprit's true cost is found by running the
+// model without it.
 type model struct {
 	fabric   collective.Fabric
 	capacity map[hopPort]float64 // bytes per ns
@@ -24,7 +24,7 @@ type model struct {
 	delay    map[[2]int]int64    // rank, step: begins so much later
 	stop     map[[2]int]bool     // rank, step: never begins
 	paused   map[hopPort]bool    // by the host behind it
-	degraded map[hopPort]float64 // share of its rate that a port really has
+	degraded map[hopPort]float64 // actual share of a port's rate
 	choose   int                 // which of equal paths the flows take
 
 	now     float64
@@ -101,7 +101,7 @@ func halvingDoubling(rank, step int) (int, int64) {
 	return rank ^ 1<<(step-1), 160_000_000 >> (step - 1)
 }
 
-// background adds a flow; the caller removes it to learn what it costs.
+// background adds a flow; removing it shows what it costs.
 func (m *model) background(source, destination int, bytes float64, begin int64) {
 	m.others = append(m.others, &flowing{source: source, destination: destination, bytes: bytes, begin: begin, rank: -1})
 }
@@ -127,7 +127,7 @@ func (m *model) neighbour(p hopPort) (hopPort, bool) {
 	return hopPort{}, false
 }
 
-// path is one of the shortest: the choice of equal ones depends on the two ends.
+// path returns a shortest path; the two ends determine the choice among equal ones.
 func (m *model) path(from, to int) []hopPort {
 	distance := map[int]int{to: 0}
 	for queue := []int{to}; len(queue) > 0; queue = queue[1:] {
@@ -168,8 +168,8 @@ type cap struct {
 	at   hopPort
 }
 
-// allot gives every flow its rate: max-min fair, then, where ports are paused, none
-// that shares a paused port faster than the flow that waits for the pause.
+// allot computes every flow's rate: max-min fair, but no flow through a paused port is
+// faster than the flow that waits for the pause.
 func (m *model) allot() {
 	limit := map[*flowing]cap{}
 	before := m.waiting
@@ -183,7 +183,7 @@ func (m *model) allot() {
 	m.frames(before)
 }
 
-// frames notes the PFC frames of ports that stop or go on.
+// frames records the PFC frames of ports that stop or resume.
 func (m *model) frames(before map[hopPort]bool) {
 	for node := range m.fabric.Nodes {
 		for p := 1; p <= 4; p++ {
@@ -195,7 +195,7 @@ func (m *model) frames(before map[hopPort]bool) {
 	}
 }
 
-// pause stops the ports before full ones and notes whom that limits.
+// pause stops the ports before full ones and records which flows that limits.
 func (m *model) pause(limit map[*flowing]cap) (changed bool) {
 	for _, f := range m.running {
 		at := slices.Index(f.path, f.neck)
@@ -217,7 +217,7 @@ func (m *model) pause(limit map[*flowing]cap) (changed bool) {
 	return changed
 }
 
-// congested says whether a port has more than it can send, from several ports.
+// congested reports whether a port gets more than it can send, from several ports.
 func (m *model) congested(p hopPort) bool {
 	if m.paused[p] || m.degraded[p] > 0 {
 		return true
@@ -275,7 +275,7 @@ func (m *model) fair(limit map[*flowing]cap) {
 	}
 }
 
-// run plays the collective and returns what was recorded of it.
+// run plays the collective and returns its records.
 func (m *model) run() collective.Run {
 	m.capacity = map[hopPort]float64{}
 	for _, l := range m.fabric.Links {

@@ -28,7 +28,7 @@ func (m *model) ready(rank, step int) (at int64, ok bool) {
 	return at + m.delay[[2]int{rank, step}], !m.stop[[2]int{rank, step}]
 }
 
-// start begins what is due: steps whose rank has all it needs, and other flows.
+// start begins what is ready: steps with all inputs, and other flows.
 func (m *model) start() {
 	for rank := range m.ranks {
 		for step := 1; step <= m.steps; step++ {
@@ -48,7 +48,7 @@ func (m *model) start() {
 	}
 }
 
-// pending says whether something will begin later.
+// pending reports whether something will begin later.
 func (m *model) pending() bool {
 	for _, f := range m.others {
 		if float64(f.begin) > m.now {
@@ -65,7 +65,7 @@ func (m *model) pending() bool {
 	return false
 }
 
-// next is when something changes: an end, a begin, or the end of the epoch.
+// next is the time of the next change: an end, a begin, or the end of the epoch.
 func (m *model) next(tick float64) float64 {
 	next := tick
 	for _, f := range m.running {

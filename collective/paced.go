@@ -2,22 +2,22 @@ package collective
 
 import "fmt"
 
-// A host sends slowly if the fastest of its steps take this much longer than healthy
-// ones, and half of its steps or more are as fast as these.
+// A host sends slowly if even its fastest steps take pacedLeast times as long as
+// healthy ones, and at least half of its steps are about as fast as these.
 const (
 	pacedLeast  = 1.25 // of a healthy step
 	pacedAlike  = 1.05 // of its fastest step
-	pacedSteps  = 4    // fewest steps that say something
+	pacedSteps  = 4    // fewest steps needed
 	pacedPauses = 0.05 // share of a step for which its NIC may be paused
 )
 
-// findPaced notes the hosts that send too slowly all the time, and by what factor:
-// their steps to several receivers, by ways that share the NIC alone, go at one pace
-// below the nominal rate, though nothing else leaves by the NIC and nothing pauses it.
+// findPaced finds the hosts that always send too slowly, and by what factor: their
+// steps to several receivers, over paths that share only the NIC, all run at one rate
+// below the nominal, although nothing else leaves by the NIC and nothing pauses it.
 func (a *analysis) findPaced() {
 	a.paced = map[int]float64{}
 	if len(a.tr.own) == 0 || len(a.tr.own) == len(a.t.run.Ranks) {
-		return // each sends to one other: what lies on the way looks the same
+		return // each sends to a single other: a slow path looks the same
 	}
 	steps := make([][]int32, len(a.t.run.Ranks))
 	for i := range a.t.steps {
@@ -33,12 +33,12 @@ func (a *analysis) findPaced() {
 	}
 }
 
-// pace notes the pace of the host of some steps if it is a slow one.
+// pace records the slowdown factor of the steps' host if it is slow.
 func (a *analysis) pace(steps []int32) {
 	least, last := 0.0, int64(0)
 	for n, i := range steps {
 		if a.t.begin[i] < last {
-			return // steps at a time share the NIC by themselves
+			return // concurrent steps share the NIC
 		}
 		last = a.t.end[i]
 		if ratio := a.ratio(i); n == 0 || ratio < least {
@@ -49,7 +49,7 @@ func (a *analysis) pace(steps []int32) {
 		return
 	}
 	host := a.stream(int(steps[0])).source
-	var common map[port]bool // of the ways
+	var common map[port]bool // of the paths
 	alike, receivers := 0, map[int]bool{}
 	for _, i := range steps {
 		if a.ratio(i) > pacedAlike*least {
@@ -68,13 +68,13 @@ func (a *analysis) pace(steps []int32) {
 	}
 }
 
-// ratio is what a step lasts over what it should.
+// ratio is the actual over the healthy duration of a step.
 func (a *analysis) ratio(i int32) float64 {
 	return float64(a.t.end[i]-a.t.begin[i]) / float64(max(a.base.of(int(i)), 1))
 }
 
-// stops reports whether something that is known slows a step at its NIC or on its
-// way: a pause, another flow, or a link below its rate.
+// stops reports whether a known cause slows a step at its NIC or on its path: a pause,
+// another flow, or a link below its rate.
 func (a *analysis) stops(s *stream, i int32) bool {
 	from, to := a.t.begin[i], a.t.end[i]
 	if len(a.tr.route(s).slowAt) > 0 || a.pauses.fraction(a.tr.net.nic(s.source), from, to) > pacedPauses {
@@ -88,7 +88,8 @@ func (a *analysis) stops(s *stream, i int32) bool {
 	return false
 }
 
-// shared is the ports that a way has in common with others; nil before the first.
+// shared returns the ports that a path has in common with the earlier ones; nil: none
+// yet.
 func shared(common map[port]bool, way *route) map[port]bool {
 	out := map[port]bool{}
 	for _, p := range way.ports {
@@ -101,7 +102,7 @@ func shared(common map[port]bool, way *route) map[port]bool {
 
 const paceEvidence = "it sends to all at one pace below its link's rate, and nothing pauses it"
 
-// atPace gives what a slow sender takes of a step, and returns what is left.
+// atPace attributes the slow sender's part of a step's excess, and returns the rest.
 func (a *analysis) atPace(i int, excess int64) int64 {
 	if len(a.paced) == 0 {
 		return excess
@@ -119,8 +120,8 @@ func (a *analysis) atPace(i int, excess int64) int64 {
 	return excess
 }
 
-// pacedByLink gives what slow senders took to their own links where these were found
-// slow in the other direction.
+// pacedByLink moves the shares of slow senders to their own link if it was found slow
+// in the other direction.
 func (a *analysis) pacedByLink() {
 	for host := range a.paced {
 		h, ok := a.tr.net.next(a.tr.net.nic(host))
@@ -133,7 +134,7 @@ func (a *analysis) pacedByLink() {
 		}
 		c, kept := a.shares[by][0], a.shares[who][:0]
 		for _, s := range a.shares[who] {
-			if s.evidence != paceEvidence { // it pauses others besides
+			if s.evidence != paceEvidence { // it also pauses others
 				kept = append(kept, s)
 				continue
 			}

@@ -1,8 +1,8 @@
 package collective
 
-// pairwise says whether all steps are those of one pairing, and notes which. It takes
-// three steps to know: the first two of halving-doubling look the same. Whether a
-// step awaits the data of the one before it, the records say.
+// pairwise reports whether all steps follow one pairing, and notes which. At least
+// three steps are needed: the first two of halving-doubling look the same. Whether a
+// step awaits the data of the one before is taken from the records.
 func (a *analysis) pairwise(c *course, communicator int32) bool {
 	n := len(c.members)
 	from, to := a.t.of(communicator)

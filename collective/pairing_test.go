@@ -31,8 +31,8 @@ func TestHangOfAnAllToAll(t *testing.T) {
 	}
 }
 
-// An all-gather of a ring stops: the ranks that came to its end are not taken for
-// those of an all-reduce that stopped in its middle.
+// A ring all-gather stops: the ranks that finished it are not mistaken for ranks of an
+// all-reduce that stopped half-way.
 func TestHangOfAnAllGatherThatOthersEnded(t *testing.T) {
 	m := newModel()
 	m.steps = 7

@@ -2,12 +2,12 @@ package collective
 
 import "slices"
 
-// shortestGap is the least time between the last thing a step needs and its begin
-// that can be a rank's delay.
+// shortestGap, in ns, is the least time between the last input of a step and its begin
+// that counts as a delay of the rank.
 const shortestGap = 20_000
 
 // bounds sets the first begin and the last end, and finds the steps that began later
-// than they could.
+// than possible.
 func (t *table) bounds() {
 	if t.bounded {
 		return
@@ -28,9 +28,9 @@ func (t *table) bounds() {
 	}
 }
 
-// binding is the predecessor that step i waited for: the one that ended last
-// (poster: "retain only one edge"). Where both ended in the same nanosecond it is the
-// awaited transfer if the record says that it was still missing. -1: none.
+// binding is the predecessor that step i waited for: the one that ended last (poster:
+// "retain only one edge"). If both ended in the same nanosecond it is the awaited
+// transfer, provided the record says that it was still missing. -1: none.
 func (t *table) binding(i int) int32 {
 	own, awaited := t.own[i], t.awaited[i]
 	switch {
@@ -44,7 +44,7 @@ func (t *table) binding(i int) int32 {
 	return own
 }
 
-// ready is when step i had all it needed; the run's begin where it needs nothing.
+// ready is when step i had all inputs; for a step without predecessors see start.
 func (t *table) ready(i int) int64 {
 	if p := t.binding(i); p >= 0 {
 		return t.end[p]
@@ -52,8 +52,8 @@ func (t *table) ready(i int) int64 {
 	return t.start(i)
 }
 
-// start is when the rank of a step without predecessors ended the step before, in the
-// part of the run before this; else the begin of the run.
+// start is the ready time of a step without predecessors: when its chain's last step
+// ended in the part of the run before this one; otherwise the begin of the run.
 func (t *table) start(i int) int64 {
 	if r, ok := t.before[chainOf(&t.steps[i])]; ok {
 		if t.offset != nil {
@@ -64,7 +64,7 @@ func (t *table) start(i int) int64 {
 	return t.first
 }
 
-// lastOr is the step at a place; the one that ended last where there is none.
+// lastOr is the step at a place, or the step that ended last if there is none.
 func (t *table) lastOr(at *place) int32 {
 	if at != nil {
 		for i := len(t.steps) - 1; i >= 0; i-- {
@@ -76,7 +76,7 @@ func (t *table) lastOr(at *place) int32 {
 	return t.lastStep
 }
 
-// comesFrom is the step of the part before that a path follows; nil where there is none.
+// comesFrom is the step of the part before that a path continues; nil: none.
 func (t *table) comesFrom(path []int32) *place {
 	if len(path) > 0 {
 		if r, ok := t.before[chainOf(&t.steps[path[0]])]; ok {
@@ -87,7 +87,7 @@ func (t *table) comesFrom(path []int32) *place {
 	return nil
 }
 
-// criticalSteps walks back from a step, -1: none; the result goes forward.
+// criticalSteps walks back from a step (-1: none) and returns the path in forward order.
 func (t *table) criticalSteps(from int32) []int32 {
 	var path []int32
 	for i, at := from, t.last; i >= 0 && len(path) < len(t.steps); {
@@ -105,8 +105,8 @@ func (t *table) criticalSteps(from int32) []int32 {
 	return path
 }
 
-// idleSince is the step of the same rank, of any communicator, that ended last by time
-// at: what a step without predecessors comes after.
+// idleSince is the last step of the same rank, in any communicator, that ended by time
+// at: the implied predecessor of a step without any.
 func (t *table) idleSince(i int32, at int64) int32 {
 	best := int32(-1)
 	if at <= t.first {
@@ -120,8 +120,8 @@ func (t *table) idleSince(i int32, at int64) int32 {
 	return best
 }
 
-// segments are the critical path from the first begin to the last end, without gaps
-// or overlaps.
+// segments is the critical path from the first begin to the last end, without gaps or
+// overlaps.
 func (t *table) segments(path []int32) []Segment {
 	var out []Segment
 	at := t.first
@@ -155,10 +155,9 @@ func (t *table) segments(path []int32) []Segment {
 	return out
 }
 
-// replay gives the ends of all steps if step i lasted less[i] shorter and began
-// idle[i] sooner after what it needs; steps before from are as they were. Each step
-// still comes after its predecessors by the gap that was measured. The makespan is
-// returned.
+// replay computes the ends of all steps if step i took less[i] less time and began
+// idle[i] sooner after its inputs; steps before from are unchanged. The other measured
+// gaps between a step and its predecessors stay. It returns the makespan.
 func (t *table) replay(less, idle, ends []int64, from int) (makespan int64) {
 	copy(ends[:from], t.end[:from])
 	last := t.first
@@ -188,7 +187,7 @@ func (t *table) replay(less, idle, ends []int64, from int) (makespan int64) {
 	return last - t.first
 }
 
-// slack is by how much every step could have ended later without a longer makespan.
+// slack is how much later each step could have ended without a longer makespan.
 func (t *table) slack() []int64 {
 	latest := make([]int64, len(t.steps))
 	for i := range latest {

@@ -24,8 +24,8 @@ func joined(t *testing.T, d collective.Diagnosis) {
 	}
 }
 
-// planRun plays a plan with random durations and delays: a step begins when the own
-// previous step and all transfers to the rank of lower steps that it awaits are done.
+// planRun plays a plan with random durations and delays: a step begins when the rank's
+// previous step and all lower-numbered transfers to the rank that it awaits are done.
 func planRun(random *rand.Rand, p collective.Plan, algorithm collective.Algorithm) collective.Run {
 	run := collective.Run{Communicators: []collective.Communicator{{Algorithm: algorithm}}}
 	for i := range p.Members {
@@ -82,7 +82,7 @@ func shapes() []collective.Shape {
 }
 
 // After the steps of an all-reduce every member has every member's part: knowledge
-// flows along the transfers, in the order of the steps. Nothing awaits a later step.
+// flows along the transfers in step order. Nothing awaits a later step.
 func TestDecomposeMovesTheData(t *testing.T) {
 	for _, s := range shapes() {
 		p, err := collective.Decompose(s)
@@ -146,7 +146,7 @@ func TestPathOfEveryAlgorithm(t *testing.T) {
 			t.Errorf("%+v: makespan %d, want %d", s, d.MakespanNanos, want)
 		}
 		joined(t, d)
-		// The order of the records, and doubles, change nothing.
+		// The order of the records, and duplicates, do not matter.
 		mixed := run
 		mixed.Steps = append(slices.Clone(run.Steps), run.Steps[:len(run.Steps)/3]...)
 		random.Shuffle(len(mixed.Steps), func(i, j int) { mixed.Steps[i], mixed.Steps[j] = mixed.Steps[j], mixed.Steps[i] })
@@ -167,7 +167,7 @@ func TestDecomposeRefuses(t *testing.T) {
 	}
 }
 
-// Clocks that are off by hours are put right from matched steps.
+// Clocks that are off by hours are corrected using matched steps.
 func TestClocksOffByHours(t *testing.T) {
 	for _, program := range []bool{false, true} {
 		m := newModel()

@@ -2,7 +2,7 @@ package collective
 
 import "slices"
 
-// port is an egress port: packets leave node through it.
+// port is an egress port of a node.
 type port struct{ node, port int }
 
 // hop is a neighbour of a node.
@@ -15,50 +15,50 @@ type hop struct {
 type network struct {
 	*Fabric
 	hops    [][]hop
-	nominal []int64          // rate that a link should have, bits per second
+	nominal []int64          // nominal link rate, bits per second
 	least   int64            // lowest nominal rate between switches; 0: none
 	fastest int64            // highest nominal rate of a host's link
-	toward  [][]int32        // by host: the distances of all nodes to it, as they are asked for
-	pairs   map[[2]int]*pair // by source and destination, as they are asked for; at most maxPairs
-	met     portTable[meet]  // of find; empty between two questions
-	first   []int32          // by node: the number of its first port, see number
+	toward  [][]int32        // by host: the distances of all nodes to it, filled on demand
+	pairs   map[[2]int]*pair // by source and destination, filled on demand; at most maxPairs
+	met     portTable[meet]  // used by find; empty between calls
+	first   []int32          // by node: the number of its first port; see number
 	hopOf   []int32          // by a port's number: 1 + its index in the node's hops; 0: no link
 
-	observed portTable[observed]  // of a run; empty between two
+	observed portTable[observed]  // of the current run; empty between runs
 	called   portTable[portWords] // see words
 }
 
-// pair is what the fabric says of the flows between two hosts.
+// pair caches what the fabric says about flows between two hosts.
 type pair struct {
 	source, destination int
 	name, who           string   // of the flow, and as a culprit
-	known               bool     // paths are
+	known               bool     // paths is set
 	paths               [][]port // see shortest
-	unseenWay           *route   // of a flow that no switch saw; nil until asked for
-	lastSeen            []port   // at which the flow was seen that was asked for last,
-	lastWay             *route   // and its way
+	unseenWay           *route   // route of a flow that no switch saw; nil until computed
+	lastSeen            []port   // where the flow of the last query was seen,
+	lastWay             *route   // and its route
 }
 
-// meet is how many of some paths have a port, and how far from the source it is.
+// meet is how many of some paths pass a port, and its distance from the source.
 type meet struct{ paths, depth int }
 
-// maxPairs bounds the pairs of hosts that are kept.
+// maxPairs bounds the cached pairs of hosts.
 const maxPairs = 1 << 14
 
-// route is what is known of the way from one host to another: the egress ports that
-// lie on its shortest paths, by distance from the source.
+// route is what is known of the path from one host to another: the egress ports on its
+// shortest paths, by distance from the source.
 type route struct {
 	ports []port
-	sure  []port // of these, those that it certainly takes, in the same order
-	// Ports to links below their nominal rate, or that lose packets: on the way, and
-	// on one of several ways.
+	sure  []port // the subset that it certainly takes, in the same order
+	// Ports to links below their nominal rate, or that lose packets: certainly on the
+	// path, and on one of several paths.
 	slowAt, maybeSlow []port
 }
 
-// certain says whether the flow certainly takes a port.
+// certain reports whether the flow certainly takes a port.
 func (r *route) certain(p port) bool { return slices.Contains(r.sure, p) }
 
-// maxPaths bounds the shortest paths between two hosts that are looked at one by one.
+// maxPaths bounds the shortest paths between two hosts that are enumerated.
 const maxPaths = 256
 
 func newNetwork(f *Fabric, lineRate int64) *network {
@@ -76,9 +76,9 @@ func newNetwork(f *Fabric, lineRate int64) *network {
 	return n
 }
 
-// rateClasses sets the nominal rates: of the links between the same two levels of the
-// fabric (level: hops to the nearest host) the most frequent, and at least the given
-// line rate.
+// rateClasses sets the nominal link rates: the most frequent rate between the same two
+// levels of the fabric (level: hops to the nearest host), but at least the given line
+// rate.
 func (n *network) rateClasses(lineRate int64) {
 	level := n.levels()
 	count := map[[2]int]map[int64]int{}
@@ -116,8 +116,8 @@ func (n *network) rateClasses(lineRate int64) {
 	}
 }
 
-// between is the nominal rate between two hosts: that of their own links, or of the
-// slowest between switches if they hang on different ones; 0 where it is unknown.
+// between is the nominal rate between two hosts: the lower one of their links, and of
+// the slowest link between switches if they are on different switches; 0 if unknown.
 func (n *network) between(from, to int) int64 {
 	if min(from, to) < 0 || max(from, to) >= len(n.hops) || len(n.hops[from]) == 0 || len(n.hops[to]) == 0 {
 		return 0
@@ -152,7 +152,7 @@ func (n *network) levels() []int {
 	return level
 }
 
-// nic is the port by which a host sends.
+// nic is the port from which a host sends.
 func (n *network) nic(host int) port {
 	if hops := n.hops[host]; len(hops) > 0 {
 		return port{host, hops[0].port}
@@ -160,13 +160,13 @@ func (n *network) nic(host int) port {
 	return port{host, 1}
 }
 
-// toHost says whether an egress port leads to a host, and to which.
+// toHost reports whether an egress port leads to a host, and to which.
 func (n *network) toHost(p port) (int, bool) {
 	h, ok := n.next(p)
 	return h.peer, ok && !n.Nodes[h.peer].Switch
 }
 
-// pair is that of two hosts.
+// pair returns the cached pair of two hosts.
 func (n *network) pair(from, to int) *pair {
 	of := n.pairs[[2]int{from, to}]
 	if of == nil {
@@ -179,8 +179,8 @@ func (n *network) pair(from, to int) *pair {
 	return of
 }
 
-// way is the route of a flow between two hosts, given the ports at which it was seen, in
-// order. The ways of a collective's flows are the same in every iteration.
+// way returns the route of a flow between two hosts, given the ports at which it was
+// seen, in order. The routes of a collective's flows are the same in every iteration.
 func (n *network) way(of *pair, seen []port) *route {
 	if !of.known {
 		of.paths, of.known = n.shortest(of.source, of.destination), true
@@ -197,8 +197,8 @@ func (n *network) way(of *pair, seen []port) *route {
 	return of.unseenWay
 }
 
-// find is the route of a flow that takes one of some paths, given the ports at which it
-// was seen.
+// find computes the route of a flow that takes one of the paths, given the ports at
+// which it was seen.
 func (n *network) find(paths [][]port, seen []port) *route {
 	r := &route{}
 	if len(seen) > 0 {
@@ -249,7 +249,7 @@ func (n *network) find(paths [][]port, seen []port) *route {
 	return r
 }
 
-// order sorts the ports of find by their distance from the source.
+// order sorts the ports of find by distance from the source.
 func (n *network) order(ports []port) {
 	slices.SortFunc(ports, func(a, b port) int {
 		if d := n.met.get(a).depth - n.met.get(b).depth; d != 0 {
@@ -266,7 +266,7 @@ func comparePorts(a, b port) int {
 	return a.port - b.port
 }
 
-// agreeing are the paths that hold most of the ports at which a flow was seen.
+// agreeing returns the paths with the most of the ports at which a flow was seen.
 func agreeing(paths [][]port, seen []port) [][]port {
 	best := 0
 	var out [][]port
@@ -287,7 +287,7 @@ func agreeing(paths [][]port, seen []port) [][]port {
 	return out
 }
 
-// distances are the hops of every node to a host; -1 where there is no way.
+// distances is the number of hops of every node to a host; -1 if unreachable.
 func (n *network) distances(to int) []int32 {
 	if n.toward == nil {
 		n.toward = make([][]int32, len(n.hops))
@@ -317,7 +317,7 @@ func (n *network) distances(to int) []int32 {
 }
 
 // shortest lists the shortest paths between two hosts as egress ports, at most
-// maxPaths. Hosts forward nothing.
+// maxPaths. Hosts do not forward.
 func (n *network) shortest(from, to int) [][]port {
 	if from < 0 || to < 0 || from >= len(n.hops) || to >= len(n.hops) || from == to {
 		return nil

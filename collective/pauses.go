@@ -2,16 +2,16 @@ package collective
 
 import "slices"
 
-// window is how far from a step a report or a pause may lie to say something of it:
-// the simulation polls a flow once in 3 ms at most.
+// window is how far in time a report or a pause may lie from a step to be used for it:
+// the simulation polls a flow at most once in 3 ms.
 const window = 5_000_000
 
-// pauses answers when which port was paused.
+// pauses answers queries about when which port was paused.
 type pauses struct {
-	end int64 // of those that were not resumed
+	end int64 // end of pauses that were not resumed
 	tr  *traffic
 
-	asked   interval          // the last question's time, and
+	asked   interval          // time range of the last query; below, its cached results
 	exited  map[port][]exit   // what was found for it
 	passing map[int][]passing // by node; nil until asked for
 	roots   map[port]int      // of once
@@ -19,7 +19,7 @@ type pauses struct {
 
 type interval struct{ from, to int64 }
 
-// newPauses pairs pauses with resumes. A port that was never resumed stays paused to
+// newPauses pairs pauses with resumes. A port that was never resumed stays paused until
 // the end of the run.
 func newPauses(run *Run, tr *traffic, last int64) *pauses {
 	p := &pauses{tr: tr, exited: map[port][]exit{}, roots: map[port]int{}}
@@ -58,7 +58,7 @@ func (p *pauses) add(at port, x interval) {
 	of.intervals = append(of.intervals, x)
 }
 
-// time is how long a port was paused between two times by its PFC frames.
+// time is how long PFC frames paused a port between two times.
 func (p *pauses) time(at port, from, to int64) int64 {
 	of := p.tr.net.observed.get(at)
 	if of == nil {
@@ -74,7 +74,7 @@ func (p *pauses) time(at port, from, to int64) int64 {
 }
 
 // share is the share of packets that found a port paused between two times, by
-// telemetry; known false where no report covers the time.
+// telemetry; known is false if no report covers the time.
 func (p *pauses) share(at port, from, to int64) (share float64, known bool) {
 	var paused, packets int64
 	for _, r := range p.tr.during(at, from, to) {
@@ -89,7 +89,7 @@ func (p *pauses) share(at port, from, to int64) (share float64, known bool) {
 	return min(float64(paused)/float64(packets), 1), true
 }
 
-// during are the reports of a port that cover part of a stretch of time.
+// during returns the reports of a port that overlap a time range.
 func (tr *traffic) during(at port, from, to int64) []*PortReport {
 	of := tr.net.observed.get(at)
 	if of == nil {
@@ -104,20 +104,20 @@ func (tr *traffic) during(at port, from, to int64) []*PortReport {
 	return reads[i:end]
 }
 
-// paused is how long a port stood between two times, by frames or, where there are
-// none of it, by the share of its packets that telemetry saw waiting.
+// paused is how long a port was paused between two times, by PFC frames or by the share
+// of its packets that telemetry saw waiting, whichever is larger.
 func (p *pauses) paused(at port, from, to int64) int64 {
 	return int64(p.fraction(at, from, to) * float64(to-from))
 }
 
-// fraction is the part of a stretch of time for which a port stood.
+// fraction is the share of a time range for which a port was paused.
 func (p *pauses) fraction(at port, from, to int64) float64 {
 	share, _ := p.share(at, from, to)
 	return max(float64(p.time(at, from, to))/float64(max(to-from, 1)), share)
 }
 
-// stands says whether a port was paused at all between two times, by frames, by its
-// packets, or because the switch behind it was asked for that.
+// stands reports whether a port was paused at all between two times: by frames, by its
+// packets, or because a telemetry signal followed its pause to the next switch.
 func (p *pauses) stands(at port, from, to int64) bool {
 	if p.fraction(at, from, to) > 0 {
 		return true
@@ -126,18 +126,18 @@ func (p *pauses) stands(at port, from, to int64) bool {
 	return of != nil && slices.ContainsFunc(of.signals, func(t int64) bool { return t >= from && t <= to })
 }
 
-// origin is where a pause comes from.
+// origin is a root of a pause.
 type origin struct {
-	at    port    // the egress port whose queue, or whose host, stops the network
+	at    port    // the egress port whose queue causes the pause, or that leads to the host causing it
 	host  int     // the host that pauses it; None where a queue is the cause
 	cycle []port  // the ports of a loop, in order; nil where there is none
 	score float64 // share of the pause, over all origins 1
 }
 
-// origins follows a paused port to the roots of its pause (Hawkeye's provenance, from
-// the victim downstream): each egress port of the switch behind it that its traffic
-// goes to, weighted by the queue there and the traffic's share, is a root unless it
-// is paused itself.
+// origins follows a paused port to the roots of its pause, downstream from the victim
+// (Hawkeye's provenance). Each egress port of the next switch that the paused traffic
+// goes to is a root unless it is paused itself. Its weight is the queue there times its
+// share of the traffic.
 func (p *pauses) origins(at port, from, to int64) []origin {
 	if asked := (interval{from, to}); asked != p.asked {
 		p.asked, p.passing = asked, nil
@@ -146,7 +146,7 @@ func (p *pauses) origins(at port, from, to int64) []origin {
 	return p.once(p.follow(at, from, to, nil, 1))
 }
 
-// once lists each root once, with its share over all ways to it.
+// once merges duplicate roots, adding up their scores over all paths.
 func (p *pauses) once(roots []origin) []origin {
 	clear(p.roots)
 	out := roots[:0]
@@ -164,12 +164,13 @@ func (p *pauses) once(roots []origin) []origin {
 	return out
 }
 
-// leastFollowed is the part of a pause that is followed to its roots: where a whole fabric
-// stands, the ways to them are more than can be counted. A port that less comes from is
-// taken for a root.
+// leastFollowed is the smallest part of a pause that is traced further: if a whole
+// fabric is paused, the paths to the roots are too many to enumerate. A port with a
+// smaller part is taken as a root.
 const leastFollowed = 1e-3
 
-// follow is origins after some ports, which are a part of the pause.
+// follow is the recursion of origins: behind are the ports already visited, part the
+// share of the pause.
 func (p *pauses) follow(at port, from, to int64, behind []port, part float64) []origin {
 	for i, b := range behind {
 		if b == at {
@@ -203,16 +204,16 @@ func (p *pauses) follow(at port, from, to int64, behind []port, part float64) []
 	return out
 }
 
-// exit is an egress port behind a paused link, and its share of the pause.
+// exit is an egress port downstream of a paused link, and its share of the pause.
 type exit struct {
 	at    port
 	share float64
 }
 
-// pausedWeight is how much more than a queue of one packet it counts that a port stood.
+// pausedWeight is the weight of a paused port relative to a queue of one packet.
 const pausedWeight = 100
 
-// exits are those of weigh, found once for a time.
+// exits is weigh, cached for the time range of the query.
 func (p *pauses) exits(at port, h hop, from, to int64) []exit {
 	out, known := p.exited[at]
 	if !known {
@@ -222,7 +223,7 @@ func (p *pauses) exits(at port, h hop, from, to int64) []exit {
 	return out
 }
 
-// weigh weighs the egress ports of the switch behind a paused link.
+// weigh weighs the egress ports of the switch downstream of a paused link.
 func (p *pauses) weigh(at port, h hop, from, to int64) []exit {
 	out := make([]exit, 0, len(p.tr.net.hops[h.peer]))
 	sum := 0.0
@@ -256,15 +257,15 @@ func (p *pauses) weigh(at port, h hop, from, to int64) []exit {
 	return out
 }
 
-// metered weighs an egress port by what telemetry says: the bytes it had from the
-// paused link, and the mean queue that packets found, or whether it stood itself.
+// metered weighs an egress port by telemetry: the bytes it had from the paused link,
+// times the mean queue that packets found, or whether it was paused itself.
 func (p *pauses) metered(q port, in int, from, to int64) float64 {
 	sum := 0.0
 	for _, r := range p.tr.during(q, from-window, to+window) {
 		if !r.Signal || r.In != in || r.MeterBytes == 0 {
 			continue
 		}
-		queue := 0.01 // a port without a queue has hardly a part in a pause
+		queue := 0.01 // a port without a queue contributes almost nothing to a pause
 		if r.Packets > 0 {
 			queue += float64(r.QueueSum) / float64(r.Packets)
 			queue += pausedWeight * float64(r.Paused) / float64(r.Packets)
@@ -279,11 +280,11 @@ func (p *pauses) metered(q port, in int, from, to int64) float64 {
 // passing is a flow that leaves a node by a port.
 type passing struct {
 	port  port
-	ports []port // of its whole way
+	ports []port // of its whole path
 	bytes float64
 }
 
-// passingAt are the flows under way in the last question's time that leave a node.
+// passingAt returns the flows active in the query's time range that leave a node.
 func (p *pauses) passingAt(node int) []passing {
 	if p.passing == nil {
 		p.passing = map[int][]passing{}
@@ -297,9 +298,9 @@ func (p *pauses) passingAt(node int) []passing {
 	return p.passing[node]
 }
 
-// pressure is what weighs the egress ports of a switch behind a paused link where no meter
-// was recorded: the bytes of the known flows that go through both, and of those that come
-// to the port from elsewhere.
+// pressure returns the inputs for weighing egress ports where no meter was recorded:
+// the bytes of the known flows through both the paused port and the exit, and of those
+// that reach the exit from elsewhere.
 func (p *pauses) pressure(at port, exits []exit) (through, beside []float64) {
 	through, beside = make([]float64, len(exits)), make([]float64, len(exits))
 	for i, x := range exits {

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// Where every port of a fabric stands, each root of a pause is named once, and what is
-// behind each port is weighed once for a time.
+// If every port of a fabric is paused, each root of a pause is named once, and each
+// port is weighed once per time range.
 func TestRootsWhereAllStands(t *testing.T) {
 	const n = 4 // leaves, spines, and hosts of a leaf
 	const hosts, leaves = 0, n * n

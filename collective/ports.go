@@ -2,11 +2,11 @@ package collective
 
 import "fmt"
 
-// maxPortNumber bounds the port numbers of a node that have a place in dense tables:
-// as many as InfiniBand switches can have.
+// maxPortNumber bounds the port numbers with an index in dense tables: InfiniBand
+// switches have at most that many.
 const maxPortNumber = 254
 
-// numberPorts gives the ports of the fabric's links consecutive numbers, node by node.
+// numberPorts numbers the ports of the fabric's links consecutively, node by node.
 func (n *network) numberPorts() {
 	n.first = make([]int32, len(n.hops)+1)
 	for node, hops := range n.hops {
@@ -20,7 +20,7 @@ func (n *network) numberPorts() {
 	}
 	n.hopOf = make([]int32, n.first[len(n.hops)])
 	for node, hops := range n.hops {
-		for i := len(hops) - 1; i >= 0; i-- { // of two hops of one port the first stays
+		for i := len(hops) - 1; i >= 0; i-- { // the first of two hops with the same port wins
 			if k := n.number(port{node, hops[i].port}); k >= 0 {
 				n.hopOf[k] = int32(i) + 1
 			}
@@ -28,7 +28,7 @@ func (n *network) numberPorts() {
 	}
 }
 
-// number is a port's index in dense tables; -1 where it has none.
+// number is a port's index in dense tables; -1 if it has none.
 func (n *network) number(p port) int {
 	if p.node < 0 || p.node >= len(n.hops) || p.port < 1 || p.port > int(n.first[p.node+1]-n.first[p.node]) {
 		return -1
@@ -36,7 +36,7 @@ func (n *network) number(p port) int {
 	return int(n.first[p.node]) + p.port - 1
 }
 
-// next is the hop through an egress port; ok false where the fabric has none.
+// next is the hop through an egress port; ok is false if the fabric has none.
 func (n *network) next(p port) (hop, bool) {
 	if k := n.number(p); k >= 0 {
 		if i := n.hopOf[k]; i > 0 {
@@ -54,11 +54,11 @@ func (n *network) next(p port) (hop, bool) {
 	return hop{}, false
 }
 
-// portTable holds something of some ports of a network. Emptying it takes as long as
-// there are entries, so that small runs in a large fabric stay cheap.
+// portTable maps some ports of a network to values. Emptying it takes time proportional
+// to the entries, so small runs in a large fabric stay cheap.
 type portTable[T any] struct {
 	net    *network
-	place  []int32 // by the port's number: its place in list, from 1; 0 where it has no entry
+	place  []int32 // by the port's number: its index in list plus 1; 0: no entry
 	beside map[port]int32
 	list   []portEntry[T]
 }
@@ -77,7 +77,7 @@ func (t *portTable[T]) find(p port) int32 {
 	return 0
 }
 
-// get is the entry of a port; nil where there is none. It is valid until at is called.
+// get returns the entry of a port; nil if there is none. It is valid until at is called.
 func (t *portTable[T]) get(p port) *T {
 	if i := t.find(p); i > 0 {
 		return &t.list[i-1].value
@@ -85,7 +85,7 @@ func (t *portTable[T]) get(p port) *T {
 	return nil
 }
 
-// at is the entry of a port, which is made if there is none. It is valid until the next.
+// at returns the entry of a port, creating it if needed. It is valid until the next call.
 func (t *portTable[T]) at(p port) *T {
 	if found := t.get(p); found != nil {
 		return found
@@ -118,17 +118,17 @@ func (t *portTable[T]) empty() {
 	t.list = t.list[:0]
 }
 
-// observed is what a run's records say of one port.
+// observed is what a run's records say about one port.
 type observed struct {
 	reads     []*PortReport // by time
 	intervals []interval    // in which PFC frames paused it
-	signals   []int64       // when a switch was asked because the port before it stood
+	signals   []int64       // times of telemetry signals that followed a pause of the port
 }
 
-// portWords is what is said of a port.
+// portWords are the texts that describe a port.
 type portWords struct{ name, collision, shared, filled string }
 
-// words are a port's; they are the fabric's, and stay from run to run.
+// words returns a port's texts; they depend on the fabric only and are kept between runs.
 func (n *network) words(p port) *portWords {
 	w := n.called.at(p)
 	if w.name == "" {

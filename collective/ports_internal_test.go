@@ -36,7 +36,7 @@ func TestPortTableIsAMap(t *testing.T) {
 	}
 }
 
-// TestNextIsTheFirstLinkOfAPort: as a search through the node's hops finds it.
+// TestNextIsTheFirstLinkOfAPort compares with a search through the node's hops.
 func TestNextIsTheFirstLinkOfAPort(t *testing.T) {
 	fabric := &Fabric{Nodes: make([]Node, 3), Links: []Link{
 		{A: 0, B: 1, APort: 1, BPort: 3}, {A: 1, B: 2, APort: 1, BPort: maxPortNumber + 1}, {A: 0, B: 2, APort: 1, BPort: 2},
@@ -60,8 +60,8 @@ func TestNextIsTheFirstLinkOfAPort(t *testing.T) {
 	}
 }
 
-// TestWaysDependOnWhatWasSeen: a flow's way between two runs of one fabric is the kept
-// one only where switches saw it at the same ports.
+// TestWaysDependOnWhatWasSeen: a flow's cached route is reused between runs only if
+// switches saw it at the same ports.
 func TestWaysDependOnWhatWasSeen(t *testing.T) {
 	n := newNetwork(twoSpines(), 0)
 	of := n.pair(4, 6)
@@ -94,8 +94,8 @@ func twoSpines() *Fabric {
 	return f
 }
 
-// TestPossibleCollisionsNeedTwo: two flows of the collective whose ways are not known may
-// share an uplink; the one has slowed the other only if both lost time.
+// TestPossibleCollisionsNeedTwo: two flows of the collective with unknown paths may
+// share an uplink; one has slowed the other only if both lost time.
 func TestPossibleCollisionsNeedTwo(t *testing.T) {
 	for lasts, causes := range map[int64]int{10e6: 1, 5e6: 0} {
 		run := &Run{Fabric: twoSpines()}

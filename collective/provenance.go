@@ -5,9 +5,9 @@ import (
 	"strings"
 )
 
-// pausedBy appends the causes of the time that step i stood behind paused ports: a flow
-// at the root of the pauses that does not share a port with the step, a host that
-// pauses the network by itself, or a loop of paused ports.
+// pausedBy appends the causes of the time that step i waited behind paused ports: a
+// flow at the root of the pauses that does not share a port with the step, a host that
+// pauses the network by itself, or a cycle of paused ports.
 func (a *analysis) pausedBy(out []cause, i int, s *stream, excess int64) []cause {
 	from, to := a.t.begin[i], a.t.end[i]
 	way := a.tr.route(s)
@@ -26,7 +26,7 @@ func (a *analysis) pausedBy(out []cause, i int, s *stream, excess int64) []cause
 	return out
 }
 
-// ofOrigin appends who is behind a root of pauses.
+// ofOrigin appends the causes behind a root of pauses.
 func (a *analysis) ofOrigin(out []cause, s *stream, o origin, weight float64, from, to int64) []cause {
 	switch {
 	case o.cycle != nil:
@@ -35,13 +35,13 @@ func (a *analysis) ofOrigin(out []cause, s *stream, o origin, weight float64, fr
 		return append(out, cause{who: a.host(o.host), class: SlowHost, object: a.host(o.host), weight: weight, confidence: 0.9,
 			evidence: fmt.Sprintf("it pauses %s, and nothing is behind it", a.switchPort(o.at))})
 	case s != nil && a.tr.route(s).certain(o.at):
-		return out // the step's own port: who shares it is blamed for that
+		return out // the step's own port: flows that share it are blamed elsewhere
 	}
 	return a.atRoot(out, s, o.at, weight, from, to)
 }
 
-// atRoot appends the flows whose packets fill the queue at a root: those beside the
-// collective, and where there are none the collective's own.
+// atRoot appends the flows whose packets fill the queue at a root: background flows, or
+// the collective's own if there are none.
 func (a *analysis) atRoot(out []cause, s *stream, at port, weight float64, from, to int64) []cause {
 	if a.slowPort(at, from, to) {
 		return append(out, a.slowLinkAt(at, weight))
@@ -71,10 +71,10 @@ func (a *analysis) atRoot(out []cause, s *stream, at port, weight float64, from,
 	return out
 }
 
-// fillers weighs the flows at a port by the queue that switches saw them in, and
-// where none that is not of the collective was reported by their bytes; others says
-// whether some of them are not of the collective. The collective's own flows fill a
-// queue where several meet. The weights are in the order of sending.
+// fillers weighs the flows at a port, in the order of sending: by packets and queue as
+// switches reported them, or by bytes if no background flow was reported. others
+// reports whether any is a background flow. The collective's own flows count as filling
+// a queue only if several meet there.
 func (a *analysis) fillers(s *stream, at port, from, to int64) (filled []float64, others bool) {
 	sending := a.tr.sending(from, to)
 	filled = grow(&a.room.filled, len(sending))
@@ -110,8 +110,8 @@ func (a *analysis) fillers(s *stream, at port, from, to int64) (filled []float64
 	return filled, others
 }
 
-// streamOf is the flow that a row of telemetry stands for, one that was under way at the
-// time if any was; nil where none is known.
+// streamOf returns the flow that a telemetry row belongs to, preferably one that was
+// active at the time; nil if none is known.
 func (a *analysis) streamOf(row FlowReport, from, to int64) *stream {
 	pair := [2]int{row.Source, row.Destination}
 	if row.Collective {
@@ -129,8 +129,8 @@ func (a *analysis) streamOf(row FlowReport, from, to int64) *stream {
 	return nil
 }
 
-// deadlock is the culprit of a loop of paused ports: it names every port of it, from
-// the lowest on.
+// deadlock is the culprit of a cycle of paused ports: it names all of them, beginning
+// with the lowest.
 func (a *analysis) deadlock(cycle []port, weight float64) cause {
 	first := 0
 	for i, p := range cycle {

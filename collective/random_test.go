@@ -9,8 +9,8 @@ import (
 	"github.com/giverny/giverny/collective"
 )
 
-// One background flow between two hosts at random: it is named, nothing else is, and
-// its cost is that of the model without it.
+// For one background flow between random hosts: only it is named, with the cost that
+// the model has without it.
 func TestRandomFlowIsNamed(t *testing.T) {
 	random := rand.New(rand.NewSource(5))
 	for range 8 {

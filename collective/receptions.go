@@ -1,14 +1,14 @@
 package collective
 
-// A rank's collective ends when it has sent all that it sends and received all that is
-// for it. Its steps of the next iteration therefore come after the receptions of the one
-// before too, which no step of the rank names: the last of them is an edge of the waiting
-// graph, and only the time after both is the rank's own.
+// A rank's collective ends when it has sent and received all its data. So its steps of
+// the next iteration also come after the receptions of the one before, which its
+// records do not name. The last reception is an edge of the waiting graph; only the
+// time after both predecessors is the rank's own.
 
-// received is the last transfer into each rank in an iteration; -1 where there is none.
+// received is, by rank, the last transfer into it in an iteration; -1: none.
 type received []int32
 
-// note takes a transfer into account.
+// note records a transfer.
 func (g received) note(t *table, i int32) {
 	if to := t.steps[i].Peer; to >= 0 && (g[to] < 0 || t.end[i] > t.end[g[to]]) {
 		g[to] = i
@@ -21,9 +21,9 @@ func (g received) forget() {
 	}
 }
 
-// afterReceptions adds these edges, for the communicators whose records agree: where a
-// rank began an iteration before it had received all of the one before, it does not wait
-// for that.
+// afterReceptions adds these edges for the communicators whose records are consistent
+// with them: a rank that began an iteration before it had received all of the one
+// before does not wait for it.
 func (t *table) afterReceptions() {
 	if n := len(t.steps); n == 0 || t.before == nil && t.steps[0].Communicator == t.steps[n-1].Communicator && t.steps[0].Iteration == t.steps[n-1].Iteration {
 		return
@@ -34,10 +34,10 @@ func (t *table) afterReceptions() {
 	}
 }
 
-// edge is from a step back to one that it comes after.
+// edge says that a step comes after an earlier one.
 type edge struct{ step, after int32 }
 
-// receptionsOf adds the edges of the communicator whose steps begin at a place, and
+// receptionsOf adds the edges of the communicator whose steps begin at index from, and
 // returns where they end.
 func (t *table) receptionsOf(from int, now, earlier received) (to int) {
 	if _, to = t.of(t.steps[from].Communicator); t.steps[from].Iteration == t.steps[to-1].Iteration {
@@ -77,8 +77,8 @@ func (t *table) receptionsOf(from int, now, earlier received) (to int) {
 	return to
 }
 
-// afterPart has the communicator's first steps in a part of a long run come after what
-// their ranks received in the part before, and reports whether they do.
+// afterPart makes a communicator's first steps in a part of a long run wait for what
+// their ranks received in the part before; false if the records contradict that.
 func (t *table) afterPart(from, to int) bool {
 	if t.before == nil {
 		return true
@@ -114,11 +114,11 @@ func (t *table) afterPart(from, to int) bool {
 // receiver is a rank in a communicator.
 type receiver struct{ communicator, rank int32 }
 
-// arrivals are the last transfers into the ranks in the last iteration of some records.
+// arrivals is, by receiver, the last transfer into it in the last iteration of some records.
 type arrivals map[receiver]StepRecord
 
 func arrivalsOf(steps []StepRecord) arrivals {
-	index, byRank := map[receiver]int32{}, []int32{} // by rank where the communicator is 0: the common case
+	index, byRank := map[receiver]int32{}, []int32{} // byRank: for the common case of communicator 0
 	later := func(i, old int32) bool {
 		r, o := &steps[i], &steps[old]
 		return r.Iteration > o.Iteration || r.Iteration == o.Iteration && r.EndNanos > o.EndNanos

@@ -8,7 +8,7 @@ import (
 )
 
 // pairs are iterations of two ranks that send to each other once; rank 1 sends slowly,
-// and rank 0 begins the next iteration so long after rank 1's data came as lag says.
+// and rank 0 begins the next iteration lag after rank 1's data arrived.
 func pairs(iterations int, lag int64) collective.Run {
 	ranks, communicators := ringRanks(2)
 	run := collective.Run{Ranks: ranks, Communicators: communicators}
@@ -25,8 +25,8 @@ func pairs(iterations int, lag int64) collective.Run {
 	return run
 }
 
-// TestIterationsComeAfterReceptions: a rank that has sent all still waits for what it
-// receives, and is late only after that; in one run and in parts of it.
+// TestIterationsComeAfterReceptions: a rank that has sent everything still waits for
+// its receptions, and is late only after them; in one run and in parts.
 func TestIterationsComeAfterReceptions(t *testing.T) {
 	for name, limit := range map[string]int{"whole": 0, "parts": 4} {
 		z := collective.NewAnalyser(collective.Options{Limit: limit})
@@ -36,8 +36,8 @@ func TestIterationsComeAfterReceptions(t *testing.T) {
 	}
 }
 
-// TestIterationsBeforeReceptions: where a rank goes on before it has received all, the
-// receptions are no reason to wait.
+// TestIterationsBeforeReceptions: if a rank continues before it has received
+// everything, receptions are not awaited.
 func TestIterationsBeforeReceptions(t *testing.T) {
 	run := pairs(4, 2_000)
 	run.Steps[2].BeginNanos, run.Steps[2].EndNanos = run.Steps[2].BeginNanos-3_000_000, run.Steps[2].EndNanos-3_000_000
@@ -48,7 +48,7 @@ func TestIterationsBeforeReceptions(t *testing.T) {
 }
 
 // TestChunksOneAtATime: a rank that sends its chunks one at a time begins the next step
-// when the last chunk of this one is through, and is not late.
+// after the last chunk of this one, and is not late.
 func TestChunksOneAtATime(t *testing.T) {
 	ranks, communicators := ringRanks(2)
 	run := collective.Run{Ranks: ranks, Communicators: communicators}
@@ -74,8 +74,8 @@ func TestChunksOneAtATime(t *testing.T) {
 	}
 }
 
-// TestHangBehindTheNextIteration: ranks that are through with an iteration in which
-// another stopped begin the next; the one that stopped is named, and it alone.
+// TestHangBehindTheNextIteration: ranks that finished an iteration in which another one
+// stopped begin the next; only the one that stopped is named.
 func TestHangBehindTheNextIteration(t *testing.T) {
 	ranks, communicators := ringRanks(4)
 	steps := ringIteration(nil, 4, collective.None, 1e9)

@@ -5,9 +5,8 @@ import (
 	"testing"
 )
 
-// handmade is the analysis of two switches with two hosts each, of 25 Gb/s, that a link
-// joins, before it blames anything: rank 0 on host 2 sends to rank 1 on host 4 twice,
-// for 10 ms.
+// handmade is the analysis, before any blame, of two connected switches with two hosts
+// each, of 25 Gb/s: rank 0 on host 2 sends to rank 1 on host 4 twice, for 10 ms.
 func handmade(between int64, flow Flow, reports ...PortReport) *analysis {
 	fabric := &Fabric{Nodes: []Node{{"0", true}, {"1", true}, {"2", false}, {"3", false}, {"4", false}, {"5", false}}}
 	for i, at := range []int{0, 0, 1, 1} {
@@ -24,7 +23,7 @@ func handmade(between int64, flow Flow, reports ...PortReport) *analysis {
 	return newAnalysis(t, tr, &scratch{})
 }
 
-// A port that is full from the begin of a late flow on is no slow link.
+// A port that is full from the begin of a late flow is not a slow link.
 func TestLoadCountsOverTheTimeOfTheFlows(t *testing.T) {
 	report := PortReport{LastNanos: 10e6, Switch: 1, Port: 2, Packets: 1000, QueueSum: 5000}
 	for begin, slow := range map[int64]bool{0: true, 8e6: false} {
@@ -35,7 +34,7 @@ func TestLoadCountsOverTheTimeOfTheFlows(t *testing.T) {
 	}
 }
 
-// A link that is as fast as both senders together is no place where they meet.
+// Flows do not contend at a link that is as fast as both senders together.
 func TestFlowsThatFitTakeNothingOfEachOther(t *testing.T) {
 	for rate, causes := range map[int64]int{25e9: 1, 50e9: 0} {
 		a := handmade(rate, Flow{Source: 3, Destination: 5, Bytes: 15e6, EndNanos: 10e6})
@@ -45,8 +44,8 @@ func TestFlowsThatFitTakeNothingOfEachOther(t *testing.T) {
 	}
 }
 
-// Possible collisions go where a culprit came before that took more than they, or 3% of
-// the makespan of 20 ms.
+// Possible collisions are dropped if an earlier culprit took more than they did, or 3%
+// of the makespan of 20 ms.
 func TestPossibleCollisionsYield(t *testing.T) {
 	for name, c := range map[string]struct {
 		known, nanos int64
@@ -79,7 +78,8 @@ func TestTextSaysPossible(t *testing.T) {
 	}
 }
 
-// A port is as busy as its packets are large: by sequence numbers, not by a usual size.
+// A port's load is computed from the packet size by sequence numbers, not from a
+// default size.
 func TestLoadCountsByTheSizeOfPackets(t *testing.T) {
 	for payload, slow := range map[int64]bool{1300: true, 4096: false} {
 		report := PortReport{LastNanos: 10e6, Switch: 1, Port: 2, Packets: 6000, QueueSum: 30000,

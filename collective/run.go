@@ -1,26 +1,26 @@
 package collective
 
-// Run is what was recorded of the collectives of one job. Every part but Ranks may
-// be empty. Times are nanoseconds on one axis per rank; the axes of two ranks may
-// be apart (see Diagnosis.ClockOffsets).
+// Run is what was recorded of the collectives of one job. All fields except Ranks may
+// be empty. Times are nanoseconds on one clock per rank; the clocks of two ranks may
+// differ (see Diagnosis.ClockOffsets).
 type Run struct {
 	Ranks         []Rank
 	Communicators []Communicator
-	Steps         []StepRecord // in any order; doubles are dropped
-	Flows         []Flow       // flows that are not of the collective
+	Steps         []StepRecord // in any order; duplicates are dropped
+	Flows         []Flow       // background flows
 	Paths         []Path       // of the collective's flows, where hosts traced them
-	Telemetry     []PortReport // what switches reported of their egress ports
+	Telemetry     []PortReport // reports of switches about their egress ports
 	Pauses        []Pause      // PFC frames received
 	Fabric        *Fabric      // nil where unknown
 	Notes         []string     // what a reader left out or assumed
 
 	LastRecord string // where the step records end, as file:line; empty where unknown
-	Cut        bool   // they end amid a line, or lack some: what followed is missing
+	Cut        bool   // they end in the middle of a line, or some are missing: later ones are lost
 }
 
 // Rank is a process of the job. Its number is its index in Run.Ranks.
 type Rank struct {
-	Node    string // name of its host as printed
+	Node    string // name of its host as displayed
 	Host    int    // index in Fabric.Nodes; -1 where unknown
 	Missing bool   // it belongs to the job but left no records
 }
@@ -41,7 +41,7 @@ const (
 // Algorithm is how a collective moves its data.
 type Algorithm string
 
-// The algorithms that Decompose knows; Custom takes its steps from the records or
+// The algorithms that Decompose knows. The steps of Custom come from the records or
 // from a table.
 const (
 	Ring            Algorithm = "ring"
@@ -57,7 +57,7 @@ type Communicator struct {
 	Name      string
 	Members   []int // rank numbers, in the communicator's order
 	Operation Operation
-	Algorithm Algorithm // empty where unknown: the waits are then found in the records
+	Algorithm Algorithm // empty: unknown, waits are derived from the records
 	Steps     int       // steps of one collective; 0 where unknown
 }
 
@@ -75,10 +75,10 @@ type StepRecord struct {
 	Rank         int32 // the sender
 	Peer         int32 // the receiver; None in a step without a transfer
 
-	// AwaitsRank and AwaitsStep name the transfer whose data this step needs before
-	// it begins, of the same channel, iteration and chunk. AwaitsStep 0: not
-	// recorded, it is found from Peer of the others; None: the step needs no data.
-	// AwaitsStep is below Step: steps are numbered so that data flows upwards.
+	// AwaitsRank and AwaitsStep name the transfer whose data this step needs before it
+	// begins, in the same channel, iteration and chunk. AwaitsStep 0: not recorded,
+	// derived from the Peer of other records; None: the step needs no data. AwaitsStep
+	// is less than Step: steps are numbered in the direction of the data flow.
 	AwaitsRank int32
 	AwaitsStep int32
 
@@ -88,7 +88,7 @@ type StepRecord struct {
 	AloneNanos int64 // duration on an idle fabric; 0 where unknown
 }
 
-// Flow is a flow beside the collective's.
+// Flow is a background flow.
 type Flow struct {
 	Source, Destination         int // indices in Fabric.Nodes
 	SourcePort, DestinationPort int
@@ -97,16 +97,16 @@ type Flow struct {
 	EndNanos                    int64 // 0 where unknown
 }
 
-// Path is the way that the collective's flow between two hosts takes.
+// Path is the path of the collective's flow between two hosts.
 type Path struct {
 	Source, Destination int // indices in Fabric.Nodes
 	Ports               []PathPort
 }
 
-// PathPort is an egress port on a way.
+// PathPort is an egress port on a path.
 type PathPort struct{ Node, Port int }
 
-// PortReport is what a switch knew of one egress port in one epoch.
+// PortReport is what a switch recorded about one egress port in one epoch.
 type PortReport struct {
 	Record     int   // reports of one telemetry record have the same number
 	TimeNanos  int64 // when the record was written
@@ -115,8 +115,8 @@ type PortReport struct {
 	Switch     int   // index in Fabric.Nodes
 	Port       int   // the egress port, from 1
 	Signal     bool  // the record follows a paused port upstream
-	In         int   // of a signal: the ingress port it came from; 0 otherwise
-	MeterBytes int64 // of a signal: bytes from In to Port in the meter's window
+	In         int   // for a signal: the ingress port it came from; otherwise 0
+	MeterBytes int64 // for a signal: bytes from In to Port in the meter's window
 	Packets    int64
 	QueueSum   int64 // sum over packets of the queue they found, in packets
 	Paused     int64 // packets that found the port paused
@@ -127,12 +127,12 @@ type PortReport struct {
 type FlowReport struct {
 	Source, Destination         int // indices in Fabric.Nodes
 	SourcePort, DestinationPort int
-	Collective                  bool  // it is a flow of the collective
+	Collective                  bool  // the flow belongs to the collective
 	MinSeq, MaxSeq              int64 // bytes from the flow's begin
 	Packets, QueueSum, Paused   int64
 }
 
-// Pause is a PFC frame received by a node's port: the port stops, or may send again.
+// Pause is a PFC frame received by a node's port: it must stop, or may send again.
 type Pause struct {
 	TimeNanos int64
 	Node      int // index in Fabric.Nodes
@@ -152,7 +152,7 @@ type Node struct {
 	Switch bool
 }
 
-// Link joins port APort of node A and port BPort of node B, both ways.
+// Link connects port APort of node A and port BPort of node B, in both directions.
 type Link struct {
 	A, B          int // indices in Fabric.Nodes
 	APort, BPort  int // from 1

@@ -14,7 +14,7 @@ type scenario struct {
 	class   collective.Class
 	flows   []string       // of the culprits; empty: not checked
 	object  string         // of the first culprit
-	without func(m *model) // takes the culprits out, for the true cost
+	without func(m *model) // removes the culprits, for the true cost
 }
 
 func noOthers(m *model) { m.others = nil }

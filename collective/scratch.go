@@ -1,19 +1,19 @@
 package collective
 
-// scratch is memory that one diagnosis leaves to the next.
+// scratch is memory that is reused from one diagnosis to the next.
 type scratch struct {
 	begin, end       []int64
 	own, awaited     []int32
 	gaps             []int32
-	less, idle, ends []int64 // less and idle are all zero while no replayer works
+	less, idle, ends []int64 // less and idle are all zero while no replayer uses them
 	known            []cause
 	filled           []float64
 	roles            []int
 	deeds            map[face]*done
-	lists            [][]share // to be used again
+	lists            [][]share // free lists of shares
 }
 
-// list is an empty list of shares.
+// list returns an empty list of shares.
 func (r *scratch) list() []share {
 	n := len(r.lists)
 	if n == 0 {
@@ -24,7 +24,7 @@ func (r *scratch) list() []share {
 	return last
 }
 
-// keep takes back the lists of shares of a diagnosis.
+// keep recycles a diagnosis' lists of shares.
 func (r *scratch) keep(lists map[string][]share) {
 	for _, list := range lists {
 		clear(list)
@@ -32,7 +32,7 @@ func (r *scratch) keep(lists map[string][]share) {
 	}
 }
 
-// noDeeds is an empty list of deeds.
+// noDeeds returns an empty map of deeds.
 func (r *scratch) noDeeds() map[face]*done {
 	if r.deeds == nil {
 		r.deeds = map[face]*done{}
@@ -41,8 +41,8 @@ func (r *scratch) noDeeds() map[face]*done {
 	return r.deeds
 }
 
-// grow gives a slice of n elements, of the memory that is there if it is enough. What
-// it holds is not defined.
+// grow returns a slice of n elements with undefined contents, reusing the memory at at
+// if it suffices.
 func grow[T any](at *[]T, n int) []T {
 	if cap(*at) < n {
 		*at = make([]T, n)

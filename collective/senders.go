@@ -2,15 +2,15 @@ package collective
 
 import "slices"
 
-// senders finds the streams that send between two times. It keeps the last answer: the
-// questions about one step are all of the same times.
+// senders finds the streams that send between two times. It caches the last answer,
+// since all queries about one step have the same times.
 type senders struct {
 	begun    []int32 // the collective's steps that have a stream, by begin
-	longest  int64   // of these
-	from, to int64   // of the last answer
+	longest  int64   // longest duration of these
+	from, to int64   // time range of the last answer
 	answer   []sender
 	numbers  []int32   // of the collective's streams in the answer
-	sums     []float64 // by stream, of the collective's bytes; zero between two questions
+	sums     []float64 // by stream, the collective's bytes; zero between queries
 }
 
 // sender is a stream and how much it sent between two times.
@@ -19,7 +19,7 @@ type sender struct {
 	bytes int64
 }
 
-// newSenders numbers the streams, of which the collective's come first.
+// newSenders numbers the streams; the collective's come first.
 func newSenders(tr *traffic) (s senders) {
 	for i, at := range tr.list {
 		at.number = i
@@ -39,9 +39,9 @@ func newSenders(tr *traffic) (s senders) {
 	return s
 }
 
-// sending are the streams that sent between two times, in their order; of the collective
-// those too that sent less than a byte. It is valid until other times are asked for. A
-// step's bytes are taken as even over its time.
+// sending returns the streams that sent between two times, in order, including those of
+// the collective that sent less than a byte. It is valid until called with other times.
+// A step is assumed to send at a constant rate.
 func (tr *traffic) sending(from, to int64) []sender {
 	if tr.from == from && tr.to == to {
 		return tr.answer
@@ -79,7 +79,7 @@ func (tr *traffic) sending(from, to int64) []sender {
 	return tr.answer
 }
 
-// placeOf is where a stream is among those that sent between two times.
+// placeOf is the index of a stream in sending(from, to).
 func (tr *traffic) placeOf(s *stream, from, to int64) (at int, ok bool) {
 	return slices.BinarySearchFunc(tr.sending(from, to), s.number, func(x sender, number int) int { return x.number - number })
 }

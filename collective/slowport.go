@@ -5,23 +5,23 @@ import (
 	"slices"
 )
 
-// A port is slow if packets wait there (this many, in the mean) although all that went
-// through needs less than this share of the time at the nominal rate, and nothing
-// pauses it.
+// A port is slow if packets wait there (standingQueue in the mean) although all its
+// traffic needs less than busyShare of the time at the nominal rate, and nothing pauses
+// it.
 const (
 	standingQueue = 3.0
 	busyShare     = 0.75
 	pausedShare   = 0.2
-	usualPacket   = 1300    // bytes of payload, the simulation's; of other fabrics see packetSize
-	sizedPackets  = 8       // fewest packets of a flow by which their size is known
-	epochMargin   = 100_000 // ns: what waited before an epoch has drained after it
-	lonePackets   = 32      // fewest packets of one flow that say something, and
+	usualPacket   = 1300    // payload bytes, the simulation's; for other fabrics see packetSize
+	sizedPackets  = 8       // fewest packets of a flow that determine their size
+	epochMargin   = 100_000 // ns: a queue from before an epoch has drained after it
+	lonePackets   = 32      // fewest packets of a lone flow that are significant, and
 	loneQueue     = 6.0     // the mean queue that they found
-	slowFactor    = 1.25    // of a healthy step, that those behind a slow port last at least
-	slowSteps     = 0.8     // share of the steps behind it that do
+	slowFactor    = 1.25    // of a healthy step: steps behind a slow port take at least that long
+	slowSteps     = 0.8     // share of the steps behind a slow port that do
 )
 
-// slowPorts are the ports on a step's way that were slow while it ran.
+// slowPorts returns the ports on a step's path that were slow while it ran.
 func (a *analysis) slowPorts(i int, s *stream) []cause {
 	from, to := a.t.begin[i], a.t.end[i]
 	var out []cause
@@ -33,9 +33,9 @@ func (a *analysis) slowPorts(i int, s *stream) []cause {
 	return out
 }
 
-// loneQueues are the ports on a step's way at which its packets alone waited, while
-// nothing paused the port: a link that is as fast as the sender's keeps no queue of one
-// flow.
+// loneQueues returns the ports on a step's path where packets of only its flow waited
+// although nothing paused the port: a link as fast as the sender's does not build a
+// queue from one flow.
 func (a *analysis) loneQueues(i int, s *stream, excess int64) []cause {
 	var out []cause
 	for _, p := range a.tr.route(s).ports {
@@ -66,8 +66,8 @@ func (a *analysis) slowLinkAt(p port, weight float64) cause {
 		evidence: fmt.Sprintf("packets wait at %s for a link that carries less than its nominal rate", a.switchPort(p))}
 }
 
-// slowPort reports whether a port's link carried less than it should between two
-// times, although packets waited for it.
+// slowPort reports whether a port's link carried less than it should between two times
+// although packets were waiting.
 func (a *analysis) slowPort(p port, from, to int64) bool {
 	h, ok := a.tr.net.next(p)
 	if !ok || to <= from {
@@ -97,9 +97,9 @@ func (a *analysis) slowPort(p port, from, to int64) bool {
 	return float64(bytes)*nanosPerByte < busyShare*float64(covered(spells)) && float64(packets*a.tr.packetBytes)*nanosPerByte < busyShare*float64(reported) && a.staysSlow(p, from)
 }
 
-// packetSize is the payload of the packets that switches count: the median over flows of
-// bytes by sequence numbers for each packet. A port would look idle, or busy, by a size
-// that is not its fabric's.
+// packetSize is the payload of the packets that switches count: the median over flows
+// of bytes, by sequence numbers, per packet. With a wrong size a port would look idle
+// or busy.
 func packetSize(reports []PortReport) int64 {
 	var sizes []int64
 	for i := range reports {
@@ -116,8 +116,7 @@ func packetSize(reports []PortReport) int64 {
 	return max(sizes[len(sizes)/2], 1)
 }
 
-// unknownShare reports whether a port carried flows of which only this much is known,
-// that they were there.
+// unknownShare reports whether a port carried flows without a recorded size.
 func (a *analysis) unknownShare(r *PortReport, from, to int64) bool {
 	for _, row := range r.Flows {
 		if row.Collective {
@@ -130,14 +129,14 @@ func (a *analysis) unknownShare(r *PortReport, from, to int64) bool {
 	return false
 }
 
-// staysSlow reports whether nearly all of the collective's steps through a port last
-// too long from a time on: a link does not recover between two steps.
+// staysSlow reports whether nearly all of the collective's steps through a port take
+// too long from a given time on: a link does not recover between two steps.
 func (a *analysis) staysSlow(p port, from int64) bool {
 	c := a.stepsThrough(p, from)
 	return float64(c.slow) >= slowSteps*float64(c.all) && (c.well == 0 || c.slow >= 3)
 }
 
-// passage is how many of the collective's steps leave by a port.
+// passage counts the collective's steps that leave by a port.
 type passage struct{ slow, all, well int }
 
 type portSince struct {
@@ -145,8 +144,8 @@ type portSince struct {
 	from int64
 }
 
-// stepsThrough counts the collective's steps that certainly leave by a port: the slow
-// ones and all from a time on, and those that went well before.
+// stepsThrough counts the collective's steps that certainly leave by a port: those from
+// a given time on, the slow ones among them, and those of healthy duration before it.
 func (a *analysis) stepsThrough(p port, from int64) passage {
 	key := portSince{p, from}
 	if c, ok := a.through[key]; ok {
@@ -174,8 +173,8 @@ func (a *analysis) stepsThrough(p port, from int64) passage {
 	return c
 }
 
-// commonLinks explains open excess without telemetry (binary tomography): a switch's
-// port through which all steps are slow, from two flows or more, while its senders'
+// commonLinks explains open excess without telemetry (binary tomography): it blames a
+// switch port through which all steps of two or more flows are slow while the senders'
 // other steps are not.
 func (a *analysis) commonLinks() {
 	var left []open
@@ -205,13 +204,13 @@ func (a *analysis) commonLink(o open) (at port, ok bool) {
 	return s.shared.at, s.shared.ok
 }
 
-// sharedLink is the answer of commonLinkOf.
+// sharedLink is a cached result of commonLinkOf.
 type sharedLink struct {
 	at port
 	ok bool
 }
 
-// commonLinkOf is the port on a flow's way that fits best.
+// commonLinkOf returns the best matching port on a flow's path.
 func (a *analysis) commonLinkOf(s *stream) (best port, ok bool) {
 	most := 1
 	for _, p := range a.tr.route(s).ports {
@@ -219,7 +218,7 @@ func (a *analysis) commonLinkOf(s *stream) (best port, ok bool) {
 			continue
 		}
 		if _, host := a.tr.net.toHost(p); host {
-			continue // its host may be what is slow
+			continue // the host itself may be slow
 		}
 		c := a.stepsThrough(p, a.t.first)
 		if c.slow == c.all && c.well == 0 && c.slow > most && a.healthyBeside(s.source, p) {
@@ -234,8 +233,8 @@ type hostBeside struct {
 	at   port
 }
 
-// healthyBeside reports whether a host has steps that leave by other ports than p, and
-// nearly all of them last no longer than they should.
+// healthyBeside reports whether a host has steps that leave by ports other than p, and
+// nearly all of them take no longer than they should.
 func (a *analysis) healthyBeside(host int, p port) bool {
 	key := hostBeside{host, p}
 	if healthy, ok := a.beside[key]; ok {
@@ -257,8 +256,8 @@ func (a *analysis) healthyBeside(host int, p port) bool {
 	return a.beside[key]
 }
 
-// behindSlow explains open excess by a slow link on the step's way that other steps
-// have shown.
+// behindSlow explains open excess by a slow link on the step's path that other steps
+// have revealed.
 func (a *analysis) behindSlow() {
 	at := map[string]cause{} // by the link
 	for _, who := range a.names() {
@@ -287,9 +286,9 @@ func (a *analysis) behindSlow() {
 	})
 }
 
-// sameWay reports whether a slow link was seen at a port, or in the other direction at
-// a switch's port to the host whose NIC the port is: both directions of a host's link
-// are slow together.
+// sameWay reports whether a slow link was seen at a port, or, for a host's NIC port, in
+// the other direction at the switch: both directions of a host's link are slow
+// together.
 func (a *analysis) sameWay(c cause, p port) bool {
 	return c.object == a.switchPort(p) || !a.tr.net.Nodes[p.node].Switch
 }

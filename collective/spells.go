@@ -2,7 +2,7 @@ package collective
 
 import "slices"
 
-// spells adds the parts of a stretch of time in which a stream was under way.
+// spells appends the parts of a time range in which a stream was active.
 func (tr *traffic) spells(list []interval, s *stream, from, to int64) []interval {
 	add := func(begin, end int64) {
 		if begin, end = max(begin, from), min(end, to); begin < end {
@@ -20,7 +20,7 @@ func (tr *traffic) spells(list []interval, s *stream, from, to int64) []interval
 	return list
 }
 
-// covered is how much time intervals cover together.
+// covered is the total time covered by the intervals.
 func covered(list []interval) (sum int64) {
 	slices.SortFunc(list, func(a, b interval) int { return compare(a.from, b.from) })
 	for i, until := 0, int64(0); i < len(list); i++ {
@@ -34,9 +34,9 @@ func covered(list []interval) (sum int64) {
 	return sum
 }
 
-// roomy reports whether a port is as fast as the NICs together of all that send through
-// it between two times, so that they take nothing of each other there: of those that
-// certainly do, or of all that may.
+// roomy reports whether a port is at least as fast as the NICs of all hosts that send
+// through it between two times (certainly, or possibly), so that they do not contend
+// there.
 func (a *analysis) roomy(p port, certain bool, from, to int64) bool {
 	h, ok := a.tr.net.next(p)
 	if !ok || a.tr.net.Links[h.link].BitsPerSecond <= a.tr.net.fastest {

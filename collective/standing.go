@@ -2,9 +2,9 @@ package collective
 
 import "slices"
 
-// standingCycle is a shortest loop among the switch ports that were paused and never
-// resumed, each of which leads to the switch of the next: a deadlock shows in the PFC
-// frames alone where telemetry has no way through it. It is nil where there is none.
+// standingCycle returns a shortest cycle among the switch ports that were paused and
+// never resumed, each leading to the switch of the next: it finds a deadlock from PFC
+// frames alone where telemetry shows no path through it. nil: none.
 func (a *analysis) standingCycle() []port {
 	var standing []port
 	for _, of := range a.tr.net.observed.list {
@@ -24,7 +24,7 @@ func (a *analysis) standingCycle() []port {
 	return best
 }
 
-// loop is the shortest way from a port back to itself.
+// loop is the shortest path from a port back to itself.
 func (a *analysis) loop(start port, standing []port) []port {
 	before := map[port]port{}
 	queue := []port{start}
@@ -37,7 +37,7 @@ func (a *analysis) loop(start port, standing []port) []port {
 		}
 		for _, next := range standing {
 			if next.node != h.peer || next.port == h.peerPort {
-				continue // packets do not go back where they come from
+				continue // packets do not go back where they came from
 			}
 			if next == start {
 				loop := []port{at}
@@ -57,9 +57,9 @@ func (a *analysis) loop(start port, standing []port) []port {
 	return nil
 }
 
-// behind are the transfers that the ranks furthest behind did not begin, where the
-// records do not show which algorithm ran but how many steps it has: data flows from
-// lower steps to higher ones, so who is furthest behind waits for no other.
+// behind returns the transfers that the ranks furthest behind did not begin, for
+// records that show how many steps the algorithm has but not which it is: data flows
+// from lower to higher steps, so the ranks furthest behind wait for no other.
 func (a *analysis) behind(communicator int32) (out []stuck, steps int) {
 	if int(communicator) >= len(a.t.run.Communicators) {
 		return nil, 0

@@ -5,7 +5,7 @@ import (
 	"sort"
 )
 
-// stuck is a transfer that had all it needed and did not end.
+// stuck is a transfer that had all its inputs and did not end.
 type stuck struct {
 	rank, peer int   // peer None where unknown
 	step       int   // the step that did not end
@@ -14,24 +14,24 @@ type stuck struct {
 	communicator int32
 	steps        int  // of the whole collective; 0 where unknown
 	recorded     bool // it left a record of its begin
-	passedOn     bool // its receiver finished a step that needs its data
+	passedOn     bool // its receiver finished a step that needed its data
 }
 
 // standstill finds where a collective stopped: the ranks at which the waiting begins,
-// and a loop of paused ports or a host that pauses the network if one is behind it.
-// Communicators that go on in later records have not stopped.
+// and a cycle of paused ports or a pausing host behind it, if any. Communicators that
+// continue in later records have not stopped.
 func (a *analysis) standstill(d *Diagnosis, later map[int32]bool) {
 	all, open := a.begun()
 	last := a.lastSign()
 	for c := range max(len(a.t.run.Communicators), 1) {
 		if open[int32(c)] || later[int32(c)] {
-			continue // the records name what did not end, or it goes on
+			continue // the records name what did not end, or it continues
 		}
 		s, steps := a.unfinished(int32(c))
 		all = append(all, s...)
 		d.Steps = max(d.Steps, steps)
 	}
-	all = slices.DeleteFunc(all, func(s stuck) bool { return a.t.run.Ranks[s.rank].Missing }) // how far it came is not known
+	all = slices.DeleteFunc(all, func(s stuck) bool { return a.t.run.Ranks[s.rank].Missing }) // how far it got is unknown
 	all, lost := a.pending(all)
 	defer func() {
 		if len(lost) > 0 {
@@ -88,7 +88,7 @@ func earliest(all []stuck) int64 {
 	return first
 }
 
-// lastSign is the last time in any record.
+// lastSign is the latest time in any record.
 func (a *analysis) lastSign() int64 {
 	last := a.t.last
 	for _, p := range a.t.run.Telemetry {
@@ -103,7 +103,8 @@ func (a *analysis) lastSign() int64 {
 	return last
 }
 
-// stopper looks behind the paused ports on the way of the transfers that did not end.
+// stopper finds what is behind the paused ports on the path of the transfers that did
+// not end.
 func (a *analysis) stopper(all []stuck, last int64) *Culprit {
 	for _, s := range all {
 		if s.peer == None {
@@ -133,7 +134,7 @@ func (a *analysis) stopper(all []stuck, last int64) *Culprit {
 	return nil
 }
 
-// way is the ports that a transfer may go through.
+// way returns the ports that a transfer may pass.
 func (a *analysis) way(s stuck) []port {
 	from, to := a.t.run.Ranks[s.rank].Host, a.t.run.Ranks[s.peer].Host
 	if own := a.tr.own[[2]int{from, to}]; own != nil {
@@ -142,7 +143,7 @@ func (a *analysis) way(s stuck) []port {
 	return a.tr.net.way(a.tr.net.pair(from, to), nil).ports
 }
 
-// anyCycle looks for a loop of paused ports anywhere in the fabric.
+// anyCycle finds a cycle of paused ports anywhere in the fabric.
 func (a *analysis) anyCycle(from, to int64) []port {
 	for node, hops := range a.tr.net.hops {
 		for _, h := range hops {
@@ -160,8 +161,8 @@ func (a *analysis) anyCycle(from, to int64) []port {
 	return nil
 }
 
-// origins are the ranks that a standstill begins at: those that can neither receive
-// nor send, and of the remaining transfers the senders.
+// origins returns the ranks where a standstill begins: those that can neither receive
+// nor send, and the senders of the remaining transfers.
 func origins(all []stuck) []int {
 	var out []int
 	for _, s := range all {
@@ -181,8 +182,8 @@ func origins(all []stuck) []int {
 	return slices.Compact(out)
 }
 
-// unfinished are the transfers of a communicator's last collective that could run and
-// did not end, and how many steps the collective should have.
+// unfinished returns the transfers of a communicator's last collective that could run
+// and did not end, and how many steps the collective should have.
 func (a *analysis) unfinished(communicator int32) (out []stuck, steps int) {
 	c := a.course(communicator)
 	if c == nil {
@@ -198,7 +199,7 @@ func (a *analysis) unfinished(communicator int32) (out []stuck, steps int) {
 		}
 		from := c.sender(rank, step-1)
 		if step > 1 && from != None && c.last[from] < step-1 {
-			continue // it still waits for data
+			continue // it still awaits data
 		}
 		s := stuck{rank: rank, peer: c.receiver(rank, step), step: step, since: max(c.ended[rank], a.t.first), communicator: communicator, steps: c.steps}
 		s.passedOn = s.peer != None && c.last[s.peer] > step && c.sender(s.peer, step) == rank
@@ -210,8 +211,7 @@ func (a *analysis) unfinished(communicator int32) (out []stuck, steps int) {
 	return out, c.steps
 }
 
-// begun are the records of transfers that began and did not end, and the
-// communicators that have some.
+// begun returns the transfers recorded as begun but not ended, and their communicators.
 func (a *analysis) begun() (out []stuck, open map[int32]bool) {
 	open = map[int32]bool{}
 	if !a.t.begun {
@@ -231,10 +231,10 @@ func (a *analysis) begun() (out []stuck, open map[int32]bool) {
 	return out, open
 }
 
-// nothingEnded reports a loop of paused ports in a run without a finished transfer.
+// nothingEnded reports a cycle of paused ports in a run without a finished transfer.
 func (a *analysis) nothingEnded(d *Diagnosis, last int64) {
 	if len(a.t.steps) > 0 {
-		return // the steps say what happened
+		return // the steps show what happened
 	}
 	first := last
 	for _, p := range a.t.run.Telemetry {

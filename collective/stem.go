@@ -2,11 +2,11 @@ package collective
 
 import "fmt"
 
-// stem finds the slow link of a step whose flow stood behind paused ports: after the
-// last of them on its way comes a switch that keeps the packets waiting for its own
-// port, which nothing pauses. What came over the paused link goes to that port alone,
-// and what others sent there in that time is far less than what was lost: so the link
-// carries less than its rate.
+// stem finds the slow link of a step whose flow waited behind paused ports. After the
+// last paused port on its path comes a switch whose own egress port keeps the packets
+// waiting although nothing pauses it. All traffic of the paused link goes to that port,
+// and other traffic there is far less than what was lost, so the link carries less than
+// its rate.
 func (a *analysis) stem(i int, s *stream, excess int64) []cause {
 	from, to := a.t.begin[i], a.t.end[i]
 	way := a.tr.route(s)
@@ -17,7 +17,7 @@ func (a *analysis) stem(i int, s *stream, excess int64) []cause {
 		}
 		h, ok := a.tr.net.next(p)
 		if !ok || h.peer != q.node || !way.certain(q) {
-			return nil // the ports between are not known
+			return nil // the ports between are unknown
 		}
 		stood := min(a.pauses.paused(p, from, to), excess)
 		if stood < excess/20 || !a.flowsFree(q, from, to) || !a.leaveBy(p, q, s, excess, from, to) {
@@ -30,7 +30,7 @@ func (a *analysis) stem(i int, s *stream, excess int64) []cause {
 	return nil
 }
 
-// portName is a switch's port, or the host that has the port.
+// portName names a switch's port, or the host of a NIC port.
 func (a *analysis) portName(p port) string {
 	if a.tr.net.Nodes[p.node].Switch {
 		return a.switchPort(p)
@@ -38,15 +38,15 @@ func (a *analysis) portName(p port) string {
 	return a.host(p.node)
 }
 
-// flowsFree reports whether it is known that nothing paused a port between two times:
-// by frames where any were recorded, or by its packets.
+// flowsFree reports whether a port is known not to have been paused between two times:
+// by frames if any were recorded, or by its packets.
 func (a *analysis) flowsFree(q port, from, to int64) bool {
 	_, known := a.pauses.share(q, from, to)
 	return (known || len(a.t.run.Pauses) > 0) && a.pauses.fraction(q, from, to) <= pausedShare/4
 }
 
-// leaveBy reports whether all that goes through a paused port p leaves by q behind it,
-// and others send little through q meanwhile, so that q is not busy.
+// leaveBy reports whether all traffic through a paused port p leaves by q on the next
+// switch, and others send little through q meanwhile, so that q is not busy.
 func (a *analysis) leaveBy(p, q port, s *stream, excess, from, to int64) bool {
 	others := int64(0)
 	for _, f := range a.tr.sending(from, to) {

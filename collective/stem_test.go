@@ -7,8 +7,8 @@ import (
 	"github.com/giverny/giverny/collective"
 )
 
-// only reports whether one culprit is named, of a class and at an object, at the cost
-// that the same run without it shows, and expected time agrees with it.
+// only reports whether a single culprit is named, with the given class and object, the
+// true cost and a matching expected time.
 func only(t *testing.T, d, healthy collective.Diagnosis, class collective.Class, object string) {
 	t.Helper()
 	if len(d.Culprits) != 1 || d.Culprits[0].Class != class || d.Culprits[0].Object != object {
@@ -23,8 +23,8 @@ func only(t *testing.T, d, healthy collective.Diagnosis, class collective.Class,
 	}
 }
 
-// Pauses lead to a switch whose next port nothing pauses, and which is not busy: its
-// link is slow, although no report shows a queue there.
+// Pauses lead to a switch whose next port is neither paused nor busy: its link is slow,
+// although no report shows a queue there.
 func TestPausesThatEndAtAFreePortShowASlowLink(t *testing.T) {
 	for _, c := range []struct {
 		name      string
@@ -57,8 +57,8 @@ func TestPausesThatEndAtAFreePortShowASlowLink(t *testing.T) {
 	}
 }
 
-// A flow of another job behind the same paused port may be what waits, at a port of
-// its own: the collective's link is not blamed.
+// Another job's flow behind the same paused port may be what waits, at its own port:
+// the collective's link is not blamed.
 func TestAnotherFlowBehindThePauseClearsTheLink(t *testing.T) {
 	m := newModel()
 	m.degraded[hopPort{0, 2}] = 0.3
@@ -72,8 +72,8 @@ func TestAnotherFlowBehindThePauseClearsTheLink(t *testing.T) {
 	}
 }
 
-// A host that sends at one pace to all its peers is slow itself; where its link is slow
-// towards it too, it is the link.
+// A host that sends to all peers at one reduced rate is slow itself, unless its link is
+// slow in the other direction too.
 func TestASlowSender(t *testing.T) {
 	m := newModel()
 	m.ranks, m.steps = m.ranks[:3], 6

@@ -10,33 +10,33 @@ import (
 // transfer whose data the step awaits. Vertices are in a topological order.
 type table struct {
 	run   *Run
-	steps []StepRecord // kept records, ordered
+	steps []StepRecord // accepted records, ordered
 
-	begin, end   []int64 // on the common clock
-	own, awaited []int32 // predecessors; -1 none
-	lost         []bool  // the awaited transfer is not in the records; nil: all are
-	hint         []bool  // the record itself names what it waited for; nil: all do
+	begin, end   []int64 // on the common time axis
+	own, awaited []int32 // predecessors; -1: none
+	lost         []bool  // the awaited transfer is not recorded; nil: all are
+	hint         []bool  // the record itself names what it awaited; nil: all do
 	iterations   int
 	longest      int // steps of the longest collective
 	channels     int
 	left         leftOut
 	begun        bool    // some records have no end
 	derive       bool    // some records do not name what they await
-	alike        bool    // all have the same size and the same time alone, between nodes
-	recorded     []bool  // by rank: it left records
-	node         []int32 // by rank: equal for ranks of one node
-	holes        []hole  // where records are missing between others
-	gaps         []int32 // steps that began clearly later than they could, ascending
-	bounded      bool    // gaps, first and last are known, for clocks as they are
-	offset       []int64 // by rank: what was taken from its clock; nil: nothing
+	alike        bool    // all have the same size and time alone, and are between nodes
+	recorded     []bool  // by rank: it has records
+	node         []int32 // by rank: equal for ranks on one node
+	holes        []hole  // gaps in the sequences of records
+	gaps         []int32 // steps that began clearly later than possible, ascending
+	bounded      bool    // gaps, first and last are valid for the current clocks
+	offset       []int64 // by rank: subtracted clock offset; nil: none
 	ordered      bool    // no step began before the data that it awaited had ended
 	first, last  int64
-	lastStep     int32                // the step that ended last; -1 none
-	before       map[chain]StepRecord // of a part of a long run: the last records of the part before
+	lastStep     int32                // the step that ended last; -1: none
+	before       map[chain]StepRecord // in a part of a long run: the last records of the part before
 	arrivals                          // of the part before
 }
 
-// slots finds records by their place. Dense where the places are nearly all taken.
+// slots finds records by place, with a dense table if nearly all places are taken.
 type slots struct {
 	iterations, steps, chunks, channels, ranks, communicators int
 	from                                                      int // the first iteration
@@ -46,7 +46,7 @@ type slots struct {
 
 type place struct{ communicator, iteration, step, chunk, channel, rank int32 }
 
-// newSlots makes room for records of the given extent.
+// newSlots allocates slots for records of the given extent.
 func newSlots(extent slots, records int) *slots {
 	s := &extent
 	size, room := 1, 4*records+4096
@@ -100,7 +100,7 @@ func placeOf(r *StepRecord) place {
 	return place{r.Communicator, r.Iteration, r.Step, r.Chunk, r.Channel, r.Rank}
 }
 
-// newTable orders the records, drops doubles and what cannot be, and joins them.
+// newTable orders the records, drops duplicates and invalid ones, and links them.
 func newTable(run *Run, limit int, room *scratch, before map[chain]StepRecord) *table {
 	t := &table{run: run, recorded: make([]bool, len(run.Ranks)), lastStep: -1, alike: true, before: before}
 	t.nodes()
@@ -141,8 +141,8 @@ func (t *table) nodes() {
 	}
 }
 
-// sane are the finished records that can be, and how far their numbers go. The slice
-// of the run itself is returned where all are.
+// sane returns the valid finished records, and the extent of their numbers. If all are
+// valid it returns the given slice.
 func (t *table) sane(steps []StepRecord) ([]StepRecord, slots) {
 	extent := slots{ranks: len(t.run.Ranks), from: math.MaxInt32}
 	for i := range steps {
@@ -159,7 +159,7 @@ func (t *table) sane(steps []StepRecord) ([]StepRecord, slots) {
 	return steps, extent
 }
 
-// take says whether a record can be, and widens the extent to hold it.
+// take reports whether a record is valid and finished, and widens the extent to include it.
 func (t *table) take(r, first *StepRecord, extent *slots) bool {
 	if r.Rank < 0 || int(r.Rank) >= len(t.recorded) || int(r.Peer) >= len(t.recorded) || r.Step < 1 || r.Iteration < 0 || r.Chunk < 0 || r.Channel < 0 || r.Communicator < 0 {
 		t.left.impossible++
@@ -185,8 +185,8 @@ func (t *table) take(r, first *StepRecord, extent *slots) bool {
 	return true
 }
 
-// keep orders the records by communicator, iteration, step, chunk, channel and rank.
-// Of two of one place the first stays.
+// keep orders the records by communicator, iteration, step, chunk, channel and rank. Of
+// two with the same place it keeps the first.
 func (t *table) keep(steps []StepRecord, index *slots) {
 	for i := range steps {
 		if p := placeOf(&steps[i]); index.at(p) < 0 {
@@ -223,7 +223,7 @@ func (p place) before(q place) bool {
 	return p.rank < q.rank
 }
 
-// join finds the two predecessors of every step.
+// join links every step to its two predecessors.
 func (t *table) join(index *slots) {
 	n := len(t.steps)
 	t.lost, t.hint = make([]bool, n), make([]bool, n)
@@ -248,9 +248,9 @@ func (t *table) join(index *slots) {
 	}
 }
 
-// oneAtATime is the own predecessor of chunks that a rank sends one at a time: the one
-// before in time, of whichever step. A chain is one of these if no two of its transfers
-// overlap, and the times agree with the numbers.
+// oneAtATime sets the own predecessor of chunks that a rank sends one at a time to the
+// one before in time, of any step. This holds for a chain if no two of its transfers
+// overlap and the times agree with the numbers.
 func (t *table) oneAtATime() {
 	chains := map[chain][]int32{}
 	for i := range t.steps {
@@ -268,8 +268,8 @@ func (t *table) oneAtATime() {
 	}
 }
 
-// pipelined is the own predecessor of a chunk: of the same chunk a step earlier, and
-// of the chunk before in this step, the one that ended last before this began.
+// pipelined returns a chunk's own predecessor: the same chunk one step earlier or the
+// chunk before in this step, whichever ended last before this one began.
 func (t *table) pipelined(index *slots, r *StepRecord, otherwise int32) int32 {
 	best := int32(-1)
 	for _, p := range []place{
@@ -286,8 +286,8 @@ func (t *table) pipelined(index *slots, r *StepRecord, otherwise int32) int32 {
 	return best
 }
 
-// incoming finds transfers by their receiver, for records that do not name what they
-// await; nil where all do.
+// incoming indexes transfers by receiver, for records that do not name what they await;
+// nil if all do.
 func (t *table) incoming(index *slots) *slots {
 	if !t.derive {
 		return nil
@@ -313,7 +313,7 @@ func (t *table) incoming(index *slots) *slots {
 	return &in
 }
 
-// awaits finds the transfer whose data step i needs; lost if it should be there and
+// awaits finds the transfer whose data step i needs; lost if there should be one but it
 // was not recorded.
 func (t *table) awaits(index, incoming *slots, i int) (at int32, lost bool) {
 	r := &t.steps[i]
@@ -323,7 +323,7 @@ func (t *table) awaits(index, incoming *slots, i int) (at int32, lost bool) {
 	if r.AwaitsStep > 0 {
 		at = index.at(place{r.Communicator, r.Iteration, r.AwaitsStep, r.Chunk, r.Channel, r.AwaitsRank})
 		if at >= int32(i) {
-			return -1, false // a cycle: hostile, or numbers that mean something else
+			return -1, false // a cycle: malicious input, or other numbering
 		}
 		return at, at < 0
 	}
@@ -340,13 +340,13 @@ func (t *table) awaits(index, incoming *slots, i int) (at int32, lost bool) {
 			return at, false
 		}
 		if r.Step-p.step > 64 {
-			break // a table with holes: the search is bounded
+			break // bounds the search in incomplete tables
 		}
 	}
 	return -1, true
 }
 
-// of is where the steps of a communicator lie.
+// of returns the range of a communicator's steps.
 func (t *table) of(communicator int32) (from, to int) {
 	from = sort.Search(len(t.steps), func(i int) bool { return t.steps[i].Communicator >= communicator })
 	to = sort.Search(len(t.steps), func(i int) bool { return t.steps[i].Communicator > communicator })

@@ -5,7 +5,8 @@ import (
 	"strings"
 )
 
-// milliseconds prints nanoseconds, those of a millisecond or more to the microsecond: the JSON form has all digits.
+// milliseconds formats nanoseconds as ms: exactly below 1 ms, otherwise to the
+// microsecond. The JSON form has all digits.
 func milliseconds(nanos int64) string {
 	if nanos < 1e6 {
 		return fmt.Sprintf("%.6f ms", float64(nanos)/1e6)
@@ -13,7 +14,7 @@ func milliseconds(nanos int64) string {
 	return fmt.Sprintf("%.3f ms", float64(nanos)/1e6)
 }
 
-// describe is the diagnosis in words.
+// describe is the diagnosis as text.
 func (d *Diagnosis) describe(run *Run) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%d ranks, %d steps", d.Ranks, d.Steps)
@@ -21,7 +22,7 @@ func (d *Diagnosis) describe(run *Run) string {
 		fmt.Fprintf(&b, ", %d collectives", d.Iterations)
 	}
 	fmt.Fprintf(&b, ": makespan %s", milliseconds(d.MakespanNanos))
-	if d.ExpectedNanos < d.MakespanNanos { // of a hang it is not known
+	if d.ExpectedNanos < d.MakespanNanos { // unknown for a hang
 		fmt.Fprintf(&b, ", %s without what is listed below", milliseconds(d.ExpectedNanos))
 	}
 	b.WriteString(".\n")
@@ -34,7 +35,7 @@ func (d *Diagnosis) describe(run *Run) string {
 			fmt.Fprintf(&b, " %s", c.Flow)
 		}
 		fmt.Fprintf(&b, " at %s: %s", c.Object, milliseconds(c.CostNanos))
-		if d.MakespanNanos > 0 && c.CostNanos <= d.MakespanNanos { // a hang may have stood longer than what ended took
+		if d.MakespanNanos > 0 && c.CostNanos <= d.MakespanNanos { // a hang may have lasted longer than the recorded makespan
 			fmt.Fprintf(&b, ", %.0f%% of it", 100*float64(c.CostNanos)/float64(d.MakespanNanos))
 		}
 		fmt.Fprintf(&b, " (%sconfidence %.2f)", c.between(), c.Confidence)
@@ -63,7 +64,7 @@ func (d *Diagnosis) describe(run *Run) string {
 	return b.String()
 }
 
-// between is the range of a cost in words; empty where it has none.
+// between is the range of a cost as text; empty if there is none.
 func (c *Culprit) between() string {
 	if c.CostRangeNanos == [2]int64{} {
 		return ""

@@ -2,36 +2,36 @@ package collective
 
 import "slices"
 
-// traffic is what is known of who sent when through which ports.
+// traffic is what is known about who sent when through which ports.
 type traffic struct {
 	net    *network
 	t      *table
 	list   []*stream          // all streams, the collective's first
 	own    map[[2]int]*stream // the collective's flows by source and destination host
 	others []*stream
-	cut    int                  // flows that others has no room for
+	cut    int                  // number of flows omitted from others
 	of     map[[2]int][]*stream // others by source and destination
-	steps  []*stream            // of each step its stream; nil where the hosts are unknown
+	steps  []*stream            // the stream of each step; nil where the hosts are unknown
 
 	packetBytes int64 // see packetSize
 	senders
 }
 
-// queueStat is the queue that packets found, summed over them.
+// queueStat is the queue found by packets, summed over them.
 type queueStat struct{ queue, packets int64 }
 
-// stream is the flow of one pair of hosts: of the collective all its steps, or one
-// background flow.
+// stream is the flow between a pair of hosts: all steps of the collective between them,
+// or one background flow.
 type stream struct {
 	*pair
 	curve    []sample           // bytes sent so far, by time
-	seen     []port             // in order once all is read, each once
+	seen     []port             // each port once, ordered once all records are read
 	way      *route             // see traffic.route
 	queues   map[port]queueStat // of a background flow
 	steps    []int32            // of the collective: its steps by time
 	number   int                // in traffic.list
 	recorded bool               // its begin and end are recorded
-	shared   *sharedLink        // see commonLink; nil until asked for
+	shared   *sharedLink        // see commonLink; nil until computed
 }
 
 type sample struct{ time, bytes int64 }
@@ -75,7 +75,7 @@ func newTraffic(t *table, net *network) *traffic {
 	return tr
 }
 
-// route is what is known of a stream's way, found when it is first asked for.
+// route returns what is known of a stream's path, computed at first use.
 func (tr *traffic) route(s *stream) *route {
 	if s.way == nil {
 		s.way = tr.net.way(s.pair, s.seen)
@@ -83,10 +83,10 @@ func (tr *traffic) route(s *stream) *route {
 	return s.way
 }
 
-// nearSights is how far back sawAt looks for a port: most ways are no longer.
+// nearSights is how many ports back sawAt looks: most paths are no longer.
 const nearSights = 8
 
-// sawAt notes a port at which a switch saw the stream.
+// sawAt records a port at which a switch saw the stream.
 func (s *stream) sawAt(p port) {
 	if n := len(s.seen); !slices.Contains(s.seen[max(n-nearSights, 0):], p) {
 		s.seen = append(s.seen, p)
@@ -98,7 +98,7 @@ func (s *stream) tidySeen() {
 	s.seen = slices.Compact(s.seen)
 }
 
-// passes says whether a stream may go through a port.
+// passes reports whether a stream may pass a port.
 func (tr *traffic) passes(s *stream, at port) bool {
 	return slices.Contains(tr.route(s).ports, at)
 }
@@ -121,7 +121,7 @@ func (tr *traffic) newStream(source, destination int) *stream {
 	return &stream{pair: tr.net.pair(source, destination)}
 }
 
-// collective makes a stream for each pair of hosts that the steps join.
+// collective creates a stream for each pair of hosts that the steps connect.
 func (tr *traffic) collective(t *table) {
 	tr.steps = make([]*stream, len(t.steps))
 	for i := range t.steps {
@@ -146,7 +146,7 @@ func (tr *traffic) collective(t *table) {
 	}
 }
 
-// see notes at which ports the flows were.
+// see records the flows' ports and queues from a report.
 func (tr *traffic) see(p *PortReport) {
 	at := port{p.Switch, p.Port}
 	of := tr.net.observed.at(at)
@@ -169,7 +169,7 @@ func (tr *traffic) see(p *PortReport) {
 	}
 }
 
-// tidy makes the curve rise with time.
+// tidy makes the curve increase with time.
 func (s *stream) tidy() {
 	slices.SortStableFunc(s.curve, func(a, b sample) int { return compare(a.time, b.time) })
 	kept := s.curve[:0]
@@ -184,7 +184,7 @@ func (s *stream) tidy() {
 
 func (s *stream) last() sample { return s.curve[len(s.curve)-1] }
 
-// rateOf is the bytes per nanosecond between two samples, or otherwise where they say nothing.
+// rateOf is the rate between two samples in bytes per nanosecond, or otherwise if undefined.
 func rateOf(a, b sample, otherwise float64) float64 {
 	if b.time > a.time && b.bytes > a.bytes {
 		return float64(b.bytes-a.bytes) / float64(b.time-a.time)
@@ -192,8 +192,8 @@ func rateOf(a, b sample, otherwise float64) float64 {
 	return otherwise
 }
 
-// extend adds the end of a flow of known size that has no record of its end: at the
-// rate that was seen last, or at half the line rate.
+// extend adds the end of a flow of known size without a recorded end, at the last
+// observed rate, or half the line rate.
 func (s *stream) extend(bytes, lineRate int64) {
 	rate := float64(lineRate) / 16 / 1e9
 	last := s.last()
@@ -205,7 +205,7 @@ func (s *stream) extend(bytes, lineRate int64) {
 	}
 }
 
-// backwards adds the begin of a flow that was first seen under way.
+// backwards adds the begin of a flow that was already running when first seen.
 func (s *stream) backwards(lineRate int64) {
 	first := s.curve[0]
 	rate := float64(lineRate) / 16 / 1e9
@@ -217,9 +217,8 @@ func (s *stream) backwards(lineRate int64) {
 	}
 }
 
-// forwards adds the end of a flow that switches saw and that has no record of its
-// end: half-way to the first report of one of its ports that does not list it, at the
-// rate that was seen last.
+// forwards adds the end of a flow that only switches saw: half-way to the first report
+// of one of its ports that no longer lists it, at the last observed rate.
 func (tr *traffic) forwards(s *stream) {
 	if s.recorded || len(s.curve) < 2 {
 		return
@@ -249,7 +248,7 @@ func (p *PortReport) lists(s *stream) bool {
 	return false
 }
 
-// sent is how many bytes a flow sent in a stretch of time.
+// sent is how many bytes a flow sent in a time range.
 func (s *stream) sent(from, to int64) int64 { return s.at(to) - s.at(from) }
 
 func (s *stream) at(time int64) int64 {
@@ -266,8 +265,8 @@ func (s *stream) at(time int64) int64 {
 	return a.bytes + int64(float64(b.bytes-a.bytes)*float64(time-a.time)/float64(b.time-a.time))
 }
 
-// bytes is how much a stream sent in a stretch of time; the steps of a collective are
-// taken as even.
+// bytes is how much a stream sent in a time range; collective steps are assumed to send
+// at a constant rate.
 func (tr *traffic) bytes(s *stream, from, to int64) int64 {
 	if s.steps == nil {
 		return s.sent(from, to)

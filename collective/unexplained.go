@@ -2,10 +2,9 @@ package collective
 
 import "slices"
 
-// borrow explains an open excess by what was seen in the neighbouring steps of the
-// same flow: switches are polled once in a few milliseconds, and a flow without a
-// record of its own has no known end. A flow whose record says that it was not there
-// is not blamed.
+// borrow explains an open excess by the causes of neighbouring steps of the same flow:
+// switches are polled only every few milliseconds, and a flow without its own record
+// has no known end. A flow whose record shows that it was not running is not blamed.
 func (a *analysis) borrow() {
 	if len(a.open) == 0 {
 		return
@@ -36,8 +35,8 @@ func (a *analysis) borrow() {
 	a.open = left
 }
 
-// neighbours are the causes of the nearest explained step of the same flow, over
-// steps that all took too long.
+// neighbours returns the causes of the nearest explained step of the same flow, if all
+// steps in between took too long.
 func (a *analysis) neighbours(step int32, byStep map[int32][]cause) []cause {
 	s := a.stream(int(step))
 	if s == nil {
@@ -79,8 +78,8 @@ func compareText(a, b string) int {
 	return 0
 }
 
-// ended says whether a cause is a flow whose record says that it did not run during a
-// step.
+// ended reports whether a cause is a flow whose record shows that it did not run during
+// a step.
 func (a *analysis) ended(c cause, step int32) bool {
 	if c.flow == "" {
 		return false
@@ -93,13 +92,13 @@ func (a *analysis) ended(c cause, step int32) bool {
 	return c.class != SelfCollision
 }
 
-// The share of a host's steps that take too long without a reason in the network:
-// from here on the host is slow, below it something else used its NIC for a while.
+// alwaysSlow is the share of a host's steps that are slow without a cause in the network:
+// from here on the host is slow; below it something else used its NIC for a while.
 const alwaysSlow = 0.8
 
-// atSources explains what is left: no switch saw a reason, so it lies at the sender
-// (or at a receiver whose own sending is slow too). Protocol noise, below 8% of a
-// step, waits for spreadNoise.
+// atSources explains the rest: no switch saw a cause, so it is at the sender (or at a
+// receiver whose own sending is slow too). Protocol noise, below 8% of a step, is left
+// to spreadNoise.
 func (a *analysis) atSources() {
 	if len(a.open) == 0 {
 		return
@@ -136,9 +135,9 @@ func (a *analysis) atSources() {
 	a.open = nil
 }
 
-// stragglers blames ranks that had all they needed and began a step late, beyond what
-// is usual for that step: the lower median over the ranks, which holds the time that
-// every rank computes.
+// stragglers blames ranks that had all inputs and began a step late, beyond what is
+// usual for that step: the lower median over the ranks, which includes compute time
+// common to all.
 func (a *analysis) stragglers() {
 	t, done := a.t, 0
 	for _, gap := range t.gaps {
@@ -183,11 +182,11 @@ func (a *analysis) idle(from, to int) {
 	}
 }
 
-// spreadNoise shares out what is left. The ranks of a healthy collective keep in step;
-// culprits put them out of step, so that their flows meet each other's
-// acknowledgements and rate control slows them a little long after. Such losses
-// belong to the culprits that came before, by what these took; without a culprit they
-// belong to nothing.
+// spreadNoise distributes the rest. The ranks of a healthy collective keep in step.
+// Culprits put them out of step, so that their flows meet each other's acknowledgements
+// and rate control slows them for a while afterwards. Such losses are divided among
+// earlier culprits in proportion to what these took; without a culprit they are not
+// attributed.
 func (a *analysis) spreadNoise() {
 	type taken struct {
 		first int64
@@ -227,7 +226,7 @@ func (a *analysis) spreadNoise() {
 	}
 }
 
-// bySteps adds up what is open of each step.
+// bySteps sums the open excess of each step.
 func bySteps(list []open) []open {
 	slices.SortFunc(list, func(x, y open) int { return int(x.step - y.step) })
 	out := list[:0]

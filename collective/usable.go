@@ -2,10 +2,10 @@ package collective
 
 import "slices"
 
-// usable is a run without what names nodes that its fabric does not have, or times and
-// numbers that cannot be: readers check their own form, but a Run may come from
-// anywhere. Where all is well it is the run itself. left is how many links, flows,
-// paths, pauses and reports it lacks.
+// usable returns the run without references to nodes that its fabric lacks, and without
+// invalid times and numbers: readers check their own format, but a Run may come from
+// anywhere. If all is valid it returns the run itself. left is how many links, flows,
+// paths, pauses and reports were dropped.
 func usable(run *Run) (kept *Run, left int) {
 	nodes := 0
 	if run.Fabric != nil {
@@ -33,7 +33,7 @@ func usable(run *Run) (kept *Run, left int) {
 		return !slices.ContainsFunc(c.Members, func(r int) bool { return !member(r) })
 	})
 	if len(out.Communicators) != len(run.Communicators) {
-		out.Communicators = nil // their numbers would mean others
+		out.Communicators = nil // their indices would no longer match
 	}
 	out.Flows = keep(run.Flows, func(f *Flow) bool { return has(f.Source) && has(f.Destination) && f.Bytes >= 0 })
 	out.Paths = keep(run.Paths, func(p *Path) bool {
@@ -52,7 +52,7 @@ func usable(run *Run) (kept *Run, left int) {
 	return &out, left
 }
 
-// keep is the elements that are wanted; the slice itself where all are.
+// keep returns the wanted elements; the slice itself if all are.
 func keep[T any](list []T, wanted func(*T) bool) []T {
 	for i := range list {
 		if wanted(&list[i]) {

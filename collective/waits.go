@@ -7,13 +7,13 @@ import (
 	"strings"
 )
 
-// maxPlanned bounds the plans that waits are filled in from: a ring of 1,448 ranks.
+// maxPlanned bounds the size of plans used to fill in waits: a ring of 1,448 ranks.
 const maxPlanned = 1 << 22
 
-// FillWaits fills in what the records do not say of their waits, from the plan of their
-// communicator where that names its operation and algorithm. The run's notes say where
-// records do not fit the plan: with steps that the plan lacks nothing is filled in, and
-// the waits are found from the records.
+// FillWaits fills in missing waits of the records from the plan of their communicator,
+// if it names its operation and algorithm. If records do not fit the plan, the run gets
+// a note. If they have steps that the plan lacks, nothing is filled in and the waits
+// are derived from the records.
 func FillWaits(run *Run) {
 	for number := range run.Communicators {
 		c := &run.Communicators[number]
@@ -52,8 +52,8 @@ func FillWaits(run *Run) {
 	}
 }
 
-// extentOf is how far the numbers of a communicator's records go, and whether some do not
-// say what they wait for.
+// extentOf returns the extent of the numbers of a communicator's records, and whether
+// some do not say what they await.
 func extentOf(run *Run, communicator int32) (e slots, unsaid bool) {
 	for i := range run.Steps {
 		r := &run.Steps[i]
@@ -70,8 +70,8 @@ func extentOf(run *Run, communicator int32) (e slots, unsaid bool) {
 	return e, unsaid
 }
 
-// fit counts by rank the records that the plan lacks, and the planned steps of so many
-// iterations that are not in the records.
+// fit counts, by rank, the records that the plan lacks, and the planned steps over that
+// many iterations that have no record.
 func (p *Plan) fit(steps []StepRecord, c *Communicator, number int32, iterations int) (foreign, missing map[int]int) {
 	index := p.index()
 	member := memberOf(c)
@@ -101,7 +101,7 @@ func (p *Plan) fit(steps []StepRecord, c *Communicator, number int32, iterations
 	return foreign, missing
 }
 
-// counts names up to eight ranks with a number each.
+// counts lists up to eight ranks with their numbers.
 func counts(of map[int]int) string {
 	ranks := make([]int, 0, len(of))
 	for rank := range of {

@@ -10,7 +10,7 @@ import (
 	"github.com/giverny/giverny/collective"
 )
 
-// Records that do not say what they wait for have the waits of the plan again.
+// Records without waits get those of the plan.
 func TestFillWaits(t *testing.T) {
 	for _, s := range shapes() {
 		p, err := collective.Decompose(s)
@@ -46,8 +46,8 @@ func TestFillWaits(t *testing.T) {
 	}
 }
 
-// Steps that are missing are named by rank, and those that the plan lacks keep it from
-// being used.
+// Missing steps are named by rank; the plan is not used if records have steps that it
+// lacks.
 func TestFillWaitsSaysWhatDoesNotFit(t *testing.T) {
 	plan, err := collective.Decompose(collective.Shape{Operation: collective.AllReduce, Algorithm: collective.Ring, Members: 4, Bytes: 4000})
 	if err != nil {

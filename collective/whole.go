@@ -1,9 +1,9 @@
 package collective
 
-// joinWhole does in one pass, for the common large run, what sane, keep, join and bounds
-// do for any: one communicator, a channel, no chunks, every rank in every step, in
-// order, all finished, and every record names what it awaits. It says whether the run is
-// one; of another the table stays as it was.
+// joinWhole does the work of sane, keep, join and bounds in one pass for the common
+// large run: one communicator and channel, no chunks, every rank in every step, in
+// order, all finished, and all records name what they await. For other runs it returns
+// false and does not set any result.
 func (t *table) joinWhole(steps []StepRecord, room *scratch) bool {
 	ranks, n := len(t.run.Ranks), len(steps)
 	if n == 0 || ranks == 0 || n%ranks != 0 {
@@ -50,12 +50,12 @@ type wholeRun struct {
 	ranks       int
 	first, last int64
 	lastStep    int32
-	gaps        []int32 // but those of steps that need nothing
+	gaps        []int32 // except those of steps that need nothing
 	alike       bool
 	violated    bool // a step began before the data that it awaited had ended
 }
 
-// row takes the records of one step, from the one at which it begins.
+// row processes the records of one step, which begin at index from.
 func (w *wholeRun) row(from int, iteration, step int32) bool {
 	t, ranks := w.t, w.ranks
 	steps, begin, end := w.steps[from:from+ranks], t.begin[from:from+ranks], t.end[from:from+ranks]
@@ -89,7 +89,7 @@ func (w *wholeRun) row(from int, iteration, step int32) bool {
 	return true
 }
 
-// ready is as that of the table, where a step needs something.
+// ready is like the table's, for a step that needs something.
 func (w *wholeRun) ready(own, awaited int32, r *StepRecord) (at int64, needs bool) {
 	if awaited < 0 {
 		if own < 0 {

@@ -8,8 +8,8 @@ import (
 	"github.com/giverny/giverny/collective"
 )
 
-// Records that come in order are joined in one pass; in any other order, and doubled,
-// the diagnosis is the same but for the note of the doubles. Clocks are apart in some.
+// Records in order are joined in one pass; in any other order, or duplicated, the
+// diagnosis is the same except for the note on duplicates. In some runs clocks differ.
 func TestOrderedRunsAreDiagnosedAsAnyOther(t *testing.T) {
 	r := rand.New(rand.NewSource(1))
 	for n := range 60 {

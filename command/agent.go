@@ -17,71 +17,71 @@ import (
 	"github.com/giverny/giverny/schema"
 )
 
-// Source hands on messages in order until ctx ends.
+// Source delivers messages in order until ctx ends.
 type Source interface {
 	Run(ctx context.Context, handle func(context.Context, kafka.Message) error) error
 }
 
-// Sink takes records and returns once they are safe.
+// Sink accepts records and returns once they are durable.
 type Sink interface {
 	Produce(ctx context.Context, r kafka.Record) error
 }
 
-// Handler carries out one kind of command. It should return soon after ctx ends, which is at the limit of run
-// time, when the command is cancelled, when Kafka is lost or when the agent stops. The cause of ctx says which.
+// Handler executes one kind of command. It should return soon after ctx ends: at the limit of run time, when the
+// command is cancelled, when Kafka is lost or when the agent stops. The cause of ctx says which.
 type Handler interface {
 	Kind() string
-	// DryRun says what Run would do, and does nothing.
+	// DryRun reports what Run would do, without doing it.
 	DryRun(ctx context.Context, arguments json.RawMessage) (json.RawMessage, error)
 	Run(ctx context.Context, c Call) (json.RawMessage, error)
 }
 
-// ArgumentChecker is a Handler that refuses some arguments before anything begins. Its refusals are counted, answered and
+// ArgumentChecker is a Handler that validates arguments before a command begins. Its refusals are counted, answered and
 // audited like those of the allow-list. It answers at once and changes nothing.
 type ArgumentChecker interface {
 	CheckArguments(arguments json.RawMessage) *safety.Refusal
 }
 
-// Partial is a Handler whose output counts though it was stopped: the answer has the output and the reason.
+// Partial is a Handler whose output counts even if it was stopped: the answer has both output and reason.
 type Partial interface{ PartialOutput() }
 
-// Call is a command as its handler gets it.
+// Call is a command as passed to its handler.
 type Call struct {
 	ID, Principal string
 	Arguments     json.RawMessage
-	// Report sends what there is so far, before the answer at the end. It does not wait: where Kafka falls behind,
-	// what it was given is dropped and counted. It may be called from any goroutine.
+	// Report sends the output so far, before the final answer. It does not block: if Kafka falls behind, reports are
+	// dropped and counted. It may be called from any goroutine.
 	Report func(output json.RawMessage)
 }
 
-// Host says whether this host is out of use, so that what disturbs its jobs may run.
+// Host reports whether this host is out of use, so that disruptive commands may run.
 type Host interface {
 	Drained(ctx context.Context) (drained bool, detail string, err error)
 }
 
-// Identity is where an agent stands.
+// Identity identifies an agent.
 type Identity struct {
 	Name      string // of the agent
 	Fabric    string
 	Partition int // of the fabric
 }
 
-// Deps are what an agent works with.
+// Deps are an agent's dependencies.
 type Deps struct {
-	Source     Source // the commands of the fabric: a tail that looks back Config.Lookback; see Reachable
+	Source     Source // the fabric's commands: a tail that starts Config.Lookback in the past; see Reachable
 	Results    Publisher
 	Handlers   []Handler
-	Host       Host   // nil: nothing says that the host is drained
-	StatePath  string // of the file in which carried out commands are remembered
+	Host       Host   // nil: it is unknown whether the host is drained
+	StatePath  string // of the file that remembers executed commands
 	Log        *slog.Logger
 	Registerer prometheus.Registerer
 	Now        func() time.Time
 }
 
-// Lookback is how far back an agent reads when it starts: over all that may still be valid.
+// Lookback is how far back an agent reads when it starts: over everything that may still be valid.
 func (c *Config) Lookback() time.Duration { return c.MaxValidity + c.ClockTolerance }
 
-// Agent takes the commands of a fabric that are meant for it.
+// Agent executes the commands of a fabric that target it.
 type Agent struct {
 	id      Identity
 	cfg     Config
@@ -90,26 +90,26 @@ type Agent struct {
 	metrics *metrics
 	kinds   map[string]Handler
 
-	wg sync.WaitGroup // commands that run
+	wg sync.WaitGroup // running commands
 
 	sending sync.Mutex                 // guards answers
-	answers chan *schema.CommandResult // nil: none are taken
+	answers chan *schema.CommandResult // nil: no answers are accepted
 
 	mu      sync.Mutex
 	gate    gate                 // guarded by mu, with its memory and guards
 	running map[string]*underway // guarded by mu
-	dubious *safety.Guard        // guarded by mu; limits answers to commands that are not remembered
+	dubious *safety.Guard        // guarded by mu; rate-limits answers to commands that are not remembered
 }
 
-// maxQueuedAnswers is how many answers may wait for Kafka. More are not lost: those of remembered commands are
-// sent after a restart.
+// maxQueuedAnswers is how many answers may wait for Kafka. Further ones are not lost: those of remembered commands
+// are sent after a restart.
 const maxQueuedAnswers = 1024
 
-// dubiousPerHour bounds the answers to commands whose sender is not known or that are not fresh, so that who
-// can write to the topic cannot make a thousand agents flood the other.
+// dubiousPerHour bounds the answers to commands that are not authentic or not fresh, so that a writer to the command
+// topic cannot make a thousand agents flood the result topic.
 const dubiousPerHour = 120
 
-// NewAgent makes an agent; it starts with Run.
+// NewAgent returns an agent; Run starts it.
 func NewAgent(cfg Config, id Identity, deps Deps) (*Agent, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, fmt.Errorf("command: %w", err)
@@ -142,8 +142,8 @@ func NewAgent(cfg Config, id Identity, deps Deps) (*Agent, error) {
 	return a, nil
 }
 
-// Run takes commands until ctx ends. Then it stops what runs, and gives the answers some time to leave. It may
-// run again after an error.
+// Run executes commands until ctx ends. Then it stops running ones, and gives the answers some time to be sent. It
+// may be called again after an error.
 func (a *Agent) Run(ctx context.Context) error {
 	if err := a.remember(); err != nil {
 		return err
@@ -161,21 +161,21 @@ func (a *Agent) Run(ctx context.Context) error {
 		err = fmt.Errorf("command: %w", err)
 	}
 	a.stopAll()
-	a.wg.Wait() // each is left behind after its grace
+	a.wg.Wait() // each is abandoned after its grace period
 	a.closeAnswers()
 	flush := time.AfterFunc(flushTimeout, giveUp)
 	defer flush.Stop()
 	<-sent
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.noteMemory(a.gate.memory.save()) // which answers have arrived
+	a.noteMemory(a.gate.memory.save()) // which answers have been sent
 	return err
 }
 
 // flushTimeout bounds how long answers are still sent after the stop.
 const flushTimeout = 5 * time.Second
 
-// remember reads the file of what was carried out, unless an earlier run has.
+// remember reads the file of executed commands, unless an earlier Run has.
 func (a *Agent) remember() error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -201,7 +201,7 @@ func (a *Agent) remember() error {
 	return nil
 }
 
-// answerLeftovers answers what an earlier life of this agent left without an answer.
+// answerLeftovers answers commands left unanswered by an earlier process of this agent.
 func (a *Agent) answerLeftovers() {
 	a.mu.Lock()
 	var left []*schema.CommandResult
@@ -222,8 +222,8 @@ func (a *Agent) answerLeftovers() {
 
 func (a *Agent) now() schema.Instant { return schema.Instant(a.deps.Now().UnixNano()) }
 
-// take judges the commands of a message. What cannot be read is counted and costs nothing else; the audit puts
-// it into the dead letters, once for all agents.
+// take processes the commands of a message. Unreadable messages are only counted; the audit moves them to the dead
+// letters, once for all agents.
 func (a *Agent) take(ctx context.Context, m kafka.Message) error {
 	var decoder envelope.Decoder
 	commands, err := decoder.Commands(m.Payload, nil)
@@ -247,7 +247,7 @@ func (a *Agent) take(ctx context.Context, m kafka.Message) error {
 
 func (a *Agent) count(reason safety.Reason) { a.metrics.refused.WithLabelValues(string(reason)).Inc() }
 
-// consider judges one command, and begins it or answers why not.
+// consider checks one command, and begins it or answers why not.
 func (a *Agent) consider(ctx context.Context, c *schema.Command) {
 	log := a.log.With("command", c.ID, "principal", c.Principal, "kind", c.Kind)
 	a.mu.Lock()
@@ -289,7 +289,7 @@ func (a *Agent) consider(ctx context.Context, c *schema.Command) {
 	a.send(result)
 }
 
-// mayAnswer says whether a command that is not remembered still gets an answer.
+// mayAnswer reports whether a command that is not remembered may still get an answer.
 func (a *Agent) mayAnswer(now schema.Instant) bool {
 	if a.dubious.Room(int64(now)) != nil {
 		return false
@@ -306,7 +306,7 @@ func (a *Agent) noteMemory(err error) {
 	}
 }
 
-// judgeArguments asks the handler of a kind.
+// judgeArguments asks the kind's handler to check the arguments.
 func (a *Agent) judgeArguments(c *schema.Command) *safety.Refusal {
 	if checker, ok := a.kinds[c.Kind].(ArgumentChecker); ok {
 		return checker.CheckArguments(c.Arguments)

@@ -52,7 +52,7 @@ func TestStopEndsWhatRuns(t *testing.T) {
 	})
 }
 
-// breaking is a source of which the first run fails.
+// breaking is a source whose first run fails.
 type breaking struct {
 	command.Source
 	runs int
@@ -127,9 +127,9 @@ func TestDryRun(t *testing.T) {
 			t.Errorf("%d runs; %+v", h.runs.Load(), b.results(t))
 		}
 		wantStatuses(t, b, denied.ID, schema.CommandRefused)
-		real := send(t, b, "operator", command.Order{Kind: "test.act"}) // a dry run costs nothing of the limit
+		real := send(t, b, "operator", command.Order{Kind: "test.act"}) // a dry run does not count towards the limit,
 		synctest.Wait()
-		over := send(t, b, "operator", command.Order{Kind: "test.act", DryRun: true}) // and says what would happen now
+		over := send(t, b, "operator", command.Order{Kind: "test.act", DryRun: true}) // but reports what would happen now
 		synctest.Wait()
 		wantStatuses(t, b, real.ID, schema.CommandAccepted, schema.CommandDone)
 		wantStatuses(t, b, over.ID, schema.CommandRefused)
@@ -164,7 +164,8 @@ func TestLimitsHoldOverRestarts(t *testing.T) {
 	})
 }
 
-// A handler that panics, fails, answers rubbish, runs for too long or hangs costs one command.
+// A handler that panics, fails, returns invalid output, runs for too long or hangs
+// costs one command.
 func TestBadHandlers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b, release := newBus(), make(chan struct{})
@@ -204,7 +205,7 @@ func TestBadHandlers(t *testing.T) {
 		if l.metric(t, "giverny_command_stuck", "") != 1 || l.metric(t, "giverny_command_panics_total", "") != 1 {
 			t.Error("the stuck handler or the panic is not counted")
 		}
-		send(t, b, "operator", command.Order{Kind: "test.slow"}) // takes the place beside the stuck one
+		send(t, b, "operator", command.Order{Kind: "test.slow"}) // takes the slot next to the stuck one
 		synctest.Wait()
 		over = send(t, b, "operator", command.Order{Kind: "test.act"})
 		synctest.Wait()
@@ -254,7 +255,7 @@ func TestDrainedHosts(t *testing.T) {
 	}
 }
 
-// Who can write to the topic but has no key gets few answers, however much is sent.
+// A writer to the topic without a key gets few answers, however much is sent.
 func TestForgeriesGetFewAnswers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b, h := newBus(), instantly("test.act")
@@ -315,7 +316,7 @@ func TestNewAgentRefuses(t *testing.T) {
 	}
 }
 
-// An answer that Kafka did not take before the end of one life is sent in the next.
+// An answer that Kafka did not accept before the process ended is sent by the next one.
 func TestAnswersOutliveTheProcess(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b, state := newBus(), filepath.Join(t.TempDir(), "commands.json")

@@ -7,19 +7,19 @@ import (
 	"github.com/giverny/giverny/schema"
 )
 
-// AgentStatus is what an agent says of itself, the output of agents.list.
+// AgentStatus is an agent's status, the output of agents.list.
 type AgentStatus struct {
 	Version      string         `json:"version"`
 	Started      schema.Instant `json:"started"`
 	Sources      []SourceStatus `json:"sources"`
-	SpoolRecords int            `json:"spool_records"` // that wait for Kafka
+	SpoolRecords int            `json:"spool_records"` // waiting for Kafka
 	// Hardware of the host; nil from older agents.
 	Hardware *schema.HostHardware `json:"hardware,omitempty"`
-	// Kinds that it implements besides the harmless ones, allowed or not.
+	// Kinds that it implements in addition to the harmless ones, allowed or not.
 	Kinds []string `json:"kinds,omitempty"`
 }
 
-// SourceStatus is one source of counters, as its last poll found it.
+// SourceStatus is the status of one source of counters at its last poll.
 type SourceStatus struct {
 	Source       string            `json:"source"`
 	State        string            `json:"state"`              // ok, failing or waiting (for the first poll)
@@ -27,7 +27,7 @@ type SourceStatus struct {
 	Devices      int               `json:"devices"`
 	Rows         int               `json:"rows"`
 	SkippedPolls int               `json:"skipped_polls"`
-	Failing      map[string]string `json:"failing,omitempty"` // devices, and why
+	Failing      map[string]string `json:"failing,omitempty"` // reason by device
 	Error        string            `json:"error,omitempty"`
 }
 
@@ -38,7 +38,7 @@ const (
 	SourceWaiting = "waiting"
 )
 
-// LastPoll is the youngest of all sources.
+// LastPoll returns the latest poll of all sources.
 func (s *AgentStatus) LastPoll() (last schema.Instant) {
 	for i := range s.Sources {
 		last = max(last, s.Sources[i].LastPoll)
@@ -46,14 +46,14 @@ func (s *AgentStatus) LastPoll() (last schema.Instant) {
 	return last
 }
 
-// Collecting is the part of a process that collects, as the two harmless commands see it.
+// Collecting is the collector of a process, as used by agents.list and agents.refresh.
 type Collecting interface {
 	Status() AgentStatus
-	// Refresh has every source list its devices afresh and says what it found.
+	// Refresh makes every source list its devices again and returns what it found.
 	Refresh(ctx context.Context) ([]SourceStatus, error)
 }
 
-// AgentHandlers carry out agents.list and agents.refresh.
+// AgentHandlers returns the handlers of agents.list and agents.refresh.
 func AgentHandlers(c Collecting) []Handler { return []Handler{listHandler{c}, refreshHandler{c}} }
 
 type listHandler struct{ of Collecting }
@@ -64,7 +64,7 @@ func (h listHandler) Run(context.Context, Call) (json.RawMessage, error) {
 	return json.Marshal(h.of.Status())
 }
 
-// DryRun does the same: to be asked changes nothing.
+// DryRun is the same as Run, which changes nothing.
 func (h listHandler) DryRun(ctx context.Context, _ json.RawMessage) (json.RawMessage, error) {
 	return h.Run(ctx, Call{})
 }
@@ -86,7 +86,7 @@ func (h refreshHandler) Run(ctx context.Context, _ Call) (json.RawMessage, error
 	return json.Marshal(Refreshed{sources})
 }
 
-// DryRun names the sources that would be asked.
+// DryRun names the sources that would be refreshed.
 func (h refreshHandler) DryRun(context.Context, json.RawMessage) (json.RawMessage, error) {
 	return json.Marshal(Refreshed{h.of.Status().Sources})
 }

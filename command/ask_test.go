@@ -21,7 +21,7 @@ func TestAskGathers(t *testing.T) {
 			startAgent(t, b, agentOptions{name: fmt.Sprintf("n%d", i), handlers: command.AgentHandlers(collecting{})})
 		}
 		startAgent(t, b, agentOptions{name: "ahead", handlers: command.AgentHandlers(collecting{}), now: func() time.Time { return time.Now().Add(5 * time.Second) }})
-		time.Sleep(10 * time.Second) // past the instant at which the one ahead began to remember
+		time.Sleep(10 * time.Second) // past the time at which the memory of the agent with the clock ahead begins
 		client := clientOf(b, "guest")
 		order := command.Order{Kind: command.KindList, Targets: []string{"n[01]", "ahead", "absent"}, ValidFor: time.Minute}
 		c, err := client.New(order)

@@ -16,20 +16,20 @@ import (
 	"github.com/giverny/giverny/schema"
 )
 
-// CommittedSource is a Source that remembers how far its messages are dealt with.
+// CommittedSource is a Source that persists how far its messages were processed.
 type CommittedSource interface {
 	Source
 	CommitThrough(ctx context.Context, offset int64) error
 }
 
-// Records keeps the audit, each command and each result once. It tries until ctx ends.
+// Records stores the audit, each command and each result once. It retries until ctx ends.
 type Records interface {
 	StoreCommands(ctx context.Context, fabric string, commands []schema.SeenCommand) error
 	StoreCommandResults(ctx context.Context, fabric string, results []schema.CommandResult) error
 }
 
-// Auditor writes every command and every result of a fabric to the store. A message is committed once what it
-// holds is stored; what cannot be read goes to the dead letters.
+// Auditor writes every command and every result of a fabric to the store. A message is committed once its content is
+// stored; unreadable ones go to the dead letters.
 type Auditor struct {
 	fabric string
 	deps   AuditDeps
@@ -58,17 +58,17 @@ func NewAuditMetrics(reg prometheus.Registerer) (*AuditMetrics, error) {
 	return m, nil
 }
 
-// AuditDeps are what an auditor works with. All are required.
+// AuditDeps are an auditor's dependencies. All are required.
 type AuditDeps struct {
 	Commands, Results CommittedSource
 	Records           Records
-	Keys              Keyring   // of principals; may be empty, then no signature of a command is checked
+	Keys              Keyring   // of principals; if empty, signatures of commands are not checked
 	Verifier          *Verifier // of results
 	Log               *slog.Logger
 	Metrics           *AuditMetrics
 }
 
-// NewAuditor makes an auditor of a fabric.
+// NewAuditor returns the auditor of a fabric.
 func NewAuditor(fabric string, deps AuditDeps) *Auditor {
 	metrics := deps.Metrics
 	for _, reason := range ResultReasons() {
@@ -101,7 +101,7 @@ func (a *Auditor) Run(ctx context.Context) error {
 	return nil
 }
 
-// decodeCommands takes the commands out of a message, forged ones too: they are what an audit is for.
+// decodeCommands decodes the commands of a message, including forged ones, which an audit must show.
 func (a *Auditor) decodeCommands(m kafka.Message) (rows []schema.SeenCommand, err error) {
 	var decoder envelope.Decoder
 	commands, err := decoder.Commands(m.Payload, nil)
@@ -154,8 +154,8 @@ func (a *Auditor) decodeResults(m kafka.Message) (rows []schema.CommandResult, e
 	return rows, nil
 }
 
-// verify notes whether the signature of a result was checked; it is an error where the result is refused because of it.
-// Such a result is not stored even as refused: it would take the place of the genuine one with its key.
+// verify sets whether a result's signature was checked; an error if the result is refused because of it. Such a result
+// is not stored, not even as refused: it would replace the genuine one with the same key.
 func (a *Auditor) verify(r *schema.CommandResult) error {
 	verified, no := a.deps.Verifier.Verify(r)
 	if no != nil {
@@ -170,7 +170,7 @@ func (a *Auditor) verify(r *schema.CommandResult) error {
 	return nil
 }
 
-// batches gathers the rows of many small messages into few inserts.
+// batches collects the rows of many small messages into few inserts.
 type batches[T any] struct {
 	source CommittedSource
 	decode func(kafka.Message) ([]T, error)
@@ -182,7 +182,7 @@ type batches[T any] struct {
 	offset int64      // guarded by mu; of the last message in rows
 }
 
-// A batch is stored when it is this old or long.
+// A batch is stored when it reaches this age or size.
 const (
 	batchAge  = time.Second
 	batchRows = 2000
@@ -201,14 +201,14 @@ func (b *batches[T]) run(ctx context.Context) error {
 					return endOf(ctx, err)
 				}
 			case <-ctx.Done():
-				return nil // what is not committed comes again
+				return nil // uncommitted messages are read again
 			}
 		}
 	})
 	return group.Wait()
 }
 
-// endOf is nil where the end was asked for.
+// endOf returns nil if ctx was cancelled, otherwise err.
 func endOf(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return nil
@@ -231,7 +231,7 @@ func (b *batches[T]) take(ctx context.Context, m kafka.Message) error {
 	return nil
 }
 
-// flush stores what is gathered and commits its messages.
+// flush stores the collected rows and commits their messages.
 func (b *batches[T]) flush(ctx context.Context) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()

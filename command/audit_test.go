@@ -16,7 +16,7 @@ import (
 	"github.com/giverny/giverny/schema"
 )
 
-// archive keeps what it is given.
+// archive records what it is given.
 type archive struct {
 	mu       sync.Mutex
 	inserts  int

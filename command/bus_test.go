@@ -82,7 +82,7 @@ func (t *tail) Run(ctx context.Context, handle func(context.Context, kafka.Messa
 	return nil
 }
 
-// results are all that agents have answered.
+// results returns all answers of agents.
 func (b *bus) results(t *testing.T) (list []schema.CommandResult) {
 	t.Helper()
 	b.mu.Lock()
@@ -129,7 +129,7 @@ func testConfig() command.Config {
 	return cfg
 }
 
-// clientThatTrusts accepts the results that a verifier accepts.
+// clientThatTrusts returns a client that uses the given verifier.
 func clientThatTrusts(b *bus, principal string, results *command.Verifier, log *slog.Logger) *command.Client {
 	return command.NewClient(command.NewSigner(principal, testKey(principal)), "f", 0, command.ClientDeps{Sink: b,
 		Results: func() command.TailSource { return b.fromEnd(envelope.Results) }, Verifier: results, Log: log, Now: time.Now})
@@ -139,7 +139,7 @@ func clientOf(b *bus, principal string) *command.Client {
 	return clientThatTrusts(b, principal, verifier(command.ResultsConfig{}), quiet)
 }
 
-// handler does what a test says.
+// handler is a configurable handler.
 type handler struct {
 	kind string
 	dry  func() (json.RawMessage, error)
@@ -168,7 +168,7 @@ func untilStopped(kind string) *handler {
 	}}
 }
 
-// life is one run of an agent.
+// life is one process of an agent.
 type life struct {
 	registry *prometheus.Registry
 	stop     func() // and wait
@@ -223,7 +223,7 @@ func newAgent(t *testing.T, b *bus, o agentOptions) (*command.Agent, *prometheus
 	return agent, registry
 }
 
-// metric is the value with a label value, or the sum of all.
+// metric returns the value for a label value, or the sum of all.
 func (l life) metric(t *testing.T, name, label string) float64 {
 	t.Helper()
 	families, err := l.registry.Gather()
@@ -266,7 +266,7 @@ func send(t *testing.T, b *bus, principal string, o command.Order) schema.Comman
 	return c
 }
 
-// deafSink acknowledges nothing.
+// deafSink never acknowledges.
 type deafSink struct{}
 
 func (deafSink) Produce(ctx context.Context, _ kafka.Record) error {

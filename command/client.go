@@ -15,23 +15,23 @@ import (
 	"github.com/giverny/giverny/schema"
 )
 
-// Order is what a client is to send.
+// Order is a command to be sent by a client.
 type Order struct {
 	Kind      string
-	Targets   []string // patterns of agents' names
+	Targets   []string // patterns of agent names
 	Arguments json.RawMessage
 	DryRun    bool
-	// ValidFor is how long agents may begin with it; an agent refuses more than its command.max_validity.
+	// ValidFor is how long agents may begin it; agents refuse more than their command.max_validity.
 	ValidFor time.Duration
 }
 
-// TailSource is a Source that begins at the end of the log and says once it has got there.
+// TailSource is a Source that starts at the end of the log and reports when it has got there.
 type TailSource interface {
 	Source
 	ReadUpTo() time.Time // 1970 before that
 }
 
-// Client gives commands to the agents of one fabric.
+// Client sends commands to the agents of one fabric.
 type Client struct {
 	signer    *Signer
 	fabric    string
@@ -39,21 +39,21 @@ type Client struct {
 	deps      ClientDeps
 }
 
-// ClientDeps are what a client works with. All are required.
+// ClientDeps are a client's dependencies. All are required.
 type ClientDeps struct {
-	Sink     Sink              // takes the commands
-	Results  func() TailSource // makes a reader of the fabric's results for each command
+	Sink     Sink              // for the commands
+	Results  func() TailSource // creates a reader of the fabric's results for each command
 	Verifier *Verifier         // of results
-	Log      *slog.Logger      // of refused results
+	Log      *slog.Logger      // for refused results
 	Now      func() time.Time
 }
 
-// NewClient makes a client.
+// NewClient returns a client.
 func NewClient(signer *Signer, fabric string, partition int, deps ClientDeps) *Client {
 	return &Client{signer, fabric, partition, deps}
 }
 
-// New makes and signs a command.
+// New creates and signs a command.
 func (c *Client) New(o Order) (schema.Command, error) {
 	now := c.deps.Now()
 	command := schema.Command{ID: rand.Text(), Fabric: c.fabric, Kind: o.Kind, Targets: o.Targets, Arguments: o.Arguments, Issued: schema.Instant(now.UnixNano()),
@@ -64,7 +64,7 @@ func (c *Client) New(o Order) (schema.Command, error) {
 	return command, Check(&command)
 }
 
-// Send puts a command into Kafka.
+// Send sends a command to Kafka.
 func (c *Client) Send(ctx context.Context, command *schema.Command) error {
 	var encoder envelope.Encoder
 	payload, err := encoder.Commands(nil, []schema.Command{*command})
@@ -77,32 +77,32 @@ func (c *Client) Send(ctx context.Context, command *schema.Command) error {
 	return nil
 }
 
-// Answer is a result with when it came, by the client's clock.
+// Answer is a result with its times by the client's clock.
 type Answer struct {
 	schema.CommandResult
 	Sent, Received schema.Instant
 }
 
-// ClockOffset estimates how far the agent's clock is ahead of the client's: the answer was made between Sent
-// and Received, at the middle but for the uncertainty.
+// ClockOffset estimates how far the agent's clock is ahead of the client's: the answer was made between Sent and
+// Received, in the middle up to the uncertainty.
 func (a *Answer) ClockOffset() (offset, uncertainty time.Duration) {
 	half := (a.Received - a.Sent) / 2
 	return time.Duration(a.Time - (a.Sent + half)), time.Duration(half)
 }
 
-// Ask sends a command and gathers the last word of each agent, in order of their names, for wait or, if expect
-// is more than 0, until that many agents have said theirs. It listens before it sends. That fewer answer is no
+// Ask sends a command and collects the final result of each agent, sorted by name, for wait or, if expect is
+// positive, until that many agents have sent theirs. It starts listening before it sends. Fewer answers are not an
 // error.
 func (c *Client) Ask(ctx context.Context, command *schema.Command, wait time.Duration, expect int) ([]Answer, error) {
 	return c.gather(ctx, command, wait, expect, func(r *schema.CommandResult) bool { return r.Status.Final() })
 }
 
-// AskUntil is Ask that ends with the first answer that is enough, and at the latest after wait.
+// AskUntil is like Ask, but returns at the first answer for which enough is true, at the latest after wait.
 func (c *Client) AskUntil(ctx context.Context, command *schema.Command, wait time.Duration, enough func(*schema.CommandResult) bool) ([]Answer, error) {
 	return c.gather(ctx, command, wait, 1, enough)
 }
 
-// Begin is Ask that waits until agents have begun or said why not, whichever is first.
+// Begin is like Ask, but only waits until agents have begun or refused.
 func (c *Client) Begin(ctx context.Context, command *schema.Command, wait time.Duration, expect int) ([]Answer, error) {
 	return c.gather(ctx, command, wait, expect, func(r *schema.CommandResult) bool { return r.Status.Valid() })
 }
@@ -134,7 +134,7 @@ func (c *Client) gather(ctx context.Context, command *schema.Command, wait time.
 
 var errReaderEnded = errors.New("the reader ended by itself")
 
-// listenPatience is how long Kafka may take until it has shown the end of the log.
+// listenPatience is how long Kafka may take to deliver the end of the log.
 const listenPatience = 20 * time.Second
 
 // awaitEnd waits until the source has reached the end of the log.

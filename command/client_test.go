@@ -21,7 +21,7 @@ func (unreachable) Run(ctx context.Context, _ func(context.Context, kafka.Messag
 
 func (unreachable) ReadUpTo() time.Time { return time.Unix(0, 0) }
 
-// Sending a command while no broker answers is an error that says so.
+// Sending a command while no broker answers is a clear error.
 func TestAskWithoutKafka(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		client := command.NewClient(command.NewSigner("operator", testKey("operator")), "f", 0,

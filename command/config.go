@@ -8,32 +8,32 @@ import (
 	"github.com/giverny/giverny/internal/faults"
 )
 
-// Config says whose orders an agent takes, and in whose name this process gives some. Without principals an
-// agent takes no order and does not read the topic.
+// Config says whose commands an agent accepts, and as whom this process sends commands. Without principals an agent
+// accepts none and does not read the topic.
 type Config struct {
 	// Whose commands are accepted; none: the agent accepts no commands and does not listen for any. Principals in this list may list and refresh agents and cancel commands; everything else must be allowed.
 	Principals []Principal `yaml:"principals"`
-	// What is allowed, and how much of it.
+	// What is allowed, and within which limits.
 	safety.Config `yaml:",inline"`
 	// Maximum difference between the clocks of the sender and the receiver of a command.
 	ClockTolerance time.Duration `yaml:"clock_tolerance"`
-	// The longest time for which a command may be valid.
+	// Maximum validity of a command.
 	MaxValidity time.Duration `yaml:"max_validity"`
 	// A command that acts is stopped after Kafka has been unreachable for this long, because it could no longer be cancelled.
 	StopWithoutKafka time.Duration `yaml:"stop_without_kafka"`
-	// How an agent knows whether its host is out of use, for rules with require_drained: slurm asks Slurm, in the way that feedback.slurm says, for the node of the agent's name. Empty: it does not, and refuses.
+	// How an agent knows whether its host is out of use, for rules with require_drained: slurm queries Slurm, as configured in feedback.slurm, for the node with the agent's name. Empty: it does not know, and refuses.
 	DrainedBy string `yaml:"drained_by"`
 	// The principal as which this process sends commands.
 	Sign Sign `yaml:"sign"`
-	// How results of agents are signed, and which are accepted.
+	// How results of agents are signed, and which ones are accepted.
 	Results ResultsConfig `yaml:"results"`
 }
 
-// Principal is who may give commands: a person, a role, a service.
+// Principal may give commands: a person, a role, a service.
 type Principal struct {
 	// Name of the principal.
 	Name string `yaml:"name"`
-	// Its public keys, as giverny agents key prints them; several while keys are changed.
+	// Its public keys, as printed by giverny agents key; several during key rotation.
 	Keys []string `yaml:"keys"`
 }
 
@@ -45,19 +45,19 @@ type Sign struct {
 	KeyFile string `yaml:"key_file"`
 }
 
-// DrainedBySlurm is the only value of drained_by but none.
+// DrainedBySlurm is the only non-empty value of drained_by.
 const DrainedBySlurm = "slurm"
 
-// DefaultConfig takes no orders.
+// DefaultConfig accepts no commands.
 func DefaultConfig() Config {
 	return Config{Config: safety.DefaultConfig(), ClockTolerance: 10 * time.Second, MaxValidity: 10 * time.Minute, StopWithoutKafka: time.Minute,
 		Results: ResultsConfig{Unlisted: RefuseUnlisted}}
 }
 
-// Enabled says whether an agent takes orders.
+// Enabled reports whether an agent accepts commands.
 func (c *Config) Enabled() bool { return len(c.Principals) > 0 }
 
-// Validate joins all faults; each begins with the key.
+// Validate joins all errors; each begins with the key.
 func (c *Config) Validate() error {
 	var l faults.List
 	l.Under("", c.Config.Validate())
@@ -79,7 +79,7 @@ func (c *Config) Validate() error {
 	return l.Err()
 }
 
-// checkKeys bounds a list of public keys at a key of the configuration.
+// checkKeys validates a list of public keys at a key of the configuration.
 func checkKeys(l *faults.List, key string, keys []string) {
 	l.Check(len(keys) > 0, key, "empty; giverny agents key makes one")
 	for i, k := range keys {

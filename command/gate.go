@@ -7,20 +7,20 @@ import (
 	"github.com/giverny/giverny/schema"
 )
 
-// Reasons why a command is not carried out, besides those of package safety.
+// Reasons for not executing a command, in addition to those of package safety.
 const (
-	Malformed        safety.Reason = "malformed"         // not a command, or out of bounds
+	Malformed        safety.Reason = "malformed"         // not a command, or over a size limit
 	WrongFabric      safety.Reason = "wrong_fabric"      // in the partition of another fabric
-	UnknownPrincipal safety.Reason = "unknown_principal" // no key is known of who gave it
-	BadSignature     safety.Reason = "bad_signature"     // not signed by the principal, or changed on the way
-	Expired          safety.Reason = "expired"           // past its time by this host's clock
-	FromTheFuture    safety.Reason = "from_the_future"   // issued later than now by this host's clock
+	UnknownPrincipal safety.Reason = "unknown_principal" // no key is known for its principal
+	BadSignature     safety.Reason = "bad_signature"     // not signed by the principal, or modified in transit
+	Expired          safety.Reason = "expired"           // expired by this host's clock
+	FromTheFuture    safety.Reason = "from_the_future"   // issued in the future by this host's clock
 	TooLongValid     safety.Reason = "too_long_valid"    // valid for longer than max_validity
-	NotForThis       safety.Reason = "not_for_this"      // of other targets
-	Duplicate        safety.Reason = "duplicate"         // judged before
+	NotForThis       safety.Reason = "not_for_this"      // for other targets
+	Duplicate        safety.Reason = "duplicate"         // already judged (its id is the idempotency key)
 	BeforeStart      safety.Reason = "before_start"      // issued before this agent began to remember
 	UnknownKind      safety.Reason = "unknown_kind"      // no handler
-	NoMemory         safety.Reason = "no_memory"         // cannot be remembered, and so could be carried out twice
+	NoMemory         safety.Reason = "no_memory"         // cannot be remembered, so it could be executed twice
 )
 
 // Reasons lists all reasons of refusals.
@@ -29,23 +29,24 @@ func Reasons() []safety.Reason {
 		Duplicate, BeforeStart, UnknownKind, NoMemory}, safety.Reasons()...)
 }
 
-// Kinds that this package carries out itself. Every known principal may have them done: they change nothing
-// on a host, and to stop something is always safe.
+// Kinds implemented by this package. Every known principal may use them: they change nothing on a host, and stopping
+// something is always safe.
 const (
 	KindList    = schema.KindAgentsList
 	KindRefresh = "agents.refresh"
 	KindCancel  = "cancel"
 )
 
-// Harmless says whether a kind needs no rule of the allow-list.
+// Harmless reports whether a kind needs no rule of the allow-list.
 func Harmless(kind string) bool {
 	return kind == KindList || kind == KindRefresh || kind == KindCancel
 }
 
-// harmlessLimits bound what the allow-list does not: against a principal's own mistakes.
+// harmlessLimits bound the kinds that the allow-list does not, against a principal's
+// own mistakes.
 var harmlessLimits = safety.Limits{AtATime: 4, PerHour: 3600, RunTime: time.Minute}
 
-// gate judges commands. It does no I/O; what it knows of the past is in the memory.
+// gate checks commands. It does no I/O; its knowledge of the past is in memory.
 type gate struct {
 	agent, fabric string
 	keys          Keyring
@@ -53,19 +54,20 @@ type gate struct {
 	maxValidity   time.Duration
 	memory        *memory
 	known         func(kind string) bool
-	// judgeArguments asks the kind's handler; nil: it has nothing against them.
+	// judgeArguments asks the kind's handler; nil: the arguments are accepted.
 	judgeArguments func(c *schema.Command) *safety.Refusal
-	acting         *safety.Guard // what the allow-list allows
+	acting         *safety.Guard // for what the allow-list allows
 	harmless       *safety.Guard
 }
 
-// verdict is what becomes of a command.
+// verdict is the decision about a command.
 type verdict struct {
-	refusal *safety.Refusal // nil: carry it out
+	refusal *safety.Refusal // nil: execute it
 	status  schema.CommandStatus
-	// silent refusals are not answered: they are no business of this agent, or answered already.
+	// silent refusals are not answered: the command is not for this agent, or already
+	// answered.
 	silent bool
-	// authentic commands come from a known principal and are fresh: they are remembered.
+	// authentic commands come from a known principal and are fresh; they are remembered.
 	authentic bool
 	drained   bool // only on a drained host
 	runTime   time.Duration
@@ -77,15 +79,15 @@ func refuse(reason safety.Reason, format string, args ...any) verdict {
 
 func (v verdict) quietly() verdict { v.silent = true; return v }
 
-// check decides on a well-formed command by its fabric, signature, time, target, memory, kind, allow-list,
-// arguments and limits, in this order. A dry run goes through all of it.
+// check decides on a well-formed command by fabric, signature, time, target, memory, kind, allow-list, arguments and
+// limits. Dry runs go through all of it.
 func (g *gate) check(c *schema.Command, now schema.Instant) verdict {
 	if c.Fabric != g.fabric {
 		return refuse(WrongFabric, "of fabric %q; this agent belongs to %q", c.Fabric, g.fabric).quietly()
 	}
 	mine := safety.Matches(c.Targets, g.agent)
 	if v := g.doubts(c, now); v.refusal != nil {
-		// Under the id of a command that was judged, an answer would count as one to that command.
+		// For the id of a judged command, an answer would be taken as one to that command.
 		v.silent = v.silent || !mine || g.memory.knows(c.ID)
 		return v
 	}
@@ -97,7 +99,7 @@ func (g *gate) check(c *schema.Command, now schema.Instant) verdict {
 	return v
 }
 
-// doubts are about who gave the command, and when.
+// doubts checks the command's principal and times.
 func (g *gate) doubts(c *schema.Command, now schema.Instant) verdict {
 	if no := g.keys.Verify(c); no != nil {
 		return verdict{refusal: no, status: schema.CommandRefused}
@@ -122,7 +124,7 @@ func (g *gate) doubts(c *schema.Command, now schema.Instant) verdict {
 	return verdict{}
 }
 
-// permission asks the allow-list and the limits.
+// permission checks the allow-list and the limits.
 func (g *gate) permission(c *schema.Command, now schema.Instant) verdict {
 	if !g.known(c.Kind) {
 		return refuse(UnknownKind, "%s carries out no %s; a source or a version may be missing there", g.agent, c.Kind)
@@ -157,7 +159,7 @@ func limited(no *safety.Refusal) verdict {
 	return verdict{refusal: no, status: schema.CommandRefused}
 }
 
-// guardOf counts a command: dry runs act no more than what is harmless.
+// guardOf returns the guard that counts a command. Dry runs count as harmless.
 func (g *gate) guardOf(c *schema.Command) *safety.Guard {
 	if Harmless(c.Kind) || c.DryRun {
 		return g.harmless

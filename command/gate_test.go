@@ -12,7 +12,7 @@ import (
 	"github.com/giverny/giverny/schema"
 )
 
-// A table of all refusals, with the answer that each gets.
+// TestJudge is a table of all refusals, with the answer for each.
 func TestJudge(t *testing.T) {
 	key := ed25519.NewKeyFromSeed(make([]byte, ed25519.SeedSize))
 	cfg := DefaultConfig()
@@ -23,8 +23,8 @@ func TestJudge(t *testing.T) {
 	for _, c := range []struct {
 		name   string
 		change func(c *schema.Command, g *gate)
-		tamper func(c *schema.Command) // after it was signed
-		reason safety.Reason           // empty: carried out
+		tamper func(c *schema.Command) // after signing
+		reason safety.Reason           // empty: executed
 		silent bool
 		detail string
 	}{

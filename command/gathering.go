@@ -18,7 +18,7 @@ import (
 type gathering struct {
 	id, fabric string
 	now        func() time.Time
-	expect     int // agents; 0: all that come
+	expect     int // number of agents; 0: all until the wait ends
 	enough     func(*schema.CommandResult) bool
 	verifier   *Verifier
 	log        *slog.Logger
@@ -27,7 +27,7 @@ type gathering struct {
 	mu    sync.Mutex
 	sent  schema.Instant    // guarded by mu
 	last  map[string]Answer // guarded by mu; by agent
-	heard map[string]bool   // guarded by mu; agents that have said enough
+	heard map[string]bool   // guarded by mu; agents that have sent enough
 }
 
 func (g *gathering) setSent(at schema.Instant) {
@@ -36,7 +36,7 @@ func (g *gathering) setSent(at schema.Instant) {
 	g.sent = at
 }
 
-// take keeps what answers the command. What cannot be read is not for it: the audit deals with that.
+// take keeps results of the command. Unreadable messages are ignored; the audit handles them.
 func (g *gathering) take(_ context.Context, m kafka.Message) error {
 	received := schema.Instant(g.now().UnixNano())
 	var decoder envelope.Decoder
@@ -61,7 +61,7 @@ func (g *gathering) add(r schema.CommandResult, received schema.Instant) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.last[r.Agent].Status.Final() {
-		return // its first last word counts
+		return // only its first final result counts
 	}
 	g.last[r.Agent] = Answer{CommandResult: r, Sent: g.sent, Received: received}
 	if g.enough(&r) {

@@ -21,7 +21,7 @@ import (
 	"github.com/giverny/giverny/schema"
 )
 
-// attacker writes to the topic of commands with a Kafka client of its own: past all checks of a Client.
+// attacker writes to the command topic with its own Kafka client, bypassing all checks of a Client.
 type attacker struct {
 	t      *testing.T
 	writer kafkago.Writer
@@ -46,7 +46,7 @@ func (a *attacker) write(payload []byte) {
 	}
 }
 
-// send writes a command as it is.
+// send writes a command unchecked.
 func (a *attacker) send(c schema.Command) {
 	a.t.Helper()
 	var encoder envelope.Encoder
@@ -71,7 +71,7 @@ func rawOrder(t *testing.T, id string, signer *command.Signer, edit func(*schema
 	return c
 }
 
-// Over a broker: an agent carries out the one right command, and refuses, counts and answers each of the others; the
+// Over a broker: an agent executes the one valid command, and refuses, counts and answers each of the others; the
 // audit has all that are commands of the fabric.
 func TestHostileCommandsOverKafka(t *testing.T) { synctest.Test(t, hostileCommands) }
 
@@ -96,7 +96,7 @@ func hostileCommands(t *testing.T) {
 	right := rawOrder(t, "right", operator, nil)
 	raw.send(right)
 	waitUntil(t, "the right command", func() bool { return len(b.statuses(t, "right")) == 2 })
-	changed := right // a true signature, of other arguments
+	changed := right // a genuine signature of other arguments
 	changed.ID, changed.Arguments = "changed", json.RawMessage(`{"more":1}`)
 	for _, c := range []schema.Command{right, changed,
 		rawOrder(t, "forged", command.NewSigner("operator", ed25519.NewKeyFromSeed(make([]byte, ed25519.SeedSize))), nil),
@@ -154,7 +154,7 @@ func startAuditor(t *testing.T, p process, b *bus, kept *archive) {
 		Keys: ring(t), Verifier: verifier(command.ResultsConfig{}), Log: quiet, Metrics: metrics}).Run))
 }
 
-// seen are the commands of the audit with what their signatures are, sorted.
+// seen lists the audited commands with the state of their signatures, sorted.
 func (a *archive) seen() (list []string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()

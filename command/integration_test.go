@@ -14,7 +14,7 @@ import (
 	"github.com/giverny/giverny/schema"
 )
 
-// Over a real Kafka: three agents, one of which knows only another principal's key.
+// Over a real Kafka: three agents, one of which only knows another principal's key.
 func TestOverApacheKafka(t *testing.T) {
 	real := apachekafka.Start(t, apachekafka.Options{})
 	noLeaks(t, goleak.IgnoreAnyFunction("github.com/giverny/giverny/internal/test/proc.(*Process).run"))

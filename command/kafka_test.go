@@ -21,7 +21,7 @@ import (
 	"github.com/giverny/giverny/schema"
 )
 
-// process is one process that speaks to a broker.
+// process is one process connected to a broker.
 type process struct {
 	client   *kafka.Client
 	producer *kafka.Producer
@@ -51,7 +51,7 @@ func (p process) clientOf(principal string) *command.Client {
 		Results: func() command.TailSource { return p.tail(envelope.Results, 0) }, Verifier: results, Log: quiet, Now: time.Now})
 }
 
-// startAgents runs an agent per name until the test ends. It returns once all have begun to remember commands.
+// startAgents runs an agent per name until the test ends. It returns once all memories have begun.
 func (p process) startAgents(t *testing.T, cfg command.Config, names ...string) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
@@ -93,7 +93,7 @@ func fastConfig() kafka.Config {
 	return cfg
 }
 
-// startEmbedded is a broker inside the test, in memory and reached over pipes: in a synctest bubble, all waits are by its clock.
+// startEmbedded starts an in-memory broker reached over pipes: in a synctest bubble, all waits use the bubble's clock.
 func startEmbedded(t *testing.T) (kafka.Config, kafka.Dial) {
 	t.Helper()
 	cfg := fastConfig()
@@ -116,7 +116,7 @@ func startEmbedded(t *testing.T) (kafka.Config, kafka.Dial) {
 // patience is for a busy machine.
 const patience = 4 * time.Minute
 
-// ask sends an order and gathers n answers.
+// ask sends an order and collects n answers.
 func ask(t *testing.T, client *command.Client, o command.Order, n int) []command.Answer {
 	t.Helper()
 	if o.ValidFor == 0 {

@@ -17,10 +17,10 @@ import (
 	"github.com/giverny/giverny/schema"
 )
 
-// signatureDomain begins every signed text, so that a signature made for another purpose serves no command.
+// signatureDomain begins every signed text, so that signatures for other purposes are not valid for commands.
 const signatureDomain = "giverny.command.v1\n"
 
-// signedText is what a signature covers: the command in its canonical form, without the signature.
+// signedText is the text covered by a signature: the command in canonical form, without the signature.
 func signedText(c *schema.Command) ([]byte, error) {
 	bare := *c
 	bare.Signature = nil
@@ -37,10 +37,10 @@ type Signer struct {
 // Format prints the name only.
 func (s Signer) Format(f fmt.State, _ rune) { fmt.Fprintf(f, "signer %s", s.name) }
 
-// NewSigner makes a signer of a key in memory.
+// NewSigner returns a signer with a key in memory.
 func NewSigner(name string, key ed25519.PrivateKey) *Signer { return &Signer{name, key} }
 
-// ReadSigner reads the key of a principal or an agent from a file as CreateKey, or openssl genpkey, makes it.
+// ReadSigner reads the key of a principal or an agent from a file, as made by CreateKey or openssl genpkey.
 func ReadSigner(name, path string) (*Signer, error) {
 	key, err := readKey(path)
 	if err != nil {
@@ -49,7 +49,7 @@ func ReadSigner(name, path string) (*Signer, error) {
 	return NewSigner(name, key), nil
 }
 
-// Sign signs the command in the principal's name.
+// Sign signs the command as the principal.
 func (s *Signer) Sign(c *schema.Command) error {
 	c.Principal = s.name
 	text, err := signedText(c)
@@ -60,8 +60,8 @@ func (s *Signer) Sign(c *schema.Command) error {
 	return nil
 }
 
-// CreateKey makes a private key, writes it to a new file that only its owner may read, and returns the public
-// key as a configuration names it.
+// CreateKey generates a private key, writes it to a new file readable only by its owner, and returns the public key
+// in the format of the configuration.
 func CreateKey(path string) (public string, err error) {
 	_, private, err := ed25519.GenerateKey(rand.Reader)
 	if err != nil {
@@ -85,7 +85,7 @@ func CreateKey(path string) (public string, err error) {
 	return publicText(private), nil
 }
 
-// PublicKey is the public key that belongs to a file with a private one.
+// PublicKey returns the public key for a file with a private one.
 func PublicKey(path string) (string, error) {
 	key, err := readKey(path)
 	if err != nil {
@@ -125,11 +125,11 @@ func readKey(path string) (ed25519.PrivateKey, error) {
 	return key, nil
 }
 
-// Keyring knows the principals' public keys. A principal may have several: the old and the new one while keys
-// are changed.
+// Keyring holds the principals' public keys. A principal may have several, the old and the new one during key
+// rotation.
 type Keyring map[string][]ed25519.PublicKey
 
-// NewKeyring makes a keyring of valid principals.
+// NewKeyring returns the keyring of valid principals.
 func NewKeyring(principals []Principal) (Keyring, error) {
 	ring := Keyring{}
 	for _, p := range principals {
@@ -152,7 +152,7 @@ func parsePublic(text string) (ed25519.PublicKey, error) {
 	return key, nil
 }
 
-// Verify says why the signature is not the principal's, or nil.
+// Verify returns why the signature is not the principal's, or nil.
 func (k Keyring) Verify(c *schema.Command) *safety.Refusal {
 	keys, known := k[c.Principal]
 	if !known {

@@ -15,7 +15,7 @@ import (
 	"github.com/giverny/giverny/schema"
 )
 
-// streaming is a kind that refuses some arguments, reports as it goes and, when it is stopped, says what it has.
+// streaming is a kind that refuses some arguments, reports progress and has partial output when stopped.
 type streaming struct {
 	steps int
 	runs  atomic.Int32
@@ -45,7 +45,8 @@ func (s *streaming) Run(ctx context.Context, c command.Call) (json.RawMessage, e
 	return json.RawMessage(`{"steps":3}`), errors.New("stopped")
 }
 
-// Reports of a command come in order, and what a stopped one has is in its answer.
+// Reports of a command arrive in order, and a stopped command's answer has its partial
+// output.
 func TestProgressAndPartialOutput(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBus()
@@ -75,7 +76,7 @@ func TestProgressAndPartialOutput(t *testing.T) {
 	})
 }
 
-// What a kind refuses by its arguments never begins, is answered and counted, in a dry run too.
+// A command refused for its arguments never begins, and is answered and counted, also in a dry run.
 func TestAKindRefusesArguments(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b, h := newBus(), &streaming{}
@@ -90,7 +91,7 @@ func TestAKindRefusesArguments(t *testing.T) {
 		synctest.Wait()
 		wantStatuses(t, b, guest.ID, schema.CommandRefused)
 		if h.runs.Load() != 0 || l.metric(t, "giverny_command_refused_total", string(safety.OverLimit)) != 2 ||
-			l.metric(t, "giverny_command_refused_total", string(safety.NotAllowed)) != 1 { // who may not ask learns nothing of the limits
+			l.metric(t, "giverny_command_refused_total", string(safety.NotAllowed)) != 1 { // unauthorised senders learn nothing about the limits
 			t.Errorf("%d runs, %+v", h.runs.Load(), b.results(t))
 		}
 	})
@@ -109,7 +110,7 @@ func (r *reachable) Answered() time.Time {
 	return time.Now()
 }
 
-// A command that acts ends when Kafka has been silent for too long; a short silence ends nothing.
+// An acting command ends when Kafka has been silent for too long; a short silence ends nothing.
 func TestLossOfKafkaStopsWhatActs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBus()
@@ -134,7 +135,7 @@ func TestLossOfKafkaStopsWhatActs(t *testing.T) {
 	})
 }
 
-// A rule's own run time holds, and the end of its hours.
+// A rule's own run time applies, and the end of its hours.
 func TestRunTimeOfARule(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) { // the bubble's clock starts at midnight UTC
 		b, cfg := newBus(), testConfig()

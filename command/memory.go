@@ -14,15 +14,15 @@ import (
 	"github.com/giverny/giverny/schema"
 )
 
-// maxRemembered bounds the commands that an agent remembers. Only known principals get into the memory.
+// maxRemembered bounds the remembered commands. Only commands of known principals are remembered.
 const maxRemembered = 4096
 
-// memory is what an agent knows of commands it has judged, kept in a small file over restarts, so that each
-// is carried out once. It holds a command for as long as the agent might read it again. It is for one caller
-// at a time.
+// memory remembers the commands that an agent has judged, in a small file that survives restarts, so that each is
+// executed only once (the command's id is the idempotency key). It keeps a command for as long as the agent might
+// read it again. It is not safe for concurrent use.
 type memory struct {
 	path string
-	keep time.Duration // beyond a command's expiry
+	keep time.Duration // after a command's expiry
 
 	content memoryFile
 	index   map[string]*remembered
@@ -30,8 +30,8 @@ type memory struct {
 
 type memoryFile struct {
 	Version int `json:"version"`
-	// Since is from when on this agent remembers all: of commands issued before that it cannot know whether it
-	// has carried them out. It grows as commands are forgotten, so that a clock set back brings none again.
+	// Since is the time from which the memory is complete: whether earlier commands were executed is unknown. It
+	// advances when commands are forgotten, so that they do not become acceptable again if the clock is set back.
 	Since    schema.Instant `json:"since"`
 	Commands []*remembered  `json:"commands"`
 }
@@ -41,9 +41,9 @@ type remembered struct {
 	ID      string         `json:"id"`
 	Kind    string         `json:"kind"`
 	Expires schema.Instant `json:"expires"`
-	Started schema.Instant `json:"started,omitzero"` // where it counts towards the hour
+	Started schema.Instant `json:"started,omitzero"` // if it counts towards the hourly limit
 	Running bool           `json:"running,omitempty"`
-	// Answer is the last word on the command until Kafka has it.
+	// Answer is the final result, kept until Kafka has it.
 	Answer *schema.CommandResult `json:"answer,omitempty"`
 }
 
@@ -51,8 +51,8 @@ const memoryVersion = 1
 
 var errMemoryFull = fmt.Errorf("%d commands are remembered already; wait until some have expired", maxRemembered)
 
-// openMemory reads the file, or begins one at now. A file that cannot be understood is moved aside, and the
-// memory begins at now too: nothing older is carried out then.
+// openMemory reads the file, or creates one beginning at now. A damaged file is moved aside and the memory also
+// begins at now: nothing older is then executed.
 func openMemory(path string, keep time.Duration, now schema.Instant) (m *memory, damaged error, err error) {
 	m = &memory{path: path, keep: keep, index: map[string]*remembered{}}
 	text, err := os.ReadFile(path)
@@ -93,10 +93,10 @@ func (m *memory) load(text []byte) error {
 	return nil
 }
 
-// knows says whether a command was judged before.
+// knows reports whether a command was already judged.
 func (m *memory) knows(id string) bool { return m.index[id] != nil }
 
-// add remembers a command before it begins; it is on the disk when add returns.
+// add remembers a command before it begins; it is on disk when add returns.
 func (m *memory) add(c remembered, now schema.Instant) error {
 	m.forget(now)
 	if len(m.content.Commands) >= maxRemembered {
@@ -112,7 +112,7 @@ func (m *memory) add(c remembered, now schema.Instant) error {
 	return nil
 }
 
-// finish puts down how a command ended, before anybody hears of it.
+// finish records the result of a command before it is published.
 func (m *memory) finish(answer *schema.CommandResult) error {
 	c := m.index[answer.CommandID]
 	if c == nil {
@@ -122,15 +122,15 @@ func (m *memory) finish(answer *schema.CommandResult) error {
 	return m.save()
 }
 
-// answered forgets an answer that Kafka has. The file is not written for that: to send it once more, after a
-// crash, does no harm.
+// answered forgets an answer that Kafka has. It does not write the file: sending the answer again after a crash is
+// harmless.
 func (m *memory) answered(id string) {
 	if c := m.index[id]; c != nil {
 		c.Answer = nil
 	}
 }
 
-// forget drops the commands that cannot come again.
+// forget drops the commands that cannot be read again.
 func (m *memory) forget(now schema.Instant) {
 	m.content.Commands = slices.DeleteFunc(m.content.Commands, func(c *remembered) bool {
 		gone := !c.Running && c.Expires.Time().Add(m.keep).Before(now.Time()) &&
@@ -143,7 +143,7 @@ func (m *memory) forget(now schema.Instant) {
 	})
 }
 
-// save replaces the file as a whole.
+// save replaces the file atomically.
 func (m *memory) save() error {
 	text, err := json.Marshal(&m.content)
 	if err != nil {

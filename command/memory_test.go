@@ -14,7 +14,7 @@ import (
 	"github.com/giverny/giverny/schema"
 )
 
-// The same message twice, with a restart in between, is carried out once and answered once.
+// The same message twice, with a restart in between, is executed once and answered once.
 func TestReplayExecutesOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b, h, state := newBus(), instantly("test.act"), filepath.Join(t.TempDir(), "commands.json")
@@ -47,7 +47,7 @@ func TestReplayExecutesOnce(t *testing.T) {
 	})
 }
 
-// An agent whose state was lost does not carry out what it may have carried out before.
+// An agent that lost its state does not execute anything that it may have executed before.
 func TestLostStateExecutesNothingTwice(t *testing.T) {
 	for _, damage := range []string{"", "{", `{"version":9}`, `{"version":1,"since":"2000-01-01T00:00:00Z","commands":[null]}`} {
 		synctest.Test(t, func(t *testing.T) {
@@ -82,7 +82,7 @@ func TestLostStateExecutesNothingTwice(t *testing.T) {
 	}
 }
 
-// A process that is killed writes no more: the state is taken from the middle of a run.
+// A killed process writes nothing more: the state is taken from the middle of a run.
 func TestKilledMidwayAnswersAfterTheRestart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b, h, dir := newBus(), untilStopped("test.act"), t.TempDir()
@@ -115,7 +115,7 @@ func TestKilledMidwayAnswersAfterTheRestart(t *testing.T) {
 	})
 }
 
-// The memory forgets what cannot come again, so that it stays small.
+// The memory forgets commands that cannot be read again, so it stays small.
 func TestMemoryIsBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBus()
@@ -131,7 +131,7 @@ func TestMemoryIsBounded(t *testing.T) {
 	})
 }
 
-// A command that was forgotten does not come again when the clock is set back.
+// A forgotten command is not executed again when the clock is set back.
 func TestClockSetBackExecutesNothingTwice(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b, h := newBus(), instantly("test.act")
@@ -156,7 +156,7 @@ func TestClockSetBackExecutesNothingTwice(t *testing.T) {
 	})
 }
 
-// What cannot be remembered is not carried out.
+// Commands that cannot be remembered are not executed.
 func TestWithoutMemoryNothingRuns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b, h, dir := newBus(), instantly("test.act"), filepath.Join(t.TempDir(), "state")

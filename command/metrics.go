@@ -21,11 +21,11 @@ type metrics struct {
 	memoryErrors   prometheus.Counter
 }
 
-// Reasons why an answer is not sent.
+// Reasons for not sending an answer.
 const (
 	dropRate        = "rate_limited" // too many commands that are not authentic or not fresh
-	dropOversized   = "oversized"    // progress that is no JSON of up to MaxOutputBytes
-	dropUndelivered = "undelivered"  // Kafka did not take it before the agent stopped; sent after the restart
+	dropOversized   = "oversized"    // progress that is invalid JSON or exceeds MaxOutputBytes
+	dropUndelivered = "undelivered"  // not accepted by Kafka before the agent stopped; sent after the restart
 )
 
 func newMetrics(reg prometheus.Registerer) (*metrics, error) {

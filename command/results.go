@@ -15,21 +15,21 @@ import (
 	"github.com/giverny/giverny/schema"
 )
 
-// ResultsConfig says how the results of this host's agent are signed, and which results of agents are accepted.
+// ResultsConfig says how this host's agent signs results, and which agents' results are accepted.
 type ResultsConfig struct {
 	// On an agent: the file with the private key that signs its results, made by giverny agents key. Empty: its results are not signed.
 	KeyFile string `yaml:"key_file"`
 	// On analysers and on hosts that send commands: the public keys of agents. As soon as one entry is listed, a result is refused unless it is signed with a key of its agent.
 	Agents []AgentKeys `yaml:"agents"`
-	// What happens to results of agents that no entry matches: refuse, or accept while keys are introduced host by host.
+	// What happens to results of agents that no entry matches: refuse, or accept while keys are rolled out host by host.
 	Unlisted string `yaml:"unlisted"`
 }
 
-// AgentKeys are the public keys of an agent, or of several.
+// AgentKeys are the public keys of one or more agents.
 type AgentKeys struct {
 	// Name of an agent, or a pattern such as gpu-*. For an agent with an entry of its exact name only that entry counts.
 	Name string `yaml:"name"`
-	// Its public keys, as giverny agents key prints them; several while keys are changed.
+	// Its public keys, as printed by giverny agents key; several during key rotation.
 	Keys []string `yaml:"keys"`
 }
 
@@ -53,16 +53,16 @@ func (c *ResultsConfig) validate() error {
 	return l.Err()
 }
 
-// Reasons why a result is refused, besides BadSignature.
+// Reasons for refusing a result, in addition to BadSignature.
 const (
-	Unsigned     safety.Reason = "unsigned"      // of an agent whose keys are known
-	UnknownAgent safety.Reason = "unknown_agent" // no key is known of the agent
+	Unsigned     safety.Reason = "unsigned"      // from an agent with known keys
+	UnknownAgent safety.Reason = "unknown_agent" // no key of the agent is known
 )
 
 // ResultReasons lists the reasons for which a Verifier refuses results.
 func ResultReasons() []safety.Reason { return []safety.Reason{Unsigned, BadSignature, UnknownAgent} }
 
-// resultDomain begins the signed text of results: a signature of a command is none of a result.
+// resultDomain begins the signed text of results, so that a command's signature is not valid for a result.
 const resultDomain = "giverny.result.v1\n"
 
 func signedResult(r *schema.CommandResult) ([]byte, error) {
@@ -75,7 +75,7 @@ func signedResult(r *schema.CommandResult) ([]byte, error) {
 	return append([]byte(resultDomain), text...), nil
 }
 
-// SignResult is the result with the signature of the signer, who must be its agent.
+// SignResult returns the result signed by the signer, who must be its agent.
 func (s *Signer) SignResult(r schema.CommandResult) (schema.CommandResult, error) {
 	if r.Agent != s.name {
 		return r, fmt.Errorf("result of agent %q: the key belongs to agent %q", r.Agent, s.name)
@@ -100,7 +100,7 @@ type patternKeys struct {
 	keys    []ed25519.PublicKey
 }
 
-// NewVerifier makes a verifier of a valid configuration.
+// NewVerifier returns the verifier for a valid configuration.
 func NewVerifier(cfg ResultsConfig) (*Verifier, error) {
 	v := &Verifier{byName: map[string][]ed25519.PublicKey{}, acceptUnlisted: cfg.Unlisted == AcceptUnlisted || len(cfg.Agents) == 0}
 	for _, a := range cfg.Agents {
@@ -121,7 +121,7 @@ func NewVerifier(cfg ResultsConfig) (*Verifier, error) {
 	return v, nil
 }
 
-// Knows says whether the keys of any agent are listed.
+// Knows reports whether the keys of any agent are listed.
 func (v *Verifier) Knows() bool { return len(v.byName)+len(v.patterns) > 0 }
 
 func (v *Verifier) keysOf(agent string) []ed25519.PublicKey {
@@ -137,8 +137,8 @@ func (v *Verifier) keysOf(agent string) []ed25519.PublicKey {
 	return keys
 }
 
-// Verify says why a result is refused, or nil. An accepted result is verified if its signature is of a key of its
-// agent; it is not where no key of the agent is known and such agents are accepted.
+// Verify returns why a result is refused, or nil. verified reports whether an accepted result's signature was
+// checked; it is not if no key of its agent is known and such agents are accepted.
 func (v *Verifier) Verify(r *schema.CommandResult) (verified bool, no *safety.Refusal) {
 	keys := v.keysOf(r.Agent)
 	if len(keys) == 0 {
@@ -160,7 +160,7 @@ func (v *Verifier) Verify(r *schema.CommandResult) (verified bool, no *safety.Re
 	return true, nil
 }
 
-// Output is a value as the output of an answer; an error if an answer cannot hold it.
+// Output encodes a value as the output of an answer; an error if it is too large.
 func Output(v any) (json.RawMessage, error) {
 	text, err := json.Marshal(v)
 	if err == nil && len(text) > MaxOutputBytes {
@@ -175,8 +175,8 @@ type Publisher struct {
 	Signer *Signer // nil: results are not signed
 }
 
-// Publish signs and sends a result: the answer to a command, or what an agent does on its own, which is audited and
-// stored in the same way under an id that no command has.
+// Publish signs and sends a result: the answer to a command, or an agent's own report, which is audited and stored in
+// the same way under an id that no command has.
 func (p Publisher) Publish(ctx context.Context, partition int, r *schema.CommandResult) error {
 	if err := checkResult(r); err != nil {
 		return err

@@ -27,7 +27,7 @@ func verifier(cfg command.ResultsConfig) *command.Verifier {
 	return v
 }
 
-// listed are the keys of gpu-1 and of all agents of rack 7.
+// listed has the keys of gpu-1 and of all agents of rack 7.
 func listed(unlisted string) command.ResultsConfig {
 	return command.ResultsConfig{Unlisted: unlisted, Agents: []command.AgentKeys{
 		{Name: "gpu-1", Keys: []string{public("gpu-1"), public("gpu-1-next")}},
@@ -90,7 +90,7 @@ func TestAnAgentSignsOnlyInItsName(t *testing.T) {
 	}
 }
 
-// The form is part of the protocol.
+// The encoding is part of the protocol.
 func TestTheFormOfAResult(t *testing.T) {
 	r := signedBy(t, "gpu-1", result("gpu-1"))
 	r.Signature = r.Signature[:3]
@@ -102,7 +102,7 @@ func TestTheFormOfAResult(t *testing.T) {
 	}
 }
 
-// Whatever single bit of a signed result is flipped on its way, it is refused, or is the same result written otherwise.
+// If any single bit of a signed result is flipped in transit, it is refused, or is the same result in another encoding.
 func TestEveryFlippedBitOfAResultIsRefused(t *testing.T) {
 	sent := signedBy(t, "gpu-1", result("gpu-1"))
 	text, err := json.Marshal(&sent)
@@ -133,7 +133,7 @@ func TestEveryFlippedBitOfAResultIsRefused(t *testing.T) {
 	}
 }
 
-// A signature of a command under the same key is none of a result.
+// A command's signature under the same key is not valid for a result.
 func TestASignatureServesOnePurpose(t *testing.T) {
 	c := sample()
 	if err := command.NewSigner("gpu-1", testKey("gpu-1")).Sign(&c); err != nil {
@@ -158,8 +158,8 @@ func TestResultsConfig(t *testing.T) {
 	}
 }
 
-// An attacker who can write to the topic of results gets nothing into the audit or to who asked: what it forges before
-// the genuine answer is refused, counted and rejected to the dead letters, and the genuine one is taken.
+// An attacker who can write to the result topic gets nothing into the audit or to the client: results forged before
+// the genuine answer are refused, counted and moved to the dead letters, and the genuine one is accepted.
 func TestForgedResultsAreRefused(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b, kept := newBus(), &archive{}
@@ -229,7 +229,7 @@ giverny_command_results_unverified_total{fabric="f"} 0
 	})
 }
 
-// An answer that was not sent before a restart is signed with the key that the agent has then.
+// An answer left over from before a restart is signed with the agent's current key.
 func TestLeftoverAnswersAreSigned(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b, state := newBus(), t.TempDir()+"/commands.json"

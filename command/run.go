@@ -14,7 +14,7 @@ import (
 	"github.com/giverny/giverny/schema"
 )
 
-// Causes for which the context of a command ends.
+// Causes that end a command's context.
 var (
 	errRunTime = errors.New("stopped at the limit of run time")
 	errStopped = errors.New("the agent was stopped while the command ran")
@@ -26,23 +26,23 @@ type cancelledError struct{ text string }
 
 func (e *cancelledError) Error() string { return e.text }
 
-// Cancelled is the error of a handler that stops for a reason of its own: the command counts as cancelled.
+// Cancelled is the error of a handler that stops for its own reason: the command counts as cancelled.
 func Cancelled(format string, args ...any) error {
 	return &cancelledError{fmt.Sprintf(format, args...)}
 }
 
-// underway is a command that runs.
+// underway is a running command.
 type underway struct {
 	end      context.CancelCauseFunc
-	acting   bool   // not one of the harmless
+	acting   bool   // not one of the harmless kinds
 	kind     string // of the command
 	reported uint32 // sequence of its last report; guarded by the agent's mu
 }
 
-// returnGrace is what a handler gets to return after its context has ended.
+// returnGrace is how long a handler may take to return after its context has ended.
 const returnGrace = 5 * time.Second
 
-// begin starts a command that is remembered; a.mu is held.
+// begin starts a remembered command; a.mu is held.
 func (a *Agent) begin(ctx context.Context, c *schema.Command, v verdict, now schema.Instant, log *slog.Logger) {
 	guard := a.gate.guardOf(c)
 	guard.Begin(c.ID, int64(now))
@@ -70,7 +70,7 @@ func (a *Agent) begin(ctx context.Context, c *schema.Command, v verdict, now sch
 	})
 }
 
-// carryOut runs a command to its end and makes the answer.
+// carryOut runs a command to its end and returns the answer.
 func (a *Agent) carryOut(ctx context.Context, c *schema.Command, v verdict, guard *safety.Guard) *schema.CommandResult {
 	if v.drained {
 		if no := a.inUse(ctx); no != nil {
@@ -102,7 +102,7 @@ func (a *Agent) carryOut(ctx context.Context, c *schema.Command, v verdict, guar
 	return result
 }
 
-// inUse asks whether the host is drained, as the rule that allows the command wants.
+// inUse checks that the host is drained, as required by the rule that allows the command.
 func (a *Agent) inUse(ctx context.Context) *safety.Refusal {
 	if a.deps.Host == nil {
 		return safety.Refuse(safety.NotDrained, "the rule in command.allow of %s wants a drained host, and nothing there says whether it is", a.id.Name)
@@ -126,8 +126,8 @@ type outcome struct {
 	err    error
 }
 
-// execute calls the handler in a goroutine that can be left behind: a handler that does not return costs its
-// command and, since it may still act, its place in the limits until it returns.
+// execute calls the handler in a goroutine that can be abandoned: a handler that does not return costs its command
+// and, since it may still act, its slot in the limits until it returns.
 func (a *Agent) execute(ctx context.Context, c *schema.Command, guard *safety.Guard, limit time.Duration) (json.RawMessage, error) {
 	running, stop := context.WithTimeoutCause(ctx, limit, errRunTime)
 	defer stop()
@@ -184,7 +184,7 @@ func (a *Agent) causeOf(ctx context.Context, limit time.Duration) error {
 	return cause
 }
 
-// call runs the handler and makes an error of a panic.
+// call runs the handler and converts a panic to an error.
 func (a *Agent) call(ctx context.Context, c *schema.Command) (o outcome) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -213,12 +213,12 @@ func (a *Agent) endIn(guard *safety.Guard, id string) {
 	guard.End(id)
 }
 
-// CancelArguments are those of the kind cancel.
+// CancelArguments are the arguments of the kind cancel.
 type CancelArguments struct {
 	ID string `json:"id"` // of the command to stop
 }
 
-// cancel ends the context of a command that runs here.
+// cancel ends the context of a command running here.
 func (a *Agent) cancel(c *schema.Command) (json.RawMessage, error) {
 	var arguments CancelArguments
 	if err := json.Unmarshal(c.Arguments, &arguments); err != nil || arguments.ID == "" {
@@ -233,7 +233,7 @@ func (a *Agent) cancel(c *schema.Command) (json.RawMessage, error) {
 	return json.Marshal(map[string]bool{"running": runs != nil})
 }
 
-// stopAll ends the contexts of all commands, where the source has returned by itself.
+// stopAll ends the contexts of all commands after the source has returned by itself.
 func (a *Agent) stopAll() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -242,17 +242,17 @@ func (a *Agent) stopAll() {
 	}
 }
 
-// partial says whether what a stopped handler gives counts.
+// partial reports whether the output of a stopped handler counts.
 func (a *Agent) partial(c *schema.Command) bool {
 	_, is := a.kinds[c.Kind].(Partial)
 	return is && !c.DryRun
 }
 
-// report sends progress of a command that runs.
+// report sends progress of a running command.
 func (a *Agent) report(ctx context.Context, c *schema.Command, output json.RawMessage) {
 	a.mu.Lock()
 	runs := a.running[c.ID]
-	if runs == nil || ctx.Err() != nil { // its answer is on the way
+	if runs == nil || ctx.Err() != nil { // its answer is being sent
 		a.mu.Unlock()
 		return
 	}
@@ -268,10 +268,10 @@ func (a *Agent) report(ctx context.Context, c *schema.Command, output json.RawMe
 	a.send(result)
 }
 
-// Reachable is a Source that knows since when it has heard nothing from Kafka: now if Kafka owes no answer.
+// Reachable is a Source that knows since when Kafka has not answered: now if no answer is outstanding.
 type Reachable interface{ Answered() time.Time }
 
-// watchKafka ends a command that acts once Kafka has been silent for so long that no cancellation could have arrived.
+// watchKafka ends an acting command once Kafka has been silent for so long that a cancellation could not have arrived.
 func (a *Agent) watchKafka(ctx context.Context, cancel context.CancelCauseFunc) {
 	source, knows := a.deps.Source.(Reachable)
 	if !knows {
@@ -293,7 +293,7 @@ func (a *Agent) watchKafka(ctx context.Context, cancel context.CancelCauseFunc) 
 	}
 }
 
-// lost ends all commands that act, since Kafka takes no results.
+// lost ends all acting commands, since Kafka accepts no results.
 func (a *Agent) lost() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -304,7 +304,7 @@ func (a *Agent) lost() {
 	}
 }
 
-// openAnswers begins the queue of a run.
+// openAnswers creates the queue for one Run.
 func (a *Agent) openAnswers() <-chan *schema.CommandResult {
 	a.sending.Lock()
 	defer a.sending.Unlock()
@@ -312,7 +312,7 @@ func (a *Agent) openAnswers() <-chan *schema.CommandResult {
 	return a.answers
 }
 
-// closeAnswers ends the queue; a handler that was left behind may still report.
+// closeAnswers closes the queue; an abandoned handler may still report.
 func (a *Agent) closeAnswers() {
 	a.sending.Lock()
 	defer a.sending.Unlock()
@@ -320,19 +320,19 @@ func (a *Agent) closeAnswers() {
 	a.answers = nil
 }
 
-// send queues an answer. If Kafka has taken none for long, it is kept in the memory for the next life.
+// send queues an answer. If the queue is full, the answer stays in the memory and is sent after a restart.
 func (a *Agent) send(result *schema.CommandResult) {
 	a.sending.Lock()
 	defer a.sending.Unlock()
 	select {
-	case a.answers <- result: // never where there is no queue
+	case a.answers <- result: // never chosen if there is no queue
 		return
 	default:
 	}
 	a.metrics.answersDropped.WithLabelValues(dropUndelivered).Inc()
 }
 
-// sendAll takes answer after answer to Kafka until the queue is closed, or ctx ends.
+// sendAll sends answers to Kafka one by one until the queue is closed, or ctx ends.
 func (a *Agent) sendAll(ctx context.Context, answers <-chan *schema.CommandResult) {
 	for r := range answers {
 		if err := a.publish(ctx, r); err != nil {
@@ -356,7 +356,7 @@ func (a *Agent) publish(ctx context.Context, r *schema.CommandResult) error {
 	return a.deps.Results.Publish(ctx, a.id.Partition, r)
 }
 
-// shorten cuts a text to at most n bytes of UTF-8.
+// shorten truncates a text to at most n bytes of UTF-8.
 func shorten(text string, n int) string {
 	if len(text) > n {
 		text = text[:n]

@@ -10,20 +10,20 @@ import (
 	"github.com/giverny/giverny/schema"
 )
 
-// Bounds of a command.
+// Size limits of a command.
 const (
 	MaxIDBytes       = 64
-	MaxNameBytes     = 160 // principal, kind, target; an agent's name too
+	MaxNameBytes     = 160 // of principals, kinds, targets, agents
 	MaxTargets       = 256
 	MaxArgumentBytes = 64 << 10
 	MaxOutputBytes   = 192 << 10 // of an answer
 )
 
-// word is the form of ids, principals and kinds: it is safe in logs, paths and labels.
+// word is the format of ids, principals and kinds: safe in logs, paths and labels.
 var word = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]*$`)
 
-// canonical is the form of a command over which it is signed: the JSON that Go makes of it, without spaces and
-// with the fields in the order of schema.Command.
+// canonical is the form of a command that is signed: Go's JSON encoding, without spaces and with the fields in the
+// order of schema.Command.
 func canonical(c *schema.Command) ([]byte, error) {
 	text, err := json.Marshal(c)
 	if err != nil {
@@ -32,7 +32,7 @@ func canonical(c *schema.Command) ([]byte, error) {
 	return text, nil
 }
 
-// Check bounds the fields of a command. It looks at no signature.
+// Check validates the fields of a command, except its signature.
 func Check(c *schema.Command) error {
 	switch {
 	case len(c.ID) > MaxIDBytes || !word.MatchString(c.ID):
@@ -62,7 +62,7 @@ func Check(c *schema.Command) error {
 
 func isName(s string) bool { return s != "" && len(s) <= MaxNameBytes && utf8.ValidString(s) }
 
-// checkResult bounds the fields of a result.
+// checkResult validates the fields of a result.
 func checkResult(r *schema.CommandResult) error {
 	switch {
 	case len(r.CommandID) > MaxIDBytes || !word.MatchString(r.CommandID):

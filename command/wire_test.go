@@ -29,7 +29,7 @@ func signed(t testing.TB, principal string, c schema.Command) schema.Command {
 	return c
 }
 
-// encoded is the JSON in which a command travels, and is signed.
+// encoded is the JSON of a command as sent and signed.
 func encoded(t interface{ Fatalf(string, ...any) }, c schema.Command) []byte {
 	text, err := json.Marshal(&c)
 	if err != nil {
@@ -38,7 +38,7 @@ func encoded(t interface{ Fatalf(string, ...any) }, c schema.Command) []byte {
 	return text
 }
 
-// decode takes a command out of its JSON as package envelope does.
+// decode decodes a command from its JSON as package envelope does.
 func decode(text []byte) (c schema.Command, err error) {
 	dec := json.NewDecoder(bytes.NewReader(text))
 	dec.DisallowUnknownFields()
@@ -60,7 +60,7 @@ func ring(t testing.TB) command.Keyring {
 	return r
 }
 
-// The form is part of the protocol: other programs sign it too.
+// The encoding is part of the protocol: other programs sign it too.
 func TestTheFormOfACommand(t *testing.T) {
 	c := sample()
 	c.Principal = "operator"
@@ -75,7 +75,7 @@ func TestTheFormOfACommand(t *testing.T) {
 	}
 }
 
-// Several keys of a principal are valid at a time; one of another principal is not.
+// Several keys of a principal are valid at the same time; another principal's key is not.
 func TestSignatures(t *testing.T) {
 	keys := ring(t)
 	c := signed(t, "operator", sample())
@@ -102,8 +102,8 @@ func TestSignatures(t *testing.T) {
 	}
 }
 
-// Whatever single bit of a signed command is flipped on its way, it is refused, or is the same command written
-// otherwise.
+// If any single bit of a signed command is flipped in transit, it is refused, or is the same command in another
+// encoding.
 func TestEveryFlippedBitIsRefused(t *testing.T) {
 	keys := ring(t)
 	check := func(t interface{ Fatalf(string, ...any) }, sent schema.Command, text []byte, bit int) {
@@ -202,7 +202,7 @@ func TestCheckRefuses(t *testing.T) {
 	}
 }
 
-// The canonical form of what is taken is stable, and its signature holds however it is written.
+// The canonical form of accepted commands is stable, and its signature is valid for any encoding.
 func FuzzSignature(f *testing.F) {
 	f.Add(encoded(f, signed(f, "operator", sample())))
 	f.Add([]byte(`{ "ID": "a", "fabric":"f", "kind":"k", "targets":["*"], "issued":"2026-01-05T00:00:00+01:00", "expires":"2026-01-06T00:00:00Z", "arguments":{"a": "<"}}`))

@@ -1,6 +1,6 @@
 package hostping
 
-// LinkStatus is what Algorithm 1 says of a link.
+// LinkStatus is a link's status in Algorithm 1.
 type LinkStatus string
 
 // Statuses.
@@ -11,14 +11,14 @@ const (
 	Gray      LinkStatus = "gray"
 )
 
-// LinkFinding is a link's row of Algorithm 1.
+// LinkFinding is a link's result of Algorithm 1.
 type LinkFinding struct {
 	Status      LinkStatus `json:"status"`
-	AbnormalCnt int        `json:"abnormal_cnt"` // how many RNICs mark it abnormal
+	AbnormalCnt int        `json:"abnormal_cnt"` // number of RNICs that mark it abnormal
 }
 
 // DetectAbnormalLinks is the paper's Algorithm 1 as published: binary tomography over normal and abnormal paths. Links
-// that no path has stay uncertain.
+// on no path stay uncertain.
 func DetectAbnormalLinks(links []string, normal, abnormal []Path) map[string]LinkFinding {
 	status := map[string]*LinkFinding{}
 	for _, link := range links { // InitLinkStatus
@@ -29,7 +29,7 @@ func DetectAbnormalLinks(links []string, normal, abnormal []Path) map[string]Lin
 			status[link].Status = Normal
 		}
 	}
-	marked := map[string]map[string]bool{} // by which RNICs a link is marked
+	marked := map[string]map[string]bool{} // RNICs that mark each link
 	for _, path := range abnormal {
 		for _, link := range path.Links { // lines 7 to 10
 			if f := status[link]; f.Status == Uncertain {

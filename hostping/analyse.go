@@ -8,34 +8,34 @@ import (
 	"strings"
 )
 
-// Input is all that an analysis sees.
+// Input is the input of an analysis.
 type Input struct {
 	Graph       Graph
 	Baseline    Baseline
 	Measured    []Measured
-	Curves      []Curve // of RNICs that Analysis asked for
+	Curves      []Curve // of RNICs requested by Analysis.Curves
 	Utilisation Utilisation
-	Trigger     string   // the RNIC whose pauses or drops called for the run; empty if none did
-	History     *History // of earlier runs; nil if none is kept
+	Trigger     string   // the RNIC whose pauses or drops triggered the run; empty: none
+	History     *History // of earlier runs; nil: none is kept
 	TimeNanos   int64    // of this run
 }
 
-// Analysis is a report and what would make it surer.
+// Analysis is a report, and further measurements that would make it more certain.
 type Analysis struct {
 	Report  Report
 	Run     PastRun // for the history
 	Confirm []Pair  // verdicts rest on these alone: measure them again
-	Curves  []Pair  // RNICs that are slow to all: measure their curves
+	Curves  []Pair  // RNICs that are slow to all endpoints: measure their curves
 }
 
-// A verdict on fewRoutes or fewer, or one that is less than sureEnough, is confirmed before it is given.
+// A verdict that rests on at most fewRoutes, or has a confidence below sureEnough, is confirmed first.
 const (
 	fewRoutes  = 3
 	sureEnough = 0.93
 )
 
-// Analyse finds the bottlenecks of a run (section 4.3). First come settings that send GPU traffic through the root
-// complex, then the set of degraded links that explains the matrix best, then causes by utilisation, curves and history.
+// Analyse finds the bottlenecks of a run (section 4.3): first settings that send GPU traffic through the root complex,
+// then the set of degraded links that explains the matrix best, then causes by utilisation, curves and history.
 func Analyse(in Input) Analysis {
 	v := newView(&in)
 	a := Analysis{Report: Report{State: v.state, Verdicts: []Verdict{}, Matrix: []Cell{}, Unmeasured: []Unmeasured{}, Notes: []string{}, Model: in.Graph.Model}}
@@ -76,14 +76,14 @@ func Analyse(in Input) Analysis {
 	return a
 }
 
-// accusation is a verdict on a link and what it rests on.
+// accusation is a verdict on a link and its basis.
 type accusation struct {
 	verdict Verdict
 	link    int
 	routes  []int
 }
 
-// left is the share of their baselines that the routes still carry.
+// left is the median share of their baselines that the routes still carry.
 func (c *accusation) left(v *view) float64 {
 	var ratios []float64
 	for _, i := range c.routes {
@@ -92,7 +92,7 @@ func (c *accusation) left(v *view) float64 {
 	return Median(ratios)
 }
 
-// accuse gives verdicts on the links of a hypothesis, and asks for the curves that they need.
+// accuse makes the verdicts on the links of a hypothesis, and requests the curves that they need.
 func (v *view) accuse(f *fitter, best *hypothesis, a *Analysis) (accused []accusation) {
 	for _, d := range best.links {
 		routes, rate, share := f.narrowed(best, d)
@@ -105,15 +105,15 @@ func (v *view) accuse(f *fitter, best *hypothesis, a *Analysis) (accused []accus
 		}
 		if ask != nil {
 			a.Curves = append(a.Curves, *ask)
-			a.Confirm = append(a.Confirm, *ask) // the curve is held against its rate
+			a.Confirm = append(a.Confirm, *ask) // the curve is compared with its rate
 		}
 		accused = append(accused, accusation{verdict, d.link, routes})
 	}
 	return accused
 }
 
-// paced reports whether slow start or the Tx window of an RNIC explains an accusation: unlike a narrow link, which
-// leaves routes that are slower anyway alone, either slows every route of its RNIC by about as much.
+// paced reports whether slow start or the Tx window of an RNIC explains an accusation: either slows every route of
+// its RNIC by about the same factor, while a narrow link does not affect routes that are slower anyway.
 func paced(accused []accusation, v *view, c *accusation) bool {
 	return slices.ContainsFunc(accused, func(o accusation) bool {
 		return o.link != c.link && (o.verdict.Bottleneck == RNICSlowStart || o.verdict.Bottleneck == TxWindowTooSmall) && c.left(v) >= o.left(v)*(1-AbnormalShare) &&
@@ -121,14 +121,14 @@ func paced(accused []accusation, v *view, c *accusation) bool {
 	})
 }
 
-// confirm asks for the pairs that a verdict rests on.
+// confirm requests the pairs that a verdict rests on.
 func (a *Analysis) confirm(v *view, routes []int) {
 	for _, i := range routes {
 		a.Confirm = append(a.Confirm, v.routes[i].Pair)
 	}
 }
 
-// matrix fills the report's cells and what is missing.
+// matrix fills in the report's cells and the unmeasured pairs.
 func (v *view) matrix(r *Report) {
 	base := map[Pair]*PairBaseline{}
 	for i := range v.in.Baseline.Pairs {
@@ -157,7 +157,7 @@ func (v *view) matrix(r *Report) {
 	v.absent()
 }
 
-// absent notes the devices that the baseline's hosts have and this one lacks.
+// absent notes the devices in the baseline that this host lacks.
 func (v *view) absent() {
 	here := map[string]bool{}
 	for _, p := range v.in.Graph.Paths {
@@ -174,7 +174,7 @@ func (v *view) absent() {
 	}
 }
 
-// misconfigured makes the verdict of ACS or ATS.
+// misconfigured makes the verdict for ACS or ATS.
 func (v *view) misconfigured(m *misconfiguration) Verdict {
 	verdict := Verdict{Bottleneck: m.bottleneck, RNIC: m.rnic, OverloadedBy: []Consumer{}, Evidence: Evidence{Abnormal: [][2]string{}, Cleared: map[string][2]string{}}}
 	var latency, rate []float64
@@ -194,7 +194,7 @@ func (v *view) misconfigured(m *misconfiguration) Verdict {
 	return verdict
 }
 
-// clear names a pair for each link of a route, but for the accused one, that shows the link to carry what it should.
+// clear names, for each link of a route except the accused one, a pair that shows the link to be sound.
 func (v *view) clear(e *Evidence, r *route, accused int) {
 	for _, l := range r.at {
 		id := v.links[l].ID
@@ -214,8 +214,8 @@ func (v *view) clear(e *Evidence, r *route, accused int) {
 	}
 }
 
-// verdict names the cause of a degraded link; ask is the pair whose curve would tell more. It is not ok where the paper
-// has no name: a PCIe link in full use is none of the twelve.
+// verdict names the cause of a degraded link; ask is a pair whose curve would help. ok is false where the paper has no
+// name: a PCIe link in full use is none of the twelve.
 func (v *view) verdict(f *fitter, h *hypothesis, d degraded, routes []int, rate, share float64) (verdict Verdict, ask *Pair, ok bool) {
 	link := v.links[d.link]
 	used := v.in.Utilisation.Links[link.ID]
@@ -258,7 +258,7 @@ func (v *view) verdict(f *fitter, h *hypothesis, d degraded, routes []int, rate,
 	return verdict, ask, true
 }
 
-// rnicCause looks at the RNIC's curve, or asks for one on the route that could carry most besides the other links of h.
+// rnicCause reads the RNIC's curve, or requests one on the route with the highest rate allowed by the other links of h.
 func (v *view) rnicCause(h *hypothesis, link int, routes []int) (b Bottleneck, ask *Pair, known bool) {
 	best, most := -1, 0.
 	for _, i := range routes {
@@ -287,7 +287,7 @@ func (v *view) rnicCause(h *hypothesis, link int, routes []int) (b Bottleneck, a
 	return RNICPCIeFailure, &v.routes[best].Pair, false
 }
 
-// consumers are the processes that use an overloaded link, the heaviest first.
+// consumers lists the processes that use an overloaded link, heaviest first.
 func (v *view) consumers(b Bottleneck, link string) []Consumer {
 	found := []Consumer{}
 	if b != MemoryChannelOverloaded && b != InterSocketOverloaded {
@@ -302,7 +302,7 @@ func (v *view) consumers(b Bottleneck, link string) []Consumer {
 	return found
 }
 
-// text is a verdict for people.
+// text describes a verdict.
 func (v *view) text(verdict *Verdict, link Link, rate, share, used float64) string {
 	what := map[Bottleneck]string{
 		RNICPCIeFailure: "PCIe link of " + verdict.RNIC, GPUPCIeFailure: "PCIe link of " + verdict.Endpoint,
@@ -335,8 +335,8 @@ func sortedKeys[V any](m map[string]V) []string {
 	return keys
 }
 
-// triggered is the rule for an RNIC that pauses or drops while no link is abnormal: its own PCIe link is the
-// bottleneck, by its loopback traffic or by a failure (section 4.3).
+// triggered handles an RNIC that pauses or drops while no link is abnormal: its own PCIe link is the bottleneck, due
+// to its loopback traffic or a failure (section 4.3).
 func (v *view) triggered(a *Analysis) {
 	if v.in.Trigger == "" || len(a.Report.Verdicts) > 0 {
 		return
@@ -355,5 +355,5 @@ func (v *view) triggered(a *Analysis) {
 	}
 }
 
-// lastResort is the confidence of what is left when nothing was found.
+// lastResort is the confidence of the default verdict when nothing was found.
 const lastResort = 0.3

@@ -43,7 +43,7 @@ func analyse(t testing.TB, g *hostping.Graph, h *simulated.Host) hostping.Analys
 	return hostping.Analyse(hostping.Input{Graph: *g, Baseline: baselineOf(t, g), Measured: measure(h, g), Utilisation: h.Utilisation()})
 }
 
-// A verdict names abnormal pairs that pass its link, and clears the other links of these by pairs that do not.
+// A verdict names abnormal pairs that cross its link, and clears the other links of these by pairs that do not.
 func TestEvidence(t *testing.T) {
 	g := machine(t, "fig2")
 	a := analyse(t, &g, host(t, &g, simulated.Fault{Bottleneck: hostping.MemoryChannelFailure, Link: "memory:numa1", Share: 0.5}))
@@ -68,8 +68,8 @@ func TestEvidence(t *testing.T) {
 	}
 }
 
-// An RNIC that paces its packets is as much slower on routes through the root complex, which are slow anyway, as on
-// all others: where it is the host's only one, no GPU's link is accused for it.
+// An RNIC that paces its packets is slower by the same factor on routes through the root complex, which are slow
+// anyway: if it is the host's only RNIC, no GPU's link is accused.
 func TestSlowStartOfTheOnlyRNIC(t *testing.T) {
 	g := machine(t, "fig2")
 	g.RNICs = g.RNICs[:1]
@@ -131,7 +131,7 @@ func places(a hostping.Analysis) (found []string) {
 	return found
 }
 
-// Algorithm 1 on the cases of Fig. 8, and beside a twin that reads the paper's text instead of its pseudo-code.
+// Algorithm 1 on the cases of Fig. 8, and against a twin based on the paper's text instead of its pseudo-code.
 func TestAlgorithm1(t *testing.T) {
 	g := machine(t, "fig2")
 	ids := make([]string, len(g.Links))

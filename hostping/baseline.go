@@ -9,23 +9,23 @@ import (
 	"strings"
 )
 
-// Baseline is what idle, healthy hosts of a model measured. It keeps a row per run, so that runs and hosts merge in
-// any order and a bad host among good ones does not count (section 4.3 takes it "on a batch of idle hosts").
+// Baseline is the measurements of idle, healthy hosts of a model. It keeps a row per run, so that runs and hosts merge in
+// any order and one bad host among good ones has no effect (section 4.3 takes it "on a batch of idle hosts").
 type Baseline struct {
 	Version    int            `json:"version"` // BaselineVersion
-	Model      string         `json:"model"`   // of the graphs it was taken on
+	Model      string         `json:"model"`   // of the graphs it was measured on
 	LargeBytes int            `json:"large_bytes"`
 	Runs       int            `json:"runs"` // merged so far
 	Pairs      []PairBaseline `json:"pairs"`
 }
 
-// BaselineVersion is the format's.
+// BaselineVersion is the format version.
 const BaselineVersion = 1
 
-// maxBaselineRuns bounds the rows of a pair; older ones go first.
+// maxBaselineRuns bounds the rows of a pair; the oldest are dropped.
 const maxBaselineRuns = 64
 
-// PairBaseline is the runs of one pair: a sample of each.
+// PairBaseline is one pair's samples, one per run.
 type PairBaseline struct {
 	Pair
 	Links         []string  `json:"links"`      // its path
@@ -33,12 +33,12 @@ type PairBaseline struct {
 	Gbps          []float64 `json:"gbps"`
 }
 
-// Typical is what a pair of the baseline has: medians over the runs, robust to a bad host among three.
+// Typical returns a pair's medians over the runs, which are robust to one bad host among three.
 func (p *PairBaseline) Typical() (latencyMicros, gbps float64) {
 	return Median(p.LatencyMicros), Median(p.Gbps)
 }
 
-// NewBaseline is the baseline of one run.
+// NewBaseline returns the baseline of one run.
 func NewBaseline(g *Graph, largeBytes int, m []Measured) (Baseline, error) {
 	b := Baseline{Version: BaselineVersion, Model: g.Model, LargeBytes: largeBytes, Runs: 1, Pairs: []PairBaseline{}}
 	for _, path := range g.Paths {
@@ -54,7 +54,7 @@ func NewBaseline(g *Graph, largeBytes int, m []Measured) (Baseline, error) {
 	return b, nil
 }
 
-// Merge adds the runs of another baseline of the same model. Neither argument is changed.
+// Merge adds the runs of another baseline of the same model. It does not modify its arguments.
 func (b *Baseline) Merge(other *Baseline) (Baseline, error) {
 	switch {
 	case b.Model != other.Model:
@@ -101,8 +101,8 @@ func ParseBaseline(text []byte) (Baseline, error) {
 	return b, nil
 }
 
-// Fits says why a baseline cannot judge a host; nil if it can. A host that lacks devices of the baseline's is judged
-// on the others: what they share must be joined by the same links.
+// Fits returns an error if a baseline cannot be used for a host. A host that lacks some of the baseline's devices is
+// judged by the others; pairs in both must have the same links.
 func (b *Baseline) Fits(g *Graph) error {
 	if b.Model == g.Model {
 		return nil
@@ -122,7 +122,8 @@ func (b *Baseline) Fits(g *Graph) error {
 	return nil
 }
 
-// sameEnds: the links of a path without one that a vanished device has merged with the next.
+// sameEnds reports whether a path's links are a subset of earlier ones: where a device vanished, two links may have
+// merged into one.
 func sameEnds(had, has []string) bool {
 	for _, link := range has {
 		if !slices.Contains(had, link) {
@@ -138,7 +139,7 @@ func product(model string) string {
 	return name
 }
 
-// Median of samples, which it does not change; 0 for none.
+// Median of samples, which are not modified; 0 if there are none.
 func Median(samples []float64) float64 {
 	if len(samples) == 0 {
 		return 0

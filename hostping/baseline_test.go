@@ -9,7 +9,7 @@ import (
 	"github.com/giverny/giverny/hostping/simulated"
 )
 
-// A bad host among three does not count, in whichever order they are merged, and the file gives the same baseline.
+// A bad host among three has no effect, in any order of merging, and the file gives the same baseline.
 func TestBaselineOfABatch(t *testing.T) {
 	g := machine(t, "fig2")
 	var batch []hostping.Baseline
@@ -81,7 +81,7 @@ func TestDamagedBaselines(t *testing.T) {
 	}
 }
 
-// A history: what went bad and good again is flapping, in a memory channel a verdict; gray in three runs is, too.
+// With a history, what went bad and good again is flapping, for a memory channel a verdict; so is gray in three runs.
 func TestFlapping(t *testing.T) {
 	g := machine(t, "fig2")
 	bad := simulated.Fault{Bottleneck: hostping.MemoryChannelFailure, Link: "memory:numa1", Share: 0.5}

@@ -9,21 +9,21 @@ import (
 	"strings"
 )
 
-// machine is what the readers find, before it is a graph.
+// machine is a reader's result, before it becomes a graph.
 type machine struct {
-	product string // name of the make, empty if the file does not say it
+	product string // product name; empty if not in the file
 	sockets []socket
 	buses   [][2]int // between sockets, by index
 	assumed []string
 }
 
-// socket is a vertex: processors that share memory nodes and root ports.
+// socket is a vertex: processors that share NUMA nodes and root ports.
 type socket struct {
-	memory []int      // numbers of NUMA nodes
-	ports  []*pciNode // what is plugged into each root port
+	memory []int      // NUMA node numbers
+	ports  []*pciNode // what is connected to each root port
 }
 
-// pciNode is a switch with what is below it, or a device: then names are its functions', which share its link.
+// pciNode is a switch with children, or a device: then it has the device's functions, which share its link.
 type pciNode struct {
 	name     string // of a switch, such as its bus id
 	children []*pciNode
@@ -36,11 +36,11 @@ type device struct {
 	gpu bool
 }
 
-// maxDevices bounds a graph: it has a path for each RNIC and endpoint.
+// maxDevices bounds a graph, which has a path for each RNIC and endpoint.
 const maxDevices = 1024
 
-// prune drops what has no device below it, and makes two links in a row one, as no probe can separate them: a switch
-// with a single port in use is no vertex. It gives nil for nothing.
+// prune drops nodes without devices below, and merges consecutive links, which no probe can separate: a switch with a
+// single port in use is not a vertex. It returns nil if nothing is left.
 func prune(n *pciNode) *pciNode {
 	if len(n.devices) > 0 {
 		return n
@@ -61,7 +61,7 @@ func prune(n *pciNode) *pciNode {
 	return n
 }
 
-// graph numbers the links and finds the paths.
+// graph numbers the links and computes the paths.
 func (m *machine) graph() (Graph, error) {
 	b := &builder{g: Graph{Endpoints: []Endpoint{}, RNICs: []RNIC{}, Links: []Link{}, Paths: []Path{}, Affinitive: map[string][]string{}, Assumed: m.assumed}, places: map[string]place{}}
 	if b.g.Assumed == nil {
@@ -97,7 +97,7 @@ func (m *machine) graph() (Graph, error) {
 	return b.g, nil
 }
 
-// place is where an endpoint or RNIC hangs: the links up to its socket, and the root port they go through.
+// place is where an endpoint or RNIC is attached: the links up to its socket, and their root port.
 type place struct {
 	socket, root int
 	up           []string
@@ -134,7 +134,7 @@ func (b *builder) place(id string, at place, kind Kind) error {
 	return nil
 }
 
-// tree adds the links of a switch or device and of what is below; above are the links from its upper end to the socket.
+// tree adds the links of a switch or device and everything below; above are the links from its upper end to the socket.
 func (b *builder) tree(n *pciNode, s int, above []string, root int) error {
 	name, kind, upper := b.nameOf(n), PCIe, socketName(s)
 	if len(above) == 0 {
@@ -160,7 +160,7 @@ func (b *builder) tree(n *pciNode, s int, above []string, root int) error {
 	return nil
 }
 
-// nameOf is a device's name, or a switch's: by its bus id, or where the file has none by the first device below.
+// nameOf names a device or switch: a switch by its bus id or, if the file has none, by the first device below it.
 func (b *builder) nameOf(n *pciNode) string {
 	if len(n.devices) > 0 {
 		return n.devices[0].id
@@ -169,7 +169,7 @@ func (b *builder) nameOf(n *pciNode) string {
 	if strings.HasSuffix(name, "-") {
 		first := n
 		for len(first.devices) == 0 {
-			first = first.children[0] // prune has left no switch without
+			first = first.children[0] // prune leaves no switch without devices
 		}
 		name += first.devices[0].id
 	}
@@ -180,7 +180,7 @@ func (b *builder) nameOf(n *pciNode) string {
 	}
 }
 
-// routes adds the buses and finds the fewest of them between each two sockets.
+// routes adds the buses and computes the shortest routes between sockets.
 func (b *builder) routes(m *machine) {
 	n := len(m.sockets)
 	next := make([][]string, n) // next[s][t]: the bus between neighbours
@@ -214,7 +214,7 @@ func (b *builder) routes(m *machine) {
 	}
 }
 
-// paths fills Paths and Affinitive. Which memory reaches line rate only a baseline can say; until then all memory
+// paths fills in Paths and Affinitive. Only a baseline shows which memory reaches line rate; until then all memory
 // counts, as on the paper's hosts (section 4.3, footnote 5).
 func (b *builder) paths() {
 	for _, r := range b.g.RNICs {
@@ -231,18 +231,18 @@ func (b *builder) paths() {
 	}
 }
 
-// between is the links of a path: below one root port only up to the first switch that both share.
+// between returns the links of a path: below one root port, only up to the first common switch.
 func (b *builder) between(from, to place) []string {
 	up, down := from.up, slices.Clone(to.up)
 	slices.Reverse(down)
-	if from.root == to.root { // never of memory, whose root is -1
+	if from.root == to.root { // never for memory, whose root is -1
 		own := func(links, other []string) []string {
 			return slices.DeleteFunc(slices.Clone(links), func(l string) bool { return slices.Contains(other, l) })
 		}
 		if links := slices.Concat(own(up, down), own(down, up)); len(links) > 0 {
 			return links
 		}
-		return up[:1] // functions of one card, by the link that they share
+		return up[:1] // functions of one card, over their shared link
 	}
 	return slices.Concat(up, b.route[from.socket][to.socket], down)
 }
@@ -259,7 +259,7 @@ func natural(a, b string) int {
 	return cmp.Or(cmp.Compare(ha, hb), cmp.Compare(na, nb), cmp.Compare(a, b))
 }
 
-// modelOf names a make and its structure, which is the same for hosts whose buses are numbered otherwise.
+// modelOf names a product and its structure, independent of bus numbering.
 func modelOf(product string, sockets int, g *Graph) string {
 	structure := fnv.New32a()
 	numbers := map[string]int{}

@@ -2,8 +2,8 @@ package hostping
 
 import "math"
 
-// confidence is the share of verdicts with such a gap that are right, on simulated hosts (make bench-hostping prints
-// it): a gap is by how much the best explanation without the accused link costs more.
+// confidence is the share of right verdicts with a given gap on simulated hosts (printed by make bench-hostping). The
+// gap is how much more the best explanation without the accused link costs.
 func confidence(gap float64) float64 {
 	const (
 		sure  = 0.995
@@ -13,9 +13,9 @@ func confidence(gap float64) float64 {
 	return sure - (sure-least)*math.Exp(-max(0, gap)/scale)
 }
 
-// beyond is how sure it is that a link's share lies beyond the threshold, given the share's relative standard error.
+// beyond is the probability that a link's share is beyond the threshold, given the share's relative standard error.
 func beyond(share, deviation float64) float64 {
-	const ofModel = 0.01 // of the baseline itself
+	const ofModel = 0.01 // relative error of the baseline itself
 	z := ln((1-AbnormalShare)/share) / math.Hypot(deviation, ofModel)
 	return math.Erfc(-z/math.Sqrt2) / 2
 }

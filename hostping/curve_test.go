@@ -2,7 +2,7 @@ package hostping
 
 import "testing"
 
-// A curve separates a failed link from slow start and a Tx window, also where what is left is just below the threshold.
+// A curve separates a failed link from slow start and a Tx window, even just below the threshold.
 func TestCurves(t *testing.T) {
 	const large, latency, limit = LargeBytes, 1., 200. // bytes, microseconds, Gb/s
 	at := func(bytes int, rate float64) float64 { return latency + float64(bytes)*8/rate/1000 }

@@ -27,7 +27,7 @@ type element struct {
 
 func (e *element) attr(name string) string { return e.attrs[name] }
 
-// each visits an element and all below it, with its ancestors, the nearest last.
+// each visits an element and all its descendants, with their ancestors, nearest last.
 func (e *element) each(above []*element, visit func(e *element, above []*element)) {
 	visit(e, above)
 	above = append(above, e)
@@ -45,8 +45,8 @@ type fault struct {
 func (f *fault) Error() string { return fmt.Sprintf("%d: %v", f.line, f.err) }
 func (f *fault) Unwrap() error { return f.err }
 
-// parseXML reads a document whole. It expands no entities beyond XML's own five and refuses a document that declares
-// some, and bounds depth and size.
+// parseXML parses a document. It expands only XML's five predefined entities, rejects documents that declare others,
+// and bounds depth and size.
 func parseXML(text []byte) (*element, error) {
 	d := xml.NewDecoder(bytes.NewReader(text))
 	d.CharsetReader = func(charset string, _ io.Reader) (io.Reader, error) {
@@ -101,7 +101,7 @@ func parseXML(text []byte) (*element, error) {
 	}
 }
 
-// syntaxError says what to do about an error of the decoder.
+// syntaxError adds the remedy to a decoder error.
 func syntaxError(err error, root *element, open []*element) error {
 	var syntax *xml.SyntaxError
 	switch {

@@ -6,40 +6,40 @@ import (
 	"slices"
 )
 
-// The search for degraded links rests on one fact: a path carries what its narrowest link does. A link that is
-// degraded to a capacity explains every path through it that carries this much, and contradicts every one that carries
-// more. The set of links is sought that explains the whole matrix at the least cost; Algorithm 1 has only normal and
-// abnormal, and cannot separate two faults, nor a link that faraway paths do not fill.
+// The search for degraded links uses one fact: a path carries what its narrowest link does. A link degraded to some
+// capacity explains every path through it that carries this much, and contradicts every path that carries more. The
+// search finds the set of links that explains the whole matrix at the lowest cost. Algorithm 1 only knows normal and
+// abnormal; it can separate neither two faults nor a link that distant paths do not fill.
 
-// Costs, in the unit of half a squared standard deviation.
+// Costs, in units of half a squared standard deviation.
 const (
-	tolerance   = 0.05 // relative error of the model itself: loads, encodings, differences between hosts
-	routeCost   = 9.   // the most that one route can cost: outliers exist
-	rnicCost    = 0.5  // that a route slower than its degraded RNIC costs at most: a window's rate falls with the latency
-	busyWeight  = 0.6  // of routes that service traffic disturbs
-	usedBonus   = 2.   // for a link that counters show to be in use beyond Util_high
-	suspicious  = 0.88 // ratio below which a route takes part in the choice of capacities
+	tolerance   = 0.05 // relative error of the model: loads, encodings, differences between hosts
+	routeCost   = 9.   // upper bound of one route's cost: outliers exist
+	rnicCost    = 0.5  // upper bound for a route slower than its degraded RNIC: a window's rate falls with the latency
+	busyWeight  = 0.6  // of routes disturbed by service traffic
+	usedBonus   = 2.   // for a link whose utilisation by counters exceeds Util_high
+	suspicious  = 0.88 // ratio below which a route provides candidate capacities
 	beamWidth   = 5
 	maxDegraded = 8
 	maxTrials   = 10 // capacities tried per link
 )
 
-// prior is what it costs to accuse a link: devices, memory and buses fail, links between switches hardly.
+// prior is the cost of accusing a link: devices, memory and buses fail, links between switches rarely do.
 var prior = map[Kind]float64{Memory: 5, RootPort: 5.4, InterSocket: 5.3, PCIe: 6.5}
 
-const devicePrior = 5. // of a link with an RNIC or GPU at its end
+const devicePrior = 5. // for a link to an RNIC or GPU
 
-// degraded is a link that carries at most 2.718^lnGbps.
+// degraded is a link that carries at most exp(lnGbps) Gb/s.
 type degraded struct {
 	link   int
 	lnGbps float64
 }
 
-// hypothesis is a set of degraded links and what it costs.
+// hypothesis is a set of degraded links and its cost.
 type hypothesis struct {
 	links []degraded
-	bound []float64 // of each route, ln Gb/s
-	own   []bool    // whether what bounds a route is its RNIC
+	bound []float64 // by route, ln Gb/s
+	own   []bool    // by route: its bound is its RNIC's link
 	cost  float64
 }
 
@@ -47,16 +47,16 @@ func (h *hypothesis) has(link int) bool {
 	return slices.ContainsFunc(h.links, func(d degraded) bool { return d.link == link })
 }
 
-// fitter searches hypotheses over the routes that nothing else explains.
+// fitter searches hypotheses over the routes that are not otherwise explained.
 type fitter struct {
 	v       *view
-	rate    []float64 // ln of what each route carries
+	rate    []float64 // by route: ln of the measured Gb/s
 	limit   []float64
 	weight  []float64
 	sigma   float64
 	through [][]int // link -> routes
 	prior   []float64
-	rnic    []bool // links of RNICs, where there are several: what one shares with others, others show
+	rnic    []bool // links of RNICs, if there are several; what an RNIC shares with others, the others show
 }
 
 func newFitter(v *view) *fitter {
@@ -80,7 +80,7 @@ func newFitter(v *view) *fitter {
 			continue
 		}
 		for k, l := range r.at {
-			if k > 0 || !r.relative { // what a busy RNIC's own link carries nothing can say (section 4.3)
+			if k > 0 || !r.relative { // a busy RNIC says nothing about its own link (section 4.3)
 				f.through[l] = append(f.through[l], i)
 			}
 		}
@@ -97,7 +97,7 @@ func newFitter(v *view) *fitter {
 	return f
 }
 
-// cost of a route that is bounded so, by its RNIC or by another link.
+// cost of a route with a given bound, which is its RNIC's (own) or another link's.
 func (f *fitter) cost(route int, bound float64, own bool) float64 {
 	z := (f.rate[route] - bound) / f.sigma
 	most := routeCost
@@ -107,7 +107,7 @@ func (f *fitter) cost(route int, bound float64, own bool) float64 {
 	return f.weight[route] * min(most, z*z/2)
 }
 
-// now is what a route costs under a hypothesis.
+// now is a route's cost under a hypothesis.
 func (f *fitter) now(h *hypothesis, route int) float64 {
 	return f.cost(route, h.bound[route], h.own[route])
 }
@@ -123,7 +123,7 @@ func (f *fitter) none() hypothesis {
 	return h
 }
 
-// best finds the capacity at which a link explains most in addition to a hypothesis, and what the total then costs.
+// best finds the capacity at which adding a link to a hypothesis explains most, and the resulting total cost.
 func (f *fitter) best(h *hypothesis, link int) (degraded, float64, bool) {
 	var trials []float64
 	for _, i := range f.through[link] {
@@ -161,7 +161,7 @@ func (f *fitter) with(h *hypothesis, d degraded, cost float64) hypothesis {
 	return next
 }
 
-// extend gives the hypotheses with one more degraded link, other than those left out, the cheapest first.
+// extend returns the hypotheses with one more degraded link, other than without, cheapest first.
 func (f *fitter) extend(h *hypothesis, without int) []hypothesis {
 	type step struct {
 		d    degraded
@@ -184,7 +184,7 @@ func (f *fitter) extend(h *hypothesis, without int) []hypothesis {
 	return next
 }
 
-// search gives the cheapest hypothesis that lacks a link, -1 for any; a beam search from a hypothesis on.
+// search returns the cheapest hypothesis that lacks a link (-1: any), by beam search from a given one.
 func (f *fitter) search(from hypothesis, without int) hypothesis {
 	best := from
 	beam := []hypothesis{from}
@@ -221,7 +221,7 @@ func sameLinks(a, b *hypothesis) bool {
 	return true
 }
 
-// refine chooses each capacity again, given the others, and leaves out links that are no longer needed.
+// refine optimises each capacity again, given the others, and drops links that are no longer needed.
 func (f *fitter) refine(h hypothesis) hypothesis {
 	for range 2 {
 		for _, d := range slices.Clone(h.links) {
@@ -240,7 +240,7 @@ func (f *fitter) refine(h hypothesis) hypothesis {
 	return h
 }
 
-// add is a hypothesis with a given degraded link.
+// add returns a hypothesis with one more degraded link.
 func (f *fitter) add(h *hypothesis, d degraded) hypothesis {
 	cost := h.cost + f.prior[d.link]
 	for _, i := range f.through[d.link] {
@@ -251,7 +251,7 @@ func (f *fitter) add(h *hypothesis, d degraded) hypothesis {
 	return f.with(h, d, cost)
 }
 
-// gap is by how much the best hypothesis without a link of h costs more than h.
+// gap is how much more the best hypothesis without a link of h costs than h.
 func (f *fitter) gap(h *hypothesis, link int) float64 {
 	others := f.none()
 	for _, o := range h.links {
@@ -262,8 +262,8 @@ func (f *fitter) gap(h *hypothesis, link int) float64 {
 	return f.search(others, link).cost - h.cost
 }
 
-// narrowed are the routes that show a degraded link of h, the rate it lets through, as the median of all routes that it
-// bounds, and the share this is of what the widest of them would carry.
+// narrowed returns the routes that show a degraded link of h, the rate it allows (the median of all routes that it
+// bounds), and this rate's share of the largest expected rate among them.
 func (f *fitter) narrowed(h *hypothesis, d degraded) (routes []int, gbps, share float64) {
 	var rates []float64
 	widest := math.Inf(-1)

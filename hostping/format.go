@@ -6,10 +6,10 @@ import (
 	"fmt"
 )
 
-// Format is of a host's description.
+// Format is the format of a host's description.
 type Format string
 
-// Formats. Auto looks at the text.
+// Formats. Auto detects it.
 const (
 	Auto      Format = ""
 	Hwloc     Format = "hwloc"      // lstopo --of xml
@@ -17,9 +17,8 @@ const (
 	NvidiaSMI Format = "nvidia-smi" // nvidia-smi topo -m
 )
 
-// ReadGraph makes the graph of a host from its description. Errors begin with the name and the line. Every device
-// appears once, links in series that no probe can separate are one, and what the description does not say is assumed
-// and listed.
+// ReadGraph builds the graph of a host from its description. Errors begin with name and line. Every device appears
+// once, links in series that no probe can separate are merged, and missing information is assumed and listed.
 func ReadGraph(name string, text []byte, format Format) (Graph, error) {
 	m, err := read(text, format)
 	if err != nil {

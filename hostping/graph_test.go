@@ -45,8 +45,8 @@ func machine(t testing.TB, name string) hostping.Graph {
 	return hostping.Graph{}
 }
 
-// check holds a graph against what must be true of each: a path is a walk along its links from the RNIC to the
-// endpoint that passes no vertex twice, and there is one for each pair.
+// check checks the invariants of a graph: a path is a walk along its links from the RNIC to the endpoint that passes
+// no vertex twice, and there is one per pair.
 func check(t testing.TB, g *hostping.Graph) {
 	t.Helper()
 	links := map[string]hostping.Link{}
@@ -186,7 +186,7 @@ func TestFunctionsShareALink(t *testing.T) {
 	}
 }
 
-// A description without NUMA nodes, or with one for the whole machine, is assumed and said to be.
+// For a description without NUMA nodes, or with a single one, NUMA nodes are assumed and listed as assumed.
 func TestMissingNUMA(t *testing.T) {
 	m := simulated.Machines()[0].XML()
 	without := strings.NewReplacer(`<object type="NUMANode" os_index="0" cpuset="0x000000ff"/>`, "", `<object type="NUMANode" os_index="1" cpuset="0x0000ff00"/>`, "").Replace(m)
@@ -206,7 +206,7 @@ func TestMissingNUMA(t *testing.T) {
 	}
 }
 
-// Sockets in a ring: distances say which two are joined.
+// Sockets in a ring: distances determine which two are connected.
 func TestRingOfSockets(t *testing.T) {
 	m := simulated.Machine{Name: "ring", Sockets: slices.Repeat([]simulated.Socket{{NUMANodes: 1, Ports: []string{"(NG)"}}}, 4)}
 	distances := `<distances2 type="NUMANode" nbobjs="4" kind="5" name="NUMALatency" indexing="os"><indexes>0 1 2 3 </indexes>` +
@@ -224,7 +224,8 @@ func TestRingOfSockets(t *testing.T) {
 	}
 }
 
-// Link ids stay when another device vanishes, and the baseline of the whole host still fits.
+// Link ids do not change when another device vanishes, and the baseline of the whole
+// host still fits.
 func TestIDsSurviveAVanishedDevice(t *testing.T) {
 	whole := machine(t, "fig2")
 	text := simulated.Machines()[0].XML()
@@ -289,7 +290,7 @@ func TestRecordedHosts(t *testing.T) {
 	}
 }
 
-// Bridges without bus ids, as in a description that was trimmed, keep names of their own.
+// Bridges without bus ids, as in a trimmed description, get unique names.
 func TestBridgesWithoutBusIDs(t *testing.T) {
 	m := simulated.Machines()[0].XML()
 	text := regexp.MustCompile(`(<object type="Bridge"[^>]*?) pci_busid="[^"]*"`).ReplaceAllString(m, "$1")

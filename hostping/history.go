@@ -6,31 +6,31 @@ import (
 	"slices"
 )
 
-// History is what earlier runs on a host found of its links, oldest first. Flapping shows in it alone (#6).
+// History is the findings of earlier runs about a host's links, oldest first. Only it can show flapping (#6).
 type History struct {
 	Version int       `json:"version"` // HistoryVersion
 	Runs    []PastRun `json:"runs"`
 }
 
-// HistoryVersion is the format's.
+// HistoryVersion is the format version.
 const HistoryVersion = 1
 
-// PastRun is one run. Link ids are the graph's.
+// PastRun is one run, with link ids of the graph.
 type PastRun struct {
 	TimeNanos int64    `json:"time_ns"`
 	Failed    []string `json:"failed"` // accused of a failure
-	Gray      []string `json:"gray"`   // on an abnormal path whose links other paths show to be sound (Algorithm 1)
-	Normal    []string `json:"normal"` // shown to be sound by most paths
+	Gray      []string `json:"gray"`   // on an abnormal path whose links are all shown sound by other paths (Algorithm 1)
+	Normal    []string `json:"normal"` // shown sound by most paths
 }
 
 const (
-	// flappingRuns is how far back a change counts: two hours at a run every 5 minutes.
+	// flappingRuns is how far back a change counts: two hours with a run every 5 minutes.
 	flappingRuns = 24
-	// grayRuns in a row make a gray link a flapping one (section 4.3).
+	// grayRuns consecutive runs make a gray link a flapping one (section 4.3).
 	grayRuns = 3
 )
 
-// Add is the history with one more run, without those that no longer count.
+// Add returns the history with one more run, without those too old to count.
 func (h *History) Add(r PastRun) History {
 	runs := append(slices.Clone(h.Runs), r)
 	return History{Version: HistoryVersion, Runs: runs[max(0, len(runs)-flappingRuns):]}
@@ -48,7 +48,7 @@ func ParseHistory(text []byte) (History, error) {
 	return h, nil
 }
 
-// pastRun is what the history keeps of this run.
+// pastRun returns the history's record of this run.
 func (v *view) pastRun(f *fitter, h *hypothesis, failed []int, algorithm map[string]LinkFinding) PastRun {
 	run := PastRun{TimeNanos: v.in.TimeNanos, Failed: []string{}, Gray: []string{}, Normal: []string{}}
 	for l, link := range v.links {
@@ -71,7 +71,7 @@ func (v *view) pastRun(f *fitter, h *hypothesis, failed []int, algorithm map[str
 	return run
 }
 
-// flapped is whether a link was bad in a run and good in a later one, the last of the runs being this one.
+// flapped reports whether a link was bad in some run and good in a later one; runs ends with the current run.
 func flapped(runs []PastRun, link string) bool {
 	bad := false
 	for _, r := range runs {
@@ -85,9 +85,8 @@ func flapped(runs []PastRun, link string) bool {
 	return false
 }
 
-// flapping turns failures of links that have been good again since they were first bad into flapping, and names links
-// that are good now or gray three times in a row. Of memory channels it is bottleneck #6; the paper has no name for
-// other links: their failure stands if they are bad now, and else they are noted.
+// flapping reports links that were good again after being bad, or gray in three consecutive runs. For memory channels
+// it is bottleneck #6. The paper has no name for other links: a failure now stands, and a change is noted.
 func (v *view) flapping(a *Analysis) {
 	if v.in.History == nil {
 		return
@@ -109,7 +108,7 @@ func (v *view) flapping(a *Analysis) {
 	}
 }
 
-// grayInARow: gray in the last three runs.
+// grayInARow reports whether a link was gray in the last three runs.
 func (v *view) grayInARow(runs []PastRun, link string) bool {
 	if len(runs) < grayRuns {
 		return false
@@ -122,7 +121,7 @@ func (v *view) grayInARow(runs []PastRun, link string) bool {
 	return true
 }
 
-// flap makes the verdict of a memory channel, out of that of its failure if there is one.
+// flap makes the verdict for a memory channel, replacing that of its failure if there is one.
 func (v *view) flap(a *Analysis, link Link, gray bool) {
 	text := fmt.Sprintf("memory channel of %s is flapping: it was slow in an earlier run and well in a later one", link.B)
 	if gray {
@@ -144,10 +143,10 @@ func (v *view) flap(a *Analysis, link Link, gray bool) {
 		Confidence: confidence(flappingGap), OverloadedBy: []Consumer{}, Evidence: e, Text: text})
 }
 
-// flappingGap: what the history says twice.
+// flappingGap is the gap for a repeated observation in the history.
 const flappingGap = 8.
 
-// isFailure: bottlenecks that a link keeps until somebody acts, so that a change is flapping.
+// isFailure reports whether a bottleneck persists until it is repaired, so that a change is flapping.
 func isFailure(b Bottleneck) bool {
 	switch b {
 	case RNICPCIeFailure, GPUPCIeFailure, MemoryChannelFailure, InterSocketFailure, RootPortFailure:

@@ -8,7 +8,7 @@ import (
 	"github.com/giverny/giverny/hostping/simulated"
 )
 
-// What is damaged or hostile is refused with the file, the line and what to do.
+// Damaged or hostile descriptions are refused with the file, the line and the remedy.
 func TestHostileDescriptions(t *testing.T) {
 	whole := simulated.Machines()[0].XML()
 	deep := strings.Repeat("<a>", 200) + strings.Repeat("</a>", 200)
@@ -59,7 +59,7 @@ func TestFormatsAreNotMixedUp(t *testing.T) {
 	}
 }
 
-// FuzzReadGraph: no description makes a reader panic, and each graph that is read is whole.
+// FuzzReadGraph: no description makes a reader panic, and each graph is valid.
 func FuzzReadGraph(f *testing.F) {
 	for _, m := range simulated.Machines() {
 		f.Add([]byte(m.XML()))

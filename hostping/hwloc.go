@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// parseHwloc reads the XML of lstopo, versions 1 to 3: packages, NUMA nodes and the tree of PCI bridges with the GPUs
-// and RNICs in it. A socket is a set of packages and NUMA nodes that share processors.
+// parseHwloc reads the XML of lstopo, versions 1 to 3: packages, NUMA nodes and the tree of PCI bridges with its GPUs
+// and RNICs. A socket is a set of packages and NUMA nodes that share processors.
 func parseHwloc(root *element) (*machine, error) {
 	h := &hwlocReader{m: &machine{}, names: namer{}, v3: strings.HasPrefix(root.attr("version"), "3")}
 	root.each(nil, h.vertices)
@@ -29,19 +29,19 @@ type hwlocReader struct {
 	names    namer
 	packages []vertex
 	memory   []vertex
-	unplaced bool // a bridge without a socket was seen
+	unplaced bool // a bridge without a socket was found
 }
 
 // vertex is a package or a NUMA node.
 type vertex struct {
-	index  int // the operating system's number
+	index  int // the operating system's index
 	cpus   cpuset
 	above  []*element
 	at     *element
 	socket int
 }
 
-// object is the type of an element, empty if it is none.
+// object returns the type of an element; empty if it is not an object.
 func object(e *element) string {
 	if e.name != "object" {
 		return ""
@@ -68,7 +68,7 @@ func newVertex(e *element, above []*element) vertex {
 	return vertex{index: index, cpus: parseCPUs(e.attr("cpuset")), above: slices.Clone(above), at: e, socket: -1}
 }
 
-// joinVertices makes the sockets.
+// joinVertices determines the sockets.
 func (h *hwlocReader) joinVertices(root *element) error {
 	switch {
 	case len(h.packages) == 0 && len(h.memory) == 0:
@@ -98,8 +98,8 @@ func (h *hwlocReader) joinVertices(root *element) error {
 	return nil
 }
 
-// mergeInto makes packages that share a NUMA node one socket, unless that node is all the machine's: then the file
-// has no NUMA information.
+// mergeInto merges packages that share a NUMA node into one socket, unless it is the machine's only one: then the
+// file has no NUMA information.
 func (h *hwlocReader) mergeInto(node *vertex) {
 	var shares []int
 	for i := range h.packages {
@@ -122,7 +122,7 @@ func (h *hwlocReader) mergeInto(node *vertex) {
 	h.m.assumed = append(h.m.assumed, fmt.Sprintf("the %d packages that share NUMA node %d are one socket", len(shares), node.index))
 }
 
-// compact numbers the sockets that are left without gaps.
+// compact renumbers the remaining sockets without gaps.
 func (h *hwlocReader) compact() {
 	number := map[int]int{}
 	for i := range h.packages {
@@ -135,7 +135,7 @@ func (h *hwlocReader) compact() {
 	h.m.sockets = make([]socket, len(number))
 }
 
-// locate gives a NUMA node its socket: by its processors, else by its place in the tree, else the first.
+// locate assigns a NUMA node to a socket: by its processors, else by its place in the tree, else the first.
 func (h *hwlocReader) locate(node *vertex) {
 	s, how := h.socketOf(node.cpus, append(slices.Clone(node.above), node.at))
 	if node.index < 0 {
@@ -149,7 +149,7 @@ func (h *hwlocReader) locate(node *vertex) {
 	h.m.sockets[s].memory = append(h.m.sockets[s].memory, node.index)
 }
 
-// socketOf finds the socket of something with these processors or ancestors; how is empty if it is assumed.
+// socketOf finds the socket of an object by processors or ancestors; how is empty if it is assumed.
 func (h *hwlocReader) socketOf(cpus cpuset, above []*element) (s int, how string) {
 	one := func(overlaps func(v *vertex) bool) (int, bool) {
 		at := -1
@@ -172,13 +172,13 @@ func (h *hwlocReader) socketOf(cpus cpuset, above []*element) (s int, how string
 	return 0, ""
 }
 
-// bridges takes the PCI trees: below a host bridge (0-1) each child is at a root port of its own.
+// bridges reads the PCI trees: each child of a host bridge (0-1) is at its own root port.
 func (h *hwlocReader) bridges(e *element, above []*element) {
 	if object(e) != "Bridge" && object(e) != "PCIDev" {
 		return
 	}
 	isHost := strings.HasPrefix(e.attr("bridge_type"), "0-") || object(e) == "Bridge" && e.attr("bridge_type") == "" && e.attr("pci_busid") == ""
-	if parent := above[len(above)-1]; object(parent) == "Bridge" && !isHost { // taken with its parent
+	if parent := above[len(above)-1]; object(parent) == "Bridge" && !isHost { // handled with its parent
 		return
 	}
 	var cpus cpuset
@@ -206,7 +206,7 @@ func (h *hwlocReader) bridges(e *element, above []*element) {
 	}
 }
 
-// below are the children of a bridge. Functions of one device share its link, so they are one node.
+// below returns the children of a bridge. Functions of one device share its link, so they are one node.
 func (h *hwlocReader) below(e *element) (nodes []*pciNode) {
 	cards := map[string]*pciNode{}
 	for _, child := range e.children {
@@ -227,8 +227,8 @@ func (h *hwlocReader) below(e *element) (nodes []*pciNode) {
 	return nodes
 }
 
-// node is a bridge with what is below, or a device. Bridges are ports: a switch's upstream port is the vertex, and its
-// downstream ports have one child each, so that prune leaves them out.
+// node converts a bridge, with its children, or a device. Bridges are ports: a switch's upstream port is the vertex;
+// its downstream ports have one child each, so prune removes them.
 func (h *hwlocReader) node(e *element) *pciNode {
 	if object(e) == "Bridge" {
 		return &pciNode{name: "switch-" + e.attr("pci_busid"), children: h.below(e)}
@@ -264,10 +264,10 @@ func (h *hwlocReader) node(e *element) *pciNode {
 	return n
 }
 
-// osGPU are names of GPUs as compute devices, with the index of NVML, CUDA, ROCm or Level Zero.
+// osGPU matches GPUs as compute devices, with the index of NVML, CUDA, ROCm or Level Zero.
 var osGPU = regexp.MustCompile(`^(nvml|cuda|rsmi|ze)([0-9]+)$`)
 
-// isRDMA: type 3 up to version 2, a set of bits from version 3 on, in which 32 is an RDMA device.
+// isRDMA detects RDMA devices: osdev_type 3 up to version 2; from version 3 on a bit set in which 32 is an RDMA device.
 func (h *hwlocReader) isRDMA(e *element) bool {
 	kind, err := strconv.Atoi(e.attr("osdev_type"))
 	switch {
@@ -279,10 +279,10 @@ func (h *hwlocReader) isRDMA(e *element) bool {
 	return kind&32 != 0 || !h.v3 && kind == 3
 }
 
-// rdmaName are names that the drivers of RDMA devices give.
+// rdmaName matches device names given by RDMA drivers.
 var rdmaName = regexp.MustCompile(`^(mlx[45]|bnxt_re|irdma|hfi1|efa|hns|qedr|cxgb4|erdma|mana|roce|rdma|rxe|siw)_?[0-9a-z_]*$`)
 
-// buses joins the sockets: each to those at the least distance from it, by the latencies of their NUMA nodes, or all.
+// buses connects the sockets at the least distance, by the latencies of their NUMA nodes; all, if these are unknown.
 func (h *hwlocReader) buses(root *element) {
 	n := len(h.m.sockets)
 	distance := h.distances(root)
@@ -304,7 +304,7 @@ func (h *hwlocReader) buses(root *element) {
 		}
 	}
 	joined := newSets(n)
-	for reach := least; ; { // more than the least only where sockets would be left apart
+	for reach := least; ; { // beyond the least only where sockets would be disconnected
 		beyond := math.Inf(1)
 		for a := range n {
 			for b := range a {
@@ -324,7 +324,7 @@ func (h *hwlocReader) buses(root *element) {
 	}
 }
 
-// distances between sockets, of the nearest of their NUMA nodes; nil if the file does not have all.
+// distances between sockets, as those of their nearest NUMA nodes; nil if the file does not have all.
 func (h *hwlocReader) distances(root *element) [][]float64 {
 	n := len(h.m.sockets)
 	var indexes, values []float64

@@ -5,20 +5,20 @@ import (
 	"slices"
 )
 
-// misconfiguration is ACS or ATS: an RNIC is slow to GPUs near it because the packets go through the root complex, so
-// that latency and bandwidth both suffer (#7, #8), while a failed link leaves a small message's latency as it was.
+// misconfiguration is ACS or ATS: an RNIC is slow to nearby GPUs because the packets go through the root complex, so
+// both latency and bandwidth suffer (#7, #8). A failed link does not change a small message's latency.
 type misconfiguration struct {
 	bottleneck Bottleneck
-	rnic       string // of ATS
-	where      string // of ACS, for people
+	rnic       string // for ATS
+	where      string // for ACS, for display
 	routes     []int
 }
 
-// detours are the routes to GPUs with a latency above the baseline by Abnormal_th and a bandwidth below it. What the
-// RNIC's memory endpoints see too is the RNIC's own load and does not count. Of an RNIC with service traffic, which
-// hides the bandwidth, the latency alone says it: soft detours join those of others.
+// detours are the routes to GPUs with latency above the baseline by Abnormal_th and bandwidth below it. Excess
+// latency that the RNIC's memory endpoints see too is the RNIC's own load and does not count. Service traffic on an
+// RNIC hides the bandwidth, so there latency alone decides; such soft detours count only together with hard ones.
 func (v *view) detours() (hard, soft []int) {
-	own := map[string]float64{} // the least excess of each RNIC's memory endpoints
+	own := map[string]float64{} // by RNIC, the least excess of its memory endpoints
 	for i := range v.routes {
 		if r := &v.routes[i]; !r.gpu && r.near {
 			excess := max(0, r.m.LatencyMicros-r.latency)
@@ -41,13 +41,13 @@ func (v *view) detours() (hard, soft []int) {
 	return hard, soft
 }
 
-// overloaded is whether a link of the route is: queues raise latency too.
+// overloaded reports whether a link of the route is overloaded: queues raise latency too.
 func (v *view) overloaded(r *route) bool {
 	return slices.ContainsFunc(r.Links, func(l string) bool { return v.in.Utilisation.Links[l] > OverloadedShare })
 }
 
-// misconfigurations groups the detours: of all RNICs of the host or of a root port it is ACS, of one RNIC among others
-// ATS, and what is left is ACS at the switch that the paths turn at.
+// misconfigurations groups the detours: ACS if all RNICs of the host or of a root port have them, ATS if one RNIC
+// among others does; the rest is ACS at the switch where the paths turn.
 func (v *view) misconfigurations() []misconfiguration {
 	slow := map[string][]int{}
 	hard, soft := v.detours()
@@ -92,12 +92,12 @@ func (v *view) misconfigurations() []misconfiguration {
 		}
 	}
 	found = append(found, v.partial(rnics, slow)...)
-	return slices.DeleteFunc(found, func(m misconfiguration) bool { // latency alone accuses nothing
+	return slices.DeleteFunc(found, func(m misconfiguration) bool { // latency alone is not enough
 		return !slices.ContainsFunc(m.routes, func(i int) bool { return slices.Contains(hard, i) })
 	})
 }
 
-// nearGPUs lists the RNICs that have GPUs near them, and of these the ones that are slow to all of these GPUs.
+// nearGPUs lists the RNICs with nearby GPUs, and those of them that are slow to all of these.
 func (v *view) nearGPUs(slow map[string][]int) (rnics, whole []string) {
 	near := map[string]int{}
 	for i := range v.routes {
@@ -115,7 +115,7 @@ func (v *view) nearGPUs(slow map[string][]int) (rnics, whole []string) {
 	return rnics, whole
 }
 
-// partial are detours of RNICs that reach other GPUs near them well: ACS at the switch where these paths turn.
+// partial handles detours of RNICs that reach other nearby GPUs normally: ACS at the switch where these paths turn.
 func (v *view) partial(rnics []string, slow map[string][]int) (found []misconfiguration) {
 	turns := map[string]int{} // switch -> index in found
 	for _, r := range rnics {
@@ -133,7 +133,7 @@ func (v *view) partial(rnics []string, slow map[string][]int) (found []misconfig
 	return found
 }
 
-// turn is the vertex of a route that is nearest to the root: where it goes from up to down.
+// turn returns the vertex of a route nearest to the root, where it turns from up to down.
 func (v *view) turn(r *route) string {
 	at := ""
 	for k, l := range r.at {
@@ -144,8 +144,8 @@ func (v *view) turn(r *route) string {
 	return at
 }
 
-// excuse takes the routes out of the search for degraded links: those of the misconfigurations, and all detours of
-// their RNICs.
+// excuse excludes routes from the search for degraded links: those of the misconfigurations, and all detours of their
+// RNICs.
 func (v *view) excuse(found []misconfiguration) {
 	if len(found) == 0 {
 		return
@@ -165,8 +165,8 @@ func (v *view) excuse(found []misconfiguration) {
 	}
 }
 
-// doubtful are the pairs without a detour whose RNIC has one to another GPU, and where most RNICs have one all pairs
-// without: an outlier there makes ATS look like ACS at a switch, and ACS like many ATS.
+// doubtful returns the pairs without a detour whose RNIC has one to another GPU or, if most RNICs have one, all pairs
+// without: an outlier there makes ATS look like ACS at a switch, and ACS like several ATS.
 func (v *view) doubtful() (pairs []Pair) {
 	slow, all := map[string]bool{}, map[string]bool{}
 	hard, soft := v.detours()

@@ -19,11 +19,11 @@ const (
 	nvidia = "[10de:"
 )
 
-// notRDMA are network interfaces without an RDMA device of that name.
+// notRDMA matches network interfaces that are not RDMA device names.
 var notRDMA = regexp.MustCompile(`^(eth|en[opsx]|bond|lo|docker|veth|ib[0-9]+$)`)
 
-// parseNCCL reads the XML of NCCL_TOPO_DUMP_FILE (or of a cloud's own topology file, which names no devices): <cpu> per
-// NUMA node, <pci> per switch or device, <gpu dev> and <net name> in them.
+// parseNCCL reads the XML of NCCL_TOPO_DUMP_FILE (or a cloud's own topology file, which names no devices): <cpu> per
+// NUMA node, <pci> per switch or device, with <gpu dev> and <net name> inside.
 func parseNCCL(root *element) (*machine, error) {
 	r := &ncclReader{m: &machine{product: "nccl"}, names: namer{}}
 	for _, cpu := range root.children {
@@ -66,7 +66,7 @@ type ncclReader struct {
 	names namer
 }
 
-// number gives NUMA nodes without a number the lowest that is free.
+// number gives unnumbered NUMA nodes the lowest free numbers.
 func (r *ncclReader) number() {
 	used := map[int]bool{}
 	for _, s := range r.m.sockets {
@@ -118,7 +118,7 @@ func (r *ncclReader) pci(e *element) *pciNode {
 	return n
 }
 
-// numbered is prefix with a number, or empty if it is none.
+// numbered returns prefix with a number; empty if it is not a number.
 func numbered(prefix, number string) string {
 	if n, err := strconv.Atoi(number); err != nil || n < 0 {
 		return ""
@@ -126,23 +126,23 @@ func numbered(prefix, number string) string {
 	return prefix + number
 }
 
-// namer gives names to devices, once all are known.
+// namer names the devices once all are known.
 type namer struct{ found []found }
 
 type found struct {
 	at         *pciNode
-	index      int // in its devices
+	index      int // in its node's devices
 	busID, own string
 	gpu        bool
 }
 
-// add puts a device into a node. Its own name may be empty: then it gets one by its place on the PCI bus.
+// add adds a device to a node. If own is empty, it is named later by its place on the PCI bus.
 func (n *namer) add(at *pciNode, busID string, gpu bool, own string) {
 	n.found = append(n.found, found{at, len(at.devices), strings.ToLower(busID), own, gpu})
 	at.devices = append(at.devices, device{id: own, gpu: gpu})
 }
 
-// assign names those without a name of their own in the order of the PCI bus, as the drivers do, and says so.
+// assign names unnamed devices in the order of the PCI bus, as drivers do, and returns the assumptions.
 func (n *namer) assign() (assumed []string) {
 	used := map[string]bool{}
 	for _, f := range n.found {

@@ -11,7 +11,7 @@ import (
 // maxColumns bounds the table.
 const maxColumns = 256
 
-// nearness of two devices in the table, the nearest first; NV# says nothing of PCIe.
+// nearness of two devices in the table, nearest first; NV# says nothing about PCIe.
 var nearness = map[string]int{"PIX": 1, "PXB": 2, "PHB": 3, "NODE": 4, "SYS": 5, "SOC": 5, "QPI": 5}
 
 var (
@@ -23,12 +23,12 @@ var (
 // smiTable is the table of nvidia-smi topo -m.
 type smiTable struct {
 	names []string
-	near  [][]int // 0: not said
-	numa  []int   // -1: not said
+	near  [][]int // 0: unknown
+	numa  []int   // -1: unknown
 }
 
-// parseNvidiaSMI reads the text of nvidia-smi topo -m: PIX is one switch, PXB several below one root port, PHB and NODE
-// one NUMA node, SYS two.
+// parseNvidiaSMI reads the text of nvidia-smi topo -m: PIX means one switch, PXB several below one root port, PHB and
+// NODE one NUMA node, SYS two.
 func parseNvidiaSMI(text string) (*machine, error) {
 	table, legend, err := smiRows(escapes.ReplaceAllString(text, ""))
 	if err != nil {
@@ -71,7 +71,7 @@ func parseNvidiaSMI(text string) (*machine, error) {
 	return m, nil
 }
 
-// smiRows reads the lines.
+// smiRows parses the table and the legend.
 func smiRows(text string) (*smiTable, map[string]string, error) {
 	t := &smiTable{}
 	legend := map[string]string{}
@@ -116,7 +116,7 @@ func smiRows(text string) (*smiTable, map[string]string, error) {
 	return t, legend, nil
 }
 
-// row reads the cells of a device, and its NUMA node behind them.
+// row parses the cells of a device, followed by its NUMA node.
 func (t *smiTable) row(fields []string) error {
 	at, n := slices.Index(t.names, fields[0]), len(t.names)
 	cells := fields[1:]
@@ -139,7 +139,7 @@ func (t *smiTable) row(fields []string) error {
 	return nil
 }
 
-// groups joins the devices (all if among is nil) that are as near as limit, in their order.
+// groups joins the devices (all if among is nil) with nearness up to limit, in their order.
 func (t *smiTable) groups(limit int, among []int) (groups [][]int) {
 	if among == nil {
 		for i := range t.names {
@@ -172,7 +172,7 @@ func (t *smiTable) groups(limit int, among []int) (groups [][]int) {
 	return groups
 }
 
-// numaOf is the NUMA node that a device of a group names, or -1.
+// numaOf returns the NUMA node given for a device of a group, or -1.
 func (t *smiTable) numaOf(group []int) int {
 	for _, i := range group {
 		if t.numa[i] >= 0 {
@@ -182,7 +182,7 @@ func (t *smiTable) numaOf(group []int) int {
 	return -1
 }
 
-// port is what hangs from a root port: a switch for what is PIX, and one above if there are several.
+// port returns what is below a root port: a switch per PIX group, and one above if there are several.
 func (t *smiTable) port(group []int, legend map[string]string) *pciNode {
 	top := &pciNode{name: "switch-" + t.names[group[0]] + "-top"}
 	for _, switched := range t.groups(1, group) {

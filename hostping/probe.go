@@ -6,7 +6,8 @@ type Pair struct {
 	Endpoint string `json:"endpoint"`
 }
 
-// Probe is one loopback measurement: Repeat times, QPs writes of Bytes each, one per queue pair, are posted at once.
+// Probe is one loopback measurement. Each of Repeat times, QPs writes of Bytes each, one per queue pair, are posted
+// at once.
 type Probe struct {
 	ID int `json:"id"` // from 1, in the order of the run
 	Pair
@@ -21,19 +22,19 @@ type Status string
 // Statuses. Any other than OK voids the pair.
 const (
 	OK      Status = "ok"
-	Invalid Status = "invalid" // the pair cannot be had, such as a GPU that has vanished
+	Invalid Status = "invalid" // the pair does not exist, such as a GPU that has vanished
 	Failed  Status = "failed"
 )
 
-// ProbeResult is the answer to a probe: per repetition the microseconds from the post of the writes to the last
-// completion, at least one and all above 0 if Status is OK.
+// ProbeResult is the answer to a probe: the microseconds per repetition from posting the writes to the last
+// completion; at least one, and all above 0, if Status is OK.
 type ProbeResult struct {
 	Status        Status
 	LatencyMicros []float64
 	Detail        string // why it is not OK, if known
 }
 
-// Utilisation is what the host's counters say, each from 0 to 1; a source leaves out what it lacks.
+// Utilisation is the host's counters as shares from 0 to 1; a source omits what it lacks.
 type Utilisation struct {
 	RNICs     map[string]float64 `json:"rnics,omitempty"` // share of the line rate
 	GPUs      map[string]float64 `json:"gpus,omitempty"`
@@ -41,7 +42,7 @@ type Utilisation struct {
 	Processes []Process          `json:"processes,omitempty"`
 }
 
-// Process is what a process uses of links.
+// Process is a process' use of links.
 type Process struct {
 	PID   int                `json:"pid"`
 	Name  string             `json:"name"`

@@ -9,7 +9,7 @@ const (
 	Busy State = "busy"
 )
 
-// Bottleneck is one of the twelve of the paper's section 6.
+// Bottleneck is one of the twelve bottlenecks of the paper's section 6.
 type Bottleneck string
 
 // Bottlenecks, with the paper's numbers.
@@ -28,7 +28,7 @@ const (
 	MemoryChannelOverloaded Bottleneck = "memory_channel_overloaded" // 12
 )
 
-// Bottlenecks are all of them, by the paper's numbers.
+// Bottlenecks lists all, in the paper's order.
 func Bottlenecks() []Bottleneck {
 	return []Bottleneck{RNICPCIeFailure, GPUPCIeFailure, MemoryChannelFailure, InterSocketFailure, RootPortFailure, MemoryChannelFlapping, ACSEnabled, ATSDisabled, RNICSlowStart, TxWindowTooSmall,
 		InterSocketOverloaded, MemoryChannelOverloaded}
@@ -37,27 +37,27 @@ func Bottlenecks() []Bottleneck {
 // Report is the result of a run; its JSON is that of `giverny hostping run --json`.
 type Report struct {
 	State      State        `json:"state"`
-	Verdicts   []Verdict    `json:"verdicts"` // the surest first; empty for a healthy host
-	Matrix     []Cell       `json:"matrix"`   // of the pairs that were measured
+	Verdicts   []Verdict    `json:"verdicts"` // by descending confidence; empty for a healthy host
+	Matrix     []Cell       `json:"matrix"`   // the measured pairs
 	Unmeasured []Unmeasured `json:"unmeasured"`
-	Notes      []string     `json:"notes"`  // what is odd and no verdict
-	Probes     int          `json:"probes"` // that the run has sent
+	Notes      []string     `json:"notes"`  // oddities that are not verdicts
+	Probes     int          `json:"probes"` // number of probes sent
 	Model      string       `json:"model"`
 
-	Algorithm1 map[string]LinkFinding `json:"algorithm1"` // what the published algorithm says of each link
+	Algorithm1 map[string]LinkFinding `json:"algorithm1"` // result of the published algorithm for each link
 }
 
-// Verdict is one bottleneck. Link is filled for failures, flapping and overload, RNIC for 1 and 8 to 10, Endpoint
-// for 2, 3, 6 and 12; what does not apply is empty.
+// Verdict is one bottleneck. Link is set for failures, flapping and overload, RNIC for 1 and 8 to 10, Endpoint for 2,
+// 3, 6 and 12; other fields are empty.
 type Verdict struct {
 	Bottleneck   Bottleneck `json:"bottleneck"`
 	Link         string     `json:"link"`
 	RNIC         string     `json:"rnic"`
 	Endpoint     string     `json:"endpoint"`
-	Confidence   float64    `json:"confidence"` // share of such verdicts that are right, on simulated hosts
+	Confidence   float64    `json:"confidence"` // share of such verdicts that are right on simulated hosts
 	OverloadedBy []Consumer `json:"overloaded_by"`
 	Evidence     Evidence   `json:"evidence"`
-	Text         string     `json:"text"` // for people, such as "memory channel of numa1 at 61% of its baseline"
+	Text         string     `json:"text"` // for display, such as "memory channel of numa1 at 61% of its baseline"
 }
 
 // Consumer is a process that uses an overloaded link.
@@ -67,13 +67,13 @@ type Consumer struct {
 	Share float64 `json:"share"` // of the link's capacity, 0 to 1
 }
 
-// Evidence is what a verdict rests on: pairs as [RNIC, endpoint].
+// Evidence is the basis of a verdict: pairs as [RNIC, endpoint].
 type Evidence struct {
 	Abnormal [][2]string          `json:"abnormal"`
 	Cleared  map[string][2]string `json:"cleared"` // other links of these paths, each with a pair that shows it sound
 }
 
-// Cell is a measured pair and its baseline. A baseline of 0 is one that is missing.
+// Cell is a measured pair and its baseline; 0 if it has no baseline.
 type Cell struct {
 	Pair
 	LatencyMicros         float64 `json:"latency_us"`

@@ -7,14 +7,14 @@ import (
 	"strings"
 )
 
-// cpuset is a set of processors, 32 a word, the lowest first.
+// cpuset is a set of processors, 32 per word, lowest first.
 type cpuset []uint32
 
 // maxCPUWords bounds a set: 65,536 processors.
 const maxCPUWords = 2048
 
-// parseCPUs reads hwloc's form: words of hexadecimal digits, the highest first, an empty one for none. What it cannot
-// read is the empty set.
+// parseCPUs parses hwloc's format: hexadecimal words, highest first; empty words are zero. Malformed text gives the
+// empty set.
 func parseCPUs(text string) cpuset {
 	words := strings.Split(text, ",")
 	if text == "" || len(words) > maxCPUWords {
@@ -63,7 +63,7 @@ func (s sets) find(i int) int {
 
 func (s sets) join(i, j int) { s[s.find(j)] = s.find(i) }
 
-// move gives the devices of one node to another, with what is known of their names.
+// move moves a node's devices, with their naming, to another node.
 func (n *namer) move(from, to *pciNode) {
 	for i := range n.found {
 		if n.found[i].at == from {

@@ -14,43 +14,43 @@ const (
 	IdleRNICShare   = 0.05 // Thp_low, of the line rate
 
 	idleGPUShare = 0.05
-	// crowdedShare in use of a root port may slow the other RNICs there.
+	// crowdedShare is the use of a root port that may slow the other RNICs there.
 	crowdedShare = 0.3
-	// lineRateShare of an RNIC's best baseline is line rate: memory that reaches it is affinitive.
+	// lineRateShare of an RNIC's best baseline counts as line rate: memory that reaches it is affinitive.
 	lineRateShare = 0.9
 )
 
-// route is a measured path as the analysis sees it.
+// route is a measured path with its context.
 type route struct {
 	Path
-	at        []int // its links, by index
+	at        []int // indexes of its links
 	gpu       bool
 	near      bool // affinitive
-	relative  bool // judged among its RNIC's affinitive endpoints, not by the baseline alone
+	relative  bool // judged relative to its RNIC's affinitive endpoints, not by the baseline alone
 	m         Measured
 	latency   float64 // of the baseline, microseconds
 	gbps      float64 // of the baseline
-	limit     float64 // what it would carry now if no link were degraded, Gb/s
+	limit     float64 // expected rate now if no link were degraded, Gb/s
 	explained bool    // by a misconfiguration
 }
 
-// ratio of what it carries to what it would carry.
+// ratio is the measured over the expected rate.
 func (r *route) ratio() float64 { return r.m.Gbps / r.limit }
 
-// view is a run seen against its baseline.
+// view is a run combined with its baseline.
 type view struct {
 	in       *Input
 	links    []Link
 	index    map[string]int
 	routes   []route
-	relative map[string]bool // RNICs judged among their own endpoints: with service traffic, or beside one that crowds their root port
+	relative map[string]bool // RNICs judged among their own endpoints: with service traffic, or next to one that crowds their root port
 	ports    map[string]string
 	state    State
 	noise    float64 // relative standard error of a path's bandwidth
 	notes    []string
 }
 
-// newView joins measurements, baseline and utilisation.
+// newView combines measurements, baseline and utilisation.
 func newView(in *Input) *view {
 	v := &view{in: in, links: in.Graph.Links, index: map[string]int{}, relative: map[string]bool{}}
 	for i, l := range v.links {
@@ -80,7 +80,7 @@ func newView(in *Input) *view {
 	return v
 }
 
-// StateOf is the paper's idle rule (section 4.2): little traffic on all RNICs and all GPUs inactive.
+// StateOf is the paper's idle rule (section 4.2): little traffic on all RNICs, and all GPUs inactive.
 func StateOf(u *Utilisation) State {
 	for _, share := range u.RNICs {
 		if share > IdleRNICShare {
@@ -95,7 +95,7 @@ func StateOf(u *Utilisation) State {
 	return Idle
 }
 
-// rootPorts gives each RNIC the link at the root port that it hangs below.
+// rootPorts maps each RNIC to the link at its root port.
 func rootPorts(g *Graph) map[string]string {
 	kinds := map[string]Kind{}
 	for _, l := range g.Links {
@@ -113,7 +113,7 @@ func rootPorts(g *Graph) map[string]string {
 	return ports
 }
 
-// join makes the routes of what was measured and has a baseline.
+// join makes the routes of the pairs that were measured and have a baseline.
 func (v *view) join() {
 	base := map[Pair]*PairBaseline{}
 	best := map[string]float64{}
@@ -153,8 +153,8 @@ func (v *view) join() {
 	v.noise = min(0.15, max(0.01, Median(noises)))
 }
 
-// limits finds what each route would carry without a degraded link: its baseline, and for an RNIC that is judged
-// among its own endpoints not more than the best of them does now (section 4.3, busy hosts).
+// limits sets each route's expected rate without a degraded link: its baseline and, for an RNIC judged among its own
+// endpoints, at most the best current rate of these (section 4.3, busy hosts).
 func (v *view) limits() {
 	now := map[string]float64{}
 	for i := range v.routes {
@@ -171,7 +171,8 @@ func (v *view) limits() {
 	}
 }
 
-// leaders are the pairs that alone set what their RNIC is said to carry now: an outlier there makes all others slow.
+// leaders returns the pairs that alone determine the current rate of their RNIC: an outlier there makes all others
+// look slow.
 func (v *view) leaders() (pairs []Pair) {
 	first, second := map[string]int{}, map[string]float64{}
 	for i := range v.routes {
@@ -197,8 +198,8 @@ func (v *view) leaders() (pairs []Pair) {
 	return pairs
 }
 
-// algorithm1 runs the paper's algorithm over the routes: abnormal ones, and as normal ones the affinitive ones of RNICs
-// that are judged by the baseline (section 4.3). Routes that a misconfiguration explains count as neither.
+// algorithm1 runs the paper's algorithm over the routes: abnormal ones and, as normal ones, affinitive ones of RNICs
+// judged by the baseline (section 4.3). Routes explained by a misconfiguration are excluded.
 func (v *view) algorithm1() map[string]LinkFinding {
 	var normal, abnormal []Path
 	for i := range v.routes {
@@ -217,7 +218,7 @@ func (v *view) algorithm1() map[string]LinkFinding {
 	return DetectAbnormalLinks(ids, normal, abnormal)
 }
 
-// device is the RNICs and endpoints at the lower end of a link.
+// device returns the RNICs and endpoints at the lower end of a link.
 func (v *view) device(link int) (rnics, endpoints []string) {
 	last := v.links[link].ID
 	for _, p := range v.in.Graph.Paths {

@@ -10,8 +10,7 @@ import (
 	"github.com/giverny/giverny/topology"
 )
 
-// interval is one in which every port of a fabric is read, with its state and five
-// counters.
+// interval reads every port of a fabric, with its state and five counters.
 func interval(tb testing.TB, spec string) (*topology.Graph, *schema.Snapshot, []*schema.CounterBatch) {
 	g, err := topology.Parse("f", spec)
 	if err != nil {

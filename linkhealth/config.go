@@ -2,26 +2,26 @@ package linkhealth
 
 import "github.com/giverny/giverny/internal/faults"
 
-// Config says when links and devices count as failed, and links as bad.
+// Config has the thresholds at which links and devices count as failed, and links as bad.
 type Config struct {
-	// For how many intervals in a row a link or device must be down, or up again, before an event reports it (debounce).
+	// Number of consecutive intervals for which a link or device must be down, or up again, before an event reports it (debounce).
 	DebounceIntervals int `yaml:"debounce_intervals"`
-	// How many errors an hour (symbol errors, receive errors, overruns, CRC) on one port are a link_errors event; 0: there is no such event. The InfiniBand specification allows a bit error ratio of 10^-12, which at 32 Gb/s (4x QDR) makes 115 an hour.
+	// Number of errors per hour (symbol errors, receive errors, overruns, CRC) on one port that trigger a link_errors event; 0: no such event. The InfiniBand specification allows a bit error ratio of 10^-12, which at 32 Gb/s (4x QDR) is 115 per hour.
 	ErrorsPerHour float64 `yaml:"errors_per_hour"`
-	// The same of link error recoveries, each of which holds up the link's traffic.
+	// The same for link error recoveries, each of which stalls the link's traffic.
 	RecoveriesPerHour float64 `yaml:"recoveries_per_hour"`
-	// How many times an hour a link may lose its training before that is a link_flapping event; 0: there is no such event.
+	// Number of times per hour that a link loses its training that trigger a link_flapping event; 0: no such event.
 	FlapsPerHour float64 `yaml:"flaps_per_hour"`
 }
 
-// DefaultConfig bridges one missed poll.
+// DefaultConfig tolerates one missed poll.
 func DefaultConfig() Config {
 	return Config{DebounceIntervals: 2, ErrorsPerHour: 120, RecoveriesPerHour: 10, FlapsPerHour: 3}
 }
 
 const maxDebounce = 1000
 
-// Validate names every fault.
+// Validate reports all errors.
 func (c *Config) Validate() error {
 	var f faults.List
 	f.Check(c.DebounceIntervals >= 1 && c.DebounceIntervals <= maxDebounce, "debounce_intervals", "%d: want 1 to %d", c.DebounceIntervals, maxDebounce)

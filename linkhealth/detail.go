@@ -11,7 +11,7 @@ import (
 	"github.com/giverny/giverny/topology"
 )
 
-// emitDevice reports a device that is gone or back, with its ports.
+// emitDevice reports a device that has failed or recovered, with its ports.
 func (m *Monitor) emitDevice(nanos int64, d topology.DeviceID, failed bool) {
 	kind, text := schema.NodeRestored, "node is back: "
 	isSwitch := m.graph.IsSwitch(d)
@@ -42,7 +42,7 @@ func (m *Monitor) unanswered(d topology.DeviceID) string {
 	}
 }
 
-// portsOf names a device's ports and what they are joined to.
+// portsOf lists a device's ports and their peers.
 func (m *Monitor) portsOf(d topology.DeviceID) string {
 	var ports, peers []string
 	for _, end := range m.layout.at[d] {
@@ -56,7 +56,7 @@ func (m *Monitor) portsOf(d topology.DeviceID) string {
 	return word + ranges(ports) + " to " + ranges(peers)
 }
 
-// cutOffBy names the nodes that are missing and joined to this switch.
+// cutOffBy lists the silent nodes connected to this switch.
 func (m *Monitor) cutOffBy(d topology.DeviceID) (nodes []string) {
 	for _, end := range m.layout.at[d] {
 		if n := m.layout.device(far(end)); m.silent[n] && !m.graph.IsSwitch(n) {
@@ -66,7 +66,7 @@ func (m *Monitor) cutOffBy(d topology.DeviceID) (nodes []string) {
 	return nodes
 }
 
-// emitLink reports a link that is down or back.
+// emitLink reports a link that has failed or recovered.
 func (m *Monitor) emitLink(nanos int64, cable int, failed bool) {
 	end := m.head(cable)
 	kind, text := schema.LinkRestored, m.joins(end)+" is back"
@@ -76,8 +76,8 @@ func (m *Monitor) emitLink(nanos int64, cable int, failed bool) {
 	m.emit(nanos, kind, m.layout.device(end), m.layout.port(end), text)
 }
 
-// head is the end at which a link's events are reported, whatever the numbers of
-// links: the switch's rather than the node's, else the first by name.
+// head is the end at which a link's events are reported, independent of link numbering:
+// the switch's end if the other is a node's, otherwise the first by name.
 func (m *Monitor) head(cable int) int32 {
 	a, b := int32(2*cable), int32(2*cable+1)
 	names := m.layout.cables[cable].names(m.graph)
@@ -128,11 +128,11 @@ func (m *Monitor) emitFlapping(nanos int64, cable int, hourly float64) {
 		fmt.Sprintf("%s lost its training %.0f times within the hour", m.joins(end), hourly))
 }
 
-// maxRanges is how many names or ranges a list holds.
+// maxRanges is the maximum number of names or ranges in a list.
 const maxRanges = 8
 
-// ranges lists names, those that differ only in their last number as a range:
-// "1-4, 7", "leaf0-1, spine3".
+// ranges lists names, combining names that differ only in the last number: "1-4, 7",
+// "leaf0-1, spine3".
 func ranges(names []string) string {
 	type name struct {
 		stem   string

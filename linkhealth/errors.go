@@ -5,11 +5,11 @@ import (
 	"time"
 )
 
-// counters are what is judged by its rate.
+// counters are the counters that are judged by their rates.
 var counters = [...]struct {
 	name  string
 	limit func(*Config) float64
-	flaps bool // it counts losses of the link's training, for both ports
+	flaps bool // it counts losses of the link's training, over both ports
 }{
 	{"ib.symbol_error", errorLimit, false},
 	{"ib.port_rcv_errors", errorLimit, false},
@@ -28,7 +28,7 @@ func errorLimit(c *Config) float64    { return c.ErrorsPerHour }
 func recoveryLimit(c *Config) float64 { return c.RecoveriesPerHour }
 func flapLimit(c *Config) float64     { return c.FlapsPerHour }
 
-// counterOf is the counter's place in the table, -1 if it is not judged.
+// counterOf is the counter's index in the table, or -1.
 func counterOf(name string) int {
 	for i := range counters {
 		if counters[i].name == name {
@@ -42,13 +42,13 @@ func counterOf(name string) int {
 type tally struct {
 	last   uint64
 	read   bool
-	risen  float64 // in this interval
+	risen  float64 // increase in this interval
 	hourly float64 // an exponentially weighted sum over the last hour
 }
 
 const memory = time.Hour
 
-// fade lets what was counted before weigh less.
+// fade decays earlier counts.
 func (m *Monitor) fade(elapsedNanos int64) {
 	share := math.Exp(-float64(max(0, elapsedNanos)) / float64(memory))
 	for e := range m.ends {
@@ -65,7 +65,7 @@ func (m *Monitor) fade(elapsedNanos int64) {
 	}
 }
 
-// count takes a reading. A counter that is less than before was cleared.
+// count processes a reading. A counter that decreased was cleared.
 func (m *Monitor) count(end int32, counter int, value uint64) {
 	e := &m.ends[end]
 	if e.tallies == nil {
@@ -85,8 +85,8 @@ func (m *Monitor) count(end int32, counter int, value uint64) {
 	t.last, t.read = value, true
 }
 
-// judgeErrors looks for ports with errors and links that flap. Errors while a
-// link is down or trains are part of that, and do not count.
+// judgeErrors looks for ports with errors and links that flap. Errors of a link that is
+// down or training are ignored as a consequence of that.
 func (m *Monitor) judgeErrors(nanos int64) {
 	for i := range m.layout.cables {
 		flaps := 0.0
@@ -107,8 +107,8 @@ func (m *Monitor) judgeErrors(nanos int64) {
 	}
 }
 
-// add adds what was counted in the interval, without errors if they do not count,
-// and returns how many times an hour the port lost its link.
+// add adds the interval's counts, optionally without errors, and returns how often per
+// hour the port lost its link.
 func (e *endState) add(withoutErrors bool) (flaps float64) {
 	for c := range e.tallies {
 		t := &e.tallies[c]
@@ -122,7 +122,7 @@ func (e *endState) add(withoutErrors bool) (flaps float64) {
 	return flaps
 }
 
-// judgePort compares the errors of a port with their limits; the worst is reported.
+// judgePort compares a port's error rates with the limits, and reports the worst.
 func (m *Monitor) judgePort(nanos int64, end int32) {
 	e, worst, excess, limit := &m.ends[end], 0, 0.0, 0.0
 	for c := range counters {
@@ -139,7 +139,7 @@ func (m *Monitor) judgePort(nanos int64, end int32) {
 	}
 }
 
-// changed switches a state on at a limit, and off at half of it (hysteresis).
+// changed switches a state on at a limit, and off below half of it (hysteresis).
 func changed(on *bool, hourly, limit float64) bool {
 	was := *on
 	*on = limit > 0 && (math.Round(hourly) >= limit || was && hourly >= limit/2)

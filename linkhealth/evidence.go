@@ -5,10 +5,10 @@ import (
 	"github.com/giverny/giverny/topology"
 )
 
-// sight is what an interval says of one port.
+// sight is an interval's evidence about one port.
 type sight struct {
 	what  sighting
-	state stateColumn // of up and down
+	state stateColumn // source of up and down
 	value uint8
 	nanos int64 // when the state was read
 }
@@ -16,14 +16,14 @@ type sight struct {
 type sighting uint8
 
 const (
-	unseen  sighting = iota // nothing is known of it
-	missing                 // its agent reports, and not this port
-	present                 // it is read, and its state is not
+	unseen  sighting = iota // nothing is known
+	missing                 // its agent reports, but not this port
+	present                 // it is read, but not its state
 	up
 	down
 )
 
-// answers says that the port itself is read.
+// answers reports whether the port itself was read.
 func (s sighting) answers() bool { return s >= present }
 
 type stateColumn uint8
@@ -31,30 +31,30 @@ type stateColumn uint8
 const (
 	noState stateColumn = iota
 	physicalState
-	logicalState // says more than the physical one
+	logicalState // more specific than the physical one
 )
 
 var stateColumns = map[string]stateColumn{"ib.port_phys_state": physicalState, "ib.port_state": logicalState}
 
-// Values of PortInfo:PortState and PortPhysicalState (IBA vol. 1, 14.2.5.6) that
-// let traffic through.
+// Values of PortInfo:PortState and PortPhysicalState (IBA vol. 1, 14.2.5.6) that allow
+// traffic.
 const (
 	stateActive = 4
 	physLinkUp  = 5
 )
 
-// endState is what is remembered of a port.
+// endState is the memory about a port.
 type endState struct {
-	heard    bool // it was read once
-	missed   bool // it is missing, and its agent has not been silent since
+	heard    bool // it was read at least once
+	missed   bool // it went missing, and its agent has not been silent since
 	unread   bool // its agent was silent when it was last due
-	erring   bool // link_errors was reported, and it has not been calm since
-	retrains bool // its link lost its training in this interval: errors then are no sign
+	erring   bool // link_errors was reported and is not over
+	retrains bool // its link lost its training in this interval, so errors are no evidence
 	tallies  *[numCounters]tally
 }
 
-// look takes over who was heard of. A port that goes unread for long is missing
-// still.
+// look records which ports were heard. A missing port stays missing while nothing is
+// reported about it.
 func (m *Monitor) look(snap *schema.Snapshot) {
 	known := len(snap.Ports.From) == m.graph.NumLinks()
 	for i := range m.layout.cables {
@@ -86,7 +86,7 @@ func (m *Monitor) lookAt(end int, p schema.Presence) {
 	m.sights[end] = s
 }
 
-// read takes over the port states and counters of the interval's batches.
+// read processes the port states and counters of the interval's batches.
 func (m *Monitor) read(raw []*schema.CounterBatch) {
 	for _, b := range raw {
 		m.resolved = m.resolved[:0]
@@ -111,8 +111,8 @@ func (m *Monitor) read(raw []*schema.CounterBatch) {
 	}
 }
 
-// resolve finds the ends of a batch's ports, -1 for those that the graph does not
-// have, once for all columns.
+// resolve maps a batch's ports to ends, -1 if unknown to the graph, once for all
+// columns.
 func (m *Monitor) resolve(b *schema.CounterBatch) {
 	if len(m.resolved) > 0 {
 		return
@@ -126,8 +126,8 @@ func (m *Monitor) resolve(b *schema.CounterBatch) {
 	}
 }
 
-// readState takes a port's state: the newest counts, and of one instant the
-// logical one. 0 stands for "not known".
+// readState processes a port's state: the newest counts, at equal times the logical
+// one. 0 means unknown.
 func (m *Monitor) readState(end int32, column stateColumn, value uint64, nanos int64) {
 	s := &m.sights[end]
 	if value == 0 || value > 15 || s.state != noState && (nanos < s.nanos || nanos == s.nanos && column < s.state) {
@@ -140,7 +140,8 @@ func (m *Monitor) readState(end int32, column stateColumn, value uint64, nanos i
 	}
 }
 
-// judgeDevices looks for devices that are gone or back. An interval in which a node is cut off says nothing of it.
+// judgeDevices looks for devices that have failed or recovered. Intervals in which a
+// node is cut off are no evidence about it.
 func (m *Monitor) judgeDevices(nanos int64) {
 	for d := range m.devices {
 		m.verdicts[d], m.silent[d] = m.deviceVerdict(m.layout.at[d])
@@ -165,8 +166,8 @@ func (m *Monitor) judgeDevices(nanos int64) {
 	}
 }
 
-// deviceVerdict is what an interval says of a device with these ends. A port that has been missing for long says nothing
-// of the device while the agent is silent that reads the others.
+// deviceVerdict is an interval's verdict on a device with these ends.
+// A port that has been missing for long says nothing of the device while the agent that reads the others is silent.
 func (m *Monitor) deviceVerdict(ends []int32) (v verdict, silent bool) {
 	heard, unread, seenUp, cut, lost := false, false, false, len(ends) > 0, len(ends) > 0
 	for _, end := range ends {
@@ -191,8 +192,8 @@ func (m *Monitor) deviceVerdict(ends []int32) (v verdict, silent bool) {
 	return isSilent, silent
 }
 
-// cutOff says that a node has no neighbour that answers: it may be well, but its
-// switches are not.
+// cutOff reports whether none of a node's switches answers: the node itself may be
+// healthy.
 func (m *Monitor) cutOff(d topology.DeviceID) bool {
 	if m.graph.IsSwitch(d) || len(m.layout.at[d]) == 0 {
 		return false
@@ -205,8 +206,8 @@ func (m *Monitor) cutOff(d topology.DeviceID) bool {
 	return true
 }
 
-// judgeLinks looks for links that are down or back. What a device that is gone,
-// or may be, says of its links is not counted.
+// judgeLinks looks for links that have failed or recovered. Evidence from a device that
+// has failed, or may have, is ignored.
 func (m *Monitor) judgeLinks(nanos int64) {
 	for i := range m.links {
 		w, c := &m.links[i], &m.layout.cables[i]
@@ -237,7 +238,7 @@ func (m *Monitor) judgeLinks(nanos int64) {
 
 func (m *Monitor) covered(d topology.DeviceID) bool { return m.silent[d] || m.devices[d].suspect() }
 
-// linkVerdict is what the two ports of a link say together.
+// linkVerdict combines the evidence of a link's two ports.
 func linkVerdict(a, b sighting) verdict {
 	switch least, most := min(a, b), max(a, b); {
 	case most == down:

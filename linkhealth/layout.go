@@ -5,18 +5,18 @@ import (
 	"github.com/giverny/giverny/topology"
 )
 
-// layout is the fabric as cables: the two directed links between two ports are
-// one, and a duplex link is one. Ends are numbered: cable i has 2i, its first
-// link's From, and 2i+1.
+// layout is the fabric as cables: the two directed links between two ports are one
+// cable, as is a duplex link. Ends are numbered: cable i has ends 2i, its first link's
+// From, and 2i+1.
 type layout struct {
 	cables []cable
 	at     [][]int32                 // by device: its ends
 	of     [2][]topology.DeviceID    // by kind: nodes, switches
-	endOf  map[schema.PortName]int32 // by port, under the name of the device and under its GUID
+	endOf  map[schema.PortName]int32 // by port, with the device's name and with its GUID
 }
 
 type cable struct {
-	link  schema.LinkID // the first; its presence is that of the cable's ends
+	link  schema.LinkID // the first link; its presence is that of the cable's ends
 	ends  [2]topology.DeviceID
 	ports [2]string
 }
@@ -31,7 +31,7 @@ func newLayout(g *topology.Graph) layout {
 		link := g.Link(id)
 		from := schema.PortName{Device: g.Device(link.From).Name, Port: link.FromPort}
 		to := schema.PortName{Device: g.Device(link.To).Name, Port: link.ToPort}
-		if end, ok := l.endOf[from]; ok { // the other direction has come
+		if end, ok := l.endOf[from]; ok { // the other direction was added before
 			if other, ok := l.endOf[to]; ok && other == end^1 {
 				continue
 			}
@@ -68,7 +68,7 @@ func (c *cable) names(g *topology.Graph) (names [2]schema.PortName) {
 	return names
 }
 
-// device is that of an end, port its port's name.
+// device is an end's device, port the name of its port.
 func (l *layout) device(end int32) topology.DeviceID { return l.cables[end/2].ends[end&1] }
 func (l *layout) port(end int32) string              { return l.cables[end/2].ports[end&1] }
 

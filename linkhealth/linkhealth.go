@@ -1,24 +1,22 @@
-// Package linkhealth judges whether links and devices live. In go, interval by
-// interval, whose ports were heard of, the diagnostic counters and port states as
-// they were read, and what others reported of failures; out come events: a link,
-// switch or node failed or is back, a link makes errors or flaps. It debounces,
-// and reports one cause once: the links of a switch that is gone are part of its
-// event, and so are the nodes that it cuts off. An agent that is silent says
-// nothing of its devices: that is silence, no failure. There is no clock, goroutine
-// or I/O here.
+// Package linkhealth judges the health of links and devices. The input for each
+// interval is which ports were heard, the diagnostic counters and port states as read,
+// and failures reported by others; the output is events: a link, switch or node failed
+// or recovered, a link has errors or flaps. It debounces, and reports each cause once:
+// the event of a failed switch includes its links and the nodes that it cuts off. A
+// silent agent is no evidence about its devices. The package has no clock, goroutine or
+// I/O.
 //
 // # What counts as down
 //
-// A port says of its link that it is up (port state active, or physical state
-// LinkUp) or down (any other); without a state it is merely present. A port that
-// is missing, since its agent reports most of its ports but not this one, says so
-// too. A link is down if one of its ports says so, or if one is missing and the
-// other neither present nor up. A device is gone if none of its ports is read,
-// none of its neighbours sees it up, and either one of its ports is missing, or it
-// reported once and all its neighbours see it down. A device that does not answer
-// while a neighbour sees its link up is busy, not gone. Silence alone counts once
-// it has lasted for longer than lost readings explain, at the rate at which ports
-// lose single ones at the time (loss.patience).
+// A port reports its link as up (port state active, or physical state LinkUp) or down
+// (any other state); without a state the port is merely present. A port is missing if
+// its agent reports most of its ports but not this one. A link is down if one of its
+// ports says so, or, by silence, if one is missing and the other neither present nor
+// up. A device has failed if none of its ports is read, none of its neighbours sees it
+// up, and either one of its ports is missing, or it reported once and all its
+// neighbours see it down. A device that does not answer while a neighbour sees its link
+// up is busy, not failed. Silence alone counts once it lasts longer than lost readings
+// explain, given the current rate of single lost readings (loss.patience).
 package linkhealth
 
 import (
@@ -36,26 +34,26 @@ type Monitor struct {
 
 	devices []watch    // by device
 	links   []watch    // by cable
-	flaps   []bool     // by cable: link_flapping was reported, and it has not been calm since
+	flaps   []bool     // by cable: link_flapping was reported and is not over
 	ends    []endState // by end
 
 	losses [numKinds]loss
 
 	until int64 // end of the last interval; 0 before the first
 
-	// Of the interval at hand:
+	// State of the current interval:
 	sights []sight // by end
-	silent []bool  // by device: nothing is read of it, though its agent reports
+	silent []bool  // by device: nothing is read from it, though its agent reports
 	events []schema.Event
 
-	interval int64         // its length
+	interval int64         // its duration
 	verdicts []verdict     // by device
-	patience [numKinds]int // for how many intervals a silence is none yet
+	patience [numKinds]int // number of silent intervals that count as failure
 
-	resolved []int32 // ends of the ports of the batch at hand
+	resolved []int32 // ends of the current batch's ports
 }
 
-// New makes the monitor of one version of a fabric.
+// New returns the monitor for one version of a fabric.
 func New(g *topology.Graph, cfg Config) (*Monitor, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, fmt.Errorf("link health of fabric %q: %w", g.Fabric(), err)
@@ -65,7 +63,7 @@ func New(g *topology.Graph, cfg Config) (*Monitor, error) {
 	return m, nil
 }
 
-// take begins with a version of the fabric of which nothing is known.
+// take initialises the state for a version of the fabric.
 func (m *Monitor) take(g *topology.Graph) {
 	m.graph, m.layout = g, newLayout(g)
 	cables := len(m.layout.cables)
@@ -74,9 +72,8 @@ func (m *Monitor) take(g *topology.Graph) {
 	m.sights, m.silent, m.verdicts = make([]sight, 2*cables), make([]bool, g.NumDevices()), make([]verdict, g.NumDevices())
 }
 
-// Step judges an interval, and returns its events, which hold until the next
-// call. What others reported of failures, in reported, is taken as it is and not
-// repeated.
+// Step judges an interval and returns its events, which are valid until the next call.
+// Failures reported by others, in reported, are accepted as they are and not repeated.
 func (m *Monitor) Step(snap *schema.Snapshot, raw []*schema.CounterBatch, reported []schema.Event) []schema.Event {
 	m.events = m.events[:0]
 	m.accept(reported)
@@ -97,8 +94,8 @@ func (m *Monitor) Step(snap *schema.Snapshot, raw []*schema.CounterBatch, report
 	return m.events
 }
 
-// SetGraph goes on with another version of the fabric. Devices and links are known
-// by their names; a link that joins other ports than before is another.
+// SetGraph continues with another version of the fabric. Devices and links are matched
+// by name; a link between other ports than before is a new one.
 func (m *Monitor) SetGraph(g *topology.Graph) {
 	old := *m
 	m.take(g)
@@ -127,7 +124,7 @@ func (m *Monitor) SetGraph(g *topology.Graph) {
 	}
 }
 
-// accept takes over what others reported of failures.
+// accept records failures reported by others.
 func (m *Monitor) accept(reported []schema.Event) {
 	for i := range reported {
 		e := &reported[i]

@@ -18,8 +18,8 @@ import (
 	"github.com/giverny/giverny/topology"
 )
 
-// live is a simulated subnet under the real tools, the collector, the window and
-// the monitor. Sweeps are dated a second apart, whatever this machine takes.
+// live is a simulated subnet with the real tools, the collector, the window and the
+// monitor. Sweeps have timestamps a second apart, regardless of how long they take.
 type live struct {
 	t       *testing.T
 	subnet  *ibsim.Subnet
@@ -47,7 +47,7 @@ func newLive(t *testing.T, tree ibsim.FatTree) *live {
 	}
 	sweeps := perfquery.DefaultConfig()
 	sweeps.Command, sweeps.DiscoverEvery = l.subnet.Prefix(), time.Millisecond
-	// A tool that is killed leaves its place in the simulator taken, which has ten; and a device that is back is asked soon.
+	// A killed tool keeps its slot in the simulator, which has ten; and a recovered device is polled soon.
 	sweeps.QueryTimeout, sweeps.DiscoverTimeout, sweeps.MaxBackoffPolls = time.Minute, time.Minute, 4
 	if l.sweeper, err = perfquery.New(sweeps); err != nil {
 		t.Fatal(err)
@@ -55,7 +55,7 @@ func newLive(t *testing.T, tree ibsim.FatTree) *live {
 	return l
 }
 
-// sweep makes some intervals and gives their events, one a line.
+// sweep runs some intervals and returns their events, one per line.
 func (l *live) sweep(n int) (events []string) {
 	l.t.Helper()
 	for range n {
@@ -86,8 +86,8 @@ func (l *live) sweep(n int) (events []string) {
 	return events
 }
 
-// settle sweeps until there was an event and then as often again, 20 times at
-// most: on a busy machine the simulator refuses some connections.
+// settle sweeps until there was an event, then as often again, at most 20 times: on a
+// busy machine the simulator refuses some connections.
 func (l *live) settle() (events []string) {
 	for range 20 {
 		if events = append(events, l.sweep(1)...); len(events) > 0 {
@@ -97,7 +97,7 @@ func (l *live) settle() (events []string) {
 	return nil
 }
 
-// silence is how long one has lasted, which is longer where the simulator refuses connections.
+// silence matches its duration, which is longer if the simulator refuses connections.
 var silence = regexp.MustCompile(`no answer for \d+ intervals(, where [^:]*)?`)
 
 func (l *live) want(events []string, want string) {
@@ -107,8 +107,8 @@ func (l *live) want(events []string, want string) {
 	}
 }
 
-// A spine that is unlinked, a leaf with its hosts, and one cable are one event
-// each, and one when they are back.
+// An unlinked spine, a leaf with its hosts, and one cable are one event each, and one
+// more when they recover.
 func TestLiveSubnet(t *testing.T) {
 	tree := ibsim.FatTree{Leaves: 3, Spines: 2, HostsPerLeaf: 2}
 	l := newLive(t, tree)

@@ -7,7 +7,7 @@ import (
 	"github.com/giverny/giverny/internal/codec"
 )
 
-// kind is of those who share a loss.
+// kind groups the links and devices that share a loss rate.
 type kind int
 
 const (
@@ -17,29 +17,29 @@ const (
 	numKinds
 )
 
-// loss is the share of intervals that sound links or devices of a kind are silent for, since readings get lost at random
-// (a sum over the last intervals, weighted exponentially). It counts what was silent between two intervals in which it
-// answered: who fails is silent for longer.
+// loss is the share of intervals in which healthy links or devices of a kind are silent due to randomly lost readings
+// (an exponentially weighted sum). It counts single silent intervals between two with an answer, since failures are
+// silent for longer.
 type loss struct {
 	lost, counted       float64
 	newLost, newCounted float64 // in this interval
 }
 
-// lossMemory is how many intervals count; falseEvery is how often silence may by chance pass for a failure, over all
-// links or all devices of a kind.
+// lossMemory is the number of intervals that count; falseEvery is the mean time between failures falsely inferred
+// from silence, over all links or all devices of a kind.
 const (
 	lossMemory = 60
 	falseEvery = 10 * 24 * time.Hour
 )
 
-// begin forgets some of what is old.
+// begin decays old counts.
 func (l *loss) begin() {
 	l.lost = (l.lost + l.newLost) * (1 - 1./lossMemory)
 	l.counted = (l.counted + l.newCounted) * (1 - 1./lossMemory)
 	l.newLost, l.newCounted = 0, 0
 }
 
-// observe adds an interval's verdict, before the watch takes it over.
+// observe adds an interval's verdict, before the watch observes it.
 func (l *loss) observe(w *watch, v verdict) {
 	if v != isUp || w.failed {
 		return
@@ -48,12 +48,12 @@ func (l *loss) observe(w *watch, v verdict) {
 	case w.bad == 1 && !w.evident:
 		l.newLost++
 		l.newCounted++
-	case w.bad == 0 && w.good >= 2: // up, up and up again
+	case w.bad == 0 && w.good >= 2: // up three times in a row
 		l.newCounted++
 	}
 }
 
-// rate is that of the last interval if it is higher: loss begins at once.
+// rate is the average or, if higher, the last interval's rate, since loss may begin suddenly.
 func (l *loss) rate() float64 {
 	if l.newLost == 0 && l.lost == 0 {
 		return 0
@@ -62,8 +62,8 @@ func (l *loss) rate() float64 {
 	return max(all, l.newLost/max(1, l.newCounted))
 }
 
-// patience is for how many intervals in a row one of n must be silent to count as failed: at least as many as in a fabric
-// that loses nothing, and so many that the loss makes n*rate^patience false failures an interval rarer than falseEvery.
+// patience is for how many consecutive intervals one of n must be silent to count as failed: at least least, as without
+// losses, and enough that n*rate^patience false failures per interval are rarer than one per falseEvery.
 func (l *loss) patience(least, n int, intervalNanos int64) int {
 	rate := l.rate()
 	if rate == 0 {

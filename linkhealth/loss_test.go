@@ -11,7 +11,7 @@ import (
 	"github.com/giverny/giverny/topology"
 )
 
-// lossy is a fabric of which a share of the devices' answers, or of the ports', is lost at random.
+// lossy is a fabric in which a share of the devices' or ports' answers is lost at random.
 type lossy struct {
 	graph   *topology.Graph
 	monitor *linkhealth.Monitor
@@ -31,7 +31,7 @@ func newLossy(t *testing.T, spec string, seed uint64) *lossy {
 	return l
 }
 
-// step is an interval in which a share of the answers is lost, and all of a device that is gone (-1: none).
+// step is an interval in which a share of the answers is lost, and all of a failed device (-1: none).
 func (l *lossy) step(share float64, byPort bool, gone int) (events []schema.Event) {
 	lost := make([]bool, l.graph.NumDevices())
 	for d := range lost {
@@ -57,8 +57,8 @@ func (l *lossy) step(share float64, byPort bool, gone int) (events []schema.Even
 	return l.monitor.Step(snap, nil, nil)
 }
 
-// Readings that are lost at random are no failures, from their first interval on; one node that goes is seen all the
-// same, and as soon as ever once the loss is over.
+// Randomly lost readings are not failures, from the first interval on; a failing node is still detected, and without
+// delay once the loss is over.
 func TestRandomLossIsNoFailure(t *testing.T) {
 	for _, spec := range []string{"torus:6x6x6", "fattree:leaves=8,hosts=16,spines=4"} {
 		for _, byPort := range []bool{false, true} {
@@ -93,7 +93,7 @@ func TestRandomLossIsNoFailure(t *testing.T) {
 	}
 }
 
-// until steps until there is an event, which must be of the first device.
+// until steps until there is an event, which must be about the first device.
 func (l *lossy) until(t *testing.T, share float64, byPort bool, gone int) int {
 	t.Helper()
 	for n := 1; n <= 200; n++ {
@@ -109,7 +109,8 @@ func (l *lossy) until(t *testing.T, share float64, byPort bool, gone int) int {
 	return 0
 }
 
-// A new process knows of the loss; without what was saved it learns of it at once.
+// A new process knows the loss rate from the saved state; without it, it learns the
+// rate at once.
 func TestLossSurvivesARestart(t *testing.T) {
 	l := newLossy(t, "torus:8x8x8", 3)
 	for range 50 {

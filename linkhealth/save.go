@@ -9,18 +9,17 @@ import (
 	"github.com/giverny/giverny/topology"
 )
 
-// ErrSaved says that a saved state cannot be used: damaged, of a later form, or of
+// ErrSaved means that a saved state is unusable: damaged, of a newer format, or of
 // another version of the fabric.
 var ErrSaved = errors.New("link health: the saved state cannot be used")
 
 var format = codec.Format{Mark: "GLNK", Version: 3, Oldest: 1}
 
-// Save appends all that was learned to buf. Of the counters it is their rates: the
-// first readings after Load are a new beginning.
+// Save appends the state to buf. Counters are saved as rates only: the first readings
+// after Load are a new baseline.
 func (m *Monitor) Save(buf []byte) []byte { return format.Seal(buf, m.code) }
 
-// Load is a monitor that goes on where another was saved, of the same version of
-// the fabric.
+// Load returns a monitor with a saved state, for the same version of the fabric.
 func Load(g *topology.Graph, cfg Config, saved []byte) (*Monitor, error) {
 	m, err := New(g, cfg)
 	if err != nil {
@@ -32,9 +31,9 @@ func Load(g *topology.Graph, cfg Config, saved []byte) (*Monitor, error) {
 	return m, nil
 }
 
-// Restore goes on after an interval that an earlier process stored, with the
-// events that it stored for it. A failed device is back when it answers; a failed
-// link when a port says that it is up.
+// Restore continues after an interval stored by an earlier process, with its stored
+// events. A failed device has recovered when it answers; a failed link when a port
+// reports it up.
 func (m *Monitor) Restore(i schema.Interval, events []schema.Event) {
 	m.fade(i.EndNanos() - max(m.until, i.StartNanos))
 	m.until = i.EndNanos()
@@ -73,7 +72,7 @@ func (m *Monitor) code(c *codec.Coder) {
 	}
 }
 
-// codeSome codes those elements of a slice of fixed length that are worth it.
+// codeSome encodes only those elements of a fixed-length slice for which worth is true.
 func codeSome[T any](c *codec.Coder, all []T, worth func(*T) bool, code func(*codec.Coder, *T)) {
 	var which []uint32
 	for i := range all {

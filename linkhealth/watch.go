@@ -2,19 +2,19 @@ package linkhealth
 
 // watch debounces the state of one link or device.
 type watch struct {
-	failed    bool // as was last reported
-	confirmed bool // there is evidence that can end the failure: it was seen, or the link is expressly up
-	evident   bool // the failure is not a silence alone: a port's state or counter says so
-	bad, good int  // intervals in a row with that evidence; those without any do not count
+	failed    bool // as last reported
+	confirmed bool // there is evidence that can end the failure: it was seen, or the link is explicitly up
+	evident   bool // the failure is not just silence: a port's state or counter shows it
+	bad, good int  // consecutive intervals with that evidence; intervals without any are skipped
 }
 
-// verdict is what an interval says of a link or device.
+// verdict is an interval's evidence about a link or device.
 type verdict uint8
 
 const (
 	unknown verdict = iota
 	isUp
-	isSilent // down, as far as silence says so
+	isSilent // down, judging by silence
 	isDown
 )
 
@@ -28,10 +28,10 @@ func (w *watch) observe(v verdict) {
 	}
 }
 
-// calm drops what spoke for a failure.
+// calm drops the evidence for a failure.
 func (w *watch) calm() { w.bad, w.evident = 0, false }
 
-// decide reports whether the state changed, once evidence for it has lasted; silence alone for longer.
+// decide reports whether the state changed: evidence must last for intervals, silence alone for patience.
 func (w *watch) decide(intervals, patience int) (changed bool) {
 	switch {
 	case !w.failed && (w.bad >= patience || w.evident && w.bad >= intervals):
@@ -44,9 +44,9 @@ func (w *watch) decide(intervals, patience int) (changed bool) {
 	return true
 }
 
-// accept takes a state that others reported. A failure of which the counters
-// never say anything is not over because they say nothing.
+// accept sets a state reported by others. A failure that the counters never show is not
+// over just because they do not show it.
 func (w *watch) accept(failed bool) { *w = watch{failed: failed} }
 
-// suspect says that the link or device is failed, or about to be.
+// suspect reports whether the link or device has failed, or may be about to.
 func (w *watch) suspect() bool { return w.failed || w.bad > 0 }

@@ -6,8 +6,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// The debounce agrees with a twin that looks through the whole history: the state
-// is that of the last run of equal verdicts that was long enough, of silence alone longer.
+// The debounce agrees with a twin that uses the whole history: the state is that of the
+// last sufficiently long run of equal verdicts; silence alone must last longer.
 func TestDebounceAgreesWithTwin(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n := rapid.IntRange(1, 4).Draw(t, "intervals")
@@ -34,7 +34,7 @@ func twinFailed(verdicts []verdict, n, patience int) (failed bool) {
 			continue
 		}
 		known = append(known, v)
-		run, evident := 0, false // the last verdicts that say the same
+		run, evident := 0, false // the last equal verdicts
 		for run < len(known) && (known[len(known)-1-run] == isUp) == (v == isUp) {
 			evident = evident || known[len(known)-1-run] == isDown
 			run++

@@ -7,7 +7,7 @@ import (
 )
 
 // Untested is a value of an ordered dimension that an application uses and the engine
-// does not list, with its neighbours among those that it lists; nil: it lies beyond them.
+// does not list, with the nearest listed values; nil: there is none on that side.
 type Untested struct {
 	Dimension string `json:"dimension"`
 	Value     Value  `json:"value"`
@@ -16,9 +16,9 @@ type Untested struct {
 }
 
 // ParseApplication reads a workload whose values of ordered dimensions need not be
-// listed: numbers, or sizes with units of bytes. The space that comes with it has them
-// too, so that MFS of that space (ParseKnown) compare them with their bounds. It is to
-// explain, not to search: the engine may refuse these values.
+// listed: numbers, or sizes with byte units. The returned space includes them, so that
+// MFS of that space (ParseKnown) compare them with their bounds. It serves to explain,
+// not to search: the engine may refuse these values.
 func (s *Space) ParseApplication(text []byte) (*Space, Workload, []Untested, error) {
 	var named map[string]json.RawMessage
 	if err := json.Unmarshal(text, &named); err != nil {
@@ -46,8 +46,8 @@ func (s *Space) ParseApplication(text []byte) (*Space, Workload, []Untested, err
 	return wide, Workload{wide, p}, untested, err
 }
 
-// unlistedOf are the values of an ordered dimension in a workload that it does not list.
-// What is malformed is left to Space.parse.
+// unlistedOf returns the values of an ordered dimension in a workload that are not
+// listed. Malformed values are left to Space.parse.
 func (d *Dimension) unlistedOf(raw json.RawMessage) (list []Untested, err error) {
 	var values []Value
 	if json.Unmarshal(raw, &values) != nil {
@@ -77,7 +77,7 @@ func (d *Dimension) unlistedOf(raw json.RawMessage) (list []Untested, err error)
 	return list, nil
 }
 
-// insert adds a value in its order, unless one of the same quantity is there.
+// insert inserts a value in order, unless one of the same quantity exists.
 func (d *Dimension) insert(v Value) error {
 	if d.place(v) >= 0 {
 		return nil

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// Bounds of an MFS are thresholds: an application's values between and beyond the tested
-// ones are compared with them, and changes name tested values alone.
+// Bounds of an MFS are thresholds: an application's values between and beyond the
+// tested ones are compared with them, but changes only name tested values.
 func TestParseApplication(t *testing.T) {
 	const untestedQPs = `[{"dimension":"qps","value":6,"above":4,"below":8}]`
 	for _, c := range []struct{ qps, region, sizes, mfs, covered, untested, changes string }{

@@ -11,8 +11,8 @@ const (
 	orderedBins
 )
 
-// Bins of a pattern: all small, all of the middle, all large, small and large mixed,
-// any.
+// Bins of a pattern: only small, middle or large sizes, small and large mixed, anything
+// else.
 const (
 	smallOnly = iota
 	middleOnly
@@ -27,13 +27,13 @@ var (
 	patternBase = [patternBins]float64{.23, .23, .23, .23, .08}
 )
 
-// Shares of the patterns that have one size.
+// Shares of proposed patterns with a single size.
 const (
-	uniformShare = .75 // a condition on every message needs no more
-	halfUniform  = .5  // of Collie with proposals at the ends
+	uniformShare = .75 // enough for a condition on all messages
+	halfUniform  = .5  // for Collie with proposals at the ends
 )
 
-// bins is how many a dimension has.
+// bins is the number of bins of a dimension.
 func (d *Dimension) bins() int {
 	switch {
 	case d.Pattern:
@@ -44,7 +44,7 @@ func (d *Dimension) bins() int {
 	return len(d.Values)
 }
 
-// base is the weight of a bin before anything is known; 0: it is empty.
+// base is the prior weight of a bin; 0: the bin is empty.
 func (d *Dimension) base(bin int) float64 {
 	n := len(d.Values)
 	switch {
@@ -62,7 +62,7 @@ func (d *Dimension) base(bin int) float64 {
 	return 1 / float64(n)
 }
 
-// bin is where a coordinate belongs.
+// bin returns the bin of a coordinate.
 func (d *Dimension) bin(at []int) int {
 	n := len(d.Values)
 	if d.Pattern {
@@ -82,7 +82,7 @@ func (d *Dimension) bin(at []int) int {
 	return upperHalf
 }
 
-// third of a pattern's values: small, middle or large.
+// third returns the third of a pattern's values: small, middle or large.
 func (d *Dimension) third(i int) int { return 3 * i / len(d.Values) }
 
 func (d *Dimension) patternBin(at []int) int {
@@ -103,7 +103,7 @@ func (d *Dimension) patternBin(at []int) int {
 	return anyPattern
 }
 
-// draw is a coordinate in a bin; of patterns a share has one size.
+// draw returns a random coordinate in a bin; a share uniform of patterns has one size.
 func (d *Dimension) draw(bin int, uniform float64, r *rand.Rand) []int {
 	n := len(d.Values)
 	if d.Pattern {
@@ -152,7 +152,7 @@ func (d *Dimension) drawPattern(bin int, uniform float64, r *rand.Rand) []int {
 	return at
 }
 
-// pick draws an index by weight.
+// pick draws a weighted random index.
 func pick(weights []float64, r *rand.Rand) int {
 	sum := 0.
 	for _, w := range weights {

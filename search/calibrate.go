@@ -2,39 +2,39 @@ package search
 
 import "math"
 
-// An engine may not know what its hosts can do with small packets, which the CPU that
-// posts them holds back. When many measurements have packets of about one size, whatever
-// else their workloads have, and none comes near either bound, then the size is slow and
-// that is no anomaly: the best of them is the bound for packets of that size.
+// An engine may not know the limit of its hosts for small packets, which is set by the CPU
+// that posts them. If many measurements have packets of about one size, in otherwise varied
+// workloads, and none comes near either bound, then the size is slow and this is not an
+// anomaly: the best of them becomes the bound for packets of that size.
 
 const (
-	calibrating = 20  // measurements of a size: probes of one anomaly seldom show it as often in a row
-	sameSize    = 1.1 // factor within which packets count as of one size
-	// nearBound is the share of a bound that sizes reach for which it is right. It is more than
-	// throughputLimit, because workloads without an anomaly lose some throughput too: where the
-	// best reaches 85%, those would be below 80%.
+	calibrating = 20  // measurements of a size: probes of one anomaly rarely give so many in a row
+	sameSize    = 1.1 // factor within which packet sizes count as equal
+	// nearBound is the share of a bound that must be reached to confirm the bound. It
+	// is above throughputLimit because healthy workloads lose some throughput too: if
+	// the best reaches 85%, they may be below 80%.
 	nearBound = .88
 )
 
-// sizeRates is the packet rates that were measured, one of each direction.
+// sizeRates are the measured packet rates, one per direction.
 type sizeRates []sizeRate
 
 type sizeRate struct {
 	sizeBytes, mpps float64
-	slow            bool // near neither bound
+	slow            bool // not near either bound
 }
 
-// add keeps a measurement during which no host paused.
+// add adds a measurement in which no host paused.
 func (r *sizeRates) add(d *Description, m *Measurement) {
 	for _, dir := range m.Directions {
 		*r = append(*r, sizeRate{dir.SizeBytes, dir.Mpps, d.share(dir, d.packetRate(dir.SizeBytes)) < nearBound})
 	}
 }
 
-// reachable is the packet rate that hosts reach with packets of a size; 0: that is not known
-// to be less than the bound.
+// reachable is the packet rate that hosts reach with packets of a size; 0: not known to
+// be below the bound.
 func (r sizeRates) reachable(sizeBytes float64) float64 {
-	if !(sizeBytes > 0) { // the engine does not say it
+	if !(sizeBytes > 0) { // not given by the engine
 		return 0
 	}
 	n, best := 0, 0.
@@ -56,8 +56,8 @@ func (r sizeRates) reachable(sizeBytes float64) float64 {
 
 func similarSize(a, b float64) bool { return a <= b*sameSize && b <= a*sameSize }
 
-// throughput is the worst direction's share of what the nearer bound allows, the bound of
-// packets as it is known by now.
+// throughput is the worst direction's share of the nearer bound, using the packet bound
+// as calibrated so far.
 func (s *Search) throughput(m *Measurement) float64 {
 	worst := math.Inf(1)
 	for _, dir := range m.Directions {
@@ -72,8 +72,8 @@ func (s *Search) throughput(m *Measurement) float64 {
 	return worst
 }
 
-// judge says what a new measurement shows. When it is slow, and so are all with packets of
-// its size, the earlier ones are judged again.
+// judge determines the symptom of a new measurement. If it shows its packet size to be
+// slow, earlier measurements of that size are judged again.
 func (s *Search) judge(e *experiment) {
 	e.symptom = s.description.Judge(&e.result)
 	if e.symptom != Pause {
@@ -93,8 +93,8 @@ func (s *Search) judge(e *experiment) {
 	}
 }
 
-// judgeAgain withdraws what was an anomaly by the bound of the engine only. What is
-// healthy by now stays so, even if a later measurement reaches the bound of the engine.
+// judgeAgain withdraws anomalies that only the engine's bound implied. Measurements
+// judged healthy stay so, even if a later one reaches the engine's bound.
 func (s *Search) judgeAgain(sizeBytes float64) {
 	for _, e := range s.history {
 		if e.symptom != Throughput || !e.hasSize(sizeBytes) {

@@ -2,9 +2,9 @@ package search
 
 import "testing"
 
-// cpuBound is an engine whose CPU posts 86 of the 100 million packets a second that the
-// description promises, and less with more queue pairs and longer batches: with both it is
-// below 80. It has one anomaly, at packets that the CPU does not hold back.
+// cpuBound is an engine whose CPU posts 86 of the 100 million packets per second in the
+// description, and less with more queue pairs and longer batches: below 80 with both.
+// It has one anomaly, at packet sizes that the CPU does not limit.
 type cpuBound struct{}
 
 func (cpuBound) describe() Description {
@@ -33,7 +33,8 @@ func (cpuBound) measure(w Workload, description *Description) Measurement {
 	return Measurement{Status: OK, Seconds: 1, TxPausePercent: []float64{0, 0}, Directions: []Direction{{Gbps: mpps * size * 8 / 1000, Mpps: mpps, SizeBytes: size}}}
 }
 
-// TestSlowSizesAreNoAnomalies: the packet rate that hosts reach with small packets is learned.
+// TestSlowSizesAreNoAnomalies: the packet rate that hosts reach with small packets is
+// learned.
 func TestSlowSizesAreNoAnomalies(t *testing.T) {
 	for _, algorithm := range []Algorithm{Lift, Random} {
 		t.Run(string(algorithm), func(t *testing.T) {

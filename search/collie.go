@@ -8,18 +8,18 @@ import (
 )
 
 // Simulated annealing of Algorithm 1. The paper gives no temperatures; those of the
-// authors' release are not used, because it compares energies of another scale.
+// authors' release do not apply, since its energies have another scale.
 const (
 	startTemperature = 1.
 	lastTemperature  = .05
 	coolingFactor    = .8
 	stepsAtOne       = 8 // n of Algorithm 1
 	mutated          = 3
-	rankedBy         = 10 // random points by which counters are ranked (section 7.2)
+	rankedBy         = 10 // random points used to rank counters (section 7.2)
 )
 
-// extreme is a proposal at the ends: 40% lowest, 40% highest, 20% any; patterns by
-// class.
+// extreme proposes points at the ends of dimensions: 40% lowest, 40% highest, 20% any;
+// patterns by class.
 func (s *Space) extreme(r *rand.Rand) point {
 	p := s.random(r)
 	for i := range s.dims {
@@ -48,8 +48,8 @@ func (d *Dimension) extreme(r *rand.Rand) []int {
 	return d.random(r)
 }
 
-// collie is Algorithm 1: each signal in turn is driven up by annealing, the one that
-// spreads most first.
+// collie is Algorithm 1: it drives up each signal in turn by annealing, the one with
+// the largest variation first.
 func (s *Search) collie(w *worker, draw func(*rand.Rand) point) {
 	var first []*experiment
 	for len(first) < rankedBy {
@@ -74,7 +74,7 @@ func (s *Search) collie(w *worker, draw func(*rand.Rand) point) {
 	}
 }
 
-// visit measures a point, and takes an anomaly apart.
+// visit measures a point, and minimises an anomaly if it shows one.
 func (s *Search) visit(w *worker, p point) (*experiment, bool) {
 	e, ok := w.measure(p)
 	switch {
@@ -87,7 +87,7 @@ func (s *Search) visit(w *worker, p point) (*experiment, bool) {
 	return e, ok
 }
 
-// pointMFS has a workload and, of patterns, what is like it.
+// pointMFS covers a workload only and, for patterns, similar ones.
 func pointMFS(space *Space, p point) *MFS {
 	f := newMFS(space)
 	for d, at := range p {
@@ -102,7 +102,7 @@ func pointMFS(space *Space, p point) *MFS {
 	return f
 }
 
-// reportPoint reports an experiment by itself, without an MFS.
+// reportPoint reports an experiment alone, without an MFS.
 func (s *Search) reportPoint(e *experiment) {
 	f := pointMFS(s.space, e.point)
 	a := &Anomaly{Experiment: e.number, Seconds: e.seconds, Symptom: e.symptom, Workload: s.space.workload(e.point), MFS: f, base: e}
@@ -156,8 +156,8 @@ func (s *Search) anneal(w *worker, signal int, draw func(*rand.Rand) point) bool
 	return ok
 }
 
-// energy is the change from a to b: (B-A)/A for performance, which is kept here with
-// its sign turned, and (A-B)/B for a diagnostic counter.
+// energy is the change from a to b: (B-A)/A for performance, stored here with opposite
+// sign, and (A-B)/B for a diagnostic counter.
 func energy(a, b []float64, signal int) float64 {
 	if signal == len(a)-1 {
 		return (a[signal] - b[signal]) / max(-a[signal], 1e-9)
@@ -165,8 +165,8 @@ func energy(a, b []float64, signal int) float64 {
 	return (a[signal] - b[signal]) / max(b[signal], 1e-9)
 }
 
-// mutate changes one of the four dimensions of the paper, which are several factors each:
-// some dimensions of an engine.
+// mutate changes dimensions of a point. The paper mutates one of its four dimensions,
+// each of which corresponds to several of an engine's.
 func (s *Search) mutate(p point, draw func(*rand.Rand) point) point {
 	fresh := draw(s.rnd)
 	p = slices.Clone(p)

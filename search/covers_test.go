@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// Whatever MFS an anomaly is revised to, it covers the workload that it was reported with.
+// After any revision an anomaly's MFS covers the workload that it was reported with.
 func TestMFSCoversItsWorkload(t *testing.T) {
 	var dims []Dimension
 	if err := json.Unmarshal([]byte(`[{"name":"kind","values":["a","b","c"]},{"name":"qps","ordered":true,"values":[1,2,4,8,16]},

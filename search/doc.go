@@ -1,7 +1,7 @@
-// Package search finds the workloads that break an RDMA subsystem, and which of
-// their features are necessary (Collie, NSDI'22). In goes what an engine says of
-// itself and what it measured, out come the next workload to measure and the
-// anomalies found, each with its minimal feature set (MFS). It has no clock, no
-// I/O and no goroutine: all randomness comes from a seed, so a search that is fed
-// the same measurements again asks the same questions.
+// Package search finds the workloads that break an RDMA subsystem, and which of their
+// features are necessary (Collie, NSDI'22). The input is an engine's description and
+// measurements; the output is the next workload to measure and the anomalies found,
+// each with its minimal feature set (MFS). The package has no clock, I/O or goroutine,
+// and all randomness comes from a seed, so the same measurements lead to the same
+// search.
 package search

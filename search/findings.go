@@ -5,26 +5,26 @@ import (
 	"slices"
 )
 
-// Anomaly is what a search found.
+// Anomaly is an anomaly found by a search.
 type Anomaly struct {
-	Experiment int     // that first showed it
-	Seconds    float64 // of the search, at the end of that experiment
+	Experiment int     // number of the experiment that first showed it
+	Seconds    float64 // search time at the end of that experiment
 	Symptom    Symptom
 	Workload   Workload // of that experiment
 	MFS        *MFS     // nil: withdrawn
 	base       *experiment
-	reported   *MFS       // the last: MFS is narrowed in place while it is refined
-	open       *minimizer // that refines it when it is due; nil: none
-	busy       bool       // it is being refined or audited
+	reported   *MFS       // the MFS last reported: MFS itself is narrowed in place during refinement
+	open       *minimizer // refines it later; nil: already refined
+	busy       bool       // being refined or audited
 }
 
-// Finding is news of a search: an anomaly, or a new MFS of an earlier one.
+// Finding is an event of a search: an anomaly, or a new MFS of an earlier one.
 type Finding struct {
 	Anomaly Anomaly
-	Revised int // the experiment at which an earlier anomaly was revised; 0: it is new
+	Revised int // experiment at which an earlier anomaly was revised; 0: it is new
 }
 
-// MarshalJSON is the line of the report: an "anomaly", or what was "revised".
+// MarshalJSON writes the line of the report: an "anomaly", or "revised".
 func (f Finding) MarshalJSON() ([]byte, error) {
 	a := &f.Anomaly
 	if f.Revised > 0 {
@@ -46,7 +46,7 @@ func (f Finding) MarshalJSON() ([]byte, error) {
 	}{"anomaly", a.Experiment, a.Seconds, a.Symptom, a.Workload, a.MFS, a.Workload.space.limits()})
 }
 
-// Anomalies that stand.
+// Anomalies returns the anomalies that have not been withdrawn.
 func (s *Search) Anomalies() (standing []Anomaly) {
 	for _, a := range s.anomalies {
 		if a.MFS != nil {
@@ -56,10 +56,10 @@ func (s *Search) Anomalies() (standing []Anomaly) {
 	return standing
 }
 
-// covered reports whether a point belongs to what is known.
+// covered reports whether a point may belong to a known MFS.
 func (s *Search) covered(p point) bool { return s.knownBy(p) != nil }
 
-// knownBy is the known MFS that a point may belong to, or nil.
+// knownBy returns the known MFS that a point may belong to, or nil.
 func (s *Search) knownBy(p point) *MFS { return s.knownExcept(p, nil) }
 
 func (s *Search) knownExcept(p point, own *Anomaly) *MFS {
@@ -76,10 +76,10 @@ func (s *Search) knownExcept(p point, own *Anomaly) *MFS {
 	return nil
 }
 
-// report adds an anomaly, or revises one that it takes in.
+// report adds an anomaly, or revises one that the new MFS includes.
 func (s *Search) report(m *minimizer) {
 	e := m.base
-	if e.symptom == Healthy { // judged again meanwhile
+	if e.symptom == Healthy { // judged again in the meantime
 		return
 	}
 	m.mfs = holding(m.mfs, e.point, pointMFS(s.space, e.point))
@@ -97,8 +97,8 @@ func (s *Search) report(m *minimizer) {
 	s.join(a)
 }
 
-// join makes one of an anomaly and those that differ from it only in the values of one
-// dimension without order: the earlier one stays.
+// join merges an anomaly with those that differ from it only in the values of one
+// unordered dimension; the earliest one stays.
 func (s *Search) join(a *Anomaly) {
 	for _, b := range s.anomalies {
 		if b == a || b.MFS == nil || a.MFS == nil || b.Symptom != a.Symptom || !s.alike(a.base, b.base) {
@@ -125,7 +125,7 @@ func (s *Search) join(a *Anomaly) {
 }
 
 // absorb withdraws anomalies that another explains: it covers their workload, and no
-// experiment shows them outside of it.
+// experiment outside it shows them.
 func (s *Search) absorb(a *Anomaly) {
 	for _, b := range s.anomalies {
 		if b == a || b.busy || b.MFS == nil || a.MFS == nil || !a.MFS.covers(b.base.point) || !s.alike(a.base, b.base) {
@@ -140,9 +140,9 @@ func (s *Search) absorb(a *Anomaly) {
 	}
 }
 
-// withdrawNested withdraws anomalies whose MFS lies within that of another with the same
-// symptom: they report nothing that the other does not. Before the end those that are
-// not refined, or being audited, are left alone.
+// withdrawNested withdraws anomalies whose MFS lies within that of another with the
+// same symptom, since they add nothing. Before the end of the search, anomalies that
+// are not yet refined or are being audited are left alone.
 func (s *Search) withdrawNested(atEnd bool) {
 	settled := func(a *Anomaly) bool { return a.MFS != nil && (atEnd || a.open == nil && !a.busy) }
 	for _, outer := range s.anomalies {
@@ -154,14 +154,14 @@ func (s *Search) withdrawNested(atEnd bool) {
 	}
 }
 
-// within reports whether an anomaly lies within another; of two with the same MFS the later does.
+// within reports whether an anomaly lies within another; of two equal MFS the later one does.
 func (s *Search) within(inner, outer *Anomaly) bool {
 	return inner.Symptom == outer.Symptom && subset(inner.MFS, outer.MFS) &&
 		(outer.Experiment < inner.Experiment || !subset(outer.MFS, inner.MFS))
 }
 
-// onlyDifference is the dimension without order in which two anomalies differ, or -1 if
-// they differ in more, or in none.
+// onlyDifference returns the unordered dimension in which two anomalies differ, or -1
+// if they differ in other or more dimensions, or not at all.
 func (s *Search) onlyDifference(a, b *Anomaly) int {
 	if !slices.Equal(a.MFS.dimensions(), b.MFS.dimensions()) {
 		return -1
@@ -173,7 +173,7 @@ func (s *Search) onlyDifference(a, b *Anomaly) int {
 	return broken[0]
 }
 
-// literalReport adds an anomaly with an MFS that is not refined.
+// literalReport adds an anomaly with an MFS that needs no refinement.
 func (s *Search) literalReport(e *experiment, f *MFS) {
 	s.report(&minimizer{base: e, mfs: f})
 	for _, a := range s.anomalies {
@@ -181,7 +181,7 @@ func (s *Search) literalReport(e *experiment, f *MFS) {
 	}
 }
 
-// revise gives an anomaly another MFS, or withdraws it.
+// revise gives an anomaly a new MFS, or withdraws it.
 func (s *Search) revise(a *Anomaly, f *MFS) {
 	if a.MFS = f; f != nil {
 		a.MFS = holding(f, a.base.point, a.reported)
@@ -191,8 +191,8 @@ func (s *Search) revise(a *Anomaly, f *MFS) {
 	s.markCovered()
 }
 
-// holding is an MFS that covers a point: conditions that would exclude it are those of
-// another MFS that covers it.
+// holding returns an MFS that covers a point: conditions that exclude it are replaced
+// by those of another MFS that covers it.
 func holding(f *MFS, p point, other *MFS) *MFS {
 	for d := range p {
 		if !f.meets(d, p[d]) {
@@ -210,7 +210,7 @@ func (s *Search) markCovered() {
 	}
 }
 
-// subset reports whether every member of inner is one of outer.
+// subset reports whether every member of inner is a member of outer.
 func subset(inner, outer *MFS) bool {
 	for i := range outer.conds {
 		o, in := &outer.conds[i], &inner.conds[i]

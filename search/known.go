@@ -10,10 +10,10 @@ import (
 	"strings"
 )
 
-// ParseKnown reads MFS that are known: JSON objects one after the other, or a list of
-// them, each an MFS or a line of a report ("anomaly", "known", "revised", "summary"). In a
-// restricted space they are cut to it, and those that have no part in it are left out.
-// Those that were found in a restricted space ("within") are known only there.
+// ParseKnown reads known MFS: a sequence of JSON objects or a list of them, each an MFS
+// or a line of a report ("anomaly", "known", "revised", "summary"). In a restricted
+// space they are intersected with it, and dropped if nothing is left. MFS that were
+// found in a restricted space ("within") are known only there.
 func (s *Space) ParseKnown(text []byte) ([]*MFS, error) {
 	full := s
 	if s.full != nil {
@@ -52,15 +52,15 @@ func (s *Space) ParseKnown(text []byte) ([]*MFS, error) {
 	return cut, nil
 }
 
-// known MFS while they are read; a nil was withdrawn.
+// known is the state of reading known MFS; withdrawn ones are nil.
 type known struct {
 	space *Space
 	list  []*MFS
-	at    map[int]int  // experiment of an anomaly -> its place in the list
-	limit map[int]*MFS // place in the list -> what it was found within
+	at    map[int]int  // experiment of an anomaly -> its index in list
+	limit map[int]*MFS // index in list -> the limits it was found within
 }
 
-// knownLine is a line of a search's findings.
+// knownLine is a line of a report.
 type knownLine struct {
 	Type       string          `json:"type"`
 	Experiment int             `json:"experiment"`
@@ -70,16 +70,16 @@ type knownLine struct {
 	Within     json.RawMessage `json:"within"`
 }
 
-// readKnown reads a line of giverny search run or list ID --json, or an MFS alone, which
-// becomes the line of an anomaly.
+// readKnown reads a line of giverny search run or list ID --json, or a bare MFS, which
+// is converted to an anomaly line.
 func readKnown(entry json.RawMessage) (line knownLine, err error) {
 	err = json.Unmarshal(entry, &line)
-	if err == nil && line.Type == "" && line.Symptom != "" { // of giverny search list ID --json
+	if err == nil && line.Type == "" && line.Symptom != "" { // from giverny search list ID --json
 		line.Type = "anomaly"
 	}
-	if err != nil || line.Type == "" { // a dimension's condition is no text
+	if err != nil || line.Type == "" { // a dimension's condition is not a string
 		var conditions map[string]json.RawMessage
-		if json.Unmarshal(entry, &conditions) == nil && len(conditions) == 0 { // of a report it is a finding, here an accident
+		if json.Unmarshal(entry, &conditions) == nil && len(conditions) == 0 { // allowed in a report, but here a mistake
 			return line, fmt.Errorf("%.40s has no condition, and would hold for every workload; delete it", entry)
 		}
 		line.Type, line.MFS, line.Within = "anomaly", entry, nil
@@ -132,7 +132,7 @@ func (k *known) addAnomaly(line *knownLine) error {
 	return nil
 }
 
-// revise puts another MFS, or none, in the place of an anomaly's.
+// revise replaces or withdraws an anomaly's MFS.
 func (k *known) revise(line *knownLine) (err error) {
 	var f *MFS
 	if string(line.MFS) != "null" {
@@ -153,8 +153,8 @@ func (k *known) revise(line *knownLine) (err error) {
 	return nil
 }
 
-// cut is what an MFS of the unrestricted space asks in this one; nil: no workload of
-// this space meets it.
+// cut restricts an MFS of the unrestricted space to this one; nil: no workload of this
+// space meets it.
 func (s *Space) cut(f *MFS) *MFS {
 	if f.space == s {
 		return f
@@ -186,7 +186,7 @@ func (s *Space) cut(f *MFS) *MFS {
 	return own
 }
 
-// cutSpan is a span of the values that are left; lo > hi: none.
+// cutSpan maps a span to the remaining values; lo > hi: none.
 func (d *Dimension) cutSpan(left *Dimension, s span) span {
 	out := span{len(left.Values), -1}
 	for i := s.lo; i <= s.hi; i++ {
@@ -197,7 +197,7 @@ func (d *Dimension) cutSpan(left *Dimension, s span) span {
 	return out
 }
 
-// possible reports whether a value meets a condition.
+// possible reports whether any value meets a condition.
 func (d *Dimension) possible(c *condition) bool {
 	if !d.hasOrder() {
 		return len(c.in) > 0
@@ -206,7 +206,7 @@ func (d *Dimension) possible(c *condition) bool {
 		!slices.ContainsFunc(c.any, func(a span) bool { return max(a.lo, c.span.lo) > min(a.hi, c.span.hi) })
 }
 
-// everything reports whether every value meets a condition.
+// everything reports whether all values meet a condition.
 func (d *Dimension) everything(c *condition) bool {
 	if !d.hasOrder() {
 		return len(c.in) == len(d.Values)
@@ -215,13 +215,13 @@ func (d *Dimension) everything(c *condition) bool {
 	return c.span == all && !slices.ContainsFunc(c.any, func(a span) bool { return a != all })
 }
 
-// Change of one dimension that takes a workload out of an MFS.
+// Change is a change of one dimension that takes a workload out of an MFS.
 type Change struct {
 	Dimension string  `json:"dimension"`
-	To        []Value `json:"to"` // the nearest; several: the messages of a pattern
+	To        []Value `json:"to"` // the nearest value; several for the messages of a pattern
 }
 
-// Changes lists the single changes that break an MFS which a workload meets: in each
+// Changes lists the single changes that take a workload out of an MFS: for each
 // dimension that matters, the nearest value outside that the engine lists.
 func (f *MFS) Changes(w Workload) (changes []Change) {
 	for _, i := range f.dimensions() {
@@ -237,7 +237,7 @@ func (f *MFS) Changes(w Workload) (changes []Change) {
 	return changes
 }
 
-// exit is the coordinate nearest to one that meets a condition and does not itself.
+// exit returns the coordinate nearest to at that does not meet the condition.
 func (f *MFS) exit(dim int, at []int) []int {
 	d := &f.space.dims[dim]
 	var best []int
@@ -253,7 +253,7 @@ func (f *MFS) exit(dim int, at []int) []int {
 				return
 			}
 		}
-		if f.within != nil && !f.within.meets(dim, a) { // not searched: it may trigger too
+		if f.within != nil && !f.within.meets(dim, a) { // not searched: it may trigger the anomaly too
 			return
 		}
 		if !f.meets(dim, a) && (best == nil || distance(a) < distance(best)) {
@@ -267,7 +267,7 @@ func (f *MFS) exit(dim int, at []int) []int {
 			try(a)
 		}
 	}
-	if best == nil { // several messages have to change
+	if best == nil { // several messages must change
 		for i := range d.Values {
 			a := slices.Clone(at)
 			for k := range a {
@@ -281,7 +281,7 @@ func (f *MFS) exit(dim int, at []int) []int {
 	return best
 }
 
-// String is the MFS for a person: its conditions one after the other.
+// String lists the conditions for display.
 func (f *MFS) String() string {
 	var parts []string
 	for _, i := range f.dimensions() {

@@ -2,27 +2,27 @@ package search
 
 import "slices"
 
-// The lift sampler: every dimension is cut into bins, a bin is drawn by how much
-// more often it is among the experiments with the highest signal than among all.
+// The lift sampler: each dimension is divided into bins, and a bin is drawn in proportion to
+// its lift: its frequency among the experiments with the highest signal over that among all.
 
 const (
-	refineCost    = 20  // probes that an anomaly's thresholds need, about
-	quiet         = 60  // experiments of each pair without a new anomaly, after which one is refined
-	drought       = 100 // experiments without a new anomaly, after which
-	auditFrom     = .75 // of the budget on, members of MFS are audited:
-	auditEvery    = 5   // proposals
+	refineCost    = 20  // approximate number of probes to find an anomaly's thresholds
+	quiet         = 60  // experiments per pair without a new anomaly before one is refined
+	drought       = 100 // experiments without a new anomaly before the dry shares apply
+	auditFrom     = .75 // of the budget spent: from here on members of MFS are audited,
+	auditEvery    = 5   // once per so many proposals
 	drawsBefore   = 200
-	topShare      = .1 // of the experiments show a high signal
-	freshShare    = .1 // of the proposals regard no signal
-	relaxShare    = .3 // of the proposals take conditions of a known anomaly,
-	mixShare      = .3 // take conditions of several,
-	dryRelaxShare = .1 // and after a drought
+	topShare      = .1 // of the experiments have a high signal
+	freshShare    = .1 // of the proposals ignore the signals
+	relaxShare    = .3 // of the proposals take over conditions of one known anomaly,
+	mixShare      = .3 // of several,
+	dryRelaxShare = .1 // and the same after a drought
 	dryMixShare   = .2
-	keepShare     = .6 // of its conditions
+	keepShare     = .6 // of an anomaly's conditions are taken over
 )
 
-// lift searches by the lift sampler, takes every anomaly apart, and checks what it
-// has from time to time.
+// lift searches with the lift sampler, minimises every anomaly, and periodically audits
+// what it has found.
 func (s *Search) lift(w *worker) {
 	for proposed := 1; ; {
 		if a := s.due(); a != nil && !s.refine(w, a) {
@@ -47,8 +47,8 @@ func (s *Search) lift(w *worker) {
 	}
 }
 
-// handle takes apart what an experiment showed, if it is new and that is worthwhile. It is
-// false when the search is over.
+// handle minimises the anomaly that an experiment shows, if it is new and worthwhile.
+// It returns false when the search is over.
 func (s *Search) handle(w *worker, e *experiment) bool {
 	for e.symptom != Healthy && !s.covered(e.point) {
 		a, d := s.neighbour(e)
@@ -62,8 +62,8 @@ func (s *Search) handle(w *worker, e *experiment) bool {
 	return true
 }
 
-// neighbour is an anomaly that is not refined and that an experiment may belong to, and the
-// dimension without order, or the pattern, whose other value alone is against it.
+// neighbour returns an unrefined anomaly that an experiment may belong to, and the
+// single dimension, unordered or a pattern, whose value contradicts it.
 func (s *Search) neighbour(e *experiment) (*Anomaly, int) {
 	for _, a := range s.anomalies {
 		if a.MFS == nil || a.open == nil || a.Symptom != e.symptom {
@@ -81,8 +81,8 @@ func (s *Search) neighbour(e *experiment) (*Anomaly, int) {
 	return nil, 0
 }
 
-// due is the anomaly to refine now: the oldest, when what is left of the budget is little
-// more than what all need.
+// due returns the oldest unrefined anomaly if it is time to refine it: the remaining
+// budget is little more than all need, or there was no new anomaly for some time.
 func (s *Search) due() *Anomaly {
 	var first *Anomaly
 	n := 0
@@ -100,7 +100,7 @@ func (s *Search) due() *Anomaly {
 	return nil
 }
 
-// sinceNew is how many experiments there were since one that showed a new anomaly.
+// sinceNew is the number of experiments since the last new anomaly.
 func (s *Search) sinceNew() int {
 	if len(s.anomalies) == 0 {
 		return s.experiments
@@ -108,7 +108,7 @@ func (s *Search) sinceNew() int {
 	return s.experiments - s.anomalies[len(s.anomalies)-1].base.number
 }
 
-// random is the baseline: no signal, and the same care with what it finds, or none.
+// random is the baseline: no signal, with the same MFS search, or without.
 func (s *Search) random(w *worker) {
 	for ok := true; ok && s.cfg.NoMFS; {
 		_, ok = s.visit(w, s.outside(func() point { return s.space.random(s.rnd) }))
@@ -127,7 +127,7 @@ func (s *Search) random(w *worker) {
 	}
 }
 
-// outside draws until a point is neither known nor impossible.
+// outside draws until a point is neither known nor infeasible.
 func (s *Search) outside(draw func() point) point {
 	p := draw()
 	for range drawsBefore {
@@ -139,8 +139,8 @@ func (s *Search) outside(draw func() point) point {
 	return p
 }
 
-// propose draws by lift for one signal or two, or regards none. It takes over conditions
-// of known anomalies, or meets a conjunction that no healthy experiment has ruled out.
+// propose draws by the lift for one or two signals, or without. It takes over conditions of
+// known anomalies, or else meets a conjunction that no healthy experiment has ruled out.
 func (s *Search) propose() point {
 	weights := s.weights()
 	known := s.popularity()
@@ -168,7 +168,7 @@ func (s *Search) propose() point {
 	return s.untested(draw)
 }
 
-// weights of the bins of each dimension for a proposal.
+// weights returns the weights of the bins of each dimension for a proposal.
 func (s *Search) weights() [][]float64 {
 	weights := make([][]float64, len(s.space.dims))
 	for i := range s.space.dims {
@@ -181,7 +181,7 @@ func (s *Search) weights() [][]float64 {
 	if len(s.history) < 10 || s.rnd.Float64() < freshShare {
 		return weights
 	}
-	for range 1 + s.rnd.IntN(2) { // an anomaly may need one part of a NIC under pressure, or two
+	for range 1 + s.rnd.IntN(2) { // an anomaly may need pressure on one part of a NIC, or on two
 		for i, lifts := range s.liftsOf(s.rnd.IntN(len(s.description.Counters) + 1)) {
 			for b := range lifts {
 				weights[i][b] *= lifts[b]
@@ -191,7 +191,7 @@ func (s *Search) weights() [][]float64 {
 	return weights
 }
 
-// relax gives a proposal some of the conditions of a known anomaly: others share them.
+// relax gives a proposal some conditions of a known anomaly, since anomalies share them.
 func (s *Search) relax(p point) {
 	known := slices.Clone(s.cfg.Known)
 	for _, a := range s.anomalies {
@@ -211,17 +211,17 @@ func (s *Search) relax(p point) {
 	}
 }
 
-// lifts of the bins of each dimension for a signal, as they were when so much was known.
+// lifts caches the lifts of the bins of each dimension for a signal.
 type lifts struct {
 	experiments, revisions int
 	of                     [][]float64
 }
 
-// staleShare of the history may be newer than the lifts.
+// staleShare is the share of the history that may be newer than the cached lifts.
 const staleShare = .02
 
-// liftsOf a signal: how much more often each bin is among the experiments with the highest
-// signal than among all.
+// liftsOf returns the lifts for a signal: each bin's frequency among the experiments
+// with the highest signal over its frequency among all.
 func (s *Search) liftsOf(signal int) [][]float64 {
 	l := &s.lifts[signal]
 	if l.of == nil || l.revisions != s.revisions || float64(len(s.history)-l.experiments) > staleShare*float64(len(s.history)) {

@@ -2,14 +2,14 @@ package search
 
 import "slices"
 
-// The paper's MFS (section 5.2): each dimension alone, a value of each region in turn,
-// with all else as it was.
+// The paper's MFS (section 5.2): for each dimension alone, one value per region is
+// tried with everything else unchanged.
 
-// regions that the paper's MFS cuts an ordered dimension into.
+// regions per ordered dimension in the paper's MFS.
 const regions = 4
 
-// literal finds the paper's MFS of an experiment and reports it. It is false when the
-// search is over.
+// literal finds the paper's MFS of an experiment and reports it. It returns false when
+// the search is over.
 func (s *Search) literal(w *worker, e *experiment) bool {
 	f := newMFS(s.space)
 	for d := range s.space.dims {
@@ -18,7 +18,7 @@ func (s *Search) literal(w *worker, e *experiment) bool {
 			f.conds[d] = c
 		}
 	}
-	if len(f.dimensions()) == 0 { // all changes showed it, or another: only the point itself is known
+	if len(f.dimensions()) == 0 { // every change showed an anomaly: only the point itself is known
 		f = pointMFS(s.space, e.point)
 	}
 	if !s.covered(e.point) {
@@ -56,7 +56,7 @@ func (s *Search) literalCondition(w *worker, e *experiment, d int) condition {
 			switch s.literalProbe(w, e, d, i) {
 			case held:
 				c.in = append(c.in, i)
-			case lost: // what cannot be had is no evidence
+			case lost: // infeasible workloads are not evidence
 				c.free = false
 			}
 		}
@@ -80,7 +80,7 @@ func (s *Search) literalCondition(w *worker, e *experiment, d int) condition {
 	return c
 }
 
-// region is the value region that an index lies in.
+// region returns the region of values that contains an index.
 func (d *Dimension) region(i int) span {
 	n := len(d.Values)
 	k := min(regions, n)
@@ -88,7 +88,7 @@ func (d *Dimension) region(i int) span {
 	return span{(r*n + k - 1) / k, ((r+1)*n+k-1)/k - 1}
 }
 
-// literalEnd tries an end of a dimension, unless all messages lie in its region.
+// literalEnd tries an end of a dimension, unless all messages are in its region.
 func (s *Search) literalEnd(w *worker, e *experiment, d, end int) outcome {
 	r := s.space.dims[d].region(end)
 	if r.holds(slices.Min(e.point[d])) && r.holds(slices.Max(e.point[d])) {
@@ -97,8 +97,8 @@ func (s *Search) literalEnd(w *worker, e *experiment, d, end int) outcome {
 	return s.literalProbe(w, e, d, end)
 }
 
-// literalEdge is the last region, from that of an index that holds towards an end that does
-// not, of which a value holds too.
+// literalEdge returns the last region with a value that holds, going from the region of
+// at, which holds, towards an end that does not.
 func (s *Search) literalEdge(w *worker, e *experiment, d, at, end int) span {
 	dim := &s.space.dims[d]
 	best := dim.region(at)

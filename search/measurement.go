@@ -5,26 +5,26 @@ import (
 	"math"
 )
 
-// Description is what an engine says of itself: the reply to "describe" of the
+// Description is an engine's description of itself: the reply to "describe" of the
 // engine protocol.
 type Description struct {
 	Name            string      `json:"name"`
 	LineRateGbps    float64     `json:"line_rate_gbps"`    // wire bytes, in one direction
-	MessageRateMpps float64     `json:"message_rate_mpps"` // million packets a second, in one direction
+	MessageRateMpps float64     `json:"message_rate_mpps"` // million packets per second, in one direction
 	Dimensions      []Dimension `json:"dimensions"`
-	Counters        []string    `json:"counters"` // diagnostic: a higher value is worse
-	// PacketRates are calibrated bounds by packet size; none: MessageRateMpps holds for all.
+	Counters        []string    `json:"counters"` // diagnostic: higher is worse
+	// PacketRates are calibrated bounds by packet size; if empty, MessageRateMpps applies.
 	PacketRates []PacketRate `json:"packet_rates,omitempty"`
 }
 
-// Status says whether a measurement is one.
+// Status is the outcome of a measurement.
 type Status string
 
 // Statuses of the engine protocol.
 const (
 	OK          Status = "ok"
-	SetupFailed Status = "setup_failed" // costs an experiment, is no verdict
-	Invalid     Status = "invalid"      // the workload cannot be had; costs nothing
+	SetupFailed Status = "setup_failed" // counts as an experiment, without a verdict
+	Invalid     Status = "invalid"      // the workload is infeasible; does not count
 	NotQuiet    Status = "not_quiet"    // the fabric was congested: void
 )
 
@@ -35,16 +35,16 @@ type Direction struct {
 	SizeBytes float64 `json:"size_bytes"`
 }
 
-// Measurement is what an engine saw of one workload.
+// Measurement is an engine's measurement of one workload.
 type Measurement struct {
 	Status         Status             `json:"status"`
 	Seconds        float64            `json:"seconds"`
-	Directions     []Direction        `json:"directions"`       // those that carry traffic
+	Directions     []Direction        `json:"directions"`       // only directions with traffic
 	TxPausePercent []float64          `json:"tx_pause_percent"` // by host, of time
 	Counters       map[string]float64 `json:"counters"`
 }
 
-// Check finds what cannot be true in a measurement.
+// Check reports impossible values in a measurement.
 func (m *Measurement) Check() error {
 	switch m.Status {
 	case SetupFailed, Invalid, NotQuiet:

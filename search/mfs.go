@@ -8,27 +8,27 @@ import (
 	"slices"
 )
 
-// span is a range of indexes into the values of a dimension, both ends inside.
+// span is an inclusive range of indexes into the values of a dimension.
 type span struct{ lo, hi int }
 
 func (s span) holds(i int) bool { return s.lo <= i && i <= s.hi }
 
 func (s span) within(outer span) bool { return outer.lo <= s.lo && s.hi <= outer.hi }
 
-// condition is what an MFS asks of one dimension. Which field counts follows from
-// the dimension: in for one without order, span for an ordered one, span (of every
-// message) and any for a pattern.
+// condition is an MFS's condition on one dimension. The kind of dimension determines
+// the fields: in if unordered, span if ordered, span (of every message) and any for a
+// pattern.
 type condition struct {
-	free bool   // it does not matter
+	free bool   // the dimension does not matter
 	in   []int  // the values that trigger, ascending
 	span span   // the values that trigger
 	any  []span // at least one message in each
-	// outer is what was not seen to lose the anomaly: wider than the condition until the
-	// thresholds are found, then nil.
+	// outer is the range not known to lose the anomaly: wider than the condition until
+	// the thresholds are found, then nil.
 	outer *condition
 }
 
-// bound is the condition itself, or what was not seen to lose the anomaly.
+// bound returns the condition if certain, otherwise the range not known to lose the anomaly.
 func (c *condition) bound(certain bool) *condition {
 	if c.outer != nil && !certain {
 		return c.outer
@@ -41,8 +41,8 @@ func (c *condition) bound(certain bool) *condition {
 type MFS struct {
 	space *Space
 	conds []condition
-	// within are the limits of the restricted space that it was found in, which are among
-	// the conditions; nil: it was found in all of its space.
+	// within are the limits of the restricted space that it was found in, which are
+	// also part of the conditions; nil: it was found in the whole space.
 	within *MFS
 }
 
@@ -70,8 +70,8 @@ func (f *MFS) covers(p point) bool {
 	return true
 }
 
-// broken lists the dimensions in which a point cannot belong to the anomaly, or is not
-// certain to.
+// broken lists the dimensions in which a point does not meet the conditions: if certain, the
+// conditions themselves, otherwise the range not known to lose the anomaly.
 func (f *MFS) broken(p point, certain bool) (dims []int) {
 	for i := range f.conds {
 		if !f.conds[i].free && !f.conds[i].bound(certain).meets(&f.space.dims[i], p[i]) {
@@ -81,7 +81,7 @@ func (f *MFS) broken(p point, certain bool) (dims []int) {
 	return dims
 }
 
-// mayCover reports whether a point meets what was not seen to lose the anomaly.
+// mayCover reports whether a point is within the range not known to lose the anomaly.
 func (f *MFS) mayCover(p point) bool {
 	for i := range f.conds {
 		if !f.conds[i].free && !f.conds[i].bound(false).meets(&f.space.dims[i], p[i]) {
@@ -113,7 +113,7 @@ func (c *condition) meets(d *Dimension, at []int) bool {
 	return true
 }
 
-// narrow adds conditions: c is what else must hold of a dimension.
+// narrow adds condition c to a dimension.
 func (f *MFS) narrow(dim int, c condition) {
 	have := &f.conds[dim]
 	if have.free {
@@ -130,7 +130,7 @@ func (f *MFS) narrow(dim int, c condition) {
 	}
 }
 
-// dimensions that matter.
+// dimensions lists those that matter.
 func (f *MFS) dimensions() (dims []int) {
 	for i := range f.conds {
 		if !f.conds[i].free {
@@ -140,7 +140,7 @@ func (f *MFS) dimensions() (dims []int) {
 	return dims
 }
 
-// random is a member: free dimensions have any value.
+// random returns a random member; free dimensions have any value.
 func (f *MFS) random(r *rand.Rand) point {
 	p := make(point, len(f.conds))
 	for d := range p {
@@ -149,7 +149,7 @@ func (f *MFS) random(r *rand.Rand) point {
 	return p
 }
 
-// draw is a random coordinate that meets the condition of a dimension.
+// draw returns a random coordinate that meets a dimension's condition.
 func (f *MFS) draw(dim int, r *rand.Rand) []int {
 	c, d := &f.conds[dim], &f.space.dims[dim]
 	at := d.random(r)
@@ -164,7 +164,7 @@ func (f *MFS) draw(dim int, r *rand.Rand) []int {
 		if len(at) < len(c.any) {
 			at = make([]int, len(c.any))
 		}
-		for k, s := range c.any { // within the condition of all messages too
+		for k, s := range c.any { // also within the condition on all messages
 			lo, hi := max(s.lo, c.span.lo), min(s.hi, c.span.hi)
 			at[k] = lo + r.IntN(hi-lo+1)
 		}
@@ -172,15 +172,15 @@ func (f *MFS) draw(dim int, r *rand.Rand) []int {
 	return at
 }
 
-// Bounds are the smallest and the largest value, both inside; nil: none.
+// Bounds are the smallest and the largest value, inclusive; nil: unbounded.
 type Bounds struct {
 	Min *Value `json:"min,omitempty"`
 	Max *Value `json:"max,omitempty"`
 }
 
-// Condition is what an MFS asks of one dimension, as its JSON has it: In the values
-// that trigger; Min and Max bounds of an ordered dimension; of a pattern, All the
-// bounds of every message, and Any a list: for each at least one message within.
+// Condition is the JSON form of a condition on one dimension. In: the values that
+// trigger. Min and Max: bounds of an ordered dimension. For a pattern, All: bounds of
+// every message; Any: for each entry at least one message is within.
 type Condition struct {
 	In []Value `json:"in,omitempty"`
 	Bounds
@@ -188,12 +188,12 @@ type Condition struct {
 	Any []Bounds `json:"any,omitempty"`
 }
 
-// Conditions of the dimensions that matter, by name.
+// Conditions returns the conditions of the dimensions that matter, by name.
 func (f *MFS) Conditions() map[string]Condition {
 	named := map[string]Condition{}
 	for _, i := range f.dimensions() {
 		c, d := &f.conds[i], &f.space.dims[i]
-		if d.everything(c) { // coarse: it is not known yet what of it matters
+		if d.everything(c) { // coarse: not yet known which part matters
 			continue
 		}
 		var out Condition
@@ -217,7 +217,7 @@ func (f *MFS) Conditions() map[string]Condition {
 	return named
 }
 
-// bounds leaves out an end that no value lies beyond.
+// bounds omits an end beyond which there are no values.
 func (d *Dimension) bounds(s span) (b Bounds) {
 	if s.lo > 0 {
 		b.Min = &d.Values[s.lo]
@@ -228,12 +228,12 @@ func (d *Dimension) bounds(s span) (b Bounds) {
 	return b
 }
 
-// MarshalJSON names the dimensions that matter.
+// MarshalJSON writes the conditions of the dimensions that matter.
 func (f *MFS) MarshalJSON() ([]byte, error) { return json.Marshal(f.Conditions()) }
 
-// ParseMFS reads an MFS of this space: what MarshalJSON wrote, of this engine or of
-// another with the same dimensions. Bounds need not be listed values where the
-// values are numbers, or have units of bytes.
+// ParseMFS reads an MFS written by MarshalJSON, for this engine or another one with the
+// same dimensions. Bounds need not be listed values if the values are numbers or have
+// byte units.
 func (s *Space) ParseMFS(text []byte) (*MFS, error) {
 	var named map[string]Condition
 	if err := json.Unmarshal(text, &named); err != nil {
@@ -294,8 +294,7 @@ func (d *Dimension) condition(in Condition) (condition, error) {
 	return c, nil
 }
 
-// span is the values within bounds. Bounds need not be listed values: what has a quantity
-// is compared.
+// span returns the values within bounds. Unlisted bounds are compared by quantity.
 func (d *Dimension) span(b Bounds) (span, error) {
 	s := span{0, len(d.Values) - 1}
 	var err error
@@ -320,8 +319,8 @@ func (d *Dimension) span(b Bounds) (span, error) {
 	return s, nil
 }
 
-// Compare reports whether two MFS of a space name the same dimensions, and whether
-// they ask the same of them.
+// Compare reports whether two MFS of a space have the same dimensions, and whether they
+// have the same conditions.
 func Compare(a, b *MFS) (dimensions, exact bool) {
 	dimensions = slices.Equal(a.dimensions(), b.dimensions())
 	if !dimensions {
@@ -330,8 +329,8 @@ func Compare(a, b *MFS) (dimensions, exact bool) {
 	return true, subset(a, b) && subset(b, a)
 }
 
-// Share of the workloads that meet every condition, when each value and length is
-// equally likely; of a pattern that must have several, an estimate.
+// Share is the share of the workloads that meet every condition, if every value and
+// length is equally likely; for a pattern that needs several messages, an estimate.
 func (f *MFS) Share() float64 {
 	share := 1.
 	for i := range f.conds {
@@ -361,7 +360,7 @@ func (f *MFS) Share() float64 {
 	return share
 }
 
-// Random is a workload that meets every condition of an MFS of the space; nil: any.
+// Random returns a random workload that meets an MFS of the space; nil: any workload.
 func (s *Space) Random(r *rand.Rand, f *MFS) Workload {
 	if f == nil {
 		f = newMFS(s)

@@ -5,31 +5,31 @@ import (
 	"slices"
 )
 
-// The careful MFS comes in two parts. The coarse part is measured as soon as an anomaly
-// is seen: adaptive group testing moves dimensions to the other end, what can be moved
-// without losing the anomaly does not matter. What is left, the thresholds and the other
-// values that trigger (refine.go), can wait: until then the search keeps away from all
+// The careful MFS is found in two parts. The coarse part is measured when an anomaly is
+// first seen: adaptive group testing moves dimensions to the other end; those that can
+// be moved without losing the anomaly do not matter. The rest, thresholds and other
+// values that trigger (refine.go), is deferred; until then the search avoids everything
 // that may belong to the anomaly.
 
-// minimizer takes one anomaly apart.
+// minimizer finds the MFS of one anomaly.
 type minimizer struct {
 	*Search
 	worker   *worker
 	base     *experiment
-	cur      point         // shows the anomaly with what does not matter moved away
-	needed   []int         // dimensions that matter, in the order in which that was seen
-	lostAt   map[int][]int // where that was seen
-	doubt    map[int][]int // dimensions whose probes on the way to an end showed other anomalies
+	cur      point         // shows the anomaly with irrelevant dimensions moved away
+	needed   []int         // dimensions that matter, in order of discovery
+	lostAt   map[int][]int // by dimension: coordinate that lost the anomaly
+	doubt    map[int][]int // by dimension: end, if probes on the way to it showed other anomalies
 	mfs      *MFS
-	own      *Anomaly // the one that is refined; nil: it is new
+	own      *Anomaly // the anomaly being refined; nil: it is new
 	seen     map[string]outcome
-	tried    []map[int]bool       // of each dimension, the values with which the anomaly was held
+	tried    []map[int]bool       // by dimension: values at which the anomaly held
 	pool     []int                // dimensions that reduce left undecided
-	excluded map[*experiment]bool // healthy ones that the MFS was narrowed by
-	certain  bool                 // only what surely belongs to other anomalies is avoided
-	extended map[int]bool         // dimensions whose condition was found before the others'
-	group    bool                 // several dimensions are moved at once
-	over     bool                 // the search is
+	excluded map[*experiment]bool // healthy ones used to narrow the MFS
+	certain  bool                 // avoid only points that surely belong to other anomalies
+	extended map[int]bool         // dimensions whose condition was found ahead of the others
+	group    bool                 // several dimensions are being moved at once
+	over     bool                 // the search is over
 }
 
 func (s *Search) newMinimizer(w *worker, e *experiment) *minimizer {
@@ -43,7 +43,7 @@ func (s *Search) newMinimizer(w *worker, e *experiment) *minimizer {
 }
 
 // minimize finds the coarse MFS of an experiment that showed a symptom, and reports it.
-// It is false when the search is over.
+// It returns false when the search is over.
 func (s *Search) minimize(w *worker, e *experiment) bool {
 	e.apart = true
 	m := s.newMinimizer(w, e)
@@ -51,7 +51,7 @@ func (s *Search) minimize(w *worker, e *experiment) bool {
 	m.coarse()
 	m.mixes()
 	m.contradicted()
-	if len(m.needed) <= wide { // it would hide the most if it were wrong
+	if len(m.needed) <= wide { // if wrong, it would hide the most
 		m.check()
 	}
 	if m.over {
@@ -61,10 +61,10 @@ func (s *Search) minimize(w *worker, e *experiment) bool {
 	return !w.ended
 }
 
-// finish reports an anomaly, and leaves the probes that were taken for it to themselves:
-// those that its MFS does not cover show another.
+// finish reports an anomaly and releases its probes: those that its MFS does not cover
+// show another one.
 func (m *minimizer) finish() {
-	if m.knownBy(m.base.point) == nil { // else another pair found it meanwhile
+	if m.knownBy(m.base.point) == nil { // otherwise another pair has found it
 		m.report(m)
 	}
 	for _, e := range m.history {
@@ -74,8 +74,8 @@ func (m *minimizer) finish() {
 	}
 }
 
-// mixes finds the thresholds of patterns that must mix sizes: what is not known of them
-// would keep the search away from most sizes.
+// mixes finds the thresholds of patterns that must mix sizes. Without them the search
+// would have to avoid most sizes.
 func (m *minimizer) mixes() {
 	for _, d := range m.needed {
 		if c := m.mfs.conds[d]; len(c.any) == 2 && c.outer != nil && !m.over {
@@ -93,14 +93,14 @@ func (m *minimizer) dimensions() []int {
 	return dims
 }
 
-// wide is an MFS of so few conditions.
+// wide is up to how many conditions an MFS counts as wide.
 const wide = 2
 
-// conditions that an anomaly has before anything is known (Table 2: three or four).
+// usualConditions is the prior number of an anomaly's conditions (Table 2: 3 or 4).
 const usualConditions = 3.5
 
-// chances that each dimension matters: how many known anomalies it matters to, drawn
-// to the mean of all dimensions.
+// chances is the probability that each dimension matters: the share of known anomalies
+// to which it does, shrunk towards the mean of all dimensions.
 func (s *Search) chances() []float64 {
 	const weight = 2 // of the mean, in anomalies
 	chance := make([]float64, len(s.space.dims))
@@ -122,7 +122,7 @@ func (s *Search) chances() []float64 {
 	return chance
 }
 
-// farther is the end of a dimension away from the anomaly; nil: it has one value.
+// farther is the end of a dimension away from the anomaly; nil if it has a single value.
 func (m *minimizer) farther(d int) []int {
 	dim, at := &m.space.dims[d], m.base.point[d]
 	last := len(dim.Values) - 1
@@ -137,8 +137,8 @@ func (m *minimizer) farther(d int) []int {
 	return []int{last}
 }
 
-// untried is the value of a dimension without order that was not tried yet, if there is
-// one, and seldom shows symptoms: probes shall not meet other anomalies.
+// untried returns the value of an unordered dimension that, if possible, was not tried
+// and rarely shows symptoms: probes should not meet other anomalies.
 func (m *minimizer) untried(d int) int {
 	n := len(m.space.dims[d].Values)
 	first := m.rnd.IntN(n)
@@ -160,8 +160,8 @@ func middle(at []int) float64 {
 	return float64(sum) / float64(len(at))
 }
 
-// reduce moves as many dimensions as it can without losing the anomaly, and says
-// which it cannot: group testing with groups that hold half of the time.
+// reduce moves as many dimensions as possible without losing the anomaly, and returns
+// those it cannot move. It uses group testing, with groups that hold half of the time.
 func (m *minimizer) reduce(cur point, dims []int, to func(d int) []int, chance []float64) (point, []int) {
 	ends := map[int][]int{}
 	var pool, needed []int
@@ -173,7 +173,7 @@ func (m *minimizer) reduce(cur point, dims []int, to func(d int) []int, chance [
 	}
 	slices.SortStableFunc(pool, func(a, b int) int { return cmp.Compare(chance[a], chance[b]) })
 	again := map[int]bool{}
-	putBack := func(p point, group []int) (alone []int) { // to avoid another anomaly: they are tried alone
+	putBack := func(p point, group []int) (alone []int) { // values changed to avoid another anomaly are tried alone
 		for _, d := range group {
 			if !slices.Equal(p[d], ends[d]) && !again[d] {
 				again[d], chance[d] = true, 1
@@ -192,7 +192,7 @@ func (m *minimizer) reduce(cur point, dims []int, to func(d int) []int, chance [
 			cur = p
 			continue
 		}
-		for len(group) > 1 && !m.over { // one of them matters: which?
+		for len(group) > 1 && !m.over { // one of them matters: find it
 			half := len(group) / 2
 			p, was := m.moved(cur, group[:half], ends)
 			if was == held {
@@ -215,7 +215,7 @@ func (m *minimizer) reduce(cur point, dims []int, to func(d int) []int, chance [
 	return cur, needed
 }
 
-// evenGroup is how many of the first dimensions are none that matter half of the time.
+// evenGroup is the number of leading dimensions that all do not matter half of the time.
 func evenGroup(pool []int, chance []float64) int {
 	none := 1.
 	for i, d := range pool {
@@ -237,8 +237,8 @@ func (m *minimizer) moved(cur point, group []int, ends map[int][]int) (point, ou
 	return p, was
 }
 
-// matters reports whether a dimension alone loses the anomaly on its way to an end, or
-// as far as workloads can be had; else it is moved.
+// matters reports whether a dimension alone loses the anomaly on the way to an end, as
+// far as workloads are feasible; otherwise it moves the dimension.
 func (m *minimizer) matters(cur *point, d int, end []int) bool {
 	for _, at := range m.towards((*cur)[d], d, end) {
 		p, was := m.holdsWith(*cur, d, at)
@@ -259,8 +259,8 @@ func (m *minimizer) matters(cur *point, d int, end []int) bool {
 	return false
 }
 
-// towards lists the values from an end back to where a dimension is: of one without
-// order every other.
+// towards lists the values from an end back to the current one; for an unordered
+// dimension, all others.
 func (m *minimizer) towards(from []int, d int, end []int) (list [][]int) {
 	dim := &m.space.dims[d]
 	if !dim.hasOrder() {
@@ -285,8 +285,8 @@ func (m *minimizer) towards(from []int, d int, end []int) (list [][]int) {
 	return list
 }
 
-// coarse makes conditions of what matters: what was seen to hold, and in outer what
-// was not seen to be lost.
+// coarse makes conditions for what matters: the values that held and, in outer, those
+// not known to lose the anomaly.
 func (m *minimizer) coarse() {
 	m.mfs = newMFS(m.space)
 	for _, d := range m.needed {
@@ -309,7 +309,7 @@ func (m *minimizer) coarse() {
 	}
 }
 
-// pin keeps what was left undecided at the end of the search as it was measured.
+// pin fixes dimensions still undecided at the end of the search to their measured values.
 func (m *minimizer) pin() {
 	for _, d := range m.pool {
 		at := m.base.point[d]
@@ -321,7 +321,7 @@ func (m *minimizer) pin() {
 	}
 }
 
-// set gives a dimension of the MFS a condition, unless the anomaly itself would be no member any more.
+// set sets a dimension's condition, unless that would exclude the anomaly itself.
 func (m *minimizer) set(d int, c condition) {
 	before := m.mfs.conds[d]
 	if m.mfs.conds[d] = c; !m.mfs.meets(d, m.base.point[d]) {
@@ -329,7 +329,7 @@ func (m *minimizer) set(d int, c condition) {
 	}
 }
 
-// restrict narrows the MFS, unless the anomaly itself would be no member any more.
+// restrict narrows the MFS, unless that would exclude the anomaly itself.
 func (m *minimizer) restrict(d int, c condition) {
 	before := m.mfs.conds[d]
 	if m.mfs.narrow(d, c); !m.mfs.meets(d, m.base.point[d]) {

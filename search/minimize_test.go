@@ -25,7 +25,7 @@ func (c *conjunction) Measure(w search.Workload) search.Measurement {
 	return m
 }
 
-// anyConjunction draws one of one to four conditions on ten dimensions.
+// anyConjunction draws a conjunction of one to four conditions on ten dimensions.
 func anyConjunction(t *rapid.T) (*conjunction, *search.Space) {
 	d := search.Description{Name: "one", LineRateGbps: 200, MessageRateMpps: 200}
 	for i := range 5 {

@@ -24,16 +24,16 @@ const (
 	throughputLimit   = .8
 )
 
-// PacketRate is a calibrated bound: what the hosts can do with packets of a size when
-// nothing is wrong. A fixed bound takes small messages that the CPU holds back for an
-// anomaly.
+// PacketRate is a calibrated bound: the rate that the hosts reach with packets of a
+// size when nothing is wrong. A fixed bound would report small messages, which the CPU
+// limits, as an anomaly.
 type PacketRate struct {
 	SizeBytes float64 `json:"size_bytes"`
-	Mpps      float64 `json:"mpps"` // million packets a second, in one direction
+	Mpps      float64 `json:"mpps"` // million packets per second, in one direction
 }
 
-// Check finds what cannot be true in a description; what is wrong with its dimensions
-// NewSpace says.
+// Check reports impossible values in a description, except in its dimensions, which
+// NewSpace checks.
 func (d *Description) Check() error {
 	var errs []error
 	if !plausible(d.LineRateGbps) || d.LineRateGbps == 0 {
@@ -58,9 +58,8 @@ func (d *Description) Check() error {
 	return errors.Join(errs...)
 }
 
-// Judge is the anomaly monitor: pause above 0.1% of time at a host, or throughput more
-// than 20% below both bounds in a direction. Only a measurement that is OK shows a
-// symptom.
+// Judge is the anomaly monitor: pause above 0.1% of the time at a host, or throughput
+// more than 20% below both bounds in a direction. Only OK measurements show symptoms.
 func (d *Description) Judge(m *Measurement) Symptom {
 	if m.Status != OK {
 		return Healthy
@@ -76,7 +75,7 @@ func (d *Description) Judge(m *Measurement) Symptom {
 	return Healthy
 }
 
-// throughput is the worst direction's share of what the nearer bound allows.
+// throughput is the worst direction's share of the nearer bound.
 func (d *Description) throughput(m *Measurement) float64 {
 	worst := math.Inf(1)
 	for _, dir := range m.Directions {
@@ -85,13 +84,13 @@ func (d *Description) throughput(m *Measurement) float64 {
 	return worst
 }
 
-// share of what the nearer bound allows a direction.
+// share is a direction's share of the nearer bound.
 func (d *Description) share(dir Direction, mpps float64) float64 {
 	return max(dir.Gbps/d.LineRateGbps, dir.Mpps/mpps)
 }
 
-// packetRate is the bound for packets of a size, million a second: the calibrated one,
-// between two sizes on a line over the logarithm of the size, else the engine's.
+// packetRate is the bound for packets of a size, million per second: the calibrated
+// one, interpolated linearly over the logarithm of the size, else the engine's.
 func (d *Description) packetRate(sizeBytes float64) float64 {
 	if len(d.PacketRates) == 0 || !(sizeBytes > 0) {
 		return d.MessageRateMpps
@@ -109,22 +108,22 @@ func (d *Description) packetRate(sizeBytes float64) float64 {
 	return min(d.MessageRateMpps, a.Mpps+part*(b.Mpps-a.Mpps))
 }
 
-// Samples joins the samples of one workload to one measurement: engines on hardware
-// take several until they agree.
+// Samples combines samples of one workload into one measurement: engines on hardware
+// sample until the samples agree.
 type Samples struct {
 	samples []Measurement
 }
 
-// How many samples there are, and how far the rates of the last of them may be from
-// their mean when they are stable.
+// The number of samples, and the relative deviation from their mean up to which the
+// last ones count as stable.
 const (
 	stableSamples = 4
 	maxSamples    = 12
 	stableShare   = .05
 )
 
-// Add takes a sample and reports whether no more are needed: the last four agree, there
-// are twelve, or the sample is none. All have the same directions, hosts and counters.
+// Add adds a sample and reports whether no more are needed: the last four agree, there are
+// twelve, or the sample is not OK. All have the same directions, hosts and counters.
 func (s *Samples) Add(m Measurement) (done bool) {
 	s.samples = append(s.samples, m)
 	if m.Status != OK || len(s.samples) >= maxSamples {
@@ -133,7 +132,7 @@ func (s *Samples) Add(m Measurement) (done bool) {
 	return len(s.samples) >= stableSamples && s.stable()
 }
 
-// last samples are those that count: before them the rates were not stable.
+// last returns the samples that count: earlier rates were not stable.
 func (s *Samples) last() []Measurement {
 	return s.samples[max(0, len(s.samples)-stableSamples):]
 }
@@ -157,8 +156,8 @@ func (s *Samples) stable() bool {
 	return true
 }
 
-// Measurement is the mean of the last four samples; its seconds are those of all. A
-// sample without traffic decides its status.
+// Measurement is the mean of the last four samples; its seconds are the sum over all.
+// If the last sample is not OK, its status is the result's.
 func (s *Samples) Measurement() Measurement {
 	if len(s.samples) == 0 {
 		return Measurement{Status: SetupFailed}

@@ -3,7 +3,7 @@ package search
 import "slices"
 
 // coarsePattern is the first condition of a message pattern that matters: all messages
-// of a size, or a mix of the smallest and the largest.
+// of one size, or a mix of the smallest and the largest.
 func (m *minimizer) coarsePattern(d int) condition {
 	last := len(m.space.dims[d].Values) - 1
 	lo, hi := slices.Min(m.cur[d]), slices.Max(m.cur[d])
@@ -18,7 +18,7 @@ func (m *minimizer) coarsePattern(d int) condition {
 		} else {
 			outer.hi = end - 1
 		}
-		if s == (span{0, last}) { // held by a size alone and by a mix of the smallest and the largest: one such message is enough
+		if s == (span{0, last}) { // held both by one size and by a mix of the smallest and the largest: one such message is enough
 			return condition{span: s, any: []span{{u, u}}, outer: &condition{span: s, any: []span{outer}}}
 		}
 		return condition{span: s, outer: &condition{span: outer}}
@@ -52,7 +52,7 @@ func (m *minimizer) pattern(cur point, d int) {
 	m.mix(cur, d, lo, hi)
 }
 
-// edge is the index nearest to an end that can be had, and what comes of it.
+// edge returns the feasible index nearest to an end, and its outcome.
 func (m *minimizer) edge(cur point, d, end int) (int, outcome) {
 	for _, at := range m.towards(cur[d], d, []int{end}) {
 		if _, was := m.holdsWith(cur, d, at); was != unknown || m.over {
@@ -62,11 +62,11 @@ func (m *minimizer) edge(cur point, d, end int) (int, outcome) {
 	return end, unknown
 }
 
-// patternOf decides between every message and at least one.
+// patternOf decides whether every message or at least one must be in the span.
 func (m *minimizer) patternOf(cur point, d, u int, s span) {
 	dim := &m.space.dims[d]
 	last := len(dim.Values) - 1
-	if s == (span{0, last}) { // no size matters alone: the mix does
+	if s == (span{0, last}) { // no size matters alone, but the mix does
 		m.mix(cur, d, slices.Min(cur[d]), slices.Max(cur[d]))
 		return
 	}
@@ -83,7 +83,7 @@ func (m *minimizer) patternOf(cur point, d, u int, s span) {
 	m.replace(d, condition{span: s})
 }
 
-// mix finds the ranges of which each must have a message.
+// mix finds the ranges that must each contain a message.
 func (m *minimizer) mix(cur point, d, lo, hi int) {
 	last := len(m.space.dims[d].Values) - 1
 	if lo == hi {
@@ -98,7 +98,7 @@ func (m *minimizer) mix(cur point, d, lo, hi int) {
 	m.replace(d, condition{span: span{0, last}, any: []span{{0, small}, {large, last}}})
 }
 
-// elements keeps the messages of a pattern that are all needed: each must be there.
+// elements reduces a pattern to the messages that are all needed.
 func (m *minimizer) elements(cur point, d int) {
 	at := slices.Clone(cur[d])
 	for k := 0; k < len(at) && len(at) > 2; {
@@ -117,8 +117,7 @@ func (m *minimizer) elements(cur point, d int) {
 	m.replace(d, c)
 }
 
-// replace is another condition for what a coarse one stood for, unless the anomaly
-// itself would be no member any more.
+// replace replaces a coarse condition, unless that would exclude the anomaly itself.
 func (m *minimizer) replace(d int, c condition) {
 	if m.over {
 		return

@@ -8,7 +8,7 @@ import (
 	"github.com/giverny/giverny/search"
 )
 
-// patternSpace has a message pattern beside what an anomaly may depend on too.
+// patternSpace has a message pattern and other dimensions that an anomaly may depend on.
 func patternSpace() search.Description {
 	texts := func(names ...string) (list []search.Value) {
 		for _, n := range names {
@@ -22,8 +22,8 @@ func patternSpace() search.Description {
 		{Name: "messages", Pattern: true, MaxLength: 4, Values: numbers(64, 256, 1024, 4096, 16384, 65536, 262144, 1048576)}}}
 }
 
-// Every form that a condition on a message pattern can have ends as one report with exactly that condition: a range of
-// "any" stays one of "any", alone and beside other conditions, in a search and in a report that is read back.
+// Every form of a condition on a message pattern ends as one report with exactly that condition: a range of "any"
+// stays in "any", alone and with other conditions, in a search and in a report that is read back.
 func TestPatternConditionsAreFoundExactly(t *testing.T) {
 	for _, messages := range []string{
 		`{"all":{"max":1024}}`, `{"all":{"min":65536}}`, `{"all":{"min":1024,"max":16384}}`,

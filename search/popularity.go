@@ -2,18 +2,18 @@ package search
 
 import "math/rand/v2"
 
-// Anomalies of one subsystem share conditions: what is known of them says which
-// conditions others are likely to have.
+// Anomalies of one subsystem share conditions, so known ones show which conditions
+// others are likely to have.
 
 // strangeShare is the weight, in anomalies, of conditions that no known anomaly has.
 const strangeShare = 2
 
-// popularity is what the known anomalies ask of each dimension.
+// popularity collects the known anomalies' conditions by dimension.
 type popularity struct {
-	of [][]*MFS // by dimension: those to which it matters
+	of [][]*MFS // by dimension: the MFS to which it matters
 }
 
-// popularity of the conditions that are known by now.
+// popularity returns the conditions known so far.
 func (s *Search) popularity() *popularity {
 	k := &popularity{of: make([][]*MFS, len(s.space.dims))}
 	add := func(f *MFS) {
@@ -34,8 +34,8 @@ func (s *Search) popularity() *popularity {
 	return k
 }
 
-// mix gives each dimension of a point, by itself, a value that meets a condition of some
-// known anomaly: the more have one on it, the more likely.
+// mix gives each dimension of a point, independently, a value that meets a condition of
+// a known anomaly, with a probability that grows with the number of such anomalies.
 func (k *popularity) mix(p point, r *rand.Rand) {
 	for d, list := range k.of {
 		if i := r.IntN(len(list) + strangeShare); i < len(list) {

@@ -5,28 +5,27 @@ import (
 	"slices"
 )
 
-// A probe asks whether the anomaly that is taken apart holds at another point.
+// A probe tests whether the anomaly being minimised holds at another point.
 
 // outcome of a probe.
 type outcome int
 
 const (
-	unknown outcome = iota // the workload cannot be had, or belongs to another anomaly
-	lost                   // it is healthy, or shows another that is milder
+	unknown outcome = iota // the workload is infeasible, or belongs to another anomaly
+	lost                   // it is healthy, or shows a milder anomaly
 	held                   // it shows the anomaly
-	other                  // it shows another
+	other                  // it shows another anomaly
 )
 
-// sameThroughput is how far the throughput of a probe may be from the anomaly's,
-// as a share, for it to be the same anomaly.
+// sameThroughput is the relative difference in throughput up to which a probe shows the
+// same anomaly.
 const sameThroughput = .16
 
-// samePause is how many times more it may pause.
+// samePause is the same for pauses, as a factor.
 const samePause = 3
 
-// holds reports whether a point shows the same anomaly; from is one that does. A
-// point that belongs to another anomaly is moved out of it first: the point that was
-// measured is returned.
+// holds reports whether a point shows the same anomaly as from. A point that belongs to
+// another anomaly is first moved out of it; holds returns the point actually measured.
 func (m *minimizer) holds(from, p point) (point, outcome) {
 	asked := p
 	p, ok := m.avoid(from, p)
@@ -37,7 +36,7 @@ func (m *minimizer) holds(from, p point) (point, outcome) {
 		return p, known
 	}
 	was, e := m.probe(p)
-	if was == lost && m.flaky && !m.group && !m.over { // of a group each is tried again
+	if was == lost && m.flaky && !m.group && !m.over { // the members of a group are retried one by one
 		was, e = m.probe(p)
 	}
 	if was == held && m.own == nil {
@@ -49,7 +48,7 @@ func (m *minimizer) holds(from, p point) (point, outcome) {
 	return p, was
 }
 
-// strangers is how many probes of one question may show other anomalies.
+// strangers is how many probes of one test may show other anomalies.
 const strangers = 2
 
 func (m *minimizer) remember(p point, was outcome) {
@@ -89,15 +88,15 @@ func (m *minimizer) probe(p point) (outcome, *experiment) {
 // same reports whether an experiment shows the anomaly.
 func (m *minimizer) same(e *experiment) bool { return m.alike(m.base, e) }
 
-// milder reports whether an experiment suffers less than the anomaly does. Two anomalies at
-// once are no milder than either of them, so the anomaly is not there.
+// milder reports whether an experiment suffers less than the anomaly. Two anomalies at
+// once are never milder than either, so the anomaly is absent.
 func (m *minimizer) milder(e *experiment) bool {
 	return e.throughput()*(1-sameThroughput) > m.base.throughput() ||
 		m.base.symptom == Pause && e.pause()*samePause < m.base.pause()
 }
 
-// alike reports whether two experiments show the same: the symptom, and about the
-// throughput and pause.
+// alike reports whether two experiments show the same symptom, with similar throughput
+// and pause.
 func (s *Search) alike(a, b *experiment) bool {
 	if a.symptom != b.symptom {
 		return false
@@ -116,8 +115,8 @@ func (e *experiment) pause() (most float64) {
 	return max(most, pauseLimitPercent)
 }
 
-// others is the known MFS, of another anomaly, that a point may belong to, or if that
-// leaves nothing to probe, that it belongs to.
+// others returns the known MFS of another anomaly that a point may belong to or, if
+// certain is set, that it does belong to.
 func (m *minimizer) others(p point) *MFS {
 	f := m.knownExcept(p, m.own)
 	if f == nil || !m.certain {
@@ -136,8 +135,8 @@ func (m *minimizer) others(p point) *MFS {
 	return nil
 }
 
-// avoid changes a point until no known MFS has it: of the dimensions in which it
-// differs from a point outside, one gets the nearest value that breaks the MFS.
+// avoid changes a point until no known MFS contains it: one of the dimensions in which
+// it differs from from, a point outside, gets the nearest value that breaks the MFS.
 func (m *minimizer) avoid(from, p point) (point, bool) {
 	for range 2 * len(p) {
 		known := m.others(p)
@@ -155,8 +154,8 @@ func (m *minimizer) avoid(from, p point) (point, bool) {
 	return p, false
 }
 
-// outsideOf is the value nearest to one that meets a condition and does not, on the
-// way to another that does not.
+// outsideOf returns the nearest value outside a condition, on the side of a coordinate
+// that does not meet it.
 func (m *minimizer) outsideOf(f *MFS, d int, from []int) []int {
 	c := f.conds[d].bound(m.certain)
 	if len(from) > 1 || !m.space.dims[d].Ordered || len(c.any) > 0 {
@@ -169,8 +168,8 @@ func (m *minimizer) outsideOf(f *MFS, d int, from []int) []int {
 }
 
 // holdsWith reports whether the anomaly holds with another coordinate of one dimension.
-// Where that cannot be had, or belongs to another anomaly, what does not matter is
-// varied. The point that was measured is returned.
+// If the point is infeasible or belongs to another anomaly, irrelevant dimensions are
+// varied. It returns the point actually measured.
 func (m *minimizer) holdsWith(cur point, d int, at []int) (point, outcome) {
 	p, was := m.holdsVaried(cur, d, at)
 	if was != unknown || m.over {
@@ -179,7 +178,7 @@ func (m *minimizer) holdsWith(cur point, d int, at []int) (point, outcome) {
 	m.certain = true
 	p, was = m.holdsVaried(cur, d, at)
 	m.certain = false
-	if was == other { // it belonged to the one that it was not certain to belong to
+	if was == other { // it belonged to the anomaly that it was uncertain to belong to
 		was = unknown
 	}
 	return p, was
@@ -207,10 +206,9 @@ func (m *minimizer) holdsVaried(cur point, d int, at []int) (point, outcome) {
 	return p, unknown
 }
 
-// takeUnexplained takes apart what showed a symptom and belongs to no known anomaly, while
-// that is worthwhile: probes that showed others, those that were taken for an anomaly whose
-// MFS turned out not to cover them, and proposals that had to wait. It is false when the
-// search is over.
+// takeUnexplained minimises unexplained symptoms while that is worthwhile: probes that
+// showed other anomalies, probes attributed to an anomaly whose MFS turned out not to
+// cover them, and deferred proposals. It returns false when the search is over.
 func (s *Search) takeUnexplained(w *worker) bool {
 	for e := s.unexplained(); e != nil && s.worthwhile(e); e = s.unexplained() {
 		if !s.takeApart(w, e) {
@@ -220,8 +218,8 @@ func (s *Search) takeUnexplained(w *worker) bool {
 	return true
 }
 
-// unexplained is the experiment farthest from what is known, and the first of those, that
-// showed a symptom, that no known MFS covers, and that was not taken apart; nil: there is none.
+// unexplained returns the experiment with a symptom, not covered by a known MFS and not yet
+// minimised, that is farthest from what is known; the first of equals. nil: none.
 func (s *Search) unexplained() (farthest *experiment) {
 	fewest := 0
 	for _, e := range s.history {
@@ -238,8 +236,8 @@ func (s *Search) unexplained() (farthest *experiment) {
 	return farthest
 }
 
-// vary is a point that should show the anomaly as another does: dimensions that do not
-// matter have their value of the first measurement, or once all are known any value.
+// vary returns a point that should show the anomaly like cur: irrelevant dimensions get
+// the value of the first measurement or, once all conditions are known, any value.
 func (m *minimizer) vary(cur point, d int) point {
 	p := slices.Clone(cur)
 	for k := range p {

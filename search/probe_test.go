@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// Dimensions of the space of these tests: two without order, each of a, b and c, and three
-// ordered ones of seven values.
+// Dimensions of these tests' space: two unordered ones with values a, b and c, and
+// three ordered ones of seven values.
 const (
 	kind0 = iota
 	kind1
@@ -16,7 +16,7 @@ const (
 	size2
 )
 
-// played is a search whose probes are measured at once by a function of the point:
+// played returns a search whose probes are measured at once by a function of the point:
 // the pause in percent, 0: healthy.
 func played(t *testing.T, pause func(p point) float64) (*Search, *worker, *int) {
 	t.Helper()
@@ -59,8 +59,8 @@ func shows(t *testing.T, w *worker, p point) *experiment {
 	return e
 }
 
-// A probe that what is not known yet of another anomaly's thresholds blocks is made after
-// all where it does not surely belong to that one; if it shows it then, it says nothing.
+// A probe blocked by the unknown thresholds of another anomaly is made after all if it does
+// not surely belong to that one; if it then shows the other anomaly, it is no evidence.
 func TestBlockedProbes(t *testing.T) {
 	const own, others = 3., 60. // percent of pause: two anomalies
 	s, w, probes := played(t, func(p point) float64 {
@@ -72,7 +72,7 @@ func TestBlockedProbes(t *testing.T) {
 		}
 		return 0
 	})
-	known := newMFS(s.space) // thresholds not known: 32 and 64 were seen to hold, only 1 to lose
+	known := newMFS(s.space) // thresholds unknown: 32 and 64 held, only 1 lost it
 	known.conds[kind0] = condition{in: []int{1}}
 	known.conds[size0] = condition{span: span{5, 6}, outer: &condition{span: span{1, 6}}}
 	base := shows(t, w, point{{1}, {0}, {6}, {0}, {0}})
@@ -102,11 +102,11 @@ func TestBlockedProbes(t *testing.T) {
 	}
 }
 
-// An MFS of one or two conditions is checked with members before it is reported, as it would
-// hide the most if it were wrong; one of more is checked when it is refined.
+// An MFS of one or two conditions is checked with members before it is reported, since
+// it would hide the most if wrong; one with more is checked when it is refined.
 func TestFewConditionsAreChecked(t *testing.T) {
 	for _, c := range []struct {
-		needed  []int // beside one of two values of kind1 that group testing does not see
+		needed  []int // in addition to one of two values of kind1 that group testing misses
 		checked bool
 	}{
 		{[]int{kind0}, true},
@@ -124,7 +124,7 @@ func TestFewConditionsAreChecked(t *testing.T) {
 			}
 			return 12
 		})
-		s.shown[kind1][0] = shown{all: 8, bad: 8} // so c is tried in place of b, and also triggers
+		s.shown[kind1][0] = shown{all: 8, bad: 8} // so c is tried instead of b, and also triggers
 		if !s.minimize(w, shows(t, w, point{{1}, {1}, {6}, {6}, {6}})) {
 			t.Fatal("the search is over")
 		}
@@ -141,9 +141,9 @@ func TestFewConditionsAreChecked(t *testing.T) {
 	}
 }
 
-// A symptom that differs from a coarse anomaly in one dimension without order has the values
-// of that dimension tried, and nothing else: it is no second anomaly, and the thresholds stay
-// to be found when the anomaly is refined.
+// If a symptom differs from a coarse anomaly in one unordered dimension, only the
+// values of that dimension are tried: it is not a second anomaly, and the thresholds
+// are left to the refinement.
 func TestNeighbourExtendsOneDimension(t *testing.T) {
 	s, w, probes := played(t, func(p point) float64 {
 		if p[kind0][0] <= 1 && p[size0][0] >= 4 && p[size1][0] >= 3 {
@@ -151,7 +151,7 @@ func TestNeighbourExtendsOneDimension(t *testing.T) {
 		}
 		return 0
 	})
-	s.shown[kind0][0] = shown{all: 8, bad: 8} // so c is tried in place of b, which loses it
+	s.shown[kind0][0] = shown{all: 8, bad: 8} // so c is tried instead of b, which loses it
 	if !s.minimize(w, shows(t, w, point{{1}, {1}, {6}, {6}, {6}})) {
 		t.Fatal("the search is over")
 	}
@@ -175,8 +175,8 @@ func TestNeighbourExtendsOneDimension(t *testing.T) {
 	}
 }
 
-// A probe that was taken for an anomaly whose MFS turns out not to cover it is taken apart:
-// another anomaly shows the same. Until that MFS is reported it is left alone.
+// A probe attributed to an anomaly whose MFS turns out not to cover it is minimised: it
+// shows another anomaly. Until that MFS is reported it is left alone.
 func TestUnexplainedIsTakenApart(t *testing.T) {
 	first := func(p point) bool { return p[kind0][0] == 1 && p[size0][0] >= 5 }
 	second := func(p point) bool { return p[kind0][0] == 2 && p[size1][0] <= 1 && p[size2][0] <= 1 }

@@ -7,15 +7,15 @@ import (
 	"strconv"
 )
 
-// sizeForm is a number with a unit of bytes.
+// sizeForm matches a number with a byte unit.
 var sizeForm = regexp.MustCompile(`^([0-9]+(?:\.[0-9]+)?) ?(?:B|([kKMGT])(?:i?B)?)$`)
 
-// unitBytes of prefixes: those of messages and memory are powers of 1024, with and
-// without an i.
+// unitBytes maps prefixes to bytes: sizes of messages and memory are powers of 1024,
+// with or without an i.
 var unitBytes = map[string]float64{"": 1, "k": 1 << 10, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
 
-// Quantity is the value as a number: of a text with a unit, such as 4KB or 4KiB, the
-// number of bytes. It is false for other texts and truth values.
+// Quantity returns the value as a number: for a text with a unit, such as 4KB or 4KiB,
+// the number of bytes. ok is false for other texts and booleans.
 func (v Value) Quantity() (float64, bool) {
 	if v.numeric {
 		return v.number, true
@@ -40,8 +40,8 @@ func (d *Dimension) place(v Value) int {
 	return slices.IndexFunc(d.Values, func(o Value) bool { n, ok := o.Quantity(); return ok && n == q })
 }
 
-// above is the index of the first value with a larger quantity; len(Values): none. An
-// error says that the value cannot be compared with those of the dimension.
+// above is the index of the first value with a larger quantity; len(Values) if none. It
+// is an error if the value is not comparable with those of the dimension.
 func (d *Dimension) above(v Value) (int, error) {
 	q, ok := v.Quantity()
 	first, last, some := len(d.Values), 0., false
@@ -50,7 +50,7 @@ func (d *Dimension) above(v Value) (int, error) {
 		if !has {
 			continue
 		}
-		if some && n <= last { // the engine's order is another one
+		if some && n <= last { // the engine uses another order
 			some = false
 			break
 		}

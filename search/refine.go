@@ -2,22 +2,22 @@ package search
 
 import "slices"
 
-// The careful MFS, second part: of what matters the thresholds are bisected and the
-// other values tried; members with untried values of what does not matter are checked.
+// The careful MFS, second part: thresholds are bisected and other values tried; then
+// members with untried values of irrelevant dimensions are checked.
 
 // Limits of refining.
 const (
-	checks     = 3  // members that an MFS is checked with, more only after it was narrowed
+	checks     = 3  // members an MFS is checked with, or more after it was narrowed
 	narrowings = 4  // of an MFS by its checks
-	attempts   = 20 // to find a workload that can be had
+	attempts   = 20 // at finding a feasible workload
 
-	// sidesMatter is how many dimensions in all are expected to lose the anomaly on its own side, too: fewer than one.
+	// sidesMatter is the expected number, in total, of dimensions that lose the anomaly on its own side too: below one.
 	sidesMatter = .3
-	// oneRandomIn of the dimensions without order that do not matter keeps its random value in a member, the others take an untried one.
+	// oneRandomIn of the irrelevant unordered dimensions of a member keeps its random value, the others get an untried one.
 	oneRandomIn = 4
 )
 
-// refine finds the thresholds of an anomaly. It is false when the search is over.
+// refine finds the thresholds of an anomaly. It returns false when the search is over.
 func (s *Search) refine(w *worker, a *Anomaly) bool {
 	m := a.open
 	a.open = nil
@@ -42,11 +42,11 @@ func (s *Search) refine(w *worker, a *Anomaly) bool {
 	return !w.ended
 }
 
-// extend finds the condition of one dimension of an anomaly that is not refined. It is
-// false when the search is over.
+// extend finds the condition of one dimension of an unrefined anomaly. It returns false
+// when the search is over.
 func (s *Search) extend(w *worker, a *Anomaly, d int) bool {
 	m := a.open
-	a.open = nil // no other pair takes it meanwhile
+	a.open = nil // so that no other pair takes it
 	m.worker, m.own, m.over = w, a, false
 	a.busy = true
 	if m.extended[d] = true; slices.Contains(m.needed, d) {
@@ -63,8 +63,8 @@ func (s *Search) extend(w *worker, a *Anomaly, d int) bool {
 	return !w.ended
 }
 
-// resolve tries dimensions again whose probes showed other anomalies: by now these are
-// known, and avoided.
+// resolve retries dimensions whose probes showed other anomalies, which are known by
+// now and can be avoided.
 func (m *minimizer) resolve() {
 	for _, d := range slices.Clone(m.needed) {
 		end, ok := m.doubt[d]
@@ -80,7 +80,7 @@ func (m *minimizer) resolve() {
 	}
 }
 
-// settle keeps of each condition what was seen to hold.
+// settle reduces each condition to what was seen to hold.
 func (m *minimizer) settle() {
 	m.mfs = m.mfs.clone()
 	for d := range m.mfs.conds {
@@ -88,8 +88,8 @@ func (m *minimizer) settle() {
 	}
 }
 
-// nearer is the end of a dimension on the side of the anomaly; of one without order that
-// does not matter, a value that was not tried; nil: there is none.
+// nearer is the end of a dimension on the side of the anomaly; for an irrelevant
+// unordered one, an untried value; nil: none.
 func (m *minimizer) nearer(d int) []int {
 	dim := &m.space.dims[d]
 	last := len(dim.Values) - 1
@@ -113,8 +113,8 @@ func (m *minimizer) nearer(d int) []int {
 	return []int{end}
 }
 
-// sides finds what loses the anomaly on its own side too, or among the values that were
-// not tried.
+// sides finds dimensions that lose the anomaly on its own side too, or at untried
+// values.
 func (m *minimizer) sides() {
 	chance := make([]float64, len(m.space.dims))
 	for d := range chance {
@@ -129,8 +129,8 @@ func (m *minimizer) sides() {
 	m.lostAt = lostFar
 }
 
-// boundFrom finds the condition of a dimension that loses the anomaly on the way from a
-// point to another coordinate.
+// boundFrom finds the condition of a dimension that loses the anomaly between a point
+// and another coordinate.
 func (m *minimizer) boundFrom(cur point, d int, lostAt []int) {
 	dim := &m.space.dims[d]
 	last := len(dim.Values) - 1
@@ -147,7 +147,7 @@ func (m *minimizer) boundFrom(cur point, d int, lostAt []int) {
 	}
 }
 
-// tighten replaces the coarse bound on one side of an ordered dimension by the right one.
+// tighten replaces the coarse bound on one side of an ordered dimension by the exact one.
 func (m *minimizer) tighten(d int, s span) {
 	c := m.mfs.conds[d]
 	last := len(m.space.dims[d].Values) - 1
@@ -169,10 +169,10 @@ func (m *minimizer) tighten(d int, s span) {
 	m.set(d, c)
 }
 
-// alternatives finds which other values of a dimension without order trigger too.
+// alternatives finds which other values of an unordered dimension trigger too.
 func (m *minimizer) alternatives(cur point, d int) {
 	in := []int{cur[d][0]}
-	matters := false // a value that does not trigger was found
+	matters := false // some value does not trigger
 	for i := range m.space.dims[d].Values {
 		if i == cur[d][0] {
 			continue
@@ -193,7 +193,7 @@ func (m *minimizer) alternatives(cur point, d int) {
 	}
 }
 
-// bisect is the last index from in towards out at which the anomaly holds.
+// bisect returns the last index from in towards out at which the anomaly holds.
 func (m *minimizer) bisect(cur point, d, in, out int, at func(i int) []int) int {
 	for (in-out > 1 || out-in > 1) && !m.over {
 		mid := (in + out) / 2
@@ -208,8 +208,8 @@ func (m *minimizer) bisect(cur point, d, in, out int, at func(i int) []int) int 
 
 func single(i int) []int { return []int{i} }
 
-// check measures members with untried values of what does not matter, and narrows the
-// MFS where one does not show the anomaly.
+// check measures members with untried values of irrelevant dimensions, and narrows the
+// MFS if one does not show the anomaly.
 func (m *minimizer) check() {
 	narrowed := 0
 	for k := 0; k < checks && narrowed < narrowings; k++ {
@@ -225,7 +225,7 @@ func (m *minimizer) check() {
 	}
 }
 
-// contradicted narrows the MFS by experiments that it covers and that were healthy.
+// contradicted narrows the MFS by healthy experiments that it covers.
 func (m *minimizer) contradicted() {
 	for range narrowings {
 		i := slices.IndexFunc(m.history, func(e *experiment) bool {
@@ -239,8 +239,7 @@ func (m *minimizer) contradicted() {
 	}
 }
 
-// untriedLeft reports whether a dimension without order that does not matter has values
-// that were not tried.
+// untriedLeft reports whether an irrelevant unordered dimension has untried values.
 func (m *minimizer) untriedLeft() bool {
 	for d := range m.mfs.conds {
 		if dim := &m.space.dims[d]; m.mfs.conds[d].free && !dim.hasOrder() && len(m.tried[d]) < len(dim.Values) {
@@ -250,8 +249,8 @@ func (m *minimizer) untriedLeft() bool {
 	return false
 }
 
-// member measures one that belongs to no other anomaly, with untried values where it
-// can; unknown: none was found.
+// member measures a member that belongs to no other anomaly, with untried values if
+// possible; unknown: none was found.
 func (m *minimizer) member() (point, outcome) {
 	tries := attempts
 	for range drawsBefore {
@@ -299,8 +298,8 @@ func (m *minimizer) exclude(p point) {
 	m.lostAt = lostAt
 }
 
-// audit measures a member of an MFS that stands, and revises the MFS if it is
-// healthy. It is false when the search is over.
+// audit measures a member of a standing MFS, and revises the MFS if it is healthy. It
+// returns false when the search is over.
 func (s *Search) audit(w *worker) bool {
 	var standing []*Anomaly
 	for _, a := range s.anomalies {

@@ -14,9 +14,8 @@ import (
 	"github.com/giverny/giverny/internal/yamldoc"
 )
 
-// Limit is what a restriction leaves of one dimension: the listed values, or those
-// within bounds (both inside), without the excepted ones; of a pattern at most
-// MaxLength messages.
+// Limit restricts one dimension: to the listed values, or to those within inclusive
+// bounds, without the excepted ones; a pattern to at most MaxLength messages.
 type Limit struct {
 	In        []Value `json:"in"`
 	Except    []Value `json:"except"`
@@ -93,7 +92,7 @@ func parseLimit(given any) (l Limit, err error) {
 	return l, nil
 }
 
-// valuesOf is one value or a list of them, from YAML.
+// valuesOf reads one value or a list of them from YAML.
 func valuesOf(given any) ([]Value, error) {
 	list, ok := given.([]any)
 	if !ok {
@@ -115,8 +114,8 @@ func valuesOf(given any) ([]Value, error) {
 	return values, nil
 }
 
-// Restrict is the part of the space that a restriction leaves. What it names that the
-// engine does not have is an error, and so is a dimension without values left.
+// Restrict returns the restricted space. Dimensions or values that the engine does not
+// have are errors, as is a dimension without values left.
 func (s *Space) Restrict(r Restriction) (*Space, error) {
 	own := slices.Clone(s.dims)
 	var errs []error
@@ -149,8 +148,8 @@ func names(dims []Dimension) (list []string) {
 	return list
 }
 
-// unlisted is the error of a value that a dimension does not have: with quotes where it is a text and the dimension
-// has a number that reads the same, or the other way.
+// unlisted is the error for a value that a dimension does not have. It shows quotes if a text was given for a number
+// that reads the same, or vice versa.
 func (d *Dimension) unlisted(v Value) error {
 	if slices.ContainsFunc(d.Values, func(o Value) bool { return o.String() == v.String() }) {
 		list := make([]string, len(d.Values))
@@ -162,7 +161,7 @@ func (d *Dimension) unlisted(v Value) error {
 	return fmt.Errorf("%s is none of its values %v", v, d.Values)
 }
 
-// limited is the dimension with the values that a limit leaves.
+// limited returns the dimension reduced to the values that a limit leaves.
 func (d Dimension) limited(l Limit) (Dimension, error) {
 	var in, except []int
 	for _, v := range l.In {

@@ -12,7 +12,7 @@ type Algorithm string
 
 // Algorithms.
 const (
-	Lift          Algorithm = "lift"           // ours: lift sampling and a careful MFS
+	Lift          Algorithm = "lift"           // default: lift sampling and a careful MFS
 	Collie        Algorithm = "collie"         // Algorithm 1 of the paper
 	CollieExtreme Algorithm = "collie-extreme" // the same, with proposals at the ends of dimensions
 	Random        Algorithm = "random"         // every workload equally likely
@@ -24,20 +24,21 @@ func Algorithms() []Algorithm { return []Algorithm{Lift, Collie, CollieExtreme, 
 // Config of a search.
 type Config struct {
 	Algorithm Algorithm
-	Budget    int // experiments: measurements that are not invalid
-	Pairs     int // host pairs that measure side by side; 0 is 1
+	Budget    int // measurements except invalid ones
+	Pairs     int // host pairs that measure in parallel; 0: 1
 	Seed      uint64
-	Known     []*MFS // of the same space: not searched again, and not reported
+	Known     []*MFS // of the same space: neither searched again nor reported
 
-	// For comparison with the paper's Fig. 4 to 6; lift knows neither, random has no signal.
-	PerformanceOnly bool // drive throughput alone, no diagnostic counter
-	NoMFS           bool // neither take anomalies apart nor skip what is known
+	// For comparison with the paper's Fig. 4 to 6. Lift supports neither; Random has no
+	// signal.
+	PerformanceOnly bool // drive only throughput, no diagnostic counters
+	NoMFS           bool // neither minimise anomalies nor skip known ones
 }
 
 // MaxPairs bounds the host pairs of one search.
 const MaxPairs = 1024
 
-// Validate joins all faults.
+// Validate joins all errors.
 func (c *Config) Validate() error {
 	var errs []error
 	if c.Budget < 1 {
@@ -51,24 +52,24 @@ func (c *Config) Validate() error {
 
 // experiment is a measurement of the search, MFS probes included.
 type experiment struct {
-	number  int     // from 1; invalid ones have none
-	seconds float64 // of the whole search when it ended
+	number  int     // from 1; 0 for invalid ones
+	seconds float64 // search time at its end
 	point   point
 	result  Measurement
 	symptom Symptom
 	signals []float64 // what the search drives up: see signals.go
 	covered bool      // by a known MFS
-	bins    []int     // of each dimension: see lift.go
+	bins    []int     // by dimension: see lift.go
 	origin  origin
-	apart   bool       // it was taken apart, or is being
-	of      *minimizer // of an anomaly that is not reported, and that it was taken for; nil: none
+	apart   bool       // it was minimised, or is being
+	of      *minimizer // the unreported anomaly that it was attributed to; nil: none
 }
 
-// shown counts the experiments with a value, and those of them that showed symptoms.
+// shown counts the experiments with a value, and how many of them showed symptoms.
 type shown struct{ all, bad float64 }
 
-// Search is a search under way. All that it does follows from its seed and from the
-// order of the calls of Observe; Next only reads. It is not safe for concurrent use.
+// Search is a running search. Its behaviour depends only on the seed and the sequence
+// of Observe calls; Next only reads. It is not safe for concurrent use.
 type Search struct {
 	description Description
 	space       *Space
@@ -76,26 +77,26 @@ type Search struct {
 	rnd         *rand.Rand
 	workers     []*worker
 
-	experiments int // counted
+	experiments int // those that count
 	failed      int
-	invalidRun  int // invalid answers since the last that was not
+	invalidRun  int // consecutive invalid answers
 	seconds     float64
-	flaky       bool          // the engine has failed to set up, or missed a symptom
-	history     []*experiment // those that are OK
+	flaky       bool          // the engine failed to set up, or missed a symptom
+	history     []*experiment // OK measurements only
 	anomalies   []*Anomaly
 	findings    []Finding
 	refined     int             // experiments when an MFS was last refined
-	invalid     map[string]bool // points that cannot be had
+	invalid     map[string]bool // infeasible points
 	lifts       []lifts         // by signal
-	revisions   int             // of what is covered
+	revisions   int             // number of changes to what is covered
 	yields      [origins]yield
-	shown       [][]shown // of each dimension and value: how often it showed symptoms
+	shown       [][]shown // by dimension and value: how often it showed symptoms
 	healthy     *healthySet
 	rates       sizeRates
 	err         error
 }
 
-// New makes a search of a space: all that an engine describes, or a restriction of it.
+// New returns a search of a space: everything that an engine describes, or a restriction.
 func New(d Description, space *Space, cfg Config) (*Search, error) {
 	if err := errors.Join(d.Check(), cfg.Validate()); err != nil {
 		return nil, err
@@ -138,14 +139,14 @@ func (s *Search) algorithm() (func(*worker), error) {
 	return nil, fmt.Errorf("algorithm %q: want one of %v", s.cfg.Algorithm, Algorithms())
 }
 
-// careful reports whether the MFS are ours, and not the paper's or none.
+// careful reports whether the MFS are the careful ones, not the paper's or none.
 func (s *Search) careful() bool {
 	return (s.cfg.Algorithm == Lift || s.cfg.Algorithm == Random) && !s.cfg.NoMFS
 }
 
-// Next is the workload that a host pair, counted from 0, is to measure: the same until
-// it is observed. It is false when the pair has nothing more to do: the budget is spent
-// or being spent by other pairs, or the search has failed (Err).
+// Next returns the next workload for a host pair, counted from 0; it stays the same
+// until observed. It returns false when the pair is done: the budget is spent or
+// claimed by other pairs, or the search has failed (Err).
 func (s *Search) Next(pair int) (Workload, bool) {
 	w := s.workers[pair]
 	if w.asked == nil || s.err != nil {
@@ -158,7 +159,7 @@ func (s *Search) Next(pair int) (Workload, bool) {
 	return s.space.workload(w.asked), true
 }
 
-// underWay counts the workloads that were handed out and not observed.
+// underWay counts the workloads that were handed out but not yet observed.
 func (s *Search) underWay() (n int) {
 	for _, w := range s.workers {
 		if w.claimed {
@@ -168,12 +169,12 @@ func (s *Search) underWay() (n int) {
 	return n
 }
 
-// maxInvalid invalid answers in a row end a search: nothing in the space can be had.
+// maxInvalid consecutive invalid answers end a search: the space is infeasible.
 const maxInvalid = 2000
 
-// Observe takes what a host pair measured of the workload that Next gave, and
-// returns what is new. A measurement that cannot be true (Measurement.Check) counts as
-// one that failed to set up.
+// Observe takes a host pair's measurement of the workload from Next, and returns the
+// new findings. An impossible measurement (Measurement.Check) counts as a failed
+// set-up.
 func (s *Search) Observe(pair int, m Measurement) []Finding {
 	w := s.workers[pair]
 	if w.asked == nil || s.err != nil {
@@ -201,7 +202,7 @@ func (s *Search) Observe(pair int, m Measurement) []Finding {
 	return news
 }
 
-// count keeps what came of an experiment.
+// count records an experiment.
 func (s *Search) count(e *experiment) {
 	if e.result.Status == Invalid {
 		s.invalid[e.point.key()] = true
@@ -235,10 +236,10 @@ func (s *Search) count(e *experiment) {
 	}
 }
 
-// Err says why a search ended before its budget was spent; nil: it did not.
+// Err is the reason why a search ended before its budget was spent, or nil.
 func (s *Search) Err() error { return s.err }
 
-// Close ends the search: Next gives nothing more.
+// Close ends the search: Next returns no more workloads.
 func (s *Search) Close() {
 	for _, w := range s.workers {
 		w.stop()
@@ -250,12 +251,12 @@ func (s *Search) Close() {
 type Summary struct {
 	Type        string  `json:"type"` // "summary"
 	Experiments int     `json:"experiments"`
-	Failed      int     `json:"failed"`  // of them: no set-up, or the fabric was not quiet
-	Seconds     float64 `json:"seconds"` // that the experiments took, one after the other
+	Failed      int     `json:"failed"`  // of these: failed set-up, or congested fabric
+	Seconds     float64 `json:"seconds"` // total duration of the experiments
 	Anomalies   int     `json:"anomalies"`
 }
 
-// Summary of what was done and found.
+// Summary summarises what was done and found.
 func (s *Search) Summary() Summary {
 	return Summary{"summary", s.experiments, s.failed, s.seconds, len(s.Anomalies())}
 }

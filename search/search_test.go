@@ -45,7 +45,7 @@ type step struct {
 	findings string
 }
 
-// run plays a search to its end and keeps its log.
+// run plays a search to its end and returns its log.
 func run(t testing.TB, e bench.Subject, s *search.Search, pairs int) (log []step) {
 	t.Helper()
 	for more := true; more; {
@@ -76,7 +76,7 @@ func observe(t testing.TB, s *search.Search, pair int, w search.Workload, m sear
 	return step{pair, string(text), m, string(found)}
 }
 
-// TestConformance holds for every algorithm, with one host pair and several, and
+// TestConformance applies to every algorithm, with one host pair and several, and
 // engines that fail.
 func TestConformance(t *testing.T) {
 	for _, algorithm := range search.Algorithms() {
@@ -90,7 +90,7 @@ func TestConformance(t *testing.T) {
 				log := run(t, e, s, pairs)
 				checkLog(t, space, s, log, budget)
 				_, again := searchOf(t, e, cfg)
-				for i, l := range log { // a search that is fed the same asks the same
+				for i, l := range log { // the same measurements lead to the same workloads
 					w, ok := again.Next(l.pair)
 					if !ok {
 						t.Fatalf("step %d: nothing to measure", i)
@@ -194,7 +194,7 @@ func TestNextIsTheSameUntilObserved(t *testing.T) {
 func TestFailuresAreNoVerdict(t *testing.T) {
 	for _, m := range []search.Measurement{
 		{Status: search.SetupFailed}, {Status: search.NotQuiet, TxPausePercent: []float64{50}},
-		{Status: "odd"}, {Status: search.OK}, // what cannot be true counts as failed
+		{Status: "odd"}, {Status: search.OK}, // impossible measurements count as failed
 		{Status: search.OK, Directions: []search.Direction{{Gbps: math.NaN()}}},
 	} {
 		_, s := searchOf(t, engine(t, 1, simulated.Flakiness{}), search.Config{Algorithm: search.Lift, Budget: 20})
@@ -274,7 +274,7 @@ func TestConfigIsChecked(t *testing.T) {
 	}
 }
 
-// BenchmarkObserve is what an experiment costs the search after 2,000 of history.
+// BenchmarkObserve is the cost of an experiment to the search after 2,000 others.
 func BenchmarkObserve(b *testing.B) {
 	for _, subject := range []string{"F", "60 dimensions"} {
 		b.Run(subject, func(b *testing.B) {

@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// A signal is a figure of a measurement that is driven up: each diagnostic counter,
-// and the lost part of throughput (Collie, section 5.1).
+// A signal is a figure of a measurement that the search drives up: each diagnostic
+// counter, and the lost part of throughput (Collie, section 5.1).
 
 // signals of a measurement: the counters in the order of the description, then the
 // lost throughput.
@@ -33,7 +33,7 @@ func (p *spread) add(v float64) {
 
 func (p *spread) deviation() float64 { return math.Sqrt(p.sqrs / float64(max(1, p.n))) }
 
-// top is the value that a share of the uncovered history reaches in a signal.
+// top is the value of a signal that the given share of the uncovered history reaches.
 func (s *Search) top(signal int, share float64, scratch []float64) float64 {
 	scratch = scratch[:0]
 	for _, e := range s.history {

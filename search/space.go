@@ -11,19 +11,19 @@ import (
 	"strings"
 )
 
-// Dimension is one thing that a workload must say, with the values it can have.
+// Dimension is a parameter of a workload, with its possible values.
 type Dimension struct {
 	Name string `json:"name"`
-	// Ordered says that the values are an order, smallest first: thresholds make sense.
+	// Ordered: the values are sorted, smallest first, so that thresholds make sense.
 	Ordered bool `json:"ordered,omitempty"`
-	// Pattern says that a workload names a list of the values, 1 to MaxLength of
-	// them, in the order in which messages have these sizes. It is ordered too.
+	// Pattern means that a workload has a list of 1 to MaxLength values: the sizes of
+	// consecutive messages. A pattern is also ordered.
 	Pattern   bool    `json:"pattern,omitempty"`
 	MaxLength int     `json:"max_length,omitempty"`
 	Values    []Value `json:"values"`
 }
 
-// hasOrder reports whether the values are an order.
+// hasOrder reports whether the values are ordered.
 func (d *Dimension) hasOrder() bool { return d.Ordered || d.Pattern }
 
 // find is the index of a value, or -1.
@@ -31,26 +31,24 @@ func (d *Dimension) find(v Value) int {
 	return slices.IndexFunc(d.Values, v.same)
 }
 
-// Space is all workloads that an engine can be asked for, or those that a restriction
-// leaves.
+// Space is the set of workloads that an engine accepts, or a restriction of it.
 type Space struct {
 	dims   []Dimension
-	full   *Space // that this one restricts; nil: none
-	listed *Space // with the values that the engine lists, where this one has others too; nil: it has not
+	full   *Space // the space that this one restricts; nil: none
+	listed *Space // the space of listed values, if this one has additional ones; else nil
 }
 
-// Dimensions of the space, with the values that are left.
+// Dimensions returns the dimensions of the space with the remaining values.
 func (s *Space) Dimensions() []Dimension { return slices.Clone(s.dims) }
 
-// Limits of a space: what an engine says is checked before it is believed.
+// Limits of a space, since engines' descriptions are not trusted.
 const (
 	maxDimensions = 256
 	maxValues     = 4096
 	maxLength     = 256
 )
 
-// NewSpace checks what an engine says of its dimensions. Numbers of ordered
-// dimensions are sorted.
+// NewSpace checks an engine's dimensions. Numbers of ordered dimensions are sorted.
 func NewSpace(dims []Dimension) (*Space, error) {
 	var errs []error
 	if len(dims) == 0 || len(dims) > maxDimensions {
@@ -96,19 +94,18 @@ func (d *Dimension) check() error {
 	return nil
 }
 
-// point is a workload as indexes into the values of each dimension: one index, or
-// 1 to MaxLength of them where the dimension is a pattern. Points are not changed
-// once made.
+// point is a workload as indexes into the values of each dimension: one index, or 1 to
+// MaxLength for a pattern. Points are immutable.
 type point [][]int
 
-// with is the point with another coordinate.
+// with returns the point with another coordinate.
 func (p point) with(dim int, at ...int) point {
 	q := slices.Clone(p)
 	q[dim] = at
 	return q
 }
 
-// key tells points apart.
+// key is a unique map key of a point.
 func (p point) key() string {
 	var b strings.Builder
 	for _, at := range p {
@@ -127,10 +124,10 @@ type Workload struct {
 	point point
 }
 
-// workload names what a point means.
+// workload returns the workload of a point.
 func (s *Space) workload(p point) Workload { return Workload{s, p} }
 
-// Values of a dimension: one, or those of a pattern; nil if there is no such
+// Values returns the value of a dimension, or all of a pattern; nil if there is no such
 // dimension.
 func (w Workload) Values(dimension string) []Value {
 	i := slices.IndexFunc(w.space.dims, func(d Dimension) bool { return d.Name == dimension })
@@ -144,7 +141,7 @@ func (w Workload) Values(dimension string) []Value {
 	return values
 }
 
-// MarshalJSON is an object with every dimension.
+// MarshalJSON writes an object with every dimension.
 func (w Workload) MarshalJSON() ([]byte, error) {
 	named := make(map[string]any, len(w.point)) // sorted by name when marshalled
 	for i, at := range w.point {
@@ -162,8 +159,8 @@ func (w Workload) MarshalJSON() ([]byte, error) {
 	return json.Marshal(named)
 }
 
-// ParseWorkload reads a workload that names every dimension with listed values, as
-// Workload.MarshalJSON writes it.
+// ParseWorkload reads a workload that has a listed value for every dimension, as
+// written by Workload.MarshalJSON.
 func (s *Space) ParseWorkload(text []byte) (Workload, error) {
 	p, err := s.parse(text, (*Dimension).find)
 	return Workload{s, p}, err
@@ -190,7 +187,7 @@ func (s *Space) parse(text []byte, find func(*Dimension, Value) int) (point, err
 	return p, nil
 }
 
-// sameNames checks that a workload names every dimension, and nothing else.
+// sameNames checks that a workload has exactly the dimensions of the space.
 func (s *Space) sameNames(named map[string]json.RawMessage) error {
 	var missing, names []string
 	for i := range s.dims {
@@ -239,7 +236,7 @@ func (d *Dimension) read(raw json.RawMessage, find func(*Dimension, Value) int) 
 	return at, nil
 }
 
-// random is a point with every value and length equally likely.
+// random returns a point with every value and length equally likely.
 func (s *Space) random(r *rand.Rand) point {
 	p := make(point, len(s.dims))
 	for i := range s.dims {

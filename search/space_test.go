@@ -168,11 +168,11 @@ func TestParseKnown(t *testing.T) {
 	if err != nil || len(known) != 1 || known[0].String() != "qps 16" {
 		t.Errorf("known of the restricted space: %v, %v", known, err)
 	}
-	known, err = s.ParseKnown([]byte(`{"type":"known","mfs":{"qps":{"min":8}}} {"type":"anomaly","experiment":1,"mfs":{}}`)) // of giverny search check; a finding without conditions is one
+	known, err = s.ParseKnown([]byte(`{"type":"known","mfs":{"qps":{"min":8}}} {"type":"anomaly","experiment":1,"mfs":{}}`)) // from giverny search check; a finding without conditions is valid
 	if err != nil || len(known) != 2 {
 		t.Errorf("%v, %v", known, err)
 	}
-	known, err = s.ParseKnown([]byte(`{"search_id":"S1","agent":"n1","experiment":1,"symptom":"pause","workload":{},"mfs":{"qps":{"min":8}}}`)) // of giverny search list ID --json
+	known, err = s.ParseKnown([]byte(`{"search_id":"S1","agent":"n1","experiment":1,"symptom":"pause","workload":{},"mfs":{"qps":{"min":8}}}`)) // from giverny search list ID --json
 	if err != nil || len(known) != 1 || known[0].String() != "qps 8 or more" {
 		t.Errorf("%v, %v", known, err)
 	}
@@ -229,7 +229,7 @@ func TestMFSProperties(t *testing.T) {
 	})
 }
 
-// Conditions that no workload can meet are an error that names the dimension.
+// Unsatisfiable conditions are an error that names the dimension.
 func TestMFSThatNothingMeets(t *testing.T) {
 	s := spaceOf(t, smallSpace)
 	for _, sizes := range []string{`{"all":{"max":64},"any":[{"min":1024}]}`, `{"any":[` + strings.Repeat(`{"max":64},`, 40) + `{"max":64}]}`} {
@@ -320,7 +320,7 @@ func FuzzParseRestriction(f *testing.F) {
 	})
 }
 
-// Whole numbers are written as such: a program that reads them as integers refuses an exponent.
+// Integers are written without exponents, which programs that parse integers reject.
 func TestNumbersAreWrittenWithoutExponents(t *testing.T) {
 	for n, want := range map[float64]string{4 << 20: "4194304", 1e15: "1000000000000000", .5: "0.5", -2e6: "-2000000", 0: "0", 1e21: "1e+21", 1e-7: "1e-07"} {
 		v := search.Number(n)

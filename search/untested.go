@@ -1,18 +1,18 @@
 package search
 
 // A healthy experiment rules out every conjunction of conditions that it meets. The
-// longer a search lasts, the fewer conjunctions of the ends of dimensions are left, and the
-// more of those left have a condition in the middle of one, which no end meets.
+// longer a search runs, the fewer conjunctions at the ends of dimensions remain; more
+// of the rest have a condition in the middle of a dimension, which no end meets.
 
 const (
-	untestedTries   = 100 // draws, of which the first that meets an untested conjunction is taken
-	middleShare     = .15 // of the conditions on ordered dimensions lie in the middle
-	middlePart      = 5   // of the values, one in so many and one more
-	leastConditions = 2   // of a conjunction
+	untestedTries   = 100 // draws until one meets an untested conjunction
+	middleShare     = .15 // of the conditions on ordered dimensions are in the middle
+	middlePart      = 5   // such a condition spans one in so many values, plus one
+	leastConditions = 2   // per conjunction
 )
 
-// healthySet says which healthy experiments had a value, of patterns one in a bin: bit i
-// of has[dimension][value] is the ith of them.
+// healthySet records which healthy experiments had a value (for patterns: a size in a
+// bin): bit i of has[dimension][value] is the ith of them.
 type healthySet struct {
 	space *Space
 	n     int
@@ -41,7 +41,7 @@ func (h *healthySet) add(p point) {
 	}
 }
 
-// valueOrBin is the value of a dimension, of a pattern its bin.
+// valueOrBin is the value of a dimension; for a pattern, its bin.
 func (d *Dimension) valueOrBin(at []int) int {
 	if d.Pattern {
 		return d.patternBin(at)
@@ -49,13 +49,13 @@ func (d *Dimension) valueOrBin(at []int) int {
 	return at[0]
 }
 
-// conjunct is a condition of a conjunction: a value, or a bin of a pattern, within.
+// conjunct is one condition of a conjunction: the value, or bin of a pattern, is in span.
 type conjunct struct {
 	dim int
 	span
 }
 
-// meets reports whether a healthy experiment meets every condition.
+// meets reports whether some healthy experiment meets every condition.
 func (h *healthySet) meets(conjunction []conjunct) bool {
 	for word := range (h.n + wordBits - 1) / wordBits {
 		left := ^uint64(0)
@@ -78,8 +78,8 @@ func (h *healthySet) meets(conjunction []conjunct) bool {
 	return false
 }
 
-// untested draws until a point that is neither known nor impossible meets a conjunction
-// that no healthy experiment meets.
+// untested draws until a point, neither known nor infeasible, meets a conjunction that
+// no healthy experiment meets.
 func (s *Search) untested(draw func() point) point {
 	chance := s.chances()
 	for range untestedTries {
@@ -91,8 +91,8 @@ func (s *Search) untested(draw func() point) point {
 	return s.outside(draw)
 }
 
-// conjunction is a random one that a point meets: each dimension is in it by its chance to
-// matter. Where a condition lies in the middle of a dimension, the point is moved there.
+// conjunction returns a random conjunction that a point meets, with each dimension included
+// by its chance to matter. For a condition in the middle of a dimension the point is moved.
 func (s *Search) conjunction(p point, chance []float64) (point, []conjunct) {
 	var list []conjunct
 	for d := range p {

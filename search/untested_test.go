@@ -36,8 +36,8 @@ func searchOf(t interface{ Fatal(...any) }, seed uint64) *Search {
 	return s
 }
 
-// A conjunction is met by the healthy experiments that meet each of its conditions, one by
-// one; and the point that it was made for meets it.
+// The healthy experiments that meet a conjunction are those that meet each condition;
+// and the point it was made for meets it.
 func TestHealthyExperimentsRuleOut(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := searchOf(t, rapid.Uint64().Draw(t, "seed"))
@@ -66,8 +66,8 @@ func TestHealthyExperimentsRuleOut(t *testing.T) {
 	})
 }
 
-// What healthy experiments left out is proposed: two values in the middle of a dimension,
-// which no draw has.
+// A conjunction left out by healthy experiments is proposed: two values in the middle
+// of dimensions, which no draw has.
 func TestLeftOutIsProposed(t *testing.T) {
 	s := searchOf(t, 1)
 	defer s.Close()

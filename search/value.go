@@ -7,16 +7,16 @@ import (
 	"strconv"
 )
 
-// Value is one value of a dimension: a number, a text or a truth value, as the
-// engine wrote it.
+// Value is one value of a dimension: a number, text or boolean, as written by the
+// engine.
 type Value struct {
 	text    string // its JSON
 	number  float64
 	numeric bool
 }
 
-// Number is the value of a number. Its text has an exponent only where JSON's has: 4194304 and not 4.194304e+06, which
-// programs that read whole numbers refuse.
+// Number returns the value of a number. Its text has an exponent only where JSON's would: 4194304, not 4.194304e+06,
+// which programs that expect integers reject.
 func Number(n float64) Value {
 	format := byte('f')
 	if size := math.Abs(n); size != 0 && size < 1e-6 || size >= 1e21 {
@@ -25,13 +25,13 @@ func Number(n float64) Value {
 	return Value{text: strconv.FormatFloat(n, format, -1, 64), number: n, numeric: true}
 }
 
-// Text is the value of a text.
+// Text returns the value of a text.
 func Text(s string) Value {
 	quoted, _ := json.Marshal(s) // a string always marshals
 	return Value{text: string(quoted)}
 }
 
-// String is the value for a person: a text without quotes.
+// String is the value for display: a text without quotes.
 func (v Value) String() string {
 	var s string
 	if json.Unmarshal([]byte(v.text), &s) == nil {
@@ -40,13 +40,13 @@ func (v Value) String() string {
 	return v.text
 }
 
-// Float is the value of a number, else 0.
+// Float is the value of a number; otherwise 0.
 func (v Value) Float() float64 { return v.number }
 
-// MarshalJSON gives the value as the engine wrote it.
+// MarshalJSON writes the value as the engine wrote it.
 func (v Value) MarshalJSON() ([]byte, error) { return []byte(v.text), nil }
 
-// UnmarshalJSON takes a number, a text or a truth value.
+// UnmarshalJSON accepts a number, text or boolean.
 func (v *Value) UnmarshalJSON(b []byte) error {
 	var x any
 	if err := json.Unmarshal(b, &x); err != nil {
@@ -65,7 +65,7 @@ func (v *Value) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// same reports whether two values are the same: 1e3 is 1000.
+// same reports whether two values are equal: 1e3 is 1000.
 func (v Value) same(o Value) bool {
 	return v.numeric == o.numeric && (v.numeric && v.number == o.number || v.text == o.text)
 }

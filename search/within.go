@@ -5,9 +5,9 @@ import (
 	"slices"
 )
 
-// limits is what a restricted space leaves of the unrestricted one, as an MFS of that: an
-// MFS that was found in it is known only there. Of an ordered dimension it has the
-// smallest and the largest value that are left. nil: it leaves everything.
+// limits expresses a restricted space as an MFS of the unrestricted one: an MFS found
+// in it is known only there. For an ordered dimension it has the smallest and largest
+// remaining value. nil: no restriction.
 func (s *Space) limits() *MFS {
 	if s.full == nil {
 		return nil
@@ -32,8 +32,8 @@ func (s *Space) limits() *MFS {
 	return f
 }
 
-// confined is an MFS with the limits of the space that it was found in as conditions. An
-// error: no workload meets both.
+// confined adds the limits of the space that an MFS was found in to its conditions. It
+// is an error if no workload meets both.
 func (f *MFS) confined(limits *MFS) (*MFS, error) {
 	own := f.clone()
 	own.within = limits
@@ -51,8 +51,8 @@ func (f *MFS) confined(limits *MFS) (*MFS, error) {
 	return own, nil
 }
 
-// Everywhere is the MFS as an MFS of the unrestricted space, with the limits of the
-// space that it was found in as conditions.
+// Everywhere returns the MFS in the unrestricted space, with the limits of the space
+// that it was found in as conditions.
 func (f *MFS) Everywhere() *MFS {
 	limits := f.space.limits()
 	if limits == nil {
@@ -77,8 +77,8 @@ func (f *MFS) Everywhere() *MFS {
 	return confined
 }
 
-// opened is a span of the values that are left, in all values: an end that no value lies
-// beyond stays open.
+// opened maps a span of the remaining values to all values: an end beyond which no
+// value remains stays open.
 func (d *Dimension) opened(from *Dimension, s span) span {
 	out := d.cutSpan(from, s)
 	if s.lo == 0 {

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// TestKnownWithin: what was found in a restricted space is known only there.
+// TestKnownWithin: an MFS found in a restricted space is known only there.
 func TestKnownWithin(t *testing.T) {
 	space, err := NewSpace([]Dimension{
 		{Name: "direction", Values: []Value{Text("uni"), Text("bi")}},
@@ -69,7 +69,7 @@ func TestKnownWithin(t *testing.T) {
 	}
 }
 
-// TestFindingWithin: the line of a finding says where it is known, and reading it gives the MFS of the whole space.
+// TestFindingWithin: a finding's line says where it is known, and reading it gives the MFS in the whole space.
 func TestFindingWithin(t *testing.T) {
 	most := Number(64)
 	space, err := NewSpace([]Dimension{

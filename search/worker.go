@@ -1,27 +1,27 @@
 package search
 
-// worker is the part of a search that one host pair serves: a coroutine that stops
-// wherever it needs a measurement.
+// worker is the coroutine of a search that one host pair serves: it yields whenever it
+// needs a measurement.
 type worker struct {
 	search   *Search
 	next     func() (point, bool)
 	stop     func()
 	yield    func(point) bool
-	asked    point       // that it waits for; nil: none
+	asked    point       // point to be measured; nil: none
 	claimed  bool        // asked was handed out
 	ended    bool        // the search is over
-	last     *experiment // what came of the last
-	measured int         // workloads
+	last     *experiment // result of the last measurement
+	measured int         // number of workloads
 }
 
-// advance lets the worker run to its next question.
+// advance runs the worker until its next measurement.
 func (w *worker) advance() { w.asked, _ = w.next() }
 
-// retries of a workload whose set-up failed.
+// retries of a workload with a failed set-up.
 const retries = 2
 
-// measure has a point measured, again if its set-up failed or the fabric was not
-// quiet. It is false when the search is over.
+// measure measures a point, and retries if the set-up failed or the fabric was
+// congested. It returns false when the search is over.
 func (w *worker) measure(p point) (*experiment, bool) {
 	for range 1 + retries {
 		if w.ended || !w.yield(p) {

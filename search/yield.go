@@ -2,13 +2,13 @@ package search
 
 import "math"
 
-// Most probes of an anomaly that has no box of conditions, such as a product of two dimensions
-// beyond a capacity, meet symptoms at its edge that its MFS does not cover. To take each apart
-// takes as many experiments as a new anomaly would, and reports the same one again. Probes of
-// others meet new anomalies. So symptoms that probes met are taken apart as long as that
-// yields as much as proposals do.
+// An anomaly that is not a box of conditions, such as a product of two dimensions
+// beyond a capacity, makes most probes meet symptoms at its boundary that its MFS does
+// not cover. Minimising each costs as much as a new anomaly, and reports the same one
+// again. Probes of other anomalies do meet new ones. So symptoms met by probes are
+// minimised only while that yields as much as proposals do.
 
-// origin is what asked for an experiment.
+// origin is what requested an experiment.
 type origin int
 
 const (
@@ -17,21 +17,21 @@ const (
 	origins
 )
 
-// yield is what experiments of one origin gained of late.
+// yield is the recent gain from experiments of one origin.
 type yield struct {
-	anomalies   float64 // new ones: see newness
-	experiments float64 // that took them apart, and the proposals
+	anomalies   float64 // number of new ones, see newness
+	experiments float64 // spent on minimising them, and on the proposals
 }
 
 const (
-	yieldMemory  = 400. // experiments after which what came of one counts half
-	boxProbes    = 10.  // take an anomaly apart that is a box (F: 11), which symptoms are taken for at first
-	boxAnomalies = 3.   // that are as good as found by so many when a search begins
-	firstFind    = 30.  // experiments in which proposals find an anomaly at first, and take it apart
-	findWeight   = .5   // of that, in anomalies
+	yieldMemory  = 400. // half-life of past results, in experiments
+	boxProbes    = 10.  // probes per anomaly that is a box (F: 11), the prior assumption
+	boxAnomalies = 3.   // weight of that prior, in anomalies
+	firstFind    = 30.  // prior experiments per anomaly from proposals, minimising included
+	findWeight   = .5   // weight of that, in anomalies
 )
 
-// firstYields is what is expected before a search begins.
+// firstYields is the prior before a search begins.
 func firstYields() [origins]yield {
 	return [origins]yield{proposal: {findWeight, findWeight * firstFind}, probe: {boxAnomalies, boxAnomalies * boxProbes}}
 }
@@ -44,9 +44,9 @@ func (y *yield) add(anomalies float64, experiments int) {
 
 func (y *yield) rate() float64 { return y.anomalies / y.experiments }
 
-// worthwhile reports whether an experiment that showed a symptom is to be taken apart now:
-// it is far from all that is known, or symptoms that probes met yield as much as proposals.
-// Of a flaky engine all are: its MFS lack conditions, and seem to be parts of each other.
+// worthwhile reports whether to minimise an experiment with a symptom now: it is far from
+// everything known, or symptoms met by probes yield as much as proposals. With a flaky
+// engine it is always true: MFS lack conditions and seem to be parts of each other.
 func (s *Search) worthwhile(e *experiment) bool {
 	return s.flaky || s.yields[probe].rate() >= s.yields[proposal].rate() || s.neighbours(e) == 0
 }
@@ -59,7 +59,7 @@ func (w *worker) propose(p point) (*experiment, bool) {
 	return e, ok
 }
 
-// takeApart finds the coarse MFS of an experiment that showed a symptom. It is false when
+// takeApart finds the coarse MFS of an experiment with a symptom. It returns false when
 // the search is over.
 func (s *Search) takeApart(w *worker, e *experiment) bool {
 	before := w.measured
@@ -68,9 +68,9 @@ func (s *Search) takeApart(w *worker, e *experiment) bool {
 	return more
 }
 
-// newness of the anomaly that an experiment was reported as: 1 when no other with its symptom
-// has a condition on a dimension of its own, 0 when another has them on the same ones, as parts
-// of one anomaly have. Different ones share some, so that what is shared counts squared.
+// newness of the anomaly reported for an experiment: 1 if no other with its symptom shares
+// a dimension, 0 if another has the same ones, as parts of one anomaly do. Different
+// anomalies may share some, so the overlap counts squared.
 func (s *Search) newness(e *experiment) float64 {
 	var own *MFS
 	for _, a := range s.anomalies {
@@ -78,7 +78,7 @@ func (s *Search) newness(e *experiment) float64 {
 			own = a.MFS
 		}
 	}
-	if own == nil { // joined with another, or known meanwhile
+	if own == nil { // joined with another, or known in the meantime
 		return 0
 	}
 	most := 0.
@@ -104,8 +104,8 @@ func sharedDimensions(a, b *MFS) float64 {
 	return both / max(1, either)
 }
 
-// neighbours counts the anomalies with the same symptom that a change of one dimension might
-// take an experiment into.
+// neighbours counts the anomalies with the same symptom that a change of one dimension
+// might move an experiment into.
 func (s *Search) neighbours(e *experiment) (n int) {
 	for _, a := range s.anomalies {
 		if a.MFS != nil && a.Symptom == e.symptom && a.MFS.nearly(e.point) {
@@ -115,8 +115,8 @@ func (s *Search) neighbours(e *experiment) (n int) {
 	return n
 }
 
-// nearly reports whether at most one dimension keeps a point from what may belong to an
-// anomaly.
+// nearly reports whether at most one dimension excludes a point from what may belong to
+// an anomaly.
 func (f *MFS) nearly(p point) bool {
 	broken := 0
 	for i := range f.conds {

@@ -84,7 +84,7 @@ func TestNewness(t *testing.T) {
 		least []int // of the MFS that was found
 		want  float64
 	}{
-		{[]int{1, 3, 0}, 0},                 // the same dimensions: a part of it
+		{[]int{1, 3, 0}, 0},                 // the same dimensions: part of it
 		{[]int{0, 0, 1}, 1},                 // none shared
 		{[]int{0, 2, 2}, .8888888888888888}, // one of three
 	} {

@@ -34,9 +34,9 @@ func NewBuilder(fabric string) *Builder {
 		ports: map[string]uint32{}, byPort: map[endKey]schema.LinkID{}}
 }
 
-// NewVersion starts the next version of a graph: every device and link of prev
-// keeps its number and is down until it is added again, at the same or another
-// peer; new ones are numbered behind them.
+// NewVersion starts the next version of a graph: every device and link of prev keeps
+// its number and is down until it is added again, with the same or another peer; new
+// ones get higher numbers.
 func NewVersion(prev *Graph) *Builder {
 	b := NewBuilder(prev.fabric)
 	b.g.duplex, b.g.grid = prev.duplex, prev.grid
@@ -51,14 +51,13 @@ func NewVersion(prev *Graph) *Builder {
 	return b
 }
 
-// SetDuplex makes each link stand for both directions.
+// SetDuplex makes each link represent both directions.
 func (b *Builder) SetDuplex() { b.g.duplex = true }
 
 // SetGrid gives the graph coordinates; every device then needs a Coord.
 func (b *Builder) SetGrid(grid Grid) { b.g.grid = &grid }
 
-// Device adds a device, or returns the one of that name with its description
-// brought up to date.
+// Device adds a device, or updates the existing one with that name.
 func (b *Builder) Device(d Device) DeviceID {
 	id, known := b.g.byName[d.Name]
 	if !known {
@@ -77,15 +76,15 @@ func (b *Builder) Device(d Device) DeviceID {
 	return id
 }
 
-// Link adds a link that is up. A port sends into one link only: the same link
-// given twice is one link, a second peer for the same port is an error.
+// Link adds a link that is up. A port sends into one link only: adding the same link
+// twice is allowed, a second peer for the same port is an error.
 func (b *Builder) Link(l Link) schema.LinkID {
 	l.Up = true
 	return b.put(l)
 }
 
-// Both adds the two directions of a cable between two ports; on a duplex graph,
-// the one link that stands for both.
+// Both adds both directions of a cable between two ports; on a duplex graph, the one
+// link that represents both.
 func (b *Builder) Both(l Link) {
 	b.Link(l)
 	if !b.g.duplex {
@@ -129,8 +128,7 @@ func (b *Builder) portID(name string) uint32 {
 	return id
 }
 
-// Build checks what was added and makes the graph. The builder must not be used
-// afterwards.
+// Build validates and returns the graph. The builder must not be used afterwards.
 func (b *Builder) Build() (*Graph, error) {
 	g := &b.g
 	if len(g.from) == 0 {
@@ -209,7 +207,7 @@ func (b *Builder) buildLinksAt() {
 	}
 }
 
-// buildPorts lists every port that a link leaves or enters.
+// buildPorts lists all ports that a link leaves or enters.
 func (b *Builder) buildPorts() {
 	g := &b.g
 	perDevice := make([][]portRow, len(g.devices))
@@ -231,7 +229,7 @@ func (b *Builder) buildPorts() {
 			near.Ingress = id
 		}
 		far := row(g.to[id], g.toPort[id])
-		if far.Ingress == schema.NoLink || g.up[id] { // a link that is down gives way
+		if far.Ingress == schema.NoLink || g.up[id] { // links that are up take precedence
 			far.Ingress = id
 		}
 		if g.duplex {
@@ -246,8 +244,8 @@ func (b *Builder) buildPorts() {
 	}
 }
 
-// hash is FNV-1a over all that the graph holds, numbering included, so that the
-// version is a function of the content alone.
+// hash is FNV-1a over the graph's whole content, including numbers, so that the version
+// depends on the content alone.
 func (g *Graph) hash() uint64 {
 	d := digest{fnv.New64a()}
 	d.text(g.fabric)
@@ -279,7 +277,7 @@ func (g *Graph) hash() uint64 {
 	return d.Sum64()
 }
 
-// digest hashes values so that no two lists of values look alike.
+// digest hashes sequences of values unambiguously.
 type digest struct{ hash.Hash64 }
 
 func (d digest) number(v uint64) {

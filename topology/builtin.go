@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// MaxLinks bounds what a specification may ask for.
+// MaxLinks bounds the links of a specification.
 const MaxLinks = 8 << 20
 
 // Parse builds a fabric from a one-line specification:
@@ -19,7 +19,7 @@ const MaxLinks = 8 << 20
 //	fattree:k=16                         (three levels of k-port switches)
 //	dragonfly:groups=9,routers=4,hosts=2 (routers per group, hosts per router)
 //
-// A key gbps=N gives every link of a fat tree or dragonfly its rate in Gb/s
+// The key gbps=N sets the rate of every link of a fat tree or dragonfly in Gb/s
 // (default 100).
 func Parse(fabric, spec string) (*Graph, error) {
 	kind, args, ok := strings.Cut(spec, ":")
@@ -37,7 +37,7 @@ func Parse(fabric, spec string) (*Graph, error) {
 	return g, nil
 }
 
-// builtin is a kind of specification, and what builds a fabric from its arguments.
+// builtin is a kind of specification, with its parser.
 type builtin struct {
 	kind  string
 	parse func(fabric, args string) (*Graph, error)
@@ -45,7 +45,7 @@ type builtin struct {
 
 var builtins = []builtin{{"torus", parseTorus}, {"mesh", parseMesh}, {"fattree", parseFatTree}, {"dragonfly", parseDragonfly}}
 
-// IsSpec tells a specification such as torus:8x8x8 from a file name.
+// IsSpec distinguishes a specification such as torus:8x8x8 from a file name.
 func IsSpec(s string) bool {
 	kind, _, ok := strings.Cut(s, ":")
 	return ok && slices.ContainsFunc(builtins, func(b builtin) bool { return b.kind == kind })
@@ -83,8 +83,8 @@ func parseGrid(fabric, args string, wrap bool) (*Graph, error) {
 	return NewGrid(fabric, dims, wrap)
 }
 
-// Gemini's aggregated links, bytes per second (Monet, section 2): X and Y by
-// the number of tiles, Z by whether the link stays in its cabinet.
+// Capacities of Gemini's aggregated links in bytes per second (Monet, section 2): X and
+// Y by the number of tiles, Z by whether the link stays within its cabinet.
 const (
 	geminiX     = 9.4e9
 	geminiY     = 4.7e9
@@ -95,10 +95,10 @@ const (
 
 var dimNames = "XYZWVUTS"
 
-// NewGrid builds a torus or mesh of switches whose links are the aggregated,
-// duplex channels of Gemini: one per switch and dimension, leaving the switch
-// in + direction. On a torus link dim + k*(x + X*(y + Y*z)) leaves (x, y, z),
-// k being the number of dimensions; ports are named "X+", "X-", "Y+", ...
+// NewGrid builds a torus or mesh of switches with the aggregated, duplex channels of
+// Gemini as links: one per switch and dimension, leaving the switch in + direction. On
+// a torus link dim + k*(x + X*(y + Y*z)) leaves (x, y, z), where k is the number of
+// dimensions; ports are named "X+", "X-", "Y+", ...
 func NewGrid(fabric string, dims []int, wrap bool) (*Graph, error) {
 	if len(dims) < 1 || len(dims) > len(dimNames) {
 		return nil, fmt.Errorf("%d dimensions: want 1 to %d", len(dims), len(dimNames))
@@ -147,7 +147,7 @@ func geminiCapacity(dim, at int) float64 {
 	return geminiX
 }
 
-// coordName is the name of a switch of a grid: "3,0,12".
+// coordName is the name of a grid switch: "3,0,12".
 func coordName(c []int) string {
 	var sb strings.Builder
 	for i, x := range c {
@@ -217,9 +217,9 @@ func parseFatTree(fabric, args string) (*Graph, error) {
 	return NewFatTree2(fabric, kv["leaves"], kv["hosts"], kv["spines"], capacity)
 }
 
-// NewFatTree2 builds a two-level fat tree of directed links: host i sits on
-// leaf i/hosts; every leaf has one cable to every spine. Leaf ports 1..hosts
-// go down, hosts+1.. go up; spine port l+1 goes to leaf l.
+// NewFatTree2 builds a two-level fat tree of directed links: host i is on leaf i/hosts;
+// every leaf has one cable to every spine. Leaf ports 1..hosts go down, hosts+1.. go
+// up; spine port l+1 goes to leaf l.
 func NewFatTree2(fabric string, leaves, hosts, spines int, capacity float64) (*Graph, error) {
 	if 2*leaves*(hosts+spines) > MaxLinks {
 		return nil, fmt.Errorf("more than %d links", MaxLinks)
@@ -300,11 +300,10 @@ func parseDragonfly(fabric, args string) (*Graph, error) {
 	return NewDragonfly(fabric, kv["groups"], kv["routers"], kv["hosts"], float64(kv.or("gbps", 100))*bytesPerGigabit)
 }
 
-// NewDragonfly builds a dragonfly (Kim et al., ISCA 2008): groups of routers
-// that are all joined to each other, hosts on each router, and one cable
-// between every two groups, spread over the routers in the palm-tree order
-// (Camarero et al., 2014): cable d of group i leads to group i+d+1 and sits on
-// router d/h, h = ceil((groups-1)/routers).
+// NewDragonfly builds a dragonfly (Kim et al., ISCA 2008): groups of fully connected
+// routers, hosts on each router, and one cable between every two groups, distributed
+// over the routers in palm-tree order (Camarero et al., 2014): cable d of group i leads
+// to group i+d+1 and is on router d/h, h = ceil((groups-1)/routers).
 func NewDragonfly(fabric string, groups, routers, hosts int, capacity float64) (*Graph, error) {
 	if groups < 2 {
 		return nil, fmt.Errorf("groups=%d: want at least 2", groups)

@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// cableList gathers what a discovery says, each cable from one end or both, and
-// builds a graph of directed links from it.
+// cableList collects the cables found by a discovery, each from one end or both, and
+// builds a graph of directed links from them.
 type cableList struct {
 	fabric string
 	prev   *Graph
@@ -24,8 +24,8 @@ type cableNode struct {
 	guid     string
 	label    string
 	isSwitch bool
-	listed   bool     // it has a record of its own, and is not only another's peer
-	id       DeviceID // once built
+	listed   bool     // it has its own record, and is not only another's peer
+	id       DeviceID // set by build
 }
 
 type cableEnd struct {
@@ -54,7 +54,7 @@ func (c *cableList) node(guid string, isSwitch bool) *cableNode {
 	return n
 }
 
-// end notes that the port from leads to the port to, as a line says.
+// end records that the port from leads to the port to, according to a line.
 func (c *cableList) end(from, to cableEnd, capacity float64, line int) {
 	from.port, to.port = strings.Clone(strings.ToValidUTF8(from.port, "\uFFFD")), strings.Clone(strings.ToValidUTF8(to.port, "\uFFFD"))
 	if i, twice := c.from[from]; twice {
@@ -74,8 +74,8 @@ func (c *cableList) contradict(l, other cableLine) {
 
 func (e cableEnd) String() string { return fmt.Sprintf("port %s of %q", e.port, e.node.name()) }
 
-// name is the node's description, or its GUID. Descriptions are bytes that
-// firmware was given; what is no UTF-8 in them could be written nowhere.
+// name is the node's description, or its GUID. Descriptions are arbitrary bytes from
+// firmware; invalid UTF-8 is replaced, since it cannot be stored.
 func (n *cableNode) name() string {
 	if label := strings.TrimSpace(strings.ToValidUTF8(n.label, "\uFFFD")); label != "" {
 		return label
@@ -83,9 +83,9 @@ func (n *cableNode) name() string {
 	return n.guid
 }
 
-// complete adds the missing ends and leaves out those that disagree. One cable
-// that was moved during the run, or one GUID that two devices claim, must not
-// cost the fabric; where many disagree the input is no fabric.
+// complete adds the missing ends and omits contradictory ones. One cable that was moved
+// during the discovery, or one GUID claimed by two devices, must not invalidate the
+// fabric; if many are contradictory, the input is rejected.
 func (c *cableList) complete() error {
 	kept := c.ends[:0:0]
 	for _, l := range c.ends {
@@ -109,8 +109,8 @@ func (c *cableList) complete() error {
 	return nil
 }
 
-// checkListed refuses a discovery most of whose devices are named as peers and
-// have no record of their own: the file was cut.
+// checkListed rejects a discovery in which most devices only occur as peers, without
+// their own record: the file was truncated.
 func (c *cableList) checkListed() error {
 	missing, first := 0, ""
 	for _, n := range c.nodes {
@@ -126,7 +126,7 @@ func (c *cableList) checkListed() error {
 	return fmt.Errorf("%d of %d devices are named as peers and have no record of their own, the first: %q; the file is cut short: run ibnetdiscover again", missing, len(c.nodes), first)
 }
 
-// fewNodes are so few that an extract was made by hand.
+// fewNodes is up to how many nodes an input may be a manual extract.
 const fewNodes = 8
 
 func (c *cableList) build() (*Graph, error) {
@@ -158,9 +158,9 @@ func (c *cableList) build() (*Graph, error) {
 	return b.Build()
 }
 
-// sort puts devices in the order of their GUIDs and links in that of the ports
-// that they leave, since discoveries list the same fabric in an order that
-// depends on where they start and on which answer came first.
+// sort orders devices by GUID and links by the ports that they leave, since the order
+// in which a discovery lists a fabric depends on where it starts and on which answer
+// came first.
 func (c *cableList) sort() {
 	slices.SortFunc(c.nodes, func(a, b *cableNode) int { return strings.Compare(a.guid, b.guid) })
 	slices.SortFunc(c.ends, func(a, b cableLine) int {
@@ -171,8 +171,8 @@ func (c *cableList) sort() {
 // comparePorts orders "2" before "10" and "swp9" before "swp10".
 func comparePorts(a, b string) int { return cmp.Or(cmp.Compare(len(a), len(b)), strings.Compare(a, b)) }
 
-// names gives each node a unique name: the one it had in the earlier graph, its
-// description, or where several share it the description and the GUID.
+// names gives each node a unique name: that of the earlier graph, otherwise its
+// description or, if several share it, the description and the GUID.
 func (c *cableList) names() []string {
 	users := map[string]int{}
 	for _, n := range c.nodes {

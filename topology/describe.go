@@ -12,7 +12,7 @@ import (
 	"github.com/giverny/giverny/schema"
 )
 
-// groupKind is what people call a group of switches of this fabric.
+// groupKind is the word for a group of switches in this fabric.
 func (g *Graph) groupKind() string {
 	if slices.ContainsFunc(g.class, func(c LinkClass) bool { return c == ClassGlobal || c == ClassLocal }) {
 		return "group"
@@ -20,15 +20,14 @@ func (g *Graph) groupKind() string {
 	return "pod"
 }
 
-// isPod reports whether a group has several switches: that of one alone is called by the switch's name.
+// isPod reports whether a group has several switches; a group with one is called by the switch's name.
 func (g *Graph) isPod(group int32) bool {
 	return g.switchesIn[group] > 1
 }
 
-// Describe names the place of a set of links in a few words: on a torus or mesh the corner and size of its
-// box, "(0,16,16) 4x4x9"; elsewhere the pod, group or switches that the links touch, and which way they lead if
-// all lead one way: "leaf3", "pod 2", "pod 3, all uplinks", "leaf4-9, spine0-3". The same links have the same
-// name, however they are numbered.
+// Describe names the place of a set of links in a few words: on a torus or mesh the corner and size of its box,
+// "(0,16,16) 4x4x9"; elsewhere the pod, group or switches of the links, and their direction if it is the same for
+// all: "leaf3", "pod 2", "pod 3, all uplinks", "leaf4-9, spine0-3". The name does not depend on link numbering.
 func (g *Graph) Describe(links []schema.LinkID) string {
 	if len(links) == 0 {
 		return "nowhere"
@@ -49,8 +48,8 @@ func (g *Graph) Describe(links []schema.LinkID) string {
 	return g.describeRanges(switches)
 }
 
-// describeCore names links of several pods that all lead down from, or up to, the switches of no pod: "core downlinks
-// to pods 0-7", "uplinks of pods 0-7 to core0-3". It is empty if they do not.
+// describeCore names links of several pods that all lead down from, or up to, switches outside pods: "core downlinks
+// to pods 0-7", "uplinks of pods 0-7 to core0-3"; empty if they do not.
 func (g *Graph) describeCore(links []schema.LinkID, switches []DeviceID) string {
 	way := g.wayOf(links[0])
 	for _, l := range links {
@@ -84,7 +83,7 @@ func (g *Graph) describeCore(links []schema.LinkID, switches []DeviceID) string 
 	return core + " downlinks to " + pods
 }
 
-// describeWay says of the links of a pod that all lead up or all down, and whether they are all there are.
+// describeWay describes the links of a pod that all lead up or all down, and whether they are all of these.
 func (g *Graph) describeWay(links []schema.LinkID, group int32) string {
 	way := g.wayOf(links[0])
 	for _, l := range links {
@@ -95,7 +94,7 @@ func (g *Graph) describeWay(links []schema.LinkID, group int32) string {
 	if way == 0 {
 		return ""
 	}
-	// Of those that touch levels that the links touch, all may be here.
+	// Compare with all links of the pod at the same levels.
 	low := func(l schema.LinkID) int8 { return min(g.devices[g.from[l]].Level, g.devices[g.to[l]].Level) }
 	levels := map[int8]bool{}
 	for _, l := range links {
@@ -118,7 +117,7 @@ func (g *Graph) describeWay(links []schema.LinkID, group int32) string {
 	return ", " + name
 }
 
-// linksOf is what links of a pod are called that lead one way, by the levels of their lower ends.
+// linksOf is the term for links of a pod in one direction, by the levels of their lower ends.
 func linksOf(way int, levels []int8) string {
 	of, to := "", ""
 	if len(levels) == 1 {
@@ -131,7 +130,7 @@ func linksOf(way int, levels []int8) string {
 	return "downlinks" + to
 }
 
-// wayOf is 1 for a link that leads up, -1 for one that leads down, 0 between devices of one level.
+// wayOf is 1 for a link that leads up, -1 for one that leads down, 0 between devices of the same level.
 func (g *Graph) wayOf(l schema.LinkID) int {
 	return cmp.Compare(g.devices[g.to[l]].Level, g.devices[g.from[l]].Level)
 }
@@ -144,7 +143,7 @@ func (g *Graph) describeBox(box *schema.Box) string {
 	return "(" + coordName(box.Min) + ") " + strings.Join(size, "x")
 }
 
-// switchesOf lists the switches that links touch, ascending.
+// switchesOf lists the switches of links, ascending.
 func (g *Graph) switchesOf(links []schema.LinkID) []DeviceID {
 	var list []DeviceID
 	for _, l := range links {
@@ -158,7 +157,7 @@ func (g *Graph) switchesOf(links []schema.LinkID) []DeviceID {
 	return slices.Compact(list)
 }
 
-// commonGroup is the group of all the switches that have one, -1 if they differ.
+// commonGroup is the group of all the switches that have one; -1 if they differ.
 func (g *Graph) commonGroup(switches []DeviceID) int32 {
 	group := int32(-1)
 	for _, d := range switches {
@@ -173,13 +172,13 @@ func (g *Graph) commonGroup(switches []DeviceID) int32 {
 	return group
 }
 
-// maxRanges is how many ranges of names a description holds.
+// maxRanges is the maximum number of name ranges in a description.
 const maxRanges = 3
 
-// describeRanges writes names that differ only in one number as ranges, and where that makes too many, the
-// switches of each kind together.
+// describeRanges combines names that differ only in one number to ranges; if there are too many, it combines the
+// switches of each kind.
 func (g *Graph) describeRanges(switches []DeviceID) string {
-	kinds := map[string][]DeviceID{} // by name without its numbers
+	kinds := map[string][]DeviceID{} // by name without digits
 	for _, d := range switches {
 		kind := strings.Map(func(r rune) rune {
 			if r >= '0' && r <= '9' {
@@ -211,7 +210,7 @@ func (g *Graph) describeRanges(switches []DeviceID) string {
 	return fmt.Sprintf("%s and %d more places, %d switches", strings.Join(short[:maxRanges-1], ", "), len(short)-maxRanges+1, len(switches))
 }
 
-// describeKind names switches of one kind together: "agg switches of pods 0-2", "leaf3,7,12-14", "17 of leaf3-61".
+// describeKind combines switches of one kind: "agg switches of pods 0-2", "leaf3,7,12-14", "17 of leaf3-61".
 func (g *Graph) describeKind(switches []DeviceID, names []string) string {
 	if pods, ok := g.describePods(switches); ok {
 		return kindOf(names[0]) + " switches of " + pods
@@ -239,7 +238,7 @@ func kindOf(name string) string {
 
 var digits = regexp.MustCompile("[0-9]+")
 
-// wordOf is a name up to its number: "leaf" of leaf3-1.
+// wordOf is a name up to its first number: "leaf" of leaf3-1.
 func wordOf(name string) string {
 	return strings.TrimRight(name[:strings.IndexAny(name+"0", "0123456789")], "-_.")
 }
@@ -256,14 +255,14 @@ func commonPrefix(names []string) string {
 // numbered is a name as a number between two texts.
 type numbered struct {
 	before, after string
-	width         int // of a number with leading zeros, else 0
+	width         int // of a number with leading zeros, otherwise 0
 }
 
-// maxRuns is how many runs of numbers a list has.
+// maxRuns is the maximum number of runs of numbers in a list.
 const maxRuns = 6
 
-// list writes ascending numbers as one name, "leaf3,7,12-14", or where that is too long, how many they are and
-// between which: "17 of leaf3-61".
+// list formats ascending numbers as one name, "leaf3,7,12-14", or, if that is too long, as their count and range: "17
+// of leaf3-61".
 func (n numbered) list(ns []int) string {
 	runs := ranges(numbered{width: n.width}, ns)
 	if len(runs) > maxRuns {
@@ -272,7 +271,7 @@ func (n numbered) list(ns []int) string {
 	return n.before + strings.Join(runs, ",") + n.after
 }
 
-// span is the names from one number to another.
+// span formats the names from one number to another.
 func (n numbered) span(from, to int) string {
 	text := fmt.Sprintf("%s%0*d", n.before, n.width, from)
 	if to > from {
@@ -285,7 +284,7 @@ func (n numbered) span(from, to int) string {
 	return text + n.after
 }
 
-// rangesOf writes names of one kind as ranges of their last number.
+// rangesOf combines names of one kind to ranges of their last number.
 func rangesOf(names []string) (out []string) {
 	numbers := map[numbered][]int{}
 	var shapes []numbered
@@ -311,7 +310,7 @@ func rangesOf(names []string) (out []string) {
 	return out
 }
 
-// ranges writes ascending numbers of a name, runs as one.
+// ranges formats ascending numbers of a name, combining runs.
 func ranges(name numbered, ns []int) (out []string) {
 	for len(ns) > 0 {
 		n := 1
@@ -323,8 +322,8 @@ func ranges(name numbered, ns []int) (out []string) {
 	return out
 }
 
-// splitNumber splits "leaf12" into "leaf" and 12, and "MF0;CSPINE4-61:MQM8700/U1" before what a vendor adds
-// behind the colon; the number is -1 if there is none.
+// splitNumber splits "leaf12" into "leaf" and 12, and "MF0;CSPINE4-61:MQM8700/U1" before the vendor's suffix after
+// the colon; the number is -1 if there is none.
 func splitNumber(name string) (numbered, int) {
 	own, after := name, ""
 	if i := strings.IndexByte(name, ':'); i >= 0 {

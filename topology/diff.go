@@ -17,12 +17,12 @@ type linkEnds struct {
 
 func (e linkEnds) reversed() linkEnds { return linkEnds{e.to, e.from, e.toPort, e.fromPort} }
 
-// Moved maps the links of one version of a graph to another: element i is the
-// number in now of link i of was, or schema.NoLink where now has no such link.
-// A link is identified by its ports (device and port by name, PortKey), never by
-// its number: one that leaves the same port for another peer is another link.
-// On duplex graphs the two ends are interchangeable; a duplex and a directed
-// graph share no links. A link that is down is known, and so it has a number.
+// Moved maps the links of one version of a graph to another: element i is the number in
+// now of link i of was, or schema.NoLink if now does not have it. A link is identified
+// by its ports (device and port names, PortKey), never by its number: a link from the
+// same port to another peer is another link. On duplex graphs the two ends are
+// interchangeable; a duplex and a directed graph share no links. A link that is down is
+// known, so it has a number.
 func Moved(was, now *Graph) []schema.LinkID {
 	moved := make([]schema.LinkID, was.NumLinks())
 	links := now.byEnds()
@@ -42,7 +42,7 @@ func Moved(was, now *Graph) []schema.LinkID {
 	return moved
 }
 
-// Renumber is links, in place, by the new numbers that Moved gives, ascending; those that are gone are left out.
+// Renumber translates links in place to the new numbers from Moved, ascending, and drops those that are gone.
 func Renumber(links, moved []schema.LinkID) []schema.LinkID {
 	kept := links[:0]
 	for _, l := range links {
@@ -62,8 +62,7 @@ func (g *Graph) byEnds() map[linkEnds]schema.LinkID {
 	return links
 }
 
-// renaming translates the numbers of devices and port names of one graph into
-// those of another.
+// renaming translates device and port name numbers of one graph to those of another.
 type renaming struct {
 	devices map[DeviceID]DeviceID
 	ports   map[uint32]uint32
@@ -97,26 +96,26 @@ func (r renaming) ends(g *Graph, id schema.LinkID) (e linkEnds, ok bool) {
 	return e, known == [4]bool{true, true, true, true}
 }
 
-// Difference is what changed from one version of a graph to another, for
-// operators. Links are identified as by Moved.
+// Difference is what changed between two versions of a graph. Links are identified as
+// by Moved.
 type Difference struct {
 	Was, Now       uint64   // versions
 	DevicesAdded   []string // names, in order of number
 	DevicesRemoved []string
-	DevicesChanged []string // of the same name, but of another kind, GUID, label, level, group or place
+	DevicesChanged []string // same name, but another kind, GUID, label, level, group or position
 
 	LinksAdded   []schema.LinkID // numbers of Now, ascending
 	LinksRemoved []schema.LinkID // numbers of Was, ascending
 	WentDown     []schema.LinkID // numbers of Now, ascending
 	CameUp       []schema.LinkID // numbers of Now, ascending
-	Rerated      []schema.LinkID // numbers of Now, ascending: another capacity
-	Recabled     []Recabled      // among the added and the removed
-	Renumbered   int             // links that have another number
+	Rerated      []schema.LinkID // numbers of Now, ascending: changed capacity
+	Recabled     []Recabled      // among the added and removed
+	Renumbered   int             // number of links with a new number
 }
 
-// Recabled is a port that leads to another peer than before.
+// Recabled is a port with a new peer.
 type Recabled struct {
-	Was, Now schema.LinkID // the link that the port sent into, and sends into
+	Was, Now schema.LinkID // the link that the port sent into, and the one it sends into now
 }
 
 // Diff compares two versions of a graph.
@@ -158,7 +157,7 @@ func Diff(was, now *Graph) Difference {
 	return d
 }
 
-// egress is the link that the port of that name sends into.
+// egress returns the link that the named port sends into.
 func (g *Graph) egress(key schema.PortKey) schema.LinkID {
 	d, ok := g.byName[key.Device]
 	if !ok {
@@ -193,11 +192,11 @@ func devicesChanged(was, now *Graph) (names []string) {
 	return names
 }
 
-// Empty reports whether the two are the same version.
+// Empty reports whether both versions are the same.
 func (d *Difference) Empty() bool { return d.Was == d.Now }
 
-// String counts what changed: "devices: 1 added; links: 1 removed, 2 recabled, 4 went down, 12 renumbered". A link that was
-// recabled is not counted as removed and added, too.
+// String counts the changes: "devices: 1 added; links: 1 removed, 2 recabled, 4 went down, 12 renumbered". A recabled link
+// is not also counted as removed and added.
 func (d *Difference) String() string {
 	if d.Empty() {
 		return "no change"

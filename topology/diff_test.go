@@ -11,9 +11,9 @@ import (
 	"github.com/giverny/giverny/topology"
 )
 
-// rebuild makes a graph of the same fabric: devices and links in another order,
-// some left out, some added, some down, on a duplex graph some given from their
-// other end.
+// rebuild makes a graph of the same fabric: devices and links in another order, some
+// omitted, some added, some down, and on a duplex graph some given from their other
+// end.
 func rebuild(t *rapid.T, g *topology.Graph) *topology.Graph {
 	b := topology.NewBuilder("again")
 	if g.Duplex() {
@@ -94,8 +94,8 @@ func TestMovedAgainstNames(t *testing.T) {
 	}
 }
 
-// checkDiff counts the links of a difference: what is neither removed nor added
-// is in both.
+// checkDiff checks a difference's link counts: links neither removed nor added are in
+// both.
 func checkDiff(t *rapid.T, was, now *topology.Graph, moved []schema.LinkID) {
 	d := topology.Diff(was, now)
 	kept := was.NumLinks() - len(d.LinksRemoved)
@@ -174,7 +174,7 @@ func TestDiffForOperators(t *testing.T) {
 	}
 }
 
-// Every part of the content counts, and nothing else does.
+// The version depends on all of the content, and on nothing else.
 func TestVersionIsTheContent(t *testing.T) {
 	build := func(edit func(b *topology.Builder, d *topology.Device, l *topology.Link)) uint64 {
 		b := topology.NewBuilder("f")

@@ -2,14 +2,14 @@ package topology
 
 import "github.com/giverny/giverny/schema"
 
-// Boxer finds bounding boxes on one graph's grid. It keeps its scratch between
-// calls and is not safe for concurrent use.
+// Boxer computes bounding boxes on one graph's grid. It reuses memory between calls and
+// is not safe for concurrent use.
 type Boxer struct {
 	g    *Graph
 	seen [][]bool // by dimension and coordinate
 }
 
-// NewBoxer makes a Boxer; the graph must have a grid.
+// NewBoxer returns a Boxer; the graph must have a grid.
 func NewBoxer(g *Graph) *Boxer {
 	b := &Boxer{g: g, seen: make([][]bool, len(g.grid.Dims))}
 	for i, d := range g.grid.Dims {
@@ -18,10 +18,9 @@ func NewBoxer(g *Graph) *Boxer {
 	return b
 }
 
-// Box writes into box the smallest box that holds both end switches of every
-// link: in each dimension the shortest arc, which on a torus may cross the
-// wraparound (Max < Min). A whole ring is 0 to size-1. box's slices are used
-// again where they are long enough.
+// Box writes into box the smallest box that contains both end switches of every link:
+// in each dimension the shortest arc, which on a torus may cross the wraparound (Max <
+// Min). A whole ring is 0 to size-1. box's slices are reused if they are long enough.
 func (b *Boxer) Box(links []schema.LinkID, box *schema.Box) {
 	dims := b.g.grid.Dims
 	for i := range b.seen {
@@ -41,8 +40,8 @@ func (b *Boxer) Box(links []schema.LinkID, box *schema.Box) {
 	}
 }
 
-// arc is the shortest run of positions, circular if wrap, that holds every
-// position seen: all but the largest gap.
+// arc is the shortest run of positions, circular if wrap, that contains every position
+// seen: all but the largest gap.
 func arc(seen []bool, wrap bool) (lo, hi int) {
 	n, first, last := len(seen), -1, -1
 	bestGap, gapEnd := 0, 0
@@ -66,8 +65,8 @@ func arc(seen []bool, wrap bool) (lo, hi int) {
 	return gapEnd, (gapEnd - bestGap - 1 + n) % n
 }
 
-// BoundingBox is Boxer.Box with memory of its own, or nil where the graph has
-// no grid.
+// BoundingBox is Boxer.Box with newly allocated memory, or nil if the graph has no
+// grid.
 func (g *Graph) BoundingBox(links []schema.LinkID) *schema.Box {
 	if g.grid == nil || len(links) == 0 {
 		return nil

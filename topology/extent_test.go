@@ -14,10 +14,10 @@ import (
 	"github.com/giverny/giverny/topology"
 )
 
-// span is how many switches an interval of a ring holds.
+// span is the number of switches in an interval of a ring.
 func span(lo, hi, n int) int { return (hi-lo+n)%n + 1 }
 
-// The box against a search over all boxes.
+// The box agrees with a search over all boxes.
 func TestBoundingBoxIsSmallest(t *testing.T) {
 	for _, spec := range []string{"torus:5x4x7", "mesh:5x4x7", "torus:2x3"} {
 		g := parse(t, spec)
@@ -144,7 +144,7 @@ func TestDescribe(t *testing.T) {
 	}
 }
 
-// vendorFabric has the names that a vendor's subnet manager gives, in an order of its own.
+// vendorFabric has names as given by a vendor's subnet manager, in its own order.
 func vendorFabric(t *testing.T) *topology.Graph {
 	t.Helper()
 	b := topology.NewBuilder("ib0")
@@ -172,7 +172,7 @@ func vendorFabric(t *testing.T) *topology.Graph {
 	return g
 }
 
-// Many ports of one leaf are no root: they are named as what they are.
+// Many ports of one leaf are not a root: they are named as host ports.
 func TestDescribeHostPorts(t *testing.T) {
 	g := parse(t, "fattree:leaves=4,hosts=6,spines=2")
 	egress := func(device string, from, to int) (links []schema.LinkID) {
@@ -231,7 +231,7 @@ func TestDescribeRegion(t *testing.T) {
 	}
 }
 
-// Regions of one metric have names of their own; those of two metrics may share one.
+// Regions of one metric have unique names; those of two metrics may share one.
 func TestDescribeRegionsTellsThemApart(t *testing.T) {
 	g := parse(t, "fattree:k=4")
 	port := func(device, port string) schema.LinkID {
@@ -292,7 +292,7 @@ func TestRenameRoot(t *testing.T) {
 	}
 }
 
-// Switches whose names begin alike have names of their own: pods' leaves p0l3 and spines p0a1.
+// Switches whose names begin alike are named separately: pods' leaves p0l3 and spines p0a1.
 func TestDescribeTellsKindsApart(t *testing.T) {
 	var out bytes.Buffer
 	if err := topology.Write(&out, parse(t, "fattree:k=8")); err != nil {

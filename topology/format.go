@@ -14,16 +14,15 @@ import (
 	"github.com/giverny/giverny/schema"
 )
 
-// Reader reads a fabric from text. name stands for the input in errors; fabric,
-// if not empty, replaces the name that the text gives the fabric; prev, an
-// earlier version or nil, lets every link that it knew keep its number. The
-// strings are warnings: what was left out and why.
+// Reader reads a fabric from text. name identifies the input in errors; fabric, if not
+// empty, overrides the fabric name in the text; prev, an earlier version or nil, lets
+// known links keep their numbers. The strings are warnings: what was left out and why.
 type Reader func(r io.Reader, name, fabric string, prev *Graph) (*Graph, []string, error)
 
-// DefaultFabric is the name of a fabric whose source gives it none.
+// DefaultFabric is the name of a fabric whose source does not name it.
 const DefaultFabric = "fabric0"
 
-// Format is a way in which fabrics are described.
+// Format is a topology file format.
 type Format struct {
 	Name string
 	Read Reader
@@ -31,7 +30,7 @@ type Format struct {
 	sign func(head []byte) bool
 }
 
-// Formats lists what can be read.
+// Formats lists the supported formats.
 var Formats = []Format{
 	{"yaml", ReadYAML, "Giverny's own format", func(h []byte) bool { return bytes.Contains(h, []byte("giverny_topology")) }},
 	{"ibnetdiscover", ReadIBNetDiscover, "output of ibnetdiscover, plain or with -p", func(h []byte) bool {
@@ -44,10 +43,10 @@ var Formats = []Format{
 	{"netq", ReadNetQ, "topology graph of NVIDIA NetQ's API, JSON", func(h []byte) bool { return bytes.Contains(h, []byte("compounded_links")) }},
 }
 
-// DetectSize is how much of an input DetectFormat wants to see.
+// DetectSize is how many bytes of an input DetectFormat needs.
 const DetectSize = 4 << 10
 
-// DetectFormat detects the format by the beginning of a text.
+// DetectFormat detects the format from the beginning of a text.
 func DetectFormat(head []byte) (Format, error) {
 	for _, f := range Formats {
 		if f.sign(head) {
@@ -70,7 +69,7 @@ func FindFormat(name string) (Format, error) {
 	return Format{}, fmt.Errorf("unknown topology format %q; want %s", name, formatNames())
 }
 
-// formatHelp lists the formats with what they are.
+// formatHelp lists the formats with their descriptions.
 func formatHelp() string {
 	texts := make([]string, len(Formats))
 	for i, f := range Formats {
@@ -87,7 +86,7 @@ func formatNames() string {
 	return strings.Join(names, ", ")
 }
 
-// Summary counts what a graph holds.
+// Summary has counts of a graph's content.
 type Summary struct {
 	Fabric           string         `json:"fabric"`
 	Version          string         `json:"version"`
@@ -104,7 +103,7 @@ type Summary struct {
 	SwitchesByLevel  map[string]int `json:"switches_by_level"`
 }
 
-// Summarize counts what g holds.
+// Summarize counts the content of g.
 func Summarize(g *Graph) Summary {
 	s := Summary{Fabric: g.fabric, Version: fmt.Sprintf("%016x", g.version), Ports: g.NumPorts(), Links: g.NumLinks(), Duplex: g.duplex,
 		LinksByClass: map[string]int{}, LinksByGbps: map[string]int{}, SwitchesByLevel: map[string]int{}}
@@ -133,7 +132,7 @@ func Summarize(g *Graph) Summary {
 	return s
 }
 
-// String says what there is in one line: "ib0: 40 switches (31 leaf, 9 spine), 542 host adapters, 40 aggregation nodes, 2228
+// String is the summary in one line: "ib0: 40 switches (31 leaf, 9 spine), 542 host adapters, 40 aggregation nodes, 2228
 // ports, 2228 links (1164 host, 1064 switch; 2228 at 400 Gb/s; 0 down), version 52d7c758f64ab312".
 func (s Summary) String() string {
 	parts := []string{plural.Count(s.Switches, "switch", "switches")}
@@ -157,10 +156,10 @@ func (s Summary) String() string {
 	return s.Fabric + ": " + strings.Join(parts, ", ")
 }
 
-// levelNames are the words for levels of switches, as Summary counts them.
+// levelNames are the words for the switch levels of Summary.
 var levelNames = map[string]string{"-1": "of unknown level", "1": "leaf", "2": "spine", "3": "core"}
 
-// counts lists numbers with what they count, "31 leaf, 9 spine", in the order of the keys.
+// counts lists counts with their names, "31 leaf, 9 spine", in key order.
 func counts(of map[string]int, name func(key string) string) string {
 	keys := slices.SortedFunc(maps.Keys(of), func(a, b string) int { return cmp.Or(cmp.Compare(len(a), len(b)), cmp.Compare(a, b)) })
 	for i, key := range keys {

@@ -23,7 +23,7 @@ func detect(t *testing.T, text []byte) topology.Format {
 	return f
 }
 
-// formatCase is a file, the format it is in and what it holds; zero: any number.
+// formatCase is a file with its format and content; zero: any number.
 type formatCase struct {
 	file, format              string
 	switches, adapters, links int
@@ -74,7 +74,7 @@ func readFormat(t *testing.T, c formatCase, text []byte) {
 	roundTrip(t, g)
 }
 
-// roundTrip writes a graph in our own format and reads it back, the same.
+// roundTrip writes a graph in our own format, reads it back and compares.
 func roundTrip(t *testing.T, g *topology.Graph) {
 	t.Helper()
 	var text bytes.Buffer
@@ -171,7 +171,7 @@ func TestSlurmHostlist(t *testing.T) {
 	}
 }
 
-// What any reader made of any text, our own format keeps.
+// Whatever a reader makes of any text survives our own format.
 func FuzzFormats(f *testing.F) {
 	for _, file := range []string{"plain.txt", "ports.txt", "contradiction.txt", "topology.conf", "netq.json"} {
 		f.Add(sample(f, file))

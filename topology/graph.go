@@ -9,8 +9,8 @@ import (
 // DeviceID numbers the devices of one version of a graph densely from zero.
 type DeviceID uint32
 
-// DeviceKind is what a device does with traffic: switches forward it, hosts send
-// and receive it.
+// DeviceKind is the role of a device: switches forward traffic, hosts send and receive
+// it.
 type DeviceKind uint8
 
 // Kinds of devices.
@@ -25,19 +25,19 @@ func (k DeviceKind) String() string { return [...]string{"switch", "host"}[k] }
 type Device struct {
 	Name  string // unique in the fabric
 	Kind  DeviceKind
-	GUID  string // node GUID in hexadecimal where the fabric has them, or empty
-	Label string // what people call it; Name if empty
+	GUID  string // node GUID in hexadecimal, or empty
+	Label string // display name; Name if empty
 	Level int8   // 0 host, 1 leaf, 2 spine or aggregation, 3 core; -1 unknown
-	Group int32  // pod, dragonfly group; -1 none
+	Group int32  // pod, dragonfly group; -1: none
 	Coord []int  // position on a torus or mesh, or nil
 }
 
-// LinkClass groups links of like capacity and role.
+// LinkClass groups links with the same capacity and role.
 type LinkClass uint8
 
 // Classes of links.
 const (
-	ClassHost   LinkClass = iota // host to switch, either way
+	ClassHost   LinkClass = iota // host to switch or switch to host
 	ClassSwitch                  // switch to switch
 	ClassLocal                   // within a dragonfly group
 	ClassGlobal                  // between dragonfly groups
@@ -48,8 +48,8 @@ var classNames = [...]string{"host", "switch", "local", "global", "torus"}
 
 func (c LinkClass) String() string { return classNames[c] }
 
-// Link is one edge of the graph, from the port that sends to the port that
-// receives. On a duplex graph it stands for both directions.
+// Link is one edge of the graph, from the sending to the receiving port. On a duplex
+// graph it represents both directions.
 type Link struct {
 	From, To               DeviceID
 	FromPort, ToPort       string
@@ -61,7 +61,7 @@ type Link struct {
 
 // PortLinks are the two links of a port. On a duplex graph they are the same.
 type PortLinks struct {
-	Egress, Ingress schema.LinkID // schema.NoLink where there is none
+	Egress, Ingress schema.LinkID // schema.NoLink if there is none
 }
 
 // Graph is one version of a fabric. It is immutable and safe for concurrent use.
@@ -76,7 +76,7 @@ type Graph struct {
 	byGUID   map[string]DeviceID
 	portName []string // dictionary of port names
 
-	switchesIn map[int32]int // how many, by group
+	switchesIn map[int32]int // number of switches, by group
 
 	from, to         []DeviceID
 	fromPort, toPort []uint32 // into portName
@@ -96,16 +96,16 @@ type portRow struct {
 	links PortLinks
 }
 
-// Fabric is the name of the plane or rail.
+// Fabric is the name of the fabric (plane or rail).
 func (g *Graph) Fabric() string { return g.fabric }
 
-// Version identifies the graph's content: it is a hash of all that the graph
-// holds, numbering included, and of nothing else. The same fabric read again
-// has the same version.
+// Version identifies the graph's content: it is a hash of everything in the graph,
+// including numbers, and of nothing else. The same fabric read again has the same
+// version.
 func (g *Graph) Version() uint64 { return g.version }
 
-// Duplex reports whether each link stands for both directions, so that the
-// readings of its two ends are to be merged (Gemini's aggregated links).
+// Duplex reports whether each link represents both directions, so that the readings of
+// its two ends are merged (Gemini's aggregated links).
 func (g *Graph) Duplex() bool { return g.duplex }
 
 // Grid is the coordinate system of a torus or mesh, or nil.
@@ -120,19 +120,19 @@ func (g *Graph) NumDevices() int { return len(g.devices) }
 // NumPorts is the number of ports that have a link.
 func (g *Graph) NumPorts() int { return len(g.ports) }
 
-// Link is the link with the given number.
+// Link returns the link with the given number.
 func (g *Graph) Link(id schema.LinkID) Link {
 	return Link{From: g.from[id], To: g.to[id], FromPort: g.portName[g.fromPort[id]], ToPort: g.portName[g.toPort[id]],
 		CapacityBytesPerSecond: g.capacity[id], Class: g.class[id], Dim: g.dim[id], Up: g.up[id]}
 }
 
-// Capacity is the link's, in bytes per second; 0 if unknown.
+// Capacity is the link's capacity in bytes per second; 0 if unknown.
 func (g *Graph) Capacity(id schema.LinkID) float64 { return g.capacity[id] }
 
-// Ends are the devices that a link leaves and enters.
+// Ends returns the devices that a link leaves and enters.
 func (g *Graph) Ends(id schema.LinkID) (from, to DeviceID) { return g.from[id], g.to[id] }
 
-// Device is the device with the given number.
+// Device returns the device with the given number.
 func (g *Graph) Device(id DeviceID) *Device { return &g.devices[id] }
 
 // IsSwitch reports whether the device forwards traffic.
@@ -147,8 +147,8 @@ func (g *Graph) FindDevice(name string) (DeviceID, bool) {
 	return id, ok
 }
 
-// LinksAt lists the links that leave or enter a device, ascending. The slice is
-// the graph's own: do not change it.
+// LinksAt lists the links that leave or enter a device, ascending. The slice must not
+// be modified.
 func (g *Graph) LinksAt(d DeviceID) []schema.LinkID { return g.linksAt[g.linksOff[d]:g.linksOff[d+1]] }
 
 // PortAt finds the links of a device's port.
@@ -170,13 +170,13 @@ func (g *Graph) FindPort(device, port string) (PortLinks, bool) {
 	return g.PortAt(d, port)
 }
 
-// PortKey is the lasting name of the port that a link leaves.
+// PortKey is the persistent name of the port that a link leaves.
 func (g *Graph) PortKey(id schema.LinkID) schema.PortKey {
 	return schema.PortKey{Fabric: g.fabric, Device: g.devices[g.from[id]].Name, Port: g.portName[g.fromPort[id]]}
 }
 
-// Hosts lists the hosts in order of number, without aggregation nodes; on a fabric without hosts (a torus
-// of switches, each with its NIC) it lists the switches.
+// Hosts lists the hosts in order of number, without aggregation nodes; on a fabric without hosts (a torus of switches
+// with built-in NICs) it lists the switches.
 func (g *Graph) Hosts() []DeviceID {
 	var hosts, all []DeviceID
 	for d := range g.devices {

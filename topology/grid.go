@@ -6,7 +6,7 @@ import "github.com/giverny/giverny/schema"
 // number x + X*(y + Y*(z + ...)).
 type Grid struct {
 	Dims []int
-	Wrap bool // torus: the last switch of a line is joined to the first
+	Wrap bool // torus: the last switch of a line is connected to the first
 }
 
 // Switches is the number of grid points.
@@ -26,7 +26,7 @@ func (g *Grid) Coord(n int, c []int) {
 	}
 }
 
-// Number is the switch at coordinates c.
+// Number is the number of the switch at coordinates c.
 func (g *Grid) Number(c []int) int {
 	n := 0
 	for i := len(g.Dims) - 1; i >= 0; i-- {
@@ -35,9 +35,8 @@ func (g *Grid) Number(c []int) int {
 	return n
 }
 
-// HalfCoord writes into c the doubled coordinates of a link of the grid: the
-// point half-way between its two switches (Monet, section 4.2), times two so
-// that it is whole.
+// HalfCoord writes into c the doubled coordinates of a grid link: the midpoint of its
+// two switches (Monet, section 4.2), times two to make it integral.
 func (g *Graph) HalfCoord(id schema.LinkID, c []int) {
 	for i, x := range g.devices[g.from[id]].Coord {
 		c[i] = 2 * x
@@ -45,10 +44,10 @@ func (g *Graph) HalfCoord(id schema.LinkID, c []int) {
 	c[g.dim[id]]++
 }
 
-// L1 is the distance between two links on a torus or mesh: the L1 norm between
-// half-way points, with wraparound, in switch spacings (a whole number plus,
-// for links of different dimension, no fraction: two halves make one). Links
-// that share a switch are at most 1 apart. It panics on a graph without a grid.
+// L1 is the distance between two links on a torus or mesh: the L1 norm between their
+// midpoints, with wraparound, in switch spacings. It is a whole number: for links of
+// different dimensions two halves add up to one. Links that share a switch are at most
+// 1 apart. It panics without a grid.
 func (g *Graph) L1(a, b schema.LinkID) int {
 	var pa, pb [8]int
 	n := len(g.grid.Dims)

@@ -8,15 +8,14 @@ import (
 	"strings"
 )
 
-// ReadIBNetDiscover reads the output of ibnetdiscover(8), plain or with -p
-// (--ports), as one fabric of directed links: one per port line. name stands
-// for the input in errors, which give the line. Where only one end of a cable
-// is listed the other is added; a cable whose two ends disagree is left out with
-// a warning, and an input full of them is refused.
+// ReadIBNetDiscover reads the output of ibnetdiscover(8), plain or with -p (--ports),
+// as one fabric of directed links, one per port line. name identifies the input in
+// errors, which give the line. If only one end of a cable is listed, the other one is
+// added; a cable with contradictory ends is omitted with a warning, and an input full
+// of them is rejected.
 //
-// Ports that are down are absent from the plain output. With the graph of an
-// earlier reading as prev, every device (by GUID) and link that it knew keeps
-// its number; prev may be nil.
+// The plain output lacks ports that are down. With the graph of an earlier reading as
+// prev, every known device (by GUID) and link keeps its number; prev may be nil.
 func ReadIBNetDiscover(r io.Reader, name, fabric string, prev *Graph) (*Graph, []string, error) {
 	p := ibParser{cables: newCableList(fabric, prev)}
 	scan := bufio.NewScanner(r)
@@ -86,7 +85,7 @@ func (p *ibParser) parse(line string) error {
 	return fmt.Errorf("unexpected %q; want a node, a port line in [], or a key such as switchguid=", clip(line))
 }
 
-// nodeLine reads: Switch 41 "S-1c34da0300728866" # "name" enhanced port 0 lid 1600 lmc 0
+// nodeLine parses: Switch 41 "S-1c34da0300728866" # "name" enhanced port 0 lid 1600 lmc 0
 func (p *ibParser) nodeLine(line string) error {
 	kind, rest, _ := strings.Cut(line, "\t")
 	if rest == "" {
@@ -103,7 +102,7 @@ func (p *ibParser) nodeLine(line string) error {
 	return nil
 }
 
-// portLine reads, under a switch or an adapter:
+// portLine parses, below a switch or an adapter:
 //
 //	[39] "S-1c34da030060a40c"[39]  # "name" lid 102 4xHDR
 //	[1](1c34da0300608820)  "S-1c34da0300728866"[5]  # lid 2 lmc 0 "name" lid 1 4xHDR
@@ -137,7 +136,7 @@ func (p *ibParser) portLine(line string) error {
 	return nil
 }
 
-// pairLine reads a line of ibnetdiscover -p:
+// pairLine parses a line of ibnetdiscover -p:
 //
 //	CA 134 1 0x7cfe9003003b4bde 4x EDR - SW 1719 10 0x7cfe9003009ce5b0 ( 'a HCA-1' - 'leaf' )
 //	SW 2052 37 0x506b4b03005c2740 4x ???          'leaf'

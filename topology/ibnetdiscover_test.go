@@ -15,7 +15,7 @@ import (
 	"github.com/giverny/giverny/topology"
 )
 
-// sample is one of the samples of our own in testdata.
+// sample is one of our own samples in testdata.
 func sample(t testing.TB, name string) []byte { return readFile(t, filepath.Join("testdata", name)) }
 
 func recorded(t testing.TB, elem ...string) []byte {
@@ -65,9 +65,9 @@ func TestRecordedSelene(t *testing.T) {
 	}
 }
 
-// The quirks of the sample: headings of -g, a switch that lists its ports in any order, a description with
-// blanks and one with quotes, two adapters of one description, one of which has no block of its own, a speed
-// that is not known, an aggregation node.
+// The quirks of the sample: headings of -g, a switch with ports in any order, a description with blanks and one with
+// quotes, two adapters with the same description, one of them without its own block, an unknown speed, an aggregation
+// node.
 func TestReadPlainListing(t *testing.T) {
 	text := sample(t, "plain.txt")
 	g := readIB(t, text, nil)
@@ -120,7 +120,7 @@ func TestReadPortList(t *testing.T) {
 	}
 }
 
-// podsText is what ibnetdiscover -p prints of a fat tree of pods of two leaves with two spines each, of which the last has no host.
+// podsText is the output of ibnetdiscover -p for a fat tree of pods of two leaves with two spines each, the last without hosts.
 func podsText(pods int) []byte {
 	var text bytes.Buffer
 	guids := map[string]int{}
@@ -155,7 +155,7 @@ func podsText(pods int) []byte {
 	return text.Bytes()
 }
 
-// A pod whose hosts are all down has leaves and spines like the others, although they are farther from hosts than the cores are.
+// A pod whose hosts are all down has leaves and spines like the others, although they are farther from hosts than the cores.
 func TestLevelsOfAPodWithoutHosts(t *testing.T) {
 	g := readIB(t, podsText(3), nil)
 	if got := topology.Summarize(g).SwitchesByLevel; got["1"] != 6 || got["2"] != 6 || got["3"] != 4 || len(got) != 3 {
@@ -188,8 +188,8 @@ func contradiction(t *testing.T, text []byte, line string, links int) {
 	}
 }
 
-// Any fabric, listed in any order, is read as it is, and always as the same
-// version: discoveries differ in where they start.
+// A fabric listed in any order gives the same graph and version: discoveries differ in
+// where they start.
 func TestListingOrderDoesNotMatter(t *testing.T) {
 	rng := rand.New(rand.NewSource(1))
 	for _, spec := range []string{"fattree:leaves=5,hosts=3,spines=2,gbps=200", "fattree:k=4", "dragonfly:groups=5,routers=2,hosts=2"} {
@@ -211,8 +211,8 @@ func TestListingOrderDoesNotMatter(t *testing.T) {
 	}
 }
 
-// listing prints a directed graph of switches and hosts as ibnetdiscover does,
-// the nodes and their ports in any order.
+// listing prints a directed graph of switches and hosts like ibnetdiscover, with nodes
+// and ports in random order.
 func listing(g *topology.Graph, rng *rand.Rand) []byte {
 	id := func(d topology.DeviceID) string {
 		return fmt.Sprintf("%c-%016x", map[bool]byte{true: 'S', false: 'H'}[g.IsSwitch(d)], uint64(d)+1)
@@ -235,7 +235,7 @@ func listing(g *topology.Graph, rng *rand.Rand) []byte {
 	return text.Bytes()
 }
 
-// A cable that comes up later gets a new number and leaves the others alone.
+// A cable that comes up later gets a new number and does not change the others.
 func TestAppearanceKeepsNumbers(t *testing.T) {
 	appearance(t, sample(t, "plain.txt"), "b00000000000c010")
 }
@@ -309,7 +309,7 @@ func BenchmarkReadIBNetDiscover(b *testing.B) {
 	})
 }
 
-// A listing whose end is missing names devices that it does not describe.
+// A truncated listing names devices that it does not describe.
 func TestAListingCutShortIsRefused(t *testing.T) {
 	var whole strings.Builder
 	fmt.Fprint(&whole, "switchguid=0x1(1)\nSwitch\t36 \"S-0000000000000001\"\t\t# \"leaf\" base port 0 lid 1 lmc 0\n")

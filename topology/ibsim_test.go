@@ -10,9 +10,9 @@ import (
 	"github.com/giverny/giverny/topology"
 )
 
-// The real ibnetdiscover on a simulated subnet: from every node the fabric is the
-// same version, in its other form it has the same links, and when a cable
-// has gone the difference is that cable.
+// The real ibnetdiscover on a simulated subnet: from every node it gives the same
+// version, its other format gives the same links, and after a cable is removed the
+// difference is that cable.
 func TestIBNetDiscoverOfASubnet(t *testing.T) {
 	tree := ibsim.FatTree{Leaves: 3, Spines: 2, HostsPerLeaf: 2, LinksPerPair: 2}
 	subnet := ibsim.Start(t, tree.Netlist())

@@ -8,7 +8,7 @@ import (
 	"github.com/giverny/giverny/schema"
 )
 
-// Lines of WriteJSON; what they mean stands in docs/reference/topology-format.md.
+// Lines of WriteJSON; see docs/reference/topology-format.md.
 type (
 	fabricJSON struct {
 		Type string `json:"type"`
@@ -47,8 +47,8 @@ type (
 	}
 )
 
-// WriteJSON writes a graph as JSON lines: one object for the fabric, one for
-// each device and one for each link, with their numbers, in order of number.
+// WriteJSON writes a graph as JSON lines: an object for the fabric, one for each device
+// and one for each link, with their numbers, in order of number.
 func WriteJSON(w io.Writer, g *Graph) error {
 	out := bufio.NewWriter(w)
 	lines := json.NewEncoder(out)

@@ -9,9 +9,9 @@ import (
 // coreLevel is the highest level of a fat tree with pods.
 const coreLevel = 3
 
-// setLevels numbers hosts 0, switches with hosts 1, and the others by their distance from those, along links that are up;
-// but switches beyond the cores that join no switches which were not joined below them are a pod without hosts: they
-// count down again from where it is attached. Devices that have a level keep it.
+// setLevels assigns level 0 to hosts, 1 to switches with hosts, and to the others their distance from those over links
+// that are up. Exception: switches beyond the cores that connect no switches not already connected below them are a pod
+// without hosts, whose levels decrease again from where it is attached. Devices with a level keep it.
 func (b *Builder) setLevels() {
 	g := &b.g
 	peers := make([][]DeviceID, len(g.devices)) // switches, by what is cabled to them
@@ -75,6 +75,6 @@ func joins(below [][]DeviceID, d DeviceID) bool {
 	return false
 }
 
-// isAggregationNode reports whether an adapter is a switch's own SHARP engine: it aggregates, but no traffic begins or
-// ends there.
+// isAggregationNode reports whether an adapter is a switch's own SHARP engine, which aggregates but is not the source
+// or destination of traffic.
 func isAggregationNode(label string) bool { return strings.Contains(label, "Aggregation Node") }

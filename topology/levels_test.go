@@ -10,7 +10,7 @@ import (
 	"github.com/giverny/giverny/topology"
 )
 
-// A file that states no levels has those of its cables.
+// For a file without levels these are derived from the cables.
 func TestLevelsByCables(t *testing.T) {
 	for _, spec := range []string{"fattree:k=8", "fattree:leaves=4,hosts=4,spines=4", "dragonfly:groups=9,routers=4,hosts=2"} {
 		t.Run(spec, func(t *testing.T) {
@@ -30,7 +30,7 @@ func TestLevelsByCables(t *testing.T) {
 	}
 }
 
-// Levels that a file states stand, whatever its cables say.
+// Levels given in a file take precedence over its cables.
 func TestStatedLevelsStand(t *testing.T) {
 	g := readYAML(t, file(`
 - {name: a, kind: switch, level: 2}
@@ -45,7 +45,7 @@ func TestStatedLevelsStand(t *testing.T) {
 	}
 }
 
-// A chain of 300 switches, each cabled to the next in one direction only, has levels, the highest for all beyond it.
+// A chain of 300 switches, each cabled to the next in one direction only, has levels, saturating at the highest.
 func TestLevelsOfAChain(t *testing.T) {
 	var devices, links strings.Builder
 	devices.WriteString("\n- {name: s0, kind: host}")

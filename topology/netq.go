@@ -6,7 +6,7 @@ import (
 	"io"
 )
 
-// netqCapacity stands for every link of a NetQ graph, which gives no speeds:
+// netqCapacity is the assumed capacity of links in a NetQ graph, which gives no speeds:
 // 100 Gb/s.
 const netqCapacity = 100e9 / 8
 
@@ -27,7 +27,7 @@ type netqLink struct {
 	} `json:"interfaces"`
 }
 
-// ends are the two ends of a link between known nodes.
+// ends returns the two ends of a link between known nodes.
 func (l *netqLink) ends(c *cableList, known map[string]bool) (a, b cableEnd, err error) {
 	if len(l.Interfaces) != 2 {
 		return a, b, fmt.Errorf("has %d interfaces, want 2", len(l.Interfaces))
@@ -49,8 +49,8 @@ type netqNode struct {
 	Tier       int    `json:"tier"`
 }
 
-// ReadNetQ reads the topology graph that NVIDIA NetQ's API returns: an Ethernet
-// fabric as LLDP sees it. What is not a switch is a host.
+// ReadNetQ reads the topology graph returned by NVIDIA NetQ's API: an Ethernet fabric
+// as discovered by LLDP. Anything that is not a switch is a host.
 func ReadNetQ(r io.Reader, name, fabric string, prev *Graph) (*Graph, []string, error) {
 	var graphs []netqGraph
 	if err := json.NewDecoder(r).Decode(&graphs); err != nil {

@@ -10,8 +10,8 @@ import (
 	"github.com/giverny/giverny/schema"
 )
 
-// DescribeRegions names the regions of an interval, those of one metric each in its own way: where several would share
-// a name, it also says one of their ports.
+// DescribeRegions names the regions of an interval, separately for each metric: if several would share a name, one of
+// their ports is added.
 func (g *Graph) DescribeRegions(regions []schema.Region) {
 	type place struct {
 		metric schema.Metric
@@ -31,8 +31,8 @@ func (g *Graph) DescribeRegions(regions []schema.Region) {
 	}
 }
 
-// tellApart adds to the name that regions share the first port, by name, of the links that a region has alone; where
-// it has none alone, the first that no other is named by.
+// tellApart adds to a shared name the first port, by name, of the links that only this region has; if there is none,
+// the first port not used for another region.
 func (g *Graph) tellApart(list []*schema.Region) {
 	regionsOf := map[schema.LinkID]int{}
 	for _, r := range list {
@@ -60,10 +60,10 @@ func (g *Graph) tellApart(list []*schema.Region) {
 	}
 }
 
-// DescribeRegion names a region in a few words: by its root and where its traffic comes from, "congestion tree at
-// leaf7 port 9 (host56), from pods 0-2", or by its place (Describe) where it has no one root. The stall of links does
-// not show why a tree grows; where a diagnosis has found the kind of its root, that is in the name: "incast at leaf7 port
-// 9 (host56)". The same region has the same name, however links and devices are numbered.
+// DescribeRegion names a region in a few words: by its root and the source of its traffic, "congestion tree at leaf7 port
+// 9 (host56), from pods 0-2", or by its place (Describe) if it has no single root. Stalls do not show why a tree grows;
+// if a diagnosis has found the kind of its root, the name has it: "incast at leaf7 port 9 (host56)". The name does not
+// depend on the numbering of links and devices.
 func (g *Graph) DescribeRegion(r *schema.Region) string {
 	if g.grid != nil {
 		return g.Describe(r.Links)
@@ -87,7 +87,7 @@ func (g *Graph) DescribeRegion(r *schema.Region) string {
 	return text
 }
 
-// rootNames is how the names of regions with a root begin, by its kind.
+// rootNames maps kinds of roots to the beginning of region names.
 var rootNames = map[string]string{
 	"":                      "congestion tree at ",
 	schema.RootIncast:       "incast at ",
@@ -97,13 +97,13 @@ var rootNames = map[string]string{
 	schema.RootDeadlock:     "possible deadlock at ",
 }
 
-// NamesRoot reports whether a name of DescribeRegion is that of a root, and so says itself what is there.
+// NamesRoot reports whether a name from DescribeRegion names a root, and so says what is there.
 func NamesRoot(name string) bool {
 	_, named := RootPlace(name)
 	return named
 }
 
-// RootPlace is a name by a root without what is there, which may be another thing once a diagnosis has looked.
+// RootPlace strips the kind of root, which a diagnosis may change, from a name, leaving the place.
 func RootPlace(name string) (place string, named bool) {
 	for _, begin := range rootNames {
 		if place, named = strings.CutPrefix(name, begin); named {
@@ -113,7 +113,7 @@ func RootPlace(name string) (place string, named bool) {
 	return name, false
 }
 
-// RenameRoot is the name of a region after its root was found to be of a kind.
+// RenameRoot returns the name of a region for a newly found kind of root.
 func RenameRoot(name, kind string) string {
 	if rest, is := strings.CutPrefix(name, rootNames[""]); is && rootNames[kind] != "" {
 		return rootNames[kind] + rest
@@ -121,14 +121,14 @@ func RenameRoot(name, kind string) string {
 	return name
 }
 
-// managed is the name that a managed switch of NVIDIA gives each of its chips in an InfiniBand subnet: "MF0;leaf1:MQM8700/U1".
+// managed matches the names that a managed NVIDIA switch gives its chips in an InfiniBand subnet: "MF0;leaf1:MQM8700/U1".
 var managed = regexp.MustCompile(`^MF[0-9]+;([^:;]+):[^:/]+/(.+)$`)
 
-// maker is what firmware puts into the descriptions of devices that nobody has named: "Infiniscale-IV Mellanox Technologies".
+// maker matches the vendor in firmware descriptions of unnamed devices: "Infiniscale-IV Mellanox Technologies".
 var maker = regexp.MustCompile(` *Mellanox Technologies *`)
 
-// PlainName is a device's name as people call it: of a managed switch its own name, with the chip's where it has several;
-// of "Voltaire 4036 # leaf1" what stands after the model; elsewhere without the maker.
+// PlainName is a device's display name: for a managed switch its own name, with the chip's if it has several; for
+// "Voltaire 4036 # leaf1" the part after the model; otherwise the name without the vendor.
 func PlainName(name string) string {
 	if m := managed.FindStringSubmatch(name); m != nil {
 		if m[2] == "U1" {
@@ -145,10 +145,10 @@ func PlainName(name string) string {
 	return name
 }
 
-// fewestHostPorts is how many ports to hosts of one switch are not one root: as many trees are rare.
+// fewestHostPorts is from how many host ports of one switch on they do not count as one root: so many trees are rare.
 const fewestHostPorts = 4
 
-// describeHostPorts names links that mostly are ports to hosts of one switch: "leaf16, all host ports", "leaf16, 12 host
+// describeHostPorts names links that are mostly host ports of one switch: "leaf16, all host ports", "leaf16, 12 host
 // ports"; empty if they are not.
 func (g *Graph) describeHostPorts(links []schema.LinkID) string {
 	at, n := DeviceID(0), 0
@@ -176,8 +176,7 @@ func (g *Graph) describeHostPorts(links []schema.LinkID) string {
 	return fmt.Sprintf("%s, %d host ports", g.devices[at].Name, n)
 }
 
-// describeSources names where the hosts are that send over a region's links: their pods or groups, or else their
-// switches.
+// describeSources names the pods or groups, or else the switches, of the hosts that send over a region's links.
 func (g *Graph) describeSources(r *schema.Region) string {
 	var leaves []DeviceID
 	for _, l := range r.Links {
@@ -198,7 +197,7 @@ func (g *Graph) describeSources(r *schema.Region) string {
 	return "hosts of " + g.describeRanges(leaves)
 }
 
-// describePods names the pods or groups that switches belong to; ok is false where one belongs to none.
+// describePods names the pods or groups of switches; ok is false if some switch has none.
 func (g *Graph) describePods(switches []DeviceID) (text string, ok bool) {
 	var groups []int
 	for _, d := range switches {

@@ -8,14 +8,14 @@ import (
 	"strings"
 )
 
-// slurmCapacity stands for every link of a Slurm topology, whose LinkSpeed is
-// by its manual not in any unit: 100 Gb/s.
+// slurmCapacity is the assumed capacity of links in a Slurm topology, whose LinkSpeed
+// has no unit according to its manual: 100 Gb/s.
 const slurmCapacity = 100e9 / 8
 
-// ReadSlurm reads a topology.conf of Slurm's tree plugin. It names switches and
-// nodes but no ports: each switch's ports are numbered in the order in which
-// its neighbours are first named. Switches= may name peers as well as children,
-// and cycles are allowed, since files made from InfiniBand maps hold them.
+// ReadSlurm reads a topology.conf of Slurm's tree plugin. It names switches and nodes
+// but no ports: each switch's ports are numbered in the order in which its neighbours
+// first appear. Switches= may list peers as well as children, and cycles are allowed,
+// since files made from InfiniBand maps contain them.
 func ReadSlurm(r io.Reader, name, fabric string, prev *Graph) (*Graph, []string, error) {
 	c := newCableList(fabric, prev)
 	joined := map[[2]*cableNode]bool{}
@@ -67,7 +67,7 @@ func ReadSlurm(r io.Reader, name, fabric string, prev *Graph) (*Graph, []string,
 	return g, c.warnings, nil
 }
 
-// slurmNode finds a device by name. Slurm names, so there are no GUIDs.
+// slurmNode returns a device by name. Slurm has no GUIDs.
 func (c *cableList) slurmNode(name string, isSwitch bool) *cableNode {
 	n := c.node(name, isSwitch)
 	n.label, n.isSwitch = name, n.isSwitch || isSwitch
@@ -108,14 +108,14 @@ func parseSlurmLine(line string) (s slurmSwitch, err error) {
 	return s, nil
 }
 
-// What one host list may expand to. A name is bounded as a DNS name is.
+// Limits of the expansion of one host list. A name is bounded like a DNS name.
 const (
 	maxHosts     = 1 << 17
 	maxNameBytes = 253
 )
 
-// HostList expands Slurm's host lists: "a[1-3,07],b" is a1 a2 a3 a07 b. A name may
-// have several brackets, which multiply: "r[1-2]-ib[0-1]".
+// HostList expands Slurm's host lists: "a[1-3,07],b" is a1 a2 a3 a07 b. Several
+// brackets in a name multiply: "r[1-2]-ib[0-1]".
 func HostList(list string) (hosts []string, err error) {
 	for list != "" {
 		end, depth := len(list), 0
@@ -141,8 +141,8 @@ func HostList(list string) (hosts []string, err error) {
 
 var errTooManyHosts = fmt.Errorf("more than %d hosts in one list; write shorter ranges", maxHosts)
 
-// expandHost expands one name of a host list, "r[1-2]c[1-2]", to at most room
-// hosts: each bracket multiplies what stands before it.
+// expandHost expands one name of a host list, "r[1-2]c[1-2]", to at most room hosts:
+// each bracket multiplies the names so far.
 func expandHost(item string, room int) ([]string, error) {
 	hosts := []string{""}
 	for {
@@ -176,8 +176,8 @@ func expandHost(item string, room int) ([]string, error) {
 	}
 }
 
-// expandRanges expands "8-10,07" to 8 9 10 07, at most room numbers. A number is
-// as wide as the range's first, in leading zeros.
+// expandRanges expands "8-10,07" to 8 9 10 07, at most room numbers. Numbers are
+// zero-padded to the width of the range's first.
 func expandRanges(ranges string, room int) (numbers []string, err error) {
 	for _, r := range strings.Split(ranges, ",") {
 		first, last, ok := strings.Cut(r, "-")
@@ -192,7 +192,7 @@ func expandRanges(ranges string, room int) (numbers []string, err error) {
 		if z-a >= room-len(numbers) { // before z-a+1, which may overflow
 			return nil, errTooManyHosts
 		}
-		for i := range z - a + 1 { // not n <= z, which the greatest number never ends
+		for i := range z - a + 1 { // not n <= z, which would never end for the largest integer
 			numbers = append(numbers, fmt.Sprintf("%0*d", len(first), a+i))
 		}
 	}

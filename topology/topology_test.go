@@ -46,7 +46,7 @@ func TestParseRefuses(t *testing.T) {
 	}
 }
 
-// The numbering that the paper's data use.
+// The numbering matches the paper's data.
 func TestTorusLinkNumbers(t *testing.T) {
 	g := parse(t, "torus:5x4x3")
 	for id := schema.LinkID(0); int(id) < g.NumLinks(); id++ {
@@ -62,7 +62,7 @@ func TestTorusLinkNumbers(t *testing.T) {
 	}
 }
 
-// L1 against the definition in floating point, and its neighbourhood sizes.
+// L1 agrees with the definition in floating point, and has the right neighbourhood sizes.
 func TestTorusDistance(t *testing.T) {
 	g := parse(t, "torus:6x7x8")
 	rng := rand.New(rand.NewSource(1))

@@ -17,8 +17,8 @@ import (
 // formatVersion is the version of the YAML format.
 const formatVersion = 1
 
-// Write writes a graph in Giverny's own format, which ReadYAML reads back with
-// the same numbers and the same version:
+// Write writes a graph in Giverny's own format, which ReadYAML reads back with the same
+// numbers and version:
 //
 //	giverny_topology: 1
 //	fabric: ib0
@@ -31,8 +31,8 @@ const formatVersion = 1
 //	- ["0,0,0", "X+", "1,0,0", "X-", 9.4e+09, torus, 0]  # class torus: and the dimension
 //	- ["leaf0", "2", "host1", "1", 2.5e+10, host, down]  # known, but absent now
 //
-// guid, label, level, group and coord may be left out. JSON is YAML, so the
-// same text can be written as JSON.
+// guid, label, level, group and coord are optional. JSON is YAML, so the same content
+// may be written as JSON.
 func Write(w io.Writer, g *Graph) error {
 	out := bufio.NewWriter(w)
 	fmt.Fprintf(out, "giverny_topology: %d\nfabric: %s\nduplex: %t\n", formatVersion, strconv.Quote(g.fabric), g.duplex)
@@ -98,8 +98,8 @@ type yamlDevice struct {
 	Coord []int  `yaml:"coord"`
 }
 
-// ReadYAML reads what Write writes. fabric, if not empty, replaces the name in
-// the text; with prev, what it knew keeps its number.
+// ReadYAML reads the output of Write. fabric, if not empty, overrides the name in the
+// text; with prev, known devices and links keep their numbers.
 func ReadYAML(r io.Reader, name, fabric string, prev *Graph) (*Graph, []string, error) {
 	var y yamlGraph
 	dec := yaml.NewDecoder(bufio.NewReader(r))

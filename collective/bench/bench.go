@@ -1,7 +1,7 @@
-// Package bench scores a diagnoser of collectives on simulated incidents whose truth is
-// known (simulate/incident). In go incidents and a way to diagnose; out come the shares
-// of right classes and culprits, of false blame, the error of the costs, and what
-// detection cost in bytes against rigid polling. It knows no diagnoser.
+// Package bench scores a diagnosis of collectives on simulated incidents with known ground
+// truth (simulate/incident). The input is incidents and a diagnosis function; the output is
+// the rates of correct classes and culprits, of false blame, the cost error, and the bytes
+// of telemetry against rigid polling. It is independent of the diagnosis.
 package bench
 
 import (
@@ -15,8 +15,8 @@ import (
 	"github.com/giverny/giverny/simulate/incident"
 )
 
-// Specs are n incidents: the classes in turns, each with the algorithms in turns, and
-// seeds from first on.
+// Specs returns n incidents, cycling through the classes and, for each, the algorithms,
+// with seeds from first on.
 func Specs(n int, first uint64, chunk int64) []incident.Spec {
 	classes, algorithms := incident.Classes(), incident.Algorithms()
 	var specs []incident.Spec
@@ -26,15 +26,15 @@ func Specs(n int, first uint64, chunk int64) []incident.Spec {
 	return specs
 }
 
-// Case is an incident as it was recorded under one way of detection.
+// Case is an incident as recorded with one mode of detection.
 type Case struct {
 	Truth incident.Truth
 	Run   collective.Run
-	Bytes map[detect.Mode]int64 // of telemetry
+	Bytes map[detect.Mode]int64 // telemetry bytes
 }
 
-// Play simulates an incident. The records are those of the first mode; the others say
-// their bytes.
+// Play simulates an incident. The records come from the first mode; the others only
+// contribute their bytes.
 func Play(spec incident.Spec, modes ...detect.Mode) (Case, error) {
 	in, err := incident.New(spec)
 	if err != nil {
@@ -60,20 +60,20 @@ func Play(spec incident.Spec, modes ...detect.Mode) (Case, error) {
 	return c, nil
 }
 
-// minShare of the makespan that a culprit must cost to count as blamed.
+// minShare is the least share of the makespan that a culprit must cost to count as blamed.
 const minShare = 0.01
 
-// Verdict is how one diagnosis compares to the truth.
+// Verdict compares one diagnosis with the truth.
 type Verdict struct {
-	Class   bool // of the first culprit; of a healthy run, that there is none
-	Culprit bool // the first culprit's flow, link or host is one of the truth's
-	Blamed  int  // culprits above minShare, and the first
-	False   int  // of them, those that are not in the truth
+	Class   bool // the first culprit's class is right; for a healthy run, there is none
+	Culprit bool // the first culprit's flow, link or host is in the truth
+	Blamed  int  // number of culprits above minShare, plus the first
+	False   int  // number of these that are not in the truth
 	Cost    float64
-	HasCost bool // Cost is the relative error of what the culprits cost together
+	HasCost bool // Cost is the relative error of the culprits' total cost
 }
 
-// Judge compares.
+// Judge scores a diagnosis.
 func Judge(truth *incident.Truth, d *collective.Diagnosis) Verdict {
 	if truth.Class == incident.Healthy {
 		v := Verdict{Class: len(d.Culprits) == 0, Culprit: len(d.Culprits) == 0, Blamed: len(d.Culprits), False: len(d.Culprits)}
@@ -105,8 +105,8 @@ func Judge(truth *incident.Truth, d *collective.Diagnosis) Verdict {
 	return v
 }
 
-// Matches reports whether a culprit is the one that was injected: by its flow where the
-// truth has flows, by its place, or by its rank.
+// Matches reports whether a culprit is the injected one: by flow if the truth has
+// flows, by place, or by rank.
 func Matches(truth *incident.Truth, c *collective.Culprit) bool {
 	if truth.Class == collective.Deadlock {
 		named := 0
@@ -133,7 +133,7 @@ func Matches(truth *incident.Truth, c *collective.Culprit) bool {
 	return false
 }
 
-// names reports whether an object's text names a place, whole: port 1 is not port 12.
+// names reports whether a text contains a place as a whole: port 1 does not match port 12.
 func names(text, place string) bool {
 	for at := 0; ; {
 		i := strings.Index(text[at:], place)
@@ -151,7 +151,7 @@ func names(text, place string) bool {
 // Score sums verdicts.
 type Score struct {
 	Cases, Class, Culprit int
-	FalseCases            int // with a culprit that is not in the truth
+	FalseCases            int // cases with a culprit that is not in the truth
 	Blamed, False         int
 	CostErrors            []float64
 	Bytes                 map[detect.Mode]int64
@@ -196,10 +196,10 @@ func one(b bool) int {
 	return 0
 }
 
-// Percent of the cases.
+// Percent returns n as a percentage of the cases.
 func (s *Score) Percent(n int) float64 { return 100 * float64(n) / float64(max(1, s.Cases)) }
 
-// FalsePercent is the share of the culprits named that are not in the truth.
+// FalsePercent is the percentage of blamed culprits that are not in the truth.
 func (s *Score) FalsePercent() float64 { return 100 * float64(s.False) / float64(max(1, s.Blamed)) }
 
 // CostError is the median relative error of the costs.

@@ -11,10 +11,10 @@ import (
 	"github.com/giverny/giverny/simulate/incident"
 )
 
-// TestFloors: two incidents of each class, half of the sizes of make bench-collective, a
-// third of them on 16 ranks,
-// whose 200 have 95% of the classes, 90% of the culprits and under 3% of false blame.
-// The floors are three standard errors below, of 22 incidents.
+// TestFloors runs two incidents of each class at half the size of make
+// bench-collective, a third of them on 16 ranks. Its 200 incidents have 95% of the
+// classes, 90% of the culprits and under 3% of false blame; the floors are lower by
+// three standard errors of 22 incidents.
 func TestFloors(t *testing.T) {
 	var all Score
 	for i, spec := range Specs(22, 2_000_000, 1<<19) {
@@ -79,9 +79,9 @@ func TestJudge(t *testing.T) {
 	}
 }
 
-// BenchmarkDiagnose measures the CPU that the diagnosis of one iteration of 16 ranks takes
-// in the memory of the one before, over an incident of each class, with the telemetry of
-// step-aware detection; and of the incident that takes most.
+// BenchmarkDiagnose measures the CPU time for one iteration of 16 ranks, with memory
+// reused, over an incident of each class with the telemetry of step-aware detection;
+// and the largest one.
 func BenchmarkDiagnose(b *testing.B) {
 	classes := len(incident.Classes())
 	for i, algorithm := range incident.Algorithms() {

@@ -1,9 +1,9 @@
-// Package detect decides when a host asks the switches for telemetry while a
-// collective runs. In go what the host sees of its own flow: the begin and end of a
-// step, notifications of ranks that wait for it, round trips, and the time; out come
-// polls and notifications, within a budget of bytes. It is the step-aware adaptive
-// detection of Vedrfolnir (SIGCOMM 2025 poster, section 2) and, for comparison, the
-// rigid triggers. It sends nothing, and reads no clock.
+// Package detect decides when a host polls the switches for telemetry during a
+// collective. The input is what the host sees of its own flow: begin and end of a step,
+// notifications of ranks that wait for it, round trips, and the time. The output is
+// polls and notifications, within a budget of bytes. It implements the step-aware
+// adaptive detection of Vedrfolnir (SIGCOMM 2025 poster, section 2) and, for
+// comparison, the rigid triggers. It sends nothing and reads no clock.
 package detect
 
 import (
@@ -11,19 +11,19 @@ import (
 	"math"
 )
 
-// Mode is when a host polls.
+// Mode is the policy by which a host polls.
 type Mode string
 
 // Modes.
 const (
-	StepAware Mode = "step-aware" // waited for or overdue, and the round trip is long: a bounded number of times per step
+	StepAware Mode = "step-aware" // if another rank waits or the step is overdue, and the round trip is long; bounded per step
 	Threshold Mode = "threshold"  // Hawkeye: the round trip is long, at most once per interval and flow
-	Periodic  Mode = "periodic"   // each flow once per interval, whatever happens
+	Periodic  Mode = "periodic"   // each flow once per interval, unconditionally
 	Off       Mode = "off"
 )
 
-// Sizes in bytes of what detection sends: a notification or polling packet, and in a
-// switch's report the record, each port and each flow.
+// Sizes in bytes of what detection sends: a notification or polling packet; and, in a
+// switch's report, the record, each port and each flow.
 const (
 	PacketBytes = 64
 	RecordBytes = 16
@@ -37,19 +37,19 @@ type Config struct {
 	ThresholdNanos int64   // a round trip above it is long
 	IntervalNanos  int64   // Threshold, Periodic: between polls of a flow
 	PollsPerStep   int     // StepAware
-	BackOff        bool    // StepAware: after a poll pass over 1, 2, 4, ... steps that are slow too, until one is not
-	Overdue        float64 // StepAware: a step that takes longer than this multiple of its time alone counts as waited for; twice as late, it polls whatever the round trip
-	HoldNanos      int64   // StepAware: a switch does not report a port again for so long
-	BudgetBytes    int64   // StepAware: telemetry per collective and host; 0: no end
+	BackOff        bool    // StepAware: after a poll skip 1, 2, 4, ... slow steps, until one is not slow
+	Overdue        float64 // StepAware: a step over this multiple of its time alone counts as waited for; twice as late, it polls regardless of the round trip
+	HoldNanos      int64   // StepAware: time during which a switch does not report a port again
+	BudgetBytes    int64   // StepAware: telemetry per collective and host; 0: unlimited
 }
 
-// DefaultConfig is one poll per step, as in the poster, fewer where one slow step
-// follows another, and steps that are overdue without a notification.
+// DefaultConfig polls once per step, as in the poster, less often when slow steps
+// follow each other, and also on overdue steps without a notification.
 func DefaultConfig() Config {
 	return Config{Mode: StepAware, ThresholdNanos: 40_000, IntervalNanos: 1_000_000, PollsPerStep: 1, BackOff: true, Overdue: 1.5, HoldNanos: 4_000_000, BudgetBytes: 512}
 }
 
-// Validate names what is wrong.
+// Validate reports invalid fields.
 func (c Config) Validate() error {
 	switch c.Mode {
 	case StepAware, Threshold, Periodic, Off:
@@ -66,9 +66,9 @@ func (c Config) Validate() error {
 //
 //	idle -> sending (Begin) -> armed (Waited, or overdue) -> polled (round trip long) -> idle (End)
 //
-// A poll puts the next one of the same step off by the step's time alone. With BackOff
-// a step in which it would poll is passed over where it polled in one before that was
-// slow without a break: after the k-th such poll 2^(k-1) steps.
+// After a poll the next one in the same step is delayed by the step's time alone. With
+// BackOff, after the k-th poll in an unbroken sequence of slow steps the agent skips
+// 2^(k-1) steps in which it would poll.
 type Agent struct {
 	cfg     Config
 	step    int
@@ -76,29 +76,29 @@ type Agent struct {
 	began   int64
 	alone   int64
 	waited  bool
-	ahead   map[int]bool // steps that others wait for and that have not begun
-	polls   int          // of this step
+	ahead   map[int]bool // later steps that others already wait for
+	polls   int          // in this step
 	nextAt  int64
-	slow    bool // it polled in this step, or would have
-	skip    int  // slow steps to pass over
-	skips   int  // of the last poll
+	slow    bool // it polled in this step, or would have without back-off
+	skip    int  // slow steps still to skip
+	skips   int  // skip as set by the last poll
 	spent   int64
 	notices int64
 }
 
-// New makes the agent of a host.
+// New returns the agent of a host.
 func New(cfg Config) *Agent { return &Agent{cfg: cfg, ahead: map[int]bool{}} }
 
-// Begin notes that a step is being sent; alone is its time on an idle fabric.
+// Begin records the begin of a step's sending; alone is its time on an idle fabric.
 func (a *Agent) Begin(now int64, step int, alone int64) {
 	a.step, a.sending, a.began, a.alone = step, true, now, alone
 	a.waited, a.polls, a.nextAt = a.ahead[step], 0, now
 	delete(a.ahead, step)
 }
 
-// End notes that the step has been sent. It reports whether the rank from which data
-// is still missing, if missing, is to be notified: a host that waits passes on that it
-// is waited for.
+// End records that the step has been sent. missing says that data of another rank is
+// still awaited; notify reports whether that rank is to be notified that this host
+// waits for it.
 func (a *Agent) End(missing bool) (notify bool) {
 	a.sending = false
 	if !a.slow {
@@ -112,7 +112,7 @@ func (a *Agent) End(missing bool) (notify bool) {
 	return true
 }
 
-// Waited notes a notification: another rank has sent its step and misses this host's.
+// Waited records a notification: another rank has sent its step and awaits this host's.
 func (a *Agent) Waited(step int) {
 	switch {
 	case a.sending && step <= a.step:
@@ -122,8 +122,8 @@ func (a *Agent) Waited(step int) {
 	}
 }
 
-// Observe decides on a poll. roundTrip is that of the last packet, or how long the
-// oldest one is under way without an answer.
+// Observe decides whether to poll. roundTrip is that of the last packet, or the age of
+// the oldest unacknowledged one.
 func (a *Agent) Observe(now, roundTrip int64) (poll bool) {
 	if !a.sending || a.cfg.Mode == Off || now < a.nextAt {
 		return false
@@ -150,7 +150,7 @@ func (a *Agent) Observe(now, roundTrip int64) (poll bool) {
 		if first {
 			a.skip--
 		}
-		a.nextAt = math.MaxInt64 // of this step; Begin sets it for the next
+		a.nextAt = math.MaxInt64 // for this step; Begin sets it for the next
 		return false
 	}
 	a.polls++
@@ -160,11 +160,11 @@ func (a *Agent) Observe(now, roundTrip int64) (poll bool) {
 	return true
 }
 
-// Spend notes what a poll has cost.
+// Spend records the cost of a poll.
 func (a *Agent) Spend(bytes int64) { a.spent += bytes }
 
-// Spent is the sum of what polls cost in bytes.
+// Spent is the total cost of polls in bytes.
 func (a *Agent) Spent() int64 { return a.spent }
 
-// Notices is the number of notifications that the host sent, of PacketBytes each.
+// Notices is the number of notifications sent, of PacketBytes each.
 func (a *Agent) Notices() int64 { return a.notices }

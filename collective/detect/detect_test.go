@@ -51,7 +51,7 @@ func TestAStepThatIsOverdueIsPolled(t *testing.T) {
 func TestNotifications(t *testing.T) {
 	cfg := DefaultConfig()
 	a := agent(cfg)
-	a.Waited(2) // of a step that has not begun
+	a.Waited(2) // for a step that has not begun
 	if a.Observe(50*us, cfg.ThresholdNanos+1) {
 		t.Error("polled in a step that no rank waits for")
 	}
@@ -72,8 +72,8 @@ func TestNotifications(t *testing.T) {
 	}
 }
 
-// TestBackOff: of steps that are all slow the first, third and sixth are polled, and the
-// next after one that is not.
+// TestBackOff: of consecutive slow steps the first, third and sixth are polled, and the
+// next one after a step that is not slow.
 func TestBackOff(t *testing.T) {
 	cfg := DefaultConfig()
 	a := New(cfg)

@@ -1,6 +1,6 @@
-// Package draw shows a diagnosed run: ranks by time with their steps and the critical
-// path, as an SVG picture or as Chrome trace events for Perfetto. In go a
-// collective.Run and its Diagnosis, out comes the text of the file.
+// Package draw renders a diagnosed run, with ranks by time, their steps and the
+// critical path, as an SVG picture or as Chrome trace events for Perfetto. The input is
+// a collective.Run and its Diagnosis, the output the text of the file.
 package draw
 
 import (
@@ -13,7 +13,7 @@ import (
 	"github.com/giverny/giverny/collective"
 )
 
-// maxDrawn is how many steps a picture shows; of more, only those of the critical
+// maxDrawn is how many steps a picture shows; beyond that only those of the critical
 // path are drawn.
 const maxDrawn = 20_000
 
@@ -22,7 +22,7 @@ const (
 	width, left, right, top, row = 1200, 120, 50, 60, 22
 )
 
-// kinds are what boxes stand for, and their colours.
+// kinds are the box types with their colours.
 var kinds = []struct {
 	kind       collective.SegmentKind
 	fill, name string
@@ -63,7 +63,7 @@ func SVG(out io.Writer, run collective.Run, d collective.Diagnosis) error {
 	return w.Flush()
 }
 
-// legend writes what the colours stand for, and gives them.
+// legend writes the legend, and returns the colours.
 func legend(w io.Writer) map[collective.SegmentKind]string {
 	fills := map[collective.SegmentKind]string{}
 	for i, k := range kinds {
@@ -74,8 +74,8 @@ func legend(w io.Writer) map[collective.SegmentKind]string {
 	return fills
 }
 
-// rowsOf gives each rank that is drawn its row: all ranks, or those of the critical
-// path where there are many.
+// rowsOf assigns a row to each drawn rank: all ranks, or only those of the critical
+// path if there are many.
 func rowsOf(run collective.Run, d collective.Diagnosis) (rows map[int]int, order []int) {
 	rows = map[int]int{}
 	add := func(rank int) {

@@ -9,7 +9,7 @@ import (
 	"github.com/giverny/giverny/collective"
 )
 
-// event is a Chrome trace event: times in microseconds, as the format has them.
+// event is a Chrome trace event, with times in microseconds.
 type event struct {
 	Name     string         `json:"name"`
 	Category string         `json:"cat,omitempty"`
@@ -21,12 +21,12 @@ type event struct {
 	Args     map[string]any `json:"args,omitempty"`
 }
 
-// criticalProcess is the process under which the critical path is shown; the ranks
-// are threads of process 0.
+// criticalProcess is the process id of the critical path; the ranks are threads of
+// process 0.
 const criticalProcess = 1
 
 // Trace writes the run in the Chrome trace event format: a thread per rank with its
-// transfers, and the critical path as a process of its own.
+// transfers, and the critical path as a separate process.
 func Trace(out io.Writer, run collective.Run, d collective.Diagnosis) error {
 	w := bufio.NewWriter(out)
 	fmt.Fprint(w, `{"displayTimeUnit":"ns","traceEvents":[`)

@@ -7,9 +7,9 @@ import (
 	"github.com/giverny/giverny/collective"
 )
 
-// Diagnose is the report on the dumps of a job in the form of all collectives: a hang
-// for each rank that stopped or disagrees. Its cost is how long some rank is known to
-// have gone on enqueueing after the operation that it waits in.
+// Diagnose returns the report on a job's dumps as a collective.Diagnosis: a hang for
+// each rank that stopped or disagrees. Its cost is the longest time for which a rank is
+// known to have kept enqueueing after the operation that it waits in.
 func Diagnose(dumps []*Dump) (collective.Diagnosis, error) {
 	report, err := Analyse(dumps)
 	if err != nil {
@@ -50,8 +50,8 @@ func Diagnose(dumps []*Dump) (collective.Diagnosis, error) {
 	return d, nil
 }
 
-// confidence that a rank that disagrees is at fault: where no choice has a majority, half
-// of them are not.
+// confidence that a disagreeing rank is at fault: without a majority, half of them are
+// not.
 func (d *Disagreement) confidence() float64 {
 	if len(d.Sides) > 0 {
 		return 0.5
@@ -61,7 +61,8 @@ func (d *Disagreement) confidence() float64 {
 
 func orEmpty(ranks []int) []int { return append([]int{}, ranks...) }
 
-// evidence is the operation in which others wait for a rank, or which its device does not complete.
+// evidence is the operation in which others wait for a rank, or which its device does
+// not complete.
 func (r *Report) evidence(rank int) string {
 	var waiting []int
 	var first *Wait
@@ -86,7 +87,7 @@ func (r *Report) evidence(rank int) string {
 	return fmt.Sprintf("%s %s for it: %s", rankList(waiting), verb, first.text())
 }
 
-// place of a hang that no rank can be blamed for.
+// place of a hang for which no rank is to blame.
 func (r *Report) place() string {
 	for _, w := range r.Waits {
 		if len(w.On) == 0 {
@@ -99,7 +100,7 @@ func (r *Report) place() string {
 	return ""
 }
 
-// placeEvidence says why no rank is blamed.
+// placeEvidence explains why no rank is blamed.
 func (r *Report) placeEvidence() string {
 	if r.few() {
 		return r.fewText()
@@ -107,7 +108,7 @@ func (r *Report) placeEvidence() string {
 	return "all ranks take part and the operation does not complete"
 }
 
-// stood is the longest time from the creation of a rank's head to its last entry.
+// stood is the longest time from a rank's head, its oldest incomplete entry, to its last entry.
 func stood(dumps []*Dump) (longest int64) {
 	for _, d := range dumps {
 		if i := slices.IndexFunc(d.Entries, func(e Entry) bool { return e.State != Completed }); i >= 0 && d.Entries[i].CreatedNanos > 0 {

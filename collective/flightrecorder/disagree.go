@@ -6,13 +6,13 @@ import (
 	"strings"
 )
 
-// place is where ranks must have enqueued the same.
+// place is a group and sequence number, under which ranks must have enqueued the same.
 type place struct {
 	group string
 	seq   int64
 }
 
-// disagree compares what the ranks of a group enqueued under one sequence number.
+// disagree compares what the ranks of a group enqueued under each sequence number.
 func (a *analysis) disagree() {
 	choices := map[place]map[string][]int{}
 	var places []place
@@ -27,7 +27,7 @@ func (a *analysis) disagree() {
 		}
 	}
 	slices.SortFunc(places, func(x, y place) int { return cmp.Or(cmp.Compare(x.group, y.group), cmp.Compare(x.seq, y.seq)) })
-	said := map[string]bool{} // the first of a group counts: later ones follow from it
+	said := map[string]bool{} // only the first per group counts: later ones follow from it
 	for _, k := range places {
 		if len(choices[k]) > 1 && !said[k.group] {
 			said[k.group] = true
@@ -36,9 +36,9 @@ func (a *analysis) disagree() {
 	}
 }
 
-// enqueued is the operations of a rank under each sequence number. Coalesced
-// operations have one number, which an entry of their own closes; of those that the
-// buffer no longer holds all of, nothing is said.
+// enqueued returns a rank's operations by sequence number. Coalesced operations share
+// one number and end with an entry of their own; those that are only partly in the ring
+// buffer are omitted.
 func (a *analysis) enqueued(r int) map[place][]string {
 	d := a.dumps[r]
 	out := map[place][]string{}
@@ -60,23 +60,23 @@ func (a *analysis) enqueued(r int) map[place][]string {
 	return out
 }
 
-// closes reports whether an entry is the one that PyTorch adds at the end of coalesced
+// closes reports whether an entry is the one that PyTorch adds after coalesced
 // operations: nccl:coalesced, nccl:ALLGATHER_coalesced and the like. Operations on
-// several tensors are all_reduce_coalesced and so on, in small letters.
+// several tensors are lower-case, such as all_reduce_coalesced.
 func closes(e *Entry) bool {
 	name := e.Op[strings.LastIndexByte(e.Op, ':')+1:]
 	kind, ok := strings.CutSuffix(name, "coalesced")
 	return ok && kind == strings.ToUpper(kind)
 }
 
-// operation that ranks must agree on: its name, and the tensors that are the same on all
-// ranks, as PyTorch's own analyser compares them (torch/distributed/flight_recorder,
-// Op.match): all inputs but those of an all-to-all and of a scatter, where the root alone
-// has some, and all outputs but those of an all-to-all and of a gather. The input types of
-// a broadcast are left out, as they count at the root alone. Deviations: states may differ,
-// since a hang is just that; and of the broadcasts and reductions that stand for an uneven
-// all_gather or reduce_scatter (..._oop) names alone are compared, as each rank's own part
-// is among their tensors.
+// operation returns what ranks must agree on: the name, and the tensors that must be
+// the same on all ranks, as compared by PyTorch's own analyser
+// (torch/distributed/flight_recorder, Op.match): all inputs except those of an
+// all-to-all and a scatter, where only the root has some, and all outputs except those
+// of an all-to-all and a gather. Input types of a broadcast are ignored, since only the
+// root's matter. Deviations: states may differ, as they do in a hang; for broadcasts
+// and reductions that implement an uneven all_gather or reduce_scatter (..._oop) only
+// names are compared, since their tensors include each rank's own part.
 func operation(e *Entry) string {
 	_, name, found := strings.Cut(e.Op, ":")
 	if !found {

@@ -1,7 +1,7 @@
-// Package flightrecorder reads the dumps of PyTorch's Flight Recorder (one file per
-// rank, a pickle or JSON) and finds why a job hangs. In go the bytes of the dumps; out
-// come the collectives of every rank, and a Report: which ranks stopped, which are
+// Package flightrecorder reads the dumps of PyTorch's Flight Recorder (one pickle or
+// JSON file per rank) and finds why a job hangs. The input is the bytes of the dumps;
+// the output is the collectives of every rank and a Report: which ranks stopped, are
 // late or left no dump, and where ranks disagree on the sequence of collectives. The
-// pickle reader knows values only and refuses every opcode that would load or call
-// code. It opens no files and judges no networks.
+// pickle reader builds plain values only and refuses every opcode that would load or
+// call code. The package opens no files and does not analyse the network.
 package flightrecorder

@@ -14,24 +14,24 @@ import (
 // Dump is what one rank recorded.
 type Dump struct {
 	Rank    int
-	Version string           // of the format, such as 2.9
+	Version string           // format version, such as 2.9
 	Groups  map[string]Group // by name
 	Status  map[int]Status   // by the rank's own number of the group
-	Entries []Entry          // by RecordID; usually those that had not completed
+	Entries []Entry          // by RecordID; usually only those not completed
 
-	groupOf   map[int]string    // name of the group that has a number
-	descs     map[string]string // of groups by their names, from entries
-	hasStatus bool              // the dump has pg_status, be it empty
-	unread    error             // why the dump cannot be read: nothing of it but its rank is known
+	groupOf   map[int]string    // group name by number
+	descs     map[string]string // group descriptions by name, from entries
+	hasStatus bool              // the dump has pg_status, even if empty
+	unread    error             // why the dump is unreadable: only its rank is known
 }
 
 // Group is a process group.
 type Group struct {
 	Name, Desc string
-	Ranks      []int // of the job, in the group's order
+	Ranks      []int // global ranks, in the group's order
 }
 
-// Status is a rank's progress in one group, in sequence numbers; -1 is none.
+// Status is a rank's progress in one group, as sequence numbers; -1: none.
 type Status struct{ Enqueued, Started, Completed int64 }
 
 // State of an entry.
@@ -64,8 +64,8 @@ type Entry struct {
 // Tensors are what an operation reads or writes, printed for comparison.
 type Tensors struct{ Types, Sizes string }
 
-// RankOf is the rank in a dump's file name, its last number: _dump_12,
-// nccl_trace_rank_12, trace_12.json. Other files are no dumps.
+// RankOf returns the rank in a dump's file name, its last number: _dump_12,
+// nccl_trace_rank_12, trace_12.json. Other files are not dumps.
 func RankOf(name string) (int, bool) {
 	base := path.Base(strings.ReplaceAll(name, "\\", "/"))
 	for _, suffix := range []string{".json", ".pickle", ".pkl"} {
@@ -78,11 +78,11 @@ func RankOf(name string) (int, bool) {
 
 const maxRanks = 1 << 20
 
-// ErrCut is that of a dump that ends early, as of a rank that was killed while it wrote.
+// ErrCut means that a dump is truncated, as when its rank was killed while writing it.
 var ErrCut = errors.New("truncated")
 
-// Unread stands for a dump that cannot be read: whose it is by the file's name, and why. It
-// gives the error back where the name has no rank.
+// Unread returns a placeholder for an unreadable dump: its rank, by file name, and the
+// error. It returns the error itself if the name has no rank.
 func Unread(name string, err error) (*Dump, error) {
 	rank, ok := RankOf(name)
 	if !ok {
@@ -91,7 +91,7 @@ func Unread(name string, err error) (*Dump, error) {
 	return &Dump{Rank: rank, unread: err}, nil
 }
 
-// Parse reads one dump. The rank is that of the file's name.
+// Parse reads one dump. The rank is taken from the file name.
 func Parse(name string, data []byte) (*Dump, error) {
 	d, err := parse(data)
 	if err != nil {
@@ -128,8 +128,8 @@ func parse(data []byte) (*Dump, error) {
 	return decode(d)
 }
 
-// container is what a file is that holds other files or is compressed, by its first
-// bytes; empty if it is none.
+// container detects archives, compressed files and similar by their first bytes; empty
+// if the data are none of these.
 func container(data []byte) string {
 	for _, c := range []struct{ magic, name string }{
 		{"PK\x03\x04", "a zip archive"}, {"PK\x05\x06", "a zip archive"}, {"\x1f\x8b", "gzip data"}, {"BZh", "bzip2 data"},
@@ -146,14 +146,14 @@ func container(data []byte) string {
 	return ""
 }
 
-// decoder turns values into a Dump. A list that a pickle refers to many times is
-// read each time: budget bounds the work, by values and characters.
+// decoder converts values into a Dump. A list that a pickle references many times is
+// read each time, so budget bounds the work, in values and characters.
 type decoder struct {
 	budget int
 	errs   []string
 }
 
-// maxWork lets every value of the largest pickle be read with three digits.
+// maxWork allows every value of the largest pickle to be read with three digits.
 const maxWork = 4 * maxValues
 
 func (d *decoder) fault(format string, args ...any) {
@@ -187,15 +187,15 @@ func decode(root *dict) (*Dump, error) {
 	return out, nil
 }
 
-// tidy orders entries, drops doubled ones and names the groups of numbers.
+// tidy orders entries, drops duplicates and maps group numbers to names.
 func (d *Dump) tidy() {
 	slices.SortStableFunc(d.Entries, func(a, b Entry) int { return int(clamp(a.RecordID - b.RecordID)) })
 	d.Entries = slices.CompactFunc(d.Entries, func(a, b Entry) bool { return a.RecordID == b.RecordID })
 	for _, e := range d.Entries {
 		d.groupOf[e.GroupID] = e.Group
 	}
-	// A rank numbers its groups in the order of their creation, and so do the names:
-	// where both lists are whole the k-th number is the k-th name.
+	// A rank numbers its groups in order of creation, and the names count likewise: if
+	// both lists are complete, the k-th number has the k-th name.
 	var names []int
 	for name := range d.Groups {
 		if n, err := strconv.Atoi(name); err == nil {
@@ -325,14 +325,14 @@ func (d *decoder) entry(dump *Dump, i int, v any) Entry {
 	return out
 }
 
-// Bounds of an entry's numbers: those of 30 years of an operation a microsecond, and the
-// year 2100 as nanoseconds. They keep sums and differences within int64.
+// Bounds of an entry's numbers: 30 years of one operation per microsecond, and the year
+// 2100 in nanoseconds. They keep sums and differences within int64.
 const (
 	maxCount = 1_000_000_000_000_000
 	maxNanos = 4_102_444_800_000_000_000
 )
 
-// plausible refuses numbers that no job reaches.
+// plausible rejects numbers that no real job reaches.
 func (d *decoder) plausible(i int, e *Entry) {
 	for _, f := range []struct {
 		name         string
@@ -346,14 +346,14 @@ func (d *decoder) plausible(i int, e *Entry) {
 	}
 }
 
-// print gives the numbers and strings of nested lists as text.
+// print formats the numbers and strings of nested lists.
 func (d *decoder) print(v any) string {
 	var b strings.Builder
 	d.write(&b, v, 0)
 	return b.String()
 }
 
-// write prints the numbers and strings of nested lists.
+// write appends the numbers and strings of nested lists.
 func (d *decoder) write(b *strings.Builder, v any, depth int) {
 	if d.budget--; d.budget < 0 || depth > 4 {
 		return
@@ -374,7 +374,7 @@ func (d *decoder) write(b *strings.Builder, v any, depth int) {
 	b.WriteString(s)
 }
 
-// text of a value; containers have none.
+// text of a value; empty for containers.
 func text(v any) string {
 	switch v := v.(type) {
 	case string:
@@ -391,7 +391,7 @@ func text(v any) string {
 	return ""
 }
 
-// number of a value, or otherwise where there is none.
+// number returns an integer value, or otherwise if it is none.
 func number(v any, otherwise int64) int64 {
 	if n, ok := v.(int64); ok {
 		return n

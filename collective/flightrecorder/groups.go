@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// group is a process group as a rank knows it: its own pg_config, that of another rank
-// that lists it as a member, or else what the entries of all ranks show.
+// group returns a process group as known to a rank: from its own pg_config, from that
+// of another rank that lists it as a member, or else from the entries of all ranks.
 func (a *analysis) group(r int, name string) Group {
 	if g, ok := a.dumps[r].Groups[name]; ok && len(g.Ranks) > 0 {
 		return g
@@ -19,15 +19,14 @@ func (a *analysis) group(r int, name string) Group {
 	return a.seen[name]
 }
 
-// outvote takes the groups away from a dump whose list of ranks differs from the one that
-// most dumps of the ranks in question have: a single wrong dump would make up ranks, and
-// every rank would wait for them.
+// outvote drops a group from dumps whose list of its ranks differs from the majority's:
+// a single wrong dump could invent ranks for which every rank would seem to wait.
 func (a *analysis) outvote() {
 	type choice struct {
 		ranks []int
 		dumps []*Dump
 	}
-	choices := map[string]map[string]*choice{} // by group and printed list
+	choices := map[string]map[string]*choice{} // by group and formatted list
 	for _, r := range a.ranks {
 		for name, g := range a.dumps[r].Groups {
 			if choices[name] == nil {
@@ -56,7 +55,7 @@ func (a *analysis) outvote() {
 	}
 }
 
-// drop takes a group away from a rank's dump.
+// drop removes a group from a rank's dump.
 func (a *analysis) drop(d *Dump, name string) {
 	if _, ok := a.dumps[d.Rank].Groups[name]; !ok {
 		return
@@ -68,10 +67,10 @@ func (a *analysis) drop(d *Dump, name string) {
 	a.note("rank %d has other ranks in group %s than most dumps: theirs count", d.Rank, name)
 }
 
-// leaveStrays leaves out dumps of ranks that the job does not have, by the default group of more than half of the dumps:
-// files of an earlier, larger job, or copies.
+// leaveStrays drops dumps of ranks outside the job (according to the default group in
+// more than half of the dumps): files of an earlier, larger job, or copies.
 func (a *analysis) leaveStrays() {
-	votes := map[string]int{} // by printed list
+	votes := map[string]int{} // by formatted list
 	var job []int
 	for _, r := range a.ranks {
 		for name, g := range a.dumps[r].Groups {
@@ -93,16 +92,16 @@ func (a *analysis) leaveStrays() {
 		return true
 	}
 	if !slices.ContainsFunc(a.ranks, func(r int) bool { return slices.Contains(job, r) }) {
-		return // the files are named otherwise
+		return // the files are named differently
 	}
 	a.unread = slices.DeleteFunc(a.unread, func(d *Dump) bool { return stray(d.Rank) })
 	a.ranks = slices.DeleteFunc(a.ranks, stray)
 	maps.DeleteFunc(a.dumps, func(r int, _ *Dump) bool { return !slices.Contains(a.ranks, r) })
 }
 
-// findGroups notes the groups that some pg_config lists, and for every other group of
-// an entry the ranks that are known to be in it: those with an entry there, and for the
-// default group, which is the whole job, all ranks with a dump.
+// findGroups collects the groups listed in any pg_config, and for every other group of
+// an entry its known ranks: those with an entry in it, or all ranks with a dump for the
+// default group, which is the whole job.
 func (a *analysis) findGroups() {
 	a.leaveStrays()
 	a.outvote()
@@ -138,11 +137,11 @@ func (a *analysis) findGroups() {
 	}
 }
 
-// defaultGroup is what PyTorch calls the group of all ranks.
+// defaultGroup is PyTorch's name for the group of all ranks.
 const defaultGroup = "default_pg"
 
-// inOrder reports whether the k-th rank of a group is known: not so where the members
-// were found from entries, unless they are the ranks from 0 on.
+// inOrder reports whether the order of a group's ranks is known. It is not if the
+// members were derived from entries, unless they are exactly ranks 0 to n-1.
 func (a *analysis) inOrder(r int, name string) bool {
 	if len(a.dumps[r].Groups[name].Ranks) > 0 || slices.Contains(a.listed[name].Ranks, r) {
 		return true
@@ -151,8 +150,8 @@ func (a *analysis) inOrder(r int, name string) bool {
 	return len(g.Ranks) > 0 && len(g.Ranks) == len(a.ranks) && g.Ranks[len(g.Ranks)-1] == len(g.Ranks)-1
 }
 
-// status of a rank in a group, by the group's name; from its entries where the dump
-// has no pg_status. A whole dump that shows nothing of a group says that the rank has
+// status of a rank in a group, by the group's name; derived from its entries if the
+// dump has no pg_status. If a complete dump shows nothing of a group, the rank has
 // enqueued nothing there.
 func (d *Dump) status(group string) (Status, bool) {
 	for id, s := range d.Status {
@@ -174,9 +173,9 @@ func (d *Dump) status(group string) (Status, bool) {
 	return s, known || d.shows(group)
 }
 
-// shows reports whether a dump would show it if the rank had enqueued a collective in
-// a group: pg_status gets a row with the first one, and entries hold it until the
-// buffer is full or, without completed ones, until it completes.
+// shows reports whether the dump would contain any collective that the rank enqueued in
+// a group: pg_status gets a row with the first one, and entries keep it until the
+// buffer overflows or, in dumps without completed ones, until it completes.
 func (d *Dump) shows(group string) bool {
 	if len(d.Status) > 0 || d.hasStatus {
 		for id := range d.Status {
@@ -193,11 +192,11 @@ func (d *Dump) shows(group string) bool {
 	return len(d.Entries) == 0 && member || slices.ContainsFunc(d.Entries, func(e Entry) bool { return e.State == Completed })
 }
 
-// wrapped reports whether entries before the first are no longer in the dump. Record
-// numbers begin with 0 or 1.
+// wrapped reports whether older entries have been overwritten in the ring buffer.
+// Record numbers begin with 0 or 1.
 func (d *Dump) wrapped() bool { return len(d.Entries) > 0 && d.Entries[0].RecordID > 1 }
 
-// cycle finds ranks that wait for each other in a circle, in order; nil if none do.
+// cycle finds ranks that wait for each other in a cycle, in order; nil: none.
 func (a *analysis) cycle() []int {
 	on := map[int][]int{}
 	for _, w := range a.out.Waits {
@@ -205,7 +204,7 @@ func (a *analysis) cycle() []int {
 	}
 	const open, done = 1, 2
 	state := map[int]int{}
-	next := map[int]int{} // the wait of a rank on the way that is followed next
+	next := map[int]int{} // by rank on the path: index of the wait to follow next
 	for _, from := range a.ranks {
 		way := []int{from}
 		for len(way) > 0 {
@@ -229,7 +228,7 @@ func (a *analysis) cycle() []int {
 	return nil
 }
 
-// CycleText says who waits for whom in Cycle, and in what; empty without one.
+// CycleText describes Cycle: who waits for whom, and in what; empty if there is none.
 func (r *Report) CycleText() string {
 	var said []string
 	for i, rank := range r.Cycle {

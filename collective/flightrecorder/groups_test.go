@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// written is one rank's dump as JSON: its groups as "name desc ranks", one string per
-// operation as "group seq name state", and whether it has pg_config and pg_status.
+// written is one rank's dump as JSON: its groups as "name desc ranks", its operations
+// as "group seq name state", and whether it has pg_config and pg_status.
 type written struct {
 	groups, ops    []string
 	config, status bool
@@ -183,7 +183,7 @@ func TestContainersAreNamed(t *testing.T) {
 	}
 }
 
-// A single dump that lists a million ranks makes none of them up.
+// A single dump that lists a million ranks does not add any.
 func TestRanksOfAGroupGoByMostDumps(t *testing.T) {
 	dumps := job(t, 16, 5, func(r int, e *Entry) bool { return r != 2 || e.Seq < 4 })
 	odd := *dumps[7]
@@ -195,7 +195,7 @@ func TestRanksOfAGroupGoByMostDumps(t *testing.T) {
 	}
 }
 
-// A file more than the job has ranks, a copy or one of another job, read or not, is no rank.
+// Files beyond the job's ranks, copies or of another job, readable or not, are not ranks.
 func TestStrayDumps(t *testing.T) {
 	w := written{groups: []string{"w default_pg [0, 1, 2]"}, config: true, status: true}
 	ahead := []string{"w 1 barrier completed", "w 2 all_reduce started"}

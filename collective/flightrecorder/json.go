@@ -8,7 +8,7 @@ import (
 	"io"
 )
 
-// readJSON gives the values of the JSON form the types of a pickle's.
+// readJSON converts a JSON dump to the value types of a pickle.
 func readJSON(data []byte) (any, error) {
 	if len(data) > MaxBytes {
 		return nil, fmt.Errorf("byte 0: %d bytes are more than a dump has (%d)", len(data), MaxBytes)
@@ -45,7 +45,7 @@ func fromJSON(v any) any {
 		if n, err := v.Int64(); err == nil {
 			return n
 		}
-		f, _ := v.Float64() // beyond its range: an infinity, which no field takes
+		f, _ := v.Float64() // out of range: infinity, which no field accepts
 		return f
 	}
 	return v

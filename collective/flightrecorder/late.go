@@ -5,15 +5,15 @@ import (
 	"slices"
 )
 
-// lateNanos is how late a rank must come, by the median of its collectives, to be
-// called late: below it enqueueing itself varies.
+// lateNanos is the median lateness from which a rank is called late; below it, the time
+// of enqueueing varies by itself.
 const lateNanos = 10_000_000
 
-// fewest collectives from which a rank's lateness or clock is told.
+// fewest collectives needed to judge a rank's lateness or clock.
 const fewest = 3
 
-// offsets are how much later than its group's median each rank has an instant of each
-// collective that the dumps of several ranks show; 0: not known.
+// offsets returns, by rank, how much later than the median of the ranks an event was in each
+// collective that several ranks recorded; instant returns its time, or 0 if unknown.
 func (a *analysis) offsets(instant func(*Entry) int64) map[int][]int64 {
 	type key struct {
 		group string
@@ -52,16 +52,16 @@ func median(v []int64) int64 {
 	return v[(len(v)-1)/2]
 }
 
-// late fills Skews and Late. Ranks complete a collective together: where completions
-// were recorded and agree from one collective to the next, their offset is the clock's.
-// Elsewhere the smallest offset of a rank is taken for it: after a collective all ranks
-// go on at once, so the least late time is due to clocks. A rank that is always late by
-// the same time then looks like a clock that is wrong.
+// late fills Skews and Late. Ranks complete a collective together, so consistent
+// offsets of recorded completions are clock offsets. Otherwise a rank's smallest offset
+// is taken as its clock offset: after a collective all ranks continue at once, so the
+// least lateness is due to clocks. A rank that is always late by the same time then
+// looks like a wrong clock.
 func (a *analysis) late() {
 	offsets := a.offsets(func(e *Entry) int64 { return e.CreatedNanos })
 	completions := a.offsets(func(e *Entry) int64 { return e.CompletedNanos })
 	if len(a.out.Stopped) > 0 {
-		return // before a hang the last collectives come as they may
+		return // before a hang the last collectives are irregular
 	}
 	for _, r := range a.ranks {
 		if len(offsets[r]) < fewest {
@@ -85,8 +85,8 @@ func (a *analysis) late() {
 	}
 }
 
-// steady reports whether offsets are known of enough collectives, and half of them are
-// near their median. A watchdog that looks once in a while sees completions too roughly.
+// steady reports whether offsets are known for enough collectives, and half of them are
+// near their median. A watchdog with a long interval records completions too coarsely.
 func steady(offsets []int64) bool {
 	if len(offsets) < fewest {
 		return false

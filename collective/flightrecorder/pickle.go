@@ -7,22 +7,23 @@ import (
 	"math/big"
 )
 
-// Bounds of one pickle. A dump of 16 ranks has some thousands of values; the default
-// ring of 2,000 entries with stack frames some hundred thousand.
+// Bounds of one pickle. A dump of 16 ranks has a few thousand values; the default ring
+// of 2,000 entries with stack frames has a few hundred thousand.
 const (
 	MaxBytes  = 256 << 20 // of one dump
 	maxValues = 4 << 20   // pushed on the stack
 	maxStack  = 1 << 20   // values on the stack at once
 )
 
-// Values of a pickle are nil, bool, int64, *big.Int, float64, string, *list and
-// *dict; bytes are strings, tuples are lists.
+// Values of a pickle are nil, bool, int64, *big.Int, float64, string, *list and *dict.
+// Bytes become strings, tuples become lists.
 type (
 	list struct{ items []any }
 	dict struct{ at map[string]any } // integer keys in decimal; nil while empty
 )
 
-// opcode of the pickle virtual machine, protocols 2 to 4, as far as it makes values.
+// Opcodes of the pickle virtual machine, protocols 2 to 4, limited to those that build
+// values.
 const (
 	opMark, opStop, opPop, opPopMark, opDup                = '(', '.', '0', '1', '2'
 	opNone, opBinInt, opBinInt1, opBinInt2                 = 'N', 'J', 'K', 'M'
@@ -46,7 +47,7 @@ var refused = map[byte]string{
 // mark separates the values of a container under construction from those below.
 type mark struct{}
 
-// machine executes a pickle: a stack, a memo, and the data not read yet.
+// machine executes a pickle: a stack, a memo, and the unread data.
 type machine struct {
 	data   []byte
 	at     int // offset of the current opcode
@@ -57,7 +58,7 @@ type machine struct {
 	err    error
 }
 
-// unpickle reads one pickle. What follows its end is a fault too.
+// unpickle reads one pickle. Trailing data is an error.
 func unpickle(data []byte) (any, error) {
 	m := &machine{data: data, memo: map[uint32]any{}}
 	if len(data) > MaxBytes {
@@ -101,7 +102,7 @@ func (m *machine) step(op byte) {
 	}
 }
 
-// scalar executes the opcodes that push one value without parts.
+// scalar executes the opcodes that push a single scalar.
 func (m *machine) scalar(op byte) bool {
 	switch op {
 	case opNone:
@@ -167,7 +168,7 @@ func (m *machine) container(op byte) bool {
 	return true
 }
 
-// memory executes the opcodes of the memo, the stack and the protocol.
+// memory executes the opcodes for memo, stack and protocol.
 func (m *machine) memory(op byte) bool {
 	switch op {
 	case opBinPut:
@@ -229,7 +230,7 @@ func (m *machine) bytes(n uint64) []byte {
 	return m.data[m.pos-int(n) : m.pos]
 }
 
-// integer is a two's complement, little-endian number.
+// integer decodes a two's complement, little-endian number.
 func integer(b []byte) any {
 	if len(b) <= 8 {
 		var v uint64

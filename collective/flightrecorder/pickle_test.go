@@ -78,8 +78,8 @@ func TestWhatIsRefused(t *testing.T) {
 	}
 }
 
-// TestHostileMemory: lists that contain one another many times do not cost more than
-// the bounds say.
+// TestHostileMemory: lists that contain each other many times cost no more than the
+// bounds.
 func TestHostileMemory(t *testing.T) {
 	var b strings.Builder
 	b.WriteString("\x80\x02}(X\x07\x00\x00\x00entries](")

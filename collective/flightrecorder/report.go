@@ -6,42 +6,42 @@ import (
 	"strings"
 )
 
-// Report is what the dumps say about a hang. Lists of ranks are sorted.
+// Report is the finding about a hang. Lists of ranks are sorted.
 type Report struct {
 	Ranks         int   // of the job
 	Hung          bool  // some rank waits in an operation
-	Stopped       []int // others wait for them and they wait for none, or their devices no longer complete
-	Late          []int // they come late to collectives that still complete
+	Stopped       []int // others wait for them and they wait for no one, or their devices stopped completing
+	Late          []int // late in collectives that still complete
 	Missing       []int // ranks of the job without a dump
 	Read          []int // ranks whose dumps were read
 	Cycle         []int // each waits for the next, and the last for the first
 	Waits         []Wait
 	Disagreements []Disagreement
 	Skews         []Skew
-	Notes         []string // what was doubled, missing or assumed
+	Notes         []string // what was duplicated, missing or assumed
 }
 
-// Wait is a rank in the operation that it cannot complete.
+// Wait is a rank in an operation that it cannot complete.
 type Wait struct {
 	Rank  int
-	On    []int // ranks that it waits for; empty: all have come, and the operation itself does not complete
+	On    []int // ranks that it waits for; empty: all take part, but the operation does not complete
 	Group string
 	Op    string
 	Seq   int64
 }
 
-// Disagreement is a collective of a group that its ranks do not agree on.
+// Disagreement is a collective that the ranks of a group do not agree on.
 type Disagreement struct {
 	Group    string
 	Seq      int64
 	Op       string // what most ranks enqueued
-	Ranks    []int  // that enqueued something else; all of them where no choice has a majority
+	Ranks    []int  // those that enqueued something else; all if no choice has a majority
 	Enqueued string // what these enqueued
-	// Sides are the ranks of each choice with what they enqueued, where none has a majority.
+	// Sides lists each choice with its ranks if none has a majority.
 	Sides []string
 }
 
-// text says who enqueued what, as verb.
+// text says who enqueued what, with the given verb.
 func (d *Disagreement) text(verb string) string {
 	at := fmt.Sprintf("collective %d of group %s", d.Seq, d.Group)
 	if len(d.Sides) > 0 {
@@ -50,13 +50,13 @@ func (d *Disagreement) text(verb string) string {
 	return fmt.Sprintf("%s %s on %s: %s instead of %s", rankList(d.Ranks), verb, at, d.Enqueued, d.Op)
 }
 
-// Skew is how far a rank's clock is ahead of the other ranks'.
+// Skew is how far a rank's clock is ahead of the others.
 type Skew struct {
 	Rank  int
 	Nanos int64
 }
 
-// analysis is the dumps of a job, by rank.
+// analysis is the state of Analyse: the dumps of a job, by rank.
 type analysis struct {
 	dumps  map[int]*Dump
 	ranks  []int   // that have a dump
@@ -67,9 +67,9 @@ type analysis struct {
 	out          Report
 }
 
-// Analyse finds the ranks that stopped, by the graph of waits: each rank waits in its
-// oldest operation that has not completed, its head, for the ranks that have not
-// enqueued it. Ranks that are waited for and wait for none have stopped.
+// Analyse finds the stopped ranks by the wait-for graph: each rank waits in its oldest
+// operation that has not completed, its head, for the ranks that have not enqueued it.
+// Ranks that are waited for and wait for none have stopped.
 func Analyse(dumps []*Dump) (Report, error) {
 	a := &analysis{dumps: map[int]*Dump{}, heads: map[int]*Entry{}, listed: map[string]Group{}, seen: map[string]Group{}}
 	for _, d := range dumps {
@@ -96,7 +96,7 @@ func Analyse(dumps []*Dump) (Report, error) {
 	return a.out, nil
 }
 
-// add takes the newer dump of a rank that has two. One that cannot be read is kept apart.
+// add keeps the newer of two dumps of a rank. Unreadable dumps are kept apart.
 func (a *analysis) add(d *Dump) {
 	if d.unread != nil {
 		a.unread = append(a.unread, d)
@@ -215,7 +215,7 @@ func (a *analysis) groupName(r int, e *Entry) string {
 	return e.Group
 }
 
-// synchronising operations complete on no rank before all ranks take part.
+// synchronising operations complete on a rank only after all ranks take part.
 func synchronising(op string) bool {
 	for _, name := range []string{"all_reduce", "allreduce", "all_gather", "allgather", "reduce_scatter", "all_to_all", "alltoall", "barrier"} {
 		if strings.Contains(strings.ToLower(op), name) {
@@ -226,7 +226,7 @@ func synchronising(op string) bool {
 }
 
 // deviceDead reports whether a peer completed a collective that the rank took part in
-// and does not complete: its device failed.
+// but has not completed: its device failed.
 func (a *analysis) deviceDead(r int) bool {
 	for i := range a.dumps[r].Entries {
 		e := &a.dumps[r].Entries[i]
@@ -255,8 +255,8 @@ func (d *Dump) isOpen(group string, seq int64) bool {
 	return slices.ContainsFunc(d.Entries, func(e Entry) bool { return !e.P2P && e.Group == group && e.Seq == seq && e.State != Completed })
 }
 
-// behind reports whether a rank that waits for none has not enqueued a collective
-// that another rank waits in.
+// behind reports whether a rank, which itself waits for none, has not enqueued a
+// collective that another rank waits in.
 func (a *analysis) behind(r int) bool {
 	for _, other := range a.ranks {
 		head := a.heads[other]
@@ -270,7 +270,7 @@ func (a *analysis) behind(r int) bool {
 	return false
 }
 
-// waitsOn is whom a rank waits for in its head.
+// waitsOn returns the ranks that a rank waits for in its head.
 func (a *analysis) waitsOn(r int, head *Entry) []int {
 	if head.P2P {
 		return a.waitsOnPeer(r, head)
@@ -303,7 +303,7 @@ func (a *analysis) waitsOn(r int, head *Entry) []int {
 	return nil
 }
 
-// waitsOnPeer is whom a rank waits for in a send or receive: its peer, unless that
+// waitsOnPeer returns whom a rank waits for in a send or receive: its peer, unless that
 // is in the matching operation.
 func (a *analysis) waitsOnPeer(r int, head *Entry) []int {
 	from, to, ok := ends(head.Op)
@@ -323,7 +323,7 @@ func (a *analysis) waitsOnPeer(r int, head *Entry) []int {
 	return []int{peer}
 }
 
-// ends of "nccl:send 0->3" or "nccl:recv 2<-3", in ranks of the group.
+// ends parses "nccl:send 0->3" or "nccl:recv 2<-3", in ranks of the group.
 func ends(op string) (from, to int, ok bool) {
 	_, pair, found := strings.Cut(op, " ")
 	if !found {

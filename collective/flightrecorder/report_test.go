@@ -75,7 +75,7 @@ func TestARankWithoutDumpThatAllWaitFor(t *testing.T) {
 	}
 }
 
-// Of one dump of sixteen, or half of them, no rank is accused.
+// With one dump of sixteen, or half of them, no rank is accused.
 func TestFewDumpsAccuseNobody(t *testing.T) {
 	for _, n := range []int{1, 8} {
 		report := analyse(t, job(t, 16, 6, nil)[:n])
@@ -208,7 +208,8 @@ func TestAStragglerAndClocksOffByHours(t *testing.T) {
 	}
 }
 
-// A rank that enqueues late, by the same time always, is no clock where all complete together.
+// If all ranks complete together, a rank that always enqueues late by the same time is
+// late, not a wrong clock.
 func TestCompletionsShowTheClock(t *testing.T) {
 	for name, c := range map[string]struct {
 		late, ahead int64
@@ -227,7 +228,7 @@ func TestCompletionsShowTheClock(t *testing.T) {
 	}
 }
 
-// Where as many ranks enqueued one thing as another, both are named.
+// If the ranks are split evenly on what they enqueued, both halves are named.
 func TestADisagreementWithoutAMajority(t *testing.T) {
 	report := analyse(t, job(t, 4, 6, func(r int, e *Entry) bool {
 		if r < 2 && e.Seq == 5 {
@@ -260,7 +261,7 @@ func TestRankOf(t *testing.T) {
 	}
 }
 
-// A dump that cannot be read is refused and named; the others are diagnosed without it.
+// An unreadable dump is refused and named; the others are diagnosed without it.
 func TestDumpThatCannotBeRead(t *testing.T) {
 	stopped := func(rank int, e *Entry) bool { return rank != 2 || e.Seq < 3 }
 	whole := job(t, 6, 5, stopped)
@@ -292,7 +293,7 @@ func TestDumpThatCannotBeRead(t *testing.T) {
 	}
 }
 
-// Where pg_status says that a collective completed which no entry says, the entries count.
+// If pg_status contradicts the entries about a completed collective, the entries count.
 func TestStatusAgainstEntries(t *testing.T) {
 	dumps := job(t, 4, 5, nil)
 	for _, d := range dumps {
@@ -307,7 +308,7 @@ func TestStatusAgainstEntries(t *testing.T) {
 	}
 }
 
-// The begin of a hang is when the first rank enqueued what it waits in; of a job that is through, its first entry's.
+// A hang begins when the first rank enqueued what it waits in; a finished job with its first entry.
 func TestBeginOfAHang(t *testing.T) {
 	hung, err1 := Diagnose(job(t, 4, 3, func(rank int, e *Entry) bool { return rank != 0 || e.Seq < 2 }))
 	through, err2 := Diagnose(job(t, 4, 3, func(rank int, e *Entry) bool {

@@ -6,11 +6,11 @@ import (
 	"strings"
 )
 
-// few reports whether no more ranks have a dump than have none. A rank or two without one
-// may have died; where it is most of them, their dumps were not gathered.
+// few reports whether at most half of the ranks have a dump. One or two ranks without a
+// dump may have died; if it is most of them, the dumps were not collected.
 func (r *Report) few() bool { return 2*len(r.Read) <= r.Ranks }
 
-// fewText says what a few dumps tell: where their ranks are.
+// fewText says what can be concluded from a few dumps: where their ranks are.
 func (r *Report) fewText() string {
 	word, were := "dump", "was"
 	if len(r.Read) > 1 {
@@ -31,10 +31,10 @@ func (w *Wait) text() string {
 	return fmt.Sprintf("rank %d is in %s %d of group %s", w.Rank, w.Op, w.Seq, w.Group)
 }
 
-// explained is of how many stopped ranks the text has the evidence.
+// explained is for how many stopped ranks the text includes the evidence.
 const explained = 3
 
-// Text says the report in sentences.
+// Text is the report as sentences.
 func (r *Report) Text() string {
 	var said []string
 	say := func(format string, args ...any) { said = append(said, fmt.Sprintf(format, args...)) }
@@ -51,7 +51,7 @@ func (r *Report) Text() string {
 		for _, rank := range r.Stopped[:min(len(r.Stopped), explained)] {
 			say("rank %d: %s", rank, r.evidence(rank))
 		}
-	case len(r.Cycle) > 0 && len(r.Stopped) == 0: // said below
+	case len(r.Cycle) > 0 && len(r.Stopped) == 0: // described below
 	case r.few():
 		say("%s", r.fewText())
 	case r.Hung && len(r.Disagreements) == 0:
@@ -70,7 +70,7 @@ func (r *Report) Text() string {
 	return strings.Join(append(said, r.Notes...), "; ")
 }
 
-// waiting counts those of the ranks that have a wait themselves.
+// waiting counts the ranks that wait themselves.
 func (r *Report) waiting(ranks []int) (n int) {
 	for _, w := range r.Waits {
 		if slices.Contains(ranks, w.Rank) {

@@ -10,8 +10,8 @@ import (
 	"github.com/giverny/giverny/collective"
 )
 
-// A rank is late if it comes later than the median of the ranks by this share of the
-// collective's time and this many ns, in half of the communicator's collectives.
+// A rank is late if it arrives later than the median of the ranks by both this share of
+// the collective's time and this many ns, in half of the communicator's collectives.
 const (
 	lateShare = 0.1
 	lateNanos = 1_000_000
@@ -23,7 +23,7 @@ type key struct {
 	sequence     int64
 }
 
-// job is the calls by what they have in common.
+// job groups the calls of a job.
 type job struct {
 	ranks       map[Process]int
 	size        int
@@ -32,9 +32,9 @@ type job struct {
 	doubled     int
 }
 
-// Diagnose finds late and stopped ranks. Ranks are those of the largest communicator;
-// processes that are not in it follow. In a collective all ranks end together, so who
-// came last has the shortest time in it: that holds whatever the clocks say.
+// Diagnose finds late and stopped ranks. Ranks are those of the largest communicator,
+// followed by processes outside it. All ranks leave a collective together, so the one
+// that arrived last has the shortest time in it, regardless of the clocks.
 func Diagnose(calls []Call) (collective.Diagnosis, error) {
 	if len(calls) == 0 {
 		return collective.Diagnosis{}, errors.New("no finished collectives; want the JSON files of NCCL's Inspector, written to the end")
@@ -110,8 +110,8 @@ func sorted(calls []Call) *job {
 	return j
 }
 
-// late blames the ranks that the others waited for, by the time that these would have
-// had less.
+// late blames the ranks that the others waited for. The cost is the time by which the
+// others would have been faster.
 func (j *job) late(d *collective.Diagnosis) {
 	cost, times, all := map[int]int64{}, map[int]int{}, map[int]int{}
 	for _, k := range j.keys {
@@ -145,8 +145,8 @@ func (j *job) late(d *collective.Diagnosis) {
 	slices.SortStableFunc(d.Culprits, func(a, b collective.Culprit) int { return cmp.Compare(b.CostNanos, a.CostNanos) })
 }
 
-// stopped finds the ranks whose last collective is behind their communicator's by two
-// or more: one may be under way when the records were written.
+// stopped finds the ranks whose last collective is behind their communicator's by at
+// least two: one may have been running when the records were written.
 func (j *job) stopped(d *collective.Diagnosis) {
 	last := map[string]map[int]int64{} // by communicator and rank of the job
 	for _, k := range j.keys {

@@ -1,8 +1,8 @@
-// Package nccl reads what NCCL's Inspector profiler plug-in writes (one JSON object per
-// finished collective and rank) and finds ranks that come late to collectives, stopped,
-// or left no records. In go the files' bytes, out come the calls and a diagnosis. The
-// records say when collectives began and ended, not their steps: there is no critical
-// path. It opens no files.
+// Package nccl reads the records of NCCL's Inspector profiler plug-in (one JSON object
+// per finished collective and rank) and finds ranks that are late to collectives,
+// stopped, or left no records. The input is the files' bytes, the output the calls and
+// a diagnosis. The records have the begin and end of collectives but not their steps,
+// so there is no critical path. The package opens no files.
 package nccl
 
 import (
@@ -22,13 +22,13 @@ const MaxBytes = 1 << 30
 // maxRecords bounds the records of a job.
 const maxRecords = 4 << 20
 
-// Process is a rank of the job: NCCL numbers ranks by communicator.
+// Process identifies a rank of the job, since NCCL numbers ranks per communicator.
 type Process struct {
 	Host string
 	PID  int64
 }
 
-// Call is one finished collective as one rank saw it.
+// Call is one finished collective as seen by one rank.
 type Call struct {
 	Communicator string
 	Rank, Ranks  int // in the communicator
@@ -41,7 +41,7 @@ type Call struct {
 	EndNanos     int64
 }
 
-// record is the Inspector's JSON, as far as it is read.
+// record is the part of the Inspector's JSON that is used.
 type record struct {
 	Header *struct {
 		ID    string `json:"id"`
@@ -67,8 +67,8 @@ type record struct {
 	} `json:"coll_perf"`
 }
 
-// A CutError says that a file ends amid a record, as that of a job that was killed does.
-// What stands before that was read.
+// A CutError means that a file ends in the middle of a record, as when the job was
+// killed. The records before it were read.
 type CutError struct {
 	Name string
 	Line int
@@ -78,9 +78,9 @@ func (e *CutError) Error() string {
 	return fmt.Sprintf("%s:%d: the file ends amid a record", e.Name, e.Line)
 }
 
-// Read reads the collectives of one file, appending to calls. Records without a
-// collective (point-to-point, statistics) are passed over. The error is a *CutError where
-// all but the last record was read.
+// Read appends the collectives of one file to calls. Records without a collective
+// (point-to-point, statistics) are skipped. The error is a *CutError if only the last
+// record could not be read.
 func Read(name string, data []byte, calls []Call) ([]Call, error) {
 	decoder := json.NewDecoder(bytes.NewReader(data))
 	for whole := 0; ; whole++ {
@@ -136,7 +136,7 @@ func (r *record) call() (Call, error) {
 	return c, nil
 }
 
-// IsFile says whether a file of a folder may be the Inspector's.
+// IsFile reports whether a file in a folder may be the Inspector's, by name.
 func IsFile(name string) bool {
 	return slices.ContainsFunc([]string{".log", ".json", ".jsonl"}, func(s string) bool { return strings.HasSuffix(name, s) })
 }

@@ -73,8 +73,7 @@ func TestRanksThatStoppedOrAreMissing(t *testing.T) {
 	}
 }
 
-// Of records that name very many ranks, each in a collective of its own or all in one, the work grows with the
-// records alone.
+// If records name very many ranks, each in its own collective or all in one, the work is linear in the records.
 func TestRecordsOfVeryManyRanks(t *testing.T) {
 	const records = 30_000
 	for name, sequence := range map[string]func(i int) int64{"a collective each": func(i int) int64 { return int64(i) }, "one collective": func(int) int64 { return 7 }} {
@@ -123,7 +122,7 @@ func TestBadRecords(t *testing.T) {
 	}
 }
 
-// TestCutFile: of a file that ends amid a record the others are read, and the error says where it ends.
+// TestCutFile: from a truncated file the complete records are read, and the error says where it ends.
 func TestCutFile(t *testing.T) {
 	text := lines(1, 3, func(r, s int) int { return 1 })
 	calls, err := Read("a.log", []byte(text[:len(text)-40]), nil)

@@ -13,32 +13,32 @@ import (
 // maxSteps bounds the network steps of a job's traces.
 const maxSteps = 32 << 20
 
-// traced is a collective of a job: the same on all ranks of its communicator.
+// traced identifies a collective of a job across the ranks of its communicator.
 type traced struct {
 	communicator, operation string
 	sequence                int64
 }
 
-// jobTraces are the traces of a job by ranks.
+// jobTraces merges the traces of a job.
 type jobTraces struct {
 	run           collective.Run
 	communicators map[string]int
-	ranks         map[string]map[int]int // of the job, by communicator and rank in it
+	ranks         map[string]map[int]int // rank of the job, by communicator and rank in it
 	iteration     map[traced]int
 	senders       map[arrival]int // rank in the communicator
-	notes         map[string]int  // what was left out, by what; number of collectives
+	notes         map[string]int  // number of collectives by what was left out
 }
 
-// arrival is where a channel's data come in.
+// arrival is the receiving end of a channel.
 type arrival struct {
 	traced
 	channel, rank int // in the communicator
 }
 
-// Run makes step records of the traces of a job, one or more of each rank: the network
-// steps of collectives over rings. Ranks are those of the largest communicator, named by
-// their numbers; processes that are not in it follow. A send of chunk step s needs what
-// the sender in the ring sent as chunk step s-1.
+// Run converts the traces of a job, one or more per rank, into step records: the
+// network steps of ring collectives. Ranks are those of the largest communicator, named
+// by number, followed by processes outside it. A send of chunk step s needs what the
+// ring's predecessor sent as chunk step s-1.
 func Run(traces []*Trace) (collective.Run, error) {
 	j := &jobTraces{communicators: map[string]int{}, ranks: map[string]map[int]int{}, iteration: map[traced]int{}, senders: map[arrival]int{}, notes: map[string]int{}}
 	if err := j.number(traces); err != nil {
@@ -71,7 +71,7 @@ func Run(traces []*Trace) (collective.Run, error) {
 
 func (j *jobTraces) note(what string) { j.notes[what]++ }
 
-// number gives the processes their ranks in the job.
+// number assigns the processes their ranks in the job.
 func (j *jobTraces) number(traces []*Trace) error {
 	size := map[string]int{}
 	for _, t := range traces {
@@ -91,7 +91,7 @@ func (j *jobTraces) number(traces []*Trace) error {
 		return fmt.Errorf("communicators of %d ranks together: want at most %d", all, maxRanks)
 	}
 	slices.SortFunc(names, func(a, b string) int { return cmp.Or(cmp.Compare(size[b], size[a]), cmp.Compare(a, b)) })
-	process := map[int64]int{} // rank of the job by process id; -1: of several
+	process := map[int64]int{} // rank of the job by process id; -1: ambiguous
 	for n, name := range names {
 		j.communicators[name], j.ranks[name] = n, map[int]int{}
 		if n == 0 {
@@ -121,7 +121,7 @@ func (j *jobTraces) newRank() int {
 	return n
 }
 
-// missing marks the ranks of which no trace has a collective.
+// missing marks the ranks that have no collective in any trace.
 func (j *jobTraces) missing(traces []*Trace) {
 	for i := range j.run.Ranks {
 		j.run.Ranks[i].Missing = true
@@ -133,8 +133,8 @@ func (j *jobTraces) missing(traces []*Trace) {
 	}
 }
 
-// processes finds the ranks of a communicator by the process ids of the largest one,
-// where these differ from each other.
+// processes maps the ranks of a communicator to ranks of the job, by the process ids of
+// the largest one, if these are distinct.
 func (j *jobTraces) processes(t *Trace, communicator string, process map[int64]int, world bool) {
 	for _, c := range t.Collectives {
 		if c.Communicator != communicator {
@@ -154,8 +154,8 @@ func (j *jobTraces) processes(t *Trace, communicator string, process map[int64]i
 	}
 }
 
-// order numbers the collectives of each communicator as the rank that has most of them
-// ran them; those that it lacks follow.
+// order numbers the collectives of each communicator in the order of the rank that has
+// the most of them, followed by those that it lacks.
 func (j *jobTraces) order(traces []*Trace) {
 	type list struct {
 		rank int
@@ -192,8 +192,7 @@ func (j *jobTraces) order(traces []*Trace) {
 	}
 }
 
-// chunkSteps is how many chunk steps a ring takes for an operation; 0: it is not one that
-// is taken apart.
+// chunkSteps is how many chunk steps a ring needs for an operation; 0: not supported.
 func chunkSteps(operation string, ranks int) int {
 	switch operation {
 	case "AllReduce":
@@ -245,7 +244,7 @@ func (j *jobTraces) steps(c *TracedCollective) error {
 	return nil
 }
 
-// network is a send's steps in order; the send as a whole where they were not profiled.
+// network returns a send's steps in order, or the send as a whole if they were not profiled.
 func (s *TracedSend) network() []TracedStep {
 	if len(s.Steps) == 0 {
 		return []TracedStep{{BeginNanos: s.BeginNanos, EndNanos: s.EndNanos}}
@@ -255,8 +254,8 @@ func (s *TracedSend) network() []TracedStep {
 	return list
 }
 
-// slicesOf is how many slices each chunk has. NCCL's simple protocol cuts chunks of
-// rings into two and numbers network steps by two; the others send whole chunks.
+// slicesOf is the number of slices per chunk. NCCL's simple protocol splits a ring's
+// chunks in two and advances network steps by two; the others send whole chunks.
 func slicesOf(list []TracedStep, perLoop int) int {
 	least := 0
 	for i := 1; i < len(list); i++ {

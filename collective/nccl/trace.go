@@ -9,16 +9,16 @@ import (
 	"regexp"
 )
 
-// Trace is what one rank's file of NCCL's example profiler plug-in says of one or more
-// communicators: Chrome trace events of collectives, of the proxy's sends and receives
-// in them, and of the network steps of these. Times are nanoseconds from when the
-// process' profiler began: the clocks of two ranks have nothing in common.
+// Trace is the content of one rank's file from NCCL's example profiler plug-in, for one
+// or more communicators: Chrome trace events of collectives, of the proxy's sends and
+// receives in them, and of their network steps. Times are nanoseconds since the
+// process' profiler started, so the clocks of two ranks are unrelated.
 type Trace struct {
 	Name        string
 	PID         int64
 	Collectives []TracedCollective
-	Skipped     int  // events that no collective of the file has, such as point-to-point operations
-	Cut         bool // the file ends within an event: its process did not finish it
+	Skipped     int  // events outside any collective of the file, such as point-to-point operations
+	Cut         bool // the file ends within an event: the process did not finish writing
 }
 
 // TracedCollective is one collective of a rank.
@@ -28,11 +28,11 @@ type TracedCollective struct {
 	Operation, Algorithm, Protocol string
 	Sequence                       int64
 	BeginNanos, EndNanos           int64 // on the host, launch to completion as far as it was profiled; EndNanos 0: not ended
-	KernelBegin, KernelEnd         int64 // of its kernels; 0 where they were not profiled
+	KernelBegin, KernelEnd         int64 // of its kernels; 0: not profiled
 	Sends                          []TracedSend
 }
 
-// TracedSend is what a channel's proxy sent to a peer.
+// TracedSend is a channel's proxy send to a peer.
 type TracedSend struct {
 	Channel, Peer int
 	Bytes         int64
@@ -41,15 +41,15 @@ type TracedSend struct {
 	Steps         []TracedStep
 }
 
-// TracedStep is one network step: from when its data was there to when the send had
+// TracedStep is one network step, from when its data was ready to when the send had
 // completed.
 type TracedStep struct {
-	Step       int // as recorded: it grows by the slice's steps
+	Step       int // as recorded: it advances by the slice's steps
 	BeginNanos int64
 	EndNanos   int64 // 0: not ended
 }
 
-// event is a Chrome trace event as the plug-in writes it, as far as it is read.
+// event is the part of the plug-in's Chrome trace events that is used.
 type event struct {
 	Name  string      `json:"name"`
 	Cat   string      `json:"cat"`
@@ -70,7 +70,7 @@ type event struct {
 	} `json:"args"`
 }
 
-// Bounds of a trace.
+// Limits of a trace.
 const (
 	maxEventBytes = 64 << 10
 	maxEvents     = 16 << 20
@@ -78,8 +78,8 @@ const (
 	maxChannel    = 1 << 10
 )
 
-// IsTrace says whether a file's first bytes are those of a trace rather than of the
-// Inspector's records.
+// IsTrace reports whether a file begins like a trace, as opposed to the Inspector's
+// records.
 func IsTrace(data []byte) bool {
 	data = bytes.TrimLeft(data[:min(len(data), 1024)], " \t\r\n\ufeff")
 	return bytes.HasPrefix(data, []byte("[")) || bytes.HasPrefix(data, []byte(`{"traceEvents"`))
@@ -121,8 +121,8 @@ func ReadTrace(name string, data []byte) (*Trace, error) {
 
 var errCut = errors.New("cut off")
 
-// nextObject is the next {...} of a list, from and n bytes from the begin of what is
-// left; nil at the end of the list.
+// nextObject returns the next {...} of a list, its start, and the bytes consumed; nil
+// at the end of the list.
 func nextObject(data []byte) (object []byte, from, n int, err error) {
 	for from < len(data) && bytes.IndexByte([]byte(" \t\r\n,"), data[from]) >= 0 {
 		from++
@@ -158,16 +158,16 @@ func nextObject(data []byte) (object []byte, from, n int, err error) {
 	return nil, from, len(data), errCut
 }
 
-// bare are values that some versions of the plug-in write without quotes.
+// bare matches values that some versions of the plug-in write without quotes.
 var bare = regexp.MustCompile(`(:\s*)(nccl[A-Za-z0-9_]+|0x[0-9a-fA-F]+|\(nil\)|-?nan|-?inf)(\s*[,}])`)
 
-// builder puts events together. They come in the order of their nesting: what is within
-// a collective stands between its begin and its end.
+// builder assembles events. They are properly nested: what is within a collective
+// stands between its begin and its end.
 type builder struct {
 	t       *Trace
 	current *TracedCollective
 	send    *TracedSend
-	open    map[int64]TracedStep // steps under way, by id
+	open    map[int64]TracedStep // steps in progress, by id
 }
 
 func (b *builder) take(object []byte) error {
@@ -222,8 +222,8 @@ func (b *builder) collective(e *event, nanos int64) error {
 	return nil
 }
 
-// proxy takes the begin and end of a channel's send. Newer versions write it twice: when
-// it is scheduled, and while it progresses.
+// proxy processes the begin and end of a channel's send. Newer versions write it twice:
+// when it is scheduled, and when it progresses.
 func (b *builder) proxy(e *event, nanos int64) error {
 	switch {
 	case e.Name != "Send" && e.Name != "ScheduleSend" && e.Name != "ProgressSend":
@@ -246,8 +246,8 @@ func (b *builder) proxy(e *event, nanos int64) error {
 	return nil
 }
 
-// step takes the states of a network step. Waiting for the GPU is waiting for data; what
-// follows, for the peer's buffer and for the network, is the transfer.
+// step processes the states of a network step. Waiting for the GPU is waiting for data;
+// what follows, for the peer's buffer and for the network, is the transfer.
 func (b *builder) step(e *event, nanos int64) {
 	switch {
 	case e.Phase == "b" && (e.Name == "SendPeerWait" || e.Name == "SendWait"):

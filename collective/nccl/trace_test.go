@@ -80,8 +80,8 @@ func diagnoseTraces(t *testing.T, texts ...string) collective.Diagnosis {
 	return collective.Diagnose(run, collective.Options{})
 }
 
-// Of rings the makespan and the critical path come out of the traces of ranks whose
-// clocks are hours apart, and who was late or slow.
+// For rings, the traces of ranks whose clocks are hours apart yield the makespan, the
+// critical path, and who was late or slow.
 func TestTraces(t *testing.T) {
 	const ranks = 8
 	for fault, want := range map[string]struct {
@@ -115,8 +115,8 @@ func TestTraces(t *testing.T) {
 	}
 }
 
-// Older versions write some values without quotes, and a process that was killed leaves
-// the list open.
+// Older versions write some values without quotes, and a killed process leaves the list
+// open.
 func TestTracesOfOtherVersions(t *testing.T) {
 	var texts []string
 	for rank := range 4 {
@@ -132,7 +132,7 @@ func TestTracesOfOtherVersions(t *testing.T) {
 	}
 }
 
-// A rank whose sends have not ended holds the others up.
+// A rank whose sends have not ended blocks the others.
 func TestTracesOfAHang(t *testing.T) {
 	const ranks = 4
 	var texts []string
@@ -152,8 +152,8 @@ func TestTracesOfAHang(t *testing.T) {
 	}
 }
 
-// Ranks of which no file was given are missing, not stopped: how far they came is not known, and what waits for their
-// data is no hang either, as in a trace of one rank that ends after two of its steps.
+// Ranks without a file are missing, not stopped: how far they got is unknown. What waits for their data is not a hang
+// either, as in a trace of one rank that ends after two of its steps.
 func TestTracesOfSomeRanks(t *testing.T) {
 	whole := ringTrace(3, 4, "", 0)
 	cut := whole[:strings.Index(whole, `"args": {"Step": 2}`)]

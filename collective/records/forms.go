@@ -31,7 +31,7 @@ func readDump(name string, open Open) (*flightrecorder.Dump, error) {
 	return flightrecorder.Parse(name, data)
 }
 
-// checkDump lets a dump that ends early pass: its rank is one without records.
+// checkDump accepts a truncated dump: its rank then has no records.
 func checkDump(name string, open Open) error {
 	if _, err := readDump(name, open); !errors.Is(err, flightrecorder.ErrCut) {
 		return err
@@ -39,7 +39,7 @@ func checkDump(name string, open Open) error {
 	return nil
 }
 
-// diagnoseDumps reads the dumps of a job, one a rank. Those that cannot be read are noted.
+// diagnoseDumps reads the dumps of a job, one per rank. Unreadable ones get a note.
 func diagnoseDumps(files Files) (collective.Diagnosis, error) {
 	var dumps []*flightrecorder.Dump
 	for _, name := range files.Names {
@@ -74,8 +74,8 @@ func checkInspector(name string, open Open) error {
 	return err
 }
 
-// diagnoseInspector reads the files of NCCL's Inspector. One that ends amid a record
-// counts as far as it goes, with a note.
+// diagnoseInspector reads the files of NCCL's Inspector. A truncated file is used up to
+// there, with a note.
 func diagnoseInspector(files Files) (collective.Diagnosis, error) {
 	var calls []nccl.Call
 	var err error
@@ -99,7 +99,7 @@ func diagnoseInspector(files Files) (collective.Diagnosis, error) {
 	return d, err
 }
 
-// namesOf says which files these are.
+// namesOf formats the file names for messages.
 func namesOf(files Files) string {
 	if n := len(files.Names); n > 1 {
 		return fmt.Sprintf("%s and %d more", files.Names[0], n-1)
@@ -120,8 +120,8 @@ func checkTrace(name string, open Open) error {
 	return err
 }
 
-// readProfiler reads the traces of NCCL's example profiler plug-in, a file per rank and
-// communicator.
+// readProfiler reads the traces of NCCL's example profiler plug-in, one file per rank
+// and communicator.
 func readProfiler(files Files) (collective.Run, error) {
 	var traces []*nccl.Trace
 	for _, name := range files.Names {
@@ -134,7 +134,7 @@ func readProfiler(files Files) (collective.Run, error) {
 	return nccl.Run(traces)
 }
 
-// profilerInstead says whether files that are given as the Inspector's are traces.
+// profilerInstead handles files given as the Inspector's that are in fact traces.
 func profilerInstead(files Files) func(Files) (collective.Run, error) {
 	if len(files.Names) == 0 || !isTrace(files.Names[0], files.Open) {
 		return nil

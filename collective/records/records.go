@@ -1,7 +1,7 @@
-// Package records reads what was recorded of the collectives of a job, in any of the
-// forms that Giverny knows, and diagnoses it. In go a form and the files of one job,
-// with what opens them; out come the run, where the form has steps, and its diagnosis.
-// It opens files and writes none; a file that cannot be read is an error that names it.
+// Package records reads and diagnoses recorded collectives of a job, in any format that
+// Giverny knows. The input is a format, the files of one job and a function that opens
+// them; the output is the run, if the format has steps, and its diagnosis. It opens
+// files and writes none; errors name the unreadable file.
 package records
 
 import (
@@ -15,7 +15,7 @@ import (
 	"github.com/giverny/giverny/collective/vedrfolnir"
 )
 
-// Open opens a file of records for reading.
+// Open opens a record file for reading.
 type Open func(name string) (io.ReadCloser, error)
 
 // OSOpen opens files of the operating system.
@@ -27,29 +27,29 @@ type Files struct {
 	Open  Open
 }
 
-// Format is a form of recorded collectives.
+// Format is a format of recorded collectives.
 type Format struct {
 	Name, Help string
 
-	// wanted says whether a file of a folder may be a part, by its name within the folder.
+	// wanted reports whether a file belongs to a job, by its name within the folder.
 	wanted func(name string) bool
 
-	// read reads the files of one job; errors name the file, the line and what to do.
+	// read reads the files of one job; errors name the file, the line and the remedy.
 	read func(files Files) (collective.Run, error)
 
-	// diagnose takes the place of read and collective.Diagnose where the records say no
-	// times of steps.
+	// diagnose replaces read and collective.Diagnose if the records have no times of
+	// steps.
 	diagnose func(files Files) (collective.Diagnosis, error)
 
-	// instead says that the files are of another form, which then reads them; nil: it is
-	// not asked.
+	// instead returns the reader to use if the files turn out to be of another format;
+	// may be nil.
 	instead func(files Files) func(files Files) (collective.Run, error)
 
-	// check reads one file by itself; nil where files cannot be read alone.
+	// check reads one file alone; nil if files cannot be read alone.
 	check func(name string, open Open) error
 }
 
-// Formats are the forms that are read. A further one is a package below collective and a
+// Formats lists the supported formats. To add one, add a package below collective and a
 // row here.
 func Formats() []Format {
 	return []Format{
@@ -62,7 +62,7 @@ func Formats() []Format {
 	}
 }
 
-// Named is the form of a name.
+// Named returns the format with a name.
 func Named(name string) (Format, error) {
 	for _, f := range Formats() {
 		if f.Name == name {
@@ -72,7 +72,7 @@ func Named(name string) (Format, error) {
 	return Format{}, fmt.Errorf("%q: want one of %s", name, Names())
 }
 
-// Names lists the forms for help and errors.
+// Names lists the formats for help and errors.
 func Names() string {
 	var names []string
 	for _, f := range Formats() {
@@ -81,11 +81,11 @@ func Names() string {
 	return strings.Join(names, ", ")
 }
 
-// Wanted says whether a file of a job's folder may be a part, by its path in the folder.
+// Wanted reports whether a file in a job's folder belongs to it, by its path in the folder.
 func (f *Format) Wanted(name string) bool { return f.wanted(name) }
 
-// Diagnose reads the records of one job and diagnoses them. The run is empty where the
-// form has no times of steps.
+// Diagnose reads and diagnoses the records of one job. The run is empty if the format
+// has no times of steps.
 func (f *Format) Diagnose(files Files, opt collective.Options) (collective.Run, collective.Diagnosis, error) {
 	read := f.read
 	if f.instead != nil {
@@ -103,8 +103,8 @@ func (f *Format) Diagnose(files Files, opt collective.Options) (collective.Run, 
 	return run, collective.Diagnose(run, opt), nil
 }
 
-// Readable divides files by whether each can be read by itself. All are readable where
-// the form's files cannot be read alone.
+// Readable divides files by whether each can be read alone. All count as readable if
+// the format's files cannot be read alone.
 func (f *Format) Readable(files Files) (good []string, bad []error) {
 	for _, name := range files.Names {
 		if f.check != nil {
@@ -118,7 +118,7 @@ func (f *Format) Readable(files Files) (good []string, bad []error) {
 	return good, bad
 }
 
-// Expand lists files that are given, and of folders those that the form wants.
+// Expand returns the given files and, for folders, the files that the format wants.
 func (f *Format) Expand(paths []string) (Files, error) {
 	out := Files{Open: OSOpen}
 	for _, path := range paths {
@@ -130,7 +130,7 @@ func (f *Format) Expand(paths []string) (Files, error) {
 			out.Names = append(out.Names, path)
 			continue
 		}
-		for _, inner := range []string{".", "out", "data"} { // the simulation's; others have none
+		for _, inner := range []string{".", "out", "data"} { // subfolders of the simulation; other formats have none
 			entries, err := os.ReadDir(filepath.Join(path, inner))
 			if err != nil {
 				continue
@@ -148,7 +148,7 @@ func (f *Format) Expand(paths []string) (Files, error) {
 	return out, nil
 }
 
-// readAtMost reads a file that has no more than limit bytes.
+// readAtMost reads a file of at most limit bytes.
 func readAtMost(name string, open Open, limit int64) ([]byte, error) {
 	file, err := open(name)
 	if err != nil {

@@ -18,7 +18,7 @@ const transfers = `2 3 1 1 3 10000 10000 1300 2000000000 500 500
 3 2 1 1 2 10000 10000 1300 2000000000 600 500
 `
 
-// A folder gives the files that a form has, with its inner folders where it has some; every form refuses what is not its.
+// A folder yields the files of a format, including subfolders; every format rejects foreign files.
 func TestFormatsReadFolders(t *testing.T) {
 	dir := t.TempDir()
 	for name, text := range map[string]string{"out/fct.txt": transfers, "readme": "x", "rank0.log": "x", "dump_0": "x"} {
@@ -62,7 +62,7 @@ func TestFormatsReadFolders(t *testing.T) {
 	}
 }
 
-// Custom records that name the algorithm and not the waits have those of its plan, and what does not fit is said.
+// Custom records that name the algorithm but not the waits get those of its plan, with a note on what does not fit.
 func TestWaitsAreFilledIn(t *testing.T) {
 	run := collective.Run{Communicators: []collective.Communicator{{Name: "world", Members: []int{0, 1, 2}, Operation: collective.AllGather, Algorithm: collective.Ring}}}
 	for rank := range int32(3) {
@@ -93,7 +93,7 @@ func TestWaitsAreFilledIn(t *testing.T) {
 	}
 }
 
-// Files that cannot be read are divided from those that can.
+// Readable separates unreadable files from readable ones.
 func TestReadableLeavesOutWhatCannotBeRead(t *testing.T) {
 	dir := t.TempDir()
 	good, bad := filepath.Join(dir, "a.json"), filepath.Join(dir, "b.json")
@@ -113,7 +113,7 @@ func TestReadableLeavesOutWhatCannotBeRead(t *testing.T) {
 	}
 }
 
-// One dump of sixteen that is none, or would call code, costs its own rank alone.
+// One invalid dump of sixteen, or one that would call code, costs only its own rank.
 func TestADumpThatIsNoneCostsItsRank(t *testing.T) {
 	dir := t.TempDir()
 	for rank := range 16 {

@@ -10,51 +10,51 @@ import (
 	"github.com/giverny/giverny/topology"
 )
 
-// RegionAt is a region of congestion as it was in one interval; its links are numbers
-// of the graph in force then.
+// RegionAt is a region of congestion in one interval; its links are numbers of the
+// graph in force at that time.
 type RegionAt struct {
 	Begin, End schema.Instant // of the interval
 	Region     schema.Region
 }
 
-// Crossing is a region that flows of a collective went through while it lasted, and
-// what it cost the collective.
+// Crossing is a region that flows of a collective crossed while it existed, and what it
+// cost the collective.
 type Crossing struct {
 	Region   uint64          `json:"region,string"`
 	Name     string          `json:"name,omitempty"`
 	Metric   schema.Metric   `json:"metric"`
-	Severity schema.Severity `json:"severity"` // the highest meanwhile
+	Severity schema.Severity `json:"severity"` // the highest in that time
 	From     schema.Instant  `json:"from"`     // begin of the first interval in which flows crossed it
 	To       schema.Instant  `json:"to"`       // end of the last
 
-	// CostNanos is the makespan that the run would not have lost without what slowed
-	// the flows in this region. Regions of one metric share a flow's loss by how likely
-	// it crossed each; those of different metrics are not added up.
+	// CostNanos is the makespan lost to what slowed the flows in this region. Regions
+	// of one metric share a flow's loss by the likelihood that it crossed each; losses
+	// are not added up over metrics.
 	CostNanos         int64   `json:"cost_ns"`
 	PerIterationNanos int64   `json:"per_iteration_ns"`
-	Share             float64 `json:"share"` // of the equal ways of a flow that lead through it, the highest; 1: certain
-	Flows             int     `json:"flows"` // of the collective that cross it, or may
-	Worst             string  `json:"worst"` // the flow that lost most there, else one that crosses it: ranks, as from->to
+	Share             float64 `json:"share"` // highest share of a flow's equal paths that lead through it; 1: certain
+	Flows             int     `json:"flows"` // of the collective that certainly or possibly cross it
+	Worst             string  `json:"worst"` // the flow that lost most there, else any that crosses it: ranks, as from->to
 }
 
-// Crosser joins a report with regions by time and links.
+// Crosser matches a report with regions by time and links.
 type Crosser struct {
 	r     *Report
 	found map[uint64]*crossed
 	ways  *ways
 }
 
-// crossed is a crossing with the flows that it has.
+// crossed is a crossing with its flows.
 type crossed struct {
 	Crossing
 	flows map[int]float64 // loss by way
 	cost  float64
 }
 
-// NewCrosser makes one of a report, which came through Reports or New.
+// NewCrosser returns a Crosser for a report, which must come from Reports or New.
 func NewCrosser(r *Report) *Crosser { return &Crosser{r: r, found: map[uint64]*crossed{}} }
 
-// Add joins the regions of one interval, whose links are of graph g.
+// Add matches the regions of one interval, whose links are of graph g.
 func (c *Crosser) Add(g *topology.Graph, at ...RegionAt) error {
 	if c.ways == nil || c.ways.g != g {
 		var err error
@@ -74,7 +74,7 @@ func (c *Crosser) Add(g *topology.Graph, at ...RegionAt) error {
 	return nil
 }
 
-// metric joins the regions of a metric in one interval.
+// metric matches the regions of one metric in one interval.
 func (c *Crosser) metric(regions []*RegionAt) {
 	inside := map[schema.LinkID]int{}
 	for i, r := range regions {
@@ -111,7 +111,7 @@ func (c *Crosser) metric(regions []*RegionAt) {
 	}
 }
 
-// overlap is the part of a stretch of time that lies in another, 0 to 1.
+// overlap is the share of [begin, end) within [from, to), 0 to 1.
 func overlap(begin, end, from, to int64) float64 {
 	if end <= begin {
 		end = begin + 1
@@ -119,14 +119,14 @@ func overlap(begin, end, from, to int64) float64 {
 	return float64(max(min(end, to)-max(begin, from), 0)) / float64(end-begin)
 }
 
-// inNetwork says whether a culprit slows flows in the network, rather than a rank
-// outside of it.
+// inNetwork reports whether a culprit slows flows in the network, not a rank outside
+// it.
 func inNetwork(class collective.Class) bool {
 	return class != collective.Straggler && class != collective.Hang
 }
 
-// at is the region that has the port at which a culprit was found, where the fabric's
-// graph has that port by the same names.
+// at returns the region with the port at which a culprit was found, if the fabric's
+// graph has that port under the same name.
 func (c *Crosser) at(culprit int, inside map[schema.LinkID]int) (region int, ok bool) {
 	for _, at := range c.r.Diagnosis.Culprits[culprit].Ports() {
 		if p, found := c.ways.g.FindPort(at.Switch, at.Port); found {
@@ -138,7 +138,7 @@ func (c *Crosser) at(culprit int, inside map[schema.LinkID]int) (region int, ok 
 	return 0, false
 }
 
-// cross adds to a region.
+// cross adds a flow and its loss to a region.
 func (c *Crosser) cross(at *RegionAt, way int, share, cost float64) {
 	x := c.found[at.Region.ID]
 	if x == nil {
@@ -154,7 +154,7 @@ func (c *Crosser) cross(at *RegionAt, way int, share, cost float64) {
 	x.cost += cost
 }
 
-// Crossings are the regions that were crossed, those that cost most first.
+// Crossings returns the crossed regions, most costly first.
 func (c *Crosser) Crossings() []Crossing {
 	out := []Crossing{}
 	for _, x := range c.found {
@@ -176,7 +176,7 @@ func (c *Crosser) Crossings() []Crossing {
 	return out
 }
 
-// Sentence says what a region cost a job: "region 5 cost job 17 31 ms per iteration".
+// Sentence describes what a region cost a job: "region 5 cost job 17 31 ms per iteration".
 func (x *Crossing) Sentence(job string) string {
 	if x.CostNanos == 0 {
 		return fmt.Sprintf("flows of job %s crossed region %d, which cost it nothing", job, x.Region)

@@ -8,7 +8,7 @@ import (
 	"github.com/giverny/giverny/collective"
 )
 
-// flows fills in the ways and what they lost. What had no room is a note.
+// flows fills in the ways and their losses, with a note on what was omitted.
 func (r *Report) flows(run collective.Run, d collective.Diagnosis) {
 	offset := map[int]int64{}
 	for _, o := range d.ClockOffsets {
@@ -72,8 +72,8 @@ func (r *Report) flows(run collective.Run, d collective.Diagnosis) {
 	}
 }
 
-// merged are losses that fit: where there are many, those of a flow and culprit within
-// one stretch of time are one.
+// merged bounds the losses: if there are too many, it merges those of one flow and
+// culprit within a time window.
 func merged(losses []Loss) []Loss {
 	const second = int64(1e9)
 	for _, width := range []int64{second, 10 * second, 60 * second, 600 * second, 3600 * second, 1 << 62} {
@@ -106,7 +106,7 @@ func merged(losses []Loss) []Loss {
 	return losses
 }
 
-// recordedWays are the nodes on the ways that hosts traced, by the two hosts.
+// recordedWays returns the nodes of the paths that hosts traced, by the two hosts.
 func recordedWays(run collective.Run) map[[2]int][]string {
 	if run.Fabric == nil {
 		return nil

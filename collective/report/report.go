@@ -1,8 +1,8 @@
-// Package report is what is published of a diagnosed collective: the job, when it
-// ran, the diagnosis, a timeline of ranks by steps, and which flows lost how much time
-// when. In go a collective.Run and its Diagnosis, out comes a Report that fits into one
-// message; and of a Report, a graph of the fabric and its regions of congestion, which
-// regions the flows crossed and what these cost. It sends and stores nothing.
+// Package report builds the published form of a diagnosed collective: the job, its
+// time, the diagnosis, a timeline of ranks by steps, and which flows lost how much time
+// when. From a collective.Run and its Diagnosis it makes a Report that fits into one
+// message; from a Report, a graph of the fabric and its regions of congestion it
+// computes which regions the flows crossed and their cost. It sends and stores nothing.
 package report
 
 import (
@@ -14,7 +14,7 @@ import (
 	"github.com/giverny/giverny/schema"
 )
 
-// Kind is the kind of results that carry reports.
+// Kind is the result kind of reports.
 const Kind = "collective"
 
 // Report is one diagnosed run of a job's collectives.
@@ -23,13 +23,13 @@ type Report struct {
 	Format     string               `json:"format"`     // of the records
 	Begin      schema.Instant       `json:"begin"`      // of the first step
 	Iterations int                  `json:"iterations"` // collectives in the records
-	Devices    [][]string           `json:"devices"`    // by rank: its host's devices in the fabric, in the order of its rails
-	Diagnosis  collective.Diagnosis `json:"diagnosis"`  // its critical path is that of the timeline where the whole had no room
+	Devices    [][]string           `json:"devices"`    // by rank: its host's devices in the fabric, in rail order
+	Diagnosis  collective.Diagnosis `json:"diagnosis"`  // its critical path is limited to the timeline if the whole was too long
 	Segments   int                  `json:"segments"`   // of the whole critical path
 	Timeline   Timeline             `json:"timeline"`
-	Ways       []Way                `json:"ways"`              // flows of the collective between hosts, those that lost time first
+	Ways       []Way                `json:"ways"`              // flows of the collective between hosts, largest loss first
 	Losses     []Loss               `json:"losses"`            // what the culprits cost flows, by time
-	Omitted    int                  `json:"omitted,omitempty"` // flows that had no room; where they lost time, a note of the diagnosis says how much
+	Omitted    int                  `json:"omitted,omitempty"` // flows that did not fit; if they lost time, a note of the diagnosis says how much
 }
 
 // Way is a flow of the collective: all transfers from one rank to another. Times are
@@ -39,11 +39,11 @@ type Way struct {
 	To         int      `json:"to"`
 	BeginNanos int64    `json:"begin_ns"`
 	EndNanos   int64    `json:"end_ns"`
-	Via        []string `json:"via,omitempty"` // the nodes on its way where the records have them, both hosts too
+	Via        []string `json:"via,omitempty"` // the nodes on its path, with both hosts, if recorded
 }
 
-// Loss is what a culprit cost one flow in a stretch of time, which is counted from the
-// report's begin.
+// Loss is what a culprit cost one flow in a time range, which counts from the report's
+// begin.
 type Loss struct {
 	Way        int   `json:"way"`     // index in Ways
 	Culprit    int   `json:"culprit"` // index in the diagnosis' culprits
@@ -52,15 +52,15 @@ type Loss struct {
 	Nanos      int64 `json:"cost_ns"`
 }
 
-// Meta is what the records do not say.
+// Meta supplies what the records do not contain.
 type Meta struct {
 	Job     string
 	Format  string
-	Begin   schema.Instant // of the first step, UTC; 0: by the records' own clock
+	Begin   schema.Instant // of the first step, UTC; 0: use the records' own clock
 	Devices [][]string     // by rank; see Report
 }
 
-// Bounds of a report, so that it fits into a message.
+// Limits of a report, so that it fits into a message.
 const (
 	maxWays     = 384
 	maxLosses   = 640
@@ -90,7 +90,7 @@ func New(run collective.Run, d collective.Diagnosis, m Meta) (Report, error) {
 	return r, nil
 }
 
-// shortened bounds the texts and lists of a diagnosis.
+// shortened truncates the texts and lists of a diagnosis.
 func shortened(d collective.Diagnosis) collective.Diagnosis {
 	cut := func(text string) string {
 		if len(text) > maxTextLen {
@@ -117,11 +117,11 @@ func shortened(d collective.Diagnosis) collective.Diagnosis {
 	return d
 }
 
-// prefix begins the ids of reports, which answer no command.
+// prefix begins the ids of reports, which do not answer a command.
 const prefix = Kind + "."
 
-// ID is that of a report: the job and its begin. A run that is published again
-// replaces what was there.
+// ID is derived from the job and its begin, so that publishing a run again replaces the
+// earlier report.
 func (r *Report) ID() string {
 	clean := strings.Map(func(c rune) rune {
 		if c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '-' {
@@ -136,7 +136,7 @@ func (r *Report) ID() string {
 // End is when the last step ended.
 func (r *Report) End() schema.Instant { return r.Begin + schema.Instant(r.Diagnosis.MakespanNanos) }
 
-// Published is a report as it came over the bus.
+// Published is a report received over the bus.
 type Published struct {
 	RunID string
 	Agent string         // who published it
@@ -144,8 +144,8 @@ type Published struct {
 	Report
 }
 
-// Reports are those among results. What cannot be one, by its id or its content, is
-// none.
+// Reports extracts the reports among results, ignoring those with an invalid id or
+// content.
 func Reports(results []schema.CommandResult) (out []Published) {
 	for i := range results {
 		c := &results[i]
@@ -161,8 +161,8 @@ func Reports(results []schema.CommandResult) (out []Published) {
 	return out
 }
 
-// check says whether the parts of a report fit each other: it came over a bus on which
-// others write too.
+// check validates that the parts of a report are consistent: others can write to the
+// bus too.
 func (r *Report) check() error {
 	ranks := len(r.Devices)
 	if r.Job == "" || r.Iterations < 1 || r.Begin <= 0 || r.Diagnosis.MakespanNanos < 0 || ranks > maxRanks {

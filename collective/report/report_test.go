@@ -86,8 +86,8 @@ func regionAt(id uint64, second int64, links ...schema.LinkID) report.RegionAt {
 	return report.RegionAt{Begin: from, End: from + 1e9, Region: schema.Region{ID: id, Metric: schema.CreditStall, Severity: schema.High, Links: links, Size: len(links)}}
 }
 
-// Region 5 lies on the way that the slow flow may take (leaf0's two uplinks), and costs
-// the job all of its loss; 6 on the way of another flow, and costs nothing; 7 has no
+// Region 5 lies on the possible path of the slow flow (leaf0's two uplinks), and costs
+// the job its whole loss; 6 lies on another flow's path, and costs nothing; 7 has no
 // flow; 8 has the slow flow's links at another time.
 func TestCrossings(t *testing.T) {
 	const iterations = 3
@@ -115,8 +115,8 @@ func TestCrossings(t *testing.T) {
 	}
 }
 
-// Two regions that the slow flow may cross share its loss; of a way that the records
-// have, the one on it has all.
+// Two regions that the slow flow may cross share its loss; with a recorded path, the
+// region on it has all of it.
 func TestCrossingsByRecordedWay(t *testing.T) {
 	r, g := reportOf(t, 1), fatTree(t)
 	left, right := regionAt(5, 0, linkOf(t, g, "leaf0", "3")), regionAt(6, 0, linkOf(t, g, "leaf0", "4"))
@@ -145,8 +145,8 @@ func TestCrossingsByRecordedWay(t *testing.T) {
 	}
 }
 
-// A report of many ranks and iterations fits into a message, its losses sum to the cost
-// of the culprits, and it comes out of the bus as it went in.
+// A report of many ranks and iterations fits into a message, its losses sum to the
+// culprits' cost, and it survives the bus unchanged.
 func TestReportFitsAndReturns(t *testing.T) {
 	const most = 192 << 10
 	r := reportOf(t, 400)
@@ -178,7 +178,7 @@ func TestReportFitsAndReturns(t *testing.T) {
 	}
 }
 
-// What has no room in a report is said.
+// What does not fit into a report is noted.
 func TestALossWithoutRoomIsNoted(t *testing.T) {
 	const ranks = 500
 	run, m := collective.Run{}, report.Meta{Job: "17", Format: "simulated", Begin: begin}
@@ -202,7 +202,7 @@ func TestALossWithoutRoomIsNoted(t *testing.T) {
 	}
 }
 
-// Stragglers are outside of the network: no region is charged with them.
+// Stragglers are outside the network: no region is charged for them.
 func TestStragglerCostsNoRegion(t *testing.T) {
 	run := aRing(1)
 	d := collective.Diagnose(run, collective.Options{})

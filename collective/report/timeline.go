@@ -7,22 +7,22 @@ import (
 	"github.com/giverny/giverny/collective"
 )
 
-// Timeline is ranks by steps of one collective: of the slowest iteration, of up to
-// maxRows ranks and maxCells steps. The columns Row, Step, BeginNanos and EndNanos have
-// an entry per step; times are nanoseconds from the report's begin.
+// Timeline shows ranks by steps of the slowest iteration, up to maxRows ranks and
+// maxCells steps. Row, Step, StepBegin and StepEnd have an entry per step; times are
+// nanoseconds from the report's begin.
 type Timeline struct {
 	Iteration  int     `json:"iteration"`
 	BeginNanos int64   `json:"begin_ns"` // of the iteration
 	EndNanos   int64   `json:"end_ns"`
 	Ranks      []int   `json:"ranks"` // the rows
-	Row        []int   `json:"row"`   // of a step: index in Ranks
+	Row        []int   `json:"row"`   // by step: index in Ranks
 	Step       []int   `json:"step"`  // number of the step in the collective
 	StepBegin  []int64 `json:"step_begin_ns"`
 	StepEnd    []int64 `json:"step_end_ns"`
-	Omitted    int     `json:"omitted,omitempty"` // steps of the iteration that are not among them
+	Omitted    int     `json:"omitted,omitempty"` // steps of the iteration that are not included
 }
 
-// Bounds of a timeline.
+// Limits of a timeline.
 const (
 	maxRows  = 48
 	maxCells = 1200
@@ -114,7 +114,7 @@ func (t *Timeline) fill(cells []cell, rows map[int]int) {
 	}
 }
 
-// slowest is the iteration that the critical path spends most time in.
+// slowest returns the iteration with the longest part of the critical path.
 func slowest(d collective.Diagnosis) int {
 	nanos, best := map[int]int64{}, 0
 	for _, s := range d.CriticalPath {
@@ -128,8 +128,8 @@ func slowest(d collective.Diagnosis) int {
 	return best
 }
 
-// path is the critical path within the timeline's iteration, as far as there is room:
-// its longest segments, in the order of time.
+// path returns the critical path within the timeline's iteration, in time order,
+// reduced to its longest segments if necessary.
 func (t *Timeline) path(all []collective.Segment) []collective.Segment {
 	own := []collective.Segment{}
 	for _, s := range all {

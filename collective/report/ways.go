@@ -6,21 +6,21 @@ import (
 	"github.com/giverny/giverny/topology"
 )
 
-// ways are the links that the flows of a report take through a graph.
+// ways maps the flows of a report to links of a graph.
 type ways struct {
 	g      *topology.Graph
 	router *routing.Router
 	of     *routing.Channels
-	links  [][][]schema.LinkID // by way: its equal paths; found when first asked for
+	links  [][][]schema.LinkID // by way: its equal paths, computed on demand
 	known  []bool
 	r      *Report
 }
 
-// hashes is how many times the way of a flow is drawn where a hash chooses among equal
-// paths that the records do not say.
+// hashes is how many times a flow's path is sampled where a hash chooses among equal
+// paths that are not recorded.
 const hashes = 64
 
-// newWays sees a graph as the ways of a report's flows.
+// newWays prepares the paths of a report's flows in a graph.
 func newWays(r *Report, g *topology.Graph) (*ways, error) {
 	w := &ways{g: g, of: routing.NewChannels(g), r: r, links: make([][][]schema.LinkID, len(r.Ways)), known: make([]bool, len(r.Ways))}
 	var err error
@@ -28,8 +28,8 @@ func newWays(r *Report, g *topology.Graph) (*ways, error) {
 	return w, err
 }
 
-// through is the share of a way's equal paths that lead through each region, by the
-// regions that have links.
+// through returns, by region with links inside, the share of a way's equal paths that
+// lead through it.
 func (w *ways) through(way int, inside map[schema.LinkID]int) map[int]float64 {
 	if !w.known[way] {
 		w.links[way], w.known[way] = w.paths(&w.r.Ways[way]), true
@@ -50,7 +50,7 @@ func (w *ways) through(way int, inside map[schema.LinkID]int) map[int]float64 {
 	return out
 }
 
-// seen says whether links of a path are in a region.
+// seen reports whether any link of a path is in a region.
 func seen(path []schema.LinkID, region int, inside map[schema.LinkID]int) bool {
 	for _, l := range path {
 		if at, ok := inside[l]; ok && at == region {
@@ -60,8 +60,8 @@ func seen(path []schema.LinkID, region int, inside map[schema.LinkID]int) bool {
 	return false
 }
 
-// paths are those of a flow: the one that its records have, else the router's, drawn
-// several times where a hash chooses among equals.
+// paths returns a flow's recorded path, else the router's, sampled several times if a
+// hash chooses among equals.
 func (w *ways) paths(f *Way) [][]schema.LinkID {
 	if recorded := w.recorded(f.Via); recorded != nil {
 		return [][]schema.LinkID{recorded}
@@ -95,8 +95,8 @@ func (w *ways) linksOf(path []routing.Channel) []schema.LinkID {
 	return links
 }
 
-// recorded are the links between nodes that the records name; nil if the graph does
-// not have them all.
+// recorded returns the links between the recorded nodes; nil if the graph does not have
+// all of them.
 func (w *ways) recorded(nodes []string) (links []schema.LinkID) {
 	for i := 1; i < len(nodes); i++ {
 		a, ok := w.g.FindDevice(nodes[i-1])

@@ -8,32 +8,32 @@ import (
 	"slices"
 )
 
-// endType is the type of the line that says that nothing is missing after it.
+// endType is the type of the last line, which proves that the file is complete.
 const endType = "end"
 
-// counted are the types whose lines other lines refer to by their place.
+// counted are the types whose lines are referred to by position.
 var counted = []string{"node", "rank", "communicator"}
 
-// sequence brings the lines of a file into the order in which they were written, and knows which are missing. Ranks and
-// nodes are numbered by that order. Files of earlier versions have no record numbers: their lines count in the order in
-// which they stand.
+// sequence restores the order in which the lines of a file were written, and knows
+// which are missing. Ranks and nodes are numbered in that order. Files of earlier
+// versions have no record numbers: their lines keep the order of the file.
 type sequence struct {
 	all  []placed
-	seen map[int]origin // by record
+	seen map[int]origin // by record number
 	seed maphash.Seed
-	end  int            // record of the end line, -1 where there is none
-	last string         // type of the last line without a number that refers to others
-	node map[string]int // line of a node without a number, by name
+	end  int            // record number of the end line; -1: none
+	last string         // type of the last unnumbered line that refers to others
+	node map[string]int // line number of an unnumbered node, by name
 }
 
-// placed is a line, its place in the run, and its number in the file.
+// placed is a line with its record number and its line number in the file.
 type placed struct {
 	line   line
 	record int
 	number int
 }
 
-// origin is where a record was first seen, and its content.
+// origin is where a record first appeared, and a hash of its content.
 type origin struct {
 	number  int
 	content uint64
@@ -43,7 +43,7 @@ func newSequence() *sequence {
 	return &sequence{seen: map[int]origin{}, seed: maphash.MakeSeed(), end: -1, node: map[string]int{}}
 }
 
-// take takes a line in. One that stands there twice counts once.
+// take adds a line. Duplicates count once.
 func (s *sequence) take(l *line, number int, text []byte) error {
 	if l.Record == nil {
 		if len(s.seen) > 0 {
@@ -73,8 +73,9 @@ func (s *sequence) take(l *line, number int, text []byte) error {
 	return nil
 }
 
-// append takes in a line without a number. Where lines are out of order, or nodes doubled, what ranks and nodes they mean is
-// not known: such a file is refused. Two ranks may be on one host, so that doubled ones are not seen.
+// append adds an unnumbered line. If lines are out of order or nodes duplicated,
+// references to ranks and nodes are ambiguous, so the file is refused. Duplicate ranks
+// go unnoticed, since two ranks may be on one host.
 func (s *sequence) append(l *line, number int) error {
 	if !slices.Contains(counted, l.Type) {
 		s.last = l.Type
@@ -91,13 +92,13 @@ func (s *sequence) append(l *line, number int) error {
 	return nil
 }
 
-// inOrder lists the lines as they were written.
+// inOrder returns the lines in the order in which they were written.
 func (s *sequence) inOrder() []placed {
 	slices.SortStableFunc(s.all, func(a, b placed) int { return cmp.Compare(a.record, b.record) })
 	return s.all
 }
 
-// missing says which records the file lacks; empty where it lacks none, or has no numbers.
+// missing says which records the file lacks; empty if none, or if they are unnumbered.
 func (s *sequence) missing() string {
 	if len(s.seen) == 0 {
 		return ""

@@ -1,8 +1,8 @@
 // Package simulated writes and reads the records of giverny simulate collective: one
-// JSON object per line, each a part of a collective.Run under the name of its type. In
-// goes a Run and out come lines, or the other way round. Lines are numbered, so that order
-// and doubles do not matter and missing ones are seen; a line that cannot be read, contradicts
-// another or refers to what does not exist is an error that names it. It simulates nothing.
+// JSON object per line, each a part of a collective.Run under the name of its type.
+// Lines are numbered, so that reordering and duplicates are harmless and missing lines
+// are noticed. A line that is malformed, contradicts another or refers to something
+// unknown is an error that names it. The package does not simulate.
 package simulated
 
 import (
@@ -17,19 +17,19 @@ import (
 	"github.com/giverny/giverny/collective"
 )
 
-// FileName is that of the records in a folder; TruthName that of what was injected.
+// FileName is the name of the records file in a folder, TruthName that of the ground truth.
 const (
 	FileName  = "run.jsonl"
 	TruthName = "truth.json"
 )
 
-// maxLine bounds a line: a switch's report with some thousand flows.
+// maxLine bounds a line: a switch's report with a few thousand flows.
 const maxLine = 4 << 20
 
-// line is one record. Type says which field is there; an end line has none, and is the last.
+// line is one record. Type says which field is set; an end line has none, and is the last.
 type line struct {
 	Type         string                   `json:"type"`
-	Record       *int                     `json:"record,omitempty"` // its place in the file, from 0; older files have none
+	Record       *int                     `json:"record,omitempty"` // its position in the file, from 0; nil in older files
 	Rank         *collective.Rank         `json:"rank,omitempty"`
 	Communicator *collective.Communicator `json:"communicator,omitempty"`
 	Node         *collective.Node         `json:"node,omitempty"`
@@ -90,7 +90,7 @@ func Write(w io.Writer, run *collective.Run) error {
 	return errors.Join(append(errs, buffered.Flush())...)
 }
 
-// Read reads what Write wrote. Name is the file's, for errors.
+// Read reads the output of Write. name is the file's, for errors.
 func Read(r io.Reader, name string) (collective.Run, error) {
 	run := collective.Run{Fabric: &collective.Fabric{}}
 	lines := bufio.NewScanner(r)
@@ -160,7 +160,7 @@ func add(run *collective.Run, l *line) error {
 	return nil
 }
 
-// check sees that every number refers to something.
+// check validates that all references resolve.
 func check(run *collective.Run, name string) error {
 	for _, part := range references(run) {
 		for i := range part.records {
@@ -172,7 +172,7 @@ func check(run *collective.Run, name string) error {
 	return nil
 }
 
-// part is the records of one kind, and whether what one refers to is there.
+// part is the records of one kind; sound reports whether a record's references resolve.
 type part struct {
 	what    string
 	records int

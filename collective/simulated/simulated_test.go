@@ -87,7 +87,7 @@ func TestLinesInAnyOrder(t *testing.T) {
 	}
 }
 
-// What a file lacks is noted, so that what has no record is not taken for a standstill.
+// Missing records are noted, so that they are not mistaken for a standstill.
 func TestMissingLines(t *testing.T) {
 	run := sample()
 	var b bytes.Buffer

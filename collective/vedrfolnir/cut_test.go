@@ -10,9 +10,9 @@ import (
 	"github.com/giverny/giverny/internal/test/repo"
 )
 
-// What a file of transfers lacks at its end is missing, and not a hang: of one that ends
-// amid a line, and of one that ends early while switches saw the collective go on, or
-// while all ranks were amid their steps. The background flow is still found.
+// Records missing at the end of a file are not a hang: in a file that ends in the
+// middle of a line, or early while switches saw the collective continue, or while all
+// ranks were in the middle of their steps. The background flow is still found.
 func TestRecordedRunsThatEndEarlyAreNoHang(t *testing.T) {
 	folder := repo.Fixture(t, "collective", "vedrfolnir", "ring40_bf1only")
 	begins := func(text string, lines int) string {
@@ -42,8 +42,8 @@ func TestRecordedRunsThatEndEarlyAreNoHang(t *testing.T) {
 	}
 }
 
-// A rank whose last records are missing, while the rank after it went on with its data, did
-// not stop.
+// A rank whose last records are missing, while the next rank used its data, did not
+// stop.
 func TestRecordedDataThatWasPassedOnIsNoHang(t *testing.T) {
 	folder := repo.Fixture(t, "collective", "vedrfolnir", "ring40_nobg")
 	d := diagnose(t, copyRun(t, folder, regexp.MustCompile("telemetry|pfc"), func(text string) string {
@@ -57,7 +57,7 @@ func TestRecordedDataThatWasPassedOnIsNoHang(t *testing.T) {
 	}
 }
 
-// A whole file that lacks only the last record of one rank may be either.
+// A complete file that lacks only the last record of one rank is ambiguous.
 func TestRecordedRunWithoutOneRecordIsPossiblyAHang(t *testing.T) {
 	folder := repo.Fixture(t, "collective", "vedrfolnir", "ring40_bf1only")
 	d := diagnose(t, copyRun(t, folder, regexp.MustCompile("^$"), func(text string) string {
@@ -68,7 +68,7 @@ func TestRecordedRunWithoutOneRecordIsPossiblyAHang(t *testing.T) {
 	}
 }
 
-// Of finished transfers alone the flow is known, but neither its class nor the place.
+// From finished transfers alone the flow is found, but neither its class nor the place.
 func TestRecordedTransfersAloneAreUnsure(t *testing.T) {
 	folder := repo.Fixture(t, "collective", "vedrfolnir", "ring40_bf1only")
 	d := diagnose(t, copyRun(t, folder, regexp.MustCompile("telemetry|pfc|topology|flow.txt"), func(text string) string { return text }))

@@ -1,5 +1,5 @@
-// Package vedrfolnir reads a recorded run of Vedrfolnir's ns-3 simulation: the
-// finished transfers, the topology, the switch telemetry, the PFC frames. In goes a
-// folder, out comes a collective.Run. Parts that are absent stay empty, lines that
-// cannot be read are left out and counted in the run's notes; it judges nothing.
+// Package vedrfolnir reads a recorded run of Vedrfolnir's ns-3 simulation: the finished
+// transfers, the topology, the switch telemetry and the PFC frames. The input is a
+// folder, the output a collective.Run. Absent parts stay empty; unreadable lines are
+// skipped and counted in the run's notes.
 package vedrfolnir

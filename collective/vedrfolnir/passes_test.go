@@ -6,7 +6,7 @@ import (
 )
 
 // The last record of a rank names a sender out of range (here 2): the ring has two
-// steps, though one rank of three did not come to the second.
+// steps, though one rank of three did not reach the second.
 func TestTheEndOfARingIsRead(t *testing.T) {
 	const unfinished = `2 3 1 1 4 10000 10000 1300 2000000000 500 400
 3 4 1 1 2 10000 10000 1300 2000000000 500 400

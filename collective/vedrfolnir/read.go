@@ -13,22 +13,22 @@ import (
 	"github.com/giverny/giverny/collective"
 )
 
-// Bounds of what is read of one file. A run of the published simulation has 200
-// lines of transfers and 20 KB of telemetry.
+// Limits per file. A run of the published simulation has 200 lines of transfers and 20
+// KB of telemetry.
 const (
 	maxLine    = 4096
 	maxRecords = 4 << 20
 	maxNodes   = 1 << 16 // an address has two bytes for the node
 )
 
-// files are the parts of a run by what they hold.
+// files are the parts of a run.
 type files struct {
 	transfers, topology, flows, pauses string
 	telemetry                          []string
 }
 
-// Read reads one run from its files by name, as the simulation leaves them: out/fct.txt,
-// out/pfc.txt, data/telemetry_N.txt, topology.txt, flow.txt, with or without the folders.
+// Read reads one run from its files, named as by the simulation: out/fct.txt, out/pfc.txt,
+// data/telemetry_N.txt, topology.txt, flow.txt, with or without the folders.
 func Read(names []string, open func(name string) (io.ReadCloser, error)) (collective.Run, error) {
 	found, err := find(names)
 	if err != nil {
@@ -57,7 +57,7 @@ func Read(names []string, open func(name string) (io.ReadCloser, error)) (collec
 	return r.run(found), nil
 }
 
-// IsFile says whether a file of a run's folder is a part of it, by its path there.
+// IsFile reports whether a file is part of a run, by its path in the run's folder.
 func IsFile(name string) bool {
 	switch filepath.Dir(filepath.Clean(name)) {
 	case ".", "out", "data":
@@ -66,7 +66,7 @@ func IsFile(name string) bool {
 	return false
 }
 
-// find sorts the given files into the parts of a run.
+// find assigns the given files to the parts of a run.
 func find(names []string) (files, error) {
 	var found files
 	for _, name := range names {
@@ -93,14 +93,14 @@ func (f *files) take(path string) bool {
 		f.telemetry = append(f.telemetry, path)
 		return true
 	}
-	return name == "qlen.txt" // queue lengths at intervals, which nothing needs
+	return name == "qlen.txt" // queue lengths at intervals, which are not used
 }
 
-// errLine marks a line that cannot be read: it is left out, with a note.
+// errLine marks an unreadable line: it is skipped, with a note.
 var errLine = errors.New("unreadable line")
 
-// lines gives the blank-separated fields of each line to read. A file of which
-// no line can be read is an error; an empty path is a part that was not recorded.
+// lines passes the blank-separated fields of each line to read. A file without any
+// readable line is an error; an empty path is a part that was not recorded.
 func (r *reader) lines(path string, read func(path string, line int, fields []string) error) error {
 	if path == "" {
 		return nil

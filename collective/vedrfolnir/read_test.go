@@ -132,7 +132,7 @@ func TestReadSmallRun(t *testing.T) {
 	}
 }
 
-// A source whose step numbers begin again ran a further collective.
+// A source whose step numbers restart ran another collective.
 func TestReadSeveralCollectives(t *testing.T) {
 	again := strings.NewReplacer("20000", "20001").Replace(smallTransfers)
 	run, err := read(write(t, map[string]string{"fct.txt": smallTransfers + again}))
@@ -174,8 +174,8 @@ func TestReadRefuses(t *testing.T) {
 	}
 }
 
-// FuzzRead: whatever the files hold, reading and diagnosing end, the path joins and
-// the answer has no negative time.
+// FuzzRead: for any files, reading and diagnosing end, the path is contiguous and no
+// time is negative.
 func FuzzRead(f *testing.F) {
 	f.Add(smallTransfers, smallTopology, smallTelemetry, "2000000000 2 0 1 1\n", "1\n2 3 3 10001 2600 2.0\n")
 	f.Add("2 3 1 1 3 1 1 5 9 9 9\n2 3 1 1 3 1 1 5 9 9 9\n3 2 4194304 1 2 1 1 5 1 1 1\n", "2 0 1\n\n0 1 1bps 1s 0\n", "time 1\nport\nend\n", "0 0 0 0 1\n", "x\n")

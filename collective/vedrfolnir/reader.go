@@ -13,7 +13,7 @@ import (
 	"github.com/giverny/giverny/collective"
 )
 
-// reader gathers the parts of a run. Nodes are the simulation's numbers.
+// reader collects the parts of a run. Nodes are numbered as in the simulation.
 type reader struct {
 	open      func(name string) (io.ReadCloser, error)
 	nodes     map[int]int // number -> index in fabric
@@ -27,19 +27,19 @@ type reader struct {
 	leftOut   map[string]int
 	notes     []string
 
-	firstLeftOut map[string]int // its line, by file
-	amid         bool           // the line being read has no end of line: it may be cut
+	firstLeftOut map[string]int // its first line, by file
+	amid         bool           // the current line has no newline: it may be truncated
 	lastLine     string         // of fct.txt, as file:line
-	cut          bool           // fct.txt ends amid a line
+	cut          bool           // fct.txt ends in the middle of a line
 	hasLinks     bool
-	linksLeft    int // of topology.txt, still to come
+	linksLeft    int // links of topology.txt still to be read
 }
 
 func newReader() *reader {
 	return &reader{nodes: map[int]int{}, ports: map[int]int{}, leftOut: map[string]int{}, firstLeftOut: map[string]int{}}
 }
 
-// node is the index of a node number, made known where it was not.
+// node returns the index of a node number, adding the node if it is new.
 func (r *reader) node(number int) int {
 	if i, ok := r.nodes[number]; ok {
 		return i
@@ -49,7 +49,7 @@ func (r *reader) node(number int) int {
 	return len(r.fabric.Nodes) - 1
 }
 
-// numbers parses whole numbers of at least 0.
+// numbers parses non-negative integers.
 func numbers(fields []string) ([]int64, error) {
 	out := make([]int64, len(fields))
 	for i, f := range fields {
@@ -62,7 +62,7 @@ func numbers(fields []string) ([]int64, error) {
 	return out, nil
 }
 
-// seconds parses a decimal number of seconds as nanoseconds, rounded.
+// seconds parses a decimal number of seconds and returns nanoseconds, rounded.
 func seconds(text string) (int64, bool) {
 	s, err := strconv.ParseFloat(text, 64)
 	if err != nil || !(s >= 0 && s < 1e9) {
@@ -97,7 +97,7 @@ func (r *reader) topologyLine(_ string, line int, fields []string) error {
 		return nil
 	}
 	if r.linksLeft == 0 {
-		return nil // what follows the links are remarks
+		return nil // lines after the links are comments
 	}
 	if len(fields) < 4 {
 		return errLine
@@ -128,7 +128,7 @@ func (r *reader) topologyLine(_ string, line int, fields []string) error {
 	return nil
 }
 
-// bitsPerSecond reads ns-3's data rates: 25Gbps, 400Mbps, 10Gb/s.
+// bitsPerSecond parses ns-3's data rates: 25Gbps, 400Mbps, 10Gb/s.
 func bitsPerSecond(text string) (int64, bool) {
 	for _, u := range []struct {
 		suffix string
@@ -142,7 +142,7 @@ func bitsPerSecond(text string) (int64, bool) {
 	return 0, false
 }
 
-// delayNanos reads ns-3's times: 0.003ms, 5us, 1000ns, 1s.
+// delayNanos parses ns-3's times: 0.003ms, 5us, 1000ns, 1s.
 func delayNanos(text string) (int64, bool) {
 	for _, u := range []struct {
 		suffix string
@@ -176,7 +176,7 @@ func (r *reader) flowLine(_ string, _ int, fields []string) error {
 	return nil
 }
 
-// pauseLine reads pfc.txt: "t node nodetype port type", type 1 a pause received.
+// pauseLine reads pfc.txt: "t node nodetype port type"; type 1 is a pause received.
 func (r *reader) pauseLine(_ string, _ int, fields []string) error {
 	n, err := numbers(fields)
 	if err != nil || len(n) < 5 || n[1] >= maxNodes || n[4] > 1 || len(r.pauses) >= maxRecords {
@@ -186,7 +186,7 @@ func (r *reader) pauseLine(_ string, _ int, fields []string) error {
 	return nil
 }
 
-// run puts the parts together. Ranks count in the order of node numbers.
+// run assembles the parts. Ranks are numbered in the order of node numbers.
 func (r *reader) run(found files) collective.Run {
 	r.markCollective()
 	run := collective.Run{Telemetry: r.reports, Pauses: r.pauses, Fabric: &r.fabric}
@@ -233,12 +233,12 @@ func (r *reader) run(found files) collective.Run {
 	return run
 }
 
-// printedNanos is how far the begin of a flow in flow.txt may lie from that of its
-// record: it is a decimal of seconds with as few as six digits.
+// printedNanos is how far the begin of a flow in flow.txt may be from that of its
+// record: it is printed in seconds with as few as six decimals.
 const printedNanos = 100_000
 
-// others are the flows beside the collective's: those that finished, and those of
-// flow.txt that did not.
+// others returns the background flows: those that finished, and those of flow.txt that
+// did not.
 func (r *reader) others() []collective.Flow {
 	type identity struct {
 		source, destination, port int

@@ -149,7 +149,7 @@ var backgroundLines = regexp.MustCompile(`(?m)^###.*\n`)
 
 func withoutBackground(text string) string { return backgroundLines.ReplaceAllString(text, "") }
 
-// The background flows' own records are extras: switches saw them too.
+// The background flows' own records are optional: switches saw them too.
 func TestRecordedRunsWithoutExtras(t *testing.T) {
 	for name, flows := range map[string]map[string][2]int64{
 		"ring40_default": {"18->14": {withBoth - withBF2, withBF1 - withNone}, "12->15": {withBoth - withBF1, withBF2 - withNone}},
@@ -166,7 +166,7 @@ func TestRecordedRunsWithoutExtras(t *testing.T) {
 	}
 }
 
-// Lines in any order, doubled and cut short give the same diagnosis.
+// Reordered, duplicated and truncated lines give the same diagnosis.
 func TestRecordedRunOutOfOrder(t *testing.T) {
 	folder := repo.Fixture(t, "collective", "vedrfolnir", "ring40_default")
 	want := diagnose(t, folder)
@@ -182,8 +182,8 @@ func TestRecordedRunOutOfOrder(t *testing.T) {
 	}
 }
 
-// A run that was cut off while rank 3 (node 15) stood still: it received and sent
-// nothing from step 6 on.
+// A run cut off while rank 3 (node 15) was stopped: it received and sent nothing from
+// step 6 on.
 func TestRecordedRunThatHangs(t *testing.T) {
 	folder := repo.Fixture(t, "collective", "vedrfolnir", "ring40_nobg")
 	d := diagnose(t, copyRun(t, folder, regexp.MustCompile(`^$`), stopNode15))

@@ -11,19 +11,19 @@ import (
 // epochNanos is the length of the simulation's telemetry epochs.
 const epochNanos = 1_000_000
 
-// telemetryState is where a telemetry file has been read to.
+// telemetryState is the state of reading a telemetry file.
 type telemetryState struct {
 	r            *reader
 	device       int // index of the switch
 	time         int64
 	signal, last bool
-	in, out      int // of the meter that was read last
+	in, out      int // ports of the last meter
 	meter        int64
 	expect       expectation
-	current      int // index in reports of the port being read; -1 none
+	current      int // index in reports of the current port; -1: none
 }
 
-// expectation is what the next line holds.
+// expectation is what the next line must be.
 type expectation int
 
 const (
@@ -33,8 +33,8 @@ const (
 	flowRows
 )
 
-// telemetryFile reads telemetry_N.txt, N a switch: records "time", "polling" or
-// "signal", each with ports in the epochs now and last.
+// telemetryFile reads telemetry_N.txt of switch N: records "time", "polling" or
+// "signal", each with ports in the current and the last epoch.
 func (r *reader) telemetryFile(path string) error {
 	name := strings.TrimSuffix(strings.TrimPrefix(filepath.Base(path), "telemetry_"), ".txt")
 	number, err := strconv.Atoi(name)
@@ -115,7 +115,7 @@ func (s *telemetryState) port(f []string) error {
 	return nil
 }
 
-// values reads a line of numbers: what it is depends on the lines before.
+// values reads a line of numbers, whose meaning depends on the lines before.
 func (s *telemetryState) values(f []string) error {
 	if s.expect == meterBytes {
 		n, err := numbers(f[:1])
@@ -164,8 +164,8 @@ func (s *telemetryState) flow(f []string) (collective.FlowReport, error) {
 	}, nil
 }
 
-// address is the node number in an address of the simulation:
-// 0x0b000001 + (id/256)<<16 + (id%256)<<8.
+// address extracts the node number from an address of the simulation: 0x0b000001 +
+// (id/256)<<16 + (id%256)<<8.
 func address(text string) (int, bool) {
 	ip, err := strconv.ParseUint(strings.TrimPrefix(text, "0x"), 16, 32)
 	return int(ip>>8) & 0xffff, err == nil

@@ -12,25 +12,25 @@ import (
 // collectivePort is the destination port of the simulation's collective flows.
 const collectivePort = 10000
 
-// transfer is a line of fct.txt. Step 0 marks a flow beside the collective's.
+// transfer is a line of fct.txt. Step 0 marks a background flow.
 type transfer struct {
 	source, destination         int // node numbers
-	step, awaited, previous     int // send_step, recv_step, and whom it receives from in recv_step
+	step, awaited, previous     int // send_step, recv_step, and the sender in recv_step
 	sourcePort, destinationPort int
 	bytes                       int64
 	begin, duration, alone      int64
 }
 
-// transferLine reads a line of fct.txt: of the collective
-// "sid did send_step recv_step prev sport dport bytes start fct standalone", of
-// another flow "### sid did sport dport bytes start fct standalone".
+// transferLine reads a line of fct.txt: for the collective "sid did send_step recv_step
+// prev sport dport bytes start fct standalone", for another flow "### sid did sport
+// dport bytes start fct standalone".
 func (r *reader) transferLine(path string, line int, fields []string) error {
 	r.lastLine = fmt.Sprintf("%s:%d", filepath.Base(path), line)
 	if len(r.transfers) >= maxRecords {
 		return errLine
 	}
-	// What is left of a line that was cut may look like a shorter number. The last of
-	// eleven, the time alone, can be done without.
+	// In a truncated line the last number may be too small. Only the last of eleven
+	// fields, the time alone, is dispensable.
 	if r.cut = r.amid; r.cut && len(fields) < 11 {
 		return errLine
 	}
@@ -57,9 +57,9 @@ func (r *reader) transferLine(path string, line int, fields []string) error {
 	return nil
 }
 
-// ranks are the node numbers of the collective's ranks, ascending: who sent, who
-// received, and whom they still waited for. Without transfers they are the ends of
-// the collective's flows in the telemetry.
+// ranks returns the node numbers of the collective's ranks, ascending: senders,
+// receivers, and ranks still waited for. Without transfers they are the ends of the
+// collective's flows in the telemetry.
 func (r *reader) ranks() []int {
 	seen := map[int]bool{}
 	for _, t := range r.transfers {
@@ -88,15 +88,15 @@ func (r *reader) ranks() []int {
 	return out
 }
 
-// number is the node number of an index.
+// number returns the node number of an index.
 func (r *reader) number(index int) int {
-	n, _ := strconv.Atoi(r.fabric.Nodes[index].Name) // node gave it a number for a name
+	n, _ := strconv.Atoi(r.fabric.Nodes[index].Name) // the name is the number, see node
 	return n
 }
 
-// steps turns the collective's transfers into step records. The lines of one source
-// are ordered by their begin, doubles dropped; a step number that does not grow
-// begins the next collective.
+// steps converts the collective's transfers into step records. The lines of each source
+// are ordered by begin and deduplicated; a step number that does not increase begins
+// the next collective.
 func steps(transfers []transfer, rankOf map[int]int32) []collective.StepRecord {
 	of := map[int][]transfer{}
 	var sources []int
@@ -150,10 +150,9 @@ func stepsOf(lines []transfer, rankOf map[int]int32) []collective.StepRecord {
 	return out
 }
 
-// passes is how many steps a ring's collective has, where a rank came to its end; 0
-// where that is not known. A rank of a ring receives from one and the same other, but
-// after the last step the record names a rank out of range: step k+1 has no sender, so
-// k is the last.
+// passes is how many steps a ring collective has, if some rank finished it; otherwise
+// 0. A rank of a ring always receives from the same other rank, but after the last step
+// the record names a rank out of range: step k+1 has no sender, so k is the last.
 func (r *reader) passes(rankOf map[int]int32) int {
 	before := map[int]int{} // who sends to a rank
 	to := map[int]int{}
@@ -184,8 +183,8 @@ func (r *reader) passes(rankOf map[int]int32) int {
 	return steps
 }
 
-// markCollective says of every flow that a switch saw whether it is the collective's:
-// by the ports of the transfers, and by the simulation's port.
+// markCollective decides for every flow seen by a switch whether it belongs to the
+// collective: by the ports of the transfers, and by the simulation's port.
 func (r *reader) markCollective() {
 	type key struct{ source, destination, sourcePort, destinationPort int }
 	own, other := map[key]bool{}, map[key]bool{}

@@ -16,9 +16,9 @@ import (
 	"github.com/giverny/giverny/schema"
 )
 
-// diagnose reads the records of a job and makes a report of them. A file that cannot be
-// read is left out and said. reason is that of the error.
-// It gives up when ctx ends, amid reading and amid computing.
+// diagnose reads the records of a job and makes a report. Unreadable files are skipped
+// and noted. reason is the drop reason of the error. It stops when ctx ends, both while
+// reading and while computing.
 func (w *Watcher) diagnose(ctx context.Context, root *os.Root, folder *Folder, name string, j *job, listed *listing) (r *report.Report, reason string, err error) {
 	if listed.bytes > w.cfg.MaxBytes {
 		return nil, dropTooLarge, fmt.Errorf("%d bytes of records: collect.collectives.max_bytes is %d", listed.bytes, w.cfg.MaxBytes)
@@ -58,7 +58,7 @@ func (w *Watcher) diagnose(ctx context.Context, root *os.Root, folder *Folder, n
 	return &made, "", nil
 }
 
-// until opens files of which no more is read once ctx has ended.
+// until wraps open so that reads fail once ctx has ended.
 func until(ctx context.Context, open records.Open) records.Open {
 	return func(name string) (io.ReadCloser, error) {
 		file, err := open(name)
@@ -71,7 +71,7 @@ type readUntil struct {
 	ctx context.Context
 }
 
-// Read reads on while the context has not ended.
+// Read reads until the context ends.
 func (r *readUntil) Read(p []byte) (int, error) {
 	if err := r.ctx.Err(); err != nil {
 		return 0, err
@@ -79,14 +79,14 @@ func (r *readUntil) Read(p []byte) (int, error) {
 	return r.ReadCloser.Read(p)
 }
 
-// earliestClock is the first time that a record's clock can mean: simulations begin at
-// 0, profilers when their process does, and hosts whose clock was never set at 1970.
+// earliestClock is the earliest plausible time of a record's clock: simulations begin
+// at 0, profilers at process start, and hosts whose clock was never set at 1970.
 var earliestClock = schema.Instant(time.Date(2010, 1, 1, 0, 0, 0, 0, time.UTC).UnixNano())
 
-// begin is when the first step or the wait began. Where the records do not say so in UTC they
-// are taken to have been written when the collectives ended; a job that was published before
-// keeps its begin, so that its report takes the place of the former. A dump that comes late
-// may be of a rank that waits for longer.
+// begin is when the first step or the wait began. If the records do not say so in UTC,
+// they are assumed to have been written when the collectives ended. A job that was
+// published before keeps its begin, so that the new report replaces the old one, unless
+// a late dump is of a rank that has waited for longer.
 func begin(j *job, listed *listing, d *collective.Diagnosis) schema.Instant {
 	at := schema.Instant(d.FirstNanos)
 	switch {
@@ -104,8 +104,8 @@ func begin(j *job, listed *listing, d *collective.Diagnosis) schema.Instant {
 	return schema.Instant(j.Begin)
 }
 
-// devices are those of the ranks' hosts. Where hosts have none the report does without,
-// and no region is found for their flows.
+// devices returns the devices of the ranks' hosts. The report omits unknown ones, and
+// no region is found for their flows.
 func (w *Watcher) devices(root *os.Root, folder *Folder, name string, listed *listing, run *collective.Run, d *collective.Diagnosis) [][]string {
 	var own nodes.Map
 	var err error
@@ -133,5 +133,5 @@ func (w *Watcher) devices(root *os.Root, folder *Folder, name string, listed *li
 	return found
 }
 
-// maxNodeMap bounds how many bytes of a job's own map of nodes are read.
+// maxNodeMap bounds the size in bytes of a job's own node map.
 const maxNodeMap = 4 << 20

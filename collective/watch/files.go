@@ -21,29 +21,29 @@ import (
 	"github.com/giverny/giverny/internal/atomicfile"
 )
 
-// maxJobs is how many jobs of a folder are watched: the last ones by name.
+// maxJobs is how many jobs per folder are watched: the last ones by name.
 const maxJobs = 4096
 
-// NodeMapName is a job's own map of nodes, beside its records.
+// NodeMapName is the file name of a job's own node map, next to its records.
 const NodeMapName = "node_map.tsv"
 
-// fingerprint is a hash of the names, sizes and times of files.
+// fingerprint is a hash of the names, sizes and modification times of files.
 type fingerprint string
 
-// listing is the files of a job.
+// listing is the result of listing a job's files.
 type listing struct {
 	files   []string // by their names in the watched folder
 	bytes   int64
 	newest  time.Time
 	print   fingerprint
-	lines   []string // that print is the hash of
+	lines   []string // the input of print
 	entries int
-	nodeMap bool           // it has a map of nodes of its own
-	tooMany bool           // more files lie there than may
-	dropped map[string]int // what else lies there, by reason
+	nodeMap bool           // it has its own node map
+	tooMany bool           // there are more files than allowed
+	dropped map[string]int // number of other entries, by reason
 }
 
-// jobNames are the subfolders of a watched folder.
+// jobNames lists the subfolders of a watched folder.
 func (w *Watcher) jobNames(root *os.Root, folder *Folder) ([]string, error) {
 	dir, err := root.Open(".")
 	if err != nil {
@@ -76,13 +76,13 @@ func (w *Watcher) jobNames(root *os.Root, folder *Folder) ([]string, error) {
 	return names, nil
 }
 
-// unfinished says whether a file's name is one that programs give to files which they
-// still write.
+// unfinished reports whether a file name is typical of files that are still being
+// written.
 func unfinished(name string) bool {
 	return strings.HasPrefix(name, ".") || slices.ContainsFunc([]string{".tmp", ".part", ".partial", ".swp", "~"}, func(s string) bool { return strings.HasSuffix(name, s) })
 }
 
-// list lists the files of a job, in its folder and in those below.
+// list lists the files of a job, in its folder and subfolders.
 func list(root *os.Root, name, form string, most int) (*listing, error) {
 	format, err := records.Named(form)
 	if err != nil {
@@ -102,7 +102,7 @@ func list(root *os.Root, name, form string, most int) (*listing, error) {
 	return l, nil
 }
 
-// batch is how many entries of a folder are read at once.
+// batch is how many directory entries are read at a time.
 const batch = 1024
 
 func (l *listing) walk(root *os.Root, at string, depth int, wanted func(string) bool, most int) error {
@@ -142,7 +142,7 @@ func (l *listing) walk(root *os.Root, at string, depth int, wanted func(string) 
 	}
 }
 
-// add takes a file of a job.
+// add adds a file of a job.
 func (l *listing) add(e fs.DirEntry, at string, top bool, wanted func(string) bool, most int) error {
 	nodeMap := top && e.Name() == NodeMapName
 	switch {
@@ -158,7 +158,7 @@ func (l *listing) add(e fs.DirEntry, at string, top bool, wanted func(string) bo
 	}
 	info, err := e.Info()
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil // renamed meanwhile: the next listing has it
+		return nil // renamed in the meantime: the next listing has it
 	} else if err != nil {
 		return err
 	}
@@ -175,13 +175,13 @@ func (l *listing) add(e fs.DirEntry, at string, top bool, wanted func(string) bo
 	return nil
 }
 
-// maxDepth is how many folders below the watched one are looked into: a job's, and those
-// in which a form keeps its parts.
+// maxDepth is how many levels below the watched folder are read: a job's folder, and
+// the subfolders of a format.
 const maxDepth = 2
 
-// open opens files below a folder. What is no regular file by now is refused, and does
-// not block. Of a file that has grown beyond most bytes the rest is not read: its change
-// is seen by the next listing.
+// open opens files below a folder. Files that are no longer regular are refused without
+// blocking. At most most bytes are read; growth beyond that is noticed by the next
+// listing.
 func open(root *os.Root, most int64) records.Open {
 	return func(name string) (io.ReadCloser, error) {
 		file, err := root.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK|syscall.O_NOFOLLOW, 0)
@@ -209,15 +209,15 @@ func splitKey(key string) (dir, job string) {
 	return dir, job
 }
 
-// noted is a row of the file of what was handed on.
+// noted is a row of the state file.
 type noted struct {
 	Folder string `json:"folder"`
 	Job    string `json:"job"`
 	handled
 }
 
-// readState reads what was handed on. Where that cannot be read all is handed on again,
-// under the same ids.
+// readState reads what was published. If the file is unreadable, everything is
+// published again under the same ids.
 func readState(file string, log *slog.Logger) map[string]handled {
 	out := map[string]handled{}
 	text, err := os.ReadFile(file)

@@ -6,20 +6,20 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// Reasons for which files and jobs are dropped.
+// Reasons for dropping files and jobs.
 const (
-	dropNoJob      = "no_job"      // an entry of a watched folder that is no folder of a job
+	dropNoJob      = "no_job"      // an entry of a watched folder that is not a job's folder
 	dropNotRegular = "not_regular" // a link, pipe, socket or device
-	dropForeign    = "foreign"     // a file that the form does not have
+	dropForeign    = "foreign"     // a file that is not part of the format
 	dropUnreadable = "unreadable"  // a file or folder that cannot be read
-	dropNoRecords  = "no_records"  // a job of which nothing could be read
-	dropTooLarge   = "too_large"   // a job whose files have more bytes than allowed
-	dropTooMany    = "too_many"    // a job with more files than allowed, or one beyond what is watched
+	dropNoRecords  = "no_records"  // a job without any readable records
+	dropTooLarge   = "too_large"   // a job whose files exceed max_bytes
+	dropTooMany    = "too_many"    // a job with more than max_files, or beyond maxJobs
 	dropOld        = "old"         // a job whose files were older than max_age when first seen
-	dropNoDevice   = "no_device"   // hosts that are no devices of the fabric: the report has no regions
-	dropNodeMap    = "node_map"    // a map of nodes that cannot be read
-	dropNotTaken   = "not_taken"   // a report that is refused for good
-	dropImpossible = "no_report"   // a diagnosis of which no report can be made
+	dropNoDevice   = "no_device"   // hosts that are not devices of the fabric: the report has no regions
+	dropNodeMap    = "node_map"    // an unreadable node map
+	dropNotTaken   = "not_taken"   // a report that was permanently rejected
+	dropImpossible = "no_report"   // a diagnosis that cannot be turned into a report
 )
 
 func reasons() []string {

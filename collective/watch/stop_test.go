@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// endsAfter is a context that ends when it has been asked so often whether it has.
+// endsAfter is a context that ends after a number of checks.
 type endsAfter struct {
 	context.Context
 	left int
@@ -18,8 +18,8 @@ func (c *endsAfter) Err() error {
 	return nil
 }
 
-// A watcher that is stopped amid a job, while it reads its files or diagnoses them, leaves
-// the job to the next one: it is not published, not dropped and not noted as done.
+// A watcher stopped while it reads or diagnoses a job leaves the job to the next one:
+// it is not published, not dropped and not recorded as done.
 func TestAJobThatIsInterruptedIsDoneLater(t *testing.T) {
 	interrupted := 0
 	for checks := range 60 {

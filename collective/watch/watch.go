@@ -1,9 +1,8 @@
-// Package watch looks for records of collectives in folders, a subfolder for each job,
-// and has what they say of a job diagnosed and handed on once its files have come to
-// rest. In go folders, and functions that name the devices of hosts and publish a
-// report; out come reports, counters with a reason for all that is left out, and a state.
-// It writes nothing to the folders, runs nothing that lies there, and follows no links
-// out of them.
+// Package watch looks for records of collectives in folders with one subfolder per job,
+// and diagnoses and publishes a job once its files have stopped changing. The input is
+// folders, and functions that map hosts to devices and publish a report; the output is
+// reports, counters with a reason for everything skipped, and a state. It writes
+// nothing to the folders, executes nothing in them, and follows no links out of them.
 package watch
 
 import (
@@ -55,7 +54,7 @@ type Folder struct {
 	NodeMap string `yaml:"node_map"`
 }
 
-// DefaultConfig watches no folder.
+// DefaultConfig watches no folders.
 func DefaultConfig() Config {
 	return Config{Interval: 5 * time.Second, Settle: 30 * time.Second, Patience: 15 * time.Minute, MaxAge: 24 * time.Hour, MaxBytes: 512 << 20, MaxFiles: 8192}
 }
@@ -63,7 +62,7 @@ func DefaultConfig() Config {
 // Enabled reports whether any folder is watched.
 func (c *Config) Enabled() bool { return len(c.Folders) > 0 }
 
-// Validate joins all faults.
+// Validate joins all errors.
 func (c *Config) Validate() error {
 	var f faults.List
 	seen := map[string]bool{}
@@ -84,27 +83,27 @@ func (c *Config) Validate() error {
 	return f.Err()
 }
 
-// Deps are what a watcher works with. All are required.
+// Deps are a watcher's dependencies. All are required.
 type Deps struct {
-	// Devices are those that each host has in the fabric of a folder, none for a host that
-	// has none. The job's own map of nodes goes before that of the folder.
+	// Devices returns each host's devices in the folder's fabric, none for an unknown
+	// host. The job's own node map takes precedence over the folder's.
 	Devices func(folder *Folder, own nodes.Map, hosts []string) [][]string
-	// Publish hands a report on and returns its id. A FinalError is not tried again.
+	// Publish publishes a report and returns its id. A FinalError is not retried.
 	Publish func(ctx context.Context, fabric string, r *report.Report) (id string, err error)
 
-	StatePath  string // of the file in which it notes what it has handed on
+	StatePath  string // of the file that records what was published
 	Log        *slog.Logger
 	Registerer prometheus.Registerer
 	Now        func() time.Time
 }
 
-// FinalError is one that no further try will mend.
+// FinalError is a permanent error, which is not retried.
 type FinalError struct{ Err error }
 
-// Error is the text of the error within.
+// Error returns the text of the wrapped error.
 func (e *FinalError) Error() string { return e.Err.Error() }
 
-// Unwrap gives the error within.
+// Unwrap returns the wrapped error.
 func (e *FinalError) Unwrap() error { return e.Err }
 
 // Watcher watches the folders.
@@ -113,34 +112,34 @@ type Watcher struct {
 	deps    Deps
 	metrics *metrics
 	jobs    map[string]*job // by folder and job
-	strays  map[string]bool // entries of folders that are no job, counted already
+	strays  map[string]bool // entries of folders that are not jobs, already counted
 
 	mu    sync.Mutex
-	state map[string]string // by folder: why it does not go on; guarded by mu
+	state map[string]string // by folder: why it makes no progress; guarded by mu
 }
 
-// job is what is known of the records of one job.
+// job is the state of one job's records.
 type job struct {
-	seen   fingerprint    // of the files as they were listed last
-	since  time.Time      // since when they are like this
-	first  time.Time      // when the first change that is not diagnosed was seen
-	retry  time.Time      // not before
-	failed int            // attempts to publish that failed in a row
-	made   *report.Report // of the files as they are, and not taken yet
+	seen   fingerprint    // of the files as last listed
+	since  time.Time      // since when they are unchanged
+	first  time.Time      // when the first undiagnosed change was seen
+	retry  time.Time      // no attempt before then
+	failed int            // consecutive failed attempts to publish
+	made   *report.Report // of the current files, not yet published
 
-	unlisted bool // its files could not be listed the last time
+	unlisted bool // the last listing failed
 	handled
 }
 
-// handled is what is noted of a job: the files that were diagnosed, and what was
-// published of them.
+// handled is the persisted state of a job: the files that were diagnosed, and the
+// report that was published.
 type handled struct {
 	Files fingerprint `json:"files"`
-	Begin int64       `json:"begin,omitempty"` // ns; of a run without steps, or as it was estimated where records do not say it in UTC
+	Begin int64       `json:"begin,omitempty"` // ns; for a run without steps, or as estimated if the records do not have it in UTC
 	RunID string      `json:"run_id,omitempty"`
 }
 
-// New makes a watcher. It lists nothing yet.
+// New returns a Watcher that does not list anything yet.
 func New(cfg Config, deps Deps) (*Watcher, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
@@ -170,7 +169,7 @@ func (w *Watcher) Run(ctx context.Context) error {
 	}
 }
 
-// State is a word on how it does, for readiness: empty where all is well.
+// State is the state for readiness in one word; empty if all is well.
 func (w *Watcher) State() string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -181,9 +180,9 @@ func (w *Watcher) State() string {
 	return worst
 }
 
-// States of a folder that is not well.
+// Error states of a folder.
 const (
-	stateBehind     = "behind"     // reports are not taken
+	stateBehind     = "behind"     // reports cannot be published
 	stateUnreadable = "unreadable" // the folder cannot be listed
 )
 
@@ -197,7 +196,7 @@ func (w *Watcher) setState(folder, state string) {
 	w.state[folder] = state
 }
 
-// look lists every folder once and diagnoses the jobs that are due.
+// look lists every folder once and diagnoses the jobs that are ready.
 func (w *Watcher) look(ctx context.Context) {
 	for i := range w.cfg.Folders {
 		folder := &w.cfg.Folders[i]
@@ -238,7 +237,7 @@ func (w *Watcher) folder(ctx context.Context, folder *Folder) error {
 	return nil
 }
 
-// forget drops what is known of jobs whose folders are gone, and says whether there were
+// forget drops the state of jobs whose folders are gone, and reports whether there were
 // any.
 func (w *Watcher) forget(folder *Folder, names []string) (any bool) {
 	for key := range w.jobs {
@@ -254,8 +253,8 @@ func (w *Watcher) forget(folder *Folder, names []string) (any bool) {
 	return any
 }
 
-// job lists the files of one job and diagnoses them if they are due. done says that what
-// is noted of it has changed; an error is one of publishing, which is tried again.
+// job lists the files of one job and diagnoses them when they are ready. done reports that
+// the job's persisted state changed; an error is one of publishing, which is retried.
 func (w *Watcher) job(ctx context.Context, root *os.Root, folder *Folder, name string) (done bool, err error) {
 	now := w.deps.Now()
 	key := keyOf(folder.Dir, name)
@@ -266,7 +265,7 @@ func (w *Watcher) job(ctx context.Context, root *os.Root, folder *Folder, name s
 			j = &job{}
 			w.jobs[key] = j
 		}
-		if !j.unlisted { // once, until it is listed again
+		if !j.unlisted { // once, until it can be listed again
 			j.unlisted = true
 			w.drop(dropUnreadable, 1, folder, name, err)
 		}
@@ -298,7 +297,7 @@ func (w *Watcher) job(ctx context.Context, root *os.Root, folder *Folder, name s
 	return w.handle(ctx, root, folder, name, j, listed)
 }
 
-// handle diagnoses a job and publishes the outcome.
+// handle diagnoses a job and publishes the result.
 func (w *Watcher) handle(ctx context.Context, root *os.Root, folder *Folder, name string, j *job, listed *listing) (done bool, err error) {
 	r, reason := j.made, ""
 	if r == nil {
@@ -306,7 +305,7 @@ func (w *Watcher) handle(ctx context.Context, root *os.Root, folder *Folder, nam
 			w.drop(reason, n, folder, name, nil)
 		}
 		if r, reason, err = w.diagnose(ctx, root, folder, name, j, listed); ctx.Err() != nil {
-			return false, nil // it is diagnosed by the next watcher
+			return false, nil // left to the next watcher
 		}
 	}
 	if err == nil {

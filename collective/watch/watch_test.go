@@ -84,13 +84,13 @@ func (b *bench) look(after time.Duration) {
 	b.w.look(b.t.Context())
 }
 
-// settle lets a job come to rest.
+// settle waits until a job's files have settled.
 func (b *bench) settle() {
 	b.look(0)
 	b.look(b.cfg.Settle)
 }
 
-// dropped compares the counters of what was dropped with what is wanted; all others are 0.
+// dropped compares the drop counters with those wanted; all others must be 0.
 func (b *bench) dropped(want map[string]int) {
 	b.t.Helper()
 	for _, reason := range reasons() {
@@ -118,8 +118,8 @@ func inspected(rank, sequence, micros int) string {
 	return fmt.Sprintf(`{"header":{"id":"0xa","rank":%d,"n_ranks":2,"nnodes":1},"metadata":{"hostname":"h","pid":%d},"coll_perf":{"coll":"AllReduce","coll_sn":%d,"coll_msg_size_bytes":4096,"coll_exec_time_us":%d}}`+"\n", rank, 100+rank, sequence, micros)
 }
 
-// A job is published once its files rest, again when they change, and not again after a
-// restart; a file under a temporary name counts from when it is renamed.
+// A job is published once its files have settled, again when they change, but not after a restart; a file with a
+// temporary name counts once it is renamed.
 func TestAJobIsPublishedWhenItsFilesRest(t *testing.T) {
 	b := newBench(t, "vedrfolnir", nil)
 	b.write("17/out/fct.txt.tmp", transfers[:100])
@@ -165,7 +165,7 @@ func dump(rank int, second int64) string {
 		second*1e9, 1+rank)
 }
 
-// A hang begins when its dumps say so. The dump of a rank that comes late belongs to it; the next hang is another one.
+// A hang begins when its dumps say so. A late dump belongs to it; the next hang is a new one.
 func TestHangsBeginWhenTheirDumpsSaySo(t *testing.T) {
 	b := newBench(t, "flight-recorder", nil)
 	const first = 1_758_610_505
@@ -187,7 +187,7 @@ func TestHangsBeginWhenTheirDumpsSaySo(t *testing.T) {
 	}
 }
 
-// A rank's file that is cut off, or that is no dump at all, is left out; the others are diagnosed.
+// A truncated or invalid file of one rank is skipped; the others are diagnosed.
 func TestUnreadableFilesAreLeftOut(t *testing.T) {
 	b := newBench(t, "nccl-inspector", nil)
 	b.write("9/rank0.log", inspected(0, 1, 201_000)+inspected(0, 2, 201_000))
@@ -205,7 +205,7 @@ func TestUnreadableFilesAreLeftOut(t *testing.T) {
 	b.dropped(map[string]int{dropUnreadable: 2, dropNoRecords: 1})
 }
 
-// An Inspector's log that grows all the time is diagnosed when patience ends.
+// A constantly growing Inspector log is diagnosed after patience.
 func TestFilesThatKeepChangingAreDiagnosedAfterPatience(t *testing.T) {
 	b := newBench(t, "nccl-inspector", func(c *Config) { c.Settle, c.Patience = time.Minute, 5*time.Minute })
 	text := ""
@@ -220,8 +220,8 @@ func TestFilesThatKeepChangingAreDiagnosedAfterPatience(t *testing.T) {
 	}
 }
 
-// Links out of the folder, pipes, foreign files, files beside the jobs and too many or too large ones are counted and
-// not opened.
+// Links out of the folder, pipes, foreign files, files beside the jobs, and too many or too large ones are counted
+// but not opened.
 func TestWhatIsNoRecordIsCounted(t *testing.T) {
 	b := newBench(t, "nccl-inspector", func(c *Config) { c.MaxFiles, c.MaxBytes = 3, 1<<20 })
 	secret := filepath.Join(t.TempDir(), "secret.log")
@@ -263,7 +263,7 @@ func TestWhatIsNoRecordIsCounted(t *testing.T) {
 	}
 }
 
-// A report that is not taken is tried again, later each time; one that is refused for good is not.
+// A report that cannot be published is retried with back-off; one that is permanently rejected is not.
 func TestReportsThatAreNotTaken(t *testing.T) {
 	b := newBench(t, "vedrfolnir", nil)
 	b.refuse = errors.New("spool is full")
@@ -288,8 +288,7 @@ func TestReportsThatAreNotTaken(t *testing.T) {
 	b.dropped(map[string]int{dropNoDevice: 2, dropNotTaken: 1})
 }
 
-// Jobs of long ago are left alone, a folder that is gone is a state and not the end, and what is known of jobs that are
-// gone is forgotten.
+// Old jobs are ignored, a missing folder is an error state but not fatal, and the state of deleted jobs is dropped.
 func TestOldJobsAndFoldersThatAreGone(t *testing.T) {
 	b := newBench(t, "vedrfolnir", func(c *Config) { c.Folders[0].Dir += "/" })
 	b.write("1/fct.txt", transfers)
@@ -312,7 +311,7 @@ func TestOldJobsAndFoldersThatAreGone(t *testing.T) {
 	}
 }
 
-// A job whose files cannot be listed for a while is counted once, and what was published of it is not forgotten.
+// A job that cannot be listed for a while is counted once, and its published state is kept.
 func TestAJobThatCannotBeListed(t *testing.T) {
 	b := newBench(t, "vedrfolnir", nil)
 	root, err := os.OpenRoot(b.dir)

@@ -1,7 +1,7 @@
-// Package dispatch takes a region to the agent at its root, for what launches commands
-// by diagnoses: searches, probes of hosts. In go diagnoses, what agents say of their
-// hosts, and Slurm's states; out come hosts, roots, and diagnoses one at a time, as
-// they come due. Which command to send, and whether to, its users decide.
+// Package dispatch finds the agent at the root of a region, for everything that
+// launches commands for diagnoses: searches, probes of hosts. The input is diagnoses,
+// the agents' reports on their hosts, and Slurm's states; the output is hosts, roots,
+// and queued diagnoses. Its users decide which command to send, and whether to.
 package dispatch
 
 import (
@@ -23,12 +23,12 @@ import (
 type Host struct {
 	Agent    string
 	Hardware schema.HostHardware
-	Kinds    []string // of commands that the agent takes, besides those of every agent
+	Kinds    []string // kinds of commands that the agent accepts, in addition to the harmless ones
 	Free     string   // why it may be used: "allowed", or Slurm's state; empty: it is in use
 }
 
-// adapterOf finds the host's adapter of a device of the topology, which may be the
-// host's name.
+// adapterOf returns the host's adapter for a device of the topology, which may also be
+// the host's name.
 func (h *Host) adapterOf(device string) *schema.Adapter {
 	for i := range h.Hardware.Adapters {
 		if a := &h.Hardware.Adapters[i]; a.Device == device {
@@ -43,13 +43,13 @@ func (h *Host) adapterOf(device string) *schema.Adapter {
 
 // Root is the adapter at which back pressure begins.
 type Root struct {
-	Device    string           `json:"device,omitempty"` // of the topology; empty: none was named
+	Device    string           `json:"device,omitempty"` // of the topology; empty: unknown
 	Agent     string           `json:"agent,omitempty"`
 	Adapter   string           `json:"adapter,omitempty"`
 	Subsystem schema.Subsystem `json:"subsystem"`
 }
 
-// RootOf finds the host that a diagnosis' root is, or is connected to.
+// RootOf returns the host that a diagnosis' root is, or is connected to.
 func RootOf(root *schema.Root, hosts []Host) (Root, error) {
 	if root == nil {
 		return Root{}, errors.New("the diagnosis has no root: where back pressure begins is not known; name a host or a NIC model")
@@ -76,12 +76,12 @@ type Bus interface {
 	Begin(ctx context.Context, c *schema.Command, wait time.Duration, expect int) ([]command.Answer, error)
 }
 
-// Nodes says which hosts are out of use, and in what state.
+// Nodes returns which hosts are out of use, and their states.
 type Nodes interface {
 	OutOfUse(ctx context.Context, names []string) (map[string]string, error)
 }
 
-// Store is what is known of a fabric's diagnoses and hosts.
+// Store gives access to a fabric's diagnoses and hosts.
 type Store interface {
 	NewestDiagnoses(ctx context.Context, fabric string, span read.Span, region uint64, n int) ([]schema.Diagnosis, error)
 	Hardware(ctx context.Context, fabric, device string) ([]read.HostAdapter, error)
@@ -91,22 +91,23 @@ type Store interface {
 type Dispatcher struct {
 	Fabric string
 	Bus    Bus
-	Nodes  Nodes // nil: Slurm is not asked
+	Nodes  Nodes // nil: Slurm is not queried
 	Store  Store
 	Now    func() time.Time
-	// ListWait is how long agents are given to say who they are, StartWait to begin.
+	// ListWait is how long agents may take to answer agents.list, StartWait to begin a
+	// command.
 	ListWait, StartWait time.Duration
 }
 
-// Waits of a dispatcher.
+// Default waits of a dispatcher.
 const (
 	DefaultListWait  = 5 * time.Second
 	DefaultStartWait = 15 * time.Second
 )
 
-// Hosts are the agents that answer, with what they say and whether they are free: in
-// the list of allowed ones, or out of use by Slurm. It is an error if all refuse to
-// answer, as they do where they do not know the key.
+// Hosts returns the agents that answer, with their reports and whether they are free:
+// allowed by the list, or out of use by Slurm. It is an error if all refuse to answer,
+// as they do if they do not know the key.
 func (d *Dispatcher) Hosts(ctx context.Context, allow []string) ([]Host, error) {
 	list, err := d.Bus.New(command.Order{Kind: command.KindList, Targets: []string{"*"}, ValidFor: d.ListWait})
 	if err != nil {
@@ -116,7 +117,7 @@ func (d *Dispatcher) Hosts(ctx context.Context, allow []string) ([]Host, error) 
 	if err != nil {
 		return nil, err
 	}
-	agents := map[string]bool{} // that answered before: once so many have, there is nothing to wait for
+	agents := map[string]bool{} // known from earlier answers: once that many have answered, waiting ends
 	for i := range known {
 		agents[known[i].Agent] = true
 	}
@@ -153,10 +154,10 @@ func (d *Dispatcher) Hosts(ctx context.Context, allow []string) ([]Host, error) 
 	return hosts, nil
 }
 
-// Allowed is why a host may be used that a list allows.
+// Allowed is the reason for hosts allowed by a list.
 const Allowed = "allowed"
 
-// free says why a host may be used.
+// free returns why a host may be used; empty if it may not.
 func free(agent string, allow []string, drained map[string]string) string {
 	if safety.Matches(allow, agent) {
 		return Allowed
@@ -164,7 +165,7 @@ func free(agent string, allow []string, drained map[string]string) string {
 	return drained[agent]
 }
 
-// Diagnosis is the newest one of a region, of the last days.
+// Diagnosis returns the newest diagnosis of a region within the last 7 days.
 func (d *Dispatcher) Diagnosis(ctx context.Context, region uint64) (schema.Diagnosis, error) {
 	const days = 7
 	now := schema.Instant(d.Now().UnixNano())
@@ -178,13 +179,13 @@ func (d *Dispatcher) Diagnosis(ctx context.Context, region uint64) (schema.Diagn
 	return found[0], nil
 }
 
-// Past is the span of a time until now, with room for clocks that are ahead.
+// Past returns the span from within ago until now, with room for clocks that are ahead.
 func (d *Dispatcher) Past(within time.Duration) read.Span {
 	now := d.Now()
 	return read.Span{From: schema.Instant(now.Add(-within).UnixNano()), To: schema.Instant(now.Add(time.Hour).UnixNano())}
 }
 
-// Send sends a command to one agent and waits until it has begun or refused.
+// Send sends a command to one agent and waits until it has begun or refused it.
 func (d *Dispatcher) Send(ctx context.Context, c *schema.Command, agent string) (command.Answer, error) {
 	answers, err := d.Bus.Begin(ctx, c, d.StartWait, 1)
 	if err != nil {
@@ -199,7 +200,7 @@ func (d *Dispatcher) Send(ctx context.Context, c *schema.Command, agent string) 
 	return answers[0], nil
 }
 
-// Try asks the agent whether it would take a command, by a dry run.
+// Try checks by a dry run whether the agent would accept a command.
 func (d *Dispatcher) Try(ctx context.Context, c *schema.Command) (status schema.CommandStatus, reason string, err error) {
 	dry, err := d.Bus.New(command.Order{Kind: c.Kind, Targets: c.Targets, Arguments: c.Arguments, DryRun: true, ValidFor: d.StartWait})
 	if err != nil {
@@ -212,7 +213,7 @@ func (d *Dispatcher) Try(ctx context.Context, c *schema.Command) (status schema.
 	return answers[0].Status, answers[0].Reason, nil
 }
 
-// Reason is what a command says of the diagnosis that it comes from.
+// Reason describes the diagnosis that a command is for.
 func Reason(d *schema.Diagnosis) string {
 	if d.Region == 0 {
 		return ""

@@ -19,7 +19,7 @@ func (deaf) Ask(context.Context, *schema.Command, time.Duration, int) ([]command
 	return []command.Answer{{CommandResult: schema.CommandResult{Agent: "n1", Status: schema.CommandRefused, Reason: "the signature is of none of the keys"}}}, nil
 }
 
-// Where every agent refuses to be listed, the reason is theirs, and not that no agent has the adapter.
+// If all agents refuse to be listed, their reason is reported, not that no agent has the adapter.
 func TestAgentsThatRefuse(t *testing.T) {
 	d := new(dispatchtest.Site).Dispatcher()
 	d.Bus = deaf{new(dispatchtest.Site)}

@@ -12,21 +12,21 @@ import (
 	"github.com/giverny/giverny/schema"
 )
 
-// PolicyConfig says when a command is launched without a person.
+// PolicyConfig says when a command is launched automatically.
 type PolicyConfig struct {
 	// Launch when a diagnosis says slow_host.
 	Enabled bool `yaml:"enabled"`
-	// Log and audit what would be launched, and launch nothing.
+	// Log and audit what would be launched, without launching it.
 	DryRun bool `yaml:"dry_run"`
 	// Minimum confidence of the diagnosis, 0 to 1.
 	Confidence float64 `yaml:"confidence"`
-	// The same host (hostping) or subsystem, which is NIC model, board and firmware (search), is not launched again before this time has passed.
+	// The same host (hostping) or subsystem, identified by NIC model, board and firmware (search), is not launched again before this time has passed.
 	AgainAfter time.Duration `yaml:"again_after"`
-	// Maximum number of launches by the policy in a fabric within a day.
+	// Maximum number of launches by the policy per fabric and day.
 	PerDay int `yaml:"per_day"`
 }
 
-// Check notes the faults of a policy that launches on allowed hosts, or on those that Slurm has drained.
+// Check reports invalid fields of a policy that launches on allowed hosts, or on those drained in Slurm.
 func (c *PolicyConfig) Check(f *faults.List, allowHosts []string, slurm bool) {
 	for i, p := range allowHosts {
 		f.Check(safety.ValidPattern(p), fmt.Sprintf("allow_hosts.%d", i), "%q is not a pattern", p)
@@ -37,27 +37,26 @@ func (c *PolicyConfig) Check(f *faults.List, allowHosts []string, slurm bool) {
 	f.Check(!c.Enabled || slurm || len(allowHosts) > 0, "allow_hosts", "empty, and slurm is off: the policy could launch nowhere; list hosts, or set policy.enabled: false")
 }
 
-// Reasons why a policy launches nothing that all policies share, labels of a counter.
+// Common reasons of all policies to launch nothing, as labels of a counter.
 const (
-	RefusedNoHost  = "no_host"   // the root is no agent's host, or one that takes no such commands
-	RefusedRunning = "running"   // one runs already
-	RefusedOften   = "too_often" // as many were launched within a day as may be
-	RefusedFailed  = "failed"    // agents, Slurm or the store could not be asked
-	RefusedBusy    = "busy"      // another diagnosis is being considered
+	RefusedNoHost  = "no_host"   // the root is not an agent's host, or its agent does not accept such commands
+	RefusedRunning = "running"   // one is already running
+	RefusedOften   = "too_often" // the limit of launches per day is reached
+	RefusedFailed  = "failed"    // agents, Slurm or the store could not be queried
+	RefusedBusy    = "busy"      // another diagnosis is being processed
 )
 
-// Reasons are those of a policy that has some of its own.
+// Reasons returns the common reasons and a policy's own ones.
 func Reasons(own ...string) []string {
 	return append(own, RefusedNoHost, RefusedRunning, RefusedOften, RefusedFailed, RefusedBusy)
 }
 
-// NoHostError says that no host is there to act on, unlike errors of agents, Slurm or the store, which could not be
-// asked.
+// NoHostError means that there is no host to act on, as opposed to failed queries of agents, Slurm or the store.
 type NoHostError struct{ Err error }
 
 func (e *NoHostError) Error() string { return e.Err.Error() }
 
-// Unwrap is what lies beneath.
+// Unwrap returns the underlying error.
 func (e *NoHostError) Unwrap() error { return e.Err }
 
 // Refusal is why nothing is sent for a diagnosis.
@@ -66,18 +65,18 @@ type Refusal struct {
 	Err    error
 }
 
-// Error says why, for people.
+// Error returns the reason as text.
 func (r *Refusal) Error() string { return r.Err.Error() }
 
-// Unwrap is what lies beneath.
+// Unwrap returns the underlying error.
 func (r *Refusal) Unwrap() error { return r.Err }
 
-// Refuse makes a *Refusal.
+// Refuse returns a *Refusal.
 func Refuse(reason, format string, args ...any) error {
 	return &Refusal{reason, fmt.Errorf(format, args...)}
 }
 
-// reasonOf is the label under which an error counts.
+// reasonOf returns the label under which an error is counted.
 func reasonOf(err error) string {
 	if no, ok := errors.AsType[*Refusal](err); ok {
 		return no.Reason
@@ -96,7 +95,7 @@ type Launch struct {
 	Send   func() error
 }
 
-// act sends what a plan for a diagnosis comes to, unless it is to be a dry run, and has the audit say what came of it.
+// act plans a launch for a diagnosis, sends it unless this is a dry run, and records the outcome in the audit.
 func (q *Queue) act(ctx context.Context, d schema.Diagnosis, plan func(context.Context, schema.Diagnosis) (Launch, error)) {
 	action := schema.FeedbackAction{Fabric: d.Fabric, Action: "launch", Target: cmp.Or(d.Root.Peer, d.Root.Device), DryRun: q.cfg.DryRun, Score: 100 * d.Cause.Confidence}
 	l, err := plan(ctx, d)

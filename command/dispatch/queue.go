@@ -9,12 +9,12 @@ import (
 	"github.com/giverny/giverny/schema"
 )
 
-// ConsiderAgain is how long a root is left alone after it was considered, acted on or not: a diagnosis comes with
-// every interval.
+// ConsiderAgain is the hold-off time of a root after it was considered, whether acted on or not, since diagnoses
+// repeat with every interval.
 const ConsiderAgain = 10 * time.Minute
 
-// Queue hands on diagnoses of slow hosts one at a time. It is a sink of results that never waits and never holds
-// them up.
+// Queue delivers diagnoses of slow hosts one at a time. It is a sink of results that never blocks and never delays
+// them.
 type Queue struct {
 	name    string
 	cfg     PolicyConfig
@@ -29,7 +29,7 @@ type Queue struct {
 
 type rootKey struct{ fabric, device, peer string }
 
-// NewQueue makes a queue of diagnoses of some fabrics.
+// NewQueue returns a queue for diagnoses of some fabrics.
 func NewQueue(name string, cfg PolicyConfig, fabrics []string, rec *record.Recorder, now func() time.Time) *Queue {
 	q := &Queue{name: name, cfg: cfg, fabrics: map[string]bool{}, record: rec, now: now, queue: make(chan schema.Diagnosis, 1), considered: map[rootKey]time.Time{}}
 	for _, f := range fabrics {
@@ -38,10 +38,10 @@ func NewQueue(name string, cfg PolicyConfig, fabrics []string, rec *record.Recor
 	return q
 }
 
-// Name of the sink.
+// Name returns the name of the sink.
 func (q *Queue) Name() string { return q.name }
 
-// Put queues the first diagnosis of an interval that counts.
+// Put queues the first eligible diagnosis of an interval.
 func (q *Queue) Put(_ context.Context, r *schema.IntervalResult) error {
 	for i := range r.Diagnoses {
 		d := r.Diagnoses[i]
@@ -84,7 +84,7 @@ func (q *Queue) forget(key rootKey) {
 	delete(q.considered, key)
 }
 
-// Each plans a launch for one diagnosis after the other, and sends what is not refused, until ctx ends.
+// Each plans a launch for each diagnosis in turn, and sends those that are not refused, until ctx ends.
 func (q *Queue) Each(ctx context.Context, plan func(context.Context, schema.Diagnosis) (Launch, error)) error {
 	for {
 		select {
@@ -96,16 +96,16 @@ func (q *Queue) Each(ctx context.Context, plan func(context.Context, schema.Diag
 	}
 }
 
-// Daily counts what was sent in each fabric within a day. One goroutine uses it.
+// Daily counts the launches per fabric within a day. It is not safe for concurrent use.
 type Daily map[string][]time.Time
 
-// Day is the time for which it counts.
+// Day is the period that Daily counts over.
 const Day = 24 * time.Hour
 
-// Add notes what is sent now.
+// Add records a launch at now.
 func (d Daily) Add(fabric string, now time.Time) { d[fabric] = append(d[fabric], now) }
 
-// Count is how many were sent within the day before now.
+// Count returns the number of launches within the day before now.
 func (d Daily) Count(fabric string, now time.Time) int {
 	for len(d[fabric]) > 0 && now.Sub(d[fabric][0]) >= Day {
 		d[fabric] = d[fabric][1:]

@@ -9,7 +9,7 @@ import (
 	"github.com/giverny/giverny/internal/faults"
 )
 
-// Config is what an agent lets others do on its host. Nothing is allowed until a rule allows it.
+// Config is what an agent allows on its host. Without rules nothing is allowed.
 type Config struct {
 	// Which principals may run which commands on which hosts; a command that no rule covers is refused.
 	Allow []Rule `yaml:"allow"`
@@ -17,29 +17,29 @@ type Config struct {
 	Limits Limits `yaml:"limits"`
 }
 
-// Rule allows the combinations of its lists, which hold patterns: * is any.
+// Rule allows the combinations of its lists of patterns: * is any.
 type Rule struct {
-	// Names of principals; patterns.
+	// Names of principals, as patterns.
 	Principals []string `yaml:"principals"`
-	// Kinds of commands that act: hostping, search; or patterns.
+	// Kinds of commands that act, as patterns: hostping, search.
 	Kinds []string `yaml:"kinds"`
-	// Names of agents, patterns, on whose hosts it may run. Empty: on any host with this rule.
+	// Names of agents, as patterns, on whose hosts it may run. Empty: on any host with this rule.
 	Hosts []string `yaml:"hosts"`
 	// Only while the host is drained or idle.
 	RequireDrained bool `yaml:"require_drained"`
-	// The hours of the day, UTC, in which it may run, such as 22:00-06:00; at their end it is stopped. Empty: always.
+	// Times of day, UTC, in which it may run, such as 22:00-06:00; at their end it is stopped. Empty: always.
 	Hours []string `yaml:"hours,flow"`
-	// The longest time a command of this rule may run; 0s: limits.run_time.
+	// Maximum run time of a command of this rule; 0s: limits.run_time.
 	RunTime time.Duration `yaml:"run_time"`
 }
 
 // Limits bound what runs on one host.
 type Limits struct {
-	// How many commands may run at a time.
+	// Maximum number of commands running at a time.
 	AtATime int `yaml:"at_a_time"`
-	// How many commands may begin within an hour, across restarts.
+	// Maximum number of commands begun within an hour, across restarts.
 	PerHour int `yaml:"per_hour"`
-	// The longest time a command may run; then it is stopped.
+	// Maximum run time of a command, after which it is stopped.
 	RunTime time.Duration `yaml:"run_time"`
 }
 
@@ -48,14 +48,14 @@ func DefaultConfig() Config {
 	return Config{Limits: Limits{AtATime: 1, PerHour: 60, RunTime: 10 * time.Minute}}
 }
 
-// Bounds of the limits.
+// Upper bounds of the limits.
 const (
 	maxAtATime = 64
 	maxPerHour = 3600
 	maxRunTime = 24 * time.Hour
 )
 
-// Validate joins all faults; each begins with the key.
+// Validate joins all errors; each begins with the key.
 func (c *Config) Validate() error {
 	var f faults.List
 	for i := range c.Allow {
@@ -84,7 +84,7 @@ func (r *Rule) validate() error {
 	return f.Err()
 }
 
-// checkPatterns names the places of those that are none.
+// checkPatterns reports invalid patterns with their index.
 func checkPatterns(patterns []string) error {
 	var f faults.List
 	for i, p := range patterns {
@@ -93,7 +93,7 @@ func checkPatterns(patterns []string) error {
 	return f.Err()
 }
 
-// ValidPattern says whether package path understands the pattern.
+// ValidPattern reports whether package path accepts the pattern.
 func ValidPattern(pattern string) bool {
 	_, err := path.Match(pattern, "")
 	return err == nil && pattern != ""

@@ -7,8 +7,7 @@ import (
 	"time"
 )
 
-// hours is a window of every day, UTC, in minutes after midnight. One whose end is not after its begin goes over
-// midnight.
+// hours is a daily window, UTC, in minutes after midnight. If its end is not after its begin, it crosses midnight.
 type hours struct{ begin, end int64 }
 
 const (
@@ -16,7 +15,7 @@ const (
 	minutesPerDay = 24 * 60
 )
 
-// parseHours reads 22:00-06:00.
+// parseHours parses 22:00-06:00.
 func parseHours(text string) (hours, error) {
 	from, to, ok := strings.Cut(text, "-")
 	begin, errBegin := time.Parse("15:04", strings.TrimSpace(from))
@@ -28,7 +27,7 @@ func parseHours(text string) (hours, error) {
 	return hours{minutes(begin), minutes(end)}, nil
 }
 
-// left is how long the window stays open from an instant, ns since 1970; 0: it is closed then.
+// left is how long the window stays open from an instant, ns since 1970; 0: it is closed.
 func (h hours) left(atNanos int64) time.Duration {
 	ofDay := atNanos % (minutesPerDay * minuteNanos)
 	length := h.end - h.begin
@@ -42,7 +41,7 @@ func (h hours) left(atNanos int64) time.Duration {
 	return time.Duration(max(0, length*minuteNanos-since))
 }
 
-// openFor says how long the rule holds from an instant; a rule without hours holds for ever.
+// openFor returns how long the rule applies from an instant; without hours, forever.
 func (r *Rule) openFor(atNanos int64) (left time.Duration, open bool) {
 	if len(r.Hours) == 0 {
 		return math.MaxInt64, true

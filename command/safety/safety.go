@@ -1,8 +1,8 @@
-// Package safety decides what may act on a host: an allow-list says who may have
-// what done where, and limits say how much of it. In go the configuration, orders
-// and the time; out come permissions and refusals with reasons. Everything that
-// acts (search, hostping, feedback) asks it; it carries out nothing itself, and
-// without a configuration it allows nothing.
+// Package safety decides what may act on a host: an allow-list says which principal may
+// do what where, and limits bound how much. The input is the configuration, orders and
+// the time; the output is permissions, and refusals with reasons. Everything that acts
+// (search, hostping, feedback) must ask it. It executes nothing, and without a
+// configuration it allows nothing.
 package safety
 
 import (
@@ -14,56 +14,57 @@ import (
 	"time"
 )
 
-// Order is what the guard judges: the part of a command that says who wants what done where.
+// Order is what the guard judges: the part of a command that says who wants to do what
+// where.
 type Order struct {
 	ID        string
 	Principal string
 	Kind      string
-	Agent     string // the host that would carry it out
-	AtNanos   int64  // when, ns since 1970
+	Agent     string // the host that would execute it
+	AtNanos   int64  // time, ns since 1970
 }
 
-// Permission is what a rule allows of an order.
+// Permission is what a rule allows for an order.
 type Permission struct {
 	RequireDrained bool
-	RunTime        time.Duration // for which it may run, from now
+	RunTime        time.Duration // maximum run time from now
 }
 
-// Reason classes a refusal, the label of a counter.
+// Reason classifies a refusal, as label of a counter.
 type Reason string
 
 // Reasons of this package.
 const (
 	NotAllowed Reason = "not_allowed"  // no rule of the allow-list covers it
-	OutOfHours Reason = "out_of_hours" // the rules that cover it do so at another hour of the day
-	NotDrained Reason = "not_drained"  // its rule wants a drained host, and this one is in use
-	TooMany    Reason = "too_many"     // as many run as may at a time
-	TooOften   Reason = "too_often"    // as many have begun within an hour as may
-	// What a kind refuses by what stands in its arguments.
-	BadArguments Reason = "bad_arguments" // they make no sense, or ask for what is not here
-	OverLimit    Reason = "over_limit"    // they ask for more than this host gives
-	NotOffered   Reason = "not_offered"   // they name what the configuration of this host does not list
+	OutOfHours Reason = "out_of_hours" // the rules that cover it apply at other times of day
+	NotDrained Reason = "not_drained"  // its rule requires a drained host, but this one is in use
+	TooMany    Reason = "too_many"     // the limit of commands running at a time is reached
+	TooOften   Reason = "too_often"    // the limit of commands begun per hour is reached
+	// Refusals by a kind's handler due to the arguments.
+	BadArguments Reason = "bad_arguments" // they are invalid, or name something that does not exist here
+	OverLimit    Reason = "over_limit"    // they exceed a limit of this host
+	NotOffered   Reason = "not_offered"   // they name something not in this host's configuration
 )
 
-// Reasons lists them.
+// Reasons lists all reasons.
 func Reasons() []Reason {
 	return []Reason{NotAllowed, OutOfHours, NotDrained, TooMany, TooOften, BadArguments, OverLimit, NotOffered}
 }
 
-// Refusal is a no: the reason for a counter, the detail for the person who gave the order.
+// Refusal has the reason for a counter, and the detail for the sender of the command.
 type Refusal struct {
 	Reason Reason
 	Detail string
 }
 
-// Refuse makes a refusal.
+// Refuse returns a refusal.
 func Refuse(reason Reason, format string, args ...any) *Refusal {
 	return &Refusal{reason, fmt.Sprintf(format, args...)}
 }
 
 func (r *Refusal) String() string { return r.Detail }
 
-// Guard holds the allow-list and counts what runs. It is for one caller at a time.
+// Guard holds the allow-list and counts running commands. It is not safe for concurrent use.
 type Guard struct {
 	allow   []Rule
 	limits  Limits
@@ -71,22 +72,22 @@ type Guard struct {
 	starts  []int64         // ns, within the last hour, in order
 }
 
-// New makes a guard of a valid configuration.
+// New returns the guard for a valid configuration.
 func New(cfg Config) *Guard {
 	return &Guard{allow: cfg.Allow, limits: cfg.Limits, running: map[string]bool{}}
 }
 
-// NewQuota makes a guard that has limits only: for what is harmless, and allowed to all who are known.
+// NewQuota returns a guard with limits only: for harmless kinds, which every known principal may use.
 func NewQuota(limits Limits) *Guard { return New(Config{Limits: limits}) }
 
-// Limits of the guard.
+// Limits returns the guard's limits.
 func (g *Guard) Limits() Limits { return g.limits }
 
-// Allowed says what the rules that cover the order allow. Where several do, one that does not ask for a drained
-// host goes before one that does, and then the one that lets it run for longer.
+// Allowed returns what the rules that cover the order allow. If there are several, those that do not require a
+// drained host take precedence, then the one with the longest run time.
 func (g *Guard) Allowed(o Order) (*Permission, *Refusal) {
 	var best *Permission
-	var late *Rule // covers it at another hour
+	var late *Rule // covers it at another time of day
 	for i := range g.allow {
 		r := &g.allow[i]
 		if !r.covers(o) {
@@ -111,7 +112,7 @@ func (g *Guard) Allowed(o Order) (*Permission, *Refusal) {
 	return nil, Refuse(NotAllowed, "%s may not have %s done on %s; command.allow of that agent lists what is allowed", o.Principal, o.Kind, o.Agent)
 }
 
-// Room says whether one more may begin now.
+// Room reports whether one more may begin now.
 func (g *Guard) Room(nowNanos int64) *Refusal {
 	if n := len(g.running); n >= g.limits.AtATime {
 		return Refuse(TooMany, "%d run already, limits.at_a_time is %d; wait or cancel one", n, g.limits.AtATime)
@@ -124,23 +125,23 @@ func (g *Guard) Room(nowNanos int64) *Refusal {
 	return nil
 }
 
-// Begin counts an order that begins; End must follow, however it ends.
+// Begin counts an order as running; End must follow, however it ends.
 func (g *Guard) Begin(id string, nowNanos int64) {
 	g.running[id] = true
 	g.Began(nowNanos)
 }
 
-// Began counts a start towards the hour alone: those of an earlier life of the process.
+// Began counts a start only towards the hour, such as one of an earlier process.
 func (g *Guard) Began(nanos int64) {
 	i, _ := slices.BinarySearch(g.starts, nanos)
 	g.starts = slices.Insert(g.starts, i, nanos)
 }
 
-// End counts an order out.
+// End removes an order from the running ones.
 func (g *Guard) End(id string) { delete(g.running, id) }
 
-// forget drops the starts of more than an hour ago. One that seems to lie in the
-// future, since the clock was set back, counts until it is an hour old.
+// forget drops starts of more than an hour ago. A start in the future, because the
+// clock was set back, counts until it is an hour old.
 func (g *Guard) forget(nowNanos int64) {
 	old := 0
 	for old < len(g.starts) && g.starts[old] <= nowNanos-int64(time.Hour) {
@@ -149,10 +150,10 @@ func (g *Guard) forget(nowNanos int64) {
 	g.starts = slices.Delete(g.starts, 0, old)
 }
 
-// Matches says whether one of the patterns, of package path, fits the name. An invalid pattern fits nothing.
+// Matches reports whether one of the patterns, of package path, matches the name. Invalid patterns match nothing.
 func Matches(patterns []string, name string) bool {
 	return slices.ContainsFunc(patterns, func(pattern string) bool {
-		if pattern == "*" { // names may hold slashes
+		if pattern == "*" { // names may contain slashes
 			return true
 		}
 		ok, err := path.Match(pattern, name)

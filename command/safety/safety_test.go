@@ -37,7 +37,7 @@ func TestAllowList(t *testing.T) {
 	}{
 		{"operator", "hostping.probe", "gpu-7", true, true},
 		{"operator", "hostping.probe", "login1", false, false},
-		{"operator", "hostping.status", "gpu-7", true, false}, // the rule that asks for less wins
+		{"operator", "hostping.status", "gpu-7", true, false}, // the less demanding rule takes precedence
 		{"mallory", "hostping.status", "login1", true, false},
 		{"mallory", "hostping.probe", "gpu-7", false, false},
 		{"ci-nightly", "search.run", "rack1/gpu-7", true, false},
@@ -78,12 +78,12 @@ func TestLimits(t *testing.T) {
 		t.Errorf("refusal %q does not say when the next may begin", no)
 	}
 	want(60*minute, "")
-	guard.Began(60 * minute) // of an earlier life
+	guard.Began(60 * minute) // of an earlier process
 	want(60*minute, safety.TooOften)
 	want(61*minute, "")
 }
 
-// The naive twin keeps every start for ever and counts those of the last hour.
+// The naive twin keeps all starts and counts those of the last hour.
 func TestTheHourAgreesWithANaiveCount(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		limit := rapid.IntRange(1, 5).Draw(t, "limit")

@@ -13,16 +13,16 @@ import (
 	"github.com/giverny/giverny/hostping/simulated"
 )
 
-// The page that documents the measured figures is what they are held against.
+// measurements is the page with the measured figures, which the tests compare with.
 const measurements = "../../docs/explanation/hostping.md"
 
-// Trials of each row on each host, and how many standard errors of so few a share may fall short.
+// Trials of each row on each host, and the tolerated shortfall in standard errors.
 const (
 	floorTrials    = 4
 	standardErrors = 3
 )
 
-// documented is the share of a row of the page, in its last column, from 0 to 1. The page's first table counts.
+// documented is the share of a row of the page's first table, in its last column, from 0 to 1.
 func documented(t *testing.T, row string) float64 {
 	t.Helper()
 	page, err := os.ReadFile(measurements)
@@ -44,12 +44,12 @@ func documented(t *testing.T, row string) float64 {
 	return 0
 }
 
-// holds fails if fewer are right than documented, by more than three standard errors of so few.
+// holds fails if fewer are right than documented, by more than three standard errors.
 func holds(t *testing.T, row string, tally bench.Tally) {
 	t.Helper()
 	want := documented(t, row)
 	n := float64(tally.Trials)
-	// A documented 100% is known to one in its trials alone.
+	// Even a documented 100% is only known within the standard error of its trials.
 	deviation := math.Sqrt(max(want*(1-want), 0.01) / n)
 	if got := float64(tally.Right) / n; got < want-standardErrors*deviation {
 		t.Errorf("%s: %.3f of %d right, documented %.3f: %s", row, got, tally.Trials, want, strings.Join(tally.Wrong, "\n"))
@@ -92,7 +92,7 @@ func TestFloors(t *testing.T) {
 	}
 }
 
-// The page shows the paper's cases as they come out.
+// The page shows the actual results for the paper's cases.
 func TestPaperCases(t *testing.T) {
 	cases, err := bench.PaperCases()
 	if err != nil {
@@ -112,7 +112,7 @@ func TestPaperCases(t *testing.T) {
 	}
 }
 
-// A verdict of an overload names who causes it, the heaviest first.
+// The verdict of an overload names its causes, heaviest first.
 func TestOverloadedBy(t *testing.T) {
 	cases, err := bench.PaperCases()
 	if err != nil {
@@ -128,7 +128,7 @@ func TestOverloadedBy(t *testing.T) {
 	}
 }
 
-// The hosts of the shared fixtures, by the reader of NCCL's files.
+// The hosts of the shared fixtures, read from NCCL's files.
 func TestRecordedHosts(t *testing.T) {
 	for _, name := range []string{"ndv4", "ndv5"} {
 		g := recorded(t, name)

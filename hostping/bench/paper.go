@@ -8,13 +8,13 @@ import (
 	"github.com/giverny/giverny/hostping/simulated"
 )
 
-// PaperCase is one of the paper's twelve bottlenecks on its own topology (Fig. 2), and what is found here.
+// PaperCase is one of the paper's twelve bottlenecks on its own topology (Fig. 2), and the result here.
 type PaperCase struct {
 	Name, Paper, Found string
 	Outcome            Outcome
 }
 
-// Links of Fig. 2, as simulated.Machines builds it.
+// Links of Fig. 2, as built by simulated.Machines.
 const (
 	fig2RNIC     = "pci:mlx5_1"
 	fig2GPU      = "pci:gpu3"
@@ -24,7 +24,7 @@ const (
 	paperTraffic = 0.5
 )
 
-// PaperCases plays section 6.
+// PaperCases runs the cases of section 6.
 func PaperCases() ([]PaperCase, error) {
 	m := simulated.Machines()[0]
 	g, err := hostping.ReadGraph(m.Name, []byte(m.XML()), hostping.Auto)

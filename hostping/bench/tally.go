@@ -8,14 +8,14 @@ import (
 	"github.com/giverny/giverny/hostping/simulated"
 )
 
-// Tally is how the trials of one row went.
+// Tally counts the outcomes of one row's trials.
 type Tally struct {
 	Trials  int
-	Named   int // all faults named with their place
-	Right   int // and nothing else
+	Named   int // all faults named, at the right place
+	Right   int // same, and nothing else named
 	Wrong   []string
 	Samples []Sample // the verdicts' confidences
-	Probes  int      // the most that a run has sent
+	Probes  int      // maximum number of probes in a run
 }
 
 func (t *Tally) add(s *Subject, o *Outcome) {
@@ -32,10 +32,10 @@ func (t *Tally) add(s *Subject, o *Outcome) {
 	t.Probes = max(t.Probes, o.Report.Probes)
 }
 
-// random is the source of a trial.
+// random returns the random source of a trial.
 func random(row, trial int) *rand.Rand { return rand.New(rand.NewPCG(uint64(trial), uint64(row))) }
 
-// Rows, so that their trials differ.
+// Row numbers make the rows' trials differ.
 const (
 	rowHealthy = 100 + iota
 	rowPairs
@@ -44,7 +44,7 @@ const (
 	rowBusyHealthy
 )
 
-// Single plays one kind on each host.
+// Single runs one kind of fault on each host.
 func Single(subjects []*Subject, kind hostping.Bottleneck, trials int) (t Tally, err error) {
 	for i := range trials {
 		for k, s := range subjects {
@@ -68,10 +68,10 @@ func Single(subjects []*Subject, kind hostping.Bottleneck, trials int) (t Tally,
 	return t, nil
 }
 
-// flappings are runs in which a memory channel is bad; the last is scored.
+// flappings are sequences of runs with a bad memory channel in some; the last is scored.
 var flappings = [][]bool{{false, true, false}, {true, false}, {false, true, false, true}, {true, true, false, true}, {true, false, false, true, false}}
 
-// Healthy plays hosts without faults: what is not right is a false alarm.
+// Healthy runs hosts without faults: any verdict is a false alarm.
 func Healthy(subjects []*Subject, trials int) (t Tally, err error) {
 	for i := range trials {
 		for _, s := range subjects {
@@ -85,7 +85,7 @@ func Healthy(subjects []*Subject, trials int) (t Tally, err error) {
 	return t, nil
 }
 
-// Pairs plays two faults at once, of kinds and at places of which each is visible in the presence of the other.
+// Pairs runs two faults at once, chosen so that each is visible in the presence of the other.
 func Pairs(subjects []*Subject, trials int) (t Tally, err error) {
 	for i := range trials {
 		for _, s := range subjects {
@@ -108,7 +108,7 @@ func Pairs(subjects []*Subject, trials int) (t Tally, err error) {
 	return t, nil
 }
 
-// Slight plays links that carry 84 to 97% of the line rate: under the threshold, where silence is right.
+// Slight runs links that carry 84 to 97% of the line rate: below the threshold, so no verdict is right.
 func Slight(subjects []*Subject, trials int) (t Tally, err error) {
 	kinds := []hostping.Bottleneck{hostping.RNICPCIeFailure, hostping.GPUPCIeFailure, hostping.MemoryChannelFailure, hostping.InterSocketFailure, hostping.RootPortFailure, hostping.TxWindowTooSmall}
 	for i := range trials {
@@ -133,11 +133,11 @@ func Slight(subjects []*Subject, trials int) (t Tally, err error) {
 	return t, nil
 }
 
-// BusyKinds are what the paper finds on hosts with service traffic (Fig. 10).
+// BusyKinds are the kinds that the paper finds on hosts with service traffic (Fig. 10).
 var BusyKinds = []hostping.Bottleneck{hostping.GPUPCIeFailure, hostping.MemoryChannelFailure, hostping.InterSocketOverloaded, hostping.MemoryChannelOverloaded}
 
-// Busy plays a fault of a kind, none if it is empty, while up to two RNICs have service traffic of 20 to 50%. Faults are
-// drawn so that what is left of a busy RNIC would show them.
+// Busy runs a fault of a kind (none if empty) while one or two RNICs have service traffic of 20 to 50%. Faults are drawn
+// so that the rest of a busy RNIC's capacity would reveal them.
 func Busy(subjects []*Subject, kind hostping.Bottleneck, trials int) (t Tally, err error) {
 	for i := range trials {
 		for k, s := range subjects {
@@ -165,7 +165,7 @@ func Busy(subjects []*Subject, kind hostping.Bottleneck, trials int) (t Tally, e
 	return t, nil
 }
 
-// probed is whether an affinitive pair passes a link: others are not probed on a busy host.
+// probed reports whether an affinitive pair crosses a link: others are not probed on a busy host.
 func (s *Subject) probed(f *simulated.Fault) bool {
 	for _, p := range s.Graph.Paths {
 		for _, l := range p.Links {
@@ -179,7 +179,7 @@ func (s *Subject) probed(f *simulated.Fault) bool {
 	return false
 }
 
-// Calibration groups verdicts by their confidence: of each group the mean confidence and the share that is right.
+// Calibration groups verdicts by confidence, with each group's mean confidence and share of right ones.
 func Calibration(samples []Sample, edges []float64) []string {
 	var rows []string
 	for i := range len(edges) - 1 {

@@ -1,5 +1,5 @@
-// Package bench measures how often hostping is right: in go a topology, a kind of fault and a seed, out comes whether
-// the fault was named, with the link, and what else was. The hosts are simulated; the analysis sees only probes.
+// Package bench measures how often hostping is right. The input is a topology, a kind of fault and a seed; the output is
+// whether the fault was named, with its link, and what else was. Hosts are simulated; the analysis sees only probes.
 package bench
 
 import (
@@ -14,7 +14,7 @@ import (
 	"github.com/giverny/giverny/hostping/simulated"
 )
 
-// Subject is a model of hosts with its baseline.
+// Subject is a host model with its baseline.
 type Subject struct {
 	Name     string
 	Graph    hostping.Graph
@@ -22,10 +22,10 @@ type Subject struct {
 	Config   simulated.Config
 }
 
-// baselineHosts of a model are measured and merged.
+// baselineHosts is how many hosts of a model are measured for the baseline.
 const baselineHosts = 3
 
-// NewSubject takes the baseline of a graph.
+// NewSubject measures the baseline of a graph.
 func NewSubject(name string, g hostping.Graph, cfg simulated.Config) (*Subject, error) {
 	s := &Subject{Name: name, Graph: g, Config: cfg}
 	for seed := range uint64(baselineHosts) {
@@ -44,7 +44,7 @@ func NewSubject(name string, g hostping.Graph, cfg simulated.Config) (*Subject, 
 	return s, nil
 }
 
-// Subjects are the simulated machines.
+// Subjects returns the simulated machines.
 func Subjects(cfg simulated.Config) ([]*Subject, error) {
 	var all []*Subject
 	for _, m := range simulated.Machines() {
@@ -65,8 +65,8 @@ func Subjects(cfg simulated.Config) ([]*Subject, error) {
 type Outcome struct {
 	Faults     []simulated.Fault
 	Report     hostping.Report
-	Named      int  // faults that are named, with the link, RNIC or endpoint that they have
-	Extra      int  // verdicts of nothing that is there
+	Named      int  // faults named with the right link, RNIC or endpoint
+	Extra      int  // verdicts of faults that do not exist
 	Right      bool // all named, and nothing else
 	Confidence []Sample
 }
@@ -77,7 +77,7 @@ type Sample struct {
 	Right      bool
 }
 
-// Play runs a host with faults once. With busy set, RNICs that the faults leave alone have service traffic.
+// Play runs a host with faults once. busy gives RNICs without faults a share of service traffic.
 func (s *Subject) Play(seed uint64, faults []simulated.Fault, busy map[string]float64) (Outcome, error) {
 	host := simulated.New(s.Config, s.Graph, seed)
 	for _, f := range faults {
@@ -92,7 +92,7 @@ func (s *Subject) Play(seed uint64, faults []simulated.Fault, busy map[string]fl
 
 func epoch() time.Time { return time.Unix(0, 0) }
 
-// PlayFlapping runs a host whose memory channel is bad in some of the runs, and scores the last.
+// PlayFlapping runs a host whose memory channel is bad in some runs, and scores the last.
 func (s *Subject) PlayFlapping(seed uint64, f simulated.Fault, bad []bool) (Outcome, error) {
 	history := &hostping.History{Version: hostping.HistoryVersion}
 	var report hostping.Report
@@ -109,7 +109,7 @@ func (s *Subject) PlayFlapping(seed uint64, f simulated.Fault, bad []bool) (Outc
 	return score(report, []simulated.Fault{f}), nil
 }
 
-// score holds a report against the truth.
+// score compares a report with the truth.
 func score(report hostping.Report, faults []simulated.Fault) Outcome {
 	o := Outcome{Faults: faults, Report: report}
 	used := make([]bool, len(faults))
@@ -134,7 +134,7 @@ func score(report hostping.Report, faults []simulated.Fault) Outcome {
 	return o
 }
 
-// matches is whether a verdict names a fault, and its place.
+// matches reports whether a verdict names a fault and its place.
 func matches(v *hostping.Verdict, f *simulated.Fault) bool {
 	if v.Bottleneck != f.Bottleneck {
 		return false
@@ -148,7 +148,7 @@ func matches(v *hostping.Verdict, f *simulated.Fault) bool {
 	return v.Link == f.Link
 }
 
-// String is for the list of what went wrong.
+// String describes the outcome for the list of wrong ones.
 func (o *Outcome) String() string {
 	text := ""
 	for _, f := range o.Faults {
@@ -161,14 +161,14 @@ func (o *Outcome) String() string {
 	return text
 }
 
-// Kinds are the twelve, in the paper's order.
+// Kinds are the twelve bottlenecks, in the paper's order.
 var Kinds = []hostping.Bottleneck{
 	hostping.RNICPCIeFailure, hostping.GPUPCIeFailure, hostping.MemoryChannelFailure, hostping.InterSocketFailure, hostping.RootPortFailure, hostping.MemoryChannelFlapping,
 	hostping.ACSEnabled, hostping.ATSDisabled, hostping.RNICSlowStart, hostping.TxWindowTooSmall, hostping.InterSocketOverloaded, hostping.MemoryChannelOverloaded,
 }
 
-// Draw makes a fault of a kind at a random place and strength beyond the threshold; ok is false where a host has no
-// place for it, or no probe could show it.
+// Draw returns a fault of a kind at a random place, with a random strength beyond the threshold; ok is false if a
+// host has no place for it, or no probe could show it.
 func (s *Subject) Draw(kind hostping.Bottleneck, random *rand.Rand) (f simulated.Fault, ok bool) {
 	f = simulated.Fault{Bottleneck: kind, Share: 0.25 + 0.45*random.Float64()}
 	var places []string
@@ -218,7 +218,7 @@ func (s *Subject) rnicLink(rnic string) string {
 	return ""
 }
 
-// links are the places of a kind of link.
+// links lists the places for a kind of link fault.
 func (s *Subject) links(kind hostping.Bottleneck) (ids []string) {
 	for _, l := range s.Graph.Links {
 		isGPU := slices.ContainsFunc(s.Graph.Endpoints, func(e hostping.Endpoint) bool { return e.Kind == hostping.GPU && e.ID == l.B })
@@ -241,7 +241,7 @@ func (s *Subject) links(kind hostping.Bottleneck) (ids []string) {
 	return ids
 }
 
-// visible is whether a degraded link pulls a path below three quarters of its baseline.
+// visible reports whether a degraded link brings some path below three quarters of its baseline.
 func (s *Subject) visible(f *simulated.Fault) bool {
 	if f.Link == "" || f.Share == 0 {
 		return true
@@ -252,8 +252,8 @@ func (s *Subject) visible(f *simulated.Fault) bool {
 	})
 }
 
-// Separable is whether two faults are both visible: not on the same link or RNIC, and no ATS with ACS on the
-// whole host, which has the same effect.
+// Separable reports whether both faults are visible: not on the same link or RNIC, and not ATS with ACS on the whole
+// host, which have the same effect.
 func (s *Subject) Separable(a, b *simulated.Fault) bool {
 	rnic := func(f *simulated.Fault) string {
 		if f.Bottleneck == hostping.RNICPCIeFailure {

@@ -9,7 +9,7 @@ import (
 	"github.com/giverny/giverny/hostping"
 )
 
-// Sizes in the SVG's own unit.
+// Sizes in SVG units.
 const (
 	columnWidth, rowHeight = 92., 74.
 	boxWidth, boxHeight    = 84., 30.
@@ -17,7 +17,7 @@ const (
 )
 
 // SVG draws a graph: memory nodes above their socket, PCIe below it, buses between the sockets. Accused links, by id,
-// are red and thick. It loads nothing and holds no script.
+// are red and thick. The SVG loads nothing and has no script.
 func SVG(g *hostping.Graph, accused []string) string {
 	h := trees(g)
 	p := &painter{accused: accused}
@@ -50,13 +50,13 @@ func deepest(v *vertex) int {
 	return depth
 }
 
-// painter collects lines and the boxes above them.
+// painter collects the lines, and the boxes drawn on top of them.
 type painter struct {
 	accused      []string
 	lines, boxes strings.Builder
 }
 
-// socket draws a socket with all that is on it, and gives the middle of its box.
+// socket draws a socket with everything attached, and returns the middle of its box.
 func (p *painter) socket(s *vertex, memory []*vertex, left float64) float64 {
 	x := left + float64(s.width)*columnWidth/2
 	y := margin + 1.5*rowHeight
@@ -97,7 +97,7 @@ func (p *painter) line(l hostping.Link, x1, y1, x2, y2 float64) {
 	fmt.Fprintf(&p.lines, "<line x1=\"%.1f\" y1=\"%.1f\" x2=\"%.1f\" y2=\"%.1f\" %s><title>%s (%s)</title></line>\n", x1, y1, x2, y2, stroke, html.EscapeString(l.ID), l.Kind)
 }
 
-// shownName is how many letters fit a box.
+// shownName is how many letters fit into a box.
 const shownName = 13
 
 func (p *painter) box(name string, x, y float64, fill string) {

@@ -1,5 +1,5 @@
-// Package draw draws a host's graph for people, as text and as SVG, with links marked that a verdict accuses. In go a
-// graph and the marked links, out comes text. It lays out only what the graph holds.
+// Package draw draws a host's graph as text and as SVG, with the links of verdicts marked. The input is a graph and
+// the marked links, the output is text.
 package draw
 
 import (
@@ -12,11 +12,11 @@ import (
 
 // vertex is a vertex with the link above it.
 type vertex struct {
-	name     string // devices' names joined, or the switch's
+	name     string // the devices' names joined, or the switch's
 	link     hostping.Link
 	children []*vertex
-	width    int // leaves below, at least 1
-	depth    int // from the socket
+	width    int // number of leaves below, at least 1
+	depth    int // distance from the socket
 }
 
 // host is a graph as trees.
@@ -26,7 +26,7 @@ type host struct {
 	buses   []hostping.Link
 }
 
-// trees makes trees of the links: each is below the one that has its upper end.
+// trees builds trees of the links: each one is below the link that leads to its upper end.
 func trees(g *hostping.Graph) *host {
 	h := &host{memory: map[string][]*vertex{}}
 	bySocket := map[string]*vertex{}
@@ -61,7 +61,7 @@ func trees(g *hostping.Graph) *host {
 	return h
 }
 
-// grow hangs the children below a vertex; name is that of its links' ends.
+// grow attaches the children of a vertex; name is the vertex' name in links.
 func grow(v *vertex, name string, below map[string][]*vertex, depth int) {
 	v.depth = depth
 	v.children = below[name]
@@ -72,7 +72,7 @@ func grow(v *vertex, name string, below map[string][]*vertex, depth int) {
 	v.width = max(1, v.width)
 }
 
-// devices are the names at the lower end of a link: of a card with several functions all of them.
+// devices returns the names at the lower end of a link: all functions of a card.
 func devices(g *hostping.Graph, l hostping.Link) string {
 	names := []string{l.B}
 	for _, p := range g.Paths {
@@ -86,7 +86,7 @@ func devices(g *hostping.Graph, l hostping.Link) string {
 	return strings.Join(names, " ")
 }
 
-// Text draws a graph as an indented tree, a line per link with its id, and the affinitive endpoints.
+// Text draws a graph as an indented tree, with a line per link and its id, and the affinitive endpoints.
 func Text(g *hostping.Graph) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "model: %s\n", g.Model)

@@ -9,22 +9,22 @@ import (
 
 // Config says which hosts may be probed.
 type Config struct {
-	// Agents whose hosts may be probed while they are in use, patterns such as gpu-*: of them the RNIC at the root and its own endpoints.
+	// Agents whose hosts may be probed while in use, as patterns such as gpu-*; only the RNIC at the root and its own endpoints.
 	AllowHosts []string `yaml:"allow_hosts,flow"`
-	// Ask Slurm, in the way that feedback.slurm says, and probe hosts that are drained and idle too, every pair.
+	// Query Slurm, as configured in feedback.slurm, and also probe hosts that are drained and idle, with every pair.
 	Slurm bool `yaml:"slurm"`
-	// How long a run may take.
+	// Maximum duration of a run.
 	Duration time.Duration `yaml:"duration"`
 	// Automatic launch of probes.
 	Policy dispatch.PolicyConfig `yaml:"policy"`
 }
 
-// DefaultConfig launches nothing by itself.
+// DefaultConfig launches nothing automatically.
 func DefaultConfig() Config {
 	return Config{Duration: 5 * time.Minute, Policy: dispatch.PolicyConfig{DryRun: true, Confidence: 0.8, AgainAfter: time.Hour, PerDay: 48}}
 }
 
-// Validate joins all faults.
+// Validate joins all errors.
 func (c *Config) Validate() error {
 	var f faults.List
 	f.Check(c.Duration > 0, "duration", "%v: want a positive duration", c.Duration)

@@ -1,7 +1,7 @@
-// Package launch takes a region to a run that probes the host at its root. In go
-// diagnoses, what agents say of their hosts, Slurm's states, and the store's runs and
-// baselines; out go signed commands of the kind "hostping". A policy does so without a
-// person, off by default and within limits. It probes nothing itself: agents do.
+// Package launch starts a run that probes the host at the root of a region. The input is
+// diagnoses, the agents' reports on their hosts, Slurm's states, and the store's runs and
+// baselines; the output is signed commands of the kind "hostping". A policy can do so
+// automatically, off by default and within limits. It does not probe itself: agents do.
 package launch
 
 import (
@@ -21,11 +21,11 @@ import (
 	"github.com/giverny/giverny/store/read"
 )
 
-// Runs are what the store knows of probed hosts, and of hosts that are searched.
+// Runs gives access to stored runs and baselines, and to searches.
 type Runs interface {
 	HostRuns(ctx context.Context, fabric string, s read.Span, f read.HostRunFilter, n int) ([]read.HostRun, error)
 	HostBaselines(ctx context.Context, fabric, model string) ([]read.HostBaseline, error)
-	// Searches of NICs: a probe would disturb one that runs.
+	// Searches of NICs, which a probe would disturb.
 	Searches(ctx context.Context, fabric string, s read.Span, n int) ([]read.Search, error)
 }
 
@@ -36,15 +36,15 @@ type Launcher struct {
 	Runs   Runs
 }
 
-// Want is what a person or the policy asks for; what is empty is the launcher's choice.
+// Want is a request from a user or the policy; the launcher fills in empty fields.
 type Want struct {
 	Diagnosis schema.Diagnosis // of the region
-	Host      string           // an agent or device instead of a region's root
+	Host      string           // agent or device, instead of a region's root
 	Mode      order.Mode
 	Duration  time.Duration
 }
 
-// Plan is a command that is ready, and how it came about.
+// Plan is a command ready to be sent, with the reasons for it.
 type Plan struct {
 	Root    dispatch.Root
 	Free    string // why the host may be probed
@@ -52,10 +52,10 @@ type Plan struct {
 	Command schema.Command
 }
 
-// errInUse: the host may not be probed.
+// errInUse means that the host may not be probed now.
 var errInUse = errors.New("the host is in use: it is neither in hostping.launch.allow_hosts nor drained")
 
-// Plan makes the command of a run, and sends nothing but the question who is there.
+// Plan creates the command of a run. It sends nothing except the query for available agents.
 func (l *Launcher) Plan(ctx context.Context, w Want) (p Plan, err error) {
 	hosts, err := l.Hosts(ctx, l.Config.AllowHosts)
 	if err != nil {
@@ -90,14 +90,14 @@ func (l *Launcher) Plan(ctx context.Context, w Want) (p Plan, err error) {
 	return p, err
 }
 
-// SearchingError says that a host takes part in a search.
+// SearchingError means that a host takes part in a search.
 type SearchingError struct{ Agent, Search string }
 
 func (e *SearchingError) Error() string {
 	return fmt.Sprintf("agent %s is in search %s, which a probe would disturb; wait, or cancel it (giverny search cancel %s)", e.Agent, e.Search, e.Search)
 }
 
-// searching is an error while the host takes part in a search.
+// searching returns an error if the host takes part in a search.
 func (l *Launcher) searching(ctx context.Context, agent string) error {
 	list, err := l.Runs.Searches(ctx, l.Fabric, l.Past(dispatch.Day), read.MaxSearches)
 	if err != nil {
@@ -109,7 +109,7 @@ func (l *Launcher) searching(ctx context.Context, agent string) error {
 	return nil
 }
 
-// request is about every pair of a host that is out of use, and else about the RNIC at
+// request covers every pair of a host that is out of use, otherwise only the RNIC at
 // the root and its own endpoints.
 func (l *Launcher) request(ctx context.Context, w *Want, root dispatch.Root, free string) (order.Request, error) {
 	r := order.Request{Mode: w.Mode, DurationSeconds: cmp.Or(w.Duration, l.Config.Duration).Seconds(), Region: w.Diagnosis.Region, Reason: dispatch.Reason(&w.Diagnosis)}
@@ -131,8 +131,8 @@ func (l *Launcher) request(ctx context.Context, w *Want, root dispatch.Root, fre
 	return r, r.Check()
 }
 
-// baseline is that of the agent's model, as its last run said; nil if the store has
-// none. Of each pair it has the median of the hosts.
+// baseline returns the median over hosts of the stored baselines of the agent's model,
+// as given by its last run; nil: none.
 func (l *Launcher) baseline(ctx context.Context, agent string) (*hostping.Baseline, error) {
 	const month = 30 * 24 * time.Hour
 	runs, err := l.Runs.HostRuns(ctx, l.Fabric, l.Past(month), read.HostRunFilter{Agent: agent}, 10)
@@ -156,12 +156,12 @@ func (l *Launcher) baseline(ctx context.Context, agent string) (*hostping.Baseli
 	return &b, nil
 }
 
-// Send sends a plan's command and waits until the agent has begun or refused.
+// Send sends a plan's command and waits until the agent has started or refused it.
 func (l *Launcher) Send(ctx context.Context, p *Plan) (command.Answer, error) {
 	return l.Dispatcher.Send(ctx, &p.Command, p.Root.Agent)
 }
 
-// past are the runs of an agent, or of all (""), within a time.
+// past returns the runs of an agent, or of all (""), within a duration.
 func (l *Launcher) past(ctx context.Context, agent string, within time.Duration) ([]read.HostRun, error) {
 	return l.Runs.HostRuns(ctx, l.Fabric, l.Past(within), read.HostRunFilter{Agent: agent}, read.MaxHosts)
 }

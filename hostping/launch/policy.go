@@ -13,41 +13,41 @@ import (
 	"github.com/giverny/giverny/store/read"
 )
 
-// Reasons why the policy launches nothing, besides those of all policies, labels of a counter.
+// This policy's own reasons to launch nothing, as labels of a counter.
 const (
 	refusedInUse = "in_use"         // the host may not be probed now
-	refusedAgain = "probed_already" // it was within again_after
+	refusedAgain = "probed_already" // it was probed within again_after
 )
 
-// Reasons lists them all.
+// Reasons lists all reasons.
 func Reasons() []string { return dispatch.Reasons(refusedInUse, refusedAgain) }
 
-// SinkName is the policy's in the audit of feedback.
+// SinkName is the policy's name in the audit of feedback.
 const SinkName = "hostping"
 
-// Policy launches runs by diagnoses. It never waits for one and never holds up results.
+// Policy launches runs for diagnoses. It never waits for a run and never delays results.
 type Policy struct {
 	*dispatch.Queue
 	cfg       dispatch.PolicyConfig
 	launchers map[string]*Launcher // by fabric
 	now       func() time.Time
 
-	launched map[agentKey]time.Time // by this process: the store learns of it later; Run alone uses it
+	launched map[agentKey]time.Time // by this process, as the store learns of it later; used only by Run
 	today    dispatch.Daily
 }
 
 type agentKey struct{ fabric, agent string }
 
-// NewPolicy makes a policy that Run starts.
+// NewPolicy returns a policy that Run starts.
 func NewPolicy(cfg dispatch.PolicyConfig, launchers map[string]*Launcher, rec *record.Recorder, now func() time.Time) *Policy {
 	return &Policy{Queue: dispatch.NewQueue("hostping policy", cfg, slices.Collect(maps.Keys(launchers)), rec, now), cfg: cfg, launchers: launchers,
 		now: now, launched: map[agentKey]time.Time{}, today: dispatch.Daily{}}
 }
 
-// Run considers diagnoses until ctx ends.
+// Run processes diagnoses until ctx ends.
 func (p *Policy) Run(ctx context.Context) error { return p.Each(ctx, p.plan) }
 
-// plan is the run for a diagnosis, or why there is none.
+// plan returns the run for a diagnosis, or why there is none.
 func (p *Policy) plan(ctx context.Context, d schema.Diagnosis) (dispatch.Launch, error) {
 	l := p.launchers[d.Fabric]
 	plan, err := l.Plan(ctx, Want{Diagnosis: d})
@@ -71,7 +71,7 @@ func (p *Policy) plan(ctx context.Context, d schema.Diagnosis) (dispatch.Launch,
 	}}, nil
 }
 
-// permits asks the store when the host was probed, and counts the launches of a day.
+// permits queries the store for when the host was probed, and counts the launches per day.
 func (p *Policy) permits(ctx context.Context, l *Launcher, plan *Plan) error {
 	now, agent := p.now(), plan.Root.Agent
 	if at, was := p.launched[agentKey{l.Fabric, agent}]; was && now.Sub(at) < p.cfg.AgainAfter {
@@ -101,10 +101,10 @@ func (p *Policy) permits(ctx context.Context, l *Launcher, plan *Plan) error {
 	return nil
 }
 
-// answerWithin is how long a run may be without an answer and still count as one that goes on.
+// answerWithin is how long an unanswered run counts as running.
 const answerWithin = time.Hour
 
-// Running is a run of an agent that goes on; nil: there is none.
+// Running returns an agent's current run; nil: none.
 func (l *Launcher) Running(ctx context.Context, agent string) (*read.HostRun, error) {
 	past, err := l.past(ctx, agent, answerWithin)
 	for i := range past {

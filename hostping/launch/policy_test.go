@@ -19,7 +19,7 @@ import (
 	"github.com/giverny/giverny/store/read"
 )
 
-// world is a site and what its store knows of probed hosts.
+// world is a site with a store of host runs.
 type world struct {
 	dispatchtest.Site
 	past      []read.HostRun
@@ -41,7 +41,7 @@ func (w *world) HostBaselines(_ context.Context, _, model string) ([]read.HostBa
 	return slices.DeleteFunc(slices.Clone(w.baselines), func(b read.HostBaseline) bool { return b.Model != model }), w.Failing
 }
 
-// newWorld has two hosts that take runs, the second of which is drained, and one that takes none.
+// newWorld has two hosts that accept runs, the second of which is drained, and one that accepts none.
 func newWorld() *world {
 	return &world{Site: dispatchtest.Site{Drained: map[string]string{"n2": "IDLE+DRAIN"}, Hosts: []dispatch.Host{
 		dispatchtest.HostOf("n1", "mlx5_2", "MT4129", "", order.Kind), dispatchtest.HostOf("n2", "mlx5_2", "MT4129", "", order.Kind), dispatchtest.HostOf("n3", "mlx5_2", "MT4129", "")}}}
@@ -51,7 +51,7 @@ func (w *world) launcher(cfg launch.Config) *launch.Launcher {
 	return &launch.Launcher{Dispatcher: w.Dispatcher(), Config: cfg, Runs: w}
 }
 
-// judged gives diagnoses to a policy one after the other and returns the audit: outcome and reason of each.
+// judged passes diagnoses to a policy one by one and returns the audit: outcome and reason of each.
 func (w *world) judged(t *testing.T, edit func(*launch.Config), diagnoses ...schema.Diagnosis) []string {
 	t.Helper()
 	cfg := launch.DefaultConfig()
@@ -112,8 +112,8 @@ func TestPolicy(t *testing.T) {
 	}
 }
 
-// A host in use has the RNIC at the root probed, a drained one every pair; the store's baseline of the host's model
-// comes along, with the median of its hosts.
+// On a host in use the RNIC at the root is probed, on a drained one every pair; the request includes the stored
+// baseline of the host's model, with the median of its hosts.
 func TestWhatIsSent(t *testing.T) {
 	pair := hostping.Pair{RNIC: "mlx5_2", Endpoint: "numa0"}
 	w := newWorld()

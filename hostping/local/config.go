@@ -11,25 +11,25 @@ import (
 
 // Config is how this host is probed.
 type Config struct {
-	// perftest, or exec, a program behind the prober protocol; empty: this host is not probed.
+	// perftest, or exec for a program that implements the prober protocol; empty: this host is not probed.
 	Prober string `yaml:"prober"`
-	// Of exec: the program and its arguments, no shell.
+	// For exec: the program and its arguments, without a shell.
 	Command []string `yaml:"command,flow"`
-	// Of perftest.
+	// For perftest.
 	Perftest prober.PerftestConfig `yaml:"perftest"`
 	// The file that describes this host: lstopo --of xml, NCCL_TOPO_DUMP_FILE or nvidia-smi topo -m.
 	Graph string `yaml:"graph"`
-	// Of that file: hwloc, nccl or nvidia-smi; empty: by its text.
+	// Format of that file: hwloc, nccl or nvidia-smi; empty: detected.
 	Format string `yaml:"format"`
-	// The baseline of this host's model, as giverny hostping baseline writes it; empty: commands bring one.
+	// The baseline of this host's model, as written by giverny hostping baseline; empty: commands include one.
 	Baseline string `yaml:"baseline"`
-	// The longest time for a probe.
+	// Timeout of a probe.
 	ProbeTimeout time.Duration `yaml:"probe_timeout"`
-	// The longest time for a run.
+	// Timeout of a run.
 	Timeout time.Duration `yaml:"timeout"`
-	// The pause between two probes.
+	// Pause between two probes.
 	Pause time.Duration `yaml:"pause"`
-	// Maximum share of an RNIC's time for probes, in percent, over 5 minutes or more; a run waits, or leaves pairs out.
+	// Maximum share of an RNIC's time for probes, in percent, over 5 minutes or more; beyond it a run waits or skips pairs.
 	SharePercent float64 `yaml:"share_percent"`
 }
 
@@ -44,10 +44,10 @@ func DefaultConfig() Config {
 	return Config{Perftest: prober.DefaultPerftestConfig(), ProbeTimeout: 10 * time.Second, Timeout: 5 * time.Minute, SharePercent: 5}
 }
 
-// Enabled says whether this host may be probed at all.
+// Enabled reports whether this host may be probed.
 func (c *Config) Enabled() bool { return c.Prober != "" }
 
-// Validate joins all faults.
+// Validate joins all errors.
 func (c *Config) Validate() error {
 	var f faults.List
 	f.Check(slices.Contains([]string{"", kindPerftest, kindExec}, c.Prober), "prober", "%q: want perftest or exec", c.Prober)

@@ -1,7 +1,7 @@
-// Package local probes the host that it runs on. In goes which pairs to probe and why,
-// out comes an outcome: what was measured and what it means. It reads the host's graph
-// and the baseline of its model from files, keeps the history of its runs, runs once at
-// a time, and keeps to a share of each RNIC's time. When to run, its users decide.
+// Package local probes the host that it runs on. The input is which pairs to probe and
+// why, the output is what was measured and its analysis. It reads the host's graph and
+// the baseline of its model from files, keeps the history of its runs, does one run at
+// a time, and keeps to a share of each RNIC's time. Its users decide when to run.
 package local
 
 import (
@@ -24,11 +24,12 @@ import (
 	"github.com/giverny/giverny/internal/atomicfile"
 )
 
-// Deps are what a host works with; all are required but Source.
+// Deps are a host's dependencies; all are required except Source.
 type Deps struct {
-	// Source of utilisation by the ids of a graph, for perftest; nil: the host counts as idle.
+	// Source of utilisation, with ids of a graph, for perftest; nil: the host counts as
+	// idle.
 	Source func(g *hostping.Graph) prober.Source
-	Dir    string // where the history is kept
+	Dir    string // folder of the history
 	Log    *slog.Logger
 	Now    func() time.Time
 }
@@ -38,13 +39,13 @@ type Host struct {
 	cfg      Config
 	deps     Deps
 	graph    hostping.Graph
-	baseline *hostping.Baseline // nil: there is no file
+	baseline *hostping.Baseline // nil: no file
 	source   prober.Source
 	share    *Share
-	probing  sync.Mutex // held while a run goes on
+	probing  sync.Mutex // held during a run
 }
 
-// New reads the files of a valid configuration that is enabled.
+// New reads the files of a valid, enabled configuration.
 func New(cfg Config, deps Deps) (*Host, error) {
 	text, err := os.ReadFile(cfg.Graph)
 	if err != nil {
@@ -74,19 +75,19 @@ func New(cfg Config, deps Deps) (*Host, error) {
 	return h, nil
 }
 
-// Graph is the host's.
+// Graph returns the host's graph.
 func (h *Host) Graph() *hostping.Graph { return &h.graph }
 
-// ErrRunning is that a run goes on.
+// ErrRunning means that another run is in progress.
 var ErrRunning = errors.New("another run of this host goes on")
 
-// Order is a run that is wanted.
+// Order is a requested run.
 type Order struct {
 	order.Request
 	Trigger order.Trigger
 }
 
-// Check says what this host cannot do of an order.
+// Check reports what this host does not support in an order.
 func (h *Host) Check(o *Order) error {
 	known := func(id string) bool {
 		return slices.ContainsFunc(h.graph.RNICs, func(r hostping.RNIC) bool { return r.ID == id })
@@ -102,7 +103,7 @@ func (h *Host) Check(o *Order) error {
 	return nil
 }
 
-// baselineOf is the host's own, or else the order's.
+// baselineOf returns the host's own baseline, otherwise the order's.
 func (h *Host) baselineOf(o *Order) *hostping.Baseline {
 	if h.baseline != nil {
 		return h.baseline
@@ -110,12 +111,12 @@ func (h *Host) baselineOf(o *Order) *hostping.Baseline {
 	return o.Baseline
 }
 
-// Outcome is an order's without results.
+// Outcome returns an order's outcome without results.
 func (h *Host) Outcome(o *Order) order.Outcome {
 	return order.Outcome{Trigger: o.Trigger, Mode: o.Mode, Region: o.Region, Model: h.graph.Model}
 }
 
-// Run probes the host. Another run that goes on is ErrRunning.
+// Run probes the host. It returns ErrRunning if another run is in progress.
 func (h *Host) Run(ctx context.Context, o *Order) (out order.Outcome, err error) {
 	if err := h.Check(o); err != nil {
 		return out, err

@@ -38,7 +38,7 @@ func TestMain(m *testing.M) {
 // place is the files of a host.
 type place struct {
 	cfg   local.Config
-	fault string // file; while it is missing the host is healthy
+	fault string // path; while the file is missing the host is healthy
 	dir   string
 }
 
@@ -72,7 +72,7 @@ func (p *place) open(t *testing.T) *local.Host {
 	return h
 }
 
-// A host takes a baseline, is healthy, has a memory channel fail, and says which; the history outlives the process.
+// A host takes a baseline, is healthy, then a memory channel fails and is named; the history survives the process.
 func TestRun(t *testing.T) {
 	p := newPlace(t)
 	h := p.open(t)
@@ -143,7 +143,7 @@ func TestOneAtATime(t *testing.T) {
 	p.cfg.Pause = time.Minute
 	begun, once := make(chan struct{}), sync.Once{}
 	h, err := local.New(p.cfg, local.Deps{Dir: p.dir, Log: slog.New(slog.DiscardHandler), Now: func() time.Time {
-		once.Do(func() { close(begun) }) // a run asks for the time once it has the host
+		once.Do(func() { close(begun) }) // a run reads the time once it holds the host
 		return time.Now()
 	}})
 	if err != nil {
@@ -166,7 +166,7 @@ func TestOneAtATime(t *testing.T) {
 	}
 }
 
-// Over ten minutes of probing as much as it may, an RNIC gives up its share and what may be used at once.
+// Probing as much as possible for ten minutes, an RNIC uses its share and the burst.
 func TestShare(t *testing.T) {
 	const percent = 2.
 	s := local.NewShare(percent)

@@ -10,10 +10,10 @@ import (
 	"github.com/giverny/giverny/internal/retry"
 )
 
-// Share bounds how much of each RNIC's time probes have: over any span at most the
-// share of it and of burst, and one probe. It is a token bucket of time per RNIC.
+// Share bounds how much of each RNIC's time probes take: over any span, at most its
+// share of that span plus burst, and one probe. It is a token bucket of time per RNIC.
 type Share struct {
-	share float64 // of the time, above 0 up to 1
+	share float64 // of the time, above 0, at most 1
 	burst time.Duration
 
 	mu   sync.Mutex
@@ -21,20 +21,20 @@ type Share struct {
 }
 
 type bucket struct {
-	time time.Duration // that probes may take now; below 0 after one that took longer
+	time time.Duration // available to probes; negative after a probe that took longer
 	at   time.Time
 }
 
-// burst is the span whose share may be used at once: the time between two runs of a
-// host that is idle.
+// burst is the span whose share may be used at once: the time between two runs of an
+// idle host.
 const burst = 5 * time.Minute
 
-// NewShare makes one with full buckets.
+// NewShare returns a Share with full buckets.
 func NewShare(percent float64) *Share {
 	return &Share{share: percent / 100, burst: burst, left: map[string]bucket{}}
 }
 
-// Wait is how long the next probe of a RNIC is to wait, at a time.
+// Wait returns how long the next probe of an RNIC must wait.
 func (s *Share) Wait(rnic string, now time.Time) time.Duration {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -45,7 +45,7 @@ func (s *Share) Wait(rnic string, now time.Time) time.Duration {
 	return time.Duration(float64(-b.time)/s.share) + time.Millisecond
 }
 
-// Used notes a probe that has ended.
+// Used records a finished probe.
 func (s *Share) Used(rnic string, took time.Duration, now time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -54,7 +54,7 @@ func (s *Share) Used(rnic string, took time.Duration, now time.Time) {
 	s.left[rnic] = b
 }
 
-// filled is a RNIC's bucket at a time; s.mu is held.
+// filled returns an RNIC's bucket refilled up to now; s.mu is held.
 func (s *Share) filled(rnic string, now time.Time) bucket {
 	full := time.Duration(s.share * float64(s.burst))
 	b, known := s.left[rnic]
@@ -65,8 +65,8 @@ func (s *Share) filled(rnic string, now time.Time) bucket {
 	return bucket{min(full, b.time+time.Duration(s.share*float64(since))), now}
 }
 
-// metered is a prober that keeps to a share. It waits before the deadline of a probe
-// counts: a run gives each probe a deadline of its own, within which waiting must end.
+// metered is a prober that keeps to a share. Waiting counts towards the deadline that a
+// run gives each probe.
 type metered struct {
 	run.Prober
 	share *Share

@@ -9,27 +9,27 @@ import (
 	"github.com/giverny/giverny/hostping/utilisation"
 )
 
-// Decision is that a run is due, and which.
+// Decision is a decision to run.
 type Decision struct {
 	Trigger order.Trigger
-	RNIC    string // that called for it; empty of a host that is idle
+	RNIC    string // that triggered it; empty for an idle host
 }
 
-// Decider is the hardware monitor's rules (section 4.2, thresholds of section 5). It
-// has no clock.
+// Decider implements the hardware monitor's rules (section 4.2, thresholds of section
+// 5). It has no clock.
 type Decider struct {
 	cfg   Config
-	idle  time.Time            // when idleness was looked for last
-	after map[string]time.Time // until when an RNIC calls for no other run
+	idle  time.Time            // last check for idleness
+	after map[string]time.Time // by RNIC: end of its hold-off
 }
 
-// NewDecider makes one; the first look at idleness is one interval after a time.
+// NewDecider returns a Decider; it first checks for idleness one interval after now.
 func NewDecider(cfg Config, now time.Time) *Decider {
 	return &Decider{cfg: cfg, idle: now, after: map[string]time.Time{}}
 }
 
-// Step takes what the RNICs' counters did since the step before, and says whether a
-// run is due. skipped is the reason why one is not that would have been.
+// Step takes the changes of the RNICs' counters since the last step, and decides
+// whether to run. skipped is the reason why a triggered run is not made.
 func (d *Decider) Step(now time.Time, changes map[string]utilisation.Change) (due *Decision, skipped string) {
 	for _, rnic := range slices.Sorted(maps.Keys(changes)) {
 		c := changes[rnic]
@@ -49,7 +49,7 @@ func (d *Decider) Step(now time.Time, changes map[string]utilisation.Change) (du
 		d.after[rnic] = now.Add(d.cfg.HoldOff)
 		return &Decision{trigger, rnic}, ""
 	}
-	if now.Sub(d.idle) < d.cfg.IdleEvery || len(changes) == 0 { // none: there is nothing before to compare with
+	if now.Sub(d.idle) < d.cfg.IdleEvery || len(changes) == 0 { // no changes: there is no earlier reading to compare with
 		return nil, skipped
 	}
 	d.idle = now

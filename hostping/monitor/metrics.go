@@ -8,12 +8,12 @@ import (
 	"github.com/giverny/giverny/hostping/order"
 )
 
-// Reasons why a run was not begun.
+// Reasons for skipping a run.
 const (
-	skippedHoldOff    = "hold_off"   // the RNIC has called for one within hold_off
-	skippedBusy       = "busy"       // an RNIC or a GPU is
-	skippedUnreadable = "unreadable" // the counters of an RNIC, or the use of GPUs, are not known
-	skippedRunning    = "running"    // another run goes on
+	skippedHoldOff    = "hold_off"   // the RNIC triggered one within hold_off
+	skippedBusy       = "busy"       // an RNIC or a GPU is busy
+	skippedUnreadable = "unreadable" // an RNIC's counters, or the GPUs' use, are unknown
+	skippedRunning    = "running"    // another run is in progress
 )
 
 // Outcomes of runs.

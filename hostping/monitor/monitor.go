@@ -1,7 +1,7 @@
 // Package monitor decides when a host probes itself (Hostping, section 4.2): every pair
-// while it is idle, every 5 minutes; the pairs of an RNIC at once when that RNIC pauses
-// its network or drops packets. In go the counters of RNICs and the use of GPUs, out
-// come reports of runs. It is off by default; how a run is made, package local knows.
+// every 5 minutes while it is idle; the pairs of an RNIC at once when that RNIC pauses
+// its network or drops packets. The input is the counters of RNICs and the use of GPUs,
+// the output is reports of runs. It is off by default. Package local makes the runs.
 package monitor
 
 import (
@@ -24,15 +24,15 @@ import (
 type Config struct {
 	// Probe this host automatically.
 	Enabled bool `yaml:"enabled"`
-	// How often the counters of RNICs are read.
+	// Interval at which the counters of RNICs are read.
 	CheckEvery time.Duration `yaml:"check_every"`
-	// How often every pair is probed while the host is idle.
+	// Interval at which every pair is probed while the host is idle.
 	IdleEvery time.Duration `yaml:"idle_every"`
 	// A host is idle while all its GPUs are idle and no RNIC has more traffic than this, in percent of its line rate.
 	IdlePercent float64 `yaml:"idle_percent"`
-	// An RNIC that pauses its network for more than this, percent of time, has its pairs probed at once.
+	// The pairs of an RNIC are probed at once if it pauses its network for more than this, in percent of time.
 	PausePercent float64 `yaml:"pause_percent"`
-	// How long an RNIC that triggered a run triggers no other.
+	// How long after triggering a run an RNIC does not trigger another.
 	HoldOff time.Duration `yaml:"hold_off"`
 }
 
@@ -41,7 +41,7 @@ func DefaultConfig() Config {
 	return Config{CheckEvery: time.Second, IdleEvery: 5 * time.Minute, IdlePercent: 5, PausePercent: 3, HoldOff: 5 * time.Minute}
 }
 
-// Validate joins all faults.
+// Validate joins all errors.
 func (c *Config) Validate() error {
 	var f faults.List
 	f.Check(c.CheckEvery > 0, "check_every", "%v: want a positive duration", c.CheckEvery)
@@ -52,38 +52,38 @@ func (c *Config) Validate() error {
 	return f.Err()
 }
 
-// Host is what is probed: a *local.Host.
+// Host is the host to probe: a *local.Host.
 type Host interface {
 	Graph() *hostping.Graph
 	Run(ctx context.Context, o *local.Order) (order.Outcome, error)
 }
 
-// Deps are what a monitor works with. All are required.
+// Deps are a monitor's dependencies. All are required.
 type Deps struct {
 	Host  Host
 	RNICs interface {
 		Read(device string) (utilisation.Reading, error)
 	}
-	Source interface { // of the use of GPUs
+	Source interface { // of the GPUs' use
 		Read(ctx context.Context) (hostping.Utilisation, error)
 	}
-	// Report hands on what a run came to.
+	// Report publishes the outcome of a run.
 	Report     func(ctx context.Context, out order.Outcome) error
 	Log        *slog.Logger
 	Registerer prometheus.Registerer
 	Now        func() time.Time
 }
 
-// Monitor is that of one host.
+// Monitor monitors one host.
 type Monitor struct {
 	cfg     Config
 	deps    Deps
 	metrics *metrics
 	last    map[string]utilisation.Reading
-	failing map[string]bool // RNICs whose counters could not be read, to say so once
+	failing map[string]bool // RNICs with unreadable counters, to log this once
 }
 
-// New makes a monitor of a valid configuration; Run starts it.
+// New returns a monitor for a valid configuration; Run starts it.
 func New(cfg Config, deps Deps) (*Monitor, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, fmt.Errorf("hostping.monitor: %w", err)
@@ -114,11 +114,11 @@ func (m *Monitor) Run(ctx context.Context) error {
 			continue
 		}
 		m.probe(ctx, due)
-		m.last = map[string]utilisation.Reading{} // what the probes moved is no traffic of the host's
+		m.last = map[string]utilisation.Reading{} // ignore the traffic of the probes
 	}
 }
 
-// changes of all RNICs that could be read now and before.
+// changes returns the changes of all RNICs that could be read now and before.
 func (m *Monitor) changes() map[string]utilisation.Change {
 	changes := map[string]utilisation.Change{}
 	for _, r := range m.deps.Host.Graph().RNICs {
@@ -141,7 +141,7 @@ func (m *Monitor) changes() map[string]utilisation.Change {
 	return changes
 }
 
-// gpusIdle says so of a host whose GPUs are all known to be.
+// gpusIdle reports whether all GPUs are known to be idle.
 func (m *Monitor) gpusIdle(ctx context.Context) bool {
 	gpus := 0
 	for _, e := range m.deps.Host.Graph().Endpoints {

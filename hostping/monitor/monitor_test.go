@@ -55,7 +55,7 @@ func TestDecider(t *testing.T) {
 	}
 }
 
-// After a run there are readings and no changes yet: what is due is due at the next step, however long the run took.
+// After a run there are readings but no changes yet: what is due runs at the next step, however long the run took.
 func TestAnIdleRunAfterALongOne(t *testing.T) {
 	d := monitor.NewDecider(monitor.DefaultConfig(), start)
 	quiet := map[string]utilisation.Change{"mlx5_0": {}}
@@ -72,7 +72,7 @@ func TestAnIdleRunAfterALongOne(t *testing.T) {
 	}
 }
 
-// An RNIC that goes on pausing calls for one run in 5 minutes, and does not hide another's.
+// An RNIC that keeps pausing triggers one run in 5 minutes, and does not hide another one's.
 func TestHoldOff(t *testing.T) {
 	d := monitor.NewDecider(monitor.DefaultConfig(), start)
 	pausing := utilisation.Change{PauseShare: 0.5}

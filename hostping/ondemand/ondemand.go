@@ -1,7 +1,7 @@
 // Package ondemand is an agent's side of a run that probes its host: the handler of the
-// command kind "hostping". In go a request, signed and allowed by package command, and
-// the host; out comes an outcome. It refuses what the configuration does not offer. How
-// to probe, package local knows.
+// command kind "hostping". The input is a request, signed and allowed by package
+// command, and the host; the output is an outcome. It refuses what the configuration
+// does not offer. Package local does the probing.
 package ondemand
 
 import (
@@ -18,38 +18,38 @@ import (
 	"github.com/giverny/giverny/internal/faults"
 )
 
-// Config is what this host's agent probes for others. command.allow decides who may use it, and at which hours.
+// Config is what this host's agent probes on request. command.allow decides who may use it, and when.
 type Config struct {
-	// Take commands to probe this host.
+	// Accept commands to probe this host.
 	Enabled bool `yaml:"enabled"`
-	// The longest time for a run; command.allow and command.limits bound it too.
+	// Maximum duration of a run; command.allow and command.limits bound it too.
 	MaxDuration time.Duration `yaml:"max_duration"`
 }
 
-// DefaultConfig takes no commands.
+// DefaultConfig accepts no commands.
 func DefaultConfig() Config { return Config{MaxDuration: 10 * time.Minute} }
 
-// Validate joins all faults.
+// Validate joins all errors.
 func (c *Config) Validate() error {
 	var f faults.List
 	f.Check(c.MaxDuration > 0, "max_duration", "%v: want a positive duration", c.MaxDuration)
 	return f.Err()
 }
 
-// Host is what is probed: a *local.Host.
+// Host is the host to probe: a *local.Host.
 type Host interface {
 	Check(o *local.Order) error
 	Outcome(o *local.Order) order.Outcome
 	Run(ctx context.Context, o *local.Order) (order.Outcome, error)
 }
 
-// Handler carries out runs. It is a command.Handler and its ArgumentChecker.
+// Handler executes runs. It is a command.Handler and ArgumentChecker.
 type Handler struct {
 	cfg  Config
 	host Host
 }
 
-// New makes the handler of a valid configuration.
+// New returns the handler for a valid configuration.
 func New(cfg Config, host Host) *Handler { return &Handler{cfg, host} }
 
 // Kind is hostping.
@@ -80,7 +80,7 @@ func (h *Handler) read(arguments json.RawMessage) (o local.Order, no *safety.Ref
 	return o, nil
 }
 
-// DryRun says what would be probed.
+// DryRun reports what would be probed.
 func (h *Handler) DryRun(_ context.Context, arguments json.RawMessage) (json.RawMessage, error) {
 	o, no := h.read(arguments)
 	if no != nil {
@@ -92,7 +92,7 @@ func (h *Handler) DryRun(_ context.Context, arguments json.RawMessage) (json.Raw
 // Run probes the host.
 func (h *Handler) Run(ctx context.Context, c command.Call) (json.RawMessage, error) {
 	o, no := h.read(c.Arguments)
-	if no != nil { // the host has changed since it was judged
+	if no != nil { // the host changed since the check
 		return nil, errors.New(no.Detail)
 	}
 	out, err := h.host.Run(ctx, &o)
@@ -104,7 +104,7 @@ func (h *Handler) Run(ctx context.Context, c command.Call) (json.RawMessage, err
 	}
 	text, err := command.Output(&out)
 	if err != nil {
-		out.Graph = nil // the page draws none then
+		out.Graph = nil // the page then shows no drawing
 		text, err = command.Output(&out)
 	}
 	return text, err

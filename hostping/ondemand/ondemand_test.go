@@ -15,7 +15,7 @@ import (
 	"github.com/giverny/giverny/hostping/order"
 )
 
-// fake is a host that notes what it is asked for.
+// fake is a host that records its orders.
 type fake struct {
 	ran  []local.Order
 	huge bool

@@ -30,7 +30,7 @@ func TestSentence(t *testing.T) {
 	}
 }
 
-// What is no run, forged, or of a monitor under a command's id and the other way round makes no step.
+// Messages that are not runs, forged, or of a monitor under a command's id and vice versa produce no step.
 func TestSteps(t *testing.T) {
 	command := func(id, kind, verified string, dry bool) schema.SeenCommand {
 		return schema.SeenCommand{Command: schema.Command{ID: id, Kind: kind, DryRun: dry, Principal: "operator", Arguments: json.RawMessage(`{"mode":"full","region":"5","reason":"slow"}`)}, Verified: verified}

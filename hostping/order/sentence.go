@@ -8,8 +8,8 @@ import (
 	"github.com/giverny/giverny/hostping"
 )
 
-// Sentence is what a run came to, for people: "host56: memory channel of numa1 at 61%
-// of its baseline; cleared: its PCIe links".
+// Sentence summarises the result of a run: "host56: memory channel of numa1 at 61% of
+// its baseline; cleared: its PCIe links".
 func Sentence(host string, r *hostping.Report, g *hostping.Graph) string {
 	if len(r.Verdicts) == 0 {
 		if len(r.Matrix) == 0 {
@@ -44,7 +44,7 @@ func consumers(list []hostping.Consumer) string {
 	return strings.Join(names, ", ")
 }
 
-// cleared names the kinds of links that the evidence of verdicts shows to be sound.
+// cleared names the kinds of links shown sound by the verdicts' evidence.
 func cleared(verdicts []hostping.Verdict, g *hostping.Graph) string {
 	kinds := map[hostping.Kind]bool{}
 	for i := range verdicts {

@@ -1,7 +1,7 @@
-// Package prober measures loopback paths of a host. In goes a probe (an RNIC, an
-// endpoint, a message size, queue pairs), out come the times it took. Probers are any
-// program that speaks the prober protocol (exec), and perftest's tools over loopback.
-// A prober judges nothing.
+// Package prober measures loopback paths of a host. The input is a probe (an RNIC, an
+// endpoint, a message size, queue pairs), the output its times. Probers are any program
+// that implements the prober protocol (exec), and perftest's tools over loopback. A
+// prober does not judge its results.
 package prober
 
 import (
@@ -17,21 +17,20 @@ import (
 	"github.com/giverny/giverny/internal/coprocess"
 )
 
-// DefaultExecConfig is of a program that speaks the prober protocol
-// (docs/reference/hostping-protocol.md): it waits for a probe as long as that may take
-// on a busy host.
+// DefaultExecConfig is for a program that implements the prober protocol
+// (docs/reference/hostping-protocol.md). Its timeout allows for a probe on a busy host.
 func DefaultExecConfig(command []string) coprocess.Config {
 	return coprocess.Config{Command: command, Timeout: 10 * time.Second, StopTimeout: 2 * time.Second, Restarts: 3, Backoff: 100 * time.Millisecond}
 }
 
-// Exec is a program behind the prober protocol. A program that does what the protocol
-// does not allow is killed, and started again at the next probe.
+// Exec is a program that implements the prober protocol. A program that violates the
+// protocol is killed, and restarted at the next probe.
 type Exec struct {
 	name    string
 	program *coprocess.Supervised
 }
 
-// NewExec makes the prober; the program is started when it is first asked.
+// NewExec returns the prober; the program is started at the first request.
 func NewExec(cfg coprocess.Config, log *slog.Logger) (*Exec, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, fmt.Errorf("prober: %w", err)
@@ -40,16 +39,16 @@ func NewExec(cfg coprocess.Config, log *slog.Logger) (*Exec, error) {
 	return &Exec{name: name, program: coprocess.Supervise(cfg, log.With("prober", name))}, nil
 }
 
-// Reasons of faults besides those of every program.
+// Reasons of faults, in addition to those of package coprocess.
 const invalidAnswer coprocess.Reason = "invalid_answer"
 
-// probeRequest is a line to the program.
+// probeRequest is a line sent to the program.
 type probeRequest struct {
 	Type string `json:"type"`
 	hostping.Probe
 }
 
-// probeAnswer is a line from it. Pointers tell what is missing from what is zero.
+// probeAnswer is a line from it. Pointers distinguish missing from zero values.
 type probeAnswer struct {
 	ID            *int            `json:"id"`
 	Status        hostping.Status `json:"status"`
@@ -57,7 +56,7 @@ type probeAnswer struct {
 	Detail        string          `json:"detail"`
 }
 
-// Probe asks the program.
+// Probe queries the program.
 func (e *Exec) Probe(ctx context.Context, p hostping.Probe) (hostping.ProbeResult, error) {
 	line, err := e.ask(ctx, probeRequest{"probe", p})
 	if err != nil {
@@ -71,14 +70,14 @@ func (e *Exec) Probe(ctx context.Context, p hostping.Probe) (hostping.ProbeResul
 	return r, nil
 }
 
-// Limits of what a program may say.
+// Limits of a program's answers.
 const (
-	shown     = 80 // of a line, in an error
+	shown     = 80 // bytes of a line that an error quotes
 	maxDetail = 200
 	maxMicros = 1e9
 )
 
-// parseProbe reads the answer to a probe.
+// parseProbe parses the answer to a probe.
 func parseProbe(line []byte, p *hostping.Probe) (r hostping.ProbeResult, err error) {
 	var a probeAnswer
 	if err := json.Unmarshal(line, &a); err != nil {
@@ -105,7 +104,7 @@ func parseProbe(line []byte, p *hostping.Probe) (r hostping.ProbeResult, err err
 	return r, nil
 }
 
-// Utilisation asks the program.
+// Utilisation queries the program.
 func (e *Exec) Utilisation(ctx context.Context) (u hostping.Utilisation, err error) {
 	line, err := e.ask(ctx, struct {
 		Type string `json:"type"`
@@ -123,7 +122,8 @@ func (e *Exec) Utilisation(ctx context.Context) (u hostping.Utilisation, err err
 	return u, nil
 }
 
-// overOne is how far above 1 a utilisation may lie: counters and capacities are rounded.
+// overOne is the largest accepted utilisation, above 1 since counters and capacities
+// are rounded.
 const overOne = 1.5
 
 func checkUtilisation(u *hostping.Utilisation) error {
@@ -133,7 +133,7 @@ func checkUtilisation(u *hostping.Utilisation) error {
 	}
 	for _, list := range lists {
 		for id, v := range list {
-			if !(v >= 0 && v <= overOne) { // a NaN is neither
+			if !(v >= 0 && v <= overOne) { // written so that NaN fails
 				return fmt.Errorf("%.80q is %g: want 0 to 1", id, v)
 			}
 		}
@@ -141,11 +141,11 @@ func checkUtilisation(u *hostping.Utilisation) error {
 	return nil
 }
 
-// Close tells the program to stop, and kills it if it does not.
+// Close asks the program to stop, and kills it if it does not.
 func (e *Exec) Close() error { return e.program.Close() }
 
-// ask starts the program if it does not run, sends a line and reads one. A program
-// that has hung past the deadline of ctx is killed, and counts as one that failed.
+// ask starts the program if necessary, sends a line and reads one. A program that
+// exceeds the deadline of ctx is killed, and counts as failed.
 func (e *Exec) ask(ctx context.Context, request any) ([]byte, error) {
 	if _, err := e.program.Start(ctx); err != nil {
 		return nil, e.named(err)
@@ -161,7 +161,7 @@ func (e *Exec) failed(reason coprocess.Reason, err error) error {
 	return e.named(e.program.Failed(reason, err))
 }
 
-// named is an error with the prober's name.
+// named adds the prober's name to an error.
 func (e *Exec) named(err error) error {
 	if err == nil {
 		return nil

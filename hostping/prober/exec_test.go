@@ -30,7 +30,7 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// speak answers probes by the endpoint: each name is a way to answer.
+// speak answers probes by the endpoint, each name of which selects a behaviour.
 func speak(utilisation string) {
 	in := bufio.NewScanner(os.Stdin)
 	for in.Scan() {
@@ -93,7 +93,7 @@ func TestExec(t *testing.T) {
 	}
 }
 
-// What a program may do wrong is named, and the next probe is fine.
+// Protocol violations are named, and the next probe works.
 func TestFaultsOfPrograms(t *testing.T) {
 	for endpoint, want := range map[string]string{
 		"dies":                         "it ended",
@@ -127,7 +127,7 @@ func TestFaultsOfPrograms(t *testing.T) {
 	}
 }
 
-// A program that fails again and again is given up, at once.
+// A program that keeps failing is given up at once.
 func TestProgramThatIsGone(t *testing.T) {
 	cfg := prober.DefaultExecConfig([]string{os.Args[0], programArgument, "{}"})
 	cfg.Restarts, cfg.Backoff = 2, time.Millisecond

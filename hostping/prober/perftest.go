@@ -17,17 +17,17 @@ import (
 	"github.com/giverny/giverny/internal/perftest"
 )
 
-// PerftestConfig is how perftest's tools are run.
+// PerftestConfig configures perftest's tools.
 type PerftestConfig struct {
-	// TCP port by which the two sides connect on this host.
+	// TCP port over which the two sides connect on this host.
 	Port int `yaml:"port"`
 	// Port of the RDMA devices.
 	DevicePort int `yaml:"device_port"`
 	// Index of the GID; 0: the tool's default.
 	GID int `yaml:"gid"`
-	// Writes of one repetition of a probe; their median counts. Messages above 1 MiB have fewer.
+	// Writes per repetition of a probe, of which the median counts. Messages above 1 MiB have fewer.
 	Writes int `yaml:"writes"`
-	// More arguments of the tools, such as -m 1024.
+	// Additional arguments of the tools, such as -m 1024.
 	Args []string `yaml:"args,flow"`
 }
 
@@ -36,7 +36,7 @@ func DefaultPerftestConfig() PerftestConfig {
 	return PerftestConfig{Port: 18615, DevicePort: 1, Writes: 100}
 }
 
-// Validate names every fault.
+// Validate reports all errors.
 func (c *PerftestConfig) Validate() error {
 	var f faults.List
 	f.Check(c.Port > 0 && c.Port < 1<<16, "port", "%d: want 1 to 65535", c.Port)
@@ -46,25 +46,25 @@ func (c *PerftestConfig) Validate() error {
 	return f.Err()
 }
 
-// Source says how busy the host is.
+// Source reads the host's utilisation.
 type Source interface {
 	Read(ctx context.Context) (hostping.Utilisation, error)
 }
 
-// Perftest probes with both sides of a test of perftest on this host, over the same
-// RNIC. Of memory of a NUMA node that is ib_write_lat under numactl --membind; of a GPU
-// it is ib_read_lat --use_cuda, which takes the same path: perftest has no latency of
-// writes to a GPU. Several queue pairs are ib_write_bw with one write underway on each.
+// Perftest probes with both sides of a perftest test on this host, over the same RNIC. For
+// memory of a NUMA node it uses ib_write_lat under numactl --membind; for a GPU ib_read_lat
+// --use_cuda, which takes the same path, since perftest cannot measure the latency of writes
+// to a GPU. For several queue pairs it uses ib_write_bw with one outstanding write each.
 type Perftest struct {
 	cfg    PerftestConfig
 	source Source
 	log    *slog.Logger
 	sysfs  string
-	cuda   map[string]bool // by tool, whether it was built with it
-	failed map[string]bool // by RNIC, whether its last test did and was logged
+	cuda   map[string]bool // by tool: it was built with CUDA
+	failed map[string]bool // by RNIC: its last test failed and was logged
 }
 
-// NewPerftest makes the prober; source may be nil.
+// NewPerftest returns the prober; source may be nil.
 func NewPerftest(cfg PerftestConfig, source Source, log *slog.Logger) (*Perftest, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, fmt.Errorf("prober perftest: %w", err)
@@ -72,7 +72,7 @@ func NewPerftest(cfg PerftestConfig, source Source, log *slog.Logger) (*Perftest
 	return &Perftest{cfg: cfg, source: source, log: log, sysfs: "/sys", cuda: map[string]bool{}, failed: map[string]bool{}}, nil
 }
 
-// Utilisation is what the source says. Where some of it is not known the rest counts.
+// Utilisation reads the source. If parts of it are unknown, the rest counts.
 func (p *Perftest) Utilisation(ctx context.Context) (hostping.Utilisation, error) {
 	if p.source == nil {
 		return hostping.Utilisation{}, nil
@@ -85,16 +85,16 @@ func (p *Perftest) Utilisation(ctx context.Context) (hostping.Utilisation, error
 	return u, err
 }
 
-// Close has nothing to end: no tool outlives its probe.
+// Close does nothing: no tool outlives its probe.
 func (p *Perftest) Close() error { return nil }
 
 // test is one test of perftest.
 type test struct {
 	tool string
-	argv []string // of both sides
+	argv []string // for both sides
 }
 
-// Probe runs the tools once; of several queue pairs, once for each repetition.
+// Probe runs the tools once or, with several queue pairs, once per repetition.
 func (p *Perftest) Probe(ctx context.Context, probe hostping.Probe) (hostping.ProbeResult, error) {
 	t, unfit := p.plan(ctx, &probe)
 	if ctx.Err() != nil {
@@ -126,14 +126,15 @@ func (p *Perftest) Probe(ctx context.Context, probe hostping.Probe) (hostping.Pr
 	return hostping.ProbeResult{Status: hostping.OK, LatencyMicros: micros}, nil
 }
 
-// absent are the words by which the tools say that a device is not there.
+// absent are phrases with which the tools report a missing device.
 var absent = []string{"not found", "Unable to find the Infiniband", "No such device", "not a valid node", "doesn't exist", "invalid node", "out of range"}
 
-// failure is of a test that could not be run. Of several in a row of an RNIC the first is logged; the report has all.
+// failure is the result of a test that could not be run. Of consecutive ones for an RNIC only the first is logged;
+// the report has all.
 func (p *Perftest) failure(ctx context.Context, probe *hostping.Probe, err error) hostping.ProbeResult {
 	r := hostping.ProbeResult{Status: hostping.Failed, Detail: err.Error()}
 	if failed, ok := errors.AsType[*perftest.CommandError](err); ok {
-		for line := range strings.Lines(failed.Said) { // the last line, which the error has, is of numactl's usage
+		for line := range strings.Lines(failed.Said) { // the last line, which err has, may be numactl's usage
 			if slices.ContainsFunc(absent, func(s string) bool { return strings.Contains(line, s) }) {
 				r.Status, r.Detail = hostping.Invalid, strings.TrimSpace(line)
 				break
@@ -149,19 +150,20 @@ func (p *Perftest) failure(ctx context.Context, probe *hostping.Probe, err error
 	return r
 }
 
-// minWrites of a test, by perftest's own rule.
+// minWrites is perftest's own minimum of writes per test.
 const minWrites = 5
 
-// fullWrites is the size up to which a repetition has all its writes: those of a curve, of 64 MiB, would take longer than
-// a probe may.
+// fullWrites is the size up to which a repetition has all its writes: for a curve's 64 MiB messages they would exceed the
+// probe's timeout.
 const fullWrites = 1 << 20
 
-// writes of a repetition: beyond fullWrites as many as have the same bytes, at least 1.
+// writes per repetition: above fullWrites, as many as have the same number of bytes, at
+// least 1.
 func (p *Perftest) writes(bytes int) int {
 	return max(1, min(p.cfg.Writes, int(float64(p.cfg.Writes)*fullWrites/float64(bytes))))
 }
 
-// plan is the test of a probe, or why there is none.
+// plan returns the test for a probe, or why there is none.
 func (p *Perftest) plan(ctx context.Context, probe *hostping.Probe) (t test, unfit string) {
 	kind, index, ok := endpointOf(probe.Endpoint)
 	switch {
@@ -190,9 +192,9 @@ func (p *Perftest) plan(ctx context.Context, probe *hostping.Probe) (t test, unf
 		t.argv = append(t.argv, "-x", strconv.Itoa(p.cfg.GID))
 	}
 	switch t.tool {
-	case "ib_write_bw": // one write underway per queue pair
+	case "ib_write_bw": // one outstanding write per queue pair
 		t.argv = append(t.argv, "--report_gbits", "-q", strconv.Itoa(probe.QPs), "-t", "1", "-Q", "1")
-	case "ib_write_lat": // not inline: the RNIC is to read the message from the endpoint
+	case "ib_write_lat": // not inline: the RNIC must read the message from the endpoint
 		t.argv = append(t.argv, "-U", "-I", "0")
 	default:
 		t.argv = append(t.argv, "-U")
@@ -204,9 +206,9 @@ func (p *Perftest) plan(ctx context.Context, probe *hostping.Probe) (t test, unf
 	return t, ""
 }
 
-// placed is what binds a test to the CPUs next to the RNIC, so that T_proc of equation
-// 1 stays the same, and to the memory of the endpoint. CUDA counts devices in the order
-// of the bus, as NVML and NCCL do.
+// placed returns the command prefix that binds a test to the CPUs near the RNIC, so
+// that T_proc of equation 1 is constant, and to the endpoint's memory. CUDA then
+// numbers devices in bus order, as NVML and NCCL do.
 func (p *Perftest) placed(rnic string, kind hostping.Kind, index int) (argv []string) {
 	if kind == hostping.GPU {
 		argv = []string{"env", "CUDA_DEVICE_ORDER=PCI_BUS_ID"}
@@ -226,7 +228,7 @@ func (p *Perftest) placed(rnic string, kind hostping.Kind, index int) (argv []st
 	return argv
 }
 
-// hasCUDA says whether a tool was built with CUDA.
+// hasCUDA reports whether a tool was built with CUDA.
 func (p *Perftest) hasCUDA(ctx context.Context, tool string) bool {
 	has, known := p.cuda[tool]
 	if known {
@@ -273,7 +275,7 @@ func (p *Perftest) run(ctx context.Context, t test, probe *hostping.Probe) ([]fl
 	return repetitions(l, probe.Repeat), nil
 }
 
-// repetitions are the medians of so many stretches of a test's samples.
+// repetitions splits a test's samples into repeat parts and returns their medians.
 func repetitions(l perftest.Latency, repeat int) (micros []float64) {
 	n := len(l.SamplesMicros) / repeat
 	if n == 0 {
@@ -291,7 +293,7 @@ func repetitions(l perftest.Latency, repeat int) (micros []float64) {
 	return micros
 }
 
-// endpointOf is the kind of an endpoint and its number.
+// endpointOf parses an endpoint: its kind and number.
 func endpointOf(id string) (hostping.Kind, int, bool) {
 	for prefix, kind := range map[string]hostping.Kind{"numa": hostping.Memory, "gpu": hostping.GPU} {
 		if digits, ok := strings.CutPrefix(id, prefix); ok {
@@ -302,7 +304,7 @@ func endpointOf(id string) (hostping.Kind, int, bool) {
 	return "", 0, false
 }
 
-// isDevice reports whether a text can be the name of a device and is no option.
+// isDevice reports whether a text can be a device name and is not an option.
 func isDevice(s string) bool {
 	return s != "" && s[0] != '-' && s != "." && s != ".." && !strings.ContainsAny(s, "/\x00\n ")
 }

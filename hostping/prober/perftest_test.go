@@ -12,8 +12,8 @@ import (
 	"github.com/giverny/giverny/hostping"
 )
 
-// tool stands for perftest: it notes its arguments, waits as a server, and prints the
-// tables that perftest 4.5 prints as a client.
+// tool is a fake perftest: it records its arguments, waits as a server, and prints the
+// tables of perftest 4.5 as a client.
 const tool = `#!/bin/sh
 name=$(basename "$0")
 case "$*" in
@@ -37,14 +37,14 @@ case $name in
 esac
 `
 
-// numactl notes its arguments and goes on with the command.
+// numactl records its arguments and runs the command.
 const numactl = `#!/bin/sh
 echo "numactl $1 $2" >> "$LOG"
 while [ "${1#--}" != "$1" ]; do shift; done
 exec "$@"
 `
 
-// newPerftest has tools of this test's making on its path, and an RNIC at node 1.
+// newPerftest has this test's tools on its path, and an RNIC at node 1.
 func newPerftest(t *testing.T) (p *Perftest, log func() []string) {
 	t.Helper()
 	dir := t.TempDir()
@@ -100,7 +100,7 @@ func TestPerftest(t *testing.T) {
 			"ib_read_lat -F -d mlx5_0 -i 1 -p 18615 -c RC -s 131072 -n 21 -x 3 -U --use_cuda=2",
 			"ib_read_lat -F -d mlx5_0 -i 1 -p 18615 -c RC -s 131072 -n 21 -x 3 -U --use_cuda=2 127.0.0.1",
 			"numactl --cpunodebind=1 ib_read_lat"}},
-		"long": {"numa1", 64 << 20, 1, []float64{2, 4}, []string{ // a write of each repetition, and perftest wants 5
+		"long": {"numa1", 64 << 20, 1, []float64{2, 4}, []string{ // one write per repetition, but perftest requires 5
 			"ib_write_lat -F -d mlx5_0 -i 1 -p 18615 -c RC -s 67108864 -n 5 -x 3 -U -I 0",
 			"ib_write_lat -F -d mlx5_0 -i 1 -p 18615 -c RC -s 67108864 -n 5 -x 3 -U -I 0 127.0.0.1",
 			"numactl --cpunodebind=1 --membind=1"}},
@@ -141,7 +141,7 @@ func TestPerftestCannot(t *testing.T) {
 	}
 }
 
-// Failures in a row of an RNIC are one line of the log.
+// Consecutive failures of an RNIC are logged once.
 func TestPerftestLogsAFailureOnce(t *testing.T) {
 	p, _ := newPerftest(t)
 	var log strings.Builder
@@ -159,7 +159,7 @@ func TestPerftestLogsAFailureOnce(t *testing.T) {
 	}
 }
 
-// A tool that hangs is ended with the probe.
+// A tool that hangs is killed with the probe.
 func TestPerftestThatHangs(t *testing.T) {
 	p, _ := newPerftest(t)
 	ctx, cancel := context.WithTimeout(t.Context(), 300_000_000)

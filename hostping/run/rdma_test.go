@@ -56,7 +56,7 @@ func TestHostpingOverSoftRoCE(t *testing.T) {
 	}
 }
 
-// check: both memory nodes are measured from both adapters, but for what the noise of emulated processors hides.
+// check: both memory nodes are measured from both adapters, except what the noise of emulated processors hides.
 func check(t *testing.T, graph *hostping.Graph, report *hostping.Report) {
 	t.Helper()
 	measured := 0
@@ -118,8 +118,8 @@ func must(t *testing.T, g *rdmavm.Guest, command string) []byte {
 	return text
 }
 
-// describe writes what lstopo says of the guest to a file there. An rdma_rxe is no PCI device: it is added beside the
-// interface that it runs on, where an RNIC's would stand.
+// describe writes lstopo's description of the guest to a file there. An rdma_rxe is not a PCI device: it is added
+// next to its interface, where an RNIC's would be.
 func describe(t *testing.T, g *rdmavm.Guest) hostping.Graph {
 	t.Helper()
 	xml := string(must(t, g, "lstopo-no-graphics --of xml"))

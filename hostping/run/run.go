@@ -1,5 +1,5 @@
-// Package run measures a host with a prober and has hostping analyse it. In go a graph, a baseline and a prober, out
-// comes a report; a probe that fails or hangs costs its pair, not the run. It knows no prober.
+// Package run measures a host with a prober and analyses it with hostping. The input is a graph, a baseline and a prober,
+// the output a report. A probe that fails or hangs costs its pair, not the run. It is independent of the prober.
 package run
 
 import (
@@ -12,7 +12,7 @@ import (
 	"github.com/giverny/giverny/hostping"
 )
 
-// Prober measures loopback paths. Probe returns an error only if the prober itself has failed (it ended, hung past the
+// Prober measures loopback paths. Probe returns an error only if the prober itself failed (it exited, exceeded the
 // deadline of ctx, or answered nonsense); it must then be ready for the next call, or return the error again.
 type Prober interface {
 	Probe(ctx context.Context, p hostping.Probe) (hostping.ProbeResult, error)
@@ -24,21 +24,21 @@ type Prober interface {
 type Options struct {
 	Graph    hostping.Graph
 	Baseline hostping.Baseline
-	History  *hostping.History // of this host; the run is added to it; nil: none is kept
+	History  *hostping.History // of this host; the run is added; nil: none is kept
 	Prober   Prober
 	Now      func() time.Time // stamps the run in the history
 
-	// Trigger is the RNIC that paused its network or dropped packets, empty if none did. Then only affinitive pairs are
+	// Trigger is the RNIC that paused its network or dropped packets; empty: none. If set, only affinitive pairs are
 	// measured (section 4.3).
 	Trigger string
 
-	LargeBytes   int           // large message of a baseline run; 0: hostping.LargeBytes. A run takes its baseline's
+	LargeBytes   int           // large message of a baseline run; 0: hostping.LargeBytes. Other runs use their baseline's
 	ProbeTimeout time.Duration // of each probe; 0: 10 s
-	Timeout      time.Duration // of the run; pairs that are left are unmeasured; 0: 5 min
-	Pause        time.Duration // between probes, to limit the share of a RNIC's time; 0: none
+	Timeout      time.Duration // of the run; the remaining pairs stay unmeasured; 0: 5 min
+	Pause        time.Duration // between probes, to limit the share of an RNIC's time; 0: none
 }
 
-// Repetitions of a probe: of a run, of a baseline, and of a pair that a verdict rests on.
+// Repetitions of a probe: in a run, for a baseline, and for a pair that a verdict rests on.
 const (
 	repeat         = 5
 	baselineRepeat = 25
@@ -48,18 +48,18 @@ const (
 const (
 	probeTimeout = 10 * time.Second
 	runTimeout   = 5 * time.Minute
-	// maxFailures of the prober in a row end the run's probing: it is gone, or the host hangs.
+	// maxFailures consecutive failures of the prober end the run's probing: it is gone, or the host hangs.
 	maxFailures = 5
-	// maxConfirmed bounds the pairs that are measured again, and confirmRounds how often.
+	// maxConfirmed bounds the pairs that are measured again, confirmRounds the rounds of it.
 	maxConfirmed  = 16
 	confirmRounds = 2
 )
 
-// ErrProber is the cause where no pair at all could be measured.
+// ErrProber means that no pair could be measured.
 var ErrProber = errors.New("no pair could be measured")
 
-// Run measures and analyses a host once: all pairs if it is idle, affinitive ones if it is busy. The error is of bad
-// input (a graph without RNICs, a baseline of another model), of ctx, or wraps ErrProber.
+// Run measures and analyses a host once: all pairs if it is idle, affinitive ones if it is busy. Errors are due to
+// invalid input (a graph without RNICs, a baseline of another model), to ctx, or wrap ErrProber.
 func Run(ctx context.Context, o Options) (hostping.Report, error) {
 	if len(o.Graph.RNICs) == 0 {
 		return hostping.Report{}, errors.New("the host has no RNIC: nothing to probe with")
@@ -125,13 +125,13 @@ func TakeBaseline(ctx context.Context, o Options) (hostping.Baseline, []hostping
 	return b, missing, err
 }
 
-// session is the probing of one run.
+// session is the state of probing in one run.
 type session struct {
 	o        *Options
 	ctx      context.Context
 	cancel   context.CancelFunc
 	sent     int
-	failures int // of the prober in a row
+	failures int // consecutive failures of the prober
 	gone     string
 	notes    []string
 }
@@ -148,7 +148,7 @@ func newSession(ctx context.Context, o *Options) *session {
 	return s
 }
 
-// utilisation asks the prober. What it could not say is noted, and counts as idle.
+// utilisation queries the prober. Missing values are noted and count as idle.
 func (s *session) utilisation() hostping.Utilisation {
 	ctx, cancel := context.WithTimeout(s.ctx, s.o.ProbeTimeout)
 	defer cancel()
@@ -172,7 +172,7 @@ func (s *session) measure(pair hostping.Pair, repeat int) hostping.Measured {
 	return hostping.Measure(pair, small, large, s.o.LargeBytes)
 }
 
-// probe sends one probe within its deadline; the reason is why there is no result.
+// probe sends one probe with a deadline; reason is why there is no result.
 func (s *session) probe(p hostping.Probe) (micros []float64, reason string) {
 	switch {
 	case s.gone != "":
@@ -216,7 +216,7 @@ func reasonOf(r hostping.ProbeResult) string {
 	return string(r.Status)
 }
 
-// settle analyses, measures again what verdicts rest on and the curves of RNICs that are slow to all, and analyses again.
+// settle analyses, measures again the pairs that verdicts rest on and the curves of RNICs slow to all, and analyses again.
 func (s *session) settle(in *hostping.Input) hostping.Analysis {
 	a := hostping.Analyse(*in)
 	confirmed := map[hostping.Pair]bool{}

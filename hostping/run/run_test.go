@@ -69,7 +69,7 @@ func TestProbesOfAFullMesh(t *testing.T) {
 	}
 }
 
-// A busy host is probed between RNICs and their affinitive endpoints alone.
+// On a busy host only affinitive pairs are probed.
 func TestBusyHost(t *testing.T) {
 	g := graph(t, 0)
 	h := simulated.New(simulated.DefaultConfig(), g, 2)
@@ -99,7 +99,7 @@ func TestTriggered(t *testing.T) {
 	}
 }
 
-// A GPU that has vanished is named; the rest is judged.
+// A vanished GPU is named; the rest is judged.
 func TestVanishedGPU(t *testing.T) {
 	g := graph(t, 0)
 	h := simulated.New(simulated.DefaultConfig(), g, 2)
@@ -117,7 +117,7 @@ func TestVanishedGPU(t *testing.T) {
 	}
 }
 
-// A prober that hangs at some pairs costs these; each for its deadline, not more.
+// A prober that hangs for some pairs costs only these, each for no longer than its deadline.
 func TestHangingProber(t *testing.T) {
 	g := graph(t, 0)
 	h := simulated.New(simulated.DefaultConfig(), g, 2)
@@ -137,7 +137,7 @@ func TestHangingProber(t *testing.T) {
 	}
 }
 
-// A prober that is gone is not asked for ever.
+// A failed prober is not queried forever.
 func TestProberThatIsGone(t *testing.T) {
 	g := graph(t, 0)
 	p := &flaky{fails: func(hostping.Probe) bool { return true }, Simulated: run.Simulated{Host: simulated.New(simulated.DefaultConfig(), g, 2)}}
@@ -147,7 +147,7 @@ func TestProberThatIsGone(t *testing.T) {
 	}
 }
 
-// The whole run has a deadline too; what is left is named.
+// The whole run has a deadline too; unmeasured pairs are named.
 func TestRunTimeout(t *testing.T) {
 	g := graph(t, 0)
 	p := &flaky{hangs: func(p hostping.Probe) bool { return p.RNIC == "mlx5_3" }, Simulated: run.Simulated{Host: simulated.New(simulated.DefaultConfig(), g, 2)}}

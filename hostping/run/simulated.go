@@ -10,7 +10,7 @@ import (
 // Simulated probes a simulated host.
 type Simulated struct{ Host *simulated.Host }
 
-// Probe asks the host; it fails only with ctx.
+// Probe queries the host; it fails only with ctx.
 func (s Simulated) Probe(ctx context.Context, p hostping.Probe) (hostping.ProbeResult, error) {
 	if err := ctx.Err(); err != nil {
 		return hostping.ProbeResult{}, err
@@ -18,7 +18,7 @@ func (s Simulated) Probe(ctx context.Context, p hostping.Probe) (hostping.ProbeR
 	return s.Host.Probe(p), nil
 }
 
-// Utilisation asks the host; it fails only with ctx.
+// Utilisation queries the host; it fails only with ctx.
 func (s Simulated) Utilisation(ctx context.Context) (hostping.Utilisation, error) {
 	return s.Host.Utilisation(), ctx.Err()
 }

@@ -7,17 +7,17 @@ import (
 	"github.com/giverny/giverny/hostping"
 )
 
-// Fault is one bottleneck somewhere. Which fields count depends on it.
+// Fault is one bottleneck at a place. The bottleneck determines which fields are used.
 type Fault struct {
 	Bottleneck hostping.Bottleneck
-	Link       string  // of 1 to 6, 11 and 12; of 7 the switch's uplink, empty for the whole host
-	RNIC       string  // of 8 to 10
-	Share      float64 // 1 to 6, 10 to 12: what is left, of the RNICs' line rate
-	LineGbps   float64 // that Share is of
+	Link       string  // for 1 to 6, 11 and 12; for 7 the switch's uplink, empty: the whole host
+	RNIC       string  // for 8 to 10
+	Share      float64 // for 1 to 6, 10 to 12: remaining share of the RNICs' line rate
+	LineGbps   float64 // the line rate that Share refers to
 
-	FirstGbps, DoublingMicros float64 // of 9
+	FirstGbps, DoublingMicros float64 // for 9
 
-	Used      float64 // of 11 and 12: utilisation of the link
+	Used      float64 // for 11 and 12: utilisation of the link
 	Processes []hostping.Consumer
 }
 
@@ -27,10 +27,10 @@ func (h *Host) Inject(f Fault) {
 	h.faults = append(h.faults, f)
 }
 
-// queueMicros is what a queue in front of an overloaded link adds.
+// queueMicros is the delay of the queue at an overloaded link.
 const queueMicros = 0.4
 
-// onLink changes the capacity and the latency of a link.
+// onLink modifies the capacity and the latency of a link.
 func (f *Fault) onLink(link string, capacity, latency float64) (float64, float64) {
 	if f.Link != link || f.Share == 0 {
 		return capacity, latency
@@ -42,7 +42,7 @@ func (f *Fault) onLink(link string, capacity, latency float64) (float64, float64
 	return min(capacity, f.Share*f.LineGbps), latency
 }
 
-// detours is whether GPU traffic of a pair goes through the root complex though it need not.
+// detours reports whether a pair's GPU traffic goes through the root complex unnecessarily.
 func (f *Fault) detours(h *Host, pair hostping.Pair, links []string) bool {
 	switch f.Bottleneck {
 	case hostping.ATSDisabled:
@@ -59,7 +59,7 @@ func (f *Fault) detours(h *Host, pair hostping.Pair, links []string) bool {
 	return false
 }
 
-// use adds what counters say of an overload.
+// use adds the counters of an overload.
 func (f *Fault) use(u *hostping.Utilisation) {
 	if f.Used == 0 {
 		return
@@ -70,9 +70,9 @@ func (f *Fault) use(u *hostping.Utilisation) {
 	}
 }
 
-// NewFault makes a fault of a bottleneck at a place: a link's id, or an RNIC for ATS, slow start and the Tx window. For
-// ACS the place is a switch's uplink, empty for the whole host. The share is what is left of the line rate, and for
-// overloads what is used of the link.
+// NewFault makes a fault at a place: a link's id, or an RNIC for ATS, slow start and the Tx window. For ACS the place
+// is a switch's uplink, empty for the whole host. share is the remaining share of the line rate or, for overloads, the
+// used share of the link.
 func NewFault(g *hostping.Graph, b hostping.Bottleneck, place string, share float64) (Fault, error) {
 	f := Fault{Bottleneck: b, Share: share}
 	isLink := slices.ContainsFunc(g.Links, func(l hostping.Link) bool { return l.ID == place })

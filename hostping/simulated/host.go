@@ -1,6 +1,6 @@
-// Package simulated is a host in which every link has a capacity and a latency, and faults can be put anywhere: the
-// twelve bottlenecks of the paper's section 6, slight ones and several at once. In go a graph, a seed and faults, out
-// come the answers to loopback probes, with noise and outliers. It knows nothing of the analysis.
+// Package simulated is a host in which every link has a capacity and a latency, with faults anywhere: the twelve
+// bottlenecks of the paper's section 6, slight ones and several at once. From a graph, a seed and faults it computes
+// the answers to loopback probes, with noise and outliers. It is independent of the analysis.
 package simulated
 
 import (
@@ -14,13 +14,13 @@ import (
 // Config of a host. Latencies are of a round trip, in microseconds; rates in Gb/s.
 type Config struct {
 	LineGbps                         float64                   // of each RNIC
-	CapacityGbps                     map[hostping.Kind]float64 // of links in order
+	CapacityGbps                     map[hostping.Kind]float64 // of links without faults
 	Micros                           map[hostping.Kind]float64 // of links
 	SwitchMicros                     float64                   // of a PCIe link between two switches, instead
-	ProcessMicros, RootComplexMicros float64                   // T_proc of equation 1; what GPU traffic through the root complex takes more
-	OutstandingKB                    float64                   // of read requests an RNIC has at most: its rate is this over the latency (section 3.2.2)
-	Spread                           float64                   // relative deviation of one link's capacity from another's, fixed for a host
-	Noise                            float64                   // relative deviation of a measured latency
+	ProcessMicros, RootComplexMicros float64                   // T_proc of equation 1; extra latency of GPU traffic through the root complex
+	OutstandingKB                    float64                   // maximum outstanding read requests of an RNIC: its rate is this over the latency (section 3.2.2)
+	Spread                           float64                   // relative standard deviation of links' capacities, fixed per host
+	Noise                            float64                   // relative standard deviation of a measured latency
 	Outliers                         float64                   // share of measurements that take up to OutlierFactor times as long
 	OutlierFactor                    float64
 }
@@ -43,13 +43,13 @@ func DefaultConfig() Config {
 	}
 }
 
-// Host answers probes. It is not safe for use by several at once.
+// Host answers probes. It is not safe for concurrent use.
 type Host struct {
 	cfg    Config
 	graph  hostping.Graph
 	kinds  map[string]hostping.Kind
 	paths  map[hostping.Pair][]string
-	scale  map[string]float64 // of each link's capacity
+	scale  map[string]float64 // factor of each link's capacity
 	faults []Fault
 	random *rand.Rand
 
@@ -57,7 +57,7 @@ type Host struct {
 	gone      map[string]bool
 }
 
-// New makes a healthy, idle host. The seed decides its links' spread and all noise.
+// New returns a healthy, idle host. The seed determines its links' spread and all noise.
 func New(cfg Config, g hostping.Graph, seed uint64) *Host {
 	h := &Host{cfg: cfg, graph: g, kinds: map[string]hostping.Kind{}, paths: map[hostping.Pair][]string{}, scale: map[string]float64{},
 		random: rand.New(rand.NewPCG(seed, 0x686f7374)), busyRNICs: map[string]float64{}, gone: map[string]bool{}}
@@ -74,7 +74,7 @@ func New(cfg Config, g hostping.Graph, seed uint64) *Host {
 // SetBusy gives an RNIC service traffic of a share of its line rate.
 func (h *Host) SetBusy(rnic string, share float64) { h.busyRNICs[rnic] = share }
 
-// Remove makes a device vanish: its probes are invalid.
+// Remove removes a device: its probes are then invalid.
 func (h *Host) Remove(id string) { h.gone[id] = true }
 
 // Probe answers one probe.
@@ -96,7 +96,7 @@ func (h *Host) Probe(p hostping.Probe) hostping.ProbeResult {
 	return r
 }
 
-// path is the latency and the rate of a pair, whatever its RNIC's own limits.
+// path is the latency and rate of a pair, without its RNIC's own limits.
 func (h *Host) path(pair hostping.Pair, links []string) (latency, rate float64) {
 	rate = h.cfg.LineGbps
 	crosses := h.crosses(links)
@@ -131,12 +131,12 @@ func (h *Host) path(pair hostping.Pair, links []string) (latency, rate float64) 
 	return latency, rate
 }
 
-// crosses is whether a path goes through the root complex.
+// crosses reports whether a path goes through the root complex.
 func (h *Host) crosses(links []string) bool {
 	return slices.ContainsFunc(links, func(l string) bool { return h.kinds[l] != hostping.PCIe })
 }
 
-// transfer is the time of all bytes, in microseconds.
+// transfer is the time to transfer all bytes, in microseconds.
 func (h *Host) transfer(p hostping.Probe, rate float64) float64 {
 	kilobits := float64(p.Bytes) * 8 / 1000
 	each := rate / float64(p.QPs) // the queue pairs share the path
@@ -166,7 +166,7 @@ func slowStart(kilobits, rate float64, f *Fault) float64 {
 
 func isGPU(id string) bool { return len(id) > 3 && id[:3] == "gpu" }
 
-// Utilisation is what the host's counters say.
+// Utilisation returns the host's counters.
 func (h *Host) Utilisation() hostping.Utilisation {
 	u := hostping.Utilisation{RNICs: map[string]float64{}, GPUs: map[string]float64{}, Links: map[string]float64{}, Processes: []hostping.Process{}}
 	for _, r := range h.graph.RNICs {

@@ -5,21 +5,21 @@ import (
 	"strings"
 )
 
-// Machine is a host to build: for each socket its NUMA nodes and what hangs from its root ports. A port is written as
-// a tree: G is a GPU, N an RNIC, and parentheses are a PCIe switch, such as "((NG)G)" for a switch with a GPU and a
-// second switch, which has an RNIC and a GPU.
+// Machine describes a host: for each socket its NUMA nodes and what is below its root ports. A port is written as a
+// tree: G is a GPU, N an RNIC, and parentheses are a PCIe switch; "((NG)G)" is a switch with a GPU and a second
+// switch, which has an RNIC and a GPU.
 type Machine struct {
 	Name    string
 	Sockets []Socket
 }
 
-// Socket is one of a Machine.
+// Socket is a socket of a Machine.
 type Socket struct {
 	NUMANodes int
 	Ports     []string
 }
 
-// Machines are of different makes: the paper's, and what is sold for training.
+// Machines are different products: the paper's, and typical training hosts.
 func Machines() []Machine {
 	same := func(n, numa int, ports ...string) (s []Socket) {
 		for range n {
@@ -36,7 +36,7 @@ func Machines() []Machine {
 	}
 }
 
-// XML is the machine in the form of lstopo --of xml, as far as a reader needs it.
+// XML is the machine in the format of lstopo --of xml, limited to what the reader needs.
 func (m *Machine) XML() string {
 	w := &xmlWriter{}
 	fmt.Fprintf(&w.b, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<!DOCTYPE topology SYSTEM \"hwloc2.dtd\">\n<topology version=\"2.0\">\n")
@@ -60,7 +60,7 @@ func (m *Machine) XML() string {
 	return w.b.String()
 }
 
-// cpus is the cpuset of socket s, of 8 processors.
+// cpus is the cpuset of socket s, with 8 processors.
 func cpus(s int) string { return fmt.Sprintf("0x%08x", 0xff<<(8*s)) }
 
 type xmlWriter struct {
@@ -76,7 +76,7 @@ func (w *xmlWriter) open() {
 
 func (w *xmlWriter) close() { w.b.WriteString("</object>\n") }
 
-// tree writes what hangs from a port: each child of a switch from a downstream port of its own.
+// tree writes what is below a port: each child of a switch is at its own downstream port.
 func (w *xmlWriter) tree(text string) {
 	depth := 0 // of switches
 	for _, c := range text {

@@ -7,7 +7,7 @@ import (
 	"github.com/giverny/giverny/hostping"
 )
 
-// traffic is what sockets move: GB/s of their memory, and the share of the buses
+// traffic is the sockets' traffic: GB/s of their memory, and the share of the buses
 // between sockets or the GB/s on them.
 type traffic struct {
 	memory   map[int]float64 // GB/s, by socket
@@ -19,7 +19,7 @@ func newTraffic() traffic {
 	return traffic{map[int]float64{}, map[int]float64{}, map[int]float64{}}
 }
 
-// pcmMemory reads `pcm-memory -nc -csv`: of each SKTn the columns "Mem Read (MB/s)"
+// pcmMemory reads `pcm-memory -nc -csv`: for each SKTn the columns "Mem Read (MB/s)"
 // and "Mem Write (MB/s)".
 func pcmMemory(text string, t *traffic) error {
 	list, err := columns(text, func(name string) bool { return name == "Mem Read (MB/s)" || name == "Mem Write (MB/s)" })
@@ -34,9 +34,9 @@ func pcmMemory(text string, t *traffic) error {
 	return nil
 }
 
-// pcmSystem reads `pcm -csv`: of each "SKTn dataIn (percent)" and "SKTn trafficOut
-// (percent)" the columns UPI0, UPI1, ... (QPI0 of older CPUs). Traffic is spread over
-// the links of a socket: their mean counts, of the fuller direction.
+// pcmSystem reads `pcm -csv`: for each "SKTn dataIn (percent)" and "SKTn trafficOut
+// (percent)" the columns UPI0, UPI1, ... (QPI0 on older CPUs). Since traffic is spread
+// over a socket's links, their mean counts, for the fuller direction.
 func pcmSystem(text string, t *traffic) error {
 	list, err := columns(text, func(name string) bool { return strings.HasPrefix(name, "UPI") || strings.HasPrefix(name, "QPI") })
 	if err != nil {
@@ -60,7 +60,7 @@ func pcmSystem(text string, t *traffic) error {
 	return nil
 }
 
-// uProf reads `AMDuProfPcm -m memory,xgmi -a -A package`: of each "Package-n" the
+// uProf reads `AMDuProfPcm -m memory,xgmi -a -A package`: for each "Package-n" the
 // columns "Total Mem Bw (GB/s)" and "xGMI Outbound Data Bytes (GB/s)".
 func uProf(text string, t *traffic) error {
 	const memory, bus = "Total Mem Bw (GB/s)", "xGMI Outbound Data Bytes (GB/s)"
@@ -81,7 +81,7 @@ func uProf(text string, t *traffic) error {
 	return nil
 }
 
-// Capacities of a host's buses, GB/s; 0: not known, and left out.
+// Capacities of a host's buses, GB/s; 0: unknown, and omitted.
 type Capacities struct {
 	// Bandwidth of the memory of one socket, all channels together, GB/s.
 	MemoryGBps float64 `yaml:"memory_gbytes_per_second"`
@@ -89,8 +89,8 @@ type Capacities struct {
 	InterSocketGBps float64 `yaml:"inter_socket_gbytes_per_second"`
 }
 
-// links gives each link of a socket what the socket's counters say: its memory nodes
-// share its channels, and the buses to other sockets what leaves it.
+// links converts the sockets' traffic to the utilisation of links: a socket's memory
+// nodes share its channels, and the buses to other sockets share its outgoing traffic.
 func (t *traffic) links(g *hostping.Graph, c Capacities) map[string]float64 {
 	shares := map[string]float64{}
 	note := func(id string, v float64) { shares[id] = min(1, max(shares[id], v)) }

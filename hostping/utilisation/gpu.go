@@ -8,21 +8,21 @@ import (
 	"github.com/giverny/giverny/hostping"
 )
 
-// gpuColumns are what nvidia-smi is asked for.
+// gpuColumns are the columns queried from nvidia-smi.
 const gpuColumns = "index,utilization.gpu,pcie.link.gen.current,pcie.link.width.current"
 
-// gpu is a GPU as nvidia-smi sees it.
+// gpu is a GPU as reported by nvidia-smi.
 type gpu struct {
-	used     float64 // share of the time in which kernels ran, 0 to 1
-	pcieGBps float64 // of its link as it is trained, one direction; 0: not known
+	used     float64 // share of time in which kernels ran, 0 to 1
+	pcieGBps float64 // of its link as trained, one direction; 0: unknown
 }
 
-// pcieLaneGBps of a lane in one direction, by generation: 2.5, 5 GT/s with 8 of 10
-// bits, from the third 8, 16, 32, 64 GT/s with 128 of 130.
+// pcieLaneGBps is one direction of a lane, by generation: 2.5, 5 GT/s with 8b/10b
+// encoding; from the third on 8, 16, 32, 64 GT/s with 128b/130b.
 var pcieLaneGBps = []float64{0, 0.25, 0.5, 0.985, 1.969, 3.938, 7.877}
 
-// readGPUs reads `nvidia-smi --query-gpu=... --format=csv,noheader,nounits`. What a GPU
-// does not say is "[N/A]" or "[Not Supported]".
+// readGPUs reads `nvidia-smi --query-gpu=... --format=csv,noheader,nounits`. Values
+// that a GPU does not report are "[N/A]" or "[Not Supported]".
 func readGPUs(text string) (map[int]gpu, error) {
 	gpus := map[int]gpu{}
 	for line := range strings.Lines(text) {
@@ -54,8 +54,8 @@ func readGPUs(text string) (map[int]gpu, error) {
 	return gpus, nil
 }
 
-// readGPUTraffic reads `nvidia-smi dmon -s t -c 1`: lines of a GPU's index, and what it
-// received and sent over PCIe, MB/s. A header names the columns.
+// readGPUTraffic reads `nvidia-smi dmon -s t -c 1`: lines with a GPU's index, and its
+// received and sent MB/s over PCIe. A header names the columns.
 func readGPUTraffic(text string) map[int]float64 {
 	gbps := map[int]float64{}
 	rx, tx := -1, -1
@@ -85,7 +85,7 @@ func readGPUTraffic(text string) map[int]float64 {
 	return gbps
 }
 
-// noteGPUs adds what is known of the GPUs to u: each one's use, and that of its own link.
+// noteGPUs adds the use of each GPU and of its own link to u.
 func noteGPUs(u *hostping.Utilisation, g *hostping.Graph, gpus map[int]gpu, moved map[int]float64) {
 	for index, one := range gpus {
 		id := "gpu" + strconv.Itoa(index)

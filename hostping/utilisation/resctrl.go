@@ -14,23 +14,24 @@ import (
 	"github.com/giverny/giverny/hostping"
 )
 
-// The kernel's resctrl (Intel RDT, AMD QoS) counts by memory bandwidth monitoring what the tasks of each of its groups
-// move between the third-level cache and memory, what DMA moves is not in it. A share of a link's utilisation is given
-// to each group in proportion to its bytes there.
+// The kernel's resctrl (Intel RDT, AMD QoS) counts, by memory bandwidth monitoring, the traffic of each group's tasks
+// between the third-level cache and memory, without DMA. Each group gets a share of a link's utilisation in proportion
+// to its bytes there.
 
-// moved is what a group has moved since it was made, bytes by socket: between it and its own memory, and memory of others.
+// moved is the bytes that a group has moved since it was created, by socket: to or from local memory, and memory of other
+// sockets.
 type moved struct {
-	pid           int // the least of its tasks; 0: none, or the group of all tasks that have no other
+	pid           int // lowest pid of its tasks; 0: none, or the default group
 	local, remote map[int]uint64
 }
 
-// ungrouped is the name of the group of all tasks that have no other.
+// ungrouped is the name of the default group, of all tasks in no other.
 const ungrouped = "tasks in no resctrl group"
 
-// maxGroups bounds what is read: hardware has a few hundred ids.
+// maxGroups bounds the groups read: hardware has a few hundred ids.
 const maxGroups = 4096
 
-// readGroups reads all groups below a mount point of resctrl; sockets are those of third-level caches by their ids.
+// readGroups reads all groups below a mount point of resctrl; sockets maps ids of third-level caches to sockets.
 func readGroups(root string, sockets map[int]int) (map[string]moved, error) {
 	controls := []string{root}
 	entries, err := os.ReadDir(root)
@@ -58,7 +59,7 @@ func readGroups(root string, sockets map[int]int) (map[string]moved, error) {
 				return nil, err
 			}
 			groups[strings.TrimPrefix(filepath.Join(strings.TrimPrefix(control, root), c.Name()), "/")] = child
-			own.less(&child) // what a control group counts has that of the monitoring groups below it
+			own.less(&child) // a control group's counters include its monitoring groups
 		}
 		name := strings.TrimPrefix(strings.TrimPrefix(control, root), "/")
 		if name == "" {
@@ -72,7 +73,7 @@ func readGroups(root string, sockets map[int]int) (map[string]moved, error) {
 	return groups, nil
 }
 
-// less takes away what another group has moved.
+// less subtracts another group's bytes.
 func (m *moved) less(o *moved) {
 	for socket := range m.local {
 		m.local[socket] -= min(m.local[socket], o.local[socket])
@@ -80,8 +81,8 @@ func (m *moved) less(o *moved) {
 	}
 }
 
-// readGroup reads one group. A domain whose counters are not available counts for nothing; a group that is removed
-// meanwhile has moved nothing.
+// readGroup reads one group. Domains with unavailable counters are skipped; a group that was removed in the meantime
+// has moved nothing.
 func readGroup(folder string, sockets map[int]int) (moved, error) {
 	m := moved{local: map[int]uint64{}, remote: map[int]uint64{}}
 	domains, err := filepath.Glob(filepath.Join(folder, "mon_data", "mon_L3_*"))
@@ -111,7 +112,7 @@ func readGroup(folder string, sockets map[int]int) (moved, error) {
 	return m, nil
 }
 
-// counter reads a counter, which may say Unavailable or Error.
+// counter reads a counter file, which may say Unavailable or Error.
 func counter(path string) (uint64, bool) {
 	text, err := os.ReadFile(path)
 	if err != nil {
@@ -121,7 +122,7 @@ func counter(path string) (uint64, bool) {
 	return v, err == nil
 }
 
-// cacheSockets are the sockets of third-level caches by the caches' ids, from a sysfs.
+// cacheSockets maps the ids of third-level caches to sockets, from sysfs.
 func cacheSockets(sysfs string) (map[int]int, error) {
 	caches, err := filepath.Glob(filepath.Join(sysfs, "devices/system/cpu/cpu[0-9]*/cache/index3/id"))
 	if err != nil {
@@ -141,9 +142,9 @@ func cacheSockets(sysfs string) (map[int]int, error) {
 	return sockets, nil
 }
 
-// consumers are the groups that have moved bytes between two readings, with their share of the links' utilisation. What
-// a socket's tasks move to memory of others crosses its buses, and with two sockets is of the other's memory; with more
-// the counters do not say whose.
+// consumers lists the groups that moved bytes between two readings, with their share of the links' utilisation. Remote
+// traffic crosses the socket's buses. With two sockets it goes to the other's memory; with more the counters do not
+// show whose.
 func consumers(before, after map[string]moved, g *hostping.Graph, links map[string]float64) (found []hostping.Process) {
 	sockets := map[int]bool{}
 	used, sum := map[string]map[string]float64{}, map[string]float64{}
@@ -188,7 +189,7 @@ func consumers(before, after map[string]moved, g *hostping.Graph, links map[stri
 	return found
 }
 
-// grown is what a counter has grown by; one that was set back, with its group, has not.
+// grown is the increase of a counter; 0 if it was reset with its group.
 func grown(then, now uint64) float64 { return float64(now - min(then, now)) }
 
 func socketID(s int) string { return "socket" + strconv.Itoa(s) }

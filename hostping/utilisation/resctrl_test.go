@@ -22,7 +22,7 @@ func put(t *testing.T, path, text string) {
 	}
 }
 
-// twoCaches is a sysfs of two sockets whose third-level caches have the ids 3 and 8.
+// twoCaches is a sysfs with two sockets whose third-level caches have ids 3 and 8.
 func twoCaches(t *testing.T, sysfs string) {
 	t.Helper()
 	for socket, id := range []string{"3", "8"} {
@@ -44,8 +44,8 @@ func group(t *testing.T, folder, tasks string, counters ...string) {
 
 func near(a, b float64) bool { return math.Abs(a-b) < 1e-9 }
 
-// A link's utilisation is shared out among the groups by what they moved there: what a control group counts includes its
-// monitoring groups, and remote bytes cross the bus to the other socket's memory.
+// A link's utilisation is divided among the groups by their bytes: a control group's counters include its monitoring
+// groups, and remote bytes cross the bus to the other socket's memory.
 func TestGroupsOfResctrl(t *testing.T) {
 	root, sysfs := t.TempDir(), t.TempDir()
 	twoCaches(t, sysfs)
@@ -65,7 +65,7 @@ func TestGroupsOfResctrl(t *testing.T) {
 		return groups
 	}
 	before := write("1000", "0", "5000")
-	after := write("4000", "6000", "9000") // job17 moves 3000 near by, batch 6000 far away, all others 1000 near by
+	after := write("4000", "6000", "9000") // job17 moves 3000 locally, batch 6000 remotely, all others 1000 locally
 	got := map[string]hostping.Process{}
 	for _, p := range consumers(before, after, twoSockets(), map[string]float64{"m0": .8, "m1": .6, "bus": .9}) {
 		got[p.Name] = p
@@ -84,7 +84,7 @@ func TestGroupsOfResctrl(t *testing.T) {
 	}
 }
 
-// The source reads groups before and after what PCM says; without resctrl it says so, and the rest stands.
+// The source reads groups before and after PCM's report; without resctrl it reports an error, with the other results.
 func TestSourceWithResctrl(t *testing.T) {
 	root, sysfs := t.TempDir(), t.TempDir()
 	twoCaches(t, sysfs)

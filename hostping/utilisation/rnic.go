@@ -11,16 +11,16 @@ import (
 	"time"
 )
 
-// Reading is what the counters of an RNIC say, since the driver was loaded.
+// Reading is the counters of an RNIC since the driver was loaded.
 type Reading struct {
 	At          time.Time
-	Bytes       uint64  // of the fuller direction
-	PauseMicros uint64  // for which it paused its network
-	Drops       uint64  // packets that it had no room for
+	Bytes       uint64  // of the busier direction
+	PauseMicros uint64  // time for which it paused its network
+	Drops       uint64  // packets dropped for lack of buffer
 	RateGbps    float64 // of its first port
 }
 
-// Stats gives the statistics of a network interface: *collectors/ethtool.Linux.
+// Stats reads the statistics of a network interface: *collectors/ethtool.Linux.
 type Stats interface {
 	Stats(name string) (map[string]uint64, error)
 }
@@ -28,14 +28,14 @@ type Stats interface {
 // RNICs reads the counters of RNICs.
 type RNICs struct {
 	Root  string // sysfs; empty: /sys
-	Stats Stats  // nil: pauses and the drops of the port stay unseen
+	Stats Stats  // nil: no pauses and no drops of the port
 	Now   func() time.Time
 }
 
-// bytesPerWord: the data counters of a port count words of 4 bytes (IBA, PortXmitData).
+// bytesPerWord: a port's data counters count words of 4 bytes (IBA, PortXmitData).
 const bytesPerWord = 4
 
-// Read reads an RNIC's counters, over all its ports.
+// Read reads an RNIC's counters over all its ports.
 func (r *RNICs) Read(device string) (Reading, error) {
 	if device == "" || strings.ContainsAny(device, `/\`) || strings.HasPrefix(device, ".") {
 		return Reading{}, fmt.Errorf("RNIC %.80q: want a name such as mlx5_0", device)
@@ -70,8 +70,8 @@ func (r *RNICs) Read(device string) (Reading, error) {
 	return got, nil
 }
 
-// port adds the statistics of a port's network interface. mlx5 counts the microseconds
-// of pause by priority (tx_prio3_pause_duration) or for all (tx_global_pause_duration).
+// port adds the statistics of a port's network interface. mlx5 counts pause microseconds by
+// priority (tx_prio3_pause_duration) or in total (tx_global_pause_duration).
 func (r *RNICs) port(got *Reading, netdev string) {
 	stats, err := r.Stats.Stats(netdev)
 	if err != nil { // an interface without statistics
@@ -89,7 +89,7 @@ func (r *RNICs) port(got *Reading, netdev string) {
 	got.PauseMicros += longest
 }
 
-// number of a file; a counter that a driver does not have counts nothing.
+// number reads a file; a counter that a driver lacks is 0.
 func number(path string) (uint64, error) {
 	text, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -105,7 +105,7 @@ func number(path string) (uint64, error) {
 	return n, nil
 }
 
-// rateOf reads "100 Gb/sec (4X EDR)"; 0: not known.
+// rateOf reads "100 Gb/sec (4X EDR)"; 0: unknown.
 func rateOf(path string) float64 {
 	text, err := os.ReadFile(path)
 	if err != nil {
@@ -119,15 +119,15 @@ func rateOf(path string) float64 {
 	return rate
 }
 
-// Change is what happened between two readings.
+// Change is the change between two readings.
 type Change struct {
-	Share      float64 // of the line rate, 0 to 1; below 0: not known
-	PauseShare float64 // of the time for which it paused its network, 0 to 1
+	Share      float64 // of the line rate, 0 to 1; negative: unknown
+	PauseShare float64 // of the time, 0 to 1, for which it paused its network
 	Drops      uint64
 }
 
-// Since is the change from an earlier reading. Counters that fell were reset: nothing
-// is known of them then.
+// Since returns the change from an earlier reading. Counters that decreased were reset:
+// the change is then unknown.
 func (r Reading) Since(before Reading) Change {
 	c := Change{Share: -1}
 	seconds := r.At.Sub(before.At).Seconds()

@@ -8,20 +8,20 @@ import (
 	"strings"
 )
 
-// column is one of a report's columns: of a group such as SKT0 or Package-1, and the
-// last value that was measured.
+// column is a column of a report, in a group such as SKT0 or Package-1, with its last
+// value.
 type column struct {
 	group, name string
 	value       float64
 }
 
-// maxReport bounds what is read of a tool's report.
+// maxReport bounds the size of a tool's report in bytes.
 const maxReport = 1 << 20
 
-// columns reads a report as Intel PCM and AMD uProf write it with commas: a line of
-// groups, each named at its first column or at all, a line of names below it, and lines
-// of values, of which the last one counts. The line of names is the first that has a
-// wanted one.
+// columns parses a comma-separated report of Intel PCM or AMD uProf: a line of groups,
+// named in their first or in every column, a line of names below it, and lines of
+// values, of which the last one counts. The line of names is the first one with a
+// wanted name.
 func columns(text string, wanted func(name string) bool) (list []column, err error) {
 	if len(text) > maxReport {
 		return nil, fmt.Errorf("report of %d bytes: want up to %d", len(text), maxReport)
@@ -68,7 +68,7 @@ func anyOf(cells []string, wanted func(string) bool) bool {
 	return false
 }
 
-// valuesOf are the wanted columns of a line of values.
+// valuesOf returns the wanted columns of a line of values.
 func valuesOf(groups, names, cells []string, wanted func(string) bool) (list []column) {
 	group := ""
 	for i, name := range names {
@@ -86,7 +86,7 @@ func valuesOf(groups, names, cells []string, wanted func(string) bool) (list []c
 	return list
 }
 
-// socketOf is the number at the end of a group such as SKT0, Package-1 or "Package 1".
+// socketOf parses the number at the end of a group such as SKT0, Package-1 or "Package 1".
 func socketOf(group, prefix string) (socket int, rest string, ok bool) {
 	tail, ok := strings.CutPrefix(group, prefix)
 	if !ok {

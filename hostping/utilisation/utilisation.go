@@ -1,7 +1,6 @@
-// Package utilisation says how busy a host is: its RNICs by their counters in sysfs,
-// its GPUs by nvidia-smi, its memory and the buses between its sockets by Intel PCM or
-// AMD uProf, and which processes use them by resctrl. In go argument vectors of tools and the host's graph, out come shares by
-// the graph's ids. What a host lacks is left out.
+// Package utilisation measures how busy a host is: its RNICs by counters in sysfs, its GPUs by nvidia-smi, its memory and the
+// buses between sockets by Intel PCM or AMD uProf, and the processes that use them by resctrl. From the tools' command lines
+// and the host's graph it computes shares by the graph's ids. What a host lacks is omitted.
 package utilisation
 
 import (
@@ -17,17 +16,17 @@ import (
 	"github.com/giverny/giverny/internal/retry"
 )
 
-// Config of the tools. Those whose vectors are empty are not run.
+// Config of the tools. Tools with an empty command are not run.
 type Config struct {
 	// The program nvidia-smi, such as [nvidia-smi]; arguments are added.
 	NvidiaSMI []string `yaml:"nvidia_smi,flow"`
-	// Intel PCM of memory, such as [pcm-memory, "0.5", -nc, -csv, -i=1].
+	// Intel PCM for memory, such as [pcm-memory, "0.5", -nc, -csv, -i=1].
 	PCMMemory []string `yaml:"pcm_memory,flow"`
-	// Intel PCM of the buses between sockets, such as [pcm, "0.5", -nc, -csv, -i=1].
+	// Intel PCM for the buses between sockets, such as [pcm, "0.5", -nc, -csv, -i=1].
 	PCM []string `yaml:"pcm,flow"`
 	// AMD uProf, such as [AMDuProfPcm, -m, "memory,xgmi", -a, -A, package, -d, "1"].
 	UProf []string `yaml:"uprof,flow"`
-	// Where resctrl is mounted, such as /sys/fs/resctrl: its groups are who uses memory and the buses between sockets, of what PCM or uProf say is in use; empty: not read.
+	// Mount point of resctrl, such as /sys/fs/resctrl. Its groups show who uses the memory and the buses between sockets that PCM or uProf report as in use; empty: not read.
 	Resctrl string `yaml:"resctrl"`
 	// How long RNICs and resctrl groups are measured.
 	Window time.Duration `yaml:"window"`
@@ -38,7 +37,7 @@ type Config struct {
 // DefaultConfig runs no tools.
 func DefaultConfig() Config { return Config{Window: 200 * time.Millisecond} }
 
-// Validate joins all faults.
+// Validate joins all errors.
 func (c *Config) Validate() error {
 	var f faults.List
 	for _, tool := range []struct {
@@ -61,11 +60,11 @@ type Source struct {
 	sysfs string
 }
 
-// New makes the source of a valid configuration.
+// New returns the source for a valid configuration.
 func New(cfg Config, g *hostping.Graph, rnics *RNICs) *Source { return &Source{cfg, g, rnics, "/sys"} }
 
-// Read asks all tools once. One that fails is joined to the error; what the others say
-// is returned with it.
+// Read runs all tools once. Errors of failed tools are joined; the results of the
+// others are returned with the error.
 func (s *Source) Read(ctx context.Context) (hostping.Utilisation, error) {
 	u := hostping.Utilisation{RNICs: map[string]float64{}, GPUs: map[string]float64{}, Links: map[string]float64{}}
 	began := time.Now()
@@ -99,7 +98,7 @@ func (s *Source) Read(ctx context.Context) (hostping.Utilisation, error) {
 	return u, errors.Join(errs...)
 }
 
-// groups reads those of resctrl, and which socket each cache is of; none where it is not configured.
+// groups reads the resctrl groups, and the socket of each cache; nil if not configured.
 func (s *Source) groups() (sockets map[int]int, groups map[string]moved, err error) {
 	if s.cfg.Resctrl == "" {
 		return nil, nil, nil

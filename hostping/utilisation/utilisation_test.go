@@ -29,7 +29,7 @@ func text(t *testing.T, name string) string {
 	return string(b)
 }
 
-// What each tool prints becomes shares of the links of its sockets.
+// Each tool's output is converted to shares of its sockets' links.
 func TestReports(t *testing.T) {
 	capacities := Capacities{MemoryGBps: 200, InterSocketGBps: 60}
 	for file, c := range map[string]struct {
@@ -123,7 +123,7 @@ func sysfs(t *testing.T, sent, received, dropped int) string {
 	return root
 }
 
-// Ten seconds in which 12.5 GB are sent, at 100 Gb/s 10% of what can be, and 3.1% of the time is paused.
+// In ten seconds 12.5 GB are sent, 10% of what 100 Gb/s allow, and 3.1% of the time is paused.
 func TestRNICs(t *testing.T) {
 	at := time.Unix(1000, 0)
 	read := func(root string, s Stats, at time.Time) Reading {
@@ -155,7 +155,7 @@ func TestRNICs(t *testing.T) {
 	}
 }
 
-// A tool that is missing or fails is said; what the others say stands.
+// A missing or failing tool is reported, with the results of the others.
 func TestSource(t *testing.T) {
 	cfg := DefaultConfig()
 	cfg.Window, cfg.MemoryGBps = time.Millisecond, 200

@@ -8,8 +8,8 @@ import (
 	"github.com/giverny/giverny/search"
 )
 
-// conjunction is a random MFS of n conditions: those of a mechanism's drivers in the
-// direction that drives it first, the rest of any dimensions.
+// conjunction returns a random MFS of n conditions: first on a mechanism's drivers,
+// towards higher pressure, the rest on any dimensions.
 func (g *Generated) conjunction(space *search.Space, m *mechanism, n int) *search.MFS {
 	conditions := map[string]search.Condition{}
 	if m != nil {
@@ -34,13 +34,13 @@ func (g *Generated) conjunction(space *search.Space, m *mechanism, n int) *searc
 	}
 	f, err := space.ParseMFS(text)
 	if err != nil {
-		panic(err) // they are of this space
+		panic(err) // the conditions are of this space
 	}
 	return f
 }
 
-// condition adds a random one of a dimension, towards the higher level if levels are
-// given. Of one with a single value there is none.
+// condition adds a random condition on a dimension, towards the higher level if levels
+// are given. A dimension with a single value gets none.
 func (g *Generated) condition(to map[string]search.Condition, name string, level map[string]float64) {
 	r := g.rnd
 	i := slices.IndexFunc(g.description.Dimensions, func(d search.Dimension) bool { return d.Name == name })
@@ -76,7 +76,7 @@ func (g *Generated) condition(to map[string]search.Condition, name string, level
 	}
 }
 
-// someValues are those of the highest level, or one or two of n.
+// someValues returns the values of the highest level, or else one or two random ones.
 func (g *Generated) someValues(d *search.Dimension, level map[string]float64) (in []search.Value) {
 	if level != nil {
 		for _, v := range d.Values {
@@ -96,10 +96,10 @@ func (g *Generated) someValues(d *search.Dimension, level map[string]float64) (i
 	return in
 }
 
-// Describe is what the subsystem says of itself.
+// Describe returns the subsystem's description.
 func (g *Generated) Describe() search.Description { return g.description }
 
-// Truth is the MFS of each anomaly, counted from 1.
+// Truth returns the MFS of each anomaly, numbered from 1.
 func (g *Generated) Truth() map[int]string {
 	truth := map[int]string{}
 	for i, a := range g.anomalies {
@@ -108,7 +108,7 @@ func (g *Generated) Truth() map[int]string {
 	return truth
 }
 
-// Anomalies that a workload triggers.
+// Anomalies returns the anomalies that a workload triggers.
 func (g *Generated) Anomalies(w search.Workload) (numbers []int) {
 	for i := range g.anomalies {
 		if g.anomalies[i].mfs.Covers(w) {

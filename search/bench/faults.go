@@ -7,7 +7,7 @@ import (
 	"github.com/giverny/giverny/search"
 )
 
-// makeFaults makes up to n faults, none most of another.
+// makeFaults makes up to n faults that overlap by at most a third.
 func (h *Hardware) makeFaults(n int) {
 	for range 60 * n {
 		if len(h.faults) == n {
@@ -21,14 +21,14 @@ func (h *Hardware) makeFaults(n int) {
 	}
 }
 
-// fault is a random one: what loads a unit too much, then other conditions.
+// fault returns a random fault: it overloads a unit, under some further conditions.
 func (h *Hardware) fault() fault {
 	r := h.rnd
 	f := fault{share: .2 + .55*r.Float64()}
 	switch r.IntN(4) {
 	case 0, 1:
 		f.pause = .5 + 20*r.Float64()
-	case 2: // pauses others, and is as fast as ever
+	case 2: // pauses others at full throughput
 		f.pause, f.share = .5+20*r.Float64(), 1
 	}
 	want := []int{2, 3, 3, 4, 4, 5}[r.IntN(6)]
@@ -56,7 +56,7 @@ func (h *Hardware) fault() fault {
 	return f
 }
 
-// with adds a need unless another has a dimension of it.
+// with adds a need unless it shares a dimension with another.
 func (h *Hardware) with(needs []need, n need) []need {
 	for _, have := range needs {
 		for _, d := range have.dims {
@@ -70,7 +70,7 @@ func (h *Hardware) with(needs []need, n need) []need {
 	return append(needs, n)
 }
 
-// capacity is the need that two loads together are beyond a limit.
+// capacity is the need that two loads together exceed a limit.
 func (h *Hardware) capacity(a, b load) need {
 	if a.dim == b.dim {
 		return h.bound(a)
@@ -79,8 +79,8 @@ func (h *Hardware) capacity(a, b load) need {
 	return need{dims: []int{a.dim, b.dim}, holds: func(s setting) bool { return h.level(a, s)+h.level(b, s) >= limit }}
 }
 
-// bound is a need of an ordered dimension, towards its loaded end; of a tenth of them a window;
-// of the pattern all messages within, or short and long ones mixed.
+// bound is a need of an ordered dimension, towards its loaded end; one in ten is a window.
+// For the pattern: all messages within it, or a mix of short and long ones.
 func (h *Hardware) bound(l load) need {
 	r := h.rnd
 	d := &h.description.Dimensions[l.dim]
@@ -131,7 +131,7 @@ func (h *Hardware) bound(l load) need {
 	return n
 }
 
-// any is a setting with every value and length equally likely.
+// any returns a setting with every value and length equally likely.
 func (h *Hardware) any(r *rand.Rand) setting {
 	s := make(setting, len(h.index))
 	for i := range s {
@@ -153,8 +153,8 @@ func (h *Hardware) draw(i int, r *rand.Rand) []int {
 	return at
 }
 
-// shareOf the settings that meet needs, whose dimensions are not the same: the product of theirs;
-// 0: nearly none of them can be had.
+// shareOf is the share of the settings that meet needs on distinct dimensions: the product
+// of the individual shares; 0: nearly all of them are infeasible.
 func (h *Hardware) shareOf(needs []need) float64 {
 	share := 1.
 	for _, n := range needs {
@@ -186,7 +186,7 @@ func (h *Hardware) shareOf(needs []need) float64 {
 	return share
 }
 
-// member is a random setting that meets needs.
+// member returns a random setting that meets the needs.
 func (h *Hardware) member(needs []need) setting {
 	s := h.any(h.rnd)
 	for _, n := range needs {
@@ -199,7 +199,7 @@ func (h *Hardware) member(needs []need) setting {
 	return s
 }
 
-// apart reports whether at most a third of a fault lies in each other one, and the other way.
+// apart reports whether a fault overlaps each other fault by at most a third, either way.
 func (h *Hardware) apart(needs []need) bool {
 	const members = 45
 	for i := range h.faults {
@@ -220,7 +220,7 @@ func (h *Hardware) apart(needs []need) bool {
 	return true
 }
 
-// Truth is the MFS of each fault whose needs are of one dimension each; empty: it has none.
+// Truth returns the MFS of each fault; empty if its needs are not of one dimension each.
 func (h *Hardware) Truth() map[int]string {
 	truth := map[int]string{}
 	for i, f := range h.faults {

@@ -12,10 +12,10 @@ import (
 	"github.com/giverny/giverny/search/simulated"
 )
 
-// The page that documents the measured figures is what they are held against.
+// measurements is the page with the measured figures, which the tests compare with.
 const measurements = "../../docs/explanation/search.md"
 
-// Seeds of the floors, and how many standard errors of so few a mean may fall short.
+// Seeds of the floors, and the tolerated shortfall of a mean in standard errors.
 const (
 	firstFloorSeed = 1
 	floorSeeds     = 3
@@ -51,8 +51,8 @@ func row(t *testing.T, subject, algorithm string) documented {
 	return d
 }
 
-// A rule that finds fewer than the page documents, by more than three standard errors of
-// so few seeds, fails.
+// TestFloors fails if a search finds fewer than the page documents, by more than three
+// standard errors.
 func TestFloors(t *testing.T) {
 	for _, subject := range []string{"F", "H", "flaky", "generated"} {
 		t.Run(subject, func(t *testing.T) {
@@ -73,7 +73,7 @@ func TestFloors(t *testing.T) {
 			}
 			holds(t, "found by 600", at600, want.at600, want.err600*few(want))
 			holds(t, "found by 1200", at1200, want.at1200, want.err1200*few(want))
-			// Each report is right or not: the error of a share, of the floor's seeds and of the page's.
+			// Each report is right or not: this is the error of a share, for the floor's and the page's seeds.
 			page := reported * want.seeds / floorSeeds
 			p := (want.exact/100*page + 1) / (page + 2) // Laplace's: a share near 1 has an error too
 			holds(t, "exact", exact/reported, p, math.Hypot(shareError(p, reported), shareError(p, page)))
@@ -104,8 +104,8 @@ func holds(t *testing.T, what string, got, want, err float64) {
 	}
 }
 
-// few is how much larger the standard error of the difference between the floor's seeds and the page's is than that of
-// the page's.
+// few is the standard error of the difference between the floor's and the page's seeds, relative to that of the
+// page's.
 func few(d documented) float64 { return math.Sqrt(1 + d.seeds/floorSeeds) }
 
 // shareError is the standard error of a share of n.

@@ -9,9 +9,9 @@ import (
 	"github.com/giverny/giverny/search"
 )
 
-// Generated is a subsystem made at random: its dimensions, the mechanisms behind its
-// counters, its anomalies and which workloads it cannot run. Anomalies are conjunctions
-// of two to five conditions, most on what drives a mechanism, as in the paper's table.
+// Generated is a random subsystem: its dimensions, the mechanisms behind its counters,
+// its anomalies and its infeasible workloads. Anomalies are conjunctions of two to five
+// conditions, mostly on a mechanism's drivers, as in the paper's table.
 type Generated struct {
 	description search.Description
 	mechanisms  []mechanism
@@ -23,28 +23,28 @@ type Generated struct {
 type generatedAnomaly struct {
 	mfs          *search.MFS
 	text         string
-	share        float64 // of the throughput that is left
+	share        float64 // of the throughput, that remains
 	pausePercent float64
 }
 
-// mechanism is what a counter counts: its pressure is a product over some dimensions.
+// mechanism is what a counter measures: its pressure is a product over some dimensions.
 type mechanism struct {
 	drivers []driver
-	loss    float64 // of throughput at full pressure, before an anomaly
+	loss    float64 // of throughput at full pressure without an anomaly
 }
 
 // driver is how a dimension drives a mechanism.
 type driver struct {
 	name  string
-	idle  float64            // what is left when it does not drive
-	level map[string]float64 // of each value, 0 to 1
+	idle  float64            // factor when it does not drive
+	level map[string]float64 // by value, 0 to 1
 }
 
-// Limits of what is generated.
+// Parameters of the generator.
 const (
-	counterNoise  = .25 // of a counter, one standard deviation, as a share
+	counterNoise  = .25 // relative standard deviation of a counter
 	rateNoise     = .01
-	largestLoss   = .15 // before an anomaly
+	largestLoss   = .15 // without an anomaly
 	rarest        = 1e-6
 	commonest     = .05
 	lineRateGbps  = 200
@@ -52,7 +52,7 @@ const (
 	generateTries = 400
 )
 
-// Generate makes the subsystem of a seed.
+// Generate makes the subsystem for a seed.
 func Generate(seed uint64) *Generated {
 	r := rand.New(rand.NewPCG(seed, 0x67656e6572617465))
 	n := 8 + r.IntN(13)
@@ -62,7 +62,7 @@ func Generate(seed uint64) *Generated {
 	return GenerateWith(seed, n)
 }
 
-// GenerateWith makes the subsystem of a seed with a number of dimensions.
+// GenerateWith makes the subsystem for a seed with n dimensions.
 func GenerateWith(seed uint64, n int) *Generated {
 	r := rand.New(rand.NewPCG(seed, 0x67656e6572617465))
 	g := &Generated{rnd: r}
@@ -74,13 +74,13 @@ func GenerateWith(seed uint64, n int) *Generated {
 		g.mechanisms = append(g.mechanisms, g.mechanism())
 		g.description.Counters = append(g.description.Counters, fmt.Sprint("unit", i, "_stalls"))
 	}
-	for i := range 1 + r.IntN(3) { // decoys: they count what no workload drives
+	for i := range 1 + r.IntN(3) { // decoys: counters that no workload drives
 		g.mechanisms = append(g.mechanisms, mechanism{})
 		g.description.Counters = append(g.description.Counters, fmt.Sprint("background", i))
 	}
 	space, err := search.NewSpace(g.description.Dimensions)
 	if err != nil {
-		panic(err) // the generator makes only spaces that are right
+		panic(err) // the generator makes only valid spaces
 	}
 	for range r.IntN(4) {
 		if f := g.conjunction(space, nil, 2); share(space, f, nil, r) < .25 {
@@ -116,7 +116,7 @@ func (g *Generated) makeAnomalies(space *search.Space, n int) {
 	}
 }
 
-// overlaps reports whether most of a conjunction lies in an anomaly, or the other way.
+// overlaps reports whether over a third of a conjunction lies in an anomaly, or vice versa.
 func (g *Generated) overlaps(space *search.Space, f *search.MFS) bool {
 	const members = 60
 	for _, a := range g.anomalies {
@@ -136,8 +136,8 @@ func (g *Generated) overlaps(space *search.Space, f *search.MFS) bool {
 	return false
 }
 
-// share of the workloads that meet a conjunction and can be run: the product of those
-// of its conditions, by trial where patterns or impossible workloads are in it.
+// share is the share of the workloads that meet a conjunction (see MFS.Share), or 0 if fewer
+// than a quarter of these, by sampling, are feasible.
 func share(space *search.Space, f *search.MFS, impossible []*search.MFS, r *rand.Rand) float64 {
 	const members = 100
 	possible := 0
@@ -159,7 +159,7 @@ func share(space *search.Space, f *search.MFS, impossible []*search.MFS, r *rand
 
 var units = []string{"B", "KB", "MB", "GB"}
 
-// dimension is a random one.
+// dimension returns a random dimension.
 func dimension(i int, r *rand.Rand) search.Dimension {
 	d := search.Dimension{Name: fmt.Sprint("d", i)}
 	switch kind := r.IntN(20); {
@@ -188,7 +188,7 @@ func dimension(i int, r *rand.Rand) search.Dimension {
 	return d
 }
 
-// mechanism is a random one with two to four drivers.
+// mechanism returns a random mechanism with two to four drivers.
 func (g *Generated) mechanism() mechanism {
 	r := g.rnd
 	m := mechanism{}

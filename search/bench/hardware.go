@@ -9,33 +9,33 @@ import (
 	"github.com/giverny/giverny/search"
 )
 
-// Hardware is a NIC in a host made at random of the units that real ones have: caches of
-// connections, of translations and of work requests, PCIe credits and ordering, the receive
-// buffer, packet pipelines, schedulers, the loopback path. Each seed has other units, other
-// dimensions that load them, other values and other counters. A fault needs two to five
-// things at once; a part of them is a unit beyond its capacity, which two dimensions load
-// together, so that its edge runs across them. Many faults are rare.
+// Hardware is a random NIC and host, built from the units of real ones: caches of
+// connections, translations and work requests, PCIe credits and ordering, the receive
+// buffer, packet pipelines, schedulers, the loopback path. Seeds differ in units, in the
+// dimensions that load them, in values and in counters. A fault needs two to five conditions
+// at once. One of them may be a unit beyond its capacity, loaded by two dimensions
+// together, so that its boundary is not parallel to an axis. Many faults are rare.
 type Hardware struct {
 	description search.Description
-	index       []map[string]int // of each dimension: place of a value by its text
+	index       []map[string]int // by dimension: index of a value by its text
 	units       []unit
 	faults      []fault
-	counted     [][]int // of each counter, its units; none: a decoy
-	noise       float64 // of a counter, one standard deviation of its logarithm
-	missing     float64 // share of the measurements without a counter, each
-	queue       [2]int  // dimensions: the first must be as long as the second
-	refused     []need  // together: a workload that meets them cannot be had
+	counted     [][]int // by counter: its units; none: a decoy
+	noise       float64 // standard deviation of a counter's logarithm
+	missing     float64 // share of measurements that lack a counter, for each
+	queue       [2]int  // dimensions: the first must be at least as long as the second
+	refused     []need  // a workload that meets all of them is infeasible
 	rnd         *rand.Rand
 }
 
-// setting is a workload by places in the values of each dimension.
+// setting is a workload as indexes into the values of each dimension.
 type setting [][]int
 
-// unit is a part of the NIC or of its host.
+// unit is a part of the NIC or host.
 type unit struct {
 	loads  []load
 	gate   *need   // only workloads that meet it use the unit; nil: all
-	strain float64 // of the throughput that it costs at full load
+	strain float64 // throughput share that it costs at full load
 }
 
 // load of a unit by a dimension: from 0 at one end to 1 at the other.
@@ -44,10 +44,10 @@ type load struct {
 	down bool // the lowest value loads the most
 }
 
-// fault is what goes wrong where all needs are met.
+// fault is an anomaly where all needs are met.
 type fault struct {
 	needs []need
-	share float64 // of the throughput that is left
+	share float64 // of the throughput, that remains
 	pause float64 // percent
 }
 
@@ -55,17 +55,17 @@ type fault struct {
 type need struct {
 	dims  []int
 	holds func(s setting) bool
-	box   search.Condition // of one dimension
+	box   search.Condition // for one dimension
 }
 
-// Limits of what is made.
+// Parameters of the generator.
 const (
 	rarestFault    = 3e-8
 	commonestFault = .03
 	needSamples    = 400
 )
 
-// GenerateHardware makes the subsystem of a seed.
+// GenerateHardware makes the subsystem for a seed.
 func GenerateHardware(seed uint64) *Hardware {
 	r := rand.New(rand.NewPCG(seed, 0x6861726477617265))
 	h := &Hardware{rnd: r, noise: .1 + .3*r.Float64(), missing: .1 * float64(r.IntN(2))}
@@ -97,7 +97,7 @@ func (h *Hardware) count(units []int) {
 	h.counted = append(h.counted, units)
 }
 
-// dimensions: what the verbs say. Which there are, their names and their values differ.
+// dimensions adds the verbs' parameters. Which exist, their names and values vary.
 func (h *Hardware) dimensions() {
 	r := h.rnd
 	add := func(d search.Dimension) int {
@@ -156,7 +156,7 @@ func (h *Hardware) dimensions() {
 	}
 }
 
-// ordered is a random dimension whose values are an order, or the pattern.
+// ordered returns a random ordered dimension, or the pattern.
 func (h *Hardware) ordered() int {
 	for {
 		if i := h.rnd.IntN(len(h.index)); h.description.Dimensions[i].Ordered || h.description.Dimensions[i].Pattern {
@@ -178,7 +178,7 @@ func (h *Hardware) unit() unit {
 	return u
 }
 
-// choice is a need of a dimension without order.
+// choice is a need of an unordered dimension.
 func (h *Hardware) choice() need {
 	for {
 		i := h.rnd.IntN(len(h.index))
@@ -198,7 +198,7 @@ func (h *Hardware) choice() need {
 	}
 }
 
-// level of a setting, 0 to 1: of a pattern its mean.
+// level of a setting, 0 to 1; for a pattern, the mean.
 func (h *Hardware) level(l load, s setting) float64 {
 	sum := 0.
 	for _, i := range s[l.dim] {
@@ -223,7 +223,7 @@ func (h *Hardware) load(u *unit, s setting) float64 {
 	return .03 + .97*math.Pow(sum/float64(len(u.loads)), 2)
 }
 
-// read is a workload by places.
+// read converts a workload to a setting.
 func (h *Hardware) read(w search.Workload) setting {
 	s := make(setting, len(h.index))
 	for i := range h.description.Dimensions {
@@ -234,10 +234,10 @@ func (h *Hardware) read(w search.Workload) setting {
 	return s
 }
 
-// Describe is what the subsystem says of itself.
+// Describe returns the subsystem's description.
 func (h *Hardware) Describe() search.Description { return h.description }
 
-// Anomalies that a workload triggers: faults, counted from 1.
+// Anomalies returns the faults that a workload triggers, numbered from 1.
 func (h *Hardware) Anomalies(w search.Workload) (numbers []int) {
 	s := h.read(w)
 	for i := range h.faults {
@@ -272,7 +272,7 @@ func (h *Hardware) Measure(w search.Workload) search.Measurement {
 		share, pause = min(share, h.faults[n-1].share), max(pause, h.faults[n-1].pause)
 	}
 	for i, units := range h.counted {
-		events := 1e5 * math.Exp(h.rnd.NormFloat64()) // of a decoy
+		events := 1e5 * math.Exp(h.rnd.NormFloat64()) // a decoy
 		if len(units) > 0 {
 			events = 0
 			for _, k := range units {

@@ -9,40 +9,40 @@ import (
 	"github.com/giverny/giverny/search"
 )
 
-// Physical is a subsystem of parts with capacities: caches of several levels, token
-// buckets, credits and queues. A part breaks where a workload demands more of it than it
-// has. The demand is a product of powers of several dimensions, so an anomaly is no
-// conjunction of bounds: its edge runs across dimensions, as that of a working set
-// (connections by bytes of each) or of the ratio of a batch to a queue does. No formula of
-// it is known to a search. The truth has no MFS: only what is found counts.
+// Physical is a subsystem of parts with capacities: multi-level caches, token buckets,
+// credits and queues. A part breaks if a workload's demand exceeds its capacity. The
+// demand is a product of powers of several dimensions, so an anomaly is not a
+// conjunction of bounds: its boundary is oblique, as for a working set (connections
+// times bytes each) or the ratio of a batch to a queue. No search knows the formula.
+// The truth has no MFS, so only detection counts.
 type Physical struct {
 	description search.Description
 	parts       []part
-	counted     [][]int // of each counter, the parts whose demand it counts; none: a decoy
-	noise       float64 // of a counter, one standard deviation, as a share
-	missing     float64 // share of the measurements without a counter, each
-	ring, batch string  // a queue holds a batch, else a workload is invalid
+	counted     [][]int // by counter: the parts whose demand it counts; none: a decoy
+	noise       float64 // relative standard deviation of a counter
+	missing     float64 // share of measurements that lack a counter, for each
+	ring, batch string  // a queue must hold a batch, or the workload is invalid
 	rnd         *rand.Rand
 }
 
-// part of a subsystem.
+// part is a unit of a subsystem.
 type part struct {
-	powers   map[string]float64         // of each ordered dimension or pattern
-	gates    map[string]map[string]bool // of a dimension without order, the values that use the part
-	band     bool                       // it breaks near its capacity alone: a resonance of two queues
+	powers   map[string]float64         // by ordered dimension or pattern
+	gates    map[string]map[string]bool // by unordered dimension: the values that use the part
+	band     bool                       // it breaks only near its capacity: a resonance of two queues
 	capacity float64                    // log2 of the demand
-	width    float64                    // log2 units over which the demand is felt before
-	share    float64                    // of the throughput that is left when it is broken
+	width    float64                    // log2 units below capacity in which the demand is already felt
+	share    float64                    // of the throughput, that remains when it is broken
 	pause    float64                    // percent
-	strain   float64                    // of the throughput that it costs just before it breaks
+	strain   float64                    // throughput share that it costs just before it breaks
 }
 
 const (
-	physicalSamples = 5000 // workloads by which capacities are chosen
+	physicalSamples = 5000 // sample workloads for choosing capacities
 	bandWidth       = .6   // log2 units on each side
 )
 
-// GeneratePhysical makes the subsystem of a seed.
+// GeneratePhysical makes the subsystem for a seed.
 func GeneratePhysical(seed uint64) *Physical {
 	r := rand.New(rand.NewPCG(seed, 0x7068797369636c))
 	p := &Physical{rnd: r, noise: .1 + .4*r.Float64(), missing: .2 * float64(r.IntN(2))}
@@ -50,7 +50,7 @@ func GeneratePhysical(seed uint64) *Physical {
 	p.dimensions()
 	space, err := search.NewSpace(p.description.Dimensions)
 	if err != nil {
-		panic(err) // the generator makes only spaces that are right
+		panic(err) // the generator makes only valid spaces
 	}
 	samples := make([]search.Workload, physicalSamples)
 	for i := range samples {
@@ -98,7 +98,7 @@ func (p *Physical) dimensions() {
 			if k == 0 || v > d.Values[k-1].Float() {
 				d.Values = append(d.Values, search.Number(v))
 			}
-			if len(d.Values) <= k { // two steps rounded to one value
+			if len(d.Values) <= k { // two steps were rounded to one value
 				break
 			}
 		}
@@ -117,7 +117,7 @@ func (p *Physical) dimensions() {
 	}
 }
 
-// addPart adds a random one that a small share of the workloads breaks, unless it cannot.
+// addPart adds a random part that a small share of the workloads breaks, if possible.
 func (p *Physical) addPart(samples []search.Workload) {
 	r := p.rnd
 	x := part{powers: map[string]float64{}, gates: map[string]map[string]bool{}, band: r.IntN(8) == 0,
@@ -150,7 +150,7 @@ func (p *Physical) addPart(samples []search.Workload) {
 		return
 	}
 	slices.Sort(demands)
-	rare := math.Pow(10, -1-2*r.Float64()) // of those that use it: 10% to .1%
+	rare := math.Pow(10, -1-2*r.Float64()) // share of the workloads that use it: 10% to 0.1%
 	if x.band {
 		rare = .2 + .6*r.Float64() // between
 	}
@@ -181,7 +181,7 @@ func (x *part) uses(w search.Workload) bool {
 	return true
 }
 
-// demand of a workload: log2 of a product of powers; of a pattern its mean.
+// demand is log2 of a product of powers; a pattern enters by its mean.
 func (x *part) demand(w search.Workload) (sum float64) {
 	for name, power := range x.powers {
 		mean := 0.
@@ -191,7 +191,7 @@ func (x *part) demand(w search.Workload) (sum float64) {
 		}
 		sum += power * math.Log2(mean)
 	}
-	return math.Round(sum*1e6) / 1e6 // sums do not depend on the order of a map
+	return math.Round(sum*1e6) / 1e6 // rounding makes the sum independent of map order
 }
 
 func (x *part) over(demand float64) bool {
@@ -203,7 +203,7 @@ func (x *part) over(demand float64) bool {
 
 func (x *part) breaks(w search.Workload) bool { return x.uses(w) && x.over(x.demand(w)) }
 
-// load of a part, 0 to 1 at its capacity and a little more beyond.
+// load of a part: 1 at its capacity, slightly more beyond.
 func (x *part) load(w search.Workload) float64 {
 	if !x.uses(w) {
 		return .02
@@ -215,10 +215,10 @@ func (x *part) load(w search.Workload) float64 {
 	return max(.02, min(1.5, math.Exp2(-3*away/x.width)))
 }
 
-// Describe is what the subsystem says of itself.
+// Describe returns the subsystem's description.
 func (p *Physical) Describe() search.Description { return p.description }
 
-// Truth has the number of each anomaly, and no MFS.
+// Truth has the number of each anomaly, without an MFS.
 func (p *Physical) Truth() map[int]string {
 	truth := map[int]string{}
 	for i := range p.parts {
@@ -227,7 +227,7 @@ func (p *Physical) Truth() map[int]string {
 	return truth
 }
 
-// Anomalies that a workload triggers: the parts that it breaks, counted from 1.
+// Anomalies returns the parts that a workload breaks, numbered from 1.
 func (p *Physical) Anomalies(w search.Workload) (numbers []int) {
 	for i := range p.parts {
 		if p.parts[i].breaks(w) {
@@ -252,7 +252,7 @@ func (p *Physical) Measure(w search.Workload) search.Measurement {
 		}
 	}
 	for i, parts := range p.counted {
-		events := 1e4 * p.rnd.Float64() // of a decoy
+		events := 1e4 * p.rnd.Float64() // a decoy
 		if len(parts) > 0 {
 			events = 0
 			for _, k := range parts {

@@ -9,12 +9,12 @@ import (
 	"github.com/giverny/giverny/search/bench"
 )
 
-// Workloads that break a part show a symptom, and no others do; a seed gives the same again.
+// Exactly the workloads that break a part show a symptom, deterministically for a seed.
 func TestPhysical(t *testing.T) {
 	shows(t, 8, func(seed uint64) bench.Subject { return bench.GeneratePhysical(seed) })
 }
 
-// The same of units of a NIC and their faults.
+// The same for units of a NIC and their faults.
 func TestHardware(t *testing.T) {
 	shows(t, 10, func(seed uint64) bench.Subject { return bench.GenerateHardware(seed) })
 }

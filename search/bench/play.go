@@ -6,31 +6,31 @@ import (
 	"github.com/giverny/giverny/search"
 )
 
-// Subject is a subsystem whose truth is known.
+// Subject is a subsystem with known ground truth.
 type Subject interface {
 	Describe() search.Description
 	Measure(search.Workload) search.Measurement
-	// Truth is the MFS of each anomaly as JSON, by its number; empty: it has none.
+	// Truth returns the MFS of each anomaly as JSON, by number; empty: it has none.
 	Truth() map[int]string
-	// Anomalies that a workload triggers, by number.
+	// Anomalies returns the anomalies that a workload triggers, by number.
 	Anomalies(search.Workload) []int
 }
 
 // Result of one search.
 type Result struct {
-	Anomalies int             // that the subject has
-	Found     map[int]int     // number of an anomaly -> the experiment that first showed it
-	Seconds   map[int]float64 // the same in time of the subject
-	Reported  int             // that stand at the end
-	Repeated  int             // reports of an anomaly that an earlier one reported
+	Anomalies int             // of the subject
+	Found     map[int]int     // anomaly number -> experiment that first showed it
+	Seconds   map[int]float64 // the same in the subject's time
+	Reported  int             // reports standing at the end
+	Repeated  int             // reports of an already reported anomaly
 	Spurious  int             // reports whose workload triggers nothing
-	Boxless   int             // reports of anomalies that have no MFS
-	Dims      int             // reports whose MFS names the right dimensions
-	Exact     int             // reports whose MFS is the right one
-	Wrong     []string        // the others, for a person
+	Boxless   int             // reports of anomalies without an MFS
+	Dims      int             // reports whose MFS has the right dimensions
+	Exact     int             // reports with exactly the right MFS
+	Wrong     []string        // the other reports, as text
 }
 
-// FoundBy is how many anomalies were found by an experiment.
+// FoundBy is how many anomalies were found by a given experiment.
 func (r *Result) FoundBy(experiment int) (n int) {
 	for _, at := range r.Found {
 		if at <= experiment {
@@ -40,7 +40,7 @@ func (r *Result) FoundBy(experiment int) (n int) {
 	return n
 }
 
-// FoundIn is how many anomalies were found in a time of the subject.
+// FoundIn is how many anomalies were found within a time, in the subject's time.
 func (r *Result) FoundIn(seconds float64) (n int) {
 	for _, at := range r.Seconds {
 		if at <= seconds {
@@ -61,7 +61,7 @@ func (r *Result) All() (last int) {
 	return last
 }
 
-// Play runs a search of a subject to the end of its budget. Host pairs take turns.
+// Play runs a search on a subject until its budget is spent. Host pairs take turns.
 func Play(subject Subject, cfg search.Config) (*Result, error) {
 	d := subject.Describe()
 	space, err := search.NewSpace(d.Dimensions)
@@ -90,12 +90,12 @@ func Play(subject Subject, cfg search.Config) (*Result, error) {
 	return score(subject, space, s.Anomalies())
 }
 
-// score compares what a search reports with the truth. A report is of the anomaly that
-// its workload triggers; of several, of the one whose MFS is most like the report's.
+// score compares a search's reports with the truth. A report counts for the anomaly that its
+// workload triggers; if there are several, for the one with the most similar MFS.
 func score(subject Subject, space *search.Space, reports []search.Anomaly) (*Result, error) {
 	truth := map[int]*search.MFS{}
 	for n, text := range subject.Truth() {
-		if text == "" { // it is no conjunction
+		if text == "" { // not a conjunction
 			truth[n] = nil
 			continue
 		}
@@ -140,7 +140,7 @@ func score(subject Subject, space *search.Space, reports []search.Anomaly) (*Res
 	return r, nil
 }
 
-// alike is 2 for the same MFS, 1 for one of the same dimensions, else 0.
+// alike is 2 for equal MFS, 1 for MFS with the same dimensions, otherwise 0.
 func alike(a, b *search.MFS) int {
 	if b == nil {
 		return 0

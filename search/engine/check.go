@@ -7,27 +7,27 @@ import (
 	"github.com/giverny/giverny/search"
 )
 
-// Limits of what an engine may say.
+// Limits of an engine's answers.
 const (
-	maxDirections = 2 // and hosts: those of a pair
-	// maxOverBound is how far beyond a bound of its description a measured rate may
-	// lie: bounds are rounded, but no link carries four times its line rate.
+	maxDirections = 2 // and hosts: a pair has two
+	// maxOverBound is how far a measured rate may exceed a bound of its description:
+	// bounds are rounded, but no link carries four times its line rate.
 	maxOverBound = 4
 	maxSeconds   = 1e6 // of one measurement: twelve days
 )
 
-// CheckDescription finds what an engine says of itself that cannot be used.
+// CheckDescription reports invalid parts of an engine's description.
 func CheckDescription(d *search.Description) error {
 	_, err := search.NewSpace(d.Dimensions)
 	return errors.Join(d.Check(), err)
 }
 
-// CheckMeasurement finds what cannot be true of the engine that gave the description.
+// CheckMeasurement reports what is impossible for an engine with that description.
 func CheckMeasurement(d *search.Description, m *search.Measurement) error {
 	if err := m.Check(); err != nil {
 		return err
 	}
-	if !(m.Seconds >= 0 && m.Seconds <= maxSeconds) { // a NaN is neither
+	if !(m.Seconds >= 0 && m.Seconds <= maxSeconds) { // written so that NaN fails
 		return fmt.Errorf("seconds is %v: want 0 to %g", m.Seconds, float64(maxSeconds))
 	}
 	if len(m.Directions) > maxDirections || len(m.TxPausePercent) > maxDirections {

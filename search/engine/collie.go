@@ -16,16 +16,16 @@ import (
 	"github.com/giverny/giverny/search"
 )
 
-// Collie makes traffic with the traffic engine of Collie's authors (collie_engine)
-// between the two hosts of a pair. It reports no rates itself: they are those of the
+// Collie generates traffic with the Collie authors' traffic engine (collie_engine)
+// between the two hosts of a pair. The engine reports no rates; they are read from the
 // ports' counters.
 type Collie struct {
 	*hosts
 	described *search.Description
 }
 
-// NewCollie makes the engine of a pair of the rig, counted from 0. The rig must say
-// what the message rate is: there is nothing to calibrate it by.
+// NewCollie returns the engine for a pair of the rig, counted from 0. The rig must
+// specify the message rate, since it cannot be calibrated.
 func NewCollie(rig *Rig, pair int, log *slog.Logger) (*Collie, error) {
 	h, err := newHosts(rig, pair, log)
 	if err != nil {
@@ -37,7 +37,7 @@ func NewCollie(rig *Rig, pair int, log *slog.Logger) (*Collie, error) {
 	return &Collie{hosts: h}, nil
 }
 
-// Close ends what runs on the hosts.
+// Close kills what is running on the hosts.
 func (c *Collie) Close() error {
 	if c.described != nil {
 		c.clean(context.Background())
@@ -47,7 +47,7 @@ func (c *Collie) Close() error {
 
 const collieName = "collie-engine"
 
-// Describe asks the hosts.
+// Describe queries the hosts.
 func (c *Collie) Describe(ctx context.Context) (search.Description, error) {
 	if c.described != nil {
 		return *c.described, nil
@@ -69,7 +69,7 @@ func (c *Collie) Describe(ctx context.Context) (search.Description, error) {
 	return d, nil
 }
 
-// dimensions of the paper's section 4.
+// dimensions are those of the paper's section 4.
 func (c *Collie) dimensions() []search.Dimension {
 	var qps []float64
 	for _, n := range []float64{1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048, 5000, 10000, 20000} {
@@ -96,21 +96,21 @@ func (c *Collie) dimensions() []search.Dimension {
 	return dims
 }
 
-// collieTest is a workload in the terms of collie_engine.
+// collieTest is a workload as options of collie_engine.
 type collieTest struct {
 	direction        string
-	read             bool     // the server's host sends
-	args             []string // of both sides
+	read             bool     // the server's host is the sender
+	args             []string // for both sides
 	memoryA, memoryB string
 }
 
-// numbers that collie_engine has for verbs' types (ibv_qp_type, ibv_mtu).
+// Numbers by which collie_engine names verbs types (ibv_qp_type, ibv_mtu).
 var (
 	qpTypes  = map[string]string{"RC": "2", "UC": "3", "UD": "4"}
 	mtuTypes = map[float64]string{256: "1", 512: "2", 1024: "3", 2048: "4", 4096: "5"}
 )
 
-// plan translates a workload; the error says why it cannot be had.
+// plan translates a workload; the error says why it is infeasible.
 func (c *Collie) plan(w search.Workload) (t collieTest, err error) {
 	text := func(name string) string { return w.Values(name)[0].String() }
 	number := func(name string) float64 { return w.Values(name)[0].Float() }
@@ -146,7 +146,7 @@ func (c *Collie) plan(w search.Workload) (t collieTest, err error) {
 	return t, nil
 }
 
-// split writes a message's scatter-gather elements: "3_22_21_21" for 64 bytes in 3.
+// split formats a message's scatter-gather elements: "3_22_21_21" for 64 bytes in 3.
 func split(bytes, elements int) string {
 	parts := []string{strconv.Itoa(elements)}
 	for i := range elements {
@@ -159,7 +159,7 @@ func split(bytes, elements int) string {
 	return strings.Join(parts, "_")
 }
 
-// side is the command of one side; peer is empty on the server's.
+// side returns the command of one side; peer is empty for the server.
 func (c *Collie) side(host *rigHost, memory string, t *collieTest, port int, peer string) []string {
 	argv := c.limited(nil)
 	kind, number, ok := memoryOf(memory)
@@ -187,7 +187,7 @@ type flow struct {
 	port                       int
 }
 
-// flows of a workload: a second one for what comes back, or goes round in B.
+// flows of a workload: bidirectional and loopback traffic need a second one.
 func (c *Collie) flows(t *collieTest) []flow {
 	list := []flow{{&c.b, &c.a, t.memoryB, t.memoryA, c.port}}
 	switch t.direction {
@@ -199,7 +199,7 @@ func (c *Collie) flows(t *collieTest) []flow {
 	return list
 }
 
-// Measure takes samples of a workload until they agree.
+// Measure samples a workload until the samples agree.
 func (c *Collie) Measure(ctx context.Context, _ int, w search.Workload) (search.Measurement, error) {
 	if err := ctx.Err(); err != nil {
 		return search.Measurement{}, err
@@ -223,14 +223,14 @@ func (c *Collie) Measure(ctx context.Context, _ int, w search.Workload) (search.
 
 // Pauses between the steps of a measurement.
 const (
-	listenDelay = time.Second // from the servers' start until they listen
-	settleDelay = time.Second // from the clients' start until the traffic is steady
+	listenDelay = time.Second // until the servers listen
+	settleDelay = time.Second // until the clients' traffic is steady
 )
 
-// errEnough ends traffic that was measured.
+// errEnough stops the traffic after the measurement.
 var errEnough = errors.New("measured")
 
-// measure starts the traffic, samples it and ends it.
+// measure starts the traffic, samples it and stops it.
 func (c *Collie) measure(ctx context.Context, d *search.Description, t *collieTest) (m search.Measurement, err error) {
 	defer c.clean(ctx)
 	ctx, cancel := context.WithTimeout(ctx, time.Duration(c.rig.SampleSeconds*c.rig.Samples)*time.Second+c.rig.Timeout)
@@ -297,8 +297,8 @@ func (c *Collie) sample(ctx context.Context, d *search.Description, t *collieTes
 	if err != nil {
 		return search.Measurement{}, err
 	}
-	// The counters are read one after the other: the time between two readings is that
-	// between the middles.
+	// The counters are read one host after the other: the time between two readings is
+	// that between their midpoints.
 	seconds := (time.Since(begin) + time.Since(middle)).Seconds() / 2
 	a, b = a.since(beforeA), b.since(beforeB)
 	m := search.Measurement{Status: search.OK, Seconds: time.Since(begin).Seconds()}
@@ -316,7 +316,7 @@ func (c *Collie) sample(ctx context.Context, d *search.Description, t *collieTes
 	return m, CheckMeasurement(d, &m)
 }
 
-// received is what a port took in. PortRcvData counts words of four bytes (IBA vol. 1,
+// received is what a port received. PortRcvData counts words of four bytes (IBA vol. 1,
 // PortCounters).
 func (c counters) received(seconds float64) search.Direction {
 	bytes, packets := 4*float64(c["counters/port_rcv_data"]), float64(c["counters/port_rcv_packets"])

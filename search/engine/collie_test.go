@@ -24,8 +24,8 @@ func openCollie(t *testing.T, rig engine.Rig) *engine.Collie {
 	return e
 }
 
-// The workload arrives as collie_engine's own arguments, the ports' counters are what
-// is measured, and nothing runs afterwards.
+// The workload becomes collie_engine's own arguments, the ports' counters are measured,
+// and nothing keeps running afterwards.
 func TestCollieMeasures(t *testing.T) {
 	t.Parallel()
 	rig, folder := fakeRig(t)
@@ -39,7 +39,7 @@ func TestCollieMeasures(t *testing.T) {
 		t.Fatalf("%+v, %v; want both directions", m, err)
 	}
 	for _, d := range m.Directions {
-		// 50 Gb/s on an idle machine; on a busy one the rig counts late. Bytes taken for bits would be below 10.
+		// 50 Gb/s on an idle machine; on a busy one the rig reads late. Bytes mistaken for bits would give below 10.
 		if d.Gbps < 10 || d.Gbps > 65 || math.Abs(d.SizeBytes-50e9/8/6e6) > 1 {
 			t.Errorf("%+v; want up to 50 Gb/s of packets of 1042 bytes", d)
 		}

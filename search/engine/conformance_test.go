@@ -11,7 +11,7 @@ import (
 	"github.com/giverny/giverny/search/engine"
 )
 
-// Every engine keeps the contract of engine.Engine.
+// Every engine satisfies the contract of engine.Engine.
 func TestEngines(t *testing.T) {
 	for name, open := range map[string]func(t *testing.T) engine.Engine{
 		"simulated": func(t *testing.T) engine.Engine {
@@ -63,7 +63,7 @@ func measures(t *testing.T, e engine.Engine) {
 	defer closed(t, e)
 	ask := asker(t, e)
 	good := 0
-	for asked := 0; good < 2; asked++ { // many random workloads cannot be had
+	for asked := 0; good < 2; asked++ { // many random workloads are infeasible
 		m, err := ask()
 		if err != nil || asked == 30 {
 			t.Fatalf("%v; %d good measurements of %d", err, good, asked)
@@ -90,7 +90,7 @@ func endsWithContext(t *testing.T, e engine.Engine) {
 	}
 }
 
-// anyWorkload is one of the engine's space.
+// anyWorkload returns a workload of the engine's space.
 func anyWorkload(t *testing.T, e engine.Engine) search.Workload {
 	t.Helper()
 	d, err := e.Describe(context.Background())

@@ -19,14 +19,14 @@ import (
 // sysfsRoot has a folder for each RDMA device.
 const sysfsRoot = "/sys/class/infiniband"
 
-// rigHost is a host of a rig, and what is read there.
+// rigHost is a host of a rig, and how to run commands on it.
 type rigHost struct {
 	RigHost
 	perftest.Host
 }
 
-// counters of a host by name: "counters/port_rcv_data", "hw_counters/out_of_buffer"
-// and "ethtool/tx_prio3_pause_duration", as the kernel gives them.
+// counters of a host by name: "counters/port_rcv_data", "hw_counters/out_of_buffer" and
+// "ethtool/tx_prio3_pause_duration", with the kernel's values.
 type counters map[string]uint64
 
 func (h *rigHost) portFolder() string {
@@ -36,7 +36,7 @@ func (h *rigHost) portFolder() string {
 // read reads all counters of the host.
 func (h *rigHost) read(ctx context.Context) (counters, error) {
 	c := counters{}
-	// Counters that a driver does not give make grep fail although it prints the others.
+	// Unreadable counters make grep fail although it prints the others.
 	text, err := h.Run(ctx, "grep", "-r", ".", h.portFolder()+"/counters", h.portFolder()+"/hw_counters")
 	if len(text) == 0 && err != nil {
 		return nil, err
@@ -61,7 +61,7 @@ func (h *rigHost) read(ctx context.Context) (counters, error) {
 	return c, nil
 }
 
-// addFiles reads lines such as FOLDER/hw_counters/NAME:VALUE.
+// addFiles parses lines such as FOLDER/hw_counters/NAME:VALUE.
 func (c counters) addFiles(folder string, text []byte) {
 	for lines := bufio.NewScanner(bytes.NewReader(text)); lines.Scan(); {
 		file, value, _ := strings.Cut(lines.Text(), ":")
@@ -72,7 +72,7 @@ func (c counters) addFiles(folder string, text []byte) {
 	}
 }
 
-// since are the increases; a counter that fell was reset, and has none.
+// since returns the increases; a counter that decreased was reset and is omitted.
 func (c counters) since(before counters) counters {
 	d := counters{}
 	for name, v := range c {
@@ -83,7 +83,7 @@ func (c counters) since(before counters) counters {
 	return d
 }
 
-// matching reports whether a name meets one of the patterns.
+// matching reports whether a name matches one of the patterns.
 func matching(patterns []string, name string) bool {
 	return slices.ContainsFunc(patterns, func(p string) bool {
 		ok, err := path.Match(p, name)
@@ -91,7 +91,7 @@ func matching(patterns []string, name string) bool {
 	})
 }
 
-// names are those of both hosts that meet the patterns, sorted.
+// names returns the counters of all hosts that match the patterns, sorted.
 func names(patterns []string, hosts ...counters) []string {
 	all := map[string]bool{}
 	for _, c := range hosts {
@@ -104,17 +104,17 @@ func names(patterns []string, hosts ...counters) []string {
 	return slices.Sorted(maps.Keys(all))
 }
 
-// quantumBits of a pause frame's quanta, and the most that a frame asks for
-// (IEEE 802.3, annex 31B).
+// quantumBits is the length of a pause quantum in bits, maxQuanta the most per pause
+// frame (IEEE 802.3, annex 31B).
 const (
 	quantumBits = 512
 	maxQuanta   = 65535
 )
 
-// pausePercent is the share of the time for which the host sent pause to its peer.
-// Drivers that give the microseconds are believed (mlx5: tx_global_pause_duration,
-// tx_prioN_pause_duration); of the others the frames count for the most that each
-// can ask, so that they are an upper bound.
+// pausePercent is the share of time for which the host sent pause to its peer. Drivers
+// that count microseconds are taken at their word (mlx5: tx_global_pause_duration,
+// tx_prioN_pause_duration); otherwise each frame counts as the longest possible pause,
+// which gives an upper bound.
 func (c counters) pausePercent(seconds, lineRateGbps float64) float64 {
 	var micros, frames float64
 	for name, v := range c {
@@ -133,7 +133,7 @@ func (c counters) pausePercent(seconds, lineRateGbps float64) float64 {
 	return min(100, 100*micros/(1e6*seconds))
 }
 
-// observed fills what the counters of both hosts say of a sample.
+// observed fills in the pauses, counters and status of a sample from both hosts' counters.
 func (r *Rig) observed(m *search.Measurement, d *search.Description, a, b counters) {
 	seconds := float64(r.SampleSeconds)
 	m.TxPausePercent = []float64{a.pausePercent(seconds, d.LineRateGbps), b.pausePercent(seconds, d.LineRateGbps)}

@@ -12,8 +12,8 @@ import (
 	"github.com/giverny/giverny/search/engine"
 )
 
-// The program in docs/how-to/search-a-nic.md is an engine, and a search with it
-// finds what it stands for.
+// The program in docs/how-to/search-a-nic.md is an engine, and a search with it finds
+// its anomaly.
 func TestExampleProgram(t *testing.T) {
 	page, err := os.ReadFile("../../docs/how-to/search-a-nic.md")
 	if err != nil {

@@ -14,27 +14,27 @@ import (
 	"github.com/giverny/giverny/search"
 )
 
-// DefaultExecConfig is of a program that speaks the engine protocol
-// (docs/reference/search-protocol.md): it waits as long as a measurement with many
-// queue pairs takes.
+// DefaultExecConfig is for a program that implements the engine protocol
+// (docs/reference/search-protocol.md). Its timeout allows for measurements with many
+// queue pairs.
 func DefaultExecConfig(command []string) coprocess.Config {
 	return coprocess.Config{Command: command, Timeout: 5 * time.Minute, StopTimeout: 5 * time.Second, Restarts: 10, Backoff: 100 * time.Millisecond}
 }
 
-// Exec is a program behind the engine protocol. A program that does what the protocol
-// does not allow is killed, and started again at the next measurement.
+// Exec is a program that implements the engine protocol. A program that violates the
+// protocol is killed, and restarted at the next measurement.
 type Exec struct {
 	restarts  int
 	name      string
 	program   *coprocess.Supervised
 	described *search.Description // its first answer to "describe"
 	log       *slog.Logger
-	good      *search.Workload // the last that it measured
+	good      *search.Workload // the last one measured successfully
 	failures  int              // in a row
-	lacking   map[string]bool  // counters that an answer lacked
+	lacking   map[string]bool  // counters missing in some answer
 }
 
-// NewExec makes the engine; the program is started when it is first asked.
+// NewExec returns the engine; the program is started at the first request.
 func NewExec(cfg coprocess.Config, log *slog.Logger) (*Exec, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
@@ -43,7 +43,7 @@ func NewExec(cfg coprocess.Config, log *slog.Logger) (*Exec, error) {
 	return &Exec{restarts: cfg.Restarts, name: name, log: log, lacking: map[string]bool{}, program: coprocess.Supervise(cfg, log.With("engine", name))}, nil
 }
 
-// Describe asks the program.
+// Describe queries the program.
 func (e *Exec) Describe(ctx context.Context) (search.Description, error) {
 	if err := e.ready(ctx); err != nil {
 		return search.Description{}, err
@@ -51,13 +51,13 @@ func (e *Exec) Describe(ctx context.Context) (search.Description, error) {
 	return *e.described, nil
 }
 
-// askGoodAfter failures in a row, as many as a workload gets tries, a workload that is
-// known to be good is measured: it tells a program that is dead from one that some
-// workloads kill.
+// askGoodAfter is how many consecutive failures (the tries per workload) lead to the
+// measurement of a workload known to be good, to distinguish a dead program from one
+// that some workloads kill.
 const askGoodAfter = 3
 
-// Measure asks the program. Before it is given up, it gets a workload that it has
-// measured before: if it measures that, its failures were those of the workload.
+// Measure queries the program. Before giving it up, it retries a workload that
+// succeeded earlier: if that works, the failures are due to the new workload.
 func (e *Exec) Measure(ctx context.Context, id int, w search.Workload) (search.Measurement, error) {
 	m, err := e.measure(ctx, id, w)
 	fault, isFault := errors.AsType[*Fault](err)
@@ -77,7 +77,7 @@ func (e *Exec) Measure(ctx context.Context, id int, w search.Workload) (search.M
 	_, again := e.measure(ctx, id, *e.good)
 	if again == nil {
 		e.failures = 0
-		text, _ := json.Marshal(w) // values that were read as JSON
+		text, _ := json.Marshal(w) // these values were read as JSON
 		e.log.Warn("search: the engine works: it is this workload that it fails at", "engine", e.name, "id", id, "workload", string(text), "reason", fault.Reason)
 		return m, err
 	}
@@ -88,7 +88,7 @@ func (e *Exec) Measure(ctx context.Context, id int, w search.Workload) (search.M
 	return m, err
 }
 
-// measure starts the program if it does not run, and asks it.
+// measure starts the program if necessary, and queries it.
 func (e *Exec) measure(ctx context.Context, id int, w search.Workload) (search.Measurement, error) {
 	if err := e.ready(ctx); err != nil {
 		return search.Measurement{}, err
@@ -106,7 +106,7 @@ func (e *Exec) measure(ctx context.Context, id int, w search.Workload) (search.M
 	return m, nil
 }
 
-// missing warns of counters that the description has and an answer has not, once each.
+// missing warns once per counter that is described but missing in an answer.
 func (e *Exec) missing(m *search.Measurement) {
 	if m.Status != search.OK {
 		return
@@ -119,7 +119,7 @@ func (e *Exec) missing(m *search.Measurement) {
 	}
 }
 
-// changedError is the end of an engine that is not what it was.
+// changedError means that an engine's description changed.
 type changedError struct{ name string }
 
 // Error says what to do.
@@ -130,10 +130,10 @@ func (e *changedError) Error() string {
 // Is makes it a kind of ErrGone.
 func (e *changedError) Is(target error) bool { return target == ErrGone }
 
-// Close tells the program to stop, and kills it if it does not.
+// Close asks the program to stop, and kills it if it does not.
 func (e *Exec) Close() error { return e.program.Close() }
 
-// ready starts the program if it does not run, and has it describe itself.
+// ready starts the program if it is not running, and asks for its description.
 func (e *Exec) ready(ctx context.Context) error {
 	fresh, err := e.program.Start(ctx)
 	if err != nil {
@@ -159,7 +159,7 @@ func (e *Exec) ready(ctx context.Context) error {
 	return nil
 }
 
-// ask sends a request and reads a line.
+// ask sends a request and reads one line.
 func (e *Exec) ask(ctx context.Context, r request) ([]byte, error) {
 	line, err := e.program.Ask(ctx, r)
 	if fault, ok := errors.AsType[*coprocess.Fault](err); ok {
@@ -168,7 +168,7 @@ func (e *Exec) ask(ctx context.Context, r request) ([]byte, error) {
 	return line, e.fault(err)
 }
 
-// fault makes an engine's error of a program's.
+// fault converts a program's error to an engine's.
 func (e *Exec) fault(err error) error {
 	if errors.Is(err, coprocess.ErrGone) {
 		return fmt.Errorf("engine %s: %w", e.name, ErrGone)

@@ -27,7 +27,7 @@ func openProgram(t *testing.T, log *slog.Logger, errs ...string) *engine.Exec {
 	return e
 }
 
-// What an engine program may do wrong is named, and the next measurement is fine.
+// Protocol violations are named, and the next measurement works.
 func TestFaultsOfPrograms(t *testing.T) {
 	for what, want := range map[string]struct {
 		reason engine.Reason
@@ -98,7 +98,7 @@ func TestLateProgram(t *testing.T) {
 	}
 }
 
-// A workload that kills the program each time does not end it: others are measured.
+// A workload that kills the program each time does not end the engine: others are measured.
 func TestWorkloadThatKillsTheProgram(t *testing.T) {
 	var log bytes.Buffer
 	e := openProgram(t, slog.New(slog.NewTextHandler(&log, nil)), "only="+filepath.Join(t.TempDir(), "good"))
@@ -117,7 +117,7 @@ func TestWorkloadThatKillsTheProgram(t *testing.T) {
 	}
 }
 
-// A program that fails again and again is given up.
+// A program that keeps failing is given up.
 func TestProgramThatIsGone(t *testing.T) {
 	e := openProgram(t, slog.New(slog.DiscardHandler), "dead@1", "dead@2", "dead@3", "dead@4")
 	defer closed(t, e)
@@ -158,7 +158,7 @@ func TestProgramsThatCannotDescribe(t *testing.T) {
 	}
 }
 
-// What a program writes on standard error goes to the log.
+// Standard error of a program is logged.
 func TestStandardErrorIsLogged(t *testing.T) {
 	var log bytes.Buffer
 	e := openProgram(t, slog.New(slog.NewTextHandler(&log, nil)))
@@ -171,7 +171,7 @@ func TestStandardErrorIsLogged(t *testing.T) {
 	}
 }
 
-// A program that does not stop is killed, with all that it has started.
+// A program that does not stop is killed, with all its children.
 func TestDeafProgramIsKilled(t *testing.T) {
 	cfg := engine.DefaultExecConfig(program("deaf@-1"))
 	cfg.StopTimeout = 50 * time.Millisecond

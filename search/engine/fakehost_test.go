@@ -16,13 +16,12 @@ import (
 	"github.com/giverny/giverny/search/engine"
 )
 
-// fakeSSH makes the test binary a stand-in for ssh: it gives the command to a shell,
-// as sshd does, in which the tools of an RDMA host are the test binary again. What
-// the tools are to do stands in files of the host's folder, so that a test changes it
-// as it goes.
+// fakeSSH makes the test binary a fake ssh: it passes the command to a shell, as sshd
+// does, in which the tools of an RDMA host are the test binary again. Files in the
+// host's folder control the tools, so a test can change their behaviour while it runs.
 const fakeSSH = "fake-ssh"
 
-// fakeTools are stand-ins; all else on the fake host is real.
+// fakeTools are faked; everything else on the fake host is real.
 var fakeTools = []string{"ib_write_bw", "ib_read_bw", "ib_send_bw", "collie_engine", "grep", "cat", "ethtool", "numactl"}
 
 // fakeRig is a rig of two fake hosts.
@@ -48,10 +47,10 @@ func fakeRig(t *testing.T) (rig engine.Rig, folder string) {
 	return rig, folder
 }
 
-// freePorts is the first of two ports that are the test's own until its end: what runs at the ports of a rig is killed.
+// freePorts returns the first of two ports reserved by the test until its end, since everything on a rig's ports is killed.
 func freePorts(t *testing.T) (first int) {
 	t.Helper()
-	for first%2 == 0 { // so that the pairs of two tests have none in common
+	for first%2 == 0 { // so that the pairs of two tests do not overlap
 		l, err := net.Listen("tcp", "127.0.0.1:0")
 		if err != nil {
 			t.Fatal(err)
@@ -71,7 +70,7 @@ func executable(t *testing.T) string {
 	return path
 }
 
-// behave has the fake tools do something from now on; "" nothing more.
+// behave sets the behaviour of the fake tools; "" is normal.
 func behave(t *testing.T, folder, what string) {
 	t.Helper()
 	if err := os.WriteFile(filepath.Join(folder, "behave"), []byte(what), 0o644); err != nil {
@@ -79,7 +78,7 @@ func behave(t *testing.T, folder, what string) {
 	}
 }
 
-// runFake is what the test binary does as ssh, or as a tool on a fake host.
+// runFake runs the test binary as ssh, or as a tool on a fake host.
 func runFake() (done bool) {
 	if len(os.Args) > 5 && os.Args[1] == fakeSSH && os.Args[3] == "--" {
 		folder, host := os.Args[2], os.Args[4]
@@ -90,7 +89,7 @@ func runFake() (done bool) {
 		}
 		remote := exec.Command("/bin/sh", "-c", os.Args[5])
 		remote.Env = append(os.Environ(), "PATH="+folder+":"+os.Getenv("PATH"), "FAKE_HOST="+host, "FAKE_FOLDER="+folder)
-		// Pipes of its own: when ssh is killed, its output ends, and what it runs on the host goes on.
+		// With its own pipes: when ssh is killed, its output ends, but its command keeps running on the host.
 		remote.Stdout, remote.Stderr = struct{ io.Writer }{os.Stdout}, struct{ io.Writer }{os.Stderr}
 		_ = remote.Run()
 		if code := remote.ProcessState.ExitCode(); code >= 0 {
@@ -152,7 +151,7 @@ func (h *fakeHost) has(flag string) bool {
 	return false
 }
 
-// tick counts the transfers so far: each moves the counters.
+// tick counts the transfers so far, each of which increases the counters.
 func (h *fakeHost) tick() int {
 	text, _ := os.ReadFile(filepath.Join(h.folder, "transfers"))
 	return len(text)
@@ -165,7 +164,7 @@ func (h *fakeHost) counters() {
 	fmt.Printf("%s/out_of_buffer:%d\n%s/np_cnp_sent:%d\n", root, 1000+50*n, root, map[bool]int{true: n}[h.does == "congested"])
 }
 
-// collie is the traffic engine: while its client runs, the hosts' ports count.
+// collie fakes the traffic engine: while its client runs, the hosts' ports count.
 func (h *fakeHost) collie() {
 	if h.does == "refuse" {
 		os.Exit(1)
@@ -179,10 +178,10 @@ func (h *fakeHost) collie() {
 	time.Sleep(time.Hour)
 }
 
-// began is a file that is as old as the fake rig.
+// began is a file created with the fake rig.
 const began = "began"
 
-// ports count 50 Gb/s and 6 million packets a second since the test began, however late a loaded machine starts the traffic.
+// ports counts 50 Gb/s and 6 million packets per second since the test began, however late a loaded machine starts the traffic.
 func (h *fakeHost) ports(root string) {
 	info, err := os.Stat(filepath.Join(h.folder, began))
 	if err != nil {
@@ -203,7 +202,7 @@ func (h *fakeHost) files() {
 	}
 }
 
-// statistics: with "pause" the right host asks for 120 ms of pause per transfer.
+// statistics: with "pause" the right host sends 120 ms of pause per transfer.
 func (h *fakeHost) statistics() {
 	pause := 0
 	if h.does == "pause" && strings.HasSuffix(h.host, "right") {
@@ -212,7 +211,7 @@ func (h *fakeHost) statistics() {
 	fmt.Printf("NIC statistics:\n     rx_discards_phy: %d\n     tx_prio3_pause_duration: %d\n     tx_prio3_pause: %d\n", 7*h.tick(), pause, pause/100)
 }
 
-// perftest is a bandwidth test whose server and client meet at a socket.
+// perftest fakes a bandwidth test whose server and client meet at a socket.
 func (h *fakeHost) perftest() {
 	socket := filepath.Join(h.folder, "s"+h.option("--port"))
 	last := h.args[len(h.args)-1]
@@ -225,7 +224,7 @@ func (h *fakeHost) perftest() {
 		os.Exit(1)
 	}
 	if !client {
-		time.Sleep(30 * time.Millisecond) // a client that comes too early must come again
+		time.Sleep(30 * time.Millisecond) // a client that comes too early must retry
 		_ = os.Remove(socket)
 		l, err := net.Listen("unix", socket)
 		if err != nil {
@@ -261,12 +260,12 @@ func (h *fakeHost) perftest() {
 	h.table()
 }
 
-// table is what perftest prints: 11 million messages a second each way, or what 92
-// Gb/s carry; from the right to the left half of that with "lopsided".
+// table prints perftest's output: 11 million messages per second in each direction, or
+// as many as 92 Gb/s carry; with "lopsided", half of that from right to left.
 func (h *fakeHost) table() {
 	bytes, _ := strconv.ParseFloat(h.option("-s"), 64)
 	rate := min(11, 92e3/8/bytes)
-	if h.does == "clockless" && h.tick()%3 > 0 { // every third time it has a clock
+	if h.does == "clockless" && h.tick()%3 > 0 { // only every third time it has a clock
 		rate = 0
 	}
 	row := func(mpps float64) {

@@ -14,13 +14,13 @@ import (
 	"github.com/giverny/giverny/search"
 )
 
-// hosts are the pair of a rig on which traffic is made.
+// hosts is the pair of hosts of a rig that exchange traffic.
 type hosts struct {
 	rig      *Rig
 	a, b     rigHost
-	port     int // TCP, of the first direction
+	port     int // TCP port of the first direction
 	log      *slog.Logger
-	failures int // of ssh or of a time limit, in a row
+	failures int // consecutive failures of ssh, or timeouts
 }
 
 func newHosts(rig *Rig, pair int, log *slog.Logger) (*hosts, error) {
@@ -35,7 +35,7 @@ func newHosts(rig *Rig, pair int, log *slog.Logger) (*hosts, error) {
 		a: rigHost{p.A, perftest.Host{SSH: rig.SSH, Destination: p.A.SSH}}, b: rigHost{p.B, perftest.Host{SSH: rig.SSH, Destination: p.B.SSH}}}, nil
 }
 
-// discover fills what the rig left to the hosts: interfaces, and the line rate.
+// discover queries the hosts for what the rig does not specify: interfaces and line rate.
 func (h *hosts) discover(ctx context.Context) (lineRateGbps float64, err error) {
 	for _, host := range []*rigHost{&h.a, &h.b} {
 		if host.Interface == "" {
@@ -68,7 +68,7 @@ func (h *hosts) discover(ctx context.Context) (lineRateGbps float64, err error) 
 	return lineRateGbps, nil
 }
 
-// parseRate reads sysfs's "100 Gb/sec (4X EDR)".
+// parseRate parses sysfs's "100 Gb/sec (4X EDR)".
 func parseRate(text string) (float64, error) {
 	number, _, ok := strings.Cut(strings.TrimSpace(text), " Gb/sec")
 	rate, err := strconv.ParseFloat(number, 64)
@@ -78,7 +78,7 @@ func parseRate(text string) (float64, error) {
 	return rate, nil
 }
 
-// counters of both hosts now.
+// counters reads the counters of both hosts.
 func (h *hosts) counters(ctx context.Context) (a, b counters, err error) {
 	if a, err = h.a.read(ctx); err != nil {
 		return nil, nil, err
@@ -87,7 +87,7 @@ func (h *hosts) counters(ctx context.Context) (a, b counters, err error) {
 	return a, b, err
 }
 
-// diagnostic names the diagnostic counters of the hosts.
+// diagnostic lists the diagnostic counters of the hosts.
 func (h *hosts) diagnostic(ctx context.Context) ([]string, error) {
 	a, b, err := h.counters(ctx)
 	if err != nil {
@@ -99,20 +99,20 @@ func (h *hosts) diagnostic(ctx context.Context) ([]string, error) {
 	return names(h.rig.Counters, a, b), nil
 }
 
-// cleanupTimeout is of the commands that end what was left behind.
+// cleanupTimeout limits the commands that clean up.
 const cleanupTimeout = 20 * time.Second
 
-// nothingLeft is the exit status of pkill where no process matched.
+// nothingLeft is the exit status of pkill if no process matched.
 const nothingLeft = 1
 
-// clean ends what may run on the hosts at the pair's ports: of a measurement whose
-// peer is half dead, or of a search that was killed.
+// clean kills leftover processes on the pair's ports: of a measurement whose peer
+// failed, or of a search that was killed.
 func (h *hosts) clean(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanupTimeout)
 	defer cancel()
 	var patterns []string
 	for port := h.port; port < h.port+portsPerPair; port++ {
-		// The brackets keep the pattern from matching the command that carries it.
+		// The brackets keep the pattern from matching its own command line.
 		text := strconv.Itoa(port)
 		patterns = append(patterns, "--port="+text[:len(text)-1]+"["+text[len(text)-1:]+"]")
 	}
@@ -124,11 +124,11 @@ func (h *hosts) clean(ctx context.Context) {
 	}
 }
 
-// maxFailures in a row of what is below a measurement end an engine.
+// maxFailures is how many consecutive failures not due to a workload end an engine.
 const maxFailures = 10
 
-// failed makes a fault of what kept a sample from being taken, or says that the
-// set-up failed: a tool that ends with an error has answered.
+// failed converts the error of a failed sample: to a fault, or, if the tool itself
+// reported an error, to a failed set-up.
 func (h *hosts) failed(ctx context.Context, name string, err error) (search.Measurement, error) {
 	h.clean(ctx)
 	if ctx.Err() != nil {
@@ -146,8 +146,8 @@ func (h *hosts) failed(ctx context.Context, name string, err error) (search.Meas
 	return search.Measurement{}, &Fault{name, reason, err}
 }
 
-// passing is the reason of a failure that says nothing of the workload, and may be gone at
-// the next try; "" of one that does.
+// passing returns the reason of a transient failure that is not due to the workload;
+// otherwise "".
 func passing(err error) Reason {
 	switch {
 	case errors.Is(err, context.DeadlineExceeded):
@@ -158,18 +158,18 @@ func passing(err error) Reason {
 	return ""
 }
 
-// limited puts a time limit on the host itself before a command, so that it ends
-// there although nothing is heard from here any more.
+// limited adds a timeout that is enforced on the host itself, so that the command ends
+// even if the connection is lost.
 func (h *hosts) limited(argv []string) []string {
 	limit := h.rig.SampleSeconds*h.rig.Samples + int(h.rig.Timeout.Seconds())
 	return append([]string{"timeout", "-k", "2", strconv.Itoa(limit)}, argv...)
 }
 
-// roceOverheadBytes of a packet of RoCEv2 on the wire: preamble and gap of Ethernet
-// 20, its header and check 18, IPv4 20, UDP 8, BTH 12, ICRC 4.
+// roceOverheadBytes per RoCEv2 packet on the wire: Ethernet preamble and gap 20, header
+// and FCS 18, IPv4 20, UDP 8, BTH 12, ICRC 4.
 const roceOverheadBytes = 82
 
-// wire is a direction of messages of a size, split into packets of the MTU.
+// wire is one direction's traffic for messages of a size, split into packets of the MTU.
 func wire(messageBytes, mtu, messagesMpps float64) search.Direction {
 	packets := max(1, math.Ceil(messageBytes/mtu))
 	d := search.Direction{Mpps: messagesMpps * packets, SizeBytes: messageBytes / packets}

@@ -15,16 +15,16 @@ import (
 	"github.com/giverny/giverny/search"
 )
 
-// Perftest makes traffic with perftest's bandwidth tests (ib_write_bw, ib_read_bw,
-// ib_send_bw) between the two hosts of a pair. What perftest cannot do is invalid:
-// more than one scatter-gather element, messages of several sizes, a number of memory
-// regions other than one or one per queue pair.
+// Perftest generates traffic with perftest's bandwidth tests (ib_write_bw, ib_read_bw,
+// ib_send_bw) between the two hosts of a pair. Workloads that perftest does not support
+// are invalid: several scatter-gather elements, mixed message sizes, and numbers of
+// memory regions other than one or one per queue pair.
 type Perftest struct {
 	*hosts
 	described *search.Description
 }
 
-// NewPerftest makes the engine of a pair of the rig, counted from 0.
+// NewPerftest returns the engine for a pair of the rig, counted from 0.
 func NewPerftest(rig *Rig, pair int, log *slog.Logger) (*Perftest, error) {
 	h, err := newHosts(rig, pair, log)
 	if err != nil {
@@ -33,7 +33,7 @@ func NewPerftest(rig *Rig, pair int, log *slog.Logger) (*Perftest, error) {
 	return &Perftest{hosts: h}, nil
 }
 
-// Close ends what runs on the hosts.
+// Close kills what is running on the hosts.
 func (p *Perftest) Close() error {
 	if p.described != nil {
 		p.clean(context.Background())
@@ -49,10 +49,10 @@ const (
 	regionPerQP  = "per_qp"
 )
 
-// calibrationQPs is of the plain workload by which the hosts' message rate is found.
+// calibrationQPs is the number of queue pairs used to calibrate the message rate.
 const calibrationQPs = 4
 
-// Describe asks the hosts, and calibrates the message rate for each message size.
+// Describe queries the hosts, and calibrates the message rate for each message size.
 func (p *Perftest) Describe(ctx context.Context) (search.Description, error) {
 	if p.described != nil {
 		return *p.described, nil
@@ -96,10 +96,10 @@ func (p *Perftest) Describe(ctx context.Context) (search.Description, error) {
 	return d, nil
 }
 
-// messageSizes of the space, bytes.
+// messageSizes of the space, in bytes.
 var messageSizes = []float64{64, 256, 1 << 10, 4 << 10, 16 << 10, 64 << 10, 256 << 10, 1 << 20, 4 << 20}
 
-// mtus that the port can have, bytes, ascending: below what the interface carries.
+// mtus lists the port's possible MTUs in bytes, ascending, below the interface's MTU.
 func (p *Perftest) mtus(ctx context.Context) (list []float64, err error) {
 	carries := math.Inf(1)
 	if p.a.Interface != "" {
@@ -123,8 +123,8 @@ func (p *Perftest) mtus(ctx context.Context) (list []float64, err error) {
 	return list[max(0, len(list)-3):], nil
 }
 
-// dimensions of the space. Messages have one size: a pattern of length 1, so that
-// what is found is comparable with that of other engines.
+// dimensions of the space. Messages have one size, as a pattern of length 1, so that
+// findings are comparable with those of other engines.
 func (p *Perftest) dimensions(mtus []float64) []search.Dimension {
 	var qps []float64
 	for n := 1.; n <= float64(p.rig.MaxQPs); n *= 2 {
@@ -166,12 +166,12 @@ type perfTest struct {
 	tool          string
 	bidirectional bool
 	mtu, bytes    float64
-	args          []string // of both sides
+	args          []string // for both sides
 	memoryA       string
 	memoryB       string
 }
 
-// plan translates a workload; the error says what perftest cannot do.
+// plan translates a workload; the error says what perftest does not support.
 func (p *Perftest) plan(w search.Workload) (t perfTest, err error) {
 	text := func(name, otherwise string) string {
 		if v := w.Values(name); len(v) > 0 {
@@ -233,7 +233,7 @@ func (p *Perftest) plan(w search.Workload) (t perfTest, err error) {
 
 func format(v float64) string { return strconv.FormatFloat(v, 'f', -1, 64) }
 
-// side is the command of one side: the vector that its host executes.
+// side returns the command line of one side.
 func (p *Perftest) side(tool string, host *rigHost, memory string, args []string) []string {
 	argv := p.limited(nil)
 	if _, node, ok := memoryOf(memory); ok {
@@ -247,7 +247,7 @@ func (p *Perftest) side(tool string, host *rigHost, memory string, args []string
 	return append(argv, args...)
 }
 
-// Measure takes samples of a workload until they agree.
+// Measure samples a workload until the samples agree.
 func (p *Perftest) Measure(ctx context.Context, _ int, w search.Workload) (search.Measurement, error) {
 	if err := ctx.Err(); err != nil {
 		return search.Measurement{}, err
@@ -279,7 +279,7 @@ func (p *Perftest) Measure(ctx context.Context, _ int, w search.Workload) (searc
 	return samples.Measurement(), nil
 }
 
-// sample runs the test once, and reads the counters around it.
+// sample runs the test once, and reads the counters before and after.
 func (p *Perftest) sample(ctx context.Context, d *search.Description, t perfTest) (search.Measurement, error) {
 	begin := time.Now()
 	beforeA, beforeB, err := p.counters(ctx)
@@ -299,7 +299,7 @@ func (p *Perftest) sample(ctx context.Context, d *search.Description, t perfTest
 	return m, CheckMeasurement(d, &m)
 }
 
-// transfer runs server and client, and gives the rates of each direction.
+// transfer runs server and client, and returns the rates of each direction.
 func (p *Perftest) transfer(ctx context.Context, t perfTest) ([]search.Direction, error) {
 	limit := time.Duration(p.rig.SampleSeconds)*time.Second + p.rig.Timeout
 	ctx, cancel := context.WithTimeout(ctx, limit)
@@ -318,9 +318,9 @@ func (p *Perftest) transfer(ctx context.Context, t perfTest) ([]search.Direction
 	return []search.Direction{there, back}, err
 }
 
-// sent is what one side has sent. In a bidirectional test that is the table of its
-// "Local results": in a test of some seconds perftest 4.5 does not exchange results,
-// so that the remote ones are random bytes, and the sum is none.
+// sent is what one side has sent. For a bidirectional test it is the table of its
+// "Local results": in tests of a few seconds perftest 4.5 does not exchange results, so
+// the remote ones are random bytes and the sum is meaningless.
 func sent(text []byte, t *perfTest) (search.Direction, error) {
 	rows, err := perftest.Bandwidths(string(text))
 	if err != nil {
@@ -339,8 +339,8 @@ func sent(text []byte, t *perfTest) (search.Direction, error) {
 	return wire(t.bytes, t.mtu, row.Mpps), row.Check()
 }
 
-// calibrate measures the packets a second of a plain workload with messages of a
-// size, each a packet: what the hosts can do when nothing is wrong.
+// calibrate measures the packet rate of a plain workload with one packet per message of
+// a size: what the hosts can do when nothing is wrong.
 func (p *Perftest) calibrate(ctx context.Context, bytes, mtu float64) (mpps float64, err error) {
 	t := perfTest{tool: "ib_write_bw", mtu: mtu, bytes: bytes, args: []string{"-F", "--report_gbits", "-D", strconv.Itoa(p.rig.SampleSeconds), "-f", "0", "-c", "RC",
 		"-m", format(mtu), "-s", format(bytes), "-q", strconv.Itoa(calibrationQPs), "--port=" + strconv.Itoa(p.port)}}

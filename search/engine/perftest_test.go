@@ -27,7 +27,7 @@ func openPerftest(t *testing.T, rig engine.Rig) *engine.Perftest {
 	return e
 }
 
-// workload is one of an engine's space: that of the text, over a plain one.
+// workload returns a workload of an engine's space: a plain one with changes.
 func workload(t *testing.T, e engine.Engine, changes string) search.Workload {
 	t.Helper()
 	d, err := e.Describe(t.Context())
@@ -71,7 +71,7 @@ func TestPerftestDescribesTheHosts(t *testing.T) {
 	}
 }
 
-// What the table and the counters say is what is measured.
+// The measurement is taken from the table and the counters.
 func TestPerftestMeasures(t *testing.T) {
 	t.Parallel()
 	rig, folder := fakeRig(t)
@@ -139,7 +139,7 @@ func transfers(t *testing.T, folder string) int {
 	return len(text)
 }
 
-// What perftest cannot do costs nothing.
+// Workloads that perftest does not support cost nothing.
 func TestPerftestRefuses(t *testing.T) {
 	t.Parallel()
 	rig, folder := fakeRig(t)
@@ -165,11 +165,11 @@ func TestPerftestRefuses(t *testing.T) {
 	}
 }
 
-// A server whose client died is ended, and the next measurement is fine.
+// A server whose client died is killed, and the next measurement works.
 func TestHalfDeadPeerIsCleanedUp(t *testing.T) {
 	t.Parallel()
 	rig, folder := fakeRig(t)
-	rig.Timeout = 10 * time.Second // of the one that hangs, and enough for the next on a busy machine
+	rig.Timeout = 10 * time.Second // for the hanging one, and enough for the next on a busy machine
 	e := openPerftest(t, rig)
 	defer closed(t, e)
 	w := workload(t, e, `{}`)
@@ -188,7 +188,7 @@ func TestHalfDeadPeerIsCleanedUp(t *testing.T) {
 	}
 }
 
-// A calibration that hangs is a fault that names the sides, and can be made again.
+// A calibration that hangs is a fault that names the sides, and can be retried.
 func TestCalibrationThatHangs(t *testing.T) {
 	t.Parallel()
 	rig, folder := fakeRig(t)
@@ -207,7 +207,7 @@ func TestCalibrationThatHangs(t *testing.T) {
 	}
 }
 
-// Where perftest could not measure the processor's frequency its rate is 0: it is no measurement.
+// If perftest could not measure the CPU frequency its rate is 0, which is not a measurement.
 func TestRateWithoutAClock(t *testing.T) {
 	t.Parallel()
 	rig, folder := fakeRig(t)
@@ -224,7 +224,7 @@ func TestRateWithoutAClock(t *testing.T) {
 	}
 }
 
-// On a host without pkill what was left cannot be ended, which is said.
+// On a host without pkill the clean-up fails, which is logged.
 func TestCleaningUpThatFails(t *testing.T) {
 	t.Parallel()
 	rig, folder := fakeRig(t)
@@ -245,7 +245,7 @@ func TestCleaningUpThatFails(t *testing.T) {
 	}
 }
 
-// A host that ssh does not reach is a fault, and after some in a row the end.
+// A host unreachable by ssh is a fault, and after several in a row the engine is gone.
 func TestUnreachableHost(t *testing.T) {
 	t.Parallel()
 	rig, folder := fakeRig(t)

@@ -16,8 +16,8 @@ import (
 	"github.com/giverny/giverny/search/simulated"
 )
 
-// programArgument makes the test binary an engine program: subsystem F, which does
-// at some identifiers what the protocol does not allow, such as "late@5".
+// programArgument makes the test binary an engine program: subsystem F with protocol
+// violations at some identifiers, such as "late@5".
 const programArgument = "engine-program"
 
 func TestMain(m *testing.M) {
@@ -31,7 +31,7 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// program is the command of an engine program that errs as it is told.
+// program is the command of an engine program with the given violations.
 func program(errs ...string) []string {
 	return append([]string{os.Args[0], programArgument}, errs...)
 }
@@ -103,8 +103,7 @@ func speak(errs []string) {
 	}
 }
 
-// misbehave does what the protocol does not allow, and reports whether that was the
-// answer.
+// misbehave violates the protocol, and reports whether that was the answer.
 func misbehave(what string, id int) bool {
 	const fine = `"status":"ok","seconds":1,"directions":[{"gbps":100,"mpps":1,"size_bytes":1000}],"tx_pause_percent":[0,0],"counters":{}`
 	print := func(format string, args ...any) { fmt.Printf(format+"\n", args...) }

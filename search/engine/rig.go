@@ -12,34 +12,34 @@ import (
 	"github.com/giverny/giverny/internal/settings"
 )
 
-// Rig is the hosts on which perftest or collie-engine make traffic, and how they are
-// reached.
+// Rig describes the hosts between which perftest or collie-engine generate traffic, and
+// how to reach them.
 type Rig struct {
-	// The program that runs a command on a host, and its options; the host's destination and the command follow.
+	// The program that runs a command on a host, with its options; the destination and the command are appended.
 	SSH []string `yaml:"ssh,flow"`
-	// Wire bytes of one direction, 10^9 bits a second; 0: what the adapter says.
+	// Wire rate of one direction, in Gb/s; 0: as reported by the adapter.
 	LineRateGbps float64 `yaml:"line_rate_gbps"`
-	// Packets of one direction, 10^6 a second; 0: the most that calibration sees.
+	// Packet rate of one direction, in millions per second; 0: the most that calibration measures.
 	MessageRateMpps float64 `yaml:"message_rate_mpps"`
-	// Length of a sample.
+	// Length of a sample, in seconds.
 	SampleSeconds int `yaml:"sample_seconds"`
-	// Most samples of a measurement; they end when four in a row agree.
+	// Most samples of a measurement; sampling stops earlier once four in a row agree.
 	Samples int `yaml:"samples"`
-	// Of one sample beyond its length: set-up of queue pairs, ssh.
+	// Time for one sample beyond its length: set-up of queue pairs, ssh.
 	Timeout time.Duration `yaml:"timeout"`
-	// TCP port at which the hosts meet; each pair has two of its own.
+	// First TCP port; each pair uses two.
 	Port int `yaml:"port"`
 	// Most queue pairs.
 	MaxQPs int `yaml:"max_qps"`
-	// Memory to search over, such as node0 and node1 (NUMA nodes, by numactl), or gpu0 (collie-engine); empty: the host's own choice.
+	// Memory locations to search over, such as node0 and node1 (NUMA nodes, by numactl), or gpu0 (collie-engine); empty: the host's default.
 	Memory []string `yaml:"memory,flow"`
 	// Patterns of diagnostic counters: hw_counters/NAME of sysfs, ethtool/NAME of the interface.
 	Counters []string `yaml:"counters,flow"`
-	// Patterns of counters that move when the network is congested: the sample is void.
+	// Patterns of counters that increase when the network is congested: such a sample is void.
 	Congestion []string `yaml:"congestion,flow"`
-	// More arguments of perftest, such as -u 18.
+	// Additional arguments of perftest, such as -u 18.
 	PerftestArgs []string `yaml:"perftest_args,flow"`
-	// The traffic engine of Collie on the hosts.
+	// Path of Collie's traffic engine on the hosts.
 	CollieEngine string `yaml:"collie_engine"`
 	// Traffic class (ToS) of collie_engine's packets; 0: its default.
 	TrafficClass int `yaml:"traffic_class"`
@@ -47,7 +47,7 @@ type Rig struct {
 	Pairs []RigPair `yaml:"pairs"`
 }
 
-// RigPair is two hosts with a fabric between them: A asks, B serves.
+// RigPair is two hosts connected by a fabric: A is the client, B the server.
 type RigPair struct {
 	A RigHost `yaml:"a"`
 	B RigHost `yaml:"b"`
@@ -55,9 +55,9 @@ type RigPair struct {
 
 // RigHost is a host and its adapter.
 type RigHost struct {
-	// Destination of ssh; empty: this host.
+	// Destination of ssh; empty: the local host.
 	SSH string `yaml:"ssh"`
-	// At which the other host reaches it.
+	// Address at which the other host reaches it.
 	Address string `yaml:"address"`
 	// RDMA device, such as mlx5_0.
 	Device string `yaml:"device"`
@@ -65,7 +65,7 @@ type RigHost struct {
 	DevicePort int `yaml:"device_port"`
 	// Index of the GID; 0: the tool's default.
 	GID int `yaml:"gid"`
-	// Network interface of the port, whose statistics have the pause; empty: what sysfs names.
+	// Network interface of the port, whose statistics include pauses; empty: as in sysfs.
 	Interface string `yaml:"interface"`
 }
 
@@ -76,7 +76,7 @@ func DefaultRig() Rig {
 		Congestion: []string{"hw_counters/np_cnp_sent", "hw_counters/np_ecn_marked_roce_packets", "hw_counters/rp_cnp_handled"}, CollieEngine: "collie_engine"}
 }
 
-// ReadRig reads and checks a rig's YAML.
+// ReadRig reads and validates a rig's YAML.
 func ReadRig(file string) (Rig, error) {
 	r := DefaultRig()
 	text, err := os.ReadFile(file)
@@ -97,10 +97,10 @@ func ReadRig(file string) (Rig, error) {
 	return r, nil
 }
 
-// portsPerPair: one for each direction.
+// portsPerPair is one for each direction.
 const portsPerPair = 2
 
-// Validate names every fault.
+// Validate reports all errors.
 func (r *Rig) Validate() error {
 	var f faults.List
 	f.Check(len(r.SSH) > 0, "ssh", "is empty: want a program and its options")
@@ -142,12 +142,12 @@ func (h *RigHost) validate() error {
 	return f.Err()
 }
 
-// isName reports whether a text can be a file in sysfs.
+// isName reports whether a text can be a file name in sysfs.
 func isName(s string) bool {
 	return s != "" && s != "." && s != ".." && !strings.ContainsAny(s, "/\x00\n ")
 }
 
-// memoryOf is the kind of memory, node or gpu, and its number.
+// memoryOf parses a memory location: its kind, node or gpu, and number.
 func memoryOf(name string) (kind string, number int, ok bool) {
 	for _, kind := range []string{"node", "gpu"} {
 		var n int

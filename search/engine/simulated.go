@@ -10,20 +10,19 @@ import (
 	"github.com/giverny/giverny/search/simulated"
 )
 
-// SimulatedConfig is a simulated subsystem.
+// SimulatedConfig configures a simulated subsystem.
 type SimulatedConfig struct {
 	Subsystem string // F or H
 	Seed      uint64 // of the noise
 	Flaky     simulated.Flakiness
-	Latency   time.Duration // that a measurement takes
+	Latency   time.Duration // time per measurement
 }
 
-// Simulated is a simulated subsystem as an engine. Its noise depends on the seed
-// and the measurement's identifier alone, so a search that is resumed measures what
-// it would have measured.
+// Simulated is a simulated subsystem as an engine. Its noise depends only on the seed
+// and the measurement's identifier, so a resumed search gets the same measurements.
 type Simulated struct{ cfg SimulatedConfig }
 
-// NewSimulated makes the engine.
+// NewSimulated returns the engine.
 func NewSimulated(cfg SimulatedConfig) (*Simulated, error) {
 	_, err := simulated.New(cfg.Subsystem, cfg.Seed, cfg.Flaky)
 	if err != nil {
@@ -35,7 +34,7 @@ func NewSimulated(cfg SimulatedConfig) (*Simulated, error) {
 	return &Simulated{cfg}, nil
 }
 
-// Describe is the subsystem's description.
+// Describe returns the subsystem's description.
 func (s *Simulated) Describe(context.Context) (search.Description, error) {
 	model, err := simulated.New(s.cfg.Subsystem, s.cfg.Seed, s.cfg.Flaky)
 	if err != nil {
@@ -44,7 +43,7 @@ func (s *Simulated) Describe(context.Context) (search.Description, error) {
 	return model.Describe(), nil
 }
 
-// oddConstant spreads identifiers over all seeds (Knuth's multiplicative hash).
+// oddConstant spreads identifiers over the range of seeds (Knuth's multiplicative hash).
 const oddConstant = 0x9e3779b97f4a7c15
 
 // Measure runs a workload on the model.
@@ -59,5 +58,5 @@ func (s *Simulated) Measure(ctx context.Context, id int, w search.Workload) (sea
 	return model.Measure(w), nil
 }
 
-// Close has nothing to end.
+// Close does nothing.
 func (s *Simulated) Close() error { return nil }

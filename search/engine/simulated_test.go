@@ -9,7 +9,7 @@ import (
 	"github.com/giverny/giverny/search/simulated"
 )
 
-// Shares that are none, and times that run backwards, are refused.
+// Invalid shares and negative latencies are refused.
 func TestImpossibleSimulatedEngines(t *testing.T) {
 	for _, c := range []engine.SimulatedConfig{
 		{Subsystem: "Z"},

@@ -9,14 +9,14 @@ import (
 	"github.com/giverny/giverny/search"
 )
 
-// request is a line to a program.
+// request is a line sent to a program.
 type request struct {
 	Type     string           `json:"type"`
 	ID       int              `json:"id,omitempty"`
 	Workload *search.Workload `json:"workload,omitempty"`
 }
 
-// answer is a line from a program. Pointers tell what is missing from what is zero.
+// answer is a line from a program. Pointers distinguish missing from zero values.
 type answer struct {
 	ID             *int                `json:"id"`
 	Status         search.Status       `json:"status"`
@@ -24,7 +24,7 @@ type answer struct {
 	Directions     []answerDirection   `json:"directions"`
 	TxPausePercent []*float64          `json:"tx_pause_percent"`
 	Counters       map[string]*float64 `json:"counters"`
-	Dimensions     json.RawMessage     `json:"dimensions"` // of an answer to "describe"
+	Dimensions     json.RawMessage     `json:"dimensions"` // only in an answer to "describe"
 }
 
 type answerDirection struct {
@@ -33,7 +33,7 @@ type answerDirection struct {
 	SizeBytes float64  `json:"size_bytes"`
 }
 
-// shown is as much of a line as an error shows.
+// shown is how many bytes of a line an error quotes.
 const shown = 60
 
 func parseDescription(line []byte) (search.Description, error) {
@@ -50,8 +50,7 @@ func parseDescription(line []byte) (search.Description, error) {
 	return d, nil
 }
 
-// parseAnswer reads the answer to the measurement id. The reason says what is wrong
-// if there is an error.
+// parseAnswer parses the answer to measurement id. The reason classifies an error.
 func parseAnswer(line []byte, id int, d *search.Description) (search.Measurement, Reason, error) {
 	var a answer
 	err := json.Unmarshal(line, &a)
@@ -77,7 +76,7 @@ func parseAnswer(line []byte, id int, d *search.Description) (search.Measurement
 	return m, "", nil
 }
 
-// measurement has all that an answer must say.
+// measurement converts an answer that has all required fields.
 func (a *answer) measurement() (search.Measurement, error) {
 	m := search.Measurement{Status: a.Status, Seconds: a.Seconds, Counters: map[string]float64{}}
 	if a.Status != search.OK {
@@ -107,7 +106,7 @@ func (a *answer) measurement() (search.Measurement, error) {
 	return m, nil
 }
 
-// unreadable says what is wrong with a line, in the words of the protocol.
+// unreadable describes a malformed line in the protocol's terms.
 func unreadable(line []byte, err error) error {
 	wrong, ok := errors.AsType[*json.UnmarshalTypeError](err)
 	begin := fmt.Sprintf("%q", line[:min(shown, len(line))])
@@ -117,5 +116,5 @@ func unreadable(line []byte, err error) error {
 	case ok:
 		return fmt.Errorf("%s cannot be a JSON %s: %s", wrong.Field, wrong.Value, begin)
 	}
-	return fmt.Errorf("%w: %s", err, begin) // of a value's own check, in its words
+	return fmt.Errorf("%w: %s", err, begin) // from a value's own validation
 }

@@ -1,8 +1,8 @@
-// Package known says which known anomalies of a NIC a workload meets. In go the
-// minimal feature sets (MFS) that searches found, as JSON, and what is known of an
-// application's workload; out comes, for each, whether the workload lies within it, may
-// do so, or cannot, and which single change would keep it out. It needs no engine: it
-// compares what both name.
+// Package known determines which known anomalies of a NIC a workload meets. The input
+// is minimal feature sets (MFS) found by searches, as JSON, and what is known of an
+// application's workload; the output, for each, is whether the workload lies within it,
+// may, or cannot, and which single change would avoid it. It needs no engine: it
+// compares the dimensions that both name.
 package known
 
 import (
@@ -17,15 +17,15 @@ import (
 	"github.com/giverny/giverny/search"
 )
 
-// WorkloadConfig says what the jobs of a name do.
+// WorkloadConfig describes the workload of jobs by name.
 type WorkloadConfig struct {
-	// Names of jobs, patterns such as nccl-*.
+	// Patterns of job names, such as nccl-*.
 	Jobs []string `yaml:"jobs,flow"`
-	// A dimension and its value: qps=64, transport=RC_WRITE; of a pattern all its values: sizes=64,65536. What is not listed is not known.
+	// A dimension and its value: qps=64, transport=RC_WRITE; for a pattern all its values: sizes=64,65536. Unlisted dimensions are unknown.
 	Workload []string `yaml:"workload,flow"`
 }
 
-// Validate joins all faults.
+// Validate joins all errors.
 func (c *WorkloadConfig) Validate() error {
 	var f faults.List
 	f.Check(len(c.Jobs) > 0, "jobs", "empty; name at least one")
@@ -42,10 +42,10 @@ func (c *WorkloadConfig) Validate() error {
 	return f.Err()
 }
 
-// Workload is what is known of one: the values of some dimensions.
+// Workload is a partially known workload: the values of some dimensions.
 type Workload map[string][]search.Value
 
-// WorkloadOf is what is known of the jobs of a name; nil: nothing.
+// WorkloadOf returns what is known of a job by its name; nil: nothing.
 func WorkloadOf(list []WorkloadConfig, job string) Workload {
 	for i := range list {
 		if !slices.ContainsFunc(list[i].Jobs, func(p string) bool { ok, err := path.Match(p, job); return ok && err == nil }) {
@@ -80,21 +80,21 @@ func parseDimension(text string) (name string, values []search.Value, err error)
 	return name, values, nil
 }
 
-// Verdict says how a workload lies to an MFS.
+// Verdict is the relation of a workload to an MFS.
 type Verdict string
 
 // Verdicts.
 const (
 	Matches   Verdict = "matches"   // every condition is met
-	MayMatch  Verdict = "may_match" // none is broken, and some cannot be told
+	MayMatch  Verdict = "may_match" // none is broken, but some are unknown
 	Different Verdict = "different" // a condition is broken
 )
 
-// Match is a verdict with its grounds.
+// Match is a verdict with its reasons.
 type Match struct {
 	Verdict Verdict  `json:"verdict"`
-	Met     []string `json:"met"`     // dimensions; to change any one of them so that its condition breaks keeps the anomaly away
-	Unknown []string `json:"unknown"` // dimensions of which the workload says nothing
+	Met     []string `json:"met"`     // dimensions; changing any one so that its condition breaks avoids the anomaly
+	Unknown []string `json:"unknown"` // dimensions that the workload does not specify
 	Broken  []string `json:"broken"`
 }
 
@@ -126,8 +126,8 @@ func Compare(mfs json.RawMessage, w Workload) (m Match, err error) {
 	return m, nil
 }
 
-// meets says whether the values of a dimension meet its condition: every one lies within what holds for all, and for
-// each range of any there is one within.
+// meets reports whether the values of a dimension meet its condition: all lie within the bounds for every message,
+// and each range of any contains one of them.
 func meets(c *search.Condition, values []search.Value) bool {
 	all := c.Bounds
 	if c.All != nil {

@@ -1,8 +1,8 @@
-// Package launch takes a region to a search: which host its back pressure begins at,
-// what subsystem that host is, and which hosts of the same NIC model are free for a
-// search of it. In go diagnoses, what agents say of their hosts and Slurm's states;
-// out go signed commands of the kind "search". A policy does so without a person, off
-// by default and within limits. It searches nothing itself: agents do.
+// Package launch starts a search for a region: it determines at which host the back pressure
+// begins, what subsystem that host is, and which hosts of the same NIC model are free. The
+// input is diagnoses, the agents' reports on their hosts and Slurm's states; the output is
+// signed commands of the kind "search". A policy can do so automatically, off by default and
+// within limits. The package does not search itself: agents do.
 package launch
 
 import (
@@ -15,11 +15,11 @@ import (
 	"github.com/giverny/giverny/schema"
 )
 
-// Choice is who is to search.
+// Choice is the hosts chosen for a search.
 type Choice struct {
 	Agent   string `json:"agent"`
 	Adapter string `json:"adapter"`
-	// Subsystem of that adapter: a search is meant for it, down to the firmware.
+	// Subsystem of that adapter, which the search is for, down to the firmware.
 	Subsystem schema.Subsystem `json:"subsystem"`
 	Peers     []string         `json:"peers"`
 	Passed    []Passed         `json:"passed"` // hosts that were not chosen, and why
@@ -31,9 +31,9 @@ type Passed struct {
 	Why   string `json:"why"`
 }
 
-// Choose picks the host that searches and its peers: free hosts of the root's NIC
-// model that are not busy in a search, those of its firmware first, then the root
-// itself, then by name.
+// Choose picks the searching host and its peers: free hosts with the root's NIC model
+// that are not already searching, preferring its firmware, then the root itself, then
+// by name.
 func Choose(root dispatch.Root, hosts []dispatch.Host, peers int, busy map[string]string) (c Choice, err error) {
 	type candidate struct {
 		host    *dispatch.Host

@@ -12,7 +12,7 @@ import (
 	"github.com/giverny/giverny/search/launch"
 )
 
-// hostOf is the host of an agent that takes searches.
+// hostOf returns an agent's host that accepts searches.
 func hostOf(agent, model, firmware, free string) dispatch.Host {
 	h := dispatchtest.HostOf(agent, "mlx5_0", model, firmware, schema.KindSearch)
 	h.Free = free

@@ -13,7 +13,7 @@ import (
 	"github.com/giverny/giverny/store/read"
 )
 
-// Findings are what the store knows of searches.
+// Findings gives access to stored searches.
 type Findings interface {
 	Searches(ctx context.Context, fabric string, s read.Span, n int) ([]read.Search, error)
 	KnownAnomalies(ctx context.Context, fabric, nicModel string) ([]read.KnownAnomaly, error)
@@ -26,22 +26,22 @@ type Launcher struct {
 	Findings Findings
 }
 
-// Want is what a person or the policy asks for; what is empty is the configuration's.
+// Want is a request from a user or the policy; empty fields default to the configuration.
 type Want struct {
-	Diagnosis schema.Diagnosis // of the region; without a root the NIC model must be given
-	Host      string           // an agent or device to take as root
+	Diagnosis schema.Diagnosis // of the region; without a root, the NIC model is required
+	Host      string           // agent or device to use as root
 	NICModel  string           // instead of a root
 	Engine    string
 	Budget    int
 	Duration  time.Duration
-	Peers     int // below 0: the configuration's
+	Peers     int // negative: as configured
 	Algorithm string
 	Seed      uint64
 	Restrict  map[string]json.RawMessage
-	SkipKnown bool // what is known of the subsystem is not searched again
+	SkipKnown bool // skip known anomalies of the subsystem
 }
 
-// Plan is a command that is ready, and how it came about.
+// Plan is a command ready to be sent, with the reasons for it.
 type Plan struct {
 	Root    dispatch.Root
 	Choice  Choice
@@ -49,7 +49,8 @@ type Plan struct {
 	Command schema.Command
 }
 
-// Plan makes the command of a search, and sends nothing but the question who is there.
+// Plan creates the command of a search. It sends nothing except the query for available
+// agents.
 func (l *Launcher) Plan(ctx context.Context, w Want) (p Plan, err error) {
 	hosts, err := l.Hosts(ctx, l.Config.AllowHosts)
 	if err != nil {
@@ -102,7 +103,7 @@ func (l *Launcher) request(ctx context.Context, w Want, c Choice) (schema.Search
 	return r, r.Check()
 }
 
-// knownOf are the MFS that are known of a firmware, each once, the first of the list as far as a command has room.
+// knownOf returns the distinct known MFS of a firmware, in list order, as many as fit into a command.
 func knownOf(list []read.KnownAnomaly, firmware string) (known []json.RawMessage) {
 	const room = command.MaxArgumentBytes / 2 // the rest is for the restriction
 	seen, bytes := map[string]bool{}, 0
@@ -120,7 +121,7 @@ func knownOf(list []read.KnownAnomaly, firmware string) (known []json.RawMessage
 	return known
 }
 
-// Send sends a plan's command and waits until the agent has begun or refused.
+// Send sends a plan's command and waits until the agent has started or refused it.
 func (l *Launcher) Send(ctx context.Context, p *Plan) (command.Answer, error) {
 	return l.Dispatcher.Send(ctx, &p.Command, p.Choice.Agent)
 }

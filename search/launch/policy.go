@@ -12,24 +12,24 @@ import (
 	"github.com/giverny/giverny/store/read"
 )
 
-// refusedAgain is why the policy launches nothing, beside the reasons of all policies: the subsystem was searched
-// within again_after.
+// refusedAgain is this policy's own reason to launch nothing: the subsystem was already searched within again_after.
 const refusedAgain = "searched_already"
 
-// Reasons lists them all.
+// Reasons lists all reasons.
 func Reasons() []string { return dispatch.Reasons(refusedAgain) }
 
-// SinkName is the policy's in the audit of feedback.
+// SinkName is the policy's name in the audit of feedback.
 const SinkName = "search"
 
-// Policy launches searches by diagnoses. It never waits for one and never holds up results.
+// Policy launches searches for diagnoses. It never waits for a search and never delays
+// results.
 type Policy struct {
 	*dispatch.Queue
 	cfg       dispatch.PolicyConfig
 	launchers map[string]*Launcher // by fabric
 	now       func() time.Time
 
-	launched map[searched]time.Time // by this process: the store learns of it later; Run alone uses it
+	launched map[searched]time.Time // by this process, as the store learns of it later; used only by Run
 	today    dispatch.Daily
 }
 
@@ -38,16 +38,16 @@ type searched struct {
 	subsystem schema.Subsystem
 }
 
-// NewPolicy makes a policy that Run starts.
+// NewPolicy returns a policy that Run starts.
 func NewPolicy(cfg dispatch.PolicyConfig, launchers map[string]*Launcher, rec *record.Recorder, now func() time.Time) *Policy {
 	return &Policy{Queue: dispatch.NewQueue("search policy", cfg, slices.Collect(maps.Keys(launchers)), rec, now), cfg: cfg, launchers: launchers,
 		now: now, launched: map[searched]time.Time{}, today: dispatch.Daily{}}
 }
 
-// Run considers diagnoses until ctx ends.
+// Run processes diagnoses until ctx ends.
 func (p *Policy) Run(ctx context.Context) error { return p.Each(ctx, p.plan) }
 
-// plan is the search for a diagnosis, or why there is none.
+// plan returns the search for a diagnosis, or why there is none.
 func (p *Policy) plan(ctx context.Context, d schema.Diagnosis) (dispatch.Launch, error) {
 	l := p.launchers[d.Fabric]
 	plan, err := l.Plan(ctx, Want{Diagnosis: d, Peers: -1, Seed: uint64(d.Time), SkipKnown: true})
@@ -65,12 +65,12 @@ func (p *Policy) plan(ctx context.Context, d schema.Diagnosis) (dispatch.Launch,
 	}}, nil
 }
 
-// key is what a subsystem is known by for a search: hosts differ in kernel and CPU, and one search is enough.
+// key identifies a subsystem for a search: hosts differ in kernel and CPU, but one search is enough.
 func key(s schema.Subsystem) schema.Subsystem {
 	return schema.Subsystem{NICModel: s.NICModel, Board: s.Board, Firmware: s.Firmware}
 }
 
-// permits asks the store what was searched, and counts the launches of a day.
+// permits queries past searches in the store, and counts the launches per day.
 func (p *Policy) permits(ctx context.Context, l *Launcher, plan *Plan) error {
 	now, subsystem := p.now(), key(plan.Choice.Subsystem)
 	if at, was := p.launched[searched{l.Fabric, subsystem}]; was && now.Sub(at) < p.cfg.AgainAfter {
@@ -86,7 +86,7 @@ func (p *Policy) permits(ctx context.Context, l *Launcher, plan *Plan) error {
 	today := 0
 	for i := range past {
 		s := &past[i]
-		own := s.Principal == plan.Command.Principal // which a person may have cancelled, who does not want another
+		own := s.Principal == plan.Command.Principal // if a user cancelled it, no further one is wanted
 		if now.Sub(s.Requested.Time()) < p.cfg.AgainAfter && key(s.Subsystem) == subsystem && (s.Useful() || own && s.Measured()) {
 			return dispatch.Refuse(refusedAgain, "%v was searched %v ago: %s", subsystem, now.Sub(s.Requested.Time()).Round(time.Second), s.ID)
 		}
@@ -100,12 +100,12 @@ func (p *Policy) permits(ctx context.Context, l *Launcher, plan *Plan) error {
 	return nil
 }
 
-// Past are the searches that were requested within a time.
+// Past returns the searches requested within a duration.
 func (l *Launcher) Past(ctx context.Context, within time.Duration) ([]read.Search, error) {
 	return l.Findings.Searches(ctx, l.Fabric, l.Dispatcher.Past(within), read.MaxSearches)
 }
 
-// runningOf is a search of a subsystem that runs, or whose agent has not answered yet; nil: there is none.
+// runningOf returns a search of a subsystem that is running or not yet answered by its agent; nil: none.
 func runningOf(past []read.Search, subsystem schema.Subsystem, now time.Time) *read.Search {
 	for i := range past {
 		if s := &past[i]; key(s.Subsystem) == key(subsystem) && s.Running(schema.Instant(now.UnixNano())) {
@@ -115,7 +115,7 @@ func runningOf(past []read.Search, subsystem schema.Subsystem, now time.Time) *r
 	return nil
 }
 
-// Running is a search of a subsystem that runs; nil: there is none.
+// Running returns a running search of a subsystem; nil: none.
 func (l *Launcher) Running(ctx context.Context, subsystem schema.Subsystem) (*read.Search, error) {
 	past, err := l.Past(ctx, dispatch.Day)
 	return runningOf(past, subsystem, l.Now()), err

@@ -23,7 +23,7 @@ import (
 	"github.com/giverny/giverny/store/read"
 )
 
-// world is a site and what its store knows of searches.
+// world is a site with a store of searches.
 type world struct {
 	dispatchtest.Site
 	past  []read.Search
@@ -38,14 +38,14 @@ func (w *world) KnownAnomalies(context.Context, string, string) ([]read.KnownAno
 	return w.known, w.Failing
 }
 
-// newWorld has four hosts of a model, the first two of which are drained, and two of another that are.
+// newWorld has four hosts of one model, the first two of which are drained, and two drained ones of another model.
 func newWorld() *world {
 	return &world{Site: dispatchtest.Site{Drained: map[string]string{"n1": "IDLE+DRAIN", "n2": "IDLE+DRAIN", "m1": "IDLE+DRAIN", "m2": "IDLE+DRAIN"},
 		Hosts: []dispatch.Host{hostOf("n1", "MT4129", "28", ""), hostOf("n2", "MT4129", "28", ""), hostOf("n3", "MT4129", "28", ""), hostOf("n4", "MT4129", "28", ""),
 			hostOf("m1", "MT4125", "22", ""), hostOf("m2", "MT4125", "22", "")}}}
 }
 
-// judged gives diagnoses to a policy one after the other and returns the audit: outcome and reason of each.
+// judged passes diagnoses to a policy one by one and returns the audit: outcome and reason of each.
 func (w *world) judged(t *testing.T, edit func(*launch.Config), diagnoses ...schema.Diagnosis) ([]string, *prometheus.Registry) {
 	t.Helper()
 	cfg := launch.DefaultConfig()
@@ -59,7 +59,7 @@ func (w *world) judged(t *testing.T, edit func(*launch.Config), diagnoses ...sch
 	}, diagnoses...)
 }
 
-// sent are the requests of what was sent.
+// sent returns the requests that were sent.
 func (w *world) sent(t *testing.T) (requests []schema.SearchRequest) {
 	t.Helper()
 	for _, c := range w.Sent {
@@ -149,7 +149,7 @@ func TestPolicy(t *testing.T) {
 	}
 }
 
-// What was searched in one fabric, and how often, is nothing to another.
+// Searches in one fabric, and their number, do not affect another.
 func TestFabricsAreApart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w, cfg, launchers := newWorld(), launch.DefaultConfig(), map[string]*launch.Launcher{}
@@ -170,7 +170,7 @@ func TestFabricsAreApart(t *testing.T) {
 	})
 }
 
-// What is known of many hosts is sent once, and no more of it than a command has room for.
+// MFS known of many hosts are sent once, and only as many as fit into a command.
 func TestKnownFitsIntoACommand(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld()
@@ -192,7 +192,7 @@ func TestKnownFitsIntoACommand(t *testing.T) {
 	})
 }
 
-// What is sent names the subsystem, a drained peer and what is known of this firmware.
+// The request names the subsystem, a drained peer and the MFS known of this firmware.
 func TestWhatThePolicySends(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld()
@@ -210,7 +210,7 @@ func TestWhatThePolicySends(t *testing.T) {
 	})
 }
 
-// A host that is not there and a store that cannot be asked are refused under labels of their own.
+// A missing host and an unavailable store are refused with separate reasons.
 func TestRefusalsAreCountedByReason(t *testing.T) {
 	for reason, edit := range map[string]func(*world){
 		"no_host": func(w *world) { w.Drained = nil },

@@ -1,7 +1,7 @@
-// Package ledger makes rows of the store of what passes over the bus of commands:
-// the steps and findings of searches, and the hardware of agents' hosts. In go
-// commands and results as the audit sees them. What is no search, or says nothing
-// that can be read, makes no row: the audit has it all the same.
+// Package ledger converts messages of the command bus into rows of the store: the steps
+// and findings of searches, and the hardware of agents' hosts. The input is commands
+// and results as seen by the audit. Messages that are not about searches, or
+// unreadable, produce no row; the audit has them anyway.
 package ledger
 
 import (
@@ -10,8 +10,8 @@ import (
 	"github.com/giverny/giverny/schema"
 )
 
-// Requests are the searches that authentic commands ask for. A forged command makes no
-// row, and without that row what is reported under its id counts for nothing.
+// Requests returns the searches requested by authentic commands. A forged command
+// produces no row, and without that row, reports under its id are ignored.
 func Requests(commands []schema.SeenCommand) (steps []schema.SearchStep) {
 	for i := range commands {
 		c := &commands[i]
@@ -19,7 +19,7 @@ func Requests(commands []schema.SeenCommand) (steps []schema.SearchStep) {
 			continue
 		}
 		var r schema.SearchRequest
-		if json.Unmarshal(c.Arguments, &r) != nil { // an agent will refuse it
+		if json.Unmarshal(c.Arguments, &r) != nil { // the agent will refuse it
 			continue
 		}
 		steps = append(steps, schema.SearchStep{SearchID: c.ID, Status: schema.SearchRequested, Time: c.Issued, Principal: c.Principal, Reason: r.Reason,
@@ -29,7 +29,7 @@ func Requests(commands []schema.SeenCommand) (steps []schema.SearchStep) {
 	return steps
 }
 
-// Steps are what agents answer to searches.
+// Steps returns the agents' answers to searches.
 func Steps(results []schema.CommandResult) (steps []schema.SearchStep) {
 	for i := range results {
 		r := &results[i]
@@ -45,7 +45,7 @@ func Steps(results []schema.CommandResult) (steps []schema.SearchStep) {
 	return steps
 }
 
-// Hardware is what agents that were listed say of their hosts.
+// Hardware returns what listed agents report about their hosts.
 func Hardware(results []schema.CommandResult) (reports []schema.HardwareReport) {
 	for i := range results {
 		r := &results[i]

@@ -11,42 +11,42 @@ import (
 	"github.com/giverny/giverny/search/engine"
 )
 
-// Config is what this host's agent measures for others. Without engines it takes no search; who may ask, and at
-// which hours, says command.allow.
+// Config is what this host's agent measures on request. Without engines it accepts no searches; command.allow says
+// who may request one, and on which hosts.
 type Config struct {
-	// The engines that a search may name; none: this host takes no searches.
+	// The engines that a search may use; none: this host accepts no searches.
 	Engines []EngineConfig `yaml:"engines"`
-	// The adapters that may be searched, patterns such as mlx5_*.
+	// The adapters that may be searched, as patterns such as mlx5_*.
 	Adapters []string `yaml:"adapters,flow"`
-	// The hosts that may be the other end, patterns such as gpu-*. Empty: none.
+	// The hosts that may be the peer, as patterns such as gpu-*. Empty: none.
 	Peers []string `yaml:"peers,flow"`
-	// The most experiments of a search.
+	// Maximum number of experiments of a search.
 	MaxExperiments int `yaml:"max_experiments"`
-	// The longest that a search may take; command.allow and command.limits bound it too.
+	// Maximum duration of a search; command.allow and command.limits bound it too.
 	MaxDuration time.Duration `yaml:"max_duration"`
-	// The most traffic of a search, in gigabytes, by the rates that the engine reports.
+	// Maximum traffic of a search, in gigabytes, by the rates that the engine reports.
 	MaxGigabytes float64 `yaml:"max_gigabytes"`
-	// A search ends when others move more than this over the adapter while no experiment runs; 0: others are not looked for.
+	// A search ends when other traffic on the adapter exceeds this while no experiment runs; 0: no check.
 	OthersGbps float64 `yaml:"others_gbps"`
-	// For how long the adapter is watched, with no experiment running.
+	// How long the adapter is watched for other traffic, with no experiment running.
 	WatchFor time.Duration `yaml:"watch_for"`
-	// How often it is.
+	// Interval between such checks.
 	WatchEvery time.Duration `yaml:"watch_every"`
-	// How often a search says how far it is.
+	// Interval between progress reports of a search.
 	ReportEvery time.Duration `yaml:"report_every"`
 }
 
 // EngineConfig is one engine.
 type EngineConfig struct {
-	// Name by which a search names it.
+	// Name of the engine in search requests.
 	Name string `yaml:"name"`
 	// simulated, exec, perftest or collie-engine.
 	Kind string `yaml:"kind"`
-	// Of exec: the program and its arguments, no shell; {peer} and {adapter} are filled in.
+	// For exec: the program and its arguments, without a shell; {peer} and {adapter} are filled in.
 	Command []string `yaml:"command,flow"`
-	// Of simulated: F or H.
+	// For simulated: F or H.
 	Subsystem string `yaml:"subsystem"`
-	// Of perftest and collie-engine: the rig, a YAML file. Its first pair is the one of each peer: a is this host, with the adapter that is searched as device, and {peer} is filled in for b.
+	// For perftest and collie-engine: the rig, a YAML file. Its first pair is the template for each peer: a is this host, with the searched adapter as device, and {peer} is filled in for b.
 	Rig string `yaml:"rig"`
 }
 
@@ -58,22 +58,22 @@ const (
 	kindCollie    = "collie-engine"
 )
 
-// Places in the arguments of a program.
+// Placeholders in a program's arguments.
 const (
 	peerPlace    = "{peer}"
 	adapterPlace = "{adapter}"
 )
 
-// DefaultConfig takes no searches.
+// DefaultConfig accepts no searches.
 func DefaultConfig() Config {
 	return Config{Adapters: []string{"*"}, MaxExperiments: 2000, MaxDuration: 12 * time.Hour, MaxGigabytes: 5_000_000, OthersGbps: 0.1,
 		WatchFor: 500 * time.Millisecond, WatchEvery: 30 * time.Second, ReportEvery: 10 * time.Second}
 }
 
-// Enabled says whether searches are taken at all.
+// Enabled reports whether searches are accepted.
 func (c *Config) Enabled() bool { return len(c.Engines) > 0 }
 
-// Validate joins all faults.
+// Validate joins all errors.
 func (c *Config) Validate() error {
 	var f faults.List
 	names := map[string]bool{}
@@ -102,7 +102,7 @@ func (c *Config) Validate() error {
 	return f.Err()
 }
 
-// Rigs reads those of the engines that have one, by the engine's name.
+// Rigs reads the rigs of the engines that have one, by the engine's name.
 func (c *Config) Rigs() (map[string]engine.Rig, error) {
 	rigs := map[string]engine.Rig{}
 	for i := range c.Engines {
@@ -117,7 +117,7 @@ func (c *Config) Rigs() (map[string]engine.Rig, error) {
 	return rigs, nil
 }
 
-// Validate joins all faults.
+// Validate joins all errors.
 func (c *EngineConfig) Validate() error {
 	var f faults.List
 	f.Check(c.Name != "", "name", "empty")
@@ -128,10 +128,10 @@ func (c *EngineConfig) Validate() error {
 	return f.Err()
 }
 
-// onRig says whether it measures on hosts that a rig lists.
+// onRig reports whether it measures on the hosts of a rig.
 func (c *EngineConfig) onRig() bool { return c.Kind == kindPerftest || c.Kind == kindCollie }
 
-// wantsPeer says whether the other end is to be named.
+// wantsPeer reports whether a search must name a peer.
 func (c *EngineConfig) wantsPeer() bool {
 	return c.onRig() || slices.ContainsFunc(c.Command, func(arg string) bool { return strings.Contains(arg, peerPlace) })
 }

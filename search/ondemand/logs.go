@@ -10,13 +10,13 @@ import (
 	"time"
 )
 
-// keptLogs is how many logs of earlier searches a host keeps: of a long search one is some
-// megabytes.
+// keptLogs is how many logs of earlier searches a host keeps: a long search's log has a
+// few megabytes.
 const keptLogs = 100
 
 const logSuffix = ".jsonl"
 
-// makeRoom makes the folder of the logs, and removes the oldest where there are too many.
+// makeRoom creates the log folder, and removes the oldest logs if there are too many.
 func makeRoom(dir string) error {
 	if err := os.MkdirAll(dir, 0o750); err != nil {
 		return fmt.Errorf("folder for the logs of searches: %w", err)
@@ -27,7 +27,7 @@ func makeRoom(dir string) error {
 	}
 	changed := make(map[string]time.Time, len(paths))
 	for _, path := range paths {
-		if info, err := os.Stat(path); err == nil { // one that is gone is the oldest
+		if info, err := os.Stat(path); err == nil { // a removed one counts as the oldest
 			changed[path] = info.ModTime()
 		}
 	}

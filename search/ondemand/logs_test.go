@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// The newest logs stay, whatever their names.
+// The newest logs are kept, whatever their names.
 func TestOldLogsMakeRoom(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "searches")
 	if err := makeRoom(dir); err != nil {

@@ -13,7 +13,7 @@ import (
 	"github.com/giverny/giverny/search/run"
 )
 
-// news makes reports of what a search says.
+// news turns the events of a search into reports.
 type news struct {
 	send      func(json.RawMessage)
 	gigabytes func() float64
@@ -21,8 +21,8 @@ type news struct {
 
 	mu    sync.Mutex
 	state schema.SearchReport          // guarded by mu; without findings
-	fresh []schema.SearchFinding       // guarded by mu; not reported
-	all   map[int]schema.SearchFinding // guarded by mu; those that stand, by experiment
+	fresh []schema.SearchFinding       // guarded by mu; not yet reported
+	all   map[int]schema.SearchFinding // guarded by mu; not withdrawn, by experiment
 	sent  time.Time                    // guarded by mu
 }
 
@@ -30,7 +30,7 @@ func newNews(state schema.SearchReport, send func(json.RawMessage), gigabytes fu
 	return &news{send: send, gigabytes: gigabytes, every: every, state: state, all: map[int]schema.SearchFinding{}}
 }
 
-// finding is reported with the next progress that is due.
+// finding queues a finding for the next progress report.
 func (n *news) finding(f run.Finding) error {
 	out, err := findingOf(&f.Finding)
 	if err != nil {
@@ -53,7 +53,7 @@ func findingOf(f *search.Finding) (out schema.SearchFinding, err error) {
 		return out, err
 	}
 	if f.Anomaly.MFS != nil {
-		out.MFS, err = json.Marshal(f.Anomaly.MFS.Everywhere()) // the knowledge base does not know what was searched
+		out.MFS, err = json.Marshal(f.Anomaly.MFS.Everywhere()) // the knowledge base does not know the restriction
 	}
 	return out, err
 }
@@ -68,7 +68,7 @@ func (n *news) progress(p run.Progress) {
 	}
 }
 
-// take notes how far the search is; n.mu is held.
+// take updates the progress; n.mu is held.
 func (n *news) take(s *search.Summary) {
 	n.state.Experiments, n.state.Failed, n.state.Seconds, n.state.Anomalies = s.Experiments, s.Failed, s.Seconds, s.Anomalies
 }
@@ -83,7 +83,7 @@ func (n *news) now() {
 	n.send(encode(&report))
 }
 
-// last is the answer: all findings that stand, as many as fit, and those that were withdrawn since the last report.
+// last is the final answer: all standing findings, as many as fit, and those withdrawn since the last report.
 func (n *news) last(s *search.Summary) json.RawMessage {
 	n.mu.Lock()
 	defer n.mu.Unlock()

@@ -1,9 +1,9 @@
 // Package ondemand is an agent's side of a search: the handler of the command kind
-// "search". In go a request, signed and allowed by package command, and the host's
-// hardware; out come reports as the search goes and its findings at the end. It
-// refuses what the configuration does not offer or what goes beyond its limits, and
-// ends the search when others use the adapter. How to search, packages search and
-// search/run know.
+// "search". The input is a request, signed and allowed by package command, and the
+// host's hardware; the output is progress reports and the findings at the end. It
+// refuses what the configuration does not offer or what exceeds its limits, and stops
+// the search when others use the adapter. The search itself is done by packages search
+// and search/run.
 package ondemand
 
 import (
@@ -27,23 +27,23 @@ import (
 	"github.com/giverny/giverny/search/run"
 )
 
-// Deps are what the handler works with; all are required but Counters.
+// Deps are the handler's dependencies; all are required except Counters and Metrics.
 type Deps struct {
 	Hardware func() schema.HostHardware
-	Counters Counters // of adapters; nil: others are not looked for
-	Dir      string   // where logs of searches are kept
+	Counters Counters // of adapters; nil: other traffic is not checked
+	Dir      string   // folder of search logs
 	Log      *slog.Logger
 	Metrics  *run.Metrics // nil: none
 }
 
-// Handler carries out searches. It is a command.Handler, its ArgumentChecker and Partial.
+// Handler runs searches. It is a command.Handler, ArgumentChecker and Partial.
 type Handler struct {
 	cfg  Config
 	deps Deps
 	rigs map[string]engine.Rig // by engine
 }
 
-// New makes the handler of a valid configuration.
+// New returns the handler for a valid configuration.
 func New(cfg Config, deps Deps) (*Handler, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, fmt.Errorf("search.offer: %w", err)
@@ -58,10 +58,10 @@ func New(cfg Config, deps Deps) (*Handler, error) {
 // Kind is search.
 func (*Handler) Kind() string { return schema.KindSearch }
 
-// PartialOutput says that what a stopped search has found counts.
+// PartialOutput marks that the findings of a stopped search count.
 func (*Handler) PartialOutput() {}
 
-// order is a request that this host can carry out.
+// order is a request that this host can execute.
 type order struct {
 	schema.SearchRequest
 	engine    *EngineConfig
@@ -98,7 +98,7 @@ func (h *Handler) read(arguments json.RawMessage) (o order, no *safety.Refusal) 
 	return o, h.place(&o)
 }
 
-// limits are those of this host.
+// limits checks the limits of this host.
 func (h *Handler) limits(o *order) *safety.Refusal {
 	longest := h.cfg.MaxDuration.Seconds()
 	switch {
@@ -113,7 +113,7 @@ func (h *Handler) limits(o *order) *safety.Refusal {
 	return nil
 }
 
-// place finds the engine, the peers and the adapter.
+// place resolves the engine, the peers and the adapter.
 func (h *Handler) place(o *order) *safety.Refusal {
 	i := slices.IndexFunc(h.cfg.Engines, func(e EngineConfig) bool { return e.Name == o.Engine })
 	if i < 0 {
@@ -131,7 +131,7 @@ func (h *Handler) place(o *order) *safety.Refusal {
 	if !o.engine.wantsPeer() && len(o.Peers) > 0 {
 		return safety.Refuse(safety.BadArguments, "engine %q takes no peer", o.Engine)
 	}
-	if o.engine.Kind == kindSimulated { // it says nothing of this host's adapters
+	if o.engine.Kind == kindSimulated { // unrelated to this host's adapters
 		o.Adapter, o.subsystem = "", schema.Subsystem{NICModel: "simulated " + o.engine.Subsystem}
 		return nil
 	}
@@ -168,7 +168,7 @@ func describeAdapters(h *schema.HostHardware) string {
 	return "; it has " + strings.Join(names, ", ")
 }
 
-// restriction reads what a person writes in YAML, as JSON.
+// restriction parses a restriction, which users write in YAML, from JSON.
 func restriction(limits map[string]json.RawMessage) (search.Restriction, error) {
 	if len(limits) == 0 {
 		return nil, nil
@@ -180,7 +180,7 @@ func restriction(limits map[string]json.RawMessage) (search.Restriction, error) 
 	return search.ParseRestriction(text)
 }
 
-// DryRun says what would be searched, with which limits.
+// DryRun reports what would be searched, with which limits.
 func (h *Handler) DryRun(_ context.Context, arguments json.RawMessage) (json.RawMessage, error) {
 	o, no := h.read(arguments)
 	if no != nil {
@@ -189,16 +189,16 @@ func (h *Handler) DryRun(_ context.Context, arguments json.RawMessage) (json.Raw
 	return json.Marshal(o.report())
 }
 
-// report is one without results.
+// report returns a report without results.
 func (o *order) report() schema.SearchReport {
 	return schema.SearchReport{Engine: o.Engine, Adapter: o.Adapter, Subsystem: o.subsystem, Algorithm: o.Algorithm, Seed: o.Seed,
 		Peers: o.Peers, Region: o.Region, Budget: o.Budget}
 }
 
-// Run searches.
+// Run runs a search.
 func (h *Handler) Run(ctx context.Context, c command.Call) (json.RawMessage, error) {
 	o, no := h.read(c.Arguments)
-	if no != nil { // the hardware has changed since it was judged
+	if no != nil { // the hardware changed since the check
 		return nil, errors.New(no.Detail)
 	}
 	duration := time.Duration(o.DurationSeconds * float64(time.Second))
@@ -227,14 +227,14 @@ func (h *Handler) Run(ctx context.Context, c command.Call) (json.RawMessage, err
 	if cause := context.Cause(ctx); ctx.Err() != nil && !errors.Is(cause, errDuration) {
 		err = cause
 	} else if ctx.Err() != nil {
-		err = nil // the time that was asked for is over: that is how a search ends
+		err = nil // the requested time is over, which is the normal end of a search
 	}
 	return news.last(&s.Summary), err
 }
 
 var errDuration = errors.New("the duration of the search is over")
 
-// known puts the MFS one after the other that mean something in the space of the engines.
+// known concatenates the MFS that are valid in the engines' space.
 func (h *Handler) known(ctx context.Context, list []json.RawMessage, engines []engine.Engine) (text []byte, err error) {
 	if len(list) == 0 {
 		return nil, nil
@@ -248,7 +248,7 @@ func (h *Handler) known(ctx context.Context, list []json.RawMessage, engines []e
 		return nil, err
 	}
 	for _, one := range list {
-		if _, err := space.ParseKnown(one); err != nil { // such as of an engine with other dimensions
+		if _, err := space.ParseKnown(one); err != nil { // for example of an engine with other dimensions
 			h.deps.Log.Warn("search: known anomaly left out", "mfs", string(one), "error", err)
 			continue
 		}
@@ -257,7 +257,7 @@ func (h *Handler) known(ctx context.Context, list []json.RawMessage, engines []e
 	return text, nil
 }
 
-// open makes an engine for each peer, or one.
+// open opens an engine per peer, or one without peers.
 func (h *Handler) open(o *order, w *watch) (engines []engine.Engine, err error) {
 	peers := o.Peers
 	if len(peers) == 0 {
@@ -290,7 +290,7 @@ func (h *Handler) open(o *order, w *watch) (engines []engine.Engine, err error) 
 	return engines, nil
 }
 
-// rigOf is the rig of an order's engine with a pair for each of its peers.
+// rigOf returns the rig of an order's engine with a pair for each peer.
 func (h *Handler) rigOf(o *order) engine.Rig {
 	rig := h.rigs[o.Engine]
 	if len(rig.Pairs) == 0 {

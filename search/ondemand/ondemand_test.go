@@ -22,11 +22,11 @@ import (
 
 func TestMain(m *testing.M) { serveEngine(); goleak.VerifyTestMain(m) }
 
-// host has one adapter; others move what a test says.
+// host has one adapter, with configurable other traffic.
 type host struct {
 	mu    sync.Mutex
 	bytes uint64
-	step  uint64 // by which it grows with every look
+	step  uint64 // increase of the counter at every reading
 	err   error
 }
 
@@ -77,12 +77,12 @@ func request(edit func(*schema.SearchRequest)) json.RawMessage {
 	return text
 }
 
-// What a host does not offer, or goes beyond its limits, is refused with a reason before it begins.
+// Requests for what a host does not offer, or over its limits, are refused with a reason before they begin.
 func TestJudge(t *testing.T) {
 	h := newHandler(t, testConfig(), &host{})
 	for name, c := range map[string]struct {
 		arguments json.RawMessage
-		reason    safety.Reason // empty: taken
+		reason    safety.Reason // empty: accepted
 		detail    string
 	}{
 		"simulated": {request(nil), "", ""},
@@ -147,8 +147,8 @@ func reportOf(t *testing.T, text json.RawMessage) (report schema.SearchReport) {
 	return report
 }
 
-// A search reports as it goes: the first report comes before any experiment, findings come once, and the answer has
-// all that stand.
+// A search reports progress: the first report comes before any experiment, findings come once, and the answer has all
+// that stand.
 func TestASearchReports(t *testing.T) {
 	h, got := newHandler(t, testConfig(), &host{}), &reports{}
 	text, err := h.Run(t.Context(), command.Call{ID: "S1", Arguments: request(nil), Report: got.take(t)})
@@ -188,7 +188,7 @@ func TestASearchReports(t *testing.T) {
 	}
 }
 
-// unreported are the findings of the answer that came after the last report.
+// unreported returns the answer's findings that came after the last report.
 func unreported(reports []schema.SearchReport, answer []schema.SearchFinding) (late []schema.SearchFinding) {
 	seen := map[[2]int]bool{}
 	for _, r := range reports {
@@ -204,7 +204,7 @@ func unreported(reports []schema.SearchReport, answer []schema.SearchFinding) (l
 	return late
 }
 
-// Each limit ends a search that has begun, and what it had is kept.
+// Each limit ends a running search, and its findings are kept.
 func TestWhatEndsASearch(t *testing.T) {
 	blind := errors.New("no such file")
 	for name, c := range map[string]struct {
@@ -253,7 +253,7 @@ func TestWhatEndsASearch(t *testing.T) {
 	}
 }
 
-// The adapter of a simulated engine is not watched; where counters cannot be read at all nothing is measured.
+// The adapter of a simulated engine is not watched; if counters cannot be read, nothing is measured.
 func TestNothingIsMeasuredUnwatched(t *testing.T) {
 	counters := &host{err: errors.New("gone")}
 	text, err := newHandler(t, testConfig(), counters).Run(t.Context(), command.Call{ID: "S1", Report: func(json.RawMessage) {},
@@ -266,7 +266,7 @@ func TestNothingIsMeasuredUnwatched(t *testing.T) {
 	}
 }
 
-// A rig's first pair is that of every peer; a rig that cannot be read is a fault before any search.
+// A rig's first pair is the template for every peer; an unreadable rig is an error before any search.
 func TestRig(t *testing.T) {
 	rig := filepath.Join(t.TempDir(), "rig.yaml")
 	text := "ssh: [/bin/false]\npairs: [{a: {address: 10.0.0.1, device: mlx5_9}, b: {ssh: 'root@{peer}', address: '{peer}', device: mlx5_0}}]\n"
@@ -306,8 +306,8 @@ func TestValidateNamesEveryFault(t *testing.T) {
 	}
 }
 
-// The knowledge base has what engines with other dimensions found too, and anomalies of every workload: neither keeps
-// this engine from searching.
+// The knowledge base also has findings of engines with other dimensions, and anomalies of every workload: neither
+// keeps this engine from searching.
 func TestKnownOfOtherEngines(t *testing.T) {
 	arguments := request(func(r *schema.SearchRequest) {
 		r.Known = []json.RawMessage{json.RawMessage(`{"sockets":{"in":["far"]}}`), json.RawMessage(`{}`), json.RawMessage(`{"transport":{"in":["UD_SEND"]}}`)}

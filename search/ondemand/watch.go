@@ -12,31 +12,31 @@ import (
 	"github.com/giverny/giverny/search/engine"
 )
 
-// Counters read what an adapter has sent and received, in bytes.
+// Counters reads the bytes that an adapter has sent and received.
 type Counters interface {
 	DataBytes(adapter string) (uint64, error)
 }
 
-// watch lets one experiment at a time use the adapter, looks between them at whether others use it, and counts the
-// traffic of the search.
+// watch serialises the experiments on the adapter, checks between them whether others use it, and counts the search's
+// traffic.
 type watch struct {
 	cfg      *Config
-	counters Counters // nil: others are not looked for
-	adapter  string   // empty: the experiments use none of this host
+	counters Counters // nil: other traffic is not checked
+	adapter  string   // empty: the experiments use no adapter of this host
 	limit    float64
 	stop     context.CancelCauseFunc // of the search
 
 	measuring sync.Mutex
-	last      time.Time // guarded by measuring; when the adapter was watched
+	last      time.Time // guarded by measuring; time of the last check
 
 	mu    sync.Mutex
 	moved float64 // guarded by mu; gigabytes
 }
 
-// confirmations: so many windows in a row must show others.
+// confirmations is how many consecutive windows must show other traffic.
 const confirmations = 2
 
-// before an experiment: it returns an error once others use the adapter.
+// before runs before an experiment: it returns an error if others use the adapter.
 func (w *watch) before(ctx context.Context) error {
 	if w.counters == nil || w.cfg.OthersGbps == 0 || !w.last.IsZero() && time.Since(w.last) < w.cfg.WatchEvery {
 		return ctx.Err()
@@ -57,7 +57,7 @@ func (w *watch) before(ctx context.Context) error {
 	return err
 }
 
-// rate of the adapter over one window, Gb/s, both directions together.
+// rate of the adapter over one window, in Gb/s, both directions added.
 func (w *watch) rate(ctx context.Context) (float64, error) {
 	first, err := w.counters.DataBytes(w.adapter)
 	if err != nil {
@@ -71,21 +71,21 @@ func (w *watch) rate(ctx context.Context) (float64, error) {
 	if err != nil {
 		return 0, w.blind(err)
 	}
-	if second < first { // the driver was loaded again
+	if second < first { // the driver was reloaded
 		return 0, nil
 	}
 	const bitsPerByte = 8
 	return float64(second-first) * bitsPerByte / time.Since(began).Seconds() / 1e9, nil
 }
 
-// blind ends the search: whom it disturbs cannot be seen.
+// blind ends the search, since it cannot be seen whom it disturbs.
 func (w *watch) blind(err error) error {
 	err = command.Cancelled("stopped: the counters of %s cannot be read, and so not who else uses it: %v", w.adapter, err)
 	w.stop(err)
 	return err
 }
 
-// after an experiment: the search ends when it has moved what it may.
+// after runs after an experiment: it ends the search if the traffic limit is reached.
 func (w *watch) after(m *search.Measurement) {
 	const gigabitsPerGigabyte = 8
 	w.mu.Lock()
@@ -105,13 +105,13 @@ func (w *watch) gigabytes() float64 {
 	return w.moved
 }
 
-// watched is an engine whose experiments have the adapter for themselves: all pairs of a search use it.
+// watched is an engine with exclusive use of the adapter during experiments; all pairs of a search share it.
 type watched struct {
 	engine.Engine
 	watch *watch
 }
 
-// Measure looks at the adapter first.
+// Measure checks the adapter first.
 func (e *watched) Measure(ctx context.Context, id int, w search.Workload) (search.Measurement, error) {
 	if e.watch.adapter != "" {
 		e.watch.measuring.Lock()

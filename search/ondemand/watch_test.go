@@ -11,7 +11,7 @@ import (
 	"github.com/giverny/giverny/search/engine"
 )
 
-// counting says how many of its experiments run at once at most.
+// counting records the maximum number of concurrent experiments.
 type counting struct {
 	engine.Engine
 	running, most *atomic.Int32
@@ -26,8 +26,8 @@ func (e counting) Measure(context.Context, int, search.Workload) (search.Measure
 	return search.Measurement{}, nil
 }
 
-// The pairs of a search share the adapter of this host: one measures at a time, also
-// without a look for others.
+// The pairs of a search share this host's adapter: one measures at a time, even without
+// a check for other traffic.
 func TestOneExperimentAtATime(t *testing.T) {
 	cfg := DefaultConfig()
 	cfg.OthersGbps = 0

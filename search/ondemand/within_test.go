@@ -6,8 +6,8 @@ import (
 	"github.com/giverny/giverny/search"
 )
 
-// TestFindingOfRestriction: the knowledge base does not have what was searched, so the
-// restriction is among the conditions.
+// TestFindingOfRestriction: the knowledge base does not know the restriction, so it is
+// part of the conditions.
 func TestFindingOfRestriction(t *testing.T) {
 	space, err := search.NewSpace([]search.Dimension{
 		{Name: "direction", Values: []search.Value{search.Text("uni"), search.Text("bi")}},

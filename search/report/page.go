@@ -11,15 +11,15 @@ import (
 	"github.com/giverny/giverny/search"
 )
 
-// Search is a search to report on.
+// Search is the input of a report.
 type Search struct {
 	Title       string
-	Description search.Description // of the engine; without a line rate: not known
+	Description search.Description // of the engine; no line rate: unknown
 	Algorithm   search.Algorithm
 	Seed        uint64
 	Began       time.Time
 	Sums
-	// Measurements in order, invalid ones included; none: only Sums are known.
+	// Measurements in order, including invalid ones; none: only Sums are known.
 	Measurements []search.Measurement
 	Findings     [][]byte // lines of the report
 }
@@ -27,10 +27,10 @@ type Search struct {
 // Sums of a search.
 type Sums struct {
 	Experiments, Failed, Invalid int
-	Hours                        float64 // that the experiments took
+	Hours                        float64 // total duration of the experiments
 }
 
-// finding is an anomaly as it stands at the end.
+// finding is an anomaly in its final state.
 type finding struct {
 	Experiment  int
 	Hours       float64
@@ -42,14 +42,14 @@ type finding struct {
 	WithdrawnAt int
 }
 
-// page is what the template shows.
+// page is the template's data.
 type page struct {
 	Search
 	Standing, Withdrawn []finding
 	Plots               []template.HTML
 }
 
-// Write writes a page of HTML that loads nothing.
+// Write writes a self-contained HTML page.
 func Write(w io.Writer, s Search) error {
 	p := page{Search: s}
 	var experiments []search.Measurement
@@ -71,7 +71,7 @@ func Write(w io.Writer, s Search) error {
 	return pageTemplate.Execute(w, &p)
 }
 
-// count fills the sums, and leaves out what was no experiment.
+// count computes the sums, and returns the measurements that are experiments.
 func (p *page) count() (experiments []search.Measurement) {
 	p.Sums = Sums{}
 	for _, m := range p.Measurements {
@@ -89,7 +89,7 @@ func (p *page) count() (experiments []search.Measurement) {
 	return experiments
 }
 
-// findings reads the lines of a report to the anomalies as they stand in the end.
+// findings converts the lines of a report to the anomalies in their final state.
 func findings(lines [][]byte, experiments []search.Measurement) ([]finding, error) {
 	var all []finding
 	for i, line := range lines {

@@ -9,14 +9,14 @@ import (
 	"github.com/giverny/giverny/search"
 )
 
-// Sizes of a plot and its margins, in the SVG's own unit.
+// Sizes of a plot and its margins, in SVG units.
 const (
 	plotWidth, plotHeight = 900., 240.
 	left, right           = 60., 20.
 	top, bottom           = 30., 40.
 )
 
-// axes maps a plot's data to its place.
+// axes maps a plot's data to coordinates.
 type axes struct {
 	maxX, maxY float64
 	b          strings.Builder
@@ -25,7 +25,7 @@ type axes struct {
 func (a *axes) x(v float64) float64 { return left + (plotWidth-left-right)*v/a.maxX }
 func (a *axes) y(v float64) float64 { return plotHeight - bottom - (plotHeight-top-bottom)*v/a.maxY }
 
-// newAxes draws the frame. Titles are texts of this package: nothing of an engine.
+// newAxes draws the frame. Titles are constants of this package, never an engine's text.
 func newAxes(title, xTitle string, maxX, maxY float64) *axes {
 	a := &axes{maxX: max(1, maxX), maxY: max(1, maxY)}
 	fmt.Fprintf(&a.b, `<svg viewBox="0 0 %g %g" role="img" aria-label="%s" font-size="12" fill="#55606c">`, plotWidth, plotHeight, title)
@@ -45,7 +45,7 @@ func (a *axes) svg() template.HTML {
 	return template.HTML(a.b.String() + "</svg>") // numbers and texts of this package
 }
 
-// ticks are round numbers from 0 to limit, about five.
+// ticks returns about five round numbers from 0 to limit.
 func ticks(limit float64) (at []float64) {
 	step := math.Pow(10, math.Floor(math.Log10(limit/4)))
 	for _, f := range []float64{5, 2} {
@@ -60,7 +60,7 @@ func ticks(limit float64) (at []float64) {
 	return at
 }
 
-// plots are the anomalies found over the experiments, and what each experiment saw.
+// plots shows the anomalies found over the experiments, and each experiment's rates.
 func plots(p *page, experiments []search.Measurement) []template.HTML {
 	n := float64(p.Experiments)
 	list := []template.HTML{foundPlot(n, p.Standing)}
@@ -70,7 +70,7 @@ func plots(p *page, experiments []search.Measurement) []template.HTML {
 	return list
 }
 
-// foundPlot is a step at each anomaly's first experiment. standing is in their order.
+// foundPlot has a step at each anomaly's first experiment. standing is in that order.
 func foundPlot(experiments float64, standing []finding) template.HTML {
 	a := newAxes("anomalies found", "experiments", experiments, float64(len(standing)))
 	fmt.Fprintf(&a.b, `<path fill="none" stroke="#1f6fb2" stroke-width="2" d="M%.1f %.1f`, a.x(0), a.y(0))
@@ -81,8 +81,8 @@ func foundPlot(experiments float64, standing []finding) template.HTML {
 	return a.svg()
 }
 
-// seenPlot has a dot for each experiment: the worst direction's rate as a share of
-// the line rate, and the pause, where there is any.
+// seenPlot has a dot per experiment: the worst direction's rate as a share of the line
+// rate, and the pause, if any.
 func seenPlot(d *search.Description, n float64, experiments []search.Measurement) template.HTML {
 	a := newAxes("throughput of the worse direction, % of line rate (blue), and pause, % of time (red)", "experiments", n, 100)
 	for i, m := range experiments {

@@ -48,7 +48,7 @@ func TestSentences(t *testing.T) {
 	}
 }
 
-// Nothing that an engine says is markup, and the page loads nothing.
+// An engine's text is never markup, and the page loads nothing.
 func TestPageIsEscapedAndWhole(t *testing.T) {
 	const evil = `</code><script>alert("x")</script>&`
 	d := search.Description{Name: evil, LineRateGbps: 200, MessageRateMpps: 200}
@@ -101,7 +101,7 @@ func wellFormed(t *testing.T, text string) {
 	}
 }
 
-// Of a search whose measurements were not kept, the sums are given.
+// For a search without stored measurements, the sums are shown.
 func TestPageOfSums(t *testing.T) {
 	var page bytes.Buffer
 	err := report.Write(&page, report.Search{Title: "MT4129", Sums: report.Sums{Experiments: 120, Failed: 2, Hours: 1.5},
@@ -116,7 +116,7 @@ func TestPageOfSums(t *testing.T) {
 	}
 }
 
-// A finding that fits nothing is an error.
+// A finding that contradicts the others is an error.
 func TestPageOfNonsense(t *testing.T) {
 	for line, says := range map[string]string{
 		`{"type":"revised","experiment":3,"of":1,"mfs":null}`:       "finding 1 revises the anomaly of experiment 1, which is not there",

@@ -1,6 +1,6 @@
-// Package report says what a search has found, for people: a sentence in the style
-// of the paper for each anomaly, and a page of HTML that needs nothing beside it.
-// Findings and measurements go in, text comes out.
+// Package report presents the findings of a search: a sentence in the style of the
+// paper for each anomaly, and a self-contained HTML page. The input is findings and
+// measurements, the output is text.
 package report
 
 import (
@@ -14,11 +14,11 @@ import (
 	"github.com/giverny/giverny/search"
 )
 
-// Sentence says which workloads trigger an anomaly, by the conditions of its MFS, and
-// what they see, such as "bidirectional RC WRITE with a batch of 64 or more, 320 or
+// Sentence describes which workloads trigger an anomaly, by the conditions of its MFS,
+// and its symptom, such as "bidirectional RC WRITE with a batch of 64 or more, 320 or
 // more QPs and a mix of short (1024 or less) and long (65536 or more) messages: pause
-// 8.1%". Dimensions that it does not know go by their names. A shown measurement
-// without directions leaves the numbers out.
+// 8.1%". Unknown dimensions appear by name. If shown has no directions, the numbers are
+// omitted.
 func Sentence(conditions map[string]search.Condition, symptom search.Symptom, shown search.Measurement) string {
 	var direction, transport string
 	var with []string
@@ -46,7 +46,7 @@ func Sentence(conditions map[string]search.Condition, symptom search.Symptom, sh
 	return text + ": " + symptomText(symptom, shown)
 }
 
-// SentenceOf is Sentence of an MFS as it is stored, without the numbers; the MFS itself where it is no such thing.
+// SentenceOf is Sentence for a stored MFS, without the numbers; for anything else, the text itself.
 func SentenceOf(mfs json.RawMessage, symptom string) string {
 	var conditions map[string]search.Condition
 	if json.Unmarshal(mfs, &conditions) != nil {
@@ -55,7 +55,7 @@ func SentenceOf(mfs json.RawMessage, symptom string) string {
 	return Sentence(conditions, search.Symptom(symptom), search.Measurement{})
 }
 
-// inOrder is the names sorted, counts and then patterns last, as one says it.
+// inOrder sorts the names, counts and then patterns last, as is natural in a sentence.
 func inOrder(conditions map[string]search.Condition) []string {
 	rank := func(name string) int {
 		switch _, ok := counted[name]; {
@@ -83,7 +83,7 @@ func directionWord(v string) string {
 	return v
 }
 
-// choice joins alternatives.
+// choice joins alternatives with "or".
 func choice(values []search.Value, word func(string) string) string {
 	words := make([]string, len(values))
 	for i, v := range values {
@@ -104,11 +104,11 @@ func list(parts []string) string {
 // counted dimensions read better as "320 or more QPs".
 var counted = map[string]string{"qps": "QPs", "sge": "scatter-gather entries", "memory_regions": "memory regions"}
 
-// named dimensions have a shorter word than their name.
+// named maps dimensions to shorter words.
 var named = map[string]string{"wqe_batch": "a batch", "receive_batch": "a receive batch", "wq_depth": "a queue depth",
 	"mtu": "an MTU", "region_bytes": "memory regions"}
 
-// phrases of one dimension.
+// phrases describes the condition on one dimension.
 func phrases(dimension string, c search.Condition) []string {
 	name := strings.ReplaceAll(dimension, "_", " ")
 	switch {
@@ -163,7 +163,7 @@ func patternPhrases(name string, c search.Condition) (parts []string) {
 	return parts
 }
 
-// symptomText is the symptom with the worst host's or direction's number.
+// symptomText is the symptom with the number of the worst host or direction.
 func symptomText(symptom search.Symptom, m search.Measurement) string {
 	if len(m.Directions) == 0 {
 		return string(symptom)

@@ -17,18 +17,18 @@ import (
 	"github.com/giverny/giverny/search/engine"
 )
 
-// journal is the log of a search: a line of JSON for the search, one for each
-// measurement and one for each finding. A line counts once its end is written; what
-// follows the last end, of a process that was killed, is cut off.
+// journal is the log of a search: a line of JSON for the search, one per measurement
+// and one per finding. A line counts only if its newline is written; a partial last
+// line, of a process that was killed, is truncated.
 type journal struct {
 	file *os.File
 	path string
 }
 
-// logVersion is of the lines' form.
+// logVersion is the version of the line format.
 const logVersion = 1
 
-// Types of lines, beside those of findings.
+// Types of lines, other than findings.
 const (
 	lineSearch      = "search"
 	lineMeasurement = "measurement"
@@ -42,7 +42,7 @@ type Header struct {
 	Settings Settings  `json:"settings"`
 }
 
-// Settings decide what a search asks: a log can be resumed by the same ones alone.
+// Settings determine the course of a search: a log can be resumed only with the same ones.
 type Settings struct {
 	Description search.Description `json:"description"`
 	Algorithm   search.Algorithm   `json:"algorithm"`
@@ -58,13 +58,13 @@ type Measured struct {
 	Type        string             `json:"type"` // "measurement"
 	Time        time.Time          `json:"time"`
 	Pair        int                `json:"pair"` // from 1
-	ID          int                `json:"id"`   // of the pair's measurements, from 1, invalid ones included
+	ID          int                `json:"id"`   // counts the pair's measurements from 1, including invalid ones
 	Workload    json.RawMessage    `json:"workload"`
 	Measurement search.Measurement `json:"measurement"`
-	Fault       string             `json:"fault,omitempty"` // what the engine did wrong
+	Fault       string             `json:"fault,omitempty"` // the engine's error
 }
 
-// openJournal opens a log, or makes it; one process may.
+// openJournal opens or creates a log, and locks it against other processes.
 func openJournal(path string) (*journal, []byte, error) {
 	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_APPEND, 0o644)
 	if err != nil {
@@ -84,7 +84,7 @@ func openJournal(path string) (*journal, []byte, error) {
 		}
 	}
 	whole := text[:bytes.LastIndexByte(text, '\n')+1]
-	if err := isLog(text, whole); err != nil { // before anything of the file is cut off
+	if err := isLog(text, whole); err != nil { // before anything is truncated
 		return nil, nil, errors.Join(fmt.Errorf("log %s: %w", path, err), file.Close())
 	}
 	if len(whole) < len(text) {
@@ -95,11 +95,11 @@ func openJournal(path string) (*journal, []byte, error) {
 	return j, whole, nil
 }
 
-// headerBegins is how every log begins.
+// headerBegins is the beginning of every log.
 const headerBegins = `{"type":"` + lineSearch + `"`
 
-// isLog reports what keeps a file from being a log: without a whole line it must be the
-// begin of a header.
+// isLog returns an error if a file is not a log. Without a complete line it must be the
+// beginning of a header.
 func isLog(text, whole []byte) error {
 	if len(whole) == 0 {
 		n := min(len(text), len(headerBegins))
@@ -113,7 +113,7 @@ func isLog(text, whole []byte) error {
 	return err
 }
 
-// close also takes a nil journal.
+// close accepts a nil journal.
 func (j *journal) close() error {
 	if j == nil {
 		return nil
@@ -133,7 +133,7 @@ func (j *journal) append(line any) error {
 	return nil
 }
 
-// measured writes a measurement; it is on the disk when measured returns.
+// measured writes a measurement and syncs it to disk.
 func (j *journal) measured(got result, fault *engine.Fault) error {
 	workload, err := json.Marshal(got.workload)
 	if err != nil {
@@ -149,15 +149,15 @@ func (j *journal) measured(got result, fault *engine.Fault) error {
 	return j.file.Sync()
 }
 
-// finding writes a finding. It follows from the measurements before it, so it need
-// not be on the disk.
+// finding writes a finding. It can be derived from the measurements before it, so it is
+// not synced.
 func (j *journal) finding(f search.Finding) error { return j.append(f) }
 
-// damagedAdvice is what to do with a log that was edited or damaged: a log that ends early is resumed.
+// damagedAdvice is for a log that was edited or damaged; a truncated log is simply resumed.
 const damagedAdvice = "the log is damaged: to search on from before this line, delete it and all that follow"
 
-// replay has the search observe the measurements of a log, and writes to it the
-// findings that it lacks.
+// replay feeds a log's measurements to the search, and appends the findings that are
+// missing in the log.
 func (r *runner) replay(text []byte) error {
 	var found []search.Finding
 	logged := 0
@@ -196,7 +196,7 @@ func (r *runner) replay(text []byte) error {
 	return nil
 }
 
-// again has the search observe a measurement of the log.
+// again feeds a measurement of the log to the search.
 func (r *runner) again(line []byte) ([]search.Finding, error) {
 	var m Measured
 	if err := json.Unmarshal(line, &m); err != nil {
@@ -221,8 +221,8 @@ func (r *runner) again(line []byte) ([]search.Finding, error) {
 	return r.observe(i, m.Measurement), nil
 }
 
-// sameSearch compares the settings of a log with those of a search, and gives the
-// log's description: the bounds in it may differ.
+// sameSearch compares a log's settings with those of a search, and returns the log's
+// description, whose bounds may differ.
 func sameSearch(logged []byte, want Settings) (search.Description, error) {
 	line, _, _ := bytes.Cut(logged, []byte("\n"))
 	h, err := parseHeader(line)
@@ -275,14 +275,14 @@ func parseHeader(line []byte) (Header, error) {
 	return h, nil
 }
 
-// Log is what a log holds.
+// Log is the content of a log.
 type Log struct {
 	Header       Header
 	Measurements []Measured
 	Findings     [][]byte // lines of the report
 }
 
-// ReadLog reads a log, of a search under way too.
+// ReadLog reads a log, possibly of a running search.
 func ReadLog(path string) (Log, error) {
 	var l Log
 	text, err := os.ReadFile(path)

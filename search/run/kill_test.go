@@ -14,8 +14,8 @@ import (
 	"github.com/giverny/giverny/search/run"
 )
 
-// searchArgument makes the test binary a process that searches, with the log named
-// after it, and prints its findings.
+// searchArgument makes the test binary a process that searches, with the log in the
+// next argument, and prints its findings.
 const searchArgument = "search-until-killed"
 
 const killBudget = 600
@@ -30,8 +30,8 @@ func searchUntilKilled(log string) {
 	}
 }
 
-// A search whose process is killed at random moments, and started again each time,
-// ends as one that was not.
+// A search whose process is killed at random times and restarted ends like an
+// uninterrupted one.
 func TestKilledSearchEndsTheSame(t *testing.T) {
 	var whole bytes.Buffer
 	mustRun(t, t.Context(), options(t, killBudget, 1, &whole))

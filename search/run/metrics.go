@@ -9,7 +9,7 @@ import (
 	"github.com/giverny/giverny/search/engine"
 )
 
-// Metrics of all searches of a process. A nil *Metrics counts nothing.
+// Metrics of all searches of a process. A nil *Metrics is a no-op.
 type Metrics struct {
 	measurements, faults, findings *prometheus.CounterVec
 }

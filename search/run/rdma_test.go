@@ -33,8 +33,8 @@ func TestSearchOverSoftRoCE(t *testing.T) {
 	}
 }
 
-// searchBetweenGuests boots two guests and searches. It is false where they do not reach
-// each other at the end, so that nothing can be said of the search.
+// searchBetweenGuests boots two guests and searches. It returns false if they cannot
+// reach each other at the end, which makes the result inconclusive.
 func searchBetweenGuests(ctx context.Context, t *testing.T) (reached bool) {
 	t.Helper()
 	folder := rdmavm.Folder(t)
@@ -80,8 +80,8 @@ func searchBetweenGuests(ctx context.Context, t *testing.T) (reached bool) {
 	return true
 }
 
-// checkMeasured checks that traffic was measured, and that the counters which the
-// engine saw are part of those that ibsysfs saw.
+// checkMeasured checks that traffic was measured, and that the engine's counters are
+// part of those of ibsysfs.
 func checkMeasured(t *testing.T, path string, packets uint64) {
 	t.Helper()
 	l, err := run.ReadLog(path)
@@ -106,15 +106,15 @@ func checkMeasured(t *testing.T, path string, packets uint64) {
 	if rates := l.Header.Settings.Description.PacketRates; len(rates) != 3 {
 		t.Errorf("calibrated %v; want 64, 256 and 1024 bytes", rates)
 	}
-	// The first host's share and the calibration's packets are not known apart: what
-	// ibsysfs saw there is more than a tenth of what the engine saw on both.
+	// The first host's share and the calibration's packets are not known separately:
+	// ibsysfs must see there more than a tenth of the engine's count for both.
 	if float64(packets) < sent/10 {
 		t.Errorf("ibsysfs saw %d packets on one host, and the engine %.0f on both", packets, sent)
 	}
 }
 
-// packetsSent is what the ibsysfs collector reads of a guest's adapter, whose files
-// are copied.
+// packetsSent returns the ibsysfs collector's count for a guest's adapter, from copied
+// files.
 func packetsSent(t *testing.T, machine *rdmavm.Guest, address string) (sent uint64) {
 	t.Helper()
 	const root = "/sys/class/infiniband/"

@@ -1,7 +1,7 @@
-// Package run drives a search with engines. In go engines, one for each pair of
-// hosts, and what to search for; out come findings as they are made and a summary.
-// Every measurement is kept in a log, from which a search that was stopped at any
-// moment goes on and ends the same.
+// Package run drives a search with engines. The input is engines, one per pair of
+// hosts, and the search's parameters; the output is findings as they are made and a
+// summary. Every measurement is logged; a search that was interrupted at any point can
+// be resumed from the log, with the same result.
 package run
 
 import (
@@ -20,19 +20,20 @@ import (
 
 // Options of a search.
 type Options struct {
-	Engines []engine.Engine // one for each pair of hosts; the caller closes them
+	Engines []engine.Engine // one per pair of hosts; closed by the caller
 	Search  search.Config   // Run sets Pairs and Known
 	// Restrict is the part of the space to search; nil: all of it.
 	Restrict search.Restriction
-	// Known are MFS that are not searched again, as Space.ParseKnown reads them; nil: none.
+	// Known are MFS that are not searched again, in the format of Space.ParseKnown;
+	// nil: none.
 	Known []byte
-	// KnownName is where they are from, for errors; empty: it is not said.
+	// KnownName is their source, for errors; may be empty.
 	KnownName string
-	// Log is the path of the log; empty: none is kept.
+	// Log is the path of the log; empty: no log.
 	Log string
-	// OnFinding takes each finding, when resuming those of the log too; nil: none.
+	// OnFinding receives each finding, including those of a resumed log; may be nil.
 	OnFinding func(Finding) error
-	// OnProgress is called at the begin and after every measurement; nil: never.
+	// OnProgress is called at the beginning and after every measurement; may be nil.
 	OnProgress func(Progress)
 	Logger     *slog.Logger
 	Metrics    *Metrics // nil: none
@@ -52,7 +53,7 @@ type Progress struct {
 	Elapsed time.Duration // since Run began to measure
 }
 
-// Left is the time that the rest takes at the rate so far; 0: it is not known yet.
+// Left estimates the remaining time from the rate so far; 0: unknown.
 func (p Progress) Left() time.Duration {
 	done := p.Experiments - p.Resumed
 	if done <= 0 {
@@ -61,13 +62,14 @@ func (p Progress) Left() time.Duration {
 	return time.Duration(float64(p.Elapsed) / float64(done) * float64(p.Budget-p.Experiments))
 }
 
-// Summary is what a search came to. Its JSON is the last line of the report.
+// Summary is the result of a search. Its JSON is the last line of the report.
 type Summary struct {
 	search.Summary
-	Interrupted bool `json:"interrupted,omitempty"` // the context ended before the budget
+	Interrupted bool `json:"interrupted,omitempty"` // the context ended before the budget was spent
 }
 
-// Run searches until the budget is spent or ctx ends, which is no error. It is an EngineError if no experiment succeeded.
+// Run searches until the budget is spent or ctx ends, which is not an error. It returns
+// an EngineError if no experiment succeeded.
 func Run(ctx context.Context, o Options) (Summary, error) {
 	if len(o.Engines) == 0 {
 		return Summary{}, errors.New("search: no engine: want one for each pair of hosts")
@@ -101,11 +103,11 @@ func Run(ctx context.Context, o Options) (Summary, error) {
 	return summary, err
 }
 
-// prepare makes the search, and brings it to where the log ends.
+// prepare creates the search, and replays the log.
 func (r *runner) prepare(d search.Description, logged []byte) error {
 	settings := Settings{Description: d, Algorithm: r.Search.Algorithm, Budget: r.Search.Budget, Pairs: len(r.pairs), Seed: r.Search.Seed, Restrict: r.Restrict, Known: string(r.Known)}
 	if len(logged) > 0 {
-		// What was calibrated holds for the whole search.
+		// The calibration of the log applies to the whole search.
 		var err error
 		if d, err = sameSearch(logged, settings); err != nil {
 			return fmt.Errorf("log %s: %w", r.Log, err)
@@ -130,7 +132,7 @@ func (r *runner) prepare(d search.Description, logged []byte) error {
 	return nil
 }
 
-// Prepare makes the search of Options in the space of a description.
+// Prepare creates the search of Options in the space of a description.
 func Prepare(d search.Description, o Options) (*search.Search, error) {
 	space, err := Space(d, o.Restrict)
 	if err != nil {
@@ -147,7 +149,7 @@ func Prepare(d search.Description, o Options) (*search.Search, error) {
 	return search.New(d, space, cfg)
 }
 
-// Space is what an engine describes, cut to a restriction.
+// Space is the space of a description, restricted if r is not empty.
 func Space(d search.Description, r search.Restriction) (*search.Space, error) {
 	space, err := search.NewSpace(d.Dimensions)
 	if err != nil || len(r) == 0 {
@@ -156,7 +158,7 @@ func Space(d search.Description, r search.Restriction) (*search.Space, error) {
 	return space.Restrict(r)
 }
 
-// Describe asks all engines: they must be pairs of the same subsystem.
+// Describe queries all engines, which must be pairs of the same subsystem.
 func Describe(ctx context.Context, engines []engine.Engine) (search.Description, error) {
 	var first search.Description
 	for i, e := range engines {
@@ -173,7 +175,7 @@ func Describe(ctx context.Context, engines []engine.Engine) (search.Description,
 	return first, nil
 }
 
-// describeAttempts of an engine that failed to describe itself.
+// describeAttempts is how often a failed description is tried.
 const describeAttempts = 3
 
 func describe(ctx context.Context, e engine.Engine) (d search.Description, err error) {
@@ -191,27 +193,27 @@ type EngineError struct{ err error }
 
 func (e *EngineError) Error() string { return "search: " + e.err.Error() }
 
-// ExitStatus is that of a process whose engine failed.
+// ExitStatus is the process exit status after an engine failure.
 func (e *EngineError) ExitStatus() int { return 2 }
 
-// Unwrap is what lies beneath.
+// Unwrap returns the underlying error.
 func (e *EngineError) Unwrap() error { return e.err }
 
-// runner is a search under way.
+// runner is a running search.
 type runner struct {
 	Options
 	search  *search.Search
-	journal *journal // nil: no log is kept
+	journal *journal // nil: no log
 	pairs   []pair
-	seen    []search.Measurement // by the number of the experiment, less one
+	seen    []search.Measurement // by experiment number, less one
 	resumed int
 	begin   time.Time
 }
 
-// pair is what the runner knows of a pair of hosts.
+// pair is the runner's state of a pair of hosts.
 type pair struct {
 	asked int  // measurements so far: the identifier of the last
-	busy  bool // one is under way
+	busy  bool // a measurement is running
 	gone  bool // its engine has ended
 }
 
@@ -221,7 +223,7 @@ type task struct {
 	workload search.Workload
 }
 
-// result is what came of a task.
+// result is the outcome of a task.
 type result struct {
 	task
 	pair        int
@@ -229,7 +231,7 @@ type result struct {
 	err         error
 }
 
-// measure asks the engines until the search has nothing more to ask.
+// measure runs the engines until the search has no more workloads.
 func (r *runner) measure(ctx context.Context) error {
 	r.begin = time.Now()
 	r.progress()
@@ -262,7 +264,7 @@ func (r *runner) measure(ctx context.Context) error {
 	return errors.Join(failed, group.Wait())
 }
 
-// ask gives every idle pair its next task, and says how many got one.
+// ask gives every idle pair its next task, and returns how many got one.
 func (r *runner) ask(ctx context.Context, tasks []chan task) (given int) {
 	for i := range r.pairs {
 		p := &r.pairs[i]
@@ -279,14 +281,14 @@ func (r *runner) ask(ctx context.Context, tasks []chan task) (given int) {
 	return given
 }
 
-// take keeps what came of a task.
+// take processes the result of a task.
 func (r *runner) take(ctx context.Context, got result) error {
 	p := &r.pairs[got.pair]
 	p.busy = false
 	var fault *engine.Fault
 	isFault := errors.As(got.err, &fault)
 	if got.err != nil && ctx.Err() != nil {
-		p.asked-- // it was broken off, and is asked again when the search is resumed
+		p.asked-- // it was interrupted, and is repeated when the search is resumed
 		return nil
 	}
 	if errors.Is(got.err, engine.ErrGone) {
@@ -314,7 +316,7 @@ func (r *runner) take(ctx context.Context, got result) error {
 	return &EngineError{fmt.Errorf("pair %d: %w", got.pair+1, got.err)}
 }
 
-// keep logs a measurement, and has the search observe it.
+// keep logs a measurement, and feeds it to the search.
 func (r *runner) keep(got result, fault *engine.Fault) error {
 	if r.journal != nil {
 		if err := r.journal.measured(got, fault); err != nil {
@@ -335,7 +337,7 @@ func (r *runner) keep(got result, fault *engine.Fault) error {
 	return r.announce(news)
 }
 
-// observe has the search observe a measurement, and keeps it by its number.
+// observe feeds a measurement to the search, and stores it by its number.
 func (r *runner) observe(pair int, m search.Measurement) []search.Finding {
 	if m.Status != search.Invalid {
 		r.seen = append(r.seen, m)
@@ -343,7 +345,7 @@ func (r *runner) observe(pair int, m search.Measurement) []search.Finding {
 	return r.search.Observe(pair, m)
 }
 
-// announce hands findings on.
+// announce passes findings to OnFinding.
 func (r *runner) announce(news []search.Finding) error {
 	if r.OnFinding == nil {
 		return nil

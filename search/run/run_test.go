@@ -47,7 +47,7 @@ func simulatedPairs(t testing.TB, pairs int) (engines []engine.Engine) {
 	return engines
 }
 
-// options of a search whose findings go to w as lines.
+// options returns options of a search whose findings are written to w as lines.
 func options(t testing.TB, budget, pairs int, w *bytes.Buffer) run.Options {
 	return run.Options{
 		Engines: simulatedPairs(t, pairs), Search: search.Config{Algorithm: search.Lift, Budget: budget, Seed: 7}, Logger: discard(),
@@ -64,8 +64,8 @@ func mustRun(t testing.TB, ctx context.Context, o run.Options) run.Summary {
 	return s
 }
 
-// A search that is stopped by its context at any measurement, and again, ends as one
-// that was not.
+// A search interrupted by its context at any measurement, repeatedly, ends like an
+// uninterrupted one.
 func TestResumedSearchEndsTheSame(t *testing.T) {
 	const budget = 300
 	var whole bytes.Buffer
@@ -118,7 +118,7 @@ func checkLog(t *testing.T, path, findings string) {
 	}
 }
 
-// A last line that was torn is cut off; other lines that are no lines are named.
+// A torn last line is truncated; other malformed lines are reported.
 func TestTornLog(t *testing.T) {
 	var whole bytes.Buffer
 	o := options(t, 120, 1, &whole)
@@ -156,8 +156,8 @@ func TestTornLog(t *testing.T) {
 	}
 }
 
-// The log of a version that asks for other workloads, or finds more in the same ones, is
-// refused and stays as it is.
+// The log of a version that asks for other workloads, or finds more in the same ones,
+// is refused and left unchanged.
 func TestLogOfAnotherVersion(t *testing.T) {
 	o := options(t, 60, 1, &bytes.Buffer{})
 	o.Log = filepath.Join(t.TempDir(), "search.log")
@@ -188,7 +188,7 @@ func TestLogOfAnotherVersion(t *testing.T) {
 	}
 }
 
-// A log goes on with its own settings alone.
+// A log is resumed only with its own settings.
 func TestLogOfAnotherSearch(t *testing.T) {
 	log := filepath.Join(t.TempDir(), "search.log")
 	o := options(t, 30, 1, &bytes.Buffer{})
@@ -235,7 +235,7 @@ func restriction(t *testing.T, text string) search.Restriction {
 	return r
 }
 
-// gate holds measurements until it is open.
+// gate blocks measurements until it is open.
 type gate struct {
 	engine.Engine
 	arrived, open chan struct{}
@@ -254,7 +254,7 @@ func (g *gate) Measure(ctx context.Context, id int, w search.Workload) (search.M
 	}
 }
 
-// Pairs measure side by side: all are busy before one is done.
+// Pairs measure in parallel: all are busy before the first is done.
 func TestPairsAreBusySideBySide(t *testing.T) {
 	const pairs, budget = 3, 40
 	o := options(t, budget, pairs, &bytes.Buffer{})
@@ -273,8 +273,8 @@ func TestPairsAreBusySideBySide(t *testing.T) {
 	}
 }
 
-// erring fails as it is told, by identifier. Its first five measurements wait for those of
-// the other that meets it, if there is one: a loaded machine may run one pair to the end
+// erring fails at the given identifiers. Its first five measurements wait for those of
+// the other engine that meets it, if any: a loaded machine may run one pair to the end
 // before the next begins.
 type erring struct {
 	engine.Engine
@@ -297,7 +297,7 @@ func (e *erring) Measure(ctx context.Context, id int, w search.Workload) (search
 	return e.Engine.Measure(ctx, id, w)
 }
 
-// A fault costs an experiment; a pair whose engine is gone leaves the rest to others.
+// A fault costs an experiment; if a pair's engine is gone, the others do the rest.
 func TestFaultsOfEngines(t *testing.T) {
 	fault := &engine.Fault{Engine: "F", Reason: engine.Late, Err: errors.New("no answer")}
 	gone := fmt.Errorf("%w: %w", fault, engine.ErrGone)
@@ -347,7 +347,7 @@ func (e *shy) Describe(ctx context.Context) (search.Description, error) {
 	return e.Engine.Describe(ctx)
 }
 
-// An engine may fail to describe itself twice.
+// An engine may fail twice to describe itself.
 func TestEngineThatDescribesItselfLate(t *testing.T) {
 	for fails, works := range map[int]bool{2: true, 3: false} {
 		o := options(t, 5, 1, &bytes.Buffer{})
@@ -360,7 +360,7 @@ func TestEngineThatDescribesItselfLate(t *testing.T) {
 	}
 }
 
-// What is left is reckoned from the rate since the search was resumed.
+// The remaining time is estimated from the rate since the search was resumed.
 func TestTimeLeft(t *testing.T) {
 	p := run.Progress{Summary: search.Summary{Experiments: 60}, Budget: 100, Resumed: 40, Elapsed: 10 * time.Second}
 	if got := p.Left(); got != 20*time.Second {

@@ -1,8 +1,8 @@
-// Package simulated models RDMA subsystems that break: workloads go in, what an
-// engine would measure comes out, the same for the same seed. The anomalies are
-// those of subsystems F and H of Collie (NSDI'22, Table 2 and Appendix A); what
-// leads up to them, the pressures behind the diagnostic counters, is our own model.
-// It knows nothing of how a search works.
+// Package simulated models RDMA subsystems with anomalies: it returns what an engine
+// would measure for a workload, deterministically for a seed. The anomalies are those
+// of subsystems F and H of Collie (NSDI'22, Table 2 and Appendix A); the pressures
+// behind the diagnostic counters, which lead up to them, are our own model. It is
+// independent of search algorithms.
 package simulated
 
 import (
@@ -13,7 +13,7 @@ import (
 	"github.com/giverny/giverny/search"
 )
 
-// Flakiness is what goes wrong with an engine, each as a probability.
+// Flakiness is the probabilities of an engine's failures.
 type Flakiness struct {
 	SetupFailed   float64
 	MissedSymptom float64
@@ -26,7 +26,7 @@ type Engine struct {
 	rnd       *rand.Rand
 }
 
-// New makes the engine of a subsystem: F or H.
+// New returns the engine of subsystem F or H.
 func New(name string, seed uint64, flaky Flakiness) (*Engine, error) {
 	s, ok := subsystems()[name]
 	if !ok {
@@ -43,10 +43,10 @@ func New(name string, seed uint64, flaky Flakiness) (*Engine, error) {
 	return &Engine{s, flaky, rand.New(rand.NewPCG(seed, 0x656e67696e65))}, nil
 }
 
-// Describe is the reply to "describe".
+// Describe returns the reply to "describe".
 func (e *Engine) Describe() search.Description { return e.subsystem.description }
 
-// Anomalies that a workload triggers, by their numbers in Table 2.
+// Anomalies returns the anomalies that a workload triggers, by number in Table 2.
 func (e *Engine) Anomalies(w search.Workload) (numbers []int) {
 	l := load(w)
 	for _, a := range e.subsystem.anomalies {
@@ -57,7 +57,7 @@ func (e *Engine) Anomalies(w search.Workload) (numbers []int) {
 	return numbers
 }
 
-// Truth is the MFS of each anomaly as conditions, by its number in Table 2.
+// Truth returns the MFS of each anomaly as conditions, by number in Table 2.
 func (e *Engine) Truth() map[int]string {
 	truth := map[int]string{}
 	for _, a := range e.subsystem.anomalies {
@@ -66,7 +66,7 @@ func (e *Engine) Truth() map[int]string {
 	return truth
 }
 
-// Noise of a counter and of a rate, as a share (one standard deviation).
+// Noise of a counter and of a rate, as relative standard deviation.
 const (
 	counterNoise = .25
 	rateNoise    = .01

@@ -6,12 +6,11 @@ import (
 	"github.com/giverny/giverny/search"
 )
 
-// anomaly is a row of Table 2. Its throughput and pause are those of Appendix A
-// where it says them.
+// anomaly is a row of Table 2. Throughput and pause are from Appendix A if given there.
 type anomaly struct {
 	number       int
 	fires        func(*workload) bool
-	share        float64 // of the bound that is left
+	share        float64 // of the bound, that remains
 	pausePercent float64
 	mfs          string // JSON
 }
@@ -20,8 +19,8 @@ type anomaly struct {
 type subsystem struct {
 	description search.Description
 	anomalies   []anomaly
-	pressures   func(*workload) []float64 // of each counter, 0 to about 1
-	lossy       []float64                 // how much of the throughput each pressure costs before an anomaly fires
+	pressures   func(*workload) []float64 // by counter, 0 to about 1
+	lossy       []float64                 // throughput share that each pressure costs without an anomaly
 }
 
 // maxLoss is the largest loss of throughput without an anomaly.
@@ -55,9 +54,8 @@ func is(s string, any ...string) bool {
 	return false
 }
 
-// Corrections to the print: #7 is the one of many memory regions and #8 that of many
-// queue pairs (Table 2 is right, Appendix A swaps them); queue pairs of #4 count both
-// directions.
+// Errata: #7 is the anomaly of many memory regions and #8 that of many queue pairs
+// (Table 2 is right, Appendix A swaps them); queue pairs of #4 count both directions.
 func subsystemF() *subsystem {
 	return &subsystem{
 		description: search.Description{Name: "F", LineRateGbps: 200, MessageRateMpps: 200, Dimensions: dimensions(), Counters: counters},
@@ -100,8 +98,8 @@ func subsystemF() *subsystem {
 	}
 }
 
-// Corrections to the print: the 64 of #15 is the depth of the work queue; of #18 the
-// table's batch of 32 holds; queue pairs of #14 count both directions.
+// Errata: the 64 of #15 is the depth of the work queue; for #18 the table's batch of 32
+// is right; queue pairs of #14 count both directions.
 func subsystemH() *subsystem {
 	rc := func(l *workload) bool { return is(l.transport, "RC_SEND", "RC_WRITE", "RC_READ") }
 	return &subsystem{
@@ -127,12 +125,12 @@ func subsystemH() *subsystem {
 	}
 }
 
-// counters of both, in the order of pressures; the last says nothing of the
+// counters of both subsystems, in the order of pressures; the last is unrelated to the
 // workload.
 var counters = []string{"receive_wqe_cache_misses", "qp_context_misses", "translation_misses", "pcie_internal_back_pressure",
 	"pcie_ordering_stalls", "rx_packet_processing", "tx_wqe_fetches", "response_processing", "clock_corrections"}
 
-// part is where v lies between lo and hi on a logarithmic scale, 0 to 1.
+// part is the position of v between lo and hi on a logarithmic scale, 0 to 1.
 func part(v, lo, hi float64) float64 {
 	return max(0, min(1, math.Log(v/lo)/math.Log(hi/lo)))
 }
@@ -144,9 +142,9 @@ func one(b bool) float64 {
 	return 0
 }
 
-// pressures behind the counters: what each part of a NIC has to do for a workload.
-// UD keeps no state per connection, UC little; one-sided operations look up remote
-// keys; without batches there is a doorbell for every message.
+// pressures behind the counters: the work of each part of a NIC for a workload. UD
+// keeps no state per connection, UC little; one-sided operations look up remote keys;
+// without batches there is a doorbell for every message.
 func pressures(l *workload) []float64 {
 	short := 1 - part(l.smallest, 64, 64*kilo)
 	bi := one(l.direction == "bi")

@@ -12,7 +12,7 @@ const (
 	mega = 1 << 20
 )
 
-// workload is what the model knows of one.
+// workload is a workload as seen by the model.
 type workload struct {
 	direction, transport, memoryA, memoryB string
 	mtu, batch, receiveBatch, sge, depth   float64
@@ -35,13 +35,13 @@ func load(w search.Workload) workload {
 	return l
 }
 
-// possible: a UD message fits the MTU, a queue holds a batch.
+// possible reports whether a UD message fits the MTU and a queue holds a batch.
 func (l *workload) possible() bool {
 	return (l.transport != "UD_SEND" || l.largest <= l.mtu) && l.depth >= l.batch && l.depth >= l.receiveBatch
 }
 
-// setup is how much of the longest set-up a workload needs: queue pairs and memory
-// regions are made one by one.
+// setup is the set-up time relative to the longest: queue pairs and memory regions are
+// created one by one.
 func (l *workload) setup() float64 {
 	return min(1, .5*math.Log10(l.qps)/4.3+.5*math.Log10(l.regions)/5.3)
 }
@@ -53,7 +53,7 @@ func (l *workload) directions() int {
 	return 1
 }
 
-// mixes reports whether both short and long messages are there.
+// mixes reports whether there are both short and long messages.
 func (l *workload) mixes() bool { return l.smallest <= kilo && l.largest >= 64*kilo }
 
 // packet is the mean size of packets, bytes.

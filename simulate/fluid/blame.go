@@ -2,17 +2,16 @@ package fluid
 
 import "github.com/giverny/giverny/simulate/routing"
 
-// Blame is one flow's part in the stall of a channel.
+// Blame is one flow's contribution to the stall of a channel.
 type Blame struct {
 	Owner              int
-	Root               Resource // what is full and blocks the flow in the end
+	Root               Resource // the full resource that ultimately blocks the flow
 	HeldBackPerSecond  float64  // bytes/s that the flow offered and could not send
 	DetouredByAFailure bool
 }
 
-// EachBlocked calls yield for every flow that the last Solve found held up at or
-// before the channel's far end, because of what lies behind it or of the
-// channel itself.
+// EachBlocked calls yield for every flow that the last Solve found held up at or before
+// the channel's far end, by the channel itself or by something behind it.
 func (m *Model) EachBlocked(ch routing.Channel, yield func(Blame)) {
 	s := &m.solver
 	if len(s.flows) == 0 {
@@ -28,15 +27,14 @@ func (m *Model) EachBlocked(ch routing.Channel, yield func(Blame)) {
 	}
 }
 
-// Use is one owner's part in the load of a resource.
+// Use is one owner's share of the load of a resource.
 type Use struct {
 	Owner              int
 	OfferedPerSecond   float64 // bytes/s
 	DetouredByAFailure bool
 }
 
-// EachUse calls yield for every flow that crosses a resource and was part of
-// the last Solve.
+// EachUse calls yield for every flow of the last Solve that crosses a resource.
 func (m *Model) EachUse(r Resource, yield func(Use)) {
 	s := &m.solver
 	if len(s.flows) == 0 {
@@ -49,7 +47,7 @@ func (m *Model) EachUse(r Resource, yield func(Use)) {
 	}
 }
 
-// Sent is what a group's flows offered and sent in the last Solve, bytes/s.
+// Sent returns what a group's flows offered and sent in the last Solve, in bytes/s.
 func (m *Model) Sent(g *Flows) (offered, sent float64) {
 	s := &m.solver
 	if g.Scale <= 0 {

@@ -10,16 +10,16 @@ import (
 	"github.com/giverny/giverny/simulate/routing"
 )
 
-// slotted is a packet network at its plainest, to hold the fluid model against:
-// in every slot a channel passes one packet into a bounded queue at its far end
-// if there is room (credits), an endpoint takes one packet, and every output
-// serves one of the queues that want it. With shared queues a blocked packet
-// holds up all behind it; otherwise each flow has a queue of its own.
+// slotted is a minimal packet network, as a reference for the fluid model: in every
+// slot a channel passes one packet into a bounded queue at its far end if there is room
+// (credits), an endpoint takes one packet, and every output serves one of the queues
+// that want it. With shared queues a blocked packet holds up all behind it; otherwise
+// each flow has its own queue.
 type slotted struct {
 	channels int
 	classes  int // queues per channel: 1, or one per flow
 	flows    []*slotFlow
-	queues   [][]int         // by channel and class: numbers of flows, the first out first
+	queues   [][]int         // by channel and class: FIFO of flow numbers
 	wants    [][]int         // by output, endpoints behind the channels: queues, or sources as ^flow
 	share    map[int]float64 // by device: endpoints that take less than a packet per slot
 	rng      *rand.Rand
@@ -27,8 +27,8 @@ type slotted struct {
 	busy, noCredit []float64
 }
 
-// slotFlow sends a message, computes, and sends the next: left alone, at demand
-// packets per slot in the mean.
+// slotFlow sends a message, computes, and sends the next; alone, it sends demand
+// packets per slot on average.
 type slotFlow struct {
 	dst      int
 	path     []routing.Channel
@@ -37,7 +37,7 @@ type slotFlow struct {
 	thinking float64 // slots until the next message
 }
 
-// Queues are short against messages, as buffers are against transfers.
+// Queues are short compared with messages, as buffers are compared with transfers.
 const (
 	messagePackets = 256
 	queueDepth     = 4
@@ -45,7 +45,7 @@ const (
 
 func (s *slotted) queue(ch routing.Channel, flow int) int { return int(ch)*s.classes + flow%s.classes }
 
-// step lets one slot pass.
+// step simulates one slot.
 func (s *slotted) step(measure bool) {
 	for i, f := range s.flows {
 		if f.left == 0 {
@@ -79,7 +79,7 @@ func (s *slotted) step(measure bool) {
 
 func (s *slotted) want(output, from int) { s.wants[output] = append(s.wants[output], from) }
 
-// serve moves one packet through an output, by chance, which is fair in the mean.
+// serve moves one packet through an output, chosen at random, which is fair on average.
 func (s *slotted) serve(output int, all []int, measure bool) {
 	if output >= s.channels {
 		if share, slow := s.share[output-s.channels]; !slow || s.rng.Float64() < share {
@@ -136,12 +136,12 @@ func newSlotted(b *bench, pairs [][2]int, demand float64, shared bool) *slotted 
 	return s
 }
 
-// The stall law and the sharing of bandwidth against packets, on fabrics small
-// enough; what differs is bounded. Where senders always have something to send,
-// load and stall agree within two points. Means know no bursts: where few
-// senders compute in between, packets collide while the fluid is free to flow,
-// and their pauses leave gaps that the fluid would fill. And packets in shared
-// queues share an output by queues, where the fluid shares by flows.
+// TestAgainstPackets compares the stall law and the bandwidth sharing with packets on
+// small fabrics, with bounded differences. If senders always have something to send,
+// load and stall agree within two points. Means know no bursts: if a few senders
+// compute in between, packets collide where the fluid would flow freely, and their
+// pauses leave gaps that the fluid would fill. And packets in shared queues share an
+// output by queues, the fluid by flows.
 func TestAgainstPackets(t *testing.T) {
 	hosts := func(pairs ...int) (f [][2]int) {
 		for i := 0; i < len(pairs); i += 2 {
@@ -162,7 +162,7 @@ func TestAgainstPackets(t *testing.T) {
 		flows             [][2]int
 		demand            float64 // of a channel's rate
 		shared            bool
-		slow              int // host that takes a fifth; -1 none
+		slow              int // host that receives a fifth of its rate; -1: none
 		loadOff, stallOff float64
 	}{
 		{"incast 3:1", "fattree:leaves=2,hosts=4,spines=1,gbps=8", hosts(0, 7, 1, 7, 2, 7), .999, false, -1, .01, .01},
@@ -216,7 +216,7 @@ func TestAgainstPackets(t *testing.T) {
 	}
 }
 
-// newUniformBench is a bench whose channels all carry 1 GB/s.
+// newUniformBench returns a bench whose channels all carry 1 GB/s.
 func newUniformBench(t fataler, spec string, cfg fluid.Config) *bench {
 	t.Helper()
 	b := newBench(t, spec, cfg)

@@ -1,6 +1,6 @@
 package fluid
 
-// Nominal is what a resource carries when it is whole, in bytes per second.
+// Nominal is the undisturbed capacity of a resource in bytes per second.
 func (m *Model) Nominal(r Resource) float64 { return m.nominal[r] }
 
 // Len is the number of flows.

@@ -173,9 +173,9 @@ func TestConfigNamesEveryFault(t *testing.T) {
 	}
 }
 
-// However queues are shared: nothing carries more than it can, stalls are
-// shares of time that leave room for the load, and a fabric without a full
-// resource has no stall by back pressure.
+// For any queue sharing: nothing carries more than its capacity, stalls are shares of
+// time that leave room for the load, and a fabric without a full resource has no stall
+// from back pressure.
 func TestStatesAreConsistent(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		b, groups, twins := drawn(t, rapid.SampledFrom([]float64{1, 1.5, 3, math.Inf(1)}).Draw(t, "ratio"))
@@ -209,7 +209,7 @@ func TestStatesAreConsistent(t *testing.T) {
 	})
 }
 
-// Numbering is not physics: the same flows in another order give the same loads.
+// The same flows in another order give the same loads.
 func TestOrderOfGroupsDoesNotMatter(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		b, groups, _ := drawn(t, math.Inf(1))
@@ -274,8 +274,8 @@ func BenchmarkSolve(b *testing.B) {
 	}
 }
 
-// TestTheQueueStandsBeforeTheFirstDeadChannel: where the second of two dead channels has more flows than the first, and so
-// the smaller share, what crosses both still waits for the first.
+// TestTheQueueStandsBeforeTheFirstDeadChannel: if the second of two dead channels has more flows than the first, and so
+// the smaller share, flows across both still wait for the first.
 func TestTheQueueStandsBeforeTheFirstDeadChannel(t *testing.T) {
 	b := newBench(t, "mesh:2x4", fluid.Config{SendBytesPerSecond: 4e9, ReceiveBytesPerSecond: 4e9, VictimRatio: math.Inf(1), DrainShare: .05})
 	flows := fluid.Flows{Scale: 1}

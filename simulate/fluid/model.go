@@ -8,34 +8,34 @@ import (
 	"github.com/giverny/giverny/topology"
 )
 
-// Config are the parameters of a fabric that its graph does not know.
+// Config has the parameters of a fabric that are not in its graph.
 type Config struct {
-	// SendBytesPerSecond and ReceiveBytesPerSecond are what an endpoint's NIC can
-	// inject and eject, unless SetNIC says otherwise. On a fabric with host links
-	// those limit it too.
+	// SendBytesPerSecond and ReceiveBytesPerSecond are the injection and ejection rates
+	// of an endpoint's NIC, unless overridden by SetNIC. Host links, if any, limit it
+	// too.
 	SendBytesPerSecond    float64
 	ReceiveBytesPerSecond float64
-	// VictimRatio says how much faster than a blocked flow another may be with
-	// which it shares a channel before the block. 1 is one queue for all (PFC
-	// with one lossless priority): who shares the queue shares the fate.
-	// Infinity is a queue per flow: pure max-min fairness, no victims. Virtual
-	// channels and adaptive buffers lie between.
+	// VictimRatio is how much faster than a blocked flow another flow may be that
+	// shares a channel with it before the block. 1 is one queue for all (PFC with one
+	// lossless priority): all flows in the queue are equally slow. Infinity is a queue
+	// per flow: pure max-min fairness, no victims. Virtual channels and adaptive
+	// buffers lie in between.
 	VictimRatio float64
-	// DrainShare is the share of its capacity at which a channel that is down
-	// still empties the queues in front of it, by discarding what it cannot send.
+	// DrainShare is the share of its capacity at which a channel that is down still
+	// drains the queues in front of it, by discarding packets.
 	DrainShare float64
-	// ContentionShare is the share of time that packets wait inside a switch for
-	// an output that is fully used although nothing is blocked; it falls with
-	// the square of the use.
+	// ContentionShare is the share of time that packets wait inside a switch for a
+	// fully used output when nothing is blocked; it is proportional to the square of
+	// the use.
 	ContentionShare float64
 }
 
-// DefaultConfig describes Cray Gemini, two nodes to the switch.
+// DefaultConfig describes Cray Gemini, with two nodes per switch.
 func DefaultConfig() Config {
 	return Config{SendBytesPerSecond: 10e9, ReceiveBytesPerSecond: 10e9, VictimRatio: 2, DrainShare: .05, ContentionShare: .03}
 }
 
-// Validate joins all faults.
+// Validate joins all errors.
 func (c Config) Validate() error {
 	var errs []error
 	if !(c.SendBytesPerSecond > 0 && c.ReceiveBytesPerSecond > 0) {
@@ -53,23 +53,23 @@ func (c Config) Validate() error {
 	return errors.Join(errs...)
 }
 
-// Resource is something that flows share: a channel, or the sending or
-// receiving side of an endpoint. Channels come first, under their own numbers.
+// Resource is something that flows share: a channel, or the sending or receiving side
+// of an endpoint. Channels come first and keep their numbers.
 type Resource uint32
 
 // NoResource marks the absence of a resource.
 const NoResource = Resource(^uint32(0))
 
-// Model is a fabric with its capacities. It is not safe for concurrent use.
+// Model is a fabric with capacities. It is not safe for concurrent use.
 type Model struct {
 	cfg      Config
 	channels *routing.Channels
 	nominal  []float64 // by Resource, bytes/s
-	capacity []float64 // what is left of it now
+	capacity []float64 // remaining now
 	solver   solver
 }
 
-// New makes the model of a fabric.
+// New returns the model of a fabric.
 func New(channels *routing.Channels, cfg Config) (*Model, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, fmt.Errorf("fluid: %w", err)
@@ -90,8 +90,8 @@ func New(channels *routing.Channels, cfg Config) (*Model, error) {
 	return m, nil
 }
 
-// SetNIC gives a device a NIC that differs from the configured one: what it
-// injects and ejects in bytes per second, more than 0.
+// SetNIC overrides a device's injection and ejection rates, in bytes per second; both
+// must be positive.
 func (m *Model) SetNIC(d topology.DeviceID, send, receive float64) {
 	m.nominal[m.Send(d)], m.nominal[m.Receive(d)] = send, receive
 	m.capacity[m.Send(d)], m.capacity[m.Receive(d)] = send, receive
@@ -103,7 +103,7 @@ func (m *Model) Send(d topology.DeviceID) Resource { return Resource(m.channels.
 // Receive is the receiving side of an endpoint.
 func (m *Model) Receive(d topology.DeviceID) Resource { return m.Send(d) + 1 }
 
-// Endpoint is the device whose side a resource is; false for a channel.
+// Endpoint returns the device whose side a resource is; false for a channel.
 func (m *Model) Endpoint(r Resource) (topology.DeviceID, bool) {
 	if i := int(r) - m.channels.Len(); i >= 0 {
 		return topology.DeviceID(i / 2), true
@@ -111,14 +111,14 @@ func (m *Model) Endpoint(r Resource) (topology.DeviceID, bool) {
 	return 0, false
 }
 
-// SetShare leaves a resource with a share of its nominal capacity, a millionth
-// at least: what carries nothing at all is down (routing.Channels.SetUp).
+// SetShare reduces a resource to a share of its nominal capacity, at least a millionth;
+// for no capacity at all see routing.Channels.SetUp.
 func (m *Model) SetShare(r Resource, share float64) {
 	m.capacity[r] = m.nominal[r] * max(1e-6, min(1, share))
 }
 
-// Capacity is what a resource can carry now, in bytes per second: a channel that
-// is down drains at DrainShare.
+// Capacity is the current capacity of a resource in bytes per second: a channel that is
+// down drains at DrainShare.
 func (m *Model) Capacity(r Resource) float64 {
 	if int(r) < m.channels.Len() && !m.channels.Up(routing.Channel(r)) {
 		return m.nominal[r] * m.cfg.DrainShare
@@ -126,21 +126,21 @@ func (m *Model) Capacity(r Resource) float64 {
 	return m.capacity[r]
 }
 
-// Flows are flows that rise and fall together: the same owner, the same
-// pattern. The demand of each is Scale times its share of the pattern.
+// Flows are flows with the same owner and pattern that rise and fall together. The
+// demand of each is Scale times its demand in the pattern.
 type Flows struct {
 	Owner int     // for the caller
 	Scale float64 // 0: nothing is sent now
 
 	demand []float64 // bytes/s at Scale 1
-	detour []bool    // the path is not the native one
+	detour []bool    // the path differs from the native one
 	off    []uint32  // len = flows + 1
 	path   []Resource
-	solved int // index of the first flow in the solver, valid for the last Solve
+	solved int // index of the first flow in the solver, for the last Solve
 }
 
-// Add appends a flow: its demand in bytes/s, its two ends, and the channels
-// between them. detour marks a flow that a failure has turned off its way.
+// Add appends a flow: its demand in bytes/s, its two ends, and the channels between
+// them. detour marks a flow that a failure has diverted.
 func (f *Flows) Add(m *Model, demand float64, src, dst topology.DeviceID, channels []routing.Channel, detour bool) {
 	if len(f.off) == 0 {
 		f.off = append(f.off, 0)
@@ -154,8 +154,8 @@ func (f *Flows) Add(m *Model, demand float64, src, dst topology.DeviceID, channe
 	f.off = append(f.off, uint32(len(f.path)))
 }
 
-// Path is the way of flow i: the sending side, channels, the receiving side.
-// The slice is the receiver's own: do not change it.
+// Path returns the path of flow i: sending side, channels, receiving side. The slice
+// must not be modified.
 func (f *Flows) Path(i int) []Resource { return f.path[f.off[i]:f.off[i+1]] }
 
 // Reset removes all flows and keeps their memory.
@@ -166,15 +166,14 @@ func (f *Flows) Reset() {
 // State is the steady state of a fabric, by channel.
 type State struct {
 	LoadBytesPerSecond []float64
-	OfferedPerSecond   []float64 // bytes/s that would be sent if nothing blocked
+	OfferedPerSecond   []float64 // bytes/s that would be sent without blocking
 	CreditStall        []float64 // share of time, 0 to 1: waiting for credits of the next switch
 	InqStall           []float64 // share of time, 0 to 1: packets waiting inside the switch for this channel
-	LostPerSecond      []float64 // bytes/s discarded before a channel that is down
-	ReceiveStall       []float64 // by device: share of what was offered that its receiving side kept waiting
+	LostPerSecond      []float64 // bytes/s discarded in front of a channel that is down
+	ReceiveStall       []float64 // by device: share of the offered bytes that its receiving side kept waiting
 }
 
-// Average makes s the mean of the states given so far, of which o is number n,
-// counted from 0.
+// Average makes s the mean of the states so far, of which o is number n, from 0.
 func (s *State) Average(o *State, n int) {
 	average := func(mean *[]float64, value []float64) {
 		if n == 0 {

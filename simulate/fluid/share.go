@@ -6,17 +6,16 @@ import (
 	"github.com/giverny/giverny/simulate/heap"
 )
 
-// shareHeap orders resources by the rate that each flow left on them could have,
-// the smallest first; their number breaks ties, so that results do not depend on
-// the order of insertion. The bits of a float64 that is not negative order as it
-// does.
+// shareHeap orders resources by the rate available to each remaining flow, smallest
+// first; resource numbers break ties, so that results do not depend on insertion order.
+// The bits of a non-negative float64 sort like its value.
 type shareHeap struct{ heap.Heap }
 
 func (h *shareHeap) push(perFlow float64, res Resource) {
 	h.Push(heap.Item{Key: int64(math.Float64bits(perFlow)), Tie: uint32(res)})
 }
 
-// least is the smallest share.
+// least returns the smallest share.
 func (h *shareHeap) least() float64 { return math.Float64frombits(uint64(h.Heap[0].Key)) }
 
 func (h *shareHeap) pop() (perFlow float64, res Resource) {

@@ -11,19 +11,19 @@ import (
 // tolerance of comparisons between rates that should be equal.
 const tolerance = 1e-9
 
-// solver holds what one Solve computes, by resource and by flow. Its memory is
-// used again by the next.
+// solver holds the state of one Solve, by resource and by flow. Its memory is reused by
+// the next.
 type solver struct {
-	sent      []float64 // by resource: what endpoints would send
-	offered   []float64 // the same after the limit of their sending side
+	sent      []float64 // by resource: what endpoints want to send
+	offered   []float64 // the same, limited by their sending side
 	load      []float64
-	remaining []float64 // capacity not yet given away
+	remaining []float64 // capacity not yet allocated
 	active    []int32   // flows not yet frozen
-	limit     []float64 // the most a flow may have here because of a block further on
+	limit     []float64 // the most a flow may have here due to a block downstream
 	limitRoot []Resource
 
 	flows   []flow
-	demands []int32 // flows by rising demand
+	demands []int32 // flows by ascending demand
 	byRes   []entry // CSR: flows that cross a resource
 	byOff   []uint32
 	shares  shareHeap
@@ -38,20 +38,20 @@ type flow struct {
 	group  int32
 	index  int32
 	hop    int32    // where in path the flow is blocked: it has passed path[:hop]; len(path) if it is not
-	root   Resource // what blocks it in the end; NoResource if nothing
+	root   Resource // what ultimately blocks it; NoResource if nothing
 	frozen bool
 }
 
 type entry struct{ flow, hop int32 }
 
-// Solve shares the fabric among the flows, max-min fair: no flow can have more
-// unless one that has no more than it gets less (Bertsekas and Gallager, Data
-// Networks, 6.5.2), by filling from below: the resource whose equal share is
-// smallest freezes its flows, what they leave is shared among the others.
+// Solve computes max-min fair rates: no flow can get more unless one with no more gets
+// less (Bertsekas and Gallager, Data Networks, 6.5.2). It uses progressive filling: the
+// resource with the smallest equal share freezes its flows, and the rest is shared
+// among the others.
 //
-// A flow that is blocked keeps the queues in front of the block full. Flows that
-// share a queue with it may then have VictimRatio times its rate at most, and
-// are blocked by the same root.
+// A blocked flow keeps the queues in front of the block full. Flows that share a queue
+// with it may have at most VictimRatio times its rate, and are blocked by the same
+// root.
 func (m *Model) Solve(groups []*Flows, into *State) {
 	s := &m.solver
 	s.reset(len(m.nominal))
@@ -89,8 +89,8 @@ func zeroed[T any](s []T, n int) []T {
 	return s
 }
 
-// offer sums what is offered to every resource, and reports whether any has
-// more than it can carry. Endpoints share their sending side in proportion.
+// offer sums the demand on every resource, and reports whether any exceeds its
+// capacity. An endpoint's flows share its sending side in proportion to their demands.
 func (m *Model) offer(groups []*Flows) (contended bool) {
 	s := &m.solver
 	for _, g := range groups {
@@ -164,7 +164,7 @@ func (m *Model) include(groups []*Flows) {
 			}
 		}
 	}
-	copy(s.byOff[1:], s.byOff) // filling has moved each offset to the next one's place
+	copy(s.byOff[1:], s.byOff) // filling advanced each offset to the next one's place
 	s.byOff[0] = 0
 	slices.SortFunc(s.demands, func(a, b int32) int {
 		switch da, db := s.flows[a].demand, s.flows[b].demand; {
@@ -177,9 +177,8 @@ func (m *Model) include(groups []*Flows) {
 	})
 }
 
-// fill is the water-filling. The shares on the heap are lower bounds: a share
-// rises when others are frozen below it, and is brought up to date when it comes
-// to the top.
+// fill is the water-filling. The shares on the heap are lower bounds: a share rises
+// when other flows are frozen below it, and is updated when it reaches the top.
 func (m *Model) fill() {
 	s := &m.solver
 	for r, o := range s.offered {
@@ -212,16 +211,16 @@ func (m *Model) fill() {
 	}
 }
 
-// share is what each flow that is left on a resource may have.
+// share is what each remaining flow on a resource may have.
 func (s *solver) share(r Resource) float64 {
 	return min(s.limit[r], max(0, s.remaining[r])/float64(max(1, s.active[r])))
 }
 
-// saturate freezes the flows that are left on r at their share of it.
+// saturate freezes the remaining flows on r at their share.
 func (m *Model) saturate(r Resource) {
 	s := &m.solver
 	rate, root, passed := s.share(r), r, int32(0)
-	if s.limit[r] <= rate { // not full itself, but held up by a block further on
+	if s.limit[r] <= rate { // not full itself, but held up by a block downstream
 		root, passed = s.limitRoot[r], 1
 	}
 	for _, e := range s.byRes[s.byOff[r]:s.byOff[r+1]] {
@@ -240,8 +239,8 @@ func (m *Model) saturate(r Resource) {
 	}
 }
 
-// moveToFirstFull moves a block to the first of the resources on the flow's way
-// that are full at the same rate, or down, since these pass nothing on: there its queue stands.
+// moveToFirstFull moves a block to the first resource on the flow's path that is full
+// at the same rate, or down and so passes nothing: that is where its queue forms.
 func (m *Model) moveToFirstFull(f *flow, rate float64) {
 	s := &m.solver
 	for hop := int32(1); hop < f.hop; hop++ {
@@ -257,8 +256,8 @@ func (m *Model) isDown(r Resource) bool {
 	return int(r) < m.channels.Len() && !m.channels.Up(routing.Channel(r))
 }
 
-// moveToLastHeldUp moves the block of a flow that shares a blocked one's queues to
-// the last of those: it is held up all the way there.
+// moveToLastHeldUp moves the block of a flow that shares a blocked flow's queues to the
+// last shared one, since it is held up all the way to there.
 func (s *solver) moveToLastHeldUp(f *flow, rate float64) {
 	for int(f.hop) < len(f.path)-1 && s.limit[f.path[f.hop]] <= rate*(1+tolerance) {
 		f.root = s.limitRoot[f.path[f.hop]]
@@ -274,8 +273,8 @@ func (s *solver) freeze(f *flow, rate float64) {
 	}
 }
 
-// holdUp limits what others may have on the channels that a blocked flow passes
-// before its block.
+// holdUp limits other flows on the channels that a blocked flow passes before its
+// block.
 func (m *Model) holdUp(f *flow) {
 	if math.IsInf(m.cfg.VictimRatio, 1) {
 		return
@@ -292,13 +291,13 @@ func (m *Model) holdUp(f *flow) {
 	}
 }
 
-// report turns rates into the state of the channels.
+// report converts rates to the state of the channels.
 //
-// A sender that computes and sends by turns and, left alone, sends d on average
-// but gets r < d, is held up for the share 1-r/d of its time: sending takes
-// longer, computing does not. Where the senders of a channel take turns, the
-// channel is held up for the part of their offer that was held back. It cannot
-// stall while it sends, so the stall is at most what its use leaves over.
+// A sender alternates between computing and sending. If it would send d on average when
+// alone but gets r < d, it is held up for the share 1-r/d of its time: sending takes
+// longer, computing does not. A channel with several senders is held up for the share
+// of their offer that was held back. It cannot stall while it sends, so the stall is at
+// most its idle time.
 func (m *Model) report(into *State) {
 	s, n := &m.solver, m.channels.Len()
 	into.LoadBytesPerSecond = append(into.LoadBytesPerSecond[:0], s.load[:n]...)
@@ -341,8 +340,8 @@ func (m *Model) report(into *State) {
 	}
 }
 
-// inputSlack is the share of time that the inputs which feed a channel can wait
-// for it at most: what its load leaves over of their capacity.
+// inputSlack is the largest share of time for which the inputs that feed a channel can
+// wait for it: the part of their capacity not used by its load.
 func (m *Model) inputSlack(r Resource) float64 {
 	s := &m.solver
 	if len(s.flows) == 0 {

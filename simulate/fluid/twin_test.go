@@ -16,8 +16,8 @@ type twinFlow struct {
 	path   []fluid.Resource
 }
 
-// naive is max-min fairness by its definition: raise all rates together until a
-// resource is full or a demand is met, freeze those concerned, go on.
+// naive computes max-min fairness by its definition: raise all rates together until a
+// resource is full or a demand is met, freeze the flows concerned, continue.
 func naive(flows []twinFlow, capacity func(fluid.Resource) float64) []float64 {
 	rates, frozen := make([]float64, len(flows)), make([]bool, len(flows))
 	for {
@@ -57,7 +57,7 @@ func naive(flows []twinFlow, capacity func(fluid.Resource) float64) []float64 {
 	}
 }
 
-// drawn makes a random fabric with random flows in several groups.
+// drawn returns a random fabric with random flows in several groups.
 func drawn(t *rapid.T, ratio float64) (*bench, []*fluid.Flows, []twinFlow) {
 	spec := rapid.SampledFrom([]string{"torus:4x3x2", "mesh:3x3", "fattree:k=4,gbps=40", "dragonfly:groups=3,routers=2,hosts=2,gbps=40"}).Draw(t, "spec")
 	cfg := fluid.DefaultConfig()

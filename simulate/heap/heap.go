@@ -1,7 +1,6 @@
-// Package heap is a priority queue of 16-byte items without pointers: a four-way
-// heap in a slice that allocates only to grow. It is one concrete type because a
-// generic one, which compares through a dictionary, took a tenth longer in the
-// fluid model.
+// Package heap is a priority queue of 16-byte items without pointers: a four-way heap
+// in a slice that allocates only to grow. It is not generic because a generic heap,
+// which compares through a dictionary, took a tenth longer in the fluid model.
 package heap
 
 // Item is ordered by Key and then by Tie. Ties may wrap around, as long as no two
@@ -36,7 +35,7 @@ func (h *Heap) Push(x Item) {
 	*h = a
 }
 
-// Pop takes the first item; there must be one.
+// Pop removes and returns the first item; the heap must not be empty.
 func (h *Heap) Pop() Item {
 	a := *h
 	top, x := a[0], a[len(a)-1]

@@ -14,8 +14,8 @@ func compare(a, b heap.Item) int {
 	return cmp.Or(cmp.Compare(a.Key, b.Key), cmp.Compare(int32(a.Tie-b.Tie), 0))
 }
 
-// TestHeapSorts: whatever is pushed and popped in between, the first comes out,
-// ties wrapping around.
+// TestHeapSorts: for any pushes and pops the first item comes out, with ties wrapping
+// around.
 func TestHeapSorts(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var h heap.Heap

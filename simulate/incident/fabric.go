@@ -8,8 +8,8 @@ import (
 	"github.com/giverny/giverny/topology"
 )
 
-// The fabric: leaves with hosts, each leaf joined to each spine. The first two hosts
-// of a leaf are the ranks', as far as there are ranks, the others are free.
+// The fabric: leaves with hosts, each leaf connected to each spine. The first two hosts
+// of a leaf belong to ranks, as far as there are ranks; the others are free.
 const (
 	hostsPerLeaf  = 4
 	ranksPerLeaf  = 2
@@ -19,8 +19,8 @@ const (
 	cableNanos    = 1000
 )
 
-// fabric is the leaf-spine in the forms of the records and of the simulator. Nodes are
-// numbered hosts, leaves, spines, and named by their numbers.
+// fabric is the leaf-spine fabric, both for the records and for the simulator. Nodes
+// are numbered hosts first, then leaves, then spines, and named by number.
 type fabric struct {
 	ranks, leaves, spines int
 
@@ -40,7 +40,7 @@ func (f *fabric) numHosts() int           { return f.leaves * hostsPerLeaf }
 func (f *fabric) leafNode(leaf int) int   { return f.numHosts() + leaf }
 func (f *fabric) spineNode(spine int) int { return f.numHosts() + f.leaves + spine }
 
-// portName is a culprit's place.
+// portName formats a port as a culprit's place.
 func portName(node, port int) string {
 	return "switch " + nodeName(node) + " port " + strconv.Itoa(port)
 }
@@ -76,13 +76,13 @@ func newFabric(ranks, leaves, spines int) (*fabric, error) {
 	return f, nil
 }
 
-// out is the channel that leaves a port.
+// out returns the channel that leaves a port.
 func (f *fabric) out(node, port int) routing.Channel {
 	egress, _ := f.channels.Ports(topology.DeviceID(node), strconv.Itoa(port))
 	return egress
 }
 
-// port that a channel leaves.
+// port returns the port that a channel leaves.
 func (f *fabric) port(ch routing.Channel) (node, port int) {
 	l := f.linkOf(ch)
 	return l.A, l.APort
@@ -91,7 +91,7 @@ func (f *fabric) port(ch routing.Channel) (node, port int) {
 // inPort is the port through which a channel enters its switch.
 func (f *fabric) inPort(ch routing.Channel) int { return f.linkOf(ch).BPort }
 
-// linkOf is the cable of a channel, which leaves its end A.
+// linkOf returns the cable of a channel, oriented so that the channel leaves end A.
 func (f *fabric) linkOf(ch routing.Channel) collective.Link {
 	from, _ := f.channels.Ends(ch)
 	for _, l := range f.record.Links {
@@ -102,10 +102,10 @@ func (f *fabric) linkOf(ch routing.Channel) collective.Link {
 			return l
 		}
 	}
-	panic("simulate/incident: a channel without a cable") // newFabric makes every channel by one
+	panic("simulate/incident: a channel without a cable") // newFabric makes every channel from one
 }
 
-// path from host to host over a spine, which counts only between leaves.
+// path returns the path between two hosts; spine is only used between different leaves.
 func (f *fabric) path(from, to, spine int) []routing.Channel {
 	if leafOf(from) == leafOf(to) {
 		return f.through(from, to)
@@ -113,7 +113,7 @@ func (f *fabric) path(from, to, spine int) []routing.Channel {
 	return f.through(from, to, f.leafNode(leafOf(from)), f.spineNode(spine), f.leafNode(leafOf(to)))
 }
 
-// through is the path from host to host over the given switches, or over their leaf.
+// through returns the path between two hosts over the given switches, or over their leaf.
 func (f *fabric) through(from, to int, switches ...int) []routing.Channel {
 	if len(switches) == 0 {
 		switches = []int{f.leafNode(leafOf(from))}

@@ -11,28 +11,28 @@ import (
 // Healthy is the class of an incident without a culprit.
 const Healthy collective.Class = "healthy"
 
-// Classes of incidents: the taxonomy, and healthy.
+// Classes lists the classes of incidents: the taxonomy, and healthy.
 func Classes() []collective.Class {
 	return []collective.Class{Healthy, collective.BackgroundFlow, collective.SelfCollision, collective.HostNICContention, collective.PFCRoot,
 		collective.Incast, collective.Deadlock, collective.SlowLink, collective.SlowHost, collective.Straggler, collective.Hang}
 }
 
-// Algorithms that are simulated.
+// Algorithms lists the simulated algorithms.
 func Algorithms() []collective.Algorithm {
 	return []collective.Algorithm{collective.Ring, collective.HalvingDoubling, collective.Tree, collective.Direct}
 }
 
-// Spec is what to simulate. The same Spec gives the same incident.
+// Spec is what to simulate. Equal Specs give equal incidents.
 type Spec struct {
 	Class      collective.Class
 	Algorithm  collective.Algorithm
-	ChunkBytes int64 // of a ring's or all-to-all's step; an eighth of the data of the others
+	ChunkBytes int64 // of a step of a ring or all-to-all; an eighth of the data for the others
 	Seed       uint64
 	Ranks      int // 4 to 256, two on each leaf; 0: 8
 	Spines     int // 4 to 16; 0: 4
 }
 
-// Bounds of a Spec. Of fewer ranks no two flows of one leaf leave it in the same step.
+// Bounds of a Spec. With fewer ranks no two flows leave the same leaf in the same step.
 const (
 	usualRanks = 8
 	leastRanks = 4
@@ -40,7 +40,7 @@ const (
 	mostSpines = 16
 )
 
-// shape is the size of a Spec's fabric.
+// shape returns the size of a Spec's fabric.
 func (s Spec) shape() (ranks, leaves, spines int) {
 	ranks = s.Ranks
 	if ranks == 0 {
@@ -49,7 +49,7 @@ func (s Spec) shape() (ranks, leaves, spines int) {
 	return ranks, max((ranks+ranksPerLeaf-1)/ranksPerLeaf, leastLeaves), max(s.Spines, leastSpines)
 }
 
-// Validate names what is wrong.
+// Validate reports an invalid field.
 func (s Spec) Validate() error {
 	if s.Ranks != 0 && (s.Ranks < leastRanks || s.Ranks > mostRanks) || s.Spines != 0 && (s.Spines < leastSpines || s.Spines > mostSpines) {
 		return fmt.Errorf("%d ranks, %d spines: want %d to %d ranks, and %d to %d spines", s.Ranks, s.Spines, leastRanks, mostRanks, leastSpines, mostSpines)
@@ -78,15 +78,15 @@ func (s Spec) Validate() error {
 // Truth is what was injected. Times are ns.
 type Truth struct {
 	Class          collective.Class     `json:"class"`
-	Also           collective.Class     `json:"also,omitempty"` // a flow into a rank's host slows one flow at its port and others by pauses: either name is right
+	Also           collective.Class     `json:"also,omitempty"` // a flow into a rank's host slows one flow at its port and others by pauses: either class is right
 	Algorithm      collective.Algorithm `json:"algorithm"`
 	Seed           uint64               `json:"seed"`
-	Flows          []string             `json:"flows"`   // source->destination; each is a right answer
-	Objects        []string             `json:"objects"` // ports or hosts; of a deadlock all are wanted, else each is right
-	Ranks          []int                `json:"ranks"`   // of a straggler or hang
+	Flows          []string             `json:"flows"`   // source->destination; each one is a right answer
+	Objects        []string             `json:"objects"` // ports or hosts; for a deadlock all must be named, otherwise any one
+	Ranks          []int                `json:"ranks"`   // for a straggler or hang
 	MakespanNanos  int64                `json:"makespan_ns"`
 	WithoutNanos   int64                `json:"without_ns"` // the makespan of the same simulation without the culprit
-	CostNanos      int64                `json:"cost_ns"`    // the difference; of what never ends 0
+	CostNanos      int64                `json:"cost_ns"`    // the difference; 0 if it never ends
 	TelemetryBytes int64                `json:"telemetry_bytes"`
 }
 
@@ -95,7 +95,7 @@ type pair struct{ from, to int }
 
 func (p pair) String() string { return nodeName(p.from) + "->" + nodeName(p.to) }
 
-// background is a flow beside the collective.
+// background is a background flow.
 type background struct {
 	pair
 	path    []routing.Channel
@@ -104,27 +104,27 @@ type background struct {
 	port    int // its source port
 }
 
-// slowing takes speed from a link or a NIC.
+// slowing reduces the speed of a link or a NIC.
 type slowing struct {
 	channel routing.Channel
-	host    int // where it is a NIC, else -1
+	host    int // for a NIC, otherwise -1
 	share   float64
 }
 
-// delay is time that a rank spends before steps from to to.
+// delay is extra time that a rank spends before steps from to to.
 type delay struct {
 	rank, from, to int
 	nanos          int64
 }
 
-// Incident is a Spec worked out.
+// Incident is a fully determined Spec.
 type Incident struct {
 	Spec    Spec
 	fabric  *fabric
 	order   []int // ranks in the order of the communicator
 	prog    program
-	spine   map[pair]int // of the collective's flows between leaves, if not the usual
-	noise   []background // decoys that touch nothing of the collective
+	spine   map[pair]int // for the collective's flows between leaves, if not the usual one
+	noise   []background // decoys that share nothing with the collective
 	flows   []background // culprits
 	slow    *slowing
 	late    *delay
@@ -133,7 +133,7 @@ type Incident struct {
 	truth   Truth
 }
 
-// New draws an incident.
+// New draws a random incident.
 func New(spec Spec) (*Incident, error) {
 	if err := spec.Validate(); err != nil {
 		return nil, err
@@ -157,8 +157,8 @@ func New(spec Spec) (*Incident, error) {
 	return in, nil
 }
 
-// pathOf is the path of the collective's flow between two hosts. Without collisions:
-// a spine belongs to a sender's slot in its leaf and a receiver's in its own.
+// pathOf returns the path of the collective's flow between two hosts. By default it is free
+// of collisions: the spine depends on the sender's and the receiver's slot in their leaves.
 func (in *Incident) pathOf(p pair) []routing.Channel {
 	spine, moved := in.spine[p]
 	if !moved {
@@ -171,17 +171,17 @@ func usualSpine(p pair) int {
 	return p.from%hostsPerLeaf%ranksPerLeaf*ranksPerLeaf + p.to%hostsPerLeaf%ranksPerLeaf
 }
 
-// without is the incident without its culprit.
+// without returns the incident without its culprit.
 func (in *Incident) without() *Incident {
 	w := *in
 	w.flows, w.slow, w.late, w.hang, w.spine = nil, nil, nil, nil, map[pair]int{}
 	return &w
 }
 
-// stepNanos is how long a step of a chunk takes alone, about.
+// stepNanos is the approximate duration of a step with one chunk alone.
 func (in *Incident) stepNanos() int64 { return in.Spec.ChunkBytes * 8 * 1e9 / bitsPerSecond }
 
-// lengthNanos is how long the collective takes, about.
+// lengthNanos is the approximate duration of the collective.
 func (in *Incident) lengthNanos() (sum int64) {
 	for s := range in.prog[0] {
 		var longest int64

@@ -27,8 +27,8 @@ func simulate(t *testing.T, spec Spec, cfg detect.Config) (Result, Truth) {
 	return result, truth
 }
 
-// TestEveryClassDoesWhatItSays: each culprit costs time, a healthy run nothing, and a
-// hang and a deadlock do not end.
+// TestEveryClassDoesWhatItSays: each culprit costs time, a healthy run has no cost, and
+// a hang and a deadlock do not end.
 func TestEveryClassDoesWhatItSays(t *testing.T) {
 	for i, class := range Classes() {
 		algorithm := Algorithms()[i%len(Algorithms())]
@@ -52,7 +52,7 @@ func TestStepsFollowTheirData(t *testing.T) {
 	for _, algorithm := range Algorithms() {
 		for _, ranks := range []int{8, 4, 5, 7, 12} {
 			spec := Spec{Class: Healthy, Algorithm: algorithm, ChunkBytes: 1 << 17, Seed: 5, Ranks: ranks}
-			if spec.Validate() != nil { // halving-doubling of no power of two
+			if spec.Validate() != nil { // halving-doubling of a number that is not a power of two
 				continue
 			}
 			result, _ := simulate(t, spec, detect.Config{Mode: detect.Off})
@@ -81,7 +81,7 @@ func checkSteps(t *testing.T, spec *Spec, run *collective.Run) {
 	}
 }
 
-// TestLargerFabrics: with 16 ranks and 6 spines every class does the same, too.
+// TestLargerFabrics: every class also works with 16 ranks and 6 spines.
 func TestLargerFabrics(t *testing.T) {
 	for i, class := range Classes() {
 		algorithm := Algorithms()[i%len(Algorithms())]
@@ -92,8 +92,8 @@ func TestLargerFabrics(t *testing.T) {
 	}
 }
 
-// TestAnyNumberOfRanks: with as many ranks as do not fill leaves or powers of two every
-// algorithm and class does the same, too, and the collective delivers to every rank.
+// TestAnyNumberOfRanks: every algorithm and class also works with numbers of ranks that
+// do not fill leaves or powers of two, and the collective delivers to every rank.
 func TestAnyNumberOfRanks(t *testing.T) {
 	for _, ranks := range []int{4, 5, 6, 7, 11, 12, 17} {
 		for i, class := range Classes() {
@@ -112,8 +112,8 @@ func TestAnyNumberOfRanks(t *testing.T) {
 	}
 }
 
-// TestProgramsOfAnyNumberOfRanks: what rank sends reaches all others of an all-reduce,
-// by what the steps await.
+// TestProgramsOfAnyNumberOfRanks: the data of each rank reaches all others of an
+// all-reduce, by the steps' waits.
 func TestProgramsOfAnyNumberOfRanks(t *testing.T) {
 	for ranks := 2; ranks <= 20; ranks++ {
 		order := rand.New(rand.NewPCG(uint64(ranks), 1)).Perm(ranks)
@@ -127,7 +127,7 @@ func TestProgramsOfAnyNumberOfRanks(t *testing.T) {
 	}
 }
 
-// deliver plays a program step by step, and says whose data each rank has at the end.
+// deliver plays a program step by step, and returns whose data each rank has at the end.
 func deliver(prog program) []map[int]bool {
 	has := make([]map[int]bool, len(prog))
 	for rank := range has {
@@ -148,8 +148,8 @@ func deliver(prog program) []map[int]bool {
 	return has
 }
 
-// TestAWatchedRunIsTheSame: telemetry changes nothing of what happens, and the same Spec
-// gives the same records.
+// TestAWatchedRunIsTheSame: telemetry does not affect the run, and the same Spec gives
+// the same records.
 func TestAWatchedRunIsTheSame(t *testing.T) {
 	spec := Spec{Class: collective.SelfCollision, Algorithm: collective.Ring, ChunkBytes: 1 << 18, Seed: 3}
 	watched, _ := simulate(t, spec, detect.DefaultConfig())

@@ -7,8 +7,8 @@ import (
 	"github.com/giverny/giverny/collective"
 )
 
-// decoys are flows among the free hosts of a leaf: they touch nothing that the
-// collective uses.
+// decoys adds flows between free hosts of a leaf, which share nothing with the
+// collective.
 func (in *Incident) decoys(random *rand.Rand) {
 	for leaf := range in.fabric.leaves {
 		if random.IntN(2) == 0 {
@@ -19,14 +19,14 @@ func (in *Incident) decoys(random *rand.Rand) {
 	}
 }
 
-// victim is a flow of the collective: what it sends in a step.
+// victim is what a flow of the collective sends in one step.
 type victim struct {
 	pair
 	rank, step int
 	bytes      int64
 }
 
-// victims are the sends that satisfy a condition.
+// victims returns the sends that satisfy a condition.
 func (in *Incident) victims(is func(v victim) bool) []victim {
 	var all []victim
 	for rank, steps := range in.prog {
@@ -45,7 +45,7 @@ func (in *Incident) victims(is func(v victim) bool) []victim {
 
 func crossesLeaves(v victim) bool { return leafOf(v.from) != leafOf(v.to) }
 
-// pick draws a victim, of the larger sends: what happens to a small one costs little.
+// pick draws a victim among the largest sends: delaying a small one costs little.
 func (in *Incident) pick(random *rand.Rand, is func(v victim) bool) victim {
 	all := in.victims(is)
 	var largest int64
@@ -56,7 +56,7 @@ func (in *Incident) pick(random *rand.Rand, is func(v victim) bool) victim {
 	return all[random.IntN(len(all))]
 }
 
-// at is the time at which a step of a healthy run begins, about.
+// at is the approximate begin of a step in a healthy run.
 func (in *Incident) at(v victim) (nanos int64) {
 	for s := range v.step - 1 {
 		var longest int64
@@ -68,8 +68,8 @@ func (in *Incident) at(v victim) (nanos int64) {
 	return nanos
 }
 
-// flow adds a background flow of the culprit: about as long as two to four steps of
-// the victim, beginning a little before it.
+// flow adds a background flow as culprit, with 1 to 2.4 times the victim's bytes and
+// beginning up to half a step before it.
 func (in *Incident) flow(random *rand.Rand, v victim, p pair, spine int) {
 	at := max(0, in.at(v)-v.bytes*8*1e9/bitsPerSecond*random.Int64N(50)/100)
 	in.flows = append(in.flows, background{pair: p, path: in.fabric.path(p.from, p.to, spine), atNanos: at,
@@ -81,7 +81,7 @@ func (in *Incident) place(node, port int) {
 	in.truth.Objects = append(in.truth.Objects, portName(node, port))
 }
 
-// free is a free host of a leaf.
+// free returns a random free host of a leaf.
 func free(random *rand.Rand, leaf int) int {
 	return host(leaf, ranksPerLeaf+random.IntN(hostsPerLeaf-ranksPerLeaf))
 }
@@ -127,7 +127,7 @@ func (in *Incident) inject(random *rand.Rand) {
 	}
 }
 
-// backgroundFlow shares the victim's spine, or its last link.
+// backgroundFlow adds a flow that shares the victim's spine, or its last link.
 func (in *Incident) backgroundFlow(random *rand.Rand) {
 	v := in.pick(random, crossesLeaves)
 	spine := usualSpine(v.pair)
@@ -143,8 +143,8 @@ func (in *Incident) backgroundFlow(random *rand.Rand) {
 	in.truth.Also = collective.PFCRoot
 }
 
-// selfCollision sends the flows of both ranks of a leaf over one spine in a step in
-// which both leave it.
+// selfCollision sends the flows of both ranks of a leaf over one spine, in a step in
+// which both leave the leaf.
 func (in *Incident) selfCollision(random *rand.Rand) {
 	leaving := func(v victim) (other victim, both bool) {
 		rank := v.rank ^ 1
@@ -176,8 +176,8 @@ func (in *Incident) selfCollision(random *rand.Rand) {
 	in.meetsBelow(other)
 }
 
-// meetsBelow adds to the truth whom a flow that was moved to another spine meets there
-// on the way down, in the same step.
+// meetsBelow adds to the truth the flows that a flow moved to another spine meets on
+// the way down, in the same step.
 func (in *Incident) meetsBelow(moved victim) {
 	spine := in.spine[moved.pair]
 	for _, w := range in.victims(crossesLeaves) {
@@ -188,7 +188,7 @@ func (in *Incident) meetsBelow(moved victim) {
 	}
 }
 
-// bySlots is the order of the ranks in which those of the same slot follow each other.
+// bySlots orders the ranks by slot, so that ranks of the same slot follow each other.
 func (in *Incident) bySlots() (order []int) {
 	for slot := range ranksPerLeaf {
 		for leaf := range in.fabric.leaves {
@@ -200,8 +200,8 @@ func (in *Incident) bySlots() (order []int) {
 	return order
 }
 
-// sameTarget sends two flows of one step to different leaves' ranks over one spine
-// into one leaf.
+// sameTarget sends two flows of one step to different ranks of one leaf over the same
+// spine.
 func (in *Incident) sameTarget(random *rand.Rand) {
 	all := in.victims(crossesLeaves)
 	random.Shuffle(len(all), func(i, k int) { all[i], all[k] = all[k], all[i] })
@@ -217,9 +217,9 @@ func (in *Incident) sameTarget(random *rand.Rand) {
 	}
 }
 
-// pfcRoot is an incast to a free host of the victim's leaf. One of its flows comes over
-// the victim's spine: its packets wait for the free host's port in the leaf's input
-// from that spine, which pauses the spine, and the victim with it.
+// pfcRoot adds an incast to a free host of the victim's leaf. One of its flows comes
+// over the victim's spine: its packets wait for the free host's port in the leaf's
+// input from that spine, which pauses the spine, and with it the victim.
 func (in *Incident) pfcRoot(random *rand.Rand) {
 	in.control = false
 	v := in.pick(random, crossesLeaves)
@@ -241,7 +241,7 @@ func (in *Incident) pfcRoot(random *rand.Rand) {
 	in.place(in.fabric.leafNode(leaf), leafDownPort(2))
 }
 
-// slowLink takes speed from a link between switches that the victim crosses.
+// slowLink slows a link between switches that the victim crosses.
 func (in *Incident) slowLink(random *rand.Rand) {
 	v := in.pick(random, crossesLeaves)
 	path := in.pathOf(v.pair)
@@ -251,7 +251,7 @@ func (in *Incident) slowLink(random *rand.Rand) {
 }
 
 // deadlock closes a cycle of pauses over two leaves and two spines: flows that go down
-// to a leaf and up again, as misrouted ones do, meet the collective's.
+// to a leaf and up again, as if misrouted, meet the collective's.
 func (in *Incident) deadlock(random *rand.Rand) {
 	in.control = false
 	v := in.pick(random, crossesLeaves)

@@ -10,15 +10,15 @@ import (
 type send struct {
 	peer       int // rank; collective.None: nothing is sent
 	bytes      int64
-	awaitsRank int // whose data the step needs, or collective.None
+	awaitsRank int // whose data the step awaits, or collective.None
 	awaitsStep int // from 1
 }
 
 // program is what each rank sends, by rank and step.
 type program [][]send
 
-// newProgram decomposes a collective of the ranks in order; bytes are the chunk of a
-// ring and of an all-to-all, and an eighth of the data otherwise.
+// newProgram decomposes a collective over the ranks in order; bytes is the chunk of a
+// ring or an all-to-all, otherwise an eighth of the data.
 func newProgram(algorithm collective.Algorithm, order []int, bytes int64) program {
 	p := len(order)
 	prog := make(program, p)
@@ -48,7 +48,7 @@ func newProgram(algorithm collective.Algorithm, order []int, bytes int64) progra
 	return prog
 }
 
-// operation is what is simulated by an algorithm.
+// operation is the operation simulated with an algorithm.
 func operation(algorithm collective.Algorithm) collective.Operation {
 	if algorithm == collective.Direct {
 		return collective.AllToAll
@@ -56,10 +56,10 @@ func operation(algorithm collective.Algorithm) collective.Operation {
 	return collective.AllReduce
 }
 
-// binomial reduces to the first rank and broadcasts from it, in log2 p rounds each, rounded up. A
-// rank that receives in a round has a step without a transfer there. One that has nothing to
-// wait for, as p is no power of two, sends when its receiver is through with the round
-// before (rendezvous): else two would send to it at once.
+// binomial reduces to the first rank and broadcasts from it, each in log2 p rounds, rounded
+// up. A rank that receives in a round has a step without a transfer there. If p is not a
+// power of two, a rank with nothing to wait for sends only when its receiver has finished
+// the previous round (rendezvous); otherwise two would send to it at once.
 func binomial(p int, bytes int64, step func(at, peer int, bytes int64, awaits, awaitsStep int)) {
 	rounds := bits.Len(uint(p - 1))
 	// from is who sends to at in round s, or -1; to is whom at sends to.

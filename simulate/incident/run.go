@@ -11,8 +11,8 @@ import (
 	"github.com/giverny/giverny/topology"
 )
 
-// The machine: RoCE at 25 Gb/s with PFC on shared-nothing inputs, store and forward,
-// queues of outputs; DCQCN with its paper's values scaled to the shorter steps.
+// machine is RoCE at 25 Gb/s with PFC on separate input buffers, store and forward, and
+// output queues; DCQCN has its paper's values scaled to the shorter steps.
 func machine(control bool) packet.Config {
 	c := packet.DefaultConfig()
 	c.LinkSpeed, c.CableNanos = bitsPerSecond/8e9, cableNanos
@@ -29,11 +29,11 @@ func machine(control bool) packet.Config {
 const (
 	packetBytes = 4096
 	headerBytes = 64
-	nicSpeed    = 8 // GB/s: no bottleneck
+	nicSpeed    = 8 // GB/s: never the bottleneck
 	epochNanos  = 500_000
 	tickNanos   = 50_000
 	jitterNanos = 2_000 // of the compute time between steps
-	startNanos  = 1_000 // of the collective: a record that ends at 0 has not ended
+	startNanos  = 1_000 // of the collective: an end of 0 would mean not ended
 )
 
 // Result is what one simulation recorded.
@@ -42,14 +42,14 @@ type Result struct {
 	Finished       bool
 	MakespanNanos  int64 // to the last end of a step
 	TelemetryBytes int64 // polls and reports
-	NoticeBytes    int64 // notifications among hosts
+	NoticeBytes    int64 // notifications between hosts
 	Polls          int
 }
 
-// rankState is where a rank is in its program.
+// rankState is a rank's position in its program.
 type rankState struct {
-	step    int  // index of the next or current one
-	waiting bool // its timer runs, or it sends
+	step    int  // index of the next or current step
+	waiting bool // its timer is running, or it is sending
 	record  int  // index in Run.Steps of what it sends
 }
 
@@ -59,7 +59,7 @@ type runner struct {
 	sim         *packet.Sim
 	out         Result
 	ranks       []rankState
-	arrived     [][]bool                  // by rank and step: its data has come
+	arrived     [][]bool                  // by rank and step: its data has arrived
 	owner       map[packet.TransferID]int // rank, or ^index of a background flow
 	flows       []background
 	agents      []*detect.Agent
@@ -67,10 +67,10 @@ type runner struct {
 	outstanding map[packet.TransferID]*fifo
 	jitter      *rand.Rand
 	done        int  // ranks that have finished
-	all         bool // switches report outputs without queues too
+	all         bool // switches also report outputs without queues
 }
 
-// fifo holds when the packets of a transfer under way were sent.
+// fifo holds the send times of the packets of a transfer in progress.
 type fifo struct {
 	at   []packet.Time
 	head int
@@ -84,10 +84,10 @@ const (
 	timerStart
 )
 
-// limitNanos ends a run that does not finish.
+// limitNanos is the time limit of a run that does not finish.
 func (in *Incident) limitNanos() int64 { return 6*in.lengthNanos() + 2_000_000 }
 
-// Simulate runs the incident with a way of detection.
+// Simulate runs the incident with a given detection.
 func (in *Incident) Simulate(cfg detect.Config) (Result, error) {
 	sim, err := packet.New(in.fabric.graph, machine(in.control))
 	if err != nil {
@@ -116,13 +116,13 @@ func (in *Incident) Simulate(cfg detect.Config) (Result, error) {
 	return r.out, nil
 }
 
-// header is what is known before anything happens.
+// header is what is known before the run begins.
 func (in *Incident) header() collective.Run {
 	all := collective.Communicator{Name: "0", Members: in.order, Operation: operation(in.Spec.Algorithm),
 		Algorithm: in.Spec.Algorithm, Steps: len(in.prog[0])}
 	run := collective.Run{Fabric: in.fabric.record, Communicators: []collective.Communicator{all}}
 	if in.Spec.Algorithm == collective.Tree {
-		run.Communicators[0].Algorithm = collective.Custom // one tree by rounds, as the records say
+		run.Communicators[0].Algorithm = collective.Custom // one tree by rounds, with waits in the records
 	}
 	for rank := range in.fabric.ranks {
 		run.Ranks = append(run.Ranks, collective.Rank{Node: nodeName(rankHost(rank)), Host: rankHost(rank)})
@@ -131,7 +131,7 @@ func (in *Incident) header() collective.Run {
 	return run
 }
 
-// paths are the ways of the collective's flows: hosts trace each flow once.
+// paths are the paths of the collective's flows: hosts trace each flow once.
 func (in *Incident) paths() (out []collective.Path) {
 	known := map[pair]bool{}
 	for _, v := range in.victims(func(victim) bool { return true }) {
@@ -207,7 +207,7 @@ func (r *runner) handle(n packet.Notice) error {
 
 func (r *runner) nanos() int64 { return int64(r.sim.Now().Nanoseconds()) }
 
-// advance has a rank compute before its next step if all that the step needs is there.
+// advance makes a rank compute before its next step, once all inputs of the step are there.
 func (r *runner) advance(rank int) error {
 	state := &r.ranks[rank]
 	if state.waiting || state.step >= len(r.in.prog[rank]) {
@@ -270,7 +270,7 @@ func (r *runner) startFlow(i int) error {
 	return r.post(f.pair, f.path, f.bytes, ^i)
 }
 
-// arrive is called when all data of a transfer are at the receiver.
+// arrive is called when all data of a transfer has reached the receiver.
 func (r *runner) arrive(id packet.TransferID) error {
 	delete(r.outstanding, id)
 	owner := r.owner[id]
@@ -288,7 +288,7 @@ func (r *runner) arrive(id packet.TransferID) error {
 	return r.ended(owner)
 }
 
-// ended moves a rank on, and those that await its data.
+// ended advances a rank, and those that await its data.
 func (r *runner) ended(rank int) error {
 	state := &r.ranks[rank]
 	step := state.step
@@ -310,7 +310,7 @@ func (r *runner) advanceAll() error {
 	return nil
 }
 
-// notify tells the rank whose data is still missing that it is waited for.
+// notify informs the rank whose data is still missing that it is waited for.
 func (r *runner) notify(rank, step int) {
 	missing, at := collective.None, 0
 	if step+1 < len(r.in.prog[rank]) {
@@ -333,7 +333,7 @@ func (r *runner) aloneNanos(hops int, bytes int64) int64 {
 	return int64(wire+float64(hops-1)*(last+300)+float64(hops)*cableNanos+2*dma) + 1
 }
 
-// finish closes the records.
+// finish completes the result.
 func (r *runner) finish() {
 	r.out.Finished = r.done == r.in.fabric.ranks
 	for _, a := range r.agents {
@@ -342,7 +342,7 @@ func (r *runner) finish() {
 	}
 }
 
-// Truth simulates the incident without its culprit and says what that saves.
+// Truth simulates the incident without its culprit, and adds the difference.
 func (in *Incident) Truth(with Result) (Truth, error) {
 	without, err := in.without().Simulate(detect.Config{Mode: detect.Off})
 	if err != nil {

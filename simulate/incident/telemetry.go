@@ -7,44 +7,44 @@ import (
 	"github.com/giverny/giverny/simulate/routing"
 )
 
-// Ports of the flows.
+// Port numbers of the flows.
 const (
 	collectivePort = 10000
 	backgroundPort = 100
 )
 
-// epoch is what a switch counts of one output in one epoch.
+// epoch is a switch's counts for one output in one epoch.
 type epoch struct {
 	number                    int64
 	packets, queueSum, paused int64
 	flows                     []collective.FlowReport
-	from                      map[routing.Channel]int64 // bytes by the channel that brought them
+	from                      map[routing.Channel]int64 // bytes by ingress channel
 }
 
-// output is the telemetry of one output: this epoch and the one before.
+// output is the telemetry of one output: the current epoch and the previous one.
 type output struct {
 	now, last epoch
 	pausedNow bool
-	reported  int64 // when, if at all
-	followed  int64 // when a signal went through it, if at all
-	signaled  bool  // the last report was by a signal
+	reported  int64 // time of the last report; 0: none
+	followed  int64 // time of the last signal through it; 0: none
+	signaled  bool  // the last report was due to a signal
 }
 
-// registers are the telemetry of all switches, as Hawkeye's switches keep it: two
-// epochs per output and the flows of each.
+// registers is the telemetry of all switches, as kept by Hawkeye's switches: two epochs
+// per output, with the flows of each.
 type registers struct {
 	r       *runner
 	outputs []output
 	records int
 	hold    int64
-	sent    map[packet.TransferID]int64 // payload that has come to its first switch
+	sent    map[packet.TransferID]int64 // payload that has reached its first switch
 }
 
 func newRegisters(r *runner) *registers {
 	return &registers{r: r, outputs: make([]output, r.in.fabric.channels.Len()), sent: map[packet.TransferID]int64{}}
 }
 
-// roll brings an output's epochs up to the time.
+// roll brings an output's epochs up to date.
 func (g *registers) roll(o *output) {
 	number := g.r.nanos() / epochNanos
 	switch {
@@ -85,7 +85,7 @@ func (g *registers) queued(q packet.Queued) {
 	e.from[q.From] += int64(q.Bytes)
 }
 
-// key identifies the flow of a transfer.
+// key returns the identifying fields of a transfer's flow.
 func (r *runner) key(id packet.TransferID) collective.FlowReport {
 	owner := r.owner[id]
 	if owner < 0 {
@@ -113,8 +113,8 @@ func (g *registers) paused(ch routing.Channel, paused bool) {
 	g.r.out.Run.Pauses = append(g.r.out.Run.Pauses, collective.Pause{TimeNanos: g.r.nanos(), Node: node, Port: port, Resume: !paused})
 }
 
-// poll reports the outputs on the path of a rank's flow, and follows pauses to where
-// they come from. It returns the bytes of the reports.
+// poll reports the outputs on the path of a rank's flow, and follows pauses to their
+// origin. It returns the bytes of the reports.
 func (g *registers) poll(rank int) (bytes int64) {
 	g.r.out.Polls++
 	bytes = detect.PacketBytes
@@ -130,8 +130,8 @@ func (g *registers) poll(rank int) (bytes int64) {
 	return bytes
 }
 
-// record is the bytes of a switch's record of some reports. One without a report is not
-// sent, but in rigid polling.
+// record is the size of a switch's record with some bytes of reports. An empty record
+// is not sent, except in rigid polling.
 func (g *registers) record(reports int64) int64 {
 	if reports == 0 && !g.r.all {
 		return 0
@@ -145,9 +145,9 @@ func (g *registers) pausedAt(ch routing.Channel) bool {
 	return o.pausedNow || o.now.paused > 0 || o.last.paused > 0
 }
 
-// signal goes through a paused output to the switch that paused it, which reports the
-// outputs that packets from there wait for, and goes on from those that are paused. It
-// does so at an output once in the time for which a switch does not report a port again.
+// signal follows a paused output to the switch that paused it. That switch reports the
+// outputs that packets from there wait for, and forwards the signal through those that
+// are paused. An output is followed at most once per hold time.
 func (g *registers) signal(ch routing.Channel, visited map[routing.Channel]bool) (bytes int64) {
 	_, to := g.r.in.fabric.channels.Ends(ch)
 	if visited[ch] || !g.r.in.fabric.graph.IsSwitch(to) {
@@ -181,8 +181,8 @@ func (g *registers) signal(ch routing.Channel, visited map[routing.Channel]bool)
 	return bytes
 }
 
-// report writes an output's newest epoch in which packets waited; both epochs in rigid
-// polling. Of a signal, in is the channel it came by.
+// report writes an output's newest epoch in which packets waited; in rigid polling,
+// both epochs. For a signal, in is the channel it arrived by.
 func (g *registers) report(ch, in routing.Channel) (bytes int64) {
 	o := &g.outputs[ch]
 	g.roll(o)
@@ -210,8 +210,8 @@ func (g *registers) report(ch, in routing.Channel) (bytes int64) {
 	return bytes
 }
 
-// sent and received take the round trips of the collective's packets: the time to the
-// receiver, and a way back without queues.
+// sent and received measure the round trips of the collective's packets: the time to
+// the receiver, plus a return without queues.
 func (r *runner) sent(id packet.TransferID, _ int32) {
 	if r.owner[id] < 0 {
 		return
@@ -243,7 +243,7 @@ func (r *runner) observe(rank int, roundTrip int64) {
 	}
 }
 
-// tick looks at the oldest packet of each transfer under way.
+// tick checks the oldest packet of each transfer in progress.
 func (r *runner) tick() {
 	for rank := range r.in.fabric.ranks {
 		if state := r.ranks[rank]; state.waiting && state.record < len(r.out.Run.Steps) {

@@ -6,7 +6,7 @@ import (
 	"github.com/giverny/giverny/internal/test/cputime"
 )
 
-// BenchmarkPredict is a prediction with all that it reports.
+// BenchmarkPredict is a prediction with its full report.
 func BenchmarkPredict(b *testing.B) {
 	for _, c := range []struct{ name, topology, pattern string }{
 		{"permutation/hosts=128", "fattree:leaves=16,hosts=8,spines=8", "random-ring:bytes=4MiB"},
@@ -33,7 +33,7 @@ func BenchmarkPredict(b *testing.B) {
 	}
 }
 
-// BenchmarkCall is what a call of a program costs besides its packets.
+// BenchmarkCall is the cost of a program's call without its packets.
 func BenchmarkCall(b *testing.B) {
 	for name, p := range map[string]*Program{
 		"machine": {Processes: []Process{{Start: machine(func(int) (Call, bool) { return Call{Op: Compute, Bytes: 1}, true }).start}}},

@@ -10,14 +10,13 @@ import (
 
 // profile is what the time of a transfer alone depends on.
 type profile struct {
-	request packet.Request // without its nodes
+	request packet.Request // without the nodes
 	intra   bool
 	way     uint64
 }
 
-// breakDown compares every transfer with the same one on the same paths of a
-// fabric that is otherwise idle, at full rate: what rate control costs is
-// contention.
+// breakDown compares every transfer with the same one on the same paths of an otherwise
+// idle fabric at full rate: the cost of rate control counts as contention.
 func (r *run) breakDown(g *topology.Graph) error {
 	idle := r.model.Packet
 	idle.Rate.Enabled = false
@@ -56,7 +55,7 @@ func (r *run) breakDown(g *topology.Graph) error {
 	return nil
 }
 
-// settle makes a wait of femtoseconds, the rounding of a packet's times, none.
+// settle rounds waits of femtoseconds, due to the rounding of packet times, to zero.
 func settle(wait packet.Time) packet.Time {
 	if wait > -rounding && wait < rounding {
 		return 0
@@ -66,7 +65,7 @@ func settle(wait packet.Time) packet.Time {
 
 const rounding = packet.Nanosecond / 1000
 
-// single is a transfer on an idle simulation, as times since its post.
+// single runs a transfer on an idle simulation and returns its times since posting.
 func single(s *packet.Sim, q packet.Request, along packet.Paths) (packet.Times, error) {
 	id, err := s.PostAlong(q, along)
 	if err != nil {
@@ -78,22 +77,21 @@ func single(s *packet.Sim, q packet.Request, along packet.Paths) (packet.Times, 
 	return packet.Times{DMAStart: t.DMAStart - t.Posted, Arrived: t.Arrived - t.Posted, Completed: t.Completed - t.Posted}, nil
 }
 
-// CallRef names a call: the process and the number of the call among its own,
-// from 0.
+// CallRef identifies a call: the process, and the number among its calls, from 0.
 type CallRef struct{ Process, Call int }
 
-// Collision says that a put or get waited for another.
+// Collision is a put or get that waited for another.
 type Collision struct {
 	Waiting, Holder CallRef
 	Place           string      // "dma" of the sender, "link" or "receive"
-	Waited          packet.Time // summed over packets; those of several links may wait at once
+	Waited          packet.Time // summed over packets; waits on several links may overlap
 }
 
-// maxPairs bounds the memory of the collisions on links.
+// maxPairs bounds the memory for collisions on links.
 const maxPairs = 1 << 20
 
-// watch adds up who waits for whom. Waits come packet by packet and mostly for
-// the pairs of late, which a small table in front of the map catches.
+// watch sums up who waits for whom. Waits arrive packet by packet and mostly repeat
+// recent pairs, which a small cache in front of the map catches.
 type watch struct {
 	pairs  map[pair]packet.Time
 	recent [1 << 12]struct {
@@ -157,10 +155,10 @@ func (r *run) ref(record int32) CallRef {
 	return CallRef{rec.Process, rec.Number}
 }
 
-// engineQueues finds, for each put that waited for its NIC's DMA engine, the
-// ones that had it in that time.
+// engineQueues finds, for each put that waited for its NIC's DMA engine, the puts that
+// used it in that time.
 func (r *run) engineQueues(add func(waiting, holder packet.TransferID, place string, d packet.Time)) {
-	const furthest = 16 // back in a queue
+	const furthest = 16 // how far to look back in a queue
 	byNode := map[int][]packet.TransferID{}
 	for i := range r.posted {
 		p := &r.posted[i]

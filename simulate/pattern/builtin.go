@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// shape are the arguments of a built-in pattern.
+// shape holds the arguments of a built-in pattern.
 type shape struct {
 	n, rounds int
 	bytes     int64
@@ -18,10 +18,10 @@ type shape struct {
 	dims      []int
 }
 
-// builtin makes the machine of a process.
+// builtin is a built-in pattern.
 type builtin struct {
 	name, about string
-	keys        []string // besides processes, per-node and bytes
+	keys        []string // in addition to processes, per-node and bytes
 	check       func(*shape) error
 	machine     func(s *shape, id int) machine
 }
@@ -37,7 +37,7 @@ var builtins = []builtin{
 	{"barrier", "nothing but barriers", []string{"rounds"}, nil, barrierOnly},
 }
 
-// Builtins describes the built-in patterns, a line each.
+// Builtins describes the built-in patterns, one line each.
 func Builtins() []string {
 	var lines []string
 	for _, b := range builtins {
@@ -51,7 +51,7 @@ func Builtins() []string {
 //	ring:processes=16,bytes=2MiB,rounds=4
 //	halo:dims=4x4x2,bytes=64KiB,per-node=2
 //
-// processes is at first all nodes times per-node, bytes 1MiB, rounds 1.
+// Defaults: processes all nodes times per-node, bytes 1MiB, rounds 1.
 func Builtin(spec string, nodes int) (*Program, error) {
 	name, args, _ := strings.Cut(spec, ":")
 	i := slices.IndexFunc(builtins, func(b builtin) bool { return b.name == name })
@@ -134,8 +134,8 @@ func product(dims []int) int {
 	return n
 }
 
-// exchange is the machine of rounds in which a process puts to some, polls for
-// as many puts as come to it, and completes its own.
+// exchange is the machine of rounds in which a process puts to some peers, polls for as
+// many puts as it receives, and completes its own.
 func exchange(s *shape, puts, polls int, to func(k int) int) machine {
 	per := puts + polls + 1
 	return func(step int) (Call, bool) {
@@ -180,7 +180,7 @@ func checkHalo(s *shape) error {
 	return nil
 }
 
-// halo puts both ways along each dimension of a periodic grid.
+// halo puts in both directions along each dimension of a periodic grid.
 func halo(s *shape, id int) machine {
 	var peers []int
 	stride := 1
@@ -196,8 +196,8 @@ func halo(s *shape, id int) machine {
 	return exchange(s, len(peers), len(peers), func(k int) int { return peers[k] })
 }
 
-// allReduceRing passes a share of the data on in each of 2(n-1) steps (Patarasuk
-// and Yuan, 2009).
+// allReduceRing passes on a share of the data in each of 2(n-1) steps (Patarasuk and
+// Yuan, 2009).
 func allReduceRing(s *shape, id int) machine {
 	share := (s.bytes + int64(s.n) - 1) / int64(s.n)
 	return pairwise(2*(s.n-1), func(step int) (int, int64) { return (id + 1) % s.n, share })
@@ -210,8 +210,8 @@ func checkPower(s *shape) error {
 	return nil
 }
 
-// allReduceHalving exchanges half, a quarter, ... of the data with partners ever
-// nearer, and the results back (Thakur et al., 2005).
+// allReduceHalving exchanges half, a quarter, ... of the data with ever nearer
+// partners, and returns the results (Thakur et al., 2005).
 func allReduceHalving(s *shape, id int) machine {
 	log := bits.Len(uint(s.n)) - 1
 	return pairwise(2*log, func(step int) (int, int64) {
@@ -222,7 +222,7 @@ func allReduceHalving(s *shape, id int) machine {
 	})
 }
 
-// pairwise puts once per step and waits for the put of that step to come.
+// pairwise puts once per step and waits for that step's put to arrive.
 func pairwise(steps int, to func(step int) (peer int, bytes int64)) machine {
 	return func(step int) (Call, bool) {
 		k := step / 2

@@ -19,11 +19,11 @@ type row struct {
 	call          Call
 }
 
-// ReadCalls reads a table of calls: a header with process, node, op, peer,
-// bytes and tag in any order, then a line per call, each process's in program
-// order. Empty fields are 0; an empty tag of a complete means everything that
-// the process has posted. A compute's bytes are its ns. Lines that begin with #
-// are comments. A process that is only a peer sits on the node of its number.
+// ReadCalls reads a table of calls: a header with process, node, op, peer, bytes and
+// tag in any order, then a line per call, in program order for each process. Empty
+// fields are 0; an empty tag of a complete means everything that the process has
+// posted. The bytes of a compute are ns. Lines that begin with # are comments. A
+// process that only occurs as a peer is on the node with its number.
 func ReadCalls(r io.Reader, name string) (*Program, error) {
 	reader := csvfault.NewReader(r)
 	reader.Comment, reader.TrimLeadingSpace, reader.FieldsPerRecord = '#', true, -1
@@ -58,7 +58,7 @@ func ReadCalls(r io.Reader, name string) (*Program, error) {
 	return assemble(rows, name)
 }
 
-// located names file and line of a fault of the CSV itself.
+// located adds file and line to a CSV error.
 func located(name string, err error, reader *csvfault.Reader, record []string) error {
 	line, fault := csvfault.Explain(err, reader, record)
 	if line == 0 {
@@ -131,7 +131,7 @@ func parseRow(record []string, at []int) (row, error) {
 	return r, errors.Join(errs...)
 }
 
-// assemble gives each process its rows, and peers without any a place.
+// assemble collects each process' rows, and places peers without any.
 func assemble(rows []row, name string) (*Program, error) {
 	if len(rows) == 0 {
 		return nil, fmt.Errorf("%s: no calls", name)
@@ -165,8 +165,8 @@ func assemble(rows []row, name string) (*Program, error) {
 	return p, nil
 }
 
-// checkLists finds the programs that would wait for ever: what barriers,
-// completes and polls wait for must be there.
+// checkLists finds programs that would wait forever: it checks that what barriers,
+// completes and polls wait for exists.
 func checkLists(lists map[int][]Call) error {
 	var errs []error
 	barriers, example := -1, 0

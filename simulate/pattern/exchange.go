@@ -11,24 +11,24 @@ import (
 	"github.com/giverny/giverny/internal/csvfault"
 )
 
-// Exchange is how processes send each other a recorded, irregular list of puts,
-// as the paper's domain decomposition does: each packs what it sends, all meet at
-// a barrier, and each puts one piece per receiver and completes them.
+// Exchange is how processes exchange a recorded, irregular list of puts, as in the
+// paper's domain decomposition: each packs what it sends, all synchronise at a barrier,
+// and each puts one piece per receiver and completes them.
 type Exchange struct {
-	Processes        int     // 0: one more than the largest in the list
-	PerNode          int     // processes on a node; 0: 1
-	PackNanosPerByte float64 // 0: nothing is packed
-	BarrierFirst     bool    // the barrier is before the packing, not behind it
+	Processes        int     // 0: the largest number in the list plus one
+	PerNode          int     // processes per node; 0: 1
+	PackNanosPerByte float64 // 0: no packing
+	BarrierFirst     bool    // the barrier is before the packing, not after
 	NoBarrier        bool
 }
 
-// Piece is what one process sends another.
+// Piece is what one process sends to another.
 type Piece struct {
 	From, To int
 	Bytes    int64
 }
 
-// ReadPieces reads a list of puts: a header from,to,bytes and a line each.
+// ReadPieces reads a list of puts: a header from,to,bytes and one line each.
 func ReadPieces(r io.Reader, name string) ([]Piece, error) {
 	reader := csvfault.NewReader(r)
 	reader.Comment, reader.TrimLeadingSpace = '#', true
@@ -71,7 +71,7 @@ func parsePiece(row []string) (Piece, error) {
 	return Piece{ends[0], ends[1], size}, err
 }
 
-// Program is what the processes do with the pieces.
+// Program returns the processes' program for the pieces.
 func (x Exchange) Program(name string, pieces []Piece) (*Program, error) {
 	n := x.Processes
 	for _, p := range pieces {
@@ -110,7 +110,7 @@ func (x Exchange) Program(name string, pieces []Piece) (*Program, error) {
 	return prog, nil
 }
 
-// pack is the time in which a process gathers what it sends.
+// pack returns the calls for gathering what a process sends.
 func (x Exchange) pack(id int, pieces []Piece) []Call {
 	bytes := int64(0)
 	for _, p := range pieces {

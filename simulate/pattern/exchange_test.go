@@ -5,9 +5,9 @@ import (
 	"testing"
 )
 
-// decomposition draws what a domain decomposition moves: 32 subdomains of 2 MB
-// of particles, each of which gives uneven shares to its neighbours in a 4x4x2
-// grid, of which one is on the same node.
+// decomposition draws the traffic of a domain decomposition: 32 subdomains with 2 MB of
+// particles, each of which sends uneven shares to its neighbours in a 4x4x2 grid, one
+// of them on the same node.
 func decomposition(seed uint64) []Piece {
 	rng := rand.New(rand.NewPCG(seed, 0))
 	var pieces []Piece
@@ -22,11 +22,11 @@ func decomposition(seed uint64) []Piece {
 	return pieces
 }
 
-// TestBarrierBeforeOrAfterPack is the paper's experiment (figure 3): 16 nodes
-// with two processes each. The program ends sooner with the barrier before the
-// packing, as its puts then wait less for others. Taking the intra-node puts out
-// changes those after an early barrier very little, and speeds those after a
-// late one up: the collisions with intra-node puts are part of the cause.
+// TestBarrierBeforeOrAfterPack is the paper's experiment (figure 3): 16 nodes with two
+// processes each. The program ends sooner with the barrier before the packing, as its
+// puts then wait less for others. Removing the intra-node puts hardly affects puts
+// after an early barrier, but speeds up those after a late one: collisions with
+// intra-node puts are part of the cause.
 func TestBarrierBeforeOrAfterPack(t *testing.T) {
 	m, err := FindModel("nsim-ace")
 	if err != nil {

@@ -12,11 +12,11 @@ import (
 	"github.com/giverny/giverny/simulate/packet"
 )
 
-// Without is what Explain takes out of a program: puts and gets that then take
-// no time, while everything that waits for them goes on.
+// Without is what Explain removes from a program: puts and gets that then take no time,
+// while everything that waits for them proceeds.
 type Without struct {
-	IntraNode bool  // those between processes of one node
-	Processes []int // those that these processes post: a job
+	IntraNode bool  // between processes on the same node
+	Processes []int // posted by these processes, such as a job's
 }
 
 func (w *Without) nothing() bool { return !w.IntraNode && len(w.Processes) == 0 }
@@ -28,12 +28,12 @@ func (w *Without) matches(from, to *Process) bool {
 // Explanation compares a program with and without a part of it.
 type Explanation struct {
 	With, Without *Report
-	Removed       int      // puts and gets taken out
-	Gains         []Gain   // of the puts and gets that stayed, the most first
-	Put           [2]Waits // mean of those, with and without
+	Removed       int      // number of puts and gets removed
+	Gains         []Gain   // of the remaining puts and gets, largest first
+	Put           [2]Waits // mean over these, with and without
 }
 
-// Gain is how much sooner after its post a put or get was complete.
+// Gain is how much earlier after its post a put or get was complete.
 type Gain struct {
 	Call CallRef
 	Gain packet.Time
@@ -44,8 +44,8 @@ type Waits struct {
 	Latency, DMAWait, Contention, ControlWait packet.Time
 }
 
-// Explain predicts the program twice, the second time without a part of it, and says
-// what changes: the experiment of the paper's figure 3.
+// Explain predicts the program twice, the second time without a part of it, and
+// compares: the experiment of the paper's figure 3.
 func (x Experiment) Explain(w Without) (*Explanation, error) {
 	if w.nothing() {
 		return nil, errors.New("explain: say what to take out: intra-node puts, or processes")
@@ -105,7 +105,7 @@ func (w *Waits) divide(n int) {
 	}
 }
 
-// WriteText writes what changed, for people.
+// WriteText writes the comparison as text.
 func (e *Explanation) WriteText(w io.Writer) error {
 	out := bufio.NewWriter(w)
 	fmt.Fprintf(out, "%s on %s: %d puts and gets taken out, %d stay\n\n", e.With.Program, e.With.Model, e.Removed, len(e.Gains))

@@ -41,8 +41,8 @@ func measured(t *testing.T, file string) []measurement {
 	return list
 }
 
-// latency is what perftest calls so: of a write from its post until the target
-// sees it, of a read until it is complete; in us.
+// latency is latency as defined by perftest: for a write from posting until the target
+// sees it, for a read until it is complete; in us.
 func latency(t *testing.T, model, spec string, to int, op Op, bytes int64) float64 {
 	t.Helper()
 	m, err := FindModel(model)
@@ -65,8 +65,8 @@ func latency(t *testing.T, model, spec string, to int, op Op, bytes int64) float
 // twoHosts is two hosts on one switch.
 const twoHosts = "fattree:leaves=1,hosts=2,spines=1"
 
-// TestFittedLatency: the sizes that the models are fitted to, as models.go names
-// them.
+// TestFittedLatency checks the sizes that the models are fitted to, as named in
+// models.go.
 func TestFittedLatency(t *testing.T) {
 	for _, c := range []struct {
 		model  string
@@ -82,8 +82,8 @@ func TestFittedLatency(t *testing.T) {
 	}
 }
 
-// TestRecordedLatency holds the fitted models against the published results. A
-// fitted size must be met; all others are predictions.
+// TestRecordedLatency compares the fitted models with the published results. A fitted
+// size must match; all others are predictions.
 func TestRecordedLatency(t *testing.T) {
 	for _, c := range []struct {
 		model, file string
@@ -116,8 +116,8 @@ func TestRecordedLatency(t *testing.T) {
 	}
 }
 
-// TestMeasuredFatTree holds hdr100 against a 2-level fat tree: latency over 1
-// and 3 switches, of writes (fitted) and reads (predicted), and bandwidth.
+// TestMeasuredFatTree compares hdr100 with a 2-level fat tree: latency over 1 and 3
+// switches, of writes (fitted) and reads (predicted), and bandwidth.
 func TestMeasuredFatTree(t *testing.T) {
 	const tree = "fattree:leaves=2,hosts=2,spines=2"
 	for _, c := range []struct {

@@ -10,25 +10,25 @@ import (
 	"github.com/giverny/giverny/simulate/packet"
 )
 
-// BarrierAlgorithm is how processes meet; the paper leaves it open.
+// BarrierAlgorithm is how processes synchronise; the paper leaves it open.
 type BarrierAlgorithm string
 
 // Algorithms.
 const (
 	Dissemination BarrierAlgorithm = "dissemination" // Hensgen et al., 1988: in round k a put to the process 2^k further on
-	Ideal         BarrierAlgorithm = "ideal"         // all go on when the last has come, at no cost
+	Ideal         BarrierAlgorithm = "ideal"         // all continue when the last has arrived, at no cost
 )
 
 // Model is a machine to run programs on.
 type Model struct {
 	Name         string
-	About        string // where its constants are from
+	About        string // source of its constants
 	Packet       packet.Config
 	Barrier      BarrierAlgorithm
 	BarrierBytes int64 // of each put of a barrier
 }
 
-// Validate joins all faults.
+// Validate joins all errors.
 func (m Model) Validate() error {
 	if m.Barrier != Dissemination && m.Barrier != Ideal {
 		return fmt.Errorf("barrier=%s: want dissemination or ideal", m.Barrier)
@@ -39,7 +39,7 @@ func (m Model) Validate() error {
 	return m.Packet.Validate()
 }
 
-// FindModel is the built-in model of a name.
+// FindModel returns the built-in model with a name.
 func FindModel(name string) (Model, error) {
 	var names []string
 	for _, m := range Models() {
@@ -51,8 +51,7 @@ func FindModel(name string) (Model, error) {
 	return Model{}, fmt.Errorf("model %q%s", name, suggestion(name, names))
 }
 
-// Set sets a parameter, written NAME=VALUE; Validate checks the model when all
-// are set.
+// Set sets a parameter given as NAME=VALUE; Validate checks the model once all are set.
 func (m *Model) Set(assignment string) error {
 	name, value, ok := strings.Cut(assignment, "=")
 	if !ok {
@@ -80,7 +79,7 @@ func (m *Model) Set(assignment string) error {
 	return fmt.Errorf("parameter %q%s", name, suggestion(name, names))
 }
 
-// suggestion is "; did you mean X?" or, where nothing is near, what is known.
+// suggestion is "; did you mean X?" or, if nothing is similar, the known names.
 func suggestion(name string, known []string) string {
 	best, distance := "", 3+len(name)/4
 	for _, k := range known {

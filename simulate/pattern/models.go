@@ -4,9 +4,9 @@ import "github.com/giverny/giverny/simulate/packet"
 
 // Models are the built-in machines.
 //
-// The constants of qdr, hdr200 and hdr100 are fitted to published perftest
-// results, three sizes of ib_write_lat each; everything else is the standards'
-// arithmetic or a round number that the results do not depend on.
+// The constants of qdr, hdr200 and hdr100 are fitted to published perftest results,
+// three sizes of ib_write_lat each; everything else follows from the standards or is a
+// round number that does not affect the results.
 func Models() []Model {
 	return []Model{
 		{"nsim-ace", "NSIM-ACE's paper: its model and Table 1; what it leaves open by default", packet.DefaultConfig(), Dissemination, 8},
@@ -17,11 +17,11 @@ func Models() []Model {
 	}
 }
 
-// qdr keeps the paper's links and switches. What it adds is that the processor
-// writes small work requests itself (inline, up to 220 B), a 64-byte line at a
-// time, and that any larger one costs a read of memory over PCIe before the
-// first packet. DMA runs at the speed of PCIe 2.0 x8 with 128-byte payloads and
-// 24 bytes around each: 4 GB/s * 128/152.
+// qdr keeps the paper's links and switches, and adds that the processor writes small
+// work requests itself (inline, up to 220 B), a 64-byte line at a time, and that any
+// larger one costs a read of memory over PCIe before the first packet. DMA runs at the
+// speed of PCIe 2.0 x8 with 128-byte payloads and 24 bytes of overhead each: 4 GB/s *
+// 128/152.
 func qdr() packet.Config {
 	c := packet.DefaultConfig()
 	c.FlowControl, c.BufferBytes = packet.Credits, 32<<10
@@ -29,15 +29,15 @@ func qdr() packet.Config {
 	c.OverheadNanos = 373.8 // 2 B: 0.89 us
 	c.InlineLineNanos = 70  // 128 B: 1.10 us
 	c.DMASetupNanos = 735   // 256 B: 1.84 us
-	c.InlineBytes = 220     // as the measurement says
+	c.InlineBytes = 220     // as in the measurement
 	c.NICBufferBytes = 64 << 10
 	return c
 }
 
-// hdr200 adds what newer NICs do: several packets are in DMA at once, each
-// slower than the link. One engine of the bus's full speed misses 4 to 64 KiB by
-// up to 20%; three or more slow ones are within 10% everywhere, and give the
-// slope of 0.18 ns/B below a packet's size that one fast engine cannot.
+// hdr200 adds that newer NICs have several packets in DMA at once, each slower than the
+// link. One engine with the full bus speed is up to 20% off from 4 to 64 KiB; three or
+// more slow ones are within 10% everywhere, and reproduce the slope of 0.18 ns/B below
+// one packet, which one fast engine cannot.
 func hdr200() packet.Config {
 	c := packet.DefaultConfig()
 	c.LinkSpeed, c.HeaderBytes = 25, 66
@@ -51,8 +51,8 @@ func hdr200() packet.Config {
 	return c
 }
 
-// hdr100 has hdr200's NIC on the metal, and switches whose latency with cables
-// is the 245 ns that two more of them were seen to cost, half each.
+// hdr100 has hdr200's NIC on bare metal, and switches whose latency with cables is the
+// 245 ns that two more of them were measured to cost, half each.
 func hdr100() packet.Config {
 	c := hdr200()
 	c.LinkSpeed, c.HeaderBytes = 12.5, 60

@@ -44,7 +44,7 @@ func predictCalls(t testing.TB, spec, calls string, params ...string) *Report {
 	return rep
 }
 
-// manyToOne is k puts of 1 MiB to process k, from a node each.
+// manyToOne is k puts of 1 MiB to process k, each from its own node.
 func manyToOne(k int) string {
 	var b strings.Builder
 	for i := range k {
@@ -69,9 +69,8 @@ func barriers(n int) string {
 	return b.String()
 }
 
-// TestOracles holds the closed forms of the model, with packets of 4096 and
-// control packets of 32 bytes: every one to within a picosecond, though buffers
-// be endless or small.
+// TestOracles checks the closed forms of the model, with packets of 4096 and control
+// packets of 32 bytes: each to within a picosecond, for unlimited and small buffers.
 func TestOracles(t *testing.T) {
 	const tree = "fattree:leaves=4,hosts=4,spines=4"
 	const leaf = "fattree:leaves=1,hosts=16,spines=1"
@@ -119,7 +118,7 @@ func near(t *testing.T, what string, got, want float64) {
 	}
 }
 
-// TestJSON holds the form of a call's object.
+// TestJSON checks the format of a call's object.
 func TestJSON(t *testing.T) {
 	rep := predictCalls(t, "fattree:leaves=4,hosts=4,spines=4", "0,0,put,5,1048576,0\n")
 	var b strings.Builder

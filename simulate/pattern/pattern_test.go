@@ -84,7 +84,7 @@ func TestFigure1(t *testing.T) {
 }
 
 // TestProgramsRunAgain: a program gives the same report each time, and leaves no
-// coroutine behind, though a run be left half-way.
+// coroutine behind, even if a run is abandoned.
 func TestProgramsRunAgain(t *testing.T) {
 	defer goleak.VerifyNone(t)
 	programs := []*Program{readYAML(t, "stencil.yaml", 16), New("deadlockError", 2, 1, func(p *Proc) {
@@ -177,8 +177,8 @@ func TestPollsAndCompletes(t *testing.T) {
 	}
 }
 
-// TestBreakdown: a put's time is its time alone and its waits; who it waits for
-// is named.
+// TestBreakdown: a put's time is its time alone plus its waits, and the puts that it
+// waits for are named.
 func TestBreakdown(t *testing.T) {
 	rep := predictCalls(t, tree, "0,0,put,1,1048576,0\n0,0,put,2,1048576,0\n4,4,put,8,1048576,0\n5,5,put,12,1048576,0\n")
 	for _, r := range rep.Records {
@@ -197,8 +197,7 @@ func TestBreakdown(t *testing.T) {
 	}
 }
 
-// TestExplainJob: without the job that shares its uplink a put takes what it
-// takes alone.
+// TestExplainJob: without the job that shares its uplink a put takes its time alone.
 func TestExplainJob(t *testing.T) {
 	p, err := ReadCalls(strings.NewReader(header+"0,0,put,4,1048576,0\n0,0,complete,,,\n1,1,put,8,1048576,3\n1,1,complete,,,3\n8,8,poll,,,3\n"), "jobs.csv")
 	if err != nil {
@@ -220,7 +219,7 @@ func TestExplainJob(t *testing.T) {
 	}
 }
 
-// TestSample reads counters while a program runs; they rise to all its bytes.
+// TestSample reads counters while a program runs; they increase to its total bytes.
 func TestSample(t *testing.T) {
 	p, err := Builtin("ring:bytes=1MiB", 16)
 	if err != nil {
@@ -251,7 +250,7 @@ func TestSample(t *testing.T) {
 	}
 }
 
-// TestFaultsInPrograms: a program whose peer is cut off says so.
+// TestFaultsInPrograms: a program whose peer is cut off reports that.
 func TestFaultsInPrograms(t *testing.T) {
 	g := parse(t, tree)
 	p, err := ReadCalls(strings.NewReader(header+"0,0,put,5,1048576,0\n5,5,poll,,,0\n"), "calls.csv")
@@ -281,7 +280,7 @@ func TestFaultsInPrograms(t *testing.T) {
 	}
 }
 
-// TestRefusals: what is wrong is said with a place and a way out.
+// TestRefusals: errors have a place and a remedy.
 func TestRefusals(t *testing.T) {
 	table := func(text string) error {
 		_, err := ReadCalls(strings.NewReader(text), "f.csv")
@@ -359,7 +358,7 @@ func TestPieces(t *testing.T) {
 	}
 }
 
-// TestIdealBarrier: all go on when the last has come.
+// TestIdealBarrier: all continue when the last has arrived.
 func TestIdealBarrier(t *testing.T) {
 	rep := predictCalls(t, tree, "0,0,compute,,5000,\n0,0,barrier,,,\n1,1,barrier,,,\n2,1,barrier,,,\n", "barrier=ideal")
 	near(t, "end", rep.End.Nanoseconds(), 5000)

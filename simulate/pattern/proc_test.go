@@ -7,8 +7,8 @@ import (
 	"github.com/giverny/giverny/topology"
 )
 
-// Proc is a process as its Go program sees it. Its methods are the paper's
-// calls; they return when the simulated call does.
+// Proc is a process as seen by its Go program. Its methods are the paper's calls; they
+// return when the simulated call does.
 type Proc struct {
 	ID, Count int
 	now       packet.Time
@@ -16,9 +16,9 @@ type Proc struct {
 	yield     func(Call) bool
 }
 
-// New makes a program of count processes, perNode of them to a node, that all
-// run body. Each is a coroutine: body may keep state and branch as it likes, but
-// must wait for nothing except through the methods of its Proc.
+// New returns a program of count processes, perNode on each node, that all run body.
+// Each is a coroutine: body may keep state and branch freely, but must wait only
+// through the methods of its Proc.
 func New(name string, count, perNode int, body func(p *Proc)) *Program {
 	prog := &Program{Name: name}
 	for id := range count {
@@ -28,7 +28,7 @@ func New(name string, count, perNode int, body func(p *Proc)) *Program {
 	return prog
 }
 
-// abandoned unwinds the body of a process whose run was left before its end.
+// abandoned unwinds the body of a process whose run was abandoned.
 type abandoned struct{}
 
 func coroutine(p *Proc, body func(*Proc)) (Source, func()) {
@@ -58,12 +58,12 @@ func (p *Proc) call(c Call) Handle {
 // Now is the simulated time.
 func (p *Proc) Now() packet.Time { return p.now }
 
-// Put posts a put of bytes into a process's memory and goes on.
+// Put posts a put of bytes into a process' memory, without waiting.
 func (p *Proc) Put(to int, bytes int64, tag int) Handle {
 	return p.call(Call{Op: Put, Peer: to, Bytes: bytes, Tag: tag})
 }
 
-// Get posts a read of bytes of a process's memory and goes on.
+// Get posts a read of bytes of a process' memory, without waiting.
 func (p *Proc) Get(from int, bytes int64) Handle {
 	return p.call(Call{Op: Get, Peer: from, Bytes: bytes})
 }

@@ -9,19 +9,18 @@ import (
 	"github.com/giverny/giverny/simulate/packet"
 )
 
-// Op is what a call does.
+// Op is the operation of a call.
 type Op uint8
 
-// Operations. The paper's names are MGEN_rdma_put, MGEN_rdma_poll,
-// MGEN_acp_complete and MGEN_Comp; it says that NSIM-ACE has a get too, but not
-// what it looks like.
+// Operations. The paper's names are MGEN_rdma_put, MGEN_rdma_poll, MGEN_acp_complete
+// and MGEN_Comp; it mentions that NSIM-ACE has a get too, without details.
 const (
-	Put      Op = iota // post Bytes to Peer's memory and go on
-	Get                // post a read of Bytes of Peer's memory and go on
+	Put      Op = iota // post a write of Bytes to Peer's memory, without waiting
+	Get                // post a read of Bytes of Peer's memory, without waiting
 	Poll               // wait until a put with Tag is in this process's memory
 	Complete           // wait until a put or get of this process with Tag is complete
 	Compute            // be busy for Nanos
-	Barrier            // wait for all processes that have barriers
+	Barrier            // wait for all processes that use barriers
 )
 
 var opNames = [...]string{"put", "get", "poll", "complete", "compute", "barrier"}
@@ -35,47 +34,47 @@ func parseOp(name string) (Op, error) {
 	return 0, fmt.Errorf("op %q%s", name, suggestion(name, opNames[:]))
 }
 
-// AnyTag on a Complete means all puts and gets that the process has posted.
+// AnyTag on a Complete means all puts and gets posted by the process.
 const AnyTag = -1 << 31
 
-// Handle is a put or get that was posted.
+// Handle is a posted put or get.
 type Handle int
 
 // Call is one step of a process.
 //
-// The n-th poll of a tag waits for the n-th put with that tag to arrive,
-// whichever process put it; the n-th complete of a tag for the n-th put or get with that
-// tag that the process posted, as the paper's handle does.
+// The n-th poll of a tag waits for the n-th put with that tag to arrive, from any
+// process; the n-th complete of a tag waits for the n-th put or get with that tag
+// posted by the process, as the paper's handle does.
 type Call struct {
 	Op     Op
 	Peer   int   // process, of a put or get
 	Bytes  int64 // of a put or get; ns of a compute
 	Tag    int
-	Class  int    // of a put or get: its service level or priority
-	Handle Handle // of a complete: waits for this one, whatever its tag; 0: by tag
-	Row    int    // where the program came from a file: its call's number, from 0
+	Class  int    // of a put or get: service level or priority
+	Handle Handle // of a complete: the put or get it waits for, regardless of tag; 0: by tag
+	Row    int    // for a program from a file: the call's number in it, from 0
 }
 
-// Source yields a process's calls in program order. It is asked for the next
-// when the last is over, so that it may be a state machine or a coroutine.
+// Source yields a process' calls in program order. It is called again only when the
+// last call is over, so it may be a state machine or a coroutine.
 type Source func(now packet.Time) (Call, bool)
 
 // Process is a program on a node; nodes are numbered as in graph.Hosts().
 type Process struct {
 	ID    int
 	Node  int
-	Meets bool                    // at barriers
-	Start func() (Source, func()) // begins the program again; the second, if not nil, abandons it
+	Meets bool                    // takes part in barriers
+	Start func() (Source, func()) // starts the program again; the second function, if not nil, stops it
 }
 
-// Program is what all processes do. It may be run many times.
+// Program is what all processes do. It can be run many times.
 type Program struct {
 	Name      string
 	Processes []Process
 	rows      bool // calls are numbered by Row
 }
 
-// machine is a program as a function of the number of its step.
+// machine is a program as a function of the step number.
 type machine func(step int) (Call, bool)
 
 func (m machine) start() (Source, func()) {
@@ -86,7 +85,7 @@ func (m machine) start() (Source, func()) {
 	}, nil
 }
 
-// list is the machine of a list of calls.
+// list is the machine for a list of calls.
 func list(calls []Call) machine {
 	return func(step int) (Call, bool) {
 		if step >= len(calls) {
@@ -96,7 +95,7 @@ func list(calls []Call) machine {
 	}
 }
 
-// nodeOf places processes on nodes, perNode of them to each.
+// nodeOf places processes on nodes, perNode on each.
 func nodeOf(process, perNode int) int { return process / max(perNode, 1) }
 
 // validate checks what a run relies on.

@@ -11,18 +11,17 @@ import (
 	"github.com/giverny/giverny/topology"
 )
 
-// Record is a call with its times. A put arrives when its last byte is in the
-// peer's memory and is complete when the poster knows; a get arrives when it is
-// complete; for the others both are the time at which the call returned.
+// Record is a call with its times. A put arrives when its last byte is in the peer's
+// memory and is complete when the poster is notified; a get arrives when it is
+// complete; for other calls both are the time at which the call returned.
 type Record struct {
 	Process int
 	Number  int // among the calls of its process, from 0
 	Call
-	Start, Arrive, Complete packet.Time // Never: it has not happened
+	Start, Arrive, Complete packet.Time // Never: has not happened
 
-	// Of a put or get, what its time is made of: what it takes alone, and the
-	// waits that others caused, for the DMA engine, on links and at the
-	// receiver, and on the way back.
+	// Of a put or get, the parts of its time: alone, and the waits caused by others:
+	// for the DMA engine, on links and at the receiver, and on the way back.
 	Alone, DMAWait, Contention, ControlWait packet.Time
 
 	transfer packet.TransferID // or -1
@@ -34,11 +33,11 @@ type Report struct {
 	Program, Model, Fabric string
 	End                    packet.Time // the last call's return or the last transfer's completion
 	Records                []Record    // in the order of the file, or by process
-	Collisions             []Collision // by time lost, the most first
-	Events, LinkPackets    uint64      // of the simulation: how much work it was
+	Collisions             []Collision // by time lost, largest first
+	Events, LinkPackets    uint64      // of the simulation, as a measure of its work
 }
 
-// Experiment is a program on a fabric to which things may happen.
+// Experiment is a program on a fabric, with optional faults.
 type Experiment struct {
 	Graph   *topology.Graph
 	Model   Model
@@ -46,14 +45,14 @@ type Experiment struct {
 	Faults  []packet.Fault
 	Without Without // what takes no time
 
-	// Sample, if not nil, is called every so often, and at the end, with the
-	// simulation, whose counters it may read.
+	// Sample, if not nil, is called every Every, and at the end, with the simulation,
+	// whose counters it may read.
 	Sample func(*packet.Sim)
 	Every  packet.Time
 }
 
-// Run predicts. The error names what each process waits for where the program
-// cannot end.
+// Run predicts the program. If the program cannot end, the error names what each
+// process waits for.
 func (x Experiment) Run() (*Report, error) {
 	if x.Sample != nil && x.Every <= 0 {
 		return nil, fmt.Errorf("sample every %v ns: want more than 0", x.Every.Nanoseconds())
@@ -103,7 +102,7 @@ func (r *run) report(g *topology.Graph, p *Program, watch *watch) (*Report, erro
 	return rep, nil
 }
 
-// WriteJSON writes one object per call and line.
+// WriteJSON writes one object per call, one per line.
 func (rep *Report) WriteJSON(w io.Writer) error {
 	out := bufio.NewWriter(w)
 	var line []byte
@@ -124,7 +123,7 @@ func (rep *Report) WriteJSON(w io.Writer) error {
 	return nil
 }
 
-// appendNanos writes a time in ns to a tenth of a picosecond, or null.
+// appendNanos appends a time in ns, rounded to 0.1 ps, or null.
 func appendNanos(b []byte, t packet.Time) []byte {
 	if t == packet.Never {
 		return append(b, "null"...)
@@ -134,7 +133,7 @@ func appendNanos(b []byte, t packet.Time) []byte {
 	return strconv.AppendFloat(b, float64(t)/10000, 'f', -1, 64)
 }
 
-// Waits is the mean of all puts and gets that ended.
+// Waits returns the means over all puts and gets that ended.
 func (rep *Report) Waits() Waits {
 	var w Waits
 	n := 0
@@ -148,7 +147,7 @@ func (rep *Report) Waits() Waits {
 	return w
 }
 
-// WriteText writes the breakdown and the worst collisions, for people.
+// WriteText writes the breakdown and the worst collisions as text.
 func (rep *Report) WriteText(w io.Writer) error {
 	out := bufio.NewWriter(w)
 	us := func(t packet.Time) float64 { return t.Nanoseconds() / 1000 }

@@ -16,18 +16,18 @@ type member struct {
 	next     Source
 	stop     func()
 	number   int32
-	rank     int // among those that meet at barriers
+	rank     int // among those that take part in barriers
 	records  []int32
 	wait     wait
-	arrived  map[int]int                 // by tag: puts that have come and were not polled for
-	handles  map[int][]packet.TransferID // by tag: posted and not asked for by a complete
-	open     int                         // puts and gets that are not complete
-	timers   int                         // that have run out and were not waited for
-	barriers int                         // met so far
-	came     [64]int                     // barrier puts that have come, by round
+	arrived  map[int]int                 // by tag: puts that arrived and were not polled yet
+	handles  map[int][]packet.TransferID // by tag: posted and not yet completed by a call
+	open     int                         // number of incomplete puts and gets
+	timers   int                         // expired and not yet waited for
+	barriers int                         // number entered so far
+	came     [64]int                     // barrier puts that arrived, by round
 }
 
-// wait is what a process cannot go on without.
+// wait is what a process waits for.
 type wait struct {
 	kind   waitKind
 	tag    int               // forTag
@@ -48,7 +48,7 @@ const (
 	forEver // its program is over
 )
 
-// posted is a transfer as the programs know it.
+// posted is a transfer as seen by the programs.
 type posted struct {
 	owner, target int32 // members
 	record        int32 // or none for a barrier's put
@@ -59,18 +59,18 @@ type posted struct {
 
 const none = int32(-1)
 
-// removed is the handle of a transfer that was taken out.
+// removed is the handle of a removed transfer.
 const removed = packet.TransferID(-1)
 
-// run is one program on one simulation.
+// run is one program in one simulation.
 type run struct {
 	model   *Model
 	sim     *packet.Sim
 	nodes   []topology.DeviceID
 	members []*member
 	byID    map[int]*member
-	meeting []*member // those that meet at barriers, by rank
-	inside  int       // of them, at an ideal barrier
+	meeting []*member // members that take part in barriers, by rank
+	inside  int       // number of entries into ideal barriers
 	records []Record
 	posted  []posted
 	failed  int
@@ -102,7 +102,7 @@ func newRun(g *topology.Graph, m *Model, p *Program) (*run, error) {
 	return r, nil
 }
 
-// close ends the coroutines of programs that were left before their end.
+// close stops the coroutines of unfinished programs.
 func (r *run) close() {
 	for _, m := range r.members {
 		if m.stop != nil {
@@ -141,7 +141,7 @@ func (r *run) execute(every packet.Time, sample func(*packet.Sim)) error {
 	return r.deadlockError()
 }
 
-// recordNotice records a notice and says which process it may set going.
+// recordNotice records a notice, and returns the process that it may wake.
 func (r *run) recordNotice(n packet.Notice) *member {
 	if n.Kind == packet.Timed {
 		if i := int(n.Timer) - len(r.members); i >= 0 {
@@ -172,7 +172,7 @@ func (r *run) recordNotice(n packet.Notice) *member {
 	return m
 }
 
-// advance makes the calls of a process until it has to wait.
+// advance runs a process until it has to wait.
 func (r *run) advance(m *member) error {
 	for m.wait.kind != forEver {
 		over, err := r.satisfied(m)
@@ -196,7 +196,7 @@ func (r *run) advance(m *member) error {
 	return nil
 }
 
-// begin makes a call, and leaves in m.wait what it has to wait for.
+// begin makes a call, and sets m.wait to what it must wait for.
 func (r *run) begin(m *member, c Call) error {
 	m.records = append(m.records, int32(len(r.records)))
 	r.records = append(r.records, Record{Process: m.ID, Number: len(m.records) - 1, Call: c, Start: r.sim.Now(), Arrive: packet.Never, Complete: packet.Never, transfer: -1})
@@ -259,7 +259,7 @@ func (r *run) post(m *member, c Call) error {
 	return nil
 }
 
-// completeAtOnce does at once what a put or get that was taken out would have done.
+// completeAtOnce has the effects of a removed put or get, without delay.
 func (r *run) completeAtOnce(m, peer *member, c Call, rec *Record) error {
 	rec.Arrive, rec.Complete = rec.Start, rec.Start
 	m.handles[c.Tag] = append(m.handles[c.Tag], removed)
@@ -272,7 +272,7 @@ func (r *run) completeAtOnce(m, peer *member, c Call, rec *Record) error {
 	return nil
 }
 
-// wakeTimer is the number of a timer that only has a process look again.
+// wakeTimer is the number of a timer that only makes a process check again.
 func (r *run) wakeTimer(m *member) int32 { return int32(len(r.members)) + m.number }
 
 func (r *run) send(m, peer *member, verb packet.Verb, bytes int64, p posted) (packet.TransferID, error) {
@@ -284,7 +284,7 @@ func (r *run) send(m, peer *member, verb packet.Verb, bytes int64, p posted) (pa
 	return id, err
 }
 
-// satisfied says whether what a process waits for has happened, and takes it.
+// satisfied reports whether what a process waits for has happened, and consumes it.
 func (r *run) satisfied(m *member) (bool, error) {
 	switch w := &m.wait; w.kind {
 	case forTag:
@@ -309,7 +309,7 @@ func (r *run) satisfied(m *member) (bool, error) {
 	return true, nil
 }
 
-// enter begins a barrier.
+// enter enters a barrier.
 func (r *run) enter(m *member) error {
 	m.barriers++
 	if r.model.Barrier == Ideal {
@@ -328,8 +328,8 @@ func (r *run) enter(m *member) error {
 	return r.signal(m)
 }
 
-// rounds goes on with a barrier by dissemination as far as others have come; in
-// round k a process hears from the one 2^k before it.
+// rounds advances a dissemination barrier as far as others have arrived; in round k a
+// process hears from the one 2^k before it.
 func (r *run) rounds(m *member) (bool, error) {
 	last := bits.Len(uint(len(r.meeting) - 1))
 	for m.wait.round < last {
@@ -353,7 +353,7 @@ func (r *run) signal(m *member) error {
 	return err
 }
 
-// tagText is " of tag N" where the call has one tag.
+// tagText is " of tag N" if the call has a single tag.
 func (c Call) tagText() string {
 	if c.Op != Poll && c.Op != Complete || c.Handle != 0 || c.Tag == AnyTag {
 		return ""
@@ -361,7 +361,7 @@ func (c Call) tagText() string {
 	return fmt.Sprintf(" of tag %d", c.Tag)
 }
 
-// deadlockError says which processes will never end.
+// deadlockError names the processes that will never end.
 func (r *run) deadlockError() error {
 	var lines []string
 	for _, m := range r.members {

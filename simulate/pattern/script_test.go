@@ -13,10 +13,9 @@ import (
 	"github.com/giverny/giverny/topology"
 )
 
-// TestRuns reads testdata/runs/*.txt: lines KEY: VALUE (topology, model, param,
-// fault, pattern, yaml, without), for want of a pattern a table of calls, and
-// after a line ---- what comes out. The comment at its head says what a script
-// shows.
+// TestRuns reads testdata/runs/*.txt: lines KEY: VALUE (topology, model, param, fault,
+// pattern, yaml, without) or, without a pattern, a table of calls, and after a line
+// ---- the expected output. The comment at the top says what a script shows.
 func TestRuns(t *testing.T) {
 	script.Run(t, "testdata/runs/*.txt", func(_ *testing.T, text string) string {
 		commands, _, _ := strings.Cut(text, "----\n")
@@ -24,8 +23,8 @@ func TestRuns(t *testing.T) {
 	})
 }
 
-// runScript is what a script prints: a report and its calls, or an explanation,
-// or an error.
+// runScript returns a script's output: a report and its calls, or an explanation, or an
+// error.
 func runScript(script string) string {
 	var out strings.Builder
 	if err := scripted(script, &out); err != nil {

@@ -10,8 +10,8 @@ import (
 	"github.com/giverny/giverny/simulate/routing"
 )
 
-// checkBreakdown: no part of a put's or get's time is negative, and the parts
-// are the whole.
+// checkBreakdown: no part of a put's or get's time is negative, and the parts sum to
+// the whole.
 func checkBreakdown(t rapid.TB, rep *Report) {
 	t.Helper()
 	transfers := 0
@@ -33,7 +33,7 @@ func checkBreakdown(t rapid.TB, rep *Report) {
 	}
 }
 
-// TestBreakdownOfBuiltins holds for every built-in pattern on every machine.
+// TestBreakdownOfBuiltins checks every built-in pattern on every machine.
 func TestBreakdownOfBuiltins(t *testing.T) {
 	for _, m := range Models() {
 		for _, b := range builtins {
@@ -64,8 +64,8 @@ func TestBreakdownOfBuiltins(t *testing.T) {
 	}
 }
 
-// TestBreakdownOfRandomPatterns holds for puts and gets among random processes,
-// whatever the machine does.
+// TestBreakdownOfRandomPatterns checks puts and gets between random processes on any
+// machine.
 func TestBreakdownOfRandomPatterns(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		fabric := rapid.SampledFrom([]string{"fattree:leaves=2,hosts=4,spines=2", "torus:3x3", "dragonfly:groups=4,routers=2,hosts=1"}).Draw(t, "fabric")

@@ -13,7 +13,7 @@ import (
 	"github.com/giverny/giverny/internal/yamldoc"
 )
 
-// maxCalls bounds what a file may expand to.
+// maxCalls bounds the calls that a file may expand to.
 const maxCalls = 1 << 24
 
 // file is a pattern file.
@@ -39,7 +39,7 @@ type step struct {
 	body  []step
 }
 
-// ReadYAML reads a pattern file, for a fabric of so many nodes:
+// ReadYAML reads a pattern file, for a fabric with nodes nodes:
 //
 //	name: figure 1
 //	processes: 2
@@ -54,10 +54,9 @@ type step struct {
 //	    calls:
 //	      - poll: 0
 //
-// Puts and gets also take a class. Further calls are get: {from, bytes, tag}, barrier, and repeat: {times, calls}.
-// A peer is a process, or one relative to the caller: +1 and -2 around the
-// ring of all, ^4 with that bit of the number turned over. In place of programs,
-// pattern: names a built-in one.
+// Puts and gets also take a class. Further calls are get: {from, bytes, tag}, barrier, and repeat: {times, calls}. A
+// peer is a process, or relative to the caller: +1 and -2 around the ring of all processes, ^4 with that bit of the
+// number flipped. Instead of programs, pattern: may name a built-in pattern.
 func ReadYAML(r io.Reader, name string, nodes int) (*Program, error) {
 	data, err := io.ReadAll(r)
 	if err != nil {
@@ -121,7 +120,7 @@ func (f *file) program() (*Program, error) {
 	return p, nil
 }
 
-// processes is the range that a block is for.
+// processes is the range of processes of a block.
 func (b *block) processes(n int) (first, last int, err error) {
 	if b.On == "all" {
 		return 0, n - 1, nil
@@ -137,7 +136,7 @@ func (b *block) processes(n int) (first, last int, err error) {
 	return first, last, nil
 }
 
-// expand appends what the steps mean to process id.
+// expand appends the calls of the steps for process id.
 func expand(calls []Call, steps []step, id, n int, budget *int) ([]Call, error) {
 	for _, s := range steps {
 		if s.body != nil {
@@ -165,7 +164,7 @@ func expand(calls []Call, steps []step, id, n int, budget *int) ([]Call, error) 
 	return calls, nil
 }
 
-// resolve finds the process that a peer means to process id.
+// resolve returns the process that a peer refers to, relative to process id.
 func resolve(peer string, id, n int) (int, error) {
 	number := strings.TrimLeft(peer, "+^")
 	k, err := strconv.Atoi(number)
@@ -185,7 +184,7 @@ func resolve(peer string, id, n int) (int, error) {
 	return at, nil
 }
 
-// UnmarshalYAML reads a step: a word, or a mapping of one.
+// UnmarshalYAML parses a step: a word, or a mapping with one key.
 func (s *step) UnmarshalYAML(node *yaml.Node) error {
 	if node.Kind == yaml.ScalarNode && node.Value == "barrier" {
 		s.call.Op = Barrier

@@ -8,16 +8,16 @@ import (
 	"github.com/giverny/giverny/topology"
 )
 
-// Channel numbers the directed channels of a graph densely from zero. On a
-// directed graph it is the link's number; a duplex link l is two channels, 2l
-// from its From to its To and 2l+1 back.
+// Channel numbers the directed channels of a graph densely from zero. On a directed
+// graph it is the link's number; a duplex link l has two channels, 2l from its From to
+// its To and 2l+1 back.
 type Channel uint32
 
 // NoChannel marks the absence of a channel.
 const NoChannel = Channel(^uint32(0))
 
-// Channels is a graph as directed channels, each up or down. Its state may be
-// changed, so it is not safe for concurrent use.
+// Channels is a graph as directed channels, each up or down. It is mutable and not safe
+// for concurrent use.
 type Channels struct {
 	graph    *topology.Graph
 	perLink  int // 1, or 2 on a duplex graph
@@ -25,10 +25,10 @@ type Channels struct {
 	up       []bool
 	outOff   []uint32 // CSR: channels that leave a device, ascending
 	outAt    []Channel
-	changes  uint64 // rises with every change of up
+	changes  uint64 // incremented at every change of up
 }
 
-// NewChannels sees a graph as channels; those of links that are up are up.
+// NewChannels returns the channels of a graph; those of links that are up are up.
 func NewChannels(g *topology.Graph) *Channels {
 	c := &Channels{graph: g, perLink: 1}
 	if g.Duplex() {
@@ -75,12 +75,12 @@ func (c *Channels) Of(l schema.LinkID) []Channel {
 	return []Channel{first, first + 1}[:c.perLink]
 }
 
-// Out lists the channels that leave a device, ascending. The slice is the
-// receiver's own: do not change it.
+// Out lists the channels that leave a device, ascending. The slice must not be
+// modified.
 func (c *Channels) Out(d topology.DeviceID) []Channel { return c.outAt[c.outOff[d]:c.outOff[d+1]] }
 
-// Ports are the channels that leave and enter through a device's port;
-// NoChannel where there is none.
+// Ports returns the channels that leave and enter a device's port; NoChannel if there
+// is none.
 func (c *Channels) Ports(d topology.DeviceID, port string) (egress, ingress Channel) {
 	links, ok := c.graph.PortAt(d, port)
 	if !ok {
@@ -96,7 +96,7 @@ func (c *Channels) Ports(d topology.DeviceID, port string) (egress, ingress Chan
 	return there + 1, there
 }
 
-// Find is the channel that leaves the port named "DEVICE PORT".
+// Find returns the channel that leaves the port named "DEVICE PORT".
 func (c *Channels) Find(name string) (Channel, error) {
 	i := strings.LastIndexByte(name, ' ')
 	if i < 0 {
@@ -113,7 +113,7 @@ func (c *Channels) Find(name string) (Channel, error) {
 	return egress, nil
 }
 
-// Name is the name of the port that the channel leaves, as Find takes it.
+// Name is the name of the port that the channel leaves, in the format of Find.
 func (c *Channels) Name(ch Channel) string {
 	l := c.graph.Link(c.Link(ch))
 	port := l.FromPort
@@ -128,7 +128,7 @@ func (c *Channels) example() string { return c.Name(0) }
 // Up reports whether the channel carries traffic.
 func (c *Channels) Up(ch Channel) bool { return c.up[ch] }
 
-// SetUp changes the state of a channel; paths asked for afterwards respect it.
+// SetUp changes the state of a channel, for paths computed afterwards.
 func (c *Channels) SetUp(ch Channel, up bool) {
 	if c.up[ch] != up {
 		c.up[ch] = up

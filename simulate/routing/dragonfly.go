@@ -47,9 +47,9 @@ func newGroupTable(c *Channels) (*groupTable, error) {
 
 func (t *groupTable) group(d topology.DeviceID) int32 { return t.channels.graph.Device(d).Group }
 
-// minimal goes to the router that holds a global channel to the destination's
-// group, over it, and to the destination: local, global, local (Kim et al.,
-// ISCA 2008, section 4.1).
+// minimal goes to the router with a global channel to the destination's group, over
+// that channel, and to the destination: local, global, local (Kim et al., ISCA 2008,
+// section 4.1).
 func (t *groupTable) minimal(path []Channel, src, dst topology.DeviceID, flow uint64) ([]Channel, bool) {
 	a, b := t.group(src), t.group(dst)
 	if a == b {
@@ -68,8 +68,8 @@ func (t *groupTable) minimal(path []Channel, src, dst topology.DeviceID, flow ui
 }
 
 // valiant goes minimally to a router of a group chosen by the flow's hash, and
-// on from there (Kim et al., section 4.2), which spreads any pattern of traffic
-// at the price of a second global channel. Traffic within a group stays there.
+// minimally on from there (Kim et al., section 4.2), which spreads any traffic pattern
+// at the cost of a second global channel. Traffic within a group stays there.
 func (t *groupTable) valiant(path []Channel, src, dst topology.DeviceID, flow uint64) ([]Channel, bool) {
 	a, b := t.group(src), t.group(dst)
 	h := mix(flow)

@@ -2,7 +2,7 @@ package routing
 
 import "github.com/giverny/giverny/topology"
 
-// gridTable holds the channels of a torus or mesh by switch, dimension and way.
+// gridTable holds the channels of a torus or mesh by switch, dimension and direction.
 type gridTable struct {
 	grid  *topology.Grid
 	graph *topology.Graph
@@ -36,10 +36,10 @@ func newGridTable(c *Channels) *gridTable {
 	return t
 }
 
-// route is directional-order routing (Monet, section 2 and appendix A): X until
-// it is resolved, then Y, then Z, the shorter way round each ring. The paper
-// leaves the tie-break open, where both ways are equally long; here switches
-// with an even coordinate go + and the others -, so that ties spread evenly.
+// route is directional-order routing (Monet, section 2 and appendix A): X until it is
+// resolved, then Y, then Z, each the shorter way round the ring. The paper leaves ties
+// open; here switches with an even coordinate go + and the others -, so that ties are
+// spread evenly.
 func (t *gridTable) route(path []Channel, src, dst topology.DeviceID, _ uint64) ([]Channel, bool) {
 	k := len(t.grid.Dims)
 	goal := t.graph.Device(dst).Coord
@@ -59,7 +59,7 @@ func (t *gridTable) route(path []Channel, src, dst topology.DeviceID, _ uint64) 
 	return path, at == dst
 }
 
-// way is how far and which way round to go along a dimension.
+// way returns how far and in which direction to go along a dimension.
 func (t *gridTable) way(from, to, size int) (steps, way int) {
 	ahead := to - from
 	if !t.grid.Wrap {

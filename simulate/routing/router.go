@@ -7,7 +7,7 @@ import (
 	"github.com/giverny/giverny/topology"
 )
 
-// Policy names a way to choose paths.
+// Policy is a routing policy.
 type Policy string
 
 // Policies.
@@ -20,9 +20,8 @@ const (
 	Valiant     Policy = "valiant"     // dragonfly: minimal to a random group, then minimal
 )
 
-// Router chooses paths by one policy. Where that path is broken by a channel
-// that is down, it takes a shortest one around. It is not safe for concurrent
-// use.
+// Router computes paths by one policy. If a path contains a channel that is down, it
+// uses a shortest path around it. It is not safe for concurrent use.
 type Router struct {
 	channels *Channels
 	shortest shortest
@@ -31,7 +30,7 @@ type Router struct {
 	rank     []uint32 // of a device among the hosts, for DModK
 }
 
-// New makes a router over the channels, whose state it follows.
+// New returns a router over the channels, whose state it follows.
 func New(c *Channels, policy Policy) (*Router, error) {
 	g := c.graph
 	if policy == Default {
@@ -62,12 +61,12 @@ func New(c *Channels, policy Policy) (*Router, error) {
 	return r, nil
 }
 
-// Policy is the policy in force.
+// Policy is the effective policy.
 func (r *Router) Policy() Policy { return r.policy }
 
-// Append appends to path the channels from src to dst. The flow's number, any
-// number, spreads flows where the policy hashes. It reports false, and appends
-// nothing, where no way is left; from a device to itself the way is empty.
+// Append appends to path the channels from src to dst. Policies that hash spread flows
+// by the arbitrary number flow. It returns false, and appends nothing, if there is no
+// path; the path from a device to itself is empty.
 func (r *Router) Append(path []Channel, src, dst topology.DeviceID, flow uint64) ([]Channel, bool) {
 	start := len(path)
 	if src == dst {
@@ -106,7 +105,7 @@ func (r *Router) between(path []Channel, from, to, dst topology.DeviceID, flow u
 		if p, ok := r.native(path, from, to, flow); ok && r.channels.Intact(p[start:]) {
 			return p, true
 		}
-		return r.shortest.route(path[:start], from, to, hashed(0)) // the first of the shortest, always the same
+		return r.shortest.route(path[:start], from, to, hashed(0)) // the first of the shortest paths, always the same one
 	}
 	if r.policy == DModK {
 		digits := destinationDigits(r.rank[dst])
@@ -115,8 +114,8 @@ func (r *Router) between(path []Channel, from, to, dst topology.DeviceID, flow u
 	return r.shortest.route(path, from, to, hashed(flow))
 }
 
-// attach chooses a host's channel into the fabric among those that are up; for
-// a switch there is none to choose.
+// attach chooses a host's channel into the fabric among those that are up; a switch has
+// none.
 func (r *Router) attach(d topology.DeviceID, flow uint64) (Channel, topology.DeviceID) {
 	if r.channels.graph.IsSwitch(d) {
 		return NoChannel, d

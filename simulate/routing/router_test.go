@@ -37,7 +37,7 @@ func device(t testing.TB, c *routing.Channels, name string) topology.DeviceID {
 	return d
 }
 
-// names writes a path as the ports that it leaves by.
+// names formats a path as the ports that it leaves by.
 func names(c *routing.Channels, path []routing.Channel) string {
 	var s []string
 	for _, ch := range path {
@@ -114,8 +114,8 @@ func TestErrors(t *testing.T) {
 	}
 }
 
-// D-mod-K on a full fat tree gives every flow of a shift a channel of its own
-// (Zahavi, 2010).
+// D-mod-K on a full fat tree gives every flow of a shift its own channel (Zahavi,
+// 2010).
 func TestDModKShiftsDoNotCollide(t *testing.T) {
 	c := fabric(t, "fattree:k=8")
 	r := router(t, c, routing.DModK)
@@ -199,9 +199,9 @@ func checkPath(t require, c *routing.Channels, path []routing.Channel, src, dst 
 
 type require interface{ Fatalf(string, ...any) }
 
-// On any fabric with any channels down, a path is found exactly where a plain
-// breadth-first search finds one, it is connected and up, and by shortest-path
-// policies as short.
+// On any fabric with any channels down, a path is found exactly when a plain
+// breadth-first search finds one; it is connected and up, and for shortest-path
+// policies equally short.
 func TestPathsAgainstSearch(t *testing.T) {
 	specs := []string{"torus:4x3x5", "mesh:3x4", "fattree:k=4", "fattree:leaves=3,hosts=2,spines=3", "dragonfly:groups=4,routers=3,hosts=1"}
 	rapid.Check(t, func(t *rapid.T) {
@@ -235,7 +235,8 @@ func TestPathsAgainstSearch(t *testing.T) {
 	})
 }
 
-// healthy is the length of the native path: what is intact is kept, short or not.
+// healthy is the length of the native path, which is kept if intact, even if it is not
+// the shortest.
 func healthy(t require, g *topology.Graph, policy routing.Policy, src, dst topology.DeviceID) int {
 	r, err := routing.New(routing.NewChannels(g), policy)
 	if err != nil {

@@ -8,12 +8,11 @@ import (
 
 const unreachable = math.MaxUint16
 
-// maxTables bounds the memory of the distance tables: two bytes per switch each.
+// maxTables bounds the memory of the distance tables, which need two bytes per switch each.
 const maxTables = 4096
 
-// shortest finds shortest paths between switches, over channels that are up. It
-// keeps the distances to each destination it was asked for, until the channels
-// change.
+// shortest finds shortest paths between switches over channels that are up. It caches
+// the distances to each destination until the channels change.
 type shortest struct {
 	channels *Channels
 	changes  uint64
@@ -21,7 +20,7 @@ type shortest struct {
 	inOff    []uint32
 	rank     []uint32 // of a device among the switches
 	switches int
-	tables   map[topology.DeviceID][]uint16 // distance of every switch, by rank, to the key
+	tables   map[topology.DeviceID][]uint16 // by destination: distance of every switch, by rank
 	queue    []topology.DeviceID
 	equal    []Channel
 }
@@ -52,8 +51,8 @@ func newShortest(c *Channels) shortest {
 	return s
 }
 
-// route appends a shortest path; at every switch choose gives an index among
-// the n channels that are equally good.
+// route appends a shortest path; at every switch choose returns an index among the n
+// equally good channels.
 func (s *shortest) route(path []Channel, src, dst topology.DeviceID, choose func(at topology.DeviceID, n int) int) ([]Channel, bool) {
 	dist := s.distances(dst)
 	if dist[s.rank[src]] == unreachable {
@@ -77,8 +76,8 @@ func (s *shortest) route(path []Channel, src, dst topology.DeviceID, choose func
 	return path, true
 }
 
-// distances counts the channels from every switch to dst, breadth first. Hosts
-// do not forward and have no distance.
+// distances returns the number of channels from every switch to dst, by breadth-first
+// search. Hosts do not forward and have no distance.
 func (s *shortest) distances(dst topology.DeviceID) []uint16 {
 	if s.changes != s.channels.changes || len(s.tables) >= maxTables {
 		clear(s.tables)
@@ -107,16 +106,16 @@ func (s *shortest) distances(dst topology.DeviceID) []uint16 {
 	return dist
 }
 
-// hashed chooses among equals as a switch with a hash of its own would.
+// hashed chooses among equals like a switch with its own hash.
 func hashed(flow uint64) func(topology.DeviceID, int) int {
 	return func(at topology.DeviceID, n int) int {
 		return int(mix(flow^uint64(at)<<32) % uint64(n))
 	}
 }
 
-// destinationDigits reads the destination's number as digits, one per choice:
-// D-mod-K (Zahavi, "D-Mod-K routing", 2010), which on a full fat tree gives
-// every destination below a switch an up channel of its own.
+// destinationDigits uses the destination's number as digits, one per choice: D-mod-K
+// (Zahavi, "D-Mod-K routing", 2010), which on a full fat tree gives every destination
+// below a switch its own up channel.
 type destinationDigits uint32
 
 func (d *destinationDigits) choose(_ topology.DeviceID, n int) int {

@@ -12,7 +12,7 @@ import (
 	"github.com/giverny/giverny/topology"
 )
 
-// scheduledAction is an event of the script resolved on the fabric: one thing, at once.
+// scheduledAction is a script event resolved on the fabric: a single instantaneous action.
 type scheduledAction struct {
 	after    time.Duration
 	do       Action
@@ -23,7 +23,7 @@ type scheduledAction struct {
 	text     string // of Say
 }
 
-// resolve finds what the events speak of, and writes out what lasts or repeats.
+// resolve looks up the objects of the events, and expands those that last or repeat.
 func resolve(script *Script, channels *routing.Channels) ([]scheduledAction, error) {
 	var actions []scheduledAction
 	for i := range script.Events {
@@ -69,7 +69,7 @@ func (d *scheduledAction) find(e *Event, channels *routing.Channels) error {
 	return nil
 }
 
-// cable lists the channels of the cable that ch runs in: both ways.
+// cable lists both channels of the cable that contains ch.
 func cable(channels *routing.Channels, ch routing.Channel) []routing.Channel {
 	both := []routing.Channel{ch}
 	name := channels.Name(ch)
@@ -81,8 +81,7 @@ func cable(channels *routing.Channels, ch routing.Channel) []routing.Channel {
 	return both
 }
 
-// overTime writes out the end of a scheduledAction that lasts, and the failures of a link
-// that flaps.
+// overTime adds the end of an action that lasts, and the failures of a flapping link.
 func (d scheduledAction) overTime(e *Event) []scheduledAction {
 	switch d.do {
 	case FlapLink:
@@ -113,7 +112,7 @@ func (d scheduledAction) overTime(e *Event) []scheduledAction {
 	return []scheduledAction{d, end}
 }
 
-// act carries out a scheduledAction and notes the events that a log would hold.
+// act performs a scheduledAction, and records the events that a log would contain.
 func (r *Runner) act(d *scheduledAction, now time.Duration) {
 	event := schema.Event{TimeNanos: r.nanos(now), Fabric: r.graph.Fabric()}
 	if d.do != Throttle && d.do != Say {
@@ -169,8 +168,8 @@ func (r *Runner) logFailure(e schema.Event) {
 		Device: e.Device, Port: e.Port, Detail: e.Detail})
 }
 
-// setUp breaks the channels of an action, or mends what the same link or switch has
-// broken: one that another failure holds stays down.
+// setUp breaks the channels of an action, or undoes earlier failures of the same link
+// or switch; a channel held down by another failure stays down.
 func (r *Runner) setUp(d *scheduledAction, up bool) {
 	for _, ch := range d.channels {
 		if up {
@@ -193,8 +192,8 @@ func (d *scheduledAction) mends(failure *scheduledAction) bool {
 	return failure.do == FailSwitch && failure.device == d.device
 }
 
-// slow leaves a link or the receiving side of a host with a share of its rate,
-// or gives it all back. No log has it.
+// slow reduces a link or the receiving side of a host to a share of its rate, or
+// restores it. No log shows this.
 func (r *Runner) slow(d *scheduledAction) {
 	share := d.share
 	if d.undo {

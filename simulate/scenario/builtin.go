@@ -10,7 +10,7 @@ import (
 //go:embed stories/*.yaml
 var stories embed.FS
 
-// BuiltinNames lists the stories that come with the program.
+// BuiltinNames lists the built-in stories.
 func BuiltinNames() []string {
 	entries, err := stories.ReadDir("stories")
 	if err != nil {
@@ -24,7 +24,7 @@ func BuiltinNames() []string {
 	return names
 }
 
-// Builtin is one of the stories that come with the program.
+// Builtin returns a built-in story.
 func Builtin(name string) (*Script, error) {
 	f, err := stories.Open("stories/" + name + ".yaml")
 	if err != nil {

@@ -1,9 +1,7 @@
-// Package scenario simulates scripted scenarios, called stories, of a fabric: in goes a script in YAML (a
-// fabric, jobs with their traffic, and what happens when), out come, interval by
-// interval, the readings that its devices would give, the events that its logs
-// would hold, and the truth about both. The same script and seed give the same
-// bytes. It has no clock and does no I/O beyond the reader it is given; the caller
-// decides how fast a story plays.
+// Package scenario simulates scripted scenarios of a fabric, called stories. The input is a script in YAML (a fabric,
+// jobs with their traffic, and timed events); the output, for each interval, is the readings of the devices, the
+// events in the logs, and the ground truth. The same script and seed give the same bytes. It has no clock and no I/O
+// except the given reader; the caller decides how fast a story plays.
 //
 // # Scripts
 //

@@ -9,8 +9,8 @@ import (
 	"github.com/giverny/giverny/simulate/scenario"
 )
 
-// A node that fails is a node's failure, a switch a switch's; what the log says
-// stands in events and failures alike.
+// Failures of nodes and switches are reported as such; the log's content is in both
+// events and failures.
 func TestFailuresOfNodesAndSwitches(t *testing.T) {
 	r, err := scenario.New(nil, read(t, `
 fabric: {topology: "fattree:leaves=2,hosts=4,spines=2"}
@@ -43,8 +43,7 @@ events:
 	}
 }
 
-// A link of a switch that is down stays down when the link's own failure ends before the
-// switch's.
+// A link of a failed switch stays down if its own failure ends before the switch's.
 func TestLinkOfAFailedSwitch(t *testing.T) {
 	r, err := scenario.New(nil, read(t, `
 fabric: {topology: "fattree:leaves=2,hosts=2,spines=1"}
@@ -119,8 +118,8 @@ jobs: [{at: [0,0,0], size: [4,4,4], traffic: [{pattern: all_to_all, gigabytes_pe
 	}
 }
 
-// TestADetourDoesNotFillAReceiver: what a host takes in is the same whichever way it came, so that a failure elsewhere is not
-// why its port is full.
+// TestADetourDoesNotFillAReceiver: a host receives the same amount over any path, so a failure elsewhere is not the reason
+// that its port is full.
 func TestADetourDoesNotFillAReceiver(t *testing.T) {
 	for _, cable := range []string{"leaf1 5", "leaf1 6"} {
 		r, err := scenario.New(nil, read(t, `

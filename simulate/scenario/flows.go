@@ -9,15 +9,15 @@ import (
 	"github.com/giverny/giverny/topology"
 )
 
-// allToAllFull is the largest number of ranks that all talk to all;
-// allToAllPartners is to how many each talks beyond that.
+// allToAllFull is the largest number of ranks that all talk to each other; in larger
+// jobs each talks to allToAllPartners others.
 const (
 	allToAllFull     = 48
 	allToAllPartners = 24
 	defaultStripes   = 4
 )
 
-// network turns a job's traffic into flows with paths.
+// network converts a job's traffic to flows with paths.
 type network struct {
 	model   *fluid.Model
 	router  *routing.Router
@@ -28,8 +28,8 @@ type network struct {
 	native  []routing.Channel
 }
 
-// lay writes the flows of one kind of traffic of a job into f. Flows that have
-// no way left are left out and counted.
+// routeFlows writes the flows of one kind of traffic of a job into f. Flows without a
+// path are omitted and counted.
 func (w *network) routeFlows(f *fluid.Flows, t *Traffic, p placement, seed uint64) (unreachable int) {
 	f.Reset()
 	rate := t.GigabytesPerSecond * 1e9
@@ -79,8 +79,8 @@ func (w *network) add(f *fluid.Flows, src, dst topology.DeviceID, demand float64
 	return true
 }
 
-// halo exchanges with the two neighbours in each dimension of the box of ranks;
-// at its faces there is none.
+// halo exchanges with the two neighbours in each dimension of the box of ranks, without
+// wrapping around.
 func (w *network) halo(p placement, rate float64, add func(src, dst topology.DeviceID, demand float64)) {
 	perNeighbour := rate / float64(2*len(p.size))
 	for rank, d := range p.nodes {
@@ -116,8 +116,8 @@ func (w *network) allToAll(p placement, rate float64, add func(src, dst topology
 	}
 }
 
-// fileSystem reads from or writes to storage nodes, whose round-robin order
-// knows nothing of where the job runs (Monet, section 2).
+// fileSystem reads from or writes to storage nodes, in a round-robin order that is
+// independent of where the job runs (Monet, section 2).
 func (w *network) fileSystem(p placement, t *Traffic, rate float64, rng *rand.Rand, add func(src, dst topology.DeviceID, demand float64)) {
 	if len(w.storage) == 0 {
 		return

@@ -8,8 +8,8 @@ import (
 	"github.com/giverny/giverny/topology"
 )
 
-// hostList is where a script says that something runs: by the numbers of hosts, "0-3,9", or by their names, as in a
-// list of Slurm's, "n[01-16],n20 HCA-1". A host of several rails is all its adapters.
+// hostList parses a script's list of hosts: numbers, "0-3,9", or names in Slurm's format, "n[01-16],n20 HCA-1". A
+// host with several rails stands for all its adapters.
 func hostList(g *topology.Graph, list string) ([]topology.DeviceID, error) {
 	find := hostsByNumber
 	if strings.Trim(list, "0123456789-, ") != "" {

@@ -8,7 +8,8 @@ import (
 	"github.com/giverny/giverny/topology"
 )
 
-// Hosts are listed by number or by name; a name of several rails is all of them.
+// Hosts are listed by number or by name; the name of a host with several rails means
+// all of them.
 func TestHostLists(t *testing.T) {
 	b := topology.NewBuilder("f")
 	leaf := b.Device(topology.Device{Name: "leaf", Kind: topology.Switch, Level: 1, Group: -1})

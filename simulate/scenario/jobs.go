@@ -28,18 +28,18 @@ type job struct {
 	traffic            JobTraffic // of this interval
 }
 
-// JobTraffic is what the nodes of a job moved in an interval, in bytes (the
-// traffic features of Monet, section 7).
+// JobTraffic is the traffic of a job's nodes in an interval, in bytes (the traffic
+// features of Monet, section 7).
 type JobTraffic struct {
 	JobID                                         string
 	ReadBytes, WriteBytes                         float64 // file system
-	RDMAReadBytes, RDMAWriteBytes                 float64 // everything, as the NIC's operations see it
+	RDMAReadBytes, RDMAWriteBytes                 float64 // everything, as counted by the NIC's operations
 	AllToAllBytes, ManyToOneBytes                 float64
-	OfferedBytesPerSecond, AchievedBytesPerSecond float64 // their ratio is what congestion costs the job
-	UnreachableFlows                              int     // have no way left through the fabric and do not flow
+	OfferedBytesPerSecond, AchievedBytesPerSecond float64 // their ratio is the cost of congestion to the job
+	UnreachableFlows                              int     // without any path left, so they do not flow
 }
 
-// begin starts a job, if there is room for it now.
+// begin starts a job if there is room now.
 func (r *Runner) begin(spec Job) error {
 	place, err := r.alloc.place(&spec)
 	if err != nil {
@@ -92,7 +92,7 @@ func (r *Runner) routeFlows(j *job) {
 	}
 }
 
-// measure adds to what the jobs' nodes count, for a share of the interval.
+// measure adds to the jobs' traffic counters, for a share of the interval.
 func (r *Runner) measure(share float64) {
 	seconds := r.script.Interval.Seconds() * share
 	for _, j := range r.running {

@@ -12,9 +12,9 @@ import (
 // nics are the speeds of a device's NIC, in bytes per second.
 type nics struct{ send, receive float64 }
 
-// nicsOf is what the NIC of a device injects and ejects: what the story says, or
-// all that the device's own links carry. The NICs inside the routers of a torus or
-// mesh, which have no links of their own, are those of Cray Gemini.
+// nicsOf returns the injection and ejection rate of a device's NIC: as given in the
+// story, or the sum of its own links. NICs inside the routers of a torus or mesh, which
+// have no links of their own, are those of Cray Gemini.
 func (f *Fabric) nicsOf(g *topology.Graph, d topology.DeviceID) nics {
 	n := nics{f.SendGigabytesPerSecond * 1e9, f.ReceiveGigabytesPerSecond * 1e9}
 	if n.send == 0 && !g.IsSwitch(d) {
@@ -29,7 +29,7 @@ func (f *Fabric) nicsOf(g *topology.Graph, d topology.DeviceID) nics {
 	return n
 }
 
-// linkSpeed is what the links of a host carry away from it, in bytes per second.
+// linkSpeed is the capacity of the links that leave a host, in bytes per second.
 func linkSpeed(g *topology.Graph, d topology.DeviceID) (sum float64) {
 	for _, l := range g.LinksAt(d) {
 		if from, _ := g.Ends(l); from == d {
@@ -39,7 +39,7 @@ func linkSpeed(g *topology.Graph, d topology.DeviceID) (sum float64) {
 	return sum
 }
 
-// sendSpeed is the speed at which most hosts of a fabric can send: the median.
+// sendSpeed is the median send rate of a fabric's hosts.
 func (f *Fabric) sendSpeed(g *topology.Graph) float64 {
 	var speeds []float64
 	for _, d := range g.Hosts() {
@@ -49,12 +49,12 @@ func (f *Fabric) sendSpeed(g *topology.Graph) float64 {
 	return speeds[len(speeds)/2]
 }
 
-// PlayOn moves the story to another fabric, which New is given; topology says
-// where that is from. A fabric that is no torus or mesh has no Gemini counters; a
-// routing that the story names for its own fabric gives way to the fabric's default.
-// On a fabric of hosts with links of their own the NICs have the speed of those,
-// and jobs send as much more or less than in the story as the hosts' links are
-// faster or slower: a story of full links is one of full links everywhere.
+// PlayOn moves the story to another fabric, which New is given; from says where its
+// topology is from. On a fabric that is not a torus or mesh, Gemini counters become
+// InfiniBand's; the story's routing is replaced by the fabric's default. If the
+// fabric's hosts have links of their own, NICs have the speed of these, and the jobs'
+// traffic is scaled by the ratio of the host speeds, so that a story of full links
+// stays one.
 func (s *Script) PlayOn(g *topology.Graph, from string) {
 	own := s.Fabric
 	s.Fabric.Topology, s.Fabric.Routing = from, routing.Default
@@ -72,7 +72,7 @@ func (s *Script) PlayOn(g *topology.Graph, from string) {
 	s.scaleTraffic(s.Fabric.sendSpeed(g) / own.sendSpeed(home))
 }
 
-// scaleTraffic multiplies what jobs send.
+// scaleTraffic multiplies the jobs' rates.
 func (s *Script) scaleTraffic(by float64) {
 	for i := range s.Jobs {
 		for k := range s.Jobs[i].Traffic {

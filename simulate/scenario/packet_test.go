@@ -11,13 +11,13 @@ import (
 	"github.com/giverny/giverny/topology"
 )
 
-// The fluid mode against the packet mode: senders that put megabytes one after
-// the other, over credits and buffers of a few packets. Loads and credit stalls
-// of every channel that carries data; what differs is bounded. Packets wait in
-// buffers that all flows of an input share, so it is a VictimRatio of 1 that is
-// compared. What remains is fairness: an input with many flows gets no more of
-// an output than one with a single flow, where the fluid is fair to flows; it
-// shows where a tree's inputs carry unequal numbers of them.
+// TestFluidAgainstPacketMode compares the fluid mode with the packet mode: senders that
+// put megabytes one after the other, over credits and buffers of a few packets. It
+// bounds the differences in load and credit stall of every channel that carries data.
+// Packets wait in buffers shared by all flows of an input, so VictimRatio is 1. The
+// remaining difference is fairness: in packet mode an input with many flows gets no
+// more of an output than one with a single flow, while the fluid is fair to flows; this
+// shows where a tree's inputs carry unequal numbers of flows.
 func TestFluidAgainstPacketMode(t *testing.T) {
 	for _, c := range []struct {
 		name, spec         string
@@ -72,7 +72,7 @@ func permutation(n int, seed uint64) (pairs [][2]int) {
 	return pairs
 }
 
-// directed is a grid with a link each way, which is what packets need.
+// directed is a grid with a link in each direction, as needed by packet mode.
 func directed(t *testing.T, g *topology.Graph) *topology.Graph {
 	t.Helper()
 	b := topology.NewBuilder(g.Fabric())
@@ -95,7 +95,7 @@ func directed(t *testing.T, g *topology.Graph) *topology.Graph {
 	return out
 }
 
-// policy takes no dice: both modes must take the same ways.
+// policy is not random: both modes must take the same paths.
 func policy(g *topology.Graph) routing.Policy {
 	if g.Grid() != nil {
 		return routing.Directional
@@ -105,8 +105,8 @@ func policy(g *topology.Graph) routing.Policy {
 
 const putBytes = 1 << 20
 
-// packetMode is the load and credit stall of every channel, shares, once the
-// start is over.
+// packetMode returns the load and credit stall of every channel, as shares, after the
+// start-up.
 func packetMode(t *testing.T, g *topology.Graph, pairs [][2]int) (load, credit []float64) {
 	t.Helper()
 	cfg := packet.DefaultConfig()

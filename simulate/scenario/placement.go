@@ -9,8 +9,8 @@ import (
 	"github.com/giverny/giverny/topology"
 )
 
-// placement is where a job runs: a node per rank, and the extent of the box of
-// ranks. Storage nodes inside the box belong to no job: absent stands for them.
+// placement is where a job runs: a node per rank, and the extent of the box of ranks.
+// Storage nodes inside the box belong to no job and are represented by absent.
 type placement struct {
 	nodes []topology.DeviceID
 	size  []int // product is len(nodes)
@@ -18,12 +18,12 @@ type placement struct {
 
 const absent = ^topology.DeviceID(0)
 
-// allocator knows which hosts are taken, by device.
+// allocator tracks which hosts are taken, by device.
 type allocator struct {
 	graph    *topology.Graph
 	hosts    []topology.DeviceID
 	storage  []bool
-	reserved []bool // by jobs of the script that say where they run
+	reserved []bool // for jobs whose place is given in the script
 	taken    []bool
 	rng      *rand.Rand
 }
@@ -33,7 +33,7 @@ func newAllocator(g *topology.Graph, rng *rand.Rand) allocator {
 	return allocator{graph: g, hosts: g.Hosts(), storage: make([]bool, n), reserved: make([]bool, n), taken: make([]bool, n), rng: rng}
 }
 
-// place finds the nodes that a job asks for.
+// place finds the nodes for a job.
 func (a *allocator) place(j *Job) (placement, error) {
 	var p placement
 	var err error
@@ -69,7 +69,7 @@ func (a *allocator) place(j *Job) (placement, error) {
 	return p, nil
 }
 
-// present lists the nodes that the job really has.
+// present lists the nodes of the job without absent ones.
 func (p *placement) present() []topology.DeviceID {
 	return slices.DeleteFunc(slices.Clone(p.nodes), func(d topology.DeviceID) bool { return d == absent })
 }
@@ -80,7 +80,7 @@ func (a *allocator) release(p placement) {
 	}
 }
 
-// box is a prism of switches, wrapping round, X fastest.
+// box is a prism of switches with wrap-around, X fastest.
 func (a *allocator) box(at, size []int) (placement, error) {
 	grid := a.graph.Grid()
 	if grid == nil || len(at) != len(grid.Dims) {
@@ -112,9 +112,8 @@ func boxNodes(grid *topology.Grid, at, size []int) []topology.DeviceID {
 	return nodes
 }
 
-// room finds a free box of about n switches on a grid, as topology-aware
-// scheduling does (Monet, section 2), or n free hosts elsewhere, side by side if
-// it can be.
+// room finds a free box of about n switches on a grid, as in topology-aware scheduling
+// (Monet, section 2), or n free hosts elsewhere, contiguous if possible.
 func (a *allocator) room(n int) (placement, error) {
 	if grid := a.graph.Grid(); grid != nil && len(grid.Dims) == 3 {
 		return a.freeBox(grid, n)
@@ -147,8 +146,8 @@ func (a *allocator) freeBox(grid *topology.Grid, n int) (placement, error) {
 	return placement{}, fmt.Errorf("no room for a box of %v", size)
 }
 
-// freeAt reports whether a box is free; storage nodes may stand in it, but not
-// at its corner.
+// freeAt reports whether a box is free; it may contain storage nodes, but not at its
+// corner.
 func (a *allocator) freeAt(grid *topology.Grid, at, size []int) bool {
 	if !a.free(topology.DeviceID(grid.Number(at))) {
 		return false
@@ -173,7 +172,7 @@ func (a *allocator) free(d topology.DeviceID) bool {
 	return !a.taken[d] && !a.reserved[d] && !a.storage[d]
 }
 
-// cubeOf is the extent of a box of n ranks, as near a cube as n's factors allow.
+// cubeOf is the extent of a box of n ranks, as close to a cube as n's factors allow.
 func cubeOf(n int) []int {
 	size := []int{1, 1, n}
 	for a := int(math.Cbrt(float64(n)) + 1e-9); a >= 1; a-- {

@@ -13,7 +13,8 @@ type throttling struct {
 	until time.Duration
 }
 
-// throttle lets all NICs together send what one can receive, or frees them.
+// throttle limits the sum of all NICs' send rates to what one can receive, or lifts the
+// limit.
 func (r *Runner) throttle(on bool, now time.Duration, why string) {
 	if r.throttling.on == on {
 		return
@@ -31,7 +32,7 @@ func (r *Runner) throttle(on bool, now time.Duration, why string) {
 	}
 }
 
-// protect throttles and frees by the state just found.
+// protect turns throttling on or off by the latest state.
 func (r *Runner) protect() {
 	p := r.script.Protection
 	if p == nil {

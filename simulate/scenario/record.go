@@ -10,7 +10,7 @@ import (
 	"github.com/giverny/giverny/schema"
 )
 
-// jobNow is what a scheduler knows of a job now.
+// jobNow is a scheduler's current view of a job.
 func (r *Runner) jobNow(j *job) schema.Job {
 	now := schema.Job{Fabric: r.graph.Fabric(), ID: j.ID, Name: j.Name, User: j.User, Start: schema.Instant(r.nanos(j.startedAt)), State: "running"}
 	for _, d := range j.place.present() {
@@ -25,7 +25,7 @@ func (r *Runner) jobNow(j *job) schema.Job {
 	return now
 }
 
-// JobTraffic is the interval's traffic in the form that feeds have.
+// JobTraffic returns the interval's traffic in the format of feeds.
 func (s *Step) JobTraffic(fabric string) []schema.JobTraffic {
 	rows := make([]schema.JobTraffic, len(s.Traffic))
 	for i, t := range s.Traffic {
@@ -35,10 +35,10 @@ func (s *Step) JobTraffic(fabric string) []schema.JobTraffic {
 	return rows
 }
 
-// Recorder writes a story down: what collectors and logs would hold, and the
-// ground truth. What is nil is not written.
+// Recorder records a story: the data of collectors and logs, and the ground truth. Nil
+// fields are not written.
 type Recorder struct {
-	// Day opens the Blue Waters day file of a date, "20260105", on a Gemini torus.
+	// Day opens the Blue Waters day file of a date, "20260105", for a Gemini torus.
 	Day func(date string) (io.Writer, error)
 	// Jobs gets a schema.Job as a line of JSON at the start and at the end of a job.
 	Jobs io.Writer
@@ -55,7 +55,7 @@ type Recorder struct {
 	started bool
 }
 
-// Record writes an interval down.
+// Record records an interval.
 func (w *Recorder) Record(r *Runner, s *Step) error {
 	if w.Day != nil {
 		if err := w.recordDay(r, s.Interval); err != nil {

@@ -9,7 +9,7 @@ import (
 	"github.com/giverny/giverny/simulate/scenario"
 )
 
-// What a feed of traffic says of a step: every feature is measured, zero too.
+// In a step's traffic as a feed, every feature is measured, including zeros.
 func TestJobTrafficOfAStep(t *testing.T) {
 	step := scenario.Step{Interval: schema.Interval{StartNanos: 60e9, DurationNanos: 60e9},
 		Traffic: []scenario.JobTraffic{{JobID: "7", ReadBytes: 1, RDMAReadBytes: 2, RDMAWriteBytes: 3, AllToAllBytes: 4}}}

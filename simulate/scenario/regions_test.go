@@ -11,8 +11,8 @@ import (
 	"github.com/giverny/giverny/topology"
 )
 
-// snapshots makes snapshots of credit stall of what a Gemini fabric reports,
-// the plainest way.
+// snapshots makes credit stall snapshots of a Gemini fabric's reports, in the simplest
+// way.
 type snapshots struct {
 	graph *topology.Graph
 	last  map[schema.PortName]reading
@@ -42,9 +42,9 @@ func (s *snapshots) of(step *scenario.Step) *schema.Snapshot {
 	return &schema.Snapshot{Fabric: s.graph.Fabric(), GraphVersion: s.graph.Version(), Interval: step.Interval, Links: n, Series: []schema.Series{series}}
 }
 
-// The regions that a segmenter finds in what the demo's devices report, against
-// the truth: none in the calm; the job's region while it runs, with all its
-// links and its cause; a High region by the failure; none in the end.
+// The regions that a segmenter finds in the reports of the demo's devices, against the
+// truth: none in the calm phase; the job's region while it runs, with all its links and
+// its cause; a High region due to the failure; none at the end.
 func TestRegionsOfTheDemo(t *testing.T) {
 	r := newRunner(t, "demo", 1)
 	cfg := segment.DefaultConfig()

@@ -29,16 +29,16 @@ type Runner struct {
 	seed       uint64
 
 	now        time.Duration
-	actions    []scheduledAction // still to come
-	pending    []Job             // still to come, by start
-	streams    []stream          // all that ever flowed; the owners of flows
+	actions    []scheduledAction // in the future
+	pending    []Job             // in the future, by start
+	streams    []stream          // all that ever existed; the owners of flows
 	running    []*job
 	events     []schema.Event
-	changed    []schema.Job // that started or ended within this interval
+	changed    []schema.Job // started or ended within this interval
 	failures   []schema.Failure
 	past       []JobTraffic                           // of jobs that ended within this interval
-	rerouteAt  time.Duration                          // never if negative
-	failed     map[routing.Channel][]*scheduledAction // what holds each down
+	rerouteAt  time.Duration                          // negative: never
+	failed     map[routing.Channel][]*scheduledAction // the failures that hold each channel down
 	slowed     map[fluid.Resource]float64
 	throttling throttling
 
@@ -48,20 +48,19 @@ type Runner struct {
 	truth  truthBuilder
 }
 
-// Step is an interval of a story. What it holds belongs to the runner until its
-// next Step.
+// Step is an interval of a story. Its contents are valid until the next Step.
 type Step struct {
 	Interval schema.Interval
 	Batches  []*schema.CounterBatch // what the devices report
-	Events   []schema.Event         // what logs and the script say
-	Jobs     []schema.Job           // what the scheduler says: jobs that started or ended
-	Failures []schema.Failure       // what the fabric's log says: links, switches and nodes that failed or came back, congestion protection
-	Traffic  []JobTraffic           // what the nodes of each job that runs measure of its traffic
-	Truth    *Truth                 // what no device reports
+	Events   []schema.Event         // from the logs and the script
+	Jobs     []schema.Job           // from the scheduler: jobs that started or ended
+	Failures []schema.Failure       // from the fabric's log: failures and recoveries of links, switches and nodes; congestion protection
+	Traffic  []JobTraffic           // as measured by the nodes of each running job
+	Truth    *Truth                 // not reported by any device
 }
 
-// New prepares a story that starts at an instant. A nil graph stands for the
-// script's own topology.
+// New prepares a story that starts at startNanos. A nil graph means the script's own
+// topology.
 func New(graph *topology.Graph, script *Script, seed uint64, startNanos int64) (*Runner, error) {
 	if err := script.Validate(); err != nil {
 		return nil, fmt.Errorf("scenario %s: %w", script.Name, err)
@@ -135,9 +134,8 @@ func (r *Runner) wire(f *Fabric) (err error) {
 	return nil
 }
 
-// reserve finds out before the story begins whether its jobs fit the fabric and
-// each other, and keeps the workload off the nodes of those that say where they
-// run.
+// reserve checks before the story begins that its jobs fit the fabric and do not
+// overlap, and reserves the nodes of jobs with a given place against the workload.
 func (r *Runner) reserve() error {
 	tenants := map[topology.DeviceID][]*Job{}
 	for i := range r.pending {
@@ -176,22 +174,22 @@ func (r *Runner) telemetryConfig() telemetry.Config {
 	return c
 }
 
-// Graph is the fabric of the story.
+// Graph returns the fabric of the story.
 func (r *Runner) Graph() *topology.Graph { return r.graph }
 
-// Script is the story.
+// Script returns the story.
 func (r *Runner) Script() *Script { return r.script }
 
 // End is the instant up to which the story has been played.
 func (r *Runner) End() schema.Instant { return schema.Instant(r.nanos(r.now)) }
 
-// HasDayFiles reports whether Blue Waters day files can hold the story.
+// HasDayFiles reports whether the story can be stored as Blue Waters day files.
 func (r *Runner) HasDayFiles() bool {
 	grid := r.graph.Grid()
 	return r.script.Fabric.Kind == telemetry.Gemini && grid != nil && len(grid.Dims) == 3
 }
 
-// Step plays the next interval; false when the story is over.
+// Step plays the next interval; it returns false when the story is over.
 func (r *Runner) Step() (Step, bool) {
 	if r.now+r.script.Interval > r.script.Duration {
 		return Step{}, false
@@ -200,7 +198,7 @@ func (r *Runner) Step() (Step, bool) {
 	step := Step{Interval: interval}
 	if r.now == 0 {
 		for _, b := range r.source.Baseline(interval) {
-			step.Batches = append(step.Batches, clone(b)) // Read below uses their memory again
+			step.Batches = append(step.Batches, clone(b)) // Read below reuses their memory
 		}
 	}
 	r.events, r.changed, r.failures, r.past = r.events[:0], nil, nil, nil
@@ -229,7 +227,7 @@ func (r *Runner) Step() (Step, bool) {
 
 func (r *Runner) nanos(at time.Duration) int64 { return r.startNanos + int64(at) }
 
-// advance lets everything happen that is due.
+// advance performs all actions up to now.
 func (r *Runner) advance() {
 	for len(r.actions) > 0 && r.actions[0].after <= r.now {
 		r.act(&r.actions[0], r.now)
@@ -258,8 +256,8 @@ func (r *Runner) advance() {
 	}
 }
 
-// beginDrawn starts a job of the workload, smaller than drawn if there is no room
-// for it; false if there is none at all.
+// beginDrawn starts a job of the workload, smaller than drawn if necessary; false if
+// there is no room at all.
 func (r *Runner) beginDrawn() bool {
 	for j := r.generator.draw(r.now, r.script.Step); j.Nodes > 0; j.Nodes /= 2 {
 		if r.begin(j) == nil {
@@ -269,7 +267,7 @@ func (r *Runner) beginDrawn() bool {
 	return false
 }
 
-// solve finds the rates in the middle of the step.
+// solve computes the rates at the middle of the step.
 func (r *Runner) solve() {
 	r.groups = r.groups[:0]
 	at := r.now + r.script.Step/2

@@ -14,7 +14,7 @@ import (
 	"github.com/giverny/giverny/simulate/scenario"
 )
 
-// What the devices report, turned back into percent, is the truth within noise.
+// The devices' reports, converted back to percent, match the truth within noise.
 func TestReadingsTellTheTruth(t *testing.T) {
 	r := newRunner(t, "demo", 1)
 	last := map[string]uint64{}
@@ -53,8 +53,8 @@ func TestReadingsTellTheTruth(t *testing.T) {
 	}
 }
 
-// However readings are lost or late, each port's are in the order of time and
-// never rise faster than its link can carry.
+// Even if readings are lost or late, each port's are in time order and never rise
+// faster than its link can carry.
 func TestFlawedReadingsAreConsistent(t *testing.T) {
 	s, err := scenario.Builtin("demo")
 	if err != nil {
@@ -82,8 +82,8 @@ func TestFlawedReadingsAreConsistent(t *testing.T) {
 	}
 }
 
-// The same script and seed: the same batches, events and truth. Another seed:
-// other readings, the same story.
+// The same script and seed give the same batches, events and truth. Another seed gives
+// other readings of the same story.
 func TestDeterminism(t *testing.T) {
 	play := func(seed uint64) (readings [][]uint64, reported []string) {
 		s, err := scenario.Builtin("demo")
@@ -120,8 +120,8 @@ func TestDeterminism(t *testing.T) {
 	}
 }
 
-// A step shorter than the interval averages: a link that is down for 5 s of a
-// 10 s interval stalls half as much as one that is down throughout.
+// Steps shorter than the interval are averaged: a link that is down for 5 s of a 10 s
+// interval stalls half as much as one that is down throughout.
 func TestStepsAverage(t *testing.T) {
 	const text = `
 fabric: {topology: "fattree:leaves=2,hosts=1,spines=1", kind: infiniband, send_gigabytes_per_second: 10, victim_ratio: 1}
@@ -151,8 +151,8 @@ events: [{after: 5s, do: slow_host, object: host1, percent: 10, for: 5s}]`
 	}
 }
 
-// Jobs of a workload have the shape of Blue Waters': most have one node, the
-// few large ones use the node-hours; and none shares a node with another.
+// Jobs of a workload are like those of Blue Waters: most have one node, the few large
+// ones use the node-hours; and no two share a node.
 func TestWorkload(t *testing.T) {
 	r, err := scenario.New(nil, read(t, `
 fabric: {topology: "torus:12x12x12", storage: {every: 47}}
@@ -198,7 +198,7 @@ workload: {jobs: 60, fill_percent: 70, gigabytes_per_second: 0.01}`), 1, 0)
 	}
 }
 
-// A workload that wants more jobs than there are nodes fills the fabric.
+// A workload with more jobs than nodes fills the fabric.
 func TestWorkloadOfAFullFabric(t *testing.T) {
 	for _, topo := range []string{"torus:3x3x3", "fattree:k=4"} {
 		r, err := scenario.New(nil, read(t, "{fabric: {topology: '"+topo+"'}, duration: 3m, workload: {jobs: 500}}"), 1, 0)
@@ -252,7 +252,7 @@ func TestRecorder(t *testing.T) {
 	}
 }
 
-// A job that finds no room is reported, and traffic that finds no way is counted.
+// A job without room is reported, and traffic without a path is counted.
 func TestWhatCannotBeIsReported(t *testing.T) {
 	r, err := scenario.New(nil, read(t, `
 fabric: {topology: "mesh:2x2"}

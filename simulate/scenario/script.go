@@ -30,7 +30,7 @@ type Script struct {
 	Events     []Event       `yaml:"events"`
 }
 
-// Fabric is where the story takes place.
+// Fabric is the fabric of the story.
 type Fabric struct {
 	Name                      string         `yaml:"name"`
 	Topology                  string         `yaml:"topology"`
@@ -43,15 +43,15 @@ type Fabric struct {
 	Storage                   Storage        `yaml:"storage"`
 }
 
-// Storage says which hosts are file system nodes: those listed, and every so
-// many-th, beginning with the first. They run no jobs.
+// Storage selects the file system nodes: those listed, and every Every-th, beginning
+// with First. They run no jobs.
 type Storage struct {
 	Every int    `yaml:"every"`
 	First int    `yaml:"first"`
 	Hosts string `yaml:"hosts"`
 }
 
-// Telemetry overrides what the hardware's kind has by default; see telemetry.Config.
+// Telemetry overrides the defaults of the hardware kind; see telemetry.Config.
 type Telemetry struct {
 	FloorPercent  *float64 `yaml:"floor_percent"`
 	WavePercent   *float64 `yaml:"wave_percent"`
@@ -61,10 +61,10 @@ type Telemetry struct {
 	SkewMillis    float64  `yaml:"skew_millis"`
 }
 
-// Protection is the fabric's own defence (Monet, section 2.2): when at least
-// Links links stall for HighPercent of the time or more, all NICs together may
-// send only as much as one can receive; until Hold has passed and fewer than
-// Links links stall for LowPercent.
+// Protection is the fabric's congestion protection (Monet, section 2.2): when at least
+// Links links stall for HighPercent of the time or more, all NICs together may send
+// only as much as one can receive, until Hold has passed and fewer than Links links
+// stall for LowPercent.
 type Protection struct {
 	HighPercent float64       `yaml:"high_percent"`
 	LowPercent  float64       `yaml:"low_percent"`
@@ -86,7 +86,7 @@ type Job struct {
 	Traffic []Traffic     `yaml:"traffic"`
 }
 
-// Event is something that happens, or a line of the story.
+// Event is a timed action, or a line of the story.
 type Event struct {
 	After   time.Duration `yaml:"after"`
 	Do      Action        `yaml:"do"`
@@ -103,21 +103,20 @@ type Action string
 
 // Actions.
 const (
-	Say           Action = "" // nothing but its line
+	Say           Action = "" // only its line
 	FailLink      Action = "fail_link"
 	RestoreLink   Action = "restore_link"
 	FlapLink      Action = "flap_link"
-	SlowLink      Action = "slow_link" // a percentage of its capacity is left
+	SlowLink      Action = "slow_link" // to a percentage of its capacity
 	FailSwitch    Action = "fail_switch"
 	RestoreSwitch Action = "restore_switch"
-	SlowHost      Action = "slow_host" // takes what arrives at a percentage of its rate
-	Throttle      Action = "throttle"  // congestion protection, by hand
+	SlowHost      Action = "slow_host" // receives at a percentage of its rate
+	Throttle      Action = "throttle"  // manual congestion protection
 )
 
 var actions = []Action{Say, FailLink, RestoreLink, FlapLink, SlowLink, FailSwitch, RestoreSwitch, SlowHost, Throttle}
 
-// Read reads a script; name is for error messages. What the script leaves out
-// has its default afterwards.
+// Read reads a script and sets defaults; name is for error messages.
 func Read(r io.Reader, name string) (*Script, error) {
 	s := &Script{}
 	d := yaml.NewDecoder(r)
@@ -175,7 +174,7 @@ func fill[T comparable](field *T, otherwise T) {
 	}
 }
 
-// Validate joins all faults of what does not need the fabric to be judged.
+// Validate joins all errors that can be found without the fabric.
 func (s *Script) Validate() error {
 	var errs []error
 	fault := func(ok bool, format string, args ...any) {

@@ -72,7 +72,7 @@ func TestScriptErrors(t *testing.T) {
 	}
 }
 
-// Any script that is accepted can be played, and its numbers are sane.
+// Every accepted script can be played, with plausible numbers.
 func TestScriptsPlay(t *testing.T) {
 	topologies := []string{"torus:4x4x4", "mesh:4x4", "fattree:k=4", "fattree:leaves=3,hosts=3,spines=2", "dragonfly:groups=4,routers=2,hosts=2"}
 	objects := map[string][2]string{"torus:4x4x4": {"1,1,1 X+", "1,1,1"}, "mesh:4x4": {"1,1 X+", "1,1"}, "fattree:k=4": {"leaf0-0 3", "leaf0-0"},
@@ -145,8 +145,8 @@ func FuzzRead(f *testing.F) {
 	})
 }
 
-// A story moved to another fabric has counters that the fabric can have, and is
-// refused where its jobs or events need another shape.
+// A story moved to another fabric has counters that the fabric supports, and is refused
+// if its jobs or events need another shape.
 func TestPlayOnAnotherFabric(t *testing.T) {
 	g, err := topology.Parse("mine", "fattree:k=8")
 	if err != nil {
@@ -175,8 +175,8 @@ func TestPlayOnAnotherFabric(t *testing.T) {
 	}
 }
 
-// A story keeps its cause on links of any speed: the port to the receiver is
-// full, not the receiver's NIC slower than its link, and by as much.
+// A story keeps its cause on links of any speed: the port to the receiver is full,
+// rather than its NIC slower than its link, and by the same share.
 func TestPlayOnLinksOfAnotherSpeed(t *testing.T) {
 	var stalls []float64
 	for _, gbps := range []string{"25", "50", "100", "200", "400"} {

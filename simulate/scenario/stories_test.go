@@ -33,8 +33,8 @@ func newRunner(t testing.TB, name string, seed uint64) *scenario.Runner {
 	return r
 }
 
-// heat is how many links stall for credits at the bounds of severity, and how
-// much those from Low on do in the mean.
+// heat is how many links have credit stalls at the severity bounds, and the mean stall
+// of those from Low on.
 type heat struct {
 	low, medium, high int
 	mean              float64
@@ -58,7 +58,7 @@ func heatOf(truth *scenario.Truth) (h heat) {
 	return h
 }
 
-// moment is what a test keeps of an interval.
+// moment is a test's summary of an interval.
 type moment struct {
 	at     time.Duration
 	heat   heat
@@ -68,10 +68,10 @@ type moment struct {
 	line   string
 }
 
-// played are the stories that were played so far, by name and seed: several tests look at the same one.
+// played caches the stories played so far, by name and seed: several tests use the same one.
 var played = map[string]telling{}
 
-// play plays a story, the long ones in part.
+// play plays a story, long ones only in part.
 func play(t *testing.T, name string, seed uint64) telling {
 	t.Helper()
 	key := fmt.Sprint(name, seed)
@@ -93,8 +93,8 @@ func play(t *testing.T, name string, seed uint64) telling {
 	return all
 }
 
-// TestStories compares what the stories tell with testdata/NAME.txt: a line when
-// the picture changes, and what logs say. Rewrite them with -rewrite.
+// TestStories compares the stories with testdata/NAME.txt: a line for each change of
+// the picture, and the log entries. Rewrite them with -rewrite.
 func TestStories(t *testing.T) {
 	for _, name := range scenario.BuiltinNames() {
 		t.Run(name, func(t *testing.T) {
@@ -128,8 +128,8 @@ func TestStories(t *testing.T) {
 	}
 }
 
-// picture is coarse, so that small changes of the model do not change it: the
-// highest severity that a region's worth of links has, and the heaviest cause.
+// picture is coarse, so that small changes of the model do not change it: the highest
+// severity shared by a region's worth of links, and the heaviest cause.
 func picture(truth *scenario.Truth) string {
 	const regionLinks = 20
 	h := heatOf(truth)
@@ -148,7 +148,7 @@ func picture(truth *scenario.Truth) string {
 	return fmt.Sprintf("%s: %s %s %s of job %s", state, c.Class, c.Object, c.Pattern, c.Jobs[0])
 }
 
-// telling is a story as it was played.
+// telling is a played story.
 type telling []moment
 
 // between is the mean heat of a part of a story, and its last moment.
@@ -265,7 +265,7 @@ func TestNAMDAlternates(t *testing.T) {
 	}
 }
 
-// The victim sends to no full port, and yet slows down; the truth names the port.
+// The victim does not send to a full port, but still slows down; the truth names the port.
 func TestVictim(t *testing.T) {
 	story := play(t, "victim", 1)
 	achieved := func(step moment, id string) float64 {

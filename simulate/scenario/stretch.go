@@ -2,9 +2,8 @@ package scenario
 
 import "time"
 
-// Stretch makes a story take another time: every instant and span in it changes
-// in proportion, but for the interval at which devices report. A Workload, which
-// draws its own times, keeps them.
+// Stretch changes the duration of a story: all its times scale in proportion, except
+// the devices' reporting interval. A Workload draws its own times, which do not scale.
 func (s *Script) Stretch(duration time.Duration) {
 	by := func(d *time.Duration) {
 		*d = time.Duration(float64(*d) * float64(duration) / float64(s.Duration)).Round(s.Interval / 10)

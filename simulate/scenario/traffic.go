@@ -8,15 +8,15 @@ import (
 	"time"
 )
 
-// Pattern is who talks to whom within a job.
+// Pattern is the communication pattern within a job.
 type Pattern string
 
 // Patterns.
 const (
 	Halo      Pattern = "halo"        // to the neighbours in the job's box, or in a cube of its ranks
 	Ring      Pattern = "ring"        // to the next rank
-	Shift     Pattern = "shift"       // to the rank distance further on
-	Opposite  Pattern = "opposite"    // to the rank half-way round: all of it crosses the middle
+	Shift     Pattern = "shift"       // to the rank at the given distance
+	Opposite  Pattern = "opposite"    // to the rank half-way round: all traffic crosses the middle
 	Random    Pattern = "random"      // to one other rank each, a permutation
 	AllToAll  Pattern = "all_to_all"  // to every other rank; beyond 48 ranks, to 24 spread evenly
 	ManyToOne Pattern = "many_to_one" // to the target
@@ -26,7 +26,7 @@ const (
 
 var patterns = []Pattern{Halo, Ring, Shift, Opposite, Random, AllToAll, ManyToOne, ReadFS, WriteFS}
 
-// Traffic is one kind of traffic of a job and when it flows.
+// Traffic is one kind of traffic of a job, with its times.
 type Traffic struct {
 	Pattern            Pattern       `yaml:"pattern"`
 	GigabytesPerSecond float64       `yaml:"gigabytes_per_second"`
@@ -65,13 +65,13 @@ func (t *Traffic) validate() error {
 	return errors.Join(errs...)
 }
 
-// wavePeriod is the shortest period of traffic that comes and goes slowly; a
-// wave's own is up to twice as long.
+// wavePeriod is the shortest period of slowly varying traffic; a wave's period is up to
+// twice as long.
 const wavePeriod = 7 * time.Minute
 
-// scale is how much of its rate the traffic has at an age of its job, 0 to 1 or
-// a little more at the crest of a wave. The phase, 0 to 1, tells waves apart.
-// Waves of short stories are as short: a third of the time that the job lives.
+// scale is the traffic's share of its rate at an age of its job, 0 to 1 or slightly
+// more at the crest of a wave. The phase, 0 to 1, distinguishes waves. In short stories
+// the period is shortened to a third of the job's life.
 func (t *Traffic) scale(age, life time.Duration, phase float64) float64 {
 	if age < t.From || t.To > 0 && age >= t.To {
 		return 0

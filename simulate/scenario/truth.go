@@ -7,67 +7,66 @@ import (
 	"github.com/giverny/giverny/schema"
 )
 
-// Class is a kind of cause (Monet, section 5.4).
+// Class is a class of causes (Monet, section 5.4).
 type Class string
 
 // Classes of causes.
 const (
 	SystemCause           Class = "system"            // jobs contend with each other, or for the file system
-	FailureCause          Class = "failure"           // traffic blocked by or turned off its way by a failure
-	IntraApplicationCause Class = "intra_application" // one job in its own way
-	SlowHostCause         Class = "slow_host"         // a host that does not take what arrives
+	FailureCause          Class = "failure"           // traffic blocked or diverted by a failure
+	IntraApplicationCause Class = "intra_application" // one job contending with itself
+	SlowHostCause         Class = "slow_host"         // a host that does not accept what arrives
 )
 
-// Truth is what really happened in an interval.
+// Truth is the ground truth of an interval.
 type Truth struct {
 	Interval schema.Interval `json:"interval"`
-	Links    []LinkTruth     `json:"links"`  // those that stall for 5% of the time or more, ascending
-	Causes   []Cause         `json:"causes"` // of all stall, the heaviest first
+	Links    []LinkTruth     `json:"links"`  // those that stall for at least 5% of the time, ascending
+	Causes   []Cause         `json:"causes"` // of all stall, heaviest first
 }
 
 // LinkTruth is a link that stalls.
 type LinkTruth struct {
 	Link          schema.LinkID `json:"link"`
-	CreditPercent float64       `json:"credit_percent"` // of time, the larger of the two ways
+	CreditPercent float64       `json:"credit_percent"` // of time, the larger of the two directions
 	InqPercent    float64       `json:"inq_percent"`
-	Cause         int           `json:"cause"`           // index into Causes of the heaviest; -1 none
+	Cause         int           `json:"cause"`           // index into Causes of the heaviest; -1: none
 	Root          string        `json:"root,omitempty"`  // the port or host of that cause that holds back most here
-	Roots         []RootShare   `json:"roots,omitempty"` // of all causes, what holds back a twentieth or more, the most first
-	Jobs          []JobShare    `json:"jobs"`            // by share of what the link is offered, the largest first
+	Roots         []RootShare   `json:"roots,omitempty"` // of all causes, roots that hold back at least a twentieth, largest first
+	Jobs          []JobShare    `json:"jobs"`            // by share of the link's offered load, largest first
 }
 
-// RootShare is the part of a full port, or of a host, in what a link holds back.
+// RootShare is a full port's, or a host's, share of the traffic that is held back on a link.
 type RootShare struct {
 	Root  string  `json:"root"`
 	Cause int     `json:"cause"` // index into Causes
 	Share float64 `json:"share"` // 0 to 1, of bytes/s held back
 }
 
-// leastRootShare is the least share of what a link holds back that is listed.
+// leastRootShare is the smallest share that is listed.
 const leastRootShare = .05
 
-// JobShare is the part of a job's traffic of one pattern in what a link is offered.
+// JobShare is the share of a job's traffic of one pattern in a link's offered load.
 type JobShare struct {
 	JobID   string  `json:"job"`
 	Pattern Pattern `json:"pattern"`
 	Share   float64 `json:"share"` // 0 to 1
 }
 
-// Cause is something that holds traffic up.
+// Cause is a cause of stalls.
 type Cause struct {
 	Class   Class           `json:"class"`
-	Jobs    []string        `json:"jobs,omitempty"`   // whose traffic it is, the heaviest first
-	Shares  []float64       `json:"shares,omitempty"` // by job: of what the first root is offered, 0 to 1
+	Jobs    []string        `json:"jobs,omitempty"`   // whose traffic it is, heaviest first
+	Shares  []float64       `json:"shares,omitempty"` // by job: share of the first root's offered load, 0 to 1
 	Pattern Pattern         `json:"pattern"`          // of the heaviest
 	Object  string          `json:"object,omitempty"` // what failed or is slow
-	Roots   []string        `json:"roots"`            // what is full: ports, or hosts
+	Roots   []string        `json:"roots"`            // full ports, or hosts
 	Weight  float64         `json:"weight"`           // bytes/s held back, summed over links
-	Links   []schema.LinkID `json:"links"`            // that stall for 5% or more mainly by it
+	Links   []schema.LinkID `json:"links"`            // that stall for 5% or more mainly due to it
 }
 
-// CauseOf finds the cause of a set of links, a region: the one that most of
-// those that stall have, and their share of the set, 0 to 1. It reports -1 if
-// none of them has any.
+// CauseOf returns the cause of a set of links, a region: the one shared by most of its
+// stalling links, and their share of the set, 0 to 1; -1 if none has a cause.
 func (t *Truth) CauseOf(links []schema.LinkID) (cause int, share float64) {
 	votes := make([]int, len(t.Causes))
 	cause = -1

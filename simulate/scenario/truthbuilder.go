@@ -11,17 +11,17 @@ import (
 	"github.com/giverny/giverny/topology"
 )
 
-// truthBuilder gathers blame over the steps of an interval.
+// truthBuilder collects blame over the steps of an interval.
 type truthBuilder struct {
 	r       *Runner
 	causes  []Cause
 	byKey   map[causeKey]int
-	byRoot  map[fluid.Resource]int // of one step
+	byRoot  map[fluid.Resource]int // for one step
 	blames  []blame
 	offered []streamOffer
 }
 
-// causeKey is what makes two causes the same.
+// causeKey identifies a cause.
 type causeKey struct {
 	class       Class
 	object, job string
@@ -49,7 +49,7 @@ func (b *truthBuilder) reset() {
 	clear(b.byKey)
 }
 
-// add takes in the solution of a step.
+// add adds the solution of a step.
 func (b *truthBuilder) add() {
 	clear(b.byRoot)
 	r := b.r
@@ -70,10 +70,11 @@ func (b *truthBuilder) add() {
 	}
 }
 
-// dominantShare of what a full resource is offered makes it one job's own doing.
+// dominantShare is one job's share of a full resource's load from which the cause is
+// that job itself.
 const dominantShare = .7
 
-// causeOf says why a resource is full.
+// causeOf returns why a resource is full.
 func (b *truthBuilder) causeOf(root fluid.Resource) int {
 	if c, known := b.byRoot[root]; known {
 		return c
@@ -116,7 +117,8 @@ func (b *truthBuilder) causeOf(root fluid.Resource) int {
 	return i
 }
 
-// isOnlyWay reports whether a channel is of a host with one cable: what crosses it does so whatever failed elsewhere.
+// isOnlyWay reports whether a channel belongs to a host with one cable, which its
+// traffic must cross regardless of failures.
 func (r *Runner) isOnlyWay(ch routing.Channel) bool {
 	from, to := r.graph.Ends(r.channels.Link(ch))
 	for _, d := range [2]topology.DeviceID{from, to} {
@@ -127,7 +129,8 @@ func (r *Runner) isOnlyWay(ch routing.Channel) bool {
 	return false
 }
 
-// intern is the number of the cause, which is added if it is new; roots that have the same cause share it.
+// intern returns the number of a cause, adding it if it is new; roots with the same
+// cause share it.
 func (b *truthBuilder) intern(c Cause, root string) int {
 	key := causeKey{class: c.Class, object: c.Object}
 	if c.Class == IntraApplicationCause || c.Class == SystemCause {
@@ -147,7 +150,7 @@ func (b *truthBuilder) intern(c Cause, root string) int {
 
 func (b *truthBuilder) finish(interval schema.Interval, mean *fluid.State) *Truth {
 	t := &Truth{Interval: interval, Links: []LinkTruth{}}
-	slices.SortFunc(b.blames, func(x, y blame) int { // cmp.Or would compare all three each time: this is a good part of a simulation
+	slices.SortFunc(b.blames, func(x, y blame) int { // cmp.Or would always compare all three, in a hot path
 		switch {
 		case x.link != y.link:
 			return int(x.link) - int(y.link)
@@ -187,9 +190,8 @@ func (b *truthBuilder) finish(interval schema.Interval, mean *fluid.State) *Trut
 	return t
 }
 
-// heaviest sums the blames of a link, which come first, and returns the cause
-// with the most, the root with the most of that cause, and the blames of the
-// links behind.
+// heaviest sums the blames of a link, which come first, and returns the cause with the
+// most, the root with the most of that cause, and the blames of the following links.
 func (b *truthBuilder) heaviest(blames []blame, link schema.LinkID) (cause int, root fluid.Resource, rest []blame) {
 	cause, root = -1, fluid.NoResource
 	most := 0.
@@ -213,7 +215,7 @@ func (b *truthBuilder) heaviest(blames []blame, link schema.LinkID) (cause int, 
 	return cause, root, blames
 }
 
-// rootShares lists what holds traffic of a link back, whose blames come first, by how much of it does.
+// rootShares lists what holds back a link's traffic, whose blames come first, by amount.
 func (b *truthBuilder) rootShares(blames []blame, link schema.LinkID) []RootShare {
 	type key struct {
 		cause int
@@ -257,7 +259,7 @@ func (b *truthBuilder) shares(offered []streamOffer, link schema.LinkID) (shares
 	return shares, offered
 }
 
-// orderCauses puts the heaviest first and renumbers the links' references.
+// orderCauses sorts the causes, heaviest first, and renumbers the links' references.
 func (t *Truth) orderCauses(causes []Cause) {
 	order := make([]int, len(causes))
 	for i := range order {
@@ -281,7 +283,7 @@ func (t *Truth) orderCauses(causes []Cause) {
 	}
 }
 
-// byOffer lists streams by what they offer, the most first.
+// byOffer lists streams by offered load, largest first.
 func byOffer(offers map[int]float64) []int {
 	streams := make([]int, 0, len(offers))
 	for s := range offers {
@@ -291,8 +293,8 @@ func byOffer(offers map[int]float64) []int {
 	return streams
 }
 
-// jobShares names the jobs of streams, each once, by what they offer in sum, the
-// most first; with each its share of the total.
+// jobShares lists the jobs of streams once each, by total offered load, largest first,
+// with each one's share of the total.
 func (r *Runner) jobShares(streams []int, offers map[int]float64, total float64) (ids []string, shares []float64) {
 	sums := map[string]float64{}
 	for _, s := range streams {
@@ -309,7 +311,7 @@ func (r *Runner) jobShares(streams []int, offers map[int]float64, total float64)
 	return ids, shares
 }
 
-// downNow names what is down now.
+// downNow names everything that is currently down.
 func (r *Runner) downNow() string {
 	var names []string
 	for _, all := range r.failed {

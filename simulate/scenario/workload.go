@@ -8,13 +8,13 @@ import (
 	"time"
 )
 
-// Workload fills a fabric with jobs that come and go, with sizes and durations
-// like those of Blue Waters (Monet, appendix B): three jobs in four have one
-// node and use a twentieth of the node-hours; the large ones, few, use the rest.
+// Workload fills a fabric with jobs that come and go, with sizes and durations like
+// those of Blue Waters (Monet, appendix B): three in four jobs have one node and use a
+// twentieth of the node-hours; the few large ones use the rest.
 type Workload struct {
-	Jobs               int     `yaml:"jobs"`                 // that run at a time
-	FillPercent        float64 `yaml:"fill_percent"`         // of the nodes that they take together
-	GigabytesPerSecond float64 `yaml:"gigabytes_per_second"` // median of what a node sends
+	Jobs               int     `yaml:"jobs"`                 // number running at a time
+	FillPercent        float64 `yaml:"fill_percent"`         // of the nodes, used by all jobs together
+	GigabytesPerSecond float64 `yaml:"gigabytes_per_second"` // median send rate of a node
 }
 
 func (w *Workload) validate() error {
@@ -34,7 +34,7 @@ func (w *Workload) validate() error {
 // Parameters of the distributions.
 const (
 	singleNodeShare = .74 // of jobs (Monet, appendix B)
-	sizeSigma       = 1.3 // of the logarithm of the size of the others
+	sizeSigma       = 1.3 // of the logarithm of the others' sizes
 	lifeMedian      = 50 * time.Minute
 	lifeSigma       = 1.2
 	lifeMost        = 48 * time.Hour // Blue Waters' limit
@@ -59,8 +59,8 @@ func newGenerator(w *Workload, hosts int, rng *rand.Rand) *generator {
 	return &generator{w: w, rng: rng, median: mean / math.Exp(sizeSigma*sizeSigma/2), most: max(1, hosts/5)}
 }
 
-// draw makes a job that starts at the given time; one of the first generation
-// has run for a while already.
+// draw returns a job that starts at the given time; one of the first generation has
+// already been running for a while.
 func (g *generator) draw(now, step time.Duration) Job {
 	g.drawn++
 	nodes := 1
@@ -84,8 +84,8 @@ func (g *generator) draw(now, step time.Duration) Job {
 	return j
 }
 
-// applications of the kinds that ran on Blue Waters, with the patterns they are
-// known for; share is the weight of what a node sends.
+// applications of the kinds that ran on Blue Waters, with their typical patterns; share
+// is the relative send rate of a node.
 var applications = []struct {
 	name    string
 	pattern Pattern

@@ -7,7 +7,7 @@ import (
 	"github.com/giverny/giverny/schema"
 )
 
-// quantity is something that a channel or an endpoint has, per second.
+// quantity is a per-second quantity of a channel or an endpoint.
 type quantity uint8
 
 const (
@@ -19,24 +19,24 @@ const (
 	trafficBytes                 // octets
 	trafficWords                 // octets / 4
 	packets                      // packets
-	lostPackets                  // discarded before a channel that is down
+	lostPackets                  // discarded in front of a channel that is down
 	tick                         // gauge: the length of a tick, ps
-	hostStall                    // gauge: percent of time that the host does not take what arrives
+	hostStall                    // gauge: percent of time that the host does not accept what arrives
 	quantities
 )
 
-// column is one counter of a set: a quantity of the channel on one side of the
-// port, under the name that schema knows.
+// column is one counter of a set: a quantity of the channel on one side of the port,
+// named as in schema.
 type column struct {
 	name   string
 	of     quantity
 	side   schema.Side
-	most   uint64 // the largest value of the counter's width; 0 for a gauge
-	sticks bool   // at its largest value; else it goes on from zero
+	most   uint64 // the largest value of the counter; 0 for a gauge
+	sticks bool   // saturates at its largest value; otherwise it wraps around
 }
 
-// age is what a counter may have reached in the months before; half of a 64-bit
-// range is more than any device reaches, and what sticks has been cleared.
+// age is a random initial value of a counter, at most half of the 64-bit range, which
+// no device exceeds; saturating counters have been cleared.
 func (c *column) age(rng *rand.Rand) uint64 {
 	if c.sticks {
 		return 0
@@ -44,7 +44,7 @@ func (c *column) age(rng *rand.Rand) uint64 {
 	return rng.Uint64() >> 1 & c.most
 }
 
-// raise adds to a counter's value what its width allows.
+// raise increases a counter's value within its width.
 func (c *column) raise(value, by uint64) uint64 {
 	if c.sticks {
 		return min(c.most, value+by)
@@ -79,8 +79,8 @@ func infinibandColumns() []column {
 		{name: "ib.port_xmit_wait", of: waitTicks}, {name: "ib.port_xmit_discards", of: lostPackets}, {name: schema.TickColumn, of: tick}})
 }
 
-// mlx5Columns are a host's. Pause that it receives silences its own sending;
-// pause that it sends holds up the channel into it.
+// mlx5Columns are the counters of a host. Received pauses stop its own sending; sent
+// pauses hold up the channel into it.
 func mlx5Columns(priority int) []column {
 	p := func(format string) string { return fmt.Sprintf(format, priority) }
 	return columnsOf([]column{{name: "mlx5.tx_bytes_phy", of: trafficBytes}, {name: "mlx5.rx_bytes_phy", of: trafficBytes},

@@ -16,34 +16,34 @@ const (
 	RoCE       Kind = "roce"       // mlx5.* of hosts, sai.* of switches
 )
 
-// Config says what the devices are and how well they report.
+// Config describes the devices and the quality of their reports.
 type Config struct {
 	Kind     Kind
 	Agent    string
-	Priority int // of the lossless traffic, RoCE, 0 to 7
+	Priority int // of the lossless traffic for RoCE, 0 to 7
 	// PacketBytes is the mean size of a packet.
 	PacketBytes float64
 	// TickPicoseconds is the length of InfiniBand's tick.
 	TickPicoseconds uint64
 
-	// FloorPercent is the mean stall of a channel that nothing holds up;
-	// channels differ by a factor, and slow waves pass over the fabric.
+	// FloorPercent is the mean stall of an unblocked channel; channels differ by a
+	// factor, and slow waves pass over the fabric.
 	FloorPercent float64
 	// WavePercent is the height of those waves, WaveIntervals their period.
 	WavePercent   float64
 	WaveIntervals float64
-	// SpreadPercent is the standard deviation of a reading of a calm channel;
-	// it grows by SpreadShare of the stall.
+	// SpreadPercent is the standard deviation of a calm channel's readings; SpreadShare
+	// of the stall is added.
 	SpreadPercent float64
 	SpreadShare   float64
 
-	JitterMicros float64 // a device is read this long after the interval's end at most
+	JitterMicros float64 // maximum delay of a device's reading after the interval's end
 	SkewMicros   float64 // standard deviation of the devices' clocks
-	LossShare    float64 // of readings of a device that never arrive
-	LateShare    float64 // of readings of a device that arrive an interval late
+	LossShare    float64 // of a device's readings, that never arrive
+	LateShare    float64 // of a device's readings, that arrive an interval late
 }
 
-// DefaultConfig is hardware of the kind in good health.
+// DefaultConfig describes healthy hardware of a kind.
 func DefaultConfig(kind Kind) Config {
 	c := Config{Kind: kind, Agent: "simulator", Priority: 3, PacketBytes: 4096, TickPicoseconds: 1000,
 		FloorPercent: 1.1, WavePercent: .5, WaveIntervals: 25, SpreadPercent: .35, SpreadShare: .04, JitterMicros: 3000}
@@ -58,7 +58,7 @@ func DefaultConfig(kind Kind) Config {
 	return c
 }
 
-// Validate joins all faults.
+// Validate joins all errors.
 func (c Config) Validate() error {
 	var errs []error
 	switch c.Kind {

@@ -10,20 +10,19 @@ import (
 	"github.com/giverny/giverny/topology"
 )
 
-// dayPorts are the directions of a Gemini in the order of the columns of a Blue
-// Waters day file.
+// dayPorts are the directions of a Gemini in the column order of a Blue Waters day
+// file.
 var dayPorts = [...]string{"Z-", "Z+", "Y-", "Y+", "X-", "X+"}
 
-// dayTable finds the channels of each switch in the order of dayPorts.
+// dayTable maps each switch to its channels in the order of dayPorts.
 type dayTable struct {
 	egress [][len(dayPorts)]routing.Channel
 }
 
-// AppendDay appends to buf the rows that the last Read makes in a day file of
-// the Blue Waters release (DOI 10.13012/B2IDB-2921318_V1): Unix seconds; credit
-// stall, inq stall and used bandwidth of Z-, Z+, Y-, Y+, X-, X+, each percent x
-// 1e6; Z, Y, X. Each switch has two rows, one for each of its nodes, and the
-// larger values hold.
+// AppendDay appends to buf the rows of the last Read for a day file of the Blue Waters
+// release (DOI 10.13012/B2IDB-2921318_V1): Unix seconds; credit stall, inq stall and
+// used bandwidth of Z-, Z+, Y-, Y+, X-, X+, each percent x 1e6; Z, Y, X. Each switch
+// has two rows, one for each of its nodes, of which the larger values count.
 func (s *Source) AppendDay(buf []byte, i schema.Interval) ([]byte, error) {
 	grid := s.channels.Graph().Grid()
 	if s.cfg.Kind != Gemini || grid == nil || len(grid.Dims) != 3 {

@@ -7,9 +7,9 @@ import (
 	"github.com/giverny/giverny/simulate/routing"
 )
 
-// noise is what real stall readings have in addition to the stall that a model gives: a
-// floor that differs from channel to channel, slow waves that pass over the
-// fabric, and the scatter of each reading.
+// noise is what real stall readings have in addition to the modelled stall: a floor
+// that varies between channels, slow waves across the fabric, and random scatter of
+// each reading.
 type noise struct {
 	cfg   Config
 	rng   *rand.Rand
@@ -49,8 +49,8 @@ func (n *noise) step() {
 	n.now[0], n.now[1] = math.Sincos(2 * math.Pi * n.clock)
 }
 
-// apply makes a reading of a share of time; kind is 0 for credit, 1 for inq,
-// whose wave is the opposite of credit's.
+// apply converts a share of time to a reading; kind is 0 for credit, 1 for inq, whose
+// wave is the opposite of credit's.
 func (n *noise) apply(stall float64, ch, kind int) float64 {
 	wave := n.cfg.WavePercent / 100 * float64(1-2*kind) * (n.now[0]*n.phase[0][ch] + n.now[1]*n.phase[1][ch])
 	v := stall + (n.floor[kind][ch]+wave)*(1-stall)

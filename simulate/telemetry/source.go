@@ -11,7 +11,7 @@ import (
 	"github.com/giverny/giverny/topology"
 )
 
-// Source is all counters of a fabric. It is not safe for concurrent use.
+// Source holds all counters of a fabric. It is not safe for concurrent use.
 type Source struct {
 	cfg      Config
 	channels *routing.Channels
@@ -22,13 +22,13 @@ type Source struct {
 	rates    [quantities][]float64 // per second, by channel; hostStall by device
 	sequence uint64
 	out      []*schema.CounterBatch
-	held     []*schema.CounterBatch // late, for the next Read
+	held     []*schema.CounterBatch // late batches, for the next Read
 	day      dayTable
 }
 
-// meter is how a device is read.
+// meter is the reading state of a device.
 type meter struct {
-	skewNanos int64 // its clock's error
+	skewNanos int64 // error of its clock
 	readNanos int64 // true time of the last reading
 	lastNanos int64 // of the one before
 	down      bool
@@ -43,7 +43,7 @@ const (
 	isLost
 )
 
-// set is a set of counters that some devices have in common.
+// set is a set of counters shared by some devices.
 type set struct {
 	columns []column
 	names   []schema.PortName
@@ -57,8 +57,7 @@ type row struct {
 	egress, ingress routing.Channel
 }
 
-// New makes the counters of a fabric as they stand at startNanos: at whatever
-// they reached in the months before.
+// New returns the counters of a fabric at startNanos, with values accumulated before.
 func New(channels *routing.Channels, cfg Config, rng *rand.Rand, startNanos int64) (*Source, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, fmt.Errorf("telemetry: %w", err)
@@ -84,7 +83,7 @@ func New(channels *routing.Channels, cfg Config, rng *rand.Rand, startNanos int6
 	return s, nil
 }
 
-// addSets gives every port its row, in the order of devices and ports.
+// addSets adds a row per port, in the order of devices and ports.
 func (s *Source) addSets() {
 	var hosts, switches *set
 	add := func(columns []column) *set {
@@ -133,7 +132,7 @@ func (s *Source) addSets() {
 	}
 }
 
-// SetDown takes a device away, or brings it back with counters at zero.
+// SetDown removes a device, or restores it with counters at zero.
 func (s *Source) SetDown(d topology.DeviceID, down bool) {
 	if s.devices[d].down && !down {
 		for _, t := range s.sets {
@@ -149,15 +148,14 @@ func (s *Source) SetDown(d topology.DeviceID, down bool) {
 	s.devices[d].down = down
 }
 
-// Baseline reads every counter at the start, before anything has happened. The
-// batches are the source's own until its next call.
+// Baseline reads every counter at the start. The batches are valid until the next call.
 func (s *Source) Baseline(i schema.Interval) []*schema.CounterBatch {
 	return s.emit(schema.Interval{StartNanos: i.StartNanos - i.DurationNanos, DurationNanos: i.DurationNanos})
 }
 
-// Read lets the fabric be in the given state for the interval and reads every
-// counter shortly after its end. The batches, one per set of counters and those
-// of the interval before that come late, are the source's own until its next call.
+// Read applies a state for the interval and reads every counter shortly after its end.
+// It returns a batch per set of counters, and late ones of the interval before, valid
+// until the next call.
 func (s *Source) Read(state *fluid.State, i schema.Interval) []*schema.CounterBatch {
 	s.rate(state)
 	for d := range s.devices {
@@ -171,7 +169,7 @@ func (s *Source) Read(state *fluid.State, i schema.Interval) []*schema.CounterBa
 	return s.emit(i)
 }
 
-// rate works out what every channel's quantities are per second.
+// rate computes every channel's quantities per second.
 func (s *Source) rate(state *fluid.State) {
 	r := &s.rates
 	s.noise.step()
@@ -194,11 +192,11 @@ func (s *Source) rate(state *fluid.State) {
 	}
 }
 
-// pauseFrameMicros is the mean time that one pause frame buys: a sender is
-// paused and resumed many times while a receiver works at its threshold.
+// pauseFrameMicros is the mean pause per frame: a sender is paused and resumed many
+// times while a receiver is at its threshold.
 const pauseFrameMicros = 40
 
-// advance adds to every counter what passed between the device's last two readings.
+// advance increases every counter by what passed between the device's last two readings.
 func (s *Source) advance(t *set) {
 	for c := range t.columns {
 		col := &t.columns[c]
@@ -225,7 +223,7 @@ func (s *Source) advance(t *set) {
 	}
 }
 
-// emit makes batches of the counters as they stand.
+// emit returns batches of the current counters.
 func (s *Source) emit(i schema.Interval) []*schema.CounterBatch {
 	s.out = append(s.out[:0], s.held...)
 	s.held = s.held[:0]
@@ -255,7 +253,7 @@ func (s *Source) emit(i schema.Interval) []*schema.CounterBatch {
 	return s.out
 }
 
-// fill puts the readings with the given delivery into b, and reports whether there are any.
+// fill adds the readings with the given delivery to b, and reports whether there are any.
 func (s *Source) fill(b *schema.CounterBatch, t *set, i schema.Interval, want delivery) bool {
 	columns := b.Columns[:0]
 	b.Reset()

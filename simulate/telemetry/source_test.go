@@ -18,7 +18,7 @@ import (
 
 const minute = int64(60e9)
 
-// bench is a source on a fabric in a state that tests set channel by channel.
+// bench is a source on a fabric whose state tests set channel by channel.
 type bench struct {
 	channels *routing.Channels
 	source   *telemetry.Source
@@ -26,7 +26,7 @@ type bench struct {
 	now      schema.Interval
 }
 
-// silent turns all noise off, so that what is read is what was set.
+// silent turns all noise off, so that readings equal the state.
 func silent(kind telemetry.Kind) telemetry.Config {
 	c := telemetry.DefaultConfig(kind)
 	c.FloorPercent, c.WavePercent, c.SpreadPercent, c.SpreadShare = 0, 0, 0, 0
@@ -174,7 +174,7 @@ func TestEveryPortHasARow(t *testing.T) {
 	}
 }
 
-// Counters wrap at their width, and what is between two readings survives it.
+// Counters wrap at their width, and differences survive it.
 func TestWraps(t *testing.T) {
 	b := newBench(t, "torus:3x3x3", silent(telemetry.Gemini))
 	hot := b.channel(t, "1,1,1 Y+")
@@ -196,7 +196,7 @@ func TestWraps(t *testing.T) {
 	}
 }
 
-// A 16-bit counter of discards sticks at its maximum.
+// A 16-bit discard counter saturates.
 func TestDiscardsStick(t *testing.T) {
 	b := newBench(t, "fattree:k=4", silent(telemetry.InfiniBand))
 	b.state.LostPerSecond[b.channel(t, "leaf0-0 3")] = 4096 * 1000 // a thousand packets
@@ -279,8 +279,8 @@ func TestSequenceRises(t *testing.T) {
 	}
 }
 
-// A calm Gemini fabric looks like one: a floor of one or two percent, no link
-// that would start a region.
+// A calm Gemini fabric looks like one: a floor of one or two percent, no link that
+// would start a region.
 func TestNoiseFloor(t *testing.T) {
 	b := newBench(t, "torus:8x8x8", telemetry.DefaultConfig(telemetry.Gemini))
 	before := b.read()

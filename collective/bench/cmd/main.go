@@ -1,9 +1,9 @@
-// Command cmd prints how often the diagnosis of collectives is right about simulated
-// incidents whose causes are known, and what detection cost in bytes:
+// Command cmd prints how often the diagnosis of collectives is right on simulated
+// incidents with known causes, and the telemetry bytes that detection costs:
 //
 //	go run ./collective/bench/cmd                  200 incidents of all classes
-//	go run ./collective/bench/cmd -v               and a line per wrong verdict
-//	go run ./collective/bench/cmd -mode periodic   diagnosed from rigid polling's records
+//	go run ./collective/bench/cmd -v               one more line per wrong verdict
+//	go run ./collective/bench/cmd -mode periodic   diagnosed from records of rigid polling
 package main
 
 import (
@@ -23,8 +23,8 @@ import (
 	"github.com/giverny/giverny/simulate/incident"
 )
 
-// firstTestSeed separates test incidents from those that constants were chosen on,
-// which have smaller seeds.
+// firstTestSeed separates the test incidents from those used to choose constants, which
+// have smaller seeds.
 const firstTestSeed = 1_000_000
 
 type options struct {

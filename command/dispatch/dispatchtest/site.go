@@ -1,4 +1,4 @@
-// Package dispatchtest has a bus with agents, a store and Slurm, for tests of what launches commands by diagnoses.
+// Package dispatchtest fakes a bus with agents, a store and Slurm, for tests of what launches commands for diagnoses.
 package dispatchtest
 
 import (
@@ -22,41 +22,41 @@ import (
 	"github.com/giverny/giverny/store/read"
 )
 
-// Site is what a dispatcher works with, and the store of the audit.
+// Site fakes a dispatcher's dependencies, and the store of the audit.
 type Site struct {
-	Hosts   []dispatch.Host // that answer
+	Hosts   []dispatch.Host // those that answer
 	Drained map[string]string
-	Failing error // of the store
-	Refuses bool  // the agents do
+	Failing error // error of the store
+	Refuses bool  // the agents refuse
 
 	Sent    []schema.Command        // guarded by mu while a policy runs
 	Actions []schema.FeedbackAction // guarded by mu while a policy runs
 	mu      sync.Mutex
 }
 
-// HostOf is an agent's host with one adapter, whose device is named "AGENT HCA-1".
+// HostOf returns an agent's host with one adapter, whose device is named "AGENT HCA-1".
 func HostOf(agent, adapter, model, firmware string, kinds ...string) dispatch.Host {
 	return dispatch.Host{Agent: agent, Kinds: kinds, Hardware: schema.HostHardware{CPU: "EPYC", NPS: 4,
 		Adapters: []schema.Adapter{{Name: adapter, Device: agent + " HCA-1", Model: model, Firmware: firmware}}}}
 }
 
-// SlowHost is a diagnosis whose root leads to a host.
+// SlowHost returns a diagnosis whose root leads to a host.
 func SlowHost(agent string, confidence float64) schema.Diagnosis {
 	return schema.Diagnosis{Fabric: "f", Time: schema.Instant(time.Now().UnixNano()), Region: 5, Cause: schema.Cause{Class: schema.CauseSlowHost, Confidence: confidence},
 		Root: &schema.Root{Link: schema.NoLink, Device: "leaf0", Port: "1", Peer: agent + " HCA-1"}}
 }
 
-// Dispatcher is that of fabric f.
+// Dispatcher returns the dispatcher of fabric f.
 func (s *Site) Dispatcher() *dispatch.Dispatcher {
 	return &dispatch.Dispatcher{Fabric: "f", Bus: s, Nodes: s, Store: s, Now: time.Now, ListWait: time.Second, StartWait: time.Second}
 }
 
-// New is of dispatch.Bus.
+// New implements dispatch.Bus.
 func (s *Site) New(o command.Order) (schema.Command, error) {
 	return schema.Command{ID: fmt.Sprintf("C%d", time.Now().UnixNano()), Kind: o.Kind, Targets: o.Targets, Arguments: o.Arguments, Principal: "policy"}, nil
 }
 
-// Ask is of dispatch.Bus.
+// Ask implements dispatch.Bus.
 func (s *Site) Ask(_ context.Context, c *schema.Command, _ time.Duration, _ int) (answers []command.Answer, err error) {
 	for _, h := range s.Hosts {
 		output, err := json.Marshal(command.AgentStatus{Hardware: &h.Hardware, Kinds: h.Kinds})
@@ -68,7 +68,7 @@ func (s *Site) Ask(_ context.Context, c *schema.Command, _ time.Duration, _ int)
 	return answers, nil
 }
 
-// Begin is of dispatch.Bus.
+// Begin implements dispatch.Bus.
 func (s *Site) Begin(_ context.Context, c *schema.Command, _ time.Duration, _ int) ([]command.Answer, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -80,20 +80,20 @@ func (s *Site) Begin(_ context.Context, c *schema.Command, _ time.Duration, _ in
 	return []command.Answer{{CommandResult: schema.CommandResult{Agent: c.Targets[0], Status: status, Reason: "so there"}}}, nil
 }
 
-// NewestDiagnoses is of dispatch.Store.
+// NewestDiagnoses implements dispatch.Store.
 func (s *Site) NewestDiagnoses(context.Context, string, read.Span, uint64, int) ([]schema.Diagnosis, error) {
 	return nil, s.Failing
 }
 
-// Hardware is of dispatch.Store.
+// Hardware implements dispatch.Store.
 func (s *Site) Hardware(context.Context, string, string) ([]read.HostAdapter, error) {
 	return nil, s.Failing
 }
 
-// OutOfUse is of dispatch.Nodes.
+// OutOfUse implements dispatch.Nodes.
 func (s *Site) OutOfUse(context.Context, []string) (map[string]string, error) { return s.Drained, nil }
 
-// StoreFeedback is of the audit.
+// StoreFeedback implements the store of the audit.
 func (s *Site) StoreFeedback(_ context.Context, _ string, actions []schema.FeedbackAction) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -101,14 +101,14 @@ func (s *Site) StoreFeedback(_ context.Context, _ string, actions []schema.Feedb
 	return nil
 }
 
-// Policy is one that a test gives diagnoses.
+// Policy is a policy under test.
 type Policy interface {
 	Put(ctx context.Context, r *schema.IntervalResult) error
 	Run(ctx context.Context) error
 }
 
-// Audit gives diagnoses to a policy one after the other, in a bubble of synctest, and returns what the audit says of
-// each, "OUTCOME TARGET: REASON", and the registry of what it counted.
+// Audit passes diagnoses to a policy one by one, in a synctest bubble, and returns the audit entry of each, "OUTCOME
+// TARGET: REASON", and the registry with its counters.
 func (s *Site) Audit(t *testing.T, sink string, reasons []string, policy func(*record.Recorder) Policy, diagnoses ...schema.Diagnosis) (audit []string, registry *prometheus.Registry) {
 	t.Helper()
 	registry = prometheus.NewRegistry()
@@ -139,7 +139,8 @@ func (s *Site) Audit(t *testing.T, sink string, reasons []string, policy func(*r
 	return audit, registry
 }
 
-// Matches reports whether an audit has these parts, one each, and so many commands were sent.
+// Matches reports whether the audit entries contain these parts, one each, and sent
+// commands were sent.
 func (s *Site) Matches(audit, parts []string, sent int) bool {
 	ok := len(audit) == len(parts) && len(s.Sent) == sent
 	for i := range min(len(audit), len(parts)) {

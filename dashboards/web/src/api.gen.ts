@@ -891,7 +891,7 @@ export interface components {
             /** Format: date-time */
             to: string;
         };
-        /** @description Cell is a measured pair and its baseline. A baseline of 0 is one that is missing. */
+        /** @description Cell is a measured pair and its baseline; 0 if it has no baseline. */
         Cell: {
             baseline_gbps: number;
             baseline_latency_us: number;
@@ -1038,9 +1038,9 @@ export interface components {
         };
         /** @description crossedRegion is a region that flows of a collective crossed. */
         CrossedRegion: {
-            /** @description CostNanos is the makespan that the run would not have lost without what slowed the flows in this region. Regions of one metric share a flow's loss by how likely it crossed each; those of different metrics are not added up. */
+            /** @description CostNanos is the makespan lost to what slowed the flows in this region. Regions of one metric share a flow's loss by the likelihood that it crossed each; losses are not added up over metrics. */
             cost_ns: number;
-            /** @description of the collective that cross it, or may */
+            /** @description of the collective that certainly or possibly cross it */
             flows: number;
             /**
              * Format: date-time
@@ -1051,9 +1051,9 @@ export interface components {
             name?: string;
             per_iteration_ns: number;
             region: string;
-            /** @description the highest meanwhile */
+            /** @description the highest in that time */
             severity: components["schemas"]["Severity"];
-            /** @description of the equal ways of a flow that lead through it, the highest; 1: certain */
+            /** @description highest share of a flow's equal paths that lead through it; 1: certain */
             share: number;
             /** @description human-readable */
             text: string;
@@ -1062,17 +1062,17 @@ export interface components {
              * @description end of the last
              */
             to: string;
-            /** @description the flow that lost most there, else one that crosses it: ranks, as from->to */
+            /** @description the flow that lost most there, else any that crosses it: ranks, as from->to */
             worst: string;
         };
-        /** @description Culprit is a cause of lost time. CostNanos is what the makespan would lose if the culprit were gone; of a hang or deadlock, how long the job is known to have stood. */
+        /** @description Culprit is a cause of lost time. CostNanos is what the makespan would lose without the culprit; for a hang or deadlock, how long the job is known to have been stopped. */
         Culprit: {
-            /** @description AloneNanos is what the culprit would cost if it were the only one. */
+            /** @description AloneNanos is the cost if the culprit were the only one. */
             alone_ns?: number;
             class: string;
             confidence: number;
             cost_ns: number;
-            /** @description CostRangeNanos bounds the cost where the records leave it open: at least what they show, at most with all that may be the culprit's doing. Absent where both ends are within 5% of CostNanos. */
+            /** @description CostRangeNanos bounds the cost where the records leave it open: at least what they prove, at most everything the culprit may have caused. Absent if both ends are within 5% of CostNanos. */
             cost_range_ns?: number[];
             evidence?: string;
             /** @description source->destination by node names; empty where there is none */
@@ -1165,7 +1165,7 @@ export interface components {
             /** @description There are older rows. */
             truncated: boolean;
         };
-        /** @description Endpoint is where a probe's memory lies: gpuN or numaN. */
+        /** @description Endpoint is where a probe's memory is located: gpuN or numaN. */
         Endpoint: {
             id: string;
             /** @description GPU or Memory */
@@ -1194,7 +1194,7 @@ export interface components {
             /** @description There are older rows. */
             truncated: boolean;
         };
-        /** @description Evidence is what a verdict rests on: pairs as [RNIC, endpoint]. */
+        /** @description Evidence is the basis of a verdict: pairs as [RNIC, endpoint]. */
         Evidence: {
             abnormal: string[][];
             /** @description other links of these paths, each with a pair that shows it sound */
@@ -1564,7 +1564,7 @@ export interface components {
         KnownList: {
             anomalies: components["schemas"]["KnownAnomaly"][];
         };
-        /** @description Link joins two vertices. Its id rests on its lower end alone, so that it stays when other devices vanish. */
+        /** @description Link joins two vertices. Its id depends only on its lower end, so it stays the same when other devices vanish. */
         Link: {
             /** @description the end nearer to the socket */
             a: string;
@@ -1572,9 +1572,9 @@ export interface components {
             id: string;
             kind: string;
         };
-        /** @description LinkFinding is a link's row of Algorithm 1. */
+        /** @description LinkFinding is a link's result of Algorithm 1. */
         LinkFinding: {
-            /** @description how many RNICs mark it abnormal */
+            /** @description number of RNICs that mark it abnormal */
             abnormal_cnt: number;
             status: string;
         };
@@ -1789,7 +1789,7 @@ export interface components {
             /** Format: date-time */
             congestion?: string;
         };
-        /** @description Path is the links between an RNIC and an endpoint, from the RNIC on. */
+        /** @description Path is the links from an RNIC to an endpoint, in order. */
         Path: {
             endpoint: string;
             links: string[];
@@ -1825,7 +1825,7 @@ export interface components {
             /** @description what the status means */
             title: string;
         };
-        /** @description RNIC is an RDMA device, by its name such as mlx5_0. */
+        /** @description RNIC is an RDMA device, by name such as mlx5_0. */
         RNIC: {
             id: string;
         };
@@ -1863,13 +1863,13 @@ export interface components {
         RegionCollective: {
             /** Format: date-time */
             begin: string;
-            /** @description CostNanos is the makespan that the run would not have lost without what slowed the flows in this region. Regions of one metric share a flow's loss by how likely it crossed each; those of different metrics are not added up. */
+            /** @description CostNanos is the makespan lost to what slowed the flows in this region. Regions of one metric share a flow's loss by the likelihood that it crossed each; losses are not added up over metrics. */
             cost_ns: number;
             /** @description of the whole run, the most costly first */
             culprits: string[];
             /** Format: date-time */
             end: string;
-            /** @description of the collective that cross it, or may */
+            /** @description of the collective that certainly or possibly cross it */
             flows: number;
             /**
              * Format: date-time
@@ -1882,9 +1882,9 @@ export interface components {
             per_iteration_ns: number;
             region: string;
             run_id: string;
-            /** @description the highest meanwhile */
+            /** @description the highest in that time */
             severity: components["schemas"]["Severity"];
-            /** @description of the equal ways of a flow that lead through it, the highest; 1: certain */
+            /** @description highest share of a flow's equal paths that lead through it; 1: certain */
             share: number;
             /** @description human-readable */
             text: string;
@@ -1893,7 +1893,7 @@ export interface components {
              * @description end of the last
              */
             to: string;
-            /** @description the flow that lost most there, else one that crosses it: ranks, as from->to */
+            /** @description the flow that lost most there, else any that crosses it: ranks, as from->to */
             worst: string;
         };
         RegionCollectives: {
@@ -1917,20 +1917,20 @@ export interface components {
         };
         /** @description Report is the result of a run; its JSON is that of `giverny hostping run --json`. */
         Report: {
-            /** @description what the published algorithm says of each link */
+            /** @description result of the published algorithm for each link */
             algorithm1: {
                 [key: string]: components["schemas"]["LinkFinding"];
             };
-            /** @description of the pairs that were measured */
+            /** @description the measured pairs */
             matrix: components["schemas"]["Cell"][];
             model: string;
-            /** @description what is odd and no verdict */
+            /** @description oddities that are not verdicts */
             notes: string[];
-            /** @description that the run has sent */
+            /** @description number of probes sent */
             probes: number;
             state: string;
             unmeasured: components["schemas"]["Unmeasured"][];
-            /** @description the surest first; empty for a healthy host */
+            /** @description by descending confidence; empty for a healthy host */
             verdicts: components["schemas"]["Verdict"][];
         };
         /** @description Root is where back pressure begins: the port that cannot forward what the links of a region bring to it. All but Device may be unknown: then the texts are empty and Link is NoLink, which are null in JSON. */
@@ -2000,7 +2000,7 @@ export interface components {
             /** Format: date-time */
             to: string;
         };
-        /** @description Segment is a stretch of the critical path. Times count from the run's first begin. */
+        /** @description Segment is a part of the critical path. Times count from the run's first begin. */
         Segment: {
             begin_ns: number;
             channel?: number;
@@ -2128,17 +2128,17 @@ export interface components {
             switches: number;
             wrap?: boolean;
         };
-        /** @description Timeline is ranks by steps of one collective: of the slowest iteration, of up to maxRows ranks and maxCells steps. The columns Row, Step, BeginNanos and EndNanos have an entry per step; times are nanoseconds from the report's begin. */
+        /** @description Timeline shows ranks by steps of the slowest iteration, up to maxRows ranks and maxCells steps. Row, Step, StepBegin and StepEnd have an entry per step; times are nanoseconds from the report's begin. */
         Timeline: {
             /** @description of the iteration */
             begin_ns: number;
             end_ns: number;
             iteration: number;
-            /** @description steps of the iteration that are not among them */
+            /** @description steps of the iteration that are not included */
             omitted?: number;
             /** @description the rows */
             ranks: number[];
-            /** @description of a step: index in Ranks */
+            /** @description by step: index in Ranks */
             row: number[];
             /** @description number of the step in the collective */
             step: number[];
@@ -2233,17 +2233,17 @@ export interface components {
             reason: string;
             rnic: string;
         };
-        /** @description Verdict is one bottleneck. Link is filled for failures, flapping and overload, RNIC for 1 and 8 to 10, Endpoint for 2, 3, 6 and 12; what does not apply is empty. */
+        /** @description Verdict is one bottleneck. Link is set for failures, flapping and overload, RNIC for 1 and 8 to 10, Endpoint for 2, 3, 6 and 12; other fields are empty. */
         Verdict: {
             bottleneck: string;
-            /** @description share of such verdicts that are right, on simulated hosts */
+            /** @description share of such verdicts that are right on simulated hosts */
             confidence: number;
             endpoint: string;
             evidence: components["schemas"]["Evidence"];
             link: string;
             overloaded_by: components["schemas"]["Consumer"][];
             rnic: string;
-            /** @description for people, such as "memory channel of numa1 at 61% of its baseline" */
+            /** @description for display, such as "memory channel of numa1 at 61% of its baseline" */
             text: string;
         };
         /** @description VictimJob is a job that the region slows down, with bounds of the factor. */

@@ -1,5 +1,5 @@
-// Command cmd prints how often hostping names each of the twelve bottlenecks on simulated hosts, how often it is
-// silent on healthy ones and on slight faults, how sure its confidences are, and the paper's cases on its own topology.
+// Command cmd prints how often hostping names each of the twelve bottlenecks on simulated hosts, how often it is silent on
+// healthy ones and slight faults, how well its confidences are calibrated, and the paper's cases on the paper's topology.
 package main
 
 import (
@@ -31,7 +31,7 @@ func main() {
 	}
 }
 
-// harsh is other hardware, and worse to measure.
+// harsh is different hardware with noisier measurements.
 func harsh() simulated.Config {
 	cfg := simulated.DefaultConfig()
 	cfg.LineGbps, cfg.ProcessMicros, cfg.OutstandingKB = 400, 2, 69
@@ -76,7 +76,7 @@ func (b *printer) tables(name string, cfg simulated.Config) error {
 	return b.silence(subjects)
 }
 
-// silence prints the rows where any verdict is a false alarm.
+// silence prints the rows in which any verdict is a false alarm.
 func (b *printer) silence(subjects []*bench.Subject) error {
 	fmt.Printf("\n| nothing to find | trials | silent |\n|---|---|---|\n")
 	for _, row := range []struct {
@@ -103,7 +103,7 @@ func (b *printer) row(name string, t *bench.Tally) {
 	b.note(t)
 }
 
-// note keeps a row's confidences, and lists what was wrong.
+// note collects a row's confidences, and lists wrong results.
 func (b *printer) note(t *bench.Tally) {
 	b.samples = append(b.samples, t.Samples...)
 	for _, w := range t.Wrong {
@@ -122,7 +122,7 @@ func (b *printer) calibration() {
 	}
 }
 
-// paper prints the paper's cases next to what is found on its topology.
+// paper prints the paper's cases next to the results on its topology.
 func paper() error {
 	cases, err := bench.PaperCases()
 	if err != nil {

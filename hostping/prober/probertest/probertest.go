@@ -1,5 +1,5 @@
-// Package probertest makes a program of a test behind the prober protocol, over a
-// simulated host.
+// Package probertest implements the prober protocol over a simulated host, for tests
+// that start their own binary as a prober.
 package probertest
 
 import (
@@ -16,19 +16,19 @@ import (
 	"github.com/giverny/giverny/hostping/simulated"
 )
 
-// Machine is a description, in the form of lstopo, of the simulated machine with that name.
+// Machine returns the lstopo description of a simulated machine.
 func Machine(name string) string {
 	for _, m := range simulated.Machines() {
 		if m.Name == name {
 			return m.XML()
 		}
 	}
-	panic("probertest: no machine " + name) // a test names one that there is
+	panic("probertest: no machine " + name) // tests only name existing machines
 }
 
-// Main is the program: its arguments are the file of a host's description and, of a
-// fault, a file with the bottleneck, the link and the share that is left, separated by
-// blanks; while that file is missing the host is healthy.
+// Main is the program. Its arguments are the file of a host's description and,
+// optionally, a file with a fault: bottleneck, link and remaining share, separated by
+// blanks. While that file is missing the host is healthy.
 func Main(args []string, in io.Reader, out io.Writer) error {
 	text, err := os.ReadFile(args[0])
 	if err != nil {
@@ -50,8 +50,8 @@ func Main(args []string, in io.Reader, out io.Writer) error {
 	return Serve(host, "", in, out)
 }
 
-// Serve answers until a request to stop; a probe of the endpoint hangs, unless it is
-// empty, has no answer.
+// Serve answers until a stop request. Probes of the endpoint hangs, unless it is empty,
+// get no answer.
 func Serve(host *simulated.Host, hangs string, in io.Reader, out io.Writer) error {
 	answers := json.NewEncoder(out)
 	requests := bufio.NewScanner(in)

@@ -1,6 +1,6 @@
 // Command cmd prints how well each search algorithm finds the anomalies of subsystems
-// whose truth is known: F and H of the paper, and generated ones; and how the variants
-// of Collie compare beside what the paper says of them.
+// with known ground truth: F and H of the paper, and generated ones; and how the
+// variants of Collie compare with the paper's results.
 package main
 
 import (
@@ -45,10 +45,10 @@ func split(list string) []string {
 	return strings.FieldsFunc(list, func(r rune) bool { return r == ',' })
 }
 
-// batch is the seeds of the searches.
+// batch is a range of search seeds.
 type batch struct{ first, seeds int }
 
-// play runs one search for each seed, as many at a time as there are processors.
+// play runs one search per seed, in parallel on all processors.
 func (b batch) play(subject string, cfg search.Config) ([]*bench.Result, error) {
 	results := make([]*bench.Result, b.seeds)
 	return results, b.each(func(i int, seed uint64) error {
@@ -63,7 +63,7 @@ func (b batch) play(subject string, cfg search.Config) ([]*bench.Result, error) 
 	})
 }
 
-// each does something with every seed, as many at a time as there are processors.
+// each calls do with every seed, in parallel on all processors.
 func (b batch) each(do func(i int, seed uint64) error) error {
 	var group errgroup.Group
 	group.SetLimit(runtime.GOMAXPROCS(0))
@@ -144,7 +144,7 @@ func row(subject, algorithm string, results []*bench.Result) {
 		by(600), by(1200), by(1800), median, percent(dims), percent(exact), float64(repeated)/n)
 }
 
-// meanOf is the mean of a figure with its standard error.
+// meanOf formats the mean of a figure with its standard error.
 func meanOf[T any](list []T, figure func(T) float64) string {
 	sum, squares, n := 0., 0., float64(len(list))
 	for _, x := range list {

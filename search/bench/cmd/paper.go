@@ -10,13 +10,13 @@ import (
 	"github.com/giverny/giverny/search/simulated"
 )
 
-// tenHours is how long the paper ran each search (section 7.2), of the subsystem's time.
+// tenHours is the time of each search in the paper (section 7.2), in the subsystem's time.
 const (
 	tenHours = 10 * 3600.
-	budget   = 1800 // experiments, which take longer
+	budget   = 1800 // experiments, enough for longer than that
 )
 
-// variant is a search of the paper's Fig. 4 to 6, and what the paper says of it.
+// variant is a search of the paper's Fig. 4 to 6, with the paper's result.
 type variant struct {
 	name, paper string
 	cfg         search.Config
@@ -35,14 +35,14 @@ func variants() []variant {
 	}
 }
 
-// curve is one search of F as Fig. 6 draws it.
+// curve is one search of F as in Fig. 6.
 type curve struct {
 	result  *bench.Result
-	seconds []float64 // of the search, at the end of each experiment
-	counter []float64 // receive WQE cache misses of each, as a share of the most
+	seconds []float64 // search time at the end of each experiment
+	counter []float64 // receive WQE cache misses of each experiment, relative to the maximum
 }
 
-// recorder is a subject that keeps the counter of Fig. 6.
+// recorder is a subject that records the counter of Fig. 6.
 type recorder struct {
 	bench.Subject
 	curve curve
@@ -51,7 +51,7 @@ type recorder struct {
 
 const figureCounter = "receive_wqe_cache_misses"
 
-// Measure measures.
+// Measure measures and records a workload.
 func (r *recorder) Measure(w search.Workload) search.Measurement {
 	m := r.Subject.Measure(w)
 	if m.Status == search.Invalid {
@@ -63,7 +63,7 @@ func (r *recorder) Measure(w search.Workload) search.Measurement {
 	return m
 }
 
-// curves of a variant, one for each seed.
+// curves returns the curves of a variant, one per seed.
 func (b batch) curves(cfg search.Config) ([]*curve, error) {
 	curves := make([]*curve, b.seeds)
 	return curves, b.each(func(i int, seed uint64) error {
@@ -86,8 +86,8 @@ func (b batch) curves(cfg search.Config) ([]*curve, error) {
 	})
 }
 
-// paper prints the variants of Collie on F beside Fig. 4 to 6. The figures' curves are
-// not in the paper's text; what the text says of them is in the last column.
+// paper prints the variants of Collie on F next to Fig. 4 to 6. The paper's text does
+// not contain the curves; the last column has what the text says of them.
 func (b batch) paper() error {
 	fmt.Printf("\nF beside the paper's Fig. 4 and 5: found in 10 hours of the subsystem's time, experiments in them, mean minutes to the nth anomaly (share of the searches that found as many in that time).\n\n")
 	fmt.Println("| search | found in 10 hours | experiments | 3rd | 5th | 7th | 9th | 11th | 13th | the paper |")
@@ -110,7 +110,7 @@ func (b batch) paper() error {
 	return nil
 }
 
-// minutesTo the nth anomaly, of the searches that found it within ten hours.
+// minutesTo is the time to the nth anomaly, over the searches that found it in ten hours.
 func minutesTo(curves []*curve, n int) string {
 	sum, found := 0., 0
 	for _, c := range curves {
@@ -129,7 +129,7 @@ func minutesTo(curves []*curve, n int) string {
 	return fmt.Sprintf("%.0f (%.0f%%)", sum/float64(found), 100*float64(found)/float64(len(curves)))
 }
 
-// figure6 prints the course of one counter.
+// figure6 prints one counter over time.
 func figure6(all map[string][]*curve) {
 	fmt.Printf("\nF beside the paper's Fig. 6: %s as a share of the most in that search, mean by hours, and where anomalies were first seen.\n\n", figureCounter)
 	fmt.Println("| search | 0 to 2 | 2 to 4 | 4 to 6 | 6 to 8 | 8 to 10 | at anomalies | the paper |")
@@ -150,7 +150,7 @@ func figure6(all map[string][]*curve) {
 	}
 }
 
-// within is the counter of the experiments that ended in a time.
+// within returns the counter of the experiments that ended in a time range.
 func (c *curve) within(from, to float64) (values []float64) {
 	for k, at := range c.seconds {
 		if from < at && at <= to {
@@ -168,7 +168,7 @@ func (c *curve) atAnomalies() float64 {
 			values = append(values, c.counter[at-1])
 		}
 	}
-	slices.Sort(values) // sums do not depend on the order of a map
+	slices.Sort(values) // makes the sum independent of map order
 	return average(values, func(x float64) float64 { return x })
 }
 

@@ -1,4 +1,4 @@
-// Package enginetest is a program that speaks the engine protocol, for tests that start their own binary as an engine.
+// Package enginetest implements the engine protocol, for tests that start their own binary as an engine.
 package enginetest
 
 import (
@@ -11,8 +11,8 @@ import (
 	"github.com/giverny/giverny/search/simulated"
 )
 
-// Serve answers requests, a line each, for a simulated subsystem until a request to stop or the end of in. A measurement
-// takes a time. It fails on what is no request.
+// Serve answers requests, one per line, for a simulated subsystem until a stop request or the end of in. Each
+// measurement takes the given time. Invalid requests are an error.
 func Serve(subsystem string, measurement time.Duration, in io.Reader, out io.Writer) error {
 	model, err := simulated.New(subsystem, 1, simulated.Flakiness{})
 	if err != nil {
