@@ -39,9 +39,12 @@ func (w *Window) delta(t *track, p uint32, a, b reading) (delta float64, fault R
 		if t.fellTo(p, a) && b.value >= t.falls[p].from {
 			return 0, Reset
 		}
-		rise := float64(b.value - a.value)
-		if most := w.carried(t, p, b.nanos-a.nanos); most > 0 && rise > beyondCapacity*most {
-			return 0, Implausible
+		rise, nanos := float64(b.value-a.value), b.nanos-a.nanos
+		// Less is plausible on every link, for packets as for bytes; most differences end here.
+		if rise > beyondCapacity*w.ports.slowest/smallestPacketBytes*float64(nanos)/1e9 {
+			if most := w.carried(t, p, nanos); most > 0 && rise > beyondCapacity*most {
+				return 0, Implausible
+			}
 		}
 		return rise, sound
 	case sticks || t.info.Width >= 64:
