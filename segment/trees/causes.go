@@ -38,6 +38,8 @@ type causes struct {
 	receivers receivers
 	oneWay    oneWay
 	tally     []vote
+	// of stalled ports that are no roots of their own, by cause, the least stalled first
+	causePorts []causePort
 }
 
 // maskKey is a component and sinks of it, and how many nodes lead to just these, in all and at leaves.
