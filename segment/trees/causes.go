@@ -26,6 +26,7 @@ type causes struct {
 	isRooted  []bool    // by cause: its root is seen to stall
 	off       []float64 // by cause: how far its links are off what is predicted, in deviations, in all
 	exchange  []bool    // by cause
+	scopes    []scope   // by cause: an exchange's
 	base      []float64 // by cause: an exchange's level, of what comes to its leaves where no tree adds to it
 	ports     []float64 // by cause: an exchange's level on links of hosts, by the ports to them
 	sums      []levelSums
@@ -89,6 +90,7 @@ func (c *causes) find(t *trees, s *sinks) {
 	c.findThin(s)
 	c.findExchanges(t, s)
 	c.findBases(s)
+	c.findScopes(t, s)
 }
 
 // listMasks lists which sinks nodes lead to, of components that have several: those who follow each other together.
