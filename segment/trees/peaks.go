@@ -7,16 +7,15 @@ import (
 )
 
 const (
-	// So many stalled ports, at two leaves or more, say how ports of an exchange differ, and in logarithms by how much at least.
+	// So many stalled ports, at two leaves or more, say how ports of an exchange differ, in logarithms by this deviation at least.
 	fewestPeers, leastPeerSpread = 6, .05
 )
 
 // causePort is a port to a host, and the cause of what waits there.
 type causePort struct{ cause, node int32 }
 
-// findPeaks marks as roots of their own the ports of each exchange that stall clearly more than the others, at whichever of its
-// leaves: an exchange is level, and at one leaf too few ports may stall to show it, or as many roots as ports of the exchange. It reports
-// whether there are any.
+// findPeaks marks as roots of their own the ports of each exchange that stall clearly more than its others, at whichever leaf: at one
+// leaf too few ports may stall to show what is usual, or as many roots as ports of the exchange. It reports whether there are any.
 func (t *trees) findPeaks(s *sinks, c *causes) (isAny bool) {
 	c.causePorts = c.causePorts[:0]
 	for i := range int32(len(t.links)) {

@@ -1,18 +1,22 @@
 package trees
 
-import "github.com/giverny/giverny/internal/scratch"
+import (
+	"math"
 
-// scope is where the traffic of an exchange stays: below the switches of a level that one of has a cable to each of its leaves, or
-// within the group of a dragonfly whose routers they are. Level 0: not known.
+	"github.com/giverny/giverny/internal/scratch"
+)
+
+// scope is where the traffic of an exchange stays: below a level of which one switch has cables to all of its leaves, or within the group
+// of a dragonfly whose routers they are.
 type scope struct {
-	level int8
+	level int8  // of the highest switches; 0: not looked for
 	group int32 // -1: any
 }
 
 // outsideCost is more than any other cost of a set of causes, so that a link has one that is outside only if it has no other.
 const outsideCost = 1e3
 
-// findScopes finds the scope of every exchange.
+// findScopes finds the scope of every exchange: where its leaves lie far apart, all of the fabric.
 func (c *causes) findScopes(t *trees, s *sinks) {
 	c.scopes = scratch.Slice(c.scopes, len(c.exchange))
 	clear(c.scopes)
@@ -43,7 +47,7 @@ func (c *causes) scopeOf(t *trees, s *sinks, cause, leaf int32) scope {
 	if w.group[leaf] >= 0 && isOfAll(func(d int32) bool { return d == leaf || w.group[d] == w.group[leaf] && w.isAdjacent(d, leaf) }) {
 		return scope{w.level[leaf], w.group[leaf]}
 	}
-	return scope{}
+	return scope{math.MaxInt8, -1}
 }
 
 // isOutside reports whether a node's link is none that the traffic of an exchange takes.
@@ -51,8 +55,6 @@ func (c *causes) isOutside(t *trees, i, cause int32) bool {
 	x, w := c.scopes[cause], t.waits
 	from, to := t.from[i], t.to[i]
 	switch {
-	case x.level == 0:
-		return false
 	case w.level[from] > x.level || w.level[to] > x.level:
 		return true
 	case x.group < 0:

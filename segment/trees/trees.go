@@ -136,10 +136,11 @@ func (m *Method) findTrees(values []float32, out *linkset.Groups) {
 		return
 	}
 	m.findCauses()
+	m.causes.joinPieces(&m.trees, &m.sinks, &m.shares)
 	if m.findPeaks(&m.sinks, &m.causes) {
 		m.findCauses()
+		m.causes.joinPieces(&m.trees, &m.sinks, &m.shares)
 	}
-	m.causes.joinPieces(&m.trees, &m.sinks, &m.shares)
 	m.dropLone()
 	m.shares.listMembers(m.overlap)
 	m.emit(out)
