@@ -42,8 +42,7 @@ func TestPortAboveItsExchangeIsARoot(t *testing.T) {
 			for b := 1; b < 4; b++ {
 				s[[2]string{fmt.Sprint("router0-", b), "router0-0"}] = 72
 			}
-			into := treeFromOtherGroups(g, 60, 48, 40)
-			s = s.With(into)
+			s = s.With(treeFromOtherGroups(g, 60, 48, 40))
 		}
 		got := segmenttest.New(t, g, segmenttest.Overlapping()).Step(stalls.Snapshot(map[schema.Metric][]float32{schema.XmitWait: s.On(t, g).Noisy(.5, 1)}))
 		roots := 0
