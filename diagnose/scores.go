@@ -100,7 +100,7 @@ func (s *Stage) rate(rc *regionCase, c *suspect, p *root.Pressure) {
 	if c.surelyReads() {
 		c.score += jobReads
 	}
-	if rc.back.Kind != "" && rc.back.Kind != schema.RootDeadlock && !c.root && !c.file {
+	if rc.back.Kind != "" && rc.back.Kind != schema.RootDeadlock && !c.root && !c.file && (c.filesKnown || !s.endsAtNoJob(rc)) {
 		c.score -= jobElsewhere
 	}
 	switch {
