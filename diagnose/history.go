@@ -28,14 +28,20 @@ type traffic struct {
 	length int
 	values []float32 // bytes; feature f begins at f*length
 	last   int64     // slot up to which the rings are valid
+	listed bool      // the table of traffic has rows of it
 }
 
 func newTraffic(length int, now int64) *traffic {
 	t := &traffic{length: length, values: make([]float32, int(numFeatures)*length), last: now}
+	t.forget()
+	return t
+}
+
+// forget makes all slots missing.
+func (t *traffic) forget() {
 	for i := range t.values {
 		t.values[i] = missing
 	}
-	return t
 }
 
 // advance makes room for the slots up to now, which are missing.
