@@ -91,7 +91,7 @@ func below(others, values []float64) float64 {
 func (s *Stage) mostLost(rc *regionCase, own *job) float64 {
 	most := 0.
 	for i := range rc.jobs {
-		if c := &rc.jobs[i]; c.job.ID != own.ID && s.canHoldUp(rc, c) {
+		if c := &rc.jobs[i]; c.job.ID != own.ID && s.canHoldUp(c) {
 			most = max(most, s.lostBy(rc, c.job))
 		}
 	}
@@ -100,7 +100,7 @@ func (s *Stage) mostLost(rc *regionCase, own *job) float64 {
 
 // canHoldUp reports whether a region can hold up a job: where links have a direction, if its exchange leads over a link of the region
 // or over its root. On a torus back pressure reaches links around a region that stall too little to be of it.
-func (s *Stage) canHoldUp(rc *regionCase, c *suspect) bool {
+func (s *Stage) canHoldUp(c *suspect) bool {
 	if s.graph.Duplex() {
 		return c.isAround()
 	}

@@ -153,7 +153,7 @@ func (s *Stage) begin(rc *regionCase, snap *schema.Snapshot, region *schema.Regi
 			rc.onset = first
 		}
 		if rc.onset >= 0 && s.before(rc).n == 0 {
-			rc.onset, rc.again = -1, -1 // nothing is remembered of before
+			rc.onset = -1 // nothing is remembered that it could be compared with
 		}
 	}
 	rc.old = rc.onset < 0 && seen >= correlation.LeastPairs
