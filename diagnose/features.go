@@ -40,7 +40,7 @@ func (s *Stage) takeTraffic(in []schema.JobTraffic) {
 		}
 		ring := s.trafficOf(j)
 		if !ring.listed { // what was derived from links is of another measure
-			ring.forget()
+			ring.forget(numMeasured)
 			ring.listed = true
 		}
 		if s.measured && !ring.known(slot) {

@@ -33,13 +33,13 @@ type traffic struct {
 
 func newTraffic(length int, now int64) *traffic {
 	t := &traffic{length: length, values: make([]float32, int(numFeatures)*length), last: now}
-	t.forget()
+	t.forget(numFeatures)
 	return t
 }
 
-// forget makes all slots missing.
-func (t *traffic) forget() {
-	for i := range t.values {
+// forget makes the first features missing in all slots.
+func (t *traffic) forget(first feature) {
+	for i := range t.values[:int(first)*t.length] {
 		t.values[i] = missing
 	}
 }
