@@ -51,4 +51,12 @@ func TestTrafficByHostsLinks(t *testing.T) {
 		t.Errorf("the table says 7 bytes, not %g", got)
 	}
 	is("exchanges", rdmaRead, 60)
+
+	again, err := New(g, DefaultConfig())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := again.Load(s.Save()); err != nil || !again.jobs.byID["writes"][0].traffic.listed || again.jobs.byID["exchanges"][0].traffic.listed {
+		t.Errorf("after a restart other jobs have rows of the table (%v)", err)
+	}
 }
