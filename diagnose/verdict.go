@@ -46,7 +46,7 @@ func (s *Stage) decide(rc *regionCase, p *root.Pressure) verdict {
 	}
 	v, right := verdict{class: schema.CauseUnknown}, 1.
 	switch most := max(jobs, failures, host, link); {
-	case most < s.cfg.MinConfidence*sum || most <= 1:
+	case max(most, failures+link) < s.cfg.MinConfidence*sum || most <= 1: // a link that lost rate and one that failed are of one class
 	case most == jobs:
 		v.accused = accused
 		rc.jobs[0].exchanges = s.graph.Duplex() && s.loadsExchange(rc.jobs[0].job, p)
@@ -54,9 +54,9 @@ func (s *Stage) decide(rc *regionCase, p *root.Pressure) verdict {
 		v.class, right = s.classOf(rc, accused)
 	case most == link:
 		s.recallSlowLink(rc)
-		v.class, v.confidence, v.blamed = schema.CauseFailure, link/sum, s.logged(rc, rc.slowLink())
+		v.class, v.confidence, v.blamed = schema.CauseFailure, (failures+link)/sum, s.logged(rc, rc.slowLink())
 	case most == failures:
-		v.class, v.confidence, v.blamed = schema.CauseFailure, failures/sum, s.blamed(rc)
+		v.class, v.confidence, v.blamed = schema.CauseFailure, (failures+link)/sum, s.blamed(rc)
 		slices.SortStableFunc(rc.failures[:v.blamed], func(a, b nearFailure) int { return cmp.Compare(b.share, a.share) })
 		v.confidence *= rc.placeShare()
 	default:
