@@ -24,8 +24,7 @@ func (s *Stage) stepUp(rc *regionCase) int {
 	return -1
 }
 
-// stepsAt reports whether a stall is clearly higher in the last intervals, all of them after that of an index, than it was in
-// those before.
+// stepsAt reports whether a stall is clearly higher in the last intervals, of those after an index, than in those before it.
 func (s *Stage) stepsAt(stall []float64, at int) bool {
 	n := len(stall)
 	if at < leastBefore || at >= n {
