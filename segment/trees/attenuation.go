@@ -55,8 +55,8 @@ func (h *shares) startFalls(s *sinks, c *causes) {
 	}
 }
 
-// vote records, by cause, the ratio of a node's stall to that of what it may wait for; only for the exchange of the
-// node's leaf if that alone explains the node.
+// vote records, by cause, the ratio of a node's stall to that of what it may wait for, or only for the exchange of
+// the node's leaf if that alone explains the node.
 func (h *shares) vote(t *trees, s *sinks, c *causes, i int32) {
 	stall, leaf := t.stall[i], t.leafOf(i)
 	list := h.of[i].list()
@@ -92,8 +92,8 @@ func (h *shares) vote(t *trees, s *sinks, c *causes, i int32) {
 	}
 }
 
-// voteRests records a node's stall in excess of its leaf's exchange, relative to the stall of each tree that it leads
-// to at what it may wait for.
+// voteRests records a node's stall in excess of its leaf's exchange, as a share of the stall of each tree at what the
+// node may wait for.
 func (h *shares) voteRests(t *trees, c *causes, i int32) {
 	own, level := h.own[i], h.level[i]
 	if own < 0 {

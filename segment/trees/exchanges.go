@@ -25,7 +25,8 @@ type rise struct {
 	height   float64
 }
 
-// isExchange reports whether level sinks that share their sources are one exchange: only two may be two trees.
+// isExchange reports whether level sinks that share their sources are one exchange: three or more, as two may be two
+// trees.
 func (p plateau) isExchange() bool { return p.sinks >= 3 }
 
 // joinLevel clusters the sinks at leaves by level, nearest first. Sets are compared by their means, so no chain of
@@ -229,7 +230,8 @@ func (c *causes) takesPart(t *trees, s *sinks, leaf, cause int32) answer {
 }
 
 const (
-	// A sink's stall in excess of an exchange's is a tree's if it is that share of the port's stall
+	// A sink's stall in excess of an exchange's is a tree's if it is leastRest to mostRest of its port's, usually
+	// usualRest,
 	leastRest, mostRest, usualRest = .3, 1.15, .8
 	// and if most hosts there take part in the exchange, at no less than that share of its stall.
 	partnerStall = .8

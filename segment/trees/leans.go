@@ -12,7 +12,7 @@ import (
 // rate, so it waits least. Hence a link far hotter than all that it waits for may still not be where its cause
 // begins.
 const (
-	// Share of a link's stall from which the link that it waits for shows that it is no root.
+	// A port that waits for a link with at least that share of its stall is no root.
 	leanRatio = .4
 	// More than this share of the links at which a cause ends wait for the other cause.
 	leanShare = .75

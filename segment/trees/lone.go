@@ -27,7 +27,7 @@ func (m *Method) isHotAlone(i int32) bool {
 	return !slices.ContainsFunc(m.leaving.of(m.from[i]), isBeside) && !slices.ContainsFunc(m.into.of(m.from[i]), waits)
 }
 
-// fewestTogether is the mean number of links per connected piece of a region.
+// fewestTogether is the least mean number of links per connected piece of a region.
 const fewestTogether = 3
 
 // hangsTogether reports whether some nodes' links are in large enough pieces: n links in p pieces touch at most n+p
