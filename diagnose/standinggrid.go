@@ -9,10 +9,11 @@ const unmeasuredLoad = .2
 // explainsOnGrid is what explains is where links have no direction. A single tree of held-back traffic may be a slow host's.
 func (s *Stage) explainsOnGrid(rc *regionCase, c *suspect) float64 {
 	onOwn := c.cross >= explainedStall && rc.ground(s, c.job) >= ownGround
-	if onOwn && c.known && s.work.comparable && c.burden >= explainedLoad && rc.trees >= manyTrees {
+	measured, stands := c.known && s.work.comparable, rc.onset < 0 && !rc.drain.IsCertain()
+	if measured && onOwn && c.burden >= explainedLoad && (stands || rc.trees >= manyTrees) {
 		return jobExplains
 	}
-	if h := s.kept[rc.region.ID]; rc.onset >= 0 || rc.drain.IsCertain() || h != nil && h.cause.Class != schema.CauseUnknown {
+	if h := s.kept[rc.region.ID]; !stands || h != nil && h.cause.Class != schema.CauseUnknown {
 		return 0
 	}
 	burden, cross := 0., 0.
@@ -20,7 +21,7 @@ func (s *Stage) explainsOnGrid(rc *regionCase, c *suspect) float64 {
 		burden, cross = burden+rc.jobs[i].burden, cross+rc.jobs[i].cross
 	}
 	switch {
-	case c.known && s.work.comparable && c.burden >= culpritShare && burden >= explainedLoad && cross >= explainedStall:
+	case measured && c.burden >= culpritShare && burden >= explainedLoad && cross >= explainedStall:
 		return jobExplains
 	case !c.known && onOwn && burden <= unmeasuredLoad:
 		return jobRemains
