@@ -11,7 +11,7 @@ import (
 // four simulators (docs/explanation/diagnosis-measured.md). Stall is a share of the time, what arrives one of a link's capacity.
 const (
 	// slowTree weighs how well what is held back on the line agrees with the routes of known senders, as a cosine.
-	slowTree = 9.
+	slowTree = 7.
 	// slowFalls weighs by how much stall falls on the way to the switch: what waits before a link waits for what stalls behind it.
 	slowFalls = -16.
 	// slowSides weighs the mean stall of the switch's links of other dimensions: at the end they share what it takes as equals of the
