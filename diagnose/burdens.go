@@ -150,19 +150,20 @@ func (t *traffic) moved(slot int64) (all, files float64, known bool) {
 	return all, files, known
 }
 
-// newcomersLoad is the share of a region's traffic from which on jobs that began with it added load.
-const newcomersLoad = .25
+// newJobs is the share of a region's traffic from which on it is load of jobs that began with it.
+const newJobs = .25
 
-// newcomersShare is the share of a region's traffic on a grid that jobs move which began with it, as far as that is measured: what full
-// links carry does not grow by what newcomers take of it.
-func (s *Stage) newcomersShare(rc *regionCase) (share float64) {
+// newJobsLoad reports whether jobs that began with a region of a grid move much of what it carries: a link that was full already carries
+// no more than before, whatever they take of it from others.
+func (s *Stage) newJobsLoad(rc *regionCase) bool {
 	if !s.graph.Duplex() || !s.work.comparable {
-		return 0
+		return false
 	}
+	share := 0.
 	for i := range rc.jobs {
 		if c := &rc.jobs[i]; c.started && c.known {
 			share += c.burden
 		}
 	}
-	return share
+	return share >= newJobs
 }

@@ -12,35 +12,34 @@ import (
 
 // regionCase is a region that is being diagnosed, with what is known of it before any job is accused.
 type regionCase struct {
-	region    *schema.Region
-	stall     []float64 // mean of its links by slot, the last now
-	weight    []float64 // by link of the region: its stall now, or 1 where nothing is known
-	total     float64   // sum of weight
-	waits     []float64 // by link of the region: the share of time that it stalls, 0 where nothing is known
-	added     []float64 // by link of the region, by how much more it carries than before the onset, if that was asked for
-	onset     int       // index into stall at which it began; -1: not known
-	again     int       // the same, after a pause if there was any
-	old       bool      // it is older than what is remembered
-	jobs      []suspect
-	failures  []nearFailure // the likeliest first
-	back      root.BackPressure
-	drain     root.Drain
-	sender    *job // whose nodes send what converges on the drain; nil: not known
-	neck      root.Neck
-	trees     int              // of held-back traffic in the interval, by the switches that they lead to
-	sink      *topology.Device // on a grid, the node of a job that reads files at which most of that ends; nil: none
-	endings   root.Endings     // on a grid
-	full      schema.LinkID    // on a grid, the full link that most waits for; NoLink: not known
-	load      float64          // what its links carry now, of what they carried before the onset; 0: not known
-	arrives   float64          // what the links where its traffic ends carry, of what they carried before the onset; 0: not known
-	newcomers float64          // on a grid, the share of the region's traffic of jobs that began with it
-	flooded   bool             // on a grid, load was added where the region's traffic ends, whatever the mean load did
-	fullest   schema.LinkID    // the root, or the fullest link where no root is known; NoLink: not known
-	carries   float64          // by it, bytes/s; 0: not known
-	more      float64          // of that, than before the onset; 0 also if not known
-	starved   float64          // on a grid, how far the node where its traffic ends gets less than its share of its job's exchange
-	moved     float64          // of more, the share that links which failed beside it carried before
-	verdict   verdict          // on it, as soon as it was decided
+	region   *schema.Region
+	stall    []float64 // mean of its links by slot, the last now
+	weight   []float64 // by link of the region: its stall now, or 1 where nothing is known
+	total    float64   // sum of weight
+	waits    []float64 // by link of the region: the share of time that it stalls, 0 where nothing is known
+	added    []float64 // by link of the region, by how much more it carries than before the onset, if that was asked for
+	onset    int       // index into stall at which it began; -1: not known
+	again    int       // the same, after a pause if there was any
+	old      bool      // it is older than what is remembered
+	jobs     []suspect
+	failures []nearFailure // the likeliest first
+	back     root.BackPressure
+	drain    root.Drain
+	sender   *job // whose nodes send what converges on the drain; nil: not known
+	neck     root.Neck
+	trees    int              // of held-back traffic in the interval, by the switches that they lead to
+	sink     *topology.Device // on a grid, the node of a job that reads files at which most of that ends; nil: none
+	endings  root.Endings     // on a grid
+	full     schema.LinkID    // on a grid, the full link that most waits for; NoLink: not known
+	load     float64          // what its links carry now, of what they carried before the onset; 0: not known
+	arrives  float64          // what the links where its traffic ends carry, of what they carried before the onset; 0: not known
+	flooded  bool             // on a grid, load was added where the region's traffic ends, whatever the mean load did
+	fullest  schema.LinkID    // the root, or the fullest link where no root is known; NoLink: not known
+	carries  float64          // by it, bytes/s; 0: not known
+	more     float64          // of that, than before the onset; 0 also if not known
+	starved  float64          // on a grid, how far the node where its traffic ends gets less than its share of its job's exchange
+	moved    float64          // of more, the share that links which failed beside it carried before
+	verdict  verdict          // on it, as soon as it was decided
 }
 
 // suspect is a job near a region or with traffic across it: a row of the A table.

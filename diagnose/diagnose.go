@@ -130,7 +130,5 @@ func (s *Stage) findArriving(rc *regionCase, p *root.Pressure) {
 	if end, known := rc.end(); known && s.graph.Duplex() && rc.onset >= 0 {
 		rc.flooded, rc.arrives = p.IsFlooded(&rc.drain, end), s.arrives(rc, end, p)
 	}
-	if rc.newcomers = s.newcomersShare(rc); rc.newcomers >= newcomersLoad {
-		rc.flooded = true
-	}
+	rc.flooded = rc.flooded || s.newJobsLoad(rc)
 }

@@ -9,18 +9,18 @@ import (
 // The scores of a host that does not take what arrives. On a grid they are a logistic regression on incidents of three simulators, with
 // the scores of all other causes as they are, by what reads alike in each of them (docs/explanation/diagnosis-measured.md).
 const (
-	slowHostFull      = 3.  // a port to a host that stalls and carries little
-	slowHostPaused    = 8.  // and hardly anything, whatever jobs do
-	slowHostMaybe     = 1.  // where it is not known what it carries
-	slowHostGrid      = -.1 // on a grid
-	slowHostArrives   = 1.9 // by how often what arrives where the region's traffic ends has halved
-	slowHostLoad      = .9  // by how often what the region carries has
-	slowHostGrew      = 1.5 // load was added where it meets
-	slowHostFullLink  = 1.7 // a link is full
-	slowHostNewcomers = 2.5 // jobs that began with the region move much of what it carries
-	slowHostTree      = .9  // what is held back is a tree to one switch
-	slowHostStarved   = 3.5 // and a node there gets less than its share of its job's exchange
-	slowHostFailure   = 1.5 // and a failure that explains it
+	slowHostFull     = 3.  // a port to a host that stalls and carries little
+	slowHostPaused   = 8.  // and hardly anything, whatever jobs do
+	slowHostMaybe    = 1.  // where it is not known what it carries
+	slowHostGrid     = -.1 // on a grid
+	slowHostArrives  = 1.9 // by how often what arrives where the region's traffic ends has halved
+	slowHostLoad     = .9  // by how often what the region carries has
+	slowHostGrew     = 1.5 // load was added where it meets
+	slowHostFullLink = 1.7 // a link is full
+	slowHostNewJobs  = 2.5 // jobs that began with it move much of what it carries
+	slowHostTree     = .9  // what is held back is a tree to one switch
+	slowHostStarved  = 3.5 // and a node there gets less than its share of its job's exchange
+	slowHostFailure  = 1.5 // and a failure that explains it
 )
 
 // slowHostScore rates that a host does not take what arrives.
@@ -43,7 +43,10 @@ func (s *Stage) slowHostScore(rc *regionCase) float64 {
 	case rc.back.Kind == schema.RootSlowReceiver:
 		score = slowHostMaybe
 	case s.graph.Duplex() && rc.load > 0 && rc.trees < manyTrees && (rc.neck.Sole || rc.neck.Slower || !rc.neck.Before(&rc.drain)):
-		return rc.takesLess()
+		if score = rc.takesLess(); s.newJobsLoad(rc) {
+			score -= slowHostNewJobs
+		}
+		return score
 	}
 	return score - rc.rose()
 }
@@ -60,9 +63,6 @@ func (rc *regionCase) takesLess() float64 {
 	}
 	if rc.full != schema.NoLink {
 		score -= slowHostFullLink
-	}
-	if rc.newcomers >= newcomersLoad {
-		score -= slowHostNewcomers
 	}
 	if rc.drain.IsCertain() {
 		score += slowHostTree

@@ -25,7 +25,7 @@ func (s *Stage) unable(rc *regionCase, c *suspect, p *root.Pressure) float64 {
 	if end, known := rc.end(); known && s.graph.Duplex() {
 		grew := all - was*c.job.was.ran // links were compared with the mean of all slots
 		switch {
-		case rc.full != schema.NoLink && (c.file || s.routesOf(c.job).On(rc.full) > 0): // what passes it is counted once there, and twice at a switch from which it goes on
+		case rc.full != schema.NoLink && (c.file || s.routesOf(c.job).On(rc.full) > 0): // the region does not end at the switch
 			more, _ := s.averaged(rc, p).Added(rc.full)
 			return addsTooLittle(grew/interval, more)
 		case s.endsAtOwn(rc, c): // it may be held up elsewhere by what it sends there, so that all that it moves need not grow
