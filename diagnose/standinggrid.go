@@ -6,11 +6,16 @@ import "github.com/giverny/giverny/schema"
 // does.
 const unmeasuredLoad = .2
 
-// explainsOnGrid is what explains is where links have no direction. A single tree of held-back traffic may be a slow host's.
+// explainsOnGrid is what explains is where links have no direction: a job accounts for the region alone, on its own ground; or one that
+// always stood is its jobs', as far as their traffic accounts for it, or the one's on whose own ground it lies if no table says what
+// that moves. A single tree of held-back traffic may be a slow host's, and a verdict from when the beginning was known knows more.
 func (s *Stage) explainsOnGrid(rc *regionCase, c *suspect) float64 {
-	onOwn := c.cross >= explainedStall && rc.ground(s, c.job) >= ownGround
-	measured, stands := c.known && s.work.comparable, rc.onset < 0 && !rc.drain.IsCertain()
-	if measured && onOwn && c.burden >= explainedLoad && (stands || rc.trees >= manyTrees) {
+	stands := rc.onset < 0 && !rc.drain.IsCertain()
+	if !stands && rc.trees < manyTrees {
+		return 0
+	}
+	measured, onOwn := c.known && s.work.comparable, c.cross >= explainedStall && rc.ground(s, c.job) >= ownGround
+	if measured && onOwn && c.burden >= explainedLoad {
 		return jobExplains
 	}
 	if h := s.kept[rc.region.ID]; !stands || h != nil && h.cause.Class != schema.CauseUnknown {
