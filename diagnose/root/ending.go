@@ -82,10 +82,12 @@ func (f *Finder) Endings(p *Pressure, d *Drain) (found Endings) {
 	e.findOdds()
 	found = Endings{Any: e.best(e.places), Link: e.best(e.places[:links]), Nodes: e.best(e.places[links:]), OfMeans: p.oneWay < 1}
 	found.AtNodes = e.shareFrom(links)
-	if found.Slow = found.Nodes.Device; d.IsRoot() && !found.OfMeans {
+	if found.Slow = found.Nodes.Device; !found.OfMeans && d.IsRoot() {
 		found.Slow = d.Device
 	}
-	found.Slow = e.slowEnd(found.Slow, d, h, p)
+	if !found.OfMeans && !d.Idle { // something always waits
+		found.Slow = e.slowEnd(found.Slow, d, h, p)
+	}
 	return found
 }
 
