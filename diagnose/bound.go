@@ -11,8 +11,8 @@ type bound struct {
 	known       bool // the hosts' links are measured
 }
 
-// boundOn sums what a job's hosts send whose shortest paths lead over a link, and what its hosts take in to which
-// such paths lead. Traffic within the job is at most the lesser of the two; file traffic has one of its ends
+// boundOn sums what a job's hosts send from which shortest paths lead over a link, and what its hosts take in to
+// which they lead. Traffic within the job is at most the lesser of the two; file traffic has one of its ends
 // elsewhere. A job has no traffic of its own on a link to another's host.
 func (s *Stage) boundOn(j *job, l schema.LinkID, withFiles bool, p *root.Pressure) (b bound) {
 	paths := s.router.Paths

@@ -5,8 +5,8 @@ import (
 	"github.com/giverny/giverny/schema"
 )
 
-// brings is the load, bytes/s, that a job adds to the links of the switch where the traffic of a region of a grid ends if its nodes
-// exchange more bytes/s among all of them; known reports whether that switch is known.
+// brings is the load, bytes/s, that a job adds to the links of the switch where the traffic of a region of a grid ends if it moves
+// this much more, exchanged among all its nodes; known reports whether that switch is known.
 func (s *Stage) brings(rc *regionCase, j *job, more float64) (bytes float64, known bool) {
 	end, known := rc.end()
 	if !known || !s.graph.Duplex() {
