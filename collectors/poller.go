@@ -21,6 +21,7 @@ type Poller struct {
 	batcher   *batcher
 	failing   map[string]Reason // devices that failed in the last poll; replaced, never modified
 	trouble   trouble
+	unread    unread
 	between   chan func() // calls for Run to make between polls
 
 	healthLock sync.Mutex
@@ -121,6 +122,7 @@ func (p *Poller) poll(ctx context.Context) {
 	cancel()
 
 	p.batcher.reset()
+	p.unread.begin()
 	rows := 0
 	for i := range results {
 		rows += p.keep(&results[i])
@@ -128,6 +130,7 @@ func (p *Poller) poll(ctx context.Context) {
 	p.metrics.rows.Add(float64(rows))
 	if ctx.Err() == nil { // otherwise the failures were caused by the stop
 		p.recordFailures(append(results, listed))
+		p.unread.logNew(p.log)
 		p.metrics.devices.Set(float64(len(devices)))
 	}
 	err := errors.Join(listed.err, p.emit(ctx))
@@ -146,6 +149,7 @@ func (p *Poller) keep(r *result) int {
 	for reason, n := range r.reading.unreadable {
 		p.metrics.unreadable[reason].Add(float64(n))
 	}
+	p.unread.add(r.reading)
 	p.readers.release(r.reading)
 	return rows
 }

@@ -266,6 +266,26 @@ func TestMetricsArePresentFromTheStart(t *testing.T) {
 	}
 }
 
+// A counter that a device has and does not give is counted at each poll and named once.
+func TestUnreadableCountersAreNamed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, &fake{devices: []collectors.Device{device{"mlx5_0", func(_ context.Context, r *collectors.Reading) error {
+			r.Row("set", schema.PortName{Device: "mlx5_0", Port: "1"})
+			r.Put("a.b", 0)
+			r.Unreadable(fmt.Errorf("port_xmit_wait holds \"-5\", not a number: %w", collectors.ErrMalformed))
+			r.Unreadable(fmt.Errorf("port_rcv_data holds \"NaN\", not a number: %w", collectors.ErrMalformed))
+			return nil
+		}}}}, nil)
+		r.run(t, 5500*time.Millisecond)
+		if n := r.metric(t, "counters_unreadable_total", "malformed", "fake", "rail0"); n < 8 {
+			t.Errorf("%v counted, want 2 of each poll", n)
+		}
+		if n := strings.Count(r.log.String(), "counters cannot be read"); n != 1 || !strings.Contains(r.log.String(), "port_xmit_wait holds") || !strings.Contains(r.log.String(), "counters=2") {
+			t.Errorf("named %d times:\n%s", n, r.log)
+		}
+	})
+}
+
 func TestConfigNamesEveryFault(t *testing.T) {
 	agent, err := collectors.NewAgent("agent", refusing{}, slog.New(slog.DiscardHandler), prometheus.NewRegistry())
 	if err != nil {

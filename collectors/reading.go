@@ -13,6 +13,7 @@ type Reading struct {
 	rows       []row
 	cells      []cell
 	unreadable [NumReasons]int
+	examples   [NumReasons]error // the first of each
 }
 
 type row struct {
@@ -42,11 +43,16 @@ func (r *Reading) RowAt(set string, port schema.PortName, timeNanos int64) {
 // row. Omit counters without a reading.
 func (r *Reading) Put(name string, value uint64) { r.cells = append(r.cells, cell{name, value}) }
 
-// Unreadable counts a counter that the device has but could not read.
-func (r *Reading) Unreadable(why Reason) { r.unreadable[why]++ }
+// Unreadable counts a counter that the device has but could not read. The error names it.
+func (r *Reading) Unreadable(err error) {
+	why := ReasonOf(err)
+	if r.unreadable[why]++; r.examples[why] == nil {
+		r.examples[why] = err
+	}
+}
 
 func (r *Reading) reset() {
-	r.rows, r.cells, r.unreadable = r.rows[:0], r.cells[:0], [NumReasons]int{}
+	r.rows, r.cells, r.unreadable, r.examples = r.rows[:0], r.cells[:0], [NumReasons]int{}, [NumReasons]error{}
 }
 
 func (r *Reading) cellsOf(i int) []cell {

@@ -58,3 +58,28 @@ func (t *trouble) note(failing map[string]Reason, log *slog.Logger) {
 	log.Info("collectors: all devices are read again, or gone from the list", "failed_polls", t.polls, "devices", len(names), "examples", names[:min(len(names), maxExamples)])
 	*t = trouble{}
 }
+
+// unread is which counters of devices could not be read, by reason.
+type unread struct {
+	counters, before [NumReasons]int // of this poll, and of the one before
+	examples         [NumReasons]error
+}
+
+func (u *unread) begin() { *u = unread{before: u.counters} }
+
+func (u *unread) add(r *Reading) {
+	for reason, n := range r.unreadable {
+		if u.counters[reason] += n; u.examples[reason] == nil {
+			u.examples[reason] = r.examples[reason]
+		}
+	}
+}
+
+// logNew logs the reasons for which no counter was unreadable before.
+func (u *unread) logNew(log *slog.Logger) {
+	for reason, err := range u.examples {
+		if u.before[reason] == 0 && err != nil {
+			log.Warn("collectors: counters cannot be read, left out", "reason", Reason(reason).String(), "counters", u.counters[reason], "error", err)
+		}
+	}
+}

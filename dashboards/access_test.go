@@ -3,6 +3,7 @@ package dashboards
 import (
 	"context"
 	"fmt"
+	"io"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
@@ -116,5 +117,10 @@ func TestMethods(t *testing.T) {
 	defer head.Body.Close()
 	if head.StatusCode != http.StatusOK || head.Header.Get("ETag") == "" || head.ContentLength <= 0 {
 		t.Errorf("HEAD: %d %v", head.StatusCode, head.Header)
+	}
+	if answer := h.getRaw("/feedback/kubernetes/filter", nil); answer.StatusCode != http.StatusNotFound {
+		t.Errorf("a verb of the scheduler that is off: %d", answer.StatusCode)
+	} else if body, err := io.ReadAll(answer.Body); err != nil || !strings.Contains(string(body), "feedback.kubernetes.extender") {
+		t.Errorf("it does not say how to turn it on: %s, %v", body, err)
 	}
 }

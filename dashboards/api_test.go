@@ -212,6 +212,7 @@ func badQueries() map[string]string {
 		"congestion?from=yesterday":                 "RFC 3339, such as 2026-01-05T00:30:00Z, or milliseconds",
 		"congestion?from=2026-01-05T02:30:00+02:00": "in an address the + before a time zone is written %2B",
 		"congestion?to=1700000000000000000":         "milliseconds since 1970",
+		"congestion?to=1700000000":                  "append 000",
 		"forecasts?to=2023-11-14T22:13Z":            "RFC 3339",
 		"congestion?from=20&to=10":                  "is later than to",
 		"region-sizes?metric=xmit_wait&from=0":      "want at most 4416h0m0s, or raise dashboards.max_span",

@@ -143,6 +143,7 @@ func (d *Dashboards) Watch(fabric string, state func() schema.NetworkForecast) {
 // Register adds the page and the API to mux.
 func (d *Dashboards) Register(mux *http.ServeMux) {
 	mux.Handle("/", page(assets()))
+	mux.HandleFunc("/feedback/", notOfSchedulers)
 	server := operation.Server[*Dashboards]{Of: d, Prefix: Prefix, Rows: Endpoints(), Timeout: d.cfg.Timeout, Explain: explain, Observe: d.observe}
 	server.Register(mux)
 }
@@ -156,4 +157,10 @@ func page(files http.Handler) http.Handler {
 		}
 		files.ServeHTTP(w, r)
 	})
+}
+
+// notOfSchedulers answers what is asked below /feedback/ and not answered there: by another method or path than a scheduler
+// uses, or of a process that is not asked to.
+func notOfSchedulers(w http.ResponseWriter, r *http.Request) {
+	problem.New(http.StatusNotFound, "%s %s is not answered here: kube-scheduler sends POST to /feedback/kubernetes/filter and /feedback/kubernetes/prioritize, which analyze and up answer where feedback.kubernetes.extender is enabled", r.Method, r.URL.Path).Write(w)
 }

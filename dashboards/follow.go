@@ -89,10 +89,13 @@ func (d *Dashboards) enter(r *http.Request) (leave func(), err error) {
 		all += n
 	}
 	var p *problem.Problem
+	var reason string
 	switch {
 	case all >= d.cfg.Streams:
+		reason = tooManyStreams
 		p = problem.New(http.StatusServiceUnavailable, "%d clients follow already; try again, or raise dashboards.streams", all)
 	case d.streams[client] >= d.cfg.StreamsPerClient:
+		reason = tooManyOfClient
 		p = problem.New(http.StatusTooManyRequests, "%d streams of this client already; close one, or raise dashboards.streams_per_client", d.streams[client])
 	default:
 		d.streams[client]++
@@ -104,6 +107,7 @@ func (d *Dashboards) enter(r *http.Request) (leave func(), err error) {
 			}
 		}, nil
 	}
+	d.metrics.refused.WithLabelValues(reason).Inc()
 	p.RetryAfter = retryMillis * time.Millisecond
 	return nil, p
 }

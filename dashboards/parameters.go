@@ -28,6 +28,9 @@ func (m *moment) UnmarshalText(text []byte) error {
 		if ms < 0 || ms > latestMillis {
 			return fmt.Errorf("%d: want milliseconds since 1970, up to the year 2200", ms)
 		}
+		if ms >= 1e9 && ms < 1e10 {
+			return fmt.Errorf("%d: want milliseconds since 1970, and these are of the first months of 1970; of seconds, append 000", ms)
+		}
 		*m = max(moment(ms*1e6), earliest)
 		return nil
 	}

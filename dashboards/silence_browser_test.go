@@ -3,9 +3,13 @@
 package dashboards
 
 import (
+	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/prometheus/client_golang/prometheus/testutil"
 
 	"github.com/giverny/giverny/schema"
 )
@@ -71,6 +75,37 @@ func TestThePageGoesOnWithoutItsStream(t *testing.T) {
 	page.eval(`dispatchEvent(new PageTransitionEvent("pageshow", { persisted: true }))`) // which opens it again
 	h.announce(busy(g, now))
 	page.await(`document.getElementById("severity").textContent.startsWith("calm")`)
+}
+
+// A page that nobody sees holds no stream, and one that is refused says what the server says.
+func TestThePageHoldsItsStreamWhileSeen(t *testing.T) {
+	h := open(t, torus)
+	h.cfg.StreamsPerClient = 1
+	h.fabrics[torus].interval = time.Minute
+	g := h.graph(torus)
+	now := time.Now().Truncate(time.Second).UnixNano()
+	h.announce(busy(g, now-second))
+	page := browse(t, h.url+flat)
+	page.await(live)
+	listeners := func(n float64) {
+		t.Helper()
+		eventually(t, fmt.Sprint(n, " streams"), func() bool { return testutil.ToFloat64(h.metrics.listeners) == n })
+	}
+	listeners(1)
+	see := func(hidden bool) {
+		page.eval(fmt.Sprintf(`Object.defineProperty(document, "hidden", { value: %v, configurable: true }); document.dispatchEvent(new Event("visibilitychange"))`, hidden))
+	}
+	see(true)
+	listeners(0)
+	other := h.stream(t, "")
+	listeners(1)
+	see(false)
+	h.announce(busy(g, now, hot(g, 1, schema.High, 0, 30)))
+	page.await(`document.getElementById("notice").textContent.includes("1 streams of this client already; close one")`)
+	other.body.Close()
+	page.await(`document.getElementById("notice").hidden`)
+	listeners(1)
+	page.errors = slices.DeleteFunc(page.errors, func(text string) bool { return strings.Contains(text, "429") }) // the refusals
 }
 
 // Old data are shown with their date, here in 2023.

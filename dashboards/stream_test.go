@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/prometheus/client_golang/prometheus/testutil"
 )
 
 // sse reads a stream event by event.
@@ -72,6 +74,11 @@ func TestStreamsAreBounded(t *testing.T) {
 	h.mu.Unlock()
 	if status := h.getRaw("/api/v1/stream", nil).StatusCode; status != http.StatusServiceUnavailable {
 		t.Errorf("the second of all: %d", status)
+	}
+	for _, reason := range []string{tooManyOfClient, tooManyStreams} {
+		if n := testutil.ToFloat64(h.metrics.refused.WithLabelValues(reason)); n != 1 {
+			t.Errorf("%v refused by %s, want 1", n, reason)
+		}
 	}
 	for alive := false; !alive; alive = only.lines.Text() == ": still here" {
 		if !only.lines.Scan() {

@@ -39,6 +39,10 @@ func (s *Stage) takeTraffic(in []schema.JobTraffic) {
 			continue
 		}
 		ring := s.trafficOf(j)
+		if !ring.listed { // what was derived from links is of another measure
+			ring.forget(numMeasured)
+			ring.listed = true
+		}
 		if s.measured && !ring.known(slot) {
 			s.silentBefore(j, slot)
 		}

@@ -28,14 +28,20 @@ type traffic struct {
 	length int
 	values []float32 // bytes; feature f begins at f*length
 	last   int64     // slot up to which the rings are valid
+	listed bool      // the table of traffic has rows of it
 }
 
 func newTraffic(length int, now int64) *traffic {
 	t := &traffic{length: length, values: make([]float32, int(numFeatures)*length), last: now}
-	for i := range t.values {
+	t.forget(numFeatures)
+	return t
+}
+
+// forget makes the first features missing in all slots.
+func (t *traffic) forget(first feature) {
+	for i := range t.values[:int(first)*t.length] {
 		t.values[i] = missing
 	}
-	return t
 }
 
 // advance makes room for the slots up to now, which are missing.

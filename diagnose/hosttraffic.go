@@ -7,8 +7,8 @@ import (
 )
 
 // deriveTraffic adds what the links of the jobs' hosts say of a slot, on fabrics whose hosts have links with a
-// direction: the bisection cuts, and, as long as no feed of traffic has brought anything, what the nodes sent
-// and received in the place of RDMA writes and reads.
+// direction: the bisection cuts, and, of jobs that the table of traffic has no row of, what the nodes sent and received in
+// the place of RDMA writes and reads, and what left the job or came to it in the place of traffic with files.
 func (s *Stage) deriveTraffic(snap *schema.Snapshot) {
 	if s.graph.Duplex() {
 		return
@@ -22,18 +22,27 @@ func (s *Stage) deriveTraffic(snap *schema.Snapshot) {
 	var in, out []float64
 	for _, j := range s.work.running {
 		in, out = in[:0], out[:0]
+		whole := true
 		for _, d := range j.devices {
-			if a, b, known := s.hostRates(p, d); known {
+			a, b, read := s.hostRates(p, d)
+			if read > 0 {
 				in, out = append(in, a*seconds), append(out, b*seconds)
 			}
+			whole = whole && read == len(s.graph.LinksAt(d))
 		}
 		if 2*len(in) <= len(j.devices) {
 			continue // most hosts did not report
 		}
 		t := s.trafficOf(j)
-		if !s.measured {
-			t.set(rdmaRead, s.clock.now, sumOf(in))
-			t.set(rdmaWrite, s.clock.now, sumOf(out))
+		if !t.listed {
+			taken, sent := sumOf(in), sumOf(out)
+			t.set(rdmaRead, s.clock.now, taken)
+			t.set(rdmaWrite, s.clock.now, sent)
+			if whole {
+				came, left := crossed(taken, sent)
+				t.set(read, s.clock.now, came)
+				t.set(write, s.clock.now, left)
+			}
 		}
 		if len(in) > 1 {
 			exchange, sink := cuts(in, out)
@@ -43,24 +52,41 @@ func (s *Stage) deriveTraffic(snap *schema.Snapshot) {
 	}
 }
 
-// hostRates is what a host takes in and sends, bytes per second.
-func (s *Stage) hostRates(p *root.Pressure, d topology.DeviceID) (in, out float64, known bool) {
+// crossedShare of what a job's nodes send or take in, whichever is more, must be more than the other to say that it left the job
+// or came to it: less is noise, and what the buffers between its nodes hold.
+const crossedShare = .3
+
+// crossed is what came to a job and what left it, bytes, by what all of its nodes take in and send: what they send each other one of
+// them takes in. It is traffic with files.
+func crossed(taken, sent float64) (came, left float64) {
+	least := crossedShare * max(taken, sent)
+	if taken-sent >= least {
+		came = taken - sent
+	}
+	if sent-taken >= least {
+		left = sent - taken
+	}
+	return came, left
+}
+
+// hostRates is what a host takes in and sends, bytes per second, by so many of its links as were read.
+func (s *Stage) hostRates(p *root.Pressure, d topology.DeviceID) (in, out float64, read int) {
 	if s.graph.IsSwitch(d) {
-		return 0, 0, false
+		return 0, 0, 0
 	}
 	for _, l := range s.graph.LinksAt(d) {
 		rate := p.RateOf(l)
 		if rate < 0 {
 			continue
 		}
-		known = true
+		read++
 		if from, _ := s.graph.Ends(l); from == d {
 			out += rate
 		} else {
 			in += rate
 		}
 	}
-	return in, out, known
+	return in, out, read
 }
 
 // cuts estimates, from what each node of a job takes in and sends, what an exchange of all with all moves and

@@ -87,16 +87,24 @@ func below(others, values []float64) float64 {
 	return max(0, 1-now/least)
 }
 
-// mostLost is the most that another job than one lost with the onset of a region, of those that stand around it or exchange across
-// it.
+// mostLost is the most that another job than one lost with the onset of a region, of those that this can hold up.
 func (s *Stage) mostLost(rc *regionCase, own *job) float64 {
 	most := 0.
 	for i := range rc.jobs {
-		if c := &rc.jobs[i]; c.job.ID != own.ID && c.isAround() {
+		if c := &rc.jobs[i]; c.job.ID != own.ID && s.canHoldUp(c) {
 			most = max(most, s.lostBy(rc, c.job))
 		}
 	}
 	return most
+}
+
+// canHoldUp reports whether a region can hold up a job: where links have a direction, if its exchange leads over a link of the region
+// or over its root. On a torus back pressure reaches links around a region that stall too little to be of it.
+func (s *Stage) canHoldUp(c *suspect) bool {
+	if s.graph.Duplex() {
+		return c.isAround()
+	}
+	return c.cross > 0 || c.root
 }
 
 // isAround reports whether a job stands within the hops of a region, or exchanges across it.

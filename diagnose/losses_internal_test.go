@@ -4,6 +4,8 @@ import (
 	"math"
 	"slices"
 	"testing"
+
+	"github.com/giverny/giverny/diagnose/root/roottest"
 )
 
 // What a job lost is how far it moves less since an onset than ever before over as long, at the onset and still.
@@ -54,5 +56,24 @@ func TestLossSinceAnOnset(t *testing.T) {
 	}
 	if before := []float64{5, 4, 3, 4, 5}; below(before, []float64{3}) != 0 || below(before, slices.Repeat([]float64{2}, 3)) < .4 {
 		t.Error("not the least mean of as many in a row")
+	}
+}
+
+// Where links have a direction a region holds up whose exchange leads over it or its root, on a torus all who stand around it.
+func TestWhoLosesByARegion(t *testing.T) {
+	beside, across, atRoot, far := suspect{hops: 1}, suspect{hops: -1, cross: .1}, suspect{hops: -1, root: true}, suspect{hops: -1}
+	for fabric, want := range map[string][4]bool{
+		"fattree:leaves=2,hosts=2,spines=1": {false, true, true, false},
+		"torus:4x4":                         {true, true, false, false},
+	} {
+		s, err := New(roottest.Graph(t, fabric), DefaultConfig())
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, c := range []*suspect{&beside, &across, &atRoot, &far} {
+			if got := s.canHoldUp(c); got != want[i] {
+				t.Errorf("%s: suspect %d: %v", fabric, i, got)
+			}
+		}
 	}
 }

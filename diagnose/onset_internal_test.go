@@ -69,3 +69,37 @@ func TestWhatWasUsualIsCalm(t *testing.T) {
 		}
 	}
 }
+
+// TestNoBeginningWithoutABefore: on trees a region that rises within the first intervals has nothing that it could be compared with, and
+// no known beginning; when it rose is known, as failures are compared with that.
+func TestNoBeginningWithoutABefore(t *testing.T) {
+	const now = 12
+	for _, c := range []struct {
+		fabric      string
+		rises       int
+		onset, rose int
+	}{
+		{"fattree:leaves=2,hosts=2,spines=1", 6, 6, 6},
+		{"fattree:leaves=2,hosts=2,spines=1", 2, -1, 2},
+		{"torus:4x4", 2, 2, 2},
+	} {
+		g := roottest.Graph(t, c.fabric)
+		s, err := New(g, DefaultConfig())
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.clock = clock{duration: 60e9, now: now}
+		levels := s.memory.of(schema.CreditStall)
+		for slot := range int64(now + 1) {
+			levels.row(slot)[0] = levelOf(1)
+			if slot >= int64(c.rises) {
+				levels.row(slot)[0] = levelOf(40)
+			}
+		}
+		var rc regionCase
+		s.begin(&rc, &schema.Snapshot{Links: g.NumLinks()}, &schema.Region{Metric: schema.CreditStall, Links: []schema.LinkID{0}})
+		if rc.onset != c.onset || rc.again != c.rose {
+			t.Errorf("%s, rises in interval %d: began in %d, rose in %d", c.fabric, c.rises, rc.onset, rc.again)
+		}
+	}
+}

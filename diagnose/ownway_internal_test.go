@@ -112,3 +112,23 @@ func TestClassByTheOthersPart(t *testing.T) {
 		}
 	}
 }
+
+// What arrives at a host of no job is traffic with files, though its senders stand on the region alone.
+func TestClassAtAHostOfNoJob(t *testing.T) {
+	g := roottest.Graph(t, "fattree:leaves=2,hosts=3,spines=1")
+	s, err := New(g, DefaultConfig())
+	if err != nil {
+		t.Fatal(err)
+	}
+	own := &job{Job: schema.Job{ID: "1"}, devices: make([]topology.DeviceID, 2)}
+	rc := &regionCase{region: &schema.Region{ID: 1}, onset: -1, jobs: []suspect{{job: own, cross: 1, waits: .5}}}
+	rc.back.Link, rc.back.Kind = roottest.Link(t, g, "leaf0>host0"), schema.RootIncast
+	if class, right := s.classOf(rc, 1); class != schema.CauseSystem || right != 1 {
+		t.Errorf("%s %.2f", class, right)
+	}
+	_, host := g.Ends(rc.back.Link)
+	s.work.tenants[host] = []*job{own}
+	if class, _ := s.classOf(rc, 1); class != schema.CauseIntraApplication {
+		t.Errorf("at its own host: %s", class)
+	}
+}

@@ -16,8 +16,8 @@ import (
 // those from formOfKept on have. formOfMeans is the first with the means of scores, formOfNecks the first with what lost rate,
 // formOfOutages the first with how often what failed did, formOfRoots the first with the roots of the last intervals,
 // and with when a region began of which a verdict is kept, formOfParts the first with the part of others in a region,
-// formOfFloor the first with what shows what a fabric's readings stand for.
-const form, oldestForm, formOfKept, formOfMeans, formOfNecks, formOfOutages, formOfRoots, formOfParts, formOfFloor = 8, 1, 2, 3, 4, 5, 6, 7, 8
+// formOfFloor the first with what shows what a fabric's readings stand for, formOfListed the first with which jobs the table of traffic has.
+const form, oldestForm, formOfKept, formOfMeans, formOfNecks, formOfOutages, formOfRoots, formOfParts, formOfFloor, formOfListed = 9, 1, 2, 3, 4, 5, 6, 7, 8, 9
 
 var savedFormat = codec.Format{Mark: "DIAG", Version: form, Oldest: oldestForm}
 
@@ -262,6 +262,10 @@ func (s *Stage) codeTraffic(c *codec.Coder, j *job) {
 	}
 	if c.Reading() {
 		j.traffic = newTraffic(s.trafficLength(), s.clock.now)
+		j.traffic.listed = s.measured
+	}
+	if c.Version() >= formOfListed {
+		c.Bool(&j.traffic.listed)
 	}
 	for f := range numFeatures {
 		values := make([]uint32, 0, s.trafficLength())

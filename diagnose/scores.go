@@ -84,6 +84,10 @@ func (s *Stage) rate(rc *regionCase, c *suspect, p *root.Pressure) {
 		fit *= .3 // its beginning is one coincidence, not two
 	}
 	time := jobFit*fit + jobRise*c.rise + jobOutlying*outlying(c.devs)*(.3+.7*min(1, c.strength()))
+	succeeds := s.succeeds(rc, c.job)
+	if succeeds {
+		time += jobStarted + jobRise*c.growth
+	}
 	if c.started {
 		time += jobStarted
 		if !c.known {
@@ -100,11 +104,11 @@ func (s *Stage) rate(rc *regionCase, c *suspect, p *root.Pressure) {
 	if c.surelyReads() {
 		c.score += jobReads
 	}
-	if rc.back.Kind != "" && rc.back.Kind != schema.RootDeadlock && !c.root && !c.file {
+	if rc.back.Kind != "" && rc.back.Kind != schema.RootDeadlock && !c.root && !c.file && (c.filesKnown || !s.endsAtNoJob(rc)) {
 		c.score -= jobElsewhere
 	}
 	switch {
-	case s.foundStalled(rc, c.job.Start),
+	case !succeeds && s.foundStalled(rc, c.job.Start),
 		rc.excludes(c) && rc.sender == nil: // somebody's who is in no table, whatever this job moved
 		c.score = math.Inf(-1)
 		return

@@ -152,6 +152,9 @@ func (s *Stage) begin(rc *regionCase, snap *schema.Snapshot, region *schema.Regi
 		if first := onsetOf(rc.stall, longPause); first >= 0 {
 			rc.onset = first
 		}
+		if rc.onset >= 0 && s.before(rc).n == 0 {
+			rc.onset = -1 // nothing is remembered that it could be compared with
+		}
 	}
 	rc.old = rc.onset < 0 && seen >= correlation.LeastPairs
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"path/filepath"
 	"slices"
 	"time"
@@ -31,31 +32,58 @@ func (c *Config) HeldHere(sink string) ([]string, error) {
 // actions that marked them. The error is that of a scheduler or of the audit.
 func Lift(ctx context.Context, cfg *Config, marks []schema.FeedbackAction, reason string, audit record.Store) (all []schema.FeedbackAction, err error) {
 	var errs []error
-	for _, sink := range []string{sinkSlurm, sinkNodes} {
-		own := slices.DeleteFunc(slices.Clone(marks), func(a schema.FeedbackAction) bool { return a.Sink != sink })
-		if len(own) == 0 {
-			continue
-		}
-		scheduler, err := schedulerOf(cfg, sink)
+	for _, made := range makings(marks) {
+		scheduler, err := schedulerOf(cfg, made.sink, made.keys)
 		var acts []schema.FeedbackAction
 		if err == nil {
-			acts, err = reconcile.Lift(ctx, scheduler, own, reason)
+			acts, err = reconcile.Lift(ctx, scheduler, made.marks, reason)
 		}
 		if err != nil {
-			errs = append(errs, fmt.Errorf("%s: %w", sink, err))
+			errs = append(errs, fmt.Errorf("%s: %w", made.sink, err))
 			continue
 		}
-		errs = append(errs, auditLifted(ctx, sink, acts, audit))
+		errs = append(errs, auditLifted(ctx, made.sink, acts, audit))
 		all = append(all, acts...)
 	}
 	return all, errors.Join(errs...)
 }
 
-func schedulerOf(cfg *Config, sink string) (reconcile.Scheduler, error) {
+// making is marks that were made alike.
+type making struct {
+	sink  string
+	keys  string // kubernetes.MarksOf; empty: as configured
+	marks []schema.FeedbackAction
+}
+
+func makings(marks []schema.FeedbackAction) (all []making) {
+	for _, sink := range []string{sinkSlurm, sinkNodes} {
+		byKeys := map[string][]schema.FeedbackAction{}
+		for _, m := range marks {
+			switch {
+			case m.Sink != sink:
+			case sink == sinkNodes:
+				keys := kubernetes.MarksOf(reconcile.State(m.After))
+				byKeys[keys] = append(byKeys[keys], m)
+			default:
+				byKeys[""] = append(byKeys[""], m)
+			}
+		}
+		for _, keys := range slices.Sorted(maps.Keys(byKeys)) {
+			all = append(all, making{sink, keys, byKeys[keys]})
+		}
+	}
+	return all
+}
+
+func schedulerOf(cfg *Config, sink, keys string) (reconcile.Scheduler, error) {
 	if sink == sinkSlurm {
 		return slurm.New(cfg.Slurm)
 	}
-	return kubernetes.NewNodes(cfg.Kubernetes.Nodes)
+	nodes, err := kubernetes.NewNodes(cfg.Kubernetes.Nodes)
+	if err != nil || keys == "" {
+		return nodes, err
+	}
+	return nodes.Marking(keys)
 }
 
 func auditLifted(ctx context.Context, sink string, acts []schema.FeedbackAction, audit record.Store) error {

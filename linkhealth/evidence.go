@@ -47,6 +47,7 @@ const (
 type endState struct {
 	heard    bool // it was read at least once
 	missed   bool // it went missing, and its agent has not been silent since
+	unread   bool // its agent was silent when it was last due
 	erring   bool // link_errors was reported and is not over
 	retrains bool // its link lost its training in this interval, so errors are no evidence
 	tallies  *[numCounters]tally
@@ -71,12 +72,12 @@ func (m *Monitor) lookAt(end int, p schema.Presence) {
 	e, s := &m.ends[end], sight{}
 	switch p {
 	case schema.Heard:
-		e.heard, e.missed = true, false
+		e.heard, e.missed, e.unread = true, false, false
 		s.what = present
 	case schema.Missed:
-		e.missed = true
+		e.missed, e.unread = true, false
 	case schema.Unread:
-		e.missed = false
+		e.missed, e.unread = false, true
 	}
 	if e.missed {
 		s.what = missing
@@ -132,7 +133,7 @@ func (m *Monitor) readState(end int32, column stateColumn, value uint64, nanos i
 	if value == 0 || value > 15 || s.state != noState && (nanos < s.nanos || nanos == s.nanos && column < s.state) {
 		return
 	}
-	m.ends[end].heard, m.ends[end].missed = true, false
+	m.ends[end].heard, m.ends[end].missed, m.ends[end].unread = true, false, false
 	*s = sight{what: down, state: column, value: uint8(value), nanos: nanos}
 	if column == logicalState && value == stateActive || column == physicalState && value == physLinkUp {
 		s.what = up
@@ -166,19 +167,22 @@ func (m *Monitor) judgeDevices(nanos int64) {
 }
 
 // deviceVerdict is an interval's verdict on a device with these ends.
+// A port that has been missing for long says nothing of the device while the agent that reads the others is silent.
 func (m *Monitor) deviceVerdict(ends []int32) (v verdict, silent bool) {
-	heard, seenUp, cut, lost := false, false, len(ends) > 0, len(ends) > 0
+	heard, unread, seenUp, cut, lost := false, false, false, len(ends) > 0, len(ends) > 0
 	for _, end := range ends {
 		s, other := m.sights[end].what, m.sights[far(end)].what
 		if s.answers() {
 			return isUp, false
 		}
 		heard = heard || m.ends[end].heard
+		unread = unread || m.ends[end].unread
 		silent = silent || s == missing
 		seenUp = seenUp || other == up
 		cut = cut && other == down
 		lost = lost && (other == down || m.ends[end].retrains)
 	}
+	silent = silent && !unread
 	switch {
 	case seenUp || !silent && !(heard && cut):
 		return unknown, silent
@@ -217,6 +221,9 @@ func (m *Monitor) judgeLinks(nanos int64) {
 		v := linkVerdict(a, b)
 		if v == isSilent && m.ends[2*i].retrains {
 			v = isDown
+		}
+		if v == isSilent && (m.ends[2*i].unread || m.ends[2*i+1].unread) {
+			v = unknown
 		}
 		m.losses[cables].observe(w, v)
 		w.observe(v)

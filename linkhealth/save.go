@@ -13,7 +13,7 @@ import (
 // another version of the fabric.
 var ErrSaved = errors.New("link health: the saved state cannot be used")
 
-var format = codec.Format{Mark: "GLNK", Version: 2, Oldest: 1}
+var format = codec.Format{Mark: "GLNK", Version: 3, Oldest: 1}
 
 // Save appends the state to buf. Counters are saved as rates only: the first readings
 // after Load are a new baseline.
@@ -98,12 +98,17 @@ func codeWatch(c *codec.Coder, w *watch) {
 	codec.Small(c, &w.good, maxDebounce+1)
 }
 
-func (e *endState) memorable() bool { return e.heard || e.missed || e.erring || e.tallies != nil }
+func (e *endState) memorable() bool {
+	return e.heard || e.missed || e.unread || e.erring || e.tallies != nil
+}
 
 func codeEnd(c *codec.Coder, e *endState) {
 	c.Bool(&e.heard)
 	c.Bool(&e.missed)
 	c.Bool(&e.erring)
+	if c.Version() > 2 {
+		c.Bool(&e.unread)
+	}
 	counted := uint64(0) // a bit by counter
 	if e.tallies != nil {
 		for i := range e.tallies {

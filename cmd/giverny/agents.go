@@ -69,9 +69,11 @@ if its owner, the principal, is listed in their configuration (command.principal
 				return err
 			}
 			if f.json {
-				return printAnswersJSON(cmd.OutOrStdout(), answers)
+				err = printAnswersJSON(cmd.OutOrStdout(), answers)
+			} else {
+				err = printAgents(cmd.OutOrStdout(), answers)
 			}
-			return printAgents(cmd.OutOrStdout(), answers)
+			return errors.Join(err, f.tooFew(answers))
 		},
 	}
 	f.registerGathering(cmd, listWait)
@@ -108,7 +110,7 @@ listed for 3 s, to find out how many answers to wait for.`,
 			} else {
 				err = printRefreshed(cmd.OutOrStdout(), answers)
 			}
-			return errors.Join(err, notDone(answers))
+			return errors.Join(err, notDone(answers), f.tooFew(answers))
 		},
 	}
 	f.registerGathering(cmd, 30*time.Second)
@@ -175,11 +177,15 @@ func (g *globals) askAgents(cmd *cobra.Command, f *agentFlags, kind string, enou
 		return nil, fmt.Errorf("no agent answered within %v: none is there, or none takes commands of principal %q; name it, with its key, in command.principals of the agents",
 			f.wait, cfg.Command.Sign.Principal)
 	}
-	if len(answers) < f.expect {
-		err = fmt.Errorf("%s answered within %v, --expect is %d", plural.Count(len(answers), "agent", "agents"), f.wait, f.expect)
-		return nil, errors.Join(printAnswersJSON(cmd.ErrOrStderr(), answers), err)
-	}
 	return answers, nil
+}
+
+// tooFew is the error where fewer agents have answered than should.
+func (f *agentFlags) tooFew(answers []command.Answer) error {
+	if len(answers) >= f.expect {
+		return nil
+	}
+	return fmt.Errorf("%s answered within %v, --expect is %d", plural.Count(len(answers), "agent", "agents"), f.wait, f.expect)
 }
 
 // agentLine is the JSON form of an answer.

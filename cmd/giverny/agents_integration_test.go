@@ -123,6 +123,9 @@ func TestAgentsOverApacheKafka(t *testing.T) {
 	if strings.Contains(list, "mute") {
 		t.Errorf("an agent without a command section answers: %s", list)
 	}
+	if there, said, err := giverny(ctx, "agents", "list", "-c", client, "--expect", "3", "--wait", "2s"); err == nil || err.Error() != "2 agents answered within 2s, --expect is 3" || !strings.Contains(there, "\nn2 ") {
+		t.Errorf("one too few: %v\n%s%s", err, there, said)
+	}
 	adapter(t, sys, "mlx5_1")
 	want(`^n1  ibsysfs ok, 2 devices\nn2  ibsysfs ok, 2 devices\n$`, "refresh")
 	want(`"agent":"n2","fabric":"ib0","status":"done","clock_offset_ms":-?[0-9.]+,.*"output":{"version":"dev",.*"source":"ibsysfs","state":"ok"`, "list", "--json")

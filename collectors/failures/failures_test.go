@@ -52,6 +52,9 @@ func TestLines(t *testing.T) {
 		{"syslog", `Jan  5 01:30:00 node17 kernel: [ 336.603619] eth0: Link is Up - 1Gbps/Full`, "2026-01-05T00:30:00Z link_restored node17 eth0"},
 		{"syslog", `Jan  5 01:30:00 leaf2 %ETHPORT-5-IF_DOWN_LINK_FAILURE: Interface Ethernet1/1 is down (Link failure)`, "2026-01-05T00:30:00Z link_failed leaf2 Ethernet1/1"},
 		{"syslog", `Jan  5 01:30:00 leaf2 %ETHPORT-5-IF_UP: Interface Ethernet1/1 is up in mode access`, "2026-01-05T00:30:00Z link_restored leaf2 Ethernet1/1"},
+		{"syslog", `2026-01-05T01:30:00+01:00 node17 kernel: [ 4443.974372] mlx5_core 0000:53:00.0 mlx5_3: Port: 1 Link DOWN`, "2026-01-05T00:30:00Z link_failed node17 mlx5_3/1"},
+		{"syslog", `Jan  5 01:30:00 node17 kernel: mlx5_core 0000:08:00.0 rdmap8s0f0: Port: 2 Link ACTIVE`, "2026-01-05T00:30:00Z link_restored node17 rdmap8s0f0/2"},
+		{"syslog", `Jan  5 01:30:00 node17 kernel: mlx5_core 0000:08:00.0 mlx5_0: Port: 1 Link INIT`, ""},
 		// repeats of a driver's message, and unrelated lines
 		{"syslog", `Jan  5 01:30:00 node12 kernel: bond0: (slave ens1f0): link status definitely down, disabling slave`, ""},
 		{"syslog", `Jan  5 01:30:00 node12 kernel: IPv6: ADDRCONF(NETDEV_CHANGE): ens1f0: link becomes ready`, ""},
@@ -125,6 +128,44 @@ func TestYears(t *testing.T) {
 		}
 		if len(rows.Failures) != 1 || rows.Failures[0].Time.String() != c.want {
 			t.Errorf("%s read at %s: %v, want %s", c.line, c.reference, texts(&rows), c.want)
+		}
+	}
+}
+
+// The hour that clocks repeat at the end of daylight saving time: by when a line was written, and by the lines before it.
+func TestRepeatedHour(t *testing.T) {
+	berlin, err := time.LoadLocation("Europe/Berlin")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct{ reference, lines, want string }{
+		{"2026-10-25T00:30:01Z", "Oct 25 02:30:00", "00:30:00"}, // followed: the first time
+		{"2026-10-25T01:30:01Z", "Oct 25 02:30:00", "01:30:00"}, // and the second
+		{"2026-10-25T01:30:01Z", "2026-10-25T02:30:00", "01:30:00"},
+		{"2026-10-25T01:30:01Z", "2026-10-25T02:30:00+02:00", "00:30:00"}, // it has a zone
+		{"2026-11-01T00:00:00Z", "Oct 25 01:59:00,Oct 25 02:30:00,Oct 25 02:29:59,Oct 25 02:59:00,Oct 25 02:00:10,Oct 25 02:00:05,Oct 25 02:40:00,Oct 25 03:00:00",
+			"23:59:00 00:30:00 00:29:59 00:59:00 01:00:10 01:00:05 01:40:00 02:00:00"},
+		{"2026-10-26T12:00:00Z", "2026-10-25 02:50:00,2026-10-25 02:10:00", "00:50:00 01:10:00"},
+		{"2026-03-29T12:00:00Z", "Mar 29 01:59:59,Mar 29 03:00:00", "00:59:59 01:00:00"},
+	} {
+		reference, err := time.Parse(time.RFC3339, c.reference)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var text strings.Builder
+		for line := range strings.SplitSeq(c.lines, ",") {
+			text.WriteString(line + " n1 kernel: mlx5_core 0000:3b:00.0 e1: Link down\n")
+		}
+		rows, err := parse(text.String(), failures.Options{Zone: berlin, Reference: reference})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, f := range rows.Failures {
+			got = append(got, f.Time.Time().UTC().Format(time.TimeOnly))
+		}
+		if strings.Join(got, " ") != c.want {
+			t.Errorf("%s read at %s: %v, want %s", c.lines, c.reference, got, c.want)
 		}
 	}
 }

@@ -65,6 +65,7 @@ type Parser struct {
 	columns map[string]int // of a table; nil: default order
 	comma   rune           // delimiter of a table; 0: not known yet
 	report  time.Time      // of an ibdiagnet report
+	before  time.Time      // the last time without a zone
 }
 
 // NewParser returns a parser.
@@ -122,7 +123,7 @@ func (p *Parser) yearless(month time.Month, day, hour, minute, second, nanos int
 	for back := range 9 {
 		t := time.Date(latest.In(p.opt.Zone).Year()-back, month, day, hour, minute, second, nanos, p.opt.Zone)
 		if t.Day() == day && !t.After(latest) {
-			return t, true
+			return p.unzoned(t), true
 		}
 	}
 	return time.Time{}, false
@@ -131,12 +132,52 @@ func (p *Parser) yearless(month time.Month, day, hour, minute, second, nanos int
 // zoned parses a date and time: RFC 3339, or without a zone in the configured one.
 func (p *Parser) zoned(text string) (time.Time, bool) {
 	text = strings.Replace(text, ",", ".", 1) // dmesg --time-format=iso
-	for _, layout := range []string{time.RFC3339Nano, "2006-01-02T15:04:05.999999999Z0700", "2006-01-02T15:04:05.999999999", "2006-01-02 15:04:05.999999999"} {
-		if t, err := time.ParseInLocation(layout, text, p.opt.Zone); err == nil && t.Year() > 1970 && t.Year() < 2200 {
+	for i, layout := range []string{time.RFC3339Nano, "2006-01-02T15:04:05.999999999Z0700", "2006-01-02T15:04:05.999999999", "2006-01-02 15:04:05.999999999"} {
+		t, err := time.ParseInLocation(layout, text, p.opt.Zone)
+		switch {
+		case err != nil || t.Year() <= 1970 || t.Year() >= 2200:
+		case i < 2:
 			return t, true
+		default:
+			return p.unzoned(t), true
 		}
 	}
 	return time.Time{}, false
+}
+
+// justWritten is how long before the reference, or after, the time of a line may be that was written at that time; lines
+// of a log may stand in another order by as much.
+const justWritten = 5 * time.Minute
+
+// unzoned is the right reading of a time that had no zone. In the hour that clocks repeat when daylight saving time ends
+// there are two: it is the later one where the line was written just now, or where the line before it is later than
+// the earlier one.
+func (p *Parser) unzoned(t time.Time) time.Time {
+	first, second := readings(t)
+	t = first
+	if p.opt.Reference.Sub(second).Abs() <= justWritten || p.before.Sub(first) > justWritten && p.before.Before(second.Add(justWritten)) {
+		t = second
+	}
+	p.before = t
+	return t
+}
+
+// readings are the earlier and the later instant at which the clocks of a time's zone show what they show at it; they
+// are the same but for hours that are repeated.
+func readings(t time.Time) (first, second time.Time) {
+	const day = 24 * time.Hour
+	_, before := t.Add(-day).Zone()
+	_, after := t.Add(day).Zone()
+	_, here := t.Zone()
+	wall := t.Add(time.Duration(here) * time.Second)
+	first, second = wall.Add(-time.Duration(before)*time.Second), wall.Add(-time.Duration(after)*time.Second)
+	if _, offset := first.Zone(); offset != before {
+		first = t
+	}
+	if _, offset := second.Zone(); offset != after {
+		second = t
+	}
+	return first, second
 }
 
 func instant(t time.Time) schema.Instant { return schema.Instant(t.UnixNano()) }

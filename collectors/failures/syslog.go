@@ -68,7 +68,7 @@ func (p *Parser) fromParts(m []string) (time.Time, bool) {
 	if m[3] != "" {
 		year, _ := strconv.Atoi(m[3])
 		t := time.Date(year, months[m[1]], n[0], n[1], n[2], n[3], nanos, p.opt.Zone)
-		return t, year > 1970 && year < 2200
+		return p.unzoned(t), year > 1970 && year < 2200
 	}
 	return p.yearless(months[m[1]], n[0], n[1], n[2], n[3], nanos)
 }
@@ -103,6 +103,8 @@ var rules = []rule{
 	// mlx5_core 0000:3b:00.0 ens1f0: Link down; mlx4_en: ens6: Link Up
 	{regexp.MustCompile(`mlx5_core \S+ (?P<port>[^\s:]+): Link (?P<state>up|down)\b`), linkKind},
 	{regexp.MustCompile(`mlx4_en: (?:\S+: )?(?P<port>[^\s:]+): Link (?P<state>Up|Down)\b`), linkKind},
+	// mlx5_core 0000:08:00.0 mlx5_0: Port: 1 Link DOWN, of all InfiniBand drivers from Linux 6.14 on; INIT and ARMED come before ACTIVE
+	{regexp.MustCompile(`\b(?P<port>[a-z][a-z0-9_]*): Port: (?P<number>\d+) Link (?P<state>ACTIVE|DOWN)\b`), linkKind},
 	// mlx5_core 0000:3b:00.0: Port 1 link down
 	{regexp.MustCompile(`mlx5_core (?P<port>\S+): Port (?P<number>\d+) [Ll]ink (?P<state>up|down)\b`), linkKind},
 	// kernel: ib0: link down; eth0: Link is Down, from drivers that do not print their names

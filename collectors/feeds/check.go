@@ -148,15 +148,20 @@ func resolveFailure(r *nodes.Resolver, f schema.Failure, parts []*Rows, rows *Ro
 		rows.Drop(NoDevice, 1)
 		return
 	}
-	for i, own := range devices {
-		for _, d := range own {
+	placed := false
+	for i, places := range r.FailedAt(devices, f) {
+		for _, p := range places {
 			at := f
-			at.Fabric, at.Device, at.Port = fabrics[i], d, r.Port(i, d, f.Port)
-			if r.IsSwitch(i, d) {
+			at.Fabric, at.Device, at.Port = fabrics[i], p.Device, p.Port
+			if r.IsSwitch(i, p.Device) {
 				at.Kind = ofSwitch(at.Kind)
 			}
 			parts[i].Failures = append(parts[i].Failures, at)
+			placed = true
 		}
+	}
+	if !placed {
+		rows.Refuse(NoPort, fmt.Sprintf("%s of %.40q", f.Kind, f.Device), fmt.Sprintf("%.80q is no port of its devices in the fabrics, or it may be of several", f.Port))
 	}
 }
 

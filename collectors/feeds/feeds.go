@@ -169,6 +169,7 @@ const (
 	Future      = "future"           // further ahead than clock_tolerance
 	Backwards   = "end_before_start" // ends before it starts
 	NoDevice    = "no_device"        // none of its nodes is a device of the feed's fabrics
+	NoPort      = "no_port"          // its port is none of its node's, or may be of several adapters
 	TooMany     = "too_many"         // more than the limit
 	NotAJob     = "not_a_job"        // counters that belong to no job
 	Unsendable  = "unsendable"       // a name that is empty, too long or has control characters
@@ -184,5 +185,5 @@ const Late = "late"
 
 // Reasons lists the drop reasons.
 func Reasons() []string {
-	return []string{Malformed, TooLong, Future, Backwards, NoDevice, TooMany, NotAJob, Unsendable, NotTaken, UnknownKind, NoTime, UnknownForm, NotAFailure}
+	return []string{Malformed, TooLong, Future, Backwards, NoDevice, NoPort, TooMany, NotAJob, Unsendable, NotTaken, UnknownKind, NoTime, UnknownForm, NotAFailure}
 }

@@ -165,6 +165,7 @@ func TestRows(t *testing.T) {
 				{Time: schema.Instant(past.UnixNano()), Kind: schema.NodeFailed, Device: "nid2", Port: "eth0"},
 				{Time: schema.Instant(past.UnixNano()), Kind: schema.Throttled},
 				{Time: schema.Instant(past.UnixNano()), Kind: schema.LinkFailed, Device: "stranger"},
+				{Time: schema.Instant(past.UnixNano()), Kind: schema.LinkFailed, Device: "3,3,3", Port: "Ethernet0"},
 			},
 			Traffic: []schema.JobTraffic{{JobID: "1", Time: schema.Instant(past.UnixNano())}},
 			Dropped: map[string]uint64{feeds.Malformed: 3},
@@ -187,7 +188,7 @@ func TestRows(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	for reason, n := range map[string]float64{feeds.Malformed: 3, feeds.NoDevice: 2, feeds.Future: 1, feeds.Backwards: 1, feeds.Unsendable: 3, feeds.TooMany: 0} {
+	for reason, n := range map[string]float64{feeds.Malformed: 3, feeds.NoDevice: 2, feeds.NoPort: 1, feeds.Future: 1, feeds.Backwards: 1, feeds.Unsendable: 3, feeds.TooMany: 0} {
 		if v := b.metric(t, "giverny_feed_rows_dropped_total", reason); v != n {
 			t.Errorf("%v dropped as %s, want %v", v, reason, n)
 		}

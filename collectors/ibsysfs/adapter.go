@@ -162,7 +162,7 @@ func (v *visit) readCounters(ctx context.Context, r *collectors.Reading, dir, fa
 			continue
 		}
 		if err != nil {
-			r.Unreadable(collectors.ReasonOf(err))
+			r.Unreadable(err)
 			continue
 		}
 		r.Put(v.canonical(family, file, port, narrow, value), value)

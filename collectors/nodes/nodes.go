@@ -197,37 +197,6 @@ func (r *Resolver) IsSwitch(fabric int, device string) bool {
 	return ok && r.fabrics[fabric].graph.IsSwitch(id)
 }
 
-// Port maps the name of a port in a log to its name in the fabric's graph: the same name, the number after its
-// last letter ("mlx5_0/1" is "1"), or the only port of the device. Empty: no match.
-func (r *Resolver) Port(fabric int, device, port string) string {
-	g := r.fabrics[fabric].graph
-	id, ok := g.FindDevice(device)
-	if !ok || port == "" {
-		return ""
-	}
-	for _, name := range []string{port, port[strings.LastIndexByte(port, '/')+1:]} {
-		if _, ok := g.PortAt(id, name); ok {
-			return name
-		}
-	}
-	only := ""
-	for _, l := range g.LinksAt(id) {
-		for _, end := range []struct {
-			device topology.DeviceID
-			port   string
-		}{{g.Link(l).From, g.Link(l).FromPort}, {g.Link(l).To, g.Link(l).ToPort}} {
-			if end.device != id || end.port == only {
-				continue
-			}
-			if only != "" {
-				return ""
-			}
-			only = end.port
-		}
-	}
-	return only
-}
-
 // Missing counts names without a device, by reason.
 type Missing map[Reason]map[string]int
 

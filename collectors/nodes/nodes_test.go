@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/giverny/giverny/collectors/nodes"
+	"github.com/giverny/giverny/schema"
 	"github.com/giverny/giverny/topology"
 )
 
@@ -96,23 +97,49 @@ func TestDevice(t *testing.T) {
 	}
 }
 
-func TestPort(t *testing.T) {
-	r := nodes.New(fabrics(t), nil)
+// What a log says of a node's port is of one adapter at most, and of none where it does not say of which.
+func TestFailedAt(t *testing.T) {
+	r := nodes.New(fabrics(t), nodes.Map{"both": {"node1 mlx5_0", "3,3,3"}})
 	for _, c := range []struct {
-		fabric             int
-		device, port, want string
+		node, port string
+		kind       schema.EventKind
+		want       string // of ib; of gemini
 	}{
-		{0, "leaf0 rack 1", "3", "3"},
-		{0, "leaf0 rack 1", "9", ""},
-		{0, "node1 mlx5_0", "mlx5_0/1", "1"},
-		{0, "node1 mlx5_0", "ib0", "1"}, // it has only one port
-		{0, "node1 mlx5_0", "", ""},
-		{1, "3,3,3", "X+", "X+"},
-		{1, "3,3,3", "l24", ""},
-		{1, "9,9,9", "X+", ""},
+		{"leaf0 rack 1", "3", schema.LinkFailed, "leaf0 rack 1:3;"},
+		{"leaf0 rack 1", "9", schema.LinkFailed, ";"}, // not all of its links
+		{"node0", "mlx5_1/1", schema.LinkFailed, "node0 mlx5_1:1;"},
+		{"node0", "mlx5_1", schema.LinkRestored, "node0 mlx5_1:1;"},
+		{"node0", "mlx5_7/1", schema.LinkFailed, ";"}, // an adapter in another fabric
+		{"node1", "mlx5_7/1", schema.LinkFailed, ";"},
+		{"node0", "1", schema.LinkFailed, ";"}, // of which of the two?
+		{"node0", "ib1", schema.LinkFailed, ";"},
+		{"node0", "0000:3b:00.0/1", schema.LinkFailed, ";"},
+		{"node1", "0000:3b:00.0/1", schema.LinkFailed, "node1 mlx5_0:1;"}, // it has only one
+		{"node1", "ib0", schema.LinkFailed, "node1 mlx5_0:1;"},
+		{"node1", "eth2", schema.LinkFailed, ";"}, // of the management network
+		{"node1", "ens1f0", schema.LinkRestored, ";"},
+		{"node0 mlx5_1", "1", schema.LinkFailed, "node0 mlx5_1:1;"},
+		{"both", "X+", schema.LinkFailed, ";3,3,3:X+"},
+		{"both", "ib0", schema.LinkFailed, ";"},
+		{"3,3,3", "l24", schema.LinkFailed, ";"},
+		{"node0", "", schema.LinkFailed, "node0 mlx5_0:,node0 mlx5_1:;"},
+		{"node0", "1", schema.NodeFailed, "node0 mlx5_0:,node0 mlx5_1:;"},
 	} {
-		if got := r.Port(c.fabric, c.device, c.port); got != c.want {
-			t.Errorf("port %q of %q: %q, want %q", c.port, c.device, got, c.want)
+		devices, reason := r.Device(c.node)
+		if reason != "" {
+			t.Fatal(c.node, reason)
+		}
+		var texts [2]string
+		for i, places := range r.FailedAt(devices, schema.Failure{Kind: c.kind, Port: c.port}) {
+			var of []string
+			for _, p := range places {
+				of = append(of, p.Device+":"+p.Port)
+			}
+			slices.Sort(of)
+			texts[i] = strings.Join(of, ",")
+		}
+		if got := strings.Join(texts[:], ";"); got != c.want {
+			t.Errorf("%s at %q of %q: %q, want %q", c.kind, c.port, c.node, got, c.want)
 		}
 	}
 	if !r.IsSwitch(0, "leaf0 rack 1") || r.IsSwitch(0, "node1 mlx5_0") {

@@ -17,11 +17,11 @@ type Config struct {
 	Limits Limits `yaml:"limits"`
 }
 
-// Rule allows the combinations of its lists of patterns: * is any, hostping.* all kinds of hostping.
+// Rule allows the combinations of its lists of patterns: * is any.
 type Rule struct {
 	// Names of principals, as patterns.
 	Principals []string `yaml:"principals"`
-	// Kinds of commands, as patterns such as hostping.*
+	// Kinds of commands that act, as patterns: hostping, search.
 	Kinds []string `yaml:"kinds"`
 	// Names of agents, as patterns, on whose hosts it may run. Empty: on any host with this rule.
 	Hosts []string `yaml:"hosts"`

@@ -30,34 +30,29 @@ func (r *reading) readFailures(f *File) error {
 		if strings.HasPrefix(line, "#") || strings.HasPrefix(line, "time\t") {
 			return nil
 		}
-		failure, err := r.parseFailure(line)
-		if err != nil {
-			return err
-		}
-		if failure.Kind != "" {
-			r.failures.rows = append(r.failures.rows, failure)
-		}
-		return nil
+		failures, err := r.parseFailure(line)
+		r.failures.rows = append(r.failures.rows, failures...)
+		return err
 	})
 	slices.SortStableFunc(r.failures.rows, func(a, b schema.Failure) int { return cmp.Compare(a.Time, b.Time) })
 	return err
 }
 
-// parseFailure reads a line. A failure without a kind is to be skipped.
-func (r *reading) parseFailure(line string) (schema.Failure, error) {
+// parseFailure reads a line: a failure at each device of its node, or none where it is to be left out.
+func (r *reading) parseFailure(line string) ([]schema.Failure, error) {
 	fields := strings.SplitN(strings.TrimSuffix(line, "\r"), "\t", 5)
 	if len(fields) < 2 {
-		return schema.Failure{}, fmt.Errorf("%.80q: want time, kind, device, port and detail, separated by tabs", line)
+		return nil, fmt.Errorf("%.80q: want time, kind, device, port and detail, separated by tabs", line)
 	}
 	for len(fields) < 5 {
 		fields = append(fields, "")
 	}
 	failure := schema.Failure{Fabric: r.graph.Fabric(), Device: strings.TrimSpace(fields[2]), Port: strings.TrimSpace(fields[3]), Detail: fields[4]}
 	if err := failure.Time.UnmarshalText([]byte(strings.TrimSpace(fields[0]))); err != nil {
-		return failure, err
+		return nil, err
 	}
 	if failure.Time == 0 {
-		return failure, errors.New("no time")
+		return nil, errors.New("no time")
 	}
 	var names []string
 	for _, k := range kinds[:len(kinds)-1] {
@@ -70,44 +65,45 @@ func (r *reading) parseFailure(line string) (schema.Failure, error) {
 		return k.name == strings.TrimSpace(fields[1])
 	})
 	if i < 0 {
-		return failure, fmt.Errorf("kind %q: want one of %s", fields[1], strings.Join(names, ", "))
+		return nil, fmt.Errorf("kind %q: want one of %s", fields[1], strings.Join(names, ", "))
 	}
 	failure.Kind = kinds[i].kind
 	return r.place(failure)
 }
 
-// place resolves the device and port of a failure in the topology.
-func (r *reading) place(f schema.Failure) (schema.Failure, error) {
+// place finds the device and port of a failure in the topology, or all devices of its node.
+func (r *reading) place(f schema.Failure) (placed []schema.Failure, err error) {
 	if f.Device == "" {
 		if f.Kind == schema.Throttled {
-			return f, nil
+			return []schema.Failure{f}, nil
 		}
-		return f, fmt.Errorf("%s of no device", f.Kind)
+		return nil, fmt.Errorf("%s of no device", f.Kind)
 	}
 	byFabric, reason := r.resolver.Device(f.Device)
 	if reason != "" {
 		fault := fmt.Errorf("device %q is not in the topology", f.Device)
 		if !r.cfg.SkipUnknown {
-			return f, fmt.Errorf("%w; its devices are named like %q: give --node-map, or --skip-unknown to go on without", fault, r.graph.Device(0).Name)
+			return nil, fmt.Errorf("%w; its devices are named like %q: give --node-map, or --skip-unknown to go on without", fault, r.graph.Device(0).Name)
 		}
 		r.note("unknown devices", "%w: its failure is left out", fault)
-		return schema.Failure{}, nil
+		return nil, nil
 	}
-	f.Device = byFabric[0][0]
-	if f.Port == "" {
-		return f, nil
+	for _, place := range r.resolver.FailedAt(byFabric, f)[0] {
+		f.Device, f.Port = place.Device, place.Port
+		placed = append(placed, f)
 	}
-	port := r.resolver.Port(0, f.Device, f.Port)
-	if port == "" {
-		fault := fmt.Errorf("device %q has no port %q", f.Device, f.Port)
-		if !r.cfg.SkipUnknown {
-			return f, fmt.Errorf("%w; \"giverny topology links\" lists ports, --skip-unknown goes on without", fault)
-		}
-		r.note("unknown ports", "%w: its failure is left out", fault)
-		return schema.Failure{}, nil
+	if len(placed) > 0 {
+		return placed, nil
 	}
-	f.Port = port
-	return f, nil
+	fault := fmt.Errorf("device %q has no port %q", f.Device, f.Port)
+	if n := len(byFabric[0]); n > 1 {
+		fault = fmt.Errorf("port %q of %q may be of each of its %d devices, or of none", f.Port, f.Device, n)
+	}
+	if !r.cfg.SkipUnknown {
+		return nil, fmt.Errorf("%w; \"giverny topology links\" lists ports, --skip-unknown goes on without", fault)
+	}
+	r.note("unknown ports", "%w: its failure is left out", fault)
+	return nil, nil
 }
 
 // until returns the failures before end that were not returned before.

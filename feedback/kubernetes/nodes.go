@@ -61,8 +61,10 @@ type marks struct {
 }
 
 // Marks describes what a mark consists of.
-func (n *Nodes) Marks() string {
-	text, err := json.Marshal(marks{n.cfg.Label, n.cfg.Taint, n.cfg.Effect})
+func (n *Nodes) Marks() string { return marks{n.cfg.Label, n.cfg.Taint, n.cfg.Effect}.text() }
+
+func (m marks) text() string {
+	text, err := json.Marshal(m)
 	if err != nil { // cannot fail: only strings
 		panic("kubernetes: " + err.Error())
 	}
@@ -80,10 +82,26 @@ func (n *Nodes) Marking(earlier string) (*Nodes, error) {
 	return &other, nil
 }
 
-// nodeState is the part of a node that is changed. Its JSON is the reconciler's State.
+// nodeState is the part of a node that is changed. Its JSON is the reconciler's State, which is also in the audit. It names
+// the keys, so that a mark can be removed after others have been configured; states of earlier versions do not.
 type nodeState struct {
-	Label  *string `json:"label,omitempty"`  // value; nil: the node has no such label
-	Effect *string `json:"effect,omitempty"` // of the taint; nil: none
+	LabelKey string  `json:"label_key,omitempty"`
+	Label    *string `json:"label,omitempty"` // value; nil: the node has no such label
+	TaintKey string  `json:"taint_key,omitempty"`
+	Effect   *string `json:"effect,omitempty"` // of the taint; nil: none
+}
+
+// MarksOf is what Marks was when a node was marked so; empty where the state does not say.
+func MarksOf(marked reconcile.State) string {
+	var s nodeState
+	if json.Unmarshal([]byte(marked), &s) != nil || s.LabelKey == "" && s.TaintKey == "" {
+		return ""
+	}
+	m := marks{Label: s.LabelKey, Taint: s.TaintKey}
+	if s.Effect != nil {
+		m.Effect = *s.Effect
+	}
+	return m.text()
 }
 
 func (s nodeState) state() reconcile.State {
@@ -190,6 +208,7 @@ func (n *Nodes) Look(ctx context.Context, names []string) (map[string]reconcile.
 
 // read returns the label and the taint of a node, and its other taints unchanged.
 func (n *Nodes) read(got *apiNode) (s nodeState, others []json.RawMessage, err error) {
+	s.LabelKey, s.TaintKey = n.cfg.Label, n.cfg.Taint
 	if value, ok := got.Metadata.Labels[n.cfg.Label]; ok && n.cfg.Label != "" {
 		s.Label = &value
 	}

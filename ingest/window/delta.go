@@ -8,11 +8,23 @@ const (
 	tolerance = 1.1
 	// smallestPacketBytes limits how many packets a link can carry.
 	smallestPacketBytes = 64
+	// beyondCapacity is how many times what its link can carry a counter may rise, before that is no value: the
+	// capacity may be one that the description of the fabric leaves out, and faster than was assumed.
+	beyondCapacity = 16
 )
+
+// fall is when a counter of a port fell without having wrapped, and the value that it fell from.
+type fall struct {
+	nanos int64
+	from  uint64
+}
 
 // delta returns by how much a counter rose from reading a to the later reading b of
 // the same port, or why that is unknown. A counter that went down is taken to have
-// wrapped once if the link can do that much in the time; otherwise it was reset.
+// wrapped once if the link can do that much in the time; otherwise it was reset. If it
+// then rises to its value before the fall or higher, the fall was no reset: some devices
+// report zero, or an older value, now and then. How far it rose is unknown then. Falls
+// are noted in the track, so the differences of a port must come in order of time.
 func (w *Window) delta(t *track, p uint32, a, b reading) (delta float64, fault Reason) {
 	full := t.info.MaxValue()
 	switch sticks := t.info.Overflow == schema.Saturates; {
@@ -20,16 +32,51 @@ func (w *Window) delta(t *track, p uint32, a, b reading) (delta float64, fault R
 		return 0, Gap
 	case sticks && max(a.value, b.value) >= full:
 		return 0, Saturated
-	case b.value >= a.value:
-		return float64(b.value - a.value), sound
+	case b.value == a.value:
+		t.stays(p, a, b)
+		return 0, sound
+	case b.value > a.value:
+		if t.fellTo(p, a) && b.value >= t.falls[p].from {
+			return 0, Reset
+		}
+		rise, nanos := float64(b.value-a.value), b.nanos-a.nanos
+		// Less is plausible on every link, for packets as for bytes; most differences end here.
+		if rise > beyondCapacity*w.ports.slowest/smallestPacketBytes*float64(nanos)/1e9 {
+			if most := w.carried(t, p, nanos); most > 0 && rise > beyondCapacity*most {
+				return 0, Implausible
+			}
+		}
+		return rise, sound
 	case sticks || t.info.Width >= 64:
+		t.fell(p, a, b)
 		return 0, Reset
 	}
 	wrapped := float64((b.value - a.value) & full)
 	if wrapped > w.mostPossible(t, p, b.nanos-a.nanos) {
+		t.fell(p, a, b)
 		return 0, Reset
 	}
 	return wrapped, sound
+}
+
+// fell notes that a counter fell from reading a to reading b.
+func (t *track) fell(p uint32, a, b reading) {
+	if t.falls == nil {
+		t.falls = make([]fall, len(t.held))
+	}
+	t.falls[p] = fall{b.nanos, a.value}
+}
+
+// fellTo says whether a reading is that to which a counter fell.
+func (t *track) fellTo(p uint32, a reading) bool {
+	return t.falls != nil && t.falls[p].from > 0 && t.falls[p].nanos == a.nanos
+}
+
+// stays keeps the fall of a counter in mind while it stays where it fell.
+func (t *track) stays(p uint32, a, b reading) {
+	if t.fellTo(p, a) {
+		t.falls[p].nanos = b.nanos
+	}
 }
 
 // mostPossible is how far a counter can rise in a time. If the capacity of the
@@ -45,18 +92,27 @@ func (w *Window) mostPossible(t *track, p uint32, nanos int64) float64 {
 		}
 		return tolerance * float64(nanos) / unit
 	}
-	link := w.ports.links(t.info.Side)[p]
-	if link == schema.NoLink {
-		return half
-	}
-	bytes := tolerance * w.ports.graph.Link(link).CapacityBytesPerSecond * float64(nanos) / 1e9
+	most := tolerance * w.carried(t, p, nanos)
 	switch {
-	case bytes == 0:
+	case most == 0:
 		return half
 	case t.info.Metric.Unit() == schema.BytesPerSecond:
-		return bytes / unit
+		return most
 	}
-	return min(half, bytes/smallestPacketBytes)
+	return min(half, most)
+}
+
+// carried is how far the link's capacity lets a counter of bytes or packets rise in a time; 0: that is not known.
+func (w *Window) carried(t *track, p uint32, nanos int64) float64 {
+	link := w.ports.links(t.info.Side)[p]
+	if link == schema.NoLink || t.info.Metric.Unit() == schema.Percent {
+		return 0
+	}
+	bytes := w.ports.graph.Link(link).CapacityBytesPerSecond * float64(nanos) / 1e9
+	if t.info.Metric.Unit() == schema.BytesPerSecond {
+		return bytes / w.unitOf(t, p)
+	}
+	return bytes / smallestPacketBytes
 }
 
 // unitOf is the value of one count of a counter in nanoseconds, bytes or

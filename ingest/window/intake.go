@@ -86,7 +86,9 @@ func (w *Window) acceptRow(b *schema.CounterBatch, r, p uint32, nanos int64) {
 	}
 	if late {
 		w.dropped[Late]++
-		w.lose(nanos)
+		if !w.keyCounter.has(p, nanos) {
+			w.lose(nanos)
+		}
 		w.watchReturn(nanos)
 	} else {
 		w.stale = 0

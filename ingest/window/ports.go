@@ -2,6 +2,7 @@ package window
 
 import (
 	"cmp"
+	"math"
 	"slices"
 
 	"github.com/giverny/giverny/schema"
@@ -19,6 +20,7 @@ type ports struct {
 	device          []topology.DeviceID
 	name            []string
 	egress, ingress []schema.LinkID
+	slowest         float64         // bytes per second of the slowest link; +Inf if no capacity is known
 	leaves, enters  []schema.LinkID // the link whose From, or To, the port is; on a duplex graph at most one of them
 }
 
@@ -36,7 +38,12 @@ func newPorts(g *topology.Graph) *ports {
 		return cmp.Or(cmp.Compare(a.device, b.device), cmp.Compare(a.name, b.name))
 	})
 	ends = slices.Compact(ends)
-	p := &ports{graph: g, first: make([]uint32, g.NumDevices()+1)}
+	p := &ports{graph: g, first: make([]uint32, g.NumDevices()+1), slowest: math.Inf(1)}
+	for id := range schema.LinkID(g.NumLinks()) {
+		if capacity := g.Link(id).CapacityBytesPerSecond; capacity > 0 {
+			p.slowest = min(p.slowest, capacity)
+		}
+	}
 	for _, e := range ends {
 		links, _ := g.PortAt(e.device, e.name)
 		p.device, p.name = append(p.device, e.device), append(p.name, e.name)

@@ -15,9 +15,9 @@ const (
 	Duplicate                    // readings: there is one of that instant; of derived percentages the larger counts
 	OutOfOrder                   // readings: older than all of the counter that are still held
 	Saturated                    // differences: a reading at the maximum of a saturating counter
-	Reset                        // differences: the counter was reset in between
+	Reset                        // differences: the counter was reset in between, or fell and came back
 	Gap                          // differences: the readings are too far apart
-	Implausible                  // values: more than 110 percent
+	Implausible                  // values: more than 110 percent; differences: far more than the link can carry
 	NoTick                       // values: the length of the port's tick is unknown
 	NoLink                       // values: no link on that side of the port
 	Jump                         // jumps in time that are too long for empty snapshots

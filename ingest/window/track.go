@@ -2,6 +2,7 @@ package window
 
 import (
 	"math"
+	"slices"
 
 	"github.com/giverny/giverny/schema"
 )
@@ -38,6 +39,7 @@ type track struct {
 	held      []uint8 // number of readings in the history
 	histories []history
 	folded    [][]partial // by slot of interval, then by port; nil until something is folded
+	falls     []fall      // by port; nil until a counter fell
 
 	// Derived percentages; by slot of interval, then by port: reading + 1, or 0.
 	derived [][]uint64
@@ -120,6 +122,7 @@ func (t *track) forgetFrom(nanos int64) (forgotten int) {
 func (t *track) forget(slots int) {
 	t.newest = never
 	clear(t.held)
+	clear(t.falls)
 	for s := range slots {
 		t.clearSlot(s)
 	}
@@ -133,6 +136,7 @@ func (t *track) forget(slots int) {
 func (t *track) renumber(from []uint32, keep schema.Bitmap) {
 	t.held = moved(t.held, from, keep)
 	t.histories = moved(t.histories, from, keep)
+	t.falls = moved(t.falls, from, keep)
 	for s := range t.folded {
 		t.folded[s] = moved(t.folded[s], from, keep)
 	}
@@ -210,6 +214,11 @@ func (w *Window) storeReadings(t *track, b *schema.CounterBatch, c *schema.Count
 	}
 }
 
+// has says whether a reading of an instant is held of a port: another one of it was delivered twice, and nothing lacks it.
+func (t *track) has(p uint32, nanos int64) bool {
+	return t.derived == nil && slices.ContainsFunc(t.histories[p][:t.held[p]], func(r reading) bool { return r.nanos == nanos })
+}
+
 // insert inserts a reading in order of time. If the history is full, it folds
 // the oldest reading.
 func (w *Window) insert(t *track, p uint32, now reading) {
@@ -245,6 +254,9 @@ func (w *Window) fold(t *track, p uint32, a, next reading) {
 	if t.info.Kind == schema.Gauge {
 		w.foldGauge(t, p, a)
 		return
+	}
+	if next.nanos <= w.openStart {
+		return // both came late
 	}
 	delta, fault := w.delta(t, p, a, next)
 	if fault != sound {

@@ -19,6 +19,7 @@ type twin struct {
 	cfg      window.Config
 	horizon  int64 // nanos
 	readings map[cell][]twinReading
+	falls    map[cell]twinReading  // when a counter fell, and the value that it fell from
 	reported map[reporterKey]int64 // the newest reading
 	again    bool
 	open     int64
@@ -38,7 +39,7 @@ type twinReading struct {
 }
 
 func newTwin(g *topology.Graph, cfg window.Config) *twin {
-	return &twin{g: g, cfg: cfg, horizon: int64(max(cfg.MaxAheadIntervals, cfg.MaxGapIntervals+1)) * int64(cfg.Interval), readings: map[cell][]twinReading{}, reported: map[reporterKey]int64{},
+	return &twin{g: g, cfg: cfg, horizon: int64(max(cfg.MaxAheadIntervals, cfg.MaxGapIntervals+1)) * int64(cfg.Interval), readings: map[cell][]twinReading{}, falls: map[cell]twinReading{}, reported: map[reporterKey]int64{},
 		dropped: map[window.Reason]int{}}
 }
 
@@ -189,7 +190,7 @@ func (t *twin) close() {
 		if info.Side == schema.Ingress {
 			link = links.Ingress
 		}
-		value, ok := t.value(info, link, readings, start, end, s)
+		value, ok := t.value(at, info, link, readings, start, end, s)
 		if !ok {
 			continue
 		}
@@ -214,7 +215,7 @@ func (t *twin) close() {
 
 // value returns the value of one counter of one port in an interval; it records
 // the readings used in s.
-func (t *twin) value(info schema.CounterInfo, link schema.LinkID, readings []twinReading, start, end int64, s *schema.Snapshot) (float64, bool) {
+func (t *twin) value(at cell, info schema.CounterInfo, link schema.LinkID, readings []twinReading, start, end int64, s *schema.Snapshot) (float64, bool) {
 	saw := func(from, to int64) {
 		if s.Samples == 0 {
 			s.FirstReadNanos, s.LastReadNanos = from, to
@@ -244,8 +245,13 @@ func (t *twin) value(info schema.CounterInfo, link schema.LinkID, readings []twi
 			before := readings[i-1]
 			overlap := float64(min(end, r.nanos) - max(start, before.nanos))
 			seconds := float64(r.nanos-before.nanos) / 1e9
+			if overlap <= 0 {
+				continue
+			}
 			rise, ok := t.rise(info, link, before, r, seconds)
-			if overlap <= 0 || !ok {
+			full := uint64(1)<<info.Width - 1
+			known := r.nanos-before.nanos <= t.gap() && (info.Overflow != schema.Saturates || max(before.value, r.value) < full)
+			if t.cameBack(at, before, r, known, ok) || !ok {
 				continue
 			}
 			sum += rise * overlap / 1e9 / seconds
@@ -301,8 +307,27 @@ func (t *twin) rise(info schema.CounterInfo, link schema.LinkID, a, b twinReadin
 		possible = min(full/2, 1.1*seconds*t.g.Link(link).CapacityBytesPerSecond/64)
 	}
 	if b.value >= a.value {
-		return float64(b.value-a.value) * unit, true
+		carried := t.g.Link(link).CapacityBytesPerSecond * seconds
+		if info.Metric.Unit() == schema.PacketsPerSecond {
+			carried /= 64
+		}
+		rise := float64(b.value-a.value) * unit
+		return rise, info.Metric.Unit() == schema.Percent || rise <= 16*carried
 	}
 	wrapped := (float64(b.value) + full - float64(a.value)) * unit
 	return wrapped, info.Overflow == schema.Wraps && info.Width < 64 && wrapped <= possible
+}
+
+// cameBack says that a counter rose from where it fell, without having wrapped, to where it was before or higher. It notes
+// falls, so it must see the readings of a counter in the order of time.
+func (t *twin) cameBack(at cell, a, b twinReading, sound, wraps bool) bool {
+	fell, low := t.falls[at], t.falls[at].nanos == a.nanos && t.falls[at].value > 0
+	switch {
+	case !sound:
+	case b.value < a.value && !wraps:
+		t.falls[at] = twinReading{b.nanos, a.value}
+	case b.value == a.value && low:
+		t.falls[at] = twinReading{b.nanos, fell.value}
+	}
+	return b.value > a.value && low && b.value >= fell.value
 }

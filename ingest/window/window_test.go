@@ -202,6 +202,37 @@ func TestLowWaterWaitsForWhatIsNotTaken(t *testing.T) {
 	}
 }
 
+// An interval lacks a row that comes after it has closed, but not one that is delivered again then.
+func TestWhatIsDeliveredAgainIsNotLost(t *testing.T) {
+	w := newOf(t, grid(t, "mesh:3"))
+	ports := []schema.PortName{{Device: "0", Port: "X+"}, {Device: "1", Port: "X+"}}
+	minute := func(n int64, ports ...schema.PortName) {
+		t.Helper()
+		if err := w.Add(traffic(60*n, uint64(600*n), ports...)); err != nil {
+			t.Fatal(err)
+		}
+		for w.Next() != nil {
+		}
+	}
+	minute(0, ports...)
+	minute(1, ports...)
+	minute(2, ports...)
+	w.AdvanceTo(400e9, 400e9)
+	for w.Next() != nil {
+	}
+	w.TakeLost()
+	minute(2, ports...)
+	if lost := w.TakeLost(); lost.Rows != 0 {
+		t.Errorf("delivered twice: %+v", lost)
+	}
+	if err := w.Add(traffic(125, 1250, ports...)); err != nil {
+		t.Fatal(err)
+	}
+	if lost := w.TakeLost(); lost.Rows != 2 {
+		t.Errorf("late: %+v, want 2 rows", lost)
+	}
+}
+
 func TestReasonsHaveNames(t *testing.T) {
 	drops := newOf(t, grid(t, "mesh:2")).Drops()
 	for _, r := range window.Reasons() {

@@ -18,7 +18,7 @@ type Fabric struct {
 	refused error // why its file was rejected at the start; Graph is then the previous version
 }
 
-var errNoFabrics = errors.New("no fabric is configured: add one under fabrics, with a name and a topology")
+var errNoFabrics = errors.New("no fabric is configured: add one under fabrics, with a name and a topology, to the file that --config or GIVERNY_CONFIG names")
 
 // LoadFabrics builds the graphs of all configured fabrics.
 func LoadFabrics(cfg []config.Fabric, log *slog.Logger) ([]Fabric, error) {

@@ -26,9 +26,9 @@ func mention(sections []string) *regexp.Regexp {
 // second finds the second key in "raise collect.poll_timeout or workers".
 var second = regexp.MustCompile(`\b(?:set|raise|lower|shorten) [a-z_.%]+[a-z_] (?:or|and) ([a-z_.%]*[a-z_])\b`)
 
-// notKeys look like keys: options of a Kafka broker, a variable outside the configuration, moved keys, and keys
+// notKeys look like keys: options of a Kafka broker, variables outside the configuration, moved keys, and keys
 // of other files.
-var notKeys = regexp.MustCompile(`^(?:log\.(?:segment|retention)\..*|GIVERNY_LIBCHDB|collect\.spool_bytes|collect\.jobs\.kubernetes\.ca_file|kafka\.sasl\.username|store\.replicated|set link_gbytes)$`)
+var notKeys = regexp.MustCompile(`^(?:log\.(?:segment|retention)\..*|GIVERNY_LIBCHDB|GIVERNY_CONFIG|collect\.spool_bytes|collect\.jobs\.kubernetes\.ca_file|kafka\.sasl\.username|store\.replicated|set link_gbytes)$`)
 
 // An error that advises setting a key must name an existing one.
 func TestAdviceNamesKeysThatExist(t *testing.T) {

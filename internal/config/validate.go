@@ -2,9 +2,12 @@ package config
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
+	"github.com/giverny/giverny/command/safety"
+	"github.com/giverny/giverny/hostping/order"
 	"github.com/giverny/giverny/ingest/kafka"
 	"github.com/giverny/giverny/ingest/kafka/embedded"
 	"github.com/giverny/giverny/internal/faults"
@@ -28,6 +31,7 @@ func (c *Config) Validate() error {
 	f.Under("collect", c.Collect.Validate())
 	c.validateAgent(&f)
 	f.Under("command", c.Command.Validate())
+	c.validateKinds(&f)
 	f.Under("feedback", c.Feedback.Validate())
 	f.Under("search.offer", c.Search.Offer.Validate())
 	f.Under("search.launch", c.Search.Launch.Validate())
@@ -37,6 +41,19 @@ func (c *Config) Validate() error {
 	}
 	f.Under("dashboards", c.Dashboards.Validate())
 	return f.Err()
+}
+
+// validateKinds rejects patterns of command.allow that match no kind of command: the rule would allow nothing.
+func (c *Config) validateKinds(all *faults.List) {
+	acting := []string{order.Kind, schema.KindSearch}
+	var f faults.List
+	for i, rule := range c.Command.Allow {
+		for j, pattern := range rule.Kinds {
+			matches := func(kind string) bool { return safety.Matches([]string{pattern}, kind) }
+			f.Check(slices.ContainsFunc(acting, matches), fmt.Sprintf("%d.kinds.%d", i, j), "%q matches no kind of command that acts: %s", pattern, strings.Join(acting, ", "))
+		}
+	}
+	all.Under("command.allow", f.Err())
 }
 
 func (c *Config) validateFabrics(all *faults.List) {

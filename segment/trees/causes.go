@@ -26,6 +26,7 @@ type causes struct {
 	isRooted  []bool    // by cause: its root is seen to stall
 	off       []float64 // by cause: how far its links are off what is predicted, in deviations, in all
 	exchange  []bool    // by cause
+	scopes    []scope   // by cause: an exchange's
 	base      []float64 // by cause: an exchange's level, of what comes to its leaves where no tree adds to it
 	ports     []float64 // by cause: an exchange's level on links of hosts, by the ports to them
 	sums      []levelSums
@@ -38,6 +39,8 @@ type causes struct {
 	receivers receivers
 	oneWay    oneWay
 	tally     []vote
+	// of stalled ports that are no roots of their own, by cause, the least stalled first
+	causePorts []causePort
 }
 
 // maskKey is a component and sinks of it, and how many nodes lead to just these, in all and at leaves.
@@ -87,6 +90,7 @@ func (c *causes) find(t *trees, s *sinks) {
 	c.findThin(s)
 	c.findExchanges(t, s)
 	c.findBases(s)
+	c.findScopes(t, s)
 }
 
 // listMasks lists which sinks nodes lead to, of components that have several: those who follow each other together.

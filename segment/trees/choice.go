@@ -20,6 +20,8 @@ func (h *shares) choose(t *trees, s *sinks, c *causes, i int32, minMean float64)
 		one[k] = p.stall * h.fall[p.cause]
 		if c.thin[p.cause] {
 			with[k] = portCost
+		} else if c.isExchange(p.cause) && c.isOutside(t, i, p.cause) {
+			with[k] = outsideCost
 		} else if leaf >= 0 && c.isExchange(p.cause) {
 			switch c.takesPart(t, s, leaf, p.cause) {
 			case yes:

@@ -19,8 +19,9 @@ const (
 
 // findOdd finds the ports to hosts, and the links between switches, that may be roots of their own.
 func (t *trees) findOdd() {
-	t.odd = scratch.Slice(t.odd, len(t.links))
+	t.odd, t.isPeak = scratch.Slice(t.odd, len(t.links)), scratch.Slice(t.isPeak, len(t.links))
 	clear(t.odd)
+	clear(t.isPeak)
 	for _, d := range t.entered {
 		t.findOddAt(d)
 	}
@@ -95,11 +96,16 @@ func (t *trees) arePair(d int32) bool {
 // sendingPorts counts the stalled ports of a switch to hosts that send into the congestion, too.
 func (t *trees) sendingPorts(d int32) (n int) {
 	for _, i := range t.leaving.of(d) {
-		if t.toHost(i) && slices.ContainsFunc(t.leaving.of(t.to[i]), func(back int32) bool { return t.to[back] == d }) {
+		if t.toHost(i) && t.sendsBack(i) {
 			n++
 		}
 	}
 	return n
+}
+
+// sendsBack reports whether the host that a port leads to waits to send into the same switch.
+func (t *trees) sendsBack(i int32) bool {
+	return slices.ContainsFunc(t.leaving.of(t.to[i]), func(back int32) bool { return t.to[back] == t.from[i] })
 }
 
 // findSinks marks the nodes at which back pressure begins: into a host, without a stalled link after them, or

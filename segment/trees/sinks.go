@@ -52,6 +52,7 @@ type sink struct {
 	isReceiver  bool    // see showsReceiver; unknown of an odd link
 	waitsForFew bool    // see showsFewPorts
 	isTwin      bool    // see areTwins
+	isPeak      bool    // see findPeaks
 	leans       bool    // what waits here waits for another sink: see joinLeaning
 	fromHosts, fromSwitches,
 	hostSum, switchSum float64
@@ -137,6 +138,7 @@ func (s *sinks) sinkAt(t *trees, place int32) sink {
 		x.odd = place - devices
 		x.device = t.waits.from[x.odd]
 		x.component = s.components.Find(t.node[x.odd])
+		x.isPeak = t.isPeak[t.node[x.odd]]
 		x.isTwin = t.waits.toHost(x.odd) && t.areTwins(x.device)
 		return x
 	}

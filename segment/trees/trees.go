@@ -63,6 +63,7 @@ type trees struct {
 	port    []bool    // by node: back pressure begins at the switch that it leaves
 	order   []int32   // nodes, those that wait at sinks first
 	odd     []bool    // by node: a root beside whatever else begins at its switch, a port to a host or a slow link
+	isPeak  []bool    // by node: a port that is odd beside an exchange's, see findPeaks
 	idle    float32   // stall up to which a link waits for nothing
 	rank    []int32
 	was     []int32             // rank, before a round
@@ -136,6 +137,10 @@ func (m *Method) findTrees(values []float32, out *linkset.Groups) {
 	}
 	m.findCauses()
 	m.causes.joinPieces(&m.trees, &m.sinks, &m.shares)
+	if m.findPeaks(&m.sinks, &m.causes) { // which shows once it is known what exchanges
+		m.findCauses()
+		m.causes.joinPieces(&m.trees, &m.sinks, &m.shares)
+	}
 	m.dropLone()
 	m.shares.listMembers(m.overlap)
 	m.emit(out)

@@ -92,18 +92,34 @@ export class OfFabric {
 
 export const fabrics = async (signal?: AbortSignal) => (await get<FabricSummary[]>("fabrics", {}, signal)) ?? [];
 
-/** follow calls back for each interval that is stored, and when the stream opens or breaks. It ends with stop. */
-export function follow(on: { interval: (fabric: string) => void; open: () => void; broken: () => void }): () => void {
+/** refusal is why the server refuses the stream, which EventSource does not say; empty where it does not, or does not answer. */
+async function refusal(): Promise<string> {
+  const asked = new AbortController();
+  try {
+    const r = await fetch(base + "stream", { signal: asked.signal, headers: { Accept: "text/event-stream" } });
+    return r.ok ? "" : (await problemOf(r)).message;
+  } catch {
+    return "";
+  } finally {
+    asked.abort();
+  }
+}
+
+/** follow calls back for each interval that is stored, and when the stream opens or breaks, with the server's words where it refuses the stream. It ends with stop. */
+export function follow(on: { interval: (fabric: string) => void; open: () => void; broken: (why: string) => void }): () => void {
   const stream = new EventSource(base + "stream");
   let stop = () => stream.close();
   stream.addEventListener("interval", (e) => on.interval((JSON.parse((e as MessageEvent<string>).data) as { fabric: string }).fabric));
   stream.onopen = on.open;
   stream.onerror = () => {
-    on.broken();
-    if (stream.readyState === EventSource.CLOSED) { // refused, which the browser does not try again
-      const again = setTimeout(() => { stop = follow(on); }, 3000);
-      stop = () => clearTimeout(again);
+    if (stream.readyState !== EventSource.CLOSED) {
+      on.broken("");
+      return;
     }
+    // Refused, which the browser does not try again.
+    void refusal().then(on.broken);
+    const again = setTimeout(() => { stop = follow(on); }, 3000);
+    stop = () => clearTimeout(again);
   };
   return () => stop();
 }

@@ -28,6 +28,7 @@ export class Page implements App {
   private readonly mapper = new Mapper($("heat"), $("layouts"), { over: (w, x, y) => this.over(w, x, y), pick: (w) => this.select(w) }, (layout) => this.go({ layout }, true));
   private readonly sharing = new Sharing(this, this.mapper);
   private connected = true;
+  private refused = ""; // why the stream is not connected, in the server's words
   private metric = "";
 
   start() {
@@ -35,19 +36,29 @@ export class Page implements App {
     new Find(this);
     this.sharing.start();
     this.listen();
-    let stop = this.follow();
-    addEventListener("pagehide", () => stop());
-    addEventListener("pageshow", (e) => { if (e.persisted) stop = this.follow(); }); // the browser had kept the page, without its stream
+    this.watch();
     setInterval(() => this.tick(), 1000);
     this.notice("Giverny", "loading the fabric");
     this.frame();
   }
 
+  /** watch follows the stream while the page can be seen: a browser opens six connections to a server over HTTP/1.1, for all its
+   *  tabs together, and the streams of six hidden ones would keep the seventh from loading. */
+  private watch() {
+    let stop = () => {};
+    const follow = () => { stop(); stop = this.follow(); };
+    document.addEventListener("visibilitychange", () => document.hidden ? stop() : follow());
+    addEventListener("pagehide", () => stop());
+    addEventListener("pageshow", (e) => { if (e.persisted) follow(); }); // the browser had kept the page, without its stream
+    if (document.hidden) void this.choose(this.state.fabric);
+    else follow();
+  }
+
   private follow(): () => void {
     return follow({
       interval: (fabric) => { if (fabric === this.model?.fabric.name && !this.state.at) void this.refresh(); },
-      open: () => { this.connected = true; this.model ? void this.refresh() : void this.choose(this.state.fabric); },
-      broken: () => { this.connected = false; this.side.status(); if (!this.model) void this.choose(this.state.fabric); },
+      open: () => { this.connected = true; this.refused = ""; this.model ? void this.refresh() : void this.choose(this.state.fabric); },
+      broken: (why) => { this.connected = false; this.refused = why; this.side.status(); if (!this.model) void this.choose(this.state.fabric); },
     });
   }
 
@@ -284,7 +295,7 @@ export class Page implements App {
     void this.mapper.show(frame, state.layout, { from: state.from, to: state.to }).then(() => {
       const waiting = state.layout === "path" && this.mapper.empty;
       if (waiting) this.notice("A path", state.from && state.to ? `No path leads from ${state.from} to ${state.to}.` : "Name two hosts or switches above to see the shortest paths between them.");
-      else this.notice(this.connected ? "" : "Connection lost", "", true);
+      else this.notice(this.connected ? "" : this.refused ? "Connection refused" : "Connection lost", this.refused, true);
       document.documentElement.dataset.shown = i.now.interval.start;
     }).catch((e) => this.fail(e));
     this.sharing.pathInputs(state.layout === "path");

@@ -1,0 +1,62 @@
+package diagnose
+
+import (
+	"testing"
+
+	"github.com/giverny/giverny/diagnose/root/roottest"
+	"github.com/giverny/giverny/schema"
+)
+
+// What the table of traffic lacks is derived from hosts' links: what all nodes of a job send beyond what they take in leaves it. What
+// they send each other does not, and the rows of a table take the place of all that.
+func TestTrafficByHostsLinks(t *testing.T) {
+	g := roottest.Graph(t, "fattree:leaves=2,hosts=2,spines=1")
+	s, err := New(g, DefaultConfig())
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.tick(schema.Interval{DurationNanos: 60e9})
+	for _, j := range []schema.Job{{ID: "writes", Nodes: []string{"host0", "host1"}}, {ID: "exchanges", Nodes: []string{"host2", "host3"}}} {
+		j.Start = 1
+		s.jobs.upsert(g, j)
+	}
+	uses := map[string]float64{"host0>leaf0": 40, "host1>leaf0": 40, "leaf0>host0": 10, "leaf0>host1": 10, "host2>leaf1": 60, "host3>leaf1": 5, "leaf1>host3": 55, "leaf1>host2": 5}
+	snap, _ := roottest.Snapshot(t, g, nil, uses)
+	snap.Interval.DurationNanos = 60e9
+	s.deriveTraffic(snap)
+	is := func(id string, f feature, percent float64) {
+		t.Helper()
+		want := percent / 100 * g.Capacity(0) * 60
+		if got := float64(s.jobs.byID[id][0].traffic.at(f, 0)); !(got > .999*want-1 && got < 1.001*want+1) {
+			t.Errorf("%s of %s: %g bytes, want %g", f, id, got, want)
+		}
+	}
+	is("writes", write, 60)
+	is("writes", read, 0)
+	is("writes", rdmaWrite, 80)
+	is("exchanges", write, 0)
+	is("exchanges", read, 0)
+	is("exchanges", rdmaRead, 60)
+
+	snap.Series[1].Valid.Unset(int(roottest.Link(t, g, "leaf0>host1")))
+	s.jobs.byID["writes"][0].traffic = nil
+	s.deriveTraffic(snap)
+	if got := s.jobs.byID["writes"][0].traffic.at(write, 0); !isMissing(got) {
+		t.Errorf("a reading is missing, and %g bytes were written", got)
+	}
+	bytes := 7.
+	s.takeTraffic([]schema.JobTraffic{{JobID: "writes", RDMAWrite: &bytes}})
+	s.deriveTraffic(snap)
+	if got := s.jobs.byID["writes"][0].traffic.at(rdmaWrite, 0); got != 7 {
+		t.Errorf("the table says 7 bytes, not %g", got)
+	}
+	is("exchanges", rdmaRead, 60)
+
+	again, err := New(g, DefaultConfig())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := again.Load(s.Save()); err != nil || !again.jobs.byID["writes"][0].traffic.listed || again.jobs.byID["exchanges"][0].traffic.listed {
+		t.Errorf("after a restart other jobs have rows of the table (%v)", err)
+	}
+}

@@ -1,0 +1,66 @@
+package trees
+
+import (
+	"math"
+
+	"github.com/giverny/giverny/internal/scratch"
+)
+
+// scope is where the traffic of an exchange stays: below a level of which one switch has cables to all of its leaves, or within the group
+// of a dragonfly whose routers they are.
+type scope struct {
+	level int8  // of the highest switches; 0: not looked for
+	group int32 // -1: any
+}
+
+// outsideCost is more than any other cost of a set of causes, so that a link has one that is outside only if it has no other.
+const outsideCost = 1e3
+
+// findScopes finds the scope of every exchange: where its leaves lie far apart, all of the fabric.
+func (c *causes) findScopes(t *trees, s *sinks) {
+	c.scopes = scratch.Slice(c.scopes, len(c.exchange))
+	clear(c.scopes)
+	for a := range s.all {
+		cause := c.sets.Find(int32(a))
+		if c.exchange[cause] && c.scopes[cause].level == 0 && s.all[a].isLeaf {
+			c.scopes[cause] = c.scopeOf(t, s, cause, s.all[a].device)
+		}
+	}
+}
+
+// scopeOf is the scope of an exchange, of which a leaf is given.
+func (c *causes) scopeOf(t *trees, s *sinks, cause, leaf int32) scope {
+	w := t.waits
+	isOfAll := func(holds func(leaf int32) bool) bool {
+		for a := range s.all {
+			if s.all[a].isLeaf && c.sets.Find(int32(a)) == cause && !holds(s.all[a].device) {
+				return false
+			}
+		}
+		return true
+	}
+	for _, l := range w.out.of(leaf) {
+		if above := w.to[l]; w.isUp(l) && isOfAll(func(d int32) bool { return w.isAdjacent(above, d) }) {
+			return scope{w.level[above], -1}
+		}
+	}
+	if w.group[leaf] >= 0 && isOfAll(func(d int32) bool { return d == leaf || w.group[d] == w.group[leaf] && w.isAdjacent(d, leaf) }) {
+		return scope{w.level[leaf], w.group[leaf]}
+	}
+	return scope{math.MaxInt8, -1}
+}
+
+// isOutside reports whether a node's link is none that the traffic of an exchange takes.
+func (c *causes) isOutside(t *trees, i, cause int32) bool {
+	x, w := c.scopes[cause], t.waits
+	from, to := t.from[i], t.to[i]
+	switch {
+	case w.level[from] > x.level || w.level[to] > x.level:
+		return true
+	case x.group < 0:
+		return false
+	case t.fromHost(i):
+		return w.group[to] != x.group
+	}
+	return w.group[from] != x.group || !t.toHost(i) && w.group[to] != x.group
+}
