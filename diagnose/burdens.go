@@ -149,3 +149,21 @@ func (t *traffic) moved(slot int64) (all, files float64, known bool) {
 	}
 	return all, files, known
 }
+
+// newJobs is the share of a region's traffic from which on it is load of jobs that began with it.
+const newJobs = .25
+
+// newJobsLoad reports whether jobs that began with a region of a grid move much of what it carries: a link that was full already carries
+// no more than before, whatever they take of it from others.
+func (s *Stage) newJobsLoad(rc *regionCase) bool {
+	if !s.graph.Duplex() || !s.work.comparable {
+		return false
+	}
+	share := 0.
+	for i := range rc.jobs {
+		if c := &rc.jobs[i]; c.started && c.known {
+			share += c.burden
+		}
+	}
+	return share >= newJobs
+}

@@ -130,4 +130,5 @@ func (s *Stage) findArriving(rc *regionCase, p *root.Pressure) {
 	if end, known := rc.end(); known && s.graph.Duplex() && rc.onset >= 0 {
 		rc.flooded, rc.arrives = p.IsFlooded(&rc.drain, end), s.arrives(rc, end, p)
 	}
+	rc.flooded = rc.flooded || s.newJobsLoad(rc)
 }

@@ -84,3 +84,29 @@ func TestAnExchangeOnlyPassesWhereNoNodeOfItsIs(t *testing.T) {
 		}
 	}
 }
+
+// A full link is what a region waits for: who grew by what was added to it can have filled it, though more arrives at the switch to
+// which it leads, where all that goes on is counted twice; who grew by less, or whose routes do not lead over it, is judged as before.
+func TestWhoFillsALinkGrewByWhatWasAddedToIt(t *testing.T) {
+	for name, c := range map[string]struct {
+		full    string
+		grew    float64 // of what was added to the full link
+		against bool
+	}{
+		"as much as was added":         {"1,1,0>1,1,1", 1, false},
+		"a third of it":                {"1,1,0>1,1,1", .33, true},
+		"a link it does not lead over": {"0,3,2>1,3,2", 1, true},
+		"no link is full":              {"", 1, true},
+	} {
+		s, rc, j, p := endScene(t, 1.5, 0, "1,1,0", "1,1,1")
+		on := roottest.Link(t, s.graph, "1,1,0>1,1,1")
+		added, _ := p.Added(on)
+		if j.now.all = 60 * c.grew * added; c.full != "" {
+			rc.full = roottest.Link(t, s.graph, c.full)
+		}
+		rc.carries = 1
+		if got := s.unable(rc, &suspect{job: j, known: true}, p); got > 0 != c.against {
+			t.Errorf("%s: %.1f against the job", name, got)
+		}
+	}
+}

@@ -47,7 +47,7 @@ func TestFilesAreSeenOnTheirWay(t *testing.T) {
 		j.place(g)
 		j.now = moves{interval: s.work.interval, all: own * 60, files: own * 60}
 		j.was = moves{interval: s.work.interval}
-		rc := &regionCase{region: &schema.Region{Links: region}, onset: 0, stall: []float64{30}, drain: root.Drain{Device: end, Fit: .9}, flooded: true, carries: 5 * own}
+		rc := &regionCase{region: &schema.Region{Links: region}, onset: 0, stall: []float64{30}, drain: root.Drain{Device: end, Fit: .9}, flooded: true, carries: 5 * own, full: schema.NoLink}
 		j.was.slots = s.before(rc)
 		suspect := &suspect{job: j, known: true, file: true, filesKnown: true, feature: write}
 		seen, known := s.seenOnWay(rc, suspect, p)

@@ -152,12 +152,12 @@ func (s *Stage) onlyReceiver(rc *regionCase, v *verdict) *schema.Root {
 // centreRoot is the root on a grid, whose links know no direction: where its back pressure ends; of a slow host the end of the tree
 // of what is held back, unless readings are means, of nodes that read files the one to which most leads.
 func (s *Stage) centreRoot(rc *regionCase, v *verdict) *schema.Root {
-	if v.class == schema.CauseSlowHost && rc.drain.IsRoot() && !rc.endings.OfMeans {
-		return &schema.Root{Device: s.graph.Device(rc.drain.Device).Name, Kind: schema.RootSlowReceiver, Link: schema.NoLink}
-	}
 	end := s.endingFor(rc, v)
 	if !end.Found || !rc.showsEnd() {
 		return nil
+	}
+	if v.class == schema.CauseSlowHost {
+		return &schema.Root{Device: s.graph.Device(rc.endings.Slow).Name, Kind: schema.RootSlowReceiver, Link: schema.NoLink}
 	}
 	if end.Link != schema.NoLink {
 		return s.portOf(end.Link, s.graph.Device(end.Device).Name, s.kindOf(rc, end.Link))
@@ -165,11 +165,7 @@ func (s *Stage) centreRoot(rc *regionCase, v *verdict) *schema.Root {
 	if rc.sink != nil && !rc.endings.OfMeans {
 		return &schema.Root{Device: rc.sink.Name, Kind: schema.RootIncast, Link: schema.NoLink}
 	}
-	kind := schema.RootIncast
-	if v.class == schema.CauseSlowHost {
-		kind = schema.RootSlowReceiver
-	}
-	return &schema.Root{Device: s.graph.Device(end.Device).Name, Kind: kind, Link: schema.NoLink}
+	return &schema.Root{Device: s.graph.Device(end.Device).Name, Kind: schema.RootIncast, Link: schema.NoLink}
 }
 
 // showsEnd reports whether anything of a region on a grid shows where its back pressure ends: a tree of what is held back, where traffic

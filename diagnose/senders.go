@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/giverny/giverny/diagnose/root"
+	"github.com/giverny/giverny/topology"
 )
 
 // mostSenders bounds the jobs whose nodes are tried as senders of a tree on a grid.
@@ -61,12 +62,24 @@ func (rc *regionCase) endsAt(j *job) bool {
 // meetsElsewhere reports whether load was added to a region of a grid that meets at a switch which is none of a job's, nor
 // beside one on the line: what its nodes exchange ends at them.
 func (s *Stage) meetsElsewhere(rc *regionCase, c *suspect) bool {
-	if !rc.flooded || c.file {
-		return false
+	at, known := s.loadMeets(rc)
+	return known && !c.file && !s.hasBeside(c.job, at) && !s.writesFiles(rc, c)
+}
+
+// loadMeets is the switch at which load that was added to a region of a grid meets.
+func (s *Stage) loadMeets(rc *regionCase) (at topology.DeviceID, known bool) {
+	switch {
+	case !rc.flooded:
+		return 0, false
+	case rc.endsAtNodes():
+		return rc.end()
 	}
-	at, known := rc.drain.Meeting.Device, rc.drain.Meeting.IsKnown()
-	if rc.endsAtNodes() {
-		at, known = rc.end()
-	}
-	return known && !s.hasBeside(c.job, at)
+	return rc.drain.Meeting.Device, rc.drain.Meeting.IsKnown()
+}
+
+// writesFiles reports whether a job that began with a region of a grid, and of which no table says what it moves, may write files
+// there: the region lies on its routes, and its load meets at nodes of no job.
+func (s *Stage) writesFiles(rc *regionCase, c *suspect) bool {
+	at, known := s.loadMeets(rc)
+	return known && c.started && !c.known && c.cross >= mostExchange && len(s.work.tenants[at]) == 0
 }

@@ -17,6 +17,7 @@ const (
 	slowHostLoad     = .9  // by how often what the region carries has
 	slowHostGrew     = 1.5 // load was added where it meets
 	slowHostFullLink = 1.7 // a link is full
+	slowHostNewJobs  = 2.5 // jobs that began with it move much of what it carries
 	slowHostTree     = .9  // what is held back is a tree to one switch
 	slowHostStarved  = 3.5 // and a node there gets less than its share of its job's exchange
 	slowHostFailure  = 1.5 // and a failure that explains it
@@ -42,7 +43,10 @@ func (s *Stage) slowHostScore(rc *regionCase) float64 {
 	case rc.back.Kind == schema.RootSlowReceiver:
 		score = slowHostMaybe
 	case s.graph.Duplex() && rc.load > 0 && rc.trees < manyTrees && (rc.neck.Sole || rc.neck.Slower || !rc.neck.Before(&rc.drain)):
-		return rc.takesLess()
+		if score = rc.takesLess(); s.newJobsLoad(rc) {
+			score -= slowHostNewJobs
+		}
+		return score
 	}
 	return score - rc.rose()
 }

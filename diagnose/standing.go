@@ -13,12 +13,12 @@ const explainedStall, explainedLoad, manyTrees = .9, .8, 3
 // trees of held-back traffic that lie before as many switches. 0: it does not.
 func (s *Stage) explains(rc *regionCase, c *suspect) float64 {
 	switch {
-	case !s.work.loads || !s.work.comparable:
+	case !s.work.loads:
 		return 0
-	case !s.graph.Duplex():
+	case s.graph.Duplex():
+		return s.explainsOnGrid(rc, c)
+	case s.work.comparable:
 		return s.explainsStanding(rc, c)
-	case c.known && c.cross >= explainedStall && c.burden >= explainedLoad && (rc.trees >= manyTrees || rc.onset < 0 && !rc.drain.IsCertain()) && rc.ground(s, c.job) >= ownGround:
-		return jobExplains // on its own ground: a single tree may be a slow host's
 	}
 	return 0
 }

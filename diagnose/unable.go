@@ -25,6 +25,9 @@ func (s *Stage) unable(rc *regionCase, c *suspect, p *root.Pressure) float64 {
 	if end, known := rc.end(); known && s.graph.Duplex() {
 		grew := all - was*c.job.was.ran // links were compared with the mean of all slots
 		switch {
+		case rc.full != schema.NoLink && (c.file || s.routesOf(c.job).On(rc.full) > 0): // the region does not end at the switch
+			more, _ := s.averaged(rc, p).Added(rc.full)
+			return addsTooLittle(grew/interval, more)
 		case s.endsAtOwn(rc, c): // it may be held up elsewhere by what it sends there, so that all that it moves need not grow
 			grew = all
 		case !c.file && s.endsBeside(rc, c.job):

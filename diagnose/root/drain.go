@@ -21,6 +21,7 @@ type Drain struct {
 	Senders []topology.DeviceID // ascending
 	Meeting Meeting             // where the traffic comes together, whichever jobs send it
 
+	known      bool    // the senders are a job's nodes
 	tree       float64 // the fit by all links of the tree alike, as that of a neck is
 	mostlyIdle bool    // most of the time that they do not send
 }
@@ -88,6 +89,7 @@ func (f *Finder) Drain(p *Pressure, links []schema.LinkID, senders []Sender, sin
 			best, from = unknown, -1
 		}
 	}
+	best.known = from >= 0
 	if best.Fit > 0 {
 		h.tree.Gather(best.Senders, best.Device)
 		best.tree, best.Grew = h.agreement(), h.grew

@@ -61,6 +61,8 @@ type Endings struct {
 	Any, Link, Nodes Ending
 	AtNodes          float64 // how probable it is that it ends at some switch's nodes, 0 to 1
 	OfMeans          bool    // readings are the mean of both directions
+
+	Slow topology.DeviceID // the switch whose nodes take too little, if that is what holds the region up
 }
 
 // Endings finds where the back pressure of a region ends on a grid. The region is the one of which Drain found d, and Neck the links
@@ -80,6 +82,12 @@ func (f *Finder) Endings(p *Pressure, d *Drain) (found Endings) {
 	e.findOdds()
 	found = Endings{Any: e.best(e.places), Link: e.best(e.places[:links]), Nodes: e.best(e.places[links:]), OfMeans: p.oneWay < 1}
 	found.AtNodes = e.shareFrom(links)
+	if found.Slow = found.Nodes.Device; !found.OfMeans && d.IsRoot() {
+		found.Slow = d.Device
+	}
+	if !found.OfMeans && !d.Idle { // something always waits
+		found.Slow = e.slowEnd(found.Slow, d, h, p)
+	}
 	return found
 }
 
