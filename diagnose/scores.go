@@ -211,11 +211,11 @@ func (s *Stage) loadsExchange(j *job, p *root.Pressure) bool {
 	return j.loads.most
 }
 
-// ownAdded of the load added to a region of a grid lies on a culprit's own exchange; if only strayAdded does, the job is
-// cleared in full.
+// ownAdded of the load added to a region of a grid lies on a culprit's own exchange; if only strayAdded does, the
+// penalty is full.
 const ownAdded, strayAdded = .9, .7
 
-// astray is the score that clears a job if load was added to a region of a grid on links outside its exchange: back pressure
+// astray is the penalty of a job if load was added to a region of a grid on links outside its exchange: back pressure
 // reaches such links too, but then they carry less, not more. File traffic goes elsewhere.
 func (s *Stage) astray(rc *regionCase, c *suspect, p *root.Pressure) float64 {
 	if !s.graph.Duplex() || c.file || !c.known || rc.load <= risen {
