@@ -14,9 +14,9 @@ type Config struct {
 	Deviations float64 `yaml:"deviations"`
 	// The minimum probability of a verdict, 0 to 1; below it the cause is unknown.
 	MinConfidence float64 `yaml:"min_confidence"`
-	// How many running or ended jobs are kept within the window; those that ended first are dropped first.
+	// How many running or recently ended jobs are kept; those that ended first are dropped first.
 	MaxJobs int `yaml:"max_jobs"`
-	// How many accused jobs, victims and failures a diagnosis lists, each.
+	// How many victims, and how many failures, a diagnosis lists; of accused jobs it lists at most four.
 	MaxListed int `yaml:"max_listed"`
 }
 

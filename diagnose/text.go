@@ -150,7 +150,7 @@ func (s *Stage) silence(rc *regionCase, blamed int) string {
 	return fmt.Sprintf("%s %s in either direction since %s%s: %s, though no log reports it.", what, carries, c.Time.Time().Format("15:04:05 UTC"), why, kind)
 }
 
-// accusation says what speaks against a job.
+// accusation gives the evidence against a job.
 func (s *Stage) accusation(c *suspect, class schema.CauseClass, root *schema.Root) string {
 	var b strings.Builder
 	b.WriteString(strings.ToUpper(jobName(c.job)[:1]) + jobName(c.job)[1:])
