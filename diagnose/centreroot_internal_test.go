@@ -9,7 +9,7 @@ import (
 	"github.com/giverny/giverny/topology"
 )
 
-// On a torus the root is where back pressure ends; of a slow host the switch whose nodes take too little; and there is none where level
+// On a torus the root is where back pressure ends; of a slow host the switch whose nodes take too little. There is none if level
 // stall is all that is known.
 func TestRootOnATorus(t *testing.T) {
 	g := roottest.Graph(t, "torus:4x4x4")

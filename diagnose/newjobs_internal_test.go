@@ -7,8 +7,8 @@ import (
 	"github.com/giverny/giverny/schema"
 )
 
-// TestJobsThatBeganAreLoad: of what full links carry newcomers take a part, so that they carry no more than before. It is load where
-// jobs that began with the region move much of that, and then hardly a slow host.
+// TestJobsThatBeganAreLoad: new jobs take a part of full links, whose load then does not rise. If jobs that began with the region
+// move much of that load, load is the cause, and hardly a slow host.
 func TestJobsThatBeganAreLoad(t *testing.T) {
 	u := newTiedUp(t)
 	s := u.stage

@@ -9,8 +9,8 @@ import (
 	"github.com/giverny/giverny/topology"
 )
 
-// TestJobsElsewhereDoNotMeetThere: where added traffic meets is a node of the job whose nodes exchange it, or beside one, as
-// neighbours on a line differ by little.
+// TestJobsElsewhereDoNotMeetThere: added traffic meets at a node of the job that exchanges it, or beside one, as neighbours
+// on a line differ by little.
 func TestJobsElsewhereDoNotMeetThere(t *testing.T) {
 	u := newTiedUp(t)
 	rc := &regionCase{flooded: true, drain: root.Drain{Meeting: root.Meeting{Device: u.Device(t, "2,7,3"), Agree: 1}}}
@@ -30,8 +30,8 @@ func TestJobsElsewhereDoNotMeetThere(t *testing.T) {
 	}
 }
 
-// TestWhoMayWriteFiles: load that meets at nodes of no job may be files of a job that began with it, if its routes lead over the region
-// and no table says what it moves. It is load on the system then, and does not speak against the job that it has no node there.
+// TestWhoMayWriteFiles: load that meets at nodes of no job may be files of a job that began with it, if its routes cross the region
+// and its traffic is unknown. It is load on the system then, and a job is not cleared by having no node there.
 func TestWhoMayWriteFiles(t *testing.T) {
 	u := newTiedUp(t)
 	end := u.Device(t, "2,7,3")
@@ -68,7 +68,7 @@ func TestWhoMayWriteFiles(t *testing.T) {
 	}
 }
 
-// TestWhoIsExcluded: of a tree whose senders are known, a job that does not send it is no suspect where no known sender does.
+// TestWhoIsExcluded: a job that does not send a tree whose senders are known is no suspect if no known sender does.
 func TestWhoIsExcluded(t *testing.T) {
 	u := newTiedUp(t)
 	var senders, others []topology.DeviceID

@@ -2,13 +2,13 @@ package diagnose
 
 import "github.com/giverny/giverny/schema"
 
-// unmeasuredLoad is the most that the jobs of which a table says what they move may account for, for the rest to be one's of which none
-// does.
+// unmeasuredLoad is the highest share that jobs with traffic data may account for if the rest is attributed to one without.
 const unmeasuredLoad = .2
 
-// explainsOnGrid is what explains is where links have no direction: a job accounts for the region alone, on its own ground; or one that
-// always stood is its jobs', as far as their traffic accounts for it, or the one's on whose own ground it lies if no table says what
-// that moves. A single tree of held-back traffic may be a slow host's, and a verdict from when the beginning was known knows more.
+// explainsOnGrid is explains for links without direction: a job accounts for the region alone, on its own ground; or a region
+// without an onset is its jobs' as far as their traffic accounts for it, or that of the job on whose own ground it lies, if it has
+// no traffic data. A single tree of held-back traffic may be a slow host's, and a kept verdict from when the onset was known knows
+// more.
 func (s *Stage) explainsOnGrid(rc *regionCase, c *suspect) float64 {
 	stands := rc.onset < 0 && !rc.drain.IsCertain()
 	if !stands && rc.trees < manyTrees {

@@ -7,8 +7,8 @@ import (
 	"github.com/giverny/giverny/schema"
 )
 
-// TestWhoseAStandingRegionIsOnATorus: a region that was always there is its jobs' as far as what they move accounts for it, or the one's
-// on whose own ground it lies where no table says what that moves; not where a tree leads to one switch, as to a slow host's.
+// TestWhoseAStandingRegionIsOnATorus: a region without an onset is its jobs' as far as their traffic accounts for it, or that of
+// the job on whose own ground it lies, if it has no traffic data; not if a tree leads to one switch, as a slow host's does.
 func TestWhoseAStandingRegionIsOnATorus(t *testing.T) {
 	u := newTiedUp(t)
 	s := u.stage
@@ -23,7 +23,7 @@ func TestWhoseAStandingRegionIsOnATorus(t *testing.T) {
 		onset  int
 		fit    float64
 		kept   schema.CauseClass
-		theirs bool // nodes of another job are at its links
+		theirs bool // another job has nodes at its links
 		want   float64
 	}{
 		"its traffic is all there is":       {jobs: []suspect{measured(.9, 1)}, onset: -1, want: jobExplains},
