@@ -59,7 +59,7 @@ func (rc *regionCase) endsAt(j *job) bool {
 	return j.has(rc.drain.Device)
 }
 
-// meetsElsewhere reports whether the load added to a region of a grid merges at a switch without a node of the job, there or
+// meetsElsewhere reports whether the load added to a region of a grid merges at a switch with no node of the job at it or
 // beside it on the line: traffic between its nodes ends at them.
 func (s *Stage) meetsElsewhere(rc *regionCase, c *suspect) bool {
 	at, known := s.loadMeets(rc)

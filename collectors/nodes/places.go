@@ -72,7 +72,7 @@ func (r *Resolver) port(devices [][]string, port string) [][]Place {
 	return make([][]Place, len(devices))
 }
 
-// known keeps the places of fabrics with exactly one, if its port is known.
+// known keeps the place of each fabric that has exactly one, if its port is known.
 func known(places [][]Place) [][]Place {
 	for i, of := range places {
 		if len(of) != 1 || of[0].Port == "" {
