@@ -13,7 +13,7 @@ import (
 	"github.com/giverny/giverny/topology"
 )
 
-// played is a story, step by step, and its analysis without a restart.
+// played is a story's steps and the results of its uninterrupted analysis.
 type played struct {
 	graph   *topology.Graph
 	config  analysis.Config
@@ -34,7 +34,7 @@ func play(t *testing.T, story string) *played {
 	p.config.Window.Interval, p.config.Window.ClockLateness = script.Interval, script.Interval/2
 	core := p.core(t)
 	for step, ok := runner.Step(); ok; step, ok = runner.Step() {
-		for i, b := range step.Batches { // the next step uses their memory again
+		for i, b := range step.Batches { // copied: the next step reuses their memory
 			step.Batches[i] = b.Part(upTo(b.Rows()), upTo(len(b.Columns)))
 		}
 		step.Events = slices.Clone(step.Events)
@@ -60,7 +60,7 @@ func (p *played) core(t *testing.T) *analysis.Core {
 	return core
 }
 
-// feed puts a step into the analysis and gives the intervals that it closes.
+// feed adds a step to the analysis and returns the intervals that it closes.
 func feed(t *testing.T, core *analysis.Core, step *scenario.Step) (closed []*schema.IntervalResult) {
 	core.AddEvents(step.Events, 0)
 	core.AddJobs(step.Jobs, 0)
@@ -75,7 +75,7 @@ func feed(t *testing.T, core *analysis.Core, step *scenario.Step) (closed []*sch
 	return closed
 }
 
-// resumed is an analysis that goes on after the first n intervals, with what a store has of them.
+// resumed is an analysis resumed after the first n intervals from what the store has of them.
 func (p *played) resumed(t *testing.T, n int) *analysis.Core {
 	core, saved := p.core(t), n-1
 	for saved > 0 && p.results[saved].Saved == nil {
@@ -104,8 +104,8 @@ func (p *played) resumed(t *testing.T, n int) *analysis.Core {
 	return core
 }
 
-// A process that ends after any interval of a story hands on to the next one: regions go on exactly, and so do verdicts,
-// but for their confidence, since the history of links and jobs is saved in coarse steps.
+// A process that restarts after any interval of a story continues with the same regions and verdicts. Only confidences
+// differ slightly, since the history of links and jobs is saved in coarse steps.
 func TestStoriesGoOnAfterARestart(t *testing.T) {
 	const follow = 4 // intervals after a restart
 	for _, story := range []string{"demo", "flap", "incast", "slowhost", "victim"} {

@@ -5,9 +5,9 @@ import (
 	"github.com/giverny/giverny/schema"
 )
 
-// burdens divides the region's traffic among the jobs by what each moved recently times the share of that which its
-// routes put on the region, and likewise the load added since the onset. The links' measured load bounds the shares:
-// traffic that no known job explains belongs to none.
+// burdens divides the region's traffic among the jobs, by each one's recent traffic times the share that its routes put
+// on the region, and likewise the load added since the onset. The links' measured load bounds the shares: traffic that
+// no known job explains belongs to none.
 func (s *Stage) burdens(rc *regionCase, p *root.Pressure) {
 	sum, grown, before := 0., 0., 0.
 	for i := range rc.jobs {
@@ -49,7 +49,7 @@ const leastExplained = .5
 // comparable: below, they are not measured alike.
 const leastCompared = .2
 
-// compare finds whether the running jobs' traffic is of the size of the fabric's load.
+// compare checks that the running jobs' traffic explains enough of the fabric's load.
 func (s *Stage) compare(p *root.Pressure) {
 	explained, carried := 0., 0.
 	for _, j := range s.work.running {
@@ -101,7 +101,7 @@ type moves struct {
 	interval   uint32
 	slots      slots
 	all, files float64
-	ran        float64 // the share of the slots since it began: before it moved nothing
+	ran        float64 // share of the slots since its start; before, it moved nothing
 }
 
 func (s *Stage) movedBefore(j *job, slots []int64) (all, files, ran float64) {
@@ -120,7 +120,7 @@ func (s *Stage) movedBefore(j *job, slots []int64) (all, files, ran float64) {
 	return all / max(1, n), files / max(1, n), n / max(1, n+yet)
 }
 
-// lately is the same for the last intervals, their maximum.
+// lately is the same for the last intervals, but their maximum.
 func (s *Stage) lately(j *job) (all, files float64) {
 	if j.traffic == nil {
 		return 0, 0
@@ -150,11 +150,11 @@ func (t *traffic) moved(slot int64) (all, files float64, known bool) {
 	return all, files, known
 }
 
-// newJobs is the share of a region's traffic from which on jobs that began with it are its load.
+// newJobs is the least share of a region's traffic for jobs that began with it to count as its load.
 const newJobs = .25
 
-// newJobsLoad reports whether jobs that began with a region of a grid move much of its load: a link that was full already carries
-// no more than before, whatever they displace.
+// newJobsLoad reports whether jobs that began with a region of a grid carry much of its load. Total load does not show that: a link
+// that was already full carries no more than before, whatever they displace.
 func (s *Stage) newJobsLoad(rc *regionCase) bool {
 	if !s.graph.Duplex() || !s.work.comparable {
 		return false

@@ -52,12 +52,12 @@ func (s *Stage) deriveTraffic(snap *schema.Snapshot) {
 	}
 }
 
-// crossedShare is how much the larger of what a job's nodes send and take in must exceed the other, as a share, for that to have
-// left or entered the job: less is noise, and what the buffers between its nodes hold.
+// crossedShare is the minimum difference between what a job's nodes send and receive, relative to the larger, that counts as having
+// left or entered the job: less is noise, or held in buffers between its nodes.
 const crossedShare = .3
 
-// crossed is the traffic that entered and left a job, bytes, given what all its nodes take in and send: traffic within the job is
-// in both. It is taken as file traffic.
+// crossed is the traffic that entered and left a job, bytes, given what all its nodes receive and send: traffic within the job is in
+// both. It counts as file traffic.
 func crossed(taken, sent float64) (came, left float64) {
 	least := crossedShare * max(taken, sent)
 	if taken-sent >= least {
@@ -69,7 +69,7 @@ func crossed(taken, sent float64) (came, left float64) {
 	return came, left
 }
 
-// hostRates is what a host takes in and sends, bytes/s, over the links that were read, and their number.
+// hostRates is what a host receives and sends, bytes/s, over the links that were read, and their number.
 func (s *Stage) hostRates(p *root.Pressure, d topology.DeviceID) (in, out float64, read int) {
 	if s.graph.IsSwitch(d) {
 		return 0, 0, 0
@@ -89,10 +89,10 @@ func (s *Stage) hostRates(p *root.Pressure, d topology.DeviceID) (in, out float6
 	return in, out, read
 }
 
-// cuts estimates an all-to-all exchange and a many-to-one sink from what each node of a job takes in and
-// sends (Monet, section 7, compares the two parts of bisection cuts): over the halves by number, evens and
-// odds and quarters, the least that both parts can have sent each other; and the most that one node takes in
-// beyond what it sends, as far as the others send more than they take in.
+// cuts estimates an all-to-all exchange and a many-to-one sink from what each node of a job receives and
+// sends (Monet, section 7, compares the two parts of bisection cuts). The exchange is the least that both
+// parts can have sent each other, over cuts into halves, evens and odds, and alternate quarters. The sink is
+// the most that one node receives beyond what it sends, limited to what the others send beyond what they receive.
 func cuts(in, out []float64) (exchange, sink float64) {
 	n := len(in)
 	allIn, allOut := sumOf(in), sumOf(out)

@@ -2,13 +2,12 @@ package diagnose
 
 import "github.com/giverny/giverny/schema"
 
-// unmeasuredLoad is the highest share that jobs with traffic data may account for if the rest is attributed to one without.
+// unmeasuredLoad is the highest share that jobs with traffic data may account for, for the rest to be attributed to one without.
 const unmeasuredLoad = .2
 
-// explainsOnGrid is explains for links without direction: a job accounts for the region alone, on its own ground; or a region
-// without an onset is its jobs' as far as their traffic accounts for it, or that of the job on whose own ground it lies, if it has
-// no traffic data. A single tree of held-back traffic may be a slow host's, and a kept verdict from when the onset was known knows
-// more.
+// explainsOnGrid is explains for links without direction. Either the job alone accounts for the region, on its own ground; or the
+// region has no onset, and its jobs' traffic accounts for it, or it lies on the own ground of a job without traffic data. A single
+// tree of held-back traffic may be a slow host's, and a kept verdict from when the onset was known has better evidence.
 func (s *Stage) explainsOnGrid(rc *regionCase, c *suspect) float64 {
 	stands := rc.onset < 0 && !rc.drain.IsCertain()
 	if !stands && rc.trees < manyTrees {

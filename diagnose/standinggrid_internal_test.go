@@ -7,8 +7,8 @@ import (
 	"github.com/giverny/giverny/schema"
 )
 
-// TestWhoseAStandingRegionIsOnATorus: a region without an onset is its jobs' as far as their traffic accounts for it, or that of
-// the job on whose own ground it lies, if it has no traffic data; not if a tree leads to one switch, as a slow host's does.
+// TestWhoseAStandingRegionIsOnATorus: a region without an onset is attributed to its jobs if their traffic accounts for it, or to the
+// job without traffic data on whose own ground it lies; not if a single tree leads to one switch, as with a slow host.
 func TestWhoseAStandingRegionIsOnATorus(t *testing.T) {
 	u := newTiedUp(t)
 	s := u.stage
@@ -23,7 +23,7 @@ func TestWhoseAStandingRegionIsOnATorus(t *testing.T) {
 		onset  int
 		fit    float64
 		kept   schema.CauseClass
-		theirs bool // another job has nodes at its links
+		theirs bool // another job has nodes at the region's links
 		want   float64
 	}{
 		"its traffic is all there is":       {jobs: []suspect{measured(.9, 1)}, onset: -1, want: jobExplains},

@@ -1,7 +1,7 @@
 package diagnose
 
-// succeeds reports whether a job that began after a region runs on the nodes of one that began with the region and ended before: it
-// repeats that job's traffic over the region.
+// succeeds reports whether a job that began after a region runs on half or more of the nodes of one that began with the region and
+// ended before: it continues that job's traffic.
 func (s *Stage) succeeds(rc *regionCase, j *job) bool {
 	if !s.foundStalled(rc, j.Start) {
 		return false

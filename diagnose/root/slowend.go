@@ -7,24 +7,24 @@ import (
 	"github.com/giverny/giverny/topology"
 )
 
-// What says at which switch of a line a host does not take what arrives: the weights of a conditional logit, fitted on slow hosts of
-// four simulators (docs/explanation/diagnosis-measured.md). Stall is a share of the time, what arrives one of a link's capacity.
+// Weights of a conditional logit for which switch of a line has the slow host, fitted on slow hosts of four simulators
+// (docs/explanation/diagnosis-measured.md). Stall is a share of time, arriving load a share of a link's capacity.
 const (
-	// slowTree weighs how well what is held back on the line agrees with the routes of known senders, as a cosine.
+	// slowTree weighs how well the traffic held back on the line agrees with the routes of known senders, as a cosine.
 	slowTree = 7.
-	// slowFalls weighs by how much stall falls on the way to the switch: what waits before a link waits for what stalls behind it.
+	// slowFalls weighs by how much stall falls towards the switch: traffic before a link waits for what stalls downstream.
 	slowFalls = -16.
-	// slowSides weighs the mean stall of the switch's links of other dimensions: at the end they share what it takes as equals of the
-	// line's, farther off what the line gets of that.
+	// slowSides weighs the mean stall of the switch's links of other dimensions. At the end they share what the switch accepts equally
+	// with the line's links; farther away they share only what the line gets of it.
 	slowSides = -6.
-	// slowArrives weighs what those of them that stall carry.
+	// slowArrives weighs the load of those of them that stall.
 	slowArrives = 4.
-	// slowStalls is what a link of the line stalls at least before its end, and another one to count as arriving.
+	// slowStalls is the least stall of a link of the line before its end, and of another link to count as arriving.
 	slowStalls = .1
 )
 
-// slowEnd is the switch of the line through another one whose nodes take too little of what arrives: neighbours on a line show nearly
-// the same. It is the other one where nothing on the line stalls.
+// slowEnd is the switch, of those on the line through on, whose nodes accept too little of the arriving traffic; readings alone hardly
+// tell neighbours on a line apart. It is on if nothing on the line stalls.
 func (e *endings) slowEnd(on topology.DeviceID, d *Drain, h *held, p *Pressure) topology.DeviceID {
 	line := h.lineFrom(on)
 	best, most := on, math.Inf(-1)
@@ -54,8 +54,8 @@ func (e *endings) slowEnd(on topology.DeviceID, d *Drain, h *held, p *Pressure) 
 	return best
 }
 
-// besideLine is the mean stall of a switch's links that are not of the last dimension, and what those that stall carry, of the capacity
-// of a link that is.
+// besideLine is the mean stall of a switch's links of other dimensions than the last, and the load of those that stall, relative to the
+// capacity of a link of the last.
 func (e *endings) besideLine(at topology.DeviceID, h *held, p *Pressure) (stall, arrives float64) {
 	n, capacity := 0., 0.
 	for _, l := range p.graph.LinksAt(at) {

@@ -9,8 +9,8 @@ import (
 	"github.com/giverny/giverny/topology"
 )
 
-// TestWhereAHostTakesLittle: of the switches of a line the slow host's is the one to which stall does not fall, whose other links stall
-// least, and to which the senders' routes lead as what is held back says; not one whose links of the line do not stall.
+// TestWhereAHostTakesLittle: of the switches of a line, the slow host's is the one towards which stall does not fall, whose other links
+// stall least, and for which the senders' routes agree with the held-back traffic; it is never one whose links on the line do not stall.
 func TestWhereAHostTakesLittle(t *testing.T) {
 	line := []string{"2,7,1>2,7,2", "2,7,2>2,7,3", "2,7,3>2,7,4", "2,7,4>2,7,5"}
 	for _, c := range []struct {

@@ -7,8 +7,8 @@ import (
 )
 
 const (
-	// Number of stalled ports, at two leaves or more, that show how ports of an exchange differ; the least deviation
-	// of their logarithms.
+	// fewestPeers is the least number of stalled ports, at two leaves or more, to estimate how an exchange's ports vary;
+	// leastPeerSpread is the least standard deviation of their logarithms.
 	fewestPeers, leastPeerSpread = 6, .05
 )
 
@@ -16,8 +16,8 @@ const (
 type causePort struct{ cause, node int32 }
 
 // findPeaks marks ports that stall clearly more than the other ports of their exchange, at any leaf, as roots of
-// their own: at one leaf too few ports may stall to show the usual level, or as many roots as exchange ports. It
-// reports whether there are any.
+// their own. A single leaf may have too few stalled ports to show the usual level, or as many roots as exchange
+// ports. It reports whether there are any.
 func (t *trees) findPeaks(s *sinks, c *causes) (isAny bool) {
 	c.causePorts = c.causePorts[:0]
 	for i := range int32(len(t.links)) {
@@ -38,8 +38,8 @@ func (t *trees) findPeaks(s *sinks, c *causes) (isAny bool) {
 	return isAny
 }
 
-// areExchanging reports whether ports of one cause are an exchange's: at two leaves or more, and most of their hosts
-// send, too.
+// areExchanging reports whether ports of one cause belong to an exchange: they are at two leaves or more, and most of
+// their hosts also send.
 func (t *trees) areExchanging(ports []causePort) bool {
 	if len(ports) < fewestPeers {
 		return false

@@ -13,11 +13,10 @@ type scope struct {
 	group int32 // -1: any
 }
 
-// outsideCost exceeds any other cost, so that a link gets a cause outside whose scope it lies only if it has no
-// other.
+// outsideCost exceeds any other cost: a link outside a cause's scope gets that cause only if it has no other.
 const outsideCost = 1e3
 
-// findScopes finds the scope of every exchange: the whole fabric if its leaves are far apart.
+// findScopes finds the scope of every exchange.
 func (c *causes) findScopes(t *trees, s *sinks) {
 	c.scopes = scratch.Slice(c.scopes, len(c.exchange))
 	clear(c.scopes)
@@ -29,7 +28,7 @@ func (c *causes) findScopes(t *trees, s *sinks) {
 	}
 }
 
-// scopeOf is the scope of an exchange; leaf is one of its leaves.
+// scopeOf is the scope of an exchange with the given leaf: the whole fabric if its leaves are far apart.
 func (c *causes) scopeOf(t *trees, s *sinks, cause, leaf int32) scope {
 	w := t.waits
 	isOfAll := func(holds func(leaf int32) bool) bool {

@@ -9,8 +9,8 @@ import (
 	"github.com/giverny/giverny/segment/segmenttest"
 )
 
-// Links down into a pod are not part of an exchange within the pod, though they stall as much, nor are the links that
-// they come from.
+// Links down into a pod are not part of an exchange within the pod, although they stall as much; nor are the links
+// upstream of them.
 func TestWhatComesFromAboveIsNoneOfAPodsExchange(t *testing.T) {
 	g := stalls.Fabric(t, "fattree:k=8")
 	s := stalls.ByEnds{}
