@@ -21,11 +21,8 @@ type played struct {
 	results []*schema.IntervalResult // of each step
 }
 
-func play(t *testing.T, story string) *played {
-	script, err := scenario.Builtin(story)
-	if err != nil {
-		t.Fatal(err)
-	}
+// play plays a story; edit, if not nil, changes each step before it is analysed.
+func play(t *testing.T, script *scenario.Script, edit func(*scenario.Step)) *played {
 	runner, err := scenario.New(newGraph(t, script.Fabric.Topology), script, 1, 1_700_000_000*second)
 	if err != nil {
 		t.Fatal(err)
@@ -38,6 +35,9 @@ func play(t *testing.T, story string) *played {
 			step.Batches[i] = b.Part(upTo(b.Rows()), upTo(len(b.Columns)))
 		}
 		step.Events = slices.Clone(step.Events)
+		if edit != nil {
+			edit(&step)
+		}
 		p.steps = append(p.steps, step)
 		p.results = append(p.results, feed(t, core, &step)...)
 	}
@@ -110,7 +110,11 @@ func TestStoriesGoOnAfterARestart(t *testing.T) {
 	const follow = 4 // intervals after a restart
 	for _, story := range []string{"demo", "flap", "incast", "slowhost", "victim"} {
 		t.Run(story, func(t *testing.T) {
-			p, compared := play(t, story), 0
+			script, err := scenario.Builtin(story)
+			if err != nil {
+				t.Fatal(err)
+			}
+			p, compared := play(t, script, nil), 0
 			for n := 2; n < len(p.results); n += 2 {
 				core, at := p.resumed(t, n), n
 				for i := n - 2; i < len(p.steps) && at < n+follow; i++ { // a rate needs the reading before
