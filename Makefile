@@ -47,6 +47,7 @@ fmt: toolchain ## format the Go files
 format: toolchain
 	@files=$$(gofmt -l $$(scripts/gofiles.sh)); \
 	[ -z "$$files" ] || { echo "not formatted; run make fmt:"; echo "$$files"; exit 1; }
+	@! git grep -nE '^(<{7}|>{7}) ' || { echo "make format: the lines above are left of a merge"; exit 1; }
 
 vet: toolchain
 	@go vet -tags integration,rdma ./... && go vet ./... # the latter finds what go test ./... lacks where it has no tag

@@ -44,44 +44,19 @@ func TestFailuresOfAStory(t *testing.T) {
 
 // What a log reported lately is not reported again by a process that starts afterwards.
 func TestFailuresOfALogAfterARestart(t *testing.T) {
-	runner, whole := story(t)
-	analyse := func(core *analysis.Core, step scenario.Step) (all []*schema.IntervalResult) {
-		for _, e := range step.Events {
-			core.AddFailures([]schema.Failure{{Fabric: e.Fabric, Time: schema.Instant(e.TimeNanos), Kind: e.Kind, Device: e.Device, Port: e.Port}}, 0)
-		}
-		add(t, core, step.Batches...)
-		core.Advance(step.Interval.EndNanos(), step.Interval.EndNanos())
-		for r := core.Next(); r != nil; r = core.Next() {
-			all = append(all, r)
-		}
-		return all
+	p := play(t, failureScript(t), func(step *scenario.Step) { step.Events = nil })
+	logged := 0
+	for i := range p.steps {
+		logged += len(p.steps[i].Failures)
 	}
-	var stored []*schema.IntervalResult
-	for step, ok := runner.Step(); ok; step, ok = runner.Step() {
-		stored = append(stored, analyse(whole, step)...)
+	if logged < 4 {
+		t.Fatalf("the log has %d failures and recoveries", logged)
 	}
-	for n := 1; n < len(stored); n++ {
-		runner, core := story(t)
-		var since []analysis.Interval
-		var feeds analysis.Feeds
-		saved := 0
-		for i, r := range stored[:n] {
-			if r.Saved != nil {
-				saved = i
-			}
-			feeds.Events, feeds.Failures = append(feeds.Events, r.Events...), append(feeds.Failures, r.Failures...)
-			since = append(since, analysis.Interval{Interval: r.Snapshot.Interval, Regions: r.Regions, Snapshot: r.Snapshot})
-		}
-		if err := core.Load(stored[saved].Snapshot.Interval, stored[saved].Saved); err != nil {
-			t.Fatal(err)
-		}
-		core.Recall(feeds)
-		if err := core.Resume(since); err != nil {
-			t.Fatal(err)
-		}
+	for n := 1; n < len(p.results); n++ {
+		core := p.resumed(t, n)
 		var got []string
-		for step, ok := runner.Step(); ok; step, ok = runner.Step() {
-			for _, r := range analyse(core, step) {
+		for i := max(0, n-2); i < len(p.steps); i++ { // a rate needs the reading before
+			for _, r := range feed(t, core, &p.steps[i]) {
 				got = failuresOf(got, r.Events)
 			}
 		}
@@ -91,12 +66,17 @@ func TestFailuresOfALogAfterARestart(t *testing.T) {
 	}
 }
 
-// story returns the failures' story and a core that analyses it.
-func story(t *testing.T) (*scenario.Runner, *analysis.Core) {
+func failureScript(t *testing.T) *scenario.Script {
 	script, err := scenario.Read(strings.NewReader(failureStory), "failures")
 	if err != nil {
 		t.Fatal(err)
 	}
+	return script
+}
+
+// story returns the failures' story and a core that analyses it.
+func story(t *testing.T) (*scenario.Runner, *analysis.Core) {
+	script := failureScript(t)
 	runner, err := scenario.New(newGraph(t, script.Fabric.Topology), script, 1, 1_700_000_000*second)
 	if err != nil {
 		t.Fatal(err)

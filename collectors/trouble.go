@@ -34,11 +34,11 @@ const goodPolls = 2
 // trouble is a period in which devices could not be read.
 type trouble struct {
 	polls   int             // with a failure
-	good    int             // in a row since
+	good    int             // consecutive polls without a failure since
 	devices map[string]bool // that have failed
 }
 
-// note takes the failures of a poll, and logs the end of the trouble.
+// note records the failures of a poll, and logs the recovery.
 func (t *trouble) note(failing map[string]Reason, log *slog.Logger) {
 	if len(failing) > 0 {
 		if t.devices == nil {
@@ -59,9 +59,9 @@ func (t *trouble) note(failing map[string]Reason, log *slog.Logger) {
 	*t = trouble{}
 }
 
-// unread is which counters of devices could not be read, by reason.
+// unread is the number of counters that could not be read, by reason, with an example each.
 type unread struct {
-	counters, before [NumReasons]int // of this poll, and of the one before
+	counters, before [NumReasons]int // of this poll and the previous one
 	examples         [NumReasons]error
 }
 
@@ -75,7 +75,7 @@ func (u *unread) add(r *Reading) {
 	}
 }
 
-// logNew logs the reasons for which no counter was unreadable before.
+// logNew logs the reasons for which no counter was unreadable in the previous poll.
 func (u *unread) logNew(log *slog.Logger) {
 	for reason, err := range u.examples {
 		if u.before[reason] == 0 && err != nil {

@@ -159,8 +159,8 @@ func page(files http.Handler) http.Handler {
 	})
 }
 
-// notOfSchedulers answers what is asked below /feedback/ and not answered there: by another method or path than a scheduler
-// uses, or of a process that is not asked to.
+// notOfSchedulers answers requests below /feedback/ that have no handler: the method or path is not one that a scheduler
+// uses, or the extender is not enabled in this process.
 func notOfSchedulers(w http.ResponseWriter, r *http.Request) {
 	problem.New(http.StatusNotFound, "%s %s is not answered here: kube-scheduler sends POST to /feedback/kubernetes/filter and /feedback/kubernetes/prioritize, which analyze and up answer where feedback.kubernetes.extender is enabled", r.Method, r.URL.Path).Write(w)
 }

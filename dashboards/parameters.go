@@ -138,8 +138,8 @@ func (d *Dashboards) checkSpan(span read.Span, most time.Duration) error {
 	return nil
 }
 
-// versionOf returns the version that a request names, which must exist; by default that of the newest interval, or the graph in
-// force if nothing is stored.
+// versionOf returns the version that a request names, which must exist; by default that of the newest interval, or of the graph
+// in force if nothing is stored.
 func (d *Dashboards) versionOf(ctx context.Context, f *fabric, p inVersion) (read.Version, error) {
 	if p.Version != nil {
 		_, err := d.graph(ctx, f, *p.Version)

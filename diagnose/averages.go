@@ -6,9 +6,9 @@ import (
 	"github.com/giverny/giverny/topology"
 )
 
-// averages are means of readings over the last intervals, by metric and the first of these.
+// averages caches means of readings over the last intervals, by metric and first slot.
 type averages struct {
-	interval uint32 // of which they are
+	interval uint32 // in which they were computed
 	used     int
 	all      []*meanSeries
 }
@@ -19,11 +19,11 @@ type meanSeries struct {
 	series schema.Series
 }
 
-// endIntervals is over how many intervals since the onset readings are averaged where it is sought on what the traffic of a
-// region converges: neighbours on a line differ by little more than the noise of one.
+// endIntervals is how many intervals since the onset are averaged to find where a region's traffic converges: neighbours on
+// a line differ by little more than the noise of one interval.
 const endIntervals = 8
 
-// averaged is what links of a grid show in the mean of the last intervals since a region's onset.
+// averaged returns the readings of a grid's links, averaged over the last intervals since a region's onset.
 func (s *Stage) averaged(rc *regionCase, p *root.Pressure) *root.Pressure {
 	n := min(endIntervals, len(rc.stall)-rc.onset)
 	if !s.graph.Duplex() || rc.onset < 0 || n < 2 {
@@ -43,8 +43,8 @@ func (s *Stage) averaged(rc *regionCase, p *root.Pressure) *root.Pressure {
 	return &q
 }
 
-// arrives is what the links of the switch at which a region's traffic ends carry, of what they carried before its onset; 0 if that is
-// not known. Both are as remembered, so that what is lost in that is the same.
+// arrives is the load of the links of the switch where a region's traffic ends, relative to before its onset; 0 if unknown. Both
+// loads are as remembered, with the same rounding.
 func (s *Stage) arrives(rc *regionCase, end topology.DeviceID, p *root.Pressure) float64 {
 	q := *p
 	if s.memory.metrics[schema.BandwidthUsed] != nil {
@@ -54,7 +54,7 @@ func (s *Stage) arrives(rc *regionCase, end topology.DeviceID, p *root.Pressure)
 	return q.Arrives(end)
 }
 
-// average is the mean of a metric from a slot to now, of the intervals in which a link was measured.
+// average returns the mean of a metric from a slot to now, over the intervals in which a link was measured.
 func (s *Stage) average(metric schema.Metric, from int64) *schema.Series {
 	w := &s.work.averages
 	if w.interval != s.work.interval {

@@ -6,7 +6,7 @@ import (
 	"github.com/giverny/giverny/schema"
 )
 
-// TestAveragesSinceTheOnset: readings are averaged over the last intervals since the onset, those that were lost left out.
+// TestAveragesSinceTheOnset: readings are averaged over the last intervals since the onset, without those that were lost.
 func TestAveragesSinceTheOnset(t *testing.T) {
 	u := newTiedUp(t)
 	s := u.stage

@@ -5,15 +5,15 @@ import (
 	"github.com/giverny/giverny/schema"
 )
 
-// bound is the most that a job can put on a link, bytes/s, by what the links of its own hosts carry.
+// bound is the upper bound of a job's load on a link, bytes/s, from the load of its own hosts' links.
 type bound struct {
 	now, before float64
 	known       bool // the hosts' links are measured
 }
 
-// boundOn adds up what those of a job's hosts send from which shortest paths lead over a link, and what those take in
-// to which they do. Traffic within the job is at most the less of both; traffic with files has one of its ends
-// elsewhere. A job with no host at the receiving end of a link to a host has no traffic of its own on it.
+// boundOn sums what a job's hosts send from which shortest paths lead over a link, and what its hosts take in to
+// which they lead. Traffic within the job is at most the lesser of the two; file traffic has one of its ends
+// elsewhere. A job has no traffic of its own on a link to another's host.
 func (s *Stage) boundOn(j *job, l schema.LinkID, withFiles bool, p *root.Pressure) (b bound) {
 	paths := s.router.Paths
 	if paths == nil || s.graph.Duplex() {
@@ -46,15 +46,15 @@ func (s *Stage) boundOn(j *job, l schema.LinkID, withFiles bool, p *root.Pressur
 	return b
 }
 
-// add takes in what a host's link of a capacity carries.
+// add adds the load of a host's link.
 func (b *bound) add(p *root.Pressure, l schema.LinkID, capacity float64) {
 	c := capacity / 100
 	b.now += max(0, p.UseOf(l)) * c
 	b.before += max(0, p.Before(l)) * c
 }
 
-// measuresHosts reports whether the loads of most links of a job's hosts are measured, and carry what the job is said
-// to have moved: each byte is sent or taken in by one of them. It is found once in an interval.
+// measuresHosts reports whether most links of a job's hosts have load readings, which account for what the job is
+// reported to have moved: each byte is sent or received by one of them. It is computed once per interval.
 func (s *Stage) measuresHosts(j *job, p *root.Pressure) bool {
 	if j.measured.interval == s.work.interval {
 		return j.measured.hosts
@@ -74,12 +74,12 @@ func (s *Stage) measuresHosts(j *job, p *root.Pressure) bool {
 	return j.measured.hosts
 }
 
-// measuredHosts is whether a job's hosts are measured in an interval.
+// measuredHosts caches whether a job's hosts are measured in an interval.
 type measuredHosts struct {
 	interval uint32
 	hosts    bool
 }
 
-// mostHosts is the share of the links of a job's hosts that must be measured to say what it can move, leastSeen the
-// share of what it moved that they must have carried.
+// mostHosts is the share of a job's host links that must be measured to bound its traffic, leastSeen the share of
+// its reported traffic that they must have carried.
 const mostHosts, leastSeen = .9, .5

@@ -8,7 +8,7 @@ import (
 	"github.com/giverny/giverny/schema"
 )
 
-// TestWhatAHostSendsMayBeItsJobs: on the link that leaves a host all is its job's, if other nodes of the job take it in.
+// TestWhatAHostSendsMayBeItsJobs: all traffic on the link that leaves a host is its job's, if other nodes of the job take it in.
 func TestWhatAHostSendsMayBeItsJobs(t *testing.T) {
 	g := roottest.Graph(t, "fattree:leaves=2,hosts=2,spines=1")
 	p, _ := readings(t, g, nil, map[string]float64{"host0>leaf0": 50, "leaf0>host0": 40, "host2>leaf1": 40, "leaf1>host2": 50})
@@ -25,8 +25,8 @@ func TestWhatAHostSendsMayBeItsJobs(t *testing.T) {
 	}
 }
 
-// TestAPartOfAPortIsEnough: of jobs that contend for a port none moves half of what it carries. Where a job's hosts bound what it
-// can have put there two fifths do not speak against it, a quarter does; on a grid, where nothing bounds it, both do.
+// TestAPartOfAPortIsEnough: no job of several that contend for a port moves half of its load. If a job's hosts bound its load
+// there, a quarter of the port clears the job, two fifths do not; on a grid, without a bound, two fifths do.
 func TestAPartOfAPortIsEnough(t *testing.T) {
 	for _, c := range []struct {
 		fabric, root, first, second string
@@ -61,9 +61,9 @@ func TestAPartOfAPortIsEnough(t *testing.T) {
 	}
 }
 
-// TestWhoFillsAPort: a job is unable to have filled a port that moves a small part of what this carries, or grew by a small part
-// of what was added. Where the port leads to a host of the job's alone, and the job moves as much, what arrives is the job's, though
-// all that it moves is what it was.
+// TestWhoFillsAPort: a job cannot have filled a port if it moves a small part of the port's load, or grew by a small part of what
+// was added. If the port leads to a host of that job alone, and the job moves as much, the port's load is the job's, even if the
+// job's total is unchanged.
 func TestWhoFillsAPort(t *testing.T) {
 	g := roottest.Graph(t, "fattree:leaves=2,hosts=3,spines=1")
 	for _, c := range []struct {
@@ -72,7 +72,7 @@ func TestWhoFillsAPort(t *testing.T) {
 		able, ownReceives bool
 	}{
 		{85, 20, 2, false, false},
-		{85, 95, 90, true, false}, // what was added is too little to say that all that arrives is its own
+		{85, 95, 90, true, false}, // too little was added to say that the load is its own
 		{10, 20, 2, false, false},
 		{10, 95, 4, true, true},
 		{10, 95, 90, false, true},
@@ -102,7 +102,7 @@ func TestWhoFillsAPort(t *testing.T) {
 	}
 }
 
-// TestPortToAStorageNode: what arrives at a host that no job runs on can be any job's traffic with files.
+// TestPortToAStorageNode: the load of a port to a host without a job can be any job's file traffic.
 func TestPortToAStorageNode(t *testing.T) {
 	g := roottest.Graph(t, "fattree:leaves=2,hosts=3,spines=1")
 	s, err := New(g, DefaultConfig())
@@ -123,7 +123,8 @@ func TestPortToAStorageNode(t *testing.T) {
 	}
 }
 
-// TestBeforeAJobBegan: what a job moved before an onset is a mean over the slots in which it ran, with the share of all that these are.
+// TestBeforeAJobBegan: a job's traffic before an onset is a mean over the slots in which it ran, given with the share of these
+// slots.
 func TestBeforeAJobBegan(t *testing.T) {
 	s := &Stage{clock: clock{duration: 10, now: 9}, cfg: DefaultConfig()}
 	j := &job{Job: schema.Job{Start: 50}, traffic: newTraffic(20, 9)}
@@ -135,8 +136,8 @@ func TestBeforeAJobBegan(t *testing.T) {
 	}
 }
 
-// Of a full port to a host of no job, who writes files must explain three quarters: half of it speaks against a job there, and
-// not where the host is another job's.
+// A job that writes files must explain three quarters of a full port to a host without a job: half clears the job there,
+// but not if the host is another job's.
 func TestHalfOfAStorageNodesPortIsTooLittle(t *testing.T) {
 	g := roottest.Graph(t, "fattree:leaves=2,hosts=4,spines=1")
 	port := roottest.Link(t, g, "leaf0>host0")

@@ -5,9 +5,9 @@ import (
 	"github.com/giverny/giverny/schema"
 )
 
-// burdens shares the traffic of the region between the jobs: what each moved lately, times the share of it
-// that its routes put on the region; and in the same way what was added to it since before the onset. What the links
-// were measured to carry bounds the shares: of traffic that no known job explains none has a part.
+// burdens divides the region's traffic among the jobs, by each one's recent traffic times the share that its routes put
+// on the region, and likewise the load added since the onset. The links' measured load bounds the shares: traffic that
+// no known job explains belongs to none.
 func (s *Stage) burdens(rc *regionCase, p *root.Pressure) {
 	sum, grown, before := 0., 0., 0.
 	for i := range rc.jobs {
@@ -40,16 +40,16 @@ func (s *Stage) burdens(rc *regionCase, p *root.Pressure) {
 	}
 }
 
-// leastExplained is the share of what links were measured to carry that the jobs' shares add up to at least: where the
-// jobs that are known explain less, a share of all of theirs would be taken for the whole. Traffic that is no uniform
+// leastExplained is the minimum share of the measured load that the jobs' shares are scaled to: if the known jobs
+// explain less, a share of their total would be mistaken for a share of the whole. Traffic other than a uniform
 // exchange may take twice as many links.
 const leastExplained = .5
 
-// leastCompared is the share of what all links carry that the jobs must explain for their traffic and that of links to
-// be compared: below, they are not measured alike.
+// leastCompared is the share of all links' load that the jobs must explain for the traffic of jobs and links to be
+// comparable: below, they are not measured alike.
 const leastCompared = .2
 
-// compare finds whether what the running jobs moved is of the size of what the fabric carries.
+// compare checks that the running jobs' traffic explains enough of the fabric's load.
 func (s *Stage) compare(p *root.Pressure) {
 	explained, carried := 0., 0.
 	for _, j := range s.work.running {
@@ -63,7 +63,7 @@ func (s *Stage) compare(p *root.Pressure) {
 	s.work.comparable = explained >= leastCompared*carried*float64(s.clock.duration)/1e9
 }
 
-// carriedOn adds up what links carry, and how much more than before the onset, bytes/s; 0 as far as it is not known.
+// carriedOn sums the load of links and its increase since the onset, bytes/s; 0 if unknown.
 func (s *Stage) carriedOn(p *root.Pressure, links []schema.LinkID) (carried, added float64) {
 	for _, l := range links {
 		use := p.UseOf(l)
@@ -79,11 +79,11 @@ func (s *Stage) carriedOn(p *root.Pressure, links []schema.LinkID) (carried, add
 	return carried, added
 }
 
-// leastGrowth is what is added to the traffic of a region, of what it was, before it is asked by whom.
+// leastGrowth is the relative increase of a region's traffic above which it is attributed to jobs.
 const leastGrowth = .15
 
-// earlier is the mean, over the slots before the onset, of the largest measured feature of each, and of the
-// traffic with files, bytes.
+// earlier is a job's mean traffic over the slots before the onset, bytes: the largest measured feature of
+// each slot, and its file traffic.
 func (s *Stage) earlier(rc *regionCase, j *job) (all, files float64) {
 	if j.traffic == nil || rc.onset < 0 {
 		return 0, 0
@@ -96,12 +96,12 @@ func (s *Stage) earlier(rc *regionCase, j *job) (all, files float64) {
 	return j.was.all, j.was.files
 }
 
-// moves is what a job moved in some slots, bytes: found once for the regions of an interval that began together.
+// moves caches a job's traffic in some slots, bytes, for the regions of an interval that began together.
 type moves struct {
 	interval   uint32
 	slots      slots
 	all, files float64
-	ran        float64 // the share of the slots since it began: before it moved nothing
+	ran        float64 // share of the slots since its start; before, it moved nothing
 }
 
 func (s *Stage) movedBefore(j *job, slots []int64) (all, files, ran float64) {
@@ -114,13 +114,13 @@ func (s *Stage) movedBefore(j *job, slots []int64) (all, files, ran float64) {
 		}
 	}
 	if n == 0 && len(slots) > 0 && s.clock.slotOf(int64(j.Start)) <= slots[0] {
-		all, files = s.lately(j) // it ran, and what it moved is not known
+		all, files = s.lately(j) // it ran, but its traffic is unknown
 		return all, files, 1
 	}
 	return all / max(1, n), files / max(1, n), n / max(1, n+yet)
 }
 
-// lately is the same for the last intervals, the most of them.
+// lately is the same for the last intervals, but their maximum.
 func (s *Stage) lately(j *job) (all, files float64) {
 	if j.traffic == nil {
 		return 0, 0
@@ -135,7 +135,7 @@ func (s *Stage) lately(j *job) (all, files float64) {
 	return j.now.all, j.now.files
 }
 
-// moved is the largest of the measured features in a slot, and the larger of those with files.
+// moved is the largest measured feature in a slot, and the larger of the file reads and writes.
 func (t *traffic) moved(slot int64) (all, files float64, known bool) {
 	for f := read; f <= rdmaWrite; f++ {
 		v := t.at(f, slot)
@@ -148,4 +148,22 @@ func (t *traffic) moved(slot int64) (all, files float64, known bool) {
 		}
 	}
 	return all, files, known
+}
+
+// newJobs is the least share of a region's traffic for jobs that began with it to count as its load.
+const newJobs = .25
+
+// newJobsLoad reports whether jobs that began with a region of a grid carry much of its load. Total load does not show that: a link
+// that was already full carries no more than before, whatever they displace.
+func (s *Stage) newJobsLoad(rc *regionCase) bool {
+	if !s.graph.Duplex() || !s.work.comparable {
+		return false
+	}
+	share := 0.
+	for i := range rc.jobs {
+		if c := &rc.jobs[i]; c.started && c.known {
+			share += c.burden
+		}
+	}
+	return share >= newJobs
 }

@@ -10,64 +10,64 @@ import (
 	"github.com/giverny/giverny/topology"
 )
 
-// regionCase is a region that is being diagnosed, with what is known of it before any job is accused.
+// regionCase is a region under diagnosis, with what is known of it before any job is accused.
 type regionCase struct {
 	region   *schema.Region
-	stall    []float64 // mean of its links by slot, the last now
-	weight   []float64 // by link of the region: its stall now, or 1 where nothing is known
+	stall    []float64 // mean over its links by slot, the last one now
+	weight   []float64 // by link of the region: its stall now, or 1e-3 if unknown
 	total    float64   // sum of weight
-	waits    []float64 // by link of the region: the share of time that it stalls, 0 where nothing is known
-	added    []float64 // by link of the region, by how much more it carries than before the onset, if that was asked for
-	onset    int       // index into stall at which it began; -1: not known
-	again    int       // the same, after a pause if there was any
-	old      bool      // it is older than what is remembered
+	waits    []float64 // by link of the region: the share of time that it stalls, 0 if unknown
+	added    []float64 // by link of the region: load added since the onset; empty until needed
+	onset    int       // index into stall; -1: unknown
+	again    int       // the same, or the end of the last pause since
+	old      bool      // it began before the remembered intervals
 	jobs     []suspect
-	failures []nearFailure // the likeliest first
+	failures []nearFailure // most likely first
 	back     root.BackPressure
 	drain    root.Drain
-	sender   *job // whose nodes send what converges on the drain; nil: not known
+	sender   *job // its nodes send what converges on the drain; nil: unknown
 	neck     root.Neck
-	trees    int              // of held-back traffic in the interval, by the switches that they lead to
-	sink     *topology.Device // on a grid, the node of a job that reads files at which most of that ends; nil: none
+	trees    int              // how many switches the interval's trees of held-back traffic lead to
+	sink     *topology.Device // on a grid, the node of a file-reading job where most of that traffic ends; nil: none
 	endings  root.Endings     // on a grid
-	full     schema.LinkID    // on a grid, the full link that most waits for; NoLink: not known
-	load     float64          // what its links carry now, of what they carried before the onset; 0: not known
-	arrives  float64          // what the links where its traffic ends carry, of what they carried before the onset; 0: not known
-	flooded  bool             // on a grid, load was added where the region's traffic ends, whatever the mean load did
-	fullest  schema.LinkID    // the root, or the fullest link where no root is known; NoLink: not known
-	carries  float64          // by it, bytes/s; 0: not known
-	more     float64          // of that, than before the onset; 0 also if not known
-	starved  float64          // on a grid, how far the node where its traffic ends gets less than its share of its job's exchange
-	moved    float64          // of more, the share that links which failed beside it carried before
-	verdict  verdict          // on it, as soon as it was decided
+	full     schema.LinkID    // on a grid, the full link that most traffic waits for; NoLink: unknown
+	load     float64          // load of its links relative to before the onset; 0: unknown
+	arrives  float64          // load of the links where its traffic ends, relative to before the onset; 0: unknown
+	flooded  bool             // on a grid, load was added where the region's traffic ends, even if the mean load fell
+	fullest  schema.LinkID    // the root, or the fullest link without a root; NoLink: unknown
+	carries  float64          // load of fullest, bytes/s; 0: unknown
+	more     float64          // increase of carries since the onset; 0: none or unknown
+	starved  float64          // on a grid, 0 to 1: how far the node where its traffic ends gets less than its share of its job's exchange
+	moved    float64          // share of more that failed links beside it carried before
+	verdict  verdict          // set once decided
 }
 
 // suspect is a job near a region or with traffic across it: a row of the A table.
 type suspect struct {
 	job        *job
-	hops       int     // of its nearest node; -1: farther than was searched
+	hops       int     // of its nearest node; -1: beyond the searched radius
 	cross      float64 // share of the region's stall on links that its own exchange uses
-	gate       float64 // on links at its border
-	way        float64 // on links that traffic between it and others can take, the more so the fewer jobs that holds for
-	load       float64 // of its exchange on the region's links, in shares of what it sends
-	waits      float64 // of its exchange, in shares of what it sends, what waits on the region's links
-	worst      float64 // share of time that the link stalls on which most of it does
+	gate       float64 // the same, on links at its border
+	way        float64 // the same, on links between it and other nodes; a link that fits many jobs counts less
+	load       float64 // of its exchange on the region's links, as a multiple of what it sends
+	waits      float64 // load weighted by the share of time that each link stalls
+	worst      float64 // the highest share of time that one of these links stalls
 	feature    feature
 	value      float64 // maximum of the feature over the window, bytes
-	devs       float64 // of the value above the median of the jobs
-	burden     float64 // of the region's traffic, as far as it is known, the share that is this job's
-	growth     float64 // the same of what was added since before the onset
-	root       bool    // its traffic uses the link at which back pressure begins
-	known      bool    // traffic of it was measured
-	file       bool    // what stands out is traffic with the file system
-	filesKnown bool    // such traffic was measured
-	exchanges  bool    // on a torus: of the accused, that load was added all over its exchange
+	devs       float64 // of the value above the jobs' median
+	burden     float64 // this job's share of the region's traffic, as far as known
+	growth     float64 // the same, of the load added since the onset
+	root       bool    // its traffic uses the link where back pressure begins
+	known      bool    // its traffic was measured
+	file       bool    // its outlier is file system traffic
+	filesKnown bool    // file system traffic was measured
+	exchanges  bool    // on a torus, if accused: load was added all over its exchange
 	evidence
 	score, blame float64
 }
 
-// crossing finds, for every job that runs, the regions that its traffic can cross: one pass over the routes
-// of each job for all regions together.
+// crossing finds the regions that the traffic of each running job can cross: one pass over the routes of a
+// job for all regions together.
 func (s *Stage) crossing(cases []regionCase) {
 	w := &s.work
 	w.index(cases)
@@ -99,12 +99,12 @@ func (s *Stage) crossing(cases []regionCase) {
 	}
 }
 
-// near adds the jobs within the hops of a region that do not cross it, and the distance of those that do.
+// near adds the jobs within cfg.Hops that do not cross the region, and the distance of those that do.
 func (s *Stage) near(rc *regionCase) {
 	s.reach.from(rc.region.Links, s.cfg.Hops)
 	s.work.round++
 	s.work.around = s.work.around[:0]
-	for _, d := range s.reach.queue { // the nearest first
+	for _, d := range s.reach.queue { // nearest first
 		for _, j := range s.work.tenants[d] {
 			if j.round != s.work.round {
 				j.round, j.hops = s.work.round, s.reach.at[d].hops
@@ -135,11 +135,11 @@ func (s *Stage) near(rc *regionCase) {
 	s.work.dropFarthest(rc)
 }
 
-// maxReaders is how many jobs are looked into wherever they run, because of their traffic with files.
+// maxReaders bounds the jobs that are candidates wherever they run, because of their file traffic.
 const maxReaders = 3
 
-// findReaders lists the jobs whose traffic with files stands out over the whole fabric: its way to the storage
-// nodes is longer than any number of hops.
+// findReaders lists the jobs whose file traffic is an outlier in the whole fabric: the path to the storage
+// nodes may exceed any number of hops.
 func (s *Stage) findReaders() {
 	w := &s.work
 	w.readers, w.values = w.readers[:0], w.values[:0]
@@ -158,7 +158,7 @@ func (s *Stage) findReaders() {
 	w.readers = w.readers[:min(maxReaders, len(w.readers))]
 }
 
-// isAt reports whether traffic of a job uses a link, within it or at its border.
+// isAt reports whether a job's traffic uses a link, within the job or at its border.
 func (s *Stage) isAt(j *job, l schema.LinkID) bool {
 	r := s.routesOf(j)
 	if _, found := slices.BinarySearch(r.Gates, l); found {
@@ -167,11 +167,10 @@ func (s *Stage) isAt(j *job, l schema.LinkID) bool {
 	return r.On(l) > 0
 }
 
-// maxSuspects bounds the jobs of a region that are looked into; those with the least traffic across it are
-// left out.
+// maxSuspects bounds the suspects of a region; those with the least traffic across it are dropped.
 const maxSuspects = 32
 
-// nearest are the jobs around a region that do not cross it, as many as may be left of them, the nearest first.
+// nearest returns the maxSuspects nearest jobs around a region that do not cross it, nearest first.
 func (w *work) nearest() []*job {
 	near := w.near[:0]
 	for _, j := range w.around {
@@ -198,7 +197,7 @@ func (w *work) dropFarthest(rc *regionCase) {
 	rc.jobs = rc.jobs[:maxSuspects]
 }
 
-// measure fills the A table's numbers: maxima, outliers and evidence.
+// measure fills in the A table's numbers: maxima, outliers and evidence.
 func (s *Stage) measure(rc *regionCase, p *root.Pressure) {
 	w := &s.work
 	w.correlator.SetLags(s.cfg.MaxLag)
@@ -218,8 +217,8 @@ func (s *Stage) measure(rc *regionCase, p *root.Pressure) {
 	}
 }
 
-// usual is the spread of a feature's maxima over the jobs of the A table, or, where these are few, over all
-// jobs that run.
+// usual returns the spread of a feature's maxima over the jobs of the A table or, if these are few, over all
+// running jobs.
 func (s *Stage) usual(rc *regionCase, f feature) spread {
 	values := s.work.values[:0]
 	for i := range rc.jobs {
@@ -234,7 +233,7 @@ func (s *Stage) usual(rc *regionCase, f feature) spread {
 	return spreadOf(values, leastScale)
 }
 
-// usualOfAll is the same over all jobs that run, found once in an interval.
+// usualOfAll is the same over all running jobs, computed once per interval.
 func (s *Stage) usualOfAll(f feature) spread {
 	w := &s.work
 	if of := &w.usual[f]; of.interval != w.interval {
@@ -255,7 +254,7 @@ type usualSpread struct {
 	spread
 }
 
-// maximum of a feature over the window.
+// maximum returns the maximum of a feature over the window.
 func (s *Stage) maximum(j *job, f feature) (most float64, known bool) {
 	if j.traffic == nil {
 		return 0, false
@@ -276,13 +275,13 @@ func (s *Stage) maximum(j *job, f feature) (most float64, known bool) {
 	return m[f], m[f] >= 0
 }
 
-// clearWay is from which share on it does not matter whether there are other ways.
+// clearWay is the share on a job's own links from which on other paths do not matter.
 const clearWay = .6
 
-// preferred is by how much RDMA is preferred to the traffic with files that it carries, where both say the same.
+// preferred is the bonus of RDMA over the file traffic that it carries, to break ties.
 const preferred = .05
 
-// testify finds the feature of a suspect that says most against it.
+// testify finds the feature of a suspect with the strongest evidence.
 func (s *Stage) testify(rc *regionCase, c *suspect, usual *[numMeasured]spread) {
 	c.P = 1
 	c.started = s.startedAt(rc, c.job)
@@ -292,7 +291,7 @@ func (s *Stage) testify(rc *regionCase, c *suspect, usual *[numMeasured]spread) 
 	}
 	best := math.Inf(-1)
 	var strengths [numFeatures]float64
-	for f := read; f <= rdmaWrite; f++ { // estimates follow these, and congestion itself moves them
+	for f := read; f <= rdmaWrite; f++ { // later features are estimates, and congestion itself changes them
 		value, known := s.maximum(c.job, f)
 		if !known {
 			continue
@@ -327,14 +326,14 @@ func (s *Stage) testify(rc *regionCase, c *suspect, usual *[numMeasured]spread) 
 	}
 }
 
-// Traffic with the file system is what stands out where it says nearly as much against the job by time as all
-// traffic does, which it is a part of, and is no small part.
+// File system traffic is the outlier if its evidence by time is nearly as strong as that of all traffic,
+// which contains it, and it is no small part.
 const fileShare, fileLeast, fileBytes = .8, .5, .3
 
 // strength of the evidence by time, 0 to 2.
 func (e *evidence) strength() float64 { return e.Fit() + e.rise }
 
-// outlying is how much deviations say, 0 to 1.
+// outlying is the evidence of deviations, 0 to 1.
 func outlying(devs float64) float64 {
 	if devs <= 1 {
 		return 0
@@ -342,8 +341,8 @@ func outlying(devs float64) float64 {
 	return min(1, math.Log(devs)/math.Log(30))
 }
 
-// laggedOf is a feature of a job as far back as intervals were seen, found once in an interval. Before a job began it
-// moved nothing.
+// laggedOf returns a job's feature by slot, computed once per interval. Slots before the job began count as 0, not as
+// missing.
 func (s *Stage) laggedOf(j *job, f feature) *lagged {
 	w := &s.work
 	if j.laggedIn != w.interval {
@@ -376,24 +375,24 @@ func (s *Stage) laggedOf(j *job, f feature) *lagged {
 	return x
 }
 
-// indexIn is the index into a region's stall of an instant, below 0 if that was before.
+// indexIn is the index of an instant in a region's stall, negative if before it.
 func (s *Stage) indexIn(rc *regionCase, at schema.Instant) int {
 	return int(s.clock.slotOf(int64(at))-s.clock.now) + len(rc.stall) - 1
 }
 
-// startIn is the index into a region's stall at which a job began.
+// startIn is the index of a job's start in a region's stall.
 func (s *Stage) startIn(rc *regionCase, j *job) int { return s.indexIn(rc, j.Start) }
 
-// startedAt reports whether a job began just before a region did.
+// startedAt reports whether a job began just before the region's onset.
 func (s *Stage) startedAt(rc *regionCase, j *job) bool {
 	start := s.startIn(rc, j)
 	return rc.onset >= 0 && start >= rc.onset-settle-1 && start <= rc.onset
 }
 
-// alreadyStalled is the share of what a region stalls now that it stalled before what did not cause it.
+// alreadyStalled is the share of a region's stall that, if there before an event, clears the event of having caused it.
 const alreadyStalled = .7
 
-// foundStalled reports whether something happened later than in the interval after a region began, and found it as it is now.
+// foundStalled reports whether an event came later than one interval after the onset, when the region stalled as it does now.
 func (s *Stage) foundStalled(rc *regionCase, at schema.Instant) bool {
 	first := rc.onset + 2
 	if rc.onset < 0 && !rc.old || first >= len(rc.stall) {
@@ -406,7 +405,7 @@ func (s *Stage) foundStalled(rc *regionCase, at schema.Instant) bool {
 	return meanOf(rc.stall[rc.onset+1:now]) >= alreadyStalled*meanOf(rc.stall[now:])
 }
 
-// onTheWay is the share of a region's stall on links that traffic of a job with the file system can take.
+// onTheWay is the share of a region's stall on links that file system traffic of a job can take.
 func (s *Stage) onTheWay(rc *regionCase, j *job) float64 {
 	return s.router.OnTheWay(s.routesOf(j), rc.region.Links, rc.weight) / rc.total
 }

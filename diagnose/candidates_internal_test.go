@@ -10,8 +10,8 @@ import (
 	"github.com/giverny/giverny/topology"
 )
 
-// TestWhatFoundARegionDidNotCauseIt: a job that began or a link that failed, unless the region stalls far more since then, or the
-// clocks may be off. A region that is older than what is remembered was there before all of it.
+// TestWhatFoundARegionDidNotCauseIt: a job that began or a link that failed after a region did not cause it, unless the region
+// stalls far more since, or the clocks may be off. A region older than what is remembered was there before either.
 func TestWhatFoundARegionDidNotCauseIt(t *testing.T) {
 	s := &Stage{clock: clock{duration: 60e9, now: 100}}
 	rc := &regionCase{stall: make([]float64, 30), onset: 19} // began in slot 90
@@ -43,8 +43,8 @@ func TestWhatFoundARegionDidNotCauseIt(t *testing.T) {
 	started(map[int64]bool{70: false, 80: true, 96: true})
 }
 
-// TestAJobHoldsItselfUp: where added load is a tree of a job's nodes to one of them, that all that it moves fell does not
-// speak for it, as it does for a victim whose links the tree crosses.
+// TestAJobHoldsItselfUp: if added load is a tree from a job's nodes to one of them, a fall of the job's total traffic
+// does not exonerate it, as it does a victim whose links the tree crosses.
 func TestAJobHoldsItselfUp(t *testing.T) {
 	s, err := New(roottest.Graph(t, "torus:4x4x8"), DefaultConfig())
 	if err != nil {
@@ -101,7 +101,7 @@ func TestAJobHoldsItselfUp(t *testing.T) {
 			t.Errorf("where %g times as much arrives as before, %v speaks for it, want %v", c.arrives, full.holdsItselfUp(&suspect{}), c.want)
 		}
 	}
-	full.drain.Idle = true // buffers are not full, so that its traffic would have moved
+	full.drain.Idle = true // buffers are not full, so its traffic would have changed
 	for _, c := range []struct{ rise, want float64 }{{0, unmoved * jobConverges}, {1, jobConverges}} {
 		if got := full.holdsItselfUp(&suspect{evidence: evidence{rise: c.rise}}); got != c.want {
 			t.Errorf("where links idle and its traffic rises by %g, %v speaks for it, want %v", c.rise, got, c.want)
@@ -113,8 +113,8 @@ func TestAJobHoldsItselfUp(t *testing.T) {
 	}
 }
 
-// TestACulpritMovesWhatArrives: what was added at the switch where the traffic of a region of a grid ends comes over all of its
-// links, and is what a culprit moves a part of; not where less arrives than before.
+// TestACulpritMovesWhatArrives: load added at the switch where the traffic of a region of a grid ends arrives over all of its
+// links, and a culprit moves a part of it; not if less arrives than before.
 func TestACulpritMovesWhatArrives(t *testing.T) {
 	g := roottest.Graph(t, "torus:4x4x4")
 	end, _ := g.FindDevice("0,0,2")

@@ -9,16 +9,16 @@ import (
 	"github.com/giverny/giverny/topology"
 )
 
-// On a torus the root is where back pressure ends; of a slow host the end of the tree of what is held back, unless readings are
-// means; and there is none where level stall is all that is known.
+// On a torus the root is where back pressure ends; of a slow host the switch whose nodes take too little. There is none if level
+// stall is all that is known.
 func TestRootOnATorus(t *testing.T) {
 	g := roottest.Graph(t, "torus:4x4x4")
 	s, err := New(g, DefaultConfig())
 	if err != nil {
 		t.Fatal(err)
 	}
-	const treeEnd, placeEnd topology.DeviceID = 5, 9
-	tree := root.Drain{Device: treeEnd, Fit: .8}
+	const slowEnd, placeEnd topology.DeviceID = 5, 9
+	tree := root.Drain{Device: placeEnd, Fit: .8}
 	if !tree.IsRoot() {
 		t.Fatal("the tree is none that names a root")
 	}
@@ -30,14 +30,14 @@ func TestRootOnATorus(t *testing.T) {
 		want    string
 	}{
 		{"load", schema.CauseSystem, tree, false, g.Device(placeEnd).Name},
-		{"slow host", schema.CauseSlowHost, tree, false, g.Device(treeEnd).Name},
-		{"slow host, means", schema.CauseSlowHost, tree, true, g.Device(placeEnd).Name},
+		{"slow host", schema.CauseSlowHost, tree, false, g.Device(slowEnd).Name},
+		{"slow host, level stall", schema.CauseSlowHost, root.Drain{}, false, ""},
 		{"level stall", schema.CauseSystem, root.Drain{}, false, ""},
 		{"level stall, means", schema.CauseSystem, root.Drain{}, true, g.Device(placeEnd).Name},
 	} {
 		end := root.Ending{Found: true, Device: placeEnd, Link: schema.NoLink}
 		rc := &regionCase{drain: c.drain, full: schema.NoLink, neck: root.Neck{Link: schema.NoLink},
-			endings: root.Endings{Any: end, Nodes: end, OfMeans: c.ofMeans}}
+			endings: root.Endings{Any: end, Nodes: end, Slow: slowEnd, OfMeans: c.ofMeans}}
 		got := ""
 		if r := s.centreRoot(rc, &verdict{class: c.class}); r != nil {
 			got = r.Device

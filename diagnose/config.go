@@ -2,25 +2,25 @@ package diagnose
 
 import "github.com/giverny/giverny/internal/faults"
 
-// Config says how far and how long causes of congestion are looked for.
+// Config sets the search bounds and thresholds of a diagnosis.
 type Config struct {
-	// How many switches away from a region's links a job's node or a failure may be and still count as near (Monet, section 7: N_hops).
+	// How many switches away from a region's links a job's node or a failure still counts as near (Monet, section 7: N_hops).
 	Hops int `yaml:"hops"`
 	// How many intervals maxima, correlations and failures look back.
 	Window int `yaml:"window"`
-	// How many intervals earlier than the stall a job's traffic may rise and still be its cause; 0: not earlier.
+	// How many intervals before the stall a job's traffic may rise and still be its cause; 0: none.
 	MaxLag int `yaml:"max_lag"`
-	// How many median absolute deviations above the median of the jobs a job's traffic stands out.
+	// How many median absolute deviations above the jobs' median make a job's traffic an outlier.
 	Deviations float64 `yaml:"deviations"`
-	// The probability, 0 to 1, that a verdict must have; below it the cause is unknown.
+	// The minimum probability of a verdict, 0 to 1; below it the cause is unknown.
 	MinConfidence float64 `yaml:"min_confidence"`
-	// How many jobs are kept, running or ended within the window; those that ended first are dropped first.
+	// How many running or recently ended jobs are kept; those that ended first are dropped first.
 	MaxJobs int `yaml:"max_jobs"`
-	// How many accused and affected jobs, and how many failures, a diagnosis lists.
+	// How many victims, and how many failures, a diagnosis lists; of accused jobs it lists at most four.
 	MaxListed int `yaml:"max_listed"`
 }
 
-// DefaultConfig looks 3 hops and 30 intervals around a region.
+// DefaultConfig searches 3 hops and 30 intervals around a region.
 func DefaultConfig() Config {
 	return Config{Hops: 3, Window: 30, MaxLag: 25, Deviations: 3, MinConfidence: 0.5, MaxJobs: 20000, MaxListed: 10}
 }
@@ -30,7 +30,7 @@ const (
 	maxWindow = 240
 )
 
-// Validate names every fault.
+// Validate returns all faults, joined.
 func (c *Config) Validate() error {
 	var f faults.List
 	f.Check(c.Hops >= 0 && c.Hops <= maxHops, "hops", "%d: want 0 to %d", c.Hops, maxHops)

@@ -10,7 +10,7 @@ import (
 	"github.com/giverny/giverny/schema"
 )
 
-// reload gives a new stage with what another one saved.
+// reload loads the saved state into a new stage.
 func (p *plant) reload() {
 	p.t.Helper()
 	saved := p.stage.Save()
@@ -28,7 +28,7 @@ func (p *plant) reload() {
 }
 
 // converging plays jobs that send to one place of a fabric, with uneven amounts so that sums depend on their
-// order, and gives all diagnoses as JSON and the state at the end.
+// order, and returns all diagnoses as JSON and the final state.
 func converging(t *testing.T, spec string, sender func(i int) string, reloadAfter int) (diagnoses, state []byte) {
 	p := newPlant(t, spec)
 	for j := range 4 {
@@ -62,7 +62,7 @@ func converging(t *testing.T, spec string, sender func(i int) string, reloadAfte
 	return diagnoses, p.stage.Save().Bytes
 }
 
-// TestTheSameInputGivesTheSameBytes: what was said live and what a replay says are compared byte by byte.
+// TestTheSameInputGivesTheSameBytes: the diagnoses of a live run and of its replay are equal byte by byte.
 func TestTheSameInputGivesTheSameBytes(t *testing.T) {
 	for _, c := range []struct {
 		spec   string
@@ -73,7 +73,7 @@ func TestTheSameInputGivesTheSameBytes(t *testing.T) {
 	} {
 		for _, reloadAfter := range []int{-1, 25} {
 			first, firstState := converging(t, c.spec, c.sender, reloadAfter)
-			for range 4 { // maps are ranged over in another order each time
+			for range 4 { // map order differs each time
 				again, state := converging(t, c.spec, c.sender, reloadAfter)
 				if !bytes.Equal(first, again) {
 					t.Fatalf("%s, reloaded after %d: diagnoses differ", c.spec, reloadAfter)

@@ -8,7 +8,7 @@ import (
 	"github.com/giverny/giverny/topology"
 )
 
-// diagnose gives a verdict for every region at Low or above.
+// diagnose returns a verdict for every region of severity Low or higher.
 func (s *Stage) diagnose(r *schema.IntervalResult) []schema.Diagnosis {
 	if len(r.Regions) == 0 {
 		return nil
@@ -33,7 +33,7 @@ func (s *Stage) diagnose(r *schema.IntervalResult) []schema.Diagnosis {
 	p.Remember(&s.floor)
 	s.compare(p)
 	s.findSilent(p)
-	for _, within := range [2]bool{false, true} { // what waits inside switches after the links that stall around it
+	for _, within := range [2]bool{false, true} { // stall inside switches after the stalled links around it
 		for i := range cases {
 			if rc := &cases[i]; within == (rc.region.Metric == schema.InqStall) {
 				s.examine(rc, p, snap)
@@ -59,7 +59,7 @@ func (s *Stage) diagnose(r *schema.IntervalResult) []schema.Diagnosis {
 	return out
 }
 
-// slowTrees is how many switches trees of held-back traffic lead to, to which nothing was added.
+// slowTrees counts the switches that trees of held-back traffic without added load lead to.
 func slowTrees(cases []regionCase) int {
 	n, seen := 0, map[topology.DeviceID]bool{}
 	for i := range cases {
@@ -75,7 +75,7 @@ func slowTrees(cases []regionCase) int {
 	return n
 }
 
-// examine finds what speaks for and against each cause of a region.
+// examine gathers the evidence on each cause of a region.
 func (s *Stage) examine(rc *regionCase, p *root.Pressure, snap *schema.Snapshot) {
 	p.Stall = snap.Find(rc.region.Metric)
 	rc.load = s.loadChange(rc)
@@ -91,8 +91,8 @@ func (s *Stage) examine(rc *regionCase, p *root.Pressure, snap *schema.Snapshot)
 	s.converge(rc, p)
 }
 
-// converge finds what the traffic of a region on a grid converges on, in the mean of several intervals. What waits inside a
-// switch waits beside the tree, the links that stall for credits are the tree.
+// converge finds where the traffic of a region on a grid converges, averaged over several intervals. Stall inside switches
+// lies beside the tree; the links that stall for credits are the tree.
 func (s *Stage) converge(rc *regionCase, p *root.Pressure) {
 	if stall := p.Stall; rc.region.Metric == schema.InqStall && p.Credit != nil {
 		p.Stall = p.Credit
@@ -114,7 +114,7 @@ func (s *Stage) converge(rc *regionCase, p *root.Pressure) {
 	s.fitFailures(rc, p)
 }
 
-// drain finds the switch that the traffic of a region converges on, and whether load was added there.
+// drain finds the switch that a region's traffic converges on, and whether load was added there.
 func (s *Stage) drain(rc *regionCase, p *root.Pressure) {
 	from := -1
 	rc.drain, from = s.work.finder.Drain(p, rc.region.Links, s.work.senders, s.work.past.round)
@@ -124,10 +124,11 @@ func (s *Stage) drain(rc *regionCase, p *root.Pressure) {
 	s.findArriving(rc, p)
 }
 
-// findArriving finds whether more arrives where the traffic of a region on a grid ends than before its onset.
+// findArriving finds whether the load where the traffic of a region on a grid ends rose since its onset.
 func (s *Stage) findArriving(rc *regionCase, p *root.Pressure) {
 	rc.flooded, rc.arrives = false, 0
 	if end, known := rc.end(); known && s.graph.Duplex() && rc.onset >= 0 {
 		rc.flooded, rc.arrives = p.IsFlooded(&rc.drain, end), s.arrives(rc, end, p)
 	}
+	rc.flooded = rc.flooded || s.newJobsLoad(rc)
 }

@@ -5,8 +5,8 @@ import (
 	"github.com/giverny/giverny/topology"
 )
 
-// end is the switch at which the traffic of a region of a grid ends, as far as it is known: where back pressure ends at nodes, or else
-// the end of the tree.
+// end is the switch where the traffic of a region of a grid ends, if known: the one at whose nodes back pressure ends, or else the end
+// of the tree.
 func (rc *regionCase) end() (at topology.DeviceID, known bool) {
 	if rc.endsAtNodes() {
 		return rc.endings.Any.Device, true
@@ -14,26 +14,26 @@ func (rc *regionCase) end() (at topology.DeviceID, known bool) {
 	return rc.drain.End()
 }
 
-// exactFit is from which fit on a tree of a job's nodes says where it ends, whatever else does; it ends at one of them if it seems to
-// end beside it.
+// exactFit is the fit from which the tree of a job's nodes overrides other evidence of where it ends; a tree that seems to end beside
+// one of the nodes ends at it.
 const exactFit = .95
 
-// endsAtNodes reports whether the back pressure of a region of a grid ends at nodes of a switch by the comparison of all its places,
-// which knows more than the tree where readings are the mean of both directions.
+// endsAtNodes reports whether the back pressure of a region of a grid ends at a switch's nodes by the comparison of all places,
+// which is more reliable than the tree if readings are the mean of both directions.
 func (rc *regionCase) endsAtNodes() bool {
 	end := &rc.endings.Any
 	return rc.endings.OfMeans && end.Found && end.Link == schema.NoLink && rc.drain.Fit < exactFit
 }
 
-// hasBeside reports whether a job has a node at a switch of a grid or a step from it along the line of the last dimension:
-// neighbours on a line show nearly the same.
+// hasBeside reports whether a job has a node at a switch of a grid or one step away along the last dimension: neighbours
+// on a line show nearly the same.
 func (s *Stage) hasBeside(j *job, at topology.DeviceID) bool {
 	grid := s.router.Grid
 	last := len(grid.Dims()) - 1
 	line := grid.Line(at, last)
 	for steps := -1; steps <= 1; steps++ {
 		d := line.Device(steps)
-		away := grid.Steps(at, d, last) // at the end of a mesh's line there is none beside
+		away := grid.Steps(at, d, last) // a line of a mesh ends
 		if j.has(d) && max(away, -away) <= 1 {
 			return true
 		}

@@ -5,8 +5,8 @@ import (
 	"github.com/giverny/giverny/schema"
 )
 
-// brings is what a job adds to the links of the switch where the traffic of a region of a grid ends if some bytes/s more that it moves
-// are exchanged between all its nodes; known tells whether that switch is.
+// brings is the load, bytes/s, that a job adds to the links of the switch where the traffic of a region of a grid ends if it moves
+// this much more, exchanged among all its nodes; known reports whether that switch is known.
 func (s *Stage) brings(rc *regionCase, j *job, more float64) (bytes float64, known bool) {
 	end, known := rc.end()
 	if !known || !s.graph.Duplex() {
@@ -19,9 +19,8 @@ func (s *Stage) brings(rc *regionCase, j *job, more float64) (bytes float64, kno
 	return bytes, true
 }
 
-// endsBeside reports whether the traffic of a region ends at a switch at which a job has no node, so that its exchange passes there
-// but does not end: at nodes of no known job, or farther than a step along the line from one of its own, as neighbours on a line
-// show nearly the same.
+// endsBeside reports whether a region's traffic ends at a switch that a job's exchange only passes: no known job has nodes there,
+// or the job's own are more than a step away along the line, as neighbours on a line show nearly the same.
 func (s *Stage) endsBeside(rc *regionCase, j *job) bool {
 	end, known := rc.end()
 	if !known || s.router.Grid == nil {
@@ -31,17 +30,17 @@ func (s *Stage) endsBeside(rc *regionCase, j *job) bool {
 }
 
 const (
-	// What the exchange of a job would bring to a node of its own, of what more arrives there: up to leastStarved the node gets more than
-	// its share, from surelyStarved on less.
+	// Load that a job's exchange would bring to one of its nodes, relative to the load added there: up to leastStarved the node gets more
+	// than its share, from surelyStarved less.
 	leastStarved, surelyStarved = .6, 1.2
-	// Where what arrives doubled so often the node takes much in any case: not up to grownLittle, surely from grownMuch on.
+	// Doublings of the load that arrives: from grownMuch on the node takes much in any case, up to grownLittle it may not.
 	grownLittle, grownMuch = .75, 1.25
-	// starvedFit is the least fit of a tree for its end to be known well enough.
+	// starvedFit is the least fit of a tree whose end is known well enough.
 	starvedFit = .7
 )
 
-// starves is how far, 0 to 1, a node of a job at which a tree of held-back traffic ends gets less than its share of the job's
-// exchange. More than a share arrives where many send to one; less where the node does not take what arrives.
+// starves is how far, 0 to 1, a job's node at the end of a tree of held-back traffic gets less than its share of the job's
+// exchange. It gets more if many send to one, and less if it does not take what arrives.
 func (s *Stage) starves(rc *regionCase, p *root.Pressure) (most float64) {
 	end, known := rc.end()
 	if !known || rc.drain.Fit < starvedFit || rc.full != schema.NoLink || rc.onset < 0 {

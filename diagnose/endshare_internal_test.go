@@ -8,8 +8,8 @@ import (
 	"github.com/giverny/giverny/schema"
 )
 
-// endScene is a torus on which the traffic of a region ends at 1,1,1, where 4% more of each link's capacity arrives than before, and
-// a job of some nodes moves more than before, bytes/s.
+// endScene is a torus on which the traffic of a region ends at 1,1,1, where the load of each link rose by 4% of its capacity, and
+// the traffic of a job of some nodes rose by more, bytes/s.
 func endScene(t *testing.T, arrives, more float64, nodes ...string) (*Stage, *regionCase, *job, *root.Pressure) {
 	t.Helper()
 	g := roottest.Graph(t, "torus:4x4x4")
@@ -38,8 +38,8 @@ func endScene(t *testing.T, arrives, more float64, nodes ...string) (*Stage, *re
 	return s, rc, j, p
 }
 
-// A node of a job that gets less than its share of what the job's nodes exchange does not take what arrives; one that gets more
-// is sent too much, and so is one where many times as much arrives as before.
+// A job's node that gets less than its share of the job's exchange does not take what arrives; one that gets more is sent too
+// much, as is one where the load rose many times.
 func TestANodeThatGetsLessThanItsShareStarves(t *testing.T) {
 	nodes := []string{"1,1,1", "1,1,2", "2,1,1", "2,1,2"}
 	s, rc, j, p := endScene(t, 1, 0, nodes...)
@@ -48,7 +48,7 @@ func TestANodeThatGetsLessThanItsShareStarves(t *testing.T) {
 	share, _ := s.brings(rc, j, 1)
 	for _, c := range []struct {
 		name    string
-		shares  float64 // that its exchange would bring there, of what more arrives
+		shares  float64 // that its exchange would bring there, relative to the load added there
 		arrives float64
 		want    float64
 	}{
@@ -67,7 +67,7 @@ func TestANodeThatGetsLessThanItsShareStarves(t *testing.T) {
 	}
 }
 
-// What a job's nodes exchange does not end at a node of no job: only what passes there counts, however much the job grew.
+// A job's exchange does not end at a node of no job: only what passes there counts, however much the job grew.
 func TestAnExchangeOnlyPassesWhereNoNodeOfItsIs(t *testing.T) {
 	for _, c := range []struct {
 		name    string
@@ -81,6 +81,33 @@ func TestAnExchangeOnlyPassesWhereNoNodeOfItsIs(t *testing.T) {
 		rc.carries = 1
 		if got := s.unable(rc, &suspect{job: j, known: true}, p); got > 0 != c.against {
 			t.Errorf("%s: %.1f against the job", c.name, got)
+		}
+	}
+}
+
+// A region waits for a full link: a job that grew by what was added to the link can have filled it, even if more arrives at the
+// switch to which it leads, where traffic that goes on is counted twice. A job that grew by less, or does not use the link, is
+// judged as before.
+func TestWhoFillsALinkGrewByWhatWasAddedToIt(t *testing.T) {
+	for name, c := range map[string]struct {
+		full    string
+		grew    float64 // relative to the load added to the full link
+		against bool
+	}{
+		"as much as was added":         {"1,1,0>1,1,1", 1, false},
+		"a third of it":                {"1,1,0>1,1,1", .33, true},
+		"a link it does not lead over": {"0,3,2>1,3,2", 1, true},
+		"no link is full":              {"", 1, true},
+	} {
+		s, rc, j, p := endScene(t, 1.5, 0, "1,1,0", "1,1,1")
+		on := roottest.Link(t, s.graph, "1,1,0>1,1,1")
+		added, _ := p.Added(on)
+		if j.now.all = 60 * c.grew * added; c.full != "" {
+			rc.full = roottest.Link(t, s.graph, c.full)
+		}
+		rc.carries = 1
+		if got := s.unable(rc, &suspect{job: j, known: true}, p); got > 0 != c.against {
+			t.Errorf("%s: %.1f against the job", name, got)
 		}
 	}
 }

@@ -11,12 +11,12 @@ import (
 	"github.com/giverny/giverny/topology"
 )
 
-// enzoVerdict is what was said of the regions that Enzo causes, in one interval.
+// enzoVerdict sums up the verdicts on the regions that Enzo causes, in one interval.
 type enzoVerdict struct {
 	minute         int
 	regions, first int     // of them, those that accuse Enzo first
 	wrong          int     // those that accuse another job
-	deviations     float64 // the least, where Enzo is accused
+	deviations     float64 // minimum, if Enzo is accused
 	feature        string
 	lag            float64
 }
@@ -24,7 +24,7 @@ type enzoVerdict struct {
 // storyStart is when stories begin, nanoseconds since 1970.
 const storyStart = int64(1_767_571_200e9)
 
-// playStory plays a built-in story up to an interval, drawn from a seed, and gives each result with its truth.
+// playStory plays a built-in story up to an interval, drawn from a seed, and yields each result with its truth.
 func playStory(t *testing.T, name string, seed uint64, intervals int, yield func(*schema.IntervalResult, *scenario.Truth)) {
 	t.Helper()
 	script, err := scenario.Builtin(name)
@@ -34,7 +34,7 @@ func playStory(t *testing.T, name string, seed uint64, intervals int, yield func
 	playScript(t, script, seed, intervals, true, yield)
 }
 
-// playScript plays a script; without a log the failures in it are not shown to the stage.
+// playScript plays a script; without a log its failures are hidden from the stage.
 func playScript(t *testing.T, script *scenario.Script, seed uint64, intervals int, log bool, yield func(*schema.IntervalResult, *scenario.Truth)) {
 	t.Helper()
 	graph, err := topology.Parse("fabric", script.Fabric.Topology)
@@ -98,7 +98,7 @@ func playEnzo(t *testing.T, minutes int) (out []enzoVerdict) {
 	return out
 }
 
-// judgeEnzo holds the verdicts of an interval against the truth of the simulator's flows.
+// judgeEnzo compares the verdicts of an interval with the truth of the simulator's flows.
 func judgeEnzo(minute int, r *schema.IntervalResult, truth *scenario.Truth) enzoVerdict {
 	v := enzoVerdict{minute: minute}
 	for i := range r.Diagnoses {
@@ -123,8 +123,8 @@ func judgeEnzo(minute int, r *schema.IntervalResult, truth *scenario.Truth) enzo
 }
 
 // The Enzo case (Monet, section 7): 32 nodes along Z at (0,16,16) read a checkpoint at minute 30 and, from
-// minute 50 on, until the torus stalls: the congestion is severe at minute 53. Enzo's RDMA read is what stands
-// out in every region of its making in the first interval that has one, 23 minutes before that.
+// minute 50 on, until the torus stalls: the congestion is severe at minute 53. Enzo's RDMA read is the outlier
+// in each of its regions in the first interval that has one, 23 minutes before that.
 func TestEnzo(t *testing.T) {
 	first := -1
 	for _, v := range playEnzo(t, 54) {

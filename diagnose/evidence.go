@@ -7,23 +7,23 @@ import (
 	"github.com/giverny/giverny/diagnose/correlation"
 )
 
-// evidence is what the time of a feature says about the stall of a region.
+// evidence is how a feature and the stall of a region agree in time.
 type evidence struct {
 	correlation.Result
-	rise    float64 // at the onset: 0 none, 1 far beyond what it did before
-	started bool    // the job itself began with the onset
+	rise    float64 // at the onset: 0 none, 1 far above its earlier values
+	started bool    // the job itself began at the onset
 }
 
 const (
-	// settle is how many intervals around an onset may lie on either side of it.
+	// settle is the tolerance of an onset, in intervals to either side.
 	settle = 2
-	// baseline is how many intervals before that what is usual comes from.
+	// baseline is the number of intervals before that which define what is usual.
 	baseline = 12
-	// leastChange is the least scale of a series by itself, of its median.
+	// leastChange is the minimum scale of a single series, as a share of its median.
 	leastChange = .04
 )
 
-// change is what a series does around an onset. It is the same for all regions that began together.
+// change describes a series around an onset. It is the same for all regions that began together.
 type change struct {
 	onset int    // index into the series; -1: none
 	usual spread // before
@@ -34,10 +34,10 @@ type change struct {
 // lagged is a feature of a job by slot, the same for all regions of an interval.
 type lagged struct {
 	correlation.Series
-	last change // that was asked for
+	last change // the latest one computed
 }
 
-// changeAt finds the change of a series at an onset.
+// changeAt returns the change of a series at an onset.
 func (w *work) changeAt(x []float64, onset int) change {
 	before, after := w.before[:0], w.after[:0]
 	for i := max(0, onset-settle-baseline); i < onset-settle; i++ {
@@ -57,8 +57,8 @@ func (w *work) changeAt(x []float64, onset int) change {
 	return change{onset, spreadOf(before, leastChange), slices.Max(after), true}
 }
 
-// riseAt is how far a series rises at a slot (an index) beyond what it did before: 0 not, 1 by twenty of its
-// own deviations. Less than floor is no rise.
+// riseAt is how far a series rises at an onset (an index) above its usual values, on a log scale: 0 up to 2
+// deviations, 1 from 20. floor is added to the deviation.
 func (w *work) riseAt(x *lagged, onset int, floor float64) float64 {
 	if onset < 0 || onset >= len(x.Raw) {
 		return 0
@@ -70,21 +70,21 @@ func (w *work) riseAt(x *lagged, onset int, floor float64) float64 {
 		return 0
 	}
 	z := (x.last.top - x.last.usual.median) / (x.last.usual.scale + floor)
-	if !(z > 2) { // none, or not a number: nothing moved at all
+	if !(z > 2) { // none, or NaN: the series is constant
 		return 0
 	}
 	return min(1, math.Log(z/2)/math.Log(10))
 }
 
-// An onset is a rise by leastOnset points at least, and by leastOnsetShare of what the stall is now: less is noise, or a
-// region that holds other links than before.
+// An onset is a rise of at least leastOnset points and at least leastOnsetShare of the current stall. Less is noise, or
+// the region has other links than before.
 const leastOnset, leastOnsetShare = 3., .5
 
-// shortPause and longPause are for how many intervals in a row a stall may be low and be the same still. Jobs that communicate in
-// phases pause for some intervals.
+// shortPause and longPause are how many consecutive intervals of low stall count as a pause of the same congestion. Jobs that
+// communicate in phases pause for some intervals.
 const shortPause, longPause = 1, 6
 
-// risenStall is from which stall on a region stalls as it does now, and +Inf if it always did, as far as is known.
+// risenStall is the threshold, percent, above which a region stalls as it does now; +Inf if no rise is known.
 func risenStall(stall []float64) float64 {
 	n := len(stall)
 	now, count := 0., 0.
@@ -104,7 +104,7 @@ func risenStall(stall []float64) float64 {
 	now /= count
 	if last := stall[n-1]; !math.IsNaN(last) {
 		if last-low < leastOnset {
-			return math.Inf(1) // what began has ended
+			return math.Inf(1) // the congestion has ended
 		}
 		now = max(now, last)
 	}
@@ -114,8 +114,8 @@ func risenStall(stall []float64) float64 {
 	return low + .4*(now-low)
 }
 
-// onsetOf is the index at which a stall series began to be what it is now, but for pauses, or -1: it always was, as far as is
-// known.
+// onsetOf returns the index at which a stall series rose to its current level, ignoring pauses; -1 if it was always there, as
+// far as known.
 func onsetOf(stall []float64, pause int) int {
 	n, limit := len(stall), risenStall(stall)
 	onset, gap := n, 0

@@ -8,8 +8,8 @@ import (
 	"github.com/giverny/giverny/diagnose/correlation"
 )
 
-// Outliers by median and MAD: a MAD of zero, few jobs and no spread at all are ruled by the mean deviation and
-// by the median.
+// Outliers by median and MAD: with a MAD of zero, few jobs or no spread at all, the mean deviation and the
+// median decide.
 func TestDeviations(t *testing.T) {
 	for _, c := range []struct {
 		name   string
@@ -31,7 +31,7 @@ func TestDeviations(t *testing.T) {
 	}
 }
 
-// laggedOf is a feature as it is before the first region asks for its rise.
+// laggedOf is a feature before the first region asks for its rise.
 func laggedOf(raw []float64) *lagged {
 	return &lagged{correlation.Series{Raw: raw}, change{onset: -1}}
 }
@@ -80,7 +80,7 @@ func TestRise(t *testing.T) {
 	}
 }
 
-// The bisection cuts tell an exchange of all with all from many who send to one.
+// The bisection cuts distinguish an all-to-all exchange from many senders to one.
 func TestCuts(t *testing.T) {
 	const n = 16
 	even, one := make([]float64, n), make([]float64, n)

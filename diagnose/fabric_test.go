@@ -11,8 +11,8 @@ import (
 	"github.com/giverny/giverny/topology"
 )
 
-// plant is a fabric that the tests play by hand: what its links and jobs do in an interval is set, and the
-// regions are given.
+// plant is a fabric that the tests drive by hand: they set what its links and jobs do in an interval, and its
+// regions.
 type plant struct {
 	t       testing.TB
 	graph   *topology.Graph
@@ -24,9 +24,9 @@ type plant struct {
 	use     map[schema.LinkID]float64
 	hasUse  bool
 	root    *schema.Root       // of its regions
-	silent  string             // a switch that gives no readings of what leaves it
-	moved   map[string]float64 // bytes of RDMA reads by job; those of others are as ever
-	filed   map[string]float64 // of which come from files
+	silent  string             // a switch without readings of its egress links
+	moved   map[string]float64 // bytes of RDMA reads by job; default usual
+	filed   map[string]float64 // of these, from files
 	regions [][]schema.LinkID
 	pending schema.IntervalResult
 	traffic bool
@@ -76,10 +76,10 @@ func (p *plant) link(device, port string) schema.LinkID {
 	return ports.Egress
 }
 
-// usual is what a job moves in a minute if nothing else is said.
+// usual is a job's default traffic in a minute, bytes.
 const usual = 1e9
 
-// step plays intervals, and gives the diagnoses of the last.
+// step plays intervals and returns the diagnoses of the last one.
 func (p *plant) step(times int) []schema.Diagnosis {
 	p.t.Helper()
 	var out []schema.Diagnosis
@@ -142,7 +142,7 @@ func (p *plant) snapshot() *schema.Snapshot {
 	return snap
 }
 
-// congest makes a region of links that stall.
+// congest adds a region of links that stall.
 func (p *plant) congest(percent float64, links ...schema.LinkID) {
 	for _, l := range links {
 		p.stall[l] = percent
@@ -162,7 +162,7 @@ func box(x, y, z, dx, dy, dz int) (nodes []string) {
 	return nodes
 }
 
-// within lists the links of a torus both of whose ends are among the nodes.
+// within lists the links of a torus with both ends among the nodes.
 func (p *plant) within(nodes []string) (links []schema.LinkID) {
 	for l := range schema.LinkID(p.graph.NumLinks()) {
 		from, to := p.graph.Ends(l)

@@ -8,19 +8,19 @@ import (
 	"github.com/giverny/giverny/topology"
 )
 
-// failure is one of the F table (Monet, section 7), with where it is in the fabric.
+// failure is a row of the F table (Monet, section 7) with its place in the fabric.
 type failure struct {
 	schema.Failure
-	devices []topology.DeviceID // at either end of what failed; empty: not known, or the fabric as a whole
+	devices []topology.DeviceID // at either end of the failed part; empty: unknown, or the whole fabric
 	links   []schema.LinkID     // that failed, or came back
-	outages                     // of it up to now
+	outages                     // of the part so far
 }
 
-// maxFailures bounds what is kept; the oldest go first.
+// maxFailures bounds the failures kept; the oldest are dropped first.
 const maxFailures = 4096
 
-// takeFailures adds what came in, in order of time, and drops what is older than the window. Congestion
-// protection is a reaction, not a cause: package mitigation keeps it.
+// takeFailures adds new failures in order of time, deduplicated, and drops those older than the window.
+// Congestion protection is a reaction, not a cause: package mitigation keeps it.
 func (s *Stage) takeFailures(in []schema.Failure) {
 	known := make(map[schema.Failure]bool, len(s.failures))
 	if len(in) > 0 {
@@ -83,14 +83,13 @@ func (f *failure) broke() bool {
 	return true
 }
 
-// idleIntervals before a failure show whether what failed carried anything.
+// idleIntervals before a failure show whether the failed part carried anything.
 const idleIntervals = 5
 
 // noLoad, percent of capacity, is noise.
 const noLoad = 2
 
-// wasIdle reports whether the links that failed carried nothing before, as far as that was measured: then no traffic had to
-// go elsewhere.
+// wasIdle reports whether the failed links carried nothing before, as far as measured: then no traffic was rerouted.
 func (s *Stage) wasIdle(f *failure) bool {
 	use, at, measured := s.memory.metrics[schema.BandwidthUsed], s.clock.slotOf(int64(f.Time)), false
 	if use == nil {
@@ -110,8 +109,8 @@ func (s *Stage) wasIdle(f *failure) bool {
 	return measured
 }
 
-// logged sorts the log entries about a link that carries less than it did to the front: that it failed itself, or a link
-// next to it, whose traffic does not come any more. It returns how many of them are listed.
+// logged moves the failures that explain why a link carries less to the front: of the link itself, or of one next to it
+// that fed it. It returns how many of them are listed.
 func (s *Stage) logged(rc *regionCase, lost schema.LinkID) int {
 	if lost == schema.NoLink {
 		return 0
@@ -140,7 +139,7 @@ func (s *Stage) logged(rc *regionCase, lost schema.LinkID) int {
 	return n
 }
 
-// restored reports whether what failed came back so long ago that its traffic is back too.
+// restored reports whether the failed part came back long enough ago for its traffic to be back too.
 func (s *Stage) restored(rc *regionCase, f *nearFailure) bool {
 	return slices.ContainsFunc(rc.failures, func(o nearFailure) bool {
 		return !o.broke() && o.Device == f.Device && o.Port == f.Port && o.Time >= f.Time && s.clock.now-s.clock.slotOf(int64(o.Time)) > settle

@@ -22,10 +22,10 @@ var featureNames = [numFeatures]string{"read_bytes", "write_bytes", "rdma_read_b
 
 func (f feature) String() string { return featureNames[f] }
 
-// isFile reports whether it is traffic with the file system.
+// isFile reports whether it is file system traffic.
 func (f feature) isFile() bool { return f == read || f == write }
 
-// takeTraffic puts what came in into the rings of the jobs that ran then.
+// takeTraffic adds rows of the traffic table to the rings of the jobs that ran then.
 func (s *Stage) takeTraffic(in []schema.JobTraffic) {
 	for i := range in {
 		t := &in[i]
@@ -39,7 +39,7 @@ func (s *Stage) takeTraffic(in []schema.JobTraffic) {
 			continue
 		}
 		ring := s.trafficOf(j)
-		if !ring.listed { // what was derived from links is of another measure
+		if !ring.listed { // traffic derived from links is not comparable
 			ring.forget(numMeasured)
 			ring.listed = true
 		}
@@ -57,8 +57,8 @@ func (s *Stage) takeTraffic(in []schema.JobTraffic) {
 	}
 }
 
-// silentBefore takes a job that ran while the table had rows of others, and none of it before this slot, to have
-// moved nothing: many sources write no row where there is nothing to say.
+// silentBefore sets the traffic of a job to 0 for the slots before its first row in which it ran and the table
+// had rows of others: many sources write no row for zero traffic.
 func (s *Stage) silentBefore(j *job, slot int64) {
 	for before := max(s.tableSince, s.clock.slotOf(int64(j.Start))); before < slot; before++ {
 		for f := read; f <= rdmaWrite; f++ {
@@ -77,7 +77,7 @@ func (t *traffic) known(slot int64) bool {
 	return false
 }
 
-// estimate derives the features of a slot that no source measures from those that are measured: of what all nodes moved,
+// estimate derives the features of a slot that no source measures from those that are measured: of all nodes' traffic,
 // what a uniform exchange sends over the least of the job's cuts, and what was taken in beyond what was sent.
 func (s *Stage) estimate(j *job, slot int64) {
 	in, out := j.traffic.at(rdmaRead, slot), j.traffic.at(rdmaWrite, slot)
@@ -97,7 +97,7 @@ func orZero(v float32) float32 {
 	return v
 }
 
-// trafficOf is a job's rings, up to now.
+// trafficOf returns a job's rings, advanced to now.
 func (s *Stage) trafficOf(j *job) *traffic {
 	if j.traffic == nil {
 		j.traffic = newTraffic(s.trafficLength(), s.clock.now)
@@ -106,7 +106,7 @@ func (s *Stage) trafficOf(j *job) *traffic {
 	return j.traffic
 }
 
-// trafficLength is how many slots of traffic are kept: those that a window of stall may lag behind.
+// trafficLength is the number of slots of traffic kept: a window of stall and its largest lag.
 func (s *Stage) trafficLength() int { return s.cfg.Window + s.cfg.MaxLag }
 
 // bisection is the share of a uniform exchange of n nodes that crosses the cut into halves.

@@ -6,7 +6,7 @@ import (
 	"github.com/giverny/giverny/schema"
 )
 
-// gaps fills readings that were lost. Its memory is used again by the next interval.
+// gaps fills lost readings. It reuses its memory in the next interval.
 type gaps struct {
 	filled schema.Snapshot
 	series []schema.Series // of filled
@@ -14,8 +14,8 @@ type gaps struct {
 	valid  [schema.NumMetrics]schema.Bitmap
 }
 
-// fill is a snapshot in which a link without a reading has that of the interval before: a single lost reading on the way
-// of back pressure would make it end there. A link without a reading in two intervals has none.
+// fill returns a snapshot in which a link without a reading has that of the interval before: otherwise back pressure
+// would seem to end at a single lost reading. A link without a reading in two intervals in a row has none.
 func (g *gaps) fill(snap *schema.Snapshot, m *memory, now int64, capacity func(link int) float64) *schema.Snapshot {
 	g.series = append(g.series[:0], snap.Series...)
 	g.filled = *snap
@@ -36,7 +36,7 @@ func (g *gaps) fill(snap *schema.Snapshot, m *memory, now int64, capacity func(l
 	return &g.filled
 }
 
-// fillSeries fills a series from levels of the interval before; unit turns percent into the series' unit, by link.
+// fillSeries fills a series from the levels of the interval before; unit converts percent to the series' unit, by link.
 func (g *gaps) fillSeries(s *schema.Series, before []uint8, unit func(link int) float32) {
 	values, valid := append(g.values[s.Metric][:0], s.Values...), append(g.valid[s.Metric][:0], s.Valid...)
 	g.values[s.Metric], g.valid[s.Metric] = values, valid

@@ -6,7 +6,7 @@ import (
 	"github.com/giverny/giverny/schema"
 )
 
-// TestGapsAreFilled: a reading that is lost in one interval is that of the interval before, one lost in two is not known.
+// TestGapsAreFilled: a reading lost in one interval is that of the interval before; one lost in two is unknown.
 func TestGapsAreFilled(t *testing.T) {
 	const links = 70
 	m := memory{length: 4, links: links}

@@ -8,12 +8,12 @@ import (
 
 // clock numbers intervals: slot s is the interval that begins at s times the interval's length.
 type clock struct {
-	duration int64 // of an interval, nanoseconds; 0: none was seen
-	first    int64 // slot of the first interval that was seen
+	duration int64 // of an interval, nanoseconds; 0: none seen yet
+	first    int64 // slot of the first interval
 	now      int64 // slot of the last
 }
 
-// slotOf is the slot that holds an instant.
+// slotOf is the slot that contains an instant.
 func (c *clock) slotOf(nanos int64) int64 {
 	return schema.IntervalAt(nanos, c.duration).StartNanos / c.duration
 }
@@ -23,12 +23,12 @@ var missing = float32(math.NaN())
 
 func isMissing(v float32) bool { return v != v }
 
-// traffic is what a job moved by feature, in rings over the last slots: slot s is at s modulo the length.
+// traffic holds a job's features in ring buffers over the last slots: slot s is at s modulo the length.
 type traffic struct {
 	length int
 	values []float32 // bytes; feature f begins at f*length
 	last   int64     // slot up to which the rings are valid
-	listed bool      // the table of traffic has rows of it
+	listed bool      // the traffic table has rows of it
 }
 
 func newTraffic(length int, now int64) *traffic {
@@ -44,7 +44,7 @@ func (t *traffic) forget(first feature) {
 	}
 }
 
-// advance makes room for the slots up to now, which are missing.
+// advance extends the rings to now; new slots are missing.
 func (t *traffic) advance(now int64) {
 	for s := max(t.last+1, now-int64(t.length)+1); s <= now; s++ {
 		for f := range int(numFeatures) {
@@ -62,7 +62,7 @@ func (t *traffic) at(f feature, slot int64) float32 {
 	return t.values[int(f)*t.length+ring(slot, t.length)]
 }
 
-// set puts a feature into a slot, if that is within the ring.
+// set stores a feature in a slot, if it is within the ring.
 func (t *traffic) set(f feature, slot int64, bytes float64) {
 	if slot > t.last || slot <= t.last-int64(t.length) || math.IsNaN(bytes) || math.IsInf(bytes, 0) || bytes < 0 {
 		return
@@ -70,7 +70,7 @@ func (t *traffic) set(f feature, slot int64, bytes float64) {
 	t.values[int(f)*t.length+ring(slot, t.length)] = float32(bytes)
 }
 
-// ring is the place of a slot in a ring.
+// ring is the index of a slot in a ring buffer.
 func ring(slot int64, length int) int {
 	i := int(slot % int64(length))
 	if i < 0 {
@@ -79,14 +79,14 @@ func ring(slot int64, length int) int {
 	return i
 }
 
-// levels are a metric in percent of every link over the last slots, a byte each: 0.4 points are enough for
-// what is averaged over a region.
+// levels hold a metric of every link over the last slots, quantised to a byte: 0.4 points are enough for
+// means over a region.
 type levels struct {
 	links     int
 	length    int
 	bytes     []uint8 // by slot in the ring, then by link
 	quotients quotients
-	between   []int64 // the slots that are averaged
+	between   []int64 // scratch of average
 }
 
 const (
@@ -103,13 +103,13 @@ func newLevels(links, length int) *levels {
 	return l
 }
 
-// row is the slot's.
+// row is a slot's levels.
 func (l *levels) row(slot int64) []uint8 {
 	at := ring(slot, l.length) * l.links
 	return l.bytes[at : at+l.links]
 }
 
-// at is what a link had in a slot, percent; 0 if it was not measured.
+// at is a link's value in a slot, percent; 0 if it was not measured.
 func (l *levels) at(slot int64, link schema.LinkID) float64 {
 	if v := l.row(slot)[link]; v != levelMissing {
 		return float64(v) / levelsPerPercent
@@ -117,7 +117,7 @@ func (l *levels) at(slot int64, link schema.LinkID) float64 {
 	return 0
 }
 
-// over is the mean of a link in slots from one to another, percent, of those in which it was measured; -1 if in none.
+// over is a link's mean in the slots from one to another, percent, of those in which it was measured; -1 if in none.
 func (l *levels) over(from, to int64, link schema.LinkID) float64 {
 	if from > to {
 		return -1
@@ -150,7 +150,7 @@ func (l *levels) clear(slot int64) {
 	}
 }
 
-// put fills a slot; scale turns the series' values into percent, by link if given.
+// put fills a slot; percentOf converts the series' values to percent, by link; nil: they are.
 func (l *levels) put(slot int64, s *schema.Series, percentOf func(link int, v float32) float32) {
 	row := l.row(slot)
 	for i := range row {
@@ -177,7 +177,7 @@ func levelOf(percent float32) uint8 {
 	return 0
 }
 
-// mean of links in a slot, in percent; missing if fewer than half of them were measured.
+// mean of links in a slot, percent; missing if fewer than half of them were measured.
 func (l *levels) mean(slot int64, links []schema.LinkID) float32 {
 	row := l.row(slot)
 	sum, n := 0, 0
@@ -193,14 +193,14 @@ func (l *levels) mean(slot int64, links []schema.LinkID) float32 {
 	return float32(sum) / float32(n) / levelsPerPercent
 }
 
-// memory is the levels of each metric that is followed: stalls, and the use of links.
+// memory holds the levels of each remembered metric: stalls, and the use of links.
 type memory struct {
 	length  int
 	links   int
 	metrics [schema.NumMetrics]*levels
 }
 
-// follow takes in the slot's snapshot; the slots since the last one are missing.
+// follow adds the slot's snapshot; the slots skipped since the last one are missing.
 func (m *memory) follow(last, now int64, snap *schema.Snapshot, capacity func(link int) float64) {
 	for _, l := range m.metrics {
 		if l == nil {

@@ -6,9 +6,9 @@ import (
 	"github.com/giverny/giverny/topology"
 )
 
-// deriveTraffic adds what the links of the jobs' hosts say of a slot, on fabrics whose hosts have links with a
-// direction: the bisection cuts, and, of jobs that the table of traffic has no row of, what the nodes sent and received in
-// the place of RDMA writes and reads, and what left the job or came to it in the place of traffic with files.
+// deriveTraffic derives job traffic of a slot from the links of the jobs' hosts, on fabrics with directed host links: the
+// bisection cuts and, for jobs without rows in the traffic table, what the nodes sent and received as RDMA writes and
+// reads, and what left or entered the job as file traffic.
 func (s *Stage) deriveTraffic(snap *schema.Snapshot) {
 	if s.graph.Duplex() {
 		return
@@ -52,12 +52,12 @@ func (s *Stage) deriveTraffic(snap *schema.Snapshot) {
 	}
 }
 
-// crossedShare of what a job's nodes send or take in, whichever is more, must be more than the other to say that it left the job
-// or came to it: less is noise, and what the buffers between its nodes hold.
+// crossedShare is the minimum difference between what a job's nodes send and receive, relative to the larger, that counts as having
+// left or entered the job: less is noise, or held in buffers between its nodes.
 const crossedShare = .3
 
-// crossed is what came to a job and what left it, bytes, by what all of its nodes take in and send: what they send each other one of
-// them takes in. It is traffic with files.
+// crossed is the traffic that entered and left a job, bytes, given what all its nodes receive and send: traffic within the job is in
+// both. It counts as file traffic.
 func crossed(taken, sent float64) (came, left float64) {
 	least := crossedShare * max(taken, sent)
 	if taken-sent >= least {
@@ -69,7 +69,7 @@ func crossed(taken, sent float64) (came, left float64) {
 	return came, left
 }
 
-// hostRates is what a host takes in and sends, bytes per second, by so many of its links as were read.
+// hostRates is what a host receives and sends, bytes/s, over the links that were read, and their number.
 func (s *Stage) hostRates(p *root.Pressure, d topology.DeviceID) (in, out float64, read int) {
 	if s.graph.IsSwitch(d) {
 		return 0, 0, 0
@@ -89,10 +89,10 @@ func (s *Stage) hostRates(p *root.Pressure, d topology.DeviceID) (in, out float6
 	return in, out, read
 }
 
-// cuts estimates, from what each node of a job takes in and sends, what an exchange of all with all moves and
-// what is gathered at one (Monet, section 7, compares the two parts of bisection cuts): over the halves by
-// number, evens and odds and quarters, the least that both parts can have sent each other; and the most that
-// one node takes in beyond what it sends, as far as the others send more than they take in.
+// cuts estimates an all-to-all exchange and a many-to-one sink from what each node of a job receives and
+// sends (Monet, section 7, compares the two parts of bisection cuts). The exchange is the least that both
+// parts can have sent each other, over cuts into halves, evens and odds, and alternate quarters. The sink is
+// the most that one node receives beyond what it sends, limited to what the others send beyond what they receive.
 func cuts(in, out []float64) (exchange, sink float64) {
 	n := len(in)
 	allIn, allOut := sumOf(in), sumOf(out)
@@ -109,7 +109,7 @@ func cuts(in, out []float64) (exchange, sink float64) {
 			}
 		}
 		across := min(leftOut, allIn-leftIn) + min(allOut-leftOut, leftIn)
-		// Of what could have crossed, a uniform exchange sends this share across.
+		// A uniform exchange sends this share of what could have crossed.
 		share := 2 * float64(left) * float64(n-left) / (float64(n) * float64(n-1))
 		exchange = min(exchange, across*share)
 	}

@@ -7,8 +7,8 @@ import (
 	"github.com/giverny/giverny/schema"
 )
 
-// What the table of traffic lacks is derived from hosts' links: what all nodes of a job send beyond what they take in leaves it. What
-// they send each other does not, and the rows of a table take the place of all that.
+// Traffic missing from the table is derived from hosts' links: what a job's nodes send beyond what they receive leaves the job,
+// what they send each other does not. Rows of the table replace derived values.
 func TestTrafficByHostsLinks(t *testing.T) {
 	g := roottest.Graph(t, "fattree:leaves=2,hosts=2,spines=1")
 	s, err := New(g, DefaultConfig())

@@ -5,13 +5,13 @@ import (
 	"github.com/giverny/giverny/topology"
 )
 
-// sameGround is the share of the smaller of two regions' links that must have an end at a switch of the other for both
-// to be of one cause.
+// sameGround is the share of the smaller region's links that must have an end at a switch of the other region for both
+// to have one cause.
 const sameGround = .5
 
-// inside gives a region of what waits inside switches the verdict of the links around it that stall for credits, where
-// these are held back by a host or a failure: packets wait inside the switches before such links too, and a job whose
-// traffic is among them is held back, whatever its load was before.
+// inside gives a region of stall inside switches the verdict of the credit-stalled region around it, if a host or a
+// failure holds that back: packets wait inside the switches before such links too, and a job whose traffic is among
+// them is held back, whatever its load was before.
 func (s *Stage) inside(rc *regionCase, v verdict, cases []regionCase) verdict {
 	if rc.region.Metric != schema.InqStall || !s.graph.Duplex() {
 		return v
@@ -25,16 +25,15 @@ func (s *Stage) inside(rc *regionCase, v verdict, cases []regionCase) verdict {
 	return of.verdict
 }
 
-// shared is what a region has in common with another: links with an end at a switch of the other's, and the other's links
-// with an end at one of its own.
+// shared counts what two regions have in common: the links of each with an end at a switch of the other.
 type shared struct {
 	round        uint32
 	mine, theirs int
-	last         schema.LinkID // that counted into mine
+	last         schema.LinkID // last one counted into mine
 }
 
-// around is, of the regions of links that stall for credits on the same ground as a region and are as severe, the one with
-// most stall.
+// around returns the credit-stalled region with the most stall among those on the same ground as a region and at least as
+// severe; nil: none.
 func (s *Stage) around(rc *regionCase, cases []regionCase) (of *regionCase) {
 	w := &s.work
 	for _, i := range s.beside(rc, cases) {
@@ -50,8 +49,8 @@ func (s *Stage) around(rc *regionCase, cases []regionCase) (of *regionCase) {
 	return of
 }
 
-// beside lists the cases of regions that have a switch in common with a region, and finds what they share. It looks at the links
-// beside the region's own only, however many regions there are.
+// beside lists the cases whose regions have a switch in common with a region, and counts what they share. It visits only links
+// beside the region's own, however many regions there are.
 func (s *Stage) beside(rc *regionCase, cases []regionCase) []int32 {
 	w := &s.work
 	w.newGround(len(cases))
@@ -70,7 +69,7 @@ func (s *Stage) beside(rc *regionCase, cases []regionCase) []int32 {
 	return w.beside
 }
 
-// newGround forgets what the region before had in common with others.
+// newGround clears what the previous region shared with others.
 func (w *work) newGround(cases int) {
 	if w.groundRound++; w.groundRound == 0 {
 		clear(w.grounds)
@@ -83,8 +82,8 @@ func (w *work) newGround(cases int) {
 	}
 }
 
-// share notes that a link of another region has a switch in common with a link of the region; first is whether the other
-// region's link was not seen yet.
+// share records that a link of another region has a switch in common with link own of the region; first is whether the
+// other region's link is new.
 func (w *work) share(other int32, own schema.LinkID, first bool) {
 	with := &w.shared[other]
 	if with.round != w.groundRound {

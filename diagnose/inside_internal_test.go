@@ -10,7 +10,7 @@ import (
 	"github.com/giverny/giverny/topology"
 )
 
-// What waits inside the switches of links that a slow host holds back is the host's too; on other ground, around weaker
+// Stall inside the switches of links that a slow host holds back is the host's too; on other ground, around weaker
 // stall or beside a job's region the verdict stays.
 func TestInsideTakesTheVerdictAround(t *testing.T) {
 	u := newTiedUp(t)
@@ -48,8 +48,8 @@ func TestInsideTakesTheVerdictAround(t *testing.T) {
 	}
 }
 
-// BenchmarkInside is a fabric of Blue Waters' size whose links all stall, in as many regions as there may be: a region of
-// what waits inside switches and one of links that stall on the same ground, each of six switches.
+// BenchmarkInside is a fabric of Blue Waters' size whose links all stall, in as many regions as possible: a region of
+// stall inside switches and one of stalled links on the same ground, each of six switches.
 func BenchmarkInside(b *testing.B) {
 	s, cases := manyRegions(b)
 	s.work.index(cases)
@@ -105,7 +105,7 @@ func sameGroundNaive(s *Stage, a, b *regionCase) bool {
 	return float64(n) >= sameGround*float64(len(a.region.Links))
 }
 
-// TestAroundAgreesWithPairs: the region around another is the one that comparing it with every other finds.
+// TestAroundAgreesWithPairs: around finds the same region as a comparison with every other.
 func TestAroundAgreesWithPairs(t *testing.T) {
 	u := newTiedUp(t)
 	s, rng := u.stage, rand.New(rand.NewPCG(3, 4))

@@ -9,20 +9,20 @@ import (
 	"github.com/giverny/giverny/topology"
 )
 
-// job is a job of the table, with where it runs and what it moved.
+// job is a job with its place in the fabric and its traffic.
 type job struct {
 	schema.Job
-	devices []topology.DeviceID // of its nodes that the fabric has, ascending, each once
-	routes  *routes.Set         // of its traffic; nil until they are asked for
+	devices []topology.DeviceID // its nodes that the fabric has, ascending, deduplicated
+	routes  *routes.Set         // of its traffic; nil until first used
 	traffic *traffic            // nil until some is known
 
-	order    int    // among those that run, by id and start
-	round    uint32 // scratch: of the region to which hops is the distance
+	order    int    // index among running jobs, by id and start
+	round    uint32 // scratch: of the region from which hops is measured
 	hops     int8
 	maxima   [numFeatures]float64 // of the window up to interval; -1 not measured
 	interval uint32
-	files    float64              // moved lately with the file system, bytes
-	lagged   [numMeasured]*lagged // in the interval laggedIn
+	files    float64              // recent file system traffic, bytes
+	lagged   [numMeasured]*lagged // of interval laggedIn
 	laggedIn uint32
 	was, now moves
 	lost     loss
@@ -30,32 +30,32 @@ type job struct {
 	measured measuredHosts
 }
 
-// nodes is how many of its nodes the fabric has.
+// nodes is the number of the job's nodes that the fabric has.
 func (j *job) nodes() float64 { return float64(len(j.devices)) }
 
-// has reports whether a device is a node of its.
+// has reports whether a device is one of the job's nodes.
 func (j *job) has(d topology.DeviceID) bool {
 	_, own := slices.BinarySearch(j.devices, d)
 	return own
 }
 
-// exchangeLoad is whether load was added on most of what a job's exchange uses, since the onset of a round of the past.
+// exchangeLoad caches whether load was added on most of a job's exchange since the onset of a round of past.
 type exchangeLoad struct {
 	known bool
 	round uint32
 	most  bool
 }
 
-// jobTable keeps jobs that run or ended lately. A job's key is (id, start).
+// jobTable keeps running and recently ended jobs. A job's key is (id, start).
 type jobTable struct {
 	byID   map[string][]*job // of one id, by start
 	count  int
-	sorted []*job // all of them, by id and start; nil: to be sorted again
+	sorted []*job // all of them, by id and start; nil: must be rebuilt
 }
 
 func newJobTable() *jobTable { return &jobTable{byID: map[string][]*job{}} }
 
-// upsert adds a job or takes in what changed. A job that still waits is not taken.
+// upsert adds or updates a job. Pending jobs are ignored.
 func (t *jobTable) upsert(g *topology.Graph, in schema.Job) {
 	if in.Start == 0 || in.ID == "" {
 		return
@@ -73,7 +73,7 @@ func (t *jobTable) upsert(g *topology.Graph, in schema.Job) {
 	t.sorted = nil
 }
 
-// take brings what is new of the job. An update without nodes leaves it where it was.
+// take updates the job. An update without nodes leaves it where it was.
 func (j *job) take(g *topology.Graph, in schema.Job) {
 	if len(in.Nodes) == 0 || slices.Equal(j.Nodes, in.Nodes) {
 		in.Nodes = j.Nodes
@@ -96,7 +96,7 @@ func (j *job) place(g *topology.Graph) {
 	j.devices = slices.Compact(j.devices)
 }
 
-// at is the job of an id that ran last at an instant, nil if none did.
+// at returns the last job of an id that ran between two instants, nil if none did.
 func (t *jobTable) at(id string, from, to int64) *job {
 	same := t.byID[id]
 	for i := len(same) - 1; i >= 0; i-- {
@@ -107,7 +107,7 @@ func (t *jobTable) at(id string, from, to int64) *job {
 	return nil
 }
 
-// forget drops jobs that ended before an instant, and above a number those that ended, or else began,
+// forget drops jobs that ended before an instant, and of more than most those that ended, or else began,
 // first.
 func (t *jobTable) forget(before int64, most int) {
 	for id, same := range t.byID {
@@ -145,7 +145,7 @@ func (t *jobTable) set(id string, was int, kept []*job) {
 	}
 }
 
-// all lists the jobs by id and start. The list is the table's.
+// all lists the jobs by id and start. The table owns the list.
 func (t *jobTable) all() []*job {
 	if t.sorted == nil {
 		t.sorted = make([]*job, 0, t.count)

@@ -7,7 +7,7 @@ import (
 	"github.com/giverny/giverny/schema"
 )
 
-// kept is the last verdict on a region from when its onset, and what was before it, were remembered.
+// kept is the last verdict on a region that was given while its onset, and enough before it, were remembered.
 type kept struct {
 	time     schema.Instant // of the interval in which it was given
 	cause    schema.Cause
@@ -16,15 +16,16 @@ type kept struct {
 	root     *schema.Root
 	action   string
 	because  string // the sentences of its text that give the reason
-	seen     int64  // slot in which the region was last there
+	seen     int64  // last slot of the region
 	began    int64  // slot of the onset
 }
 
-// leastBefore is how many calm intervals before an onset must be remembered to say what is usual, and for a new verdict to be kept.
+// leastBefore is how many calm intervals before an onset must be remembered to say what is usual, and to keep a new verdict.
 const leastBefore = 3
 
-// hold gives the verdict on a region whose onset leaves the window, that resumes or swells again for no reason that is seen, or whose root gives no readings any more:
-// the one that was given while these were known, as long as what that blames is there and nothing else fits now.
+// hold replaces the verdict on a region by the kept one if the onset left the window, the region resumes or swells again for no
+// visible reason, or its root gives no more readings, as long as what the kept one blames is there and nothing else fits now. It
+// returns the reason.
 func (s *Stage) hold(rc *regionCase, because string, d *schema.Diagnosis) string {
 	if s.kept == nil {
 		s.kept = map[uint64]*kept{}
@@ -60,7 +61,7 @@ func (s *Stage) hold(rc *regionCase, because string, d *schema.Diagnosis) string
 	return "Found when it began: " + h.because
 }
 
-// fellSilent reports whether a switch gave readings of what its links carry within the window, and gives none in this interval.
+// fellSilent reports whether a switch gave load readings within the window, but none in this interval.
 func (s *Stage) fellSilent(device string) bool {
 	use := s.memory.metrics[schema.BandwidthUsed]
 	d, known := s.graph.FindDevice(device)
@@ -81,7 +82,7 @@ func (s *Stage) fellSilent(device string) bool {
 	return false
 }
 
-// numbered is a root that is kept with the link that its port has now: links are numbered by the version of the fabric.
+// numbered is a kept root with the current link of its port: link numbers change with the version of the fabric.
 func (s *Stage) numbered(kept *schema.Root) *schema.Root {
 	if kept == nil {
 		return nil
@@ -92,12 +93,12 @@ func (s *Stage) numbered(kept *schema.Root) *schema.Root {
 	return &root
 }
 
-// agrees reports whether a verdict accuses the same job of the same as what is kept, which knows more.
+// agrees reports whether a verdict has the class and the first job of the kept one, which knows more.
 func (h *kept) agrees(d *schema.Diagnosis) bool {
 	return d.Cause.Class == h.cause.Class && len(d.Jobs) > 0 && len(h.jobs) > 0 && d.Jobs[0].JobID == h.jobs[0].JobID
 }
 
-// stands reports whether what a verdict blames is still there: its jobs run, and nothing came back that failed.
+// stands reports whether what a verdict blames is still there: its jobs run, and no failed part came back.
 func (s *Stage) stands(h *kept) bool {
 	for _, a := range h.jobs {
 		if !slices.ContainsFunc(s.work.running, func(j *job) bool { return j.ID == a.JobID && j.Start <= h.time+schema.Instant(s.clock.duration) }) {
@@ -114,7 +115,7 @@ func (s *Stage) stands(h *kept) bool {
 	})
 }
 
-// forgetKept drops the verdicts on regions that were not there for a window.
+// forgetKept drops the verdicts on regions that have been gone for a window.
 func (s *Stage) forgetKept() {
 	maps.DeleteFunc(s.kept, func(_ uint64, h *kept) bool { return s.clock.now-h.seen > int64(s.cfg.Window) })
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/giverny/giverny/schema"
 )
 
-// TestAVerdictOutlivesTheWindow: who was accused while the onset was remembered stays accused for as long as it
+// TestAVerdictOutlivesTheWindow: a job accused while the onset was remembered stays accused for as long as it
 // runs, and no longer.
 func TestAVerdictOutlivesTheWindow(t *testing.T) {
 	p := newPlant(t, "torus:8x8x8")
@@ -34,7 +34,7 @@ func TestAVerdictOutlivesTheWindow(t *testing.T) {
 	}
 }
 
-// TestAVerdictOutlivesASwell: a region that calms down in part and rises again has no new cause, though it has another onset.
+// TestAVerdictOutlivesASwell: a region that calms down in part and rises again has a new onset, but no new cause.
 func TestAVerdictOutlivesASwell(t *testing.T) {
 	p := newPlant(t, "torus:8x8x8")
 	one := neighbours(p)
@@ -52,8 +52,8 @@ func TestAVerdictOutlivesASwell(t *testing.T) {
 	}
 }
 
-// TestAVerdictOutlivesReadings: where the switch at the root of a region falls silent, what was found while it gave readings
-// stands and the text says so; without such a verdict it says what is missing.
+// TestAVerdictOutlivesReadings: if the switch at the root of a region stops giving readings, the earlier verdict stands and
+// the text says so; without one it says what is missing.
 func TestAVerdictOutlivesReadings(t *testing.T) {
 	p := incastPlant(t, 0)
 	first := p.step(5)[0]
@@ -78,7 +78,7 @@ func TestAVerdictOutlivesReadings(t *testing.T) {
 	}
 }
 
-// TestNamesOfJobsAreNoCommands: a user's name of a job comes to terminals and tickets as text of one line.
+// TestNamesOfJobsAreNoCommands: a job's name, set by its user, is a single line of text in terminals and tickets.
 func TestNamesOfJobsAreNoCommands(t *testing.T) {
 	p := newPlant(t, "torus:8x8x8")
 	one := neighbours(p)
@@ -94,7 +94,7 @@ func TestNamesOfJobsAreNoCommands(t *testing.T) {
 	}
 }
 
-// TestAKeptVerdictOutlivesARestart: the state that is saved has the verdicts from when onsets were remembered.
+// TestAKeptVerdictOutlivesARestart: the saved state has the verdicts from when onsets were remembered.
 func TestAKeptVerdictOutlivesARestart(t *testing.T) {
 	play := func(reload bool) schema.Diagnosis {
 		p := newPlant(t, "torus:8x8x8")

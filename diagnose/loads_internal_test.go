@@ -8,9 +8,9 @@ import (
 	"github.com/giverny/giverny/topology"
 )
 
-// TestAJobLoadsItsGround: without a table of traffic a job is known to load a region if load was added all over the links
-// of its exchange; not if only what converges on one of its nodes was added, if the load did not rise, or if the region
-// lies among the nodes of another job.
+// TestAJobLoadsItsGround: without a traffic table, a job is known to load a region if load was added all over the links
+// of its exchange; not if only traffic that converges on one of its nodes was added, if the load did not rise, or if the
+// region lies among another job's nodes.
 func TestAJobLoadsItsGround(t *testing.T) {
 	var block []string
 	for _, x := range "123" {
@@ -22,7 +22,7 @@ func TestAJobLoadsItsGround(t *testing.T) {
 	}
 	for _, c := range []struct {
 		name   string
-		all    bool // all exchange; else all send to the last
+		all    bool // all exchange; else all send to the last node
 		load   float64
 		tenant bool // of the other job, at every second node
 		want   bool
@@ -61,8 +61,8 @@ func TestAJobLoadsItsGround(t *testing.T) {
 	}
 }
 
-// TestWhatWasAddedAstray: it speaks against a job that load was added to a region of a torus where its exchange does not go,
-// unless the load there did not rise, its traffic is with files, or it is not measured.
+// TestWhatWasAddedAstray: load added to a region of a torus outside a job's exchange clears the job, unless the region's
+// load did not rise, the job's traffic is with files, or it is not measured.
 func TestWhatWasAddedAstray(t *testing.T) {
 	u := newTiedUp(t)
 	senders := []topology.DeviceID{u.Device(t, "1,1,1"), u.Device(t, "1,1,5"), u.Device(t, "1,5,1"), u.Device(t, "1,5,5")}

@@ -1,6 +1,6 @@
 package diagnose
 
-// loss is how much less a job moves since an onset, found once for the regions of an interval that began together.
+// loss caches a job's loss of traffic since an onset, for the regions of an interval that began together.
 type loss struct {
 	interval uint32
 	onset    int64 // slot
@@ -8,16 +8,16 @@ type loss struct {
 }
 
 const (
-	// A job's traffic is compared with before in the mean of the first intervals since an onset, as what is held up falls with
-	// it, and in that of the last, as it stays down.
+	// A job's earlier traffic is compared with its mean over the first intervals since an onset, as held-up traffic falls with
+	// it, and over the last, as it stays down.
 	firstIntervals, lastIntervals = 3, 8
 	// leastUsual intervals before the onset are needed to know what is usual.
 	leastUsual = 4
 )
 
-// lostBy is the share by which a job moves less since the onset of a region than ever before it, 0 to 1; 0 also where that is not
-// known. A job that communicates in phases moves in some intervals what it does not in others: what counts is how far the mean
-// over the intervals since the onset is below the least mean over as many in a row before.
+// lostBy is the share of its traffic that a job lost since the onset of a region, 0 to 1; 0 also if unknown. Jobs that
+// communicate in phases move in some intervals what they do not in others, so the mean over the intervals since the onset is
+// compared with the least mean over as many consecutive intervals before.
 func (s *Stage) lostBy(rc *regionCase, j *job) float64 {
 	if rc.onset < 0 || j.traffic == nil {
 		return 0
@@ -29,7 +29,7 @@ func (s *Stage) lostBy(rc *regionCase, j *job) float64 {
 	return j.lost.share
 }
 
-// lossSince is the same since a slot. The interval of the onset itself is of two states, and is asked only where it is the last.
+// lossSince is the same since a slot. The interval of the onset itself is mixed, and is used only if it is the last.
 func (s *Stage) lossSince(j *job, onset int64) float64 {
 	w, from, to := &s.work, max(s.clock.first, s.clock.now-int64(s.trafficLength())+1), onset-settle
 	main := j.traffic.main(from, to)
@@ -44,7 +44,7 @@ func (s *Stage) lossSince(j *job, onset int64) float64 {
 	return min(below(before, after[:first]), below(before, after[len(after)-most:]))
 }
 
-// main is the measured feature of which a job moved most in the slots from one to another.
+// main is the measured feature with the largest sum over the slots from one to another.
 func (t *traffic) main(from, to int64) (main feature) {
 	most := 0.
 	for f := range numMeasured {
@@ -59,8 +59,8 @@ func (t *traffic) main(from, to int64) (main feature) {
 	return main
 }
 
-// movedIn appends what a job moved in each slot from one to another in which its main feature was measured, bytes: of a row that
-// lacks this, the others say too little.
+// movedIn appends a job's traffic, bytes, in each slot from one to another in which its main feature was measured: without that,
+// the others say too little.
 func (t *traffic) movedIn(out []float64, main feature, from, to int64) []float64 {
 	for slot := from; slot <= to; slot++ {
 		if isMissing(t.at(main, slot)) {
@@ -72,7 +72,7 @@ func (t *traffic) movedIn(out []float64, main feature, from, to int64) []float64
 	return out
 }
 
-// below is by which share the mean of values is below the least mean of as many in a row of others, 0 if it is not.
+// below is the share by which the mean of values is below the least mean of as many consecutive others; 0 if it is not.
 func below(others, values []float64) float64 {
 	n := len(values)
 	now, sum := sumOf(values), sumOf(others[:n])
@@ -87,7 +87,7 @@ func below(others, values []float64) float64 {
 	return max(0, 1-now/least)
 }
 
-// mostLost is the most that another job than one lost with the onset of a region, of those that this can hold up.
+// mostLost is the largest loss, at the onset of a region, of a job other than own that the region can hold up.
 func (s *Stage) mostLost(rc *regionCase, own *job) float64 {
 	most := 0.
 	for i := range rc.jobs {
@@ -98,8 +98,8 @@ func (s *Stage) mostLost(rc *regionCase, own *job) float64 {
 	return most
 }
 
-// canHoldUp reports whether a region can hold up a job: where links have a direction, if its exchange leads over a link of the region
-// or over its root. On a torus back pressure reaches links around a region that stall too little to be of it.
+// canHoldUp reports whether a region can hold up a job: with directed links, if the job's exchange crosses a link of the region or
+// its root. On a torus back pressure also reaches links around a region that stall too little to belong to it.
 func (s *Stage) canHoldUp(c *suspect) bool {
 	if s.graph.Duplex() {
 		return c.isAround()
@@ -107,5 +107,5 @@ func (s *Stage) canHoldUp(c *suspect) bool {
 	return c.cross > 0 || c.root
 }
 
-// isAround reports whether a job stands within the hops of a region, or exchanges across it.
+// isAround reports whether a job is within cfg.Hops of a region, or exchanges across it.
 func (c *suspect) isAround() bool { return c.hops >= 0 || c.cross > 0 }

@@ -8,7 +8,7 @@ import (
 	"github.com/giverny/giverny/diagnose/root/roottest"
 )
 
-// What a job lost is how far it moves less since an onset than ever before over as long, at the onset and still.
+// A job's loss is the decrease since an onset from its least traffic over as long before, at the onset and still.
 func TestLossSinceAnOnset(t *testing.T) {
 	const onset = 20
 	repeat := func(n int, values ...float64) (out []float64) {
@@ -59,7 +59,7 @@ func TestLossSinceAnOnset(t *testing.T) {
 	}
 }
 
-// Where links have a direction a region holds up whose exchange leads over it or its root, on a torus all who stand around it.
+// With directed links a region holds up jobs whose exchange crosses it or its root, on a torus all jobs around it.
 func TestWhoLosesByARegion(t *testing.T) {
 	beside, across, atRoot, far := suspect{hops: 1}, suspect{hops: -1, cross: .1}, suspect{hops: -1, root: true}, suspect{hops: -1}
 	for fabric, want := range map[string][4]bool{

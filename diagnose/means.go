@@ -7,18 +7,18 @@ import (
 )
 
 const (
-	perWord = 8 // links of which levels are added up at a time, as lanes of a word
+	perWord = 8 // links whose levels are added at once, as lanes of a word
 	// Lanes of a word: the even bytes, the lowest and the highest bit of each byte.
 	evenBytes, lowBits, highBits = 0x00ff00ff00ff00ff, 0x0101010101010101, 0x8080808080808080
 )
 
-// levelSum are the sums of some slots' levels of eight links: 16 bits each, of up to 255 slots.
+// levelSum holds the sums of eight links' levels: 16 bits each, for up to 255 slots.
 type levelSum struct {
 	even, odd uint64
 	missing   uint64 // slots in which a link was not measured, a byte each
 }
 
-// add takes in the levels of a slot.
+// add adds the levels of a slot.
 func (s *levelSum) add(levels uint64) {
 	if full := ^levels; (full-lowBits)&^full&highBits != 0 { // some byte may be levelMissing
 		for lane := 0; lane < 64; lane += 8 {
@@ -32,7 +32,7 @@ func (s *levelSum) add(levels uint64) {
 	s.odd += levels >> 8 & evenBytes
 }
 
-// of is the sum of one of the links, and in how many slots it is missing.
+// of returns the sum of one link, and in how many slots it is missing.
 func (s *levelSum) of(link int) (sum, missing int) {
 	sums := s.even
 	if link%2 != 0 {
@@ -41,10 +41,10 @@ func (s *levelSum) of(link int) (sum, missing int) {
 	return int(uint16(sums >> (link / 2 * 16))), int(uint8(s.missing >> (8 * link)))
 }
 
-// blockLinks is for how many links means are found together.
+// blockLinks is the number of links whose means are computed together.
 const blockLinks = 256
 
-// quotients are the means of links by the sums of their levels over so many slots, percent. They are kept for the next time.
+// quotients caches, by number of slots, the mean for every sum of a link's levels, percent.
 type quotients map[int][]float64
 
 func (m *quotients) over(slots int) []float64 {
@@ -62,7 +62,7 @@ func (m *quotients) over(slots int) []float64 {
 	return of
 }
 
-// means are the means of some links, from first on, in some slots, at most 255, percent, of those in which each was measured; -1 if
+// means computes the means, percent, of the links from first on over at most 255 slots, of those in which each was measured; -1 if
 // in none.
 func (l *levels) means(of []int64, first int, out []float64) {
 	slots := len(of)
@@ -92,7 +92,7 @@ func (l *levels) means(of []int64, first int, out []float64) {
 	}
 }
 
-// average fills a series with the means of links in slots from one to another, of those in which each was measured.
+// average fills a series with the means of all links over the slots from one to another, of those in which each was measured.
 func (l *levels) average(from, to int64, out *schema.Series) {
 	clear(out.Valid)
 	out.Count = 0
@@ -115,7 +115,7 @@ func (l *levels) average(from, to int64, out *schema.Series) {
 	}
 }
 
-// levelsAt are the levels of the first eight links of a row as a word; of fewer, if it is shorter.
+// levelsAt packs the levels of the first eight links of a row into a word; of fewer, if it is shorter.
 func levelsAt(row []uint8) uint64 {
 	if len(row) >= perWord {
 		return binary.LittleEndian.Uint64(row)

@@ -10,27 +10,27 @@ import (
 )
 
 // meanScores are running means of the scores, log odds, of a region's causes over its last intervals. A cause seldom
-// changes from one interval to the next, while each has noise of its own, so that causes that fit equally well would
-// take turns by chance.
+// changes between intervals, but scores are noisy: without means, causes that fit equally well would alternate by
+// chance.
 type meanScores struct {
-	jobs                map[string]float64 // by job id, of the suspects of the interval in which the region was last there
+	jobs                map[string]float64 // by job id, of the suspects of the region's last interval
 	failure, host, link float64
-	failed              schema.Instant // when the likeliest failure was
+	failed              schema.Instant // time of the likeliest failure
 	intervals           float64        // in the means, up to meanIntervals
-	seen                int64          // slot in which the region was last there
-	neck                root.Neck      // when last a link had lost rate
+	seen                int64          // last slot of the region
+	neck                root.Neck      // the last one that had lost rate
 	accused             string         // the job last accused
-	others, parts       float64        // the part of others in the region in its mean over so many intervals, up to meanIntervals
+	others, parts       float64        // mean part of others in the region, and how many intervals are in it, up to meanIntervals
 }
 
 const (
-	// meanIntervals is over how many intervals the means run.
+	// meanIntervals is the length of the means, in intervals.
 	meanIntervals = 4
-	// leastScore bounds scores in the means: what is out of the question in one interval may be likely in the next.
+	// leastScore bounds scores in the means: what is ruled out in one interval may be likely in the next.
 	leastScore = -6.
 )
 
-// with is a mean that an interval's score is added to. A cause that has not been possible of late has no mean.
+// with returns a mean updated with an interval's score. A cause that was not possible recently has no mean.
 func (m *meanScores) with(mean, now float64) float64 {
 	if m.intervals <= 1 || mean == leastScore && now < leastScore {
 		return now
@@ -38,8 +38,8 @@ func (m *meanScores) with(mean, now float64) float64 {
 	return mean + (max(leastScore, now)-mean)/m.intervals
 }
 
-// smooth replaces the scores of a region's causes by their means, and gives those of a slow host and of a link that
-// lost rate. Without an onset, scores know too little to count.
+// smooth replaces the scores of a region's causes by their means, and returns those of a slow host and of a link
+// that lost rate. Without an onset, scores are too uncertain to count.
 func (s *Stage) smooth(rc *regionCase, host, link float64) (meanHost, meanLink float64) {
 	if rc.onset < 0 {
 		return host, link
@@ -64,7 +64,7 @@ func (s *Stage) smooth(rc *regionCase, host, link float64) (meanHost, meanLink f
 	return host, link
 }
 
-// meanPart is the mean of the part of others than an accused job in a region, with that of an interval.
+// meanPart returns the mean part of jobs other than an accused one in a region, updated with an interval's.
 func (s *Stage) meanPart(rc *regionCase, accused *job, part float64) float64 {
 	m := s.means[rc.region.ID]
 	if m == nil || rc.onset < 0 {
@@ -78,8 +78,8 @@ func (s *Stage) meanPart(rc *regionCase, accused *job, part float64) float64 {
 	return m.others
 }
 
-// recallSlowLink makes the link that last had lost rate the neck again of a region that shows none in this interval, but by
-// the mean is blamed on one.
+// recallSlowLink restores the last link that had lost rate as the neck of a region that shows none in this interval, but is
+// blamed on one by the mean.
 func (s *Stage) recallSlowLink(rc *regionCase) {
 	if m := s.means[rc.region.ID]; m != nil && m.neck.Slower && math.IsInf(s.slowLinkScore(rc), -1) {
 		rc.neck = m.neck
@@ -102,8 +102,8 @@ func (m *meanScores) smoothJobs(rc *regionCase) {
 	}
 }
 
-// smoothFailures shifts the scores of all failures near a region as the mean of the likeliest does; another one that
-// is the likeliest now starts a mean of its own.
+// smoothFailures shifts the scores of all failures near a region by as much as the mean shifts the likeliest; a new
+// likeliest failure starts a mean of its own.
 func (m *meanScores) smoothFailures(rc *regionCase) {
 	if len(rc.failures) == 0 {
 		return
@@ -118,7 +118,7 @@ func (m *meanScores) smoothFailures(rc *regionCase) {
 	m.failure, m.failed = max(leastScore, likeliest.score), likeliest.Time
 }
 
-// forgetMeans drops those of regions that are gone.
+// forgetMeans drops the means of regions that are gone.
 func (s *Stage) forgetMeans() {
 	maps.DeleteFunc(s.means, func(_ uint64, m *meanScores) bool { return s.clock.now-m.seen > meanIntervals })
 }

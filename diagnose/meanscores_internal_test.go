@@ -14,8 +14,8 @@ import (
 	"github.com/giverny/giverny/topology"
 )
 
-// Of two jobs that fit equally well the one with more evidence over the intervals stays ahead, whatever each has for
-// noise; a cause that never was possible has no score.
+// Of two jobs that fit equally well, the one with more evidence over the intervals stays ahead despite noise; a
+// cause that was never possible has no score.
 func TestMeanScores(t *testing.T) {
 	s := &Stage{means: map[uint64]*meanScores{}}
 	a, b := &job{Job: schema.Job{ID: "a"}}, &job{Job: schema.Job{ID: "b"}}
@@ -30,7 +30,7 @@ func TestMeanScores(t *testing.T) {
 			t.Errorf("interval %d: a steady host has %v, a link that is not slow %v", i, host, link)
 		}
 	}
-	s.clock.now += 2 * meanIntervals // the region was away
+	s.clock.now += 2 * meanIntervals // the region was gone
 	rc := &regionCase{region: &schema.Region{ID: 1}, jobs: []suspect{{job: a, score: -2}}}
 	if s.smooth(rc, math.Inf(-1), 4); rc.jobs[0].score != -2 {
 		t.Errorf("a region that came back has %v, want -2", rc.jobs[0].score)
@@ -41,8 +41,8 @@ func TestMeanScores(t *testing.T) {
 	}
 }
 
-// A cause that is not possible in one interval of several is not forgotten, and the link that it was is known then; one that
-// is not possible for long is.
+// A cause that is impossible in one of several intervals is remembered, with its link; one that is impossible for long is
+// not.
 func TestAnIntervalRulesNothingOut(t *testing.T) {
 	s := &Stage{graph: roottest.Graph(t, "torus:4x4x4"), means: map[uint64]*meanScores{}}
 	for i, now := range [...]float64{4, 4, 4, math.Inf(-1), 4, 4, math.Inf(-1), math.Inf(-1), math.Inf(-1), math.Inf(-1)} {
@@ -61,7 +61,7 @@ func TestAnIntervalRulesNothingOut(t *testing.T) {
 	}
 }
 
-// Another failure than before starts a mean of its own.
+// A new failure starts a mean of its own.
 func TestMeanOfANewFailure(t *testing.T) {
 	s := &Stage{means: map[uint64]*meanScores{}}
 	for i, c := range [...]struct {
@@ -76,7 +76,7 @@ func TestMeanOfANewFailure(t *testing.T) {
 	}
 }
 
-// Jobs come and go in a region that lasts: means are kept of its suspects alone.
+// Jobs come and go in a region that lasts: only its suspects keep means.
 func TestMeansAreOfSuspects(t *testing.T) {
 	s := &Stage{means: map[uint64]*meanScores{}}
 	for i := range 100 {
@@ -92,7 +92,7 @@ func TestMeansAreOfSuspects(t *testing.T) {
 	}
 }
 
-// What is loaded is what was saved; a state of the form before has no means and is read.
+// Loading restores what was saved; a state of the previous format has no means and is still read.
 func TestMeansAreSaved(t *testing.T) {
 	g, err := topology.Parse("test", "torus:4x4x4")
 	if err != nil {

@@ -8,12 +8,12 @@ import (
 	"github.com/giverny/giverny/topology"
 )
 
-// leastMoved is what must have been added to a full link, of what it carries, before it is asked where that was.
+// leastMoved is the share of a full link's load that must have been added before its origin is sought.
 const leastMoved = .1
 
-// moved is the share of what was added to a full link, since the onset or since something failed, that the failed
-// links carried before: routes over other links took it over. On a tree the full link is beside one that failed, or what waits
-// for it is. 0 where nothing was added.
+// moved is the share of the load added to a full link, since the onset or since a failure, that the failed links carried
+// before: it was rerouted. On a tree the failed link is beside the full one, or beside one that waits for it. 0 if no load was
+// added.
 func (s *Stage) moved(rc *regionCase, f *failure, p *root.Pressure) float64 {
 	if !f.broke() || rc.fullest == schema.NoLink {
 		return 0
@@ -37,9 +37,8 @@ func (s *Stage) moved(rc *regionCase, f *failure, p *root.Pressure) float64 {
 	return min(1, carried/more)
 }
 
-// movedRound is the same on a torus: what travelled over a link that failed goes the other way round its ring, or takes the
-// dimensions in another order, which leads over the links beside it. It is the share of what was added to the link at a region to
-// which most was.
+// movedRound is the same on a torus: traffic of a failed link goes the other way round its ring, or takes the dimensions in
+// another order, over the links beside it. It is the share of the highest load that was added to a link at the region.
 func (s *Stage) movedRound(rc *regionCase, f *failure, p *root.Pressure) (share float64) {
 	if s.passesNothing(f) {
 		return 0
@@ -56,7 +55,7 @@ func (s *Stage) movedRound(rc *regionCase, f *failure, p *root.Pressure) (share 
 	return share
 }
 
-// addedAround is the most that was added, bytes/s, to a link at a region, and to one that is taken instead of a link that failed.
+// addedAround is the highest load added, bytes/s, to a link at a region, and to one that replaces a failed link.
 func (s *Stage) addedAround(rc *regionCase, failed schema.LinkID, p *root.Pressure) (most, instead float64) {
 	add := func(at topology.DeviceID) {
 		for _, l := range s.graph.LinksAt(at) {
@@ -77,8 +76,8 @@ func (s *Stage) addedAround(rc *regionCase, failed schema.LinkID, p *root.Pressu
 	return most, instead
 }
 
-// takesOver reports whether what a link between switches carried can be on a region's links instead: one of them leaves the
-// same switch, or leads to the same one.
+// takesOver reports whether a region's links can carry the load of a failed link between switches instead: one of them
+// leaves the same switch, or leads to the same one.
 func (s *Stage) takesOver(rc *regionCase, failed schema.LinkID) bool {
 	from, to := s.graph.Ends(failed)
 	if !s.graph.IsSwitch(from) || !s.graph.IsSwitch(to) {
@@ -91,8 +90,8 @@ func (s *Stage) takesOver(rc *regionCase, failed schema.LinkID) bool {
 	return beside(rc.fullest) || slices.ContainsFunc(rc.region.Links, beside)
 }
 
-// lastUse is what a link carried in the two intervals before a failure, percent of its capacity; -1 if that is not
-// remembered. Jobs may have begun since the time that the region's onset is compared with.
+// lastUse is a link's load in the two intervals before a failure, percent of its capacity; -1 if it is not
+// remembered. Unlike the load before the region's onset, it has that of jobs that began since.
 func (s *Stage) lastUse(f *failure, l schema.LinkID) float64 {
 	use, slot := s.memory.metrics[schema.BandwidthUsed], s.clock.slotOf(int64(f.Time))
 	if use == nil {

@@ -9,8 +9,8 @@ import (
 	"github.com/giverny/giverny/schema"
 )
 
-// TestMovedLoad: what a link carried before it failed explains what was added to the full link beside it, and nothing of
-// what was added elsewhere, or when a link came back.
+// TestMovedLoad: a link's load before it failed explains load added to the full link beside it, but not load added
+// elsewhere, or when a link came back.
 func TestMovedLoad(t *testing.T) {
 	g := roottest.Graph(t, "fattree:leaves=4,hosts=4,spines=2")
 	p, _ := readings(t, g, nil, map[string]float64{"spine1>leaf3": 100, "spine1>leaf2": 100})
@@ -43,8 +43,8 @@ func TestMovedLoad(t *testing.T) {
 	}
 }
 
-// TestMovedLoadOfAnOlderRegion: a region that was there before the failure shows by its full link what was added since, and
-// the failure explains it as if both had begun together.
+// TestMovedLoadOfAnOlderRegion: in a region older than the failure, the full link shows the load added since, and the
+// failure explains it as if both had begun together.
 func TestMovedLoadOfAnOlderRegion(t *testing.T) {
 	g := roottest.Graph(t, "fattree:leaves=4,hosts=4,spines=2")
 	full, lost := roottest.Link(t, g, "spine1>leaf3"), roottest.Link(t, g, "spine0>leaf3")
@@ -75,9 +75,9 @@ func TestMovedLoadOfAnOlderRegion(t *testing.T) {
 	}
 }
 
-// TestMovedRoundARing: what a link of a torus carried before it failed goes the other way round its ring, or over the links beside
-// it, and explains what was added there, as much as it carried; not what was added elsewhere on other rings, and nothing moved from
-// a node that failed or from a link that still carries as much.
+// TestMovedRoundARing: the load of a torus link that failed goes the other way round its ring, or over the links beside it, and
+// explains as much added load there as it carried; not load added on other rings. Nothing moves from a failed node or from a link
+// that still carries as much.
 func TestMovedRoundARing(t *testing.T) {
 	g := roottest.Graph(t, "torus:4x4x4")
 	lost := roottest.Link(t, g, "0,0,0>0,0,1")

@@ -12,21 +12,21 @@ import (
 // section 7).
 type nearFailure struct {
 	*failure
-	silent *silent // what counters show of it, where no log does; else nil
+	silent *silent // set if only counters show it, no log
 	hops   int
 	score  float64
 	stall  float64 // around what failed, percent
-	share  float64 // of the region that leads to it rather than to others that failed: of its links on a grid, else of its stall, percent
+	share  float64 // part of the region that leads to it rather than to other failures: share of links on a grid, else stall, percent
 }
 
 func (f *nearFailure) report() schema.NearFailure {
 	return schema.NearFailure{Time: f.Time, Kind: f.Kind, Device: f.Device, Port: f.Port, Hops: f.hops}
 }
 
-// fell reports whether counters leave no doubt that something died.
+// fell reports whether counters leave no doubt that the part is dead.
 func (f *nearFailure) fell() bool { return f.silent != nil && f.silent.doubt == 0 }
 
-// nearFailures lists the failures near the region that reach last searched from.
+// nearFailures lists the failures near the region that reach searched last.
 func (s *Stage) nearFailures(rc *regionCase, p *root.Pressure) {
 	rc.failures = rc.failures[:0]
 	for i := range s.failures {
@@ -36,7 +36,7 @@ func (s *Stage) nearFailures(rc *regionCase, p *root.Pressure) {
 		c := &s.work.silent[i]
 		switch {
 		case c.logged:
-		case c.fedBy >= 0: // as near as what it fed
+		case c.fedBy >= 0: // listed as the cable that fed it
 			s.addNear(rc, &c.failure, &s.work.silent[c.fedBy], p)
 		default:
 			s.addNear(rc, &c.failure, c, p)
@@ -47,8 +47,8 @@ func (s *Stage) nearFailures(rc *regionCase, p *root.Pressure) {
 	})
 }
 
-// addNear adds a failure to those near a region, if it is near. What counters show and no log does is given as silent, and
-// is as near as itself or as what it fed.
+// addNear adds a failure to those near a region, if it is near. If only counters show it, c is the silent cable to
+// list: f itself, or the one that fed f.
 func (s *Stage) addNear(rc *regionCase, f *failure, c *silent, p *root.Pressure) {
 	hops := -1
 	for _, d := range f.devices {
@@ -80,7 +80,7 @@ func (s *Stage) addNear(rc *regionCase, f *failure, c *silent, p *root.Pressure)
 // maxFitted bounds the failures near a region whose links are compared with it.
 const maxFitted = 8
 
-// fitFailures finds to which of the links that failed together most of the region leads.
+// fitFailures finds how much of the region leads to each of the failed links.
 func (s *Stage) fitFailures(rc *regionCase, p *root.Pressure) {
 	tried := rc.failures[:min(len(rc.failures), maxFitted)]
 	if !s.graph.Duplex() {
@@ -108,8 +108,8 @@ func (s *Stage) fitFailures(rc *regionCase, p *root.Pressure) {
 	}
 }
 
-// stallAround is the stall of what failed: of its own links where they are measured, a little of the others
-// at its ends, and what it carried before.
+// stallAround is the stall of a failed part: of its own links where measured, with a small part of the stall
+// of others at its ends and of its load before.
 func (s *Stage) stallAround(rc *regionCase, f *failure, p *root.Pressure) float64 {
 	sum := 0.
 	for _, l := range f.links {

@@ -7,8 +7,7 @@ import (
 	"testing"
 )
 
-// TestTheNearestJobs: of many jobs around a region as many are listed as are looked into, the nearest of them; not those that
-// cross it.
+// TestTheNearestJobs: of many jobs around a region only the maxSuspects nearest are listed, without those that cross it.
 func TestTheNearestJobs(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 6))
 	for _, n := range []int{0, 3, maxSuspects - 1, maxSuspects, maxSuspects + 1, 400} {

@@ -15,14 +15,14 @@ func (s *Stage) beganAgain(rc *regionCase) int64 {
 	return s.clock.now - int64(len(rc.stall)-1-rc.again)
 }
 
-// slots are up to baseline of them, the last one first.
+// slots holds up to baseline slots, latest first.
 type slots struct {
 	at [baseline]int64
 	n  int
 }
 
-// before is the slots from which is taken what was usual before an onset: those before the region first stalled as it does now, but
-// for pauses, since what a job that communicates in phases does between them is not usual. Where these are not remembered it is
+// before returns the slots that define what was usual before an onset: those before the region first stalled as it does now,
+// ignoring pauses, since what a job that communicates in phases does between them is not usual. If too few are remembered, it is
 // those before the last pause ended.
 func (s *Stage) before(rc *regionCase) slots {
 	if calm := s.calmBefore(rc, rc.firstOnset()); calm.n >= leastBefore {
@@ -31,17 +31,17 @@ func (s *Stage) before(rc *regionCase) slots {
 	return s.calmBefore(rc, rc.onset)
 }
 
-// firstOnset is the index into a region's stall at which it first stalled as it does now, but for pauses; -1: not known.
+// firstOnset is the index into a region's stall at which it first stalled as it does now, ignoring pauses; -1: unknown.
 func (rc *regionCase) firstOnset() int { return min(rc.onset, onsetOf(rc.stall, longPause)) }
 
-// resumes reports whether a pause of a region ended, and what was before all of it is not remembered.
+// resumes reports whether a pause of a region ended, and too little from before its first onset is remembered.
 func (s *Stage) resumes(rc *regionCase) bool {
 	first := rc.firstOnset()
 	return first < rc.onset && s.calmBefore(rc, first).n < leastBefore
 }
 
-// calmBefore is the last slots before an onset in which a region did not stall as it does now: what it carried while it was
-// congested before is no more usual than what it carries now.
+// calmBefore returns the last slots before an onset in which a region did not stall as it does now: its load while it was
+// congested before is no more usual than its load now.
 func (s *Stage) calmBefore(rc *regionCase, onset int) (calm slots) {
 	limit := risenStall(rc.stall)
 	for i := onset - settle - 1; i >= 0 && calm.n < baseline; i-- {
@@ -53,8 +53,7 @@ func (s *Stage) calmBefore(rc *regionCase, onset int) (calm slots) {
 	return calm
 }
 
-// loadChange is what a region's links carry now, of what they carried before its onset; 0 if one of them is
-// not known.
+// loadChange is the load of a region's links now relative to before its onset; 0 if either is unknown.
 func (s *Stage) loadChange(rc *regionCase) float64 {
 	use := s.memory.metrics[schema.BandwidthUsed]
 	if use == nil || rc.onset < 0 {
@@ -74,8 +73,8 @@ func (s *Stage) loadChange(rc *regionCase) float64 {
 	return max(1e-3, (float64(now)+idle)/(was/n+idle))
 }
 
-// usedBefore gives what a link carried before the onset, percent of its capacity; -1 where that is not known. It holds
-// until it is asked of another region.
+// usedBefore returns a function for a link's load before the onset, percent of its capacity; -1 if unknown. It is
+// valid until the next call of usedBefore.
 func (s *Stage) usedBefore(rc *regionCase) func(schema.LinkID) float64 {
 	var calm slots
 	use := s.memory.metrics[schema.BandwidthUsed]
@@ -86,7 +85,7 @@ func (s *Stage) usedBefore(rc *regionCase) func(schema.LinkID) float64 {
 	return s.work.past.of
 }
 
-// findAdded finds what was added to the links of a region.
+// findAdded finds the load added to a region's links.
 func (s *Stage) findAdded(rc *regionCase, p *root.Pressure) {
 	for _, l := range rc.region.Links {
 		added := 0.
@@ -97,8 +96,8 @@ func (s *Stage) findAdded(rc *regionCase, p *root.Pressure) {
 	}
 }
 
-// peaks are the most that a link carried before a region began, but for one interval, and since, percent of its capacity; 0
-// before where nothing is known. Phases of jobs move what is carried, what can be carried shows in the peaks.
+// peaks are a link's highest load before a region began, leaving out one interval, and since, percent of its capacity; 0
+// before if unknown. Phases of jobs change the load; the peaks show what the link can carry.
 func (s *Stage) peaks(rc *regionCase, l schema.LinkID) (before, since float64) {
 	use := s.memory.metrics[schema.BandwidthUsed]
 	if use == nil {
@@ -122,11 +121,11 @@ func (s *Stage) peaks(rc *regionCase, l schema.LinkID) (before, since float64) {
 	return before, since
 }
 
-// flatIntervals since the onset, at least, show that what a link carries does not vary: by flatShare of it, and by no more
-// than flatSteps, percent of its capacity, in which loads are remembered.
+// flatIntervals is the least number of intervals since the onset that show a constant load: with a deviation up to
+// flatShare of it or flatSteps, percent of capacity, the resolution at which loads are remembered.
 const flatIntervals, flatShare, flatSteps = 4, .02, .2
 
-// isFlat reports whether a link carried the same in the last intervals since the onset of a region.
+// isFlat reports whether a link's load was constant in the last intervals since the onset of a region.
 func (s *Stage) isFlat(rc *regionCase, l schema.LinkID) bool {
 	use := s.memory.metrics[schema.BandwidthUsed]
 	if use == nil || rc.again < 0 {

@@ -9,12 +9,12 @@ import (
 	"github.com/giverny/giverny/schema"
 )
 
-// TestALoadIsFlat: what a link carried is flat if it is the same in all intervals since the onset that are known, enough of them.
+// TestALoadIsFlat: a link's load is flat if it is the same in all known intervals since the onset, and these are enough.
 func TestALoadIsFlat(t *testing.T) {
 	steady := []uint8{31, 31, 32, 31, 31, 31}
 	for _, c := range []struct {
 		name    string
-		carries []uint8 // since the onset, in steps of levels
+		carries []uint8 // since the onset, in levels
 		isFlat  bool
 	}{
 		{name: "the same", carries: steady, isFlat: true},
@@ -38,14 +38,14 @@ func TestALoadIsFlat(t *testing.T) {
 	}
 }
 
-// TestWhatWasUsualIsCalm: what is compared with now is from the last intervals before the onset in which the region did not stall as
-// it does now; from pauses only where nothing before them is remembered.
+// TestWhatWasUsualIsCalm: the load now is compared with the last intervals before the onset in which the region did not stall as it
+// does now; with pauses only if nothing before them is remembered.
 func TestWhatWasUsualIsCalm(t *testing.T) {
 	calm, congested := func(n int) []float64 { return slices.Repeat([]float64{1}, n) }, func(n int) []float64 { return slices.Repeat([]float64{40}, n) }
 	for _, c := range []struct {
 		name  string
 		stall []float64
-		want  []int // places in stall, the last first
+		want  []int // indices into stall, the last first
 	}{
 		{"the first time", slices.Concat(calm(20), congested(2)), []int{17, 16, 15, 14, 13, 12, 11, 10, 9, 8, 7, 6}},
 		{"again after a pause", slices.Concat(calm(6), congested(10), calm(4), congested(3)), []int{3, 2, 1, 0}},
@@ -70,8 +70,8 @@ func TestWhatWasUsualIsCalm(t *testing.T) {
 	}
 }
 
-// TestNoBeginningWithoutABefore: on trees a region that rises within the first intervals has nothing that it could be compared with, and
-// no known beginning; when it rose is known, as failures are compared with that.
+// TestNoBeginningWithoutABefore: on trees a region that rises within the first intervals has no onset, as there is nothing to
+// compare it with; when it rose is known, for comparison with failures.
 func TestNoBeginningWithoutABefore(t *testing.T) {
 	const now = 12
 	for _, c := range []struct {

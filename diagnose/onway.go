@@ -5,14 +5,14 @@ import (
 	"github.com/giverny/giverny/schema"
 )
 
-// seenPart is the part of what a job's traffic with files grew by that is sought on its way to one end: it may have several, and
-// what it adds to a full link others lose.
+// seenPart is the part of the growth of a job's file traffic expected on the way to one end: it may have several, and the load
+// that it adds to a full link displaces others'.
 const seenPart = 1. / 3
 
-// seenOnWay is, of what the growth of a suspect's traffic with files adds to the links between its nodes and the switch of a grid
-// at which a region's traffic ends, the share that these show: of a job whose files are elsewhere the links at its nodes do not
-// lead that way. It is known where the region is one tree to that switch, not to many that the job's files are spread over, and the
-// traffic grew.
+// seenOnWay is the share of the expected load that shows on the links between a suspect's nodes and the switch of a grid where a
+// region's traffic ends, given the growth of its file traffic: if its files are elsewhere, the links at its nodes do not lead that
+// way. It is known if the traffic grew and the region is one tree to that switch, not to many that the job's files may be spread
+// over.
 func (s *Stage) seenOnWay(rc *regionCase, c *suspect, p *root.Pressure) (share float64, known bool) {
 	grew := s.filesGrew(rc, c)
 	if !s.graph.Duplex() || rc.drain.Fit == 0 || grew <= 0 {
@@ -43,8 +43,7 @@ func (s *Stage) seenOnWay(rc *regionCase, c *suspect, p *root.Pressure) (share f
 	return max(0, seen/all), true
 }
 
-// filesGrew is by how much a suspect's traffic with files grew since the onset, bytes/s; 0 if that is not known, or no more than
-// noise.
+// filesGrew is the growth of a suspect's file traffic since the onset, bytes/s; 0 if unknown or within noise.
 func (s *Stage) filesGrew(rc *regionCase, c *suspect) float64 {
 	if !c.file || !c.filesKnown || rc.onset < 0 {
 		return 0
@@ -57,7 +56,7 @@ func (s *Stage) filesGrew(rc *regionCase, c *suspect) float64 {
 	return (files - was) * 1e9 / float64(s.clock.duration)
 }
 
-// onWay counts routes by link. Its memory is used again by the next job.
+// onWay counts routes by link. It reuses its memory for the next job.
 type onWay struct {
 	routes []float64
 	links  []schema.LinkID // with any

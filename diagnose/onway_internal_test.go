@@ -8,8 +8,8 @@ import (
 	"github.com/giverny/giverny/schema"
 )
 
-// TestFilesAreSeenOnTheirWay: what a job began to write shows on the links from its nodes to where the region's traffic ends; of
-// a job whose files are elsewhere those links carry what they did. A job that adds less than what more arrives is not able to have
+// TestFilesAreSeenOnTheirWay: the files that a job begins to write show on the links from its nodes to where the region's traffic
+// ends; if they go elsewhere, the load of those links is unchanged. A job that adds less than the load added there cannot have
 // caused it.
 func TestFilesAreSeenOnTheirWay(t *testing.T) {
 	const own = 1e9 // bytes/s that the job began to write, in equal parts from two nodes
@@ -21,7 +21,7 @@ func TestFilesAreSeenOnTheirWay(t *testing.T) {
 	for _, c := range []struct {
 		name   string
 		grown  []string
-		others float64 // what more of others arrives, bytes/s
+		others float64 // load added there by others, bytes/s
 		seen   bool
 	}{
 		{"on all of its way", writes, 0, true},
@@ -47,7 +47,7 @@ func TestFilesAreSeenOnTheirWay(t *testing.T) {
 		j.place(g)
 		j.now = moves{interval: s.work.interval, all: own * 60, files: own * 60}
 		j.was = moves{interval: s.work.interval}
-		rc := &regionCase{region: &schema.Region{Links: region}, onset: 0, stall: []float64{30}, drain: root.Drain{Device: end, Fit: .9}, flooded: true, carries: 5 * own}
+		rc := &regionCase{region: &schema.Region{Links: region}, onset: 0, stall: []float64{30}, drain: root.Drain{Device: end, Fit: .9}, flooded: true, carries: 5 * own, full: schema.NoLink}
 		j.was.slots = s.before(rc)
 		suspect := &suspect{job: j, known: true, file: true, filesKnown: true, feature: write}
 		seen, known := s.seenOnWay(rc, suspect, p)

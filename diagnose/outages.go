@@ -8,16 +8,16 @@ import (
 	"github.com/giverny/giverny/schema"
 )
 
-// outages are how many times a part went down and came back up to a failure, and when it did so first: each within a window
-// of failures of the one before.
+// outages counts how often a part went down up to a failure, having come back in between, and since when: each outage
+// within a window of the one before.
 type outages struct {
 	times int
 	since schema.Instant
 }
 
-// part is what a failure is of: a cable, whichever end reports it, or a device.
+// part is what failed: a cable, whichever end reports it, or a device.
 type part struct {
-	link         schema.LinkID // NoLink: of a device, or not known
+	link         schema.LinkID // NoLink: a device, or unknown
 	device, port string        // without a link
 }
 
@@ -28,7 +28,7 @@ func (f *failure) part() part {
 	return part{schema.NoLink, f.Device, f.Port}
 }
 
-// countOutages counts on from failures that were dropped since.
+// countOutages continues the counts of failures dropped since.
 func (s *Stage) countOutages() {
 	last := map[part]*failure{}
 	for i := range s.failures {
@@ -49,7 +49,7 @@ func (s *Stage) countOutages() {
 	}
 }
 
-// flaps says of a part that went down more than once how often; else it is empty.
+// flaps describes how often a part went down, if more than once; else it is empty.
 func (f *failure) flaps() string {
 	if f.times < 2 {
 		return ""
@@ -61,7 +61,7 @@ func (f *failure) flaps() string {
 	return fmt.Sprintf("; %s flaps: it went down %d times in %s", what, f.times, time.Duration(f.Time-f.since).Round(time.Second))
 }
 
-// repeated adds to the failures of a verdict the earlier ones of the part that it blames first.
+// repeated adds to a diagnosis the earlier failures of the part that it blames first.
 func (s *Stage) repeated(rc *regionCase, d *schema.Diagnosis) {
 	f := rc.failures[0].failure
 	if f.times < 2 {

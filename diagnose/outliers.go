@@ -5,25 +5,25 @@ import (
 	"slices"
 )
 
-// spread is where most values of a feature lie: the median and the median absolute deviation, which a few
-// extreme jobs do not move (Donoho; Monet, section 7).
+// spread is the median and the median absolute deviation (MAD) of a feature, which are robust to a few
+// extreme jobs (Donoho; Monet, section 7).
 type spread struct {
 	median, scale float64
 	count         int
 }
 
 const (
-	// madScale makes the MAD of a normal distribution its standard deviation.
+	// madScale scales the MAD of a normal distribution to its standard deviation.
 	madScale = 1.4826
-	// meanScale does so with the mean absolute deviation, which is used where half of the jobs are equal.
+	// meanScale does so for the mean absolute deviation, which is used if the MAD is 0: half of the jobs are equal.
 	meanScale = 1.2533
-	// leastScale is the least scale, of the median: jobs do not differ by less in any way that matters.
+	// leastScale is the minimum scale as a share of the median: smaller differences between jobs do not matter.
 	leastScale = .1
-	// fewJobs is below how many jobs near a region all jobs of the fabric are what is usual.
+	// fewJobs is the number of jobs near a region below which all jobs of the fabric define what is usual.
 	fewJobs = 5
 )
 
-// spreadOf finds the spread of values, which it sorts; the scale is a share of the median at least.
+// spreadOf returns the spread of values, which it overwrites; the scale is at least this share of the median.
 func spreadOf(values []float64, least float64) spread {
 	n := len(values)
 	if n == 0 {
@@ -38,7 +38,7 @@ func spreadOf(values []float64, least float64) spread {
 	scale := madScale * medianOf(values)
 	if scale == 0 {
 		scale = meanScale * sum / float64(n)
-		if n < fewJobs { // one extreme value of few would hide itself
+		if n < fewJobs { // one outlier of few would mask itself
 			scale = 0
 		}
 	}
@@ -52,16 +52,16 @@ func medianOf(values []float64) float64 {
 	return (values[n/2] + values[(n-1)/2]) / 2
 }
 
-// mostDeviations is the number of deviations beyond which more of them say no more.
+// mostDeviations caps deviations: more of them say no more.
 const mostDeviations = 1000
 
-// deviations is how far above the median a value is, in scales.
+// deviations is how far a value is above the median, in scales.
 func (s spread) deviations(v float64) float64 {
 	switch {
 	case s.count == 0 || v <= s.median:
 		return 0
 	case s.scale == 0:
-		return mostDeviations // all others do nothing at all
+		return mostDeviations // median 0: the others move nothing
 	}
 	return min(mostDeviations, (v-s.median)/s.scale)
 }

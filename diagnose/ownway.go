@@ -8,7 +8,7 @@ import (
 	"github.com/giverny/giverny/topology"
 )
 
-// ground is the share of a region's links that have no node of another job than one at either end.
+// ground is the share of a region's links without a node of another job at either end.
 func (rc *regionCase) ground(s *Stage, own *job) float64 {
 	mine := 0
 	for _, l := range rc.region.Links {
@@ -20,17 +20,17 @@ func (rc *regionCase) ground(s *Stage, own *job) float64 {
 	return float64(mine) / float64(len(rc.region.Links))
 }
 
-// strangers reports whether a device is a node of another job, or the switch of one. A job that was requeued is itself.
+// strangers reports whether a device is a node of another job, or its switch. A requeued job is the same job.
 func (s *Stage) strangers(d topology.DeviceID, own *job) bool {
 	return slices.ContainsFunc(s.work.tenants[d], func(j *job) bool { return j.ID != own.ID })
 }
 
-// classOf distinguishes load on the system from intra-application congestion, one job that does not talk to the file system and
-// in whose region others have little part, and of which none loses much. It gives the probability that the class is right if the
-// accused are. In the middle either is, so that both probabilities together may be more than 1.
+// classOf distinguishes system congestion from intra-application congestion: one job without file traffic, in whose region
+// others have little part, and none loses much. It also returns the probability that the class is right if the accused are. In
+// the middle either class is right, so the two probabilities may sum to more than 1.
 func (s *Stage) classOf(rc *regionCase, accused int) (class schema.CauseClass, right float64) {
 	c := &rc.jobs[0]
-	if accused > 1 || c.file || s.endsAtNoJob(rc) {
+	if accused > 1 || c.file || s.endsAtNoJob(rc) || s.writesFiles(rc, c) {
 		return schema.CauseSystem, 1
 	}
 	shape := othersOnTrees
@@ -46,15 +46,14 @@ func (s *Stage) classOf(rc *regionCase, accused int) (class schema.CauseClass, r
 	return schema.CauseSystem, logistic(shape.either + odds)
 }
 
-// ofOthers says how probable each class is by the part that others have in a region: the log odds that system rather than
-// intra_application is right are linear in the part's, and either is right with the log odds of both being equal. That another job
-// lost much with the onset adds lost to them: it is held up as a whole, however little of it waits on the region's links. That none
-// did says nothing, as senders that do not wait for each other lose only what their queues do not take.
+// ofOthers models the probability of each class by the part of others in a region: the log odds that system rather than
+// intra_application is right are linear in the log odds of that part, and either is right with the log odds of both being equal. A
+// large loss of another job at the onset adds lost: it is held up as a whole, however little of it waits on the region's links. No
+// such loss says nothing, as senders that do not wait for each other lose only what their queues do not take.
 type ofOthers struct{ slope, middle, either, lost float64 }
 
-// They were fitted on 279 incidents of four simulators, on grids on 432 of three, what losses say on 84 of three
-// (docs/explanation/diagnosis-measured.md);
-// partPrior keeps a part of none, or of all, from being certain.
+// They were fitted on 279 incidents of four simulators, on grids on 432 of three, the losses on 84 of three
+// (docs/explanation/diagnosis-measured.md); partPrior keeps a part of 0 or 1 from being certain.
 var (
 	othersOnTrees = ofOthers{slope: 9, middle: 6.4, either: 2.7, lost: 10}
 	othersOnGrids = ofOthers{slope: 2.8, middle: 1, either: 1.3, lost: 4.4}
@@ -62,17 +61,17 @@ var (
 
 const partPrior = .3
 
-// Of what the worst-off other job moved before, smallLoss says nothing and clearLoss all that a loss can say.
+// Relative loss of the worst-off other job: up to smallLoss it says nothing, from clearLoss all that it can.
 const smallLoss, clearLoss = .2, .3
 
 func logistic(odds float64) float64 { return 1 / (1 + math.Exp(-odds)) }
 
-// othersPart is the part that others than a job have in a region, 0 to 1: of the nodes that wait, those that are not the job's. On a
-// grid back pressure reaches links that the job's exchange does not use, so that this is all that is asked; elsewhere it is the mean of
-// this and of the share of the region's stall off these links, which shows who waits but is in no table.
+// othersPart is the part that jobs other than c have in a region, 0 to 1: the share of waiting nodes that are not the job's. On a
+// grid back pressure reaches links outside the job's exchange, so nothing else counts; elsewhere it is the mean of this and of the
+// region's stall outside the exchange, which shows waiting jobs that are in no table.
 //
-// A job counts by the share of its exchange that waits and by its nodes; on a grid by the geometric mean of its nodes and of what they
-// move, as nodes that send little wait with little, but are no less held up.
+// A job's weight is the share of its exchange that waits times its nodes, or on a grid the geometric mean of its nodes and its
+// traffic, as nodes that send little wait with little, but are no less held up.
 func (s *Stage) othersPart(rc *regionCase, c *suspect) float64 {
 	if s.router.Grid == nil {
 		return (rc.othersShare(c.job, (*job).nodes) + 1 - c.cross) / 2
@@ -87,7 +86,7 @@ func (s *Stage) othersPart(rc *regionCase, c *suspect) float64 {
 	})
 }
 
-// movedByNode is what a node of the suspects whose traffic is known moves, bytes; 1 where none is.
+// movedByNode is the mean traffic per node of the suspects with known traffic, bytes; 1 if there are none.
 func (s *Stage) movedByNode(rc *regionCase) float64 {
 	moved, nodes := 0., 0.
 	for i := range rc.jobs {
@@ -102,8 +101,8 @@ func (s *Stage) movedByNode(rc *regionCase) float64 {
 	return moved / nodes
 }
 
-// othersShare is, of the jobs whose exchanges wait for a region, the share that is not one job's, each by what it weighs and the share of
-// its exchange that waits; 1 where none does.
+// othersShare is the share of other jobs than own among those whose exchanges wait for a region, each by its weight and the share
+// of its exchange that waits; 1 if none waits.
 func (rc *regionCase) othersShare(own *job, weight func(*job) float64) float64 {
 	others, all := 0., 0.
 	for i := range rc.jobs {

@@ -42,7 +42,7 @@ func TestOthersShareOfWhatWaits(t *testing.T) {
 	}
 }
 
-// On a tree what stalls off a job's exchange is others', whether or not a job waits there that is known.
+// On a tree stall outside a job's exchange is others', whether or not a known job waits there.
 func TestOthersPartOnATree(t *testing.T) {
 	s, err := New(roottest.Graph(t, "fattree:leaves=2,hosts=4,spines=1"), DefaultConfig())
 	if err != nil {
@@ -67,8 +67,8 @@ func TestOthersPartOnATree(t *testing.T) {
 	}
 }
 
-// Near the boundary between both classes either is likely to be right, far from it one is all but certain, and what others have
-// in the last intervals counts, not what they have in one.
+// Near the boundary between the classes either is likely to be right, far from it one is all but certain. The part of others
+// over the last intervals counts, not in a single one.
 func TestClassByTheOthersPart(t *testing.T) {
 	const links = 20
 	for _, fabric := range []string{"fattree:leaves=2,hosts=10,spines=1", "torus:4x4x4"} {
@@ -104,7 +104,7 @@ func TestClassByTheOthersPart(t *testing.T) {
 			}
 		}
 		want := .25
-		if s.router.Grid == nil { // all stalls on its exchange
+		if s.router.Grid == nil { // all stall is on its exchange
 			want /= 2
 		}
 		if m := s.means[1]; math.Abs(m.others-want) > 1e-9 {
@@ -113,7 +113,7 @@ func TestClassByTheOthersPart(t *testing.T) {
 	}
 }
 
-// What arrives at a host of no job is traffic with files, though its senders stand on the region alone.
+// Load at a host without a job is file traffic, even if only its senders are at the region.
 func TestClassAtAHostOfNoJob(t *testing.T) {
 	g := roottest.Graph(t, "fattree:leaves=2,hosts=3,spines=1")
 	s, err := New(g, DefaultConfig())

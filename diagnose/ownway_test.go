@@ -7,8 +7,8 @@ import (
 	"github.com/giverny/giverny/schema"
 )
 
-// incastPlant is a tree on which job 1 begins to send to host7, at leaf1, after 20 intervals. One link of its region carried
-// others' traffic before, percent of its capacity.
+// incastPlant is a tree on which job 1 starts to send to host7, at leaf1, after 20 intervals. One link of its region carried
+// other traffic before, percent of its capacity.
 func incastPlant(t *testing.T, before float64) *plant {
 	t.Helper()
 	p := newPlant(t, "fattree:leaves=4,hosts=4,spines=2")
@@ -22,7 +22,7 @@ func incastPlant(t *testing.T, before float64) *plant {
 	p.step(20)
 	p.job("1", hosts(0, 7)...)
 	var region []schema.LinkID
-	for h := range 4 { // half of its hosts: what the others send is too little to make them wait
+	for h := range 4 { // half of its hosts: the others send too little to wait
 		region = append(region, p.link(fmt.Sprintf("host%d", h), "1"))
 	}
 	region = append(region, shared, p.link("leaf0", "6"), p.link("spine0", "2"), p.link("spine1", "2"))
@@ -36,12 +36,12 @@ func incastPlant(t *testing.T, before float64) *plant {
 	return p
 }
 
-// A job that sends many times what it did has the links to itself that carry as many times what they did, though nodes of
-// others are at their switches.
+// A job whose rate rises many times has the links to itself whose load rises as many times, though nodes of others are at
+// their switches.
 func TestWhoElseUsesTheLinksOfARaisedRate(t *testing.T) {
 	for _, c := range []struct {
 		name   string
-		others float64 // percent of capacity that they have of each link
+		others float64 // their load on each link, percent of capacity
 		want   schema.CauseClass
 	}{{"no others", 0, schema.CauseIntraApplication}, {"others", 20, schema.CauseSystem}} {
 		t.Run(c.name, func(t *testing.T) {
@@ -54,7 +54,7 @@ func TestWhoElseUsesTheLinksOfARaisedRate(t *testing.T) {
 			for h := range 5 {
 				region = append(region, p.link(fmt.Sprintf("host%d", h), "1"))
 			}
-			for h := 8; h < 12 && c.others > 0; h++ { // what others have on the links waits at their hosts, too
+			for h := 8; h < 12 && c.others > 0; h++ { // others' traffic on the links waits at their hosts, too
 				region = append(region, p.link(fmt.Sprintf("host%d", h), "1"))
 			}
 			carry := func(each, all float64) {
@@ -79,12 +79,12 @@ func TestWhoElseUsesTheLinksOfARaisedRate(t *testing.T) {
 	}
 }
 
-// A job that has its region to itself by all that waits there is in others' way if another one that stands there loses much of its
-// traffic with the onset, and stays down; that is the first victim.
+// A job that by the stall there has its region to itself is in others' way if another job there loses much of its traffic at the
+// onset, and stays down; that job is the first victim.
 func TestAnotherJobThatLosesItsTraffic(t *testing.T) {
 	for _, c := range []struct {
 		name  string
-		moves []float64 // of job 2, by interval since the onset, of what it moved before
+		moves []float64 // by job 2, per interval since the onset, relative to before
 		want  schema.CauseClass
 		lost  float64 // percent
 	}{

@@ -7,31 +7,31 @@ import (
 	"github.com/giverny/giverny/schema"
 )
 
-// past is what links carried in some slots, percent of their capacity: found once for the regions of an interval that
-// began together.
+// past caches the links' mean load in some slots, percent of capacity, for the regions of an interval that began
+// together.
 type past struct {
 	round uint32 // it changes with the interval or the slots
 	links int
-	spans []*span // the last that were asked for, in no order
+	spans []*span // the last ones, unordered
 	now   *span
 }
 
-// mostSpans bounds the spans of slots that are kept, as regions that began at different times alternate.
+// mostSpans bounds the spans kept, as regions that began at different times alternate.
 const mostSpans = 4
 
-// span is what links carried in some slots, by levels of which use has them.
+// span is the links' mean load in some slots of use.
 type span struct {
 	interval uint32
 	slots    slots
 	use      *levels
 	round    uint32    // in which it was begun
-	percent  []float64 // by link, as far as it is found
-	found    []uint32  // by block of links, the round in which theirs are
+	percent  []float64 // by link, as far as computed
+	found    []uint32  // by block of links, the round in which it was computed
 }
 
 func newPast(links int) past { return past{links: links} }
 
-// turnTo sets the slots, of which use has the levels.
+// turnTo selects the slots, whose levels use has.
 func (p *past) turnTo(interval uint32, of slots, use *levels) {
 	if n := p.now; n != nil && n.interval == interval && n.slots == of {
 		return
@@ -47,11 +47,11 @@ func (p *past) turnTo(interval uint32, of slots, use *levels) {
 	if len(p.spans) < mostSpans {
 		p.spans = append(p.spans, &span{percent: make([]float64, p.links), found: make([]uint32, p.links/blockLinks+1)})
 	}
-	p.now = slices.MinFunc(p.spans, func(a, b *span) int { return cmp.Compare(a.round, b.round) }) // that was begun first
+	p.now = slices.MinFunc(p.spans, func(a, b *span) int { return cmp.Compare(a.round, b.round) }) // the oldest
 	*p.now = span{interval, of, use, p.round, p.now.percent, p.now.found}
 }
 
-// of is the mean of a link over the slots; -1 if none was measured.
+// of is the mean load of a link over the slots; -1 if it was never measured.
 func (p *past) of(l schema.LinkID) float64 {
 	s := p.now
 	if s.found[l/blockLinks] != s.round {
@@ -60,8 +60,8 @@ func (p *past) of(l schema.LinkID) float64 {
 	return s.percent[l]
 }
 
-// findBlock finds the means of some links together: where many are asked for that is less work than for each, and where few are
-// there are few blocks.
+// findBlock computes the means of a block of links: cheaper than one by one if many links are asked for; if few are, there are
+// few blocks.
 func (s *span) findBlock(block int) {
 	first := block * blockLinks
 	s.found[block] = s.round

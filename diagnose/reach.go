@@ -7,20 +7,20 @@ import (
 	"github.com/giverny/giverny/topology"
 )
 
-// reach is breadth-first search from a region's switches over the links between switches. Its memory is used
-// again by the next region.
+// reach is breadth-first search from a region's switches over the links between switches. It reuses its
+// memory for the next region.
 type reach struct {
 	graph    *topology.Graph
 	switches schema.Bitmap // by device
 	at       []reached     // by device
 	now      uint32
 	queue    []topology.DeviceID
-	// The switches beside each switch, as compressed sparse rows by device.
+	// The neighbours of each switch, as compressed sparse rows by device.
 	first []int32
 	next  []topology.DeviceID
 }
 
-// reached is how far a device is, in the search of a stamp.
+// reached is the distance of a device in the search with this stamp.
 type reached struct {
 	stamp uint32
 	hops  int8
@@ -46,8 +46,8 @@ func newReach(g *topology.Graph) reach {
 	return r
 }
 
-// from finds the devices within so many hops of the ends of links: 0 for the ends themselves. A host is as
-// far as its nearest switch.
+// from finds the devices within most hops of the ends of links, which are at 0. A host is as far as its
+// nearest switch.
 func (r *reach) from(links []schema.LinkID, most int) {
 	if r.now++; r.now == 0 {
 		clear(r.at)
@@ -63,7 +63,7 @@ func (r *reach) from(links []schema.LinkID, most int) {
 		at := r.queue[i]
 		hops := r.at[at].hops
 		if int(hops) >= most {
-			break // the farther ones follow
+			break // the rest is farther
 		}
 		for _, d := range r.next[r.first[at]:r.first[at+1]] {
 			if to := &r.at[d]; to.stamp != r.now {
@@ -84,7 +84,7 @@ func (r *reach) visit(d topology.DeviceID, hops int8) {
 	}
 }
 
-// hopsTo is how far a device is from the links, or -1: farther than was searched.
+// hopsTo is the distance of a device from the links, or -1 if beyond the searched radius.
 func (r *reach) hopsTo(d topology.DeviceID) int {
 	if r.at[d].stamp == r.now {
 		return int(r.at[d].hops)

@@ -11,7 +11,7 @@ import (
 	"github.com/giverny/giverny/topology"
 )
 
-// The hops from a region are the least number of links between switches, and no more than were asked for.
+// The hops from a region are the shortest distance over links between switches, up to the requested number.
 func TestReachIsNaive(t *testing.T) {
 	for _, spec := range []string{"torus:6x5x4", "fattree:k=4", "dragonfly:groups=5,routers=3,hosts=1"} {
 		g := roottest.Graph(t, spec)
@@ -30,8 +30,8 @@ func TestReachIsNaive(t *testing.T) {
 	}
 }
 
-// naiveDistances are those of the switches to the ends of links over switches, by relaxation, and 0 for hosts that are
-// ends.
+// naiveDistances are the distances of the switches to the ends of links over switches, by relaxation, and 0 for hosts
+// that are ends.
 func naiveDistances(g *topology.Graph, links []schema.LinkID) []int {
 	dist := make([]int, g.NumDevices())
 	for i := range dist {
@@ -52,7 +52,7 @@ func naiveDistances(g *topology.Graph, links []schema.LinkID) []int {
 	return dist
 }
 
-// naiveReach are the hops to a device: to a host they are those to its switch, unless it is an end itself; -1 beyond most.
+// naiveReach is the distance of a device: a host is as far as its switch, unless it is an end itself; -1 beyond most.
 func naiveReach(g *topology.Graph, dist []int, d topology.DeviceID, most int) int {
 	if dist[d] == 0 {
 		return 0

@@ -11,7 +11,7 @@ import (
 	"github.com/giverny/giverny/topology"
 )
 
-// report writes a verdict as it is stored and published (docs/reference/diagnosis.md).
+// report converts a verdict to its stored and published form (docs/reference/diagnosis.md).
 func (s *Stage) report(snap *schema.Snapshot, rc *regionCase, v *verdict) schema.Diagnosis {
 	region := rc.region
 	d := schema.Diagnosis{Fabric: snap.Fabric, Time: schema.Instant(snap.Interval.StartNanos), Region: region.ID,
@@ -51,7 +51,7 @@ func (s *Stage) report(snap *schema.Snapshot, rc *regionCase, v *verdict) schema
 	return d
 }
 
-// failedRoot is the failure of the link at which the back pressure of a region begins that a job is accused of; nil: none.
+// failedRoot is the failure of the link where the back pressure of a region begins, if a job is accused; else nil.
 func (s *Stage) failedRoot(rc *regionCase, v *verdict, root *schema.Root) *nearFailure {
 	if v.accused == 0 || root == nil || root.Kind != schema.RootLinkDown || root.Link == schema.NoLink {
 		return nil
@@ -68,7 +68,7 @@ func (s *Stage) failedRoot(rc *regionCase, v *verdict, root *schema.Root) *nearF
 	return last
 }
 
-// rootPort names the root: of a failure the port that failed, else where back pressure begins.
+// rootPort names the root: the failed port if a failure is blamed, else where back pressure begins.
 func (s *Stage) rootPort(rc *regionCase, v *verdict) *schema.Root {
 	if v.class == schema.CauseFailure && v.blamed > 0 {
 		f := &rc.failures[0]
@@ -90,10 +90,10 @@ func (s *Stage) rootPort(rc *regionCase, v *verdict) *schema.Root {
 	}
 	kind := rc.back.Kind
 	if kind == schema.RootSlowReceiver && rc.back.Use < 0 && v.accused > 0 {
-		kind = schema.RootIncast // what it carries is not known; that a job loads it is
+		kind = schema.RootIncast // its load is unknown, but a job is known to load it
 	}
 	if kind == schema.RootIncast && v.class == schema.CauseSlowHost {
-		kind = schema.RootSlowReceiver // its counters inside the host say that it is this that does not take what arrives
+		kind = schema.RootSlowReceiver // the counters inside the host show that it does not take what arrives
 	}
 	if kind == schema.RootDeadlock {
 		return s.portOf(s.cycleFromFirst(rc)[0], "", kind)
@@ -101,7 +101,7 @@ func (s *Stage) rootPort(rc *regionCase, v *verdict) *schema.Root {
 	return s.portOf(rc.back.Link, "", kind)
 }
 
-// cycleOf is the ports of a deadlock, unless something failed: then the failure is the cause.
+// cycleOf is the ports of a deadlock, unless a failure is the cause.
 func (s *Stage) cycleOf(rc *regionCase, v *verdict) []schema.PortName {
 	if rc.back.Kind != schema.RootDeadlock || v.class == schema.CauseFailure {
 		return nil
@@ -114,8 +114,8 @@ func (s *Stage) cycleOf(rc *regionCase, v *verdict) []schema.PortName {
 	return ports
 }
 
-// cycleFromFirst is a deadlock's cycle from its first port by name on, so that all regions of one deadlock have the same
-// root wherever their search entered it.
+// cycleFromFirst is a deadlock's cycle, rotated to its first port by name, so that all regions of one deadlock have the
+// same root wherever their search entered it.
 func (s *Stage) cycleFromFirst(rc *regionCase) []schema.LinkID {
 	cycle := rc.back.Cycle
 	first := slices.Index(cycle, slices.MinFunc(cycle, func(a, b schema.LinkID) int {
@@ -125,8 +125,8 @@ func (s *Stage) cycleFromFirst(rc *regionCase) []schema.LinkID {
 	return slices.Concat(cycle[first:], cycle[:first])
 }
 
-// onlyReceiver is the port to the one host of the accused at the switch where the stall ends, if there is one
-// and nothing else says which port is full.
+// onlyReceiver is the port to the only host of the accused job at the switch where the stall ends, if nothing
+// else says which port is full; nil: none.
 func (s *Stage) onlyReceiver(rc *regionCase, v *verdict) *schema.Root {
 	if v.accused == 0 {
 		return nil
@@ -149,15 +149,15 @@ func (s *Stage) onlyReceiver(rc *regionCase, v *verdict) *schema.Root {
 	return s.portOf(only, "", schema.RootIncast)
 }
 
-// centreRoot is the root on a grid, whose links know no direction: where its back pressure ends; of a slow host the end of the tree
-// of what is held back, unless readings are means, of nodes that read files the one to which most leads.
+// centreRoot is the root on a grid, whose links have no direction: where its back pressure ends; of a slow host the switch whose
+// nodes take too little; of nodes that read files the one to which most leads.
 func (s *Stage) centreRoot(rc *regionCase, v *verdict) *schema.Root {
-	if v.class == schema.CauseSlowHost && rc.drain.IsRoot() && !rc.endings.OfMeans {
-		return &schema.Root{Device: s.graph.Device(rc.drain.Device).Name, Kind: schema.RootSlowReceiver, Link: schema.NoLink}
-	}
 	end := s.endingFor(rc, v)
 	if !end.Found || !rc.showsEnd() {
 		return nil
+	}
+	if v.class == schema.CauseSlowHost {
+		return &schema.Root{Device: s.graph.Device(rc.endings.Slow).Name, Kind: schema.RootSlowReceiver, Link: schema.NoLink}
 	}
 	if end.Link != schema.NoLink {
 		return s.portOf(end.Link, s.graph.Device(end.Device).Name, s.kindOf(rc, end.Link))
@@ -165,20 +165,17 @@ func (s *Stage) centreRoot(rc *regionCase, v *verdict) *schema.Root {
 	if rc.sink != nil && !rc.endings.OfMeans {
 		return &schema.Root{Device: rc.sink.Name, Kind: schema.RootIncast, Link: schema.NoLink}
 	}
-	kind := schema.RootIncast
-	if v.class == schema.CauseSlowHost {
-		kind = schema.RootSlowReceiver
-	}
-	return &schema.Root{Device: s.graph.Device(end.Device).Name, Kind: kind, Link: schema.NoLink}
+	return &schema.Root{Device: s.graph.Device(end.Device).Name, Kind: schema.RootIncast, Link: schema.NoLink}
 }
 
-// showsEnd reports whether anything of a region on a grid shows where its back pressure ends: a tree of what is held back, where traffic
-// meets, a link that is full or lost rate, a node that takes little, or the traffic of either direction. Level stall alone does not.
+// showsEnd reports whether anything shows where the back pressure of a region on a grid ends: a tree of held-back traffic, a switch
+// where traffic meets, a link that is full or lost rate, a node that takes little, or the traffic of either direction. Level stall
+// alone does not.
 func (rc *regionCase) showsEnd() bool {
 	return rc.endings.OfMeans || rc.drain.IsRoot() || rc.drain.Meeting.IsKnown() || rc.full != schema.NoLink || rc.sink != nil || rc.neck.Before(&rc.drain)
 }
 
-// endingFor is where the back pressure of a region ends by what it is blamed on: a slow host, a link that lost rate, or load.
+// endingFor is where the back pressure of a region ends, given what it is blamed on: a slow host, a link that lost rate, or load.
 func (s *Stage) endingFor(rc *regionCase, v *verdict) root.Ending {
 	switch v.class {
 	case schema.CauseSlowHost:
@@ -189,7 +186,7 @@ func (s *Stage) endingFor(rc *regionCase, v *verdict) root.Ending {
 	return rc.endings.Any
 }
 
-// kindOf is the kind of a root between switches: down if it is, or a failure of it is near that nothing brought back.
+// kindOf is the kind of a root between switches: down if the link is, or if a failure of it is near that nothing restored.
 func (s *Stage) kindOf(rc *regionCase, l schema.LinkID) string {
 	if !s.graph.Link(l).Up {
 		return schema.RootLinkDown
@@ -216,10 +213,10 @@ func (s *Stage) portOf(id schema.LinkID, device, kind string) *schema.Root {
 	return &schema.Root{Device: from.Name, Port: l.FromPort, Peer: to.Name, Kind: kind, Link: id}
 }
 
-// victims are the jobs whose traffic crosses the region's links, or that lost much of it with its onset, and that are not accused:
-// where a share s of the time is spent waiting, what crosses takes 1/(1-s) as long. The lower bound takes the mean stall of the
-// region's links that the job uses, by the share of its traffic that is there; the upper bound the worst of
-// them, as if all messages waited for it, or what it lost if that is more.
+// victims are the jobs that are not accused, and whose traffic crosses the region's links or fell much at its onset. If a share s
+// of the time is spent waiting, what crosses takes 1/(1-s) as long. The lower bound takes the mean stall of the region's links
+// that the job uses, weighted by the share of its traffic there; the upper bound the worst of them, as if all messages waited for
+// it, or what the job lost if that is more.
 func (s *Stage) victims(rc *regionCase, v *verdict) []schema.VictimJob {
 	out := []schema.VictimJob{}
 	for i := v.accused; i < len(rc.jobs); i++ {
@@ -237,21 +234,21 @@ func (s *Stage) victims(rc *regionCase, v *verdict) []schema.VictimJob {
 		most := max(c.worst, min(root.MaxStall, lost))
 		out = append(out, schema.VictimJob{JobID: c.job.ID, Slowdown: [2]float64{1 / (1 - min(c.worst, c.waits)), 1 / (1 - most)}, LostPercent: 100 * lost})
 	}
-	slices.SortStableFunc(out, func(a, b schema.VictimJob) int { // what was measured comes before what is bounded
+	slices.SortStableFunc(out, func(a, b schema.VictimJob) int { // measured losses come before bounds
 		return cmp.Or(cmp.Compare(b.LostPercent, a.LostPercent), cmp.Compare(b.Slowdown[1], a.Slowdown[1]), cmp.Compare(a.JobID, b.JobID))
 	})
 	return out[:min(len(out), s.cfg.MaxListed)]
 }
 
-// ownShare of a region's stall is on links of the exchange of a job that need not read files to cause it.
+// ownShare of a region's stall on links of its exchange is enough for a job to cause it without reading files.
 const ownShare = .6
 
-// loadsFiles reports whether what speaks against a job is its traffic with storage nodes.
+// loadsFiles reports whether a job is accused because of its traffic with storage nodes.
 func (c *suspect) loadsFiles() bool {
 	return c.file || c.known && c.feature == rdmaRead && c.cross < ownShare
 }
 
-// action is what section 5.4 of Monet recommends for a cause.
+// action is what Monet, section 5.4, recommends for a cause.
 func (s *Stage) action(rc *regionCase, v *verdict, root *schema.Root) string {
 	switch v.class {
 	case schema.CauseIntraApplication:
@@ -290,7 +287,7 @@ func (s *Stage) action(rc *regionCase, v *verdict, root *schema.Root) string {
 	return "Watch the region; look for jobs that the scheduler does not report and for events that no log has."
 }
 
-// systemAction is action where jobs disturb each other.
+// systemAction is action for jobs that disturb each other.
 func (s *Stage) systemAction(rc *regionCase, v *verdict, root *schema.Root) string {
 	if v.accused > 1 {
 		return "Place " + jobNames(rc, v) + " apart from each other at their next start; hold back new jobs near the region until it has dissolved."
@@ -305,7 +302,7 @@ func (s *Stage) systemAction(rc *regionCase, v *verdict, root *schema.Root) stri
 	return "Place " + jobName(c.job) + " away from the jobs that it disturbs at its next start; if it happens often, re-engineer its communication."
 }
 
-// failureAction is action where hardware has failed.
+// failureAction is action for failed hardware.
 func (s *Stage) failureAction(rc *regionCase, v *verdict) string {
 	if v.blamed == 0 {
 		l := s.graph.Link(rc.slowLink())
@@ -327,8 +324,8 @@ func (s *Stage) failureAction(rc *regionCase, v *verdict) string {
 	}
 }
 
-// receiver is the node of a job at which more arrives than it takes, if that is the root; else empty. Of an exchange on a torus that is
-// one of many that are full, which another receiver would not relieve.
+// receiver is the node of a job at which more arrives than it takes, if that is the root; else empty. In an exchange on a torus
+// many such nodes are full, and another receiver would not help.
 func (s *Stage) receiver(c *suspect, root *schema.Root) string {
 	if root == nil || root.Kind != schema.RootIncast || c.exchanges && root.Port == "" {
 		return ""
@@ -364,8 +361,8 @@ func (s *Stage) spreadOut(j *job) bool {
 	return volume > len(j.devices)
 }
 
-// fitsFewerLeaves reports whether another placement could help a job off grids: not where it has one leaf switch, or where
-// it does not fit into fewer than all.
+// fitsFewerLeaves reports whether another placement could help a job on other fabrics than grids: not if it has one leaf
+// switch, or does not fit into fewer than all.
 func (s *Stage) fitsFewerLeaves(j *job) bool {
 	own := map[topology.DeviceID]bool{}
 	for _, d := range j.devices {
@@ -374,7 +371,7 @@ func (s *Stage) fitsFewerLeaves(j *job) bool {
 	return len(own) > 1 && (s.smallestLeaf == 0 || len(j.devices) <= s.hosts-s.smallestLeaf)
 }
 
-// countHosts counts those of the fabric, and those of its smallest leaf switch.
+// countHosts counts the hosts of the fabric, and of its smallest leaf switch.
 func (s *Stage) countHosts() {
 	leaves, hosts := map[topology.DeviceID]int{}, s.graph.Hosts()
 	for _, d := range hosts {
@@ -403,7 +400,7 @@ func jobNames(rc *regionCase, v *verdict) string {
 	return strings.Join(names[:len(names)-1], ", ") + " and " + names[len(names)-1]
 }
 
-// portName is a port, or a device without one, as the names of regions call it.
+// portName names a port, or a device without one, as in the names of regions.
 func portName(device, port string) string {
 	name := topology.PlainName(device)
 	if port == "" {

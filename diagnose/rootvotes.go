@@ -8,28 +8,28 @@ import (
 	"github.com/giverny/giverny/schema"
 )
 
-// rootVotes are the roots that a region had in its last intervals. Where several are about as likely, the noise of each interval
-// would choose another one.
+// rootVotes are the roots found for a region in its last intervals. If several are about as likely, noise alone would pick
+// another one in each interval.
 type rootVotes struct {
 	roots []rootVote
 	seen  int64 // slot in which the region was last there
 }
 
-// rootVote is how often a root was found, the last interval counting 1 and each before it voteDecay of the next; without a device
-// that none was.
+// rootVote is the decayed count of a root: the last interval counts 1, each earlier one voteDecay times the next. An empty device
+// stands for no root.
 type rootVote struct {
 	root   schema.Root
 	weight float64
-	given  bool // in the last interval
+	given  bool // as the last result
 }
 
-// voteDecay gives votes the memory that means have: one root must be found in three intervals in a row to replace another that was
-// always found. clearlyMore is by how much it must lead: less than by which what is found in a region's second interval leads what
-// was in the first.
+// voteDecay gives votes the memory of meanScores: a root must be found in three intervals in a row to replace another that was
+// always found. clearlyMore is the factor by which it must lead: less than the lead of what is found in a region's second interval
+// over what was in the first.
 const voteDecay, clearlyMore = 1 - 1./meanIntervals, 1.3
 
-// steadyRoot is the root that a region had most often of late, the one found now among them, while that is a place of the
-// region's. What failed, and a deadlock, are roots at once.
+// steadyRoot returns the root with the most votes of a region, counting the one found now, if it lies in the region.
+// Failures and deadlocks become roots at once.
 func (s *Stage) steadyRoot(rc *regionCase, v *verdict, now *schema.Root) *schema.Root {
 	id := rc.region.ID
 	if v.blamed > 0 || rc.back.Kind == schema.RootDeadlock {
@@ -59,7 +59,7 @@ func (s *Stage) steadyRoot(rc *regionCase, v *verdict, now *schema.Root) *schema
 	return root
 }
 
-// add takes the root of an interval, and gives the one with most votes, or the one that was given last if that has nearly as many.
+// add adds the root of an interval and returns the one with most votes, or the last result if that has nearly as many.
 func (r *rootVotes) add(now *schema.Root) *rootVote {
 	if now == nil {
 		now = &schema.Root{}
@@ -108,7 +108,7 @@ func (s *Stage) forgetRoots() {
 	maps.DeleteFunc(s.roots, func(_ uint64, r *rootVotes) bool { return s.clock.now-r.seen > meanIntervals })
 }
 
-// code lists the fields, both ways.
+// code encodes or decodes the fields.
 func (r *rootVotes) code(c *codec.Coder) {
 	c.Int(&r.seen)
 	codec.Each(c, &r.roots, func(_ int, v *rootVote) {

@@ -12,31 +12,29 @@ import (
 	"github.com/giverny/giverny/topology"
 )
 
-// form is the version of the stage's saved state, oldestForm the first that is still read: it has no kept verdicts, which
-// those from formOfKept on have. formOfMeans is the first with the means of scores, formOfNecks the first with what lost rate,
-// formOfOutages the first with how often what failed did, formOfRoots the first with the roots of the last intervals,
-// and with when a region began of which a verdict is kept, formOfParts the first with the part of others in a region,
-// formOfFloor the first with what shows what a fabric's readings stand for, formOfListed the first with which jobs the table of traffic has.
+// form is the version of the stage's saved state, oldestForm the first that is still read. The others are the first versions with
+// some content: formOfKept kept verdicts, formOfMeans the means of scores, formOfNecks the link that lost rate, formOfOutages the
+// counts of outages, formOfRoots the roots of the last intervals and the onsets of kept verdicts, formOfParts the part of others in
+// a region, formOfFloor what a fabric's readings stand for, formOfListed which jobs the traffic table has.
 const form, oldestForm, formOfKept, formOfMeans, formOfNecks, formOfOutages, formOfRoots, formOfParts, formOfFloor, formOfListed = 9, 1, 2, 3, 4, 5, 6, 7, 8, 9
 
 var savedFormat = codec.Format{Mark: "DIAG", Version: form, Oldest: oldestForm}
 
-// hotLevel is from which stall on in any slot a link's levels are saved; the others come back as calm.
+// hotLevel is the stall, in any slot, from which a link's levels are saved; the others are restored as calm.
 const hotLevel = uint8(schema.LowPercent * 5 / 2) // levelsPerPercent
 
-// usedLevel is the same of what a link carries.
+// usedLevel is the same for the use of links.
 const usedLevel = uint8(1)
 
-// Save gives what was learned: jobs with their traffic (to one percent), failures, mitigations, the stall of
-// those links that stalled, what links carried (about a byte per link and slot), the verdicts that are kept
-// for when an onset leaves the window, the means of the scores of causes, the roots of the last intervals, and what readings
-// of a grid stand for.
+// Save returns the learned state: jobs with their traffic (to one percent), failures, mitigations, the stall of those links
+// that stalled, the load of links (about a byte per link and slot), the verdicts kept for when an onset leaves the window,
+// the means of the scores of causes, the roots of the last intervals, and what readings of a grid stand for.
 func (s *Stage) Save() schema.StageState {
 	return schema.StageState{Stage: s.Name(), Version: form, Bytes: savedFormat.Seal(nil, s.code)}
 }
 
-// Load takes in a new stage what Save gave, under the same version of the fabric and the same configuration.
-// It fails, and changes nothing, if the state is damaged or of another form.
+// Load restores what Save returned into a new stage, under the same version of the fabric and the same
+// configuration. It fails, and changes nothing, if the state is damaged or of another form.
 func (s *Stage) Load(saved schema.StageState) error {
 	if saved.Version < oldestForm || saved.Version > form {
 		return fmt.Errorf("diagnose: state of form %d, this build reads %d to %d: %w", saved.Version, oldestForm, form, codec.ErrVersion)
@@ -50,8 +48,8 @@ func (s *Stage) Load(saved schema.StageState) error {
 	return nil
 }
 
-// Restore takes an interval as an earlier process stored it, in order, after what Load brought. It is diagnosed again, since
-// verdicts rest on those before; what comes of it was stored then.
+// Restore replays an interval that an earlier process stored, in order, after Load. It is diagnosed again, since verdicts
+// rest on those before; its results were stored then.
 func (s *Stage) Restore(r *schema.IntervalResult) {
 	if r.Snapshot == nil || r.Snapshot.Links != s.graph.NumLinks() {
 		return
@@ -104,7 +102,7 @@ func (s *Stage) code(c *codec.Coder) {
 	}
 }
 
-// codeByRegion saves what is known of regions, by their number, ascending.
+// codeByRegion encodes or decodes values by region number, ascending.
 func codeByRegion[T any](c *codec.Coder, known *map[uint64]*T, code func(*T, *codec.Coder)) {
 	regions := slices.Sorted(maps.Keys(*known))
 	codec.Each(c, &regions, func(_ int, id *uint64) {
@@ -159,7 +157,7 @@ func (k *kept) code(c *codec.Coder) {
 	}
 }
 
-// codeRoot saves a root without its link, which its port has by the version of the fabric.
+// codeRoot saves a root without its link, which depends on the version of the fabric.
 func codeRoot(c *codec.Coder, root *schema.Root) {
 	for _, text := range [...]*string{&root.Device, &root.Port, &root.Peer, &root.Kind} {
 		c.Text(text)
@@ -196,7 +194,7 @@ func (m *meanScores) code(c *codec.Coder) {
 	}
 }
 
-// codeNeck lists the fields of the link of a grid that lost rate last, if there was one.
+// codeNeck codes the link of a grid that lost rate last, if there was one.
 func (s *Stage) codeNeck(c *codec.Coder, n *root.Neck) {
 	known := n.Slower
 	if c.Version() >= formOfNecks {
@@ -230,7 +228,7 @@ func (s *Stage) codeJobs(c *codec.Coder) {
 	})
 }
 
-// adopt puts a job that was read into the table.
+// adopt adds a decoded job to the table.
 func (s *Stage) adopt(j *job) {
 	traffic := j.traffic
 	s.jobs.upsert(s.graph, j.Job)
@@ -250,10 +248,10 @@ func codeJob(c *codec.Coder, j *schema.Job) {
 	c.Int((*int64)(&j.End))
 }
 
-// trafficSteps is how many steps the saved traffic has for a doubling.
+// trafficSteps is the number of steps per doubling of the saved traffic.
 const trafficSteps = 64
 
-// codeTraffic saves the rings on a logarithmic scale, from the last slot back.
+// codeTraffic saves the rings on a logarithmic scale, latest slot first.
 func (s *Stage) codeTraffic(c *codec.Coder, j *job) {
 	known := j.traffic != nil
 	c.Bool(&known)
@@ -304,8 +302,8 @@ func codeFailure(c *codec.Coder, g *topology.Graph, f *failure) {
 	}
 }
 
-// codeLevels saves the slots of the links that stalled, or carried anything, in any of them. The others come
-// back as calm where anything was measured in the slot.
+// codeLevels saves the slots of the links that stalled, or carried anything, in any of them. The others are
+// restored as calm in the slots with any reading.
 func (s *Stage) codeLevels(c *codec.Coder, m schema.Metric, sameWindow bool) {
 	known := s.memory.metrics[m] != nil
 	c.Bool(&known)
@@ -325,7 +323,7 @@ func (s *Stage) codeLevels(c *codec.Coder, m schema.Metric, sameWindow bool) {
 	codec.Each(c, &seen, func(_ int, v *bool) { c.Bool(v) })
 	codec.Ascending(c, &hot, s.graph.NumLinks())
 	if c.Reading() && !sameWindow {
-		levels = newLevels(s.graph.NumLinks(), max(1, len(seen))) // read, and left alone
+		levels = newLevels(s.graph.NumLinks(), max(1, len(seen))) // decoded, and discarded
 	}
 	for back := range min(len(seen), levels.length) {
 		row := levels.row(s.clock.now - int64(back))
@@ -338,8 +336,7 @@ func (s *Stage) codeLevels(c *codec.Coder, m schema.Metric, sameWindow bool) {
 	}
 }
 
-// summary is the slots, back from now, in which anything was measured, and the links that reached a level in
-// any.
+// summary returns the slots, back from now, with any reading, and the links that reached a level in any.
 func (l *levels) summary(now int64, least uint8) (seen []bool, hot []schema.LinkID) {
 	for back := range int64(l.length) {
 		row := l.row(now - back)

@@ -11,7 +11,7 @@ import (
 	"github.com/giverny/giverny/topology"
 )
 
-// A stage that is saved and loaded again, in the middle of an incident, says the same.
+// A stage that is saved and loaded in the middle of an incident gives the same diagnoses.
 func TestWhatIsSavedGoesOn(t *testing.T) {
 	play := func(reload bool) schema.Diagnosis {
 		p := newPlant(t, "torus:8x8x8")
@@ -75,7 +75,7 @@ func TestWhatIsDamagedIsRefused(t *testing.T) {
 	}
 }
 
-// Another version of the fabric, with other numbers: the incident goes on.
+// An incident goes on in another version of the fabric, with other numbers.
 func TestAnotherVersionOfTheFabric(t *testing.T) {
 	p := newPlant(t, "torus:8x8x8")
 	one := neighbours(p)

@@ -10,7 +10,7 @@ import (
 	"github.com/giverny/giverny/topology"
 )
 
-// readings is the pressure of a snapshot in which each link stalls and carries what is set, percent, and else nothing.
+// readings is the pressure of a snapshot in which each link has the given stall and load, percent, or 0.
 func readings(t *testing.T, g *topology.Graph, stalls, uses map[string]float64) (*root.Pressure, []schema.LinkID) {
 	t.Helper()
 	snap, region := roottest.Snapshot(t, g, stalls, uses)

@@ -8,53 +8,53 @@ import (
 	"github.com/giverny/giverny/schema"
 )
 
-// The scores of causes are log odds against the cause being unknown: a bias and what each number adds. They
-// were chosen on incidents with truth (package bench).
+// The scores of causes are log odds against an unknown cause: a bias and the contribution of each number.
+// They were chosen on incidents with truth (package bench).
 const (
 	jobBias          = -6.
-	jobSpace         = 2.5 // the region's stall where its traffic can be
+	jobSpace         = 2.5 // share of the region's stall where its traffic can be
 	jobFit           = 3.  // correlation
 	jobRise          = 2.5 // at the onset
 	jobStarted       = 1.
-	jobGrowth        = 2.  // of what was added to it
+	jobGrowth        = 2.  // of the load added to the region
 	jobElsewhere     = 2.5 // back pressure begins where its exchange does not go
-	jobTooLittle     = 6.  // it moves less than a culprit must to fill the port at which back pressure begins
-	jobGrewTooLittle = 3.  // what it moves grew by less than the port's traffic did
-	jobAstray        = 4.  // what was added to the region lies where its exchange does not go
-	jobUnmeasured    = 4.  // that it began with the onset, where nothing else is known of it
-	jobConverges     = 5.  // what was added is a tree of its nodes' routes, or all that they exchange, and no table says what it moved
-	jobReceives      = 3.  // the full port leads to a host of its alone, and it moves enough to fill that
-	jobExplains      = 3.5 // what the region carries and always carried is its exchange, or in part
-	jobRemains       = 5.  // it always stalled, and this is the one job of which no table says what it moves
-	jobReads         = 2.5 // its traffic with files stands out and goes with the stall over the whole window
+	jobTooLittle     = 6.  // it moves too little to fill the port where back pressure begins
+	jobGrewTooLittle = 3.  // its traffic grew by less than the port's
+	jobAstray        = 4.  // the load added to the region lies outside its exchange
+	jobUnmeasured    = 4.  // it began with the onset, and its traffic is unknown
+	jobConverges     = 5.  // the added load is a tree of its nodes' routes, or all of its exchange, and its traffic is unknown
+	jobReceives      = 3.  // the full port leads to a host of this job alone, and it moves enough to fill that
+	jobExplains      = 3.5 // the region's load always was its exchange, in whole or in part
+	jobRemains       = 5.  // the region always stalled, and this is the only job without traffic data
+	jobReads         = 2.5 // its file traffic is an outlier and follows the stall over the whole window
 	jobOutlying      = 1.5
 	jobBurden        = 1.5
-	jobRose          = 1. // the load on the region rose, by what it is its burden of that
+	jobRose          = 1. // the load on the region rose, weighted by its burden
 	failureBias      = -4.
 	failureOnset     = 4.5
 	failureNear      = 2.5
-	failureMoved     = 2.5 // what it carried is what was added to the full link
+	failureMoved     = 2.5 // its earlier load was added to the full link
 	slowLinkFell     = 2.  // a link that carries less than before while others wait for it
-	slowLinkLost     = 4.  // by what more than that it lost
+	slowLinkLost     = 4.  // per share lost beyond that
 	slowLinkMeasured = 12. // others wait for it and it sends less than it could: no job explains that
-	restoredShare    = .25 // what comes back seldom congests
-	hostShare        = .15 // nor does the link of a host, a host, or a link that was idle: nothing passes through it
+	restoredShare    = .25 // a restored part seldom causes congestion
+	hostShare        = .15 // nor does a host, its link, or an idle link: no traffic passes through
 
-	// The way between a job and others counts less where its traffic with files is measured and does not stand
-	// out, or is not measured.
+	// Links between a job and others count less if its file traffic is measured and no outlier, or is not
+	// measured.
 	wayWithoutFiles, wayUnknown = .25, .7
-	// Load on the region that fell at its onset, or rose, speaks against jobs, or against what is broken.
+	// Load on the region that fell at its onset is evidence against load as the cause; load that rose, against failures.
 	fallen, risen, loadFell, loadRose, mostRose = .95, 1.15, 1.5, 1.5, 4.
-	// Where a port to a host is full, load is the cause.
+	// If a port to a host is full, load is the cause.
 	incastLoad = 2.
 )
 
 // mostScore bounds the score that a suspect can reach whatever its traffic did: below 0 it cannot be accused,
-// and evidence by time is not looked for.
+// and evidence by time is not computed.
 func (c *suspect) mostScore() float64 {
 	space := max(c.cross, .9*min(1, c.gate), c.way)
 	switch {
-	case c.file && c.filesKnown: // all of it may be seen on its way, or end at a node of its files
+	case c.file && c.filesKnown: // all of it may show on its way, or end at a storage node
 		space = 1
 	case c.root:
 		space = max(space, .9)
@@ -62,7 +62,7 @@ func (c *suspect) mostScore() float64 {
 	return jobBias + jobSpace*space + (jobFit+jobRise+jobOutlying)*(.3+.7*min(1, 2*space)) + (jobBurden+jobRose)*c.burden + jobGrowth*c.growth
 }
 
-// rate scores a suspect. What its traffic did counts as far as there is a way from it to the region.
+// rate scores a suspect. Its traffic counts as far as it has a path to the region.
 func (s *Stage) rate(rc *regionCase, c *suspect, p *root.Pressure) {
 	way := c.way
 	switch {
@@ -81,7 +81,7 @@ func (s *Stage) rate(rc *regionCase, c *suspect, p *root.Pressure) {
 	}
 	fit := c.Fit()
 	if c.started {
-		fit *= .3 // its beginning is one coincidence, not two
+		fit *= .3 // its start is one coincidence, not two
 	}
 	time := jobFit*fit + jobRise*c.rise + jobOutlying*outlying(c.devs)*(.3+.7*min(1, c.strength()))
 	succeeds := s.succeeds(rc, c.job)
@@ -109,7 +109,7 @@ func (s *Stage) rate(rc *regionCase, c *suspect, p *root.Pressure) {
 	}
 	switch {
 	case !succeeds && s.foundStalled(rc, c.job.Start),
-		rc.excludes(c) && rc.sender == nil: // somebody's who is in no table, whatever this job moved
+		rc.excludes(c) && rc.sender == nil: // that of a job in no table, whatever this job moved
 		c.score = math.Inf(-1)
 		return
 	case rc.excludes(c), s.meetsElsewhere(rc, c):
@@ -127,26 +127,26 @@ func (s *Stage) rate(rc *regionCase, c *suspect, p *root.Pressure) {
 	c.score += jobRose * min(1, rc.rose()) * c.burden * (1 - rc.moved)
 }
 
-// Of a job that surely reads or writes what stalls the region: how far its traffic stands out, how well it goes with the
-// stall, and how seldom a shifted series does as well.
+// Thresholds for a job that surely reads or writes what stalls the region: deviations of its traffic, correlation with
+// the stall, and p-value.
 const readsDeviations, readsCorrelation, readsP = 4, .8, .02
 
 func (c *suspect) surelyReads() bool {
 	return c.file && c.devs >= readsDeviations && c.Correlation >= readsCorrelation && c.P <= readsP
 }
 
-// grownShare of what a root carries must have been added since the onset for its growth to say something.
+// grownShare of a root's load must have been added since the onset for its growth to be evidence.
 const grownShare = .2
 
-// fuller reports whether the root of directed links carries more than before the onset: load was added there, and what leads
-// to it may carry less, as back pressure holds it up.
+// fuller reports whether the root of directed links carries more than before the onset: load was added there, and the links
+// that lead to it may carry less, as back pressure holds them up.
 func (rc *regionCase) fuller() bool {
 	return rc.back.Kind == schema.RootIncast && rc.more > grownShare*rc.carries
 }
 
-// endsAtOwn reports whether what was added to a region of a grid is a tree of a job's nodes that ends at one of them. Such
-// a job holds itself up: all that it moves may have fallen with the onset, as a victim's does, while what arrives at that
-// node has grown.
+// endsAtOwn reports whether the load added to a region of a grid is a tree of a job's nodes that ends at one of them. Such
+// a job holds itself up: its total traffic may have fallen at the onset, as a victim's does, while the load that arrives
+// at that node has grown.
 func (s *Stage) endsAtOwn(rc *regionCase, c *suspect) bool {
 	d := &rc.drain
 	sends, onOwn := c.job == rc.sender && d.IsRoot(), !c.file && c.cross >= explainedStall
@@ -160,15 +160,17 @@ func (s *Stage) endsAtOwn(rc *regionCase, c *suspect) bool {
 		onOwn && d.Meeting.IsKnown() && d.Meeting.Grew && c.job.has(d.Meeting.Device)
 }
 
-// Of how often what arrives where a region of a grid ends doubled, up to surelyNot says nothing of load that was added, surelyMore is sure.
+// Doublings of the load that arrives where a region of a grid ends: up to surelyNot it shows no added load, from surelyMore it
+// surely does.
 const surelyNot, surelyMore = .1, .4
 
-// unmoved is what a tree to a job's node says for it where its traffic neither rose with the stall nor goes with it, of what it
-// says from a strength of moving on. Where something always waits, full buffers hold up what it moves.
+// unmoved is the share of a tree's evidence for a job, if it ends at the job's node, whose traffic neither rose nor correlates
+// with the stall; from the strength moving on it counts in full. On links that always wait, full buffers hold up the job's
+// traffic.
 const unmoved, moving = .4, .5
 
-// holdsItselfUp is what that says for a job, as far as it is sure that more arrives there, and unless the load came from what
-// failed: the nodes of a large job are all around, so that a tree of others' looks like its own.
+// holdsItselfUp is the score of that for a job, scaled by how surely more arrives there, unless the load was rerouted from a
+// failed link: the nodes of a large job are everywhere, so another job's tree looks like its own.
 func (rc *regionCase) holdsItselfUp(c *suspect) float64 {
 	sure := max(0, min(1, (doublings(rc.arrives)-surelyNot)/(surelyMore-surelyNot)))
 	moves := 1.
@@ -178,14 +180,14 @@ func (rc *regionCase) holdsItselfUp(c *suspect) float64 {
 	return (jobConverges*(unmoved+(1-unmoved)*moves) + jobRise*(1-c.rise)*moves) * (1 - rc.moved) * (1 - rc.starved) * sure
 }
 
-// Of a job that loads a region of a grid by its exchange: loadedWays of what that puts on links is where leastUse of the capacity
-// was added since the onset and, without a table of traffic, ownRegion of the region's stall is on links of it.
-// ownGround of its links have no node of others.
+// A job loads a region of a grid by its exchange if on loadedWays of the exchange leastUse of the capacity was added since the
+// onset and, without a traffic table, ownRegion of the region's stall is on its links, and ownGround of the region's links have
+// no node of others.
 const ownRegion, loadedWays, ownGround = .9, .5, .7
 
-// loadsAll reports whether what was added since the onset is all over the links on which a job's nodes exchange, and the
-// region lies on these alone and not among the nodes of others: what crosses a job's ground, or converges within it, loads
-// few of its links.
+// loadsAll reports whether the load added since the onset is all over the links of a job's exchange, and the region lies
+// on these alone and not among the nodes of others: traffic that crosses a job's ground, or converges within it, loads few
+// of its links.
 func (s *Stage) loadsAll(rc *regionCase, c *suspect, p *root.Pressure) bool {
 	if !s.graph.Duplex() || c.cross < ownRegion || rc.load <= risen || rc.ground(s, c.job) < ownGround {
 		return false
@@ -193,8 +195,8 @@ func (s *Stage) loadsAll(rc *regionCase, c *suspect, p *root.Pressure) bool {
 	return s.loadsExchange(c.job, p)
 }
 
-// loadsExchange reports whether load was added since the onset on most of what a job's exchange uses: a tree of its nodes to one
-// of them has a small part of that.
+// loadsExchange reports whether load was added since the onset on most of a job's exchange: a tree of its nodes to one of them
+// has a small part of that.
 func (s *Stage) loadsExchange(j *job, p *root.Pressure) bool {
 	if j.loads.known && j.loads.round == s.work.past.round {
 		return j.loads.most
@@ -209,12 +211,12 @@ func (s *Stage) loadsExchange(j *job, p *root.Pressure) bool {
 	return j.loads.most
 }
 
-// Of what was added to a region of a grid, ownAdded lies on links of a culprit's own exchange; where only strayAdded does,
-// nothing more can speak against a job.
+// ownAdded of the load added to a region of a grid lies on a culprit's own exchange; if only strayAdded does, the
+// penalty is full.
 const ownAdded, strayAdded = .9, .7
 
-// astray is what speaks against a job where load was added to a region of a grid on links to which its own exchange does not
-// go: back pressure reaches such links too, but they carry less then and not more. Traffic with files goes elsewhere.
+// astray is the penalty of a job if load was added to a region of a grid on links outside its exchange: back pressure
+// reaches such links too, but then they carry less, not more. File traffic goes elsewhere.
 func (s *Stage) astray(rc *regionCase, c *suspect, p *root.Pressure) float64 {
 	if !s.graph.Duplex() || c.file || !c.known || rc.load <= risen {
 		return 0
@@ -239,13 +241,13 @@ func (s *Stage) astray(rc *regionCase, c *suspect, p *root.Pressure) float64 {
 	return jobAstray * max(0, min(1, (ownAdded-own/all)/(ownAdded-strayAdded)))
 }
 
-// failureScore rates a failure by the time from it to the region's onset, and its distance. What load moved from it counts as
-// far as it is sure that it failed. What failed when the region stalled as it does now did not cause it.
+// failureScore rates a failure by the time from it to the region's onset, and its distance. Load moved from it counts as far
+// as the failure is sure. A failure at a time when the region stalled as it does now did not cause it.
 func (s *Stage) failureScore(rc *regionCase, f *failure, hops int, sure float64, p *root.Pressure) float64 {
 	if s.foundStalled(rc, f.Time) {
 		return leastScore
 	}
-	coincidence := .5 // the onset is not known
+	coincidence := .5 // the onset is unknown
 	switch {
 	case rc.again >= 0:
 		onset := s.beganAgain(rc)
@@ -277,7 +279,7 @@ func (s *Stage) failureScore(rc *regionCase, f *failure, hops int, sure float64,
 	return score
 }
 
-// passesNothing reports whether no traffic of others goes through what failed.
+// passesNothing reports whether the failed part carries no traffic of others.
 func (s *Stage) passesNothing(f *failure) bool {
 	if f.Kind == schema.NodeFailed || f.Kind == schema.NodeRestored {
 		return true
@@ -290,8 +292,8 @@ func (s *Stage) passesNothing(f *failure) bool {
 	return false
 }
 
-// grown is how far the load on a region of a grid bears out that jobs added to it, 0 to 1. Where links have
-// directions a region waits for others, and what it carries itself may fall.
+// grown is how far the load on a region of a grid confirms that jobs added to it, 0 to 1. With directed links
+// a region waits for others, and its own load may fall.
 func (rc *regionCase) grown(duplex bool) float64 {
 	if !duplex || rc.load == 0 || rc.flooded {
 		return 1
@@ -299,7 +301,7 @@ func (rc *regionCase) grown(duplex bool) float64 {
 	return max(0, min(1, (rc.load-1)/(2*(risen-1))))
 }
 
-// rose is what more load than before says against what is broken or slow, and for who loads.
+// rose is the evidence of risen load against failures and slow parts, and for jobs.
 func (rc *regionCase) rose() float64 {
 	if rc.load <= risen {
 		return 0
@@ -307,8 +309,9 @@ func (rc *regionCase) rose() float64 {
 	return min(mostRose, loadRose*math.Log2(rc.load/risen))
 }
 
-// slowLinkScore rates that a link without a failure in the logs carries less than it did. Where a cable died at the same time,
-// other links lose what it fed them; that one cannot carry more is measured, unless what waits leads to the dead cable.
+// slowLinkScore rates the cause that a link without a logged failure carries less than before. If a cable died at the same
+// time, other links lose what it fed them; that a link cannot carry more is measured, unless what waits leads to the dead
+// cable.
 func (s *Stage) slowLinkScore(rc *regionCase) float64 {
 	switch {
 	case len(rc.failures) > 0 && rc.failures[0].fell() && rc.failures[0].score > 0 && (rc.failures[0].share > 0 || !rc.back.Cannot):

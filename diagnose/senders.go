@@ -5,15 +5,16 @@ import (
 	"slices"
 
 	"github.com/giverny/giverny/diagnose/root"
+	"github.com/giverny/giverny/topology"
 )
 
-// mostSenders bounds the jobs whose nodes are tried as senders of a tree on a grid.
+// mostSenders bounds the jobs that are tried as senders of a tree on a grid.
 const mostSenders = 3
 
-// mostExchange is the share of a region's stall on links of a job's exchange for the job to be a likely sender.
+// mostExchange is the least share of a region's stall on links of a job's exchange for the job to be a likely sender.
 const mostExchange = .5
 
-// findSenders lists the jobs most of whose exchange lies on a region of a grid, the likeliest first.
+// findSenders lists the jobs on whose links most of a grid region's stall is, likeliest first.
 func (s *Stage) findSenders(rc *regionCase) {
 	w := &s.work
 	w.senders, w.sending = w.senders[:0], w.sending[:0]
@@ -34,11 +35,11 @@ func (s *Stage) findSenders(rc *regionCase) {
 	}
 }
 
-// fewSenders is the share of the senders of a tree that a job has at most for it not to send.
+// fewSenders is the share of a tree's senders below which a job is not the sender.
 const fewSenders = .25
 
-// excludes reports whether the region is a tree to whose senders a job does not belong, and that does not end at a node of
-// its own. Traffic with files is sent by storage nodes.
+// excludes reports whether the region is a tree that the job does not send: few of its senders are nodes of the job, and it
+// does not end at one. Jobs with file traffic are not excluded, as storage nodes send it.
 func (rc *regionCase) excludes(c *suspect) bool {
 	d := &rc.drain
 	if !d.IsCertain() || c.job == rc.sender || c.file || rc.endsAt(c.job) {
@@ -58,15 +59,27 @@ func (rc *regionCase) endsAt(j *job) bool {
 	return j.has(rc.drain.Device)
 }
 
-// meetsElsewhere reports whether load was added to a region of a grid that meets at a switch which is none of a job's, nor
-// beside one on the line: what its nodes exchange ends at them.
+// meetsElsewhere reports whether the load added to a region of a grid merges at a switch with no node of the job at it or
+// beside it on the line: traffic between its nodes ends at them.
 func (s *Stage) meetsElsewhere(rc *regionCase, c *suspect) bool {
-	if !rc.flooded || c.file {
-		return false
+	at, known := s.loadMeets(rc)
+	return known && !c.file && !s.hasBeside(c.job, at) && !s.writesFiles(rc, c)
+}
+
+// loadMeets is the switch where the load added to a region of a grid merges.
+func (s *Stage) loadMeets(rc *regionCase) (at topology.DeviceID, known bool) {
+	switch {
+	case !rc.flooded:
+		return 0, false
+	case rc.endsAtNodes():
+		return rc.end()
 	}
-	at, known := rc.drain.Meeting.Device, rc.drain.Meeting.IsKnown()
-	if rc.endsAtNodes() {
-		at, known = rc.end()
-	}
-	return known && !s.hasBeside(c.job, at)
+	return rc.drain.Meeting.Device, rc.drain.Meeting.IsKnown()
+}
+
+// writesFiles reports whether a job without traffic data that began with a region of a grid may write files there: the region
+// lies on its routes, and its load merges at a switch without a job.
+func (s *Stage) writesFiles(rc *regionCase, c *suspect) bool {
+	at, known := s.loadMeets(rc)
+	return known && c.started && !c.known && c.cross >= mostExchange && len(s.work.tenants[at]) == 0
 }

@@ -9,37 +9,37 @@ import (
 )
 
 // silent is a cable between switches that carried traffic and now carries nothing in either direction, while its sources
-// have more to send: it is dead, whether or not a log says so. A link that is slow still carries something.
+// have more to send: it is dead, whether or not a log reports it. A slow link still carries something.
 type silent struct {
 	failure
-	since  int64   // slot from which on it carries nothing
-	took   bool    // other links of a switch at its end took over what it carried
-	waits  bool    // traffic waits before a switch at its end that did not
-	unread bool    // its ports give no readings, while others of its switches do: of some devices a dead port gives none
-	doubt  float64 // 0 to 1: that its traffic has ended instead
+	since  int64   // first slot in which it carries nothing
+	took   bool    // other links of a switch at its end took over its load
+	waits  bool    // traffic waits before a switch at its end that did not wait before
+	unread bool    // its ports give no readings, but others of its switches do: dead ports of some devices give none
+	doubt  float64 // 0 to 1: that its traffic ended instead
 	logged bool    // a log reports it
-	fedBy  int     // place in the list of the cable that fed it, whose counters stopped with it; -1: none
+	fedBy  int     // index of the silent cable that fed it, whose counters stopped with it; -1: none
 }
 
 const (
-	// silentLevel is what a link that carries nothing counts at most, in steps of levels (.6%): management packets, and what
-	// was on its way as it died.
+	// silentLevel is the highest load of a link that carries nothing, in levels (.6%): management packets, and packets in
+	// flight when it died.
 	silentLevel = 1
-	// usedBack is what a cable must have carried in the direction with less, percent of its capacity: traffic one way that is held
-	// back elsewhere, or pauses, is seen more often than a cable that dies.
+	// usedBack is the least load of a cable's less loaded direction before it died, percent of capacity: one-way traffic that
+	// pauses or is held back elsewhere is more common than a dead cable.
 	usedBack = 1
-	// tookOver is the share of what a cable carried that must have been added to other links of a switch at its end.
+	// tookOver is the share of a cable's load that must have been added to other links of a switch at its end.
 	tookOver = .5
-	// fewSilent cables die together; where more fall silent at the same time a job has ended.
+	// fewSilent cables may die together; if more fall silent at the same time, a job has ended.
 	fewSilent = 4
-	// leastSilent cables of a switch, all that carried anything, make it a switch that died.
+	// leastSilent silent cables of a switch, if all that carried anything, mean a dead switch.
 	leastSilent = 3
-	// silentDoubt is what doubt takes from the score of a cable.
+	// silentDoubt is the score that full doubt takes from a cable.
 	silentDoubt = 4.
 )
 
-// findSilent lists the cables that died as far as counters show it. On a grid, where one reading stands for both directions,
-// there are none: where a congestion tree holds up their senders, links that have nothing to send are many there.
+// findSilent lists the cables that are dead by their counters. None on a grid, where one reading stands for both directions:
+// there a congestion tree holds up the senders of many links, which then have nothing to send.
 func (s *Stage) findSilent(p *root.Pressure) {
 	w := &s.work
 	w.silent = w.silent[:0]
@@ -68,7 +68,7 @@ func (s *Stage) findSilent(p *root.Pressure) {
 		quiet = left
 	}
 	s.joinSilent(use)
-	w.silent = slices.DeleteFunc(w.silent, func(c silent) bool { // a reading may be lost once
+	w.silent = slices.DeleteFunc(w.silent, func(c silent) bool { // a single reading may be lost
 		return c.unread && c.since == s.clock.now && s.together(&c, func(o *silent) bool { return !o.unread }) < 0
 	})
 	for i := range w.silent {
@@ -76,7 +76,7 @@ func (s *Stage) findSilent(p *root.Pressure) {
 	}
 }
 
-// backOf is the link of a cable in the other direction; NoLink on a grid, where one link is both.
+// backOf is the other direction of a cable; NoLink on a grid, where one link is both.
 func (s *Stage) backOf(l schema.LinkID) schema.LinkID {
 	port := s.work.back
 	if port == nil {
@@ -113,8 +113,8 @@ func (s *Stage) readNow(use *levels, l, back schema.LinkID) bool {
 	return row[l] != levelMissing || back != schema.NoLink && row[back] != levelMissing
 }
 
-// quiet reports whether a cable carries nothing in this interval: no direction of it was read that does, and where none was
-// read, others of both of its switches were.
+// quiet reports whether a cable carries nothing in this interval: neither direction shows load, and if neither was read,
+// both of its switches have other readings.
 func (s *Stage) quiet(use *levels, l, back schema.LinkID) bool {
 	row := use.row(s.clock.now)
 	if carries(row, l) || carries(row, back) {
@@ -124,7 +124,7 @@ func (s *Stage) quiet(use *levels, l, back schema.LinkID) bool {
 	return s.readNow(use, l, back) || s.reads(row, from) && s.reads(row, to)
 }
 
-// reads reports whether any of a switch's counters was read.
+// reads reports whether any counter of a switch was read.
 func (s *Stage) reads(row []uint8, d topology.DeviceID) bool {
 	return slices.ContainsFunc(s.graph.LinksAt(d), func(l schema.LinkID) bool {
 		from, _ := s.graph.Ends(l)
@@ -132,16 +132,16 @@ func (s *Stage) reads(row []uint8, d topology.DeviceID) bool {
 	})
 }
 
-// fellWith reports whether two cables fell silent together: in the same interval or in the
-// next, as one that died within an interval may have carried enough in it.
+// fellWith reports whether two cables fell silent together: in the same interval or one apart, as a cable may
+// have carried enough in the interval in which it died.
 func (c *silent) fellWith(o *silent) bool { return max(o.since-c.since, c.since-o.since) <= 1 }
 
-// together is the place of a cable that some holds for and that fell silent when another did; -1: there is none.
+// together is the index of a cable that satisfies some and fell silent together with c; -1: none.
 func (s *Stage) together(c *silent, some func(*silent) bool) int {
 	return slices.IndexFunc(s.work.silent, func(o silent) bool { return o.fellWith(c) && some(&o) })
 }
 
-// carried is the mean of what a link carried in the last intervals up to a slot, percent of its capacity.
+// carried is the mean load of a link in the last idleIntervals intervals up to a slot, percent of its capacity.
 func (s *Stage) carried(use *levels, l schema.LinkID, upTo int64) float64 {
 	if l == schema.NoLink {
 		return 0
@@ -149,7 +149,7 @@ func (s *Stage) carried(use *levels, l schema.LinkID, upTo int64) float64 {
 	return max(0, use.over(max(upTo-idleIntervals+1, s.oldest(use)), upTo, l))
 }
 
-// addSilent notes a cable that carries nothing since a slot, unless a log says what happened to it.
+// addSilent adds a cable that carries nothing since a slot; it is marked logged if a log reports its failure.
 func (s *Stage) addSilent(l schema.LinkID, since int64, unread bool) {
 	key := s.graph.PortKey(l)
 	c := silent{since: since, unread: unread, failure: failure{Failure: schema.Failure{Fabric: s.graph.Fabric(), Time: schema.Instant(since * s.clock.duration),
@@ -164,14 +164,14 @@ func (s *Stage) addSilent(l schema.LinkID, since int64, unread bool) {
 	s.work.silent = append(s.work.silent, c)
 }
 
-// over reports whether a log says that what failed came back.
+// over reports whether a log says that the failed part came back.
 func (s *Stage) over(f *failure) bool {
 	return slices.ContainsFunc(s.failures, func(o failure) bool {
 		return !o.broke() && o.Device == f.Device && o.Port == f.Port && o.Time >= f.Time
 	})
 }
 
-// joinSilent makes one of the cables of a switch that fell silent together and are all that it has with any traffic.
+// joinSilent merges cables of a switch that fell silent together into a dead switch if no other cable of it has traffic.
 func (s *Stage) joinSilent(use *levels) {
 	w := &s.work
 	for i := 0; i < len(w.silent); i++ {
@@ -196,14 +196,14 @@ func (s *Stage) joinSilent(use *levels) {
 			whole.Kind, whole.Device, whole.Port = schema.SwitchDownSuspected, s.graph.Device(d).Name, ""
 			w.silent = append(slices.DeleteFunc(w.silent, of), whole)
 			w.silent[len(w.silent)-1].place(s.graph)
-			i = -1 // from the beginning
+			i = -1 // restart
 			break
 		}
 	}
 }
 
-// talks reports whether a switch shows that it is alive: a link of it carries something, or, where links have directions, its
-// own counters are read.
+// talks reports whether a switch shows that it is alive: one of its links carries something or, where links have directions,
+// its own counters are read.
 func (s *Stage) talks(use *levels, d topology.DeviceID) bool {
 	row := use.row(s.clock.now)
 	return slices.ContainsFunc(s.graph.LinksAt(d), func(l schema.LinkID) bool {
@@ -212,10 +212,10 @@ func (s *Stage) talks(use *levels, d topology.DeviceID) bool {
 	})
 }
 
-// askDemand finds whether what a cable carried is still to be sent: other links of a switch at its end to switches carry it, or traffic waits
-// there that did not. Where it is not, and where many fell silent at the same time, the traffic may have ended.
+// askDemand finds whether the load of a cable is still to be sent: other links between switches at its end carry it, or traffic waits there
+// that did not wait before. If neither, or if many cables fell silent at the same time, the traffic may have ended.
 func (s *Stage) askDemand(c *silent, use *levels, p *root.Pressure) {
-	if c.fedBy = -1; s.jobEnded(c) || s.together(c, func(o *silent) bool { return o.logged }) >= 0 { // what a log reports fed it
+	if c.fedBy = -1; s.jobEnded(c) || s.together(c, func(o *silent) bool { return o.logged }) >= 0 { // fed by the logged one
 		c.doubt = 1
 		return
 	}
@@ -245,8 +245,8 @@ func (s *Stage) askDemand(c *silent, use *levels, p *root.Pressure) {
 	}
 }
 
-// tookOver reports whether other links of a switch at the end of a cable, in the direction of one of its links, took over what
-// that carried.
+// tookOver reports whether other links of a switch at the end of a cable took over the load of one of its links, in the same
+// direction.
 func (s *Stage) tookOver(c *silent, d topology.DeviceID, link schema.LinkID, use *levels, p *root.Pressure) bool {
 	leaves, _ := s.graph.Ends(link)
 	added := 0.
@@ -262,7 +262,7 @@ func (s *Stage) tookOver(c *silent, d topology.DeviceID, link schema.LinkID, use
 	return added >= tookOver*s.carried(use, link, c.since-1)/100*s.graph.Capacity(link)
 }
 
-// jobEnded reports whether a job ended as a cable fell silent, of whose exchange some can have been on it.
+// jobEnded reports whether a job whose exchange can use a cable ended as the cable fell silent.
 func (s *Stage) jobEnded(c *silent) bool {
 	for _, j := range s.jobs.all() {
 		if j.End == 0 || len(j.devices) == 0 {

@@ -7,11 +7,11 @@ import (
 	"github.com/giverny/giverny/topology"
 )
 
-// lastLeg is how much more the links of the last dimension count for where a way ends.
+// lastLeg is the weight of links of the last dimension in finding where a route ends.
 const lastLeg = 3
 
-// readerAt is where most of a region of a grid ends that a job loads by reading files: what it reads comes to all of its
-// nodes, so that there is no tree to one switch, unless one node of the job is known to which all leads. It is nil where that is not so.
+// readerAt is the node where most of a region of a grid ends if it is blamed on a file-reading job: what that reads goes to all its
+// nodes, so there is no tree to one switch, unless one of its nodes is the root of the drain. Else nil.
 func (s *Stage) readerAt(rc *regionCase, v *verdict) *topology.Device {
 	if v.accused == 0 || !rc.jobs[0].file || s.router.Grid == nil || !s.graph.Duplex() {
 		return nil
@@ -32,8 +32,8 @@ func (s *Stage) readerAt(rc *regionCase, v *verdict) *topology.Device {
 	return s.graph.Device(at)
 }
 
-// readerOf is the node of a job that reads files at which most of the region's stall may end: what its nodes do not take
-// waits on the last links before each.
+// readerOf is the node of a file-reading job where most of the region's stall may end: what its nodes do not take waits
+// on the last links before each.
 func (s *Stage) readerOf(rc *regionCase, j *job) (best topology.DeviceID, found bool) {
 	last := int8(len(s.graph.Grid().Dims) - 1)
 	most := 0.
@@ -48,7 +48,7 @@ func (s *Stage) readerOf(rc *regionCase, j *job) (best topology.DeviceID, found 
 				continue
 			}
 			weight := rc.weight[i]
-			if s.graph.Link(l).Dim == last { // by which all that comes from elsewhere arrives
+			if s.graph.Link(l).Dim == last { // by which traffic from elsewhere arrives
 				weight *= lastLeg
 			}
 			sum += weight
@@ -60,7 +60,7 @@ func (s *Stage) readerOf(rc *regionCase, j *job) (best topology.DeviceID, found 
 	return best, found
 }
 
-// devicesAt are the devices at the ends of links, ascending, until the next call.
+// devicesAt returns the devices at the ends of links, ascending, valid until the next call.
 func (s *Stage) devicesAt(links []schema.LinkID) []topology.DeviceID {
 	devices := s.work.devices[:0]
 	for _, l := range links {

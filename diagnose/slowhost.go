@@ -6,30 +6,31 @@ import (
 	"github.com/giverny/giverny/schema"
 )
 
-// The scores of a host that does not take what arrives. On a grid they are a logistic regression on incidents of three simulators, with
-// the scores of all other causes as they are, by what reads alike in each of them (docs/explanation/diagnosis-measured.md).
+// The scores of a host that does not take what arrives. On a grid they are a logistic regression on incidents of three simulators,
+// with the other causes' scores fixed, on features that agree in all of them (docs/explanation/diagnosis-measured.md).
 const (
 	slowHostFull     = 3.  // a port to a host that stalls and carries little
 	slowHostPaused   = 8.  // and hardly anything, whatever jobs do
-	slowHostMaybe    = 1.  // where it is not known what it carries
+	slowHostMaybe    = 1.  // its load is unknown
 	slowHostGrid     = -.1 // on a grid
-	slowHostArrives  = 1.9 // by how often what arrives where the region's traffic ends has halved
-	slowHostLoad     = .9  // by how often what the region carries has
-	slowHostGrew     = 1.5 // load was added where it meets
+	slowHostArrives  = 1.9 // per halving of what arrives where the region's traffic ends
+	slowHostLoad     = .9  // per halving of the region's load
+	slowHostGrew     = 1.5 // load was added where traffic meets
 	slowHostFullLink = 1.7 // a link is full
-	slowHostTree     = .9  // what is held back is a tree to one switch
+	slowHostNewJobs  = 2.5 // jobs that began with it move much of what it carries
+	slowHostTree     = .9  // held-back traffic is a tree to one switch
 	slowHostStarved  = 3.5 // and a node there gets less than its share of its job's exchange
-	slowHostFailure  = 1.5 // and a failure that explains it
+	slowHostFailure  = 1.5 // a failure explains it
 )
 
-// slowHostScore rates that a host does not take what arrives.
+// slowHostScore rates the cause that a host does not take what arrives.
 func (s *Stage) slowHostScore(rc *regionCase) float64 {
 	if rc.region.Metric == schema.PCIeStallRead || rc.region.Metric == schema.PCIeStallWrite {
 		return slowHostFull
 	}
 	score := math.Inf(-1)
 	switch {
-	case rc.back.Kind == schema.RootSlowReceiver && rc.back.Slower: // it does not pause the port: the link to it may be what is slow
+	case rc.back.Kind == schema.RootSlowReceiver && rc.back.Slower: // it does not pause the port: the link to it may be slow
 		if score = slowLinkFell; rc.back.Cannot {
 			score = slowLinkMeasured
 		}
@@ -42,13 +43,16 @@ func (s *Stage) slowHostScore(rc *regionCase) float64 {
 	case rc.back.Kind == schema.RootSlowReceiver:
 		score = slowHostMaybe
 	case s.graph.Duplex() && rc.load > 0 && rc.trees < manyTrees && (rc.neck.Sole || rc.neck.Slower || !rc.neck.Before(&rc.drain)):
-		return rc.takesLess()
+		if score = rc.takesLess(); s.newJobsLoad(rc) {
+			score -= slowHostNewJobs
+		}
+		return score
 	}
 	return score - rc.rose()
 }
 
-// takesLess rates that a host of a grid does not take what arrives, by whether less arrives where the region's traffic ends than
-// before its onset, or more was sent there.
+// takesLess rates the same on a grid, by whether less arrives where the region's traffic ends than before its onset, or more was
+// sent there.
 func (rc *regionCase) takesLess() float64 {
 	score := slowHostGrid - slowHostArrives*doublings(rc.arrives) - slowHostLoad*doublings(rc.load)
 	if rc.endings.OfMeans && rc.endings.Any.Found {
@@ -70,13 +74,13 @@ func (rc *regionCase) takesLess() float64 {
 	return score
 }
 
-// leastAtNodes is how improbable it is at most that back pressure ends at nodes where it seems to end at a link.
+// leastAtNodes is the minimum probability that back pressure ends at nodes if it seems to end at a link.
 const leastAtNodes = .02
 
-// mostDoublings bounds what a ratio of loads says: readings of little load are mostly noise.
+// mostDoublings bounds the evidence of a ratio of loads: ratios of small loads are mostly noise.
 const mostDoublings = 2
 
-// doublings is how often a load doubled that is a ratio of what it was, below 0 if it fell; 0 where it is not known.
+// doublings is the binary logarithm of a load relative to what it was, bounded; 0 if it is unknown.
 func doublings(ratio float64) float64 {
 	if ratio <= 0 {
 		return 0
@@ -84,13 +88,13 @@ func doublings(ratio float64) float64 {
 	return max(-mostDoublings, min(mostDoublings, math.Log2(ratio)))
 }
 
-// Only the host itself can hold back a port to it in a lossless fabric. At pausedPercent of its capacity it takes
-// next to nothing; at slowPercent it may be a storage node that was built for less than its link. Where traffic
-// always waits for the port, what it carries and its stall make up all of the time: busyPercent at least.
+// In a lossless fabric only the host itself can hold back a port to it. At pausedPercent of its capacity it takes
+// next to nothing; at slowPercent it may be a storage node slower than its link. If traffic always waits for the
+// port, its load and stall make up all of the time: at least busyPercent.
 const pausedPercent, slowPercent, busyPercent = 10, 30, 30
 
-// paused rates a port to a host that stalls below what it could carry: the less it carries, the less it matters
-// who sends to it.
+// paused rates a port to a host that stalls below its capacity: the less it carries, the less it matters who
+// sends to it.
 func (rc *regionCase) paused() float64 {
 	little := max(0, min(1, (slowPercent-rc.back.Use)/(slowPercent-pausedPercent), (rc.back.Use+rc.back.Stall)/busyPercent))
 	return slowHostFull + (slowHostPaused-slowHostFull)*little - (1-little)*rc.rose()

@@ -7,8 +7,8 @@ import (
 	"github.com/giverny/giverny/schema"
 )
 
-// TestAHostThatTakesLess: where less arrives than before nothing else explains a region than a host that does not take it; where as
-// much does, or load was added, it is unlikely.
+// TestAHostThatTakesLess: if less arrives than before, only a host that does not take it explains a region; if as much arrives, or
+// load was added, that is unlikely.
 func TestAHostThatTakesLess(t *testing.T) {
 	for _, c := range []struct {
 		name          string

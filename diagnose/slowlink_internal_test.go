@@ -10,7 +10,7 @@ import (
 	"github.com/giverny/giverny/topology"
 )
 
-// TestALinkThatLostRate: what an exchange of a job sends over one link waits before it, and it carries less than it did.
+// TestALinkThatLostRate: a job's exchange over one link waits before it, and it carries less than it did.
 func TestALinkThatLostRate(t *testing.T) {
 	u := newTiedUp(t)
 	grid := u.Grid
@@ -60,15 +60,15 @@ func TestALinkThatLostRate(t *testing.T) {
 		t.Errorf("score %v", u.stage.slowLinkScore(rc))
 	}
 	rc.neck.Cannot = true
-	for load, want := range map[float64]float64{0: slowLinkMeasured, .5: slowLinkMeasured, 8: slowLinkMeasured - mostRose} { // what broke makes nothing carry more
+	for load, want := range map[float64]float64{0: slowLinkMeasured, .5: slowLinkMeasured, 8: slowLinkMeasured - mostRose} { // a broken part does not add load
 		if rc.load = load; u.stage.slowLinkScore(rc) != want {
 			t.Errorf("of a region that carries %g times what it did, a link that shows that it is slow has the score %v, want %v", load, u.stage.slowLinkScore(rc), want)
 		}
 	}
 }
 
-// TestScoreOfASlowPort: that a port shows that it cannot carry more says more for a slow link than that it carries less, and a
-// failure near it speaks against the host.
+// TestScoreOfASlowPort: a port that cannot carry more is stronger evidence of a slow host than one that carries less, and a
+// failure near it weakens either.
 func TestScoreOfASlowPort(t *testing.T) {
 	s := &Stage{graph: roottest.Graph(t, "fattree:leaves=4,hosts=4,spines=2")}
 	rc := &regionCase{region: &schema.Region{Metric: schema.CreditStall}, back: root.BackPressure{Kind: schema.RootSlowReceiver, Slower: true}}
@@ -83,8 +83,8 @@ func TestScoreOfASlowPort(t *testing.T) {
 	}
 }
 
-// TestLessThanBeforeIsSinceAnOnset: that a port of directed links carries less than it once did says nothing of a region whose
-// beginning is not known; that it cannot carry more does.
+// TestLessThanBeforeIsSinceAnOnset: without a known onset, that a port of directed links carries less than it once did says
+// nothing; that it cannot carry more does.
 func TestLessThanBeforeIsSinceAnOnset(t *testing.T) {
 	s := &Stage{graph: roottest.Graph(t, "fattree:leaves=4,hosts=4,spines=2")}
 	for _, c := range []struct {

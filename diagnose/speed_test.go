@@ -66,7 +66,7 @@ func (d *badDay) box(at, size []int, visit func(device int)) {
 	}
 }
 
-// interval is the next one: with regions or calm.
+// interval returns the next one: with regions or calm.
 func (d *badDay) interval(isBad bool) *schema.IntervalResult {
 	links := d.graph.NumLinks()
 	r := &schema.IntervalResult{Snapshot: &schema.Snapshot{Fabric: "bw", GraphVersion: d.graph.Version(), Links: links,
@@ -140,7 +140,7 @@ func stepThrough(b *testing.B, size, jobs, regions int) {
 			stage.Step(r)
 			spent += cputime.Millis(b) - began
 		}
-		b.ReportMetric(spent/float64(b.N), "cpu-ms/op") // what other load does not blur
+		b.ReportMetric(spent/float64(b.N), "cpu-ms/op") // not blurred by other load
 		b.ReportMetric(float64(regions*b.N)/b.Elapsed().Seconds(), "regions/s")
 	})
 }

@@ -20,8 +20,8 @@ type Stage struct {
 	jobs     *jobTable
 	failures []failure // of the last window, by time
 	memory   memory    // of links
-	measured bool      // traffic of jobs has come, so that it need not be derived from links
-	// The first slot of which the table of traffic had any row; math.MaxInt64: none.
+	measured bool      // job traffic was received, so it need not be derived from links
+	// The first slot with a row in the traffic table; math.MaxInt64: none.
 	tableSince int64
 	cme        mitigation.Tracker
 	kept       map[uint64]*kept       // verdicts, by region
@@ -30,13 +30,13 @@ type Stage struct {
 	floor      root.Floor             // of the fabric's readings, if it is a grid
 
 	router *routes.Router
-	// Of the fabric: its hosts, and those of its smallest leaf switch.
+	// The number of hosts of the fabric, and of its smallest leaf switch.
 	hosts, smallestLeaf int
 	reach               reach
 	work                work
 }
 
-// New makes the stage of one version of a fabric.
+// New returns a stage for one version of a fabric.
 func New(g *topology.Graph, cfg Config) (*Stage, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, fmt.Errorf("diagnose: %w", err)
@@ -50,15 +50,15 @@ func (s *Stage) setGraph(g *topology.Graph) {
 	s.graph, s.router, s.reach = g, routes.NewRouter(g), newReach(g)
 	s.countHosts()
 	s.memory = memory{length: s.cfg.Window, links: g.NumLinks()}
-	interval := s.work.interval // that jobs know their numbers by
+	interval := s.work.interval // key of the values that jobs cache
 	s.work = newWork(g, s.router.Grid)
 	s.work.interval = interval
 }
 
-// Name is the stage's, as its saved state is known by.
+// Name is the key of the stage's saved state.
 func (s *Stage) Name() string { return "diagnose" }
 
-// Step takes in what came with the result and diagnoses its regions at Low or above.
+// Step ingests the inputs of an interval and diagnoses its regions of severity Low or higher.
 func (s *Stage) Step(r *schema.IntervalResult) {
 	if r.Snapshot == nil || r.Snapshot.Interval.DurationNanos <= 0 {
 		return
@@ -68,7 +68,7 @@ func (s *Stage) Step(r *schema.IntervalResult) {
 	r.Diagnoses = s.diagnose(r)
 }
 
-// learn takes in an interval: jobs, failures, traffic and the state of the links.
+// learn ingests an interval: jobs, failures, traffic and the state of the links.
 func (s *Stage) learn(r *schema.IntervalResult) {
 	last := s.tick(r.Snapshot.Interval)
 	s.memory.follow(last, s.clock.now, r.Snapshot, func(link int) float64 { return s.graph.Capacity(schema.LinkID(link)) })
@@ -81,8 +81,8 @@ func (s *Stage) learn(r *schema.IntervalResult) {
 	s.deriveTraffic(r.Snapshot)
 }
 
-// tick moves the clock to an interval, and gives the slot before. Where intervals have another length than
-// before, what was remembered by slot is lost.
+// tick advances the clock to an interval and returns the previous slot. If the length of intervals changes,
+// everything remembered by slot is dropped.
 func (s *Stage) tick(in schema.Interval) (last int64) {
 	if s.clock.duration != in.DurationNanos {
 		s.clock = clock{duration: in.DurationNanos}
@@ -99,8 +99,8 @@ func (s *Stage) tick(in schema.Interval) (last int64) {
 	return last
 }
 
-// SetGraph goes on with another version of the fabric: moved[l] is the number that link l of the old version
-// has in g, or schema.NoLink.
+// SetGraph switches to another version of the fabric: moved[l] is the number in g of link l of the old
+// version, or schema.NoLink.
 func (s *Stage) SetGraph(g *topology.Graph, moved []schema.LinkID) error {
 	was := s.memory
 	s.setGraph(g)
@@ -125,12 +125,12 @@ func (s *Stage) SetGraph(g *topology.Graph, moved []schema.LinkID) error {
 		s.failures[i].place(g)
 	}
 	for _, m := range s.means {
-		m.neck, m.link = root.Neck{}, leastScore // its numbers are of the old version
+		m.neck, m.link = root.Neck{}, leastScore // its link numbers are of the old version
 	}
 	return nil
 }
 
-// routesOf is where a job's traffic can be.
+// routesOf returns the routes of a job's traffic.
 func (s *Stage) routesOf(j *job) *routes.Set {
 	if j.routes == nil {
 		j.routes = s.router.Of(j.devices)

@@ -2,30 +2,30 @@ package diagnose
 
 import "github.com/giverny/giverny/schema"
 
-// A region of which no beginning is known, as it is older than what is remembered or was there when the first interval came, has no
-// evidence by time. What it carries is then all that says whose it is.
+// A region without an onset, older than what is remembered or present in the first interval, has no evidence by time. Only its load
+// tells whose it is.
 //
-// explainedStall of the region's stall is on links of the exchange of whom that is, and explainedLoad of what they carry is theirs.
-// manyTrees are more slow hosts than there are at once.
+// explainedStall of the region's stall must be on links of the exchange of those to blame, and explainedLoad of its load
+// theirs. manyTrees slow hosts at once are implausible.
 const explainedStall, explainedLoad, manyTrees = .9, .8, 3
 
-// explains is what it says for a job that its traffic accounts for a region that has no beginning; on a grid, also for one of many
-// trees of held-back traffic that lie before as many switches. 0: it does not.
+// explains is the score of a job whose traffic accounts for a region without an onset; on a grid, also for one of many trees of
+// held-back traffic that lead to as many switches. 0: it does not.
 func (s *Stage) explains(rc *regionCase, c *suspect) float64 {
 	switch {
-	case !s.work.loads || !s.work.comparable:
+	case !s.work.loads:
 		return 0
-	case !s.graph.Duplex():
+	case s.graph.Duplex():
+		return s.explainsOnGrid(rc, c)
+	case s.work.comparable:
 		return s.explainsStanding(rc, c)
-	case c.known && c.cross >= explainedStall && c.burden >= explainedLoad && (rc.trees >= manyTrees || rc.onset < 0 && !rc.drain.IsCertain()) && rc.ground(s, c.job) >= ownGround:
-		return jobExplains // on its own ground: a single tree may be a slow host's
 	}
 	return 0
 }
 
-// explainsStanding is the same where links have directions: the jobs near the region account for it, and this one has a part in that.
-// If it is the only one there of which no table says what it moves, and those of which one does move too little, it is the rest. What a
-// slow link or host holds up is no job's, and a verdict from when the beginning was known knows more.
+// explainsStanding is explains for directed links: the jobs near the region account for it, and this one has a part. If it is the
+// only one there without traffic data, and the others move too little, it is the rest. What a slow link or host holds up is no
+// job's, and a kept verdict from when the onset was known knows more.
 func (s *Stage) explainsStanding(rc *regionCase, c *suspect) float64 {
 	if h := s.kept[rc.region.ID]; rc.onset >= 0 || rc.back.Cannot || rc.back.Kind == schema.RootSlowReceiver || h != nil && h.cause.Class != schema.CauseUnknown {
 		return 0

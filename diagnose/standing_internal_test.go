@@ -8,9 +8,9 @@ import (
 	"github.com/giverny/giverny/schema"
 )
 
-// TestWhoseAStandingRegionIs: a region that was always there is its jobs' as far as what they move accounts for it, whatever its
-// root is but a slow link or host, and the one job's that no table measures where the others move too little. What began while it was
-// watched is judged by that.
+// TestWhoseAStandingRegionIs: a region without an onset is caused by its jobs as far as their traffic accounts for it, unless its
+// root is a slow link or host; if the others move too little, by the only job without traffic data. A region with an onset is
+// judged by that.
 func TestWhoseAStandingRegionIs(t *testing.T) {
 	type suspects = []suspect
 	measured := func(burden, cross float64) suspect { return suspect{burden: burden, cross: cross, known: true} }

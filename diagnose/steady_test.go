@@ -10,8 +10,8 @@ import (
 	"github.com/giverny/giverny/topology"
 )
 
-// TestAVerdictStaysOnSteadyReadings: while nothing changes for hundreds of intervals, many times what is remembered, the class, the
-// job that is accused and the root are those of the first minutes.
+// TestAVerdictStaysOnSteadyReadings: under constant readings for many times the remembered intervals, the class, the accused job
+// and the root stay those of the first minutes.
 func TestAVerdictStaysOnSteadyReadings(t *testing.T) {
 	for _, c := range []struct {
 		name, fabric string
@@ -75,8 +75,8 @@ func TestAVerdictStaysOnSteadyReadings(t *testing.T) {
 	}
 }
 
-// TestAVerdictOutlivesPhases: a job that sends too much to one of its nodes, and pauses for some minutes, again and again, is to blame
-// in each phase: what its tree carried in the ones before is not what is usual.
+// TestAVerdictOutlivesPhases: a job that sends too much to one of its nodes in phases, with pauses of some minutes, is to blame in
+// each phase: what its tree carried in earlier phases is not what is usual.
 func TestAVerdictOutlivesPhases(t *testing.T) {
 	p := newPlant(t, "torus:8x8x8")
 	nodes := box(2, 2, 2, 3, 3, 3)
@@ -120,8 +120,8 @@ func onTree(p *plant) {
 	p.step(35)
 }
 
-// slowOnTorus lets the switches of a block of a torus send to one of them, over links that carry so many percent, until that
-// does not take what arrives: what they send elsewhere falls as well, and all of it is steady.
+// slowOnTorus has the switches of a block of a torus send to one of them over links at this load, until that does not take
+// what arrives: what they send elsewhere falls as well, and all of it is constant.
 func (p *plant) slowOnTorus(percent float64, to string) {
 	nodes := box(2, 2, 2, 3, 3, 3)
 	p.job("1", nodes...)
@@ -143,7 +143,7 @@ func (p *plant) slowOnTorus(percent float64, to string) {
 	}
 }
 
-// treeOf is what the links of a torus carry of as much as a percent of a link of Z from each of the nodes to one of them.
+// treeOf is the load of the links of a torus, percent, if each of the nodes sends one percent of a Z link to one of them.
 func (p *plant) treeOf(nodes []string, to string) (percent map[schema.LinkID]float64, links []schema.LinkID) {
 	grid, end := routes.NewRouter(p.graph).Grid, p.device(to)
 	percent = map[schema.LinkID]float64{}

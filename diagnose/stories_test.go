@@ -7,7 +7,7 @@ import (
 	"github.com/giverny/giverny/simulate/scenario"
 )
 
-// What a job does from the first interval on is its own, not that of a host: the class and the job of most region lines of
+// Load that a job has from the first interval on is its own, not a slow host's: the class and job of most region lines of
 // the stories agree with the truth.
 func TestStoriesOfLoadThatWasAlwaysThere(t *testing.T) {
 	for _, story := range []struct {

@@ -1,7 +1,7 @@
 package diagnose
 
-// succeeds reports whether a job, which found a region as it is, stands on the nodes of one with which the region began and that ended
-// before it: what those sent over the region they send again.
+// succeeds reports whether a job that began after a region runs on half or more of the nodes of one that began with the region and
+// ended before: it continues that job's traffic.
 func (s *Stage) succeeds(rc *regionCase, j *job) bool {
 	if !s.foundStalled(rc, j.Start) {
 		return false
@@ -14,7 +14,7 @@ func (s *Stage) succeeds(rc *regionCase, j *job) bool {
 	return false
 }
 
-// shares is how many nodes a job has in common with another.
+// shares is the number of nodes that a job has in common with another.
 func (j *job) shares(other *job) (n float64) {
 	for _, d := range other.devices {
 		if j.has(d) {

@@ -8,11 +8,11 @@ import (
 	"github.com/giverny/giverny/topology"
 )
 
-// A job that found a region stalled succeeds one with which that began, if it has the nodes of that and not before it ended.
+// A job that began in a stalled region succeeds a job that began with the region, if it runs on that job's nodes and began after its end.
 func TestSuccessor(t *testing.T) {
 	const minute = 60_000_000_000
 	for name, c := range map[string]struct {
-		began, ended, start float64 // minutes: of the job before, and of the one after
+		began, ended, start float64 // minutes: of the earlier job, and of the later one
 		node                topology.DeviceID
 		want                bool
 	}{

@@ -21,7 +21,7 @@ func (s *Stage) findRunning() {
 	}
 }
 
-// settle notes whose nodes stand at which devices.
+// settle adds a job to the tenants of its devices.
 func (s *Stage) settle(j *job) {
 	for _, d := range j.devices {
 		at := d

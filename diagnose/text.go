@@ -17,7 +17,7 @@ func (s *Stage) text(rc *regionCase, because string, d *schema.Diagnosis) string
 	var b strings.Builder
 	name := rc.region.Name
 	switch at := rc.region.Root; {
-	case at != nil && !at.Holds(d.Root): // the region's own root is not where this verdict finds it
+	case at != nil && !at.Holds(d.Root): // the verdict found another root than the region's own
 		name = s.graph.Describe(rc.region.Links)
 	case name == "":
 		name = s.graph.DescribeRegion(rc.region)
@@ -44,14 +44,14 @@ func (s *Stage) text(rc *regionCase, because string, d *schema.Diagnosis) string
 	switch {
 	case d.Cause.Class != schema.CauseUnknown:
 		fmt.Fprintf(&b, " Confidence %.0f%%.", d.Cause.Percent())
-	case len(d.Cycle) == 0: // of a deadlock, whyUnknown has said it
+	case len(d.Cycle) == 0: // whyUnknown says so of a deadlock
 		b.WriteString(" The cause is not known.")
 	}
 	b.WriteString(" " + d.Action)
 	return b.String()
 }
 
-// factorText is a slowdown's bounds; what maxStall caps may be more.
+// factorText formats a slowdown; a bound capped by MaxStall may be higher.
 func factorText(slowdown [2]float64) string {
 	low, high := fmt.Sprintf("%.1f", slowdown[0]), fmt.Sprintf("%.1f", slowdown[1])
 	if most := fmt.Sprintf("%.1f", 1/(1-root.MaxStall)); high == most {
@@ -71,7 +71,7 @@ func factorText(slowdown [2]float64) string {
 	return low + " to " + high
 }
 
-// because says in sentences what speaks for a verdict.
+// because gives the reasons of a verdict in sentences.
 func (s *Stage) because(rc *regionCase, v *verdict, root *schema.Root) string {
 	switch v.class {
 	case schema.CauseUnknown:
@@ -112,7 +112,7 @@ func (s *Stage) failed(f *nearFailure) string {
 	return fmt.Sprintf("%s failed (%s, %s%s)", portName(f.Device, f.Port), strings.ReplaceAll(string(f.Kind), "_", " "), f.Time.Time().Format("15:04:05 UTC"), f.flaps())
 }
 
-// silence says of what failed by the counters alone since when it carries nothing.
+// silence says since when the failed parts that only counters show carry nothing.
 func (s *Stage) silence(rc *regionCase, blamed int) string {
 	var names []string
 	for i := range blamed {
@@ -150,7 +150,7 @@ func (s *Stage) silence(rc *regionCase, blamed int) string {
 	return fmt.Sprintf("%s %s in either direction since %s%s: %s, though no log reports it.", what, carries, c.Time.Time().Format("15:04:05 UTC"), why, kind)
 }
 
-// accusation says what speaks against a job.
+// accusation gives the evidence against a job.
 func (s *Stage) accusation(c *suspect, class schema.CauseClass, root *schema.Root) string {
 	var b strings.Builder
 	b.WriteString(strings.ToUpper(jobName(c.job)[:1]) + jobName(c.job)[1:])
@@ -203,7 +203,7 @@ func bytesText(v float64) string {
 	return fmt.Sprintf("%.0f B", v)
 }
 
-// whyUnknown says what is missing.
+// whyUnknown says why no cause was found.
 func (s *Stage) whyUnknown(rc *regionCase) string {
 	switch {
 	case rc.back.Kind == schema.RootDeadlock:
@@ -226,7 +226,7 @@ func (s *Stage) whyUnknown(rc *regionCase) string {
 	return fmt.Sprintf("None of the %s near it explains it.", strings.Join(near, " and "))
 }
 
-// rootText says where back pressure begins, of the root that is reported.
+// rootText says where back pressure begins by the reported root.
 func (s *Stage) rootText(rc *regionCase, d *schema.Diagnosis) string {
 	root := d.Root
 	switch {
@@ -236,7 +236,7 @@ func (s *Stage) rootText(rc *regionCase, d *schema.Diagnosis) string {
 			names = append(names, portName(p.Device, p.Port))
 		}
 		return " Possible deadlock: each of these ports waits for the next, and the last for the first: " + strings.Join(names, ", ") + "."
-	case root == nil, len(d.Failures) > 0: // what failed has been named
+	case root == nil, len(d.Failures) > 0: // the failure was named already
 		return ""
 	case root.Port == "" && root.Kind == schema.RootSlowReceiver:
 		return fmt.Sprintf(" Back pressure begins at %s: it takes in less than arrives.", portName(root.Device, ""))
@@ -265,7 +265,7 @@ func (s *Stage) rootText(rc *regionCase, d *schema.Diagnosis) string {
 	return fmt.Sprintf(" Back pressure begins at %s%s: %s.", at, use, why)
 }
 
-// cableAt is a port with what is at the other end of its cable, as far as that is known: who replaces it needs both.
+// cableAt names a port and, if known, the other end of its cable: replacing it needs both.
 func (s *Stage) cableAt(device, port string) string {
 	d, known := s.graph.FindDevice(device)
 	links, ok := s.graph.FindPort(device, port)

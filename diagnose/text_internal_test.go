@@ -9,7 +9,7 @@ import (
 	"github.com/giverny/giverny/topology"
 )
 
-// TestFactorText: what the cap of the stall bounds may be more.
+// TestFactorText: a bound that the cap of the stall limits may be more.
 func TestFactorText(t *testing.T) {
 	for _, c := range []struct {
 		slowdown [2]float64
@@ -24,7 +24,7 @@ func TestFactorText(t *testing.T) {
 	}
 }
 
-// TestAccusationSaysWhatItHas: traffic of nothing is no evidence, and file traffic is named where the advice is about it.
+// TestAccusationSaysWhatItHas: zero traffic is no evidence, and file traffic is named if the advice is about it.
 func TestAccusationSaysWhatItHas(t *testing.T) {
 	var s Stage
 	of := &job{Job: schema.Job{ID: "17"}}
@@ -37,7 +37,7 @@ func TestAccusationSaysWhatItHas(t *testing.T) {
 	}
 }
 
-// TestWhyUnknownCounts: one job is no "none of".
+// TestWhyUnknownCounts: a single job is not called "none of".
 func TestWhyUnknownCounts(t *testing.T) {
 	var s Stage
 	for n, want := range map[int]string{1: "The job near it does not explain it.", 2: "None of the 2 jobs near it explains it."} {
@@ -55,7 +55,7 @@ func TestManagedSwitchesHaveOneName(t *testing.T) {
 	}
 }
 
-// TestWhoCannotBePlacedOtherwise: a job that needs all leaf switches, or has one, is not advised to be placed in a block.
+// TestWhoCannotBePlacedOtherwise: a job on all leaf switches, or on one, is not advised to be placed in a block.
 func TestWhoCannotBePlacedOtherwise(t *testing.T) {
 	g, err := topology.Parse("ib0", "fattree:leaves=4,hosts=4,spines=2")
 	if err != nil {

@@ -5,13 +5,13 @@ import (
 	"github.com/giverny/giverny/schema"
 )
 
-// culpritShare of what the root carries is what a culprit moves at least; with enoughShare nothing speaks against
-// it any more. Where links have directions routes bound what a job can have put there, so that less is enough: of jobs that
-// contend for a port each gets a part.
+// culpritShare of the root's load is the least that a culprit moves; from enoughShare on a job has no penalty. With
+// directed links routes bound what a job can have put there, so enoughBound suffices: jobs that contend for a port each get
+// a part.
 const culpritShare, enoughShare, enoughBound = .25, .5, .35
 
-// unable is what the traffic of a suspect says against it that is too little for what the root carries, or grew
-// by too little: a coincidence in time is none of a cause.
+// unable is the penalty of a suspect whose traffic, or its growth, is too little for the root's load: a
+// coincidence in time does not make a cause.
 func (s *Stage) unable(rc *regionCase, c *suspect, p *root.Pressure) float64 {
 	if !c.known || rc.carries <= 0 {
 		return 0
@@ -25,7 +25,10 @@ func (s *Stage) unable(rc *regionCase, c *suspect, p *root.Pressure) float64 {
 	if end, known := rc.end(); known && s.graph.Duplex() {
 		grew := all - was*c.job.was.ran // links were compared with the mean of all slots
 		switch {
-		case s.endsAtOwn(rc, c): // it may be held up elsewhere by what it sends there, so that all that it moves need not grow
+		case rc.full != schema.NoLink && (c.file || s.routesOf(c.job).On(rc.full) > 0): // the region does not end at the switch
+			more, _ := s.averaged(rc, p).Added(rc.full)
+			return addsTooLittle(grew/interval, more)
+		case s.endsAtOwn(rc, c): // what it sends there may hold up its other traffic, so its total need not grow
 			grew = all
 		case !c.file && s.endsBeside(rc, c.job):
 			passes, _ := s.brings(rc, c.job, grew)
@@ -51,12 +54,12 @@ func (s *Stage) unable(rc *regionCase, c *suspect, p *root.Pressure) float64 {
 	return against
 }
 
-// addedShare of what more arrives where the traffic of a region of a grid ends is what a culprit's traffic grew by at least; with
-// addedEnough nothing speaks against it any more.
+// addedShare of the load added where the traffic of a region of a grid ends is the least growth of a culprit's traffic;
+// from addedEnough on a job has no penalty.
 const addedShare, addedEnough = .4, .75
 
-// addsTooLittle is what speaks against a suspect that may have added some bytes/s where a region of a grid ends at a known
-// switch, and more arrive: that these are more than it can explain.
+// addsTooLittle is the penalty of a suspect that may have added some bytes/s where a region of a grid ends at a known
+// switch, if these explain too little of the load added there, more.
 func addsTooLittle(adds, more float64) float64 {
 	if more <= 0 {
 		return 0
@@ -64,8 +67,8 @@ func addsTooLittle(adds, more float64) float64 {
 	return jobTooLittle * min(1, max(0, (addedEnough-adds/more)/(addedEnough-addedShare)))
 }
 
-// receives reports whether the root is the full port to a host of a job's alone, and the job moves enough to fill it: what arrives
-// there is the job's, though all that it moves need not have grown, as its other traffic is held up.
+// receives reports whether the root is the full port to a host of this job alone, which moves enough to fill it: that load is the
+// job's, even if its total did not grow, as its other traffic is held up.
 func (s *Stage) receives(rc *regionCase, c *suspect) bool {
 	if rc.back.Kind != schema.RootIncast || !c.known || rc.more <= grownShare*rc.carries {
 		return false
@@ -78,7 +81,7 @@ func (s *Stage) receives(rc *regionCase, c *suspect) bool {
 	return all*1e9/float64(s.clock.duration) >= enoughShare*rc.carries
 }
 
-// endsAtNoJob reports whether the root is the full port to a host of no job: what arrives there is traffic with files, of any job.
+// endsAtNoJob reports whether the root is the full port to a host without a job: what arrives there is file traffic, of any job.
 func (s *Stage) endsAtNoJob(rc *regionCase) bool {
 	if rc.back.Kind != schema.RootIncast {
 		return false

@@ -9,15 +9,15 @@ import (
 	"github.com/giverny/giverny/schema"
 )
 
-// verdict is what is decided of a region.
+// verdict is the decision on a region.
 type verdict struct {
 	class      schema.CauseClass
 	confidence float64
-	accused    int // of rc.jobs, the first so many
-	blamed     int // of rc.failures
+	accused    int // the first so many of rc.jobs
+	blamed     int // the first so many of rc.failures
 }
 
-// decide weighs the causes against each other and against none of them being right.
+// decide weighs the causes against each other, and against none of them being right.
 func (s *Stage) decide(rc *regionCase, p *root.Pressure) verdict {
 	for i := range rc.jobs {
 		s.rate(rc, &rc.jobs[i], p)
@@ -37,7 +37,7 @@ func (s *Stage) decide(rc *regionCase, p *root.Pressure) verdict {
 	}
 	failures := 0.
 	for i := range rc.failures {
-		failures = max(failures, math.Exp(rc.failures[i].score)) // of one event there are often several lines
+		failures = max(failures, math.Exp(rc.failures[i].score)) // one event often has several lines
 	}
 	host, link := math.Exp(slow), math.Exp(lost)
 	broken := failures + link // of one class, and often of one thing
@@ -71,19 +71,19 @@ func (s *Stage) decide(rc *regionCase, p *root.Pressure) verdict {
 	return v
 }
 
-// calibration says how often what has a probability by the scores is right: a logistic regression on its log odds.
+// calibration maps a probability by the scores to how often it is right: a logistic regression on its log odds.
 type calibration struct{ slope, offset float64 }
 
-// Verdicts that name a cause are right more often than the scores alone say, as was fitted on the training seeds of incidents (package
-// bench). That the cause is none of those known is right less often, as was fitted in two other simulators: the scores' zero takes a
-// culprit that no table has to be as common as any other, and where two causes are about as likely one of them is right.
+// Verdicts that name a cause are right more often than the scores say, as fitted on the training seeds of incidents (package bench).
+// Verdicts of an unknown cause are right less often, as fitted in two other simulators: the scores' zero assumes that a culprit
+// missing from all tables is as common as any other, and of two equally likely causes one is right.
 var (
 	causeCalibration   = calibration{slope: 1, offset: .9}
 	unknownCalibration = calibration{slope: 1.6, offset: -2.3}
 )
 
-// mostConfident bounds confidence: of the verdicts with the most evidence one in a hundred is wrong even on the incidents of package
-// bench.
+// mostConfident bounds confidence: even on the incidents of package bench, one in a hundred of the verdicts with the most evidence
+// is wrong.
 const mostConfident = .99
 
 func (c calibration) of(p float64) float64 {
@@ -100,8 +100,8 @@ func (s *Stage) blamed(rc *regionCase) int {
 	return n
 }
 
-// placeShare is the probability that the likeliest failure is the place, where counters alone show it: of several cables that
-// fell silent together one is dead, and the others may have lost what it fed them.
+// placeShare is the probability that the likeliest failure is in the right place if only counters show it: of several cables
+// that fell silent together one is dead, and the others may have lost the traffic that it fed them.
 func (rc *regionCase) placeShare() float64 {
 	c := rc.failures[0].silent
 	if c == nil || c.unread {
@@ -122,15 +122,15 @@ func (rc *regionCase) placeShare() float64 {
 	return silentPlace / max(1, sum)
 }
 
-// silentPlace is how often a cable that fell silent alone is the one that is dead: nearly always where routes change by
-// themselves, three times in four on a fabric of fixed routes whose dead ports still answer, as what fed it may have carried
-// too little in one direction to be missed.
+// silentPlace is how often a cable that fell silent alone is the dead one: nearly always where traffic is rerouted
+// automatically, three times in four with fixed routes and dead ports that still answer, as the cable that fed it may have
+// carried too little in one direction to be noticed.
 const silentPlace = .85
 
-// sameEvent is how much less the score of a failure may be than the first's to be of the same event.
+// sameEvent is the largest difference of score to the first failure within one event.
 const sameEvent = .75
 
-// contends is how much less a job's score may be than the first's to share its blame.
+// contends is the largest difference of score to the first job for a share of the blame.
 const contends = 1.5
 
 // accused is how many of the suspects share the blame.
@@ -145,7 +145,7 @@ func (s *Stage) accused(rc *regionCase) int {
 	return n
 }
 
-// slowLink is the link that lost rate, if that is what a region is blamed on.
+// slowLink is the link that lost rate, if the region is blamed on one.
 func (rc *regionCase) slowLink() schema.LinkID {
 	if rc.back.Slower {
 		return rc.back.Link

@@ -11,7 +11,7 @@ import (
 	"github.com/giverny/giverny/topology"
 )
 
-// neighbours adds six jobs on a torus, of which number 1 is where the regions will be.
+// neighbours adds six jobs on a torus; the regions will be at number 1.
 func neighbours(p *plant) (one []string) {
 	one = box(0, 0, 0, 3, 3, 3)
 	p.job("1", one...)
@@ -23,7 +23,7 @@ func neighbours(p *plant) (one []string) {
 	return one
 }
 
-// TestVerdicts is a case for each rule of the verdict.
+// TestVerdicts has a case for each rule of the verdict.
 func TestVerdicts(t *testing.T) {
 	for _, c := range []struct {
 		name   string
@@ -222,7 +222,7 @@ func TestVerdicts(t *testing.T) {
 	}
 }
 
-// The first interval at all has neither history nor onset: nobody is accused.
+// The very first interval has neither history nor onset: no job is accused.
 func TestASingleInterval(t *testing.T) {
 	p := newPlant(t, "torus:8x8x8")
 	one := neighbours(p)
@@ -232,7 +232,7 @@ func TestASingleInterval(t *testing.T) {
 	}
 }
 
-// Without a table of traffic a job that begins with the region, on its links, is accused; others are not.
+// Without a traffic table, a job that begins with the region, on its links, is accused; others are not.
 func TestWithoutTraffic(t *testing.T) {
 	p := newPlant(t, "torus:8x8x8")
 	p.traffic = false
@@ -246,8 +246,8 @@ func TestWithoutTraffic(t *testing.T) {
 	}
 }
 
-// A job whose traffic crosses the region and that is not accused is a victim, and its slowdown is that of the
-// stall on its way.
+// A job whose traffic crosses the region and that is not accused is a victim, slowed down by the stall on its
+// way.
 func TestVictims(t *testing.T) {
 	p := newPlant(t, "torus:8x8x8")
 	one := neighbours(p)
@@ -270,7 +270,7 @@ func TestVictims(t *testing.T) {
 	t.Errorf("job 8 is no victim: %+v", d[0].Victims)
 }
 
-// Other numbers of links and devices, the same verdicts.
+// Link and device numbers do not change the verdicts.
 func TestNumbersDoNotMatter(t *testing.T) {
 	play := func(g *topology.Graph) schema.Diagnosis {
 		p := plantOn(t, g)
@@ -305,7 +305,7 @@ func TestNumbersDoNotMatter(t *testing.T) {
 	}
 }
 
-// What nobody would send, or only a broken scheduler, neither stops the stage nor makes it accuse.
+// Invalid input, as from a broken scheduler, neither stops the stage nor makes it accuse.
 func TestHostileInput(t *testing.T) {
 	p := newPlant(t, "torus:8x8x8")
 	var everywhere []string
@@ -337,7 +337,7 @@ func TestHostileInput(t *testing.T) {
 	}
 }
 
-// TestAJobThatIsNamedForTheFirstTime: sources write no row of a job that moves nothing, so that its first row is a rise.
+// TestAJobThatIsNamedForTheFirstTime: sources write no row for a job that moves nothing, so its first row is a rise.
 func TestAJobThatIsNamedForTheFirstTime(t *testing.T) {
 	p := newPlant(t, "torus:8x8x8")
 	one := neighbours(p)

@@ -10,43 +10,43 @@ import (
 	"github.com/giverny/giverny/topology"
 )
 
-// work is scratch that the regions of an interval share, and the intervals after each other.
+// work is scratch memory shared by the regions of an interval and by successive intervals.
 type work struct {
 	cases         []regionCase // of this interval
 	running       []*job       // of this interval, by id
 	comparable    bool         // traffic of jobs and of links is measured alike
-	loads         bool         // what links carry is measured
+	loads         bool         // the load of links is measured
 	round         uint32
-	around        []*job   // within the hops of a region, the nearest first
+	around        []*job   // within cfg.Hops of a region, nearest first
 	near          []*job   // scratch of nearest
-	readers       []*job   // whose traffic with files stands out, the most first
-	tenants       [][]*job // by device: whose nodes are there, or at hosts of the switch
+	readers       []*job   // whose file traffic is an outlier, the most first
+	tenants       [][]*job // by device: the jobs with nodes there or, for a switch, at its hosts
 	settled       []topology.DeviceID
 	interval      uint32 // of the jobs' maxima
 	before, after []float64
 	values        []float64
-	usual         [numMeasured]usualSpread // over all jobs that run
+	usual         [numMeasured]usualSpread // over all running jobs
 	devices       []topology.DeviceID      // at the ends of a region's links
-	lagged        []*lagged                // of the features of jobs in this interval, the first laggedUsed
+	lagged        []*lagged                // of the jobs' features in this interval, the first laggedUsed
 	laggedUsed    int
 	correlator    correlation.Correlator
 	finder        *root.Finder
-	senders       []root.Sender // of the region that is looked at (findSenders)
+	senders       []root.Sender // of the current region (findSenders)
 	sending       []*job        // whose these are
 	past          past
 	gaps          gaps
 	averages      averages
 	onWay         onWay
-	silent        []silent        // cables that died by their counters, in this interval
+	silent        []silent        // cables that are dead by their counters in this interval
 	quiet         []schema.LinkID // scratch of silent
 	back          []schema.LinkID // by link: that of its cable in the other direction
-	grounds       []uint32        // by link: the round in which it has a switch in common with a region
+	grounds       []uint32        // by link: the round in which it had a switch in common with a region
 	groundRound   uint32
 	shared        []shared // by case: with the region of the round
 	beside        []int32  // the cases with any
 
 	// The regions of each link, as compressed sparse rows over the links that are in one.
-	first   []int32 // by link: its place in entries plus 1, 0 none
+	first   []int32 // by link: its index in entries plus 1; 0: none
 	entries []entry
 	marked  []schema.LinkID
 
@@ -57,7 +57,7 @@ type work struct {
 // entry is a link's membership in a region; those of one link are chained.
 type entry struct {
 	member
-	next int32 // place of the next plus 1
+	next int32 // index of the next plus 1
 }
 
 type member struct {
@@ -75,7 +75,7 @@ func newWork(g *topology.Graph, grid *routes.Grid) work {
 	return work{finder: root.NewFinder(g, grid), first: make([]int32, g.NumLinks()), tenants: make([][]*job, g.NumDevices()), past: newPast(g.NumLinks()), grounds: make([]uint32, g.NumLinks())}
 }
 
-// index notes which regions each link is in.
+// index records which regions each link is in.
 func (w *work) index(cases []regionCase) {
 	for _, l := range w.marked {
 		w.first[l] = 0
@@ -103,7 +103,7 @@ func (w *work) of(l schema.LinkID) func(yield func(int, member) bool) {
 	}
 }
 
-// begin forgets the sums of the job before.
+// begin clears the sums of the previous job.
 func (w *work) begin(cases int) {
 	for _, c := range w.touched {
 		w.sums[c] = sums{}
@@ -123,7 +123,7 @@ func (w *work) touch(c int32) *sums {
 	return s
 }
 
-// begin gathers what is known of a region itself, in the memory of a region of the interval before.
+// begin sets up the case of a region, in memory reused from the previous interval.
 func (s *Stage) begin(rc *regionCase, snap *schema.Snapshot, region *schema.Region) {
 	*rc = regionCase{region: region, onset: -1, again: -1, stall: rc.stall[:0], weight: rc.weight[:0], waits: rc.waits[:0], added: rc.added[:0], jobs: rc.jobs[:0], failures: rc.failures[:0]}
 	levels := s.memory.metrics[region.Metric]
@@ -153,7 +153,7 @@ func (s *Stage) begin(rc *regionCase, snap *schema.Snapshot, region *schema.Regi
 			rc.onset = first
 		}
 		if rc.onset >= 0 && s.before(rc).n == 0 {
-			rc.onset = -1 // nothing is remembered that it could be compared with
+			rc.onset = -1 // nothing is remembered to compare it with
 		}
 		if rc.onset < 0 {
 			if at := s.stepUp(rc); at >= 0 { // it begins anew

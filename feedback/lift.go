@@ -48,10 +48,10 @@ func Lift(ctx context.Context, cfg *Config, marks []schema.FeedbackAction, reaso
 	return all, errors.Join(errs...)
 }
 
-// making is marks that were made alike.
+// making is a set of marks made in one sink with the same keys.
 type making struct {
 	sink  string
-	keys  string // kubernetes.MarksOf; empty: as configured
+	keys  string // from kubernetes.MarksOf; empty: the configured ones
 	marks []schema.FeedbackAction
 }
 

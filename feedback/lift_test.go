@@ -33,7 +33,7 @@ func (l labelled) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_ = json.NewEncoder(w).Encode(map[string]any{"metadata": map[string]any{"labels": labels}})
 }
 
-// A mark is taken away by the keys that it was made with, whatever keys are configured since.
+// A mark is removed by the keys that it was made with, whatever keys have been configured since.
 func TestMarksAreLiftedByTheirOwnKeys(t *testing.T) {
 	nodes := labelled{"n1": {"zone": "a"}, "n2": {}}
 	server := httptest.NewServer(nodes)

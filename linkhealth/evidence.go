@@ -47,7 +47,7 @@ const (
 type endState struct {
 	heard    bool // it was read at least once
 	missed   bool // it went missing, and its agent has not been silent since
-	unread   bool // its agent was silent when it was last due
+	unread   bool // its agent was silent when it was last expected
 	erring   bool // link_errors was reported and is not over
 	retrains bool // its link lost its training in this interval, so errors are no evidence
 	tallies  *[numCounters]tally
@@ -166,8 +166,8 @@ func (m *Monitor) judgeDevices(nanos int64) {
 	}
 }
 
-// deviceVerdict is an interval's verdict on a device with these ends.
-// A port that has been missing for long says nothing of the device while the agent that reads the others is silent.
+// deviceVerdict is an interval's verdict on a device with these ends. While the agent that reads its other ports is
+// silent, a port that has been missing for long is no evidence about the device.
 func (m *Monitor) deviceVerdict(ends []int32) (v verdict, silent bool) {
 	heard, unread, seenUp, cut, lost := false, false, false, len(ends) > 0, len(ends) > 0
 	for _, end := range ends {

@@ -145,7 +145,7 @@ is not secret.`,
 	}
 }
 
-// askAgents sends a command and collects the answers, until enough returns true if it is not nil; no answer is an error.
+// askAgents sends a command and collects the answers, until enough, if not nil, returns true. No answer is an error.
 func (g *globals) askAgents(cmd *cobra.Command, f *agentFlags, kind string, enough func(*schema.CommandResult) bool) ([]command.Answer, error) {
 	cfg, log, err := g.load(cmd)
 	if err != nil {
@@ -180,7 +180,7 @@ func (g *globals) askAgents(cmd *cobra.Command, f *agentFlags, kind string, enou
 	return answers, nil
 }
 
-// tooFew is the error where fewer agents have answered than should.
+// tooFew returns an error if fewer agents answered than expected.
 func (f *agentFlags) tooFew(answers []command.Answer) error {
 	if len(answers) >= f.expect {
 		return nil

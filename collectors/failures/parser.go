@@ -65,7 +65,7 @@ type Parser struct {
 	columns map[string]int // of a table; nil: default order
 	comma   rune           // delimiter of a table; 0: not known yet
 	report  time.Time      // of an ibdiagnet report
-	before  time.Time      // the last time without a zone
+	before  time.Time      // the previous time without a zone
 }
 
 // NewParser returns a parser.
@@ -145,13 +145,12 @@ func (p *Parser) zoned(text string) (time.Time, bool) {
 	return time.Time{}, false
 }
 
-// justWritten is how long before the reference, or after, the time of a line may be that was written at that time; lines
-// of a log may stand in another order by as much.
+// justWritten is how far the time of a line that was just written may be from the reference. Lines of a log may be out of
+// order by as much.
 const justWritten = 5 * time.Minute
 
-// unzoned is the right reading of a time that had no zone. In the hour that clocks repeat when daylight saving time ends
-// there are two: it is the later one where the line was written just now, or where the line before it is later than
-// the earlier one.
+// unzoned disambiguates a time without a zone in the hour that is repeated when daylight saving time ends: it is the
+// later instant if the line was just written then, or if the previous line is later than the earlier instant.
 func (p *Parser) unzoned(t time.Time) time.Time {
 	first, second := readings(t)
 	t = first
@@ -162,8 +161,8 @@ func (p *Parser) unzoned(t time.Time) time.Time {
 	return t
 }
 
-// readings are the earlier and the later instant at which the clocks of a time's zone show what they show at it; they
-// are the same but for hours that are repeated.
+// readings returns the earlier and the later instant with the same local time in t's zone. They differ only in a
+// repeated hour.
 func readings(t time.Time) (first, second time.Time) {
 	const day = 24 * time.Hour
 	_, before := t.Add(-day).Zone()

@@ -79,7 +79,7 @@ type rule struct {
 	kind       func(state string) schema.EventKind
 }
 
-// linkKind is the event for a link that entered a state, in the words of drivers and switches.
+// linkKind is the event for a link that entered a state, as drivers and switches name it.
 func linkKind(state string) schema.EventKind {
 	switch strings.ToLower(state) {
 	case "up", "plugged", "active":
@@ -103,7 +103,7 @@ var rules = []rule{
 	// mlx5_core 0000:3b:00.0 ens1f0: Link down; mlx4_en: ens6: Link Up
 	{regexp.MustCompile(`mlx5_core \S+ (?P<port>[^\s:]+): Link (?P<state>up|down)\b`), linkKind},
 	{regexp.MustCompile(`mlx4_en: (?:\S+: )?(?P<port>[^\s:]+): Link (?P<state>Up|Down)\b`), linkKind},
-	// mlx5_core 0000:08:00.0 mlx5_0: Port: 1 Link DOWN, of all InfiniBand drivers from Linux 6.14 on; INIT and ARMED come before ACTIVE
+	// mlx5_core 0000:08:00.0 mlx5_0: Port: 1 Link DOWN, from all InfiniBand drivers since Linux 6.14; INIT and ARMED precede ACTIVE
 	{regexp.MustCompile(`\b(?P<port>[a-z][a-z0-9_]*): Port: (?P<number>\d+) Link (?P<state>ACTIVE|DOWN)\b`), linkKind},
 	// mlx5_core 0000:3b:00.0: Port 1 link down
 	{regexp.MustCompile(`mlx5_core (?P<port>\S+): Port (?P<number>\d+) [Ll]ink (?P<state>up|down)\b`), linkKind},
@@ -113,7 +113,7 @@ var rules = []rule{
 	{regexp.MustCompile(`(?P<port>mlx\d_\d+): Port (?P<number>\d+) logical link is (?P<state>up|down)\b`), linkKind},
 	// mlx5_core 0000:3b:00.0: Port module event: module 0, Cable unplugged
 	{regexp.MustCompile(`mlx5_core (?P<port>\S+): Port module event: module \d+, Cable (?P<state>plugged|unplugged|error)`), linkKind},
-	// bnxt_en 0000:18:00.0 eno1: NIC Link is Down; i40e, ice, ixgbe, igb (which says its name twice)
+	// bnxt_en 0000:18:00.0 eno1: NIC Link is Down; i40e, ice, ixgbe, igb (which prints its name twice)
 	{regexp.MustCompile(`\b[a-z0-9_]+ [0-9a-f:.]+ (?P<port>[^\s:]+): (?:[a-z0-9]+: \S+ )?(?:NIC )?[Ll]ink is (?P<state>Up|Down|up|down)\b`), linkKind},
 	// hfi1 0000:05:00.0: hfi1_0: Link down / logical link changed state
 	{regexp.MustCompile(`(?P<port>hfi1_\d+): .*(?:Link|link state).*\b(?P<state>up|down|ACTIVE|DOWN|OFFLINE)\b`), linkKind},

@@ -8,11 +8,11 @@ import (
 	"github.com/giverny/giverny/topology"
 )
 
-// Place is a port of a device, by its name in the fabric's graph; without a port it is the whole device.
+// Place is a port of a device, by its name in the fabric's graph, or without a port the whole device.
 type Place struct{ Device, Port string }
 
-// FailedAt finds what failed, or came back, among its node's devices in each fabric (as Device gives them): one port
-// of a link, else all the devices. A fabric without a place has nothing of it, or it is not known which it is.
+// FailedAt finds what failed or recovered among a node's devices in each fabric (as returned by Device): one port for a
+// link, else all the devices. A fabric has no place if it is not concerned, or if the port is ambiguous.
 func (r *Resolver) FailedAt(devices [][]string, f schema.Failure) [][]Place {
 	if f.Port != "" && (f.Kind == schema.LinkFailed || f.Kind == schema.LinkRestored) {
 		return r.port(devices, f.Port)
@@ -28,13 +28,12 @@ func (r *Resolver) FailedAt(devices [][]string, f schema.Failure) [][]Place {
 
 // port finds the port that a log names among a node's devices:
 //
-//   - at the adapter that the name begins with, "mlx5_3/1" at "node1 mlx5_3"; at no other of the same driver;
-//   - else under the name as it stands, where one device of the fabric has such a port;
-//   - else, if the node has one device in all the fabrics, at its port of the number behind the last slash, or at
-//     the only port that it has: "0000:3b:00.0/1", "ib0".
+//   - at the adapter that the name begins with, "mlx5_3/1" at "node1 mlx5_3", never at another one of the same driver;
+//   - else under the name as is, if exactly one device of the fabric has such a port;
+//   - else, if only one device in all fabrics can be meant, at its port with the number after the last slash, or at
+//     its only port: "0000:3b:00.0/1", "ib0".
 //
-// A host has other interfaces too, and of several adapters a name such as "ib3" does not say which is meant: then
-// there is none.
+// Else there is none: a host has other interfaces too, and "ib3" does not tell which of several adapters it is.
 func (r *Resolver) port(devices [][]string, port string) [][]Place {
 	interfaceName, number := port, port
 	if i := strings.LastIndexByte(port, '/'); i >= 0 {
@@ -73,7 +72,7 @@ func (r *Resolver) port(devices [][]string, port string) [][]Place {
 	return make([][]Place, len(devices))
 }
 
-// known leaves in each fabric the one place that is meant, or none.
+// known keeps the place of each fabric that has exactly one, if its port is known.
 func known(places [][]Place) [][]Place {
 	for i, of := range places {
 		if len(of) != 1 || of[0].Port == "" {
@@ -83,7 +82,7 @@ func known(places [][]Place) [][]Place {
 	return places
 }
 
-// adapter is which of a host's adapters a device is: "mlx5_0" of "node1 mlx5_0". Empty: its label does not say.
+// adapter is the adapter's name in a host's label, "mlx5_0" of "node1 mlx5_0"; empty if there is none.
 func (r *Resolver) adapter(fabric int, device string) string {
 	g := r.fabrics[fabric].graph
 	id, ok := g.FindDevice(device)
@@ -97,8 +96,8 @@ func (r *Resolver) adapter(fabric int, device string) string {
 	return words[1]
 }
 
-// isAnother says that a log's name of an interface cannot be that of an adapter: it is another adapter of the
-// same driver, or an Ethernet interface (eth0, ens1f0), while labels that name adapters are InfiniBand's.
+// isAnother reports whether an interface name in a log cannot belong to an adapter: it is another adapter of the same
+// driver, or an Ethernet interface (eth0, ens1f0), as only InfiniBand labels name adapters.
 func isAnother(adapter, name string) bool {
 	const digits = "0123456789"
 	switch {
@@ -111,7 +110,7 @@ func isAnother(adapter, name string) bool {
 	return driver != adapter && driver == strings.TrimRight(name, digits)
 }
 
-// named is a name if a device has a port that is called so.
+// named returns the name if the device has a port of this name, else "".
 func (r *Resolver) named(fabric int, device, name string) string {
 	g := r.fabrics[fabric].graph
 	if id, ok := g.FindDevice(device); ok && name != "" {
@@ -122,7 +121,7 @@ func (r *Resolver) named(fabric int, device, name string) string {
 	return ""
 }
 
-// onlyPort is the port of a device that has one; empty: it has several.
+// onlyPort is the port of a device that has exactly one, else "".
 func (r *Resolver) onlyPort(fabric int, device string) string {
 	g := r.fabrics[fabric].graph
 	id, ok := g.FindDevice(device)

@@ -10,61 +10,62 @@ import (
 	"github.com/giverny/giverny/topology"
 )
 
-// Drain is the switch of a torus or mesh whose nodes do not take what arrives. The links of these fabrics know no
-// direction, so that back pressure cannot be followed; but under dimension-order routing all that goes to one
-// switch forms a tree, and what stalls, what is held back and what was added is on the links of the tree.
+// Drain is the switch of a torus or mesh whose nodes do not accept the arriving traffic. Links of these fabrics are read
+// without direction, so back pressure cannot be followed. But under dimension-order routing all traffic to one switch
+// forms a tree, and the stall, the held-back traffic and the added load are on the links of that tree.
 type Drain struct {
 	Device  topology.DeviceID
-	Fit     float64             // how well what is seen and the tree agree, 0 to 1; 0: none
-	Grew    bool                // what is compared is what was added
-	Idle    bool                // the region's links have nothing to send for a part of the time
+	Fit     float64             // how well the readings agree with the tree, 0 to 1; 0: there is no tree
+	Grew    bool                // the tree was compared with the added load
+	Idle    bool                // the region's links have nothing to send part of the time
 	Senders []topology.DeviceID // ascending
-	Meeting Meeting             // where the traffic comes together, whichever jobs send it
+	Meeting Meeting             // where traffic merges, whichever jobs send it
 
-	tree       float64 // the fit by all links of the tree alike, as that of a neck is
-	mostlyIdle bool    // most of the time that they do not send
+	known      bool    // the senders are a job's nodes
+	tree       float64 // the fit with all links of the tree weighted alike, comparable with that of a neck
+	mostlyIdle bool    // they have nothing to send for most of the time in which they do not send
 }
 
 const (
 	// drainFit is the least fit of a tree for its end to be called the root.
 	drainFit = .75
-	// grownFit is the same where load was added and no full link is known: in full buffers what is held up of others hides
-	// how much of it goes where, but what was added lies on the tree, and most where it ends.
+	// grownFit is the same if load was added and no full link is known: with full buffers, traffic of others that is held up
+	// hides how much goes where, but the added load is on the tree, and most of it at the end.
 	grownFit = .5
-	// unknownFit is the same where the senders are not known, leastSenders how many they must be.
+	// unknownFit is the same if the senders are unknown, leastSenders their minimum number.
 	unknownFit, leastSenders = .85, 4
-	// meetsWeight is what it counts beside the fit of known senders that traffic meets at a switch of the line, or
-	// meetsBeside, where a tree of theirs fits so well (wellFits) that it says more.
+	// meetsWeight weighs the evidence that traffic merges at a switch of the line, relative to the fit of known senders;
+	// meetsBeside replaces it if the fit of one of their trees is at least wellFits.
 	meetsWeight, meetsBeside, wellFits = 1, .02, .98
-	// memberWeight is what it counts that the end is a node of the job itself: what its nodes send goes to one of them, unless
-	// it is traffic with files, and two neighbours on a line show nearly the same.
+	// memberWeight is added if the end is a node of the job itself: except for file traffic, its nodes send to each other,
+	// and two neighbours on a line show nearly the same.
 	memberWeight = .15
-	// heldMember is what that counts more where no load was added and something always waits: full buffers show nearly the same
-	// on both sides of the end.
+	// heldMember is added to that if no load was added and something always waits: full buffers show nearly the same on
+	// both sides of the end.
 	heldMember = .65
-	// inTree is the share of what is held back that must lie on links which a tree to a switch can have.
+	// inTree is the share of the held-back traffic that must be on links which a tree to a switch can have.
 	inTree = .6
-	// certainFit is from which fit on a tree says who does not send.
+	// certainFit is the fit from which on a tree excludes jobs as senders.
 	certainFit = .85
-	// drainEnds bounds the switches that are tried.
+	// drainEnds bounds the number of candidate switches.
 	drainEnds = 24
 )
 
 // IsRoot reports whether the tree is known well enough for its end to be a root.
 func (d *Drain) IsRoot() bool { return d.Fit >= drainFit || d.Grew && d.Fit >= grownFit }
 
-// IsCertain reports whether the tree fits so well that it says who does not send.
+// IsCertain reports whether the tree fits well enough to exclude jobs as senders.
 func (d *Drain) IsCertain() bool { return d.Fit >= certainFit }
 
-// Sender is who may send what a region of a grid holds back: a job.
+// Sender is a job that may send the traffic held back in a region of a grid.
 type Sender struct {
 	Devices []topology.DeviceID // of its nodes, ascending
 	Routes  *routes.Set         // of its traffic
 }
 
-// Drain finds the switch that the traffic of a region's links converges on, if it does, and the place in senders of the one
-// whose nodes send; -1 if that is not known. Regions with the same stalls and the same since, which changes with what pressure
-// is compared with, share what is looked up.
+// Drain finds the switch on which the traffic of a region's links converges, if any, and the index in senders of the one
+// whose nodes send it; -1 if unknown. Regions with the same stalls and the same since, which identifies what pressure is
+// compared with, share cached readings.
 func (f *Finder) Drain(p *Pressure, links []schema.LinkID, senders []Sender, since uint32) (best Drain, from int) {
 	f.held.readings.turnTo(p.Stall, since)
 	if f.grid == nil || !f.graph.Duplex() {
@@ -82,12 +83,13 @@ func (f *Finder) Drain(p *Pressure, links []schema.LinkID, senders []Sender, sin
 		return Drain{Idle: idle, mostlyIdle: mostly, Meeting: meeting}, -1
 	}
 	best, from = h.knownDrain(senders, ends, idle, p)
-	// Before a slow link of an earlier dimension, the senders of a tree to the switch before it would fit as well.
+	// Only for the grid's last dimension: with a slow link of an earlier one, a tree to the switch before it fits as well.
 	if best.Fit < drainFit && h.last == len(h.grid.Dims())-1 {
 		if unknown := h.unknownDrain(meeting.Device, p); unknown.Fit > best.Fit {
 			best, from = unknown, -1
 		}
 	}
+	best.known = from >= 0
 	if best.Fit > 0 {
 		h.tree.Gather(best.Senders, best.Device)
 		best.tree, best.Grew = h.agreement(), h.grew
@@ -96,7 +98,7 @@ func (f *Finder) Drain(p *Pressure, links []schema.LinkID, senders []Sender, sin
 	return best, from
 }
 
-// knownDrain is the tree to one of the ends from the nodes of one of the senders.
+// knownDrain is the best tree from the nodes of one of the senders to one of the ends.
 func (h *held) knownDrain(senders []Sender, ends []topology.DeviceID, idle bool, p *Pressure) (best Drain, from int) {
 	weight := 1. * meetsWeight
 	for from, of := range senders {
@@ -130,15 +132,15 @@ func (h *held) knownDrain(senders []Sender, ends []topology.DeviceID, idle bool,
 	return best, from
 }
 
-// knownTree is the tree from one of the senders to one of the ends, and how well what is seen agrees with it.
+// knownTree is the tree from one of the senders to one of the ends, and how well the readings agree with it.
 type knownTree struct {
 	from, end int
 	fit       float64
 	member    bool // the end is a node of the sender's
 }
 
-// unknownDrain is the tree to the switch where the traffic of a region meets, with senders that are taken from what is held
-// back: they may be of a job that no table has.
+// unknownDrain is the tree to the switch where the traffic of a region merges, from senders inferred from the held-back
+// traffic: they may belong to a job that is in no table.
 func (h *held) unknownDrain(end topology.DeviceID, p *Pressure) Drain {
 	senders := h.sendersTo(end)
 	if len(senders) < leastSenders {
@@ -152,15 +154,16 @@ func (h *held) unknownDrain(end topology.DeviceID, p *Pressure) Drain {
 }
 
 const (
-	// alikeFull is within how many percent of their capacity links are as full as each other.
+	// alikeFull is the difference in load, percent of capacity, up to which links count as equally full.
 	alikeFull = 5
-	// leastBefore of what waits where a region's traffic ends must wait before a full link for it to be the root.
+	// leastBefore is the least traffic waiting before a full link that is a root, relative to that where the region's traffic ends.
 	leastBefore = .1
 )
 
 // FullLink is, on a grid, the link at a region that carries most of its capacity, if that is more than before the onset and
-// the link does not stall itself; of several alike the one before which the region lies or, where links are idle for most
-// of the time that they do not send, so that stall says how much waits, the one before which most is held back. It is NoLink where none is full.
+// the link does not stall itself. Of equally full links it is the one before which the region lies. If links are idle for most
+// of the time that they do not send, stall says how much waits: then it is the one before which most is held back. It is
+// NoLink if none is full.
 func (p *Pressure) FullLink(links []schema.LinkID, n *Neck, d *Drain) schema.LinkID {
 	best, most := schema.NoLink, float64(fullPercent)
 	if p.grid == nil {
@@ -196,11 +199,11 @@ func (p *Pressure) FullLink(links []schema.LinkID, n *Neck, d *Drain) schema.Lin
 type fullLink struct {
 	link schema.LinkID
 	use  float64 // percent of its capacity
-	held float64 // waits before it, bytes/s (heldBefore)
+	held float64 // traffic waiting before it, bytes/s (heldBefore)
 }
 
-// listFull lists the links at those of a region that are full, more so than before the onset, and do not stall, and before which at
-// least so much waits.
+// listFull lists the links at a region's switches that are full, fuller than before the onset and do not stall, and before
+// which least bytes/s or more wait.
 func (p *Pressure) listFull(links []schema.LinkID, least float64) {
 	e := p.ends
 	e.full = e.full[:0]
@@ -223,10 +226,10 @@ func (p *Pressure) listFull(links []schema.LinkID, least float64) {
 	}
 }
 
-// waitsOn is what a link carries in the share of the time that it stalls, bytes/s.
+// waitsOn is the load of a link times the share of time that it stalls, bytes/s.
 func (p *Pressure) waitsOn(l schema.LinkID) float64 { return p.Carries(l) * p.StallOf(l) / 100 }
 
-// waitsAt is what waits on the links of the switch where the traffic of a region ends, bytes/s; 0 where that is not known.
+// waitsAt is what waits on the links of the switch where the traffic of a region ends, bytes/s; 0 if that is unknown.
 func (p *Pressure) waitsAt(d *Drain) (sum float64) {
 	if end, known := d.End(); known {
 		for _, l := range p.graph.LinksAt(end) {
@@ -236,8 +239,8 @@ func (p *Pressure) waitsAt(d *Drain) (sum float64) {
 	return sum
 }
 
-// heldBefore is what waits on the links that lead into a link of a grid because it is full, bytes/s: by what they stall beyond
-// what it does itself, as the rest waits for what is behind it. It is that of the direction in which it is more.
+// heldBefore is what waits on the links into a link of a grid because it is full, bytes/s: by how much more they stall than the
+// link itself, as the rest waits for something downstream of it. It is the larger value of both directions.
 func (p *Pressure) heldBefore(l schema.LinkID) (most float64) {
 	own := p.StallOf(l)
 	from, to := p.graph.Ends(l)

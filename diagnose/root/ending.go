@@ -8,65 +8,66 @@ import (
 	"github.com/giverny/giverny/topology"
 )
 
-// Ending is the place of a grid at which the back pressure of a region ends: a link in one direction, or a switch whose nodes do not
-// take what arrives.
+// Ending is the place of a grid where a region's back pressure ends: a link in one direction, or a switch whose nodes do not accept the
+// arriving traffic.
 type Ending struct {
 	Found  bool
 	Device topology.DeviceID
 	Link   schema.LinkID // that leaves or enters the switch; NoLink: its nodes
-	Lost   float64       // of a link, the share of what it carried before the onset that it does not now
+	Lost   float64       // of a link: the share of its load before the onset that it lost
 }
 
 const (
-	// passes is how much of what stalls before a link that stalls counts before the next one.
+	// passes is the share of the stall upstream of a stalled link that counts as upstream of the next one.
 	passes = .8
-	// surely is from which stall on, share of time, a link surely holds up what is before it; quiet what noise shows.
+	// surely is the stall, share of time, from which on a link surely holds up the traffic before it; quiet is that of noise.
 	surely, quiet = .15, .01
-	// surelyNot is how probable it may be at most that back pressure ends at nodes for a link to be called slow.
+	// surelyNot limits the probability that back pressure ends at nodes, for a link to be called slow.
 	surelyNot = .2
-	// leastShown is the least that a log is taken of, rounds how many links are followed one after the other.
+	// leastShown is added to a share before its log is taken; rounds limits how many links in a row are followed.
 	leastShown, rounds = .02, 10
 )
 
-// endings is the memory of what is found of the places of a region.
+// endings is scratch memory for the places of a region.
 type endings struct {
 	links  []schema.LinkID // at the region's switches
-	at     []int32         // by link: its place in links, of the round
+	at     []int32         // by link: its index in links, if round is current
 	round  []uint32
-	stall  []float64 // by link's place, of the direction in which it stalls, share of time
+	stall  []float64 // by index in links: stall in the direction in which it stalls, share of time
 	use    []float64 // share of capacity
 	was    []float64 // the same before the onset
-	necks  []float64 // how much waits for a link (Neck.Score); 0 of one that is no neck
-	before []float64 // what stalls before a link, at twice its place, and one more for the way from its end to its beginning
+	necks  []float64 // how much waits for a link (Neck.Score); 0 if it is no neck
+	before []float64 // stall upstream of a link: at twice its index from its beginning to its end, at one more the other way
 	edges  []edge
 	next   []float64
 	places []rated
 	nodes  []nodes
-	scores []float64 // by switch: the odds of the places at it
+	scores []float64 // by switch: the sum of the odds of the places at it
 }
 
-// edge leads from a stalled link into one that it may wait for, either of them one way.
+// edge leads from a stalled link to one that it may wait for, each in one direction.
 type edge struct {
 	from, to int32
-	own      float64 // what the first one adds to what stalls before the other
-	pass     float64 // the share of what stalls before it that it does
+	own      float64 // stall that from itself adds upstream of to
+	pass     float64 // share of the stall upstream of from that counts as upstream of to
 }
 
 func newEndings(links, devices int) endings {
 	return endings{at: make([]int32, links), round: make([]uint32, links), scores: make([]float64, devices)}
 }
 
-// Endings are where the back pressure of a region ends: anywhere, at a link, and at a switch's nodes.
+// Endings are where the back pressure of a region most probably ends: at any place, at a link, and at a switch's nodes.
 type Endings struct {
 	Any, Link, Nodes Ending
-	AtNodes          float64 // how probable it is that it ends at some switch's nodes, 0 to 1
+	AtNodes          float64 // probability that it ends at some switch's nodes, 0 to 1
 	OfMeans          bool    // readings are the mean of both directions
+
+	Slow topology.DeviceID // the switch whose nodes accept too little, if that is what holds up the region
 }
 
-// Endings finds where the back pressure of a region ends on a grid. The region is the one of which Drain found d, and Neck the links
-// that packets wait for, last. Followed from link to link, back pressure ends where much stalls before a place that does not stall
-// itself; each place is rated by that and by what else speaks for it, and a switch by all places at it, as a link is known by either
-// of its ends.
+// Endings finds where the back pressure of a region ends on a grid. It must follow the calls of Drain, which returned d, and of Neck
+// for the same region. Followed from link to link, back pressure ends where much stalls upstream of a place that does not stall itself.
+// Each place is rated by that and by other evidence, a switch by all places at it: a link may be named by either end.
 func (f *Finder) Endings(p *Pressure, d *Drain) (found Endings) {
 	h, e := &f.held, &f.endings
 	if f.grid == nil || !f.graph.Duplex() || len(h.devices) == 0 {
@@ -80,11 +81,17 @@ func (f *Finder) Endings(p *Pressure, d *Drain) (found Endings) {
 	e.findOdds()
 	found = Endings{Any: e.best(e.places), Link: e.best(e.places[:links]), Nodes: e.best(e.places[links:]), OfMeans: p.oneWay < 1}
 	found.AtNodes = e.shareFrom(links)
+	if found.Slow = found.Nodes.Device; !found.OfMeans && d.IsRoot() {
+		found.Slow = d.Device
+	}
+	if !found.OfMeans && !d.Idle { // something always waits
+		found.Slow = e.slowEnd(found.Slow, d, h, p)
+	}
 	return found
 }
 
-// AtSlowLink reports whether back pressure ends at a link that carries clearly less than before the onset, where readings are means:
-// others show by themselves whether a link is full.
+// AtSlowLink reports whether back pressure ends at a link that carries clearly less than before the onset, if readings are means: other
+// readings show directly whether a link is full.
 func (e *Endings) AtSlowLink() bool {
 	return e.OfMeans && e.Link.Found && e.AtNodes < surelyNot && e.Link.Lost > 1-ClearlyLess
 }
@@ -94,7 +101,7 @@ func (e *Endings) Neck() Neck {
 	return Neck{Link: e.Link.Link, Tail: e.Link.Device, Lost: e.Link.Lost, Slower: true, Sole: true}
 }
 
-// take looks up the links at the switches of the region.
+// take collects the links at the region's switches, and their readings.
 func (e *endings) take(h *held, p *Pressure) {
 	e.links, e.stall, e.use, e.was, e.necks = e.links[:0], e.stall[:0], e.use[:0], e.was[:0], e.necks[:0]
 	for _, d := range h.devices {
@@ -121,15 +128,15 @@ func (e *endings) stallOf(l schema.LinkID, p *Pressure) float64 {
 	return min(1, max(0, p.StallOf(l)/100-quiet)/p.oneWay)
 }
 
-// follow adds up what stalls before each link, either way: over the links that lead into it, by what it carries of all that these
-// may lead to.
+// follow sums the stall upstream of each link, in both directions: over the links that lead into it, by its share of the load of all
+// links that these lead to.
 func (e *endings) follow(h *held, p *Pressure) {
 	e.edges = e.edges[:0]
 	for i, l := range e.links {
 		if e.stall[i] == 0 {
 			continue
 		}
-		for dir := range int32(2) { // what travels over it that way may go on over others behind its end
+		for dir := range int32(2) { // traffic in that direction may continue on other links at its end
 			via, dim := e.endOf(l, dir, p), h.grid.Dim(l)
 			all := leastShown
 			for _, out := range p.graph.LinksAt(via) {
@@ -163,7 +170,7 @@ func (e *endings) follow(h *held, p *Pressure) {
 	}
 }
 
-// endOf is the switch to which a link leads, one way.
+// endOf is the switch to which a link leads in a direction.
 func (e *endings) endOf(l schema.LinkID, dir int32, p *Pressure) topology.DeviceID {
 	from, to := p.graph.Ends(l)
 	if dir == 1 {
@@ -172,19 +179,19 @@ func (e *endings) endOf(l schema.LinkID, dir int32, p *Pressure) topology.Device
 	return to
 }
 
-// shownLog is the log of a share.
+// shownLog is the log of a share plus leastShown.
 func shownLog(share float64) float64 { return math.Log(max(0, share) + leastShown) }
 
-// rated is a place that is rated: a link, one way, or a switch's nodes.
+// rated is a place with its score: a link in one direction, or a switch's nodes.
 type rated struct {
-	lost     float64       // of a link, of what it carried before the onset
+	lost     float64       // of a link: the share of its load before the onset that it lost
 	link     schema.LinkID // NoLink: nodes
 	from, to topology.DeviceID
 	score    float64
-	odds     float64 // of score, 1 of the most probable place
+	odds     float64 // relative to the most probable place
 }
 
-// findOdds finds how probable the places are, beside the most probable one.
+// findOdds computes the odds of each place, relative to the most probable one.
 func (e *endings) findOdds() {
 	highest := math.Inf(-1)
 	for i := range e.places {
@@ -195,7 +202,7 @@ func (e *endings) findOdds() {
 	}
 }
 
-// best is the switch with the most probable places at it, and the most probable of these.
+// best is the switch whose places have the highest sum of odds, with the most probable of these places.
 func (e *endings) best(places []rated) (best Ending) {
 	for i := range places {
 		e.scores[places[i].from], e.scores[places[i].to] = 0, 0
@@ -223,7 +230,7 @@ func (e *endings) best(places []rated) (best Ending) {
 	return best
 }
 
-// shareFrom is how probable the places from one on are, of all.
+// shareFrom is the share of the places from index first on in the odds of all.
 func (e *endings) shareFrom(first int) float64 {
 	sum, all := 0., 0.
 	for i := range e.places {

@@ -82,8 +82,8 @@ func (n *Nodes) Marking(earlier string) (*Nodes, error) {
 	return &other, nil
 }
 
-// nodeState is the part of a node that is changed. Its JSON is the reconciler's State, which is also in the audit. It names
-// the keys, so that a mark can be removed after others have been configured; states of earlier versions do not.
+// nodeState is the part of a node that is changed. Its JSON is the reconciler's State, which is also in the audit log. It
+// names the keys, so that a mark can be removed after a change of configuration; states of earlier versions do not.
 type nodeState struct {
 	LabelKey string  `json:"label_key,omitempty"`
 	Label    *string `json:"label,omitempty"` // value; nil: the node has no such label
@@ -91,7 +91,7 @@ type nodeState struct {
 	Effect   *string `json:"effect,omitempty"` // of the taint; nil: none
 }
 
-// MarksOf is what Marks was when a node was marked so; empty where the state does not say.
+// MarksOf returns what Marks was when a node got this state; empty if the state does not name the keys.
 func MarksOf(marked reconcile.State) string {
 	var s nodeState
 	if json.Unmarshal([]byte(marked), &s) != nil || s.LabelKey == "" && s.TaintKey == "" {
@@ -136,7 +136,7 @@ func (n *Nodes) Avoid(now reconcile.State) (reconcile.State, error) {
 	return s.state(), nil
 }
 
-// Undo reverts the parts of the mark that are unchanged since.
+// Undo reverts the parts of a mark that nothing else has changed since.
 func (n *Nodes) Undo(now, before, marked reconcile.State) (reconcile.State, bool) {
 	var is, was, made nodeState
 	if errors.Join(json.Unmarshal([]byte(now), &is), json.Unmarshal([]byte(before), &was), json.Unmarshal([]byte(marked), &made)) != nil {

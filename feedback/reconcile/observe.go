@@ -30,8 +30,8 @@ func (r *Reconciler) Take(s Scores) {
 	}
 }
 
-// Forget drops the scores of a fabric that another process now owns. Its nodes are relieved as if it were calm; if it
-// was the only fabric, as if their scores were unknown.
+// Forget drops the scores of a fabric that another process now owns. Its nodes are relieved as if it were calm, or if it
+// was the only fabric, as if its scores were unknown.
 func (r *Reconciler) Forget(fabric string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -40,8 +40,8 @@ func (r *Reconciler) Forget(fabric string) {
 	r.fresh = len(r.newest) > 0
 }
 
-// observe passes the newest scores to the policy; a node on several fabrics gets the highest. If the scores of all
-// fabrics are unknown, or none arrive any more, they are unknown to the policy; those of a single fabric only hold its marks.
+// observe passes the newest scores to the policy; a node on several fabrics gets the highest. If all fabrics are unknown,
+// or no scores arrive any more, the policy is given unknown scores; a single unknown fabric only keeps its marks.
 func (r *Reconciler) observe(now time.Time) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -81,8 +81,8 @@ func (r *Reconciler) observe(now time.Time) {
 	r.policy.Observe(at, slices.Collect(maps.Values(highest)))
 }
 
-// hold raises the scores of marked nodes to where they stay marked, if a fabric that may have marked them has been unknown
-// for less than RelieveUnknownAfter.
+// hold raises the scores of marked nodes just enough to keep the marks, if a fabric that may have caused them has been
+// unknown for less than RelieveUnknownAfter.
 func (r *Reconciler) hold(scores map[string]policy.Score, atNanos int64) {
 	for fabric, s := range r.newest {
 		last := r.known[fabric]

@@ -34,7 +34,7 @@ func TestAnalysersOfSeveralFabricsDoNotFight(t *testing.T) {
 				t.Fatalf("%v, want %s %s %s; a:\n%sb:\n%s", got, n1, both, n3, a.audited(), b.audited())
 			}
 		}
-		// say gives both the same scores for some minutes, interval by interval.
+		// say sends each its scores, the same in every interval for some minutes.
 		say := func(minutes int, ofA, ofB []string) {
 			for range minutes * 6 {
 				says(a, "ib0", ofA...)
@@ -50,7 +50,7 @@ func TestAnalysersOfSeveralFabricsDoNotFight(t *testing.T) {
 		want("1", marked, "3")
 		say(5, nil, nil)
 		want("1", "2", "3")
-		if n := f.changes("both"); n > 2*4 { // at most one change by each per change of the scores
+		if n := f.changes("both"); n > 2*4 { // at most one change by each analyser per change of the scores
 			t.Errorf("the node that both have was changed %d times", n)
 		}
 		// One stops; the marks of the other stay.

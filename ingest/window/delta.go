@@ -8,23 +8,23 @@ const (
 	tolerance = 1.1
 	// smallestPacketBytes limits how many packets a link can carry.
 	smallestPacketBytes = 64
-	// beyondCapacity is how many times what its link can carry a counter may rise, before that is no value: the
-	// capacity may be one that the description of the fabric leaves out, and faster than was assumed.
+	// beyondCapacity limits a counter's rise, as a multiple of what its link can carry. The limit is loose, as the
+	// capacity may be an assumption where the fabric's description has none, and the link may be faster.
 	beyondCapacity = 16
 )
 
-// fall is when a counter of a port fell without having wrapped, and the value that it fell from.
+// fall is when a port's counter fell without wrapping, and the value it fell from.
 type fall struct {
 	nanos int64
 	from  uint64
 }
 
 // delta returns by how much a counter rose from reading a to the later reading b of
-// the same port, or why that is unknown. A counter that went down is taken to have
-// wrapped once if the link can do that much in the time; otherwise it was reset. If it
-// then rises to its value before the fall or higher, the fall was no reset: some devices
-// report zero, or an older value, now and then. How far it rose is unknown then. Falls
-// are noted in the track, so the differences of a port must come in order of time.
+// the same port, or why that is unknown. A counter that fell is taken to have wrapped
+// once if the link can carry that much in the time; otherwise it was reset. If it then
+// rises to its value before the fall or higher, it was no reset: some devices
+// occasionally report zero or an older value. Then the rise is unknown. Falls are
+// recorded in the track, so delta must be called in order of time for each port.
 func (w *Window) delta(t *track, p uint32, a, b reading) (delta float64, fault Reason) {
 	full := t.info.MaxValue()
 	switch sticks := t.info.Overflow == schema.Saturates; {
@@ -40,7 +40,7 @@ func (w *Window) delta(t *track, p uint32, a, b reading) (delta float64, fault R
 			return 0, Reset
 		}
 		rise, nanos := float64(b.value-a.value), b.nanos-a.nanos
-		// Less is plausible on every link, for packets as for bytes; most differences end here.
+		// Less is plausible on every link, for packets and bytes: a fast path for most differences.
 		if rise > beyondCapacity*w.ports.slowest/smallestPacketBytes*float64(nanos)/1e9 {
 			if most := w.carried(t, p, nanos); most > 0 && rise > beyondCapacity*most {
 				return 0, Implausible
@@ -59,7 +59,7 @@ func (w *Window) delta(t *track, p uint32, a, b reading) (delta float64, fault R
 	return wrapped, sound
 }
 
-// fell notes that a counter fell from reading a to reading b.
+// fell records that a counter fell from reading a to reading b.
 func (t *track) fell(p uint32, a, b reading) {
 	if t.falls == nil {
 		t.falls = make([]fall, len(t.held))
@@ -67,22 +67,21 @@ func (t *track) fell(p uint32, a, b reading) {
 	t.falls[p] = fall{b.nanos, a.value}
 }
 
-// fellTo says whether a reading is that to which a counter fell.
+// fellTo reports whether a reading is the one to which a counter fell.
 func (t *track) fellTo(p uint32, a reading) bool {
 	return t.falls != nil && t.falls[p].from > 0 && t.falls[p].nanos == a.nanos
 }
 
-// stays keeps the fall of a counter in mind while it stays where it fell.
+// stays extends a fall to the next reading while the counter's value is unchanged.
 func (t *track) stays(p uint32, a, b reading) {
 	if t.fellTo(p, a) {
 		t.falls[p].nanos = b.nanos
 	}
 }
 
-// mostPossible is how far a counter can rise in a time. If the capacity of the
-// link is unknown, or a weak limit because packets are large or are not lost all
-// the time, that is half the counter's range: beyond it, a reset is as likely as
-// a wrap.
+// mostPossible is how far a counter can rise in a time. It is at most half the counter's
+// range, beyond which a reset is as likely as a wrap, if the link's capacity is unknown or
+// a weak limit, as for packets: they may be large, and are not lost all the time.
 func (w *Window) mostPossible(t *track, p uint32, nanos int64) float64 {
 	half := float64(t.info.MaxValue()) / 2
 	unit := w.unitOf(t, p)
@@ -102,7 +101,7 @@ func (w *Window) mostPossible(t *track, p uint32, nanos int64) float64 {
 	return min(half, most)
 }
 
-// carried is how far the link's capacity lets a counter of bytes or packets rise in a time; 0: that is not known.
+// carried is how far a counter of bytes or packets can rise in a time by the link's capacity; 0 if unknown.
 func (w *Window) carried(t *track, p uint32, nanos int64) float64 {
 	link := w.ports.links(t.info.Side)[p]
 	if link == schema.NoLink || t.info.Metric.Unit() == schema.Percent {

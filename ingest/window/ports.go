@@ -98,7 +98,7 @@ func (p *ports) find(name schema.PortName) uint32 {
 	return first + uint32(i)
 }
 
-// is reports whether a port number that a name once had is still right.
+// is reports whether a port number remembered for a name is still right.
 func (p *ports) is(port uint32, name schema.PortName) bool {
 	if int(port) >= len(p.name) || p.name[port] != name.Port {
 		return false

@@ -12,10 +12,10 @@ const (
 	Late                         // the interval has closed; the reading only serves as the start of a later difference
 	Early                        // too far ahead of the open interval, or of the present time
 	ClockSkew                    // the device's clock is too far off
-	Duplicate                    // readings: there is one of that instant; of derived percentages the larger counts
-	OutOfOrder                   // readings: older than all of the counter that are still held
+	Duplicate                    // readings: there is one of that instant already; of derived percentages the larger counts
+	OutOfOrder                   // readings: older than all that are still held of the counter
 	Saturated                    // differences: a reading at the maximum of a saturating counter
-	Reset                        // differences: the counter was reset in between, or fell and came back
+	Reset                        // differences: the counter was reset in between, or fell and recovered
 	Gap                          // differences: the readings are too far apart
 	Implausible                  // values: more than 110 percent; differences: far more than the link can carry
 	NoTick                       // values: the length of the port's tick is unknown

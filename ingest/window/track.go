@@ -39,7 +39,7 @@ type track struct {
 	held      []uint8 // number of readings in the history
 	histories []history
 	folded    [][]partial // by slot of interval, then by port; nil until something is folded
-	falls     []fall      // by port; nil until a counter fell
+	falls     []fall      // by port; nil until a counter falls
 
 	// Derived percentages; by slot of interval, then by port: reading + 1, or 0.
 	derived [][]uint64
@@ -214,7 +214,7 @@ func (w *Window) storeReadings(t *track, b *schema.CounterBatch, c *schema.Count
 	}
 }
 
-// has says whether a reading of an instant is held of a port: another one of it was delivered twice, and nothing lacks it.
+// has reports whether a port's reading of an instant is held. If so, another one is a duplicate delivery, and nothing is lost.
 func (t *track) has(p uint32, nanos int64) bool {
 	return t.derived == nil && slices.ContainsFunc(t.histories[p][:t.held[p]], func(r reading) bool { return r.nanos == nanos })
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/giverny/giverny/topology"
 )
 
-// withAggregationNodes is a leaf-spine of which every spine has an adapter of its own, as SHARP gives it.
+// withAggregationNodes is a leaf-spine whose spines each have an aggregation node, as with SHARP.
 func withAggregationNodes(t *testing.T, leaves, hosts, spines int) *topology.Graph {
 	t.Helper()
 	b := topology.NewBuilder("sharp")
@@ -42,7 +42,7 @@ func withAggregationNodes(t *testing.T, leaves, hosts, spines int) *topology.Gra
 	return g
 }
 
-// An exchange that fills the links up of many leaves is one region: not one at the idle aggregation node of each spine.
+// An exchange that fills the uplinks of many leaves is one region, not one at each spine's idle aggregation node.
 func TestFullUplinksDoNotWaitForAggregationNodes(t *testing.T) {
 	g := withAggregationNodes(t, 12, 8, 4)
 	values, want := stalls.Where(g, func(_ schema.LinkID, from, to *topology.Device) (float32, bool) {
@@ -57,8 +57,8 @@ func TestFullUplinksDoNotWaitForAggregationNodes(t *testing.T) {
 	}
 }
 
-// What comes to a spine goes on to a leaf over a port that is full and does not stall: the calm port to the spine's aggregation node is
-// no root.
+// Traffic into a spine goes on to a leaf over a port that is full but not stalled: the calm port to the spine's
+// aggregation node is not the root.
 func TestCalmAggregationNodeIsNoRoot(t *testing.T) {
 	g := withAggregationNodes(t, 12, 8, 4)
 	values, want := stalls.Where(g, func(_ schema.LinkID, from, to *topology.Device) (float32, bool) {

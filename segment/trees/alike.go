@@ -3,15 +3,16 @@ package trees
 import "math"
 
 const (
-	// Leaves without a receiver that say how much waits at one, and links from switches that wait there at least.
+	// Leaves without a visible receiver that show how much waits at one, and links from switches that wait at each.
 	fewestAlike, fewestAlikeLinks = 8, 2
-	// In deviations of the logarithms of what waits at those: by how much it is more where a receiver is why. The least deviation.
+	// How much more waits if a receiver is the reason, in standard deviations of the logarithms of those; the least
+	// deviation.
 	mostAlike, leastAlikeSpread = 1.5, .2
 )
 
-// waitsAlike reports whether a port of a leaf is not why others wait there, though it stalls: no more waits than at many other leaves of
-// the component, at which no such port stalls. Of the many leaves of an exchange one or the other has a port that is hot alone; where a
-// receiver is why, more waits than the exchange explains.
+// waitsAlike reports whether a stalled port of a leaf is not the reason that other links wait there: no more waits
+// than at many other leaves of the component, which have no such port. Of the many leaves of an exchange a few have a
+// port that is hot alone; where a receiver is the reason, more waits than the exchange explains.
 func (s *sinks) waitsAlike(x *sink) bool {
 	if x.odd >= 0 {
 		return false

@@ -7,8 +7,8 @@ import (
 	"github.com/giverny/giverny/internal/test/stalls"
 )
 
-// What waits at nine leaves alike does not wait for a port that stalls at one of them; where much more waits at its leaf, or few leaves
-// say how much an exchange stalls, it may.
+// If as much waits at nine other leaves, a leaf's stalled port is not the reason. It may be if much more waits at its
+// leaf, or if too few leaves show how much an exchange stalls.
 func TestPortOfOneLeafOfManyIsNoReceiver(t *testing.T) {
 	g := stalls.Fabric(t, "fattree:leaves=12,hosts=8,spines=8")
 	for _, c := range []struct {
@@ -30,7 +30,7 @@ func TestPortOfOneLeafOfManyIsNoReceiver(t *testing.T) {
 				}
 				s[[2]string{fmt.Sprint("spine", (leaf+spine)%8), fmt.Sprint("leaf", leaf)}] = percent
 			}
-			for spine := leaf % 2; spine < 8; spine += 2 { // not all: else none of it waits for few ways down
+			for spine := leaf % 2; spine < 8; spine += 2 { // not all, or no link would wait for few downlinks
 				s[[2]string{fmt.Sprint("leaf", leaf), fmt.Sprint("spine", spine)}] = 15
 			}
 		}

@@ -7,8 +7,8 @@ import (
 	"github.com/giverny/giverny/internal/scratch"
 )
 
-// fallOf is by what ratio a cause falls at one link, and whether that leads to no other cause: as a number that sorts by
-// cause, then by ratio.
+// fallOf is the ratio by which a cause falls at one link, and whether the link leads to no other cause: packed into a
+// number that sorts by cause, then by ratio.
 type fallOf uint64
 
 const ratioBits = 32 // a float32's
@@ -16,7 +16,7 @@ const ratioBits = 32 // a float32's
 func newFallOf(cause int32, ratio float64, isAlone bool) fallOf {
 	bits := math.Float32bits(float32(ratio))
 	if bits>>31 != 0 {
-		bits = ^bits // below all that are positive, the largest first
+		bits = ^bits // negative: below all positive ones
 	} else {
 		bits |= 1 << 31
 	}
@@ -40,7 +40,7 @@ func (f fallOf) ratio() float64 {
 	return float64(math.Float32frombits(bits))
 }
 
-// startFalls supposes that a cause falls at every hop as it does from its port, and an exchange not at all.
+// startFalls assumes that a tree falls at every hop as it does from its port, and an exchange not at all.
 func (h *shares) startFalls(s *sinks, c *causes) {
 	h.atSink = scratch.Slice(h.atSink, len(h.of))
 	for a := range h.fall {
@@ -55,8 +55,8 @@ func (h *shares) startFalls(s *sinks, c *causes) {
 	}
 }
 
-// vote records by how much the stall of a node is less than that of what it may wait for, by cause; of
-// one that an exchange alone explains, by that.
+// vote records, by cause, the ratio of a node's stall to that of what it may wait for, or only for the exchange of
+// the node's leaf if that alone explains the node.
 func (h *shares) vote(t *trees, s *sinks, c *causes, i int32) {
 	stall, leaf := t.stall[i], t.leafOf(i)
 	list := h.of[i].list()
@@ -83,7 +83,7 @@ func (h *shares) vote(t *trees, s *sinks, c *causes, i int32) {
 	}
 	width := voteWidth
 	if far := stall * math.Abs(math.Expm1(nearest)); far < explained*t.noise.sigma(stall) {
-		width = 0 // what is supposed explains it
+		width = 0 // the assumed fall explains it
 	}
 	for k, p := range list {
 		if off[k] <= nearest+width {
@@ -92,8 +92,8 @@ func (h *shares) vote(t *trees, s *sinks, c *causes, i int32) {
 	}
 }
 
-// voteRests records what is left of a node's stall over that of the exchange that its leaf takes part in, as a share of
-// what each tree that it leads to stalls what it may wait for.
+// voteRests records a node's stall in excess of its leaf's exchange, as a share of the stall of each tree at what the
+// node may wait for.
 func (h *shares) voteRests(t *trees, c *causes, i int32) {
 	own, level := h.own[i], h.level[i]
 	if own < 0 {
@@ -106,7 +106,7 @@ func (h *shares) voteRests(t *trees, c *causes, i int32) {
 	}
 }
 
-// ownExchange is the exchange that a node's leaf takes part in, and its level there, or -1.
+// ownExchange is the exchange that a node's leaf takes part in and the exchange's level there, or -1.
 func (h *shares) ownExchange(t *trees, s *sinks, c *causes, i int32) (int32, float64) {
 	leaf := t.leafOf(i)
 	if leaf < 0 || h.of[i].n < 2 {
@@ -123,7 +123,7 @@ func (h *shares) ownExchange(t *trees, s *sinks, c *causes, i int32) (int32, flo
 	return -1, 0
 }
 
-// fitRests finds the middle of those shares by cause.
+// fitRests takes the median of the votes for rests by cause.
 func (h *shares) fitRests() {
 	clear(h.rest)
 	slices.Sort(h.rests)
@@ -138,8 +138,8 @@ func (h *shares) fitRests() {
 	}
 }
 
-// fitFalls finds by how much each cause falls at a hop: by the median of the links that lead to it alone, or
-// if they are few by the ratio near which most links lie.
+// fitFalls fits each cause's fall at a hop: the median over links that lead to it alone, or if these are few the mode
+// over all.
 func (h *shares) fitFalls() {
 	slices.Sort(h.falls)
 	for i := 0; i < len(h.falls); {
@@ -168,7 +168,7 @@ func (h *shares) fitFalls() {
 	}
 }
 
-// modeOf is the middle of the most ratios that lie together, of equals that nearest to what was supposed.
+// modeOf is the median of the largest cluster of ratios; of equal clusters, the one nearest to the usual ratio.
 func modeOf(falls []fallOf, usual float64) float64 {
 	best, most := usual, 0
 	end := 0

@@ -9,27 +9,27 @@ import (
 	"github.com/giverny/giverny/topology"
 )
 
-// waits is back pressure as a relation of directed links: u->v waits because of v->w. It holds the graph as
-// that relation needs it; the relation itself is computed where it is asked for, since only stalled links ask.
+// waits is back pressure as a relation of directed links: u->v waits because of v->w. It holds the graph in a form
+// that suits that relation. The relation itself is computed on demand, since only stalled links need it.
 type waits struct {
 	from, to []int32    // by link: devices
 	level    []int8     // by device: 0 host, 1 leaf, ...; -1 unknown
 	group    []int32    // by device: pod or group, -1 none
 	isSwitch []bool     // by device
 	hosts    []int32    // by device: links from hosts into it
-	byName   []int32    // by device: its place among the names, which renumbering leaves alone
+	byName   []int32    // by device: its rank by name, independent of numbering
 	kinds    []linkKind // by link
 	out, in  linkLists
 }
 
-// linkKind is what a link joins, as bits.
+// linkKind is a bit set of what a link joins.
 type linkKind uint8
 
 const (
-	fromHost linkKind = 1 << iota // a host is at its beginning
-	toHost                        // or at its end
-	upward                        // it goes to a higher level of switches
-	downward                      // or to a lower one
+	fromHost linkKind = 1 << iota // from a host
+	toHost                        // to a host
+	upward                        // to a higher level of switches
+	downward                      // to a lower level of switches
 )
 
 // linkLists lists links by device (compressed sparse rows).
@@ -64,7 +64,7 @@ func newWaits(g *topology.Graph) *waits {
 	return w
 }
 
-// list lists links by the devices given, in the memory at hand.
+// list indexes links by the given devices, reusing memory.
 func (l *linkLists) list(device []int32, devices int) {
 	l.off, l.at = scratch.Slice(l.off, devices+2), scratch.Slice(l.at, len(device))
 	clear(l.off)
@@ -74,16 +74,16 @@ func (l *linkLists) list(device []int32, devices int) {
 	for d := range devices {
 		l.off[d+2] += l.off[d+1]
 	}
-	for id, d := range device { // the next free place of a device is where the one behind it will begin
+	for id, d := range device { // off[d+1] is the next free place of device d
 		l.at[l.off[d+1]] = int32(id)
 		l.off[d+1]++
 	}
 	l.off = l.off[:devices+1]
 }
 
-// mayWait reports whether traffic of link a may go on over link b, which leaves where a enters: not back to
-// where it came from; not down a tree and up again; and where all three switches are of one level, as in a
-// dragonfly's group, not by way of one to another that has a cable of its own.
+// mayWait reports whether traffic of link a may continue on link b, which leaves the switch that a enters: not
+// straight back; not down a tree and up again; and, where all three switches are of one level, as in a dragonfly's
+// group, not by a detour to a switch that has a cable of its own.
 func (w *waits) mayWait(a, b int32) bool {
 	from, via, to := w.from[a], w.to[a], w.to[b]
 	if from == to {
@@ -99,7 +99,7 @@ func (w *waits) mayWait(a, b int32) bool {
 	return u != v || v != x || !w.isAdjacent(from, to)
 }
 
-// isWithinGroup reports whether a link joins two switches of one level, as in a dragonfly.
+// isWithinGroup reports whether a link joins two switches of one level, as in a dragonfly's group.
 func (w *waits) isWithinGroup(link int32) bool {
 	from, to := w.from[link], w.to[link]
 	return w.isSwitch[from] && w.isSwitch[to] && w.level[from] >= 0 && w.level[from] == w.level[to]
@@ -114,7 +114,7 @@ func (w *waits) isAdjacent(from, to int32) bool {
 	return false
 }
 
-// isLeaf reports whether a switch has hosts, and is not a higher one with an aggregation node of its own.
+// isLeaf reports whether a switch has hosts and is not a higher one with only an aggregation node.
 func (w *waits) isLeaf(device int32) bool { return w.hosts[device] > 0 && w.level[device] <= 1 }
 
 func (w *waits) kindOf(from, to int32) (k linkKind) {
@@ -133,7 +133,7 @@ func (w *waits) kindOf(from, to int32) (k linkKind) {
 	return k
 }
 
-// fromHost and toHost say at which end of a link a host is.
+// fromHost and toHost report whether a link begins or ends at a host.
 func (w *waits) fromHost(link int32) bool { return w.kinds[link]&fromHost != 0 }
 func (w *waits) toHost(link int32) bool   { return w.kinds[link]&toHost != 0 }
 
@@ -141,8 +141,8 @@ func (w *waits) toHost(link int32) bool   { return w.kinds[link]&toHost != 0 }
 func (w *waits) isUp(link int32) bool   { return w.kinds[link]&upward != 0 }
 func (w *waits) isDown(link int32) bool { return w.kinds[link]&downward != 0 }
 
-// branching is the mean number of links that wait for a link or that it waits for: how many ways a chance
-// chain of stalled links may go on.
+// branching is the mean number of links that wait for a link or that it waits for: how many ways a chain of links
+// stalled by chance may go on.
 func (w *waits) branching() float64 {
 	sum := 0.
 	for l := range w.from {

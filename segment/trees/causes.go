@@ -10,27 +10,27 @@ import (
 	"github.com/giverny/giverny/segment/linkset"
 )
 
-// causes joins sinks that are one cause. A cause is named by one of its sinks; behind the sinks, by number,
-// come the ports to hosts that are another cause than what else waits at their switch.
+// causes joins sinks that are one cause. A cause is named by one of its sinks; numbers after the sinks are ports to
+// hosts that are another cause than what else waits at their switch.
 type causes struct {
 	sets      linkset.UnionFind
-	level     linkset.UnionFind // sinks that are level with each other and share their sources: an exchange
+	level     linkset.UnionFind // level sinks that share their sources: an exchange
 	levels    []plateau         // by root of level
 	rises     []rise
 	uneven    float64 // see unevenOf
 	double    [][2]int32
-	thin      []bool    // by cause: at none of its sinks more links from switches wait than lone hot ones
+	thin      []bool    // by cause: see findThin
 	count     []int     // by cause: its links
 	wide      []int32   // by sink: see findWide
-	ends      []int     // by cause: its links that wait for no other of it
-	isRooted  []bool    // by cause: its root is seen to stall
-	off       []float64 // by cause: how far its links are off what is predicted, in deviations, in all
+	ends      []int     // by cause: number of its links that wait for no other of it
+	isRooted  []bool    // by cause: its root visibly stalls
+	off       []float64 // by cause: sum of its links' residuals from the prediction, in deviations
 	exchange  []bool    // by cause
 	scopes    []scope   // by cause: an exchange's
-	base      []float64 // by cause: an exchange's level, of what comes to its leaves where no tree adds to it
-	ports     []float64 // by cause: an exchange's level on links of hosts, by the ports to them
+	base      []float64 // by cause: an exchange's level at its leaves, where no tree adds to it
+	ports     []float64 // by cause: an exchange's level on links from hosts, taken from the ports to hosts
 	sums      []levelSums
-	thorough  []bool // by cause: an exchange at whose leaves mostly all that comes waits
+	thorough  []bool // by cause: an exchange at each of whose leaves nearly all links in wait
 	masks     []maskKey
 	evidence  pairs
 	partners  []partnership
@@ -39,31 +39,33 @@ type causes struct {
 	receivers receivers
 	oneWay    oneWay
 	tally     []vote
-	// of stalled ports that are no roots of their own, by cause, the least stalled first
+	// stalled ports that are not roots of their own, by cause, then by stall
 	causePorts []causePort
 }
 
-// maskKey is a component and sinks of it, and how many nodes lead to just these, in all and at leaves.
+// maskKey is a set of sinks of a component, and how many nodes, in all and at leaves (sources), lead to exactly
+// these.
 type maskKey struct {
 	first, nodes, sources int32
 	mask                  uint64
 }
 
-// pairs counts the nodes of a component that lead to a sink, to two, and to two among three or more.
+// pairs counts the nodes of a component that lead to a sink, to two sinks, and to these two among three or more.
 type pairs struct {
 	one         [lastBit + 1]int32
 	two, crowds [lastBit + 1][lastBit + 1]int32
 }
 
 const (
-	// Two sinks at switches without hosts are one cause if they share that part of the smaller one's sources,
-	// at stalls that differ by no more than that ratio.
+	// Two sinks at switches without hosts are one cause if they share at least that part of the smaller one's
+	// sources, and the ratio of their stalls is at least that.
 	transitShared, transitRatio = .4, .3
-	// A sink without hosts belongs to the tree that that part of its sources leads to; one of a link or two only if that
-	// stalls half as much as what waits there, or up to twice: else it is hot alone.
+	// A sink without hosts belongs to the tree that at least that part of its sources leads to; one of a link or two
+	// only if it stalls between half and twice as much as what waits there: else it is hot alone.
 	containedShare, containedRatio = .6, .5
-	// Sinks at leaves are an exchange if they share that part of the smaller one's sources, half of it with
-	// others still, and are level; or if that part of the hosts of both lead to the other.
+	// Sinks at leaves are an exchange if they share that part of the smaller one's sources, half of it with further
+	// sinks, and are level; or if that part of each one's hosts leads to the other, with at least that ratio of
+	// stalls.
 	exchangeShared, exchangeHosts, exchangeRatio = .3, .6, .3
 	noDouble                                     = int32(-1)
 )
@@ -93,7 +95,7 @@ func (c *causes) find(t *trees, s *sinks) {
 	c.findScopes(t, s)
 }
 
-// listMasks lists which sinks nodes lead to, of components that have several: those who follow each other together.
+// listMasks lists, for components with several sinks, which sinks nodes lead to, merging equal neighbours.
 func (c *causes) listMasks(t *trees, s *sinks) {
 	c.masks = c.masks[:0]
 	for _, i := range t.order {
@@ -113,13 +115,13 @@ func (c *causes) listMasks(t *trees, s *sinks) {
 	slices.SortFunc(c.masks, func(a, b maskKey) int { return cmp.Or(cmp.Compare(a.first, b.first), cmp.Compare(a.mask, b.mask)) })
 }
 
-// joinComponent joins sinks of one component, from first to before end.
+// joinComponent joins sinks [first, end) of one component.
 func (c *causes) joinComponent(t *trees, s *sinks, first, end int32) {
 	masks := c.takeMasks(first)
 	c.evidence.count(masks, true)
 	all := end
 	end = min(end, first+lastBit+1)
-	for a := end; a < all; a++ { // more than can be distinguished
+	for a := end; a < all; a++ { // more than the mask distinguishes
 		c.sets.Union(a, end-1)
 	}
 	c.joinLevel(t, s, first, end)
@@ -140,15 +142,15 @@ func (c *causes) joinComponent(t *trees, s *sinks, first, end int32) {
 	}
 }
 
-// takeMasks is the part of masks that is a component's.
+// takeMasks is a component's part of masks.
 func (c *causes) takeMasks(first int32) []maskKey {
 	begin, _ := slices.BinarySearchFunc(c.masks, first, func(k maskKey, f int32) int { return cmp.Compare(k.first, f) })
 	end, _ := slices.BinarySearchFunc(c.masks, first+1, func(k maskKey, f int32) int { return cmp.Compare(k.first, f) })
 	return c.masks[begin:end]
 }
 
-// count counts the links that lead to each sink and to each two: all, or those at leaves alone, where traffic begins; those
-// between higher switches lead one way, however many hosts send both ways.
+// count counts the links that lead to each sink and each pair: all, or only those at leaves, where traffic begins;
+// links between higher switches lead one way even if hosts send both ways.
 func (p *pairs) count(masks []maskKey, atLeaves bool) {
 	*p = pairs{}
 	for i := 0; i < len(masks); {
@@ -175,8 +177,8 @@ func (p *pairs) count(masks []maskKey, atLeaves bool) {
 	}
 }
 
-// shared is the part of the smaller one's sources that two sinks share, and whether most of it leads to
-// others still.
+// shared is the share of the smaller sink's sources that two sinks have in common, and whether most of these lead to
+// further sinks too.
 func (p *pairs) shared(a, b *sink) (share float64, crowded bool) {
 	low, high := min(a.bit, b.bit), max(a.bit, b.bit)
 	both := p.two[low][high]
@@ -185,8 +187,8 @@ func (p *pairs) shared(a, b *sink) (share float64, crowded bool) {
 
 func ratio(a, b float64) float64 { return min(a, b) / max(a, b) }
 
-// reachesUp reports whether half of the stalled links that leave a's switch for others lead to b, if they are not
-// too few.
+// reachesUp reports whether at least half of the stalled links from a's switch to other switches lead to b, if there
+// are at least fewest.
 func reachesUp(t *trees, s *sinks, a, b int32, fewest int) bool {
 	up, reach := 0, 0
 	for _, i := range t.leaving.of(s.all[a].device) {
@@ -200,7 +202,7 @@ func reachesUp(t *trees, s *sinks, a, b int32, fewest int) bool {
 	return up >= fewest && 2*reach >= up
 }
 
-// hostShare is the part of the hosts at a's switch whose traffic stalls and leads to b.
+// hostShare is the share of the hosts at a's switch whose stalled traffic leads to b.
 func hostShare(t *trees, s *sinks, a, b int32) float64 {
 	n := 0
 	for _, i := range t.into.of(s.all[a].device) {
@@ -242,11 +244,11 @@ func (c *causes) areOne(t *trees, s *sinks, a, b int32) bool {
 		hostShare(t, s, a, b) >= exchangeHosts && hostShare(t, s, b, a) >= exchangeHosts
 }
 
-// fewestMeeting sinks without hosts, at each of which links meet, are an exchange's whose hosts or ways down do not stall: a
-// tree seen to stall behind them would stall a way to it from one of them.
+// fewestMeeting is how many sinks without hosts, each of several links, are an exchange whose hosts or downlinks do
+// not stall: a visible tree behind them would stall a link to it from one of them.
 const fewestMeeting = 3
 
-// findWide finds the sinks of one component that are one cause with so many others.
+// findWide counts, for each sink of a component, the sinks without hosts, each of several links, in its cause.
 func (c *causes) findWide(s *sinks, first, end int32) {
 	for a := first; a < end; a++ {
 		c.wide[a] = 0
@@ -257,11 +259,11 @@ func (c *causes) findWide(s *sinks, first, end int32) {
 		}
 	}
 	for a := first; a < end; a++ {
-		c.wide[a] = c.wide[c.sets.Find(a)] // the first of a set is its root
+		c.wide[a] = c.wide[c.sets.Find(a)] // the first of a set represents it
 	}
 }
 
-// joinContained joins a sink without hosts with the one at a leaf that most of its sources lead to.
+// joinContained joins a sink without hosts with the sink at a leaf that most of its sources lead to.
 func (c *causes) joinContained(t *trees, s *sinks, a, first, end int32) {
 	x := &s.all[a]
 	if x.isLeaf || x.port > 0 || x.bit == lastBit || c.wide[a] >= fewestMeeting {
@@ -285,15 +287,16 @@ func (c *causes) joinContained(t *trees, s *sinks, a, first, end int32) {
 	}
 }
 
-// mayReach reports whether what enters a switch may go on to a leaf: what comes down goes only to those that it has cables to.
+// mayReach reports whether links into a switch may go on to a leaf: links down only go to leaves adjacent to the
+// switch.
 func (t *trees) mayReach(d, leaf int32) bool {
 	w := t.waits
 	comesDown := func(i int32) bool { return w.isDown(t.links[i]) }
 	return !slices.ContainsFunc(t.into.of(d), comesDown) || w.isAdjacent(d, leaf)
 }
 
-// joinCalmPorts joins a sink without hosts with a tree at a leaf behind one of its ports, if both are level:
-// the port is full, or reports zeros that are none.
+// joinCalmPorts joins a sink without hosts with a tree at a leaf behind one of its calm ports, if both are level: the
+// port is full, or reads a false zero.
 func (c *causes) joinCalmPorts(t *trees, s *sinks) {
 	for a := range s.all {
 		x := &s.all[a]
@@ -320,11 +323,11 @@ func (c *causes) joinCalmPorts(t *trees, s *sinks) {
 	}
 }
 
-// Hosts that wait at a leaf for a port that is calm belong to the tree at the one leaf behind such a port whose
-// stall theirs may have fallen from.
+// Hosts that wait at a leaf for a calm port belong to the tree at the only leaf behind such a port whose stall may
+// have fallen to theirs: by a ratio between these.
 const leastFallen, mostFallen = .4, 1.05
 
-// joinCalmNeighbour joins a sink at which only hosts wait with the tree at a leaf that it has a cable to.
+// joinCalmNeighbour joins a sink at which only hosts wait with the tree at an adjacent leaf.
 func (c *causes) joinCalmNeighbour(t *trees, s *sinks, a int32) {
 	x := &s.all[a]
 	if x.port > 0 || x.links < 2 || c.levels[c.level.Find(a)].isExchange() || x.deviation > unevenDeviations {
@@ -353,7 +356,7 @@ func (c *causes) joinCalmNeighbour(t *trees, s *sinks, a int32) {
 	}
 }
 
-// findThin finds the causes at which so little waits that lone hot links may.
+// findThin finds the thin causes: so little waits at their sinks that it may be lone hot links.
 func (c *causes) findThin(s *sinks) {
 	c.thin = scratch.Slice(c.thin, 2*len(s.all))
 	for a := range c.thin {

@@ -5,8 +5,8 @@ import (
 	"math/bits"
 )
 
-// choose finds which of the causes that a node may wait for, three at most, predict its stall best: a set of
-// places in its list, and what each cause there would stall it.
+// choose finds which of a node's candidate causes, three at most, predict its stall best: a set of indexes of its
+// list, and the stall predicted by each cause in the list.
 func (h *shares) choose(t *trees, s *sinks, c *causes, i int32, minMean float64) (chosen uint, one [maxParts]float64) {
 	stall, from := t.stall[i], &h.of[i]
 	n := from.n
@@ -47,8 +47,8 @@ func (h *shares) choose(t *trees, s *sinks, c *causes, i int32, minMean float64)
 	return h.cheapest(n, stall, t.noise.sigma(stall), minMean, &one, &with, &without), one
 }
 
-// cheapest is the set of n causes that costs least: each what it costs with it or without it, all that a second one
-// costs, and how far they miss the stall. costs gets what each set costs.
+// cheapest is the set of n causes with the lowest cost: of each cause with or without it, of each beyond the first,
+// and of the residual. It fills costs for all sets.
 func (h *shares) cheapest(n int, stall, sigma, minMean float64, one, with, without *[maxParts]float64) (chosen uint) {
 	best := math.Inf(1)
 	for set := uint(1); set < 1<<n; set++ {

@@ -1,8 +1,8 @@
 package trees
 
-// joinCliques joins sinks at leaves of a group that wait for each other, three by three (clique percolation): they are one
-// exchange, whatever their levels. No tree waits for a link that leaves its root, so that three such leaves would be the roots
-// of three trees, each of which has sources at the roots of the others.
+// joinCliques joins sinks at leaves of a group of which each three wait for each other (clique percolation): they are
+// one exchange, whatever their levels. No tree waits for a link that leaves its root, so three such leaves would be
+// the roots of three trees, each with sources at the roots of the others.
 func (c *causes) joinCliques(t *trees, s *sinks) {
 	for i := range int32(len(t.links)) {
 		a, b := t.from[i], t.to[i]
@@ -38,7 +38,7 @@ func (c *causes) areOneExchange(s *sinks, d, e int32) bool {
 	return a >= 0 && b >= 0 && c.sets.Find(a) == c.sets.Find(b)
 }
 
-// joinExchange joins the sinks at two devices, but for one of which the root is seen or where two causes add up.
+// joinExchange joins the sinks at two devices, unless one has a visible root or two causes that add up.
 func (c *causes) joinExchange(s *sinks, d, e int32) {
 	a, b := s.at[d], s.at[e]
 	isOne := func(a int32) bool { return a >= 0 && !s.all[a].isTree() && c.double[a][0] == noDouble }

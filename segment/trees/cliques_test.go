@@ -9,7 +9,7 @@ import (
 	"github.com/giverny/giverny/segment/segmenttest"
 )
 
-// Routers of a group that wait for each other are one exchange, though they are level by threes.
+// Routers of a group that wait for each other are one exchange, though three by three at two levels.
 func TestRoutersThatWaitForEachOtherAreOne(t *testing.T) {
 	g := stalls.Fabric(t, oneGroupOfEight)
 	s, waits := stalls.ByEnds{}, []float32{50, 50, 50, 40, 40, 40}
@@ -27,7 +27,7 @@ func TestRoutersThatWaitForEachOtherAreOne(t *testing.T) {
 	oneRegion(t, g, s, s.On(t, g))
 }
 
-// Two trees that send to each other's root are two.
+// Two trees whose roots are sources of each other are two.
 func TestTwoThatWaitForEachOtherAreTwo(t *testing.T) {
 	g := stalls.Fabric(t, oneGroupOfEight)
 	s := incastAt0()

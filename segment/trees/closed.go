@@ -10,34 +10,34 @@ import (
 )
 
 const (
-	// Of what leaves stall that may send to some, at least that part is of these leaves themselves.
+	// Of the stall of all leaves that may send to a set of leaves, at least that share is from the set itself.
 	closedShare = .6
-	// So many levels, each of several leaves, say that there are as many exchanges.
+	// At least so many levels, each of several leaves, are as many exchanges.
 	fewestLevels = 2
-	// In deviations of the noise: by how much the links up from a leaf that sends are above the calm mean, on average of all.
-	// Of one link that much counts at most, in percent: it may be hot alone.
+	// A leaf sends if its uplinks together are above the calm mean by sendSigmas deviations of the noise. One link
+	// counts at most mostSent percent: it may be hot alone.
 	sendSigmas, mostSent = 5, 5
 )
 
-// receivers are leaves that may be one exchange, by their sinks: those of a component, and those to which links lead from one
-// switch.
+// receivers are leaves that may be one exchange, by their sinks. A set has the sinks of a component, and those to
+// which links from one switch lead.
 type receivers struct {
 	sets        linkset.UnionFind // sinks
-	all         []int32           // sinks at leaves where links from switches wait and no root is seen, by set
-	at          []int32           // by device: a sink that links from it lead to, or -1
-	levels      []int             // by set: levels, each of several leaves
-	least, most []float64         // by set: of the stalls of its leaves
+	all         []int32           // sinks at leaves where links from switches wait and no root is visible, by set
+	at          []int32           // by device: a sink that its links lead to, or -1
+	levels      []int             // by set: number of levels, each of several leaves
+	least, most []float64         // by set: range of its leaves' stall
 	isDouble    []bool            // by set: two causes add up at a leaf
-	excess      []float64         // by device: of what links up from it stall over the calm mean
+	excess      []float64         // by device: sum over its uplinks of stall above the calm mean
 	sends       []bool            // by device
-	unread      []bool            // by device, of leaves: no link up from it is measured
-	met         []int32           // by device: the last set that it was met for
+	unread      []bool            // by device: a leaf with no uplink measured
+	met         []int32           // by device: the last set that it was counted for
 }
 
-// joinClosed joins leaves at which links from switches wait and no root is seen, if each of them sends, and of the leaves that
-// may send to them mostly they do: whoever receives sends to the others, which is an exchange. Their levels need not
-// be alike, since each host takes what comes at a rate of its own, unless they fall into several, each of several leaves, add
-// up at one, or are far apart.
+// joinClosed joins leaves at which links from switches wait and no root is visible, if each of them sends, and most
+// of what may come to them is sent by them: receivers that send to each other are an exchange. Their levels may
+// differ, since each host receives at its own rate, but not fall into several, each of several leaves, add up at one
+// leaf, or be far apart.
 func (c *causes) joinClosed(t *trees, s *sinks) {
 	r := &c.receivers
 	r.list(t, s, c)
@@ -64,7 +64,7 @@ func (c *causes) joinClosed(t *trees, s *sinks) {
 	}
 }
 
-// list lists the leaves, by set.
+// list lists the leaves by set.
 func (r *receivers) list(t *trees, s *sinks, c *causes) {
 	n := len(s.all)
 	r.sets.Reset(n)
@@ -110,7 +110,8 @@ func (r *receivers) list(t *trees, s *sinks, c *causes) {
 	})
 }
 
-// readSenders finds which leaves send, by what all links up from them stall, also those that stall too little to count.
+// readSenders finds which leaves send, by the stall of all their uplinks, including those that stall too little to
+// count.
 func (r *receivers) readSenders(t *trees) {
 	w := t.waits
 	n := len(t.seen)
@@ -131,7 +132,8 @@ func (r *receivers) readSenders(t *trees) {
 	}
 }
 
-// isClosed reports whether of the leaves below the switches from which links lead to some, those send that receive.
+// isClosed reports whether each leaf of a set sends, and they send most of what all leaves below the same switches
+// do.
 func (r *receivers) isClosed(t *trees, s *sinks, set int32, met []int32) bool {
 	w := t.waits
 	within := 0.
@@ -160,8 +162,8 @@ func (r *receivers) isClosed(t *trees, s *sinks, set int32, met []int32) bool {
 	return within >= closedShare*all
 }
 
-// isLevelWithSenders reports whether as much waits at a leaf as at the others, one of which is seen to send. Of a leaf that reports nothing
-// this shows that it takes part.
+// isLevelWithSenders reports whether as much waits at a leaf as at the others, at least one of which sends. For a
+// leaf without readings, that shows that it takes part.
 func (r *receivers) isLevelWithSenders(t *trees, s *sinks, a int32, met []int32) bool {
 	x, n := &s.all[a], 0
 	for _, b := range met {

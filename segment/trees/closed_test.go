@@ -10,13 +10,13 @@ import (
 	"github.com/giverny/giverny/topology"
 )
 
-// Leaves of a pod that exchange are one region, though nothing is measured that leaves one of them; where that one waits at another
-// level, nothing says that it takes part.
+// Exchanging leaves of a pod are one region even if no link out of one of them is measured. If that one waits at
+// another level, nothing shows that it takes part.
 func TestExchangeWithALeafThatReportsNothing(t *testing.T) {
 	g := stalls.Fabric(t, "fattree:k=12")
 	for _, c := range []struct {
 		name    string
-		level   float32 // of what comes to that leaf
+		level   float32 // of the links into that leaf
 		regions int
 	}{{"level", 18, 1}, {"another level", 40, 3}} {
 		values, _ := stalls.Where(g, func(_ schema.LinkID, from, to *topology.Device) (percent float32, wanted bool) {

@@ -7,8 +7,8 @@ import (
 	"github.com/giverny/giverny/segment/linkset"
 )
 
-// connect lists for every node those that it may wait for. Where there is none, links that are not measured
-// are looked through, two at most: a switch that reports nothing. Or else one link that may have failed to be read.
+// connect lists, for every node, the nodes that it may wait for. If there are none, it looks through unmeasured
+// links, up to two in a row (a switch that reports nothing), or else past one link whose reading may have failed.
 func (t *trees) connect() {
 	t.list, t.peak = scratch.Slice(t.list, len(t.links)), t.peak[:0]
 	t.next.off, t.next.at = append(t.next.off[:0], 0), t.next.at[:0]
@@ -33,18 +33,19 @@ func (t *trees) connect() {
 
 const noList = int32(-1)
 
-// waitsForAll reports whether a node is a link from a host that may wait for whatever leaves its leaf: as others there do.
+// waitsForAll reports whether a node is a link from a host that may wait for any link out of its leaf, as other hosts
+// there do.
 func (t *trees) waitsForAll(i int32) bool {
 	from, to := t.from[i], t.to[i]
 	return t.waits.level[from] == 0 && t.waits.level[to] > 0 && t.fromHost(i) && t.stalledInto(from) == 0
 }
 
-// hasGaps reports whether a link that leaves a switch for another is not measured.
+// hasGaps reports whether a link from a switch to another switch is unmeasured.
 func (t *trees) hasGaps(d int32) bool {
 	return slices.ContainsFunc(t.waits.out.of(d), func(l int32) bool { return t.values[l] == linkset.Missing && !t.waits.toHost(l) })
 }
 
-// appendList appends what the node of a link may wait for; hasGaps is that of the switch that the link enters.
+// appendList appends what the node of link l may wait for; hasGaps is that of the switch that l enters.
 func (t *trees) appendList(l int32, hasGaps bool) {
 	t.appendNext(l, l)
 	for depth := 1; depth <= 2 && hasGaps && !t.hasNext(); depth++ {
@@ -55,7 +56,7 @@ func (t *trees) appendList(l int32, hasGaps bool) {
 	}
 }
 
-// mostStalled is the first of the most stalled nodes, or -1.
+// mostStalled returns the first of the most stalled nodes, or -1.
 func (t *trees) mostStalled(nodes []int32) int32 {
 	best := int32(-1)
 	for _, j := range nodes {
@@ -66,13 +67,13 @@ func (t *trees) mostStalled(nodes []int32) int32 {
 	return best
 }
 
-// hasNext reports whether the list that connect is at has any.
+// hasNext reports whether the list that connect is building has any node.
 func (t *trees) hasNext() bool { return int(t.next.off[len(t.next.off)-1]) < len(t.next.at) }
 
-// mayWaitFor lists the nodes that a node may wait for, also if it waits at a sink.
+// mayWaitFor lists the nodes that a node may wait for, even if the node waits at a sink.
 func (t *trees) mayWaitFor(i int32) []int32 { return t.next.of(t.list[i]) }
 
-// appendNext appends the nodes after a link, for a node whose link is first.
+// appendNext appends the nodes after link l, on behalf of the node of link first.
 func (t *trees) appendNext(l, first int32) {
 	w := t.waits
 	if w.toHost(l) {
@@ -84,7 +85,7 @@ func (t *trees) appendNext(l, first int32) {
 			continue
 		}
 		if l != first && (w.to[s] == w.to[first] || t.stalledInto(w.from[s]) < minFeeders && (w.toHost(s) || t.stalledInto(w.to[s]) < minFeeders)) {
-			continue // a lone hot link behind a missing one
+			continue // a lone hot link behind an unmeasured one
 		}
 		t.next.at = append(t.next.at, j)
 	}
@@ -107,8 +108,8 @@ func (t *trees) lookThrough(l, first int32, depth int) {
 	}
 }
 
-// hasGapsUp reports whether half of the links up from a switch are not measured: traffic goes up over all of them,
-// so that fewer are not where it waits.
+// hasGapsUp reports whether half of a switch's uplinks are unmeasured. Traffic is spread over all uplinks, so if
+// fewer are unmeasured, the measured ones would stall too.
 func (t *trees) hasGapsUp(d int32) bool {
 	blind, up := 0, 0
 	for _, s := range t.waits.out.of(d) {

@@ -7,14 +7,15 @@ import (
 	"github.com/giverny/giverny/segment/linkset"
 )
 
-// deadEnds finds the links of a region with a root that lead elsewhere: a tree has one end, and what is hot alone beside it others.
+// deadEnds finds links of a region with a root that lead elsewhere: a tree has one end, so other ends are lone hot
+// links.
 type deadEnds struct {
-	isIn, isEnd []bool  // by node: of the region, and one at which nothing of it is seen to go on
+	isIn, isEnd []bool  // by node: in the region; a dead end of it
 	kept        []int32 // nodes
 }
 
-// drop returns the nodes of a region without the ends that nothing depends on. Without a root, or if fewer than least would be
-// left, it returns all.
+// drop returns the nodes of a region without dead ends that nothing depends on. It returns all if there is no root or
+// fewer than least would remain.
 func (e *deadEnds) drop(t *trees, nodes []int32, r root, least int) []int32 {
 	if r.device == noDevice {
 		return nodes
@@ -41,15 +42,16 @@ func (e *deadEnds) drop(t *trees, nodes []int32, r root, least int) []int32 {
 	return e.kept
 }
 
-// grow makes room for so many nodes. Between regions none is marked.
+// grow makes room for the given number of nodes, unmarked.
 func (e *deadEnds) grow(nodes int) {
 	for len(e.isIn) < nodes {
 		e.isIn, e.isEnd = append(e.isIn, false), append(e.isEnd, false)
 	}
 }
 
-// endsAt reports whether a node waits for none of the region and for nothing that is not measured, and is the only one of it
-// into its switch, which is not the root's. A link up is no end beside others: traffic that takes several ways up waits for each.
+// endsAt reports whether a node waits for no other of the region and for no unmeasured link, and is the region's only
+// one into its switch, which is not the root's. An uplink beside others is no dead end: traffic over several uplinks
+// waits for each.
 func (e *deadEnds) endsAt(t *trees, i int32, r root) bool {
 	w, l := t.waits, t.links[i]
 	if t.to[i] == r.device || schema.LinkID(l) == r.link {
@@ -66,7 +68,7 @@ func (e *deadEnds) endsAt(t *trees, i int32, r root) bool {
 	return !slices.ContainsFunc(w.out.of(t.to[i]), func(k int32) bool { return t.values[k] == linkset.Missing && w.mayWait(l, k) })
 }
 
-// isNeeded reports whether a node of the region waits for an end and for no other that is none.
+// isNeeded reports whether a node of the region waits for an end and for no node that is not an end.
 func (e *deadEnds) isNeeded(t *trees, end int32) bool {
 	return slices.ContainsFunc(t.into.of(t.from[end]), func(i int32) bool {
 		return e.isIn[i] && t.waits.mayWait(t.links[i], t.links[end]) &&

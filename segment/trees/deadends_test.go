@@ -12,13 +12,13 @@ import (
 	"github.com/giverny/giverny/topology"
 )
 
-// Links that leave a switch of a tree for elsewhere, and for which nothing there need wait, are hot alone, however level; where
-// what lies behind them is not measured, the tree may go on there.
+// Links from a switch of a tree to elsewhere, for which nothing there needs to wait, are lone hot links, however
+// level. If the links behind them are unmeasured, the tree may go on there.
 func TestDeadEndsAreNoPartOfATree(t *testing.T) {
 	g := stalls.Fabric(t, "fattree:leaves=16,hosts=16,spines=8")
 	for _, c := range []struct {
 		name    string
-		isBlind bool // what leaves the switches that they enter is not measured
+		isBlind bool // the links out of the switches that they enter are unmeasured
 	}{{"alone", false}, {"nothing behind them is measured", true}} {
 		values, want := stalls.Where(g, func(_ schema.LinkID, from, to *topology.Device) (percent float32, wanted bool) {
 			switch {

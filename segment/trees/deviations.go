@@ -20,7 +20,7 @@ func medianOf(v []float64) float64 {
 	return v[len(v)/2]
 }
 
-// spreadOf is the deviation of the logarithms of values around their median, which are lost.
+// spreadOf is the standard deviation of the values' logarithms around their median; it overwrites the values.
 func spreadOf(v []float64, middle float64) float64 {
 	for k, x := range v {
 		v[k] = math.Log(x / middle)
@@ -28,11 +28,11 @@ func spreadOf(v []float64, middle float64) float64 {
 	return deviationOf(v, 0)
 }
 
-// perMedian is how many medians of the absolute differences a standard deviation is.
+// perMedian is the ratio of the standard deviation to the median absolute deviation, for normal values.
 const perMedian = 1.4826
 
-// deviationOf estimates the standard deviation of values around their median, by the median of the absolute
-// differences; the values are lost.
+// deviationOf estimates the standard deviation of values by the median absolute deviation from their median; it
+// overwrites the values.
 func deviationOf(v []float64, middle float64) float64 {
 	for k, x := range v {
 		v[k] = math.Abs(x - middle)
@@ -40,8 +40,8 @@ func deviationOf(v []float64, middle float64) float64 {
 	return perMedian * medianOf(v)
 }
 
-// deviationOfSorted is the same of values that are in ascending order, and stay: the differences grow both ways from the
-// median, so that these need not be sorted.
+// deviationOfSorted is deviationOf for ascending values, which it keeps: the differences grow both ways from the
+// median, so it need not sort them.
 func deviationOfSorted(v []float64) float64 {
 	middle, off := v[len(v)/2], 0.
 	below, above := len(v)/2-1, len(v)/2

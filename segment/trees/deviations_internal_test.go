@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// TestDeviationOfSorted compares with the deviation that sorts.
+// TestDeviationOfSorted compares with deviationOf.
 func TestDeviationOfSorted(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	for range 2000 {

@@ -13,7 +13,7 @@ type plateau struct {
 	sinks int
 	links int     // that are level
 	sum   float64 // of their stalls
-	// sendsToo: hosts where it waits mostly send into it, as in an exchange, and no port explains it.
+	// sendsToo: most hosts there also send into it, as in an exchange, and no port explains it.
 	sendsToo bool
 }
 
@@ -25,11 +25,12 @@ type rise struct {
 	height   float64
 }
 
-// isExchange reports whether so many level sinks that share their sources are one exchange: two may be two trees.
+// isExchange reports whether level sinks that share their sources are one exchange: three or more, as two may be two
+// trees.
 func (p plateau) isExchange() bool { return p.sinks >= 3 }
 
-// joinLevel joins sinks at leaves that are level, those that are nearest first: all of one set with all of
-// the other, so that no chain of small steps joins what is far apart.
+// joinLevel clusters the sinks at leaves by level, nearest first. Sets are compared by their means, so no chain of
+// small steps joins distant levels.
 func (c *causes) joinLevel(t *trees, s *sinks, first, end int32) {
 	c.rises = c.rises[:0]
 	c.uneven = c.unevenOf(s, first, end)
@@ -60,8 +61,8 @@ func (c *causes) joinLevel(t *trees, s *sinks, first, end int32) {
 	}
 }
 
-// mayBeLevel reports whether two sinks at leaves share their sources with others, and are reached from each
-// other's leaf.
+// mayBeLevel reports whether two sinks at leaves share their sources with others and each is reached from the other's
+// leaf.
 func (c *causes) mayBeLevel(t *trees, s *sinks, a, b int32) bool {
 	x, y := &s.all[a], &s.all[b]
 	if !x.isLeaf || !y.isLeaf {
@@ -93,25 +94,25 @@ func (c *causes) mayBeLevel(t *trees, s *sinks, a, b int32) bool {
 }
 
 const (
-	// By how many deviations of the noise the links into two leaves differ, on average, and those into all leaves of
-	// a component, in the middle, where no one port is what they wait for: hosts exchange as it happens.
+	// Hosts exchange irregularly, and no one port explains the stall, where links into two leaves differ by
+	// unevenDeviations of the noise on average, and those into a component's leaves by a median of leastUneven.
 	unevenDeviations, leastUneven = 2, 1.2
-	unevenRatio                   = .25 // least ratio of the levels of two such leaves
+	unevenRatio                   = .25 // lowest ratio of the levels of two such leaves
 	fewestUp                      = 2   // stalled links from a leaf that show that it sends
 )
 
-// areUneven reports whether the links that wait at two sinks, neither of which is a tree's, differ by more than
-// noise: levels do not say then what is one exchange.
+// areUneven reports whether the links that wait at two sinks, neither of them a tree's, differ by more than noise:
+// levels then do not show which leaves are one exchange.
 func (c *causes) areUneven(x, y *sink) bool {
 	return c.uneven >= leastUneven && !x.beginsTree() && !y.beginsTree() && x.deviation+y.deviation >= 2*unevenDeviations
 }
 
-// sendsTo reports whether hosts at a's switch, or half of its stalled links to others, lead to b.
+// sendsTo reports whether enough hosts at a's switch, or half of its stalled links to other switches, lead to b.
 func sendsTo(t *trees, s *sinks, a, b int32) bool {
 	return reachesUp(t, s, a, b, fewestUp) || hostShare(t, s, a, b) >= exchangeShared
 }
 
-// areNear reports whether the levels of two sinks may be one.
+// areNear reports whether two sinks may be at one level.
 func (c *causes) areNear(t *trees, s *sinks, a, b int32) bool {
 	x, y := &s.all[a], &s.all[b]
 	if c.areUneven(x, y) && ratio(x.level, y.level) >= unevenRatio {
@@ -120,13 +121,13 @@ func (c *causes) areNear(t *trees, s *sinks, a, b int32) bool {
 	return math.Abs(x.level-y.level) < levelError(t, &c.levels[a], &c.levels[b])
 }
 
-// levelError bounds the chance difference of two levels.
+// levelError bounds the difference of two levels due to chance.
 func levelError(t *trees, p, q *plateau) float64 {
 	return t.noise.meanError(max(p.stall(), q.stall()), p.links, q.links)
 }
 
-// unevenOf is by how many deviations of the noise the links that wait at a leaf differ, in the middle of a
-// component's leaves.
+// unevenOf is the median, over a component's leaves, of the deviation of the links that wait at a leaf, in deviations
+// of the noise.
 func (c *causes) unevenOf(s *sinks, first, end int32) float64 {
 	s.sample = s.sample[:0]
 	for a := first; a < end; a++ {
@@ -140,7 +141,7 @@ func (c *causes) unevenOf(s *sinks, first, end int32) float64 {
 	return medianOf(s.sample)
 }
 
-// findExchanges finds the causes that are exchanges.
+// findExchanges finds which causes are exchanges.
 func (c *causes) findExchanges(t *trees, s *sinks) {
 	c.exchange, c.thorough = scratch.Slice(c.exchange, 2*len(s.all)), scratch.Slice(c.thorough, 2*len(s.all))
 	clear(c.exchange)
@@ -157,7 +158,7 @@ func (c *causes) findExchanges(t *trees, s *sinks) {
 	}
 }
 
-// levelSums are the links that wait at an exchange's leaves and its ports to hosts, and what they stall in all.
+// levelSums count an exchange's links waiting at leaves and its ports to hosts, and sum their stall.
 type levelSums struct{ links, stall, ports, port float64 }
 
 // findBases finds the level of every exchange.
@@ -203,8 +204,8 @@ const (
 	unknown
 )
 
-// takesPart says whether a leaf takes part in an exchange: whether it waits there, which cannot be told where
-// half of the hosts wait and nothing that comes to them.
+// takesPart reports whether a leaf takes part in an exchange: whether its traffic waits there. Unknown if half of the
+// hosts wait but no traffic to them does.
 func (c *causes) takesPart(t *trees, s *sinks, leaf, cause int32) answer {
 	is := func(yesItIs bool) answer {
 		if yesItIs {
@@ -229,13 +230,14 @@ func (c *causes) takesPart(t *trees, s *sinks, leaf, cause int32) answer {
 }
 
 const (
-	// What is left of a sink's stall over an exchange's is the tree's, if it is that part of its port's.
+	// A sink's stall in excess of an exchange's is a tree's if it is leastRest to mostRest of its port's, usually
+	// usualRest,
 	leastRest, mostRest, usualRest = .3, 1.15, .8
-	// and if half of the hosts there take part in the exchange, at no less than that of its stall.
+	// and if most hosts there take part in the exchange, at no less than that share of its stall.
 	partnerStall = .8
 )
 
-// findDouble finds whether two causes add up at a sink: two exchanges, or an exchange and a tree of its own.
+// findDouble finds whether two causes add up at a sink: two exchanges, or an exchange and the sink's own tree.
 func (c *causes) findDouble(t *trees, s *sinks, a, first, end int32) {
 	x := &s.all[a]
 	if !x.isLeaf || x.links < minFeeders {
@@ -273,10 +275,10 @@ func (c *causes) findDouble(t *trees, s *sinks, a, first, end int32) {
 	}
 }
 
-// addsTree reports whether a tree of a sink's own adds to an exchange there.
+// addsTree reports whether a sink's own tree adds to an exchange there.
 func (c *causes) addsTree(a int32) bool { return c.double[a][0] != noDouble && c.double[a][1] == a }
 
-// sendsInto reports whether half of the hosts at a's switch lead to b, stalled nearly as much as a plateau.
+// sendsInto reports whether most hosts at a's switch lead to b, stalled nearly as much as a plateau.
 func sendsInto(t *trees, s *sinks, a, b int32, stall float64) bool {
 	n := 0
 	for _, l := range t.waits.in.of(s.all[a].device) {

@@ -9,19 +9,20 @@ import (
 	"github.com/giverny/giverny/segment/linkset"
 )
 
-// exchanging is a region at leaves that send as those of an exchange do: all their hosts wait, or all their ways up, no port is
-// seen to be why, and hardly anything else waits. What they wait for are ports that are full and do not stall.
+// exchanging is a region whose leaves send as those of an exchange: all their hosts or all their uplinks wait, no
+// visible port explains it, and hardly anything else waits. They wait for ports that are full but not stalled.
 type exchanging struct {
-	patch, below int32   // below: what its leaves have in common (see below)
-	mean, error  float64 // of the links of hosts, percent, and by how much that is off by chance
+	patch, below int32   // below: see the method below
+	mean, error  float64 // of the links from hosts, percent, with its standard error
 }
 
 const (
-	nearlyAll      = .85 // of hosts at a leaf, of a region's links and of its hosts
-	exchangeErrors = 2.5 // by which two regions' means differ that are one exchange
+	nearlyAll      = .85 // share of a leaf's hosts, of a region's links and of its hosts
+	exchangeErrors = 2.5 // standard errors by which means of one exchange may differ
 )
 
-// joinExchanging joins regions at leaves that have the same switches above, or are of one group, whose hosts wait alike.
+// joinExchanging joins regions whose leaves have the same switches above or are of one group, and whose hosts wait
+// alike.
 func (p *patches) joinExchanging(m *Method) {
 	p.exchanging = p.exchanging[:0]
 	for k := range p.all {
@@ -40,7 +41,7 @@ func (p *patches) joinExchanging(m *Method) {
 	}
 }
 
-// exchangingAt measures the hosts of a region, if it is such a one.
+// exchangingAt measures the hosts of region k, if it is exchanging.
 func (p *patches) exchangingAt(m *Method, k int32) (exchanging, bool) {
 	x := &p.all[k]
 	out := exchanging{patch: k, below: math.MaxInt32}
@@ -75,8 +76,8 @@ func (p *patches) exchangingAt(m *Method, k int32) (exchanging, bool) {
 	return out, true
 }
 
-// isReceiver reports whether a root is a link that is seen to be why others wait: not a port to a host that itself waits to send,
-// as hosts do that exchange.
+// isReceiver reports whether a root is a stalled link that explains why others wait: not a port to a host that itself
+// waits to send, as hosts of an exchange do.
 func (t *trees) isReceiver(r root) bool {
 	if r.link == schema.NoLink || !t.waits.toHost(int32(r.link)) {
 		return r.link != schema.NoLink
@@ -84,7 +85,7 @@ func (t *trees) isReceiver(r root) bool {
 	return !t.waitsToSend(t.waits.to[r.link])
 }
 
-// allSend reports whether nearly all hosts at a leaf wait, or nearly all its ways up.
+// allSend reports whether nearly all hosts of a leaf wait, or nearly all its uplinks.
 func (t *trees) allSend(leaf int32) bool {
 	w := t.waits
 	most := func(links []int32, counts func(int32) bool) bool {
@@ -102,8 +103,8 @@ func (t *trees) allSend(leaf int32) bool {
 	return most(w.in.of(leaf), w.fromHost) || most(w.out.of(leaf), w.isUp)
 }
 
-// below is what leaves have in common that exchange over the same switches: the first of those above, by name, or where there
-// is none the group.
+// below identifies leaves that exchange over the same switches: the first switch above, by name, or without any the
+// group.
 func (w *waits) below(leaf int32) int32 {
 	first := int32(math.MaxInt32)
 	for _, l := range w.out.of(leaf) {

@@ -10,7 +10,7 @@ import (
 	"github.com/giverny/giverny/segment/segmenttest"
 )
 
-// hostsOf stalls the first hosts of leaves of eight, unevenly around a mean.
+// hostsOf stalls the first hosts of leaves of eight hosts, unevenly around a mean.
 func hostsOf(mean float32, hosts int, leaves ...int) stalls.ByEnds {
 	s := stalls.ByEnds{}
 	for _, leaf := range leaves {
@@ -21,8 +21,8 @@ func hostsOf(mean float32, hosts int, leaves ...int) stalls.ByEnds {
 	return s
 }
 
-// Hosts of several leaves whose full ways up do not stall exchange with each other: they are one region, without a root, where
-// they wait alike, and their leaves have the same switches above.
+// Hosts of several leaves whose uplinks are full but not stalled exchange: they are one region without a root if they
+// wait alike and their leaves have the same switches above.
 func TestLeavesThatSendAlikeAreOneExchange(t *testing.T) {
 	g := stalls.Fabric(t, sixteenLeaves)
 	for _, c := range []struct {
@@ -47,7 +47,7 @@ func TestLeavesThatSendAlikeAreOneExchange(t *testing.T) {
 	}
 }
 
-// Leaves of different pods have no switches above in common, and are two exchanges.
+// Leaves of different pods share no switches above, and are two exchanges.
 func TestLeavesOfTwoPodsAreTwoExchanges(t *testing.T) {
 	g := stalls.Fabric(t, "fattree:k=16")
 	var pods []stalls.ByEnds
@@ -61,7 +61,7 @@ func TestLeavesOfTwoPodsAreTwoExchanges(t *testing.T) {
 	wantRegions(t, "pods", g, segmenttest.Find(t, g, segmenttest.Overlapping(), pods[0].With(pods[1]).On(t, g).Noisy(.4, 1)), pods...)
 }
 
-// waysUp stalls all ways up from leaves.
+// waysUp stalls all uplinks of leaves.
 func waysUp(percent float32, leaves ...int) stalls.ByEnds {
 	s := stalls.ByEnds{}
 	for _, leaf := range leaves {

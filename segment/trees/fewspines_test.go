@@ -10,7 +10,7 @@ import (
 	"github.com/giverny/giverny/topology"
 )
 
-// withTop is a leaf-spine of eight hosts a leaf with a switch above the spines, as for management.
+// withTop is a leaf-spine of eight hosts per leaf with a switch above the spines, as for management.
 func withTop(t *testing.T, leaves, spines int) *topology.Graph {
 	t.Helper()
 	b, ports := topology.NewBuilder("top"), 0
@@ -43,7 +43,7 @@ func withTop(t *testing.T, leaves, spines int) *topology.Graph {
 	return g
 }
 
-// exchangeOver4 is an exchange of some leaves over four spines.
+// exchangeOver4 is an exchange among some leaves over four spines.
 func exchangeOver4(percent float32, leaves ...int) stalls.ByEnds {
 	s := stalls.ByEnds{}
 	for _, leaf := range leaves {
@@ -55,8 +55,8 @@ func exchangeOver4(percent float32, leaves ...int) stalls.ByEnds {
 	return s
 }
 
-// Exchanges over all spines are found by their levels where there are few spines, whose levels are known less well, and where there is a
-// switch above them that no leaf needs.
+// Exchanges over all spines are found by their levels even with few spines, which make levels less certain, and with
+// a switch above the spines that no leaf needs.
 func TestExchangesOverFewSpines(t *testing.T) {
 	for name, g := range map[string]*topology.Graph{"leaf-spine": stalls.Fabric(t, "fattree:leaves=8,hosts=8,spines=4"), "a switch above": withTop(t, 8, 4)} {
 		low, high := exchangeOver4(20, 0, 1, 2), exchangeOver4(45, 3, 4, 5)
@@ -70,7 +70,7 @@ func TestExchangesOverFewSpines(t *testing.T) {
 	}
 }
 
-// A leaf to which too few ways have a reading to tell a level takes part by what it sends.
+// A leaf takes part by what it sends if too few of its downlinks have a reading to know their level.
 func TestLeafOfWhichFewWaysAreRead(t *testing.T) {
 	g := stalls.Fabric(t, "fattree:leaves=8,hosts=8,spines=4")
 	exchange := exchangeOver4(30, 0, 1, 2, 3)

@@ -6,16 +6,16 @@ import (
 	"github.com/giverny/giverny/segment/linkset"
 )
 
-// partnership says that most hosts where a cause waits wait for another.
+// partnership says that most hosts at a cause's sink wait for another cause.
 type partnership struct {
 	cause, other int32
-	isNarrow     bool // few links from switches wait there
+	isNarrow     bool // few links from switches wait at the sink
 }
 
-// partnerHosts is the part of the hosts at a leaf where links wait that wait elsewhere if an exchange meets itself there.
+// partnerHosts is the share of the hosts at a sink's leaf that must wait for another cause if both are one exchange.
 const partnerHosts = .5
 
-// joinPieces joins what back pressure alone does not: it sees no port that is full without being stalled.
+// joinPieces joins causes that back pressure leaves apart, because a port can be full without being stalled.
 func (c *causes) joinPieces(t *trees, s *sinks, h *shares) {
 	c.joinPartners(t, s, h)
 	h.rename(c)
@@ -39,9 +39,9 @@ func (c *causes) joinPieces(t *trees, s *sinks, h *shares) {
 	}
 }
 
-// joinPartners joins sinks at leaves with the causes that the leaves' hosts wait for: those who exchange with
-// each other both send and receive. Where enough waits at the leaf for a tree of its own, the hosts of the
-// other cause must wait for it in turn, unless that is an exchange.
+// joinPartners joins sinks at leaves with the causes that the leaves' hosts wait for: hosts that exchange both send
+// and receive. If enough waits at the leaf for a tree of its own, the hosts of the other cause must in turn wait for
+// it, unless the other is an exchange.
 func (c *causes) joinPartners(t *trees, s *sinks, h *shares) {
 	c.partners = c.partners[:0]
 	for a := range s.all {
@@ -62,8 +62,7 @@ func (c *causes) joinPartners(t *trees, s *sinks, h *shares) {
 	}
 }
 
-// partnerOf is the cause that most of the hosts at a sink wait for instead of what waits at the sink itself,
-// or -1.
+// partnerOf is the cause, other than the sink's own, that most hosts at the sink wait for, or -1.
 func (c *causes) partnerOf(t *trees, h *shares, x *sink, own int32) int32 {
 	c.votes = c.votes[:0]
 	hosts, waiting := 0, 0

@@ -8,61 +8,61 @@ import (
 	"github.com/giverny/giverny/segment/linkset"
 )
 
-// leafLevels is at which levels the links of a leaf stall.
+// leafLevels holds the stall levels of a leaf's links (up, down: to and from spines).
 type leafLevels struct {
 	device          int32
 	up, down, hosts linkLevel
-	low             float64  // level of the hosts that stall least, 0 unless nearly all stall
-	sent, comes     float64  // level of the ways up, or of what of it hosts that send nowhere else say, and of the ways down
-	ports           int      // to hosts, that stall
-	port            float64  // stall of the hottest of them
-	portMiddle      float64  // of those that stall, three or more, or 0
-	layers          [2]int32 // that it takes part in, or noLayer
+	low             float64  // level of the least stalled hosts, 0 unless nearly all stall
+	sent, comes     float64  // levels of uplinks (or low, if these carry other traffic too) and of downlinks
+	ports           int      // number of stalled ports to hosts
+	port            float64  // highest stall of these
+	portMiddle      float64  // median of these if three or more, or 0
+	layers          [2]int32 // those it takes part in, or noLayer
 }
 
-// linkLevel is the level of links of one kind at a leaf.
+// linkLevel is the level of a leaf's links of one kind.
 type linkLevel struct {
 	middle, spread float64
-	stalled        float64 // the middle of those that stall, three or more, or 0
-	few            float64 // the middle of those that stall, however few, or 0
-	within         float64 // by how much the middle may be off
-	part           float64 // of the links, that stall, or nearly
-	links          int     // with a reading that is not zero
-	measured       int     // with any
+	stalled        float64 // median of the stalled ones if three or more, or 0
+	few            float64 // median of the stalled ones, however few, or 0
+	within         float64 // tolerance of the median
+	part           float64 // share of links that are at least nearly stalled
+	links          int     // with a non-zero reading
+	measured       int     // with any reading
 }
 
 const (
-	nearlyStalled = .8  // of the stall from which a link is stalled
-	mostWays      = .85 // of the links of a kind, that stall where traffic takes all of them; so many or more
+	nearlyStalled = .8  // of the least stall of a stalled link
+	mostWays      = .85 // share of the links of a kind that stall if traffic takes all of them; at least fewestOfWays
 	fewestOfWays  = 3
 	idlePart      = .3
-	levelSpread   = .15 // of a middle, within which links stall alike
-	// Of fewer ways the spread may be far more than it seems.
+	levelSpread   = .15 // of the median: spread up to which links stall alike
+	// With fewer links the spread may be far more than it seems.
 	fewestForSpread = 5
-	// A middle may be off by a share of it, so many standard errors and so many points. Leaves of an exchange differ less where
-	// what comes stalls as what is sent.
+	// A median's tolerance: a share of it, levelErrors standard errors and levelPoints. The share is levelShare where
+	// uplinks and downlinks stall alike: leaves then differ less.
 	unlevelShare, levelShare, levelErrors, levelPoints = .09, .02, 2.2, .3
-	// The same of the hosts that stall least; they are those within a share and a point of the least but one or two, or all.
+	// The same for the hosts that stall least: those within lowWidth and a point of nearly the least one, or all.
 	lowShare, lowPoints = .06, .6
 	lowWidth, allWidth  = 1.25, 1.35
 	fewestLow           = 6
 )
 
-// isWide and isIdle report whether traffic that waits takes mostly all links, or hardly any.
+// isWide and isIdle report whether waiting traffic takes nearly all of the links, or hardly any.
 func (l *linkLevel) isWide() bool { return l.links >= fewestOfWays && l.part >= mostWays }
 func (l *linkLevel) isIdle() bool { return l.part < idlePart }
 
-// isLevel reports whether links are one level.
+// isLevel reports whether the links stall at one level.
 func (l *linkLevel) isLevel() bool {
 	return l.isWide() && l.spread <= levelSpread*l.middle+lowPoints
 }
 
-// isEven reports whether what a leaf sends stalls as what comes to it does.
+// isEven reports whether a leaf's uplinks and downlinks stall alike.
 func (x *leafLevels) isEven() bool {
 	return x.up.isLevel() && x.down.isLevel() && math.Abs(x.up.middle-x.down.middle) <= sameLevel*x.up.middle
 }
 
-// lowWithin is by how much the lowest level of hosts may be off.
+// lowWithin is the tolerance of the lowest level of hosts.
 func (x *leafLevels) lowWithin() float64 { return lowShare*x.low + lowPoints }
 
 // measureLeaves finds the levels of all leaves.
@@ -82,7 +82,7 @@ func (y *layers) measureLeaves(w *waits, values []float32, hot float64) {
 	})
 }
 
-// usualSpread is by what part of their level the ways of a leaf differ, in the middle of the leaves of which mostly all ways stall.
+// usualSpread is the median relative spread of links to or from spines, over leaves nearly all of whose links stall.
 func (y *layers) usualSpread() float64 {
 	y.sample = y.sample[:0]
 	for k := range y.leaves {
@@ -98,7 +98,7 @@ func (y *layers) usualSpread() float64 {
 	return medianOf(y.sample)
 }
 
-// measureLeaf finds what the links of a leaf stall.
+// measureLeaf measures the stall of a leaf's links.
 func (y *layers) measureLeaf(w *waits, values []float32, leaf int32, hot float64) leafLevels {
 	x := leafLevels{device: leaf, layers: [2]int32{noLayer, noLayer}}
 	in, out := w.in.of(leaf), w.out.of(leaf)
@@ -113,7 +113,7 @@ func (y *layers) measureLeaf(w *waits, values []float32, leaf int32, hot float64
 	return x
 }
 
-// findLevels finds the levels of a leaf, and by how much they may be off, where ways usually differ by a part of their middle.
+// findLevels finds the levels of a leaf and their tolerances; usual is the usual relative spread.
 func (x *leafLevels) findLevels(usual float64) {
 	x.up.spread, x.down.spread = x.up.spreadOver(usual), x.down.spreadOver(usual)
 	x.up.within, x.down.within = x.up.off(unlevelShare), x.down.off(unlevelShare)
@@ -130,7 +130,7 @@ func (x *leafLevels) findLevels(usual float64) {
 	}
 }
 
-// spreadOver is by how much links differ: of few no less than they usually do, as a part of their middle.
+// spreadOver is the spread of links; of few it is no less than usual, relative to their median.
 func (l *linkLevel) spreadOver(usual float64) float64 {
 	if l.links < fewestForSpread {
 		return max(l.spread, usual*l.middle)
@@ -138,7 +138,7 @@ func (l *linkLevel) spreadOver(usual float64) float64 {
 	return l.spread
 }
 
-// measure finds the level of those links that are of a kind; their readings stay in the sample, ascending.
+// measure finds the level of the links of a kind; it leaves their readings in the sample, ascending.
 func (y *layers) measure(w *waits, values []float32, links []int32, hot float64, kind linkKind) (x linkLevel) {
 	y.bits, y.sample = y.bits[:0], y.sample[:0]
 	for _, l := range links {
@@ -153,7 +153,7 @@ func (y *layers) measure(w *waits, values []float32, links []int32, hot float64,
 	if x.links == 0 {
 		return x
 	}
-	slices.Sort(y.bits) // ordered like the values, as none is negative
+	slices.Sort(y.bits) // ordered like the values, none of which is negative
 	for _, v := range y.bits {
 		y.sample = append(y.sample, float64(math.Float32frombits(v)))
 	}
@@ -170,19 +170,19 @@ func (y *layers) measure(w *waits, values []float32, links []int32, hot float64,
 	return x
 }
 
-// off is by how much a middle may be off.
+// off is the tolerance of a median.
 func (l *linkLevel) off(share float64) float64 {
 	return share*l.middle + levelErrors*l.spread/math.Sqrt(float64(max(1, l.links))) + levelPoints
 }
 
-// lowest is the level of the hosts that stall least: those that send into nothing but what all of them do.
+// lowest is the level of the hosts that stall least: those that send only into what all of them send into.
 func (y *layers) lowest(hosts *linkLevel, hot float64) float64 {
 	if hosts.links < fewestLow || hosts.part < mostWays {
 		return 0
 	}
 	first, _ := slices.BinarySearch(y.sample, nearlyStalled*hot)
 	all := y.sample[first:]
-	least := all[max(1, len(all)/10)] // not a single one
+	least := all[max(1, len(all)/10)] // not a single outlier
 	end, _ := slices.BinarySearch(all, lowWidth*least+1)
 	if hosts.middle <= lowWidth*least+1 {
 		end, _ = slices.BinarySearch(all, allWidth*hosts.middle+1)

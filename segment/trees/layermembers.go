@@ -6,14 +6,14 @@ import (
 )
 
 const (
-	memberWidth = 1.5 // of what a level may be off, within which a leaf takes part
-	addsUpShare = .08 // of the level of a layer, by which two others together may be off
-	hostsShare  = .2  // by which hosts of a leaf differ of which one direction is not measured
-	mostRough   = .12 // spread of the ways of leaves whose levels may differ from leaf to leaf
-	otherCost   = .05 // what it counts that the other direction is off where something is added to it
+	memberWidth = 1.5 // tolerances within which a leaf takes part
+	addsUpShare = .08 // relative error of a layer's level as the sum of two others
+	hostsShare  = .2  // relative tolerance where only some links, or one direction, show the level
+	mostRough   = .12 // relative spread of links above which levels may differ from leaf to leaf
+	otherCost   = .05 // weight of the worse direction, to which a tree may add
 )
 
-// dropSums drops layers of two leaves that are the sum of two others: these leaves take part in both.
+// dropSums drops layers of two leaves that are the sum of two others: their leaves take part in both.
 func (y *layers) dropSums() {
 	for c := range y.all {
 		x := &y.all[c]
@@ -24,7 +24,7 @@ func (y *layers) dropSums() {
 	}
 }
 
-// drop takes a layer back.
+// drop removes a layer.
 func (y *layers) drop(layer int32) {
 	y.all[layer].leaves = 0
 	for k := range y.leaves {
@@ -38,7 +38,7 @@ func (y *layers) drop(layer int32) {
 	}
 }
 
-// combine is what two stalls are together: their sum, or as chances.
+// combine combines two stalls: as a sum, or as probabilities.
 func combine(a, b float64, asChances bool) float64 {
 	if asChances {
 		return a + b - a*b/100
@@ -65,7 +65,7 @@ func (y *layers) isSum(x *layer) bool {
 
 func isAbout(a, b float64) bool { return math.Abs(a-b) <= addsUpShare*max(a, b)+lowPoints }
 
-// findMembers finds the layers of the other leaves: one, to which a tree may add, or two that add up.
+// findMembers finds the layers of the remaining leaves: one, to which a tree may add, or two that add up.
 func (y *layers) findMembers() {
 	for k := range y.leaves {
 		x := &y.leaves[k]
@@ -91,7 +91,7 @@ func (y *layers) findMembers() {
 	}
 }
 
-// offOf is how far a leaf's levels are off a layer's, as a part of it; infinite if it takes no part.
+// offOf is the relative distance of a leaf's levels from a layer's; infinite if the leaf takes no part.
 func (z *layer) offOf(x *leafLevels) float64 {
 	none := math.Inf(1)
 	if z.leaves == 0 {
@@ -113,20 +113,21 @@ func (z *layer) offOf(x *leafLevels) float64 {
 		return sent
 	}
 	if isSent && isAlike(x.down.few, z.comes) && isAlike(x.hosts.few, z.hosts) {
-		return sent // some of its hosts do, and receive over some ways down
+		return sent // some of its hosts take part, and receive over some downlinks
 	}
 	return none
 }
 
-// isUnknown reports whether too few links have a reading to tell a level: all that do not read zero stall, but a zero may be wrong.
+// isUnknown reports whether too few links have a reading to know the level: all non-zero ones stall, but a zero may
+// be wrong.
 func (l *linkLevel) isUnknown() bool {
 	return l.measured < minFeeders || l.links < fewestOfWays && l.part >= mostWays
 }
 
-// isAlike reports whether a level is about that of a layer, which there must be.
+// isAlike reports whether a level is about that of a layer, which must not be 0.
 func isAlike(level, of float64) bool { return of > 0 && math.Abs(level-of) <= hostsShare*of }
 
-// offOfTwo is how far a leaf's levels are off those of two layers together.
+// offOfTwo is the relative distance of a leaf's levels from those of two layers combined.
 func offOfTwo(x *leafLevels, p, q *layer) float64 {
 	off := math.Inf(1)
 	if p.leaves == 0 || q.leaves == 0 || !x.down.isWide() {
@@ -141,8 +142,8 @@ func offOfTwo(x *leafLevels, p, q *layer) float64 {
 	return off
 }
 
-// dropPairs takes back layers of two leaves whose links differ, where another leaf exchanges with none: levels differ from leaf to
-// leaf then.
+// dropPairs drops layers of two leaves whose links differ if some exchanging leaf is in no layer: levels then differ
+// from leaf to leaf.
 func (y *layers) dropPairs() {
 	if !slices.ContainsFunc(y.leaves, func(x leafLevels) bool { return x.isExchanging() && x.layers[0] == noLayer }) {
 		return

@@ -10,10 +10,10 @@ import (
 	"github.com/giverny/giverny/segment/linkset"
 )
 
-// layers are exchanges of all with all over a fabric of two levels, where every leaf sends to each other over all spines:
-// any stalled way up may wait for any stalled way down, so that back pressure does not tell exchanges from trees. Levels do:
-// all that a leaf sends in an exchange waits alike, as does all that comes to it, so that leaves which take part in the same
-// have the same levels. Their level is taken off the readings, and trees are looked for in what is left.
+// layers are all-to-all exchanges over a two-level fabric, where every leaf sends to every other over all spines. Any
+// stalled uplink may wait for any stalled downlink, so back pressure does not tell exchanges from trees. Levels do:
+// all that a leaf sends in an exchange stalls alike, as does all that it receives, so leaves of one exchange have the
+// same levels. Layers are subtracted from the readings; trees are searched in the residual.
 type layers struct {
 	all    []layer
 	leaves []leafLevels // by level
@@ -21,15 +21,16 @@ type layers struct {
 	links  []layerLink
 	inAny  []bool // by link
 	sample []float64
-	bits   []uint32 // of a sample
+	bits   []uint32 // of sample, to sort
 	off    []float64
 }
 
-// layer is an exchange: its levels, hosts 0 if they do not stall.
+// layer is an exchange: the levels at which its uplinks, downlinks and links from hosts stall, the last 0 if they do
+// not.
 type layer struct {
 	sent, comes, hosts float64
 	leaves             int
-	rough              float64 // of its leaves: the spread of their ways as a part of their level, in all
+	rough              float64 // sum over leaves of the spread of links to and from spines, relative to their level
 }
 
 type layerLink struct{ layer, link int32 }
@@ -37,26 +38,28 @@ type layerLink struct{ layer, link int32 }
 const (
 	noLayer    = int32(-1)
 	mostLayers = 16
-	sameLevel  = .1 // by which what is sent and what comes differ where all of an exchange stalls alike
-	// What is on a link beside a layer: where the links of its kind at the leaf stall more than that by a share of it and a point,
-	// all that they stall more. Else what stands out by a share of the level and a point, and by so many deviations.
+	sameLevel  = .1 // relative difference of sent and comes up to which an exchange stalls uniformly
+	// Residual of a link. If the median of its kind at the leaf is above the layer's level by levelRest of it and a
+	// point: all above the level. Else what stands out by a share of the level and a point, and by standsOutBy
+	// deviations.
 	levelRest              = .2
 	standsOut, standsOutBy = .35, 3.5
-	// On a link from a host, as many deviations as ways up have, up to a share, and so many points.
+	// Tolerance on a link from a host: hostRestBy deviations of the uplinks, at most hostRest, and hostPoints.
 	hostRestBy, hostRest, hostPoints = 4, .4, 2
-	// Of a layer whose leaves differ, what comes to one of them is more than its own from that multiple.
+	// In a layer whose leaves differ, links at a leaf carry other stall from that multiple of the level on.
 	mostOfUneven     = 1.8
-	fewestLevelPorts = 2 // of a leaf, that are a layer's
-	portRest         = 1 // by what part of their middle a port stalls more than the others that is the root of something else
-	// A region that is found in what is left is only what layers vary by if so much of it is in them, and no more is left of it.
+	fewestLevelPorts = 2 // of a leaf, at a layer's level
+	portRest         = 1 // excess of a port over the median, relative to it, from which it is another cause's root
+	// A region of the residual is only variation of layers (dust) if that share of its links is in layers and no more
+	// of its stall is left.
 	dustShare, mostDust = .8, .4
 )
 
-// isUneven reports whether a layer's leaves may differ, since it does not stall all alike.
+// isUneven reports whether a layer's leaves may differ, as it does not stall uniformly.
 func (z *layer) isUneven() bool { return math.Abs(z.sent-z.comes) > sameLevel*z.sent }
 
-// isTwoLevel reports whether leaves lead up to spines alone, and what is above the spines takes no part: there is nothing, or a spine
-// leads to all leaves, so that no traffic between these goes higher.
+// isTwoLevel reports whether leaves only lead up to spines and switches above the spines can be ignored: there are
+// none, or one spine leads to all leaves, so that no traffic between these goes higher.
 func (w *waits) isTwoLevel() bool {
 	isHigher := false
 	for l := range w.from {
@@ -72,7 +75,7 @@ func (w *waits) isTwoLevel() bool {
 	return !isHigher || w.hasSpineOfAll()
 }
 
-// hasSpineOfAll reports whether a switch above the leaves leads to all of them.
+// hasSpineOfAll reports whether one switch has links down to all leaves.
 func (w *waits) hasSpineOfAll() bool {
 	leaves := 0
 	for d := range int32(len(w.level)) {
@@ -119,10 +122,10 @@ func (y *layers) peel(w *waits, values []float32, hot, idle float64) []float32 {
 	return y.rest
 }
 
-// isAny reports whether links were given to layers.
+// isAny reports whether any links belong to layers.
 func (y *layers) isAny() bool { return len(y.links) > 0 }
 
-// takeOff takes the layers of a leaf off its links.
+// takeOff subtracts a leaf's layers from its links' readings.
 func (y *layers) takeOff(w *waits, values []float32, x *leafLevels, hot float64, idle float32) {
 	var level layer
 	hasMany := x.ports > minFeeders
@@ -159,13 +162,14 @@ func (y *layers) takeOff(w *waits, values []float32, x *leafLevels, hot float64,
 	}
 }
 
-// isLevelPort reports whether a port to a host stalls as what comes to the leaves of a layer, and the host waits to send.
+// isLevelPort reports whether a port to a host stalls at the level comes of a layer and its host waits to send.
 func (y *layers) isLevelPort(w *waits, values []float32, link int32, comes, hot float64) bool {
 	waits := func(l int32) bool { return w.from[l] == w.to[link] && float64(values[l]) >= hot }
 	return isAlike(float64(values[link]), comes) && slices.ContainsFunc(w.in.of(w.from[link]), waits)
 }
 
-// left is what is left of a reading over a level. Where the links do not stall clearly more than that, only what stands out.
+// left is the residual of reading v over a level: if the links together are not clearly above the level, only what
+// stands out.
 func (l *linkLevel) left(v, level float64, even bool) float64 {
 	if rest := l.middle - level; rest > levelRest*level+1 && (even || l.middle > mostOfUneven*level) {
 		return v - level
@@ -177,7 +181,7 @@ func (l *linkLevel) left(v, level float64, even bool) float64 {
 	return 0
 }
 
-// give gives a link to the layers of its leaf.
+// give adds a link to the layers of its leaf, with its residual.
 func (y *layers) give(x *leafLevels, link int32, left float64, idle float32) {
 	y.rest[link], y.inAny[link] = max(idle, float32(left)), true
 	for _, c := range x.layers {
@@ -187,7 +191,7 @@ func (y *layers) give(x *leafLevels, link int32, left float64, idle float32) {
 	}
 }
 
-// giveHost gives a link from a host to the layers of its leaf.
+// giveHost adds a link from a host to the layers of its leaf.
 func (y *layers) giveHost(x *leafLevels, link int32, left float64, level *layer, idle float32) {
 	if left <= min(hostRest, hostRestBy*x.up.spread/max(1, x.up.middle))*level.hosts+hostPoints {
 		left = 0
@@ -195,7 +199,7 @@ func (y *layers) giveHost(x *leafLevels, link int32, left float64, level *layer,
 	y.give(x, link, left, idle)
 }
 
-// emit makes a group of each layer, and drops those before that are only their unevenness.
+// emit appends a group for each layer and drops earlier groups that are only dust.
 func (y *layers) emit(m *Method, values []float32, least int, out *linkset.Groups) {
 	if !y.isAny() {
 		return
@@ -216,7 +220,7 @@ func (y *layers) emit(m *Method, values []float32, least int, out *linkset.Group
 	}
 }
 
-// dropDust drops regions that are only what layers vary by.
+// dropDust drops regions that are only the variation of layers.
 func (y *layers) dropDust(m *Method, values []float32, out *linkset.Groups) {
 	links, groups, begin := 0, 0, int32(0)
 	for g, end := range out.Ends {

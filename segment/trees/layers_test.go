@@ -13,7 +13,8 @@ import (
 
 const sixteenLeaves = "fattree:leaves=16,hosts=8,spines=8"
 
-// allWaysUp is an exchange of some leaves: hosts and all ways up stall alike, and those down at a level of their own.
+// allWaysUp is an exchange among some leaves: hosts and all uplinks stall alike, and downlinks at a level of their
+// own.
 func allWaysUp(percent, down float32, leaves ...int) stalls.ByEnds {
 	s := stalls.ByEnds{}
 	for _, leaf := range leaves {
@@ -29,7 +30,7 @@ func allWaysUp(percent, down float32, leaves ...int) stalls.ByEnds {
 	return s
 }
 
-// wantRegions checks that the regions are these, in any order.
+// wantRegions checks that exactly these regions were found, in any order.
 func wantRegions(t *testing.T, name string, g *topology.Graph, got []schema.Region, want ...stalls.ByEnds) {
 	t.Helper()
 	for _, s := range want {
@@ -55,7 +56,7 @@ func wantRegions(t *testing.T, name string, g *topology.Graph, got []schema.Regi
 	}
 }
 
-// treeOverAll is a tree whose root is a port of a leaf, and to which all comes over all spines, from so many hosts of each leaf.
+// treeOverAll is a tree whose root is a leaf's port, with traffic over all spines from so many hosts of each leaf.
 func treeOverAll(root, host, hosts int, percent float32, leaves ...int) stalls.ByEnds {
 	at := fmt.Sprint("leaf", root)
 	s := stalls.ByEnds{{at, fmt.Sprint("host", host)}: percent}
@@ -74,7 +75,7 @@ func treeOverAll(root, host, hosts int, percent float32, leaves ...int) stalls.B
 	return s
 }
 
-// Exchanges over the same spines are separated by the levels of their leaves, though these lie near each other; a leaf whose levels are
+// Exchanges over the same spines are separated by the levels of their leaves, even near ones; a leaf whose levels are
 // the sum of two belongs to both.
 func TestExchangesOverTheSameSpines(t *testing.T) {
 	g := stalls.Fabric(t, sixteenLeaves)
@@ -82,7 +83,7 @@ func TestExchangesOverTheSameSpines(t *testing.T) {
 	wantRegions(t, "both ways", g, segmenttest.Find(t, g, segmenttest.Overlapping(), low.Plus(high).On(t, g).Noisy(.6, 1)), low, high)
 }
 
-// Of a leaf some hosts take part in an exchange: they receive over some ways down, and two ports stall.
+// Some hosts of a leaf take part in an exchange: they receive over some downlinks, and two ports stall.
 func TestSomeHostsOfALeafExchange(t *testing.T) {
 	g := stalls.Fabric(t, sixteenLeaves)
 	exchange := allWaysUp(30, 30, 0, 1, 2)
@@ -97,7 +98,8 @@ func TestSomeHostsOfALeafExchange(t *testing.T) {
 	wantRegions(t, "two hosts", g, segmenttest.Find(t, g, segmenttest.Overlapping(), exchange.On(t, g).Noisy(.4, 1)), exchange)
 }
 
-// A tree over all spines adds to what a leaf sends in an exchange. Its own sources are no exchange, though all their hosts send.
+// A tree over all spines adds to what a leaf sends in an exchange. Its own sources are no exchange, though all their
+// hosts send.
 func TestTreeBesideExchangeOverTheSameSpines(t *testing.T) {
 	g := stalls.Fabric(t, sixteenLeaves)
 	exchange, tree := allWaysUp(45, 45, 0, 1, 2), treeOverAll(5, 44, 5, 40, 1, 6, 7, 8)

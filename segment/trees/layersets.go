@@ -3,18 +3,19 @@ package trees
 import "math"
 
 const (
-	nearestLevel = .7 // below which levels are never near
+	nearestLevel = .7 // ratio below which levels are never near
 	fewestLeaves = 2  // of a layer
 )
 
 func isNear(level, within, of float64) bool { return math.Abs(level-of) <= within }
 
-// isExchanging reports whether both what a leaf sends and what comes to it stall, and no one port is what that waits for.
+// isExchanging reports whether both what a leaf sends and what it receives stall, and no single port explains the
+// latter.
 func (x *leafLevels) isExchanging() bool {
 	return x.up.isWide() && x.down.isWide() && (x.ports >= minFeeders || x.port < nearlyStalled*x.down.middle)
 }
 
-// find finds the exchanges of which what is sent and what comes stall, each at one level: the largest first.
+// find finds the exchanges whose sent and received traffic stalls, each at one level: the largest first.
 func (y *layers) find() {
 	for len(y.all) < mostLayers {
 		best, most := -1, 0
@@ -34,7 +35,7 @@ func (y *layers) find() {
 	}
 }
 
-// countLike counts the leaves that are in no layer yet and that have the levels given; those of near levels are near in order.
+// countLike counts the leaves of no layer yet at the given levels; leaves are sorted by level, so it stops early.
 func (y *layers) countLike(at int, sent, comes float64) (n int) {
 	for k := at; k >= 0 && y.leaves[k].sent >= nearestLevel*sent-lowPoints; k-- {
 		if y.isLike(k, sent, comes) {
@@ -54,10 +55,10 @@ func (y *layers) isLike(k int, sent, comes float64) bool {
 	return x.isExchanging() && x.layers[0] == noLayer && isNear(x.sent, x.up.within, sent) && isNear(x.comes, x.down.within, comes)
 }
 
-// add makes a layer of the leaves that have the levels of one and are of none yet.
+// add makes a layer of the leaves that have the levels of a given one and are in no layer yet.
 func (y *layers) add(at int) {
 	x := layer{sent: y.leaves[at].sent, comes: y.leaves[at].comes}
-	for range 2 { // around that leaf, then around their middle
+	for range 2 { // around that leaf, then around the median
 		y.off, y.sample = y.off[:0], y.sample[:0]
 		for k := range y.leaves {
 			if y.isLike(k, x.sent, x.comes) {

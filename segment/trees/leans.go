@@ -8,20 +8,22 @@ import (
 	"github.com/giverny/giverny/segment/linkset"
 )
 
-// Where stall comes from a full buffer, it need not fall upstream: the last link to the root carries the greatest share
-// of what the root takes and so waits least. So what is far hotter than all that it waits for may still begin elsewhere.
+// Stall from full buffers need not fall upstream: the last link to the root gets the greatest share of the root's
+// rate, so it waits least. Hence a link far hotter than all that it waits for may still not be where its cause
+// begins.
 const (
-	// Of a link's stall, that of the one that it waits for, from which it is no root.
+	// A port that waits for a link with at least that share of its stall is no root.
 	leanRatio = .4
-	// More than that part of the links at which a cause ends wait for the other cause.
+	// More than this share of the links at which a cause ends wait for the other cause.
 	leanShare = .75
-	// Stall of the siblings of a link without a value, as a share of that of what waits for it: they feed one root.
+	// Stall of the siblings of a link without a value, relative to the stall of a link that waits for it: they feed
+	// one root.
 	leastBeyond, mostBeyond = .75, 2
 )
 
-// joinLeaning joins a cause with the one that it begins at: a port that waits itself is no root. So where most of the
-// links of a cause that wait for no other of it may wait for one of another cause that stalls about as much, or for a link
-// without a value beside such, both are one, and its own sinks are no roots.
+// joinLeaning joins a cause with the one that it begins at: a port that itself waits is no root. If most of a cause's
+// last links (those that wait for no other of it) may wait for a link of another cause that stalls about as much, or
+// for one without a value whose siblings do, both are one, and the first one's sinks are no roots.
 func (c *causes) joinLeaning(t *trees, s *sinks, h *shares) (joined bool) {
 	c.votes, c.ends = c.votes[:0], scratch.Slice(c.ends, len(c.thin))
 	clear(c.ends)
@@ -50,25 +52,26 @@ func (c *causes) joinLeaning(t *trees, s *sinks, h *shares) (joined bool) {
 	return joined
 }
 
-// isOdd reports whether a cause begins at a link: that it stalls clearly more than what it may wait for has parted it already.
+// isOdd reports whether a cause begins at this link, a sink of its own as it stalls clearly more than what it may
+// wait for.
 func (s *sinks) isOdd(cause, link int32) bool {
 	return int(cause) < len(s.all) && s.all[cause].odd == link
 }
 
-// markLeaning records that the sinks of a cause are no roots.
+// markLeaning marks the sinks of a cause as no roots.
 func (c *causes) markLeaning(s *sinks, cause int32) {
 	for a := range s.all {
 		s.all[a].leans = s.all[a].leans || c.sets.Find(int32(a)) == cause
 	}
 }
 
-// waitsWithin reports whether a node may wait for another of a cause.
+// waitsWithin reports whether a node may wait for another node of a cause.
 func (h *shares) waitsWithin(t *trees, i, cause int32) bool {
 	return slices.ContainsFunc(t.mayWaitFor(i), func(j int32) bool { return h.of[j].has(cause) })
 }
 
-// hottestBeyond is the most stalled node of another cause that enters the same device as a link without a value that a node may wait
-// for, if it stalls about as much as the node, or else -1: what waits for that link waits for what its siblings wait for.
+// hottestBeyond is the most stalled sibling, of another cause, of a link without a value that node i may wait for, if
+// it stalls about as much as i, else -1: what waits for that link waits for what its siblings wait for.
 func (h *shares) hottestBeyond(t *trees, i, own int32) int32 {
 	best, w := int32(-1), t.waits
 	for _, l := range w.out.of(t.to[i]) {
@@ -84,7 +87,7 @@ func (h *shares) hottestBeyond(t *trees, i, own int32) int32 {
 	return best
 }
 
-// isHotter orders nodes by stall, those that stall alike, as at 100%, by the names of the devices at their ends.
+// isHotter orders nodes by stall; ties, as at 100%, by the names of the devices at their ends.
 func (t *trees) isHotter(a, b int32) bool {
 	name := t.waits.byName
 	return cmp.Or(cmp.Compare(t.stall[a], t.stall[b]), cmp.Compare(name[t.from[b]], name[t.from[a]]), cmp.Compare(name[t.to[b]], name[t.to[a]])) > 0

@@ -12,14 +12,14 @@ import (
 	"github.com/giverny/giverny/topology"
 )
 
-// A tree is one region where its senders push, so that the last links to the root wait least, and where one of those has
+// A tree is one region even if its senders push, so that the last links to the root wait least, and one of those has
 // no value, so that what waits for it seems to wait for nothing.
 func TestTreeIsOneWhateverItsTrunksSay(t *testing.T) {
 	g := stalls.Fabric(t, "fattree:k=8")
 	for _, c := range []struct {
 		name                   string
 		trunk, upstream, hosts float32
-		hidden                 string // aggregation switch of which the trunk has no value
+		hidden                 string // aggregation switch whose trunk has no value
 	}{
 		{"stall falls upstream", 60, 40, 0, ""},
 		{"stall falls upstream, a trunk is not known", 60, 40, 0, "agg0-1"},
@@ -48,7 +48,7 @@ func TestTreeIsOneWhateverItsTrunksSay(t *testing.T) {
 	}
 }
 
-// A link down that reads zero beside others that stall parts no tree: what comes over its switch has no other way.
+// A link down that reads zero beside stalled ones does not split a tree: traffic over its switch has no other path.
 func TestFalseZeroPartsNoTree(t *testing.T) {
 	g := stalls.Fabric(t, "fattree:k=16")
 	values, want := stalls.Where(g, func(_ schema.LinkID, from, to *topology.Device) (percent float32, wanted bool) {

@@ -2,7 +2,7 @@ package trees
 
 import "slices"
 
-// dropLone takes links that are hot alone out of the causes that they may wait for.
+// dropLone removes lone hot links from the causes that they may wait for.
 func (m *Method) dropLone() {
 	for i := range int32(len(m.links)) {
 		if m.isHotAlone(i) {
@@ -11,9 +11,9 @@ func (m *Method) dropLone() {
 	}
 }
 
-// isHotAlone reports whether a link stalls far more than all that it may wait for, while nothing waits for it and no other
-// that leaves the same switch for one of its level, or a host of the same leaf, stalls: it is hot alone, not part of a tree.
-// A little more says nothing: where several share the way on, each of them waits for its turn, too.
+// isHotAlone reports whether a link is a lone hot link: it stalls far more than all that it may wait for, while
+// nothing waits for it and no sibling stalls (a link from the same switch to the same level, or from another host of
+// the leaf). A smaller excess says nothing: links that share the way on each wait for their turn.
 func (m *Method) isHotAlone(i int32) bool {
 	if m.port[i] || m.sink[i] >= 0 || !m.isUnexplained(i) {
 		return false
@@ -27,11 +27,11 @@ func (m *Method) isHotAlone(i int32) bool {
 	return !slices.ContainsFunc(m.leaving.of(m.from[i]), isBeside) && !slices.ContainsFunc(m.into.of(m.from[i]), waits)
 }
 
-// fewestTogether is the mean number of links that hang together at switches in a region.
+// fewestTogether is the least mean number of links per connected piece of a region.
 const fewestTogether = 3
 
-// hangsTogether reports whether some nodes' links do: n links in pieces leave or enter at most as many devices and one more
-// for each piece. Those beside one tree that are each hot alone are no region, however many.
+// hangsTogether reports whether some nodes' links are in large enough pieces: n links in p pieces touch at most n+p
+// devices. Many lone hot links beside one tree are not a region.
 func (t *trees) hangsTogether(nodes []int32) bool {
 	t.met = t.met[:0]
 	for _, i := range nodes {

@@ -11,7 +11,7 @@ import (
 	"github.com/giverny/giverny/topology"
 )
 
-// fromPod3 is the part of a tree at leaf0-2 that lies behind the leaves of pod 3, its only sources; 0 for other links.
+// fromPod3 is the stall of a tree at leaf0-2 on the links behind the leaves of pod 3, its only sources; 0 elsewhere.
 func fromPod3(from, to *topology.Device) float32 {
 	switch {
 	case to.Name == "leaf0-2" && from.Level == 2:
@@ -24,8 +24,9 @@ func fromPod3(from, to *topology.Device) float32 {
 	return 0
 }
 
-// A link that stalls far more than what it leads to, while nothing waits for it nor stalls beside it, is no part of the tree; the
-// same stall on all links up from its leaf is, and so is a little more on one: it shares the way on with others.
+// A link that stalls far more than what it leads to, while nothing waits for it and no sibling stalls, is not part of
+// the tree. It is part if all uplinks of its leaf stall as much, or if it stalls only a little more: it then shares
+// the way on with others.
 func TestLoneLinkIsNoPartOfATree(t *testing.T) {
 	g := stalls.Fabric(t, "fattree:k=8")
 	for _, c := range []struct {
@@ -50,7 +51,7 @@ func TestLoneLinkIsNoPartOfATree(t *testing.T) {
 	}
 }
 
-// Links beside a tree, from switches that its links enter, each hot alone, are no region, however many.
+// Lone hot links beside a tree, from switches that its links enter, are not a region, however many.
 func TestLoneLinksBesideATreeAreNoRegion(t *testing.T) {
 	g := stalls.Fabric(t, "fattree:k=8")
 	values, want := stalls.Where(g, func(id schema.LinkID, from, to *topology.Device) (percent float32, wanted bool) {

@@ -1,15 +1,16 @@
 package trees
 
 const (
-	// Of what leaves a leaf, at least that part waits for the cause that its hosts send to.
+	// Of the links out of a leaf, at least that share waits for the cause that its hosts send to.
 	sentShare = .5
-	// Of what waits for a cause, at least that part comes from leaves at which the other one waits, two or more.
+	// Of the links that wait for a cause, at least that share is from leaves at which the other cause waits, two or
+	// more.
 	answeredShare, fewestAnswering = .7, 2
 )
 
-// joinMutual joins a cause at a leaf with the one that what leaves the leaf mostly waits for, if what waits at the leaf
-// mostly comes from where that one waits: hosts that receive from those they send to exchange. Levels do not show it,
-// since each host takes what comes at a rate of its own. It reports whether it joined any.
+// joinMutual joins a cause at a leaf with the cause that most links out of the leaf wait for, if most of what waits
+// at the leaf comes from where that one waits: hosts that receive from those they send to exchange. Levels do not
+// show it, since each host receives at its own rate. It reports whether it joined any.
 func (c *causes) joinMutual(t *trees, s *sinks, h *shares) (joined bool) {
 	c.partners = c.partners[:0]
 	for a := range s.all {
@@ -28,7 +29,8 @@ func (c *causes) joinMutual(t *trees, s *sinks, h *shares) (joined bool) {
 	return joined
 }
 
-// sentTo is the cause that most of what leaves a leaf, or its hosts, waits for instead of the leaf's own; -1 if there is none.
+// sentTo is the cause, other than its own, that most links out of a leaf or from its hosts wait for; -1 if there is
+// none.
 func (c *causes) sentTo(t *trees, h *shares, leaf, own int32) int32 {
 	c.votes = c.votes[:0]
 	all := 0
@@ -49,7 +51,8 @@ func (c *causes) sentTo(t *trees, h *shares, leaf, own int32) int32 {
 	return c.mostVoted()
 }
 
-// answers reports whether what waits for a cause at a leaf mostly comes from other leaves, at which the first one waits.
+// answers reports whether the links that wait for the second cause mostly come from leaves, other than the given one,
+// at which the first waits.
 func (c *causes) answers(t *trees, s *sinks, h *shares, cause, to, leaf int32) bool {
 	leaves := 0
 	for a := range s.all {

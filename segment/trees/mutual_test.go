@@ -10,8 +10,8 @@ import (
 	"github.com/giverny/giverny/segment/segmenttest"
 )
 
-// A few hosts of each router of a group that exchange are mostly one region, also if only one of a router does, whose port looks like
-// a root: in three of four draws.
+// Exchanging hosts, a few per router of a group, are mostly (in three of four draws) one region, even if one router
+// has only one, whose port looks like a root.
 func TestFewHostsOfEachRouterExchange(t *testing.T) {
 	g := stalls.Fabric(t, "dragonfly:groups=9,routers=8,hosts=4")
 	parted := 0

@@ -12,9 +12,9 @@ import (
 	"github.com/giverny/giverny/topology"
 )
 
-// naiveTrees says where each stalled link's wait begins, by walking every way that traffic may take: what the
-// first two steps of the tree method find by ranks and masks. It knows snapshots without gaps and zeros, and fabrics
-// whose devices have levels.
+// naiveTrees finds where each stalled link's wait begins, by walking every path of its traffic: a naive twin of the
+// tree method's first two steps, which use ranks and masks. It only handles snapshots without gaps and zeros, on
+// fabrics whose devices have levels.
 type naiveTrees struct {
 	g      *topology.Graph
 	values []float32
@@ -52,13 +52,13 @@ func (n *naiveTrees) hottestAfter(l schema.LinkID) (hottest float64) {
 	return hottest
 }
 
-// isClearlyAbove reports whether a link is hotter than a stall by the factor and the deviations that make a root.
+// isClearlyAbove reports whether a link is above a stall by the factor and deviations that make a root.
 func (n *naiveTrees) isClearlyAbove(l schema.LinkID, stall float64) bool {
 	own := float64(n.values[l])
 	return own >= clearFactor*stall && own-stall >= clearSigmas*n.noise.sigma(own)
 }
 
-// isSlow reports whether nothing shows why a link between switches stalls.
+// isSlow reports whether nothing explains why a link between switches stalls.
 func (n *naiveTrees) isSlow(l schema.LinkID) bool {
 	from, via := n.g.Ends(l)
 	stall := float64(n.values[l])
@@ -103,7 +103,7 @@ func (n *naiveTrees) hasHosts(d topology.DeviceID) bool {
 	})
 }
 
-// standsOut reports whether half of the links beside one are clearly less stalled.
+// standsOut reports whether at least half of a link's siblings are clearly less stalled.
 func (n *naiveTrees) standsOut(l schema.LinkID) bool {
 	from, to := n.g.Ends(l)
 	alike, beside := 0, 0
@@ -176,7 +176,8 @@ func (n *naiveTrees) arePair(d topology.DeviceID, low, high float64) bool {
 	return low >= clearSigmas*n.noise.sigma(low) && high-low >= pairSigmas*sigma && 2*above < into
 }
 
-// areTwins reports whether two ports to hosts of a switch are roots though they may be alike: at a part of what waits there or more.
+// areTwins reports whether two ports to hosts of a switch are roots, even if alike: they stall at least part of what
+// waits there.
 func (n *naiveTrees) areTwins(d topology.DeviceID, low, high, part float64) bool {
 	var into []float64
 	for s := range schema.LinkID(n.g.NumLinks()) {
@@ -188,13 +189,13 @@ func (n *naiveTrees) areTwins(d topology.DeviceID, low, high, part float64) bool
 	return len(into) >= 2 && low >= clearSigmas*n.noise.sigma(low) && low >= twinShare*high && low >= part*into[len(into)/2]
 }
 
-// place is a switch, or a port of it that is a root by itself.
+// place is a switch, or a port of it that is a root of its own.
 type place struct {
 	device topology.DeviceID
 	link   schema.LinkID
 }
 
-// sinks are the places that a link's wait may begin at.
+// sinks collects the places where a link's wait may begin.
 func (n *naiveTrees) sinks(l schema.LinkID, into map[place]bool) {
 	from, via := n.g.Ends(l)
 	if n.isRoot(l) {
@@ -221,7 +222,7 @@ func (n *naiveTrees) sinks(l schema.LinkID, into map[place]bool) {
 	}
 }
 
-// Which sinks each stalled link leads to is what a walk over all ways finds.
+// The sinks that each stalled link leads to are those found by walking all paths.
 func TestTreesLeadWhereNaiveWalksDo(t *testing.T) {
 	for _, spec := range []string{"fattree:leaves=4,hosts=3,spines=3", "fattree:leaves=6,hosts=4,spines=2", "fattree:k=4"} {
 		g := stalls.Fabric(t, spec)
@@ -231,7 +232,7 @@ func TestTreesLeadWhereNaiveWalksDo(t *testing.T) {
 		for i := range 60 {
 			values := stalls.PatchyValues(rng, g)
 			for l, v := range values {
-				values[l] = max(.001, v) // neither gaps nor zeros that may be wrong
+				values[l] = max(.001, v) // no gaps, nor zeros that may be wrong
 			}
 			m.measure(values)
 			if !m.findLinks(values) {

@@ -7,28 +7,28 @@ import (
 	"github.com/giverny/giverny/segment/linkset"
 )
 
-// Noise is the noise of a snapshot of directed links: deviation base at no stall, growing by slope per
-// point, around a calm mean; zeros is the part of calm links that read zero.
+// Noise is the noise of a snapshot of directed links: standard deviation Base (percentage points) at no stall,
+// growing by slope per point, around the Mean of calm links, of which the share zeros reads zero.
 type Noise struct{ Base, slope, Mean, zeros float64 }
 
 func (n Noise) sigma(percent float64) float64 { return n.Base + n.slope*percent }
 
-// meanError bounds the chance difference of the means of a and b links at a stall.
+// meanError bounds the difference due to chance between the means of a and b links at a stall.
 func (n Noise) meanError(percent float64, a, b int) float64 {
 	return equalDeviations*n.sigma(percent)*math.Sqrt(1/float64(max(1, a))+1/float64(max(1, b))) + equalShare*percent
 }
 
 const (
 	equalDeviations = 3
-	equalShare      = .02 // links of one cause differ a little by what else they carry
-	// The slope: a low quantile of the differences between links that enter one switch, with a prior.
+	equalShare      = .02 // links of one cause differ a little by their other traffic
+	// slope is a low quantile of the differences between links into one switch, with a prior worth slopePairs pairs.
 	slopePrior       = .04
 	slopePairs       = 20
 	minSlope         = .01
 	maxSlope         = .08
 	maxLinksForSlope = 16
 
-	minBase          = .05 // percent points: keeps data without noise from being cut at every step
+	minBase          = .05 // percentage points: keeps data without noise from being cut at every step
 	calmBins         = 4096
 	binsPerPercent   = calmBins / 100.
 	pairQuantile     = .35
@@ -37,15 +37,15 @@ const (
 	binsPerPairSlope = pairBins / maxPairSlope
 )
 
-// NoiseEstimator finds the noise of directed links. It holds memory alone.
+// NoiseEstimator estimates the noise of directed links. It only holds buffers.
 type NoiseEstimator struct {
 	histogram      [calmBins]int32
 	slopeHistogram [pairBins]int32
 	sample         []float32
 }
 
-// Calm estimates location and scale of the links below the least stall that counts: congestion does not move
-// them, however much of a small fabric it takes.
+// Calm estimates location (median) and scale (interquartile range) of the links below the least stall that counts:
+// congestion does not move these, whatever part of a small fabric it takes.
 func (n *NoiseEstimator) Calm(values []float32, minMean float64) Noise {
 	clear(n.histogram[:])
 	count, limit := int32(0), float32(max(minMean, 1))
@@ -65,7 +65,7 @@ func (n *NoiseEstimator) Calm(values []float32, minMean float64) Noise {
 	return noise
 }
 
-// fitSlope finds how the noise grows, from pairs of stalled links that enter one switch.
+// fitSlope fits how noise grows with stall, from pairs of stalled links that enter one switch.
 func (n *NoiseEstimator) fitSlope(t *trees) {
 	clear(n.slopeHistogram[:])
 	n.slopeHistogram[int(slopePrior*binsPerPairSlope)] = slopePairs
@@ -85,7 +85,7 @@ func (n *NoiseEstimator) fitSlope(t *trees) {
 	t.noise.slope = min(maxSlope, max(minSlope, slope))
 }
 
-// countPairs counts by slope the pairs of the sample.
+// countPairs counts the sample's pairs by slope.
 func (n *NoiseEstimator) countPairs(base float64) (pairs int32) {
 	slices.Sort(n.sample)
 	if len(n.sample) > maxLinksForSlope {

@@ -9,21 +9,21 @@ import (
 )
 
 const (
-	// For each end of a tree, at least so many leaves send into it and receive nothing.
+	// Per sink of a tree, at least so many leaves send into it and receive nothing.
 	fewestOneWay = 4
-	// In deviations of the noise: by how much the links to a leaf, or those to its hosts, are above the calm mean if it receives,
-	// on average of all. Of one link mostSent counts at most.
+	// A leaf receives if the links to it, or to its hosts, are together above the calm mean by receiveSigmas
+	// deviations of the noise. One link counts at most mostSent.
 	receiveSigmas = 5
 )
 
-// oneWay tells trees from parts of an exchange by their sources: hosts that exchange receive, too.
+// oneWay distinguishes trees from parts of an exchange by their sources: hosts that exchange receive, too.
 type oneWay struct {
-	leaves []int   // by cause: that send into it and receive nothing
-	ends   []int   // by cause: its sinks
+	leaves []int   // by cause: number that send into it and receive nothing
+	ends   []int   // by cause: number of its sinks
 	met    []int32 // causes at one leaf
 }
 
-// count counts by cause the leaves that only send into it, and its ends.
+// count counts, by cause, the leaves that only send into it, and its sinks.
 func (o *oneWay) count(t *trees, s *sinks, c *causes, h *shares) {
 	o.leaves, o.ends = scratch.Slice(o.leaves, len(c.thin)), scratch.Slice(o.ends, len(c.thin))
 	clear(o.leaves)
@@ -57,19 +57,19 @@ func (o *oneWay) listMet(t *trees, h *shares, leaf int32) {
 	}
 }
 
-// isTree reports whether so many leaves only send into a cause that it is no part of an exchange.
+// isTree reports whether so many leaves only send into a cause that it is not part of an exchange.
 func (o *oneWay) isTree(cause int32) bool {
 	return o.leaves[cause] >= fewestOneWay*max(1, o.ends[cause])
 }
 
-// receives reports whether something waits to come to a leaf or to its hosts, also where each link stalls too little to count.
+// receives reports whether traffic to a leaf or its hosts waits, even if each link stalls too little to count.
 func (t *trees) receives(leaf int32) bool {
 	w := t.waits
 	isFromSwitch := func(l int32) bool { return !w.fromHost(l) }
 	return t.isAboveCalm(w.in.of(leaf), isFromSwitch) || t.isAboveCalm(w.out.of(leaf), w.toHost)
 }
 
-// isAboveCalm reports whether one of those links that count stalls, or all together stall more than calm ones.
+// isAboveCalm reports whether one of the links that count is stalled, or all together stall more than calm ones.
 func (t *trees) isAboveCalm(links []int32, counts func(link int32) bool) bool {
 	n, excess := 0., 0.
 	for _, l := range links {

@@ -12,9 +12,9 @@ import (
 	"github.com/giverny/giverny/topology"
 )
 
-// burstsInto stalls what hosts of pod 1 send in bursts to one host each of pods 0 and 3, over two switches of their pod to either.
-// The hosts' ports are full and do not stall, and no link tells by its level how far it is from one. Of what comes to the leaves
-// that send, each link reads received.
+// burstsInto stalls the links of bursts from hosts of pod 1 to one host in each of pods 0 and 3, over two switches of
+// their pod to either. The receivers' ports are full but not stalled, and no link's level shows its distance to one.
+// Each link into a sending leaf reads received.
 func burstsInto(g *topology.Graph, seed int64, received float32) stalls.Painting {
 	rng := rand.New(rand.NewSource(seed))
 	values, _ := stalls.Where(g, func(_ schema.LinkID, from, to *topology.Device) (percent float32, wanted bool) {
@@ -35,8 +35,8 @@ func burstsInto(g *topology.Graph, seed int64, received float32) stalls.Painting
 	return values
 }
 
-// Hosts that exchange receive, too. What comes from leaves that only send is of trees, and those stay apart however badly their
-// links are explained; where the leaves receive, though each link less than counts, all may be one exchange.
+// Hosts that exchange receive, too. Traffic from leaves that only send belongs to trees, which stay separate however
+// badly they explain their links; if the leaves receive, even if no single link counts, all may be one exchange.
 func TestTreesOfLeavesThatOnlySendAreNotJoined(t *testing.T) {
 	g := stalls.Fabric(t, "fattree:k=8")
 	s := segmenttest.New(t, g, segment.DefaultConfig())

@@ -8,16 +8,16 @@ import (
 )
 
 const (
-	// A link that is hotter than all that it could wait for, by this factor and so many deviations, waits for
-	// a port that is full but not stalled, if as many links into its switch do so.
+	// A link hotter than all that it could wait for, by unexplainedFactor and unexplainedSigmas deviations, waits for
+	// a port that is full but not stalled, if unexplainedLinks into its switch do so.
 	unexplainedFactor = 1.8
 	unexplainedSigmas = 6
 	unexplainedLinks  = 3
-	// A link is clearly above another by this factor and so many deviations.
+	// A link is clearly above another by at least clearFactor and clearSigmas deviations.
 	clearFactor, clearSigmas = 1.25, 4
 )
 
-// findOdd finds the ports to hosts, and the links between switches, that may be roots of their own.
+// findOdd marks the ports to hosts and the links between switches that may be roots of their own (odd).
 func (t *trees) findOdd() {
 	t.odd, t.isPeak = scratch.Slice(t.odd, len(t.links)), scratch.Slice(t.isPeak, len(t.links))
 	clear(t.odd)
@@ -28,8 +28,8 @@ func (t *trees) findOdd() {
 	t.findSlow()
 }
 
-// findOddAt finds those of a switch: beside an exchange, those that are clearly above most others that stall there; the only one, where
-// all that waits may go on; and two of a pair or twins.
+// findOddAt marks those of a switch: if many ports stall, those clearly above most; the only one, if all that waits
+// may go on elsewhere; and two that are a pair or twins.
 func (t *trees) findOddAt(d int32) {
 	t.sample = t.sample[:0]
 	for _, i := range t.leaving.of(d) {
@@ -59,8 +59,9 @@ func (t *trees) findOddAt(d int32) {
 	}
 }
 
-// isPassed reports whether one port to a host of a switch stalls while all that stalls into the switch comes up and may wait for a
-// link to another: nothing shows that it waits for the port, rather than for what a tree that passes waits for.
+// isPassed reports whether only one port to a host stalls at a switch, while all stalled links into the switch come
+// up and may wait for a link to another switch: nothing shows that they wait for the port, not for what a passing
+// tree waits for.
 func (t *trees) isPassed(d int32) bool {
 	into := t.into.of(d)
 	if len(t.sample) != 1 || len(into) == 0 || !slices.ContainsFunc(t.leaving.of(d), func(j int32) bool { return !t.toHost(j) }) {
@@ -72,12 +73,12 @@ func (t *trees) isPassed(d int32) bool {
 	})
 }
 
-// pairSigmas is by how many deviations two ports of a switch differ that are roots: at one level nothing says which of
-// them a link waits for.
+// pairSigmas is by how many deviations two ports of a switch must differ to be two roots: at one level, nothing shows
+// which of them a link waits for.
 const pairSigmas = 2
 
-// arePair reports whether two trees begin at a switch: of the two ports to hosts that stall there, both do so clearly, not
-// alike, and the hotter one no less than what waits.
+// arePair reports whether two trees begin at a switch: the two stalled ports to hosts both stall clearly, differ, and
+// most links that wait stall no more than the hotter one.
 func (t *trees) arePair(d int32) bool {
 	if len(t.sample) != 2 || t.sendingPorts(d) == 2 || !t.isClearlyAbove(t.sample[0], 0) || t.sample[1]-t.sample[0] < pairSigmas*t.noise.sigma(t.sample[1]) {
 		return false
@@ -93,7 +94,7 @@ func (t *trees) arePair(d int32) bool {
 	return waiting > hotter
 }
 
-// sendingPorts counts the stalled ports of a switch to hosts that send into the congestion, too.
+// sendingPorts counts the stalled ports of a switch to hosts that themselves send into the congestion.
 func (t *trees) sendingPorts(d int32) (n int) {
 	for _, i := range t.leaving.of(d) {
 		if t.toHost(i) && t.sendsBack(i) {
@@ -108,8 +109,8 @@ func (t *trees) sendsBack(i int32) bool {
 	return slices.ContainsFunc(t.leaving.of(t.to[i]), func(back int32) bool { return t.to[back] == t.from[i] })
 }
 
-// findSinks marks the nodes at which back pressure begins: into a host, without a stalled link after them, or
-// far hotter than any such, together with others at their switch.
+// findSinks marks the nodes at which back pressure begins: into a host, with no stalled link after them, or, with
+// others at their switch, far hotter than any link after them.
 func (t *trees) findSinks() {
 	w := t.waits
 	t.sink, t.port = scratch.Slice(t.sink, len(t.links)), scratch.Slice(t.port, len(t.links))

@@ -19,7 +19,7 @@ func beginsAt(t *testing.T, g *topology.Graph, values stalls.Painting, from, to 
 	return i >= 0 && m.odd[i]
 }
 
-// A root is seen to stall where few ports do and others wait; two ports of hosts that send are an exchange's.
+// A root is visible where few ports stall and other links wait; two ports to hosts that send are an exchange's.
 func TestRootIsSeenToStall(t *testing.T) {
 	for name, c := range map[string]struct {
 		sink
@@ -39,7 +39,7 @@ func TestRootIsSeenToStall(t *testing.T) {
 	}
 }
 
-// Many ports that stall are an exchange, not the roots of trees: more than three, or three of four.
+// Many stalled ports are an exchange, not the roots of trees: more than three, or three of four.
 func TestManyPorts(t *testing.T) {
 	for _, c := range []struct {
 		ports, hosts int
@@ -52,7 +52,8 @@ func TestManyPorts(t *testing.T) {
 	}
 }
 
-// Of two ports to hosts that stall at a switch each is a root if they differ or neither host sends, and what waits there stalls less.
+// Of two stalled ports to hosts of a switch, each is a root if they differ or neither host sends, and the links that
+// wait there stall less.
 func TestPairOfPorts(t *testing.T) {
 	g := stalls.Fabric(t, stalls.TwoLevels)
 	two := stalls.ByEnds{{"leaf2", "host16"}: 60, {"leaf2", "host17"}: 40,

@@ -12,7 +12,7 @@ import (
 	"github.com/giverny/giverny/topology"
 )
 
-// oneRegion checks that a painting is one region, of these links.
+// oneRegion checks that the stalled links of a painting are one region.
 func oneRegion(t *testing.T, g *topology.Graph, s stalls.ByEnds, values stalls.Painting) {
 	t.Helper()
 	var want []schema.LinkID
@@ -30,7 +30,7 @@ func oneRegion(t *testing.T, g *topology.Graph, s stalls.ByEnds, values stalls.P
 
 const oneGroupOfEight = "dragonfly:groups=5,routers=8,hosts=4"
 
-// incastAt0 is an incast at a router of a group, from all others of it.
+// incastAt0 is an incast at one router of a group, from all its other routers.
 func incastAt0() stalls.ByEnds {
 	s := stalls.ByEnds{{"router0-0", "host0"}: 60}
 	for router := 1; router < 8; router++ {
@@ -43,7 +43,7 @@ func incastAt0() stalls.ByEnds {
 	return s
 }
 
-// Where one link of a group is all that waits at a switch, that link is the root, though few links wait for it.
+// If one link of a group is all that waits at a switch, that link is the root, though few links wait for it.
 func TestOnlyLinkIntoASwitchIsTheRoot(t *testing.T) {
 	g := stalls.Fabric(t, "dragonfly:groups=17,routers=8,hosts=4")
 	s := stalls.ByEnds{{"router0-5", "router0-6"}: 60}
@@ -67,7 +67,7 @@ func TestOnlyLinkIntoASwitchIsTheRoot(t *testing.T) {
 	}
 }
 
-// Links that wait for each other in a circle, and for nothing else, are a region, too.
+// Links that only wait for each other in a cycle are a region, too.
 func TestCircleOfWaiting(t *testing.T) {
 	b := topology.NewBuilder("ring")
 	const switches = 9
@@ -89,7 +89,7 @@ func TestCircleOfWaiting(t *testing.T) {
 	oneRegion(t, g, s, s.On(t, g))
 }
 
-// What comes down to a switch of one pod is no part of a tree in another, though all its sources lead to that, too.
+// Links down to a switch of one pod are not part of a tree in another, even if all its sources lead there too.
 func TestWhatComesDownStaysInItsPod(t *testing.T) {
 	g := stalls.Fabric(t, "fattree:k=8")
 	tree := stalls.ByEnds{{"leaf0-0", "host0"}: 70}

@@ -16,7 +16,7 @@ type partList struct {
 
 func (p *partList) list() []part { return p.at[:p.n] }
 
-// add takes in a part; of one cause the larger counts.
+// add adds a part; of two with one cause it keeps the larger.
 func (p *partList) add(x part) {
 	for i := range p.list() {
 		if y := &p.at[i]; y.cause == x.cause {

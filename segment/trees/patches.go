@@ -10,18 +10,18 @@ import (
 	"github.com/giverny/giverny/segment/linkset"
 )
 
-// patches finds what is stalled and in no region: no root explains it, or it is small. Links that leave or enter one switch
-// the same way, or of which one may wait for the other, are a patch; patches of one pod without a root that lead the same
-// way and are level are one, and those at leaves that exchange (see exchanging). A patch is a region if lone hot links do not
-// make such a one by chance; next to a region it is part of that.
+// patches finds stalled links in no region: no root explains them, or their cause is too small. Links that leave or
+// enter one switch the same way, or of which one may wait for the other, are a patch. Patches of one pod without a
+// root that lead the same way and are level are joined, as are those at leaves that exchange (see exchanging). A
+// patch is a region if lone hot links are unlikely to form it by chance; next to a region it is part of that.
 type patches struct {
-	region     []int32 // by node: the last region that has it, by its place in all, or none
+	region     []int32 // by node: the last region that has it (index in all), or none
 	left       []int32 // nodes: those of the regions, then those in none
-	places     []int32 // devices that the latter leave or enter
-	votes      []int32 // regions next to a patch, once for each of their links there
-	batch      []int32 // nodes at one of them
+	places     []int32 // switches that nodes leave or enter, see ends
+	votes      []int32 // regions next to a patch, one per link of theirs there
+	batch      []int32 // nodes at one of places
 	sets       linkset.UnionFind
-	odds       []float64 // by set of nodes: logarithm of its ways and of the chance that its links are level
+	odds       []float64 // by set of nodes: log of its number of ways times the chance that its links are level
 	chains     []chain
 	all        []patch
 	byPod      []podPatch
@@ -32,23 +32,23 @@ type patches struct {
 	pieces     pieces
 }
 
-// chain is a node that may wait for another, and the logarithm of the odds that chance makes such two hot.
+// chain is a node that may wait for another, and the log-odds that both are hot by chance.
 type chain struct {
 	i, j int32
 	odds float64
 }
 
-// patch is some nodes of left that are one.
+// patch is a set of nodes of left that belong together.
 type patch struct {
 	begin, end int32 // in left
-	isRegion   bool  // found as one already
+	isRegion   bool  // already a region when added
 	beside     int32 // the region that it is part of, or none
-	way        int8  // 1: all links lead up, -1: down, 0: neither, or it is joined with no other of a pod
+	way        int8  // 1: all links lead up, -1: down, 0: neither, or not to be joined within a pod
 	mean       float64
 	root       root
 }
 
-// podPatch says that a patch has links of a pod.
+// podPatch records that a patch has links in a pod.
 type podPatch struct{ pod, patch int32 }
 
 const noRegion = int32(-1)
@@ -63,8 +63,8 @@ func (p *patches) begin(nodes int) {
 	p.left, p.all = p.left[:0], p.all[:0]
 }
 
-// take makes a region of some nodes. It may be joined with others of a pod if it has no root, its links lead one way and
-// they are no other's.
+// take makes a region of some nodes. It may be joined with others of a pod if it has no root, all its links lead one
+// way, and none of them has a second cause.
 func (p *patches) take(m *Method, members []int32, r root) {
 	x := patch{begin: int32(len(p.left)), end: int32(len(p.left) + len(members)), isRegion: true, beside: noRegion, root: r}
 	for _, i := range members {
@@ -77,7 +77,7 @@ func (p *patches) take(m *Method, members []int32, r root) {
 	p.all = append(p.all, x)
 }
 
-// wayOf is 1 if all of some nodes' links lead up, -1 if all lead down, 0 otherwise.
+// wayOf is 1 if the links of all nodes lead up, -1 if all lead down, 0 otherwise.
 func (t *trees) wayOf(nodes []int32) int8 {
 	way := 0
 	for k, i := range nodes {
@@ -94,7 +94,7 @@ func (t *trees) wayOf(nodes []int32) int8 {
 	return int8(way)
 }
 
-// find lists the patches, those of one pod or exchange joined.
+// find finds the patches, and joins those of one pod or exchange.
 func (p *patches) find(m *Method) {
 	regions := len(p.left)
 	for i, r := range p.region {
@@ -145,8 +145,8 @@ func (x *patch) measure(m *Method, left []int32) {
 	x.mean /= float64(x.end - x.begin)
 }
 
-// join joins what is left, by links that leave a switch for one level, or enter it from one, and by those of which one may
-// wait for the other.
+// join joins the nodes left: links from or to one switch with their other ends on one level, and links of which one
+// may wait for the other.
 func (p *patches) join(t *trees, left []int32) {
 	p.ends(t, left)
 	w := t.waits
@@ -157,8 +157,8 @@ func (p *patches) join(t *trees, left []int32) {
 	p.joinWaiting(t)
 }
 
-// joinWaiting joins those of which one may wait for the other, the least likely by chance first: the odds of what comes of
-// it are then the same in whichever order links are numbered.
+// joinWaiting joins nodes of which one may wait for the other, the least likely by chance first, so that the
+// resulting odds do not depend on the numbering of links.
 func (p *patches) joinWaiting(t *trees) {
 	p.chains = p.chains[:0]
 	for _, d := range p.places {
@@ -182,8 +182,8 @@ func (p *patches) joinWaiting(t *trees) {
 	}
 }
 
-// joinBeside joins those of some nodes of a switch that are left and have their far ends on one level. Of n links m that are
-// hot have n!/(n-m)!/m! ways.
+// joinBeside joins the nodes left at a switch whose far ends are on one level. There are n choose m ways for m of n
+// links to be hot.
 func (p *patches) joinBeside(t *trees, nodes, far, links, ends []int32) {
 	p.batch = p.batch[:0]
 	for _, i := range nodes {
@@ -209,7 +209,7 @@ func (p *patches) joinBeside(t *trees, nodes, far, links, ends []int32) {
 	}
 }
 
-// countEnds counts the links that have their far ends on a level.
+// countEnds counts the links whose far ends are on a level.
 func countEnds(links, ends []int32, levels []int8, level int8) (n int) {
 	for _, l := range links {
 		if levels[ends[l]] == level {
@@ -219,7 +219,7 @@ func countEnds(links, ends []int32, levels []int8, level int8) (n int) {
 	return n
 }
 
-// joinTwo joins the sets of two nodes, at these odds.
+// joinTwo joins the sets of two nodes, adding log-odds.
 func (p *patches) joinTwo(i, j int32, odds float64) {
 	if a, b := p.sets.Find(i), p.sets.Find(j); a != b {
 		odds += p.odds[a] + p.odds[b]
@@ -227,8 +227,8 @@ func (p *patches) joinTwo(i, j int32, odds float64) {
 	}
 }
 
-// oddsOfLevel is the logarithm of the chance that two lone hot links are as level as these, 0 if they are not. Their stalls
-// are supposed to be log-uniform, from the least that counts to all the time.
+// oddsOfLevel is the log of the chance that two lone hot links are as level as these, 0 if they are not level. Their
+// stall is assumed log-uniform, from the least that counts to 100%.
 func (t *trees) oddsOfLevel(i, j int32) float64 {
 	stall := max(t.stall[i], t.stall[j])
 	between := t.noise.meanError(stall, 1, 1)
@@ -239,14 +239,14 @@ func (t *trees) oddsOfLevel(i, j int32) float64 {
 }
 
 const (
-	logStalls = 3 // logarithm of the range of stalls of lone hot links, from 5% to 100%
-	// A patch next to a region is part of it if chance makes fewer than so many such in a snapshot.
+	logStalls = 3 // log of the range of lone hot links' stall, 5% to 100%
+	// A patch next to a region is part of it if fewer than that are expected by chance in a snapshot.
 	falsePartsPerInterval = .1
-	kindsOfNear           = 4 // links that leave where a link does, enter where it does, wait for it or are waited for
+	kindsOfNear           = 4 // links from the same switch, into the same switch, waiting for it, or waited for
 )
 
-// rootOfPatch is the root of the one cause that a patch is part of. A switch alone is none if all its hosts send: each of
-// its ports may be why, or none.
+// rootOfPatch is the root of the one cause that a patch is part of. A switch whose hosts all send is no root: any of
+// its ports may be the reason, or none.
 func (m *Method) rootOfPatch(nodes []int32) root {
 	none, own := root{noDevice, schema.NoLink}, m.shares.main(nodes[0])
 	if own < 0 || slices.ContainsFunc(nodes, func(i int32) bool { return m.shares.main(i) != own }) {
@@ -259,19 +259,19 @@ func (m *Method) rootOfPatch(nodes []int32) root {
 	return r
 }
 
-// oddsOf is the logarithm of how many such patches lone hot links make by chance in a snapshot. Of N links a share p is hot by
-// chance, and a link beside it, of a kind of which there are d, too by p d: that makes N p prod(p d) patches, times the
-// chances that two hot links are level for those that are. How many are hot by chance is known from the spots that the
-// snapshot has, this patch one of them, to a standard error.
+// oddsOf is the log of the number of such patches that lone hot links are expected to form in a snapshot. If a share
+// p of N links is hot by chance, so is each neighbour of a hot link, with d neighbours of a kind: N p prod(p d)
+// patches, times the chances that the level ones are level. p is estimated from the snapshot's number of spots,
+// including this patch, plus one standard error.
 func (p *patches) oddsOf(m *Method, spots int, x *patch) float64 {
 	n, k, others := float64(len(m.node)), float64(x.end-x.begin), float64(spots-1)
 	hot := (1 + others + math.Sqrt(others)) / n
 	return math.Log(n*hot) + (k-1)*math.Log(kindsOfNear*hot) + p.odds[p.sets.Find(p.left[x.begin])]
 }
 
-// isPart reports whether a patch counts: for a region, or where its switches or the ones next to them are a region's for a part
-// of that, though that explains it badly or it is cut off by links that read zero; of several, the one that has most links
-// there.
+// isPart reports whether a patch counts: as a region, or, where its switches or their neighbours are a region's, as
+// part of that (which explains it badly, or is separated by links that read zero). Of several such regions, the one
+// with most links there is chosen; a tie counts as none.
 func (p *patches) isPart(m *Method, spots int, x *patch) bool {
 	odds := p.oddsOf(m, spots, x)
 	if p.listNear(&m.trees, p.left[x.begin:x.end]); len(p.votes) == 0 {
@@ -299,7 +299,7 @@ func (p *patches) isPart(m *Method, spots int, x *patch) bool {
 	return x.beside != noRegion
 }
 
-// listNear lists the regions that have links at switches of some nodes, or at those that these have cables to.
+// listNear lists the regions with links at switches of some nodes or at neighbours of these.
 func (p *patches) listNear(t *trees, nodes []int32) {
 	p.votes = p.votes[:0]
 	for _, d := range p.ends(t, nodes) {
@@ -314,7 +314,7 @@ func (p *patches) listNear(t *trees, nodes []int32) {
 	}
 }
 
-// ends lists the switches that some nodes leave or enter.
+// ends lists the switches at the ends of some nodes' links.
 func (p *patches) ends(t *trees, nodes []int32) []int32 {
 	p.places = p.places[:0]
 	for _, i := range nodes {
@@ -340,7 +340,7 @@ func (p *patches) listAt(t *trees, d int32) {
 	}
 }
 
-// areBeside reports whether any of some nodes is at a switch of a region.
+// areBeside reports whether any node is at a switch of a region.
 func (p *patches) areBeside(t *trees, nodes []int32) bool {
 	return slices.ContainsFunc(nodes, func(i int32) bool { return p.touches(t, t.from[i]) || p.touches(t, t.to[i]) })
 }
@@ -351,7 +351,7 @@ func (p *patches) touches(t *trees, d int32) bool {
 	return slices.ContainsFunc(t.leaving.of(d), isTaken) || slices.ContainsFunc(t.into.of(d), isTaken)
 }
 
-// joinPods joins patches without a root that have links of one pod, lead the same way and are level.
+// joinPods joins patches of one pod that have no root, lead the same way and are level.
 func (p *patches) joinPods(m *Method) {
 	p.byPod = p.byPod[:0]
 	for k := range p.all {

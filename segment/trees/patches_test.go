@@ -13,7 +13,7 @@ import (
 	"github.com/giverny/giverny/topology"
 )
 
-// stalledWhere is the regions of a snapshot in which the links that a condition chooses stall for 40% of the time.
+// stalledWhere finds the regions of a snapshot in which the chosen links stall for 40% of the time.
 func stalledWhere(t *testing.T, g *topology.Graph, noise float32, chosen func(from, to topology.Device) bool) (regions []schema.Region, links int) {
 	t.Helper()
 	values, stalled := stalls.Where(g, func(_ schema.LinkID, from, to *topology.Device) (percent float32, wanted bool) {
@@ -25,7 +25,7 @@ func stalledWhere(t *testing.T, g *topology.Graph, noise float32, chosen func(fr
 	return segmenttest.Find(t, g, segmenttest.Overlapping(), values.Noisy(noise, 1)), len(stalled)
 }
 
-// What stalls heavily is a region though no root explains it.
+// Heavy stall is a region even if no root explains it.
 func TestHeavyStallWithoutRoot(t *testing.T) {
 	g := stalls.Fabric(t, "fattree:k=8")
 	for name, chosen := range map[string]func(from, to topology.Device) bool{
@@ -44,7 +44,7 @@ func TestHeavyStallWithoutRoot(t *testing.T) {
 	}
 }
 
-// An incast of few hosts in one leaf counts where nothing is hot by chance; one hot link or two beside each other do not.
+// An incast of few hosts in one leaf counts if no link is hot by chance; one hot link, or two siblings, do not.
 func TestIncastOfFewHosts(t *testing.T) {
 	for _, spec := range []string{"fattree:leaves=32,hosts=16,spines=8", "fattree:k=16"} {
 		g := stalls.Fabric(t, spec)
@@ -81,10 +81,11 @@ func TestIncastOfFewHosts(t *testing.T) {
 	}
 }
 
-// What stalls at a switch next to a region's is a part of that, unless it may be chance: one hot link, but not two that are level.
+// Stalled links at a switch next to a region are part of it, unless they may be chance: one hot link, but not two
+// level ones.
 func TestWhatLiesBesideARegionIsItsPart(t *testing.T) {
 	g := stalls.Fabric(t, "fattree:k=16")
-	const inRegion = 8 + 6*8 // links down to the leaf of the root, and up from the other leaves but one
+	const inRegion = 8 + 6*8 // links down to the root's leaf, and up from all other leaves but one
 	for hosts, want := range []int{inRegion, inRegion, inRegion + 2, inRegion + 3} {
 		sent := 0
 		got, _ := stalledWhere(t, g, .3, func(from, to topology.Device) bool {
@@ -100,9 +101,9 @@ func TestWhatLiesBesideARegionIsItsPart(t *testing.T) {
 	}
 }
 
-// Noise, zeros that are none and links that are hot alone, up to one in a thousand, make no regions.
+// Noise, false zeros and lone hot links, up to one in a thousand, make no regions.
 func TestLoneHotLinksMakeNoRegions(t *testing.T) {
-	const snapshots = 500 // of which chance may make a region in .03
+	const snapshots = 500 // chance may make a region in .03 of these
 	for _, spec := range []string{"fattree:k=16", "fattree:leaves=32,hosts=16,spines=8", "dragonfly:groups=17,routers=8,hosts=4"} {
 		g := stalls.Fabric(t, spec)
 		s, values := segmenttest.New(t, g, segmenttest.Overlapping()), stalls.Blank(g)
@@ -127,7 +128,7 @@ func TestLoneHotLinksMakeNoRegions(t *testing.T) {
 	}
 }
 
-// Four links that wait for each other and are level are no chance, where as many that differ may be.
+// Four level links that wait for each other are not chance; four that differ may be.
 func TestLevelChain(t *testing.T) {
 	g := stalls.Fabric(t, "fattree:k=16")
 	for name, x := range map[string]struct {
@@ -151,7 +152,7 @@ func TestLevelChain(t *testing.T) {
 					values[l] = x.stalls[2+k]
 				}
 			}
-			if a.Level == 0 && a.Group < 3 && lone == a.Group { // three links are hot alone
+			if a.Level == 0 && a.Group < 3 && lone == a.Group { // three lone hot links
 				values[l] = 30
 				lone++
 			}

@@ -7,15 +7,17 @@ import (
 )
 
 const (
-	// So many stalled ports, at two leaves or more, say how ports of an exchange differ, in logarithms by this deviation at least.
+	// fewestPeers is the least number of stalled ports, at two leaves or more, to estimate how an exchange's ports vary;
+	// leastPeerSpread is the least standard deviation of their logarithms.
 	fewestPeers, leastPeerSpread = 6, .05
 )
 
 // causePort is a port to a host, and the cause of what waits there.
 type causePort struct{ cause, node int32 }
 
-// findPeaks marks as roots of their own the ports of each exchange that stall clearly more than its others, at whichever leaf: at one
-// leaf too few ports may stall to show what is usual, or as many roots as ports of the exchange. It reports whether there are any.
+// findPeaks marks ports that stall clearly more than the other ports of their exchange, at any leaf, as roots of
+// their own. A single leaf may have too few stalled ports to show the usual level, or as many roots as exchange
+// ports. It reports whether there are any.
 func (t *trees) findPeaks(s *sinks, c *causes) (isAny bool) {
 	c.causePorts = c.causePorts[:0]
 	for i := range int32(len(t.links)) {
@@ -36,7 +38,8 @@ func (t *trees) findPeaks(s *sinks, c *causes) (isAny bool) {
 	return isAny
 }
 
-// areExchanging reports whether ports of one cause are an exchange's: of two leaves or more, and to hosts most of which send, too.
+// areExchanging reports whether ports of one cause belong to an exchange: they are at two leaves or more, and most of
+// their hosts also send.
 func (t *trees) areExchanging(ports []causePort) bool {
 	if len(ports) < fewestPeers {
 		return false
@@ -51,7 +54,7 @@ func (t *trees) areExchanging(ports []causePort) bool {
 	return isElsewhere && 2*sending > len(ports)
 }
 
-// markPeaks marks those of ports, the least stalled first, that are clearly above their middle and the spread around it.
+// markPeaks marks the ports, sorted by stall, that are clearly above the median and the spread around it.
 func (t *trees) markPeaks(ports []causePort) (isAny bool) {
 	usual := t.stall[ports[(len(ports)-1)/2].node]
 	t.sample = t.sample[:0]

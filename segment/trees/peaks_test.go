@@ -10,7 +10,7 @@ import (
 	"github.com/giverny/giverny/topology"
 )
 
-// exchangeOfAGroup is an exchange of the routers of a group of four with two hosts each, all of whose links stall alike.
+// exchangeOfAGroup is an exchange among a group's four routers with two hosts each, whose links all stall alike.
 func exchangeOfAGroup(percent float32) stalls.ByEnds {
 	s := stalls.ByEnds{}
 	for a := range 4 {
@@ -28,8 +28,8 @@ func exchangeOfAGroup(percent float32) stalls.ByEnds {
 	return s
 }
 
-// A port that stalls far more than all others of an exchange is the root of a tree, though its router has one other port alone and
-// its host sends, too; one that stalls no more than ports of an exchange differ is none.
+// A port that stalls far more than all others of an exchange is the root of a tree, although its router has only one
+// other port and its host also sends; one within the usual variation is not.
 func TestPortAboveItsExchangeIsARoot(t *testing.T) {
 	g := stalls.Fabric(t, "dragonfly:groups=9,routers=4,hosts=2")
 	for _, c := range []struct {
@@ -57,7 +57,8 @@ func TestPortAboveItsExchangeIsARoot(t *testing.T) {
 	}
 }
 
-// treeFromOtherGroups are the global links into group 0, the links of their groups to those, and of the hosts there.
+// treeFromOtherGroups has the global links into group 0 from groups above 5, and the local and host links that lead to
+// them.
 func treeFromOtherGroups(g *topology.Graph, global, local, host float32) stalls.ByEnds {
 	s, enters := stalls.ByEnds{}, map[string]bool{}
 	for l := range g.NumLinks() {

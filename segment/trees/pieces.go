@@ -5,15 +5,15 @@ import (
 	"github.com/giverny/giverny/segment/linkset"
 )
 
-// pieces finds what of a region hangs together: over switches, by links that stall at least halfway to those that count, whatever
-// they belong to, or that are not measured. Back pressure does not pass links that are calm.
+// pieces finds the connected pieces of a region: over links between switches that are unmeasured, or stall at least
+// halfway to what counts, whatever they belong to. Back pressure does not pass calm links.
 type pieces struct {
 	sets linkset.UnionFind // devices
-	size []int32           // by set: nodes of the region that drop is at; one of a host counts for a piece that stays
+	size []int32           // by set: nodes of the region in drop; one from a host weighs enough to keep its piece
 	kept []int32           // nodes
 }
 
-// find finds the sets of switches of a snapshot.
+// find finds the connected sets of a snapshot's switches.
 func (p *pieces) find(t *trees) {
 	w := t.waits
 	p.sets.Reset(len(t.seen))
@@ -26,8 +26,9 @@ func (p *pieces) find(t *trees) {
 	}
 }
 
-// drop returns the nodes of a region without pieces of fewer than FewestLinks, none of a host, that do not hang together with a
-// larger one. Hosts also wait for ports that are full and so do not stall. It returns all if fewer than least would be left.
+// drop returns the nodes of a region without pieces smaller than FewestLinks, unless one has a link from a host or is
+// the largest. Hosts also wait for ports that are full and so do not stall. It returns all nodes if fewer than least
+// would remain.
 func (p *pieces) drop(t *trees, nodes []int32, least int) []int32 {
 	most := int32(0)
 	for _, i := range nodes {
@@ -52,7 +53,7 @@ func (p *pieces) drop(t *trees, nodes []int32, least int) []int32 {
 	return p.kept
 }
 
-// setOf is the set of the switch, or switches, at the ends of a node's link.
+// setOf is the set of the switches at the ends of a node's link.
 func (p *pieces) setOf(t *trees, i int32) int32 {
 	if d := t.from[i]; t.waits.isSwitch[d] {
 		return p.sets.Find(d)

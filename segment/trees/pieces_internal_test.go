@@ -9,8 +9,8 @@ import (
 	"github.com/giverny/giverny/segment/linkset"
 )
 
-// Of a region that stands in pod 0, two links of pod 3 are none if all between is calm; they are if what lies between stalls halfway,
-// or is not measured, or where one is of a host; and where no piece is larger.
+// Two links in pod 3 are dropped from a region in pod 0 if all links between are calm. They are kept if those stall
+// halfway or are unmeasured, if a host's link is beside them, or if no piece is larger.
 func TestSmallPiecesThatHangTogetherWithNothing(t *testing.T) {
 	g := stalls.Fabric(t, "fattree:k=8")
 	tree := stalls.ByEnds{{"agg0-0", "leaf0-0"}: 40, {"agg0-1", "leaf0-0"}: 40, {"agg0-2", "leaf0-0"}: 40, {"agg0-3", "leaf0-0"}: 40,

@@ -6,7 +6,7 @@ import (
 	"github.com/giverny/giverny/internal/scratch"
 )
 
-// after lists the nodes that a node waits for; none if it is at a sink.
+// after lists the nodes that a node waits for; none if it waits at a sink.
 func (t *trees) after(i int32) []int32 {
 	if t.sink[i] >= 0 {
 		return nil
@@ -14,11 +14,12 @@ func (t *trees) after(i int32) []int32 {
 	return t.mayWaitFor(i)
 }
 
-// isSameList reports whether two lists are one in memory, which nodes share: what follows from it is worked out once.
+// isSameList reports whether two lists share memory, as nodes do that wait for the same: results are then computed
+// once.
 func isSameList(a, b []int32) bool { return len(a) == len(b) && (len(a) == 0 || &a[0] == &b[0]) }
 
-// rankNodes orders the nodes by their longest way to a sink: what a node waits for comes before it. Nodes of
-// a cycle, or behind one, come after all others, by the shortest way out of it.
+// rankNodes orders the nodes topologically, by their longest path to a sink: what a node waits for comes before it.
+// Nodes of a cycle, or behind one, come last, by the shortest path out of it.
 func (t *trees) rankNodes() {
 	n := len(t.links)
 	t.rank, t.was, t.order = scratch.Slice(t.rank, n), scratch.Slice(t.was, n), scratch.Slice(t.order, n)
@@ -35,9 +36,9 @@ func (t *trees) rankNodes() {
 	t.sortByRank()
 }
 
-// rankHosts ranks the links from hosts: these wait for all that leaves their leaf, and nothing for them.
+// rankHosts ranks the links from hosts: these wait for every link out of their leaf, and nothing waits for them.
 func (t *trees) rankHosts() {
-	var last []int32 // what the last one waits for
+	var last []int32 // what the previous one waits for
 	rank := int32(0)
 	for i := range t.rank {
 		if !t.fromHost(int32(i)) {
@@ -53,11 +54,11 @@ func (t *trees) rankHosts() {
 	}
 }
 
-// unranked is the rank of a node that rankBehind has not come to.
+// unranked is the rank of a node that rankBehind has not visited.
 const unranked = int32(-1)
 
-// rankBehind ranks a node by its longest way to a sink, and before it all that it waits for. Nodes of a cycle, or behind
-// one, get maxRank: in depth-first order one of them meets a node that it began from.
+// rankBehind ranks a node by its longest path to a sink, after everything that it waits for. Nodes of a cycle, or
+// behind one, get maxRank: the depth-first search meets a node that is still on its stack.
 func (t *trees) rankBehind(i int32) {
 	t.rank[i] = maxRank
 	longest := int32(0)
@@ -70,7 +71,7 @@ func (t *trees) rankBehind(i int32) {
 	t.rank[i] = longest
 }
 
-// rankCycles ranks the nodes of cycles, and those behind them, by the shortest way out.
+// rankCycles ranks the nodes of cycles, and those behind them, by the shortest path out.
 func (t *trees) rankCycles() {
 	isAny := false
 	for i, r := range t.rank {
@@ -80,7 +81,7 @@ func (t *trees) rankCycles() {
 	}
 	for r := int32(maxRank); isAny && r < lastRank; r++ {
 		isAny = false
-		copy(t.was, t.rank) // all at once: the order of links must not show
+		copy(t.was, t.rank) // synchronous, so that the order of links does not matter
 		for i := range int32(len(t.was)) {
 			if t.was[i] == lastRank && slices.ContainsFunc(t.after(i), func(j int32) bool { return t.was[j] < r }) {
 				t.rank[i], isAny = r, true

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// Ranks are the longest ways to a sink, whatever cycles there are; within these and behind them, the shortest ways out.
+// Ranks are the longest paths to a sink; in cycles and behind them, the shortest paths out.
 func TestRanksAreThoseOfNaiveWalks(t *testing.T) {
 	rng := rand.New(rand.NewSource(1))
 	cyclic := 0
@@ -29,8 +29,8 @@ func TestRanksAreThoseOfNaiveWalks(t *testing.T) {
 	}
 }
 
-// drawnTrees are nodes that wait for each other at random, the first few from hosts, for which nothing waits; some of
-// these share a list. Device 0 is the only switch.
+// drawnTrees are nodes that wait for each other at random. The first few are from hosts, so nothing waits for them;
+// some of these share a list. Device 0 is the only switch.
 func drawnTrees(rng *rand.Rand) *trees {
 	n := 2 + rng.Intn(30)
 	hosts := rng.Intn(n)
@@ -59,7 +59,7 @@ func drawnTrees(rng *rand.Rand) *trees {
 	return t
 }
 
-// naiveRanks lengthens ways by a step at a time.
+// naiveRanks extends paths one step at a time.
 func naiveRanks(t *trees) []int32 {
 	n := len(t.links)
 	rank := make([]int32, n)
@@ -84,7 +84,7 @@ func naiveRanks(t *trees) []int32 {
 			}
 		}
 	}
-	for i := range rank { // a host is behind all that it waits for
+	for i := range rank { // a host comes after all that it waits for
 		for _, j := range t.after(int32(i)) {
 			if t.fromHost(int32(i)) {
 				rank[i] = max(rank[i], min(lastRank, rank[j]+1))

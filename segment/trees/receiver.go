@@ -2,9 +2,9 @@ package trees
 
 import "github.com/giverny/giverny/schema"
 
-// receiverOf is the root of a region of which back pressure shows none: its only port to a host that does not itself wait to
-// send, if half of the region's links into switches enter that port's, three or more. Such a region is a
-// patch, a receiver with those that send to it, or an exchange that a tree was joined with: the hosts of an exchange send.
+// receiverOf is the root of a region in which back pressure shows none: its only port to a host that does not itself
+// wait to send, if at least three and half of the region's links into switches enter that port's. Such a region is a
+// patch, a receiver with its senders, or an exchange joined with a tree: the hosts of an exchange send.
 func (m *Method) receiverOf(region []schema.LinkID) root {
 	none, port := root{device: noDevice, link: schema.NoLink}, schema.NoLink
 	for _, l := range region {

@@ -9,8 +9,8 @@ import (
 	"github.com/giverny/giverny/segment/linkset"
 )
 
-// Hosts that push wait for a receiver at their leaf that stalls less than they do: it is the root of what waits, not where it sends,
-// where another port may be it, or where most of the region enters other switches.
+// Hosts that push wait for a receiver at their leaf that stalls less than they do: it is the root. It is not if it
+// sends, if another port may be the root, or if most of the region enters other switches.
 func TestReceiverOfARegion(t *testing.T) {
 	g := stalls.Fabric(t, stalls.TwoLevels)
 	hosts := func(leaf, n int) stalls.ByEnds {

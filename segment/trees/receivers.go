@@ -5,11 +5,11 @@ import (
 	"slices"
 )
 
-// receiverRatio is how near the mean stalls of the ports of two leaves of a pod are whose hosts exchange.
+// receiverRatio is the lowest ratio of the mean port stalls of two leaves of a pod whose hosts exchange.
 const receiverRatio = .6
 
-// joinReceivers joins leaves of a pod or group at which many hosts receive from other leaves and stall about as much: that
-// many hosts at several leaves of one pod receive too much at once is one exchange, also where those that send hardly wait.
+// joinReceivers joins leaves of a pod or group at which many hosts receive too much from other leaves and stall about
+// as much: so many receivers at several leaves of one pod are one exchange, even if the senders hardly wait.
 func (c *causes) joinReceivers(t *trees, s *sinks) {
 	group := func(a int32) int32 { return t.waits.group[s.all[a].device] }
 	c.met = c.met[:0]

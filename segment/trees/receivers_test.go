@@ -12,8 +12,8 @@ import (
 	"github.com/giverny/giverny/topology"
 )
 
-// exchangeOf paints what hosts of the first leaves stall that send to each other, all to all. Each host takes what comes at
-// a rate of its own; a link waits for the ports that its traffic goes to, for the share of it that the exchange is.
+// exchangeOf paints the stall of an all-to-all exchange among hosts of the first leaves. Each host receives at a rate
+// of its own; a link waits for its traffic's ports, by the exchange's share of it.
 func exchangeOf(p stalls.Painting, g *topology.Graph, leaves, hostsEach int, rng *rand.Rand) (links int) {
 	share := func(stall float64) float32 {
 		links++
@@ -63,8 +63,8 @@ func exchangeOf(p stalls.Painting, g *topology.Graph, leaves, hostsEach int, rng
 	return links
 }
 
-// Hosts that exchange take what comes at rates of their own, so that their ports and leaves differ by far more than noise:
-// the exchange is one region even so.
+// Exchanging hosts receive at rates of their own, so their ports and leaves differ by far more than noise; the
+// exchange is still one region.
 func TestUnevenReceiversAreOneExchange(t *testing.T) {
 	g := stalls.Fabric(t, "fattree:leaves=8,hosts=8,spines=8")
 	for leaves := 1; leaves <= 4; leaves++ {
@@ -86,8 +86,8 @@ func TestUnevenReceiversAreOneExchange(t *testing.T) {
 	}
 }
 
-// Where links have room, those that send to a pod's hosts hardly wait: what is left of an exchange are the hosts that
-// receive too much at once and the links to their leaves.
+// If links have capacity to spare, those that send to a pod's hosts hardly wait: all that shows of an exchange is the
+// hosts that receive too much at once and the links to their leaves.
 func TestReceiversOfAPodAreOneExchange(t *testing.T) {
 	g := stalls.Fabric(t, "fattree:k=16")
 	const leaves, hostsEach, samples, most = 4, 8, 50, 3
@@ -119,8 +119,8 @@ func TestReceiversOfAPodAreOneExchange(t *testing.T) {
 	}
 }
 
-// Leaves that wait for no seen root are one exchange where what waits for them comes from just these leaves, though each
-// takes what comes at a rate of its own; and two trees where it comes from others.
+// Leaves without a visible root are one exchange if all that waits for them comes from these leaves, though each
+// receives at a rate of its own; and two trees if it comes from others.
 func TestClosedExchange(t *testing.T) {
 	g := stalls.Fabric(t, "fattree:leaves=32,hosts=16,spines=16")
 	levels := map[string]float32{"leaf3": 60, "leaf9": 42, "leaf20": 30}

@@ -8,19 +8,21 @@ import (
 )
 
 const (
-	// A cause explains nothing if its links are so many deviations off what is predicted, on average, of which each
-	// counts up to a bound; it is joined with what so many of the smaller one's links touch if that is no better, or
-	// has few links.
+	// A misfit's links are off the prediction by leastMisfit deviations on average, each counted up to mostMisfit. It
+	// is joined with a cause that misfitShare of the smaller one's links touch, if that is a misfit or has under
+	// misfitSmall links.
 	leastMisfit, mostMisfit, misfitShare, misfitSmall = 1.8, 5, .15, 16
-	// Two that meet are one if their links are so many deviations off on average, whatever their levels and shapes: in noise
-	// alone it is .8. From 2 to 2.6 the scores differ by less than their errors, on queues, packets and formulas.
+	// Two that meet are one if their links are off by that many deviations on average, whatever their levels and
+	// shapes: noise alone gives .8. From 2 to 2.6, scores differ by less than their errors, on queues, packets and
+	// formulas.
 	leastTogether = 2.3
-	// What passes over the ways down to a leaf, at most, in links and as a share of what they could pass, where few ports are full.
+	// Highest traffic over the links down to a leaf, in links and as a share of their capacity, at which few ports
+	// are full.
 	mostPassed, mostPassedShare = 4, .5
 )
 
-// joinMisfits joins causes that touch and explain what they stall worse than noise would: they are parts of one
-// exchange as it happens, which has no shape that would part them. What is small beside such a one is its, too.
+// joinMisfits joins misfits that touch: they are parts of one irregular exchange, whose shape does not separate them.
+// A small cause beside one is part of it too.
 func (c *causes) joinMisfits(t *trees, s *sinks, h *shares) (joined bool) {
 	c.measureMisfits(t, s, h)
 	c.votes = c.votes[:0]
@@ -50,8 +52,8 @@ func (c *causes) joinMisfits(t *trees, s *sinks, h *shares) (joined bool) {
 	return joined
 }
 
-// joinUnexplained joins causes that meet at a switch, whichever way, if together they explain their links clearly worse than
-// noise would: the evidence that parts them is that each explains its own. It reports whether it joined any.
+// joinUnexplained joins causes that meet at a switch if together they explain their links clearly worse than noise
+// would: causes are only separate if each explains its own links. It reports whether it joined any.
 func (c *causes) joinUnexplained(t *trees, s *sinks, h *shares) (joined bool) {
 	c.measureMisfits(t, s, h)
 	for d, isSwitch := range t.waits.isSwitch {
@@ -71,12 +73,12 @@ func (c *causes) joinUnexplained(t *trees, s *sinks, h *shares) (joined bool) {
 	return joined
 }
 
-// hasReason reports whether a cause has a reason of its own, however badly its links are explained: where senders push, stall may
-// rise on the way up from the root, and where they send in bursts links beside each other differ. Its root is seen to stall, or
-// its sources show that it is a tree.
+// hasReason reports whether there is evidence for a cause however badly its links are explained: its root visibly
+// stalls, or its sources show that it is a tree. Where senders push, stall may rise upstream from the root; where
+// they send in bursts, siblings differ.
 func (c *causes) hasReason(cause int32) bool { return c.isRooted[cause] || c.oneWay.isTree(cause) }
 
-// listMet lists the causes, but for those that have a reason of their own, of which links enter or leave a switch.
+// listMet lists the causes without a reason that have links into or out of a switch.
 func (c *causes) listMet(t *trees, h *shares, device int32) {
 	c.met = c.met[:0]
 	for _, nodes := range [2][]int32{t.into.of(device), t.leaving.of(device)} {
@@ -88,7 +90,7 @@ func (c *causes) listMet(t *trees, h *shares, device int32) {
 	}
 }
 
-// measureMisfits sums by cause how far links are off what is predicted, and finds of which the root is seen to stall.
+// measureMisfits sums the residuals of each cause's links, and finds the causes whose root visibly stalls.
 func (c *causes) measureMisfits(t *trees, s *sinks, h *shares) {
 	n := len(c.thin)
 	c.count, c.off, c.isRooted = scratch.Slice(c.count, n), scratch.Slice(c.off, n), scratch.Slice(c.isRooted, n)
@@ -113,8 +115,9 @@ func (c *causes) isMisfit(cause int32) bool {
 	return c.count[cause] >= FewestLinks && c.off[cause] >= leastMisfit*float64(c.count[cause])
 }
 
-// showsReceiver reports whether what waits at a sink waits for a link that is seen to stall, and that is one between switches or leads
-// to a host that does not itself wait to send: who does exchanges, and others of the exchange need not be explained by its port.
+// showsReceiver reports whether the links at a sink wait for a visibly stalled link, between switches or to a host
+// that does not itself wait to send. A host that does exchanges, and its port need not explain the exchange's other
+// links.
 func (t *trees) showsReceiver(x *sink) bool {
 	if x.odd >= 0 && !t.waits.toHost(x.odd) {
 		return x.showsRoot()
@@ -122,8 +125,8 @@ func (t *trees) showsReceiver(x *sink) bool {
 	return x.showsRoot() && slices.ContainsFunc(t.leaving.of(x.device), func(i int32) bool { return t.toHost(i) && !t.waitsToSend(t.to[i]) })
 }
 
-// showsFewPorts reports whether what comes down to a leaf waits for few ports: where it waits one is full, and what passes over all
-// ways down fills few at once. Hosts that exchange all receive.
+// showsFewPorts reports whether links down to a leaf wait for few ports: where they wait a port is full, and the
+// little traffic that they pass fills few at once. In an exchange, all hosts receive.
 func (t *trees) showsFewPorts(x *sink) bool {
 	if !x.isLeaf || x.fromSwitches < minFeeders {
 		return false

@@ -7,12 +7,13 @@ import (
 	"github.com/giverny/giverny/internal/test/stalls"
 )
 
-// What comes down to a leaf and stalls most of the time fills few ports; what stalls little may fill many, and few ways say nothing.
+// Downlinks that stall most of the time fill few ports; if they stall little they may fill many, and few downlinks
+// show nothing.
 func TestWaitsForFewPorts(t *testing.T) {
 	for _, c := range []struct {
 		fabric  string
 		percent float32
-		stalled int // of the ways down
+		stalled int // number of downlinks
 		want    bool
 	}{
 		{"fattree:leaves=6,hosts=8,spines=8", 70, 8, true},

@@ -12,7 +12,7 @@ import (
 	"github.com/giverny/giverny/topology"
 )
 
-// exchangeAsItHappens stalls most links to switches of four groups of a dragonfly, each by as much as it happens.
+// exchangeAsItHappens stalls most links to switches of four groups of a dragonfly, each at random.
 func exchangeAsItHappens(g *topology.Graph, seed int64) stalls.Painting {
 	rng, values := rand.New(rand.NewSource(seed)), stalls.Blank(g)
 	for l := range values {
@@ -24,7 +24,7 @@ func exchangeAsItHappens(g *topology.Graph, seed int64) stalls.Painting {
 	return values
 }
 
-// What no partition explains, neither by levels nor by falls, is one region where it hangs together.
+// Connected stall that no partition explains, neither by levels nor by falls, is one region.
 func TestWhatNothingExplainsIsOne(t *testing.T) {
 	g := stalls.Fabric(t, "dragonfly:groups=9,routers=4,hosts=2")
 	s := segmenttest.New(t, g, segment.DefaultConfig())
@@ -36,8 +36,8 @@ func TestWhatNothingExplainsIsOne(t *testing.T) {
 	}
 }
 
-// pushedInto stalls a port to a host of pod 0 that hosts at two leaves of pod 1 push into, so that stall rises on the way up from
-// the port, and beside it what two other leaves of pod 1 exchange, each link by as much as it happens.
+// pushedInto stalls a port to a host of pod 0 that hosts at two leaves of pod 1 push into, so stall rises upstream
+// from the port; and beside it an exchange of two other leaves of pod 1, each link at random.
 func pushedInto(g *topology.Graph, seed int64) stalls.Painting {
 	rng := rand.New(rand.NewSource(seed))
 	about := func(percent float64) float32 { return float32(percent * (.75 + .5*rng.Float64())) }
@@ -58,8 +58,8 @@ func pushedInto(g *topology.Graph, seed int64) stalls.Painting {
 	return values
 }
 
-// A port that is seen to stall is why links wait, however little of their stall that explains: what stalls beside them as it
-// happens is another region, unless the port's host sends itself.
+// A visibly stalled port is why links wait, however little of their stall it explains: random stall beside them is
+// another region, unless the port's host itself sends.
 func TestSeenRootIsNotJoinedWithWhatNothingExplains(t *testing.T) {
 	g := stalls.Fabric(t, "fattree:k=8")
 	s := segmenttest.New(t, g, segment.DefaultConfig())

@@ -5,23 +5,22 @@ import (
 	"github.com/giverny/giverny/topology"
 )
 
-// root is where a group's back pressure begins: a switch, and the link that leaves it if that is known.
+// root is where a group's back pressure begins: a switch, and the link that leaves it if known.
 type root struct {
-	device int32         // noDevice: the group has no one root
-	link   schema.LinkID // NoLink: a port that is full and does not stall
+	device int32         // noDevice: the group has no single root
+	link   schema.LinkID // NoLink: an unknown port, full but not stalled
 }
 
 const (
 	noDevice = int32(-1)
-	// rootWeight is the part of what waits at leaves that must wait at one of them for it to be the root.
+	// rootWeight is the share of what waits at a cause's leaves that must wait at one of them for it to be the root.
 	rootWeight = .6
-	// rootPort is the least stall of a port to a host, of what waits for it, that makes it the root. Where senders push,
-	// they stall more than it does.
+	// rootPort is the least stall of a port to a host, relative to what waits for it, that makes it the root. Where
+	// senders push, they stall more than the port.
 	rootPort = .25
 )
 
-// rootOf finds the root of a cause: the leaf, or else the switch, at which most of it waits, if it is no
-// exchange of all with all.
+// rootOf finds the root of a cause that is not an exchange: the leaf, or else the switch, at which most of it waits.
 func (m *Method) rootOf(cause int32) root {
 	n := int32(len(m.sinks.all))
 	if cause >= n { // a port beside an exchange
@@ -62,9 +61,9 @@ func (m *Method) rootOf(cause int32) root {
 	return m.hottestPort(x.device, rootPort*x.stall)
 }
 
-// onlyInto is the one link that waits at a sink, if it comes from a switch that is no higher and no port is stalled there:
-// nothing is full that other traffic into that switch would wait for, too. It is -1 otherwise: of links down to a leaf,
-// those that carry traffic to one host may be few.
+// onlyInto is the only link that waits at a sink, if it does not come down and no port is stalled there: nothing
+// there is full, or other traffic into that switch would wait too. Else it is -1: of the links down to a leaf, only
+// few may carry traffic to one host.
 func (m *Method) onlyInto(x *sink) int32 {
 	only := int32(-1)
 	if x.port > 0 {
@@ -82,10 +81,10 @@ func (m *Method) onlyInto(x *sink) int32 {
 	return only
 }
 
-// weightOf is the stall that waits at a sink, and its port's.
+// weightOf is the stall that waits at a sink, plus its port's.
 func (s *sink) weightOf() float64 { return float64(s.links)*s.stall + s.port }
 
-// hottestPort is the stalled port to a host of a switch, or the switch with its port open.
+// hottestPort is the most stalled port to a host of a switch, if above least, else the switch with its port unknown.
 func (m *Method) hottestPort(device int32, least float64) root {
 	r := root{device: device, link: schema.NoLink}
 	best := least
@@ -97,21 +96,21 @@ func (m *Method) hottestPort(device int32, least float64) root {
 	return r
 }
 
-// Rooter writes the roots of a tree method's groups in the words of regions.
+// Rooter converts the roots of a tree method's groups to the schema's.
 type Rooter struct {
 	graph  *topology.Graph
 	method *Method
-	made   []*schema.Root // used again by the next step
+	made   []*schema.Root // reused by the next step
 	used   int
 }
 
-// NewRooter makes the rooter of a method; it follows each of its steps.
+// NewRooter returns the Rooter of a method, for each of its steps.
 func NewRooter(g *topology.Graph, m *Method) Rooter { return Rooter{graph: g, method: m} }
 
-// Reset takes back all roots that were given.
+// Reset reclaims all roots that Root returned.
 func (r *Rooter) Reset() { r.used = 0 }
 
-// Root is that of group i of the method's last step, nil if it has none.
+// Root returns the root of group i of the method's last step, or nil if it has none.
 func (r *Rooter) Root(snap *schema.Snapshot, i int) *schema.Root {
 	if r.method == nil || r.method.roots[i].device == noDevice {
 		return nil
@@ -133,14 +132,15 @@ func (r *Rooter) Root(snap *schema.Snapshot, i int) *schema.Root {
 	return out
 }
 
-// clearlyBusier is by how much the port that carries most must do so to be taken for the one that is full.
+// clearlyBusier is the factor by which the busiest port must exceed all others to be taken for the full one.
 const clearlyBusier = 1.1
 
-// fullPort is the port that most probably is full at a switch where none that stalls enough is the root: the one that clearly
-// carries most, if the snapshot has loads; else the only one that stalls of those to hosts that do not themselves send into the
-// congestion, or the only one of those; NoLink if none is known. A receiver that takes nearly all that comes hardly stalls its
-// port, while those who push wait most of the time. That a port of just this switch is hot alone is rare. At a higher switch a calm
-// port to an aggregation node is not it: all else that comes goes on to other switches.
+// fullPort is the port most likely to be full at a switch where no port stalls enough to be the root: the one that
+// clearly carries most, if the snapshot has loads; else the only stalled port to a host that does not itself send
+// into the congestion, or the only such port, stalled or not; NoLink if none is known. A receiver that takes nearly
+// all that comes hardly stalls its port, while the senders wait most of the time; and a port of just this switch is
+// rarely hot alone. At a higher switch a calm port to an aggregation node is not it: other traffic there goes on to
+// other switches.
 func (r *Rooter) fullPort(snap *schema.Snapshot, device int32) schema.LinkID {
 	m := r.method
 	for _, metric := range [2]schema.Metric{schema.BandwidthUsed, schema.Throughput} {
@@ -172,8 +172,8 @@ func (r *Rooter) fullPort(snap *schema.Snapshot, device int32) schema.LinkID {
 	return r.onlyPort(device, func(int32) bool { return true })
 }
 
-// onlyPort is the one port of a switch to a host that does not itself send into the congestion and of which a condition holds,
-// NoLink if there is none or several.
+// onlyPort is the only port of a switch that satisfies holds and leads to a host that does not itself send into the
+// congestion; NoLink if there is none or several.
 func (r *Rooter) onlyPort(device int32, holds func(int32) bool) schema.LinkID {
 	only := schema.NoLink
 	for _, l := range r.method.waits.out.of(device) {
@@ -188,7 +188,7 @@ func (r *Rooter) onlyPort(device int32, holds func(int32) bool) schema.LinkID {
 	return only
 }
 
-// sends reports whether traffic of a host into a switch is stalled.
+// sends reports whether a stalled link leads from a host into a switch.
 func (r *Rooter) sends(device, host int32) bool {
 	for _, l := range r.method.waits.in.of(device) {
 		if r.method.waits.from[l] == host && r.method.node[l] >= 0 {

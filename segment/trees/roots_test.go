@@ -10,8 +10,8 @@ import (
 	"github.com/giverny/giverny/topology"
 )
 
-// A receiver that takes nearly all that comes hardly stalls its port, while the senders wait most of the time. The only port that
-// stalls at the leaf is the root; where two of them stall so, the leaf is, and its port open.
+// A receiver that takes nearly all that comes hardly stalls its port, while the senders wait most of the time. The
+// only stalled port of the leaf is the root; if two stall so, the root is the leaf with its port unknown.
 func TestCalmPortIsRoot(t *testing.T) {
 	g := stalls.Fabric(t, "fattree:k=8")
 	for _, stalled := range []int{0, 1, 2} {

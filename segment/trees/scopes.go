@@ -6,17 +6,17 @@ import (
 	"github.com/giverny/giverny/internal/scratch"
 )
 
-// scope is where the traffic of an exchange stays: below a level of which one switch has cables to all of its leaves, or within the group
-// of a dragonfly whose routers they are.
+// scope is where the traffic of an exchange stays: up to a level at which one switch is adjacent to all of its
+// leaves, or within the dragonfly group whose routers they are.
 type scope struct {
-	level int8  // of the highest switches; 0: not looked for
+	level int8  // of the highest switches; 0: not an exchange
 	group int32 // -1: any
 }
 
-// outsideCost is more than any other cost of a set of causes, so that a link has one that is outside only if it has no other.
+// outsideCost exceeds any other cost: a link outside a cause's scope gets that cause only if it has no other.
 const outsideCost = 1e3
 
-// findScopes finds the scope of every exchange: where its leaves lie far apart, all of the fabric.
+// findScopes finds the scope of every exchange.
 func (c *causes) findScopes(t *trees, s *sinks) {
 	c.scopes = scratch.Slice(c.scopes, len(c.exchange))
 	clear(c.scopes)
@@ -28,7 +28,7 @@ func (c *causes) findScopes(t *trees, s *sinks) {
 	}
 }
 
-// scopeOf is the scope of an exchange, of which a leaf is given.
+// scopeOf is the scope of an exchange with the given leaf: the whole fabric if its leaves are far apart.
 func (c *causes) scopeOf(t *trees, s *sinks, cause, leaf int32) scope {
 	w := t.waits
 	isOfAll := func(holds func(leaf int32) bool) bool {
@@ -50,7 +50,7 @@ func (c *causes) scopeOf(t *trees, s *sinks, cause, leaf int32) scope {
 	return scope{math.MaxInt8, -1}
 }
 
-// isOutside reports whether a node's link is none that the traffic of an exchange takes.
+// isOutside reports whether a node's link is outside the scope of an exchange.
 func (c *causes) isOutside(t *trees, i, cause int32) bool {
 	x, w := c.scopes[cause], t.waits
 	from, to := t.from[i], t.to[i]

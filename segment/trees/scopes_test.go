@@ -9,7 +9,8 @@ import (
 	"github.com/giverny/giverny/segment/segmenttest"
 )
 
-// What comes down from above a pod is no part of an exchange within the pod, though it stalls as much, and nor is what it comes from.
+// Links down into a pod are not part of an exchange within the pod, although they stall as much; nor are the links
+// upstream of them.
 func TestWhatComesFromAboveIsNoneOfAPodsExchange(t *testing.T) {
 	g := stalls.Fabric(t, "fattree:k=8")
 	s := stalls.ByEnds{}

@@ -7,16 +7,16 @@ import (
 	"github.com/giverny/giverny/internal/scratch"
 )
 
-// shares finds which causes each stalled link belongs to. From the sinks upstream, the stall of a link is
-// predicted by that of what it waits for, times the share by which the cause's stall falls from hop to hop;
-// of one cause or two that add up, those count whose prediction is nearest.
+// shares finds which causes each stalled link belongs to. From the sinks upstream, a cause predicts the stall of a
+// link as the stall of what the link waits for times the cause's fall from hop to hop (attenuation). A link gets the
+// cause, or the two or three together, whose prediction is nearest.
 type shares struct {
 	of      []partList // by node
 	fall    []float64  // by cause
-	misfit  []float64  // by node: by how many deviations its stall is off what its causes predict
+	misfit  []float64  // by node: residual of its stall from its causes' prediction, in deviations
 	falls   []fallOf
-	rests   []fallOf               // the same of what is left of a link over an exchange's level
-	rest    []float64              // by cause: the share by which it stalls what leaves an exchange's leaves, too; 0: unknown
+	rests   []fallOf               // the same of a link's stall in excess of an exchange's level
+	rest    []float64              // by cause: its fall to links out of an exchange's leaves, to whose level it adds; 0: unknown
 	costs   [1 << maxParts]float64 // by set of a node's causes: see choose
 	atSink  []bool                 // by node
 	members linkLists              // by cause: nodes
@@ -26,19 +26,19 @@ type shares struct {
 
 const (
 	maxParts = 6
-	// The share by which stall falls from hop to hop, while too few links say it; its bound; and how many.
+	// The fall per hop while too few links show it; its upper bound; and how many links are enough.
 	usualFall, mostFall, fewestFalls = .8, 1.2, 4
-	explained                        = 2    // deviations within which what was supposed explains a link
-	voteWidth                        = .3   // a link votes for causes that are as near, in logarithms
-	fallWidth                        = 1.12 // ratios that far apart are one
-	// In deviations: what a second cause must explain, and one that is a port to a host beside an exchange.
+	explained                        = 2    // deviations within which the assumed fall explains a link
+	voteWidth                        = .3   // a link votes for the causes within that of the nearest (logarithms)
+	fallWidth                        = 1.12 // ratios within that factor are one
+	// Costs, in deviations: of each further cause, and of a thin one, such as a port to a host beside an exchange;
 	secondCost, portCost = .5, 2
-	// that an exchange adds to what leaves a leaf that takes no part in it, or adds nothing where it does.
+	// of an exchange on a link of a leaf that takes no part in it, or of its absence where the leaf does;
 	partnerCost = 3
-	// that a tree which clearly adds to what leaves an exchange's leaves, on so many links, adds nothing to one of them.
+	// of the absence, on one link of an exchange's leaf, of a tree that clearly adds to so many of these.
 	restCost, fewestRests = 3, 8
 	mostAtOnce            = 3 // causes of one link
-	// oddPort is how many deviations a port differs from what else waits at its switch if it is another cause.
+	// oddPort is the deviations by which a port that is another cause differs from what else waits at its switch.
 	oddPort = 4
 )
 
@@ -58,7 +58,7 @@ func (h *shares) find(t *trees, s *sinks, c *causes, minMean float64) {
 		isAny := h.gather(t, s, c, t.order[first:end])
 		h.fitRests()
 		h.fitFalls()
-		if isAny { // else the same again
+		if isAny { // else it would change nothing
 			h.refit(t, s, c, t.order[first:end], minMean)
 		}
 		for _, i := range t.order[first:end] {
@@ -71,10 +71,11 @@ func (h *shares) find(t *trees, s *sinks, c *causes, minMean float64) {
 	}
 }
 
-// gather finds the causes that the nodes of a hop may have, and their votes; it reports whether one may have several.
+// gather collects the candidate causes of the nodes of a hop, and their votes; it reports whether any node has
+// several.
 func (h *shares) gather(t *trees, s *sinks, c *causes, nodes []int32) (isAny bool) {
 	h.falls, h.rests = h.falls[:0], h.rests[:0]
-	was := int32(-1) // the last node whose causes are those of what it waits for
+	was := int32(-1) // the last node that inherits its causes from what it waits for
 	for _, i := range nodes {
 		if h.atSink[i] = h.setAtSink(t, s, c, i); h.atSink[i] {
 			continue
@@ -92,7 +93,7 @@ func (h *shares) gather(t *trees, s *sinks, c *causes, nodes []int32) (isAny boo
 	return isAny
 }
 
-// refit fits the falls again, to the links that each cause alone explains best.
+// refit fits the falls again, to the links that one cause alone explains best.
 func (h *shares) refit(t *trees, s *sinks, c *causes, nodes []int32, minMean float64) {
 	h.falls = h.falls[:0]
 	for _, i := range nodes {
@@ -107,7 +108,8 @@ func (h *shares) refit(t *trees, s *sinks, c *causes, nodes []int32, minMean flo
 	h.fitFalls()
 }
 
-// setAtSink gives a node that waits at a sink to the sink's cause, or to the two that add up there.
+// setAtSink gives a node that waits at a sink the sink's cause, or the two that add up there; false if it waits at
+// none.
 func (h *shares) setAtSink(t *trees, s *sinks, c *causes, i int32) bool {
 	a := s.feeding[i]
 	if t.sink[i] >= 0 {
@@ -145,7 +147,7 @@ func (h *shares) setAtSink(t *trees, s *sinks, c *causes, i int32) bool {
 	return true
 }
 
-// predict gathers the causes of what a node waits for.
+// predict collects the causes of what a node waits for.
 func (h *shares) predict(t *trees, i int32) {
 	for _, j := range t.after(i) {
 		if t.rank[j] >= t.rank[i] {
@@ -157,8 +159,8 @@ func (h *shares) predict(t *trees, i int32) {
 	}
 }
 
-// suppose records what each of a node's causes is supposed to stall it, and how far its stall is off what those of a set
-// predict.
+// suppose records each candidate cause's predicted contribution to a node, and the residual of the node's stall from
+// the sum over a set of them.
 func (h *shares) suppose(t *trees, i int32, set uint, one [maxParts]float64) {
 	from, sum := &h.of[i], 0.
 	for k := range from.list() {
@@ -173,7 +175,7 @@ func (h *shares) suppose(t *trees, i int32, set uint, one [maxParts]float64) {
 	h.misfit[i] = math.Abs(t.stall[i]-min(100, sum)) / t.noise.sigma(t.stall[i])
 }
 
-// take leaves of a node's causes those of a set, each with its share of the stall.
+// take keeps only those of a node's causes that are in a set, each with its share of the stall.
 func (h *shares) take(i int32, set uint, stall float64) {
 	from, total := &h.of[i], 0.
 	for k, p := range from.list() {
@@ -192,7 +194,7 @@ func (h *shares) take(i int32, set uint, stall float64) {
 	from.sort()
 }
 
-// rename gives every part the cause that its own has been joined to.
+// rename updates all parts after causes were joined.
 func (h *shares) rename(c *causes) {
 	for i := range h.of {
 		p := &h.of[i]

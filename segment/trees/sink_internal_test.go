@@ -2,8 +2,8 @@ package trees
 
 import "testing"
 
-// A tree begins where a port to a host stalls nearly as much as what waits for it, or, where senders push and it stalls less, if its
-// host does not wait to send.
+// A tree begins where a port to a host stalls nearly as much as what waits for it, or, if senders push and it stalls
+// less, where its host does not wait to send.
 func TestTreeBeginsAtAReceiver(t *testing.T) {
 	for name, c := range map[string]struct {
 		sink

@@ -8,52 +8,51 @@ import (
 	"github.com/giverny/giverny/segment/linkset"
 )
 
-// sinks are the places where back pressure begins: a port of a switch that cannot send on what it is brought.
-// Which port it is can often not be seen: if it only is full, it does not stall: then a sink is
-// a switch. Where one link stands out, that is a sink by itself.
+// sinks are the places where back pressure begins: a port of a switch that cannot forward all that arrives. A port
+// that is full but not stalled is often not visible, so a sink is a switch, or a single link if that stands out.
 type sinks struct {
 	all        []sink
-	at         []int32 // by device, and behind them by odd link: its sink, or -1
+	at         []int32 // by place (device, or after those odd link): its sink, or -1
 	components linkset.UnionFind
-	mask       []uint64 // by node: the sinks that it leads to, by their bit in the component
-	feeding    []int32  // by node: the leaf sink that it enters from another switch, or -1
-	lone       int      // stalled links that nothing waits for and that wait for nothing
+	mask       []uint64 // by node: the sinks that it leads to, as bits within the component
+	feeding    []int32  // by node: the sink that it enters from another switch, or -1
+	lone       int      // number of stalled links that nothing waits for and that wait for nothing
 	sample     []float64
 	component  []int32 // by node: the first sink of its component, or -1
 }
 
-// sink is one of them.
+// sink is a place where back pressure begins.
 type sink struct {
-	place      int32 // its number in at
+	place      int32 // its index in at
 	device     int32
-	odd        int32 // the one link that it is: a port to a host, or a slow link between switches; or -1
-	component  int32 // its root in the union-find
-	first      int32 // sink of its component
-	bit        uint8 // in masks of its component; the last one is shared
+	odd        int32 // the link if the sink is one: a port to a host or a slow link; or -1
+	component  int32 // its representative in the union-find
+	first      int32 // first sink of its component
+	bit        uint8 // in its component's masks; sinks past lastBit share that
 	isLeaf     bool
-	links      int     // that enter it and wait there: from switches, or if these are few from all
+	links      int     // that enter it and wait there: from switches, or from hosts too if these are few
 	hostLinks  int     // those of them that come from hosts
 	stall      float64 // mean of links
 	hosts      int     // at the switch
 	ports      int     // stalled links to hosts
-	sending    int     // stalled links to hosts that send into the congestion, too
-	others     int     // links to hosts that are sinks of their own
+	sending    int     // stalled links to hosts that themselves send into the congestion
+	others     int     // links to hosts that are sinks of their own, at its switch
 	port       float64 // stall of the hottest link to a host, 0 if none is stalled
-	portSum    float64 // of stalls of links to hosts
-	portSpread float64 // the deviation of their logarithms, where many stall
+	portSum    float64 // sum of the stalls of links to hosts
+	portSpread float64 // deviation of the logarithms of these, if many stall
 	weight     float64 // sum of the stalls that wait there
-	// Of the links from switches and, at a leaf, of those that its own hosts' traffic takes as far as they are
-	// level with them:
+	// The level, of the links from switches and, at a leaf, of the links from its hosts and up from it near that
+	// level:
 	level       float64 // mean
 	levelSum    float64
 	levels      int     // number
-	deviation   float64 // of those from switches, or if these are few from hosts, in deviations of the noise
-	sendsToo    bool    // the leaf's hosts or links to switches mostly stall, too
-	isReceiver  bool    // see showsReceiver; unknown of an odd link
+	deviation   float64 // of the links from switches, or from hosts if few, in deviations of the noise
+	sendsToo    bool    // most of the leaf's hosts or uplinks stall, too
+	isReceiver  bool    // see showsReceiver; not set for an odd link
 	waitsForFew bool    // see showsFewPorts
 	isTwin      bool    // see areTwins
 	isPeak      bool    // see findPeaks
-	leans       bool    // what waits here waits for another sink: see joinLeaning
+	leans       bool    // its links wait for another cause: see joinLeaning
 	fromHosts, fromSwitches,
 	hostSum, switchSum float64
 }
@@ -79,18 +78,18 @@ func (s *sinks) find(t *trees) {
 	s.measure(t)
 }
 
-// unite finds what hangs together by back pressure. Devices are nodes too, behind the links.
+// unite finds the connected components of back pressure. Devices are elements too, after the nodes.
 func (s *sinks) unite(t *trees) {
 	n := int32(len(t.links))
 	s.components.Reset(int(n) + len(t.seen))
-	var last []int32 // what the last one waits for
+	var last []int32 // what the previous one waits for
 	for i := range n {
 		if d := t.sink[i]; d >= 0 && int(d) < len(t.seen) {
 			s.components.Union(i, n+d)
 		}
 		after := t.after(i)
 		if isSameList(after, last) {
-			after = after[:min(1, len(after))] // the rest is one with it
+			after = after[:min(1, len(after))] // the rest is already in one set
 		} else {
 			last = after
 		}
@@ -101,7 +100,7 @@ func (s *sinks) unite(t *trees) {
 	}
 }
 
-// list numbers the sinks: by component, within one the heaviest first, of equals by name.
+// list numbers the sinks: by component, then the heaviest first, ties by name.
 func (s *sinks) list(t *trees) {
 	n := int32(len(t.links))
 	for i := range n {
@@ -115,7 +114,7 @@ func (s *sinks) list(t *trees) {
 		}
 		x := &s.all[s.at[d]]
 		x.weight += t.stall[i]
-		x.isLeaf = x.isLeaf || x.odd < 0 && t.waits.toHost(t.links[i]) // of a higher switch, an aggregation node's
+		x.isLeaf = x.isLeaf || x.odd < 0 && t.waits.toHost(t.links[i]) // at a higher switch: the port of an aggregation node
 	}
 	slices.SortFunc(s.all, func(a, b sink) int {
 		return cmp.Or(cmp.Compare(a.component, b.component), cmp.Compare(b.weight, a.weight), cmp.Compare(t.waits.byName[a.device], t.waits.byName[b.device]), t.compareEnds(a.odd, b.odd))
@@ -131,7 +130,7 @@ func (s *sinks) list(t *trees) {
 	}
 }
 
-// sinkAt begins the sink at a place.
+// sinkAt creates the sink at a place.
 func (s *sinks) sinkAt(t *trees, place int32) sink {
 	x := sink{place: place, device: place, odd: -1}
 	if devices := int32(len(t.seen)); place >= devices {
@@ -150,7 +149,7 @@ func (s *sinks) sinkAt(t *trees, place int32) sink {
 // mark finds which sinks each node leads to.
 func (s *sinks) mark(t *trees) {
 	s.mask, s.component = scratch.Slice(s.mask, len(t.links)), scratch.Slice(s.component, len(t.links))
-	was := int32(-1) // the last one that waits for others
+	was := int32(-1) // the last node that waits for others
 	for _, i := range t.order {
 		s.mask[i], s.component[i] = 0, -1
 		if d := t.sink[i]; d >= 0 {
@@ -179,7 +178,7 @@ func (s *sinks) leads(i, a int32) bool {
 	return s.component[i] == s.all[a].first && s.mask[i]>>s.all[a].bit&1 != 0
 }
 
-// measure finds what waits at each sink.
+// measure measures what waits at each sink.
 func (s *sinks) measure(t *trees) {
 	w := t.waits
 	s.feeding = scratch.Slice(s.feeding, len(t.links))
@@ -231,7 +230,7 @@ func (s *sinks) measure(t *trees) {
 	}
 }
 
-// sum takes the links from switches, and those from hosts too where the former are few.
+// sum averages the links from switches, and those from hosts too if the former are few.
 func (s *sink) sum() {
 	n, sum := s.fromSwitches, s.switchSum
 	if n < minFeeders {
@@ -246,10 +245,10 @@ func (s *sink) sum() {
 }
 
 const (
-	levelDeviations = 3 // that a link may lie off those of its leaf that are level
+	levelDeviations = 3 // tolerance of a link at the level of its leaf
 )
 
-// measureLevel finds how level the links are that wait at a sink, and whether its hosts send, too.
+// measureLevel finds the level of the links that wait at a sink, and whether its hosts send, too.
 func (s *sinks) measureLevel(t *trees, x *sink) {
 	w := t.waits
 	x.level, x.levels, x.deviation = x.stall, x.links, 0
@@ -300,8 +299,8 @@ func (s *sinks) measureLevel(t *trees, x *sink) {
 	}
 }
 
-// measureSent finds the level of an exchange at a leaf where a port is a root of its own, too: by what leaves the leaf,
-// or else by the other ports.
+// measureSent finds the level of an exchange at a leaf where a port is also a root of its own: from the uplinks, or
+// else from the other ports.
 func (s *sinks) measureSent(t *trees, x *sink) {
 	s.sample = s.sample[:0]
 	for _, i := range t.leaving.of(x.device) {
@@ -321,8 +320,8 @@ func (s *sinks) measureSent(t *trees, x *sink) {
 	x.deviation = deviationOf(s.sample, middle) / t.noise.sigma(middle)
 }
 
-// portsSend reports whether most hosts to which many ports of a switch stall send into the congestion, too: they
-// exchange, however many others the switch has.
+// portsSend reports whether many ports of a switch stall and most of their hosts send into the congestion, too: they
+// exchange, however many other hosts there are.
 func (s *sinks) portsSend(t *trees, x *sink) bool {
 	if !x.hasManyPorts() {
 		return false
@@ -330,8 +329,8 @@ func (s *sinks) portsSend(t *trees, x *sink) bool {
 	return 2*x.sending > x.ports
 }
 
-// measurePorts finds how many of the hosts to which ports stall send, too, and where many do how much those ports differ, in
-// logarithms: each host takes what comes at a rate of its own.
+// measurePorts counts the hosts at stalled ports that send, too, and if many ports stall, finds the spread of their
+// logarithms: each host receives at its own rate.
 func (s *sinks) measurePorts(t *trees, x *sink) {
 	if x.ports == 0 {
 		return
@@ -351,7 +350,7 @@ func (s *sinks) measurePorts(t *trees, x *sink) {
 	}
 }
 
-// measureHosts finds how uneven the hosts of a leaf stall at which little else waits.
+// measureHosts finds how unevenly the hosts of a leaf stall at which little else waits.
 func (s *sinks) measureHosts(t *trees, x *sink) {
 	s.sample = s.sample[:0]
 	for _, i := range t.into.of(x.device) {

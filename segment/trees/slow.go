@@ -2,15 +2,15 @@ package trees
 
 import "github.com/giverny/giverny/segment/linkset"
 
-// rivalShare is the part of its stall at which another link into the same switch waits for the same.
+// rivalShare is the share of a link's stall from which another link into the same switch waits for the same.
 const rivalShare = .6
 
-// fewestToLeaf is how many links wait at least for one that is slow and comes down to a leaf: where few do, it may be any that is hot in
-// an exchange.
+// fewestToLeaf is how many links must wait for a slow link down to a leaf: with fewer it may be any hot link of an
+// exchange.
 const fewestToLeaf = 5
 
-// findSlow finds the links between switches that may be roots of their own, beside whatever else begins at their switches: cables
-// that lost rate or credits.
+// findSlow marks the links between switches that may be roots of their own, beside any others at their switches:
+// cables that lost rate or credits.
 func (t *trees) findSlow() {
 	for i, l := range t.links {
 		if !t.waits.toHost(l) && !t.waits.fromHost(l) && t.isSlow(int32(i)) {
@@ -19,11 +19,12 @@ func (t *trees) findSlow() {
 	}
 }
 
-// isSlow reports whether nothing shows why a link between switches stalls: it is far above all that it may wait for and clearly above
-// its siblings, no other link into the switch that it enters waits likewise, and three links that may wait for it, which stand out
-// among their siblings as well, stall no more. What comes down to a leaf may wait for a port that is full and does not stall: then others
-// into the leaf wait, too, so that it must be the only one, and more must wait for it. Of a link that leaves a leaf it is enough that it is
-// clearly above, if no other into that switch stalls about as much.
+// isSlow reports whether nothing explains why a link between switches stalls. It is far above all that it may wait
+// for and clearly above its siblings; no other link into the switch that it enters waits likewise; and at least three
+// links, which stand out among their siblings too, may wait for it and stall no more. A link down to a leaf may wait
+// for a port that is full but not stalled; other links into the leaf would wait then too, so it must be the only one,
+// and more links must wait for it. A link up from a leaf need only be clearly above, if no other link into that
+// switch stalls about as much.
 func (t *trees) isSlow(i int32) bool {
 	w, l, stall := t.waits, t.links[i], t.stall[i]
 	fewest := minFeeders
@@ -55,8 +56,8 @@ func (t *trees) isSlow(i int32) bool {
 	return waiting >= fewest && waiting > hotter
 }
 
-// standsOut reports whether a link is clearly above half of those that leave its switch for the same level: what those wait for is not
-// why it stalls. A host has only one.
+// standsOut reports whether a link is clearly above at least half of its siblings, the links from its switch to the
+// same level: what those wait for does not explain its stall. A host has only one link.
 func (t *trees) standsOut(i int32) bool {
 	w, level := t.waits, t.waits.level[t.to[i]]
 	alike, measured := 0, 0

@@ -9,7 +9,8 @@ import (
 	"github.com/giverny/giverny/segment/segmenttest"
 )
 
-// A cable between switches that lost rate is the root of what waits for it, beside an incast that has most of the same sources.
+// A cable between switches that lost rate is the root of what waits for it, beside an incast with mostly the same
+// sources.
 func TestSlowCableBesideIncast(t *testing.T) {
 	g := stalls.Fabric(t, "fattree:k=8")
 	s := stalls.ByEnds{{"leaf0-0", "host0"}: 60}
@@ -41,8 +42,8 @@ func TestSlowCableBesideIncast(t *testing.T) {
 	}
 }
 
-// A slow link up is the root of what waits for it, though it leads to a distant incast that stalls half as much: on the way from a root
-// stall falls, and does not rise.
+// A slow uplink is the root of what waits for it, though it leads to a distant incast that stalls half as much:
+// upstream from a root stall falls, it does not rise.
 func TestSlowLinkThatLeadsToIncast(t *testing.T) {
 	g := stalls.Fabric(t, "fattree:leaves=8,hosts=8,spines=4")
 	s := stalls.ByEnds{{"leaf0", "host0"}: 45, {"leaf5", "spine1"}: 60}
@@ -67,8 +68,8 @@ func TestSlowLinkThatLeadsToIncast(t *testing.T) {
 	}
 }
 
-// A slow link down is the root of what waits for it where nothing else comes to its leaf, beside an incast at another leaf. Where others
-// come to its leaf as well, a port there may be why.
+// A slow link down is the root of what waits for it, beside an incast at another leaf, if no other link into its leaf
+// stalls; else a port there may be the reason.
 func TestSlowLinkDownToALeaf(t *testing.T) {
 	g := stalls.Fabric(t, "fattree:leaves=16,hosts=8,spines=4")
 	for _, c := range []struct {

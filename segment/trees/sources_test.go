@@ -11,7 +11,7 @@ import (
 	"github.com/giverny/giverny/topology"
 )
 
-// An exchange among leaves of two pods is one: what leads from one pod to the other stalls one way for each, but hosts of
+// An exchange among leaves of two pods is one: links between the pods stall in one direction for each, but hosts of
 // both wait for both.
 func TestExchangeOfTwoPodsIsOne(t *testing.T) {
 	g := stalls.Fabric(t, "fattree:k=16")
@@ -37,8 +37,8 @@ func TestExchangeOfTwoPodsIsOne(t *testing.T) {
 	}
 }
 
-// Ways up that stall alike in a pod, to switches beyond which nothing does, are an exchange: no part of a tree, though hosts that
-// send to both are most of what leads to either.
+// Uplinks that stall alike in a pod, to switches beyond which nothing stalls, are an exchange: not part of a tree,
+// though most of what leads to either is hosts that send to both.
 func TestWaysUpBesideATreeAreTwo(t *testing.T) {
 	g := stalls.Fabric(t, "fattree:k=16")
 	var tree []schema.LinkID

@@ -10,9 +10,9 @@ import (
 	"github.com/giverny/giverny/topology"
 )
 
-// A tree whose senders push beside an uneven exchange is a region of its own if its receiver is seen to stall, however little: it
-// is the receiver that all of it waits for, or if what comes down to its leaf stalls most of the time, which few ports do. If no port
-// stalls, and many may be full, all is one.
+// A tree whose senders push, beside an uneven exchange, is a region of its own if its receiver's port stalls, however
+// little, since all of it waits for that; or if the links down to its leaf stall most of the time, which few ports
+// cause. If no port stalls, and many may be full, all is one region.
 func TestTreeOfAReceiverIsNoneOfAnExchange(t *testing.T) {
 	g := stalls.Fabric(t, "fattree:leaves=16,hosts=8,spines=8")
 	exchange := map[string]bool{"leaf2": true, "leaf3": true, "leaf4": true}

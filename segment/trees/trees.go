@@ -1,6 +1,6 @@
-// Package trees finds regions where links have one direction: congestion trees along back pressure, exchanges of all with
-// all, and what of stalled links is left. Percentages by link go in, groups of links come out, which may overlap, and where
-// the back pressure of each begins.
+// Package trees finds regions where links have one direction: congestion trees along back pressure, all-to-all
+// exchanges, and groups of the other stalled links. It takes percentages by link, and returns groups of links, which
+// may overlap, and where the back pressure of each begins.
 package trees
 
 import (
@@ -11,21 +11,21 @@ import (
 	"github.com/giverny/giverny/topology"
 )
 
-// Method finds congestion trees on a graph of directed links, where back pressure is the relation: u->v
-// waits because of v->w. It is a watershed on the downstream graph. Its constants stand beside each step and
-// are the same for every directed fabric; they were chosen on drawn congestion (package bench).
+// Method finds congestion trees on a graph of directed links with back pressure as the relation: u->v waits
+// because of v->w. It is a watershed on the downstream graph. Its constants are defined beside each step and
+// are the same for every directed fabric; they were chosen on synthetic congestion (package bench).
 //
-//  1. Stalled links, the noise around them, and which of them wait for which (connect.go). A link that is not
-//     measured is looked through.
-//  2. Sinks (origins.go, ranks.go, sinks.go): where back pressure begins, a switch or one port each. Every stalled
-//     link leads to one or more.
-//  3. Causes (causes.go, exchanges.go, joins.go): sinks that are one cause are joined, by the evidence of
-//     level, of shared sources and of hosts that both send and wait. Level sinks that share their sources and
-//     send as they receive are an exchange of all with all; else two are two trees.
-//  4. Shares (shares.go, choice.go, attenuation.go): upstream, hop by hop, a link belongs to the cause, or those that add up,
-//     which predict its stall best.
-//  5. Roots (roots.go): the port that a cause begins at.
-//  6. What is left (patches.go): what belongs to no cause that is large enough.
+//  1. Stalled links, their noise, and which of them wait for which (connect.go). Unmeasured links are looked
+//     through.
+//  2. Sinks (origins.go, ranks.go, sinks.go): where back pressure begins, each a switch or one port. Every
+//     stalled link leads to one or more.
+//  3. Causes (causes.go, exchanges.go, joins.go): sinks that are one cause are joined, by their levels, their
+//     shared sources, and hosts that both send and wait. Level sinks that share their sources and send as they
+//     receive are an all-to-all exchange; else two sinks are two trees.
+//  4. Shares (shares.go, choice.go, attenuation.go): hop by hop upstream, a link belongs to the cause, or the
+//     sum of causes, that predicts its stall best.
+//  5. Roots (roots.go): the port where a cause begins.
+//  6. Patches (patches.go): stalled links of no cause that is large enough.
 type Method struct {
 	trees
 	noiseOf NoiseEstimator
@@ -37,14 +37,14 @@ type Method struct {
 	roots   []root // by group of the last step
 
 	minMean  float64
-	minLinks int // 0: by chance
+	minLinks int // 0: as many as chance does not make
 	overlap  bool
 	layered  bool // see layers
 	branches float64
-	hot      float64 // stall from which a link is stalled
+	hot      float64 // percent from which a link is stalled
 }
 
-// trees are the stalled links of a snapshot, as nodes, and what each waits for.
+// trees are the stalled links of a snapshot, as nodes, and what each node waits for.
 type trees struct {
 	waits   *waits
 	noise   Noise
@@ -56,45 +56,45 @@ type trees struct {
 	to      []int32   // by node: the device that its link enters
 	leaving linkLists // nodes by from
 	into    linkLists // nodes by to
-	list    []int32   // by node: its list in next, which others at the same leaf may share
-	next    linkLists // by list: nodes that may be waited for
-	peak    []int32   // by list: the most stalled of it, or -1
-	sink    []int32   // by node: the switch that it waits at, or its own place if it is odd (placeOf), or -1
+	list    []int32   // by node: its list in next, which nodes at one leaf may share
+	next    linkLists // by list: the nodes to wait for
+	peak    []int32   // by list: its most stalled node, or -1
+	sink    []int32   // by node: the switch where it waits, or its own place (placeOf) if odd, or -1
 	port    []bool    // by node: back pressure begins at the switch that it leaves
-	order   []int32   // nodes, those that wait at sinks first
-	odd     []bool    // by node: a root beside whatever else begins at its switch, a port to a host or a slow link
+	order   []int32   // nodes by rank: those at sinks first
+	odd     []bool    // by node: a sink of its own: a port to a host or a slow link
 	isPeak  []bool    // by node: a port that is odd beside an exchange's, see findPeaks
-	idle    float32   // stall up to which a link waits for nothing
+	idle    float32   // stall up to which a link is idle
 	rank    []int32
-	was     []int32             // rank, before a round
+	was     []int32             // rank before a round
 	first   [lastRank + 2]int32 // by rank, for order
 	seen    []bool              // by device
 	feeders []int32             // by device: stalled links from switches into it
 	isMet   []bool              // by device: see hangsTogether
-	met     []int32             // devices of those
+	met     []int32             // devices with isMet
 	values  []float32
-	trusted []float32 // values, where some are not trusted
+	trusted []float32 // copy of values without those not trusted
 	sample  []float64
 }
 
 const (
-	// A link is stalled from the least mean that counts, over what all links wait for anyway, or from so many deviations, if
-	// that is more.
+	// A link is stalled from the least mean that counts, or from HotSigmas deviations if that is more, above the calm
+	// mean.
 	HotSigmas  = 4
-	idleShare  = .5 // of that, over what all links wait for anyway, up to which a link is idle
-	maxRank    = 8  // hops that traffic takes; more are a cycle
+	idleShare  = .5 // of that excess over the calm mean, up to which a link is idle
+	maxRank    = 8  // most hops of traffic; more are a cycle
 	lastRank   = 3 * maxRank
-	minFeeders = 3 // stalled links into a switch that make a port of it a root, not a lone hot link
+	minFeeders = 3 // stalled links into a switch from which its port is a root, not a lone hot link
 )
 
-// Config says which congestion trees are regions.
+// Config sets which congestion trees are regions.
 type Config struct {
 	MinLinks       int // 0: as many as chance does not make
 	MinMeanPercent float64
-	Overlap        bool // links may be in several
+	Overlap        bool // a link may be in several regions
 }
 
-// New makes the method for one version of a fabric, whose links have directions.
+// New returns the method for one version of a fabric with directed links.
 func New(g *topology.Graph, cfg Config) *Method {
 	w := newWaits(g)
 	m := &Method{minMean: cfg.MinMeanPercent, minLinks: cfg.MinLinks, overlap: cfg.Overlap, branches: w.branching()}
@@ -108,7 +108,7 @@ func New(g *topology.Graph, cfg Config) *Method {
 	return m
 }
 
-// Segment appends the regions of one series: percent by link in [0, 100], or linkset.Missing. They count.
+// Segment appends the regions of one series: percent by link in [0, 100], or linkset.Missing.
 func (m *Method) Segment(values []float32, out *linkset.Groups) {
 	m.roots = m.roots[:0]
 	m.measure(values)
@@ -123,14 +123,14 @@ func (m *Method) Segment(values []float32, out *linkset.Groups) {
 	m.layers.emit(m, values, max(m.minLinks, FewestLinks), out)
 }
 
-// measure finds the noise of readings, and from which stall on a link is stalled and up to which it waits for nothing.
+// measure estimates the noise of readings, and the stalls from which a link is stalled and up to which it is idle.
 func (m *Method) measure(values []float32) {
 	m.noise = m.noiseOf.Calm(values, m.minMean)
 	m.hot = m.noise.Mean + max(m.minMean, HotSigmas*m.noise.Base)
 	m.idle = float32(m.noise.Mean + idleShare*(m.hot-m.noise.Mean))
 }
 
-// findTrees finds regions by trees.
+// findTrees appends the regions found by back pressure.
 func (m *Method) findTrees(values []float32, out *linkset.Groups) {
 	if !m.findLinks(values) {
 		return
@@ -146,7 +146,7 @@ func (m *Method) findTrees(values []float32, out *linkset.Groups) {
 	m.emit(out)
 }
 
-// findLinks finds the stalled links of readings that are measured, and what they wait for; it reports whether there are any.
+// findLinks finds the stalled links and what each waits for; it reports whether there are any.
 func (m *Method) findLinks(values []float32) bool {
 	m.values = values
 	m.forget()
@@ -183,7 +183,7 @@ func (t *trees) forget() {
 // unitsPerPoint is a power of two, so that sums of stalls are exact in any order.
 const unitsPerPoint = 1 << 20
 
-// find makes nodes of the stalled links, and lists them by the devices at their ends.
+// find makes the stalled links nodes, and indexes them by the devices at their ends.
 func (t *trees) find(hot float32) {
 	for l, v := range t.values {
 		if v < hot {
@@ -204,11 +204,11 @@ func (t *trees) find(hot float32) {
 	t.into.list(t.to, len(t.seen))
 }
 
-// fromHost and toHost say at which end of a node's link a host is.
+// fromHost and toHost report whether a node's link begins or ends at a host.
 func (t *trees) fromHost(i int32) bool { return !t.waits.isSwitch[t.from[i]] }
 func (t *trees) toHost(i int32) bool   { return !t.waits.isSwitch[t.to[i]] }
 
-// leafOf is the leaf that a node's link leaves for a switch, or enters from a host, or -1.
+// leafOf is the leaf that a node's link leaves for a switch, or enters from a host, else -1.
 func (t *trees) leafOf(i int32) int32 {
 	switch {
 	case t.fromHost(i):
@@ -219,7 +219,7 @@ func (t *trees) leafOf(i int32) int32 {
 	return -1
 }
 
-// waitsToSend reports whether a host waits to send: a link that leaves it stalls.
+// waitsToSend reports whether a host waits to send: a link out of it stalls.
 func (t *trees) waitsToSend(host int32) bool { return len(t.leaving.of(host)) > 0 }
 
 // stalledInto counts the stalled links into a device.
@@ -235,8 +235,8 @@ func (t *trees) stalledHosts(d int32) (n int) {
 	return n
 }
 
-// besetShare of a switch's links from switches is mostly all of them: those that do not stall report zeros that
-// are none.
+// besetShare is the share of stalled links, of those into a switch from switches, that counts as all: the rest may
+// read false zeros.
 const besetShare = .7
 
 func (t *trees) isBesetBySwitches(d int32) bool {
@@ -253,10 +253,10 @@ func (t *trees) isBesetBySwitches(d int32) bool {
 	return stalled >= minFeeders && float64(stalled) >= besetShare*float64(measured)
 }
 
-// hottestAfter is the most stalled node that one may wait for, or -1.
+// hottestAfter is the most stalled node that a node may wait for, or -1.
 func (t *trees) hottestAfter(i int32) int32 { return t.peak[t.list[i]] }
 
-// hottest is the most stall of those that a node may wait for, 0 if there are none.
+// hottest is the highest stall among the nodes that a node may wait for, or 0.
 func (t *trees) hottest(i int32) float64 {
 	j := t.hottestAfter(i)
 	if j < 0 {
@@ -271,10 +271,10 @@ func (t *trees) prefersHost(i int32) bool {
 	return j >= 0 && t.port[j]
 }
 
-// placeOf is the sink that an odd link is: behind the devices, by link.
+// placeOf is the place of an odd link: numbered after the devices, by link.
 func (t *trees) placeOf(link int32) int32 { return int32(len(t.seen)) + link }
 
-// compareEnds orders odd links of one switch, -1 for none, by the names of the devices that they lead to.
+// compareEnds orders odd links of one switch (-1 for none) by the names of the devices that they lead to.
 func (t *trees) compareEnds(a, b int32) int {
 	if a < 0 || b < 0 {
 		return cmp.Compare(a, b)
@@ -282,8 +282,8 @@ func (t *trees) compareEnds(a, b int32) int {
 	return cmp.Or(cmp.Compare(t.waits.byName[t.waits.to[a]], t.waits.byName[t.waits.to[b]]), cmp.Compare(a, b))
 }
 
-// emit makes a group of each cause that is large enough, and finds its root; then of what is left. Few links
-// count if they have a root and are not beside a region: else they are a part of it, or of what is left.
+// emit makes a group of each large enough cause and finds its root, then groups the rest. A cause of few links counts
+// if it has a root and is not beside a region; else it is part of that or of the rest.
 func (m *Method) emit(out *linkset.Groups) {
 	least, p := m.leastLinks(), &m.patches
 	p.begin(len(m.links))
@@ -297,7 +297,7 @@ func (m *Method) emit(out *linkset.Groups) {
 	p.emit(m, out)
 }
 
-// takeCauses takes the causes of so many links, but fewer than most, for regions.
+// takeCauses makes regions of the causes with at least least and fewer than most links.
 func (m *Method) takeCauses(least, most int) {
 	s, p := &m.shares, &m.patches
 	for c := range s.members.off[:len(s.members.off)-1] {
@@ -314,18 +314,18 @@ func (m *Method) takeCauses(least, most int) {
 }
 
 const (
-	// FalseRegionsPerDay is how many regions a day chance may make, if an interval lasts a minute and lone
-	// hot links lie anywhere.
+	// FalseRegionsPerDay is how many regions per day chance may make, with one interval per minute and lone hot links
+	// anywhere.
 	FalseRegionsPerDay = .1
 	intervalsPerDay    = 1440
-	leastTree          = 4    // links of the smallest region, with a root and away from others
-	FewestLinks        = 6    // that count beside other regions, too
-	MostLeastLinks     = 8    // an incast of eight hosts counts on every fabric
-	leastLoneShare     = 1e-5 // of the links is taken to be hot alone where none is: its logarithm is needed
+	leastTree          = 4    // links of the smallest region: with a root and away from others
+	FewestLinks        = 6    // links that count even beside other regions
+	MostLeastLinks     = 8    // so that an incast of eight hosts counts on every fabric
+	leastLoneShare     = 1e-5 // of links assumed hot alone if none is: its logarithm is needed
 )
 
-// leastLinks is the size from which a region counts. Of N links of which a share p is hot alone, p*d of the d
-// neighbours of a hot link are hot by chance, so that N*p*(p*d)^(k-1) chains of k links are expected.
+// leastLinks is the size from which a region counts. If a share p of N links is hot by chance, so are p*d of the d
+// neighbours of a hot link: N*p*(p*d)^(k-1) chains of k links are expected.
 func (m *Method) leastLinks() int {
 	if m.minLinks > 0 {
 		return m.minLinks

@@ -14,7 +14,7 @@ import (
 	"github.com/giverny/giverny/topology"
 )
 
-// rooted is regions with their names and roots, without their order.
+// rooted describes regions with their names and roots, sorted.
 func rooted(g *topology.Graph, regions []schema.Region) (out []string) {
 	for i := range regions {
 		r := &regions[i]
@@ -28,7 +28,7 @@ func rooted(g *topology.Graph, regions []schema.Region) (out []string) {
 	return out
 }
 
-// However links and devices are numbered, trees are the same, to their names and roots.
+// Trees, with their names and roots, do not depend on the numbering of links and devices.
 func TestTreesDoNotDependOnNumbers(t *testing.T) {
 	for _, set := range bench.DirectedSets() {
 		if !strings.HasSuffix(set.Name, "-mixed") {
@@ -52,8 +52,8 @@ func TestTreesDoNotDependOnNumbers(t *testing.T) {
 	}
 }
 
-// An incast of eight hosts in one leaf is what an operator wants to see, on every fabric and whether the port
-// at fault stalls or only is full.
+// An incast of eight hosts in one leaf matters to operators: it is found on every fabric, whether the port at fault
+// stalls or is only full.
 func TestIncastOfEightHosts(t *testing.T) {
 	for _, spec := range []string{"fattree:leaves=32,hosts=16,spines=8", "dragonfly:groups=9,routers=4,hosts=12", bench.ImportedFabric} {
 		set := bench.Set{Topology: spec}

@@ -3,15 +3,17 @@ package trees
 import "math"
 
 const (
-	// Of two ports that are roots, the cooler one stalls at least that part of the other: else it may be hot alone.
+	// The less stalled of two ports that are roots stalls at least that share of the other: else it may be hot alone.
 	twinShare = .25
-	// By how many deviations one of two twins explains a link better than the other where it waits for that one alone.
+	// How many standard deviations better one twin must explain a link than the other, for the link to wait for that
+	// one alone.
 	twinCost = 4
 )
 
-// areTwins reports whether a tree begins at each of the two ports to hosts that stall at a switch: hosts pass nothing on, so that no
-// tree has two such ports, and of an exchange both hosts send. Where what waits stalls more than the ports, or as much while one of
-// the hosts sends, they may be an exchange's, or the second may be hot alone. Two links may be all that waits.
+// areTwins reports whether a tree begins at each of the two stalled ports to hosts of a switch: hosts forward
+// nothing, so no tree has two such ports, and in an exchange both hosts send. If the links that wait stall more than
+// the ports, or as much while one of the hosts sends, the ports may be an exchange's, or one may be hot alone. Two
+// waiting links are enough.
 func (t *trees) areTwins(d int32) bool {
 	hotter, cooler, ports := 0., math.Inf(1), 0
 	for _, i := range t.leaving.of(d) {
@@ -31,7 +33,7 @@ func (t *trees) areTwins(d int32) bool {
 	return false
 }
 
-// middleInto is the median of what links into a switch stall.
+// middleInto returns the median stall of the stalled links into a switch.
 func (t *trees) middleInto(d int32) float64 {
 	t.sample = t.sample[:0]
 	for _, i := range t.into.of(d) {
@@ -40,8 +42,8 @@ func (t *trees) middleInto(d int32) float64 {
 	return medianOf(t.sample)
 }
 
-// withTwins adds to a set of a node's causes the twin of each that is one, if that explains the node about as well: stall does not
-// show then for which of the two it waits.
+// withTwins adds, to a set of a node's causes, the twin of each cause in it if that explains the node about as well:
+// stall then does not show which of the two the node waits for.
 func (h *shares) withTwins(s *sinks, i int32, set uint) uint {
 	all, list := set, h.of[i].list()
 	for k, p := range list {
@@ -58,5 +60,5 @@ func (h *shares) withTwins(s *sinks, i int32, set uint) uint {
 	return all
 }
 
-// isTwin reports whether a cause begins at one of two twins.
+// isTwin reports whether a cause begins at a twin port.
 func (s *sinks) isTwin(cause int32) bool { return int(cause) < len(s.all) && s.all[cause].isTwin }

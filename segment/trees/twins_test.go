@@ -9,8 +9,8 @@ import (
 	"github.com/giverny/giverny/segment/segmenttest"
 )
 
-// Two ports of one leaf that stall alike, to hosts that do not send, are the roots of two trees: what waits for one of them, stall does
-// not show which, is of both.
+// Two ports of one leaf that stall alike, to hosts that do not send, are the roots of two trees: a link that waits
+// for one of them belongs to both, as stall does not show which.
 func TestTwoLevelPortsOfOneLeafAreTwoTrees(t *testing.T) {
 	g := stalls.Fabric(t, stalls.TwoLevels)
 	s := stalls.ByEnds{{"leaf2", "host16"}: 60, {"leaf2", "host17"}: 60}

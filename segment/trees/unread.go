@@ -3,17 +3,19 @@ package trees
 import "github.com/giverny/giverny/segment/linkset"
 
 const (
-	// So many links wait at a switch of which nothing that leaves it is seen to be why: one may be hot alone.
+	// At least so many links wait at a switch with no stalled link out of it: a single one may be a lone hot link.
 	fewestPast = 2
-	// What lies behind an unread link, as a multiple of the middle of those that wait for it: stall falls from hop to hop.
+	// Bounds on the stall behind an unread link, as multiples of the median of those that wait for it: stall falls
+	// from hop to hop.
 	leastPast, mostPast = 1, 3
-	// Of calm links, the part that reads zero from which a zero says nothing: where there is noise, few do.
+	// Share of calm links that read zero, above which a zero says nothing: with noise, few do.
 	mostZeros = .35
 )
 
-// lookPast appends the nodes behind the one link that what waits at a switch may go on over, where all that is measured there is
-// calm: what waits must go on somewhere, and readings fail one by one. Of several that may be it none is taken. Not within a
-// dragonfly's group, where any two switches are joined, and what is behind a quiet cable is near whatever waits.
+// lookPast appends the nodes behind the one link over which the traffic waiting at a switch may go on, where all
+// measured links there are calm: the traffic must go somewhere, and readings fail one at a time. If several links
+// qualify, it takes none. It skips links within a dragonfly's group: any two switches there are adjacent, so what
+// lies behind a quiet cable is near anything that waits.
 func (t *trees) lookPast(l int32) {
 	w := t.waits
 	d := w.to[l]
@@ -38,12 +40,12 @@ func (t *trees) lookPast(l int32) {
 	}
 }
 
-// mayBeUnread reports whether a link has no value, or a zero that need not be right.
+// mayBeUnread reports whether a link has no value, or a zero that may be wrong.
 func (t *trees) mayBeUnread(l int32) bool {
 	return t.values[l] == linkset.Missing || t.values[l] == 0 && t.noise.zeros <= mostZeros
 }
 
-// appendBehind appends the nodes that a link may wait for which stall from least to most.
+// appendBehind appends the nodes that a link may wait for whose stall is between least and most.
 func (t *trees) appendBehind(l int32, least, most float64) {
 	for _, j := range t.leaving.of(t.waits.to[l]) {
 		if t.waits.mayWait(l, t.links[j]) && least <= t.stall[j] && t.stall[j] <= most {

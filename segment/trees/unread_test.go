@@ -11,7 +11,7 @@ import (
 	"github.com/giverny/giverny/topology"
 )
 
-// Where a tree's only way on has no value, or reads zero, its root is the port beyond; not where two links may be that way.
+// If a tree's only way on has no value, or reads zero, its root is the port beyond; not if two links may be that way.
 func TestRootBeyondAnUnreadLink(t *testing.T) {
 	g := stalls.Fabric(t, "fattree:leaves=16,hosts=8,spines=8")
 	unread := stalls.LinkNamed(t, g, "spine3", "leaf5")
@@ -19,7 +19,7 @@ func TestRootBeyondAnUnreadLink(t *testing.T) {
 	for _, c := range []struct {
 		name  string
 		reads float32
-		ports map[string]bool // of hosts, that stall
+		ports map[string]bool // hosts whose ports stall
 		root  string
 	}{
 		{"read", 50, map[string]bool{"host40": true}, "leaf5"},
@@ -36,7 +36,7 @@ func TestRootBeyondAnUnreadLink(t *testing.T) {
 			case (from.Name == "leaf0" || from.Name == "leaf1") && to.Name == "spine3":
 				return 40, true
 			}
-			return 2, false // so that noise alone makes no zeros
+			return 2, false // so that noise makes no zeros
 		})
 		v := values.Noisy(.4, 1)
 		v[unread] = c.reads

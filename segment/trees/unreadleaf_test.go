@@ -10,7 +10,7 @@ import (
 	"github.com/giverny/giverny/segment/segmenttest"
 )
 
-// A leaf of which nothing that leaves it is measured takes part in an exchange with the few of its hosts that stall.
+// A leaf with no measured link out of it takes part in an exchange with the few of its hosts that stall.
 func TestUnreadLeafTakesPart(t *testing.T) {
 	g := stalls.Fabric(t, "fattree:leaves=8,hosts=16,spines=8")
 	s := stalls.ByEnds{}

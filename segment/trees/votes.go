@@ -5,13 +5,13 @@ import (
 	"slices"
 )
 
-// vote says that a link of one cause lies beside another's.
+// vote records that n links of one cause lie beside another's.
 type vote struct {
 	cause, beside int32
 	n             int
 }
 
-// tallyVotes sums the votes by cause and what it lies beside.
+// tallyVotes sums the votes per pair of causes.
 func (c *causes) tallyVotes() {
 	slices.SortFunc(c.votes, func(a, b vote) int { return cmp.Or(cmp.Compare(a.cause, b.cause), cmp.Compare(a.beside, b.beside)) })
 	c.tally = c.tally[:0]
@@ -24,7 +24,7 @@ func (c *causes) tallyVotes() {
 	}
 }
 
-// mostVoted is the cause that has most votes, or -1 if there is none or another has as many.
+// mostVoted is the cause with most votes, or -1 if there is none or a tie.
 func (c *causes) mostVoted() int32 {
 	c.tallyVotes()
 	best, isTied := vote{cause: -1}, false

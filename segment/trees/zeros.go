@@ -2,8 +2,8 @@ package trees
 
 import "github.com/giverny/giverny/segment/linkset"
 
-// distrustZeros takes zeros for missing that cannot be right: that of a link down, the only way to its switch, for which
-// others wait, where most that enter the same switch from the same level stall.
+// distrustZeros treats zeros that cannot be right as missing: a link down, the only way to its switch, reads zero
+// though links wait for it and most links into the same switch from the same level stall.
 func (t *trees) distrustZeros() {
 	isAny := false
 	for _, d := range t.entered {
@@ -23,7 +23,7 @@ func (t *trees) distrustZeros() {
 	}
 }
 
-// isOddlyCalm reports whether a link is calm though most that enter its switch from others of its level are not.
+// isOddlyCalm reports whether a link is calm while most links into its switch from the same level are not.
 func (t *trees) isOddlyCalm(link int32) bool {
 	w, stalled, measured := t.waits, 0, 0
 	for _, l := range w.in.of(w.to[link]) {

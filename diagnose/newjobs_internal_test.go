@@ -1,0 +1,37 @@
+package diagnose
+
+import (
+	"testing"
+
+	"github.com/giverny/giverny/diagnose/root"
+	"github.com/giverny/giverny/schema"
+)
+
+// TestJobsThatBeganAreLoad: the load of full links does not rise when new jobs take a part of it. If jobs that began with the region
+// carry much of that load, the cause is load rather than a slow host.
+func TestJobsThatBeganAreLoad(t *testing.T) {
+	u := newTiedUp(t)
+	s := u.stage
+	s.work.comparable = true
+	for name, c := range map[string]struct {
+		jobs []suspect
+		load bool
+	}{
+		"half of it":         {[]suspect{{evidence: evidence{started: true}, known: true, burden: .3}, {evidence: evidence{started: true}, known: true, burden: .2}, {known: true, burden: .5}}, true},
+		"little of it":       {[]suspect{{evidence: evidence{started: true}, known: true, burden: .1}, {known: true, burden: .9}}, false},
+		"of one that ran":    {[]suspect{{known: true, burden: 1}}, false},
+		"it is not measured": {[]suspect{{evidence: evidence{started: true}, burden: .5}}, false},
+	} {
+		rc := &regionCase{region: &schema.Region{Metric: schema.CreditStall}, load: .95, arrives: .6, full: schema.NoLink, neck: root.Neck{Link: schema.NoLink}, jobs: c.jobs}
+		if got := s.newJobsLoad(rc); got != c.load {
+			t.Errorf("%s: %v, want %v", name, got, c.load)
+		}
+		if got := s.slowHostScore(rc); got > 0 == c.load {
+			t.Errorf("%s: a slow host has a score of %.1f", name, got)
+		}
+	}
+	s.work.comparable = false
+	if s.newJobsLoad(&regionCase{jobs: []suspect{{evidence: evidence{started: true}, known: true, burden: 1}}}) {
+		t.Error("shares count where traffic of jobs and of links is not measured alike")
+	}
+}
