@@ -40,23 +40,24 @@ func (s *Stage) decide(rc *regionCase, p *root.Pressure) verdict {
 		failures = max(failures, math.Exp(rc.failures[i].score)) // one event often has several lines
 	}
 	host, link := math.Exp(slow), math.Exp(lost)
-	sum += failures + host + link
+	broken := failures + link // of one class, and often of one thing
+	sum += broken + host
 	for i := range rc.jobs {
 		rc.jobs[i].blame /= sum
 	}
 	v, right := verdict{class: schema.CauseUnknown}, 1.
-	switch most := max(jobs, failures, host, link); {
+	switch most := max(jobs, broken, host); {
 	case most < s.cfg.MinConfidence*sum || most <= 1:
 	case most == jobs:
 		v.accused = accused
 		rc.jobs[0].exchanges = s.graph.Duplex() && s.loadsExchange(rc.jobs[0].job, p)
 		v.confidence = jobs / sum
 		v.class, right = s.classOf(rc, accused)
-	case most == link:
+	case most == broken && link >= failures:
 		s.recallSlowLink(rc)
-		v.class, v.confidence, v.blamed = schema.CauseFailure, link/sum, s.logged(rc, rc.slowLink())
-	case most == failures:
-		v.class, v.confidence, v.blamed = schema.CauseFailure, failures/sum, s.blamed(rc)
+		v.class, v.confidence, v.blamed = schema.CauseFailure, broken/sum, s.logged(rc, rc.slowLink())
+	case most == broken:
+		v.class, v.confidence, v.blamed = schema.CauseFailure, broken/sum, s.blamed(rc)
 		slices.SortStableFunc(rc.failures[:v.blamed], func(a, b nearFailure) int { return cmp.Compare(b.share, a.share) })
 		v.confidence *= rc.placeShare()
 	default:

@@ -155,6 +155,11 @@ func (s *Stage) begin(rc *regionCase, snap *schema.Snapshot, region *schema.Regi
 		if rc.onset >= 0 && s.before(rc).n == 0 {
 			rc.onset = -1 // nothing is remembered to compare it with
 		}
+		if rc.onset < 0 {
+			if at := s.stepUp(rc); at >= 0 { // it begins anew
+				rc.onset, rc.again = at, at
+			}
+		}
 	}
 	rc.old = rc.onset < 0 && seen >= correlation.LeastPairs
 }

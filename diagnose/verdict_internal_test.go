@@ -1,0 +1,43 @@
+package diagnose
+
+import (
+	"testing"
+
+	"github.com/giverny/giverny/diagnose/root"
+	"github.com/giverny/giverny/diagnose/root/roottest"
+	"github.com/giverny/giverny/schema"
+)
+
+// TestALinkThatFailedAndLostRate: a failure that a log reports and a link that carries less than before are of one class, and
+// neither makes the other unlikely.
+func TestALinkThatFailedAndLostRate(t *testing.T) {
+	g := roottest.Graph(t, "fattree:leaves=4,hosts=4,spines=2")
+	link := roottest.Link(t, g, "leaf0>spine1")
+	p, _ := readings(t, g, map[string]float64{"leaf0>spine1": 40}, map[string]float64{"leaf0>spine1": 40})
+	for name, c := range map[string]struct {
+		failed float64 // score of the failure
+		slower bool
+		least  float64 // confidence
+	}{
+		"failed":           {slowLinkFell, false, .9},
+		"lost rate":        {-9, true, .9},
+		"both":             {slowLinkFell, true, .95},
+		"hardly of either": {-9, false, 0},
+	} {
+		s, err := New(g, DefaultConfig())
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.clock = clock{duration: 60e9, now: 9}
+		rc := &regionCase{region: &schema.Region{ID: 1, Links: []schema.LinkID{link}}, onset: 5, again: 5, weight: []float64{40}, total: 40,
+			back:     root.BackPressure{Kind: schema.RootLinkCapacity, Link: link, Slower: c.slower},
+			failures: []nearFailure{{failure: &failure{Failure: schema.Failure{Kind: schema.SwitchFailed, Device: "spine0"}}, score: c.failed}}}
+		want := schema.CauseFailure
+		if c.least == 0 {
+			want = schema.CauseUnknown
+		}
+		if got := s.decide(rc, p); got.class != want || got.confidence < c.least {
+			t.Errorf("%s: %s with %.2f, want %s with %.2f at least", name, got.class, got.confidence, want, c.least)
+		}
+	}
+}
