@@ -52,7 +52,7 @@ func (a *analysis) contention(out []cause, i int, s *stream, certain bool) []cau
 		c := cause{who: f.who, class: BackgroundFlow, flow: f.name, object: a.switchPort(at), weight: a.wireNanos(x.bytes, at), confidence: 0.9}
 		c.evidence = a.words(at).shared
 		c.unpaused = c.weight
-		c.weight *= 1 - a.pauses.fraction(at, from, to) // time behind a paused port is charged to whoever paused it
+		c.weight *= 1 - a.pauses.fraction(at, from, to) // time behind a paused port is charged to the port that paused it
 		if !a.tr.net.Nodes[at.node].Switch {
 			c.class, c.object = HostNICContention, a.host(at.node)
 			c.evidence = "leaves the same NIC as the collective's flow"

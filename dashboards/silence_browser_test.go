@@ -77,7 +77,7 @@ func TestThePageGoesOnWithoutItsStream(t *testing.T) {
 	page.await(`document.getElementById("severity").textContent.startsWith("calm")`)
 }
 
-// A page that nobody sees holds no stream, and one that is refused says what the server says.
+// A hidden page holds no stream, and a refused one shows the error of the server.
 func TestThePageHoldsItsStreamWhileSeen(t *testing.T) {
 	h := open(t, torus)
 	h.cfg.StreamsPerClient = 1

@@ -156,7 +156,7 @@ func (s *Stage) begin(rc *regionCase, snap *schema.Snapshot, region *schema.Regi
 			rc.onset = -1 // nothing is remembered to compare it with
 		}
 		if rc.onset < 0 {
-			if at := s.stepUp(rc); at >= 0 { // it begins anew
+			if at := s.stepUp(rc); at >= 0 { // its beginning moves to the failure
 				rc.onset, rc.again = at, at
 			}
 		}

@@ -39,8 +39,8 @@ func (d *Drain) End() (end topology.DeviceID, known bool) {
 	return d.Meeting.Device, d.Meeting.IsKnown()
 }
 
-// ArrivesMore is the load added since the onset on the links of the switch where a region's traffic ends, bytes/s: whoever
-// sent it moves at least part of that.
+// ArrivesMore is the load added since the onset on the links of the switch where a region's traffic ends, bytes/s: its
+// senders move at least part of it.
 func (p *Pressure) ArrivesMore(end topology.DeviceID) (more float64) {
 	for _, l := range p.graph.LinksAt(end) {
 		added, _ := p.Added(l)
