@@ -59,14 +59,14 @@ func makings(marks []schema.FeedbackAction) (all []making) {
 	for _, sink := range []string{sinkSlurm, sinkNodes} {
 		byKeys := map[string][]schema.FeedbackAction{}
 		for _, m := range marks {
-			switch {
-			case m.Sink != sink:
-			case sink == sinkNodes:
-				keys := kubernetes.MarksOf(reconcile.State(m.After))
-				byKeys[keys] = append(byKeys[keys], m)
-			default:
-				byKeys[""] = append(byKeys[""], m)
+			if m.Sink != sink {
+				continue
 			}
+			keys := ""
+			if sink == sinkNodes {
+				keys = kubernetes.MarksOf(reconcile.State(m.After))
+			}
+			byKeys[keys] = append(byKeys[keys], m)
 		}
 		for _, keys := range slices.Sorted(maps.Keys(byKeys)) {
 			all = append(all, making{sink, keys, byKeys[keys]})

@@ -84,18 +84,15 @@ func (r *Reconciler) observe(now time.Time) {
 // hold raises the scores of marked nodes just enough to keep the marks, if a fabric that may have caused them has been
 // unknown for less than RelieveUnknownAfter.
 func (r *Reconciler) hold(scores map[string]policy.Score, atNanos int64) {
+	marked := r.marked()
 	for fabric, s := range r.newest {
 		last := r.known[fabric]
 		if !s.Unknown || atNanos-last.AtNanos >= int64(r.cfg.Policy.RelieveUnknownAfter) {
 			continue
 		}
-		congested := map[string]bool{}
 		for _, n := range last.Nodes {
-			congested[n.Node] = true
-		}
-		for node, stands := range r.marked() {
-			if stands && congested[node] && scores[node].Score < r.cfg.Policy.LowerAt {
-				scores[node] = policy.Score{Node: node, Score: r.cfg.Policy.LowerAt, Fabric: fabric, Reason: "the state of fabric " + fabric + " is unknown"}
+			if marked[n.Node] && scores[n.Node].Score < r.cfg.Policy.LowerAt {
+				scores[n.Node] = policy.Score{Node: n.Node, Score: r.cfg.Policy.LowerAt, Fabric: fabric, Reason: "the state of fabric " + fabric + " is unknown"}
 			}
 		}
 	}
