@@ -29,21 +29,19 @@ func newPorts(g *topology.Graph) *ports {
 		device topology.DeviceID
 		name   string
 	}
-	ends := make([]end, 0, 2*g.NumLinks())
+	ends, slowest := make([]end, 0, 2*g.NumLinks()), math.Inf(1)
 	for id := range schema.LinkID(g.NumLinks()) {
 		l := g.Link(id)
 		ends = append(ends, end{l.From, l.FromPort}, end{l.To, l.ToPort})
+		if l.CapacityBytesPerSecond > 0 {
+			slowest = min(slowest, l.CapacityBytesPerSecond)
+		}
 	}
 	slices.SortFunc(ends, func(a, b end) int {
 		return cmp.Or(cmp.Compare(a.device, b.device), cmp.Compare(a.name, b.name))
 	})
 	ends = slices.Compact(ends)
-	p := &ports{graph: g, first: make([]uint32, g.NumDevices()+1), slowest: math.Inf(1)}
-	for id := range schema.LinkID(g.NumLinks()) {
-		if capacity := g.Link(id).CapacityBytesPerSecond; capacity > 0 {
-			p.slowest = min(p.slowest, capacity)
-		}
-	}
+	p := &ports{graph: g, first: make([]uint32, g.NumDevices()+1), slowest: slowest}
 	for _, e := range ends {
 		links, _ := g.PortAt(e.device, e.name)
 		p.device, p.name = append(p.device, e.device), append(p.name, e.name)
