@@ -42,7 +42,7 @@ func (h *house) table(path string) (*arrow.Schema, []string) {
 	return reader.Schema(), batches
 }
 
-// Bulk answers are Arrow streams with JSON's values; a client that accepts neither is told which types there are.
+// Bulk answers are Arrow streams with JSON's values; the error for a client that accepts neither lists the types.
 func TestTables(t *testing.T) {
 	h := open(t, mesh)
 	g := h.graph(mesh)

@@ -298,7 +298,7 @@ func TestLabelsOfAFatTree(t *testing.T) {
 }
 
 // Managed switches of an InfiniBand subnet have their own names, and their levels the longest word of those. Switches
-// without a name are told apart by their GUIDs, and their levels have the usual words (leaf, spine, core).
+// without a name are distinguished by their GUIDs, and their levels have the usual words (leaf, spine, core).
 func TestLabelsOfManagedSwitches(t *testing.T) {
 	db, _ := database(t)
 	b := topology.NewBuilder("ib0")

@@ -214,7 +214,7 @@ type rester struct {
 
 func (r *rester) Rest() { r.rests.Add(1) }
 
-// A sink that acts on the cluster is told when the fabric has another owner.
+// A sink that acts on the cluster learns when the fabric has another owner.
 func TestSinksRestWithoutTheFabric(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r, g, owner := newRig(), graphOf(t, "f", "torus:4x4x4"), newTurn()

@@ -124,7 +124,7 @@ func (v *visit) portName(port, layer string) schema.PortName {
 }
 
 // readState adds the logical state ("4: ACTIVE") and the rate ("400 Gb/sec (4X NDR)")
-// to the counters, so that a port that is down can be told from an idle one.
+// to the counters, so that a port that is down can be distinguished from an idle one.
 func (v *visit) readState(r *collectors.Reading, dir string) {
 	if state, _, ok := strings.Cut(text(filepath.Join(dir, "state")), ":"); ok {
 		if n, err := strconv.ParseUint(state, 10, 8); err == nil {

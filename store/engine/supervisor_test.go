@@ -341,7 +341,7 @@ func TestParentThatDies(t *testing.T) {
 		return
 	}
 	cfg := enginetest.Config(t)
-	cfg.DataDir, cfg.RuntimeDir = dir, dir // nobody is left to remove another one
+	cfg.DataDir, cfg.RuntimeDir = dir, dir // no one else would remove another folder
 	s := supervise(t, cfg)
 	s.ready()
 	fmt.Printf("engine %d\n", s.pid())
