@@ -285,13 +285,20 @@ const preferred = .05
 func (s *Stage) testify(rc *regionCase, c *suspect, usual *[numMeasured]spread) {
 	c.P = 1
 	c.started = s.startedAt(rc, c.job)
-	if c.mostScore() < 0 {
+	most := c.mostScore()
+	if s.mayFetch(c, usual) {
+		most += jobReads
+	}
+	if most < 0 {
 		_, c.known = s.maximum(c.job, rdmaRead)
 		return
 	}
-	best := math.Inf(-1)
+	best, first := math.Inf(-1), read
+	if s.filesAreTrifles(rc, c.job) {
+		first = rdmaRead
+	}
 	var strengths [numFeatures]float64
-	for f := read; f <= rdmaWrite; f++ { // later features are estimates, and congestion itself changes them
+	for f := first; f <= rdmaWrite; f++ { // later features are estimates, and congestion itself changes them
 		value, known := s.maximum(c.job, f)
 		if !known {
 			continue
@@ -320,9 +327,12 @@ func (s *Stage) testify(rc *regionCase, c *suspect, usual *[numMeasured]spread) 
 	_, reads := s.maximum(c.job, read)
 	_, writes := s.maximum(c.job, write)
 	c.filesKnown = reads && writes
-	for f := read; f <= write && c.known; f++ {
+	for f := first; f <= write && c.known; f++ {
 		value, _ := s.maximum(c.job, f)
 		c.file = c.file || strengths[f] >= max(fileShare*strengths[c.feature], fileLeast) && value >= fileBytes*c.value
+	}
+	if s.fetches(c) {
+		c.file, c.filesKnown = true, false
 	}
 }
 

@@ -28,6 +28,7 @@ type job struct {
 	lost     loss
 	loads    exchangeLoad
 	measured measuredHosts
+	outside  outside
 }
 
 // nodes is the number of the job's nodes that the fabric has.

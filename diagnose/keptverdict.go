@@ -30,12 +30,15 @@ func (s *Stage) hold(rc *regionCase, because string, d *schema.Diagnosis) string
 	if s.kept == nil {
 		s.kept = map[uint64]*kept{}
 	}
-	h := s.kept[d.Region]
+	h := s.keptFor(d)
 	fellSilent := h != nil && h.root != nil && s.fellSilent(h.root.Device)
 	began := s.began(rc)
 	swells := h != nil && rc.onset >= 0 && began > h.began+settle && d.Cause.Class == schema.CauseUnknown
 	resumes := h != nil && s.resumes(rc)
 	if s.before(rc).n >= leastBefore && !fellSilent && !swells && !resumes {
+		if h != nil && h.agrees(d) {
+			began = min(began, h.began) // it only stalls more
+		}
 		s.kept[d.Region] = &kept{time: d.Time, cause: d.Cause, jobs: d.Jobs, failures: d.Failures, root: d.Root, action: d.Action, because: because, seen: s.clock.now, began: began}
 		return because
 	}
@@ -59,6 +62,26 @@ func (s *Stage) hold(rc *regionCase, because string, d *schema.Diagnosis) string
 		return "Found while " + portName(h.root.Device, "") + " gave readings, which it does not now: " + h.because
 	}
 	return "Found when it began: " + h.because
+}
+
+// keptFor is the kept verdict on a region; on one that none was given on, the last on another with the same root, if that was seen
+// within the last intervals: when a region's links change much, it has a new number.
+func (s *Stage) keptFor(d *schema.Diagnosis) *kept {
+	h := s.kept[d.Region]
+	if h != nil || d.Root == nil {
+		return h
+	}
+	for _, o := range s.kept {
+		if o.root != nil && o.root.Device == d.Root.Device && o.root.Port == d.Root.Port && s.clock.now-o.seen <= longPause && (h == nil || o.seen > h.seen || o.seen == h.seen && o.time > h.time) {
+			h = o
+		}
+	}
+	if h == nil {
+		return nil
+	}
+	same := *h
+	s.kept[d.Region] = &same
+	return &same
 }
 
 // fellSilent reports whether a switch gave load readings within the window, but none in this interval.
@@ -93,9 +116,9 @@ func (s *Stage) numbered(kept *schema.Root) *schema.Root {
 	return &root
 }
 
-// agrees reports whether a verdict has the class and the first job of the kept one, which knows more.
+// agrees reports whether a verdict has the first job of the kept one, which knows more of whose way it is in.
 func (h *kept) agrees(d *schema.Diagnosis) bool {
-	return d.Cause.Class == h.cause.Class && len(d.Jobs) > 0 && len(h.jobs) > 0 && d.Jobs[0].JobID == h.jobs[0].JobID
+	return len(d.Jobs) > 0 && len(h.jobs) > 0 && d.Jobs[0].JobID == h.jobs[0].JobID
 }
 
 // stands reports whether what a verdict blames is still there: its jobs run, and no failed part came back.
