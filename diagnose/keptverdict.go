@@ -1,6 +1,7 @@
 package diagnose
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 
@@ -33,7 +34,7 @@ func (s *Stage) hold(rc *regionCase, because string, d *schema.Diagnosis) string
 	h := s.keptFor(d)
 	fellSilent := h != nil && h.root != nil && s.fellSilent(h.root.Device)
 	began := s.began(rc)
-	swells := h != nil && rc.onset >= 0 && began > h.began+settle && d.Cause.Class == schema.CauseUnknown
+	swells := h != nil && rc.onset >= 0 && (began > h.began+settle || s.swelled(rc, h)) && d.Cause.Class == schema.CauseUnknown
 	resumes := h != nil && s.resumes(rc)
 	if s.before(rc).n >= leastBefore && !fellSilent && !swells && !resumes {
 		if h != nil && h.agrees(d) {
@@ -64,15 +65,19 @@ func (s *Stage) hold(rc *regionCase, because string, d *schema.Diagnosis) string
 	return "Found when it began: " + h.because
 }
 
-// keptFor is the kept verdict on a region; on one that none was given on, the last on another with the same root, if that was seen
-// within the last intervals: when a region's links change much, it has a new number.
+// keptFor is the kept verdict on a region; on one without, that on the last other region, if it was there within a pause, whose root is
+// a link of this one, or is this one's: a region whose links change much has a new number.
 func (s *Stage) keptFor(d *schema.Diagnosis) *kept {
 	h := s.kept[d.Region]
-	if h != nil || d.Root == nil {
+	if h != nil {
 		return h
 	}
 	for _, o := range s.kept {
-		if o.root != nil && o.root.Device == d.Root.Device && o.root.Port == d.Root.Port && s.clock.now-o.seen <= longPause && (h == nil || o.seen > h.seen || o.seen == h.seen && o.time > h.time) {
+		if o.root == nil || s.clock.now-o.seen > longPause {
+			continue
+		}
+		isRoot := d.Root != nil && o.root.Device == d.Root.Device && o.root.Port == d.Root.Port
+		if _, within := slices.BinarySearch(d.Links, s.numbered(o.root).Link); (isRoot || within) && (h == nil || o.isAfter(h)) {
 			h = o
 		}
 	}
@@ -83,6 +88,21 @@ func (s *Stage) keptFor(d *schema.Diagnosis) *kept {
 	s.kept[d.Region] = &same
 	return &same
 }
+
+// isAfter orders verdicts by when their regions were last there, and when they were given.
+func (h *kept) isAfter(o *kept) bool {
+	return cmp.Or(cmp.Compare(h.seen, o.seen), cmp.Compare(h.time, o.time), cmp.Compare(h.because, o.because)) > 0
+}
+
+// swelled reports whether a region stalled clearly more since a kept verdict was given than then: its stall has two steps, and what
+// caused the first follows it no more.
+func (s *Stage) swelled(rc *regionCase, h *kept) bool {
+	at := s.indexIn(rc, h.time)
+	return at >= 0 && at < len(rc.stall) && slices.ContainsFunc(rc.stall[at:], func(v float64) bool { return v >= moreStall*rc.stall[at] })
+}
+
+// moreStall is how many times a region's earlier stall is clearly more.
+const moreStall = 1.3
 
 // fellSilent reports whether a switch gave load readings within the window, but none in this interval.
 func (s *Stage) fellSilent(device string) bool {
