@@ -1,9 +1,9 @@
 package diagnose
 
-// outside reports, of the interval of a slot, whether traffic entered or left a job, by the links of all its hosts.
+// outside reports whether much traffic entered or left a job in the interval of a slot, by the links of all its hosts.
 type outside struct {
-	slot       int64
-	came, left bool
+	slot int64
+	much bool
 }
 
 // trifle is the part of what a job's traffic grew by below which its traffic with files is no evidence: what it moves beside that
@@ -31,13 +31,11 @@ func (s *Stage) mayFetch(c *suspect, usual *[numMeasured]spread) bool {
 	return known && usual[rdmaRead].deviations(value) >= readsDeviations
 }
 
-// fetches reports whether the outlier of a suspect's traffic is RDMA between its nodes and others, such as storage nodes, though the
-// table has it not as traffic with files. Where hosts have links of their own these show it; on a grid RDMA reads that stand out and
-// follow the stall, of a job whose exchange has hardly a part of the region.
+// fetches reports whether the outlier of a suspect's traffic on a grid is RDMA reads from others than its nodes, such as storage
+// nodes, though the table has them not as traffic with files: they follow the stall, and its exchange has hardly a part of the region.
 func (s *Stage) fetches(c *suspect) bool {
-	if !s.graph.Duplex() {
-		o := &c.job.outside
-		return o.slot == s.clock.now && (c.feature == rdmaRead && o.came || c.feature == rdmaWrite && o.left)
-	}
-	return c.feature == rdmaRead && max(c.cross, c.gate) <= fetchCross && c.devs >= readsDeviations && c.Correlation >= readsCorrelation && c.P <= readsP
+	return s.graph.Duplex() && c.feature == rdmaRead && max(c.cross, c.gate) <= fetchCross && c.devs >= readsDeviations && c.Correlation >= readsCorrelation && c.P <= readsP
 }
+
+// hasOutside reports whether a job exchanges much with others, by the links of all its hosts.
+func (s *Stage) hasOutside(j *job) bool { return j.outside.slot == s.clock.now && j.outside.much }

@@ -37,7 +37,7 @@ func (s *Stage) deriveTraffic(snap *schema.Snapshot) {
 		taken, sent := sumOf(in), sumOf(out)
 		came, left := crossed(taken, sent)
 		if whole {
-			j.outside = outside{s.clock.now, came > 0, left > 0}
+			j.outside = outside{s.clock.now, came+left > 0}
 		}
 		if !t.listed {
 			t.set(rdmaRead, s.clock.now, taken)
