@@ -286,7 +286,7 @@ func (s *Stage) testify(rc *regionCase, c *suspect, usual *[numMeasured]spread) 
 	c.P = 1
 	c.started = s.startedAt(rc, c.job)
 	most := c.mostScore()
-	if s.mayFetch(c, usual) {
+	if s.mayFetch(rc, c) {
 		most += jobReads
 	}
 	if most < 0 {
@@ -331,7 +331,7 @@ func (s *Stage) testify(rc *regionCase, c *suspect, usual *[numMeasured]spread) 
 		value, _ := s.maximum(c.job, f)
 		c.file = c.file || strengths[f] >= max(fileShare*strengths[c.feature], fileLeast) && value >= fileBytes*c.value
 	}
-	if s.fetches(c) {
+	if s.fetches(rc, c) {
 		c.file, c.filesKnown = true, false
 	}
 }

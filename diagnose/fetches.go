@@ -18,23 +18,24 @@ func (s *Stage) filesAreTrifles(rc *regionCase, j *job) bool {
 	return all > was && files-filesWas < trifle*(all-was)
 }
 
-// fetchCross is the share of a region's stall on links of a job's own exchange, or at its border, above which its RDMA reads may be
-// that exchange.
-const fetchCross = .25
+// A job may fetch what it reads by RDMA from elsewhere, such as storage nodes, if at most fetchCross of the region's stall is on links
+// of its own exchange, or at its border, and it moves fetchRise times what it did before the onset.
+const fetchCross, fetchRise = .25, 2.
 
-// mayFetch reports whether a suspect's RDMA reads stand out, and are not of its exchange, which has hardly a part of the region.
-func (s *Stage) mayFetch(c *suspect, usual *[numMeasured]spread) bool {
-	if !s.graph.Duplex() || max(c.cross, c.gate) > fetchCross {
+// mayFetch reports whether a suspect on a grid may fetch.
+func (s *Stage) mayFetch(rc *regionCase, c *suspect) bool {
+	if !s.graph.Duplex() || rc.onset < 0 || max(c.cross, c.gate) > fetchCross {
 		return false
 	}
-	value, known := s.maximum(c.job, rdmaRead)
-	return known && usual[rdmaRead].deviations(value) >= readsDeviations
+	all, _ := s.lately(c.job)
+	was, _ := s.earlier(rc, c.job)
+	return all > fetchRise*was
 }
 
-// fetches reports whether the outlier of a suspect's traffic on a grid is RDMA reads from others than its nodes, such as storage
-// nodes, though the table has them not as traffic with files: they follow the stall, and its exchange has hardly a part of the region.
-func (s *Stage) fetches(c *suspect) bool {
-	return s.graph.Duplex() && c.feature == rdmaRead && max(c.cross, c.gate) <= fetchCross && c.devs >= readsDeviations && c.Correlation >= readsCorrelation && c.P <= readsP
+// fetches reports whether the RDMA reads of a suspect that may fetch are what stands out, and follow the stall: the table has them not
+// as traffic with files, but they are with others than its nodes.
+func (s *Stage) fetches(rc *regionCase, c *suspect) bool {
+	return c.feature == rdmaRead && c.Correlation >= readsCorrelation && c.P <= readsP && s.mayFetch(rc, c)
 }
 
 // hasOutside reports whether a job exchanges much with others, by the links of all its hosts.

@@ -43,17 +43,20 @@ func (s *Stage) seenOnWay(rc *regionCase, c *suspect, p *root.Pressure) (share f
 	return max(0, seen/all), true
 }
 
-// filesGrew is the growth of a suspect's file traffic since the onset, bytes/s; 0 if unknown or within noise.
+// filesGrew is the growth of a suspect's file traffic since the onset, or of what it fetches, bytes/s; 0 if unknown or within noise.
 func (s *Stage) filesGrew(rc *regionCase, c *suspect) float64 {
-	if !c.file || !c.filesKnown || rc.onset < 0 {
+	if !c.file || rc.onset < 0 {
 		return 0
 	}
-	_, files := s.lately(c.job)
-	_, was := s.earlier(rc, c.job)
-	if files-was <= leastGrowth*was {
+	all, files := s.lately(c.job)
+	was, filesWas := s.earlier(rc, c.job)
+	if !c.filesKnown {
+		files, filesWas = all, was
+	}
+	if files-filesWas <= leastGrowth*filesWas {
 		return 0
 	}
-	return (files - was) * 1e9 / float64(s.clock.duration)
+	return (files - filesWas) * 1e9 / float64(s.clock.duration)
 }
 
 // onWay counts routes by link. It reuses its memory for the next job.
