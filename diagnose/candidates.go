@@ -61,6 +61,7 @@ type suspect struct {
 	known      bool    // its traffic was measured
 	file       bool    // its outlier is file system traffic
 	filesKnown bool    // file system traffic was measured
+	fetches    bool    // on a torus, that is RDMA reads from others than its nodes, of which the table does not know
 	exchanges  bool    // on a torus, if accused: load was added all over its exchange
 	evidence
 	score, blame float64
@@ -332,7 +333,7 @@ func (s *Stage) testify(rc *regionCase, c *suspect, usual *[numMeasured]spread) 
 		c.file = c.file || strengths[f] >= max(fileShare*strengths[c.feature], fileLeast) && value >= fileBytes*c.value
 	}
 	if s.fetches(rc, c) {
-		c.file, c.filesKnown = true, false
+		c.fetches, c.file, c.filesKnown = true, true, false
 	}
 }
 

@@ -45,12 +45,12 @@ func (s *Stage) seenOnWay(rc *regionCase, c *suspect, p *root.Pressure) (share f
 
 // filesGrew is the growth of a suspect's file traffic since the onset, or of what it fetches, bytes/s; 0 if unknown or within noise.
 func (s *Stage) filesGrew(rc *regionCase, c *suspect) float64 {
-	if !c.file || rc.onset < 0 {
+	if !c.file || !c.filesKnown && !c.fetches || rc.onset < 0 {
 		return 0
 	}
 	all, files := s.lately(c.job)
 	was, filesWas := s.earlier(rc, c.job)
-	if !c.filesKnown {
+	if c.fetches {
 		files, filesWas = all, was
 	}
 	if files-filesWas <= leastGrowth*filesWas {
