@@ -19,12 +19,12 @@ func (s *Stage) filesAreTrifles(rc *regionCase, j *job) bool {
 }
 
 // A job may fetch what it reads by RDMA from elsewhere, such as storage nodes, if at most fetchCross of the region's stall is on links
-// of its own exchange, or at its border, and it moves fetchRise times what it did before the onset.
+// of its own exchange, or at its border, and it moves fetchRise times what it did before the onset. Of a job that itself began then that says nothing.
 const fetchCross, fetchRise = .25, 2.
 
 // mayFetch reports whether a suspect on a grid may fetch.
 func (s *Stage) mayFetch(rc *regionCase, c *suspect) bool {
-	if !s.graph.Duplex() || rc.onset < 0 || max(c.cross, c.gate) > fetchCross {
+	if !s.graph.Duplex() || rc.onset < 0 || c.started || max(c.cross, c.gate) > fetchCross {
 		return false
 	}
 	all, _ := s.lately(c.job)
