@@ -53,7 +53,7 @@ func (s *Stage) classOf(rc *regionCase, accused int, p *root.Pressure) (class sc
 // such loss says nothing, as senders that do not wait for each other lose only what their queues do not take.
 type ofOthers struct{ slope, middle, either, lost float64 }
 
-// They were fitted on 279 incidents of four simulators, on grids on 432 of three, the losses on 84 of three
+// They were fitted on 318 incidents of three simulators, on grids on 432 of three, the losses there on 84
 // (docs/explanation/diagnosis-measured.md); partPrior keeps a part of 0 or 1 from being certain.
 var (
 	othersOnTrees = ofOthers{slope: 6.3, middle: 5.1, either: 2.1, lost: 8}
