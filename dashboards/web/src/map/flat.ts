@@ -168,12 +168,14 @@ export class FlatView implements MapView {
       c.fill();
       c.stroke();
       if (!f.text) continue;
-      const size = Math.max(9, Math.min(13, f.w * s * .14));
-      if (f.w * s < size * f.text.length * .5) continue;
-      c.fillStyle = p.faint;
+      const size = Math.max(9, Math.min(13, f.w * s * .14)), margin = Math.min(6, f.w * s * .15);
       c.font = `${size}px system-ui, sans-serif`;
+      // Of many narrow frames the number alone is written: half a name would be that of another, as pod 2 of pod 21.
+      const text = [f.text, f.text.slice(f.text.lastIndexOf(" ") + 1)].find((t) => c.measureText(t).width <= f.w * s - 2 * margin);
+      if (!text) continue;
+      c.fillStyle = p.faint;
       c.textAlign = "left";
-      c.fillText(f.text, ox + f.x * s + 6, oy + (f.low ? (f.y + f.h) * s - 6 : f.y * s + (f.above ? -5 : size + 4)));
+      c.fillText(text, ox + f.x * s + margin, oy + (f.low ? (f.y + f.h) * s - 6 : f.y * s + (f.above ? -5 : size + 4)));
     }
   }
 
