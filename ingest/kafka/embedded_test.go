@@ -111,8 +111,16 @@ func TestEmbeddedForgetsWhatIsOld(t *testing.T) {
 		}
 		return answer.Topics[config.Topic(envelope.Counters)][0].FirstOffset
 	}
+	reader := kafka.NewConsumer(p.client, nil, kafka.Assignment{Kind: envelope.Counters, Fabric: "f", Tail: true})
+	if since, err := reader.HeldSince(p.ctx); err != nil || !since.IsZero() {
+		t.Errorf("a whole log has its records since %v, %v", since, err)
+	}
+	began := time.Now()
 	fill()
 	waitFor(t, "the log to be cut", func() bool { return first() >= 5 })
+	if since, err := reader.HeldSince(p.ctx); err != nil || since.Before(began.Add(-time.Second)) || since.After(time.Now()) {
+		t.Errorf("a log that was cut has its records since %v, %v; they came after %v", since, err, began)
+	}
 	b.stop()
 	b.start()
 	fill()
