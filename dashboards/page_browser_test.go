@@ -279,26 +279,37 @@ func TestAForecastIsNeverCertain(t *testing.T) {
 	}
 }
 
-// On a fabric of ten thousand hosts the names of pods stay within their frames, and the matrix fills the picture.
+// On a fabric of ten thousand hosts the names of pods stay within their frames, the word at a root does not cover the
+// next root, and the matrix fills the picture.
 func TestAMapOfTenThousandHosts(t *testing.T) {
 	const spec = "fattree:k=36"
 	h := open(t, spec)
 	g := h.graph(spec)
-	h.announce(busy(g, noon, hot(g, 1, schema.High, g.NumLinks()/2, 40)))
+	var regions []schema.Region
+	for i, root := range []string{"host100", "host110", "host5000"} {
+		r := hot(g, uint64(1+i), schema.High, g.NumLinks()/2+40*i, 40)
+		r.Root = &schema.Root{Link: schema.NoLink, Device: root}
+		regions = append(regions, r)
+	}
+	h.announce(busy(g, noon, regions...))
 	page := browse(t, "about:blank")
 	page.resize(1600, 1000)
 	page.visit(h.url)
 	page.await(shown)
 	page.eval(`(() => {
-		window.names = new Map(); window.cells = [Infinity, 0];
+		window.names = new Map(); window.cells = [Infinity, 0]; window.roots = new Set();
 		const text = CanvasRenderingContext2D.prototype.fillText, rect = CanvasRenderingContext2D.prototype.fillRect;
-		CanvasRenderingContext2D.prototype.fillText = function (t, x, y) { if (/^(pod )?\d+$/.test(t)) names.set(t.replace("pod ", ""), [x, x + this.measureText(t).width]); text.call(this, t, x, y); };
+		CanvasRenderingContext2D.prototype.fillText = function (t, x, y) { if (/^(pod )?\d+$/.test(t)) names.set(t.replace("pod ", ""), [x, x + this.measureText(t).width]); if (t === "root") roots.add(x); text.call(this, t, x, y); };
 		CanvasRenderingContext2D.prototype.fillRect = function (x, y, w, h) { if (!this.canvas.isConnected && w < 50) cells = [Math.min(cells[0], x), Math.max(cells[1], x + w)]; rect.call(this, x, y, w, h); };
 	})()`)
 	page.resize(1610, 1000) // to draw again
 	page.await(`names.size === 36`)
 	if over := page.eval(`[...names.values()].sort((a, b) => a[0] - b[0]).filter((n, i, all) => i > 0 && all[i - 1][1] > n[0] - 6).length`); over != "0" {
 		t.Errorf("the names of %s pods reach into the next one's frame", over)
+	}
+	page.await(`roots.size > 0`)
+	if n := page.eval(`roots.size`); n != "2" {
+		t.Errorf("%s of three roots, two of them side by side, have the word", n)
 	}
 	const painted = `document.querySelector("[data-painted]").dataset.painted`
 	page.eval(`document.querySelector("#layouts [data-name=matrix]").click()`)

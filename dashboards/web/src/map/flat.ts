@@ -3,7 +3,7 @@
 // page answers while 400,000 links are painted. Of so many the first picture has the hottest
 // and an even share of the others; the whole one follows.
 import { colours } from "../colour.ts";
-import { order, type Frame, type MapView, type Pointing, type Selection } from "./frame.ts";
+import { named, order, type Frame, type MapView, type Pointing, type Selection } from "./frame.ts";
 import type { FlatLayout } from "./layout.ts";
 import { svgOf } from "./svg.ts";
 
@@ -297,10 +297,8 @@ export class FlatView implements MapView {
       const i = this.layout.nodes.device.indexOf(device), g = this.layout.nodes.geo;
       return i < 0 ? null : [ox + (g[4 * i] + g[4 * i + 2] / 2) * s, oy + (g[4 * i + 1] + g[4 * i + 3] / 2) * s];
     };
-    for (const r of frame.roots) {
-      const at = (r.link >= 0 ? mid(r.link) : null) ?? centre(r.device);
-      if (at) ring(at[0], at[1], 9, p.severity.High, "root");
-    }
+    const roots = frame.roots.map((r) => (r.link >= 0 ? mid(r.link) : null) ?? centre(r.device)).filter((at) => at !== null), room = named(roots);
+    roots.forEach(([x, y], i) => ring(x, y, 9, p.severity.High, room[i] ? "root" : ""));
     const at = chosen && ("link" in chosen ? mid(chosen.link) : centre(chosen.device));
     if (at) ring(at[0], at[1], 12, p.accent, "");
   }
