@@ -220,7 +220,7 @@ func TestACongestionEventAboveEveryPage(t *testing.T) {
 	page.await(`document.getElementById("rce").hidden`)
 }
 
-// On a phone the reasons fit beside the scores, even if nodes have long names that cannot be broken.
+// On a phone the reasons fit beside the scores, even if nodes have long names that cannot be broken; a wide window has room for names.
 func TestScoresOnAPhone(t *testing.T) {
 	b := topology.NewBuilder("long")
 	leaf := b.Device(topology.Device{Name: "leaf", Kind: topology.Switch, Level: 1})
@@ -244,6 +244,10 @@ func TestScoresOnAPhone(t *testing.T) {
 		}
 		if why := page.eval(`document.querySelector(".scores td:last-child").clientWidth > 90`); why != "true" {
 			t.Errorf("%s: the reasons have no room", g.Fabric())
+		}
+		page.resize(1600, 1000)
+		if name := page.eval(`document.querySelector(".scores td").clientWidth > 100`); name != "true" {
+			t.Errorf("%s: in a wide window names of ten characters are broken", g.Fabric())
 		}
 	}
 }
