@@ -23,7 +23,8 @@ const (
 	compared = 5
 	// alleviated is the share of the earlier congestion below which a mitigation has helped.
 	alleviated = .9
-	// maxMitigations limits the mitigations that wait for the intervals after them.
+	// maxMitigations limits the mitigations that wait for the intervals after them: far more than can begin in the past within
+	// that time.
 	maxMitigations = 64
 	// maxMoments limits the intervals kept for the comparison.
 	maxMoments = 256
@@ -66,6 +67,7 @@ func (m *Tracker) Step(r *schema.IntervalResult) {
 		}
 	}
 	m.finish(r)
+	m.pending = m.pending[:min(len(m.pending), maxMitigations)]
 }
 
 // fresh returns the times of the protection events not seen before, ascending. They come as failures from logs, or as events
@@ -114,7 +116,6 @@ func (m *Tracker) add(t int64) (began bool) {
 	}
 	m.pending = append(m.pending, schema.Mitigation{Begin: schema.Instant(t), End: schema.Instant(t), Events: 1})
 	slices.SortFunc(m.pending, func(a, b schema.Mitigation) int { return cmp.Compare(a.Begin, b.Begin) })
-	m.pending = slices.Delete(m.pending, 0, max(0, len(m.pending)-maxMitigations))
 	return true
 }
 

@@ -61,3 +61,18 @@ func TestMitigations(t *testing.T) {
 		t.Errorf("events: %+v", events)
 	}
 }
+
+// A log of a day that is read at once loses no mitigation.
+func TestMitigationsOfALogReadLate(t *testing.T) {
+	const start, minute, count = int64(1_767_571_200e9), int64(60e9), 200
+	var failures []schema.Failure
+	for i := range int64(count) {
+		failures = append(failures, schema.Failure{Time: schema.Instant(start - (i+1)*10*minute), Kind: schema.Throttled})
+	}
+	var tracker mitigation.Tracker
+	r := schema.IntervalResult{Snapshot: &schema.Snapshot{Fabric: "test", Interval: schema.Interval{StartNanos: start, DurationNanos: minute}}, Failures: failures}
+	tracker.Step(&r)
+	if len(r.Mitigations) != count {
+		t.Errorf("%d mitigations, want %d", len(r.Mitigations), count)
+	}
+}

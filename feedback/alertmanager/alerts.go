@@ -43,7 +43,7 @@ func (in incidents) alerts(r *schema.IntervalResult, least schema.Severity, gene
 			continue
 		}
 		a := alertOf(r.Snapshot, region, diagnoses[regionKey{id: region.ID, metric: region.Metric}], generator)
-		a.Labels["incident"] = in[regionKey{r.Snapshot.Fabric, region.ID, region.Metric}].label
+		a.Labels["incident"] = strconv.FormatUint(in[regionKey{r.Snapshot.Fabric, region.ID, region.Metric}].id, 10)
 		alerts = append(alerts, a)
 	}
 	return alerts

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"maps"
 	"slices"
-	"strconv"
 	"time"
 
 	"github.com/giverny/giverny/feedback/notice"
@@ -21,15 +20,15 @@ type regionKey struct {
 // incident groups the regions that have one cause.
 type incident struct {
 	notice.Place
-	label string // ID of its first region; fixed per region, because a changed label makes a new alert
-	seen  time.Time
+	id   uint64 // of its first region; fixed per region, because a changed label makes a new alert
+	seen time.Time
 }
 
 // incidents are those of current and recent regions.
 type incidents map[regionKey]*incident
 
 // follow assigns the regions of a result, in order of birth, to incidents: a new region joins that of a region with the
-// same root or cycle of waiting ports (of several, the one with the lowest label), or starts its own.
+// same root or cycle of waiting ports (of several, the one with the lowest ID), or starts its own.
 func (in incidents) follow(r *schema.IntervalResult, least schema.Severity, now time.Time) {
 	maps.DeleteFunc(in, func(_ regionKey, i *incident) bool { return now.Sub(i.seen) > keepResolved })
 	diagnoses := diagnosesOf(r)
@@ -46,22 +45,19 @@ func (in incidents) follow(r *schema.IntervalResult, least schema.Severity, now 
 		key := regionKey{r.Snapshot.Fabric, region.ID, region.Metric}
 		place := notice.PlaceOf(region, diagnoses[regionKey{id: region.ID, metric: region.Metric}])
 		if in[key] == nil {
-			in[key] = &incident{label: in.labelOf(key, &place)}
+			in[key] = &incident{id: in.idFor(key, &place)}
 		}
 		in[key].Place, in[key].seen = place, now
 	}
 }
 
-// labelOf returns the incident label of a new region.
-func (in incidents) labelOf(key regionKey, place *notice.Place) string {
-	var first *incident
+// idFor returns the ID of the incident that a new region belongs to.
+func (in incidents) idFor(key regionKey, place *notice.Place) uint64 {
+	id, found := key.id, false
 	for k, i := range in {
-		if k.fabric == key.fabric && i.Shares(place) && (first == nil || i.label < first.label) {
-			first = i
+		if k.fabric == key.fabric && i.Shares(place) && (!found || i.id < id) {
+			id, found = i.id, true
 		}
 	}
-	if first != nil {
-		return first.label
-	}
-	return strconv.FormatUint(key.id, 10)
+	return id
 }

@@ -20,8 +20,8 @@ func TestRegionsOfOneRootAreOneIncident(t *testing.T) {
 		regions []schema.Region
 		want    []string
 	}{
-		{0, []schema.Region{region(12, tx, "1"), region(11, rx, "1"), region(13, rx, "2")}, []string{"11", "11", "13"}},
-		{1, []schema.Region{region(12, tx, "1"), region(14, rx, "1"), region(13, rx, "1")}, []string{"11", "11", "13"}},
+		{0, []schema.Region{region(12, tx, "1"), region(9, rx, "1"), region(13, rx, "2")}, []string{"9", "9", "13"}},
+		{1, []schema.Region{region(12, tx, "1"), region(14, rx, "1"), region(13, rx, "1")}, []string{"9", "9", "13"}},
 		{60, []schema.Region{region(15, rx, "1")}, []string{"15"}},
 	} {
 		r := &schema.IntervalResult{Snapshot: &schema.Snapshot{Fabric: "ib0"}, Regions: step.regions}
