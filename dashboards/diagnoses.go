@@ -61,6 +61,8 @@ type jobParameters struct {
 	paged
 	At    *moment `query:"at" doc:"The jobs that ran at this time, instead of a span; their regions reach back as far as dashboards.history."`
 	Nodes bool    `query:"nodes" default:"true" doc:"false leaves the names of the nodes out."`
+	// Of a flood of jobs the newest say nothing about congestion that older ones cause.
+	Accused bool `query:"accused" doc:"true: only the jobs that diagnoses accuse, of more than n those with the most blame."`
 }
 
 type jobPage struct {
@@ -80,7 +82,20 @@ func (d *Dashboards) jobs(ctx context.Context, p *jobParameters) (*jobPage, erro
 		at := schema.Instant(*p.At)
 		running, q.span = read.Span{From: at, To: at + 1}, read.Span{From: max(schema.Instant(earliest), at-schema.Instant(d.cfg.History)*length), To: at + length}
 	}
-	found, err := d.model.NewestJobs(ctx, q.fabric.name, startedBefore(running, p.Cursor), p.limit())
+	var accused []string
+	if p.Accused {
+		list, err := d.model.AccusedJobs(ctx, q.fabric.name, q.span, p.N)
+		if err != nil {
+			return nil, err
+		}
+		if len(list) == 0 {
+			return &jobPage{inSpan: inSpan{running.From, running.To}, Jobs: []job{}}, nil
+		}
+		for _, a := range list {
+			accused = append(accused, a.JobID)
+		}
+	}
+	found, err := d.model.NewestJobs(ctx, q.fabric.name, startedBefore(running, p.Cursor), p.limit(), accused...)
 	if err != nil {
 		return nil, err
 	}

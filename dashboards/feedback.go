@@ -2,7 +2,6 @@ package dashboards
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -62,25 +61,18 @@ func (d *Dashboards) nodeScores(ctx context.Context, p *scoreParameters) (*nodeS
 	if err != nil {
 		return nil, err
 	}
-	var had *score.Set // its tag, for this reason, is the one that the client has
-	var reason schema.UnknownReason
 	var tag string
 	until := time.Now().Add(time.Duration(p.Wait))
 	for {
-		scores, err := d.newestScores(ctx, f)
+		newest, err := d.newestScores(ctx, f)
 		if err != nil {
 			return nil, err
 		}
-		set := d.asOfNow(f, scores)
-		if because := reasonOf(set); had != scores || reason != because {
+		set := d.asOfNow(f, newest.set)
+		tag = etagOf(f, &newest.id, reasonOf(set), p.Min)
+		if !p.Has(tag) {
 			set.Nodes = atLeast(set.Nodes, p.Min)
-			if tag, err = etagOf(set); err != nil {
-				return nil, err
-			}
-			if !p.Has(tag) {
-				return d.withAge(set, tag, time.Now()), nil
-			}
-			had, reason = scores, because
+			return d.withAge(set, tag, time.Now()), nil
 		}
 		if left := time.Until(until); left <= 0 || !d.awaitInterval(ctx, min(left, waitStep)) {
 			return nil, operation.NotModified(tag)
@@ -100,44 +92,45 @@ const freshFor = waitStep / 2
 
 // newestScores returns the scores of a fabric's newest interval. Of concurrent callers, one queries the store and the
 // others share its result: hundreds may wait for the same interval, and the analysis has priority in using the store.
-func (d *Dashboards) newestScores(ctx context.Context, f *fabric) (*score.Set, error) {
+func (d *Dashboards) newestScores(ctx context.Context, f *fabric) (newest scored, err error) {
 	select {
 	case f.scoring <- struct{}{}:
 		defer func() { <-f.scoring }()
 	case <-ctx.Done():
-		return nil, ctx.Err()
+		return newest, ctx.Err()
 	}
 	d.mu.Lock()
 	last, latest := f.scored, f.latest
 	d.mu.Unlock()
 	asked := time.Now()
 	if last.set != nil && last.latest == latest && asked.Sub(last.asked) < freshFor {
-		return last.set, nil
+		return last, nil
 	}
 	stored, err := d.model.LastStored(ctx, f.name)
 	if errors.Is(err, read.ErrNotFound) {
-		return &score.Set{Fabric: f.name, Nodes: []score.Node{}, Hosts: len(d.graphInForce(f).Hosts()),
-			Unknown: &schema.Unknown{Reason: schema.NoInterval, Detail: "nothing is stored yet"}}, nil
+		newest.set = &score.Set{Fabric: f.name, Nodes: []score.Node{}, Hosts: len(d.graphInForce(f).Hosts()),
+			Unknown: &schema.Unknown{Reason: schema.NoInterval, Detail: "nothing is stored yet"}}
+		return newest, nil
 	}
 	if err != nil {
-		return nil, err
+		return newest, err
 	}
-	now := scored{scoredInterval{stored.StartNanos, stored.StoredAtNanos, stored.GraphVersion, stored.Revision}, last.set, asked, latest}
-	if last.set == nil || last.id != now.id {
+	newest = scored{scoredInterval{stored.StartNanos, stored.StoredAtNanos, stored.GraphVersion, stored.Revision}, last.set, asked, latest}
+	if last.set == nil || last.id != newest.id {
 		g, err := d.graph(ctx, f, read.Version(stored.GraphVersion))
 		if err != nil {
-			return nil, err
+			return newest, err
 		}
 		result, err := d.model.Result(ctx, f.name, stored)
 		if err != nil {
-			return nil, err
+			return newest, err
 		}
-		now.set = score.Of(g, result, d.scores)
+		newest.set = score.Of(g, result, d.scores)
 	}
 	d.mu.Lock()
-	f.scored = now
+	f.scored = newest
 	d.mu.Unlock()
-	return now.set, nil
+	return newest, nil
 }
 
 // asOfNow returns a copy of scores that says if the state has become unknown since.
@@ -194,18 +187,11 @@ func atLeast(nodes []score.Node, least float64) []score.Node {
 	return nodes
 }
 
-// etagOf returns the entity tag of scores: it changes with each interval, and when
-// the state of the network becomes unknown or known.
-func etagOf(set *score.Set) (string, error) {
-	content := *set
-	if content.Unknown != nil { // its duration is not news
-		content.Unknown = &schema.Unknown{Reason: content.Unknown.Reason}
-	}
-	text, err := json.Marshal(&content)
-	if err != nil {
-		return "", err
-	}
-	return operation.TagOf(text), nil
+// etagOf returns the entity tag of the scores of a stored interval from a least one on: it changes with each
+// interval, and when the state of the network becomes unknown or known. It is not made from the scores: of ten
+// thousand nodes they are megabytes, and hundreds of clients may ask whether there is news.
+func etagOf(f *fabric, id *scoredInterval, reason schema.UnknownReason, least float64) string {
+	return operation.TagOf(fmt.Appendf(nil, "%q %+v %s %g", f.name, *id, reason, least))
 }
 
 // awaitInterval waits for the next announcement of an interval, at most for most; it

@@ -4,6 +4,7 @@ package dashboards
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
 	"net/http"
 	"strings"
@@ -37,6 +38,29 @@ func TestRunningJobsAreListedWheneverTheyBegan(t *testing.T) {
 	}
 	if got := strings.Join(ids, ", "); got != "seventy days, three days" {
 		t.Errorf("the default span lists %q", got)
+	}
+}
+
+// A flood of jobs that start later does not hide the job that congests the fabric from who asks for the accused.
+func TestAccusedJobsAreFoundInAFlood(t *testing.T) {
+	h := open(t, mesh)
+	g := h.graph(mesh)
+	r := busy(g, noon, hot(g, 7, schema.High, 0, 2))
+	r.Jobs = []schema.Job{{Fabric: mesh, ID: "cause", Nodes: []string{"0,0"}, Start: schema.Instant(noon - 60*second), State: "RUNNING"}}
+	for i := range 5 {
+		r.Jobs = append(r.Jobs, schema.Job{Fabric: mesh, ID: fmt.Sprintf("array_%d", i), Nodes: []string{"1,0"}, Start: schema.Instant(noon - second), State: "RUNNING"})
+	}
+	r.Diagnoses = []schema.Diagnosis{{Fabric: mesh, Time: schema.Instant(noon), Region: 7, Metric: schema.CreditStall, Severity: schema.High, Links: r.Regions[0].Links,
+		Cause: schema.Cause{Class: schema.CauseIntraApplication, Confidence: .9}, Jobs: []schema.AccusedJob{{JobID: "cause", Blame: .8}}}}
+	h.store(g, r)
+	for query, want := range map[string]string{"n=3": "array_2, array_3, array_4", "n=3&accused=true": "cause", "n=3&accused=true&at=2023-11-14T22:13:20Z": "cause"} {
+		var ids []string
+		for _, j := range decode[jobPage](t, h.get("fabrics/"+mesh+"/jobs?"+query, http.StatusOK)).Jobs {
+			ids = append(ids, j.ID)
+		}
+		if got := strings.Join(ids, ", "); got != want {
+			t.Errorf("%s lists %s, want %s", query, got, want)
+		}
 	}
 }
 

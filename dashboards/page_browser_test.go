@@ -220,7 +220,7 @@ func TestACongestionEventAboveEveryPage(t *testing.T) {
 	page.await(`document.getElementById("rce").hidden`)
 }
 
-// On a phone the reasons fit beside the scores, even if nodes have long names that cannot be broken.
+// On a phone the reasons fit beside the scores, even if nodes have long names that cannot be broken; a wide window has room for names.
 func TestScoresOnAPhone(t *testing.T) {
 	b := topology.NewBuilder("long")
 	leaf := b.Device(topology.Device{Name: "leaf", Kind: topology.Switch, Level: 1})
@@ -244,6 +244,10 @@ func TestScoresOnAPhone(t *testing.T) {
 		}
 		if why := page.eval(`document.querySelector(".scores td:last-child").clientWidth > 90`); why != "true" {
 			t.Errorf("%s: the reasons have no room", g.Fabric())
+		}
+		page.resize(1600, 1000)
+		if name := page.eval(`document.querySelector(".scores td").clientWidth > 100`); name != "true" {
+			t.Errorf("%s: in a wide window names of ten characters are broken", g.Fabric())
 		}
 	}
 }
@@ -276,5 +280,48 @@ func TestAForecastIsNeverCertain(t *testing.T) {
 	page.await(shown)
 	if got := page.eval(`document.querySelector("#regions .forecast").textContent`); !strings.Contains(got, "High >99%") || strings.Contains(got, "100%") {
 		t.Errorf("the forecast says %q", got)
+	}
+}
+
+// On a fabric of ten thousand hosts the names of pods stay within their frames, the word at a root does not cover the
+// next root, and the matrix fills the picture.
+func TestAMapOfTenThousandHosts(t *testing.T) {
+	const spec = "fattree:k=36"
+	h := open(t, spec)
+	g := h.graph(spec)
+	var regions []schema.Region
+	for i, root := range []string{"host100", "host110", "host5000"} {
+		r := hot(g, uint64(1+i), schema.High, g.NumLinks()/2+40*i, 40)
+		r.Root = &schema.Root{Link: schema.NoLink, Device: root}
+		regions = append(regions, r)
+	}
+	h.announce(busy(g, noon, regions...))
+	page := browse(t, "about:blank")
+	page.resize(1600, 1000)
+	page.visit(h.url)
+	page.await(shown)
+	page.eval(`(() => {
+		window.names = new Map(); window.cells = [Infinity, 0]; window.roots = new Set();
+		const text = CanvasRenderingContext2D.prototype.fillText, rect = CanvasRenderingContext2D.prototype.fillRect;
+		CanvasRenderingContext2D.prototype.fillText = function (t, x, y) { if (/^(pod )?\d+$/.test(t)) names.set(t.replace("pod ", ""), [x, x + this.measureText(t).width]); if (t === "root") roots.add(x); text.call(this, t, x, y); };
+		CanvasRenderingContext2D.prototype.fillRect = function (x, y, w, h) { if (!this.canvas.isConnected && w < 50) cells = [Math.min(cells[0], x), Math.max(cells[1], x + w)]; rect.call(this, x, y, w, h); };
+	})()`)
+	page.resize(1610, 1000) // to draw again
+	page.await(`names.size === 36`)
+	if over := page.eval(`[...names.values()].sort((a, b) => a[0] - b[0]).filter((n, i, all) => i > 0 && all[i - 1][1] > n[0] - 6).length`); over != "0" {
+		t.Errorf("the names of %s pods reach into the next one's frame", over)
+	}
+	page.await(`roots.size > 0`)
+	if n := page.eval(`roots.size`); n != "2" {
+		t.Errorf("%s of three roots, two of them side by side, have the word", n)
+	}
+	const painted = `document.querySelector("[data-painted]").dataset.painted`
+	page.eval(`document.querySelector("#layouts [data-name=matrix]").click()`)
+	page.await(`document.getElementById("heat").textContent.includes("leaf by its aggs in order")`)
+	page.eval(`cells = [Infinity, 0], window.before = ` + painted)
+	page.resize(1600, 1000)
+	page.await(painted + ` !== before && cells[1] > 0`)
+	if share := page.eval(`((cells[1] - cells[0]) / document.getElementById("heat").clientWidth).toFixed(2)`); share < "0.70" {
+		t.Errorf("the matrix is as wide as %s of the picture", share)
 	}
 }

@@ -63,27 +63,30 @@ func TestAPartOfAPortIsEnough(t *testing.T) {
 
 // TestWhoFillsAPort: a job cannot have filled a port if it moves a small part of the port's load, or grew by a small part of what
 // was added. If the port leads to a host of that job alone, and the job moves as much, the port's load is the job's, even if the
-// job's total is unchanged.
+// job's total is unchanged, or its other hosts send little, as it reads from elsewhere.
 func TestWhoFillsAPort(t *testing.T) {
 	g := roottest.Graph(t, "fattree:leaves=2,hosts=3,spines=1")
 	for _, c := range []struct {
 		before            float64 // percent that the port carried
 		moves, was        float64 // by the job, percent of the port's capacity
+		sends             float64 // by another of its hosts, percent
 		able, ownReceives bool
 	}{
-		{85, 20, 2, false, false},
-		{85, 95, 90, true, false}, // too little was added to say that the load is its own
-		{10, 20, 2, false, false},
-		{10, 95, 4, true, true},
-		{10, 95, 90, false, true},
+		{85, 20, 2, 100, false, false},
+		{85, 95, 90, 100, true, false}, // too little was added to say that the load is its own
+		{85, 95, 90, 5, false, false},
+		{10, 20, 2, 100, false, false},
+		{10, 95, 4, 100, true, true},
+		{10, 95, 4, 5, true, true},
+		{10, 95, 90, 100, true, true},
 	} {
-		p, _ := readings(t, g, nil, map[string]float64{"leaf0>host0": 100, "host1>leaf0": 100, "host2>leaf0": 10, "host0>leaf0": 1, "leaf0>host1": 1, "leaf0>host2": 1})
+		p, _ := readings(t, g, nil, map[string]float64{"leaf0>host0": 100, "host1>leaf0": c.sends, "host2>leaf0": 10, "host0>leaf0": 1, "leaf0>host1": 1, "leaf0>host2": 1})
 		p.Before = func(schema.LinkID) float64 { return c.before }
 		s, err := New(g, DefaultConfig())
 		if err != nil {
 			t.Fatal(err)
 		}
-		s.clock.duration = 60e9
+		s.clock.duration, s.work.interval = 60e9, 1
 		port := roottest.Link(t, g, "leaf0>host0")
 		j := &job{Job: schema.Job{ID: "1", Nodes: []string{"host0", "host1", "host2"}}, traffic: &traffic{}}
 		j.place(g)

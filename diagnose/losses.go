@@ -99,13 +99,11 @@ func (s *Stage) mostLost(rc *regionCase, own *job) float64 {
 }
 
 // canHoldUp reports whether a region can hold up a job: with directed links, if the job's exchange crosses a link of the region or
-// its root. On a torus back pressure also reaches links around a region that stall too little to belong to it.
+// its root. On a torus back pressure also reaches links around a region that stall too little to belong to it, and so jobs within
+// cfg.Hops.
 func (s *Stage) canHoldUp(c *suspect) bool {
 	if s.graph.Duplex() {
-		return c.isAround()
+		return c.cross > 0 || c.hops >= 0
 	}
 	return c.cross > 0 || c.root
 }
-
-// isAround reports whether a job is within cfg.Hops of a region, or exchanges across it.
-func (c *suspect) isAround() bool { return c.hops >= 0 || c.cross > 0 }

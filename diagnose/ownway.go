@@ -4,6 +4,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/giverny/giverny/diagnose/root"
 	"github.com/giverny/giverny/schema"
 	"github.com/giverny/giverny/topology"
 )
@@ -28,7 +29,7 @@ func (s *Stage) strangers(d topology.DeviceID, own *job) bool {
 // classOf distinguishes system congestion from intra-application congestion: one job without file traffic, in whose region
 // others have little part, and none loses much. It also returns the probability that the class is right if the accused are. In
 // the middle either class is right, so the two probabilities may sum to more than 1.
-func (s *Stage) classOf(rc *regionCase, accused int) (class schema.CauseClass, right float64) {
+func (s *Stage) classOf(rc *regionCase, accused int, p *root.Pressure) (class schema.CauseClass, right float64) {
 	c := &rc.jobs[0]
 	if accused > 1 || c.file || s.endsAtNoJob(rc) || s.writesFiles(rc, c) {
 		return schema.CauseSystem, 1
@@ -37,7 +38,7 @@ func (s *Stage) classOf(rc *regionCase, accused int) (class schema.CauseClass, r
 	if s.router.Grid != nil {
 		shape = othersOnGrids
 	}
-	part := s.meanPart(rc, c.job, s.othersPart(rc, c))
+	part := s.meanPart(rc, c.job, s.othersPart(rc, c, p))
 	odds := shape.slope*math.Log((part+partPrior)/(1-part+partPrior)) + shape.middle
 	odds += shape.lost * max(0, min(1, (s.mostLost(rc, c.job)-smallLoss)/(clearLoss-smallLoss)))
 	if odds < 0 {
@@ -52,10 +53,10 @@ func (s *Stage) classOf(rc *regionCase, accused int) (class schema.CauseClass, r
 // such loss says nothing, as senders that do not wait for each other lose only what their queues do not take.
 type ofOthers struct{ slope, middle, either, lost float64 }
 
-// They were fitted on 279 incidents of four simulators, on grids on 432 of three, the losses on 84 of three
+// They were fitted on 318 incidents of three simulators, on grids on 432 of three, the losses there on 84
 // (docs/explanation/diagnosis-measured.md); partPrior keeps a part of 0 or 1 from being certain.
 var (
-	othersOnTrees = ofOthers{slope: 9, middle: 6.4, either: 2.7, lost: 10}
+	othersOnTrees = ofOthers{slope: 6.3, middle: 5.1, either: 2.1, lost: 8}
 	othersOnGrids = ofOthers{slope: 2.8, middle: 1, either: 1.3, lost: 4.4}
 )
 
@@ -66,24 +67,38 @@ const smallLoss, clearLoss = .2, .3
 
 func logistic(odds float64) float64 { return 1 / (1 + math.Exp(-odds)) }
 
-// othersPart is the part that jobs other than c have in a region, 0 to 1: the share of waiting nodes that are not the job's. On a
-// grid back pressure reaches links outside the job's exchange, so nothing else counts; elsewhere it is the mean of this and of the
-// region's stall outside the exchange, which shows waiting jobs that are in no table.
-//
-// A job's weight is the share of its exchange that waits times its nodes, or on a grid the geometric mean of its nodes and its
-// traffic, as nodes that send little wait with little, but are no less held up.
-func (s *Stage) othersPart(rc *regionCase, c *suspect) float64 {
+// othersPart is the part that jobs other than c have in a region, 0 to 1: on directed links by the load there. On a grid, where
+// back pressure reaches links outside the job's exchange, it is the others' share of what waits: a job's weight is the share of its
+// exchange that waits times the geometric mean of its nodes and its traffic, as nodes that send little wait with little, but are no
+// less held up.
+func (s *Stage) othersPart(rc *regionCase, c *suspect, p *root.Pressure) float64 {
 	if s.router.Grid == nil {
-		return (rc.othersShare(c.job, (*job).nodes) + 1 - c.cross) / 2
+		return s.othersLoad(rc, c, p)
 	}
-	usual := s.movedByNode(rc)
-	return rc.othersShare(c.job, func(j *job) float64 {
-		moved, _ := s.lately(j)
-		if j.traffic == nil {
-			moved = usual * j.nodes()
+	others, all, usual := 0., 0., s.movedByNode(rc)
+	for i := range rc.jobs {
+		o := &rc.jobs[i]
+		if o.waits == 0 {
+			continue
 		}
-		return math.Sqrt(j.nodes() * moved)
-	})
+		wait := o.waits * math.Sqrt(o.job.nodes()*s.movedOr(o.job, usual))
+		if all += wait; o.job.ID != c.job.ID {
+			others += wait
+		}
+	}
+	if all == 0 {
+		return 1 // none waits
+	}
+	return others / all
+}
+
+// movedOr is what a job moved lately, bytes; if that is not known, as much by node as is usual.
+func (s *Stage) movedOr(j *job, usual float64) float64 {
+	if j.traffic == nil {
+		return usual * j.nodes()
+	}
+	moved, _ := s.lately(j)
+	return moved
 }
 
 // movedByNode is the mean traffic per node of the suspects with known traffic, bytes; 1 if there are none.
@@ -99,24 +114,4 @@ func (s *Stage) movedByNode(rc *regionCase) float64 {
 		return 1
 	}
 	return moved / nodes
-}
-
-// othersShare is the share of other jobs than own among those whose exchanges wait for a region, each by its weight and the share
-// of its exchange that waits; 1 if none waits.
-func (rc *regionCase) othersShare(own *job, weight func(*job) float64) float64 {
-	others, all := 0., 0.
-	for i := range rc.jobs {
-		c := &rc.jobs[i]
-		if c.waits == 0 {
-			continue
-		}
-		wait := c.waits * weight(c.job)
-		if all += wait; c.job.ID != own.ID {
-			others += wait
-		}
-	}
-	if all == 0 {
-		return 1
-	}
-	return others / all
 }

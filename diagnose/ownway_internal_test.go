@@ -36,32 +36,7 @@ func TestOthersShareOfWhatWaits(t *testing.T) {
 			t.Fatal(err)
 		}
 		rc := &regionCase{jobs: c.jobs}
-		if got := s.othersPart(rc, &rc.jobs[0]); math.Abs(got-c.want) > 1e-9 {
-			t.Errorf("%s: %.3f, want %.3f", c.name, got, c.want)
-		}
-	}
-}
-
-// On a tree stall outside a job's exchange is others', whether or not a known job waits there.
-func TestOthersPartOnATree(t *testing.T) {
-	s, err := New(roottest.Graph(t, "fattree:leaves=2,hosts=4,spines=1"), DefaultConfig())
-	if err != nil {
-		t.Fatal(err)
-	}
-	suspectOf := func(id string, nodes int, waits, cross float64) suspect {
-		return suspect{job: &job{Job: schema.Job{ID: id}, devices: make([]topology.DeviceID, nodes)}, waits: waits, cross: cross}
-	}
-	for _, c := range []struct {
-		name string
-		jobs []suspect
-		want float64
-	}{
-		{"alone on its exchange", []suspect{suspectOf("a", 8, .5, 1), suspectOf("b", 8, 0, 0)}, 0},
-		{"no known job waits off it", []suspect{suspectOf("a", 8, .5, .6)}, .2},
-		{"others wait on it", []suspect{suspectOf("a", 10, .5, 1), suspectOf("b", 50, .05, .2)}, 1. / 6},
-	} {
-		rc := &regionCase{jobs: c.jobs, full: schema.NoLink}
-		if got := s.othersPart(rc, &rc.jobs[0]); math.Abs(got-c.want) > 1e-9 {
+		if got := s.othersPart(rc, &rc.jobs[0], nil); math.Abs(got-c.want) > 1e-9 {
 			t.Errorf("%s: %.3f, want %.3f", c.name, got, c.want)
 		}
 	}
@@ -70,18 +45,28 @@ func TestOthersPartOnATree(t *testing.T) {
 // Near the boundary between the classes either is likely to be right, far from it one is all but certain. The part of others
 // over the last intervals counts, not in a single one.
 func TestClassByTheOthersPart(t *testing.T) {
-	const links = 20
 	for _, fabric := range []string{"fattree:leaves=2,hosts=10,spines=1", "torus:4x4x4"} {
 		g := roottest.Graph(t, fabric)
 		s, err := New(g, DefaultConfig())
 		if err != nil {
 			t.Fatal(err)
 		}
+		s.clock.duration = 60e9
+		p, _ := readings(t, g, nil, nil)
 		own, other := &job{Job: schema.Job{ID: "1"}, devices: make([]topology.DeviceID, 10)}, &job{Job: schema.Job{ID: "2"}, devices: make([]topology.DeviceID, 10)}
+		region := &schema.Region{ID: 1, Links: []schema.LinkID{0}}
+		if s.router.Grid == nil { // as many nodes of both jobs send over the link
+			region.Links[0] = roottest.Link(t, g, "leaf0>spine0")
+			own.devices, other.devices = hostsOf(t, g, "host0", "host10"), hostsOf(t, g, "host1", "host11")
+		}
 		classOf := func(part float64, onset int, accused int) (schema.CauseClass, float64) {
-			rc := &regionCase{region: &schema.Region{ID: 1, Links: make([]schema.LinkID, links)}, onset: onset, full: schema.NoLink, fullest: schema.NoLink}
+			rc := &regionCase{region: region, waits: []float64{.5}, onset: onset, full: schema.NoLink, fullest: schema.NoLink}
 			rc.jobs = []suspect{{job: own, cross: 1, burden: 1 - part, waits: 1 - part}, {job: other, cross: 1, burden: part, waits: part}}
-			return s.classOf(rc, accused)
+			if s.router.Grid == nil {
+				own.traffic, other.traffic = &traffic{}, &traffic{}
+				own.now, other.now = moves{all: 1 - part}, moves{all: part}
+			}
+			return s.classOf(rc, accused, p)
 		}
 		last, least := 1., 1.
 		for part := 0.; part < .9; part += .01 {
@@ -103,11 +88,7 @@ func TestClassByTheOthersPart(t *testing.T) {
 				t.Errorf("%s: interval %d: %s", fabric, i, class)
 			}
 		}
-		want := .25
-		if s.router.Grid == nil { // all stall is on its exchange
-			want /= 2
-		}
-		if m := s.means[1]; math.Abs(m.others-want) > 1e-9 {
+		if m := s.means[1]; math.Abs(m.others-.25) > 1e-9 {
 			t.Errorf("%s: a mean of %.3f", fabric, m.others)
 		}
 	}
@@ -120,15 +101,17 @@ func TestClassAtAHostOfNoJob(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	own := &job{Job: schema.Job{ID: "1"}, devices: make([]topology.DeviceID, 2)}
-	rc := &regionCase{region: &schema.Region{ID: 1}, onset: -1, jobs: []suspect{{job: own, cross: 1, waits: .5}}}
+	s.clock.duration = 60e9
+	p, region := readings(t, g, map[string]float64{"host1>leaf0": 50}, nil)
+	own := &job{Job: schema.Job{ID: "1"}, devices: hostsOf(t, g, "host1", "host2")}
+	rc := &regionCase{region: &schema.Region{ID: 1, Links: region}, waits: []float64{.5}, onset: -1, jobs: []suspect{{job: own, cross: 1, waits: .5}}}
 	rc.back.Link, rc.back.Kind = roottest.Link(t, g, "leaf0>host0"), schema.RootIncast
-	if class, right := s.classOf(rc, 1); class != schema.CauseSystem || right != 1 {
+	if class, right := s.classOf(rc, 1, p); class != schema.CauseSystem || right != 1 {
 		t.Errorf("%s %.2f", class, right)
 	}
 	_, host := g.Ends(rc.back.Link)
 	s.work.tenants[host] = []*job{own}
-	if class, _ := s.classOf(rc, 1); class != schema.CauseIntraApplication {
+	if class, _ := s.classOf(rc, 1, p); class != schema.CauseIntraApplication {
 		t.Errorf("at its own host: %s", class)
 	}
 }

@@ -222,7 +222,7 @@ func (s *Stage) victims(rc *regionCase, v *verdict) []schema.VictimJob {
 	for i := v.accused; i < len(rc.jobs); i++ {
 		c := &rc.jobs[i]
 		lost := 0.
-		if c.isAround() {
+		if s.canHoldUp(c) {
 			lost = s.lostBy(rc, c.job)
 		}
 		if lost < smallLoss {

@@ -61,7 +61,7 @@ func TestWhoMayWriteFiles(t *testing.T) {
 			t.Errorf("%s: load that meets elsewhere speaks for the job", name)
 		}
 		if rc.jobs = []suspect{of}; c.want {
-			if class, _ := u.stage.classOf(rc, 1); class != schema.CauseSystem {
+			if class, _ := u.stage.classOf(rc, 1, u.p); class != schema.CauseSystem {
 				t.Errorf("%s: files are %s", name, class)
 			}
 		}

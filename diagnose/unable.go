@@ -11,9 +11,9 @@ import (
 const culpritShare, enoughShare, enoughBound = .25, .5, .35
 
 // unable is the penalty of a suspect whose traffic, or its growth, is too little for the root's load: a
-// coincidence in time does not make a cause.
+// coincidence in time does not make a cause. What arrives at a host of the job alone is the job's, wherever it comes from.
 func (s *Stage) unable(rc *regionCase, c *suspect, p *root.Pressure) float64 {
-	if !c.known || rc.carries <= 0 {
+	if !c.known || rc.carries <= 0 || s.receives(rc, c) {
 		return 0
 	}
 	all, files := s.lately(c.job)

@@ -52,7 +52,7 @@ func (s *Stage) decide(rc *regionCase, p *root.Pressure) verdict {
 		v.accused = accused
 		rc.jobs[0].exchanges = s.graph.Duplex() && s.loadsExchange(rc.jobs[0].job, p)
 		v.confidence = jobs / sum
-		v.class, right = s.classOf(rc, accused)
+		v.class, right = s.classOf(rc, accused, p)
 	case most == broken && link >= failures:
 		s.recallSlowLink(rc)
 		v.class, v.confidence, v.blamed = schema.CauseFailure, broken/sum, s.logged(rc, rc.slowLink())

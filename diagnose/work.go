@@ -24,6 +24,7 @@ type work struct {
 	settled       []topology.DeviceID
 	interval      uint32 // of the jobs' maxima
 	before, after []float64
+	own, theirs   []float64 // by link of the region (expectedLoads)
 	values        []float64
 	usual         [numMeasured]usualSpread // over all running jobs
 	devices       []topology.DeviceID      // at the ends of a region's links

@@ -3,6 +3,7 @@ package pipeline
 import (
 	"context"
 	"slices"
+	"sort"
 	"sync"
 	"time"
 
@@ -16,6 +17,7 @@ type broker struct {
 	log       []appended
 	down      bool
 	committed int
+	keep      time.Duration // how long a record is kept; 0: forever
 }
 
 type appended struct {
@@ -41,14 +43,23 @@ func (b *broker) produce(batches ...*schema.CounterBatch) error {
 	return nil
 }
 
-// fetch returns the records from an offset on.
-func (b *broker) fetch(offset int) ([]appended, error) {
+// first is the offset of the first record that is kept; b.mu is held.
+func (b *broker) first() int {
+	if b.keep == 0 {
+		return 0
+	}
+	return sort.Search(len(b.log), func(i int) bool { return time.Since(b.log[i].at) < b.keep })
+}
+
+// fetch returns the records from an offset on, and the offset of the first of them.
+func (b *broker) fetch(offset int) ([]appended, int, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.down {
-		return nil, errAway
+		return nil, offset, errAway
 	}
-	return slices.Clone(b.log[offset:]), nil
+	offset = max(offset, b.first())
+	return slices.Clone(b.log[offset:]), offset, nil
 }
 
 // logSource reads a broker's log as the Kafka consumer does, and is its own clock
@@ -64,6 +75,19 @@ type logSource struct {
 func (s *logSource) Name() string { return "log" }
 
 func (s *logSource) BeginAt(at time.Time) { s.from = at }
+
+func (s *logSource) HeldSince(context.Context) (time.Time, error) {
+	s.broker.mu.Lock()
+	defer s.broker.mu.Unlock()
+	switch first := s.broker.first(); first {
+	case 0:
+		return time.Time{}, nil
+	case len(s.broker.log):
+		return time.Now(), nil
+	default:
+		return s.broker.log[first].at, nil
+	}
+}
 
 func (s *logSource) Commit(_ context.Context, offset int64) error {
 	s.broker.mu.Lock()
@@ -96,8 +120,9 @@ func (s *logSource) Run(ctx context.Context, in *Intake) error {
 	ticking.Go(func() { clock.Run(ctx, in) })
 	for ctx.Err() == nil {
 		now := time.Now()
-		found, err := s.broker.fetch(next)
+		found, first, err := s.broker.fetch(next)
 		if err == nil {
+			next = first
 			for _, l := range found {
 				if err := in.Counters(s, l.batch, int64(next)); err != nil {
 					return err

@@ -301,7 +301,7 @@ func registered(reg prometheus.Registerer) *Metrics {
 	return m
 }
 
-func graphOf(t *testing.T, fabric, spec string) *topology.Graph {
+func graphOf(t testing.TB, fabric, spec string) *topology.Graph {
 	t.Helper()
 	g, err := topology.Parse(fabric, spec)
 	if err != nil {
@@ -310,13 +310,13 @@ func graphOf(t *testing.T, fabric, spec string) *topology.Graph {
 	return g
 }
 
-func (r *rig) fabric(t *testing.T, g *topology.Graph, sources func() []Source, sinks ...Sink) *Fabric {
+func (r *rig) fabric(t testing.TB, g *topology.Graph, sources func() []Source, sinks ...Sink) *Fabric {
 	t.Helper()
 	return r.fabricOn(t, r.store, g, sources, sinks...)
 }
 
 // fabricOn is fabric with another store.
-func (r *rig) fabricOn(t *testing.T, store Store, g *topology.Graph, sources func() []Source, sinks ...Sink) *Fabric {
+func (r *rig) fabricOn(t testing.TB, store Store, g *topology.Graph, sources func() []Source, sinks ...Sink) *Fabric {
 	t.Helper()
 	cfg := analysis.DefaultConfig()
 	cfg.Window.Interval, cfg.Window.ClockLateness, cfg.Window.EventTimeLateness = time.Second, time.Second/2, 3*time.Second/2

@@ -222,6 +222,14 @@ func (in *Intake) showState() {
 	in.metrics.late(in.fabric, in.late.hold.holding, in.late.completion.intervals())
 }
 
+// showDrops shows what has been discarded. That has dozens of reasons, so it is not done for each of ten thousand
+// agents' batches.
+func (in *Intake) showDrops() {
+	d := in.before.with(in.core)
+	in.metrics.drops(in.fabric, d)
+	in.watch.dropped(d.readings)
+}
+
 // liveIntervals is for how many intervals after the newest reading the clock
 // closes intervals: replayed data is older than that, and a fabric that is
 // silent for longer has no data.
@@ -233,6 +241,7 @@ func (in *Intake) Advance(completeNanos, nowNanos int64) error {
 	in.watch.readUpTo(completeNanos)
 	return in.locked(func() error {
 		defer in.showState()
+		defer in.showDrops()
 		nowNanos = max(nowNanos, in.clocks.newestNanos) // this host's clock may be behind
 		in.nowNanos = nowNanos
 		in.core.Advance(math.MinInt64, nowNanos)
@@ -270,6 +279,7 @@ func (in *Intake) Finish() error {
 		end := in.newestNanos + 2*in.intervalNanos
 		in.core.Advance(end, end)
 		in.finishing = true
+		defer in.showDrops()
 		return in.drain()
 	})
 }
@@ -352,9 +362,6 @@ func (in *Intake) drain() error {
 		}
 		r := in.core.Next()
 		if r == nil {
-			d := in.before.with(in.core)
-			in.metrics.drops(in.fabric, d)
-			in.watch.dropped(d.readings)
 			return nil
 		}
 		if in.finishing && isEmpty(r) {

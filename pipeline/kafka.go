@@ -92,6 +92,11 @@ func (s *counterSource) Commit(ctx context.Context, offset int64) error {
 // BeginAt makes the next Run start at or before the messages sent at an instant.
 func (s *counterSource) BeginAt(at time.Time) { s.consumer.BeginAt(at) }
 
+// HeldSince returns the time of the first message that Kafka still has; zero if it has not deleted any yet.
+func (s *counterSource) HeldSince(ctx context.Context) (time.Time, error) {
+	return s.consumer.HeldSince(ctx)
+}
+
 // rejected makes the consumer dead-letter what the intake rejects, and passes on
 // errors that end the run.
 func rejected(in *Intake, err error) error {

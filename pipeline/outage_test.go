@@ -181,6 +181,66 @@ func TestTheFirstReadingsAfterASilenceCount(t *testing.T) {
 	}
 }
 
+// One agent sends late, and the log no longer has what is needed to analyse the intervals again: those stored
+// without its readings stay as they are, and are not replaced by poorer ones. Of a log that has the end of it, the
+// intervals at the end are completed.
+func TestIntervalsAreNotReplacedByWhatTheLogHasNoLonger(t *testing.T) {
+	for keep, completed := range map[time.Duration]bool{20 * time.Second: false, 75 * time.Second: true} {
+		t.Run(keep.String(), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				const from, to, agents = 100, 130, 4 // seconds
+				r, g, b := newRig(), graphOf(t, "f", "torus:4x4x4"), &broker{keep: keep}
+				ctx, cancel := context.WithCancel(t.Context())
+				var wg sync.WaitGroup
+				for i := range agents {
+					a := &spooler{broker: b, graph: g, name: fmt.Sprintf("n%d", i), share: i, all: agents, perDrain: 20}
+					if i == 3 {
+						a.cut = func(since time.Duration) bool { return since > from*time.Second && since < to*time.Second }
+					}
+					wg.Go(func() { time.Sleep(time.Duration(1+i) * time.Millisecond); a.run(ctx) })
+				}
+				began := time.Now().UnixNano()
+				f := r.fabric(t, g, one(&logSource{broker: b}))
+				f.cfg.Outages = analysis.Outages{CompleteWithin: 10 * time.Minute}
+				f.completion.withinNanos = int64(10 * time.Minute)
+				runFor(t, 240*time.Second, f)
+				cancel()
+				wg.Wait()
+				least := 0 // links of the agents that sent in time
+				for id := range schema.LinkID(g.NumLinks()) {
+					if int(g.Link(id).From)%agents != 3 {
+						least++
+					}
+				}
+				whole := 0
+				for _, res := range r.store.stored("f") {
+					after := (res.Snapshot.Interval.StartNanos - began) / second
+					if after < 10 || after > 220 {
+						continue
+					}
+					count := 0
+					if len(res.Snapshot.Series) > 0 {
+						count = res.Snapshot.Series[0].Count
+					}
+					late := after > from-5 && after < to+5
+					if count < least || !late && count < g.NumLinks() {
+						t.Errorf("second %d, revision %d, has %d links", after, res.Revision, count)
+					}
+					if late && count == g.NumLinks() && res.Revision > 0 {
+						whole++
+					}
+				}
+				if completed != (whole > 0) {
+					t.Errorf("%d intervals were completed", whole)
+				}
+				if rewinds := testutil.ToFloat64(r.metrics.rewinds.WithLabelValues("f")); rewinds == 0 || rewinds > 3 {
+					t.Errorf("%v rewinds, want one to three", rewinds)
+				}
+			})
+		})
+	}
+}
+
 // One agent's poll is delayed for longer than intervals wait, by less than an interval: it still counts for
 // the interval in which it was taken; the one before is first closed without it.
 func TestAPollThatIsHeldUpABitIsNotLost(t *testing.T) {

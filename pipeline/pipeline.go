@@ -39,6 +39,13 @@ type Rewinder interface {
 	BeginAt(at time.Time)
 }
 
+// Keeper is a Rewinder whose oldest input is deleted after some time. HeldSince
+// returns when the first that it still has was sent; zero if none has been deleted
+// yet.
+type Keeper interface {
+	HeldSince(ctx context.Context) (time.Time, error)
+}
+
 // Committer is a source that remembers how far it has been read. Commit means
 // that everything up to one of its offsets is stored.
 type Committer interface {
@@ -67,6 +74,7 @@ type Fabric struct {
 	health *health
 	// The next run ignores intervals stored at or after this; 0: none.
 	futureNanos int64
+	reachNanos  int64 // how far before an interval its input may begin
 	watch       *watch
 	held        hold // of the previous run, which may have ended with the ownership because of an outage of Kafka
 
@@ -95,7 +103,7 @@ func New(g *topology.Graph, cfg analysis.Config, deps Deps) (*Fabric, error) {
 	}
 	log := deps.Log.With("fabric", g.Fabric())
 	log.Info("analysis: how regions are found", "method", core.Method())
-	return &Fabric{name: g.Fabric(), cfg: cfg, deps: deps, log: log, graph: g, woken: make(chan struct{}, 1),
+	return &Fabric{name: g.Fabric(), cfg: cfg, deps: deps, log: log, graph: g, reachNanos: core.Reach(), woken: make(chan struct{}, 1),
 		completion: &completion{withinNanos: int64(cfg.CompleteWithin), intervalNanos: int64(cfg.Window.Interval)},
 		health:     newHealth(g.Fabric(), deps.Metrics, log),
 		watch:      newWatch(g.Fabric(), cfg.Window.Interval, cfg.Lateness(), deps.Metrics, log)}, nil
@@ -223,7 +231,8 @@ func (f *Fabric) RunOnce(ctx context.Context) error { return f.run(ctx, true) }
 func (f *Fabric) run(ctx context.Context, once bool) error {
 	defer f.health.upUnlessFailing(partAnalysis)()
 	resumed := f.watch.resuming()
-	r, err := f.resume(ctx, f.completion.going)
+	sources := f.deps.Sources()
+	r, err := f.resume(ctx, f.completion.going, sources)
 	if err != nil {
 		return err
 	}
@@ -234,7 +243,7 @@ func (f *Fabric) run(ctx context.Context, once bool) error {
 	defer f.end()
 	out := newOutlet(f.deps, in, f.log, f.health, f.watch)
 	out.revision, out.storedNanos = r.revision, r.storedNanos
-	group.Go(func() error { return f.feed(running, in, r, once) })
+	group.Go(func() error { return f.feed(running, in, r, sources, once) })
 	group.Go(func() error { return out.storeAll(ctx) })
 	for _, s := range out.sinks {
 		group.Go(func() error { return s.run(running) }) // a failed sink must not delay the next run
@@ -260,10 +269,10 @@ func (f *Fabric) end() {
 // feed runs the sources concurrently until all have ended, and then closes the
 // intake. Unless once is set, it restarts a source that fails, while the others
 // continue.
-func (f *Fabric) feed(ctx context.Context, in *Intake, r *resumed, once bool) error {
+func (f *Fabric) feed(ctx context.Context, in *Intake, r *resumed, sources []Source, once bool) error {
 	defer in.close()
 	group, running := errgroup.WithContext(ctx)
-	for _, s := range f.deps.Sources() {
+	for _, s := range sources {
 		in.register(s)
 		if s, ok := s.(Rewinder); ok && r.back != nil {
 			s.BeginAt(r.beginAt())

@@ -56,6 +56,7 @@ type resumed struct {
 	// last is the interval after which it continues; without duration if there is none.
 	last        schema.Interval
 	storedNanos int64  // start of the newest stored interval
+	givenUp     bool   // intervals up to that one lack readings that the sources have no longer
 	revision    uint32 // of the intervals to store
 }
 
@@ -68,6 +69,35 @@ func (r *resumed) beginAt() time.Time {
 	return time.Unix(0, r.back.fromNanos-r.core.Reach()).Add(-clockSlack)
 }
 
+// attainable returns the part of a rewind for which the sources still have all input; nil
+// if there is none. Without all of it, intervals would be replaced by poorer ones.
+func (f *Fabric) attainable(ctx context.Context, back *rewind, newest schema.Interval, sources []Source) (*rewind, error) {
+	from := back.fromNanos
+	for _, s := range sources {
+		k, ok := s.(Keeper)
+		if !ok {
+			continue
+		}
+		since, err := k.HeldSince(ctx)
+		if err != nil {
+			return nil, fmt.Errorf("look up since when source %s has its input: %w", s.Name(), err)
+		}
+		if !since.IsZero() {
+			whole := since.Add(clockSlack).UnixNano() + f.reachNanos
+			from = max(from, schema.IntervalAt(whole-1, int64(f.cfg.Window.Interval)).EndNanos())
+		}
+	}
+	if from == back.fromNanos {
+		return back, nil
+	}
+	f.log.Warn("analysis: stored intervals stay incomplete, Kafka has deleted their readings; raise kafka.retention and what limits its size, or lower complete_within",
+		"from", time.Unix(0, back.fromNanos).UTC(), "to", time.Unix(0, min(from, newest.EndNanos())).UTC())
+	if from > newest.StartNanos {
+		return nil, nil
+	}
+	return &rewind{from, back.slackNanos}, nil
+}
+
 func (r *resumed) lateness() lateness {
 	cfg := &r.fabric.cfg
 	interval := int64(cfg.Window.Interval)
@@ -78,6 +108,8 @@ func (r *resumed) lateness() lateness {
 		l.buffer.slackNanos = holdAll
 	}
 	switch {
+	case r.givenUp:
+		l.ignoreNanos = r.storedNanos + interval
 	case r.back != nil:
 		l.rewound, l.ignoreNanos = true, r.back.fromNanos
 		l.buffer.slackNanos = max(r.back.slackNanos, 0) + 2*interval
@@ -90,7 +122,7 @@ func (r *resumed) lateness() lateness {
 // resume makes the core that continues after the stored intervals or, with back,
 // before the interval to go back to. It continues a completion that a crash has
 // interrupted.
-func (f *Fabric) resume(ctx context.Context, back *rewind) (*resumed, error) {
+func (f *Fabric) resume(ctx context.Context, back *rewind, sources []Source) (*resumed, error) {
 	r := &resumed{fabric: f, back: back, storedNanos: math.MinInt64}
 	newest, err := f.lastInterval(ctx)
 	if err != nil && !errors.Is(err, ErrNothingStored) {
@@ -107,6 +139,12 @@ func (f *Fabric) resume(ctx context.Context, back *rewind) (*resumed, error) {
 	}
 	if r.back == nil && f.cfg.CompleteWithin > 0 {
 		r.back = cutOff(stored)
+	}
+	if r.back != nil {
+		if r.back, err = f.attainable(ctx, r.back, newest, sources); err != nil {
+			return nil, err
+		}
+		r.givenUp, f.completion.going = r.back == nil, r.back
 	}
 	r.storedNanos, r.revision, r.last = newest.StartNanos, highest(stored), newest
 	if r.back != nil {

@@ -105,11 +105,27 @@ func (d *Decoder) Counters(payload []byte, into *schema.CounterBatch) error {
 		if err := d.readCounterColumns(record, into); err != nil {
 			return err
 		}
-		if err := sameColumns(s, schema.CounterBatchArrow(into, s.Metadata())); err != nil {
+		if err := checkCounterFields(s); err != nil {
 			return err
 		}
 		return d.readPorts(record, into)
 	})
+}
+
+// keyColumns is the schema of a batch without counters.
+var keyColumns = schema.CounterBatchArrow(&schema.CounterBatch{}, arrow.Metadata{})
+
+// checkCounterFields is sameColumns for a batch of counters whose names and types have been checked, without a schema
+// to compare with: an agent's batch has a few rows and dozens of counters, so schemas are what it costs.
+func checkCounterFields(s *arrow.Schema) error {
+	for i := range s.NumFields() {
+		switch f := s.Field(i); {
+		case i < keyColumns.NumFields() && !f.Equal(keyColumns.Field(i)),
+			i >= keyColumns.NumFields() && (!f.Nullable || f.HasMetadata()):
+			return refuse(BadSchema, "columns %v, want time, device, port and nullable counters without metadata", describe(s))
+		}
+	}
+	return nil
 }
 
 func readCounterMeta(meta arrow.Metadata, into *schema.CounterBatch) error {

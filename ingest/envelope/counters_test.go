@@ -313,6 +313,31 @@ func benchmark(b *testing.B, encode bool) {
 	}
 }
 
+// A host has few ports and many counters, so what a payload costs is that of its columns, not of its rows.
+func BenchmarkDecodeHost(b *testing.B) {
+	var names []string
+	for i := range 52 {
+		names = append(names, fmt.Sprintf("hw.counter_%d", i))
+	}
+	batch := &schema.CounterBatch{Fabric: "ib0", Source: "ibsysfs", Agent: "node0001", Sequence: 5, IntervalNanos: 60e9,
+		Ports: []schema.PortName{{Device: "node0001 mlx5_0", Port: "1"}}}
+	batch = withColumns(batch, 1, 1_700_000_000e9, func(r *rand.Rand, _ int) uint64 { return uint64(r.Int63n(1 << 44)) }, names...)
+	var e envelope.Encoder
+	var d envelope.Decoder
+	var got schema.CounterBatch
+	payload, err := e.Counters(nil, batch)
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		if err := d.Counters(payload, &got); err != nil {
+			b.Fatal(err)
+		}
+	}
+	b.ReportMetric(float64(len(payload)), "bytes/payload")
+}
+
 // No clock shows such a time, and computations with it would overflow.
 func TestAReadingBefore1970IsRefused(t *testing.T) {
 	var e envelope.Encoder

@@ -10,6 +10,7 @@ import (
 	"net"
 	"os"
 	"os/exec"
+	"runtime"
 	"strconv"
 	"strings"
 	"sync"
@@ -111,12 +112,56 @@ func TestEmbeddedForgetsWhatIsOld(t *testing.T) {
 		}
 		return answer.Topics[config.Topic(envelope.Counters)][0].FirstOffset
 	}
+	reader := kafka.NewConsumer(p.client, nil, kafka.Assignment{Kind: envelope.Counters, Fabric: "f", Tail: true})
+	if since, err := reader.HeldSince(p.ctx); err != nil || !since.IsZero() {
+		t.Errorf("a whole log has its records since %v, %v", since, err)
+	}
+	began := time.Now()
 	fill()
 	waitFor(t, "the log to be cut", func() bool { return first() >= 5 })
+	if since, err := reader.HeldSince(p.ctx); err != nil || since.Before(began.Add(-time.Second)) || since.After(time.Now()) {
+		t.Errorf("a log that was cut has its records since %v, %v; they came after %v", since, err, began)
+	}
 	b.stop()
 	b.start()
 	fill()
 	waitFor(t, "the log to be cut after a restart", func() bool { return first() >= 13 })
+}
+
+// Each of ten thousand agents sends one small record per interval, which kafka-go keeps in a page of 64 KiB of its own:
+// a response must not take hundreds of megabytes.
+func TestAResponseOfSmallRecordsIsBounded(t *testing.T) {
+	config := testConfig()
+	b := startEmbedded(t, config, embedded.DefaultConfig())
+	p := newPeer(t, b)
+	p.topics(t, 1)
+	const records = 3000
+	for range records {
+		p.produce(t, kafka.Record{Fabric: "f", Kind: envelope.Counters, Payload: make([]byte, 3<<10)})
+	}
+	inUse := func() (bytes uint64) {
+		var m runtime.MemStats
+		runtime.GC()
+		runtime.ReadMemStats(&m)
+		return m.HeapAlloc
+	}
+	before, peak := inUse(), uint64(0)
+	ctx, cancel := context.WithCancel(p.ctx)
+	n := 0
+	if err := kafka.NewConsumer(p.client, p.producer, kafka.Assignment{Kind: envelope.Counters, Fabric: "f"}).Run(ctx, func(context.Context, kafka.Message) error {
+		if n%500 == 0 {
+			peak = max(peak, inUse())
+		}
+		if n++; n == records {
+			cancel()
+		}
+		return nil
+	}); err != nil || n != records {
+		t.Fatalf("%d records, %v", n, err)
+	}
+	if took := int64(peak) - int64(before); took > 80<<20 {
+		t.Errorf("reading took %d MiB", took>>20)
+	}
 }
 
 func TestEmbeddedFolderIsLocked(t *testing.T) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"time"
 
@@ -58,6 +59,35 @@ func (c *Consumer) rewound(ctx context.Context, next int64) (int64, error) {
 	}
 	offset, err := c.offsetAt(ctx, at)
 	return min(next, offset), err
+}
+
+// HeldSince returns the time of the first record that the log still has, by the broker's clock; now if it has none left,
+// and the zero time if the broker has not deleted any yet. Call it before Run.
+func (c *Consumer) HeldSince(ctx context.Context) (since time.Time, err error) {
+	err = c.client.retry(ctx, "look up the first record of "+c.name(), func() error {
+		first, err := c.listOffset(ctx, kafkago.FirstOffset)
+		if err != nil || first == 0 {
+			return err
+		}
+		since = time.Now()
+		answer, err := c.client.fetch(ctx, c.topic, c.assigned.Partition, first)
+		if err != nil {
+			return err
+		}
+		record, err := answer.records.ReadRecord()
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		since = record.Time
+		if appended := answer.appended.at(record.Offset); !appended.IsZero() {
+			since = appended
+		}
+		return nil
+	})
+	return since, err
 }
 
 func (c *Consumer) name() string { return fmt.Sprintf("%s/%d", c.topic, c.assigned.Partition) }

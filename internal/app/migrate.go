@@ -23,6 +23,9 @@ func (p *Process) Migrate(ctx context.Context) (applied []store.Migration, err e
 		applied, err = p.db.MigrationStatus(ctx)
 		return err
 	})
+	if err == nil && applied == nil { // interrupted while it waited for the store
+		err = ctx.Err()
+	}
 	return applied, err
 }
 

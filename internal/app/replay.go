@@ -62,18 +62,15 @@ func (p *Process) Replay(ctx context.Context, r Replay) error {
 	if err != nil {
 		return err
 	}
-	return p.Run(ctx, l, func(ctx context.Context) ([]Step, error) {
-		steps, err := parts.Steps(ctx)
-		replay := lifecycle.Stage{Name: "replay", Run: func(ctx context.Context) error {
-			err := line.RunOnce(ctx)
-			r.Done(reader.Summary())
-			if err == nil && r.Serve {
-				<-ctx.Done()
-			}
-			return err
-		}}
-		return append([]Step{{replay}}, steps...), err
-	})
+	parts.replay = &lifecycle.Stage{Name: "replay", Run: func(ctx context.Context) error {
+		err := line.RunOnce(ctx)
+		r.Done(reader.Summary())
+		if err == nil && r.Serve {
+			<-ctx.Done()
+		}
+		return err
+	}}
+	return p.Run(ctx, l, parts.Steps)
 }
 
 // ReplayIntoKafka sends the readings of day files to the fabric's partition, for

@@ -30,6 +30,7 @@ type Parts struct {
 	agent     *Agent
 	pages     *dashboards.Dashboards
 	pipelines []*pipeline.Fabric
+	replay    *lifecycle.Stage // of day files; nil: none
 	audit     []lifecycle.Stage
 	leases    *lease.Group // of the fabrics; nil: not shared with other processes
 	watcher   *topologyWatcher

@@ -71,6 +71,9 @@ func (parts *Parts) prepared() (steps []Step) {
 	for _, line := range parts.pipelines {
 		running = append(running, lifecycle.Stage{Name: "fabric " + line.Name(), Run: line.Run})
 	}
+	if parts.replay != nil {
+		running = append(running, *parts.replay)
+	}
 	running = append(running, parts.audit...)
 	running = append(running, parts.rollUps()...)
 	if len(running) > 0 {

@@ -3382,6 +3382,8 @@ export interface operations {
                 at?: string | number;
                 /** @description false leaves the names of the nodes out. */
                 nodes?: boolean;
+                /** @description true: only the jobs that diagnoses accuse, of more than n those with the most blame. */
+                accused?: boolean;
             };
             header?: {
                 /** @description The ETag of an earlier answer: 304 where nothing has changed. */

@@ -69,8 +69,16 @@ export class OfFabric {
   networkSteps = async (span: Span) => must(await get<NetworkSteps>(this.path + "/network-steps", { ...span }, this.signal), "network");
   congestion = async (span: Span) => must(await get<Congestion>(this.path + "/congestion", { ...span }, this.signal), "congestion");
   events = async (span: Span, of: { least?: string; kinds?: string; n?: number } = {}) => must(await get<EventPage>(this.path + "/events", { ...span, min_severity: of.least, kinds: of.kinds, n: of.n }, this.signal), "events");
-  jobsAt = async (at: string) => must(await get<JobPage>(this.path + "/jobs", { at }, this.signal), "jobs");
-  jobs = async (span: Span) => must(await get<JobPage>(this.path + "/jobs", { ...span }, this.signal), "jobs");
+  jobsAt = (at: string) => this.jobsOf({ at });
+  jobs = (span: Span) => this.jobsOf({ ...span });
+  /** jobsOf returns the newest jobs and, where there are more than a page has, the accused among all. */
+  private async jobsOf(query: Query): Promise<JobPage> {
+    const ask = async (more: Query) => must(await get<JobPage>(this.path + "/jobs", { ...query, ...more }, this.signal), "jobs");
+    const newest = await ask({});
+    if (!newest.truncated) return newest;
+    const key = (j: JobPage["jobs"][number]) => j.job_id + " " + j.start, listed = new Set(newest.jobs.map(key));
+    return { ...newest, jobs: [...(await ask({ accused: "true" })).jobs.filter((j) => !listed.has(key(j))), ...newest.jobs] };
+  }
   track = async (id: string, span: Span) => must(await get<Track>(`${this.path}/tracks/${encodeURIComponent(id)}`, { ...span }, this.signal), "track");
   tracks = async (span: Span) => must(await get<TrackList>(this.path + "/tracks", { ...span }, this.signal), "tracks");
   /** diagnosis is the newest diagnosis of a region up to an instant, with what is known of the network card at its root. */

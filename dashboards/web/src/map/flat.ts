@@ -3,7 +3,7 @@
 // page answers while 400,000 links are painted. Of so many the first picture has the hottest
 // and an even share of the others; the whole one follows.
 import { colours } from "../colour.ts";
-import { order, type Frame, type MapView, type Pointing, type Selection } from "./frame.ts";
+import { named, order, type Frame, type MapView, type Pointing, type Selection } from "./frame.ts";
 import type { FlatLayout } from "./layout.ts";
 import { svgOf } from "./svg.ts";
 
@@ -168,12 +168,14 @@ export class FlatView implements MapView {
       c.fill();
       c.stroke();
       if (!f.text) continue;
-      const size = Math.max(9, Math.min(13, f.w * s * .14));
-      if (f.w * s < size * f.text.length * .5) continue;
-      c.fillStyle = p.faint;
+      const size = Math.max(9, Math.min(13, f.w * s * .14)), margin = Math.min(6, f.w * s * .15);
       c.font = `${size}px system-ui, sans-serif`;
+      // Of many narrow frames the number alone is written: half a name would be that of another, as pod 2 of pod 21.
+      const text = [f.text, f.text.slice(f.text.lastIndexOf(" ") + 1)].find((t) => c.measureText(t).width <= f.w * s - 2 * margin);
+      if (!text) continue;
+      c.fillStyle = p.faint;
       c.textAlign = "left";
-      c.fillText(f.text, ox + f.x * s + 6, oy + (f.low ? (f.y + f.h) * s - 6 : f.y * s + (f.above ? -5 : size + 4)));
+      c.fillText(text, ox + f.x * s + margin, oy + (f.low ? (f.y + f.h) * s - 6 : f.y * s + (f.above ? -5 : size + 4)));
     }
   }
 
@@ -295,10 +297,8 @@ export class FlatView implements MapView {
       const i = this.layout.nodes.device.indexOf(device), g = this.layout.nodes.geo;
       return i < 0 ? null : [ox + (g[4 * i] + g[4 * i + 2] / 2) * s, oy + (g[4 * i + 1] + g[4 * i + 3] / 2) * s];
     };
-    for (const r of frame.roots) {
-      const at = (r.link >= 0 ? mid(r.link) : null) ?? centre(r.device);
-      if (at) ring(at[0], at[1], 9, p.severity.High, "root");
-    }
+    const roots = frame.roots.map((r) => (r.link >= 0 ? mid(r.link) : null) ?? centre(r.device)).filter((at) => at !== null), room = named(roots);
+    roots.forEach(([x, y], i) => ring(x, y, 9, p.severity.High, room[i] ? "root" : ""));
     const at = chosen && ("link" in chosen ? mid(chosen.link) : centre(chosen.device));
     if (at) ring(at[0], at[1], 12, p.accent, "");
   }

@@ -55,9 +55,11 @@ function tierMatrix(graph: Graph, aspect: number): FlatLayout {
   levels.forEach((l, i) => l.switches.forEach((d) => levelOf.set(d, i)));
   for (let i = 0; i + 1 < levels.length; i++) blocks.push(blockOf(graph, levelOf, levels, i));
   if (graph.fabric.hosts > 0) blocks.push(hostBlock(graph, levels[0]));
-  const shown = blocks.filter((k) => k.cells.length > 0);
+  const full = blocks.filter((k) => k.cells.length > 0), rows = full.reduce((a, k) => a + (k.columns + 9) * k.rows.length, 0);
+  const shown = full.flatMap((k) => folded(graph, k, Math.sqrt(rows / aspect)));
   let x = 0, y = 0, tall = 0, wide = 0;
-  const total = shown.reduce((a, k) => a + (k.columns + 9) * (k.rows.length + 5), 0), limit = Math.max(...shown.map((k) => k.columns + 9), Math.sqrt(total * aspect) * 1.05);
+  const total = shown.reduce((a, k) => a + (k.columns + 9) * (k.rows.length + 5), 0), row = Math.max(...shown.map((k) => k.columns + 9), Math.sqrt(total * aspect) * 1.05);
+  const limit = shown.length > full.length ? Infinity : row; // parts are as tall as the picture
   for (const k of shown) {
     if (x > 0 && x + k.columns + 9 > limit) { x = 0; y += tall; tall = 0; }
     drawBlock(graph, b, k, x, y);
@@ -65,7 +67,22 @@ function tierMatrix(graph: Graph, aspect: number): FlatLayout {
     tall = Math.max(tall, k.rows.length + 4.6);
     wide = Math.max(wide, x);
   }
-  return b.build(Math.max(1, wide - 1), y + tall, shown.map((k) => k.title).join("; "));
+  return b.build(Math.max(1, wide - 1), y + tall, full.map((k) => k.title).join("; "));
+}
+
+/** folded cuts a block of more rows than the picture has room for into parts of about that many, each of whole groups where these are small. */
+function folded(graph: Graph, k: Block, most: number): Block[] {
+  const parts: Block[] = [], count = Math.round(k.rows.length / Math.max(24, most)), size = Math.ceil(k.rows.length / count);
+  if (count < 2) return [k];
+  for (let from = 0, to = 0; from < k.rows.length; from = to) {
+    to = Math.min(from + size, k.rows.length);
+    let whole = to;
+    while (whole > from && whole < k.rows.length && graph.group(k.rows[whole]) === graph.group(k.rows[whole - 1])) whole--;
+    if (whole > from + size / 2) to = whole;
+    const cells = k.cells.filter((c) => c.row >= from && c.row < to).map((c) => ({ ...c, row: c.row - from }));
+    parts.push({ ...k, title: from ? "continued" : k.title, rows: k.rows.slice(from, to), cells });
+  }
+  return parts;
 }
 
 interface Block { title: string; level: string; rows: number[]; columns: number; heads: string[]; cells: Cell[] }

@@ -2,7 +2,7 @@
 import { Vector3, type PerspectiveCamera } from "three";
 import { colours, rank } from "../colour.ts";
 import type { Graph } from "../graph.ts";
-import type { Frame } from "./frame.ts";
+import { named, type Frame } from "./frame.ts";
 import type { Hull, Lattice } from "./lattice.ts";
 
 const nameFont = "600 12px system-ui, sans-serif";
@@ -47,8 +47,10 @@ export class Overlay {
     if (!frame) return;
     this.jobs(c, frame);
     this.names(c, frame, hulls);
-    for (const r of frame.roots) this.mark(c, r.device, r.link, 9, colours().severity.High, "root");
-    if (frame.selected) this.mark(c, "device" in frame.selected ? frame.selected.device : -1, "link" in frame.selected ? frame.selected.link : -1, 11, colours().accent, "");
+    const roots = frame.roots.map((r) => this.place(r.device, r.link)).filter((at) => at !== null), room = named(roots);
+    roots.forEach((at, i) => this.mark(c, at, 9, colours().severity.High, room[i] ? "root" : ""));
+    const chosen = frame.selected && this.place("device" in frame.selected ? frame.selected.device : -1, "link" in frame.selected ? frame.selected.link : -1);
+    if (chosen) this.mark(c, chosen, 11, colours().accent, "");
     this.canvas.textContent = [`${this.graph.fabric.dims!.join(" x ")} ${this.graph.fabric.wrap ? "torus" : "mesh"} in space`, ...frame.regions.map((r) => `${r.severity} region ${r.name ?? r.id}`)].join(", ");
   }
 
@@ -84,14 +86,17 @@ export class Overlay {
     c.fillText(text, x, y);
   }
 
-  private mark(c: CanvasRenderingContext2D, device: number, link: number, r: number, colour: string, text: string) {
-    let x: number, y: number;
+  /** place is where a link, or else a device, is in the picture. */
+  private place(device: number, link: number): [number, number] | null {
     const s = link >= 0 ? this.lattice.link.indexOf(link) : -1;
     if (s >= 0) {
       const e = this.lattice.ends.subarray(6 * s, 6 * s + 6);
-      [x, y] = this.at((e[0] + e[3]) / 2, (e[1] + e[4]) / 2, (e[2] + e[5]) / 2);
-    } else if (device >= 0) [x, y] = this.at(this.lattice.at[3 * device], this.lattice.at[3 * device + 1], this.lattice.at[3 * device + 2]);
-    else return;
+      return this.at((e[0] + e[3]) / 2, (e[1] + e[4]) / 2, (e[2] + e[5]) / 2);
+    }
+    return device < 0 ? null : this.at(this.lattice.at[3 * device], this.lattice.at[3 * device + 1], this.lattice.at[3 * device + 2]);
+  }
+
+  private mark(c: CanvasRenderingContext2D, [x, y]: [number, number], r: number, colour: string, text: string) {
     c.lineWidth = 4;
     c.strokeStyle = colours().ground;
     c.beginPath();

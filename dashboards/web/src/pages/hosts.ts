@@ -31,9 +31,11 @@ export function hostsPage(app: App, into: HTMLElement) {
   }
 }
 
+const mostRows = 500; // of the nodes of a large fabric; the API has all
+
 function scoreParts(app: App, a: NodeScores): HTMLElement[] {
-  const rows = a.nodes.slice(0, 500).map((n) => h("tr", null, h("td", null, h("button", { class: "link", attrs: { type: "button" }, on: { click: () => app.go({ page: "map", select: "device:" + n.node }, true) } }, n.node)),
+  const rows = a.nodes.slice(0, mostRows).map((n) => h("tr", null, h("td", null, h("button", { class: "link", attrs: { type: "button" }, on: { click: () => app.go({ page: "map", select: "device:" + n.node }, true) } }, n.node)),
     h("td", { class: "number" }, n.score.toFixed(0)), h("td", null, words(n.relation ?? "")), h("td", null, n.reason ?? "")));
-  const text = a.nodes.length ? `${many(a.nodes.length, "node")} with a congestion score of 1 or above, the highest first; the score is for the next intervals, 0 to 100.` : "No node has a congestion score of 1 or above.";
+  const text = a.nodes.length ? `${many(a.nodes.length, "node")} with a congestion score of 1 or above, the highest first${a.nodes.length > mostRows ? `, of which ${mostRows} are listed` : ""}; the score is for the next intervals, 0 to 100.` : "No node has a congestion score of 1 or above.";
   return [h("p", null, text), ...rows.length ? [h("div", { class: "wide scores" }, h("table", null, h("thead", null, h("tr", null, h("th", null, "node"), h("th", { class: "number" }, "score"), h("th", null, "relation"), h("th", null, "why"))), h("tbody", null, ...rows)))] : []];
 }
