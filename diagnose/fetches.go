@@ -1,11 +1,5 @@
 package diagnose
 
-// outside reports whether much traffic entered or left a job in the interval of a slot, by the links of all its hosts.
-type outside struct {
-	slot int64
-	much bool
-}
-
 // trifle is the part of what a job's traffic grew by below which its traffic with files is no evidence: what it moves beside that
 // congests.
 const trifle = .05
@@ -37,6 +31,3 @@ func (s *Stage) mayFetch(rc *regionCase, c *suspect) bool {
 func (s *Stage) fetches(rc *regionCase, c *suspect) bool {
 	return c.feature == rdmaRead && c.Correlation >= readsCorrelation && c.P <= readsP && s.mayFetch(rc, c)
 }
-
-// hasOutside reports whether a job exchanges much with others, by the links of all its hosts.
-func (s *Stage) hasOutside(j *job) bool { return j.outside.slot == s.clock.now && j.outside.much }

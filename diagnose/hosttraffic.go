@@ -34,15 +34,12 @@ func (s *Stage) deriveTraffic(snap *schema.Snapshot) {
 			continue // most hosts did not report
 		}
 		t := s.trafficOf(j)
-		taken, sent := sumOf(in), sumOf(out)
-		came, left := crossed(taken, sent)
-		if whole {
-			j.outside = outside{s.clock.now, came+left > 0}
-		}
 		if !t.listed {
+			taken, sent := sumOf(in), sumOf(out)
 			t.set(rdmaRead, s.clock.now, taken)
 			t.set(rdmaWrite, s.clock.now, sent)
 			if whole {
+				came, left := crossed(taken, sent)
 				t.set(read, s.clock.now, came)
 				t.set(write, s.clock.now, left)
 			}

@@ -28,7 +28,6 @@ type job struct {
 	lost     loss
 	loads    exchangeLoad
 	measured measuredHosts
-	outside  outside
 }
 
 // nodes is the number of the job's nodes that the fabric has.

@@ -37,7 +37,7 @@ func (s *Stage) unable(rc *regionCase, c *suspect, p *root.Pressure) float64 {
 		return addsTooLittle(grew/interval, s.averaged(rc, p).ArrivesMore(end))
 	}
 	least, enough := culpritShare, enoughShare
-	if most := s.boundOn(c.job, rc.fullest, c.file || !c.filesKnown || s.hasOutside(c.job), p); most.known {
+	if most := s.boundOn(c.job, rc.fullest, c.file || !c.filesKnown, p); most.known {
 		enough = enoughBound
 		all, was = min(all, most.now*interval), min(was, most.before*interval)
 	}
