@@ -2,6 +2,7 @@ package diagnose
 
 import (
 	"maps"
+	"math"
 	"slices"
 
 	"github.com/giverny/giverny/schema"
@@ -33,9 +34,11 @@ func (s *Stage) hold(rc *regionCase, because string, d *schema.Diagnosis) string
 	h := s.kept[d.Region]
 	fellSilent := h != nil && h.root != nil && s.fellSilent(h.root.Device)
 	began := s.began(rc)
-	swells := h != nil && rc.onset >= 0 && began > h.began+settle && d.Cause.Class == schema.CauseUnknown
+	rises := h != nil && rc.onset >= 0 && began > h.began+settle
+	swells := rises && d.Cause.Class == schema.CauseUnknown
 	resumes := h != nil && s.resumes(rc)
-	if s.before(rc).n >= leastBefore && !fellSilent && !swells && !resumes {
+	outlasts := h != nil && h.cause.Class != schema.CauseUnknown && (rc.onset < 0 || s.forgot(h) && !(rises && rc.peaks()))
+	if s.before(rc).n >= leastBefore && !fellSilent && !swells && !resumes && !outlasts {
 		s.kept[d.Region] = &kept{time: d.Time, cause: d.Cause, jobs: d.Jobs, failures: d.Failures, root: d.Root, action: d.Action, because: because, seen: s.clock.now, began: began}
 		return because
 	}
@@ -43,7 +46,7 @@ func (s *Stage) hold(rc *regionCase, because string, d *schema.Diagnosis) string
 		return because
 	}
 	h.seen = s.clock.now
-	if d.Cause.Class != schema.CauseUnknown && !h.agrees(d) && !fellSilent && !resumes || h.cause.Class == schema.CauseUnknown || rc.back.Kind == schema.RootDeadlock {
+	if d.Cause.Class != schema.CauseUnknown && !h.agrees(d) && !fellSilent && !resumes && !outlasts || h.cause.Class == schema.CauseUnknown || rc.back.Kind == schema.RootDeadlock {
 		return because
 	}
 	if !s.stands(h) {
@@ -59,6 +62,29 @@ func (s *Stage) hold(rc *regionCase, because string, d *schema.Diagnosis) string
 		return "Found while " + portName(h.root.Device, "") + " gave readings, which it does not now: " + h.because
 	}
 	return "Found when it began: " + h.because
+}
+
+// forgot reports whether what shows the cause of a verdict left the window: the onset, with enough before it, or the failures.
+func (s *Stage) forgot(h *kept) bool {
+	shown, last := h.began, schema.Instant(math.MinInt64)
+	for _, f := range h.failures {
+		last = max(last, f.Time)
+	}
+	if len(h.failures) > 0 {
+		shown = min(shown, s.clock.slotOf(int64(last)))
+	}
+	return shown-leastBefore < s.clock.now-int64(s.cfg.Window)
+}
+
+// peaks reports whether a region stalls more since its onset than at any time remembered before.
+func (rc *regionCase) peaks() bool {
+	before := 0.
+	for _, v := range rc.stall[:rc.onset] {
+		if v > before {
+			before = v
+		}
+	}
+	return slices.ContainsFunc(rc.stall[rc.onset:], func(v float64) bool { return v > before })
 }
 
 // fellSilent reports whether a switch gave load readings within the window, but none in this interval.
@@ -105,14 +131,17 @@ func (s *Stage) stands(h *kept) bool {
 			return false
 		}
 	}
-	return !slices.ContainsFunc(h.failures, func(was schema.NearFailure) bool {
-		again := func(o schema.NearFailure) bool {
-			return o.Device == was.Device && o.Port == was.Port && o.Time > was.Time
+	return !slices.ContainsFunc(h.failures, s.cameBack)
+}
+
+// cameBack reports whether the last that is remembered of a failed part is that it came back, unless it flaps.
+func (s *Stage) cameBack(was schema.NearFailure) bool {
+	for i := len(s.failures) - 1; i >= 0; i-- {
+		if f := &s.failures[i]; f.Device == was.Device && f.Port == was.Port {
+			return !f.broke() && f.Time > was.Time && f.times < 2
 		}
-		return !slices.ContainsFunc(h.failures, again) && slices.ContainsFunc(s.failures, func(f failure) bool {
-			return !f.broke() && f.Device == was.Device && f.Port == was.Port && f.Time > was.Time
-		})
-	})
+	}
+	return false
 }
 
 // forgetKept drops the verdicts on regions that have been gone for a window.
