@@ -134,11 +134,11 @@ func (s *Stage) stands(h *kept) bool {
 	return !slices.ContainsFunc(h.failures, s.cameBack)
 }
 
-// cameBack reports whether the last that is remembered of a failed part is that it came back, unless it flaps.
+// cameBack reports whether the last that is remembered of a failed part is that it came back; if it flaps, longer ago than a pause.
 func (s *Stage) cameBack(was schema.NearFailure) bool {
 	for i := len(s.failures) - 1; i >= 0; i-- {
 		if f := &s.failures[i]; f.Device == was.Device && f.Port == was.Port {
-			return !f.broke() && f.Time > was.Time && f.times < 2
+			return !f.broke() && f.Time > was.Time && (f.times < 2 || s.clock.now-s.clock.slotOf(int64(f.Time)) > longPause)
 		}
 	}
 	return false
