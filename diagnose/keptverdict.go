@@ -1,8 +1,8 @@
 package diagnose
 
 import (
+	"cmp"
 	"maps"
-	"math"
 	"slices"
 
 	"github.com/giverny/giverny/schema"
@@ -24,9 +24,9 @@ type kept struct {
 // leastBefore is how many calm intervals before an onset must be remembered to say what is usual, and to keep a new verdict.
 const leastBefore = 3
 
-// hold replaces the verdict on a region by the kept one if the onset left the window, the region resumes or swells again for no
-// visible reason, or its root gives no more readings, as long as what the kept one blames is there and nothing else fits now. It
-// returns the reason.
+// hold replaces the verdict on a region by the kept one if the onset or the failures left the window, the region resumes or swells
+// again for no visible reason, or its root gives no more readings, as long as what the kept one blames is there and nothing new
+// speaks against it. It returns the reason.
 func (s *Stage) hold(rc *regionCase, because string, d *schema.Diagnosis) string {
 	if s.kept == nil {
 		s.kept = map[uint64]*kept{}
@@ -37,7 +37,7 @@ func (s *Stage) hold(rc *regionCase, because string, d *schema.Diagnosis) string
 	rises := h != nil && rc.onset >= 0 && began > h.began+settle
 	swells := rises && d.Cause.Class == schema.CauseUnknown
 	resumes := h != nil && s.resumes(rc)
-	outlasts := h != nil && h.cause.Class != schema.CauseUnknown && (rc.onset < 0 || s.forgot(h) && !(rises && rc.peaks()))
+	outlasts := h != nil && h.cause.Class != schema.CauseUnknown && s.forgot(h) && !(rises && rc.peaks())
 	if s.before(rc).n >= leastBefore && !fellSilent && !swells && !resumes && !outlasts {
 		s.kept[d.Region] = &kept{time: d.Time, cause: d.Cause, jobs: d.Jobs, failures: d.Failures, root: d.Root, action: d.Action, because: because, seen: s.clock.now, began: began}
 		return because
@@ -66,12 +66,10 @@ func (s *Stage) hold(rc *regionCase, because string, d *schema.Diagnosis) string
 
 // forgot reports whether what shows the cause of a verdict left the window: the onset, with enough before it, or the failures.
 func (s *Stage) forgot(h *kept) bool {
-	shown, last := h.began, schema.Instant(math.MinInt64)
-	for _, f := range h.failures {
-		last = max(last, f.Time)
-	}
+	shown := h.began
 	if len(h.failures) > 0 {
-		shown = min(shown, s.clock.slotOf(int64(last)))
+		last := slices.MaxFunc(h.failures, func(a, b schema.NearFailure) int { return cmp.Compare(a.Time, b.Time) })
+		shown = min(shown, s.clock.slotOf(int64(last.Time)))
 	}
 	return shown-leastBefore < s.clock.now-int64(s.cfg.Window)
 }
@@ -80,7 +78,7 @@ func (s *Stage) forgot(h *kept) bool {
 func (rc *regionCase) peaks() bool {
 	before := 0.
 	for _, v := range rc.stall[:rc.onset] {
-		if v > before {
+		if v > before { // not NaN
 			before = v
 		}
 	}
@@ -136,8 +134,11 @@ func (s *Stage) stands(h *kept) bool {
 
 // cameBack reports whether the last that is remembered of a failed part is that it came back; if it flaps, longer ago than a pause.
 func (s *Stage) cameBack(was schema.NearFailure) bool {
+	failed := failure{Failure: schema.Failure{Device: was.Device, Port: was.Port}}
+	failed.place(s.graph)
+	part := failed.part()
 	for i := len(s.failures) - 1; i >= 0; i-- {
-		if f := &s.failures[i]; f.Device == was.Device && f.Port == was.Port {
+		if f := &s.failures[i]; f.part() == part {
 			return !f.broke() && f.Time > was.Time && (f.times < 2 || s.clock.now-s.clock.slotOf(int64(f.Time)) > longPause)
 		}
 	}

@@ -44,7 +44,7 @@ func (s *Stage) movedRound(rc *regionCase, f *failure, p *root.Pressure) (share 
 		return 0
 	}
 	for _, failed := range f.links {
-		if s.router.Grid.Dim(failed) < 0 || p.UseOf(failed) >= root.LeastUse {
+		if s.router.Grid.Dim(failed) < 0 {
 			continue
 		}
 		if most, instead := s.addedAround(rc, failed, p); instead > 0 {
