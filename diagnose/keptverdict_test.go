@@ -204,6 +204,9 @@ func TestAVerdictOutlivesItsFailureIfSeenLate(t *testing.T) {
 		t.Fatalf("at first: %s: %s", first.Cause.Class, first.Text)
 	}
 	for after := range 40 {
+		if after == 20 {
+			p.reload() // a restart forgets nothing of it
+		}
 		if late := p.step(1)[0]; late.Cause.Class != schema.CauseFailure {
 			t.Fatalf("%d intervals later: %s: %s", after, late.Cause.Class, late.Text)
 		}
