@@ -24,9 +24,9 @@ type kept struct {
 // leastBefore is how many calm intervals before an onset must be remembered to say what is usual, and to keep a new verdict.
 const leastBefore = 3
 
-// hold replaces the verdict on a region by the kept one if the onset left the window, the region resumes or swells again for no
-// visible reason, or its root gives no more readings, as long as what the kept one blames is there and nothing else fits now. It
-// returns the reason.
+// hold replaces the verdict on a region by the kept one if the onset or the failures left the window, the region resumes or swells
+// again for no visible reason, or its root gives no more readings, as long as what the kept one blames is there and nothing new
+// speaks against it. It returns the reason.
 func (s *Stage) hold(rc *regionCase, because string, d *schema.Diagnosis) string {
 	if s.kept == nil {
 		s.kept = map[uint64]*kept{}
@@ -34,9 +34,11 @@ func (s *Stage) hold(rc *regionCase, because string, d *schema.Diagnosis) string
 	h := s.keptFor(d)
 	fellSilent := h != nil && h.root != nil && s.fellSilent(h.root.Device)
 	began := s.began(rc)
-	swells := h != nil && rc.onset >= 0 && (began > h.began+settle || s.swelled(rc, h)) && d.Cause.Class == schema.CauseUnknown
+	rises := h != nil && rc.onset >= 0 && began > h.began+settle
+	swells := h != nil && rc.onset >= 0 && (rises || s.swelled(rc, h)) && d.Cause.Class == schema.CauseUnknown
 	resumes := h != nil && s.resumes(rc)
-	if s.before(rc).n >= leastBefore && !fellSilent && !swells && !resumes {
+	outlasts := h != nil && h.cause.Class != schema.CauseUnknown && s.forgot(h) && !(rises && rc.peaks())
+	if s.before(rc).n >= leastBefore && !fellSilent && !swells && !resumes && !outlasts {
 		if h != nil && h.agrees(d) {
 			began = min(began, h.began) // it only stalls more
 		}
@@ -47,7 +49,7 @@ func (s *Stage) hold(rc *regionCase, because string, d *schema.Diagnosis) string
 		return because
 	}
 	h.seen = s.clock.now
-	if d.Cause.Class != schema.CauseUnknown && !h.agrees(d) && !fellSilent && !resumes || h.cause.Class == schema.CauseUnknown || rc.back.Kind == schema.RootDeadlock {
+	if d.Cause.Class != schema.CauseUnknown && !h.agrees(d) && !fellSilent && !resumes && !outlasts || h.cause.Class == schema.CauseUnknown || rc.back.Kind == schema.RootDeadlock {
 		return because
 	}
 	if !s.stands(h) {
@@ -104,6 +106,27 @@ func (s *Stage) swelled(rc *regionCase, h *kept) bool {
 // moreStall is how many times a region's earlier stall is clearly more.
 const moreStall = 1.3
 
+// forgot reports whether what shows the cause of a verdict left the window: the onset, with enough before it, or the failures.
+func (s *Stage) forgot(h *kept) bool {
+	shown := h.began
+	if len(h.failures) > 0 {
+		last := slices.MaxFunc(h.failures, func(a, b schema.NearFailure) int { return cmp.Compare(a.Time, b.Time) })
+		shown = min(shown, s.clock.slotOf(int64(last.Time)))
+	}
+	return shown-leastBefore < s.clock.now-int64(s.cfg.Window)
+}
+
+// peaks reports whether a region stalls more since its onset than at any time remembered before.
+func (rc *regionCase) peaks() bool {
+	before := 0.
+	for _, v := range rc.stall[:rc.onset] {
+		if v > before { // not NaN
+			before = v
+		}
+	}
+	return slices.ContainsFunc(rc.stall[rc.onset:], func(v float64) bool { return v > before })
+}
+
 // fellSilent reports whether a switch gave load readings within the window, but none in this interval.
 func (s *Stage) fellSilent(device string) bool {
 	use := s.memory.metrics[schema.BandwidthUsed]
@@ -148,14 +171,20 @@ func (s *Stage) stands(h *kept) bool {
 			return false
 		}
 	}
-	return !slices.ContainsFunc(h.failures, func(was schema.NearFailure) bool {
-		again := func(o schema.NearFailure) bool {
-			return o.Device == was.Device && o.Port == was.Port && o.Time > was.Time
+	return !slices.ContainsFunc(h.failures, s.cameBack)
+}
+
+// cameBack reports whether the last that is remembered of a failed part is that it came back; if it flaps, longer ago than a pause.
+func (s *Stage) cameBack(was schema.NearFailure) bool {
+	failed := failure{Failure: schema.Failure{Device: was.Device, Port: was.Port}}
+	failed.place(s.graph)
+	part := failed.part()
+	for i := len(s.failures) - 1; i >= 0; i-- {
+		if f := &s.failures[i]; f.part() == part {
+			return !f.broke() && f.Time > was.Time && (f.times < 2 || s.clock.now-s.clock.slotOf(int64(f.Time)) > longPause)
 		}
-		return !slices.ContainsFunc(h.failures, again) && slices.ContainsFunc(s.failures, func(f failure) bool {
-			return !f.broke() && f.Device == was.Device && f.Port == was.Port && f.Time > was.Time
-		})
-	})
+	}
+	return false
 }
 
 // forgetKept drops the verdicts on regions that have been gone for a window.

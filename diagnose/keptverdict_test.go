@@ -152,3 +152,98 @@ func TestAKeptVerdictOutlivesARestart(t *testing.T) {
 		t.Errorf("after a restart: %s", diff)
 	}
 }
+
+// TestAVerdictOutlivesItsFailure: a cable that failed stays the cause of a region that stalls no more than it did, though its log
+// line left the window and a job's traffic explains the region. What stalls more, or whose cable came back, is judged again.
+func TestAVerdictOutlivesItsFailure(t *testing.T) {
+	for name, c := range map[string]struct {
+		goesOn func(p *plant, region []schema.LinkID)
+		want   schema.CauseClass
+	}{
+		"it stands": {func(p *plant, _ []schema.LinkID) { p.step(40) }, schema.CauseFailure},
+		"it calms down in part and rises again": {func(p *plant, region []schema.LinkID) {
+			p.step(10)
+			p.congest(15, region...)
+			p.step(20)
+			p.congest(40, region...)
+			p.step(10)
+		}, schema.CauseFailure},
+		"the cable flaps": {func(p *plant, _ []schema.LinkID) {
+			for range 10 {
+				p.step(3)
+				p.fails(schema.LinkRestored, "1,1,1", "X+")
+				p.step(1)
+				p.fails(schema.LinkFailed, "1,1,1", "X+")
+			}
+		}, schema.CauseFailure},
+		"a job makes it worse": {func(p *plant, region []schema.LinkID) {
+			p.step(40)
+			p.moved["1"] *= 2
+			for _, l := range region {
+				p.use[l] *= 2
+			}
+			p.congest(80, region...)
+			p.step(4)
+		}, schema.CauseIntraApplication},
+		"the cable came back, as its other end reports": {func(p *plant, _ []schema.LinkID) {
+			p.step(40)
+			p.fails(schema.LinkRestored, "2,1,1", "X-")
+			p.step(5)
+		}, schema.CauseIntraApplication},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := newPlant(t, "torus:8x8x8")
+			p.hasUse = true
+			region := p.within(neighbours(p))
+			for _, l := range region {
+				p.use[l] = 40
+			}
+			p.moved["1"] = 6000 * usual
+			p.step(35)
+			p.fails(schema.LinkFailed, "1,1,1", "X+")
+			p.congest(40, region...)
+			if first := p.step(5)[0]; first.Cause.Class != schema.CauseFailure {
+				t.Fatalf("at first: %s: %s", first.Cause.Class, first.Text)
+			}
+			c.goesOn(p, region)
+			if late := p.step(1)[0]; late.Cause.Class != c.want {
+				t.Errorf("%s, accused %v: %s", late.Cause.Class, late.Jobs, late.Text)
+			}
+		})
+	}
+}
+
+// TestAVerdictOutlivesItsFailureIfSeenLate: a region that begins long after a cable failed, with the load that went the other way
+// round since, is still the cable's when the failure leaves the window before the region's onset does.
+func TestAVerdictOutlivesItsFailureIfSeenLate(t *testing.T) {
+	p := newPlant(t, "torus:8x8x8")
+	p.hasUse = true
+	region := p.within(neighbours(p))
+	row := p.within(box(0, 1, 1, 8, 1, 1))
+	failed := p.link("1,1,1", "X+")
+	for _, l := range append(region, row...) {
+		p.use[l] = 40
+	}
+	p.moved["1"] = 6000 * usual
+	p.step(35)
+	p.fails(schema.LinkFailed, "1,1,1", "X+")
+	p.use[failed] = 0
+	p.step(24)
+	for _, l := range row {
+		if l != failed {
+			p.use[l] = 60
+		}
+	}
+	p.congest(40, region...)
+	if first := p.step(4)[0]; first.Cause.Class != schema.CauseFailure {
+		t.Fatalf("at first: %s: %s", first.Cause.Class, first.Text)
+	}
+	for after := range 40 {
+		if after == 20 {
+			p.reload() // a restart forgets nothing of it
+		}
+		if late := p.step(1)[0]; late.Cause.Class != schema.CauseFailure {
+			t.Fatalf("%d intervals later: %s: %s", after, late.Cause.Class, late.Text)
+		}
+	}
+}

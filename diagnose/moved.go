@@ -38,13 +38,14 @@ func (s *Stage) moved(rc *regionCase, f *failure, p *root.Pressure) float64 {
 }
 
 // movedRound is the same on a torus: traffic of a failed link goes the other way round its ring, or takes the dimensions in
-// another order, over the links beside it. It is the share of the highest load that was added to a link at the region.
+// another order, over the links beside it; if the link comes back within the interval, a part of it. It is the share of the highest
+// load that was added to a link at the region.
 func (s *Stage) movedRound(rc *regionCase, f *failure, p *root.Pressure) (share float64) {
 	if s.passesNothing(f) {
 		return 0
 	}
 	for _, failed := range f.links {
-		if s.router.Grid.Dim(failed) < 0 || p.UseOf(failed) >= root.LeastUse {
+		if s.router.Grid.Dim(failed) < 0 {
 			continue
 		}
 		if most, instead := s.addedAround(rc, failed, p); instead > 0 {
