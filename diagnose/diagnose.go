@@ -79,6 +79,7 @@ func slowTrees(cases []regionCase) int {
 func (s *Stage) examine(rc *regionCase, p *root.Pressure, snap *schema.Snapshot) {
 	p.Stall = snap.Find(rc.region.Metric)
 	rc.load = s.loadChange(rc)
+	s.cutToFirstStep(rc)
 	p.Flat = func(l schema.LinkID) bool { return s.isFlat(rc, l) }
 	p.Begins = rc.again >= 0 && s.beganAgain(rc) == s.clock.now
 	p.Peaks = func(l schema.LinkID) (float64, float64) { return s.peaks(rc, l) }
