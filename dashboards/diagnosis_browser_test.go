@@ -26,7 +26,7 @@ func hostileDay(g *topology.Graph) *schema.IntervalResult {
 			Failures: []schema.NearFailure{{Time: start - 5e9, Kind: schema.LinkFailed, Device: hostile, Port: "X+", Hops: 1}},
 			Root:     &schema.Root{Link: schema.NoLink, Device: "0,0,0", Port: "X+", Peer: hostile, Kind: "link_capacity"},
 			Victims:  []schema.VictimJob{{JobID: "4" + hostile, Slowdown: [2]float64{1.1, 1.6}}},
-			Action:   "place it in a compact block " + hostile, Text: "Job 17 (" + hostile + "): its all-to-all fills the links it stands on."},
+			Action:   "place it in a compact block " + hostile, Text: "Job 17 (" + hostile + "): its all-to-all fills the links on which it stalls."},
 		{Fabric: torus, Time: start, Region: 2, Metric: schema.CreditStall, Severity: schema.Low, Links: low.Links, Mean: low.Mean, Cause: schema.Cause{Class: schema.CauseUnknown, Confidence: .4},
 			Jobs: []schema.AccusedJob{}, Failures: []schema.NearFailure{}, Victims: []schema.VictimJob{}, Text: "Nothing stands out."},
 	}

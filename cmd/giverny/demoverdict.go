@@ -80,7 +80,7 @@ func (p *demoPrinter) becauseOf(d *schema.Diagnosis) string {
 	case d.Cause.Class == schema.CauseFailure:
 		return "a link carries less than before"
 	case d.Cause.Class == schema.CauseSlowHost:
-		return "a host does not take what arrives"
+		return "a host does not drain its incoming traffic"
 	case len(d.Jobs) == 0:
 		return strings.ReplaceAll(string(d.Cause.Class), "_", " ")
 	}
@@ -89,7 +89,7 @@ func (p *demoPrinter) becauseOf(d *schema.Diagnosis) string {
 		traffic = "its " + name
 	}
 	if d.Cause.Class == schema.CauseIntraApplication {
-		return p.jobName(d.Jobs[0].JobID) + ": " + traffic + " fills the links it stands on"
+		return p.jobName(d.Jobs[0].JobID) + ": " + traffic + " fills the links on which it stalls"
 	}
 	return p.jobName(d.Jobs[0].JobID) + ": " + traffic + " loads the region"
 }
