@@ -64,7 +64,7 @@ func TestFillWaitsSaysWhatDoesNotFit(t *testing.T) {
 		},
 		"steps that all_reduce by ring does not have (rank 1: 1): waits are found": func(run *collective.Run) { run.Steps[5].Peer = 0 },
 		"steps that all_reduce by ring does not have (rank 3: 1): waits are found": func(run *collective.Run) { run.Steps[len(run.Steps)-1].Step = 9 },
-		"no all_to_all by ring": func(run *collective.Run) { run.Communicators[0].Operation = collective.AllToAll },
+		"all_to_all by ring is not supported": func(run *collective.Run) { run.Communicators[0].Operation = collective.AllToAll },
 		"1073741824 chunks and 1 channels is too large for a plan: waits are found": func(run *collective.Run) { run.Steps[0].Chunk = 1<<30 - 1 },
 	} {
 		run := whole

@@ -258,7 +258,7 @@ func TestAWrongTopologyPausesItsFabric(t *testing.T) {
 		f := r.fabric(t, wrong, one(src))
 		go func() {
 			time.Sleep(30 * time.Second)
-			if err := f.Ready(t.Context()); err == nil || !strings.Contains(err.Error(), "topology does not fit") {
+			if err := f.Ready(t.Context()); err == nil || !strings.Contains(err.Error(), "topology does not match") {
 				t.Errorf("ready: %v", err)
 			}
 			if err := f.SetGraph(right); err != nil {
