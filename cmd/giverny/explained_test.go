@@ -22,13 +22,13 @@ func TestExplained(t *testing.T) {
 	refused := &fs.PathError{Op: "open", Path: "key", Err: syscall.EACCES}
 	cmd := &cobra.Command{Use: "look FILE"}
 	for want, err := range map[string]error{
-		"check the path":                     fmt.Errorf("links: %w", missing),
-		"give /dev/stdin to read standard input":                                     input,
-		"give a file instead of a folder":                                            folder,
-		"run as a user with access, or change the file's permissions":                    refused,
-		"the file is damaged or has another format: see look --help": json.Unmarshal([]byte("{"), &struct{}{}),
-		"the connection was closed unexpectedly: check the log of the other side, and retry":      &url.Error{Op: "Get", URL: "http://giverny:8080", Err: io.ErrUnexpectedEOF},
-		"usage: look FILE; see look --help":                                 cobra.ExactArgs(1)(cmd, nil),
+		"check the path":                                                                     fmt.Errorf("links: %w", missing),
+		"give /dev/stdin to read standard input":                                             input,
+		"give a file instead of a folder":                                                    folder,
+		"run as a user with access, or change the file's permissions":                        refused,
+		"the file is damaged or has another format: see look --help":                         json.Unmarshal([]byte("{"), &struct{}{}),
+		"the connection was closed unexpectedly: check the log of the other side, and retry": &url.Error{Op: "Get", URL: "http://giverny:8080", Err: io.ErrUnexpectedEOF},
+		"usage: look FILE; see look --help":                                                  cobra.ExactArgs(1)(cmd, nil),
 	} {
 		got := explained(cmd, err)
 		if got.Error() != err.Error()+"; "+want || !errors.Is(got, err) {

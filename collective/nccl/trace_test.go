@@ -167,7 +167,7 @@ func TestTracesOfSomeRanks(t *testing.T) {
 
 func TestTracesRefuse(t *testing.T) {
 	for want, text := range map[string]string{
-		"not a list of trace events":      `{"header": {}}`,
+		"not a list of trace events":   `{"header": {}}`,
 		"a.json:2: ts":                 "[\n" + `{"ph": "b", "cat": "COLL", "ts": -5}]`,
 		"a.json:1: \"nonsense\"":       `[nonsense`,
 		"more than 65536 bytes":        `[{"name": "` + strings.Repeat("x", 70_000) + `"}]`,

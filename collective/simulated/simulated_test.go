@@ -97,7 +97,7 @@ func TestMissingLines(t *testing.T) {
 	lines := strings.SplitAfter(b.String(), "\n")
 	for want, text := range map[string]string{
 		"run.jsonl: the file is truncated: later records are missing": strings.Join(lines[:len(lines)-3], ""),
-		"run.jsonl: 2 of 13 records are missing":                    strings.Join(slices.Concat(lines[:6], lines[8:]), ""),
+		"run.jsonl: 2 of 13 records are missing":                      strings.Join(slices.Concat(lines[:6], lines[8:]), ""),
 	} {
 		got, err := Read(strings.NewReader(text), "run.jsonl")
 		if err != nil || !got.Cut || !slices.Equal(got.Notes, []string{want}) {

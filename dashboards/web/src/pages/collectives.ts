@@ -1,5 +1,5 @@
 // Collectives of jobs that were diagnosed: what each cost, and of one a timeline of ranks by time with the critical path,
-// its culprits, and the regions of congestion that its flows crossed.
+// its culprits, and the congestion regions that its flows crossed.
 import { isAbort } from "../api.ts";
 import type { App } from "../app.ts";
 import { h, svg } from "../dom.ts";
