@@ -194,7 +194,7 @@ func (s *session) probe(p hostping.Probe) (micros []float64, reason string) {
 	result, err := s.o.Prober.Probe(ctx, p)
 	switch {
 	case err != nil && ctx.Err() != nil:
-		err = fmt.Errorf("no answer within %v", s.o.ProbeTimeout)
+		err = fmt.Errorf("timed out after %v", s.o.ProbeTimeout)
 		fallthrough
 	case err != nil:
 		if s.failures++; s.failures == maxFailures {

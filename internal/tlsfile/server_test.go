@@ -145,7 +145,7 @@ func TestServerFiles(t *testing.T) {
 		"cert: stat no.pem: ":  {Cert: "no.pem", Key: key},
 		"key: stat no.pem: ":   {Cert: cert, Key: "no.pem"},
 		"holds no certificate": {Cert: cert, Key: key, CA: key},
-		"ca: without cert":     {CA: cert},
+		"ca: given without cert":     {CA: cert},
 		"key: empty":           {Cert: cert},
 	} {
 		if _, err := tlsfile.NewReloader(files, slog.Default()); err == nil || !strings.Contains(err.Error(), want) {

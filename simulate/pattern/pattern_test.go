@@ -351,7 +351,7 @@ func TestPieces(t *testing.T) {
 	}
 	near(t, "end", predict(t, tree, p).End.Nanoseconds(), 377831.0857)
 	for bad, want := range map[string]string{"": "puts.csv: want a header", "a,b,c\n": "puts.csv: want a header", "from,to,bytes\n1,2,x\n": "puts.csv: line 2: ",
-		"from,to,bytes\n1,2,3\n-1,2,3\n": `puts.csv: line 3: from "-1": want a process`, "from,to,bytes\n1,2\n": "puts.csv: line 2: 2 fields where 3 are wanted, as in the header; complete"} {
+		"from,to,bytes\n1,2,3\n-1,2,3\n": `puts.csv: line 3: from "-1": want a process`, "from,to,bytes\n1,2\n": "puts.csv: line 2: 2 fields where the header has 3; complete"} {
 		if _, err := ReadPieces(strings.NewReader(bad), "puts.csv"); err == nil || !strings.HasPrefix(err.Error(), want) {
 			t.Errorf("%q: %v, want %s", bad, err, want)
 		}
