@@ -26,7 +26,7 @@ func TestHostileDescriptions(t *testing.T) {
 		{"mismatched", "<topology>\n<object></topology>", "host.xml:2: element <object> closed by </topology>"},
 		{"no cpu", "<system version=\"1\"></system>", "<system> without <cpu>"},
 		{"no packages", "<topology version=\"2.0\"></topology>", "no Package and no NUMANode"},
-		{"a GPU twice", `<system><cpu numaid="0"><pci class="0x030200"><gpu dev="0"/></pci><pci class="0x030200"><gpu dev="0"/></pci></cpu></system>`, "gpu0 is there twice"},
+		{"a GPU twice", `<system><cpu numaid="0"><pci class="0x030200"><gpu dev="0"/></pci><pci class="0x030200"><gpu dev="0"/></pci></cpu></system>`, "gpu0 is duplicated"},
 		{"other encoding", "<?xml version=\"1.0\" encoding=\"utf-16\"?><topology/>", "want UTF-8"},
 		{"no table", "hello\nworld\n", "host.xml:1: no table: want the output of nvidia-smi topo -m"},
 		{"short row", "\tGPU0\tNIC0\nGPU0\t X \n", "host.xml:2: GPU0 has 1 cells, want 2"},

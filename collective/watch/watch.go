@@ -69,7 +69,7 @@ func (c *Config) Validate() error {
 	for i, folder := range c.Folders {
 		key := func(name string) string { return fmt.Sprintf("folders.%d.%s", i, name) }
 		f.Check(folder.Dir != "", key("dir"), "is empty; name the folder")
-		f.Check(!seen[path.Clean(folder.Dir)], key("dir"), "%q is there twice", folder.Dir)
+		f.Check(!seen[path.Clean(folder.Dir)], key("dir"), "%q is duplicated", folder.Dir)
 		seen[path.Clean(folder.Dir)] = true
 		_, err := records.Named(folder.Format)
 		f.Check(err == nil, key("format"), "%v", err)

@@ -74,7 +74,7 @@ func TestReadRefuses(t *testing.T) {
 		text, want string
 	}{
 		{torus, "", "empty"},
-		{torus, "credit\n1\n", "which link"},
+		{torus, "credit\n1\n", "identify the link"},
 		{torus, "link\n1\n", "no metric"},
 		{torus, "link,x,y,z,credit\n", "both"},
 		{torus, "x,y,credit\n", "3 dimensions"},
@@ -95,7 +95,7 @@ func TestReadRefuses(t *testing.T) {
 		{torus, "x,y,z,credit\n0.25,0,0,1\n", "multiple of 0.5"},
 		{torus, "x,y,z,credit\n4.5,0,0,1\n", "less than 4"},
 		{torus, "x,y,z,credit\nnan,0,0,1\n", "multiple of 0.5"},
-		{mesh, "x,y,credit\n3.5,0,1\n", "mesh ends"},
+		{mesh, "x,y,credit\n3.5,0,1\n", "edge of the mesh"},
 		{torus, "time,link,credit\nsoon,1,1\n", `line 2: column time: time "soon": want RFC 3339`},
 		{torus, "time,link,credit\n,1,1\n", "line 2: column time: it is empty"},
 		{torus, "time,link,credit\n2026-01-05T00:01:00Z,1,1\n2026-01-05T00:00:00Z,1,1\n", "line 3: time 2026-01-05T00:00:00Z comes after 2026-01-05T00:01:00Z"},

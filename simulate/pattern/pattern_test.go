@@ -259,7 +259,7 @@ func TestFaultsInPrograms(t *testing.T) {
 	}
 	cut := []packet.Fault{{At: 100 * packet.Microsecond, Link: schema.NoLink, Device: g.Hosts()[5]}}
 	_, err = Experiment{Graph: g, Model: nsimACE(t), Program: p, Faults: cut}.Run()
-	if err == nil || !strings.Contains(err.Error(), "given up after retries") || !strings.Contains(err.Error(), "process 5 waits") {
+	if err == nil || !strings.Contains(err.Error(), "failed after all retries") || !strings.Contains(err.Error(), "process 5 has been waiting") {
 		t.Errorf("got %v", err)
 	}
 	p, err = ReadCalls(strings.NewReader(header+"0,0,put,5,1048576,0\n"), "calls.csv")
