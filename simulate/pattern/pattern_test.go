@@ -123,7 +123,7 @@ func TestProgramsRunAgain(t *testing.T) {
 		if first.Len() == 0 || first.String() != second.String() {
 			t.Errorf("%s: two runs differ:\n%s\n%s", p.Name, first.String(), second.String())
 		}
-		if p.Name == "deadlockError" && !strings.Contains(first.String(), "process 0 waits") {
+		if p.Name == "deadlockError" && !strings.Contains(first.String(), "process 0 has been waiting") {
 			t.Errorf("deadlockError program: %s", first.String())
 		}
 	}
