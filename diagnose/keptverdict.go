@@ -59,9 +59,9 @@ func (s *Stage) hold(rc *regionCase, because string, d *schema.Diagnosis) string
 		return slices.ContainsFunc(d.Jobs, func(a schema.AccusedJob) bool { return a.JobID == v.JobID })
 	})
 	if fellSilent {
-		return "Found while " + portName(h.root.Device, "") + " gave readings, which it does not now: " + h.because
+		return "Found while " + portName(h.root.Device, "") + " still reported counters, which it no longer does: " + h.because
 	}
-	return "Found when it began: " + h.because
+	return "Found when the congestion began: " + h.because
 }
 
 // forgot reports whether what shows the cause of a verdict left the window: the onset, with enough before it, or the failures.

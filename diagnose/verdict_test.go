@@ -40,7 +40,7 @@ func TestVerdicts(t *testing.T) {
 			p.moved["1"] = 40 * usual
 			p.congest(40, p.within(one)...)
 			p.step(4)
-		}, schema.CauseIntraApplication, "1", "", "in its own way"},
+		}, schema.CauseIntraApplication, "1", "", "congests itself"},
 		{"a job reads files", "torus:8x8x8", func(p *plant) {
 			one := neighbours(p)
 			p.step(25)
