@@ -72,9 +72,6 @@ func (s *Stage) rate(rc *regionCase, c *suspect, p *root.Pressure) {
 	default:
 		way *= wayUnknown
 	}
-	if seen, known := s.seenOnWay(rc, c, p); known {
-		way = seen
-	}
 	space := max(c.cross, .9*min(1, c.gate), way)
 	if c.root || c.file && c.filesKnown && s.endsAtNoJob(rc) {
 		space = max(space, .9)
