@@ -33,25 +33,18 @@ func (s *Stage) diagnose(r *schema.IntervalResult) []schema.Diagnosis {
 	p.Remember(&s.floor)
 	s.compare(p)
 	s.findSilent(p)
-	for _, within := range [2]bool{false, true} { // stall inside switches after the stalled links around it
-		for i := range cases {
-			if rc := &cases[i]; within == (rc.region.Metric == schema.InqStall) {
-				s.examine(rc, p, snap)
-			}
-		}
-		trees := slowTrees(cases)
-		for i := range cases {
-			if rc := &cases[i]; within == (rc.region.Metric == schema.InqStall) {
-				p.Stall = snap.Find(rc.region.Metric)
-				p.Before = s.usedBefore(rc)
-				rc.trees = trees
-				rc.verdict = s.inside(rc, s.decide(rc, p), cases)
-				rc.sink = s.readerAt(rc, &rc.verdict)
-			}
-		}
-	}
 	for i := range cases {
-		out[i] = s.report(snap, &cases[i], &cases[i].verdict)
+		s.examine(&cases[i], p, snap)
+	}
+	trees := slowTrees(cases)
+	for i := range cases {
+		rc := &cases[i]
+		p.Stall = snap.Find(rc.region.Metric)
+		p.Before = s.usedBefore(rc)
+		rc.trees = trees
+		v := s.decide(rc, p)
+		rc.sink = s.readerAt(rc, &v)
+		out[i] = s.report(snap, rc, &v)
 	}
 	s.forgetKept()
 	s.forgetMeans()
