@@ -27,7 +27,6 @@ type regionCase struct {
 	drain    root.Drain
 	sender   *job // its nodes send what converges on the drain; nil: unknown
 	neck     root.Neck
-	trees    int              // how many switches the interval's trees of held-back traffic lead to
 	sink     *topology.Device // on a grid, the node of a file-reading job where most of that traffic ends; nil: none
 	endings  root.Endings     // on a grid
 	full     schema.LinkID    // on a grid, the full link that most traffic waits for; NoLink: unknown

@@ -5,7 +5,6 @@ import (
 
 	"github.com/giverny/giverny/diagnose/root"
 	"github.com/giverny/giverny/schema"
-	"github.com/giverny/giverny/topology"
 )
 
 // diagnose returns a verdict for every region of severity Low or higher.
@@ -34,14 +33,8 @@ func (s *Stage) diagnose(r *schema.IntervalResult) []schema.Diagnosis {
 	s.compare(p)
 	s.findSilent(p)
 	for i := range cases {
-		s.examine(&cases[i], p, snap)
-	}
-	trees := slowTrees(cases)
-	for i := range cases {
 		rc := &cases[i]
-		p.Stall = snap.Find(rc.region.Metric)
-		p.Before = s.usedBefore(rc)
-		rc.trees = trees
+		s.examine(rc, p, snap)
 		v := s.decide(rc, p)
 		rc.sink = s.readerAt(rc, &v)
 		out[i] = s.report(snap, rc, &v)
@@ -50,22 +43,6 @@ func (s *Stage) diagnose(r *schema.IntervalResult) []schema.Diagnosis {
 	s.forgetMeans()
 	s.forgetRoots()
 	return out
-}
-
-// slowTrees counts the switches that trees of held-back traffic without added load lead to.
-func slowTrees(cases []regionCase) int {
-	n, seen := 0, map[topology.DeviceID]bool{}
-	for i := range cases {
-		d := &cases[i].drain
-		if !d.IsCertain() || seen[d.Device] {
-			continue
-		}
-		seen[d.Device] = true
-		if !d.Grew || cases[i].onset < 0 {
-			n++
-		}
-	}
-	return n
 }
 
 // examine gathers the evidence on each cause of a region.
