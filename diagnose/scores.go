@@ -109,7 +109,7 @@ func (s *Stage) rate(rc *regionCase, c *suspect, p *root.Pressure) {
 		rc.excludes(c) && rc.sender == nil: // that of a job in no table, whatever this job moved
 		c.score = math.Inf(-1)
 		return
-	case rc.excludes(c), s.meetsElsewhere(rc, c):
+	case rc.excludes(c):
 		c.score -= jobElsewhere
 	case c.job == rc.sender && rc.drain.Grew && rc.drain.IsCertain() && !c.known:
 		c.score += jobConverges
