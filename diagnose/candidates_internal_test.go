@@ -144,6 +144,7 @@ func TestACulpritMovesWhatArrives(t *testing.T) {
 			t.Errorf("%g%% before: %.3g bytes/s arrive more, want %.3g", before, got, want)
 		}
 		s.drain(rc, p)
+		s.findArriving(rc, p)
 		if got := arrives(); got == 0 == grows || rc.arrives > 1 != grows {
 			t.Errorf("%g%% before: %.3g bytes/s arrive more, %.2f times what did", before, got, rc.arrives)
 		}

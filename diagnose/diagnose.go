@@ -71,27 +71,24 @@ func (s *Stage) converge(rc *regionCase, p *root.Pressure) {
 	q := s.averaged(rc, p)
 	s.findSenders(rc)
 	s.drain(rc, q)
-	isSteady := rc.load < root.SteadyLoad && !rc.flooded
+	isSteady := rc.load < root.SteadyLoad
 	rc.neck = s.work.finder.Neck(p, rc.region.Links, s.work.senders, &rc.drain, isSteady)
 	rc.full = q.FullLink(rc.region.Links, &rc.neck, &rc.drain)
 	if rc.endings = s.work.finder.Endings(q, &rc.drain); isSteady && rc.endings.AtSlowLink() {
 		rc.neck = rc.endings.Neck()
 	}
-	if rc.endsAtNodes() {
-		s.findArriving(rc, q)
-	}
+	s.findArriving(rc, q)
 	rc.starved = s.starves(rc, q)
 	s.fitFailures(rc, p)
 }
 
-// drain finds the switch that a region's traffic converges on, and whether load was added there.
+// drain finds the switch that a region's traffic converges on, and whose nodes send it.
 func (s *Stage) drain(rc *regionCase, p *root.Pressure) {
 	from := -1
 	rc.drain, from = s.work.finder.Drain(p, rc.region.Links, s.work.senders, s.work.past.round)
 	if rc.sender = nil; from >= 0 {
 		rc.sender = s.work.sending[from]
 	}
-	s.findArriving(rc, p)
 }
 
 // findArriving finds whether the load where the traffic of a region on a grid ends rose since its onset.
