@@ -26,7 +26,6 @@ type work struct {
 	before, after []float64
 	values        []float64
 	usual         [numMeasured]usualSpread // over all running jobs
-	devices       []topology.DeviceID      // at the ends of a region's links
 	lagged        []*lagged                // of the jobs' features in this interval, the first laggedUsed
 	laggedUsed    int
 	correlator    correlation.Correlator
