@@ -76,11 +76,7 @@ func (s *Stage) rate(rc *regionCase, c *suspect, p *root.Pressure) {
 	if c.root || c.file && c.filesKnown && s.endsAtNoJob(rc) {
 		space = max(space, .9)
 	}
-	fit := c.Fit()
-	if c.started {
-		fit *= .3 // its start is one coincidence, not two
-	}
-	time := jobFit*fit + jobRise*c.rise + jobOutlying*outlying(c.devs)*(.3+.7*min(1, c.strength()))
+	time := jobFit*c.Fit() + jobRise*c.rise + jobOutlying*outlying(c.devs)*(.3+.7*min(1, c.strength()))
 	succeeds := s.succeeds(rc, c.job)
 	if succeeds {
 		time += jobStarted + jobRise*c.growth
