@@ -101,8 +101,7 @@ func (s *Stage) rate(rc *regionCase, c *suspect, p *root.Pressure) {
 		c.score -= jobElsewhere
 	}
 	switch {
-	case !succeeds && s.foundStalled(rc, c.job.Start),
-		rc.excludes(c) && rc.sender == nil: // that of a job in no table, whatever this job moved
+	case !succeeds && s.foundStalled(rc, c.job.Start):
 		c.score = math.Inf(-1)
 		return
 	case rc.excludes(c):
@@ -162,7 +161,8 @@ const surelyNot, surelyMore = .1, .4
 // traffic.
 const unmoved, moving = .4, .5
 
-// holdsItselfUp is the score of that for a job, scaled by how surely more arrives there: the nodes of a large job are everywhere, so another job's tree looks like its own.
+// holdsItselfUp is the score of that for a job, scaled by how surely more arrives there: the nodes of a large job are everywhere, so
+// another job's tree looks like its own.
 func (rc *regionCase) holdsItselfUp(c *suspect) float64 {
 	sure := max(0, min(1, (doublings(rc.arrives)-surelyNot)/(surelyMore-surelyNot)))
 	moves := 1.
@@ -210,7 +210,7 @@ const ownAdded, strayAdded = .9, .7
 // astray is the penalty of a job if load was added to a region of a grid on links outside its exchange: back pressure
 // reaches such links too, but then they carry less, not more. File traffic goes elsewhere.
 func (s *Stage) astray(rc *regionCase, c *suspect, p *root.Pressure) float64 {
-	if !s.graph.Duplex() || c.file || !c.known || rc.load <= risen {
+	if !s.graph.Duplex() || c.file || !c.known {
 		return 0
 	}
 	if len(rc.added) == 0 {

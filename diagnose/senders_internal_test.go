@@ -1,7 +1,6 @@
 package diagnose
 
 import (
-	"math"
 	"testing"
 
 	"github.com/giverny/giverny/diagnose/root"
@@ -19,13 +18,5 @@ func TestWhoIsExcluded(t *testing.T) {
 	rc := &regionCase{region: &schema.Region{}, drain: root.Drain{Device: u.Device(t, "3,3,2"), Fit: .98, Senders: senders}, onset: -1}
 	if !rc.excludes(&suspect{job: &job{devices: others}}) || rc.excludes(&suspect{job: &job{devices: senders}}) {
 		t.Error("who is excluded is not who does not send")
-	}
-	c := &suspect{job: &job{devices: others}, cross: 1, growth: 1, burden: 1, known: true}
-	if u.stage.rate(rc, c, u.p); !math.IsInf(c.score, -1) {
-		t.Errorf("where no known job sends the tree, one that does not has a score of %.1f", c.score)
-	}
-	rc.sender = &job{devices: senders}
-	if u.stage.rate(rc, c, u.p); math.IsInf(c.score, -1) {
-		t.Error("the tree of another job leaves no score")
 	}
 }
