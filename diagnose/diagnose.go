@@ -50,8 +50,6 @@ func (s *Stage) examine(rc *regionCase, p *root.Pressure, snap *schema.Snapshot)
 	p.Stall = snap.Find(rc.region.Metric)
 	rc.load = s.loadChange(rc)
 	p.Flat = func(l schema.LinkID) bool { return s.isFlat(rc, l) }
-	p.Begins = rc.again >= 0 && s.beganAgain(rc) == s.clock.now
-	p.Peaks = func(l schema.LinkID) (float64, float64) { return s.peaks(rc, l) }
 	p.Before = s.usedBefore(rc)
 	rc.back = p.Follow(rc.region, rc.weight)
 	rc.fullest, rc.carries, rc.more = p.LoadAt(&rc.back, rc.region.Links)

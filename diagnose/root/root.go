@@ -257,12 +257,12 @@ func (p *Pressure) classify(b BackPressure) BackPressure {
 	from, to := p.graph.Ends(b.Link)
 	b.Cannot = b.Stall < stalledPercent && b.Use < fullPercent && p.canSend(b.Link) < ClearlyLess
 	switch {
-	case b.Use >= LeastUse && b.Stall < stalledPercent && !p.graph.IsSwitch(to) && (b.Cannot || p.ceiling(b.Link) < ClearlyLess):
+	case b.Use >= LeastUse && b.Stall < stalledPercent && !p.graph.IsSwitch(to) && (b.Cannot || p.left(b.Link) < ClearlyLess):
 		b.Kind, b.Slower = schema.RootSlowReceiver, true // traffic waits for it
 	case b.Use >= 0 && b.Use < idlePercent && b.Stall < stalledPercent && p.graph.IsSwitch(from) && !p.graph.IsSwitch(to):
 		return BackPressure{Link: schema.NoLink, Use: -1} // neither stalled nor busy: nothing begins here
 	case p.graph.IsSwitch(to):
-		b.Kind, b.Slower = schema.RootLinkCapacity, b.Cannot || b.Use < fullPercent && p.ceiling(b.Link) < ClearlyLess
+		b.Kind, b.Slower = schema.RootLinkCapacity, b.Cannot || b.Use < fullPercent && p.left(b.Link) < ClearlyLess
 		if !p.graph.Link(b.Link).Up {
 			b.Kind = schema.RootLinkDown
 		}
