@@ -179,8 +179,8 @@ func (p *Pressure) rootOf(region *schema.Region, none BackPressure) BackPressure
 	if out.Leading = schema.NoLink; out.Kind != "" {
 		ends = nil
 	}
-	for i := range p.mostHeld(ends, total) {
-		if out.As != "" {
+	for i := range ends {
+		if out.As != "" || ends[i].stall < leadingShare*total {
 			break
 		}
 		lead := none
