@@ -48,12 +48,11 @@ func (p *Pressure) left(l schema.LinkID) float64 {
 // gained is by how much a link's use exceeds that before the onset, percent of capacity.
 func (p *Pressure) gained(l schema.LinkID) float64 { return p.UseOf(l) - max(0, p.Before(l)) }
 
-// slowest is the port of a switch whose use fell clearly since the onset. It is one that nearly all traffic held back by
-// the inputs may wait for: first a port whose cable lost rate in both directions, then one with a constant load since, then the one
-// that lost most, as a smaller load may just have ended. Traffic from a neighbour does not wait for the port back there, so that if
-// it waits too, another port is the slow one.
+// slowest is the port of a switch whose use fell clearly since the onset. It is one that nearly all traffic held back by the inputs
+// may wait for: first a port with a constant load since, then the one that lost most, as a smaller load may just have ended. Traffic
+// from a neighbour does not wait for the port back there, so that if it waits too, another port is the slow one.
 func (p *Pressure) slowest(at topology.DeviceID, links []schema.LinkID) schema.LinkID {
-	slow, most, flat, cable := schema.NoLink, 0., false, false
+	slow, most, flat := schema.NoLink, 0., false
 	all := p.mayWaitFor(at, schema.NoLink)
 	for _, l := range p.graph.LinksAt(at) {
 		from, _ := p.graph.Ends(l)
@@ -63,24 +62,11 @@ func (p *Pressure) slowest(at topology.DeviceID, links []schema.LinkID) schema.L
 		if p.left(l) >= ClearlyLess || p.mayWaitFor(at, l) < nearlyAll*all {
 			continue
 		}
-		lost, sure, both := -p.gained(l), p.isFlat(l), p.lostBothWays(l)
-		if both && !cable || both == cable && (sure && !flat || sure == flat && lost > most) {
-			slow, most, flat, cable = l, lost, sure, both
+		if lost, sure := -p.gained(l), p.isFlat(l); sure && !flat || sure == flat && lost > most {
+			slow, most, flat = l, lost, sure
 		}
 	}
 	return slow
-}
-
-// lostBothWays reports whether the other direction of a link's cable also carries clearly less, without stall: a cable loses lanes
-// in both directions, while traffic that a switch does not get because of congestion is missing in one.
-func (p *Pressure) lostBothWays(l schema.LinkID) bool {
-	link := p.graph.Link(l)
-	ports, found := p.graph.FindPort(p.graph.Device(link.To).Name, link.ToPort)
-	if !found || ports.Egress == schema.NoLink {
-		return false
-	}
-	back := ports.Egress
-	return p.StallOf(back) < stalledPercent && p.UseOf(back) >= LeastUse && p.left(back) < ClearlyLess
 }
 
 // nearlyAll is the share of what a switch's inputs hold back that must possibly wait for a port for it to be the slow one.
