@@ -31,7 +31,7 @@ func (s *Stage) diagnose(r *schema.IntervalResult) []schema.Diagnosis {
 	p := s.work.finder.On(snap)
 	p.Remember(&s.floor)
 	s.compare(p)
-	s.findSilent(p)
+	s.findSilent()
 	for i := range cases {
 		rc := &cases[i]
 		s.examine(rc, p, snap)
