@@ -32,12 +32,17 @@ func (s *Stage) diagnose(r *schema.IntervalResult) []schema.Diagnosis {
 	p.Remember(&s.floor)
 	s.compare(p)
 	s.findSilent()
+	for _, within := range [2]bool{false, true} { // stall inside switches after the stalled links around it
+		for i := range cases {
+			if rc := &cases[i]; within == (rc.region.Metric == schema.InqStall) {
+				s.examine(rc, p, snap)
+				rc.verdict = s.inside(rc, s.decide(rc, p), cases)
+				rc.sink = s.readerAt(rc, &rc.verdict)
+			}
+		}
+	}
 	for i := range cases {
-		rc := &cases[i]
-		s.examine(rc, p, snap)
-		v := s.decide(rc, p)
-		rc.sink = s.readerAt(rc, &v)
-		out[i] = s.report(snap, rc, &v)
+		out[i] = s.report(snap, &cases[i], &cases[i].verdict)
 	}
 	s.forgetKept()
 	s.forgetMeans()

@@ -38,6 +38,10 @@ type work struct {
 	silent        []silent        // cables that are dead by their counters in this interval
 	quiet         []schema.LinkID // scratch of silent
 	back          []schema.LinkID // by link: that of its cable in the other direction
+	grounds       []uint32        // by link: the round in which it had a switch in common with a region
+	groundRound   uint32
+	shared        []shared // by case: with the region of the round
+	beside        []int32  // the cases with any
 
 	// The regions of each link, as compressed sparse rows over the links that are in one.
 	first   []int32 // by link: its index in entries plus 1; 0: none
@@ -66,7 +70,7 @@ type sums struct {
 }
 
 func newWork(g *topology.Graph, grid *routes.Grid) work {
-	return work{finder: root.NewFinder(g, grid), first: make([]int32, g.NumLinks()), tenants: make([][]*job, g.NumDevices()), past: newPast(g.NumLinks())}
+	return work{finder: root.NewFinder(g, grid), first: make([]int32, g.NumLinks()), tenants: make([][]*job, g.NumDevices()), past: newPast(g.NumLinks()), grounds: make([]uint32, g.NumLinks())}
 }
 
 // index records which regions each link is in.

@@ -1,0 +1,99 @@
+package diagnose
+
+import (
+	"github.com/giverny/giverny/schema"
+	"github.com/giverny/giverny/topology"
+)
+
+// sameGround is the share of the smaller region's links that must have an end at a switch of the other region for both
+// to have one cause.
+const sameGround = .5
+
+// inside gives a region of stall inside switches the verdict of the credit-stalled region around it, if a host or a
+// failure holds that back: packets wait inside the switches before such links too, and a job whose traffic is among
+// them is held back, whatever its load was before.
+func (s *Stage) inside(rc *regionCase, v verdict, cases []regionCase) verdict {
+	if rc.region.Metric != schema.InqStall || !s.graph.Duplex() {
+		return v
+	}
+	of := s.around(rc, cases)
+	if of == nil || of.verdict.class != schema.CauseSlowHost && of.verdict.class != schema.CauseFailure {
+		return v
+	}
+	rc.failures = append(rc.failures[:0], of.failures...)
+	rc.back, rc.drain, rc.sender, rc.neck, rc.full, rc.endings = of.back, of.drain, of.sender, of.neck, of.full, of.endings
+	return of.verdict
+}
+
+// shared counts what two regions have in common: the links of each with an end at a switch of the other.
+type shared struct {
+	round        uint32
+	mine, theirs int
+	last         schema.LinkID // last one counted into mine
+}
+
+// around returns the credit-stalled region with the most stall among those on the same ground as a region and at least as
+// severe; nil: none.
+func (s *Stage) around(rc *regionCase, cases []regionCase) (of *regionCase) {
+	w := &s.work
+	for _, i := range s.beside(rc, cases) {
+		c, with := &cases[i], &w.shared[i]
+		n, all := with.mine, len(rc.region.Links)
+		if len(c.region.Links) < all {
+			n, all = with.theirs, len(c.region.Links)
+		}
+		if c.region.Metric == schema.CreditStall && c.region.Severity >= rc.region.Severity && float64(n) >= sameGround*float64(all) && (of == nil || c.total > of.total) {
+			of = c
+		}
+	}
+	return of
+}
+
+// beside lists the cases whose regions have a switch in common with a region, and counts what they share. It visits only links
+// beside the region's own, however many regions there are.
+func (s *Stage) beside(rc *regionCase, cases []regionCase) []int32 {
+	w := &s.work
+	w.newGround(len(cases))
+	for _, own := range rc.region.Links {
+		from, to := s.graph.Ends(own)
+		for _, d := range [2]topology.DeviceID{from, to} {
+			for _, l := range s.graph.LinksAt(d) {
+				first := w.grounds[l] != w.groundRound
+				w.grounds[l] = w.groundRound
+				for _, at := range w.of(l) {
+					w.share(at.cas, own, first)
+				}
+			}
+		}
+	}
+	return w.beside
+}
+
+// newGround clears what the previous region shared with others.
+func (w *work) newGround(cases int) {
+	if w.groundRound++; w.groundRound == 0 {
+		clear(w.grounds)
+		clear(w.shared)
+		w.groundRound = 1
+	}
+	w.beside = w.beside[:0]
+	for len(w.shared) < cases {
+		w.shared = append(w.shared, shared{})
+	}
+}
+
+// share records that a link of another region has a switch in common with link own of the region; first is whether the
+// other region's link is new.
+func (w *work) share(other int32, own schema.LinkID, first bool) {
+	with := &w.shared[other]
+	if with.round != w.groundRound {
+		*with = shared{round: w.groundRound, last: schema.NoLink}
+		w.beside = append(w.beside, other)
+	}
+	if with.last != own {
+		with.mine, with.last = with.mine+1, own
+	}
+	if first {
+		with.theirs++
+	}
+}
