@@ -61,8 +61,8 @@ func TestAJobLoadsItsGround(t *testing.T) {
 	}
 }
 
-// TestWhatWasAddedAstray: load added to a region of a torus outside a job's exchange clears the job, unless its
-// traffic is with files, or it is not measured.
+// TestWhatWasAddedAstray: load added to a region of a torus outside a job's exchange clears the job, unless the region's
+// load did not rise, the job's traffic is with files, or it is not measured.
 func TestWhatWasAddedAstray(t *testing.T) {
 	u := newTiedUp(t)
 	senders := []topology.DeviceID{u.Device(t, "1,1,1"), u.Device(t, "1,1,5"), u.Device(t, "1,5,1"), u.Device(t, "1,5,5")}
@@ -73,14 +73,16 @@ func TestWhatWasAddedAstray(t *testing.T) {
 	for _, c := range []struct {
 		name string
 		c    suspect
+		load float64
 		want float64
 	}{
-		{"own", suspect{job: own, known: true, cross: 1}, 0},
-		{"another's", suspect{job: other, known: true}, jobAstray},
-		{"files", suspect{job: other, known: true, file: true}, 0},
-		{"not measured", suspect{job: other}, 0},
+		{"own", suspect{job: own, known: true, cross: 1}, 2, 0},
+		{"another's", suspect{job: other, known: true}, 2, jobAstray},
+		{"no more load", suspect{job: other, known: true}, 1, 0},
+		{"files", suspect{job: other, known: true, file: true}, 2, 0},
+		{"not measured", suspect{job: other}, 2, 0},
 	} {
-		rc := &regionCase{region: &schema.Region{Links: links}}
+		rc := &regionCase{region: &schema.Region{Links: links}, load: c.load}
 		if got := u.stage.astray(rc, &c.c, u.p); got != c.want {
 			t.Errorf("%s: %.1f speaks against it, want %.1f", c.name, got, c.want)
 		}

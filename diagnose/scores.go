@@ -210,7 +210,7 @@ const ownAdded, strayAdded = .9, .7
 // astray is the penalty of a job if load was added to a region of a grid on links outside its exchange: back pressure
 // reaches such links too, but then they carry less, not more. File traffic goes elsewhere.
 func (s *Stage) astray(rc *regionCase, c *suspect, p *root.Pressure) float64 {
-	if !s.graph.Duplex() || c.file || !c.known {
+	if !s.graph.Duplex() || c.file || !c.known || rc.load <= risen {
 		return 0
 	}
 	if len(rc.added) == 0 {
