@@ -121,19 +121,16 @@ func (s *Stage) silence(rc *regionCase, blamed int) string {
 		}
 	}
 	c := rc.failures[0].silent
-	carries, it, its := "carries", "it", "its"
+	carries, it := "carries", "it"
 	if len(names) > 1 {
-		carries, it, its = "carry", "them", "their"
+		carries, it = "carry", "them"
 	}
 	what := strings.Join(names, " and ")
 	if len(names) > 2 {
 		what = strings.Join(names[:len(names)-1], ", ") + " and " + names[len(names)-1]
 	}
 	why := ""
-	switch {
-	case c.took:
-		why = " while other links of " + its + " switches took over its traffic"
-	case c.waits:
+	if c.waits {
 		why = " while traffic waits in front of " + it
 	}
 	carries += " nothing"
