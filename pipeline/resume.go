@@ -90,7 +90,7 @@ func (f *Fabric) attainable(ctx context.Context, back *rewind, newest schema.Int
 	if from == back.fromNanos {
 		return back, nil
 	}
-	f.log.Warn("analysis: stored intervals stay incomplete, Kafka has deleted their readings; raise kafka.retention and what limits its size, or lower complete_within",
+	f.log.Warn("analysis: stored intervals stay incomplete, Kafka has deleted their readings; raise kafka.retention and kafka.retention_bytes, or lower complete_within",
 		"from", time.Unix(0, back.fromNanos).UTC(), "to", time.Unix(0, min(from, newest.EndNanos())).UTC())
 	if from > newest.StartNanos {
 		return nil, nil
