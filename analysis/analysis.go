@@ -122,8 +122,8 @@ func (c *Core) LastEnd() int64 { return c.lastEnd }
 // ErrOtherFabric and ErrWrongTopology say that a batch belongs to another
 // fabric, and that a topology does not match the data.
 var (
-	ErrOtherFabric   = errors.New("another fabric")
-	ErrWrongTopology = errors.New("the topology does not fit the data")
+	ErrOtherFabric   = errors.New("wrong fabric")
+	ErrWrongTopology = errors.New("the topology does not match the data")
 )
 
 // CheckTopology returns ErrWrongTopology if most of the ports that report are
@@ -141,7 +141,7 @@ func (c *Core) CheckTopology() error {
 		c.checked = true
 		return nil
 	}
-	return fmt.Errorf("fabric %q: %w: %d of %d ports that report are not in it, the first: %s; import the fabric again, or name the right topology",
+	return fmt.Errorf("fabric %q: %w: %d of %d reporting ports are not in the topology, the first is %s; import the fabric again, or configure the right topology",
 		c.graph.Fabric(), ErrWrongTopology, unknown, known+unknown, strings.Join(c.window.Mismatches(), ", "))
 }
 
@@ -170,7 +170,7 @@ func (c *Core) TakeLost() window.Lost { return c.window.TakeLost() }
 // Check reports whether Add would reject a batch.
 func (c *Core) Check(b *schema.CounterBatch) error {
 	if b.Fabric != c.graph.Fabric() {
-		return fmt.Errorf("batch of agent %q for fabric %q: %w: this is %q", b.Agent, b.Fabric, ErrOtherFabric, c.graph.Fabric())
+		return fmt.Errorf("batch of agent %q for fabric %q: %w: this analyser handles %q", b.Agent, b.Fabric, ErrOtherFabric, c.graph.Fabric())
 	}
 	return b.Check()
 }

@@ -172,7 +172,7 @@ func TestWrongTopologyIsSaid(t *testing.T) {
 	if !errors.Is(err, analysis.ErrWrongTopology) {
 		t.Fatalf("error %v", err)
 	}
-	_, list, _ := strings.Cut(err.Error(), "the first: ")
+	_, list, _ := strings.Cut(err.Error(), "the first is ")
 	list, advice, _ := strings.Cut(list, "; ")
 	if n := strings.Count(list, ", ") + 1; n != 5 || !strings.Contains(advice, "topology") {
 		t.Errorf("%d mismatches in %q", n, err)

@@ -34,12 +34,12 @@ func (c *Core) save() []schema.StageState {
 	return states
 }
 
-var errCutShort = fmt.Errorf("the state is cut short: %w", tracking.ErrSaved)
+var errCutShort = fmt.Errorf("the saved state is truncated: %w", tracking.ErrSaved)
 
 // checkForm rejects a state format of a later version of the program.
 func checkForm(saved schema.StageState, newest int) error {
 	if saved.Version < 1 || saved.Version > newest {
-		return fmt.Errorf("state of form %d, this build reads up to %d: upgrade it, or let it begin without: %w", saved.Version, newest, tracking.ErrSaved)
+		return fmt.Errorf("saved state has version %d, this build reads up to %d; upgrade giverny: %w", saved.Version, newest, tracking.ErrSaved)
 	}
 	return nil
 }

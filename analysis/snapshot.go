@@ -13,7 +13,7 @@ func (c *Core) Analyse(snap *schema.Snapshot) (*schema.IntervalResult, error) {
 		return nil, fmt.Errorf("snapshot of %d links for fabric %q: %w: it has %d", snap.Links, c.graph.Fabric(), ErrWrongTopology, c.graph.NumLinks())
 	}
 	if snap.Interval.StartNanos < c.lastEnd {
-		return nil, fmt.Errorf("snapshot of %s for fabric %q begins before the end of the one before", snap.Interval, c.graph.Fabric())
+		return nil, fmt.Errorf("snapshot of %s for fabric %q begins before the previous one ends", snap.Interval, c.graph.Fabric())
 	}
 	return c.analyse(snap, nil), nil
 }

@@ -133,7 +133,7 @@ func (a *analysis) asRoot(c *cause, f *stream, from, to int64) {
 	for _, p := range a.tr.route(f).ports {
 		if h, ok := a.tr.net.toHost(p); ok && h == f.destination && a.wireNanos(bytes, p) > rootShare*float64(to-from) {
 			c.class, c.object = PFCRoot, a.switchPort(p)
-			c.evidence = fmt.Sprintf("one of %d flows into %s, off the collective's way", len(sources), a.host(f.destination))
+			c.evidence = fmt.Sprintf("one of %d flows into %s, off the collective's path", len(sources), a.host(f.destination))
 		}
 	}
 }

@@ -48,7 +48,7 @@ func Decompose(s Shape) (Plan, error) {
 		return Plan{}, fmt.Errorf("decompose %s: %d members, %d chunks, %d channels; want 2 to %d members", s.Algorithm, s.Members, s.Chunks, s.Channels, maxMembers)
 	}
 	if transfers := 2 * s.Members * s.Chunks * s.Channels; transfers > maxTransfers/s.Members && (s.Algorithm == Ring || s.Algorithm == Direct) {
-		return Plan{}, fmt.Errorf("decompose %s: over %d transfers", s.Algorithm, maxTransfers)
+		return Plan{}, fmt.Errorf("decompose %s: more than %d transfers", s.Algorithm, maxTransfers)
 	}
 	p := Plan{Members: make([][]Planned, s.Members)}
 	share := s.Bytes / int64(s.Channels)
@@ -66,7 +66,7 @@ func Decompose(s Shape) (Plan, error) {
 		case s.Algorithm == Direct && s.Operation == AllToAll:
 			steps = direct(s.Members, share)
 		default:
-			return Plan{}, fmt.Errorf("decompose: no %s by %s; a table of steps (algorithm custom) can hold any", s.Operation, s.Algorithm)
+			return Plan{}, fmt.Errorf("decompose: %s by %s is not supported; use a table of steps (algorithm custom)", s.Operation, s.Algorithm)
 		}
 		p.add(steps, s.Chunks, channel)
 	}

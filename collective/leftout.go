@@ -25,11 +25,11 @@ func (l *leftOut) notes() (notes []string) {
 		n      int
 		format string
 	}{
-		{l.doubled, "%d step records were there twice"},
-		{l.cut, "%d step records of one collective are over the limit and were left out"},
-		{l.impossible, "%d step records of no rank, or that end before they begin, were left out"},
-		{l.foreign, "%d flows, paths, pauses, reports and links were left out: they name nodes that the fabric does not have, or their numbers cannot be"},
-		{l.flows, fmt.Sprintf("%%d flows beside the collective's are over the limit of %d and were left out", maxOthers)},
+		{l.doubled, "%d step records were duplicates"},
+		{l.cut, "%d step records of one collective are over the limit and were dropped"},
+		{l.impossible, "%d step records belong to no rank or end before they begin and were dropped"},
+		{l.foreign, "%d flows, paths, pauses, reports and links were dropped: they name nodes that are not in the fabric, or have impossible values"},
+		{l.flows, fmt.Sprintf("%%d flows beside the collective's are over the limit of %d and were dropped", maxOthers)},
 	} {
 		if x.n > 0 {
 			notes = append(notes, fmt.Sprintf(x.format, x.n))

@@ -22,9 +22,9 @@ func TestWhatIsLeftOutIsSaid(t *testing.T) {
 		}
 		d := collective.Diagnose(run, collective.Options{Limit: limit})
 		for _, note := range []string{
-			"2 step records of no rank, or that end before they begin, were left out",
-			"1 flows, paths, pauses, reports and links were left out: they name nodes that the fabric does not have, or their numbers cannot be",
-			fmt.Sprintf("%d flows beside the collective's are over the limit of 4096 and were left out", tooMany),
+			"2 step records belong to no rank or end before they begin and were dropped",
+			"1 flows, paths, pauses, reports and links were dropped: they name nodes that are not in the fabric, or have impossible values",
+			fmt.Sprintf("%d flows beside the collective's are over the limit of 4096 and were dropped", tooMany),
 		} {
 			if !slices.Contains(d.Notes, note) {
 				t.Errorf("limit %d: no note %q among %q", limit, note, d.Notes)

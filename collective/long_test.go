@@ -132,7 +132,7 @@ func TestOneCollectiveOverTheLimit(t *testing.T) {
 	run := jobs()["ring"]
 	run.Steps = run.Steps[:480]
 	d := collective.Diagnose(run, collective.Options{Limit: 300})
-	if len(d.Notes) != 1 || d.Notes[0] != "180 step records of one collective are over the limit and were left out" {
+	if len(d.Notes) != 1 || d.Notes[0] != "180 step records of one collective are over the limit and were dropped" {
 		t.Errorf("%v", d.Notes)
 	}
 }

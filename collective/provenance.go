@@ -33,7 +33,7 @@ func (a *analysis) ofOrigin(out []cause, s *stream, o origin, weight float64, fr
 		return append(out, a.deadlock(o.cycle, weight))
 	case o.host != None:
 		return append(out, cause{who: a.host(o.host), class: SlowHost, object: a.host(o.host), weight: weight, confidence: 0.9,
-			evidence: fmt.Sprintf("it pauses %s, and nothing is behind it", a.switchPort(o.at))})
+			evidence: fmt.Sprintf("it pauses %s, and no other cause is behind it", a.switchPort(o.at))})
 	case s != nil && a.tr.route(s).certain(o.at):
 		return out // the step's own port: flows that share it are blamed elsewhere
 	}

@@ -24,7 +24,7 @@ func (a *analysis) stem(i int, s *stream, excess int64) []cause {
 			return nil
 		}
 		c := a.slowLinkAt(q, float64(stood))
-		c.evidence = fmt.Sprintf("%s stands for packets that wait at %s, which nothing pauses and which carries less than its nominal rate", a.portName(p), a.switchPort(q))
+		c.evidence = fmt.Sprintf("%s represents packets that wait at %s, which nothing pauses and which carries less than its nominal rate", a.portName(p), a.switchPort(q))
 		return []cause{c}
 	}
 	return nil

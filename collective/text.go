@@ -45,7 +45,7 @@ func (d *Diagnosis) describe(run *Run) string {
 		b.WriteString(".\n")
 	}
 	if len(d.Culprits) == 0 && d.MakespanNanos > 0 {
-		b.WriteString("No culprit: the steps last as long as they should.\n")
+		b.WriteString("No culprit: the steps take as long as expected.\n")
 	}
 	for _, list := range []struct {
 		what  string

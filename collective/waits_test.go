@@ -62,9 +62,9 @@ func TestFillWaitsSaysWhatDoesNotFit(t *testing.T) {
 		"steps of all_reduce by ring that are not in the records: rank 2: 2": func(run *collective.Run) {
 			run.Steps = slices.DeleteFunc(run.Steps, func(r collective.StepRecord) bool { return r.Rank == 2 && r.Step > 4 })
 		},
-		"steps that all_reduce by ring does not have (rank 1: 1): waits are found": func(run *collective.Run) { run.Steps[5].Peer = 0 },
-		"steps that all_reduce by ring does not have (rank 3: 1): waits are found": func(run *collective.Run) { run.Steps[len(run.Steps)-1].Step = 9 },
-		"no all_to_all by ring": func(run *collective.Run) { run.Communicators[0].Operation = collective.AllToAll },
+		"steps that all_reduce by ring does not have (rank 1: 1): waits are found":  func(run *collective.Run) { run.Steps[5].Peer = 0 },
+		"steps that all_reduce by ring does not have (rank 3: 1): waits are found":  func(run *collective.Run) { run.Steps[len(run.Steps)-1].Step = 9 },
+		"all_to_all by ring is not supported":                                       func(run *collective.Run) { run.Communicators[0].Operation = collective.AllToAll },
 		"1073741824 chunks and 1 channels is too large for a plan: waits are found": func(run *collective.Run) { run.Steps[0].Chunk = 1<<30 - 1 },
 	} {
 		run := whole

@@ -81,7 +81,7 @@ func (r Reason) String() string { return reasonNames[r] }
 // Errors that a device returns for ReasonOf to classify.
 var (
 	ErrMalformed = errors.New("malformed")
-	ErrBackoff   = errors.New("left alone after failures")
+	ErrBackoff   = errors.New("skipped, backing off after failures")
 )
 
 // ReasonOf classifies an error from reading a device or a counter.

@@ -103,7 +103,7 @@ func (p *Poller) Once(ctx context.Context) Health {
 func (p *Poller) drain() {
 	if left := p.readers.wait(p.cfg.DrainTimeout); len(left) > 0 {
 		p.metrics.abandoned.Add(float64(len(left)))
-		p.log.Warn("collectors: devices blocked in a read, left behind", "devices", left)
+		p.log.Warn("collectors: devices blocked in a read, abandoned", "devices", left)
 	}
 }
 

@@ -57,12 +57,12 @@ func (r *readers) read(ctx context.Context, devices []Device) []result {
 }
 
 var (
-	errTimeout  = errors.New("it did not answer in its time; see collect.device_timeout")
-	errTooStuck = errors.New("too many devices hang; see collect.max_stuck")
+	errTimeout  = errors.New("timed out; see collect.device_timeout")
+	errTooStuck = errors.New("too many devices are blocked in a read; see collect.max_stuck")
 )
 
 func (r *readers) errUnread() error {
-	return fmt.Errorf("the poll's time was over before its turn; raise collect.poll_timeout or collect.%s.workers", r.collector)
+	return fmt.Errorf("the poll timed out before this device was read; raise collect.poll_timeout or collect.%s.workers", r.collector)
 }
 
 // readOne reads a device within limit.
@@ -126,7 +126,7 @@ func (r *readers) stuckError(name string) error {
 	r.lock.Lock()
 	defer r.lock.Unlock()
 	if since, stuck := r.stuck[name]; stuck {
-		return fmt.Errorf("it hangs in a read since %s", since.UTC().Format(time.RFC3339))
+		return fmt.Errorf("blocked in a read since %s", since.UTC().Format(time.RFC3339))
 	}
 	if len(r.stuck) >= r.cfg.MaxStuck {
 		return errTooStuck

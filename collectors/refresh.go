@@ -20,7 +20,7 @@ func (p *Poller) Refresh(ctx context.Context) (Health, error) {
 		err := <-found // within PollTimeout
 		return p.Health(), err
 	case <-ctx.Done():
-		return p.Health(), fmt.Errorf("collector %s: its poll has not ended: %w", p.collector.Name(), ctx.Err())
+		return p.Health(), fmt.Errorf("collector %s: the running poll did not end: %w", p.collector.Name(), ctx.Err())
 	}
 }
 

@@ -55,7 +55,7 @@ func (t *trouble) note(failing map[string]Reason, log *slog.Logger) {
 		return
 	}
 	names := slices.Sorted(maps.Keys(t.devices))
-	log.Info("collectors: all devices are read again, or gone from the list", "failed_polls", t.polls, "devices", len(names), "examples", names[:min(len(names), maxExamples)])
+	log.Info("collectors: all devices are readable again, or no longer listed", "failed_polls", t.polls, "devices", len(names), "examples", names[:min(len(names), maxExamples)])
 	*t = trouble{}
 }
 

@@ -115,7 +115,7 @@ func NewAgent(cfg Config, id Identity, deps Deps) (*Agent, error) {
 		return nil, fmt.Errorf("command: %w", err)
 	}
 	if !cfg.Enabled() {
-		return nil, errors.New("command: principals: empty; without them an agent takes no command")
+		return nil, errors.New("command: principals: empty; without them an agent accepts no command")
 	}
 	if !isName(id.Name) || !isName(id.Fabric) {
 		return nil, fmt.Errorf("command: agent %q of fabric %q: want names of 1 to %d bytes", id.Name, id.Fabric, MaxNameBytes)
@@ -189,7 +189,7 @@ func (a *Agent) remember() error {
 	}
 	if damaged != nil {
 		a.metrics.memoryErrors.Inc()
-		a.log.Error("command: memory of past commands is damaged, moved aside; none issued before now is carried out", "path", a.deps.StatePath, "error", damaged)
+		a.log.Error("command: command record is damaged, moved aside; commands issued before now are refused", "path", a.deps.StatePath, "error", damaged)
 	}
 	a.gate.memory = memory
 	for _, c := range memory.content.Commands {
@@ -265,7 +265,7 @@ func (a *Agent) consider(ctx context.Context, c *schema.Command) {
 			return
 		}
 		a.noteMemory(err)
-		v = refuse(NoMemory, "%s cannot remember the command, and so could carry it out twice: %v", a.id.Name, err)
+		v = refuse(NoMemory, "%s cannot record the command and might carry it out twice: %v", a.id.Name, err)
 	}
 	a.count(v.refusal.Reason)
 	level := slog.LevelWarn
@@ -302,7 +302,7 @@ func (a *Agent) noteMemory(err error) {
 	a.metrics.remembered.Set(float64(len(a.gate.memory.index)))
 	if err != nil {
 		a.metrics.memoryErrors.Inc()
-		a.log.Error("command: cannot remember commands; those that act are refused until it works", "path", a.deps.StatePath, "error", err)
+		a.log.Error("command: command record cannot be written; commands that act are refused until it can", "path", a.deps.StatePath, "error", err)
 	}
 }
 

@@ -184,7 +184,7 @@ func TestBadHandlers(t *testing.T) {
 			of("test.hang", func() (json.RawMessage, error) { <-release; return nil, nil }),
 			untilStopped("test.slow"), instantly("test.act")}})
 		synctest.Wait()
-		for kind, want := range map[string]string{"test.panic": "lilies", "test.fail": "no adapter mlx5_7", "test.rubbish": "no JSON", "test.flood": "196610 bytes"} {
+		for kind, want := range map[string]string{"test.panic": "lilies", "test.fail": "no adapter mlx5_7", "test.rubbish": "not JSON", "test.flood": "196610 bytes"} {
 			c := send(t, b, "operator", command.Order{Kind: kind})
 			synctest.Wait()
 			if r := answerWith(t, b, c.ID, schema.CommandFailed); !strings.Contains(r.Reason, want) {
@@ -197,7 +197,7 @@ func TestBadHandlers(t *testing.T) {
 		over := send(t, b, "operator", command.Order{Kind: "test.act"})
 		time.Sleep(cfg.Limits.RunTime + 10*time.Second)
 		wantStatuses(t, b, over.ID, schema.CommandRefused)
-		for id, want := range map[string]string{slow.ID: "limit of run time, 10m0s", hang.ID: "left behind"} {
+		for id, want := range map[string]string{slow.ID: "run time limit, 10m0s", hang.ID: "abandoned"} {
 			if r := answerWith(t, b, id, schema.CommandFailed); !strings.Contains(r.Reason, want) {
 				t.Errorf("reason %q, want %q in it", r.Reason, want)
 			}
@@ -235,7 +235,7 @@ func TestDrainedHosts(t *testing.T) {
 		want schema.CommandStatus
 		text string
 	}{
-		{"nothing knows", nil, schema.CommandRefused, "nothing there says"},
+		{"nothing knows", nil, schema.CommandRefused, "nothing there tells"},
 		{"in use", host{}, schema.CommandRefused, "n1 is in use: job 4711"},
 		{"not known", host{true, errors.New("slurmctld is away")}, schema.CommandRefused, "slurmctld is away"},
 		{"drained", host{true, nil}, schema.CommandDone, ""},

@@ -147,7 +147,7 @@ func awaitEnd(ctx context.Context, source TailSource, ended chan error) error {
 		select {
 		case <-ticker.C:
 		case <-patience.C:
-			return fmt.Errorf("listen for answers: no answer of Kafka for %v; are kafka.brokers those of a cluster that runs, and does it let this user read the results?", listenPatience)
+			return fmt.Errorf("listen for answers: no answer from Kafka for %v; check that kafka.brokers are running and let this user read the results", listenPatience)
 		case err := <-ended:
 			return fmt.Errorf("listen for answers: %w", cmp.Or(err, ctx.Err(), errReaderEnded))
 		}

@@ -30,7 +30,7 @@ func TestAskWithoutKafka(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := client.Ask(t.Context(), &c, time.Second, 0); err == nil || !strings.Contains(err.Error(), "no answer of Kafka for 20s; are kafka.brokers") {
+		if _, err := client.Ask(t.Context(), &c, time.Second, 0); err == nil || !strings.Contains(err.Error(), "no answer from Kafka for 20s; check that kafka.brokers") {
 			t.Errorf("error %v", err)
 		}
 	})

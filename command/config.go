@@ -69,12 +69,12 @@ func (c *Config) Validate() error {
 		names[p.Name] = true
 		checkKeys(&l, key+".keys", p.Keys)
 	}
-	l.Check(len(c.Allow) == 0 || len(c.Principals) > 0, "allow", "rules without principals allow nothing; list whose commands are taken under principals")
+	l.Check(len(c.Allow) == 0 || len(c.Principals) > 0, "allow", "rules without principals allow nothing; list the accepted senders under principals")
 	l.Check(c.ClockTolerance >= 0 && c.ClockTolerance <= time.Hour, "clock_tolerance", "%v: want 0s to 1h", c.ClockTolerance)
 	l.Check(c.MaxValidity >= time.Second && c.MaxValidity <= 24*time.Hour, "max_validity", "%v: want 1s to 24h", c.MaxValidity)
 	l.Check(c.DrainedBy == "" || c.DrainedBy == DrainedBySlurm, "drained_by", "%q: want slurm, or nothing", c.DrainedBy)
 	l.Check(c.StopWithoutKafka >= time.Second && c.StopWithoutKafka <= time.Hour, "stop_without_kafka", "%v: want 1s to 1h", c.StopWithoutKafka)
-	l.Check((c.Sign.Principal == "") == (c.Sign.KeyFile == ""), "sign", "principal and key_file belong together; give both or neither")
+	l.Check((c.Sign.Principal == "") == (c.Sign.KeyFile == ""), "sign", "principal and key_file must be set together")
 	l.Under("results", c.Results.validate())
 	return l.Err()
 }

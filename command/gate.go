@@ -83,7 +83,7 @@ func (v verdict) quietly() verdict { v.silent = true; return v }
 // limits. Dry runs go through all of it.
 func (g *gate) check(c *schema.Command, now schema.Instant) verdict {
 	if c.Fabric != g.fabric {
-		return refuse(WrongFabric, "of fabric %q; this agent belongs to %q", c.Fabric, g.fabric).quietly()
+		return refuse(WrongFabric, "for fabric %q; this agent belongs to %q", c.Fabric, g.fabric).quietly()
 	}
 	mine := safety.Matches(c.Targets, g.agent)
 	if v := g.doubts(c, now); v.refusal != nil {
@@ -92,7 +92,7 @@ func (g *gate) check(c *schema.Command, now schema.Instant) verdict {
 		return v
 	}
 	if !mine {
-		return refuse(NotForThis, "its targets leave out %s", g.agent).quietly()
+		return refuse(NotForThis, "its targets do not include %s", g.agent).quietly()
 	}
 	v := g.permission(c, now)
 	v.authentic = true
@@ -105,19 +105,19 @@ func (g *gate) doubts(c *schema.Command, now schema.Instant) verdict {
 		return verdict{refusal: no, status: schema.CommandRefused}
 	}
 	if g.memory.knows(c.ID) {
-		return refuse(Duplicate, "carried out or refused before").quietly()
+		return refuse(Duplicate, "already carried out or refused").quietly()
 	}
 	if c.Issued < g.memory.content.Since {
-		return refuse(BeforeStart, "issued before this agent began to remember commands").quietly()
+		return refuse(BeforeStart, "issued before this agent's command record began").quietly()
 	}
 	if validity := time.Duration(c.Expires - c.Issued); validity > g.maxValidity {
 		return refuse(TooLongValid, "valid for %v; command.max_validity of %s is %v", validity, g.agent, g.maxValidity)
 	}
 	if early := time.Duration(c.Issued - now); early > g.tolerance {
-		return refuse(FromTheFuture, "issued %v after now by the clock of %s (%v); set its clock, or that of who gave the command", early, g.agent, now)
+		return refuse(FromTheFuture, "issued %v in the future by the clock of %s (%v); synchronise its clock or the sender's", early, g.agent, now)
 	}
 	if late := time.Duration(now - c.Expires); late > g.tolerance {
-		v := refuse(Expired, "expired %v ago by the clock of %s (%v); if it was sent just now, set that clock, or that of who gave the command", late, g.agent, now)
+		v := refuse(Expired, "expired %v ago by the clock of %s (%v); if it was just sent, synchronise that clock or the sender's", late, g.agent, now)
 		v.status = schema.CommandExpired
 		return v
 	}
@@ -127,7 +127,7 @@ func (g *gate) doubts(c *schema.Command, now schema.Instant) verdict {
 // permission checks the allow-list and the limits.
 func (g *gate) permission(c *schema.Command, now schema.Instant) verdict {
 	if !g.known(c.Kind) {
-		return refuse(UnknownKind, "%s carries out no %s; a source or a version may be missing there", g.agent, c.Kind)
+		return refuse(UnknownKind, "%s does not support %s; its source may be disabled there, or the version too old", g.agent, c.Kind)
 	}
 	if Harmless(c.Kind) {
 		v := limited(g.harmless.Room(int64(now)))

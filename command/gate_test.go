@@ -34,7 +34,7 @@ func TestJudge(t *testing.T) {
 		{name: "harmless without a rule", change: func(c *schema.Command, _ *gate) { c.Kind = KindList }},
 		{name: "other fabric", change: func(c *schema.Command, _ *gate) { c.Fabric = "g" }, reason: WrongFabric, silent: true},
 		{name: "unknown principal", tamper: func(c *schema.Command) { c.Principal = "root" }, reason: UnknownPrincipal, detail: "add it to command.principals"},
-		{name: "changed", tamper: func(c *schema.Command) { c.Kind = "test.none" }, reason: BadSignature, detail: "the command was changed"},
+		{name: "changed", tamper: func(c *schema.Command) { c.Kind = "test.none" }, reason: BadSignature, detail: "the command was modified"},
 		{name: "not signed", tamper: func(c *schema.Command) { c.Signature = nil }, reason: BadSignature},
 		{name: "changed, of others", tamper: func(c *schema.Command) { c.Targets = []string{"gpu-8"} }, reason: BadSignature, silent: true},
 		{name: "changed, under the id of one that is known", change: func(c *schema.Command, g *gate) { g.memory.index[c.ID] = &remembered{} },
@@ -47,16 +47,16 @@ func TestJudge(t *testing.T) {
 		{name: "before the memory", change: func(_ *schema.Command, g *gate) { g.memory.content.Since = at(0) }, reason: BeforeStart, silent: true},
 		{name: "too long", change: func(c *schema.Command, _ *gate) { c.Expires = at(time.Hour) }, reason: TooLongValid, detail: "max_validity of gpu-7 is 10m0s"},
 		{name: "expired", change: func(c *schema.Command, _ *gate) { c.Issued, c.Expires = at(-5*time.Minute), at(-4*time.Minute) }, reason: Expired,
-			detail: "expired 4m0s ago by the clock of gpu-7 (2026-01-05T12:00:00Z); if it was sent just now, set that clock"},
+			detail: "expired 4m0s ago by the clock of gpu-7 (2026-01-05T12:00:00Z); if it was just sent, synchronise that clock"},
 		{name: "expired, of others", change: func(c *schema.Command, _ *gate) {
 			c.Issued, c.Expires, c.Targets = at(-5*time.Minute), at(-4*time.Minute), []string{"x"}
 		}, reason: Expired, silent: true},
 		{name: "expired, within the tolerance", change: func(c *schema.Command, _ *gate) { c.Expires = at(-500 * time.Millisecond) }},
 		{name: "from the future", change: func(c *schema.Command, _ *gate) { c.Issued, c.Expires = at(2*time.Minute), at(3*time.Minute) }, reason: FromTheFuture,
-			detail: "issued 2m0s after now by the clock of gpu-7"},
+			detail: "issued 2m0s in the future by the clock of gpu-7"},
 		{name: "from the future, within the tolerance", change: func(c *schema.Command, _ *gate) { c.Issued = at(9 * time.Second) }},
 		{name: "of others", change: func(c *schema.Command, _ *gate) { c.Targets = []string{"gpu-1?", "login*"} }, reason: NotForThis, silent: true},
-		{name: "no handler", change: func(c *schema.Command, _ *gate) { c.Kind = "test.none" }, reason: UnknownKind, detail: "carries out no test.none"},
+		{name: "no handler", change: func(c *schema.Command, _ *gate) { c.Kind = "test.none" }, reason: UnknownKind, detail: "does not support test.none"},
 		{name: "not allowed", change: func(c *schema.Command, _ *gate) { c.Kind = "test.other" }, reason: safety.NotAllowed, detail: "command.allow"},
 		{name: "not allowed here", change: func(c *schema.Command, g *gate) { g.agent, c.Targets = "login1", []string{"login1"} }, reason: safety.NotAllowed},
 		{name: "too many", change: func(_ *schema.Command, g *gate) { g.acting.Begin("other", int64(at(0))) }, reason: safety.TooMany, detail: "limits.at_a_time"},
@@ -72,7 +72,7 @@ func TestJudge(t *testing.T) {
 			for range cfg.Limits.PerHour {
 				g.acting.Began(int64(at(-time.Minute)))
 			}
-		}, reason: safety.TooOften, detail: "the next may begin in 59m0s"},
+		}, reason: safety.TooOften, detail: "retry in 59m0s"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			keys, err := NewKeyring(cfg.Principals)

@@ -129,7 +129,7 @@ func TestLossOfKafkaStopsWhatActs(t *testing.T) {
 		time.Sleep(90 * time.Second)
 		synctest.Wait()
 		wantStatuses(t, b, c.ID, schema.CommandAccepted, schema.CommandCancelled)
-		if r := answerWith(t, b, c.ID, schema.CommandCancelled); r.Reason != "stopped: Kafka is lost, so that it could not be cancelled from there" {
+		if r := answerWith(t, b, c.ID, schema.CommandCancelled); r.Reason != "stopped: Kafka is unreachable, so the command could no longer be cancelled" {
 			t.Errorf("reason %q", r.Reason)
 		}
 	})

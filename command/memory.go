@@ -49,7 +49,7 @@ type remembered struct {
 
 const memoryVersion = 1
 
-var errMemoryFull = fmt.Errorf("%d commands are remembered already; wait until some have expired", maxRemembered)
+var errMemoryFull = fmt.Errorf("%d commands are recorded already; wait until some have expired", maxRemembered)
 
 // openMemory reads the file, or creates one beginning at now. A damaged file is moved aside and the memory also
 // begins at now: nothing older is then executed.
@@ -59,7 +59,7 @@ func openMemory(path string, keep time.Duration, now schema.Instant) (m *memory,
 	if err == nil {
 		damaged = m.load(text)
 	} else if !errors.Is(err, fs.ErrNotExist) {
-		return nil, nil, fmt.Errorf("read what commands this agent has carried out: %w", err)
+		return nil, nil, fmt.Errorf("read the command record of this agent: %w", err)
 	}
 	if err == nil && damaged == nil {
 		return m, nil, nil
@@ -70,7 +70,7 @@ func openMemory(path string, keep time.Duration, now schema.Instant) (m *memory,
 		}
 	}
 	if err := os.MkdirAll(filepath.Dir(path), 0o750); err != nil {
-		return nil, damaged, fmt.Errorf("folder for what commands this agent has carried out: %w", err)
+		return nil, damaged, fmt.Errorf("create the directory of the command record: %w", err)
 	}
 	m.content = memoryFile{Version: memoryVersion, Since: now}
 	clear(m.index)
@@ -147,10 +147,10 @@ func (m *memory) forget(now schema.Instant) {
 func (m *memory) save() error {
 	text, err := json.Marshal(&m.content)
 	if err != nil {
-		return fmt.Errorf("remember commands: %w", err)
+		return fmt.Errorf("write the command record: %w", err)
 	}
 	if err := atomicfile.Write(m.path, text); err != nil {
-		return fmt.Errorf("remember commands: %w", err)
+		return fmt.Errorf("write the command record: %w", err)
 	}
 	return nil
 }

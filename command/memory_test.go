@@ -167,7 +167,7 @@ func TestWithoutMemoryNothingRuns(t *testing.T) {
 		}
 		c := send(t, b, "operator", command.Order{Kind: "test.act"})
 		synctest.Wait()
-		if r := answerWith(t, b, c.ID, schema.CommandRefused); !strings.Contains(r.Reason, "cannot remember") || h.runs.Load() != 0 {
+		if r := answerWith(t, b, c.ID, schema.CommandRefused); !strings.Contains(r.Reason, "cannot record") || h.runs.Load() != 0 {
 			t.Errorf("%+v, %d runs", r, h.runs.Load())
 		}
 		if l.metric(t, "giverny_command_refused_total", string(command.NoMemory)) != 1 {

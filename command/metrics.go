@@ -56,7 +56,7 @@ func newMetrics(reg prometheus.Registerer) (*metrics, error) {
 		answersDropped: labelled("answers_dropped_total", "Answers that were not sent.", "reason", dropRate, dropOversized, dropUndelivered),
 		running:        gauge("running", "Commands that run now."),
 		stuck:          gauge("stuck", "Commands that were stopped and have not returned; they still count against the limits."),
-		panics:         counter("panics_total", "Handlers that panicked."),
+		panics:         counter("panics_total", "Panics of command handlers."),
 		runSeconds: prometheus.NewHistogram(prometheus.HistogramOpts{Name: "giverny_command_run_seconds",
 			Help: "Time from a command's start to its end.", Buckets: prometheus.ExponentialBuckets(0.001, 4, 10)}),
 		remembered:   gauge("remembered", "Commands in the agent's record of past commands, by which none is executed twice."),

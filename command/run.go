@@ -16,9 +16,9 @@ import (
 
 // Causes that end a command's context.
 var (
-	errRunTime = errors.New("stopped at the limit of run time")
+	errRunTime = errors.New("stopped at the run time limit")
 	errStopped = errors.New("the agent was stopped while the command ran")
-	errNoKafka = Cancelled("stopped: Kafka is lost, so that it could not be cancelled from there")
+	errNoKafka = Cancelled("stopped: Kafka is unreachable, so the command could no longer be cancelled")
 )
 
 // cancelledError is the cause of a command that was cancelled.
@@ -95,7 +95,7 @@ func (a *Agent) carryOut(ctx context.Context, c *schema.Command, v verdict, guar
 		return result
 	}
 	if len(output) > MaxOutputBytes || len(output) > 0 && !json.Valid(output) {
-		return a.result(c.ID, c.Kind, schema.CommandFailed, fmt.Sprintf("carried out, but its output of %d bytes is no JSON of up to %d", len(output), MaxOutputBytes))
+		return a.result(c.ID, c.Kind, schema.CommandFailed, fmt.Sprintf("carried out, but its output of %d bytes is not JSON of at most %d bytes", len(output), MaxOutputBytes))
 	}
 	result := a.result(c.ID, c.Kind, schema.CommandDone, "")
 	result.Output = output
@@ -105,7 +105,7 @@ func (a *Agent) carryOut(ctx context.Context, c *schema.Command, v verdict, guar
 // inUse checks that the host is drained, as required by the rule that allows the command.
 func (a *Agent) inUse(ctx context.Context) *safety.Refusal {
 	if a.deps.Host == nil {
-		return safety.Refuse(safety.NotDrained, "the rule in command.allow of %s wants a drained host, and nothing there says whether it is", a.id.Name)
+		return safety.Refuse(safety.NotDrained, "the rule in command.allow of %s requires a drained host, and nothing there tells whether it is drained", a.id.Name)
 	}
 	const patience = 10 * time.Second
 	ctx, cancel := context.WithTimeout(ctx, patience)
@@ -145,8 +145,8 @@ func (a *Agent) execute(ctx context.Context, c *schema.Command, guard *safety.Gu
 	if !returned {
 		a.metrics.stuck.Inc()
 		close(leftBehind)
-		a.log.Error("command: handler does not return, left behind", "command", c.ID, "kind", c.Kind)
-		return nil, fmt.Errorf("%w, and does not return: it is left behind and may still act", a.causeOf(running, limit))
+		a.log.Error("command: handler does not return, abandoned", "command", c.ID, "kind", c.Kind)
+		return nil, fmt.Errorf("%w, and does not return: it is abandoned and may still act", a.causeOf(running, limit))
 	}
 	if running.Err() != nil && (o.err != nil || a.partial(c)) {
 		if !a.partial(c) {

@@ -48,7 +48,7 @@ func Check(c *schema.Command) error {
 	case len(c.Arguments) > MaxArgumentBytes:
 		return fmt.Errorf("command %s: arguments of %d bytes: want up to %d", c.ID, len(c.Arguments), MaxArgumentBytes)
 	case len(c.Arguments) > 0 && c.Arguments[0] != '{':
-		return fmt.Errorf("command %s: arguments are no JSON object", c.ID)
+		return fmt.Errorf("command %s: arguments are not a JSON object", c.ID)
 	case c.Issued <= 0 || c.Expires <= c.Issued:
 		return fmt.Errorf("command %s: issued %v, expires %v: want the one before the other", c.ID, c.Issued, c.Expires)
 	}

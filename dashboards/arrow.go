@@ -190,7 +190,7 @@ func (d *Dashboards) linkValues(ctx context.Context, p *linkValueParameters) (*l
 	}
 	values := float64(q.span.To-q.span.From) / float64(q.fabric.interval) * float64(g.NumLinks()) * float64(len(p.Metrics))
 	if values > maxBulkValues {
-		return nil, problem.BadRequest("%v to %v are about %.0f values: want at most %d; ask about less at once", q.span.From, q.span.To, values, maxBulkValues)
+		return nil, problem.BadRequest("%v to %v are about %.0f values: want at most %d; request a shorter span or fewer metrics", q.span.From, q.span.To, values, maxBulkValues)
 	}
 	intervals, err := d.model.Intervals(ctx, q.fabric.name, q.span)
 	if err != nil {

@@ -17,7 +17,7 @@ import (
 
 type collectiveParameters struct {
 	runQuestion
-	Job string `query:"job" doc:"Collectives of this job; without it of all."`
+	Job string `query:"job" doc:"Collectives of this job; default: all jobs."`
 }
 
 type collectiveList struct {
@@ -72,7 +72,7 @@ func (d *Dashboards) collectiveRun(ctx context.Context, p *collectiveRunParamete
 	}
 	found, err := d.model.CollectiveReport(ctx, f.name, p.Run)
 	if errors.Is(err, read.ErrNotFound) {
-		return nil, problem.NotFound("no collective %s; GET %s/fabrics/%s/collectives lists those that were diagnosed", p.Run, Prefix, f.name)
+		return nil, problem.NotFound("no collective %s; GET %s/fabrics/%s/collectives lists the diagnosed ones", p.Run, Prefix, f.name)
 	}
 	if err != nil {
 		return nil, err

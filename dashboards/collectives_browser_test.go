@@ -93,9 +93,9 @@ func TestCollectivesOfTheWindow(t *testing.T) {
 	page.await(listed + ` === "job 17"`)
 	page.eval(`(s => { s.value = "2592000"; s.dispatchEvent(new Event("change")); })(document.querySelector("#controls select"))`)
 	page.await(listed + ` === "job 17,job 18"`)
-	if got := page.eval(`document.querySelector("#other div p").textContent`); !strings.Contains(got, "2 runs of the last 30 days") {
+	if got := page.eval(`document.querySelector("#other div p").textContent`); !strings.Contains(got, "2 runs in the last 30 days") {
 		t.Errorf("the list says %q", got)
 	}
 	page.eval(`(s => { s.value = "900"; s.dispatchEvent(new Event("change")); })(document.querySelector("#controls select"))`)
-	page.await(`document.querySelector("#other div p")?.textContent.startsWith("No collective of the last 15 min was diagnosed")`)
+	page.await(`document.querySelector("#other div p")?.textContent.startsWith("No collective was diagnosed in the last 15 min")`)
 }

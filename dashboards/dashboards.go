@@ -162,5 +162,5 @@ func page(files http.Handler) http.Handler {
 // notOfSchedulers answers requests below /feedback/ that have no handler: the method or path is not one that a scheduler
 // uses, or the extender is not enabled in this process.
 func notOfSchedulers(w http.ResponseWriter, r *http.Request) {
-	problem.New(http.StatusNotFound, "%s %s is not answered here: kube-scheduler sends POST to /feedback/kubernetes/filter and /feedback/kubernetes/prioritize, which analyze and up answer where feedback.kubernetes.extender is enabled", r.Method, r.URL.Path).Write(w)
+	problem.New(http.StatusNotFound, "%s %s is not served here: kube-scheduler sends POST to /feedback/kubernetes/filter and /feedback/kubernetes/prioritize, which analyze and up serve if feedback.kubernetes.extender is enabled", r.Method, r.URL.Path).Write(w)
 }

@@ -14,7 +14,7 @@ type diagnosisParameters struct {
 	overSpan
 	paged
 	At     *moment `query:"at" doc:"The last interval that starts at this time or earlier, instead of a span."`
-	Region uint64  `query:"region" min:"1" max:"9007199254740991" doc:"Id of a region; without it all."`
+	Region uint64  `query:"region" min:"1" max:"9007199254740991" doc:"Id of a region; default: all regions."`
 }
 
 type diagnosisPage struct {
@@ -59,8 +59,8 @@ type job struct {
 type jobParameters struct {
 	overSpan
 	paged
-	At    *moment `query:"at" doc:"The jobs that ran at this time, instead of a span; their regions reach back as far as dashboards.history."`
-	Nodes bool    `query:"nodes" default:"true" doc:"false leaves the names of the nodes out."`
+	At    *moment `query:"at" doc:"The jobs that ran at this time, instead of a span; their regions go back as far as dashboards.history."`
+	Nodes bool    `query:"nodes" default:"true" doc:"false omits the node names."`
 	// Of a flood of jobs the newest say nothing about congestion that older ones cause.
 	Accused bool `query:"accused" doc:"true: only the jobs that diagnoses accuse, of more than n those with the most blame."`
 }

@@ -38,7 +38,7 @@ const waitMargin = 30 * time.Second
 type scoreParameters struct {
 	ofFabric
 	operation.Conditional
-	Wait waiting `query:"wait" doc:"A duration up to 5m, such as 30s: with If-None-Match the answer waits for news so long."`
+	Wait waiting `query:"wait" doc:"A duration up to 5m, such as 30s: with If-None-Match the answer waits this long for a change."`
 	Min  float64 `query:"min" min:"0" max:"100" doc:"Nodes of this score or above."`
 }
 

@@ -73,7 +73,7 @@ func (d *Dashboards) linkTime(ctx context.Context, p *ofStall) (*linkTime, error
 
 type ofAnyMetric struct {
 	overSpan
-	Metric schema.Metric `query:"metric" doc:"A stall metric; without it all together."`
+	Metric schema.Metric `query:"metric" doc:"A stall metric; default: all together."`
 }
 
 type stateTransitions struct {
@@ -115,7 +115,7 @@ func (d *Dashboards) congestion(ctx context.Context, p *overSpan) (*congestion, 
 
 type mitigationParameters struct {
 	overSpan
-	WindowSeconds int `query:"window_seconds" min:"1" max:"86400" default:"210" doc:"Throttling events that follow each other within this are one; with the default each has an outcome."`
+	WindowSeconds int `query:"window_seconds" min:"1" max:"86400" default:"210" doc:"Throttling events within this time of each other count as one; outcomes are known with the default only."`
 }
 
 type mitigations struct {

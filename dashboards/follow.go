@@ -43,8 +43,8 @@ func (d *Dashboards) session(ctx context.Context, _ *nothing) (*session, error) 
 }
 
 type streamParameters struct {
-	LastEventID string   `header:"Last-Event-ID" doc:"The id of the last event that the client has."`
-	Fabrics     []string `query:"fabrics" doc:"Intervals of these fabrics alone, separated by commas; without it all."`
+	LastEventID string   `header:"Last-Event-ID" doc:"Id of the last event that the client received."`
+	Fabrics     []string `query:"fabrics" doc:"Only intervals of these fabrics, separated by commas; default: all."`
 }
 
 const (
@@ -93,10 +93,10 @@ func (d *Dashboards) enter(r *http.Request) (leave func(), err error) {
 	switch {
 	case all >= d.cfg.Streams:
 		reason = tooManyStreams
-		p = problem.New(http.StatusServiceUnavailable, "%d clients follow already; try again, or raise dashboards.streams", all)
+		p = problem.New(http.StatusServiceUnavailable, "%d clients are connected already; retry later, or raise dashboards.streams", all)
 	case d.streams[client] >= d.cfg.StreamsPerClient:
 		reason = tooManyOfClient
-		p = problem.New(http.StatusTooManyRequests, "%d streams of this client already; close one, or raise dashboards.streams_per_client", d.streams[client])
+		p = problem.New(http.StatusTooManyRequests, "%d streams of this client are open already; close one, or raise dashboards.streams_per_client", d.streams[client])
 	default:
 		d.streams[client]++
 		return func() {

@@ -43,8 +43,8 @@ func (d *Dashboards) network(ctx context.Context, p *overSpan) (*networkStates, 
 type eventParameters struct {
 	overSpan
 	paged
-	Kinds       []string        `query:"kinds" doc:"Kinds of events, separated by commas; without it all."`
-	MinSeverity schema.Severity `query:"min_severity" doc:"Leaves out events of regions that were of no such severity or a higher one in an interval of the span; a page may then have fewer than n."`
+	Kinds       []string        `query:"kinds" doc:"Kinds of events, separated by commas; default: all."`
+	MinSeverity schema.Severity `query:"min_severity" doc:"Omits events of regions that did not reach this severity in the span; a page may then have fewer than n entries."`
 }
 
 type eventPage struct {
@@ -96,8 +96,8 @@ func (d *Dashboards) severe(ctx context.Context, f *fabric, span read.Span, leas
 type regionParameters struct {
 	overSpan
 	paged
-	Metric      schema.Metric   `query:"metric" doc:"Regions of this stall metric alone."`
-	MinSeverity schema.Severity `query:"min_severity" doc:"Regions of this severity or a higher one."`
+	Metric      schema.Metric   `query:"metric" doc:"Only regions of this stall metric."`
+	MinSeverity schema.Severity `query:"min_severity" doc:"Only regions of this severity or higher."`
 }
 
 type regionPage struct {
@@ -124,9 +124,9 @@ func (d *Dashboards) regions(ctx context.Context, p *regionParameters) (*regionP
 
 type tracksParameters struct {
 	overSpan
-	N           int             `query:"n" min:"1" max:"10000" default:"1000" doc:"How many at most."`
-	Metric      schema.Metric   `query:"metric" doc:"Regions of this stall metric alone."`
-	MinSeverity schema.Severity `query:"min_severity" doc:"Regions that reached this severity or a higher one."`
+	N           int             `query:"n" min:"1" max:"10000" default:"1000" doc:"Maximum number of entries."`
+	Metric      schema.Metric   `query:"metric" doc:"Only regions of this stall metric."`
+	MinSeverity schema.Severity `query:"min_severity" doc:"Only regions that reached this severity or higher."`
 }
 
 type trackList struct {
@@ -152,8 +152,8 @@ func (d *Dashboards) tracks(ctx context.Context, p *tracksParameters) (*trackLis
 type trackParameters struct {
 	ofFabric
 	Region uint64  `path:"region" min:"1" max:"9007199254740991" doc:"Id of a region."`
-	From   *moment `query:"from" doc:"Begin of the span; without it the birth of the region."`
-	To     *moment `query:"to" doc:"End of the span, not included; without it a day after its begin."`
+	From   *moment `query:"from" doc:"Start of the span; default: the birth of the region."`
+	To     *moment `query:"to" doc:"End of the span, exclusive; default: a day after its start."`
 }
 
 type track struct {
@@ -218,7 +218,7 @@ func (d *Dashboards) wantLinks(ctx context.Context, p *linkSpan) (question, read
 
 type topLinksParameters struct {
 	linkSpan
-	N int `query:"n" min:"1" max:"1000" default:"20" doc:"How many at most."`
+	N int `query:"n" min:"1" max:"1000" default:"20" doc:"Maximum number of entries."`
 }
 
 type topLinks struct {

@@ -156,7 +156,7 @@ func TestThousandsOfHosts(t *testing.T) {
 	}
 	page := browse(t, h.url+"/?page=hosts&fabric="+url.QueryEscape(torus))
 	const listed = `String(document.querySelectorAll(".host ~ div tbody tr").length)`
-	page.await(`document.querySelector(".summary")?.textContent === "3,000 hosts probed inside, 30 have a bottleneck there."`)
+	page.await(`document.querySelector(".summary")?.textContent === "3,000 hosts probed, 30 have a bottleneck inside."`)
 	if got := page.eval(listed); got != "100" {
 		t.Errorf("%s hosts are listed at once, want 100", got)
 	}

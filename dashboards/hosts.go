@@ -12,7 +12,7 @@ import (
 
 type hostParameters struct {
 	runQuestion
-	Model string `query:"model" doc:"Hosts of this model; without it all."`
+	Model string `query:"model" doc:"Only hosts of this model; default: all."`
 }
 
 type hostList struct {
@@ -49,7 +49,7 @@ func (d *Dashboards) hostRuns(ctx context.Context, p *hostRunParameters) (*hostR
 type hostReportParameters struct {
 	ofFabric
 	Host string `path:"host" doc:"Name of the host's agent."`
-	Run  string `query:"run" doc:"Id of a run; without it the newest with a report."`
+	Run  string `query:"run" doc:"Id of a run; default: the newest with a report."`
 }
 
 // hostReport is a run's measurements, and the host's graph.
@@ -78,8 +78,8 @@ func (d *Dashboards) hostReport(ctx context.Context, p *hostReportParameters) (*
 
 type hostOutlierParameters struct {
 	runQuestion
-	Model   string  `query:"model" doc:"Hosts of this model; without it all."`
-	Percent float64 `query:"percent" default:"20" min:"1" max:"100" doc:"How far a pair must be from the median of its model."`
+	Model   string  `query:"model" doc:"Only hosts of this model; default: all."`
+	Percent float64 `query:"percent" default:"20" min:"1" max:"100" doc:"Minimum deviation of a pair from the median of its model, in percent."`
 }
 
 type hostOutlierList struct {

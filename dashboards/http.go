@@ -21,7 +21,7 @@ func explain(err error) *problem.Problem {
 		p.RetryAfter = retryMillis * time.Millisecond
 		return p
 	}
-	return problem.New(http.StatusBadGateway, "the store did not answer; try again, or see the log of this process")
+	return problem.New(http.StatusBadGateway, "the store did not answer; retry, or see the log of this process")
 }
 
 // observe counts a request, and logs a failure that is not the client's fault.

@@ -58,9 +58,9 @@ type snapshotParameters struct {
 	ofFabric
 	operation.Conditional
 	At          *moment         `query:"at" doc:"The last interval that starts at this time or earlier, instead of the newest."`
-	MinSeverity schema.Severity `query:"min_severity" doc:"Regions of this severity or a higher one."`
-	Metrics     []schema.Metric `query:"metrics" doc:"Values of these metrics alone, separated by commas; without it all."`
-	Values      bool            `query:"values" default:"true" doc:"false leaves the values of the links out."`
+	MinSeverity schema.Severity `query:"min_severity" doc:"Only regions of this severity or higher."`
+	Metrics     []schema.Metric `query:"metrics" doc:"Only values of these metrics, separated by commas; default: all."`
+	Values      bool            `query:"values" default:"true" doc:"false omits the values of the links."`
 }
 
 // tagOf returns the entity tag of an interval for these parameters.

@@ -27,7 +27,7 @@ func stepOf(length, interval time.Duration, most int) time.Duration {
 
 type stepParameters struct {
 	overSpan
-	Most int `query:"most" min:"10" max:"5000" default:"1000" doc:"How many steps at most; their length follows from it: 1, 5 or 15 minutes, 1, 3, 6, 12 or 24 hours, or a week."`
+	Most int `query:"most" min:"10" max:"5000" default:"1000" doc:"Maximum number of steps; it determines their length: 1, 5 or 15 minutes, 1, 3, 6, 12 or 24 hours, or a week."`
 }
 
 type networkSteps struct {

@@ -11,8 +11,8 @@ import (
 
 // paged are the parameters of a paginated list.
 type paged struct {
-	N      int    `query:"n" min:"1" max:"10000" default:"1000" doc:"How many at most."`
-	Cursor cursor `query:"cursor" doc:"next of the page before."`
+	N      int    `query:"n" min:"1" max:"10000" default:"1000" doc:"Maximum number of entries."`
+	Cursor cursor `query:"cursor" doc:"Value of next on the previous page."`
 }
 
 // more describes the end of a page.
@@ -44,11 +44,11 @@ func (c cursor) String() string {
 func (c *cursor) UnmarshalText(text []byte) error {
 	b, err := base64.RawURLEncoding.DecodeString(string(text))
 	if err != nil || len(b) != cursorBytes {
-		return errors.New("want the next of an earlier answer")
+		return errors.New("want the value of next from an earlier answer")
 	}
 	c.time, c.given = schema.Instant(binary.BigEndian.Uint64(b)), int64(binary.BigEndian.Uint64(b[cursorBytes/2:]))
 	if c.time <= 0 || c.time > read.Newest || c.given < 0 || c.given > maxGiven {
-		return errors.New("want the next of an earlier answer")
+		return errors.New("want the value of next from an earlier answer")
 	}
 	return nil
 }

@@ -29,14 +29,14 @@ func (m *moment) UnmarshalText(text []byte) error {
 			return fmt.Errorf("%d: want milliseconds since 1970, up to the year 2200", ms)
 		}
 		if ms >= 1e9 && ms < 1e10 {
-			return fmt.Errorf("%d: want milliseconds since 1970, and these are of the first months of 1970; of seconds, append 000", ms)
+			return fmt.Errorf("%d: want milliseconds since 1970, and this is in the first months of 1970; if it is in seconds, append 000", ms)
 		}
 		*m = max(moment(ms*1e6), earliest)
 		return nil
 	}
 	if err := (*schema.Instant)(m).UnmarshalText(text); err != nil {
 		if strings.Contains(string(text), " ") { // in a URL query, + stands for a space
-			return fmt.Errorf("%w, or milliseconds since 1970; in an address the + before a time zone is written %%2B", err)
+			return fmt.Errorf("%w, or milliseconds since 1970; in a URL, write the + before a time zone as %%2B", err)
 		}
 		return fmt.Errorf("%w, or milliseconds since 1970", err)
 	}
@@ -54,14 +54,14 @@ type ofFabric struct {
 
 // inVersion adds a version of the graph.
 type inVersion struct {
-	Version *read.Version `query:"version" doc:"Version of the graph that numbers the links, 16 hexadecimal digits; without it that of the newest interval."`
+	Version *read.Version `query:"version" doc:"Version of the graph that numbers the links, 16 hexadecimal digits; default: that of the newest interval."`
 }
 
 // overSpan are the parameters of operations on a fabric over time.
 type overSpan struct {
 	ofFabric
-	From      *moment `query:"from" doc:"Begin of the span: RFC 3339, or milliseconds since 1970; without it a day before its end."`
-	To        *moment `query:"to" doc:"End of the span, not included; without it the end of the newest interval."`
+	From      *moment `query:"from" doc:"Start of the span: RFC 3339, or milliseconds since 1970; default: a day before its end."`
+	To        *moment `query:"to" doc:"End of the span, exclusive; default: the end of the newest interval."`
 	Intervals int     `query:"intervals" min:"1" max:"10000" doc:"Length of the span in intervals, instead of from."`
 }
 
@@ -101,7 +101,7 @@ func (d *Dashboards) question(ctx context.Context, p *overSpan) (q question, err
 		return q, err
 	}
 	if p.From != nil && p.Intervals > 0 {
-		return q, problem.BadRequest("intervals: want either this or from")
+		return q, problem.BadRequest("intervals: give either intervals or from, not both")
 	}
 	if p.To != nil {
 		q.span.To = schema.Instant(*p.To)
@@ -130,7 +130,7 @@ func (d *Dashboards) question(ctx context.Context, p *overSpan) (q question, err
 // checkSpan rejects a span that is longer than allowed.
 func (d *Dashboards) checkSpan(span read.Span, most time.Duration) error {
 	if span.From > span.To {
-		return problem.BadRequest("from: %v is later than to, %v", span.From, span.To)
+		return problem.BadRequest("from: %v is after to, %v", span.From, span.To)
 	}
 	if length := time.Duration(span.To - span.From); length > most {
 		return problem.BadRequest("from %v to %v is %v: want at most %v, or raise dashboards.max_span", span.From, span.To, length, most)

@@ -14,8 +14,8 @@ const runSpan = 7 * 24 * time.Hour
 // runQuestion are the parameters of queries about runs: of probes inside hosts, of collectives.
 type runQuestion struct {
 	ofFabric
-	From *moment `query:"from" doc:"Runs that ended at this time or later; without it 7 days before to."`
-	To   *moment `query:"to" doc:"Runs that ended before this time; without it now."`
+	From *moment `query:"from" doc:"Runs that ended at this time or later; default: 7 days before to."`
+	To   *moment `query:"to" doc:"Runs that ended before this time; default: now."`
 }
 
 // ask runs a query about a fabric and a span.
@@ -44,7 +44,7 @@ func (d *Dashboards) spanBackFrom(from, to *moment, length time.Duration) (read.
 		s.From = schema.Instant(*from)
 	}
 	if s.From >= s.To {
-		return s, problem.BadRequest("from is not before to")
+		return s, problem.BadRequest("from must be before to")
 	}
 	return s, d.checkSpan(s, d.cfg.MaxSpan)
 }

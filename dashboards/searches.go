@@ -22,8 +22,8 @@ const searchSpan = 30 * 24 * time.Hour
 
 type searchParameters struct {
 	ofFabric
-	From *moment `query:"from" doc:"Searches that were requested at this time or later; without it 30 days before to."`
-	To   *moment `query:"to" doc:"Searches that were requested before this time; without it now."`
+	From *moment `query:"from" doc:"Searches requested at this time or later; default: 30 days before to."`
+	To   *moment `query:"to" doc:"Searches requested before this time; default: now."`
 }
 
 type searchList struct {
@@ -104,8 +104,8 @@ func (d *Dashboards) searchFindings(ctx context.Context, p *oneSearchParameters)
 
 type knownParameters struct {
 	ofFabric
-	NICModel string `query:"nic_model" doc:"Of this NIC model; without it of all."`
-	Firmware string `query:"firmware" doc:"Of this firmware; without it of all."`
+	NICModel string `query:"nic_model" doc:"Only of this NIC model; default: all."`
+	Firmware string `query:"firmware" doc:"Only of this firmware; default: all."`
 }
 
 type knownList struct {

@@ -39,7 +39,7 @@ func TestThePageShowsSilence(t *testing.T) {
 	if !strings.Contains(got, " UTC: collectors silent. Last known: High congestion") || strings.Contains(got, "live") || strings.Contains(got, "calm") {
 		t.Errorf("the collectors are silent: %s", got)
 	}
-	if todo := page.eval(`document.getElementById("todo").textContent`); todo != "No readings for 2m0s, 0 of 12 agents report. Check the agents: giverny collect --once on one of them." {
+	if todo := page.eval(`document.getElementById("todo").textContent`); todo != "No readings for 2m0s, 0 of 12 agents report. Check the agents: run giverny collect --once on one of their hosts." {
 		t.Errorf("what to do: %s", todo)
 	}
 	picture(t, page)
@@ -55,7 +55,7 @@ func TestThePageShowsSilence(t *testing.T) {
 	if got := page.eval(said); strings.Contains(got, "live") || strings.Contains(got, "calm") || !strings.HasPrefix(got, "unknown") {
 		t.Errorf("nothing measured: %s", got)
 	}
-	if regions := page.eval(`document.getElementById("regions").textContent`); regions != "not known while data are missing" {
+	if regions := page.eval(`document.getElementById("regions").textContent`); regions != "unknown while data are missing" {
 		t.Errorf("regions: %s", regions)
 	}
 }
@@ -101,7 +101,7 @@ func TestThePageHoldsItsStreamWhileSeen(t *testing.T) {
 	listeners(1)
 	see(false)
 	h.announce(busy(g, now, hot(g, 1, schema.High, 0, 30)))
-	page.await(`document.getElementById("notice").textContent.includes("1 streams of this client already; close one")`)
+	page.await(`document.getElementById("notice").textContent.includes("1 streams of this client are open already; close one")`)
 	other.body.Close()
 	page.await(`document.getElementById("notice").hidden`)
 	listeners(1)

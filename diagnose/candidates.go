@@ -21,13 +21,13 @@ type regionCase struct {
 	onset    int       // index into stall; -1: unknown
 	again    int       // the same, or the end of the last pause since
 	old      bool      // it began before the remembered intervals
+	cut      bool      // its stall is cut to the first of two steps
 	jobs     []suspect
 	failures []nearFailure // most likely first
 	back     root.BackPressure
 	drain    root.Drain
 	sender   *job // its nodes send what converges on the drain; nil: unknown
 	neck     root.Neck
-	trees    int              // how many switches the interval's trees of held-back traffic lead to
 	sink     *topology.Device // on a grid, the node of a file-reading job where most of that traffic ends; nil: none
 	endings  root.Endings     // on a grid
 	full     schema.LinkID    // on a grid, the full link that most traffic waits for; NoLink: unknown
@@ -38,7 +38,6 @@ type regionCase struct {
 	carries  float64          // load of fullest, bytes/s; 0: unknown
 	more     float64          // increase of carries since the onset; 0: none or unknown
 	starved  float64          // on a grid, 0 to 1: how far the node where its traffic ends gets less than its share of its job's exchange
-	moved    float64          // share of more that failed links beside it carried before
 	verdict  verdict          // set once decided
 }
 

@@ -5,7 +5,6 @@ import (
 
 	"github.com/giverny/giverny/diagnose/root"
 	"github.com/giverny/giverny/schema"
-	"github.com/giverny/giverny/topology"
 )
 
 // diagnose returns a verdict for every region of severity Low or higher.
@@ -32,19 +31,11 @@ func (s *Stage) diagnose(r *schema.IntervalResult) []schema.Diagnosis {
 	p := s.work.finder.On(snap)
 	p.Remember(&s.floor)
 	s.compare(p)
-	s.findSilent(p)
+	s.findSilent()
 	for _, within := range [2]bool{false, true} { // stall inside switches after the stalled links around it
 		for i := range cases {
 			if rc := &cases[i]; within == (rc.region.Metric == schema.InqStall) {
 				s.examine(rc, p, snap)
-			}
-		}
-		trees := slowTrees(cases)
-		for i := range cases {
-			if rc := &cases[i]; within == (rc.region.Metric == schema.InqStall) {
-				p.Stall = snap.Find(rc.region.Metric)
-				p.Before = s.usedBefore(rc)
-				rc.trees = trees
 				rc.verdict = s.inside(rc, s.decide(rc, p), cases)
 				rc.sink = s.readerAt(rc, &rc.verdict)
 			}
@@ -59,30 +50,12 @@ func (s *Stage) diagnose(r *schema.IntervalResult) []schema.Diagnosis {
 	return out
 }
 
-// slowTrees counts the switches that trees of held-back traffic without added load lead to.
-func slowTrees(cases []regionCase) int {
-	n, seen := 0, map[topology.DeviceID]bool{}
-	for i := range cases {
-		d := &cases[i].drain
-		if !d.IsCertain() || seen[d.Device] {
-			continue
-		}
-		seen[d.Device] = true
-		if !d.Grew || cases[i].onset < 0 {
-			n++
-		}
-	}
-	return n
-}
-
 // examine gathers the evidence on each cause of a region.
 func (s *Stage) examine(rc *regionCase, p *root.Pressure, snap *schema.Snapshot) {
 	p.Stall = snap.Find(rc.region.Metric)
 	rc.load = s.loadChange(rc)
 	s.cutToFirstStep(rc)
 	p.Flat = func(l schema.LinkID) bool { return s.isFlat(rc, l) }
-	p.Begins = rc.again >= 0 && s.beganAgain(rc) == s.clock.now
-	p.Peaks = func(l schema.LinkID) (float64, float64) { return s.peaks(rc, l) }
 	p.Before = s.usedBefore(rc)
 	rc.back = p.Follow(rc.region, rc.weight)
 	rc.fullest, rc.carries, rc.more = p.LoadAt(&rc.back, rc.region.Links)
@@ -102,27 +75,24 @@ func (s *Stage) converge(rc *regionCase, p *root.Pressure) {
 	q := s.averaged(rc, p)
 	s.findSenders(rc)
 	s.drain(rc, q)
-	isSteady := rc.load < root.SteadyLoad && !rc.flooded
+	isSteady := rc.load < root.SteadyLoad
 	rc.neck = s.work.finder.Neck(p, rc.region.Links, s.work.senders, &rc.drain, isSteady)
 	rc.full = q.FullLink(rc.region.Links, &rc.neck, &rc.drain)
 	if rc.endings = s.work.finder.Endings(q, &rc.drain); isSteady && rc.endings.AtSlowLink() {
 		rc.neck = rc.endings.Neck()
 	}
-	if rc.endsAtNodes() {
-		s.findArriving(rc, q)
-	}
+	s.findArriving(rc, q)
 	rc.starved = s.starves(rc, q)
 	s.fitFailures(rc, p)
 }
 
-// drain finds the switch that a region's traffic converges on, and whether load was added there.
+// drain finds the switch that a region's traffic converges on, and whose nodes send it.
 func (s *Stage) drain(rc *regionCase, p *root.Pressure) {
 	from := -1
 	rc.drain, from = s.work.finder.Drain(p, rc.region.Links, s.work.senders, s.work.past.round)
 	if rc.sender = nil; from >= 0 {
 		rc.sender = s.work.sending[from]
 	}
-	s.findArriving(rc, p)
 }
 
 // findArriving finds whether the load where the traffic of a region on a grid ends rose since its onset.

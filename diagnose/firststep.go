@@ -15,7 +15,7 @@ func (s *Stage) cutToFirstStep(rc *regionCase) {
 	for i, v := range rc.stall {
 		rc.stall[i] = min(v, level)
 	}
-	rc.onset, rc.again = first, first
+	rc.onset, rc.again, rc.cut = first, first, true
 	rc.load = s.loadChange(rc)
 }
 

@@ -35,7 +35,7 @@ func (s *Stage) hold(rc *regionCase, because string, d *schema.Diagnosis) string
 	fellSilent := h != nil && h.root != nil && s.fellSilent(h.root.Device)
 	began := s.began(rc)
 	rises := h != nil && rc.onset >= 0 && began > h.began+settle
-	swells := h != nil && rc.onset >= 0 && (rises || s.swelled(rc, h)) && d.Cause.Class == schema.CauseUnknown
+	swells := h != nil && rc.onset >= 0 && (rises || rc.cut || s.swelled(rc, h)) && d.Cause.Class == schema.CauseUnknown
 	resumes := h != nil && s.resumes(rc)
 	outlasts := h != nil && h.cause.Class != schema.CauseUnknown && s.forgot(h) && !(rises && rc.peaks())
 	if s.before(rc).n >= leastBefore && !fellSilent && !swells && !resumes && !outlasts {
@@ -62,9 +62,9 @@ func (s *Stage) hold(rc *regionCase, because string, d *schema.Diagnosis) string
 		return slices.ContainsFunc(d.Jobs, func(a schema.AccusedJob) bool { return a.JobID == v.JobID })
 	})
 	if fellSilent {
-		return "Found while " + portName(h.root.Device, "") + " gave readings, which it does not now: " + h.because
+		return "Found while " + portName(h.root.Device, "") + " still reported counters, which it no longer does: " + h.because
 	}
-	return "Found when it began: " + h.because
+	return "Found when the congestion began: " + h.because
 }
 
 // keptFor is the kept verdict on a region; on one without, that on the last other region, if it was there within a pause, whose root is

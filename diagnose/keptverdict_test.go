@@ -25,7 +25,7 @@ func TestAVerdictOutlivesTheWindow(t *testing.T) {
 	if late.Cause.Class != first.Cause.Class || len(late.Jobs) != 1 || late.Jobs[0].JobID != "1" || late.Action != first.Action {
 		t.Errorf("after two windows: %s, accused %v: %s", late.Cause.Class, late.Jobs, late.Text)
 	}
-	if !strings.Contains(late.Text, "Found when it began: Job 1") {
+	if !strings.Contains(late.Text, "Found when the congestion began: Job 1") {
 		t.Errorf("the text does not say since when it is known: %s", late.Text)
 	}
 	p.pending.Jobs = append(p.pending.Jobs, schema.Job{ID: "1", Start: schema.Instant(p.start), End: p.now()})
@@ -81,7 +81,7 @@ func TestAVerdictGoesOverToTheNextRegion(t *testing.T) {
 		p.regions = nil
 		p.step(pause)
 		p.regions = [][]schema.LinkID{nil, links[2:]}
-		if late := p.step(1)[0]; late.Region == first.Region || strings.Contains(late.Text, "Found when it began: Job 1") != want {
+		if late := p.step(1)[0]; late.Region == first.Region || strings.Contains(late.Text, "Found when the congestion began: Job 1") != want {
 			t.Errorf("region %d, %d intervals after region %d: %s", late.Region, pause, first.Region, late.Text)
 		}
 	}
@@ -101,14 +101,14 @@ func TestAVerdictOutlivesReadings(t *testing.T) {
 		if d.Cause != first.Cause || !cmp.Equal(d.Root, first.Root) || !cmp.Equal(d.Jobs, first.Jobs) {
 			t.Errorf("%d intervals without readings: %+v, root %+v: %s", n, d.Cause, d.Root, d.Text)
 		}
-		if n < 40 && !strings.Contains(d.Text, "Found while leaf1 gave readings, which it does not now: Job 1") {
+		if n < 40 && !strings.Contains(d.Text, "Found while leaf1 still reported counters, which it no longer does: Job 1") {
 			t.Errorf("the text does not say that readings are missing: %s", d.Text)
 		}
 	}
 	p = incastPlant(t, 0)
 	p.root, p.silent, p.jobs = &schema.Root{Device: "leaf1"}, "leaf1", nil
 	p.pending.Jobs = nil
-	if d := p.step(5)[0]; d.Cause.Class != schema.CauseUnknown || !strings.Contains(d.Text, "leaf1, to which it leads, gives no readings.") {
+	if d := p.step(5)[0]; d.Cause.Class != schema.CauseUnknown || !strings.Contains(d.Text, "leaf1, to which its back pressure leads, reports no counters.") {
 		t.Errorf("no readings from the beginning on: %s: %s", d.Cause.Class, d.Text)
 	}
 }

@@ -96,31 +96,6 @@ func (s *Stage) findAdded(rc *regionCase, p *root.Pressure) {
 	}
 }
 
-// peaks are a link's highest load before a region began, leaving out one interval, and since, percent of its capacity; 0
-// before if unknown. Phases of jobs change the load; the peaks show what the link can carry.
-func (s *Stage) peaks(rc *regionCase, l schema.LinkID) (before, since float64) {
-	use := s.memory.metrics[schema.BandwidthUsed]
-	if use == nil {
-		return 0, 0
-	}
-	began, first := s.clock.now-flatIntervals+1, 0.
-	if rc.again >= 0 {
-		began = s.beganAgain(rc)
-	}
-	for slot := s.oldest(use); slot <= s.clock.now; slot++ {
-		v := use.at(slot, l)
-		switch {
-		case slot > began:
-			since = max(since, v)
-		case slot < began && v > first:
-			first, before = v, first
-		case slot < began:
-			before = max(before, v)
-		}
-	}
-	return before, since
-}
-
 // flatIntervals is the least number of intervals since the onset that show a constant load: with a deviation up to
 // flatShare of it or flatSteps, percent of capacity, the resolution at which loads are remembered.
 const flatIntervals, flatShare, flatSteps = 4, .02, .2

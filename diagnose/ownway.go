@@ -31,7 +31,7 @@ func (s *Stage) strangers(d topology.DeviceID, own *job) bool {
 // the middle either class is right, so the two probabilities may sum to more than 1.
 func (s *Stage) classOf(rc *regionCase, accused int, p *root.Pressure) (class schema.CauseClass, right float64) {
 	c := &rc.jobs[0]
-	if accused > 1 || c.file || s.endsAtNoJob(rc) || s.writesFiles(rc, c) {
+	if accused > 1 || c.file || s.endsAtNoJob(rc) {
 		return schema.CauseSystem, 1
 	}
 	shape := othersOnTrees

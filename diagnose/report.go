@@ -44,7 +44,7 @@ func (s *Stage) report(snap *schema.Snapshot, rc *regionCase, v *verdict) schema
 	because := s.because(rc, v, d.Root)
 	if also != nil {
 		d.Action = "First replace or reseat the cable at " + s.cableAt(also.Device, also.Port) + ". " + d.Action
-		because += " " + s.failed(also) + ", and what waits leads to it: without that link the job's traffic has less room."
+		because += " " + s.failed(also) + ", and the back pressure leads to it: without that link the job's traffic has less capacity."
 	}
 	because = s.hold(rc, because, &d)
 	d.Text = schema.OneLine(s.text(rc, because, &d))
@@ -254,12 +254,12 @@ func (s *Stage) action(rc *regionCase, v *verdict, root *schema.Root) string {
 	case schema.CauseIntraApplication:
 		name := jobName(rc.jobs[0].job)
 		if at := s.receiver(&rc.jobs[0], root); at != "" {
-			return "Ask the owner of " + name + " to let several nodes receive what goes to " + at + " (a tree of aggregators), or the senders take turns; another placement does not help."
+			return "Ask the owner of " + name + " to spread the traffic to " + at + " over several receivers (a tree of aggregators), or to let the senders take turns; another placement does not help."
 		}
 		if s.spreadOut(rc.jobs[0].job) {
-			return "Place " + name + " in a compact block at its next start, or remap its ranks (TopoMapping) now; if it happens often, re-engineer its communication."
+			return "Place " + name + " in a compact block at its next start, or remap its ranks (TopoMapping) now; if it happens often, change its communication pattern."
 		}
-		return "Remap the ranks of " + name + " so that neighbours in its communication are neighbours in the network (TopoMapping); if it happens often, re-engineer its communication."
+		return "Remap the ranks of " + name + " so that ranks that communicate are neighbours in the network (TopoMapping); if it happens often, change its communication pattern."
 	case schema.CauseSystem:
 		return s.systemAction(rc, v, root)
 	case schema.CauseFailure:
@@ -267,24 +267,24 @@ func (s *Stage) action(rc *regionCase, v *verdict, root *schema.Root) string {
 	case schema.CauseSlowHost:
 		if rc.back.Kind != "" {
 			_, to := s.graph.Ends(rc.back.Link)
-			return "Probe " + portName(s.graph.Device(to).Name, "") + " (giverny hostping): drain it if its NIC or PCIe cannot take what arrives."
+			return "Probe " + portName(s.graph.Device(to).Name, "") + " (giverny hostping), and drain it if its NIC or PCIe cannot keep up with the incoming traffic."
 		}
 		if root != nil && root.Port == "" {
-			return "Probe the host at " + portName(root.Device, "") + " (giverny hostping), then its neighbours on the line; drain the one whose NIC or PCIe cannot take what arrives."
+			return "Probe the host at " + portName(root.Device, "") + " (giverny hostping), then its neighbours on the same line of the grid; drain the one whose NIC or PCIe cannot keep up with the incoming traffic."
 		}
-		return "Probe the hosts of the region (giverny hostping) and drain the one that cannot take what arrives."
+		return "Probe the hosts of the region (giverny hostping) and drain the one that cannot keep up with the incoming traffic."
 	}
 	if rc.back.Kind == schema.RootDeadlock {
-		return "Break the cycle: take one of its links down, or let the PFC watchdog of a switch on it drop; then check the routes for turns that go down and up again."
+		return "Break the cycle: take one of its links down, or let the PFC watchdog of one of its switches drop packets; then check the routing for paths that go down and then up again."
 	}
 	if root != nil && root.Kind != schema.RootLinkCapacity && root.Kind != schema.RootLinkDown {
 		at := root.Device
 		if root.Port != "" {
 			at = root.Peer
 		}
-		return "Look at what arrives at " + portName(at, "") + " and from where, and whether the host takes it (giverny hostping); look for jobs that the scheduler does not report."
+		return "Check what traffic arrives at " + portName(at, "") + ", from where, and whether the host drains it (giverny hostping); look for jobs that the scheduler does not report."
 	}
-	return "Watch the region; look for jobs that the scheduler does not report and for events that no log has."
+	return "Watch the region; look for jobs that the scheduler does not report and for events that are in no log."
 }
 
 // systemAction is action for jobs that disturb each other.
@@ -297,9 +297,9 @@ func (s *Stage) systemAction(rc *regionCase, v *verdict, root *schema.Root) stri
 		return "Ask the owner of " + jobName(c.job) + " to spread or limit its file traffic (more stripes, fewer nodes at once); place jobs away from its routes to the storage nodes until then."
 	}
 	if at := s.receiver(c, root); at != "" {
-		return "Ask the owner of " + jobName(c.job) + " to let several nodes receive what goes to " + at + " (a tree of aggregators), or the senders take turns; place other jobs away from it until then."
+		return "Ask the owner of " + jobName(c.job) + " to spread the traffic to " + at + " over several receivers (a tree of aggregators), or to let the senders take turns; place other jobs away from it until then."
 	}
-	return "Place " + jobName(c.job) + " away from the jobs that it disturbs at its next start; if it happens often, re-engineer its communication."
+	return "Place " + jobName(c.job) + " away from the jobs that it disturbs at its next start; if it happens often, change its communication pattern."
 }
 
 // failureAction is action for failed hardware.
@@ -310,13 +310,13 @@ func (s *Stage) failureAction(rc *regionCase, v *verdict) string {
 	}
 	switch f := &rc.failures[0]; {
 	case f.silent != nil && f.Port != "":
-		ports, also := portName(f.Device, f.Port), ", then at "
+		ports, also := portName(f.Device, f.Port), ", then of "
 		for i := 1; i < v.blamed; i++ {
 			ports, also = ports+also+portName(rc.failures[i].Device, rc.failures[i].Port), ", "
 		}
-		return "Look at the link state of " + ports + ", and replace or reseat the cable that is down; place no communication-intensive job near it until then."
+		return "Check the link state of " + ports + ", and replace or reseat the cable that is down; place no communication-intensive job near it until then."
 	case f.Port != "" && f.times > 1:
-		return "Take " + s.cableAt(f.Device, f.Port) + " out of service until its cable is replaced or reseated: each time that it comes back it takes traffic again."
+		return "Take " + s.cableAt(f.Device, f.Port) + " out of service until its cable is replaced or reseated: each time it comes back, traffic is routed over it again."
 	case f.Port != "":
 		return "Replace or reseat the cable at " + s.cableAt(f.Device, f.Port) + "; place no communication-intensive job near it until then."
 	default:

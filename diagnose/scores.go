@@ -79,11 +79,7 @@ func (s *Stage) rate(rc *regionCase, c *suspect, p *root.Pressure) {
 	if c.root || c.file && c.filesKnown && s.endsAtNoJob(rc) {
 		space = max(space, .9)
 	}
-	fit := c.Fit()
-	if c.started {
-		fit *= .3 // its start is one coincidence, not two
-	}
-	time := jobFit*fit + jobRise*c.rise + jobOutlying*outlying(c.devs)*(.3+.7*min(1, c.strength()))
+	time := jobFit*c.Fit() + jobRise*c.rise + jobOutlying*outlying(c.devs)*(.3+.7*min(1, c.strength()))
 	succeeds := s.succeeds(rc, c.job)
 	if succeeds {
 		time += jobStarted + jobRise*c.growth
@@ -94,7 +90,7 @@ func (s *Stage) rate(rc *regionCase, c *suspect, p *root.Pressure) {
 			time += jobUnmeasured
 		}
 	}
-	c.score = jobBias + jobSpace*space + time*(.3+.7*min(1, 2*space)) + jobBurden*c.burden + jobGrowth*c.growth*rc.grown(s.graph.Duplex())*(1-rc.moved)
+	c.score = jobBias + jobSpace*space + time*(.3+.7*min(1, 2*space)) + jobBurden*c.burden + jobGrowth*c.growth*rc.grown(s.graph.Duplex())
 	switch explains := s.explains(rc, c); {
 	case explains > 0:
 		c.score += explains
@@ -111,11 +107,10 @@ func (s *Stage) rate(rc *regionCase, c *suspect, p *root.Pressure) {
 		c.score -= jobElsewhere
 	}
 	switch {
-	case !succeeds && s.foundStalled(rc, c.job.Start),
-		rc.excludes(c) && rc.sender == nil: // that of a job in no table, whatever this job moved
+	case !succeeds && s.foundStalled(rc, c.job.Start):
 		c.score = math.Inf(-1)
 		return
-	case rc.excludes(c), s.meetsElsewhere(rc, c):
+	case rc.excludes(c):
 		c.score -= jobElsewhere
 	case c.job == rc.sender && rc.drain.Grew && rc.drain.IsCertain() && !c.known:
 		c.score += jobConverges
@@ -127,7 +122,7 @@ func (s *Stage) rate(rc *regionCase, c *suspect, p *root.Pressure) {
 		c.score += jobReceives
 	}
 	c.score -= s.unable(rc, c, p) + s.astray(rc, c, p)
-	c.score += jobRose * min(1, rc.rose()) * c.burden * (1 - rc.moved)
+	c.score += jobRose * min(1, rc.rose()) * c.burden
 }
 
 // Thresholds for a job that surely reads or writes what stalls the region: deviations of its traffic, correlation with
@@ -172,15 +167,15 @@ const surelyNot, surelyMore = .1, .4
 // traffic.
 const unmoved, moving = .4, .5
 
-// holdsItselfUp is the score of that for a job, scaled by how surely more arrives there, unless the load was rerouted from a
-// failed link: the nodes of a large job are everywhere, so another job's tree looks like its own.
+// holdsItselfUp is the score of that for a job, scaled by how surely more arrives there: the nodes of a large job are everywhere, so
+// another job's tree looks like its own.
 func (rc *regionCase) holdsItselfUp(c *suspect) float64 {
 	sure := max(0, min(1, (doublings(rc.arrives)-surelyNot)/(surelyMore-surelyNot)))
 	moves := 1.
 	if rc.drain.Idle {
 		moves = min(1, c.strength()/moving)
 	}
-	return (jobConverges*(unmoved+(1-unmoved)*moves) + jobRise*(1-c.rise)*moves) * (1 - rc.moved) * (1 - rc.starved) * sure
+	return (jobConverges*(unmoved+(1-unmoved)*moves) + jobRise*(1-c.rise)*moves) * (1 - rc.starved) * sure
 }
 
 // A job loads a region of a grid by its exchange if on loadedWays of the exchange leastUse of the capacity was added since the
@@ -274,7 +269,6 @@ func (s *Stage) failureScore(rc *regionCase, f *failure, hops int, sure float64,
 	moved := sure * s.moved(rc, f, p)
 	coincidence = max(coincidence, moved)
 	score := failureBias + failureOnset*coincidence + failureNear*[...]float64{1, .5, .2, .1}[min(hops, 3)]
-	rc.moved = max(rc.moved, moved)
 	score += failureMoved*moved - (1-moved)*rc.rose()
 	if rc.back.Kind == schema.RootIncast && !slices.Contains(f.links, rc.back.Link) {
 		score -= incastLoad

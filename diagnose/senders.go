@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"github.com/giverny/giverny/diagnose/root"
-	"github.com/giverny/giverny/topology"
 )
 
 // mostSenders bounds the jobs that are tried as senders of a tree on a grid.
@@ -42,7 +41,7 @@ const fewSenders = .25
 // does not end at one. Jobs with file traffic are not excluded, as storage nodes send it.
 func (rc *regionCase) excludes(c *suspect) bool {
 	d := &rc.drain
-	if !d.IsCertain() || c.job == rc.sender || c.file || rc.endsAt(c.job) {
+	if !d.IsCertain() || c.job == rc.sender || c.file || c.job.has(d.Device) {
 		return false
 	}
 	n := 0
@@ -52,34 +51,4 @@ func (rc *regionCase) excludes(c *suspect) bool {
 		}
 	}
 	return float64(n) < fewSenders*float64(len(d.Senders))
-}
-
-// endsAt reports whether a tree ends at a node of a job.
-func (rc *regionCase) endsAt(j *job) bool {
-	return j.has(rc.drain.Device)
-}
-
-// meetsElsewhere reports whether the load added to a region of a grid merges at a switch with no node of the job at it or
-// beside it on the line: traffic between its nodes ends at them.
-func (s *Stage) meetsElsewhere(rc *regionCase, c *suspect) bool {
-	at, known := s.loadMeets(rc)
-	return known && !c.file && !s.hasBeside(c.job, at) && !s.writesFiles(rc, c)
-}
-
-// loadMeets is the switch where the load added to a region of a grid merges.
-func (s *Stage) loadMeets(rc *regionCase) (at topology.DeviceID, known bool) {
-	switch {
-	case !rc.flooded:
-		return 0, false
-	case rc.endsAtNodes():
-		return rc.end()
-	}
-	return rc.drain.Meeting.Device, rc.drain.Meeting.IsKnown()
-}
-
-// writesFiles reports whether a job without traffic data that began with a region of a grid may write files there: the region
-// lies on its routes, and its load merges at a switch without a job.
-func (s *Stage) writesFiles(rc *regionCase, c *suspect) bool {
-	at, known := s.loadMeets(rc)
-	return known && c.started && !c.known && c.cross >= mostExchange && len(s.work.tenants[at]) == 0
 }

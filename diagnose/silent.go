@@ -13,7 +13,6 @@ import (
 type silent struct {
 	failure
 	since  int64   // first slot in which it carries nothing
-	took   bool    // other links of a switch at its end took over its load
 	waits  bool    // traffic waits before a switch at its end that did not wait before
 	unread bool    // its ports give no readings, but others of its switches do: dead ports of some devices give none
 	doubt  float64 // 0 to 1: that its traffic ended instead
@@ -28,8 +27,6 @@ const (
 	// usedBack is the least load of a cable's less loaded direction before it died, percent of capacity: one-way traffic that
 	// pauses or is held back elsewhere is more common than a dead cable.
 	usedBack = 1
-	// tookOver is the share of a cable's load that must have been added to other links of a switch at its end.
-	tookOver = .5
 	// fewSilent cables may die together; if more fall silent at the same time, a job has ended.
 	fewSilent = 4
 	// leastSilent silent cables of a switch, if all that carried anything, mean a dead switch.
@@ -40,7 +37,7 @@ const (
 
 // findSilent lists the cables that are dead by their counters. None on a grid, where one reading stands for both directions:
 // there a congestion tree holds up the senders of many links, which then have nothing to send.
-func (s *Stage) findSilent(p *root.Pressure) {
+func (s *Stage) findSilent() {
 	w := &s.work
 	w.silent = w.silent[:0]
 	use := s.memory.metrics[schema.BandwidthUsed]
@@ -72,7 +69,7 @@ func (s *Stage) findSilent(p *root.Pressure) {
 		return c.unread && c.since == s.clock.now && s.together(&c, func(o *silent) bool { return !o.unread }) < 0
 	})
 	for i := range w.silent {
-		s.askDemand(&w.silent[i], use, p)
+		s.askDemand(&w.silent[i])
 	}
 }
 
@@ -212,21 +209,14 @@ func (s *Stage) talks(use *levels, d topology.DeviceID) bool {
 	})
 }
 
-// askDemand finds whether the load of a cable is still to be sent: other links between switches at its end carry it, or traffic waits there
-// that did not wait before. If neither, or if many cables fell silent at the same time, the traffic may have ended.
-func (s *Stage) askDemand(c *silent, use *levels, p *root.Pressure) {
+// askDemand finds whether the load of a cable is still to be sent: traffic waits at its ends that did not wait before. If not, or if
+// many cables fell silent at the same time, the traffic may have ended.
+func (s *Stage) askDemand(c *silent) {
 	if c.fedBy = -1; s.jobEnded(c) || s.together(c, func(o *silent) bool { return o.logged }) >= 0 { // fed by the logged one
 		c.doubt = 1
 		return
 	}
 	for _, d := range c.devices {
-		took := 0
-		for _, l := range c.links {
-			if s.tookOver(c, d, l, use, p) {
-				took++
-			}
-		}
-		c.took = c.took || took == len(c.links)
 		for _, l := range s.graph.LinksAt(d) {
 			if _, to := s.graph.Ends(l); to == d || s.graph.Duplex() {
 				c.waits = c.waits || s.waitsMore(l, c.since)
@@ -236,30 +226,13 @@ func (s *Stage) askDemand(c *silent, use *levels, p *root.Pressure) {
 	together := 0.
 	s.together(c, func(*silent) bool { together++; return false })
 	sure := .5 * min(1, fewSilent/together)
-	if c.took || c.waits {
+	if c.waits {
 		sure *= 2
 	}
 	c.doubt = 1 - sure
 	if !c.unread {
 		c.fedBy = s.together(c, func(o *silent) bool { return o.unread })
 	}
-}
-
-// tookOver reports whether other links of a switch at the end of a cable took over the load of one of its links, in the same
-// direction.
-func (s *Stage) tookOver(c *silent, d topology.DeviceID, link schema.LinkID, use *levels, p *root.Pressure) bool {
-	leaves, _ := s.graph.Ends(link)
-	added := 0.
-	for _, l := range s.graph.LinksAt(d) {
-		from, _ := s.graph.Ends(l)
-		if slices.Contains(c.links, l) || !s.betweenSwitches(l) || !s.graph.Duplex() && (from == d) != (leaves == d) {
-			continue
-		}
-		if now := p.UseOf(l); now >= 0 {
-			added += (now - s.carried(use, l, c.since-1)) / 100 * s.graph.Capacity(l)
-		}
-	}
-	return added >= tookOver*s.carried(use, link, c.since-1)/100*s.graph.Capacity(link)
 }
 
 // jobEnded reports whether a job whose exchange can use a cable ended as the cable fell silent.

@@ -42,7 +42,7 @@ func (s *Stage) slowHostScore(rc *regionCase) float64 {
 		return rc.paused()
 	case rc.back.Kind == schema.RootSlowReceiver:
 		score = slowHostMaybe
-	case s.graph.Duplex() && rc.load > 0 && rc.trees < manyTrees && (rc.neck.Sole || rc.neck.Slower || !rc.neck.Before(&rc.drain)):
+	case s.graph.Duplex() && rc.load > 0 && (rc.neck.Sole || rc.neck.Slower || !rc.neck.Before(&rc.drain)):
 		if score = rc.takesLess(); s.newJobsLoad(rc) {
 			score -= slowHostNewJobs
 		}

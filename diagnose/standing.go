@@ -6,28 +6,16 @@ import "github.com/giverny/giverny/schema"
 // tells whose it is.
 //
 // explainedStall of the region's stall must be on links of the exchange of those to blame, and explainedLoad of its load
-// theirs. manyTrees slow hosts at once are implausible.
-const explainedStall, explainedLoad, manyTrees = .9, .8, 3
+// theirs.
+const explainedStall, explainedLoad = .9, .8
 
-// explains is the score of a job whose traffic accounts for a region without an onset; on a grid, also for one of many trees of
-// held-back traffic that lead to as many switches. 0: it does not.
+// explains is the score of a job whose traffic accounts for a region without an onset, alone or with that of other jobs. If the
+// others move too little, it is a job's without traffic data: with directed links the only such job there, on a grid one on whose own
+// ground the region lies. What a slow link or host holds up is no job's, and a tree of held-back traffic on a grid may be a slow
+// host's; a kept verdict from when the onset was known knows more. 0: it does not account for it.
 func (s *Stage) explains(rc *regionCase, c *suspect) float64 {
-	switch {
-	case !s.work.loads:
-		return 0
-	case s.graph.Duplex():
-		return s.explainsOnGrid(rc, c)
-	case s.work.comparable:
-		return s.explainsStanding(rc, c)
-	}
-	return 0
-}
-
-// explainsStanding is explains for directed links: the jobs near the region account for it, and this one has a part. If it is the
-// only one there without traffic data, and the others move too little, it is the rest. What a slow link or host holds up is no
-// job's, and a kept verdict from when the onset was known knows more.
-func (s *Stage) explainsStanding(rc *regionCase, c *suspect) float64 {
-	if h := s.kept[rc.region.ID]; rc.onset >= 0 || rc.back.Cannot || rc.back.Kind == schema.RootSlowReceiver || h != nil && h.cause.Class != schema.CauseUnknown {
+	isHeldUp := rc.back.Cannot || rc.back.Kind == schema.RootSlowReceiver || rc.drain.IsCertain()
+	if h := s.kept[rc.region.ID]; !s.work.loads || rc.onset >= 0 || isHeldUp || h != nil && h.cause.Class != schema.CauseUnknown {
 		return 0
 	}
 	burden, cross, unmeasured := 0., 0., 0
@@ -38,10 +26,17 @@ func (s *Stage) explainsStanding(rc *regionCase, c *suspect) float64 {
 			unmeasured++
 		}
 	}
-	switch {
-	case c.known && c.burden >= culpritShare && burden >= explainedLoad && cross >= explainedStall:
-		return jobExplains
-	case !c.known && unmeasured == 1 && c.cross >= explainedStall && burden <= 1-explainedLoad:
+	if c.known {
+		if s.work.comparable && c.burden >= culpritShare && burden >= explainedLoad && cross >= explainedStall {
+			return jobExplains
+		}
+		return 0
+	}
+	isOwn := s.work.comparable && unmeasured == 1
+	if s.graph.Duplex() {
+		isOwn = rc.ground(s, c.job) >= ownGround
+	}
+	if isOwn && c.cross >= explainedStall && burden <= 1-explainedLoad {
 		return jobRemains
 	}
 	return 0

@@ -51,3 +51,52 @@ func TestWhoseAStandingRegionIs(t *testing.T) {
 		}
 	}
 }
+
+// TestWhoseAStandingRegionIsOnATorus: a region without an onset is attributed to its jobs if their traffic accounts for it, or to the
+// job without traffic data on whose own ground it lies; not if a single tree leads to one switch, as with a slow host.
+func TestWhoseAStandingRegionIsOnATorus(t *testing.T) {
+	u := newTiedUp(t)
+	s := u.stage
+	s.work.loads = true
+	own := &job{Job: schema.Job{ID: "1"}}
+	measured := func(burden, cross float64) suspect {
+		return suspect{job: own, burden: burden, cross: cross, known: true}
+	}
+	other := &job{Job: schema.Job{ID: "2"}}
+	for name, c := range map[string]struct {
+		jobs   []suspect
+		onset  int
+		fit    float64
+		kept   schema.CauseClass
+		theirs bool // another job has nodes at the region's links
+		want   float64
+	}{
+		"its traffic is all there is":       {jobs: []suspect{measured(.9, 1)}, onset: -1, want: jobExplains},
+		"among nodes of others":             {jobs: []suspect{measured(.9, 1)}, onset: -1, theirs: true, want: jobExplains},
+		"it has a part":                     {jobs: []suspect{measured(.4, .9), measured(.5, .5)}, onset: -1, want: jobExplains},
+		"a small part":                      {jobs: []suspect{measured(.1, .9), measured(.8, .5)}, onset: -1},
+		"half of it is no job's":            {jobs: []suspect{measured(.5, 1)}, onset: -1},
+		"it began":                          {jobs: []suspect{measured(.9, 1)}, onset: 4},
+		"a tree":                            {jobs: []suspect{measured(.9, 1)}, onset: -1, fit: .95},
+		"its beginning is remembered":       {jobs: []suspect{measured(.9, .95), measured(0, .5)}, onset: -1, theirs: true, kept: schema.CauseFailure},
+		"not measured, on its ground":       {jobs: []suspect{{job: own, cross: 1}, measured(.1, 0)}, onset: -1, want: jobRemains},
+		"not measured, on others' ground":   {jobs: []suspect{{job: own, cross: 1}}, onset: -1, theirs: true},
+		"not measured, beside a large one":  {jobs: []suspect{{job: own, cross: 1}, measured(.5, 0)}, onset: -1},
+		"not measured, half is elsewhere":   {jobs: []suspect{{job: own, cross: .5}}, onset: -1},
+		"not measured, and it began":        {jobs: []suspect{{job: own, cross: 1}}, onset: 2},
+		"not measured, a slow host's tree?": {jobs: []suspect{{job: own, cross: 1}}, onset: -1, fit: .9},
+	} {
+		rc := &regionCase{region: &schema.Region{ID: 7, Links: []schema.LinkID{0}}, onset: c.onset, drain: root.Drain{Fit: c.fit}, jobs: c.jobs}
+		s.work.comparable, s.kept = true, nil
+		if c.kept != "" {
+			s.kept = map[uint64]*kept{7: {cause: schema.Cause{Class: c.kept}}}
+		}
+		from, _ := s.graph.Ends(0)
+		if s.work.tenants[from] = nil; c.theirs {
+			s.work.tenants[from] = []*job{other}
+		}
+		if got := s.explains(rc, &rc.jobs[0]); got != c.want {
+			t.Errorf("%s: %g for the job, want %g", name, got, c.want)
+		}
+	}
+}

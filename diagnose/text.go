@@ -28,7 +28,7 @@ func (s *Stage) text(rc *regionCase, because string, d *schema.Diagnosis) string
 	if !topology.NamesRoot(name) {
 		name = "congestion in " + name
 	}
-	fmt.Fprintf(&b, "%s %s: %d links stall for %.0f%% of the time in the mean. %s", rc.region.Severity, name, len(rc.region.Links), rc.region.Mean, because)
+	fmt.Fprintf(&b, "%s %s: %d links stall for %.0f%% of the time on average. %s", rc.region.Severity, name, len(rc.region.Links), rc.region.Mean, because)
 	b.WriteString(s.rootText(rc, d))
 	if n := len(d.Victims); n > 0 {
 		worst := d.Victims[0]
@@ -38,14 +38,14 @@ func (s *Stage) text(rc *regionCase, because string, d *schema.Diagnosis) string
 			fmt.Fprintf(&b, " It slows down %d other jobs, the worst (job %s) by a factor of %s.", n, worst.JobID, factorText(worst.Slowdown))
 		}
 		if worst.LostPercent > 0 {
-			fmt.Fprintf(&b, " Since then job %s moves %.0f%% less than before.", worst.JobID, worst.LostPercent)
+			fmt.Fprintf(&b, " Since the congestion began, job %s moves %.0f%% less data.", worst.JobID, worst.LostPercent)
 		}
 	}
 	switch {
 	case d.Cause.Class != schema.CauseUnknown:
 		fmt.Fprintf(&b, " Confidence %.0f%%.", d.Cause.Percent())
 	case len(d.Cycle) == 0: // whyUnknown says so of a deadlock
-		b.WriteString(" The cause is not known.")
+		b.WriteString(" The cause is unknown.")
 	}
 	b.WriteString(" " + d.Action)
 	return b.String()
@@ -77,12 +77,12 @@ func (s *Stage) because(rc *regionCase, v *verdict, root *schema.Root) string {
 	case schema.CauseUnknown:
 		why := s.whyUnknown(rc)
 		if root := rc.region.Root; root != nil && s.fellSilent(root.Device) {
-			why += " " + portName(root.Device, "") + ", to which it leads, gives no readings."
+			why += " " + portName(root.Device, "") + ", to which its back pressure leads, reports no counters."
 		}
 		return why
 	case schema.CauseFailure:
 		if v.blamed == 0 {
-			return "A link carries clearly less than before while traffic waits for it; no log reports a failure."
+			return "A link carries much less than before although traffic waits for it. No log reports a failure."
 		}
 		f := &rc.failures[0]
 		if f.silent != nil {
@@ -98,7 +98,7 @@ func (s *Stage) because(rc *regionCase, v *verdict, root *schema.Root) string {
 		}
 		return fmt.Sprintf("It follows %s at %s (%s, %s), %s%s.", what, portName(f.Device, f.Port), strings.ReplaceAll(string(f.Kind), "_", " "), f.Time.Time().Format("15:04:05 UTC"), where, f.flaps())
 	case schema.CauseSlowHost:
-		return "A host does not take what arrives."
+		return "A host does not drain its incoming traffic."
 	}
 	var accusations []string
 	for i := range v.accused {
@@ -121,20 +121,17 @@ func (s *Stage) silence(rc *regionCase, blamed int) string {
 		}
 	}
 	c := rc.failures[0].silent
-	carries, it, its := "carries", "it", "its"
+	carries, it := "carries", "it"
 	if len(names) > 1 {
-		carries, it, its = "carry", "them", "their"
+		carries, it = "carry", "them"
 	}
 	what := strings.Join(names, " and ")
 	if len(names) > 2 {
 		what = strings.Join(names[:len(names)-1], ", ") + " and " + names[len(names)-1]
 	}
 	why := ""
-	switch {
-	case c.took:
-		why = " while others at " + its + " switches took over"
-	case c.waits:
-		why = " while traffic waits before " + it
+	if c.waits {
+		why = " while traffic waits in front of " + it
 	}
 	carries += " nothing"
 	if c.unread {
@@ -143,11 +140,11 @@ func (s *Stage) silence(rc *regionCase, blamed int) string {
 	kind := "probably down"
 	switch {
 	case len(names) > 1:
-		kind = "one of them is probably down, and the others lost what it fed them"
+		kind = "one of them is probably down, and the others lost the traffic that it fed them"
 	case c.doubt > 0:
-		kind = "perhaps down"
+		kind = "possibly down"
 	}
-	return fmt.Sprintf("%s %s in either direction since %s%s: %s, though no log reports it.", what, carries, c.Time.Time().Format("15:04:05 UTC"), why, kind)
+	return fmt.Sprintf("%s %s in either direction since %s%s: %s, although no log reports it.", what, carries, c.Time.Time().Format("15:04:05 UTC"), why, kind)
 }
 
 // accusation gives the evidence against a job.
@@ -159,15 +156,15 @@ func (s *Stage) accusation(c *suspect, class schema.CauseClass, root *schema.Roo
 	case class != schema.CauseIntraApplication && c.loadsFiles():
 		b.WriteString(" loads the region with its file traffic")
 		if at != "" {
-			b.WriteString(", of which more arrives at " + at + " than it takes in")
+			b.WriteString(", of which more arrives at " + at + " than it accepts")
 		}
 		b.WriteString(".")
 	case at != "" && class == schema.CauseIntraApplication:
-		b.WriteString(" is in its own way: its nodes send more to " + at + " than it takes in.")
+		b.WriteString(" congests itself: its nodes send more to " + at + " than it accepts.")
 	case at != "":
-		b.WriteString(" loads the region: its nodes send more to " + at + " than it takes in.")
+		b.WriteString(" loads the region: its nodes send more to " + at + " than it accepts.")
 	case class == schema.CauseIntraApplication:
-		b.WriteString(" is in its own way: its traffic fills the links it stands on.")
+		b.WriteString(" congests itself: its traffic fills the links it stands on.")
 	default:
 		b.WriteString(" loads the region.")
 	}
@@ -179,14 +176,14 @@ func (s *Stage) accusation(c *suspect, class schema.CauseClass, root *schema.Roo
 		if c.Correlation > correlation.Least && c.P < .2 {
 			fmt.Fprintf(&b, "; correlation with the stall %.2f", c.Correlation)
 			if c.Lag > 0 {
-				fmt.Fprintf(&b, ", %s earlier", time.Duration(int64(c.Lag)*s.clock.duration))
+				fmt.Fprintf(&b, ", its traffic leading by %s", time.Duration(int64(c.Lag)*s.clock.duration))
 			}
 			fmt.Fprintf(&b, " (p %.2g)", c.P)
 		}
 		b.WriteString(".")
 	}
 	if c.started {
-		b.WriteString(" It began just before the congestion did.")
+		b.WriteString(" It started just before the congestion began.")
 	}
 	return b.String()
 }
@@ -207,11 +204,11 @@ func bytesText(v float64) string {
 func (s *Stage) whyUnknown(rc *regionCase) string {
 	switch {
 	case rc.back.Kind == schema.RootDeadlock:
-		return "No cause is known."
+		return "The cause is unknown."
 	case len(rc.jobs) == 0 && len(rc.failures) == 0:
-		return "No job and no failure is known near it."
+		return "No job and no failure is known near the region."
 	case len(rc.jobs) > 0 && rc.jobs[0].score > 0:
-		return fmt.Sprintf("Several causes fit as well as each other, %s among them.", jobName(rc.jobs[0].job))
+		return fmt.Sprintf("Several causes fit equally well, %s among them.", jobName(rc.jobs[0].job))
 	}
 	var near []string
 	if n := len(rc.jobs); n > 0 {
@@ -221,9 +218,9 @@ func (s *Stage) whyUnknown(rc *regionCase) string {
 		near = append(near, plural.Count(n, "failure", "failures"))
 	}
 	if len(rc.jobs)+len(rc.failures) == 1 {
-		return fmt.Sprintf("The %s near it does not explain it.", strings.TrimPrefix(near[0], "1 "))
+		return fmt.Sprintf("The %s near the region does not explain it.", strings.TrimPrefix(near[0], "1 "))
 	}
-	return fmt.Sprintf("None of the %s near it explains it.", strings.Join(near, " and "))
+	return fmt.Sprintf("None of the %s near the region explains it.", strings.Join(near, " and "))
 }
 
 // rootText says where back pressure begins by the reported root.
@@ -239,9 +236,9 @@ func (s *Stage) rootText(rc *regionCase, d *schema.Diagnosis) string {
 	case root == nil, len(d.Failures) > 0: // the failure was named already
 		return ""
 	case root.Port == "" && root.Kind == schema.RootSlowReceiver:
-		return fmt.Sprintf(" Back pressure begins at %s: it takes in less than arrives.", portName(root.Device, ""))
+		return fmt.Sprintf(" Back pressure begins at %s: it accepts less traffic than arrives.", portName(root.Device, ""))
 	case root.Port == "":
-		return fmt.Sprintf(" Back pressure begins at %s: more arrives for it than it takes in.", portName(root.Device, ""))
+		return fmt.Sprintf(" Back pressure begins at %s: more traffic arrives for it than it accepts.", portName(root.Device, ""))
 	}
 	at, use := portName(root.Device, root.Port)+" to "+portName(root.Peer, ""), ""
 	if rc.back.Kind != "" && rc.back.Use >= 0 {
@@ -249,18 +246,18 @@ func (s *Stage) rootText(rc *regionCase, d *schema.Diagnosis) string {
 	}
 	switch root.Kind {
 	case schema.RootIncast:
-		return fmt.Sprintf(" Back pressure begins at %s%s: more arrives for it than it can deliver (incast).", at, use)
+		return fmt.Sprintf(" Back pressure begins at %s%s: more traffic arrives for it than it can deliver (incast).", at, use)
 	case schema.RootSlowReceiver:
 		return fmt.Sprintf(" Back pressure begins at %s%s: the receiver does not drain.", at, use)
 	case schema.RootLinkDown:
 		return fmt.Sprintf(" Back pressure begins at %s, which is down.", at)
 	}
-	why := "more waits to cross the link than it carries"
+	why := "more traffic waits for the link than it carries"
 	switch {
 	case d.Cause.Class == schema.CauseFailure:
-		why = "the link has lost rate"
+		why = "the link has lost part of its rate"
 	case rc.back.IsFull():
-		why = "the link is full, by load and by no fault of its own"
+		why = "the link is full because of load, not because of a fault"
 	}
 	return fmt.Sprintf(" Back pressure begins at %s%s: %s.", at, use, why)
 }

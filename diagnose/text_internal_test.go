@@ -40,7 +40,7 @@ func TestAccusationSaysWhatItHas(t *testing.T) {
 // TestWhyUnknownCounts: a single job is not called "none of".
 func TestWhyUnknownCounts(t *testing.T) {
 	var s Stage
-	for n, want := range map[int]string{1: "The job near it does not explain it.", 2: "None of the 2 jobs near it explains it."} {
+	for n, want := range map[int]string{1: "The job near the region does not explain it.", 2: "None of the 2 jobs near the region explains it."} {
 		if got := s.whyUnknown(&regionCase{jobs: make([]suspect, n)}); got != want {
 			t.Errorf("%d: %q, want %q", n, got, want)
 		}

@@ -59,7 +59,6 @@ func (s *Stage) decide(rc *regionCase, p *root.Pressure) verdict {
 	case most == broken:
 		v.class, v.confidence, v.blamed = schema.CauseFailure, broken/sum, s.blamed(rc)
 		slices.SortStableFunc(rc.failures[:v.blamed], func(a, b nearFailure) int { return cmp.Compare(b.share, a.share) })
-		v.confidence *= rc.placeShare()
 	default:
 		v.class, v.confidence = schema.CauseSlowHost, host/sum
 	}
@@ -99,33 +98,6 @@ func (s *Stage) blamed(rc *regionCase) int {
 	}
 	return n
 }
-
-// placeShare is the probability that the likeliest failure is in the right place if only counters show it: of several cables
-// that fell silent together one is dead, and the others may have lost the traffic that it fed them.
-func (rc *regionCase) placeShare() float64 {
-	c := rc.failures[0].silent
-	if c == nil || c.unread {
-		return 1
-	}
-	first, sum := &rc.failures[0], 0.
-	for i := range rc.failures {
-		o := &rc.failures[i]
-		if o.silent == nil || !o.silent.fellWith(c) {
-			continue
-		}
-		odds := math.Exp(o.score - first.score)
-		if first.share > 0 {
-			odds *= o.share / first.share
-		}
-		sum += odds
-	}
-	return silentPlace / max(1, sum)
-}
-
-// silentPlace is how often a cable that fell silent alone is the dead one: nearly always where traffic is rerouted
-// automatically, three times in four with fixed routes and dead ports that still answer, as the cable that fed it may have
-// carried too little in one direction to be noticed.
-const silentPlace = .85
 
 // sameEvent is the largest difference of score to the first failure within one event.
 const sameEvent = .75

@@ -41,7 +41,7 @@ func TestVerdicts(t *testing.T) {
 			p.moved["1"] = 40 * usual
 			p.congest(40, p.within(one)...)
 			p.step(4)
-		}, schema.CauseIntraApplication, "1", "", "in its own way"},
+		}, schema.CauseIntraApplication, "1", "", "congests itself"},
 		{"a job reads files", "torus:8x8x8", func(p *plant) {
 			one := neighbours(p)
 			p.step(25)
@@ -58,7 +58,7 @@ func TestVerdicts(t *testing.T) {
 			p.moved["1"], p.filed["1"] = 40*usual, usual/10
 			p.congest(40, p.within(one)...)
 			p.step(4)
-		}, schema.CauseIntraApplication, "1", "", "in its own way"},
+		}, schema.CauseIntraApplication, "1", "", "congests itself"},
 		{"a job reads from elsewhere, and the table has that not as files", "torus:8x8x8", func(p *plant) {
 			p.job("1", box(2, 2, 0, 1, 1, 4)...)
 			for id, nodes := range map[string][]string{"2": box(5, 0, 0, 3, 3, 3), "3": box(5, 4, 0, 3, 3, 3), "4": box(5, 0, 4, 3, 3, 3), "5": box(0, 5, 4, 2, 3, 3)} {

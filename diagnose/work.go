@@ -27,7 +27,6 @@ type work struct {
 	own, theirs   []float64 // by link of the region (expectedLoads)
 	values        []float64
 	usual         [numMeasured]usualSpread // over all running jobs
-	devices       []topology.DeviceID      // at the ends of a region's links
 	lagged        []*lagged                // of the jobs' features in this interval, the first laggedUsed
 	laggedUsed    int
 	correlator    correlation.Correlator

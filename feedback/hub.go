@@ -162,7 +162,7 @@ func (h *Hub) addReconciler(name, key, mapPath string, s reconcile.Scheduler, cf
 func (h *Hub) leftBehind(name string) bool {
 	left, err := reconcile.LeftBehind(filepath.Join(h.cfg.Dir, name))
 	if err != nil { // the sink is disabled, so this must not prevent the start
-		h.log.Error("feedback: journal of a sink that is off not read", "sink", name, "error", err)
+		h.log.Error("feedback: journal of a disabled sink not readable", "sink", name, "error", err)
 	}
 	return len(left) > 0
 }
@@ -174,7 +174,7 @@ func (h *Hub) warnUnknown(sink string, names nodeMap) {
 	}
 	if unknown := names.unknownDevices(newest); len(unknown) > 0 {
 		slices.Sort(unknown)
-		h.log.Warn("feedback: devices of the node map are in no topology", "sink", sink, "devices", len(unknown), "first", unknown[0])
+		h.log.Warn("feedback: devices of the node map are not in any topology", "sink", sink, "devices", len(unknown), "first", unknown[0])
 	}
 }
 
@@ -320,7 +320,7 @@ func (l *live) Put(_ context.Context, r *schema.IntervalResult) error {
 	past := limit > 0 && age > limit
 	if past != l.past {
 		l.past = past
-		h.log.Info("feedback: catching up with the past, on which nothing acts", "fabric", l.fabric, "catching_up", past, "age", age.Round(time.Second), "limit", limit)
+		h.log.Info("feedback: catching up with past intervals, taking no action on them", "fabric", l.fabric, "catching_up", past, "age", age.Round(time.Second), "limit", limit)
 	}
 	if past {
 		return nil
@@ -333,7 +333,7 @@ func (l *live) Put(_ context.Context, r *schema.IntervalResult) error {
 	}
 	g := h.graph(r.Snapshot.Fabric, r.Snapshot.GraphVersion)
 	if g == nil {
-		h.log.Warn("feedback: interval skipped, its version of the fabric is not known", "fabric", r.Snapshot.Fabric, "version", fmt.Sprintf("%016x", r.Snapshot.GraphVersion))
+		h.log.Warn("feedback: interval skipped, its version of the fabric is unknown", "fabric", r.Snapshot.Fabric, "version", fmt.Sprintf("%016x", r.Snapshot.GraphVersion))
 		return nil
 	}
 	set := score.Of(g, r, h.cfg.Score)

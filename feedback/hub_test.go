@@ -127,7 +127,7 @@ func TestNamesOfTheScheduler(t *testing.T) {
 	if got := lists.failed(t, "nid0001", "nid0002", "host1"); !slices.Equal(got, []string{"nid0002"}) {
 		t.Errorf("of host lists failed %v", got)
 	}
-	for text, want := range map[string]string{"gpu-1 host0\n": "want node, tab, device", "a\thost0\nb\thost0\n": `host0" is on nodes "a" and "b"`} {
+	for text, want := range map[string]string{"gpu-1 host0\n": "want node, tab, device", "a\thost0\nb\thost0\n": `host0" is mapped to nodes "a" and "b"`} {
 		if err := os.WriteFile(cfg.Kubernetes.NodeMap, []byte(text), 0o644); err != nil {
 			t.Fatal(err)
 		}

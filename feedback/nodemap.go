@@ -24,7 +24,7 @@ func readNodeMap(path string) (nodeMap, error) {
 	for _, node := range slices.Sorted(maps.Keys(devices)) {
 		for _, device := range devices[node] {
 			if other, twice := m[device]; twice {
-				return nil, fmt.Errorf("node_map: %s: device %q is on nodes %q and %q; leave one of them out", path, device, other, node)
+				return nil, fmt.Errorf("node_map: %s: device %q is mapped to nodes %q and %q; remove one of them", path, device, other, node)
 			}
 			m[device] = node
 		}

@@ -250,8 +250,8 @@ func TestSlurmMarksOfALostHostAreLifted(t *testing.T) {
 		t.Fatalf("after the kill the nodes weigh %s", got)
 	}
 	cfg, trail := slurmConfig(c, t.TempDir()), &audit{}
-	for _, want := range []string{"relieve host0 done by hand, release host1 done changed by somebody else meanwhile; left as it is",
-		"relieve host0 done by hand, release host1 done changed by somebody else meanwhile; left as it is"} { // the second time nothing is left to do
+	for _, want := range []string{"relieve host0 done by hand, release host1 done changed by another client meanwhile; left unchanged",
+		"relieve host0 done by hand, release host1 done changed by another client meanwhile; left unchanged"} { // the second time nothing is left to do
 		acts, err := feedback.Lift(t.Context(), &cfg, marks, "by hand", trail)
 		var got []string
 		for _, a := range acts {

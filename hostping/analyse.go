@@ -151,7 +151,7 @@ func (v *view) matrix(r *Report) {
 	}
 	for _, e := range v.in.Graph.Endpoints {
 		if missing[e.ID] > 0 && missing[e.ID] == tried[e.ID] {
-			v.notes = append(v.notes, fmt.Sprintf("%s cannot be reached by any RNIC: it may have vanished from the host", e.ID))
+			v.notes = append(v.notes, fmt.Sprintf("%s cannot be reached by any RNIC: it may have disappeared from the host", e.ID))
 		}
 	}
 	v.absent()
@@ -168,7 +168,7 @@ func (v *view) absent() {
 		for _, id := range []string{p.RNIC, p.Endpoint} {
 			if !here[id] && !noted[id] {
 				noted[id] = true
-				v.notes = append(v.notes, fmt.Sprintf("%s of the baseline's hosts is not in this host", id))
+				v.notes = append(v.notes, fmt.Sprintf("%s of the baseline's hosts is missing in this host", id))
 			}
 		}
 	}
@@ -186,9 +186,9 @@ func (v *view) misconfigured(m *misconfiguration) Verdict {
 		v.clear(&verdict.Evidence, r, -1)
 	}
 	verdict.Confidence = confidence(routeCost / 2 * float64(len(m.routes)))
-	what := fmt.Sprintf("ACS seems to be on %s", m.where)
+	what := fmt.Sprintf("ACS seems to be enabled %s", m.where)
 	if m.bottleneck == ATSDisabled {
-		what = fmt.Sprintf("ATS seems to be off on %s", m.rnic)
+		what = fmt.Sprintf("ATS seems to be disabled on %s", m.rnic)
 	}
 	verdict.Text = fmt.Sprintf("%s: GPU traffic goes through the root complex, latency %.1f times its baseline, bandwidth at %.0f%%", what, Median(latency), 100*Median(rate))
 	return verdict
@@ -236,7 +236,7 @@ func (v *view) verdict(f *fitter, h *hypothesis, d degraded, routes []int, rate,
 	case link.Kind == InterSocket:
 		verdict.Bottleneck = InterSocketFailure
 	case used > OverloadedShare:
-		v.notes = append(v.notes, fmt.Sprintf("%s is overloaded, %.0f%% in use: its paths carry %.0f%% of their baseline", link.ID, 100*used, 100*share))
+		v.notes = append(v.notes, fmt.Sprintf("%s is overloaded, %.0f%% in use: its paths reach %.0f%% of their baseline", link.ID, 100*used, 100*share))
 		return verdict, nil, false
 	case len(rnics) > 0:
 		verdict.Bottleneck, verdict.RNIC = RNICPCIeFailure, rnics[0]

@@ -58,9 +58,9 @@ func NewBaseline(g *Graph, largeBytes int, m []Measured) (Baseline, error) {
 func (b *Baseline) Merge(other *Baseline) (Baseline, error) {
 	switch {
 	case b.Model != other.Model:
-		return Baseline{}, fmt.Errorf("baseline of %s does not merge with one of %s: keep a file for each model", b.Model, other.Model)
+		return Baseline{}, fmt.Errorf("baseline of %s cannot be merged with one of %s: use one file per model", b.Model, other.Model)
 	case b.LargeBytes != other.LargeBytes:
-		return Baseline{}, fmt.Errorf("baseline with messages of %d bytes does not merge with one of %d: keep a file for each size", b.LargeBytes, other.LargeBytes)
+		return Baseline{}, fmt.Errorf("baseline with messages of %d bytes cannot be merged with one of %d: use one file per size", b.LargeBytes, other.LargeBytes)
 	}
 	merged := Baseline{Version: BaselineVersion, Model: b.Model, LargeBytes: b.LargeBytes, Runs: b.Runs + other.Runs}
 	for _, from := range []*Baseline{b, other} {
@@ -84,18 +84,18 @@ func newest(samples []float64) []float64 { return samples[max(0, len(samples)-ma
 func ParseBaseline(text []byte) (Baseline, error) {
 	var b Baseline
 	if err := json.Unmarshal(text, &b); err != nil {
-		return b, fmt.Errorf("not a baseline of giverny hostping baseline: %w; make it with that command, or name another file", err)
+		return b, fmt.Errorf("not a baseline written by giverny hostping baseline: %w; create it with that command, or name another file", err)
 	}
 	if b.Version != BaselineVersion {
-		return b, fmt.Errorf("baseline of version %d, want %d: take it again with giverny hostping baseline", b.Version, BaselineVersion)
+		return b, fmt.Errorf("baseline of version %d, want %d: measure it again with giverny hostping baseline", b.Version, BaselineVersion)
 	}
 	if b.LargeBytes <= 1 || len(b.Pairs) == 0 {
-		return b, errors.New("baseline without pairs: take it again with giverny hostping baseline")
+		return b, errors.New("baseline without pairs: measure it again with giverny hostping baseline")
 	}
 	for _, p := range b.Pairs {
 		bad := func(v float64) bool { return !(v > 0) || math.IsInf(v, 0) }
 		if len(p.Gbps) == 0 || len(p.LatencyMicros) == 0 || slices.ContainsFunc(p.Gbps, bad) || slices.ContainsFunc(p.LatencyMicros, bad) {
-			return b, fmt.Errorf("baseline of %s to %s: want latencies and rates above 0; take it again with giverny hostping baseline", p.RNIC, p.Endpoint)
+			return b, fmt.Errorf("baseline of %s to %s: want latencies and rates above 0; measure it again with giverny hostping baseline", p.RNIC, p.Endpoint)
 		}
 	}
 	return b, nil
@@ -108,7 +108,7 @@ func (b *Baseline) Fits(g *Graph) error {
 		return nil
 	}
 	if product(b.Model) != product(g.Model) {
-		return fmt.Errorf("the baseline is of another model (%s) than this host (%s): take one on idle hosts of this model with giverny hostping baseline", b.Model, g.Model)
+		return fmt.Errorf("the baseline is of another model (%s) than this host (%s): measure one on idle hosts of this model with giverny hostping baseline", b.Model, g.Model)
 	}
 	links := map[Pair][]string{}
 	for _, p := range b.Pairs {
@@ -116,7 +116,7 @@ func (b *Baseline) Fits(g *Graph) error {
 	}
 	for _, p := range g.Paths {
 		if have, ok := links[p.Pair]; !ok || !sameEnds(have, p.Links) {
-			return fmt.Errorf("the baseline is of another structure (%s) than this host (%s): %s to %s has other links; take one on hosts of this model with giverny hostping baseline", b.Model, g.Model, p.RNIC, p.Endpoint)
+			return fmt.Errorf("the baseline is of another structure (%s) than this host (%s): %s to %s has other links; measure one on hosts of this model with giverny hostping baseline", b.Model, g.Model, p.RNIC, p.Endpoint)
 		}
 	}
 	return nil

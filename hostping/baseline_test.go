@@ -54,22 +54,22 @@ func TestBaselineOfABatch(t *testing.T) {
 func TestBaselinesThatDoNotMerge(t *testing.T) {
 	fig2, rails := machine(t, "fig2"), machine(t, "2x4-rails")
 	a, b := baselineOf(t, &fig2), baselineOf(t, &rails)
-	if _, err := a.Merge(&b); err == nil || !strings.Contains(err.Error(), "keep a file for each model") {
+	if _, err := a.Merge(&b); err == nil || !strings.Contains(err.Error(), "use one file per model") {
 		t.Errorf("of two models: %v", err)
 	}
 	c := baselineOf(t, &fig2)
 	c.LargeBytes *= 2
-	if _, err := a.Merge(&c); err == nil || !strings.Contains(err.Error(), "keep a file for each size") {
+	if _, err := a.Merge(&c); err == nil || !strings.Contains(err.Error(), "use one file per size") {
 		t.Errorf("of two sizes: %v", err)
 	}
-	if err := a.Fits(&rails); err == nil || !strings.Contains(err.Error(), "take one on idle hosts of this model") {
+	if err := a.Fits(&rails); err == nil || !strings.Contains(err.Error(), "measure one on idle hosts of this model") {
 		t.Errorf("of another make: %v", err)
 	}
 }
 
 func TestDamagedBaselines(t *testing.T) {
 	for _, c := range [][2]string{
-		{`{`, "not a baseline of giverny hostping baseline"},
+		{`{`, "not a baseline written by giverny hostping baseline"},
 		{`{"version":9}`, "version 9, want 1"},
 		{`{"version":1,"large_bytes":131072,"pairs":[]}`, "without pairs"},
 		{`{"version":1,"large_bytes":131072,"pairs":[{"rnic":"a","endpoint":"b","latency_us":[1],"gbps":[0]}]}`, "rates above 0"},

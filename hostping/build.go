@@ -120,7 +120,7 @@ func (b *builder) link(id, upper, lower string, kind Kind) string {
 // place registers an endpoint, or an RNIC if kind is empty.
 func (b *builder) place(id string, at place, kind Kind) error {
 	if _, ok := b.places[id]; ok {
-		return fmt.Errorf("%s is there twice", id)
+		return fmt.Errorf("%s is duplicated", id)
 	}
 	if len(b.places) == maxDevices {
 		return fmt.Errorf("more than %d GPUs, RNICs and memory nodes", maxDevices)

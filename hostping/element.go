@@ -70,11 +70,11 @@ func parseXML(text []byte) (*element, error) {
 		switch t := token.(type) {
 		case xml.Directive:
 			if bytes.ContainsAny(t, "[") || bytes.Contains(t, []byte("ENTITY")) {
-				return fail("the document declares entities, which no tool's output does; not read")
+				return fail("the document declares entities, which is not supported")
 			}
 		case xml.StartElement:
 			if objects++; objects > maxXMLObjects || len(open) == maxXMLDepth {
-				return fail("more than %d elements, or deeper than %d; not read", maxXMLObjects, maxXMLDepth)
+				return fail("more than %d elements, or nested deeper than %d", maxXMLObjects, maxXMLDepth)
 			}
 			line, _ := d.InputPos()
 			e := &element{name: t.Name.Local, line: line, attrs: map[string]string{}}
@@ -106,11 +106,11 @@ func syntaxError(err error, root *element, open []*element) error {
 	var syntax *xml.SyntaxError
 	switch {
 	case errors.Is(err, io.EOF) && root == nil:
-		return errors.New("no XML element; write the file again")
+		return errors.New("no XML element; regenerate the file")
 	case errors.As(err, &syntax) && strings.Contains(syntax.Msg, "unexpected EOF"), errors.Is(err, io.EOF):
-		return fmt.Errorf("the file is cut off inside <%s>; write it again", openName(open))
+		return fmt.Errorf("the file is truncated inside <%s>; regenerate it", openName(open))
 	case errors.As(err, &syntax):
-		return fmt.Errorf("%s; write the file again", syntax.Msg)
+		return fmt.Errorf("%s; regenerate the file", syntax.Msg)
 	}
 	return err
 }

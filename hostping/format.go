@@ -37,7 +37,7 @@ func ReadGraph(name string, text []byte, format Format) (Graph, error) {
 
 func read(text []byte, format Format) (*machine, error) {
 	if len(text) > maxTextBytes {
-		return nil, fmt.Errorf("%d bytes, more than the %d that a host's description has; not read", len(text), maxTextBytes)
+		return nil, fmt.Errorf("%d bytes, more than the %d that a host's description can have", len(text), maxTextBytes)
 	}
 	text = bytes.TrimPrefix(text, []byte("\ufeff"))
 	isXML := bytes.HasPrefix(bytes.TrimSpace(text), []byte("<"))
@@ -45,7 +45,7 @@ func read(text []byte, format Format) (*machine, error) {
 	case len(bytes.TrimSpace(text)) == 0:
 		return nil, errors.New("empty; want the output of lstopo --of xml, NCCL_TOPO_DUMP_FILE or nvidia-smi topo -m")
 	case format == NvidiaSMI && isXML:
-		return nil, errors.New("an XML document, not the text of nvidia-smi topo -m; leave --format out")
+		return nil, errors.New("an XML document, not the text of nvidia-smi topo -m; omit --format")
 	case format == NvidiaSMI || format == Auto && !isXML:
 		return parseNvidiaSMI(string(text))
 	case format != Auto && format != Hwloc && format != NCCL:

@@ -100,7 +100,7 @@ func (v *view) flapping(a *Analysis) {
 		}
 		if link.Kind != Memory {
 			if !gray {
-				v.notes = append(v.notes, fmt.Sprintf("%s is flapping: it was slow in an earlier run and well in a later one", link.ID))
+				v.notes = append(v.notes, fmt.Sprintf("%s is flapping: it was slow in an earlier run and normal in a later one", link.ID))
 			}
 			continue
 		}
@@ -123,9 +123,9 @@ func (v *view) grayInARow(runs []PastRun, link string) bool {
 
 // flap makes the verdict for a memory channel, replacing that of its failure if there is one.
 func (v *view) flap(a *Analysis, link Link, gray bool) {
-	text := fmt.Sprintf("memory channel of %s is flapping: it was slow in an earlier run and well in a later one", link.B)
+	text := fmt.Sprintf("memory channel of %s is flapping: it was slow in an earlier run and normal in a later one", link.B)
 	if gray {
-		text = fmt.Sprintf("memory channel of %s is flapping: slow to some RNICs and well to others in three runs in a row", link.B)
+		text = fmt.Sprintf("memory channel of %s is flapping: slow to some RNICs and normal to others in three runs in a row", link.B)
 	}
 	for i := range a.Report.Verdicts {
 		if w := &a.Report.Verdicts[i]; w.Link == link.ID && w.Bottleneck == MemoryChannelFailure {

@@ -76,7 +76,7 @@ func (h *hwlocReader) joinVertices(root *element) error {
 	case len(h.memory) > maxDevices || len(h.packages) > maxDevices:
 		return &fault{root.line, fmt.Errorf("more than %d packages or NUMA nodes", maxDevices)}
 	case len(h.packages) == 0:
-		h.m.assumed = append(h.m.assumed, "each NUMA node is a socket of its own: the file names no packages")
+		h.m.assumed = append(h.m.assumed, "each NUMA node is a separate socket: the file names no packages")
 		h.packages = slices.Clone(h.memory)
 	}
 	for i := range h.packages {
@@ -293,7 +293,7 @@ func (h *hwlocReader) buses(root *element) {
 			}
 		}
 		if n > 1 {
-			h.m.assumed = append(h.m.assumed, "every two sockets are joined directly: the file has no distances")
+			h.m.assumed = append(h.m.assumed, "all sockets are connected directly: the file has no distances")
 		}
 		return
 	}

@@ -52,11 +52,11 @@ func parseNCCL(root *element) (*machine, error) {
 			r.m.buses = append(r.m.buses, [2]int{b, a})
 		}
 	}
-	r.m.assumed = append(r.m.assumed, "each NUMA node is a socket of its own: the file names no sockets")
+	r.m.assumed = append(r.m.assumed, "each NUMA node is a separate socket: the file names no sockets")
 	if len(r.m.sockets) > 1 {
-		r.m.assumed = append(r.m.assumed, "every two sockets are joined directly: the file does not say how")
+		r.m.assumed = append(r.m.assumed, "all sockets are connected directly: the file does not say how")
 	}
-	r.m.assumed = append(r.m.assumed, "there is no NUMA node without devices: the file leaves them out")
+	r.m.assumed = append(r.m.assumed, "every NUMA node has devices: the file omits those without")
 	r.m.assumed = append(r.m.assumed, r.names.assign()...)
 	return r.m, nil
 }

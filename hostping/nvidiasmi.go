@@ -63,9 +63,9 @@ func parseNvidiaSMI(text string) (*machine, error) {
 			m.buses = append(m.buses, [2]int{b, a})
 		}
 	}
-	m.assumed = append(m.assumed, "each NUMA node is a socket of its own, and there is none without devices: the table has no sockets")
+	m.assumed = append(m.assumed, "each NUMA node is a separate socket, and every NUMA node has devices: the table has no sockets")
 	if len(m.sockets) > 1 {
-		m.assumed = append(m.assumed, "every two sockets are joined directly: the table does not say how")
+		m.assumed = append(m.assumed, "all sockets are connected directly: the table does not say how")
 	}
 	m.assumed = append(m.assumed, "devices of one root port hang from one switch where the table says PIX, and these from another where it says PXB")
 	return m, nil
@@ -97,7 +97,7 @@ func smiRows(text string) (*smiTable, map[string]string, error) {
 			t.numa = slices.Repeat([]int{-1}, len(t.names))
 		case slices.Contains(t.names, fields[0]):
 			if rows[fields[0]] {
-				return nil, nil, &fault{number + 1, fmt.Errorf("a second row of %s", fields[0])}
+				return nil, nil, &fault{number + 1, fmt.Errorf("duplicate row of %s", fields[0])}
 			}
 			rows[fields[0]] = true
 			if err := t.row(fields); err != nil {
@@ -110,7 +110,7 @@ func smiRows(text string) (*smiTable, map[string]string, error) {
 	}
 	for i, name := range t.names {
 		if t.near[i] == nil {
-			return nil, nil, fmt.Errorf("the row of %s is missing: the file is cut off; write it again", name)
+			return nil, nil, fmt.Errorf("the row of %s is missing: the file is truncated; regenerate it", name)
 		}
 	}
 	return t, legend, nil
@@ -121,7 +121,7 @@ func (t *smiTable) row(fields []string) error {
 	at, n := slices.Index(t.names, fields[0]), len(t.names)
 	cells := fields[1:]
 	if len(cells) < n {
-		return fmt.Errorf("%s has %d cells, want %d: the file is cut off; write it again", fields[0], len(cells), n)
+		return fmt.Errorf("%s has %d cells, want %d: the file is truncated; regenerate it", fields[0], len(cells), n)
 	}
 	t.near[at] = make([]int, n)
 	for i, cell := range cells[:n] {

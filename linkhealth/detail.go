@@ -34,11 +34,11 @@ func (m *Monitor) unanswered(d topology.DeviceID) string {
 	k := kindOf(m.graph, d)
 	switch n := m.devices[d].bad; {
 	case n == 1:
-		return "no answer for an interval: "
+		return "not reporting for one interval: "
 	case m.patience[k] > m.cfg.DebounceIntervals:
-		return fmt.Sprintf("no answer for %d intervals, where %.2g%% of answers are lost: ", n, 100*m.losses[k].rate())
+		return fmt.Sprintf("not reporting for %d intervals (normally %.2g%% of reports are lost): ", n, 100*m.losses[k].rate())
 	default:
-		return fmt.Sprintf("no answer for %d intervals: ", n)
+		return fmt.Sprintf("not reporting for %d intervals: ", n)
 	}
 }
 
@@ -114,12 +114,12 @@ func (m *Monitor) whyDown(head int32) string {
 		}
 		return fmt.Sprintf("%s port %s is in state %s", m.graph.Device(m.layout.device(end)).Name, m.layout.port(end), cmp.Or(name, strconv.Itoa(int(s.value))))
 	}
-	return "its ports are not reported any more, those beside them are"
+	return "its ports are no longer reported, those of its neighbours are"
 }
 
 func (m *Monitor) emitErrors(nanos int64, end int32, counter string, hourly, limit float64) {
 	m.emit(nanos, schema.LinkErrors, m.layout.device(end), m.layout.port(end),
-		fmt.Sprintf("%s rises by %.0f an hour, allowed are %.4g: %s", counter, hourly, limit, m.joins(end)))
+		fmt.Sprintf("%s rises by %.0f per hour, %.4g are allowed: %s", counter, hourly, limit, m.joins(end)))
 }
 
 func (m *Monitor) emitFlapping(nanos int64, cable int, hourly float64) {

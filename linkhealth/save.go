@@ -57,7 +57,7 @@ func (m *Monitor) code(c *codec.Coder) {
 	version := m.graph.Version()
 	c.Uint(&version, ^uint64(0))
 	if version != m.graph.Version() {
-		c.Fail(fmt.Errorf("it is of version %016x of the fabric, in force is %016x", version, m.graph.Version()))
+		c.Fail(fmt.Errorf("it belongs to version %016x of the fabric, the current version is %016x", version, m.graph.Version()))
 		return
 	}
 	c.Int(&m.until)

@@ -58,7 +58,7 @@ func (a *Announcer) Last(ctx context.Context) (int64, error) {
 		return 0, err
 	}
 	if last.Fabric != a.fabric {
-		a.log.Warn("kafka: this fabric's partition was another's; add fabrics at the end of the list, or give each its earlier number (fabrics[].partition)",
+		a.log.Warn("kafka: this fabric's partition belonged to another fabric; add new fabrics at the end of the list, or set fabrics[].partition to the earlier numbers",
 			"fabric", a.fabric, "partition", a.partition, "other", last.Fabric)
 	}
 	set, err := a.decoder.Regions(last.Payload)

@@ -77,10 +77,10 @@ func (c *clocks) changed(k *clockcheck.Clock) {
 	offset := time.Duration(k.OffsetNanos).Round(time.Millisecond)
 	attrs := []any{"agent", k.Agent, "source", k.Source, "offset", offset, "state", k.State.String()}
 	if k.State == clockcheck.OK {
-		c.health.log.Info("analysis: the agent's clock is right again", attrs...)
+		c.health.log.Info("analysis: clock of an agent is correct again", attrs...)
 		return
 	}
-	c.health.log.Warn("analysis: clock of an agent is off; set it there", append(attrs, "meaning", describe(k))...)
+	c.health.log.Warn("analysis: clock of an agent is off; synchronise it on that host", append(attrs, "meaning", describe(k))...)
 }
 
 // describe describes the state of a clock for operators.
@@ -158,9 +158,9 @@ func (c *clocks) check(j *clockcheck.Checker) {
 			return
 		}
 	}
-	err := fmt.Errorf("%s; set the clock there", describe(&all[0]))
+	err := fmt.Errorf("%s; synchronise the clock of that host", describe(&all[0]))
 	if len(all) > 1 {
-		err = fmt.Errorf("the clocks of all %d agents are off, so that no readings are taken, the first: %s; see the brokers' clocks too", len(all), describe(&all[0]))
+		err = fmt.Errorf("the clocks of all %d agents are off, so no readings are accepted, the first: %s; check the brokers' clocks too", len(all), describe(&all[0]))
 	}
 	c.health.state(partClocks, err)
 }
@@ -191,5 +191,5 @@ type FutureError struct {
 }
 
 func (e *FutureError) Error() string {
-	return fmt.Sprintf("intervals are stored up to %s, which is in the future: the clocks were wrong; going on before them", e.LastEnd.UTC().Format(time.DateTime))
+	return fmt.Sprintf("intervals are stored up to %s, which is in the future because clocks were wrong; continuing with the current time", e.LastEnd.UTC().Format(time.DateTime))
 }

@@ -134,5 +134,5 @@ func highest(stored []Revised) (revision uint32) {
 
 // describe describes the pending completion.
 func (c *completion) describe() string {
-	return fmt.Sprintf("%d intervals lack readings that came late; they will be completed", c.intervals())
+	return fmt.Sprintf("%d intervals lack late readings and will be completed", c.intervals())
 }

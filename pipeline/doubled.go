@@ -23,7 +23,7 @@ type doubled struct {
 func (d *doubled) see(names []string) {
 	fresh := slices.DeleteFunc(slices.Clone(names), func(name string) bool { return slices.Contains(d.names, name) })
 	if len(fresh) > 0 {
-		d.log.Warn("analysis: several processes send under the name of one agent; give each a collect.agent of its own, or stop all but one", "agents", firstOf(fresh))
+		d.log.Warn("analysis: several processes send under one agent name; give each its own collect.agent, or stop all but one", "agents", firstOf(fresh))
 	}
 	d.names = names
 }
@@ -32,7 +32,7 @@ func (d *doubled) describe() string {
 	if len(d.names) == 0 {
 		return ""
 	}
-	return fmt.Sprintf("several processes send under the name of one agent: %s; give each a collect.agent of its own, or stop all but one", firstOf(d.names))
+	return fmt.Sprintf("several processes send under one agent name: %s; give each its own collect.agent, or stop all but one", firstOf(d.names))
 }
 
 // firstOf lists a few of the names.

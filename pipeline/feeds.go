@@ -86,7 +86,7 @@ func takeFeed[T any](in *Intake, s Source, rows []T, offset int64, fabricOf func
 	return in.locked(func() error {
 		for i := range rows {
 			if fabric := fabricOf(&rows[i]); fabric != in.fabric {
-				return fmt.Errorf("row of fabric %q: %w: this is %q", fabric, analysis.ErrOtherFabric, in.fabric)
+				return fmt.Errorf("row for fabric %q: %w: this analyser handles %q", fabric, analysis.ErrOtherFabric, in.fabric)
 			}
 		}
 		in.took(s, offset, add())

@@ -115,10 +115,10 @@ func (f *freshness) silence(nowNanos int64) *schema.Unknown {
 	switch {
 	case f.resumingNanos != 0:
 		if late(f.resumingNanos) {
-			return is(schema.StoreRefuses, f.resumingNanos, "the store has not given the intervals to resume from for %s")
+			return is(schema.StoreRefuses, f.resumingNanos, "the store has not returned the intervals to resume from for %s")
 		}
 	case f.storingNanos != 0 && late(f.storingNanos):
-		return is(schema.StoreRefuses, f.storingNanos, "the store has taken no interval for %s")
+		return is(schema.StoreRefuses, f.storingNanos, "the store has accepted no interval for %s")
 	case late(read) && late(readUpTo) && !late(stored): // a store that lags behind blocks reading
 	case late(read) && late(readUpTo):
 		return is(schema.KafkaAway, readUpTo, "Kafka has not answered for %s")
@@ -126,7 +126,7 @@ func (f *freshness) silence(nowNanos int64) *schema.Unknown {
 		reporting, silent := f.agents(nowNanos)
 		return is(schema.NoReadings, read, "no readings for %s, %d of %d agents report", reporting, reporting+silent)
 	case late(stored):
-		return is(schema.NoInterval, stored, "no interval stored for %s, although readings come%s", f.droppedSince(f.droppedThen))
+		return is(schema.NoInterval, stored, "no interval stored for %s, although readings arrive%s", f.droppedSince(f.droppedThen))
 	}
 	return nil
 }
@@ -174,6 +174,6 @@ func (f *freshness) lateness(nowNanos int64) *schema.Unknown {
 	const unit = time.Second
 	delay, enough := time.Duration(f.delayNanos).Round(unit), time.Duration(f.delayNanos+f.periodNanos).Truncate(unit)+2*unit
 	return &schema.Unknown{Reason: schema.LateReadings, Since: why.Since, Detail: fmt.Sprintf(
-		"readings arrive up to %s after they were taken, and intervals wait for %s: set allowed_lateness of the fabric to %s or more, or find what delays the readings (or the clocks of their devices are behind by so much)%s",
+		"readings arrive up to %s after they were taken, and intervals wait for %s: set allowed_lateness of the fabric to %s or more, or find what delays the readings (the clocks of their devices may be behind by that much)%s",
 		delay, time.Duration(f.latenessNanos), enough, f.droppedSince(f.droppedBefore))}
 }

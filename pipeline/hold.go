@@ -105,8 +105,8 @@ func (h *hold) behind() (behind, all int) {
 
 func (h *hold) describe() string {
 	if h.backAt == 0 {
-		return "intervals are held: Kafka is away"
+		return "intervals are held: Kafka is unreachable"
 	}
 	behind, all := h.behind()
-	return fmt.Sprintf("intervals are held: Kafka was away, %d of %d agents have yet to send what they spooled", behind, all)
+	return fmt.Sprintf("intervals are held: Kafka was unreachable, %d of %d agents have yet to send their spools", behind, all)
 }

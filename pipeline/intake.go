@@ -335,7 +335,7 @@ func (in *Intake) takeGraph() error {
 	if err := in.core.SetGraph(g, in.newestNanos); err != nil {
 		return err
 	}
-	in.health.log.Info("analysis: how regions are found", "method", in.core.Method())
+	in.health.log.Info("analysis: segmentation method", "method", in.core.Method())
 	return nil
 }
 

@@ -44,7 +44,7 @@ func (l *lateness) noteLost(lost window.Lost, newest int64) {
 	before := l.completion.pending()
 	l.completion.add(lost, newest)
 	if !before && l.completion.pending() {
-		l.log.Warn("analysis: readings came after their interval was stored; it will be completed", "interval", schema.IntervalAt(lost.FirstNanos, l.completion.intervalNanos).String())
+		l.log.Warn("analysis: readings arrived after their interval was stored; it will be completed", "interval", schema.IntervalAt(lost.FirstNanos, l.completion.intervalNanos).String())
 	}
 }
 
@@ -56,7 +56,7 @@ func (l *lateness) brokerAway(sinceNanos int64) {
 		l.buffer.slackNanos = holdAll
 	}
 	if l.hold.holding && !was {
-		l.log.Warn("analysis: intervals are held while Kafka is away, and until the agents' spools have come or for hold", "hold", time.Duration(l.hold.limitNanos))
+		l.log.Warn("analysis: holding intervals while Kafka is unreachable, and then until the agents' spools have arrived, at most for hold", "hold", time.Duration(l.hold.limitNanos))
 	}
 }
 
@@ -85,7 +85,7 @@ func (l *lateness) describe() string {
 	case l.hold.holding:
 		return l.hold.describe()
 	case l.rewound:
-		return "stored intervals are analysed again, with readings that came late"
+		return "analysing stored intervals again, with late readings"
 	case l.completion.pending():
 		return l.completion.describe()
 	}

@@ -61,11 +61,11 @@ func NewMetrics(reg prometheus.Registerer) (*Metrics, error) {
 		return v
 	}
 	m := &Metrics{
-		rows:      counter("giverny_analyse_rows_total", "Rows of counter batches taken in."),
+		rows:      counter("giverny_analyse_rows_total", "Rows of counter batches received."),
 		dropped:   counter("giverny_analyse_dropped_total", "Readings and values discarded, by reason.", "reason"),
-		missing:   counter("giverny_analyse_batches_missing_total", "Batches that were sent and did not arrive, by the gaps in their numbers."),
+		missing:   counter("giverny_analyse_batches_missing_total", "Batches that were sent but did not arrive, by gaps in their sequence numbers."),
 		intervals: counter("giverny_analyse_intervals_total", "Intervals analysed and stored."),
-		samples:   counter("giverny_analyse_samples_total", "Counter readings that went into stored intervals."),
+		samples:   counter("giverny_analyse_samples_total", "Counter readings used in stored intervals."),
 		regions:   gauge("giverny_regions", "Congestion regions in the newest stored interval; NaN while none is stored.", "severity"),
 		coverage:  gauge("giverny_coverage_ratio", "Share of links measured in the newest stored interval; 0 while none is stored.", "metric"),
 
@@ -78,8 +78,8 @@ func NewMetrics(reg prometheus.Registerer) (*Metrics, error) {
 		refused:     counter("giverny_pipeline_refused_total", "Results that a sink refused permanently; other sinks received them.", "sink"),
 		sinkDropped: counter("giverny_pipeline_sink_dropped_total", "Results that did not reach a sink, by reason.", "sink", "reason"),
 
-		clockOffset: gauge("giverny_clock_offset_seconds", "Offset by which the clock of an agent is ahead of the brokers', for the first hundred agents whose clock is too far off.", "agent", "source"),
-		clocksOff:   gauge("giverny_clocks_off", "Agents, by source, whose clock is too far off, by what is done with their readings.", "state"),
+		clockOffset: gauge("giverny_clock_offset_seconds", "Time by which the clock of an agent is ahead of the brokers', for the first hundred agents whose clock is too far off.", "agent", "source"),
+		clocksOff:   gauge("giverny_clocks_off", "Agents whose clock is too far off, by source and by what is done with their readings.", "state"),
 
 		brier:        gauge("giverny_tracking_brier_score", "Mean Brier score of the forecasts of regions whose outcome is known, 0 (perfect) to 2.", "intervals_ahead"),
 		persistence:  gauge("giverny_tracking_persistence_brier_score", "Mean Brier score of the forecast that no region changes, for comparison.", "intervals_ahead"),
@@ -87,8 +87,8 @@ func NewMetrics(reg prometheus.Registerer) (*Metrics, error) {
 		congestion:   gauge("giverny_tracking_congestion_event", "1 while a regions congestion event (RCE) is on; NaN while no interval is stored."),
 		network:      gauge("giverny_tracking_network_state", "State of the network, that of its worst region: 0 Neg, 1 Low, 2 Medium, 3 High; -1 while it is unknown."),
 		unknown:      gauge("giverny_network_unknown", "1 while the state of the network is unknown, by reason.", "reason"),
-		readingAge:   gauge("giverny_pipeline_last_reading_age_seconds", "Time since readings came in last, or since the start."),
-		intervalAge:  gauge("giverny_pipeline_last_interval_age_seconds", "Time since an interval was stored last, or since the start."),
+		readingAge:   gauge("giverny_pipeline_last_reading_age_seconds", "Time since the last readings arrived, or since the start."),
+		intervalAge:  gauge("giverny_pipeline_last_interval_age_seconds", "Time since the last interval was stored, or since the start."),
 		agents:       gauge("giverny_analyse_agents", "Agents by state: reporting, or silent for three intervals but less than a day.", "state"),
 		longestHot:   gauge("giverny_tracking_longest_hot_seconds", "How long the longest-hot link has been hot; 0 if none is, NaN while no interval is stored."),
 		stateRefused: counter("giverny_tracking_state_refused_total", "Saved states of the analysis that could not be used after a restart and were rebuilt."),

@@ -139,7 +139,7 @@ func TestStandby(t *testing.T) {
 				t.Error(err)
 			}
 		})
-		const standby = "standby: this process does not own the fabric: another one analyses it, or Kafka is away"
+		const standby = "standby: this process does not own the fabric: another one analyses it, or Kafka is unreachable"
 		time.Sleep(10 * time.Second)
 		check("before", 0, standby, false)
 		owner.grant()

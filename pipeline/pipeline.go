@@ -102,7 +102,7 @@ func New(g *topology.Graph, cfg analysis.Config, deps Deps) (*Fabric, error) {
 		deps = guarded(deps)
 	}
 	log := deps.Log.With("fabric", g.Fabric())
-	log.Info("analysis: how regions are found", "method", core.Method())
+	log.Info("analysis: segmentation method", "method", core.Method())
 	return &Fabric{name: g.Fabric(), cfg: cfg, deps: deps, log: log, graph: g, reachNanos: core.Reach(), woken: make(chan struct{}, 1),
 		completion: &completion{withinNanos: int64(cfg.CompleteWithin), intervalNanos: int64(cfg.Window.Interval)},
 		health:     newHealth(g.Fabric(), deps.Metrics, log),
@@ -129,7 +129,7 @@ func (f *Fabric) Status() schema.NetworkForecast { return f.watch.status() }
 // for, and which are incomplete; "" if there is nothing to report.
 func (f *Fabric) State() string {
 	if f.standby.Load() {
-		return "standby: this process does not own the fabric: another one analyses it, or Kafka is away"
+		return "standby: this process does not own the fabric: another one analyses it, or Kafka is unreachable"
 	}
 	f.mu.Lock()
 	in := f.intake
@@ -191,7 +191,7 @@ func (f *Fabric) runAgain(ctx context.Context) {
 	_ = pauses.Do(ctx, func() error { return f.runRewinding(ctx) }, func(err error, _ int, pause time.Duration) {
 		if future, ok := errors.AsType[*FutureError](err); ok {
 			f.futureNanos = future.NowNanos
-			f.log.Warn("analysis: stored intervals lie in the future, going on before them", "stored_up_to", future.LastEnd.UTC())
+			f.log.Warn("analysis: stored intervals lie in the future, continuing with the current time", "stored_up_to", future.LastEnd.UTC())
 			return
 		}
 		f.health.failed(partAnalysis, err, pause)

@@ -210,7 +210,7 @@ func TestAnUnlistedHostEndsNothing(t *testing.T) {
 		f := r.fabric(t, g, one(src))
 		go func() {
 			time.Sleep(10 * time.Second)
-			if got, want := f.State(), "1 ports report that the topology does not have, the first: new/1; import the fabric again"; got != want {
+			if got, want := f.State(), "1 reporting ports are not in the topology, the first: new/1; import the fabric again"; got != want {
 				t.Errorf("state %q, want %q", got, want)
 			}
 		}()
@@ -237,7 +237,7 @@ func TestTwoAgentsOfOneNameAreNamed(t *testing.T) {
 		f := r.fabric(t, g, one(src))
 		go func() {
 			time.Sleep(10 * time.Second)
-			if got, want := f.State(), "several processes send under the name of one agent: a; give each a collect.agent of its own, or stop all but one"; got != want {
+			if got, want := f.State(), "several processes send under one agent name: a; give each its own collect.agent, or stop all but one"; got != want {
 				t.Errorf("state %q, want %q", got, want)
 			}
 		}()
@@ -258,7 +258,7 @@ func TestAWrongTopologyPausesItsFabric(t *testing.T) {
 		f := r.fabric(t, wrong, one(src))
 		go func() {
 			time.Sleep(30 * time.Second)
-			if err := f.Ready(t.Context()); err == nil || !strings.Contains(err.Error(), "topology does not fit") {
+			if err := f.Ready(t.Context()); err == nil || !strings.Contains(err.Error(), "topology does not match") {
 				t.Errorf("ready: %v", err)
 			}
 			if err := f.SetGraph(right); err != nil {

@@ -90,7 +90,7 @@ func (f *Fabric) attainable(ctx context.Context, back *rewind, newest schema.Int
 	if from == back.fromNanos {
 		return back, nil
 	}
-	f.log.Warn("analysis: stored intervals stay incomplete, Kafka has deleted their readings; raise kafka.retention and what limits its size, or lower complete_within",
+	f.log.Warn("analysis: stored intervals stay incomplete, Kafka has deleted their readings; raise kafka.retention and kafka.retention_bytes, or lower complete_within",
 		"from", time.Unix(0, back.fromNanos).UTC(), "to", time.Unix(0, min(from, newest.EndNanos())).UTC())
 	if from > newest.StartNanos {
 		return nil, nil
@@ -180,7 +180,7 @@ func (f *Fabric) resumeAfter(ctx context.Context, last schema.Interval) (*analys
 	}
 	core.Recall(feeds)
 	if err := core.Resume(stored); err != nil {
-		f.log.Warn("analysis: some stored regions do not hand their identity on", "error", err)
+		f.log.Warn("analysis: some stored regions cannot pass on their identity", "error", err)
 	}
 	f.log.Info("analysis: resuming after the last stored interval", "interval", last.String(), "learned", learned.DurationNanos > 0)
 	return core, nil
@@ -233,7 +233,7 @@ func (f *Fabric) load(ctx context.Context, last schema.Interval) (*analysis.Core
 	}
 	if err := core.Load(at, states); err != nil {
 		f.deps.Metrics.stateRefused.WithLabelValues(f.name).Inc()
-		f.log.Warn("analysis: saved state refused, rebuilding from the stored intervals: identities are kept, forecasts begin again", "error", err)
+		f.log.Warn("analysis: saved state rejected, rebuilding it from the stored intervals: region ids are kept, forecasts start over", "error", err)
 		return nil, none, nil
 	}
 	return core, at, nil

@@ -71,7 +71,7 @@ func TestSilenceIsAState(t *testing.T) {
 	}{
 		{"agents", &live{silentAt: 30 * time.Second}, 0, schema.NoReadings, "no readings for 31s, 0 of 1 agents report"},
 		{"Kafka", &live{awayAt: 30 * time.Second}, 0, schema.KafkaAway, "Kafka has not answered for"},
-		{"store", &live{}, 30 * time.Second, schema.StoreRefuses, "the store has taken no interval for"},
+		{"store", &live{}, 30 * time.Second, schema.StoreRefuses, "the store has accepted no interval for"},
 		{"clock", &live{aheadAt: 30 * time.Second}, 0, schema.NoInterval, "were dropped as clock_ahead"},
 		{"never", &live{silentAt: 1}, 0, schema.NoReadings, "no readings for"},
 	} {

@@ -119,7 +119,7 @@ func (o *outlet) storeOne(ctx context.Context, out output) error {
 			return err
 		}
 		o.metrics.refused.WithLabelValues(o.intake.fabric, storeSink).Inc()
-		o.log.Error("store: result refused, interval dropped", "interval", r.Snapshot.Interval.String(), "error", err)
+		o.log.Error("store: result rejected, interval dropped", "interval", r.Snapshot.Interval.String(), "error", err)
 	} else {
 		o.metrics.stored(r, again)
 		o.watch.stored(r)
@@ -242,7 +242,7 @@ func (q *sinkQueue) put(ctx context.Context, r *schema.IntervalResult) bool {
 			return err
 		}
 		q.metrics.refused.WithLabelValues(q.fabric, q.sink.Name()).Inc()
-		q.log.Warn("sink: result refused, interval skipped", "sink", q.sink.Name(), "interval", r.Snapshot.Interval.String(), "error", err)
+		q.log.Warn("sink: result rejected, interval skipped", "sink", q.sink.Name(), "interval", r.Snapshot.Interval.String(), "error", err)
 		return nil
 	})
 	if settled {

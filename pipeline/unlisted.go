@@ -17,7 +17,7 @@ type unlisted struct {
 // see updates the number, and logs the first ones.
 func (s *unlisted) see(ports int, first []string) {
 	if s.ports == 0 && ports > 0 {
-		s.log.Warn("analysis: ports report that the topology does not have, their readings are dropped; import the fabric again", "ports", ports, "first", strings.Join(first, ", "))
+		s.log.Warn("analysis: reporting ports are not in the topology, their readings are dropped; import the fabric again", "ports", ports, "first", strings.Join(first, ", "))
 	}
 	s.ports, s.first = ports, first
 }
@@ -26,5 +26,5 @@ func (s *unlisted) describe() string {
 	if s.ports == 0 {
 		return ""
 	}
-	return fmt.Sprintf("%d ports report that the topology does not have, the first: %s; import the fabric again", s.ports, strings.Join(s.first, ", "))
+	return fmt.Sprintf("%d reporting ports are not in the topology, the first: %s; import the fabric again", s.ports, strings.Join(s.first, ", "))
 }

@@ -20,7 +20,7 @@ type maker struct {
 }
 
 // ErrNothing is returned if nothing of the fabric is stored in the span.
-var ErrNothing = errors.New("nothing is stored of it")
+var ErrNothing = errors.New("nothing is stored for it")
 
 // Make makes a report on a fabric's congestion in a span. interval is the length of the
 // fabric's intervals if none are stored, made the present time.

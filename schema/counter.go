@@ -197,7 +197,7 @@ func mlx5Counters() []CounterInfo {
 		{"mlx5.rx_vport_rdma_unicast_packets", Packets, 64, Wraps, Rx, Counter, Ingress, PacketRate, "RoCE packets received"},
 		{"mlx5.outbound_pci_stalled_rd", Percent, 0, Wraps, Tx, Gauge, Egress, PCIeStallRead, "share of the last second, reads from host memory"},
 		{"mlx5.outbound_pci_stalled_wr", Percent, 0, Wraps, Rx, Gauge, Ingress, PCIeStallWrite, "share of the last second, writes to host memory"},
-		{"mlx5.outbound_pci_buffer_overflow", Packets, 64, Wraps, Rx, Counter, Ingress, DropRate, "dropped: the host did not take them"},
+		{"mlx5.outbound_pci_buffer_overflow", Packets, 64, Wraps, Rx, Counter, Ingress, DropRate, "dropped: the host did not accept them"},
 		{"mlx5.rx_discards_phy", Packets, 64, Wraps, Rx, Counter, Ingress, DropRate, "dropped for lack of buffers"},
 		{"mlx5.tx_discards_phy", Packets, 64, Wraps, Tx, Counter, Egress, DropRate, "dropped while sending"},
 		{"mlx5.rx_global_pause_duration", Microseconds, 64, Wraps, Rx, Counter, Egress, PauseRx, "this port was paused"},

@@ -94,10 +94,10 @@ func buildMetricTable() (t [NumMetrics]metricRow) {
 	t[PCIeStallRead] = metricRow{"pcie_stall_read", Percent, "time outbound PCIe reads were stalled"}
 	t[PCIeStallWrite] = metricRow{"pcie_stall_write", Percent, "time outbound PCIe writes were stalled"}
 	t[PauseRx] = metricRow{"pause_rx", Percent, "time the link's sender was paused, all priorities"}
-	t[PauseTx] = metricRow{"pause_tx", Percent, "time the link's receiver asked for silence, all priorities"}
+	t[PauseTx] = metricRow{"pause_tx", Percent, "time the link's receiver paused its sender, all priorities"}
 	for p := range 8 {
 		t[PFCPauseRx(p)] = metricRow{fmt.Sprintf("pfc_pause_rx_prio%d", p), Percent, fmt.Sprintf("time the link's sender was paused in priority %d", p)}
-		t[PFCPauseTx(p)] = metricRow{fmt.Sprintf("pfc_pause_tx_prio%d", p), Percent, fmt.Sprintf("time the link's receiver asked for silence in priority %d", p)}
+		t[PFCPauseTx(p)] = metricRow{fmt.Sprintf("pfc_pause_tx_prio%d", p), Percent, fmt.Sprintf("time the link's receiver paused its sender in priority %d", p)}
 	}
 	t[BandwidthUsed] = metricRow{"bandwidth_used", Percent, "share of the link's capacity in use"}
 	t[Throughput] = metricRow{"throughput", BytesPerSecond, "data carried"}

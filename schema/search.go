@@ -118,7 +118,7 @@ func (r *SearchRequest) Check() error {
 	seen := map[string]bool{}
 	for _, p := range r.Peers {
 		check(peerName.MatchString(p), "peer %.80q: want a host name", p)
-		check(!seen[p], "peer %.80q is there twice", p)
+		check(!seen[p], "peer %.80q is duplicated", p)
 		seen[p] = true
 	}
 	return errors.Join(errs...)

@@ -38,7 +38,7 @@ func (u *Unknown) Explained() string {
 	case u.Reason == NothingMeasured:
 		return "intervals are stored, but no link has a value of any stall metric"
 	case u.Reason == LowCoverage:
-		return "too few of the links that were measured lately have values; giverny_coverage_ratio and giverny agents list say more"
+		return "too few of the recently measured links have values; giverny_coverage_ratio and giverny agents list give details"
 	}
 	return string(u.Reason)
 }

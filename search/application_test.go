@@ -51,12 +51,12 @@ func TestParseApplicationRefuses(t *testing.T) {
 	s := spaceOf(t, smallSpace)
 	const sound = `{"direction":"bi","only":true,"qps":1,"region":"4KB","sizes":[64]}`
 	for _, c := range []struct{ old, replaced, want string }{
-		{`"bi"`, `"both"`, `"direction": both is none of its values`},
-		{`1`, `"many"`, `"qps": many is none of its values [1 2 4 8 16], and neither a number`},
-		{`"4KB"`, `"4Kb"`, `"region": 4Kb is none of its values`},
+		{`"bi"`, `"both"`, `"direction": both is not one of its values`},
+		{`1`, `"many"`, `"qps": many is not one of its values [1 2 4 8 16], and neither a number`},
+		{`"4KB"`, `"4Kb"`, `"region": 4Kb is not one of its values`},
 		{`[64]`, `[]`, "a list of 0"},
 		{`[64]`, `64`, "want a list"},
-		{`"qps":1,`, ``, `does not say qps; a workload has a value of every dimension: direction, only, qps, region, sizes`},
+		{`"qps":1,`, ``, `it lacks qps; a workload has a value of every dimension: direction, only, qps, region, sizes`},
 	} {
 		text := strings.Replace(sound, c.old, c.replaced, 1)
 		if _, _, _, err := s.ParseApplication([]byte(text)); err == nil || !strings.Contains(err.Error(), c.want) {

@@ -80,7 +80,7 @@ func readKnown(entry json.RawMessage) (line knownLine, err error) {
 	if err != nil || line.Type == "" { // a dimension's condition is not a string
 		var conditions map[string]json.RawMessage
 		if json.Unmarshal(entry, &conditions) == nil && len(conditions) == 0 { // allowed in a report, but here a mistake
-			return line, fmt.Errorf("%.40s has no condition, and would hold for every workload; delete it", entry)
+			return line, fmt.Errorf("%.40s has no condition and would match every workload; delete it", entry)
 		}
 		line.Type, line.MFS, line.Within = "anomaly", entry, nil
 	}
@@ -142,7 +142,7 @@ func (k *known) revise(line *knownLine) (err error) {
 	}
 	i, ok := k.at[line.Of]
 	if !ok {
-		return fmt.Errorf("it revises the anomaly of experiment %d, which is not there", line.Of)
+		return fmt.Errorf("it revises the anomaly of experiment %d, which does not exist", line.Of)
 	}
 	if limits := k.limit[i]; limits != nil && f != nil {
 		if f, err = f.confined(limits); err != nil {

@@ -58,7 +58,7 @@ func (m *Measurement) Check() error {
 	}
 	for i, d := range m.Directions {
 		if !plausible(d.Gbps) || !plausible(d.Mpps) {
-			return fmt.Errorf("directions[%d]: %v Gb/s and %v million packets a second cannot be", i, d.Gbps, d.Mpps)
+			return fmt.Errorf("directions[%d]: %v Gb/s and %v million packets a second are impossible", i, d.Gbps, d.Mpps)
 		}
 	}
 	for i, p := range m.TxPausePercent {

@@ -47,7 +47,7 @@ func (d *Description) Check() error {
 	}
 	for i, name := range d.Counters {
 		if name == "" || slices.Contains(d.Counters[:i], name) {
-			errs = append(errs, fmt.Errorf("counters[%d] %q: it has no name, or one that is there already", i, name))
+			errs = append(errs, fmt.Errorf("counters[%d] %q: its name is empty or duplicated", i, name))
 		}
 	}
 	for i, r := range d.PacketRates {

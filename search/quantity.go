@@ -63,7 +63,7 @@ func (d *Dimension) above(v Value) (int, error) {
 	case !some:
 		return 0, d.unlisted(v)
 	case !ok:
-		return 0, fmt.Errorf("%w, and neither a number nor a number of bytes such as 4KB, 4KiB or 1MB", d.unlisted(v))
+		return 0, fmt.Errorf("%w, and neither a number nor a size such as 4KB, 4KiB or 1MB", d.unlisted(v))
 	}
 	return first, nil
 }

@@ -41,7 +41,7 @@ func ParseRestriction(text []byte) (Restriction, error) {
 	}
 	named, ok := given.(map[string]any)
 	if !ok && given != nil {
-		return nil, errors.New("restriction: want a mapping from dimensions to what is left of each, such as qps: {max: 64}")
+		return nil, errors.New("restriction: want a mapping from dimensions to their allowed values, such as qps: {max: 64}")
 	}
 	r := Restriction{}
 	var errs []error
@@ -58,7 +58,7 @@ func ParseRestriction(text []byte) (Restriction, error) {
 func parseLimit(given any) (l Limit, err error) {
 	keys, ok := given.(map[string]any)
 	if given == nil || ok && len(keys) == 0 {
-		return l, errors.New("it says nothing: want a value, a list of values, or min and max")
+		return l, errors.New("it is empty: want a value, a list of values, or min and max")
 	}
 	if !ok {
 		l.In, err = valuesOf(given)
@@ -156,9 +156,9 @@ func (d *Dimension) unlisted(v Value) error {
 		for i := range d.Values {
 			list[i] = d.Values[i].text
 		}
-		return fmt.Errorf("%s is none of its values %v: quotes make a text", v.text, list)
+		return fmt.Errorf("%s is not one of its values %v: quoted values are texts", v.text, list)
 	}
-	return fmt.Errorf("%s is none of its values %v", v, d.Values)
+	return fmt.Errorf("%s is not one of its values %v", v, d.Values)
 }
 
 // limited returns the dimension reduced to the values that a limit leaves.
@@ -174,7 +174,7 @@ func (d Dimension) limited(l Limit) (Dimension, error) {
 		return d, d.unlisted(slices.Concat(l.In, l.Except)[i])
 	}
 	if l.MaxLength > 0 && !d.Pattern {
-		return d, errors.New("max_length is for message patterns: this is none")
+		return d, errors.New("max_length is for message patterns, which this is not")
 	}
 	within := span{0, len(d.Values) - 1}
 	if l.Min != nil || l.Max != nil {

@@ -187,7 +187,7 @@ func (s *Search) Observe(pair int, m Measurement) []Finding {
 	w.last, w.claimed = e, false
 	s.count(e)
 	if s.invalidRun >= maxInvalid {
-		s.err = fmt.Errorf("search: the engine called %d workloads in a row invalid: restrict the space to what it can do", maxInvalid)
+		s.err = fmt.Errorf("search: the engine rejected %d workloads in a row as invalid: restrict the space to what it supports", maxInvalid)
 	}
 	if s.experiments >= s.cfg.Budget || s.err != nil {
 		s.Close()

@@ -62,7 +62,7 @@ func NewSpace(dims []Dimension) (*Space, error) {
 			errs = append(errs, fmt.Errorf("dimension %q: %w", d.Name, err))
 		}
 		if seen[d.Name] {
-			errs = append(errs, fmt.Errorf("dimension %q is there twice", d.Name))
+			errs = append(errs, fmt.Errorf("dimension %q is duplicated", d.Name))
 		}
 		seen[d.Name] = true
 		own[i] = d
@@ -88,7 +88,7 @@ func (d *Dimension) check() error {
 	}
 	for i, v := range d.Values {
 		if d.find(v) != i {
-			return fmt.Errorf("value %s is there twice", v)
+			return fmt.Errorf("value %s is duplicated", v)
 		}
 	}
 	return nil
@@ -203,7 +203,7 @@ func (s *Space) sameNames(named map[string]json.RawMessage) error {
 		}
 	}
 	if len(missing) > 0 {
-		faults = append(faults, "it does not say "+strings.Join(missing, ", "))
+		faults = append(faults, "it lacks "+strings.Join(missing, ", "))
 	}
 	if len(faults) == 0 {
 		return nil
@@ -230,7 +230,7 @@ func (d *Dimension) read(raw json.RawMessage, find func(*Dimension, Value) int) 
 	at := make([]int, len(values))
 	for k, v := range values {
 		if at[k] = find(d, v); at[k] < 0 {
-			return nil, fmt.Errorf("%s is none of its values %v", v, d.Values)
+			return nil, fmt.Errorf("%s is not one of its values %v", v, d.Values)
 		}
 	}
 	return at, nil

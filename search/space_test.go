@@ -39,8 +39,8 @@ func TestNewSpaceRefuses(t *testing.T) {
 		{`[]`, "0 dimensions"},
 		{`[{"name":"","values":[1]}]`, "it has no name"},
 		{`[{"name":"a","values":[]}]`, "0 values"},
-		{`[{"name":"a","values":[1,1.0]}]`, "value 1.0 is there twice"},
-		{`[{"name":"a","values":[1]},{"name":"a","values":[1]}]`, `"a" is there twice`},
+		{`[{"name":"a","values":[1,1.0]}]`, "value 1.0 is duplicated"},
+		{`[{"name":"a","values":[1]},{"name":"a","values":[1]}]`, `"a" is duplicated`},
 		{`[{"name":"a","pattern":true,"values":[1]}]`, "max_length 0"},
 	} {
 		var dims []search.Dimension
@@ -71,9 +71,9 @@ func TestWorkloadRoundTrip(t *testing.T) {
 		}
 	}
 	for _, c := range []struct{ workload, want string }{
-		{`{"direction":"bi"}`, `does not say only, qps, region, sizes; a workload`},
-		{`{"dirction":"bi","only":true,"zone":1,"qps":1,"region":"4KB","sizes":[64]}`, `the engine has no dimension "dirction", the engine has no dimension "zone", it does not say direction; a workload`},
-		{`{"direction":"up","only":true,"qps":1,"region":"4KB","sizes":[64]}`, "up is none of its values"},
+		{`{"direction":"bi"}`, `it lacks only, qps, region, sizes; a workload`},
+		{`{"dirction":"bi","only":true,"zone":1,"qps":1,"region":"4KB","sizes":[64]}`, `the engine has no dimension "dirction", the engine has no dimension "zone", it lacks direction; a workload`},
+		{`{"direction":"up","only":true,"qps":1,"region":"4KB","sizes":[64]}`, "up is not one of its values"},
 		{`{"direction":"bi","only":true,"qps":1,"region":"4KB","sizes":[]}`, "a list of 0"},
 		{`{"direction":"bi","only":true,"qps":1,"region":"4KB","sizes":[64],"x":1}`, `no dimension "x"`},
 	} {
@@ -115,12 +115,12 @@ func TestRestrictRefuses(t *testing.T) {
 	s := spaceOf(t, smallSpace)
 	for _, c := range []struct{ yaml, want string }{
 		{"dirction: bi", `no dimension "dirction"`},
-		{"direction: up", "up is none of its values"},
+		{"direction: up", "up is not one of its values"},
 		{"qps: {min: 32}", "no value lies within"},
 		{"qps: {min: 4, max: 2}", "no value lies within the bounds: it has [1 2 4 8 16]"},
-		{"sizes: {max: 4Kb}", `"sizes": 4Kb is none of its values [64 1024 65536 1048576], and neither a number nor a number of bytes such as 4KB`},
-		{"region: {max: big}", "big is none of its values [4KB 64KB 1MB], and neither"},
-		{"sizes: 4KB", "4KB is none of its values"},
+		{"sizes: {max: 4Kb}", `"sizes": 4Kb is not one of its values [64 1024 65536 1048576], and neither a number nor a size such as 4KB`},
+		{"region: {max: big}", "big is not one of its values [4KB 64KB 1MB], and neither"},
+		{"sizes: 4KB", "4KB is not one of its values"},
 		{"qps: []", "the list is empty"},
 		{"qps: {least: 4}", `unknown key "least"`},
 		{"qps: {max_length: 4}", "max_length is for message patterns"},
@@ -128,9 +128,9 @@ func TestRestrictRefuses(t *testing.T) {
 		{"direction: {except: [uni, bi, loopback]}", "is left"},
 		{"- qps", "want a mapping"},
 		{"direction: bi\n---\nqps: 4", "more than one YAML document"},
-		{"qps:", "it says nothing"},
-		{"qps: {}", "it says nothing"},
-		{"qps: '4'", `"4" is none of its values [1 2 4 8 16]`},
+		{"qps:", "it is empty"},
+		{"qps: {}", "it is empty"},
+		{"qps: '4'", `"4" is not one of its values [1 2 4 8 16]`},
 	} {
 		r, err := search.ParseRestriction([]byte(c.yaml))
 		if err == nil {

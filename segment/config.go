@@ -56,7 +56,7 @@ func (c *Config) Validate() error {
 		f.Check(!seen[m], "metrics", "%q is duplicated", m)
 		seen[m] = true
 	}
-	f.Check(c.MinLinks >= 0, "min_links", "%d: want at least 1, or 0 to have it found", c.MinLinks)
+	f.Check(c.MinLinks >= 0, "min_links", "%d: want at least 1, or 0 to derive it", c.MinLinks)
 	f.Check(c.MinMeanPercent >= 0 && c.MinMeanPercent <= 100, "min_mean_percent", "%v: want a percentage from 0 to 100", c.MinMeanPercent)
 	f.Under("paper", c.Paper.Validate())
 	return f.Err()

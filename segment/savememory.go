@@ -30,7 +30,7 @@ func (m *Memory) code(c *codec.Coder) {
 	c.Text(&fabric)
 	c.Uint(&version, math.MaxUint64)
 	if !c.Failed() && (fabric != m.graph.Fabric() || version != m.graph.Version()) {
-		c.Damaged("it is of version %016x of fabric %q", version, fabric)
+		c.Damaged("it belongs to version %016x of fabric %q", version, fabric)
 	}
 	codec.Each(c, &m.past, func(_ int, p *remembered) {
 		name := p.metric.String()

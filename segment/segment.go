@@ -88,15 +88,15 @@ func (s *Segmenter) setDefaultMethod(g *topology.Graph) {
 func (s *Segmenter) Describe() string {
 	least := fmt.Sprintf("regions from %d links", s.cfg.MinLinks)
 	if s.cfg.MinLinks == 0 {
-		least = fmt.Sprintf("congestion trees from %d to %d links, and patches of fewer links, by the noise: at most %v false ones a day", trees.FewestLinks, trees.MostLeastLinks, trees.FalseRegionsPerDay)
+		least = fmt.Sprintf("congestion trees from %d to %d links, depending on the noise, and patches of fewer links: at most %v false regions a day", trees.FewestLinks, trees.MostLeastLinks, trees.FalseRegionsPerDay)
 	}
 	switch s.method.(type) {
 	case *monet.Method:
 		return "paper: Monet's algorithm as published; " + least
 	case *trees.Method:
-		return "statistical: congestion trees along back pressure, since links have directions; " + least
+		return "statistical: congestion trees along back pressure, because links have directions; " + least
 	}
-	return "statistical: segments of constant stall, since links stand for both directions; " + least
+	return "statistical: segments of constant stall, because each link stands for both directions; " + least
 }
 
 // Step finds the regions of a snapshot, ordered by metric (as configured), then size,

@@ -88,7 +88,7 @@ func recreate(createQuery, table string, c ClusterConfig) (string, error) {
 			}
 		}
 	}
-	return "", fmt.Errorf("make table %s on the hosts that lack it: %.60q is not a statement that can be repeated; make it there by hand", table, createQuery)
+	return "", fmt.Errorf("make table %s on the hosts that lack it: %.60q is not a statement that can be repeated; create it there manually", table, createQuery)
 }
 
 func (c ClusterConfig) on() string {

@@ -67,7 +67,7 @@ func DefaultConfig() Config {
 func (c *Config) Validate() error {
 	var f faults.List
 	keep := func(key string, d time.Duration) {
-		f.Check(d >= 0 && d%time.Second == 0, key, "%v: want whole seconds, or 0 to keep rows for ever", d)
+		f.Check(d >= 0 && d%time.Second == 0, key, "%v: want whole seconds, or 0 to keep rows forever", d)
 	}
 	keep("keep_samples", c.Retention.Samples)
 	keep("keep_raw", c.Retention.Raw)
@@ -125,7 +125,7 @@ var schemes = []string{"https", "http", "clickhouse", "tcp"}
 // Options returns the connection options that c describes.
 func (c *ServerConfig) Options() (*clickhouse.Options, error) {
 	if scheme, _, ok := strings.Cut(c.URL.Reveal(), "://"); !ok || !slices.Contains(schemes, scheme) {
-		return nil, fmt.Errorf("url: it has no scheme of a store; want https://user@host:8443/giverny, or one of %s", strings.Join(schemes, ", "))
+		return nil, fmt.Errorf("url: unknown scheme; want https://user@host:8443/giverny, or one of %s", strings.Join(schemes, ", "))
 	}
 	opts, err := clickhouse.ParseDSN(secured(c.URL.Reveal()))
 	if err != nil {

@@ -161,7 +161,7 @@ func (db *DB) prepareDatabase(ctx context.Context) error {
 		return err
 	}
 	if err := db.conn.Exec(ctx, migrationTable(db.cluster)); err != nil {
-		return fmt.Errorf("migrate: make the table of applied steps: %w", err)
+		return fmt.Errorf("migrate: create the table of applied steps: %w", err)
 	}
 	return nil
 }
@@ -240,7 +240,7 @@ func (db *DB) completeHosts(ctx context.Context) error {
 		if err != nil {
 			return fmt.Errorf("migrate: complete the hosts of cluster %s: %w", db.cluster.Name, err)
 		}
-		db.log.Info("store: table made on the hosts that lacked it", slog.String("table", t.Name))
+		db.log.Info("store: table created on the hosts that lacked it", slog.String("table", t.Name))
 	}
 	return nil
 }
@@ -254,13 +254,13 @@ func (db *DB) apply(ctx context.Context, step Migration) error {
 			}
 		}
 		if err != nil {
-			return fmt.Errorf("migrate: step %04d_%s, statement %d: %w; what ran before stays, and the next migrate goes on", step.Version, step.Name, i+1, err)
+			return fmt.Errorf("migrate: step %04d_%s, statement %d: %w; earlier statements stay applied, and the next migrate resumes here", step.Version, step.Name, i+1, err)
 		}
 	}
 	err := db.conn.Exec(ctx, "INSERT INTO "+migrationsName+" SELECT {version:UInt32}, {name:String}, {checksum:String}, now64(3)",
 		clickhouse.Named("version", step.Version), clickhouse.Named("name", step.Name), clickhouse.Named("checksum", step.checksum))
 	if err != nil {
-		return fmt.Errorf("migrate: note step %04d_%s: %w", step.Version, step.Name, err)
+		return fmt.Errorf("migrate: record step %04d_%s: %w", step.Version, step.Name, err)
 	}
 	return nil
 }

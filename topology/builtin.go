@@ -207,7 +207,7 @@ func parseFatTree(fabric, args string) (*Graph, error) {
 	capacity := float64(kv.or("gbps", 100)) * bytesPerGigabit
 	if k, three := kv["k"]; three {
 		if len(kv) > 2 || len(kv) == 2 && kv["gbps"] == 0 {
-			return nil, errors.New("k=N describes a three-level fat tree alone; leave out leaves, hosts and spines")
+			return nil, errors.New("k=N fully describes a three-level fat tree; omit leaves, hosts and spines")
 		}
 		return NewFatTree3(fabric, k, capacity)
 	}

@@ -103,7 +103,7 @@ func (c *cableList) complete() error {
 		}
 	}
 	if len(c.warnings) > 1 && len(c.warnings) > len(kept)/10 {
-		return fmt.Errorf("%d cables have ends that disagree; is this the output of one run on one fabric? First: %s", len(c.warnings), c.warnings[0])
+		return fmt.Errorf("%d cables have ends that disagree; check that this is the output of one run on one fabric. First: %s", len(c.warnings), c.warnings[0])
 	}
 	c.ends = kept
 	return nil
@@ -123,7 +123,7 @@ func (c *cableList) checkListed() error {
 	if len(c.nodes) < fewNodes || missing <= len(c.nodes)/2 {
 		return nil
 	}
-	return fmt.Errorf("%d of %d devices are named as peers and have no record of their own, the first: %q; the file is cut short: run ibnetdiscover again", missing, len(c.nodes), first)
+	return fmt.Errorf("%d of %d devices are named as peers and have no record of their own, the first: %q; the file is truncated: run ibnetdiscover again", missing, len(c.nodes), first)
 }
 
 // fewNodes is up to how many nodes an input may be a manual extract.

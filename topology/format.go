@@ -56,7 +56,7 @@ func DetectFormat(head []byte) (Format, error) {
 	if len(bytes.TrimSpace(head)) == 0 {
 		return Format{}, errors.New("it is empty; want a fabric as " + formatHelp())
 	}
-	return Format{}, fmt.Errorf("format not recognised; want one of %s; giverny topology import --format says which it is", formatHelp())
+	return Format{}, fmt.Errorf("format not recognised; want one of %s; giverny topology import --format sets it", formatHelp())
 }
 
 // FindFormat finds a format by name.

@@ -108,7 +108,7 @@ func (p *ibParser) nodeLine(line string) error {
 //	[1](1c34da0300608820)  "S-1c34da0300728866"[5]  # lid 2 lmc 0 "name" lid 1 4xHDR
 func (p *ibParser) portLine(line string) error {
 	if p.node == nil {
-		return fmt.Errorf("port line %q stands under no node", clip(line))
+		return fmt.Errorf("port line %q has no node before it", clip(line))
 	}
 	port, rest, ok := bracketed(line)
 	if !ok {

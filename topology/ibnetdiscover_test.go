@@ -323,7 +323,7 @@ func TestAListingCutShortIsRefused(t *testing.T) {
 	if g, _, err := topology.ReadIBNetDiscover(strings.NewReader(whole.String()), "in.txt", "ib0", nil); err != nil || g.NumDevices() != 13 {
 		t.Errorf("the whole: %v", err)
 	}
-	if _, _, err := topology.ReadIBNetDiscover(strings.NewReader(cut), "in.txt", "ib0", nil); err == nil || !strings.Contains(err.Error(), "in.txt: 12 of 13 devices") || !strings.Contains(err.Error(), "cut short") {
+	if _, _, err := topology.ReadIBNetDiscover(strings.NewReader(cut), "in.txt", "ib0", nil); err == nil || !strings.Contains(err.Error(), "in.txt: 12 of 13 devices") || !strings.Contains(err.Error(), "truncated") {
 		t.Errorf("cut: %v", err)
 	}
 }

@@ -35,7 +35,7 @@ func (l *netqLink) ends(c *cableList, known map[string]bool) (a, b cableEnd, err
 	for i, end := range []*cableEnd{&a, &b} {
 		in := &l.Interfaces[i]
 		if !known[in.Node] {
-			return a, b, fmt.Errorf("leads to node %q, which is not under nodes", in.Node)
+			return a, b, fmt.Errorf("leads to node %q, which is not listed under nodes", in.Node)
 		}
 		*end = cableEnd{c.byGUID[in.Node], in.Interface}
 	}

@@ -94,7 +94,7 @@ func parseSlurmLine(line string) (s slurmSwitch, err error) {
 			s.nodes, err = HostList(value)
 		case "linkspeed":
 		case "blockname", "blocksizes":
-			return s, fmt.Errorf("%s belongs to Slurm's block plugin, which says nothing of switches; use the tree plugin's topology.conf or ibnetdiscover", key)
+			return s, fmt.Errorf("%s belongs to Slurm's block plugin, which does not describe switches; use the tree plugin's topology.conf or ibnetdiscover", key)
 		default:
 			return s, fmt.Errorf("unknown key %q; want SwitchName, Switches, Nodes or LinkSpeed", key)
 		}

@@ -172,7 +172,7 @@ func (b *Builder) yamlLink(row *yaml.Node) error {
 	for i, into := range map[int]*DeviceID{0: &l.From, 2: &l.To} {
 		d, ok := b.g.byName[f[i].Value]
 		if !ok {
-			return fmt.Errorf("device %q is not under devices", f[i].Value)
+			return fmt.Errorf("device %q is not listed under devices", f[i].Value)
 		}
 		*into = d
 	}

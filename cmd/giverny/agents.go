@@ -20,7 +20,7 @@ import (
 )
 
 func newAgents(g *globals) *cobra.Command {
-	cmd := newFolder("agents", "List the agents of a fabric, make them list their devices again, generate keys")
+	cmd := newFolder("agents", "List the agents of a fabric, refresh their device lists, generate keys")
 	cmd.AddCommand(newAgentsList(g), newAgentsRefresh(g), newAgentsKey())
 	return cmd
 }
@@ -55,9 +55,9 @@ func newAgentsList(g *globals) *cobra.Command {
 	var f agentFlags
 	cmd := &cobra.Command{
 		Use:   "list",
-		Short: "List the agents with their version, their sources and the error of their clocks",
+		Short: "List the agents with their versions, sources and clock offsets",
 		Long: `List the agents of a fabric: version, sources with their state, time of the last
-reading, error of the clock, and the data that wait in the spool for Kafka.
+reading, clock offset, and the data that wait in the spool for Kafka.
 
 The command is signed with the key of command.sign. Agents answer only
 if its owner, the principal, is listed in their configuration (command.principals).`,
@@ -174,7 +174,7 @@ func (g *globals) askAgents(cmd *cobra.Command, f *agentFlags, kind string, enou
 		return nil, err
 	}
 	if len(answers) == 0 {
-		return nil, fmt.Errorf("no agent answered within %v: none is there, or none takes commands of principal %q; name it, with its key, in command.principals of the agents",
+		return nil, fmt.Errorf("no agent answered within %v: either none is running, or none accepts commands of principal %q; add it with its key to command.principals of the agents",
 			f.wait, cfg.Command.Sign.Principal)
 	}
 	return answers, nil
@@ -282,7 +282,7 @@ func notDone(answers []command.Answer) error {
 		}
 	}
 	if failed > 0 {
-		return fmt.Errorf("%d of the %d agents that answered have not done it", failed, len(answers))
+		return fmt.Errorf("%d of the %d agents that answered did not carry out the command", failed, len(answers))
 	}
 	return nil
 }

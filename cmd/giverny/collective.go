@@ -43,7 +43,7 @@ pfc_root, incast, deadlock, slow_link, slow_host, straggler, hang.
 
 Formats of records:
 ` + collectiveFormatHelp() + `
-If the input cannot be read, the exit status is 1 and one line of error names the
+If the input cannot be read, the exit status is 1 and an error line names the
 file, the line and what to do.`,
 		Example: "  giverny collective diagnose --format vedrfolnir runs/ring40 --json\n  giverny collective diagnose --format vedrfolnir runs/ring40 --svg ring.svg --trace ring.json",
 		Args:    cobra.MinimumNArgs(1),
@@ -73,7 +73,7 @@ func runCollectiveDiagnose(cmd *cobra.Command, f collectiveFlags, paths []string
 		return err
 	}
 	if len(run.Steps) == 0 && f.svg+f.trace != "" {
-		return fmt.Errorf("--svg, --trace: records of format %s have no steps to draw; leave the flags out", format.Name)
+		return fmt.Errorf("--svg, --trace: records of format %s have no steps to draw; omit these flags", format.Name)
 	}
 	for _, picture := range []struct {
 		path string

@@ -148,7 +148,7 @@ func TestCollectivePublish(t *testing.T) {
 	}
 	for want, args := range map[string][]string{
 		"no device of fabric ib0 for 2 hosts of the collective (2, 3): give --node-map": {"--begin", "2026-11-22T10:00:00Z"},
-		"do not say in UTC when": {"--node-map", names},
+		"have no UTC start time": {"--node-map", names},
 		`--begin "now"`:          {"--node-map", names, "--begin", "now"},
 		`--fabric "ib1" is not in the configuration; it has ib0`: {"--fabric", "ib1"},
 	} {

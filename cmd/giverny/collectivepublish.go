@@ -43,10 +43,9 @@ fabric between the hosts of the ranks are used.
 Run it in a job's epilogue, or by hand for a slow job. Publishing the same job with
 the same begin again replaces the stored result.
 
-The hosts of the ranks must have the names of devices in the fabric's topology, as
-for nodes of jobs; --node-map gives the device of a host with another name. Records
-that do not say in UTC when the job began, such as those of a simulation, need
---begin.`,
+Hosts of ranks must be named like devices in the fabric's topology, as nodes of jobs
+must; --node-map maps hosts with other names to devices. Records without a UTC start
+time, such as those of a simulation, need --begin.`,
 		Example: `  giverny collective publish --job 17 --format simulated --begin 2026-11-22T10:00:00Z run
   giverny collective publish --job 17 --format nccl-inspector /var/log/nccl/17 --dry-run`,
 		Args: cobra.MinimumNArgs(1),
@@ -119,7 +118,7 @@ func (f *collectivePublishFlags) report(p *app.Process, run collective.Run, d co
 		}
 		m.Begin = schema.Instant(at.UnixNano())
 	case d.FirstNanos < earliestClock.UnixNano():
-		return report.Report{}, errors.New("the records do not say in UTC when the first step began: say it with --begin 2026-11-22T10:00:00Z")
+		return report.Report{}, errors.New("the records have no UTC start time: give that of the first step with --begin, such as 2026-11-22T10:00:00Z")
 	}
 	return report.New(run, d, m)
 }

@@ -20,7 +20,7 @@ func newConfig(g *globals) *cobra.Command {
 	cmd := newFolder("config", "Inspect the configuration")
 	cmd.AddCommand(&cobra.Command{
 		Use:   "check",
-		Short: "Read the configuration and the fabrics it names, and say what is wrong",
+		Short: "Check the configuration and the fabrics it names",
 		Long: `Read the configuration and its fabrics, build every part that a role would run, and
 report errors. Nothing is started: no connection is made, no address is listened on,
 and no file is created.`,
@@ -59,7 +59,7 @@ func checkNames(fabrics []config.Fabric) error {
 			continue // reported already, or without a name
 		}
 		if name := graph.Fabric(); name != topology.DefaultFabric && name != fabric.Name {
-			f.Add(fmt.Sprintf("fabrics.%d (%s).name", i, fabric.Name), "%s calls this fabric %q; give it one name, here or by giverny topology import --fabric", fabric.Topology, name)
+			f.Add(fmt.Sprintf("fabrics.%d (%s).name", i, fabric.Name), "%s names this fabric %q; use one name, here or with giverny topology import --fabric", fabric.Topology, name)
 		}
 	}
 	return f.Err()

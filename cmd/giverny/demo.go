@@ -28,7 +28,7 @@ type demoFlags struct {
 }
 
 // demoSigns explains the mark at the start of each line.
-const demoSigns = "~ story   + new region   > change of its severity   - its end   ! the whole network   ? why, and what to do"
+const demoSigns = "~ story   + new region   > severity changed   - region ended   ! network state   ? cause and action"
 
 func newDemo(g *globals) *cobra.Command {
 	var f demoFlags
@@ -58,13 +58,13 @@ from the reading of a counter until the region is stored.`,
 		},
 	}
 	flags := cmd.Flags()
-	flags.DurationVar(&f.duration, "for", 0, "how long the story takes; 0: its own length")
-	flags.BoolVar(&f.json, "json", false, "end with one line of JSON")
+	flags.DurationVar(&f.duration, "for", 0, "duration of the story; 0: its default")
+	flags.BoolVar(&f.json, "json", false, "print one line of JSON at the end")
 	flags.StringVar(&f.keep, "keep", "", "directory to keep the data in (default: a temporary one)")
-	flags.StringVar(&f.listen, "listen", "", "address of the page, as 127.0.0.1:8080 (default: http.listen, or a free port where that is in use)")
+	flags.StringVar(&f.listen, "listen", "", "address of the page, such as 127.0.0.1:8080 (default: http.listen, or a free port if that is in use)")
 	flags.StringVar(&f.story, "story", "demo", "which story to play: "+fmt.Sprint(scenario.BuiltinNames()))
 	flags.Uint64Var(&f.seed, "seed", 1, "seed of all random choices in the story")
-	flags.BoolVar(&f.stay, "stay", false, "repeat it until interrupted")
+	flags.BoolVar(&f.stay, "stay", false, "repeat the story until interrupted")
 	return cmd
 }
 

@@ -28,5 +28,5 @@ func checkRoom(dir string, need uint64, free func(dir string) (uint64, error)) e
 	if err != nil || left >= need {
 		return nil
 	}
-	return fmt.Errorf("disk full: %s has %d MB free, and a demonstration needs %d MB; free some, or name another folder with --keep or TMPDIR", dir, left>>20, uint64(demoBytes)>>20)
+	return fmt.Errorf("disk full: %s has %d MB free and the demo needs %d MB; free some space, or choose another directory with --keep or TMPDIR", dir, left>>20, uint64(demoBytes)>>20)
 }

@@ -11,7 +11,7 @@ func TestADemonstrationNeedsRoom(t *testing.T) {
 	free := func(bytes uint64, err error) func(string) (uint64, error) {
 		return func(string) (uint64, error) { return bytes, err }
 	}
-	if err := checkRoom("/x", demoBytes, free(demoBytes-1, nil)); err == nil || !strings.HasPrefix(err.Error(), "disk full: /x has 63 MB free, and a demonstration needs 64 MB; ") {
+	if err := checkRoom("/x", demoBytes, free(demoBytes-1, nil)); err == nil || !strings.HasPrefix(err.Error(), "disk full: /x has 63 MB free and the demo needs 64 MB; ") {
 		t.Errorf("%v", err)
 	}
 	for _, f := range []func(string) (uint64, error){free(demoBytes, nil), free(0, errors.New("odd"))} {

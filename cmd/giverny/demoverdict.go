@@ -80,7 +80,7 @@ func (p *demoPrinter) becauseOf(d *schema.Diagnosis) string {
 	case d.Cause.Class == schema.CauseFailure:
 		return "a link carries less than before"
 	case d.Cause.Class == schema.CauseSlowHost:
-		return "a host does not take what arrives"
+		return "a host does not drain its incoming traffic"
 	case len(d.Jobs) == 0:
 		return strings.ReplaceAll(string(d.Cause.Class), "_", " ")
 	}

@@ -16,7 +16,7 @@ func TestDemoVerdictsWaitUntilTheyStand(t *testing.T) {
 	own := func(confidence float64) schema.Diagnosis {
 		return schema.Diagnosis{Region: 7, Severity: schema.High, Cause: schema.Cause{Class: schema.CauseIntraApplication, Confidence: confidence},
 			Jobs: []schema.AccusedJob{{JobID: "103", Feature: "rdma_write_bytes"}}, Root: &schema.Root{Device: "4,4,4", Link: schema.NoLink},
-			Action: "Place job 103 (PSDNS) in a compact block at its next start, or remap its ranks (TopoMapping) now; if it happens often, re-engineer its communication."}
+			Action: "Place job 103 (PSDNS) in a compact block at its next start, or remap its ranks (TopoMapping) now; if it happens often, change its communication pattern."}
 	}
 	failed := schema.Diagnosis{Region: 7, Severity: schema.Medium, Cause: schema.Cause{Class: schema.CauseFailure, Confidence: .5},
 		Failures: []schema.NearFailure{{Kind: schema.LinkFailed, Device: "1,1,1", Port: "X+"}}, Action: "Replace or reseat the cable at 1,1,1 port X+; place no job near it."}
@@ -63,8 +63,8 @@ func TestDemoAdvice(t *testing.T) {
 		action, want string
 		jobs         int
 	}{
-		{"Ask the owner of job 17 (io) to let several nodes receive what goes to host0 (a tree of aggregators), or the senders take turns; another placement does not help.", "ask its owner to let several nodes receive what goes to host0 (a tree of aggregators)", 1},
-		{"Remap the ranks of job 17 (io) so that neighbours meet; if it happens often, re-engineer its communication.", "remap its ranks so that neighbours meet", 1},
+		{"Ask the owner of job 17 (io) to spread the traffic to host0 over several receivers (a tree of aggregators), or to let the senders take turns; another placement does not help.", "ask its owner to spread the traffic to host0 over several receivers (a tree of aggregators)", 1},
+		{"Remap the ranks of job 17 (io) so that neighbours meet; if it happens often, change its communication pattern.", "remap its ranks so that neighbours meet", 1},
 		{"Place job 17 (io) and job 18 apart from each other at their next start; hold back new jobs.", "place job 17 (io) and job 18 apart from each other at their next start", 2},
 		{"Probe host5 (giverny hostping).", "probe host5 (giverny hostping)", 0},
 	} {

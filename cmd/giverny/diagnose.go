@@ -39,11 +39,11 @@ func newDiagnose(g *globals) *cobra.Command {
 	var f diagnoseFlags
 	cmd := &cobra.Command{
 		Use:   "diagnose",
-		Short: "Say why a fabric is congested, and who should act",
+		Short: "Explain why a fabric is congested and who should act",
 		Long: `Explain why a fabric is congested and who should act: from files, by the same
 analysis as for live data, or from the store.
 
-From files: --links is a links CSV as of giverny segment, with a column "time";
+From files: --links is a links CSV as for giverny segment, with a column "time";
 rows of one interval share a time, intervals in order. --jobs has a job per line
 of JSON: {"job_id":"17","name":"PSDNS","user":"flow","nodes":["9,1,1","10,1,1"],
 "start":"2026-01-05T00:30:00Z","end":"2026-01-05T01:10:00Z"}; end is absent while
@@ -89,12 +89,12 @@ func (f *diagnoseFlags) add(flags *pflag.FlagSet) {
 	flags.DurationVar(&f.interval, "interval", time.Minute, "length of an interval of the files")
 	flags.StringVar(&f.links, "links", "", "links CSV with a column time (.gz, .zst)")
 	flags.StringVar(&f.jobs, "jobs", "", "jobs, one JSON object per line, CSV, or what sacct --parsable2, squeue --json or kubectl get pods -A -o json printed")
-	flags.StringVar(&f.timeZone, "time-zone", "Local", "of times in --jobs and --failures that have none, as sacct prints them, such as Europe/Berlin")
+	flags.StringVar(&f.timeZone, "time-zone", "Local", "time zone of times without one in --jobs and --failures (as printed by sacct), such as Europe/Berlin")
 	flags.StringVar(&f.traffic, "traffic", "", "CSV of the traffic of jobs")
-	flags.StringVar(&f.failures, "failures", "", "failures, one per line with fields separated by tabs or commas, or a log that says of them")
-	flags.StringVar(&f.nodeMap, "node-map", "", "lines of node, tab, device, for jobs and failures with names of nodes that differ from those in the topology")
+	flags.StringVar(&f.failures, "failures", "", "failures, one per line with fields separated by tabs or commas, or a log that reports them")
+	flags.StringVar(&f.nodeMap, "node-map", "", "file of lines \"node<TAB>device\", for node names in jobs and failures that differ from the topology")
 	flags.StringVar(&f.method, "method", string(segment.DefaultConfig().Method), "how regions are found: statistical, or paper: Monet's algorithm as published")
-	flags.BoolVar(&f.skipUnknown, "skip-unknown", false, "leave out nodes, devices and ports that the topology does not have")
+	flags.BoolVar(&f.skipUnknown, "skip-unknown", false, "ignore nodes, devices and ports that are not in the topology")
 	flags.StringVar(&f.fabric, "fabric", "", "from the store: the fabric; may be left out if there is only one")
 	flags.StringVar(&f.region, "region", "", "from the store: the region with this id")
 	flags.StringVar(&f.at, "at", "", "from the store: the interval that holds this instant, RFC 3339")
@@ -108,7 +108,7 @@ func (f *diagnoseFlags) check() error {
 	stored := f.fabric != "" || f.region != "" || f.at != "" || f.from != "" || f.to != ""
 	switch {
 	case f.links != "" && stored:
-		return errors.New("--links reads files, and --fabric, --region, --at, --from and --to the store: give one or the other")
+		return errors.New("--links reads files; --fabric, --region, --at, --from and --to read the store: use one or the other")
 	case f.links != "" && f.topology == "":
 		return errors.New("no topology: give --topology, a specification such as torus:24x24x24 or a file")
 	case f.links != "":
@@ -118,11 +118,11 @@ func (f *diagnoseFlags) check() error {
 	case !stored:
 		return errors.New("nothing to diagnose: give --topology and --links to read files, or --config and --region, --at, or --from with --to to read the store")
 	case (f.from == "") != (f.to == ""):
-		return errors.New("--from and --to belong together")
+		return errors.New("--from and --to must be given together")
 	case f.region == "" && f.at == "" && f.from == "":
-		return errors.New("of what time? give --region, --at, or --from with --to")
+		return errors.New("no time given: use --region, --at, or --from with --to")
 	case f.at != "" && f.from != "":
-		return errors.New("--at is one interval, --from and --to are a span: give one or the other")
+		return errors.New("--at selects one interval, --from and --to a time span: use one or the other")
 	}
 	return nil
 }
@@ -233,7 +233,7 @@ func (f *diagnoseFlags) span(intervalNanos int64) (span read.Span, region uint64
 		span = read.SpanOf(schema.IntervalAt(int64(span.From), intervalNanos))
 	}
 	if span.To <= span.From {
-		return span, 0, errors.New("--to is not after --from")
+		return span, 0, errors.New("--to must be after --from")
 	}
 	return span, region, nil
 }

@@ -44,7 +44,7 @@ func failuresFile(in *offline.File, zone *time.Location, tell func(note string))
 	case err != nil:
 		return nil, fmt.Errorf("%s: %w", name, err)
 	case n == 0 && others == 0:
-		return nil, fmt.Errorf("%s: no line is of a form that is known: want time, kind, device, port and detail, separated by tabs or commas, or a log of opensm, ibdiagnet, netwatch or syslog", name)
+		return nil, fmt.Errorf("%s: no line has a known format: want time, kind, device, port and detail, separated by tabs or commas, or a log of opensm, ibdiagnet, netwatch or syslog", name)
 	}
 	tell(fmt.Sprintf("%s: %d failures, %d other lines", name, n, others))
 	return &offline.File{Name: name, Reader: text}, nil

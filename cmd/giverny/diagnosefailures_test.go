@@ -17,7 +17,7 @@ func TestFormsOfFailures(t *testing.T) {
 		"broken":                 {"# of the night\n2026-01-05T00:30:00Z\tfell\tleaf3\n", "# of the night\n2026-01-05T00:30:00Z\tfell\tleaf3\n", ""},
 		"empty":                  {"", "", ""},
 		"CSV":                    {"time,kind,device,port\n2026-01-05T00:30:00Z,link_failed,leaf3,8\n", "\n" + table, "f: 1 failures"},
-		"a row without a device": {"time,kind,device,port\n2026-01-05T00:30:00Z,link_failed,,8\n2026-01-05T00:30:00Z,link_failed,leaf3,8\n", "\n\n" + table, "f:2: a line that cannot be read"},
+		"a row without a device": {"time,kind,device,port\n2026-01-05T00:30:00Z,link_failed,,8\n2026-01-05T00:30:00Z,link_failed,leaf3,8\n", "\n\n" + table, "f:2: unparsable line"},
 		"syslog": {"2026-01-05T01:29:00 leaf3 sshd[7]: Accepted\n2026-01-05T01:30:00 head slurmctld[912]: error: Nodes host59 not responding, setting DOWN\n",
 			"\n2026-01-05T00:30:00Z\tnode_failed\thost59\t\tslurmctld: error: Nodes host59 not responding, setting DOWN\n", "f: 1 failures, 1 other lines"},
 	} {

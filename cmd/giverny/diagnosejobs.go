@@ -45,10 +45,10 @@ func jobsFile(in *offline.File, zone *time.Location, tell func(note string)) (*o
 	case err != nil:
 		return nil, err
 	case len(head) == 0:
-		tell(name + ": empty, there are no jobs")
+		tell(name + ": empty, no jobs")
 		return &offline.File{Name: name, Reader: buffered}, nil
 	case squeueTable.Match(head):
-		return nil, fmt.Errorf("%s:1: a table of squeue, which does not say when jobs began: want what `squeue --json --states=all` prints", name)
+		return nil, fmt.Errorf("%s:1: this is squeue's table, which has no start times: want the output of `squeue --json --states=all`", name)
 	case isJobLines(head):
 		return &offline.File{Name: name, Reader: buffered}, nil
 	}
@@ -63,9 +63,9 @@ func jobsFile(in *offline.File, zone *time.Location, tell func(note string)) (*o
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
-	note := fmt.Sprintf("%s: %d jobs, not counting %d that wait and %d steps of jobs", name, n, waiting, list.Steps)
+	note := fmt.Sprintf("%s: %d jobs, not counting %d pending jobs and %d job steps", name, n, waiting, list.Steps)
 	if len(list.Rows) == 0 && list.Steps > 0 {
-		note += ": the jobs' own lines are missing, which sacct --allocations prints"
+		note += ": the lines of the jobs themselves are missing; run sacct with --allocations"
 	}
 	tell(note)
 	if !list.Lines() {

@@ -23,7 +23,7 @@ func TestFormsOfJobs(t *testing.T) {
 			"\n\n" + line + `,"state":"COMPLETED"}` + "\n", `f:2: job "16" ends at 2026-01-05T00:20:00Z, before it starts at 2026-01-05T00:30:00Z: left out`},
 		"empty": {"", "", "f: empty"},
 		"steps": {"JobID|JobName|User|State|Start|End|NodeList\n17.0|PSDNS|flow|COMPLETED|2026-01-05T01:30:00|2026-01-05T02:10:00|n[1-2]\n", "",
-			"f: 0 jobs, not counting 0 that wait and 1 steps of jobs: the jobs' own lines are missing"},
+			"f: 0 jobs, not counting 0 pending jobs and 1 job steps: the lines of the jobs themselves are missing"},
 		"csv":        {"job_id,name,user,nodes,start,end\n17,PSDNS,flow,n[1-2],2026-01-05T00:30:00Z,2026-01-05T01:10:00Z\n", "\n" + line + "}\n", "f: 1 jobs"},
 		"slurm JSON": {`{"jobs": [{"job_id":17,"name":"PSDNS","user_name":"flow","nodes":"n[1-2]","job_state":"COMPLETED","start_time":1767573000,"end_time":1767575400}]}`, line + `,"state":"COMPLETED"}` + "\n", "f: 1 jobs"},
 		"pods": {`{"apiVersion":"v1","kind":"List","items":[

@@ -195,7 +195,7 @@ func causeWords(class schema.CauseClass) string {
 	case schema.CauseSystem:
 		return "load of jobs"
 	case schema.CauseIntraApplication:
-		return "a job in its own way"
+		return "a job congests itself"
 	}
 	return strings.ReplaceAll(string(class), "_", " ")
 }

@@ -106,7 +106,7 @@ func TestTableSaysWhatWasWorst(t *testing.T) {
 		want []string
 	}{
 		{"a failure within a job's congestion", []schema.Diagnosis{calm, withFailure(verdictOf(1, schema.High, 47, schema.CauseFailure), "9"), calm, calm}, []string{"High", "47.0", "failure", "leaf3 port 9"}},
-		{"a job alone", []schema.Diagnosis{calm}, []string{"Low", "10.0", "a job in its own way", "job 17"}},
+		{"a job alone", []schema.Diagnosis{calm}, []string{"Low", "10.0", "a job congests itself", "job 17"}},
 		{"a slow host", []schema.Diagnosis{slow}, []string{"High", "slow host", "host17"}},
 	} {
 		lines := strings.Split(strings.TrimSpace(textOf(t, c.of...)), "\n")

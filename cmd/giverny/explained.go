@@ -60,19 +60,19 @@ func adviceOn(cmd *cobra.Command, err error, text string) string {
 	var kind *json.UnmarshalTypeError
 	switch {
 	case strings.Contains(text, " arg(s), ") || strings.HasPrefix(text, "required flag(s) "):
-		return fmt.Sprintf("usage: %s, explained by %s --help", cmd.UseLine(), cmd.CommandPath())
+		return fmt.Sprintf("usage: %s; see %s --help", cmd.UseLine(), cmd.CommandPath())
 	case errors.As(err, &path) && path.Path == "-" && errors.Is(err, fs.ErrNotExist):
 		return "give /dev/stdin to read standard input"
 	case errors.As(err, &path) && errors.Is(err, fs.ErrNotExist):
-		return "check the name, and the folder that it is looked up in"
+		return "check the path"
 	case errors.As(err, &path) && errors.Is(err, fs.ErrPermission):
-		return "run as a user who may, or change the file's permissions"
+		return "run as a user with access, or change the file's permissions"
 	case errors.Is(err, syscall.EISDIR) || strings.HasSuffix(text, syscall.EISDIR.Error()):
 		return "give a file instead of a folder"
 	case strings.Contains(text, "unexpected EOF") && isOfNetwork(err):
-		return "the connection broke off: see the log of the other end, and try again"
+		return "the connection was closed unexpectedly: check the log of the other side, and retry"
 	case errors.As(err, &syntax) || errors.As(err, &kind) || strings.Contains(" "+text, " yaml: ") || strings.Contains(text, "unexpected EOF"):
-		return fmt.Sprintf("the file is damaged or of another form: %s --help says what it should be", cmd.CommandPath())
+		return fmt.Sprintf("the file is damaged or has another format: see %s --help", cmd.CommandPath())
 	}
 	return ""
 }

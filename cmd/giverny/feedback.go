@@ -22,7 +22,7 @@ import (
 )
 
 func newFeedback(g *globals) *cobra.Command {
-	cmd := newFolder("feedback", "List nodes that schedulers are asked to avoid, and put back those of an analyser that is gone")
+	cmd := newFolder("feedback", "List nodes that schedulers are asked to avoid, and restore those of a lost analyser")
 	cmd.AddCommand(newFeedbackMarks(g), newFeedbackLift(g))
 	return cmd
 }
@@ -32,9 +32,9 @@ func newFeedbackMarks(g *globals) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "marks",
 		Short: "List the nodes that schedulers are asked to avoid",
-		Long: `List the nodes that Slurm or Kubernetes is asked to avoid, as the audit in the store has
-them: those that an analyser marked and did not put back. An analyser whose host is lost
-leaves them so; giverny feedback lift puts them back from another host.`,
+		Long: `List the nodes that Slurm or Kubernetes is asked to avoid, from the audit in the store:
+nodes that an analyser marked and has not restored. If an analyser's host is lost, its
+nodes stay marked; giverny feedback lift restores them from another host.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			cfg, log, err := g.load(cmd)
@@ -116,21 +116,21 @@ func newFeedbackLift(g *globals) *cobra.Command {
 	var f liftFlags
 	cmd := &cobra.Command{
 		Use:   "lift (NODE... | --all)",
-		Short: "Put nodes back that an analyser marked whose host is lost",
-		Long: `Put nodes back that an analyser marked and that it cannot put back itself, as its host is
-lost. Of what the mark changed, what is still so goes back; what others have changed since
-stays. What became of each node is printed and written to the audit.
+		Short: "Restore nodes marked by an analyser whose host is lost",
+		Long: `Restore nodes that an analyser marked and can no longer restore itself because its host
+is lost. What the mark changed is reverted where it is still as the analyser set it; later
+changes by others stay. The outcome for each node is printed and written to the audit.
 
 Nodes in the journal of this host's analyser are left to it. Marks younger than --older-than
-are left alone: they may be those of an analyser that works. One that does marks its nodes
+are skipped, because their analyser may be running. A running analyser marks its nodes
 again within a minute.
 
-The configuration must have the same feedback as that of the analyser. giverny feedback marks
-lists what there is.`,
+The configuration must have the same feedback section as the analyser's. giverny feedback
+marks lists the marked nodes.`,
 		Example: "  giverny feedback lift --all --older-than 2h",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if f.all == (len(args) > 0) {
-				return errors.New("which nodes? name them, or give --all; giverny feedback marks lists them")
+				return errors.New("no nodes given: name them, or use --all; giverny feedback marks lists them")
 			}
 			cfg, log, err := g.load(cmd)
 			if err != nil {
@@ -148,7 +148,7 @@ lists what there is.`,
 		},
 	}
 	cmd.Flags().BoolVar(&f.all, "all", false, "all nodes that are marked")
-	cmd.Flags().DurationVar(&f.olderThan, "older-than", time.Hour, "only marks that were made this long ago or longer")
+	cmd.Flags().DurationVar(&f.olderThan, "older-than", time.Hour, "only marks that are at least this old")
 	return cmd
 }
 
@@ -163,10 +163,10 @@ func (f *liftFlags) lift(ctx context.Context, w io.Writer, marks []mark, lift ap
 		}
 		switch age := now.Sub(m.Time.Time()); {
 		case m.HeldHere:
-			fmt.Fprintf(w, "%s %s: left alone: it is in the journal of this host's analyser, which puts it back\n", m.Sink, m.Target)
+			fmt.Fprintf(w, "%s %s: skipped: it is in the journal of this host's analyser, which restores it\n", m.Sink, m.Target)
 			left++
 		case age < f.olderThan:
-			fmt.Fprintf(w, "%s %s: left alone: marked %v ago; --older-than is %v\n", m.Sink, m.Target, age.Round(time.Second), f.olderThan)
+			fmt.Fprintf(w, "%s %s: skipped: marked %v ago; --older-than is %v\n", m.Sink, m.Target, age.Round(time.Second), f.olderThan)
 			left++
 		default:
 			chosen = append(chosen, m.FeedbackAction)
@@ -187,15 +187,15 @@ func (f *liftFlags) lift(ctx context.Context, w io.Writer, marks []mark, lift ap
 			fmt.Fprintf(w, "%s %s: failed: %s\n", a.Sink, a.Target, a.Reason)
 		case a.Action == reconcile.ActionRelieve:
 			back++
-			fmt.Fprintf(w, "%s %s: put back\n", a.Sink, a.Target)
+			fmt.Fprintf(w, "%s %s: restored\n", a.Sink, a.Target)
 		default:
 			left++
-			fmt.Fprintf(w, "%s %s: left alone: %s\n", a.Sink, a.Target, a.Reason)
+			fmt.Fprintf(w, "%s %s: skipped: %s\n", a.Sink, a.Target, a.Reason)
 		}
 	}
-	fmt.Fprintf(w, "%s put back, %d failed, %d left alone\n", plural.Count(back, "node", "nodes"), failed, left)
+	fmt.Fprintf(w, "%s restored, %d failed, %d skipped\n", plural.Count(back, "node", "nodes"), failed, left)
 	if err == nil && failed > 0 {
-		err = fmt.Errorf("%s not put back; what the scheduler said stands above", plural.Count(failed, "node", "nodes"))
+		err = fmt.Errorf("%s not restored; see the scheduler's errors above", plural.Count(failed, "node", "nodes"))
 	}
 	return err
 }

@@ -120,7 +120,7 @@ effect on the baseline.`,
 func takeBaseline(cmd *cobra.Command, f *hostBaselineFlags) error {
 	switch {
 	case f.out == "":
-		return errors.New("give --out, the file of the baseline")
+		return errors.New("--out is missing: name the file to write the baseline to")
 	case f.runs < 1:
 		return fmt.Errorf("--runs %d: want 1 or more", f.runs)
 	}
@@ -223,9 +223,9 @@ The exit status is 2 if the prober could not measure any pair.`,
 	}
 	f.add(cmd)
 	flags := cmd.Flags()
-	flags.StringVar(&f.baseline, "baseline", "", "file of giverny hostping baseline")
+	flags.StringVar(&f.baseline, "baseline", "", "file written by giverny hostping baseline")
 	flags.StringVar(&f.history, "history", "", "folder of this host's earlier runs; created if missing")
-	flags.StringVar(&f.trigger, "trigger", "", "RNIC that pauses its network or drops packets: only affinitive pairs are probed, and if no link is abnormal its own is the bottleneck")
+	flags.StringVar(&f.trigger, "trigger", "", "RNIC that pauses its network or drops packets: only affinitive pairs are probed, and if no link is abnormal, the RNIC's own link is the bottleneck")
 	flags.StringVarP(&f.out, "out", "o", "", "draw the host to this SVG file, with accused links in red")
 	flags.BoolVar(&f.json, "json", false, "print the report as JSON")
 	return cmd
@@ -236,7 +236,7 @@ const historyFile = "history.json"
 
 func runHostping(cmd *cobra.Command, f *hostRunFlags) error {
 	if f.baseline == "" {
-		return errors.New("give --baseline, a file of giverny hostping baseline")
+		return errors.New("--baseline is missing: name a file written by giverny hostping baseline")
 	}
 	g, err := readHost(f.host, f.format)
 	if err != nil {

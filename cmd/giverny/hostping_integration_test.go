@@ -32,7 +32,7 @@ func TestHostpingOnDemandOverApacheKafka(t *testing.T) {
 	s.slowHost(4711)
 
 	s.operate(func(out string, err error) bool {
-		return err == nil && strings.Contains(out, "n1 would not take it: refused") && strings.Contains(out, "no baseline of model")
+		return err == nil && strings.Contains(out, "n1 would refuse it: refused") && strings.Contains(out, "no baseline of model")
 	}, "hostping", "launch", "--region", "4711", "--dry-run")
 	s.operate(func(_ string, err error) bool {
 		return err != nil && strings.Contains(err.Error(), "none of the 1 agents that answered")

@@ -59,7 +59,7 @@ would take it.`,
 	}
 	flags := cmd.Flags()
 	f.register(flags, "probed", "hostping.launch", "a run of this host is in progress")
-	flags.BoolVar(&f.full, "full", false, "every pair, also of a host in use; while its RNICs are busy it measures their own endpoints alone")
+	flags.BoolVar(&f.full, "full", false, "probe every pair, even if the host is in use; while RNICs are busy, only their own endpoints are measured")
 	flags.BoolVar(&f.baseline, "baseline", false, "measure a baseline of the host's model")
 	return cmd
 }
@@ -67,9 +67,9 @@ would take it.`,
 func (f *hostLaunchFlags) want() (w launch.Want, err error) {
 	switch {
 	case (f.region == "") == (f.host == ""):
-		return w, errors.New("probe which host? give --region or --host")
+		return w, errors.New("no host given: use --region or --host")
 	case f.full && f.baseline:
-		return w, errors.New("--full and --baseline: give one of them; a baseline is of every pair")
+		return w, errors.New("--full and --baseline cannot be combined: a baseline always measures every pair")
 	}
 	w = launch.Want{Host: f.host, Duration: f.duration}
 	if f.full {
@@ -104,7 +104,7 @@ func (f *hostLaunchFlags) launch(ctx context.Context, w io.Writer, l *launch.Lau
 	if running, err := l.Running(ctx, agent); err != nil {
 		return err
 	} else if running != nil && !f.again {
-		return fmt.Errorf("run %s of %s goes on; wait, or give --again", running.RunID, agent)
+		return fmt.Errorf("run %s of %s is still in progress; wait, or use --again", running.RunID, agent)
 	}
 	sent, refused := f.dispatch(ctx, l.Dispatcher, plan.Root, &plan.Command, agent)
 	if f.json {

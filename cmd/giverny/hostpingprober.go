@@ -43,7 +43,7 @@ func (f *proberFlags) add(cmd *cobra.Command) {
 	flags.StringVar(&f.command, "command", "", "exec: the program and its arguments, split at blanks; no shell is used")
 	flags.DurationVar(&f.timeout, "probe-timeout", 10*time.Second, "limit of one probe; a pair whose probe takes longer is left out")
 	flags.DurationVar(&f.runTimeout, "timeout", 5*time.Minute, "limit of all probes; the remaining pairs are left out")
-	flags.IntVar(&f.writes, "writes", prober.DefaultPerftestConfig().Writes, "perftest: writes of one repetition of a probe, 5 or more; fewer make a slow host's probes short")
+	flags.IntVar(&f.writes, "writes", prober.DefaultPerftestConfig().Writes, "perftest: writes per repetition of a probe, 5 or more; fewer make probes of a slow host shorter")
 	if cmd.Name() == "baseline" {
 		flags.IntVar(&f.largeBytes, "large-bytes", hostping.LargeBytes, "size of the large message; a run uses that of its baseline")
 	}
@@ -75,11 +75,11 @@ func (f *proberFlags) open(g *hostping.Graph, cmd *cobra.Command) (run.Prober, e
 func (f *proberFlags) check() error {
 	switch {
 	case f.host == "":
-		return errors.New("give --host, the output of lstopo --of xml, NCCL_TOPO_DUMP_FILE or nvidia-smi topo -m")
+		return errors.New("--host is missing: name the output of lstopo --of xml, NCCL_TOPO_DUMP_FILE or nvidia-smi topo -m")
 	case !slices.Contains([]string{proberExec, proberPerftest, proberSimulated}, f.name):
 		return fmt.Errorf("--prober %q: want exec, perftest or simulated", f.name)
 	case f.name == proberExec && strings.TrimSpace(f.command) == "":
-		return errors.New("--prober exec: give --command, a program that speaks the prober protocol")
+		return errors.New("--prober exec needs --command, a program that speaks the prober protocol")
 	case f.name != proberExec && f.command != "":
 		return fmt.Errorf("--command is for --prober exec, not for %s", f.name)
 	case f.name != proberSimulated && len(f.faults)+len(f.busy) > 0:

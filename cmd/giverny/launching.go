@@ -31,7 +31,7 @@ func (o *launchOptions) register(flags *pflag.FlagSet, done, section, running st
 	flags.StringVar(&o.host, "host", "", "an agent or a device instead of a region's root")
 	flags.DurationVar(&o.duration, "duration", 0, "longest time ("+section+".duration)")
 	flags.BoolVar(&o.again, "again", false, "launch even if "+running)
-	flags.BoolVar(&o.dryRun, "dry-run", false, "print what would be sent, and ask the agent whether it would take it")
+	flags.BoolVar(&o.dryRun, "dry-run", false, "print what would be sent, and ask the agent whether it would accept it")
 	flags.BoolVar(&o.json, "json", false, "one JSON object")
 }
 
@@ -92,11 +92,11 @@ func (d *dispatched) print(w io.Writer, what, agent string, chosen [][2]string) 
 	}
 	switch {
 	case d.DryRun && d.Status == schema.CommandDone:
-		fmt.Fprintf(w, "%s would take it\n", agent)
+		fmt.Fprintf(w, "%s would accept it\n", agent)
 	case d.DryRun && d.Status == "":
 		fmt.Fprintf(w, "%s: %s\n", agent, d.Reason)
 	case d.DryRun:
-		fmt.Fprintf(w, "%s would not take it: %s: %s\n", agent, d.Status, d.Reason)
+		fmt.Fprintf(w, "%s would refuse it: %s: %s\n", agent, d.Status, d.Reason)
 	case d.Status != "":
 		fmt.Fprintf(w, "%s %s: %s\n", what, d.Command.ID, d.Status)
 	}

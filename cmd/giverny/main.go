@@ -101,8 +101,8 @@ func newRoot() *cobra.Command {
 	}
 	g := &globals{}
 	flags := root.PersistentFlags()
-	flags.StringVarP(&g.configFile, "config", "c", os.Getenv(config.FileVariable), "configuration file; "+config.FileVariable+" names it too")
-	flags.BoolVar(&g.dumpConfig, "dump-config", false, "print the configuration in force, without secrets, and exit")
+	flags.StringVarP(&g.configFile, "config", "c", os.Getenv(config.FileVariable), "configuration file; also set by "+config.FileVariable)
+	flags.BoolVar(&g.dumpConfig, "dump-config", false, "print the effective configuration without secrets, and exit")
 	root.RunE = func(cmd *cobra.Command, _ []string) error {
 		if !g.dumpConfig {
 			return cmd.Help()
@@ -159,7 +159,7 @@ func (g *globals) load(cmd *cobra.Command) (config.Config, *slog.Logger, error) 
 	}
 	g.log = logs.New(cfg.Log, cmd.ErrOrStderr())
 	if keys := cfg.Exposed(); len(keys) > 0 {
-		g.log.Warn("config: file holds secrets and everybody on this host can read it; chmod o-r it, or use the key with _file at its end (password_file, token_file, secret_file)", "file", g.configFile, "keys", keys)
+		g.log.Warn("config: file contains secrets and is world-readable; run chmod o-r on it, or use the keys that end in _file (password_file, token_file, secret_file)", "file", g.configFile, "keys", keys)
 	}
 	return cfg, g.log, nil
 }

@@ -173,7 +173,7 @@ func (f *patternFlags) program(nodes int) (*pattern.Program, error) {
 	}
 	switch {
 	case given != 1:
-		return nil, errors.New("which pattern? give one of --calls FILE, --file FILE, --puts FILE, --pattern NAME")
+		return nil, errors.New("no pattern given: use one of --calls FILE, --file FILE, --puts FILE, --pattern NAME")
 	case f.builtin != "":
 		return pattern.Builtin(f.builtin, nodes)
 	case f.calls != "":

@@ -76,7 +76,7 @@ func replay(cmd *cobra.Command, cfg config.Config, log *slog.Logger, f replayFla
 	r := app.Replay{Fabric: fabrics[0], Files: files, Speed: f.speed, Serve: f.serve, Replace: f.replace, Sink: &replayProgress{out: cmd.ErrOrStderr()},
 		Done: func(s bluewaters.Summary) { printReplaySummary(cmd.OutOrStdout(), s, time.Since(began)) }}
 	if f.kafka && f.replace {
-		return errors.New("--replace is of no use with --kafka: the analysers that run decide what is stored; leave one of them out")
+		return errors.New("--replace has no effect with --kafka: the running analysers decide what is stored; use only one of the two")
 	}
 	p := app.New(cfg, version, log)
 	if f.kafka {

@@ -22,7 +22,7 @@ func newReport(g *globals) *cobra.Command {
 	var from, to, fabric, out string
 	cmd := &cobra.Command{
 		Use:   "report",
-		Short: "Say what a fabric's congestion was like over days or months",
+		Short: "Report a fabric's congestion over days or months",
 		Long: `Describe a fabric's congestion over days or months from the stored results: the
 characterisation of Monet (NSDI 2020), next to the paper's numbers for Blue Waters.
 --out is the file to write: .html is one self-contained page with plots and the SQL
@@ -51,7 +51,7 @@ out where the configuration has one.`,
 			}
 			made, err := app.New(cfg, version, log).Report(cmd.Context(), entry.Name, span, entry.Interval())
 			if errors.Is(err, report.ErrNothing) {
-				return fmt.Errorf("report on fabric %q from %s to %s: %w; is the span right, in UTC, and did the fabric have this name then?", entry.Name, span.From, span.To, err)
+				return fmt.Errorf("report on fabric %q from %s to %s: %w; check the time span (UTC) and whether the fabric had this name then", entry.Name, span.From, span.To, err)
 			}
 			if err != nil {
 				return err
@@ -96,7 +96,7 @@ func parseSpan(from, to string) (span read.Span, err error) {
 		}
 	}
 	if span.To <= span.From {
-		return span, errors.New("--to is not after --from")
+		return span, errors.New("--to must be after --from")
 	}
 	return span, nil
 }

@@ -13,7 +13,7 @@ func TestSpansOfReports(t *testing.T) {
 	}
 	for _, c := range []struct{ from, to, want string }{
 		{"", "2026-03-30", "--from is missing"},
-		{"2026-03-30", "2026-03-30", "--to is not after --from"},
+		{"2026-03-30", "2026-03-30", "--to must be after --from"},
 		{"2026-02-30", "2026-03-30", "or a day"},
 		{"0001-01-01", "2026-03-30", "a year from 1678 to 2261"},
 		{"2026-03-30", "2300-01-01", "a year from 1678 to 2261"},

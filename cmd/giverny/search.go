@@ -71,7 +71,7 @@ func readRestriction(path string) (search.Restriction, []byte, error) {
 		return nil, nil, fmt.Errorf("%s: %w", path, err)
 	}
 	if len(r) == 0 {
-		return nil, nil, fmt.Errorf("%s: it restricts nothing: want dimensions and what is left of each, such as qps: {max: 64}", path)
+		return nil, nil, fmt.Errorf("%s: no restriction in it: want dimensions with their allowed values, such as qps: {max: 64}", path)
 	}
 	return r, text, nil
 }
@@ -142,7 +142,7 @@ giverny search run.`,
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if f.restrict == "" {
-				return errors.New("no restriction: give --restrict, a YAML file with what the application uses")
+				return errors.New("--restrict is missing: name a YAML file with what the application uses")
 			}
 			reading := endAtOnce(cmd)
 			o, err := f.options()

@@ -298,7 +298,7 @@ func TestSearchOnDemandOverApacheKafka(t *testing.T) {
 	}
 	s.operate(failing("search "+long.Command.ID), "search", "launch", "--nic-model", "MT4129")
 	s.operate(func(_ string, err error) bool { // a late answer counts as well
-		return err == nil || strings.Contains(err.Error(), "no agent that answered runs")
+		return err == nil || strings.Contains(err.Error(), "no agent that answered is running")
 	}, "search", "cancel", long.Command.ID, "--wait", "20s")
 	if a := s.search(long.Command.ID, schema.CommandCancelled).Agents[0]; a.Reason != "cancelled by operator" || a.Experiments == 0 || a.Experiments >= 5000 {
 		t.Errorf("cancelled: %+v", a)

@@ -82,11 +82,11 @@ func (f *engineFlags) check() error {
 	case !slices.Contains([]string{engineSimulated, engineExec, enginePerftest, engineCollie}, f.name):
 		return fmt.Errorf("--engine %q: want simulated, exec, perftest or collie-engine", f.name)
 	case f.name == engineExec && strings.TrimSpace(f.command) == "":
-		return errors.New("--engine exec: give --command, a program that speaks the engine protocol")
+		return errors.New("--engine exec needs --command, a program that speaks the engine protocol")
 	case f.name != engineExec && f.command != "":
 		return fmt.Errorf("--command is for --engine exec, not for %s", f.name)
 	case onRig && f.rig == "":
-		return fmt.Errorf("--engine %s: give --rig, a YAML file with the pairs of hosts", f.name)
+		return fmt.Errorf("--engine %s needs --rig, a YAML file with the pairs of hosts", f.name)
 	case !onRig && f.rig != "":
 		return fmt.Errorf("--rig is for --engine perftest and collie-engine, not for %s", f.name)
 	}

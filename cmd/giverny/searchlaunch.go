@@ -76,7 +76,7 @@ func (f *launchFlags) want() (w launch.Want, err error) {
 		}
 	}
 	if given != 1 {
-		return w, errors.New("search what? give one of --region, --host and --nic-model")
+		return w, errors.New("no target given: use one of --region, --host and --nic-model")
 	}
 	w = launch.Want{Host: f.host, NICModel: f.model, Engine: f.engine, Algorithm: f.algorithm, Budget: f.budget, Peers: f.peers, Duration: f.duration,
 		Seed: f.seed, SkipKnown: !f.all}
@@ -124,7 +124,7 @@ func (f *launchFlags) launch(ctx context.Context, w io.Writer, l *launch.Launche
 	if running, err := l.Running(ctx, chosen.Subsystem); err != nil {
 		return err
 	} else if running != nil && !f.again {
-		return fmt.Errorf("search %s of %v runs; wait, cancel it, or give --again", running.ID, chosen.Subsystem)
+		return fmt.Errorf("search %s of %v is still running; wait, cancel it, or use --again", running.ID, chosen.Subsystem)
 	}
 	sent, refused := f.dispatch(ctx, l.Dispatcher, plan.Root, &plan.Command, chosen.Agent)
 	if f.json {

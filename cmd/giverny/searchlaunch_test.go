@@ -11,8 +11,8 @@ import (
 // whole space.
 func TestLaunchReadsItsRestriction(t *testing.T) {
 	for text, want := range map[string]string{
-		"":                             "restricts nothing",
-		"{}":                           "restricts nothing",
+		"":                             "no restriction in it",
+		"{}":                           "no restriction in it",
 		"direction: bi\n---\nqps: 4\n": "more than one YAML document",
 		"- direction":                  "want a mapping",
 		"qps: {least: 4}":              `unknown key "least"`,

@@ -107,7 +107,7 @@ func listOne(ctx context.Context, w io.Writer, m *read.Model, fabric, id string,
 func searchWithFindings(ctx context.Context, m *read.Model, fabric, id string) (s read.Search, findings []read.Finding, err error) {
 	s, err = m.Search(ctx, fabric, id)
 	if errors.Is(err, read.ErrNotFound) {
-		return s, nil, fmt.Errorf("no search %s is stored of fabric %s; giverny search list names them", id, fabric)
+		return s, nil, fmt.Errorf("no search %s of fabric %s is stored; giverny search list shows the stored ones", id, fabric)
 	}
 	if err != nil {
 		return s, nil, err
@@ -140,7 +140,7 @@ the agent that runs the search answers, or after --wait.`,
 				fmt.Fprintf(cmd.OutOrStdout(), "%s stops it\n", answers[i].Agent)
 			}
 			if len(answers) == 0 {
-				return fmt.Errorf("no agent that answered runs %s", args[0])
+				return fmt.Errorf("no agent that answered is running %s", args[0])
 			}
 			return nil
 		},

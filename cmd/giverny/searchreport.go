@@ -73,7 +73,7 @@ func writeReport(path string, s report.Search) (err error) {
 func logged(path string) (s report.Search, err error) {
 	l, err := run.ReadLog(path)
 	if errors.Is(err, os.ErrNotExist) {
-		return s, fmt.Errorf("%w; of a search that was launched give --fabric too", err)
+		return s, fmt.Errorf("%w; for a launched search, give --fabric too", err)
 	}
 	if err != nil {
 		return s, err

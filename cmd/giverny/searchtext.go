@@ -51,7 +51,7 @@ func (w *searchWriter) known(list []*search.MFS) error {
 		}
 	}
 	if len(list) == 0 && !w.json {
-		_, err := fmt.Fprintln(w.out, "None of the known anomalies reaches into this space.")
+		_, err := fmt.Fprintln(w.out, "No known anomaly overlaps this space.")
 		return err
 	}
 	return nil
@@ -68,10 +68,10 @@ func (w *searchWriter) finding(f run.Finding) error {
 	switch {
 	case a.MFS == nil:
 		w.found = slices.DeleteFunc(w.found, func(o run.Finding) bool { return o.Anomaly.Experiment == a.Experiment })
-		_, err = fmt.Fprintf(w.out, "experiment %d: withdrawn: that of experiment %d\n", f.Revised, a.Experiment)
+		_, err = fmt.Fprintf(w.out, "experiment %d: withdrawn: the anomaly of experiment %d\n", f.Revised, a.Experiment)
 	case at >= 0:
 		w.found[at] = f
-		_, err = fmt.Fprintf(w.out, "experiment %d: revised: that of experiment %d: %s\n", f.Revised, a.Experiment, w.sentence(f))
+		_, err = fmt.Fprintf(w.out, "experiment %d: revised: the anomaly of experiment %d: %s\n", f.Revised, a.Experiment, w.sentence(f))
 	default:
 		w.found = append(w.found, f)
 		_, err = fmt.Fprintf(w.out, "experiment %d: found: %s\n", a.Experiment, w.sentence(f))

@@ -18,7 +18,7 @@ import (
 )
 
 func newSimulate(g *globals) *cobra.Command {
-	cmd := newFolder("simulate", "Try things on a simulated fabric")
+	cmd := newFolder("simulate", "Simulate fabrics, incidents and communication patterns")
 	cmd.AddCommand(newSimulateRun(g), newSimulateStories(), newSimulatePattern(), newSimulateExplain(), newSimulateCollective())
 	return cmd
 }
@@ -89,19 +89,19 @@ the story uses.`,
 	flags := cmd.Flags()
 	flags.StringVarP(&f.out, "out", "o", "", "directory to write to")
 	flags.StringVar(&f.links, "links", "links.csv", "with --out: the links CSV's name; compressed if it ends in .gz; empty: none")
-	flags.StringVar(&f.topology, "topology", "", "specification or topology file, instead of the story's")
+	flags.StringVar(&f.topology, "topology", "", "specification or topology file to use instead of the story's")
 	flags.BoolVar(&f.kafka, "kafka", false, "send to Kafka")
 	flags.BoolVar(&f.devices, "devices-only", false, "with --kafka: leave out jobs, failures and traffic, so that feeds provide them")
 	flags.Float64Var(&f.speed, "speed", 0, "simulated seconds per second; 0: as fast as possible")
 	flags.Uint64Var(&f.seed, "seed", 1, "seed of all random choices in the story")
 	flags.StringVar(&f.start, "start", "2026-01-05T00:00:00Z", "when the story begins, RFC 3339; or now")
-	flags.DurationVar(&f.duration, "for", 0, "how long the story takes; 0: its own length")
+	flags.DurationVar(&f.duration, "for", 0, "duration of the story; 0: its default")
 	return cmd
 }
 
 func simulateRun(cmd *cobra.Command, cfg config.Config, log *slog.Logger, f simulateFlags, name string) error {
 	if f.out == "" && !f.kafka {
-		return errors.New("nowhere to go: give --out DIR, or --kafka")
+		return errors.New("no output given: use --out DIR or --kafka")
 	}
 	if f.speed < 0 {
 		return fmt.Errorf("--speed %v: want simulated seconds per second, or 0 for as fast as possible", f.speed)
@@ -127,7 +127,7 @@ func simulateRun(cmd *cobra.Command, cfg config.Config, log *slog.Logger, f simu
 	}
 	runner, err := scenario.New(graph, script, f.seed, start.UnixNano())
 	if err != nil && f.topology != "" {
-		return fmt.Errorf("--topology %s: %w; a story that places jobs by nodes or a workload and fails nothing by name plays on any fabric that is large enough: take another, or write one as docs/how-to/simulate.md shows", f.topology, err)
+		return fmt.Errorf("--topology %s: %w; choose a story that places jobs by number of nodes or a workload and fails no link or switch by name, or write one (docs/how-to/simulate.md)", f.topology, err)
 	}
 	if err != nil {
 		return err
@@ -141,7 +141,7 @@ func simulateRun(cmd *cobra.Command, cfg config.Config, log *slog.Logger, f simu
 	if !f.kafka {
 		err := player.play(cmd.Context())
 		if err == nil && f.out != "" && f.links != "" {
-			fmt.Fprintf(player.progress, "simulate: what congested it: %s\n", diagnoseCommand(script, &f))
+			fmt.Fprintf(player.progress, "simulate: to find the cause, run: %s\n", diagnoseCommand(script, &f))
 		}
 		return err
 	}

@@ -54,7 +54,7 @@ func stretch(script *scenario.Script, duration time.Duration) error {
 	case duration == 0:
 		return nil
 	case duration < least:
-		return fmt.Errorf("--for %v: want at least %v, two intervals of the story, or 0 for its own length", duration, least)
+		return fmt.Errorf("--for %v: want at least %v, two intervals of the story, or 0 for its default", duration, least)
 	}
 	script.Stretch(duration)
 	return nil

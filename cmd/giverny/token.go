@@ -23,7 +23,7 @@ func newToken() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			fmt.Fprintf(cmd.ErrOrStderr(), "The token, which is shown this once: %s\n", token.Reveal())
+			fmt.Fprintf(cmd.ErrOrStderr(), "The token (shown only once): %s\n", token.Reveal())
 			fmt.Fprintln(cmd.OutOrStdout(), line)
 			return nil
 		},

@@ -83,7 +83,7 @@ func importTopology(cmd *cobra.Command, path string, f importFlags) error {
 func readImport(path string, f importFlags, log *slog.Logger) (*topology.Graph, error) {
 	if topology.IsSpec(path) {
 		if f.previous != "" || f.format != "" {
-			return nil, fmt.Errorf("%s is a specification, whose links have fixed numbers: leave out --previous and --format", path)
+			return nil, fmt.Errorf("%s is a specification, whose links have fixed numbers: omit --previous and --format", path)
 		}
 		return loadTopology(path, f.fabric, log)
 	}

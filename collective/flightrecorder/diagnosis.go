@@ -69,7 +69,7 @@ func (r *Report) evidence(rank int) string {
 	for i := range r.Waits {
 		switch w := &r.Waits[i]; {
 		case w.Rank == rank:
-			return fmt.Sprintf("its %s %d of group %s does not complete, and its peers went on", w.Op, w.Seq, w.Group)
+			return fmt.Sprintf("its %s %d of group %s does not complete, although its peers continued", w.Op, w.Seq, w.Group)
 		case slices.Contains(w.On, rank):
 			waiting = append(waiting, w.Rank)
 			if first == nil {
@@ -78,7 +78,7 @@ func (r *Report) evidence(rank int) string {
 		}
 	}
 	if first == nil {
-		return "no operation of the others waits for it"
+		return "no operation of another rank waits for it"
 	}
 	verb := "wait"
 	if len(waiting) == 1 {
@@ -105,7 +105,7 @@ func (r *Report) placeEvidence() string {
 	if r.few() {
 		return r.fewText()
 	}
-	return "all ranks take part and the operation does not complete"
+	return "all ranks joined, but the operation does not complete"
 }
 
 // stood is the longest time from a rank's head, its oldest incomplete entry, to its last entry.

@@ -99,7 +99,7 @@ func Parse(name string, data []byte) (*Dump, error) {
 	}
 	rank, ok := RankOf(name)
 	if !ok {
-		return nil, fmt.Errorf("%s: no rank at the end of the file's name: want one as in _dump_12", name)
+		return nil, fmt.Errorf("%s: the file name does not end in a rank: want a name such as nccl_trace_dump_12", name)
 	}
 	d.Rank = rank
 	return d, nil
@@ -112,7 +112,7 @@ func parse(data []byte) (*Dump, error) {
 	case len(data) == 0:
 		return nil, fmt.Errorf("byte 0: %w: the file is empty", ErrCut)
 	case container(data) != "":
-		return nil, fmt.Errorf("byte 0: %s, no Flight Recorder dump: want the pickle or JSON that PyTorch writes, unpacked", container(data))
+		return nil, fmt.Errorf("byte 0: %s, not a Flight Recorder dump: want the pickle or JSON that PyTorch writes, unpacked", container(data))
 	case len(trimmed) > 0 && trimmed[0] == '{':
 		root, err = readJSON(data)
 	default:
@@ -165,7 +165,7 @@ func decode(root *dict) (*Dump, error) {
 	out := &Dump{Version: text(root.at["version"]), Groups: map[string]Group{}, Status: map[int]Status{}, groupOf: map[int]string{}, descs: map[string]string{}}
 	entries, ok := root.at["entries"].(*list)
 	if !ok && root.at["pg_status"] == nil {
-		return nil, fmt.Errorf("byte 0: neither entries nor pg_status: no Flight Recorder dump")
+		return nil, fmt.Errorf("byte 0: neither entries nor pg_status: not a Flight Recorder dump")
 	}
 	d.groups(out, root)
 	d.status(out, root)
@@ -257,7 +257,7 @@ func ranksOf(v any) ([]int, error) {
 	for _, f := range fields {
 		r, err := strconv.Atoi(f)
 		if err != nil || r < 0 || r >= maxRanks || len(ranks) >= maxRanks {
-			return nil, fmt.Errorf("ranks: %q is no rank", f)
+			return nil, fmt.Errorf("ranks: %q is not a rank", f)
 		}
 		ranks = append(ranks, r)
 	}

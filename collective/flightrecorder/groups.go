@@ -64,7 +64,7 @@ func (a *analysis) drop(d *Dump, name string) {
 	changed.Groups = maps.Clone(changed.Groups)
 	delete(changed.Groups, name)
 	a.dumps[d.Rank] = &changed
-	a.note("rank %d has other ranks in group %s than most dumps: theirs count", d.Rank, name)
+	a.note("the dump of rank %d lists other ranks for group %s than most dumps do: the majority is used", d.Rank, name)
 }
 
 // leaveStrays drops dumps of ranks outside the job (according to the default group in
@@ -88,7 +88,7 @@ func (a *analysis) leaveStrays() {
 		if job == nil || slices.Contains(job, rank) {
 			return false
 		}
-		a.note("the dump of rank %d is left out: the job has %d ranks, and not this one (pg_config)", rank, len(job))
+		a.note("the dump of rank %d is ignored: the job has %d ranks and this is not one of them (pg_config)", rank, len(job))
 		return true
 	}
 	if !slices.ContainsFunc(a.ranks, func(r int) bool { return slices.Contains(job, r) }) {
@@ -132,7 +132,7 @@ func (a *analysis) findGroups() {
 			a.seen[name] = g
 		}
 		if _, ok := a.listed[name]; !ok {
-			a.note("no pg_config of group %s: its ranks are those of its entries", name)
+			a.note("no pg_config for group %s: its ranks are taken from its entries", name)
 		}
 	}
 }

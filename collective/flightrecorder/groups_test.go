@@ -190,7 +190,7 @@ func TestRanksOfAGroupGoByMostDumps(t *testing.T) {
 	odd.Groups = map[string]Group{"0": {Name: "0", Desc: "default_pg", Ranks: upTo(1 << 20)}}
 	dumps[7] = &odd
 	report := analyse(t, dumps)
-	if report.Ranks != 16 || len(report.Missing) > 0 || !slices.Equal(report.Stopped, []int{2}) || !strings.Contains(strings.Join(report.Notes, "\n"), "rank 7 has other ranks in group 0") {
+	if report.Ranks != 16 || len(report.Missing) > 0 || !slices.Equal(report.Stopped, []int{2}) || !strings.Contains(strings.Join(report.Notes, "\n"), "the dump of rank 7 lists other ranks for group 0") {
 		t.Errorf("%d ranks, %d missing, stopped %v, notes %q; want rank 2 of 16 stopped", report.Ranks, len(report.Missing), report.Stopped, report.Notes)
 	}
 }
@@ -215,7 +215,7 @@ func TestStrayDumps(t *testing.T) {
 		if !slices.Equal(report.Stopped, []int{1}) || report.Ranks != 3 || len(report.Read) != 3 || len(report.Missing) > 0 || len(report.Waits) != 2 {
 			t.Errorf("%s: %+v, want rank 1 of 3 stopped", name, report)
 		}
-		if want := fmt.Sprintf("the dump of rank %d is left out: the job has 3 ranks, and not this one (pg_config)", stray.Rank); !slices.Contains(report.Notes, want) {
+		if want := fmt.Sprintf("the dump of rank %d is ignored: the job has 3 ranks and this is not one of them (pg_config)", stray.Rank); !slices.Contains(report.Notes, want) {
 			t.Errorf("%s: notes %q, want %q", name, report.Notes, want)
 		}
 	}

@@ -11,7 +11,7 @@ import (
 // readJSON converts a JSON dump to the value types of a pickle.
 func readJSON(data []byte) (any, error) {
 	if len(data) > MaxBytes {
-		return nil, fmt.Errorf("byte 0: %d bytes are more than a dump has (%d)", len(data), MaxBytes)
+		return nil, fmt.Errorf("byte 0: %d bytes are more than a dump can have (%d)", len(data), MaxBytes)
 	}
 	decoder := json.NewDecoder(bytes.NewReader(data))
 	decoder.UseNumber()
@@ -22,7 +22,7 @@ func readJSON(data []byte) (any, error) {
 		return nil, fmt.Errorf("byte %d: JSON: %w", decoder.InputOffset(), err)
 	}
 	if decoder.More() {
-		return nil, fmt.Errorf("byte %d: more follows the JSON object", decoder.InputOffset())
+		return nil, fmt.Errorf("byte %d: data after the JSON object", decoder.InputOffset())
 	}
 	return fromJSON(root), nil
 }

@@ -81,7 +81,7 @@ func (a *analysis) late() {
 		}
 	}
 	if len(a.out.Skews) > 0 {
-		a.note("clocks differ by more than %d ms: corrected by what the collectives have in common", lateNanos/1_000_000)
+		a.note("clocks differ by more than %d ms: corrected from matching collectives", lateNanos/1_000_000)
 	}
 }
 

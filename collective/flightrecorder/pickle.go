@@ -62,7 +62,7 @@ type machine struct {
 func unpickle(data []byte) (any, error) {
 	m := &machine{data: data, memo: map[uint32]any{}}
 	if len(data) > MaxBytes {
-		return nil, fmt.Errorf("byte 0: %d bytes are more than a dump has (%d)", len(data), MaxBytes)
+		return nil, fmt.Errorf("byte 0: %d bytes are more than a dump can have (%d)", len(data), MaxBytes)
 	}
 	for m.err == nil {
 		m.at = m.pos
@@ -223,7 +223,7 @@ func (m *machine) bytes(n uint64) []byte {
 		return nil
 	}
 	if left := len(m.data) - m.pos; n > uint64(left) {
-		m.fail("%w: %d bytes are wanted and %d are left", ErrCut, n, left)
+		m.fail("%w: need %d bytes, %d are left", ErrCut, n, left)
 		return nil
 	}
 	m.pos += int(n)
@@ -275,7 +275,7 @@ func (m *machine) pop() any {
 // take pops n values, none of them a mark.
 func (m *machine) take(n int) []any {
 	if m.err == nil && len(m.stack) < n {
-		m.fail("%d values are wanted and the stack has %d", n, len(m.stack))
+		m.fail("need %d values, the stack has %d", n, len(m.stack))
 	}
 	if m.err != nil {
 		return nil
@@ -284,7 +284,7 @@ func (m *machine) take(n int) []any {
 	items := append([]any(nil), m.stack[at:]...)
 	for _, v := range items {
 		if _, is := v.(mark); is {
-			m.fail("a mark stands where a value is wanted")
+			m.fail("found a mark, want a value")
 			return nil
 		}
 	}
@@ -318,7 +318,7 @@ func (m *machine) top() any {
 func (m *machine) extend(items []any) {
 	l, ok := m.top().(*list)
 	if m.err == nil && !ok {
-		m.fail("values are added to what is no list")
+		m.fail("values are added to something that is not a list")
 	}
 	if m.err == nil {
 		l.items = append(l.items, items...)
@@ -328,7 +328,7 @@ func (m *machine) extend(items []any) {
 func (m *machine) setTop(items []any) {
 	d, ok := m.top().(*dict)
 	if m.err == nil && !ok {
-		m.fail("keys are set in what is no dict")
+		m.fail("keys are set in something that is not a dict")
 	}
 	if m.err == nil {
 		m.set(d, items)

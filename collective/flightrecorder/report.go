@@ -104,7 +104,7 @@ func (a *analysis) add(d *Dump) {
 	}
 	before, doubled := a.dumps[d.Rank]
 	if doubled {
-		a.note("rank %d has several dumps: the one with the latest operation counts", d.Rank)
+		a.note("rank %d has several dumps: the one with the latest operation is used", d.Rank)
 		if before.latest() >= d.latest() {
 			return
 		}
@@ -142,10 +142,10 @@ func (a *analysis) findMissing() {
 	}
 	for _, d := range a.unread {
 		if a.dumps[d.Rank] != nil {
-			a.note("%v; the other dump of rank %d counts", d.unread, d.Rank)
+			a.note("%v; the other dump of rank %d is used", d.unread, d.Rank)
 			continue
 		}
-		a.note("rank %d counts as one without a dump: %v", d.Rank, d.unread)
+		a.note("rank %d is treated as having no dump: %v", d.Rank, d.unread)
 		a.out.Ranks = max(a.out.Ranks, d.Rank+1)
 		if !slices.Contains(a.out.Missing, d.Rank) {
 			a.out.Missing = append(a.out.Missing, d.Rank)
@@ -201,7 +201,7 @@ func (a *analysis) stop() {
 		a.out.Stopped = absent
 	case len(absent) > 0:
 		slices.Sort(absent)
-		a.note("ranks wait for %s without a dump: stopped, or waiting in turn", rankList(absent))
+		a.note("ranks wait for %s without a dump: stopped, or waiting themselves", rankList(absent))
 	}
 	slices.Sort(a.out.Stopped)
 	a.out.Stopped = slices.Compact(a.out.Stopped)
@@ -244,7 +244,7 @@ func (a *analysis) deviceDead(r int) bool {
 			if !d.isOpen(e.Group, e.Seq) {
 				return true
 			}
-			a.note("rank %d: pg_status says that collective %d of group %s completed, its entry does not: the entry counts", peer, e.Seq, e.Group)
+			a.note("rank %d: pg_status reports collective %d of group %s as completed, its entry does not: the entry is used", peer, e.Seq, e.Group)
 		}
 	}
 	return false

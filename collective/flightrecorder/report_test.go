@@ -83,7 +83,7 @@ func TestFewDumpsAccuseNobody(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		want := fmt.Sprintf("of %s of 16 ranks %s read: which rank stopped cannot be told", rankList(upTo(n)), map[bool]string{true: "was", false: "were"}[n == 1])
+		want := fmt.Sprintf("of %s of 16 ranks %s read: which rank stopped cannot be determined", rankList(upTo(n)), map[bool]string{true: "was", false: "were"}[n == 1])
 		if len(report.Stopped) > 0 || !report.Hung || len(report.Missing) != 16-n || !strings.Contains(report.Text(), want) || !strings.Contains(report.Text(), "rank 0 is in nccl:all_reduce 5 of group 0") {
 			t.Errorf("%d dumps: %+v %q, want nobody accused", n, report, report.Text())
 		}
@@ -285,7 +285,7 @@ func TestDumpThatCannotBeRead(t *testing.T) {
 		}
 	}
 	report := analyse(t, append(slices.Clone(whole), &Dump{Rank: 4, unread: ErrCut}))
-	if len(report.Missing) > 0 || !strings.Contains(strings.Join(report.Notes, "\n"), "the other dump of rank 4 counts") {
+	if len(report.Missing) > 0 || !strings.Contains(strings.Join(report.Notes, "\n"), "the other dump of rank 4 is used") {
 		t.Errorf("missing %v, notes %q; want the dump of rank 4 that can be read to count", report.Missing, report.Notes)
 	}
 	if _, err := Unread("dump", ErrCut); err == nil {

@@ -16,7 +16,7 @@ func (r *Report) fewText() string {
 	if len(r.Read) > 1 {
 		word, were = "dumps", "were"
 	}
-	said := []string{fmt.Sprintf("only the %s of %s of %d ranks %s read: which rank stopped cannot be told; gather the dumps of the others", word, rankList(r.Read), r.Ranks, were)}
+	said := []string{fmt.Sprintf("only the %s of %s of %d ranks %s read: which rank stopped cannot be determined; collect the dumps of the others", word, rankList(r.Read), r.Ranks, were)}
 	for _, w := range r.Waits[:min(len(r.Waits), 1)] {
 		said = append(said, w.text())
 	}
@@ -47,7 +47,7 @@ func (r *Report) Text() string {
 	}
 	switch {
 	case len(r.Stopped) > 0:
-		say("%s stopped; %d others wait, directly or in turn", rankList(r.Stopped), len(r.Waits)-r.waiting(r.Stopped))
+		say("%s stopped; %d others wait, directly or indirectly", rankList(r.Stopped), len(r.Waits)-r.waiting(r.Stopped))
 		for _, rank := range r.Stopped[:min(len(r.Stopped), explained)] {
 			say("rank %d: %s", rank, r.evidence(rank))
 		}

@@ -37,7 +37,7 @@ type job struct {
 // that arrived last has the shortest time in it, regardless of the clocks.
 func Diagnose(calls []Call) (collective.Diagnosis, error) {
 	if len(calls) == 0 {
-		return collective.Diagnosis{}, errors.New("no finished collectives; want the JSON files of NCCL's Inspector, written to the end")
+		return collective.Diagnosis{}, errors.New("no finished collectives; want the complete JSON files of NCCL's Inspector")
 	}
 	j := sorted(calls)
 	d := collective.Diagnosis{Ranks: j.size, CriticalPath: []collective.Segment{}, Culprits: []collective.Culprit{}, StoppedRanks: []int{}, LateRanks: []int{}, MissingRanks: []int{}}
@@ -51,7 +51,7 @@ func Diagnose(calls []Call) (collective.Diagnosis, error) {
 		}
 	}
 	if j.doubled > 0 {
-		d.Notes = append(d.Notes, fmt.Sprintf("%d records were there twice", j.doubled))
+		d.Notes = append(d.Notes, fmt.Sprintf("%d records were duplicates", j.doubled))
 	}
 	j.disagree(&d)
 	j.late(&d)
@@ -204,7 +204,7 @@ func describe(d *collective.Diagnosis) string {
 		said = append(said, fmt.Sprintf("%d ranks left no records", len(d.MissingRanks)))
 	}
 	if len(said) == 0 {
-		return "no rank comes late, and none stopped"
+		return "no rank is late, and none stopped"
 	}
 	return strings.Join(append(said, d.Notes...), "; ")
 }

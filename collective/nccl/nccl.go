@@ -75,7 +75,7 @@ type CutError struct {
 }
 
 func (e *CutError) Error() string {
-	return fmt.Sprintf("%s:%d: the file ends amid a record", e.Name, e.Line)
+	return fmt.Sprintf("%s:%d: the file ends in the middle of a record", e.Name, e.Line)
 }
 
 // Read appends the collectives of one file to calls. Records without a collective
@@ -105,7 +105,7 @@ func Read(name string, data []byte, calls []Call) ([]Call, error) {
 			if whole > 0 && errors.Is(err, io.ErrUnexpectedEOF) {
 				return calls, &CutError{name, line}
 			}
-			return calls, fmt.Errorf("%s:%d: %w; take the broken record away, or the file to diagnose without its rank", name, line, err)
+			return calls, fmt.Errorf("%s:%d: %w; remove the broken record, or remove the file to diagnose without its rank", name, line, err)
 		}
 	}
 }

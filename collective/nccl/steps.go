@@ -56,7 +56,7 @@ func Run(traces []*Trace) (collective.Run, error) {
 			}
 		}
 		if t.Cut {
-			j.note(fmt.Sprintf("%s is cut off", t.Name))
+			j.note(fmt.Sprintf("%s is truncated", t.Name))
 		}
 	}
 	for what, n := range j.notes {
@@ -211,7 +211,7 @@ func (j *jobTraces) steps(c *TracedCollective) error {
 	perLoop := chunkSteps(c.Operation, len(j.run.Communicators[communicator].Members))
 	if c.Algorithm != "RING" || perLoop == 0 {
 		perLoop = 0
-		j.note(fmt.Sprintf("%s by %s: what its sends wait for is not known", c.Operation, cmp.Or(c.Algorithm, "an unnamed algorithm")))
+		j.note(fmt.Sprintf("%s by %s: it is not known what its sends wait for", c.Operation, cmp.Or(c.Algorithm, "an unnamed algorithm")))
 	}
 	sent := map[int]int{} // network steps so far, by channel
 	for i := range c.Sends {

@@ -92,7 +92,7 @@ func ReadTrace(name string, data []byte) (*Trace, error) {
 	line, events := 1, 0
 	at := bytes.IndexByte(data, '[')
 	if at < 0 {
-		return nil, fmt.Errorf("%s:1: no list of trace events: want a file of NCCL's example profiler plug-in", name)
+		return nil, fmt.Errorf("%s:1: not a list of trace events: want a file of NCCL's example profiler plug-in", name)
 	}
 	line += bytes.Count(data[:at], []byte("\n"))
 	for rest := data[at+1:]; ; events++ {
@@ -112,14 +112,14 @@ func ReadTrace(name string, data []byte) (*Trace, error) {
 			err = b.take(object)
 		}
 		if err != nil {
-			return nil, fmt.Errorf("%s:%d: %w; take the broken event away, or the file to diagnose without its rank", name, line, err)
+			return nil, fmt.Errorf("%s:%d: %w; remove the broken event, or remove the file to diagnose without its rank", name, line, err)
 		}
 		line += bytes.Count(rest[from:n], []byte("\n"))
 		rest = rest[n:]
 	}
 }
 
-var errCut = errors.New("cut off")
+var errCut = errors.New("truncated")
 
 // nextObject returns the next {...} of a list, its start, and the bytes consumed; nil
 // at the end of the list.

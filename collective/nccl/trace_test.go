@@ -127,7 +127,7 @@ func TestTracesOfOtherVersions(t *testing.T) {
 		texts = append(texts, text)
 	}
 	d := diagnoseTraces(t, texts...)
-	if d.Iterations != 2 || d.Steps != 6 || len(d.Culprits) > 0 || !strings.Contains(strings.Join(d.Notes, "\n"), "dump_3.json is cut off") {
+	if d.Iterations != 2 || d.Steps != 6 || len(d.Culprits) > 0 || !strings.Contains(strings.Join(d.Notes, "\n"), "dump_3.json is truncated") {
 		t.Errorf("%+v", d)
 	}
 }
@@ -167,7 +167,7 @@ func TestTracesOfSomeRanks(t *testing.T) {
 
 func TestTracesRefuse(t *testing.T) {
 	for want, text := range map[string]string{
-		"no list of trace events":      `{"header": {}}`,
+		"not a list of trace events":   `{"header": {}}`,
 		"a.json:2: ts":                 "[\n" + `{"ph": "b", "cat": "COLL", "ts": -5}]`,
 		"a.json:1: \"nonsense\"":       `[nonsense`,
 		"more than 65536 bytes":        `[{"name": "` + strings.Repeat("x", 70_000) + `"}]`,

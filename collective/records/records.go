@@ -53,10 +53,10 @@ type Format struct {
 // row here.
 func Formats() []Format {
 	return []Format{
-		{Name: "vedrfolnir", Help: "a recorded run of Vedrfolnir's ns-3 simulation: out/fct.txt, and as far as there are topology.txt, data/telemetry_N.txt, flow.txt, out/pfc.txt",
+		{Name: "vedrfolnir", Help: "a recorded run of Vedrfolnir's ns-3 simulation: out/fct.txt, and if present topology.txt, data/telemetry_N.txt, flow.txt, out/pfc.txt",
 			wanted: vedrfolnir.IsFile, read: func(files Files) (collective.Run, error) { return vedrfolnir.Read(files.Names, files.Open) }},
 		{Name: "flight-recorder", Help: "dumps of PyTorch's Flight Recorder, a folder or files named by rank", wanted: isDump, diagnose: diagnoseDumps, check: checkDump},
-		{Name: "nccl-inspector", Help: "what NCCL's Inspector profiler plug-in writes, a folder or files", wanted: isNCCL, diagnose: diagnoseInspector, instead: profilerInstead, check: checkInspector},
+		{Name: "nccl-inspector", Help: "output of NCCL's Inspector profiler plug-in, a folder or files", wanted: isNCCL, diagnose: diagnoseInspector, instead: profilerInstead, check: checkInspector},
 		{Name: "nccl-profiler", Help: "traces of NCCL's example profiler plug-in (Chrome trace events), a folder or files, of all ranks", wanted: isNCCL, read: readProfiler, check: checkTrace},
 		{Name: "simulated", Help: "the folder of giverny simulate collective", wanted: isSimulated, read: readSimulated},
 	}

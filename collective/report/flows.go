@@ -68,7 +68,7 @@ func (r *Report) flows(run collective.Run, d collective.Diagnosis) {
 		left -= l.Nanos
 	}
 	if left > 0 {
-		r.Diagnosis.Notes = append(r.Diagnosis.Notes, fmt.Sprintf("losses of %.3f ms had no room in the report: what regions cost is at least what is said of them", float64(left)/1e6))
+		r.Diagnosis.Notes = append(r.Diagnosis.Notes, fmt.Sprintf("losses of %.3f ms were omitted from the report: the costs given for regions are lower bounds", float64(left)/1e6))
 	}
 }
 

@@ -170,12 +170,12 @@ func (r *Report) check() error {
 	}
 	for i, w := range r.Ways {
 		if min(w.From, w.To) < 0 || max(w.From, w.To) >= ranks {
-			return fmt.Errorf("collective report: way %d from rank %d to %d of %d", i, w.From, w.To, ranks)
+			return fmt.Errorf("collective report: path %d from rank %d to %d of %d", i, w.From, w.To, ranks)
 		}
 	}
 	for i, l := range r.Losses {
 		if l.Way < 0 || l.Way >= len(r.Ways) || l.Culprit < 0 || l.Culprit >= len(r.Diagnosis.Culprits) || l.Nanos < 0 {
-			return fmt.Errorf("collective report: loss %d of way %d by culprit %d", i, l.Way, l.Culprit)
+			return fmt.Errorf("collective report: loss %d of path %d by culprit %d", i, l.Way, l.Culprit)
 		}
 	}
 	return nil

@@ -84,7 +84,7 @@ func (s *sequence) append(l *line, number int) error {
 	}
 	if l.Node != nil {
 		if first, ok := s.node[l.Node.Name]; ok {
-			return fmt.Errorf("node %q stands in line %d too", l.Node.Name, first)
+			return fmt.Errorf("node %q is also on line %d", l.Node.Name, first)
 		}
 		s.node[l.Node.Name] = number
 	}
@@ -104,7 +104,7 @@ func (s *sequence) missing() string {
 		return ""
 	}
 	if s.end < 0 {
-		return "the file has no end: later records are missing"
+		return "the file is truncated: later records are missing"
 	}
 	if lacks := s.end + 1 - len(s.seen); lacks > 0 {
 		return fmt.Sprintf("%d of %d records are missing", lacks, s.end+1)

@@ -109,7 +109,7 @@ func Read(r io.Reader, name string) (collective.Run, error) {
 			err = s.take(&l, number, text)
 		}
 		if err != nil {
-			return run, fmt.Errorf("%s:%d: %w; write the run again with giverny simulate collective", name, number, err)
+			return run, fmt.Errorf("%s:%d: %w; regenerate the run with giverny simulate collective", name, number, err)
 		}
 	}
 	if err := lines.Err(); err != nil {
@@ -117,7 +117,7 @@ func Read(r io.Reader, name string) (collective.Run, error) {
 	}
 	for _, l := range s.inOrder() {
 		if err := add(&run, &l.line); err != nil {
-			return run, fmt.Errorf("%s:%d: %w; write the run again with giverny simulate collective", name, l.number, err)
+			return run, fmt.Errorf("%s:%d: %w; regenerate the run with giverny simulate collective", name, l.number, err)
 		}
 	}
 	if missing := s.missing(); missing != "" {

@@ -49,7 +49,7 @@ func TestWhatIsNoRun(t *testing.T) {
 		rank + `{"type":"port","port":{"Switch":4}}`:                                                  "port report 0 refers",
 		rank + `{"type":"pause","pause":{"Node":4}}`:                                                  "pause 0 refers",
 		`{"type":"node","node":{"Name":"x"}}` + "\n" + `{"type":"link","link":{"A":9}}` + "\n" + rank: "link 0 refers",
-		`{"type":"node","node":{"Name":"x"}}` + "\n" + `{"type":"node","node":{"Name":"x"}}`:          "run.jsonl:2: node \"x\" stands in line 1 too",
+		`{"type":"node","node":{"Name":"x"}}` + "\n" + `{"type":"node","node":{"Name":"x"}}`:          "run.jsonl:2: node \"x\" is also on line 1",
 		`{"type":"end","record":-1}`:                                                                  "record -1",
 		rank + `{"type":"pause","pause":{}}` + "\n" + `{"type":"node","node":{"Name":"x"}}`:           "run.jsonl:3: a node after a pause: the lines are out of order",
 		numbered(0) + `{"type":"rank","record":0,"rank":{"Node":"9","Host":-1}}`:                      "run.jsonl:2: record 0 contradicts line 1",
@@ -96,8 +96,8 @@ func TestMissingLines(t *testing.T) {
 	}
 	lines := strings.SplitAfter(b.String(), "\n")
 	for want, text := range map[string]string{
-		"run.jsonl: the file has no end: later records are missing": strings.Join(lines[:len(lines)-3], ""),
-		"run.jsonl: 2 of 13 records are missing":                    strings.Join(slices.Concat(lines[:6], lines[8:]), ""),
+		"run.jsonl: the file is truncated: later records are missing": strings.Join(lines[:len(lines)-3], ""),
+		"run.jsonl: 2 of 13 records are missing":                      strings.Join(slices.Concat(lines[:6], lines[8:]), ""),
 	} {
 		got, err := Read(strings.NewReader(text), "run.jsonl")
 		if err != nil || !got.Cut || !slices.Equal(got.Notes, []string{want}) {

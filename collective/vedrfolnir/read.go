@@ -130,7 +130,7 @@ func (r *reader) scan(path string, in io.Reader, read func(path string, line int
 		r.amid = amid
 		err := read(path, number, fields)
 		if amid && err != nil {
-			r.notes = append(r.notes, fmt.Sprintf("%s:%d: the file ends amid a line", filepath.Base(path), number))
+			r.notes = append(r.notes, fmt.Sprintf("%s:%d: the file ends in the middle of a line", filepath.Base(path), number))
 			continue
 		}
 		if err == nil {

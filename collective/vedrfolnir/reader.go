@@ -226,7 +226,7 @@ func (r *reader) run(found files) collective.Run {
 		if r.leftOut[path] == 1 {
 			lines = "line"
 		}
-		run.Notes = append(run.Notes, fmt.Sprintf("%s:%d: %d %s left out that cannot be read", filepath.Base(path), r.firstLeftOut[path], r.leftOut[path], lines))
+		run.Notes = append(run.Notes, fmt.Sprintf("%s:%d: %d unreadable %s skipped", filepath.Base(path), r.firstLeftOut[path], r.leftOut[path], lines))
 	}
 	run.Notes = append(run.Notes, r.notes...)
 	run.LastRecord, run.Cut = r.lastLine, r.cut

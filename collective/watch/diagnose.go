@@ -21,10 +21,10 @@ import (
 // reading and while computing.
 func (w *Watcher) diagnose(ctx context.Context, root *os.Root, folder *Folder, name string, j *job, listed *listing) (r *report.Report, reason string, err error) {
 	if listed.bytes > w.cfg.MaxBytes {
-		return nil, dropTooLarge, fmt.Errorf("%d bytes of records: collect.collectives.max_bytes is %d", listed.bytes, w.cfg.MaxBytes)
+		return nil, dropTooLarge, fmt.Errorf("records of %d bytes: collect.collectives.max_bytes is %d", listed.bytes, w.cfg.MaxBytes)
 	}
 	if listed.tooMany {
-		return nil, dropTooMany, fmt.Errorf("more files than collect.collectives.max_files, which is %d", w.cfg.MaxFiles)
+		return nil, dropTooMany, fmt.Errorf("more files than collect.collectives.max_files (%d)", w.cfg.MaxFiles)
 	}
 	format, err := records.Named(folder.Format)
 	if err != nil {
@@ -100,7 +100,7 @@ func begin(j *job, listed *listing, d *collective.Diagnosis) schema.Instant {
 	case j.Begin == 0:
 		j.Begin = listed.newest.UnixNano() - d.MakespanNanos
 	}
-	d.Notes = append(d.Notes, "the records do not say in UTC when the job began: that is estimated from when the files were written")
+	d.Notes = append(d.Notes, "the records have no UTC start time: it is estimated from when the files were written")
 	return schema.Instant(j.Begin)
 }
 

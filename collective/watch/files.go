@@ -229,7 +229,7 @@ func readState(file string, log *slog.Logger) map[string]handled {
 		err = json.Unmarshal(text, &rows)
 	}
 	if err != nil {
-		log.Warn("collectives: notes of what was published not read, beginning without", "file", file, "error", err)
+		log.Warn("collectives: record of published reports not readable, starting without it", "file", file, "error", err)
 	}
 	for _, r := range rows {
 		out[keyOf(r.Folder, r.Job)] = r.handled

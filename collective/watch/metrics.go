@@ -38,9 +38,9 @@ func newMetrics(reg prometheus.Registerer) (*metrics, error) {
 	}
 	m := &metrics{
 		published: counter("published_total", "Diagnoses of collectives that were published from watched folders."),
-		retries:   counter("retries_total", "Times that a report of a collective was not taken and is tried again."),
+		retries:   counter("retries_total", "Reports of collectives that were not accepted and are retried."),
 		failures:  counter("list_failures_total", "Times that a watched folder could not be listed."),
-		dropped:   prometheus.NewCounterVec(prometheus.CounterOpts{Name: "giverny_collective_watch_dropped_total", Help: "Files and jobs of watched folders that were not used, or in part, by reason."}, []string{"reason"}),
+		dropped:   prometheus.NewCounterVec(prometheus.CounterOpts{Name: "giverny_collective_watch_dropped_total", Help: "Files and jobs of watched folders that were skipped or used only in part, by reason."}, []string{"reason"}),
 		jobs:      prometheus.NewGauge(prometheus.GaugeOpts{Name: "giverny_collective_watch_jobs", Help: "Jobs whose records lie in watched folders."}),
 	}
 	for _, reason := range reasons() {

@@ -69,7 +69,7 @@ func (c *Config) Validate() error {
 	for i, folder := range c.Folders {
 		key := func(name string) string { return fmt.Sprintf("folders.%d.%s", i, name) }
 		f.Check(folder.Dir != "", key("dir"), "is empty; name the folder")
-		f.Check(!seen[path.Clean(folder.Dir)], key("dir"), "%q is there twice", folder.Dir)
+		f.Check(!seen[path.Clean(folder.Dir)], key("dir"), "%q is duplicated", folder.Dir)
 		seen[path.Clean(folder.Dir)] = true
 		_, err := records.Named(folder.Format)
 		f.Check(err == nil, key("format"), "%v", err)
@@ -230,7 +230,7 @@ func (w *Watcher) folder(ctx context.Context, folder *Folder) error {
 	}
 	if w.forget(folder, names) || changed {
 		if err := writeState(w.deps.StatePath, w.jobs); err != nil {
-			return fmt.Errorf("note what was published: %w", err)
+			return fmt.Errorf("record what was published: %w", err)
 		}
 	}
 	w.setState(folder.Dir, map[bool]string{true: stateBehind}[behind])
@@ -321,7 +321,7 @@ func (w *Watcher) handle(ctx context.Context, root *os.Root, folder *Folder, nam
 			j.failed = min(j.failed+1, most)
 			j.retry = w.deps.Now().Add(w.cfg.Interval << j.failed)
 			w.metrics.retries.Inc()
-			w.deps.Log.Warn("collectives: report not taken, retrying", "folder", folder.Dir, "job", name, "error", err)
+			w.deps.Log.Warn("collectives: report not accepted, retrying", "folder", folder.Dir, "job", name, "error", err)
 			return false, err
 		}
 	}

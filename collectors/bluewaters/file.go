@@ -96,7 +96,7 @@ func (f *file) fill(n int) {
 		got, err := f.text.Read(f.buffer[f.used:min(n, len(f.buffer))])
 		f.used += got
 		if f.fault = err; err != nil && !errors.Is(err, io.EOF) {
-			f.fault = fmt.Errorf("%s: behind line %d: %w", f.name, f.line, err)
+			f.fault = fmt.Errorf("%s: after line %d: %w", f.name, f.line, err)
 		}
 	}
 }

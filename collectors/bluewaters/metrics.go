@@ -28,7 +28,7 @@ func newMetrics(fabric string, reg prometheus.Registerer) (*metrics, error) {
 		lost:    counter("batch_rows_lost_total", "Rows of batches that could not be emitted."),
 		behind:  prometheus.NewGauge(prometheus.GaugeOpts{Name: "giverny_bluewaters_behind_seconds", Help: "How far a paced replay is behind its schedule."}),
 	}
-	dropped := prometheus.NewCounterVec(prometheus.CounterOpts{Name: "giverny_bluewaters_rows_dropped_total", Help: "Rows of day files that were not used."}, []string{"reason"})
+	dropped := prometheus.NewCounterVec(prometheus.CounterOpts{Name: "giverny_bluewaters_rows_dropped_total", Help: "Rows of day files that were dropped, by reason."}, []string{"reason"})
 	errs = append(errs, reg.Register(m.behind), reg.Register(dropped))
 	for r := range NumReasons {
 		m.dropped[r] = dropped.WithLabelValues(r.String())

@@ -61,7 +61,7 @@ func (p *Replay) Run(ctx context.Context) (err error) {
 			if ctx.Err() != nil {
 				return nil
 			}
-			return fmt.Errorf("replay: hand on the batch of %s: %w", time.Unix(0, b.TimeNanos[0]).UTC().Format(time.RFC3339), err)
+			return fmt.Errorf("replay: emit the batch of %s: %w", time.Unix(0, b.TimeNanos[0]).UTC().Format(time.RFC3339), err)
 		}
 		p.metrics.batches.Inc()
 	}
@@ -93,7 +93,7 @@ func (p *Replay) logSummary() {
 		examples = append(examples, e.Error())
 	}
 	if len(examples) > 0 {
-		p.log.Warn("replay: rows dropped, they cannot be understood", "examples", strings.Join(examples, "; "))
+		p.log.Warn("replay: unparsable rows dropped", "examples", strings.Join(examples, "; "))
 	}
 	if n := s.Dropped[Outside]; n > 0 {
 		p.log.Warn("replay: rows outside the torus dropped", "rows", n, "first", s.FirstOutside)

@@ -99,7 +99,7 @@ type NotDayFilesError struct {
 }
 
 func (e *NotDayFilesError) Error() string {
-	return fmt.Sprintf("none of %d rows can be understood, the first: %v; give day files of the Blue Waters release", e.Rows, &e.First)
+	return fmt.Sprintf("none of %d rows can be parsed, the first: %v; give day files of the Blue Waters release", e.Rows, &e.First)
 }
 
 // minRowsToJudge is the number of rows before the share of bad ones can end the

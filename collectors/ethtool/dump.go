@@ -47,7 +47,7 @@ func ReadDump(r io.Reader, family string) ([]Stat, error) {
 		}
 		s, err := parseStat(line, family)
 		if before := lineOf[s.Name]; err == nil && before > 0 {
-			err = fmt.Errorf("%s stands in line %d already", s.Name, before)
+			err = fmt.Errorf("%s is already on line %d", s.Name, before)
 		}
 		if err != nil {
 			return nil, fmt.Errorf("line %d: %w: %w", i+1, err, collectors.ErrMalformed)

@@ -45,7 +45,7 @@ func DefaultConfig() Config {
 func Kind() collectors.Kind {
 	return collectors.Kind{
 		Name:        "ethtool",
-		Description: "Network interfaces of this host, by what ethtool -S prints.",
+		Description: "Network interfaces of this host, by the counters of ethtool -S.",
 		Workers:     8,
 		NewConfig: func() collectors.SourceConfig {
 			cfg := DefaultConfig()
@@ -107,7 +107,7 @@ type Linux struct{ *safchain.Ethtool }
 func OpenLinux() (Linux, error) {
 	e, err := safchain.NewEthtool()
 	if err != nil {
-		return Linux{}, fmt.Errorf("open the socket to ask drivers by: %w", err)
+		return Linux{}, fmt.Errorf("open the socket for driver queries: %w", err)
 	}
 	return Linux{e}, nil
 }

@@ -88,7 +88,7 @@ func TestReadDumpRefuses(t *testing.T) {
 		"NIC statistics:\nno stats available": "no statistics",
 		"rx_bytes: 1\nrx_bytes 2\n":           "line 2",
 		"rx_bytes: 1\nrx_bytes: -2\n":         "line 2",
-		"a: 1\nb: 2\na: 3\n":                  "line 3: mlx5.a stands in line 1",
+		"a: 1\nb: 2\na: 3\n":                  "line 3: mlx5.a is already on line 1",
 		"a: 18446744073709551616\n":           "line 1",
 		"NIC statistics:\n     a: 1\nNIC statistics:\n     a: 1\n": "line 3",
 		strings.Repeat(" ", 5<<20):                                 "more than",

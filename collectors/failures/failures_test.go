@@ -182,7 +182,7 @@ func TestHeads(t *testing.T) {
 	if !cmp.Equal(rows.Dropped, map[string]uint64{feeds.Malformed: 1, feeds.NoTime: 1, feeds.NotAFailure: 1}) {
 		t.Errorf("dropped %v", rows.Dropped)
 	}
-	if len(rows.Faults) != 2 || rows.Faults[1] != (feeds.Fault{Where: "t.tsv", Reason: feeds.NoTime, Detail: "a failure without a time that can be read: node_failed n1 soon  "}) {
+	if len(rows.Faults) != 2 || rows.Faults[1] != (feeds.Fault{Where: "t.tsv", Reason: feeds.NoTime, Detail: "no parsable time: node_failed n1 soon  "}) {
 		t.Errorf("faults %q", rows.Faults)
 	}
 	rows, err = parse("Timestamp : 2025-03-01 12:19:52 CST +0800\nPort Counters\n-W- S0c42a10300100000/N0c42a10300100000/P4 - \"link_down_counter\" increased during the run\n", failures.Options{})
@@ -314,7 +314,7 @@ func TestFaultsOfFailures(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := []feeds.Fault{{Where: "a.log", Reason: feeds.UnknownKind, Detail: "a kind that there is none of: 2026-01-05T00:30:00Z link_exploded leaf0 3"}}
+	want := []feeds.Fault{{Where: "a.log", Reason: feeds.UnknownKind, Detail: "unknown kind: 2026-01-05T00:30:00Z link_exploded leaf0 3"}}
 	if diff := cmp.Diff(want, rows.Faults); diff != "" {
 		t.Error(diff)
 	}

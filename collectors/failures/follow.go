@@ -41,7 +41,7 @@ type follower struct {
 	at        position
 	begun     bool   // at is where to resume
 	part      []byte // an incomplete last line, starting at at.Offset
-	skipping  bool   // skip the rest of a line that is too long
+	skipping  bool   // skip the rest of line too long
 	leaving   bool   // the last read found that the file was rotated
 	lost      int    // files that were rotated away before they were read completely
 }

@@ -77,7 +77,7 @@ func NewParser(opt Options) (*Parser, error) {
 	if opt.Format != "" {
 		i := slices.IndexFunc(p.forms, func(f form) bool { return f.name == opt.Format })
 		if i < 0 {
-			return nil, fmt.Errorf("format %q: want %s, or nothing", opt.Format, strings.Join(Formats(), ", "))
+			return nil, fmt.Errorf("format %q: want %s, or empty", opt.Format, strings.Join(Formats(), ", "))
 		}
 		p.forms = p.forms[i : i+1]
 	}
@@ -103,11 +103,11 @@ func (p *Parser) Line(line string, rows *feeds.Rows) {
 			failure.Detail = feeds.Clean(failure.Detail, 500)
 			rows.Failures = append(rows.Failures, failure)
 		case malformed:
-			rows.Refuse(feeds.Malformed, p.opt.Name, "a line that cannot be read: "+line)
+			rows.Refuse(feeds.Malformed, p.opt.Name, "unparsable line: "+line)
 		case unknown:
-			rows.Refuse(feeds.UnknownKind, p.opt.Name, "a kind that there is none of: "+line)
+			rows.Refuse(feeds.UnknownKind, p.opt.Name, "unknown kind: "+line)
 		case noTime:
-			rows.Refuse(feeds.NoTime, p.opt.Name, "a failure without a time that can be read: "+line)
+			rows.Refuse(feeds.NoTime, p.opt.Name, "no parsable time: "+line)
 		case nothing:
 			rows.Drop(feeds.NotAFailure, 1)
 		}

@@ -38,7 +38,7 @@ func LogKind() feeds.Kind {
 // Validate joins all errors. Paths may be empty while the feed is disabled; Open checks that.
 func (c *LogConfig) Validate() error {
 	var f faults.List
-	f.Check(c.Format == "" || slices.Contains(Formats(), c.Format), "format", "%q: want %s, or nothing", c.Format, strings.Join(Formats(), ", "))
+	f.Check(c.Format == "" || slices.Contains(Formats(), c.Format), "format", "%q: want %s, or empty", c.Format, strings.Join(Formats(), ", "))
 	_, err := time.LoadLocation(c.zone())
 	f.Check(err == nil, "time_zone", "%q: want a name of the time zone database such as Europe/Berlin, UTC or Local", c.TimeZone)
 	return f.Err()
@@ -105,7 +105,7 @@ func (s *logs) Read(ctx context.Context, now time.Time) (rows feeds.Rows, err er
 			break
 		}
 		l.parser.Refer(Reference(l.follower.path, now))
-		more, err := l.follower.read(sink{func(text string) { l.parser.Line(text, &rows) }, func() { rows.Refuse(feeds.TooLong, l.follower.path, "a line that is too long") }, full})
+		more, err := l.follower.read(sink{func(text string) { l.parser.Line(text, &rows) }, func() { rows.Refuse(feeds.TooLong, l.follower.path, "line too long") }, full})
 		rows.More = rows.More || more
 		if err != nil {
 			errs = append(errs, fmt.Errorf("log %s: %w", l.follower.path, err))

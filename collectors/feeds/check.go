@@ -55,7 +55,7 @@ func check(rows *Rows, now time.Time, tolerance time.Duration) *Rows {
 		case j.End != 0 && j.End < j.Start:
 			out.Refuse(Backwards, where, fmt.Sprintf("it ends at %v, before it starts at %v", j.End, j.Start))
 		case j.Start <= 0:
-			out.Refuse(NoTime, where, "it has no start")
+			out.Refuse(NoTime, where, "no start time")
 		case !sendable(j.ID):
 			out.Refuse(Unsendable, where, "its id is empty, too long or has control characters")
 		default:
@@ -69,9 +69,9 @@ func check(rows *Rows, now time.Time, tolerance time.Duration) *Rows {
 		case f.Time > latest:
 			out.Refuse(Future, where, Ahead(f.Time, tolerance))
 		case f.Time <= 0:
-			out.Refuse(NoTime, where, "it has no time")
+			out.Refuse(NoTime, where, "no time")
 		case len(f.Device) > maxNameBytes || len(f.Port) > maxNameBytes || !utf8.ValidString(f.Device+f.Port):
-			out.Refuse(Unsendable, where, "the names of its device and port are too long or no UTF-8")
+			out.Refuse(Unsendable, where, "its device or port name is too long or not UTF-8")
 		default:
 			f.Detail = Clean(f.Detail, maxTextBytes)
 			out.Failures = append(out.Failures, f)
@@ -83,7 +83,7 @@ func check(rows *Rows, now time.Time, tolerance time.Duration) *Rows {
 		case t.Time > latest:
 			out.Refuse(Future, where, Ahead(t.Time, tolerance))
 		case t.Time <= 0:
-			out.Refuse(NoTime, where, "it has no time")
+			out.Refuse(NoTime, where, "no time")
 		case !sendable(t.JobID):
 			out.Refuse(Unsendable, where, "its id is empty, too long or has control characters")
 		default:
@@ -161,7 +161,7 @@ func resolveFailure(r *nodes.Resolver, f schema.Failure, parts []*Rows, rows *Ro
 		}
 	}
 	if !placed {
-		rows.Refuse(NoPort, fmt.Sprintf("%s of %.40q", f.Kind, f.Device), fmt.Sprintf("%.80q is no port of its devices in the fabrics, or it may be of several", f.Port))
+		rows.Refuse(NoPort, fmt.Sprintf("%s of %.40q", f.Kind, f.Device), fmt.Sprintf("%.80q is not a port of its device in any of the fabrics, or is ambiguous", f.Port))
 	}
 }
 

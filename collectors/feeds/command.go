@@ -43,7 +43,7 @@ func Run(ctx context.Context, argv, environ []string, read func(io.Reader) error
 	case !killed && ctx.Err() != nil:
 		return fmt.Errorf("run %s: %w", argv[0], ctx.Err())
 	case killed || readErr != nil && waitErr == nil:
-		return fmt.Errorf("read what %s prints: %w", argv[0], readErr)
+		return fmt.Errorf("read the output of %s: %w", argv[0], readErr)
 	case waitErr != nil && said.text.Len() > 0:
 		return fmt.Errorf("run %s: %w: %s", argv[0], waitErr, strings.TrimSpace(said.text.String()))
 	case waitErr != nil:

@@ -19,10 +19,10 @@ import (
 // The state reports malformed output of a command, or that it does not respond, but not how it was stopped.
 func TestErrorsOfCommands(t *testing.T) {
 	for script, want := range map[string]string{
-		"echo '<html>'; sleep 60":                    "read what sh prints: no JSON: <",
+		"echo '<html>'; sleep 60":                    "read the output of sh: no JSON: <",
 		"echo down >&2; exit 3":                      "exit status 3: down",
 		"echo '{'; sleep 0.1; echo down >&2; exit 3": "exit status 3: down",
-		"sleep 60": "no answer within its timeout of 1s",
+		"sleep 60": "timed out after 1s",
 	} {
 		b := newBench(t, nil)
 		source := commandSource{"sh", "-c", script}

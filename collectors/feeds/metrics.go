@@ -31,7 +31,7 @@ func NewMetrics(reg prometheus.Registerer) (*Metrics, error) {
 		failed:     counter("read_failures_total", "Reads of a feed that failed.", "reason"),
 		read:       counter("rows_read_total", "Rows read from a feed."),
 		rows:       counter("rows_total", "Rows of a feed that were emitted, once for each fabric."),
-		drops:      counter("rows_dropped_total", "Rows of a feed that were not used.", "reason"),
+		drops:      counter("rows_dropped_total", "Rows of a feed that were dropped, by reason.", "reason"),
 		retries:    counter("retries_total", "Retries of rows of a feed that were not accepted."),
 		unknown:    counter("nodes_unknown_total", "Node names in rows of a feed that match no device of its fabrics.", "reason"),
 		states:     prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "giverny_feed_state", Help: "1 for the current state of a feed, 0 for the others."}, []string{"feed", "state"}),

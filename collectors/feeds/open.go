@@ -11,7 +11,7 @@ import (
 func Open(path string) (*os.File, error) {
 	made := path == "/dev/stdin" || strings.HasPrefix(path, "/dev/fd/") || strings.HasPrefix(path, "/proc/")
 	if info, err := os.Stat(path); err == nil && info.Mode()&os.ModeNamedPipe != 0 && !made {
-		return nil, fmt.Errorf("open %s: it is a named pipe: give a regular file, to which the program writes", path)
+		return nil, fmt.Errorf("open %s: it is a named pipe: use a regular file that the program writes to", path)
 	}
 	return os.Open(path)
 }

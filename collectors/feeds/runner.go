@@ -115,7 +115,7 @@ func (r *Runner) State() string {
 	case h.State == Implausible && h.lie != "":
 		text += fmt.Sprintf(" (%s)", h.lie)
 	case h.State == Unmatched:
-		text += fmt.Sprintf(" (none of the last %d rows has a device of its fabrics, for example %s; name them in node_map or import the topology again)", h.strangers, h.stranger)
+		text += fmt.Sprintf(" (none of the last %d rows has a device of its fabrics, for example %s; map them in node_map or import the topology again)", h.strangers, h.stranger)
 	}
 	return text
 }
@@ -154,7 +154,7 @@ func (r *Runner) Once(ctx context.Context) (n int, more bool) {
 	timedOut := errors.Is(reading.Err(), context.DeadlineExceeded)
 	cancel()
 	if timedOut && err != nil {
-		err = fmt.Errorf("no answer within its timeout of %v: %w", r.cfg.Timeout, err)
+		err = fmt.Errorf("timed out after %v: %w", r.cfg.Timeout, err)
 	}
 	if ctx.Err() != nil {
 		return 0, false // stopping: uncommitted rows are read again
@@ -166,7 +166,7 @@ func (r *Runner) Once(ctx context.Context) (n int, more bool) {
 	took := r.take(ctx, now, &rows)
 	if ctx.Err() == nil {
 		if commit := r.source.Commit(); commit != nil {
-			err = errors.Join(err, fmt.Errorf("note how far it is: %w", commit))
+			err = errors.Join(err, fmt.Errorf("save its position: %w", commit))
 		}
 	}
 	r.note(now, &rows, took, err)
@@ -190,7 +190,7 @@ func (r *Runner) take(ctx context.Context, now time.Time, rows *Rows) taken {
 		r.log.Warn("feeds: rows dropped", "rows", dropped)
 	}
 	if doubted := r.freshFaults(rows.Doubts); doubted != "" {
-		r.log.Warn("feeds: rows used although their times cannot be right", "rows", doubted)
+		r.log.Warn("feeds: rows used despite implausible times", "rows", doubted)
 	}
 	for reason, n := range checked.Dropped {
 		r.metrics.dropped(reason).Add(float64(n))
@@ -223,7 +223,7 @@ func sendRows[T any](ctx context.Context, r *Runner, fabric string, rows []T, em
 		r.metrics.retries.Inc()
 		r.setBehind()
 		if failures == 1 {
-			r.log.Warn("feeds: rows not taken, retrying", "fabric", fabric, "rows", len(rows), "error", err)
+			r.log.Warn("feeds: rows not accepted, retrying", "fabric", fabric, "rows", len(rows), "error", err)
 		}
 	})
 	switch {
@@ -272,7 +272,7 @@ func (r *Runner) noteMissing(missing nodes.Missing) {
 			}
 		}
 		if len(fresh) > 0 {
-			r.log.Warn("feeds: nodes are no devices of the fabric, left out; name them in node_map or import the topology again",
+			r.log.Warn("feeds: nodes are not devices of the fabric, ignored; map them in node_map or import the topology again",
 				"reason", reason, "nodes", len(fresh), "examples", fresh[:min(3, len(fresh))])
 		}
 	}

@@ -29,7 +29,7 @@ func (s *Store) Load(v any) (bool, error) {
 		err = json.Unmarshal(text, v)
 	}
 	if err != nil {
-		return false, fmt.Errorf("state of the feed in %s: %w; remove the file to begin without it", s.path, err)
+		return false, fmt.Errorf("state of the feed in %s: %w; remove the file to start without it", s.path, err)
 	}
 	return true, nil
 }

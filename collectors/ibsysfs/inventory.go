@@ -81,7 +81,7 @@ func (c *Collector) DataBytes(adapter string) (bytes uint64, err error) {
 		}
 	}
 	if counters == 0 {
-		return 0, fmt.Errorf("adapter %s has no counters of data: what others move cannot be seen", adapter)
+		return 0, fmt.Errorf("adapter %s has no data counters: traffic of others on it cannot be measured", adapter)
 	}
 	return bytes, nil
 }

@@ -14,7 +14,7 @@ import (
 )
 
 // ErrNoStart means that a job has nodes but no start time.
-var ErrNoStart = errors.New(`no start; want one such as "2026-01-05T00:30:00Z", or no nodes while the job waits`)
+var ErrNoStart = errors.New(`no start; want one such as "2026-01-05T00:30:00Z", or no nodes while the job is pending`)
 
 const example = `{"job_id":"17","name":"PSDNS","user":"flow","nodes":["9,1,1"],"start":"2026-01-05T00:30:00Z"}`
 
@@ -78,7 +78,7 @@ func Parse(text []byte) (schema.Job, error) {
 	case job.ID == "":
 		return job, errors.New("no job_id; want a job such as " + example)
 	case in.Nodes == nil && job.End == 0:
-		return job, fmt.Errorf("job %q has no nodes; want a list of names, empty if it waits", job.ID)
+		return job, fmt.Errorf("job %q has no nodes; want a list of names, empty while it is pending", job.ID)
 	case len(in.Nodes) > 0 && job.Start == 0:
 		return job, fmt.Errorf("job %q: %w", job.ID, ErrNoStart)
 	}
@@ -94,7 +94,7 @@ func Parse(text []byte) (schema.Job, error) {
 func worded(err error, text []byte) error {
 	if kind, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
 		if kind.Field == "" {
-			return fmt.Errorf("no JSON object but a JSON %s; want one job per line, such as %s", kind.Value, example)
+			return fmt.Errorf("want a JSON object, not a JSON %s; one job per line, such as %s", kind.Value, example)
 		}
 		return fmt.Errorf("field %s is a %s; want it as in %s", kind.Field, kind.Value, example)
 	}
@@ -107,5 +107,5 @@ func worded(err error, text []byte) error {
 	if d := json.NewDecoder(bytes.NewReader(text)); d.Decode(&json.RawMessage{}) == nil && d.More() {
 		return errors.New("more than one JSON value; want one job per line")
 	}
-	return fmt.Errorf("no JSON object: %w; want one job per line", err)
+	return fmt.Errorf("not a JSON object: %w; want one job per line", err)
 }

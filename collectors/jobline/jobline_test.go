@@ -34,8 +34,8 @@ func TestParse(t *testing.T) {
 
 func TestParseFaults(t *testing.T) {
 	for line, want := range map[string]string{
-		`{bad`:                      "no JSON object",
-		`[{"job_id":"1"}]`:          "no JSON object but a JSON array; want one job per line",
+		`{bad`:                      "not a JSON object",
+		`[{"job_id":"1"}]`:          "want a JSON object, not a JSON array; one job per line",
 		`{"job_id":"1"} {}`:         "more than one JSON value",
 		`{"nodes":[]}`:              "no job_id",
 		`{"job_id":[1],"nodes":[]}`: "job_id [1]: want text",

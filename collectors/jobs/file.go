@@ -99,7 +99,7 @@ type FileConfig struct {
 
 // FileKind is the entry in the registry.
 func FileKind() feeds.Kind {
-	return feeds.Kind{Name: "file", Description: "A file of jobs: JSON lines, CSV, or what sacct or squeue printed.", Interval: 30 * time.Second, NewConfig: func() feeds.SourceConfig {
+	return feeds.Kind{Name: "file", Description: "A file of jobs: JSON lines, CSV, or output of sacct or squeue.", Interval: 30 * time.Second, NewConfig: func() feeds.SourceConfig {
 		return &FileConfig{TimeZone: "Local", Limits: defaultLimits()}
 	}}
 }
@@ -111,7 +111,7 @@ func (c *FileConfig) Validate() error {
 	for _, format := range Formats() {
 		known = known || c.Format == format
 	}
-	f.Check(known, "format", "%q: want %s, or nothing", c.Format, strings.Join(Formats(), ", "))
+	f.Check(known, "format", "%q: want %s, or empty", c.Format, strings.Join(Formats(), ", "))
 	_, err := zoneOf(c.TimeZone)
 	f.Check(err == nil, "time_zone", "%v", err)
 	c.Limits.validate(&f)

@@ -41,7 +41,7 @@ func readPods(r io.Reader, name string) (List, error) {
 	case err != nil:
 		return List{}, fmt.Errorf("%s: %w", name, err)
 	case !listed:
-		return List{}, fmt.Errorf("%s: no key \"items\"; want what `kubectl get pods --all-namespaces --output json` prints", name)
+		return List{}, fmt.Errorf("%s: no key \"items\"; want the output of `kubectl get pods --all-namespaces --output json`", name)
 	}
 	grouping := usualGrouping()
 	list := grouping.Jobs(pods, nil)

@@ -95,7 +95,7 @@ type sacctParser struct {
 func newSacctParser(head string, opt SacctOptions) (*sacctParser, error) {
 	m := header.FindStringSubmatch(head)
 	if m == nil {
-		return nil, fmt.Errorf("%.60q is no header of sacct: run it with --parsable2 and without --noheader", head)
+		return nil, fmt.Errorf("%.60q is not a header line of sacct: run it with --parsable2 and without --noheader", head)
 	}
 	p := &sacctParser{opt: opt, clock: clock{opt.Zone}, delimiter: m[2], at: map[string]int{}, nameAt: -1}
 	names := strings.Split(strings.TrimSuffix(head, p.delimiter), p.delimiter) // --parsable adds one at the end
@@ -182,7 +182,7 @@ func (p *sacctParser) record(f []string) {
 	start, end, ok := p.clock.span(f[p.at["Start"]], f[p.at["End"]])
 	switch {
 	case m == nil || !ok:
-		p.list.drop(feeds.Malformed, fmt.Sprintf("id %q, start %q, end %q: one of them cannot be read", f[p.at["id"]], f[p.at["Start"]], f[p.at["End"]]))
+		p.list.drop(feeds.Malformed, fmt.Sprintf("id %q, start %q, end %q: one of them cannot be parsed", f[p.at["id"]], f[p.at["Start"]], f[p.at["End"]]))
 		return
 	case m[4] != "":
 		p.list.Steps++

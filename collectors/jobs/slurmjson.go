@@ -67,7 +67,7 @@ func ReadSlurmJSON(r io.Reader, name string, opt SlurmOptions) (List, error) {
 		return list, fmt.Errorf("%s: Slurm reports: %.300s", name, reported)
 	case !found:
 		list.Complete = false
-		return list, fmt.Errorf("%s: no key \"jobs\"; want what `squeue --json` prints", name)
+		return list, fmt.Errorf("%s: no key \"jobs\"; want the output of `squeue --json`", name)
 	}
 	return list, nil
 }

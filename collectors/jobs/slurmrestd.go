@@ -91,7 +91,7 @@ func (s *slurmrestd) list(ctx context.Context, _, _ time.Time) (List, error) {
 		}
 		return list, err
 	}
-	return List{}, fmt.Errorf("slurmrestd at %s: none of %s: %w; set version", s.cfg.URL, strings.Join(versions, ", "), errNoVersion)
+	return List{}, fmt.Errorf("slurmrestd at %s: it supports none of the API versions %s: %w; set version", s.cfg.URL, strings.Join(versions, ", "), errNoVersion)
 }
 
 func (s *slurmrestd) ask(ctx context.Context, version string) (list List, err error) {
@@ -128,7 +128,7 @@ func (s *slurmrestd) ask(ctx context.Context, version string) (list List, err er
 func httpGet(ctx context.Context, client *http.Client, address string, header http.Header, read func(status int, body io.Reader) error) error {
 	ask, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
 	if err != nil {
-		return errors.New("the address is no URL") // err would print the whole URL
+		return errors.New("the address is not a URL") // err would print the whole URL
 	}
 	ask.Header = header
 	answer, err := client.Do(ask)

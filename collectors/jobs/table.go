@@ -89,7 +89,7 @@ func readCSV(r io.Reader, name string, zone *time.Location) (List, error) {
 		}
 		list.place, _ = in.FieldPos(0)
 		if unclosed(f, at["nodes"], columns) {
-			list.drop(feeds.Malformed, "a field takes in the lines after it: close its quotation mark")
+			list.drop(feeds.Malformed, "a quoted field spans several lines: close its quotation mark")
 			continue
 		}
 		list.addFields(f, at, clock)

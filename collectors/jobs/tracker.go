@@ -105,7 +105,7 @@ func (t *Tracker) doubt(list *List, row *Row) {
 		return
 	}
 	list.Doubts = append(list.Doubts, feeds.NewFault(list.Where(row.Place), feeds.Late, fmt.Sprintf(
-		"job %.40q: it started at %v, but no list before %v had it: the scheduler's clock is behind this host's, or its lists are late", row.Job.ID, row.Job.Start, t.prompt.UTC().Format(time.RFC3339))))
+		"job %.40q: it started at %v, but no list before %v contained it: the scheduler's clock is behind this host's, or its lists are late", row.Job.ID, row.Job.Start, t.prompt.UTC().Format(time.RFC3339))))
 }
 
 // evict makes room by forgetting ended jobs that the current list has not shown so far.

@@ -63,7 +63,7 @@ func parseBlocks(text []byte) ([]block, error) {
 				blocks = append(blocks, b)
 			}
 		} else if len(blocks) == 0 {
-			err = fmt.Errorf("%q stands under no header", line)
+			err = fmt.Errorf("%q has no header before it", line)
 		} else {
 			err = blocks[len(blocks)-1].parseCounter(line)
 		}

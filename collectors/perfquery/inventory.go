@@ -70,7 +70,7 @@ func parseInventory(text []byte) ([]target, error) {
 			}
 		case strings.HasPrefix(line, "["):
 			if len(targets) == 0 {
-				err = fmt.Errorf("port %q stands under no node", line)
+				err = fmt.Errorf("port %q has no node before it", line)
 				break
 			}
 			err = targets[len(targets)-1].parsePort(line)
@@ -96,7 +96,7 @@ func parseNode(line string) (target, error) {
 	}
 	_, guid, ok := strings.Cut(fields[1], "-")
 	if _, err := strconv.ParseUint(guid, 16, 64); !ok || err != nil {
-		return target{}, fmt.Errorf("node %q: %q is no S-GUID or H-GUID", line, fields[1])
+		return target{}, fmt.Errorf("node %q: %q is not an S-GUID or H-GUID", line, fields[1])
 	}
 	return target{guid: guid, name: strings.TrimSpace(fields[3]), isSwitch: strings.HasPrefix(line, "Switch")}, nil
 }

@@ -38,7 +38,7 @@ func (n *node) Name() string { return n.target.name }
 func (n *node) Read(ctx context.Context, r *collectors.Reading) error {
 	if n.waiting > 0 {
 		n.waiting--
-		return fmt.Errorf("%w: it failed %d times in a row, %d polls to go", collectors.ErrBackoff, n.failures, n.waiting)
+		return fmt.Errorf("%w: failed %d times in a row, retrying in %d polls", collectors.ErrBackoff, n.failures, n.waiting)
 	}
 	err := n.query(ctx, r)
 	switch {
@@ -105,14 +105,14 @@ func (n *node) queryGroup(ctx context.Context, r *collectors.Reading, ports []ta
 	for i := range blocks {
 		b := &blocks[i]
 		if !slices.ContainsFunc(ports, func(p targetPort) bool { return p.number == b.port }) || b.extended != extended || !b.whole() {
-			return errors.Join(runErr, fmt.Errorf("the answer holds port %d, which was not asked for, or half of it: %w", b.port, collectors.ErrMalformed))
+			return errors.Join(runErr, fmt.Errorf("the answer contains port %d, which was not requested or is incomplete: %w", b.port, collectors.ErrMalformed))
 		}
 		// Its ports were read one after the other between begun and now.
 		at := begun.Add(took * time.Duration(i+1) / time.Duration(len(ports)+1))
 		n.take(r, b, at)
 	}
 	if runErr == nil && parseErr == nil && len(blocks) < len(ports) {
-		parseErr = fmt.Errorf("%d ports of %d were answered: %w", len(blocks), len(ports), collectors.ErrMalformed)
+		parseErr = fmt.Errorf("only %d of %d ports were answered: %w", len(blocks), len(ports), collectors.ErrMalformed)
 	}
 	return errors.Join(runErr, parseErr)
 }

@@ -200,7 +200,7 @@ func (c *Config) run(ctx context.Context, program string, args ...string) ([]byt
 	case ctx.Err() != nil:
 		err = fmt.Errorf("%s %s: %w", program, strings.Join(args, " "), ctx.Err())
 	case stdout.Over():
-		err = fmt.Errorf("%s %s: it prints more than %d bytes", program, strings.Join(args, " "), maxOutputBytes)
+		err = fmt.Errorf("%s %s: the output has more than %d bytes", program, strings.Join(args, " "), maxOutputBytes)
 	case errors.Is(err, exec.ErrNotFound):
 		err = fmt.Errorf("%w; install infiniband-diags", err)
 	case err != nil:

@@ -69,7 +69,7 @@ func addRow(rows *feeds.Rows, f []string, at map[string]int, where string) {
 	}
 	t := schema.JobTraffic{JobID: strings.Clone(field("job_id"))}
 	if err := t.Time.UnmarshalText([]byte(field("time"))); err != nil || t.Time == 0 {
-		rows.Refuse(feeds.NoTime, where, fmt.Sprintf("time %q: want such as 2026-01-05T00:30:00Z", field("time")))
+		rows.Refuse(feeds.NoTime, where, fmt.Sprintf("time %q: want a time such as 2026-01-05T00:30:00Z", field("time")))
 		return
 	}
 	for name, into := range map[string]**float64{"read_bytes": &t.Read, "write_bytes": &t.Write, "rdma_read_bytes": &t.RDMARead, "rdma_write_bytes": &t.RDMAWrite} {
@@ -99,7 +99,7 @@ type FileConfig struct {
 
 // FileKind is the entry in the registry.
 func FileKind() feeds.Kind {
-	return feeds.Kind{Name: "file", Description: "A CSV of what jobs moved, a row per job and interval.", Interval: 30 * time.Second,
+	return feeds.Kind{Name: "file", Description: "A CSV of the traffic of jobs, a row per job and interval.", Interval: 30 * time.Second,
 		NewConfig: func() feeds.SourceConfig { return &FileConfig{} }}
 }
 
@@ -109,7 +109,7 @@ func (c *FileConfig) Validate() error { return nil }
 // Open creates the source. Nothing is read yet.
 func (c *FileConfig) Open(env feeds.Env) (feeds.Source, error) {
 	if c.Path == "" {
-		return nil, errors.New("path: empty; want a CSV of what jobs moved")
+		return nil, errors.New("path: empty; want a CSV of the traffic of jobs")
 	}
 	f := &file{path: c.Path, store: env.Store}
 	_, err := env.Store.Load(&f.done)

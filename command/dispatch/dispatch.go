@@ -66,7 +66,7 @@ func RootOf(root *schema.Root, hosts []Host) (Root, error) {
 			}
 		}
 	}
-	return Root{}, fmt.Errorf("none of the %d agents that answered reports an adapter of %s; is an agent with its command section there? Or name a NIC model", len(hosts), strings.Join(named, " or "))
+	return Root{}, fmt.Errorf("none of the %d agents that answered reports an adapter of %s; check that an agent with a command section runs there, or name a NIC model", len(hosts), strings.Join(named, " or "))
 }
 
 // Bus carries commands: a *command.Client.

@@ -16,7 +16,7 @@ import (
 type deaf struct{ *dispatchtest.Site }
 
 func (deaf) Ask(context.Context, *schema.Command, time.Duration, int) ([]command.Answer, error) {
-	return []command.Answer{{CommandResult: schema.CommandResult{Agent: "n1", Status: schema.CommandRefused, Reason: "the signature is of none of the keys"}}}, nil
+	return []command.Answer{{CommandResult: schema.CommandResult{Agent: "n1", Status: schema.CommandRefused, Reason: "the signature matches none of the keys"}}}, nil
 }
 
 // If all agents refuse to be listed, their reason is reported, not that no agent has the adapter.
@@ -24,7 +24,7 @@ func TestAgentsThatRefuse(t *testing.T) {
 	d := new(dispatchtest.Site).Dispatcher()
 	d.Bus = deaf{new(dispatchtest.Site)}
 	_, err := d.Hosts(t.Context(), nil)
-	if want := `agent "n1" refused to be listed: the signature is of none of the keys`; err == nil || err.Error() != want {
+	if want := `agent "n1" refused to be listed: the signature matches none of the keys`; err == nil || err.Error() != want {
 		t.Errorf("%v, want %s", err, want)
 	}
 }

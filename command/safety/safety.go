@@ -107,20 +107,20 @@ func (g *Guard) Allowed(o Order) (*Permission, *Refusal) {
 	case best != nil:
 		return best, nil
 	case late != nil:
-		return nil, Refuse(OutOfHours, "%s may have %s done on %s from %s UTC only", o.Principal, o.Kind, o.Agent, strings.Join(late.Hours, ", "))
+		return nil, Refuse(OutOfHours, "%s may run %s on %s only from %s UTC", o.Principal, o.Kind, o.Agent, strings.Join(late.Hours, ", "))
 	}
-	return nil, Refuse(NotAllowed, "%s may not have %s done on %s; command.allow of that agent lists what is allowed", o.Principal, o.Kind, o.Agent)
+	return nil, Refuse(NotAllowed, "%s may not run %s on %s; command.allow of that agent lists what is allowed", o.Principal, o.Kind, o.Agent)
 }
 
 // Room reports whether one more may begin now.
 func (g *Guard) Room(nowNanos int64) *Refusal {
 	if n := len(g.running); n >= g.limits.AtATime {
-		return Refuse(TooMany, "%d run already, limits.at_a_time is %d; wait or cancel one", n, g.limits.AtATime)
+		return Refuse(TooMany, "%d are already running, limits.at_a_time is %d; wait or cancel one", n, g.limits.AtATime)
 	}
 	g.forget(nowNanos)
 	if n := len(g.starts); n >= g.limits.PerHour {
 		next := time.Duration(g.starts[n-g.limits.PerHour] + int64(time.Hour) - nowNanos)
-		return Refuse(TooOften, "%d have begun within an hour, limits.per_hour is %d; the next may begin in %v", n, g.limits.PerHour, next.Round(time.Second))
+		return Refuse(TooOften, "%d were started within the last hour, limits.per_hour is %d; retry in %v", n, g.limits.PerHour, next.Round(time.Second))
 	}
 	return nil
 }

@@ -21,14 +21,14 @@ var live = []view{
 			" AND (time, graph_version, revision) = (SELECT time, graph_version, revision FROM giverny.intervals WHERE " + ofFabric + " ORDER BY time DESC, revision DESC, stored_at DESC LIMIT 1) ORDER BY mean DESC"},
 	{title: "Events", kind: "table", unit: "short", width: 8,
 		sql: "SELECT time, kind, device, port, detail FROM giverny.events WHERE " + inSpan + " ORDER BY time DESC LIMIT 200"},
-	{title: "Diagnoses", about: "Why regions at Low or above are congested, the latest of each region.", kind: "table", unit: "short", width: 16,
+	{title: "Diagnoses", about: "Causes of regions at Low or above, the latest diagnosis of each region.", kind: "table", unit: "short", width: 16,
 		sql: "SELECT max(time) AS last, region_id, argMax(severity, time) AS severity, argMax(class, time) AS class, round(argMax(confidence, time), 2) AS confidence," +
 			" argMax(job_ids, time) AS jobs, argMax(root_device, time) AS root, argMax(action, time) AS action, argMax(text, time) AS text" +
 			" FROM giverny.diagnoses WHERE " + inSpan + " AND " + asHeld + " GROUP BY region_id ORDER BY last DESC LIMIT 100"},
 	{title: "Causes", kind: "timeseries", unit: "short", width: 8, stacked: true,
 		sql: "SELECT toStartOfFiveMinutes(time) AS at, class, uniq(region_id) AS regions" +
 			" FROM giverny.diagnoses WHERE " + inSpan + " AND " + asHeld + " GROUP BY at, class ORDER BY at"},
-	{title: "Jobs that were accused", kind: "table", unit: "short", width: 12,
+	{title: "Accused jobs", kind: "table", unit: "short", width: 12,
 		sql: "SELECT job, uniq(region_id) AS regions, count() AS diagnoses, round(avg(blame), 2) AS blame" +
 			" FROM giverny.diagnoses ARRAY JOIN job_ids AS job, blames AS blame WHERE " + inSpan + " AND " + asHeld + " GROUP BY job ORDER BY diagnoses DESC LIMIT 20"},
 	{title: "Searches of NICs", about: "The latest step of each.", kind: "table", unit: "short", width: 12,
@@ -57,7 +57,7 @@ const severityOf = "['unknown', 'Neg', 'Low', 'Medium', 'High'][x + 2]"
 
 // history shows months, from the roll-ups.
 var history = []view{
-	{title: "State of the network, hours of a day", about: "Monet, figure 6: its worst region by any metric. Open hours are not rolled up yet.", kind: "timeseries", unit: "h", width: 24, stacked: true,
+	{title: "State of the network, hours of a day", about: "Monet, figure 6: the state of the worst region by any metric. The current hour is not rolled up yet.", kind: "timeseries", unit: "h", width: 24, stacked: true,
 		sql: counts("toStartOfDay(c.time) AS day, "+severityOf+" AS state, sum(total) / 3600000 AS hours",
 			"network_state", "AND metric = '' GROUP BY day, state ORDER BY day")},
 	{title: "Regions by links (Monet, figure 5a)", kind: "table", unit: "short", width: 8,

@@ -49,8 +49,8 @@ func Of[T any](api API, rows []operation.Operation[T]) (*openapi3.T, error) {
 	}
 	b.ref(reflect.TypeFor[problem.Problem]())
 	doc.Components = &openapi3.Components{Schemas: b.schemas, Responses: responses(), SecuritySchemes: openapi3.SecuritySchemes{
-		"token":   {Value: &openapi3.SecurityScheme{Type: "http", Scheme: "bearer", Description: "A token of the file http.access.tokens."}},
-		"session": {Value: &openapi3.SecurityScheme{Type: "apiKey", In: "cookie", Name: "giverny_session", Description: "What POST /login sets."}}}}
+		"token":   {Value: &openapi3.SecurityScheme{Type: "http", Scheme: "bearer", Description: "A token from the file http.access.tokens."}},
+		"session": {Value: &openapi3.SecurityScheme{Type: "apiKey", In: "cookie", Name: "giverny_session", Description: "Set by POST /login."}}}}
 	doc.Security = openapi3.SecurityRequirements{{"token": {}}, {"session": {}}}
 	return doc, b.err
 }
@@ -90,7 +90,7 @@ func responses() openapi3.ResponseBodies {
 		r := &openapi3.Response{Description: &text, Content: openapi3.Content{"application/problem+json": {Schema: component("Problem")}}}
 		if status == http.StatusTooManyRequests || status == http.StatusServiceUnavailable {
 			r.Headers = openapi3.Headers{"Retry-After": {Value: &openapi3.Header{Parameter: openapi3.Parameter{
-				Description: "Seconds after which to ask again.", Schema: simple("integer").NewRef()}}}}
+				Description: "Seconds to wait before a retry.", Schema: simple("integer").NewRef()}}}}
 		}
 		all[responseName(status)] = &openapi3.ResponseRef{Value: r}
 	}
@@ -121,10 +121,10 @@ func operationOf[T any](b *builder, row *operation.Operation[T]) *openapi3.Opera
 	}
 	op.Responses.Set("200", &openapi3.ResponseRef{Value: answerOf(b, row)})
 	if row.Empty {
-		op.Responses.Set("204", plain("There is nothing to answer with."))
+		op.Responses.Set("204", plain("Nothing is stored for the request."))
 	}
 	if tagged {
-		op.Responses.Set("304", plain("Nothing has changed since the answer that If-None-Match names."))
+		op.Responses.Set("304", plain("Nothing has changed since the answer with the ETag in If-None-Match."))
 	}
 	for _, status := range problems(row) {
 		op.Responses.Set(strconv.Itoa(status), &openapi3.ResponseRef{Ref: "#/components/responses/" + responseName(status)})

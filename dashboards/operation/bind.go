@@ -228,7 +228,7 @@ func readBody(r *http.Request, to any) error {
 	err = d.Decode(to)
 	if err == nil {
 		if _, more := d.Token(); more != io.EOF {
-			return problem.BadRequest("body: want one JSON value, and nothing behind it")
+			return problem.BadRequest("body: want one JSON value and nothing after it")
 		}
 		return nil
 	}

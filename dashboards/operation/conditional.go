@@ -10,7 +10,7 @@ func (notModified) Error() string { return "not modified" }
 // Conditional is the request header with the tag of the client's copy. Embed it in parameters if the tag is known
 // before the response is made.
 type Conditional struct {
-	IfNoneMatch string `header:"If-None-Match" doc:"The ETag of an earlier answer: 304 where nothing has changed."`
+	IfNoneMatch string `header:"If-None-Match" doc:"The ETag of an earlier answer; 304 if nothing has changed since."`
 }
 
 // Has reports whether the client's copy has the tag.

@@ -58,7 +58,7 @@ func (s *Server[T]) Register(mux *http.ServeMux) {
 		})
 	}
 	mux.HandleFunc(s.Prefix+"/", func(w http.ResponseWriter, r *http.Request) {
-		s.fail(w, "other", problem.New(http.StatusNotFound, "no such path; GET %s/openapi.json describes those there are", s.Prefix))
+		s.fail(w, "other", problem.New(http.StatusNotFound, "no such path; GET %s/openapi.json describes the API", s.Prefix))
 	})
 }
 
@@ -121,7 +121,7 @@ func (s *Server[T]) answer(w http.ResponseWriter, r *http.Request, row *Operatio
 	}
 	if err != nil {
 		if ctx.Err() == context.DeadlineExceeded && r.Context().Err() == nil {
-			err = errors.Join(problem.New(http.StatusServiceUnavailable, "no answer within %v; ask about less", s.bound(row)), err)
+			err = errors.Join(problem.New(http.StatusServiceUnavailable, "timed out after %v; request a shorter span", s.bound(row)), err)
 		}
 		return 0, err
 	}
@@ -149,7 +149,7 @@ func (s *Server[T]) bound(row *Operation[T]) time.Duration {
 func allowed(r *http.Request, least access.Role) error {
 	who := access.Of(r.Context())
 	if who.Role < least {
-		return problem.New(http.StatusForbidden, "%s is %s; this takes the role %s", who.Name, who.Role, least)
+		return problem.New(http.StatusForbidden, "%s has the role %s; this requires the role %s", who.Name, who.Role, least)
 	}
 	return nil
 }

@@ -177,9 +177,9 @@ func mean(values []float64) float64 {
 }
 
 func describe(p *schema.Mitigation) string {
-	met := "no regions congestion event was on"
+	met := "during no congestion event"
 	if p.Congestion != 0 {
-		met = "met the congestion event that began at " + p.Congestion.Time().Format("15:04:05 UTC")
+		met = "during the congestion event that began at " + p.Congestion.Time().Format("15:04:05 UTC")
 	}
 	what := "was not lower"
 	if p.Alleviated {

@@ -7,8 +7,8 @@ import (
 	"github.com/giverny/giverny/schema"
 )
 
-// TestRootAmongFullPorts: if no port has half of a region's stall, the root is at the switch where most is held back for its own
-// ports, and of its full uplinks it is the one with the highest load before.
+// TestRootAmongFullPorts: if no port has half of a region's stall, the root is at the switch where most of it ends,
+// and of its full uplinks it is the one with the highest load before.
 func TestRootAmongFullPorts(t *testing.T) {
 	g := roottest.Graph(t, "fattree:leaves=4,hosts=4,spines=2")
 	p, links := readings(t, g,

@@ -16,10 +16,8 @@ type Pressure struct {
 	Inq    *schema.Series // InqStall, percent of time
 	Credit *schema.Series // CreditStall, percent of time
 
-	Before func(schema.LinkID) float64                 // use before the onset, percent of capacity; -1: not known
-	Flat   func(schema.LinkID) bool                    // whether a link's load was constant since the onset; nil: not known
-	Peaks  func(schema.LinkID) (before, since float64) // highest use before the onset, and since; nil: not known
-	Begins bool                                        // the region began in this interval: readings mix two states
+	Before func(schema.LinkID) float64 // use before the onset, percent of capacity; -1: not known
+	Flat   func(schema.LinkID) bool    // whether a link's load was constant since the onset; nil: not known
 
 	graph    *topology.Graph
 	grid     *routes.Grid // nil if the graph is not a grid

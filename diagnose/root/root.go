@@ -179,8 +179,8 @@ func (p *Pressure) rootOf(region *schema.Region, none BackPressure) BackPressure
 	if out.Leading = schema.NoLink; out.Kind != "" {
 		ends = nil
 	}
-	for i := range p.mostHeld(ends, total) {
-		if out.As != "" {
+	for i := range ends {
+		if out.As != "" || ends[i].stall < leadingShare*total {
 			break
 		}
 		lead := none
@@ -257,12 +257,12 @@ func (p *Pressure) classify(b BackPressure) BackPressure {
 	from, to := p.graph.Ends(b.Link)
 	b.Cannot = b.Stall < stalledPercent && b.Use < fullPercent && p.canSend(b.Link) < ClearlyLess
 	switch {
-	case b.Use >= LeastUse && b.Stall < stalledPercent && !p.graph.IsSwitch(to) && (b.Cannot || p.ceiling(b.Link) < ClearlyLess):
+	case b.Use >= LeastUse && b.Stall < stalledPercent && !p.graph.IsSwitch(to) && (b.Cannot || p.left(b.Link) < ClearlyLess):
 		b.Kind, b.Slower = schema.RootSlowReceiver, true // traffic waits for it
 	case b.Use >= 0 && b.Use < idlePercent && b.Stall < stalledPercent && p.graph.IsSwitch(from) && !p.graph.IsSwitch(to):
 		return BackPressure{Link: schema.NoLink, Use: -1} // neither stalled nor busy: nothing begins here
 	case p.graph.IsSwitch(to):
-		b.Kind, b.Slower = schema.RootLinkCapacity, b.Cannot || b.Use < fullPercent && p.ceiling(b.Link) < ClearlyLess
+		b.Kind, b.Slower = schema.RootLinkCapacity, b.Cannot || b.Use < fullPercent && p.left(b.Link) < ClearlyLess
 		if !p.graph.Link(b.Link).Up {
 			b.Kind = schema.RootLinkDown
 		}

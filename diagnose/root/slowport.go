@@ -16,7 +16,7 @@ func (p *Pressure) canSend(port schema.LinkID) float64 {
 		}
 	}
 	use := p.UseOf(port)
-	if _, since := p.most(port); stalls == 0 || use < LeastUse || since >= FullPort || p.Begins {
+	if stalls == 0 || use < LeastUse || use >= FullPort {
 		return 1
 	}
 	return min(1, use/max(use, squares/stalls-p.StallOf(port)))
@@ -36,63 +36,37 @@ func (p *Pressure) onlyWaitsFor(l, port schema.LinkID) bool {
 	return true
 }
 
-// most returns the highest use of a link before the onset, and since, percent of capacity.
-func (p *Pressure) most(l schema.LinkID) (before, since float64) {
-	if p.Peaks == nil {
-		return max(0, p.Before(l)), p.UseOf(l)
-	}
-	before, since = p.Peaks(l)
-	return before, max(since, p.UseOf(l))
-}
-
-// ceiling is a link's highest use since the onset relative to its highest before; 1 if not known.
-func (p *Pressure) ceiling(l schema.LinkID) float64 {
-	before, since := p.most(l)
+// left is a link's use relative to before the onset; 1 if not known.
+func (p *Pressure) left(l schema.LinkID) float64 {
+	before := p.Before(l)
 	if before < LeastUse {
 		return 1
 	}
-	return since / before
+	return p.UseOf(l) / before
 }
 
-// beyond is by how much a link's highest use since the onset exceeds the highest before, percent of capacity.
-func (p *Pressure) beyond(l schema.LinkID) float64 {
-	before, since := p.most(l)
-	return since - before
-}
+// gained is by how much a link's use exceeds that before the onset, percent of capacity.
+func (p *Pressure) gained(l schema.LinkID) float64 { return p.UseOf(l) - max(0, p.Before(l)) }
 
-// slowest is the port of a switch whose highest use fell clearly since the onset. It is one that nearly all traffic held back by
-// the inputs may wait for: first a port whose cable lost rate in both directions, then one with a constant load since, then the one
-// that lost most, as a smaller load may just have ended. Traffic from a neighbour does not wait for the port back there, so that if
-// it waits too, another port is the slow one.
+// slowest is the port of a switch whose use fell clearly since the onset. It is one that nearly all traffic held back by the inputs
+// may wait for: first a port with a constant load since, then the one that lost most, as a smaller load may just have ended. Traffic
+// from a neighbour does not wait for the port back there, so that if it waits too, another port is the slow one.
 func (p *Pressure) slowest(at topology.DeviceID, links []schema.LinkID) schema.LinkID {
-	slow, most, flat, cable := schema.NoLink, 0., false, false
+	slow, most, flat := schema.NoLink, 0., false
 	all := p.mayWaitFor(at, schema.NoLink)
 	for _, l := range p.graph.LinksAt(at) {
 		from, _ := p.graph.Ends(l)
 		if from != at || p.StallOf(l) >= stalledPercent || p.UseOf(l) < LeastUse || !p.entered(at, l, links) {
 			continue // a port that traffic waits for sends
 		}
-		if p.ceiling(l) >= ClearlyLess || p.mayWaitFor(at, l) < nearlyAll*all {
+		if p.left(l) >= ClearlyLess || p.mayWaitFor(at, l) < nearlyAll*all {
 			continue
 		}
-		lost, sure, both := -p.beyond(l), p.isFlat(l), p.lostBothWays(l)
-		if both && !cable || both == cable && (sure && !flat || sure == flat && lost > most) {
-			slow, most, flat, cable = l, lost, sure, both
+		if lost, sure := -p.gained(l), p.isFlat(l); sure && !flat || sure == flat && lost > most {
+			slow, most, flat = l, lost, sure
 		}
 	}
 	return slow
-}
-
-// lostBothWays reports whether the other direction of a link's cable also carries clearly less, without stall: a cable loses lanes
-// in both directions, while traffic that a switch does not get because of congestion is missing in one.
-func (p *Pressure) lostBothWays(l schema.LinkID) bool {
-	link := p.graph.Link(l)
-	ports, found := p.graph.FindPort(p.graph.Device(link.To).Name, link.ToPort)
-	if !found || ports.Egress == schema.NoLink {
-		return false
-	}
-	back := ports.Egress
-	return p.StallOf(back) < stalledPercent && p.UseOf(back) >= LeastUse && p.ceiling(back) < ClearlyLess
 }
 
 // nearlyAll is the share of what a switch's inputs hold back that must possibly wait for a port for it to be the slow one.
@@ -109,8 +83,7 @@ func (p *Pressure) mayWaitFor(at topology.DeviceID, port schema.LinkID) (sum flo
 }
 
 // loaded reports whether traffic waits because of load on a port, rather than for another port of the switch that carries less than
-// before: the port was full since the onset, or it gained more than the other lost and sends whenever inputs stall.
+// before: the port is full, or it gained more than the other lost and sends whenever inputs stall.
 func (p *Pressure) loaded(port, slow schema.LinkID) bool {
-	_, since := p.most(port)
-	return since >= FullPort || p.beyond(port) >= -p.beyond(slow) && p.canSend(port) >= ClearlyLess
+	return p.UseOf(port) >= FullPort || p.gained(port) >= -p.gained(slow) && p.canSend(port) >= ClearlyLess
 }

@@ -58,8 +58,7 @@ type way struct {
 // excess is the traffic that the inputs and the ports of a switch hold back, bytes/s.
 type excess struct {
 	inputs float64 // held back by inputs
-	behind float64 // held back by stalled ports, because of what is behind them
-	known  float64 // the part of behind at ports with idle time
+	known  float64 // held back by stalled ports with idle time, because of what is behind them
 	most   float64 // use of the fullest port, percent of capacity
 	open   int     // ports for which an unknown amount waits: full ones, and those that stall and always have something to send
 }
@@ -213,9 +212,6 @@ func (p *Pressure) waysBy(may func(a, b schema.LinkID) bool, l schema.LinkID, vi
 			continue
 		}
 		w := way{link: out, weight: p.heldBackOr(out), stays: p.fullness(out, full)}
-		if !full && x.passesAllOn() {
-			w.stays = 0
-		}
 		switch {
 		case w.stays > 0:
 			w.weight = max(w.weight, share*math.Exp((p.UseOf(out)-x.most)/lessFull))
@@ -242,9 +238,6 @@ func (p *Pressure) excessOf(d topology.DeviceID) (x excess) {
 		if full || p.UseOf(l) >= FullPort {
 			x.most = max(x.most, p.UseOf(l))
 		}
-		if stalls {
-			x.behind += p.heldBackOr(l)
-		}
 		switch {
 		case full, stalls && always:
 			x.open++
@@ -254,10 +247,6 @@ func (p *Pressure) excessOf(d topology.DeviceID) (x excess) {
 	}
 	return x
 }
-
-// passesAllOn reports whether the stalled ports of a switch hold back all that its inputs do, so that no traffic waits
-// because of what these ports themselves send.
-func (x *excess) passesAllOn() bool { return x.inputs-x.behind < leastExcess*x.inputs }
 
 // waiting reports whether a port stalls, whether it is full without stall, and whether it always sends or stalls.
 func (p *Pressure) waiting(l schema.LinkID) (stalls, full, always bool) {

@@ -277,7 +277,7 @@ func (e *answerError) Error() string {
 func (a *Alertmanager) postTo(ctx context.Context, address string, body []byte) error {
 	request, err := http.NewRequestWithContext(ctx, http.MethodPost, address, bytes.NewReader(body))
 	if err != nil {
-		return errors.New("alertmanager: the address is no URL") // err would print the whole URL
+		return errors.New("alertmanager: the address is not a URL") // err would print the whole URL
 	}
 	request.Header.Set("Content-Type", "application/json")
 	if a.cfg.User != "" {
@@ -302,7 +302,7 @@ func (a *Alertmanager) postTo(ctx context.Context, address string, body []byte) 
 func (a *Alertmanager) checkClock(host, date string) error {
 	at, err := http.ParseTime(date)
 	if ahead := time.Until(at); err == nil && ahead > (resendsAlive-1)*a.cfg.Resend {
-		return fmt.Errorf("the clock of %s is %v ahead of this host's: alerts are over when they come there; set both by NTP", host, ahead.Round(time.Second))
+		return fmt.Errorf("the clock of %s is %v ahead of this host's: alerts have expired when they arrive there; synchronise both by NTP", host, ahead.Round(time.Second))
 	}
 	return nil
 }

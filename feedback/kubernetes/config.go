@@ -89,7 +89,7 @@ func (c *ExtenderConfig) Validate() error {
 	allow := policy.DefaultConfig()
 	allow.Allow = c.Allow
 	f.Under("", allow.Validate())
-	f.Check(!c.Enabled || len(c.Allow) > 0, "allow", "empty: no node may be kept from pods; list the nodes, or set enabled: false")
+	f.Check(!c.Enabled || len(c.Allow) > 0, "allow", "empty, so no node may be filtered; list the nodes, or set enabled: false")
 	f.Check(c.FilterAt >= 0 && c.FilterAt <= 100, "filter_at", "%g: want 0 to 100", c.FilterAt)
 	f.Check(c.MaxAge > 0, "max_age", "%v: want a positive duration", c.MaxAge)
 	return f.Err()
@@ -98,7 +98,7 @@ func (c *ExtenderConfig) Validate() error {
 // Validate joins all errors.
 func (c *NodesConfig) Validate() error {
 	var f faults.List
-	f.Check(c.Label != "" || c.Taint != "", "label", "empty, and so is taint; nothing would be changed")
+	f.Check(c.Label != "" || c.Taint != "", "label", "empty, and so is taint, so nothing would be changed; set one of them")
 	f.Check(c.Label == "" || qualifiedName.MatchString(c.Label), "label", "%q: want a key such as giverny.dev/congested", c.Label)
 	f.Check(c.Taint == "" || qualifiedName.MatchString(c.Taint), "taint", "%q: want a key such as giverny.dev/congested", c.Taint)
 	f.Check(c.Effect == preferNoSchedule || c.Effect == noSchedule, "effect", "%q: want %s or %s", c.Effect, preferNoSchedule, noSchedule)
@@ -108,6 +108,6 @@ func (c *NodesConfig) Validate() error {
 	}
 	f.Check(c.Timeout > 0, "timeout", "%v: want a positive duration", c.Timeout)
 	f.Under("", c.Policy.Validate())
-	f.Check(!c.Enabled || len(c.Policy.Allow) > 0, "allow", "empty: no node may be changed; list the nodes, or set enabled: false")
+	f.Check(!c.Enabled || len(c.Policy.Allow) > 0, "allow", "empty, so no node may be changed; list the nodes, or set enabled: false")
 	return f.Err()
 }

@@ -170,7 +170,7 @@ func (e *Extender) serve(answer func(*extenderArgs) any) http.HandlerFunc {
 			err = json.Unmarshal(text, &args)
 		}
 		if err == nil && args.Nodes == nil && args.NodeNames == nil {
-			err = fmt.Errorf("it has neither Nodes nor NodeNames")
+			err = fmt.Errorf("neither Nodes nor NodeNames in the request")
 		}
 		if err != nil {
 			e.record.Dropped(Malformed, 1)
@@ -178,9 +178,9 @@ func (e *Extender) serve(answer func(*extenderArgs) any) http.HandlerFunc {
 			err = fmt.Errorf("want ExtenderArgs of kube-scheduler's extender/v1: %w", err)
 			if tooLarge := new(http.MaxBytesError); errors.As(err, &tooLarge) {
 				status = http.StatusRequestEntityTooLarge
-				err = fmt.Errorf("more than %d bytes: set nodeCacheCapable: true in the scheduler's configuration, so that it sends the names of nodes alone, or raise http.access.limits.body_bytes", tooLarge.Limit)
+				err = fmt.Errorf("more than %d bytes: set nodeCacheCapable: true in the scheduler's configuration, so that it sends only node names, or raise http.access.limits.body_bytes", tooLarge.Limit)
 			}
-			e.log.Warn("kubernetes: request of the scheduler not understood", "path", r.URL.Path, "error", err)
+			e.log.Warn("kubernetes: malformed request from the scheduler", "path", r.URL.Path, "error", err)
 			http.Error(w, err.Error(), status)
 			return
 		}

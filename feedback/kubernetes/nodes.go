@@ -115,7 +115,7 @@ func (s nodeState) state() reconcile.State {
 // Value of the label and the taint.
 const markValue = "true"
 
-var errMarked = errors.New("somebody else has given it this label, with another value")
+var errMarked = errors.New("another client has set this label to a different value")
 
 // Avoid returns the state of a node once it is marked.
 func (n *Nodes) Avoid(now reconcile.State) (reconcile.State, error) {
@@ -160,7 +160,7 @@ var nodeName = regexp.MustCompile(`^[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?$`)
 // ValidName checks that Kubernetes can have a node of this name.
 func (n *Nodes) ValidName(name string) error {
 	if !nodeName.MatchString(name) {
-		return fmt.Errorf("%q is no name of a node: want small letters, digits, . and -", name)
+		return fmt.Errorf("%q is not a node name: want lower-case letters, digits, . and -", name)
 	}
 	return nil
 }
@@ -278,12 +278,12 @@ func (n *Nodes) set(ctx context.Context, name string, to nodeState) (err error) 
 			return err
 		}
 	}
-	return fmt.Errorf("node %s: changed by somebody else %d times in a row", name, tries)
+	return fmt.Errorf("node %s: changed by another client %d times in a row", name, tries)
 }
 
 var (
 	errNoNode   = errors.New("no such node")
-	errConflict = errors.New("changed meanwhile")
+	errConflict = errors.New("changed concurrently")
 )
 
 func (n *Nodes) get(ctx context.Context, name string) (*apiNode, error) {
@@ -303,7 +303,7 @@ func (n *Nodes) call(ctx context.Context, method, name string, body, into any) e
 	}
 	request, err := http.NewRequestWithContext(ctx, method, address, bytes.NewReader(text))
 	if err != nil {
-		return errors.New("kubernetes: the address is no URL") // err would print the whole URL
+		return errors.New("kubernetes: the address is not a URL") // err would print the whole URL
 	}
 	request.Header.Set("Accept", "application/json")
 	request.Header.Set("Content-Type", "application/merge-patch+json")

@@ -86,7 +86,7 @@ func (p *Policy) Observe(atNanos int64, scores []Score) {
 	}
 	for name, n := range p.nodes {
 		if !seen[name] {
-			p.observe(n, atNanos, Score{Node: name, Fabric: n.Fabric, Reason: "no congestion near it"})
+			p.observe(n, atNanos, Score{Node: name, Fabric: n.Fabric, Reason: "no congestion nearby"})
 		}
 	}
 }
@@ -191,11 +191,11 @@ func (p *Policy) wantRelief(marked map[string]bool) (list []Score) {
 		switch {
 		case !stands:
 		case p.lost:
-			list = append(list, Score{Node: name, Reason: "the state of the network has not been known for too long"})
+			list = append(list, Score{Node: name, Reason: "the state of the network has been unknown for too long"})
 		case !safety.Matches(p.cfg.Allow, name):
-			list = append(list, Score{Node: name, Reason: "it is not on the allow list any more"})
+			list = append(list, Score{Node: name, Reason: "no longer on the allow list"})
 		case n == nil && p.knownAt != 0: // marked by an earlier process
-			p.nodes[name] = &node{Score: Score{Node: name, Reason: "no congestion near it"}, belowSince: p.knownAt}
+			p.nodes[name] = &node{Score: Score{Node: name, Reason: "no congestion nearby"}, belowSince: p.knownAt}
 		case n != nil && n.belowSince != 0 && p.knownAt-n.belowSince >= int64(p.cfg.LowerAfter):
 			list = append(list, n.Score)
 		}

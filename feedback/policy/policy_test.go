@@ -105,7 +105,7 @@ func TestUnknown(t *testing.T) {
 		}
 	}
 	p.Unknown(11 * minute)
-	if d := p.Decide(11*minute, marked); !slices.Equal(names(d.Relieve), []string{"n1"}) || !strings.Contains(d.Relieve[0].Reason, "not been known") {
+	if d := p.Decide(11*minute, marked); !slices.Equal(names(d.Relieve), []string{"n1"}) || !strings.Contains(d.Relieve[0].Reason, "been unknown for too long") {
 		t.Errorf("after ten minutes %+v", d)
 	}
 	p.Observe(12*minute, scores(map[string]float64{"n1": 90}))

@@ -85,7 +85,7 @@ func readJournal(path string) (file journalFile, err error) {
 		return file, fmt.Errorf("feedback journal: %w", err)
 	}
 	if err := json.Unmarshal(text, &file); err != nil || file.Form != journalForm {
-		return file, fmt.Errorf("feedback journal %s: form %d, %w; it holds what nodes were before they were changed: restore them by hand, then remove the file", path, file.Form, errors.Join(err, errForm))
+		return file, fmt.Errorf("feedback journal %s: version %d, %w; it holds the state of nodes before they were changed: restore them by hand, then remove the file", path, file.Form, errors.Join(err, errForm))
 	}
 	if file.Nodes == nil {
 		file.Nodes = map[string]*entry{}
@@ -93,7 +93,7 @@ func readJournal(path string) (file journalFile, err error) {
 	return file, nil
 }
 
-var errForm = fmt.Errorf("want form %d", journalForm)
+var errForm = fmt.Errorf("want version %d", journalForm)
 
 // save writes the journal and returns once it is synced to disk.
 func (j *journal) save() error {

@@ -119,8 +119,8 @@ func (r *Reconciler) Run(ctx context.Context) (err error) {
 	defer r.journal.release()
 	r.report(0)
 	if n := len(r.journal.entries); n > 0 {
-		r.log.Warn("feedback: nodes left marked by an earlier run, putting them back", "nodes", n)
-		r.relieveAll("left by a process that ended without putting it back")
+		r.log.Warn("feedback: nodes left marked by an earlier run, restoring them", "nodes", n)
+		r.relieveAll("left by a process that ended without restoring it")
 		if err := r.useEarlier(); err != nil {
 			r.record.Failed(err, 0)
 			return err
@@ -192,7 +192,7 @@ func (r *Reconciler) useEarlier() error {
 	if err != nil {
 		return fmt.Errorf("feedback journal %s: its nodes were marked by %q: %w", r.journal.path, marks, err)
 	}
-	r.log.Warn("feedback: these nodes were marked under another configuration, which is undone before others are marked", "marks", marks, "now", r.cfg.Marks)
+	r.log.Warn("feedback: nodes were marked under another configuration, restoring them before marking others", "marks", marks, "now", r.cfg.Marks)
 	r.own, r.scheduler = r.scheduler, earlier
 	return nil
 }
@@ -216,7 +216,7 @@ func (r *Reconciler) stop(ctx context.Context) error {
 	}
 	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), r.cfg.StopTimeout)
 	defer cancel()
-	r.relieveAll("giverny stops")
+	r.relieveAll("giverny is stopping")
 	err := retry.Backoff{Min: minPause / 4, Max: minPause}.Do(last, func() error {
 		for _, e := range r.journal.entries {
 			e.accepted() // no back-off at shutdown
@@ -225,7 +225,7 @@ func (r *Reconciler) stop(ctx context.Context) error {
 	},
 		func(err error, _ int, pause time.Duration) { r.record.Failed(err, pause) })
 	if err != nil {
-		return fmt.Errorf("feedback %s: %d nodes stay marked, the next start puts them back: %w", r.record.Sink(), len(r.journal.entries), err)
+		return fmt.Errorf("feedback %s: %d nodes stay marked, the next start restores them: %w", r.record.Sink(), len(r.journal.entries), err)
 	}
 	return nil
 }
@@ -354,4 +354,4 @@ func action(name string, s policy.Score, dry bool) schema.FeedbackAction {
 }
 
 // errRefused means that the scheduler works but did not change some nodes.
-var errRefused = errors.New("the scheduler has not taken all changes")
+var errRefused = errors.New("the scheduler has not accepted all changes")

@@ -25,7 +25,7 @@ func (r *Reconciler) tell(refused []policy.Refusal) {
 	for c, n := range counts {
 		if more := n - maxTold; more > 0 {
 			r.record.Dropped(c.reason, more-1) // Refused below counts one more
-			sum := policy.Score{Node: fmt.Sprintf("%d more nodes", more), Fabric: c.fabric, Reason: "as the nodes before"}
+			sum := policy.Score{Node: fmt.Sprintf("%d more nodes", more), Fabric: c.fabric, Reason: "same reason as the nodes above"}
 			r.record.Refused(c.reason, action(ActionMark, sum, r.cfg.DryRun))
 		}
 	}

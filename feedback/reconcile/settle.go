@@ -98,8 +98,8 @@ func (r *Reconciler) wanted(now map[string]State, at time.Time) map[string]State
 
 // Reasons for dropping a node.
 const (
-	unknownMark = "the scheduler does not have this node any more"
-	foreignMark = "changed by somebody else meanwhile; left as it is"
+	unknownMark = "the scheduler no longer has this node"
+	foreignMark = "changed by another client meanwhile; left unchanged"
 )
 
 // relief returns the state that a marked node gets on relief; or, if nothing needs to be changed, the action for the audit,

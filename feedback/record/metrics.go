@@ -32,9 +32,9 @@ func NewMetrics(reg prometheus.Registerer) (*Metrics, error) {
 		faults:  counter("giverny_feedback_faults_total", "Failed calls to the target of a sink, or to a part of it such as a member of a cluster, each followed by a retry."),
 		up:      gauge("giverny_feedback_up", "1 if the last call to the target of the sink succeeded, 0 while it fails and is retried."),
 		pending: gauge("giverny_feedback_pending", "Pending changes and deliveries."),
-		marked:  gauge("giverny_feedback_marked_nodes", "Nodes that a scheduler is asked to avoid now, or in a dry run would be asked to avoid."),
+		marked:  gauge("giverny_feedback_marked_nodes", "Nodes that a scheduler is currently asked to avoid, or in a dry run would be."),
 		success: gauge("giverny_feedback_last_success_timestamp_seconds", "Time of the last successful call to the target of the sink; 0: never."),
-		lost:    prometheus.NewCounter(prometheus.CounterOpts{Name: "giverny_feedback_audit_dropped_total", Help: "Rows of the audit that were dropped because the store was unreachable for too long; they are in the log."}),
+		lost:    prometheus.NewCounter(prometheus.CounterOpts{Name: "giverny_feedback_audit_dropped_total", Help: "Audit rows that were dropped because the store was unreachable for too long; the log has them."}),
 	}
 	for _, c := range []prometheus.Collector{m.actions, m.refused, m.faults, m.up, m.pending, m.marked, m.success, m.lost} {
 		if err := reg.Register(c); err != nil {

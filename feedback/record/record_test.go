@@ -152,7 +152,7 @@ func TestTheAuditWaitsForTheStore(t *testing.T) {
 		if got := b.store.of("ib0"); len(got) > 0 {
 			t.Fatalf("%d rows while the store is away", len(got))
 		}
-		b.want(t, "giverny_feedback_audit_dropped_total", `# HELP giverny_feedback_audit_dropped_total Rows of the audit that were dropped because the store was unreachable for too long; they are in the log.
+		b.want(t, "giverny_feedback_audit_dropped_total", `# HELP giverny_feedback_audit_dropped_total Audit rows that were dropped because the store was unreachable for too long; the log has them.
 # TYPE giverny_feedback_audit_dropped_total counter
 giverny_feedback_audit_dropped_total 5`)
 		b.store.set(false)

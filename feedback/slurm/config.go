@@ -64,7 +64,7 @@ var (
 // Validate joins all errors.
 func (c *Config) Validate() error {
 	var f faults.List
-	f.Check(c.Weight > 0 || c.Feature != "" || c.ClearFeature != "", "weight", "0, and neither feature nor clear_feature is set; nothing would be changed")
+	f.Check(c.Weight > 0 || c.Feature != "" || c.ClearFeature != "", "weight", "0, and neither feature nor clear_feature is set, so nothing would be changed; set one of them")
 	f.Check(c.Weight <= 65533, "weight", "%d: want up to 65533", c.Weight)
 	for key, name := range map[string]string{"feature": c.Feature, "clear_feature": c.ClearFeature} {
 		f.Check(name == "" || featureName.MatchString(name), key, "%q: want letters, digits, _ . = : and -", name)
@@ -74,7 +74,7 @@ func (c *Config) Validate() error {
 	f.Check(c.Timeout > 0, "timeout", "%v: want a positive duration", c.Timeout)
 	f.Under("rest", c.REST.Validate())
 	f.Under("", c.Policy.Validate())
-	f.Check(!c.Enabled || len(c.Policy.Allow) > 0, "allow", "empty: no node may be changed; list the nodes, or set enabled: false")
+	f.Check(!c.Enabled || len(c.Policy.Allow) > 0, "allow", "empty, so no node may be changed; list the nodes, or set enabled: false")
 	return f.Err()
 }
 

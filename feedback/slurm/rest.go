@@ -100,7 +100,7 @@ func (r *rest) look(ctx context.Context, names []string) (map[string]node, error
 			nodes[n.Name] = node{Weight: uint32(n.Weight), Available: n.Available, Active: n.Active, use: slices.Concat(n.State, n.Flags)}
 		}
 		if _, ok := nodes[name]; !ok { // not the same as an unknown node, whose mark would be forgotten
-			return nil, fmt.Errorf("slurmrestd: GET node %s: the answer says nothing of it", name)
+			return nil, fmt.Errorf("slurmrestd: GET node %s: the answer does not contain it", name)
 		}
 	}
 	return nodes, nil
@@ -139,7 +139,7 @@ func (r *rest) call(ctx context.Context, method, name string, body any) (*restAn
 	}
 	request, err := http.NewRequestWithContext(ctx, method, address, bytes.NewReader(text))
 	if err != nil {
-		return nil, errors.New("slurmrestd: the address is no URL") // err would print the whole URL
+		return nil, errors.New("slurmrestd: the address is not a URL") // err would print the whole URL
 	}
 	token, err := r.cfg.REST.Token.Or(r.cfg.REST.TokenFile)
 	if err != nil {

@@ -48,7 +48,7 @@ func New(cfg Config) (*Scheduler, error) {
 // ValidName checks that Slurm can have a node of this name.
 func (s *Scheduler) ValidName(name string) error {
 	if !nodeName.MatchString(name) {
-		return fmt.Errorf("%q is no name of a node: want letters, digits, . _ and -, a letter or digit first", name)
+		return fmt.Errorf("%q is not a node name: want letters, digits, . _ and -, starting with a letter or digit", name)
 	}
 	return nil
 }

@@ -82,13 +82,13 @@ func TestAnswersOfScontrol(t *testing.T) {
 	for _, c := range []struct{ script, want string }{
 		{"echo 'NodeName=n1 Weight=1 State=IDLE'; echo 'Node n2 not found'; exit 1", ""},
 		{"echo Welcome; echo 'NodeName=n1 Weight=1'; echo 'NodeName=n2 Weight=1'", ""},
-		{"true", "says nothing of 2 of 2 nodes"},
-		{"printf '\\033[31m\\377red\\001\\n'", "says nothing of 2 of 2 nodes: [31m red"},
-		{"echo '<html>'", "says nothing of 2 of 2 nodes: <html>"},
-		{"echo 'NodeName=n1 Weight=1'", "says nothing of 1 of 2 nodes"},
+		{"true", "the output lacks 2 of 2 nodes"},
+		{"printf '\\033[31m\\377red\\001\\n'", "the output lacks 2 of 2 nodes: [31m red"},
+		{"echo '<html>'", "the output lacks 2 of 2 nodes: <html>"},
+		{"echo 'NodeName=n1 Weight=1'", "the output lacks 1 of 2 nodes"},
 		{"echo 'slurm_load_node error: Unable to contact slurm controller'; exit 1", "Unable to contact"},
-		{"exec yes", "prints more than"},
-		{"exec sleep 60", "no answer within the timeout of 5s"},
+		{"exec yes", "the output has more than"},
+		{"exec sleep 60", "timed out after 5s"},
 	} {
 		cfg := DefaultConfig()
 		cfg.Scontrol, cfg.Timeout = []string{"sh", "-c", c.script, "scontrol"}, 5*time.Second

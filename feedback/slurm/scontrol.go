@@ -40,7 +40,7 @@ func (s *scontrol) look(ctx context.Context, names []string) (map[string]node, e
 	case err != nil && len(out) == 0:
 		return nil, err
 	case missing > 0: // not the same as unknown nodes, whose marks would be forgotten
-		return nil, fmt.Errorf("%s: it says nothing of %d of %d nodes: %s", s.cfg.Scontrol[0], missing, len(names), cmp.Or(strange, "it prints nothing else"))
+		return nil, fmt.Errorf("%s: the output lacks %d of %d nodes: %s", s.cfg.Scontrol[0], missing, len(names), cmp.Or(strange, "no other output"))
 	}
 	return nodes, nil
 }
@@ -75,9 +75,9 @@ func (s *scontrol) run(ctx context.Context, args ...string) ([]byte, error) {
 	err := cmd.Run()
 	switch {
 	case out.Over():
-		err = fmt.Errorf("it prints more than %d bytes", maxOutput)
+		err = fmt.Errorf("the output has more than %d bytes", maxOutput)
 	case ctx.Err() != nil:
-		err = fmt.Errorf("no answer within the timeout of %v (%w)", s.cfg.Timeout, ctx.Err())
+		err = fmt.Errorf("timed out after %v (%w)", s.cfg.Timeout, ctx.Err())
 	}
 	if err != nil {
 		return out.Bytes(), fmt.Errorf("%s: %w", vector[0], err)

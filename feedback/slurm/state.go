@@ -33,7 +33,7 @@ func nodeOf(s reconcile.State) (n node, err error) {
 	return n, nil
 }
 
-var errWeighted = errors.New("it has the weight of a congested node already, or a higher one; choose a higher weight, or take it off the allow list")
+var errWeighted = errors.New("its weight is already that of a congested node or higher; configure a higher weight, or remove the node from the allow list")
 
 // Avoid returns the state of a node once it is marked.
 func (s *Scheduler) Avoid(now reconcile.State) (reconcile.State, error) {

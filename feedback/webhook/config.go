@@ -65,7 +65,7 @@ const leastSecret = 16
 // Validate joins all errors.
 func (c *Config) Validate() error {
 	var f faults.List
-	f.Check(folderName.MatchString(c.Name), "name", "%q: want small letters, digits, _ and -", c.Name)
+	f.Check(folderName.MatchString(c.Name), "name", "%q: want lower-case letters, digits, _ and -", c.Name)
 	f.Check(c.MinSeverity >= schema.Low, "min_severity", "%v: want Low, Medium or High", c.MinSeverity)
 	f.Check(c.Timeout > 0, "timeout", "%v: want a positive duration", c.Timeout)
 	f.Check(c.PerMinute >= 1, "per_minute", "%d: want 1 or more", c.PerMinute)
@@ -78,7 +78,7 @@ func (c *Config) Validate() error {
 	}
 	u, err := url.Parse(c.URL.Reveal())
 	f.Check(err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Host != "", "url", "want http://host/path or https://host/path")
-	f.Check(c.Secret.IsSet() != (c.SecretFile != ""), "secret", "want one of secret and secret_file: receivers know by it that a notice is genuine")
+	f.Check(c.Secret.IsSet() != (c.SecretFile != ""), "secret", "want one of secret and secret_file: receivers verify notices with it")
 	f.Check(!c.Secret.IsSet() || len(c.Secret.Reveal()) >= leastSecret, "secret", "too short: want %d bytes or more", leastSecret)
 	return f.Err()
 }

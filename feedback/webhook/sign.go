@@ -36,7 +36,7 @@ func Verify(secret, timestamp, signature string, body []byte, now time.Time, tol
 		return fmt.Errorf("%s: %v from now", TimestampHeader, age.Round(time.Second))
 	}
 	if !hmac.Equal([]byte(signature), []byte(Sign(secret, timestamp, body))) {
-		return fmt.Errorf("%s: it does not fit the body", SignatureHeader)
+		return fmt.Errorf("%s: it does not match the body", SignatureHeader)
 	}
 	return nil
 }

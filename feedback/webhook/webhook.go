@@ -123,7 +123,7 @@ func (w *Webhook) track(fabric string) (*notice.Tracker, error) {
 	}
 	if text != nil {
 		if err := t.Load(text); err != nil { // start with the regions that exist now
-			w.log.Error("webhook: state unreadable, going on without", "fabric", fabric, "error", err)
+			w.log.Error("webhook: state unreadable, starting without it", "fabric", fabric, "error", err)
 		}
 	}
 	w.tracks[fabric] = t
@@ -201,7 +201,7 @@ func (w *Webhook) Run(ctx context.Context) error {
 			w.drop(number, it, Damaged, err)
 			continue
 		case time.Since(it.Queued) > w.cfg.MaxAge:
-			w.drop(number, it, Expired, fmt.Errorf("it has waited since %v", it.Queued.UTC().Round(time.Second)))
+			w.drop(number, it, Expired, fmt.Errorf("waiting since %v", it.Queued.UTC().Round(time.Second)))
 			continue
 		}
 		if !w.pace(ctx) {
@@ -213,7 +213,7 @@ func (w *Webhook) Run(ctx context.Context) error {
 		case err == nil:
 			w.queue.remove(number)
 			w.record.Worked()
-			w.record.Acted(action(it.Fabric, it.Key, "taken by the receiver", false))
+			w.record.Acted(action(it.Fabric, it.Key, "accepted by the receiver", false))
 			pauses.Reset()
 		case ctx.Err() != nil:
 		case errors.As(err, &failed) && failed.final:
@@ -270,13 +270,13 @@ type failure struct {
 	wait   time.Duration
 }
 
-func (f *failure) Error() string { return "the receiver answers " + f.status }
+func (f *failure) Error() string { return "the receiver answered " + f.status }
 
 // deliver makes one attempt.
 func (w *Webhook) deliver(ctx context.Context, it *item) error {
 	request, err := http.NewRequestWithContext(ctx, http.MethodPost, w.cfg.URL.Reveal(), bytes.NewReader(it.Body))
 	if err != nil {
-		return errors.New("the address is no URL") // err would print the whole URL
+		return errors.New("the address is not a URL") // err would print the whole URL
 	}
 	timestamp := strconv.FormatInt(time.Now().Unix(), 10)
 	request.Header.Set("Content-Type", "application/json")
@@ -306,7 +306,7 @@ func judge(response *http.Response) error {
 	}
 	f := &failure{status: response.Status}
 	if code/100 == 3 {
-		f.status += ", a redirect, which is not followed: set url to where it leads"
+		f.status += ", a redirect, which is not followed: set url to its target"
 	}
 	switch code {
 	case http.StatusTooManyRequests, http.StatusServiceUnavailable:

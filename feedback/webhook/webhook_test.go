@@ -345,12 +345,12 @@ func TestVerify(t *testing.T) {
 	now, body := time.Unix(1_800_000_000, 0), []byte(`{"id":"1"}`)
 	signature := Sign(key, "1800000000", body)
 	for name, err := range map[string]error{
-		"":              Verify(key, "1800000000", signature, body, now, time.Minute),
-		"does not fit":  Verify(key, "1800000000", signature, []byte(`{"id":"2"}`), now, time.Minute),
-		"from now":      Verify(key, "1800000000", signature, body, now.Add(2*time.Minute), time.Minute),
-		"it does not":   Verify(key, "1800000001", signature, body, now, time.Minute), // another time has another signature
-		TimestampHeader: Verify(key, "soon", signature, body, now, time.Minute),
-		"not fit":       Verify("another secret", "1800000000", signature, body, now, time.Minute),
+		"":               Verify(key, "1800000000", signature, body, now, time.Minute),
+		"does not match": Verify(key, "1800000000", signature, []byte(`{"id":"2"}`), now, time.Minute),
+		"from now":       Verify(key, "1800000000", signature, body, now.Add(2*time.Minute), time.Minute),
+		"it does not":    Verify(key, "1800000001", signature, body, now, time.Minute), // another time has another signature
+		TimestampHeader:  Verify(key, "soon", signature, body, now, time.Minute),
+		"not match":      Verify("another secret", "1800000000", signature, body, now, time.Minute),
 	} {
 		if name == "" && err != nil || name != "" && (err == nil || !strings.Contains(err.Error(), name)) {
 			t.Errorf("want %q: %v", name, err)
@@ -375,7 +375,7 @@ func TestValidateNamesEveryFault(t *testing.T) {
 // A redirect is not followed, because it would send the notice to another host; the state says what to do.
 func TestRedirectSaysWhatToDo(t *testing.T) {
 	err := judge(&http.Response{StatusCode: http.StatusFound, Status: "302 Found"})
-	if want := "the receiver answers 302 Found, a redirect, which is not followed: set url to where it leads"; err == nil || err.Error() != want {
+	if want := "the receiver answered 302 Found, a redirect, which is not followed: set url to its target"; err == nil || err.Error() != want {
 		t.Errorf("%v, want %s", err, want)
 	}
 }

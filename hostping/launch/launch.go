@@ -71,7 +71,7 @@ func (l *Launcher) Plan(ctx context.Context, w Want) (p Plan, err error) {
 	host := &hosts[slices.IndexFunc(hosts, func(h dispatch.Host) bool { return h.Agent == p.Root.Agent })]
 	switch {
 	case !slices.Contains(host.Kinds, order.Kind):
-		return p, &dispatch.NoHostError{Err: fmt.Errorf("agent %s takes no runs: its hostping.offer.enabled is false, or its hostping.host.prober is empty", host.Agent)}
+		return p, &dispatch.NoHostError{Err: fmt.Errorf("agent %s accepts no runs: its hostping.offer.enabled is false, or its hostping.host.prober is empty", host.Agent)}
 	case host.Free == "":
 		return p, fmt.Errorf("agent %s: %w", host.Agent, errInUse)
 	}
@@ -101,7 +101,7 @@ func (e *SearchingError) Error() string {
 func (l *Launcher) searching(ctx context.Context, agent string) error {
 	list, err := l.Runs.Searches(ctx, l.Fabric, l.Past(dispatch.Day), read.MaxSearches)
 	if err != nil {
-		return fmt.Errorf("whether %s takes part in a search is not known: %w", agent, err)
+		return fmt.Errorf("cannot tell whether %s takes part in a search: %w", agent, err)
 	}
 	if id := read.Searching(list, schema.Instant(l.Now().UnixNano()))[agent]; id != "" {
 		return &SearchingError{agent, id}

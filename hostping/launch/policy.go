@@ -79,14 +79,14 @@ func (p *Policy) permits(ctx context.Context, l *Launcher, plan *Plan) error {
 	}
 	past, err := l.past(ctx, "", max(p.cfg.AgainAfter, dispatch.Day))
 	if err != nil {
-		return dispatch.Refuse(dispatch.RefusedFailed, "when %s was probed is not known: %w", agent, err)
+		return dispatch.Refuse(dispatch.RefusedFailed, "cannot tell when %s was last probed: %w", agent, err)
 	}
 	today := 0
 	for i := range past {
 		r := &past[i]
 		ago := now.Sub(r.Time.Time())
 		if r.Agent == agent && r.Running(schema.Instant(now.UnixNano())) && ago < answerWithin {
-			return dispatch.Refuse(dispatch.RefusedRunning, "run %s of %s goes on", r.RunID, agent)
+			return dispatch.Refuse(dispatch.RefusedRunning, "run %s of %s is still in progress", r.RunID, agent)
 		}
 		if r.Agent == agent && ago < p.cfg.AgainAfter && r.Status == schema.CommandDone {
 			return dispatch.Refuse(refusedAgain, "%s was probed %v ago: %s", agent, ago.Round(time.Second), r.RunID)

@@ -80,14 +80,14 @@ func TestPolicy(t *testing.T) {
 		"a dry run":          {func(c *launch.Config) { c.Policy.DryRun = true }, nil, []string{"n1"}, []string{"done n1"}, 0},
 		"confidence":         {func(c *launch.Config) { c.Policy.Confidence = 0.95 }, nil, []string{"n1"}, nil, 0},
 		"an agent of others": {nil, nil, []string{"n9"}, []string{"refused n9 HCA-1: no_host: none of the 3 agents"}, 0},
-		"takes no runs":      {nil, nil, []string{"n3"}, []string{"refused n3 HCA-1: no_host: agent n3 takes no runs"}, 0},
+		"takes no runs":      {nil, nil, []string{"n3"}, []string{"refused n3 HCA-1: no_host: agent n3 accepts no runs"}, 0},
 		"in use":             {func(c *launch.Config) { c.AllowHosts = nil }, nil, []string{"n1"}, []string{"refused n1 HCA-1: in_use: agent n1: the host is in use"}, 0},
 		"a peer of a search": {nil, func(w *world) {
 			w.searches = []read.Search{{ID: "S1", Peers: []string{"n1"}, Agents: []read.SearchAgent{{Agent: "n2", Status: schema.CommandProgress}}}}
 		}, []string{"n1"}, []string{"refused n1 HCA-1: running: agent n1 is in search S1"}, 0},
 		"so many a day":       {func(c *launch.Config) { c.Policy.PerDay = 1 }, nil, []string{"n1", "n2"}, []string{"done n1", "refused n2 HCA-1: too_often: 1 runs were launched within a day"}, 1},
 		"probed an hour ago":  {nil, func(w *world) { w.past = []read.HostRun{past("n1", 59*time.Minute, schema.CommandDone)} }, []string{"n1"}, []string{"refused n1 HCA-1: probed_already: n1 was probed 59m0s ago: R1"}, 0},
-		"a run that goes on":  {nil, func(w *world) { w.past = []read.HostRun{past("n1", time.Minute, schema.CommandAccepted)} }, []string{"n1"}, []string{"refused n1 HCA-1: running: run R1 of n1 goes on"}, 0},
+		"a run that goes on":  {nil, func(w *world) { w.past = []read.HostRun{past("n1", time.Minute, schema.CommandAccepted)} }, []string{"n1"}, []string{"refused n1 HCA-1: running: run R1 of n1 is still in progress"}, 0},
 		"another host's runs": {nil, func(w *world) { w.past = []read.HostRun{past("n2", time.Minute, schema.CommandDone)} }, []string{"n1"}, []string{"done n1"}, 1},
 		"one that failed":     {nil, func(w *world) { w.past = []read.HostRun{past("n1", time.Minute, schema.CommandFailed)} }, []string{"n1"}, []string{"done n1"}, 1},
 		"the store is away":   {nil, func(w *world) { w.Failing = errors.New("no store") }, []string{"n1"}, []string{"refused n1 HCA-1: failed: no store"}, 0},

@@ -79,7 +79,7 @@ func New(cfg Config, deps Deps) (*Host, error) {
 func (h *Host) Graph() *hostping.Graph { return &h.graph }
 
 // ErrRunning means that another run is in progress.
-var ErrRunning = errors.New("another run of this host goes on")
+var ErrRunning = errors.New("another run of this host is in progress")
 
 // Order is a requested run.
 type Order struct {
@@ -96,7 +96,7 @@ func (h *Host) Check(o *Order) error {
 	case o.Mode == order.Affinitive && !known(o.RNIC):
 		return fmt.Errorf("this host has no RNIC %.80q", o.RNIC)
 	case o.Mode != order.Baseline && h.baselineOf(o) == nil:
-		return fmt.Errorf("no baseline of model %s: take one on idle hosts of this model (giverny hostping launch --baseline), or name a file in hostping.host.baseline", h.graph.Model)
+		return fmt.Errorf("no baseline of model %s: measure one on idle hosts of this model (giverny hostping launch --baseline), or name a file in hostping.host.baseline", h.graph.Model)
 	case o.Mode != order.Baseline:
 		return h.baselineOf(o).Fits(&h.graph)
 	}
@@ -151,7 +151,7 @@ func (h *Host) Run(ctx context.Context, o *Order) (out order.Outcome, err error)
 	}
 	history, err := h.history()
 	if err != nil {
-		h.deps.Log.Warn("hostping: history not read, starting over", "error", err)
+		h.deps.Log.Warn("hostping: history not readable, starting over", "error", err)
 	}
 	options.History = &history
 	report, err := run.Run(ctx, options)

@@ -76,7 +76,7 @@ type metered struct {
 // Probe waits until the RNIC has time left.
 func (m *metered) Probe(ctx context.Context, p hostping.Probe) (hostping.ProbeResult, error) {
 	if wait := m.share.Wait(p.RNIC, m.now()); wait > 0 && !retry.Sleep(ctx, wait) {
-		return hostping.ProbeResult{Status: hostping.Failed, Detail: "not probed: " + p.RNIC + " has had its share of time (hostping.host.share_percent)"}, nil
+		return hostping.ProbeResult{Status: hostping.Failed, Detail: "not probed: " + p.RNIC + " has used up its share of time (hostping.host.share_percent)"}, nil
 	}
 	began := m.now()
 	r, err := m.Prober.Probe(ctx, p)

@@ -32,7 +32,7 @@ type metrics struct {
 func newMetrics(reg prometheus.Registerer) (*metrics, error) {
 	m := &metrics{
 		runs:    prometheus.NewCounterVec(prometheus.CounterOpts{Name: "giverny_hostping_monitor_runs_total", Help: "Runs started by this host's monitor, by trigger and outcome."}, []string{"trigger", "outcome"}),
-		skipped: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "giverny_hostping_monitor_skipped_total", Help: "Runs that were due and not started, by reason."}, []string{"reason"}),
+		skipped: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "giverny_hostping_monitor_skipped_total", Help: "Scheduled runs that were not started, by reason."}, []string{"reason"}),
 		lost:    prometheus.NewCounter(prometheus.CounterOpts{Name: "giverny_hostping_monitor_reports_dropped_total", Help: "Reports of runs that could not be sent."}),
 	}
 	for _, t := range []order.Trigger{order.IdleHost, order.Paused, order.Dropped} {

@@ -125,7 +125,7 @@ func (m *Monitor) changes() map[string]utilisation.Change {
 		reading, err := m.deps.RNICs.Read(r.ID)
 		if err != nil {
 			if !m.failing[r.ID] {
-				m.deps.Log.Warn("hostping: counters of an RNIC not read", "rnic", r.ID, "error", err)
+				m.deps.Log.Warn("hostping: counters of an RNIC not readable", "rnic", r.ID, "error", err)
 			}
 			m.failing[r.ID] = true
 			delete(m.last, r.ID)
@@ -156,7 +156,7 @@ func (m *Monitor) gpusIdle(ctx context.Context) bool {
 	switch {
 	case len(u.GPUs) < gpus:
 		m.metrics.skipped.WithLabelValues(skippedUnreadable).Inc()
-		m.deps.Log.Debug("hostping: run skipped, the use of GPUs is not known", "known", len(u.GPUs), "gpus", gpus, "error", err)
+		m.deps.Log.Debug("hostping: run skipped, the utilisation of the GPUs is unknown", "known", len(u.GPUs), "gpus", gpus, "error", err)
 		return false
 	case hostping.StateOf(&u) == hostping.Busy:
 		m.metrics.skipped.WithLabelValues(skippedBusy).Inc()
@@ -184,7 +184,7 @@ func (m *Monitor) probe(ctx context.Context, due *Decision) {
 		m.deps.Log.Warn("hostping: run failed", "trigger", due.Trigger, "rnic", due.RNIC, "error", err)
 		return
 	case err != nil:
-		m.deps.Log.Warn("hostping: run not closed", "error", err)
+		m.deps.Log.Warn("hostping: run completed with an error", "error", err)
 	}
 	if len(out.Report.Verdicts) > 0 {
 		outcome = outcomeVerdict

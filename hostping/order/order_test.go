@@ -19,7 +19,7 @@ func TestSentence(t *testing.T) {
 	bare := hostping.Verdict{Bottleneck: hostping.MemoryChannelOverloaded, Link: "memory:numa1", Endpoint: "numa1", OverloadedBy: []hostping.Consumer{{PID: 7, Name: "trainer", Share: 0.6}}}
 	for want, r := range map[string]hostping.Report{
 		"host56: nothing could be measured":                                                                                   {},
-		"host56: no bottleneck inside the host, 2 of its paths are as their baseline":                                         {Matrix: cell},
+		"host56: no bottleneck inside the host, 2 of its paths match their baseline":                                          {Matrix: cell},
 		"host56: memory channel of numa1 at 61% of baseline (121 Gb/s); cleared: its PCIe links, the bus between its sockets": {Matrix: cell, Verdicts: []hostping.Verdict{verdict}},
 		"host56: memory channel overloaded memory:numa1 numa1, by trainer (pid 7, 60%)":                                       {Matrix: cell, Verdicts: []hostping.Verdict{bare}},
 		"host56: memory channel of numa1 at 61% of baseline (121 Gb/s); memory channel overloaded memory:numa1 numa1, by trainer (pid 7, 60%); cleared: its PCIe links, the bus between its sockets": {Verdicts: []hostping.Verdict{verdict, bare}},

@@ -15,7 +15,7 @@ func Sentence(host string, r *hostping.Report, g *hostping.Graph) string {
 		if len(r.Matrix) == 0 {
 			return host + ": nothing could be measured"
 		}
-		return fmt.Sprintf("%s: no bottleneck inside the host, %d of its paths are as their baseline", host, len(r.Matrix))
+		return fmt.Sprintf("%s: no bottleneck inside the host, %d of its paths match their baseline", host, len(r.Matrix))
 	}
 	var said []string
 	for i := range r.Verdicts {

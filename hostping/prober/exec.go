@@ -152,7 +152,7 @@ func (e *Exec) ask(ctx context.Context, request any) ([]byte, error) {
 	}
 	line, err := e.program.Ask(ctx, request)
 	if errors.Is(err, context.DeadlineExceeded) {
-		return nil, e.failed(coprocess.Late, fmt.Errorf("no answer in time: %w", err))
+		return nil, e.failed(coprocess.Late, fmt.Errorf("timed out: %w", err))
 	}
 	return line, e.named(err)
 }

@@ -97,7 +97,7 @@ func TestExec(t *testing.T) {
 func TestFaultsOfPrograms(t *testing.T) {
 	for endpoint, want := range map[string]string{
 		"dies":                         "it ended",
-		"hangs":                        "no answer in time",
+		"hangs":                        "timed out",
 		`{"id":9,"status":"ok"}`:       "the answer has another id",
 		`{"id":1,"status":"splendid"}`: `status "splendid"`,
 		`{"id":1,"status":"ok"}`:       "0 latencies",

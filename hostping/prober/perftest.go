@@ -79,7 +79,7 @@ func (p *Perftest) Utilisation(ctx context.Context) (hostping.Utilisation, error
 	}
 	u, err := p.source.Read(ctx)
 	if err != nil && len(u.RNICs)+len(u.GPUs)+len(u.Links) > 0 {
-		p.log.Warn("hostping: utilisation not complete", "error", err)
+		p.log.Warn("hostping: utilisation is incomplete", "error", err)
 		err = nil
 	}
 	return u, err
@@ -170,7 +170,7 @@ func (p *Perftest) plan(ctx context.Context, probe *hostping.Probe) (t test, unf
 	case !ok:
 		return t, fmt.Sprintf("perftest has no endpoint %.80q: want numaN or gpuN", probe.Endpoint)
 	case !isDevice(probe.RNIC):
-		return t, fmt.Sprintf("%.80q is no RDMA device", probe.RNIC)
+		return t, fmt.Sprintf("%.80q is not an RDMA device", probe.RNIC)
 	case probe.Bytes < 1 || probe.QPs < 1 || probe.Repeat < 1:
 		return t, fmt.Sprintf("%d bytes, %d queue pairs, %d repetitions: want 1 or more of each", probe.Bytes, probe.QPs, probe.Repeat)
 	}

@@ -132,7 +132,7 @@ func TestPerftestCannot(t *testing.T) {
 		"no such device":   {hostping.Pair{RNIC: "mlx5_9", Endpoint: "numa0"}, "IB device mlx5_9 not found"},
 		"no CUDA":          {hostping.Pair{RNIC: "mlx5_0", Endpoint: "gpu0"}, "built without CUDA"},
 		"another endpoint": {hostping.Pair{RNIC: "mlx5_0", Endpoint: "disk0"}, `no endpoint "disk0"`},
-		"an option":        {hostping.Pair{RNIC: "--help", Endpoint: "numa0"}, `"--help" is no RDMA device`},
+		"an option":        {hostping.Pair{RNIC: "--help", Endpoint: "numa0"}, `"--help" is not an RDMA device`},
 	} {
 		r, err := p.Probe(t.Context(), hostping.Probe{ID: 1, Pair: c.pair, Bytes: 1, QPs: 1, Repeat: 1})
 		if err != nil || r.Status != hostping.Invalid || !strings.Contains(r.Detail, c.detail) {

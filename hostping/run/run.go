@@ -62,7 +62,7 @@ var ErrProber = errors.New("no pair could be measured")
 // invalid input (a graph without RNICs, a baseline of another model), to ctx, or wrap ErrProber.
 func Run(ctx context.Context, o Options) (hostping.Report, error) {
 	if len(o.Graph.RNICs) == 0 {
-		return hostping.Report{}, errors.New("the host has no RNIC: nothing to probe with")
+		return hostping.Report{}, errors.New("the host has no RNIC to probe with")
 	}
 	if err := o.Baseline.Fits(&o.Graph); err != nil {
 		return hostping.Report{}, err
@@ -96,7 +96,7 @@ func Run(ctx context.Context, o Options) (hostping.Report, error) {
 // TakeBaseline measures every pair of a healthy host once, with more repetitions than a run.
 func TakeBaseline(ctx context.Context, o Options) (hostping.Baseline, []hostping.Unmeasured, error) {
 	if len(o.Graph.RNICs) == 0 {
-		return hostping.Baseline{}, nil, errors.New("the host has no RNIC: nothing to probe with")
+		return hostping.Baseline{}, nil, errors.New("the host has no RNIC to probe with")
 	}
 	if o.LargeBytes == 0 {
 		o.LargeBytes = hostping.LargeBytes
@@ -104,7 +104,7 @@ func TakeBaseline(ctx context.Context, o Options) (hostping.Baseline, []hostping
 	s := newSession(ctx, &o)
 	defer s.cancel()
 	if u := s.utilisation(); hostping.StateOf(&u) == hostping.Busy {
-		return hostping.Baseline{}, nil, errors.New("the host is busy: a baseline is taken while its RNICs and GPUs are idle")
+		return hostping.Baseline{}, nil, errors.New("the host is busy: a baseline can only be measured while its RNICs and GPUs are idle")
 	}
 	var measured []hostping.Measured
 	var missing []hostping.Unmeasured
@@ -154,7 +154,7 @@ func (s *session) utilisation() hostping.Utilisation {
 	defer cancel()
 	u, err := s.o.Prober.Utilisation(ctx)
 	if err != nil {
-		s.notes = append(s.notes, fmt.Sprintf("utilisation is missing or incomplete, and counts as idle: %v", err))
+		s.notes = append(s.notes, fmt.Sprintf("utilisation is missing or incomplete, and is taken as idle: %v", err))
 	}
 	return u
 }
@@ -194,7 +194,7 @@ func (s *session) probe(p hostping.Probe) (micros []float64, reason string) {
 	result, err := s.o.Prober.Probe(ctx, p)
 	switch {
 	case err != nil && ctx.Err() != nil:
-		err = fmt.Errorf("no answer within %v", s.o.ProbeTimeout)
+		err = fmt.Errorf("timed out after %v", s.o.ProbeTimeout)
 		fallthrough
 	case err != nil:
 		if s.failures++; s.failures == maxFailures {

@@ -129,7 +129,7 @@ func TestHangingProber(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(report.Unmeasured) != 4 || report.Unmeasured[0].Reason != "no answer within 10ms" {
+	if len(report.Unmeasured) != 4 || report.Unmeasured[0].Reason != "timed out after 10ms" {
 		t.Errorf("unmeasured %v", report.Unmeasured)
 	}
 	if len(report.Verdicts) != 1 || report.Verdicts[0].Link != "memory:numa1" {

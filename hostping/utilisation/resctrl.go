@@ -67,7 +67,7 @@ func readGroups(root string, sockets map[int]int) (map[string]moved, error) {
 		}
 		groups[cmp.Or(name, ungrouped)] = own
 		if len(groups) > maxGroups {
-			return nil, fmt.Errorf("resctrl: more than %d groups; not read", maxGroups)
+			return nil, fmt.Errorf("resctrl: more than %d groups", maxGroups)
 		}
 	}
 	return groups, nil

@@ -43,7 +43,7 @@ func columns(text string, wanted func(name string) bool) (list []column, err err
 		}
 	}
 	if names == nil {
-		return nil, errors.New("report without the columns that are wanted")
+		return nil, errors.New("report without the required columns")
 	}
 	if len(list) == 0 {
 		return nil, errors.New("report without values below its columns")

@@ -129,7 +129,7 @@ func validity(column arrow.ArrayData, n int, into schema.Bitmap) (schema.Bitmap,
 	}
 	b := column.Buffers()[0]
 	if b == nil || b.Len() < (n+7)/8 {
-		return nil, refuse(BadRows, "a column with missing values and no room to say which")
+		return nil, refuse(BadRows, "a column with missing values and no validity bitmap")
 	}
 	into = into.Resize(n)
 	copy(arrow.GetBytes([]uint64(into)), b.Bytes()[:(n+7)/8])

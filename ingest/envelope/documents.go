@@ -164,7 +164,7 @@ func (f *form[T]) read(text []byte, fabric string) (row T, err error) {
 		return row, refuse(BadRows, "%s: %v", f.kind, err)
 	}
 	if _, err := in.Token(); err != io.EOF {
-		return row, refuse(BadRows, "%s: there is more behind its JSON", f.kind)
+		return row, refuse(BadRows, "%s: data after its JSON", f.kind)
 	}
 	if own := f.fabric(&row); *own == "" {
 		*own = fabric

@@ -99,7 +99,7 @@ func (f *timedFetch) RawExchange(rw io.ReadWriter) (protocol.Message, error) {
 	}
 	n := int64(int32(binary.BigEndian.Uint32(size[:])))
 	if n < 4 || n > int64(f.maxBytes) {
-		return nil, fmt.Errorf("answer of %d bytes to a fetch, want 4 to %d", n, f.maxBytes)
+		return nil, fmt.Errorf("fetch response of %d bytes, want 4 to %d", n, f.maxBytes)
 	}
 	answer := bytes.NewBuffer(append(make([]byte, 0, 4+min(n, 64<<10)), size[:]...))
 	if _, err := io.CopyN(answer, rw, n); err != nil {
@@ -114,7 +114,7 @@ func (f *timedFetch) RawExchange(rw io.ReadWriter) (protocol.Message, error) {
 		return nil, err
 	}
 	if id != correlation {
-		return nil, fmt.Errorf("answer to request %d, want %d", id, correlation)
+		return nil, fmt.Errorf("response to request %d, want %d", id, correlation)
 	}
 	return &timedAnswer{response.(*fetch.Response), appended}, nil
 }
@@ -123,7 +123,7 @@ func (f *timedFetch) appendTimes(body []byte) (times appendTimes, err error) {
 	response := kmsg.NewPtrFetchResponse()
 	response.Version = f.version
 	if err := response.ReadFrom(body); err != nil {
-		return nil, fmt.Errorf("answer to a fetch: %w", err)
+		return nil, fmt.Errorf("fetch response: %w", err)
 	}
 	for i := range response.Topics {
 		for j := range response.Topics[i].Partitions {
@@ -183,7 +183,7 @@ func (c *Client) fetch(ctx context.Context, topic string, partition int, offset 
 	}
 	timed := answer.(*timedAnswer)
 	if len(timed.Topics) == 0 || len(timed.Topics[0].Partitions) == 0 {
-		return fetched{}, fmt.Errorf("the answer leaves out %s/%d", topic, partition)
+		return fetched{}, fmt.Errorf("the response lacks %s/%d", topic, partition)
 	}
 	p := &timed.Topics[0].Partitions[0]
 	for _, code := range []int16{timed.ErrorCode, p.ErrorCode} {

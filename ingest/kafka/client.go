@@ -46,7 +46,7 @@ func NewClient(config Config, dial Dial, metrics *Metrics, log *slog.Logger) (*C
 		dial = (&net.Dialer{Timeout: config.DialTimeout}).DialContext
 	}
 	if mechanism != nil && tlsConfig == nil {
-		log.Warn("kafka: login without TLS, anybody on the network can read along; set kafka.tls.enabled", "mechanism", mechanism.Name())
+		log.Warn("kafka: login without TLS, credentials can be read on the network; set kafka.tls.enabled", "mechanism", mechanism.Name())
 	}
 	c := &Client{config: config, metrics: metrics, log: log}
 	c.conns.dial = dial

@@ -48,7 +48,7 @@ func (c *Consumer) commit(ctx context.Context) error {
 				return p.Error
 			}
 		}
-		return fmt.Errorf("the answer leaves out %s", c.name())
+		return fmt.Errorf("the response lacks %s", c.name())
 	})
 	if err != nil {
 		return err

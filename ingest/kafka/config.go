@@ -175,7 +175,7 @@ func (s *SASL) validate() error {
 		return fmt.Errorf("user: %s needs one", s.Mechanism)
 	}
 	if s.Password.IsSet() == (s.PasswordFile != "") {
-		return errors.New("password: give it or password_file, and not both")
+		return errors.New("password: give either this or password_file, not both")
 	}
 	return nil
 }

@@ -48,10 +48,10 @@ func TestValidateNamesEveryFault(t *testing.T) {
 		{func(c *kafka.Config) { c.TLS = kafka.TLS{Enabled: true, Cert: "c.pem"} }, "tls.key: empty"},
 		{func(c *kafka.Config) { c.SASL.Mechanism = "GSSAPI" }, "sasl.mechanism"},
 		{func(c *kafka.Config) { c.SASL.Mechanism = "PLAIN" }, "sasl.user"},
-		{func(c *kafka.Config) { c.SASL = kafka.SASL{Mechanism: "PLAIN", User: "u"} }, "sasl.password: give it or password_file"},
+		{func(c *kafka.Config) { c.SASL = kafka.SASL{Mechanism: "PLAIN", User: "u"} }, "sasl.password: give either this or password_file"},
 		{func(c *kafka.Config) {
 			c.SASL = kafka.SASL{Mechanism: "PLAIN", User: "u", Password: secret.NewText("p"), PasswordFile: "f"}
-		}, "sasl.password: give it or"},
+		}, "sasl.password: give either"},
 		{func(c *kafka.Config) { c.Consumer.Group = "" }, "consumer.group"},
 		{func(c *kafka.Config) { c.Consumer.MaxFetchBytes = 0 }, "consumer.max_fetch_bytes"},
 		{func(c *kafka.Config) { c.Consumer.MaxWait = time.Minute }, "consumer.max_wait"},

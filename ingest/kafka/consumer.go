@@ -253,7 +253,7 @@ func (c *Consumer) process(ctx context.Context, m inbound, handle func(context.C
 	var err error
 	switch kind := m.kind(); {
 	case c.assigned.Fabric != "" && m.Fabric != c.assigned.Fabric:
-		reason, err = letterWrongFabric, fmt.Errorf("of fabric %q, want %q", m.Fabric, c.assigned.Fabric)
+		reason, err = letterWrongFabric, fmt.Errorf("for fabric %q, want %q", m.Fabric, c.assigned.Fabric)
 	case kind != "" && kind != c.assigned.Kind.String():
 		reason, err = letterWrongKind, fmt.Errorf("of kind %q, want %q", kind, c.assigned.Kind)
 	default:
@@ -288,7 +288,7 @@ func rejectionReason(err error) string {
 
 // deadLetter sends an unchanged record with the reason to the dead-letter topic, and then marks it as stored.
 func (c *Consumer) deadLetter(ctx context.Context, m inbound, reason string, cause error) error {
-	c.log.Warn("kafka: record dropped to the dead letters", "offset", m.Offset, "reason", reason, "error", cause)
+	c.log.Warn("kafka: record moved to the dead-letter topic", "offset", m.Offset, "reason", reason, "error", cause)
 	letter := message{key: []byte(m.Fabric), value: append([]byte{}, m.Payload...), headers: []kafkago.Header{
 		{Key: headerKind, Value: []byte(m.kind())},
 		{Key: headerReason, Value: []byte(reason)},
@@ -300,7 +300,7 @@ func (c *Consumer) deadLetter(ctx context.Context, m inbound, reason string, cau
 	err := c.producer.send(ctx, topicPartition{topic, 0}, len(letter.value), []message{letter})
 	if refused, ok := errors.AsType[*RefusedError](err); ok {
 		c.client.metrics.produceDropped.WithLabelValues(refused.Reason).Inc()
-		c.log.Error("kafka: record dropped, the dead letters refuse it too", "offset", m.Offset, "error", err)
+		c.log.Error("kafka: record dropped, the dead-letter topic rejected it too", "offset", m.Offset, "error", err)
 	} else if err != nil {
 		return fmt.Errorf("dead letter for %s at offset %d: %w", c.name(), m.Offset, err)
 	}

@@ -31,7 +31,7 @@ func defaultConsumerConfig() ConsumerConfig {
 
 func (c *ConsumerConfig) validate() error {
 	var f faults.List
-	f.Check(c.Group != "", "group", "empty; give the name under which offsets are kept")
+	f.Check(c.Group != "", "group", "empty; give the consumer group under which offsets are stored")
 	f.Check(c.MaxFetchBytes >= 64<<10 && c.MaxFetchBytes <= 1<<30, "max_fetch_bytes", "%d: want 64 KiB to 1 GiB", c.MaxFetchBytes)
 	f.Check(c.MaxWait > 0 && c.MaxWait <= 5*time.Second, "max_wait", "%v: want more than 0, up to 5 s", c.MaxWait)
 	f.Check(c.StallTimeout > c.MaxWait, "stall_timeout", "%v: want more than max_wait (%v)", c.StallTimeout, c.MaxWait)

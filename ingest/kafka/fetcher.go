@@ -111,7 +111,7 @@ func (f *fetcher) resetToLogStart(ctx context.Context) {
 // skipCorrupt skips a record that cannot be read undamaged.
 func (f *fetcher) skipCorrupt(err error) {
 	f.consumer.client.metrics.lost.WithLabelValues(lostCorrupt).Inc()
-	f.consumer.log.Error("kafka: record dropped, it is damaged on the broker's disk", "offset", f.next, "error", err)
+	f.consumer.log.Error("kafka: record dropped, it is corrupt on the broker's disk", "offset", f.next, "error", err)
 	f.corrupt, f.failures = corruptTries-1, 0 // the next record is probably in the same batch
 	f.advance(f.next + 1)
 }
@@ -149,7 +149,7 @@ func (f *fetcher) checkStall(ctx context.Context) {
 	}
 	f.progress = time.Now()
 	if end, err := c.listOffset(ctx, kafkago.LastOffset); err != nil || end > f.next {
-		c.log.Warn("kafka: fetch stalled, the log has records that do not come", "offset", f.next, "end", end)
+		c.log.Warn("kafka: fetch stalled, the log has records that are not delivered", "offset", f.next, "end", end)
 		c.client.reset(reconnectStalled)
 	}
 }

@@ -37,7 +37,7 @@ var ErrFenced = errors.New("not the owner of the partition")
 // Errors of the group on which a member has to act: rejoin, join as a new member, or join the
 // generation that it has missed.
 var (
-	ErrRebalance  = errors.New("the group rebalances")
+	ErrRebalance  = errors.New("the group is rebalancing")
 	ErrExpelled   = errors.New("the group does not know this member")
 	ErrGeneration = errors.New("the group is in another generation")
 )
@@ -192,7 +192,7 @@ func (c *Coordinator) join(ctx context.Context, self GroupMember) (Joined, error
 	for _, m := range response.Members {
 		member, err := readMember(m)
 		if err != nil {
-			return Joined{}, fmt.Errorf("member %s is no giverny; give the analysers a kafka.consumer.group of their own: %w", m.MemberID, err)
+			return Joined{}, fmt.Errorf("member %s is not a giverny process; give the analysers a kafka.consumer.group of their own: %w", m.MemberID, err)
 		}
 		joined.Members = append(joined.Members, member)
 	}

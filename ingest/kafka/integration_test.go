@@ -137,12 +137,12 @@ func TestApacheKafkaPermissions(t *testing.T) {
 	}
 	own.TopicPrefix = "missing."
 	says := ""
-	for patience := 3 * time.Second; patience < time.Minute && !strings.Contains(says, "create it by hand"); patience *= 2 { // it waits for them as long as it can
+	for patience := 3 * time.Second; patience < time.Minute && !strings.Contains(says, "create it manually"); patience *= 2 { // it waits for them as long as it can
 		waiting, stop := context.WithTimeout(restricted.ctx, patience)
 		says = fmt.Sprint(newPeer(t, &broker{config: own}).client.EnsureTopics(waiting, 1))
 		stop()
 	}
-	if !strings.Contains(says, "create it by hand") {
+	if !strings.Contains(says, "create it manually") {
 		t.Errorf("topics that are missing: %s", says)
 	}
 }

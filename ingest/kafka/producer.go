@@ -67,7 +67,7 @@ type RefusedError struct {
 	Err    error
 }
 
-func (e *RefusedError) Error() string { return "Kafka refuses the record: " + e.Err.Error() }
+func (e *RefusedError) Error() string { return "Kafka rejected the record: " + e.Err.Error() }
 func (e *RefusedError) Unwrap() error { return e.Err }
 
 // Producer writes records to the partitions that the caller names. A record counts as produced once all
@@ -209,7 +209,7 @@ type message struct {
 func (p *Producer) send(ctx context.Context, to topicPartition, size int, messages []message) error {
 	weight := int64(min(size, p.client.config.Producer.MaxQueuedBytes))
 	if err := p.queue.Acquire(ctx, weight); err != nil {
-		return fmt.Errorf("%d bytes wait for Kafka already: %w", p.client.config.Producer.MaxQueuedBytes, err)
+		return fmt.Errorf("%d bytes are already waiting for Kafka: %w", p.client.config.Producer.MaxQueuedBytes, err)
 	}
 	p.client.metrics.queuedBytes.Add(float64(weight))
 	defer func() {
@@ -259,7 +259,7 @@ func (p *Producer) slot(to topicPartition) chan struct{} {
 // behind: it is retried.
 const maxTry = 15 * time.Second
 
-var errStale = errors.New("too long after it was stamped")
+var errStale = errors.New("too long after its timestamp")
 
 func (p *Producer) try(ctx context.Context, to topicPartition, size int, messages []message) error {
 	records, start := make([]kafkago.Record, len(messages)), time.Now()

@@ -42,7 +42,7 @@ func NewSpoolingProducer(producer *Producer, queue *spool.Spool, patience time.D
 // CheckSpool checks that every record of a producer fits in a spool.
 func CheckSpool(config Config, queue spool.Config) error {
 	if need := int64(config.Producer.MaxMessageBytes + spooledOverhead); queue.MaxRecordBytes() < need {
-		return fmt.Errorf("spool.max_bytes: %d holds records of up to %d bytes, kafka.producer.max_message_bytes asks for %d; raise the one or lower the other",
+		return fmt.Errorf("spool.max_bytes: %d holds records of up to %d bytes, but kafka.producer.max_message_bytes is %d; raise the former or lower the latter",
 			queue.MaxBytes, queue.MaxRecordBytes(), need)
 	}
 	return nil
@@ -159,11 +159,11 @@ func decodeRecord(b []byte) (Record, error) {
 	rest := b[7+name:]
 	if b[0]&timedBit != 0 {
 		if len(rest) < handoverBytes {
-			return Record{}, fmt.Errorf("spooled record of %d bytes is cut short within its times", len(b))
+			return Record{}, fmt.Errorf("spooled record of %d bytes is truncated within its timestamps", len(b))
 		}
 		r.taken = handover{int64(binary.LittleEndian.Uint64(rest)), int64(binary.LittleEndian.Uint64(rest[8:])), binary.LittleEndian.Uint64(rest[16:])}
 		if r.taken == (handover{}) {
-			return Record{}, errors.New("spooled record without the times that it says to have")
+			return Record{}, errors.New("spooled record without the timestamps that its header announces")
 		}
 		rest = rest[handoverBytes:]
 	}

@@ -13,7 +13,7 @@ import (
 
 // start looks up the offset to start at and initialises the consumer with it.
 func (c *Consumer) start(ctx context.Context) (next int64, err error) {
-	err = c.client.retry(ctx, "look up where to begin in "+c.name(), func() error {
+	err = c.client.retry(ctx, "look up the start offset of "+c.name(), func() error {
 		if c.assigned.Tail {
 			next, err = c.offsetAt(ctx, time.Now().Add(-c.assigned.Lookback))
 			return err
@@ -110,7 +110,7 @@ func (c *Consumer) committedOffset(ctx context.Context) (int64, error) {
 			return p.CommittedOffset, p.Error
 		}
 	}
-	return 0, fmt.Errorf("the answer leaves out %s", c.name())
+	return 0, fmt.Errorf("the response lacks %s", c.name())
 }
 
 // listOffset returns the start (kafkago.FirstOffset) or end (kafkago.LastOffset) of the log.
@@ -129,7 +129,7 @@ func (c *Consumer) listOffset(ctx context.Context, which int64) (int64, error) {
 		}
 		return p.LastOffset, p.Error
 	}
-	return 0, fmt.Errorf("the answer leaves out %s", c.name())
+	return 0, fmt.Errorf("the response lacks %s", c.name())
 }
 
 // offsetAt returns the offset of the first record produced at or after an instant, or the log's
@@ -155,5 +155,5 @@ func (c *Consumer) offsetAt(ctx context.Context, at time.Time) (int64, error) {
 		}
 		return end, p.Error
 	}
-	return 0, fmt.Errorf("the answer leaves out %s", c.name())
+	return 0, fmt.Errorf("the response lacks %s", c.name())
 }

@@ -85,7 +85,7 @@ func (c *Client) createTopics(ctx context.Context, want map[string]int) (old []s
 }
 
 func notCreated(topic string, err error) error {
-	return fmt.Errorf("create topic %s: %w; create it by hand if this client may not", topic, err)
+	return fmt.Errorf("create topic %s: %w; create it manually if this client may not", topic, err)
 }
 
 // With this setting a broker records when it appended a record; the agents' clocks are checked against that.
@@ -129,7 +129,7 @@ func (c *Client) addPartitions(ctx context.Context, topic string, partitions int
 	}
 	// The cached metadata may be two seconds old, or another process was faster.
 	if err != nil && !errors.Is(err, kafkago.InvalidPartitionNumber) {
-		return fmt.Errorf("topic %s needs %d partitions: %w; add them by hand if this client may not", topic, partitions, err)
+		return fmt.Errorf("topic %s needs %d partitions: %w; add them manually if this client may not", topic, partitions, err)
 	}
 	return nil
 }
@@ -144,7 +144,7 @@ func (c *Client) takeAppendTime(ctx context.Context, topic string) {
 		err = result.Resources[i].Error
 	}
 	if err != nil {
-		c.log.Warn("kafka: message.timestamp.type of the topic not set; unless it is LogAppendTime already, set it by hand, or agents' clocks are judged by this host's alone",
+		c.log.Warn("kafka: message.timestamp.type of the topic not set; unless it is LogAppendTime already, set it manually, otherwise agents' clocks are compared with this host's clock only",
 			"topic", topic, "error", err)
 	}
 }
@@ -182,7 +182,7 @@ func (c *Client) raiseLimits(ctx context.Context, topics []string) error {
 	var faults []error
 	for _, r := range result.Resources {
 		if r.Error != nil {
-			faults = append(faults, fmt.Errorf("raise %s of topic %s to %d: %w; raise it by hand if this client may not", key, r.ResourceName, c.config.MaxBatchBytes(), r.Error))
+			faults = append(faults, fmt.Errorf("raise %s of topic %s to %d: %w; raise it manually if this client may not", key, r.ResourceName, c.config.MaxBatchBytes(), r.Error))
 		}
 	}
 	return errors.Join(faults...)

@@ -31,8 +31,8 @@ type metrics struct {
 func newMetrics(reg prometheus.Registerer) (*metrics, error) {
 	m := &metrics{
 		records: prometheus.NewGauge(prometheus.GaugeOpts{Name: "giverny_spool_records", Help: "Records in the spool."}),
-		bytes:   prometheus.NewGauge(prometheus.GaugeOpts{Name: "giverny_spool_bytes", Help: "Bytes of the spool on the disk."}),
-		dropped: reasons("giverny_spool_dropped_total", "Records that the spool lost.", DropFull, DropDisk, DropCorrupt, DropWrite, DropTooLarge, DropRefused),
+		bytes:   prometheus.NewGauge(prometheus.GaugeOpts{Name: "giverny_spool_bytes", Help: "Size of the spool on disk."}),
+		dropped: reasons("giverny_spool_dropped_total", "Records that the spool lost, by reason.", DropFull, DropDisk, DropCorrupt, DropWrite, DropTooLarge, DropRefused),
 		errors:  reasons("giverny_spool_errors_total", "I/O errors of the spool.", errorWrite, errorRead),
 	}
 	return m, errors.Join(reg.Register(m.records), reg.Register(m.bytes), reg.Register(m.dropped), reg.Register(m.errors))

@@ -15,7 +15,7 @@ func (s *Spool) makeRoom(bytes int64, reason string) {
 	}
 	if lost > 0 {
 		s.countLost(reason, lost)
-		s.log.Error("spool: no room, oldest records dropped; bring Kafka back, or give the spool more room", "reason", reason, "records", lost, "max_bytes", s.config.MaxBytes)
+		s.log.Error("spool: full, oldest records dropped; bring Kafka back, or raise spool.max_bytes", "reason", reason, "records", lost, "max_bytes", s.config.MaxBytes)
 	}
 }
 

@@ -20,7 +20,7 @@ type segment struct {
 
 func (s *segment) end() uint64 { return s.first + s.count }
 
-var errDamaged = errors.New("a record does not fit its checksum")
+var errDamaged = errors.New("a record does not match its checksum")
 
 // scan counts the complete records of a file that a previous process left.
 func (s *segment) scan(log *slog.Logger) error {

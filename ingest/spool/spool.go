@@ -98,7 +98,7 @@ func open(config Config, reg prometheus.Registerer, log *slog.Logger) (*Spool, e
 		return nil, fmt.Errorf("open spool %s: %w", config.Dir, err)
 	}
 	if len(s.segments) > 0 {
-		log.Info("spool: records of a former run are waiting", "records", s.next-s.first, "bytes", s.bytes)
+		log.Info("spool: records of an earlier run are waiting", "records", s.next-s.first, "bytes", s.bytes)
 	}
 	return s, nil
 }
@@ -158,7 +158,7 @@ func (s *Spool) write() error {
 		return errors.New("an empty record")
 	}
 	if size > s.config.segmentBytes() {
-		return fmt.Errorf("record of %d bytes, a segment has %d; raise spool.max_bytes", size, s.config.segmentBytes())
+		return fmt.Errorf("record of %d bytes exceeds the segment size of %d; raise spool.max_bytes", size, s.config.segmentBytes())
 	}
 	s.makeRoom(s.bytes+size-s.config.MaxBytes, DropFull)
 	err := s.writeFrame()

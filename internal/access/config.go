@@ -68,7 +68,7 @@ func (c *Config) Validate() error {
 	var f faults.List
 	_, err := c.Proxies.prefixes()
 	f.Check(err == nil, "proxies.from", "%v", err)
-	f.Check(len(c.Proxies.From) == 0 || c.Proxies.UserHeader != "", "proxies.user_header", "empty; want the header in which the proxy names the user")
+	f.Check(len(c.Proxies.From) == 0 || c.Proxies.UserHeader != "", "proxies.user_header", "empty; want the header in which the proxy passes the user name")
 	f.Check(c.Session >= time.Minute, "session", "%v: want at least 1m", c.Session)
 	f.Check(c.Limits.RequestsPerSecond > 0, "limits.requests_per_second", "%v: want more than 0", c.Limits.RequestsPerSecond)
 	f.Check(c.Limits.Burst >= 1, "limits.burst", "%d: want at least 1", c.Limits.Burst)

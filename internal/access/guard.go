@@ -41,7 +41,7 @@ func refusals() []string {
 
 func newMetrics(reg prometheus.Registerer) (*metrics, error) {
 	m := &metrics{refused: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "giverny_http_refused_total",
-		Help: "Requests that did not reach their handler, by reason."}, []string{"reason"})}
+		Help: "Requests that were rejected before they reached their handler, by reason."}, []string{"reason"})}
 	if err := reg.Register(m.refused); err != nil {
 		return nil, fmt.Errorf("access metrics: %w", err)
 	}
@@ -135,7 +135,7 @@ func (g *Guard) check(r *http.Request) (Identity, error) {
 		return who, nil
 	}
 	if wait, ok := g.requests.take(client, now); !ok {
-		p := problem.New(http.StatusTooManyRequests, "more than %v requests per second; ask again in %v", g.cfg.Limits.RequestsPerSecond, wait.Round(time.Millisecond))
+		p := problem.New(http.StatusTooManyRequests, "more than %v requests per second; retry in %v", g.cfg.Limits.RequestsPerSecond, wait.Round(time.Millisecond))
 		p.RetryAfter = wait
 		return Identity{}, g.refuse("rate", p)
 	}
@@ -143,7 +143,7 @@ func (g *Guard) check(r *http.Request) (Identity, error) {
 		return who, nil
 	}
 	if err == nil && who.Role < Viewer {
-		err = problem.New(http.StatusUnauthorized, "want a token (Authorization: Bearer ...), or the session of a login")
+		err = problem.New(http.StatusUnauthorized, "want a token (Authorization: Bearer ...) or a login session")
 	}
 	if err != nil {
 		return Identity{}, g.refuse("unknown_client", err)
@@ -187,7 +187,7 @@ func (g *Guard) identify(r *http.Request, address netip.Addr, client string, now
 }
 
 func tooManyFailures() *problem.Problem {
-	p := problem.New(http.StatusTooManyRequests, "too many wrong tokens from this address; ask again in a minute")
+	p := problem.New(http.StatusTooManyRequests, "too many wrong tokens from this address; retry in a minute")
 	p.RetryAfter = time.Minute
 	return p
 }
@@ -208,7 +208,7 @@ func (g *Guard) stillHas(t token) bool {
 
 func (g *Guard) reload() {
 	if err := g.tokens.reload(g.now()); err != nil {
-		g.log.Warn("access: tokens not read", "error", err)
+		g.log.Warn("access: tokens file not readable", "error", err)
 	}
 }
 

@@ -74,9 +74,9 @@ func (s *sessions) end(id string) {
 
 // loginPage works without scripts.
 const loginPage = `<!doctype html>
-<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1"><title>Giverny: log in</title></head>
+<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1"><title>Giverny: sign in</title></head>
 <body><main><h1>Giverny</h1>
-<form method="post" action="login"><p><label for="token">Token</label> <input id="token" name="token" type="password" autocomplete="current-password" required autofocus> <button>Log in</button></p></form>
+<form method="post" action="login"><p><label for="token">Token</label> <input id="token" name="token" type="password" autocomplete="current-password" required autofocus> <button>Sign in</button></p></form>
 </main></body></html>
 `
 

@@ -124,7 +124,7 @@ func TestTokensAreReadAgain(t *testing.T) {
 			t.Errorf("step %d: token and session %v, want %v", i, got, step.want)
 		}
 	}
-	if n := strings.Count(g.log.String(), "tokens not read"); n != 1 {
+	if n := strings.Count(g.log.String(), "tokens file not readable"); n != 1 {
 		t.Errorf("the fault is logged %d times", n)
 	}
 	if err := os.Remove(g.file); err != nil {

@@ -105,7 +105,7 @@ func (t *tokenFile) read() error {
 		return nil
 	}
 	if info.Mode().Perm()&0o022 != 0 {
-		return fmt.Errorf("%s can be written by others than its owner (%v); chmod go-w", t.path, info.Mode().Perm())
+		return fmt.Errorf("%s is writable by others than its owner (%v); run chmod go-w on it", t.path, info.Mode().Perm())
 	}
 	text, err := os.ReadFile(t.path)
 	if err != nil {

@@ -53,7 +53,7 @@ func NewAgent(cfg *config.Config, deps AgentDeps) (*Agent, error) {
 	}
 	polling := cfg.Collect.Polling
 	if polling.Interval == 0 {
-		return nil, errors.New("collect.fabric: which of fabrics do this host's readings belong to? Name it")
+		return nil, errors.New("collect.fabric: empty; name the fabric that this host's readings belong to")
 	}
 	sources, err := cfg.Collect.Sources.Open(name, polling)
 	if err != nil {

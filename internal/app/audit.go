@@ -42,7 +42,7 @@ func auditStages(cfg *config.Config, deps auditDeps) ([]lifecycle.Stage, error) 
 		return nil, fmt.Errorf("command.results.agents: %w", err)
 	}
 	if cfg.Command.Enabled() && !verifier.Knows() {
-		deps.Log.Warn("command: results of agents are accepted without a check of their signatures, because command.results.agents is empty")
+		deps.Log.Warn("command: results of agents are accepted without verifying their signatures, because command.results.agents is empty")
 	}
 	metrics, err := command.NewAuditMetrics(deps.Registerer)
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 func (p *Process) Check(fabrics []Fabric) error {
 	kafkaErr, storeErr := p.UseKafka(), p.UseStore()
 	if p.cfg.Store.Library == "" && errors.Is(storeErr, engine.ErrNoLibrary) {
-		p.log.Warn("config: embedded store not checked: its library is not on this host; analyze, serve and up need it", "library", "libchdb.so")
+		p.log.Warn("config: embedded store not checked: its library is not installed on this host; analyze, serve and up need it", "library", "libchdb.so")
 		storeErr = nil
 	}
 	r := Role{Serve: true, Analyse: p.client != nil, Collect: p.client != nil && p.cfg.Collect.Enabled()}

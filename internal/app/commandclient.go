@@ -33,7 +33,7 @@ func (p *Process) commandClient(name string) (*command.Client, config.Fabric, er
 // clientOf returns a client that uses this process's Kafka connection.
 func (p *Process) clientOf(f config.Fabric) (*command.Client, error) {
 	if p.cfg.Command.Sign.KeyFile == "" {
-		return nil, errors.New("command.sign: no key to sign commands with: make one with giverny agents key FILE, name the file here, and its public half in command.principals of the agents")
+		return nil, errors.New("command.sign: no key to sign commands with: create one with giverny agents key FILE, set key_file here to it, and add its public key to command.principals of the agents")
 	}
 	signer, err := p.signer()
 	if err != nil {

@@ -27,9 +27,9 @@ func (p *Process) Diagnoses(ctx context.Context, fabric string, span read.Span, 
 		last, err := model.StoredAt(ctx, fabric, span.To-1)
 		switch {
 		case errors.Is(err, read.ErrNotFound), err == nil && schema.Instant(last.StartNanos) < span.From:
-			return fmt.Errorf("nothing is stored of fabric %s in that time; is it right, in UTC, and did the fabric have this name then?", fabric)
+			return fmt.Errorf("nothing is stored for fabric %s in that time; check the time span (UTC) and whether the fabric had this name then", fabric)
 		case err == nil && region != 0:
-			return fmt.Errorf("no diagnosis of a region %d of fabric %s is stored in that time", region, fabric)
+			return fmt.Errorf("no diagnosis of region %d of fabric %s is stored in that time", region, fabric)
 		}
 		return err
 	})
@@ -74,7 +74,7 @@ func (p *Process) engineIsFree(patience time.Duration) error {
 	}
 	if pid != "" {
 		return fmt.Errorf("store: process %s has the embedded ClickHouse in %s open and could not be reached: run as the user who started it, "+
-			"try again if it is only starting, ask its API (/api/v1), or let both use a ClickHouse server (store.embedded: false, store.url)", pid, dir)
+			"retry if it is still starting, use its API (/api/v1), or let both use a ClickHouse server (store.embedded: false, store.url)", pid, dir)
 	}
 	return nil
 }

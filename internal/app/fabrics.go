@@ -40,7 +40,7 @@ func StartFabrics(cfg *config.Config, log *slog.Logger) ([]Fabric, error) {
 			kept.keep(f.Topology, graph)
 		default:
 			if before := kept.last(f); before != nil {
-				log.Error("topology: file refused at the start, the version before stays in force", "fabric", f.Name, "error", err)
+				log.Error("topology: file rejected at startup, the previous version stays in force", "fabric", f.Name, "error", err)
 				return Fabric{f, before, err}, nil
 			}
 		}

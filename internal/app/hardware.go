@@ -25,7 +25,7 @@ func newHost(sources registry.Sources, name string, log *slog.Logger) (*host, er
 	const source = "ibsysfs"
 	cfg, ok := sources[source].SourceConfig.(*ibsysfs.Config)
 	if !ok {
-		return nil, fmt.Errorf("collect.%s: there is no such source, by which adapters are found", source)
+		return nil, fmt.Errorf("collect.%s: unknown source of adapters", source)
 	}
 	own := *cfg
 	if own.Hostname == "" {
@@ -45,7 +45,7 @@ func (h *host) Hardware() schema.HostHardware {
 	defer h.mu.Unlock()
 	var err error
 	if all.Adapters, err = h.collector.Inventory(context.Background()); err != nil {
-		h.log.Warn("app: adapters of this host not listed", "error", err)
+		h.log.Warn("app: listing this host's adapters failed", "error", err)
 	}
 	return all
 }

@@ -36,7 +36,7 @@ func newProbed(cfg *config.Config, log *slog.Logger) (*probed, error) {
 	if linux, err := ethtool.OpenLinux(); err == nil {
 		p.rnics.Stats = linux
 	} else {
-		log.Warn("hostping: pauses of RNICs stay unseen", "error", err)
+		log.Warn("hostping: pauses of RNICs cannot be monitored", "error", err)
 	}
 	source := func(g *hostping.Graph) prober.Source {
 		p.source = utilisation.New(cfg.Hostping.Utilisation, g, p.rnics)

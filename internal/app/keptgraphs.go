@@ -54,7 +54,7 @@ func (k keptGraphs) keep(path string, g *topology.Graph) {
 		err = atomicfile.Write(k.file(g.Fabric()), text.Bytes())
 	}
 	if err != nil {
-		k.log.Info("topology: no copy kept for a start with a damaged file", "fabric", g.Fabric(), "error", err)
+		k.log.Info("topology: saving a copy for a start with a damaged file failed", "fabric", g.Fabric(), "error", err)
 	}
 }
 
@@ -71,7 +71,7 @@ func (k keptGraphs) last(f config.Fabric) *topology.Graph {
 	}
 	g, err := config.ReadTopology(k.file(f.Name), "yaml", f.Name, nil, k.log)
 	if err != nil {
-		k.log.Warn("topology: copy of the version that came into force last not read", "fabric", f.Name, "error", err)
+		k.log.Warn("topology: saved copy of the last version in force not readable", "fabric", f.Name, "error", err)
 		return nil
 	}
 	return g
@@ -79,5 +79,5 @@ func (k keptGraphs) last(f config.Fabric) *topology.Graph {
 
 // stale says that the previous version of a fabric stays in force, and why.
 func stale(err error) string {
-	return "its file is refused, the version before stays in force: " + strings.TrimSpace(err.Error())
+	return "its file is rejected, the previous version stays in force: " + strings.TrimSpace(err.Error())
 }

@@ -55,7 +55,7 @@ func (p *Process) migrate(ctx context.Context) error {
 		return err
 	}, func(err error, failures int, pause time.Duration) {
 		if failures == 1 {
-			p.log.Warn("store: not reachable or overloaded, retrying", "pause", pause, "error", err)
+			p.log.Warn("store: unreachable or overloaded, retrying", "pause", pause, "error", err)
 		}
 	})
 }

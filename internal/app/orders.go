@@ -91,7 +91,7 @@ func (s *slurmHost) Drained(ctx context.Context) (bool, string, error) {
 	out, err := s.scheduler.OutOfUse(ctx, []string{s.node})
 	state, drained := out[s.node]
 	if !drained {
-		state = "Slurm does not have it as idle and drained"
+		state = "Slurm does not report it as idle and drained"
 	}
 	return drained, state, err
 }

@@ -123,7 +123,7 @@ func TestRestartKeepsWhatIsKnown(t *testing.T) {
 	db, _, done = openStore(t, dir, library)
 	defer done()
 	compareKnown(t, "torn", second, whatIsKnown(t, db))
-	if text := readLog(t, dir); !strings.Contains(text, "saved state refused, rebuilding") {
+	if text := readLog(t, dir); !strings.Contains(text, "saved state rejected, rebuilding") {
 		t.Errorf("the third process does not say that the state is torn:\n%s", text)
 	}
 }

@@ -83,7 +83,7 @@ func newTopologyWatcher(files []*topologyFile, log *slog.Logger, reg prometheus.
 	w := &topologyWatcher{files: files, log: log, hangup: make(chan os.Signal, 1),
 		taken:   counter("giverny_topology_changes_total", "New versions of a fabric's topology that were loaded."),
 		refused: counter("giverny_topology_refused_total", "Changed topology files that could not be read or used; the previous version stays in force."),
-		stale:   prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "giverny_topology_stale", Help: "1 while a fabric's topology file is refused, so that the version before stays in force."}, []string{"fabric"})}
+		stale:   prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "giverny_topology_stale", Help: "1 while a fabric's topology file is rejected and the previous version stays in force."}, []string{"fabric"})}
 	if err := errors.Join(append(errs, reg.Register(w.stale))...); err != nil {
 		return nil, fmt.Errorf("topology metrics: %w", err)
 	}
@@ -173,7 +173,7 @@ func (w *topologyWatcher) reload(f *topologyFile) {
 	if err != nil {
 		w.refused.WithLabelValues(f.fabric).Inc()
 		f.refuse(err)
-		log.Error("topology: new file refused, the version before stays in force", "error", err)
+		log.Error("topology: new file rejected, the previous version stays in force", "error", err)
 		return
 	}
 	change := topology.Diff(f.graph, g)
@@ -181,5 +181,5 @@ func (w *topologyWatcher) reload(f *topologyFile) {
 	f.fault.Store(nil)
 	f.keep(g)
 	w.taken.WithLabelValues(f.fabric).Inc()
-	log.Info("topology: new version taken, in force from the next interval on", "change", change.String())
+	log.Info("topology: new version loaded, in force from the next interval on", "change", change.String())
 }

@@ -53,11 +53,11 @@ func (f Format) Open(sealed []byte, fields func(*Coder)) error {
 		return fmt.Errorf("%w: %d bytes without the mark %q", ErrDamaged, len(sealed), f.Mark)
 	}
 	if crc32.Checksum(sealed[:body], castagnoli) != binary.LittleEndian.Uint32(sealed[body:]) {
-		return fmt.Errorf("%w: the checksum does not fit", ErrDamaged)
+		return fmt.Errorf("%w: the checksum does not match", ErrDamaged)
 	}
 	version := sealed[len(f.Mark)]
 	if version < f.Oldest || version > f.Version {
-		return fmt.Errorf("%w: it is of version %d, this program reads %d to %d", ErrVersion, version, f.Oldest, f.Version)
+		return fmt.Errorf("%w: it has version %d, this program reads %d to %d", ErrVersion, version, f.Oldest, f.Version)
 	}
 	c := Coder{buf: sealed[head:body], reading: true, version: version}
 	fields(&c)

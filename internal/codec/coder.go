@@ -61,7 +61,7 @@ func (c *Coder) Int(v *int64) {
 	}
 	x, n := binary.Varint(c.buf)
 	if n <= 0 {
-		c.Damaged("a number is cut short")
+		c.Damaged("a number is truncated")
 		x, n = 0, 0
 	}
 	*v, c.buf = x, c.buf[n:]
@@ -82,7 +82,7 @@ func (c *Coder) Float(v *float64) {
 	}
 	*v = 0
 	if len(c.buf) < 8 {
-		c.Damaged("a value is cut short")
+		c.Damaged("a value is truncated")
 		return
 	}
 	x := math.Float64frombits(binary.LittleEndian.Uint64(c.buf))

@@ -37,8 +37,8 @@ func (h *Hostping) Validate() error {
 	f.Under("offer", h.Offer.Validate())
 	f.Under("monitor", h.Monitor.Validate())
 	f.Under("utilisation", h.Utilisation.Validate())
-	f.Check(!h.Monitor.Enabled || h.Host.Baseline != "" || h.Host.Prober == "", "host.baseline", "empty; the monitor judges by the baseline of this host's model")
+	f.Check(!h.Monitor.Enabled || h.Host.Baseline != "" || h.Host.Prober == "", "host.baseline", "empty; the monitor compares with the baseline of this host's model")
 	f.Under("launch", h.Launch.Validate())
-	f.Check(!h.Enabled() || h.Host.Enabled(), "host.prober", "empty; want perftest or exec where this host is probed")
+	f.Check(!h.Enabled() || h.Host.Enabled(), "host.prober", "empty; want perftest or exec if this host is to be probed")
 	return f.Err()
 }

@@ -80,14 +80,14 @@ func (p *Program) Ask(ctx context.Context, line []byte, timeout time.Duration) (
 	})
 	defer stop()
 	if _, err := p.stdin.Write(append(line, '\n')); err != nil && !errors.Is(err, syscall.EPIPE) { // what it wrote before exiting says more
-		return nil, reasonOf(err), fmt.Errorf("it does not read: %w", err)
+		return nil, reasonOf(err), fmt.Errorf("it does not read its input: %w", err)
 	}
 	answer, err := p.readLine()
 	if errors.Is(err, errHuge) {
 		return nil, AnswerTooLarge, err
 	}
 	if errors.Is(err, os.ErrDeadlineExceeded) {
-		return nil, Late, fmt.Errorf("no answer within %v", timeout)
+		return nil, Late, fmt.Errorf("timed out after %v", timeout)
 	}
 	if errors.Is(err, io.EOF) {
 		return nil, Died, errors.New("it ended")

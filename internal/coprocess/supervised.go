@@ -47,7 +47,7 @@ type Supervised struct {
 func Supervise(cfg Config, log *slog.Logger) *Supervised { return &Supervised{cfg: cfg, log: log} }
 
 // ErrGone means that a program has failed too often in a row.
-var ErrGone = errors.New("the program has failed too often in a row")
+var ErrGone = errors.New("the program failed too many times in a row")
 
 // Fault is a failure of a program. Gone means that it is not restarted.
 type Fault struct {

@@ -21,12 +21,12 @@ func Explain(err error, r *Reader, record []string) (line int, fault error) {
 	}
 	switch {
 	case errors.Is(err, csv.ErrFieldCount):
-		return parse.Line, fmt.Errorf("%s where %d are wanted, as in the header; complete the row, or put a field that has a comma in it in quotation marks",
+		return parse.Line, fmt.Errorf("%s where the header has %d; complete the row, or quote a field that contains a comma",
 			plural.Count(len(record), "field", "fields"), r.FieldsPerRecord)
 	case errors.Is(err, csv.ErrBareQuote):
-		return parse.Line, fmt.Errorf("character %d: a quotation mark within a field; delete it, or put the field in quotation marks and double this one", parse.Column)
+		return parse.Line, fmt.Errorf("character %d: a quotation mark within a field; delete it, or quote the field and double this mark", parse.Column)
 	case errors.Is(err, csv.ErrQuote):
-		return parse.StartLine, errors.New("a field that begins with a quotation mark does not end with one; close it, and double those within it")
+		return parse.StartLine, errors.New("a quoted field does not end with a quotation mark; close it, and double those within it")
 	}
 	return parse.Line, parse.Err
 }

@@ -10,11 +10,11 @@ import (
 
 func TestExplain(t *testing.T) {
 	for text, want := range map[string]string{
-		"a,b,c\n1,2,3\n1,2\n":       "3: 2 fields where 3 are wanted",
-		"a,b\n1\n":                  "2: 1 field where 2 are wanted",
-		"a,b\n\n\n1,2,3\n":          "4: 3 fields where 2 are wanted",
+		"a,b,c\n1,2,3\n1,2\n":       "3: 2 fields where the header has 3",
+		"a,b\n1\n":                  "2: 1 field where the header has 2",
+		"a,b\n\n\n1,2,3\n":          "4: 3 fields where the header has 2",
 		"a,b\n1,2\"3\n":             "2: character 4: a quotation mark within a field",
-		"a,b\n1,2\n\"3,4\n5,6\n7\n": "3: a field that begins with a quotation mark",
+		"a,b\n1,2\n\"3,4\n5,6\n7\n": "3: a quoted field does not end with a quotation mark",
 	} {
 		r := csvfault.NewReader(strings.NewReader(text))
 		for {

@@ -26,7 +26,7 @@ const pollEvery = 50 * time.Millisecond
 func Acquire(dir string, patience time.Duration) (release func(), err error) {
 	file, err := os.OpenFile(filepath.Join(dir, FileName), os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
-		return nil, fmt.Errorf("lock directory: %w; choose a folder that this user may write to", err)
+		return nil, fmt.Errorf("lock directory: %w; choose a directory that this user may write to", err)
 	}
 	err = lock(file, patience)
 	if errors.Is(err, unix.EWOULDBLOCK) {

@@ -19,7 +19,7 @@ const (
 func URL() (string, error) {
 	host, port := os.Getenv("KUBERNETES_SERVICE_HOST"), os.Getenv("KUBERNETES_SERVICE_PORT")
 	if host == "" || port == "" {
-		return "", errors.New("empty, and this process is no pod of a cluster; want the address of the API server")
+		return "", errors.New("empty, and this process does not run in a pod; want the address of the API server")
 	}
 	return "https://" + net.JoinHostPort(host, port), nil
 }

@@ -133,7 +133,7 @@ func (g *Group) stop(s *runningStep) (errs []error) {
 			delete(s.left, o.stage)
 		case <-deadline.C:
 			for _, name := range s.left {
-				errs = append(errs, &stageError{name, fmt.Errorf("did not stop within %v; what it held is read again after the restart", g.grace)})
+				errs = append(errs, &stageError{name, fmt.Errorf("did not stop within %v; its pending data is read again after the restart", g.grace)})
 			}
 			return errs
 		}

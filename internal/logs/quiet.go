@@ -197,7 +197,7 @@ func (known *sum) writeEnd(c cause) {
 	if known.total == 1 || !known.handler.Enabled(context.Background(), slog.LevelInfo) {
 		return
 	}
-	r := slog.NewRecord(time.Now(), slog.LevelInfo, "logs: no longer repeated", 0)
+	r := slog.NewRecord(time.Now(), slog.LevelInfo, "logs: message no longer repeated", 0)
 	r.AddAttrs(slog.String("message", c.message), slog.Int("total", known.total), slog.Time("first", known.since), slog.Time("last", known.last.Time))
 	known.last.Attrs(func(a slog.Attr) bool { // the handler adds those set by With
 		if slices.Contains(causeKeys, a.Key) {

@@ -36,7 +36,7 @@ func lines(t *testing.T, level string, act func(log *logger)) []string {
 func TestDeadLettersAreSummedUp(t *testing.T) {
 	got := lines(t, "info", func(log *logger) {
 		for i := range 3 * 60_000 {
-			log.Warn("kafka: record dropped to the dead letters", "offset", i, "reason", "malformed", "error", fmt.Errorf("byte %d", i))
+			log.Warn("kafka: record moved to the dead-letter topic", "offset", i, "reason", "malformed", "error", fmt.Errorf("byte %d", i))
 			if i == 0 && log.lines() != 1 {
 				t.Error("the first is not written at once")
 			}
@@ -48,9 +48,9 @@ func TestDeadLettersAreSummedUp(t *testing.T) {
 		t.Errorf("%d lines of 180,000 records", len(got))
 	}
 	wantLines(t, got,
-		`level=WARN msg="kafka: record dropped to the dead letters" offset=0 reason=malformed error="byte 0"`,
+		`level=WARN msg="kafka: record moved to the dead-letter topic" offset=0 reason=malformed error="byte 0"`,
 		"repeats.count=", "repeats.count=", "repeats.count=",
-		`level=INFO msg="logs: no longer repeated" message="kafka: record dropped to the dead letters" total=180000`)
+		`level=INFO msg="logs: message no longer repeated" message="kafka: record moved to the dead-letter topic" total=180000`)
 }
 
 // 76 devices fail at polls of 2 s for 20 s, then the process ends.

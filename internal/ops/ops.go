@@ -138,7 +138,7 @@ func (o *Ops) Own(profilesForAll bool) http.Handler {
 		"/debug/pprof/symbol": pprof.Symbol, "/debug/pprof/trace": pprof.Trace} {
 		mux.HandleFunc("GET "+path, func(w http.ResponseWriter, r *http.Request) {
 			if host, _, err := net.SplitHostPort(r.RemoteAddr); !profilesForAll && (err != nil || !net.ParseIP(host).IsLoopback()) {
-				problem.New(http.StatusForbidden, "profiles are for this host alone; see http.metrics.profiles").Write(w)
+				problem.New(http.StatusForbidden, "profiles are available from this host only; see http.metrics.profiles").Write(w)
 				return
 			}
 			handler(w, r)

@@ -59,7 +59,7 @@ func exchange(ctx context.Context, server, client Side, linger, connectLimit tim
 		if errors.Is(clientErr, err) {
 			hang = append(hang, fmt.Sprintf("the client on %s", client.Host))
 		}
-		err = fmt.Errorf("not ended in time: %s: %w", strings.Join(hang, ", "), err)
+		err = fmt.Errorf("timed out: %s: %w", strings.Join(hang, ", "), err)
 	}
 	return served, asked, err
 }
@@ -72,7 +72,7 @@ func await(ctx context.Context, ended <-chan struct{}, limit time.Duration, side
 	case <-ended:
 	case <-ctx.Done(): // the other side failed
 	case <-timer.C:
-		return fmt.Errorf("not ended %v after the other side: the %s on %s: %w", limit, side, host, context.DeadlineExceeded)
+		return fmt.Errorf("not finished %v after the other side: the %s on %s: %w", limit, side, host, context.DeadlineExceeded)
 	}
 	return nil
 }
@@ -95,7 +95,7 @@ func connect(ctx context.Context, client Side, serverEnded <-chan struct{}, limi
 			return text, err
 		}
 		if tried := time.Since(begin); tried > limit {
-			return text, fmt.Errorf("the server runs, and the client does not reach it for %v: %w", tried.Round(time.Second), err)
+			return text, fmt.Errorf("the server is running, but the client could not reach it for %v: %w", tried.Round(time.Second), err)
 		}
 		timer := time.NewTimer(retry)
 		select {

@@ -20,14 +20,14 @@ func TestExchangeEndsWhatHangs(t *testing.T) {
 		late           bool
 	}{
 		"none":               {"echo served", "echo asked", time.Minute, time.Minute, "", false},
-		"both":               {sleeps, sleeps, 300 * time.Millisecond, time.Minute, "not ended in time: the server on this host, the client on this host", true},
-		"the server":         {sleeps, "echo asked", time.Minute, 100 * time.Millisecond, "not ended 100ms after the other side: the server on this host", true},
-		"the client":         {"echo served", sleeps, time.Minute, 100 * time.Millisecond, "not ended 100ms after the other side: the client on this host", true},
-		"server, time is up": {sleeps, "echo asked", 5 * time.Second, time.Minute, "not ended in time: the server on this host: ", true},
+		"both":               {sleeps, sleeps, 300 * time.Millisecond, time.Minute, "timed out: the server on this host, the client on this host", true},
+		"the server":         {sleeps, "echo asked", time.Minute, 100 * time.Millisecond, "not finished 100ms after the other side: the server on this host", true},
+		"the client":         {"echo served", sleeps, time.Minute, 100 * time.Millisecond, "not finished 100ms after the other side: the client on this host", true},
+		"server, time is up": {sleeps, "echo asked", 5 * time.Second, time.Minute, "timed out: the server on this host: ", true},
 		"the client fails":   {sleeps, "echo no such device >&2; exit 1", time.Minute, time.Minute, "no such device", false},
 		"the server fails":   {"echo no such device >&2; exit 1", sleeps, time.Minute, time.Minute, "no such device", false},
 		"a server that ends": {"sleep .2", "echo Couldn\\'t connect >&2; exit 1", time.Minute, time.Minute, "Couldn't connect", false},
-		"no way to it":       {sleeps, "echo Couldn\\'t connect >&2; exit 1", time.Minute, time.Minute, "the server runs, and the client does not reach it for ", false},
+		"no way to it":       {sleeps, "echo Couldn\\'t connect >&2; exit 1", time.Minute, time.Minute, "the server is running, but the client could not reach it for ", false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

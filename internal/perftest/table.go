@@ -17,7 +17,7 @@ type Bandwidth struct {
 
 // ErrClock is a result without times: perftest measures the CPU frequency, which
 // occasionally fails on a busy host and gives 0.
-var ErrClock = errors.New("perftest could not measure the frequency of the processor: its times are infinite")
+var ErrClock = errors.New("perftest could not measure the processor's frequency: its times are infinite")
 
 // clockAttempts bounds the attempts of a test that fails with ErrClock.
 const clockAttempts = 3
@@ -38,7 +38,7 @@ const enoughMessages = 50
 // Check detects a rate of 0 although messages were sent.
 func (b *Bandwidth) Check() error {
 	if b.Messages >= enoughMessages && b.Mpps == 0 {
-		return fmt.Errorf("no rate of %.0f messages: %w", b.Messages, ErrClock)
+		return fmt.Errorf("no rate for %.0f messages: %w", b.Messages, ErrClock)
 	}
 	return nil
 }

@@ -14,7 +14,7 @@ func SameHost(to *http.Request, via []*http.Request) error {
 		return errors.New("too many redirects")
 	}
 	if to.URL.Hostname() != via[0].URL.Hostname() {
-		return fmt.Errorf("redirected to another host, %s, which gets no secret", to.URL.Hostname())
+		return fmt.Errorf("redirected to another host, %s, to which no secret is sent", to.URL.Hostname())
 	}
 	return nil
 }

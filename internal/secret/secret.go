@@ -68,7 +68,7 @@ func (t Text) Or(file string) (string, error) {
 		return t.Reveal(), nil
 	}
 	if t.IsSet() {
-		return "", errors.New("given directly and by a file; choose one")
+		return "", errors.New("given both directly and by a file; choose one")
 	}
 	b, err := os.ReadFile(file)
 	if err != nil {

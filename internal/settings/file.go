@@ -56,7 +56,7 @@ func (r *reader) section(n *yaml.Node, v reflect.Value, path string) {
 		return
 	}
 	if n.Kind != yaml.MappingNode {
-		r.bad(n, "%s: want keys below it%s", trimmed(path), suggestion(n.Value, names(fields)))
+		r.bad(n, "%s: want nested keys%s", trimmed(path), suggestion(n.Value, names(fields)))
 		return
 	}
 	seen := map[string]bool{}
@@ -97,7 +97,7 @@ func (r *reader) list(n *yaml.Node, v reflect.Value, path string) {
 		return
 	}
 	if n.Kind != yaml.SequenceNode {
-		r.bad(n, "%s: want a list, each entry behind a hyphen", path)
+		r.bad(n, "%s: want a list, each entry after a hyphen", path)
 		return
 	}
 	for i, entry := range n.Content {
@@ -111,7 +111,7 @@ func decode(n *yaml.Node, v reflect.Value) error {
 	n = followed(n)
 	_, isText := v.Addr().Interface().(encoding.TextUnmarshaler)
 	if isText && n.Kind != yaml.ScalarNode { // yaml would decode into the fields, which are unexported in a secret
-		return errors.New("a list or keys below it: want a text")
+		return errors.New("a list or nested keys: want a text")
 	}
 	err := n.Decode(v.Addr().Interface())
 	var mistyped *yaml.TypeError

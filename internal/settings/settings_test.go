@@ -110,7 +110,7 @@ func TestFaultsAreNamed(t *testing.T) {
 		{"kafka: {}\nkafka: {}\n", "", []string{`key "kafka" is duplicated`}},
 		{"kafka: {spool_bytes: 1}", "", []string{`giverny.yaml:1: key "kafka.spool_bytes" is now "spool.max_bytes"`}},
 		{"", "GIVERNY_KAFKA_SPOOL_BYTES=1", []string{"GIVERNY_KAFKA_SPOOL_BYTES is now GIVERNY_SPOOL_MAX_BYTES"}},
-		{"kafka: yes", "", []string{"giverny.yaml:1: kafka: want keys below it"}},
+		{"kafka: yes", "", []string{"giverny.yaml:1: kafka: want nested keys"}},
 		{"fabrics: {name: a}", "", []string{"fabrics: want a list"}},
 		{"ibsysfs: {rot: x}", "", []string{`unknown key "ibsysfs.rot"; did you mean "root"`}},
 		{"fabrics: [{links: [1]}]", "", []string{"fabrics.0.links: [1]: want a whole number"}},
@@ -248,7 +248,7 @@ func TestATextIsNoSection(t *testing.T) {
 		Password hidden `yaml:"password"`
 	}
 	err := settings.File(&c, settings.Source{Name: "giverny.yaml", Text: []byte("password: {file: /etc/key}")}, nil)
-	if err == nil || err.Error() != "giverny.yaml:1: password: a list or keys below it: want a text" {
+	if err == nil || err.Error() != "giverny.yaml:1: password: a list or nested keys: want a text" {
 		t.Errorf("%v", err)
 	}
 	if err := settings.File(&c, settings.Source{Name: "giverny.yaml", Text: []byte("password: x")}, nil); err != nil || c.Password.text != "x" {

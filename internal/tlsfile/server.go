@@ -28,7 +28,7 @@ func (s *Server) Enabled() bool { return s.Cert != "" }
 func (s *Server) Validate() error {
 	files := Files{Cert: s.Cert, Key: s.Key}
 	if s.CA != "" && s.Cert == "" {
-		return errors.New("ca: without cert and key there is no TLS that clients could show a certificate in")
+		return errors.New("ca: given without cert and key; client certificates need TLS, so set all three")
 	}
 	return files.Validate()
 }
@@ -128,12 +128,12 @@ func (r *Reloader) current() *tls.Config {
 	}
 	if err != nil {
 		if r.fault != err.Error() {
-			r.log.Warn("tls: certificate not read, the one before stays in force", "error", err)
+			r.log.Warn("tls: certificate not readable, the previous one stays in use", "error", err)
 		}
 		r.fault = err.Error()
 		return r.config
 	}
 	r.config, r.stamps, r.fault = config, stamps, ""
-	r.log.Info("tls: certificate read again", "cert", r.files.Cert)
+	r.log.Info("tls: certificate reloaded", "cert", r.files.Cert)
 	return r.config
 }

@@ -140,13 +140,13 @@ func TestServerKnowsClients(t *testing.T) {
 func TestServerFiles(t *testing.T) {
 	cert, key := writePair(t)
 	for want, files := range map[string]tlsfile.Server{
-		"no such file":         {Cert: "missing.pem", Key: key},
-		"cert, key: ":          {Cert: cert, Key: cert},
-		"cert: stat no.pem: ":  {Cert: "no.pem", Key: key},
-		"key: stat no.pem: ":   {Cert: cert, Key: "no.pem"},
-		"holds no certificate": {Cert: cert, Key: key, CA: key},
-		"ca: without cert":     {CA: cert},
-		"key: empty":           {Cert: cert},
+		"no such file":           {Cert: "missing.pem", Key: key},
+		"cert, key: ":            {Cert: cert, Key: cert},
+		"cert: stat no.pem: ":    {Cert: "no.pem", Key: key},
+		"key: stat no.pem: ":     {Cert: cert, Key: "no.pem"},
+		"holds no certificate":   {Cert: cert, Key: key, CA: key},
+		"ca: given without cert": {CA: cert},
+		"key: empty":             {Cert: cert},
 	} {
 		if _, err := tlsfile.NewReloader(files, slog.Default()); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%+v: %v, want %q", files, err, want)

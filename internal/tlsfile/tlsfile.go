@@ -21,9 +21,9 @@ type Files struct {
 func (f *Files) Validate() error {
 	switch {
 	case f.Cert != "" && f.Key == "":
-		return errors.New("key: empty, but cert is given; the two belong together")
+		return errors.New("key: empty, but cert is given; set both")
 	case f.Cert == "" && f.Key != "":
-		return errors.New("cert: empty, but key is given; the two belong together")
+		return errors.New("cert: empty, but key is given; set both")
 	}
 	return nil
 }

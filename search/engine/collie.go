@@ -32,7 +32,7 @@ func NewCollie(rig *Rig, pair int, log *slog.Logger) (*Collie, error) {
 		return nil, err
 	}
 	if rig.MessageRateMpps <= 0 {
-		return nil, errors.New("message_rate_mpps: collie-engine needs the packets a second that the adapter can carry")
+		return nil, errors.New("message_rate_mpps: collie-engine needs the packet rate that the adapter can carry")
 	}
 	return &Collie{hosts: h}, nil
 }
@@ -241,7 +241,7 @@ func (c *Collie) measure(ctx context.Context, d *search.Description, t *collieTe
 			if _, err := host.Run(ctx, argv...); err != nil {
 				return err
 			}
-			return errors.New("collie_engine ended before it was measured")
+			return errors.New("collie_engine ended before the measurement")
 		})
 	}
 	flows := c.flows(t)

@@ -27,7 +27,7 @@ type Engine interface {
 }
 
 // ErrGone means that an engine has failed too often in a row and is given up.
-var ErrGone = errors.New("the engine has failed too often in a row")
+var ErrGone = errors.New("the engine failed too many times in a row")
 
 // Reason is the reason of a fault.
 type Reason = coprocess.Reason

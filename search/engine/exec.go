@@ -78,7 +78,7 @@ func (e *Exec) Measure(ctx context.Context, id int, w search.Workload) (search.M
 	if again == nil {
 		e.failures = 0
 		text, _ := json.Marshal(w) // these values were read as JSON
-		e.log.Warn("search: the engine works: it is this workload that it fails at", "engine", e.name, "id", id, "workload", string(text), "reason", fault.Reason)
+		e.log.Warn("search: the engine is healthy but fails on this workload", "engine", e.name, "id", id, "workload", string(text), "reason", fault.Reason)
 		return m, err
 	}
 	if ctx.Err() != nil || errors.Is(again, ErrGone) {
@@ -114,7 +114,7 @@ func (e *Exec) missing(m *search.Measurement) {
 	for _, name := range e.described.Counters {
 		if _, ok := m.Counters[name]; !ok && !e.lacking[name] {
 			e.lacking[name] = true
-			e.log.Warn("search: an answer lacks a counter of the description: it counts as 0", "engine", e.name, "counter", name)
+			e.log.Warn("search: an answer lacks a counter of the description, taken as 0", "engine", e.name, "counter", name)
 		}
 	}
 }
@@ -124,7 +124,7 @@ type changedError struct{ name string }
 
 // Error says what to do.
 func (e *changedError) Error() string {
-	return fmt.Sprintf("engine %s: after a restart it describes itself in another way: what was measured does not hold for it: begin a new search", e.name)
+	return fmt.Sprintf("engine %s: its description changed after a restart, so earlier measurements are invalid: start a new search", e.name)
 }
 
 // Is makes it a kind of ErrGone.

@@ -34,7 +34,7 @@ func TestFaultsOfPrograms(t *testing.T) {
 		says   string
 	}{
 		"text@2":     {engine.InvalidAnswer, `warming up`},
-		"wrongid@2":  {engine.InvalidAnswer, "it answered 1002 while 2 was asked"},
+		"wrongid@2":  {engine.InvalidAnswer, "it answered 1002 when asked for 2"},
 		"noid@2":     {engine.InvalidAnswer, "the answer has no id"},
 		"status@2":   {engine.InvalidAnswer, `status "splendid"`},
 		"negative@2": {engine.InvalidAnswer, "-100 Gb/s"},
@@ -48,7 +48,7 @@ func TestFaultsOfPrograms(t *testing.T) {
 		"null@2":     {engine.InvalidAnswer, `counter "x" is null`},
 		"below@2":    {engine.InvalidAnswer, `counter "x" is -5`},
 		"again@2":    {engine.DuplicateAnswer, "it answered describe again"},
-		"doubled@1":  {engine.DuplicateAnswer, "it answered 1 again while 2 was asked"},
+		"doubled@1":  {engine.DuplicateAnswer, "it answered 1 again when asked for 2"},
 		"dead@2":     {engine.Died, "it ended (exit status 3)"},
 		"huge@2":     {engine.AnswerTooLarge, "longer than 1048576 bytes"},
 		"flood@2":    {engine.AnswerTooLarge, "longer than 1048576 bytes"},
@@ -112,7 +112,7 @@ func TestWorkloadThatKillsTheProgram(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if !strings.Contains(log.String(), "it is this workload that it fails at") {
+	if !strings.Contains(log.String(), "the engine is healthy but fails on this workload") {
 		t.Errorf("the log: %s", log.String())
 	}
 }

@@ -94,7 +94,7 @@ func (h *hosts) diagnostic(ctx context.Context) ([]string, error) {
 		return nil, err
 	}
 	if len(names([]string{"ethtool/tx_*pause*"}, a, b)) == 0 {
-		h.log.Warn("search: no counter of pause frames, pauses stay unseen", "a", h.a.Interface, "b", h.b.Interface)
+		h.log.Warn("search: no counter of pause frames, pauses cannot be detected", "a", h.a.Interface, "b", h.b.Interface)
 	}
 	return names(h.rig.Counters, a, b), nil
 }
@@ -119,7 +119,7 @@ func (h *hosts) clean(ctx context.Context) {
 	for _, host := range []*rigHost{&h.a, &h.b} {
 		_, err := host.Run(ctx, "pkill", "-KILL", "-f", "--", strings.Join(patterns, "|"))
 		if failed, ok := errors.AsType[*perftest.CommandError](err); ok && failed.Exit() != nothingLeft {
-			h.log.Warn("search: cleaning up failed, what a measurement left may disturb the next ones", "host", host.String(), "error", err)
+			h.log.Warn("search: cleanup failed, leftovers of a measurement may disturb the next ones", "host", host.String(), "error", err)
 		}
 	}
 }

@@ -118,7 +118,7 @@ func (p *Perftest) mtus(ctx context.Context) (list []float64, err error) {
 		}
 	}
 	if len(list) == 0 {
-		return nil, fmt.Errorf("interface %s carries %v bytes: too few for RDMA", p.a.Interface, carries)
+		return nil, fmt.Errorf("interface %s has an MTU of %v bytes: too small for RDMA", p.a.Interface, carries)
 	}
 	return list[max(0, len(list)-3):], nil
 }

@@ -233,14 +233,14 @@ func TestCleaningUpThatFails(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := e.Describe(t.Context()); err != nil || strings.Contains(said.String(), "cleaning up failed") {
+	if _, err := e.Describe(t.Context()); err != nil || strings.Contains(said.String(), "cleanup failed") {
 		t.Fatalf("%v, %s", err, &said)
 	}
 	if err := os.WriteFile(filepath.Join(folder, "pkill"), []byte("#!/bin/sh\necho pkill: not found >&2\nexit 127\n"), 0o755); err != nil {
 		t.Fatal(err)
 	}
 	closed(t, e)
-	if n := strings.Count(said.String(), "cleaning up failed"); n != 2 {
+	if n := strings.Count(said.String(), "cleanup failed"); n != 2 {
 		t.Errorf("%d warnings, want one of each host: %s", n, &said)
 	}
 }

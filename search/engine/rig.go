@@ -134,7 +134,7 @@ func (r *Rig) Validate() error {
 
 func (h *RigHost) validate() error {
 	var f faults.List
-	f.Check(!strings.HasPrefix(h.SSH, "-"), "ssh", "%q: no destination begins with a dash", h.SSH)
+	f.Check(!strings.HasPrefix(h.SSH, "-"), "ssh", "%q: a destination cannot begin with a dash", h.SSH)
 	f.Check(h.Address != "" && !strings.HasPrefix(h.Address, "-"), "address", "%q: want the address at which the other host reaches it", h.Address)
 	f.Check(isName(h.Device), "device", "%q: want the name of an RDMA device", h.Device)
 	f.Check(h.Interface == "" || isName(h.Interface), "interface", "%q: want the name of a network interface", h.Interface)

@@ -42,7 +42,7 @@ func parseDescription(line []byte) (search.Description, error) {
 		return d, fmt.Errorf("describe: %w", unreadable(line, err))
 	}
 	if d.Name == "" {
-		return d, errors.New("describe: it says no name")
+		return d, errors.New("describe: the name is missing")
 	}
 	if err := CheckDescription(&d); err != nil {
 		return d, fmt.Errorf("describe: %s", strings.ReplaceAll(err.Error(), "\n", "; ")) // an error is one line
@@ -56,15 +56,15 @@ func parseAnswer(line []byte, id int, d *search.Description) (search.Measurement
 	err := json.Unmarshal(line, &a)
 	switch {
 	case a.ID == nil && a.Dimensions != nil:
-		return search.Measurement{}, DuplicateAnswer, fmt.Errorf("measure: it answered describe again while %d was asked", id)
+		return search.Measurement{}, DuplicateAnswer, fmt.Errorf("measure: it answered describe again when asked for %d", id)
 	case err != nil:
 		return search.Measurement{}, InvalidAnswer, fmt.Errorf("measure: %w", unreadable(line, err))
 	case a.ID == nil:
 		return search.Measurement{}, InvalidAnswer, fmt.Errorf("measure: the answer has no id: %.*q", shown, line)
 	case *a.ID > 0 && *a.ID < id:
-		return search.Measurement{}, DuplicateAnswer, fmt.Errorf("measure: it answered %d again while %d was asked", *a.ID, id)
+		return search.Measurement{}, DuplicateAnswer, fmt.Errorf("measure: it answered %d again when asked for %d", *a.ID, id)
 	case *a.ID != id:
-		return search.Measurement{}, InvalidAnswer, fmt.Errorf("measure: it answered %d while %d was asked", *a.ID, id)
+		return search.Measurement{}, InvalidAnswer, fmt.Errorf("measure: it answered %d when asked for %d", *a.ID, id)
 	}
 	m, err := a.measurement()
 	if err == nil {

@@ -51,7 +51,7 @@ func Choose(root dispatch.Root, hosts []dispatch.Host, peers int, busy map[strin
 		case busy[h.Agent] != "":
 			c.Passed = append(c.Passed, Passed{h.Agent, "is in search " + busy[h.Agent] + ", which runs"})
 		case !slices.Contains(h.Kinds, schema.KindSearch):
-			c.Passed = append(c.Passed, Passed{h.Agent, "takes no searches: search.offer.engines of that agent is empty"})
+			c.Passed = append(c.Passed, Passed{h.Agent, "accepts no searches: search.offer.engines of that agent is empty"})
 		default:
 			free = append(free, candidate{h, &h.Hardware.Adapters[k]})
 		}

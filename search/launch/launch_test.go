@@ -48,7 +48,7 @@ func TestChoose(t *testing.T) {
 	deaf.Kinds = nil
 	all := []dispatch.Host{deaf, hostOf("n1", "MT4129", "27", "allowed"), hostOf("n2", "MT4129", "28", "allowed"), hostOf("n3", "MT4129", "28", "IDLE+DRAIN"),
 		hostOf("n4", "MT4129", "28", ""), hostOf("n5", "MT4125", "28", "allowed"), {Agent: "n6", Free: "allowed", Kinds: []string{schema.KindSearch}}}
-	passed := []launch.Passed{{Agent: "n0", Why: "takes no searches: search.offer.engines of that agent is empty"},
+	passed := []launch.Passed{{Agent: "n0", Why: "accepts no searches: search.offer.engines of that agent is empty"},
 		{Agent: "n4", Why: "is in use: neither in search.launch.allow_hosts nor drained"}, {Agent: "n5", Why: "has no MT4129"}, {Agent: "n6", Why: "has no MT4129"}}
 	for peers, want := range map[int]launch.Choice{
 		0: {Agent: "n3"},
@@ -61,7 +61,7 @@ func TestChoose(t *testing.T) {
 			t.Errorf("%d peers: %v %s", peers, err, diff)
 		}
 	}
-	if _, err := launch.Choose(root, all, 3, nil); err == nil || !strings.Contains(err.Error(), "3 hosts with a MT4129 are free, 4 are needed: n0 takes no searches") {
+	if _, err := launch.Choose(root, all, 3, nil); err == nil || !strings.Contains(err.Error(), "3 hosts with a MT4129 are free, 4 are needed: n0 accepts no searches") {
 		t.Errorf("too few: %v", err)
 	}
 	if _, err := launch.Choose(root, nil, 0, nil); err == nil || !strings.Contains(err.Error(), "no agent answered") {

@@ -78,10 +78,10 @@ func (p *Policy) permits(ctx context.Context, l *Launcher, plan *Plan) error {
 	}
 	past, err := l.Past(ctx, max(p.cfg.AgainAfter, dispatch.Day))
 	if err != nil {
-		return dispatch.Refuse(dispatch.RefusedFailed, "what was searched before is not known: %w", err)
+		return dispatch.Refuse(dispatch.RefusedFailed, "cannot tell what was searched before: %w", err)
 	}
 	if s := runningOf(past, subsystem, now); s != nil {
-		return dispatch.Refuse(dispatch.RefusedRunning, "search %s of %v runs", s.ID, subsystem)
+		return dispatch.Refuse(dispatch.RefusedRunning, "search %s of %v is still running", s.ID, subsystem)
 	}
 	today := 0
 	for i := range past {

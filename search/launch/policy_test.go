@@ -108,7 +108,7 @@ func TestPolicy(t *testing.T) {
 			w.past = []read.Search{pastSearch(time.Hour, schema.CommandProgress, 10)}
 			w.Drained["n3"] = "IDLE+DRAIN"
 		},
-			func() []schema.Diagnosis { return []schema.Diagnosis{dispatchtest.SlowHost("n3", .9)} }, []string{"refused n3 HCA-1: running: search S1 of MT4129 with firmware 28 runs"}, 0},
+			func() []schema.Diagnosis { return []schema.Diagnosis{dispatchtest.SlowHost("n3", .9)} }, []string{"refused n3 HCA-1: running: search S1 of MT4129 with firmware 28 is still running"}, 0},
 		"hosts that search, and their peers": {nil, func(w *world) {
 			other := pastSearch(time.Hour, schema.CommandProgress, 10)
 			other.Subsystem.Firmware, other.Peers = "27", []string{"n2"}

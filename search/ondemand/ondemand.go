@@ -117,12 +117,12 @@ func (h *Handler) limits(o *order) *safety.Refusal {
 func (h *Handler) place(o *order) *safety.Refusal {
 	i := slices.IndexFunc(h.cfg.Engines, func(e EngineConfig) bool { return e.Name == o.Engine })
 	if i < 0 {
-		return safety.Refuse(safety.NotOffered, "engine %.80q is none of search.offer.engines of this host", o.Engine)
+		return safety.Refuse(safety.NotOffered, "engine %.80q is not in search.offer.engines of this host", o.Engine)
 	}
 	o.engine = &h.cfg.Engines[i]
 	for _, p := range o.Peers {
 		if !safety.Matches(h.cfg.Peers, p) {
-			return safety.Refuse(safety.NotOffered, "peer %q is none of search.offer.peers of this host", p)
+			return safety.Refuse(safety.NotOffered, "peer %q is not in search.offer.peers of this host", p)
 		}
 	}
 	if o.engine.wantsPeer() && len(o.Peers) == 0 {
@@ -146,11 +146,11 @@ func (h *Handler) placeAdapter(o *order) *safety.Refusal {
 			continue
 		}
 		if !safety.Matches(h.cfg.Adapters, a.Name) {
-			return safety.Refuse(safety.NotOffered, "adapter %s is none of search.offer.adapters of this host", a.Name)
+			return safety.Refuse(safety.NotOffered, "adapter %s is not in search.offer.adapters of this host", a.Name)
 		}
 		o.Adapter, o.subsystem = a.Name, hardware.Subsystem(a)
 		if differs := o.Subsystem.Differs(o.subsystem); differs != "" {
-			return safety.Refuse(safety.BadArguments, "adapter %s is of another subsystem than the one that is meant: %s", a.Name, differs)
+			return safety.Refuse(safety.BadArguments, "adapter %s belongs to another subsystem than the requested one: %s", a.Name, differs)
 		}
 		return nil
 	}
@@ -232,7 +232,7 @@ func (h *Handler) Run(ctx context.Context, c command.Call) (json.RawMessage, err
 	return news.last(&s.Summary), err
 }
 
-var errDuration = errors.New("the duration of the search is over")
+var errDuration = errors.New("the duration of the search has elapsed")
 
 // known concatenates the MFS that are valid in the engines' space.
 func (h *Handler) known(ctx context.Context, list []json.RawMessage, engines []engine.Engine) (text []byte, err error) {
@@ -249,7 +249,7 @@ func (h *Handler) known(ctx context.Context, list []json.RawMessage, engines []e
 	}
 	for _, one := range list {
 		if _, err := space.ParseKnown(one); err != nil { // for example of an engine with other dimensions
-			h.deps.Log.Warn("search: known anomaly left out", "mfs", string(one), "error", err)
+			h.deps.Log.Warn("search: known anomaly ignored", "mfs", string(one), "error", err)
 			continue
 		}
 		text = append(append(text, one...), '\n')
@@ -312,7 +312,7 @@ func (h *Handler) rigOf(o *order) engine.Rig {
 func closeAll(engines []engine.Engine, log *slog.Logger) {
 	for _, e := range engines {
 		if err := e.Close(); err != nil {
-			log.Warn("search: engine not closed", "error", err)
+			log.Warn("search: closing the engine failed", "error", err)
 		}
 	}
 }

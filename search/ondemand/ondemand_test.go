@@ -105,7 +105,7 @@ func TestJudge(t *testing.T) {
 		"duration":         {request(func(r *schema.SearchRequest) { r.DurationSeconds = 13 * 3600 }), safety.OverLimit, "max_duration is 12h"},
 		"traffic":          {request(func(r *schema.SearchRequest) { r.MaxGigabytes = 6e6 }), safety.OverLimit, "max_gigabytes"},
 		"no budget":        {request(func(r *schema.SearchRequest) { r.Budget = 0 }), safety.BadArguments, "budget 0"},
-		"engine":           {request(func(r *schema.SearchRequest) { r.Engine = "/bin/sh" }), safety.NotOffered, "none of search.offer.engines"},
+		"engine":           {request(func(r *schema.SearchRequest) { r.Engine = "/bin/sh" }), safety.NotOffered, "not in search.offer.engines"},
 		"other peer":       {request(func(r *schema.SearchRequest) { r.Engine, r.Peers = "pair", []string{"login1"} }), safety.NotOffered, "login1"},
 		"option as peer":   {request(func(r *schema.SearchRequest) { r.Engine, r.Peers = "pair", []string{"-oProxyCommand=x"} }), safety.BadArguments, "want a host name"},
 		"no peer":          {request(func(r *schema.SearchRequest) { r.Engine = "pair" }), safety.BadArguments, "needs a peer"},

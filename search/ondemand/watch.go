@@ -80,7 +80,7 @@ func (w *watch) rate(ctx context.Context) (float64, error) {
 
 // blind ends the search, since it cannot be seen whom it disturbs.
 func (w *watch) blind(err error) error {
-	err = command.Cancelled("stopped: the counters of %s cannot be read, and so not who else uses it: %v", w.adapter, err)
+	err = command.Cancelled("stopped: the counters of %s cannot be read, so other traffic on it cannot be detected: %v", w.adapter, err)
 	w.stop(err)
 	return err
 }

@@ -111,7 +111,7 @@ func findings(lines [][]byte, experiments []search.Measurement) ([]finding, erro
 			all = append(all, finding{Experiment: f.Experiment, Hours: f.Seconds / 3600, Symptom: f.Symptom, Workload: string(f.Workload)})
 		case "revised":
 			if at = slices.IndexFunc(all, func(a finding) bool { return a.Experiment == f.Of && a.WithdrawnAt == 0 }); at < 0 {
-				return nil, fmt.Errorf("finding %d revises the anomaly of experiment %d, which is not there", i+1, f.Of)
+				return nil, fmt.Errorf("finding %d revises the anomaly of experiment %d, which does not exist", i+1, f.Of)
 			}
 			all[at].RevisedAt = append(all[at].RevisedAt, f.Experiment)
 			if string(f.MFS) == "null" {
@@ -149,7 +149,7 @@ svg{width:100%;height:auto;margin:1em 0}.withdrawn{color:#6b7682}dt{float:left;c
 <dt>begun</dt><dd>{{if .Began.IsZero}}not recorded{{else}}{{.Began.UTC.Format "2006-01-02 15:04:05 UTC"}}{{end}}</dd>
 <dt>algorithm</dt><dd>{{.Algorithm}}, seed {{.Seed}}</dd>
 {{if .Description.LineRateGbps}}<dt>bounds</dt><dd>{{printf "%.4g" .Description.LineRateGbps}} Gb/s and {{printf "%.4g" .Description.MessageRateMpps}} million packets a second in each direction</dd>
-{{end}}<dt>experiments</dt><dd>{{.Experiments}}, of which {{.Failed}} failed; {{if .Measurements}}{{.Invalid}} workloads could not be had{{else}}measurements are not kept{{end}}</dd>
+{{end}}<dt>experiments</dt><dd>{{.Experiments}}, of which {{.Failed}} failed; {{if .Measurements}}{{.Invalid}} workloads were invalid{{else}}measurements are not kept{{end}}</dd>
 <dt>time of the experiments</dt><dd>{{printf "%.1f" .Hours}} h</dd>
 <dt>anomalies</dt><dd>{{len .Standing}}{{with .Withdrawn}}, and {{len .}} withdrawn{{end}}</dd>
 </dl>

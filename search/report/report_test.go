@@ -73,7 +73,7 @@ func TestPageIsEscapedAndWhole(t *testing.T) {
 			t.Errorf("the page has %q", not)
 		}
 	}
-	for _, want := range []string{"<dd>3, of which 1 failed; 1 workloads could not be had</dd>", "<dd>2.0 h</dd>", "<dd>1, and 1 withdrawn</dd>",
+	for _, want := range []string{"<dd>3, of which 1 failed; 1 workloads were invalid</dd>", "<dd>2.0 h</dd>", "<dd>1, and 1 withdrawn</dd>",
 		"pause 5%", `<td class="n">1.0 h</td>`, "<h2>Withdrawn</h2>", "64 or more QPs"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("the page lacks %q", want)
@@ -119,7 +119,7 @@ func TestPageOfSums(t *testing.T) {
 // A finding that contradicts the others is an error.
 func TestPageOfNonsense(t *testing.T) {
 	for line, says := range map[string]string{
-		`{"type":"revised","experiment":3,"of":1,"mfs":null}`:       "finding 1 revises the anomaly of experiment 1, which is not there",
+		`{"type":"revised","experiment":3,"of":1,"mfs":null}`:       "finding 1 revises the anomaly of experiment 1, which does not exist",
 		`{"type":"anomaly","experiment":3,"mfs":{"qps":7}}`:         "finding 1: mfs: ",
 		`{"type":"anomaly","experiment":"three","mfs":{"qps":{}}}x`: "finding 1: ",
 	} {

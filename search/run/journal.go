@@ -72,7 +72,7 @@ func openJournal(path string) (*journal, []byte, error) {
 	}
 	j := &journal{file: file, path: path}
 	if err := unix.Flock(int(file.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
-		return nil, nil, errors.Join(fmt.Errorf("log %s: another search writes it", path), file.Close())
+		return nil, nil, errors.Join(fmt.Errorf("log %s: in use by another search", path), file.Close())
 	}
 	text, err := io.ReadAll(file)
 	if err != nil {
@@ -89,7 +89,7 @@ func openJournal(path string) (*journal, []byte, error) {
 	}
 	if len(whole) < len(text) {
 		if err := file.Truncate(int64(len(whole))); err != nil {
-			return nil, nil, errors.Join(fmt.Errorf("log %s: cut off its torn line: %w", path, err), file.Close())
+			return nil, nil, errors.Join(fmt.Errorf("log %s: truncate its incomplete last line: %w", path, err), file.Close())
 		}
 	}
 	return j, whole, nil
@@ -154,7 +154,7 @@ func (j *journal) measured(got result, fault *engine.Fault) error {
 func (j *journal) finding(f search.Finding) error { return j.append(f) }
 
 // damagedAdvice is for a log that was edited or damaged; a truncated log is simply resumed.
-const damagedAdvice = "the log is damaged: to search on from before this line, delete it and all that follow"
+const damagedAdvice = "the log is damaged: to resume from before this line, delete it and all following lines"
 
 // replay feeds a log's measurements to the search, and appends the findings that are
 // missing in the log.
@@ -186,7 +186,7 @@ func (r *runner) replay(text []byte) error {
 		}
 	}
 	if logged > len(found) {
-		return fmt.Errorf("it has %d findings, and its measurements give %d: another version of giverny wrote it", logged, len(found))
+		return fmt.Errorf("it has %d findings, but its measurements give %d: it was written by another version of giverny", logged, len(found))
 	}
 	for _, f := range found[logged:] {
 		if err := r.journal.finding(f); err != nil {
@@ -215,7 +215,7 @@ func (r *runner) again(line []byte) ([]search.Finding, error) {
 		return nil, err
 	}
 	if !bytes.Equal(asked, m.Workload) {
-		return nil, errors.New("this search would have asked for another workload: another version of giverny wrote the log")
+		return nil, errors.New("this search would have requested another workload: the log was written by another version of giverny")
 	}
 	r.pairs[i].asked = m.ID
 	return r.observe(i, m.Measurement), nil
@@ -253,16 +253,16 @@ func sameSearch(logged []byte, want Settings) (search.Description, error) {
 		{s.Description.Name != want.Description.Name, fmt.Sprintf("engine %s", s.Description.Name)},
 	} {
 		if differs.is {
-			return d, fmt.Errorf("it is of a search with %s: give the same settings to go on with it, or another log", differs.what)
+			return d, fmt.Errorf("it belongs to a search with %s: use the same settings to resume it, or another log", differs.what)
 		}
 	}
 	if s.Budget != want.Budget {
-		return d, fmt.Errorf("it is of a search with a budget of %d, which decides what is measured when: give --budget %d to finish it or to have its findings again with --json; to search on, give these as --known, with another --log and another --seed", s.Budget, s.Budget)
+		return d, fmt.Errorf("it belongs to a search with a budget of %d, which determines the order of measurements: use --budget %d to finish it or to print its findings with --json; to search further, pass these as --known, with another --log and --seed", s.Budget, s.Budget)
 	}
-	return d, errors.New("it is of a search with another restriction, other known MFS or another description of the engine: give the same to go on with it, or another log")
+	return d, errors.New("it belongs to a search with another restriction, other known MFS or another engine description: use the same to resume it, or another log")
 }
 
-var errNoLog = errors.New("it is no log of a search; give the --log of giverny search run, or a new name to begin one")
+var errNoLog = errors.New("it is not a search log; name the --log of giverny search run, or a new file to start one")
 
 func parseHeader(line []byte) (Header, error) {
 	var h Header

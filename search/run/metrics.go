@@ -18,7 +18,7 @@ type Metrics struct {
 func NewMetrics(reg prometheus.Registerer) (*Metrics, error) {
 	m := &Metrics{
 		measurements: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "giverny_search_measurements_total", Help: "Workloads measured, by status; faults of engines count as setup_failed."}, []string{"status"}),
-		faults:       prometheus.NewCounterVec(prometheus.CounterOpts{Name: "giverny_search_engine_faults_total", Help: "Measurements that an engine failed, by reason; the engine was restarted."}, []string{"reason"}),
+		faults:       prometheus.NewCounterVec(prometheus.CounterOpts{Name: "giverny_search_engine_faults_total", Help: "Measurements in which the engine failed, by reason; the engine was restarted."}, []string{"reason"}),
 		findings:     prometheus.NewCounterVec(prometheus.CounterOpts{Name: "giverny_search_findings_total", Help: "Anomalies reported, and revised or withdrawn later."}, []string{"kind"}),
 	}
 	for _, s := range []search.Status{search.OK, search.SetupFailed, search.Invalid, search.NotQuiet} {

@@ -98,7 +98,7 @@ func Run(ctx context.Context, o Options) (Summary, error) {
 	summary.Interrupted = err == nil && s.Err() == nil && ctx.Err() != nil && summary.Experiments < o.Search.Budget
 	err = errors.Join(err, s.Err())
 	if err == nil && !summary.Interrupted && summary.Experiments > 0 && summary.Failed == summary.Experiments {
-		err = &EngineError{fmt.Errorf("nothing was measured: all %d experiments failed, without set-up or on a fabric that was not quiet: check the engine and its hosts, and search again", summary.Experiments)}
+		err = &EngineError{fmt.Errorf("nothing was measured: all %d experiments failed, in set-up or because the fabric was not quiet: check the engine and its hosts, and search again", summary.Experiments)}
 	}
 	return summary, err
 }
@@ -169,7 +169,7 @@ func Describe(ctx context.Context, engines []engine.Engine) (search.Description,
 		if i == 0 {
 			first = d
 		} else if !reflect.DeepEqual(first.Dimensions, d.Dimensions) || !reflect.DeepEqual(first.Counters, d.Counters) {
-			return first, &EngineError{fmt.Errorf("pair %d describes other dimensions or counters than pair 1: all must be of the same subsystem", i+1)}
+			return first, &EngineError{fmt.Errorf("pair %d describes other dimensions or counters than pair 1: all pairs must have the same subsystem", i+1)}
 		}
 	}
 	return first, nil
@@ -300,7 +300,7 @@ func (r *runner) take(ctx context.Context, got result) error {
 	if isFault {
 		got.measurement = search.Measurement{Status: search.SetupFailed}
 		if !p.gone {
-			r.Logger.Warn("search: measurement failed, engine is restarted", "pair", got.pair+1, "id", got.id, "reason", fault.Reason, "error", fault)
+			r.Logger.Warn("search: measurement failed, restarting the engine", "pair", got.pair+1, "id", got.id, "reason", fault.Reason, "error", fault)
 		}
 	}
 	if got.err == nil || isFault {

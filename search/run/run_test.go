@@ -143,7 +143,7 @@ func TestTornLog(t *testing.T) {
 	if err := os.WriteFile(o.Log, broken, 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := run.Run(t.Context(), o); err == nil || !strings.Contains(err.Error(), "search.log: line 4: measurement 4 of pair 1 does not follow") || !strings.Contains(err.Error(), "delete it and all that follow") {
+	if _, err := run.Run(t.Context(), o); err == nil || !strings.Contains(err.Error(), "search.log: line 4: measurement 4 of pair 1 does not follow") || !strings.Contains(err.Error(), "delete it and all following lines") {
 		t.Errorf("%v; want the line named, and what to do", err)
 	}
 	lines := bytes.SplitAfter(text, []byte("\n"))
@@ -151,7 +151,7 @@ func TestTornLog(t *testing.T) {
 	if err := os.WriteFile(o.Log, damaged, 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := run.Run(t.Context(), o); err == nil || !strings.Contains(err.Error(), "search.log: line 5: invalid character") || !strings.Contains(err.Error(), "delete it and all that follow") {
+	if _, err := run.Run(t.Context(), o); err == nil || !strings.Contains(err.Error(), "search.log: line 5: invalid character") || !strings.Contains(err.Error(), "delete it and all following lines") {
 		t.Errorf("%v; want the line named, and what to do", err)
 	}
 }
@@ -173,8 +173,8 @@ func TestLogOfAnotherVersion(t *testing.T) {
 	other := slices.Concat(text[:at+second[0]], first, text[at+second[1]:])
 	finding := regexp.MustCompile(`(?m)^\{"type":"anomaly".*\n`).Find(text)
 	for name, changed := range map[string][]byte{
-		"line 3: this search would have asked for another workload: another version of giverny wrote the log": other,
-		"findings, and its measurements give": slices.Concat(text, finding),
+		"line 3: this search would have requested another workload: the log was written by another version of giverny": other,
+		"findings, but its measurements give": slices.Concat(text, finding),
 	} {
 		if err := os.WriteFile(o.Log, changed, 0o644); err != nil {
 			t.Fatal(err)
@@ -199,7 +199,7 @@ func TestLogOfAnotherSearch(t *testing.T) {
 		"with algorithm lift": func(o *run.Options) { o.Search.Algorithm = search.Random },
 		"with 1 pairs":        func(o *run.Options) { o.Engines = simulatedPairs(t, 2) },
 		"another restriction": func(o *run.Options) { o.Restrict = restriction(t, "qps: {max: 64}") },
-		"with a budget of 30, which decides what is measured when: give --budget 30 to finish it": func(o *run.Options) { o.Search.Budget = 31 },
+		"with a budget of 30, which determines the order of measurements: use --budget 30 to finish it": func(o *run.Options) { o.Search.Budget = 31 },
 	} {
 		o := options(t, 30, 1, &bytes.Buffer{})
 		o.Log = log
@@ -209,9 +209,9 @@ func TestLogOfAnotherSearch(t *testing.T) {
 		}
 	}
 	for text, says := range map[string]string{
-		"notes\n":                     "it is no log of a search",
-		"notes\nof the rig":           "it is no log of a search",
-		`{"pairs":[{"client":"n1"}]}`: "it is no log of a search",
+		"notes\n":                     "it is not a search log",
+		"notes\nof the rig":           "it is not a search log",
+		`{"pairs":[{"client":"n1"}]}`: "it is not a search log",
 		`{"type":"search","version":2}` + "\n" + `{"ty`: "it has version 2",
 	} {
 		if err := os.WriteFile(log, []byte(text), 0o644); err != nil {
@@ -314,7 +314,7 @@ func TestFaultsOfEngines(t *testing.T) {
 	if s.Experiments != 60 || s.Failed < 3 {
 		t.Errorf("%+v; want 60 experiments, 3 of them failed", s)
 	}
-	want := `# HELP giverny_search_engine_faults_total Measurements that an engine failed, by reason; the engine was restarted.
+	want := `# HELP giverny_search_engine_faults_total Measurements in which the engine failed, by reason; the engine was restarted.
 # TYPE giverny_search_engine_faults_total counter
 giverny_search_engine_faults_total{reason="answer_too_large"} 0
 giverny_search_engine_faults_total{reason="died"} 0

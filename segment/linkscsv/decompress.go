@@ -50,5 +50,5 @@ func (c compressed) Read(p []byte) (int, error) {
 }
 
 func undecodable(form string, err error) error {
-	return fmt.Errorf("damaged, cut off or not %s, which its name or its first bytes say it is: %w; copy it again, or give it the name of what it is", form, err)
+	return fmt.Errorf("damaged, cut off or not %s, which its name or first bytes indicate: %w; copy it again, or rename it to match its content", form, err)
 }

@@ -59,6 +59,6 @@ func (t *table) smaller() string {
 		}
 		bounds = strings.Join(list, ", ")
 	}
-	return fmt.Sprintf("rows of %d links, all of them with %s; the topology has %d links, and the others count as not measured. Is this a table of a smaller fabric? "+
-		"Then give the topology of that one; giverny topology links lists the links of a topology", rows, bounds, links)
+	return fmt.Sprintf("rows of %d links, all of them with %s; the topology has %d links, and the others are taken as not measured. If this table is of a "+
+		"smaller fabric, give the topology of that one; giverny topology links lists the links of a topology", rows, bounds, links)
 }

@@ -243,9 +243,9 @@ func (t *table) readHeader() error {
 	}
 	switch {
 	case t.link < 0 && t.axes == nil:
-		return errors.New("no column link, and no coordinates x, y, z: which link is a row of?")
+		return errors.New("no column link and no coordinates x, y, z; want one of them to identify the link of a row")
 	case t.link >= 0 && t.axes != nil:
-		return errors.New("both link and coordinates; leave one out")
+		return errors.New("both link and coordinates; remove one of them")
 	case len(t.metrics) == 0:
 		return errors.New("no metric; want a column such as credit, inq or xmit_wait")
 	case t.axes != nil:
@@ -259,7 +259,7 @@ func (t *table) prepareGrid() error {
 	g := t.graph
 	t.grid = g.Grid()
 	if t.grid == nil || !g.Duplex() {
-		return fmt.Errorf("coordinates need a torus or mesh of duplex links; fabric %q is none: use a column link", g.Fabric())
+		return fmt.Errorf("coordinates need a torus or mesh of duplex links; fabric %q is not one: use a column link", g.Fabric())
 	}
 	k := len(t.grid.Dims)
 	if len(t.axes) != k || slices.Contains(t.axes, -1) {
@@ -322,7 +322,7 @@ func (t *table) linkOf(record []string) (schema.LinkID, error) {
 		links := t.graph.NumLinks()
 		n, err := strconv.ParseUint(strings.TrimSpace(record[t.link]), 10, 32)
 		if err != nil || n >= uint64(links) {
-			return 0, fmt.Errorf("link %q: want a number from 0 to %d; is this a table of the topology that is given?", record[t.link], links-1)
+			return 0, fmt.Errorf("link %q: want a number from 0 to %d; check that this table belongs to the given topology", record[t.link], links-1)
 		}
 		t.extent.note(links, schema.LinkID(n), int(n))
 		return schema.LinkID(n), nil
@@ -346,11 +346,11 @@ func (t *table) linkOf(record []string) (schema.LinkID, error) {
 		stride *= size
 	}
 	if dim < 0 {
-		return 0, errors.New("no coordinate ends in .5: that is a switch, not a link")
+		return 0, errors.New("no coordinate ends in .5: this is a switch, not a link")
 	}
 	link := t.linkAt[cell*len(t.grid.Dims)+dim]
 	if link == schema.NoLink {
-		return 0, errors.New("no link is there: the mesh ends")
+		return 0, errors.New("no link there: it is beyond the edge of the mesh")
 	}
 	t.extent.note(t.graph.NumLinks(), link, at...)
 	return link, nil

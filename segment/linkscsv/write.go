@@ -26,7 +26,7 @@ func NewWriter(w io.Writer) *Writer { return &Writer{out: bufio.NewWriterSize(w,
 // Write adds an interval, which must not begin before the last one ended.
 func (w *Writer) Write(s *schema.Snapshot) error {
 	if s.Interval.StartNanos < w.lastEnd {
-		return fmt.Errorf("write links table: interval %s begins before the last ended", s.Interval)
+		return fmt.Errorf("write links table: interval %s begins before the previous one ends", s.Interval)
 	}
 	if w.metrics == nil {
 		if err := w.writeHeader(s); err != nil {
@@ -84,7 +84,7 @@ func (w *Writer) columns(s *schema.Snapshot) ([]*schema.Series, error) {
 		}
 	}
 	if known < len(s.Series) {
-		return nil, errors.New("write links table: an interval has a metric that the first had not; every interval must have those of the first")
+		return nil, errors.New("write links table: an interval has a metric that the first one lacks; all intervals must have the same metrics")
 	}
 	return series, nil
 }

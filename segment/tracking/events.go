@@ -22,7 +22,7 @@ func splitFrom(r *schema.Region, parent uint64) string {
 }
 
 func cameApart(r *schema.Region) string {
-	return describe(r) + ", has come apart again from what it had merged into"
+	return describe(r) + ", split again from the region it had merged into"
 }
 
 func mergedInto(tr *track, r *schema.Region, last schema.Interval) string {

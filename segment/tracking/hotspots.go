@@ -37,7 +37,7 @@ func (c *HotspotConfig) Validate() error {
 		before = v
 	}
 	if n == 0 || n > maxThresholds || !rises {
-		f.Add("hot_thresholds", "%v: want 1 to %d percentages that rise, above 0", c.ThresholdsPercent, maxThresholds)
+		f.Add("hot_thresholds", "%v: want 1 to %d increasing percentages above 0", c.ThresholdsPercent, maxThresholds)
 	} else {
 		f.Check(slices.Contains(c.ThresholdsPercent, c.ListPercent), "hot_percent", "%v: want one of hot_thresholds, %v", c.ListPercent, c.ThresholdsPercent)
 	}

@@ -74,7 +74,7 @@ func (t *Tracker) code(c *codec.Coder) {
 		}
 		(*tr).code(c, t.match.numLinks)
 		if i > 0 && t.tracks[i-1].id >= (*tr).id {
-			c.Damaged("the identities do not rise")
+			c.Damaged("the identities do not increase")
 		}
 	})
 	if len(t.tracks) > 0 && t.last.DurationNanos == 0 {

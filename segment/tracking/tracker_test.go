@@ -168,7 +168,7 @@ func TestEventTexts(t *testing.T) {
 		"4 congestion_began: congestion event: a region is High, mean stall 30.0%",
 		fmt.Sprintf("4 region_merged: Low credit_stall region at 0-40, 40 links, merged into region %d at 0-100 after 2 intervals", first),
 		"5 region_severity: Medium credit_stall region at 0-100, 100 links, was Low: mean stall now 20.0%",
-		"6 region_split: Low credit_stall region at 0-40, 40 links, has come apart again from what it had merged into",
+		"6 region_split: Low credit_stall region at 0-40, 40 links, split again from the region it had merged into",
 		"7 region_severity: High credit_stall region at 41-100, 59 links, was Medium: mean stall now 30.0%",
 		"8 region_ended: High credit_stall region at 41-100, 59 links, is gone after 8 intervals",
 		"8 region_ended: Low credit_stall region at 0-40, 40 links, is gone after 6 intervals",

@@ -14,9 +14,6 @@ const (
 // than at many other leaves of the component, which have no such port. Of the many leaves of an exchange a few have a
 // port that is hot alone; where a receiver is the reason, more waits than the exchange explains.
 func (s *sinks) waitsAlike(x *sink) bool {
-	if x.odd >= 0 {
-		return false
-	}
 	n, sum, squares := 0., 0., 0.
 	for a := x.first; int(a) < len(s.all) && s.all[a].first == x.first; a++ {
 		y := &s.all[a]

@@ -25,13 +25,12 @@ func TestRootIsSeenToStall(t *testing.T) {
 		sink
 		want bool
 	}{
-		"one port":              {sink{odd: -1, links: 3, ports: 1, port: 40}, true},
-		"nothing waits":         {sink{odd: -1, links: 1, ports: 1, port: 40}, false},
-		"no port stalls":        {sink{odd: -1, links: 3}, false},
-		"one port by itself":    {sink{odd: 7, links: 3}, true},
-		"many ports":            {sink{odd: -1, links: 3, ports: 6, hosts: 8, port: 40}, false},
-		"both hosts send":       {sink{odd: -1, links: 3, ports: 2, sending: 2, hosts: 8, port: 40}, false},
-		"one of two hosts does": {sink{odd: -1, links: 3, ports: 2, sending: 1, hosts: 8, port: 40}, true},
+		"one port":              {sink{links: 3, ports: 1, port: 40}, true},
+		"nothing waits":         {sink{links: 1, ports: 1, port: 40}, false},
+		"no port stalls":        {sink{links: 3}, false},
+		"many ports":            {sink{links: 3, ports: 6, hosts: 8, port: 40}, false},
+		"both hosts send":       {sink{links: 3, ports: 2, sending: 2, hosts: 8, port: 40}, false},
+		"one of two hosts does": {sink{links: 3, ports: 2, sending: 1, hosts: 8, port: 40}, true},
 	} {
 		if got := c.showsRoot(); got != c.want {
 			t.Errorf("%s: %v, want %v", name, got, c.want)

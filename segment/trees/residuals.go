@@ -105,7 +105,7 @@ func (c *causes) measureMisfits(t *trees, s *sinks, h *shares) {
 	}
 	for a := range s.all {
 		x, own := &s.all[a], c.sets.Find(int32(a))
-		c.isRooted[own] = c.isRooted[own] || t.showsReceiver(x) && !s.waitsAlike(x) || x.waitsForFew || x.isTwin || x.isPeak
+		c.isRooted[own] = c.isRooted[own] || x.isReceiver && !s.waitsAlike(x) || x.waitsForFew || x.isTwin || x.isPeak
 	}
 	c.oneWay.count(t, s, c, h)
 }
@@ -115,13 +115,9 @@ func (c *causes) isMisfit(cause int32) bool {
 	return c.count[cause] >= FewestLinks && c.off[cause] >= leastMisfit*float64(c.count[cause])
 }
 
-// showsReceiver reports whether the links at a sink wait for a visibly stalled link, between switches or to a host
-// that does not itself wait to send. A host that does exchanges, and its port need not explain the exchange's other
-// links.
+// showsReceiver reports whether the links at a switch wait for a visibly stalled link to a host that does not itself
+// wait to send. A host that does exchanges, and its port need not explain the exchange's other links.
 func (t *trees) showsReceiver(x *sink) bool {
-	if x.odd >= 0 && !t.waits.toHost(x.odd) {
-		return x.showsRoot()
-	}
 	return x.showsRoot() && slices.ContainsFunc(t.leaving.of(x.device), func(i int32) bool { return t.toHost(i) && !t.waitsToSend(t.to[i]) })
 }
 

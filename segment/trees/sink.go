@@ -11,9 +11,9 @@ func (s *sink) isTree() bool { return s.links > 0 && s.port >= portShare*s.stall
 // the port stalls.
 func (s *sink) beginsTree() bool { return s.isTree() || s.isReceiver }
 
-// showsRoot reports whether the links at a sink wait for a visibly stalled link.
+// showsRoot reports whether the links at a switch wait for a visibly stalled port to a host.
 func (s *sink) showsRoot() bool {
-	return s.links > 1 && (s.odd >= 0 || s.port > 0 && !s.hasManyPorts())
+	return s.links > 1 && s.port > 0 && !s.hasManyPorts()
 }
 
 // hasManyPorts reports whether more ports to hosts stall than a few trees have: at a small switch all or all but one,

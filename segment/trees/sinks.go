@@ -48,7 +48,7 @@ type sink struct {
 	levels      int     // number
 	deviation   float64 // of the links from switches, or from hosts if few, in deviations of the noise
 	sendsToo    bool    // most of the leaf's hosts or uplinks stall, too
-	isReceiver  bool    // see showsReceiver; not set for an odd link
+	isReceiver  bool    // see showsReceiver; never of an odd link
 	waitsForFew bool    // see showsFewPorts
 	isTwin      bool    // see areTwins
 	isPeak      bool    // see findPeaks

@@ -24,7 +24,7 @@ const minShare = 1e-3
 func (s *Sim) Inject(f Fault) error {
 	switch {
 	case f.At < s.now:
-		return fmt.Errorf("fault at %v ns: it is %v ns already", f.At.Nanoseconds(), s.now.Nanoseconds())
+		return fmt.Errorf("fault at %v ns: the simulation is already at %v ns", f.At.Nanoseconds(), s.now.Nanoseconds())
 	case f.At > Horizon:
 		return fmt.Errorf("fault at %v s: a simulation lasts %v s", f.At.Nanoseconds()/1e9, Horizon.Nanoseconds()/1e9)
 	case f.Share != 0 && !(f.Share >= minShare && f.Share <= 1):

@@ -61,7 +61,7 @@ func parseShare(text string) (float64, error) {
 	}
 	share, err := strconv.ParseFloat(text, 64)
 	if err != nil || !(share > 0 && share <= 1) {
-		return 0, fmt.Errorf("state %q: want down, up, or the share of its speed that a link keeps, such as 0.1", text)
+		return 0, fmt.Errorf("state %q: want down, up, or the share of its speed that the link keeps, such as 0.1", text)
 	}
 	return share, nil
 }

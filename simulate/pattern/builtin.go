@@ -205,7 +205,7 @@ func allReduceRing(s *shape, id int) machine {
 
 func checkPower(s *shape) error {
 	if s.n&(s.n-1) != 0 {
-		return errors.New("halving and doubling needs a power of two of processes")
+		return errors.New("halving and doubling needs a power of two as the number of processes")
 	}
 	return nil
 }

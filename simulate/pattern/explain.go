@@ -48,7 +48,7 @@ type Waits struct {
 // compares: the experiment of the paper's figure 3.
 func (x Experiment) Explain(w Without) (*Explanation, error) {
 	if w.nothing() {
-		return nil, errors.New("explain: say what to take out: intra-node puts, or processes")
+		return nil, errors.New("explain: nothing to take out: give intra-node puts or processes")
 	}
 	with, err := x.Run()
 	if err != nil {

@@ -123,7 +123,7 @@ func TestProgramsRunAgain(t *testing.T) {
 		if first.Len() == 0 || first.String() != second.String() {
 			t.Errorf("%s: two runs differ:\n%s\n%s", p.Name, first.String(), second.String())
 		}
-		if p.Name == "deadlockError" && !strings.Contains(first.String(), "process 0 waits") {
+		if p.Name == "deadlockError" && !strings.Contains(first.String(), "process 0 has been waiting") {
 			t.Errorf("deadlockError program: %s", first.String())
 		}
 	}
@@ -259,7 +259,7 @@ func TestFaultsInPrograms(t *testing.T) {
 	}
 	cut := []packet.Fault{{At: 100 * packet.Microsecond, Link: schema.NoLink, Device: g.Hosts()[5]}}
 	_, err = Experiment{Graph: g, Model: nsimACE(t), Program: p, Faults: cut}.Run()
-	if err == nil || !strings.Contains(err.Error(), "given up after retries") || !strings.Contains(err.Error(), "process 5 waits") {
+	if err == nil || !strings.Contains(err.Error(), "failed after all retries") || !strings.Contains(err.Error(), "process 5 has been waiting") {
 		t.Errorf("got %v", err)
 	}
 	p, err = ReadCalls(strings.NewReader(header+"0,0,put,5,1048576,0\n"), "calls.csv")
@@ -351,7 +351,7 @@ func TestPieces(t *testing.T) {
 	}
 	near(t, "end", predict(t, tree, p).End.Nanoseconds(), 377831.0857)
 	for bad, want := range map[string]string{"": "puts.csv: want a header", "a,b,c\n": "puts.csv: want a header", "from,to,bytes\n1,2,x\n": "puts.csv: line 2: ",
-		"from,to,bytes\n1,2,3\n-1,2,3\n": `puts.csv: line 3: from "-1": want a process`, "from,to,bytes\n1,2\n": "puts.csv: line 2: 2 fields where 3 are wanted, as in the header; complete"} {
+		"from,to,bytes\n1,2,3\n-1,2,3\n": `puts.csv: line 3: from "-1": want a process`, "from,to,bytes\n1,2\n": "puts.csv: line 2: 2 fields where the header has 3; complete"} {
 		if _, err := ReadPieces(strings.NewReader(bad), "puts.csv"); err == nil || !strings.HasPrefix(err.Error(), want) {
 			t.Errorf("%q: %v, want %s", bad, err, want)
 		}

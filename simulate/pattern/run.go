@@ -367,16 +367,16 @@ func (r *run) deadlockError() error {
 	for _, m := range r.members {
 		if m.wait.kind != forEver {
 			c := r.records[m.records[len(m.records)-1]]
-			lines = append(lines, fmt.Sprintf("process %d waits since %.0f ns at call %d, %s%s", m.ID, c.Start.Nanoseconds(), c.Number, c.Op, c.tagText()))
+			lines = append(lines, fmt.Sprintf("process %d has been waiting since %.0f ns at call %d, %s%s", m.ID, c.Start.Nanoseconds(), c.Number, c.Op, c.tagText()))
 		}
 	}
 	if len(lines) == 0 && r.sim.Underway() == 0 {
 		return nil
 	}
-	why := "nothing is left to happen"
+	why := "no events are left"
 	switch {
 	case r.failed > 0:
-		why = fmt.Sprintf("%d transfers were given up after retries", r.failed)
+		why = fmt.Sprintf("%d transfers failed after all retries", r.failed)
 	case r.sim.Underway() > 0:
 		why = fmt.Sprintf("%d transfers wait for each other's buffers: a deadlock; give the model more virtual_channels or buffer_bytes", r.sim.Underway())
 	}

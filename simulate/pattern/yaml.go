@@ -79,7 +79,7 @@ func ReadYAML(r io.Reader, name string, nodes int) (*Program, error) {
 	}
 	if f.Pattern != "" {
 		if len(f.Programs) > 0 || f.Processes != 0 || f.PerNode != 0 {
-			return nil, fmt.Errorf("%s: a pattern stands alone; write processes and per-node into it", name)
+			return nil, fmt.Errorf("%s: a pattern cannot be combined with programs; put processes and per-node into it", name)
 		}
 		p, err := Builtin(f.Pattern, nodes)
 		if err != nil {

@@ -14,7 +14,7 @@ var stories embed.FS
 func BuiltinNames() []string {
 	entries, err := stories.ReadDir("stories")
 	if err != nil {
-		panic("scenario: the embedded stories are gone: " + err.Error())
+		panic("scenario: the embedded stories are missing: " + err.Error())
 	}
 	var names []string
 	for _, e := range entries {

@@ -22,7 +22,7 @@ func hostList(g *topology.Graph, list string) ([]topology.DeviceID, error) {
 	listed := map[topology.DeviceID]bool{}
 	for _, d := range nodes {
 		if listed[d] {
-			return nil, fmt.Errorf("hosts %q: %q is there twice", list, g.Device(d).Name)
+			return nil, fmt.Errorf("hosts %q: %q is duplicated", list, g.Device(d).Name)
 		}
 		listed[d] = true
 	}

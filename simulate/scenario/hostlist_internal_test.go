@@ -23,7 +23,7 @@ func TestHostLists(t *testing.T) {
 	}
 	for list, want := range map[string]string{
 		"0-1, 3": "n1 mlx5_0; n1 mlx5_1; n3", "n[1-2]": "n1 mlx5_0; n1 mlx5_1; n2 mlx5_0", "n3,n1 mlx5_1": "n3; n1 mlx5_1",
-		"4": "within 0-3", "3-1": "within 0-3", "n4": `no host "n4"`, "leaf": `no host "leaf"`, "n1,n1 mlx5_0": `"n1 mlx5_0" is there twice`, "0,0": "is there twice", "n[1": "[ without ]",
+		"4": "within 0-3", "3-1": "within 0-3", "n4": `no host "n4"`, "leaf": `no host "leaf"`, "n1,n1 mlx5_0": `"n1 mlx5_0" is duplicated`, "0,0": "is duplicated", "n[1": "[ without ]",
 	} {
 		found, err := hostList(g, list)
 		var names []string

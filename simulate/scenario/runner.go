@@ -152,7 +152,7 @@ func (r *Runner) reserve() error {
 		for _, d := range p.present() {
 			for _, o := range tenants[d] {
 				if o.Start < j.End && j.Start < o.End {
-					return fmt.Errorf("jobs %q and %q both want node %q at the same time", o.ID, j.ID, r.graph.Device(d).Name)
+					return fmt.Errorf("jobs %q and %q both use node %q at the same time", o.ID, j.ID, r.graph.Device(d).Name)
 				}
 			}
 			tenants[d] = append(tenants[d], j)

@@ -122,7 +122,7 @@ func Read(r io.Reader, name string) (*Script, error) {
 	d := yaml.NewDecoder(r)
 	d.KnownFields(true)
 	if err := d.Decode(s); errors.Is(err, io.EOF) {
-		return nil, fmt.Errorf("scenario %s: it is empty; want a story, such as giverny simulate stories lists", name)
+		return nil, fmt.Errorf("scenario %s: it is empty; want a story such as those of giverny simulate stories", name)
 	} else if err != nil {
 		return nil, fmt.Errorf("scenario %s: %w", name, err)
 	}
@@ -220,7 +220,7 @@ func (j *Job) validate() error {
 		}
 	}
 	if places != 1 || (j.At == nil) != (j.Size == nil) || len(j.At) != len(j.Size) {
-		errs = append(errs, fmt.Errorf("job %q: say where by at and size, or hosts, or nodes", j.ID))
+		errs = append(errs, fmt.Errorf("job %q: give its place by at and size, hosts, or nodes", j.ID))
 	}
 	for i := range j.Traffic {
 		if err := j.Traffic[i].validate(); err != nil {
@@ -236,7 +236,7 @@ func (e *Event) validate() error {
 		errs = append(errs, fmt.Errorf("event after %s: do %q: want one of %q", e.After, e.Do, actions[1:]))
 	}
 	if needs := e.Do != Say && e.Do != Throttle; needs != (e.Object != "") {
-		errs = append(errs, fmt.Errorf("event after %s: %s with object %q: links and devices are objects, nothing else is", e.After, e.Do, e.Object))
+		errs = append(errs, fmt.Errorf("event after %s: %s with object %q: only links and devices can be objects", e.After, e.Do, e.Object))
 	}
 	if e.Do == FlapLink && !(e.Down > 0 && e.Period > e.Down && e.For > 0) {
 		errs = append(errs, fmt.Errorf("event after %s: flap_link: want for, and 0 < down < period", e.After))

@@ -29,7 +29,7 @@ func TestScriptErrors(t *testing.T) {
 		{"interval", "interval: 10ms", "interval 10ms"},
 		{"step", "{interval: 10s, step: 3s}", "step 3s"},
 		{"twice", `jobs: [{id: "1", nodes: 1}, {id: "1", nodes: 1}]`, `job "1" is duplicated`},
-		{"nowhere", `jobs: [{id: a}]`, "say where"},
+		{"nowhere", `jobs: [{id: a}]`, "give its place"},
 		{"over before it starts", `jobs: [{id: a, nodes: 1, start: 5s, end: 5s}]`, "not after start"},
 		{"pattern", `jobs: [{nodes: 1, traffic: [{pattern: gossip, gigabytes_per_second: 1}]}]`, `pattern "gossip"`},
 		{"rate", `jobs: [{nodes: 1, traffic: [{pattern: halo}]}]`, "gigabytes_per_second 0"},
@@ -55,11 +55,11 @@ func TestScriptErrors(t *testing.T) {
 		{"box", "jobs: [{at: [0,0,0], size: [9,1,1]}]", "does not fit"},
 		{"box on a tree", "{fabric: {topology: 'fattree:k=4'}, jobs: [{at: [0,0,0], size: [1,1,1]}]}", "torus or mesh"},
 		{"hosts", "jobs: [{hosts: '500-600'}]", "0-511"},
-		{"hosts twice", "jobs: [{hosts: '0-3,2'}]", "is there twice"},
+		{"hosts twice", "jobs: [{hosts: '0-3,2'}]", "is duplicated"},
 		{"no room", "jobs: [{nodes: 1000}]", ""},
 		{"link", "events: [{do: fail_link, object: '0,0,0 Q+'}]", "0,0,0 X+"},
 		{"device", "events: [{do: slow_host, object: host1, percent: 5}]", "named like"},
-		{"at the same time", `jobs: [{id: a, at: [0,0,0], size: [2,2,2]}, {id: b, at: [1,1,1], size: [1,1,1], start: 5s}]`, `"a" and "b" both want node "1,1,1"`},
+		{"at the same time", `jobs: [{id: a, at: [0,0,0], size: [2,2,2]}, {id: b, at: [1,1,1], size: [1,1,1], start: 5s}]`, `"a" and "b" both use node "1,1,1"`},
 		{"storage", "{fabric: {storage: {hosts: '0-511'}}, jobs: [{nodes: 1}]}", "no room"},
 	} {
 		s := read(t, c.text)

@@ -165,7 +165,7 @@ func (e *Engine) awaitFirstAnswer(ctx context.Context, c *child, client *http.Cl
 		case <-c.exited:
 			return c.ending(false)
 		case <-deadline:
-			return ending{reason: reasonStartTimeout, err: fmt.Errorf("no answer within %v of the start", e.cfg.StartTimeout)}
+			return ending{reason: reasonStartTimeout, err: fmt.Errorf("no answer within %v of its start", e.cfg.StartTimeout)}
 		case <-time.After(pollEvery):
 		}
 	}
@@ -186,9 +186,9 @@ func (e *Engine) watch(ctx context.Context, c *child, client *http.Client) endin
 		switch err := ping(ctx, client, e.cfg.HealthTimeout); {
 		case err == nil, ctx.Err() != nil:
 		case errors.Is(err, syscall.ENOENT):
-			return ending{wasReady: true, reason: reasonUnresponsive, err: fmt.Errorf("somebody has removed its socket, which lies where temporary files do: %w", err)}
+			return ending{wasReady: true, reason: reasonUnresponsive, err: fmt.Errorf("its socket was removed, which lies in the directory of temporary files: %w", err)}
 		case errors.Is(err, context.DeadlineExceeded):
-			return ending{wasReady: true, reason: reasonUnresponsive, err: fmt.Errorf("no answer within %v", e.cfg.HealthTimeout)}
+			return ending{wasReady: true, reason: reasonUnresponsive, err: fmt.Errorf("timed out after %v", e.cfg.HealthTimeout)}
 		default:
 			e.log.Warn("engine: health check failed", "error", err)
 		}

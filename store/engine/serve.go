@@ -38,7 +38,7 @@ func Serve(ctx context.Context, cfg ServeConfig, log *slog.Logger) error {
 		ctx = untilEOF(context.WithoutCancel(ctx), os.Stdin)
 	}
 	if err := os.MkdirAll(cfg.DataDir, 0o750); err != nil {
-		return fmt.Errorf("make the data directory: %w; set data_dir to a folder that this user may write to", err)
+		return fmt.Errorf("make the data directory: %w; set data_dir to a directory that this user may write to", err)
 	}
 	release, err := dirlock.Acquire(cfg.DataDir, lockPatience)
 	if err != nil {
@@ -63,7 +63,7 @@ func Serve(ctx context.Context, cfg ServeConfig, log *slog.Logger) error {
 	if withdraw, err := publish(cfg.DataDir, cfg.Socket); err == nil {
 		defer withdraw()
 	} else {
-		log.Warn("engine: not reachable for other processes", "error", err)
+		log.Warn("engine: not reachable by other processes", "error", err)
 	}
 	log.Info("engine: started", "version", engine.Version(), "data", cfg.DataDir, "socket", cfg.Socket)
 	return serveHTTP(ctx, listener, api, cfg.StopTimeout)

@@ -289,7 +289,7 @@ func TestStartThatCannotSucceed(t *testing.T) {
 		{"silent program", func(c *engine.Config) {
 			c.Command = []string{"/bin/sh", "-c", "sleep 60"}
 			c.StartTimeout = 200 * time.Millisecond
-		}, "no answer within 200ms"},
+		}, "timed out after 200ms"},
 		{"data", func(c *engine.Config) { c.DataDir = "/proc/nonexistent" }, "/proc/nonexistent"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

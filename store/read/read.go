@@ -28,10 +28,10 @@ var (
 	ErrNotFound = store.ErrNotFound
 	// ErrTooExpensive is returned if a query about a span exceeds its limits of
 	// time or memory.
-	ErrTooExpensive = fmt.Errorf("the question takes more than %v or %d MB of memory; ask about a shorter span", maxTime, maxMemory/1_000_000)
+	ErrTooExpensive = fmt.Errorf("the query takes more than %v or %d MB of memory; request a shorter span", maxTime, maxMemory/1_000_000)
 	// ErrNoTables is returned if the database, a table or a column is missing: while it is being created or migrated, or
 	// because no process does so.
-	ErrNoTables = errors.New("the tables of the store are being made or brought up to date; ask again, and see the log if this lasts")
+	ErrNoTables = errors.New("the tables of the store are being created or migrated; retry, and see the log if this persists")
 )
 
 // Limits of a query about a span.

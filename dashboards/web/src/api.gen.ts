@@ -11,7 +11,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** The fabrics, each by the graph in force. */
+        /** The fabrics, each with its current graph. */
         get: operations["listFabrics"];
         put?: never;
         post?: never;
@@ -28,7 +28,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** One fabric by the graph in force. */
+        /** One fabric with its current graph. */
         get: operations["getFabric"];
         put?: never;
         post?: never;
@@ -45,7 +45,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Why regions were congested: how often each class of cause was diagnosed, the most frequent first. */
+        /** How often each class of cause was diagnosed, the most frequent first. */
         get: operations["listCauses"];
         put?: never;
         post?: never;
@@ -79,7 +79,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** A diagnosed collective: its critical path, its culprits, a timeline of ranks by steps, and the regions of congestion that its flows crossed. */
+        /** A diagnosed collective: its critical path, its culprits, a timeline of ranks by steps, and the congestion regions that its flows crossed. */
         get: operations["getCollective"];
         put?: never;
         post?: never;
@@ -96,7 +96,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** What is stored of a span, by version of the graph. */
+        /** What is stored for a span, by version of the graph. */
         get: operations["getCompleteness"];
         put?: never;
         post?: never;
@@ -113,7 +113,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** The regions congestion events that were on. */
+        /** Regions congestion events that overlap the span. */
         get: operations["listCongestion"];
         put?: never;
         post?: never;
@@ -132,7 +132,7 @@ export interface paths {
         };
         /**
          * Why regions are congested, and who should act.
-         * @description The pages go back in time: the first has the newest, in the order of time.
+         * @description Pages go back in time: the first page has the newest entries; within a page, entries are in order of time.
          */
         get: operations["listDiagnoses"];
         put?: never;
@@ -151,8 +151,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * What happened: to regions, jobs, links, switches, nodes and the graph.
-         * @description The pages go back in time: the first has the newest, in the order of time. Kinds: `region_*`, `congestion_*`, `mitigation_*`, `graph_changed`, `job_*`, `congestion_protection`, `story`, and those of failures.
+         * Events of regions, jobs, links, switches, nodes and the graph.
+         * @description Pages go back in time: the first page has the newest entries; within a page, entries are in order of time. Kinds: `region_*`, `congestion_*`, `mitigation_*`, `graph_changed`, `job_*`, `congestion_protection`, `story`, and the kinds of failures.
          */
         get: operations["listEvents"];
         put?: never;
@@ -171,8 +171,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Links, switches and nodes that failed or came back, and congestion protection, by logs and by the counters.
-         * @description The pages go back in time: the first has the newest, in the order of time.
+         * Failures and recoveries of links, switches and nodes, and congestion protection, from logs and counters.
+         * @description Pages go back in time: the first page has the newest entries; within a page, entries are in order of time.
          */
         get: operations["listFailures"];
         put?: never;
@@ -209,7 +209,7 @@ export interface paths {
         };
         /**
          * The congestion scores of the nodes for the next intervals, the highest first.
-         * @description Nodes that are not listed score 0. With If-None-Match it answers 304 as long as nothing is new; with `wait` too it waits for what is.
+         * @description Nodes that are not listed score 0. With If-None-Match it answers 304 while nothing has changed; with `wait` it waits for a change first.
          */
         get: operations["listNodeScores"];
         put?: never;
@@ -227,7 +227,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** How good the forecasts were, by Brier score (0 to 2), compared with that of persistence. */
+        /** Quality of the forecasts: their Brier score (0 to 2), compared with that of persistence. */
         get: operations["getForecastSkill"];
         put?: never;
         post?: never;
@@ -246,7 +246,7 @@ export interface paths {
         };
         /**
          * A version of a fabric's graph: devices and links with their geometry.
-         * @description A link's number means something in one version of the graph only: `graph_version` of an answer says which. With `version` the answer never changes.
+         * @description Link numbers are valid within one version of the graph: `graph_version` of an answer tells which. With `version` the answer never changes.
          */
         get: operations["getGraph"];
         put?: never;
@@ -264,7 +264,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** The models of hosts that have a baseline, and which hosts it was taken on. */
+        /** The host models that have a baseline, and the hosts it was measured on. */
         get: operations["listHostModels"];
         put?: never;
         post?: never;
@@ -315,7 +315,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** A host's newest report, or that of one run: its verdicts with their evidence, the matrix of its pairs, and its graph. */
+        /** A host's newest report, or that of one run: verdicts with their evidence, the matrix of its pairs, and its graph. */
         get: operations["getHost"];
         put?: never;
         post?: never;
@@ -349,7 +349,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** For how long links stayed at or above each threshold of a stall metric (Monet, Fig. 3). */
+        /** How long links stayed at or above each threshold of a stall metric (Monet, Fig. 3). */
         get: operations["listHotspots"];
         put?: never;
         post?: never;
@@ -367,8 +367,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * The jobs of a span or an instant, and the regions that they had to do with.
-         * @description The pages go back in time: the first has the newest, in the order of time. A job whose end never came is believed to run for 60 days after it was last heard of.
+         * The jobs of a span or an instant, and the regions in which they were accused or victims.
+         * @description Pages go back in time: the first page has the newest entries; within a page, entries are in order of time. A job without a reported end is taken as running until 60 days after it was last reported.
          */
         get: operations["listJobs"];
         put?: never;
@@ -386,7 +386,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** What a job moved, interval by interval, as the hosts counted it. */
+        /** Traffic of a job, interval by interval, as counted by its hosts. */
         get: operations["getJobTraffic"];
         put?: never;
         post?: never;
@@ -420,7 +420,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** The share of the time in which links were measured that they spent in regions of each severity of a stall metric (Monet, Fig. 5c). */
+        /** Share of measured link time spent in regions of each severity of a stall metric (Monet, Fig. 5c). */
         get: operations["getLinkTime"];
         put?: never;
         post?: never;
@@ -475,8 +475,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * A metric of a link over weeks or months: mean and highest value by steps.
-         * @description By 5 minutes up to 8 days, by hours beyond, of the roll-ups; steps in which the link was not measured are left out.
+         * A metric of a link over weeks or months: mean and maximum per step.
+         * @description From the roll-ups: steps of 5 minutes for spans up to 8 days, of hours beyond; steps in which the link was not measured are left out.
          */
         get: operations["getLinkHistory"];
         put?: never;
@@ -529,8 +529,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * For how long the network was in each state, by steps of a long span.
-         * @description `seconds` of a step are those in [Neg, Low, Medium, High]. Steps in which nothing is stored are left out. Steps of an hour or more come from the roll-ups; shorter ones from the intervals, of which there may be 100,000.
+         * How long the network was in each state, per step of a long span.
+         * @description `seconds` of a step are those in [Neg, Low, Medium, High]. Steps in which nothing is stored are left out. Steps of an hour or more come from the roll-ups; shorter ones from the intervals, at most 100,000.
          */
         get: operations["listNetworkSteps"];
         put?: never;
@@ -548,7 +548,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** How many regions lived for how many minutes, by their highest severity (Monet, Fig. 5b). */
+        /** Histogram of region lifetimes in minutes by highest severity (Monet, Fig. 5b). */
         get: operations["listRegionDurations"];
         put?: never;
         post?: never;
@@ -565,7 +565,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** How many regions had how many links, by severity, once per interval (Monet, Fig. 5a). */
+        /** Histogram of region sizes by severity, counting each region once per interval (Monet, Fig. 5a). */
         get: operations["listRegionSizes"];
         put?: never;
         post?: never;
@@ -584,7 +584,7 @@ export interface paths {
         };
         /**
          * The regions of the intervals of a span.
-         * @description The pages go back in time: the first has the newest, in the order of time. As Arrow or CSV: a row per region and interval; the header `Link` has the next page, in Arrow also `next` in the schema's metadata.
+         * @description Pages go back in time: the first page has the newest entries; within a page, entries are in order of time. As Arrow or CSV: a row per region and interval; the header `Link` refers to the next page; in Arrow `next` in the schema's metadata does too.
          */
         get: operations["listRegions"];
         put?: never;
@@ -602,7 +602,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** The searches that agents were sent, the newest first, and how far each is. */
+        /** The searches sent to agents, the newest first, with their progress. */
         get: operations["listSearches"];
         put?: never;
         post?: never;
@@ -636,7 +636,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** The anomalies that a search found and that stand, each with its minimal feature set. */
+        /** The anomalies that a search found and has not withdrawn, each with its minimal feature set. */
         get: operations["listFindings"];
         put?: never;
         post?: never;
@@ -654,8 +654,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * The newest interval or the one at a time: values of the links, regions, diagnoses, states.
-         * @description 204 while nothing is stored. Regions come the worst first, by severity and then by mean. As Arrow or CSV: a row per link, with a column per metric.
+         * The newest interval, or the one at a given time: values of the links, regions, diagnoses, states.
+         * @description 204 while nothing is stored. Regions are sorted by severity, then by mean, the worst first. As Arrow or CSV: a row per link, with a column per metric.
          */
         get: operations["getSnapshot"];
         put?: never;
@@ -673,7 +673,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** The state of the network now, not that of the newest interval: Unknown while none comes. */
+        /** The current state of the network, not that of the newest interval: Unknown while no interval arrives. */
         get: operations["getStatus"];
         put?: never;
         post?: never;
@@ -726,7 +726,7 @@ export interface paths {
         };
         /**
          * A region over time, interval by interval, and its newest diagnosis.
-         * @description Without `from` from its birth on, without `to` for a day.
+         * @description `from` defaults to the region's birth, `to` to a day later.
          */
         get: operations["getTrack"];
         put?: never;
@@ -761,7 +761,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** What regions and the network were in one interval and in the next (Monet, Fig. 5c and 6). */
+        /** Transitions of regions and the network from one interval to the next (Monet, Fig. 5c and 6). */
         get: operations["getTransitions"];
         put?: never;
         post?: never;
@@ -796,8 +796,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Who asks, in which role, and how that is known.
-         * @description POST /login with JSON `{"token": ...}` begins a session of a browser, and POST /logout ends it.
+         * Identity and role of the client, and how it was authenticated.
+         * @description POST /login with JSON `{"token": ...}` starts a browser session, POST /logout ends it.
          */
         get: operations["getSession"];
         put?: never;
@@ -816,8 +816,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Server-sent events: each interval as it is stored.
-         * @description An event `interval` has JSON of the form of Announcement. A client that comes back with Last-Event-ID gets what it missed, or an event `reset` where that is too much: then it reads everything again.
+         * Server-sent events: one per stored interval.
+         * @description An event `interval` carries an Announcement as JSON. A client that reconnects with Last-Event-ID gets the events it missed, or an event `reset` if there are too many: it must then reload everything.
          */
         get: operations["streamIntervals"];
         put?: never;
@@ -2321,7 +2321,7 @@ export interface components {
         /** @description Service Unavailable */
         ServiceUnavailable: {
             headers: {
-                /** @description Seconds after which to ask again. */
+                /** @description Seconds to wait before a retry. */
                 "Retry-After"?: number;
                 [name: string]: unknown;
             };
@@ -2332,7 +2332,7 @@ export interface components {
         /** @description Too Many Requests */
         TooManyRequests: {
             headers: {
-                /** @description Seconds after which to ask again. */
+                /** @description Seconds to wait before a retry. */
                 "Retry-After"?: number;
                 [name: string]: unknown;
             };
@@ -2379,7 +2379,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The ETag of an earlier answer: 304 where nothing has changed. */
+                /** @description The ETag of an earlier answer; 304 if nothing has changed since. */
                 "If-None-Match"?: string;
             };
             path?: never;
@@ -2398,7 +2398,7 @@ export interface operations {
                     "application/json": components["schemas"]["Summary"][];
                 };
             };
-            /** @description Nothing has changed since the answer that If-None-Match names. */
+            /** @description Nothing has changed since the answer with the ETag in If-None-Match. */
             304: {
                 headers: {
                     [name: string]: unknown;
@@ -2418,7 +2418,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The ETag of an earlier answer: 304 where nothing has changed. */
+                /** @description The ETag of an earlier answer; 304 if nothing has changed since. */
                 "If-None-Match"?: string;
             };
             path: {
@@ -2440,7 +2440,7 @@ export interface operations {
                     "application/json": components["schemas"]["Summary"];
                 };
             };
-            /** @description Nothing has changed since the answer that If-None-Match names. */
+            /** @description Nothing has changed since the answer with the ETag in If-None-Match. */
             304: {
                 headers: {
                     [name: string]: unknown;
@@ -2460,15 +2460,15 @@ export interface operations {
     listCauses: {
         parameters: {
             query?: {
-                /** @description Begin of the span: RFC 3339, or milliseconds since 1970; without it a day before its end. */
+                /** @description Start of the span: RFC 3339, or milliseconds since 1970; default: a day before its end. */
                 from?: string | number;
-                /** @description End of the span, not included; without it the end of the newest interval. */
+                /** @description End of the span, exclusive; default: the end of the newest interval. */
                 to?: string | number;
                 /** @description Length of the span in intervals, instead of from. */
                 intervals?: number;
             };
             header?: {
-                /** @description The ETag of an earlier answer: 304 where nothing has changed. */
+                /** @description The ETag of an earlier answer; 304 if nothing has changed since. */
                 "If-None-Match"?: string;
             };
             path: {
@@ -2490,7 +2490,7 @@ export interface operations {
                     "application/json": components["schemas"]["Causes"];
                 };
             };
-            /** @description Nothing has changed since the answer that If-None-Match names. */
+            /** @description Nothing has changed since the answer with the ETag in If-None-Match. */
             304: {
                 headers: {
                     [name: string]: unknown;
@@ -2510,15 +2510,15 @@ export interface operations {
     listCollectives: {
         parameters: {
             query?: {
-                /** @description Runs that ended at this time or later; without it 7 days before to. */
+                /** @description Runs that ended at this time or later; default: 7 days before to. */
                 from?: string | number;
-                /** @description Runs that ended before this time; without it now. */
+                /** @description Runs that ended before this time; default: now. */
                 to?: string | number;
-                /** @description Collectives of this job; without it of all. */
+                /** @description Collectives of this job; default: all jobs. */
                 job?: string;
             };
             header?: {
-                /** @description The ETag of an earlier answer: 304 where nothing has changed. */
+                /** @description The ETag of an earlier answer; 304 if nothing has changed since. */
                 "If-None-Match"?: string;
             };
             path: {
@@ -2540,7 +2540,7 @@ export interface operations {
                     "application/json": components["schemas"]["CollectiveList"];
                 };
             };
-            /** @description Nothing has changed since the answer that If-None-Match names. */
+            /** @description Nothing has changed since the answer with the ETag in If-None-Match. */
             304: {
                 headers: {
                     [name: string]: unknown;
@@ -2561,7 +2561,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The ETag of an earlier answer: 304 where nothing has changed. */
+                /** @description The ETag of an earlier answer; 304 if nothing has changed since. */
                 "If-None-Match"?: string;
             };
             path: {
@@ -2585,7 +2585,7 @@ export interface operations {
                     "application/json": components["schemas"]["CollectiveRun"];
                 };
             };
-            /** @description Nothing has changed since the answer that If-None-Match names. */
+            /** @description Nothing has changed since the answer with the ETag in If-None-Match. */
             304: {
                 headers: {
                     [name: string]: unknown;
@@ -2605,15 +2605,15 @@ export interface operations {
     getCompleteness: {
         parameters: {
             query?: {
-                /** @description Begin of the span: RFC 3339, or milliseconds since 1970; without it a day before its end. */
+                /** @description Start of the span: RFC 3339, or milliseconds since 1970; default: a day before its end. */
                 from?: string | number;
-                /** @description End of the span, not included; without it the end of the newest interval. */
+                /** @description End of the span, exclusive; default: the end of the newest interval. */
                 to?: string | number;
                 /** @description Length of the span in intervals, instead of from. */
                 intervals?: number;
             };
             header?: {
-                /** @description The ETag of an earlier answer: 304 where nothing has changed. */
+                /** @description The ETag of an earlier answer; 304 if nothing has changed since. */
                 "If-None-Match"?: string;
             };
             path: {
@@ -2635,7 +2635,7 @@ export interface operations {
                     "application/json": components["schemas"]["Completeness"];
                 };
             };
-            /** @description Nothing has changed since the answer that If-None-Match names. */
+            /** @description Nothing has changed since the answer with the ETag in If-None-Match. */
             304: {
                 headers: {
                     [name: string]: unknown;
@@ -2655,15 +2655,15 @@ export interface operations {
     listCongestion: {
         parameters: {
             query?: {
-                /** @description Begin of the span: RFC 3339, or milliseconds since 1970; without it a day before its end. */
+                /** @description Start of the span: RFC 3339, or milliseconds since 1970; default: a day before its end. */
                 from?: string | number;
-                /** @description End of the span, not included; without it the end of the newest interval. */
+                /** @description End of the span, exclusive; default: the end of the newest interval. */
                 to?: string | number;
                 /** @description Length of the span in intervals, instead of from. */
                 intervals?: number;
             };
             header?: {
-                /** @description The ETag of an earlier answer: 304 where nothing has changed. */
+                /** @description The ETag of an earlier answer; 304 if nothing has changed since. */
                 "If-None-Match"?: string;
             };
             path: {
@@ -2685,7 +2685,7 @@ export interface operations {
                     "application/json": components["schemas"]["Congestion"];
                 };
             };
-            /** @description Nothing has changed since the answer that If-None-Match names. */
+            /** @description Nothing has changed since the answer with the ETag in If-None-Match. */
             304: {
                 headers: {
                     [name: string]: unknown;
@@ -2705,23 +2705,23 @@ export interface operations {
     listDiagnoses: {
         parameters: {
             query?: {
-                /** @description Begin of the span: RFC 3339, or milliseconds since 1970; without it a day before its end. */
+                /** @description Start of the span: RFC 3339, or milliseconds since 1970; default: a day before its end. */
                 from?: string | number;
-                /** @description End of the span, not included; without it the end of the newest interval. */
+                /** @description End of the span, exclusive; default: the end of the newest interval. */
                 to?: string | number;
                 /** @description Length of the span in intervals, instead of from. */
                 intervals?: number;
-                /** @description How many at most. */
+                /** @description Maximum number of entries. */
                 n?: number;
-                /** @description next of the page before. */
+                /** @description Value of next on the previous page. */
                 cursor?: string;
                 /** @description The last interval that starts at this time or earlier, instead of a span. */
                 at?: string | number;
-                /** @description Id of a region; without it all. */
+                /** @description Id of a region; default: all regions. */
                 region?: number;
             };
             header?: {
-                /** @description The ETag of an earlier answer: 304 where nothing has changed. */
+                /** @description The ETag of an earlier answer; 304 if nothing has changed since. */
                 "If-None-Match"?: string;
             };
             path: {
@@ -2743,7 +2743,7 @@ export interface operations {
                     "application/json": components["schemas"]["DiagnosisPage"];
                 };
             };
-            /** @description Nothing has changed since the answer that If-None-Match names. */
+            /** @description Nothing has changed since the answer with the ETag in If-None-Match. */
             304: {
                 headers: {
                     [name: string]: unknown;
@@ -2763,23 +2763,23 @@ export interface operations {
     listEvents: {
         parameters: {
             query?: {
-                /** @description Begin of the span: RFC 3339, or milliseconds since 1970; without it a day before its end. */
+                /** @description Start of the span: RFC 3339, or milliseconds since 1970; default: a day before its end. */
                 from?: string | number;
-                /** @description End of the span, not included; without it the end of the newest interval. */
+                /** @description End of the span, exclusive; default: the end of the newest interval. */
                 to?: string | number;
                 /** @description Length of the span in intervals, instead of from. */
                 intervals?: number;
-                /** @description How many at most. */
+                /** @description Maximum number of entries. */
                 n?: number;
-                /** @description next of the page before. */
+                /** @description Value of next on the previous page. */
                 cursor?: string;
-                /** @description Kinds of events, separated by commas; without it all. */
+                /** @description Kinds of events, separated by commas; default: all. */
                 kinds?: string[];
-                /** @description Leaves out events of regions that were of no such severity or a higher one in an interval of the span; a page may then have fewer than n. */
+                /** @description Omits events of regions that did not reach this severity in the span; a page may then have fewer than n entries. */
                 min_severity?: "Neg" | "Low" | "Medium" | "High";
             };
             header?: {
-                /** @description The ETag of an earlier answer: 304 where nothing has changed. */
+                /** @description The ETag of an earlier answer; 304 if nothing has changed since. */
                 "If-None-Match"?: string;
             };
             path: {
@@ -2801,7 +2801,7 @@ export interface operations {
                     "application/json": components["schemas"]["EventPage"];
                 };
             };
-            /** @description Nothing has changed since the answer that If-None-Match names. */
+            /** @description Nothing has changed since the answer with the ETag in If-None-Match. */
             304: {
                 headers: {
                     [name: string]: unknown;
@@ -2821,19 +2821,19 @@ export interface operations {
     listFailures: {
         parameters: {
             query?: {
-                /** @description Begin of the span: RFC 3339, or milliseconds since 1970; without it a day before its end. */
+                /** @description Start of the span: RFC 3339, or milliseconds since 1970; default: a day before its end. */
                 from?: string | number;
-                /** @description End of the span, not included; without it the end of the newest interval. */
+                /** @description End of the span, exclusive; default: the end of the newest interval. */
                 to?: string | number;
                 /** @description Length of the span in intervals, instead of from. */
                 intervals?: number;
-                /** @description How many at most. */
+                /** @description Maximum number of entries. */
                 n?: number;
-                /** @description next of the page before. */
+                /** @description Value of next on the previous page. */
                 cursor?: string;
             };
             header?: {
-                /** @description The ETag of an earlier answer: 304 where nothing has changed. */
+                /** @description The ETag of an earlier answer; 304 if nothing has changed since. */
                 "If-None-Match"?: string;
             };
             path: {
@@ -2855,7 +2855,7 @@ export interface operations {
                     "application/json": components["schemas"]["FailurePage"];
                 };
             };
-            /** @description Nothing has changed since the answer that If-None-Match names. */
+            /** @description Nothing has changed since the answer with the ETag in If-None-Match. */
             304: {
                 headers: {
                     [name: string]: unknown;
@@ -2875,19 +2875,19 @@ export interface operations {
     listFeedbackActions: {
         parameters: {
             query?: {
-                /** @description Begin of the span: RFC 3339, or milliseconds since 1970; without it a day before its end. */
+                /** @description Start of the span: RFC 3339, or milliseconds since 1970; default: a day before its end. */
                 from?: string | number;
-                /** @description End of the span, not included; without it the end of the newest interval. */
+                /** @description End of the span, exclusive; default: the end of the newest interval. */
                 to?: string | number;
                 /** @description Length of the span in intervals, instead of from. */
                 intervals?: number;
-                /** @description How many at most. */
+                /** @description Maximum number of entries. */
                 n?: number;
-                /** @description next of the page before. */
+                /** @description Value of next on the previous page. */
                 cursor?: string;
             };
             header?: {
-                /** @description The ETag of an earlier answer: 304 where nothing has changed. */
+                /** @description The ETag of an earlier answer; 304 if nothing has changed since. */
                 "If-None-Match"?: string;
             };
             path: {
@@ -2909,7 +2909,7 @@ export interface operations {
                     "application/json": components["schemas"]["FeedbackActions"];
                 };
             };
-            /** @description Nothing has changed since the answer that If-None-Match names. */
+            /** @description Nothing has changed since the answer with the ETag in If-None-Match. */
             304: {
                 headers: {
                     [name: string]: unknown;
@@ -2929,13 +2929,13 @@ export interface operations {
     listNodeScores: {
         parameters: {
             query?: {
-                /** @description A duration up to 5m, such as 30s: with If-None-Match the answer waits for news so long. */
+                /** @description A duration up to 5m, such as 30s: with If-None-Match the answer waits this long for a change. */
                 wait?: string;
                 /** @description Nodes of this score or above. */
                 min?: number;
             };
             header?: {
-                /** @description The ETag of an earlier answer: 304 where nothing has changed. */
+                /** @description The ETag of an earlier answer; 304 if nothing has changed since. */
                 "If-None-Match"?: string;
             };
             path: {
@@ -2957,7 +2957,7 @@ export interface operations {
                     "application/json": components["schemas"]["NodeScores"];
                 };
             };
-            /** @description Nothing has changed since the answer that If-None-Match names. */
+            /** @description Nothing has changed since the answer with the ETag in If-None-Match. */
             304: {
                 headers: {
                     [name: string]: unknown;
@@ -2977,15 +2977,15 @@ export interface operations {
     getForecastSkill: {
         parameters: {
             query?: {
-                /** @description Begin of the span: RFC 3339, or milliseconds since 1970; without it a day before its end. */
+                /** @description Start of the span: RFC 3339, or milliseconds since 1970; default: a day before its end. */
                 from?: string | number;
-                /** @description End of the span, not included; without it the end of the newest interval. */
+                /** @description End of the span, exclusive; default: the end of the newest interval. */
                 to?: string | number;
                 /** @description Length of the span in intervals, instead of from. */
                 intervals?: number;
             };
             header?: {
-                /** @description The ETag of an earlier answer: 304 where nothing has changed. */
+                /** @description The ETag of an earlier answer; 304 if nothing has changed since. */
                 "If-None-Match"?: string;
             };
             path: {
@@ -3007,7 +3007,7 @@ export interface operations {
                     "application/json": components["schemas"]["ForecastReport"];
                 };
             };
-            /** @description Nothing has changed since the answer that If-None-Match names. */
+            /** @description Nothing has changed since the answer with the ETag in If-None-Match. */
             304: {
                 headers: {
                     [name: string]: unknown;
@@ -3027,11 +3027,11 @@ export interface operations {
     getGraph: {
         parameters: {
             query?: {
-                /** @description Version of the graph that numbers the links, 16 hexadecimal digits; without it that of the newest interval. */
+                /** @description Version of the graph that numbers the links, 16 hexadecimal digits; default: that of the newest interval. */
                 version?: string;
             };
             header?: {
-                /** @description The ETag of an earlier answer: 304 where nothing has changed. */
+                /** @description The ETag of an earlier answer; 304 if nothing has changed since. */
                 "If-None-Match"?: string;
             };
             path: {
@@ -3053,7 +3053,7 @@ export interface operations {
                     "application/json": components["schemas"]["Graph"];
                 };
             };
-            /** @description Nothing has changed since the answer that If-None-Match names. */
+            /** @description Nothing has changed since the answer with the ETag in If-None-Match. */
             304: {
                 headers: {
                     [name: string]: unknown;
@@ -3074,7 +3074,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The ETag of an earlier answer: 304 where nothing has changed. */
+                /** @description The ETag of an earlier answer; 304 if nothing has changed since. */
                 "If-None-Match"?: string;
             };
             path: {
@@ -3096,7 +3096,7 @@ export interface operations {
                     "application/json": components["schemas"]["HostModelList"];
                 };
             };
-            /** @description Nothing has changed since the answer that If-None-Match names. */
+            /** @description Nothing has changed since the answer with the ETag in If-None-Match. */
             304: {
                 headers: {
                     [name: string]: unknown;
@@ -3116,17 +3116,17 @@ export interface operations {
     listHostOutliers: {
         parameters: {
             query?: {
-                /** @description Runs that ended at this time or later; without it 7 days before to. */
+                /** @description Runs that ended at this time or later; default: 7 days before to. */
                 from?: string | number;
-                /** @description Runs that ended before this time; without it now. */
+                /** @description Runs that ended before this time; default: now. */
                 to?: string | number;
-                /** @description Hosts of this model; without it all. */
+                /** @description Only hosts of this model; default: all. */
                 model?: string;
-                /** @description How far a pair must be from the median of its model. */
+                /** @description Minimum deviation of a pair from the median of its model, in percent. */
                 percent?: number;
             };
             header?: {
-                /** @description The ETag of an earlier answer: 304 where nothing has changed. */
+                /** @description The ETag of an earlier answer; 304 if nothing has changed since. */
                 "If-None-Match"?: string;
             };
             path: {
@@ -3148,7 +3148,7 @@ export interface operations {
                     "application/json": components["schemas"]["HostOutlierList"];
                 };
             };
-            /** @description Nothing has changed since the answer that If-None-Match names. */
+            /** @description Nothing has changed since the answer with the ETag in If-None-Match. */
             304: {
                 headers: {
                     [name: string]: unknown;
@@ -3168,15 +3168,15 @@ export interface operations {
     listHosts: {
         parameters: {
             query?: {
-                /** @description Runs that ended at this time or later; without it 7 days before to. */
+                /** @description Runs that ended at this time or later; default: 7 days before to. */
                 from?: string | number;
-                /** @description Runs that ended before this time; without it now. */
+                /** @description Runs that ended before this time; default: now. */
                 to?: string | number;
-                /** @description Hosts of this model; without it all. */
+                /** @description Only hosts of this model; default: all. */
                 model?: string;
             };
             header?: {
-                /** @description The ETag of an earlier answer: 304 where nothing has changed. */
+                /** @description The ETag of an earlier answer; 304 if nothing has changed since. */
                 "If-None-Match"?: string;
             };
             path: {
@@ -3198,7 +3198,7 @@ export interface operations {
                     "application/json": components["schemas"]["HostList"];
                 };
             };
-            /** @description Nothing has changed since the answer that If-None-Match names. */
+            /** @description Nothing has changed since the answer with the ETag in If-None-Match. */
             304: {
                 headers: {
                     [name: string]: unknown;
@@ -3218,11 +3218,11 @@ export interface operations {
     getHost: {
         parameters: {
             query?: {
-                /** @description Id of a run; without it the newest with a report. */
+                /** @description Id of a run; default: the newest with a report. */
                 run?: string;
             };
             header?: {
-                /** @description The ETag of an earlier answer: 304 where nothing has changed. */
+                /** @description The ETag of an earlier answer; 304 if nothing has changed since. */
                 "If-None-Match"?: string;
             };
             path: {
@@ -3246,7 +3246,7 @@ export interface operations {
                     "application/json": components["schemas"]["HostReport"];
                 };
             };
-            /** @description Nothing has changed since the answer that If-None-Match names. */
+            /** @description Nothing has changed since the answer with the ETag in If-None-Match. */
             304: {
                 headers: {
                     [name: string]: unknown;
@@ -3266,13 +3266,13 @@ export interface operations {
     listHostRuns: {
         parameters: {
             query?: {
-                /** @description Runs that ended at this time or later; without it 7 days before to. */
+                /** @description Runs that ended at this time or later; default: 7 days before to. */
                 from?: string | number;
-                /** @description Runs that ended before this time; without it now. */
+                /** @description Runs that ended before this time; default: now. */
                 to?: string | number;
             };
             header?: {
-                /** @description The ETag of an earlier answer: 304 where nothing has changed. */
+                /** @description The ETag of an earlier answer; 304 if nothing has changed since. */
                 "If-None-Match"?: string;
             };
             path: {
@@ -3296,7 +3296,7 @@ export interface operations {
                     "application/json": components["schemas"]["HostRunList"];
                 };
             };
-            /** @description Nothing has changed since the answer that If-None-Match names. */
+            /** @description Nothing has changed since the answer with the ETag in If-None-Match. */
             304: {
                 headers: {
                     [name: string]: unknown;
@@ -3316,9 +3316,9 @@ export interface operations {
     listHotspots: {
         parameters: {
             query: {
-                /** @description Begin of the span: RFC 3339, or milliseconds since 1970; without it a day before its end. */
+                /** @description Start of the span: RFC 3339, or milliseconds since 1970; default: a day before its end. */
                 from?: string | number;
-                /** @description End of the span, not included; without it the end of the newest interval. */
+                /** @description End of the span, exclusive; default: the end of the newest interval. */
                 to?: string | number;
                 /** @description Length of the span in intervals, instead of from. */
                 intervals?: number;
@@ -3326,7 +3326,7 @@ export interface operations {
                 metric: "credit_stall" | "inq_stall" | "xmit_wait" | "pcie_stall_read" | "pcie_stall_write" | "pause_rx" | "pause_tx" | "pfc_pause_rx_prio0" | "pfc_pause_rx_prio1" | "pfc_pause_rx_prio2" | "pfc_pause_rx_prio3" | "pfc_pause_rx_prio4" | "pfc_pause_rx_prio5" | "pfc_pause_rx_prio6" | "pfc_pause_rx_prio7" | "pfc_pause_tx_prio0" | "pfc_pause_tx_prio1" | "pfc_pause_tx_prio2" | "pfc_pause_tx_prio3" | "pfc_pause_tx_prio4" | "pfc_pause_tx_prio5" | "pfc_pause_tx_prio6" | "pfc_pause_tx_prio7" | "bandwidth_used" | "throughput" | "packet_rate" | "drop_rate";
             };
             header?: {
-                /** @description The ETag of an earlier answer: 304 where nothing has changed. */
+                /** @description The ETag of an earlier answer; 304 if nothing has changed since. */
                 "If-None-Match"?: string;
             };
             path: {
@@ -3348,7 +3348,7 @@ export interface operations {
                     "application/json": components["schemas"]["Hotspots"];
                 };
             };
-            /** @description Nothing has changed since the answer that If-None-Match names. */
+            /** @description Nothing has changed since the answer with the ETag in If-None-Match. */
             304: {
                 headers: {
                     [name: string]: unknown;
@@ -3368,25 +3368,25 @@ export interface operations {
     listJobs: {
         parameters: {
             query?: {
-                /** @description Begin of the span: RFC 3339, or milliseconds since 1970; without it a day before its end. */
+                /** @description Start of the span: RFC 3339, or milliseconds since 1970; default: a day before its end. */
                 from?: string | number;
-                /** @description End of the span, not included; without it the end of the newest interval. */
+                /** @description End of the span, exclusive; default: the end of the newest interval. */
                 to?: string | number;
                 /** @description Length of the span in intervals, instead of from. */
                 intervals?: number;
-                /** @description How many at most. */
+                /** @description Maximum number of entries. */
                 n?: number;
-                /** @description next of the page before. */
+                /** @description Value of next on the previous page. */
                 cursor?: string;
-                /** @description The jobs that ran at this time, instead of a span; their regions reach back as far as dashboards.history. */
+                /** @description The jobs that ran at this time, instead of a span; their regions go back as far as dashboards.history. */
                 at?: string | number;
-                /** @description false leaves the names of the nodes out. */
+                /** @description false omits the node names. */
                 nodes?: boolean;
                 /** @description true: only the jobs that diagnoses accuse, of more than n those with the most blame. */
                 accused?: boolean;
             };
             header?: {
-                /** @description The ETag of an earlier answer: 304 where nothing has changed. */
+                /** @description The ETag of an earlier answer; 304 if nothing has changed since. */
                 "If-None-Match"?: string;
             };
             path: {
@@ -3408,7 +3408,7 @@ export interface operations {
                     "application/json": components["schemas"]["JobPage"];
                 };
             };
-            /** @description Nothing has changed since the answer that If-None-Match names. */
+            /** @description Nothing has changed since the answer with the ETag in If-None-Match. */
             304: {
                 headers: {
                     [name: string]: unknown;
@@ -3428,15 +3428,15 @@ export interface operations {
     getJobTraffic: {
         parameters: {
             query?: {
-                /** @description Begin of the span: RFC 3339, or milliseconds since 1970; without it a day before its end. */
+                /** @description Start of the span: RFC 3339, or milliseconds since 1970; default: a day before its end. */
                 from?: string | number;
-                /** @description End of the span, not included; without it the end of the newest interval. */
+                /** @description End of the span, exclusive; default: the end of the newest interval. */
                 to?: string | number;
                 /** @description Length of the span in intervals, instead of from. */
                 intervals?: number;
             };
             header?: {
-                /** @description The ETag of an earlier answer: 304 where nothing has changed. */
+                /** @description The ETag of an earlier answer; 304 if nothing has changed since. */
                 "If-None-Match"?: string;
             };
             path: {
@@ -3460,7 +3460,7 @@ export interface operations {
                     "application/json": components["schemas"]["TrafficSeries"];
                 };
             };
-            /** @description Nothing has changed since the answer that If-None-Match names. */
+            /** @description Nothing has changed since the answer with the ETag in If-None-Match. */
             304: {
                 headers: {
                     [name: string]: unknown;
@@ -3480,13 +3480,13 @@ export interface operations {
     listKnownAnomalies: {
         parameters: {
             query?: {
-                /** @description Of this NIC model; without it of all. */
+                /** @description Only of this NIC model; default: all. */
                 nic_model?: string;
-                /** @description Of this firmware; without it of all. */
+                /** @description Only of this firmware; default: all. */
                 firmware?: string;
             };
             header?: {
-                /** @description The ETag of an earlier answer: 304 where nothing has changed. */
+                /** @description The ETag of an earlier answer; 304 if nothing has changed since. */
                 "If-None-Match"?: string;
             };
             path: {
@@ -3508,7 +3508,7 @@ export interface operations {
                     "application/json": components["schemas"]["KnownList"];
                 };
             };
-            /** @description Nothing has changed since the answer that If-None-Match names. */
+            /** @description Nothing has changed since the answer with the ETag in If-None-Match. */
             304: {
                 headers: {
                     [name: string]: unknown;
@@ -3528,9 +3528,9 @@ export interface operations {
     getLinkTime: {
         parameters: {
             query: {
-                /** @description Begin of the span: RFC 3339, or milliseconds since 1970; without it a day before its end. */
+                /** @description Start of the span: RFC 3339, or milliseconds since 1970; default: a day before its end. */
                 from?: string | number;
-                /** @description End of the span, not included; without it the end of the newest interval. */
+                /** @description End of the span, exclusive; default: the end of the newest interval. */
                 to?: string | number;
                 /** @description Length of the span in intervals, instead of from. */
                 intervals?: number;
@@ -3538,7 +3538,7 @@ export interface operations {
                 metric: "credit_stall" | "inq_stall" | "xmit_wait" | "pcie_stall_read" | "pcie_stall_write" | "pause_rx" | "pause_tx" | "pfc_pause_rx_prio0" | "pfc_pause_rx_prio1" | "pfc_pause_rx_prio2" | "pfc_pause_rx_prio3" | "pfc_pause_rx_prio4" | "pfc_pause_rx_prio5" | "pfc_pause_rx_prio6" | "pfc_pause_rx_prio7" | "pfc_pause_tx_prio0" | "pfc_pause_tx_prio1" | "pfc_pause_tx_prio2" | "pfc_pause_tx_prio3" | "pfc_pause_tx_prio4" | "pfc_pause_tx_prio5" | "pfc_pause_tx_prio6" | "pfc_pause_tx_prio7" | "bandwidth_used" | "throughput" | "packet_rate" | "drop_rate";
             };
             header?: {
-                /** @description The ETag of an earlier answer: 304 where nothing has changed. */
+                /** @description The ETag of an earlier answer; 304 if nothing has changed since. */
                 "If-None-Match"?: string;
             };
             path: {
@@ -3560,7 +3560,7 @@ export interface operations {
                     "application/json": components["schemas"]["LinkTime"];
                 };
             };
-            /** @description Nothing has changed since the answer that If-None-Match names. */
+            /** @description Nothing has changed since the answer with the ETag in If-None-Match. */
             304: {
                 headers: {
                     [name: string]: unknown;
@@ -3580,19 +3580,19 @@ export interface operations {
     listLinkValues: {
         parameters: {
             query: {
-                /** @description Begin of the span: RFC 3339, or milliseconds since 1970; without it a day before its end. */
+                /** @description Start of the span: RFC 3339, or milliseconds since 1970; default: a day before its end. */
                 from?: string | number;
-                /** @description End of the span, not included; without it the end of the newest interval. */
+                /** @description End of the span, exclusive; default: the end of the newest interval. */
                 to?: string | number;
                 /** @description Length of the span in intervals, instead of from. */
                 intervals?: number;
-                /** @description Version of the graph that numbers the links, 16 hexadecimal digits; without it that of the newest interval. */
+                /** @description Version of the graph that numbers the links, 16 hexadecimal digits; default: that of the newest interval. */
                 version?: string;
                 /** @description metrics, separated by commas */
                 metrics: components["schemas"]["Metric"][];
             };
             header?: {
-                /** @description The ETag of an earlier answer: 304 where nothing has changed. */
+                /** @description The ETag of an earlier answer; 304 if nothing has changed since. */
                 "If-None-Match"?: string;
             };
             path: {
@@ -3615,7 +3615,7 @@ export interface operations {
                     "text/csv": string;
                 };
             };
-            /** @description Nothing has changed since the answer that If-None-Match names. */
+            /** @description Nothing has changed since the answer with the ETag in If-None-Match. */
             304: {
                 headers: {
                     [name: string]: unknown;
@@ -3635,19 +3635,19 @@ export interface operations {
     getLinkSeries: {
         parameters: {
             query: {
-                /** @description Begin of the span: RFC 3339, or milliseconds since 1970; without it a day before its end. */
+                /** @description Start of the span: RFC 3339, or milliseconds since 1970; default: a day before its end. */
                 from?: string | number;
-                /** @description End of the span, not included; without it the end of the newest interval. */
+                /** @description End of the span, exclusive; default: the end of the newest interval. */
                 to?: string | number;
                 /** @description Length of the span in intervals, instead of from. */
                 intervals?: number;
-                /** @description Version of the graph that numbers the links, 16 hexadecimal digits; without it that of the newest interval. */
+                /** @description Version of the graph that numbers the links, 16 hexadecimal digits; default: that of the newest interval. */
                 version?: string;
                 /** @description one, such as credit_stall */
                 metric: "credit_stall" | "inq_stall" | "xmit_wait" | "pcie_stall_read" | "pcie_stall_write" | "pause_rx" | "pause_tx" | "pfc_pause_rx_prio0" | "pfc_pause_rx_prio1" | "pfc_pause_rx_prio2" | "pfc_pause_rx_prio3" | "pfc_pause_rx_prio4" | "pfc_pause_rx_prio5" | "pfc_pause_rx_prio6" | "pfc_pause_rx_prio7" | "pfc_pause_tx_prio0" | "pfc_pause_tx_prio1" | "pfc_pause_tx_prio2" | "pfc_pause_tx_prio3" | "pfc_pause_tx_prio4" | "pfc_pause_tx_prio5" | "pfc_pause_tx_prio6" | "pfc_pause_tx_prio7" | "bandwidth_used" | "throughput" | "packet_rate" | "drop_rate";
             };
             header?: {
-                /** @description The ETag of an earlier answer: 304 where nothing has changed. */
+                /** @description The ETag of an earlier answer; 304 if nothing has changed since. */
                 "If-None-Match"?: string;
             };
             path: {
@@ -3671,7 +3671,7 @@ export interface operations {
                     "application/json": components["schemas"]["LinkSeries"];
                 };
             };
-            /** @description Nothing has changed since the answer that If-None-Match names. */
+            /** @description Nothing has changed since the answer with the ETag in If-None-Match. */
             304: {
                 headers: {
                     [name: string]: unknown;
@@ -3691,19 +3691,19 @@ export interface operations {
     getLinkHistory: {
         parameters: {
             query: {
-                /** @description Begin of the span: RFC 3339, or milliseconds since 1970; without it a day before its end. */
+                /** @description Start of the span: RFC 3339, or milliseconds since 1970; default: a day before its end. */
                 from?: string | number;
-                /** @description End of the span, not included; without it the end of the newest interval. */
+                /** @description End of the span, exclusive; default: the end of the newest interval. */
                 to?: string | number;
                 /** @description Length of the span in intervals, instead of from. */
                 intervals?: number;
-                /** @description Version of the graph that numbers the links, 16 hexadecimal digits; without it that of the newest interval. */
+                /** @description Version of the graph that numbers the links, 16 hexadecimal digits; default: that of the newest interval. */
                 version?: string;
                 /** @description one, such as credit_stall */
                 metric: "credit_stall" | "inq_stall" | "xmit_wait" | "pcie_stall_read" | "pcie_stall_write" | "pause_rx" | "pause_tx" | "pfc_pause_rx_prio0" | "pfc_pause_rx_prio1" | "pfc_pause_rx_prio2" | "pfc_pause_rx_prio3" | "pfc_pause_rx_prio4" | "pfc_pause_rx_prio5" | "pfc_pause_rx_prio6" | "pfc_pause_rx_prio7" | "pfc_pause_tx_prio0" | "pfc_pause_tx_prio1" | "pfc_pause_tx_prio2" | "pfc_pause_tx_prio3" | "pfc_pause_tx_prio4" | "pfc_pause_tx_prio5" | "pfc_pause_tx_prio6" | "pfc_pause_tx_prio7" | "bandwidth_used" | "throughput" | "packet_rate" | "drop_rate";
             };
             header?: {
-                /** @description The ETag of an earlier answer: 304 where nothing has changed. */
+                /** @description The ETag of an earlier answer; 304 if nothing has changed since. */
                 "If-None-Match"?: string;
             };
             path: {
@@ -3727,7 +3727,7 @@ export interface operations {
                     "application/json": components["schemas"]["LinkHistory"];
                 };
             };
-            /** @description Nothing has changed since the answer that If-None-Match names. */
+            /** @description Nothing has changed since the answer with the ETag in If-None-Match. */
             304: {
                 headers: {
                     [name: string]: unknown;
@@ -3747,17 +3747,17 @@ export interface operations {
     listMitigations: {
         parameters: {
             query?: {
-                /** @description Begin of the span: RFC 3339, or milliseconds since 1970; without it a day before its end. */
+                /** @description Start of the span: RFC 3339, or milliseconds since 1970; default: a day before its end. */
                 from?: string | number;
-                /** @description End of the span, not included; without it the end of the newest interval. */
+                /** @description End of the span, exclusive; default: the end of the newest interval. */
                 to?: string | number;
                 /** @description Length of the span in intervals, instead of from. */
                 intervals?: number;
-                /** @description Throttling events that follow each other within this are one; with the default each has an outcome. */
+                /** @description Throttling events within this time of each other count as one; outcomes are known with the default only. */
                 window_seconds?: number;
             };
             header?: {
-                /** @description The ETag of an earlier answer: 304 where nothing has changed. */
+                /** @description The ETag of an earlier answer; 304 if nothing has changed since. */
                 "If-None-Match"?: string;
             };
             path: {
@@ -3779,7 +3779,7 @@ export interface operations {
                     "application/json": components["schemas"]["Mitigations"];
                 };
             };
-            /** @description Nothing has changed since the answer that If-None-Match names. */
+            /** @description Nothing has changed since the answer with the ETag in If-None-Match. */
             304: {
                 headers: {
                     [name: string]: unknown;
@@ -3799,15 +3799,15 @@ export interface operations {
     listNetworkStates: {
         parameters: {
             query?: {
-                /** @description Begin of the span: RFC 3339, or milliseconds since 1970; without it a day before its end. */
+                /** @description Start of the span: RFC 3339, or milliseconds since 1970; default: a day before its end. */
                 from?: string | number;
-                /** @description End of the span, not included; without it the end of the newest interval. */
+                /** @description End of the span, exclusive; default: the end of the newest interval. */
                 to?: string | number;
                 /** @description Length of the span in intervals, instead of from. */
                 intervals?: number;
             };
             header?: {
-                /** @description The ETag of an earlier answer: 304 where nothing has changed. */
+                /** @description The ETag of an earlier answer; 304 if nothing has changed since. */
                 "If-None-Match"?: string;
             };
             path: {
@@ -3829,7 +3829,7 @@ export interface operations {
                     "application/json": components["schemas"]["NetworkStates"];
                 };
             };
-            /** @description Nothing has changed since the answer that If-None-Match names. */
+            /** @description Nothing has changed since the answer with the ETag in If-None-Match. */
             304: {
                 headers: {
                     [name: string]: unknown;
@@ -3849,17 +3849,17 @@ export interface operations {
     listNetworkSteps: {
         parameters: {
             query?: {
-                /** @description Begin of the span: RFC 3339, or milliseconds since 1970; without it a day before its end. */
+                /** @description Start of the span: RFC 3339, or milliseconds since 1970; default: a day before its end. */
                 from?: string | number;
-                /** @description End of the span, not included; without it the end of the newest interval. */
+                /** @description End of the span, exclusive; default: the end of the newest interval. */
                 to?: string | number;
                 /** @description Length of the span in intervals, instead of from. */
                 intervals?: number;
-                /** @description How many steps at most; their length follows from it: 1, 5 or 15 minutes, 1, 3, 6, 12 or 24 hours, or a week. */
+                /** @description Maximum number of steps; it determines their length: 1, 5 or 15 minutes, 1, 3, 6, 12 or 24 hours, or a week. */
                 most?: number;
             };
             header?: {
-                /** @description The ETag of an earlier answer: 304 where nothing has changed. */
+                /** @description The ETag of an earlier answer; 304 if nothing has changed since. */
                 "If-None-Match"?: string;
             };
             path: {
@@ -3881,7 +3881,7 @@ export interface operations {
                     "application/json": components["schemas"]["NetworkSteps"];
                 };
             };
-            /** @description Nothing has changed since the answer that If-None-Match names. */
+            /** @description Nothing has changed since the answer with the ETag in If-None-Match. */
             304: {
                 headers: {
                     [name: string]: unknown;
@@ -3901,9 +3901,9 @@ export interface operations {
     listRegionDurations: {
         parameters: {
             query: {
-                /** @description Begin of the span: RFC 3339, or milliseconds since 1970; without it a day before its end. */
+                /** @description Start of the span: RFC 3339, or milliseconds since 1970; default: a day before its end. */
                 from?: string | number;
-                /** @description End of the span, not included; without it the end of the newest interval. */
+                /** @description End of the span, exclusive; default: the end of the newest interval. */
                 to?: string | number;
                 /** @description Length of the span in intervals, instead of from. */
                 intervals?: number;
@@ -3911,7 +3911,7 @@ export interface operations {
                 metric: "credit_stall" | "inq_stall" | "xmit_wait" | "pcie_stall_read" | "pcie_stall_write" | "pause_rx" | "pause_tx" | "pfc_pause_rx_prio0" | "pfc_pause_rx_prio1" | "pfc_pause_rx_prio2" | "pfc_pause_rx_prio3" | "pfc_pause_rx_prio4" | "pfc_pause_rx_prio5" | "pfc_pause_rx_prio6" | "pfc_pause_rx_prio7" | "pfc_pause_tx_prio0" | "pfc_pause_tx_prio1" | "pfc_pause_tx_prio2" | "pfc_pause_tx_prio3" | "pfc_pause_tx_prio4" | "pfc_pause_tx_prio5" | "pfc_pause_tx_prio6" | "pfc_pause_tx_prio7" | "bandwidth_used" | "throughput" | "packet_rate" | "drop_rate";
             };
             header?: {
-                /** @description The ETag of an earlier answer: 304 where nothing has changed. */
+                /** @description The ETag of an earlier answer; 304 if nothing has changed since. */
                 "If-None-Match"?: string;
             };
             path: {
@@ -3933,7 +3933,7 @@ export interface operations {
                     "application/json": components["schemas"]["Histogram"];
                 };
             };
-            /** @description Nothing has changed since the answer that If-None-Match names. */
+            /** @description Nothing has changed since the answer with the ETag in If-None-Match. */
             304: {
                 headers: {
                     [name: string]: unknown;
@@ -3953,9 +3953,9 @@ export interface operations {
     listRegionSizes: {
         parameters: {
             query: {
-                /** @description Begin of the span: RFC 3339, or milliseconds since 1970; without it a day before its end. */
+                /** @description Start of the span: RFC 3339, or milliseconds since 1970; default: a day before its end. */
                 from?: string | number;
-                /** @description End of the span, not included; without it the end of the newest interval. */
+                /** @description End of the span, exclusive; default: the end of the newest interval. */
                 to?: string | number;
                 /** @description Length of the span in intervals, instead of from. */
                 intervals?: number;
@@ -3963,7 +3963,7 @@ export interface operations {
                 metric: "credit_stall" | "inq_stall" | "xmit_wait" | "pcie_stall_read" | "pcie_stall_write" | "pause_rx" | "pause_tx" | "pfc_pause_rx_prio0" | "pfc_pause_rx_prio1" | "pfc_pause_rx_prio2" | "pfc_pause_rx_prio3" | "pfc_pause_rx_prio4" | "pfc_pause_rx_prio5" | "pfc_pause_rx_prio6" | "pfc_pause_rx_prio7" | "pfc_pause_tx_prio0" | "pfc_pause_tx_prio1" | "pfc_pause_tx_prio2" | "pfc_pause_tx_prio3" | "pfc_pause_tx_prio4" | "pfc_pause_tx_prio5" | "pfc_pause_tx_prio6" | "pfc_pause_tx_prio7" | "bandwidth_used" | "throughput" | "packet_rate" | "drop_rate";
             };
             header?: {
-                /** @description The ETag of an earlier answer: 304 where nothing has changed. */
+                /** @description The ETag of an earlier answer; 304 if nothing has changed since. */
                 "If-None-Match"?: string;
             };
             path: {
@@ -3985,7 +3985,7 @@ export interface operations {
                     "application/json": components["schemas"]["Histogram"];
                 };
             };
-            /** @description Nothing has changed since the answer that If-None-Match names. */
+            /** @description Nothing has changed since the answer with the ETag in If-None-Match. */
             304: {
                 headers: {
                     [name: string]: unknown;
@@ -4005,23 +4005,23 @@ export interface operations {
     listRegions: {
         parameters: {
             query?: {
-                /** @description Begin of the span: RFC 3339, or milliseconds since 1970; without it a day before its end. */
+                /** @description Start of the span: RFC 3339, or milliseconds since 1970; default: a day before its end. */
                 from?: string | number;
-                /** @description End of the span, not included; without it the end of the newest interval. */
+                /** @description End of the span, exclusive; default: the end of the newest interval. */
                 to?: string | number;
                 /** @description Length of the span in intervals, instead of from. */
                 intervals?: number;
-                /** @description How many at most. */
+                /** @description Maximum number of entries. */
                 n?: number;
-                /** @description next of the page before. */
+                /** @description Value of next on the previous page. */
                 cursor?: string;
-                /** @description Regions of this stall metric alone. */
+                /** @description Only regions of this stall metric. */
                 metric?: "credit_stall" | "inq_stall" | "xmit_wait" | "pcie_stall_read" | "pcie_stall_write" | "pause_rx" | "pause_tx" | "pfc_pause_rx_prio0" | "pfc_pause_rx_prio1" | "pfc_pause_rx_prio2" | "pfc_pause_rx_prio3" | "pfc_pause_rx_prio4" | "pfc_pause_rx_prio5" | "pfc_pause_rx_prio6" | "pfc_pause_rx_prio7" | "pfc_pause_tx_prio0" | "pfc_pause_tx_prio1" | "pfc_pause_tx_prio2" | "pfc_pause_tx_prio3" | "pfc_pause_tx_prio4" | "pfc_pause_tx_prio5" | "pfc_pause_tx_prio6" | "pfc_pause_tx_prio7" | "bandwidth_used" | "throughput" | "packet_rate" | "drop_rate";
-                /** @description Regions of this severity or a higher one. */
+                /** @description Only regions of this severity or higher. */
                 min_severity?: "Neg" | "Low" | "Medium" | "High";
             };
             header?: {
-                /** @description The ETag of an earlier answer: 304 where nothing has changed. */
+                /** @description The ETag of an earlier answer; 304 if nothing has changed since. */
                 "If-None-Match"?: string;
             };
             path: {
@@ -4045,7 +4045,7 @@ export interface operations {
                     "text/csv": string;
                 };
             };
-            /** @description Nothing has changed since the answer that If-None-Match names. */
+            /** @description Nothing has changed since the answer with the ETag in If-None-Match. */
             304: {
                 headers: {
                     [name: string]: unknown;
@@ -4065,13 +4065,13 @@ export interface operations {
     listSearches: {
         parameters: {
             query?: {
-                /** @description Searches that were requested at this time or later; without it 30 days before to. */
+                /** @description Searches requested at this time or later; default: 30 days before to. */
                 from?: string | number;
-                /** @description Searches that were requested before this time; without it now. */
+                /** @description Searches requested before this time; default: now. */
                 to?: string | number;
             };
             header?: {
-                /** @description The ETag of an earlier answer: 304 where nothing has changed. */
+                /** @description The ETag of an earlier answer; 304 if nothing has changed since. */
                 "If-None-Match"?: string;
             };
             path: {
@@ -4093,7 +4093,7 @@ export interface operations {
                     "application/json": components["schemas"]["SearchList"];
                 };
             };
-            /** @description Nothing has changed since the answer that If-None-Match names. */
+            /** @description Nothing has changed since the answer with the ETag in If-None-Match. */
             304: {
                 headers: {
                     [name: string]: unknown;
@@ -4114,7 +4114,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The ETag of an earlier answer: 304 where nothing has changed. */
+                /** @description The ETag of an earlier answer; 304 if nothing has changed since. */
                 "If-None-Match"?: string;
             };
             path: {
@@ -4138,7 +4138,7 @@ export interface operations {
                     "application/json": components["schemas"]["OneSearch"];
                 };
             };
-            /** @description Nothing has changed since the answer that If-None-Match names. */
+            /** @description Nothing has changed since the answer with the ETag in If-None-Match. */
             304: {
                 headers: {
                     [name: string]: unknown;
@@ -4159,7 +4159,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The ETag of an earlier answer: 304 where nothing has changed. */
+                /** @description The ETag of an earlier answer; 304 if nothing has changed since. */
                 "If-None-Match"?: string;
             };
             path: {
@@ -4183,7 +4183,7 @@ export interface operations {
                     "application/json": components["schemas"]["FindingList"];
                 };
             };
-            /** @description Nothing has changed since the answer that If-None-Match names. */
+            /** @description Nothing has changed since the answer with the ETag in If-None-Match. */
             304: {
                 headers: {
                     [name: string]: unknown;
@@ -4205,15 +4205,15 @@ export interface operations {
             query?: {
                 /** @description The last interval that starts at this time or earlier, instead of the newest. */
                 at?: string | number;
-                /** @description Regions of this severity or a higher one. */
+                /** @description Only regions of this severity or higher. */
                 min_severity?: "Neg" | "Low" | "Medium" | "High";
-                /** @description Values of these metrics alone, separated by commas; without it all. */
+                /** @description Only values of these metrics, separated by commas; default: all. */
                 metrics?: components["schemas"]["Metric"][];
-                /** @description false leaves the values of the links out. */
+                /** @description false omits the values of the links. */
                 values?: boolean;
             };
             header?: {
-                /** @description The ETag of an earlier answer: 304 where nothing has changed. */
+                /** @description The ETag of an earlier answer; 304 if nothing has changed since. */
                 "If-None-Match"?: string;
             };
             path: {
@@ -4237,14 +4237,14 @@ export interface operations {
                     "text/csv": string;
                 };
             };
-            /** @description There is nothing to answer with. */
+            /** @description Nothing is stored for the request. */
             204: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content?: never;
             };
-            /** @description Nothing has changed since the answer that If-None-Match names. */
+            /** @description Nothing has changed since the answer with the ETag in If-None-Match. */
             304: {
                 headers: {
                     [name: string]: unknown;
@@ -4265,7 +4265,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The ETag of an earlier answer: 304 where nothing has changed. */
+                /** @description The ETag of an earlier answer; 304 if nothing has changed since. */
                 "If-None-Match"?: string;
             };
             path: {
@@ -4287,7 +4287,7 @@ export interface operations {
                     "application/json": components["schemas"]["Status"];
                 };
             };
-            /** @description Nothing has changed since the answer that If-None-Match names. */
+            /** @description Nothing has changed since the answer with the ETag in If-None-Match. */
             304: {
                 headers: {
                     [name: string]: unknown;
@@ -4307,21 +4307,21 @@ export interface operations {
     listTopLinks: {
         parameters: {
             query: {
-                /** @description Begin of the span: RFC 3339, or milliseconds since 1970; without it a day before its end. */
+                /** @description Start of the span: RFC 3339, or milliseconds since 1970; default: a day before its end. */
                 from?: string | number;
-                /** @description End of the span, not included; without it the end of the newest interval. */
+                /** @description End of the span, exclusive; default: the end of the newest interval. */
                 to?: string | number;
                 /** @description Length of the span in intervals, instead of from. */
                 intervals?: number;
-                /** @description Version of the graph that numbers the links, 16 hexadecimal digits; without it that of the newest interval. */
+                /** @description Version of the graph that numbers the links, 16 hexadecimal digits; default: that of the newest interval. */
                 version?: string;
                 /** @description one, such as credit_stall */
                 metric: "credit_stall" | "inq_stall" | "xmit_wait" | "pcie_stall_read" | "pcie_stall_write" | "pause_rx" | "pause_tx" | "pfc_pause_rx_prio0" | "pfc_pause_rx_prio1" | "pfc_pause_rx_prio2" | "pfc_pause_rx_prio3" | "pfc_pause_rx_prio4" | "pfc_pause_rx_prio5" | "pfc_pause_rx_prio6" | "pfc_pause_rx_prio7" | "pfc_pause_tx_prio0" | "pfc_pause_tx_prio1" | "pfc_pause_tx_prio2" | "pfc_pause_tx_prio3" | "pfc_pause_tx_prio4" | "pfc_pause_tx_prio5" | "pfc_pause_tx_prio6" | "pfc_pause_tx_prio7" | "bandwidth_used" | "throughput" | "packet_rate" | "drop_rate";
-                /** @description How many at most. */
+                /** @description Maximum number of entries. */
                 n?: number;
             };
             header?: {
-                /** @description The ETag of an earlier answer: 304 where nothing has changed. */
+                /** @description The ETag of an earlier answer; 304 if nothing has changed since. */
                 "If-None-Match"?: string;
             };
             path: {
@@ -4343,7 +4343,7 @@ export interface operations {
                     "application/json": components["schemas"]["TopLinks"];
                 };
             };
-            /** @description Nothing has changed since the answer that If-None-Match names. */
+            /** @description Nothing has changed since the answer with the ETag in If-None-Match. */
             304: {
                 headers: {
                     [name: string]: unknown;
@@ -4363,21 +4363,21 @@ export interface operations {
     listTracks: {
         parameters: {
             query?: {
-                /** @description Begin of the span: RFC 3339, or milliseconds since 1970; without it a day before its end. */
+                /** @description Start of the span: RFC 3339, or milliseconds since 1970; default: a day before its end. */
                 from?: string | number;
-                /** @description End of the span, not included; without it the end of the newest interval. */
+                /** @description End of the span, exclusive; default: the end of the newest interval. */
                 to?: string | number;
                 /** @description Length of the span in intervals, instead of from. */
                 intervals?: number;
-                /** @description How many at most. */
+                /** @description Maximum number of entries. */
                 n?: number;
-                /** @description Regions of this stall metric alone. */
+                /** @description Only regions of this stall metric. */
                 metric?: "credit_stall" | "inq_stall" | "xmit_wait" | "pcie_stall_read" | "pcie_stall_write" | "pause_rx" | "pause_tx" | "pfc_pause_rx_prio0" | "pfc_pause_rx_prio1" | "pfc_pause_rx_prio2" | "pfc_pause_rx_prio3" | "pfc_pause_rx_prio4" | "pfc_pause_rx_prio5" | "pfc_pause_rx_prio6" | "pfc_pause_rx_prio7" | "pfc_pause_tx_prio0" | "pfc_pause_tx_prio1" | "pfc_pause_tx_prio2" | "pfc_pause_tx_prio3" | "pfc_pause_tx_prio4" | "pfc_pause_tx_prio5" | "pfc_pause_tx_prio6" | "pfc_pause_tx_prio7" | "bandwidth_used" | "throughput" | "packet_rate" | "drop_rate";
-                /** @description Regions that reached this severity or a higher one. */
+                /** @description Only regions that reached this severity or higher. */
                 min_severity?: "Neg" | "Low" | "Medium" | "High";
             };
             header?: {
-                /** @description The ETag of an earlier answer: 304 where nothing has changed. */
+                /** @description The ETag of an earlier answer; 304 if nothing has changed since. */
                 "If-None-Match"?: string;
             };
             path: {
@@ -4399,7 +4399,7 @@ export interface operations {
                     "application/json": components["schemas"]["TrackList"];
                 };
             };
-            /** @description Nothing has changed since the answer that If-None-Match names. */
+            /** @description Nothing has changed since the answer with the ETag in If-None-Match. */
             304: {
                 headers: {
                     [name: string]: unknown;
@@ -4419,13 +4419,13 @@ export interface operations {
     getTrack: {
         parameters: {
             query?: {
-                /** @description Begin of the span; without it the birth of the region. */
+                /** @description Start of the span; default: the birth of the region. */
                 from?: string | number;
-                /** @description End of the span, not included; without it a day after its begin. */
+                /** @description End of the span, exclusive; default: a day after its start. */
                 to?: string | number;
             };
             header?: {
-                /** @description The ETag of an earlier answer: 304 where nothing has changed. */
+                /** @description The ETag of an earlier answer; 304 if nothing has changed since. */
                 "If-None-Match"?: string;
             };
             path: {
@@ -4449,7 +4449,7 @@ export interface operations {
                     "application/json": components["schemas"]["Track"];
                 };
             };
-            /** @description Nothing has changed since the answer that If-None-Match names. */
+            /** @description Nothing has changed since the answer with the ETag in If-None-Match. */
             304: {
                 headers: {
                     [name: string]: unknown;
@@ -4469,13 +4469,13 @@ export interface operations {
     listRegionCollectives: {
         parameters: {
             query?: {
-                /** @description Begin of the span; without it the birth of the region. */
+                /** @description Start of the span; default: the birth of the region. */
                 from?: string | number;
-                /** @description End of the span, not included; without it a day after its begin. */
+                /** @description End of the span, exclusive; default: a day after its start. */
                 to?: string | number;
             };
             header?: {
-                /** @description The ETag of an earlier answer: 304 where nothing has changed. */
+                /** @description The ETag of an earlier answer; 304 if nothing has changed since. */
                 "If-None-Match"?: string;
             };
             path: {
@@ -4499,7 +4499,7 @@ export interface operations {
                     "application/json": components["schemas"]["RegionCollectives"];
                 };
             };
-            /** @description Nothing has changed since the answer that If-None-Match names. */
+            /** @description Nothing has changed since the answer with the ETag in If-None-Match. */
             304: {
                 headers: {
                     [name: string]: unknown;
@@ -4519,17 +4519,17 @@ export interface operations {
     getTransitions: {
         parameters: {
             query?: {
-                /** @description Begin of the span: RFC 3339, or milliseconds since 1970; without it a day before its end. */
+                /** @description Start of the span: RFC 3339, or milliseconds since 1970; default: a day before its end. */
                 from?: string | number;
-                /** @description End of the span, not included; without it the end of the newest interval. */
+                /** @description End of the span, exclusive; default: the end of the newest interval. */
                 to?: string | number;
                 /** @description Length of the span in intervals, instead of from. */
                 intervals?: number;
-                /** @description A stall metric; without it all together. */
+                /** @description A stall metric; default: all together. */
                 metric?: "credit_stall" | "inq_stall" | "xmit_wait" | "pcie_stall_read" | "pcie_stall_write" | "pause_rx" | "pause_tx" | "pfc_pause_rx_prio0" | "pfc_pause_rx_prio1" | "pfc_pause_rx_prio2" | "pfc_pause_rx_prio3" | "pfc_pause_rx_prio4" | "pfc_pause_rx_prio5" | "pfc_pause_rx_prio6" | "pfc_pause_rx_prio7" | "pfc_pause_tx_prio0" | "pfc_pause_tx_prio1" | "pfc_pause_tx_prio2" | "pfc_pause_tx_prio3" | "pfc_pause_tx_prio4" | "pfc_pause_tx_prio5" | "pfc_pause_tx_prio6" | "pfc_pause_tx_prio7" | "bandwidth_used" | "throughput" | "packet_rate" | "drop_rate";
             };
             header?: {
-                /** @description The ETag of an earlier answer: 304 where nothing has changed. */
+                /** @description The ETag of an earlier answer; 304 if nothing has changed since. */
                 "If-None-Match"?: string;
             };
             path: {
@@ -4551,7 +4551,7 @@ export interface operations {
                     "application/json": components["schemas"]["StateTransitions"];
                 };
             };
-            /** @description Nothing has changed since the answer that If-None-Match names. */
+            /** @description Nothing has changed since the answer with the ETag in If-None-Match. */
             304: {
                 headers: {
                     [name: string]: unknown;
@@ -4572,7 +4572,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The ETag of an earlier answer: 304 where nothing has changed. */
+                /** @description The ETag of an earlier answer; 304 if nothing has changed since. */
                 "If-None-Match"?: string;
             };
             path?: never;
@@ -4589,7 +4589,7 @@ export interface operations {
                     "application/json": Record<string, never>;
                 };
             };
-            /** @description Nothing has changed since the answer that If-None-Match names. */
+            /** @description Nothing has changed since the answer with the ETag in If-None-Match. */
             304: {
                 headers: {
                     [name: string]: unknown;
@@ -4609,7 +4609,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The ETag of an earlier answer: 304 where nothing has changed. */
+                /** @description The ETag of an earlier answer; 304 if nothing has changed since. */
                 "If-None-Match"?: string;
             };
             path?: never;
@@ -4628,7 +4628,7 @@ export interface operations {
                     "application/json": components["schemas"]["Session"];
                 };
             };
-            /** @description Nothing has changed since the answer that If-None-Match names. */
+            /** @description Nothing has changed since the answer with the ETag in If-None-Match. */
             304: {
                 headers: {
                     [name: string]: unknown;
@@ -4647,11 +4647,11 @@ export interface operations {
     streamIntervals: {
         parameters: {
             query?: {
-                /** @description Intervals of these fabrics alone, separated by commas; without it all. */
+                /** @description Only intervals of these fabrics, separated by commas; default: all. */
                 fabrics?: string[];
             };
             header?: {
-                /** @description The id of the last event that the client has. */
+                /** @description Id of the last event that the client received. */
                 "Last-Event-ID"?: string;
             };
             path?: never;

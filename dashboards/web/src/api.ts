@@ -13,7 +13,7 @@ export const isAbort = (e: unknown) => e instanceof DOMException && e.name === "
 
 /** signIn makes a session of a token; the browser keeps it in a cookie that scripts cannot read. */
 export async function signIn(token: string): Promise<void> {
-  const r = await fetch("login", { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify({ token }) }).catch(() => { throw new Problem(0, "the server does not answer"); });
+  const r = await fetch("login", { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify({ token }) }).catch(() => { throw new Problem(0, "the server is not reachable"); });
   if (!r.ok) throw await problemOf(r);
 }
 
@@ -38,7 +38,7 @@ async function ask(path: string, query: Query, signal?: AbortSignal, accept = "a
     r = await fetch(address(path, query), { signal, headers: { Accept: accept } });
   } catch (e) {
     if (isAbort(e)) throw e;
-    throw new Problem(0, "the server does not answer");
+    throw new Problem(0, "the server is not reachable");
   }
   if (r.status === 204) return null;
   if (!r.ok) throw await problemOf(r);

@@ -35,7 +35,7 @@ export class Find {
     this.list.hidden = this.input.value.trim() === "";
     this.input.setAttribute("aria-expanded", String(!this.list.hidden));
     const items = this.hits.map((f, i) => h("li", { id: "hit" + i, attrs: { role: "option", "aria-selected": String(i === this.at) }, on: { pointerdown: (e) => { e.preventDefault(); this.take(i); } } }, f.text, h("small", null, f.kind)));
-    this.list.replaceChildren(...items.length ? items : [h("li", { attrs: { role: "option", "aria-disabled": "true", "aria-selected": "false" } }, "nothing of that name")]);
+    this.list.replaceChildren(...items.length ? items : [h("li", { attrs: { role: "option", "aria-disabled": "true", "aria-selected": "false" } }, "no match")]);
     if (items.length) this.input.setAttribute("aria-activedescendant", "hit" + this.at); else this.input.removeAttribute("aria-activedescendant");
   }
 

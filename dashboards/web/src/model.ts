@@ -159,7 +159,7 @@ export class Model {
       this.asked = Date.now();
     } catch (e) {
       if (isAbort(e)) return;
-      this.status = { network: { state: "Unknown", next: null, later: null, unknown: { reason: "no answer of the server", since: this.interval?.now.interval.end ?? "", detail: (e as Problem).message } }, end: null, age_seconds: null, live: false };
+      this.status = { network: { state: "Unknown", next: null, later: null, unknown: { reason: "server not reachable", since: this.interval?.now.interval.end ?? "", detail: (e as Problem).message } }, end: null, age_seconds: null, live: false };
     }
   }
 

@@ -38,7 +38,7 @@ export class Page implements App {
     this.listen();
     this.watch();
     setInterval(() => this.tick(), 1000);
-    this.notice("Giverny", "loading the fabric");
+    this.notice("Giverny", "Loading the fabric");
     this.frame();
   }
 
@@ -87,7 +87,7 @@ export class Page implements App {
       await signIn(token);
       await this.choose(this.state.fabric);
     } catch (e) {
-      setText($("loginwhy"), "That did not work: " + (e as Error).message);
+      setText($("loginwhy"), "Sign-in failed: " + (e as Error).message);
       $<HTMLDialogElement>("login").showModal();
     }
   }
@@ -117,7 +117,7 @@ export class Page implements App {
       if (this.model !== null) return; // another was chosen meanwhile
       this.fabrics = list;
       const summary = list.find((f) => f.name === name) ?? list[0];
-      if (!summary) { this.notice("No fabric", "None is configured: name one in the configuration under fabrics."); return; }
+      if (!summary) { this.notice("No fabric", "No fabric is configured. Add one under fabrics in the configuration file, and restart Giverny."); return; }
       if (name && name !== this.state.fabric) return;
       this.model = new Model(summary);
       this.picked = this.state.metric !== "";
@@ -149,12 +149,12 @@ export class Page implements App {
     if (!p) console.error(e);
     this.side.trouble(text);
     if (p?.status === 401 || p?.status === 403) {
-      setText($("loginwhy"), p.status === 401 ? "This server asks who you are. Paste the token that you were given." : "This token may not see that: " + text);
+      setText($("loginwhy"), p.status === 401 ? "This server requires a token. Paste the one that you were given." : "This token is not allowed to do this: " + text);
       const dialog = $<HTMLDialogElement>("login");
       if (!dialog.open) dialog.showModal();
       return;
     }
-    if (!this.model?.interval) this.notice(p?.status === 0 ? "Not connected" : "Something is wrong", text);
+    if (!this.model?.interval) this.notice(p?.status === 0 ? "Not connected" : "Request failed", text);
   }
 
   private noticed = "";
@@ -249,8 +249,8 @@ export class Page implements App {
     this.controls.show();
     if (!i) {
       this.mapper.clear();
-      if (state.at) this.notice("Nothing stored then", "No interval of this fabric is stored at that time or before.");
-      else this.notice("Waiting for the first interval", `Nothing is stored yet of ${model.fabric.name}. The page follows as soon as there is something.`);
+      if (state.at) this.notice("Nothing stored at that time", "No interval of this fabric is stored for this time or earlier.");
+      else this.notice("Waiting for the first interval", `Nothing is stored for ${model.fabric.name} yet. This page updates by itself when the first interval arrives.`);
       return;
     }
     const metrics = Object.keys(i.values), select = $<HTMLSelectElement>("metric");
@@ -276,7 +276,7 @@ export class Page implements App {
 
   private legend() {
     const canvas = $("legend").querySelector("canvas")!, i = this.model?.interval, other = this.model?.other?.values[this.metric];
-    setText($("unit"), other ? "change, in points of % of time stalled" : "% of time stalled");
+    setText($("unit"), other ? "change of % of time stalled, in percentage points" : "% of time stalled");
     if (other && i?.values[this.metric]) drawChangeLegend(canvas, changeScale(other, i.values[this.metric]).css, changeLimit); else drawLegend(canvas);
   }
 
@@ -294,7 +294,7 @@ export class Page implements App {
     };
     void this.mapper.show(frame, state.layout, { from: state.from, to: state.to }).then(() => {
       const waiting = state.layout === "path" && this.mapper.empty;
-      if (waiting) this.notice("A path", state.from && state.to ? `No path leads from ${state.from} to ${state.to}.` : "Name two hosts or switches above to see the shortest paths between them.");
+      if (waiting) this.notice("A path", state.from && state.to ? `There is no path from ${state.from} to ${state.to} over links that are up.` : "Enter two hosts or switches above to see the shortest paths between them.");
       else this.notice(this.connected ? "" : this.refused ? "Connection refused" : "Connection lost", this.refused, true);
       document.documentElement.dataset.shown = i.now.interval.start;
     }).catch((e) => this.fail(e));

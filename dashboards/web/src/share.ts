@@ -12,7 +12,7 @@ export class Sharing {
 
   start() {
     const item = (text: string, does: () => void) => h("button", { attrs: { type: "button" }, on: { click: does } }, text);
-    $("sharing").append(item("Copy the address of this view", () => void this.address()), item("Picture as PNG", () => this.png()), item("Drawing as SVG", () => this.svg()), item("Links as CSV", () => this.csv()), this.said);
+    $("sharing").append(item("Copy a link to this view", () => void this.address()), item("Save as PNG", () => this.png()), item("Save as SVG", () => this.svg()), item("Save links as CSV", () => this.csv()), this.said);
     $("path").append(this.ends.from, this.ends.to);
     for (const [key, input] of Object.entries(this.ends)) input.addEventListener("change", () => this.app.go({ [key]: input.value.trim() }, true));
   }
@@ -45,7 +45,7 @@ export class Sharing {
 
   private svg() {
     const text = this.mapper.svg();
-    if (text) this.save(new Blob([text], { type: "image/svg+xml" }), "svg"); else setText(this.said, "the view in space has no drawing: choose Planes, or save a PNG");
+    if (text) this.save(new Blob([text], { type: "image/svg+xml" }), "svg"); else setText(this.said, "the 3D view cannot be saved as SVG: choose Planes, or save a PNG");
   }
 
   private csv() { const i = this.app.model?.interval; if (i) this.save(new Blob([csvOf(i)], { type: "text/csv" }), "csv"); }

@@ -91,7 +91,7 @@ func (b *Broker) Run(ctx context.Context) error {
 	options := b.options()
 	if dir := b.config.Dir; dir != "" {
 		if err := os.MkdirAll(dir, 0o750); err != nil {
-			return fmt.Errorf("embedded broker: %w; set data_dir to a folder that this user may write to", err)
+			return fmt.Errorf("embedded broker: %w; set data_dir to a directory that this user may write to", err)
 		}
 		release, err := dirlock.Acquire(dir, lockPatience)
 		if err != nil {
@@ -102,7 +102,7 @@ func (b *Broker) Run(ctx context.Context) error {
 	}
 	cluster, err := kfake.NewCluster(options...)
 	if err != nil {
-		return fmt.Errorf("embedded broker in %s: %w; move the folder away to begin with an empty one", b.config.Dir, err)
+		return fmt.Errorf("embedded broker in %s: %w; move the directory away to start with an empty one", b.config.Dir, err)
 	}
 	defer cluster.Close()
 	var running errgroup.Group
@@ -147,7 +147,7 @@ func (l kfakeLogger) Logf(level kfake.LogLevel, format string, args ...any) {
 	if level > kfake.LogLevelWarn {
 		return
 	}
-	l.log.Warn("kafka: embedded broker warns", "message", strings.TrimSpace(fmt.Sprintf(format, args...)))
+	l.log.Warn("kafka: warning from the embedded broker", "message", strings.TrimSpace(fmt.Sprintf(format, args...)))
 }
 
 // pipeListener is a net.Listener of in-memory pipes.

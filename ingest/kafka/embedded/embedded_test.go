@@ -62,7 +62,7 @@ func TestAFolderThatCannotBeMade(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := b.Run(t.Context()); err == nil || !strings.Contains(err.Error(), file) || !strings.Contains(err.Error(), "set data_dir to a folder") {
+	if err := b.Run(t.Context()); err == nil || !strings.Contains(err.Error(), file) || !strings.Contains(err.Error(), "set data_dir to a directory") {
 		t.Errorf("the broker says %v", err)
 	}
 }

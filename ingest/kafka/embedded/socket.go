@@ -28,7 +28,7 @@ func (b *Broker) serveOthers(ctx context.Context) {
 		listener.Close()
 	}
 	if ctx.Err() == nil {
-		b.log.Warn("kafka: embedded broker not reachable for other processes", "socket", path, "error", err)
+		b.log.Warn("kafka: embedded broker not reachable by other processes", "socket", path, "error", err)
 	}
 }
 

@@ -184,7 +184,7 @@ func (g *Group) refused(err error) {
 		g.mu.Lock()
 		defer g.mu.Unlock()
 		g.member.ID = ""
-		g.lose("the group took this process for dead")
+		g.lose("the group declared this process dead")
 	}
 }
 
@@ -256,9 +256,9 @@ func (g *Group) answered(err error, sent time.Duration) {
 		}
 	case errors.Is(err, kafka.ErrExpelled):
 		g.member.ID = ""
-		g.lose("the group took this process for dead")
+		g.lose("the group declared this process dead")
 	case errors.Is(err, kafka.ErrGeneration) && !g.joining:
-		g.lose("the group has gone on without this process")
+		g.lose("the group has rebalanced without this process")
 	}
 }
 
@@ -273,7 +273,7 @@ func (g *Group) expire() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.owns() && !g.fresh() {
-		g.lose("not renewed in time: this process hung, or Kafka is away")
+		g.lose("not renewed in time: this process hung, or Kafka is unreachable")
 	}
 }
 
@@ -326,6 +326,6 @@ func (g *Group) leave() {
 	ctx, cancel := context.WithTimeout(context.Background(), g.session/3)
 	defer cancel()
 	if err := g.coordinator.Leave(ctx, m); err != nil {
-		g.log.Warn("lease: leaving the group failed, the others wait until the session times out", "error", err)
+		g.log.Warn("lease: leaving the group failed, other members take over when the session times out", "error", err)
 	}
 }

@@ -186,7 +186,7 @@ func TestTwoHolders(t *testing.T) {
 // A member that the group has expelled, or continued without, loses its fabrics
 // at the next heartbeat, logs it, and rejoins.
 func TestLost(t *testing.T) {
-	for answer, says := range map[error]string{kafka.ErrExpelled: "took this process for dead", kafka.ErrGeneration: "gone on without this process"} {
+	for answer, says := range map[error]string{kafka.ErrExpelled: "declared this process dead", kafka.ErrGeneration: "rebalanced without this process"} {
 		synctest.Test(t, func(t *testing.T) {
 			b := newBroker(session)
 			p := join(b, 2, 0)

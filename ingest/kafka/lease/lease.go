@@ -135,5 +135,5 @@ func (l *Lease) check() error {
 }
 
 func (l *Lease) ranOut() error {
-	return fmt.Errorf("fabric %q: %w: its lease has run out", l.fabric.name, kafka.ErrFenced)
+	return fmt.Errorf("fabric %q: %w: its lease has expired", l.fabric.name, kafka.ErrFenced)
 }

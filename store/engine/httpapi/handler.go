@@ -238,7 +238,7 @@ func syntaxError(session *chdb.Session, sql string) error {
 	if err := session.Query(explain, func([]byte) error { return nil }); err != nil {
 		return err
 	}
-	return chdb.NewException(62, "SYNTAX_ERROR", "Syntax error: the text is not one statement")
+	return chdb.NewException(62, "SYNTAX_ERROR", "Syntax error: the text is not a single statement")
 }
 
 // feed copies data to the insert. It returns an error only if reading data

@@ -36,7 +36,7 @@ func (h *Handler) check(ctx context.Context, ask *question) error {
 		return err
 	}
 	if response.StatusCode != http.StatusOK {
-		return &exception{response.StatusCode, 62, "SYNTAX_ERROR", "the statement cannot be read: " + strings.TrimSpace(string(tree))}
+		return &exception{response.StatusCode, 62, "SYNTAX_ERROR", "the statement cannot be parsed: " + strings.TrimSpace(string(tree))}
 	}
 	return h.checkTree(string(tree))
 }

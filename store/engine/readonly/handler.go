@@ -114,7 +114,7 @@ func (h *Handler) answer(w http.ResponseWriter, r *http.Request) error {
 	w.WriteHeader(response.StatusCode)
 	_, err = io.Copy(flushing{w, http.NewResponseController(w)}, response.Body)
 	if err != nil && r.Context().Err() == nil {
-		h.log.Warn("readonly: result broken off", slog.Any("error", err))
+		h.log.Warn("readonly: result aborted", slog.Any("error", err))
 		panic(http.ErrAbortHandler) // shows the client that the result is incomplete
 	}
 	return nil
@@ -201,7 +201,7 @@ func (h *Handler) read(r *http.Request) (*question, error) {
 	}
 	body, err := io.ReadAll(io.LimitReader(r.Body, maxStatement+1))
 	if err != nil {
-		return nil, refused("the request broke off")
+		return nil, refused("the request ended unexpectedly")
 	}
 	ask.sql = strings.TrimSpace(strings.TrimRight(strings.TrimSpace(ask.sql+"\n"+string(body)), ";"))
 	if len(ask.sql) > maxStatement {

@@ -42,8 +42,8 @@ function groupMatrix(graph: Graph): FlatLayout {
     b.label(`${graph.groupWord} ${g}`, left - .3, top + i + .65, .45, "right", left);
     b.label(String(g), left + i + .5, top - .3, .45, "center", 1);
   });
-  b.label("global links from the group of the row to that of the column", .3, top - 1.9, .5, "left", left + ids.length);
-  b.label("on the diagonal the links within a group", .3, top - 1.25, .42, "left", left + ids.length);
+  b.label("global links from the row's group to the column's group", .3, top - 1.9, .5, "left", left + ids.length);
+  b.label("on the diagonal: links within a group", .3, top - 1.25, .42, "left", left + ids.length);
   return b.build(left + ids.length + .5, top + ids.length + .5, `${ids.length} groups by ${ids.length} groups`);
 }
 

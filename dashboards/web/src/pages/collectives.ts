@@ -1,5 +1,5 @@
 // Collectives of jobs that were diagnosed: what each cost, and of one a timeline of ranks by time with the critical path,
-// its culprits, and the regions of congestion that its flows crossed.
+// its culprits, and the congestion regions that its flows crossed.
 import { isAbort } from "../api.ts";
 import type { App } from "../app.ts";
 import { h, svg } from "../dom.ts";
@@ -38,7 +38,7 @@ const week = 7 * 86_400_000;
 function windowOf(app: App): { range: { from?: number; to?: string }; key: string; said: string } {
   const past = app.model!.past.history, end = app.state.at && (app.model?.interval?.now.interval.end ?? app.state.at);
   const until = !app.state.span ? end : app.state.at || app.state.until ? iso(past.to) : "", length = app.state.span ? past.to - past.from : week;
-  const said = `of the ${until ? `${span(length / 1000)} before ${when(until)}` : `last ${span(length / 1000)}`}`;
+  const said = until ? `${span(length / 1000)} before ${when(until)}` : `last ${span(length / 1000)}`;
   return { range: until ? { from: Date.parse(until) - length, to: until } : app.state.span ? { from: past.from } : {}, key: `${Math.round(length / 60_000)} ${until}`, said };
 }
 
@@ -49,7 +49,7 @@ const ms = (nanos: number) => `${(nanos / 1e6).toPrecision(3)} ms`;
 const most = 500, mostAsked = 1000; // that are listed, and that the server gives
 
 function listed(app: App, list: Collective[], said: string): HTMLElement[] {
-  if (!list.length) return [h("p", null, `No collective ${said} was diagnosed. `, h("code", null, "giverny collective publish --job ID --format FORMAT DIR"), " diagnoses the records of a job's collectives and sends the outcome here.")];
+  if (!list.length) return [h("p", null, `No collective was diagnosed in the ${said}. `, h("code", null, "giverny collective publish --job ID --format FORMAT DIR"), " diagnoses the records of a job's collectives and sends the result here.")];
   const slow = list.filter((c) => c.culprits.length > 0).length;
   const rows = list.slice(0, most).map((c) => {
     const worst = c.culprits[0];
@@ -58,8 +58,8 @@ function listed(app: App, list: Collective[], said: string): HTMLElement[] {
       h("td", { class: "number" }, ms(c.makespan_ns / c.iterations)), h("td", { class: "number" }, ms(c.expected_ns / c.iterations)),
       h("td", { class: worst ? "High" : "Neg" }, worst ? `${words(worst.class)} ${worst.flow} at ${worst.object}` : c.stopped_ranks.length ? "stopped" : "none"), h("td", { class: "number" }, worst ? ms(worst.cost_ns / c.iterations) : ""));
   });
-  const cut = list.length > most ? ` The newest ${most} are listed; choose a shorter span for others.` : "";
-  return [h("p", null, `${list.length >= mostAsked ? "The newest " : ""}${many(list.length, "run")} ${said}, of which ${many(slow, "has", "have")} a culprit; times are per iteration.${cut}`),
+  const cut = list.length > most ? ` The newest ${most} are listed; choose a shorter time span to see the others.` : "";
+  return [h("p", null, `${list.length >= mostAsked ? "The newest " : ""}${many(list.length, "run")} in the ${said}, of which ${many(slow, "has", "have")} a culprit; times are per iteration.${cut}`),
     wide(h("table", null, head("job", "began", "#ranks", "#iterations", "#makespan", "#without culprits", "worst culprit", "#its cost"), h("tbody", null, ...rows)))];
 }
 
@@ -85,8 +85,8 @@ function runParts(app: App, r: CollectiveRun): HTMLElement[] {
   const regions = r.regions.map((x) => h("tr", null, h("td", null, h("button", { class: "link", attrs: { type: "button" }, on: { click: () => app.go({ page: "map", region: x.region, at: x.from }, true) } }, x.name || x.region)),
     h("td", { class: x.severity }, x.severity), h("td", { class: "number" }, ms(x.per_iteration_ns)), h("td", { class: "number" }, count(x.flows)), h("td", { class: "number" }, share(x.share)), h("td", null, x.text)));
   return [...d.text.split("\n").filter(Boolean).slice(0, 1).map((t) => h("p", null, t)), timeline(r),
-    ...culprits.length ? [wide(h("table", null, h("caption", null, "Culprits"), head("class", "flow", "at", "#cost", "#sure", "evidence"), h("tbody", null, ...culprits)))] : [h("p", { class: "Neg" }, "no culprit: the steps last as long as they should")],
-    ...regions.length ? [wide(h("table", null, h("caption", null, "Regions of congestion that its flows crossed"), head("region", "severity", "#cost per iteration", "#flows", "#share of ways", ""), h("tbody", null, ...regions)))] : [h("p", null, "Its flows crossed no region of congestion.")],
+    ...culprits.length ? [wide(h("table", null, h("caption", null, "Culprits"), head("class", "flow", "at", "#cost", "#confidence", "evidence"), h("tbody", null, ...culprits)))] : [h("p", { class: "Neg" }, "No culprit: the steps take as long as expected.")],
+    ...regions.length ? [wide(h("table", null, h("caption", null, "Congestion regions that its flows crossed"), head("region", "severity", "#cost per iteration", "#flows", "#share of paths", ""), h("tbody", null, ...regions)))] : [h("p", null, "Its flows crossed no congestion region.")],
     ...(d.notes ?? []).map((n) => h("p", null, n))];
 }
 
@@ -113,6 +113,6 @@ function timeline(r: CollectiveRun): HTMLElement {
   scroll.append(picture);
   const figure = h("figure", null, scroll);
   const left_out = [t.omitted ? `${many(t.omitted, "step")} left out` : "", r.segments > r.diagnosis.critical_path.length ? `${count(r.diagnosis.critical_path.length)} of ${count(r.segments)} segments of the critical path` : ""].filter(Boolean);
-  figure.append(h("figcaption", null, `Steps of iteration ${t.iteration + 1}, ranks by time. Critical path: red transfers, violet the rank's own time, yellow waits for what was not recorded.${left_out.length ? " " + left_out.join("; ") + "." : ""}`));
+  figure.append(h("figcaption", null, `Steps of iteration ${t.iteration + 1}, ranks by time. Critical path: transfers in red, the rank's own time in violet, waits for unrecorded events in yellow.${left_out.length ? " " + left_out.join("; ") + "." : ""}`));
   return figure;
 }

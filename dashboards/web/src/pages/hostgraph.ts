@@ -55,7 +55,7 @@ export function drawing(g: HostGraph, accused: Set<string>): HTMLElement {
   const px = (id: string) => pad + (at.get(id)?.x ?? 0) * dx, py = (id: string) => top + (at.get(id)?.y ?? 0) * dy;
   const w = 2 * pad + (width - 1) * dx, tall = top + pad + (height - 1) * dy;
   const named = [...accused].join(", ");
-  const picture = svg("svg", { viewBox: `0 0 ${w} ${tall}`, width: w, height: tall, role: "img", class: "host-graph", "aria-label": `links of the host; ${named ? "accused: " + named : "none is accused"}` });
+  const picture = svg("svg", { viewBox: `0 0 ${w} ${tall}`, width: w, height: tall, role: "img", class: "host-graph", "aria-label": `links of the host; ${named ? "accused: " + named : "none accused"}` });
   const names = svg("g", {});
   for (const l of [...g.links].sort((a, b) => Number(accused.has(a.id)) - Number(accused.has(b.id)))) {
     const x1 = px(l.a), y1 = py(l.a), x2 = px(l.b), y2 = py(l.b), bus = l.kind === "inter_socket", high = 52 * apart(l.a, l.b);

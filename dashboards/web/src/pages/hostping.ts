@@ -19,14 +19,14 @@ export class ProbedHosts {
   private most = rowsAtOnce;
 
   constructor(private readonly app: App) {
-    this.filter = h("input", { attrs: { type: "search", placeholder: "name, link or outcome", "aria-label": "hosts with this in their name, link or outcome" }, on: { input: () => { this.most = rowsAtOnce; this.draw(); } } });
+    this.filter = h("input", { attrs: { type: "search", placeholder: "name, link or outcome", "aria-label": "filter hosts by name, link or outcome" }, on: { input: () => { this.most = rowsAtOnce; this.draw(); } } });
     this.section = h("section", null, this.picked, this.list);
   }
 
   fill(hosts: HostRun[]) {
     this.hosts = hosts;
     if (!hosts.length) {
-      this.list.replaceChildren(h("p", null, "No host was probed inside in the last 7 days. ", h("code", null, "giverny hostping launch --host NAME --dry-run"), " says what probing one would do."));
+      this.list.replaceChildren(h("p", null, "No host was probed in the last 7 days. ", h("code", null, "giverny hostping launch --host NAME --dry-run"), " shows what probing a host would do."));
       return;
     }
     if (!this.filter.isConnected) this.list.replaceChildren(h("p", { class: "summary" }), h("p", { class: "pick" }, this.filter), h("div", { class: "wide" }), h("p", null));
@@ -36,15 +36,15 @@ export class ProbedHosts {
   private draw() {
     const [summary, , table, more] = [...this.list.children] as HTMLElement[];
     const slow = this.hosts.filter((r) => r.verdicts.length > 0).length;
-    summary.textContent = `${many(this.hosts.length, "host")} probed inside, ${many(slow, "has", "have")} a bottleneck there.`;
+    summary.textContent = `${many(this.hosts.length, "host")} probed, ${many(slow, "has", "have")} a bottleneck inside.`;
     const part = this.filter.value.trim().toLowerCase();
     const found = part ? this.hosts.filter((r) => [r.agent, r.model, r.sentence, ...r.verdicts.flatMap((v) => [v.accused, words(v.bottleneck)])].some((text) => text?.toLowerCase().includes(part))) : this.hosts;
     const focused = document.activeElement instanceof HTMLElement && table.contains(document.activeElement) ? document.activeElement.dataset.host : undefined;
-    table.replaceChildren(h("table", null, h("thead", null, h("tr", null, ...["host", "probed", "state", "called for by"].map((n) => h("th", null, n)), h("th", { class: "number" }, "probes"), h("th", { class: "number" }, "time"), h("th", null, "outcome"))),
+    table.replaceChildren(h("table", null, h("thead", null, h("tr", null, ...["host", "probed", "state", "triggered by"].map((n) => h("th", null, n)), h("th", { class: "number" }, "probes"), h("th", { class: "number" }, "time"), h("th", null, "outcome"))),
       h("tbody", null, ...found.slice(0, this.most).map((r) => this.row(r)))));
     if (focused !== undefined) [...table.querySelectorAll<HTMLElement>("[data-host]")].find((e) => e.dataset.host === focused)?.focus();
     const left = found.length - this.most;
-    more.replaceChildren(...left > 0 ? [h("button", { attrs: { type: "button" }, on: { click: () => { this.most += 5 * rowsAtOnce; this.draw(); } } }, `Show more of ${many(left, "host")}`)] : found.length ? [] : ["No host has that."]);
+    more.replaceChildren(...left > 0 ? [h("button", { attrs: { type: "button" }, on: { click: () => { this.most += 5 * rowsAtOnce; this.draw(); } } }, `Show more (${many(left, "host")} left)`)] : found.length ? [] : ["No host matches."]);
   }
 
   private row(r: HostRun): HTMLElement {
@@ -81,7 +81,7 @@ function hostParts(r: HostReport): HTMLElement[] {
   const missing = r.report.unmeasured.map((u) => h("li", null, `${u.rnic} to ${u.endpoint}: ${u.reason}`));
   return [h("h3", null, r.run.agent ?? ""), h("p", null, `Run of ${when(r.run.time)}, ${words(r.run.state)} host, ${many(r.run.probes, "probe")}; model ${r.report.model}.`),
     ...verdicts.length ? verdicts : [h("p", null, r.run.sentence ?? "")],
-    ...r.graph.links.length ? [drawing(r.graph, accused)] : [h("p", null, "The agent's answer had no room for the host's graph.")],
+    ...r.graph.links.length ? [drawing(r.graph, accused)] : [h("p", null, "The host's graph was too large for the agent's answer and was omitted.")],
     ...r.report.matrix.length ? [h("div", { class: "matrices" }, heatmap(r, rate), heatmap(r, latency))] : [],
     ...r.report.notes.map((n) => h("p", null, n)),
     ...missing.length ? [h("details", null, h("summary", null, `${many(missing.length, "pair")} not measured`), h("ul", null, ...missing))] : []];

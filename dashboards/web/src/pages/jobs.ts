@@ -31,7 +31,7 @@ function fill(app: App, into: HTMLElement, a: JobPage) {
   const times = jobs.flatMap((j) => [j.start, j.end ?? a.to]).map((t) => Date.parse(t)), from = Math.max(Date.parse(a.from), Math.min(...times)), to = Date.parse(a.to);
   const chosen = jobs.find((j) => jobsOf(app.state).includes(j.job_id));
   into.replaceChildren(h("h2", null, "Jobs"),
-    h("p", null, jobs.length ? `${many(jobs.length, "job")}${a.truncated ? " or more" : ""} ran between ${date(a.from)} ${clock(a.from)} and ${date(a.to)} ${clock(a.to)} UTC; those that regions had to do with come first.` : "No job ran in this time, or none is known: docs/how-to/feed-jobs-and-failures.md says how jobs get here."),
+    h("p", null, jobs.length ? `${many(jobs.length, "job")}${a.truncated ? " or more" : ""} ran between ${date(a.from)} ${clock(a.from)} and ${date(a.to)} ${clock(a.to)} UTC; jobs related to a congestion region come first.` : "No job is known for this time. docs/how-to/feed-jobs-and-failures.md describes how to feed jobs."),
     ...chosen ? [card(app, chosen, a)] : [],
     ...jobs.length ? [table(app, jobs, a, from, to)] : []);
 }
@@ -40,7 +40,7 @@ function card(app: App, j: Job, a: JobPage) {
   const rows = j.regions.map((r) => h("tr", null, h("td", null, button(app.model?.names.get(r.region) ?? app.model?.interval?.now.regions.find((x) => String(x.id) === r.region)?.name ?? `${r.severity} region ${r.region}`, () => app.go({ page: "map", at: r.from, region: r.region }, true))), h("td", { class: r.severity }, r.severity), h("td", null, `${clock(r.from)} to ${clock(r.to)}`),
     h("td", null, r.accused_intervals ? `accused, blame ${sure(r.blame)}` : "victim"), h("td", { class: "number" }, span((r.accused_intervals || r.victim_intervals) * (app.model?.fabric.interval_seconds ?? 1)))));
   return h("div", { class: "card" }, h("h3", null, jobTitle(j)), h("p", null, [j.user, many(j.node_count, "node"), j.state, `started ${date(j.start)} ${clock(j.start)} UTC`, j.end ? `ended ${clock(j.end)} UTC after ${span(secondsBetween(j.start, j.end))}` : `runs for ${span(secondsBetween(j.start, a.to))}`].filter(Boolean).join(", ")),
-    rows.length ? h("table", null, h("thead", null, h("tr", null, ...["region", "worst", "from, to", "as", "for"].map((t) => h("th", null, t)))), h("tbody", null, ...rows)) : h("p", { class: "Neg" }, "No region touched it."),
+    rows.length ? h("table", null, h("thead", null, h("tr", null, ...["region", "worst", "from, to", "as", "for"].map((t) => h("th", null, t)))), h("tbody", null, ...rows)) : h("p", { class: "Neg" }, "No region affected it."),
     h("div", { class: "actions" }, h("button", { attrs: { type: "button" }, on: { click: () => app.go({ page: "map", job: jobList([j.job_id]) }, true) } }, "Show its nodes on the map")));
 }
 

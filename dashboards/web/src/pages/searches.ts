@@ -24,7 +24,7 @@ export function searchesPage(app: App, into: HTMLElement) {
 const head = (...names: string[]) => h("thead", null, h("tr", null, ...names.map((n) => h("th", null, n))));
 
 function launched(app: App, searches: Search[]): HTMLElement[] {
-  if (!searches.length) return [h("p", null, "No search was launched in the last 30 days. ", h("code", null, "giverny search launch --region ID --dry-run"), " says what a search of the network card at a region's root would do.")];
+  if (!searches.length) return [h("p", null, "No search was launched in the last 30 days. ", h("code", null, "giverny search launch --region ID --dry-run"), " shows what a search of the network card at a region's root would do.")];
   const rows = searches.flatMap((s) => (s.agents.length ? s.agents : [undefined]).map((a) => h("tr", null,
     h("td", null, when(s.requested)), h("td", null, s.principal + (s.why ? ": " + s.why : "")), h("td", null, region(app, s.region)), h("td", null, subsystem(a?.subsystem ?? s.subsystem)),
     h("td", null, a ? `${a.agent}${a.adapter ? " " + a.adapter : ""}` : "no answer yet"), h("td", null, a ? words(a.status) + (a.reason ? ": " + a.reason : "") : "requested"),
@@ -38,7 +38,7 @@ function region(app: App, id: string | undefined): HTMLElement | string {
 }
 
 function anomalies(known: KnownAnomaly[]): HTMLElement[] {
-  if (!known.length) return [h("p", null, "None is known of the network cards of this fabric.")];
+  if (!known.length) return [h("p", null, "No anomaly is known for the network cards of this fabric.")];
   const rows = known.map((k) => h("tr", null, h("td", null, subsystem(k.subsystem)), h("td", null, k.symptom), h("td", null, condition(k.mfs)),
     h("td", null, when(k.last)), h("td", { class: "number" }, count(k.searches.length))));
   return [h("p", null, `${many(known.length, "anomaly", "anomalies")}: a workload that meets all of the conditions shows the symptom.`),

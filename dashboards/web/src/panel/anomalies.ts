@@ -16,9 +16,9 @@ interface Command { title: string; text: string; says: string }
 function commandsOf(fabric: string, region: string, d: Diagnosis | undefined): Command[] {
   if (!d?.root) return [];
   return [{ title: "Search the network card", text: `giverny search launch --fabric ${quoted(fabric)} --region ${region} --dry-run`,
-    says: "prints which host of the same model would search, with which peers, and whether its agent would take it; without --dry-run it is sent" },
+    says: "prints which host with the same model would run the search, with which peers, and whether its agent would accept it; without --dry-run the command is sent" },
   { title: "Probe the host", text: `giverny hostping launch --fabric ${quoted(fabric)} --region ${region} --dry-run`,
-    says: "prints which host would probe its links inside, which pairs, and whether its agent would take it; without --dry-run it is sent" }];
+    says: "prints which host would probe its internal links, which pairs, and whether its agent would accept it; without --dry-run the command is sent" }];
 }
 
 export class Anomalies {
@@ -48,20 +48,20 @@ export class Anomalies {
     const commands = commandsOf(this.app.model!.fabric.name, id, d), known = this.known.flatMap((a) => [h("dt", null, a.symptom), h("dd", null, ...text(a))]);
     $("known").hidden = !known.length;
     $("known").replaceChildren(h("h3", null, "Known anomalies of its network card"), h("dl", null, ...known),
-      h("button", { class: "link", attrs: { type: "button" }, on: { click: () => this.app.go({ page: "searches" }, true) } }, "All that is known"));
+      h("button", { class: "link", attrs: { type: "button" }, on: { click: () => this.app.go({ page: "searches" }, true) } }, "All known anomalies"));
     $("commands").replaceChildren(...commands.map(line));
   }
 }
 
 /** text says under which condition it shows, with which firmware it was found, and which jobs meet it. */
 function text(a: MatchedAnomaly): HTMLElement[] {
-  const jobs = a.jobs.map((j) => h("p", { class: j.verdict === "matches" ? "High" : "Low" }, `job ${j.job_id}${j.name ? ` (${j.name})` : ""} ${words(j.verdict)} it${j.met.length ? ": " + j.met.map(words).join(", ") : ""}${j.unknown.length ? `; not known of it: ${j.unknown.map(words).join(", ")}` : ""}`));
+  const jobs = a.jobs.map((j) => h("p", { class: j.verdict === "matches" ? "High" : "Low" }, `job ${j.job_id}${j.name ? ` (${j.name})` : ""} ${words(j.verdict)} it${j.met.length ? ": " + j.met.map(words).join(", ") : ""}${j.unknown.length ? `; unknown: ${j.unknown.map(words).join(", ")}` : ""}`));
   return [h("p", null, `where ${condition(a.mfs)}`), h("p", { class: "Neg" }, `${a.nic_model}, found with ${a.same_firmware ? "the firmware that this card has" : "another firmware"}, by search ${a.search_id}`), ...jobs];
 }
 
 function line(c: Command): HTMLElement {
   const said = h("output", { attrs: { role: "status" } });
-  const copy = async () => { setText(said, await copyText(c.text) ? "copied" : "the browser does not allow it"); setTimeout(() => setText(said, ""), 3000); };
+  const copy = async () => { setText(said, await copyText(c.text) ? "copied" : "the browser denied access to the clipboard"); setTimeout(() => setText(said, ""), 3000); };
   return h("div", { class: "command" }, h("b", null, c.title), h("code", null, c.text), h("small", null, c.says),
-    h("span", { class: "actions" }, h("button", { attrs: { type: "button" }, on: { click: () => void copy() } }, "Copy the command"), said));
+    h("span", { class: "actions" }, h("button", { attrs: { type: "button" }, on: { click: () => void copy() } }, "Copy command"), said));
 }

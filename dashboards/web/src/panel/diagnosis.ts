@@ -6,7 +6,7 @@ import { amount, clock, metricName, sure, words } from "../format.ts";
 import type { AccusedJob, Diagnosis, Job, NearFailure, Region, VictimJob } from "../types.ts";
 import { regionName } from "./regions.ts";
 
-const classes: Record<string, string> = { system: "load of jobs", failure: "failure", intra_application: "a job in its own way", slow_host: "slow host", unknown: "cause unknown" };
+const classes: Record<string, string> = { system: "load of jobs", failure: "failure", intra_application: "a job congests itself", slow_host: "slow host", unknown: "cause unknown" };
 const kinds: Record<string, string> = { incast: "incast", slow_receiver: "slow receiver", link_capacity: "full link", link_down: "link down", deadlock: "deadlock" };
 
 export type Jobs = Map<string, Job>;
@@ -35,7 +35,7 @@ const failureText = (f: NearFailure) => `${clock(f.time)} UTC ${words(f.kind)} $
 /** factsOf are the parts of a diagnosis that have something to say. */
 function factsOf(d: Diagnosis, jobs: Jobs): [string, string[]][] {
   const facts: [string, string[]][] = [
-    ["accused", (d.jobs ?? []).map((j) => accusation(j, jobs))], ["failures near", (d.failures ?? []).map(failureText)], ["root port", d.root ? [rootText(d.root)] : []], ["waits in a circle", (d.cycle ?? []).map((p) => portText(p.device, p.port))], ["inside the host", d.probed_host ? [d.probed_host.text] : []],
+    ["accused", (d.jobs ?? []).map((j) => accusation(j, jobs))], ["failures near", (d.failures ?? []).map(failureText)], ["root port", d.root ? [rootText(d.root)] : []], ["circular wait", (d.cycle ?? []).map((p) => portText(p.device, p.port))], ["inside the host", d.probed_host ? [d.probed_host.text] : []],
     ["victims", (d.victims ?? []).map((v) => suffering(v, jobs))], ["action", d.action ? [d.action] : []],
   ];
   return facts.map(([what, lines]): [string, string[]] => [what, [...new Set(lines)]]).filter(([, lines]) => lines.length > 0);
@@ -48,7 +48,7 @@ export const headline = (d: Diagnosis) => d.cause.class === "unknown" ? classes.
 export function inShort(d: Diagnosis, jobs: Jobs): string {
   if (d.cause.class === "unknown") return classes.unknown;
   const job = d.jobs?.[0] && jobName(d.jobs[0].job_id, jobs), failure = d.failures?.[0];
-  const of: Record<string, string | undefined> = { system: job && `load of ${job}`, intra_application: job && `${job} in its own way`, failure: failure && [words(failure.kind), plainName(failure.device), failure.port].filter(Boolean).join(" ") };
+  const of: Record<string, string | undefined> = { system: job && `load of ${job}`, intra_application: job && `${job} congests itself`, failure: failure && [words(failure.kind), plainName(failure.device), failure.port].filter(Boolean).join(" ") };
   const host = d.cause.class === "slow_host" && d.root?.peer ? " " + plainName(d.root.peer) : "", place = d.root && !of[d.cause.class] ? `${host} at ${portText(d.root.device, d.root.port)}` : "";
   return `${of[d.cause.class] ?? classes[d.cause.class] ?? words(d.cause.class)}${place}, ${sure(d.cause.confidence)} sure`;
 }
@@ -65,7 +65,7 @@ export function fillDiagnosis(into: HTMLElement, d: Diagnosis | undefined, regio
   const name = region ? regionName(region) : d ? "region " + d.region : "";
   const parts: HTMLElement[] = [h("h3", null, name)];
   if (region) {
-    parts.push(h("p", null, h("b", { class: region.severity }, region.severity), `: ${region.size} links stall for ${region.mean.toFixed(1)}% of time in the mean, ${region.max.toFixed(1)}% at most (${metricName(region.metric)})${age ? `, for ${age}` : ""}`));
+    parts.push(h("p", null, h("b", { class: region.severity }, region.severity), `: ${region.size} links stall for ${region.mean.toFixed(1)}% of time on average, ${region.max.toFixed(1)}% at most (${metricName(region.metric)})${age ? `, for ${age}` : ""}`));
   }
   if (d) {
     parts.push(h("p", { class: "cause " + (d.cause.class === "unknown" ? "Neg" : d.severity) }, headline(d)), h("p", null, d.text));

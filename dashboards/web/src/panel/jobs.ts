@@ -22,7 +22,7 @@ export function fillJobs(list: HTMLElement, app: App, regions: Region[], duratio
     return h("li", null, button, h("span", null, [j.user, many(j.node_count, "node")].filter(Boolean).join(", ")), h("small", null, touches(j, { named, past }, duration) || (known ? "in no region" : "")));
   });
   if (jobs.length > most || truncated) items.push(h("li", { class: "none" }, `and ${jobs.length - most}${truncated ? " or more" : ""} others`));
-  if (items.length === 0) items.push(h("li", { class: "none" }, "no job is known"));
+  if (items.length === 0) items.push(h("li", { class: "none" }, "no job known"));
   list.replaceChildren(...items);
 }
 

@@ -54,7 +54,7 @@ function draw(into: HTMLElement, points: { time: string; value: number; max: num
   if (points.length < 2) return;
   const length = Date.parse(points[points.length - 1].time) - Date.parse(points[0].time), p = colours(), axis = { stroke: p.faint, grid: { stroke: p.edge, width: 1 }, ticks: { stroke: p.edge, width: 1 }, font: "11px system-ui, sans-serif" };
   into.setAttribute("role", "img");
-  into.setAttribute("aria-label", `${name} of the link over time${points[0].max === null ? "" : ", mean and (dashed) highest value by steps"}`);
+  into.setAttribute("aria-label", `${name} of the link over time${points[0].max === null ? "" : ", mean and (dashed) maximum per step"}`);
   chart = new uPlot({
     width: into.clientWidth || 330, height: 130, legend: { show: false }, cursor: { show: false }, padding: [8, 14, 0, 0],
     scales: { x: { time: true }, y: { range: (_, __, max) => [0, Math.max(5, max * 1.1)] } },

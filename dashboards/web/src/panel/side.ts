@@ -35,7 +35,7 @@ export class Side {
     const copied = h("output", { id: "copied", attrs: { role: "status" } });
     $("actions").append(h("button", { id: "copy", attrs: { type: "button" }, on: { click: () => void this.copy(copied) } }, "Copy as ticket"),
       h("button", { id: "toroot", attrs: { type: "button" }, on: { click: () => this.toRoot() } }, "Show root port"),
-      h("button", { id: "tobirth", attrs: { type: "button" }, on: { click: () => this.toBirth() } }, "Go to its beginning"), copied);
+      h("button", { id: "tobirth", attrs: { type: "button" }, on: { click: () => this.toBirth() } }, "Go to its start"), copied);
   }
 
   get pointed(): Region | null { return this.list.pointed; }
@@ -64,7 +64,7 @@ export class Side {
     const { now } = this.interval;
     const { shown, standsFor } = once(now.regions, now.diagnoses), chosen = String(this.shownRegion()?.id ?? "");
     const diagnoses = new Map(now.diagnoses.map((d) => [d.region, d])), jobs = this.jobs();
-    this.list.show(shown, String(standsFor.get(chosen)?.id ?? chosen), this.duration, (r) => { const d = diagnoses.get(String(r.id)); return d ? inShort(d, jobs) : ""; }, this.unknown() && "not known while data are missing");
+    this.list.show(shown, String(standsFor.get(chosen)?.id ?? chosen), this.duration, (r) => { const d = diagnoses.get(String(r.id)); return d ? inShort(d, jobs) : ""; }, this.unknown() && "unknown while data are missing");
     this.state();
     this.why();
     this.compared();
@@ -91,12 +91,12 @@ export class Side {
 
   private wait() {
     const { state } = this.app;
-    setText($("severity"), state.at ? "nothing stored then" : "no data yet");
+    setText($("severity"), state.at ? "nothing stored at that time" : "no data yet");
     $("severity").className = "Unknown";
     for (const id of ["why", "todo", "diagnosis", "compared", "picked"]) $(id).hidden = true;
     for (const id of ["facts", "forecast"]) $(id).replaceChildren();
     this.list.show([], "", this.duration, () => "");
-    $("jobs").replaceChildren(h("li", { class: "none" }, "no job is known"));
+    $("jobs").replaceChildren(h("li", { class: "none" }, "no job known"));
     for (const id of ["hot", "events"]) $(id).replaceChildren(h("li", { class: "none" }, "none yet"));
   }
 
@@ -127,7 +127,7 @@ export class Side {
   status() {
     const { app } = this, model = app.model, out = $("status");
     if (this.fault) { out.className = "stale"; setText(out, this.fault); return; }
-    if (!app.online) { out.className = "stale"; setText(out, "connection lost, trying again"); app.paint(); return; }
+    if (!app.online) { out.className = "stale"; setText(out, "connection lost, reconnecting"); app.paint(); return; }
     if (!model?.interval || !model.status) return;
     const { now } = this.interval, { status } = model, why = this.unknown();
     if (app.state.at) { out.className = ""; setText(out, `${when(now.interval.start)}, the past`); this.severity(); return; }
@@ -172,7 +172,7 @@ export class Side {
     at.searchParams.set("at", this.interval.now.interval.start);
     at.searchParams.set("region", d.region);
     const done = await copyText(ticket(d, this.shownRegion(), this.app.model!.fabric.name, this.jobs(), at.href));
-    setText(out, done ? "copied" : "the browser does not allow it");
+    setText(out, done ? "copied" : "the browser denied access to the clipboard");
     setTimeout(() => setText(out, ""), 3000);
   }
 
@@ -185,7 +185,7 @@ export class Side {
     const cell = (r: Region | undefined) => h("td", null, r ? h("b", { class: r.severity }, r.severity) : "\u2013", r ? `, ${r.size} links, ${r.mean.toFixed(0)}%` : "");
     const rows = ids.sort((a, b) => worst(after.get(b), before.get(b)) - worst(after.get(a), before.get(a))).slice(0, 12).map((id) => h("tr", null, h("td", null, regionName((after.get(id) ?? before.get(id))!)), cell(before.get(id)), cell(after.get(id))));
     $("changes").replaceChildren(h("table", null, h("thead", null, h("tr", null, h("th", null, "region"), h("th", null, clock(other.now.interval.start)), h("th", null, clock(now.interval.start)))), h("tbody", null, ...rows)),
-      h("div", { class: "actions" }, h("button", { attrs: { type: "button" }, on: { click: () => this.app.compareWith("") } }, "End the comparison")));
+      h("div", { class: "actions" }, h("button", { attrs: { type: "button" }, on: { click: () => this.app.compareWith("") } }, "End comparison")));
   }
 
   /** hot lists the links that have been hot for longest. */
@@ -194,7 +194,7 @@ export class Side {
     const items = now.hot.filter((x) => x.metric === metric && x.link < graph.size).slice(0, 6).map((x) => h("li", { title: `${graph.linkText(x.link)} (link ${x.link}), hot since ${clock(x.since)} UTC` },
       h("button", { class: "link", attrs: { type: "button" }, on: { click: () => this.app.select({ link: x.link }) } }, graph.linkShort(x.link)),
       h("time", null, `${percent(Number.isNaN(values[metric][x.link]) ? null : values[metric][x.link])}, ${span(secondsBetween(x.since, now.interval.end))}`)));
-    $("hot").replaceChildren(...items.length ? items : [h("li", { class: "none" }, metric ? `no hot link by ${metricName(metric)}` : "no stall was measured")]);
+    $("hot").replaceChildren(...items.length ? items : [h("li", { class: "none" }, metric ? `no hot link by ${metricName(metric)}` : "no stall measured")]);
   }
 
   private events(events: FabricEvent[]) {

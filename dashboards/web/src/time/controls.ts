@@ -12,9 +12,9 @@ export class Controls {
   private readonly strip: Strip;
   private readonly hint = h("span", { class: "hint" });
   private readonly at = h("span", { class: "at" });
-  private readonly play = this.button("Play", () => this.playing ? this.pause() : this.start(), "Play the stored past");
-  private readonly live = this.button("Live", () => this.app.live(), "Follow the present (L)");
-  private readonly compare = this.button("Compare", () => this.comparing(), "Compare with this instant: then pick another");
+  private readonly play = this.button("Play", () => this.playing ? this.pause() : this.start(), "Play stored intervals");
+  private readonly live = this.button("Live", () => this.app.live(), "Follow live data (L)");
+  private readonly compare = this.button("Compare", () => this.comparing(), "Compare this instant with another one: then pick the other");
   private readonly spans: HTMLSelectElement;
   private playing: ReturnType<typeof setTimeout> | null = null;
 
@@ -24,11 +24,11 @@ export class Controls {
       zoom: (from, to) => this.window(from, to),
     });
     this.strip.hover = (text) => setText(this.hint, text || this.usual());
-    this.spans = h("select", { attrs: { "aria-label": "How much of the past" }, on: { change: () => { app.go({ span: this.spans.value, until: "" }); void app.refresh(); } } }, ...choices.map(([v, t]) => new Option(t, v)));
-    $("controls").append(this.live, this.button("\u25c0", () => void this.step(-1), "One interval back"), this.play, this.button("\u25b6", () => void this.step(1), "One interval on"),
-      this.button("\u21e4 Incident", () => void this.incident(-1), "To the incident before"), this.button("Incident \u21e5", () => void this.incident(1), "To the next incident"), this.compare, this.spans,
-      this.button("\u2039", () => this.strip.pan(-.5), "Earlier"), this.button("\u203a", () => this.strip.pan(.5), "Later"), this.button("+", () => this.strip.zoom(.5), "Less of the past, in more detail"),
-      this.button("\u2212", () => this.strip.zoom(2), "More of the past"), this.at, this.hint);
+    this.spans = h("select", { attrs: { "aria-label": "Length of the timeline" }, on: { change: () => { app.go({ span: this.spans.value, until: "" }); void app.refresh(); } } }, ...choices.map(([v, t]) => new Option(t, v)));
+    $("controls").append(this.live, this.button("\u25c0", () => void this.step(-1), "Previous interval"), this.play, this.button("\u25b6", () => void this.step(1), "Next interval"),
+      this.button("\u21e4 Incident", () => void this.incident(-1), "Previous incident"), this.button("Incident \u21e5", () => void this.incident(1), "Next incident"), this.compare, this.spans,
+      this.button("\u2039", () => this.strip.pan(-.5), "Earlier"), this.button("\u203a", () => this.strip.pan(.5), "Later"), this.button("+", () => this.strip.zoom(.5), "Zoom in on the timeline"),
+      this.button("\u2212", () => this.strip.zoom(2), "Zoom out of the timeline"), this.at, this.hint);
   }
 
   private button(text: string, does: () => void, title: string) {
@@ -39,7 +39,7 @@ export class Controls {
     const step = this.app.model?.past.history.stepSeconds;
     const other = this.app.state.compare;
     if (other) return other === this.shown() ? "choose another instant" : `compared with ${clock(other)}`;
-    return step ? `share of time, by ${span(step)}` : "the wheel zooms";
+    return step ? `share of time, by ${span(step)}` : "scroll to zoom";
   }
 
   private shown() { return this.app.model?.interval?.now.interval.start ?? ""; }
