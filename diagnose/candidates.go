@@ -285,11 +285,7 @@ const preferred = .05
 func (s *Stage) testify(rc *regionCase, c *suspect, usual *[numMeasured]spread) {
 	c.P = 1
 	c.started = s.startedAt(rc, c.job)
-	most := c.mostScore()
-	if s.mayFetch(rc, c) {
-		most += jobReads
-	}
-	if most < 0 {
+	if most := c.mostScore(); most < -jobReads || most < 0 && !s.mayFetch(rc, c) {
 		_, c.known = s.maximum(c.job, rdmaRead)
 		return
 	}

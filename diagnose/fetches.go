@@ -13,7 +13,8 @@ func (s *Stage) filesAreTrifles(rc *regionCase, j *job) bool {
 }
 
 // A job may fetch what it reads by RDMA from elsewhere, such as storage nodes, if at most fetchCross of the region's stall is on links
-// of its own exchange, or at its border, and it moves fetchRise times what it did before the onset. Of a job that itself began then that says nothing.
+// of its own exchange, or at its border, and it moves fetchRise times what it did before the onset.
+// Of a job that itself began then that says nothing.
 const fetchCross, fetchRise = .25, 2.
 
 // mayFetch reports whether a suspect on a grid may fetch.

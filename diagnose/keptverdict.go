@@ -79,7 +79,7 @@ func (s *Stage) keptFor(d *schema.Diagnosis) *kept {
 			continue
 		}
 		isRoot := d.Root != nil && o.root.Device == d.Root.Device && o.root.Port == d.Root.Port
-		if _, within := slices.BinarySearch(d.Links, s.numbered(o.root).Link); (isRoot || within) && (h == nil || o.isAfter(h)) {
+		if (isRoot || slices.Contains(d.Links, s.numbered(o.root).Link)) && (h == nil || o.isAfter(h)) {
 			h = o
 		}
 	}
