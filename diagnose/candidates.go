@@ -38,6 +38,7 @@ type regionCase struct {
 	carries  float64          // load of fullest, bytes/s; 0: unknown
 	more     float64          // increase of carries since the onset; 0: none or unknown
 	starved  float64          // on a grid, 0 to 1: how far the node where its traffic ends gets less than its share of its job's exchange
+	moved    float64          // share of more that failed links beside it carried before
 	verdict  verdict          // set once decided
 }
 

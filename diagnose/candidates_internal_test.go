@@ -107,6 +107,10 @@ func TestAJobHoldsItselfUp(t *testing.T) {
 			t.Errorf("where links idle and its traffic rises by %g, %v speaks for it, want %v", c.rise, got, c.want)
 		}
 	}
+	full.moved = 1
+	if got := full.holdsItselfUp(&suspect{}); got != 0 {
+		t.Errorf("a link that failed added the load, and %v speaks for the job", got)
+	}
 }
 
 // TestACulpritMovesWhatArrives: load added at the switch where the traffic of a region of a grid ends arrives over all of its

@@ -62,6 +62,9 @@ func TestMovedLoadOfAnOlderRegion(t *testing.T) {
 		t.Errorf("%.2f of the load moved, want half", got)
 	}
 	doubted := s.failureScore(rc, f, 0, 0, p)
+	if rc.moved != 0 {
+		t.Errorf("%.2f of the load moved from what did not fail", rc.moved)
+	}
 	explained := s.failureScore(rc, f, 0, 1, p)
 	if explained-doubted < failureMoved/2 {
 		t.Errorf("score %.1f, and %.1f where it is not sure that it failed", explained, doubted)

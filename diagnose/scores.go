@@ -90,7 +90,7 @@ func (s *Stage) rate(rc *regionCase, c *suspect, p *root.Pressure) {
 			time += jobUnmeasured
 		}
 	}
-	c.score = jobBias + jobSpace*space + time*(.3+.7*min(1, 2*space)) + jobBurden*c.burden + jobGrowth*c.growth*rc.grown(s.graph.Duplex())
+	c.score = jobBias + jobSpace*space + time*(.3+.7*min(1, 2*space)) + jobBurden*c.burden + jobGrowth*c.growth*rc.grown(s.graph.Duplex())*(1-rc.moved)
 	switch explains := s.explains(rc, c); {
 	case explains > 0:
 		c.score += explains
@@ -122,7 +122,7 @@ func (s *Stage) rate(rc *regionCase, c *suspect, p *root.Pressure) {
 		c.score += jobReceives
 	}
 	c.score -= s.unable(rc, c, p) + s.astray(rc, c, p)
-	c.score += jobRose * min(1, rc.rose()) * c.burden
+	c.score += jobRose * min(1, rc.rose()) * c.burden * (1 - rc.moved)
 }
 
 // Thresholds for a job that surely reads or writes what stalls the region: deviations of its traffic, correlation with
@@ -167,15 +167,15 @@ const surelyNot, surelyMore = .1, .4
 // traffic.
 const unmoved, moving = .4, .5
 
-// holdsItselfUp is the score of that for a job, scaled by how surely more arrives there: the nodes of a large job are everywhere, so
-// another job's tree looks like its own.
+// holdsItselfUp is the score of that for a job, scaled by how surely more arrives there, unless the load was rerouted from a
+// failed link: the nodes of a large job are everywhere, so another job's tree looks like its own.
 func (rc *regionCase) holdsItselfUp(c *suspect) float64 {
 	sure := max(0, min(1, (doublings(rc.arrives)-surelyNot)/(surelyMore-surelyNot)))
 	moves := 1.
 	if rc.drain.Idle {
 		moves = min(1, c.strength()/moving)
 	}
-	return (jobConverges*(unmoved+(1-unmoved)*moves) + jobRise*(1-c.rise)*moves) * (1 - rc.starved) * sure
+	return (jobConverges*(unmoved+(1-unmoved)*moves) + jobRise*(1-c.rise)*moves) * (1 - rc.moved) * (1 - rc.starved) * sure
 }
 
 // A job loads a region of a grid by its exchange if on loadedWays of the exchange leastUse of the capacity was added since the
@@ -269,6 +269,7 @@ func (s *Stage) failureScore(rc *regionCase, f *failure, hops int, sure float64,
 	moved := sure * s.moved(rc, f, p)
 	coincidence = max(coincidence, moved)
 	score := failureBias + failureOnset*coincidence + failureNear*[...]float64{1, .5, .2, .1}[min(hops, 3)]
+	rc.moved = max(rc.moved, moved)
 	score += failureMoved*moved - (1-moved)*rc.rose()
 	if rc.back.Kind == schema.RootIncast && !slices.Contains(f.links, rc.back.Link) {
 		score -= incastLoad
