@@ -21,6 +21,7 @@ type regionCase struct {
 	onset    int       // index into stall; -1: unknown
 	again    int       // the same, or the end of the last pause since
 	old      bool      // it began before the remembered intervals
+	cut      bool      // its stall is cut to the first of two steps
 	jobs     []suspect
 	failures []nearFailure // most likely first
 	back     root.BackPressure
@@ -60,6 +61,7 @@ type suspect struct {
 	known      bool    // its traffic was measured
 	file       bool    // its outlier is file system traffic
 	filesKnown bool    // file system traffic was measured
+	fetches    bool    // on a torus, that is RDMA reads from others than its nodes, of which the table does not know
 	exchanges  bool    // on a torus, if accused: load was added all over its exchange
 	evidence
 	score, blame float64
@@ -284,13 +286,16 @@ const preferred = .05
 func (s *Stage) testify(rc *regionCase, c *suspect, usual *[numMeasured]spread) {
 	c.P = 1
 	c.started = s.startedAt(rc, c.job)
-	if c.mostScore() < 0 {
+	if most := c.mostScore(); most < -jobReads || most < 0 && !s.mayFetch(rc, c) {
 		_, c.known = s.maximum(c.job, rdmaRead)
 		return
 	}
-	best := math.Inf(-1)
+	best, first := math.Inf(-1), read
+	if s.filesAreTrifles(rc, c.job) {
+		first = rdmaRead
+	}
 	var strengths [numFeatures]float64
-	for f := read; f <= rdmaWrite; f++ { // later features are estimates, and congestion itself changes them
+	for f := first; f <= rdmaWrite; f++ { // later features are estimates, and congestion itself changes them
 		value, known := s.maximum(c.job, f)
 		if !known {
 			continue
@@ -319,9 +324,12 @@ func (s *Stage) testify(rc *regionCase, c *suspect, usual *[numMeasured]spread) 
 	_, reads := s.maximum(c.job, read)
 	_, writes := s.maximum(c.job, write)
 	c.filesKnown = reads && writes
-	for f := read; f <= write && c.known; f++ {
+	for f := first; f <= write && c.known; f++ {
 		value, _ := s.maximum(c.job, f)
 		c.file = c.file || strengths[f] >= max(fileShare*strengths[c.feature], fileLeast) && value >= fileBytes*c.value
+	}
+	if s.fetches(rc, c) {
+		c.fetches, c.file, c.filesKnown = true, true, false
 	}
 }
 

@@ -54,6 +54,7 @@ func (s *Stage) diagnose(r *schema.IntervalResult) []schema.Diagnosis {
 func (s *Stage) examine(rc *regionCase, p *root.Pressure, snap *schema.Snapshot) {
 	p.Stall = snap.Find(rc.region.Metric)
 	rc.load = s.loadChange(rc)
+	s.cutToFirstStep(rc)
 	p.Flat = func(l schema.LinkID) bool { return s.isFlat(rc, l) }
 	p.Before = s.usedBefore(rc)
 	rc.back = p.Follow(rc.region, rc.weight)

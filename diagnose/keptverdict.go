@@ -31,14 +31,17 @@ func (s *Stage) hold(rc *regionCase, because string, d *schema.Diagnosis) string
 	if s.kept == nil {
 		s.kept = map[uint64]*kept{}
 	}
-	h := s.kept[d.Region]
+	h := s.keptFor(d)
 	fellSilent := h != nil && h.root != nil && s.fellSilent(h.root.Device)
 	began := s.began(rc)
 	rises := h != nil && rc.onset >= 0 && began > h.began+settle
-	swells := rises && d.Cause.Class == schema.CauseUnknown
+	swells := h != nil && rc.onset >= 0 && (rises || rc.cut || s.swelled(rc, h)) && d.Cause.Class == schema.CauseUnknown
 	resumes := h != nil && s.resumes(rc)
 	outlasts := h != nil && h.cause.Class != schema.CauseUnknown && s.forgot(h) && !(rises && rc.peaks())
 	if s.before(rc).n >= leastBefore && !fellSilent && !swells && !resumes && !outlasts {
+		if h != nil && h.agrees(d) {
+			began = min(began, h.began) // it only stalls more
+		}
 		s.kept[d.Region] = &kept{time: d.Time, cause: d.Cause, jobs: d.Jobs, failures: d.Failures, root: d.Root, action: d.Action, because: because, seen: s.clock.now, began: began}
 		return because
 	}
@@ -63,6 +66,45 @@ func (s *Stage) hold(rc *regionCase, because string, d *schema.Diagnosis) string
 	}
 	return "Found when the congestion began: " + h.because
 }
+
+// keptFor is the kept verdict on a region; on one without, that on the last other region, if it was there within a pause, whose root is
+// a link of this one, or is this one's: a region whose links change much has a new number.
+func (s *Stage) keptFor(d *schema.Diagnosis) *kept {
+	h := s.kept[d.Region]
+	if h != nil {
+		return h
+	}
+	for _, o := range s.kept {
+		if o.root == nil || s.clock.now-o.seen > longPause {
+			continue
+		}
+		isRoot := d.Root != nil && o.root.Device == d.Root.Device && o.root.Port == d.Root.Port
+		if (isRoot || slices.Contains(d.Links, s.numbered(o.root).Link)) && (h == nil || o.isAfter(h)) {
+			h = o
+		}
+	}
+	if h == nil {
+		return nil
+	}
+	same := *h
+	s.kept[d.Region] = &same
+	return &same
+}
+
+// isAfter orders verdicts by when their regions were last there, and when they were given.
+func (h *kept) isAfter(o *kept) bool {
+	return cmp.Or(cmp.Compare(h.seen, o.seen), cmp.Compare(h.time, o.time), cmp.Compare(h.because, o.because)) > 0
+}
+
+// swelled reports whether a region stalled clearly more since a kept verdict was given than then: its stall has two steps, and what
+// caused the first follows it no more.
+func (s *Stage) swelled(rc *regionCase, h *kept) bool {
+	at := s.indexIn(rc, h.time)
+	return at >= 0 && at < len(rc.stall) && slices.ContainsFunc(rc.stall[at:], func(v float64) bool { return v >= moreStall*rc.stall[at] })
+}
+
+// moreStall is how many times a region's earlier stall is clearly more.
+const moreStall = 1.3
 
 // forgot reports whether what shows the cause of a verdict left the window: the onset, with enough before it, or the failures.
 func (s *Stage) forgot(h *kept) bool {
@@ -117,9 +159,9 @@ func (s *Stage) numbered(kept *schema.Root) *schema.Root {
 	return &root
 }
 
-// agrees reports whether a verdict has the class and the first job of the kept one, which knows more.
+// agrees reports whether a verdict has the first job of the kept one, which knows more of whose way it is in.
 func (h *kept) agrees(d *schema.Diagnosis) bool {
-	return d.Cause.Class == h.cause.Class && len(d.Jobs) > 0 && len(h.jobs) > 0 && d.Jobs[0].JobID == h.jobs[0].JobID
+	return len(d.Jobs) > 0 && len(h.jobs) > 0 && d.Jobs[0].JobID == h.jobs[0].JobID
 }
 
 // stands reports whether what a verdict blames is still there: its jobs run, and no failed part came back.

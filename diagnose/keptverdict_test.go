@@ -52,6 +52,41 @@ func TestAVerdictOutlivesASwell(t *testing.T) {
 	}
 }
 
+// TestAVerdictOutlivesASecondStep: a region that stalls more, long after the job that it is blamed on began to move more, and moves no
+// more since then, is still that job's.
+func TestAVerdictOutlivesASecondStep(t *testing.T) {
+	p := newPlant(t, "torus:8x8x8")
+	one := neighbours(p)
+	p.step(15)
+	p.moved["1"] = 40 * usual
+	p.congest(15, p.within(one)...)
+	first := p.step(18)[0]
+	p.regions = nil
+	p.congest(50, p.within(one)...)
+	for after := range 30 {
+		if late := p.step(1)[0]; late.Cause.Class != first.Cause.Class || len(late.Jobs) != 1 || late.Jobs[0].JobID != "1" {
+			t.Fatalf("%d intervals after the step: %s, accused %v: %s", after, late.Cause.Class, late.Jobs, late.Text)
+		}
+	}
+}
+
+// TestAVerdictGoesOverToTheNextRegion: a region whose links changed so much that it has a new number is still that of the job that
+// the one with the same root was blamed on, and so is one that comes back after a pause.
+func TestAVerdictGoesOverToTheNextRegion(t *testing.T) {
+	for pause, want := range map[int]bool{0: true, 3: true, 12: false} {
+		p := incastPlant(t, 0)
+		first := p.step(5)[0]
+		p.step(40)
+		links := p.regions[0]
+		p.regions = nil
+		p.step(pause)
+		p.regions = [][]schema.LinkID{nil, links[2:]}
+		if late := p.step(1)[0]; late.Region == first.Region || strings.Contains(late.Text, "Found when the congestion began: Job 1") != want {
+			t.Errorf("region %d, %d intervals after region %d: %s", late.Region, pause, first.Region, late.Text)
+		}
+	}
+}
+
 // TestAVerdictOutlivesReadings: if the switch at the root of a region stops giving readings, the earlier verdict stands and
 // the text says so; without one it says what is missing.
 func TestAVerdictOutlivesReadings(t *testing.T) {

@@ -72,6 +72,9 @@ func (s *Stage) rate(rc *regionCase, c *suspect, p *root.Pressure) {
 	default:
 		way *= wayUnknown
 	}
+	if seen, known := s.seenOnWay(rc, c, p); known {
+		way = seen
+	}
 	space := max(c.cross, .9*min(1, c.gate), way)
 	if c.root || c.file && c.filesKnown && s.endsAtNoJob(rc) {
 		space = max(space, .9)
@@ -94,7 +97,10 @@ func (s *Stage) rate(rc *regionCase, c *suspect, p *root.Pressure) {
 	case rc.load > 0 && rc.load < fallen && !rc.flooded && !rc.fuller():
 		c.score -= loadFell
 	}
-	if c.surelyReads() {
+	switch {
+	case c.fetches:
+		c.score += jobReads * min(1, 2*space)
+	case c.surelyReads():
 		c.score += jobReads
 	}
 	if rc.back.Kind != "" && rc.back.Kind != schema.RootDeadlock && !c.root && !c.file && (c.filesKnown || !s.endsAtNoJob(rc)) {

@@ -1,6 +1,7 @@
 package diagnose_test
 
 import (
+	"fmt"
 	"math"
 	"slices"
 	"strings"
@@ -46,6 +47,35 @@ func TestVerdicts(t *testing.T) {
 			p.step(25)
 			p.moved["1"], p.filed["1"] = 40*usual, 39*usual
 			p.congest(40, p.within(one)...)
+			p.step(4)
+		}, schema.CauseSystem, "1", "", "file traffic"},
+		{"a job that fills its own links reads a few files", "torus:8x8x8", func(p *plant) {
+			one := neighbours(p)
+			for _, other := range []string{"2", "3", "4", "5", "6"} {
+				p.moved[other] = 60 * usual
+			}
+			p.step(25)
+			p.moved["1"], p.filed["1"] = 40*usual, usual/10
+			p.congest(40, p.within(one)...)
+			p.step(4)
+		}, schema.CauseIntraApplication, "1", "", "congests itself"},
+		{"a job reads from elsewhere, and the table has that not as files", "torus:8x8x8", func(p *plant) {
+			p.job("1", box(2, 2, 0, 1, 1, 4)...)
+			for id, nodes := range map[string][]string{"2": box(5, 0, 0, 3, 3, 3), "3": box(5, 4, 0, 3, 3, 3), "4": box(5, 0, 4, 3, 3, 3), "5": box(0, 5, 4, 2, 3, 3)} {
+				p.job(id, nodes...)
+			}
+			p.hasUse = true
+			p.step(25)
+			p.moved["1"] = 600 * usual
+			for z := range 3 {
+				p.use[p.link(fmt.Sprintf("2,2,%d", z), "Z+")] = 60
+			}
+			var region []schema.LinkID
+			for y := 2; y < 6; y++ {
+				region = append(region, p.link(fmt.Sprintf("2,%d,0", y), "Y+"))
+				p.use[region[y-2]] = 95
+			}
+			p.congest(40, region...)
 			p.step(4)
 		}, schema.CauseSystem, "1", "", "file traffic"},
 		{"a link fails again and again", "fattree:leaves=4,hosts=4,spines=2", func(p *plant) {

@@ -36,6 +36,7 @@ type work struct {
 	past          past
 	gaps          gaps
 	averages      averages
+	onWay         onWay
 	silent        []silent        // cables that are dead by their counters in this interval
 	quiet         []schema.LinkID // scratch of silent
 	back          []schema.LinkID // by link: that of its cable in the other direction
