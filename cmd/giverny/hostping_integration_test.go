@@ -41,7 +41,7 @@ func TestHostpingOnDemandOverApacheKafka(t *testing.T) {
 	model := s.baseline(strings.TrimSpace(probertest.Machine("2x4-rails")))
 	writeText(t, fault, "memory_channel_failure memory:numa1 0.5")
 
-	dry := s.operate(func(out string, err error) bool { return err == nil && strings.Contains(out, "n1 would take it") }, "hostping", "launch", "--region", "4711", "--dry-run")
+	dry := s.operate(func(out string, err error) bool { return err == nil && strings.Contains(out, "n1 would accept it") }, "hostping", "launch", "--region", "4711", "--dry-run")
 	for _, want := range []string{"root    n1 mlx5_0: mlx5_0 of agent n1", "probed  n1, mlx5_0 to its own endpoints (allowed)", `"kind": "hostping"`, `"region": "4711"`} {
 		if !strings.Contains(dry, want) {
 			t.Errorf("the dry run lacks %q:\n%s", want, dry)

@@ -38,7 +38,7 @@ With --baseline the host measures a baseline of its model, which the store keeps
 later commands bring to hosts that have none of their own.
 
 With --dry-run the command is printed and not sent; the agent is asked whether it
-would take it.`,
+would accept it.`,
 		Example: `  giverny hostping launch --region 1882497176567809 --dry-run
   giverny hostping launch --host gpu-17
   giverny hostping launch --host gpu-17 --baseline`,

@@ -253,7 +253,7 @@ func TestSearchOnDemandOverApacheKafka(t *testing.T) {
 	s.serve()
 	s.slowHost(4711)
 
-	dry := s.operate(func(out string, err error) bool { return err == nil && strings.Contains(out, "n1 would take it") }, "search", "launch", "--region", "4711", "--dry-run")
+	dry := s.operate(func(out string, err error) bool { return err == nil && strings.Contains(out, "n1 would accept it") }, "search", "launch", "--region", "4711", "--dry-run")
 	for _, want := range []string{"root      n1 mlx5_0: mlx5_0 of agent n1, MT4129 with firmware 28.39.1002", "searches  n1, adapter mlx5_0", "peers     n2", `"kind": "search"`, `"region": "4711"`} {
 		if !strings.Contains(dry, want) {
 			t.Errorf("the dry run lacks %q:\n%s", want, dry)

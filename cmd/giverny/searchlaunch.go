@@ -36,7 +36,7 @@ free (search.launch.allow_hosts, or drained in Slurm) is sent a signed command, 
 kind search, with other free hosts as its peers. Its agent refuses what its own
 configuration does not allow (command.allow, search.offer).
 
-With --dry-run the command is printed and not sent; the agent that would take it is
+With --dry-run the command is printed and not sent; the agent that would accept it is
 asked whether it would.`,
 		Example: `  giverny search launch --region 1882497176567809 --dry-run
   giverny search launch --nic-model MT4129 --budget 600 --duration 4h`,

@@ -113,7 +113,7 @@ func TestRestartKeepsWhatIsKnown(t *testing.T) {
 	if skill, err := read.New(db).ForecastSkill(t.Context(), "load", read.Span{To: read.Newest}); err != nil || skill.Next.Forecasts == 0 || skill.Next.Brier >= .5 {
 		t.Errorf("forecasts: %+v, %v", skill, err)
 	}
-	if text := readLog(t, dir); !strings.Contains(text, "learned=true") || strings.Contains(text, "saved state refused") {
+	if text := readLog(t, dir); !strings.Contains(text, "learned=true") || strings.Contains(text, "saved state rejected") {
 		t.Errorf("the second process does not say that it knows what the first had learned:\n%s", text)
 	}
 	tear(t, e, db, second)

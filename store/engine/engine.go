@@ -165,7 +165,7 @@ func (e *Engine) awaitFirstAnswer(ctx context.Context, c *child, client *http.Cl
 		case <-c.exited:
 			return c.ending(false)
 		case <-deadline:
-			return ending{reason: reasonStartTimeout, err: fmt.Errorf("no answer within %v of its start", e.cfg.StartTimeout)}
+			return ending{reason: reasonStartTimeout, err: fmt.Errorf("timed out after %v without an answer", e.cfg.StartTimeout)}
 		case <-time.After(pollEvery):
 		}
 	}
