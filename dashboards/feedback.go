@@ -69,7 +69,7 @@ func (d *Dashboards) nodeScores(ctx context.Context, p *scoreParameters) (*nodeS
 			return nil, err
 		}
 		set := d.asOfNow(f, newest.set)
-		tag = etagOf(f, &newest.id, reasonOf(set), p.Min)
+		tag = etagOf(f, d.scores, &newest.id, reasonOf(set), p.Min)
 		if !p.Has(tag) {
 			set.Nodes = atLeast(set.Nodes, p.Min)
 			return d.withAge(set, tag, time.Now()), nil
@@ -188,10 +188,10 @@ func atLeast(nodes []score.Node, least float64) []score.Node {
 }
 
 // etagOf returns the entity tag of the scores of a stored interval from a least one on: it changes with each
-// interval, and when the state of the network becomes unknown or known. It is not made from the scores: of ten
-// thousand nodes they are megabytes, and hundreds of clients may ask whether there is news.
-func etagOf(f *fabric, id *scoredInterval, reason schema.UnknownReason, least float64) string {
-	return operation.TagOf(fmt.Appendf(nil, "%q %+v %s %g", f.name, *id, reason, least))
+// interval, with the configuration of scores, and when the state of the network becomes unknown or known. It is not
+// made from the scores: of ten thousand nodes they are megabytes, and hundreds of clients may ask whether there is news.
+func etagOf(f *fabric, cfg score.Config, id *scoredInterval, reason schema.UnknownReason, least float64) string {
+	return operation.TagOf(fmt.Appendf(nil, "%q %+v %+v %s %g", f.name, cfg, *id, reason, least))
 }
 
 // awaitInterval waits for the next announcement of an interval, at most for most; it

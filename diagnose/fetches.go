@@ -13,18 +13,19 @@ func (s *Stage) filesAreTrifles(rc *regionCase, j *job) bool {
 }
 
 // A job may fetch what it reads by RDMA from elsewhere, such as storage nodes, if at most fetchCross of the region's stall is on links
-// of its own exchange, or at its border, and it moves fetchRise times what it did before the onset.
-// Of a job that itself began then that says nothing.
-const fetchCross, fetchRise = .25, 2.
+// of its own exchange, or at its border, and its traffic doubled. Of a job that itself began then that says nothing.
+const fetchCross = .25
 
 // mayFetch reports whether a suspect on a grid may fetch.
 func (s *Stage) mayFetch(rc *regionCase, c *suspect) bool {
-	if !s.graph.Duplex() || rc.onset < 0 || c.started || max(c.cross, c.gate) > fetchCross {
-		return false
-	}
-	all, _ := s.lately(c.job)
-	was, _ := s.earlier(rc, c.job)
-	return all > fetchRise*was
+	return s.graph.Duplex() && rc.onset >= 0 && !c.started && max(c.cross, c.gate) <= fetchCross && s.doubled(rc, c.job)
+}
+
+// doubled reports whether a job moves more than twice what it did before the onset of a region.
+func (s *Stage) doubled(rc *regionCase, j *job) bool {
+	all, _ := s.lately(j)
+	was, _ := s.earlier(rc, j)
+	return all > 2*was
 }
 
 // fetches reports whether the RDMA reads of a suspect that may fetch are what stands out, and follow the stall: the table has them not

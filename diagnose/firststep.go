@@ -30,9 +30,7 @@ func (s *Stage) explainsOnset(rc *regionCase) bool {
 		}
 	}
 	for i := range rc.jobs {
-		j := rc.jobs[i].job
-		all, _ := s.lately(j)
-		if was, _ := s.earlier(rc, j); s.startedAt(rc, j) || all > fetchRise*was {
+		if j := rc.jobs[i].job; s.startedAt(rc, j) || s.doubled(rc, j) {
 			return true
 		}
 	}

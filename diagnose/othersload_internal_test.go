@@ -42,7 +42,7 @@ func TestOthersLoad(t *testing.T) {
 		{"no readings of load", map[string]float64{across: 50}, 0, -1, 30, 10, true, .25},
 		{"traffic that is not measured as load is", map[string]float64{across: 50}, 60, 60, 3, 1, false, .25},
 		{"others wait at their host", map[string]float64{across: 30, "host1>leaf0": 10}, 60, 0, 120, 0, true, .25},
-		{"nobody's link waits", map[string]float64{across: 30, "spine0>leaf2": 10}, 60, 0, 120, 0, true, .25},
+		{"no job's link waits", map[string]float64{across: 30, "spine0>leaf2": 10}, 60, 0, 120, 0, true, .25},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			g := roottest.Graph(t, "fattree:leaves=3,hosts=2,spines=1")
