@@ -12,6 +12,7 @@ import (
 func (t *trees) connect() {
 	t.list, t.peak = scratch.Slice(t.list, len(t.links)), t.peak[:0]
 	t.next.off, t.next.at = append(t.next.off[:0], 0), t.next.at[:0]
+	t.findStray()
 	for _, d := range t.entered {
 		all, hasGaps := noList, t.hasGaps(d)
 		for _, i := range t.into.of(d) {
@@ -81,7 +82,7 @@ func (t *trees) appendNext(l, first int32) {
 	}
 	for _, j := range t.leaving.of(w.to[l]) {
 		s := t.links[j]
-		if !w.mayWait(l, s) {
+		if !w.mayWait(l, s) || t.stray[j] {
 			continue
 		}
 		if l != first && (w.to[s] == w.to[first] || t.stalledInto(w.from[s]) < minFeeders && (w.toHost(s) || t.stalledInto(w.to[s]) < minFeeders)) {
@@ -96,8 +97,13 @@ func (t *trees) lookThrough(l, first int32, depth int) {
 	if w.toHost(l) {
 		return
 	}
+	mayLook := func(s int32) bool {
+		return t.values[s] == linkset.Missing && !w.toHost(s) && w.mayWait(l, s) && (!w.isUp(s) || t.hasGapsUp(w.to[l]))
+	}
+	isAlike := func(s int32) bool { return t.feeders[w.to[s]] >= minFeeders }
+	isAny := siblingsOn != 0 && slices.ContainsFunc(w.out.of(w.to[l]), func(s int32) bool { return mayLook(s) && isAlike(s) })
 	for _, s := range w.out.of(w.to[l]) {
-		if t.values[s] != linkset.Missing || w.toHost(s) || !w.mayWait(l, s) || w.isUp(s) && !t.hasGapsUp(w.to[l]) {
+		if !mayLook(s) || isAny && !isAlike(s) {
 			continue
 		}
 		if depth > 1 {

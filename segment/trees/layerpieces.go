@@ -96,11 +96,11 @@ func (y *layers) ledToBy(m *Method, values []float32, region []schema.LinkID) in
 
 const waitsInside = int32(-2)
 
-// layerAfter is the layer of the most stalled link that a link may wait for, if that stalls no less; noLayer if none.
+// layerAfter is the layer of the most stalled link that a link may wait for, of those that stall about as much or
+// more; noLayer if there is none, or one of these leads to a leaf with a port that may be the reason.
 func (y *layers) layerAfter(m *Method, values []float32, link int32) int32 {
-	w := m.waits
-	best := noLayer
-	most := float32(0)
+	w, best, hasRoot := m.waits, int32(-1), false
+	least := asMuch * float64(values[link])
 	for _, l := range w.out.of(w.to[link]) {
 		if !w.mayWait(link, l) {
 			continue
@@ -108,9 +108,21 @@ func (y *layers) layerAfter(m *Method, values []float32, link int32) int32 {
 		if y.pieces.isIn[l] {
 			return waitsInside
 		}
-		if y.layerOf[l] != noLayer && values[l] > most && float64(values[l]) >= asMuch*float64(values[link]) {
-			most, best = values[l], y.layerOf[l]
+		if y.layerOf[l] == noLayer || w.toHost(l) || float64(values[l]) < least {
+			continue
+		}
+		hasRoot = hasRoot || y.hasRoot(w, w.to[l], max(m.hot, least))
+		if best < 0 || values[l] > values[best] {
+			best = l
 		}
 	}
-	return best
+	if best < 0 || hasRoot || w.fromHost(link) || y.layerOf[link] != noLayer {
+		return noLayer
+	}
+	return y.layerOf[best]
+}
+
+// hasRoot reports whether a port of a leaf to a host stalls at least so much beyond what the layers explain.
+func (y *layers) hasRoot(w *waits, leaf int32, least float64) bool {
+	return slices.ContainsFunc(w.out.of(leaf), func(l int32) bool { return w.toHost(l) && float64(y.rest[l]) >= least })
 }
