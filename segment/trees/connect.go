@@ -12,7 +12,7 @@ import (
 func (t *trees) connect() {
 	t.list, t.peak = scratch.Slice(t.list, len(t.links)), t.peak[:0]
 	t.next.off, t.next.at = append(t.next.off[:0], 0), t.next.at[:0]
-	t.findStray()
+	t.findLoneEnds()
 	for _, d := range t.entered {
 		all, hasGaps := noList, t.hasGaps(d)
 		for _, i := range t.into.of(d) {
@@ -82,7 +82,7 @@ func (t *trees) appendNext(l, first int32) {
 	}
 	for _, j := range t.leaving.of(w.to[l]) {
 		s := t.links[j]
-		if !w.mayWait(l, s) || t.stray[j] {
+		if !w.mayWait(l, s) || t.loneEnd[j] {
 			continue
 		}
 		if l != first && (w.to[s] == w.to[first] || t.stalledInto(w.from[s]) < minFeeders && (w.toHost(s) || t.stalledInto(w.to[s]) < minFeeders)) {
@@ -92,18 +92,21 @@ func (t *trees) appendNext(l, first int32) {
 	}
 }
 
+// lookThrough appends, on behalf of the node of link first, the nodes behind the unmeasured links after link l. If
+// some of those enter a switch that several other links wait to enter, traffic waits for these alone: siblings stall
+// alike.
 func (t *trees) lookThrough(l, first int32, depth int) {
 	w := t.waits
 	if w.toHost(l) {
 		return
 	}
-	mayLook := func(s int32) bool {
+	isUnread := func(s int32) bool {
 		return t.values[s] == linkset.Missing && !w.toHost(s) && w.mayWait(l, s) && (!w.isUp(s) || t.hasGapsUp(w.to[l]))
 	}
-	isAlike := func(s int32) bool { return t.feeders[w.to[s]] >= minFeeders }
-	isAny := siblingsOn != 0 && slices.ContainsFunc(w.out.of(w.to[l]), func(s int32) bool { return mayLook(s) && isAlike(s) })
+	hasWaiting := func(s int32) bool { return t.feeders[w.to[s]] >= minFeeders }
+	isAny := slices.ContainsFunc(w.out.of(w.to[l]), func(s int32) bool { return isUnread(s) && hasWaiting(s) })
 	for _, s := range w.out.of(w.to[l]) {
-		if !mayLook(s) || isAny && !isAlike(s) {
+		if !isUnread(s) || isAny && !hasWaiting(s) {
 			continue
 		}
 		if depth > 1 {

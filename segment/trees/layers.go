@@ -15,15 +15,15 @@ import (
 // all that a leaf sends in an exchange stalls alike, as does all that it receives, so leaves of one exchange have the
 // same levels. Layers are subtracted from the readings; trees are searched in the residual.
 type layers struct {
-	all     []layer
-	leaves  []leafLevels // by level
-	rest    []float32
-	links   []layerLink
-	layerOf []int32 // by link: a layer that has it, or noLayer
-	pieces  layerPieces
-	sample  []float64
-	bits    []uint32 // of sample, to sort
-	off     []float64
+	all      []layer
+	leaves   []leafLevels // by level
+	rest     []float32
+	links    []layerLink
+	layerOf  []int32 // by link: a layer that has it, or noLayer
+	inRegion []bool  // by link: see joinPieces
+	sample   []float64
+	bits     []uint32 // of sample, to sort
+	off      []float64
 }
 
 // layer is an exchange: the levels at which its uplinks, downlinks and links from hosts stall, the last 0 if they do
@@ -35,6 +35,10 @@ type layer struct {
 }
 
 type layerLink struct{ layer, link int32 }
+
+func compareLayerLinks(a, b layerLink) int {
+	return cmp.Or(cmp.Compare(a.layer, b.layer), cmp.Compare(a.link, b.link))
+}
 
 const (
 	noLayer    = int32(-1)
@@ -121,7 +125,7 @@ func (y *layers) peel(w *waits, values []float32, hot, idle float64) []float32 {
 			y.takeOff(w, values, x, hot, float32(idle))
 		}
 	}
-	slices.SortFunc(y.links, func(a, b layerLink) int { return cmp.Or(cmp.Compare(a.layer, b.layer), cmp.Compare(a.link, b.link)) })
+	slices.SortFunc(y.links, compareLayerLinks)
 	return y.rest
 }
 
@@ -226,7 +230,7 @@ func (y *layers) emit(m *Method, values []float32, least int, out *linkset.Group
 
 // dropDust drops regions that are only the variation of layers.
 func (y *layers) dropDust(m *Method, values []float32, out *linkset.Groups) {
-	y.keepGroups(m, out, func(_ int, links []schema.LinkID) bool {
+	y.keep(m, out, func(_ int, links []schema.LinkID) bool {
 		n, read, left := 0, 0., 0.
 		for _, l := range links {
 			if y.layerOf[l] != noLayer {
@@ -238,8 +242,8 @@ func (y *layers) dropDust(m *Method, values []float32, out *linkset.Groups) {
 	})
 }
 
-// keepGroups keeps the groups, and their roots, for which keeps holds.
-func (y *layers) keepGroups(m *Method, out *linkset.Groups, keeps func(g int, links []schema.LinkID) bool) {
+// keep keeps the groups, with their roots, for which keeps holds.
+func (y *layers) keep(m *Method, out *linkset.Groups, keeps func(g int, links []schema.LinkID) bool) {
 	links, groups, begin := 0, 0, int32(0)
 	for g, end := range out.Ends {
 		if group := out.Links[begin:end]; keeps(g, group) {
