@@ -1,8 +1,6 @@
 package trees
 
 import (
-	"os"
-	"strconv"
 	"slices"
 
 	"github.com/giverny/giverny/internal/scratch"
@@ -17,16 +15,14 @@ func (t *trees) findLoneEnds() {
 }
 
 // mayBeLoneEnd reports whether no other link shows that traffic waits behind a link: it is a port to a host of a leaf
-// to which no link from a switch stalls, or the only stalled link from a switch to a leaf of which no port stalls.
+// to which no link from a switch stalls, or the only stalled link from a switch to a leaf of which no port stalls,
+// and not several hosts, as in an exchange.
 func (t *trees) mayBeLoneEnd(i int32) bool {
-	w := t.waits
+	w, to := t.waits, t.to[i]
 	if t.toHost(i) {
 		return w.isLeaf(t.from[i]) && t.feeders[t.from[i]] == 0
 	}
-	if trialD == 0 || trialD == 2 && (len(t.leaving.of(t.to[i])) > 0 || t.stalledHosts(t.to[i]) > 0) || trialD == 3 && t.stalledHosts(t.to[i]) > 1 {
-		return false
-	}
-	return w.isDown(t.links[i]) && w.isLeaf(t.to[i]) && t.feeders[t.to[i]] == 1 && !slices.ContainsFunc(t.leaving.of(t.to[i]), t.toHost)
+	return w.isDown(t.links[i]) && w.isLeaf(to) && t.feeders[to] == 1 && t.stalledHosts(to) <= 1 && !slices.ContainsFunc(t.leaving.of(to), t.toHost)
 }
 
 // isLoneEnd reports whether other links explain all that may wait for a link better: back pressure does not grow away
@@ -53,5 +49,3 @@ func (t *trees) isLoneEnd(end int32) bool {
 	}
 	return below < minFeeders && above > below
 }
-
-var trialD = func() int { n, _ := strconv.Atoi(os.Getenv("TD")); return n }()
