@@ -3,6 +3,7 @@ package app
 import (
 	"context"
 	"errors"
+	"maps"
 	"os"
 	"path/filepath"
 	"sync"
@@ -91,9 +92,7 @@ func (r *recordFolders) devices(folder *watch.Folder, own nodes.Map, hosts []str
 	}
 	names := nodes.Map{}
 	for _, m := range []nodes.Map{r.maps[folder.Dir], own} {
-		for host, devices := range m {
-			names[host] = devices
-		}
+		maps.Copy(names, m)
 	}
 	resolver := nodes.New([]*topology.Graph{graph}, names)
 	for i, host := range hosts {

@@ -3,6 +3,7 @@ package bench
 import (
 	"encoding/json"
 	"math/rand/v2"
+	"slices"
 
 	"github.com/giverny/giverny/search"
 )
@@ -60,10 +61,8 @@ func (h *Hardware) fault() fault {
 func (h *Hardware) with(needs []need, n need) []need {
 	for _, have := range needs {
 		for _, d := range have.dims {
-			for _, k := range n.dims {
-				if d == k {
-					return needs
-				}
+			if slices.Contains(n.dims, d) {
+				return needs
 			}
 		}
 	}
