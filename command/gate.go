@@ -134,7 +134,7 @@ func (g *gate) permission(c *schema.Command, now schema.Instant) verdict {
 		v.runTime = g.harmless.Limits().RunTime
 		return v
 	}
-	allowed, no := g.acting.Allowed(safety.Order{ID: c.ID, Principal: c.Principal, Kind: c.Kind, Agent: g.agent, AtNanos: int64(now)})
+	allowed, no := g.acting.Allowed(safety.Order{Principal: c.Principal, Kind: c.Kind, Agent: g.agent, AtNanos: int64(now)})
 	if no == nil && g.judgeArguments != nil {
 		no = g.judgeArguments(c)
 	}
