@@ -55,7 +55,7 @@ type Webhook struct {
 
 // New returns a webhook for a valid configuration, with its files in dir. Nothing is sent before Run.
 func New(cfg Config, dir string, rec *record.Recorder, log *slog.Logger) (*Webhook, error) {
-	files := cfg.TLS.Files()
+	files := cfg.TLS.files()
 	config, err := files.Load()
 	if err != nil {
 		return nil, fmt.Errorf("webhook %s: tls.%w", cfg.Name, err)

@@ -34,7 +34,7 @@ type recordFolders struct {
 
 // newRecordFolders creates the watcher; nil if no folder is watched. It reads only node
 // maps.
-func newRecordFolders(cfg *config.Config, agent string, deps AgentDeps) (*recordFolders, error) {
+func newRecordFolders(cfg *config.Config, agent string, deps agentDeps) (*recordFolders, error) {
 	watched := cfg.Collect.Collectives
 	if !watched.Enabled() {
 		return nil, nil
