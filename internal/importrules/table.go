@@ -46,7 +46,7 @@ var Architecture = []Row{
 	// Transport, and assembling counters to one snapshot per interval.
 	{Package: "ingest/envelope", May: []string{"internal/scratch"}, Kind: Pure},
 	{Package: "ingest/clockcheck", Kind: Pure},
-	{Package: "ingest/window", May: []string{"topology"}, Tests: []string{"internal/test/cputime"}, Kind: Pure},
+	{Package: "ingest/window", May: []string{"internal/scratch", "topology"}, Tests: []string{"internal/test/cputime"}, Kind: Pure},
 	{Package: "ingest/spool", May: []string{"internal/atomicfile", "internal/dirlock"}},
 	{Package: "ingest/kafka", May: []string{"ingest/envelope", "ingest/spool", "internal/boot", "internal/retry", "internal/secret", "internal/tlsfile"}, Tests: []string{"ingest/kafka/embedded"}},
 	{Package: "ingest/kafka/embedded", May: []string{"ingest/kafka", "internal/dirlock"}, Tests: []string{"internal/secret"}},
@@ -110,7 +110,7 @@ var Architecture = []Row{
 	// The simulator and its ground truth.
 	{Package: "simulate/routing", May: []string{"topology"}, Kind: Pure},
 	{Package: "simulate/heap", Kind: Pure},
-	{Package: "simulate/fluid", May: []string{"simulate/heap", "simulate/routing", "topology"}, Kind: Pure},
+	{Package: "simulate/fluid", May: []string{"internal/scratch", "simulate/heap", "simulate/routing", "topology"}, Kind: Pure},
 	{Package: "simulate/telemetry", May: []string{"simulate/fluid", "simulate/routing", "topology"}, Kind: Pure},
 	{Package: "simulate/packet", May: []string{"simulate/heap", "simulate/routing", "topology"}, Tests: []string{"internal/test/cputime"}, Kind: Pure},
 	{Package: "simulate/incident", May: []string{"collective", "collective/detect", "simulate/packet", "simulate/routing", "topology"}, Kind: Pure},
