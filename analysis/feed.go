@@ -223,7 +223,7 @@ func newFeeds() *feeds {
 // digestOfJob hashes the fields of a job beyond its key.
 func digestOfJob(j *schema.Job) uint64 {
 	h := fnv.New64a()
-	fmt.Fprintf(h, "%q%q%q%d", j.Name, j.User, j.State, j.End)
+	fmt.Fprintf(h, "%q%q%q%d;", j.Name, j.User, j.State, j.End)
 	for _, node := range j.Nodes {
 		io.WriteString(h, node)
 		h.Write([]byte{0xFF}) // does not occur in UTF-8
