@@ -110,6 +110,7 @@ func (c *completion) take(nowNanos int64) *rewind {
 type Revised struct {
 	StartNanos int64
 	Revision   uint32
+	Values     int // of links, of all metrics together
 }
 
 // cutOff finds a completion that a crash has interrupted. Revisions only rise

@@ -280,6 +280,32 @@ func TestAPollThatIsHeldUpABitIsNotLost(t *testing.T) {
 	}
 }
 
+// The brokers answer but take no records, as when too few replicas are in sync, and the process ends meanwhile: the
+// intervals that it closed without the readings are completed by the next one.
+func TestIntervalsThatClosedBeforeARestartAreCompleted(t *testing.T) {
+	for stop := 31 * time.Second; stop < 50*time.Second; stop += 1700 * time.Millisecond {
+		t.Run(stop.String(), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				r, g, b := newRig(), graphOf(t, "f", "torus:4x4x4"), &broker{}
+				ctx, cancel := context.WithCancel(t.Context())
+				var wg sync.WaitGroup
+				for i := range 4 {
+					a := &spooler{broker: b, graph: g, name: fmt.Sprintf("n%d", i), share: i, all: 4, perDrain: 1,
+						cut: func(since time.Duration) bool { return since > 29500*time.Millisecond && since < 50*time.Second }}
+					wg.Go(func() { time.Sleep(time.Duration(1+i) * time.Millisecond); a.run(ctx) })
+				}
+				began := time.Now()
+				runFor(t, stop, r.fabric(t, g, one(&logSource{broker: b})))
+				time.Sleep(time.Until(began.Add(55 * time.Second))) // the next process finds all readings in the log
+				runFor(t, time.Until(began.Add(120*time.Second)), r.fabric(t, g, one(&logSource{broker: b})))
+				cancel()
+				wg.Wait()
+				checkWhole(t, g, r.store.stored("f"), began, 110)
+			})
+		})
+	}
+}
+
 // If readings are always later than allowed_lateness, the state says so and what to set; with that set, all is well.
 func TestReadingsThatAreAlwaysLate(t *testing.T) {
 	for _, c := range []struct {

@@ -158,7 +158,18 @@ func (f *Fabric) resume(ctx context.Context, back *rewind, sources []Source) (*r
 	if err == nil {
 		r.core, err = f.resumeAfter(ctx, r.last)
 	}
+	if err == nil {
+		r.core.Stored(valuesOf(stored))
+	}
 	return r, err
+}
+
+func valuesOf(stored []Revised) map[int64]int {
+	values := make(map[int64]int, len(stored))
+	for _, s := range stored {
+		values[s.StartNanos] = s.Values
+	}
+	return values
 }
 
 // resumeAfter makes the core that continues after an interval: with the saved
