@@ -347,3 +347,25 @@ func TestPollCutsNoReadShort(t *testing.T) {
 		t.Errorf("%d reads began and %d were cut short, want %d and 0", begun, cut, polls)
 	}
 }
+
+// A source that has nothing to read is in the log once, and in its state until it has.
+func TestASourceWithNothingToRead(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		source := &fake{}
+		r := newRig(t, source, nil)
+		r.run(t, 5*time.Second)
+		if state := r.poller.State(); state != "nothing read in the last poll: 0 devices listed, 0 failed" {
+			t.Errorf("state %q", state)
+		}
+		source.devices = []collectors.Device{steady("a")}
+		r.run(t, 5*time.Second)
+		if state := r.poller.State(); state != "" {
+			t.Errorf("state %q of a source that is read", state)
+		}
+		for _, says := range []string{"collectors: nothing to read", "collectors: reading"} {
+			if n := strings.Count(r.log.String(), says); n != 1 {
+				t.Errorf("%q is in the log %d times:\n%s", says, n, r.log)
+			}
+		}
+	})
+}

@@ -129,7 +129,7 @@ func (f *Fabric) Status() schema.NetworkForecast { return f.watch.status() }
 // for, and which are incomplete; "" if there is nothing to report.
 func (f *Fabric) State() string {
 	if f.standby.Load() {
-		return "standby: this process does not own the fabric: another one analyses it, or Kafka is unreachable"
+		return "standby: this process does not own the fabric: another one analyses it, unless faults name Kafka or its consumer group"
 	}
 	f.mu.Lock()
 	in := f.intake

@@ -32,7 +32,7 @@ var Architecture = []Row{
 	{Package: "topology", May: []string{"internal/plural", "internal/yamldoc"}, Kind: Pure},
 
 	// Sources: from a device, a file or a scheduler to readings and events.
-	{Package: "collectors", May: []string{"internal/retry"}},
+	{Package: "collectors", May: []string{"internal/plural", "internal/retry"}},
 	{Package: "collectors/...", May: []string{"collectors", "internal/boot", "internal/bounded", "internal/retry", "topology"}, Tests: []string{"ingest/window"}},
 	{Package: "collectors/nodes", May: []string{"topology"}, Kind: Pure},
 	{Package: "collectors/jobline", May: []string{"collectors/nodes"}, Kind: Pure},

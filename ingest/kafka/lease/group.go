@@ -1,8 +1,10 @@
 package lease
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"maps"
 	"slices"
@@ -47,12 +49,13 @@ type Group struct {
 	joining   bool
 	renewed   time.Duration // send time of the newest heartbeat that succeeded
 	unsettled time.Duration // send time of the first heartbeat that reported the current rebalance; 0: none
+	trouble   error         // of the last join or heartbeat; nil if it succeeded
 }
 
 // New returns the membership of a process that can own the given fabrics, by partition. session is the
 // coordinator's session timeout; now is a monotonic clock such as Clock.
 func New(coordinator Coordinator, session time.Duration, fabrics map[int]string, now func() time.Duration, log *slog.Logger) *Group {
-	g := &Group{coordinator: coordinator, session: session, now: now, log: log, fabrics: map[int]*ownership{}, again: make(chan struct{}, 1)}
+	g := &Group{coordinator: coordinator, session: session, now: now, log: log, fabrics: map[int]*ownership{}, again: make(chan struct{}, 1), renewed: now()}
 	for partition, fabric := range fabrics {
 		g.fabrics[partition] = &ownership{name: fabric, changed: make(chan struct{})}
 	}
@@ -61,6 +64,25 @@ func New(coordinator Coordinator, session time.Duration, fabrics map[int]string,
 
 // Of returns a lease of a fabric's partition, for one holder.
 func (g *Group) Of(partition int) *Lease { return &Lease{group: g, fabric: g.fabrics[partition]} }
+
+// outsideSessions is for how many session timeouts a process may be outside the group and still be ready: as long as
+// the brokers need to replace the group's coordinator.
+const outsideSessions = 3
+
+// Ready returns nil while this process is a member of the group, or was so until lately; otherwise what keeps it out.
+// Without this a process that cannot join would look like one on standby.
+func (g *Group) Ready(context.Context) error {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	outside := g.now() - g.renewed
+	if outside < outsideSessions*g.session {
+		return nil
+	}
+	return fmt.Errorf("for %v the consumer group that distributes the fabrics has not answered; its coordinator, one of the brokers, may be down, or too few replicas of __consumer_offsets in sync: %w",
+		outside.Round(time.Second), cmp.Or(g.trouble, errNoAnswer))
+}
+
+var errNoAnswer = errors.New("no answer")
 
 // Run maintains the membership until ctx ends, and then leaves the group, so that the others take over at
 // once. The holders must have released by then.
@@ -97,6 +119,7 @@ func (g *Group) keepJoined(ctx context.Context) {
 	for failures := 0; ctx.Err() == nil; {
 		if err := g.rebalance(ctx); err != nil {
 			failures++
+			g.failed(err)
 			if failures == 1 && ctx.Err() == nil {
 				g.log.Warn("lease: joining the group failed, retrying", "error", err)
 			}
@@ -178,6 +201,13 @@ func (g *Group) enter(m kafka.Member, sent time.Duration) {
 	g.member, g.renewed = m, max(g.renewed, sent)
 }
 
+// failed records an error of a join, for Ready.
+func (g *Group) failed(err error) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.trouble = err
+}
+
 // refused handles an error of a join.
 func (g *Group) refused(err error) {
 	if errors.Is(err, kafka.ErrExpelled) {
@@ -192,7 +222,7 @@ func (g *Group) refused(err error) {
 func (g *Group) take(assigned []int, renewed time.Duration) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.renewed, g.unsettled = max(g.renewed, renewed), 0
+	g.renewed, g.unsettled, g.trouble = max(g.renewed, renewed), 0, nil
 	for partition, f := range g.fabrics {
 		switch mine := slices.Contains(assigned, partition); {
 		case mine && f.granted == nil:
@@ -239,6 +269,7 @@ func (g *Group) heartbeat(ctx context.Context) {
 
 // answered handles the result of a heartbeat; g.mu is held.
 func (g *Group) answered(err error, sent time.Duration) {
+	g.trouble = err
 	switch {
 	case err == nil:
 		g.renewed, g.unsettled = max(g.renewed, sent), 0
@@ -273,7 +304,7 @@ func (g *Group) expire() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.owns() && !g.fresh() {
-		g.lose("not renewed in time: this process hung, or Kafka is unreachable")
+		g.lose("not renewed in time: this process hung, or the coordinator of the group, one of the brokers, did not answer")
 	}
 }
 

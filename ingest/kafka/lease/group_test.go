@@ -304,8 +304,14 @@ func TestJoinAndLeaveFail(t *testing.T) {
 		if _, _, err := held.Guard(t.Context()); !errors.Is(err, kafka.ErrFenced) {
 			t.Errorf("may write without a lease: %v", err)
 		}
+		if err := group.Ready(t.Context()); !errors.Is(err, errCut) {
+			t.Errorf("outside the group for a minute, ready says %v", err)
+		}
 		way.set(func(l *link) { l.join = nil })
 		time.Sleep(session)
+		if err := group.Ready(t.Context()); err != nil {
+			t.Errorf("in the group again, ready says %v", err)
+		}
 		if _, release, err := held.Acquire(t.Context()); err != nil {
 			t.Error(err)
 		} else {
