@@ -143,7 +143,7 @@ func (p *Poller) poll(ctx context.Context) {
 	if ctx.Err() == nil { // otherwise the failures were caused by the stop
 		p.recordFailures(append(results, listed))
 		p.unread.logNew(p.log)
-		if len(p.failing) == 0 { // failures have lines of their own
+		if p.trouble.polls == 0 { // failures have lines of their own
 			p.quiet.note(len(devices), rows, p.log)
 		}
 		p.metrics.devices.Set(float64(len(devices)))
