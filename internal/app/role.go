@@ -72,6 +72,7 @@ func (p *Process) assemble(r Role, fabrics []Fabric) (*Parts, error) {
 		errs = append(errs, parts.makePages())
 	}
 	if r.Analyse {
+		p.warnOfRetention(fabrics)
 		parts.makeLeases()
 		if err := parts.makeFeedback(); err != nil {
 			errs = append(errs, err)

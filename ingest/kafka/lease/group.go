@@ -49,13 +49,15 @@ type Group struct {
 	joining   bool
 	renewed   time.Duration // send time of the newest heartbeat that succeeded
 	unsettled time.Duration // send time of the first heartbeat that reported the current rebalance; 0: none
+	assigned  bool          // fabrics have been distributed in the generation that this process has joined
+	settled   time.Duration // send time of the newest heartbeat that succeeded in such a generation
 	trouble   error         // of the last join or heartbeat; nil if it succeeded
 }
 
 // New returns the membership of a process that can own the given fabrics, by partition. session is the
 // coordinator's session timeout; now is a monotonic clock such as Clock.
 func New(coordinator Coordinator, session time.Duration, fabrics map[int]string, now func() time.Duration, log *slog.Logger) *Group {
-	g := &Group{coordinator: coordinator, session: session, now: now, log: log, fabrics: map[int]*ownership{}, again: make(chan struct{}, 1), renewed: now()}
+	g := &Group{coordinator: coordinator, session: session, now: now, log: log, fabrics: map[int]*ownership{}, again: make(chan struct{}, 1), settled: now()}
 	for partition, fabric := range fabrics {
 		g.fabrics[partition] = &ownership{name: fabric, changed: make(chan struct{})}
 	}
@@ -69,16 +71,16 @@ func (g *Group) Of(partition int) *Lease { return &Lease{group: g, fabric: g.fab
 // the brokers need to replace the group's coordinator.
 const outsideSessions = 3
 
-// Ready returns nil while this process is a member of the group, or was so until lately; otherwise what keeps it out.
-// Without this a process that cannot join would look like one on standby.
+// Ready returns nil while the group assigns fabrics to this process, perhaps none, or did so until lately; otherwise what
+// prevents that. Without this a process that cannot join would look like one on standby.
 func (g *Group) Ready(context.Context) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	outside := g.now() - g.renewed
+	outside := g.now() - g.settled
 	if outside < outsideSessions*g.session {
 		return nil
 	}
-	return fmt.Errorf("for %v the consumer group that distributes the fabrics has not answered; its coordinator, one of the brokers, may be down, or too few replicas of __consumer_offsets in sync: %w",
+	return fmt.Errorf("for %v the consumer group has not distributed the fabrics; its coordinator, one of the brokers, may be down, or too few replicas of __consumer_offsets in sync: %w",
 		outside.Round(time.Second), cmp.Or(g.trouble, errNoAnswer))
 }
 
@@ -198,7 +200,7 @@ func (g *Group) endJoin() {
 func (g *Group) enter(m kafka.Member, sent time.Duration) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.member, g.renewed = m, max(g.renewed, sent)
+	g.member, g.renewed, g.assigned = m, max(g.renewed, sent), false
 }
 
 // failed records an error of a join, for Ready.
@@ -222,7 +224,8 @@ func (g *Group) refused(err error) {
 func (g *Group) take(assigned []int, renewed time.Duration) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.renewed, g.unsettled, g.trouble = max(g.renewed, renewed), 0, nil
+	g.renewed, g.unsettled = max(g.renewed, renewed), 0
+	g.assigned, g.settled, g.trouble = true, renewed, nil
 	for partition, f := range g.fabrics {
 		switch mine := slices.Contains(assigned, partition); {
 		case mine && f.granted == nil:
@@ -269,10 +272,12 @@ func (g *Group) heartbeat(ctx context.Context) {
 
 // answered handles the result of a heartbeat; g.mu is held.
 func (g *Group) answered(err error, sent time.Duration) {
-	g.trouble = err
 	switch {
 	case err == nil:
 		g.renewed, g.unsettled = max(g.renewed, sent), 0
+		if g.assigned {
+			g.settled, g.trouble = max(g.settled, sent), nil
+		}
 	case errors.Is(err, kafka.ErrRebalance):
 		// The group considers the member alive, and does not assign its partitions to others until it fails to
 		// rejoin in time: renewals end long before that.
