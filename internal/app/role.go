@@ -271,7 +271,7 @@ func (parts *Parts) makeWatcher() (err error) {
 
 // RunRole creates the parts of a role and runs them until ctx is cancelled.
 func (p *Process) RunRole(ctx context.Context, r Role, fabrics []Fabric) error {
-	l, err := p.Listen()
+	l, err := p.listenPatiently(ctx)
 	if err != nil {
 		return err
 	}
