@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/giverny/giverny/ingest/window"
+	"github.com/giverny/giverny/internal/plural"
 	"github.com/giverny/giverny/schema"
 )
 
@@ -135,5 +136,5 @@ func highest(stored []Revised) (revision uint32) {
 
 // describe describes the pending completion.
 func (c *completion) describe() string {
-	return fmt.Sprintf("%d intervals lack late readings and will be completed", c.intervals())
+	return fmt.Sprintf("%s late readings and will be completed", plural.Count(int(c.intervals()), "interval lacks", "intervals lack"))
 }
