@@ -17,6 +17,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/testutil"
 
 	"github.com/giverny/giverny/analysis"
+	"github.com/giverny/giverny/internal/test/journal"
 	"github.com/giverny/giverny/internal/test/racing"
 	"github.com/giverny/giverny/schema"
 	"github.com/giverny/giverny/topology"
@@ -352,6 +353,43 @@ func TestReadingsThatAreAlwaysLate(t *testing.T) {
 			})
 		})
 	}
+}
+
+// One agent is always late: the analyser goes back more and more rarely, at most every quarter of complete_within, and the
+// log has the first few times and one line that says what that costs, not a line each time.
+func TestCompletionsThatRecurAreLoggedOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r, g, b := newRig(), graphOf(t, "f", "torus:4x4x4"), &broker{}
+		ctx, cancel := context.WithCancel(t.Context())
+		var wg sync.WaitGroup
+		for i := range 4 {
+			a := &spooler{broker: b, graph: g, name: fmt.Sprintf("n%d", i), share: i, all: 4, perDrain: 20}
+			if i == 3 {
+				a.delay = 9 * time.Second
+			}
+			wg.Go(func() { a.run(ctx) })
+		}
+		cfg, log := analysis.DefaultConfig(), &journal.Journal{}
+		cfg.Window.Interval, cfg.Segment.MinLinks, cfg.CompleteWithin = time.Second, 4, 4*time.Minute
+		cfg.Window.MaxSkew = time.Minute // the delay is not a clock that is behind
+		f, err := New(g, cfg, Deps{Log: slog.New(slog.NewTextHandler(log, nil)), Metrics: r.metrics, Sources: one(&logSource{broker: b}), Store: r.store})
+		if err != nil {
+			t.Fatal(err)
+		}
+		runFor(t, 15*time.Minute, f)
+		cancel()
+		wg.Wait()
+		rewinds := testutil.ToFloat64(r.metrics.rewinds.WithLabelValues("f"))
+		if rewinds < 8 || rewinds > 18 {
+			t.Errorf("%v rewinds in 15 minutes, want about one a minute", rewinds)
+		}
+		text := log.String()
+		for says, want := range map[string][2]int{"going back to complete": {1, 5}, "late again and again": {1, 1}, "resuming after": {1, 6}, "it will be completed": {1, 6}} {
+			if n := strings.Count(text, says); n < want[0] || n > want[1] {
+				t.Errorf("%q is in the log %d times, want %v", says, n, want)
+			}
+		}
+	})
 }
 
 // slow is a follower that takes an hour for a result.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"math"
 	"time"
 
@@ -193,7 +194,11 @@ func (f *Fabric) resumeAfter(ctx context.Context, last schema.Interval) (*analys
 	if err := core.Resume(stored); err != nil {
 		f.log.Warn("analysis: some stored regions cannot pass on their identity", "error", err)
 	}
-	f.log.Info("analysis: resuming after the last stored interval", "interval", last.String(), "learned", learned.DurationNanos > 0)
+	level := slog.LevelInfo
+	if f.completion.saidRecurring {
+		level = slog.LevelDebug
+	}
+	f.log.Log(ctx, level, "analysis: resuming after the last stored interval", "interval", last.String(), "learned", learned.DurationNanos > 0)
 	return core, nil
 }
 
