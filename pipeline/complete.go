@@ -34,8 +34,8 @@ type completion struct {
 	notBefore       int64
 	displacedNanos  int64 // the maximum by which rows were out of order, since the last rewind
 	pauseNanos      int64
-	saidRecurring   bool
 	recurring       bool // the last rewinds followed each other as soon as they could
+	saidRecurring   bool // the log says so
 
 	going *rewind // until the sources have been read up to the present again
 }

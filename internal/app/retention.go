@@ -50,5 +50,6 @@ func keptEmbedded(cfg *config.Config, f *Fabric) time.Duration {
 			perInterval += len(f.Graph.LinksAt(d)) / 2 * bytesPerSwitchPort // a port has a link each way
 		}
 	}
-	return time.Duration(float64(limit) / float64(max(perInterval, 1)) * float64(f.Interval()))
+	const most = 100 * 365 * 24 * time.Hour // a small fabric with long intervals would overflow
+	return time.Duration(min(float64(limit)/float64(max(perInterval, 1))*float64(f.Interval()), float64(most)))
 }

@@ -20,6 +20,7 @@ func TestAShortRetentionIsWarnedOf(t *testing.T) {
 		says     string
 	}{
 		"a small fabric":  {"fattree:k=4", func(*config.Config) {}, ""},
+		"a huge limit":    {"fattree:k=4", func(c *config.Config) { c.Kafka.Broker.RetentionBytes = 1 << 60 }, ""},
 		"ten thousand":    {"fattree:k=36", func(*config.Config) {}, "estimate=30m0s"},
 		"with more room":  {"fattree:k=36", func(c *config.Config) { c.Kafka.Broker.RetentionBytes = 4 << 30 }, ""},
 		"without a limit": {"fattree:k=36", func(c *config.Config) { c.Kafka.Broker.RetentionBytes = -1 }, ""},
