@@ -314,8 +314,8 @@ func TestReadingsThatAreAlwaysLate(t *testing.T) {
 		reason   schema.UnknownReason
 		says     string
 	}{
-		{0, schema.LateReadings, "readings arrive up to 9s after they were taken, and intervals wait for 2s: set allowed_lateness of the fabric to 1"},
-		{5 * time.Second, schema.LateReadings, "intervals wait for 5s: set allowed_lateness of the fabric to 1"},
+		{0, schema.LateReadings, "readings arrive up to 9s after they were taken, and intervals wait for 2s: after a failure of a broker this passes; if it lasts, set allowed_lateness of the fabric to 1"},
+		{5 * time.Second, schema.LateReadings, "intervals wait for 5s: after a failure of a broker this passes; if it lasts, set allowed_lateness of the fabric to 1"},
 		{11 * time.Second, "", ""},
 	} {
 		t.Run(c.lateness.String(), func(t *testing.T) {
