@@ -313,7 +313,7 @@ func TestJoinAndLeaveFail(t *testing.T) {
 			t.Errorf("in the group again, ready says %v", err)
 		}
 		way.set(func(l *link) { l.sync = cutOff }) // as with too few replicas of the offsets topic
-		go func() { // a second process makes the group rebalance
+		go func() {                                // a second process makes the group rebalance
 			peer := join(b, 1, 0)
 			time.Sleep(time.Minute)
 			peer.stop()
