@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/giverny/giverny/ingest/window"
 	"github.com/giverny/giverny/schema"
 	"github.com/giverny/giverny/segment/tracking"
 	"github.com/giverny/giverny/topology"
@@ -146,4 +147,23 @@ func (c *Core) Resume(stored []Interval) error {
 	}
 	c.recalled = Feeds{}
 	return errors.Join(errs...)
+}
+
+// Stored tells how many values, of all metrics together, stored intervals have, by their starts. If the input that a new
+// process reads again gives one of them more, it was stored too early: TakeLost then reports it, as it would have for the
+// process that stored it.
+func (c *Core) Stored(values map[int64]int) { c.stored = values }
+
+// compare compares an interval that is already stored with what its input gives now.
+func (c *Core) compare(snap *schema.Snapshot) {
+	at := snap.Interval
+	had, known := c.stored[at.StartNanos]
+	delete(c.stored, at.StartNanos)
+	now := 0
+	for i := range snap.Series {
+		now += snap.Series[i].Count
+	}
+	if known && now > had {
+		c.storedLost.Add(window.Lost{Rows: now - had, FirstNanos: at.StartNanos, LastNanos: at.EndNanos() - 1, SlackNanos: at.DurationNanos})
+	}
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"log/slog"
 	"path/filepath"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -31,9 +32,10 @@ type agent struct {
 	orders  orders
 	signer  *command.Signer // for results; nil: unsigned
 	feeds   *feedSet
-	records *recordFolders              // nil if no folders are watched
-	every   time.Duration               // the fabric's interval
-	queue   atomic.Pointer[spool.Spool] // nil until opened
+	records *recordFolders                       // nil if no folders are watched
+	every   time.Duration                        // the fabric's interval
+	queue   atomic.Pointer[spool.Spool]          // nil until opened
+	pollers atomic.Pointer[[]*collectors.Poller] // nil until made
 }
 
 // agentDeps are the dependencies of an agent. All are required.
@@ -96,6 +98,21 @@ func (a *agent) spoolState() string {
 	return ""
 }
 
+// sourcesState names the sources whose last poll found nothing to read; "" if there are none.
+func (a *agent) sourcesState() string {
+	pollers := a.pollers.Load()
+	if pollers == nil {
+		return ""
+	}
+	var silent []string
+	for _, p := range *pollers {
+		if state := p.State(); state != "" {
+			silent = append(silent, p.Health().Collector+": "+state)
+		}
+	}
+	return strings.Join(silent, "; ")
+}
+
 // stages opens the spool, and returns the pollers and the stages that send their
 // records, in the order of the data.
 func (a *agent) stages() (pollers, sending []lifecycle.Stage, err error) {
@@ -126,6 +143,7 @@ func (a *agent) stages() (pollers, sending []lifecycle.Stage, err error) {
 		list = append(list, poller)
 		pollers = append(pollers, lifecycle.Stage{Name: "poller " + source.Collector.Name(), Run: poller.Run})
 	}
+	a.pollers.Store(&list)
 	// Feeds have their own emitter, so that rows waiting for Kafka do not block counters.
 	a.feeds.out.emitter = emitter.New(sink, a.parts)
 	for _, runner := range a.feeds.runners() {

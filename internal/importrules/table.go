@@ -32,7 +32,7 @@ var Architecture = []Row{
 	{Package: "topology", May: []string{"internal/plural", "internal/yamldoc"}, Kind: Pure},
 
 	// Sources: from a device, a file or a scheduler to readings and events.
-	{Package: "collectors"},
+	{Package: "collectors", May: []string{"internal/plural"}},
 	{Package: "collectors/...", May: []string{"collectors", "internal/boot", "internal/bounded", "internal/retry", "topology"}, Tests: []string{"ingest/window"}},
 	{Package: "collectors/nodes", May: []string{"topology"}, Kind: Pure},
 	{Package: "collectors/jobline", May: []string{"collectors/nodes"}, Kind: Pure},
@@ -105,7 +105,7 @@ var Architecture = []Row{
 	{Package: "analysis", May: []string{"diagnose", "ingest/clockcheck", "ingest/window", "internal/codec", "linkhealth", "segment", "segment/tracking", "topology"}, Tests: []string{"simulate/scenario"}, Kind: Pure},
 
 	// The runtime of a fabric: sources, analysis, sinks.
-	{Package: "pipeline", May: []string{"analysis", "ingest/clockcheck", "ingest/emitter", "ingest/envelope", "ingest/kafka", "ingest/window", "internal/retry", "store", "store/read", "topology"}, Tests: []string{"ingest/kafka/embedded", "ingest/spool"}},
+	{Package: "pipeline", May: []string{"analysis", "ingest/clockcheck", "ingest/emitter", "ingest/envelope", "ingest/kafka", "ingest/window", "internal/plural", "internal/retry", "store", "store/read", "topology"}, Tests: []string{"ingest/kafka/embedded", "ingest/spool"}},
 
 	// The simulator and its ground truth.
 	{Package: "simulate/routing", May: []string{"topology"}, Kind: Pure},
@@ -156,7 +156,7 @@ var Architecture = []Row{
 
 	// Actions on the results, outside of this program.
 	{Package: "feedback", May: []string{"collectors/nodes", "feedback/...", "topology"}, Tests: []string{"internal/secret"}},
-	{Package: "feedback/score", May: []string{"topology"}, Kind: Pure},
+	{Package: "feedback/score", May: []string{"internal/plural", "topology"}, Kind: Pure},
 	{Package: "feedback/policy", May: []string{"command/safety"}, Kind: Pure},
 	{Package: "feedback/notice", Kind: Pure},
 	{Package: "feedback/record"},
@@ -164,11 +164,11 @@ var Architecture = []Row{
 	{Package: "feedback/slurm", May: []string{"feedback/policy", "feedback/reconcile", "internal/bounded", "internal/secret", "internal/tlsfile"}},
 	{Package: "feedback/kubernetes", May: []string{"command/safety", "feedback/policy", "feedback/reconcile", "feedback/record", "internal/incluster", "internal/secret", "internal/tlsfile"}},
 	{Package: "feedback/webhook", May: []string{"feedback/notice", "feedback/record", "internal/atomicfile", "internal/dirlock", "internal/retry", "internal/secret", "internal/tlsfile"}},
-	{Package: "feedback/alertmanager", May: []string{"feedback/notice", "feedback/record", "internal/secret", "internal/tlsfile"}},
+	{Package: "feedback/alertmanager", May: []string{"feedback/notice", "feedback/record", "internal/plural", "internal/secret", "internal/tlsfile"}},
 
 	// User interfaces and APIs.
 	{Package: "dashboards/grafana", Tests: []string{"store"}, Kind: Pure},
-	{Package: "dashboards", May: []string{"collective", "collective/report", "dashboards/operation", "feedback/score", "hostping", "internal/access", "internal/problem", "search/known", "search/report", "store/read", "topology"}, Tests: []string{"analysis", "collective/detect", "dashboards/openapi", "hostping/order", "hostping/run", "hostping/simulated", "simulate/incident", "simulate/scenario", "store", "store/engine"}},
+	{Package: "dashboards", May: []string{"collective", "collective/report", "dashboards/operation", "feedback/score", "hostping", "internal/access", "internal/plural", "internal/problem", "search/known", "search/report", "store/read", "topology"}, Tests: []string{"analysis", "collective/detect", "dashboards/openapi", "hostping/order", "hostping/run", "hostping/simulated", "simulate/incident", "simulate/scenario", "store", "store/engine"}},
 	{Package: "dashboards/operation", May: []string{"internal/access", "internal/problem"}},
 	{Package: "dashboards/openapi", May: []string{"dashboards/operation", "internal/problem", "internal/test/refdocs"}, Kind: Testing},
 
