@@ -204,7 +204,7 @@ func TestACongestionEventInAPause(t *testing.T) {
 	h, _ := openInAPause(t)
 	page := browse(t, h.url+flat)
 	page.await(shown)
-	if got := page.eval(`document.getElementById("rce").textContent`); got != "Congestion event, last High 18 s ago" {
+	if got := page.eval(`document.getElementById("rce").textContent`); got != "Congestion event, High 18 s ago" {
 		t.Errorf("the page says %q", got)
 	}
 }
@@ -213,7 +213,7 @@ func TestACongestionEventInAPause(t *testing.T) {
 func TestACongestionEventAboveEveryPage(t *testing.T) {
 	h, g := openInAPause(t)
 	page := browse(t, h.url+"/?page=jobs")
-	page.await(`document.getElementById("rce").textContent === "Congestion event, last High 18 s ago"`)
+	page.await(`document.getElementById("rce").textContent === "Congestion event, High 18 s ago"`)
 	calm := busy(g, noon+second)
 	calm.Congestion = nil
 	h.announce(calm)

@@ -116,9 +116,10 @@ export class Page implements App {
       const list = await fabrics();
       if (this.model !== null) return; // another was chosen meanwhile
       this.fabrics = list;
-      const summary = list.find((f) => f.name === name) ?? list[0];
-      if (!summary) { this.notice("No fabric", "No fabric is configured. Add one under fabrics in the configuration file, and restart Giverny."); return; }
       if (name && name !== this.state.fabric) return;
+      const summary = name ? list.find((f) => f.name === name) : list[0];
+      if (!summary && list.length) { this.missing(name, list); return; }
+      if (!summary) { this.notice("No fabric", "No fabric is configured. Add one under fabrics in the configuration file, and restart Giverny."); return; }
       this.model = new Model(summary);
       this.picked = this.state.metric !== "";
       if (this.state.fabric !== summary.name) { this.state.fabric = summary.name; history.replaceState(null, "", write(this.state)); }
@@ -126,6 +127,15 @@ export class Page implements App {
       this.mapper.clear();
       await this.refresh();
     } catch (e) { this.fail(e); }
+  }
+
+  /** missing offers the other fabrics: those of an old address are not silently replaced by another one's picture. */
+  private missing(name: string, list: FabricSummary[]) {
+    const none = new Option("", "", true, true);
+    none.hidden = true;
+    $("fabric").replaceChildren(none, ...list.map((f) => new Option(f.name, f.name)));
+    setText($("status"), "no fabric " + name);
+    this.notice(`No fabric ${name}`, `The address names a fabric that is not configured here. Choose one at the top: ${list.map((f) => f.name).join(", ")}.`);
   }
 
   async refresh(): Promise<void> {

@@ -307,7 +307,7 @@ export class FlatView implements MapView {
     c.fillStyle = colours().ink;
     const written: string[] = [];
     for (const l of this.layout.labels) {
-      const size = Math.min(14, l.size * s);
+      const size = Math.max(l.least ?? 0, Math.min(14, l.size * s));
       if (size < 6.5) continue;
       const x = ox + l.x * s, y = oy + l.y * s, room = l.room * s - 2;
       if (x < -200 || y < -20 || x > w + 200 || y > h + 20 || room < size * .5) continue; // not even one letter

@@ -12,6 +12,8 @@ const kinds: Record<string, string> = { incast: "incast", slow_receiver: "slow r
 export type Jobs = Map<string, Job>;
 export const jobName = (id: string, jobs: Jobs) => "job " + id + (jobs.get(id)?.name ? ` (${jobs.get(id)!.name})` : "");
 
+export const causeName = (cause: string) => classes[cause] ?? words(cause);
+
 /** accusation is a job with the numbers that speak against it, those alone. */
 function accusation(j: AccusedJob, jobs: Jobs): string {
   const lag = j.lag_seconds ? ` at a lag of ${Math.round(j.lag_seconds)} s` : "";
@@ -42,7 +44,7 @@ function factsOf(d: Diagnosis, jobs: Jobs): [string, string[]][] {
 }
 
 /** headline is the verdict; that no cause is known is nothing to be sure of. */
-export const headline = (d: Diagnosis) => d.cause.class === "unknown" ? classes.unknown : `${classes[d.cause.class] ?? words(d.cause.class)}, ${sure(d.cause.confidence)} sure`;
+export const headline = (d: Diagnosis) => d.cause.class === "unknown" ? classes.unknown : `${causeName(d.cause.class)}, ${sure(d.cause.confidence)} sure`;
 
 /** inShort is the verdict in one line of a list: who or what is to blame. */
 export function inShort(d: Diagnosis, jobs: Jobs): string {
@@ -50,7 +52,7 @@ export function inShort(d: Diagnosis, jobs: Jobs): string {
   const job = d.jobs?.[0] && jobName(d.jobs[0].job_id, jobs), failure = d.failures?.[0];
   const of: Record<string, string | undefined> = { system: job && `load of ${job}`, intra_application: job && `${job} congests itself`, failure: failure && [words(failure.kind), plainName(failure.device), failure.port].filter(Boolean).join(" ") };
   const host = d.cause.class === "slow_host" && d.root?.peer ? " " + plainName(d.root.peer) : "", place = d.root && !of[d.cause.class] ? `${host} at ${portText(d.root.device, d.root.port)}` : "";
-  return `${of[d.cause.class] ?? classes[d.cause.class] ?? words(d.cause.class)}${place}, ${sure(d.cause.confidence)} sure`;
+  return `${of[d.cause.class] ?? causeName(d.cause.class)}${place}, ${sure(d.cause.confidence)} sure`;
 }
 
 /** ticket is what an operator pastes. */
