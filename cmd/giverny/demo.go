@@ -58,7 +58,7 @@ from the reading of a counter until the region is stored.`,
 		},
 	}
 	flags := cmd.Flags()
-	flags.DurationVar(&f.duration, "for", 0, "duration of the story; 0: its default")
+	flags.DurationVar(&f.duration, "for", 0, "play the story in this time, its events in proportion; 0: in its own")
 	flags.BoolVar(&f.json, "json", false, "print one line of JSON at the end")
 	flags.StringVar(&f.keep, "keep", "", "directory to keep the data in (default: a temporary one)")
 	flags.StringVar(&f.listen, "listen", "", "address of the page, such as 127.0.0.1:8080 (default: http.listen, or a free port if that is in use)")
