@@ -63,7 +63,7 @@ export class Page implements App {
   }
 
   private listen() {
-    $("fabric").addEventListener("change", () => { this.go({ fabric: $<HTMLSelectElement>("fabric").value, metric: "", region: "", select: "", at: "", compare: "", layout: "", job: "", from: "", to: "", until: "" }, true); void this.choose(this.state.fabric); });
+    $("fabric").addEventListener("change", () => { this.go({ fabric: $<HTMLSelectElement>("fabric").value, metric: "", region: "", select: "", at: "", compare: "", layout: "", job: "", from: "", to: "", until: "", run: "" }, true); void this.choose(this.state.fabric); });
     $("metric").addEventListener("change", () => { this.picked = true; this.go({ metric: $<HTMLSelectElement>("metric").value }); });
     $("least").addEventListener("change", () => { this.go({ least: $<HTMLSelectElement>("least").value }); void this.refresh(); });
     $("theme").addEventListener("click", () => { this.theme(document.documentElement.classList.contains("light") ? "dark" : "light"); this.show(); });
