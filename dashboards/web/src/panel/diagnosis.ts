@@ -70,8 +70,10 @@ export function fillDiagnosis(into: HTMLElement, d: Diagnosis | undefined, regio
     parts.push(h("p", null, h("b", { class: region.severity }, region.severity), `: ${region.size} links stall for ${region.mean.toFixed(1)}% of time on average, ${region.max.toFixed(1)}% at most (${metricName(region.metric)})${age ? `, for ${age}` : ""}`));
   }
   if (d) {
-    parts.push(h("p", { class: "cause " + (d.cause.class === "unknown" ? "Neg" : d.severity) }, headline(d)), h("p", null, d.text));
-    const facts = factsOf(d, jobs);
+    // What to do comes first, and once: the text ends with it.
+    const text = d.action && d.text.endsWith(d.action) ? d.text.slice(0, -d.action.length).trimEnd() : d.text;
+    parts.push(h("p", { class: "cause " + (d.cause.class === "unknown" ? "Neg" : d.severity) }, headline(d)), ...d.action ? [h("p", { class: "action" }, d.action)] : [], h("p", null, text));
+    const facts = factsOf(d, jobs).filter(([what]) => what !== "action");
     if (facts.length) parts.push(h("dl", null, ...facts.flatMap(([what, lines]) => [h("dt", null, what), ...lines.map((line) => h("dd", null, line))])));
   } else if (region) parts.push(h("p", { class: "Neg" }, "not diagnosed"));
   into.replaceChildren(...parts);
