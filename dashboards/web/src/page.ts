@@ -185,7 +185,13 @@ export class Page implements App {
     if (this.picked && metrics.includes(this.state.metric)) return this.state.metric;
     const shown = this.region()?.metric ?? "", first = metrics.includes(shown) ? shown : metrics[0] ?? ""; // of metrics that are as bad that of the region that is shown
     const worst = metrics.reduce((a, b) => severity(b) > severity(a) ? b : a, first);
-    return metrics.includes(this.metric) && severity(this.metric) === severity(worst) ? this.metric : worst;
+    return metrics.includes(this.metric) && severity(this.metric) === severity(worst) && !this.onlyTwins(this.metric) ? this.metric : worst;
+  }
+
+  /** onlyTwins reports whether all regions of a metric are listed as those of the other end: the map then shows that one. */
+  private onlyTwins(metric: string): boolean {
+    const now = this.model?.interval?.now, of = now?.regions.filter((r) => r.metric === metric) ?? [];
+    return of.length > 0 && !once(now!.regions, now!.diagnoses).shown.some((r) => r.metric === metric);
   }
 
   regionsShown(): Region[] { const m = this.metricShown(); return this.model?.interval?.now.regions.filter((r) => r.metric === m) ?? []; }
