@@ -281,10 +281,10 @@ export class Page implements App {
   private frame() {
     const names: Record<ViewState["page"], string> = { map: "Map", jobs: "Jobs", collectives: "Collectives", hosts: "Hosts", searches: "Searches" }, nav = $("pages");
     if (!nav.firstChild) {
-      for (const [page, name] of Object.entries(names)) nav.append(h("a", { data: { page }, attrs: { href: "#" }, on: { click: (e) => { e.preventDefault(); this.go({ page: page as ViewState["page"] }, true); } } }, name));
+      for (const [page, name] of Object.entries(names)) nav.append(h("a", { data: { page }, attrs: { href: "#" }, on: { click: (e) => { e.preventDefault(); this.go({ page: page as ViewState["page"], run: "" }, true); } } }, name));
     }
     for (const a of nav.querySelectorAll<HTMLAnchorElement>("a")) {
-      a.href = write({ ...this.state, page: a.dataset.page as ViewState["page"] });
+      a.href = write({ ...this.state, page: a.dataset.page as ViewState["page"], run: "" });
       if (a.dataset.page === this.state.page) a.setAttribute("aria-current", "page"); else a.removeAttribute("aria-current");
     }
     document.title = this.model ? `${this.model.fabric.name} \u00b7 Giverny` : "Giverny";

@@ -13,7 +13,7 @@ export interface ViewState {
   to: string;
   least: string; // severity
   span: string; // seconds of the time strip, or "all" that is stored; empty: the latest intervals
-  run: string; // of a collective that is open
+  run: string; // of a collective, or of probes inside a host, that is open
   until: string; // RFC 3339 of the end of the time strip; empty: the newest interval
 }
 

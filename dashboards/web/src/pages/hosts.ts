@@ -21,6 +21,7 @@ export function hostsPage(app: App, into: HTMLElement) {
   into.dataset.page = "hosts";
   if (!model) return;
   const page = shown, now = Date.now();
+  page.probed.show();
   const failed = (where: HTMLElement) => (e: unknown) => { if (!isAbort(e)) where.replaceChildren(h("p", { class: "Medium" }, (e as Error).message)); };
   if (now - page.scored >= scoresEvery) {
     page.scored = now;
