@@ -36,6 +36,8 @@ func TestTheAddressHoldsTheView(t *testing.T) {
 	page.await(`document.getElementById("heat").dataset.layout === "matrix"`)
 	page.visit(h.url + "/?fabric=" + url.QueryEscape(tree) + "&layout=path&from=host0&to=host15")
 	page.await(`document.getElementById("heat").textContent.includes("shortest paths from host0 to host15")`)
+	page.visit(h.url + "/?fabric=" + url.QueryEscape(tree) + "&layout=path&from=host0&to=host999")
+	page.await(`document.getElementById("notice").textContent.includes("no host or switch host999")`)
 	page.eval(`document.getElementById("find").value = "core3"; document.getElementById("find").dispatchEvent(new Event("input"))`)
 	page.press("Tab", 9)
 	if hit := page.eval(`document.querySelector("#found li").textContent`); !strings.HasPrefix(hit, "core3") {

@@ -310,7 +310,8 @@ export class Page implements App {
     };
     void this.mapper.show(frame, state.layout, { from: state.from, to: state.to }).then(() => {
       const waiting = state.layout === "path" && this.mapper.empty;
-      if (waiting) this.notice("A path", state.from && state.to ? `There is no path from ${state.from} to ${state.to} over links that are up.` : "Enter two hosts or switches above to see the shortest paths between them.");
+      const strangers = [state.from, state.to].filter((name) => name && g.device(name) === undefined);
+      if (waiting) this.notice("A path", strangers.length ? `This fabric has no host or switch ${strangers.join(" and no ")}. The search field finds names by a part.` : state.from && state.to ? `There is no path from ${state.from} to ${state.to} over links that are up.` : "Enter two hosts or switches above to see the shortest paths between them.");
       else this.notice(this.connected ? "" : this.refused ? "Connection refused" : "Connection lost", this.refused, true);
       document.documentElement.dataset.shown = i.now.interval.start;
     }).catch((e) => this.fail(e));
