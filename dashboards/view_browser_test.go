@@ -56,7 +56,7 @@ func TestAnAddressOfNoFabric(t *testing.T) {
 	for _, spec := range []string{torus, tree} {
 		h.announce(busy(h.graph(spec), noon))
 	}
-	page := browse(t, h.url+"/?fabric=retired&layout=planes")
+	page := browse(t, h.url+"/?fabric=retired&layout=planes&page=jobs")
 	page.await(`document.getElementById("notice").textContent.includes("No fabric retired")`)
 	if state := page.eval(`document.getElementById("severity").textContent + document.getElementById("fabric").value`); state != "" {
 		t.Errorf("for a fabric that is not there the page shows %s", state)
@@ -82,6 +82,12 @@ func TestCalmWithHotLinks(t *testing.T) {
 	quiet.Hot = nil
 	h.announce(quiet)
 	page.await(`document.getElementById("severity").textContent.startsWith("calm") && !document.getElementById("severity").textContent.includes("hot")`)
+	h.announce(busy(g, noon+2*second, hot(g, 1, schema.Low, 0, 12)))
+	page.eval(`(() => { const s = document.getElementById("least"); s.value = "High"; s.dispatchEvent(new Event("change")); })()`)
+	page.await(`document.getElementById("severity").textContent.startsWith("Low congestion") && document.querySelector("#regions .none") !== null`) // a region that is not listed
+	if state := page.eval(`document.getElementById("severity").textContent`); strings.Contains(state, "hot") {
+		t.Errorf("with a region that is not listed the state is %q", state)
+	}
 }
 
 // An axis with room for a single instant has its time, not its date.

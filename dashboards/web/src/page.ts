@@ -134,6 +134,7 @@ export class Page implements App {
     const none = new Option("", "", true, true);
     none.hidden = true;
     $("fabric").replaceChildren(none, ...list.map((f) => new Option(f.name, f.name)));
+    this.go({ page: "map" }); // where the notice is
     setText($("status"), "no fabric " + name);
     this.notice(`No fabric ${name}`, `The address names a fabric that is not configured here. Choose one at the top: ${list.map((f) => f.name).join(", ")}.`);
   }

@@ -116,7 +116,7 @@ export class Side {
     const { now } = this.interval, why = this.unknown(), state = now.network.state, live = !this.app.state.at && this.app.model?.status?.live;
     $("severity").className = why ? "Unknown" : state;
     $("severity").replaceChildren(why ? "unknown" : called(state), why || live || this.app.state.at ? "" : h("small", null, ", " + when(now.interval.end)),
-      why || now.regions.length || !now.hot.length ? "" : h("small", null, `, but ${many(new Set(now.hot.map((x) => x.link)).size, "hot link")}`));
+      why || state !== "Neg" || !now.hot.length ? "" : h("small", null, `, but ${many(new Set(now.hot.map((x) => x.link)).size, "hot link")}`));
     $("why").hidden = $("todo").hidden = !why;
     fillForecast($("forecast"), why ? null : now.network, this.duration);
     if (!why) return;
