@@ -154,7 +154,7 @@ func (c *Core) UnknownPorts() (n int, first []string) {
 // Advance tells the core up to when everything sent has been added, which
 // closes intervals after the allowed lateness, and the present time.
 func (c *Core) Advance(completeNanos, nowNanos int64) {
-	c.window.AdvanceTo(completeNanos, nowNanos)
+	c.window.Advance(completeNanos, nowNanos)
 }
 
 // LowWater returns the low watermark: the time from which input is needed again after a restart.

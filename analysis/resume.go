@@ -36,10 +36,17 @@ func (c *Core) save() []schema.StageState {
 
 var errCutShort = fmt.Errorf("the saved state is truncated: %w", tracking.ErrSaved)
 
+// stateForm is the version of the saved state of all stages but diagnose. The bytes have a version of their own.
+const stateForm = 1
+
+func stateOf(s Stage, bytes []byte) schema.StageState {
+	return schema.StageState{Stage: s.Name(), Version: stateForm, Bytes: bytes}
+}
+
 // checkForm rejects a state format of a later version of the program.
-func checkForm(saved schema.StageState, newest int) error {
-	if saved.Version < 1 || saved.Version > newest {
-		return fmt.Errorf("saved state has version %d, this build reads up to %d; upgrade giverny: %w", saved.Version, newest, tracking.ErrSaved)
+func checkForm(saved schema.StageState) error {
+	if saved.Version != stateForm {
+		return fmt.Errorf("saved state has version %d, this build reads up to %d; upgrade giverny: %w", saved.Version, stateForm, tracking.ErrSaved)
 	}
 	return nil
 }
@@ -90,8 +97,8 @@ func splitFirstForm(states []schema.StageState) ([]schema.StageState, error) {
 		return nil, errCutShort
 	}
 	return []schema.StageState{
-		{Stage: (*trackStage)(nil).Name(), Version: 1, Bytes: saved[n : n+int(length)]},
-		{Stage: (*hotspotStage)(nil).Name(), Version: 1, Bytes: saved[n+int(length):]},
+		{Stage: (*trackStage)(nil).Name(), Version: stateForm, Bytes: saved[n : n+int(length)]},
+		{Stage: (*hotspotStage)(nil).Name(), Version: stateForm, Bytes: saved[n+int(length):]},
 	}, nil
 }
 

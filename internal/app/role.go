@@ -27,7 +27,7 @@ type Role struct {
 type Parts struct {
 	process   *Process
 	fabrics   []Fabric
-	agent     *Agent
+	agent     *agent
 	pages     *dashboards.Dashboards
 	pipelines []*pipeline.Fabric
 	replay    *lifecycle.Stage // of day files; nil: none
@@ -42,7 +42,7 @@ type Parts struct {
 func (p *Process) Make(r Role, fabrics []Fabric) (*Parts, error) {
 	var errs []error
 	if r.Collect || r.Analyse {
-		errs = append(errs, p.UseKafka())
+		errs = append(errs, p.useKafka())
 	}
 	switch {
 	case r.Analyse:
@@ -99,11 +99,11 @@ func (parts *Parts) makeAgent() (err error) {
 			return err
 		}
 	}
-	parts.agent, err = NewAgent(&p.cfg, AgentDeps{Client: p.client, Version: p.version, Log: p.log, Registerer: p.registerer, Fabrics: parts.fabrics})
+	parts.agent, err = newAgent(&p.cfg, agentDeps{Client: p.client, Version: p.version, Log: p.log, Registerer: p.registerer, Fabrics: parts.fabrics})
 	if err != nil {
 		return err
 	}
-	p.ops.AddState("spool", parts.agent.SpoolState)
+	p.ops.AddState("spool", parts.agent.spoolState)
 	for _, r := range parts.agent.feeds.runners() {
 		p.ops.AddState("feed "+r.Name(), r.State)
 	}
@@ -269,7 +269,7 @@ func (p *Process) RunRole(ctx context.Context, r Role, fabrics []Fabric) error {
 		err = p.engineIsFree(leaveTime)
 	}
 	if err == nil {
-		err = p.ListenForAnalysts()
+		err = p.listenForAnalysts()
 	}
 	if err != nil {
 		return errors.Join(err, l.Close())

@@ -1,9 +1,9 @@
 // A plane drawing of a fabric in units of its own; the flat view scales it to the screen.
 
 /** Items are links drawn as rectangles (x, y, width, height) or as lines (x1, y1, x2, y2): four numbers each. */
-export interface Items { link: Uint32Array; geo: Float32Array }
+interface Items { link: Uint32Array; geo: Float32Array }
 
-export interface Label { x: number; y: number; text: string; align: CanvasTextAlign; size: number; room: number; short?: string; least?: number }
+interface Label { x: number; y: number; text: string; align: CanvasTextAlign; size: number; room: number; short?: string; least?: number }
 
 export interface FlatLayout {
   width: number;

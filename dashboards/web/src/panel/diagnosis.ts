@@ -10,7 +10,7 @@ const classes: Record<string, string> = { system: "load of jobs", failure: "fail
 const kinds: Record<string, string> = { incast: "incast", slow_receiver: "slow receiver", link_capacity: "full link", link_down: "link down", deadlock: "deadlock" };
 
 export type Jobs = Map<string, Job>;
-export const jobName = (id: string, jobs: Jobs) => "job " + id + (jobs.get(id)?.name ? ` (${jobs.get(id)!.name})` : "");
+const jobName = (id: string, jobs: Jobs) => "job " + id + (jobs.get(id)?.name ? ` (${jobs.get(id)!.name})` : "");
 
 export const causeName = (cause: string) => classes[cause] ?? words(cause);
 
@@ -44,7 +44,7 @@ function factsOf(d: Diagnosis, jobs: Jobs): [string, string[]][] {
 }
 
 /** headline is the verdict; that no cause is known is nothing to be sure of. */
-export const headline = (d: Diagnosis) => d.cause.class === "unknown" ? classes.unknown : `${causeName(d.cause.class)}, ${sure(d.cause.confidence)} sure`;
+const headline = (d: Diagnosis) => d.cause.class === "unknown" ? classes.unknown : `${causeName(d.cause.class)}, ${sure(d.cause.confidence)} sure`;
 
 /** inShort is the verdict in one line of a list: who or what is to blame. */
 export function inShort(d: Diagnosis, jobs: Jobs): string {

@@ -209,7 +209,7 @@ export class Side {
 const worst = (a?: Region, b?: Region) => Math.max(rank(a?.severity ?? "Neg"), rank(b?.severity ?? "Neg"));
 
 /** eventText says what happened; the detail alone where it is a sentence of its own. */
-export function eventText(e: FabricEvent): string {
+function eventText(e: FabricEvent): string {
   if (e.detail && /^(story|region_|congestion_began|congestion_ended)/.test(e.kind)) return e.kind === "story" ? e.detail : (e.kind === "region_born" ? "new " : "") + inWords(e.detail);
   return [words(e.kind), e.device && plainName(e.device), e.port].filter(Boolean).join(" ") + (e.detail ? ": " + e.detail : "");
 }

@@ -16,7 +16,7 @@ function alike(a: Region, b: Region): boolean {
 }
 
 /** Once are regions without their twins, and of each twin that is not shown the one that stands for it, by id. */
-export interface Once { shown: Region[]; standsFor: Map<string, Region> }
+interface Once { shown: Region[]; standsFor: Map<string, Region> }
 
 /** once keeps of two twins the one that is diagnosed, or of the worse severity, or what was received: their means take turns. */
 export function once(regions: Region[], diagnoses: Diagnosis[]): Once {
