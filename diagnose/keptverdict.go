@@ -100,7 +100,7 @@ func (h *kept) isAfter(o *kept) bool {
 // caused the first follows it no more.
 func (s *Stage) swelled(rc *regionCase, h *kept) bool {
 	at := s.indexIn(rc, h.time)
-	return at >= 0 && at < len(rc.stall) && slices.ContainsFunc(rc.stall[at:], func(v float64) bool { return v >= moreStall*rc.stall[at] })
+	return at >= 0 && at < len(rc.stall) && s.clock.slotOf(int64(h.time)) > h.began+settle && slices.ContainsFunc(rc.stall[at:], func(v float64) bool { return v >= moreStall*rc.stall[at] })
 }
 
 // moreStall is how many times a region's earlier stall is clearly more.
