@@ -99,9 +99,8 @@ func (h *kept) isAfter(o *kept) bool {
 // swelled reports whether a region stalls clearly more, since a kept verdict was given, than at any time before: its stall has two
 // steps, and what caused the first follows it no more. In its first intervals a region still rises.
 func (s *Stage) swelled(rc *regionCase, h *kept) bool {
-	given := s.clock.slotOf(int64(h.time))
-	at := int(given-s.clock.now) + len(rc.stall) - 1
-	if at < 0 || given <= h.began+settle {
+	at := s.indexIn(rc, h.time)
+	if at < 0 || s.clock.slotOf(int64(h.time)) <= h.began+settle {
 		return false
 	}
 	most := 0.
@@ -113,7 +112,7 @@ func (s *Stage) swelled(rc *regionCase, h *kept) bool {
 	return slices.ContainsFunc(rc.stall[at:], func(v float64) bool { return v >= moreStall*most })
 }
 
-// moreStall is how many times a region's earlier stall is clearly more.
+// moreStall is how many times the most that a region stalled is clearly more.
 const moreStall = 1.3
 
 // forgot reports whether what shows the cause of a verdict left the window: the onset, with enough before it, or the failures.
