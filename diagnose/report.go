@@ -165,7 +165,7 @@ func (s *Stage) centreRoot(rc *regionCase, v *verdict) *schema.Root {
 	if rc.sink != nil && !rc.endings.OfMeans {
 		return &schema.Root{Device: rc.sink.Name, Kind: schema.RootIncast, Link: schema.NoLink}
 	}
-	return &schema.Root{Device: s.graph.Device(end.Device).Name, Kind: schema.RootIncast, Link: schema.NoLink}
+	return &schema.Root{Device: rc.nodes.Name, Kind: schema.RootIncast, Link: schema.NoLink}
 }
 
 // showsEnd reports whether anything shows where the back pressure of a region on a grid ends: a tree of held-back traffic, a switch

@@ -9,9 +9,7 @@ func (s *Stage) readerAt(rc *regionCase, v *verdict) (at *topology.Device) {
 		return nil
 	}
 	j := rc.jobs[0].job
-	reads, _ := s.maximum(j, read)
-	writes, _ := s.maximum(j, write)
-	if reads <= writes {
+	if s.writes(j) {
 		return nil
 	}
 	stall := map[topology.DeviceID]float64{}
@@ -27,4 +25,28 @@ func (s *Stage) readerAt(rc *regionCase, v *verdict) (at *topology.Device) {
 		}
 	}
 	return at
+}
+
+// nodesEnd is the switch at whose nodes the back pressure of a region of a grid ends, if it ends at nodes: an exchange ends at nodes of
+// its job, written files at nodes of no job, the storage nodes. nil: unknown.
+func (s *Stage) nodesEnd(rc *regionCase, v *verdict) *topology.Device {
+	if !rc.endings.Nodes.Found {
+		return nil
+	}
+	return s.graph.Device(s.work.finder.NodesEnd(func(at topology.DeviceID) bool {
+		for i := range v.accused {
+			switch c := &rc.jobs[i]; {
+			case !c.file && c.job.has(at), c.file && len(s.work.tenants[at]) == 0 && s.writes(c.job):
+				return true
+			}
+		}
+		return false
+	}))
+}
+
+// writes reports whether a job writes more files than it reads.
+func (s *Stage) writes(j *job) bool {
+	reads, _ := s.maximum(j, read)
+	writes, _ := s.maximum(j, write)
+	return writes >= reads
 }
