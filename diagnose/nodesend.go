@@ -20,10 +20,9 @@ func (s *Stage) nodesEnd(rc *regionCase, v *verdict) *topology.Device {
 
 // receivesAt reports whether nodes of a switch can receive the traffic for which a job is accused.
 func (s *Stage) receivesAt(c *suspect, at topology.DeviceID) bool {
-	if reads, _ := s.maximum(c.job, read); c.file {
-		if writes, _ := s.maximum(c.job, write); writes >= reads {
-			return len(s.work.tenants[at]) == 0
-		}
+	reads, _ := s.maximum(c.job, read)
+	if writes, _ := s.maximum(c.job, write); c.file && writes > reads {
+		return len(s.work.tenants[at]) == 0
 	}
 	return c.job.has(at)
 }
