@@ -43,7 +43,7 @@ type endings struct {
 	places []rated
 	nodes  []nodes
 	scores []float64 // by switch: the sum of the odds of the places at it
-	line   []linePlace
+	line   []linePlace // switches of the line of the most probable nodes
 }
 
 // edge leads from a stalled link to one that it may wait for, each in one direction.

@@ -3,7 +3,7 @@ package root
 import "github.com/giverny/giverny/topology"
 
 // Weights of the switches of a line whose nodes may be where back pressure ends, added to their log odds by the comparison of all
-// places. They were chosen on the ends of 169 incidents of four simulators (docs/explanation/diagnosis-measured.md).
+// places. They were chosen on the ends of 163 incidents of four simulators (docs/explanation/diagnosis-measured.md).
 const (
 	// climbs weighs by how much the load added to the links of the line rises away from the switch, and the same for the traffic that
 	// waits on them, each relative to the link with most: what joins the line on the way to its end stays on it.
@@ -23,13 +23,13 @@ type linePlace struct {
 func (e *endings) rateLine(on topology.DeviceID, places []rated, h *held) {
 	e.line = e.line[:0]
 	line := h.lineFrom(on)
-	stops := h.line.line // the cached line
+	whole := h.line.line
 	added, waits := 1., 1.
 	for i := range line {
 		added, waits = max(added, line[i].added), max(waits, line[i].waits)
 	}
 	for i := range places {
-		if d := places[i].from; stops.Has(d) {
+		if d := places[i].from; whole.Has(d) {
 			from := h.lineFrom(d)
 			climb := climbOn(from, func(s *stop) float64 { return s.added / added }) + climbOn(from, func(s *stop) float64 { return s.waits / waits })
 			e.line = append(e.line, linePlace{d, places[i].score + climbs*climb})
