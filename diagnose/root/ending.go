@@ -42,7 +42,7 @@ type endings struct {
 	next   []float64
 	places []rated
 	nodes  []nodes
-	scores []float64 // by switch: the sum of the odds of the places at it
+	scores []float64   // by switch: the sum of the odds of the places at it
 	line   []linePlace // switches of the line of the most probable nodes
 }
 
