@@ -19,8 +19,6 @@ const partnerHosts = .5
 func (c *causes) joinPieces(t *trees, s *sinks, h *shares) {
 	c.joinPartners(t, s, h)
 	h.rename(c)
-	c.joinReceivers(t, s)
-	h.rename(c)
 	c.joinClosed(t, s)
 	h.rename(c)
 	c.joinCliques(t, s)

@@ -23,11 +23,6 @@ func (s *sink) hasManyPorts() bool {
 	return ports > mostRoots || ports == mostRoots && s.hosts <= mostRoots+1 || s.sending > 1 && s.sending >= ports
 }
 
-// receives reports whether more hosts of a leaf than a few trees have receive too much from other leaves.
-func (s *sink) receives() bool {
-	return s.odd < 0 && s.ports > mostRoots && s.fromSwitches >= minFeeders
-}
-
 // portMean is the mean stall of the links to hosts.
 func (s *sink) portMean() float64 { return s.portSum / float64(max(1, s.ports)) }
 
