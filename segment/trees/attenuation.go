@@ -66,7 +66,7 @@ func (h *shares) vote(t *trees, s *sinks, c *causes, i int32) {
 	}
 	h.voteRests(t, c, i)
 	for _, p := range list {
-		if leaf >= 0 && c.isExchange(p.cause) && c.takesPart(t, s, leaf, p.cause) == yes &&
+		if leaf >= 0 && c.isExchange(p.cause) && c.takesPart(s, leaf, p.cause) &&
 			math.Abs(stall-p.stall*h.fall[p.cause]) < equalDeviations*t.noise.sigma(stall) {
 			h.falls = append(h.falls, newFallOf(p.cause, stall/p.stall, true))
 			return
@@ -76,7 +76,7 @@ func (h *shares) vote(t *trees, s *sinks, c *causes, i int32) {
 	var off [maxParts]float64
 	for k, p := range list {
 		off[k] = math.Abs(math.Log(stall / (p.stall * h.fall[p.cause])))
-		if leaf >= 0 && c.isExchange(p.cause) && c.takesPart(t, s, leaf, p.cause) == no {
+		if leaf >= 0 && c.isExchange(p.cause) && !c.takesPart(s, leaf, p.cause) {
 			continue
 		}
 		nearest = min(nearest, off[k])
@@ -113,7 +113,7 @@ func (h *shares) ownExchange(t *trees, s *sinks, c *causes, i int32) (int32, flo
 		return -1, 0
 	}
 	for _, p := range h.of[i].list() {
-		if c.isExchange(p.cause) && c.base[p.cause] > 0 && c.takesPart(t, s, leaf, p.cause) == yes {
+		if c.isExchange(p.cause) && c.base[p.cause] > 0 && c.takesPart(s, leaf, p.cause) {
 			if t.waits.fromHost(t.links[i]) {
 				return p.cause, c.ports[p.cause]
 			}

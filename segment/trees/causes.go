@@ -30,7 +30,6 @@ type causes struct {
 	base      []float64 // by cause: an exchange's level at its leaves, where no tree adds to it
 	ports     []float64 // by cause: an exchange's level on links from hosts, taken from the ports to hosts
 	sums      []levelSums
-	thorough  []bool // by cause: an exchange at each of whose leaves nearly all links in wait
 	masks     []maskKey
 	evidence  pairs
 	partners  []partnership
@@ -90,7 +89,7 @@ func (c *causes) find(t *trees, s *sinks) {
 	}
 	c.joinCalmPorts(t, s)
 	c.findThin(s)
-	c.findExchanges(t, s)
+	c.findExchanges(s)
 	c.findBases(s)
 	c.findScopes(t, s)
 }

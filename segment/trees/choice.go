@@ -23,10 +23,9 @@ func (h *shares) choose(t *trees, s *sinks, c *causes, i int32, minMean float64)
 		} else if c.isExchange(p.cause) && c.isOutside(t, i, p.cause) {
 			with[k] = outsideCost
 		} else if leaf >= 0 && c.isExchange(p.cause) {
-			switch c.takesPart(t, s, leaf, p.cause) {
-			case yes:
+			if c.takesPart(s, leaf, p.cause) {
 				without[k] += partnerCost
-			case no:
+			} else {
 				with[k] += partnerCost
 			}
 		}

@@ -142,18 +142,12 @@ func (c *causes) unevenOf(s *sinks, first, end int32) float64 {
 }
 
 // findExchanges finds which causes are exchanges.
-func (c *causes) findExchanges(t *trees, s *sinks) {
-	c.exchange, c.thorough = scratch.Slice(c.exchange, 2*len(s.all)), scratch.Slice(c.thorough, 2*len(s.all))
+func (c *causes) findExchanges(s *sinks) {
+	c.exchange = scratch.Slice(c.exchange, 2*len(s.all))
 	clear(c.exchange)
-	clear(c.thorough)
 	for a := range s.all {
 		if c.levels[c.level.Find(int32(a))].isExchange() {
-			c.exchange[c.sets.Find(int32(a))], c.thorough[c.sets.Find(int32(a))] = true, true
-		}
-	}
-	for a := range s.all {
-		if x := &s.all[a]; c.levels[c.level.Find(int32(a))].isExchange() && !t.isBesetBySwitches(x.device) {
-			c.thorough[c.sets.Find(int32(a))] = false
+			c.exchange[c.sets.Find(int32(a))] = true
 		}
 	}
 }
@@ -196,37 +190,16 @@ func (c *causes) findBases(s *sinks) {
 
 func (c *causes) isExchange(cause int32) bool { return c.exchange[cause] }
 
-type answer uint8
-
-const (
-	no answer = iota
-	yes
-	unknown
-)
-
-// takesPart reports whether a leaf takes part in an exchange: whether its traffic waits there. Unknown if half of the
-// hosts wait but no traffic to them does.
-func (c *causes) takesPart(t *trees, s *sinks, leaf, cause int32) answer {
-	is := func(yesItIs bool) answer {
-		if yesItIs {
-			return yes
-		}
-		return no
-	}
+// takesPart reports whether a leaf takes part in an exchange: whether its traffic waits there.
+func (c *causes) takesPart(s *sinks, leaf, cause int32) bool {
 	a := s.at[leaf]
 	if a < 0 || s.all[a].down() == 0 && s.all[a].port == 0 {
-		if c.thorough[cause] {
-			return no
-		}
-		if 2*t.stalledHosts(leaf) >= int(t.waits.hosts[leaf]) {
-			return unknown
-		}
-		return no
+		return false
 	}
 	if d := c.double[a]; d[0] != noDouble {
-		return is(c.sets.Find(d[0]) == cause || c.sets.Find(d[1]) == cause)
+		return c.sets.Find(d[0]) == cause || c.sets.Find(d[1]) == cause
 	}
-	return is(c.sets.Find(a) == cause)
+	return c.sets.Find(a) == cause
 }
 
 const (
