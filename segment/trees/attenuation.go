@@ -114,9 +114,6 @@ func (h *shares) ownExchange(t *trees, s *sinks, c *causes, i int32) (int32, flo
 	}
 	for _, p := range h.of[i].list() {
 		if c.isExchange(p.cause) && c.base[p.cause] > 0 && c.takesPart(s, leaf, p.cause) {
-			if t.waits.fromHost(t.links[i]) {
-				return p.cause, c.ports[p.cause]
-			}
 			return p.cause, c.base[p.cause]
 		}
 	}

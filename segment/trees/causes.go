@@ -28,7 +28,6 @@ type causes struct {
 	exchange  []bool    // by cause
 	scopes    []scope   // by cause: an exchange's
 	base      []float64 // by cause: an exchange's level at its leaves, where no tree adds to it
-	ports     []float64 // by cause: an exchange's level on links from hosts, taken from the ports to hosts
 	sums      []levelSums
 	masks     []maskKey
 	evidence  pairs

@@ -152,38 +152,24 @@ func (c *causes) findExchanges(s *sinks) {
 	}
 }
 
-// levelSums count an exchange's links waiting at leaves and its ports to hosts, and sum their stall.
-type levelSums struct{ links, stall, ports, port float64 }
+// levelSums count an exchange's links waiting at leaves, and sum their stall.
+type levelSums struct{ links, stall float64 }
 
 // findBases finds the level of every exchange.
 func (c *causes) findBases(s *sinks) {
-	n := len(c.exchange)
-	c.base, c.ports = scratch.Slice(c.base, n), scratch.Slice(c.ports, n)
+	c.base, c.sums = scratch.Slice(c.base, len(c.exchange)), scratch.Slice(c.sums, len(c.exchange))
 	clear(c.base)
-	clear(c.ports)
-	c.sums = scratch.Slice(c.sums, n)
 	clear(c.sums)
 	for a := range s.all {
 		x, cause := &s.all[a], c.sets.Find(int32(a))
-		if !c.exchange[cause] || !c.levels[c.level.Find(int32(a))].isExchange() {
-			continue
-		}
-		if x.others == 0 && x.down() >= minFeeders && c.double[a][0] == noDouble {
+		if c.levels[c.level.Find(int32(a))].isExchange() && x.others == 0 && x.down() >= minFeeders && c.double[a][0] == noDouble {
 			c.sums[cause].links += float64(x.links)
 			c.sums[cause].stall += x.stall * float64(x.links)
-		}
-		if x.hasManyPorts() {
-			c.sums[cause].ports += float64(x.ports)
-			c.sums[cause].port += x.portSum
 		}
 	}
 	for cause, x := range c.sums {
 		if x.links > 0 {
 			c.base[cause] = x.stall / x.links
-			c.ports[cause] = c.base[cause]
-		}
-		if x.ports > 0 {
-			c.ports[cause] = x.port / x.ports
 		}
 	}
 }
