@@ -64,7 +64,6 @@ func (h *shares) vote(t *trees, s *sinks, c *causes, i int32) {
 		h.falls = append(h.falls, newFallOf(list[0].cause, stall/list[0].stall, true))
 		return
 	}
-	h.voteRests(t, c, i)
 	for _, p := range list {
 		if leaf >= 0 && c.isExchange(p.cause) && c.takesPart(s, leaf, p.cause) &&
 			math.Abs(stall-p.stall*h.fall[p.cause]) < equalDeviations*t.noise.sigma(stall) {
@@ -92,20 +91,6 @@ func (h *shares) vote(t *trees, s *sinks, c *causes, i int32) {
 	}
 }
 
-// voteRests records a node's stall in excess of its leaf's exchange, as a share of the stall of each tree at what the
-// node may wait for.
-func (h *shares) voteRests(t *trees, c *causes, i int32) {
-	own, level := h.own[i], h.level[i]
-	if own < 0 {
-		return
-	}
-	for _, p := range h.of[i].list() {
-		if p.cause != own && !c.isExchange(p.cause) {
-			h.rests = append(h.rests, newFallOf(p.cause, (t.stall[i]-level)/p.stall, true))
-		}
-	}
-}
-
 // ownExchange is the exchange that a node's leaf takes part in and the exchange's level there, or -1.
 func (h *shares) ownExchange(t *trees, s *sinks, c *causes, i int32) (int32, float64) {
 	leaf := t.leafOf(i)
@@ -118,21 +103,6 @@ func (h *shares) ownExchange(t *trees, s *sinks, c *causes, i int32) (int32, flo
 		}
 	}
 	return -1, 0
-}
-
-// fitRests takes the median of the votes for rests by cause.
-func (h *shares) fitRests() {
-	clear(h.rest)
-	slices.Sort(h.rests)
-	for i := 0; i < len(h.rests); {
-		j := i
-		for ; j < len(h.rests) && h.rests[j].cause() == h.rests[i].cause(); j++ {
-		}
-		if j-i >= fewestRests && h.rests[(3*i+j)/4].ratio() > 0 {
-			h.rest[h.rests[i].cause()] = h.rests[(i+j)/2].ratio()
-		}
-		i = j
-	}
 }
 
 // fitFalls fits each cause's fall at a hop: the median over links that lead to it alone, or if these are few the mode

@@ -32,14 +32,8 @@ func (h *shares) choose(t *trees, s *sinks, c *causes, i int32, minMean float64)
 	}
 	if own, level := h.own[i], h.level[i]; own >= 0 {
 		for k, p := range from.list() {
-			switch rest := h.rest[p.cause] * p.stall; {
-			case p.cause == own:
+			if p.cause == own {
 				one[k] = level
-			case rest >= minMean && !c.isExchange(p.cause):
-				without[k] += restCost
-				if over := stall - level; math.Abs(over-rest) < math.Abs(over-one[k]) {
-					one[k] = rest
-				}
 			}
 		}
 	}
