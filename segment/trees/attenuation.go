@@ -8,19 +8,13 @@ import (
 )
 
 // fallOf is the ratio by which a cause falls at one link, and whether the link leads to no other cause: packed into a
-// number that sorts by cause, then by ratio.
+// number that sorts by cause, then by ratio, as positive floats sort like their bits.
 type fallOf uint64
 
 const ratioBits = 32 // a float32's
 
 func newFallOf(cause int32, ratio float64, isAlone bool) fallOf {
-	bits := math.Float32bits(float32(ratio))
-	if bits>>31 != 0 {
-		bits = ^bits // negative: below all positive ones
-	} else {
-		bits |= 1 << 31
-	}
-	f := fallOf(cause)<<(ratioBits+1) | fallOf(bits)<<1
+	f := fallOf(cause)<<(ratioBits+1) | fallOf(math.Float32bits(float32(ratio)))<<1
 	if isAlone {
 		f |= 1
 	}
@@ -30,15 +24,7 @@ func newFallOf(cause int32, ratio float64, isAlone bool) fallOf {
 func (f fallOf) cause() int32  { return int32(f >> (ratioBits + 1)) }
 func (f fallOf) isAlone() bool { return f&1 != 0 }
 
-func (f fallOf) ratio() float64 {
-	bits := uint32(f >> 1)
-	if bits>>31 != 0 {
-		bits &^= 1 << 31
-	} else {
-		bits = ^bits
-	}
-	return float64(math.Float32frombits(bits))
-}
+func (f fallOf) ratio() float64 { return float64(math.Float32frombits(uint32(f >> 1))) }
 
 // startFalls assumes that a tree falls at every hop as it does from its port, and an exchange not at all.
 func (h *shares) startFalls(s *sinks, c *causes) {
@@ -89,20 +75,6 @@ func (h *shares) vote(t *trees, s *sinks, c *causes, i int32) {
 			h.falls = append(h.falls, newFallOf(p.cause, stall/p.stall, false))
 		}
 	}
-}
-
-// ownExchange is the exchange that a node's leaf takes part in and the exchange's level there, or -1.
-func (h *shares) ownExchange(t *trees, s *sinks, c *causes, i int32) (int32, float64) {
-	leaf := t.leafOf(i)
-	if leaf < 0 || h.of[i].n < 2 {
-		return -1, 0
-	}
-	for _, p := range h.of[i].list() {
-		if c.isExchange(p.cause) && c.base[p.cause] > 0 && c.takesPart(s, leaf, p.cause) {
-			return p.cause, c.base[p.cause]
-		}
-	}
-	return -1, 0
 }
 
 // fitFalls fits each cause's fall at a hop: the median over links that lead to it alone, or if these are few the mode

@@ -25,15 +25,11 @@ func (h *shares) choose(t *trees, s *sinks, c *causes, i int32, minMean float64)
 		} else if leaf >= 0 && c.isExchange(p.cause) {
 			if c.takesPart(s, leaf, p.cause) {
 				without[k] += partnerCost
+				if c.base[p.cause] > 0 {
+					one[k] = c.base[p.cause]
+				}
 			} else {
 				with[k] += partnerCost
-			}
-		}
-	}
-	if own, level := h.own[i], h.level[i]; own >= 0 {
-		for k, p := range from.list() {
-			if p.cause == own {
-				one[k] = level
 			}
 		}
 	}

@@ -18,8 +18,6 @@ type shares struct {
 	costs   [1 << maxParts]float64 // by set of a node's causes: see choose
 	atSink  []bool                 // by node
 	members linkLists              // by cause: nodes
-	own     []int32                // by node: the exchange that its leaf takes part in, or -1
-	level   []float64              // by node: that exchange's level there
 }
 
 const (
@@ -41,7 +39,6 @@ const (
 func (h *shares) find(t *trees, s *sinks, c *causes, minMean float64) {
 	h.of, h.fall = scratch.Slice(h.of, len(t.links)), scratch.Slice(h.fall, 2*len(s.all))
 	h.misfit = scratch.Slice(h.misfit, len(t.links))
-	h.own, h.level = scratch.Slice(h.own, len(t.links)), scratch.Slice(h.level, len(t.links))
 	h.startFalls(s, c)
 	for i := range h.of {
 		h.of[i].n, h.misfit[i] = 0, 0
@@ -81,7 +78,6 @@ func (h *shares) gather(t *trees, s *sinks, c *causes, nodes []int32) (isAny boo
 		}
 		was = i
 		isAny = isAny || h.of[i].n > 1
-		h.own[i], h.level[i] = h.ownExchange(t, s, c, i)
 		h.vote(t, s, c, i)
 	}
 	return isAny
