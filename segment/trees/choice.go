@@ -5,7 +5,7 @@ import (
 	"math/bits"
 )
 
-// choose finds which of a node's candidate causes, three at most, predict its stall best: a set of indexes of its
+// choose finds which of a node's candidate causes, two at most, predict its stall best: a set of indexes of its
 // list, and the stall predicted by each cause in the list.
 func (h *shares) choose(t *trees, s *sinks, c *causes, i int32, minMean float64) (chosen uint, one [maxParts]float64) {
 	stall, from := t.stall[i], &h.of[i]

@@ -9,7 +9,7 @@ import (
 
 // shares finds which causes each stalled link belongs to. From the sinks upstream, a cause predicts the stall of a
 // link as the stall of what the link waits for times the cause's fall from hop to hop (attenuation). A link gets the
-// cause, or the two or three together, whose prediction is nearest.
+// cause, or the two together, whose prediction is nearest.
 type shares struct {
 	of      []partList // by node
 	fall    []float64  // by cause
@@ -31,7 +31,7 @@ const (
 	secondCost, portCost = .5, 2
 	// of an exchange on a link of a leaf that takes no part in it, or of its absence where the leaf does;
 	partnerCost = 3
-	mostAtOnce  = 3 // causes of one link
+	mostAtOnce  = 2 // causes of one link
 	// oddPort is the deviations by which a port that is another cause differs from what else waits at its switch.
 	oddPort = 4
 )
