@@ -18,18 +18,19 @@ func (h *shares) choose(t *trees, s *sinks, c *causes, i int32, minMean float64)
 	var with, without [maxParts]float64
 	for k, p := range from.list() {
 		one[k] = p.stall * h.fall[p.cause]
-		if c.thin[p.cause] {
+		switch {
+		case c.thin[p.cause]:
 			with[k] = portCost
-		} else if c.isExchange(p.cause) && c.isOutside(t, i, p.cause) {
+		case !c.isExchange(p.cause):
+		case c.isOutside(t, i, p.cause):
 			with[k] = outsideCost
-		} else if leaf >= 0 && c.isExchange(p.cause) {
-			if c.takesPart(s, leaf, p.cause) {
-				without[k] += partnerCost
-				if c.base[p.cause] > 0 {
-					one[k] = c.base[p.cause]
-				}
-			} else {
-				with[k] += partnerCost
+		case leaf < 0:
+		case !c.takesPart(s, leaf, p.cause):
+			with[k] = partnerCost
+		default:
+			without[k] = partnerCost
+			if c.base[p.cause] > 0 {
+				one[k] = c.base[p.cause]
 			}
 		}
 	}
