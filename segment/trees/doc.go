@@ -53,7 +53,6 @@
 //
 //	5. At which port does each cause begin?
 //	roots.go             by what waits there, or by load
-//	receiver.go          else the only port to a host that does not send
 //
 //	6. Which regions are reported?
 //	regions.go           causes of enough links
