@@ -43,8 +43,8 @@ func (s *sink) down() int { return s.links - s.hostLinks }
 func (s *sink) isTree() bool { return s.links > 0 && s.port >= portShare*s.stall && !s.hasManyPorts() }
 
 // beginsTree reports whether a tree begins at a sink, so that what waits there is no exchange's: a port to a host
-// explains it, or a port stalls whose host does not itself wait to send. Where senders push, far more may wait than
-// the port stalls.
+// explains it, or a port stalls, and more than its host waits to send. Where senders push, far more may wait than the
+// port stalls.
 func (s *sink) beginsTree() bool { return s.isTree() || s.isReceiver }
 
 // showsRoot reports whether the links at a switch wait for a visibly stalled port to a host.
