@@ -26,8 +26,10 @@ type Core struct {
 	window      *window.Window
 	stages      []Stage
 	raw         *rawBuffer
-	resumed     int64 // intervals that start at or before this were already stored
-	loadedNanos int64 // end of the last interval covered by Load
+	resumed     int64         // intervals that start at or before this were already stored
+	stored      map[int64]int // of these, by start: how many values they have; see Stored
+	storedLost  window.Lost   // what they lack of the input that was read again
+	loadedNanos int64         // end of the last interval covered by Load
 	clocks      *clockcheck.Checker
 	lastEnd     int64  // end of the last interval analysed by this or an earlier process
 	backInTime  uint64 // intervals rejected because they are before lastEnd
@@ -154,7 +156,7 @@ func (c *Core) UnknownPorts() (n int, first []string) {
 // Advance tells the core up to when everything sent has been added, which
 // closes intervals after the allowed lateness, and the present time.
 func (c *Core) Advance(completeNanos, nowNanos int64) {
-	c.window.AdvanceTo(completeNanos, nowNanos)
+	c.window.Advance(completeNanos, nowNanos)
 }
 
 // LowWater returns the low watermark: the time from which input is needed again after a restart.
@@ -164,8 +166,13 @@ func (c *Core) LowWater() int64 { return c.window.LowWater() }
 func (c *Core) Reach() int64 { return c.window.Reach() }
 
 // TakeLost returns what was too late for its interval, or too early, since the
-// last call.
-func (c *Core) TakeLost() window.Lost { return c.window.TakeLost() }
+// last call, also of the intervals of Stored.
+func (c *Core) TakeLost() window.Lost {
+	lost := c.window.TakeLost()
+	lost.Add(c.storedLost)
+	c.storedLost = window.Lost{}
+	return lost
+}
 
 // Check reports whether Add would reject a batch.
 func (c *Core) Check(b *schema.CounterBatch) error {
@@ -188,6 +195,7 @@ func (c *Core) Next() *schema.IntervalResult {
 		}
 		raw := c.raw.take(snap.Interval.StartNanos)
 		if snap.Interval.StartNanos <= c.resumed { // an event that was too late to be stored with it comes with the next
+			c.compare(snap)
 			c.window.Recycle(snap)
 			continue
 		}

@@ -113,17 +113,14 @@ func (s *coverageStage) SetGraph(g *topology.Graph, _ []schema.LinkID) error {
 	return nil
 }
 
-// coverageForm is the version of the stage's saved state; coverageFormat is its framing.
-const coverageForm = 1
-
-var coverageFormat = codec.Format{Mark: "GCOV", Version: coverageForm, Oldest: coverageForm}
+var coverageFormat = codec.Format{Mark: "GCOV", Version: 1, Oldest: 1}
 
 func (s *coverageStage) Save() schema.StageState {
-	return schema.StageState{Stage: s.Name(), Version: coverageForm, Bytes: coverageFormat.Seal(nil, s.code)}
+	return stateOf(s, coverageFormat.Seal(nil, s.code))
 }
 
 func (s *coverageStage) Load(saved schema.StageState) error {
-	if err := checkForm(saved, coverageForm); err != nil {
+	if err := checkForm(saved); err != nil {
 		return err
 	}
 	loaded := coverageStage{minCoverage: s.minCoverage}

@@ -2,6 +2,9 @@ package analysis
 
 import (
 	"cmp"
+	"fmt"
+	"hash/fnv"
+	"io"
 	"math"
 	"slices"
 	"time"
@@ -217,47 +220,26 @@ func newFeeds() *feeds {
 	}
 }
 
-// fnv1a is an FNV-1a hash.
-type fnv1a uint64
-
-const fnvBasis fnv1a = 14695981039346656037
-
-func (h fnv1a) byte(b byte) fnv1a { return (h ^ fnv1a(b)) * 1099511628211 }
-
-// text hashes a text and a terminator.
-func (h fnv1a) text(s string) fnv1a {
-	for i := range len(s) {
-		h = h.byte(s[i])
-	}
-	return h.byte(0xFF) // does not occur in UTF-8
-}
-
-func (h fnv1a) number(n uint64) fnv1a {
-	for range 8 {
-		h, n = h.byte(byte(n)), n>>8
-	}
-	return h
-}
-
 // digestOfJob hashes the fields of a job beyond its key.
 func digestOfJob(j *schema.Job) uint64 {
-	h := fnvBasis.text(j.Name).text(j.User).text(j.State).number(uint64(j.End))
+	h := fnv.New64a()
+	fmt.Fprintf(h, "%q%q%q%d;", j.Name, j.User, j.State, j.End)
 	for _, node := range j.Nodes {
-		h = h.text(node)
+		io.WriteString(h, node)
+		h.Write([]byte{0xFF}) // does not occur in UTF-8
 	}
-	return uint64(h)
+	return h.Sum64()
 }
 
 func digestOfTraffic(t *schema.JobTraffic) uint64 {
-	h := fnvBasis
+	h := fnv.New64a()
 	for _, v := range []*float64{t.Read, t.Write, t.RDMARead, t.RDMAWrite} {
-		if v == nil {
-			h = h.byte(1)
-			continue
+		if v != nil {
+			fmt.Fprintf(h, "%x", math.Float64bits(*v))
 		}
-		h = h.byte(2).number(math.Float64bits(*v))
+		h.Write([]byte{'-'})
 	}
-	return uint64(h)
+	return h.Sum64()
 }
 
 // AddEvents adds events that were appended to Kafka at an instant, 0 if unknown. Each

@@ -41,15 +41,12 @@ func (s *healthStage) SetGraph(g *topology.Graph, _ []schema.LinkID) error {
 	return nil
 }
 
-// healthForm is the version of the stage's saved state.
-const healthForm = 1
-
 func (s *healthStage) Save() schema.StageState {
-	return schema.StageState{Stage: s.Name(), Version: healthForm, Bytes: s.monitor.Save(nil)}
+	return stateOf(s, s.monitor.Save(nil))
 }
 
 func (s *healthStage) Load(saved schema.StageState) error {
-	if err := checkForm(saved, healthForm); err != nil {
+	if err := checkForm(saved); err != nil {
 		return err
 	}
 	monitor, err := linkhealth.Load(s.graph, s.cfg, saved.Bytes)

@@ -28,15 +28,12 @@ func (s *hotspotStage) SetGraph(g *topology.Graph, moved []schema.LinkID) error 
 	return nil
 }
 
-// hotspotForm is the version of the stage's saved state.
-const hotspotForm = 1
-
 func (s *hotspotStage) Save() schema.StageState {
-	return schema.StageState{Stage: s.Name(), Version: hotspotForm, Bytes: s.hotspots.Save(nil)}
+	return stateOf(s, s.hotspots.Save(nil))
 }
 
 func (s *hotspotStage) Load(saved schema.StageState) error {
-	if err := checkForm(saved, hotspotForm); err != nil {
+	if err := checkForm(saved); err != nil {
 		return err
 	}
 	hotspots, err := tracking.LoadHotspots(s.graph, s.cfg, saved.Bytes)

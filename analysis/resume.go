@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/giverny/giverny/ingest/window"
 	"github.com/giverny/giverny/schema"
 	"github.com/giverny/giverny/segment/tracking"
 	"github.com/giverny/giverny/topology"
@@ -36,10 +37,17 @@ func (c *Core) save() []schema.StageState {
 
 var errCutShort = fmt.Errorf("the saved state is truncated: %w", tracking.ErrSaved)
 
+// stateForm is the version of the saved state of all stages but diagnose. The bytes have a version of their own.
+const stateForm = 1
+
+func stateOf(s Stage, bytes []byte) schema.StageState {
+	return schema.StageState{Stage: s.Name(), Version: stateForm, Bytes: bytes}
+}
+
 // checkForm rejects a state format of a later version of the program.
-func checkForm(saved schema.StageState, newest int) error {
-	if saved.Version < 1 || saved.Version > newest {
-		return fmt.Errorf("saved state has version %d, this build reads up to %d; upgrade giverny: %w", saved.Version, newest, tracking.ErrSaved)
+func checkForm(saved schema.StageState) error {
+	if saved.Version != stateForm {
+		return fmt.Errorf("saved state has version %d, this build reads up to %d; upgrade giverny: %w", saved.Version, stateForm, tracking.ErrSaved)
 	}
 	return nil
 }
@@ -90,8 +98,8 @@ func splitFirstForm(states []schema.StageState) ([]schema.StageState, error) {
 		return nil, errCutShort
 	}
 	return []schema.StageState{
-		{Stage: (*trackStage)(nil).Name(), Version: 1, Bytes: saved[n : n+int(length)]},
-		{Stage: (*hotspotStage)(nil).Name(), Version: 1, Bytes: saved[n+int(length):]},
+		{Stage: (*trackStage)(nil).Name(), Version: stateForm, Bytes: saved[n : n+int(length)]},
+		{Stage: (*hotspotStage)(nil).Name(), Version: stateForm, Bytes: saved[n+int(length):]},
 	}, nil
 }
 
@@ -139,4 +147,23 @@ func (c *Core) Resume(stored []Interval) error {
 	}
 	c.recalled = Feeds{}
 	return errors.Join(errs...)
+}
+
+// Stored tells how many values, of all metrics together, stored intervals have, by their starts. If the input that a new
+// process reads again gives one of them more, it was stored too early: TakeLost then reports it, as it would have for the
+// process that stored it.
+func (c *Core) Stored(values map[int64]int) { c.stored = values }
+
+// compare compares an interval that is already stored with what its input gives now.
+func (c *Core) compare(snap *schema.Snapshot) {
+	at := snap.Interval
+	had, known := c.stored[at.StartNanos]
+	delete(c.stored, at.StartNanos)
+	now := 0
+	for i := range snap.Series {
+		now += snap.Series[i].Count
+	}
+	if known && now > had {
+		c.storedLost.Add(window.Lost{Rows: now - had, FirstNanos: at.StartNanos, LastNanos: at.EndNanos() - 1, SlackNanos: at.DurationNanos})
+	}
 }

@@ -52,15 +52,12 @@ func (s *segmentStage) SetGraph(g *topology.Graph, moved []schema.LinkID) error 
 	return nil
 }
 
-// segmentForm is the version of the stage's saved state.
-const segmentForm = 1
-
 func (s *segmentStage) Save() schema.StageState {
-	return schema.StageState{Stage: s.Name(), Version: segmentForm, Bytes: s.memory.Save()}
+	return stateOf(s, s.memory.Save())
 }
 
 func (s *segmentStage) Load(saved schema.StageState) error {
-	if err := checkForm(saved, segmentForm); err != nil {
+	if err := checkForm(saved); err != nil {
 		return err
 	}
 	if err := s.memory.Load(saved.Bytes); err != nil {

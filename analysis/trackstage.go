@@ -42,16 +42,12 @@ func (s *trackStage) SetGraph(g *topology.Graph, moved []schema.LinkID) error {
 	return nil
 }
 
-// trackForm is the version of the stage's saved state; the tracker has its own
-// version within it.
-const trackForm = 1
-
 func (s *trackStage) Save() schema.StageState {
-	return schema.StageState{Stage: s.Name(), Version: trackForm, Bytes: s.tracker.Save(nil)}
+	return stateOf(s, s.tracker.Save(nil))
 }
 
 func (s *trackStage) Load(saved schema.StageState) error {
-	if err := checkForm(saved, trackForm); err != nil {
+	if err := checkForm(saved); err != nil {
 		return err
 	}
 	tracker, err := tracking.Load(s.graph, s.cfg, saved.Bytes)

@@ -1,5 +1,7 @@
 package collective
 
+import "maps"
+
 // A rank's collective ends when it has sent and received all its data. So its steps of
 // the next iteration also come after the receptions of the one before, which its
 // records do not name. The last reception is an edge of the waiting graph; only the
@@ -105,9 +107,7 @@ func (t *table) afterPart(from, to int) bool {
 		}
 		later[c] = last
 	}
-	for c, r := range later {
-		t.before[c] = r
-	}
+	maps.Copy(t.before, later)
 	return true
 }
 

@@ -8,6 +8,8 @@ import (
 	"maps"
 	"sync"
 	"time"
+
+	"github.com/giverny/giverny/internal/plural"
 )
 
 // Poller polls one collector. Nothing else reads its devices.
@@ -22,6 +24,7 @@ type Poller struct {
 	failing   map[string]Reason // devices that failed in the last poll; replaced, never modified
 	trouble   trouble
 	unread    unread
+	quiet     quiet
 	between   chan func() // calls for Run to make between polls
 
 	healthLock sync.Mutex
@@ -70,6 +73,15 @@ func (p *Poller) Health() Health {
 	p.healthLock.Lock()
 	defer p.healthLock.Unlock()
 	return p.health
+}
+
+// State says that the last poll found nothing to read; "" if it did, or if there was none yet.
+func (p *Poller) State() string {
+	h := p.Health()
+	if h.LastPoll.IsZero() || h.Rows > 0 {
+		return ""
+	}
+	return fmt.Sprintf("nothing read in the last poll: %s listed, %d failed", plural.Count(h.Devices, "device", "devices"), len(h.Failing))
 }
 
 // Run polls at every interval boundary until ctx ends. Polls never overlap: a boundary
@@ -131,6 +143,9 @@ func (p *Poller) poll(ctx context.Context) {
 	if ctx.Err() == nil { // otherwise the failures were caused by the stop
 		p.recordFailures(append(results, listed))
 		p.unread.logNew(p.log)
+		if p.trouble.polls == 0 { // failures have lines of their own
+			p.quiet.note(len(devices), rows, p.log)
+		}
 		p.metrics.devices.Set(float64(len(devices)))
 	}
 	err := errors.Join(listed.err, p.emit(ctx))

@@ -153,15 +153,15 @@ func TestOverlappingPollsAreSkippedAndCounted(t *testing.T) {
 	})
 }
 
-// If all devices fail, there is one log line for the first failed sweep and one for the recovery.
+// If all devices fail, there is one log line for the first failed sweep, and two for the recovery with the first readings.
 func TestFailingDevicesAreOneLine(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		began := time.Now()
-		read := func(_ context.Context, _ *collectors.Reading) error {
+		read := func(ctx context.Context, r *collectors.Reading) error {
 			if time.Since(began) < 20*time.Second {
 				return errors.New("no answer")
 			}
-			return nil
+			return steady("switch").read(ctx, r)
 		}
 		var devices []collectors.Device
 		for i := range 76 {
@@ -170,8 +170,8 @@ func TestFailingDevicesAreOneLine(t *testing.T) {
 		r := newRig(t, &fake{devices: devices}, func(c *collectors.Config) { c.Interval = 2 * time.Second })
 		r.run(t, 30*time.Second)
 		log := r.log.String()
-		if strings.Count(log, "\n") != 2 || !strings.Contains(log, "devices=76 examples=\"[switch0 switch1 switch10]\" error=") || !strings.Contains(log, "failed_polls=") {
-			t.Errorf("want a line for 76 devices, and one for their recovery:\n%s", log)
+		if strings.Count(log, "\n") != 3 || !strings.Contains(log, "collectors: reading") || !strings.Contains(log, "devices=76 examples=\"[switch0 switch1 switch10]\" error=") || !strings.Contains(log, "failed_polls=") {
+			t.Errorf("want a line for 76 devices, one for their recovery, and one for the first readings:\n%s", log)
 		}
 	})
 }
@@ -346,4 +346,26 @@ func TestPollCutsNoReadShort(t *testing.T) {
 	if begun != polls || cut != 0 {
 		t.Errorf("%d reads began and %d were cut short, want %d and 0", begun, cut, polls)
 	}
+}
+
+// A source that has nothing to read is in the log once, and in its state until it has.
+func TestASourceWithNothingToRead(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		source := &fake{}
+		r := newRig(t, source, nil)
+		r.run(t, 5*time.Second)
+		if state := r.poller.State(); state != "nothing read in the last poll: 0 devices listed, 0 failed" {
+			t.Errorf("state %q", state)
+		}
+		source.devices = []collectors.Device{steady("a")}
+		r.run(t, 5*time.Second)
+		if state := r.poller.State(); state != "" {
+			t.Errorf("state %q of a source that is read", state)
+		}
+		for _, says := range []string{"collectors: nothing to read", "collectors: reading"} {
+			if n := strings.Count(r.log.String(), says); n != 1 {
+				t.Errorf("%q is in the log %d times:\n%s", says, n, r.log)
+			}
+		}
+	})
 }

@@ -83,3 +83,19 @@ func (u *unread) logNew(log *slog.Logger) {
 		}
 	}
 }
+
+// quiet is whether the last poll had no row at all, so that a source without anything to read is in the log once.
+type quiet struct{ polled, empty bool }
+
+// note logs the first poll, and later ones that have rows where the one before had none, or the reverse.
+func (q *quiet) note(devices, rows int, log *slog.Logger) {
+	was := *q
+	*q = quiet{polled: true, empty: rows == 0}
+	switch {
+	case *q == was:
+	case q.empty:
+		log.Warn("collectors: nothing to read, no device of this source has counters; giverny collect --once shows what is read", "devices", devices)
+	default:
+		log.Info("collectors: reading", "devices", devices, "rows", rows)
+	}
+}

@@ -37,8 +37,8 @@ const (
 	KindCancel  = "cancel"
 )
 
-// Harmless reports whether a kind needs no rule of the allow-list.
-func Harmless(kind string) bool {
+// harmless reports whether a kind needs no rule of the allow-list.
+func harmless(kind string) bool {
 	return kind == KindList || kind == KindRefresh || kind == KindCancel
 }
 
@@ -129,12 +129,12 @@ func (g *gate) permission(c *schema.Command, now schema.Instant) verdict {
 	if !g.known(c.Kind) {
 		return refuse(UnknownKind, "%s does not support %s; its source may be disabled there, or the version too old", g.agent, c.Kind)
 	}
-	if Harmless(c.Kind) {
+	if harmless(c.Kind) {
 		v := limited(g.harmless.Room(int64(now)))
 		v.runTime = g.harmless.Limits().RunTime
 		return v
 	}
-	allowed, no := g.acting.Allowed(safety.Order{ID: c.ID, Principal: c.Principal, Kind: c.Kind, Agent: g.agent, AtNanos: int64(now)})
+	allowed, no := g.acting.Allowed(safety.Order{Principal: c.Principal, Kind: c.Kind, Agent: g.agent, AtNanos: int64(now)})
 	if no == nil && g.judgeArguments != nil {
 		no = g.judgeArguments(c)
 	}
@@ -161,7 +161,7 @@ func limited(no *safety.Refusal) verdict {
 
 // guardOf returns the guard that counts a command. Dry runs count as harmless.
 func (g *gate) guardOf(c *schema.Command) *safety.Guard {
-	if Harmless(c.Kind) || c.DryRun {
+	if harmless(c.Kind) || c.DryRun {
 		return g.harmless
 	}
 	return g.acting

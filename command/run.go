@@ -35,7 +35,6 @@ func Cancelled(format string, args ...any) error {
 type underway struct {
 	end      context.CancelCauseFunc
 	acting   bool   // not one of the harmless kinds
-	kind     string // of the command
 	reported uint32 // sequence of its last report; guarded by the agent's mu
 }
 
@@ -47,7 +46,7 @@ func (a *Agent) begin(ctx context.Context, c *schema.Command, v verdict, now sch
 	guard := a.gate.guardOf(c)
 	guard.Begin(c.ID, int64(now))
 	ctx, cancel := context.WithCancelCause(ctx)
-	a.running[c.ID] = &underway{end: cancel, acting: guard == a.gate.acting, kind: c.Kind}
+	a.running[c.ID] = &underway{end: cancel, acting: guard == a.gate.acting}
 	a.metrics.running.Inc()
 	a.metrics.remembered.Set(float64(len(a.gate.memory.index)))
 	log.Info("command: started", "dry_run", c.DryRun)

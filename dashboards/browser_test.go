@@ -399,6 +399,40 @@ func TestTheMapShowsWhatIsExplained(t *testing.T) {
 	}
 }
 
+// Of a pause that is counted at both ends the map shows the end whose region is listed.
+func TestTheMapShowsTheEndThatIsListed(t *testing.T) {
+	h := open(t, torus)
+	g := h.graph(torus)
+	received, sent := schema.PFCPauseRx(3), schema.PFCPauseTx(3)
+	of := func(m schema.Metric, id uint64) schema.Region {
+		r := hot(g, id, schema.High, 0, 20)
+		r.Metric, r.Name = m, "both ends"
+		return r
+	}
+	interval := func(start int64, regions ...schema.Region) *schema.IntervalResult {
+		r := busy(g, start)
+		for i, m := range []schema.Metric{sent, received} {
+			r.Snapshot.Series[i].Metric = m
+		}
+		r.Snapshot.Series = r.Snapshot.Series[:2]
+		r.Regions, r.Hot = regions, nil
+		r.States = schema.NetworkStates(r.Snapshot, regions)
+		return r
+	}
+	h.announce(interval(noon))
+	page := browse(t, h.url+flat)
+	page.await(shown)
+	for i, means := range [][2]float64{{40, 36}, {36, 40}} { // of what was sent and received: they take turns
+		regions := []schema.Region{of(sent, 1), of(received, 2)}
+		regions[0].Mean, regions[1].Mean = means[0], means[1]
+		h.announce(interval(noon+int64(i+1)*second, regions...))
+		page.await(fmt.Sprintf(`document.getElementById("status").textContent.includes("22:13:2%d")`, i+2))
+		if got := page.eval(`document.getElementById("metric").value + " " + document.querySelectorAll("#regions li").length`); got != received.String()+" 1" {
+			t.Errorf("with means of %v the map and the list have %s", means, got)
+		}
+	}
+}
+
 // The root that a diagnosis names is marked at its port's link, as a region's root is, and not at the switch.
 func TestTheMapMarksTheRootOfADiagnosis(t *testing.T) {
 	h := open(t, tree)

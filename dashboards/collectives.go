@@ -27,7 +27,7 @@ type collectiveList struct {
 }
 
 func (d *Dashboards) collectives(ctx context.Context, p *collectiveParameters) (*collectiveList, error) {
-	span, list, err := ask(d, &p.runQuestion, func(fabric string, s read.Span) ([]read.Collective, error) {
+	span, list, err := ask(d, p.Fabric, p.From, p.To, runSpan, func(fabric string, s read.Span) ([]read.Collective, error) {
 		return d.model.Collectives(ctx, fabric, s, read.CollectiveFilter{Job: p.Job}, read.MaxCollectives)
 	})
 	return &collectiveList{span, list}, err

@@ -75,6 +75,17 @@ func TestACollective(t *testing.T) {
 	if got := page.eval(`document.querySelector(".collective td.High").textContent`); got != "background flow" {
 		t.Errorf("the culprit is %q", got)
 	}
+	const labels = `[...document.querySelectorAll(".timeline text")].map((e) => e.textContent).filter((t) => t.endsWith(" ms"))`
+	if even := page.eval(labels + `.map(parseFloat).every((v, i, all) => v === Number((i * all[1]).toPrecision(6))) && /^0*\.?0*[125]0*$/.test(parseFloat(` + labels + `[1]))`); even != "true" {
+		t.Errorf("the axis has the labels %s", page.eval(labels+`.join()`))
+	}
+	address := page.eval(`location.href`)
+	page.eval(`history.back()`)
+	page.await(`document.querySelector(".timeline") === null`)
+	page.visit(address)
+	page.await(`document.querySelector(".timeline") !== null && document.querySelector(".collective h3").textContent.startsWith("Job job 17")`)
+	page.eval(`document.querySelector(".collective .close").click()`)
+	page.await(`document.querySelector(".timeline") === null && !location.search.includes("run=")`)
 }
 
 // The list has the collectives of the chosen window, or of a week if none is chosen.

@@ -126,6 +126,12 @@ func TestThePageSaysWhy(t *testing.T) {
 			t.Errorf("the panel does not say %q: %s", text, verdict)
 		}
 	}
+	if action := page.eval(`document.querySelector("#verdict .cause").nextElementSibling.textContent`); !strings.Contains(action, "place it in a compact block") {
+		t.Errorf("after the verdict comes %q, not what to do", action)
+	}
+	if times := strings.Count(verdict, "place it in a compact block"); times != 1 {
+		t.Errorf("the panel says %d times what to do: %s", times, verdict)
+	}
 	jobs := page.eval(`document.getElementById("jobs").innerText`)
 	for _, text := range []string{"17 " + hostile, "2 nodes", "accused of " + h.regionName(), "(blame 81%)", "slowed down by " + h.regionName()} {
 		if !strings.Contains(jobs, text) {

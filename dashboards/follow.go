@@ -14,6 +14,7 @@ import (
 
 	"github.com/giverny/giverny/dashboards/operation"
 	"github.com/giverny/giverny/internal/access"
+	"github.com/giverny/giverny/internal/plural"
 	"github.com/giverny/giverny/internal/problem"
 	"github.com/giverny/giverny/schema"
 	"github.com/giverny/giverny/store/read"
@@ -93,10 +94,10 @@ func (d *Dashboards) enter(r *http.Request) (leave func(), err error) {
 	switch {
 	case all >= d.cfg.Streams:
 		reason = tooManyStreams
-		p = problem.New(http.StatusServiceUnavailable, "%d clients are connected already; retry later, or raise dashboards.streams", all)
+		p = problem.New(http.StatusServiceUnavailable, "%s connected already; retry later, or raise dashboards.streams", plural.Count(all, "client is", "clients are"))
 	case d.streams[client] >= d.cfg.StreamsPerClient:
 		reason = tooManyOfClient
-		p = problem.New(http.StatusTooManyRequests, "%d streams of this client are open already; close one, or raise dashboards.streams_per_client", d.streams[client])
+		p = problem.New(http.StatusTooManyRequests, "this client has %s open already; close one, or raise dashboards.streams_per_client", plural.Count(d.streams[client], "stream", "streams"))
 	default:
 		d.streams[client]++
 		return func() {

@@ -115,6 +115,13 @@ func TestInsideAHost(t *testing.T) {
 			checkInside(t, page, c.host, c.accused)
 		}
 	}
+	address := page.eval(`location.href`) // of the host that is shown
+	page.eval(`document.querySelector(".host .close").click()`)
+	page.await(`document.querySelector(".host-graph") === null && !location.search.includes("run=")`)
+	page.visit(address)
+	page.await(`document.querySelector(".host-graph") !== null && document.querySelector(".host h3").textContent === "host7"`)
+	page.eval(`document.querySelector("#pages [data-page=collectives]").click()`)
+	page.await(`!location.search.includes("run=") && location.search.includes("page=collectives")`)
 }
 
 // checkInside: the accused link alone is red, and cells that lose much are tinted more than those that lose nothing.

@@ -22,7 +22,7 @@ type hostList struct {
 }
 
 func (d *Dashboards) hosts(ctx context.Context, p *hostParameters) (*hostList, error) {
-	span, list, err := ask(d, &p.runQuestion, func(fabric string, s read.Span) ([]read.HostRun, error) {
+	span, list, err := ask(d, p.Fabric, p.From, p.To, runSpan, func(fabric string, s read.Span) ([]read.HostRun, error) {
 		return d.model.HostStates(ctx, fabric, s, p.Model, read.MaxHosts)
 	})
 	return &hostList{span, list}, err
@@ -40,7 +40,7 @@ type hostRunList struct {
 }
 
 func (d *Dashboards) hostRuns(ctx context.Context, p *hostRunParameters) (*hostRunList, error) {
-	span, list, err := ask(d, &p.runQuestion, func(fabric string, s read.Span) ([]read.HostRun, error) {
+	span, list, err := ask(d, p.Fabric, p.From, p.To, runSpan, func(fabric string, s read.Span) ([]read.HostRun, error) {
 		return d.model.HostRuns(ctx, fabric, s, read.HostRunFilter{Agent: p.Host}, read.MaxSearches)
 	})
 	return &hostRunList{span, list}, err
@@ -89,7 +89,7 @@ type hostOutlierList struct {
 }
 
 func (d *Dashboards) hostOutliers(ctx context.Context, p *hostOutlierParameters) (*hostOutlierList, error) {
-	span, list, err := ask(d, &p.runQuestion, func(fabric string, s read.Span) ([]read.HostOutlier, error) {
+	span, list, err := ask(d, p.Fabric, p.From, p.To, runSpan, func(fabric string, s read.Span) ([]read.HostOutlier, error) {
 		return d.model.HostOutliers(ctx, fabric, s, p.Model, p.Percent, read.MaxHosts)
 	})
 	return &hostOutlierList{span, list}, err
@@ -123,22 +123,4 @@ func (d *Dashboards) hostModels(ctx context.Context, p *hostModelParameters) (*h
 		out.Models = append(out.Models, hostModel{b.Model, b.Agents, b.Newest, len(b.Baseline.Pairs)})
 	}
 	return out, err
-}
-
-// probedHost is the result of the probes inside a diagnosis' host.
-type probedHost struct {
-	Host     string             `json:"host"`
-	RunID    string             `json:"run_id"`
-	Time     schema.Instant     `json:"time"`
-	Verdicts []read.HostVerdict `json:"verdicts"` // empty: nothing inside the host is slow
-	Text     string             `json:"text"`
-}
-
-// probedOf selects the result for a diagnosis from the runs of its host; nil: it was not probed at that time.
-func probedOf(runs []read.HostRun, diagnosis *schema.Diagnosis) *probedHost {
-	r := read.RunOf(runs, diagnosis)
-	if r == nil {
-		return nil
-	}
-	return &probedHost{r.Agent, r.RunID, r.Time, r.Verdicts, r.Sentence}
 }

@@ -36,6 +36,8 @@ func TestTheAddressHoldsTheView(t *testing.T) {
 	page.await(`document.getElementById("heat").dataset.layout === "matrix"`)
 	page.visit(h.url + "/?fabric=" + url.QueryEscape(tree) + "&layout=path&from=host0&to=host15")
 	page.await(`document.getElementById("heat").textContent.includes("shortest paths from host0 to host15")`)
+	page.visit(h.url + "/?fabric=" + url.QueryEscape(tree) + "&layout=path&from=host0&to=host999")
+	page.await(`document.getElementById("notice").textContent.includes("no host or switch host999")`)
 	page.eval(`document.getElementById("find").value = "core3"; document.getElementById("find").dispatchEvent(new Event("input"))`)
 	page.press("Tab", 9)
 	if hit := page.eval(`document.querySelector("#found li").textContent`); !strings.HasPrefix(hit, "core3") {
@@ -204,7 +206,7 @@ func TestACongestionEventInAPause(t *testing.T) {
 	h, _ := openInAPause(t)
 	page := browse(t, h.url+flat)
 	page.await(shown)
-	if got := page.eval(`document.getElementById("rce").textContent`); got != "Congestion event, last High 18 s ago" {
+	if got := page.eval(`document.getElementById("rce").textContent`); got != "Congestion event, High 18 s ago" {
 		t.Errorf("the page says %q", got)
 	}
 }
@@ -213,7 +215,7 @@ func TestACongestionEventInAPause(t *testing.T) {
 func TestACongestionEventAboveEveryPage(t *testing.T) {
 	h, g := openInAPause(t)
 	page := browse(t, h.url+"/?page=jobs")
-	page.await(`document.getElementById("rce").textContent === "Congestion event, last High 18 s ago"`)
+	page.await(`document.getElementById("rce").textContent === "Congestion event, High 18 s ago"`)
 	calm := busy(g, noon+second)
 	calm.Congestion = nil
 	h.announce(calm)

@@ -18,13 +18,13 @@ type runQuestion struct {
 	To   *moment `query:"to" doc:"Runs that ended before this time; default: now."`
 }
 
-// ask runs a query about a fabric and a span.
-func ask[T any](d *Dashboards, q *runQuestion, of func(fabric string, s read.Span) ([]T, error)) (inSpan, []T, error) {
-	f, err := d.fabricOf(q.Fabric)
+// ask runs a query about a fabric and a span, by default of the given length.
+func ask[T any](d *Dashboards, fabric string, from, to *moment, length time.Duration, of func(fabric string, s read.Span) ([]T, error)) (inSpan, []T, error) {
+	f, err := d.fabricOf(fabric)
 	if err != nil {
 		return inSpan{}, nil, err
 	}
-	s, err := d.spanBackFrom(q.From, q.To, runSpan)
+	s, err := d.spanBackFrom(from, to, length)
 	if err != nil {
 		return inSpan{}, nil, err
 	}

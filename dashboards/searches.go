@@ -1,19 +1,13 @@
 package dashboards
 
 import (
-	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
-	"fmt"
 	"slices"
-	"sync"
 	"time"
 
 	"github.com/giverny/giverny/internal/problem"
 	"github.com/giverny/giverny/schema"
-	"github.com/giverny/giverny/search/known"
-	"github.com/giverny/giverny/search/report"
 	"github.com/giverny/giverny/store/read"
 )
 
@@ -33,16 +27,10 @@ type searchList struct {
 }
 
 func (d *Dashboards) searches(ctx context.Context, p *searchParameters) (*searchList, error) {
-	f, err := d.fabricOf(p.Fabric)
-	if err != nil {
-		return nil, err
-	}
-	span, err := d.spanBackFrom(p.From, p.To, searchSpan)
-	if err != nil {
-		return nil, err
-	}
-	list, err := d.model.Searches(ctx, f.name, span, read.MaxSearches)
-	return &searchList{inSpan{span.From, span.To}, append([]read.Search{}, list...)}, err
+	span, list, err := ask(d, p.Fabric, p.From, p.To, searchSpan, func(fabric string, s read.Span) ([]read.Search, error) {
+		return d.model.Searches(ctx, fabric, s, read.MaxSearches)
+	})
+	return &searchList{span, list}, err
 }
 
 type oneSearchParameters struct {
@@ -120,140 +108,4 @@ func (d *Dashboards) knownAnomalies(ctx context.Context, p *knownParameters) (*k
 	list, err := d.model.KnownAnomalies(ctx, f.name, p.NICModel)
 	list = slices.DeleteFunc(list, func(a read.KnownAnomaly) bool { return p.Firmware != "" && a.Subsystem.Firmware != p.Firmware })
 	return &knownList{append([]read.KnownAnomaly{}, list...)}, err
-}
-
-// diagnosed is a diagnosis with what is known about its root's NIC and host.
-type diagnosed struct {
-	schema.Diagnosis
-	// KnownAnomalies of the NIC at which back pressure begins; only for slow hosts.
-	KnownAnomalies []matchedAnomaly `json:"known_anomalies"`
-	// ProbedHost is the result of probes inside the host at which back pressure begins; only for slow hosts, null if it was not probed.
-	ProbedHost *probedHost `json:"probed_host"`
-}
-
-// matchedAnomaly is a known anomaly of a NIC, with the jobs that trigger it.
-type matchedAnomaly struct {
-	NICModel string `json:"nic_model"`
-	// SameFirmware is true if it was found with the firmware that this NIC has.
-	SameFirmware bool            `json:"same_firmware"`
-	Symptom      string          `json:"symptom"`
-	MFS          json.RawMessage `json:"mfs"`
-	SearchID     string          `json:"search_id"` // the newest search that found it
-	// Jobs of the diagnosis, or on the host, with a known workload that matches it, or may.
-	Jobs []jobMatch `json:"jobs"`
-	Text string     `json:"text"`
-}
-
-// jobMatch is a job whose workload matches an anomaly.
-type jobMatch struct {
-	JobID   string        `json:"job_id"`
-	Name    string        `json:"name"`
-	Verdict known.Verdict `json:"verdict"` // matches, may_match
-	Met     []string      `json:"met"`     // dimensions that match: changing one so that it no longer matches avoids the anomaly
-	Unknown []string      `json:"unknown"`
-}
-
-// withKnown joins diagnoses of slow hosts with the knowledge base and with the results of probes inside the hosts.
-func (d *Dashboards) withKnown(ctx context.Context, fabric string, list []schema.Diagnosis) ([]diagnosed, error) {
-	out := make([]diagnosed, len(list))
-	span := read.Span{From: read.Newest}
-	isSlow := func(one *schema.Diagnosis) bool { return one.Cause.Class == schema.CauseSlowHost && one.Root != nil }
-	for i := range list {
-		out[i] = diagnosed{list[i], []matchedAnomaly{}, nil}
-		if isSlow(&list[i]) {
-			span = read.Span{From: min(span.From, list[i].Time), To: max(span.To, list[i].Time+1)}
-		}
-	}
-	byHost := map[string]*hostKnowledge{}
-	jobs := func() ([]schema.Job, error) { return d.model.Jobs(ctx, fabric, span) }
-	if len(d.workloads) == 0 {
-		jobs = func() ([]schema.Job, error) { return nil, nil }
-	}
-	jobs = sync.OnceValues(jobs)
-	for i := range list {
-		if !isSlow(&list[i]) {
-			continue
-		}
-		host := cmp.Or(list[i].Root.Peer, list[i].Root.Device)
-		k, err := byHost[host], error(nil)
-		if k == nil {
-			if k, err = d.knowledgeOf(ctx, fabric, host, span); err != nil {
-				return nil, err
-			}
-			byHost[host] = k
-		}
-		out[i].ProbedHost = probedOf(k.runs, &list[i])
-		for j := range k.anomalies {
-			all, err := jobs()
-			if err != nil {
-				return nil, err
-			}
-			m, err := d.match(k, &k.anomalies[j], jobsOf(all, &list[i], host))
-			if err != nil {
-				return nil, err
-			}
-			out[i].KnownAnomalies = append(out[i].KnownAnomalies, m)
-		}
-	}
-	return out, nil
-}
-
-// hostKnowledge is what is known about a host and its NIC.
-type hostKnowledge struct {
-	subsystem schema.Subsystem
-	anomalies []read.KnownAnomaly
-	runs      []read.HostRun // that probed it, the newest first
-}
-
-// knowledgeOf returns what is known about a host, for diagnoses of a span.
-func (d *Dashboards) knowledgeOf(ctx context.Context, fabric, host string, span read.Span) (*hostKnowledge, error) {
-	k := &hostKnowledge{}
-	adapters, err := d.model.Hardware(ctx, fabric, host)
-	if err != nil {
-		return nil, err
-	}
-	agent := host
-	if len(adapters) > 0 {
-		agent, k.subsystem = adapters[0].Agent, adapters[0].Subsystem
-		if k.anomalies, err = d.model.KnownAnomalies(ctx, fabric, k.subsystem.NICModel); err != nil {
-			return nil, err
-		}
-	}
-	k.runs, err = d.model.RunsNear(ctx, fabric, agent, span)
-	return k, err
-}
-
-// jobsOf returns the jobs running at a diagnosis' time that it accuses or that are on the host.
-func jobsOf(jobs []schema.Job, diagnosis *schema.Diagnosis, host string) (of []schema.Job) {
-	for _, j := range jobs {
-		accused := slices.ContainsFunc(diagnosis.Jobs, func(a schema.AccusedJob) bool { return a.JobID == j.ID })
-		if j.Start <= diagnosis.Time && (j.End == 0 || j.End > diagnosis.Time) && (accused || slices.Contains(j.Nodes, host)) {
-			of = append(of, j)
-		}
-	}
-	return of
-}
-
-func (d *Dashboards) match(k *hostKnowledge, a *read.KnownAnomaly, jobs []schema.Job) (m matchedAnomaly, err error) {
-	m = matchedAnomaly{NICModel: a.Subsystem.NICModel, SameFirmware: a.Subsystem.Firmware == k.subsystem.Firmware, Symptom: a.Symptom, MFS: a.MFS,
-		SearchID: a.Searches[0], Jobs: []jobMatch{}}
-	m.Text = fmt.Sprintf("%v has a known anomaly: %s", a.Subsystem, report.SentenceOf(a.MFS, a.Symptom))
-	for i := range jobs {
-		w := known.WorkloadOf(d.workloads, jobs[i].Name)
-		if w == nil {
-			continue
-		}
-		found, err := known.Compare(a.MFS, w)
-		if err != nil {
-			return m, fmt.Errorf("search %s: %w", m.SearchID, err)
-		}
-		if found.Verdict == known.Different {
-			continue
-		}
-		m.Jobs = append(m.Jobs, jobMatch{jobs[i].ID, jobs[i].Name, found.Verdict, found.Met, found.Unknown})
-		if found.Verdict == known.Matches {
-			m.Text += fmt.Sprintf("; the workload of job %s (%s) matches it", jobs[i].ID, jobs[i].Name)
-		}
-	}
-	return m, nil
 }

@@ -101,7 +101,7 @@ func TestThePageHoldsItsStreamWhileSeen(t *testing.T) {
 	listeners(1)
 	see(false)
 	h.announce(busy(g, now, hot(g, 1, schema.High, 0, 30)))
-	page.await(`document.getElementById("notice").textContent.includes("1 streams of this client are open already; close one")`)
+	page.await(`document.getElementById("notice").textContent.includes("this client has 1 stream open already; close one")`)
 	other.body.Close()
 	page.await(`document.getElementById("notice").hidden`)
 	listeners(1)

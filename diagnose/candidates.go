@@ -28,8 +28,8 @@ type regionCase struct {
 	drain    root.Drain
 	sender   *job // its nodes send what converges on the drain; nil: unknown
 	neck     root.Neck
-	sink     *topology.Device // on a grid, the node of a file-reading job where most of that traffic ends; nil: none
 	endings  root.Endings     // on a grid
+	nodes    *topology.Device // on a grid, the switch at whose nodes back pressure ends, if it ends at nodes; nil: unknown
 	full     schema.LinkID    // on a grid, the full link that most traffic waits for; NoLink: unknown
 	load     float64          // load of its links relative to before the onset; 0: unknown
 	arrives  float64          // load of the links where its traffic ends, relative to before the onset; 0: unknown

@@ -37,7 +37,7 @@ func TestRootOnATorus(t *testing.T) {
 	} {
 		end := root.Ending{Found: true, Device: placeEnd, Link: schema.NoLink}
 		rc := &regionCase{drain: c.drain, full: schema.NoLink, neck: root.Neck{Link: schema.NoLink},
-			endings: root.Endings{Any: end, Nodes: end, Slow: slowEnd, OfMeans: c.ofMeans}}
+			nodes: g.Device(placeEnd), endings: root.Endings{Any: end, Nodes: end, Slow: slowEnd, OfMeans: c.ofMeans}}
 		got := ""
 		if r := s.centreRoot(rc, &verdict{class: c.class}); r != nil {
 			got = r.Device

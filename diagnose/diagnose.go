@@ -37,7 +37,7 @@ func (s *Stage) diagnose(r *schema.IntervalResult) []schema.Diagnosis {
 			if rc := &cases[i]; within == (rc.region.Metric == schema.InqStall) {
 				s.examine(rc, p, snap)
 				rc.verdict = s.inside(rc, s.decide(rc, p), cases)
-				rc.sink = s.readerAt(rc, &rc.verdict)
+				rc.nodes = s.nodesEnd(rc, &rc.verdict)
 			}
 		}
 	}

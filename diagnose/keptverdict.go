@@ -96,14 +96,23 @@ func (h *kept) isAfter(o *kept) bool {
 	return cmp.Or(cmp.Compare(h.seen, o.seen), cmp.Compare(h.time, o.time), cmp.Compare(h.because, o.because)) > 0
 }
 
-// swelled reports whether a region stalled clearly more since a kept verdict was given than then: its stall has two steps, and what
-// caused the first follows it no more.
+// swelled reports whether a region stalls clearly more, since a kept verdict was given, than at any time before: its stall has two
+// steps, and what caused the first follows it no more. In its first intervals a region still rises.
 func (s *Stage) swelled(rc *regionCase, h *kept) bool {
 	at := s.indexIn(rc, h.time)
-	return at >= 0 && at < len(rc.stall) && slices.ContainsFunc(rc.stall[at:], func(v float64) bool { return v >= moreStall*rc.stall[at] })
+	if at < 0 || s.clock.slotOf(int64(h.time)) <= h.began+settle {
+		return false
+	}
+	most := 0.
+	for _, v := range rc.stall[:at+1] {
+		if v > most { // not NaN
+			most = v
+		}
+	}
+	return slices.ContainsFunc(rc.stall[at:], func(v float64) bool { return v >= moreStall*most })
 }
 
-// moreStall is how many times a region's earlier stall is clearly more.
+// moreStall is how many times the most that a region stalled is clearly more.
 const moreStall = 1.3
 
 // forgot reports whether what shows the cause of a verdict left the window: the onset, with enough before it, or the failures.

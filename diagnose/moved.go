@@ -12,8 +12,8 @@ import (
 const leastMoved = .1
 
 // moved is the share of the load added to a full link, since the onset or since a failure, that the failed links carried
-// before: it was rerouted. On a tree the failed link is beside the full one, or beside one that waits for it. 0 if no load was
-// added.
+// before: it was rerouted. On a tree the failed link is beside the full one or a hop away, or beside one that waits for it. 0 if no
+// load was added.
 func (s *Stage) moved(rc *regionCase, f *failure, p *root.Pressure) float64 {
 	if !f.broke() || rc.fullest == schema.NoLink {
 		return 0
@@ -78,7 +78,7 @@ func (s *Stage) addedAround(rc *regionCase, failed schema.LinkID, p *root.Pressu
 }
 
 // takesOver reports whether a region's links can carry the load of a failed link between switches instead: one of them
-// leaves the same switch, or leads to the same one.
+// leaves the same switch, or leads to the same one, or the full one is a hop before or after such a link.
 func (s *Stage) takesOver(rc *regionCase, failed schema.LinkID) bool {
 	from, to := s.graph.Ends(failed)
 	if !s.graph.IsSwitch(from) || !s.graph.IsSwitch(to) {
@@ -88,7 +88,11 @@ func (s *Stage) takesOver(rc *regionCase, failed schema.LinkID) bool {
 		a, b := s.graph.Ends(l)
 		return (a == from) != (b == to)
 	}
-	return beside(rc.fullest) || slices.ContainsFunc(rc.region.Links, beside)
+	if beside(rc.fullest) || slices.ContainsFunc(rc.region.Links, beside) {
+		return true
+	}
+	a, b := s.graph.Ends(rc.fullest)
+	return s.graph.IsSwitch(a) && s.graph.IsSwitch(b) && a != to && b != from && (s.adjacent(b, to) || s.adjacent(from, a))
 }
 
 // lastUse is a link's load in the two intervals before a failure, percent of its capacity; -1 if it is not

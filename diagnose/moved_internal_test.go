@@ -43,6 +43,20 @@ func TestMovedLoad(t *testing.T) {
 	}
 }
 
+// TestMovedLoadFromAHopAway: on a tree of three levels, what went down a failed link comes over another switch of the pod, and fills the
+// link into that; a link into another pod carries none of it.
+func TestMovedLoadFromAHopAway(t *testing.T) {
+	g := roottest.Graph(t, "fattree:k=4")
+	lost := roottest.Link(t, g, "agg3-1>leaf3-0")
+	for full, want := range map[string]bool{"core0>agg3-0": true, "core0>agg1-0": false, "agg3-0>core0": false, "core2>agg3-1": false} {
+		s := &Stage{graph: g}
+		rc := &regionCase{fullest: roottest.Link(t, g, full), region: &schema.Region{}}
+		if got := s.takesOver(rc, lost); got != want {
+			t.Errorf("%s takes over %v, want %v", full, got, want)
+		}
+	}
+}
+
 // TestMovedLoadOfAnOlderRegion: in a region older than the failure, the full link shows the load added since, and the
 // failure explains it as if both had begun together.
 func TestMovedLoadOfAnOlderRegion(t *testing.T) {

@@ -150,7 +150,7 @@ func (s *Stage) onlyReceiver(rc *regionCase, v *verdict) *schema.Root {
 }
 
 // centreRoot is the root on a grid, whose links have no direction: where its back pressure ends; of a slow host the switch whose
-// nodes take too little; of nodes that read files the one to which most leads.
+// nodes take too little.
 func (s *Stage) centreRoot(rc *regionCase, v *verdict) *schema.Root {
 	end := s.endingFor(rc, v)
 	if !end.Found || !rc.showsEnd() {
@@ -162,17 +162,14 @@ func (s *Stage) centreRoot(rc *regionCase, v *verdict) *schema.Root {
 	if end.Link != schema.NoLink {
 		return s.portOf(end.Link, s.graph.Device(end.Device).Name, s.kindOf(rc, end.Link))
 	}
-	if rc.sink != nil && !rc.endings.OfMeans {
-		return &schema.Root{Device: rc.sink.Name, Kind: schema.RootIncast, Link: schema.NoLink}
-	}
-	return &schema.Root{Device: s.graph.Device(end.Device).Name, Kind: schema.RootIncast, Link: schema.NoLink}
+	return &schema.Root{Device: rc.nodes.Name, Kind: schema.RootIncast, Link: schema.NoLink}
 }
 
 // showsEnd reports whether anything shows where the back pressure of a region on a grid ends: a tree of held-back traffic, a switch
 // where traffic meets, a link that is full or lost rate, a node that takes little, or the traffic of either direction. Level stall
 // alone does not.
 func (rc *regionCase) showsEnd() bool {
-	return rc.endings.OfMeans || rc.drain.IsRoot() || rc.drain.Meeting.IsKnown() || rc.full != schema.NoLink || rc.sink != nil || rc.neck.Before(&rc.drain)
+	return rc.endings.OfMeans || rc.drain.IsRoot() || rc.drain.Meeting.IsKnown() || rc.full != schema.NoLink || rc.neck.Before(&rc.drain)
 }
 
 // endingFor is where the back pressure of a region ends, given what it is blamed on: a slow host, a link that lost rate, or load.

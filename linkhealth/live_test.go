@@ -71,7 +71,7 @@ func (l *live) sweep(n int) (events []string) {
 			}
 		}
 		l.second++
-		l.window.Advance(at + 2*int64(time.Second))
+		l.window.Advance(at+2*int64(time.Second), at+2*int64(time.Second))
 		for s := l.window.Next(); s != nil; s = l.window.Next() {
 			var raw []*schema.CounterBatch
 			if s.Interval.StartNanos == at {

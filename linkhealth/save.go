@@ -1,17 +1,12 @@
 package linkhealth
 
 import (
-	"errors"
 	"fmt"
 
 	"github.com/giverny/giverny/internal/codec"
 	"github.com/giverny/giverny/schema"
 	"github.com/giverny/giverny/topology"
 )
-
-// ErrSaved means that a saved state is unusable: damaged, of a newer format, or of
-// another version of the fabric.
-var ErrSaved = errors.New("link health: the saved state cannot be used")
 
 var format = codec.Format{Mark: "GLNK", Version: 3, Oldest: 1}
 
@@ -26,7 +21,7 @@ func Load(g *topology.Graph, cfg Config, saved []byte) (*Monitor, error) {
 		return nil, err
 	}
 	if err := format.Open(saved, m.code); err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrSaved, err)
+		return nil, fmt.Errorf("link health: the saved state cannot be used: %w", err)
 	}
 	return m, nil
 }

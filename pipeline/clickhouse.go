@@ -54,7 +54,10 @@ func (c *clickHouse) Revisions(ctx context.Context, fabric string, fromNanos, to
 	stored, err := c.model.Intervals(ctx, fabric, span(fromNanos, toNanos))
 	revised := make([]Revised, len(stored))
 	for i, s := range stored {
-		revised[i] = Revised{s.StartNanos, s.Revision}
+		revised[i] = Revised{StartNanos: s.StartNanos, Revision: s.Revision}
+		for _, links := range s.Measured {
+			revised[i].Values += links
+		}
 	}
 	return revised, err
 }

@@ -17,8 +17,10 @@ type clocks struct {
 
 	newestNanos int64 // the broker's time of the newest record
 	off         map[clockcheck.Sender]clockcheck.State
-	shown       map[clockcheck.Sender]bool // members of off that have a metric series
-	minute      int64                      // of the broker's clock, to which logged and held refer
+	said        map[clockcheck.Sender]clockcheck.State // by earlier runs too: what the log says of each sender that is off
+	goingBack   bool                                   // the run analyses again what earlier ones have logged
+	shown       map[clockcheck.Sender]bool             // members of off that have a metric series
+	minute      int64                                  // of the broker's clock, to which logged and held refer
 	logged      int
 	held        int
 }
@@ -28,6 +30,8 @@ const (
 	maxOffsetSeries = 100
 	// maxClockLines per minute; further changes are summed up.
 	maxClockLines = 5
+	// maxSaid limits the memory of what the log says.
+	maxSaid = 1 << 16
 	// clockMemory is how long a silent sender is remembered.
 	clockMemory = int64(time.Hour)
 	// clockSilence is how long a silent sender counts as active.
@@ -36,8 +40,9 @@ const (
 	partClocks = "clocks of the agents"
 )
 
-func newClocks(fabric string, m *Metrics, h *health) *clocks {
-	c := &clocks{fabric: fabric, metrics: m, health: h, off: map[clockcheck.Sender]clockcheck.State{}, shown: map[clockcheck.Sender]bool{}}
+// newClocks reports for one run; said outlives runs.
+func newClocks(fabric string, m *Metrics, h *health, said map[clockcheck.Sender]clockcheck.State, goingBack bool) *clocks {
+	c := &clocks{fabric: fabric, metrics: m, health: h, said: said, goingBack: goingBack, off: map[clockcheck.Sender]clockcheck.State{}, shown: map[clockcheck.Sender]bool{}}
 	m.clockOffset.DeletePartialMatch(map[string]string{"fabric": fabric})
 	c.count()
 	return c
@@ -68,6 +73,33 @@ func (c *clocks) changed(k *clockcheck.Clock) {
 	} else {
 		c.off[k.Sender] = k.State
 		c.show(k)
+	}
+	if !c.goingBack {
+		c.say(k)
+	}
+}
+
+// caughtUp logs what has changed while the run was going back.
+func (c *clocks) caughtUp(j *clockcheck.Checker) {
+	if !c.goingBack {
+		return
+	}
+	c.goingBack = false
+	for _, k := range j.Clocks() {
+		c.say(&k)
+	}
+}
+
+// say logs the state of a clock, unless the log says it already.
+func (c *clocks) say(k *clockcheck.Clock) {
+	if c.said[k.Sender] == k.State {
+		return
+	}
+	if len(c.said) >= maxSaid {
+		clear(c.said)
+	}
+	if c.said[k.Sender] = k.State; k.State == clockcheck.OK {
+		delete(c.said, k.Sender)
 	}
 	if c.logged == maxClockLines {
 		c.held++

@@ -16,6 +16,7 @@ import (
 
 	"github.com/giverny/giverny/ingest/clockcheck"
 	"github.com/giverny/giverny/ingest/kafka"
+	"github.com/giverny/giverny/internal/test/journal"
 	"github.com/giverny/giverny/internal/test/racing"
 	"github.com/giverny/giverny/schema"
 )
@@ -335,7 +336,7 @@ func TestHealthOfAState(t *testing.T) {
 func TestClocksOfThoseWhoSend(t *testing.T) {
 	r := newRig()
 	h := newHealth("f", r.metrics, slog.New(slog.DiscardHandler))
-	c, checker := newClocks("f", r.metrics, h), clockcheck.New(clockcheck.Config{}, time.Second)
+	c, checker := newClocks("f", r.metrics, h, map[clockcheck.Sender]clockcheck.State{}, false), clockcheck.New(clockcheck.Config{}, time.Second)
 	send := func(agent string, at, offset int64) {
 		b := &schema.CounterBatch{Agent: agent, Ports: []schema.PortName{{Device: agent, Port: "1"}}, PortIndex: []uint32{0}, TimeNanos: []int64{(at + offset) * second}}
 		checker.Step(b, clockcheck.Times{SentNanos: (at + offset) * second, AppendedNanos: at * second})
@@ -354,4 +355,39 @@ func TestClocksOfThoseWhoSend(t *testing.T) {
 	if err := h.err(); err == nil || !strings.Contains(err.Error(), "the clocks of all 2 agents are off") {
 		t.Errorf("both that send have clocks that are off: %v", err)
 	}
+}
+
+// A run that goes back meets the same clocks again: the log has each change once, also if a clock was set right and wrong
+// again in the time that is analysed again.
+func TestClocksAreLoggedOnceWhileGoingBack(t *testing.T) {
+	const hour = 3600
+	log, said := &journal.Journal{}, map[clockcheck.Sender]clockcheck.State{}
+	run := func(goingBack bool, newest int64, offsets ...int64) {
+		h := newHealth("f", newRig().metrics, slog.New(slog.NewTextHandler(log, nil)))
+		c, checker := newClocks("f", h.metrics, h, said, goingBack), clockcheck.New(clockcheck.Config{}, time.Second)
+		send := func(at, offset int64) {
+			b := &schema.CounterBatch{Agent: "a", Ports: []schema.PortName{{Device: "a", Port: "1"}}, PortIndex: []uint32{0}, TimeNanos: []int64{(at + offset) * second}}
+			checker.Step(b, clockcheck.Times{SentNanos: (at + offset) * second, AppendedNanos: at * second})
+			c.checked(checker, at*second)
+		}
+		for i, offset := range offsets {
+			send(10_000+int64(i), offset)
+		}
+		c.caughtUp(checker)
+		send(10_100, newest)
+	}
+	lines := func(want int, what string) {
+		t.Helper()
+		if n := strings.Count(log.String(), "analysis: clock of an agent"); n != want {
+			t.Errorf("%s: %d lines, want %d:\n%s", what, n, want, log)
+		}
+	}
+	run(false, hour, hour, 0, 0, 0, hour)
+	lines(3, "off, right and off again")
+	run(true, hour, hour, 0, 0, 0, hour)
+	lines(3, "the same again")
+	run(true, 0, hour, 0, 0, 0)
+	lines(4, "right in the end")
+	run(true, 0, hour, 0, 0, 0)
+	lines(4, "right as the log says")
 }

@@ -2,9 +2,11 @@ package pipeline
 
 import (
 	"fmt"
+	"log/slog"
 	"time"
 
 	"github.com/giverny/giverny/ingest/window"
+	"github.com/giverny/giverny/internal/plural"
 	"github.com/giverny/giverny/schema"
 )
 
@@ -32,6 +34,8 @@ type completion struct {
 	notBefore       int64
 	displacedNanos  int64 // the maximum by which rows were out of order, since the last rewind
 	pauseNanos      int64
+	recurring       bool // the last rewinds followed each other as soon as they could
+	saidRecurring   bool // the log says so
 
 	going *rewind // until the sources have been read up to the present again
 }
@@ -44,6 +48,23 @@ const (
 	settleIntervals   = 2
 	completeWithinPer = 4
 )
+
+// recurringPause is the pause between rewinds from which they count as recurring: the fourth of those that follow each
+// other as soon as they may.
+const recurringPause = 4 * leastRewindPause
+
+// logRewind logs a rewind. Of those that recur it logs the first only, with what they cost: an agent that is always late
+// would fill the log for as long as nobody mends it.
+func (c *completion) logRewind(log *slog.Logger, back *rewind) {
+	switch {
+	case !c.recurring:
+		log.Info("analysis: going back to complete stored intervals", "from", time.Unix(0, back.fromNanos).UTC())
+	case !c.saidRecurring:
+		c.saidRecurring = true
+		log.Warn("analysis: readings are late again and again, so intervals are analysed twice, the second time at most once per pause; raise allowed_lateness above their delay, find out why they are late, or set complete_within: 0s to do without them. Further completions are counted, not logged",
+			"pause", time.Duration(c.withinNanos/completeWithinPer), "metric", "giverny_pipeline_rewinds_total")
+	}
+}
 
 // add records what was lost, except what is too old to be completed.
 func (c *completion) add(lost window.Lost, newestNanos int64) {
@@ -94,8 +115,9 @@ func (c *completion) due(completeNanos, nowNanos int64) bool {
 // take returns the rewind that is due.
 func (c *completion) take(nowNanos int64) *rewind {
 	if nowNanos-c.notBefore > c.withinNanos/completeWithinPer {
-		c.pauseNanos = 0
+		c.pauseNanos, c.recurring, c.saidRecurring = 0, false, false
 	}
+	c.recurring = c.recurring || c.pauseNanos >= recurringPause
 	c.pauseNanos = max(leastRewindPause, min(2*c.pauseNanos, c.withinNanos/completeWithinPer))
 	c.notBefore = nowNanos + c.pauseNanos
 	// The difference that ends with the first row reaches into the interval before.
@@ -110,6 +132,7 @@ func (c *completion) take(nowNanos int64) *rewind {
 type Revised struct {
 	StartNanos int64
 	Revision   uint32
+	Values     int // of links, of all metrics together
 }
 
 // cutOff finds a completion that a crash has interrupted. Revisions only rise
@@ -134,5 +157,5 @@ func highest(stored []Revised) (revision uint32) {
 
 // describe describes the pending completion.
 func (c *completion) describe() string {
-	return fmt.Sprintf("%d intervals lack late readings and will be completed", c.intervals())
+	return fmt.Sprintf("%s late readings and will be completed", plural.Count(int(c.intervals()), "interval lacks", "intervals lack"))
 }

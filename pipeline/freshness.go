@@ -174,6 +174,6 @@ func (f *freshness) lateness(nowNanos int64) *schema.Unknown {
 	const unit = time.Second
 	delay, enough := time.Duration(f.delayNanos).Round(unit), time.Duration(f.delayNanos+f.periodNanos).Truncate(unit)+2*unit
 	return &schema.Unknown{Reason: schema.LateReadings, Since: why.Since, Detail: fmt.Sprintf(
-		"readings arrive up to %s after they were taken, and intervals wait for %s: set allowed_lateness of the fabric to %s or more, or find what delays the readings (the clocks of their devices may be behind by that much)%s",
+		"readings arrive up to %s after they were taken, and intervals wait for %s: after a failure of a broker this passes; if it lasts, set allowed_lateness of the fabric to %s or more, or find what delays the readings (the clocks of their devices may be behind by that much)%s",
 		delay, time.Duration(f.latenessNanos), enough, f.droppedSince(f.droppedBefore))}
 }

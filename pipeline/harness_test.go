@@ -90,7 +90,11 @@ func (m *memory) LastInterval(_ context.Context, fabric string, before int64) (s
 func (m *memory) Revisions(_ context.Context, fabric string, from, to int64) (list []Revised, err error) {
 	results, err := m.ResultsBetween(context.Background(), fabric, from, to)
 	for _, r := range results {
-		list = append(list, Revised{r.Snapshot.Interval.StartNanos, r.Revision})
+		one := Revised{StartNanos: r.Snapshot.Interval.StartNanos, Revision: r.Revision}
+		for _, series := range r.Snapshot.Series {
+			one.Values += series.Count
+		}
+		list = append(list, one)
 	}
 	return list, err
 }

@@ -91,7 +91,7 @@ func newIntake(r *resumed, cfg *analysis.Config, m *Metrics, running context.Con
 		used:          make(chan *schema.IntervalResult, waitingResults+2),
 		core:          r.core,
 		nowNanos:      time.Now().UnixNano(),
-		clocks:        newClocks(graph.Fabric(), m, h),
+		clocks:        newClocks(graph.Fabric(), m, h, r.fabric.clocksSaid, r.back != nil),
 		late:          r.lateness(),
 		unlisted:      unlisted{log: h.log},
 		doubled:       doubled{log: h.log},
@@ -248,6 +248,7 @@ func (in *Intake) Advance(completeNanos, nowNanos int64) error {
 		if r := in.late.advance(completeNanos, nowNanos); r != nil {
 			return in.fail(r)
 		}
+		in.clocks.caughtUp(in.core.Clocks()) // the first Advance means that the backlog has been read
 		if err := in.release(); err != nil {
 			return err
 		}

@@ -43,7 +43,7 @@ func (l *lateness) noteLost(lost window.Lost, newest int64) {
 	}
 	before := l.completion.pending()
 	l.completion.add(lost, newest)
-	if !before && l.completion.pending() {
+	if !before && l.completion.pending() && !l.completion.saidRecurring {
 		l.log.Warn("analysis: readings arrived after their interval was stored; it will be completed", "interval", schema.IntervalAt(lost.FirstNanos, l.completion.intervalNanos).String())
 	}
 }

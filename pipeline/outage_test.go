@@ -17,6 +17,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/testutil"
 
 	"github.com/giverny/giverny/analysis"
+	"github.com/giverny/giverny/internal/test/journal"
 	"github.com/giverny/giverny/internal/test/racing"
 	"github.com/giverny/giverny/schema"
 	"github.com/giverny/giverny/topology"
@@ -280,6 +281,32 @@ func TestAPollThatIsHeldUpABitIsNotLost(t *testing.T) {
 	}
 }
 
+// The brokers answer but take no records, as when too few replicas are in sync, and the process ends meanwhile: the
+// intervals that it closed without the readings are completed by the next one.
+func TestIntervalsThatClosedBeforeARestartAreCompleted(t *testing.T) {
+	for stop := 31 * time.Second; stop < 50*time.Second; stop += 1700 * time.Millisecond {
+		t.Run(stop.String(), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				r, g, b := newRig(), graphOf(t, "f", "torus:4x4x4"), &broker{}
+				ctx, cancel := context.WithCancel(t.Context())
+				var wg sync.WaitGroup
+				for i := range 4 {
+					a := &spooler{broker: b, graph: g, name: fmt.Sprintf("n%d", i), share: i, all: 4, perDrain: 1,
+						cut: func(since time.Duration) bool { return since > 29500*time.Millisecond && since < 50*time.Second }}
+					wg.Go(func() { time.Sleep(time.Duration(1+i) * time.Millisecond); a.run(ctx) })
+				}
+				began := time.Now()
+				runFor(t, stop, r.fabric(t, g, one(&logSource{broker: b})))
+				time.Sleep(time.Until(began.Add(55 * time.Second))) // the next process finds all readings in the log
+				runFor(t, time.Until(began.Add(120*time.Second)), r.fabric(t, g, one(&logSource{broker: b})))
+				cancel()
+				wg.Wait()
+				checkWhole(t, g, r.store.stored("f"), began, 110)
+			})
+		})
+	}
+}
+
 // If readings are always later than allowed_lateness, the state says so and what to set; with that set, all is well.
 func TestReadingsThatAreAlwaysLate(t *testing.T) {
 	for _, c := range []struct {
@@ -287,8 +314,8 @@ func TestReadingsThatAreAlwaysLate(t *testing.T) {
 		reason   schema.UnknownReason
 		says     string
 	}{
-		{0, schema.LateReadings, "readings arrive up to 9s after they were taken, and intervals wait for 2s: set allowed_lateness of the fabric to 1"},
-		{5 * time.Second, schema.LateReadings, "intervals wait for 5s: set allowed_lateness of the fabric to 1"},
+		{0, schema.LateReadings, "readings arrive up to 9s after they were taken, and intervals wait for 2s: after a failure of a broker this passes; if it lasts, set allowed_lateness of the fabric to 1"},
+		{5 * time.Second, schema.LateReadings, "intervals wait for 5s: after a failure of a broker this passes; if it lasts, set allowed_lateness of the fabric to 1"},
 		{11 * time.Second, "", ""},
 	} {
 		t.Run(c.lateness.String(), func(t *testing.T) {
@@ -326,6 +353,43 @@ func TestReadingsThatAreAlwaysLate(t *testing.T) {
 			})
 		})
 	}
+}
+
+// One agent is always late: the analyser goes back more and more rarely, at most every quarter of complete_within, and the
+// log has the first few times and one line that says what that costs, not a line each time.
+func TestCompletionsThatRecurAreLoggedOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r, g, b := newRig(), graphOf(t, "f", "torus:4x4x4"), &broker{}
+		ctx, cancel := context.WithCancel(t.Context())
+		var wg sync.WaitGroup
+		for i := range 4 {
+			a := &spooler{broker: b, graph: g, name: fmt.Sprintf("n%d", i), share: i, all: 4, perDrain: 20}
+			if i == 3 {
+				a.delay = 9 * time.Second
+			}
+			wg.Go(func() { a.run(ctx) })
+		}
+		cfg, log := analysis.DefaultConfig(), &journal.Journal{}
+		cfg.Window.Interval, cfg.Segment.MinLinks, cfg.CompleteWithin = time.Second, 4, 4*time.Minute
+		cfg.Window.MaxSkew = time.Minute // the delay is not a clock that is behind
+		f, err := New(g, cfg, Deps{Log: slog.New(slog.NewTextHandler(log, nil)), Metrics: r.metrics, Sources: one(&logSource{broker: b}), Store: r.store})
+		if err != nil {
+			t.Fatal(err)
+		}
+		runFor(t, 15*time.Minute, f)
+		cancel()
+		wg.Wait()
+		rewinds := testutil.ToFloat64(r.metrics.rewinds.WithLabelValues("f"))
+		if rewinds < 8 || rewinds > 18 {
+			t.Errorf("%v rewinds in 15 minutes, want about one a minute", rewinds)
+		}
+		text := log.String()
+		for says, want := range map[string][2]int{"going back to complete": {1, 5}, "late again and again": {1, 1}, "resuming after": {1, 6}, "it will be completed": {1, 6}} {
+			if n := strings.Count(text, says); n < want[0] || n > want[1] {
+				t.Errorf("%q is in the log %d times, want %v", says, n, want)
+			}
+		}
+	})
 }
 
 // slow is a follower that takes an hour for a result.

@@ -20,6 +20,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/giverny/giverny/analysis"
+	"github.com/giverny/giverny/ingest/clockcheck"
 	"github.com/giverny/giverny/internal/retry"
 	"github.com/giverny/giverny/schema"
 	"github.com/giverny/giverny/topology"
@@ -78,7 +79,8 @@ type Fabric struct {
 	watch       *watch
 	held        hold // of the previous run, which may have ended with the ownership because of an outage of Kafka
 
-	completion *completion // outlives runs
+	completion *completion                            // outlives runs
+	clocksSaid map[clockcheck.Sender]clockcheck.State // what the log says of clocks; outlives runs
 	standby    atomic.Bool
 
 	mu        sync.Mutex // guards the fields below
@@ -104,6 +106,7 @@ func New(g *topology.Graph, cfg analysis.Config, deps Deps) (*Fabric, error) {
 	log := deps.Log.With("fabric", g.Fabric())
 	log.Info("analysis: segmentation method", "method", core.Method())
 	return &Fabric{name: g.Fabric(), cfg: cfg, deps: deps, log: log, graph: g, reachNanos: core.Reach(), woken: make(chan struct{}, 1),
+		clocksSaid: map[clockcheck.Sender]clockcheck.State{},
 		completion: &completion{withinNanos: int64(cfg.CompleteWithin), intervalNanos: int64(cfg.Window.Interval)},
 		health:     newHealth(g.Fabric(), deps.Metrics, log),
 		watch:      newWatch(g.Fabric(), cfg.Window.Interval, cfg.Lateness(), deps.Metrics, log)}, nil
@@ -129,7 +132,7 @@ func (f *Fabric) Status() schema.NetworkForecast { return f.watch.status() }
 // for, and which are incomplete; "" if there is nothing to report.
 func (f *Fabric) State() string {
 	if f.standby.Load() {
-		return "standby: this process does not own the fabric: another one analyses it, or Kafka is unreachable"
+		return "standby: this process does not own the fabric: another one analyses it, unless faults name Kafka or its consumer group"
 	}
 	f.mu.Lock()
 	in := f.intake
@@ -207,7 +210,7 @@ func (f *Fabric) runRewinding(ctx context.Context) error {
 			return err
 		}
 		f.deps.Metrics.rewinds.WithLabelValues(f.name).Inc()
-		f.log.Info("analysis: going back to complete stored intervals", "from", time.Unix(0, back.fromNanos).UTC())
+		f.completion.logRewind(f.log, back)
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"math"
 	"time"
 
@@ -158,7 +159,18 @@ func (f *Fabric) resume(ctx context.Context, back *rewind, sources []Source) (*r
 	if err == nil {
 		r.core, err = f.resumeAfter(ctx, r.last)
 	}
+	if err == nil {
+		r.core.Stored(valuesOf(stored))
+	}
 	return r, err
+}
+
+func valuesOf(stored []Revised) map[int64]int {
+	values := make(map[int64]int, len(stored))
+	for _, s := range stored {
+		values[s.StartNanos] = s.Values
+	}
+	return values
 }
 
 // resumeAfter makes the core that continues after an interval: with the saved
@@ -182,7 +194,11 @@ func (f *Fabric) resumeAfter(ctx context.Context, last schema.Interval) (*analys
 	if err := core.Resume(stored); err != nil {
 		f.log.Warn("analysis: some stored regions cannot pass on their identity", "error", err)
 	}
-	f.log.Info("analysis: resuming after the last stored interval", "interval", last.String(), "learned", learned.DurationNanos > 0)
+	level := slog.LevelInfo
+	if f.completion.saidRecurring {
+		level = slog.LevelDebug
+	}
+	f.log.Log(ctx, level, "analysis: resuming after the last stored interval", "interval", last.String(), "learned", learned.DurationNanos > 0)
 	return core, nil
 }
 

@@ -125,7 +125,7 @@ func (d *Dimension) draw(bin int, uniform float64, r *rand.Rand) []int {
 }
 
 func (d *Dimension) drawPattern(bin int, uniform float64, r *rand.Rand) []int {
-	at := d.random(r)
+	at := d.Random(r)
 	if r.Float64() < uniform {
 		at = at[:1]
 	}

@@ -37,7 +37,7 @@ func (d *Dimension) extreme(r *rand.Rand) []int {
 		return d.draw(bin, halfUniform, r)
 	}
 	if !d.Ordered {
-		return d.random(r)
+		return d.Random(r)
 	}
 	switch u := r.Float64(); {
 	case u < .4:
@@ -45,7 +45,7 @@ func (d *Dimension) extreme(r *rand.Rand) []int {
 	case u < .8:
 		return []int{len(d.Values) - 1}
 	}
-	return d.random(r)
+	return d.Random(r)
 }
 
 // collie is Algorithm 1: it drives up each signal in turn by annealing, the one with

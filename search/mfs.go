@@ -152,7 +152,7 @@ func (f *MFS) random(r *rand.Rand) point {
 // draw returns a random coordinate that meets a dimension's condition.
 func (f *MFS) draw(dim int, r *rand.Rand) []int {
 	c, d := &f.conds[dim], &f.space.dims[dim]
-	at := d.random(r)
+	at := d.Random(r)
 	switch {
 	case c.free:
 	case !d.hasOrder():

@@ -244,7 +244,7 @@ func (m *minimizer) vary(cur point, d int) point {
 		switch {
 		case k == d || slices.Contains(m.needed, k):
 		case m.own != nil && m.mfs.conds[k].free && m.rnd.IntN(2) == 0:
-			p[k] = m.space.dims[k].random(m.rnd)
+			p[k] = m.space.dims[k].Random(m.rnd)
 		case m.rnd.IntN(2) == 0:
 			p[k] = m.base.point[k]
 		}

@@ -240,12 +240,13 @@ func (d *Dimension) read(raw json.RawMessage, find func(*Dimension, Value) int) 
 func (s *Space) random(r *rand.Rand) point {
 	p := make(point, len(s.dims))
 	for i := range s.dims {
-		p[i] = s.dims[i].random(r)
+		p[i] = s.dims[i].Random(r)
 	}
 	return p
 }
 
-func (d *Dimension) random(r *rand.Rand) []int {
+// Random returns the indices of random values of the dimension: one, or several for a pattern.
+func (d *Dimension) Random(r *rand.Rand) []int {
 	n := 1
 	if d.Pattern {
 		n += r.IntN(d.MaxLength)

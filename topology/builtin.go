@@ -161,6 +161,8 @@ func coordName(c []int) string {
 
 type keyValues map[string]int
 
+const largestArgument = 1 << 20 // of a specification
+
 func parseKeyValues(args string, allowed ...string) (keyValues, error) {
 	kv := keyValues{}
 	for _, f := range strings.Split(args, ",") {
@@ -170,8 +172,8 @@ func parseKeyValues(args string, allowed ...string) (keyValues, error) {
 			return nil, fmt.Errorf("argument %q: want key=number with a key of %v", f, allowed)
 		}
 		n, err := strconv.Atoi(v)
-		if err != nil || n < 1 || n > 1<<20 {
-			return nil, fmt.Errorf("argument %q: want a number from 1", f)
+		if err != nil || n < 1 || n > largestArgument {
+			return nil, fmt.Errorf("argument %q: want a number from 1 to %d", f, largestArgument)
 		}
 		if _, twice := kv[k]; twice {
 			return nil, fmt.Errorf("argument %q is duplicated", k)

@@ -2,6 +2,7 @@ package topology_test
 
 import (
 	"math/rand"
+	"strings"
 	"testing"
 
 	"github.com/giverny/giverny/schema"
@@ -43,6 +44,13 @@ func TestParseRefuses(t *testing.T) {
 		if _, err := topology.Parse("test", spec); err == nil {
 			t.Errorf("%q: no error", spec)
 		}
+	}
+}
+
+// A number that is too large is refused with the largest.
+func TestParseNamesTheLargestNumber(t *testing.T) {
+	if _, err := topology.Parse("test", "fattree:leaves=99999999,hosts=2,spines=2"); err == nil || !strings.Contains(err.Error(), `"leaves=99999999": want a number from 1 to 1048576`) {
+		t.Error(err)
 	}
 }
 

@@ -173,18 +173,20 @@ func printCollective(out io.Writer, d collective.Diagnosis) error {
 	var b strings.Builder
 	b.WriteString(wholeLines(&d))
 	if len(d.CriticalPath) > 0 {
-		b.WriteString("\ncritical path\n      begin_ns         end_ns  kind      rank  node  step\n")
+		b.WriteString("\ncritical path\n  begin ms     end ms    took ms  kind      rank  node  step\n")
 	}
 	for i, s := range d.CriticalPath {
 		if i == printedSegments {
 			fmt.Fprintf(&b, "... %d more segments: --json has all\n", len(d.CriticalPath)-i)
 			break
 		}
-		fmt.Fprintf(&b, "%14d %14d  %-8s %5d  %4s  %4d\n", s.BeginNanos, s.EndNanos, s.Kind, s.Rank, s.Node, s.Step)
+		fmt.Fprintf(&b, "%10.3f %10.3f %10.3f  %-8s %5d  %4s  %4d\n", inMillis(s.BeginNanos), inMillis(s.EndNanos), inMillis(s.EndNanos-s.BeginNanos), s.Kind, s.Rank, s.Node, s.Step)
 	}
 	_, err := io.WriteString(out, b.String())
 	return err
 }
+
+func inMillis(nanos int64) float64 { return float64(nanos) / 1e6 }
 
 // wholeLines is the text of a diagnosis, ending in a newline.
 func wholeLines(d *collective.Diagnosis) string { return strings.TrimSuffix(d.Text, "\n") + "\n" }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -69,6 +70,19 @@ func TestCollectiveDiagnose(t *testing.T) {
 	}
 	if text, err = runCollective(t, "--format", "vedrfolnir", folder); err != nil || !strings.Contains(text, "critical path") || !strings.Contains(text, "No culprit") {
 		t.Errorf("%v: %s", err, text)
+	}
+	_, path, _ := strings.Cut(text, "took ms") // 1,100 ns; each segment has its begin, end and length in milliseconds
+	lines := strings.Split(strings.TrimSpace(path), "\n")
+	var sum, took float64
+	for _, line := range lines[1:] {
+		var begin, end float64
+		if _, err := fmt.Sscan(line, &begin, &end, &took); err != nil || begin+took-end > .002 {
+			t.Errorf("segment %q: %v", line, err)
+		}
+		sum += took
+	}
+	if sum < .001 || sum > .002 {
+		t.Errorf("the critical path takes %v ms of 0.0011:%s", sum, path)
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -47,7 +48,7 @@ With --json the story goes to standard error, and standard output gets one line
 at the end: the number of intervals, links and counter readings; regions by
 severity, counted once per interval; what was dropped, by reason; and the time
 from the reading of a counter until the region is stored.`,
-		Example: "  giverny demo\n  giverny demo --for 60s --json",
+		Example: "  giverny demo\n  giverny demo --for 60s --json\n  giverny demo --story story.yaml",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			cfg, _, err := g.load(cmd)
@@ -58,11 +59,11 @@ from the reading of a counter until the region is stored.`,
 		},
 	}
 	flags := cmd.Flags()
-	flags.DurationVar(&f.duration, "for", 0, "duration of the story; 0: its default")
+	flags.DurationVar(&f.duration, "for", 0, "play the story in this time, its events in proportion; 0: in its own")
 	flags.BoolVar(&f.json, "json", false, "print one line of JSON at the end")
 	flags.StringVar(&f.keep, "keep", "", "directory to keep the data in (default: a temporary one)")
 	flags.StringVar(&f.listen, "listen", "", "address of the page, such as 127.0.0.1:8080 (default: http.listen, or a free port if that is in use)")
-	flags.StringVar(&f.story, "story", "demo", "which story to play: "+fmt.Sprint(scenario.BuiltinNames()))
+	flags.StringVar(&f.story, "story", "demo", "which story to play: "+strings.Join(scenario.BuiltinNames(), ", ")+", or a file")
 	flags.Uint64Var(&f.seed, "seed", 1, "seed of all random choices in the story")
 	flags.BoolVar(&f.stay, "stay", false, "repeat the story until interrupted")
 	return cmd
@@ -78,7 +79,9 @@ func runDemo(cmd *cobra.Command, cfg config.Config, f demoFlags) (err error) {
 	if err := checkRoom(cfg.DataDir, demoBytes, freeBytes); err != nil {
 		return err
 	}
-	script, err := scenario.Builtin(f.story)
+	reading := endAtOnce(cmd)
+	script, err := readStory(f.story)
+	reading()
 	if err != nil {
 		return err
 	}

@@ -11,6 +11,7 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"github.com/giverny/giverny/internal/plural"
 	"github.com/giverny/giverny/schema"
 )
 
@@ -206,7 +207,7 @@ func (w *diagnosisText) headline(of []*schema.Diagnosis) string {
 	if name := w.regions[regionKey{d.Region, d.Metric}].name; name != "" {
 		where = " (" + schema.OneLine(name) + ")"
 	}
-	text := fmt.Sprintf("%d%s: %s, %s of %.1f%% over %d links", d.Region, where, d.Severity, d.Metric, d.Mean, len(d.Links))
+	text := fmt.Sprintf("%d%s: %s, %s of %.1f%% over %s", d.Region, where, d.Severity, d.Metric, d.Mean, plural.Count(len(d.Links), "link", "links"))
 	for _, twin := range of[1:] {
 		text += fmt.Sprintf("; by %s region %d", twin.Metric, twin.Region)
 	}

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -48,7 +47,7 @@ nodes stay marked; giverny feedback lift restores them from another host.`,
 					return err
 				}
 				if asJSON {
-					return printMarksJSON(cmd.OutOrStdout(), marks)
+					return printLines(cmd.OutOrStdout(), marks)
 				}
 				return printMarks(cmd.OutOrStdout(), marks, time.Now())
 			})
@@ -76,16 +75,6 @@ func heldMarks(cfg *feedback.Config, found []schema.FeedbackAction) (marks []mar
 		marks = append(marks, mark{*a, slices.Contains(held[a.Sink], a.Target)})
 	}
 	return marks, nil
-}
-
-func printMarksJSON(w io.Writer, marks []mark) error {
-	enc := json.NewEncoder(w)
-	for i := range marks {
-		if err := enc.Encode(&marks[i]); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 func printMarks(w io.Writer, marks []mark, now time.Time) error {

@@ -95,7 +95,7 @@ the story uses.`,
 	flags.Float64Var(&f.speed, "speed", 0, "simulated seconds per second; 0: as fast as possible")
 	flags.Uint64Var(&f.seed, "seed", 1, "seed of all random choices in the story")
 	flags.StringVar(&f.start, "start", "2026-01-05T00:00:00Z", "when the story begins, RFC 3339; or now")
-	flags.DurationVar(&f.duration, "for", 0, "duration of the story; 0: its default")
+	flags.DurationVar(&f.duration, "for", 0, "play the story in this time, its events in proportion; 0: in its own")
 	return cmd
 }
 

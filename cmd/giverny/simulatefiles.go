@@ -121,7 +121,7 @@ func (f *storyFiles) close(end schema.Instant) error {
 	var err error
 	if f.links != nil {
 		over := int64(end) + 2*f.intervalNanos // after any lateness
-		f.window.AdvanceTo(over, over)
+		f.window.Advance(over, over)
 		err = errors.Join(f.writeLinks(), f.links.Flush())
 	}
 	return errors.Join(err, f.closeAll())

@@ -48,6 +48,13 @@ func TestSVGIsXMLWithThePath(t *testing.T) {
 	if got := strings.Join(titles, "; "); got != want {
 		t.Errorf("segments %q, want %q", got, want)
 	}
+	var labels []string // of the axis: round numbers
+	for _, part := range strings.Split(out.String(), " ms</text>\n")[1:] {
+		labels = append(labels, part[strings.LastIndex(part, ">")+1:])
+	}
+	if got := strings.Join(labels, " "); !strings.HasPrefix(got, "0 0.0005 0.001 0.0015 ") {
+		t.Errorf("the axis is labelled %s", got)
+	}
 }
 
 func TestTraceHasEveryStepAndThePath(t *testing.T) {

@@ -36,7 +36,7 @@ func Diagnose(dumps []*Dump) (collective.Diagnosis, error) {
 		}
 	}
 	if len(report.Cycle) > 0 && len(d.Culprits) == 0 {
-		d.Culprits = append(d.Culprits, collective.Culprit{Class: collective.Hang, CostNanos: cost, Object: rankList(report.Cycle), Confidence: 0.9, Evidence: report.CycleText()})
+		d.Culprits = append(d.Culprits, collective.Culprit{Class: collective.Hang, CostNanos: cost, Object: rankList(report.Cycle), Confidence: 0.9, Evidence: report.cycleText()})
 	}
 	if len(d.Culprits) == 0 && report.Hung {
 		d.Culprits = append(d.Culprits, collective.Culprit{Class: collective.Hang, CostNanos: cost, Object: report.place(), Confidence: 0.5, Evidence: report.placeEvidence()})

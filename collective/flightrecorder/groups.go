@@ -228,8 +228,8 @@ func (a *analysis) cycle() []int {
 	return nil
 }
 
-// CycleText describes Cycle: who waits for whom, and in what; empty if there is none.
-func (r *Report) CycleText() string {
+// cycleText describes Cycle: who waits for whom, and in what; empty if there is none.
+func (r *Report) cycleText() string {
 	var said []string
 	for i, rank := range r.Cycle {
 		for _, w := range r.Waits {

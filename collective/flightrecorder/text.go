@@ -65,7 +65,7 @@ func (r *Report) Text() string {
 		say("no rank waits: no hang")
 	}
 	if len(r.Cycle) > 0 {
-		said = append(said, r.CycleText())
+		said = append(said, r.cycleText())
 	}
 	return strings.Join(append(said, r.Notes...), "; ")
 }

@@ -35,7 +35,6 @@ type Call struct {
 	Process      Process
 	Operation    string
 	Sequence     int64
-	Bytes        int64
 	ExecNanos    int64 // from the first kernel's begin to the last one's end
 	BeginNanos   int64 // by the host's clock; 0 without verbose output
 	EndNanos     int64
@@ -55,7 +54,6 @@ type record struct {
 	Coll *struct {
 		Name     string  `json:"coll"`
 		Sequence int64   `json:"coll_sn"`
-		Bytes    int64   `json:"coll_msg_size_bytes"`
 		Micros   float64 `json:"coll_exec_time_us"`
 		Trace    struct {
 			Start   int64 `json:"coll_start_ts"`
@@ -124,7 +122,7 @@ func (r *record) call() (Call, error) {
 		return Call{}, fmt.Errorf("coll_exec_time_us %v", r.Coll.Micros)
 	}
 	c := Call{Communicator: r.Header.ID, Rank: r.Header.Rank, Ranks: r.Header.Ranks, Process: Process{r.Metadata.Host, r.Metadata.PID},
-		Operation: r.Coll.Name, Sequence: r.Coll.Sequence, Bytes: r.Coll.Bytes, ExecNanos: int64(r.Coll.Micros * 1000)}
+		Operation: r.Coll.Name, Sequence: r.Coll.Sequence, ExecNanos: int64(r.Coll.Micros * 1000)}
 	for _, k := range r.Coll.Trace.Kernels {
 		if k.Start > 0 && k.Start < math.MaxInt64/1000 && (c.BeginNanos == 0 || k.Start*1000 < c.BeginNanos) {
 			c.BeginNanos = k.Start * 1000

@@ -17,19 +17,18 @@ type Trace struct {
 	Name        string
 	PID         int64
 	Collectives []TracedCollective
-	Skipped     int  // events outside any collective of the file, such as point-to-point operations
 	Cut         bool // the file ends within an event: the process did not finish writing
 }
 
 // TracedCollective is one collective of a rank.
 type TracedCollective struct {
-	Communicator                   string
-	Rank                           int
-	Operation, Algorithm, Protocol string
-	Sequence                       int64
-	BeginNanos, EndNanos           int64 // on the host, launch to completion as far as it was profiled; EndNanos 0: not ended
-	KernelBegin, KernelEnd         int64 // of its kernels; 0: not profiled
-	Sends                          []TracedSend
+	Communicator           string
+	Rank                   int
+	Operation, Algorithm   string
+	Sequence               int64
+	BeginNanos             int64 // on the host: its launch
+	KernelBegin, KernelEnd int64 // of its kernels; 0: not profiled
+	Sends                  []TracedSend
 }
 
 // TracedSend is a channel's proxy send to a peer.
@@ -62,7 +61,6 @@ type event struct {
 		CommHash  json.Number `json:"CommHash"`
 		Rank      int         `json:"Rank"`
 		Algorithm string      `json:"Algorithm"`
-		Protocol  string      `json:"Protocol"`
 		Channel   int         `json:"Channel"`
 		Peer      int         `json:"Peer"`
 		TransSize int64       `json:"transSize"`
@@ -191,8 +189,7 @@ func (b *builder) take(object []byte) error {
 		return b.collective(&e, nanos)
 	case e.Cat == "P2P":
 		b.current, b.send = nil, nil
-	case b.current == nil:
-		b.t.Skipped++
+	case b.current == nil: // outside any collective of the file
 	case e.Cat == "PROXY":
 		return b.proxy(&e, nanos)
 	case e.Cat == "NET" && b.send != nil:
@@ -206,9 +203,6 @@ func (b *builder) take(object []byte) error {
 func (b *builder) collective(e *event, nanos int64) error {
 	b.send = nil
 	if e.Phase == "e" {
-		if b.current != nil {
-			b.current.EndNanos = max(nanos, b.current.BeginNanos)
-		}
 		b.current = nil
 		return nil
 	}
@@ -217,7 +211,7 @@ func (b *builder) collective(e *event, nanos int64) error {
 		return fmt.Errorf("collective %.40q of rank %d in communicator %.40q", e.Name, a.Rank, a.CommHash)
 	}
 	b.t.Collectives = append(b.t.Collectives, TracedCollective{Communicator: string(a.CommHash), Rank: a.Rank,
-		Operation: e.Name, Algorithm: a.Algorithm, Protocol: a.Protocol, Sequence: a.SeqNum, BeginNanos: nanos})
+		Operation: e.Name, Algorithm: a.Algorithm, Sequence: a.SeqNum, BeginNanos: nanos})
 	b.current = &b.t.Collectives[len(b.t.Collectives)-1]
 	return nil
 }

@@ -15,8 +15,8 @@ import (
 // MaxOutput bounds the output of a command and the response of a server, in bytes.
 const MaxOutput = 256 << 20
 
-// ErrTooLarge: more than MaxOutput.
-var ErrTooLarge = fmt.Errorf("more than %d bytes", int64(MaxOutput))
+// errTooLarge: more than MaxOutput.
+var errTooLarge = fmt.Errorf("more than %d bytes", int64(MaxOutput))
 
 // Run runs an argument vector, without a shell, and streams its standard output to read. A non-zero exit status is
 // an error that includes the end of standard error. The command is killed when ctx ends.
@@ -65,7 +65,7 @@ func (t *tail) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// Bounded is a reader that fails with ErrTooLarge after n bytes instead of returning io.EOF.
+// Bounded is a reader that fails with errTooLarge after n bytes instead of returning io.EOF.
 func Bounded(r io.Reader, n int64) io.Reader { return &bounded{r, n} }
 
 type bounded struct {
@@ -75,7 +75,7 @@ type bounded struct {
 
 func (b *bounded) Read(p []byte) (int, error) {
 	if b.left <= 0 {
-		return 0, ErrTooLarge
+		return 0, errTooLarge
 	}
 	if int64(len(p)) > b.left {
 		p = p[:b.left]

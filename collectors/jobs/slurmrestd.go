@@ -126,9 +126,9 @@ func (s *slurmrestd) ask(ctx context.Context, version string) (list List, err er
 
 // httpGet sends a request and streams the response to read.
 func httpGet(ctx context.Context, client *http.Client, address string, header http.Header, read func(status int, body io.Reader) error) error {
-	ask, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
+	ask, err := secret.NewRequest(ctx, http.MethodGet, address, nil)
 	if err != nil {
-		return errors.New("the address is not a URL") // err would print the whole URL
+		return err
 	}
 	ask.Header = header
 	answer, err := client.Do(ask)

@@ -52,7 +52,8 @@ func TestXmitWaitBecomesStall(t *testing.T) {
 			}
 		}
 	}
-	w.Advance(start.StartNanos + 60*int64(cfg.Interval))
+	end := start.StartNanos + 60*int64(cfg.Interval)
+	w.Advance(end, end)
 	got := map[int64]float32{}
 	for s := w.Next(); s != nil; s = w.Next() {
 		series := s.Find(schema.XmitWait)

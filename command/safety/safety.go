@@ -17,7 +17,6 @@ import (
 // Order is what the guard judges: the part of a command that says who wants to do what
 // where.
 type Order struct {
-	ID        string
 	Principal string
 	Kind      string
 	Agent     string // the host that would execute it

@@ -39,8 +39,8 @@ func TagOf(content []byte) string {
 	return `W/"` + hex.EncodeToString(sum[:tagBytes]) + `"`
 }
 
-// Matches reports whether If-None-Match contains the tag (RFC 9110, section 13.1.2: the weak comparison).
-func Matches(header, tag string) bool {
+// matches reports whether If-None-Match contains the tag (RFC 9110, section 13.1.2: the weak comparison).
+func matches(header, tag string) bool {
 	for candidate := range strings.SplitSeq(header, ",") {
 		candidate = strings.TrimSpace(candidate)
 		if candidate == "*" || strings.TrimPrefix(candidate, "W/") == strings.TrimPrefix(tag, "W/") && candidate != "" {
@@ -82,7 +82,7 @@ func writeTagged(w http.ResponseWriter, r *http.Request, tag string, body []byte
 		tag = TagOf(body)
 	}
 	w.Header().Set("ETag", tag)
-	if reads := r.Method == http.MethodGet || r.Method == http.MethodHead; reads && Matches(r.Header.Get("If-None-Match"), tag) {
+	if reads := r.Method == http.MethodGet || r.Method == http.MethodHead; reads && matches(r.Header.Get("If-None-Match"), tag) {
 		return writeNotModified(w, tag)
 	}
 	send(w, r, JSON, http.StatusOK, body)
@@ -147,7 +147,7 @@ func writeTable(w http.ResponseWriter, r *http.Request, t Table, format string) 
 	if tagged, ok := t.(Tagged); ok {
 		w.Header().Set("ETag", tagged.ETag())
 		w.Header().Set("Cache-Control", "no-cache")
-		if Matches(r.Header.Get("If-None-Match"), tagged.ETag()) {
+		if matches(r.Header.Get("If-None-Match"), tagged.ETag()) {
 			return writeNotModified(w, tagged.ETag()), nil
 		}
 	}

@@ -14,7 +14,7 @@ type Conditional struct {
 }
 
 // Has reports whether the client's copy has the tag.
-func (c *Conditional) Has(tag string) bool { return Matches(c.IfNoneMatch, tag) }
+func (c *Conditional) Has(tag string) bool { return matches(c.IfNoneMatch, tag) }
 
 // NotModified is the error by which a handler says that the client's copy is current.
 func NotModified(tag string) error { return notModified{tag} }

@@ -74,11 +74,11 @@ func (in *Incident) play(judge Judge) (*play, error) {
 		step.Batches, step.Events = nil, nil
 		step.Jobs, step.Failures, step.Traffic = slices.Clone(step.Jobs), slices.Clone(step.Failures), slices.Clone(step.Traffic)
 		p.steps[step.Interval.StartNanos] = step
-		p.window.AdvanceTo(end, end)
+		p.window.Advance(end, end)
 		p.results()
 	}
 	end += 2 * int64(interval)
-	p.window.AdvanceTo(end, end)
+	p.window.Advance(end, end)
 	p.results()
 	return p, nil
 }

@@ -42,7 +42,8 @@ type endings struct {
 	next   []float64
 	places []rated
 	nodes  []nodes
-	scores []float64 // by switch: the sum of the odds of the places at it
+	scores []float64   // by switch: the sum of the odds of the places at it
+	line   []linePlace // switches of the line of the most probable nodes
 }
 
 // edge leads from a stalled link to one that it may wait for, each in one direction.
@@ -81,6 +82,11 @@ func (f *Finder) Endings(p *Pressure, d *Drain) (found Endings) {
 	e.findOdds()
 	found = Endings{Any: e.best(e.places), Link: e.best(e.places[:links]), Nodes: e.best(e.places[links:]), OfMeans: p.oneWay < 1}
 	found.AtNodes = e.shareFrom(links)
+	on := found.Nodes.Device
+	if found.Any.Link == schema.NoLink {
+		on = found.Any.Device
+	}
+	e.rateLine(on, e.places[links:], h)
 	if found.Slow = found.Nodes.Device; !found.OfMeans && d.IsRoot() {
 		found.Slow = d.Device
 	}

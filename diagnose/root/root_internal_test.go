@@ -105,8 +105,8 @@ func TestRootBehindTwoGlobalLinks(t *testing.T) {
 // Nothing waits for a port that no longer carries anything.
 func TestSlowPortToAHost(t *testing.T) {
 	g := roottest.Graph(t, "fattree:leaves=4,hosts=4,spines=2")
-	p, links := readings(t, g, map[string]float64{"spine0>leaf0": 80},
-		map[string]float64{"spine0>leaf0": 20, "leaf0>host0": 12, "leaf0>host1": 48, "leaf0>host2": 0})
+	p, links := readings(t, g, map[string]float64{"spine0>leaf0": 80, "spine1>leaf0": 80},
+		map[string]float64{"spine0>leaf0": 20, "spine1>leaf0": 20, "leaf0>host0": 12, "leaf0>host1": 48, "leaf0>host2": 0})
 	p.Before = func(schema.LinkID) float64 { return 50 }
 	back := follow(p, links)
 	if back.Link != roottest.Link(t, g, "leaf0>host0") || back.Kind != schema.RootSlowReceiver || !back.Slower {

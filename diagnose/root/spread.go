@@ -11,7 +11,7 @@ import (
 // wait for several of its ports: the stall of each input is divided between the ports that its traffic can take, by what is
 // known of how much waits for each.
 type ends struct {
-	ports []float64          // by link: stall of the region that waits for it, a full port or one to a host
+	ports []float64          // by link: stall of the region that waits for it: a full port, one to a host, or a link that lost rate
 	at    []float64          // by last stalled link: stall of the region that ends behind it, whichever port it waits for
 	known []schema.LinkID    // links in ports
 	last  []schema.LinkID    // links in at
@@ -161,8 +161,12 @@ func (p *Pressure) pass(l schema.LinkID, stall float64, next []schema.LinkID) []
 	}
 	ways := p.waysFrom(l, via)
 	if len(ways) == 0 {
-		e.stop(l, stall)
-		e.lost[l] += stall
+		if p.slowItself(l) {
+			e.wait(l, l, stall)
+		} else {
+			e.stop(l, stall)
+			e.lost[l] += stall
+		}
 		return next
 	}
 	sum := 0.

@@ -10,7 +10,6 @@ import (
 	"io"
 	"maps"
 	"net/http"
-	"net/url"
 	"slices"
 	"strings"
 	"sync"
@@ -20,6 +19,7 @@ import (
 
 	"github.com/giverny/giverny/feedback/record"
 	"github.com/giverny/giverny/internal/faults"
+	"github.com/giverny/giverny/internal/secret"
 	"github.com/giverny/giverny/internal/tlsfile"
 	"github.com/giverny/giverny/schema"
 )
@@ -275,18 +275,15 @@ func (e *answerError) Error() string {
 }
 
 func (a *Alertmanager) postTo(ctx context.Context, address string, body []byte) error {
-	request, err := http.NewRequestWithContext(ctx, http.MethodPost, address, bytes.NewReader(body))
+	request, err := secret.NewRequest(ctx, http.MethodPost, address, bytes.NewReader(body))
 	if err != nil {
-		return errors.New("alertmanager: the address is not a URL") // err would print the whole URL
+		return fmt.Errorf("alertmanager: %w", err)
 	}
 	request.Header.Set("Content-Type", "application/json")
 	if a.cfg.User != "" {
 		request.SetBasicAuth(a.cfg.User, a.password)
 	}
-	response, err := a.client.Do(request)
-	if failed, ok := errors.AsType[*url.Error](err); ok {
-		err = failed.Err // without the address
-	}
+	response, err := secret.Do(a.client, request)
 	if err != nil {
 		return fmt.Errorf("no answer from %s (timeout %v): %w", request.URL.Host, a.cfg.Timeout, err)
 	}

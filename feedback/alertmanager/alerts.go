@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/giverny/giverny/internal/plural"
 	"github.com/giverny/giverny/schema"
 )
 
@@ -69,7 +70,7 @@ func alertOf(s *schema.Snapshot, region *schema.Region, d *schema.Diagnosis, gen
 	if where == "" {
 		where = fmt.Sprintf("region %d", region.ID)
 	}
-	a.Annotations["summary"] = fmt.Sprintf("%s: %s congestion, mean %s %.1f%% over %d links", where, region.Severity, region.Metric, region.Mean, len(region.Links))
+	a.Annotations["summary"] = fmt.Sprintf("%s: %s congestion, mean %s %.1f%% over %s", where, region.Severity, region.Metric, region.Mean, plural.Count(len(region.Links), "link", "links"))
 	if d == nil {
 		return a
 	}

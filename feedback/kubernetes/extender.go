@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"maps"
 	"math"
 	"net/http"
 	"sync"
@@ -133,9 +134,7 @@ func (l *nodeList) MarshalJSON() ([]byte, error) {
 		return nil, err
 	}
 	all := map[string]json.RawMessage{"items": items}
-	for key, value := range l.others {
-		all[key] = value
-	}
+	maps.Copy(all, l.others)
 	return json.Marshal(all)
 }
 

@@ -18,6 +18,7 @@ import (
 	"github.com/giverny/giverny/feedback/reconcile"
 	"github.com/giverny/giverny/internal/faults"
 	"github.com/giverny/giverny/internal/incluster"
+	"github.com/giverny/giverny/internal/secret"
 	"github.com/giverny/giverny/internal/tlsfile"
 )
 
@@ -301,9 +302,9 @@ func (n *Nodes) call(ctx context.Context, method, name string, body, into any) e
 		}
 		address += "?fieldManager=giverny"
 	}
-	request, err := http.NewRequestWithContext(ctx, method, address, bytes.NewReader(text))
+	request, err := secret.NewRequest(ctx, method, address, bytes.NewReader(text))
 	if err != nil {
-		return errors.New("kubernetes: the address is not a URL") // err would print the whole URL
+		return fmt.Errorf("kubernetes: %w", err)
 	}
 	request.Header.Set("Accept", "application/json")
 	request.Header.Set("Content-Type", "application/merge-patch+json")
@@ -314,10 +315,7 @@ func (n *Nodes) call(ctx context.Context, method, name string, body, into any) e
 		}
 		request.Header.Set("Authorization", "Bearer "+strings.TrimSpace(string(token)))
 	}
-	response, err := n.client.Do(request)
-	if failed, ok := errors.AsType[*url.Error](err); ok {
-		err = failed.Err // without the address
-	}
+	response, err := secret.Do(n.client, request)
 	if err != nil {
 		return fmt.Errorf("kubernetes: %s node %s: %w", method, name, err)
 	}

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/giverny/giverny/internal/plural"
 	"github.com/giverny/giverny/schema"
 	"github.com/giverny/giverny/topology"
 )
@@ -174,9 +175,9 @@ func reason(region *schema.Region, d *schema.Diagnosis, at place) string {
 	case AtRoot:
 		return at.root + ": " + now
 	case Own:
-		return fmt.Sprintf("%d of its %d links %s congested: %s", at.links, at.of, isOrAre(at.links), now)
+		return fmt.Sprintf("%d of its %s %s congested: %s", at.links, plural.Count(at.of, "link", "links"), isOrAre(at.links), now)
 	case OnLeaf:
-		return fmt.Sprintf("%d of %d links of its switch %s %s congested: %s", at.links, at.of, at.through, isOrAre(at.links), now)
+		return fmt.Sprintf("%d of %s of its switch %s %s congested: %s", at.links, plural.Count(at.of, "link", "links"), at.through, isOrAre(at.links), now)
 	}
 	if at.hops == 1 {
 		return "1 switch from " + now

@@ -137,9 +137,9 @@ func (r *rest) call(ctx context.Context, method, name string, body any) (*restAn
 	if body == nil {
 		text = nil
 	}
-	request, err := http.NewRequestWithContext(ctx, method, address, bytes.NewReader(text))
+	request, err := secret.NewRequest(ctx, method, address, bytes.NewReader(text))
 	if err != nil {
-		return nil, errors.New("slurmrestd: the address is not a URL") // err would print the whole URL
+		return nil, fmt.Errorf("slurmrestd: %w", err)
 	}
 	token, err := r.cfg.REST.Token.Or(r.cfg.REST.TokenFile)
 	if err != nil {
@@ -150,10 +150,7 @@ func (r *rest) call(ctx context.Context, method, name string, body any) (*restAn
 	if r.cfg.REST.User != "" {
 		request.Header.Set("X-SLURM-USER-NAME", r.cfg.REST.User)
 	}
-	response, err := r.client.Do(request)
-	if failed, ok := errors.AsType[*url.Error](err); ok {
-		err = failed.Err // without the address
-	}
+	response, err := secret.Do(r.client, request)
 	if err != nil {
 		return nil, fmt.Errorf("slurmrestd: %s node %s: %w", method, name, err)
 	}

@@ -49,8 +49,8 @@ type TLSConfig struct {
 	Key string `yaml:"key"`
 }
 
-// Files returns the files of the configuration.
-func (c *TLSConfig) Files() tlsfile.Files { return tlsfile.Files{CA: c.CA, Cert: c.Cert, Key: c.Key} }
+// files returns the files of the configuration.
+func (c *TLSConfig) files() tlsfile.Files { return tlsfile.Files{CA: c.CA, Cert: c.Cert, Key: c.Key} }
 
 // SetDefaults sets c to the defaults.
 func (c *Config) SetDefaults() {
@@ -71,7 +71,7 @@ func (c *Config) Validate() error {
 	f.Check(c.PerMinute >= 1, "per_minute", "%d: want 1 or more", c.PerMinute)
 	f.Check(c.MaxQueue >= 1 && c.MaxQueue <= 1_000_000, "max_queue", "%d: want 1 to 1000000", c.MaxQueue)
 	f.Check(c.MaxAge > 0, "max_age", "%v: want a positive duration", c.MaxAge)
-	files := c.TLS.Files()
+	files := c.TLS.files()
 	f.Under("tls", files.Validate())
 	if !c.Enabled {
 		return f.Err()

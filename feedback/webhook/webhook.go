@@ -19,6 +19,7 @@ import (
 	"github.com/giverny/giverny/feedback/record"
 	"github.com/giverny/giverny/internal/atomicfile"
 	"github.com/giverny/giverny/internal/retry"
+	"github.com/giverny/giverny/internal/secret"
 	"github.com/giverny/giverny/schema"
 )
 
@@ -54,7 +55,7 @@ type Webhook struct {
 
 // New returns a webhook for a valid configuration, with its files in dir. Nothing is sent before Run.
 func New(cfg Config, dir string, rec *record.Recorder, log *slog.Logger) (*Webhook, error) {
-	files := cfg.TLS.Files()
+	files := cfg.TLS.files()
 	config, err := files.Load()
 	if err != nil {
 		return nil, fmt.Errorf("webhook %s: tls.%w", cfg.Name, err)
@@ -274,9 +275,9 @@ func (f *failure) Error() string { return "the receiver answered " + f.status }
 
 // deliver makes one attempt.
 func (w *Webhook) deliver(ctx context.Context, it *item) error {
-	request, err := http.NewRequestWithContext(ctx, http.MethodPost, w.cfg.URL.Reveal(), bytes.NewReader(it.Body))
+	request, err := secret.NewRequest(ctx, http.MethodPost, w.cfg.URL.Reveal(), bytes.NewReader(it.Body))
 	if err != nil {
-		return errors.New("the address is not a URL") // err would print the whole URL
+		return err
 	}
 	timestamp := strconv.FormatInt(time.Now().Unix(), 10)
 	request.Header.Set("Content-Type", "application/json")
@@ -284,10 +285,7 @@ func (w *Webhook) deliver(ctx context.Context, it *item) error {
 	request.Header.Set(KeyHeader, it.Key)
 	request.Header.Set(TimestampHeader, timestamp)
 	request.Header.Set(SignatureHeader, Sign(w.secret, timestamp, it.Body))
-	response, err := w.client.Do(request)
-	if failed, ok := errors.AsType[*url.Error](err); ok {
-		err = failed.Err // without the URL, which may contain a password
-	}
+	response, err := secret.Do(w.client, request)
 	if err != nil {
 		return fmt.Errorf("no answer from %s (timeout %v): %w", request.URL.Host, w.cfg.Timeout, err)
 	}

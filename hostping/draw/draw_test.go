@@ -3,7 +3,11 @@ package draw_test
 import (
 	"encoding/xml"
 	"errors"
+	"fmt"
 	"io"
+	"regexp"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -21,6 +25,9 @@ func TestDrawings(t *testing.T) {
 		}
 		text, svg := draw.Text(&g), draw.SVG(&g, []string{g.Links[2].ID})
 		for _, l := range g.Links {
+			if l.Kind == hostping.InterSocket && !busEndsAtSockets(svg, l.ID) {
+				t.Errorf("%s: %s does not end at its sockets", m.Name, l.ID)
+			}
 			if n := strings.Count(text, " "+l.ID+"\n"); n != 1 {
 				t.Errorf("%s: %s is %d times in the text", m.Name, l.ID, n)
 			}
@@ -52,6 +59,25 @@ func wellFormed(t *testing.T, text string) {
 
 // A GPU and an RNIC that are functions of one card are reached over the card's link, and
 // drawn at its end.
+// busEndsAtSockets reports whether the line of a bus begins and ends in the middle of boxes of sockets, of 84 by 30.
+func busEndsAtSockets(svg, bus string) bool {
+	number := `[0-9.]+`
+	line := regexp.MustCompile(`<(?:line x1="(` + number + `)" y1="(` + number + `)" x2="(` + number + `)" y2="(` + number + `)"|polyline points="(` + number + `),(` + number + `) [^"]* (` + number + `),(` + number + `)")[^>]*><title>` + regexp.QuoteMeta(bus) + ` `)
+	at := line.FindStringSubmatch(svg)
+	if at == nil {
+		return false
+	}
+	ends := slices.DeleteFunc(at[1:], func(s string) bool { return s == "" })
+	for i := 0; i < 4; i += 2 {
+		x, _ := strconv.ParseFloat(ends[i], 64)
+		y, _ := strconv.ParseFloat(ends[i+1], 64)
+		if !regexp.MustCompile(fmt.Sprintf(`<title>socket\d+</title><rect x="%.1f" y="%.1f"`, x-42, y-15)).MatchString(svg) {
+			return false
+		}
+	}
+	return true
+}
+
 func TestFunctionsOfOneCard(t *testing.T) {
 	g, err := hostping.ReadGraph("host.xml", []byte(`<topology version="2.0"><object type="Machine" cpuset="0x1"><object type="Package" os_index="0" cpuset="0x1">
 <object type="NUMANode" os_index="0" cpuset="0x1"/><object type="Bridge" bridge_type="0-1">

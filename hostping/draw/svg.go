@@ -33,9 +33,17 @@ func SVG(g *hostping.Graph, accused []string) string {
 		middle[s.name] = p.socket(s, h.memory[s.name], left)
 		left += float64(s.width) * columnWidth
 	}
+	order := map[string]int{}
+	for i, s := range h.sockets {
+		order[s.name] = i
+	}
 	for i, l := range h.buses {
-		y := margin + 1.5*rowHeight + boxHeight + 6 + float64(i%3)*5
-		p.line(l, middle[l.A], y, middle[l.B], y)
+		a, b, socket := middle[l.A], middle[l.B], margin+1.5*rowHeight
+		if d := order[l.A] - order[l.B]; d == 1 || d == -1 {
+			p.line(l, a, socket, b, socket)
+			continue
+		}
+		p.under(l, a, b, socket, socket+boxHeight+6+float64(i%3)*5)
 	}
 	width, height := 2*margin+float64(max(1, columns))*columnWidth, 2*margin+(2.5+float64(depth))*rowHeight
 	return fmt.Sprintf(`<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %.0f %.0f" width="%.0f" height="%.0f" role="img" aria-label="host graph" font-family="sans-serif" font-size="11">`+
@@ -90,11 +98,20 @@ func (p *painter) below(v *vertex, left, x, y float64) {
 
 // line draws a link between two centres.
 func (p *painter) line(l hostping.Link, x1, y1, x2, y2 float64) {
-	stroke := `stroke="#8893a0" stroke-width="1.5"`
+	fmt.Fprintf(&p.lines, "<line x1=\"%.1f\" y1=\"%.1f\" x2=\"%.1f\" y2=\"%.1f\" %s><title>%s (%s)</title></line>\n", x1, y1, x2, y2, p.stroke(l), html.EscapeString(l.ID), l.Kind)
+}
+
+// under draws a link between two centres at one height that passes below what is between them.
+func (p *painter) under(l hostping.Link, x1, x2, y, below float64) {
+	fmt.Fprintf(&p.lines, "<polyline points=\"%.1f,%.1f %.1f,%.1f %.1f,%.1f %.1f,%.1f\" fill=\"none\" %s><title>%s (%s)</title></polyline>\n",
+		x1, y, x1, below, x2, below, x2, y, p.stroke(l), html.EscapeString(l.ID), l.Kind)
+}
+
+func (p *painter) stroke(l hostping.Link) string {
 	if slices.Contains(p.accused, l.ID) {
-		stroke = `stroke="#c9252d" stroke-width="4"`
+		return `stroke="#c9252d" stroke-width="4"`
 	}
-	fmt.Fprintf(&p.lines, "<line x1=\"%.1f\" y1=\"%.1f\" x2=\"%.1f\" y2=\"%.1f\" %s><title>%s (%s)</title></line>\n", x1, y1, x2, y2, stroke, html.EscapeString(l.ID), l.Kind)
+	return `stroke="#8893a0" stroke-width="1.5"`
 }
 
 // shownName is how many letters fit into a box.

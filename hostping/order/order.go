@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/giverny/giverny/hostping"
 	"github.com/giverny/giverny/schema"
@@ -25,9 +26,6 @@ const (
 	Affinitive Mode = "affinitive" // the RNICs to their own endpoints: for a busy host
 	Baseline   Mode = "baseline"   // every pair, for a baseline of this host's model; no analysis
 )
-
-// Modes lists them.
-func Modes() []Mode { return []Mode{Full, Affinitive, Baseline} }
 
 // Trigger is why a run began.
 type Trigger string
@@ -66,7 +64,8 @@ func (r *Request) Check() error {
 			errs = append(errs, fmt.Errorf("hostping request: "+format, args...))
 		}
 	}
-	check(r.Mode == Full || r.Mode == Affinitive || r.Mode == Baseline, "mode %.40q: want one of %v", r.Mode, Modes())
+	modes := []Mode{Full, Affinitive, Baseline}
+	check(slices.Contains(modes, r.Mode), "mode %.40q: want one of %v", r.Mode, modes)
 	check(r.DurationSeconds > 0 && r.DurationSeconds <= maxDuration && !math.IsNaN(r.DurationSeconds), "duration_seconds %g: want above 0, up to %d", r.DurationSeconds, maxDuration)
 	check(len(r.Reason) <= maxText, "reason of %d bytes: want up to %d", len(r.Reason), maxText)
 	check(len(r.RNIC) <= maxText, "rnic of %d bytes: want up to %d", len(r.RNIC), maxText)

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -60,12 +61,7 @@ func cellsOf(line string) []string {
 }
 
 func anyOf(cells []string, wanted func(string) bool) bool {
-	for _, c := range cells {
-		if wanted(c) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(cells, wanted)
 }
 
 // valuesOf returns the wanted columns of a line of values.

@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os/exec"
 	"time"
 
@@ -84,9 +85,7 @@ func (s *Source) Read(ctx context.Context) (hostping.Utilisation, error) {
 		}
 		errs = append(errs, err)
 	}
-	for id, share := range t.links(s.graph, s.cfg.Capacities) {
-		u.Links[id] = share
-	}
+	maps.Copy(u.Links, t.links(s.graph, s.cfg.Capacities))
 	if len(before) > 0 {
 		if !retry.Sleep(ctx, s.cfg.Window-time.Since(began)) {
 			errs = append(errs, ctx.Err())

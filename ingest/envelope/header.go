@@ -3,6 +3,7 @@ package envelope
 import (
 	"encoding/binary"
 	"hash/crc32"
+	"slices"
 
 	"github.com/golang/snappy"
 )
@@ -122,8 +123,8 @@ func seal(dst []byte, kind Kind, rows int, stream []byte) ([]byte, error) {
 	if len(stream) > MaxUncompressedBytes {
 		return dst, refuse(TooLarge, "%s of %d bytes uncompressed, the limit is %d", kind, len(stream), MaxUncompressedBytes)
 	}
-	start := len(dst)
-	dst = grow(dst, HeaderBytes+snappy.MaxEncodedLen(len(stream)))
+	start, room := len(dst), HeaderBytes+snappy.MaxEncodedLen(len(stream))
+	dst = slices.Grow(dst, room)[:start+room]
 	body := snappy.Encode(dst[start+HeaderBytes:], stream)
 	if len(body) > MaxCompressedBytes {
 		return dst[:start], refuse(TooLarge, "%s of %d bytes compressed, the limit is %d: send fewer rows at a time", kind, len(body), MaxCompressedBytes)
@@ -152,17 +153,9 @@ func unseal(payload, buf []byte, want Kind) (Header, []byte, error) {
 	if n, err := snappy.DecodedLen(body); err != nil || n != h.Uncompressed {
 		return h, buf, refuse(BadSnappy, "block of %d bytes, the header says %d (%v)", n, h.Uncompressed, err)
 	}
-	buf = grow(buf[:0], h.Uncompressed)
+	buf = slices.Grow(buf[:0], h.Uncompressed)[:h.Uncompressed]
 	if _, err := snappy.Decode(buf, body); err != nil {
 		return h, buf, refuse(BadSnappy, "%v", err)
 	}
 	return h, buf, nil
-}
-
-// grow extends b by n bytes of arbitrary content.
-func grow(b []byte, n int) []byte {
-	if need := len(b) + n; need <= cap(b) {
-		return b[:need]
-	}
-	return append(b, make([]byte, n)...)
 }

@@ -1,6 +1,7 @@
 package kafka
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -142,8 +143,8 @@ func (c *Client) retry(ctx context.Context, what string, try func() error) error
 	tries := 1
 	err := c.backoff().Do(ctx, try, func(err error, failures int, pause time.Duration) {
 		tries = failures + 1
-		if worthLogging(failures) {
-			c.log.Warn("kafka: request failed, retrying", "operation", what, "failures", failures, "pause", pause, "error", err)
+		if worthLogging(failures, err) {
+			c.log.Warn("kafka: request failed, retrying", "operation", what, "failures", failures, "pause", pause, "error", c.cause(ctx, err))
 		}
 	})
 	if err != nil {
@@ -152,8 +153,29 @@ func (c *Client) retry(ctx context.Context, what string, try func() error) error
 	return nil
 }
 
-// worthLogging is true for the first failure in a row and every tenth.
-func worthLogging(failures int) bool { return failures == 1 || failures%10 == 0 }
+// topicPatience is how many failures in a row are normal for a topic that was just created: the transport caches its
+// metadata, and brokers learn of a topic one after the other.
+const topicPatience = 5
+
+// worthLogging is true for the first failure in a row and every tenth; for an unknown topic from topicPatience on.
+func worthLogging(failures int, err error) bool {
+	first := 1
+	if errors.Is(err, kafkago.UnknownTopicOrPartition) {
+		first = topicPatience
+	}
+	return failures == first || failures%10 == 0
+}
+
+// cause returns why no broker is available. The library says only that none is, whether they are down, refuse the login,
+// or have a certificate that is not trusted; a ping has the reason.
+func (c *Client) cause(ctx context.Context, err error) error {
+	if !errors.Is(err, kafkago.BrokerNotAvailable) {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, c.config.DialTimeout)
+	defer cancel()
+	return cmp.Or(c.Ping(ctx), err)
+}
 
 // retryReason returns the reason label of a retryable error.
 func retryReason(err error) string {

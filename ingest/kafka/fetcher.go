@@ -77,8 +77,8 @@ func (f *fetcher) failed(ctx context.Context, err error) {
 			f.skipCorrupt(err)
 			return
 		}
-	case worthLogging(f.failures):
-		c.log.Warn("kafka: fetch failed, retrying", "offset", f.next, "failures", f.failures, "error", err)
+	case worthLogging(f.failures, err):
+		c.log.Warn("kafka: fetch failed, retrying", "offset", f.next, "failures", f.failures, "error", c.client.cause(ctx, err))
 	}
 	if time.Since(f.failing) > c.client.config.Consumer.StallTimeout {
 		c.client.reset(reconnectErrors)

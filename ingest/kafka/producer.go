@@ -233,8 +233,8 @@ func (p *Producer) send(ctx context.Context, to topicPartition, size int, messag
 	}, func(err error, failures int, pause time.Duration) {
 		tries = failures + 1
 		p.client.metrics.produceRetries.WithLabelValues(retryReason(err)).Inc()
-		if worthLogging(failures) {
-			p.client.log.Warn("kafka: record not acknowledged, retrying", "topic", to.topic, "partition", to.partition, "failures", failures, "pause", pause, "error", err)
+		if worthLogging(failures, err) {
+			p.client.log.Warn("kafka: record not acknowledged, retrying", "topic", to.topic, "partition", to.partition, "failures", failures, "pause", pause, "error", p.client.cause(ctx, err))
 		}
 	})
 	if _, refused := errors.AsType[*RefusedError](err); err != nil && !refused {

@@ -28,13 +28,14 @@ func FuzzAdd(f *testing.F) {
 			var b *schema.CounterBatch
 			b, data = fuzzBatch(data)
 			if b == nil {
-				w.Advance(int64(binary.LittleEndian.Uint64(data[2:])))
+				now := int64(binary.LittleEndian.Uint64(data[2:]))
+				w.Advance(now, now)
 				data = data[10:]
 			} else if err := w.Add(b); err != nil {
 				continue
 			}
 			for s := w.Next(); s != nil; s = w.Next() {
-				if n := w.Dropped(window.Jump); n != jumps {
+				if n := w.Drops()[window.Jump.String()]; n != jumps {
 					jumps, last = n, math.MinInt64
 				}
 				if s.Interval.StartNanos <= last || s.Interval.StartNanos%int64(cfg.Interval) != 0 {

@@ -87,7 +87,7 @@ func runChanging(t interface{ Fatal(...any) }, s stream, change func(batch int, 
 		}
 		take()
 	}
-	w.Advance(1e12)
+	w.Advance(1e12, 1e12)
 	take()
 	return out, w.Drops()
 }

@@ -1,6 +1,9 @@
 package window
 
-import "github.com/giverny/giverny/schema"
+import (
+	"github.com/giverny/giverny/internal/scratch"
+	"github.com/giverny/giverny/schema"
+)
 
 // sightings is the working memory of putPresence; it is recomputed for every interval.
 type sightings struct {
@@ -26,8 +29,8 @@ func (c sightCount) silent() bool { return 2*c.heard < c.known }
 // window gets the same result. A port of a device with a skewed clock is
 // unheard.
 func (w *Window) putPresence(snap *schema.Snapshot) {
-	snap.Ports.From = resized(snap.Ports.From, snap.Links)
-	snap.Ports.To = resized(snap.Ports.To, snap.Links)
+	snap.Ports.From = scratch.Zeroed(snap.Ports.From, snap.Links) // zero is Unheard
+	snap.Ports.To = scratch.Zeroed(snap.Ports.To, snap.Links)
 	w.look()
 	for p, s := range w.seen {
 		presence := schema.Missed
@@ -79,14 +82,4 @@ func (w *Window) look() {
 			w.readers[s.reader], count = sightCount{total.known + count.known, total.heard + count.heard}, sightCount{}
 		}
 	}
-}
-
-// resized returns n presences that are Unheard, in the memory of of if it suffices.
-func resized(of []schema.Presence, n int) []schema.Presence {
-	if cap(of) < n {
-		return make([]schema.Presence, n)
-	}
-	of = of[:n]
-	clear(of)
-	return of
 }

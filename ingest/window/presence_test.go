@@ -46,7 +46,7 @@ func TestPresenceOfPorts(t *testing.T) {
 			report("many", at, "0", "1", "2")
 		}
 	}
-	w.Advance(10 * second)
+	w.Advance(10*second, 10*second)
 	heard, missed, unread, unheard := schema.Heard, schema.Missed, schema.Unread, schema.Unheard
 	wants := [][]schema.Presence{ // of the switches 0 to 5
 		{heard, heard, heard, heard, heard, unheard},

@@ -209,7 +209,7 @@ func run(t interface{ Fatal(...any) }, w *window.Window, batches []*schema.Count
 		}
 		take()
 	}
-	w.Advance(1e12)
+	w.Advance(1e12, 1e12)
 	take()
 	return out
 }
@@ -242,8 +242,8 @@ func TestWindowAgreesWithTwin(t *testing.T) {
 			}
 		}
 		for reason, n := range twin.dropped {
-			if w.Dropped(reason) != uint64(n) {
-				t.Fatalf("dropped %d %s, the twin %d", w.Dropped(reason), reason, n)
+			if w.Drops()[reason.String()] != uint64(n) {
+				t.Fatalf("dropped %d %s, the twin %d", w.Drops()[reason.String()], reason, n)
 			}
 		}
 	})

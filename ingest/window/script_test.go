@@ -88,7 +88,8 @@ func (m *machine) run(t *testing.T, command []string) string {
 			return "error: " + err.Error() + "\n"
 		}
 	case "advance":
-		m.w.Advance(nanosOf(t, words[1]))
+		now := nanosOf(t, words[1])
+		m.w.Advance(now, now)
 	default:
 		t.Fatalf("command %q: unknown", command[0])
 	}

@@ -112,15 +112,11 @@ func (w *Window) Add(b *schema.CounterBatch) error {
 	return nil
 }
 
-// Advance tells the window the present time: it closes intervals that ended
-// longer ago than the allowed lateness, and drops readings that are ahead of
-// now by MaxAheadIntervals or more. It is for live data only.
-func (w *Window) Advance(nowNanos int64) { w.AdvanceTo(nowNanos, nowNanos) }
-
-// AdvanceTo is Advance for data that may be delayed on its way: all readings
-// from before completeNanos have been added, and the next ones may be as new as
-// nowNanos.
-func (w *Window) AdvanceTo(completeNanos, nowNanos int64) {
+// Advance tells the window that all readings from before completeNanos have been
+// added, and the present time: it closes intervals that ended longer ago than the
+// allowed lateness, and drops readings that are ahead of now by MaxAheadIntervals or
+// more. It is for live data only.
+func (w *Window) Advance(completeNanos, nowNanos int64) {
 	nowNanos = max(minTime, min(nowNanos, maxTime))
 	w.latestNanos = nowNanos + w.cfg.IntervalNanos*int64(len(w.slots))
 	if w.opened {
@@ -189,7 +185,7 @@ func (w *Window) Ports() (known, unknown int) { return w.clocks.numKnown, len(w.
 // Mismatches names the first few ports that reported and are not in the graph.
 func (w *Window) Mismatches() []string { return slices.Clone(w.mismatches) }
 
-// Drops returns the number of drops since the start, for every reason.
+// Drops returns the number of drops since the start, for every reason in its unit.
 func (w *Window) Drops() map[string]uint64 {
 	m := make(map[string]uint64, numReasons-1)
 	for _, r := range Reasons() {
@@ -197,9 +193,6 @@ func (w *Window) Drops() map[string]uint64 {
 	}
 	return m
 }
-
-// Dropped returns the number of drops for one reason since the start, in the reason's unit.
-func (w *Window) Dropped(r Reason) uint64 { return w.dropped[r] }
 
 // SetGraph switches to another version of the graph. Ports are identified by device and
 // name: their readings are kept, except those of ports with another peer than before.

@@ -51,7 +51,7 @@ type Limits struct {
 	RequestsPerSecond float64 `yaml:"requests_per_second"`
 	// Number of requests in a burst.
 	Burst int `yaml:"burst"`
-	// Number of failed logins and wrong tokens per minute and address.
+	// Number of wrong tokens, at logins too, per minute and address; further ones are answered with 429.
 	FailuresPerMinute int `yaml:"failures_per_minute"`
 	// Maximum size of a request body, in bytes.
 	BodyBytes int64 `yaml:"body_bytes"`

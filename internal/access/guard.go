@@ -162,13 +162,9 @@ func (g *Guard) identify(r *http.Request, address netip.Addr, client string, now
 		return Identity{Name: g.open, Role: Admin, By: g.open}, nil
 	}
 	if text, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer "); ok && g.tokens != nil {
-		if g.failures.spent(client, now) {
-			return Identity{Role: None}, tooManyFailures()
-		}
 		t, ok := g.findToken(text)
 		if !ok {
-			g.failures.take(client, now)
-			return Identity{Role: None}, problem.New(http.StatusUnauthorized, "unknown token")
+			return Identity{Role: None}, g.wrongToken(client, now)
 		}
 		return Identity{t.name, t.role, "token"}, nil
 	}
@@ -186,8 +182,13 @@ func (g *Guard) identify(r *http.Request, address netip.Addr, client string, now
 	return Identity{Role: None}, nil
 }
 
-func tooManyFailures() *problem.Problem {
-	p := problem.New(http.StatusTooManyRequests, "too many wrong tokens from this address; retry in a minute")
+// wrongToken counts a wrong token of a client. Too many of them do not lock out the right one, which cannot be guessed:
+// a program with an old token must not stop the others on its host.
+func (g *Guard) wrongToken(client string, now time.Time) *problem.Problem {
+	if _, ok := g.failures.take(client, now); ok {
+		return problem.New(http.StatusUnauthorized, "unknown token")
+	}
+	p := problem.New(http.StatusTooManyRequests, "too many wrong tokens from this address; retry in a minute, or with the right one")
 	p.RetryAfter = time.Minute
 	return p
 }

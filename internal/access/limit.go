@@ -53,11 +53,6 @@ func (l *limiters) take(client string, now time.Time) (wait time.Duration, ok bo
 	return 0, true
 }
 
-// spent reports whether a client has no token left, without taking one.
-func (l *limiters) spent(client string, now time.Time) bool {
-	return l.of(client).TokensAt(now) < 1
-}
-
 // addressOf returns the client's address, and the key for rate limiting by address.
 func addressOf(remote string) (netip.Addr, string) {
 	host, _, err := net.SplitHostPort(remote)

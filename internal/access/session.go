@@ -100,16 +100,14 @@ func (g *Guard) login(w http.ResponseWriter, r *http.Request) {
 	}
 	now := g.now()
 	_, client := addressOf(r.RemoteAddr)
-	if g.failures.spent(client, now) {
-		g.fail(w, tooManyFailures())
-		return
-	}
 	t, ok := g.findToken(text)
 	if !ok {
-		g.failures.take(client, now)
-		g.log.Warn("access: login refused", "client", client)
+		p := g.wrongToken(client, now)
+		if p.Status == http.StatusUnauthorized { // further ones do not fill the log
+			g.log.Warn("access: login refused", "client", client)
+		}
 		g.metrics.refused.WithLabelValues("login").Inc()
-		g.fail(w, problem.New(http.StatusUnauthorized, "unknown token"))
+		g.fail(w, p)
 		return
 	}
 	http.SetCookie(w, g.cookie(r, g.sessions.begin(t, now, g.cfg.Session), int(g.cfg.Session.Seconds())))

@@ -89,8 +89,14 @@ func TestLoginsAreRefused(t *testing.T) {
 	for range 20 {
 		g.login("192.0.2.8", `{"token":"guess"}`)
 	}
-	if w := g.login("192.0.2.8", fmt.Sprintf(`{"token":%q}`, g.tokens[Admin])); w.Code != http.StatusTooManyRequests {
-		t.Errorf("after twenty guesses: %d", w.Code)
+	if w := g.login("192.0.2.8", `{"token":"guess"}`); w.Code != http.StatusTooManyRequests {
+		t.Errorf("another guess after twenty: %d", w.Code)
+	}
+	if n := strings.Count(g.log.String(), "login refused"); n > 15 {
+		t.Errorf("%d lines for guesses", n)
+	}
+	if w := g.login("192.0.2.8", fmt.Sprintf(`{"token":%q}`, g.tokens[Admin])); w.Code >= 400 {
+		t.Errorf("the right token after twenty guesses: %d", w.Code)
 	}
 	if text := g.log.String(); strings.Contains(text, "guess") || strings.Contains(text, "gvy_") {
 		t.Errorf("tokens are logged: %s", text)

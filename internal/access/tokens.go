@@ -12,6 +12,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -160,10 +161,5 @@ func (t *tokenFile) find(text string) (found token, ok bool) {
 func (t *tokenFile) has(want token) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	for _, one := range t.list {
-		if one == want {
-			return true
-		}
-	}
-	return false
+	return slices.Contains(t.list, want)
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"log/slog"
 	"path/filepath"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -20,10 +21,10 @@ import (
 	"github.com/giverny/giverny/internal/lifecycle"
 )
 
-// Agent reads the counters of a host into Kafka, with a poller per enabled source and
+// agent reads the counters of a host into Kafka, with a poller per enabled source and
 // one spool on disk for all. It accepts commands from the configured principals.
-type Agent struct {
-	deps    AgentDeps
+type agent struct {
+	deps    agentDeps
 	name    string
 	sources []registry.Opened
 	parts   map[string]int // partitions by fabric
@@ -31,13 +32,14 @@ type Agent struct {
 	orders  orders
 	signer  *command.Signer // for results; nil: unsigned
 	feeds   *feedSet
-	records *recordFolders              // nil if no folders are watched
-	every   time.Duration               // the fabric's interval
-	queue   atomic.Pointer[spool.Spool] // nil until opened
+	records *recordFolders                       // nil if no folders are watched
+	every   time.Duration                        // the fabric's interval
+	queue   atomic.Pointer[spool.Spool]          // nil until opened
+	pollers atomic.Pointer[[]*collectors.Poller] // nil until made
 }
 
-// AgentDeps are the dependencies of an agent. All are required.
-type AgentDeps struct {
+// agentDeps are the dependencies of an agent. All are required.
+type agentDeps struct {
 	Client     *kafka.Client
 	Version    string // version of this program
 	Log        *slog.Logger
@@ -45,8 +47,8 @@ type AgentDeps struct {
 	Fabrics    []Fabric // for mapping nodes of feeds to devices; unused if no feed is enabled
 }
 
-// NewAgent creates the enabled sources. It reads no counters and creates no files.
-func NewAgent(cfg *config.Config, deps AgentDeps) (*Agent, error) {
+// newAgent creates the enabled sources. It reads no counters and creates no files.
+func newAgent(cfg *config.Config, deps agentDeps) (*agent, error) {
 	name, err := cfg.Collect.AgentName()
 	if err != nil {
 		return nil, err
@@ -84,21 +86,36 @@ func NewAgent(cfg *config.Config, deps AgentDeps) (*Agent, error) {
 	taken := orders{cfg: cfg.Command, fabric: polling.Fabric, statePath: filepath.Join(cfg.DataDir, "commands.json"),
 		offer: cfg.Search.Offer, searchDir: filepath.Join(cfg.DataDir, "searches"), probed: probed, slurm: cfg.Feedback.Slurm,
 		sources: cfg.Collect.Sources, log: deps.Log, registerer: deps.Registerer}
-	return &Agent{deps: deps, name: name, signer: signer, sources: sources, feeds: set, records: records, every: polling.Interval,
+	return &agent{deps: deps, name: name, signer: signer, sources: sources, feeds: set, records: records, every: polling.Interval,
 		parts: config.PartitionOf(cfg.Fabrics), spool: cfg.AgentSpool(), orders: taken}, nil
 }
 
-// SpoolState describes the backlog and losses of the spool; empty if there are none.
-func (a *Agent) SpoolState() string {
+// spoolState describes the backlog and losses of the spool; empty if there are none.
+func (a *agent) spoolState() string {
 	if queue := a.queue.Load(); queue != nil {
 		return queue.State()
 	}
 	return ""
 }
 
-// Stages opens the spool, and returns the pollers and the stages that send their
+// sourcesState names the sources whose last poll found nothing to read; "" if there are none.
+func (a *agent) sourcesState() string {
+	pollers := a.pollers.Load()
+	if pollers == nil {
+		return ""
+	}
+	var silent []string
+	for _, p := range *pollers {
+		if state := p.State(); state != "" {
+			silent = append(silent, p.Health().Collector+": "+state)
+		}
+	}
+	return strings.Join(silent, "; ")
+}
+
+// stages opens the spool, and returns the pollers and the stages that send their
 // records, in the order of the data.
-func (a *Agent) Stages() (pollers, sending []lifecycle.Stage, err error) {
+func (a *agent) stages() (pollers, sending []lifecycle.Stage, err error) {
 	queue, err := spool.Open(a.spool, a.deps.Registerer, a.deps.Log)
 	if err != nil {
 		return nil, nil, err
@@ -126,6 +143,7 @@ func (a *Agent) Stages() (pollers, sending []lifecycle.Stage, err error) {
 		list = append(list, poller)
 		pollers = append(pollers, lifecycle.Stage{Name: "poller " + source.Collector.Name(), Run: poller.Run})
 	}
+	a.pollers.Store(&list)
 	// Feeds have their own emitter, so that rows waiting for Kafka do not block counters.
 	a.feeds.out.emitter = emitter.New(sink, a.parts)
 	for _, runner := range a.feeds.runners() {

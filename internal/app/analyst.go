@@ -16,9 +16,9 @@ import (
 	"github.com/giverny/giverny/store/engine/readonly"
 )
 
-// ListenForAnalysts opens the socket for analysts' read access to the embedded store, if one
+// listenForAnalysts opens the socket for analysts' read access to the embedded store, if one
 // is configured. Call UseStore first.
-func (p *Process) ListenForAnalysts() error {
+func (p *Process) listenForAnalysts() error {
 	cfg := p.cfg.Store.Analyst
 	if p.engine == nil || cfg.Listen == "" {
 		return nil

@@ -201,7 +201,7 @@ func (w *witnessed) Produce(ctx context.Context, r kafka.Record) error {
 	return err
 }
 
-// runChaosAgent runs the stages of Agent.Stages with a truthSource, an adjustable clock and its own connection to
+// runChaosAgent runs the stages of agent.stages with a truthSource, an adjustable clock and its own connection to
 // Kafka.
 func runChaosAgent(ctx context.Context, args []string) error {
 	ctx, stop := signal.NotifyContext(ctx, syscall.SIGTERM)

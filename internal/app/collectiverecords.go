@@ -3,6 +3,7 @@ package app
 import (
 	"context"
 	"errors"
+	"maps"
 	"os"
 	"path/filepath"
 	"sync"
@@ -33,7 +34,7 @@ type recordFolders struct {
 
 // newRecordFolders creates the watcher; nil if no folder is watched. It reads only node
 // maps.
-func newRecordFolders(cfg *config.Config, agent string, deps AgentDeps) (*recordFolders, error) {
+func newRecordFolders(cfg *config.Config, agent string, deps agentDeps) (*recordFolders, error) {
 	watched := cfg.Collect.Collectives
 	if !watched.Enabled() {
 		return nil, nil
@@ -91,9 +92,7 @@ func (r *recordFolders) devices(folder *watch.Folder, own nodes.Map, hosts []str
 	}
 	names := nodes.Map{}
 	for _, m := range []nodes.Map{r.maps[folder.Dir], own} {
-		for host, devices := range m {
-			names[host] = devices
-		}
+		maps.Copy(names, m)
 	}
 	resolver := nodes.New([]*topology.Graph{graph}, names)
 	for i, host := range hosts {

@@ -68,7 +68,7 @@ func (p *Process) PublishCollective(ctx context.Context, fabric string, r *repor
 	if err != nil {
 		return "", err
 	}
-	if err := p.ReachKafka(); err != nil {
+	if err := p.reachKafka(); err != nil {
 		return "", err
 	}
 	defer p.Close()

@@ -23,7 +23,7 @@ func (p *Process) commandClient(name string) (*command.Client, config.Fabric, er
 	if err != nil {
 		return nil, f, err
 	}
-	if err := p.ReachKafka(); err != nil {
+	if err := p.reachKafka(); err != nil {
 		return nil, f, err
 	}
 	client, err := p.clientOf(f)

@@ -33,7 +33,7 @@ type feed struct {
 }
 
 // newFeedSet creates the enabled feeds. It reads only node maps.
-func newFeedSet(cfg *config.Config, host string, deps AgentDeps) (*feedSet, error) {
+func newFeedSet(cfg *config.Config, host string, deps agentDeps) (*feedSet, error) {
 	set := &feedSet{graphs: map[string]*topology.Graph{}, out: &feedEmitter{}}
 	if !cfg.Collect.FeedsEnabled() {
 		return set, nil

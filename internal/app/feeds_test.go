@@ -56,7 +56,7 @@ func feedsOf(t *testing.T, text string) (*feedSet, *records, string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	set, err := newFeedSet(&cfg, "agent", AgentDeps{Log: log, Registerer: prometheus.NewRegistry(), Fabrics: fabrics})
+	set, err := newFeedSet(&cfg, "agent", agentDeps{Log: log, Registerer: prometheus.NewRegistry(), Fabrics: fabrics})
 	if err != nil {
 		t.Fatal(err)
 	}

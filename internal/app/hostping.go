@@ -49,7 +49,7 @@ func newProbed(cfg *config.Config, log *slog.Logger) (*probed, error) {
 
 // monitorStage probes this host automatically and publishes the reports like command
 // results; no stage if that is off.
-func (a *Agent) monitorStage(out command.Publisher) ([]lifecycle.Stage, error) {
+func (a *agent) monitorStage(out command.Publisher) ([]lifecycle.Stage, error) {
 	p := a.orders.probed
 	if p == nil || !p.cfg.Monitor.Enabled {
 		return nil, nil

@@ -5,10 +5,12 @@ import (
 	"net"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/giverny/giverny/internal/config"
+	"github.com/giverny/giverny/internal/test/journal"
 )
 
 // A listener open to other hosts without access control is rejected with its key, wherever it is detected first.
@@ -59,5 +61,29 @@ func TestMetricsTakeAFreePortBesideAnother(t *testing.T) {
 	set.HTTP.Listen, set.HTTP.Metrics.Listen = "127.0.0.1:0", cfg.HTTP.MetricsAddress()
 	if _, err := New(set, "test", slog.New(slog.DiscardHandler)).ListenBeside(); err == nil || !strings.Contains(err.Error(), "http.metrics.listen: ") {
 		t.Errorf("an address of metrics that was set and is in use: %v", err)
+	}
+}
+
+// An address that a dying process still holds is waited for; one that stays in use is an error that names the key.
+func TestAnAddressInUseIsWaitedFor(t *testing.T) {
+	for _, held := range []time.Duration{time.Second, time.Hour} {
+		other, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer other.Close()
+		time.AfterFunc(held, func() { other.Close() })
+		cfg, log := config.Default(), &journal.Journal{}
+		cfg.DataDir, cfg.HTTP.Listen, cfg.HTTP.Metrics.Listen = t.TempDir(), other.Addr().String(), "127.0.0.1:0"
+		l, err := New(cfg, "test", slog.New(slog.NewTextHandler(log, nil))).listenPatiently(t.Context())
+		if (err == nil) != (held < listenPatience) || err != nil && !strings.Contains(err.Error(), "http.listen: ") {
+			t.Errorf("held for %v: %v", held, err)
+		}
+		if err == nil {
+			l.Close()
+		}
+		if n := strings.Count(log.String(), "address in use"); n != 1 {
+			t.Errorf("held for %v: %d lines:\n%s", held, n, log)
+		}
 	}
 }

@@ -1,12 +1,15 @@
 package app
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net"
 	"syscall"
+	"time"
 
 	"github.com/giverny/giverny/internal/faults"
+	"github.com/giverny/giverny/internal/retry"
 )
 
 // Listeners are the sockets of a process: one for the page and the API, one for metrics and profiles.
@@ -39,6 +42,28 @@ func (p *Process) Listen() (*Listeners, error) {
 		return nil, errors.Join(fmt.Errorf("listen on http.metrics.listen: %w; choose another port, or 127.0.0.1:0 for any", err), web.Close())
 	}
 	return &Listeners{web, metrics}, nil
+}
+
+// listenPatience is for how long a long-running role waits for an address that is in use: a process that was killed holds
+// its addresses until the kernel has taken its memory back.
+const listenPatience = 5 * time.Second
+
+// listenPatiently is Listen for a role that a service manager restarts.
+func (p *Process) listenPatiently(ctx context.Context) (*Listeners, error) {
+	until, said := time.Now().Add(listenPatience), false
+	for {
+		l, err := p.Listen()
+		if err == nil || !errors.Is(err, syscall.EADDRINUSE) || time.Now().After(until) {
+			return l, err
+		}
+		if !said {
+			p.log.Warn("app: address in use, retrying; a process that is ending may still hold it", "for", listenPatience, "error", err)
+			said = true
+		}
+		if !retry.Sleep(ctx, 200*time.Millisecond) {
+			return nil, err
+		}
+	}
 }
 
 func (p *Process) checkAddress() error {

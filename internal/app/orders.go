@@ -35,7 +35,7 @@ type orders struct {
 
 // orderStages handle commands for this host. There are none unless the configuration
 // names principals; then the topic is not even read.
-func (a *Agent) orderStages(c *collecting) ([]lifecycle.Stage, error) {
+func (a *agent) orderStages(c *collecting) ([]lifecycle.Stage, error) {
 	o := a.orders
 	if !o.cfg.Enabled() {
 		return nil, nil

@@ -54,8 +54,8 @@ func New(cfg config.Config, version string, log *slog.Logger) *Process {
 	return p
 }
 
-// UseKafka creates the client, and the embedded broker if configured.
-func (p *Process) UseKafka() (err error) {
+// useKafka creates the client, and the embedded broker if configured.
+func (p *Process) useKafka() (err error) {
 	cfg, dial := p.cfg.Kafka.Client, kafka.Dial(nil)
 	if p.cfg.Kafka.Embedded {
 		if p.broker, err = embedded.New(p.cfg.EmbeddedBroker(), cfg, p.log); err != nil {
@@ -70,11 +70,11 @@ func (p *Process) UseKafka() (err error) {
 	return nil
 }
 
-// ReachKafka creates only the client: of the configured brokers, or of the broker embedded in another process
+// reachKafka creates only the client: of the configured brokers, or of the broker embedded in another process
 // with the same data_dir.
-func (p *Process) ReachKafka() error {
+func (p *Process) reachKafka() error {
 	if !p.cfg.Kafka.Embedded {
-		return p.UseKafka()
+		return p.useKafka()
 	}
 	cfg, dial, err := embedded.Reach(p.cfg.EmbeddedBroker(), p.cfg.Kafka.Client)
 	if err != nil {

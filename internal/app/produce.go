@@ -9,14 +9,14 @@ import (
 )
 
 // Emitter emits batches and events to the partitions of the configured fabrics. Call
-// UseKafka first.
+// useKafka first.
 func (p *Process) Emitter() *emitter.Emitter {
 	return emitter.New(kafka.NewProducer(p.client), config.PartitionOf(p.cfg.Fabrics))
 }
 
 // Produce runs a function that sends readings to Kafka, which may be embedded in another process with the same data_dir.
 func (p *Process) Produce(ctx context.Context, produce func(context.Context, *emitter.Emitter) error) error {
-	if err := p.ReachKafka(); err != nil {
+	if err := p.reachKafka(); err != nil {
 		return err
 	}
 	return p.RunOnce(ctx, func(ctx context.Context) error {

@@ -23,11 +23,19 @@ type Role struct {
 	Sinks                   []pipeline.Sink // for every fabric, in addition to the role's own
 }
 
+// name is that of the command whose role has no page.
+func (r Role) name() string {
+	if r.Analyse {
+		return "analyze"
+	}
+	return "collect"
+}
+
 // Parts are the parts of a role, created but not started.
 type Parts struct {
 	process   *Process
 	fabrics   []Fabric
-	agent     *Agent
+	agent     *agent
 	pages     *dashboards.Dashboards
 	pipelines []*pipeline.Fabric
 	replay    *lifecycle.Stage // of day files; nil: none
@@ -42,7 +50,7 @@ type Parts struct {
 func (p *Process) Make(r Role, fabrics []Fabric) (*Parts, error) {
 	var errs []error
 	if r.Collect || r.Analyse {
-		errs = append(errs, p.UseKafka())
+		errs = append(errs, p.useKafka())
 	}
 	switch {
 	case r.Analyse:
@@ -64,6 +72,7 @@ func (p *Process) assemble(r Role, fabrics []Fabric) (*Parts, error) {
 		errs = append(errs, parts.makePages())
 	}
 	if r.Analyse {
+		p.warnOfRetention(fabrics)
 		parts.makeLeases()
 		if err := parts.makeFeedback(); err != nil {
 			errs = append(errs, err)
@@ -99,11 +108,12 @@ func (parts *Parts) makeAgent() (err error) {
 			return err
 		}
 	}
-	parts.agent, err = NewAgent(&p.cfg, AgentDeps{Client: p.client, Version: p.version, Log: p.log, Registerer: p.registerer, Fabrics: parts.fabrics})
+	parts.agent, err = newAgent(&p.cfg, agentDeps{Client: p.client, Version: p.version, Log: p.log, Registerer: p.registerer, Fabrics: parts.fabrics})
 	if err != nil {
 		return err
 	}
-	p.ops.AddState("spool", parts.agent.SpoolState)
+	p.ops.AddState("spool", parts.agent.spoolState)
+	p.ops.AddState("sources", parts.agent.sourcesState)
 	for _, r := range parts.agent.feeds.runners() {
 		p.ops.AddState("feed "+r.Name(), r.State)
 	}
@@ -148,6 +158,7 @@ func (parts *Parts) makeLeases() {
 		names[f.Partition] = f.Name
 	}
 	parts.leases = lease.New(kafka.NewCoordinator(p.client), p.client.Config().Consumer.SessionTimeout, names, boot.Clock, p.log)
+	p.ops.AddCheck("consumer group", parts.leases.Ready)
 }
 
 // ownership returns the owner of a fabric and the fence for its offsets; nil if the
@@ -260,7 +271,7 @@ func (parts *Parts) makeWatcher() (err error) {
 
 // RunRole creates the parts of a role and runs them until ctx is cancelled.
 func (p *Process) RunRole(ctx context.Context, r Role, fabrics []Fabric) error {
-	l, err := p.Listen()
+	l, err := p.listenPatiently(ctx)
 	if err != nil {
 		return err
 	}
@@ -269,13 +280,16 @@ func (p *Process) RunRole(ctx context.Context, r Role, fabrics []Fabric) error {
 		err = p.engineIsFree(leaveTime)
 	}
 	if err == nil {
-		err = p.ListenForAnalysts()
+		err = p.listenForAnalysts()
 	}
 	if err != nil {
 		return errors.Join(err, l.Close())
 	}
 	if r.Serve {
 		p.log.Info("dashboards: page served", "url", l.URL(p.cfg.HTTP.TLS.Enabled()))
+	} else {
+		p.ops.RegisterNoPage(p.mux, r.name(), l.Metrics.Addr().String())
+		p.log.Info("app: started without the page, which giverny serve has", "role", r.name(), "health", l.URL(p.cfg.HTTP.TLS.Enabled())+"/-/ready", "metrics", "http://"+l.Metrics.Addr().String()+"/metrics")
 	}
 	return p.Run(ctx, l, parts.Steps)
 }

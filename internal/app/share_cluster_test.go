@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"maps"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -312,9 +313,7 @@ func (h *history) insert(by int, token string, w http.ResponseWriter, r *http.Re
 	h.mu.Lock()
 	h.writes = append(h.writes, at)
 	h.mu.Unlock()
-	for key, values := range answer.Header() {
-		w.Header()[key] = values
-	}
+	maps.Copy(w.Header(), answer.Header())
 	w.WriteHeader(answer.Code)
 	_, _ = w.Write(answer.Body.Bytes())
 }

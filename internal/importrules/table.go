@@ -32,7 +32,7 @@ var Architecture = []Row{
 	{Package: "topology", May: []string{"internal/plural", "internal/yamldoc"}, Kind: Pure},
 
 	// Sources: from a device, a file or a scheduler to readings and events.
-	{Package: "collectors", May: []string{"internal/retry"}},
+	{Package: "collectors", May: []string{"internal/plural"}},
 	{Package: "collectors/...", May: []string{"collectors", "internal/boot", "internal/bounded", "internal/retry", "topology"}, Tests: []string{"ingest/window"}},
 	{Package: "collectors/nodes", May: []string{"topology"}, Kind: Pure},
 	{Package: "collectors/jobline", May: []string{"collectors/nodes"}, Kind: Pure},
@@ -46,7 +46,7 @@ var Architecture = []Row{
 	// Transport, and assembling counters to one snapshot per interval.
 	{Package: "ingest/envelope", May: []string{"internal/scratch"}, Kind: Pure},
 	{Package: "ingest/clockcheck", Kind: Pure},
-	{Package: "ingest/window", May: []string{"topology"}, Tests: []string{"internal/test/cputime"}, Kind: Pure},
+	{Package: "ingest/window", May: []string{"internal/scratch", "topology"}, Tests: []string{"internal/test/cputime"}, Kind: Pure},
 	{Package: "ingest/spool", May: []string{"internal/atomicfile", "internal/dirlock"}},
 	{Package: "ingest/kafka", May: []string{"ingest/envelope", "ingest/spool", "internal/boot", "internal/retry", "internal/secret", "internal/tlsfile"}, Tests: []string{"ingest/kafka/embedded"}},
 	{Package: "ingest/kafka/embedded", May: []string{"ingest/kafka", "internal/dirlock"}, Tests: []string{"internal/secret"}},
@@ -63,7 +63,7 @@ var Architecture = []Row{
 	{Package: "search/known", May: []string{"search"}, Kind: Pure},
 	{Package: "search/launch", May: []string{"command", "command/dispatch", "feedback/record", "store/read"}},
 	{Package: "search/ledger", Kind: Pure},
-	{Package: "search/ondemand", May: []string{"command", "command/safety", "internal/retry", "search", "search/engine", "search/run"}, Tests: []string{"search/simulated"}},
+	{Package: "search/ondemand", May: []string{"command", "command/safety", "internal/retry", "search", "search/engine", "search/run"}},
 
 	// Probes inside hosts: from a diagnosis to an agent, and back into the store.
 	{Package: "hostping", Tests: []string{"hostping/simulated"}, Kind: Pure},
@@ -105,12 +105,12 @@ var Architecture = []Row{
 	{Package: "analysis", May: []string{"diagnose", "ingest/clockcheck", "ingest/window", "internal/codec", "linkhealth", "segment", "segment/tracking", "topology"}, Tests: []string{"simulate/scenario"}, Kind: Pure},
 
 	// The runtime of a fabric: sources, analysis, sinks.
-	{Package: "pipeline", May: []string{"analysis", "ingest/clockcheck", "ingest/emitter", "ingest/envelope", "ingest/kafka", "ingest/window", "internal/retry", "store", "store/read", "topology"}, Tests: []string{"ingest/kafka/embedded", "ingest/spool"}},
+	{Package: "pipeline", May: []string{"analysis", "ingest/clockcheck", "ingest/emitter", "ingest/envelope", "ingest/kafka", "ingest/window", "internal/plural", "internal/retry", "store", "store/read", "topology"}, Tests: []string{"ingest/kafka/embedded", "ingest/spool"}},
 
 	// The simulator and its ground truth.
 	{Package: "simulate/routing", May: []string{"topology"}, Kind: Pure},
 	{Package: "simulate/heap", Kind: Pure},
-	{Package: "simulate/fluid", May: []string{"simulate/heap", "simulate/routing", "topology"}, Kind: Pure},
+	{Package: "simulate/fluid", May: []string{"internal/scratch", "simulate/heap", "simulate/routing", "topology"}, Kind: Pure},
 	{Package: "simulate/telemetry", May: []string{"simulate/fluid", "simulate/routing", "topology"}, Kind: Pure},
 	{Package: "simulate/packet", May: []string{"simulate/heap", "simulate/routing", "topology"}, Tests: []string{"internal/test/cputime"}, Kind: Pure},
 	{Package: "simulate/incident", May: []string{"collective", "collective/detect", "simulate/packet", "simulate/routing", "topology"}, Kind: Pure},
@@ -138,7 +138,7 @@ var Architecture = []Row{
 	{Package: "collective/draw", May: []string{"collective"}, Kind: Pure},
 	{Package: "collective/vedrfolnir", May: []string{"collective"}},
 	{Package: "collective/records", May: []string{"collective", "collective/flightrecorder", "collective/nccl", "collective/simulated", "collective/vedrfolnir"}},
-	{Package: "collective/watch", May: []string{"collective", "collective/records", "collective/report", "collectors/nodes", "internal/atomicfile", "internal/plural"}, Tests: []string{"collective/detect", "collective/simulated", "simulate/incident"}},
+	{Package: "collective/watch", May: []string{"collective", "collective/records", "collective/report", "collectors/nodes", "internal/atomicfile", "internal/plural"}},
 	{Package: "collective/report", May: []string{"collective", "simulate/routing", "topology"}, Kind: Pure},
 
 	// Storage, and the engine in a child process.
@@ -147,28 +147,28 @@ var Architecture = []Row{
 	{Package: "store/bench", May: []string{"store/read"}},
 	{Package: "store/bench/cmd", May: []string{"store", "store/bench", "store/engine", "store/read"}},
 	{Package: "store/read", May: []string{"collective", "collective/report", "hostping", "hostping/order", "store", "topology"}, Tests: []string{"hostping/run", "hostping/simulated", "store/engine"}},
-	{Package: "store/engine/chdb", Tests: []string{"store/engine"}},
-	{Package: "store/engine/httpapi", May: []string{"store/engine/chdb"}, Tests: []string{"store/engine"}},
-	{Package: "store/engine/readonly", May: []string{"internal/secret", "internal/tlsfile"}, Tests: []string{"store/engine"}},
+	{Package: "store/engine/chdb"},
+	{Package: "store/engine/httpapi", May: []string{"store/engine/chdb"}},
+	{Package: "store/engine/readonly", May: []string{"internal/secret", "internal/tlsfile"}},
 	{Package: "store/engine/enginetest", May: []string{"store/engine", "store/engine/chdb"}, Kind: Testing},
 
-	{Package: "report", May: []string{"store/read"}, Tests: []string{"store", "store/engine"}},
+	{Package: "report", May: []string{"store/read"}, Tests: []string{"store"}},
 
 	// Actions on the results, outside of this program.
 	{Package: "feedback", May: []string{"collectors/nodes", "feedback/...", "topology"}, Tests: []string{"internal/secret"}},
-	{Package: "feedback/score", May: []string{"topology"}, Kind: Pure},
+	{Package: "feedback/score", May: []string{"internal/plural", "topology"}, Kind: Pure},
 	{Package: "feedback/policy", May: []string{"command/safety"}, Kind: Pure},
 	{Package: "feedback/notice", Kind: Pure},
 	{Package: "feedback/record"},
 	{Package: "feedback/reconcile", May: []string{"feedback/policy", "feedback/record", "internal/atomicfile", "internal/dirlock", "internal/retry"}},
-	{Package: "feedback/slurm", May: []string{"feedback/policy", "feedback/reconcile", "internal/bounded", "internal/secret", "internal/tlsfile"}, Tests: []string{"feedback/record", "internal/test/slurm"}},
+	{Package: "feedback/slurm", May: []string{"feedback/policy", "feedback/reconcile", "internal/bounded", "internal/secret", "internal/tlsfile"}},
 	{Package: "feedback/kubernetes", May: []string{"command/safety", "feedback/policy", "feedback/reconcile", "feedback/record", "internal/incluster", "internal/secret", "internal/tlsfile"}},
 	{Package: "feedback/webhook", May: []string{"feedback/notice", "feedback/record", "internal/atomicfile", "internal/dirlock", "internal/retry", "internal/secret", "internal/tlsfile"}},
-	{Package: "feedback/alertmanager", May: []string{"feedback/notice", "feedback/record", "internal/secret", "internal/tlsfile"}},
+	{Package: "feedback/alertmanager", May: []string{"feedback/notice", "feedback/record", "internal/plural", "internal/secret", "internal/tlsfile"}},
 
 	// User interfaces and APIs.
-	{Package: "dashboards/grafana", Tests: []string{"store", "store/engine"}, Kind: Pure},
-	{Package: "dashboards", May: []string{"collective", "collective/report", "dashboards/operation", "feedback/score", "hostping", "internal/access", "internal/problem", "search/known", "search/report", "store/read", "topology"}, Tests: []string{"analysis", "collective/detect", "dashboards/openapi", "hostping/order", "hostping/run", "hostping/simulated", "simulate/incident", "simulate/scenario", "store", "store/engine"}},
+	{Package: "dashboards/grafana", Tests: []string{"store"}, Kind: Pure},
+	{Package: "dashboards", May: []string{"collective", "collective/report", "dashboards/operation", "feedback/score", "hostping", "internal/access", "internal/plural", "internal/problem", "search/known", "search/report", "store/read", "topology"}, Tests: []string{"analysis", "collective/detect", "dashboards/openapi", "hostping/order", "hostping/run", "hostping/simulated", "simulate/incident", "simulate/scenario", "store", "store/engine"}},
 	{Package: "dashboards/operation", May: []string{"internal/access", "internal/problem"}},
 	{Package: "dashboards/openapi", May: []string{"dashboards/operation", "internal/problem", "internal/test/refdocs"}, Kind: Testing},
 
@@ -181,7 +181,7 @@ var Architecture = []Row{
 	{Package: "internal/bounded"},
 	{Package: "internal/codec", Kind: Pure},
 	{Package: "internal/scratch", Kind: Pure},
-	{Package: "internal/config", May: []string{"analysis", "collective/watch", "collectors", "collectors/registry", "command", "command/safety", "dashboards", "feedback", "hostping/launch", "hostping/local", "hostping/monitor", "hostping/ondemand", "hostping/order", "hostping/utilisation", "ingest/kafka", "ingest/kafka/embedded", "ingest/spool", "internal/logs", "internal/ops", "internal/secret", "internal/settings", "search/known", "search/launch", "search/ondemand", "store", "store/engine", "store/engine/readonly", "topology"}},
+	{Package: "internal/config", May: []string{"analysis", "collective/watch", "collectors", "collectors/registry", "command", "command/safety", "dashboards", "feedback", "hostping/launch", "hostping/local", "hostping/monitor", "hostping/ondemand", "hostping/order", "hostping/utilisation", "ingest/kafka", "ingest/kafka/embedded", "ingest/spool", "internal/logs", "internal/ops", "internal/settings", "search/known", "search/launch", "search/ondemand", "store", "store/engine", "store/engine/readonly", "topology"}},
 	{Package: "internal/coprocess", May: []string{"internal/retry"}},
 	{Package: "internal/dirlock"},
 	{Package: "internal/fence"},

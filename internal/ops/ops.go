@@ -7,6 +7,7 @@ package ops
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"maps"
 	"net"
 	"net/http"
@@ -104,6 +105,19 @@ func (o *Ops) Ready(ctx context.Context) map[string]string {
 	}
 	wg.Wait()
 	return faults
+}
+
+// RegisterNoPage adds / to the mux of a role without the page: what answers here, and where health and metrics are.
+// Unidentified clients do not get the address of the metrics.
+func (o *Ops) RegisterNoPage(mux *http.ServeMux, role, metrics string) {
+	mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, r *http.Request) {
+		at := "http.metrics.listen"
+		if access.Of(r.Context()).Role >= access.Viewer {
+			at = "http://" + metrics
+		}
+		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+		fmt.Fprintf(w, "giverny %s has no page; giverny serve has it. Health: /-/healthy and /-/ready; metrics: %s/metrics\n", role, at)
+	})
 }
 
 // RegisterHealth adds /-/healthy and /-/ready to mux. Unidentified clients get only the status, no details.

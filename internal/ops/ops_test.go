@@ -55,6 +55,22 @@ func TestEndpoints(t *testing.T) {
 	}
 }
 
+// A role without the page says what it is and where its health and metrics are, only at its root.
+func TestARoleWithoutAPage(t *testing.T) {
+	o, mux := ops.New("1.2.3"), http.NewServeMux()
+	o.RegisterHealth(mux)
+	o.RegisterNoPage(mux, "collect", "127.0.0.1:9402")
+	if code, body := get(t, mux, "/"); code != 200 || !strings.Contains(body, "giverny collect has no page") || !strings.Contains(body, "/-/ready") || !strings.Contains(body, "/metrics") {
+		t.Errorf("at /: %d %s", code, body)
+	}
+	if _, body := get(t, mux, "/"); strings.Contains(body, "9402") {
+		t.Errorf("an unidentified client got the address of the metrics: %s", body)
+	}
+	if code, _ := get(t, mux, "/elsewhere"); code != 404 {
+		t.Errorf("elsewhere: %d", code)
+	}
+}
+
 // Profiles are only for this host by default; metrics and health are for everyone who reaches the listener.
 // A slow check does not block other requests.
 func TestProbesDoNotQueue(t *testing.T) {

@@ -8,3 +8,10 @@ func Slice[T any](s []T, n int) []T {
 	}
 	return s[:n]
 }
+
+// Zeroed is Slice with zero values.
+func Zeroed[T any](s []T, n int) []T {
+	s = Slice(s, n)
+	clear(s)
+	return s
+}

@@ -1,7 +1,7 @@
 // Package secret holds values that must not be printed: passwords, and URLs that
 // contain one. A value is decoded from YAML or an environment variable, or read from a
 // file, and only Reveal returns it: fmt, encoding/json, YAML and log/slog print it
-// redacted.
+// redacted. It also makes requests whose errors do not print the address.
 package secret
 
 import (

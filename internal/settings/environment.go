@@ -86,7 +86,7 @@ func setElement(list reflect.Value, name, value string) (known bool, err error) 
 		return set(list.Index(i), rest, value)
 	}
 	element := reflect.New(list.Type().Elem()).Elem()
-	element.Set(Element(list.Type()))
+	element.Set(newElement(list.Type()))
 	if known, err = set(element, rest, value); known {
 		list.Set(reflect.Append(list, element))
 	}

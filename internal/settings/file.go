@@ -101,7 +101,7 @@ func (r *reader) list(n *yaml.Node, v reflect.Value, path string) {
 		return
 	}
 	for i, entry := range n.Content {
-		v.Set(reflect.Append(v, Element(v.Type())))
+		v.Set(reflect.Append(v, newElement(v.Type())))
 		r.section(entry, v.Index(i), path+"."+strconv.Itoa(i)+".")
 	}
 }

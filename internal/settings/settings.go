@@ -105,8 +105,8 @@ func IsSection(t reflect.Type) bool {
 // IsSectionList reports whether a type is a list of sections.
 func IsSectionList(t reflect.Type) bool { return t.Kind() == reflect.Slice && IsSection(t.Elem()) }
 
-// Element returns a new element of a list of sections, with its defaults.
-func Element(list reflect.Type) reflect.Value {
+// newElement returns a new element of a list of sections, with its defaults.
+func newElement(list reflect.Type) reflect.Value {
 	element := reflect.New(list.Elem())
 	if d, ok := element.Interface().(Defaulter); ok {
 		d.SetDefaults()
@@ -125,7 +125,7 @@ func walk(section reflect.Value, path string, visit func(string, Field)) {
 		case IsSection(t):
 			walk(f.Value, path+f.Key+".", visit)
 		case IsSectionList(t) && f.Value.Len() == 0:
-			walk(Element(t), path+f.Key+".0.", visit)
+			walk(newElement(t), path+f.Key+".0.", visit)
 		case IsSectionList(t):
 			for i := range f.Value.Len() {
 				walk(f.Value.Index(i), fmt.Sprintf("%s%s.%d.", path, f.Key, i), visit)

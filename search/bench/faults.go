@@ -3,6 +3,7 @@ package bench
 import (
 	"encoding/json"
 	"math/rand/v2"
+	"slices"
 
 	"github.com/giverny/giverny/search"
 )
@@ -60,10 +61,8 @@ func (h *Hardware) fault() fault {
 func (h *Hardware) with(needs []need, n need) []need {
 	for _, have := range needs {
 		for _, d := range have.dims {
-			for _, k := range n.dims {
-				if d == k {
-					return needs
-				}
+			if slices.Contains(n.dims, d) {
+				return needs
 			}
 		}
 	}
@@ -135,22 +134,9 @@ func (h *Hardware) bound(l load) need {
 func (h *Hardware) any(r *rand.Rand) setting {
 	s := make(setting, len(h.index))
 	for i := range s {
-		s[i] = h.draw(i, r)
+		s[i] = h.description.Dimensions[i].Random(r)
 	}
 	return s
-}
-
-func (h *Hardware) draw(i int, r *rand.Rand) []int {
-	d := &h.description.Dimensions[i]
-	n := 1
-	if d.Pattern {
-		n += r.IntN(d.MaxLength)
-	}
-	at := make([]int, n)
-	for k := range at {
-		at[k] = r.IntN(len(d.Values))
-	}
-	return at
 }
 
 // shareOf is the share of the settings that meet needs on distinct dimensions: the product
@@ -162,7 +148,7 @@ func (h *Hardware) shareOf(needs []need) float64 {
 		for range needSamples {
 			s := make(setting, len(h.index))
 			for _, d := range n.dims {
-				s[d] = h.draw(d, h.rnd)
+				s[d] = h.description.Dimensions[d].Random(h.rnd)
 			}
 			if n.holds(s) {
 				hits++
@@ -192,7 +178,7 @@ func (h *Hardware) member(needs []need) setting {
 	for _, n := range needs {
 		for tries := 0; tries < 50*needSamples && !n.holds(s); tries++ {
 			for _, d := range n.dims {
-				s[d] = h.draw(d, h.rnd)
+				s[d] = h.description.Dimensions[d].Random(h.rnd)
 			}
 		}
 	}

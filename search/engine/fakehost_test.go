@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -143,12 +144,7 @@ func (h *fakeHost) option(name string) string {
 }
 
 func (h *fakeHost) has(flag string) bool {
-	for _, a := range h.args {
-		if a == flag {
-			return true
-		}
-	}
-	return false
+	return slices.Contains(h.args, flag)
 }
 
 // tick counts the transfers so far, each of which increases the counters.

@@ -71,7 +71,7 @@ func (l *Launcher) Plan(ctx context.Context, w Want) (p Plan, err error) {
 	if peers < 0 {
 		peers = l.Config.Peers
 	}
-	past, err := l.Past(ctx, dispatch.Day)
+	past, err := l.past(ctx, dispatch.Day)
 	if err != nil {
 		return p, err
 	}

@@ -76,7 +76,7 @@ func (p *Policy) permits(ctx context.Context, l *Launcher, plan *Plan) error {
 	if at, was := p.launched[searched{l.Fabric, subsystem}]; was && now.Sub(at) < p.cfg.AgainAfter {
 		return dispatch.Refuse(refusedAgain, "%v was searched %v ago", subsystem, now.Sub(at).Round(time.Second))
 	}
-	past, err := l.Past(ctx, max(p.cfg.AgainAfter, dispatch.Day))
+	past, err := l.past(ctx, max(p.cfg.AgainAfter, dispatch.Day))
 	if err != nil {
 		return dispatch.Refuse(dispatch.RefusedFailed, "cannot tell what was searched before: %w", err)
 	}
@@ -100,8 +100,8 @@ func (p *Policy) permits(ctx context.Context, l *Launcher, plan *Plan) error {
 	return nil
 }
 
-// Past returns the searches requested within a duration.
-func (l *Launcher) Past(ctx context.Context, within time.Duration) ([]read.Search, error) {
+// past returns the searches requested within a duration.
+func (l *Launcher) past(ctx context.Context, within time.Duration) ([]read.Search, error) {
 	return l.Findings.Searches(ctx, l.Fabric, l.Dispatcher.Past(within), read.MaxSearches)
 }
 
@@ -117,6 +117,6 @@ func runningOf(past []read.Search, subsystem schema.Subsystem, now time.Time) *r
 
 // Running returns a running search of a subsystem; nil: none.
 func (l *Launcher) Running(ctx context.Context, subsystem schema.Subsystem) (*read.Search, error) {
-	past, err := l.Past(ctx, dispatch.Day)
+	past, err := l.past(ctx, dispatch.Day)
 	return runningOf(past, subsystem, l.Now()), err
 }

@@ -26,6 +26,7 @@ func TestSentences(t *testing.T) {
 		`{"direction":{"in":["bi"]},"transport":{"in":["RC_WRITE"]},"wqe_batch":{"min":64},"qps":{"min":320},"sizes":{"any":[{"max":1024},{"min":65536}]}}`: "bidirectional RC WRITE with a batch of 64 or more, 320 or more QPs and a mix of short (1024 or less) and long (65536 or more) messages: pause 8.12%",
 		`{"direction":{"in":["loopback"]}}`:               "loopback traffic: pause 8.12%",
 		`{"memory_a":{"in":["local","gpu_near"]}}`:        "traffic with memory a local or gpu_near: pause 8.12%",
+		`{"wqe_batch":{"max":1}}`:                         "traffic with a batch of 1: pause 8.12%",
 		`{"mtu":{"min":2048,"max":2048},"sge":{"max":4}}`: "traffic with an MTU of 2048 and 4 or less scatter-gather entries: pause 8.12%",
 		`{"sizes":{"all":{"min":2048,"max":8192}}}`:       "traffic with all messages of 2048 to 8192: pause 8.12%",
 		`{"sizes":{"any":[{"min":65536}]}}`:               "traffic with some messages of 65536 or more: pause 8.12%",

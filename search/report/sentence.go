@@ -128,6 +128,8 @@ func phrases(dimension string, c search.Condition) []string {
 
 func amount(b search.Bounds) string {
 	switch {
+	case b.Min == nil && b.Max != nil && b.Max.String() == "1":
+		return "1" // of what is counted, or has a size, there is no less
 	case b.Min != nil && b.Max != nil && b.Min.String() == b.Max.String():
 		return b.Min.String()
 	case b.Min != nil && b.Max != nil:

@@ -113,7 +113,7 @@ func (r *runner) prepare(d search.Description, logged []byte) error {
 			return fmt.Errorf("log %s: %w", r.Log, err)
 		}
 	}
-	s, err := Prepare(d, r.Options)
+	s, err := prepare(d, r.Options)
 	if err != nil {
 		return err
 	}
@@ -132,8 +132,8 @@ func (r *runner) prepare(d search.Description, logged []byte) error {
 	return nil
 }
 
-// Prepare creates the search of Options in the space of a description.
-func Prepare(d search.Description, o Options) (*search.Search, error) {
+// prepare creates the search of Options in the space of a description.
+func prepare(d search.Description, o Options) (*search.Search, error) {
 	space, err := Space(d, o.Restrict)
 	if err != nil {
 		return nil, err

@@ -2,6 +2,7 @@ package simulated
 
 import (
 	"math"
+	"slices"
 
 	"github.com/giverny/giverny/search"
 )
@@ -46,12 +47,7 @@ func subsystems() map[string]*subsystem {
 }
 
 func is(s string, any ...string) bool {
-	for _, a := range any {
-		if s == a {
-			return true
-		}
-	}
-	return false
+	return slices.Contains(any, s)
 }
 
 // Errata: #7 is the anomaly of many memory regions and #8 that of many queue pairs

@@ -16,7 +16,7 @@ const (
 type workload struct {
 	direction, transport, memoryA, memoryB string
 	mtu, batch, receiveBatch, sge, depth   float64
-	qps, regions, regionBytes              float64
+	qps, regions                           float64
 	smallest, largest, mean                float64 // message, bytes
 }
 
@@ -25,7 +25,7 @@ func load(w search.Workload) workload {
 	number := func(name string) float64 { return w.Values(name)[0].Float() }
 	l := workload{direction: text("direction"), transport: text("transport"), memoryA: text("memory_a"), memoryB: text("memory_b"),
 		mtu: number("mtu"), batch: number("wqe_batch"), receiveBatch: number("receive_batch"), sge: number("sge"),
-		depth: number("wq_depth"), qps: number("qps"), regions: number("memory_regions"), regionBytes: number("region_bytes")}
+		depth: number("wq_depth"), qps: number("qps"), regions: number("memory_regions")}
 	var sizes []float64
 	for _, v := range w.Values("sizes") {
 		sizes = append(sizes, v.Float())

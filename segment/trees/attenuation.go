@@ -8,19 +8,13 @@ import (
 )
 
 // fallOf is the ratio by which a cause falls at one link, and whether the link leads to no other cause: packed into a
-// number that sorts by cause, then by ratio.
+// number that sorts by cause, then by ratio, as positive floats sort like their bits.
 type fallOf uint64
 
 const ratioBits = 32 // a float32's
 
 func newFallOf(cause int32, ratio float64, isAlone bool) fallOf {
-	bits := math.Float32bits(float32(ratio))
-	if bits>>31 != 0 {
-		bits = ^bits // negative: below all positive ones
-	} else {
-		bits |= 1 << 31
-	}
-	f := fallOf(cause)<<(ratioBits+1) | fallOf(bits)<<1
+	f := fallOf(cause)<<(ratioBits+1) | fallOf(math.Float32bits(float32(ratio)))<<1
 	if isAlone {
 		f |= 1
 	}
@@ -30,15 +24,7 @@ func newFallOf(cause int32, ratio float64, isAlone bool) fallOf {
 func (f fallOf) cause() int32  { return int32(f >> (ratioBits + 1)) }
 func (f fallOf) isAlone() bool { return f&1 != 0 }
 
-func (f fallOf) ratio() float64 {
-	bits := uint32(f >> 1)
-	if bits>>31 != 0 {
-		bits &^= 1 << 31
-	} else {
-		bits = ^bits
-	}
-	return float64(math.Float32frombits(bits))
-}
+func (f fallOf) ratio() float64 { return float64(math.Float32frombits(uint32(f >> 1))) }
 
 // startFalls assumes that a tree falls at every hop as it does from its port, and an exchange not at all.
 func (h *shares) startFalls(s *sinks, c *causes) {
@@ -64,9 +50,8 @@ func (h *shares) vote(t *trees, s *sinks, c *causes, i int32) {
 		h.falls = append(h.falls, newFallOf(list[0].cause, stall/list[0].stall, true))
 		return
 	}
-	h.voteRests(t, c, i)
 	for _, p := range list {
-		if leaf >= 0 && c.isExchange(p.cause) && c.takesPart(t, s, leaf, p.cause) == yes &&
+		if leaf >= 0 && c.isExchange(p.cause) && c.takesPart(s, leaf, p.cause) &&
 			math.Abs(stall-p.stall*h.fall[p.cause]) < equalDeviations*t.noise.sigma(stall) {
 			h.falls = append(h.falls, newFallOf(p.cause, stall/p.stall, true))
 			return
@@ -76,7 +61,7 @@ func (h *shares) vote(t *trees, s *sinks, c *causes, i int32) {
 	var off [maxParts]float64
 	for k, p := range list {
 		off[k] = math.Abs(math.Log(stall / (p.stall * h.fall[p.cause])))
-		if leaf >= 0 && c.isExchange(p.cause) && c.takesPart(t, s, leaf, p.cause) == no {
+		if leaf >= 0 && c.isExchange(p.cause) && !c.takesPart(s, leaf, p.cause) {
 			continue
 		}
 		nearest = min(nearest, off[k])
@@ -89,52 +74,6 @@ func (h *shares) vote(t *trees, s *sinks, c *causes, i int32) {
 		if off[k] <= nearest+width {
 			h.falls = append(h.falls, newFallOf(p.cause, stall/p.stall, false))
 		}
-	}
-}
-
-// voteRests records a node's stall in excess of its leaf's exchange, as a share of the stall of each tree at what the
-// node may wait for.
-func (h *shares) voteRests(t *trees, c *causes, i int32) {
-	own, level := h.own[i], h.level[i]
-	if own < 0 {
-		return
-	}
-	for _, p := range h.of[i].list() {
-		if p.cause != own && !c.isExchange(p.cause) {
-			h.rests = append(h.rests, newFallOf(p.cause, (t.stall[i]-level)/p.stall, true))
-		}
-	}
-}
-
-// ownExchange is the exchange that a node's leaf takes part in and the exchange's level there, or -1.
-func (h *shares) ownExchange(t *trees, s *sinks, c *causes, i int32) (int32, float64) {
-	leaf := t.leafOf(i)
-	if leaf < 0 || h.of[i].n < 2 {
-		return -1, 0
-	}
-	for _, p := range h.of[i].list() {
-		if c.isExchange(p.cause) && c.base[p.cause] > 0 && c.takesPart(t, s, leaf, p.cause) == yes {
-			if t.waits.fromHost(t.links[i]) {
-				return p.cause, c.ports[p.cause]
-			}
-			return p.cause, c.base[p.cause]
-		}
-	}
-	return -1, 0
-}
-
-// fitRests takes the median of the votes for rests by cause.
-func (h *shares) fitRests() {
-	clear(h.rest)
-	slices.Sort(h.rests)
-	for i := 0; i < len(h.rests); {
-		j := i
-		for ; j < len(h.rests) && h.rests[j].cause() == h.rests[i].cause(); j++ {
-		}
-		if j-i >= fewestRests && h.rests[(3*i+j)/4].ratio() > 0 {
-			h.rest[h.rests[i].cause()] = h.rests[(i+j)/2].ratio()
-		}
-		i = j
 	}
 }
 

@@ -5,7 +5,7 @@ import (
 	"math/bits"
 )
 
-// choose finds which of a node's candidate causes, three at most, predict its stall best: a set of indexes of its
+// choose finds which of a node's candidate causes, two at most, predict its stall best: a set of indexes of its
 // list, and the stall predicted by each cause in the list.
 func (h *shares) choose(t *trees, s *sinks, c *causes, i int32, minMean float64) (chosen uint, one [maxParts]float64) {
 	stall, from := t.stall[i], &h.of[i]
@@ -18,29 +18,19 @@ func (h *shares) choose(t *trees, s *sinks, c *causes, i int32, minMean float64)
 	var with, without [maxParts]float64
 	for k, p := range from.list() {
 		one[k] = p.stall * h.fall[p.cause]
-		if c.thin[p.cause] {
+		switch {
+		case c.thin[p.cause]:
 			with[k] = portCost
-		} else if c.isExchange(p.cause) && c.isOutside(t, i, p.cause) {
+		case !c.isExchange(p.cause):
+		case c.isOutside(t, i, p.cause):
 			with[k] = outsideCost
-		} else if leaf >= 0 && c.isExchange(p.cause) {
-			switch c.takesPart(t, s, leaf, p.cause) {
-			case yes:
-				without[k] += partnerCost
-			case no:
-				with[k] += partnerCost
-			}
-		}
-	}
-	if own, level := h.own[i], h.level[i]; own >= 0 {
-		for k, p := range from.list() {
-			switch rest := h.rest[p.cause] * p.stall; {
-			case p.cause == own:
-				one[k] = level
-			case rest >= minMean && !c.isExchange(p.cause):
-				without[k] += restCost
-				if over := stall - level; math.Abs(over-rest) < math.Abs(over-one[k]) {
-					one[k] = rest
-				}
+		case leaf < 0:
+		case !c.takesPart(s, leaf, p.cause):
+			with[k] = partnerCost
+		default:
+			without[k] = partnerCost
+			if c.base[p.cause] > 0 {
+				one[k] = c.base[p.cause]
 			}
 		}
 	}

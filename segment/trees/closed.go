@@ -22,22 +22,21 @@ const (
 // receivers are leaves that may be one exchange, by their sinks. A set has the sinks of a component, and those to
 // which links from one switch lead.
 type receivers struct {
-	sets        linkset.UnionFind // sinks
-	all         []int32           // sinks at leaves where links from switches wait and no root is visible, by set
-	at          []int32           // by device: a sink that its links lead to, or -1
-	levels      []int             // by set: number of levels, each of several leaves
-	least, most []float64         // by set: range of its leaves' stall
-	isDouble    []bool            // by set: two causes add up at a leaf
-	excess      []float64         // by device: sum over its uplinks of stall above the calm mean
-	sends       []bool            // by device
-	unread      []bool            // by device: a leaf with no uplink measured
-	met         []int32           // by device: the last set that it was counted for
+	sets     linkset.UnionFind // sinks
+	all      []int32           // sinks at leaves where links from switches wait and no root is visible, by set
+	at       []int32           // by device: a sink that its links lead to, or -1
+	levels   []int             // by set: number of levels, each of several leaves
+	isDouble []bool            // by set: two causes add up at a leaf
+	excess   []float64         // by device: sum over its uplinks of stall above the calm mean
+	sends    []bool            // by device
+	unread   []bool            // by device: a leaf with no uplink measured
+	met      []int32           // by device: the last set that it was counted for
 }
 
 // joinClosed joins leaves at which links from switches wait and no root is visible, if each of them sends, and most
 // of what may come to them is sent by them: receivers that send to each other are an exchange. Their levels may
-// differ, since each host receives at its own rate, but not fall into several, each of several leaves, add up at one
-// leaf, or be far apart.
+// differ, since each host receives at its own rate, but not fall into several, each of several leaves, or add up at one
+// leaf.
 func (c *causes) joinClosed(t *trees, s *sinks) {
 	r := &c.receivers
 	r.list(t, s, c)
@@ -49,7 +48,7 @@ func (c *causes) joinClosed(t *trees, s *sinks) {
 		}
 		met := r.all[i:j]
 		i = j
-		if len(met) < 2 || r.isDouble[set] || r.levels[set] >= fewestLevels || r.least[set] < unevenRatio*r.most[set] {
+		if len(met) < 2 || r.isDouble[set] || r.levels[set] >= fewestLevels {
 			continue
 		}
 		if !isRead {
@@ -90,9 +89,8 @@ func (r *receivers) list(t *trees, s *sinks, c *causes) {
 		}
 	}
 	r.levels, r.isDouble = scratch.Slice(r.levels, n), scratch.Slice(r.isDouble, n)
-	r.least, r.most = scratch.Slice(r.least, n), scratch.Slice(r.most, n)
 	for a := range n {
-		r.levels[a], r.isDouble[a], r.least[a], r.most[a] = 0, false, math.Inf(1), 0
+		r.levels[a], r.isDouble[a] = 0, false
 	}
 	for a := range int32(n) {
 		set := r.sets.Find(a)
@@ -100,10 +98,6 @@ func (r *receivers) list(t *trees, s *sinks, c *causes) {
 		if c.level.Find(a) == a && c.levels[a].isExchange() {
 			r.levels[set]++
 		}
-	}
-	for _, a := range r.all {
-		set, stall := r.sets.Find(a), s.all[a].stall
-		r.least[set], r.most[set] = min(r.least[set], stall), max(r.most[set], stall)
 	}
 	slices.SortFunc(r.all, func(a, b int32) int {
 		return cmp.Or(cmp.Compare(r.sets.Find(a), r.sets.Find(b)), cmp.Compare(a, b))

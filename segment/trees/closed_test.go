@@ -36,3 +36,31 @@ func TestExchangeWithALeafThatReportsNothing(t *testing.T) {
 		}
 	}
 }
+
+// Leaves without a visible root are one exchange if all that waits for them comes from these leaves, though each
+// receives at a rate of its own; and two trees if it comes from others.
+func TestClosedExchange(t *testing.T) {
+	g := stalls.Fabric(t, "fattree:leaves=32,hosts=16,spines=16")
+	levels := map[string]float32{"leaf3": 60, "leaf9": 42, "leaf20": 30}
+	for _, c := range []struct {
+		name    string
+		sending map[string]bool
+		regions int
+	}{
+		{"each sends", map[string]bool{"leaf3": true, "leaf9": true, "leaf20": true}, 1},
+		{"others send", map[string]bool{"leaf1": true, "leaf2": true, "leaf4": true}, 3},
+	} {
+		values, _ := stalls.Where(g, func(_ schema.LinkID, from, to *topology.Device) (percent float32, wanted bool) {
+			switch {
+			case from.Level == 2:
+				return levels[to.Name], true
+			case to.Level == 2 && c.sending[from.Name]:
+				return 20, true
+			}
+			return 0, false
+		})
+		if got := segmenttest.Find(t, g, segmenttest.Overlapping(), values.Noisy(.7, 1)); len(got) != c.regions {
+			t.Errorf("%s: %s, want %d regions", c.name, segmenttest.Sizes(got), c.regions)
+		}
+	}
+}

@@ -8,7 +8,7 @@ import (
 )
 
 // connect lists, for every node, the nodes that it may wait for. If there are none, it looks through unmeasured
-// links, up to two in a row (a switch that reports nothing), or else past one link whose reading may have failed.
+// links (a switch that reports nothing), or else past one link whose reading may have failed.
 func (t *trees) connect() {
 	t.list, t.peak = scratch.Slice(t.list, len(t.links)), t.peak[:0]
 	t.next.off, t.next.at = append(t.next.off[:0], 0), t.next.at[:0]
@@ -49,8 +49,8 @@ func (t *trees) hasGaps(d int32) bool {
 // appendList appends what the node of link l may wait for; hasGaps is that of the switch that l enters.
 func (t *trees) appendList(l int32, hasGaps bool) {
 	t.appendNext(l, l)
-	for depth := 1; depth <= 2 && hasGaps && !t.hasNext(); depth++ {
-		t.lookThrough(l, l, depth)
+	if hasGaps && !t.hasNext() {
+		t.lookThrough(l)
 	}
 	if !t.hasNext() {
 		t.lookPast(l)
@@ -92,10 +92,9 @@ func (t *trees) appendNext(l, first int32) {
 	}
 }
 
-// lookThrough appends, on behalf of the node of link first, the nodes behind the unmeasured links after link l. If
-// some of those enter a switch that several other links wait to enter, traffic waits for these alone: siblings stall
-// alike.
-func (t *trees) lookThrough(l, first int32, depth int) {
+// lookThrough appends the nodes behind the unmeasured links that link l may wait for. If some of those enter a switch
+// that several measured links wait to enter, it waits for these alone: siblings stall alike.
+func (t *trees) lookThrough(l int32) {
 	w := t.waits
 	if w.toHost(l) {
 		return
@@ -109,11 +108,7 @@ func (t *trees) lookThrough(l, first int32, depth int) {
 		if !isUnread(s) || isAny && !hasWaiting(s) {
 			continue
 		}
-		if depth > 1 {
-			t.lookThrough(s, first, depth-1)
-		} else {
-			t.appendNext(s, first)
-		}
+		t.appendNext(s, l)
 	}
 }
 

@@ -30,10 +30,6 @@ func (p *patches) emit(m *Method, out *linkset.Groups) {
 		}
 		slices.Sort(out.Links[first:])
 		out.Ends = append(out.Ends, int32(len(out.Links)))
-		r := p.all[set].root
-		if r.device == noDevice {
-			r = m.receiverOf(out.Links[first:])
-		}
-		m.roots = append(m.roots, r)
+		m.roots = append(m.roots, p.all[set].root)
 	}
 }

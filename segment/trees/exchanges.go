@@ -142,91 +142,50 @@ func (c *causes) unevenOf(s *sinks, first, end int32) float64 {
 }
 
 // findExchanges finds which causes are exchanges.
-func (c *causes) findExchanges(t *trees, s *sinks) {
-	c.exchange, c.thorough = scratch.Slice(c.exchange, 2*len(s.all)), scratch.Slice(c.thorough, 2*len(s.all))
+func (c *causes) findExchanges(s *sinks) {
+	c.exchange = scratch.Slice(c.exchange, 2*len(s.all))
 	clear(c.exchange)
-	clear(c.thorough)
 	for a := range s.all {
 		if c.levels[c.level.Find(int32(a))].isExchange() {
-			c.exchange[c.sets.Find(int32(a))], c.thorough[c.sets.Find(int32(a))] = true, true
-		}
-	}
-	for a := range s.all {
-		if x := &s.all[a]; c.levels[c.level.Find(int32(a))].isExchange() && !t.isBesetBySwitches(x.device) {
-			c.thorough[c.sets.Find(int32(a))] = false
+			c.exchange[c.sets.Find(int32(a))] = true
 		}
 	}
 }
 
-// levelSums count an exchange's links waiting at leaves and its ports to hosts, and sum their stall.
-type levelSums struct{ links, stall, ports, port float64 }
+// levelSums count an exchange's links waiting at leaves, and sum their stall.
+type levelSums struct{ links, stall float64 }
 
 // findBases finds the level of every exchange.
 func (c *causes) findBases(s *sinks) {
-	n := len(c.exchange)
-	c.base, c.ports = scratch.Slice(c.base, n), scratch.Slice(c.ports, n)
+	c.base, c.sums = scratch.Slice(c.base, len(c.exchange)), scratch.Slice(c.sums, len(c.exchange))
 	clear(c.base)
-	clear(c.ports)
-	c.sums = scratch.Slice(c.sums, n)
 	clear(c.sums)
 	for a := range s.all {
 		x, cause := &s.all[a], c.sets.Find(int32(a))
-		if !c.exchange[cause] || !c.levels[c.level.Find(int32(a))].isExchange() {
-			continue
-		}
-		if x.others == 0 && x.down() >= minFeeders && c.double[a][0] == noDouble {
+		if c.levels[c.level.Find(int32(a))].isExchange() && x.others == 0 && x.down() >= minFeeders && c.double[a][0] == noDouble {
 			c.sums[cause].links += float64(x.links)
 			c.sums[cause].stall += x.stall * float64(x.links)
-		}
-		if x.hasManyPorts() {
-			c.sums[cause].ports += float64(x.ports)
-			c.sums[cause].port += x.portSum
 		}
 	}
 	for cause, x := range c.sums {
 		if x.links > 0 {
 			c.base[cause] = x.stall / x.links
-			c.ports[cause] = c.base[cause]
-		}
-		if x.ports > 0 {
-			c.ports[cause] = x.port / x.ports
 		}
 	}
 }
 
 func (c *causes) isExchange(cause int32) bool { return c.exchange[cause] }
 
-type answer uint8
-
-const (
-	no answer = iota
-	yes
-	unknown
-)
-
-// takesPart reports whether a leaf takes part in an exchange: whether its traffic waits there. Unknown if half of the
-// hosts wait but no traffic to them does.
-func (c *causes) takesPart(t *trees, s *sinks, leaf, cause int32) answer {
-	is := func(yesItIs bool) answer {
-		if yesItIs {
-			return yes
-		}
-		return no
-	}
+// takesPart reports whether a leaf takes part in an exchange: whether its traffic waits there.
+func (c *causes) takesPart(s *sinks, leaf, cause int32) bool {
 	a := s.at[leaf]
 	if a < 0 || s.all[a].down() == 0 && s.all[a].port == 0 {
-		if c.thorough[cause] {
-			return no
-		}
-		if 2*t.stalledHosts(leaf) >= int(t.waits.hosts[leaf]) {
-			return unknown
-		}
-		return no
+		return false
 	}
 	if d := c.double[a]; d[0] != noDouble {
-		return is(c.sets.Find(d[0]) == cause || c.sets.Find(d[1]) == cause)
+		return c.sets.Find(d[0]) == cause || c.sets.Find(d[1]) == cause
 	}
-	return is(c.sets.Find(a) == cause)
+	return c.sets.Find(a) == cause
 }
 
 const (

@@ -38,14 +38,7 @@ func (y *layers) drop(layer int32) {
 	}
 }
 
-// combine combines two stalls: as a sum, or as probabilities.
-func combine(a, b float64, asChances bool) float64 {
-	if asChances {
-		return a + b - a*b/100
-	}
-	return a + b
-}
-
+// isSum reports whether a layer's levels are the sums of those of two others.
 func (y *layers) isSum(x *layer) bool {
 	for i := range y.all {
 		for j := range i {
@@ -53,10 +46,8 @@ func (y *layers) isSum(x *layer) bool {
 			if p == x || q == x || p.leaves < fewestLeaves || q.leaves < fewestLeaves {
 				continue
 			}
-			for _, chances := range [2]bool{false, true} {
-				if isAbout(combine(p.sent, q.sent, chances), x.sent) && isAbout(combine(p.comes, q.comes, chances), x.comes) {
-					return true
-				}
+			if isAbout(p.sent+q.sent, x.sent) && isAbout(p.comes+q.comes, x.comes) {
+				return true
 			}
 		}
 	}
@@ -127,19 +118,14 @@ func (l *linkLevel) isUnknown() bool {
 // isAlike reports whether a level is about that of a layer, which must not be 0.
 func isAlike(level, of float64) bool { return of > 0 && math.Abs(level-of) <= hostsShare*of }
 
-// offOfTwo is the relative distance of a leaf's levels from those of two layers combined.
+// offOfTwo is the relative distance of a leaf's levels from the sums of those of two layers.
 func offOfTwo(x *leafLevels, p, q *layer) float64 {
-	off := math.Inf(1)
-	if p.leaves == 0 || q.leaves == 0 || !x.down.isWide() {
-		return off
+	sent, comes := p.sent+q.sent, p.comes+q.comes
+	if p.leaves == 0 || q.leaves == 0 || !x.down.isWide() ||
+		math.Abs(x.sent-sent) > memberWidth*x.up.within || math.Abs(x.comes-comes) > memberWidth*x.down.within {
+		return math.Inf(1)
 	}
-	for _, asChances := range [2]bool{false, true} {
-		sent, comes := combine(p.sent, q.sent, asChances), combine(p.comes, q.comes, asChances)
-		if math.Abs(x.sent-sent) <= memberWidth*x.up.within && math.Abs(x.comes-comes) <= memberWidth*x.down.within {
-			off = min(off, math.Abs(x.sent-sent)/sent+math.Abs(x.comes-comes)/comes)
-		}
-	}
-	return off
+	return math.Abs(x.sent-sent)/sent + math.Abs(x.comes-comes)/comes
 }
 
 // dropPairs drops layers of two leaves whose links differ if some exchanging leaf is in no layer: levels then differ

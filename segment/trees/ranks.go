@@ -6,6 +6,11 @@ import (
 	"github.com/giverny/giverny/internal/scratch"
 )
 
+const (
+	maxRank  = 8 // most hops of traffic; more are a cycle
+	lastRank = 3 * maxRank
+)
+
 // after lists the nodes that a node waits for; none if it waits at a sink.
 func (t *trees) after(i int32) []int32 {
 	if t.sink[i] >= 0 {

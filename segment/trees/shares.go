@@ -9,19 +9,15 @@ import (
 
 // shares finds which causes each stalled link belongs to. From the sinks upstream, a cause predicts the stall of a
 // link as the stall of what the link waits for times the cause's fall from hop to hop (attenuation). A link gets the
-// cause, or the two or three together, whose prediction is nearest.
+// cause, or the two together, whose prediction is nearest.
 type shares struct {
 	of      []partList // by node
 	fall    []float64  // by cause
 	misfit  []float64  // by node: residual of its stall from its causes' prediction, in deviations
 	falls   []fallOf
-	rests   []fallOf               // the same of a link's stall in excess of an exchange's level
-	rest    []float64              // by cause: its fall to links out of an exchange's leaves, to whose level it adds; 0: unknown
 	costs   [1 << maxParts]float64 // by set of a node's causes: see choose
 	atSink  []bool                 // by node
 	members linkLists              // by cause: nodes
-	own     []int32                // by node: the exchange that its leaf takes part in, or -1
-	level   []float64              // by node: that exchange's level there
 }
 
 const (
@@ -35,9 +31,7 @@ const (
 	secondCost, portCost = .5, 2
 	// of an exchange on a link of a leaf that takes no part in it, or of its absence where the leaf does;
 	partnerCost = 3
-	// of the absence, on one link of an exchange's leaf, of a tree that clearly adds to so many of these.
-	restCost, fewestRests = 3, 8
-	mostAtOnce            = 3 // causes of one link
+	mostAtOnce  = 2 // causes of one link
 	// oddPort is the deviations by which a port that is another cause differs from what else waits at its switch.
 	oddPort = 4
 )
@@ -45,8 +39,6 @@ const (
 func (h *shares) find(t *trees, s *sinks, c *causes, minMean float64) {
 	h.of, h.fall = scratch.Slice(h.of, len(t.links)), scratch.Slice(h.fall, 2*len(s.all))
 	h.misfit = scratch.Slice(h.misfit, len(t.links))
-	h.rest = scratch.Slice(h.rest, 2*len(s.all))
-	h.own, h.level = scratch.Slice(h.own, len(t.links)), scratch.Slice(h.level, len(t.links))
 	h.startFalls(s, c)
 	for i := range h.of {
 		h.of[i].n, h.misfit[i] = 0, 0
@@ -56,7 +48,6 @@ func (h *shares) find(t *trees, s *sinks, c *causes, minMean float64) {
 		for end = first; end < len(t.order) && t.rank[t.order[end]] == rank; end++ {
 		}
 		isAny := h.gather(t, s, c, t.order[first:end])
-		h.fitRests()
 		h.fitFalls()
 		if isAny { // else it would change nothing
 			h.refit(t, s, c, t.order[first:end], minMean)
@@ -74,7 +65,7 @@ func (h *shares) find(t *trees, s *sinks, c *causes, minMean float64) {
 // gather collects the candidate causes of the nodes of a hop, and their votes; it reports whether any node has
 // several.
 func (h *shares) gather(t *trees, s *sinks, c *causes, nodes []int32) (isAny bool) {
-	h.falls, h.rests = h.falls[:0], h.rests[:0]
+	h.falls = h.falls[:0]
 	was := int32(-1) // the last node that inherits its causes from what it waits for
 	for _, i := range nodes {
 		if h.atSink[i] = h.setAtSink(t, s, c, i); h.atSink[i] {
@@ -87,7 +78,6 @@ func (h *shares) gather(t *trees, s *sinks, c *causes, nodes []int32) (isAny boo
 		}
 		was = i
 		isAny = isAny || h.of[i].n > 1
-		h.own[i], h.level[i] = h.ownExchange(t, s, c, i)
 		h.vote(t, s, c, i)
 	}
 	return isAny

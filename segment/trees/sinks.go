@@ -21,42 +21,6 @@ type sinks struct {
 	component  []int32 // by node: the first sink of its component, or -1
 }
 
-// sink is a place where back pressure begins.
-type sink struct {
-	place      int32 // its index in at
-	device     int32
-	odd        int32 // the link if the sink is one: a port to a host or a slow link; or -1
-	component  int32 // its representative in the union-find
-	first      int32 // first sink of its component
-	bit        uint8 // in its component's masks; sinks past lastBit share that
-	isLeaf     bool
-	links      int     // that enter it and wait there: from switches, or from hosts too if these are few
-	hostLinks  int     // those of them that come from hosts
-	stall      float64 // mean of links
-	hosts      int     // at the switch
-	ports      int     // stalled links to hosts
-	sending    int     // stalled links to hosts that themselves send into the congestion
-	others     int     // links to hosts that are sinks of their own, at its switch
-	port       float64 // stall of the hottest link to a host, 0 if none is stalled
-	portSum    float64 // sum of the stalls of links to hosts
-	portSpread float64 // deviation of the logarithms of these, if many stall
-	weight     float64 // sum of the stalls that wait there
-	// The level, of the links from switches and, at a leaf, of the links from its hosts and up from it near that
-	// level:
-	level       float64 // mean
-	levelSum    float64
-	levels      int     // number
-	deviation   float64 // of the links from switches, or from hosts if few, in deviations of the noise
-	sendsToo    bool    // most of the leaf's hosts or uplinks stall, too
-	isReceiver  bool    // see showsReceiver; never of an odd link
-	waitsForFew bool    // see showsFewPorts
-	isTwin      bool    // see areTwins
-	isPeak      bool    // see findPeaks
-	leans       bool    // its links wait for another cause: see joinLeaning
-	fromHosts, fromSwitches,
-	hostSum, switchSum float64
-}
-
 const lastBit = 63
 
 func newSinks(devices, links int) sinks {

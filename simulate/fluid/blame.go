@@ -4,10 +4,9 @@ import "github.com/giverny/giverny/simulate/routing"
 
 // Blame is one flow's contribution to the stall of a channel.
 type Blame struct {
-	Owner              int
-	Root               Resource // the full resource that ultimately blocks the flow
-	HeldBackPerSecond  float64  // bytes/s that the flow offered and could not send
-	DetouredByAFailure bool
+	Owner             int
+	Root              Resource // the full resource that ultimately blocks the flow
+	HeldBackPerSecond float64  // bytes/s that the flow offered and could not send
 }
 
 // EachBlocked calls yield for every flow that the last Solve found held up at or before
@@ -23,7 +22,7 @@ func (m *Model) EachBlocked(ch routing.Channel, yield func(Blame)) {
 			continue
 		}
 		g := s.groups[f.group]
-		yield(Blame{Owner: g.Owner, Root: f.root, HeldBackPerSecond: f.demand - f.rate, DetouredByAFailure: g.detour[f.index]})
+		yield(Blame{Owner: g.Owner, Root: f.root, HeldBackPerSecond: f.demand - f.rate})
 	}
 }
 

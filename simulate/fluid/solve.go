@@ -4,6 +4,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/giverny/giverny/internal/scratch"
 	"github.com/giverny/giverny/simulate/routing"
 	"github.com/giverny/giverny/topology"
 )
@@ -73,20 +74,11 @@ func (m *Model) Solve(groups []*Flows, into *State) {
 
 func (s *solver) reset(resources int) {
 	for _, f := range []*[]float64{&s.sent, &s.offered, &s.load, &s.remaining, &s.limit} {
-		*f = zeroed(*f, resources)
+		*f = scratch.Zeroed(*f, resources)
 	}
-	s.active, s.limitRoot = zeroed(s.active, resources), zeroed(s.limitRoot, resources)
-	s.stamp = zeroed(s.stamp, resources)
+	s.active, s.limitRoot = scratch.Zeroed(s.active, resources), scratch.Zeroed(s.limitRoot, resources)
+	s.stamp = scratch.Zeroed(s.stamp, resources)
 	s.flows, s.shares.Heap = s.flows[:0], s.shares.Heap[:0]
-}
-
-func zeroed[T any](s []T, n int) []T {
-	if cap(s) < n {
-		return make([]T, n)
-	}
-	s = s[:n]
-	clear(s)
-	return s
 }
 
 // offer sums the demand on every resource, and reports whether any exceeds its
@@ -133,7 +125,7 @@ func (m *Model) demand(g *Flows, i int) float64 {
 // include lists the flows by resource and by demand.
 func (m *Model) include(groups []*Flows) {
 	s := &m.solver
-	s.byOff = zeroed(s.byOff, len(m.nominal)+1)
+	s.byOff = scratch.Zeroed(s.byOff, len(m.nominal)+1)
 	for gi, g := range groups {
 		if g.Scale <= 0 {
 			continue
@@ -302,9 +294,9 @@ func (m *Model) report(into *State) {
 	s, n := &m.solver, m.channels.Len()
 	into.LoadBytesPerSecond = append(into.LoadBytesPerSecond[:0], s.load[:n]...)
 	into.OfferedPerSecond = append(into.OfferedPerSecond[:0], s.offered[:n]...)
-	into.CreditStall, into.InqStall = zeroed(into.CreditStall, n), zeroed(into.InqStall, n)
-	into.LostPerSecond = zeroed(into.LostPerSecond, n)
-	into.ReceiveStall = zeroed(into.ReceiveStall, m.channels.Graph().NumDevices())
+	into.CreditStall, into.InqStall = scratch.Zeroed(into.CreditStall, n), scratch.Zeroed(into.InqStall, n)
+	into.LostPerSecond = scratch.Zeroed(into.LostPerSecond, n)
+	into.ReceiveStall = scratch.Zeroed(into.ReceiveStall, m.channels.Graph().NumDevices())
 	for i := range s.flows {
 		f := &s.flows[i]
 		if f.root == NoResource {

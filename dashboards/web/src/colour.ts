@@ -26,7 +26,7 @@ function tableOf(stops: Stop[]): Uint8Array {
 }
 
 /** Palette is what is drawn with, in one of the two themes. */
-export interface Palette {
+interface Palette {
   dark: boolean; table: Uint8Array; css: string[]; missing: string; missingRGB: [number, number, number];
   severity: Record<Severity, string>; unknown: string; ink: string; faint: string; edge: string; ground: string; panel: string; accent: string; down: string;
 }
@@ -47,7 +47,7 @@ export const colours = () => current;
 export const useTheme = (theme: "dark" | "light") => { current = both[theme]; };
 
 export const indexOf = (v: number) => v <= 0 ? 0 : v >= scaleMax ? steps : Math.round(v * 10);
-export const stallColour = (v: number | null | undefined) => v == null || v !== v ? current.missing : current.css[indexOf(v)];
+const stallColour = (v: number | null | undefined) => v == null || v !== v ? current.missing : current.css[indexOf(v)];
 
 /** drawLegend paints the scale with its unit and where the severities begin. */
 export function drawLegend(canvas: HTMLCanvasElement) {

@@ -40,7 +40,7 @@ export function metricName(m: string): string {
 }
 
 /** inWords writes the metrics of a text so. */
-export const inWords = (text: string) => text.replace(/\b(?:pfc_)?pause_[rt]x(?:_prio\d)?\b/g, metricName).replace(/\b(?:credit|inq)_stall\b/g, metricName);
+export const inWords = (text: string) => text.replace(/\b(?:pfc_)?pause_[rt]x(?:_prio\d)?\b/g, metricName).replace(/\b(?:credit_stall|inq_stall|xmit_wait)\b/g, metricName);
 
 /** unknownReasons says why the state of a network is not known. */
 export const unknownReasons: Record<string, string> = {

@@ -63,7 +63,7 @@ export class Page implements App {
   }
 
   private listen() {
-    $("fabric").addEventListener("change", () => { this.go({ fabric: $<HTMLSelectElement>("fabric").value, metric: "", region: "", select: "", at: "", compare: "", layout: "", job: "", from: "", to: "", until: "" }, true); void this.choose(this.state.fabric); });
+    $("fabric").addEventListener("change", () => { this.go({ fabric: $<HTMLSelectElement>("fabric").value, metric: "", region: "", select: "", at: "", compare: "", layout: "", job: "", from: "", to: "", until: "", run: "" }, true); void this.choose(this.state.fabric); });
     $("metric").addEventListener("change", () => { this.picked = true; this.go({ metric: $<HTMLSelectElement>("metric").value }); });
     $("least").addEventListener("change", () => { this.go({ least: $<HTMLSelectElement>("least").value }); void this.refresh(); });
     $("theme").addEventListener("click", () => { this.theme(document.documentElement.classList.contains("light") ? "dark" : "light"); this.show(); });
@@ -116,9 +116,10 @@ export class Page implements App {
       const list = await fabrics();
       if (this.model !== null) return; // another was chosen meanwhile
       this.fabrics = list;
-      const summary = list.find((f) => f.name === name) ?? list[0];
-      if (!summary) { this.notice("No fabric", "No fabric is configured. Add one under fabrics in the configuration file, and restart Giverny."); return; }
       if (name && name !== this.state.fabric) return;
+      const summary = name ? list.find((f) => f.name === name) : list[0];
+      if (!summary && list.length) { this.missing(name, list); return; }
+      if (!summary) { this.notice("No fabric", "No fabric is configured. Add one under fabrics in the configuration file, and restart Giverny."); return; }
       this.model = new Model(summary);
       this.picked = this.state.metric !== "";
       if (this.state.fabric !== summary.name) { this.state.fabric = summary.name; history.replaceState(null, "", write(this.state)); }
@@ -126,6 +127,16 @@ export class Page implements App {
       this.mapper.clear();
       await this.refresh();
     } catch (e) { this.fail(e); }
+  }
+
+  /** missing offers the other fabrics: those of an old address are not silently replaced by another one's picture. */
+  private missing(name: string, list: FabricSummary[]) {
+    const none = new Option("", "", true, true);
+    none.hidden = true;
+    $("fabric").replaceChildren(none, ...list.map((f) => new Option(f.name, f.name)));
+    this.go({ page: "map" }); // where the notice is
+    setText($("status"), "no fabric " + name);
+    this.notice(`No fabric ${name}`, `The address names a fabric that is not configured here. Choose one at the top: ${list.map((f) => f.name).join(", ")}.`);
   }
 
   async refresh(): Promise<void> {
@@ -175,7 +186,13 @@ export class Page implements App {
     if (this.picked && metrics.includes(this.state.metric)) return this.state.metric;
     const shown = this.region()?.metric ?? "", first = metrics.includes(shown) ? shown : metrics[0] ?? ""; // of metrics that are as bad that of the region that is shown
     const worst = metrics.reduce((a, b) => severity(b) > severity(a) ? b : a, first);
-    return metrics.includes(this.metric) && severity(this.metric) === severity(worst) ? this.metric : worst;
+    return metrics.includes(this.metric) && severity(this.metric) === severity(worst) && !this.onlyTwins(this.metric) ? this.metric : worst;
+  }
+
+  /** onlyTwins reports whether all regions of a metric are listed as those of the other end: the map then shows that one. */
+  private onlyTwins(metric: string): boolean {
+    const now = this.model?.interval?.now, of = now?.regions.filter((r) => r.metric === metric) ?? [];
+    return of.length > 0 && !once(now!.regions, now!.diagnoses).shown.some((r) => r.metric === metric);
   }
 
   regionsShown(): Region[] { const m = this.metricShown(); return this.model?.interval?.now.regions.filter((r) => r.metric === m) ?? []; }
@@ -265,10 +282,10 @@ export class Page implements App {
   private frame() {
     const names: Record<ViewState["page"], string> = { map: "Map", jobs: "Jobs", collectives: "Collectives", hosts: "Hosts", searches: "Searches" }, nav = $("pages");
     if (!nav.firstChild) {
-      for (const [page, name] of Object.entries(names)) nav.append(h("a", { data: { page }, attrs: { href: "#" }, on: { click: (e) => { e.preventDefault(); this.go({ page: page as ViewState["page"] }, true); } } }, name));
+      for (const [page, name] of Object.entries(names)) nav.append(h("a", { data: { page }, attrs: { href: "#" }, on: { click: (e) => { e.preventDefault(); this.go({ page: page as ViewState["page"], run: "" }, true); } } }, name));
     }
     for (const a of nav.querySelectorAll<HTMLAnchorElement>("a")) {
-      a.href = write({ ...this.state, page: a.dataset.page as ViewState["page"] });
+      a.href = write({ ...this.state, page: a.dataset.page as ViewState["page"], run: "" });
       if (a.dataset.page === this.state.page) a.setAttribute("aria-current", "page"); else a.removeAttribute("aria-current");
     }
     document.title = this.model ? `${this.model.fabric.name} \u00b7 Giverny` : "Giverny";
@@ -294,7 +311,8 @@ export class Page implements App {
     };
     void this.mapper.show(frame, state.layout, { from: state.from, to: state.to }).then(() => {
       const waiting = state.layout === "path" && this.mapper.empty;
-      if (waiting) this.notice("A path", state.from && state.to ? `There is no path from ${state.from} to ${state.to} over links that are up.` : "Enter two hosts or switches above to see the shortest paths between them.");
+      const strangers = [state.from, state.to].filter((name) => name && g.device(name) === undefined);
+      if (waiting) this.notice("A path", strangers.length ? `This fabric has no host or switch ${strangers.join(" and no ")}. The search field finds names by a part.` : state.from && state.to ? `There is no path from ${state.from} to ${state.to} over links that are up.` : "Enter two hosts or switches above to see the shortest paths between them.");
       else this.notice(this.connected ? "" : this.refused ? "Connection refused" : "Connection lost", this.refused, true);
       document.documentElement.dataset.shown = i.now.interval.start;
     }).catch((e) => this.fail(e));

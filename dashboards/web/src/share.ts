@@ -55,7 +55,7 @@ export class Sharing {
 const cell = (t: string | number) => { const s = typeof t === "string" && /^[=+\-@\t\r]/.test(t) ? "'" + t : String(t); return /[",\n\r]/.test(s) ? `"${s.replaceAll('"', '""')}"` : s; };
 
 /** csvOf are the links of an interval with their values in percent. */
-export function csvOf(i: import("./model.ts").Interval): string {
+function csvOf(i: import("./model.ts").Interval): string {
   const g = i.graph, metrics = Object.keys(i.values), region = new Map<number, string>();
   for (const r of i.now.regions) for (const l of r.links) region.set(l, String(r.id ?? ""));
   const lines = [["link", "from", "from_port", "to", "to_port", "class", "up", ...metrics.map((m) => m + "_percent"), "region"].join(",")];

@@ -27,7 +27,7 @@ export type FabricEvent = Schemas["Event"];
 export type EventPage = Schemas["EventPage"];
 /** Status is the server's, or the page's own where the server does not answer. */
 export type Status = Omit<Schemas["Status"], "network"> & { network: Network };
-export type Network = Omit<Schemas["NetworkForecast"], "unknown" | "next" | "later"> & { unknown?: Omit<Unknown, "reason"> & { reason: string }; next: Odds | null; later: Odds | null };
+type Network = Omit<Schemas["NetworkForecast"], "unknown" | "next" | "later"> & { unknown?: Omit<Unknown, "reason"> & { reason: string }; next: Odds | null; later: Odds | null };
 export type Exposure = Schemas["Exposure"];
 export type Job = Schemas["Job"];
 export type JobPage = Schemas["JobPage"];

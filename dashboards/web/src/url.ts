@@ -13,10 +13,11 @@ export interface ViewState {
   to: string;
   least: string; // severity
   span: string; // seconds of the time strip, or "all" that is stored; empty: the latest intervals
+  run: string; // of a collective, or of probes inside a host, that is open
   until: string; // RFC 3339 of the end of the time strip; empty: the newest interval
 }
 
-const keys: (keyof ViewState)[] = ["fabric", "page", "layout", "metric", "region", "select", "at", "compare", "job", "from", "to", "least", "span", "until"];
+const keys: (keyof ViewState)[] = ["fabric", "page", "layout", "metric", "region", "select", "at", "compare", "job", "from", "to", "least", "span", "until", "run"];
 
 /** jobsOf are the ids of the jobs that are chosen: separated by commas, those of an id written as %2C. */
 export const jobsOf = (s: Pick<ViewState, "job">): string[] => s.job.split(",").filter(Boolean).map((id) => { try { return decodeURIComponent(id); } catch { return id; } });

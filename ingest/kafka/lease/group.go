@@ -1,8 +1,10 @@
 package lease
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"maps"
 	"slices"
@@ -47,12 +49,15 @@ type Group struct {
 	joining   bool
 	renewed   time.Duration // send time of the newest heartbeat that succeeded
 	unsettled time.Duration // send time of the first heartbeat that reported the current rebalance; 0: none
+	assigned  bool          // fabrics have been distributed in the generation that this process has joined
+	settled   time.Duration // send time of the newest heartbeat that succeeded in such a generation
+	trouble   error         // of the last join or heartbeat; nil if it succeeded
 }
 
 // New returns the membership of a process that can own the given fabrics, by partition. session is the
 // coordinator's session timeout; now is a monotonic clock such as Clock.
 func New(coordinator Coordinator, session time.Duration, fabrics map[int]string, now func() time.Duration, log *slog.Logger) *Group {
-	g := &Group{coordinator: coordinator, session: session, now: now, log: log, fabrics: map[int]*ownership{}, again: make(chan struct{}, 1)}
+	g := &Group{coordinator: coordinator, session: session, now: now, log: log, fabrics: map[int]*ownership{}, again: make(chan struct{}, 1), settled: now()}
 	for partition, fabric := range fabrics {
 		g.fabrics[partition] = &ownership{name: fabric, changed: make(chan struct{})}
 	}
@@ -61,6 +66,25 @@ func New(coordinator Coordinator, session time.Duration, fabrics map[int]string,
 
 // Of returns a lease of a fabric's partition, for one holder.
 func (g *Group) Of(partition int) *Lease { return &Lease{group: g, fabric: g.fabrics[partition]} }
+
+// outsideSessions is for how many session timeouts a process may be outside the group and still be ready: as long as
+// the brokers need to replace the group's coordinator.
+const outsideSessions = 3
+
+// Ready returns nil while the group assigns fabrics to this process, perhaps none, or did so until lately; otherwise what
+// prevents that. Without this a process that cannot join would look like one on standby.
+func (g *Group) Ready(context.Context) error {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	outside := g.now() - g.settled
+	if outside < outsideSessions*g.session {
+		return nil
+	}
+	return fmt.Errorf("for %v the consumer group has not distributed the fabrics; its coordinator, one of the brokers, may be down, or too few replicas of __consumer_offsets in sync: %w",
+		outside.Round(time.Second), cmp.Or(g.trouble, errNoAnswer))
+}
+
+var errNoAnswer = errors.New("no answer")
 
 // Run maintains the membership until ctx ends, and then leaves the group, so that the others take over at
 // once. The holders must have released by then.
@@ -97,6 +121,7 @@ func (g *Group) keepJoined(ctx context.Context) {
 	for failures := 0; ctx.Err() == nil; {
 		if err := g.rebalance(ctx); err != nil {
 			failures++
+			g.failed(err)
 			if failures == 1 && ctx.Err() == nil {
 				g.log.Warn("lease: joining the group failed, retrying", "error", err)
 			}
@@ -175,7 +200,14 @@ func (g *Group) endJoin() {
 func (g *Group) enter(m kafka.Member, sent time.Duration) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.member, g.renewed = m, max(g.renewed, sent)
+	g.member, g.renewed, g.assigned = m, max(g.renewed, sent), false
+}
+
+// failed records an error of a join, for Ready.
+func (g *Group) failed(err error) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.trouble = err
 }
 
 // refused handles an error of a join.
@@ -193,6 +225,7 @@ func (g *Group) take(assigned []int, renewed time.Duration) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.renewed, g.unsettled = max(g.renewed, renewed), 0
+	g.assigned, g.settled, g.trouble = true, renewed, nil
 	for partition, f := range g.fabrics {
 		switch mine := slices.Contains(assigned, partition); {
 		case mine && f.granted == nil:
@@ -242,6 +275,9 @@ func (g *Group) answered(err error, sent time.Duration) {
 	switch {
 	case err == nil:
 		g.renewed, g.unsettled = max(g.renewed, sent), 0
+		if g.assigned {
+			g.settled, g.trouble = max(g.settled, sent), nil
+		}
 	case errors.Is(err, kafka.ErrRebalance):
 		// The group considers the member alive, and does not assign its partitions to others until it fails to
 		// rejoin in time: renewals end long before that.
@@ -273,7 +309,7 @@ func (g *Group) expire() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.owns() && !g.fresh() {
-		g.lose("not renewed in time: this process hung, or Kafka is unreachable")
+		g.lose("not renewed in time: this process hung, or the coordinator of the group, one of the brokers, did not answer")
 	}
 }
 

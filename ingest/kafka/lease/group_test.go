@@ -304,8 +304,29 @@ func TestJoinAndLeaveFail(t *testing.T) {
 		if _, _, err := held.Guard(t.Context()); !errors.Is(err, kafka.ErrFenced) {
 			t.Errorf("may write without a lease: %v", err)
 		}
+		if err := group.Ready(t.Context()); !errors.Is(err, errCut) {
+			t.Errorf("outside the group for a minute, ready says %v", err)
+		}
 		way.set(func(l *link) { l.join = nil })
 		time.Sleep(session)
+		if err := group.Ready(t.Context()); err != nil {
+			t.Errorf("in the group again, ready says %v", err)
+		}
+		way.set(func(l *link) { l.sync = cutOff }) // as with too few replicas of the offsets topic
+		go func() {                                // a second process makes the group rebalance
+			peer := join(b, 1, 0)
+			time.Sleep(time.Minute)
+			peer.stop()
+		}()
+		time.Sleep(50 * time.Second)
+		if err := group.Ready(t.Context()); !errors.Is(err, errCut) {
+			t.Errorf("joined without an assignment for 50 s, ready says %v", err)
+		}
+		way.set(func(l *link) { l.sync = nil })
+		time.Sleep(time.Minute)
+		if err := group.Ready(t.Context()); err != nil {
+			t.Errorf("assigned again, ready says %v", err)
+		}
 		if _, release, err := held.Acquire(t.Context()); err != nil {
 			t.Error(err)
 		} else {
@@ -316,7 +337,7 @@ func TestJoinAndLeaveFail(t *testing.T) {
 			t.Error(err)
 		}
 		text := log.String()
-		if n := strings.Count(text, "joining the group failed"); n != 1 || tries < 5 || tries > 60 {
+		if n := strings.Count(text, "joining the group failed"); n != 2 || tries < 5 || tries > 60 {
 			t.Errorf("%d tries in a minute, %d lines of them:\n%s", tries, n, text)
 		}
 		if !strings.Contains(text, "leaving the group failed") {

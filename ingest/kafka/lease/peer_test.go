@@ -21,6 +21,7 @@ type link struct {
 	mu        sync.Mutex
 	heartbeat func() error // replaces the broker's answer; nil: the real one
 	join      func() error
+	sync      func() error
 	leave     func() error
 }
 
@@ -52,6 +53,13 @@ func (l *link) Join(ctx context.Context, self kafka.GroupMember) (kafka.Joined, 
 		return kafka.Joined{}, err
 	}
 	return l.broker.Join(ctx, self)
+}
+
+func (l *link) Sync(ctx context.Context, m kafka.Member, assignment map[string][]int) ([]int, error) {
+	if err := l.ask(func(l *link) func() error { return l.sync }); err != nil {
+		return nil, err
+	}
+	return l.broker.Sync(ctx, m, assignment)
 }
 
 func (l *link) Leave(ctx context.Context, m kafka.Member) error {

@@ -1,6 +1,7 @@
 package stalls
 
 import (
+	"maps"
 	"testing"
 
 	"github.com/giverny/giverny/schema"
@@ -27,9 +28,7 @@ func (s ByEnds) On(t *testing.T, g *topology.Graph) Painting {
 func (s ByEnds) With(others ByEnds) ByEnds {
 	both := ByEnds{}
 	for _, from := range [2]ByEnds{s, others} {
-		for ends, percent := range from {
-			both[ends] = percent
-		}
+		maps.Copy(both, from)
 	}
 	return both
 }

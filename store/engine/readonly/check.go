@@ -13,6 +13,9 @@ import (
 // helloQuery is the first query of clickhouse-go; httpapi answers it.
 const helloQuery = "SELECT displayName(), version(), revision(), timezone()"
 
+// maxTree is the maximum size of a statement's syntax tree, in bytes.
+const maxTree = 8 << 20
+
 // check rejects everything but a SELECT over the database's own tables. The engine parses
 // the statement, so quotes or comments hide nothing; its grants, which include no files,
 // addresses or other servers, and readonly = 1 apply in addition.
@@ -31,9 +34,12 @@ func (h *Handler) check(ctx context.Context, ask *question) error {
 		return err
 	}
 	defer response.Body.Close()
-	tree, err := io.ReadAll(io.LimitReader(response.Body, 8<<20))
-	if err != nil {
+	tree, err := io.ReadAll(io.LimitReader(response.Body, maxTree+1))
+	switch {
+	case err != nil:
 		return err
+	case len(tree) > maxTree: // its end would not be checked
+		return refused("a statement whose syntax tree has more than %d bytes is not allowed", maxTree)
 	}
 	if response.StatusCode != http.StatusOK {
 		return &exception{response.StatusCode, 62, "SYNTAX_ERROR", "the statement cannot be parsed: " + strings.TrimSpace(string(tree))}

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"maps"
 	"net"
 	"net/http"
 	"net/url"
@@ -223,9 +224,7 @@ func seconds(text string) float64 {
 // cannot change: it runs with readonly = 1.
 func (h *Handler) send(ctx context.Context, sql string, parameters url.Values) (*http.Response, error) {
 	values := url.Values{}
-	for name, value := range parameters {
-		values[name] = value
-	}
+	maps.Copy(values, parameters)
 	limit := h.cfg.Timeout.Seconds()
 	if own := seconds(parameters.Get("max_execution_time")); own > 0 {
 		limit = min(limit, own)

@@ -78,6 +78,14 @@ func TestAnalystsRead(t *testing.T) {
 			t.Errorf("a parameter: %d %s", status, body)
 		}
 	})
+	t.Run("exports", func(t *testing.T) {
+		const sql = "SELECT toString(severity) AS severity, size FROM regions FORMAT "
+		for format, begin := range map[string]string{"CSVWithNames": `"severity","size"` + "\n" + `"High",`, "Parquet": "PAR1", "ArrowStream": "\xff\xff\xff\xff"} {
+			if status, body := ask(t, server, "", sql+format); status != http.StatusOK || !strings.HasPrefix(body, begin) || !strings.Contains(body, "High") {
+				t.Errorf("%s: %d %.100q", format, status, body)
+			}
+		}
+	})
 	t.Run("refused", func(t *testing.T) { checkRefused(t, server) })
 	t.Run("limits", func(t *testing.T) {
 		if status, body := ask(t, server, "", "SELECT count() FROM numbers(1000000000000) WHERE sipHash64(number) = 1"); status == http.StatusOK || !strings.Contains(body, "TIMEOUT_EXCEEDED") {

@@ -144,6 +144,7 @@ export class FlatView implements MapView {
     yield* this.rects(c, frame, sorted.rects, region, s, ox, oy, inside);
     yield* this.lines(c, frame, sorted.lines, region, s, ox, oy, inside);
     yield* this.nodes(c, frame, s, ox, oy, inside);
+    this.frameNames(c, s, ox, oy);
     this.marks(c, frame, s, ox, oy);
     this.labels(c, s, ox, oy, w, h);
   }
@@ -167,6 +168,13 @@ export class FlatView implements MapView {
       c.roundRect(ox + f.x * s, oy + f.y * s, f.w * s, f.h * s, Math.min(8, f.w * s * .1));
       c.fill();
       c.stroke();
+    }
+  }
+
+  /** frameNames writes over the links, on a rim of the frames' ground, what the frames are called. */
+  private frameNames(c: CanvasRenderingContext2D, s: number, ox: number, oy: number) {
+    const p = colours();
+    for (const f of this.layout.frames) {
       if (!f.text) continue;
       const size = Math.max(9, Math.min(13, f.w * s * .14)), margin = Math.min(6, f.w * s * .15);
       c.font = `${size}px system-ui, sans-serif`;
@@ -175,7 +183,11 @@ export class FlatView implements MapView {
       if (!text) continue;
       c.fillStyle = p.faint;
       c.textAlign = "left";
-      c.fillText(text, ox + f.x * s + margin, oy + (f.low ? (f.y + f.h) * s - 6 : f.y * s + (f.above ? -5 : size + 4)));
+      c.strokeStyle = f.above ? p.ground : p.panel;
+      c.lineWidth = 3;
+      const at = [ox + f.x * s + margin, oy + (f.low ? (f.y + f.h) * s - 6 : f.y * s + (f.above ? -5 : size + 4))] as const;
+      c.strokeText(text, ...at);
+      c.fillText(text, ...at);
     }
   }
 
@@ -307,7 +319,7 @@ export class FlatView implements MapView {
     c.fillStyle = colours().ink;
     const written: string[] = [];
     for (const l of this.layout.labels) {
-      const size = Math.min(14, l.size * s);
+      const size = Math.max(l.least ?? 0, Math.min(14, l.size * s));
       if (size < 6.5) continue;
       const x = ox + l.x * s, y = oy + l.y * s, room = l.room * s - 2;
       if (x < -200 || y < -20 || x > w + 200 || y > h + 20 || room < size * .5) continue; // not even one letter

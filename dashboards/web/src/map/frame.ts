@@ -6,7 +6,7 @@ import type { Region } from "../types.ts";
 export type Selection = { link: number } | { device: number } | null;
 
 /** Scale turns the values of links into colours: css and rgb by index, index by link; the order is that of drawing, the most important last. */
-export interface Scale { css: string[]; rgb: Uint8Array; index: Uint16Array; heat: Uint8Array }
+interface Scale { css: string[]; rgb: Uint8Array; index: Uint16Array; heat: Uint8Array }
 
 export interface Frame {
   graph: Graph;

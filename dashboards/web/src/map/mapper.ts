@@ -13,7 +13,7 @@ import { supported } from "./webgl.ts";
 const titles: Record<string, string> = { space: "3D", planes: "Planes", tiers: "Tiers", groups: "Groups", matrix: "Matrix", path: "Path" };
 
 /** layoutsOf are the drawings of a fabric, its own first. */
-export function layoutsOf(graph: Graph): string[] {
+function layoutsOf(graph: Graph): string[] {
   if (graph.kind === "grid") return (graph.fabric.dims!.filter((d) => d > 1).length > 2 ? ["space"] : []).concat("planes", "path");
   return graph.kind === "groups" ? ["groups", "matrix", "path"] : ["tiers", "matrix", "path"];
 }

@@ -57,17 +57,27 @@ function tierMatrix(graph: Graph, aspect: number): FlatLayout {
   if (graph.fabric.hosts > 0) blocks.push(hostBlock(graph, levels[0]));
   const full = blocks.filter((k) => k.cells.length > 0), rows = full.reduce((a, k) => a + (k.columns + 9) * k.rows.length, 0);
   const shown = full.flatMap((k) => folded(graph, k, Math.sqrt(rows / aspect)));
-  let x = 0, y = 0, tall = 0, wide = 0;
   const total = shown.reduce((a, k) => a + (k.columns + 9) * (k.rows.length + 5), 0), row = Math.max(...shown.map((k) => k.columns + 9), Math.sqrt(total * aspect) * 1.05);
-  const limit = shown.length > full.length ? Infinity : row; // parts are as tall as the picture
-  for (const k of shown) {
+  const ways = shown.length > full.length ? [placed(shown, Infinity)] : [placed(shown, row), placed(shown, Infinity)]; // parts are as tall as the picture
+  const scale = (p: Placed) => Math.min(aspect / p.width, 1 / p.height), best = ways.reduce((a, p) => scale(p) > scale(a) ? p : a);
+  shown.forEach((k, i) => drawBlock(graph, b, k, ...best.at[i]));
+  return b.build(best.width, best.height, full.map((k) => k.title).join("; "));
+}
+
+interface Placed { at: [number, number][]; width: number; height: number }
+
+/** placed puts blocks beside each other, in rows that are no wider than a limit. */
+function placed(blocks: Block[], limit: number): Placed {
+  const at: [number, number][] = [];
+  let x = 0, y = 0, tall = 0, wide = 0;
+  for (const k of blocks) {
     if (x > 0 && x + k.columns + 9 > limit) { x = 0; y += tall; tall = 0; }
-    drawBlock(graph, b, k, x, y);
+    at.push([x, y]);
     x += k.columns + 9;
     tall = Math.max(tall, k.rows.length + 4.6);
     wide = Math.max(wide, x);
   }
-  return b.build(Math.max(1, wide - 1), y + tall, full.map((k) => k.title).join("; "));
+  return { at, width: Math.max(1, wide - 1), height: y + tall };
 }
 
 /** folded cuts a block of more rows than the picture has room for into parts of about that many, each of whole groups where these are small. */
@@ -85,7 +95,7 @@ function folded(graph: Graph, k: Block, most: number): Block[] {
   return parts;
 }
 
-interface Block { title: string; level: string; rows: number[]; columns: number; heads: string[]; cells: Cell[] }
+interface Block { title: string; short: string; level: string; rows: number[]; columns: number; heads: string[]; cells: Cell[] }
 
 /** blockOf is a tier by the tier above. Where most cells would be empty, as with pods, the columns are the row's own uplinks in order. */
 function blockOf(graph: Graph, levelOf: Map<number, number>, levels: ReturnType<Graph["levels"]>, i: number): Block {
@@ -106,14 +116,14 @@ function blockOf(graph: Graph, levelOf: Map<number, number>, levels: ReturnType<
   }
   const cells = [...pairs.values()], sparse = cells.length < .5 * rows.length * columns.length;
   const way = graph.duplex ? "" : "; upper half up, lower half down";
-  if (!sparse) return { level: lower.name, title: `${lower.name} by ${upper.name}${way}`, rows, columns: columns.length, heads: columns.map((d) => graph.called(d)), cells };
+  if (!sparse) return { level: lower.name, title: `${lower.name} by ${upper.name}${way}`, short: `${lower.name} \u00d7 ${upper.name}`, rows, columns: columns.length, heads: columns.map((d) => graph.calledIn(upper.name, d) ?? graph.called(d)), cells };
   let most = 0;
   for (const c of cells) {
     const own = [...peers.get(c.row)!].sort((a, z) => a - z);
     c.column = own.indexOf(c.column);
     most = Math.max(most, own.length);
   }
-  return { level: lower.name, title: `${lower.name} by its ${upper.name}s in order${way}`, rows, columns: most, heads: Array.from({ length: most }, (_, k) => String(k)), cells };
+  return { level: lower.name, title: `${lower.name} by its ${upper.name}s in order${way}`, short: `${lower.name} \u00d7 ${upper.name}`, rows, columns: most, heads: Array.from({ length: most }, (_, k) => String(k)), cells };
 }
 
 /** hostBlock is the lowest tier by its host ports. */
@@ -137,14 +147,14 @@ function hostBlock(graph: Graph, lowest: ReturnType<Graph["levels"]>[number]): B
     most = Math.max(most, sorted.length);
   }
   const way = graph.duplex ? "" : "; upper half in, lower half out";
-  return { level: lowest.name, title: `${lowest.name} by its hosts in order${way}`, rows, columns: most, heads: Array.from({ length: most }, (_, k) => String(k)), cells };
+  return { level: lowest.name, title: `${lowest.name} by its hosts in order${way}`, short: `${lowest.name} \u00d7 hosts`, rows, columns: most, heads: Array.from({ length: most }, (_, k) => String(k)), cells };
 }
 
 function drawBlock(graph: Graph, b: Builder, k: Block, x: number, y: number) {
   const left = x + 7, top = y + 3.4;
   draw(b, k.cells, left, top);
   const [title, way] = k.title.split("; ");
-  b.label(title, left - 6.5, y + 1, .8, "left", k.columns + 8);
+  b.label(title, left - 6.5, y + 1, .8, "left", k.columns + 8, k.short, 10);
   if (way) b.label(way, left - 6.5, y + 1.9, .6, "left", k.columns + 8);
   let last = "";
   k.rows.forEach((d, i) => {

@@ -15,16 +15,18 @@ export function collectivesPage(app: App, into: HTMLElement) {
   const api = app.model?.api;
   if (!api) return;
   const { range, key, said } = windowOf(app);
-  if (into.dataset.page === "collectives" && list.dataset.fabric === api.name && list.dataset.window === key && Date.now() - asked < refreshMillis) return;
+  if (into.dataset.page === "collectives" && list.dataset.fabric === api.name && list.dataset.window === key && Date.now() - asked < refreshMillis) { showRun(app); return; }
   asked = Date.now();
   list.dataset.window = key;
   if (list.dataset.fabric !== api.name) {
+    picked.dataset.run = "";
     picked.replaceChildren();
     list.replaceChildren(h("p", null, "loading"));
   }
   list.dataset.fabric = api.name;
   if (into.dataset.page !== "collectives") into.replaceChildren(h("h2", null, "Collectives"), picked, list);
   into.dataset.page = "collectives";
+  showRun(app);
   api.collectives(range).then((found) => {
     if (list.dataset.fabric === api.name && list.dataset.window === key) list.replaceChildren(...listed(app, found, said));
   }).catch((e) => {
@@ -54,7 +56,7 @@ function listed(app: App, list: Collective[], said: string): HTMLElement[] {
   const rows = list.slice(0, most).map((c) => {
     const worst = c.culprits[0];
     return h("tr", null,
-      h("td", null, h("button", { class: "link", attrs: { type: "button" }, on: { click: () => showRun(app, c) } }, c.job_id)), h("td", null, when(c.begin)), h("td", { class: "number" }, count(c.ranks)), h("td", { class: "number" }, count(c.iterations)),
+      h("td", null, h("button", { class: "link", attrs: { type: "button" }, on: { click: () => app.go({ run: c.run_id }, true) } }, c.job_id)), h("td", null, when(c.begin)), h("td", { class: "number" }, count(c.ranks)), h("td", { class: "number" }, count(c.iterations)),
       h("td", { class: "number" }, ms(c.makespan_ns / c.iterations)), h("td", { class: "number" }, ms(c.expected_ns / c.iterations)),
       h("td", { class: worst ? "High" : "Neg" }, worst ? `${words(worst.class)} ${worst.flow} at ${worst.object}` : c.stopped_ranks.length ? "stopped" : "none"), h("td", { class: "number" }, worst ? ms(worst.cost_ns / c.iterations) : ""));
   });
@@ -63,15 +65,18 @@ function listed(app: App, list: Collective[], said: string): HTMLElement[] {
     wide(h("table", null, head("job", "began", "#ranks", "#iterations", "#makespan", "#without culprits", "worst culprit", "#its cost"), h("tbody", null, ...rows)))];
 }
 
-function showRun(app: App, c: Collective) {
-  const title = h("h3", null, `Job ${c.job_id}, ${when(c.begin)}`);
-  const close = h("button", { class: "close", attrs: { type: "button" }, on: { click: () => { picked.dataset.run = ""; picked.replaceChildren(); } } }, "Close");
-  const show = (...parts: HTMLElement[]) => { if (picked.dataset.run === c.run_id) picked.replaceChildren(close, title, ...parts); };
-  picked.dataset.run = c.run_id;
+/** showRun shows the run that the address names, if it is not there already. */
+function showRun(app: App) {
+  const id = app.state.run;
+  if ((picked.dataset.run ?? "") === id) return;
+  picked.dataset.run = id;
+  if (!id) { picked.replaceChildren(); return; }
+  const close = h("button", { class: "close", attrs: { type: "button" }, on: { click: () => app.go({ run: "" }, true) } }, "Close");
+  const show = (...parts: HTMLElement[]) => { if (picked.dataset.run === id) picked.replaceChildren(close, ...parts); };
   show(h("p", null, "loading"));
   picked.focus();
   picked.scrollIntoView({ block: "start" });
-  app.model?.api.collective(c.run_id).then((r) => show(...runParts(app, r))).catch((e) => {
+  app.model?.api.collective(id).then((r) => show(h("h3", null, `Job ${r.job_id}, ${when(r.begin)}`), ...runParts(app, r))).catch((e) => {
     if (!isAbort(e)) show(h("p", { class: "Medium" }, (e as Error).message));
   });
 }
@@ -88,6 +93,12 @@ function runParts(app: App, r: CollectiveRun): HTMLElement[] {
     ...culprits.length ? [wide(h("table", null, h("caption", null, "Culprits"), head("class", "flow", "at", "#cost", "#confidence", "evidence"), h("tbody", null, ...culprits)))] : [h("p", { class: "Neg" }, "No culprit: the steps take as long as expected.")],
     ...regions.length ? [wide(h("table", null, h("caption", null, "Congestion regions that its flows crossed"), head("region", "severity", "#cost per iteration", "#flows", "#share of paths", ""), h("tbody", null, ...regions)))] : [h("p", null, "Its flows crossed no congestion region.")],
     ...(d.notes ?? []).map((n) => h("p", null, n))];
+}
+
+/** roundStep parts a length into steps of 1, 2 or 5 times a power of ten, as many as there may be. */
+function roundStep(length: number, most: number): number {
+  const decade = 10 ** Math.floor(Math.log10(length / most));
+  return [1, 2, 5, 10].map((n) => n * decade).find((step) => length / step <= most) ?? length;
 }
 
 /** timeline is a row per rank and a box per step of one iteration; the critical path goes over them, by kind of segment. */
@@ -108,7 +119,11 @@ function timeline(r: CollectiveRun): HTMLElement {
     const at = rows.get(s.rank);
     if (at !== undefined && (s.iteration ?? 0) === t.iteration) box(at, s.begin_ns, s.end_ns, `critical ${s.kind}`, `critical path: rank ${s.rank} step ${s.step}, ${s.kind}, ${ms(s.end_ns - s.begin_ns)}`);
   }
-  for (let i = 0; i <= 5; i++) picture.append(svg("text", { x: x(t.begin_ns + length / 5 * i), y: height - 6, "text-anchor": i === 5 ? "end" : i ? "middle" : "start" }, ms(length / 5 * i)));
+  const step = roundStep(length, 8);
+  for (let at = 0; at <= length; at += step) {
+    const mark = x(t.begin_ns + at);
+    picture.append(svg("text", { x: mark, y: height - 6, "text-anchor": mark > width - 40 ? "end" : at ? "middle" : "start" }, `${Number((at / 1e6).toPrecision(6))} ms`));
+  }
   const scroll = h("div", { class: "wide" });
   scroll.append(picture);
   const figure = h("figure", null, scroll);

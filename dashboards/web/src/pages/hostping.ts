@@ -49,26 +49,38 @@ export class ProbedHosts {
 
   private row(r: HostRun): HTMLElement {
     return h("tr", null,
-      h("td", null, h("button", { class: "link", data: { host: r.agent ?? "" }, attrs: { type: "button" }, on: { click: () => this.show(r) } }, r.agent ?? "")),
+      h("td", null, h("button", { class: "link", data: { host: r.agent ?? "" }, attrs: { type: "button" }, on: { click: () => this.app.go({ run: addressOf(r) }, true) } }, r.agent ?? "")),
       h("td", null, when(r.time)), h("td", null, words(r.state)), h("td", null, words(r.trigger)), h("td", { class: "number" }, count(r.probes)), h("td", { class: "number" }, span(r.seconds)),
       h("td", { class: r.verdicts.length ? "High" : "Neg" }, r.sentence ?? ""));
   }
 
-  private show(run: HostRun) {
-    const into = this.picked;
-    into.dataset.run = run.run_id;
-    into.replaceChildren(h("h3", null, run.agent ?? ""), h("p", null, "loading"));
+  /** show shows the run that the address names, if it is not there already. */
+  show() {
+    const into = this.picked, address = this.app.state.run;
+    if ((into.dataset.run ?? "") === address) return;
+    into.dataset.run = address;
+    if (!address) { into.replaceChildren(); return; }
+    const [agent, run] = atAddress(address);
+    into.replaceChildren(h("h3", null, agent), h("p", null, "loading"));
     into.focus();
     into.scrollIntoView({ block: "start" });
-    const close = h("button", { class: "close", attrs: { type: "button" }, on: { click: () => { into.dataset.run = ""; into.replaceChildren(); } } }, "Close");
-    this.app.model?.api.host(run.agent ?? "", run.run_id).then((r) => {
-      if (into.dataset.run !== run.run_id) return;
+    const close = h("button", { class: "close", attrs: { type: "button" }, on: { click: () => this.app.go({ run: "" }, true) } }, "Close");
+    this.app.model?.api.host(agent, run).then((r) => {
+      if (into.dataset.run !== address) return;
       into.replaceChildren(close, ...hostParts(r));
       centre(into);
     }).catch((e) => {
-      if (!isAbort(e) && into.dataset.run === run.run_id) into.replaceChildren(close, h("h3", null, run.agent ?? ""), h("p", { class: "Medium" }, (e as Error).message));
+      if (!isAbort(e) && into.dataset.run === address) into.replaceChildren(close, h("h3", null, agent), h("p", { class: "Medium" }, (e as Error).message));
     });
   }
+}
+
+/** addressOf is a host with its run, as the address has them. */
+const addressOf = (r: HostRun) => `${encodeURIComponent(r.agent ?? "")}/${r.run_id}`;
+
+function atAddress(address: string): [agent: string, run: string] {
+  const [agent, ...run] = address.split("/");
+  try { return [decodeURIComponent(agent), run.join("/")]; } catch { return [agent, run.join("/")]; }
 }
 
 function hostParts(r: HostReport): HTMLElement[] {

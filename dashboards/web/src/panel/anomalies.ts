@@ -7,7 +7,7 @@ import type { Diagnosis, MatchedAnomaly, Region } from "../types.ts";
 import { copyText } from "./diagnosis.ts";
 
 /** quoted is an argument as a POSIX shell reads it. */
-export const quoted = (text: string) => /^[A-Za-z0-9_./:=+-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
+const quoted = (text: string) => /^[A-Za-z0-9_./:=+-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
 
 /** Command is one that an operator runs elsewhere, where the key is that signs it; with --dry-run it changes nothing. */
 interface Command { title: string; text: string; says: string }

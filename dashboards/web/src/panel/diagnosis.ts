@@ -10,7 +10,9 @@ const classes: Record<string, string> = { system: "load of jobs", failure: "fail
 const kinds: Record<string, string> = { incast: "incast", slow_receiver: "slow receiver", link_capacity: "full link", link_down: "link down", deadlock: "deadlock" };
 
 export type Jobs = Map<string, Job>;
-export const jobName = (id: string, jobs: Jobs) => "job " + id + (jobs.get(id)?.name ? ` (${jobs.get(id)!.name})` : "");
+const jobName = (id: string, jobs: Jobs) => "job " + id + (jobs.get(id)?.name ? ` (${jobs.get(id)!.name})` : "");
+
+export const causeName = (cause: string) => classes[cause] ?? words(cause);
 
 /** accusation is a job with the numbers that speak against it, those alone. */
 function accusation(j: AccusedJob, jobs: Jobs): string {
@@ -42,7 +44,7 @@ function factsOf(d: Diagnosis, jobs: Jobs): [string, string[]][] {
 }
 
 /** headline is the verdict; that no cause is known is nothing to be sure of. */
-export const headline = (d: Diagnosis) => d.cause.class === "unknown" ? classes.unknown : `${classes[d.cause.class] ?? words(d.cause.class)}, ${sure(d.cause.confidence)} sure`;
+const headline = (d: Diagnosis) => d.cause.class === "unknown" ? classes.unknown : `${causeName(d.cause.class)}, ${sure(d.cause.confidence)} sure`;
 
 /** inShort is the verdict in one line of a list: who or what is to blame. */
 export function inShort(d: Diagnosis, jobs: Jobs): string {
@@ -50,7 +52,7 @@ export function inShort(d: Diagnosis, jobs: Jobs): string {
   const job = d.jobs?.[0] && jobName(d.jobs[0].job_id, jobs), failure = d.failures?.[0];
   const of: Record<string, string | undefined> = { system: job && `load of ${job}`, intra_application: job && `${job} congests itself`, failure: failure && [words(failure.kind), plainName(failure.device), failure.port].filter(Boolean).join(" ") };
   const host = d.cause.class === "slow_host" && d.root?.peer ? " " + plainName(d.root.peer) : "", place = d.root && !of[d.cause.class] ? `${host} at ${portText(d.root.device, d.root.port)}` : "";
-  return `${of[d.cause.class] ?? classes[d.cause.class] ?? words(d.cause.class)}${place}, ${sure(d.cause.confidence)} sure`;
+  return `${of[d.cause.class] ?? causeName(d.cause.class)}${place}, ${sure(d.cause.confidence)} sure`;
 }
 
 /** ticket is what an operator pastes. */
@@ -68,8 +70,10 @@ export function fillDiagnosis(into: HTMLElement, d: Diagnosis | undefined, regio
     parts.push(h("p", null, h("b", { class: region.severity }, region.severity), `: ${region.size} links stall for ${region.mean.toFixed(1)}% of time on average, ${region.max.toFixed(1)}% at most (${metricName(region.metric)})${age ? `, for ${age}` : ""}`));
   }
   if (d) {
-    parts.push(h("p", { class: "cause " + (d.cause.class === "unknown" ? "Neg" : d.severity) }, headline(d)), h("p", null, d.text));
-    const facts = factsOf(d, jobs);
+    // What to do comes first, and once: the text ends with it.
+    const text = d.action && d.text.endsWith(d.action) ? d.text.slice(0, -d.action.length).trimEnd() : d.text;
+    parts.push(h("p", { class: "cause " + (d.cause.class === "unknown" ? "Neg" : d.severity) }, headline(d)), ...d.action ? [h("p", { class: "action" }, d.action)] : [], h("p", null, text));
+    const facts = factsOf(d, jobs).filter(([what]) => what !== "action");
     if (facts.length) parts.push(h("dl", null, ...facts.flatMap(([what, lines]) => [h("dt", null, what), ...lines.map((line) => h("dd", null, line))])));
   } else if (region) parts.push(h("p", { class: "Neg" }, "not diagnosed"));
   into.replaceChildren(...parts);

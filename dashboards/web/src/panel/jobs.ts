@@ -29,7 +29,7 @@ export function fillJobs(list: HTMLElement, app: App, regions: Region[], duratio
 const mostTouches = 3; // regions that are named, those that are there now first
 
 /** Names of regions by id: of those that are there now, and of those that ended. */
-export interface Names { named: Map<string, string>; past: Map<string, string> }
+interface Names { named: Map<string, string>; past: Map<string, string> }
 
 function touches(j: Job, names: Names, duration: (intervals: number) => string): string {
   const { named } = names, sorted = [...j.regions].sort((a, b) => Number(named.has(b.region)) - Number(named.has(a.region)) || b.blame - a.blame), more = sorted.length - mostTouches;

@@ -4,7 +4,7 @@ import { isAbort } from "../api.ts";
 import type { App } from "../app.ts";
 import { rank } from "../colour.ts";
 import { $, h, setText } from "../dom.ts";
-import { clock, count, inWords, metricName, percent, secondsBetween, span, unknownActions, unknownReasons, when, words } from "../format.ts";
+import { clock, count, inWords, many, metricName, percent, secondsBetween, span, unknownActions, unknownReasons, when, words } from "../format.ts";
 import { plainName } from "../graph.ts";
 import type { Diagnosis, FabricEvent, Region, Unknown } from "../types.ts";
 import { Anomalies } from "./anomalies.ts";
@@ -81,7 +81,8 @@ export class Side {
     $("rce").hidden = !rce;
     if (rce) {
       const calmFor = secondsBetween(rce.end, now!.interval.end);
-      setText($("rce"), calmFor > 0 ? `Congestion event, last High ${span(calmFor)} ago` : `Congestion event for ${span(secondsBetween(rce.begin, now!.interval.end))}`);
+      $("rce").classList.toggle("past", calmFor > 0);
+      setText($("rce"), calmFor > 0 ? `Congestion event, High ${span(calmFor)} ago` : `Congestion event for ${span(secondsBetween(rce.begin, now!.interval.end))}`);
       $("rce").title = `High regions since ${clock(rce.begin)} UTC, last seen ${clock(rce.end)}; the worst region's mean was ${percent(rce.peak_mean_percent)}`;
     }
     if (now) { this.status(); return; }
@@ -114,7 +115,8 @@ export class Side {
   private severity() {
     const { now } = this.interval, why = this.unknown(), state = now.network.state, live = !this.app.state.at && this.app.model?.status?.live;
     $("severity").className = why ? "Unknown" : state;
-    $("severity").replaceChildren(why ? "unknown" : called(state), why || live || this.app.state.at ? "" : h("small", null, ", " + when(now.interval.end)));
+    $("severity").replaceChildren(why ? "unknown" : called(state), why || live || this.app.state.at ? "" : h("small", null, ", " + when(now.interval.end)),
+      why || state !== "Neg" || !now.hot.length ? "" : h("small", null, `, but ${many(new Set(now.hot.map((x) => x.link)).size, "hot link")}`));
     $("why").hidden = $("todo").hidden = !why;
     fillForecast($("forecast"), why ? null : now.network, this.duration);
     if (!why) return;
@@ -207,7 +209,7 @@ export class Side {
 const worst = (a?: Region, b?: Region) => Math.max(rank(a?.severity ?? "Neg"), rank(b?.severity ?? "Neg"));
 
 /** eventText says what happened; the detail alone where it is a sentence of its own. */
-export function eventText(e: FabricEvent): string {
+function eventText(e: FabricEvent): string {
   if (e.detail && /^(story|region_|congestion_began|congestion_ended)/.test(e.kind)) return e.kind === "story" ? e.detail : (e.kind === "region_born" ? "new " : "") + inWords(e.detail);
   return [words(e.kind), e.device && plainName(e.device), e.port].filter(Boolean).join(" ") + (e.detail ? ": " + e.detail : "");
 }

@@ -16,11 +16,11 @@ function alike(a: Region, b: Region): boolean {
 }
 
 /** Once are regions without their twins, and of each twin that is not shown the one that stands for it, by id. */
-export interface Once { shown: Region[]; standsFor: Map<string, Region> }
+interface Once { shown: Region[]; standsFor: Map<string, Region> }
 
-/** once keeps of two twins the one that is diagnosed, or the worse, or what was received. */
+/** once keeps of two twins the one that is diagnosed, or of the worse severity, or what was received: their means take turns. */
 export function once(regions: Region[], diagnoses: Diagnosis[]): Once {
-  const diagnosed = new Set(diagnoses.map((d) => d.region)), standsFor = new Map<string, Region>(), worth = (r: Region) => [Number(diagnosed.has(String(r.id))), rank(r.severity), r.mean, Number(r.metric.includes("_rx"))];
+  const diagnosed = new Set(diagnoses.map((d) => d.region)), standsFor = new Map<string, Region>(), worth = (r: Region) => [Number(diagnosed.has(String(r.id))), rank(r.severity), Number(r.metric.includes("_rx")), r.mean];
   const order = [...regions].sort((a, b) => { const x = worth(a), y = worth(b), i = x.findIndex((v, k) => v !== y[k]); return i < 0 ? 0 : y[i] - x[i]; }), kept: Region[] = [];
   for (const r of order) {
     const twin = pause.test(r.metric) ? kept.find((k) => k.metric === otherEnd(r.metric) && alike(k, r)) : undefined;

@@ -2,7 +2,7 @@
 import { isAbort } from "../api.ts";
 import type { App } from "../app.ts";
 import { $, h, setText } from "../dom.ts";
-import { clock, date, iso, span } from "../format.ts";
+import { clock, iso, span, when } from "../format.ts";
 import { Strip } from "./strip.ts";
 
 const perStep = 450; // ms that playing rests on an interval
@@ -55,7 +55,7 @@ export class Controls {
     else if (own) { own.value = app.state.span; setText(own, span(Number(app.state.span))); } else this.spans.add(new Option(span(Number(app.state.span)), app.state.span));
     this.spans.value = app.state.span;
     const t = this.shown();
-    setText(this.at, t ? `${date(t)} ${clock(t)} UTC` : "");
+    setText(this.at, t ? when(t) : "");
     if (!$("strip").matches(":hover")) setText(this.hint, this.usual());
   }
 

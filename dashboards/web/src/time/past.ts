@@ -128,5 +128,5 @@ export const label = (t: number, stepMs: number, windowMs: number) => {
   const time = stepMs < 60000 ? clock(iso(t)) : clock(iso(t)).slice(0, 5), monthDay = iso(t).slice(5, 10);
   return stepMs >= day ? monthDay : windowMs > day / 2 ? `${monthDay} ${time}` : time;
 };
-/** labels are those of the axis of a plot: instants in seconds, one step apart. */
-export const labels = (at: number[], windowMs: number) => at.map((s) => label(s * 1000, 1000 * ((at[1] ?? Infinity) - at[0]), windowMs));
+/** labels are those of the axis of a plot: instants in seconds, one step apart; one that is alone has a step as long as the window. */
+export const labels = (at: number[], windowMs: number) => at.map((s) => label(s * 1000, at.length > 1 ? 1000 * (at[1] - at[0]) : windowMs, windowMs));

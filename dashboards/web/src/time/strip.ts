@@ -15,7 +15,7 @@ const rounds = [1, 2, 5, 10, 15, 30].flatMap((n) => [n * second, n * minute]).co
 const snap = 5; // pixels around the begin of congestion or a failure that mean it, where a slot is many intervals
 
 /** Doing is what the strip asks for: an instant (or another to compare with), and another window. */
-export interface Doing { pick: (time: string, other: boolean) => void; zoom: (from: number, to: number) => void }
+interface Doing { pick: (time: string, other: boolean) => void; zoom: (from: number, to: number) => void }
 
 export class Strip {
   private history: History = { from: 0, to: 1, stepSeconds: 0, slots: [], events: [], congestion: [] };

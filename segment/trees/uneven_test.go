@@ -7,7 +7,6 @@ import (
 	"testing"
 
 	"github.com/giverny/giverny/internal/test/stalls"
-	"github.com/giverny/giverny/schema"
 	"github.com/giverny/giverny/segment/segmenttest"
 	"github.com/giverny/giverny/topology"
 )
@@ -83,66 +82,5 @@ func TestUnevenReceiversAreOneExchange(t *testing.T) {
 				t.Errorf("%d of %d exchanges are not one region", cut, samples)
 			}
 		})
-	}
-}
-
-// If links have capacity to spare, those that send to a pod's hosts hardly wait: all that shows of an exchange is the
-// hosts that receive too much at once and the links to their leaves.
-func TestReceiversOfAPodAreOneExchange(t *testing.T) {
-	g := stalls.Fabric(t, "fattree:k=16")
-	const leaves, hostsEach, samples, most = 4, 8, 50, 3
-	cut := 0
-	for seed := range int64(samples) {
-		rng := rand.New(rand.NewSource(seed))
-		values := stalls.Blank(g)
-		for leaf := range leaves {
-			var at topology.DeviceID
-			for _, h := range g.Hosts()[leaf*hostsEach:][:hostsEach] {
-				for _, l := range g.LinksAt(h) {
-					if from, to := g.Ends(l); to == h {
-						values[l], at = float32(30*math.Exp(.2*rng.NormFloat64())), from
-					}
-				}
-			}
-			for _, l := range g.LinksAt(at) {
-				if from, to := g.Ends(l); to == at && g.IsSwitch(from) {
-					values[l] = float32(10 + 5*rng.Float64())
-				}
-			}
-		}
-		if got := segmenttest.Find(t, g, segmenttest.Overlapping(), values.Noisy(1, seed)); len(got) != 1 || got[0].Size < 2*leaves*hostsEach*9/10 {
-			cut++
-		}
-	}
-	if cut > most {
-		t.Errorf("%d of %d exchanges are not one region", cut, samples)
-	}
-}
-
-// Leaves without a visible root are one exchange if all that waits for them comes from these leaves, though each
-// receives at a rate of its own; and two trees if it comes from others.
-func TestClosedExchange(t *testing.T) {
-	g := stalls.Fabric(t, "fattree:leaves=32,hosts=16,spines=16")
-	levels := map[string]float32{"leaf3": 60, "leaf9": 42, "leaf20": 30}
-	for _, c := range []struct {
-		name    string
-		sending map[string]bool
-		regions int
-	}{
-		{"each sends", map[string]bool{"leaf3": true, "leaf9": true, "leaf20": true}, 1},
-		{"others send", map[string]bool{"leaf1": true, "leaf2": true, "leaf4": true}, 3},
-	} {
-		values, _ := stalls.Where(g, func(_ schema.LinkID, from, to *topology.Device) (percent float32, wanted bool) {
-			switch {
-			case from.Level == 2:
-				return levels[to.Name], true
-			case to.Level == 2 && c.sending[from.Name]:
-				return 20, true
-			}
-			return 0, false
-		})
-		if got := segmenttest.Find(t, g, segmenttest.Overlapping(), values.Noisy(.7, 1)); len(got) != c.regions {
-			t.Errorf("%s: %s, want %d regions", c.name, segmenttest.Sizes(got), c.regions)
-		}
 	}
 }

@@ -59,25 +59,29 @@ func pushedInto(g *topology.Graph, seed int64) stalls.Painting {
 }
 
 // A visibly stalled port is why links wait, however little of their stall it explains: random stall beside them is
-// another region, unless the port's host itself sends.
+// another region, unless the port's host itself waits to send as much.
 func TestSeenRootIsNotJoinedWithWhatNothingExplains(t *testing.T) {
 	g := stalls.Fabric(t, "fattree:k=8")
 	s := segmenttest.New(t, g, segment.DefaultConfig())
 	port := stalls.LinkNamed(t, g, "leaf0-0", "host0")
+	back := stalls.LinkNamed(t, g, "host0", "leaf0-0")
 	joined := 0
 	for seed := range int64(20) {
 		values := pushedInto(g, seed)
-		got := s.Step(stalls.Snapshot(map[schema.Metric][]float32{schema.XmitWait: values}))
 		isRoot := func(r schema.Region) bool { return r.Root != nil && r.Root.Link == port }
-		if len(got) != 2 || !slices.ContainsFunc(got, isRoot) {
-			t.Errorf("seed %d: regions of %s, want two, one of them with its root at the port", seed, segmenttest.Sizes(got))
+		for _, sent := range []float32{0, 20} {
+			values[back] = sent
+			got := s.Step(stalls.Snapshot(map[schema.Metric][]float32{schema.XmitWait: values}))
+			if len(got) != 2 || !slices.ContainsFunc(got, isRoot) {
+				t.Errorf("seed %d, the host sends at %v%%: regions of %s, want two, one of them with its root at the port", seed, sent, segmenttest.Sizes(got))
+			}
 		}
-		values[stalls.LinkNamed(t, g, "host0", "leaf0-0")] = 60
-		if got = s.Step(stalls.Snapshot(map[schema.Metric][]float32{schema.XmitWait: values})); len(got) == 1 {
+		values[back] = 60
+		if got := s.Step(stalls.Snapshot(map[schema.Metric][]float32{schema.XmitWait: values})); len(got) == 1 {
 			joined++
 		}
 	}
 	if joined == 0 {
-		t.Error("where the port's host sends, too, the regions are never one, though those who exchange do both")
+		t.Error("where the port's host waits to send as much, the regions are never one, though those who exchange do both")
 	}
 }

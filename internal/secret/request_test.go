@@ -39,3 +39,20 @@ func TestSameHost(t *testing.T) {
 		t.Errorf("the other server got %q", got)
 	}
 }
+
+// Neither an address that is none nor one that does not answer is printed.
+func TestErrorsDoNotPrintTheAddress(t *testing.T) {
+	_, err := secret.NewRequest(t.Context(), http.MethodGet, "http://user:s3cret@a b/", nil)
+	if err == nil || strings.Contains(err.Error(), "s3cret") {
+		t.Errorf("%v", err)
+	}
+	away := httptest.NewServer(nil)
+	away.Close()
+	request, err := secret.NewRequest(t.Context(), http.MethodGet, away.URL+"/?token=s3cret", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := secret.Do(http.DefaultClient, request); err == nil || strings.Contains(err.Error(), "s3cret") {
+		t.Errorf("%v", err)
+	}
+}

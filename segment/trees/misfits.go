@@ -116,9 +116,13 @@ func (c *causes) isMisfit(cause int32) bool {
 }
 
 // showsReceiver reports whether the links at a switch wait for a visibly stalled link to a host that does not itself
-// wait to send. A host that does exchanges, and its port need not explain the exchange's other links.
+// wait to send, or less than that link stalls. A host that waits as much exchanges, and its port need not explain the
+// exchange's other links.
 func (t *trees) showsReceiver(x *sink) bool {
-	return x.showsRoot() && slices.ContainsFunc(t.leaving.of(x.device), func(i int32) bool { return t.toHost(i) && !t.waitsToSend(t.to[i]) })
+	return x.showsRoot() && slices.ContainsFunc(t.leaving.of(x.device), func(i int32) bool {
+		waitsAsMuch := func(j int32) bool { return t.stall[j] >= t.stall[i] }
+		return t.toHost(i) && !slices.ContainsFunc(t.leaving.of(t.to[i]), waitsAsMuch)
+	})
 }
 
 // showsFewPorts reports whether links down to a leaf wait for few ports: where they wait a port is full, and the

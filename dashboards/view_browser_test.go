@@ -1,0 +1,150 @@
+//go:build integration
+
+package dashboards
+
+import (
+	"net/url"
+	"strings"
+	"testing"
+
+	"github.com/giverny/giverny/schema"
+)
+
+const top = `((id) => document.getElementById(id).getBoundingClientRect().top)`
+
+// On a phone the state of the network is above the map, and nothing is wider than the screen.
+func TestTheStateComesFirstOnAPhone(t *testing.T) {
+	h := open(t, tree)
+	g := h.graph(tree)
+	h.announce(busy(g, noon, hot(g, 1, schema.High, 0, 12)))
+	page := browse(t, h.url)
+	page.resize(390, 844)
+	page.await(shown)
+	for _, order := range []string{`("severity") < ` + top + `("stage")`, `("stage") < ` + top + `("strip")`, `("strip") < ` + top + `("regions")`} {
+		if page.eval(top+order) != "true" {
+			t.Errorf("on a phone it is not so that %s%s", top, order)
+		}
+	}
+	if got := page.eval(`document.documentElement.scrollWidth`); got != "390" {
+		t.Errorf("the page is %s pixels wide on a phone of 390", got)
+	}
+}
+
+// On paper, from a dark page too, letters are dark, nothing is cut off, and there are no buttons.
+func TestThePageOnPaper(t *testing.T) {
+	h := open(t, tree)
+	g := h.graph(tree)
+	h.announce(busy(g, noon, hot(g, 1, schema.High, 0, 12)))
+	page := browse(t, h.url)
+	page.await(shown)
+	page.eval(`document.documentElement.classList.remove("light")`)
+	page.call("Emulation.setEmulatedMedia", map[string]any{"media": "print"}, nil)
+	if ink := page.eval(`getComputedStyle(document.getElementById("regions")).color`); ink != "rgb(23, 33, 43)" {
+		t.Errorf("letters are printed in %s", ink)
+	}
+	if hidden := page.eval(`[...document.querySelectorAll("main section, aside")].filter((e) => getComputedStyle(e).overflowY === "auto" && e.scrollHeight > e.clientHeight).map((e) => e.id).join()`); hidden != "" {
+		t.Errorf("of %s a part is not printed", hidden)
+	}
+	if buttons := page.eval(`[...document.querySelectorAll("main > section > div button, #theme, #share, nav a")].filter((e) => e.checkVisibility()).map((e) => e.textContent).join()`); buttons != "" {
+		t.Errorf("buttons are printed: %s", buttons)
+	}
+}
+
+// An address of a fabric that is not there does not show another one's picture.
+func TestAnAddressOfNoFabric(t *testing.T) {
+	h := open(t, torus, tree)
+	for _, spec := range []string{torus, tree} {
+		h.announce(busy(h.graph(spec), noon))
+	}
+	page := browse(t, h.url+"/?fabric=retired&layout=planes&page=jobs")
+	page.await(`document.getElementById("notice").textContent.includes("No fabric retired")`)
+	if state := page.eval(`document.getElementById("severity").textContent + document.getElementById("fabric").value`); state != "" {
+		t.Errorf("for a fabric that is not there the page shows %s", state)
+	}
+	page.eval(`(() => { const s = document.getElementById("fabric"); s.value = ` + `"` + torus + `"` + `; s.dispatchEvent(new Event("change")); })()`)
+	page.await(shown)
+	if address := page.eval(`location.search`); !strings.Contains(address, url.QueryEscape(torus)) {
+		t.Errorf("a chosen fabric has the address %s", address)
+	}
+}
+
+// A network without regions is calm, but not silent about links that stall.
+func TestCalmWithHotLinks(t *testing.T) {
+	h := open(t, tree)
+	g := h.graph(tree)
+	h.announce(busy(g, noon))
+	page := browse(t, h.url)
+	page.await(shown)
+	if state := page.eval(`document.getElementById("severity").textContent`); !strings.HasPrefix(state, "calm") || !strings.HasSuffix(state, "but 2 hot links") {
+		t.Errorf("the state is %q", state)
+	}
+	quiet := busy(g, noon+second)
+	quiet.Hot = nil
+	h.announce(quiet)
+	page.await(`document.getElementById("severity").textContent.startsWith("calm") && !document.getElementById("severity").textContent.includes("hot")`)
+	h.announce(busy(g, noon+2*second, hot(g, 1, schema.Low, 0, 12)))
+	page.eval(`(() => { const s = document.getElementById("least"); s.value = "High"; s.dispatchEvent(new Event("change")); })()`)
+	page.await(`document.getElementById("severity").textContent.startsWith("Low congestion") && document.querySelector("#regions .none") !== null`) // a region that is not listed
+	if state := page.eval(`document.getElementById("severity").textContent`); strings.Contains(state, "hot") {
+		t.Errorf("with a region that is not listed the state is %q", state)
+	}
+}
+
+// An axis with room for a single instant has its time, not its date.
+func TestAnAxisOfOneInstant(t *testing.T) {
+	h := open(t, torus)
+	g := h.graph(torus)
+	for i := range int64(4) {
+		h.announce(busy(g, noon+i*80*second, hot(g, 1, schema.High, 0, 12))) // 22:13:20 to 22:17:20: a label every 5 minutes
+	}
+	page := browse(t, h.url+flat)
+	page.await(shown)
+	page.eval(`(() => { window.written = []; const write = CanvasRenderingContext2D.prototype.fillText; CanvasRenderingContext2D.prototype.fillText = function (text, ...at) { if (this.canvas.closest("#picked")) window.written.push(text); return write.call(this, text, ...at); }; })()`)
+	page.eval(`document.querySelector("#hot button").click()`)
+	page.await(`document.querySelector("#picked canvas") !== null && window.written.length > 0`)
+	if texts := page.eval(`window.written.join(" ")`); strings.Contains(texts, "11-14") || !strings.Contains(texts, "22:1") {
+		t.Errorf("the axes of a link's plot are labelled %s", texts)
+	}
+}
+
+// Nodes with the same reason share its cell; the reason has the page's words.
+func TestAReasonIsWrittenOnce(t *testing.T) {
+	h := open(t, tree)
+	g := h.graph(tree)
+	h.announce(busy(g, noon, hot(g, 1, schema.High, 0, 12)))
+	page := browse(t, h.url+"/?page=hosts")
+	page.await(`document.querySelector(".scores td") !== null`)
+	reasons := page.eval(`[...document.querySelectorAll(".scores tbody td[rowspan]")].map((e) => e.textContent).join("\n")`)
+	lines := strings.Split(reasons, "\n")
+	for i := 1; i < len(lines); i++ {
+		if lines[i] == lines[i-1] {
+			t.Errorf("a reason is written twice: %s", lines[i])
+		}
+	}
+	if rows := page.eval(`[...document.querySelectorAll(".scores tbody td[rowspan]")].reduce((sum, e) => sum + e.rowSpan, 0) - document.querySelectorAll(".scores tbody tr").length`); rows != "0" {
+		t.Errorf("the cells of reasons span %s rows more than there are", rows)
+	}
+	if !strings.Contains(reasons, "credit stall") || strings.Contains(reasons, "credit_stall") {
+		t.Errorf("the reasons are: %s", reasons)
+	}
+}
+
+// Few blocks of a matrix are beside each other where that makes them larger; columns have numbers; of a large one the titles are legible.
+func TestMatricesUseTheirRoom(t *testing.T) {
+	const star, large = "fattree:leaves=8,hosts=8,spines=4", "fattree:leaves=200,hosts=20,spines=100"
+	h := open(t, star, large)
+	for _, spec := range []string{star, large} {
+		h.announce(busy(h.graph(spec), noon))
+	}
+	page := browse(t, h.url+"/?layout=matrix&fabric="+url.QueryEscape(star))
+	page.await(shown)
+	written := page.eval(`document.getElementById("heat").textContent`)
+	if heads := "0, 1, 2, 3, leaf by its hosts"; !strings.Contains(written, heads) {
+		t.Errorf("the matrix does not say %q: %s", heads, written)
+	}
+	page.visit(h.url + "/?layout=matrix&fabric=" + url.QueryEscape(large))
+	page.await(shown)
+	if written := page.eval(`document.getElementById("heat").textContent`); strings.Count(written, "leaf by spine")+strings.Count(written, "leaf \u00d7 spine") < 2 { // one is in the summary
+		t.Errorf("a large matrix has no title: %s", written)
+	}
+}

@@ -1,0 +1,29 @@
+package diagnose
+
+import (
+	"testing"
+
+	"github.com/giverny/giverny/schema"
+)
+
+// TestARegionSwells: a region swells if it stalls clearly more than ever before since the kept verdict on it, unless that was given while
+// it first rose.
+func TestARegionSwells(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		stall []float64 // from slot 0 on; the onset is in slot 3
+		given int64     // slot of the kept verdict
+		want  bool
+	}{
+		{"a second step", []float64{0, 0, 0, 20, 20, 20, 20, 20, 45}, 7, true},
+		{"it still rises", []float64{0, 0, 0, 5, 20, 45}, 3, false},
+		{"back from a dip to what it was", []float64{0, 0, 0, 45, 45, 40, 12, 45}, 6, false},
+	} {
+		now := int64(len(c.stall) - 1)
+		s := &Stage{clock: clock{duration: 60e9, now: now}}
+		rc, h := &regionCase{stall: c.stall}, &kept{time: schema.Instant(c.given * 60e9), began: 3}
+		if got := s.swelled(rc, h); got != c.want {
+			t.Errorf("%s: swelled %v, want %v", c.name, got, c.want)
+		}
+	}
+}

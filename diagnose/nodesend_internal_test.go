@@ -1,0 +1,36 @@
+package diagnose
+
+import (
+	"testing"
+
+	"github.com/giverny/giverny/schema"
+	"github.com/giverny/giverny/topology"
+)
+
+// What a job exchanges or reads, also from elsewhere than its files, goes to its own nodes, what it writes to nodes of no job.
+func TestWhereAJobsTrafficGoes(t *testing.T) {
+	const own, other, free topology.DeviceID = 1, 2, 3
+	for _, c := range []struct {
+		name          string
+		file          bool
+		reads, writes float64
+		want          topology.DeviceID
+	}{
+		{"exchange", false, 0, 9, own},
+		{"reads files", true, 9, 1, own},
+		{"writes files", true, 1, 9, free},
+		{"reads from elsewhere", true, 0, 0, own},
+	} {
+		j := &job{Job: schema.Job{ID: "1"}, devices: []topology.DeviceID{own}, traffic: newTraffic(20, 9)}
+		j.traffic.set(read, 9, c.reads)
+		j.traffic.set(write, 9, c.writes)
+		s := &Stage{clock: clock{duration: 60e9, now: 9}, cfg: DefaultConfig()}
+		s.work.interval = 1
+		s.work.tenants = [][]*job{own: {j}, other: {{Job: schema.Job{ID: "2"}}}, free: nil}
+		for _, at := range []topology.DeviceID{own, other, free} {
+			if got := s.receivesAt(&suspect{job: j, file: c.file}, at); got != (at == c.want) {
+				t.Errorf("%s: device %d receives it: %v", c.name, at, got)
+			}
+		}
+	}
+}

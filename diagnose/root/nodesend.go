@@ -1,0 +1,63 @@
+package root
+
+import "github.com/giverny/giverny/topology"
+
+// Weights of the switches of a line whose nodes may be where back pressure ends, added to their log odds by the comparison of all
+// places. They were chosen on the ends of 163 incidents of four simulators (docs/explanation/diagnosis-measured.md).
+const (
+	// climbs weighs by how much the load added to the links of the line rises away from the switch, and the same for the traffic that
+	// waits on them, each relative to the link with most: what joins the line on the way to its end stays on it.
+	climbs = -2.
+	// receiving is the weight of a switch with nodes to which the traffic to blame goes.
+	receiving = 4.
+)
+
+// linePlace is a switch of a line, with the log odds that back pressure ends at its nodes.
+type linePlace struct {
+	device topology.DeviceID
+	score  float64
+}
+
+// rateLine rates the switches of the line through on: traffic to any node meets on a line, and neighbours on that are hard to tell
+// apart.
+func (e *endings) rateLine(on topology.DeviceID, places []rated, h *held) {
+	e.line = e.line[:0]
+	line := h.lineFrom(on)
+	whole := h.line.line
+	added, waits := 1., 1.
+	for i := range line {
+		added, waits = max(added, line[i].added), max(waits, line[i].waits)
+	}
+	for i := range places {
+		if d := places[i].from; whole.Has(d) {
+			from := h.lineFrom(d)
+			climb := climbOn(from, func(s *stop) float64 { return s.added / added }) + climbOn(from, func(s *stop) float64 { return s.waits / waits })
+			e.line = append(e.line, linePlace{d, places[i].score + climbs*climb})
+		}
+	}
+}
+
+// climbOn is by how much a value of the links of a line rises away from its first switch, both ways and as far as routes lead.
+func climbOn(line []stop, of func(*stop) float64) (sum float64) {
+	for _, step := range [2]int{1, -1} {
+		for n := range len(line)/2 - 1 {
+			sum += max(0, of(linkOn(line, n+1, step))-of(linkOn(line, n, step)))
+		}
+	}
+	return sum
+}
+
+// NodesEnd is the switch at whose nodes the back pressure of a region ends if it ends at nodes; receives says which have nodes to which
+// the traffic to blame goes. It must follow Endings for the same region, which found such an end.
+func (f *Finder) NodesEnd(receives func(topology.DeviceID) bool) (at topology.DeviceID) {
+	most := 0.
+	for i, p := range f.endings.line {
+		if receives(p.device) {
+			p.score += receiving
+		}
+		if i == 0 || p.score > most {
+			at, most = p.device, p.score
+		}
+	}
+	return at
+}

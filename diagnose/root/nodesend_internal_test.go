@@ -1,0 +1,51 @@
+package root
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/giverny/giverny/diagnose/root/roottest"
+	"github.com/giverny/giverny/schema"
+	"github.com/giverny/giverny/topology"
+)
+
+// TestWhichNodesOfALine: of the switches of a line that are about as likely, back pressure ends at the one away from which the load
+// added to the line, or what waits on it, does not rise, or at the one to whose nodes the traffic to blame goes; never at one off the
+// line or not rated.
+func TestWhichNodesOfALine(t *testing.T) {
+	line := []string{"2,7,1>2,7,2", "2,7,2>2,7,3", "2,7,3>2,7,4", "2,7,4>2,7,5"}
+	rising := []float32{10, 20, 30, 20} // to the third switch, or the fourth
+	level := []float32{20, 20, 20, 20}
+	for _, c := range []struct {
+		name     string
+		stalls   []float32 // of the line's links
+		loads    []float32
+		receives string
+		want     string
+	}{
+		{"load rises towards it", level, rising, "", "2,7,3"},
+		{"what waits rises towards it", rising, level, "", "2,7,3"},
+		{"the neighbour receives", level, rising, "2,7,4", "2,7,4"},
+		{"an unrated switch receives", level, rising, "2,7,7", "2,7,3"},
+	} {
+		u := newTiedUp(t)
+		region := []schema.LinkID{}
+		for i, name := range line {
+			l := roottest.Link(t, u.Graph, name)
+			u.p.Stall.Values[l], u.p.Use.Values[l] = c.stalls[i], c.loads[i]
+			region = append(region, l)
+		}
+		slices.Sort(region)
+		h := &u.f.held
+		h.take(region, u.p)
+		places := []rated{{from: u.Device(t, "2,6,3"), score: 9}}
+		for i, name := range []string{"2,7,2", "2,7,3", "2,7,4"} {
+			places = append(places, rated{from: u.Device(t, name), score: -1 - float64(i)/10})
+		}
+		u.f.endings.rateLine(u.Device(t, "2,7,4"), places, h)
+		got := u.f.NodesEnd(func(at topology.DeviceID) bool { return u.Graph.Device(at).Name == c.receives })
+		if name := u.Graph.Device(got).Name; name != c.want {
+			t.Errorf("%s: at %s, want %s", c.name, name, c.want)
+		}
+	}
+}

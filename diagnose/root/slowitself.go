@@ -1,0 +1,27 @@
+package root
+
+import (
+	"slices"
+
+	"github.com/giverny/giverny/schema"
+)
+
+// slowItself reports whether a link between switches that stalls lost rate itself: some counters also count the time in which data
+// waits because the link is busy. It lost clearly more load than any port behind it, so none of them holds back all that waits. A
+// receiver that takes too little stalls its port, so a host's port explains the stall only if others wait for it as well.
+func (p *Pressure) slowItself(l schema.LinkID) bool {
+	from, via := p.graph.Ends(l)
+	if !p.graph.IsSwitch(from) || !p.graph.IsSwitch(via) || p.UseOf(l) < LeastUse || p.left(l) >= ClearlyLess {
+		return false
+	}
+	links := p.graph.LinksAt(via)
+	return !slices.ContainsFunc(links, func(out schema.LinkID) bool {
+		_, to := p.graph.Ends(out)
+		return p.mayGoOn(l, out) && p.lost(out) >= ClearlyLess*p.lost(l) && (p.graph.IsSwitch(to) || slices.ContainsFunc(links, func(o schema.LinkID) bool {
+			return o != l && p.StallOf(o) >= stalledPercent && p.onlyWaitsFor(o, out)
+		}))
+	})
+}
+
+// lost is the load of a link, bytes/s, that it carried before the onset and does not now.
+func (p *Pressure) lost(l schema.LinkID) float64 { return -p.gained(l) * p.graph.Capacity(l) }

@@ -1,0 +1,53 @@
+package root
+
+import (
+	"testing"
+
+	"github.com/giverny/giverny/diagnose/root/roottest"
+	"github.com/giverny/giverny/schema"
+)
+
+// TestLinkThatIsSlowItself: a link that stalls lost rate itself if it lost more load than every port behind it.
+func TestLinkThatIsSlowItself(t *testing.T) {
+	for _, c := range []struct {
+		name         string
+		stalls, uses map[string]float64 // uses now
+		want         bool
+	}{
+		{"what it lost is spread over hosts", nil, map[string]float64{"leaf0>host0": 35, "leaf0>host1": 38}, true},
+		{"one host lost as much, and only this link waits", nil, map[string]float64{"leaf0>host0": 18}, true},
+		{"one host lost as much, and others wait for it too", map[string]float64{"spine1>leaf0": 40}, map[string]float64{"leaf0>host0": 18}, false},
+		{"it carries what it did", nil, map[string]float64{"spine0>leaf0": 48}, false},
+		{"it carries nothing any more", nil, map[string]float64{"spine0>leaf0": 0}, false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			g := roottest.Graph(t, "fattree:leaves=4,hosts=4,spines=2")
+			stalls, uses := map[string]float64{"spine0>leaf0": 60}, map[string]float64{"spine0>leaf0": 20, "leaf0>host0": 50, "leaf0>host1": 50, "leaf0>host2": 50, "leaf0>host3": 50}
+			for name, v := range c.stalls {
+				stalls[name] = v
+			}
+			for name, v := range c.uses {
+				uses[name] = v
+			}
+			p, links := readings(t, g, stalls, uses)
+			p.Before = func(schema.LinkID) float64 { return 50 }
+			link := roottest.Link(t, g, "spine0>leaf0")
+			if got := p.slowItself(link); got != c.want {
+				t.Errorf("slow itself %v, want %v", got, c.want)
+			}
+			if back := follow(p, links); c.want && (back.Link != link || back.Kind != schema.RootLinkCapacity || !back.Slower) {
+				t.Errorf("root %s at link %d, want the link that lost rate", back.Kind, back.Link)
+			}
+		})
+	}
+}
+
+// TestPortBehindThatLostAsMuch: a port to a switch that lost as much as the stalled link before it is what is slow.
+func TestPortBehindThatLostAsMuch(t *testing.T) {
+	g := roottest.Graph(t, "fattree:leaves=4,hosts=4,spines=2")
+	p, _ := readings(t, g, map[string]float64{"leaf0>spine0": 60}, map[string]float64{"leaf0>spine0": 20, "spine0>leaf1": 15})
+	p.Before = func(schema.LinkID) float64 { return 50 }
+	if p.slowItself(roottest.Link(t, g, "leaf0>spine0")) {
+		t.Error("the link is slow itself, though a port behind it lost as much")
+	}
+}

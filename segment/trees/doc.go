@@ -1,0 +1,66 @@
+// Package trees finds regions where links have one direction: congestion trees along back pressure, all-to-all
+// exchanges, and groups of the other stalled links. It takes percentages by link, and returns groups of links, which
+// may overlap, and where the back pressure of each begins. It keeps nothing from one snapshot to the next.
+//
+// Link u->v waits because v->w does, so congestion grows upstream from a full port, its root: the method is a
+// watershed on the downstream graph. A snapshot passes through these steps, in this order. Each file tells one rule,
+// with its constants, which are the same for every fabric: percentage points of stall, deviations of the noise,
+// shares, or numbers of links. They were chosen on synthetic congestion (package bench).
+//
+//	method.go            the steps, and the memory that they share
+//
+//	0. Which exchanges use all spines of a two-level fabric? They are found by level, and subtracted.
+//	layers.go            the layers (exchanges), and what a link carries beyond them
+//	layerleaves.go       the levels of one leaf
+//	layersets.go         leaves of the same levels are a layer
+//	layermembers.go      which other leaves take part; which layers are none
+//
+//	1. Which links are stalled, and for which links may each wait?
+//	backpressure.go      the graph: links by switch, and which may wait for which
+//	noise.go             the noise of calm links, and how it grows with stall
+//	nodes.go             the stalled links, as nodes
+//	zeros.go             zeros that cannot be right
+//	connect.go           what each node may wait for, also behind links that were not measured
+//	unread.go            and behind one link whose reading may have failed
+//
+//	2. Where does the chain of waiting end? At a sink: a switch with a full port, or an odd link.
+//	origins.go           ports that are sinks of their own; nodes that wait for nothing that stalls
+//	twins.go             two ports of one leaf that stall equally
+//	slow.go              slow links between switches
+//	ranks.go             nodes in the order of waiting
+//	sinks.go, sink.go    all sinks, which nodes lead to each, what waits there
+//
+//	3. Which sinks have the same cause? A cause is a set of sinks, an exchange if they are leaves that exchange.
+//	causes.go            sinks that share their sources
+//	exchanges.go         leaves at one level; where two causes add up
+//	joins.go             the order of the joins below, which need step 4, and are followed by it
+//	closed.go            leaves that receive from each other alone
+//	cliques.go           routers that wait for each other, any three of them
+//	mutual.go            leaves that receive from where they send to
+//	misfits.go           causes that explain their own links badly, unless there is a reason for them:
+//	oneway.go            its sources only send
+//	alike.go             its port is the reason, as more waits there than elsewhere
+//	leans.go             causes that begin at links which wait for another cause
+//	votes.go             counts of links, by pair of causes
+//	peaks.go             ports clearly above the others of their exchange, for which steps 2 to 4 are repeated
+//
+//	4. For which causes does each link wait, and how much for each?
+//	shares.go, parts.go  hop by hop upstream: the causes of a link, and its parts
+//	attenuation.go       by how much a cause falls from hop to hop
+//	choice.go            the causes that predict a link best
+//	scopes.go            where the traffic of an exchange stays
+//	lone.go              hot links that wait for nothing found
+//
+//	5. At which port does each cause begin?
+//	roots.go             by what waits there, or by load
+//
+//	6. Which regions are reported?
+//	regions.go           causes of enough links
+//	patches.go           stalled links of no region, unless chance explains them
+//	exchanging.go        regions whose leaves send as those of an exchange
+//	emit.go              the groups, without
+//	deadends.go          links that lead away from a root, and
+//	pieces.go            small pieces that nothing connects
+//
+// deviations.go has medians and spreads.
+package trees

@@ -1,0 +1,114 @@
+package trees
+
+import (
+	"github.com/giverny/giverny/segment/linkset"
+	"github.com/giverny/giverny/topology"
+)
+
+// Method finds congestion trees on a graph of directed links, in the steps of the package comment.
+type Method struct {
+	trees
+	noiseOf NoiseEstimator
+	sinks   sinks
+	causes  causes
+	shares  shares
+	patches patches
+	layers  layers
+	roots   []root // by group of the last step
+
+	minMean  float64
+	minLinks int // 0: as many as chance does not make
+	overlap  bool
+	layered  bool // see layers
+	branches float64
+	hot      float64 // percent from which a link is stalled
+}
+
+const (
+	// A link is stalled from the least mean that counts, or from HotSigmas deviations if that is more, above the calm
+	// mean.
+	HotSigmas = 4
+	idleShare = .5 // of that excess over the calm mean, up to which a link is idle
+)
+
+// Config sets which congestion trees are regions.
+type Config struct {
+	MinLinks       int // 0: as many as chance does not make
+	MinMeanPercent float64
+	Overlap        bool // a link may be in several regions
+}
+
+// New returns the method for one version of a fabric with directed links.
+func New(g *topology.Graph, cfg Config) *Method {
+	w := newWaits(g)
+	m := &Method{minMean: cfg.MinMeanPercent, minLinks: cfg.MinLinks, overlap: cfg.Overlap, branches: w.branching()}
+	m.waits, m.layered = w, cfg.Overlap && w.isTwoLevel()
+	m.node, m.seen = make([]int32, len(w.from)), make([]bool, len(w.level))
+	m.feeders, m.isMet = make([]int32, len(w.level)), make([]bool, len(w.level))
+	for i := range m.node {
+		m.node[i] = -1
+	}
+	m.sinks = newSinks(len(w.level), len(w.from))
+	return m
+}
+
+// Segment appends the regions of one series: percent by link in [0, 100], or linkset.Missing.
+func (m *Method) Segment(values []float32, out *linkset.Groups) {
+	m.roots = m.roots[:0]
+	m.measure(values)
+	rest := values
+	if m.layered {
+		rest = m.layers.peel(m.waits, values, m.hot, m.noise.Mean)
+	}
+	if m.layers.isAny() {
+		m.measure(rest)
+	}
+	m.findTrees(rest, out)
+	m.layers.emit(m, values, max(m.minLinks, FewestLinks), out)
+}
+
+// measure estimates the noise of readings, and the stalls from which a link is stalled and up to which it is idle.
+func (m *Method) measure(values []float32) {
+	m.noise = m.noiseOf.Calm(values, m.minMean)
+	m.hot = m.noise.Mean + max(m.minMean, HotSigmas*m.noise.Base)
+	m.idle = float32(m.noise.Mean + idleShare*(m.hot-m.noise.Mean))
+}
+
+// findTrees appends the regions found by back pressure.
+func (m *Method) findTrees(values []float32, out *linkset.Groups) {
+	if !m.findLinks(values) {
+		return
+	}
+	m.findCauses()
+	m.causes.joinPieces(&m.trees, &m.sinks, &m.shares)
+	if m.findPeaks(&m.sinks, &m.causes) { // which shows once it is known what exchanges
+		m.findCauses()
+		m.causes.joinPieces(&m.trees, &m.sinks, &m.shares)
+	}
+	m.dropLone()
+	m.shares.listMembers(m.overlap)
+	m.emit(out)
+}
+
+// findLinks finds the stalled links and what each waits for; it reports whether there are any.
+func (m *Method) findLinks(values []float32) bool {
+	m.values = values
+	m.forget()
+	m.find(float32(m.hot))
+	if len(m.links) == 0 {
+		return false
+	}
+	m.distrustZeros()
+	m.noiseOf.fitSlope(&m.trees)
+	m.connect()
+	m.findOdd()
+	return true
+}
+
+func (m *Method) findCauses() {
+	m.findSinks()
+	m.rankNodes()
+	m.sinks.find(&m.trees)
+	m.causes.find(&m.trees, &m.sinks)
+	m.shares.find(&m.trees, &m.sinks, &m.causes, m.minMean)
+}
