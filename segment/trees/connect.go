@@ -92,8 +92,8 @@ func (t *trees) appendNext(l, first int32) {
 	}
 }
 
-// lookThrough appends the nodes behind the unmeasured links that link l may wait for. If some of those enter a switch
-// that several measured links wait to enter, it waits for these alone: siblings stall alike.
+// lookThrough appends the nodes behind the unmeasured links that link l may wait for: if several measured links wait to
+// enter the same switch as one of these, none behind those whose measured siblings are all calm.
 func (t *trees) lookThrough(l int32) {
 	w := t.waits
 	if w.toHost(l) {
@@ -102,10 +102,9 @@ func (t *trees) lookThrough(l int32) {
 	isUnread := func(s int32) bool {
 		return t.values[s] == linkset.Missing && !w.toHost(s) && w.mayWait(l, s) && (!w.isUp(s) || t.hasGapsUp(w.to[l]))
 	}
-	hasWaiting := func(s int32) bool { return t.feeders[w.to[s]] >= minFeeders }
-	isAny := slices.ContainsFunc(w.out.of(w.to[l]), func(s int32) bool { return isUnread(s) && hasWaiting(s) })
+	isKnown := slices.ContainsFunc(w.out.of(w.to[l]), func(s int32) bool { return isUnread(s) && t.feeders[w.to[s]] >= minFeeders })
 	for _, s := range w.out.of(w.to[l]) {
-		if !isUnread(s) || isAny && !hasWaiting(s) {
+		if !isUnread(s) || isKnown && t.feeders[w.to[s]] == 0 {
 			continue
 		}
 		t.appendNext(s, l)

@@ -71,7 +71,7 @@ func (y *layers) waitsWithin(w *waits, link int32) bool {
 }
 
 // layerAfter is the layer of the most stalled link between switches that a link may wait for, if that stalls about as
-// much or more. It is noLayer if there is none, or if one of these leads to a leaf with a port that is a root.
+// much or more. It is noLayer if there is none, or if one of these leads to a leaf with a port that may be a root.
 // A link in a layer, or from a host, shows nothing: its leaf has levels of its own.
 func (y *layers) layerAfter(m *Method, values []float32, link int32) int32 {
 	w, best, most := m.waits, noLayer, float32(0)
@@ -83,7 +83,7 @@ func (y *layers) layerAfter(m *Method, values []float32, link int32) int32 {
 		if y.layerOf[l] == noLayer || w.toHost(l) || float64(values[l]) < least || !w.mayWait(link, l) {
 			continue
 		}
-		if y.hasRoot(w, w.to[l], max(m.hot, least)) {
+		if hasPort(w, values, w.to[l], max(m.hot, least)) {
 			return noLayer
 		}
 		if values[l] > most || values[l] == most && y.layerOf[l] < best {
@@ -93,7 +93,8 @@ func (y *layers) layerAfter(m *Method, values []float32, link int32) int32 {
 	return best
 }
 
-// hasRoot reports whether a port of a leaf to a host stalls at least so much beyond what the layers explain.
-func (y *layers) hasRoot(w *waits, leaf int32, least float64) bool {
-	return slices.ContainsFunc(w.out.of(leaf), func(l int32) bool { return w.toHost(l) && float64(y.rest[l]) >= least })
+// hasPort reports whether a port of a leaf to a host stalls at least so much. It may be a root, even at the level of a
+// layer's other ports.
+func hasPort(w *waits, values []float32, leaf int32, least float64) bool {
+	return slices.ContainsFunc(w.out.of(leaf), func(l int32) bool { return w.toHost(l) && float64(values[l]) >= least })
 }
