@@ -2,6 +2,7 @@ package trees
 
 import (
 	"cmp"
+	"math"
 	"math/bits"
 	"slices"
 
@@ -85,6 +86,7 @@ func (c *causes) find(t *trees, s *sinks) {
 			c.joinComponent(t, s, int32(first), int32(end))
 		}
 	}
+	c.joinCalmPorts(t, s)
 	c.findThin(s)
 	c.findExchanges(s)
 	c.findBases(s)
@@ -289,6 +291,67 @@ func (t *trees) mayReach(d, leaf int32) bool {
 	w := t.waits
 	comesDown := func(i int32) bool { return w.isDown(t.links[i]) }
 	return !slices.ContainsFunc(t.into.of(d), comesDown) || w.isAdjacent(d, leaf)
+}
+
+// joinCalmPorts joins a sink without hosts with a tree at a leaf behind one of its calm ports, if both are level: the
+// port is full, or reads a false zero.
+func (c *causes) joinCalmPorts(t *trees, s *sinks) {
+	for a := range s.all {
+		x := &s.all[a]
+		if x.isLeaf || x.port > 0 || x.links < minFeeders {
+			c.joinCalmNeighbour(t, s, int32(a))
+			continue
+		}
+		best, off := int32(-1), math.Inf(1)
+		for _, l := range t.waits.out.of(x.device) {
+			b := s.at[t.waits.to[l]]
+			if b < 0 || !s.all[b].isLeaf || s.all[b].links < minFeeders || t.node[l] >= 0 {
+				continue
+			}
+			if y := &s.all[b]; y.down() == 0 && y.port == 0 || min(x.deviation, y.deviation) > unevenDeviations {
+				continue
+			}
+			if d := math.Abs(s.all[b].stall - x.stall); d < off {
+				best, off = b, d
+			}
+		}
+		if best >= 0 && off < t.noise.meanError(x.stall, min(x.links, s.all[best].links), math.MaxInt32) {
+			c.sets.Union(int32(a), best)
+		}
+	}
+}
+
+// Hosts that wait at a leaf for a calm port belong to the tree at the only leaf behind such a port whose stall may
+// have fallen to theirs: by a ratio between these.
+const leastFallen, mostFallen = .4, 1.05
+
+// joinCalmNeighbour joins a sink at which only hosts wait with the tree at an adjacent leaf.
+func (c *causes) joinCalmNeighbour(t *trees, s *sinks, a int32) {
+	x := &s.all[a]
+	if x.port > 0 || x.links < 2 || c.levels[c.level.Find(a)].isExchange() || x.deviation > unevenDeviations {
+		return
+	}
+	only := int32(-1)
+	for _, l := range t.waits.out.of(x.device) {
+		b := s.at[t.waits.to[l]]
+		if t.waits.toHost(l) || t.node[l] >= 0 || b < 0 {
+			continue
+		}
+		y := &s.all[b]
+		if y.links < minFeeders || !(y.isTree() && x.down() == 0) && !t.isBesetBySwitches(y.device) {
+			continue
+		}
+		if fallen := x.stall / s.all[b].stall; fallen < leastFallen || fallen > mostFallen {
+			continue
+		}
+		if only >= 0 && only != b {
+			return
+		}
+		only = b
+	}
+	if only >= 0 {
+		c.sets.Union(a, only)
+	}
 }
 
 // findThin finds the thin causes: so little waits at their sinks that it may be lone hot links.

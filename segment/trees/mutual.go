@@ -8,9 +8,6 @@ const (
 	answeredShare, fewestAnswering = .7, 2
 )
 
-// partnership says that hosts at a cause's leaf exchange with those at another's.
-type partnership struct{ cause, other int32 }
-
 // joinMutual joins a cause at a leaf with the cause that most links out of the leaf wait for, if most of what waits
 // at the leaf comes from where that one waits: hosts that receive from those they send to exchange. Levels do not
 // show it, since each host receives at its own rate. It reports whether it joined any.
@@ -22,7 +19,7 @@ func (c *causes) joinMutual(t *trees, s *sinks, h *shares) (joined bool) {
 			continue
 		}
 		if other := c.sentTo(t, h, leaf, own); other >= 0 && c.answers(t, s, h, other, own, leaf) {
-			c.partners = append(c.partners, partnership{own, other})
+			c.partners = append(c.partners, partnership{cause: own, other: other})
 		}
 	}
 	for _, p := range c.partners {

@@ -2,6 +2,7 @@ package trees
 
 import (
 	"cmp"
+	"github.com/giverny/giverny/segment/linkset"
 	"math"
 )
 
@@ -106,6 +107,24 @@ func (t *trees) stalledHosts(d int32) (n int) {
 		}
 	}
 	return n
+}
+
+// besetShare is the share of stalled links, of those into a switch from switches, that counts as all: the rest may
+// read false zeros.
+const besetShare = .7
+
+func (t *trees) isBesetBySwitches(d int32) bool {
+	stalled, measured := 0, 0
+	for _, l := range t.waits.in.of(d) {
+		if t.waits.fromHost(l) || t.values[l] == linkset.Missing {
+			continue
+		}
+		measured++
+		if t.node[l] >= 0 {
+			stalled++
+		}
+	}
+	return stalled >= minFeeders && float64(stalled) >= besetShare*float64(measured)
 }
 
 // hottestAfter is the most stalled node that a node may wait for, or -1.
