@@ -2,8 +2,9 @@ package trees
 
 import (
 	"cmp"
-	"github.com/giverny/giverny/segment/linkset"
 	"math"
+
+	"github.com/giverny/giverny/segment/linkset"
 )
 
 // trees are the stalled links of a snapshot, as nodes, and what each node waits for.
