@@ -12,6 +12,7 @@ import (
 func (t *trees) connect() {
 	t.list, t.peak = scratch.Slice(t.list, len(t.links)), t.peak[:0]
 	t.next.off, t.next.at = append(t.next.off[:0], 0), t.next.at[:0]
+	t.findLoneEnds()
 	for _, d := range t.entered {
 		all, hasGaps := noList, t.hasGaps(d)
 		for _, i := range t.into.of(d) {
@@ -81,7 +82,7 @@ func (t *trees) appendNext(l, first int32) {
 	}
 	for _, j := range t.leaving.of(w.to[l]) {
 		s := t.links[j]
-		if !w.mayWait(l, s) {
+		if !w.mayWait(l, s) || t.loneEnd[j] {
 			continue
 		}
 		if l != first && (w.to[s] == w.to[first] || t.stalledInto(w.from[s]) < minFeeders && (w.toHost(s) || t.stalledInto(w.to[s]) < minFeeders)) {
@@ -91,14 +92,19 @@ func (t *trees) appendNext(l, first int32) {
 	}
 }
 
-// lookThrough appends the nodes behind the unmeasured links that link l may wait for.
+// lookThrough appends the nodes behind the unmeasured links that link l may wait for: if several measured links wait to
+// enter the same switch as one of these, none behind those whose measured siblings are all calm.
 func (t *trees) lookThrough(l int32) {
 	w := t.waits
 	if w.toHost(l) {
 		return
 	}
+	isUnread := func(s int32) bool {
+		return t.values[s] == linkset.Missing && !w.toHost(s) && w.mayWait(l, s) && (!w.isUp(s) || t.hasGapsUp(w.to[l]))
+	}
+	isKnown := slices.ContainsFunc(w.out.of(w.to[l]), func(s int32) bool { return isUnread(s) && t.feeders[w.to[s]] >= minFeeders })
 	for _, s := range w.out.of(w.to[l]) {
-		if t.values[s] != linkset.Missing || w.toHost(s) || !w.mayWait(l, s) || w.isUp(s) && !t.hasGapsUp(w.to[l]) {
+		if !isUnread(s) || isKnown && t.feeders[w.to[s]] == 0 {
 			continue
 		}
 		t.appendNext(s, l)

@@ -14,6 +14,7 @@
 //	layerleaves.go       the levels of one leaf
 //	layersets.go         leaves of the same levels are a layer
 //	layermembers.go      which other leaves take part; which layers are none
+//	layerpieces.go       regions of the rest that wait for a layer are part of it
 //
 //	1. Which links are stalled, and for which links may each wait?
 //	backpressure.go      the graph: links by switch, and which may wait for which
@@ -21,6 +22,7 @@
 //	nodes.go             the stalled links, as nodes
 //	zeros.go             zeros that cannot be right
 //	connect.go           what each node may wait for, also behind links that were not measured
+//	loneends.go          but not lone hot links: others explain better what may wait for them
 //	unread.go            and behind one link whose reading may have failed
 //
 //	2. Where does the chain of waiting end? At a sink: a switch with a full port, or an odd link.

@@ -15,14 +15,15 @@ import (
 // all that a leaf sends in an exchange stalls alike, as does all that it receives, so leaves of one exchange have the
 // same levels. Layers are subtracted from the readings; trees are searched in the residual.
 type layers struct {
-	all    []layer
-	leaves []leafLevels // by level
-	rest   []float32
-	links  []layerLink
-	inAny  []bool // by link
-	sample []float64
-	bits   []uint32 // of sample, to sort
-	off    []float64
+	all      []layer
+	leaves   []leafLevels // by level
+	rest     []float32
+	links    []layerLink
+	layerOf  []int32 // by link: a layer that has it, or noLayer
+	inRegion []bool  // by link: see joinPieces
+	sample   []float64
+	bits     []uint32 // of sample, to sort
+	off      []float64
 }
 
 // layer is an exchange: the levels at which its uplinks, downlinks and links from hosts stall, the last 0 if they do
@@ -34,6 +35,10 @@ type layer struct {
 }
 
 type layerLink struct{ layer, link int32 }
+
+func compareLayerLinks(a, b layerLink) int {
+	return cmp.Or(cmp.Compare(a.layer, b.layer), cmp.Compare(a.link, b.link))
+}
 
 const (
 	noLayer    = int32(-1)
@@ -111,14 +116,16 @@ func (y *layers) peel(w *waits, values []float32, hot, idle float64) []float32 {
 		return values
 	}
 	y.rest = append(y.rest[:0], values...)
-	y.inAny = scratch.Slice(y.inAny, len(values))
-	clear(y.inAny)
+	y.layerOf = scratch.Slice(y.layerOf, len(values))
+	for l := range y.layerOf {
+		y.layerOf[l] = noLayer
+	}
 	for k := range y.leaves {
 		if x := &y.leaves[k]; x.layers[0] != noLayer {
 			y.takeOff(w, values, x, hot, float32(idle))
 		}
 	}
-	slices.SortFunc(y.links, func(a, b layerLink) int { return cmp.Or(cmp.Compare(a.layer, b.layer), cmp.Compare(a.link, b.link)) })
+	slices.SortFunc(y.links, compareLayerLinks)
 	return y.rest
 }
 
@@ -183,7 +190,7 @@ func (l *linkLevel) left(v, level float64, even bool) float64 {
 
 // give adds a link to the layers of its leaf, with its residual.
 func (y *layers) give(x *leafLevels, link int32, left float64, idle float32) {
-	y.rest[link], y.inAny[link] = max(idle, float32(left)), true
+	y.rest[link], y.layerOf[link] = max(idle, float32(left)), x.layers[0]
 	for _, c := range x.layers {
 		if c != noLayer {
 			y.links = append(y.links, layerLink{c, link})
@@ -205,6 +212,7 @@ func (y *layers) emit(m *Method, values []float32, least int, out *linkset.Group
 		return
 	}
 	y.dropDust(m, values, out)
+	y.joinPieces(m, values, out)
 	for i := 0; i < len(y.links); {
 		j := i
 		for ; j < len(y.links) && y.links[j].layer == y.links[i].layer; j++ {
@@ -222,17 +230,24 @@ func (y *layers) emit(m *Method, values []float32, least int, out *linkset.Group
 
 // dropDust drops regions that are only the variation of layers.
 func (y *layers) dropDust(m *Method, values []float32, out *linkset.Groups) {
-	links, groups, begin := 0, 0, int32(0)
-	for g, end := range out.Ends {
+	y.keep(m, out, func(_ int, links []schema.LinkID) bool {
 		n, read, left := 0, 0., 0.
-		for _, l := range out.Links[begin:end] {
-			if y.inAny[l] {
+		for _, l := range links {
+			if y.layerOf[l] != noLayer {
 				n++
 			}
 			read, left = read+float64(values[l]), left+float64(max(0, y.rest[l]))
 		}
-		if float64(n) < dustShare*float64(end-begin) || left > mostDust*read {
-			links += copy(out.Links[links:], out.Links[begin:end])
+		return float64(n) < dustShare*float64(len(links)) || left > mostDust*read
+	})
+}
+
+// keep keeps the groups, with their roots, for which keeps holds.
+func (y *layers) keep(m *Method, out *linkset.Groups, keeps func(g int, links []schema.LinkID) bool) {
+	links, groups, begin := 0, 0, int32(0)
+	for g, end := range out.Ends {
+		if group := out.Links[begin:end]; keeps(g, group) {
+			links += copy(out.Links[links:], group)
 			out.Ends[groups], m.roots[groups] = int32(links), m.roots[g]
 			groups++
 		}

@@ -26,6 +26,7 @@ type trees struct {
 	port    []bool    // by node: back pressure begins at the switch that it leaves
 	order   []int32   // nodes by rank: those at sinks first
 	odd     []bool    // by node: a sink of its own: a port to a host or a slow link
+	loneEnd []bool    // by node: see isLoneEnd
 	isPeak  []bool    // by node: a port that is odd beside an exchange's, see findPeaks
 	idle    float32   // stall up to which a link is idle
 	rank    []int32

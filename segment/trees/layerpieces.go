@@ -1,0 +1,100 @@
+package trees
+
+import (
+	"slices"
+
+	"github.com/giverny/giverny/internal/scratch"
+	"github.com/giverny/giverny/schema"
+	"github.com/giverny/giverny/segment/linkset"
+)
+
+const (
+	// More than this share of a region's ends wait for a layer that the region belongs to.
+	leadShare = .75
+	// A link waits for links that stall at least that share of its own stall: about as much, or more.
+	aboutAsMuch = .8
+)
+
+// joinPieces adds a region of the residual to the layer for which it waits, if it has no root port of its own. The
+// traffic of other leaves that shares links with an exchange waits for these, at any level; without the layer, its
+// waiting seems to end at a spine.
+func (y *layers) joinPieces(m *Method, values []float32, out *linkset.Groups) {
+	y.inRegion = scratch.Slice(y.inRegion, len(values))
+	clear(y.inRegion)
+	y.keep(m, out, func(g int, region []schema.LinkID) bool {
+		if m.roots[g].link != schema.NoLink {
+			return true
+		}
+		layer := y.ledTo(m, values, region)
+		if layer == noLayer {
+			return true
+		}
+		for _, l := range region {
+			y.links = append(y.links, layerLink{layer, int32(l)})
+		}
+		return false
+	})
+	slices.SortFunc(y.links, compareLayerLinks)
+	y.links = slices.Compact(y.links)
+}
+
+// ledTo is the layer for which nearly all ends of a region wait, or noLayer. An end waits for no other link of the
+// region.
+func (y *layers) ledTo(m *Method, values []float32, region []schema.LinkID) int32 {
+	for _, l := range region {
+		y.inRegion[l] = true
+	}
+	ends, leads := 0, [mostLayers]int{}
+	for _, l := range region {
+		if y.waitsWithin(m.waits, int32(l)) {
+			continue
+		}
+		ends++
+		if layer := y.layerAfter(m, values, int32(l)); layer != noLayer {
+			leads[layer]++
+		}
+	}
+	for _, l := range region {
+		y.inRegion[l] = false
+	}
+	for layer, n := range leads {
+		if float64(n) > leadShare*float64(ends) {
+			return int32(layer)
+		}
+	}
+	return noLayer
+}
+
+// waitsWithin reports whether a link may wait for a link of the region.
+func (y *layers) waitsWithin(w *waits, link int32) bool {
+	return slices.ContainsFunc(w.out.of(w.to[link]), func(l int32) bool { return y.inRegion[l] && w.mayWait(link, l) })
+}
+
+// layerAfter is the layer of the most stalled link between switches that a link may wait for, if that stalls about as
+// much or more. It is noLayer if there is none, or if one of these leads to a leaf with a port that may be a root.
+// A link in a layer, or from a host, shows nothing: its leaf has levels of its own.
+func (y *layers) layerAfter(m *Method, values []float32, link int32) int32 {
+	w, best, most := m.waits, noLayer, float32(0)
+	if w.fromHost(link) || y.layerOf[link] != noLayer {
+		return noLayer
+	}
+	least := aboutAsMuch * float64(values[link])
+	for _, l := range w.out.of(w.to[link]) {
+		if y.layerOf[l] == noLayer || w.toHost(l) || float64(values[l]) < least || !w.mayWait(link, l) {
+			continue
+		}
+		if hasPort(w, values, w.to[l], max(m.hot, least)) {
+			return noLayer
+		}
+		if values[l] > most || values[l] == most && y.layerOf[l] < best {
+			best, most = y.layerOf[l], values[l]
+		}
+	}
+	return best
+}
+
+// hasPort reports whether a port of a leaf to a host stalls at least so much. It may be a root, even at the level of a
+// layer's other ports.
+func hasPort(w *waits, values []float32, leaf int32, least float64) bool {
+	return slices.ContainsFunc(w.out.of(leaf), func(l int32) bool { return w.toHost(l) && float64(values[l]) >= least })
+}

@@ -1,0 +1,67 @@
+package trees_test
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/giverny/giverny/internal/test/stalls"
+	"github.com/giverny/giverny/schema"
+	"github.com/giverny/giverny/segment/linkset"
+	"github.com/giverny/giverny/segment/segmenttest"
+)
+
+// Hosts and uplinks that stall less than most of their tree do not wait for a lone hot link that stalls less than
+// they do, while the tree's next links stall more. They may if no other link explains them.
+func TestLoneHotLinksAreNoRoots(t *testing.T) {
+	g := stalls.Fabric(t, sixteenLeaves)
+	tree := treeOverAll(5, 44, 8, 60, 6, 7, 8, 9, 10, 11)
+	for leaf := 6; leaf < 10; leaf++ {
+		tree[[2]string{fmt.Sprint("leaf", leaf), "spine0"}] = 11
+	}
+	for _, c := range []struct {
+		name    string
+		end     [2]string
+		percent float32
+		hosts   float32 // stall of links from hosts of leaf6
+		regions int
+	}{
+		{"port", [2]string{"leaf6", "host50"}, 8, 11, 1},
+		{"link to a leaf", [2]string{"spine0", "leaf13"}, 8, 11, 1},
+		{"port with hosts that stall more than the tree", [2]string{"leaf6", "host50"}, 50, 60, 2},
+	} {
+		s := tree.Plus(stalls.ByEnds{c.end: c.percent})
+		for h := 48; h < 56; h++ {
+			s[[2]string{fmt.Sprint("host", h), "leaf6"}] = c.hosts
+		}
+		if got := segmenttest.Find(t, g, segmenttest.Overlapping(), s.On(t, g).Noisy(.4, 1)); len(got) != c.regions {
+			t.Errorf("%s: %s, want %d regions", c.name, segmenttest.Sizes(got), c.regions)
+		}
+	}
+}
+
+// Behind a spine that reports nothing, traffic waits at the leaf to which the other spines' links stall, not for a
+// hot port of a leaf to which none does.
+func TestUnreadLinksStallLikeTheirSiblings(t *testing.T) {
+	g := stalls.Fabric(t, sixteenLeaves)
+	s := treeOverAll(5, 44, 8, 60, 6, 7, 8, 10, 11).Plus(stalls.ByEnds{{"leaf9", "host77"}: 20})
+	for leaf := 6; leaf < 12; leaf++ {
+		s[[2]string{fmt.Sprint("leaf", leaf), "spine0"}] = 17
+		for h := range 5 {
+			s[[2]string{fmt.Sprint("host", 8*leaf+h), fmt.Sprint("leaf", leaf)}] = 12
+		}
+	}
+	values := s.On(t, g).Noisy(.4, 1)
+	for l := range schema.LinkID(g.NumLinks()) {
+		if from, _ := g.Ends(l); g.Device(from).Name == "spine0" {
+			values[l] = linkset.Missing
+		}
+	}
+	snap := stalls.Snapshot(map[schema.Metric][]float32{schema.XmitWait: values})
+	up := stalls.LinkNamed(t, g, "leaf6", "spine0")
+	for _, r := range segmenttest.New(t, g, segmenttest.Overlapping()).Step(snap) {
+		if isAtTree := r.Root != nil && r.Root.Device == "leaf5"; slices.Contains(r.Links, up) != isAtTree {
+			t.Errorf("region of %d links, root at leaf5 %v: has a link up to spine0 %v", r.Size, isAtTree, !isAtTree)
+		}
+	}
+}
