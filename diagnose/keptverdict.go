@@ -171,17 +171,18 @@ func (s *Stage) stands(h *kept) bool {
 			return false
 		}
 	}
-	return !slices.ContainsFunc(h.failures, s.cameBack)
+	return !slices.ContainsFunc(h.failures, func(f schema.NearFailure) bool { return s.cameBack(f, h.time) })
 }
 
-// cameBack reports whether the last that is remembered of a failed part is that it came back; if it flaps, longer ago than a pause.
-func (s *Stage) cameBack(was schema.NearFailure) bool {
+// cameBack reports whether the last that is remembered of a failed part is that it came back since a verdict was given; if it flaps,
+// longer ago than a pause. A verdict given after it came back blames what it left behind, such as a lost lane.
+func (s *Stage) cameBack(was schema.NearFailure, given schema.Instant) bool {
 	failed := failure{Failure: schema.Failure{Device: was.Device, Port: was.Port}}
 	failed.place(s.graph)
 	part := failed.part()
 	for i := len(s.failures) - 1; i >= 0; i-- {
 		if f := &s.failures[i]; f.part() == part {
-			return !f.broke() && f.Time > was.Time && (f.times < 2 || s.clock.now-s.clock.slotOf(int64(f.Time)) > longPause)
+			return !f.broke() && f.Time > max(was.Time, given) && (f.times < 2 || s.clock.now-s.clock.slotOf(int64(f.Time)) > longPause)
 		}
 	}
 	return false

@@ -154,7 +154,7 @@ func TestAKeptVerdictOutlivesARestart(t *testing.T) {
 }
 
 // TestAVerdictOutlivesItsFailure: a cable that failed stays the cause of a region that stalls no more than it did, though its log
-// line left the window and a job's traffic explains the region. What stalls more, or whose cable came back, is judged again.
+// line left the window and a job's traffic explains the region. What stalls more, or whose cable came back since, is judged again.
 func TestAVerdictOutlivesItsFailure(t *testing.T) {
 	for name, c := range map[string]struct {
 		goesOn func(p *plant, region []schema.LinkID)
@@ -185,6 +185,10 @@ func TestAVerdictOutlivesItsFailure(t *testing.T) {
 			p.congest(80, region...)
 			p.step(4)
 		}, schema.CauseIntraApplication},
+		"the cable came back, and it stalls as before": {func(p *plant, _ []schema.LinkID) {
+			p.fails(schema.LinkRestored, "1,1,1", "X+")
+			p.step(45)
+		}, schema.CauseFailure},
 		"the cable came back, as its other end reports": {func(p *plant, _ []schema.LinkID) {
 			p.step(40)
 			p.fails(schema.LinkRestored, "2,1,1", "X-")
