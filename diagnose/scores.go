@@ -94,7 +94,7 @@ func (s *Stage) rate(rc *regionCase, c *suspect, p *root.Pressure) {
 	switch explains := s.explains(rc, c); {
 	case explains > 0:
 		c.score += explains
-	case rc.load > 0 && rc.load < fallen && !rc.flooded && !rc.fuller():
+	case rc.load > 0 && rc.load < fallen && !rc.flooded && !rc.fuller() && !s.receives(rc, c):
 		c.score -= loadFell
 	}
 	switch {
