@@ -185,10 +185,6 @@ func TestAVerdictOutlivesItsFailure(t *testing.T) {
 			p.congest(80, region...)
 			p.step(4)
 		}, schema.CauseIntraApplication},
-		"the cable came back, and it stalls as before": {func(p *plant, _ []schema.LinkID) {
-			p.fails(schema.LinkRestored, "1,1,1", "X+")
-			p.step(45)
-		}, schema.CauseFailure},
 		"the cable came back, as its other end reports": {func(p *plant, _ []schema.LinkID) {
 			p.step(40)
 			p.fails(schema.LinkRestored, "2,1,1", "X-")

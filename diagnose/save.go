@@ -16,7 +16,7 @@ import (
 // some content: formOfKept kept verdicts, formOfMeans the means of scores, formOfNecks the link that lost rate, formOfOutages the
 // counts of outages, formOfRoots the roots of the last intervals and the onsets of kept verdicts, formOfParts the part of others in
 // a region, formOfFloor what a fabric's readings stand for, formOfListed which jobs the traffic table has, formOfColumns which of
-// their columns.
+// their columns, and whether the failed part of a kept verdict carries less.
 const form, oldestForm, formOfKept, formOfMeans, formOfNecks, formOfOutages, formOfRoots, formOfParts, formOfFloor, formOfListed, formOfColumns = 10, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10
 
 var savedFormat = codec.Format{Mark: "DIAG", Version: form, Oldest: oldestForm}
@@ -155,6 +155,9 @@ func (k *kept) code(c *codec.Coder) {
 		c.Int(&k.began)
 	} else {
 		k.began = k.seen
+	}
+	if c.Version() >= formOfColumns {
+		c.Bool(&k.slower)
 	}
 }
 
