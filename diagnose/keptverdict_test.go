@@ -154,7 +154,7 @@ func TestAKeptVerdictOutlivesARestart(t *testing.T) {
 }
 
 // TestAVerdictOutlivesItsFailure: a cable that failed stays the cause of a region that stalls no more than it did, though its log
-// line left the window and a job's traffic explains the region. What stalls more, or whose cable came back since, is judged again.
+// line left the window and a job's traffic explains the region. What stalls more, or whose cable came back, is judged again.
 func TestAVerdictOutlivesItsFailure(t *testing.T) {
 	for name, c := range map[string]struct {
 		goesOn func(p *plant, region []schema.LinkID)
