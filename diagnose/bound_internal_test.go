@@ -63,7 +63,7 @@ func TestAPartOfAPortIsEnough(t *testing.T) {
 
 // TestWhoFillsAPort: a job cannot have filled a port if it moves a small part of the port's load, or grew by a small part of what
 // was added. If the port leads to a host of that job alone, and the job moves as much, the port's load is the job's, even if the
-// job's total is unchanged, or its other hosts send little, as it reads from elsewhere.
+// job's total is unchanged, its other hosts send little, as it reads from elsewhere, or the port was as full before.
 func TestWhoFillsAPort(t *testing.T) {
 	g := roottest.Graph(t, "fattree:leaves=2,hosts=3,spines=1")
 	for _, c := range []struct {
@@ -73,8 +73,8 @@ func TestWhoFillsAPort(t *testing.T) {
 		able, ownReceives bool
 	}{
 		{85, 20, 2, 100, false, false},
-		{85, 95, 90, 100, true, false}, // too little was added to say that the load is its own
-		{85, 95, 90, 5, false, false},
+		{85, 95, 90, 100, true, true},
+		{85, 95, 90, 5, true, true},
 		{10, 20, 2, 100, false, false},
 		{10, 95, 4, 100, true, true},
 		{10, 95, 4, 5, true, true},
@@ -101,6 +101,33 @@ func TestWhoFillsAPort(t *testing.T) {
 		}
 		if got := s.receives(rc, suspect); got != c.ownReceives {
 			t.Errorf("%g%% before, %g%% moved: what arrives is the job's: %v", c.before, c.moves, got)
+		}
+	}
+}
+
+// TestAFullStorageNodeIsShared: a job that writes half of what a full port to a host without a job carries is able to congest it if
+// another job that writes has lost traffic since.
+func TestAFullStorageNodeIsShared(t *testing.T) {
+	g := roottest.Graph(t, "fattree:leaves=2,hosts=3,spines=1")
+	for _, lost := range []float64{0, .5} {
+		p, _ := readings(t, g, nil, map[string]float64{"leaf0>host0": 100})
+		s, err := New(g, DefaultConfig())
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.clock.duration, s.work.interval = 60e9, 1
+		port := roottest.Link(t, g, "leaf0>host0")
+		rc := &regionCase{fullest: port, carries: g.Capacity(port), stall: make([]float64, 4), onset: 2}
+		rc.back = root.BackPressure{Link: port, Kind: schema.RootIncast, Use: 100}
+		half := g.Capacity(port) / 2 * 60
+		for i, host := range []string{"host1", "host2"} {
+			j := &job{Job: schema.Job{ID: host, Nodes: []string{host}}, traffic: &traffic{}, now: moves{interval: s.work.interval, all: half, files: half}}
+			j.place(g)
+			j.lost = loss{s.work.interval, s.began(rc), lost * float64(i)}
+			rc.jobs = append(rc.jobs, suspect{job: j, known: true, file: true, filesKnown: true})
+		}
+		if got := s.unable(rc, &rc.jobs[0], p); (got == 0) != (lost > 0) {
+			t.Errorf("%.1f against a job while the other lost %g", got, lost)
 		}
 	}
 }

@@ -67,6 +67,30 @@ func TestANodeThatGetsLessThanItsShareStarves(t *testing.T) {
 	}
 }
 
+// TestANodeThatGetsMoreThanItsShareIsOverloaded: many send to a node of a job at which most of what the job moves arrives. Where as
+// much arrives as the job's exchange brings, or at a node of another, a host may be slow.
+func TestANodeThatGetsMoreThanItsShareIsOverloaded(t *testing.T) {
+	nodes := []string{"1,1,1", "1,1,2", "2,1,1", "2,1,2"}
+	s, rc, j, p := endScene(t, 1, 0, nodes...)
+	share, _ := s.brings(rc, j, 1)
+	arrives := 2 * p.ArrivesMore(rc.drain.Device) // half of it did before
+	for _, c := range []struct {
+		name   string
+		shares float64 // that its exchange brings there, relative to what arrives
+		nodes  []string
+		want   bool
+	}{
+		{"an incast", .3, nodes, true},
+		{"its share arrives", 1, nodes, false},
+		{"another's node", .3, []string{"3,3,3", "3,3,2"}, false},
+	} {
+		s, rc, j, p := endScene(t, 1, c.shares*arrives/share, c.nodes...)
+		if got := s.overloads(rc, &suspect{job: j, known: true}, p); got != c.want {
+			t.Errorf("%s: %v, want %v", c.name, got, c.want)
+		}
+	}
+}
+
 // A job's exchange does not end at a node of no job: only what passes there counts, however much the job grew.
 func TestAnExchangeOnlyPassesWhereNoNodeOfItsIs(t *testing.T) {
 	for _, c := range []struct {

@@ -38,16 +38,18 @@ func (s *Stage) takeTraffic(in []schema.JobTraffic) {
 		if j == nil {
 			continue
 		}
-		ring := s.trafficOf(j)
-		if !ring.listed { // traffic derived from links is not comparable
-			ring.forget(numMeasured)
-			ring.listed = true
+		ring, columns := s.trafficOf(j), [...]*float64{read: t.Read, write: t.Write, rdmaRead: t.RDMARead, rdmaWrite: t.RDMAWrite}
+		for f, bytes := range columns {
+			if bytes != nil && !ring.listed[f] { // traffic derived from links is not comparable
+				ring.forget(feature(f))
+				ring.listed[f] = true
+			}
 		}
 		if s.measured && !ring.known(slot) {
 			s.silentBefore(j, slot)
 		}
 		s.tableSince = min(s.tableSince, slot)
-		for f, bytes := range [...]*float64{read: t.Read, write: t.Write, rdmaRead: t.RDMARead, rdmaWrite: t.RDMAWrite} {
+		for f, bytes := range columns {
 			if bytes != nil {
 				ring.set(feature(f), slot, *bytes)
 				s.measured = true
@@ -57,21 +59,25 @@ func (s *Stage) takeTraffic(in []schema.JobTraffic) {
 	}
 }
 
-// silentBefore sets the traffic of a job to 0 for the slots before its first row in which it ran and the table
-// had rows of others: many sources write no row for zero traffic.
+// silentBefore sets the traffic of a job that its links do not show to 0 for the slots before its first row in which it ran and
+// the table had rows of others: many sources write no row for zero traffic.
 func (s *Stage) silentBefore(j *job, slot int64) {
 	for before := max(s.tableSince, s.clock.slotOf(int64(j.Start))); before < slot; before++ {
 		for f := read; f <= rdmaWrite; f++ {
-			j.traffic.set(f, before, 0)
+			if isMissing(j.traffic.at(f, before)) {
+				j.traffic.set(f, before, 0)
+			}
 		}
 	}
 }
 
-// known reports whether anything was measured up to a slot.
+// known reports whether the table has anything up to a slot.
 func (t *traffic) known(slot int64) bool {
 	for ; slot > t.last-int64(t.length); slot-- {
-		if _, _, known := t.moved(slot); known {
-			return true
+		for f, listed := range t.listed {
+			if listed && !isMissing(t.at(feature(f), slot)) {
+				return true
+			}
 		}
 	}
 	return false

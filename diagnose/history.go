@@ -26,21 +26,24 @@ func isMissing(v float32) bool { return v != v }
 // traffic holds a job's features in ring buffers over the last slots: slot s is at s modulo the length.
 type traffic struct {
 	length int
-	values []float32 // bytes; feature f begins at f*length
-	last   int64     // slot up to which the rings are valid
-	listed bool      // the traffic table has rows of it
+	values []float32         // bytes; feature f begins at f*length
+	last   int64             // slot up to which the rings are valid
+	listed [numMeasured]bool // the traffic table has values of it
 }
 
 func newTraffic(length int, now int64) *traffic {
 	t := &traffic{length: length, values: make([]float32, int(numFeatures)*length), last: now}
-	t.forget(numFeatures)
+	for f := range numFeatures {
+		t.forget(f)
+	}
 	return t
 }
 
-// forget makes the first features missing in all slots.
-func (t *traffic) forget(first feature) {
-	for i := range t.values[:int(first)*t.length] {
-		t.values[i] = missing
+// forget makes a feature missing in all slots.
+func (t *traffic) forget(f feature) {
+	values := t.values[int(f)*t.length:]
+	for i := range values[:t.length] {
+		values[i] = missing
 	}
 }
 

@@ -7,7 +7,7 @@ import (
 )
 
 // deriveTraffic derives job traffic of a slot from the links of the jobs' hosts, on fabrics with directed host links: the
-// bisection cuts and, for jobs without rows in the traffic table, what the nodes sent and received as RDMA writes and
+// bisection cuts and, as far as the traffic table has no values of a job, what the nodes sent and received as RDMA writes and
 // reads, and what left or entered the job as file traffic.
 func (s *Stage) deriveTraffic(snap *schema.Snapshot) {
 	if s.graph.Duplex() {
@@ -34,21 +34,26 @@ func (s *Stage) deriveTraffic(snap *schema.Snapshot) {
 			continue // most hosts did not report
 		}
 		t := s.trafficOf(j)
-		if !t.listed {
-			taken, sent := sumOf(in), sumOf(out)
-			t.set(rdmaRead, s.clock.now, taken)
-			t.set(rdmaWrite, s.clock.now, sent)
-			if whole {
-				came, left := crossed(taken, sent)
-				t.set(read, s.clock.now, came)
-				t.set(write, s.clock.now, left)
-			}
+		taken, sent := sumOf(in), sumOf(out)
+		t.derive(rdmaRead, s.clock.now, taken)
+		t.derive(rdmaWrite, s.clock.now, sent)
+		if whole {
+			came, left := crossed(taken, sent)
+			t.derive(read, s.clock.now, came)
+			t.derive(write, s.clock.now, left)
 		}
 		if len(in) > 1 {
 			exchange, sink := cuts(in, out)
 			t.set(allToAll, s.clock.now, exchange)
 			t.set(manyToOne, s.clock.now, sink)
 		}
+	}
+}
+
+// derive sets a feature of which the traffic table has no values.
+func (t *traffic) derive(f feature, slot int64, bytes float64) {
+	if !t.listed[f] {
+		t.set(f, slot, bytes)
 	}
 }
 

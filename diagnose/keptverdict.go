@@ -19,6 +19,7 @@ type kept struct {
 	because  string // the sentences of its text that give the reason
 	seen     int64  // last slot of the region
 	began    int64  // slot of the onset
+	slower   bool   // a failed part that is up carries less than before
 }
 
 // leastBefore is how many calm intervals before an onset must be remembered to say what is usual, and to keep a new verdict.
@@ -42,7 +43,7 @@ func (s *Stage) hold(rc *regionCase, because string, d *schema.Diagnosis) string
 		if h != nil && h.agrees(d) {
 			began = min(began, h.began) // it only stalls more
 		}
-		s.kept[d.Region] = &kept{time: d.Time, cause: d.Cause, jobs: d.Jobs, failures: d.Failures, root: d.Root, action: d.Action, because: because, seen: s.clock.now, began: began}
+		s.kept[d.Region] = &kept{time: d.Time, cause: d.Cause, jobs: d.Jobs, failures: d.Failures, root: d.Root, action: d.Action, because: because, seen: s.clock.now, began: began, slower: rc.partSlower()}
 		return because
 	}
 	if h == nil {
@@ -180,17 +181,27 @@ func (s *Stage) stands(h *kept) bool {
 			return false
 		}
 	}
-	return !slices.ContainsFunc(h.failures, s.cameBack)
+	return !slices.ContainsFunc(h.failures, func(f schema.NearFailure) bool { return s.cameBack(f, h) })
 }
 
-// cameBack reports whether the last that is remembered of a failed part is that it came back; if it flaps, longer ago than a pause.
-func (s *Stage) cameBack(was schema.NearFailure) bool {
+// partSlower reports whether the link that a region waits for carries less than before its onset, and is or was a failed part.
+func (rc *regionCase) partSlower() bool {
+	return (rc.back.Slower || rc.neck.Slower) && slices.ContainsFunc(rc.failures, func(f nearFailure) bool { return slices.Contains(f.links, rc.slowLink()) })
+}
+
+// cameBack reports whether the last that is remembered of a part that a verdict blames is that it came back; if it flaps, longer ago
+// than a pause. A verdict given after that, on a link that carries less since, blames what is left, such as a lost lane.
+func (s *Stage) cameBack(was schema.NearFailure, h *kept) bool {
+	since := was.Time
+	if h.slower {
+		since = max(since, h.time)
+	}
 	failed := failure{Failure: schema.Failure{Device: was.Device, Port: was.Port}}
 	failed.place(s.graph)
 	part := failed.part()
 	for i := len(s.failures) - 1; i >= 0; i-- {
 		if f := &s.failures[i]; f.part() == part {
-			return !f.broke() && f.Time > was.Time && (f.times < 2 || s.clock.now-s.clock.slotOf(int64(f.Time)) > longPause)
+			return !f.broke() && f.Time > since && (f.times < 2 || s.clock.now-s.clock.slotOf(int64(f.Time)) > longPause)
 		}
 	}
 	return false

@@ -15,8 +15,9 @@ import (
 // form is the version of the stage's saved state, oldestForm the first that is still read. The others are the first versions with
 // some content: formOfKept kept verdicts, formOfMeans the means of scores, formOfNecks the link that lost rate, formOfOutages the
 // counts of outages, formOfRoots the roots of the last intervals and the onsets of kept verdicts, formOfParts the part of others in
-// a region, formOfFloor what a fabric's readings stand for, formOfListed which jobs the traffic table has.
-const form, oldestForm, formOfKept, formOfMeans, formOfNecks, formOfOutages, formOfRoots, formOfParts, formOfFloor, formOfListed = 9, 1, 2, 3, 4, 5, 6, 7, 8, 9
+// a region, formOfFloor what a fabric's readings stand for, formOfListed which jobs the traffic table has, formOfColumns which of
+// their columns, and whether the failed part of a kept verdict carries less.
+const form, oldestForm, formOfKept, formOfMeans, formOfNecks, formOfOutages, formOfRoots, formOfParts, formOfFloor, formOfListed, formOfColumns = 10, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10
 
 var savedFormat = codec.Format{Mark: "DIAG", Version: form, Oldest: oldestForm}
 
@@ -155,6 +156,9 @@ func (k *kept) code(c *codec.Coder) {
 	} else {
 		k.began = k.seen
 	}
+	if c.Version() >= formOfColumns {
+		c.Bool(&k.slower)
+	}
 }
 
 // codeRoot saves a root without its link, which depends on the version of the fabric.
@@ -260,10 +264,17 @@ func (s *Stage) codeTraffic(c *codec.Coder, j *job) {
 	}
 	if c.Reading() {
 		j.traffic = newTraffic(s.trafficLength(), s.clock.now)
-		j.traffic.listed = s.measured
 	}
-	if c.Version() >= formOfListed {
-		c.Bool(&j.traffic.listed)
+	listed := s.measured
+	if c.Version() == formOfListed {
+		c.Bool(&listed)
+	}
+	for f := range j.traffic.listed {
+		if c.Version() >= formOfColumns {
+			c.Bool(&j.traffic.listed[f])
+		} else {
+			j.traffic.listed[f] = listed
+		}
 	}
 	for f := range numFeatures {
 		values := make([]uint32, 0, s.trafficLength())

@@ -91,10 +91,10 @@ func (s *Stage) rate(rc *regionCase, c *suspect, p *root.Pressure) {
 		}
 	}
 	c.score = jobBias + jobSpace*space + time*(.3+.7*min(1, 2*space)) + jobBurden*c.burden + jobGrowth*c.growth*rc.grown(s.graph.Duplex())*(1-rc.moved)
-	switch explains := s.explains(rc, c); {
+	switch explains := s.explains(rc, c, p); {
 	case explains > 0:
 		c.score += explains
-	case rc.load > 0 && rc.load < fallen && !rc.flooded && !rc.fuller():
+	case rc.load > 0 && rc.load < fallen && !rc.flooded && !rc.fuller() && !s.receives(rc, c):
 		c.score -= loadFell
 	}
 	switch {

@@ -1,6 +1,9 @@
 package diagnose
 
-import "github.com/giverny/giverny/schema"
+import (
+	"github.com/giverny/giverny/diagnose/root"
+	"github.com/giverny/giverny/schema"
+)
 
 // A region without an onset, older than what is remembered or present in the first interval, has no evidence by time. Only its load
 // tells whose it is.
@@ -12,9 +15,10 @@ const explainedStall, explainedLoad = .9, .8
 // explains is the score of a job whose traffic accounts for a region without an onset, alone or with that of other jobs. If the
 // others move too little, it is a job's without traffic data: with directed links the only such job there, on a grid one on whose own
 // ground the region lies. What a slow link or host holds up is no job's, and a tree of held-back traffic on a grid may be a slow
-// host's; a kept verdict from when the onset was known knows more. 0: it does not account for it.
-func (s *Stage) explains(rc *regionCase, c *suspect) float64 {
-	isHeldUp := rc.back.Cannot || rc.back.Kind == schema.RootSlowReceiver || rc.drain.IsCertain()
+// host's unless it ends at the job's node and brings it much; a kept verdict from when the onset was known knows more. 0: it does not
+// account for it.
+func (s *Stage) explains(rc *regionCase, c *suspect, p *root.Pressure) float64 {
+	isHeldUp := rc.back.Cannot || rc.back.Kind == schema.RootSlowReceiver || rc.drain.IsCertain() && !s.overloads(rc, c, p)
 	if h := s.kept[rc.region.ID]; !s.work.loads || rc.onset >= 0 || isHeldUp || h != nil && h.cause.Class != schema.CauseUnknown {
 		return 0
 	}

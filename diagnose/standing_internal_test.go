@@ -46,7 +46,7 @@ func TestWhoseAStandingRegionIs(t *testing.T) {
 			s.kept = map[uint64]*kept{7: {cause: schema.Cause{Class: c.kept}}}
 		}
 		rc := &regionCase{region: &schema.Region{ID: 7}, onset: c.onset, back: c.back, jobs: c.jobs}
-		if got := s.explains(rc, &rc.jobs[0]); got != c.want {
+		if got := s.explains(rc, &rc.jobs[0], nil); got != c.want {
 			t.Errorf("%s: %g for the job, want %g", name, got, c.want)
 		}
 	}
@@ -95,7 +95,7 @@ func TestWhoseAStandingRegionIsOnATorus(t *testing.T) {
 		if s.work.tenants[from] = nil; c.theirs {
 			s.work.tenants[from] = []*job{other}
 		}
-		if got := s.explains(rc, &rc.jobs[0]); got != c.want {
+		if got := s.explains(rc, &rc.jobs[0], u.p); got != c.want {
 			t.Errorf("%s: %g for the job, want %g", name, got, c.want)
 		}
 	}

@@ -36,18 +36,18 @@ func (s *Stage) unable(rc *regionCase, c *suspect, p *root.Pressure) float64 {
 		}
 		return addsTooLittle(grew/interval, s.averaged(rc, p).ArrivesMore(end))
 	}
-	least, enough := culpritShare, enoughShare
+	least, enough, carries := culpritShare, enoughShare, rc.carries
 	if most := s.boundOn(c.job, rc.fullest, c.file || !c.filesKnown, p); most.known {
 		enough = enoughBound
 		all, was = min(all, most.now*interval), min(was, most.before*interval)
 	}
 	if c.file && s.endsAtNoJob(rc) {
-		least, enough = addedShare, addedEnough
+		least, enough, carries = addedShare, addedEnough, max(1, carries-s.displaced(rc, c.job)/interval)
 	}
 	short := func(bytes, of float64) float64 {
 		return min(1, max(0, (enough-bytes/interval/of)/(enough-least)))
 	}
-	against := jobTooLittle * short(all, rc.carries)
+	against := jobTooLittle * short(all, carries)
 	if rc.more > grownShare*rc.carries {
 		against = max(against, jobGrewTooLittle*short(all-was, rc.more))
 	}
@@ -68,9 +68,9 @@ func addsTooLittle(adds, more float64) float64 {
 }
 
 // receives reports whether the root is the full port to a host of this job alone, which moves enough to fill it: that load is the
-// job's, even if its total did not grow, as its other traffic is held up.
+// job's, even if neither its total nor the port's load grew, as its other traffic is held up and the port was full before.
 func (s *Stage) receives(rc *regionCase, c *suspect) bool {
-	if rc.back.Kind != schema.RootIncast || !c.known || rc.more <= grownShare*rc.carries {
+	if rc.back.Kind != schema.RootIncast || !c.known {
 		return false
 	}
 	_, host := s.graph.Ends(rc.back.Link)
@@ -79,6 +79,18 @@ func (s *Stage) receives(rc *regionCase, c *suspect) bool {
 	}
 	all, _ := s.lately(c.job)
 	return all*1e9/float64(s.clock.duration) >= enoughShare*rc.carries
+}
+
+// displaced is the traffic with files, bytes, of the jobs that lost traffic at the onset of a region: a culprit leaves them the rest
+// of a full port that they share.
+func (s *Stage) displaced(rc *regionCase, culprit *job) (bytes float64) {
+	for i := range rc.jobs {
+		if j := rc.jobs[i].job; j != culprit && s.lostBy(rc, j) >= smallLoss {
+			_, files := s.lately(j)
+			bytes += files
+		}
+	}
+	return bytes
 }
 
 // endsAtNoJob reports whether the root is the full port to a host without a job: what arrives there is file traffic, of any job.
