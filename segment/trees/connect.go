@@ -57,11 +57,11 @@ func (t *trees) appendList(l int32, hasGaps bool) {
 	}
 }
 
-// mostStalled returns the first of the most stalled nodes, or -1.
+// mostStalled returns the most stalled node, or -1.
 func (t *trees) mostStalled(nodes []int32) int32 {
 	best := int32(-1)
 	for _, j := range nodes {
-		if best < 0 || t.stall[j] > t.stall[best] {
+		if best < 0 || t.stall[j] > t.stall[best] || t.stall[j] == t.stall[best] && t.isHotter(j, best) {
 			best = j
 		}
 	}

@@ -36,7 +36,7 @@ func (c *causes) joinLeaning(t *trees, s *sinks, h *shares) (joined bool) {
 		if j < 0 || t.stall[j] < leanRatio*t.stall[i] {
 			j = h.hottestBeyond(t, i, own)
 		}
-		if j >= 0 && t.stall[j] >= leanRatio*t.stall[i] && h.main(j) >= 0 {
+		if j >= 0 && t.stall[j] >= leanRatio*t.stall[i] && h.main(j) >= 0 && !t.isAcrossSaddle(i, j) {
 			c.votes = append(c.votes, vote{own, h.main(j), 1})
 		}
 	}

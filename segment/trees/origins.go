@@ -129,7 +129,7 @@ func (t *trees) findSinks() {
 	for _, d := range t.entered {
 		unexplained := 0
 		for _, i := range t.into.of(d) {
-			if t.isUnexplained(i) {
+			if t.waitsForFull(i) {
 				unexplained++
 			}
 		}
@@ -137,7 +137,7 @@ func (t *trees) findSinks() {
 			continue
 		}
 		for _, i := range t.into.of(d) {
-			if !t.port[i] && t.isUnexplained(i) {
+			if !t.port[i] && t.waitsForFull(i) {
 				t.sink[i] = d
 			}
 		}
@@ -147,6 +147,13 @@ func (t *trees) findSinks() {
 // isClearlyAbove reports whether a stall is above another by the factor and the deviations that make a root.
 func (t *trees) isClearlyAbove(stall, other float64) bool {
 	return stall >= clearFactor*other && stall-other >= clearSigmas*t.noise.sigma(stall)
+}
+
+// waitsForFull reports whether a link seems to wait for a port that is full but not stalled, as no other explains it. The
+// link of a host may stall more than the uplinks that it waits for, since they are shared with other traffic: that is no
+// saddle.
+func (t *trees) waitsForFull(i int32) bool {
+	return t.isUnexplained(i) || !t.fromHost(i) && t.isAcrossSaddle(i, t.hottestAfter(i))
 }
 
 func (t *trees) isUnexplained(i int32) bool {
