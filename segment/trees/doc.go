@@ -27,6 +27,7 @@
 //
 //	2. Where does the chain of waiting end? At a sink: a switch with a full port, or an odd link.
 //	origins.go           ports that are sinks of their own; nodes that wait for nothing that stalls
+//	saddles.go           where stall falls and then rises, something else begins
 //	twins.go             two ports of one leaf that stall equally
 //	slow.go              slow links between switches
 //	ranks.go             nodes in the order of waiting
