@@ -93,6 +93,7 @@ func runDemo(cmd *cobra.Command, cfg config.Config, f demoFlags) (err error) {
 	defer logs.Flush(log)
 	entry := config.DefaultFabric()
 	entry.Name, entry.Topology, entry.Partition, entry.Analysis.Window.Interval = script.Fabric.Name, script.Fabric.Topology, 0, script.Interval
+	entry.Analysis.CompleteWithin = 0 // nothing is late in a story
 	cfg.Fabrics = []config.Fabric{entry}
 	cfg.Kafka.Embedded, cfg.Kafka.Client.Brokers = true, nil
 	cfg.Store.Embedded, cfg.Store.Server = true, store.ServerConfig{}
