@@ -353,7 +353,7 @@ func TestASourceWithNothingToRead(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		source := &fake{}
 		r := newRig(t, source, nil)
-		r.run(t, 5*time.Second)
+		r.run(t, 5500*time.Millisecond) // this run and the next end between two polls
 		if state := r.poller.State(); state != "nothing read in the last poll: 0 devices listed, 0 failed" {
 			t.Errorf("state %q", state)
 		}
