@@ -54,7 +54,7 @@ const (
 const recurringPause = 4 * leastRewindPause
 
 // logRewind logs a rewind. Of those that recur it logs the first only, with what they cost: an agent that is always late
-// would fill the log for as long as nobody mends it.
+// would fill the log until it is repaired.
 func (c *completion) logRewind(log *slog.Logger, back *rewind) {
 	switch {
 	case !c.recurring:
