@@ -109,11 +109,30 @@ func TestConfigIsChecked(t *testing.T) {
 		"method":        func(c *analysis.Config) { c.Segment.Method = "guess" },
 		"gap_intervals": func(c *analysis.Config) { c.Track.GapIntervals = -1 },
 		"hot_percent":   func(c *analysis.Config) { c.Hot.ListPercent = 1 },
+		"min_coverage":  func(c *analysis.Config) { c.MinCoverage = 1.01 },
 	} {
 		cfg := analysis.DefaultConfig()
 		edit(&cfg)
 		if _, err := analysis.New(newGraph(t, "torus:4x4"), cfg); err == nil || !strings.Contains(err.Error(), name) {
 			t.Errorf("%s: error %v", name, err)
+		}
+	}
+}
+
+func TestRangesOfOutages(t *testing.T) {
+	const week = 7 * 24 * time.Hour
+	for _, c := range []struct {
+		outages analysis.Outages
+		ok      bool
+	}{
+		{analysis.Outages{}, true}, {analysis.Outages{Hold: time.Hour, CompleteWithin: week}, true},
+		{analysis.Outages{Hold: -1}, false}, {analysis.Outages{Hold: time.Hour + 1}, false},
+		{analysis.Outages{CompleteWithin: -1}, false}, {analysis.Outages{CompleteWithin: week + 1}, false},
+	} {
+		cfg := analysis.DefaultConfig()
+		cfg.Outages = c.outages
+		if err := cfg.Validate(); (err == nil) != c.ok {
+			t.Errorf("%+v: %v", c.outages, err)
 		}
 	}
 }
