@@ -109,7 +109,6 @@ func TestConfigIsChecked(t *testing.T) {
 		"method":        func(c *analysis.Config) { c.Segment.Method = "guess" },
 		"gap_intervals": func(c *analysis.Config) { c.Track.GapIntervals = -1 },
 		"hot_percent":   func(c *analysis.Config) { c.Hot.ListPercent = 1 },
-		"min_coverage":  func(c *analysis.Config) { c.MinCoverage = 1.01 },
 	} {
 		cfg := analysis.DefaultConfig()
 		edit(&cfg)
@@ -119,20 +118,20 @@ func TestConfigIsChecked(t *testing.T) {
 	}
 }
 
-func TestRangesOfOutages(t *testing.T) {
+func TestRangesOfValues(t *testing.T) {
 	const week = 7 * 24 * time.Hour
 	for _, c := range []struct {
-		outages analysis.Outages
-		ok      bool
+		hold, within time.Duration
+		coverage     float64
+		ok           bool
 	}{
-		{analysis.Outages{}, true}, {analysis.Outages{Hold: time.Hour, CompleteWithin: week}, true},
-		{analysis.Outages{Hold: -1}, false}, {analysis.Outages{Hold: time.Hour + 1}, false},
-		{analysis.Outages{CompleteWithin: -1}, false}, {analysis.Outages{CompleteWithin: week + 1}, false},
+		{0, 0, 0, true}, {time.Hour, week, 1, true}, {-1, 0, 0, false}, {time.Hour + 1, 0, 0, false}, {0, -1, 0, false}, {0, week + 1, 0, false},
+		{0, 0, -0.01, false}, {0, 0, 1.01, false},
 	} {
 		cfg := analysis.DefaultConfig()
-		cfg.Outages = c.outages
+		cfg.Hold, cfg.CompleteWithin, cfg.MinCoverage = c.hold, c.within, c.coverage
 		if err := cfg.Validate(); (err == nil) != c.ok {
-			t.Errorf("%+v: %v", c.outages, err)
+			t.Errorf("%+v: %v", c, err)
 		}
 	}
 }
