@@ -208,9 +208,7 @@ func (s *sink) sum() {
 	}
 }
 
-const (
-	levelDeviations = 3 // tolerance of a link at the level of its leaf
-)
+const levelDeviations = 3 // tolerance of a link at the level of its leaf
 
 // measureLevel finds the level of the links that wait at a sink, and whether its hosts send, too.
 func (s *sinks) measureLevel(t *trees, x *sink) {
