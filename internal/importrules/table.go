@@ -123,7 +123,7 @@ var Architecture = []Row{
 	{Package: "search/engine", May: []string{"collectors/ethtool", "internal/coprocess", "internal/perftest", "internal/retry", "internal/settings", "search", "search/simulated"}},
 	{Package: "search/engine/enginetest", May: []string{"search", "search/simulated"}, Kind: Testing},
 	{Package: "search/run", May: []string{"internal/atomicfile", "search", "search/engine"}, Tests: []string{"collectors/ibsysfs", "search/simulated"}},
-	{Package: "search/report", May: []string{"search"}, Kind: Pure},
+	{Package: "search/report", May: []string{"internal/svg", "search"}, Kind: Pure},
 	{Package: "search/bench", May: []string{"search"}, Tests: []string{"search/simulated"}, Kind: Pure},
 	{Package: "search/bench/cmd", May: []string{"search", "search/bench", "search/simulated"}},
 
@@ -135,7 +135,7 @@ var Architecture = []Row{
 	{Package: "collective/flightrecorder", May: []string{"collective"}, Kind: Pure},
 	{Package: "collective/nccl", May: []string{"collective"}, Kind: Pure},
 	{Package: "collective/simulated", May: []string{"collective"}, Kind: Pure},
-	{Package: "collective/draw", May: []string{"collective"}, Kind: Pure},
+	{Package: "collective/draw", May: []string{"collective", "internal/svg"}, Kind: Pure},
 	{Package: "collective/vedrfolnir", May: []string{"collective"}},
 	{Package: "collective/records", May: []string{"collective", "collective/flightrecorder", "collective/nccl", "collective/simulated", "collective/vedrfolnir"}},
 	{Package: "collective/watch", May: []string{"collective", "collective/records", "collective/report", "collectors/nodes", "internal/atomicfile", "internal/plural"}},
@@ -152,7 +152,7 @@ var Architecture = []Row{
 	{Package: "store/engine/readonly", May: []string{"internal/secret", "internal/tlsfile"}},
 	{Package: "store/engine/enginetest", May: []string{"store/engine", "store/engine/chdb"}, Kind: Testing},
 
-	{Package: "report", May: []string{"store/read"}, Tests: []string{"store"}},
+	{Package: "report", May: []string{"internal/svg", "store/read"}, Tests: []string{"store"}},
 
 	// Actions on the results, outside of this program.
 	{Package: "feedback", May: []string{"collectors/nodes", "feedback/...", "topology"}, Tests: []string{"internal/secret"}},
@@ -199,6 +199,7 @@ var Architecture = []Row{
 	{Package: "internal/reload"},
 	{Package: "internal/retry"},
 	{Package: "internal/settings", May: []string{"internal/yamldoc"}},
+	{Package: "internal/svg", Kind: Pure},
 	{Package: "internal/table", Kind: Pure},
 	{Package: "internal/tlsfile", May: []string{"internal/reload"}},
 	{Package: "internal/yamldoc", Kind: Pure},
