@@ -142,13 +142,13 @@ var Architecture = []Row{
 	{Package: "collective/report", May: []string{"collective", "simulate/routing", "topology"}, Kind: Pure},
 
 	// Storage, and the engine in a child process.
-	{Package: "store", May: []string{"collective", "collective/report", "hostping", "hostping/order", "topology", "internal/fence", "internal/retry", "internal/secret", "internal/tlsfile"}, Tests: []string{"store/engine"}},
+	{Package: "store", May: []string{"collective", "collective/report", "hostping", "hostping/order", "internal/fence", "internal/retry", "internal/secret", "internal/sqlquote", "internal/tlsfile", "topology"}, Tests: []string{"store/engine"}},
 	{Package: "store/engine", May: []string{"internal/dirlock", "internal/retry", "store/engine/..."}},
 	{Package: "store/bench", May: []string{"store/read"}},
 	{Package: "store/bench/cmd", May: []string{"store", "store/bench", "store/engine", "store/read"}},
 	{Package: "store/read", May: []string{"collective", "collective/report", "hostping", "hostping/order", "store", "topology"}, Tests: []string{"hostping/run", "hostping/simulated", "store/engine"}},
 	{Package: "store/engine/chdb"},
-	{Package: "store/engine/httpapi", May: []string{"store/engine/chdb"}},
+	{Package: "store/engine/httpapi", May: []string{"internal/sqlquote", "store/engine/chdb"}},
 	{Package: "store/engine/readonly", May: []string{"internal/secret", "internal/tlsfile"}},
 	{Package: "store/engine/enginetest", May: []string{"store/engine", "store/engine/chdb"}, Kind: Testing},
 
@@ -199,6 +199,7 @@ var Architecture = []Row{
 	{Package: "internal/reload"},
 	{Package: "internal/retry"},
 	{Package: "internal/settings", May: []string{"internal/yamldoc"}},
+	{Package: "internal/sqlquote", Kind: Pure},
 	{Package: "internal/svg", Kind: Pure},
 	{Package: "internal/table", Kind: Pure},
 	{Package: "internal/tlsfile", May: []string{"internal/reload"}},
