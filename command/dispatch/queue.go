@@ -95,20 +95,3 @@ func (q *Queue) Each(ctx context.Context, plan func(context.Context, schema.Diag
 		}
 	}
 }
-
-// Daily counts the launches per fabric within a day. It is not safe for concurrent use.
-type Daily map[string][]time.Time
-
-// Day is the period that Daily counts over.
-const Day = 24 * time.Hour
-
-// Add records a launch at now.
-func (d Daily) Add(fabric string, now time.Time) { d[fabric] = append(d[fabric], now) }
-
-// Count returns the number of launches within the day before now.
-func (d Daily) Count(fabric string, now time.Time) int {
-	for len(d[fabric]) > 0 && now.Sub(d[fabric][0]) >= Day {
-		d[fabric] = d[fabric][1:]
-	}
-	return len(d[fabric])
-}

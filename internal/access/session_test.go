@@ -115,7 +115,7 @@ func TestTokensAreReadAgain(t *testing.T) {
 		if err := os.WriteFile(g.file, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		g.now = g.now.Add(2 * recheck)
+		g.now = g.now.Add(2 * time.Second)
 	}
 	was, err := os.ReadFile(g.file)
 	if err != nil {
@@ -136,7 +136,7 @@ func TestTokensAreReadAgain(t *testing.T) {
 	if err := os.Remove(g.file); err != nil {
 		t.Fatal(err)
 	}
-	g.now = g.now.Add(2 * recheck)
+	g.now = g.now.Add(2 * time.Second)
 	if got := codes(); got != [2]int{401, 401} {
 		t.Errorf("without the file: %v", got)
 	}
