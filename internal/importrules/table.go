@@ -36,10 +36,10 @@ var Architecture = []Row{
 	{Package: "collectors/...", May: []string{"collectors", "internal/boot", "internal/bounded", "internal/retry", "topology"}, Tests: []string{"ingest/window"}},
 	{Package: "collectors/nodes", May: []string{"topology"}, Kind: Pure},
 	{Package: "collectors/jobline", May: []string{"collectors/nodes"}, Kind: Pure},
-	{Package: "collectors/feeds", May: []string{"collectors/nodes", "internal/atomicfile", "internal/retry"}, Tests: []string{"topology"}},
-	{Package: "collectors/jobs", May: []string{"collectors/feeds", "collectors/jobline", "collectors/nodes", "internal/csvfault", "internal/incluster", "internal/secret", "internal/tlsfile", "topology"}, Tests: []string{"internal/test/slurm"}},
+	{Package: "collectors/feeds", May: []string{"collectors/nodes", "internal/atomicfile", "internal/bounded", "internal/retry"}, Tests: []string{"topology"}},
+	{Package: "collectors/jobs", May: []string{"collectors/feeds", "collectors/jobline", "collectors/nodes", "internal/bounded", "internal/csvfault", "internal/incluster", "internal/secret", "internal/tlsfile", "topology"}, Tests: []string{"internal/test/slurm"}},
 	{Package: "collectors/failures", May: []string{"collectors/feeds"}, Tests: []string{"collectors/nodes", "internal/test/ibsim", "topology"}},
-	{Package: "collectors/traffic", May: []string{"collectors/feeds", "internal/csvfault"}},
+	{Package: "collectors/traffic", May: []string{"collectors/feeds", "internal/bounded", "internal/csvfault"}},
 	{Package: "collectors/registry", May: []string{"collectors/..."}},
 	{Package: "collectors/collectortest", May: []string{"collectors"}, Kind: Testing},
 
@@ -138,7 +138,7 @@ var Architecture = []Row{
 	{Package: "collective/draw", May: []string{"collective", "internal/svg"}, Kind: Pure},
 	{Package: "collective/vedrfolnir", May: []string{"collective"}},
 	{Package: "collective/records", May: []string{"collective", "collective/flightrecorder", "collective/nccl", "collective/simulated", "collective/vedrfolnir"}},
-	{Package: "collective/watch", May: []string{"collective", "collective/records", "collective/report", "collectors/nodes", "internal/atomicfile", "internal/plural"}},
+	{Package: "collective/watch", May: []string{"collective", "collective/records", "collective/report", "collectors/nodes", "internal/atomicfile", "internal/bounded", "internal/plural"}},
 	{Package: "collective/report", May: []string{"collective", "simulate/routing", "topology"}, Kind: Pure},
 
 	// Storage, and the engine in a child process.
@@ -162,7 +162,7 @@ var Architecture = []Row{
 	{Package: "feedback/record"},
 	{Package: "feedback/reconcile", May: []string{"feedback/policy", "feedback/record", "internal/atomicfile", "internal/dirlock", "internal/retry"}},
 	{Package: "feedback/slurm", May: []string{"feedback/policy", "feedback/reconcile", "internal/bounded", "internal/secret", "internal/tlsfile"}},
-	{Package: "feedback/kubernetes", May: []string{"command/safety", "feedback/policy", "feedback/reconcile", "feedback/record", "internal/incluster", "internal/secret", "internal/tlsfile"}},
+	{Package: "feedback/kubernetes", May: []string{"command/safety", "feedback/policy", "feedback/reconcile", "feedback/record", "internal/bounded", "internal/incluster", "internal/secret", "internal/tlsfile"}},
 	{Package: "feedback/webhook", May: []string{"feedback/notice", "feedback/record", "internal/atomicfile", "internal/dirlock", "internal/retry", "internal/secret", "internal/tlsfile"}},
 	{Package: "feedback/alertmanager", May: []string{"feedback/notice", "feedback/record", "internal/plural", "internal/secret", "internal/tlsfile"}},
 

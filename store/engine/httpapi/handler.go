@@ -239,7 +239,13 @@ var parameterEscaper = strings.NewReplacer(`\`, `\\`, "\t", `\t`, "\n", `\n`)
 // it: unclassified text must not run.
 func syntaxError(session *chdb.Session, sql string) error {
 	explain := chdb.Statement{SQL: "SELECT formatQuery({sql:String})", Format: "Null", Params: map[string]string{"sql": parameterEscaper.Replace(sql)}}
-	if err := session.Query(explain, func([]byte) error { return nil }); err != nil {
+	err := session.Query(explain, func([]byte) error { return nil })
+	if exception, ok := errors.AsType[*chdb.Exception](err); ok {
+		if text, _, ours := strings.Cut(exception.Text, ": In scope SELECT formatQuery("); ours {
+			return &chdb.Exception{Code: exception.Code, Text: text + ". (SYNTAX_ERROR)"}
+		}
+	}
+	if err != nil {
 		return err
 	}
 	return chdb.NewException(62, "SYNTAX_ERROR", "Syntax error: the text is not a single statement")
