@@ -9,9 +9,9 @@ import (
 	"github.com/giverny/giverny/schema"
 )
 
-// ConsiderAgain is the hold-off time of a root after it was considered, whether acted on or not, since diagnoses
+// considerAgain is the hold-off time of a root after it was considered, whether acted on or not, since diagnoses
 // repeat with every interval.
-const ConsiderAgain = 10 * time.Minute
+const considerAgain = 10 * time.Minute
 
 // Queue delivers diagnoses of slow hosts one at a time. It is a sink of results that never blocks and never delays
 // them.
@@ -66,11 +66,11 @@ func (q *Queue) due(key rootKey) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	now := q.now()
-	if last, seen := q.considered[key]; seen && now.Sub(last) < ConsiderAgain {
+	if last, seen := q.considered[key]; seen && now.Sub(last) < considerAgain {
 		return false
 	}
 	for k, at := range q.considered {
-		if now.Sub(at) >= ConsiderAgain {
+		if now.Sub(at) >= considerAgain {
 			delete(q.considered, k)
 		}
 	}

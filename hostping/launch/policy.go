@@ -62,7 +62,7 @@ func (p *Policy) plan(ctx context.Context, d schema.Diagnosis) (dispatch.Launch,
 	}
 	return dispatch.Launch{Agent: plan.Root.Agent, Reason: plan.Request.Reason, ID: plan.Command.ID, Send: func() error {
 		p.quota.Add(d.Fabric, plan.Root.Agent, p.now())
-		_, err := l.Send(ctx, &plan)
+		_, err := l.Send(ctx, &plan.Command, plan.Root.Agent)
 		return err
 	}}, nil
 }

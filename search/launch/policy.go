@@ -53,7 +53,7 @@ func (p *Policy) plan(ctx context.Context, d schema.Diagnosis) (dispatch.Launch,
 	}
 	return dispatch.Launch{Agent: plan.Choice.Agent, Reason: plan.Request.Reason, ID: plan.Command.ID, Send: func() error {
 		p.quota.Add(d.Fabric, key(plan.Choice.Subsystem), p.now())
-		_, err := l.Send(ctx, &plan)
+		_, err := l.Send(ctx, &plan.Command, plan.Choice.Agent)
 		return err
 	}}, nil
 }
