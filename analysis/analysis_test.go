@@ -118,6 +118,24 @@ func TestConfigIsChecked(t *testing.T) {
 	}
 }
 
+func TestRangesOfValues(t *testing.T) {
+	const week = 7 * 24 * time.Hour
+	for _, c := range []struct {
+		hold, within time.Duration
+		coverage     float64
+		ok           bool
+	}{
+		{0, 0, 0, true}, {time.Hour, week, 1, true}, {-1, 0, 0, false}, {time.Hour + 1, 0, 0, false}, {0, -1, 0, false}, {0, week + 1, 0, false},
+		{0, 0, -0.01, false}, {0, 0, 1.01, false},
+	} {
+		cfg := analysis.DefaultConfig()
+		cfg.Hold, cfg.CompleteWithin, cfg.MinCoverage = c.hold, c.within, c.coverage
+		if err := cfg.Validate(); (err == nil) != c.ok {
+			t.Errorf("%+v: %v", c, err)
+		}
+	}
+}
+
 func event(nanos int64, detail string) schema.Event {
 	return schema.Event{TimeNanos: nanos, Fabric: "f", Kind: schema.JobStarted, Detail: detail}
 }

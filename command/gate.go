@@ -62,8 +62,8 @@ type gate struct {
 
 // verdict is the decision about a command.
 type verdict struct {
-	refusal *safety.Refusal // nil: execute it
-	status  schema.CommandStatus
+	refusal *safety.Refusal      // nil: execute it
+	status  schema.CommandStatus // of a refusal
 	// silent refusals are not answered: the command is not for this agent, or already
 	// answered.
 	silent bool
@@ -153,9 +153,6 @@ func (g *gate) permission(c *schema.Command, now schema.Instant) verdict {
 }
 
 func limited(no *safety.Refusal) verdict {
-	if no == nil {
-		return verdict{}
-	}
 	return verdict{refusal: no, status: schema.CommandRefused}
 }
 

@@ -27,11 +27,12 @@ func TestJudge(t *testing.T) {
 		reason safety.Reason           // empty: executed
 		silent bool
 		detail string
+		brief  bool // counted and limited in run time as harmless
 	}{
 		{name: "good"},
-		{name: "dry run", change: func(c *schema.Command, _ *gate) { c.DryRun = true }},
+		{name: "dry run", change: func(c *schema.Command, _ *gate) { c.DryRun = true }, brief: true},
 		{name: "by name", change: func(c *schema.Command, _ *gate) { c.Targets = []string{"gpu-8", "gpu-7"} }},
-		{name: "harmless without a rule", change: func(c *schema.Command, _ *gate) { c.Kind = KindList }},
+		{name: "harmless without a rule", change: func(c *schema.Command, _ *gate) { c.Kind = KindList }, brief: true},
 		{name: "other fabric", change: func(c *schema.Command, _ *gate) { c.Fabric = "g" }, reason: WrongFabric, silent: true},
 		{name: "unknown principal", tamper: func(c *schema.Command) { c.Principal = "root" }, reason: UnknownPrincipal, detail: "add it to command.principals"},
 		{name: "changed", tamper: func(c *schema.Command) { c.Kind = "test.none" }, reason: BadSignature, detail: "the command was modified"},
@@ -51,6 +52,9 @@ func TestJudge(t *testing.T) {
 		{name: "expired, of others", change: func(c *schema.Command, _ *gate) {
 			c.Issued, c.Expires, c.Targets = at(-5*time.Minute), at(-4*time.Minute), []string{"x"}
 		}, reason: Expired, silent: true},
+		{name: "valid for as long as a command may be", change: func(c *schema.Command, _ *gate) { c.Expires = c.Issued + schema.Instant(cfg.MaxValidity) }},
+		{name: "expired, at the tolerance", change: func(c *schema.Command, _ *gate) { c.Issued, c.Expires = at(-time.Minute), at(-cfg.ClockTolerance) }},
+		{name: "from the future, at the tolerance", change: func(c *schema.Command, _ *gate) { c.Issued = at(cfg.ClockTolerance) }},
 		{name: "expired, within the tolerance", change: func(c *schema.Command, _ *gate) { c.Expires = at(-500 * time.Millisecond) }},
 		{name: "from the future", change: func(c *schema.Command, _ *gate) { c.Issued, c.Expires = at(2*time.Minute), at(3*time.Minute) }, reason: FromTheFuture,
 			detail: "issued 2m0s in the future by the clock of gpu-7"},
@@ -61,9 +65,20 @@ func TestJudge(t *testing.T) {
 		{name: "not allowed here", change: func(c *schema.Command, g *gate) { g.agent, c.Targets = "login1", []string{"login1"} }, reason: safety.NotAllowed},
 		{name: "too many", change: func(_ *schema.Command, g *gate) { g.acting.Begin("other", int64(at(0))) }, reason: safety.TooMany, detail: "limits.at_a_time"},
 		{name: "too many, dry run", change: func(c *schema.Command, g *gate) { c.DryRun = true; g.acting.Begin("other", int64(at(0))) }, reason: safety.TooMany},
-		{name: "too many do not hinder a list", change: func(c *schema.Command, g *gate) { c.Kind = KindList; g.acting.Begin("other", int64(at(0))) }},
+		{name: "too many do not hinder a list", change: func(c *schema.Command, g *gate) { c.Kind = KindList; g.acting.Begin("other", int64(at(0))) }, brief: true},
 		{name: "too many lists", change: func(c *schema.Command, g *gate) {
 			c.Kind = KindList
+			for _, id := range []string{"1", "2", "3", "4"} {
+				g.harmless.Begin(id, int64(at(0)))
+			}
+		}, reason: safety.TooMany},
+		{name: "too many lists do not hinder an act", change: func(_ *schema.Command, g *gate) {
+			for _, id := range []string{"1", "2", "3", "4"} {
+				g.harmless.Begin(id, int64(at(0)))
+			}
+		}},
+		{name: "too many dry runs", change: func(c *schema.Command, g *gate) {
+			c.DryRun = true
 			for _, id := range []string{"1", "2", "3", "4"} {
 				g.harmless.Begin(id, int64(at(0)))
 			}
@@ -100,6 +115,13 @@ func TestJudge(t *testing.T) {
 			if c.reason == "" {
 				if v.refusal != nil || !v.authentic {
 					t.Errorf("refused: %+v", v.refusal)
+				}
+				limits, guard := cfg.Limits, g.acting
+				if c.brief {
+					limits, guard = harmlessLimits, g.harmless
+				}
+				if v.runTime != limits.RunTime || g.guardOf(&order) != guard {
+					t.Errorf("may run for %v, want %v", v.runTime, limits.RunTime)
 				}
 				return
 			}

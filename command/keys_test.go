@@ -1,8 +1,14 @@
 package command_test
 
 import (
+	"crypto/ecdh"
+	"crypto/rand"
+	"crypto/x509"
 	"encoding/hex"
+	"encoding/pem"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -52,23 +58,52 @@ func TestKeyFiles(t *testing.T) {
 func TestOtherFilesAreNoKeys(t *testing.T) {
 	const publicKey = "-----BEGIN PUBLIC KEY-----\nMCowBQYDK2VwAyEAGb9ECWmEzf6FQbrBZ9w7lshQhqowtrbLDFw4rXAxZuE=\n-----END PUBLIC KEY-----\n"
 	const rubbish = "-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----\n"
-	for name, text := range map[string]string{"empty": "", "public": publicKey, "rubbish": rubbish} {
+	other, err := ecdh.X25519().GenerateKey(rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	der, err := x509.MarshalPKCS8PrivateKey(other)
+	if err != nil {
+		t.Fatal(err)
+	}
+	x25519 := string(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der}))
+	for name, c := range map[string]struct{ text, err string }{"empty": {"", "holds no PRIVATE KEY"}, "public": {publicKey, "holds no PRIVATE KEY"},
+		"rubbish": {rubbish, "rubbish: "}, "x25519": {x25519, "want Ed25519"}} {
 		path := filepath.Join(t.TempDir(), name)
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		if err := os.WriteFile(path, []byte(c.text), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := command.ReadSigner("operator", path); err == nil || !strings.Contains(err.Error(), "operator") {
+		if _, err := command.ReadSigner("operator", path); err == nil || !strings.Contains(err.Error(), "operator") || !strings.Contains(err.Error(), c.err) {
 			t.Errorf("%s: %v", name, err)
 		}
+		if public, err := command.PublicKey(path); err == nil {
+			t.Errorf("%s: public key %s", name, public)
+		}
 	}
-	if _, err := command.ReadSigner("operator", filepath.Join(t.TempDir(), "none")); err == nil {
-		t.Error("a missing file is a key")
+	missing := filepath.Join(t.TempDir(), "none", "key")
+	if _, err := command.ReadSigner("operator", missing); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("a missing file is a key: %v", err)
+	}
+	if _, err := command.CreateKey(missing); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("a key in a missing directory: %v", err)
+	}
+}
+
+func TestPublicKeysAreWhole(t *testing.T) {
+	whole := public("operator")
+	for name, text := range map[string]string{"short": whole[:40], "long": whole + "AAAA", "with more": whole + "!", "empty": ""} {
+		if _, err := command.NewKeyring([]command.Principal{{Name: "operator", Keys: []string{whole, text}}}); err == nil {
+			t.Errorf("a key that is %s is taken", name)
+		}
 	}
 }
 
 func TestKeysAreNotPrinted(t *testing.T) {
 	key := testKey("water-lilies")
 	signer := command.NewSigner("operator", key)
+	if text := fmt.Sprint(signer); text != "signer operator" {
+		t.Errorf("printed as %q", text)
+	}
 	secret := []string{hex.EncodeToString(key[:8]), strings.ToUpper(hex.EncodeToString(key[:8])), fmt.Sprint([]byte(key[:8]))[1:15], string(key[:8])}
 	for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%x", "%X", "%d", "%q", "%T%v"} {
 		args := []any{signer}

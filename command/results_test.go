@@ -78,7 +78,7 @@ func TestWhichResultsAreAccepted(t *testing.T) {
 		case verified:
 			got = "valid"
 		}
-		if got != c.want {
+		if got != c.want || verified && no != nil {
 			t.Errorf("%s: %s, want %s", name, got, c.want)
 		}
 	}
@@ -87,6 +87,61 @@ func TestWhichResultsAreAccepted(t *testing.T) {
 func TestAnAgentSignsOnlyInItsName(t *testing.T) {
 	if _, err := command.NewSigner("gpu-1", testKey("gpu-1")).SignResult(result("gpu-2")); err == nil || !strings.Contains(err.Error(), "gpu-1") {
 		t.Errorf("gpu-1 signs for gpu-2: %v", err)
+	}
+}
+
+// A result that the audit would refuse is not sent.
+func TestMalformedResultsAreNotPublished(t *testing.T) {
+	for name, c := range map[string]struct {
+		change func(*schema.CommandResult)
+		err    string // none: it is sent
+	}{
+		"as it is":         {func(*schema.CommandResult) {}, ""},
+		"a long id":        {func(r *schema.CommandResult) { r.CommandID = strings.Repeat("x", command.MaxIDBytes) }, ""},
+		"a longer id":      {func(r *schema.CommandResult) { r.CommandID = strings.Repeat("x", command.MaxIDBytes+1) }, "up to 64"},
+		"an id with slash": {func(r *schema.CommandResult) { r.CommandID = "../x" }, "command_id"},
+		"no fabric":        {func(r *schema.CommandResult) { r.Fabric = "" }, "1 to 160 bytes"},
+		"no agent":         {func(r *schema.CommandResult) { r.Agent = "" }, "1 to 160 bytes"},
+		"no status":        {func(r *schema.CommandResult) { r.Status = "finished" }, "status finished is unknown"},
+	} {
+		b, r := newBus(), result("gpu-1")
+		c.change(&r)
+		err := command.Publisher{Sink: b}.Publish(t.Context(), 0, &r)
+		if (err == nil) != (c.err == "") || err != nil && !strings.Contains(strings.ReplaceAll(err.Error(), `"`, ""), c.err) {
+			t.Errorf("%s: %v, want %q", name, err, c.err)
+		}
+		if n := len(b.results(t)); (n == 1) != (c.err == "") {
+			t.Errorf("%s: %d results sent", name, n)
+		}
+	}
+	r := result("gpu-1")
+	if err := (command.Publisher{Sink: newBus(), Signer: command.NewSigner("gpu-2", testKey("gpu-2"))}).Publish(t.Context(), 0, &r); err == nil {
+		t.Error("gpu-2 publishes for gpu-1")
+	}
+}
+
+func TestOutputIsBounded(t *testing.T) {
+	for over, fits := range []bool{true, false} {
+		if _, err := command.Output(strings.Repeat("x", command.MaxOutputBytes-2+over)); (err == nil) != fits {
+			t.Errorf("%d bytes over the limit: %v", over, err)
+		}
+	}
+	if _, err := command.Output(make(chan int)); err == nil {
+		t.Error("a channel is encoded")
+	}
+}
+
+func TestWhetherKeysAreKnown(t *testing.T) {
+	for _, c := range []struct {
+		agents []command.AgentKeys
+		want   bool
+	}{{nil, false}, {listed("refuse").Agents[:1], true}, {listed("refuse").Agents[1:2], true}} {
+		if got := verifier(command.ResultsConfig{Agents: c.agents}).Knows(); got != c.want {
+			t.Errorf("keys of %v: %v", c.agents, got)
+		}
+	}
+	if _, err := command.NewVerifier(command.ResultsConfig{Agents: []command.AgentKeys{{Name: "n1", Keys: []string{"short"}}}}); err == nil {
+		t.Error("a key that is none is taken")
 	}
 }
 

@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -199,6 +201,42 @@ func TestCheckRefuses(t *testing.T) {
 	}
 	if _, err := decode([]byte(good)); err != nil {
 		t.Errorf("the unchanged one: %v", err)
+	}
+}
+
+// Each size may be as large as its limit, and not larger by one.
+func TestSizesAtTheirLimits(t *testing.T) {
+	text := func(n int) string { return strings.Repeat("x", n) }
+	commands := map[string]struct {
+		limit int
+		set   func(c *schema.Command, n int)
+	}{
+		"id":        {command.MaxIDBytes, func(c *schema.Command, n int) { c.ID = text(n) }},
+		"fabric":    {command.MaxNameBytes, func(c *schema.Command, n int) { c.Fabric = text(n) }},
+		"kind":      {command.MaxNameBytes, func(c *schema.Command, n int) { c.Kind = text(n) }},
+		"principal": {command.MaxNameBytes, func(c *schema.Command, n int) { c.Principal = text(n) }},
+		"target":    {command.MaxNameBytes, func(c *schema.Command, n int) { c.Targets = []string{"gpu-*", text(n)} }},
+		"targets":   {command.MaxTargets, func(c *schema.Command, n int) { c.Targets = slices.Repeat([]string{"gpu-*"}, n) }},
+		"arguments": {command.MaxArgumentBytes, func(c *schema.Command, n int) { c.Arguments = json.RawMessage("{" + text(n-2) + "}") }},
+	}
+	for name, field := range commands {
+		for over := range 2 {
+			c := signed(t, "operator", sample())
+			field.set(&c, field.limit+over)
+			if err := command.Check(&c); (err == nil) != (over == 0) || err != nil && !strings.Contains(err.Error(), fmt.Sprint(field.limit)) && name != "kind" && name != "principal" && name != "target" {
+				t.Errorf("%s of %d, limit %d: %v", name, field.limit+over, field.limit, err)
+			}
+		}
+	}
+	c := signed(t, "operator", sample())
+	if c.Expires = c.Issued; command.Check(&c) == nil {
+		t.Error("a command that expires when it is issued is taken")
+	}
+	if c = signed(t, "operator", sample()); command.Check(&c) != nil {
+		t.Error("the sample is refused")
+	}
+	if c.Fabric = "\xff"; command.Check(&c) == nil {
+		t.Error("a fabric that is not UTF-8 is taken")
 	}
 }
 

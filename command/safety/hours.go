@@ -17,10 +17,10 @@ const (
 
 // parseHours parses 22:00-06:00.
 func parseHours(text string) (hours, error) {
-	from, to, ok := strings.Cut(text, "-")
+	from, to, _ := strings.Cut(text, "-")
 	begin, errBegin := time.Parse("15:04", strings.TrimSpace(from))
 	end, errEnd := time.Parse("15:04", strings.TrimSpace(to))
-	if !ok || errBegin != nil || errEnd != nil || begin.Equal(end) {
+	if errBegin != nil || errEnd != nil || begin.Equal(end) {
 		return hours{}, fmt.Errorf("%q: want two times of the day, UTC, such as 22:00-06:00", text)
 	}
 	minutes := func(t time.Time) int64 { return int64(t.Hour()*60 + t.Minute()) }

@@ -52,9 +52,9 @@ func TestHours(t *testing.T) {
 
 func TestBadHoursAreFaults(t *testing.T) {
 	cfg := safety.DefaultConfig()
-	cfg.Allow = []safety.Rule{{Principals: []string{"*"}, Kinds: []string{"*"}, Hours: []string{"22-06", "25:00-01:00", "10:00-10:00", "10:00", ""}, RunTime: -1}}
+	cfg.Allow = []safety.Rule{{Principals: []string{"*"}, Kinds: []string{"*"}, Hours: []string{"22-06", "25:00-01:00", "10:00-10:00", "10:00", "", "10:00-25:00"}, RunTime: -1}}
 	err := cfg.Validate()
-	for _, key := range []string{"hours.0", "hours.1", "hours.2", "hours.3", "hours.4", "allow.0.run_time"} {
+	for _, key := range []string{"hours.0", "hours.1", "hours.2", "hours.3", "hours.4", "hours.5", "allow.0.run_time"} {
 		if err == nil || !strings.Contains(err.Error(), key) {
 			t.Errorf("no fault of %s in %v", key, err)
 		}

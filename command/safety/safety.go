@@ -155,7 +155,7 @@ func Matches(patterns []string, name string) bool {
 		if pattern == "*" { // names may contain slashes
 			return true
 		}
-		ok, err := path.Match(pattern, name)
-		return ok && err == nil
+		ok, _ := path.Match(pattern, name)
+		return ok
 	})
 }

@@ -1,6 +1,7 @@
 package safety_test
 
 import (
+	"cmp"
 	"strings"
 	"testing"
 	"time"
@@ -26,6 +27,7 @@ func TestAllowList(t *testing.T) {
 		{Principals: []string{"operator"}, Kinds: []string{"hostping.*"}, Hosts: []string{"gpu-*"}, RequireDrained: true},
 		{Principals: []string{"ci-*", "operator"}, Kinds: []string{"search.run"}},
 		{Principals: []string{"*"}, Kinds: []string{"hostping.status"}},
+		{Principals: []string{"*"}, Kinds: []string{"search.list"}, Hosts: []string{"*"}},
 	}
 	if err := cfg.Validate(); err != nil {
 		t.Fatal(err)
@@ -41,6 +43,7 @@ func TestAllowList(t *testing.T) {
 		{"mallory", "hostping.status", "login1", true, false},
 		{"mallory", "hostping.probe", "gpu-7", false, false},
 		{"ci-nightly", "search.run", "rack1/gpu-7", true, false},
+		{"ci", "search.list", "rack1/gpu-7", true, false},
 		{"ci", "search.run", "gpu-7", false, false},
 		{"operator", "search.running", "gpu-7", false, false},
 		{"operator", "hostping", "gpu-7", false, false},
@@ -50,6 +53,32 @@ func TestAllowList(t *testing.T) {
 			t.Errorf("%s %s on %s: rule %+v, refusal %v", c.principal, c.kind, c.agent, rule, no)
 		}
 	}
+}
+
+// Of several rules that cover an order, those without require_drained take precedence, then the longest run time,
+// in whichever order they are listed.
+func TestTheOrderOfRulesDoesNotMatter(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		cfg := safety.DefaultConfig()
+		drained, longest := true, time.Duration(0)
+		for range rapid.IntRange(1, 4).Draw(t, "rules") {
+			r := safety.Rule{Principals: []string{"*"}, Kinds: []string{"*"}, RequireDrained: rapid.Bool().Draw(t, "drained"),
+				RunTime: time.Duration(rapid.IntRange(0, 3).Draw(t, "seconds")) * time.Second}
+			cfg.Allow = append(cfg.Allow, r)
+			runTime := cmp.Or(r.RunTime, cfg.Limits.RunTime)
+			switch {
+			case r.RequireDrained == drained:
+				longest = max(longest, runTime)
+			case drained:
+				drained, longest = false, runTime
+			}
+		}
+		cfg.Allow = rapid.Permutation(cfg.Allow).Draw(t, "rules")
+		p, no := safety.New(cfg).Allowed(safety.Order{Principal: "a", Kind: "b", Agent: "c"})
+		if no != nil || p.RequireDrained != drained || p.RunTime != longest {
+			t.Fatalf("%+v, %v; want drained %v, %v", p, no, drained, longest)
+		}
+	})
 }
 
 func TestLimits(t *testing.T) {
@@ -112,11 +141,35 @@ func TestTheHourAgreesWithANaiveCount(t *testing.T) {
 }
 
 func TestValidateNamesEveryFault(t *testing.T) {
-	cfg := safety.Config{Allow: []safety.Rule{{Hosts: []string{"[", ""}}, {Principals: []string{"a["}, Kinds: []string{"*"}}}}
+	cfg := safety.Config{Allow: []safety.Rule{{Hosts: []string{"[", ""}}, {Principals: []string{"a["}, Kinds: []string{"*", "b["}}}}
 	err := cfg.Validate()
-	for _, key := range []string{"allow.0.principals: empty", "allow.0.kinds: empty", "allow.0.hosts.0:", "allow.0.hosts.1:", "allow.1.principals.0:", "limits.at_a_time: 0", "limits.per_hour: 0", "limits.run_time: 0s"} {
+	for _, key := range []string{"allow.0.principals: empty", "allow.0.kinds: empty", "allow.0.hosts.0:", "allow.0.hosts.1:", "allow.1.principals.0:", "allow.1.kinds.1:", "limits.at_a_time: 0", "limits.per_hour: 0", "limits.run_time: 0s"} {
 		if err == nil || !strings.Contains(err.Error(), key) {
 			t.Errorf("no fault of %s in %v", key, err)
+		}
+	}
+}
+
+// Each limit may be as low and as high as stated, and no further.
+func TestTheRangesOfLimits(t *testing.T) {
+	const day = 24 * time.Hour
+	for _, c := range []struct {
+		change func(*safety.Config)
+		ok     bool
+	}{
+		{func(c *safety.Config) { c.Limits.AtATime = 64 }, true}, {func(c *safety.Config) { c.Limits.AtATime = 65 }, false},
+		{func(c *safety.Config) { c.Limits.PerHour = 1 }, true}, {func(c *safety.Config) { c.Limits.PerHour = 3600 }, true},
+		{func(c *safety.Config) { c.Limits.PerHour = 3601 }, false},
+		{func(c *safety.Config) { c.Limits.RunTime = time.Second }, true}, {func(c *safety.Config) { c.Limits.RunTime = time.Second - 1 }, false},
+		{func(c *safety.Config) { c.Limits.RunTime = day }, true}, {func(c *safety.Config) { c.Limits.RunTime = day + 1 }, false},
+		{func(c *safety.Config) { c.Allow[0].RunTime = time.Second }, true}, {func(c *safety.Config) { c.Allow[0].RunTime = time.Second - 1 }, false},
+		{func(c *safety.Config) { c.Allow[0].RunTime = day }, true}, {func(c *safety.Config) { c.Allow[0].RunTime = day + 1 }, false},
+	} {
+		cfg := safety.DefaultConfig()
+		cfg.Allow = []safety.Rule{{Principals: []string{"*"}, Kinds: []string{"*"}}}
+		c.change(&cfg)
+		if err := cfg.Validate(); (err == nil) != c.ok {
+			t.Errorf("%+v: %v", cfg, err)
 		}
 	}
 }

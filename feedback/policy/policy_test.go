@@ -46,7 +46,7 @@ func TestHysteresis(t *testing.T) {
 		score float64
 		want  bool
 	}{
-		{80, false}, {80, true}, {59, true}, {31, true}, {29, true}, {29, true}, {29, true}, {45, true}, // 45 restarts the 5 min
+		{60, false}, {60, true}, {59, true}, {30, true}, {29, true}, {29, true}, {29, true}, {45, true}, // 45 restarts the 5 min
 		{20, true}, {0, true}, {0, true}, {0, true}, {0, true}, {0, false}, {59, false}, {59, false}, {61, false}, {50, false}, {61, false}, {61, true},
 	} {
 		now := int64(at+1) * minute
@@ -111,6 +111,72 @@ func TestUnknown(t *testing.T) {
 	p.Observe(12*minute, scores(map[string]float64{"n1": 90}))
 	if d := p.Decide(12*minute, nil); !slices.Equal(names(d.Mark), []string{"n1"}) {
 		t.Errorf("once they are known again %+v", d)
+	}
+}
+
+// After the scores have been unknown for too long, the marks are relieved at the rate limit, and those being relieved are
+// left alone. A node that waits is reported once.
+func TestReliefOfTheUnknownIsLimited(t *testing.T) {
+	p := policy.New(config(func(c *policy.Config) { c.PerMinute = 2 }))
+	p.Unknown(minute)
+	p.Unknown(11 * minute)
+	marked := map[string]bool{"n1": true, "n2": true, "n3": true, "n4": false}
+	for refusals := 1; refusals >= 0; refusals-- {
+		d := p.Decide(11*minute+int64(refusals), marked)
+		if got := names(d.Relieve); len(got) != 2*refusals || d.Pending != 1 || len(d.Refused) != refusals || refusals == 1 && d.Refused[0].Node != "n3" {
+			t.Errorf("%+v", d)
+		}
+		delete(marked, "n1")
+		delete(marked, "n2")
+	}
+}
+
+// A refusal is reported again after the node was marked in between.
+func TestRefusalsAfterAMark(t *testing.T) {
+	p := policy.New(config(func(c *policy.Config) { c.RaiseAfter, c.PerMinute = 0, 1 }))
+	for at, want := range []struct{ mark, refused string }{{"[n1]", "[n2]"}, {"[]", "[n1]"}, {"[n1]", "[]"}, {"[]", "[n1]"}} {
+		now := int64(at+2) * minute / 2 // every other decision is within the minute
+		p.Observe(now, scores(map[string]float64{"n1": 90, "n2": 80}))
+		d := p.Decide(now, nil) // the marks never take
+		var refused []string
+		for _, r := range d.Refused {
+			refused = append(refused, r.Node)
+		}
+		if fmt.Sprint(names(d.Mark)) != want.mark || fmt.Sprint(refused) != want.refused {
+			t.Errorf("decision %d: marks %v, refuses %v; want %+v", at, names(d.Mark), refused, want)
+		}
+	}
+}
+
+// A node that the scheduler cannot mark costs nothing of the rate limit and is tried again a minute later, or when the
+// clock was set back; the reason is new until the score falls.
+func TestNodesThatCannotBeMarked(t *testing.T) {
+	p := policy.New(config(func(c *policy.Config) { c.RaiseAfter, c.PerMinute = 0, 1 }))
+	if !p.Unmarkable("n9", "gone", 0) {
+		t.Error("a node without a score: the reason is not new")
+	}
+	for _, step := range []struct {
+		at    int64
+		score float64
+		tried bool
+		fresh bool
+	}{
+		{60, 90, true, true}, {61, 90, false, false}, {119, 90, false, false}, {120, 90, true, false}, {100, 90, true, false},
+		{159, 90, false, false}, {160, 20, false, false}, {161, 90, true, true},
+	} {
+		now := step.at * int64(time.Second)
+		p.Observe(now, scores(map[string]float64{"n1": step.score}))
+		tried := len(p.Decide(now, nil).Mark) == 1
+		if tried != step.tried {
+			t.Fatalf("second %d: tried %v", step.at, tried)
+		}
+		if tried && p.Unmarkable("n1", "not_markable", now) != step.fresh {
+			t.Errorf("second %d: the reason is new: %v", step.at, !step.fresh)
+		}
+	}
+	p.Observe(300*int64(time.Second), scores(map[string]float64{"n1": 90}))
+	if d := p.Decide(300*int64(time.Second), nil); len(d.Mark) != 1 || !p.Unmarkable("n1", "unknown_node", 300*int64(time.Second)) {
+		t.Errorf("another reason is not new: %+v", d)
 	}
 }
 
@@ -186,5 +252,28 @@ func TestValidateNamesEveryFault(t *testing.T) {
 	}
 	if cfg := policy.DefaultConfig(); cfg.Validate() != nil || len(cfg.Allow) > 0 {
 		t.Error("by default nothing is allowed")
+	}
+}
+
+// Each value may be as low and as high as stated, and no further.
+func TestTheRangesOfValues(t *testing.T) {
+	for _, c := range []struct {
+		change func(*policy.Config)
+		ok     bool
+	}{
+		{func(c *policy.Config) { c.RaiseAt = 100 }, true}, {func(c *policy.Config) { c.RaiseAt = 100.5 }, false},
+		{func(c *policy.Config) { c.LowerAt = 59.5 }, true}, {func(c *policy.Config) { c.LowerAt = 60 }, false},
+		{func(c *policy.Config) { c.LowerAt = 0.5 }, true}, {func(c *policy.Config) { c.LowerAt = 0 }, false},
+		{func(c *policy.Config) { c.RaiseAfter, c.LowerAfter = 0, 0 }, true}, {func(c *policy.Config) { c.RaiseAfter = -1 }, false},
+		{func(c *policy.Config) { c.LowerAfter = -1 }, false},
+		{func(c *policy.Config) { c.MaxNodes, c.PerMinute, c.RelieveUnknownAfter = 1, 1, 1 }, true}, {func(c *policy.Config) { c.MaxNodes = 0 }, false},
+		{func(c *policy.Config) { c.PerMinute = 0 }, false}, {func(c *policy.Config) { c.RelieveUnknownAfter = 0 }, false},
+		{func(c *policy.Config) { c.Allow = []string{""} }, false},
+	} {
+		cfg := policy.DefaultConfig()
+		c.change(&cfg)
+		if err := cfg.Validate(); (err == nil) != c.ok {
+			t.Errorf("%+v: %v", cfg, err)
+		}
 	}
 }

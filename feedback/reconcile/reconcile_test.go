@@ -214,6 +214,22 @@ func (r *running) audited() string {
 	return b.String()
 }
 
+// metric is the value of a gauge.
+func (r *running) metric(t *testing.T, name string) float64 {
+	t.Helper()
+	families, err := r.metrics.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range families {
+		if f.GetName() == name {
+			return f.GetMetric()[0].GetGauge().GetValue()
+		}
+	}
+	t.Fatalf("no metric %s", name)
+	return 0
+}
+
 func TestMarkAndRelief(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := &fake{t: t, dir: t.TempDir(), nodes: map[string]reconcile.State{"n1": "1", "n2": "2", "n3": "fixed"}, fails: never}
@@ -243,6 +259,82 @@ func TestMarkAndRelief(t *testing.T) {
 			if !strings.Contains(r.audited(), line+"\n") {
 				t.Errorf("the audit has no %q:\n%s", line, r.audited())
 			}
+		}
+	})
+}
+
+// A dry run follows the scores in the audit and the metrics, and changes nothing.
+func TestADryRunChangesNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := &fake{t: t, dir: t.TempDir(), nodes: map[string]reconcile.State{"n1": "1", "n2": "2", "n3": "fixed"}, fails: never}
+		r := start(t, f, func(c *reconcile.Config) { c.DryRun = true })
+		for _, step := range []struct {
+			hot    []string
+			marked float64
+		}{{[]string{"n1", "n3", "gone"}, 1}, {[]string{"n1", "n2"}, 2}, {nil, 0}, {[]string{"n1"}, 1}} {
+			r.score(step.hot...)
+			if got := r.metric(t, "giverny_feedback_marked_nodes"); got != step.marked {
+				t.Errorf("%v: %v nodes would be marked, want %v", step.hot, got, step.marked)
+			}
+		}
+		if err := r.stop(); err != nil {
+			t.Error(err)
+		}
+		const want = "mark n1 done\nmark n2 done\nrelieve n1 done\nrelieve n2 done\nmark n1 done\n"
+		got := r.audited()
+		for _, refused := range []string{"mark n3 refused\n", "mark gone refused\n"} {
+			if !strings.Contains(got, refused) {
+				t.Errorf("the audit has no %q", refused)
+			}
+			got = strings.Replace(got, refused, "", 1)
+		}
+		if got != want || len(f.changed) != 0 {
+			t.Errorf("changed %v; the audit:\n%s", f.changed, got)
+		}
+		for _, a := range r.audit.rows {
+			if !a.DryRun {
+				t.Errorf("%+v is no dry run", a)
+			}
+		}
+	})
+}
+
+// A node on several fabrics gets the highest of its scores.
+func TestTheHighestScoreOfAllFabricsCounts(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := &fake{t: t, dir: t.TempDir(), nodes: map[string]reconcile.State{"n1": "1"}, fails: never}
+		r := start(t, f, nil)
+		for range 20 { // whichever fabric comes first
+			for fabric, score := range map[string]float64{"ib0": 90, "ib1": 10} {
+				r.Take(reconcile.Scores{Fabric: fabric, AtNanos: time.Now().UnixNano(), Nodes: []policy.Score{{Node: "n1", Score: score, Fabric: fabric}}})
+			}
+			time.Sleep(3 * time.Second)
+		}
+		if n := f.changes("n1"); n != 1 || f.all()["n1"] != marked {
+			t.Errorf("changed %d times: %v", n, f.all())
+		}
+		if err := r.stop(); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// If the scheduler lost a mark just before its relief, there is nothing to change, and the node is relieved.
+func TestReliefOfALostMark(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := &fake{t: t, dir: t.TempDir(), nodes: map[string]reconcile.State{"n1": "1"}, fails: never}
+		r := start(t, f, nil)
+		r.score("n1")
+		if got := r.metric(t, "giverny_feedback_pending"); got != 0 {
+			t.Errorf("%v changes pending once it is marked", got)
+		}
+		f.set("n1", "1")
+		r.score()
+		if err := r.stop(); err != nil {
+			t.Error(err)
+		}
+		if got := r.audited(); got != "mark n1 done\nrelieve n1 done\n" || f.changes("n1") != 1 {
+			t.Errorf("changed %d times; the audit:\n%s", f.changes("n1"), got)
 		}
 	})
 }
@@ -290,6 +382,16 @@ func TestAFailingSchedulerIsLeftInPeace(t *testing.T) {
 		if got := f.all(); got["n1"] != marked || r.record.State() != "" {
 			t.Errorf("once it is up: %v, state %q", got, r.record.State())
 		}
+		f.mu.Lock()
+		f.fails, f.calls = func() bool { return true }, 0
+		f.mu.Unlock()
+		r.score()
+		if f.calls < 2 { // after a second, since it has worked in between
+			t.Errorf("%d calls in the 3 s after it fails again", f.calls)
+		}
+		f.mu.Lock()
+		f.fails = never
+		f.mu.Unlock()
 		if err := r.stop(); err != nil {
 			t.Error(err)
 		}
@@ -359,8 +461,8 @@ func TestADamagedJournal(t *testing.T) {
 			}
 			r := start(t, &fake{t: t, dir: dir, fails: never}, nil)
 			synctest.Wait()
-			if err := r.stop(); err == nil || !strings.Contains(err.Error(), "restore them by hand") {
-				t.Errorf("%q: %v", text, err)
+			if err := r.stop(); err == nil || !strings.Contains(err.Error(), "restore them by hand") || !strings.Contains(r.record.State(), "restore them by hand") {
+				t.Errorf("%q: %v, state %q", text, err, r.record.State())
 			}
 		}
 	})

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
+	"math/rand/v2"
 	"slices"
 	"strings"
 	"sync"
@@ -116,8 +118,8 @@ func TestWhatIsLostLeavesOneGap(t *testing.T) {
 		name    string
 		fail    map[int]error // by try
 		rows    int
-		lost    []int // numbers
-		missing uint64
+		lost    []int  // numbers
+		missing uint64 // batches, by their numbers
 	}{
 		{"nothing", nil, 1, nil, 0},
 		{"a batch refused in the middle", map[int]error{3: refused}, 1, []int{3}, 1},
@@ -134,6 +136,19 @@ func TestWhatIsLostLeavesOneGap(t *testing.T) {
 				if err := e.Emit(t.Context(), batch("s", "a", c.rows)); err != nil {
 					faults++
 				}
+			}
+			var whole topic
+			if err := emitter.New(&whole, one).Emit(t.Context(), batch("s", "a", c.rows)); err != nil {
+				t.Fatal(err)
+			}
+			tries := 4 * whole.tries
+			for try, err := range c.fail {
+				if err == broken && c.rows > 1 {
+					tries -= whole.tries - try // the rest of the first batch
+				}
+			}
+			if out.tries != tries || whole.tries < 3 && c.rows > 1 {
+				t.Errorf("%d parts tried, want %d", out.tries, tries)
 			}
 			var want []uint64
 			for n := 1; n <= out.tries; n++ {
@@ -217,6 +232,11 @@ func TestRowsOfEveryKind(t *testing.T) {
 		}, func(d *envelope.Decoder, p []byte) (any, error) { return d.Diagnoses(p, nil) },
 			[]schema.Diagnosis{{Fabric: "f", Metric: schema.CreditStall, Cause: schema.Cause{Class: schema.CauseUnknown}}}},
 	} {
+		broken := errors.New("disk full")
+		failing := topic{fail: func(int) error { return broken }}
+		if err := c.emit(emitter.New(&failing, one)); !errors.Is(err, broken) {
+			t.Errorf("%s that are not sent: error %v", c.kind, err)
+		}
 		var out topic
 		if err := c.emit(emitter.New(&out, one)); err != nil {
 			t.Fatalf("%s: %v", c.kind, err)
@@ -234,16 +254,25 @@ func TestRowsOfEveryKind(t *testing.T) {
 	}
 }
 
+// longJobs are too long for one record.
+func longJobs() (jobs []schema.Job) {
+	for i := range 24 {
+		jobs = append(jobs, schema.Job{Fabric: "f", ID: fmt.Sprint(i), Nodes: longNames(4000)})
+	}
+	return jobs
+}
+
+// longNames are incompressible.
+func longNames(n int) (names []string) {
+	for range n {
+		names = append(names, fmt.Sprintf("%x", rand.Uint64()))
+	}
+	return names
+}
+
 // Rows that are too long for one record take several.
 func TestLongRowsAreHalved(t *testing.T) {
-	var jobs []schema.Job
-	for i := range 24 {
-		j := schema.Job{Fabric: "f", ID: fmt.Sprint(i)}
-		for n := range 4000 {
-			j.Nodes = append(j.Nodes, fmt.Sprintf("%x", uint64(n*i+1)*0x9E3779B97F4A7C15))
-		}
-		jobs = append(jobs, j)
-	}
+	jobs := longJobs()
 	var out topic
 	if err := emitter.New(&out, one).EmitJobs(t.Context(), "f", jobs); err != nil {
 		t.Fatal(err)
@@ -260,6 +289,52 @@ func TestLongRowsAreHalved(t *testing.T) {
 	}
 	if diff := cmp.Diff(jobs, got); diff != "" || len(out.records) < 4 {
 		t.Errorf("%d records; jobs changed:\n%s", len(out.records), diff)
+	}
+}
+
+// An error in any part of long rows ends the emission: what follows is not sent, and the caller knows. No rows are
+// no record.
+func TestErrorsOfLongRows(t *testing.T) {
+	broken := errors.New("disk full")
+	for fail := 1; ; fail++ {
+		out := topic{fail: func(try int) error {
+			if try == fail {
+				return broken
+			}
+			return nil
+		}}
+		err := emitter.New(&out, one).EmitJobs(t.Context(), "f", longJobs())
+		if out.tries < fail {
+			if err != nil || fail < 4 {
+				t.Errorf("%d parts, error %v", out.tries, err)
+			}
+			break
+		}
+		if !errors.Is(err, broken) || out.tries != fail {
+			t.Errorf("part %d fails: error %v, %d tried", fail, err, out.tries)
+		}
+	}
+	bad := []schema.Diagnosis{{Fabric: "f", Cause: schema.Cause{Confidence: math.NaN()}}}
+	var out topic
+	for _, rows := range [][]schema.Diagnosis{bad, append(bad, bad...)} {
+		if err := emitter.New(&out, one).EmitDiagnoses(t.Context(), "f", rows); err == nil {
+			t.Errorf("%d rows that cannot be encoded: no error", len(rows))
+		}
+	}
+	job := func(names int) schema.Job { return schema.Job{Fabric: "f", ID: "1", Nodes: longNames(names)} }
+	for name, c := range map[string]struct {
+		jobs    []schema.Job
+		records int
+		fail    bool
+	}{
+		"none":                       {nil, 0, false},
+		"two in one record":          {[]schema.Job{job(1), job(1)}, 1, false},
+		"one that is too long alone": {[]schema.Job{job(100_000)}, 0, true},
+	} {
+		out.tries = 0
+		if err := emitter.New(&out, one).EmitJobs(t.Context(), "f", c.jobs); (err != nil) != c.fail || out.tries != c.records {
+			t.Errorf("%s: error %v, %d records", name, err, out.tries)
+		}
 	}
 }
 

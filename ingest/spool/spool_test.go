@@ -26,6 +26,7 @@ type spoolUnderTest struct {
 type fataler interface {
 	Helper()
 	Fatal(args ...any)
+	Fatalf(format string, args ...any)
 }
 
 func openSpool(t fataler, config spool.Config) *spoolUnderTest {
@@ -39,7 +40,7 @@ func openSpool(t fataler, config spool.Config) *spoolUnderTest {
 }
 
 // metric returns the value of a counter or gauge, with one reason or without a label.
-func (s *spoolUnderTest) metric(t *testing.T, name, reason string) float64 {
+func (s *spoolUnderTest) metric(t fataler, name, reason string) float64 {
 	t.Helper()
 	families, err := s.metrics.Gather()
 	if err != nil {
@@ -106,20 +107,25 @@ func TestSpoolAgainstTwin(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer os.RemoveAll(base)
-		config := spool.Config{Dir: filepath.Join(base, "0"), MaxBytes: 1 << 12, Fsync: "never"}
+		config := spool.Config{Dir: filepath.Join(base, "0"), MaxBytes: rapid.SampledFrom([]int64{1 << 11, 1 << 12}).Draw(t, "max bytes"), Fsync: "never"}
 		s := openSpool(t, config)
 		var twin []string
-		written := 0
+		written, lost := 0, 0
 		for i := range rapid.IntRange(1, 60).Draw(t, "steps") {
 			switch rapid.IntRange(0, 6).Draw(t, "op") {
 			case 0, 1, 2:
-				r := numbered(written, written+1)[0]
-				if (len(twin)+1)*60 > 1<<12 {
-					break // another test covers the size limit
+				more := numbered(written, written+rapid.IntRange(1, 8).Draw(t, "appended"))
+				written += len(more)
+				for _, r := range more {
+					before := int(s.metric(t, "giverny_spool_bytes", ""))
+					s.put(t, r)
+					twin = append(twin, r)
+					dropped := len(twin) - s.Len() // the oldest, to make room
+					if full := before+8+len(r) > int(config.MaxBytes); dropped < 0 || full != (dropped > 0) {
+						t.Fatalf("%d records dropped with %d bytes of %d", dropped, before, config.MaxBytes)
+					}
+					twin, lost = twin[dropped:], lost+dropped
 				}
-				written++
-				s.put(t, r)
-				twin = append(twin, r)
 			case 3, 4:
 				records, first := s.Peek(rapid.IntRange(1, 10).Draw(t, "records"), rapid.IntRange(0, 200).Draw(t, "bytes"))
 				if len(records) == 0 && len(twin) > 0 || len(records) > len(twin) {
@@ -137,12 +143,17 @@ func TestSpoolAgainstTwin(t *testing.T) {
 				if err := s.Close(); err != nil {
 					t.Fatal(err)
 				}
-				s = openSpool(t, s.config)
+				s, lost = openSpool(t, s.config), 0
 			case 6:
-				s = s.crash(t, filepath.Join(base, fmt.Sprint(i+1)))
+				s, lost = s.crash(t, filepath.Join(base, fmt.Sprint(i+1))), 0
 			}
 			if s.Len() != len(twin) {
 				t.Fatalf("%d records, want %d", s.Len(), len(twin))
+			}
+			bytes := segmentBytes(s.config.Dir)
+			if n := s.metric(t, "giverny_spool_bytes", ""); n != float64(bytes) || bytes > int(config.MaxBytes) || s.metric(t, "giverny_spool_records", "") != float64(len(twin)) ||
+				s.metric(t, "giverny_spool_dropped_total", "spool_full") != float64(lost) {
+				t.Fatalf("%v bytes reported, %d on the disk, at most %d; %d records lost", n, bytes, config.MaxBytes, lost)
 			}
 		}
 		if got := s.drain(); !slices.Equal(got, twin) {
@@ -150,6 +161,17 @@ func TestSpoolAgainstTwin(t *testing.T) {
 		}
 		_ = s.Close()
 	})
+}
+
+// segmentBytes is the size of the segments in a folder.
+func segmentBytes(dir string) (bytes int) {
+	paths, _ := filepath.Glob(filepath.Join(dir, "*.spool"))
+	for _, path := range paths {
+		if info, err := os.Stat(path); err == nil {
+			bytes += int(info.Size())
+		}
+	}
+	return bytes
 }
 
 // Wherever a crash truncates the last file, what is read is a prefix of what was written.
@@ -205,6 +227,9 @@ func TestSpoolMakesRoom(t *testing.T) {
 	s.Remove(first, len(peeked)) // they were dropped long ago to make room
 	if got := s.drain(); !slices.Equal(got, all[lost:]) {
 		t.Errorf("kept %d records, from %q; want %d from %q", len(got), got[0], len(all)-lost, all[lost])
+	}
+	if text := s.State(); text != "" {
+		t.Errorf("state of an empty spool: %q", text)
 	}
 	if err := s.Append(make([]byte, 4096)); err == nil {
 		t.Error("a record longer than a segment was taken")
