@@ -39,8 +39,8 @@ type Outages struct {
 	CompleteWithin time.Duration `yaml:"complete_within"`
 }
 
-// DefaultOutages holds for half a minute and completes the last hour.
-func DefaultOutages() Outages {
+// defaultOutages holds for half a minute and completes the last hour.
+func defaultOutages() Outages {
 	return Outages{Hold: 30 * time.Second, CompleteWithin: time.Hour}
 }
 
@@ -61,7 +61,7 @@ type Tracking struct {
 
 // DefaultConfig analyses intervals of a minute.
 func DefaultConfig() Config {
-	return Config{Window: window.DefaultConfig(), Outages: DefaultOutages(), Segment: segment.DefaultConfig(), Tracking: Tracking{tracking.DefaultConfig(), tracking.DefaultHotspotConfig()},
+	return Config{Window: window.DefaultConfig(), Outages: defaultOutages(), Segment: segment.DefaultConfig(), Tracking: Tracking{tracking.DefaultConfig(), tracking.DefaultHotspotConfig()},
 		Health: linkhealth.DefaultConfig(), Diagnose: diagnose.DefaultConfig(), MinCoverage: 0.5}
 }
 

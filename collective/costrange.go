@@ -46,18 +46,7 @@ const costMargin = 0.05
 // ignoring the culprit named by but.
 func (r *replayer) collisionsAfter(first int64, but string) bool {
 	if r.met == nil {
-		r.met = map[string]int64{}
-		for who, shares := range r.a.shares {
-			for i := range shares {
-				if s := &shares[i]; s.class == SelfCollision {
-					if r.collided == nil {
-						r.collided = make([]int64, len(r.less))
-					}
-					r.met[who] = max(r.met[who], r.a.t.end[s.step])
-					r.collided[s.step] += s.nanos
-				}
-			}
-		}
+		r.findCollisions()
 	}
 	for who, last := range r.met {
 		if who != but && last > first {
@@ -65,6 +54,19 @@ func (r *replayer) collisionsAfter(first int64, but string) bool {
 		}
 	}
 	return false
+}
+
+// findCollisions lists the collisions of the collective's flows.
+func (r *replayer) findCollisions() {
+	r.met, r.collided = map[string]int64{}, make([]int64, len(r.less))
+	for who, shares := range r.a.shares {
+		for i := range shares {
+			if s := &shares[i]; s.class == SelfCollision {
+				r.met[who] = max(r.met[who], r.a.t.end[s.step])
+				r.collided[s.step] += s.nanos
+			}
+		}
+	}
 }
 
 // withCollisions is the makespan without the most that a culprit may have taken, and

@@ -49,7 +49,7 @@ func (z *Analyser) limit() int {
 	if z.opt.Limit > 0 {
 		return z.opt.Limit
 	}
-	return DefaultLimit
+	return defaultLimit
 }
 
 // piece diagnoses a run, or a part of a long one. The caller adds the late ranks and

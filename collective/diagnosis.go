@@ -121,13 +121,13 @@ type ClockOffset struct {
 // Options supplies what the records do not contain.
 type Options struct {
 	LineRateBitsPerSecond int64 // nominal rate of a link; 0: taken from the fabric
-	Limit                 int   // records at most; 0: DefaultLimit
+	Limit                 int   // records at most; 0: 8,388,608
 
 	// Stop is polled to cancel a diagnosis; the result of a cancelled one is not
 	// usable. nil: never.
 	Stop func() bool
 }
 
-// DefaultLimit bounds the step records of one Run: four iterations of the largest ring
+// defaultLimit bounds the step records of one Run: four iterations of the largest ring
 // that was measured (1,024 ranks, 2,046 steps).
-const DefaultLimit = 1 << 23
+const defaultLimit = 1 << 23

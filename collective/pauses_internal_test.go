@@ -35,7 +35,7 @@ func TestRootsWhereAllStands(t *testing.T) {
 			}
 		}
 	}
-	table := newTable(run, DefaultLimit, &scratch{}, nil)
+	table := newTable(run, defaultLimit, &scratch{}, nil)
 	table.bounds()
 	a := newAnalysis(table, newTraffic(table, newNetwork(fabric, 0)), &scratch{})
 	seen, sum := map[port]bool{}, 0.0

@@ -108,7 +108,7 @@ func TestPossibleCollisionsNeedTwo(t *testing.T) {
 				run.Steps = append(run.Steps, StepRecord{Step: int32(step + 1), Rank: int32(rank), Peer: int32(rank + 2), Bytes: 15e6, BeginNanos: begin, EndNanos: begin + nanos, AwaitsStep: None})
 			}
 		}
-		table := newTable(run, DefaultLimit, &scratch{}, nil)
+		table := newTable(run, defaultLimit, &scratch{}, nil)
 		table.bounds()
 		a := newAnalysis(table, newTraffic(table, newNetwork(run.Fabric, 0)), &scratch{})
 		if got := a.collisions(nil, 0, a.stream(0), true); len(got) > 0 {

@@ -17,7 +17,7 @@ func handmade(between int64, flow Flow, reports ...PortReport) *analysis {
 	for i := range int64(2) {
 		run.Steps = append(run.Steps, StepRecord{Step: int32(i + 1), Peer: 1, Bytes: 15e6, BeginNanos: i * 10e6, EndNanos: (i + 1) * 10e6, AwaitsStep: None})
 	}
-	t := newTable(run, DefaultLimit, &scratch{}, nil)
+	t := newTable(run, defaultLimit, &scratch{}, nil)
 	t.bounds()
 	tr := newTraffic(t, newNetwork(fabric, 0))
 	return newAnalysis(t, tr, &scratch{})

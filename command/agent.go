@@ -118,7 +118,7 @@ func NewAgent(cfg Config, id Identity, deps Deps) (*Agent, error) {
 		return nil, errors.New("command: principals: empty; without them an agent accepts no command")
 	}
 	if !isName(id.Name) || !isName(id.Fabric) {
-		return nil, fmt.Errorf("command: agent %q of fabric %q: want names of 1 to %d bytes", id.Name, id.Fabric, MaxNameBytes)
+		return nil, fmt.Errorf("command: agent %q of fabric %q: want names of 1 to %d bytes", id.Name, id.Fabric, maxNameBytes)
 	}
 	keys, err := NewKeyring(cfg.Principals)
 	if err != nil {

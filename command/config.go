@@ -64,7 +64,7 @@ func (c *Config) Validate() error {
 	names := map[string]bool{}
 	for i, p := range c.Principals {
 		key := fmt.Sprintf("principals.%d", i)
-		l.Check(len(p.Name) <= MaxNameBytes && word.MatchString(p.Name), key+".name", "%q: want letters, digits, dots, hyphens and underscores", p.Name)
+		l.Check(len(p.Name) <= maxNameBytes && word.MatchString(p.Name), key+".name", "%q: want letters, digits, dots, hyphens and underscores", p.Name)
 		l.Check(!names[p.Name], key+".name", "%q is duplicated; give one entry several keys", p.Name)
 		names[p.Name] = true
 		checkKeys(&l, key+".keys", p.Keys)

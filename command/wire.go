@@ -13,7 +13,7 @@ import (
 // Size limits of a command.
 const (
 	MaxIDBytes       = 64
-	MaxNameBytes     = 160 // of principals, kinds, targets, agents
+	maxNameBytes     = 160 // of principals, kinds, targets, agents
 	MaxTargets       = 256
 	MaxArgumentBytes = 64 << 10
 	MaxOutputBytes   = 192 << 10 // of an answer
@@ -38,10 +38,10 @@ func Check(c *schema.Command) error {
 	case len(c.ID) > MaxIDBytes || !word.MatchString(c.ID):
 		return fmt.Errorf("command: id %.80q: want letters, digits, dots, hyphens and underscores, up to %d", c.ID, MaxIDBytes)
 	case !isName(c.Fabric):
-		return fmt.Errorf("command %s: fabric %.200q: want 1 to %d bytes of UTF-8", c.ID, c.Fabric, MaxNameBytes)
-	case len(c.Kind) > MaxNameBytes || !word.MatchString(c.Kind):
+		return fmt.Errorf("command %s: fabric %.200q: want 1 to %d bytes of UTF-8", c.ID, c.Fabric, maxNameBytes)
+	case len(c.Kind) > maxNameBytes || !word.MatchString(c.Kind):
 		return fmt.Errorf("command %s: kind %.200q: want a word such as agents.list", c.ID, c.Kind)
-	case len(c.Principal) > MaxNameBytes || !word.MatchString(c.Principal):
+	case len(c.Principal) > maxNameBytes || !word.MatchString(c.Principal):
 		return fmt.Errorf("command %s: principal %.200q: want a word such as operator", c.ID, c.Principal)
 	case len(c.Targets) == 0 || len(c.Targets) > MaxTargets:
 		return fmt.Errorf("command %s: %d targets: want 1 to %d; * is all agents", c.ID, len(c.Targets), MaxTargets)
@@ -60,7 +60,7 @@ func Check(c *schema.Command) error {
 	return nil
 }
 
-func isName(s string) bool { return s != "" && len(s) <= MaxNameBytes && utf8.ValidString(s) }
+func isName(s string) bool { return s != "" && len(s) <= maxNameBytes && utf8.ValidString(s) }
 
 // checkResult validates the fields of a result.
 func checkResult(r *schema.CommandResult) error {
@@ -68,7 +68,7 @@ func checkResult(r *schema.CommandResult) error {
 	case len(r.CommandID) > MaxIDBytes || !word.MatchString(r.CommandID):
 		return fmt.Errorf("command result: command_id %.80q: want letters, digits, dots, hyphens and underscores, up to %d", r.CommandID, MaxIDBytes)
 	case !isName(r.Fabric) || !isName(r.Agent):
-		return fmt.Errorf("result of command %s: fabric %.200q, agent %.200q: want 1 to %d bytes of UTF-8 each", r.CommandID, r.Fabric, r.Agent, MaxNameBytes)
+		return fmt.Errorf("result of command %s: fabric %.200q, agent %.200q: want 1 to %d bytes of UTF-8 each", r.CommandID, r.Fabric, r.Agent, maxNameBytes)
 	case !r.Status.Valid():
 		return fmt.Errorf("result of command %s: status %.40q is unknown", r.CommandID, r.Status)
 	}

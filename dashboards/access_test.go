@@ -23,7 +23,7 @@ import (
 func TestRolesOfEndpoints(t *testing.T) {
 	h := serve(t, nil, torus)
 	tokens, guarded := guardedBy(t, h)
-	for _, e := range append(Endpoints(), demandOf(access.Operator), demandOf(access.Admin)) {
+	for _, e := range append(endpoints(), demandOf(access.Operator), demandOf(access.Admin)) {
 		for role := access.None; role <= access.Admin; role++ {
 			w := askOf(guarded, e, tokens[role])
 			want := "an answer"
@@ -74,7 +74,7 @@ func guardedBy(t *testing.T, h *house) (map[access.Role]string, http.Handler) {
 		t.Fatal(err)
 	}
 	mux := http.NewServeMux()
-	rows := append(Endpoints(), demandOf(access.Operator), demandOf(access.Admin))
+	rows := append(endpoints(), demandOf(access.Operator), demandOf(access.Admin))
 	(&operation.Server[*Dashboards]{Of: h.Dashboards, Prefix: Prefix, Rows: rows, Timeout: h.cfg.Timeout, Explain: explain, Observe: h.observe}).Register(mux)
 	return tokens, guard.Before(mux)
 }

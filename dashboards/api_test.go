@@ -150,7 +150,7 @@ func TestTheAPI(t *testing.T) {
 		fmt.Fprintf(&out, "%s\n%s\n\n", path, got)
 		paths = append(paths, path)
 	}
-	for _, e := range Endpoints() {
+	for _, e := range endpoints() {
 		pattern := regexp.MustCompile("^" + regexp.MustCompile(`\{[a-z]+\}`).ReplaceAllString(strings.TrimPrefix(e.Path, "/"), "[^/?]+") + `(\?|$)`)
 		if e.Raw.In == nil && !e.TableOnly && !slices.ContainsFunc(paths, pattern.MatchString) {
 			t.Errorf("%s has no answer in %s", e.Path, file)
@@ -254,7 +254,7 @@ func TestBadRequests(t *testing.T) {
 		t.Error(detail)
 	}
 	unknown := 0
-	for _, e := range Endpoints() {
+	for _, e := range endpoints() {
 		if !strings.Contains(e.Path, "{fabric}") {
 			continue
 		}

@@ -144,7 +144,7 @@ func (d *Dashboards) Watch(fabric string, state func() schema.NetworkForecast) {
 func (d *Dashboards) Register(mux *http.ServeMux) {
 	mux.Handle("/", page(assets()))
 	mux.HandleFunc("/feedback/", notOfSchedulers)
-	server := operation.Server[*Dashboards]{Of: d, Prefix: Prefix, Rows: Endpoints(), Timeout: d.cfg.Timeout, Explain: explain, Observe: d.observe}
+	server := operation.Server[*Dashboards]{Of: d, Prefix: Prefix, Rows: endpoints(), Timeout: d.cfg.Timeout, Explain: explain, Observe: d.observe}
 	server.Register(mux)
 }
 

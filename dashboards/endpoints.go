@@ -12,10 +12,10 @@ type endpoint = operation.Operation[*Dashboards]
 // pagesGoBack is the description of paginated lists.
 const pagesGoBack = "Pages go back in time: the first page has the newest entries; within a page, entries are in order of time."
 
-// Endpoints returns the API. A new endpoint needs a row here, a handler and its types; if its answer is the rows of
+// endpoints returns the API. A new endpoint needs a row here, a handler and its types; if its answer is the rows of
 // one SQL file, read.Figure does the rest. `go generate ./dashboards` then writes the OpenAPI document and the
 // reference.
-func Endpoints() []endpoint {
+func endpoints() []endpoint {
 	var all []endpoint
 	for _, group := range [][]endpoint{fabricEndpoints(), nowEndpoints(), timeEndpoints(), figureEndpoints(), storedEndpoints(),
 		feedbackEndpoints(), searchEndpoints(), hostEndpoints(), collectiveEndpoints(), ownEndpoints()} {

@@ -128,7 +128,7 @@ func described(root string) openapi.API {
 
 // The OpenAPI document is valid and agrees with the code; the reference page agrees with the document.
 func TestTheDocumentIsCurrent(t *testing.T) {
-	doc, err := openapi.Of(described(repo.Dir(t)), Endpoints())
+	doc, err := openapi.Of(described(repo.Dir(t)), endpoints())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -144,7 +144,7 @@ func TestTheDocumentIsCurrent(t *testing.T) {
 		t.Fatal(err)
 	}
 	var order []string
-	for _, e := range Endpoints() {
+	for _, e := range endpoints() {
 		if !slices.Contains(order, e.Path) {
 			order = append(order, e.Path)
 		}

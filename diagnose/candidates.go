@@ -382,36 +382,6 @@ func (s *Stage) laggedOf(j *job, f feature) *lagged {
 	return x
 }
 
-// indexIn is the index of an instant in a region's stall, negative if before it.
-func (s *Stage) indexIn(rc *regionCase, at schema.Instant) int {
-	return int(s.clock.slotOf(int64(at))-s.clock.now) + len(rc.stall) - 1
-}
-
-// startIn is the index of a job's start in a region's stall.
-func (s *Stage) startIn(rc *regionCase, j *job) int { return s.indexIn(rc, j.Start) }
-
-// startedAt reports whether a job began just before the region's onset.
-func (s *Stage) startedAt(rc *regionCase, j *job) bool {
-	start := s.startIn(rc, j)
-	return rc.onset >= 0 && start >= rc.onset-settle-1 && start <= rc.onset
-}
-
-// alreadyStalled is the share of a region's stall that, if there before an event, clears the event of having caused it.
-const alreadyStalled = .7
-
-// foundStalled reports whether an event came later than one interval after the onset, when the region stalled as it does now.
-func (s *Stage) foundStalled(rc *regionCase, at schema.Instant) bool {
-	first := rc.onset + 2
-	if rc.onset < 0 && !rc.old || first >= len(rc.stall) {
-		return false
-	}
-	now := s.indexIn(rc, at)
-	if now < first || now >= len(rc.stall) {
-		return false
-	}
-	return meanOf(rc.stall[rc.onset+1:now]) >= alreadyStalled*meanOf(rc.stall[now:])
-}
-
 // onTheWay is the share of a region's stall on links that file system traffic of a job can take.
 func (s *Stage) onTheWay(rc *regionCase, j *job) float64 {
 	return s.router.OnTheWay(s.routesOf(j), rc.region.Links, rc.weight) / rc.total

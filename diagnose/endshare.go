@@ -6,17 +6,17 @@ import (
 )
 
 // brings is the load, bytes/s, that a job adds to the links of the switch where the traffic of a region of a grid ends if it moves
-// this much more, exchanged among all its nodes; known reports whether that switch is known.
-func (s *Stage) brings(rc *regionCase, j *job, more float64) (bytes float64, known bool) {
+// this much more, exchanged among all its nodes; 0 if that switch is not known.
+func (s *Stage) brings(rc *regionCase, j *job, more float64) (bytes float64) {
 	end, known := rc.end()
 	if !known || !s.graph.Duplex() {
-		return 0, false
+		return 0
 	}
 	routes := s.routesOf(j)
 	for _, l := range s.graph.LinksAt(end) {
 		bytes += more * routes.On(l)
 	}
-	return bytes, true
+	return bytes
 }
 
 // endsBeside reports whether a region's traffic ends at a switch that a job's exchange only passes: no known job has nodes there,
@@ -54,7 +54,7 @@ func (s *Stage) starves(rc *regionCase, p *root.Pressure) (most float64) {
 	for _, j := range s.work.tenants[end] {
 		all, _ := s.lately(j)
 		was, _ := s.earlier(rc, j)
-		share, _ := s.brings(rc, j, (all-was*j.was.ran)*1e9/float64(s.clock.duration))
+		share := s.brings(rc, j, (all-was*j.was.ran)*1e9/float64(s.clock.duration))
 		most = max(most, little*min(1, (share/more-leastStarved)/(surelyStarved-leastStarved)))
 	}
 	return most
@@ -68,7 +68,7 @@ func (s *Stage) overloads(rc *regionCase, c *suspect, p *root.Pressure) bool {
 		return false
 	}
 	all, _ := s.lately(c.job)
-	share, _ := s.brings(rc, c.job, all*1e9/float64(s.clock.duration))
+	share := s.brings(rc, c.job, all*1e9/float64(s.clock.duration))
 	arrives := 0.
 	for _, l := range s.graph.LinksAt(end) {
 		arrives += p.Carries(l)

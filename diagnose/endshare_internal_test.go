@@ -45,7 +45,7 @@ func TestANodeThatGetsLessThanItsShareStarves(t *testing.T) {
 	s, rc, j, p := endScene(t, 1, 0, nodes...)
 	end, _ := rc.end()
 	arrives := p.ArrivesMore(end)
-	share, _ := s.brings(rc, j, 1)
+	share := s.brings(rc, j, 1)
 	for _, c := range []struct {
 		name    string
 		shares  float64 // that its exchange would bring there, relative to the load added there
@@ -72,7 +72,7 @@ func TestANodeThatGetsLessThanItsShareStarves(t *testing.T) {
 func TestANodeThatGetsMoreThanItsShareIsOverloaded(t *testing.T) {
 	nodes := []string{"1,1,1", "1,1,2", "2,1,1", "2,1,2"}
 	s, rc, j, p := endScene(t, 1, 0, nodes...)
-	share, _ := s.brings(rc, j, 1)
+	share := s.brings(rc, j, 1)
 	arrives := 2 * p.ArrivesMore(rc.drain.Device) // half of it did before
 	for _, c := range []struct {
 		name   string

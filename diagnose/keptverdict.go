@@ -29,43 +29,71 @@ const leastBefore = 3
 // again for no visible reason, or its root gives no more readings, as long as what the kept one blames is there and nothing new
 // speaks against it. It returns the reason.
 func (s *Stage) hold(rc *regionCase, because string, d *schema.Diagnosis) string {
-	if s.kept == nil {
-		s.kept = map[uint64]*kept{}
-	}
+	seesOnset := s.before(rc).n >= leastBefore
 	h := s.keptFor(d)
-	fellSilent := h != nil && h.root != nil && s.fellSilent(h.root.Device)
-	began := s.began(rc)
-	rises := h != nil && rc.onset >= 0 && began > h.began+settle
-	swells := h != nil && rc.onset >= 0 && (rises || rc.cut || s.swelled(rc, h)) && d.Cause.Class == schema.CauseUnknown
-	resumes := h != nil && s.resumes(rc)
-	outlasts := h != nil && h.cause.Class != schema.CauseUnknown && s.forgot(h) && !(rises && rc.peaks())
-	if s.before(rc).n >= leastBefore && !fellSilent && !swells && !resumes && !outlasts {
-		if h != nil && h.agrees(d) {
-			began = min(began, h.began) // it only stalls more
+	if h == nil {
+		if seesOnset {
+			s.keep(rc, because, d, s.began(rc))
 		}
-		s.kept[d.Region] = &kept{time: d.Time, cause: d.Cause, jobs: d.Jobs, failures: d.Failures, root: d.Root, action: d.Action, because: because, seen: s.clock.now, began: began, slower: rc.partSlower()}
 		return because
 	}
-	if h == nil {
+	fellSilent := h.root != nil && s.fellSilent(h.root.Device)
+	knowsLess := fellSilent || s.resumes(rc) || s.outlasts(rc, h)
+	agrees, isUnknown := h.agrees(d), d.Cause.Class == schema.CauseUnknown
+	if seesOnset && !knowsLess && !(isUnknown && s.swells(rc, h)) {
+		began := s.began(rc)
+		if agrees {
+			began = min(began, h.began) // it only stalls more
+		}
+		s.keep(rc, because, d, began)
 		return because
 	}
 	h.seen = s.clock.now
-	if d.Cause.Class != schema.CauseUnknown && !h.agrees(d) && !fellSilent && !resumes && !outlasts || h.cause.Class == schema.CauseUnknown || rc.back.Kind == schema.RootDeadlock {
+	if !isUnknown && !agrees && !knowsLess || h.cause.Class == schema.CauseUnknown || rc.back.Kind == schema.RootDeadlock {
 		return because
 	}
 	if !s.stands(h) {
 		delete(s.kept, d.Region)
 		return because
 	}
+	s.restore(d, h)
+	if fellSilent {
+		return "Found while " + portName(h.root.Device, "") + " still reported counters, which it no longer does: " + h.because
+	}
+	return "Found when the congestion began: " + h.because
+}
+
+// keep remembers the verdict on a region, and the slot of its onset.
+func (s *Stage) keep(rc *regionCase, because string, d *schema.Diagnosis, began int64) {
+	if s.kept == nil {
+		s.kept = map[uint64]*kept{}
+	}
+	s.kept[d.Region] = &kept{time: d.Time, cause: d.Cause, jobs: d.Jobs, failures: d.Failures, root: d.Root, action: d.Action, because: because,
+		seen: s.clock.now, began: began, slower: rc.partSlower()}
+}
+
+// restore replaces a verdict by a kept one: the jobs that it accuses are no victims.
+func (s *Stage) restore(d *schema.Diagnosis, h *kept) {
 	d.Cause, d.Root, d.Action = h.cause, s.numbered(h.root), h.action
 	d.Jobs, d.Failures = append([]schema.AccusedJob{}, h.jobs...), append([]schema.NearFailure{}, h.failures...) // empty, not null
 	d.Victims = slices.DeleteFunc(d.Victims, func(v schema.VictimJob) bool {
 		return slices.ContainsFunc(d.Jobs, func(a schema.AccusedJob) bool { return a.JobID == v.JobID })
 	})
-	if fellSilent {
-		return "Found while " + portName(h.root.Device, "") + " still reported counters, which it no longer does: " + h.because
-	}
-	return "Found when the congestion began: " + h.because
+}
+
+// rises reports whether a region has an onset after that of its kept verdict.
+func (s *Stage) rises(rc *regionCase, h *kept) bool {
+	return rc.onset >= 0 && s.began(rc) > h.began+settle
+}
+
+// swells reports whether a region stalls more than when its kept verdict was given.
+func (s *Stage) swells(rc *regionCase, h *kept) bool {
+	return rc.onset >= 0 && (rc.cut || s.rises(rc, h) || s.swelled(rc, h))
+}
+
+// outlasts reports whether a kept cause is still the best known: what shows it left the window, and the region never stalled more.
+func (s *Stage) outlasts(rc *regionCase, h *kept) bool {
+	return h.cause.Class != schema.CauseUnknown && s.forgot(h) && !(s.rises(rc, h) && rc.peaks())
 }
 
 // keptFor is the kept verdict on a region; on one without, that on the last other region, if it was there within a pause, whose root is

@@ -2,9 +2,7 @@ package diagnose
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/giverny/giverny/diagnose/root"
 	"github.com/giverny/giverny/schema"
@@ -380,28 +378,4 @@ func (s *Stage) countHosts() {
 			s.smallestLeaf = n
 		}
 	}
-}
-
-func jobName(j *job) string {
-	if j.Name == "" || j.Name == j.ID {
-		return "job " + j.ID
-	}
-	return fmt.Sprintf("job %s (%s)", j.ID, j.Name)
-}
-
-func jobNames(rc *regionCase, v *verdict) string {
-	var names []string
-	for i := range v.accused {
-		names = append(names, jobName(rc.jobs[i].job))
-	}
-	return strings.Join(names[:len(names)-1], ", ") + " and " + names[len(names)-1]
-}
-
-// portName names a port, or a device without one, as in the names of regions.
-func portName(device, port string) string {
-	name := topology.PlainName(device)
-	if port == "" {
-		return name
-	}
-	return name + " port " + port
 }

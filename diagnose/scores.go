@@ -49,6 +49,9 @@ const (
 	incastLoad = 2.
 )
 
+// timeWeight is how much evidence by time counts for a suspect with traffic on this share of a region: in full from half of it on.
+func timeWeight(space float64) float64 { return .3 + .7*min(1, 2*space) }
+
 // mostScore bounds the score that a suspect can reach whatever its traffic did: below 0 it cannot be accused,
 // and evidence by time is not computed.
 func (c *suspect) mostScore() float64 {
@@ -59,11 +62,38 @@ func (c *suspect) mostScore() float64 {
 	case c.root:
 		space = max(space, .9)
 	}
-	return jobBias + jobSpace*space + (jobFit+jobRise+jobOutlying)*(.3+.7*min(1, 2*space)) + (jobBurden+jobRose)*c.burden + jobGrowth*c.growth
+	return jobBias + jobSpace*space + (jobFit+jobRise+jobOutlying)*timeWeight(space) + (jobBurden+jobRose)*c.burden + jobGrowth*c.growth
 }
 
 // rate scores a suspect. Its traffic counts as far as it has a path to the region.
 func (s *Stage) rate(rc *regionCase, c *suspect, p *root.Pressure) {
+	succeeds := s.succeeds(rc, c.job)
+	if !succeeds && s.foundStalled(rc, c.job.Start) {
+		c.score = math.Inf(-1)
+		return
+	}
+	space := s.spaceScore(rc, c, p)
+	c.score = jobBias + jobSpace*space + c.timeScore(succeeds)*timeWeight(space)
+	c.score += jobBurden*c.burden + jobGrowth*c.growth*rc.grown(s.graph.Duplex())*(1-rc.moved)
+	switch explains := s.explains(rc, c, p); {
+	case explains > 0:
+		c.score += explains
+	case rc.load > 0 && rc.load < fallen && !rc.flooded && !rc.fuller() && !s.receives(rc, c):
+		c.score -= loadFell
+	}
+	switch {
+	case c.fetches:
+		c.score += jobReads * min(1, 2*space)
+	case c.surelyReads():
+		c.score += jobReads
+	}
+	c.score += s.endScore(rc, c, p)
+	c.score -= s.unable(rc, c, p) + s.astray(rc, c, p)
+	c.score += jobRose * min(1, rc.rose()) * c.burden * (1 - rc.moved)
+}
+
+// spaceScore is the share of a region's stall, 0 to 1, where a suspect's traffic can be.
+func (s *Stage) spaceScore(rc *regionCase, c *suspect, p *root.Pressure) float64 {
 	way := c.way
 	switch {
 	case c.file:
@@ -79,8 +109,12 @@ func (s *Stage) rate(rc *regionCase, c *suspect, p *root.Pressure) {
 	if c.root || c.file && c.filesKnown && s.endsAtNoJob(rc) {
 		space = max(space, .9)
 	}
+	return space
+}
+
+// timeScore is the evidence by time for a suspect, which may succeed a job that started with the region.
+func (c *suspect) timeScore(succeeds bool) float64 {
 	time := jobFit*c.Fit() + jobRise*c.rise + jobOutlying*outlying(c.devs)*(.3+.7*min(1, c.strength()))
-	succeeds := s.succeeds(rc, c.job)
 	if succeeds {
 		time += jobStarted + jobRise*c.growth
 	}
@@ -90,39 +124,27 @@ func (s *Stage) rate(rc *regionCase, c *suspect, p *root.Pressure) {
 			time += jobUnmeasured
 		}
 	}
-	c.score = jobBias + jobSpace*space + time*(.3+.7*min(1, 2*space)) + jobBurden*c.burden + jobGrowth*c.growth*rc.grown(s.graph.Duplex())*(1-rc.moved)
-	switch explains := s.explains(rc, c, p); {
-	case explains > 0:
-		c.score += explains
-	case rc.load > 0 && rc.load < fallen && !rc.flooded && !rc.fuller() && !s.receives(rc, c):
-		c.score -= loadFell
-	}
-	switch {
-	case c.fetches:
-		c.score += jobReads * min(1, 2*space)
-	case c.surelyReads():
-		c.score += jobReads
-	}
+	return time
+}
+
+// endScore is the evidence by where back pressure begins, or where the traffic of a region of a grid ends.
+func (s *Stage) endScore(rc *regionCase, c *suspect, p *root.Pressure) (score float64) {
 	if rc.back.Kind != "" && rc.back.Kind != schema.RootDeadlock && !c.root && !c.file && (c.filesKnown || !s.endsAtNoJob(rc)) {
-		c.score -= jobElsewhere
+		score = -jobElsewhere
 	}
 	switch {
-	case !succeeds && s.foundStalled(rc, c.job.Start):
-		c.score = math.Inf(-1)
-		return
 	case rc.excludes(c):
-		c.score -= jobElsewhere
+		score -= jobElsewhere
 	case c.job == rc.sender && rc.drain.Grew && rc.drain.IsCertain() && !c.known:
-		c.score += jobConverges
+		score += jobConverges
 	case !c.known && s.loadsAll(rc, c, p):
-		c.score += jobConverges
+		score += jobConverges
 	case s.endsAtOwn(rc, c):
-		c.score += rc.holdsItselfUp(c)
+		score += rc.holdsItselfUp(c)
 	case s.receives(rc, c):
-		c.score += jobReceives
+		score += jobReceives
 	}
-	c.score -= s.unable(rc, c, p) + s.astray(rc, c, p)
-	c.score += jobRose * min(1, rc.rose()) * c.burden * (1 - rc.moved)
+	return score
 }
 
 // Thresholds for a job that surely reads or writes what stalls the region: deviations of its traffic, correlation with

@@ -276,3 +276,27 @@ func (s *Stage) cableAt(device, port string) string {
 	}
 	return portName(device, port) + " (to " + portName(s.graph.Device(other).Name, at) + ")"
 }
+
+func jobName(j *job) string {
+	if j.Name == "" || j.Name == j.ID {
+		return "job " + j.ID
+	}
+	return fmt.Sprintf("job %s (%s)", j.ID, j.Name)
+}
+
+func jobNames(rc *regionCase, v *verdict) string {
+	var names []string
+	for i := range v.accused {
+		names = append(names, jobName(rc.jobs[i].job))
+	}
+	return strings.Join(names[:len(names)-1], ", ") + " and " + names[len(names)-1]
+}
+
+// portName names a port, or a device without one, as in the names of regions.
+func portName(device, port string) string {
+	name := topology.PlainName(device)
+	if port == "" {
+		return name
+	}
+	return name + " port " + port
+}

@@ -31,8 +31,7 @@ func (s *Stage) unable(rc *regionCase, c *suspect, p *root.Pressure) float64 {
 		case s.endsAtOwn(rc, c): // what it sends there may hold up its other traffic, so its total need not grow
 			grew = all
 		case !c.file && s.endsBeside(rc, c.job):
-			passes, _ := s.brings(rc, c.job, grew)
-			grew = min(grew, passes)
+			grew = min(grew, s.brings(rc, c.job, grew))
 		}
 		return addsTooLittle(grew/interval, s.averaged(rc, p).ArrivesMore(end))
 	}

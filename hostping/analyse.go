@@ -96,7 +96,7 @@ func (c *accusation) left(v *view) float64 {
 func (v *view) accuse(f *fitter, best *hypothesis, a *Analysis) (accused []accusation) {
 	for _, d := range best.links {
 		routes, rate, share := f.narrowed(best, d)
-		if len(routes) == 0 || share >= 1-AbnormalShare {
+		if len(routes) == 0 || share >= 1-abnormalShare {
 			continue
 		}
 		verdict, ask, ok := v.verdict(f, best, d, routes, rate, share)
@@ -116,7 +116,7 @@ func (v *view) accuse(f *fitter, best *hypothesis, a *Analysis) (accused []accus
 // its RNIC by about the same factor, while a narrow link does not affect routes that are slower anyway.
 func paced(accused []accusation, v *view, c *accusation) bool {
 	return slices.ContainsFunc(accused, func(o accusation) bool {
-		return o.link != c.link && (o.verdict.Bottleneck == RNICSlowStart || o.verdict.Bottleneck == TxWindowTooSmall) && c.left(v) >= o.left(v)*(1-AbnormalShare) &&
+		return o.link != c.link && (o.verdict.Bottleneck == RNICSlowStart || o.verdict.Bottleneck == TxWindowTooSmall) && c.left(v) >= o.left(v)*(1-abnormalShare) &&
 			!slices.ContainsFunc(c.routes, func(i int) bool { return v.routes[i].RNIC != o.verdict.RNIC })
 	})
 }
@@ -204,7 +204,7 @@ func (v *view) clear(e *Evidence, r *route, accused int) {
 		best := -1
 		for i := range v.routes {
 			o := &v.routes[i]
-			if slices.Contains(o.at, l) && !slices.Contains(o.at, accused) && o.ratio() >= 1-AbnormalShare && (best < 0 || o.m.Gbps > v.routes[best].m.Gbps) {
+			if slices.Contains(o.at, l) && !slices.Contains(o.at, accused) && o.ratio() >= 1-abnormalShare && (best < 0 || o.m.Gbps > v.routes[best].m.Gbps) {
 				best = i
 			}
 		}
@@ -227,15 +227,15 @@ func (v *view) verdict(f *fitter, h *hypothesis, d degraded, routes []int, rate,
 	rnics, endpoints := v.device(d.link)
 	known := true
 	switch {
-	case link.Kind == Memory && used > OverloadedShare:
+	case link.Kind == Memory && used > overloadedShare:
 		verdict.Bottleneck, verdict.Endpoint = MemoryChannelOverloaded, endpoints[0]
 	case link.Kind == Memory:
 		verdict.Bottleneck, verdict.Endpoint = MemoryChannelFailure, endpoints[0]
-	case link.Kind == InterSocket && used > OverloadedShare:
+	case link.Kind == InterSocket && used > overloadedShare:
 		verdict.Bottleneck = InterSocketOverloaded
 	case link.Kind == InterSocket:
 		verdict.Bottleneck = InterSocketFailure
-	case used > OverloadedShare:
+	case used > overloadedShare:
 		v.notes = append(v.notes, fmt.Sprintf("%s is overloaded, %.0f%% in use: its paths reach %.0f%% of their baseline", link.ID, 100*used, 100*share))
 		return verdict, nil, false
 	case len(rnics) > 0:
@@ -312,7 +312,7 @@ func (v *view) text(verdict *Verdict, link Link, rate, share, used float64) stri
 		RNICSlowStart:   "slow start of " + verdict.RNIC, TxWindowTooSmall: "Tx window of " + verdict.RNIC,
 	}[verdict.Bottleneck]
 	text := fmt.Sprintf("%s at %.0f%% of baseline (%.0f Gb/s)", what, 100*share, rate)
-	if used > OverloadedShare {
+	if used > overloadedShare {
 		text += fmt.Sprintf(", %.0f%% in use", 100*used)
 	}
 	for i, c := range verdict.OverloadedBy {
@@ -344,7 +344,7 @@ func (v *view) triggered(a *Analysis) {
 	for i := range v.routes {
 		if r := &v.routes[i]; r.RNIC == v.in.Trigger {
 			link := r.Links[0]
-			if used := v.in.Utilisation.Links[link]; used > OverloadedShare {
+			if used := v.in.Utilisation.Links[link]; used > overloadedShare {
 				v.notes = append(v.notes, fmt.Sprintf("%s is overloaded, %.0f%% in use, while %s pauses or drops: look for loopback traffic", link, 100*used, r.RNIC))
 				return
 			}

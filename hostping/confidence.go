@@ -16,6 +16,6 @@ func confidence(gap float64) float64 {
 // beyond is the probability that a link's share is beyond the threshold, given the share's relative standard error.
 func beyond(share, deviation float64) float64 {
 	const ofModel = 0.01 // relative error of the baseline itself
-	z := ln((1-AbnormalShare)/share) / math.Hypot(deviation, ofModel)
+	z := ln((1-abnormalShare)/share) / math.Hypot(deviation, ofModel)
 	return math.Erfc(-z/math.Sqrt2) / 2
 }

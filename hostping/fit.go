@@ -90,7 +90,7 @@ func newFitter(v *view) *fitter {
 		if ends[l] {
 			f.prior[l] = devicePrior
 		}
-		if v.in.Utilisation.Links[link.ID] > OverloadedShare {
+		if v.in.Utilisation.Links[link.ID] > overloadedShare {
 			f.prior[l] -= usedBonus
 		}
 	}

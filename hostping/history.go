@@ -57,7 +57,7 @@ func (v *view) pastRun(f *fitter, h *hypothesis, failed []int, algorithm map[str
 		}
 		well := 0
 		for _, i := range f.through[l] {
-			if v.routes[i].ratio() >= 1-AbnormalShare {
+			if v.routes[i].ratio() >= 1-abnormalShare {
 				well++
 			}
 		}
@@ -135,7 +135,7 @@ func (v *view) flap(a *Analysis, link Link, gray bool) {
 	}
 	e := Evidence{Abnormal: [][2]string{}, Cleared: map[string][2]string{}}
 	for i := range v.routes {
-		if r := &v.routes[i]; r.Endpoint == link.B && r.ratio() < 1-AbnormalShare {
+		if r := &v.routes[i]; r.Endpoint == link.B && r.ratio() < 1-abnormalShare {
 			e.Abnormal = append(e.Abnormal, [2]string{r.RNIC, r.Endpoint})
 		}
 	}

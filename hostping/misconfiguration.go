@@ -31,8 +31,8 @@ func (v *view) detours() (hard, soft []int) {
 		r := &v.routes[i]
 		excess := r.m.LatencyMicros - r.latency - own[r.RNIC]
 		switch {
-		case !r.gpu || excess <= AbnormalShare*r.latency || v.overloaded(r):
-		case r.ratio() < 1-AbnormalShare:
+		case !r.gpu || excess <= abnormalShare*r.latency || v.overloaded(r):
+		case r.ratio() < 1-abnormalShare:
 			hard = append(hard, i)
 		case r.relative:
 			soft = append(soft, i)
@@ -43,7 +43,7 @@ func (v *view) detours() (hard, soft []int) {
 
 // overloaded reports whether a link of the route is overloaded: queues raise latency too.
 func (v *view) overloaded(r *route) bool {
-	return slices.ContainsFunc(r.Links, func(l string) bool { return v.in.Utilisation.Links[l] > OverloadedShare })
+	return slices.ContainsFunc(r.Links, func(l string) bool { return v.in.Utilisation.Links[l] > overloadedShare })
 }
 
 // misconfigurations groups the detours: ACS if all RNICs of the host or of a root port have them, ATS if one RNIC

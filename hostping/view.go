@@ -9,9 +9,9 @@ import (
 
 // Thresholds of section 5.
 const (
-	AbnormalShare   = 0.20 // Abnormal_th: of latency or bandwidth against the baseline
-	OverloadedShare = 0.90 // Util_high
-	IdleRNICShare   = 0.05 // Thp_low, of the line rate
+	abnormalShare   = 0.20 // Abnormal_th: of latency or bandwidth against the baseline
+	overloadedShare = 0.90 // Util_high
+	idleRNICShare   = 0.05 // Thp_low, of the line rate
 
 	idleGPUShare = 0.05
 	// crowdedShare is the use of a root port that may slow the other RNICs there.
@@ -60,7 +60,7 @@ func newView(in *Input) *view {
 	v.ports = rootPorts(&in.Graph)
 	taken := map[string]bool{}
 	for _, r := range in.Graph.RNICs {
-		if in.Utilisation.RNICs[r.ID] > IdleRNICShare || in.Trigger == r.ID {
+		if in.Utilisation.RNICs[r.ID] > idleRNICShare || in.Trigger == r.ID {
 			v.relative[r.ID] = true
 			port := v.ports[r.ID]
 			used, known := in.Utilisation.Links[port]
@@ -83,7 +83,7 @@ func newView(in *Input) *view {
 // StateOf is the paper's idle rule (section 4.2): little traffic on all RNICs, and all GPUs inactive.
 func StateOf(u *Utilisation) State {
 	for _, share := range u.RNICs {
-		if share > IdleRNICShare {
+		if share > idleRNICShare {
 			return Busy
 		}
 	}
@@ -205,7 +205,7 @@ func (v *view) algorithm1() map[string]LinkFinding {
 	for i := range v.routes {
 		switch r := &v.routes[i]; {
 		case r.explained:
-		case r.ratio() < 1-AbnormalShare:
+		case r.ratio() < 1-abnormalShare:
 			abnormal = append(abnormal, r.Path)
 		case r.near && !r.relative:
 			normal = append(normal, r.Path)

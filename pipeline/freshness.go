@@ -19,6 +19,7 @@ type freshness struct {
 
 	readNanos     int64            // readings last arrived; 0: never
 	readUpToNanos int64            // instant up to which Kafka was read; 0: never
+	refusing      string           // why Kafka accepts no records; "": it does, or does not answer
 	storedNanos   int64            // an interval was last stored; 0: never
 	endNanos      int64            // end of the newest stored interval; 0: none
 	storingNanos  int64            // the store was given a result that it has not stored yet; 0: none is pending
@@ -120,6 +121,8 @@ func (f *freshness) silence(nowNanos int64) *schema.Unknown {
 	case f.storingNanos != 0 && late(f.storingNanos):
 		return is(schema.StoreRefuses, f.storingNanos, "the store has accepted no interval for %s")
 	case late(read) && late(readUpTo) && !late(stored): // a store that lags behind blocks reading
+	case late(read) && late(readUpTo) && f.refusing != "":
+		return is(schema.KafkaAway, readUpTo, "Kafka has accepted no records for %s: %s", f.refusing)
 	case late(read) && late(readUpTo):
 		return is(schema.KafkaAway, readUpTo, "Kafka has not answered for %s")
 	case late(read):

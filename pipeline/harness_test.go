@@ -351,9 +351,12 @@ func runFor(t *testing.T, d time.Duration, fabrics ...*Fabric) {
 func one(s Source) func() []Source { return func() []Source { return []Source{s} } }
 
 // gaps lists the intervals that are missing between the first and the last.
-func gaps(starts []int64) (missing []int64) {
+func gaps(starts []int64) (missing []int64) { return gapsIn(starts, second) }
+
+// gapsIn is gaps in intervals of any length.
+func gapsIn(starts []int64, interval int64) (missing []int64) {
 	for i := 1; i < len(starts); i++ {
-		for at := starts[i-1] + second; at < starts[i]; at += second {
+		for at := starts[i-1] + interval; at < starts[i]; at += interval {
 			missing = append(missing, at)
 		}
 	}

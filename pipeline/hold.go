@@ -16,9 +16,10 @@ type hold struct {
 	newest int64
 
 	holding   bool
-	awaySince int64 // when the broker last answered before the outage
-	backAt    int64 // when it answered again; 0: it has not
-	nowNanos  int64 // as last given
+	awaySince int64  // when the broker last answered before the outage
+	backAt    int64  // when it answered again; 0: it has not
+	nowNanos  int64  // as last given
+	why       string // why Kafka accepts no records; "": it does not answer
 }
 
 type agentKey struct{ agent, source string }
@@ -104,6 +105,9 @@ func (h *hold) behind() (behind, all int) {
 }
 
 func (h *hold) describe() string {
+	if h.backAt == 0 && h.why != "" {
+		return "intervals are held: Kafka accepts no records: " + h.why
+	}
 	if h.backAt == 0 {
 		return "intervals are held: Kafka is unreachable"
 	}

@@ -196,12 +196,13 @@ func (in *Intake) inOrder(nanos int64) {
 	in.core.Advance(min(nanos, now), now)
 }
 
-// BrokerAway records that Kafka has not answered since an instant: no interval
-// closes until the agents have sent what they spooled during the outage.
-func (in *Intake) BrokerAway(sinceNanos, nowNanos int64) {
+// BrokerAway records that Kafka has not answered since an instant or, if why says so, accepts no records: no
+// interval closes until the agents have sent what they spooled during the outage.
+func (in *Intake) BrokerAway(why string, sinceNanos, nowNanos int64) {
+	in.watch.refusing(why)
 	in.mu.Lock()
 	defer in.mu.Unlock()
-	in.late.brokerAway(sinceNanos)
+	in.late.brokerAway(why, sinceNanos)
 	in.core.Advance(math.MinInt64, nowNanos) // the next input may be as new as this
 	in.showState()
 }
@@ -238,6 +239,7 @@ const liveIntervals = 10
 // Advance says that everything read before completeNanos has been taken, and what
 // time it is. It is for live data.
 func (in *Intake) Advance(completeNanos, nowNanos int64) error {
+	in.watch.refusing("")
 	in.watch.readUpTo(completeNanos)
 	return in.locked(func() error {
 		defer in.showState()

@@ -22,7 +22,7 @@ func KafkaSources(client *kafka.Client, producer *kafka.Producer, fabric string,
 	feeds := []*kafka.Consumer{consumer(envelope.Events), consumer(envelope.Jobs), consumer(envelope.Failures), consumer(envelope.Traffic)}
 	counters := &counterSource{consumer: consumer(envelope.Counters), feeds: feeds}
 	return []Source{counters, newEventSource(feeds[0]), newJobSource(feeds[1]), newFailureSource(feeds[2]), newTrafficSource(feeds[3]),
-		&clockSource{readUpTo: counters.consumer.ReadUpTo, answered: counters.consumer.Answered, interval: interval}}
+		&clockSource{readUpTo: counters.consumer.ReadUpTo, answered: counters.consumer.Answered, refusal: counters.consumer.Refusal, interval: interval}}
 }
 
 // counterSource reads batches of counters.
@@ -113,6 +113,9 @@ func rejected(in *Intake, err error) error {
 type clockSource struct {
 	readUpTo func() time.Time
 	answered func() time.Time // by the broker
+	// refusal returns why the broker accepts no records although it answers, and since when none arrived; "": it accepts
+	// them. nil: they are always accepted.
+	refusal  func(context.Context) (why string, since time.Time)
 	interval time.Duration
 }
 
@@ -134,7 +137,11 @@ func (s *clockSource) Run(ctx context.Context, in *Intake) error {
 		case <-ticker.C:
 		}
 		if at := s.answered(); at.UnixNano() > 0 && time.Since(at) > awayAfter {
-			in.BrokerAway(at.UnixNano(), time.Now().UnixNano())
+			in.BrokerAway("", at.UnixNano(), time.Now().UnixNano())
+			continue
+		}
+		if why, since := s.refused(ctx); why != "" {
+			in.BrokerAway(why, since.UnixNano(), time.Now().UnixNano())
 			continue
 		}
 		upTo := s.readUpTo().UnixNano()
@@ -145,4 +152,14 @@ func (s *clockSource) Run(ctx context.Context, in *Intake) error {
 			return err
 		}
 	}
+}
+
+// refused is refusal, with a timeout: a broker that does not answer is silent, which is handled above.
+func (s *clockSource) refused(ctx context.Context) (why string, since time.Time) {
+	if s.refusal == nil {
+		return "", time.Time{}
+	}
+	ctx, cancel := context.WithTimeout(ctx, awayAfter)
+	defer cancel()
+	return s.refusal(ctx)
 }

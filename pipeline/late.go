@@ -1,6 +1,7 @@
 package pipeline
 
 import (
+	"cmp"
 	"log/slog"
 	"math"
 	"slices"
@@ -48,15 +49,16 @@ func (l *lateness) noteLost(lost window.Lost, newest int64) {
 	}
 }
 
-// brokerAway starts a hold.
-func (l *lateness) brokerAway(sinceNanos int64) {
+// brokerAway starts a hold. why says why Kafka accepts no records; "": it does not answer.
+func (l *lateness) brokerAway(why string, sinceNanos int64) {
 	was := l.hold.holding
 	l.hold.away(sinceNanos)
 	if l.hold.holding {
 		l.buffer.slackNanos = holdAll
 	}
+	l.hold.why = why
 	if l.hold.holding && !was {
-		l.log.Warn("analysis: holding intervals while Kafka is unreachable, and then until the agents' spools have arrived, at most for hold", "hold", time.Duration(l.hold.limitNanos))
+		l.log.Warn("analysis: holding intervals while Kafka is unreachable, and then until the agents' spools have arrived, at most for hold", "hold", time.Duration(l.hold.limitNanos), "reason", cmp.Or(why, "no answer"))
 	}
 }
 

@@ -72,6 +72,7 @@ func runAgent(ctx context.Context, t *testing.T, b *apachekafka.Broker, g *topol
 type outageOfKafka struct {
 	agents   int
 	kill     bool // or stop
+	replica  bool // only the second of two brokers, both of which must be in sync
 	outage   time.Duration
 	hold     time.Duration
 	interval time.Duration // of agents and analysis
@@ -88,8 +89,26 @@ func TestChaosAnOutageForManyAgents(t *testing.T) {
 	(&outageOfKafka{agents: 200, kill: true, outage: 15 * time.Second, interval: time.Second}).run(t)
 }
 
-func (o *outageOfKafka) run(t *testing.T) {
-	b := apachekafka.Start(t, apachekafka.Options{})
+// The broker answers, but accepts no records, because its only replica is down: intervals are held, and none is stored
+// with less than the agents have read.
+func TestIntervalsAreHeldWhileTooFewReplicasAreInSync(t *testing.T) {
+	o := outageOfKafka{agents: 8, kill: true, replica: true, outage: 30 * time.Second, hold: 30 * time.Second, interval: 5 * time.Second}
+	r := o.run(t)
+	if n := testutil.ToFloat64(r.metrics.rewinds.WithLabelValues("f")); n > 0 {
+		t.Errorf("intervals were stored incomplete, and completed in %v rewinds", n)
+	}
+}
+
+func (o *outageOfKafka) run(t *testing.T) *rig {
+	options := apachekafka.Options{}
+	if o.replica {
+		options.Properties = map[string]string{"min.insync.replicas": "2", "default.replication.factor": "2", "offsets.topic.replication.factor": "2"}
+	}
+	b := apachekafka.Start(t, options)
+	failing := b
+	if o.replica {
+		failing = b.Join()
+	}
 	g, r := graphOf(t, "f", "torus:6x6x6"), newRig()
 	client := kafkaClient(t, b)
 	if err := client.EnsureTopics(t.Context(), 1); err != nil {
@@ -112,12 +131,13 @@ func (o *outageOfKafka) run(t *testing.T) {
 	began := time.Now()
 	time.Sleep(8 * o.interval)
 	if o.kill {
-		b.Kill9()
+		failing.Kill9()
 	} else {
-		b.Stop()
+		failing.Stop()
 	}
 	time.Sleep(o.outage)
-	b.Restart()
+	t.Logf("ready: %v; state: %q", f.Ready(t.Context()), f.State())
+	failing.Restart()
 	back := time.Now()
 	const notChecked = 15 // intervals at the beginning and the end, see checkWhole
 	want := int(time.Since(began)/o.interval) + notChecked - 8
@@ -131,4 +151,5 @@ func (o *outageOfKafka) run(t *testing.T) {
 	wg.Wait()
 	checkWhole(t, g, r.store.stored("f"), began, want)
 	t.Logf("%d intervals, %v rewinds, whole %v after Kafka was back", len(r.store.stored("f")), testutil.ToFloat64(r.metrics.rewinds.WithLabelValues("f")), took)
+	return r
 }

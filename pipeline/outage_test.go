@@ -109,8 +109,11 @@ func broken(g *topology.Graph, stored []*schema.IntervalResult) (list []*schema.
 // checkWhole compares every stored interval with what the counters must give.
 func checkWhole(t *testing.T, g *topology.Graph, stored []*schema.IntervalResult, began time.Time, atLeast int) {
 	t.Helper()
-	if n := len(stored); n < atLeast || len(gaps(startsOf(stored))) > 0 {
-		t.Errorf("%d intervals, missing %v", n, gaps(startsOf(stored)))
+	if len(stored) == 0 {
+		t.Fatal("no interval is stored")
+	}
+	if missing := gapsIn(startsOf(stored), stored[0].Snapshot.Interval.DurationNanos); len(stored) < atLeast || len(missing) > 0 {
+		t.Errorf("%d intervals, missing %v", len(stored), missing)
 	}
 	lacking := broken(g, stored)
 	for _, res := range lacking[:min(5, len(lacking))] {

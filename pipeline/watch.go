@@ -135,6 +135,13 @@ func (w *watch) readUpTo(nanos int64) {
 	w.fresh.readUpToNanos = max(w.fresh.readUpToNanos, min(nanos, time.Now().UnixNano()))
 }
 
+// refusing records why Kafka accepts no records; "": it does, or does not answer.
+func (w *watch) refusing(why string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.fresh.refusing = why
+}
+
 // storing records that the store was given a result, until done is called.
 func (w *watch) storing() (done func()) {
 	set := func(nanos int64) {

@@ -5,6 +5,8 @@ import (
 	"html"
 	"math"
 	"strings"
+
+	"github.com/giverny/giverny/internal/svg"
 )
 
 // Geometry of a plot, in units of its view box.
@@ -123,8 +125,8 @@ func (p *Plot) axes(c *canvas) {
 	}
 }
 
-// ticks returns the ticks of the y axis: powers of ten, thinned out if there are
-// many, or multiples of 1, 2 or 5 times a power of ten.
+// ticks returns the ticks of the y axis: on a logarithmic one powers of ten, thinned out if there are
+// many.
 func (c *canvas) ticks() (ticks []float64) {
 	if c.log {
 		first, last := math.Ceil(math.Log10(c.low)), math.Floor(math.Log10(c.high)+1e-9)
@@ -134,17 +136,7 @@ func (c *canvas) ticks() (ticks []float64) {
 		}
 		return ticks
 	}
-	step := math.Pow(10, math.Floor(math.Log10(c.high/4)))
-	for _, factor := range []float64{5, 2} {
-		if factor*step <= c.high/3 {
-			step *= factor
-			break
-		}
-	}
-	for i := 0.; i*step <= c.high*(1+1e-9); i++ {
-		ticks = append(ticks, i*step)
-	}
-	return ticks
+	return svg.Ticks(c.high)
 }
 
 // Empty reports whether there is nothing to draw.

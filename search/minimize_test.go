@@ -31,7 +31,7 @@ func anyConjunction(t *rapid.T) (*conjunction, *search.Space) {
 	for i := range 5 {
 		d.Dimensions = append(d.Dimensions,
 			search.Dimension{Name: fmt.Sprint("kind", i), Values: []search.Value{search.Text("a"), search.Text("b"), search.Text("c")}},
-			search.Dimension{Name: fmt.Sprint("size", i), Ordered: true, Values: numbers(1, 2, 4, 8, 16, 32, 64)})
+			search.Dimension{Name: fmt.Sprint("size", i), Ordered: true, Values: search.Numbers(1, 2, 4, 8, 16, 32, 64)})
 	}
 	space, err := search.NewSpace(d.Dimensions)
 	if err != nil {
@@ -56,13 +56,6 @@ func anyConjunction(t *rapid.T) (*conjunction, *search.Space) {
 		t.Fatal(err)
 	}
 	return &conjunction{d, mfs}, space
-}
-
-func numbers(values ...float64) (list []search.Value) {
-	for _, v := range values {
-		list = append(list, search.Number(v))
-	}
-	return list
 }
 
 // TestConjunctionsAreFoundExactly: the one anomaly of a subsystem without noise ends as

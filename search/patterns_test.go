@@ -10,16 +10,10 @@ import (
 
 // patternSpace has a message pattern and other dimensions that an anomaly may depend on.
 func patternSpace() search.Description {
-	texts := func(names ...string) (list []search.Value) {
-		for _, n := range names {
-			list = append(list, search.Text(n))
-		}
-		return list
-	}
 	return search.Description{Name: "pattern", LineRateGbps: 200, MessageRateMpps: 200, Dimensions: []search.Dimension{
-		{Name: "mode", Values: texts("a", "b", "c")}, {Name: "memory", Values: texts("near", "far")},
-		{Name: "load", Ordered: true, Values: numbers(1, 2, 4, 8, 16, 32, 64)}, {Name: "depth", Ordered: true, Values: numbers(16, 64, 256)},
-		{Name: "messages", Pattern: true, MaxLength: 4, Values: numbers(64, 256, 1024, 4096, 16384, 65536, 262144, 1048576)}}}
+		{Name: "mode", Values: search.Texts("a", "b", "c")}, {Name: "memory", Values: search.Texts("near", "far")},
+		{Name: "load", Ordered: true, Values: search.Numbers(1, 2, 4, 8, 16, 32, 64)}, {Name: "depth", Ordered: true, Values: search.Numbers(16, 64, 256)},
+		{Name: "messages", Pattern: true, MaxLength: 4, Values: search.Numbers(64, 256, 1024, 4096, 16384, 65536, 262144, 1048576)}}}
 }
 
 // Every form of a condition on a message pattern ends as one report with exactly that condition: a range of "any"

@@ -25,10 +25,26 @@ func Number(n float64) Value {
 	return Value{text: strconv.FormatFloat(n, format, -1, 64), number: n, numeric: true}
 }
 
+// Numbers returns the values of numbers.
+func Numbers(numbers ...float64) (values []Value) {
+	for _, n := range numbers {
+		values = append(values, Number(n))
+	}
+	return values
+}
+
 // Text returns the value of a text.
 func Text(s string) Value {
 	quoted, _ := json.Marshal(s) // a string always marshals
 	return Value{text: string(quoted)}
+}
+
+// Texts returns the values of texts.
+func Texts(texts ...string) (values []Value) {
+	for _, s := range texts {
+		values = append(values, Text(s))
+	}
+	return values
 }
 
 // String is the value for display: a text without quotes.

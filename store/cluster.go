@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
+
+	"github.com/giverny/giverny/internal/sqlquote"
 )
 
 // ClusterConfig names where tables are created.
@@ -47,7 +49,7 @@ func render(statement string, c ClusterConfig) ([]string, error) {
 		return []string{
 			"CREATE TABLE IF NOT EXISTS " + c.local(m[1]) + c.on() + "\n" + columns + "\nENGINE = ReplicatedMergeTree(" + replicaPath + ")\n" + strings.TrimSpace(rest),
 			"CREATE TABLE IF NOT EXISTS " + c.table(m[1]) + c.on() + " AS " + c.local(m[1]) + "\nENGINE = Distributed(" +
-				quoteText(c.Name) + ", " + quoteText(c.Database) + ", " + quoteText(localName(m[1])) + ", " + shardingKey + ")",
+				sqlquote.Text(c.Name) + ", " + sqlquote.Text(c.Database) + ", " + sqlquote.Text(localName(m[1])) + ", " + shardingKey + ")",
 		}, nil
 	}
 	if m := createView.FindStringSubmatch(statement); m != nil {
@@ -74,7 +76,7 @@ func migrationTable(c ClusterConfig) string {
 
 // createDatabase returns the statement that creates the database.
 func createDatabase(c ClusterConfig) string {
-	return "CREATE DATABASE IF NOT EXISTS " + quoteName(c.Database) + c.on() + " ENGINE = Atomic"
+	return "CREATE DATABASE IF NOT EXISTS " + sqlquote.Name(c.Database) + c.on() + " ENGINE = Atomic"
 }
 
 // recreate returns the statement that creates a table on the cluster's hosts that
@@ -95,11 +97,11 @@ func (c ClusterConfig) on() string {
 	if c.Name == "" {
 		return ""
 	}
-	return " ON CLUSTER " + quoteName(c.Name)
+	return " ON CLUSTER " + sqlquote.Name(c.Name)
 }
 
 func (c ClusterConfig) table(name string) string {
-	return quoteName(c.Database) + "." + quoteName(name)
+	return sqlquote.Name(c.Database) + "." + sqlquote.Name(name)
 }
 
 // local is the table that holds a shard's rows.
@@ -141,12 +143,4 @@ func cutParentheses(text string) (inside, rest string, err error) {
 		}
 	}
 	return "", "", errors.New("a parenthesis is not closed")
-}
-
-func quoteName(name string) string {
-	return "`" + strings.NewReplacer("\\", "\\\\", "`", "\\`").Replace(name) + "`"
-}
-
-func quoteText(text string) string {
-	return "'" + strings.NewReplacer("\\", "\\\\", "'", "\\'").Replace(text) + "'"
 }

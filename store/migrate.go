@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"github.com/ClickHouse/clickhouse-go/v2"
+
+	"github.com/giverny/giverny/internal/sqlquote"
 )
 
 //go:embed sql/0*.sql
@@ -211,7 +213,7 @@ func (db *DB) createDatabase(ctx context.Context) error {
 // onAllHosts returns a table expression over a system table of all reachable
 // hosts of the cluster.
 func (db *DB) onAllHosts(table string) string {
-	return "clusterAllReplicas(" + quoteText(db.cluster.Name) + ", " + table + ")"
+	return "clusterAllReplicas(" + sqlquote.Text(db.cluster.Name) + ", " + table + ")"
 }
 
 // completeHosts creates the tables that some hosts of the cluster lack, because

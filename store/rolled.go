@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/giverny/giverny/internal/sqlquote"
 )
 
 const hourMillis = 3_600_000
@@ -231,7 +233,7 @@ func (r *Rolled) union(rolled, counted, rest string) string {
 // total and other.
 func (r *Rolled) Counts(kind string) string {
 	return r.union(`SELECT graph_version, toInt64(toUnixTimestamp(time)) AS hour, toString(metric) AS metric, x, y, n, total, other
-FROM (SELECT * FROM hour_counts WHERE kind = `+quoteText(kind)+`)`,
+FROM (SELECT * FROM hour_counts WHERE kind = `+sqlquote.Text(kind)+`)`,
 		"SELECT "+countColumns, r.text(kind))
 }
 

@@ -14,6 +14,7 @@ import (
 	"github.com/ClickHouse/clickhouse-go/v2"
 
 	"github.com/giverny/giverny/internal/retry"
+	"github.com/giverny/giverny/internal/sqlquote"
 )
 
 //go:embed sql/rollup/*.sql
@@ -152,7 +153,7 @@ func (db *DB) rollUpDay(ctx context.Context, fabric string, hours []staleHour) e
 	due := rolledFor(hours)
 	kinds := make([]string, len(countKinds))
 	for i, kind := range countKinds {
-		kinds[i] = "SELECT " + quoteText(kind) + " AS kind, " + countColumns + "\nFROM\n(\n" + due.text(kind) + "\n)"
+		kinds[i] = "SELECT " + sqlquote.Text(kind) + " AS kind, " + countColumns + "\nFROM\n(\n" + due.text(kind) + "\n)"
 	}
 	if err := db.rollUpRows(ctx, "hour_counts", "graph_version, kind, metric, x, y, n, total, other", strings.Join(kinds, "\nUNION ALL\n"), "part.kind, ", fabric, hours, 0); err != nil {
 		return err

@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// MaxLinks bounds the links of a specification.
-const MaxLinks = 8 << 20
+// maxLinks bounds the links of a specification.
+const maxLinks = 8 << 20
 
 // Parse builds a fabric from a one-line specification:
 //
@@ -106,8 +106,8 @@ func NewGrid(fabric string, dims []int, wrap bool) (*Graph, error) {
 	grid := Grid{Dims: append([]int(nil), dims...), Wrap: wrap}
 	links := len(dims)
 	for _, d := range dims {
-		if links *= d; links > MaxLinks {
-			return nil, fmt.Errorf("more than %d links", MaxLinks)
+		if links *= d; links > maxLinks {
+			return nil, fmt.Errorf("more than %d links", maxLinks)
 		}
 	}
 	b := NewBuilder(fabric)
@@ -223,8 +223,8 @@ func parseFatTree(fabric, args string) (*Graph, error) {
 // every leaf has one cable to every spine. Leaf ports 1..hosts go down, hosts+1.. go
 // up; spine port l+1 goes to leaf l.
 func NewFatTree2(fabric string, leaves, hosts, spines int, capacity float64) (*Graph, error) {
-	if 2*leaves*(hosts+spines) > MaxLinks {
-		return nil, fmt.Errorf("more than %d links", MaxLinks)
+	if 2*leaves*(hosts+spines) > maxLinks {
+		return nil, fmt.Errorf("more than %d links", maxLinks)
 	}
 	b := NewBuilder(fabric)
 	cable := cabler(b, capacity)
@@ -310,8 +310,8 @@ func NewDragonfly(fabric string, groups, routers, hosts int, capacity float64) (
 	if groups < 2 {
 		return nil, fmt.Errorf("groups=%d: want at least 2", groups)
 	}
-	if n := groups * routers; 2*n*hosts+n*(routers-1)+groups*(groups-1) > MaxLinks {
-		return nil, fmt.Errorf("more than %d links", MaxLinks)
+	if n := groups * routers; 2*n*hosts+n*(routers-1)+groups*(groups-1) > maxLinks {
+		return nil, fmt.Errorf("more than %d links", maxLinks)
 	}
 	b := NewBuilder(fabric)
 	cable := cabler(b, capacity)

@@ -2,16 +2,16 @@ package topology
 
 import "github.com/giverny/giverny/schema"
 
-// Boxer computes bounding boxes on one graph's grid. It reuses memory between calls and
+// boxer computes bounding boxes on one graph's grid. It reuses memory between calls and
 // is not safe for concurrent use.
-type Boxer struct {
+type boxer struct {
 	g    *Graph
 	seen [][]bool // by dimension and coordinate
 }
 
-// NewBoxer returns a Boxer; the graph must have a grid.
-func NewBoxer(g *Graph) *Boxer {
-	b := &Boxer{g: g, seen: make([][]bool, len(g.grid.Dims))}
+// newBoxer returns a boxer; the graph must have a grid.
+func newBoxer(g *Graph) *boxer {
+	b := &boxer{g: g, seen: make([][]bool, len(g.grid.Dims))}
 	for i, d := range g.grid.Dims {
 		b.seen[i] = make([]bool, d)
 	}
@@ -21,7 +21,7 @@ func NewBoxer(g *Graph) *Boxer {
 // Box writes into box the smallest box that contains both end switches of every link:
 // in each dimension the shortest arc, which on a torus may cross the wraparound (Max <
 // Min). A whole ring is 0 to size-1. box's slices are reused if they are long enough.
-func (b *Boxer) Box(links []schema.LinkID, box *schema.Box) {
+func (b *boxer) Box(links []schema.LinkID, box *schema.Box) {
 	dims := b.g.grid.Dims
 	for i := range b.seen {
 		clear(b.seen[i])
@@ -65,13 +65,13 @@ func arc(seen []bool, wrap bool) (lo, hi int) {
 	return gapEnd, (gapEnd - bestGap - 1 + n) % n
 }
 
-// BoundingBox is Boxer.Box with newly allocated memory, or nil if the graph has no
+// BoundingBox is boxer.Box with newly allocated memory, or nil if the graph has no
 // grid.
 func (g *Graph) BoundingBox(links []schema.LinkID) *schema.Box {
 	if g.grid == nil || len(links) == 0 {
 		return nil
 	}
 	box := new(schema.Box)
-	NewBoxer(g).Box(links, box)
+	newBoxer(g).Box(links, box)
 	return box
 }

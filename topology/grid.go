@@ -35,9 +35,9 @@ func (g *Grid) Number(c []int) int {
 	return n
 }
 
-// HalfCoord writes into c the doubled coordinates of a grid link: the midpoint of its
+// halfCoord writes into c the doubled coordinates of a grid link: the midpoint of its
 // two switches (Monet, section 4.2), times two to make it integral.
-func (g *Graph) HalfCoord(id schema.LinkID, c []int) {
+func (g *Graph) halfCoord(id schema.LinkID, c []int) {
 	for i, x := range g.devices[g.from[id]].Coord {
 		c[i] = 2 * x
 	}
@@ -51,8 +51,8 @@ func (g *Graph) HalfCoord(id schema.LinkID, c []int) {
 func (g *Graph) L1(a, b schema.LinkID) int {
 	var pa, pb [8]int
 	n := len(g.grid.Dims)
-	g.HalfCoord(a, pa[:n])
-	g.HalfCoord(b, pb[:n])
+	g.halfCoord(a, pa[:n])
+	g.halfCoord(b, pb[:n])
 	sum := 0
 	for i, dim := range g.grid.Dims {
 		d := pa[i] - pb[i]

@@ -88,15 +88,9 @@ func runDemo(cmd *cobra.Command, cfg config.Config, f demoFlags) (err error) {
 	if err := stretch(script, f.duration); err != nil {
 		return err
 	}
-	cfg.Log.Level = quieter(cfg.Log.Level)
+	prepareDemo(&cfg, script)
 	log := logs.New(cfg.Log, cmd.ErrOrStderr())
 	defer logs.Flush(log)
-	entry := config.DefaultFabric()
-	entry.Name, entry.Topology, entry.Partition, entry.Analysis.Window.Interval = script.Fabric.Name, script.Fabric.Topology, 0, script.Interval
-	entry.Analysis.CompleteWithin = 0 // nothing is late in a story
-	cfg.Fabrics = []config.Fabric{entry}
-	cfg.Kafka.Embedded, cfg.Kafka.Client.Brokers = true, nil
-	cfg.Store.Embedded, cfg.Store.Server = true, store.ServerConfig{}
 	fabrics, err := app.LoadFabrics(cfg.Fabrics, log)
 	if err != nil {
 		return err
@@ -137,6 +131,17 @@ func runDemo(cmd *cobra.Command, cfg config.Config, f demoFlags) (err error) {
 		return err
 	}
 	return printer.end(cmd.OutOrStdout(), f.json)
+}
+
+// prepareDemo sets what a story needs: its fabric, and an embedded Kafka and ClickHouse.
+func prepareDemo(cfg *config.Config, script *scenario.Script) {
+	cfg.Log.Level = quieter(cfg.Log.Level)
+	entry := config.DefaultFabric()
+	entry.Name, entry.Topology, entry.Partition, entry.Analysis.Window.Interval = script.Fabric.Name, script.Fabric.Topology, 0, script.Interval
+	entry.Analysis.CompleteWithin = 0 // nothing is late in a story
+	cfg.Fabrics = []config.Fabric{entry}
+	cfg.Kafka.Embedded, cfg.Kafka.Client.Brokers = true, nil
+	cfg.Store.Embedded, cfg.Store.Server = true, store.ServerConfig{}
 }
 
 // listener returns how to open the page's socket: on a free port if none is given and the default one is in use.

@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"fmt"
 	"io"
 	"os"
 
@@ -10,6 +11,7 @@ import (
 	"github.com/giverny/giverny/hostping"
 	"github.com/giverny/giverny/hostping/draw"
 	"github.com/giverny/giverny/internal/atomicfile"
+	"github.com/giverny/giverny/internal/bounded"
 )
 
 type hostGraphFlags struct {
@@ -68,9 +70,9 @@ func readHost(path, format string) (hostping.Graph, error) {
 		return hostping.Graph{}, err
 	}
 	defer file.Close()
-	text, err := io.ReadAll(io.LimitReader(file, maxHostFile))
+	text, err := io.ReadAll(bounded.Reader(file, maxHostFile))
 	if err != nil {
-		return hostping.Graph{}, err
+		return hostping.Graph{}, fmt.Errorf("read %s: %w", path, err)
 	}
 	return hostping.ReadGraph(path, text, hostping.Format(format))
 }

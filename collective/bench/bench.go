@@ -87,7 +87,7 @@ func Judge(truth *incident.Truth, d *collective.Diagnosis) Verdict {
 			continue
 		}
 		v.Blamed++
-		if Matches(truth, c) || slices.Contains(truth.Flows, c.Flow) {
+		if matches(truth, c) || slices.Contains(truth.Flows, c.Flow) {
 			guilty += c.CostNanos
 		} else {
 			v.False++
@@ -96,7 +96,7 @@ func Judge(truth *incident.Truth, d *collective.Diagnosis) Verdict {
 	if len(d.Culprits) > 0 {
 		class := d.Culprits[0].Class
 		v.Class = class == truth.Class || class == truth.Also
-		v.Culprit = Matches(truth, &d.Culprits[0])
+		v.Culprit = matches(truth, &d.Culprits[0])
 	}
 	if truth.CostNanos > 0 {
 		v.HasCost = true
@@ -105,9 +105,9 @@ func Judge(truth *incident.Truth, d *collective.Diagnosis) Verdict {
 	return v
 }
 
-// Matches reports whether a culprit is the injected one: by flow if the truth has
+// matches reports whether a culprit is the injected one: by flow if the truth has
 // flows, by place, or by rank.
-func Matches(truth *incident.Truth, c *collective.Culprit) bool {
+func matches(truth *incident.Truth, c *collective.Culprit) bool {
 	if truth.Class == collective.Deadlock {
 		named := 0
 		for _, port := range truth.Objects {

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/giverny/giverny/collective"
+	"github.com/giverny/giverny/internal/svg"
 )
 
 // maxDrawn is how many steps a picture shows; beyond that only those of the critical
@@ -135,21 +136,10 @@ func box(w io.Writer, s scale, y int, from, to int64, fill, stroke, about string
 	fmt.Fprintln(w, "</rect>")
 }
 
-// tick is the distance of labels on an axis of so many nanoseconds: 1, 2 or 5 times a power of ten, at most ten of them.
-func tick(nanos int64) int64 {
-	for decade := int64(1); ; decade *= 10 {
-		for _, step := range []int64{decade, 2 * decade, 5 * decade} {
-			if nanos/step <= 10 {
-				return step
-			}
-		}
-	}
-}
-
 func axis(w io.Writer, s scale, y int) {
-	step := tick(s.nanos)
-	for at := int64(0); at <= s.nanos; at += step {
-		fmt.Fprintf(w, `<line x1="%.2f" x2="%.2f" y1="%d" y2="%d" stroke="#e5e7eb"/><text x="%.2f" y="%d" text-anchor="middle">%.4g ms</text>`+"\n", s.x(at), s.x(at), top, y, s.x(at), y+14, float64(at)/1e6)
+	for _, at := range svg.Ticks(float64(s.nanos)) {
+		x := s.x(int64(at))
+		fmt.Fprintf(w, `<line x1="%.2f" x2="%.2f" y1="%d" y2="%d" stroke="#e5e7eb"/><text x="%.2f" y="%d" text-anchor="middle">%.4g ms</text>`+"\n", x, x, top, y, x, y+14, at/1e6)
 	}
 }
 

@@ -40,15 +40,11 @@ func (a *analysis) outvote() {
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(choices)) {
-		for _, own := range choices[name] {
-			for _, other := range choices[name] {
-				if len(other.dumps) <= len(own.dumps) {
-					continue
-				}
-				for _, d := range own.dumps {
-					if slices.Contains(other.ranks, d.Rank) {
-						a.drop(d, name)
-					}
+		lists := slices.Collect(maps.Values(choices[name]))
+		for _, own := range lists {
+			for _, d := range own.dumps {
+				if slices.ContainsFunc(lists, func(c *choice) bool { return len(c.dumps) > len(own.dumps) && slices.Contains(c.ranks, d.Rank) }) {
+					a.drop(d, name)
 				}
 			}
 		}

@@ -8,8 +8,8 @@ import (
 	"github.com/giverny/giverny/collective"
 )
 
-// flows fills in the ways and their losses, with a note on what was omitted.
-func (r *Report) flows(run collective.Run, d collective.Diagnosis) {
+// waysOf returns the flows between nodes, by ranks, each from its first to its last step.
+func waysOf(run collective.Run, d collective.Diagnosis) map[[2]int]*Way {
 	offset := map[int]int64{}
 	for _, o := range d.ClockOffsets {
 		offset[o.Rank] = o.OffsetNanos
@@ -33,7 +33,12 @@ func (r *Report) flows(run collective.Run, d collective.Diagnosis) {
 		}
 		w.BeginNanos, w.EndNanos = min(w.BeginNanos, begin), max(w.EndNanos, end)
 	}
-	lost := map[[2]int]int64{}
+	return ways
+}
+
+// flows fills in the ways and their losses, with a note on what was omitted.
+func (r *Report) flows(run collective.Run, d collective.Diagnosis) {
+	ways, lost := waysOf(run, d), map[[2]int]int64{}
 	for _, l := range d.Losses {
 		lost[[2]int{l.Rank, l.Peer}] += l.Nanos
 	}

@@ -43,13 +43,11 @@ func newTimeline(run collective.Run, d collective.Diagnosis) Timeline {
 	}
 	type key struct{ rank, step, communicator, channel, chunk int }
 	critical, rows := map[key]bool{}, map[int]int{}
-	row := func(rank int) (int, bool) {
-		if at, ok := rows[rank]; ok || len(t.Ranks) == maxRows {
-			return at, ok
+	row := func(rank int) {
+		if _, ok := rows[rank]; !ok && len(t.Ranks) < maxRows {
+			rows[rank] = len(t.Ranks)
+			t.Ranks = append(t.Ranks, rank)
 		}
-		rows[rank] = len(t.Ranks)
-		t.Ranks = append(t.Ranks, rank)
-		return rows[rank], true
 	}
 	if len(run.Ranks) <= maxRows {
 		for rank := range run.Ranks {

@@ -19,6 +19,7 @@ import (
 
 	"github.com/giverny/giverny/collective/records"
 	"github.com/giverny/giverny/internal/atomicfile"
+	"github.com/giverny/giverny/internal/bounded"
 )
 
 // maxJobs is how many jobs per folder are watched: the last ones by name.
@@ -180,8 +181,7 @@ func (l *listing) add(e fs.DirEntry, at string, top bool, wanted func(string) bo
 const maxDepth = 2
 
 // open opens files below a folder. Files that are no longer regular are refused without
-// blocking. At most most bytes are read; growth beyond that is noticed by the next
-// listing.
+// blocking. A file of more than most bytes is an error.
 func open(root *os.Root, most int64) records.Open {
 	return func(name string) (io.ReadCloser, error) {
 		file, err := root.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK|syscall.O_NOFOLLOW, 0)
@@ -198,7 +198,7 @@ func open(root *os.Root, most int64) records.Open {
 		return struct {
 			io.Reader
 			io.Closer
-		}{io.LimitReader(file, most), file}, nil
+		}{bounded.Reader(file, most), file}, nil
 	}
 }
 

@@ -24,8 +24,8 @@ const numDirections = direction(len(directionNames))
 // String is the port name, as used by topology.NewGrid.
 func (d direction) String() string { return directionNames[d] }
 
-// MaxValue is 100 percent.
-const MaxValue = 100_000_000
+// maxValue is 100 percent.
+const maxValue = 100_000_000
 
 // The columns of a day file: the time, six credit stalls, six inq stalls, six
 // shares of bandwidth used, and the coordinates Z, Y, X.
@@ -64,8 +64,8 @@ const (
 const (
 	secondsPerMinute = 60
 	nanosPerSecond   = 1_000_000_000
-	// IntervalNanos is the interval of the readings.
-	IntervalNanos = secondsPerMinute * nanosPerSecond
+	// intervalNanos is the interval of the readings.
+	intervalNanos = secondsPerMinute * nanosPerSecond
 )
 
 // minuteOf returns the number, counted from 1970, of the minute boundary that a reading

@@ -46,7 +46,7 @@ func parsePlain(b []byte, f *fields) int {
 		raw[c] = v
 	}
 	for v := range numValues {
-		if raw[columnValues+v] > MaxValue {
+		if raw[columnValues+v] > maxValue {
 			return 0
 		}
 		f.values[v] = uint32(raw[columnValues+v])
@@ -111,7 +111,7 @@ func (f *fields) set(target int, text []byte) (why Reason, ok bool) {
 		}
 		f.coord[target-columnZ] = uint32(min(x, math.MaxUint32))
 	default:
-		if x > MaxValue {
+		if x > maxValue {
 			return TooLarge, false
 		}
 		f.values[target-columnValues] = uint32(math.Round(x))

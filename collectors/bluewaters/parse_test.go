@@ -41,7 +41,7 @@ func TestParseLine(t *testing.T) {
 		why    Reason
 		want   func(*fields)
 	}{
-		{row("2", "100000000", "7", "5", "20", "23"), 0, 0, func(f *fields) { f.values[0], f.values[5], f.coord[0] = MaxValue, 5, 23 }},
+		{row("2", "100000000", "7", "5", "20", "23"), 0, 0, func(f *fields) { f.values[0], f.values[5], f.coord[0] = maxValue, 5, 23 }},
 		{row("2", "12.49", "3", "12.5", "4", "1.5e7", "5", "-0"), 0, 0, func(f *fields) { f.values[0], f.values[1], f.values[2] = 12, 13, 15_000_000 }},
 		{row("2", " 7 ", "3", `"8"`, "4", "007"), 0, 0, func(f *fields) { f.values[0], f.values[1], f.values[2] = 7, 8, 7 }},
 		{row("1", "1483228800.25", "22", "3.0"), 0, 0, func(f *fields) { f.nanos, f.coord[2] = 250_000_000, 3 }},
@@ -113,7 +113,7 @@ func FuzzParse(f *testing.F) {
 		var got fields
 		if column, why := parseLine(text, canonicalLayout, &got); column == 0 {
 			for _, v := range got.values {
-				if v > MaxValue {
+				if v > maxValue {
 					t.Errorf("%q: value %d", text, v)
 				}
 			}

@@ -44,7 +44,7 @@ func NewReader(cfg Config, inputs ...Input) (*Reader, error) {
 	r := &Reader{cfg: cfg, inputs: inputs}
 	r.sorter = newSorter(&r.cfg)
 	r.sorter.hold = cfg.WholeFile
-	r.batch = schema.CounterBatch{Fabric: cfg.Fabric, Source: "bluewaters", Agent: "bluewaters", IntervalNanos: IntervalNanos,
+	r.batch = schema.CounterBatch{Fabric: cfg.Fabric, Source: "bluewaters", Agent: "bluewaters", IntervalNanos: intervalNanos,
 		Ports: r.cfg.portNames(), Columns: []schema.CounterColumn{{Name: creditStall}, {Name: inqStall}, {Name: usedBandwidth}}}
 	return r, nil
 }

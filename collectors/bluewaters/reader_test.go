@@ -59,7 +59,7 @@ func readAll(t interface {
 			}
 			return got, err
 		}
-		if b.Sequence != n || b.TimeNanos[0] <= last || b.IntervalNanos != IntervalNanos {
+		if b.Sequence != n || b.TimeNanos[0] <= last || b.IntervalNanos != intervalNanos {
 			t.Errorf("batch %d has sequence %d and time %d behind %d", n, b.Sequence, b.TimeNanos[0], last)
 		}
 		last = b.TimeNanos[0]
@@ -310,7 +310,7 @@ func naive(t *rapid.T, content string) map[reading]uint64 {
 }
 
 func TestReaderAgainstTheNaiveOne(t *testing.T) {
-	value := rapid.OneOf(rapid.Just("0"), rapid.Map(rapid.IntRange(0, MaxValue), strconv.Itoa), rapid.StringMatching(`[0-9]{1,7}\.[0-9]{1,5}`), rapid.StringMatching(`[1-9]\.[0-9]{1,3}e\+?0?[0-7]`))
+	value := rapid.OneOf(rapid.Just("0"), rapid.Map(rapid.IntRange(0, maxValue), strconv.Itoa), rapid.StringMatching(`[0-9]{1,7}\.[0-9]{1,5}`), rapid.StringMatching(`[1-9]\.[0-9]{1,3}e\+?0?[0-7]`))
 	rapid.Check(t, func(t *rapid.T) {
 		var sb strings.Builder
 		for range rapid.IntRange(1, 30).Draw(t, "rows") {

@@ -117,7 +117,7 @@ func TestReplayEndsWithAnError(t *testing.T) {
 // Whatever a file contains is returned, by switch, port and minute.
 func TestReadsAnyRows(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		value := rapid.Uint32Range(0, MaxValue)
+		value := rapid.Uint32Range(0, maxValue)
 		var file bytes.Buffer
 		if rapid.Bool().Draw(t, "header") {
 			file.WriteString(header())
@@ -125,7 +125,7 @@ func TestReadsAnyRows(t *testing.T) {
 		want := map[reading]uint64{}
 		for n := range rapid.IntRange(1, 12).Draw(t, "switches") {
 			r := dayRow{unixSeconds: start + int64(rapid.IntRange(0, 120).Draw(t, "seconds")), x: n % 3, y: n / 3 % 2, z: n / 6}
-			at := minuteOf(r.unixSeconds, 0) * IntervalNanos
+			at := minuteOf(r.unixSeconds, 0) * intervalNanos
 			for d := range numDirections {
 				r.creditStall[d], r.inqStall[d], r.usedBandwidth[d] = value.Draw(t, "v"), value.Draw(t, "v"), value.Draw(t, "v")
 				for column, v := range map[string]uint32{creditStall: r.creditStall[d], inqStall: r.inqStall[d], usedBandwidth: r.usedBandwidth[d]} {

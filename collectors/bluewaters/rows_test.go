@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// dayRow is one line of a day file. Values are percent x 1e6, 0 to MaxValue. A file has
+// dayRow is one line of a day file. Values are percent x 1e6, 0 to maxValue. A file has
 // two rows per switch and minute, one for each of the two nodes that share a Gemini;
 // the larger values count.
 type dayRow struct {

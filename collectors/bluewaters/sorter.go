@@ -126,7 +126,7 @@ func (s *sorter) recycle(m *slot) { s.free = append(s.free, m) }
 
 // fill fills a batch with the minute, six rows per switch.
 func (m *slot) fill(b *schema.CounterBatch) {
-	at := m.minute * IntervalNanos
+	at := m.minute * intervalNanos
 	b.TimeNanos, b.PortIndex = b.TimeNanos[:0], b.PortIndex[:0]
 	credit, inq, used := b.Columns[0].Values[:0], b.Columns[1].Values[:0], b.Columns[2].Values[:0]
 	for n := range m.values {

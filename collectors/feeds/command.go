@@ -10,13 +10,12 @@ import (
 	"os/exec"
 	"strings"
 	"time"
+
+	"github.com/giverny/giverny/internal/bounded"
 )
 
 // MaxOutput bounds the output of a command and the response of a server, in bytes.
 const MaxOutput = 256 << 20
-
-// errTooLarge: more than MaxOutput.
-var errTooLarge = fmt.Errorf("more than %d bytes", int64(MaxOutput))
 
 // Run runs an argument vector, without a shell, and streams its standard output to read. A non-zero exit status is
 // an error that includes the end of standard error. The command is killed when ctx ends.
@@ -33,7 +32,7 @@ func Run(ctx context.Context, argv, environ []string, read func(io.Reader) error
 	if err := cmd.Start(); err != nil {
 		return fmt.Errorf("run %s: %w", argv[0], err)
 	}
-	readErr := read(Bounded(out, MaxOutput))
+	readErr := read(bounded.Reader(out, MaxOutput))
 	killed := readErr != nil && ctx.Err() == nil && !errors.Is(readErr, io.EOF) && !errors.Is(readErr, io.ErrUnexpectedEOF)
 	if killed {
 		_ = cmd.Process.Kill() // its remaining output is not read
@@ -63,24 +62,4 @@ func (t *tail) Write(p []byte) (int, error) {
 		t.text.Next(over)
 	}
 	return len(p), nil
-}
-
-// Bounded is a reader that fails with errTooLarge after n bytes instead of returning io.EOF.
-func Bounded(r io.Reader, n int64) io.Reader { return &bounded{r, n} }
-
-type bounded struct {
-	r    io.Reader
-	left int64
-}
-
-func (b *bounded) Read(p []byte) (int, error) {
-	if b.left <= 0 {
-		return 0, errTooLarge
-	}
-	if int64(len(p)) > b.left {
-		p = p[:b.left]
-	}
-	n, err := b.r.Read(p)
-	b.left -= int64(n)
-	return n, err
 }

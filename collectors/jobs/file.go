@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/giverny/giverny/collectors/feeds"
+	"github.com/giverny/giverny/internal/bounded"
 	"github.com/giverny/giverny/internal/faults"
 	"github.com/giverny/giverny/schema"
 )
@@ -151,7 +152,7 @@ func (f *file) list(_ context.Context, now, _ time.Time) (List, error) {
 	if info.Size() == f.size && info.ModTime().Equal(f.changed) && !f.ahead {
 		return List{}, nil
 	}
-	list, err := Read(feeds.Bounded(in, feeds.MaxOutput), f.cfg.Path, Options{Format: f.cfg.Format, Zone: f.zone, RawIDs: f.cfg.RawIDs})
+	list, err := Read(bounded.Reader(in, feeds.MaxOutput), f.cfg.Path, Options{Format: f.cfg.Format, Zone: f.zone, RawIDs: f.cfg.RawIDs})
 	if err == nil {
 		f.size, f.changed = info.Size(), info.ModTime()
 		f.ahead = slices.ContainsFunc(list.Rows, func(r Row) bool { return max(r.Job.Start, r.Job.End) > schema.Instant(now.UnixNano()) })

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/giverny/giverny/collectors/feeds"
+	"github.com/giverny/giverny/internal/bounded"
 	"github.com/giverny/giverny/internal/faults"
 	"github.com/giverny/giverny/internal/secret"
 )
@@ -136,7 +137,7 @@ func httpGet(ctx context.Context, client *http.Client, address string, header ht
 		return err
 	}
 	defer answer.Body.Close()
-	if err := read(answer.StatusCode, feeds.Bounded(answer.Body, feeds.MaxOutput)); err != nil {
+	if err := read(answer.StatusCode, bounded.Reader(answer.Body, feeds.MaxOutput)); err != nil {
 		return fmt.Errorf("GET %s: %w", ask.URL.Redacted(), err)
 	}
 	return nil

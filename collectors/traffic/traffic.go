@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/giverny/giverny/collectors/feeds"
+	"github.com/giverny/giverny/internal/bounded"
 	"github.com/giverny/giverny/internal/csvfault"
 	"github.com/giverny/giverny/schema"
 )
@@ -182,7 +183,7 @@ func (f *file) load() (rows feeds.Rows, err error) {
 		}
 	}
 	if end > 0 {
-		if rows, err = ReadCSV(feeds.Bounded(io.NewSectionReader(in, 0, end), feeds.MaxOutput), f.path); err != nil {
+		if rows, err = ReadCSV(bounded.Reader(io.NewSectionReader(in, 0, end), feeds.MaxOutput), f.path); err != nil {
 			return rows, err
 		}
 	}

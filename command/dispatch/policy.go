@@ -111,7 +111,7 @@ func (q *Queue) act(ctx context.Context, d schema.Diagnosis, plan func(context.C
 	if !q.cfg.DryRun {
 		if err := l.Send(); err != nil {
 			action.Outcome, action.Reason = schema.FeedbackFailed, err.Error()
-			q.record.Failed(err, ConsiderAgain)
+			q.record.Failed(err, considerAgain)
 		} else {
 			q.record.Worked()
 		}

@@ -9,9 +9,9 @@ import (
 	"github.com/giverny/giverny/schema"
 )
 
-// ConsiderAgain is the hold-off time of a root after it was considered, whether acted on or not, since diagnoses
+// considerAgain is the hold-off time of a root after it was considered, whether acted on or not, since diagnoses
 // repeat with every interval.
-const ConsiderAgain = 10 * time.Minute
+const considerAgain = 10 * time.Minute
 
 // Queue delivers diagnoses of slow hosts one at a time. It is a sink of results that never blocks and never delays
 // them.
@@ -66,11 +66,11 @@ func (q *Queue) due(key rootKey) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	now := q.now()
-	if last, seen := q.considered[key]; seen && now.Sub(last) < ConsiderAgain {
+	if last, seen := q.considered[key]; seen && now.Sub(last) < considerAgain {
 		return false
 	}
 	for k, at := range q.considered {
-		if now.Sub(at) >= ConsiderAgain {
+		if now.Sub(at) >= considerAgain {
 			delete(q.considered, k)
 		}
 	}
@@ -94,21 +94,4 @@ func (q *Queue) Each(ctx context.Context, plan func(context.Context, schema.Diag
 			return nil
 		}
 	}
-}
-
-// Daily counts the launches per fabric within a day. It is not safe for concurrent use.
-type Daily map[string][]time.Time
-
-// Day is the period that Daily counts over.
-const Day = 24 * time.Hour
-
-// Add records a launch at now.
-func (d Daily) Add(fabric string, now time.Time) { d[fabric] = append(d[fabric], now) }
-
-// Count returns the number of launches within the day before now.
-func (d Daily) Count(fabric string, now time.Time) int {
-	for len(d[fabric]) > 0 && now.Sub(d[fabric][0]) >= Day {
-		d[fabric] = d[fabric][1:]
-	}
-	return len(d[fabric])
 }

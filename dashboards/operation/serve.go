@@ -22,8 +22,8 @@ type Served struct {
 	Err       error // a failure that is not the client's fault; else nil
 }
 
-// ClientLeft is the status that is counted for a request whose client did not wait for the response.
-const ClientLeft = 499
+// clientLeft is the status that is counted for a request whose client did not wait for the response.
+const clientLeft = 499
 
 // Server serves requests by the rows of a table.
 type Server[T any] struct {
@@ -157,7 +157,7 @@ func allowed(r *http.Request, least access.Role) error {
 // answerError writes an error as a problem, and returns it if it is not the client's fault.
 func (s *Server[T]) answerError(w http.ResponseWriter, r *http.Request, err error) (int, error) {
 	if r.Context().Err() != nil {
-		return ClientLeft, nil
+		return clientLeft, nil
 	}
 	var p *problem.Problem
 	if !errors.As(err, &p) {

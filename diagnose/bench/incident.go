@@ -15,7 +15,6 @@ import (
 // Set is a family of incidents.
 type Set struct {
 	Name   string
-	About  string
 	fabric []string // topology specifications to draw from
 	style  style
 }
@@ -47,18 +46,18 @@ func Sets() []Set {
 	trees := []string{"fattree:k=8", "fattree:leaves=8,hosts=8,spines=4"}
 	dragonflies := []string{"dragonfly:groups=9,routers=4,hosts=2"}
 	return []Set{
-		{"torus", "Gemini tori of 8x8x8 and 12x12x12", tori, plain},
-		{"tree", "fat trees: three levels of 8-port switches, and two levels with half the uplinks", trees, plain},
-		{"dragonfly", "a dragonfly of nine groups", dragonflies, plain},
-		{"other", "all three, with more noise, more gaps, slow loads and more decoys", append(append(tori[:1:1], trees...), dragonflies...), otherStyle},
+		{"torus", tori, plain},
+		{"tree", trees, plain},
+		{"dragonfly", dragonflies, plain},
+		{"other", append(append(tori[:1:1], trees...), dragonflies...), otherStyle},
 	}
 }
 
-// Faint is a family at the detection limit of regions, which shows how steadily regions are tracked.
+// Faint is a family at the detection limit of regions over more than an hour, which shows how steadily regions are tracked.
 func Faint() Set {
 	style := plain
 	style.faint = true
-	return Set{"faint", "small regions over more than an hour: all three, and a large dragonfly", []string{"torus:8x8x8", "fattree:k=8", "fattree:leaves=8,hosts=8,spines=4", "dragonfly:groups=9,routers=8,hosts=4"}, style}
+	return Set{"faint", []string{"torus:8x8x8", "fattree:k=8", "fattree:leaves=8,hosts=8,spines=4", "dragonfly:groups=9,routers=8,hosts=4"}, style}
 }
 
 // Kind is what an incident is staged as. Verdicts are scored against the truth of each region, which comes from the

@@ -11,10 +11,10 @@ import (
 // Share is a part of a whole.
 type Share struct{ Right, Of float64 }
 
-func (s *Share) add(right bool, weight float64) {
-	s.Of += weight
+func (s *Share) add(right bool) {
+	s.Of++
 	if right {
-		s.Right += weight
+		s.Right++
 	}
 }
 
@@ -87,16 +87,16 @@ func (s *Score) Add(verdicts []Verdict) {
 func (s *Score) judge(v *Verdict) {
 	got, truth := &v.Got, &v.Truth
 	right := v.ClassRight()
-	s.Class.add(right, 1)
-	s.Reported.add(got.Cause.Class != "", 1)
+	s.Class.add(right)
+	s.Reported.add(got.Cause.Class != "")
 	if len(truth.Jobs) == 0 {
-		s.FalseBlame.add(len(got.Jobs) > 0, 1)
+		s.FalseBlame.add(len(got.Jobs) > 0)
 	} else if !slices.Contains(truth.Classes, schema.CauseUnknown) {
-		s.Job.add(v.JobRight(), 1)
+		s.Job.add(v.JobRight())
 	}
 	if len(truth.Roots) > 0 {
-		s.Root.add(v.rootRight(true), 1)
-		s.RootDevice.add(v.rootRight(false), 1)
+		s.Root.add(v.rootRight(true))
+		s.RootDevice.add(v.rootRight(false))
 	}
 	b := &s.Bins[max(0, min(Bins-1, int(got.Cause.Confidence*Bins)))]
 	b.Weight++

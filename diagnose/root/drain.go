@@ -216,10 +216,13 @@ func (p *Pressure) listFull(links []schema.LinkID, least float64) {
 			}
 			e.seen[d] = e.round
 			for _, out := range p.graph.LinksAt(d) {
-				if use := p.UseOf(out); use > fullPercent && p.grid.Dim(out) >= 0 && p.StallOf(out) < lineStall && use > SteadyLoad*p.Before(out) {
-					if held := p.heldBefore(out); held >= least {
-						e.full = append(e.full, fullLink{out, use, held})
-					}
+				use := p.UseOf(out)
+				isFull := use > fullPercent && p.grid.Dim(out) >= 0 && p.StallOf(out) < lineStall && use > SteadyLoad*p.Before(out)
+				if !isFull {
+					continue
+				}
+				if held := p.heldBefore(out); held >= least {
+					e.full = append(e.full, fullLink{out, use, held})
 				}
 			}
 		}

@@ -104,21 +104,15 @@ func (g *Grid) load(r *Router, dim, base, stride int, from, to []float64, unit f
 			}
 			steps, ahead := g.way(x, y, size)
 			for at := x; steps > 0; steps-- {
+				next, tail := hop(at, size, ahead)
 				links := g.next
-				tail := at
-				if !ahead {
-					if tail = (at - 1 + size) % size; g.prev != nil {
-						links = g.prev
-					}
+				if !ahead && g.prev != nil {
+					links = g.prev
 				}
 				if l := links[(base+tail*stride)*k+dim]; l != schema.NoLink {
 					r.add(l, a*b*unit)
 				}
-				if ahead {
-					at = (at + 1) % size
-				} else {
-					at = tail
-				}
+				at = next
 			}
 		}
 	}

@@ -201,6 +201,15 @@ func (g *Grid) coord(d topology.DeviceID, dim int) int {
 	return int(g.coords[int(g.numbers[d])*len(g.shape.Dims)+dim])
 }
 
+// hop returns the coordinate after a hop along a dimension, and that of the switch that holds the hop's link.
+func hop(x, size int, ahead bool) (next, tail int) {
+	if ahead {
+		return (x + 1) % size, x
+	}
+	x = (x - 1 + size) % size
+	return x, x
+}
+
 // EachOnRoute visits the links of the route between two switches, dimension by dimension.
 func (g *Grid) EachOnRoute(from, to topology.DeviceID, visit func(schema.LinkID)) {
 	k, stride := len(g.shape.Dims), 1
@@ -210,11 +219,7 @@ func (g *Grid) EachOnRoute(from, to topology.DeviceID, visit func(schema.LinkID)
 		x := at / stride % size
 		steps, ahead := g.way(x, goal[dim], size)
 		for ; steps > 0; steps-- {
-			next, tail := (x+1)%size, x
-			if !ahead {
-				next = (x - 1 + size) % size
-				tail = next
-			}
+			next, tail := hop(x, size, ahead)
 			if l := g.next[(at+(tail-x)*stride)*k+dim]; l != schema.NoLink {
 				visit(l)
 			}

@@ -16,6 +16,7 @@ import (
 	"strings"
 
 	"github.com/giverny/giverny/feedback/reconcile"
+	"github.com/giverny/giverny/internal/bounded"
 	"github.com/giverny/giverny/internal/faults"
 	"github.com/giverny/giverny/internal/incluster"
 	"github.com/giverny/giverny/internal/secret"
@@ -327,9 +328,9 @@ func (n *Nodes) call(ctx context.Context, method, name string, body, into any) e
 const maxNode = 4 << 20
 
 func decode(response *http.Response, method, name string, into any) error {
-	text, err := io.ReadAll(io.LimitReader(response.Body, maxNode))
+	text, err := io.ReadAll(bounded.Reader(response.Body, maxNode))
 	if err != nil {
-		return fmt.Errorf("kubernetes: %s node %s: %w", method, name, err)
+		return fmt.Errorf("kubernetes: %s node %s: %s: read the response: %w", method, name, response.Status, err)
 	}
 	switch {
 	case response.StatusCode == http.StatusNotFound:

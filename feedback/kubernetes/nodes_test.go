@@ -3,6 +3,7 @@ package kubernetes
 import (
 	"encoding/json"
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -182,5 +183,15 @@ func TestWithoutAnAddressItIsThePodsCluster(t *testing.T) {
 	t.Setenv("KUBERNETES_SERVICE_PORT", "443")
 	if _, err := NewNodes(cfg); err == nil || !strings.Contains(err.Error(), incluster.CAFile) {
 		t.Errorf("without the service account's files: %v", err)
+	}
+}
+
+// A response beyond the limit is an error, even if what fits in the limit would parse.
+func TestATooLargeResponseIsAnError(t *testing.T) {
+	body := `{"metadata":{"name":"n1"}}` + strings.Repeat(" ", maxNode)
+	var n apiNode
+	err := decode(&http.Response{StatusCode: http.StatusOK, Status: "200 OK", Body: io.NopCloser(strings.NewReader(body))}, http.MethodGet, "n1", &n)
+	if err == nil || !strings.Contains(err.Error(), fmt.Sprintf("more than %d bytes", maxNode)) {
+		t.Errorf("%v", err)
 	}
 }

@@ -24,10 +24,10 @@ type numbered struct {
 	width  int
 }
 
-// Compress folds valid names into a Slurm host list such as n[1-3,7],login. Names with
+// compress folds valid names into a Slurm host list such as n[1-3,7],login. Names with
 // equal prefixes and numbers of equal width are folded. The result does not depend on
 // the order of the names.
-func Compress(names []string) string {
+func compress(names []string) string {
 	groups := map[string][]numbered{}
 	var alone []string
 	for _, name := range names {

@@ -22,7 +22,7 @@ func TestCompress(t *testing.T) {
 		"x12345678901234567890":       {"x12345678901234567890"},
 		"gpu-a.example,gpu-b.example": {"gpu-b.example", "gpu-a.example"},
 	} {
-		if got := Compress(names); got != want {
+		if got := compress(names); got != want {
 			t.Errorf("%v: %s, want %s", names, got, want)
 		}
 	}
@@ -62,12 +62,12 @@ func TestCompressLosesNoNode(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		names := rapid.SliceOf(rapid.StringMatching(`[a-c]{1,2}-?[0-9]{0,4}`)).Draw(t, "names")
 		want := slices.Compact(slices.Sorted(slices.Values(names)))
-		list := Compress(names)
+		list := compress(names)
 		if got := slices.Sorted(slices.Values(expand(list))); !slices.Equal(got, want) {
 			t.Fatalf("%v becomes %s, which is %v", want, list, got)
 		}
 		slices.Reverse(names)
-		if again := Compress(names); again != list {
+		if again := compress(names); again != list {
 			t.Fatalf("%s in another order %s", list, again)
 		}
 	})

@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/giverny/giverny/internal/bounded"
 	"github.com/giverny/giverny/internal/secret"
 	"github.com/giverny/giverny/internal/tlsfile"
 )
@@ -159,9 +160,9 @@ func (r *rest) call(ctx context.Context, method, name string, body any) (*restAn
 }
 
 func decode(response *http.Response, method, name string) (*restAnswer, error) {
-	text, err := io.ReadAll(io.LimitReader(response.Body, maxOutput))
+	text, err := io.ReadAll(bounded.Reader(response.Body, maxOutput))
 	if err != nil {
-		return nil, fmt.Errorf("slurmrestd: %s node %s: %w", method, name, err)
+		return nil, fmt.Errorf("slurmrestd: %s node %s: %s: read the response: %w", method, name, response.Status, err)
 	}
 	var answer restAnswer
 	parsed := json.Unmarshal(text, &answer)

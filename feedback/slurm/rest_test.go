@@ -144,3 +144,12 @@ func TestValidateNamesEveryFault(t *testing.T) {
 		t.Error("by default it is off, and a dry run")
 	}
 }
+
+// A response beyond the limit is an error, even if what fits in the limit would parse.
+func TestATooLargeResponseIsAnError(t *testing.T) {
+	body := `{"nodes":[]}` + strings.Repeat(" ", maxOutput)
+	_, err := decode(&http.Response{StatusCode: http.StatusOK, Status: "200 OK", Body: io.NopCloser(strings.NewReader(body))}, http.MethodGet, "n1")
+	if err == nil || !strings.Contains(err.Error(), fmt.Sprintf("more than %d bytes", maxOutput)) {
+		t.Errorf("%v", err)
+	}
+}

@@ -32,7 +32,7 @@ const killAfter = 2 * time.Second
 // look reads the states of nodes. For unknown nodes scontrol prints a message each and
 // fails, but still prints the others.
 func (s *scontrol) look(ctx context.Context, names []string) (map[string]node, error) {
-	out, err := s.run(ctx, "--oneliner", "show", "node", Compress(names))
+	out, err := s.run(ctx, "--oneliner", "show", "node", compress(names))
 	nodes, gone, strange := parseNodes(out)
 	switch missing := len(names) - len(nodes) - gone; {
 	case err != nil && strange != "":
@@ -47,7 +47,7 @@ func (s *scontrol) look(ctx context.Context, names []string) (map[string]node, e
 
 // set gives nodes the same state.
 func (s *scontrol) set(ctx context.Context, names []string, to node, c changed) error {
-	args := []string{"update", "NodeName=" + Compress(names)}
+	args := []string{"update", "NodeName=" + compress(names)}
 	if c.weight {
 		args = append(args, "Weight="+strconv.FormatUint(uint64(to.Weight), 10))
 	}

@@ -284,7 +284,7 @@ func (w *Webhook) deliver(ctx context.Context, it *item) error {
 	request.Header.Set("User-Agent", "giverny")
 	request.Header.Set(KeyHeader, it.Key)
 	request.Header.Set(TimestampHeader, timestamp)
-	request.Header.Set(SignatureHeader, Sign(w.secret, timestamp, it.Body))
+	request.Header.Set(SignatureHeader, sign(w.secret, timestamp, it.Body))
 	response, err := secret.Do(w.client, request)
 	if err != nil {
 		return fmt.Errorf("no answer from %s (timeout %v): %w", request.URL.Host, w.cfg.Timeout, err)

@@ -2,7 +2,9 @@ package webhook
 
 import (
 	"context"
+	"crypto/hmac"
 	"encoding/json"
+	"fmt"
 	"io"
 	"log/slog"
 	"net"
@@ -11,6 +13,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -68,7 +71,7 @@ func (r *receiver) ServeHTTP(w http.ResponseWriter, request *http.Request) {
 	if err != nil {
 		r.faults = append(r.faults, err.Error())
 	}
-	if err := Verify(key, request.Header.Get(TimestampHeader), request.Header.Get(SignatureHeader), body, time.Now(), time.Minute); err != nil {
+	if err := verify(key, request.Header.Get(TimestampHeader), request.Header.Get(SignatureHeader), body, time.Now(), time.Minute); err != nil {
 		r.faults = append(r.faults, err.Error())
 	}
 	var n notice.Notice
@@ -343,14 +346,14 @@ func TestADryRunSendsNothing(t *testing.T) {
 
 func TestVerify(t *testing.T) {
 	now, body := time.Unix(1_800_000_000, 0), []byte(`{"id":"1"}`)
-	signature := Sign(key, "1800000000", body)
+	signature := sign(key, "1800000000", body)
 	for name, err := range map[string]error{
-		"":               Verify(key, "1800000000", signature, body, now, time.Minute),
-		"does not match": Verify(key, "1800000000", signature, []byte(`{"id":"2"}`), now, time.Minute),
-		"from now":       Verify(key, "1800000000", signature, body, now.Add(2*time.Minute), time.Minute),
-		"it does not":    Verify(key, "1800000001", signature, body, now, time.Minute), // another time has another signature
-		TimestampHeader:  Verify(key, "soon", signature, body, now, time.Minute),
-		"not match":      Verify("another secret", "1800000000", signature, body, now, time.Minute),
+		"":               verify(key, "1800000000", signature, body, now, time.Minute),
+		"does not match": verify(key, "1800000000", signature, []byte(`{"id":"2"}`), now, time.Minute),
+		"from now":       verify(key, "1800000000", signature, body, now.Add(2*time.Minute), time.Minute),
+		"it does not":    verify(key, "1800000001", signature, body, now, time.Minute), // another time has another signature
+		TimestampHeader:  verify(key, "soon", signature, body, now, time.Minute),
+		"not match":      verify("another secret", "1800000000", signature, body, now, time.Minute),
 	} {
 		if name == "" && err != nil || name != "" && (err == nil || !strings.Contains(err.Error(), name)) {
 			t.Errorf("want %q: %v", name, err)
@@ -378,4 +381,20 @@ func TestRedirectSaysWhatToDo(t *testing.T) {
 	if want := "the receiver answered 302 Found, a redirect, which is not followed: set url to its target"; err == nil || err.Error() != want {
 		t.Errorf("%v, want %s", err, want)
 	}
+}
+
+// verify is the receiver's check of the signature, and that the timestamp is within
+// tolerance of now, which prevents replay of an intercepted delivery.
+func verify(secret, timestamp, signature string, body []byte, now time.Time, tolerance time.Duration) error {
+	seconds, err := strconv.ParseInt(timestamp, 10, 64)
+	if err != nil {
+		return fmt.Errorf("%s: %w", TimestampHeader, err)
+	}
+	if age := now.Sub(time.Unix(seconds, 0)); age.Abs() > tolerance {
+		return fmt.Errorf("%s: %v from now", TimestampHeader, age.Round(time.Second))
+	}
+	if !hmac.Equal([]byte(signature), []byte(sign(secret, timestamp, body))) {
+		return fmt.Errorf("%s: it does not match the body", SignatureHeader)
+	}
+	return nil
 }

@@ -29,13 +29,10 @@ type host struct {
 // trees builds trees of the links: each one is below the link that leads to its upper end.
 func trees(g *hostping.Graph) *host {
 	h := &host{memory: map[string][]*vertex{}}
-	bySocket := map[string]*vertex{}
-	socket := func(name string) *vertex {
-		if bySocket[name] == nil {
-			bySocket[name] = &vertex{name: name}
-			h.sockets = append(h.sockets, bySocket[name])
+	socket := func(name string) {
+		if !slices.ContainsFunc(h.sockets, func(s *vertex) bool { return s.name == name }) {
+			h.sockets = append(h.sockets, &vertex{name: name})
 		}
-		return bySocket[name]
 	}
 	below := map[string][]*vertex{}
 	for _, l := range g.Links {

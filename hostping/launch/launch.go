@@ -156,11 +156,6 @@ func (l *Launcher) baseline(ctx context.Context, agent string) (*hostping.Baseli
 	return &b, nil
 }
 
-// Send sends a plan's command and waits until the agent has started or refused it.
-func (l *Launcher) Send(ctx context.Context, p *Plan) (command.Answer, error) {
-	return l.Dispatcher.Send(ctx, &p.Command, p.Root.Agent)
-}
-
 // past returns the runs of an agent, or of all (""), within a duration.
 func (l *Launcher) past(ctx context.Context, agent string, within time.Duration) ([]read.HostRun, error) {
 	return l.Runs.HostRuns(ctx, l.Fabric, l.Past(within), read.HostRunFilter{Agent: agent}, read.MaxHosts)

@@ -32,16 +32,13 @@ type Policy struct {
 	launchers map[string]*Launcher // by fabric
 	now       func() time.Time
 
-	launched map[agentKey]time.Time // by this process, as the store learns of it later; used only by Run
-	today    dispatch.Daily
+	quota *dispatch.Quota[string] // of agents; used only by Run
 }
-
-type agentKey struct{ fabric, agent string }
 
 // NewPolicy returns a policy that Run starts.
 func NewPolicy(cfg dispatch.PolicyConfig, launchers map[string]*Launcher, rec *record.Recorder, now func() time.Time) *Policy {
 	return &Policy{Queue: dispatch.NewQueue("hostping policy", cfg, slices.Collect(maps.Keys(launchers)), rec, now), cfg: cfg, launchers: launchers,
-		now: now, launched: map[agentKey]time.Time{}, today: dispatch.Daily{}}
+		now: now, quota: dispatch.NewQuota[string]("runs", "hostping.launch.policy", cfg)}
 }
 
 // Run processes diagnoses until ctx ends.
@@ -64,9 +61,8 @@ func (p *Policy) plan(ctx context.Context, d schema.Diagnosis) (dispatch.Launch,
 		return dispatch.Launch{}, err
 	}
 	return dispatch.Launch{Agent: plan.Root.Agent, Reason: plan.Request.Reason, ID: plan.Command.ID, Send: func() error {
-		p.launched[agentKey{d.Fabric, plan.Root.Agent}] = p.now()
-		p.today.Add(d.Fabric, p.now())
-		_, err := l.Send(ctx, &plan)
+		p.quota.Add(d.Fabric, plan.Root.Agent, p.now())
+		_, err := l.Send(ctx, &plan.Command, plan.Root.Agent)
 		return err
 	}}, nil
 }
@@ -74,8 +70,8 @@ func (p *Policy) plan(ctx context.Context, d schema.Diagnosis) (dispatch.Launch,
 // permits queries the store for when the host was probed, and counts the launches per day.
 func (p *Policy) permits(ctx context.Context, l *Launcher, plan *Plan) error {
 	now, agent := p.now(), plan.Root.Agent
-	if at, was := p.launched[agentKey{l.Fabric, agent}]; was && now.Sub(at) < p.cfg.AgainAfter {
-		return dispatch.Refuse(refusedAgain, "%s was probed %v ago", agent, now.Sub(at).Round(time.Second))
+	if ago, is := p.quota.Again(l.Fabric, agent, now); is {
+		return dispatch.Refuse(refusedAgain, "%s was probed %v ago", agent, ago.Round(time.Second))
 	}
 	past, err := l.past(ctx, "", max(p.cfg.AgainAfter, dispatch.Day))
 	if err != nil {
@@ -95,10 +91,7 @@ func (p *Policy) permits(ctx context.Context, l *Launcher, plan *Plan) error {
 			today++
 		}
 	}
-	if n := max(today, p.today.Count(l.Fabric, now)); n >= p.cfg.PerDay {
-		return dispatch.Refuse(dispatch.RefusedOften, "%d runs were launched within a day, hostping.launch.policy.per_day is %d", n, p.cfg.PerDay)
-	}
-	return nil
+	return p.quota.CheckDay(l.Fabric, today, now)
 }
 
 // answerWithin is how long an unanswered run counts as running.

@@ -46,8 +46,8 @@ func counterMeta(b *schema.CounterBatch) arrow.Metadata {
 // checkBatchOf rejects a batch that a Decoder would reject.
 func checkBatchOf(b *schema.CounterBatch) error {
 	rows := b.Rows()
-	if rows > MaxRows || len(b.Columns) > MaxColumns {
-		return refuse(TooLarge, "%d rows of %d counters, the limits are %d and %d", rows, len(b.Columns), MaxRows, MaxColumns)
+	if rows > MaxRows || len(b.Columns) > maxColumns {
+		return refuse(TooLarge, "%d rows of %d counters, the limits are %d and %d", rows, len(b.Columns), MaxRows, maxColumns)
 	}
 	if err := checkName("fabric", b.Fabric); err != nil {
 		return err

@@ -216,7 +216,7 @@ var failureForm = form[schema.Failure]{
 		if !f.Kind.IsFailure() {
 			return refuse(BadRows, "failure of kind %.80q, want one of %v", f.Kind, schema.FailureKinds())
 		}
-		if err := checkText("detail", f.Detail, MaxTextBytes); err != nil {
+		if err := checkText("detail", f.Detail, maxTextBytes); err != nil {
 			return err
 		}
 		return checkFields(optional{"device", f.Device}, optional{"port", f.Port})
@@ -272,7 +272,7 @@ var resultForm = form[schema.CommandResult]{
 	time:   func(r *schema.CommandResult) schema.Instant { return r.Time },
 	id:     func(r *schema.CommandResult) string { return fmt.Sprintf("%s/%s/%s", r.CommandID, r.Agent, r.Status) },
 	check: func(r *schema.CommandResult) error {
-		if err := checkText("reason", r.Reason, MaxTextBytes); err != nil {
+		if err := checkText("reason", r.Reason, maxTextBytes); err != nil {
 			return err
 		}
 		return checkFields(required{"command_id", r.CommandID}, required{"agent", r.Agent}, required{"status", string(r.Status)})

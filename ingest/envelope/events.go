@@ -41,7 +41,7 @@ func checkEvent(ev *schema.Event) error {
 			return err
 		}
 	}
-	return checkText("detail", ev.Detail, MaxTextBytes)
+	return checkText("detail", ev.Detail, maxTextBytes)
 }
 
 // Events appends the events of a payload to into. The caller owns them.
@@ -54,7 +54,7 @@ func (d *Decoder) Events(payload []byte, into []schema.Event) ([]schema.Event, e
 		times, regions := numbers[int64](&r, 0), numbers[uint64](&r, 5)
 		fabric, kind := r.texts(1, 1, MaxNameBytes), r.texts(2, 1, MaxNameBytes)
 		device, port := r.texts(3, 0, MaxNameBytes), r.texts(4, 0, MaxNameBytes)
-		job, detail := r.texts(6, 0, MaxNameBytes), r.texts(7, 0, MaxTextBytes)
+		job, detail := r.texts(6, 0, MaxNameBytes), r.texts(7, 0, maxTextBytes)
 		if r.err != nil {
 			return r.err
 		}

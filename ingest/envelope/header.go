@@ -13,9 +13,9 @@ const (
 	MaxCompressedBytes   = 1 << 20  // of the snappy block
 	MaxUncompressedBytes = 16 << 20 // of the Arrow stream
 	MaxRows              = 1 << 20
-	MaxColumns           = 1024
+	maxColumns           = 1024
 	MaxNameBytes         = 256     // fabric, device, port, counter, source, agent, job
-	MaxTextBytes         = 4 << 10 // an event's detail, a region's name
+	maxTextBytes         = 4 << 10 // an event's detail, a region's name
 	MaxDocumentBytes     = 4 << 20 // one document: a job may have a hundred thousand nodes
 )
 

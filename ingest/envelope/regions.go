@@ -86,7 +86,7 @@ func (b *regionBuilder) add(r *schema.Region) error {
 	if r.Metric == schema.NoMetric || int(r.Metric) >= schema.NumMetrics {
 		return refuse(BadRows, "region %d has no metric", r.ID)
 	}
-	if err := checkText("name", r.Name, MaxTextBytes); err != nil {
+	if err := checkText("name", r.Name, maxTextBytes); err != nil {
 		return err
 	}
 	b.ids = append(b.ids, r.ID)
@@ -194,7 +194,7 @@ func (d *Decoder) Regions(payload []byte) (*RegionSet, error) {
 
 func (set *RegionSet) read(r *reader) error {
 	ids, means, maxima := numbers[uint64](r, 0), numbers[float64](r, 3), numbers[float64](r, 4)
-	metrics, severities, names := r.texts(1, 1, MaxNameBytes), r.texts(2, 1, MaxNameBytes), r.texts(5, 0, MaxTextBytes)
+	metrics, severities, names := r.texts(1, 1, MaxNameBytes), r.texts(2, 1, MaxNameBytes), r.texts(5, 0, maxTextBytes)
 	ages, births := numbers[int64](r, 6), numbers[int64](r, 7)
 	links, low, high := readList[uint32](r, 8), readList[int32](r, 9), readList[int32](r, 10)
 	growth, trends := numbers[int64](r, 11), numbers[float64](r, 12)

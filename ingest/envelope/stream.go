@@ -77,7 +77,7 @@ func (d *Decoder) read(payload []byte, want Kind, use func(Header, arrow.Record)
 		return err
 	}
 	// Every buffer is separate in the stream; each allocation of the arena is rounded up.
-	d.arena.reset(2*len(d.stream) + alignment*6*(MaxColumns+3))
+	d.arena.reset(2*len(d.stream) + alignment*6*(maxColumns+3))
 	r, err := ipc.NewReaderFromMessageReader(&frameReader{rest: d.frames},
 		ipc.WithAllocator(&d.arena), ipc.WithEnsureNativeEndian(false))
 	if err != nil {

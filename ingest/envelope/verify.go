@@ -108,8 +108,8 @@ func checkMessage(message flatbuffers.Table, kind byte, first bool, bodyLen int6
 
 func checkSchema(schema flatbuffers.Table) error {
 	fields := count(schema, slotSchemaFields)
-	if fields < 1 || fields > MaxColumns+3 {
-		return refuse(BadSchema, "%d columns, the limit is %d", fields, MaxColumns)
+	if fields < 1 || fields > maxColumns+3 {
+		return refuse(BadSchema, "%d columns, the limit is %d", fields, maxColumns)
 	}
 	for i := range fields {
 		if err := checkField(element(schema, slotSchemaFields, i), true); err != nil {
@@ -157,7 +157,7 @@ func checkBatch(batch flatbuffers.Table, bodyLen int64) error {
 		return refuse(TooLarge, "a batch of %d rows, the limit is %d", n, MaxRows)
 	}
 	nodes, buffers := count(batch, slotBatchNodes), count(batch, slotBatchBuffers)
-	if nodes > 2*(MaxColumns+3) || buffers > 6*(MaxColumns+3) {
+	if nodes > 2*(maxColumns+3) || buffers > 6*(maxColumns+3) {
 		return refuse(BadArrow, "%d columns in %d buffers", nodes, buffers)
 	}
 	at := start(batch, slotBatchNodes)

@@ -62,6 +62,9 @@ type Consumer struct {
 	readUpTo atomic.Int64              // ns since 1970; see ReadUpTo
 	answered atomic.Pointer[time.Time] // time of the last response or, if none was pending, of the next request; nil before the first
 	waiting  atomic.Bool               // a fetch is pending
+	received atomic.Int64              // ns since 1970: when a record last arrived, or the consumer was created
+	reached  atomic.Int64              // offset of the next record
+	refusal  refusalCheck              // of Refusal
 
 	mu      sync.Mutex
 	offsets offsets // guarded by mu
@@ -89,6 +92,7 @@ func NewConsumer(client *Client, producer *Producer, assigned Assignment) *Consu
 			reachable: m.reachable.WithLabelValues(topic, assigned.Fabric),
 		},
 	}
+	c.received.Store(time.Now().UnixNano())
 	c.metrics.lag.Set(math.NaN()) // not known yet
 	if assigned.Fence != nil {
 		c.metrics.reachable.Set(math.NaN()) // it does not fetch before this process owns the partition
@@ -141,6 +145,7 @@ func (c *Consumer) Run(ctx context.Context, handle func(context.Context, Message
 		return nilOnCancel(ctx, err)
 	}
 	defer c.rest()
+	c.reached.Store(next)
 	f := fetcher{consumer: c, next: next, progress: time.Now(), pauses: c.client.backoff().Pauses()}
 	for ctx.Err() == nil {
 		records, err := f.fetch(ctx)

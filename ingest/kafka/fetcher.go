@@ -134,6 +134,8 @@ func (f *fetcher) accept(offset int64) bool {
 func (f *fetcher) advance(offset int64) {
 	c := f.consumer
 	f.next, f.progress = offset, time.Now()
+	c.received.Store(f.progress.UnixNano())
+	c.reached.Store(offset)
 	c.metrics.offset.Set(float64(offset))
 	c.mu.Lock()
 	c.offsets.skip(offset)

@@ -168,7 +168,7 @@ func (g *Guard) identify(r *http.Request, address netip.Addr, client string, now
 		}
 		return Identity{t.name, t.role, "token"}, nil
 	}
-	if c, err := r.Cookie(CookieName); err == nil && g.tokens != nil {
+	if c, err := r.Cookie(cookieName); err == nil && g.tokens != nil {
 		if s, ok := g.sessions.find(c.Value, now); ok && g.stillHas(s.token) {
 			return Identity{s.token.name, s.token.role, "session"}, nil
 		}

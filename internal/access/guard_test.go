@@ -105,7 +105,7 @@ func TestWhoAsks(t *testing.T) {
 		"an empty token":               {elsewhere, bearer(""), "401"},
 		"a hash":                       {elsewhere, bearer(fmt.Sprintf("%x", g.Guard.tokens.list[0].hash)), "401"},
 		"another scheme":               {elsewhere, http.Header{"Authorization": {"Basic " + g.tokens[Viewer]}}, "401"},
-		"a made-up session":            {elsewhere, http.Header{"Cookie": {CookieName + "=x"}}, "401"},
+		"a made-up session":            {elsewhere, http.Header{"Cookie": {cookieName + "=x"}}, "401"},
 		"a proxy":                      {"10.1.2.3", user(""), "ada viewer proxy"},
 		"a proxy, IPv4 in IPv6":        {"[::ffff:10.1.2.3]", user(""), "ada viewer proxy"},
 		"a proxy by its address":       {"10.9.9.9", user(""), "ada viewer proxy"},

@@ -14,8 +14,8 @@ import (
 	"github.com/giverny/giverny/internal/problem"
 )
 
-// CookieName of a browser's session.
-const CookieName = "giverny_session"
+// cookieName of a browser's session.
+const cookieName = "giverny_session"
 
 // sessions of browsers that logged in with a token. The cookie holds a random ID, not the token.
 type sessions struct {
@@ -153,7 +153,7 @@ func (g *Guard) logout(w http.ResponseWriter, r *http.Request) {
 		problem.Method(r, http.MethodPost).Write(w)
 		return
 	}
-	if c, err := r.Cookie(CookieName); err == nil {
+	if c, err := r.Cookie(cookieName); err == nil {
 		g.sessions.end(c.Value)
 	}
 	http.SetCookie(w, g.cookie(r, "", -1))
@@ -163,6 +163,6 @@ func (g *Guard) logout(w http.ResponseWriter, r *http.Request) {
 
 // cookie is inaccessible to scripts and other sites; over TLS it is sent only over TLS.
 func (g *Guard) cookie(r *http.Request, value string, seconds int) *http.Cookie {
-	return &http.Cookie{Name: CookieName, Value: value, Path: "/", MaxAge: seconds, HttpOnly: true, SameSite: http.SameSiteStrictMode,
+	return &http.Cookie{Name: cookieName, Value: value, Path: "/", MaxAge: seconds, HttpOnly: true, SameSite: http.SameSiteStrictMode,
 		Secure: r.TLS != nil || g.isProxy(r) && strings.EqualFold(r.Header.Get("X-Forwarded-Proto"), "https")}
 }

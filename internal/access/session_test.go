@@ -47,7 +47,7 @@ func TestSessions(t *testing.T) {
 	if form.Code != http.StatusSeeOther || form.Header().Get("Location") != "./" {
 		t.Fatalf("by the form: %d %v", form.Code, form.Header())
 	}
-	cookie.Set("Cookie", CookieName+"="+form.Result().Cookies()[0].Value)
+	cookie.Set("Cookie", cookieName+"="+form.Result().Cookies()[0].Value)
 	if got := ask(); got != "the-viewer viewer session" {
 		t.Errorf("by the form: %s", got)
 	}
@@ -107,7 +107,7 @@ func TestLoginsAreRefused(t *testing.T) {
 // nothing.
 func TestTokensAreReadAgain(t *testing.T) {
 	g := newGate(t, "0.0.0.0:9401", nil)
-	cookie := http.Header{"Cookie": {CookieName + "=" + g.login(elsewhere, fmt.Sprintf(`{"token":%q}`, g.tokens[Admin])).Result().Cookies()[0].Value}}
+	cookie := http.Header{"Cookie": {cookieName + "=" + g.login(elsewhere, fmt.Sprintf(`{"token":%q}`, g.tokens[Admin])).Result().Cookies()[0].Value}}
 	codes := func() [2]int {
 		return [2]int{g.ask(http.MethodGet, "/api/v1/x", elsewhere, bearer(g.tokens[Admin]), "").Code, g.ask(http.MethodGet, "/api/v1/x", elsewhere, cookie.Clone(), "").Code}
 	}
@@ -115,7 +115,7 @@ func TestTokensAreReadAgain(t *testing.T) {
 		if err := os.WriteFile(g.file, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		g.now = g.now.Add(2 * recheck)
+		g.now = g.now.Add(2 * time.Second)
 	}
 	was, err := os.ReadFile(g.file)
 	if err != nil {
@@ -136,7 +136,7 @@ func TestTokensAreReadAgain(t *testing.T) {
 	if err := os.Remove(g.file); err != nil {
 		t.Fatal(err)
 	}
-	g.now = g.now.Add(2 * recheck)
+	g.now = g.now.Add(2 * time.Second)
 	if got := codes(); got != [2]int{401, 401} {
 		t.Errorf("without the file: %v", got)
 	}

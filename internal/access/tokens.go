@@ -17,6 +17,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/giverny/giverny/internal/reload"
 	"github.com/giverny/giverny/internal/secret"
 )
 
@@ -75,35 +76,27 @@ func NewToken(name string, role Role) (t secret.Text, line string, err error) {
 type tokenFile struct {
 	path string
 
-	mu      sync.Mutex // guards the fields below
-	list    []token
-	stamp   fileStamp
-	checked time.Time
-	fault   string // the last fault that was reported
+	mu   sync.Mutex // guards the fields below
+	file reload.Files
+	list []token
 }
-
-type fileStamp struct {
-	modified time.Time
-	size     int64
-}
-
-// recheck is the minimum interval between checks of the file.
-const recheck = time.Second
 
 // openTokens reads the file.
 func openTokens(path string) (*tokenFile, error) {
 	t := &tokenFile{path: path}
-	return t, t.read()
+	t.file = reload.Files{Paths: []string{path}, Load: t.load}
+	_, err := t.file.Read()
+	return t, err
 }
 
-func (t *tokenFile) read() error {
+// load reads the file. On error the tokens stay as they were, but a deleted file means no tokens.
+func (t *tokenFile) load() error {
 	info, err := os.Stat(t.path)
+	if errors.Is(err, fs.ErrNotExist) {
+		t.list = nil
+	}
 	if err != nil {
 		return err
-	}
-	stamp := fileStamp{info.ModTime(), info.Size()}
-	if stamp == t.stamp {
-		return nil
 	}
 	if info.Mode().Perm()&0o022 != 0 {
 		return fmt.Errorf("%s is writable by others than its owner (%v); run chmod go-w on it", t.path, info.Mode().Perm())
@@ -116,31 +109,15 @@ func (t *tokenFile) read() error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", t.path, err)
 	}
-	t.list, t.stamp = list, stamp
+	t.list = list
 	return nil
 }
 
-// reload reloads a changed file, at most every recheck. On error the tokens stay as they were, and a new error is
-// returned. A deleted file means no tokens.
+// reload reloads a changed file; a new error is returned once.
 func (t *tokenFile) reload(now time.Time) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if now.Sub(t.checked) < recheck {
-		return nil
-	}
-	t.checked = now
-	err := t.read()
-	if errors.Is(err, fs.ErrNotExist) {
-		t.list, t.stamp = nil, fileStamp{}
-	}
-	fault := ""
-	if err != nil {
-		fault = err.Error()
-	}
-	if fault == t.fault {
-		return nil
-	}
-	t.fault = fault
+	_, err := t.file.Refresh(now)
 	return err
 }
 

@@ -13,6 +13,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/giverny/giverny/internal/reload"
 	"github.com/giverny/giverny/topology"
 )
 
@@ -25,7 +26,7 @@ type topologyFile struct {
 	take   []func(*topology.Graph) error
 	keep   func(*topology.Graph) // stores a version that has come into force
 
-	seen, loaded fileMark
+	seen, loaded reload.Stamp
 	fault        atomic.Pointer[string] // why the current file is not in force; nil: it is
 }
 
@@ -41,20 +42,6 @@ func (f *topologyFile) State() string {
 func (f *topologyFile) refuse(err error) {
 	fault := stale(err)
 	f.fault.Store(&fault)
-}
-
-// fileMark identifies a version of a file.
-type fileMark struct {
-	size     int64
-	modified time.Time
-}
-
-func markOf(path string) (fileMark, error) {
-	info, err := os.Stat(path)
-	if err != nil {
-		return fileMark{}, err
-	}
-	return fileMark{info.Size(), info.ModTime()}, nil
 }
 
 // topologyWatcher reloads topologies at run time: when a file has changed and then was
@@ -96,7 +83,7 @@ func newTopologyWatcher(files []*topologyFile, log *slog.Logger, reg prometheus.
 		}
 		w.show(f)
 		if f.path != "" {
-			f.loaded, _ = markOf(f.path) // on error, the file counts as changed once it can be read
+			f.loaded, _ = reload.StampOf(f.path) // on error, the file counts as changed once it can be read
 			f.seen = f.loaded
 		}
 	}
@@ -129,7 +116,7 @@ func (w *topologyWatcher) look(f *topologyFile) {
 	if f.path == "" {
 		return
 	}
-	mark, err := markOf(f.path)
+	mark, err := reload.StampOf(f.path)
 	if err != nil { // being replaced or deleted: keep the version in force
 		return
 	}
@@ -156,7 +143,7 @@ func (w *topologyWatcher) reload(f *topologyFile) {
 	defer w.show(f)
 	log := w.log.With("fabric", f.fabric, "file", f.path)
 	f.loaded = f.seen
-	if mark, err := markOf(f.path); err == nil {
+	if mark, err := reload.StampOf(f.path); err == nil {
 		f.seen, f.loaded = mark, mark
 	}
 	g, err := f.read(f.graph)

@@ -1,6 +1,12 @@
 package bounded
 
-import "testing"
+import (
+	"errors"
+	"io"
+	"strings"
+	"testing"
+	"testing/iotest"
+)
 
 func TestBuffer(t *testing.T) {
 	full := 0
@@ -18,5 +24,20 @@ func TestBuffer(t *testing.T) {
 	}
 	if n, err := (&Buffer{Limit: 2}).Write([]byte("abc")); n != 3 || err != nil {
 		t.Errorf("%d, %v", n, err)
+	}
+}
+
+func TestReader(t *testing.T) {
+	for _, c := range []struct {
+		text, want string
+		tooLarge   bool
+	}{{"", "", false}, {"abcd", "abcd", false}, {"abcde", "abcde", false}, {"abcdef", "abcde", true}, {"abcdefgh", "abcde", true}} {
+		for _, r := range []io.Reader{strings.NewReader(c.text), iotest.OneByteReader(strings.NewReader(c.text)), iotest.DataErrReader(strings.NewReader(c.text))} {
+			got, err := io.ReadAll(Reader(r, 5))
+			large, tooLarge := errors.AsType[*TooLargeError](err)
+			if string(got) != c.want || tooLarge != c.tooLarge || tooLarge && large.Error() != "more than 5 bytes" || !tooLarge && err != nil {
+				t.Errorf("%q: %q, %v", c.text, got, err)
+			}
+		}
 	}
 }

@@ -6,9 +6,9 @@ import (
 	"io"
 )
 
-// MaxRecordBytes bounds a record: a row with all lines of its quoted fields. A job with
+// maxRecordBytes bounds a record: a row with all lines of its quoted fields. A job with
 // a list of 100,000 node names takes half of it.
-const MaxRecordBytes = 4 << 20
+const maxRecordBytes = 4 << 20
 
 // Reader reads CSV in bounded memory. For a file without line ends, such as a small gzip
 // file of gigabytes of data, or with an unclosed quotation mark, encoding/csv would read
@@ -27,7 +27,7 @@ func NewReader(r io.Reader) *Reader {
 
 // Read returns the next record. A record above the limit is an error that ends the table.
 func (r *Reader) Read() ([]string, error) {
-	r.in.left = MaxRecordBytes
+	r.in.left = maxRecordBytes
 	record, err := r.Reader.Read()
 	switch {
 	case r.in.spent:
@@ -35,7 +35,7 @@ func (r *Reader) Read() ([]string, error) {
 		if r.line > 0 {
 			where = fmt.Sprintf("the row after line %d", r.line)
 		}
-		return nil, fmt.Errorf("%s is longer than %d bytes: close a quotation mark there, or give a table", where, MaxRecordBytes)
+		return nil, fmt.Errorf("%s is longer than %d bytes: close a quotation mark there, or give a table", where, maxRecordBytes)
 	case err == nil:
 		r.line, _ = r.FieldPos(0)
 	}

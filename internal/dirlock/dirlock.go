@@ -15,8 +15,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// FileName is the name of the lock file. It contains the process ID of the holder.
-const FileName = "giverny.lock"
+// fileName is the name of the lock file. It contains the process ID of the holder.
+const fileName = "giverny.lock"
 
 // pollEvery is the interval of retrying a folder in use.
 const pollEvery = 50 * time.Millisecond
@@ -24,7 +24,7 @@ const pollEvery = 50 * time.Millisecond
 // Acquire locks a folder for this process until release or exit. The folder must exist. It waits up to
 // patience for the previous process, since a killed process may take a while to exit.
 func Acquire(dir string, patience time.Duration) (release func(), err error) {
-	file, err := os.OpenFile(filepath.Join(dir, FileName), os.O_RDWR|os.O_CREATE, 0o600)
+	file, err := os.OpenFile(filepath.Join(dir, fileName), os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
 		return nil, fmt.Errorf("lock directory: %w; choose a directory that this user may write to", err)
 	}
@@ -45,7 +45,7 @@ func Acquire(dir string, patience time.Duration) (release func(), err error) {
 // Holder waits up to patience for a folder to be unlocked, and returns the process ID of its holder if it is not;
 // empty: it is unlocked, or does not exist.
 func Holder(dir string, patience time.Duration) (pid string, err error) {
-	file, err := os.OpenFile(filepath.Join(dir, FileName), os.O_RDWR, 0)
+	file, err := os.OpenFile(filepath.Join(dir, fileName), os.O_RDWR, 0)
 	if errors.Is(err, os.ErrNotExist) {
 		return "", nil
 	}

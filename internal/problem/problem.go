@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// ContentType of a problem.
-const ContentType = "application/problem+json"
+// contentType of a problem.
+const contentType = "application/problem+json"
 
 // Problem is the body of an error response.
 type Problem struct {
@@ -64,7 +64,7 @@ func (p *Problem) Write(w http.ResponseWriter) {
 	}
 	header.Del("ETag")
 	header.Set("Cache-Control", "no-store")
-	header.Set("Content-Type", ContentType)
+	header.Set("Content-Type", contentType)
 	header.Set("Content-Length", strconv.Itoa(len(text)+1))
 	w.WriteHeader(p.Status)
 	_, _ = w.Write(append(text, '\n')) // an error here means that the client disconnected

@@ -12,8 +12,8 @@ import (
 	"strings"
 )
 
-// Redacted is printed in place of a secret.
-const Redacted = "***"
+// redacted is printed in place of a secret.
+const redacted = "***"
 
 // Text is a secret string. It is behind a pointer, so that it is not printed even as an
 // unexported field of a struct.
@@ -43,7 +43,7 @@ func (t Text) String() string {
 	if !t.IsSet() {
 		return ""
 	}
-	return Redacted
+	return redacted
 }
 
 // Format prints the text redacted under every verb.
@@ -140,7 +140,7 @@ func withoutPassword(url string) string {
 	if !ok {
 		return url
 	}
-	return scheme + "://" + user + ":" + Redacted + rest[at:]
+	return scheme + "://" + user + ":" + redacted + rest[at:]
 }
 
 // secretParameters are substrings of the names of secret query parameters.
@@ -157,7 +157,7 @@ func withoutQuerySecrets(url string) string {
 		name, value, _ := strings.Cut(part, "=")
 		for _, word := range secretParameters {
 			if value != "" && strings.Contains(strings.ToLower(name), word) {
-				parts[i] = name + "=" + Redacted
+				parts[i] = name + "=" + redacted
 			}
 		}
 	}

@@ -9,6 +9,8 @@ import (
 	"os"
 	"sync"
 	"time"
+
+	"github.com/giverny/giverny/internal/reload"
 )
 
 // Server has the TLS files of a server.
@@ -33,39 +35,25 @@ func (s *Server) Validate() error {
 	return files.Validate()
 }
 
-// recheck is the minimum interval between checks of the files.
-const recheck = time.Second
-
 // Reloader provides the TLS configuration of connections from files that are reloaded when they change. Invalid
 // files, such as a certificate whose key has not been written yet, are ignored until they are valid.
 type Reloader struct {
-	files Server
+	names Server
 	log   *slog.Logger
-	now   func() time.Time
 
-	mu      sync.Mutex // guards the fields below
-	config  *tls.Config
-	stamps  [3]stamp
-	checked time.Time
-	fault   string
-}
-
-type stamp struct {
-	modified time.Time
-	size     int64
+	mu     sync.Mutex // guards the fields below
+	files  reload.Files
+	config *tls.Config
 }
 
 // NewReloader loads the files.
-func NewReloader(files Server, log *slog.Logger) (*Reloader, error) {
-	r := &Reloader{files: files, log: log, now: time.Now}
-	if err := files.Validate(); err != nil {
+func NewReloader(names Server, log *slog.Logger) (*Reloader, error) {
+	if err := names.Validate(); err != nil {
 		return nil, err
 	}
-	var err error
-	if r.stamps, err = r.look(); err != nil {
-		return nil, err
-	}
-	r.config, err = r.load()
+	r := &Reloader{names: names, log: log}
+	r.files = reload.Files{Paths: []string{names.Cert, names.Key, names.CA}, Load: r.load}
+	_, err := r.files.Read()
 	return r, err
 }
 
@@ -74,66 +62,36 @@ func (r *Reloader) Config() *tls.Config {
 	return &tls.Config{MinVersion: tls.VersionTLS12, GetConfigForClient: func(*tls.ClientHelloInfo) (*tls.Config, error) { return r.current(), nil }}
 }
 
-func (r *Reloader) look() (stamps [3]stamp, err error) {
-	for i, file := range []struct{ key, path string }{{"cert", r.files.Cert}, {"key", r.files.Key}, {"ca", r.files.CA}} {
-		if file.path == "" {
-			continue
-		}
-		info, err := os.Stat(file.path)
-		if err != nil {
-			return stamps, fmt.Errorf("%s: %w", file.key, err)
-		}
-		stamps[i] = stamp{info.ModTime(), info.Size()}
-	}
-	return stamps, nil
-}
-
-func (r *Reloader) load() (*tls.Config, error) {
-	files := Files{Cert: r.files.Cert, Key: r.files.Key}
+func (r *Reloader) load() error {
+	files := Files{Cert: r.names.Cert, Key: r.names.Key}
 	config, err := files.Load()
 	if err != nil {
-		return nil, err
+		return err
 	}
 	config.NextProtos = []string{"h2", "http/1.1"}
-	if r.files.CA == "" {
-		return config, nil
+	if r.names.CA != "" {
+		pem, err := os.ReadFile(r.names.CA)
+		if err != nil {
+			return fmt.Errorf("ca: %w", err)
+		}
+		config.ClientCAs, config.ClientAuth = x509.NewCertPool(), tls.VerifyClientCertIfGiven
+		if !config.ClientCAs.AppendCertsFromPEM(pem) {
+			return fmt.Errorf("ca: %s holds no certificate in PEM form", r.names.CA)
+		}
 	}
-	pem, err := os.ReadFile(r.files.CA)
-	if err != nil {
-		return nil, fmt.Errorf("ca: %w", err)
-	}
-	config.ClientCAs, config.ClientAuth = x509.NewCertPool(), tls.VerifyClientCertIfGiven
-	if !config.ClientCAs.AppendCertsFromPEM(pem) {
-		return nil, fmt.Errorf("ca: %s holds no certificate in PEM form", r.files.CA)
-	}
-	return config, nil
+	r.config = config
+	return nil
 }
 
 // current returns the configuration of the current files, or of the last valid ones.
 func (r *Reloader) current() *tls.Config {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	now := r.now()
-	if now.Sub(r.checked) < recheck {
-		return r.config
+	switch changed, err := r.files.Refresh(time.Now()); {
+	case err != nil:
+		r.log.Warn("tls: certificate not readable, the previous one stays in use", "error", err)
+	case changed:
+		r.log.Info("tls: certificate reloaded", "cert", r.names.Cert)
 	}
-	r.checked = now
-	stamps, err := r.look()
-	if err == nil && stamps == r.stamps && r.fault == "" {
-		return r.config
-	}
-	var config *tls.Config
-	if err == nil {
-		config, err = r.load()
-	}
-	if err != nil {
-		if r.fault != err.Error() {
-			r.log.Warn("tls: certificate not readable, the previous one stays in use", "error", err)
-		}
-		r.fault = err.Error()
-		return r.config
-	}
-	r.config, r.stamps, r.fault = config, stamps, ""
-	r.log.Info("tls: certificate reloaded", "cert", r.files.Cert)
 	return r.config
 }

@@ -142,8 +142,8 @@ func TestServerFiles(t *testing.T) {
 	for want, files := range map[string]tlsfile.Server{
 		"no such file":           {Cert: "missing.pem", Key: key},
 		"cert, key: ":            {Cert: cert, Key: cert},
-		"cert: stat no.pem: ":    {Cert: "no.pem", Key: key},
-		"key: stat no.pem: ":     {Cert: cert, Key: "no.pem"},
+		"cert: open no.pem: ":    {Cert: "no.pem", Key: key},
+		"key: open no.pem: ":     {Cert: cert, Key: "no.pem"},
 		"holds no certificate":   {Cert: cert, Key: key, CA: key},
 		"ca: given without cert": {CA: cert},
 		"key: empty":             {Cert: cert},

@@ -7,7 +7,6 @@ import (
 	"crypto/x509"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 )
 
@@ -45,10 +44,15 @@ func (f *Files) Load() (*tls.Config, error) {
 		}
 	}
 	if f.Cert != "" {
-		pair, err := tls.LoadX509KeyPair(f.Cert, f.Key)
-		if missing := (*fs.PathError)(nil); errors.As(err, &missing) {
-			return nil, fmt.Errorf("cert, key: %w", err)
+		cert, err := os.ReadFile(f.Cert)
+		if err != nil {
+			return nil, fmt.Errorf("cert: %w", err)
 		}
+		key, err := os.ReadFile(f.Key)
+		if err != nil {
+			return nil, fmt.Errorf("key: %w", err)
+		}
+		pair, err := tls.X509KeyPair(cert, key)
 		if err != nil { // err names neither file
 			return nil, fmt.Errorf("cert, key: %s with %s: %w", f.Cert, f.Key, err)
 		}

@@ -77,7 +77,7 @@ func TestLoadNamesTheKeyAtFault(t *testing.T) {
 		"key: empty, but cert is given":                   {Cert: cert},
 		"cert: empty, but key is given":                   {Key: key},
 		"cert, key: " + text + " with " + key + ": tls: ": {Cert: text, Key: key},
-		"cert, key: open missing.pem: no such f":          {Cert: "missing.pem", Key: key},
+		"cert: open missing.pem: no such f":               {Cert: "missing.pem", Key: key},
 	} {
 		if _, err := files.Load(); err == nil || !strings.HasPrefix(err.Error(), want) {
 			t.Errorf("%+v: %v, want %q", files, err, want)

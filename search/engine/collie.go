@@ -78,20 +78,20 @@ func (c *Collie) dimensions() []search.Dimension {
 		}
 	}
 	dims := []search.Dimension{
-		{Name: "direction", Values: textValues("uni", "bi", "loopback")},
-		{Name: "transport", Values: textValues("UD_SEND", "UC_SEND", "UC_WRITE", "RC_SEND", "RC_WRITE", "RC_READ")},
-		{Name: "mtu", Ordered: true, Values: numberValues(1024, 2048, 4096)},
-		{Name: "wqe_batch", Ordered: true, Values: numberValues(1, 2, 4, 8, 16, 32, 64, 128)},
-		{Name: "receive_batch", Ordered: true, Values: numberValues(1, 2, 4, 8, 16, 32, 64, 128)},
-		{Name: "sge", Ordered: true, Values: numberValues(1, 2, 3, 4, 8)},
-		{Name: "wq_depth", Ordered: true, Values: numberValues(16, 32, 64, 128, 256, 512, 1024, 2048, 4096)},
-		{Name: "qps", Ordered: true, Values: numberValues(qps...)},
-		{Name: "memory_regions", Ordered: true, Values: numberValues(1, 8, 64, 512, 4096, 12288, 65536, 200000)},
-		{Name: "region_bytes", Ordered: true, Values: numberValues(4<<10, 64<<10, 256<<10, 1<<20, 4<<20)},
-		{Name: "sizes", Pattern: true, MaxLength: 4, Values: numberValues(64, 128, 256, 512, 1<<10, 2<<10, 4<<10, 8<<10, 16<<10, 32<<10, 64<<10, 256<<10, 1<<20, 4<<20)},
+		{Name: "direction", Values: search.Texts("uni", "bi", "loopback")},
+		{Name: "transport", Values: search.Texts("UD_SEND", "UC_SEND", "UC_WRITE", "RC_SEND", "RC_WRITE", "RC_READ")},
+		{Name: "mtu", Ordered: true, Values: search.Numbers(1024, 2048, 4096)},
+		{Name: "wqe_batch", Ordered: true, Values: search.Numbers(1, 2, 4, 8, 16, 32, 64, 128)},
+		{Name: "receive_batch", Ordered: true, Values: search.Numbers(1, 2, 4, 8, 16, 32, 64, 128)},
+		{Name: "sge", Ordered: true, Values: search.Numbers(1, 2, 3, 4, 8)},
+		{Name: "wq_depth", Ordered: true, Values: search.Numbers(16, 32, 64, 128, 256, 512, 1024, 2048, 4096)},
+		{Name: "qps", Ordered: true, Values: search.Numbers(qps...)},
+		{Name: "memory_regions", Ordered: true, Values: search.Numbers(1, 8, 64, 512, 4096, 12288, 65536, 200000)},
+		{Name: "region_bytes", Ordered: true, Values: search.Numbers(4<<10, 64<<10, 256<<10, 1<<20, 4<<20)},
+		{Name: "sizes", Pattern: true, MaxLength: 4, Values: search.Numbers(64, 128, 256, 512, 1<<10, 2<<10, 4<<10, 8<<10, 16<<10, 32<<10, 64<<10, 256<<10, 1<<20, 4<<20)},
 	}
 	if len(c.rig.Memory) > 0 {
-		dims = append(dims, search.Dimension{Name: "memory_a", Values: textValues(c.rig.Memory...)}, search.Dimension{Name: "memory_b", Values: textValues(c.rig.Memory...)})
+		dims = append(dims, search.Dimension{Name: "memory_a", Values: search.Texts(c.rig.Memory...)}, search.Dimension{Name: "memory_b", Values: search.Texts(c.rig.Memory...)})
 	}
 	return dims
 }

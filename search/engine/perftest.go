@@ -131,34 +131,20 @@ func (p *Perftest) dimensions(mtus []float64) []search.Dimension {
 		qps = append(qps, n)
 	}
 	dims := []search.Dimension{
-		{Name: "direction", Values: textValues("uni", "bi")},
-		{Name: "transport", Values: textValues("UD_SEND", "UC_SEND", "UC_WRITE", "RC_SEND", "RC_WRITE", "RC_READ")},
-		{Name: "mtu", Ordered: true, Values: numberValues(mtus...)},
-		{Name: "wqe_batch", Ordered: true, Values: numberValues(1, 2, 4, 8, 16, 32, 64, 128)},
-		{Name: "receive_batch", Ordered: true, Values: numberValues(1, 2, 4, 8, 16, 32, 64, 128)},
-		{Name: "wq_depth", Ordered: true, Values: numberValues(16, 32, 64, 128, 256, 512, 1024, 2048, 4096)},
-		{Name: "qps", Ordered: true, Values: numberValues(qps...)},
-		{Name: "memory_regions", Values: textValues(regionShared, regionPerQP)},
-		{Name: "sizes", Pattern: true, MaxLength: 1, Values: numberValues(messageSizes...)},
+		{Name: "direction", Values: search.Texts("uni", "bi")},
+		{Name: "transport", Values: search.Texts("UD_SEND", "UC_SEND", "UC_WRITE", "RC_SEND", "RC_WRITE", "RC_READ")},
+		{Name: "mtu", Ordered: true, Values: search.Numbers(mtus...)},
+		{Name: "wqe_batch", Ordered: true, Values: search.Numbers(1, 2, 4, 8, 16, 32, 64, 128)},
+		{Name: "receive_batch", Ordered: true, Values: search.Numbers(1, 2, 4, 8, 16, 32, 64, 128)},
+		{Name: "wq_depth", Ordered: true, Values: search.Numbers(16, 32, 64, 128, 256, 512, 1024, 2048, 4096)},
+		{Name: "qps", Ordered: true, Values: search.Numbers(qps...)},
+		{Name: "memory_regions", Values: search.Texts(regionShared, regionPerQP)},
+		{Name: "sizes", Pattern: true, MaxLength: 1, Values: search.Numbers(messageSizes...)},
 	}
 	if len(p.rig.Memory) > 0 {
-		dims = append(dims, search.Dimension{Name: "memory_a", Values: textValues(p.rig.Memory...)}, search.Dimension{Name: "memory_b", Values: textValues(p.rig.Memory...)})
+		dims = append(dims, search.Dimension{Name: "memory_a", Values: search.Texts(p.rig.Memory...)}, search.Dimension{Name: "memory_b", Values: search.Texts(p.rig.Memory...)})
 	}
 	return dims
-}
-
-func numberValues(list ...float64) (values []search.Value) {
-	for _, n := range list {
-		values = append(values, search.Number(n))
-	}
-	return values
-}
-
-func textValues(list ...string) (values []search.Value) {
-	for _, s := range list {
-		values = append(values, search.Text(s))
-	}
-	return values
 }
 
 // perfTest is a bandwidth test.

@@ -120,8 +120,3 @@ func knownOf(list []read.KnownAnomaly, firmware string) (known []json.RawMessage
 	}
 	return known
 }
-
-// Send sends a plan's command and waits until the agent has started or refused it.
-func (l *Launcher) Send(ctx context.Context, p *Plan) (command.Answer, error) {
-	return l.Dispatcher.Send(ctx, &p.Command, p.Choice.Agent)
-}

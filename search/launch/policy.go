@@ -29,19 +29,13 @@ type Policy struct {
 	launchers map[string]*Launcher // by fabric
 	now       func() time.Time
 
-	launched map[searched]time.Time // by this process, as the store learns of it later; used only by Run
-	today    dispatch.Daily
-}
-
-type searched struct {
-	fabric    string
-	subsystem schema.Subsystem
+	quota *dispatch.Quota[schema.Subsystem] // used only by Run
 }
 
 // NewPolicy returns a policy that Run starts.
 func NewPolicy(cfg dispatch.PolicyConfig, launchers map[string]*Launcher, rec *record.Recorder, now func() time.Time) *Policy {
 	return &Policy{Queue: dispatch.NewQueue("search policy", cfg, slices.Collect(maps.Keys(launchers)), rec, now), cfg: cfg, launchers: launchers,
-		now: now, launched: map[searched]time.Time{}, today: dispatch.Daily{}}
+		now: now, quota: dispatch.NewQuota[schema.Subsystem]("searches", "search.launch.policy", cfg)}
 }
 
 // Run processes diagnoses until ctx ends.
@@ -58,9 +52,8 @@ func (p *Policy) plan(ctx context.Context, d schema.Diagnosis) (dispatch.Launch,
 		return dispatch.Launch{}, err
 	}
 	return dispatch.Launch{Agent: plan.Choice.Agent, Reason: plan.Request.Reason, ID: plan.Command.ID, Send: func() error {
-		p.launched[searched{d.Fabric, key(plan.Choice.Subsystem)}] = p.now()
-		p.today.Add(d.Fabric, p.now())
-		_, err := l.Send(ctx, &plan)
+		p.quota.Add(d.Fabric, key(plan.Choice.Subsystem), p.now())
+		_, err := l.Send(ctx, &plan.Command, plan.Choice.Agent)
 		return err
 	}}, nil
 }
@@ -73,8 +66,8 @@ func key(s schema.Subsystem) schema.Subsystem {
 // permits queries past searches in the store, and counts the launches per day.
 func (p *Policy) permits(ctx context.Context, l *Launcher, plan *Plan) error {
 	now, subsystem := p.now(), key(plan.Choice.Subsystem)
-	if at, was := p.launched[searched{l.Fabric, subsystem}]; was && now.Sub(at) < p.cfg.AgainAfter {
-		return dispatch.Refuse(refusedAgain, "%v was searched %v ago", subsystem, now.Sub(at).Round(time.Second))
+	if ago, is := p.quota.Again(l.Fabric, subsystem, now); is {
+		return dispatch.Refuse(refusedAgain, "%v was searched %v ago", subsystem, ago.Round(time.Second))
 	}
 	past, err := l.past(ctx, max(p.cfg.AgainAfter, dispatch.Day))
 	if err != nil {
@@ -94,10 +87,7 @@ func (p *Policy) permits(ctx context.Context, l *Launcher, plan *Plan) error {
 			today++
 		}
 	}
-	if n := max(today, p.today.Count(l.Fabric, now)); n >= p.cfg.PerDay {
-		return dispatch.Refuse(dispatch.RefusedOften, "%d searches were launched within a day, search.launch.policy.per_day is %d", n, p.cfg.PerDay)
-	}
-	return nil
+	return p.quota.CheckDay(l.Fabric, today, now)
 }
 
 // past returns the searches requested within a duration.

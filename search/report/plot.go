@@ -6,6 +6,7 @@ import (
 	"math"
 	"strings"
 
+	"github.com/giverny/giverny/internal/svg"
 	"github.com/giverny/giverny/search"
 )
 
@@ -31,10 +32,10 @@ func newAxes(title, xTitle string, maxX, maxY float64) *axes {
 	fmt.Fprintf(&a.b, `<svg viewBox="0 0 %g %g" role="img" aria-label="%s" font-size="12" fill="#55606c">`, plotWidth, plotHeight, title)
 	fmt.Fprintf(&a.b, `<text x="%g" y="16" font-size="14" fill="#1d2733">%s</text>`, left, title)
 	fmt.Fprintf(&a.b, `<text x="%g" y="%g" text-anchor="end">%s</text>`, plotWidth-right, plotHeight-6, xTitle)
-	for _, v := range ticks(a.maxX) {
+	for _, v := range svg.Ticks(a.maxX) {
 		fmt.Fprintf(&a.b, `<text x="%.1f" y="%g" text-anchor="middle">%g</text>`, a.x(v), plotHeight-bottom+16, v)
 	}
-	for _, v := range ticks(a.maxY) {
+	for _, v := range svg.Ticks(a.maxY) {
 		fmt.Fprintf(&a.b, `<text x="%g" y="%.1f" text-anchor="end">%g</text><line x1="%g" x2="%g" y1="%.1f" y2="%.1f" stroke="#e3e7eb"/>`,
 			left-8, a.y(v)+4, v, left, plotWidth-right, a.y(v), a.y(v))
 	}
@@ -43,21 +44,6 @@ func newAxes(title, xTitle string, maxX, maxY float64) *axes {
 
 func (a *axes) svg() template.HTML {
 	return template.HTML(a.b.String() + "</svg>") // numbers and texts of this package
-}
-
-// ticks returns about five round numbers from 0 to limit.
-func ticks(limit float64) (at []float64) {
-	step := math.Pow(10, math.Floor(math.Log10(limit/4)))
-	for _, f := range []float64{5, 2} {
-		if limit/(step*f) >= 4 {
-			step *= f
-			break
-		}
-	}
-	for i := 0; float64(i)*step <= limit*1.0001; i++ {
-		at = append(at, float64(i)*step)
-	}
-	return at
 }
 
 // plots shows the anomalies found over the experiments, and each experiment's rates.

@@ -59,35 +59,21 @@ func (l *workload) mixes() bool { return l.smallest <= kilo && l.largest >= 64*k
 // packet is the mean size of packets, bytes.
 func (l *workload) packet() float64 { return min(l.mtu, l.mean) }
 
-func numbers(values ...float64) (list []search.Value) {
-	for _, v := range values {
-		list = append(list, search.Number(v))
-	}
-	return list
-}
-
-func texts(values ...string) (list []search.Value) {
-	for _, v := range values {
-		list = append(list, search.Text(v))
-	}
-	return list
-}
-
 // dimensions of both subsystems (Collie, section 4).
 func dimensions() []search.Dimension {
 	return []search.Dimension{
-		{Name: "direction", Values: texts("uni", "bi", "loopback")},
-		{Name: "transport", Values: texts("UD_SEND", "UC_SEND", "UC_WRITE", "RC_SEND", "RC_WRITE", "RC_READ")},
-		{Name: "memory_a", Values: texts("local", "remote", "gpu_near", "gpu_far")},
-		{Name: "memory_b", Values: texts("local", "remote", "gpu_near", "gpu_far")},
-		{Name: "mtu", Ordered: true, Values: numbers(1024, 2048, 4096)},
-		{Name: "wqe_batch", Ordered: true, Values: numbers(1, 2, 4, 8, 16, 32, 64, 128)},
-		{Name: "receive_batch", Ordered: true, Values: numbers(1, 2, 4, 8, 16, 32, 64, 128)},
-		{Name: "sge", Ordered: true, Values: numbers(1, 2, 3, 4, 8, 16)},
-		{Name: "wq_depth", Ordered: true, Values: numbers(16, 32, 64, 128, 256, 512, 1024, 2048, 4096)},
-		{Name: "qps", Ordered: true, Values: numbers(1, 2, 4, 8, 16, 32, 64, 160, 320, 500, 1300, 5000, 20000)},
-		{Name: "memory_regions", Ordered: true, Values: numbers(1, 8, 64, 512, 4096, 12288, 65536, 200000)},
-		{Name: "region_bytes", Ordered: true, Values: numbers(4*kilo, 64*kilo, 256*kilo, mega, 4*mega)},
-		{Name: "sizes", Pattern: true, MaxLength: 4, Values: numbers(64, 128, 256, 512, kilo, 2*kilo, 4*kilo, 8*kilo, 16*kilo, 32*kilo, 64*kilo, 256*kilo, mega, 4*mega)},
+		{Name: "direction", Values: search.Texts("uni", "bi", "loopback")},
+		{Name: "transport", Values: search.Texts("UD_SEND", "UC_SEND", "UC_WRITE", "RC_SEND", "RC_WRITE", "RC_READ")},
+		{Name: "memory_a", Values: search.Texts("local", "remote", "gpu_near", "gpu_far")},
+		{Name: "memory_b", Values: search.Texts("local", "remote", "gpu_near", "gpu_far")},
+		{Name: "mtu", Ordered: true, Values: search.Numbers(1024, 2048, 4096)},
+		{Name: "wqe_batch", Ordered: true, Values: search.Numbers(1, 2, 4, 8, 16, 32, 64, 128)},
+		{Name: "receive_batch", Ordered: true, Values: search.Numbers(1, 2, 4, 8, 16, 32, 64, 128)},
+		{Name: "sge", Ordered: true, Values: search.Numbers(1, 2, 3, 4, 8, 16)},
+		{Name: "wq_depth", Ordered: true, Values: search.Numbers(16, 32, 64, 128, 256, 512, 1024, 2048, 4096)},
+		{Name: "qps", Ordered: true, Values: search.Numbers(1, 2, 4, 8, 16, 32, 64, 160, 320, 500, 1300, 5000, 20000)},
+		{Name: "memory_regions", Ordered: true, Values: search.Numbers(1, 8, 64, 512, 4096, 12288, 65536, 200000)},
+		{Name: "region_bytes", Ordered: true, Values: search.Numbers(4*kilo, 64*kilo, 256*kilo, mega, 4*mega)},
+		{Name: "sizes", Pattern: true, MaxLength: 4, Values: search.Numbers(64, 128, 256, 512, kilo, 2*kilo, 4*kilo, 8*kilo, 16*kilo, 32*kilo, 64*kilo, 256*kilo, mega, 4*mega)},
 	}
 }

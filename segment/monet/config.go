@@ -12,14 +12,14 @@ type Config struct {
 	RegionPercent float64 `yaml:"region_percent"`
 }
 
-// ColourScale converts percent to Monet's colour scale of 0-255, in which the paper
+// colourScale converts percent to Monet's colour scale of 0-255, in which the paper
 // states theta_p and theta_r (section 4.2, footnote 10).
-const ColourScale = 2.55
+const colourScale = 2.55
 
 // DefaultConfig has the paper's production values: theta_p = theta_r = 4 on the colour scale, delta 2. (Its sigma,
 // 20, is the minimum size of a region under every method.)
 func DefaultConfig() Config {
-	return Config{Distance: 2, PointPercent: 4 / ColourScale, RegionPercent: 4 / ColourScale}
+	return Config{Distance: 2, PointPercent: 4 / colourScale, RegionPercent: 4 / colourScale}
 }
 
 // Validate joins all errors.

@@ -67,9 +67,6 @@ func New(g *topology.Graph, cfg Config) (*Tracker, error) {
 	return &Tracker{fabric: g.Fabric(), graphVersion: g.Version(), cfg: cfg, match: newMatcher(g.NumLinks())}, nil
 }
 
-// Last is the interval of the last step; its duration is 0 before the first.
-func (t *Tracker) Last() schema.Interval { return t.last }
-
 // Step sets the identities of the regions of an interval, in place. Intervals without
 // regions must be passed too; an omitted one counts as an outage, from which nothing is
 // learned. Links that the graph does not have are ignored, a NaN mean counts as 0. Step

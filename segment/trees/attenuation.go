@@ -91,20 +91,23 @@ func (h *shares) fitFalls() {
 		fall := &h.fall[h.falls[i].cause()]
 		switch {
 		case alone >= fewestFalls:
-			n := 0
-			for _, f := range h.falls[i:j] {
-				if f.isAlone() {
-					if n++; n > alone/2 {
-						*fall = min(mostFall, f.ratio())
-						break
-					}
-				}
-			}
+			*fall = min(mostFall, medianAlone(h.falls[i:j], alone))
 		case j-i >= fewestFalls:
 			*fall = min(mostFall, modeOf(h.falls[i:j], *fall))
 		}
 		i = j
 	}
+}
+
+// medianAlone is the median ratio of the n falls, of some that are sorted, that are of links that lead to one cause alone.
+func medianAlone(falls []fallOf, n int) (ratio float64) {
+	for left := n/2 + 1; left > 0; falls = falls[1:] {
+		if falls[0].isAlone() {
+			ratio = falls[0].ratio()
+			left--
+		}
+	}
+	return ratio
 }
 
 // modeOf is the median of the largest cluster of ratios; of equal clusters, the one nearest to the usual ratio.

@@ -208,16 +208,14 @@ func (s *sink) sum() {
 	}
 }
 
-const (
-	levelDeviations = 3 // tolerance of a link at the level of its leaf
-)
+const levelDeviations = 3 // tolerance of a link at the level of its leaf
 
 // measureLevel finds the level of the links that wait at a sink, and whether its hosts send, too.
 func (s *sinks) measureLevel(t *trees, x *sink) {
 	w := t.waits
 	x.level, x.levels, x.deviation = x.stall, x.links, 0
 	x.levelSum = x.stall * float64(x.links)
-	x.sendsToo = s.portsSend(t, x)
+	x.sendsToo = x.portsSend()
 	if x.links == 0 && x.hasManyPorts() {
 		x.levelSum, x.levels = x.portSum, x.ports
 		x.level = x.levelSum / float64(x.levels)
@@ -255,7 +253,7 @@ func (s *sinks) measureLevel(t *trees, x *sink) {
 			}
 		}
 	}
-	x.sendsToo = 2*stalled[0] > measured[0] || 2*stalled[1] > measured[1] || s.portsSend(t, x)
+	x.sendsToo = 2*stalled[0] > measured[0] || 2*stalled[1] > measured[1] || x.portsSend()
 	more, m := sumNear(s.sample, middle, within)
 	if n += m; n > 0 {
 		sum += more
@@ -272,7 +270,7 @@ func (s *sinks) measureSent(t *trees, x *sink) {
 			s.sample = append(s.sample, t.stall[i])
 		}
 	}
-	x.sendsToo = s.portsSend(t, x)
+	x.sendsToo = x.portsSend()
 	if len(s.sample) < minFeeders {
 		x.levelSum, x.levels = x.portSum, x.ports
 		x.level = x.levelSum / float64(max(1, x.levels))
@@ -286,12 +284,7 @@ func (s *sinks) measureSent(t *trees, x *sink) {
 
 // portsSend reports whether many ports of a switch stall and most of their hosts send into the congestion, too: they
 // exchange, however many other hosts there are.
-func (s *sinks) portsSend(t *trees, x *sink) bool {
-	if !x.hasManyPorts() {
-		return false
-	}
-	return 2*x.sending > x.ports
-}
+func (x *sink) portsSend() bool { return x.hasManyPorts() && 2*x.sending > x.ports }
 
 // measurePorts counts the hosts at stalled ports that send, too, and if many ports stall, finds the spread of their
 // logarithms: each host receives at its own rate.

@@ -94,8 +94,8 @@ func DefaultConfig() Config {
 // minSpeed, in GB/s, keeps the duration of a packet far from the maximum of Time.
 const minSpeed = 1e-3
 
-// MaxLanes bounds the product of classes and virtual channels.
-const MaxLanes = 8
+// maxLanes bounds the product of classes and virtual channels.
+const maxLanes = 8
 
 // Validate joins all errors.
 func (c Config) Validate() error {
@@ -112,7 +112,7 @@ func (c Config) Validate() error {
 	bad(c.ControlBytes < 0 || c.ControlBytes > c.PacketBytes+c.HeaderBytes, "control_bytes=%d: want 0 to packet_bytes+header_bytes", c.ControlBytes)
 	bad(c.AckBytes < 0 || c.AckBytes > c.PacketBytes+c.HeaderBytes, "ack_bytes=%d: want 0 to packet_bytes+header_bytes", c.AckBytes)
 	bad(c.WindowBytes > 0 && (c.AckBytes == 0 || c.WindowBytes < c.PacketBytes), "window_bytes=%d: want 0, or packet_bytes or more with ack_bytes above 0", c.WindowBytes)
-	bad(c.Classes < 1 || c.Classes*max(c.VirtualChannels, 1) > MaxLanes, "classes=%d with virtual_channels=%d: want at least one class and at most %d lanes", c.Classes, c.VirtualChannels, MaxLanes)
+	bad(c.Classes < 1 || c.Classes*max(c.VirtualChannels, 1) > maxLanes, "classes=%d with virtual_channels=%d: want at least one class and at most %d lanes", c.Classes, c.VirtualChannels, maxLanes)
 	bad(c.DMAChannels < 1 || c.DMAChannels > 64, "dma_channels=%d: want 1 to 64", c.DMAChannels)
 	bad(c.ActivePuts < 1 || c.ActivePuts > 1<<16, "active_puts=%d: want 1 to 65536", c.ActivePuts)
 	bad(c.InlineLineBytes < 1, "inline_line_bytes=%d: want 1 or more", c.InlineLineBytes)

@@ -42,8 +42,8 @@ type Counters struct {
 	PauseStallNanos  float64           // a packet waited because its priority was paused
 	InputStallNanos  float64           // at the far end: a packet at the head of a buffer could not proceed
 	XmitWaitTicks    uint64            // InfiniBand's PortXmitWait: the stalls in ticks
-	PauseRxNanos     [MaxLanes]float64 // per lane: the sender was paused
-	PauseTxNanos     [MaxLanes]float64 // per lane: the receiver requested a pause
+	PauseRxNanos     [maxLanes]float64 // per lane: the sender was paused
+	PauseTxNanos     [maxLanes]float64 // per lane: the receiver requested a pause
 	Marks            uint64            // packets with a congestion mark
 	Drops            [numReasons]uint64
 	QueuedBytes      int64 // currently, in switch buffers before the link

@@ -25,8 +25,8 @@ func (s *Sim) Inject(f Fault) error {
 	switch {
 	case f.At < s.now:
 		return fmt.Errorf("fault at %v ns: the simulation is already at %v ns", f.At.Nanoseconds(), s.now.Nanoseconds())
-	case f.At > Horizon:
-		return fmt.Errorf("fault at %v s: a simulation lasts %v s", f.At.Nanoseconds()/1e9, Horizon.Nanoseconds()/1e9)
+	case f.At > horizon:
+		return fmt.Errorf("fault at %v s: a simulation lasts %v s", f.At.Nanoseconds()/1e9, horizon.Nanoseconds()/1e9)
 	case f.Share != 0 && !(f.Share >= minShare && f.Share <= 1):
 		return fmt.Errorf("fault that leaves a link %v of its speed: want 0 (down), or %v to 1 (whole)", f.Share, minShare)
 	case f.Link != schema.NoLink && int(f.Link) >= s.graph.NumLinks():

@@ -34,8 +34,8 @@ func (s *Sim) assignLanes() error {
 	if vcs == 0 {
 		vcs = need
 	}
-	if vcs*s.cfg.Classes > MaxLanes {
-		return fmt.Errorf("packet model: classes=%d with %d virtual channels each: at most %d lanes", s.cfg.Classes, vcs, MaxLanes)
+	if vcs*s.cfg.Classes > maxLanes {
+		return fmt.Errorf("packet model: classes=%d with %d virtual channels each: at most %d lanes", s.cfg.Classes, vcs, maxLanes)
 	}
 	s.vcs = vcs
 	for s.lanes = 1; s.lanes < vcs*s.cfg.Classes; s.lanes *= 2 {

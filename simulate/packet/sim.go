@@ -140,8 +140,8 @@ func (s *Sim) Events() uint64 { return s.events }
 
 // Timer requests a Timed notice, with a number below 2^28, after a delay.
 func (s *Sim) Timer(delay Time, number int32) error {
-	if delay < 0 || delay > Horizon || s.now+delay > Horizon {
-		return fmt.Errorf("a delay of %v s at %v s: a simulation lasts %v s", delay.Nanoseconds()/1e9, s.now.Nanoseconds()/1e9, Horizon.Nanoseconds()/1e9)
+	if delay < 0 || delay > horizon || s.now+delay > horizon {
+		return fmt.Errorf("a delay of %v s at %v s: a simulation lasts %v s", delay.Nanoseconds()/1e9, s.now.Nanoseconds()/1e9, horizon.Nanoseconds()/1e9)
 	}
 	s.later(delay, atTimer, number)
 	return nil

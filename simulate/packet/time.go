@@ -17,8 +17,8 @@ const (
 // Never is later than everything.
 const Never Time = math.MaxInt64
 
-// Horizon is the latest time that can be scheduled.
-const Horizon = 7200 * Second
+// horizon is the latest time that can be scheduled.
+const horizon = 7200 * Second
 
 // Nanos converts nanoseconds to a Time.
 func Nanos(ns float64) Time { return Time(math.Round(ns * float64(Nanosecond))) }

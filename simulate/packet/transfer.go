@@ -154,8 +154,8 @@ func (s *Sim) check(r Request) error {
 		return fmt.Errorf("transfer from %q to %q: both must be nodes of the fabric", s.graph.Device(r.From).Name, s.graph.Device(r.To).Name)
 	case r.Bytes < 0 || r.Bytes/s.cfg.PacketBytes >= maxPackets:
 		return fmt.Errorf("transfer of %d bytes: want 0 to %d packets of %d", r.Bytes, maxPackets, s.cfg.PacketBytes)
-	case s.now > Horizon:
-		return fmt.Errorf("transfer at %v s: a simulation lasts %v s", s.now.Nanoseconds()/1e9, Horizon.Nanoseconds()/1e9)
+	case s.now > horizon:
+		return fmt.Errorf("transfer at %v s: a simulation lasts %v s", s.now.Nanoseconds()/1e9, horizon.Nanoseconds()/1e9)
 	case r.Class < 0 || r.Class >= s.cfg.Classes:
 		return fmt.Errorf("transfer in class %d: the model has classes=%d", r.Class, s.cfg.Classes)
 	case len(s.transfers) >= 1<<argBits-1:

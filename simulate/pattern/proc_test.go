@@ -11,7 +11,6 @@ import (
 // return when the simulated call does.
 type Proc struct {
 	ID, Count int
-	now       packet.Time
 	calls     int
 	yield     func(Call) bool
 }
@@ -41,10 +40,7 @@ func coroutine(p *Proc, body func(*Proc)) (Source, func()) {
 		p.yield = yield
 		body(p)
 	})
-	return func(now packet.Time) (Call, bool) {
-		p.now = now
-		return next()
-	}, stop
+	return func(packet.Time) (Call, bool) { return next() }, stop
 }
 
 func (p *Proc) call(c Call) Handle {
@@ -54,9 +50,6 @@ func (p *Proc) call(c Call) Handle {
 	p.calls++
 	return Handle(p.calls)
 }
-
-// Now is the simulated time.
-func (p *Proc) Now() packet.Time { return p.now }
 
 // Put posts a put of bytes into a process' memory, without waiting.
 func (p *Proc) Put(to int, bytes int64, tag int) Handle {

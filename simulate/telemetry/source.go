@@ -134,18 +134,21 @@ func (s *Source) addSets() {
 
 // SetDown removes a device, or restores it with counters at zero.
 func (s *Source) SetDown(d topology.DeviceID, down bool) {
-	if s.devices[d].down && !down {
-		for _, t := range s.sets {
-			for i, r := range t.rows {
-				if r.device == d {
-					for c := range t.values {
-						t.values[c][i] = 0
-					}
-				}
+	restored := s.devices[d].down && !down
+	s.devices[d].down = down
+	if !restored {
+		return
+	}
+	for _, t := range s.sets {
+		for i, r := range t.rows {
+			if r.device != d {
+				continue
+			}
+			for c := range t.values {
+				t.values[c][i] = 0
 			}
 		}
 	}
-	s.devices[d].down = down
 }
 
 // Baseline reads every counter at the start. The batches are valid until the next call.

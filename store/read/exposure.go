@@ -27,11 +27,11 @@ type JobExposure struct {
 // upper bound, because it ignores routes). Jobs and regions are matched here, not in the
 // server: there, joining millions of pairs took twenty times as long.
 func (m *Model) JobExposures(ctx context.Context, fabric string, metric schema.Metric, span Span) ([]JobExposure, error) {
-	regions, err := rolledUp[regionPlace](ctx, m, "region_places", InSpan(fabric, span).With("metric", metric.String()))
+	regions, err := rolledUp[regionPlace](ctx, m, "region_places", inSpan(fabric, span).with("metric", metric.String()))
 	if err != nil {
 		return nil, err
 	}
-	jobs, err := Figure[exposedJob](ctx, m, "exposed_jobs", InSpan(fabric, span).With("limit", uint64(MaxRows*10)))
+	jobs, err := figure[exposedJob](ctx, m, "exposed_jobs", inSpan(fabric, span).with("limit", uint64(maxRows*10)))
 	if err != nil {
 		return nil, err
 	}
@@ -42,7 +42,7 @@ func (m *Model) JobExposures(ctx context.Context, fabric string, metric schema.M
 		for n < len(regions) && regions[n].Version == version {
 			n++
 		}
-		ends, err := Figure[linkEnds](ctx, m, "link_ends", Args{"fabric": fabric, "version": version})
+		ends, err := figure[linkEnds](ctx, m, "link_ends", Args{"fabric": fabric, "version": version})
 		if err != nil {
 			return nil, err
 		}

@@ -73,7 +73,7 @@ func TestJobsOfYears(t *testing.T) {
 		}
 	}
 	from := at(600*79_999 + 1800)
-	a := Args{"fabric": "bw", "from": int64(from), "to": int64(from) + 1, "oldest": int64(from) - int64(LongestJob), "ids": []string{}, "limit": 1000}
+	a := Args{"fabric": "bw", "from": int64(from), "to": int64(from) + 1, "oldest": int64(from) - int64(longestJob), "ids": []string{}, "limit": 1000}
 	var found []struct {
 		ID string `ch:"job_id"`
 	}
@@ -83,7 +83,7 @@ func TestJobsOfYears(t *testing.T) {
 		t.Errorf("found %v, %v", found, err)
 	}
 	found = nil
-	a = InSpan("bw", Span{at(600 * 79_000), at(600 * 79_500)}).With("limit", 1000)
+	a = inSpan("bw", Span{at(600 * 79_000), at(600 * 79_500)}).with("limit", 1000)
 	err = m.db.Select(t.Context(), store.Question{Name: "exposed_jobs", SQL: "SELECT job_id FROM (" + statement("exposed_jobs", scope{Args: a}) + ")", Parameters: a}, &found)
 	if err != nil || len(found) != 500 || found[0].ID != "78994" {
 		t.Errorf("%d ended, %v", len(found), err)

@@ -29,7 +29,7 @@ func (m *Model) HotEpisodes(ctx context.Context, fabric string, metric schema.Me
 		Episodes    uint64  `ch:"episodes"`
 		DurationsMs []int64 `ch:"durations_ms"`
 	}
-	found, err := rolledUp[row](ctx, m, "hot_episodes", InSpan(fabric, span).With("metric", metric.String()))
+	found, err := rolledUp[row](ctx, m, "hot_episodes", inSpan(fabric, span).with("metric", metric.String()))
 	return convert(found, err, func(r *row) (HotDurations, error) {
 		seconds := func(quantile int) float64 { return float64(r.DurationsMs[quantile]) / 1e3 }
 		return HotDurations{r.Level, int(r.Episodes), seconds(0), seconds(1), seconds(2)}, nil
@@ -61,7 +61,7 @@ func (m *Model) histogram(ctx context.Context, query, fabric string, metric sche
 		Bucket   uint64 `ch:"bucket"`
 		Regions  uint64 `ch:"regions"`
 	}
-	found, err := rolledUp[row](ctx, m, query, InSpan(fabric, span).With("metric", metric.String()))
+	found, err := rolledUp[row](ctx, m, query, inSpan(fabric, span).with("metric", metric.String()))
 	return convert(found, err, func(r *row) (Bucket, error) {
 		return Bucket{Severity: schema.Severity(r.Severity), From: int(r.Bucket), Regions: int(r.Regions)}, nil
 	})
@@ -116,7 +116,7 @@ func (m *Model) transitions(ctx context.Context, query, fabric string, metric sc
 		Before      uint8  `ch:"before"`
 		After       uint8  `ch:"after"`
 		Transitions uint64 `ch:"transitions"`
-	}](ctx, m, query, InSpan(fabric, span).With("metric", metric.String()))
+	}](ctx, m, query, inSpan(fabric, span).with("metric", metric.String()))
 	for _, r := range found {
 		if int(r.Before) < schema.NumStates && int(r.After) < schema.NumStates {
 			t[r.Before][r.After] = int(r.Transitions)
@@ -131,7 +131,7 @@ func (m *Model) LinkTime(ctx context.Context, fabric string, metric schema.Metri
 	found, err := rolledUp[struct {
 		Severity int8    `ch:"severity"`
 		LinkMs   float64 `ch:"link_ms"`
-	}](ctx, m, "link_time", InSpan(fabric, span).With("metric", metric.String()))
+	}](ctx, m, "link_time", inSpan(fabric, span).with("metric", metric.String()))
 	var share [len(schema.Severities)]float64
 	var all float64
 	for _, r := range found {
@@ -160,7 +160,7 @@ func (m *Model) Congestion(ctx context.Context, fabric string, span Span) ([]sch
 		End   time.Time `ch:"end"`
 		Peak  float32   `ch:"peak"`
 	}
-	found, err := rolledUp[row](ctx, m, "congestion", InSpan(fabric, span))
+	found, err := rolledUp[row](ctx, m, "congestion", inSpan(fabric, span))
 	return convert(found, err, func(r *row) (schema.CongestionEvent, error) {
 		return schema.CongestionEvent{BeginNanos: r.Begin.UnixNano(), EndNanos: r.End.UnixNano(), PeakMeanPercent: decimal(r.Peak)}, nil
 	})
@@ -173,7 +173,7 @@ func (m *Model) ForecastSkill(ctx context.Context, fabric string, span Span) (sk
 		Forecasts   uint64  `ch:"forecasts"`
 		Brier       float64 `ch:"brier"`
 		Persistence float64 `ch:"persistence"`
-	}](ctx, m, "forecast_skill", InSpan(fabric, span))
+	}](ctx, m, "forecast_skill", inSpan(fabric, span))
 	for _, r := range found {
 		skill := schema.ForecastSkill{Forecasts: r.Forecasts, Brier: r.Brier, Persistence: r.Persistence}
 		switch r.Ahead {
@@ -216,7 +216,7 @@ func (m *Model) Mitigations(ctx context.Context, fabric string, span Span, windo
 		End    time.Time `ch:"end"`
 		Events uint64    `ch:"events"`
 	}
-	found, err := Figure[row](ctx, m, "mitigations", InSpan(fabric, span).With("window_ns", window.Nanoseconds()))
+	found, err := figure[row](ctx, m, "mitigations", inSpan(fabric, span).with("window_ns", window.Nanoseconds()))
 	if err != nil {
 		return nil, err
 	}
@@ -228,13 +228,13 @@ func (m *Model) Mitigations(ctx context.Context, fabric string, span Span, windo
 
 // outcomes returns the outcomes of the mitigations that began in a span, by begin.
 func (m *Model) outcomes(ctx context.Context, fabric string, span Span) (map[schema.Instant]*Outcome, error) {
-	found, err := Figure[struct {
+	found, err := figure[struct {
 		Begin      time.Time `ch:"begin"`
 		Congestion time.Time `ch:"congestion"`
 		Before     float64   `ch:"stall_before"`
 		After      float64   `ch:"stall_after"`
 		Alleviated bool      `ch:"alleviated"`
-	}](ctx, m, "mitigation_outcomes", InSpan(fabric, span))
+	}](ctx, m, "mitigation_outcomes", inSpan(fabric, span))
 	byBegin := make(map[schema.Instant]*Outcome, len(found))
 	for _, r := range found {
 		byBegin[instantOf(r.Begin)] = &Outcome{instantOf(r.Congestion), r.Before, r.After, r.Alleviated}
@@ -255,9 +255,9 @@ func (m *Model) LinkSeries(ctx context.Context, fabric string, version uint64, m
 		Time  time.Time `ch:"time"`
 		Value *float64  `ch:"value"`
 	}
-	a := InSpan(fabric, span).With("metric", metric.String()).With("version", version).
-		With("block", uint32(link)/store.LinksPerBlock).With("element", uint32(link)%store.LinksPerBlock+1)
-	found, err := Figure[row](ctx, m, "link_series", a)
+	a := inSpan(fabric, span).with("metric", metric.String()).with("version", version).
+		with("block", uint32(link)/store.LinksPerBlock).with("element", uint32(link)%store.LinksPerBlock+1)
+	found, err := figure[row](ctx, m, "link_series", a)
 	return convert(found, err, func(r *row) (Point, error) { return Point{instantOf(r.Time), *r.Value}, nil })
 }
 
@@ -276,6 +276,6 @@ func (m *Model) TopLinks(ctx context.Context, fabric string, version uint64, met
 		Mean float64 `ch:"mean"`
 		Max  float64 `ch:"max"`
 	}
-	found, err := rolledLinks[row](ctx, m, "top_links", InSpan(fabric, span).With("metric", metric.String()).With("version", version).With("n", uint32(n)).With("bucket", int64(3600)), true)
+	found, err := rolledLinks[row](ctx, m, "top_links", inSpan(fabric, span).with("metric", metric.String()).with("version", version).with("n", uint32(n)).with("bucket", int64(3600)), true)
 	return convert(found, err, func(r *row) (LinkRank, error) { return LinkRank{schema.LinkID(r.Link), r.Mean, r.Max}, nil })
 }

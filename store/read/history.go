@@ -29,7 +29,7 @@ type spreadRow struct {
 type SeveritySpreads [len(schema.Severities)]Spread
 
 func (m *Model) severitySpreads(ctx context.Context, query, fabric string, metric schema.Metric, span Span) (s SeveritySpreads, err error) {
-	found, err := rolledUp[spreadRow](ctx, m, query, InSpan(fabric, span).With("metric", metric.String()))
+	found, err := rolledUp[spreadRow](ctx, m, query, inSpan(fabric, span).with("metric", metric.String()))
 	for _, r := range found {
 		s[r.Severity] = Spread{int(r.N), r.Quantiles[0], r.Quantiles[1], r.Max}
 	}
@@ -55,7 +55,7 @@ func (m *Model) MeanSpread(ctx context.Context, fabric string, metric schema.Met
 		N         uint64    `ch:"regions"`
 		Quantiles []float64 `ch:"quantiles"`
 		Max       float64   `ch:"highest"`
-	}](ctx, m, "mean_quantiles", InSpan(fabric, span).With("metric", metric.String()))
+	}](ctx, m, "mean_quantiles", inSpan(fabric, span).with("metric", metric.String()))
 	if err != nil || len(found) == 0 {
 		return Spread{}, err
 	}
@@ -88,7 +88,7 @@ func (m *Model) NetworkTime(ctx context.Context, fabric string, metric schema.Me
 		State     int8    `ch:"state"`
 		Intervals uint64  `ch:"intervals"`
 		Ms        float64 `ch:"total_ms"`
-	}](ctx, m, "network_time", InSpan(fabric, span).With("metric", metric.String()))
+	}](ctx, m, "network_time", inSpan(fabric, span).with("metric", metric.String()))
 	for _, r := range found {
 		if r.State < 0 {
 			t.Unknown = int(r.Intervals)
@@ -113,7 +113,7 @@ func (m *Model) NetworkSteps(ctx context.Context, fabric string, span Span, hour
 		Begin int64     `ch:"begin"`
 		Ms    []float64 `ch:"state_ms"`
 	}
-	found, err := rolledUp[row](ctx, m, "network_hours", InSpan(fabric, span).With("step", int64(hours)*3600))
+	found, err := rolledUp[row](ctx, m, "network_hours", inSpan(fabric, span).with("step", int64(hours)*3600))
 	return convert(found, err, func(r *row) (NetworkStep, error) {
 		step := NetworkStep{Begin: schema.Instant(r.Begin * 1e9), Unknown: r.Ms[0] / 1e3}
 		for i := range step.Seconds {
@@ -139,7 +139,7 @@ func (m *Model) CongestionPeaks(ctx context.Context, fabric string, metric schem
 		Mean    float64   `ch:"mean"`
 		Highest float64   `ch:"highest"`
 	}
-	found, err := rolledUp[row](ctx, m, "congestion_peaks", InSpan(fabric, span).With("metric", metric.String()))
+	found, err := rolledUp[row](ctx, m, "congestion_peaks", inSpan(fabric, span).with("metric", metric.String()))
 	return convert(found, err, func(r *row) (Peak, error) { return Peak{instantOf(r.Begin), r.Mean, r.Highest}, nil })
 }
 
@@ -165,7 +165,7 @@ func (m *Model) Completeness(ctx context.Context, fabric string, span Span) ([]C
 		First     time.Time `ch:"first"`
 		Last      time.Time `ch:"last"`
 	}
-	found, err := Figure[row](ctx, m, "completeness", InSpan(fabric, span))
+	found, err := figure[row](ctx, m, "completeness", inSpan(fabric, span))
 	return convert(found, err, func(r *row) (Completeness, error) {
 		return Completeness{Version(r.Version), int(r.Intervals), int(r.Known), float64(r.Ms) / 1e3, int(r.Links), instantOf(r.First), instantOf(r.Last)}, nil
 	})
@@ -201,8 +201,8 @@ func (m *Model) LinkHistory(ctx context.Context, fabric string, version uint64, 
 	if step == ByMinutes {
 		table = "link_minutes"
 	}
-	a := InSpan(fabric, span).With("metric", metric.String()).With("version", version).With("table", table).With("bucket", int64(time.Duration(step)/time.Second)).
-		With("block", uint32(link)/store.LinksPerBlock).With("element", uint32(link)%store.LinksPerBlock+1)
+	a := inSpan(fabric, span).with("metric", metric.String()).with("version", version).with("table", table).with("bucket", int64(time.Duration(step)/time.Second)).
+		with("block", uint32(link)/store.LinksPerBlock).with("element", uint32(link)%store.LinksPerBlock+1)
 	found, err := rolledLinks[row](ctx, m, "link_history", a, true)
 	return convert(found, err, func(r *row) (LinkStep, error) {
 		return LinkStep{schema.Instant(r.Begin * 1e9), int(r.Intervals), r.Average, r.Highest}, nil
@@ -227,7 +227,7 @@ func (m *Model) Causes(ctx context.Context, fabric string, span Span) ([]CauseSh
 		Mean      float64 `ch:"mean_percent"`
 		Accused   int64   `ch:"accused"`
 	}
-	found, err := rolledUp[row](ctx, m, "causes", InSpan(fabric, span))
+	found, err := rolledUp[row](ctx, m, "causes", inSpan(fabric, span))
 	return convert(found, err, func(r *row) (CauseShare, error) {
 		return CauseShare{r.Class, int(r.Regions), int(r.Diagnoses), r.Mean, int(r.Accused)}, nil
 	})
@@ -253,7 +253,7 @@ func (m *Model) AccusedJobs(ctx context.Context, fabric string, span Span, n int
 		Blamed    float64 `ch:"blamed"`
 		Mean      float64 `ch:"mean_percent"`
 	}
-	found, err := Figure[row](ctx, m, "accused_jobs", InSpan(fabric, span).With("limit", n))
+	found, err := figure[row](ctx, m, "accused_jobs", inSpan(fabric, span).with("limit", n))
 	return convert(found, err, func(r *row) (AccusedJob, error) {
 		return AccusedJob{r.JobID, r.Name, int(r.Regions), int(r.Diagnoses), r.Blamed, r.Mean}, nil
 	})
@@ -264,7 +264,7 @@ func (m *Model) StallMetrics(ctx context.Context, fabric string, span Span) (met
 	found, err := rolledUp[struct {
 		Metric    string `ch:"metric"`
 		Intervals uint64 `ch:"intervals"`
-	}](ctx, m, "stall_metrics", InSpan(fabric, span))
+	}](ctx, m, "stall_metrics", inSpan(fabric, span))
 	for _, r := range found {
 		if metric, err := schema.ParseMetric(r.Metric); err == nil {
 			metrics = append(metrics, metric)

@@ -134,7 +134,7 @@ func (m *Model) FirstStored(ctx context.Context, fabric string) (schema.Instant,
 
 // Intervals lists the stored intervals that start in a span, in order.
 func (m *Model) Intervals(ctx context.Context, fabric string, span Span) ([]Stored, error) {
-	found, err := lookup[storedRow](ctx, m, "intervals", InSpan(fabric, span))
+	found, err := lookup[storedRow](ctx, m, "intervals", inSpan(fabric, span))
 	return convert(found, err, (*storedRow).toStored)
 }
 

@@ -96,14 +96,14 @@ func SpanOf(i schema.Interval) Span {
 // Args are the values of a query's {name:Type} placeholders.
 type Args map[string]any
 
-// InSpan returns the arguments of a query about a fabric's intervals that start in
+// inSpan returns the arguments of a query about a fabric's intervals that start in
 // a span.
-func InSpan(fabric string, s Span) Args {
+func inSpan(fabric string, s Span) Args {
 	return Args{"fabric": fabric, "from": ceilMillis(s.From), "to": ceilMillis(s.To)}
 }
 
-// With adds a value and returns a.
-func (a Args) With(name string, value any) Args {
+// with adds a value and returns a.
+func (a Args) with(name string, value any) Args {
 	a[name] = value
 	return a
 }
@@ -183,13 +183,13 @@ func limits() map[string]any {
 	return map[string]any{"max_execution_time": int(maxTime.Seconds()), "max_memory_usage": maxMemory, "max_query_size": maxStatement}
 }
 
-// Figure runs query/NAME.sql, a query about a span that may be long, within limits
+// figure runs query/NAME.sql, a query about a span that may be long, within limits
 // of time and memory, and scans each row by column name into T's fields tagged `ch`.
-func Figure[T any](ctx context.Context, m *Model, name string, a Args) ([]T, error) {
+func figure[T any](ctx context.Context, m *Model, name string, a Args) ([]T, error) {
 	return rows[T](ctx, m, name, scope{Args: a}, store.Question{Settings: limits()})
 }
 
-// rolledUp is Figure for a query that uses roll-ups where they are valid.
+// rolledUp is figure for a query that uses roll-ups where they are valid.
 func rolledUp[T any](ctx context.Context, m *Model, name string, a Args) ([]T, error) {
 	return rolledLinks[T](ctx, m, name, a, false)
 }

@@ -202,7 +202,7 @@ func TestTwoVersionsOfAnInterval(t *testing.T) {
 // A query that is too expensive says so, and what to do.
 func TestLimits(t *testing.T) {
 	m := newModel(t)
-	_, err := rows[struct{ N uint64 }](t.Context(), m.Model, "network", scope{Args: InSpan("bw", minutes(0, 9))}, store.Question{Settings: map[string]any{"max_memory_usage": 1, "max_untracked_memory": 0}})
+	_, err := rows[struct{ N uint64 }](t.Context(), m.Model, "network", scope{Args: inSpan("bw", minutes(0, 9))}, store.Question{Settings: map[string]any{"max_memory_usage": 1, "max_untracked_memory": 0}})
 	if !errors.Is(err, ErrTooExpensive) || !strings.Contains(err.Error(), "shorter span") {
 		t.Errorf("error %v", err)
 	}

@@ -1,6 +1,6 @@
 // Package apachekafka starts a real Apache Kafka broker for a test: one node, KRaft, on loopback, with its
-// data in the test's temporary folder, and TLS and SASL if requested. Input: options. Output: an address
-// and a client for it. The broker ends with the test, or with the test process if that dies first; it can
+// data in the test's temporary folder, and TLS and SASL if requested; further brokers can join it. Input:
+// options. Output: an address and a client for it. The broker ends with the test, or with the test process if that dies first; it can
 // be killed and restarted. The jars come from `make deps-test`.
 package apachekafka
 
@@ -64,7 +64,8 @@ const (
 type Broker struct {
 	tb        testing.TB
 	opts      Options
-	dir       string // properties, certificates, data, log
+	joined    *Broker // the node that is the controller; nil if this one is
+	dir       string  // properties, certificates, data, log
 	classpath string
 	certs     *Certificates // nil without TLS
 	ports     ports
@@ -77,7 +78,19 @@ type Broker struct {
 // something is not installed, the test fails and says what to install.
 func Start(tb testing.TB, opts Options) *Broker {
 	tb.Helper()
-	b := &Broker{tb: tb, opts: opts, dir: tb.TempDir(), classpath: classpath(tb)}
+	return start(tb, opts, nil)
+}
+
+// Join starts a second broker of the cluster, with the same options. It is no controller: while it is down, the first
+// one reduces the sets of in-sync replicas.
+func (b *Broker) Join() *Broker {
+	b.tb.Helper()
+	return start(b.tb, b.opts, b)
+}
+
+func start(tb testing.TB, opts Options, joined *Broker) *Broker {
+	tb.Helper()
+	b := &Broker{tb: tb, opts: opts, joined: joined, dir: tb.TempDir(), classpath: classpath(tb)}
 	if opts.SASL != NoSASL && opts.User == "" {
 		b.opts.User, b.opts.Password = "giverny", "water-lilies"
 	}
@@ -180,6 +193,9 @@ func (b *Broker) settled(ctx context.Context, topics ...string) error {
 			return fmt.Errorf("topic %s: %w", topic.Name, topic.Error)
 		}
 		for _, partition := range topic.Partitions {
+			if topic.Internal && partition.Leader.Port != b.ports.client {
+				continue // kafka-go asks this broker for internal topics, whoever leads them
+			}
 			ends.Topics[topic.Name] = append(ends.Topics[topic.Name], kafkago.LastOffsetOf(partition.ID))
 		}
 	}

@@ -42,6 +42,11 @@ func (b *Broker) properties() string {
 		"num.network.threads":                      "2",
 		"num.io.threads":                           "4",
 	}
+	if b.joined != nil {
+		p["process.roles"], p["node.id"] = "broker", "2"
+		p["controller.quorum.voters"] = "1@" + b.joined.ports.addr(b.joined.ports.controller)
+		p["listeners"] = b.listeners(b.Addr())
+	}
 	b.addTLS(p)
 	b.addSASL(p)
 	if b.opts.MaxMessageBytes > 0 {

@@ -102,16 +102,20 @@ func (b batch) table(subjects, algorithms []string, cfg search.Config, wrong boo
 				return err
 			}
 			row(subject, algorithm, results)
-			for _, r := range results {
-				for _, w := range r.Wrong {
-					if wrong {
-						fmt.Println("  ", w)
-					}
-				}
+			if wrong {
+				printWrong(results)
 			}
 		}
 	}
 	return nil
+}
+
+func printWrong(results []*bench.Result) {
+	for _, r := range results {
+		for _, w := range r.Wrong {
+			fmt.Println("  ", w)
+		}
+	}
 }
 
 func row(subject, algorithm string, results []*bench.Result) {

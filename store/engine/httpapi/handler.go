@@ -18,6 +18,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/giverny/giverny/internal/sqlquote"
 	"github.com/giverny/giverny/store/engine/chdb"
 )
 
@@ -131,13 +132,13 @@ func (h *Handler) openSession(req *request) (session *chdb.Session, tag string, 
 		return nil, "", err
 	}
 	tag = fmt.Sprintf("giverny-%d", h.serial.Add(1))
-	set := "SET log_comment = " + quoteString(tag)
+	set := "SET log_comment = " + sqlquote.Text(tag)
 	for _, name := range slices.Sorted(maps.Keys(req.settings)) {
-		set += ", " + quoteName(name) + " = " + quoteString(req.settings[name])
+		set += ", " + sqlquote.Name(name) + " = " + sqlquote.Text(req.settings[name])
 	}
 	err = session.Exec(set)
 	if err == nil && req.database != "" && req.database != "default" {
-		err = session.Exec("USE " + quoteName(req.database))
+		err = session.Exec("USE " + sqlquote.Name(req.database))
 	}
 	if err != nil {
 		session.Close()
@@ -153,7 +154,7 @@ func (h *Handler) killOnCancel(ctx context.Context, tag string) (stop func()) {
 	unhook := context.AfterFunc(ctx, func() {
 		defer close(killed)
 		for {
-			if err := h.adminExec("KILL QUERY WHERE Settings['log_comment'] = " + quoteString(tag)); err != nil {
+			if err := h.adminExec("KILL QUERY WHERE Settings['log_comment'] = " + sqlquote.Text(tag)); err != nil {
 				h.log.Warn("engine: cancelled query not killed", "error", err)
 			}
 			select {
@@ -231,11 +232,20 @@ func insert(session *chdb.Session, st statement, req *request) error {
 	return err
 }
 
+// parameterEscaper escapes the value of a parameter.
+var parameterEscaper = strings.NewReplacer(`\`, `\\`, "\t", `\t`, "\n", `\n`)
+
 // syntaxError makes the engine explain why sql does not parse, without running
 // it: unclassified text must not run.
 func syntaxError(session *chdb.Session, sql string) error {
-	explain := chdb.Statement{SQL: "SELECT formatQuery({sql:String})", Format: "Null", Params: map[string]string{"sql": textEscaper.Replace(sql)}}
-	if err := session.Query(explain, func([]byte) error { return nil }); err != nil {
+	explain := chdb.Statement{SQL: "SELECT formatQuery({sql:String})", Format: "Null", Params: map[string]string{"sql": parameterEscaper.Replace(sql)}}
+	err := session.Query(explain, func([]byte) error { return nil })
+	if exception, ok := errors.AsType[*chdb.Exception](err); ok {
+		if text, _, ours := strings.Cut(exception.Text, ": In scope SELECT formatQuery("); ours {
+			return &chdb.Exception{Code: exception.Code, Text: text + ". (SYNTAX_ERROR)"}
+		}
+	}
+	if err != nil {
 		return err
 	}
 	return chdb.NewException(62, "SYNTAX_ERROR", "Syntax error: the text is not a single statement")
@@ -255,13 +265,3 @@ func feed(ins *chdb.Insert, data io.Reader) error {
 		}
 	}
 }
-
-var (
-	stringEscaper = strings.NewReplacer(`\`, `\\`, `'`, `\'`)
-	nameEscaper   = strings.NewReplacer(`\`, `\\`, "`", "\\`")
-	textEscaper   = strings.NewReplacer(`\`, `\\`, "\t", `\t`, "\n", `\n`) // of parameter values
-)
-
-func quoteString(text string) string { return "'" + stringEscaper.Replace(text) + "'" }
-
-func quoteName(name string) string { return "`" + nameEscaper.Replace(name) + "`" }

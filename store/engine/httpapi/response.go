@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
 	"strconv"
 
 	"github.com/giverny/giverny/store/engine/chdb"
@@ -49,13 +50,36 @@ func (r *response) finish(err error) {
 		r.w.WriteHeader(http.StatusOK)
 		return
 	}
+	status := http.StatusInternalServerError
 	var exception *chdb.Exception
 	if errors.As(err, &exception) && exception.Code > 0 {
+		status = statusOf(exception.Code)
 		r.w.Header().Set("X-ClickHouse-Exception-Code", strconv.Itoa(exception.Code))
 	}
 	r.w.Header().Set("Content-Type", "text/plain; charset=UTF-8")
-	r.w.WriteHeader(http.StatusInternalServerError)
+	r.w.WriteHeader(status)
 	io.WriteString(r.w, err.Error())
+}
+
+// Codes of exceptions that the statement causes, not the server: ClickHouse answers them with 400 and 404. The codes of
+// arguments (36, 42, 43, 386), of columns outside an aggregate (215) and of nested aggregates (184) are our addition.
+var (
+	badStatement = []int{6, 26, 27, 36, 38, 41, 42, 43, 53, 62, 72, 117, 167, 168, 184, 215, 386}
+	unknownName  = []int{46, 47, 50, 56, 60, 63, 73, 81, 115}
+)
+
+// statusOf returns the HTTP status of an exception, as exceptionCodeToHTTPStatus.cpp of ClickHouse does.
+func statusOf(code int) int {
+	const notImplemented = 48
+	switch {
+	case slices.Contains(badStatement, code):
+		return http.StatusBadRequest
+	case slices.Contains(unknownName, code):
+		return http.StatusNotFound
+	case code == notImplemented:
+		return http.StatusNotImplemented
+	}
+	return http.StatusInternalServerError
 }
 
 // writeExceptionBlock follows WriteBufferFromHTTPServerResponse.cpp of

@@ -2,11 +2,13 @@ package readonly
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"net/http"
 	"net/url"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -29,7 +31,7 @@ func (h *Handler) check(ctx context.Context, ask *question) error {
 			parameters[name] = value
 		}
 	}
-	response, err := h.send(ctx, "EXPLAIN AST "+ask.sql, parameters)
+	response, err := h.send(ctx, explain+ask.sql, parameters)
 	if err != nil {
 		return err
 	}
@@ -42,10 +44,36 @@ func (h *Handler) check(ctx context.Context, ask *question) error {
 		return refused("a statement whose syntax tree has more than %d bytes is not allowed", maxTree)
 	}
 	if response.StatusCode != http.StatusOK {
-		return &exception{response.StatusCode, 62, "SYNTAX_ERROR", "the statement cannot be parsed: " + strings.TrimSpace(string(tree))}
+		return notParsed(response, tree)
 	}
 	return h.checkTree(string(tree))
 }
+
+// explain precedes a statement that is to be parsed only.
+const explain = "EXPLAIN AST "
+
+// notParsed returns the engine's own exception, with positions in the statement without explain.
+func notParsed(response *http.Response, said []byte) error {
+	code, err := strconv.Atoi(response.Header.Get("X-ClickHouse-Exception-Code"))
+	if err != nil {
+		return fmt.Errorf("the engine cannot parse a statement: %s: %.200s", response.Status, said)
+	}
+	e := &exception{status: response.StatusCode, code: code, name: "UNKNOWN_EXCEPTION", text: strings.TrimSpace(string(said))}
+	if m := engineException.FindStringSubmatch(e.text); m != nil {
+		e.text, e.name = m[1], m[2]
+	}
+	e.text = position.ReplaceAllStringFunc(e.text, func(at string) string {
+		part := position.FindStringSubmatch(at)
+		n, _ := strconv.Atoi(part[2])
+		return part[1] + strconv.Itoa(n-len(explain))
+	})
+	return e
+}
+
+var (
+	engineException = regexp.MustCompile(`(?s)^Code: \d+\. DB::Exception: (.*?)\.? \((\w+)\)(?: \(version [^)]*\))?$`)
+	position        = regexp.MustCompile(`(failed at position |\(line 1, col )(\d+)`)
+)
 
 // selects matches how a statement may begin, after comments.
 var selects = regexp.MustCompile(`(?is)^(?:\s|--[^\n]*\n|/\*.*?\*/|\()*(SELECT|WITH)\b`)

@@ -11,6 +11,7 @@ import (
 	"net/http/httptest"
 	"net/url"
 	"os/exec"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -87,6 +88,7 @@ func TestAnalystsRead(t *testing.T) {
 		}
 	})
 	t.Run("refused", func(t *testing.T) { checkRefused(t, server) })
+	t.Run("typos", func(t *testing.T) { checkTypos(t, server) })
 	t.Run("limits", func(t *testing.T) {
 		if status, body := ask(t, server, "", "SELECT count() FROM numbers(1000000000000) WHERE sipHash64(number) = 1"); status == http.StatusOK || !strings.Contains(body, "TIMEOUT_EXCEEDED") {
 			t.Errorf("a long query: %d %.200s", status, body)
@@ -142,6 +144,29 @@ func checkCurl(t *testing.T, server *httptest.Server) {
 	out, err = exec.CommandContext(ctx, "curl", "-s", "-o", "/dev/null", "-w", "%{http_code}", server.URL+"/", "--data-binary", "SELECT 1").CombinedOutput()
 	if err != nil || string(out) != "401" {
 		t.Errorf("curl without a password: %q, %v", out, err)
+	}
+}
+
+// A typo is the client's fault: the answer is ClickHouse's own, with its status and with positions in the statement.
+func checkTypos(t *testing.T, server *httptest.Server) {
+	for _, c := range []struct {
+		sql    string
+		status int
+		want   string
+	}{
+		{"SELECT sum(size FROM regions", 400, `^Code: 62. DB::Exception: Syntax error: failed at position 11 .*FROM regions. Unmatched parentheses: \(\. \(SYNTAX_ERROR\)\n$`},
+		{"SELECT size\nFROMM regions WERE 1", 400, `^Code: 62. DB::Exception: Syntax error: failed at position 19 \(regions\) \(line 2, col 7\): regions WERE 1. Expected one of: .*end of query\. \(SYNTAX_ERROR\)\n$`},
+		{"SELECT 1 +", 400, "^Code: 62. DB::Exception: Syntax error"},
+		{"SELECT sice FROM regions", 404, "^Code: 47. DB::Exception: .*sice.*UNKNOWN_IDENTIFIER"},
+		{"SELECT size FROM region", 404, "^Code: 60. DB::Exception: .*region.*UNKNOWN_TABLE"},
+		{"SELECT summ(size) FROM regions", 404, "^Code: 46. DB::Exception: .*summ.*UNKNOWN_FUNCTION"},
+		{"SELECT plus(size) FROM regions", 400, "^Code: 42. DB::Exception: "},
+		{"SELECT severity, sum(size) FROM regions", 400, "^Code: 215. DB::Exception: "},
+	} {
+		status, body := ask(t, server, "", c.sql)
+		if status != c.status || !regexp.MustCompile("(?s)"+c.want).MatchString(body) {
+			t.Errorf("%s: %d %.400s", c.sql, status, body)
+		}
 	}
 }
 
