@@ -42,9 +42,10 @@ func (a *audit) StoreFeedback(_ context.Context, _ string, rows []schema.Feedbac
 }
 
 // startQueue runs a queue until stop, which returns the audit, one action per line.
-func startQueue(t *testing.T, cfg dispatch.PolicyConfig, plan func(context.Context, schema.Diagnosis) (dispatch.Launch, error)) (q *dispatch.Queue, rec *record.Recorder, stop func() string) {
+func startQueue(t *testing.T, cfg dispatch.PolicyConfig, plan func(context.Context, schema.Diagnosis) (dispatch.Launch, error)) (q *dispatch.Queue, rec *record.Recorder, refusedBusy func() float64, stop func() string) {
 	t.Helper()
-	metrics, err := record.NewMetrics(prometheus.NewRegistry())
+	registry := prometheus.NewRegistry()
+	metrics, err := record.NewMetrics(registry)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -60,7 +61,21 @@ func startQueue(t *testing.T, cfg dispatch.PolicyConfig, plan func(context.Conte
 		}
 	})
 	running.Go(func() { trail.Run(ctx) })
-	return q, rec, func() string {
+	refusedBusy = func() float64 {
+		families, err := registry.Gather()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, f := range families {
+			for _, m := range f.GetMetric() {
+				if f.GetName() == "giverny_feedback_refused_total" && m.GetLabel()[0].GetValue() == dispatch.RefusedBusy {
+					return m.GetCounter().GetValue()
+				}
+			}
+		}
+		return -1
+	}
+	return q, rec, refusedBusy, func() string {
 		cancel()
 		running.Wait()
 		var text strings.Builder
@@ -76,7 +91,7 @@ func startQueue(t *testing.T, cfg dispatch.PolicyConfig, plan func(context.Conte
 func TestWhichDiagnosesAreActedOn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var planned []string
-		q, _, stop := startQueue(t, dispatch.PolicyConfig{Confidence: .8}, func(_ context.Context, d schema.Diagnosis) (dispatch.Launch, error) {
+		q, _, _, stop := startQueue(t, dispatch.PolicyConfig{Confidence: .8}, func(_ context.Context, d schema.Diagnosis) (dispatch.Launch, error) {
 			planned = append(planned, d.Root.Peer)
 			return dispatch.Launch{}, dispatch.Refuse(dispatch.RefusedOften, "enough")
 		})
@@ -109,7 +124,7 @@ func TestABusyQueueNeverBlocks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		next := make(chan bool)
 		var planned []string
-		q, _, stop := startQueue(t, dispatch.PolicyConfig{Confidence: .8}, func(_ context.Context, d schema.Diagnosis) (dispatch.Launch, error) {
+		q, _, refusedBusy, stop := startQueue(t, dispatch.PolicyConfig{Confidence: .8}, func(_ context.Context, d schema.Diagnosis) (dispatch.Launch, error) {
 			planned = append(planned, d.Root.Peer)
 			<-next
 			return dispatch.Launch{}, &dispatch.NoHostError{Err: errors.New("no agent")}
@@ -133,6 +148,9 @@ func TestABusyQueueNeverBlocks(t *testing.T) {
 		next <- true
 		synctest.Wait()
 		audited := stop()
+		if n := refusedBusy(); n != 1 {
+			t.Errorf("%v dropped as busy, want n3 once", n)
+		}
 		if got := fmt.Sprint(planned); got != "[n1 n2 n3]" || strings.Count(audited, "refused no_host: no agent dry false score 80") != 3 {
 			t.Errorf("planned %s; the audit:\n%s", got, audited)
 		}
@@ -157,7 +175,7 @@ func TestOutcomesOfLaunches(t *testing.T) {
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			sent := 0
-			q, rec, stop := startQueue(t, dispatch.PolicyConfig{Confidence: .8, DryRun: c.dry}, func(context.Context, schema.Diagnosis) (dispatch.Launch, error) {
+			q, rec, _, stop := startQueue(t, dispatch.PolicyConfig{Confidence: .8, DryRun: c.dry}, func(context.Context, schema.Diagnosis) (dispatch.Launch, error) {
 				return dispatch.Launch{Agent: "gpu-1", Reason: "why", ID: "A1", Send: func() error { sent++; return c.send }}, c.plan
 			})
 			if err := q.Put(t.Context(), &schema.IntervalResult{Diagnoses: []schema.Diagnosis{slowHost("n1", nil)}}); err != nil {
