@@ -185,7 +185,7 @@ func (b *builder) take(object []byte) error {
 	b.t.PID = e.PID
 	switch {
 	case e.Cat == "COLL":
-		return b.collective(&e, nanos)
+		return b.collective(&e)
 	case e.Cat == "P2P":
 		b.current, b.send = nil, nil
 	case b.current == nil: // outside any collective of the file
@@ -199,7 +199,7 @@ func (b *builder) take(object []byte) error {
 	return nil
 }
 
-func (b *builder) collective(e *event, nanos int64) error {
+func (b *builder) collective(e *event) error {
 	b.send = nil
 	if e.Phase == "e" {
 		b.current = nil
