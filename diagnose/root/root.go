@@ -29,6 +29,14 @@ type BackPressure struct {
 // IsFull reports whether the root carries nearly its capacity.
 func (b *BackPressure) IsFull() bool { return b.Use >= fullPercent }
 
+// HasSwitch reports whether most of the stall ends at a switch, but it is not known for which of its ports it waits.
+func (b *BackPressure) HasSwitch() bool { return b.Kind == "" && b.Waits && b.KindAt != "" }
+
+// IsIncast reports whether more arrives for a host than its port can deliver, also if it is not known for which host of a switch.
+func (b *BackPressure) IsIncast() bool {
+	return b.Kind == schema.RootIncast || b.HasSwitch() && b.KindAt == schema.RootIncast
+}
+
 const (
 	// stalledPercent is the stall from which on a link can propagate back pressure.
 	stalledPercent = schema.LowPercent
