@@ -62,7 +62,7 @@ func NewReloader(files Server, log *slog.Logger) (*Reloader, error) {
 		return nil, err
 	}
 	var err error
-	if r.stamps, err = r.look(); err != nil {
+	if r.stamps, err = look(r.files.Cert, r.files.Key, r.files.CA); err != nil {
 		return nil, err
 	}
 	r.config, err = r.load()
@@ -74,14 +74,15 @@ func (r *Reloader) Config() *tls.Config {
 	return &tls.Config{MinVersion: tls.VersionTLS12, GetConfigForClient: func(*tls.ClientHelloInfo) (*tls.Config, error) { return r.current(), nil }}
 }
 
-func (r *Reloader) look() (stamps [3]stamp, err error) {
-	for i, file := range []struct{ key, path string }{{"cert", r.files.Cert}, {"key", r.files.Key}, {"ca", r.files.CA}} {
-		if file.path == "" {
+// look returns the stamps of the files cert, key and ca, as many as are given.
+func look(paths ...string) (stamps [3]stamp, err error) {
+	for i, path := range paths {
+		if path == "" {
 			continue
 		}
-		info, err := os.Stat(file.path)
+		info, err := os.Stat(path)
 		if err != nil {
-			return stamps, fmt.Errorf("%s: %w", file.key, err)
+			return stamps, fmt.Errorf("%s: %w", [...]string{"cert", "key", "ca"}[i], err)
 		}
 		stamps[i] = stamp{info.ModTime(), info.Size()}
 	}
@@ -118,7 +119,7 @@ func (r *Reloader) current() *tls.Config {
 		return r.config
 	}
 	r.checked = now
-	stamps, err := r.look()
+	stamps, err := look(r.files.Cert, r.files.Key, r.files.CA)
 	if err == nil && stamps == r.stamps && r.fault == "" {
 		return r.config
 	}
