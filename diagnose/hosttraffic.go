@@ -39,8 +39,8 @@ func (s *Stage) deriveTraffic(snap *schema.Snapshot) {
 		t.derive(rdmaWrite, s.clock.now, sent)
 		if whole {
 			came, left := crossed(taken, sent)
-			t.derive(read, s.clock.now, came)
-			t.derive(write, s.clock.now, left)
+			t.exceed(read, s.clock.now, came)
+			t.exceed(write, s.clock.now, left)
 		}
 		if len(in) > 1 {
 			exchange, sink := cuts(in, out)
@@ -53,6 +53,14 @@ func (s *Stage) deriveTraffic(snap *schema.Snapshot) {
 // derive sets a feature of which the traffic table has no values.
 func (t *traffic) derive(f feature, slot int64, bytes float64) {
 	if !t.listed[f] {
+		t.set(f, slot, bytes)
+	}
+}
+
+// exceed is derive for traffic with others than the job's nodes, of which the table may count a part only: a file system on the same
+// fabric is read by RDMA.
+func (t *traffic) exceed(f feature, slot int64, bytes float64) {
+	if v := t.at(f, slot); !t.listed[f] || !isMissing(v) && bytes > float64(v) {
 		t.set(f, slot, bytes)
 	}
 }

@@ -53,6 +53,11 @@ func TestTrafficByHostsLinks(t *testing.T) {
 	is("exchanges", rdmaRead, 60)
 	is("writes", rdmaRead, 10) // of which the table has nothing
 
+	snap.Series[1].Valid.Set(int(roottest.Link(t, g, "leaf0>host1")))
+	s.takeTraffic([]schema.JobTraffic{{JobID: "writes", Write: &bytes}})
+	s.deriveTraffic(snap)
+	is("writes", write, 60) // the table counts a part only
+
 	again, err := New(g, DefaultConfig())
 	if err != nil {
 		t.Fatal(err)

@@ -40,7 +40,7 @@ func (b *BackPressure) IsIncast() bool {
 const (
 	// stalledPercent is the stall from which on a link can propagate back pressure.
 	stalledPercent = schema.LowPercent
-	// passesOn is the least stall of the next link, relative to a link's own stall, that explains it.
+	// passesOn is the least stall of the next link, relative to a link's own stall, that explains it if another might.
 	passesOn = .35
 	// rootShare of a region's stall must lead to one port for it to be the root.
 	rootShare = .5

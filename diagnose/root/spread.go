@@ -190,7 +190,8 @@ func (p *Pressure) pass(l schema.LinkID, stall float64, next []schema.LinkID) []
 }
 
 // waysFrom lists the ports of a switch that traffic of a link into it may wait for, with the amount that waits for each as
-// far as known. Routes between groups are taken to have a hop within each, unless nothing else explains the stall.
+// far as known. Routes between groups are taken to have a hop within each, unless nothing else explains the stall; nor does a port
+// that stalls far less than the link, as one that also has other traffic does.
 func (p *Pressure) waysFrom(l schema.LinkID, via topology.DeviceID) []way {
 	if ways := p.waysBy(p.mayWait, l, via, passesOn); len(ways) > 0 {
 		return ways
@@ -198,10 +199,7 @@ func (p *Pressure) waysFrom(l schema.LinkID, via topology.DeviceID) []way {
 	if p.graph.Link(l).Class == topology.ClassGlobal {
 		return p.waysBy(p.mayGoOn, l, via, passesOn)
 	}
-	if !p.measures() {
-		return p.waysBy(p.mayWait, l, via, 0) // no load shows a port that is full, and a link with traffic to many places stalls less
-	}
-	return nil
+	return p.waysBy(p.mayWait, l, via, 0)
 }
 
 // waysBy lists the ports that stall at least passes of what a link does, or are full.

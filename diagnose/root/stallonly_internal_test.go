@@ -27,3 +27,13 @@ func TestRootByStallAlone(t *testing.T) {
 		}
 	}
 }
+
+// TestAPortWithOtherTrafficStallsLess: the back pressure of a link is followed over a port that stalls far less, if no other does.
+func TestAPortWithOtherTrafficStallsLess(t *testing.T) {
+	g := roottest.Graph(t, "fattree:leaves=4,hosts=4,spines=2")
+	p, links := readings(t, g, map[string]float64{"host0>leaf0": 60, "host1>leaf0": 60, "leaf0>spine0": 15},
+		map[string]float64{"host0>leaf0": 10, "host1>leaf0": 10, "leaf0>spine0": 50, "spine0>leaf3": 98, "leaf0>host2": 60})
+	if back := follow(p, links); back.Link != roottest.Link(t, g, "spine0>leaf3") {
+		t.Errorf("root is link %d, want spine0>leaf3", back.Link)
+	}
+}
